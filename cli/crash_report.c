@@ -116,9 +116,16 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 	}
 	if (ct_is_consistent(r) && r->instants_by_parts > 0 && r->shards == 0 && ct_covers_all(r)) {
 		fputs("all ", to);
-		print_possible(r, to);
-		fprintf(to, " states at all %s instants   %.1f s\n", grouped(r->instants, a),
-			r->host_seconds);
+		if (r->states_possible_exact) {
+			print_possible(r, to);
+			fputc(' ', to);
+		}
+		fprintf(to, "states at all %s instants", grouped(r->instants, a));
+		if (!r->states_possible_exact) {
+			fputs(", at most ", to);
+			print_possible(r, to);
+		}
+		fprintf(to, "   %.1f s\n", r->host_seconds);
 		return;
 	}
 	if (!r->consistent) {
@@ -173,6 +180,11 @@ static void print_parts(const struct ct_result *r, FILE *to)
 		fprintf(to,
 			"sampled: a part looks at too much %s time%s, the first with %u uncertain words (%s)\n",
 			grouped(p->wide, a), p->wide == 1 ? "" : "s", p->wide_forks, p->first_wide);
+	}
+	if (p->crowded > 0) {
+		fprintf(to,
+			"sampled: %s instant%s with more stores in flight than their order can be kept of, the first with %s\n",
+			grouped(p->crowded, a), p->crowded == 1 ? "" : "s", grouped(p->crowd, b));
 	}
 	if (p->denied > 0) {
 		fprintf(to, "sampled: a part fails in %s state%s that the whole check passes: %s\n",
@@ -446,12 +458,13 @@ static json_t *json_parts(const struct ct_result *r)
 {
 	const struct ct_by_parts *const p = &r->by_parts;
 
-	return json_pack("{s:I, s:I, s:I, s:i, s:s, s:I, s:i, s:s, s:I, s:s, s:I, s:I}", "parts",
+	return json_pack("{s:I, s:I, s:I, s:i, s:s, s:I, s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I}", "parts",
 		(json_int_t)p->parts, "evaluations", (json_int_t)p->evaluations, "instants",
 		(json_int_t)r->instants_by_parts, "widest_words", (int)p->most_forks, "widest", p->widest,
 		"too_wide", (json_int_t)p->wide, "too_wide_words", (int)p->wide_forks, "first_too_wide",
 		p->first_wide, "denied", (json_int_t)p->denied, "first_denied", p->first_denied, "missed",
-		(json_int_t)p->missed, "died", (json_int_t)p->died);
+		(json_int_t)p->missed, "died", (json_int_t)p->died, "crowded", (json_int_t)p->crowded,
+		"crowd_stores", (json_int_t)p->crowd);
 }
 
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)

@@ -23,8 +23,8 @@ static const char *word(const struct ct_verdict *v)
 }
 
 /* The models under which all tested states pass, of_all: and those are all permitted ones. How many there are. */
-static unsigned list_passing(
-	const struct ct_verdict under[CT_MODEL_COUNT], bool of_all, char ret_names[CT_TEXT_BYTES])
+static unsigned list_passing(const struct ct_verdict under[CT_MODEL_COUNT], bool of_all, const char *between,
+	char ret_names[CT_TEXT_BYTES])
 {
 	unsigned count = 0;
 	size_t length = 0;
@@ -33,7 +33,7 @@ static unsigned list_passing(
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
 		if (under[m].known && under[m].consistent && under[m].of_all == of_all) {
 			length += (size_t)snprintf(ret_names + length, CT_TEXT_BYTES - length, "%s%s",
-				count++ > 0 ? ", " : "", ct_model_info(m)->name);
+				count++ > 0 ? between : "", ct_model_info(m)->name);
 		}
 	}
 	return count;
@@ -71,7 +71,7 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 	}
 	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes visible)\n",
 		to);
-	if (list_passing(x->under, true, all) > 0) {
+	if (list_passing(x->under, true, ", ", all) > 0) {
 		fprintf(to, "all permitted states are accounted for: %s\n", all);
 	}
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
@@ -108,8 +108,8 @@ static void print_spare(const struct ct_barrier *b, FILE *to)
 	const bool is_none = b->spare == (unsigned)b->scope + 1;
 	const char *const scope = scope_name(b, b->spare);
 	char all[CT_TEXT_BYTES], sampled[CT_TEXT_BYTES];
-	const unsigned of_all = list_passing(b->narrower[b->spare - 1], true, all);
-	const unsigned of_sample = list_passing(b->narrower[b->spare - 1], false, sampled);
+	const unsigned of_all = list_passing(b->narrower[b->spare - 1], true, " or ", all);
+	const unsigned of_sample = list_passing(b->narrower[b->spare - 1], false, " or ", sampled);
 
 	if (of_all > 0 && is_none) {
 		fprintf(to, "not needed in any state that %s permits", all);
@@ -135,7 +135,7 @@ static void print_need(const struct ct_barrier *b, FILE *to)
 	const enum ct_model model = first_failing(b, &others);
 
 	fprintf(to, "needed: with %s scope %s", scope_name(b, 1), b->narrower[0][model].text);
-	if (others && list_passing(b->narrower[0], true, all) > 0) {
+	if (others && list_passing(b->narrower[0], true, " or ", all) > 0) {
 		fprintf(to, " (only %s; no state that %s permits fails)", ct_model_info(model)->name, all);
 	} else if (others) {
 		fprintf(to, " (only %s)", ct_model_info(model)->name);

@@ -213,6 +213,8 @@ static void add_parts(struct ct_result *r, const json_t *o)
 	p->wide += number_of(o, "too_wide");
 	p->denied += number_of(o, "denied");
 	p->missed += number_of(o, "missed");
+	p->crowd = p->crowded == 0 ? number_of(o, "crowd_stores") : p->crowd;
+	p->crowded += number_of(o, "crowded");
 	p->died += number_of(o, "died");
 }
 

@@ -30,12 +30,18 @@ void ct_choices_free(struct ct_choices *c)
 	free(c->fork.at);
 	free(c->cell.at);
 	free(c->met.at);
+	ct_closed_free(&c->closed);
 	*c = (struct ct_choices){0};
 }
 
 static bool is_chain(const struct ct_choices *c)
 {
 	return ct_model_info(c->medium->rules.model)->levels == CT_CHAIN;
+}
+
+static bool is_graph(const struct ct_choices *c)
+{
+	return ct_model_info(c->medium->rules.model)->levels == CT_GRAPH;
 }
 
 static void begin_evaluation(struct ct_choices *c)
@@ -45,6 +51,16 @@ static void begin_evaluation(struct ct_choices *c)
 	c->evaluation++;
 	c->least = 0;
 	c->beyond = UINT64_MAX;
+	if (is_graph(c)) {
+		ct_closed_begin(&c->closed, c->medium);
+		c->too_many = c->too_many || c->closed.has_failed || c->closed.before.too_many;
+	}
+}
+
+int ct_choices_changed(struct ct_choices *c, const struct ct_medium *m)
+{
+	c->medium = m;
+	return is_graph(c) ? ct_before_update(&c->closed.before, m) : 0;
 }
 
 void ct_choices_begin(struct ct_choices *c, const struct ct_medium *m)
@@ -113,8 +129,7 @@ static bool is_open(const struct ct_choices *c, const struct ct_cell *cell, unsi
 
 static uint64_t content(const struct ct_choices *c, const struct ct_cell *cell, unsigned level, nvw_off off)
 {
-	return level == 0 ? ct_image_word(&c->medium->image, off) :
-			    cell->content[(size_t)(level - 1) * cell->words + (off - cell->off) / 8];
+	return ct_cell_word(c->medium, cell, level, off);
 }
 
 /* The branch of a level: that of an earlier one of which the same is known. Under strict persistency, where a branch is an
@@ -196,12 +211,90 @@ static void narrow(
 	}
 }
 
+/* ---- Closed sets ------------------------------------------------------------------------------------- */
+
+/* The levels from which on the word is another, or of which something else is wanted: the end of the run that begins at
+ * level. */
+static unsigned end_of_run(const struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of,
+	const void *from, unsigned level, unsigned most, uint64_t *ret_what)
+{
+	const uint64_t first = content(c, cell, level, off);
+	unsigned end = level + 1;
+
+	*ret_what = of == NULL ? first : of(from, first);
+	for (; end <= most; end++) {
+		const uint64_t word = content(c, cell, end, off);
+
+		if ((of == NULL ? word : of(from, word)) != *ret_what) {
+			break;
+		}
+	}
+	return end;
+}
+
+/* A branch is a run of levels. */
+static uint64_t look_closed(
+	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
+{
+	const uint32_t number = (uint32_t)(cell - c->medium->cell);
+	unsigned least, most, runs = 0, level, end;
+	uint64_t what = 0;
+
+	if (c->too_many) {
+		const uint64_t word = content(c, cell, 0, off);
+
+		return of == NULL ? word : of(from, word);
+	}
+	ct_closed_levels(&c->closed, number, &least, &most);
+	for (level = least; level <= most; runs++) {
+		level = end_of_run(c, cell, off, of, from, level, most, &what);
+	}
+	unsigned branch = take(c, runs);
+
+	for (level = least;
+		(end = end_of_run(c, cell, off, of, from, level, most, &what)) <= most && branch > 0;
+		branch--) {
+		level = end;
+	}
+	if (runs > 1) {
+		ct_closed_take(&c->closed, number, level, end - 1);
+		c->too_many = c->too_many || c->closed.has_failed;
+	}
+	return what;
+}
+
+bool ct_choices_acked(struct ct_choices *c, uint64_t op)
+{
+	const uint32_t told = is_graph(c) ? ct_before_told(&c->closed.before, op) : 0;
+
+	c->too_many = c->too_many || told == CT_TOLD_TWICE;
+	if (told == 0 || c->too_many) {
+		return true;
+	}
+	const bool may_be = ct_closed_may_be_acked(&c->closed, told - 1),
+		   may_not = ct_closed_may_be_unacked(&c->closed, told - 1);
+
+	if (may_be != may_not) {
+		return may_be;
+	}
+	const bool acked = take(c, 2) == 1;
+
+	ct_closed_take_ack(&c->closed, told - 1, acked);
+	c->too_many = c->too_many || c->closed.has_failed;
+	return acked;
+}
+
+/* ---- Any word ---------------------------------------------------------------------------------------- */
+
 static uint64_t look(
 	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
 {
 	struct division d;
 	unsigned level = 0;
 
+	if (is_graph(c)) {
+		return look_closed(c, cell, off, of, from);
+	}
 	if (cell->count >= CT_CHOICE_LEVELS || c->too_many) {
 		c->too_many = true;
 		const uint64_t word = content(c, cell, 0, off);
@@ -242,6 +335,10 @@ void ct_choices_state(const struct ct_choices *c, unsigned *levels)
 {
 	const uint32_t *const met = c->met.at;
 
+	if (is_graph(c)) {
+		ct_closed_state(&c->closed, levels);
+		return;
+	}
 	memset(levels, 0, c->medium->cell_count * sizeof *levels);
 	for (uint64_t i = 0; i < c->met.count; i++) {
 		unsigned level = 0;
@@ -258,6 +355,9 @@ bool ct_choices_hold(const struct ct_choices *c, const unsigned *levels)
 	const uint32_t *const met = c->met.at;
 	bool hold = true;
 
+	if (is_graph(c)) {
+		return ct_closed_hold(&c->closed, levels);
+	}
 	for (uint64_t i = 0; i < c->met.count && hold; i++) {
 		hold = is_open(c, &c->medium->cell[met[i]], levels[met[i]]);
 	}

@@ -251,8 +251,10 @@ struct ct_by_parts {
 	char first_wide[CT_TEXT_BYTES];
 	uint64_t denied; /* parts that fail in a state that the whole check passes */
 	char first_denied[CT_TEXT_BYTES];
-	uint64_t missed; /* instants with a state that fails though all parts pass */
-	uint64_t died;   /* parts that killed their process, after which it went on without parts */
+	uint64_t missed;  /* instants with a state that fails though all parts pass */
+	uint64_t crowded; /* instants with more stores in flight than their order can be kept of */
+	uint64_t crowd;   /* stores in flight at the first of them */
+	uint64_t died;    /* parts that killed their process, after which it went on without parts */
 };
 
 struct ct_result {

@@ -525,8 +525,10 @@ bool ct_is_consistent(const struct ct_result *r)
 
 bool ct_covers_all(const struct ct_result *r)
 {
+	/* Parts account for all states of an instant, also where only a bound of their number is known. */
 	return r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
-	       r->states_undecided == 0 && r->states_symmetric == 0 && r->states_possible_exact;
+	       r->states_undecided == 0 && r->states_symmetric == 0 &&
+	       (r->states_possible_exact || r->instants_by_parts == r->instants);
 }
 
 const char *ct_verdict_name(const struct ct_result *r)
@@ -559,6 +561,8 @@ static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
 	to->wide += from->wide;
 	to->denied += from->denied;
 	to->missed += from->missed;
+	to->crowd = to->crowded == 0 ? from->crowd : to->crowd;
+	to->crowded += from->crowded;
 	to->died += from->died;
 }
 

@@ -131,14 +131,11 @@ static int read_restored(struct ct_holders *h, uint32_t word)
 
 static int read_word(struct ct_holders *h, uint32_t word)
 {
-	const struct ct_medium *const m = h->medium;
-	const nvw_off off = 8 * (nvw_off)word;
-	const uint32_t i = m->cell_of[off / m->unit_bytes];
-	const struct ct_cell *const c = i ? &m->cell[i - 1] : NULL;
-	int error = add(h, word, key_of(h, ct_image_word(&m->image, off)));
+	uint64_t content;
+	int error = 0;
 
-	for (unsigned v = 0; c != NULL && v < c->count && !error; v++) {
-		error = add(h, word, key_of(h, c->content[(size_t)v * c->words + (off - c->off) / 8]));
+	for (unsigned v = 0; ct_medium_version(h->medium, 8 * (nvw_off)word, v, &content) && !error; v++) {
+		error = add(h, word, key_of(h, content));
 	}
 	return error ? error : read_restored(h, word);
 }

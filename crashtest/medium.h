@@ -189,6 +189,30 @@ static inline bool ct_keeps_all(const struct ct_medium *m)
 	return !m->rules.mixed && ct_model_info(m->rules.model)->levels == CT_GRAPH;
 }
 
+/* The aligned word at off in the cell with this number of its versions durable. */
+static inline uint64_t ct_cell_word(
+	const struct ct_medium *m, const struct ct_cell *c, unsigned level, nvw_off off)
+{
+	const uint64_t i = (off - c->off) / 8;
+
+	return level > 0       ? c->content[(size_t)(level - 1) * c->words + i] :
+	       ct_keeps_all(m) ? c->base[i] :
+				 ct_image_word(&m->image, off);
+}
+
+/* Likewise of any word: one that has no cell has level 0 alone. False: there is no such level. */
+static inline bool ct_medium_version(
+	const struct ct_medium *m, nvw_off off, unsigned level, uint64_t *ret_word)
+{
+	const uint32_t i = m->cell_of[off / m->unit_bytes];
+
+	if (level > (i != 0 ? m->cell[i - 1].count : 0)) {
+		return false;
+	}
+	*ret_word = i != 0 ? ct_cell_word(m, &m->cell[i - 1], level, off) : ct_image_word(&m->image, off);
+	return true;
+}
+
 NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);
 struct ct_cell *ct_medium_cell_at(struct ct_medium *medium, nvw_off off);
 /* Adds a cell of this many words without versions. */

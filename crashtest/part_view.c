@@ -40,11 +40,8 @@ static void look(struct ct_part_view *p, uint64_t thing)
 static uint64_t level_word(const struct ct_medium *m, const unsigned *levels, nvw_off off)
 {
 	const uint32_t i = m->cell_of[off / m->unit_bytes];
-	const struct ct_cell *const c = i ? &m->cell[i - 1] : NULL;
 
-	return c == NULL || levels[i - 1] == 0 ?
-		       ct_image_word(&m->image, off) :
-		       c->content[(size_t)(levels[i - 1] - 1) * c->words + (off - c->off) / 8];
+	return i == 0 ? ct_image_word(&m->image, off) : ct_cell_word(m, &m->cell[i - 1], levels[i - 1], off);
 }
 
 static uint64_t raw_word(struct ct_part_view *p, nvw_off off)
@@ -71,6 +68,16 @@ void ct_part_view_fetch_before(void *context, nvw_off off, uint64_t n)
 	fetch(p, &p->before, off, n, raw_word);
 }
 
+static uint64_t ask_before(void *context, nvw_off off, ct_of of, const void *from)
+{
+	struct ct_part_view *const p = context;
+
+	look(p, off / 8);
+	return p->levels != NULL || p->before.made_in[off / 8] == p->evaluation ?
+		       of(from, nvw_pool_word(p->before.pool, off)) :
+		       ct_choices_ask(&p->choices, off, of, from);
+}
+
 static uint64_t completed(void *context, uint32_t stream)
 {
 	const struct ct_part_view *const p = context;
@@ -95,13 +102,11 @@ static uint64_t cannot_tell(struct ct_part_view *p, nvw_off off)
 /* The word has this content in all states. */
 static bool is_always(const struct ct_part_view *p, nvw_off off, uint64_t value)
 {
-	const struct ct_medium *const m = p->medium;
-	const uint32_t i = m->cell_of[off / m->unit_bytes];
-	const struct ct_cell *const c = i ? &m->cell[i - 1] : NULL;
-	bool same = ct_image_word(&m->image, off) == value;
+	bool same = true;
+	uint64_t word;
 
-	for (unsigned v = 0; c != NULL && v < c->count && same; v++) {
-		same = c->content[(size_t)v * c->words + (off - c->off) / 8] == value;
+	for (unsigned v = 0; same && ct_medium_version(p->medium, off, v, &word); v++) {
+		same = word == value;
 	}
 	return same;
 }
@@ -124,12 +129,11 @@ static uint64_t restored_word(
 	struct ct_part_view *p, nvw_off off, bool is_block, const uint32_t *entries, unsigned count)
 {
 	const uint32_t n = p->geometry.log_entries;
-	struct rec_entry entry;
+	uint64_t value;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (rec_through_entry(&p->through, entries[i] / n, entries[i] % n, &entry) == 0 &&
-			entry.verdict == REC_RESTORE && entry.undo.off == off) {
-			return is_block ? cannot_tell(p, off) : entry.undo.value;
+		if (rec_through_restores(&p->through, entries[i] / n, entries[i] % n, off, &value)) {
+			return is_block ? cannot_tell(p, off) : value;
 		}
 	}
 	return raw_word(p, off);
@@ -206,11 +210,17 @@ static unsigned holders_after(void *context, uint64_t key, nvw_off *ret_offs, un
 	return count;
 }
 
-static void asked(void *context, uint64_t op)
+static bool asked(void *context, uint64_t op, bool acked)
 {
 	struct ct_part_view *const p = context;
 
-	look(p, op == NVW__ACKS_ALL ? word_count(p) : thing_of_op(p, op));
+	if (op == NVW__ACKS_ALL) {
+		look(p, word_count(p));
+		p->is_wide = p->is_wide || p->medium->told.count > 0; /* any number of them */
+		return acked;
+	}
+	look(p, thing_of_op(p, op));
+	return acked && (p->levels != NULL || ct_choices_acked(&p->choices, op));
 }
 
 /* ---- Evaluations -------------------------------------------------------------------------------------- */
@@ -318,9 +328,10 @@ static int take_acks(struct ct_part_view *p)
 
 int ct_part_view_changed(struct ct_part_view *p)
 {
-	const int error = take_words(p);
+	int error = take_words(p);
 
-	return error ? error : take_acks(p);
+	error = error ? error : take_acks(p);
+	return error ? error : ct_choices_changed(&p->choices, p->medium);
 }
 
 /* ---- A life ------------------------------------------------------------------------------------------- */
@@ -373,7 +384,7 @@ void ct_part_view_free(struct ct_part_view *p)
 /* Opening reads the headers alone. */
 static int make_both(struct ct_part_view *p)
 {
-	const struct nvw_pool_image before = {.fetch = ct_part_view_fetch_before},
+	const struct nvw_pool_image before = {.fetch = ct_part_view_fetch_before, .ask = ask_before},
 				    after = {.fetch = fetch_after,
 					    .ask = ask_after,
 					    .holders = holders_after,

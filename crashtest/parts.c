@@ -187,12 +187,20 @@ static int note_trouble(struct ct_parts *p, const struct ct_part_trouble *t)
 	return error;
 }
 
+uint64_t ct_parts_crowd(const struct ct_parts *p)
+{
+	const struct ct_medium *const m = p->view.medium;
+
+	return p->view.choices.closed.before.too_many ? m->flight_count - m->flight_head : 0;
+}
+
 int ct_parts_try(struct ct_parts *p, void (*began)(void *context, uint64_t part), void *context)
 {
 	const uint32_t *tried;
 	const int error = ct_part_view_changed(&p->view);
 
-	if (error) {
+	/* Who is awake stays so. */
+	if (error || ct_parts_crowd(p) > 0) {
 		return error;
 	}
 	const uint64_t count = ct_watch_take(&p->view.watch, &tried);
@@ -223,6 +231,9 @@ bool ct_parts_remake(struct ct_parts *p, uint64_t part, uint32_t evaluation, str
 {
 	uint32_t n = 0;
 
+	if (ct_choices_changed(&p->view.choices, p->view.medium)) {
+		return false;
+	}
 	p->view.unwatched = true;
 	ct_choices_begin(&p->view.choices, p->view.medium);
 	evaluate(p, part);
@@ -303,7 +314,7 @@ static int number_parts(struct ct_parts *p)
 static bool can_be_had(const struct nvw_workload *w, const struct ct_medium *m)
 {
 	return w != NULL && w->parts != NULL && w->further_pools == NULL && m->rules.limits == NULL &&
-	       !m->rules.mixed && ct_model_info(m->rules.model)->levels != CT_GRAPH &&
+	       !m->rules.mixed &&
 	       (ct_model_info(m->rules.model)->of_runs || ct_model_info(m->rules.model)->replays) &&
 	       m->image.bytes >= NVW__ROOTS_OFF && m->image.bytes % CT_PAGE == 0;
 }
@@ -335,7 +346,8 @@ int ct_parts_create(
 /* Of their models, those in which a state is any combination, or a number of stores. */
 static bool can_be_plain(const struct ct_medium *m)
 {
-	return m->rules.limits == NULL && (m->rules.model == CT_MODEL_X86 || m->rules.model == CT_MODEL_EADR);
+	return m->rules.limits == NULL && !m->rules.mixed &&
+	       (m->rules.model == CT_MODEL_X86 || m->rules.model == CT_MODEL_EADR);
 }
 
 int ct_parts_create_plain(
@@ -377,6 +389,11 @@ int ct_parts_of(const struct ct_exploration *e, struct ct_medium *m, struct ct_p
 void ct_parts_noise(struct ct_parts *p, uint64_t seed)
 {
 	p->view.seed = seed;
+}
+
+void ct_parts_crowd_beyond(struct ct_parts *p, uint64_t bytes)
+{
+	p->view.choices.closed.before.most_bytes = bytes;
 }
 
 void ct_parts_walk(

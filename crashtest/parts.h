@@ -67,7 +67,10 @@ const struct ct_parts_count *ct_parts_count(const struct ct_parts *parts);
 NVW_CHECKED int ct_parts_try(
 	struct ct_parts *parts, void (*began)(void *context, uint64_t part), void *context);
 
-/* The parts that do not pass at this instant, in ascending order. */
+/* 0; else no part was tried at this instant, since so many stores are in flight that their order cannot be kept (before.h). */
+uint64_t ct_parts_crowd(const struct ct_parts *parts);
+
+/* The parts that do not pass at this instant, in ascending order; of a crowd those of an earlier one. */
 struct ct_part_trouble {
 	uint64_t part;
 	enum ct_part_verdict verdict;
@@ -98,6 +101,8 @@ static inline uint64_t ct_part_draw(uint64_t part, uint32_t evaluation)
 
 /* From now on what a part did not ask for is noise, of this seed, in each evaluation another; 0: zeroes. */
 void ct_parts_noise(struct ct_parts *parts, uint64_t seed);
+/* Under buffered epoch persistency more stores than this many bytes of order can be kept of are a crowd. */
+void ct_parts_crowd_beyond(struct ct_parts *parts, uint64_t bytes);
 /* Tries all parts with all their combinations at the medium's instant, whatever was tried before, and forgets the answers.
  * Calls tried() after each evaluation, numbered from 0 for each part. */
 struct ct_tried {

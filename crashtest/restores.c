@@ -17,20 +17,6 @@ static uint32_t *bucket_of(const struct ct_restores *r, nvw_off off)
 	return &r->bucket[nvw_mix64(off) & (r->buckets - 1)];
 }
 
-/* Version number level of the word at off; false beyond the last. */
-static bool version(const struct ct_medium *m, nvw_off off, unsigned level, uint64_t *ret_word)
-{
-	const uint32_t i = m->cell_of[off / m->unit_bytes];
-	const struct ct_cell *const c = i ? &m->cell[i - 1] : NULL;
-
-	if (level > (c ? c->count : 0)) {
-		return false;
-	}
-	*ret_word = level == 0 ? ct_image_word(&m->image, off) :
-				 c->content[(size_t)(level - 1) * c->words + (off - c->off) / 8];
-	return true;
-}
-
 /* ---- Entries ----------------------------------------------------------------------------------------- */
 
 static void remove_from(struct ct_restores *r, uint32_t number)
@@ -80,8 +66,8 @@ static int read_entry(struct ct_restores *r, uint32_t entry)
 	uint64_t first, second;
 	int error = 0;
 
-	for (unsigned i = 0; version(r->medium, off, i, &first); i++) {
-		for (unsigned k = 0; version(r->medium, off + 8, k, &second) && !error; k++) {
+	for (unsigned i = 0; ct_medium_version(r->medium, off, i, &first); i++) {
+		for (unsigned k = 0; ct_medium_version(r->medium, off + 8, k, &second) && !error; k++) {
 			uint64_t payload[NVW__ENTRY_WORDS] = {0};
 			const uint64_t epoch = nvw__entry_epoch(first);
 
@@ -136,7 +122,7 @@ static uint64_t completed_epochs(const struct ct_restores *r, uint32_t stream)
 	const nvw_off off = nvw__est_off(&r->geometry, stream);
 	uint64_t word, payload, least = UINT64_MAX;
 
-	for (unsigned i = 0; version(r->medium, off, i, &word); i++) {
+	for (unsigned i = 0; ct_medium_version(r->medium, off, i, &word); i++) {
 		const bool is_known =
 			nvw_unseal(off, word, &payload) && nvw__est_state(payload) == NVW__EST_COMPLETED;
 		const uint64_t epoch = is_known ? nvw__est_epoch(payload) : 0;
@@ -293,7 +279,7 @@ static void each_version(struct versions *v, unsigned i, uint64_t completed)
 		}
 		return;
 	}
-	for (unsigned k = 0; version(v->r->medium, v->entry + 8 * i, k, &word); k++) {
+	for (unsigned k = 0; ct_medium_version(v->r->medium, v->entry + 8 * i, k, &word); k++) {
 		const uint64_t epoch = nvw__entry_epoch(word);
 
 		if (epoch > completed && (i == 0 || epoch == nvw__entry_epoch(v->payload[0])) &&
@@ -324,7 +310,7 @@ static bool open_version(const struct ct_restores *r, nvw_off off, uint64_t comp
 	unsigned count = 0;
 	uint64_t word;
 
-	for (unsigned i = 0; version(r->medium, off, i, &word); i++) {
+	for (unsigned i = 0; ct_medium_version(r->medium, off, i, &word); i++) {
 		if (nvw__entry_epoch(word) > completed) {
 			count += nvw_unseal(off, word, ret_payload) ? 1 : 2;
 		}

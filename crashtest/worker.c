@@ -402,7 +402,7 @@ static bool try_parts(struct range *r)
 	s->phase = CT_PHASE_IDLE;
 	s->in_part = 0;
 	count_parts(r);
-	return !r->error && ct_parts_troubles(r->parts, &trouble) == 0;
+	return !r->error && ct_parts_crowd(r->parts) == 0 && ct_parts_troubles(r->parts, &trouble) == 0;
 }
 
 /* Of an instant whose parts all pass, the number of whole states that are tested as well: they guard against parts that
@@ -486,13 +486,28 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 	s->phase = CT_PHASE_IDLE;
 }
 
+/* True if no part was tried. */
+static bool note_crowd(struct range *r)
+{
+	struct ct_by_parts *const to = &r->shared->parts;
+	const uint64_t crowd = ct_parts_crowd(r->parts);
+
+	if (crowd > 0 && to->crowded++ == 0) {
+		to->crowd = crowd;
+	}
+	return crowd > 0;
+}
+
 /* After the instant's other states, so that these stay the examples. */
 static void confirm_parts(struct range *r)
 {
 	const struct ct_part_trouble *t;
-	const uint64_t count =
-		r->parts == NULL || r->medium->instant < r->first ? 0 : ct_parts_troubles(r->parts, &t);
 	unsigned confirmations = 0;
+
+	if (r->parts == NULL || r->medium->instant < r->first || note_crowd(r)) {
+		return;
+	}
+	const uint64_t count = ct_parts_troubles(r->parts, &t);
 
 	for (uint64_t i = 0; i < count && !is_over(r); i++) {
 		if (t[i].verdict == CT_PART_WIDE) {

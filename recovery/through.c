@@ -26,6 +26,65 @@ int rec_through_entry(const struct rec_through *t, uint32_t stream, uint32_t i, 
 	return ret_entry->verdict == REC_DAMAGE ? rec_damaged_entry(t->before, off) : 0;
 }
 
+/* ---- One entry for one word -------------------------------------------------------------------------- */
+
+struct place {
+	nvw_off off;    /* of the word that is asked for */
+	uint64_t epoch; /* that it must name; of the first word the one that has completed */
+};
+
+/* The sealed word if it is of a later epoch, 0: it is not. */
+static uint64_t later(const void *context, uint64_t word)
+{
+	const struct place *const at = context;
+	uint64_t payload;
+
+	return nvw__entry_epoch(word) > at->epoch && nvw_unseal(at->off, word, &payload) ? word : 0;
+}
+
+/* The sealed word if it is of this epoch. */
+static uint64_t same(const void *context, uint64_t word)
+{
+	const struct place *const at = context;
+	uint64_t payload;
+
+	return nvw__entry_epoch(word) == at->epoch && nvw_unseal(at->off, word, &payload) ? word : 0;
+}
+
+/* Is the epoch the one that is open? */
+static uint64_t is_open(const void *context, uint64_t word)
+{
+	const struct place *const at = context;
+	uint64_t payload;
+
+	return nvw_unseal(at->off, word, &payload) && nvw__est_epoch(payload) + 1 == at->epoch;
+}
+
+bool rec_through_restores(
+	const struct rec_through *t, uint32_t stream, uint32_t i, nvw_off off, uint64_t *ret_value)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(t->before);
+	struct place at = {nvw__entry_off(g, stream, i), t->completed(t->context, stream)};
+	const struct place est = {nvw__est_off(g, stream), 0};
+	uint64_t payload[NVW__ENTRY_WORDS] = {0};
+
+	for (unsigned k = 0; k < NVW__ENTRY_WORDS; k++, at.off += 8) {
+		const uint64_t word = nvw_pool_ask(t->before, at.off, k == 0 ? later : same, &at);
+
+		if (word == 0 || !nvw_unseal(at.off, word, &payload[k])) {
+			return false;
+		}
+		at.epoch = nvw__entry_epoch(word);
+		if (k == 1 && nvw__entry_undo(payload).off != off) {
+			return false;
+		}
+	}
+	*ret_value = nvw__entry_undo(payload).value;
+	return nvw_pool_ask(t->before, est.off, is_open, &(struct place){est.off, at.epoch}) != 0;
+}
+
+/* ---- Other words ------------------------------------------------------------------------------------- */
+
 int rec_through_stream(const struct rec_through *t, uint32_t stream)
 {
 	uint64_t est;

@@ -27,6 +27,11 @@ struct rec_through {
 NVW_CHECKED int rec_through_entry(
 	const struct rec_through *through, uint32_t stream, uint32_t entry, struct rec_entry *ret_entry);
 
+/* Whether the entry restores the word at off, and its old value: all that recovery makes of the entry for this word. It asks
+ * for no more (nvw_pool_ask()). Of a damaged entry false; to judge it is for rec_through_entry(). */
+bool rec_through_restores(
+	const struct rec_through *through, uint32_t stream, uint32_t entry, nvw_off off, uint64_t *ret_value);
+
 /* Judges the word of a stream, or of a chunk. */
 NVW_CHECKED int rec_through_stream(const struct rec_through *through, uint32_t stream);
 NVW_CHECKED int rec_through_chunk(const struct rec_through *through, uint64_t chunk);

@@ -334,7 +334,12 @@ int ct_on_launch(struct ct_medium *m, const struct nvw_log_record *r)
 
 static void land_all(struct ct_medium *m)
 {
+	const struct ct_told *const told = m->told.at;
+
 	ct_medium_land_all(m);
+	for (uint64_t i = 0; i < m->told.count; i++) {
+		ct_medium_note_acks(m, told[i].first, told[i].count); /* certain from now on */
+	}
 	m->told.count = 0;
 }
 

@@ -102,16 +102,15 @@ void nvw__acks_free(struct nvw_acks *acks)
 
 bool nvw_acked(const struct nvw_acks *acks, uint64_t op)
 {
-	if (acks->asked != NULL) {
-		acks->asked(acks->asker, op);
-	}
-	return op / 64 < acks->words && (acks->bits[op / 64] >> op % 64 & 1);
+	const bool acked = op / 64 < acks->words && (acks->bits[op / 64] >> op % 64 & 1);
+
+	return acks->asked != NULL ? acks->asked(acks->asker, op, acked) : acked;
 }
 
 uint64_t nvw_acked_count(const struct nvw_acks *acks)
 {
 	if (acks->asked != NULL) {
-		acks->asked(acks->asker, NVW__ACKS_ALL);
+		(void)acks->asked(acks->asker, NVW__ACKS_ALL, true);
 	}
 	return acks->count;
 }

@@ -298,6 +298,11 @@ int ct_parts_try(struct ct_parts *parts, void (*began)(void *context, uint64_t p
 	return 0;
 }
 
+uint64_t ct_parts_crowd(const struct ct_parts *parts)
+{
+	return 0;
+}
+
 uint64_t ct_parts_troubles(const struct ct_parts *parts, const struct ct_part_trouble **ret_troubles)
 {
 	return 0;

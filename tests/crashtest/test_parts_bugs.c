@@ -2,7 +2,7 @@
 /*
  * Every seeded bug of every structure with parts is found by its parts alone: no whole state is tested but where a part
  * fails. The real recovery and the whole check confirm the part's example; it is minimised, explained and saved, and fails
- * again when it is replayed. A bug that only buffered epoch persistency shows is left out: parts are not used there.
+ * again when it is replayed.
  *
  * By default under the first model that shows the bug; with PARTS_SEEDS under all, and parts must find what whole states
  * show.
@@ -24,7 +24,8 @@ static const struct nvw_workload *const structures[] = {
 	&nvw_workload_queue, &nvw_workload_steal_log, &nvw_workload_kv, &nvw_workload_btree};
 enum { STRUCTURES = sizeof structures / sizeof *structures, TRIALS_MAX = 8 };
 
-static const enum ct_model models[] = {CT_MODEL_OBSERVED, CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_EADR};
+static const enum ct_model models[] = {
+	CT_MODEL_OBSERVED, CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_EADR, CT_MODEL_BUFFERED};
 enum { MODELS = sizeof models / sizeof *models };
 
 static char folder[] = "/tmp/nvwave-parts-XXXXXX";
@@ -61,11 +62,6 @@ static unsigned trials_of(
 		ret_trials[n++] = trial;
 	}
 	return n;
-}
-
-static bool is_of_buffers(const struct nvw_mutation *m)
-{
-	return strcmp(m->found_by, "buffered-epoch") == 0;
 }
 
 /* ---- One bug ------------------------------------------------------------------------------------------------- */
@@ -160,9 +156,6 @@ static void every_bug_is_found_explained_and_replayed_by_parts_alone(void **stat
 		const struct nvw_mutation *const m = structures[i]->mutations;
 
 		for (int k = 0; m[k].name != NULL; k++) {
-			if (is_of_buffers(&m[k])) {
-				continue;
-			}
 			bugs++;
 			if (!is_found_somewhere(structures[i], k, getenv("PARTS_SEEDS") != NULL)) {
 				fail_msg("%s, mutation %s: parts alone do not find it", structures[i]->name,

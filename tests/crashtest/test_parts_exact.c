@@ -19,7 +19,8 @@
 #undef WORKLOAD
 extern const struct nvw_workload nvw_workload; /* the tutorial's queue */
 
-static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_EADR, CT_MODEL_OBSERVED};
+static const enum ct_model models[] = {
+	CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_EADR, CT_MODEL_OBSERVED, CT_MODEL_BUFFERED};
 enum { MODELS = sizeof models / sizeof *models };
 
 enum {
@@ -171,6 +172,8 @@ static void compare_run(
 	assert_int_equal(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts), 0);
 	assert_non_null(parts);
 	while (rig_next(r)) {
+		/* Also the states that an earlier instant had, which a number names under buffered epochs only then. */
+		r->medium.obliged = r->medium.obliged || ct_model_info(model)->levels == CT_GRAPH;
 		sum->instants++;
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
 		if (number_of_states(r, &count)) {
@@ -224,7 +227,8 @@ static void parts_fail_in_exactly_the_states_in_which_the_whole_check_fails(void
 				      " states, %" PRIu64 " fail\n",
 				structures[i].workload->name, ct_model_info(models[m])->name,
 				n->instants - n->left_out, n->left_out, n->states, n->failing);
-			assert_true(n->left_out <= n->instants / 4);
+			assert_true(n->left_out <= n->instants / 4 ||
+				    ct_model_info(models[m])->levels == CT_GRAPH);
 			assert_int_equal(n->wide, 0);
 			failing[m] += n->failing;
 		}

@@ -85,26 +85,66 @@ static uint64_t info_of(const struct part *p, nvw_off node)
 	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, info));
 }
 
-/* The i-th key in order, and its value. */
-static uint64_t key_at(const struct part *p, nvw_off node, uint64_t order, unsigned i)
+static uint64_t key_in(const struct part *p, nvw_off node, unsigned slot)
 {
-	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, words) + 8 * btree_slot(order, i));
+	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, words) + 8 * slot);
 }
 
-static uint64_t value_at(const struct part *p, nvw_off node, uint64_t order, unsigned i)
+static uint64_t value_in(const struct part *p, nvw_off node, unsigned slot)
 {
-	return nvw_pool_word(
-		p->pool, node + offsetof(struct btree_node, words) + 8 * (p->slots + btree_slot(order, i)));
+	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, words) + 8 * (p->slots + slot));
+}
+
+/* The i-th key in order. */
+static uint64_t key_at(const struct part *p, nvw_off node, uint64_t order, unsigned i)
+{
+	return key_in(p, node, btree_slot(order, i));
+}
+
+static bool is_sound(unsigned of, uint64_t order)
+{
+	uint64_t slots = 0;
+
+	for (unsigned i = 0; i < of; i++) {
+		slots |= UINT64_C(1) << btree_slot(order, i);
+	}
+	return btree_count(order) <= of && slots == (UINT64_C(1) << of) - 1;
 }
 
 static bool order_is_sound(const struct part *p, uint64_t order)
 {
-	uint64_t slots = 0;
+	return is_sound(p->slots, order);
+}
 
-	for (unsigned i = 0; i < p->slots; i++) {
-		slots |= UINT64_C(1) << btree_slot(order, i);
+/* Most parts want little of an order word, which each insert changes: whether one slot has a key, and which one follows. */
+struct wanted {
+	unsigned slots, slot;
+};
+enum { UNUSED, LAST, FOLLOWED }; /* FOLLOWED by slot number 0, and so on */
+
+static uint64_t follower(const void *context, uint64_t order)
+{
+	const struct wanted *const w = context;
+	const unsigned count = is_sound(w->slots, order) ? btree_count(order) : 0;
+	unsigned i = 0;
+
+	while (i < count && btree_slot(order, i) != w->slot) {
+		i++;
 	}
-	return btree_count(order) <= p->slots && slots == (UINT64_C(1) << p->slots) - 1;
+	return i == count ? UNUSED : i + 1 == count ? LAST : FOLLOWED + btree_slot(order, i + 1);
+}
+
+static uint64_t use(const void *context, uint64_t order)
+{
+	return follower(context, order) == UNUSED ? UNUSED : LAST;
+}
+
+/* UNUSED: it has none. */
+static uint64_t first_slot(const void *slots, uint64_t order)
+{
+	return is_sound(*(const unsigned *)slots, order) && btree_count(order) > 0 ?
+		       FOLLOWED + btree_slot(order, 0) :
+		       UNUSED;
 }
 
 static bool is_node(const struct part *p, nvw_off off, unsigned level)
@@ -130,12 +170,6 @@ static int check_node_at(const struct part *p, nvw_off off, unsigned level)
 		       BROKEN(p, off,
 			       "the node at %" PRIu64 " is not of level %u: its content is not durable", off,
 			       level);
-}
-
-/* The number of keys of a node; 0 of one with a broken order word, of which its own part speaks. */
-static unsigned count_of(const struct part *p, uint64_t order)
-{
-	return order_is_sound(p, order) ? btree_count(order) : 0;
 }
 
 /* ---- Who refers to it ----------------------------------------------------------------------------- */
@@ -166,15 +200,28 @@ static struct place place_of(const struct part *p, nvw_off off)
 	return at;
 }
 
+/* Of a node with a broken order word nothing: its own part speaks of it. */
+static uint64_t ask_order(const struct part *p, nvw_off node, unsigned slot,
+	uint64_t (*of)(const void *context, uint64_t order))
+{
+	const struct wanted wanted = {p->slots, slot};
+
+	return nvw_pool_ask(p->pool, node + offsetof(struct btree_node, order), of, &wanted);
+}
+
 static bool is_used(const struct part *p, nvw_off node, unsigned slot)
 {
-	const uint64_t order = order_of(p, node);
-	unsigned i = 0;
+	return ask_order(p, node, slot, use) != UNUSED;
+}
 
-	while (i < btree_count(order) && i < p->slots && btree_slot(order, i) != slot) {
-		i++;
-	}
-	return i < btree_count(order) && i < p->slots;
+/* The first child or key of a node is in this slot; false if it has none. */
+static bool has_first(const struct part *p, nvw_off node, unsigned *ret_slot)
+{
+	const uint64_t first =
+		nvw_pool_ask(p->pool, node + offsetof(struct btree_node, order), first_slot, &p->slots);
+
+	*ret_slot = (unsigned)(first - FOLLOWED);
+	return first != UNUSED;
 }
 
 static nvw_off root_word(const struct part *p)
@@ -234,18 +281,18 @@ static int check_tree(const struct part *p)
 		return BROKEN(p, off, "the root word names offset %" PRIu64 ", which is not a node", off);
 	}
 	for (unsigned level = btree_level(info); level > 0; level--) {
-		const uint64_t order = order_of(p, off);
+		unsigned first;
 
 		if (check_node_at(p, off, level)) {
 			return NVW_E_INCONSISTENT;
 		}
-		if (count_of(p, order) == 0) {
+		if (!has_first(p, off, &first)) {
 			return BROKEN(p, off, "the inner node at %" PRIu64 " has no child", off);
 		}
-		if (key_at(p, off, order, 0) != 0) {
+		if (key_in(p, off, first) != 0) {
 			return BROKEN(p, off, "the first key of the first node of level %u is not 0", level);
 		}
-		off = value_at(p, off, order, 0);
+		off = value_in(p, off, first);
 	}
 	return check_node_at(p, off, 0);
 }
@@ -285,11 +332,11 @@ static int check_next(const struct part *p, nvw_off off, unsigned level)
 	if (check_node_at(p, next, level)) {
 		return NVW_E_INCONSISTENT;
 	}
-	const uint64_t order = order_of(p, next);
+	unsigned first;
 
-	if (count_of(p, order) > 0 && key_at(p, next, order, 0) <= high) {
+	if (has_first(p, next, &first) && key_in(p, next, first) <= high) {
 		return BROKEN(p, next, "key %" PRIu64 " at %" PRIu64 " is out of order",
-			key_at(p, next, order, 0), next);
+			key_in(p, next, first), next);
 	}
 	return high_of(p, next) > high ?
 		       0 :
@@ -318,25 +365,25 @@ static int check_step(const struct part *p, nvw_off off, nvw_off child, nvw_off 
 		"the node at %" PRIu64 " names a child that is not in the chain of the level below", off);
 }
 
-/* The i-th child of an inner node, and the chain from it. */
-static int check_child(const struct part *p, nvw_off off, uint64_t order, unsigned i, unsigned level)
+/* The child in a slot of an inner node, and the chain from it; to: the slot after it in the order. */
+static int check_child(const struct part *p, nvw_off off, unsigned slot, uint64_t to, unsigned level)
 {
-	const nvw_off child = value_at(p, off, order, i);
+	const nvw_off child = value_in(p, off, slot);
+	unsigned first;
 
 	if (check_node_at(p, child, level - 1)) {
 		return NVW_E_INCONSISTENT;
 	}
-	if (i + 1 < btree_count(order)) {
-		return check_step(
-			p, off, child, value_at(p, off, order, i + 1), key_at(p, off, order, i + 1));
+	if (to != LAST) {
+		first = (unsigned)(to - FOLLOWED);
+		return check_step(p, off, child, value_in(p, off, first), key_in(p, off, first));
 	}
 	const nvw_off next = next_of(p, off);
-	const uint64_t others = next != 0 ? order_of(p, next) : 0;
 
 	/* (next) says whether that is a node with a child. */
-	return count_of(p, others) == 0 ?
+	return next == 0 || !has_first(p, next, &first) ?
 		       0 :
-		       check_step(p, off, child, value_at(p, next, others, 0), key_at(p, next, others, 0));
+		       check_step(p, off, child, value_in(p, next, first), key_in(p, next, first));
 }
 
 /* ---- Keys ----------------------------------------------------------------------------------------- */
@@ -379,9 +426,9 @@ static struct btree_owed owed_to(const struct part *p, uint64_t key)
 	return owed;
 }
 
-static int check_value(const struct part *p, nvw_off off, uint64_t order, unsigned i)
+static int check_value(const struct part *p, nvw_off off, unsigned slot)
 {
-	const uint64_t key = key_at(p, off, order, i), value = value_at(p, off, order, i);
+	const uint64_t key = key_in(p, off, slot), value = value_in(p, off, slot);
 	const struct btree_owed owed = owed_to(p, key);
 
 	return btree_may_be(&owed, true, value) ?
@@ -399,14 +446,14 @@ static int check_key(const struct part *p, uint64_t key)
 		       BROKEN(p, 0, "key %" PRIu64 " is lost", key);
 }
 
-static int check_slot(const struct part *p, nvw_off off, unsigned i, unsigned level)
+static int check_slot(const struct part *p, nvw_off off, unsigned slot, unsigned level)
 {
-	const uint64_t order = order_of(p, off);
+	const uint64_t to = ask_order(p, off, slot, level > 0 ? follower : use);
 
-	if (!order_is_sound(p, order) || i >= btree_count(order)) {
+	if (to == UNUSED) {
 		return 0;
 	}
-	return level > 0 ? check_child(p, off, order, i, level) : check_value(p, off, order, i);
+	return level > 0 ? check_child(p, off, slot, to, level) : check_value(p, off, slot);
 }
 
 static int check_own(const struct part *p, nvw_off off, unsigned level)
@@ -496,7 +543,7 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 			snprintf(ret_name, bytes, "%s of node %" PRIu64 " of the heap", about[aspect],
 				number / aspects(p));
 		} else {
-			snprintf(ret_name, bytes, "key %u of node %" PRIu64 " of the heap",
+			snprintf(ret_name, bytes, "slot %u of node %" PRIu64 " of the heap",
 				aspect - ASPECT_SLOTS, number / aspects(p));
 		}
 	}

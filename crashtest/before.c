@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which stores must be durable before which. See before.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "before.h"
+
+enum { BYTES_MAX = 512 << 20 };
+
+/* A store: the one before it of the same work-item and of the same work-group, + 1; 0: none. */
+struct ct_before_node {
+	uint32_t older_of_item, older_of_group;
+	struct ct_row base; /* its row without the stores to the same unit */
+};
+
+/* A work-item or a work-group: its newest store + 1. */
+struct ct_member {
+	uint32_t newest, epoch;
+	uint64_t *closed; /* of a group: what must be durable before a store of this epoch of its */
+	uint32_t words;
+};
+
+static struct ct_before_node *node_at(const struct ct_before *b, uint32_t number)
+{
+	return (struct ct_before_node *)b->node.at + number;
+}
+
+static const struct ct_flight *flight_at(const struct ct_medium *m, uint32_t number)
+{
+	return &m->flight[m->flight_head + number];
+}
+
+static struct ct_row *row_at(const struct ct_before *b, uint32_t number)
+{
+	return (struct ct_row *)b->row.at + number;
+}
+
+/* ---- Sets -------------------------------------------------------------------------------------------- */
+
+static int new_set(struct ct_before *b, uint32_t words, uint64_t **ret_bits)
+{
+	uint64_t *const bits = calloc(words + 1, sizeof *bits);
+	const int error = bits == NULL ? nvw_fail(NVW_E_MEMORY, "no memory for the order of stores") :
+					 ct_array_grow(&b->owned, b->owned.count + 1, sizeof bits);
+
+	if (error) {
+		free(bits);
+		return error;
+	}
+	((uint64_t **)b->owned.at)[b->owned.count++] = bits;
+	b->bytes += 8 * (uint64_t)words;
+	b->too_many = b->too_many || b->bytes > (b->most_bytes ? b->most_bytes : BYTES_MAX);
+	*ret_bits = bits;
+	return 0;
+}
+
+static void add_set(uint64_t *to, const uint64_t *from, uint32_t words)
+{
+	for (uint32_t i = 0; i < words; i++) {
+		to[i] |= from[i];
+	}
+}
+
+/* A store with all that must be durable before it. */
+static void add_store(const struct ct_before *b, uint64_t *to, uint32_t number)
+{
+	if (!(to[number / 64] >> number % 64 & 1)) {
+		add_set(to, row_at(b, number)->bits, row_at(b, number)->words);
+		to[number / 64] |= UINT64_C(1) << number % 64;
+	}
+}
+
+/* ---- Epochs ------------------------------------------------------------------------------------------ */
+
+struct epochs {
+	uint64_t item, group;
+	uint32_t wi, wg, kr;
+};
+
+static struct epochs epochs_of(const struct ct_flight *f)
+{
+	return (struct epochs){f->work_item, f->group, f->epoch_wi, f->epoch_wg, f->epoch_kr};
+}
+
+static struct ct_member *member(const struct ct_array *members, uint64_t i)
+{
+	return (struct ct_member *)members->at + i;
+}
+
+/* The stores of earlier epochs of the kernel, kept for the newest one. */
+static int close_kernel(struct ct_before *b, const struct ct_medium *m, uint32_t epoch, uint32_t words)
+{
+	uint64_t *bits;
+
+	if (b->kernel != NULL && b->kernel_epoch == epoch) {
+		return 0;
+	}
+	const int error = new_set(b, words, &bits);
+
+	if (error) {
+		return error;
+	}
+	if (b->kernel != NULL) {
+		add_set(bits, b->kernel, b->kernel_words);
+	}
+	for (uint32_t i = b->count;
+		i > 0 && (b->kernel == NULL || flight_at(m, i - 1)->epoch_kr >= b->kernel_epoch); i--) {
+		if (flight_at(m, i - 1)->epoch_kr < epoch) {
+			add_store(b, bits, i - 1);
+		}
+	}
+	b->kernel = bits;
+	b->kernel_words = words;
+	b->kernel_epoch = epoch;
+	return 0;
+}
+
+/* Likewise of a work-group. */
+static int close_group(
+	struct ct_before *b, const struct ct_medium *m, uint64_t group, uint32_t epoch, uint32_t words)
+{
+	struct ct_member *const g = member(&b->group, group);
+	uint64_t *bits;
+
+	if (g->newest == 0 || (g->closed != NULL && g->epoch == epoch)) {
+		return 0;
+	}
+	const int error = new_set(b, words, &bits);
+
+	if (error) {
+		return error;
+	}
+	if (g->closed != NULL) {
+		add_set(bits, g->closed, g->words);
+	}
+	for (uint32_t i = g->newest; i > 0; i = node_at(b, i - 1)->older_of_group) {
+		if (g->closed != NULL && flight_at(m, i - 1)->epoch_wg < g->epoch) {
+			break;
+		}
+		if (flight_at(m, i - 1)->epoch_wg < epoch) {
+			add_store(b, bits, i - 1);
+		}
+	}
+	g->closed = bits;
+	g->words = words;
+	g->epoch = epoch;
+	return 0;
+}
+
+/* The stores of earlier epochs of the work-item: those of its newest one have not met. */
+static void add_item(
+	const struct ct_before *b, const struct ct_medium *m, const struct epochs *e, uint64_t *bits)
+{
+	const uint32_t newest = member(&b->item, e->item)->newest;
+
+	if (newest == 0) {
+		return;
+	}
+	add_set(bits, node_at(b, newest - 1)->base.bits, node_at(b, newest - 1)->base.words);
+	for (uint32_t i = newest;
+		i > 0 && flight_at(m, i - 1)->epoch_wi == flight_at(m, newest - 1)->epoch_wi;
+		i = node_at(b, i - 1)->older_of_item) {
+		if (flight_at(m, i - 1)->epoch_wi < e->wi) {
+			add_store(b, bits, i - 1);
+		}
+	}
+}
+
+/* What must be durable before anything of these epochs that comes now. */
+static int base_of(
+	struct ct_before *b, const struct ct_medium *m, const struct epochs *e, struct ct_row *ret_base)
+{
+	const uint32_t words = (b->count + 63) / 64;
+	uint64_t *bits;
+	int error = close_kernel(b, m, e->kr, words);
+
+	error = error ? error : close_group(b, m, e->group, e->wg, words);
+	error = error ? error : new_set(b, words, &bits);
+	if (error) {
+		return error;
+	}
+	const struct ct_member *const g = member(&b->group, e->group);
+
+	add_set(bits, b->kernel, b->kernel_words);
+	if (g->closed != NULL) {
+		add_set(bits, g->closed, g->words);
+	}
+	add_item(b, m, e, bits);
+	*ret_base = (struct ct_row){bits, words};
+	return 0;
+}
+
+/* ---- Stores and acknowledgements --------------------------------------------------------------------- */
+
+/* Epochs only grow, of a work-item, of a group and of the kernel. */
+static bool is_regular(const struct ct_before *b, const struct ct_medium *m, const struct epochs *e)
+{
+	const struct ct_member *const g = member(&b->group, e->group);
+	const uint32_t of_item = member(&b->item, e->item)->newest, of_group = g->newest;
+
+	return (g->closed == NULL || g->epoch <= e->wg) && (b->kernel == NULL || b->kernel_epoch <= e->kr) &&
+	       (of_item == 0 || flight_at(m, of_item - 1)->epoch_wi <= e->wi) &&
+	       (of_group == 0 || flight_at(m, of_group - 1)->epoch_wg <= e->wg) &&
+	       (b->count == 0 || flight_at(m, b->count - 1)->epoch_kr <= e->kr);
+}
+
+static bool are_equal(const struct epochs *a, const struct epochs *b)
+{
+	return a->wi == b->wi && a->wg == b->wg && a->kr == b->kr;
+}
+
+/* With the stores to the same unit. */
+static int row_of(struct ct_before *b, const struct ct_medium *m, const struct ct_flight *f,
+	struct ct_row base, struct ct_row *ret_row)
+{
+	const uint32_t words = (b->count + 63) / 64;
+	uint64_t *bits;
+
+	*ret_row = base;
+	if (f->version == 0) {
+		return 0;
+	}
+	const uint32_t older = ct_before_number(b, m->cell[f->cell].write[f->version - 1]);
+
+	if (ct_row_has(base, older)) {
+		return 0;
+	}
+	const int error = new_set(b, words, &bits);
+
+	if (!error) {
+		add_set(bits, base.bits, base.words);
+		add_store(b, bits, older);
+		*ret_row = (struct ct_row){bits, words};
+	}
+	return error;
+}
+
+static int add_flight(struct ct_before *b, const struct ct_medium *m)
+{
+	const uint32_t number = b->count;
+	const struct ct_flight *const f = flight_at(m, number);
+	const struct epochs e = epochs_of(f);
+	struct ct_member *const item = member(&b->item, e.item), *const group = member(&b->group, e.group);
+	struct ct_row base;
+	int error = ct_array_grow(&b->row, number + 1, sizeof(struct ct_row));
+
+	error = error ? error : ct_array_grow(&b->node, number + 1, sizeof(struct ct_before_node));
+	if (error) {
+		return error;
+	}
+	const struct epochs before = item->newest != 0 ? epochs_of(flight_at(m, item->newest - 1)) : e;
+
+	if (!is_regular(b, m, &e)) {
+		b->too_many = true;
+		return 0;
+	}
+	if (item->newest != 0 && are_equal(&e, &before)) {
+		base = node_at(b, item->newest - 1)->base;
+	} else {
+		error = base_of(b, m, &e, &base);
+	}
+	error = error ? error : row_of(b, m, f, base, row_at(b, number));
+	if (!error) {
+		*node_at(b, number) = (struct ct_before_node){item->newest, group->newest, base};
+		item->newest = group->newest = ++b->count;
+	}
+	return error;
+}
+
+/* What was told of the operations before, one and the same of all; CT_TOLD_TWICE: not the same. */
+static uint32_t told_before(const struct ct_before *b, const struct ct_told *t)
+{
+	const uint32_t *const of = (const uint32_t *)b->told_of.at + t->first;
+
+	for (uint64_t i = 1; i < t->count; i++) {
+		if (of[i] != of[0]) {
+			return CT_TOLD_TWICE;
+		}
+	}
+	return t->count > 0 ? of[0] : 0;
+}
+
+/* An operation that is told of again waits for both. */
+static int told_row_of(struct ct_before *b, const struct ct_medium *m, const struct ct_told *t,
+	uint32_t before, struct ct_row *ret_row)
+{
+	const struct epochs e = {t->work_item, t->group, t->epoch_wi, t->epoch_wg, t->epoch_kr};
+
+	if (!is_regular(b, m, &e)) {
+		b->too_many = true;
+		return 0;
+	}
+	const int error = base_of(b, m, &e, ret_row);
+
+	if (!error && before != 0 && before != CT_TOLD_TWICE) {
+		const struct ct_row had = ((const struct ct_row *)b->told_row.at)[before - 1];
+
+		add_set((uint64_t *)(uintptr_t)ret_row->bits, had.bits, had.words);
+	}
+	return error;
+}
+
+static int grow_told(struct ct_before *b, const struct ct_told *t, uint64_t i)
+{
+	const uint64_t had = b->told_of.capacity;
+	int error = ct_array_grow(&b->told_row, i + 1, sizeof(struct ct_row));
+
+	error = error ? error : ct_array_grow(&b->told_of, t->first + t->count, sizeof(uint32_t));
+	error = error ? error : ct_array_grow(&b->told_ops, i + 1, sizeof *t);
+	if (!error && b->told_of.capacity > had) {
+		memset((uint32_t *)b->told_of.at + had, 0, (b->told_of.capacity - had) * sizeof(uint32_t));
+	}
+	return error;
+}
+
+static int add_told(struct ct_before *b, const struct ct_medium *m, uint64_t i)
+{
+	const struct ct_told *const t = (const struct ct_told *)m->told.at + i;
+	struct ct_row row = {0};
+	int error = grow_told(b, t, i);
+
+	if (error) {
+		return error;
+	}
+	const uint32_t before = told_before(b, t);
+
+	error = told_row_of(b, m, t, before, &row);
+	((struct ct_row *)b->told_row.at)[i] = row;
+	((struct ct_told *)b->told_ops.at)[i] = *t;
+	b->told_row.count = b->told_ops.count = i + 1;
+	for (uint64_t op = t->first; op < t->first + t->count; op++) {
+		((uint32_t *)b->told_of.at)[op] = before == CT_TOLD_TWICE ? CT_TOLD_TWICE : (uint32_t)(i + 1);
+	}
+	return error;
+}
+
+/* ---- All --------------------------------------------------------------------------------------------- */
+
+static void forget_rows(struct ct_before *b)
+{
+	for (uint64_t i = 0; i < b->owned.count; i++) {
+		free(((uint64_t **)b->owned.at)[i]);
+	}
+	b->owned.count = 0;
+	b->kernel = NULL;
+	b->bytes = 0;
+}
+
+/* The kernel has ended: everything is durable. */
+static void forget(struct ct_before *b)
+{
+	for (uint64_t i = 0; i < b->told_ops.count; i++) {
+		const struct ct_told *const t = (const struct ct_told *)b->told_ops.at + i;
+
+		memset((uint32_t *)b->told_of.at + t->first, 0, t->count * sizeof(uint32_t));
+	}
+	forget_rows(b);
+	b->count = 0;
+	b->told_row.count = b->told_ops.count = 0;
+	b->item.count = b->group.count = 0;
+	b->too_many = false;
+}
+
+void ct_before_free(struct ct_before *b)
+{
+	forget_rows(b);
+	free(b->row.at);
+	free(b->node.at);
+	free(b->told_row.at);
+	free(b->item.at);
+	free(b->group.at);
+	free(b->told_of.at);
+	free(b->told_ops.at);
+	free(b->owned.at);
+	*b = (struct ct_before){0};
+}
+
+static int begin(struct ct_before *b, const struct ct_medium *m, uint64_t first)
+{
+	int error = ct_array_grow(&b->item, m->work_items + 1, sizeof(struct ct_member));
+
+	error = error ? error : ct_array_grow(&b->group, m->work_items + 1, sizeof(struct ct_member));
+	if (!error) {
+		memset(b->item.at, 0, (m->work_items + 1) * sizeof(struct ct_member));
+		memset(b->group.at, 0, (m->work_items + 1) * sizeof(struct ct_member));
+	}
+	b->first = first;
+	return error;
+}
+
+int ct_before_update(struct ct_before *b, const struct ct_medium *m)
+{
+	const uint64_t count = m->flight_count - m->flight_head, first = m->stores + 1 - count;
+	const struct ct_told *const told = m->told.at;
+	int error = 0;
+
+	if (b->first != first || m->told.count < b->told_row.count || count == 0) {
+		forget(b);
+	}
+	if (b->count == 0 && b->told_row.count == 0) {
+		error = begin(b, m, first);
+	}
+	while (!error && !b->too_many && (b->count < count || b->told_row.count < m->told.count)) {
+		const bool is_told =
+			b->told_row.count < m->told.count &&
+			(b->count == count || told[b->told_row.count].after < b->first + b->count);
+
+		error = is_told ? add_told(b, m, b->told_row.count) : add_flight(b, m);
+	}
+	if (b->too_many) {
+		forget_rows(b);
+	}
+	return error;
+}
+
+uint32_t ct_before_told(const struct ct_before *b, uint64_t op)
+{
+	return op < b->told_of.capacity ? ((const uint32_t *)b->told_of.at)[op] : 0;
+}

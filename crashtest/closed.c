@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A partial choice of a closed set of stores. See closed.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "closed.h"
+
+struct ct_levels_of {
+	uint32_t cell;
+	unsigned least, most;
+};
+
+static const uint32_t *numbers(const struct ct_array *a)
+{
+	return a->at;
+}
+
+static uint32_t word_count(const struct ct_closed *c)
+{
+	return (c->before.count + 63) / 64;
+}
+
+static uint64_t *durable(const struct ct_closed *c)
+{
+	return c->durable.at;
+}
+
+static bool is_durable(const struct ct_closed *c, uint32_t number)
+{
+	return !c->is_empty && (durable(c)[number / 64] >> number % 64 & 1);
+}
+
+static uint32_t number_of(const struct ct_closed *c, uint32_t cell, unsigned version)
+{
+	return ct_before_number(&c->before, c->medium->cell[cell].write[version]);
+}
+
+static struct ct_row told_row(const struct ct_closed *c, uint32_t told)
+{
+	return ((const struct ct_row *)c->before.told_row.at)[told];
+}
+
+void ct_closed_free(struct ct_closed *c)
+{
+	ct_before_free(&c->before);
+	free(c->durable.at);
+	free(c->lost.at);
+	free(c->unacked.at);
+	free(c->acked.at);
+	free(c->range.at);
+	*c = (struct ct_closed){0};
+}
+
+void ct_closed_begin(struct ct_closed *c, const struct ct_medium *m)
+{
+	c->medium = m;
+	c->is_empty = true;
+	c->lost.count = c->unacked.count = c->acked.count = c->range.count = 0;
+	c->has_failed = ct_array_grow(&c->durable, word_count(c) + 1, sizeof(uint64_t)) != 0;
+}
+
+/* ---- May it be? -------------------------------------------------------------------------------------- */
+
+/* Would the least set, with this row and this store (UINT32_MAX: none), have all that the operation waited for? */
+static bool would_ack(const struct ct_closed *c, uint32_t told, struct ct_row with, uint32_t number)
+{
+	const struct ct_row row = told_row(c, told);
+
+	for (uint32_t i = 0; i < row.words; i++) {
+		uint64_t has = c->is_empty ? 0 : durable(c)[i];
+
+		has |= i < with.words ? with.bits[i] : 0;
+		has |= number / 64 == i ? UINT64_C(1) << number % 64 : 0;
+		if (row.bits[i] & ~has) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* May the least set be extended by this row, and this store? */
+static bool may_add(const struct ct_closed *c, struct ct_row with, uint32_t number)
+{
+	for (uint64_t i = 0; i < c->lost.count; i++) {
+		const uint32_t lost = numbers(&c->lost)[i];
+
+		if (lost == number || ct_row_has(with, lost)) {
+			return false;
+		}
+	}
+	for (uint64_t i = 0; i < c->unacked.count; i++) {
+		if (would_ack(c, numbers(&c->unacked)[i], with, number)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool may_be_durable(const struct ct_closed *c, uint32_t number)
+{
+	return is_durable(c, number) || may_add(c, ct_before_row(&c->before, number), number);
+}
+
+/* With a version, a unit has all older ones: durable ones come first, then those that may be. */
+void ct_closed_levels(const struct ct_closed *c, uint32_t cell, unsigned *ret_least, unsigned *ret_most)
+{
+	unsigned least = 0, most = c->medium->cell[cell].count;
+
+	for (unsigned beyond = most; least < beyond;) {
+		const unsigned middle = (least + beyond) / 2;
+
+		if (is_durable(c, number_of(c, cell, middle))) {
+			least = middle + 1;
+		} else {
+			beyond = middle;
+		}
+	}
+	for (unsigned sure = least; sure < most;) {
+		const unsigned middle = (sure + most) / 2;
+
+		if (may_be_durable(c, number_of(c, cell, middle))) {
+			sure = middle + 1;
+		} else {
+			most = middle;
+		}
+	}
+	*ret_least = least;
+	*ret_most = most;
+}
+
+bool ct_closed_may_be_acked(const struct ct_closed *c, uint32_t told)
+{
+	return may_add(c, told_row(c, told), UINT32_MAX);
+}
+
+bool ct_closed_may_be_unacked(const struct ct_closed *c, uint32_t told)
+{
+	return !would_ack(c, told, (struct ct_row){0}, UINT32_MAX);
+}
+
+/* ---- It is ------------------------------------------------------------------------------------------- */
+
+static void note(struct ct_closed *c, struct ct_array *to, uint32_t number)
+{
+	if (ct_array_grow(to, to->count + 1, sizeof number)) {
+		c->has_failed = true;
+		return;
+	}
+	((uint32_t *)to->at)[to->count++] = number;
+}
+
+static void add_row(struct ct_closed *c, struct ct_row row)
+{
+	if (c->has_failed) {
+		return;
+	}
+	if (c->is_empty) {
+		memset(durable(c), 0, word_count(c) * sizeof(uint64_t));
+		c->is_empty = false;
+	}
+	for (uint32_t i = 0; i < row.words; i++) {
+		durable(c)[i] |= row.bits[i];
+	}
+}
+
+void ct_closed_take(struct ct_closed *c, uint32_t cell, unsigned least, unsigned most)
+{
+	const struct ct_levels_of range = {cell, least, most};
+
+	if (ct_array_grow(&c->range, c->range.count + 1, sizeof range)) {
+		c->has_failed = true;
+		return;
+	}
+	((struct ct_levels_of *)c->range.at)[c->range.count++] = range;
+	if (least > 0 && !is_durable(c, number_of(c, cell, least - 1))) {
+		const uint32_t number = number_of(c, cell, least - 1);
+
+		add_row(c, ct_before_row(&c->before, number));
+		durable(c)[number / 64] |= UINT64_C(1) << number % 64;
+	}
+	if (most < c->medium->cell[cell].count) {
+		note(c, &c->lost, number_of(c, cell, most));
+	}
+}
+
+void ct_closed_take_ack(struct ct_closed *c, uint32_t told, bool acked)
+{
+	note(c, acked ? &c->acked : &c->unacked, told);
+	if (acked) {
+		add_row(c, told_row(c, told));
+	}
+}
+
+/* ---- A state ----------------------------------------------------------------------------------------- */
+
+void ct_closed_state(const struct ct_closed *c, unsigned *levels)
+{
+	for (unsigned i = 0; i < c->medium->cell_count; i++) {
+		unsigned most;
+
+		ct_closed_levels(c, i, &levels[i], &most);
+	}
+}
+
+/* Does the state have all that the operation waited for? */
+static bool is_acked(const struct ct_closed *c, uint32_t told, const unsigned *levels)
+{
+	const struct ct_row row = told_row(c, told);
+
+	for (uint32_t i = 0; i < c->before.count; i++) {
+		const struct ct_flight *const f = &c->medium->flight[c->medium->flight_head + i];
+
+		if (ct_row_has(row, i) && levels[f->cell] <= f->version) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool ct_closed_hold(const struct ct_closed *c, const unsigned *levels)
+{
+	const struct ct_levels_of *const range = c->range.at;
+	bool hold = true;
+
+	for (uint64_t i = 0; i < c->range.count && hold; i++) {
+		hold = levels[range[i].cell] >= range[i].least && levels[range[i].cell] <= range[i].most;
+	}
+	for (uint64_t i = 0; i < c->acked.count && hold; i++) {
+		hold = is_acked(c, numbers(&c->acked)[i], levels);
+	}
+	for (uint64_t i = 0; i < c->unacked.count && hold; i++) {
+		hold = !is_acked(c, numbers(&c->unacked)[i], levels);
+	}
+	return hold;
+}
