@@ -92,8 +92,12 @@ static bool grow(void)
 
 const struct nvw_site *site_of(const void *place)
 {
+	static const struct nvw_site end = {.file = "(end of the kernel)", .function = ""};
 	size_t i;
 
+	if (!place) { /* work-items that have returned wait there for the others */
+		return &end;
+	}
 	if (2 * used >= room && !grow()) {
 		return NULL;
 	}
