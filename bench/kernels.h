@@ -24,7 +24,7 @@ struct args {
 };
 
 /* Coalesced loads that hit the L1. */
-static void hit(const void *args)
+static inline void hit(const void *args)
 {
 	const struct args *const a = args;
 	uint64_t sum = 0;
@@ -38,7 +38,7 @@ static void hit(const void *args)
 }
 
 /* Loads and stores in turn, each lane of a line of its own anywhere. */
-static void scatter(const void *args)
+static inline void scatter(const void *args)
 {
 	const struct args *const a = args;
 	uint64_t x = nvw_global_id() * 0x9e3779b97f4a7c15u;

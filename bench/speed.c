@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -159,9 +160,32 @@ static int print_limit(const struct emu_config *config)
 	return r;
 }
 
-int main(void)
+/* "hits=N" or "scattered=N": only such a kernel, N accesses a work-item, for those who count instructions. */
+static int run_one(const struct emu_config *config, const char *what)
 {
-	struct emu_config config;
+	const bool hits = strncmp(what, "hits=", 5) == 0;
+	const char *const rounds = hits ? what + 5 : strncmp(what, "scattered=", 10) == 0 ? what + 10 : "";
+	struct args args = {.lines = FOOTPRINT / 64, .rounds = (unsigned)strtoul(rounds, NULL, 10)};
+	struct nvw_machine *m;
+	int r;
+
+	if (!args.rounds) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: hits=N or scattered=N was expected, N accesses a work-item", what);
+	}
+	r = emu_create(config, NULL, NULL, &m);
+	if (r == 0) {
+		args.words = nvw_alloc(m, hits ? 8 * HIT_WORDS : FOOTPRINT);
+		r = nvw_launch(m, what, hits ? hit : scatter, &args, WORK_ITEMS, 256);
+		printf("%llu operations\n", (unsigned long long)emu_statistics(m)->work_item_ops);
+		emu_destroy(m);
+	}
+	return r;
+}
+
+static int run_all(const struct emu_config *description)
+{
+	struct emu_config config = *description;
 	struct nvw_machine *m;
 	struct args hits = {.rounds = part_of(2000)};
 	struct args scattered = {.lines = FOOTPRINT / 64, .rounds = part_of(400)};
@@ -169,7 +193,6 @@ int main(void)
 	struct rusage usage;
 	int r;
 
-	emu_config_default(&config);
 	r = emu_create(&config, NULL, NULL, &m);
 	if (r == 0) {
 		hits.words = nvw_alloc(m, 8 * HIT_WORDS);
@@ -181,15 +204,23 @@ int main(void)
 		emu_destroy(m);
 	}
 	if (r < 0) {
-		fprintf(stderr, "%s\n", nvw_error_message());
-		return 1;
+		return r;
 	}
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%-28s %8.2f KiB a resident work-item beyond the data\n", "memory",
 		((double)usage.ru_maxrss - FOOTPRINT / 1024.0) / WORK_ITEMS);
-	if (print_limit(&config) < 0) {
-		fprintf(stderr, "%s\n", nvw_error_message());
-		return 1;
+	return print_limit(&config);
+}
+
+int main(int argc, char **argv)
+{
+	struct emu_config config;
+	int r;
+
+	emu_config_default(&config);
+	r = argc > 1 ? run_one(&config, argv[1]) : run_all(&config);
+	if (r < 0) {
+		fprintf(stderr, "bench_speed: %s\n", nvw_error_message());
 	}
-	return 0;
+	return r < 0;
 }

@@ -36,21 +36,35 @@ static void bad_access(
 		(unsigned long long)r->address, (unsigned long long)(wf->first_global + lane), why);
 }
 
-static unsigned request_for(struct requests *q, emu_line_id line)
+/* The slot of a line: its own, or the free one where it would go. */
+static uint8_t *slot_of(struct requests *q, emu_line_id line)
 {
 	uint32_t slot = (line * 0x9e3779b1u) >> 25;
 
-	while (q->slots[slot]) {
-		const unsigned i = q->slots[slot] - 1u;
-
-		if (q->lines[i] == line) {
-			return i;
-		}
+	while (q->slots[slot] && q->lines[q->slots[slot] - 1u] != line) {
 		slot = (slot + 1) % SLOTS;
+	}
+	return &q->slots[slot];
+}
+
+/* The slots are not used before there is a second line. */
+static unsigned request_for(struct requests *q, emu_line_id line)
+{
+	uint8_t *slot;
+
+	if (q->count == 1) {
+		memset(q->slots, 0, sizeof q->slots);
+		*slot_of(q, q->lines[0]) = 1;
+	}
+	if (q->count) {
+		slot = slot_of(q, line);
+		if (*slot) {
+			return *slot - 1u;
+		}
+		*slot = (uint8_t)(q->count + 1);
 	}
 	q->lines[q->count] = line;
 	q->lanes[q->count] = q->bytes[q->count] = 0;
-	q->slots[slot] = (uint8_t)(q->count + 1);
 	return q->count++;
 }
 
@@ -58,14 +72,14 @@ static bool coalesce(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size, struct requests *q)
 {
 	const uint64_t mask = (UINT64_C(1) << size) - 1;
-	uint64_t last =
-		UINT64_MAX; /* address of the previous lane, in lines: it is located, and has a request */
+	/* Of the previous lane: the address, in lines, which is located; its request; what that has got since it was this one. */
+	uint64_t last = UINT64_MAX, its_lanes = 0, its_bytes = 0;
 	unsigned i = 0;
 
 	q->count = 0;
-	memset(q->slots, 0, sizeof q->slots);
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+	q->lanes[0] = q->bytes[0] = 0;
+	EMU_FOR_LANES(lane, lanes)
+	{
 		const uint64_t address = wf->requests[lane].address;
 		unsigned offset = (unsigned)(address % EMU_LINE);
 
@@ -73,19 +87,25 @@ static bool coalesce(
 			emu_line_id line;
 
 			if (!emu_locate(m, address, 1, &line, &offset)) {
-				bad_access(m, wf, lane, size, "is outside device memory (DRAM and the pool)");
+				bad_access(m, wf, (unsigned)lane, size,
+					"is outside device memory (DRAM and the pool)");
 				return false;
 			}
+			q->lanes[i] |= its_lanes;
+			q->bytes[i] |= its_bytes;
+			its_lanes = its_bytes = 0;
 			i = request_for(q, line);
 			last = address / EMU_LINE;
 		}
 		if (offset + size > EMU_LINE) {
-			bad_access(m, wf, lane, size, "crosses a 64-byte line");
+			bad_access(m, wf, (unsigned)lane, size, "crosses a 64-byte line");
 			return false;
 		}
-		q->lanes[i] |= UINT64_C(1) << lane;
-		q->bytes[i] |= mask << offset;
+		its_lanes |= UINT64_C(1) << lane;
+		its_bytes |= mask << offset;
 	}
+	q->lanes[i] |= its_lanes;
+	q->bytes[i] |= its_bytes;
 	return true;
 }
 

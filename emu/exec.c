@@ -31,12 +31,9 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
 {
 	uint64_t like = 0;
 
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned other = (unsigned)__builtin_ctzll(rest);
-
-		if (same_instruction(&wf->requests[other], &wf->requests[lane])) {
-			like |= UINT64_C(1) << other;
-		}
+	EMU_FOR_LANES(other, lanes)
+	{
+		like |= (uint64_t)same_instruction(&wf->requests[other], &wf->requests[lane]) << other;
 	}
 	return like;
 }
@@ -77,8 +74,9 @@ static bool all_alike(const struct emu_wavefront *wf, uint64_t lanes)
 {
 	const struct nvw__request *const first = &wf->requests[__builtin_ctzll(lanes)];
 
-	for (uint64_t rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
-		if (!same_instruction(&wf->requests[__builtin_ctzll(rest)], first)) {
+	EMU_FOR_LANES(lane, lanes & (lanes - 1))
+	{
+		if (!same_instruction(&wf->requests[lane], first)) {
 			return false;
 		}
 	}
@@ -355,6 +353,9 @@ int emu_run_events(struct nvw_machine *m)
 			return m->error;
 		}
 		event = emu_events_take(m);
+		if (x->event_count && x->events[0].wavefront) {
+			emu_wavefront_prefetch(x->events[0].wavefront);
+		}
 		event.time = emu_later(event.time, m->now);
 		if (event.time >= m->nvram.next_done) {
 			emu_nvram_complete(m, event.time);

@@ -14,6 +14,19 @@
 /* Saves the running context in *save and continues with to. */
 void emu_fiber_switch(void **save, void *to);
 
+/* An address at the end of the running stack, or a few words before it. */
+static inline const char *emu_fiber_here(void)
+{
+#if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
+	const char *here;
+
+	__asm__ volatile("mov %%rsp, %0" : "=r"(here)); /* __builtin_frame_address() would push a frame */
+	return here;
+#else
+	return __builtin_frame_address(0);
+#endif
+}
+
 /* A context that will run entry() on a stack that ends at top (16-byte aligned). entry never returns. */
 void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 

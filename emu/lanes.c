@@ -17,22 +17,19 @@ static uint64_t get(const struct emu_line *line, unsigned offset, unsigned size)
 	return value;
 }
 
-/* Loops over the lanes of a request; declares lane. */
-#define FOR_LANES(lane, lanes)                                                                             \
-	for (uint64_t rest_ = (lanes), lane = 0; rest_ && (lane = (uint64_t)__builtin_ctzll(rest_), true); \
-		rest_ &= rest_ - 1)
-
 void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
 {
 	struct nvw__request *const r = request->wf->requests;
 
 	if (request->size == 8) {
-		FOR_LANES(lane, request->lanes) {
+		EMU_FOR_LANES(lane, request->lanes)
+		{
 			memcpy(&r[lane].value, line->data + offset_of(&r[lane]), 8);
 		}
 		return;
 	}
-	FOR_LANES(lane, request->lanes) {
+	EMU_FOR_LANES(lane, request->lanes)
+	{
 		r[lane].value = get(line, offset_of(&r[lane]), request->size);
 	}
 }
@@ -57,7 +54,8 @@ static void put(const struct coh_request *request, struct emu_line *line, unsign
 
 void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
 {
-	FOR_LANES(lane, request->lanes) {
+	EMU_FOR_LANES(lane, request->lanes)
+	{
 		put(request, line, (unsigned)lane, request->wf->requests[lane].value);
 	}
 }
@@ -75,7 +73,8 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 	uint64_t sum[EMU_LINE] = {0};
 	bool seen[EMU_LINE] = {false};
 
-	FOR_LANES(lane, request->lanes) {
+	EMU_FOR_LANES(lane, request->lanes)
+	{
 		struct nvw__request *const r = &request->wf->requests[lane];
 		const unsigned offset = offset_of(r);
 		const uint64_t operand = r->value;
@@ -85,7 +84,8 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 		seen[offset] = true;
 		sum[offset] += operand;
 	}
-	FOR_LANES(lane, request->lanes) {
+	EMU_FOR_LANES(lane, request->lanes)
+	{
 		const struct nvw__request *const r = &request->wf->requests[lane];
 
 		if (r->compare != 0) {
@@ -103,7 +103,8 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 		add_together(request, line, all);
 		return;
 	}
-	FOR_LANES(lane, request->lanes) {
+	EMU_FOR_LANES(lane, request->lanes)
+	{
 		struct nvw__request *const r = &request->wf->requests[lane];
 		const uint64_t old = get(line, offset_of(r), request->size), operand = r->value & all;
 		uint64_t new = old;
@@ -149,7 +150,8 @@ unsigned coh_lanes_serial(const struct coh_request *request)
 	if (adds_together(request)) {
 		return 1;
 	}
-	FOR_LANES(lane, request->lanes) {
+	EMU_FOR_LANES(lane, request->lanes)
+	{
 		const unsigned count = ++wanted[offset_of(&request->wf->requests[lane])];
 
 		most = count > most ? count : most;

@@ -27,7 +27,7 @@
 #include "emu.h"
 #include "watch.h"
 
-enum { EMU_LINE = 64, EMU_LANES = 64, EMU_CUS_MAX = 128, EMU_FJ_A_PJ = 1000 };
+enum { EMU_LINE = 64, EMU_LANES = 64, EMU_CUS_MAX = 128, EMU_FJ_A_PJ = 1000, EMU_LANES_AHEAD = 3 };
 
 typedef uint64_t emu_time; /* ps */
 
@@ -38,6 +38,12 @@ typedef uint64_t emu_time; /* ps */
 typedef uint32_t emu_line_id;
 enum { EMU_WINDOWS = 16, EMU_WINDOW_BITS = 28 };
 #define EMU_NO_LINE 0x7fffffffu
+
+/* number % count: counts of banks, channels and sets are nearly always powers of two, and a division takes as long as a look-up. */
+static inline uint32_t emu_interleave(uint32_t number, uint32_t count)
+{
+	return count & (count - 1) ? number % count : number & (count - 1);
+}
 
 /* The number within the window; sets, banks and channels are interleaved by it. */
 static inline uint32_t emu_line_number(emu_line_id id)
@@ -187,10 +193,12 @@ enum emu_message {
 	EMU_MESSAGE_CONTROL
 };
 
+enum { EMU_MESSAGE_BYTES = 128 };
 struct emu_network {
 	uint32_t nodes, columns, rows;
 	enum emu_message message; /* under way: for observers */
 	emu_time flit_ps;
+	uint32_t flits[EMU_MESSAGE_BYTES]; /* of a message with so many bytes of data */
 	/* crossbar: in and out port of each node; grids: four links and the ports */
 	struct emu_resource *link;
 };
@@ -264,8 +272,8 @@ struct emu_nvram {
 
 struct emu_wavefront {
 	struct nvw__request requests[EMU_LANES];
-	void *sp[EMU_LANES];
-	uint64_t live;     /* lanes that have not returned */
+	void *sp[EMU_LANES + EMU_LANES_AHEAD]; /* the last ones are only prefetched */
+	uint64_t live;                         /* lanes that have not returned */
 	uint64_t runnable; /* lanes whose request is complete: they run when the wavefront is next popped */
 	uint64_t posted;   /* lanes with a request that waits for its turn */
 	uint64_t parked;   /* lanes at a barrier of the work-group or the kernel */
@@ -317,6 +325,20 @@ struct emu_group {
 	uint32_t stream;         /* durability checker: 0 until it stores to NVRAM */
 };
 
+/* The first lane behind the run of neighbours that begins with the lowest of the lanes. */
+static inline unsigned emu_run_end(uint64_t lanes)
+{
+	const uint64_t others = ~(lanes | (lanes - 1));
+
+	return others ? (unsigned)__builtin_ctzll(others) : EMU_LANES;
+}
+
+/* Loops over lanes, upwards; declares lane. Nearly always they are neighbours. There is no way to leave it by "break". */
+#define EMU_FOR_LANES(lane, lanes)                                                                        \
+	for (uint64_t rest_ = (lanes), end_; rest_; rest_ = end_ < EMU_LANES ? rest_ >> end_ << end_ : 0) \
+		for (uint64_t lane = (end_ = emu_run_end(rest_), (uint64_t)__builtin_ctzll(rest_));       \
+			lane < end_; lane++)
+
 struct emu_event {
 	emu_time time;
 	uint64_t order;
@@ -335,6 +357,9 @@ struct emu_exec {
 	struct emu_wavefront *wavefronts;
 	uint32_t wavefront_count;
 	uint64_t *lanes_used; /* by wavefront: lanes that ever had a stack */
+	/* Turns of wavefronts before huge pages were last considered, from then until the next time, and left until then. */
+	uint64_t turns, turns_asked, turns_left;
+	bool huge_pages; /* have been asked for */
 	struct emu_slot *slots;
 	uint32_t slot_count;
 	uint64_t ages;
@@ -579,7 +604,7 @@ const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *
 emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done);
 static inline uint32_t emu_channel_of(const struct emu_channels *c, emu_line_id id)
 {
-	return emu_line_number(id) % c->count;
+	return emu_interleave(emu_line_number(id), c->count);
 }
 
 /* Channels are numbered over all devices: the first of one. */
@@ -715,6 +740,8 @@ void emu_wavefronts_finish(struct nvw_machine *m);
 void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes);
 /* Runs every runnable lane to its next request. */
 void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf);
+/* It has its turn soon. */
+void emu_wavefront_prefetch(const struct emu_wavefront *wf);
 /* The live part of a suspended lane's stack. */
 uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);
 char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);

@@ -6,6 +6,7 @@
  * grid every link, for as many cycles as it has flits. Its head advances by one hop latency per hop, its tail
  * follows at one flit per cycle (wormhole).
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,6 +18,11 @@ enum link { EAST, WEST, SOUTH, NORTH };
 static size_t links(const struct emu_network *n)
 {
 	return (size_t)n->columns * n->rows * LINKS + (size_t)n->nodes * PORTS;
+}
+
+static uint32_t flits_of(const struct nvw_machine *m, uint32_t bytes)
+{
+	return (uint32_t)((HEADER_BYTES + bytes + m->config.flit - 1) / m->config.flit);
 }
 
 int emu_network_init(struct nvw_machine *m)
@@ -34,6 +40,9 @@ int emu_network_init(struct nvw_machine *m)
 	}
 	n->rows = (n->nodes + n->columns - 1) / n->columns;
 	n->flit_ps = m->cycle_ps;
+	for (uint32_t bytes = 0; bytes < EMU_MESSAGE_BYTES; bytes++) {
+		n->flits[bytes] = flits_of(m, bytes);
+	}
 	n->link = calloc(links(n), sizeof *n->link);
 	return n->link ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
 }
@@ -119,31 +128,35 @@ static emu_time walk(
 
 uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t bytes)
 {
-	return (uint32_t)((HEADER_BYTES + bytes + m->config.flit - 1) / m->config.flit);
+	return bytes < EMU_MESSAGE_BYTES ? m->network.flits[bytes] : flits_of(m, bytes);
+}
+
+static uint64_t *counter(struct nvw_machine *m, size_t offset)
+{
+	return (uint64_t *)(void *)((char *)&m->stats + offset);
 }
 
 static void count(struct nvw_machine *m, enum emu_message what, uint32_t flits, uint32_t hops)
 {
-	uint64_t *const by_class[] = {
-		[EMU_MESSAGE_READ] = &m->stats.net_flits_read,
-		[EMU_MESSAGE_REGISTER] = &m->stats.net_flits_register,
-		[EMU_MESSAGE_WRITE] = &m->stats.net_flits_write,
-		[EMU_MESSAGE_ATOMIC] = &m->stats.net_flits_atomic,
-		[EMU_MESSAGE_CONTROL] = &m->stats.net_flits_control,
-	};
-	uint64_t *const hops_by_class[] = {
-		[EMU_MESSAGE_READ] = &m->stats.net_hops_read,
-		[EMU_MESSAGE_REGISTER] = &m->stats.net_hops_register,
-		[EMU_MESSAGE_WRITE] = &m->stats.net_hops_write,
-		[EMU_MESSAGE_ATOMIC] = &m->stats.net_hops_atomic,
-		[EMU_MESSAGE_CONTROL] = &m->stats.net_hops_control,
+	static const struct {
+		size_t flits, hops;
+	} by_class[] = {
+#define CLASS(message, name)        \
+	[EMU_MESSAGE_##message] = { \
+		offsetof(struct emu_stats, net_flits_##name), offsetof(struct emu_stats, net_hops_##name)}
+		CLASS(READ, read),
+		CLASS(REGISTER, register),
+		CLASS(WRITE, write),
+		CLASS(ATOMIC, atomic),
+		CLASS(CONTROL, control),
+#undef CLASS
 	};
 
 	m->stats.net_messages++;
 	m->stats.net_flits += flits;
 	m->stats.net_flit_hops += (uint64_t)flits * hops;
-	*by_class[what] += flits;
-	*hops_by_class[what] += (uint64_t)flits * hops;
+	*counter(m, by_class[what].flits) += flits;
+	*counter(m, by_class[what].hops) += (uint64_t)flits * hops;
 }
 
 emu_time emu_network_send(

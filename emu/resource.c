@@ -89,18 +89,21 @@ static void move_gap_back(struct emu_resource *r, uint32_t count)
 	move(r, r->right, r->gap, count);
 }
 
-/* The gap moves to t: before it, what ends by then, and behind it the rest. */
+/* Moves the gap by one interval towards t: before it, what ends by then, and behind it the rest. False if it is there. */
+static inline bool step_to(struct emu_resource *r, emu_time t)
+{
+	if (r->gap && r->busy[r->gap - 1].to > t) {
+		r->busy[--r->right] = r->busy[--r->gap];
+	} else if (r->right < r->end && r->busy[r->right].to <= t) {
+		r->busy[r->gap++] = r->busy[r->right++];
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static void find_gap(struct emu_resource *r, emu_time t)
 {
-	for (unsigned near = 0; near < NEAR; near++) {
-		if (r->gap && r->busy[r->gap - 1].to > t) {
-			r->busy[--r->right] = r->busy[--r->gap];
-		} else if (r->right < r->end && r->busy[r->right].to <= t) {
-			r->busy[r->gap++] = r->busy[r->right++];
-		} else {
-			return;
-		}
-	}
 	if (r->gap && r->busy[r->gap - 1].to > t) {
 		move_gap_back(r, r->gap - first_after(r, 0, r->gap, t));
 	} else {
@@ -108,8 +111,8 @@ static void find_gap(struct emu_resource *r, emu_time t)
 	}
 }
 
-/* Inserts a new interval at the gap; merges it with adjacent ones. */
-static void insert(struct emu_resource *r, emu_time from, emu_time to)
+/* Inserts a new interval at the gap, which has room; merges it with adjacent ones. */
+static inline void insert(struct emu_resource *r, emu_time from, emu_time to)
 {
 	struct emu_interval *const before = r->busy + r->gap - 1, *const after = r->busy + r->right;
 	const bool touches_before = r->gap && before->to == from;
@@ -125,22 +128,13 @@ static void insert(struct emu_resource *r, emu_time from, emu_time to)
 	} else if (touches_after) {
 		after->from = from;
 	} else {
-		if (r->gap == r->right) {
-			move(r, r->right + GAP, r->right, r->end - r->right);
-			r->right += GAP;
-			r->end += GAP;
-		}
 		r->busy[r->gap++] = (struct emu_interval){from, to};
 	}
 }
 
-emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+/* The gap is at t, and has room. */
+static inline emu_time book_at_gap(struct emu_resource *r, emu_time t, emu_time occupancy)
 {
-	if (r->end + GAP >= r->capacity && !make_room(r, m->now)) {
-		m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u bookings", r->end);
-		return t;
-	}
-	find_gap(r, t);
 	while (r->right < r->end && t + occupancy > r->busy[r->right].from) {
 		t = r->busy[r->right].to;
 		r->busy[r->gap++] = r->busy[r->right++];
@@ -152,6 +146,38 @@ emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_tim
 		r->right = r->end = r->gap; /* the last interval is before end, as emu_book() expects */
 	}
 	return t;
+}
+
+/* The gap is far from t, or full. */
+static __attribute__((noinline)) emu_time book_far(
+	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+{
+	if (r->end + GAP >= r->capacity && !make_room(r, m->now)) {
+		m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u bookings", r->end);
+		return t;
+	}
+	find_gap(r, t);
+	if (r->gap == r->right) {
+		move(r, r->right + GAP, r->right, r->end - r->right);
+		r->right += GAP;
+		r->end += GAP;
+	}
+	return book_at_gap(r, t, occupancy);
+}
+
+emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+{
+	unsigned near = NEAR;
+
+	if (r->gap == r->right || r->end + GAP >= r->capacity) {
+		return book_far(m, r, t, occupancy);
+	}
+	while (step_to(r, t)) {
+		if (--near == 0) {
+			return book_far(m, r, t, occupancy);
+		}
+	}
+	return book_at_gap(r, t, occupancy);
 }
 
 void emu_resources_finish(struct emu_resource *resources, size_t count)

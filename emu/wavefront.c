@@ -10,7 +10,12 @@
 #include "fiber.h"
 #include "machine.h"
 
-enum { STACK_RESERVE = 512, STACK_SLACK = 1 << 20, STACK_COLOURS = 32 };
+enum { STACK_RESERVE = 512, STACK_SLACK = 2 << 20, STACK_COLOURS = 32 };
+enum { HUGE_PAGE = 2 << 20, HUGE_AFTER = 1024 };
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* of Linux 6.1; others refuse it */
+#endif
 
 struct nvw__request *nvw__self;
 
@@ -18,8 +23,10 @@ struct nvw__request *nvw__self;
 static struct {
 	struct nvw_machine *machine;
 	struct emu_wavefront *wavefront;
+	uint64_t to_run;   /* lanes still to run in this turn */
+	const char *floor; /* the stack of the running lane has overflowed if it goes deeper */
 	unsigned lane;
-	uint64_t to_run; /* lanes still to run in this turn */
+	bool meets_inserted; /* requests may meet barriers that the source does not have */
 	void *engine;
 #ifdef EMU_ASAN
 	const void *engine_stack;
@@ -82,43 +89,52 @@ static void overflow(struct nvw_machine *m, const struct nvw__request *r)
 	}
 }
 
-/* Switches from the running context to the next lane of this turn, or to the engine. */
-static void switch_to_next(void **save)
+/* The top of a suspended lane's stack: its registers, and the frame of the kernel above them. */
+static inline void prefetch_stack(const struct emu_wavefront *wf, unsigned lane)
 {
-	struct emu_wavefront *const wf = now.wavefront;
+	const char *const sp = wf->sp[lane];
 
-	if (now.to_run) {
-		const unsigned lane = (unsigned)__builtin_ctzll(now.to_run);
-
-		now.to_run &= now.to_run - 1;
-		if (now.to_run) {
-			const char *const after = wf->sp[__builtin_ctzll(now.to_run)];
-
-			__builtin_prefetch(after);
-			__builtin_prefetch(after + 64);
-			__builtin_prefetch(after + 128);
-		}
-		now.lane = lane;
-		nvw__self = &wf->requests[lane];
-		emu_fiber_announce(stack_bottom(now.machine, wf, lane), now.machine->exec.stack_bytes);
-		emu_fiber_switch(save, wf->sp[lane]);
-	} else {
-		emu_fiber_announce(now.engine_stack, now.engine_stack_bytes);
-		emu_fiber_switch(save, now.engine);
-	}
+	__builtin_prefetch(sp);
+	__builtin_prefetch(sp + 64);
+	__builtin_prefetch(sp + 128);
 }
 
-static void issue(void)
+/* Makes the next lane of this turn the running one; returns its context, or the engine's after the last. */
+static inline void *next_context(void)
 {
 	struct emu_wavefront *const wf = now.wavefront;
-	const unsigned lane = now.lane;
-	const char *const here = __builtin_frame_address(0);
+	const uint64_t lanes = now.to_run;
+	unsigned lane;
 
-	if (here < stack_bottom(now.machine, wf, lane) + STACK_RESERVE) {
+	if (!lanes) {
+		emu_fiber_announce(now.engine_stack, now.engine_stack_bytes);
+		return now.engine;
+	}
+	lane = (unsigned)__builtin_ctzll(lanes);
+	prefetch_stack(wf, lane + EMU_LANES_AHEAD);
+	now.to_run = lanes & (lanes - 1);
+	now.lane = lane;
+	now.floor = stack_bottom(now.machine, wf, lane) + STACK_RESERVE;
+	nvw__self = &wf->requests[lane];
+	emu_fiber_announce(now.floor - STACK_RESERVE, now.machine->exec.stack_bytes);
+	return wf->sp[lane];
+}
+
+/* Here and in nvw__issue() the switch comes last: with a jump to it, nothing but the registers is put onto the lane's stack. */
+static inline void issue(void)
+{
+	void **const save = &now.wavefront->sp[now.lane];
+
+	emu_fiber_switch(save, next_context());
+	emu_fiber_arrive(NULL, NULL);
+}
+
+static __attribute__((noinline)) void issue_deeper(void)
+{
+	if (emu_fiber_here() < now.floor) {
 		overflow(now.machine, nvw__self);
 	}
-	switch_to_next(&wf->sp[lane]);
-	emu_fiber_arrive(NULL, NULL);
+	issue();
 }
 
 /* The barriers of another request come first; the request waits on this stack. */
@@ -134,17 +150,26 @@ static void meet_inserted(void)
 		nvw__self->op = NVW__OP_P_BARRIER;
 		nvw__self->address = 0;
 		nvw__self->value = now.machine->inserted.barrier[i].scope;
-		issue();
+		issue_deeper();
 		*nvw__self = own;
 	}
 }
 
-void nvw__issue(void)
+static __attribute__((noinline, cold)) void issue_rarely(void)
 {
-	if (now.machine->inserted.count > 0) {
+	if (now.meets_inserted) {
 		meet_inserted();
 	}
-	issue();
+	issue_deeper();
+}
+
+void nvw__issue(void)
+{
+	if (__builtin_expect(emu_fiber_here() < now.floor || now.meets_inserted, 0)) {
+		issue_rarely();
+	} else {
+		issue();
+	}
 }
 
 /* The first and last function on a work-item's stack. */
@@ -168,15 +193,83 @@ static void work_item(void)
 	}
 }
 
+/* ---- Huge pages ------------------------------------------------------------------------------ */
+
+static uint32_t wavefronts_used(const struct emu_exec *x)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < x->wavefront_count; i++) {
+		used += x->lanes_used[i] != 0;
+	}
+	return used;
+}
+
+static bool are_used(const struct emu_exec *x, uint64_t from, uint64_t to)
+{
+	while (from < to && x->lanes_used[from]) {
+		from++;
+	}
+	return from == to;
+}
+
+/*
+ * The stacks of many work-items are in so many pages that the host's processor looks most of them up anew at each switch. A
+ * huge page has those of 256. It has to be filled first, which pays once every wavefront has had some hundred turns; before that
+ * a stack costs the pages that it touches. A host without huge pages goes on with small ones.
+ */
+static void use_huge_pages(struct emu_exec *x)
+{
+	const uint64_t of_one = EMU_LANES * x->stack_bytes;
+	char *const first = x->stacks + STACK_SLACK;
+
+	for (char *at = first + -(uintptr_t)first % HUGE_PAGE;
+		at + HUGE_PAGE <= first + x->wavefront_count * of_one; at += HUGE_PAGE) {
+		const uint64_t offset = (uint64_t)(at - first);
+
+		if (are_used(x, offset / of_one, (offset + HUGE_PAGE + of_one - 1) / of_one) &&
+			madvise(at, HUGE_PAGE, MADV_COLLAPSE) < 0) {
+			return;
+		}
+	}
+}
+
+/* So many turns have been taken since this was last asked. */
+static __attribute__((noinline, cold)) void consider_huge_pages(struct emu_exec *x)
+{
+	const uint64_t enough = (uint64_t)HUGE_AFTER * wavefronts_used(x);
+
+	x->turns += x->turns_asked;
+	x->turns_asked = UINT64_MAX;
+	if (x->turns < enough) {
+		x->turns_asked = enough - x->turns;
+	} else if (!x->huge_pages) {
+		x->huge_pages = true;
+		use_huge_pages(x);
+	}
+	x->turns_left = x->turns_asked;
+}
+
 void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf)
 {
+	if (__builtin_expect(--m->exec.turns_left == 0, 0)) {
+		consider_huge_pages(&m->exec);
+	}
 	now.machine = m;
 	now.wavefront = wf;
+	now.meets_inserted = m->inserted.count > 0;
 	now.to_run = wf->runnable;
 	wf->posted |= wf->runnable;
 	wf->runnable = 0;
-	switch_to_next(&now.engine);
+	emu_fiber_switch(&now.engine, next_context());
 	emu_fiber_arrive(NULL, NULL);
+}
+
+void emu_wavefront_prefetch(const struct emu_wavefront *wf)
+{
+	for (unsigned lane = 0; lane < EMU_LANES_AHEAD; lane++) {
+		prefetch_stack(wf, lane);
+	}
 }
 
 bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp)
@@ -259,6 +352,7 @@ int emu_wavefronts_init(struct nvw_machine *m)
 	if (!x->wavefronts || !x->slots || !x->lanes_used) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for %u wavefronts", x->wavefront_count);
 	}
+	x->turns_left = x->turns_asked = HUGE_AFTER;
 	x->schedule.state = nvw_mix64(m->config.seed);
 	return 0;
 }

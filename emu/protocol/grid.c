@@ -12,7 +12,7 @@
 
 uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
 {
-	return emu_network_bank_node(m, emu_line_number(id) % m->l2.banks);
+	return emu_network_bank_node(m, emu_interleave(emu_line_number(id), m->l2.banks));
 }
 
 emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy)
@@ -23,7 +23,7 @@ emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_t
 
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
 {
-	const uint32_t bank = emu_line_number(id) % m->l2.banks;
+	const uint32_t bank = emu_interleave(emu_line_number(id), m->l2.banks);
 	const emu_time start = emu_book(m, &m->l2.bank[bank], t, occupancy);
 
 	m->stats.l2_accesses++;
@@ -74,6 +74,12 @@ void coh_count_buffered(struct emu_cu *cu, struct emu_line *line)
 	line->buffered = count;
 }
 
+/* Whether the event leaves the line as it is, like most: it need not be made up. */
+static inline bool is_nothing(const struct coh_cell *cell, const struct emu_line *line)
+{
+	return cell->possible && !cell->actions[0] && cell->next == line->state && !line->buffered;
+}
+
 static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned event)
 {
 	const unsigned before = e->line->state;
@@ -100,10 +106,16 @@ static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned
 emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
 	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t)
 {
+	const struct coh_cell *const cell = &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event];
+
+	if (is_nothing(cell, line)) {
+		return t;
+	}
+
 	struct coh_event e = {
 		.m = m, .cu = cu, .line = line, .id = id, .bytes = bytes, .reason = reason, .t = t};
 
-	return apply(&e, &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event], event);
+	return apply(&e, cell, event);
 }
 
 emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
@@ -115,9 +127,15 @@ emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line 
 emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line,
 	emu_line_id id, enum coh_l2_event event, enum coh_reason reason, emu_time t)
 {
+	const struct coh_cell *const cell = &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event];
+
+	if (is_nothing(cell, line)) {
+		return t;
+	}
+
 	struct coh_event e = {.m = m, .by = by, .line = line, .id = id, .reason = reason, .t = t};
 
-	return apply(&e, &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event], event);
+	return apply(&e, cell, event);
 }
 
 emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,

@@ -56,6 +56,81 @@ static void lanes_that_share_a_line_load_what_each_of_them_needs(void **state)
 	}
 }
 
+/* Every third work-item, so that no two are neighbours, and then those of which every fourth is missing. */
+static void copy_by_some(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_local_id();
+
+	if (id % 3 == 1) {
+		nvw_store(&w->b[id], nvw_load(&w->a[id]) + 1);
+	}
+	if (id % 4 != 2) {
+		nvw_atomic_add(&w->b[id], nvw_load(&w->a[63 - id]), NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+static void lanes_that_have_no_neighbours_are_served_like_others(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 0, NULL);
+	w.a = nvw_alloc(rig.machine, 512);
+	w.b = nvw_alloc(rig.machine, 512);
+	for (uint64_t i = 0; i < 64; i++) {
+		const uint64_t value = 1000 * i;
+
+		rig_ok(nvw_write(rig.machine, &w.a[i], &value, sizeof value));
+	}
+	rig_ok(nvw_launch(rig.machine, "some", copy_by_some, &w, 64, 64));
+	for (uint64_t i = 0; i < 64; i++) {
+		assert_int_equal(rig_visible(&rig, &w.b[i]),
+			(i % 3 == 1 ? 1000 * i + 1 : 0) + (i % 4 != 2 ? 1000 * (63 - i) : 0));
+	}
+	rig_end(&rig);
+}
+
+enum { STACK_WORDS = 64, LONG_ITEMS = 512, LONG_ROUNDS = 1200 };
+
+/* A long life, with numbers on the stack. */
+static void keep_numbers(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_global_id();
+	volatile uint64_t own[STACK_WORDS];
+	uint64_t wrong = 0;
+
+	for (unsigned i = 0; i < STACK_WORDS; i++) {
+		own[i] = id * STACK_WORDS + i;
+	}
+	for (unsigned i = 0; i < LONG_ROUNDS; i++) {
+		wrong += nvw_load(&w->a[0]) != 7;
+	}
+	for (unsigned i = 0; i < STACK_WORDS; i++) {
+		wrong += own[i] != id * STACK_WORDS + i;
+	}
+	nvw_store(&w->b[id], wrong + 1);
+}
+
+static void stacks_that_move_to_huge_pages_keep_what_they_have(void **state)
+{
+	const uint64_t seven = 7;
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 0, NULL);
+	w.a = nvw_alloc(rig.machine, 64);
+	w.b = nvw_alloc(rig.machine, 8 * LONG_ITEMS);
+	rig_ok(nvw_write(rig.machine, w.a, &seven, sizeof seven));
+	rig_ok(nvw_launch(rig.machine, "numbers", keep_numbers, &w, LONG_ITEMS, LONG_ITEMS));
+	assert_true(rig.machine->exec.huge_pages);
+	for (unsigned i = 0; i < LONG_ITEMS; i++) {
+		assert_int_equal(rig_visible(&rig, &w.b[i]), 1);
+	}
+	rig_end(&rig);
+}
+
 /* A value of 4 bytes that is negative fills the request's 8 bytes with ones. */
 static void exchange_negative(const void *args)
 {
@@ -706,6 +781,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lanes_that_share_a_line_load_what_each_of_them_needs),
+		cmocka_unit_test(lanes_that_have_no_neighbours_are_served_like_others),
+		cmocka_unit_test(stacks_that_move_to_huge_pages_keep_what_they_have),
 		cmocka_unit_test(a_compare_exchange_compares_as_many_bytes_as_its_type_has),
 		cmocka_unit_test(a_relaxed_atomic_finds_what_its_work_item_has_stored),
 		cmocka_unit_test(a_compare_exchange_that_fails_stores_nothing),

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A random tester whose work is nothing but checked accesses of 4 bytes, to compare the emulator with other
+ * simulators' testers of that kind: requests per second of processor time, at chosen CUs, lanes, caches and footprint.
+ *
+ *	bench_random [NAME=VALUE...]
+ *
+ * Without arguments: a table under vi at 4 and 8 CUs, where nearly all requests miss, where the L2 serves them, and
+ * where the L1s do. With arguments: one row of
+ *
+ *	footprint=BYTES, wavefronts=N (per CU), lanes=N (per wavefront), episodes=N, length=N (requests of a work-item in an
+ *	episode), stores=PERCENT, seed=N, fault=ACTION (left out of the protocol: emu_plant_fault()), and any key of a
+ *	machine file, as --set takes it: gpu.cus=8, l1.size=16KiB, protocol=dd
+ *
+ * Design
+ *	A work-item loads and stores words at random. In an episode, one kernel, every second row of words (as long as there are
+ *	work-items) is read only, and each other word belongs to one work-item; the next episode exchanges rows and deals the words anew,
+ *	to other CUs. So no two work-items race, and each load has one right value, which an array of the host has. Every work-item
+ *	ends an episode with an atomic add to one counter, which is checked as well.
+ *
+ * The exit status is 1 if a value was wrong.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <emu.h>
+#include <nvw/host.h>
+#include <nvw/random.h>
+
+#include "kernels.h"
+#include "part.h"
+
+enum { TEXT = 256, REQUESTS = 2000000 };
+
+struct numbers {
+	uint64_t footprint, wavefronts, lanes, episodes, length, stores, seed;
+};
+
+struct tester {
+	struct numbers n;
+	uint64_t items, rows; /* of words, one a work-item in each */
+	uint32_t *words, *expected;
+	uint64_t *counter;
+	uint64_t episode, wrong;
+	char first[TEXT]; /* the first wrong value */
+};
+
+/* ---- The kernel ------------------------------------------------------------------------------ */
+
+static uint64_t next(uint64_t *state)
+{
+	return nvw_mix64(*state += 0x9e3779b97f4a7c15u);
+}
+
+static __attribute__((noinline)) void found(struct tester *t, uint64_t word, uint32_t value)
+{
+	if (!t->wrong++) {
+		snprintf(t->first, sizeof t->first,
+			"episode %llu, work-item %llu: word %llu is %u instead of %u",
+			(unsigned long long)t->episode, (unsigned long long)nvw_global_id(),
+			(unsigned long long)word, value, t->expected[word]);
+	}
+}
+
+static void episode(const void *args)
+{
+	struct tester *const t = *(struct tester *const *)args;
+	const uint64_t id = nvw_global_id(), own = (id + t->episode * (t->items / 2 + 1)) % t->items;
+	uint64_t state = nvw_mix64(t->n.seed ^ id << 32 ^ t->episode);
+
+	for (uint64_t i = 0; i < t->n.length; i++) {
+		const uint64_t random = next(&state), row = (random >> 32) % t->rows;
+		const bool is_owned = (row + t->episode) % 2;
+		const uint64_t column = is_owned ? own : next(&state) % t->items;
+		const uint64_t word = row * t->items + column;
+
+		if (is_owned && random % 50 < t->n.stores) {
+			t->expected[word] = (uint32_t)random;
+			nvw_store(&t->words[word], (uint32_t)random);
+		} else {
+			const uint32_t value = nvw_load(&t->words[word]);
+
+			if (value != t->expected[word]) {
+				found(t, word, value);
+			}
+		}
+	}
+	nvw_atomic_add(t->counter, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+}
+
+/* ---- A row of the table ---------------------------------------------------------------------- */
+
+static double share(uint64_t part, uint64_t rest)
+{
+	return part + rest ? 100.0 * (double)part / (double)(part + rest) : 0;
+}
+
+static void print_head(void)
+{
+	printf("%-13s %4s %6s %10s %10s %14s %8s %8s %12s\n", "protocol", "CUs", "items", "footprint",
+		"requests", "requests/CPU s", "L1 hits", "L2 hits", "peak memory");
+}
+
+static void print_row(
+	const struct emu_config *c, const struct tester *t, const struct emu_stats *s, double took)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%-13s %4llu %6llu %6.1f MiB %10llu %14.0f %6.1f %% %6.1f %% %8.1f MiB\n", c->protocol,
+		(unsigned long long)c->cus, (unsigned long long)t->items, (double)t->n.footprint / (1 << 20),
+		(unsigned long long)s->work_item_ops, (double)s->work_item_ops / took,
+		share(s->l1_load_hits, s->l1_load_misses), share(s->l2_load_hits, s->l2_load_misses),
+		(double)usage.ru_maxrss / 1024);
+	fflush(stdout);
+}
+
+static int run_episodes(struct nvw_machine *m, const struct emu_config *config, struct tester *t)
+{
+	struct tester *const args = t;
+	uint64_t sum = 0;
+	double begin;
+	int r = 0;
+
+	nvw_begin_measurement(m);
+	begin = seconds();
+	for (t->episode = 0; t->episode < t->n.episodes && r == 0; t->episode++) {
+		r = nvw_launch(m, "episode", episode, &args, t->items, (unsigned)t->n.lanes);
+	}
+	begin = seconds() - begin;
+	r = r ? r : nvw_read(m, &sum, t->counter, sizeof sum);
+	if (r == 0) {
+		print_row(config, t, emu_statistics(m), begin);
+	}
+	if (r == 0 && sum != t->items * t->n.episodes && !t->wrong++) {
+		snprintf(t->first, sizeof t->first, "the counter is %llu instead of %llu",
+			(unsigned long long)sum, (unsigned long long)(t->items * t->n.episodes));
+	}
+	return r;
+}
+
+/* 0, or an error whose message is set: also of a wrong value. */
+static int test(const struct emu_config *config, const struct numbers *n, const char *fault)
+{
+	struct tester t = {.n = *n, .items = config->cus * n->wavefronts * n->lanes};
+	struct nvw_machine *m = NULL;
+	int r;
+
+	t.rows = n->footprint / sizeof *t.words / (t.items ? t.items : 1);
+	if (!t.items || !n->length || t.rows < 2) {
+		return nvw_fail(NVW_E_USAGE,
+			"%llu work-items with %llu requests each need a footprint of two words each",
+			(unsigned long long)t.items, (unsigned long long)n->length);
+	}
+	t.expected = calloc(t.rows * t.items, sizeof *t.expected);
+	if (!t.expected) {
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for %llu words", (unsigned long long)(t.rows * t.items));
+	}
+	r = emu_create(config, NULL, NULL, &m);
+	if (r == 0) {
+		t.words = nvw_alloc(m, n->footprint);
+		t.counter = nvw_alloc(m, 64);
+		r = t.words && t.counter ?
+			    0 :
+			    nvw_fail(NVW_E_MEMORY, "the footprint is larger than the machine's DRAM");
+		r = r || !fault ? r : emu_plant_fault(m, fault);
+		r = r ? r : run_episodes(m, config, &t);
+		emu_destroy(m);
+	}
+	free(t.expected);
+	return r == 0 && t.wrong ?
+		       nvw_fail(NVW_E_MODEL, "%llu wrong values; %s", (unsigned long long)t.wrong, t.first) :
+		       r;
+}
+
+/* ---- The table, or the caller's row ---------------------------------------------------------- */
+
+static int print_table(void)
+{
+	static const struct {
+		const char *settings[3];
+		uint64_t footprint, length;
+	} rows[] = {
+		{{"gpu.cus=4"}, 40 << 20, 100},
+		{{"gpu.cus=4", "l2.size=2MiB"}, 1 << 20, 200},
+		{{"gpu.cus=4", "l1.size=256KiB"}, 128 << 10, 2000},
+		{{"gpu.cus=8"}, 40 << 20, 100},
+		{{"gpu.cus=8", "l2.size=2MiB"}, 1 << 20, 200},
+		{{"gpu.cus=8", "l1.size=256KiB"}, 128 << 10, 2000},
+	};
+	int r = 0;
+
+	print_head();
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows && r == 0; i++) {
+		struct numbers n = {.footprint = rows[i].footprint,
+			.wavefronts = 4,
+			.lanes = 64,
+			.length = part_of((unsigned)rows[i].length),
+			.stores = 40,
+			.seed = 1};
+		struct emu_config config;
+
+		emu_config_default(&config);
+		for (unsigned k = 0; k < 3 && rows[i].settings[k] && r == 0; k++) {
+			r = emu_config_set(&config, rows[i].settings[k]);
+		}
+		n.episodes = 1 + part_of(REQUESTS) / (config.cus * n.wavefronts * n.lanes * n.length);
+		r = r ? r : test(&config, &n, NULL);
+	}
+	return r;
+}
+
+/* Whether the argument is one of the tester's own numbers. */
+static bool takes(struct numbers *n, const char *argument, int *ret_error)
+{
+	const struct {
+		const char *name;
+		uint64_t *value, most;
+	} names[] = {{"footprint=", &n->footprint, UINT64_C(1) << 32}, {"wavefronts=", &n->wavefronts, 1024},
+		{"lanes=", &n->lanes, 64}, {"episodes=", &n->episodes, 1 << 20},
+		{"length=", &n->length, 1 << 30}, {"stores=", &n->stores, 50},
+		{"seed=", &n->seed, UINT64_MAX}};
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		const size_t length = strlen(names[i].name);
+		char *end;
+
+		if (strncmp(argument, names[i].name, length) == 0) {
+			*names[i].value = strtoull(argument + length, &end, 10);
+			if (end == argument + length || *end || *names[i].value > names[i].most) {
+				*ret_error = nvw_fail(NVW_E_USAGE, "%s: a number up to %llu was expected",
+					argument, (unsigned long long)names[i].most);
+			}
+			return true;
+		}
+	}
+	return false;
+}
+
+static int print_chosen(int count, char **arguments)
+{
+	struct numbers n = {.footprint = 40 << 20,
+		.wavefronts = 4,
+		.lanes = 64,
+		.episodes = 10,
+		.length = 100,
+		.stores = 40,
+		.seed = 1};
+	const char *fault = NULL;
+	struct emu_config config;
+	int r = 0;
+
+	emu_config_default(&config);
+	for (int i = 1; i < count && r == 0; i++) {
+		if (strncmp(arguments[i], "fault=", 6) == 0) {
+			fault = arguments[i] + 6;
+		} else if (strncmp(arguments[i], "protocol=", 9) == 0) {
+			snprintf(config.protocol, sizeof config.protocol, "%s", arguments[i] + 9);
+		} else if (!takes(&n, arguments[i], &r)) {
+			r = emu_config_set(&config, arguments[i]);
+		}
+	}
+	if (r == 0) {
+		print_head();
+		r = test(&config, &n, fault);
+	}
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	const int r = argc > 1 ? print_chosen(argc, argv) : print_table();
+
+	if (r < 0) {
+		fprintf(stderr, "bench_random: %s\n", nvw_error_message());
+	}
+	return r < 0;
+}
