@@ -9,6 +9,7 @@
 #include "examine.h"
 #include "provenance.h"
 #include "session.h"
+#include "spread.h"
 
 #include <emu.h>
 
@@ -113,6 +114,8 @@ static uint32_t circumstances(const struct cli_session *s, const struct crash_re
 		{CLI_AT_SELF_TEST, r->self_test},
 		{CLI_AT_KILL, is_kill && !r->exec},
 		{CLI_AT_EXEC_KILL, is_kill && r->exec},
+		{CLI_AT_LOCAL, cli_number(&s->given, CLI_engine) == SWEEP_LOCAL},
+		{CLI_AT_SLURM, cli_number(&s->given, CLI_engine) == SWEEP_SLURM},
 		{CLI_AT_OBSERVED, cli_given(&s->given, CLI_mode) && r->options.mode == CT_OBSERVED},
 	};
 	uint32_t bits = 0;
@@ -151,11 +154,30 @@ static int check_subject(const struct cli_session *s, const struct crash_request
 	return 0;
 }
 
+/* A slice has no report to write, or to continue. */
+static int check_slice(const struct cli_session *s)
+{
+	static const struct {
+		enum cli_option_id id;
+		const char *name;
+	} others[] = {{CLI_jobs, "jobs"}, {CLI_resume, "resume"}, {CLI_save, "save"}, {CLI_html, "html"},
+		{CLI_patch, "patch"}, {CLI_intervals, "intervals"}};
+
+	for (unsigned i = 0; i < sizeof others / sizeof *others && cli_given(&s->given, CLI_slice); i++) {
+		if (cli_given(&s->given, others[i].id)) {
+			return nvw_fail(
+				NVW_E_USAGE, "crash: --%s has no effect with --slice", others[i].name);
+		}
+	}
+	return 0;
+}
+
 static int check(const struct cli_session *s, const struct crash_request *r)
 {
 	int error = check_subject(s, r);
 
 	error = error ? error : cli_options_check_use(&s->given, circumstances(s, r));
+	error = error ? error : check_slice(s);
 	return error ? error : check_mode(s, r);
 }
 
@@ -166,6 +188,47 @@ static int dispatch(struct cli_session *s, struct crash_request *r)
 	       s->each_protocol        ? crash_under_each(s, r) :
 					 crash(s, r);
 }
+
+/* ---- On a cluster -------------------------------------------------------------------------- */
+
+/* Each task explores a slice. What follows takes the slices, and goes on as with processes of its own. */
+static int explore_on_cluster(
+	struct cli_session *s, struct crash_request *r, int argc, char **argv, struct spread *spread)
+{
+	static const char *const left_out[] = {
+		"engine", "sbatch", "tasks", "html", "patch", "save", "intervals", "output-format", NULL};
+	const unsigned tasks = (unsigned)cli_number(&s->given, CLI_crash_tasks);
+	struct sweep_words words;
+	int error = spread_words(argc, argv, left_out, &words);
+
+	error = error ? error : spread_add_word(&words, "--slice=N/%u", tasks);
+	error = error ? error : spread_begin(spread, &words, &s->config);
+	sweep_words_end(&words);
+	for (unsigned i = 1; i <= tasks && !error; i++) {
+		error = spread_words(argc, argv, left_out, &words);
+		error = error ? error : spread_add_word(&words, "--slice=%u/%u:%s", i, tasks, spread->folder);
+		error = error ? error : spread_add(spread, &words);
+	}
+	r->options.jobs = tasks;
+	r->options.slices = spread->folder;
+	return error ? error : spread_run(spread, &s->given, tasks);
+}
+
+static int work(struct cli_session *s, struct crash_request *r, int argc, char **argv)
+{
+	struct spread spread = {.folder = NULL};
+	const bool spreads = cli_number(&s->given, CLI_engine) == SWEEP_SLURM;
+	int error = spreads ? sweep_slurm_find() : 0;
+
+	error = error || !spreads ? error : cli_session_try(s);
+	error = error || !spreads ? error : explore_on_cluster(s, r, argc, argv, &spread);
+	const int status = error ? cli_fail() : dispatch(s, r);
+
+	spread_end(&spread);
+	return status;
+}
+
+/* ---- The command --------------------------------------------------------------------------- */
 
 /* The arguments of --merge are reports. */
 static int merge(int argc, char **argv)
@@ -211,7 +274,7 @@ int cmd_crash(int argc, char **argv)
 	} else {
 		error = error ? error : crash_request_from(&session.given, &request);
 		error = error ? error : check(&session, &request);
-		status = error ? cli_fail() : dispatch(&session, &request);
+		status = error ? cli_fail() : work(&session, &request, argc, argv);
 	}
 	cli_session_end(&session);
 	return status;

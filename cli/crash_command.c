@@ -28,6 +28,23 @@ static int take_shard(const char *text, struct ct_options *o)
 	return 0;
 }
 
+/* Only explored: the command that takes the slices explains and cures. */
+static int take_slice(const char *text, struct ct_options *o)
+{
+	int n = 0;
+
+	if (sscanf(text, "%u/%u:%n", &o->slice, &o->jobs, &n) != 2 || n == 0 || text[n] == '\0' ||
+		o->slice == 0 || o->slice > o->jobs || o->jobs > 64) {
+		return nvw_fail(NVW_E_USAGE,
+			"--slice: expected I/N:FOLDER with I from 1 to N and N at most 64, found \"%s\"",
+			text);
+	}
+	o->slices = text + n;
+	o->cures = false;
+	o->unexplained = true;
+	return 0;
+}
+
 /* A model implies permitted mode. */
 static void take_mode(const struct cli_options *given, struct ct_options *o)
 {
@@ -114,8 +131,9 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	}
 	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
 	o->settle_after = o->cures ? SETTLE_AFTER : 0;
-	const int error = take_assumptions(given, ret);
+	int error = take_assumptions(given, ret);
 
+	error = error || !cli_given(given, CLI_slice) ? error : take_slice(cli_text(given, CLI_slice), o);
 	return error ? error : cli_given(given, CLI_shard) ? take_shard(cli_text(given, CLI_shard), o) : 0;
 }
 
@@ -144,8 +162,25 @@ static void show_progress(void *context, const struct ct_progress *p)
 		(unsigned long long)p->total, rate, rate > 0 ? (double)(p->total - p->done) / rate : 0);
 }
 
+static void show_slice(const struct crash_run *r)
+{
+	const struct ct_options *const o = &r->request->options;
+
+	if (r->json) {
+		printf("{\"slice\": %u, \"slices\": %u, \"states_tested\": %llu}\n", o->slice, o->jobs,
+			(unsigned long long)r->result.states_tested);
+	} else {
+		printf("slice %u of %u: %llu states tested, no verdict\n", o->slice, o->jobs,
+			(unsigned long long)r->result.states_tested);
+	}
+}
+
 static int show(struct crash_run *r)
 {
+	if (r->request->options.slice > 0) {
+		show_slice(r);
+		return 0;
+	}
 	if (r->request->matrix) {
 		if (r->json) {
 			return crash_matrix_json(r->heading, &r->matrix, stdout);
@@ -213,7 +248,7 @@ static int test_subject(struct crash_run *r, const struct ct_options *o)
 	}
 	const int error = ct_run(r->subject, o, &r->result);
 
-	if (!error && o->shards == 0) {
+	if (!error && o->shards == 0 && o->slice == 0) {
 		ct_find_fewest(r->subject, o, &r->result);
 	}
 	return error;
@@ -270,6 +305,9 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 	if (error) {
 		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 		return 2;
+	}
+	if (request->options.slice > 0) {
+		return run.result.interrupted ? 2 : 0;
 	}
 	const bool known = request->matrix ? !run.matrix.interrupted : ct_is_consistent(&run.result);
 

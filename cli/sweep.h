@@ -6,11 +6,12 @@
  *	sweep_axis.c    the value of an axis at a point
  *	sweep_rule.c    terms that hold at a point or not
  *	sweep_bundle.c  values that stand for several options
- *	sweep_point.c   a point's command line; checked; identified by a hash of all that its result depends on
+ *	sweep_point.c   a point's command line; identified by a hash of all that its result depends on
+ *	sweep_check.c   and checked
  *	sweep_journal.c results that are known, in a file that survives the end of the process at any instant
  *	sweep_engine.c  who runs the other points
  *	sweep_run.c     the other points, as processes side by side
- *	sweep_slurm.c   or as tasks of a job array
+ *	sweep_slurm.c   or as tasks of a job array, which other commands use as well (spread.h)
  *	sweep_rows.c    CSV and JSON lines: a row per point, in the order of the points
  *	sweep_summary.c medians over seeds, ratios to the baseline, geometric means
  */
@@ -21,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <config.h>
 #include <jansson.h>
 
 #include "options.h"
@@ -128,6 +130,13 @@ void sweep_words_end(struct sweep_words *words);
 /* Checks every point as its command would, and sets its key. The message names the first point that is refused. */
 NVW_CHECKED int sweep_check(struct sweep *sweep);
 
+/* The key of a command line that was checked already: "crash", ...; machine NULL: none. NULL with a message if this program's file
+ * cannot be read. What was read once is remembered. */
+struct sweep_keys *sweep_keys_begin(void);
+NVW_CHECKED int sweep_key(struct sweep_keys *keys, const struct sweep_words *words,
+	const struct emu_config *machine, char ret_key[SWEEP_KEY_BYTES]);
+void sweep_keys_end(struct sweep_keys *keys);
+
 struct sweep_journal {
 	int fd;
 	char *path;
@@ -170,6 +179,7 @@ NVW_CHECKED int sweep_take(const struct sweep *sweep, const struct sweep_manner 
 char *sweep_report_path(const struct sweep *sweep, const struct sweep_point *point, const char *folder);
 /* A line of progress on standard error, if it is wanted and the last one is a moment ago. */
 struct sweep_progress {
+	const char *what; /* NULL: points */
 	unsigned ended, failed, to_run;
 	double began, shown;
 };
@@ -178,11 +188,27 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *progre
 /* Of this process, at most 256. */
 unsigned sweep_processors(void);
 
-/* The same by job arrays of Slurm. The folder OUTPUT.slurm beside the journal has what was submitted and the outcomes, so
- * that a front end that was killed goes on, also while its job runs. NVW_E_USAGE if there is no Slurm. */
+/* NVW_E_USAGE if there is no Slurm. */
 NVW_CHECKED int sweep_slurm_find(void);
-NVW_CHECKED int sweep_slurm_run(
-	struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
+
+/* What tasks of job arrays work on: points of a sweep, or parts of another command (spread.h). */
+struct slurm_work {
+	unsigned count;
+	const char *folder; /* absolute */
+	const char *what;   /* "points", for progress */
+	void *of;
+	bool (*is_done)(const void *of, unsigned i);
+	const char *(*key)(const void *of, unsigned i); /* the name of its outcome's file */
+	int (*words)(const void *of, unsigned i, struct sweep_words *ret_words);
+	int (*take)(void *of, unsigned i, const struct sweep_outcome *outcome);
+	int (*give_up)(void *of, unsigned i, const char *reason);
+};
+/* Until all of it is done or given up. The folder has what was submitted and the outcomes, so that a front end that was killed goes
+ * on, also while its job runs. It stays, unless nothing could be submitted. */
+NVW_CHECKED int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner);
+void slurm_remove(const char *folder);
+/* "/here/NAME.slurm" of the first bytes of a name. Freed by the caller; NULL without memory. */
+char *slurm_folder(const char *name, int bytes);
 /* A task of the array: runs its part of the list of points. */
 NVW_CHECKED int sweep_slurm_task(const char *list, uint64_t timeout_ms);
 

@@ -1,9 +1,82 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What runs the points of a sweep. See sweep.h. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "sweep.h"
+
+/* ---- The points as work of a job array ------------------------------------------------------ */
+
+struct points {
+	struct sweep *sweep;
+	const struct sweep_manner *manner;
+	struct sweep_journal *journal;
+	unsigned given_up;
+};
+
+static bool is_done(const void *of, unsigned i)
+{
+	return ((const struct points *)of)->sweep->point[i].row != NULL;
+}
+
+static const char *key(const void *of, unsigned i)
+{
+	return ((const struct points *)of)->sweep->point[i].key;
+}
+
+static int words(const void *of, unsigned i, struct sweep_words *ret_words)
+{
+	const struct sweep *const s = ((const struct points *)of)->sweep;
+
+	return sweep_words(s, &s->point[i], ret_words);
+}
+
+static int take(void *of, unsigned i, const struct sweep_outcome *o)
+{
+	struct points *const p = of;
+
+	return sweep_take(p->sweep, p->manner, p->journal, &p->sweep->point[i], o);
+}
+
+static int give_up(void *of, unsigned i, const char *reason)
+{
+	struct points *const p = of;
+	struct sweep_point *const point = &p->sweep->point[i];
+
+	p->given_up++;
+	point->row = json_pack(
+		"{s:s, s:s, s:f, s:{}}", "status", "error", "reason", reason, "seconds", 0.0, "values");
+	return point->row ? sweep_journal_add(p->journal, point) :
+			    nvw_fail(NVW_E_MEMORY, "no memory for a result");
+}
+
+/* In the folder OUTPUT.slurm beside the journal. It stays if points were given up, for the tasks' messages. */
+static int run_on_cluster(struct points *p)
+{
+	const char *const journal = p->journal->path;
+	char *const folder = slurm_folder(journal, (int)(strlen(journal) - strlen(".journal")));
+	const struct slurm_work work = {.count = p->sweep->count,
+		.folder = folder,
+		.what = "points",
+		.of = p,
+		.is_done = is_done,
+		.key = key,
+		.words = words,
+		.take = take,
+		.give_up = give_up};
+	const int r =
+		folder ? slurm_run(&work, p->manner) : nvw_fail(NVW_E_MEMORY, "no memory for a job array");
+
+	if (r == 0 && p->given_up == 0) {
+		slurm_remove(folder);
+	}
+	free(folder);
+	return r;
+}
 
 int sweep_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal)
 {
-	return manner->engine == SWEEP_SLURM ? sweep_slurm_run(s, manner, journal) :
-					       sweep_local_run(s, manner, journal);
+	struct points points = {.sweep = s, .manner = manner, .journal = journal};
+
+	return manner->engine == SWEEP_SLURM ? run_on_cluster(&points) : sweep_local_run(s, manner, journal);
 }

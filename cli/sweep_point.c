@@ -18,14 +18,14 @@
 
 #include <nvw/input.h>
 
-#include "examine.h"
 #include "sweep.h"
 
 /* ---- Words --------------------------------------------------------------------------------- */
 
 /* Options that write files, which points side by side would share, or that change the report's form. */
 static const char *const refused[] = {"output-format", "help", "merge", "pool", "log", "dump-machine",
-	"timeline", "series", "memory-trace", "html", "save", "patch", "resume", "record", "json", NULL};
+	"timeline", "series", "memory-trace", "html", "save", "patch", "resume", "record", "json", "engine",
+	"sbatch", "tasks", "slice", NULL};
 
 static bool is_among(const char *name, const char *const *names)
 {
@@ -128,7 +128,7 @@ struct content {
 	XXH128_hash_t hash;
 };
 
-struct checking {
+struct sweep_keys {
 	struct content *known;
 	unsigned known_count;
 	XXH128_hash_t program;
@@ -159,7 +159,7 @@ static int hash_of_file(const char *path, XXH128_hash_t *ret)
 }
 
 /* Of a file, read once for all points. */
-static int hash_once(struct checking *c, const char *path, XXH128_hash_t *ret)
+static int hash_once(struct sweep_keys *c, const char *path, XXH128_hash_t *ret)
 {
 	for (unsigned i = 0; i < c->known_count; i++) {
 		if (!strcmp(c->known[i].path, path)) {
@@ -178,14 +178,14 @@ static int hash_once(struct checking *c, const char *path, XXH128_hash_t *ret)
 	return r;
 }
 
-static int add_path(struct checking *c, XXH3_state_t *state, const char *path);
+static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path);
 
 static int is_visible(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
 }
 
-static int add_folder(struct checking *c, XXH3_state_t *state, const char *path)
+static int add_folder(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 {
 	struct dirent **entry;
 	const int n = scandir(path, &entry, is_visible, alphasort);
@@ -208,7 +208,7 @@ static int add_folder(struct checking *c, XXH3_state_t *state, const char *path)
 }
 
 /* What is neither a regular file nor a folder has no content. */
-static int add_path(struct checking *c, XXH3_state_t *state, const char *path)
+static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 {
 	XXH128_hash_t hash;
 	struct stat about;
@@ -230,7 +230,7 @@ static int add_path(struct checking *c, XXH3_state_t *state, const char *path)
 }
 
 /* A word is a path, or has one behind "=" or, as text:PATH, behind a colon. Folders are inputs of litmus only. */
-static int add_files(struct checking *c, XXH3_state_t *state, const char *word, bool is_litmus)
+static int add_files(struct sweep_keys *c, XXH3_state_t *state, const char *word, bool is_litmus)
 {
 	int r = 0;
 
@@ -271,18 +271,11 @@ static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 
 /* ---- The key ------------------------------------------------------------------------------- */
 
-static int examine(const char *command, struct sweep_words *w, struct emu_config *config, bool *ret_machine)
+int sweep_key(struct sweep_keys *c, const struct sweep_words *w, const struct emu_config *machine,
+	char ret_key[SWEEP_KEY_BYTES])
 {
-	*ret_machine = !strcmp(command, "run") || !strcmp(command, "crash");
-	return !strcmp(command, "run")    ? cli_examine_run(w->count, w->word, config) :
-	       !strcmp(command, "crash")  ? cli_examine_crash(w->count, w->word, config) :
-	       !strcmp(command, "litmus") ? cli_examine_litmus(w->count, w->word) :
-					    cli_examine_torture(w->count, w->word);
-}
+	const bool is_litmus = !strcmp(w->word[0], "litmus");
 
-static int set_key(struct checking *c, const struct sweep *s, struct sweep_words *w,
-	const struct emu_config *machine, struct sweep_point *p)
-{
 	XXH3_state_t *const state = XXH3_createState();
 	int r = state ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a point");
 
@@ -294,80 +287,37 @@ static int set_key(struct checking *c, const struct sweep *s, struct sweep_words
 	add_environment(state);
 	for (int i = 0; i < w->count && r == 0; i++) {
 		XXH3_128bits_update(state, w->word[i], strlen(w->word[i]) + 1);
-		r = i ? add_files(c, state, w->word[i], !strcmp(s->command, "litmus")) : 0;
+		r = i ? add_files(c, state, w->word[i], is_litmus) : 0;
 	}
 	r = r || !machine ? r : add_machine(state, machine);
 
 	const XXH128_hash_t hash = XXH3_128bits_digest(state);
 
-	snprintf(p->key, sizeof p->key, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
+	snprintf(ret_key, SWEEP_KEY_BYTES, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
 	XXH3_freeState(state);
 	return r;
 }
 
-static int check_point(struct checking *c, const struct sweep *s, struct sweep_point *p)
+struct sweep_keys *sweep_keys_begin(void)
 {
-	struct sweep_words words;
-	struct emu_config config;
-	bool has_machine;
-	int r = sweep_words(s, p, &words);
-	char *const text = r ? NULL : sweep_point_text(s, p);
+	struct sweep_keys *const c = calloc(1, sizeof *c);
 
-	if (r == 0) {
-		r = examine(s->command, &words, &config, &has_machine);
-		r = r ? nvw_fail(r, "%s: point %s: %s", s->where, text ? text : "", nvw_error_message()) : 0;
+	if (!c) {
+		nvw_fail(NVW_E_MEMORY, "no memory for the points");
+	} else if (hash_of_file("/proc/self/exe", &c->program)) {
+		free(c);
+		return NULL;
 	}
-	r = r ? r : set_key(c, s, &words, has_machine ? &config : NULL, p);
-	free(text);
-	sweep_words_end(&words);
-	return r;
+	return c;
 }
 
-/* An axis, or what a value of one stands for. */
-static bool has_setting(const struct sweep *s, const char *name)
+void sweep_keys_end(struct sweep_keys *c)
 {
-	bool found = sweep_axis_named(s, name) >= 0;
-
-	for (unsigned i = 0; i < s->bundle_count; i++) {
-		for (unsigned k = 0; k < s->bundle[i].count; k++) {
-			found = found || !strcmp(s->bundle[i].name[k], name);
-		}
+	for (unsigned i = 0; c && i < c->known_count; i++) {
+		free(c->known[i].path);
 	}
-	return found;
-}
-
-static int check_command(const struct sweep *s)
-{
-	static const char *const commands[] = {"run", "crash", "litmus", "torture", NULL};
-
-	if (!is_among(s->command, commands)) {
-		return nvw_fail(NVW_E_USAGE,
-			"%s: command: expected run, crash, litmus or torture, found \"%s\"", s->where,
-			s->command);
+	if (c) {
+		free(c->known);
 	}
-	if ((!strcmp(s->command, "run") || !strcmp(s->command, "crash")) && !has_setting(s, "workload")) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: expected an axis workload (see nvwave list workloads)", s->where);
-	}
-	if (!strcmp(s->command, "litmus") && !has_setting(s, "tests")) {
-		return nvw_fail(NVW_E_USAGE, "%s: expected an axis tests: .litmus files or folders of them",
-			s->where);
-	}
-	return 0;
-}
-
-int sweep_check(struct sweep *s)
-{
-	struct checking c = {.known = NULL};
-	int r = check_command(s);
-
-	r = r ? r : hash_of_file("/proc/self/exe", &c.program);
-	for (unsigned i = 0; i < s->count && r == 0; i++) {
-		r = check_point(&c, s, &s->point[i]);
-	}
-	for (unsigned i = 0; i < c.known_count; i++) {
-		free(c.known[i].path);
-	}
-	free(c.known);
-	return r;
+	free(c);
 }

@@ -204,7 +204,7 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, boo
 	const double spent = now - p->began, rate = spent > 0 ? p->ended / spent : 0;
 
 	p->shown = now;
-	fprintf(stderr, "\r%u of %u points", p->ended, p->to_run);
+	fprintf(stderr, "\r%u of %u %s", p->ended, p->to_run, p->what ? p->what : "points");
 	if (p->ended && rate > 0) {
 		fprintf(stderr, ", %.3g/s, %.0f s left", rate, (p->to_run - p->ended) / rate);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Points as tasks of a job array of Slurm. The front end writes a list of the points that are missing, submits an array whose
- * tasks run it in turns, and takes outcomes as they appear. An outcome is a file named after its point's key, written beside
- * and renamed: a task that runs twice writes the same, one that was lost leaves none, and its points are submitted
- * again. All is in the folder OUTPUT.slurm, which every node must see by the same name:
+ * Points of a sweep, or parts of another command, as tasks of a job array of Slurm. The front end writes a list of the points that
+ * are missing, submits an array whose tasks run it in turns, and takes outcomes as they appear. An outcome is a file named after its
+ * point's key, written beside and renamed: a task that runs twice writes the same, one that was lost leaves none, and its points
+ * are submitted again. All is in a folder, which every node must see by the same name:
  *
  *	list.N     KEY and words of each point, as JSON lines      job         the last job and its list
  *	task.sh    what the array runs                             task-I.log  what it prints
@@ -34,10 +34,8 @@ enum {
 };
 
 struct front {
-	struct sweep *sweep;
+	const struct slurm_work *work;
 	const struct sweep_manner *manner;
-	struct sweep_journal *journal;
-	char *folder;
 	unsigned long long job; /* 0: none */
 	unsigned tries;
 	struct sweep_progress progress;
@@ -141,20 +139,20 @@ static int read_outcome(const char *folder, const char *key, struct sweep_outcom
 /* Takes what there is; ret_missing: how many points are left. */
 static int collect(struct front *f, unsigned *ret_missing)
 {
-	struct sweep *const s = f->sweep;
+	const struct slurm_work *const w = f->work;
 	int r = 0;
 
 	*ret_missing = 0;
-	for (unsigned i = 0; i < s->count && r == 0; i++) {
+	for (unsigned i = 0; i < w->count && r == 0; i++) {
 		struct sweep_outcome o = {.out = NULL};
 
-		if (s->point[i].row) {
+		if (w->is_done(w->of, i)) {
 			continue;
 		}
-		if (!read_outcome(f->folder, s->point[i].key, &o)) {
+		if (!read_outcome(w->folder, w->key(w->of, i), &o)) {
 			++*ret_missing;
 		} else {
-			r = sweep_take(s, f->manner, f->journal, &s->point[i], &o);
+			r = w->take(w->of, i, &o);
 			f->progress.ended++;
 		}
 		sweep_outcome_end(&o);
@@ -229,8 +227,8 @@ int sweep_slurm_task(const char *path, uint64_t timeout_ms)
 
 /* ---- Submitting ---------------------------------------------------------------------------- */
 
-/* The points without a row. */
-static char *list_text(const struct front *f, unsigned tasks)
+/* The points without an outcome. */
+static char *list_text(const struct slurm_work *w, unsigned tasks)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -240,16 +238,15 @@ static char *list_text(const struct front *f, unsigned tasks)
 	if (to) {
 		fprintf(to, "{\"tasks\":%u}\n", tasks);
 	}
-	for (unsigned i = 0; i < f->sweep->count && r == 0; i++) {
-		const struct sweep_point *const p = &f->sweep->point[i];
+	for (unsigned i = 0; i < w->count && r == 0; i++) {
 		struct sweep_words words;
 
-		if (p->row) {
+		if (w->is_done(w->of, i)) {
 			continue;
 		}
-		json_t *const line = json_pack("{s:s, s:[]}", "key", p->key, "words");
+		json_t *const line = json_pack("{s:s, s:[]}", "key", w->key(w->of, i), "words");
 
-		r = sweep_words(f->sweep, p, &words);
+		r = w->words(w->of, i, &words);
 		for (int k = 0; k < words.count; k++) {
 			json_array_append_new(json_object_get(line, "words"), json_string(words.word[k]));
 		}
@@ -278,7 +275,7 @@ static char *script_text(const struct front *f, const char *list)
 		fputs("#!/bin/sh\nexec ", to);
 		cli_print_quoted(self, to);
 		fputs(" sweep --task=", to);
-		cli_print_quoted(f->folder, to);
+		cli_print_quoted(f->work->folder, to);
 		fprintf(to, "/%s", list);
 		if (f->manner->timeout_ms) {
 			fprintf(to, " --timeout=%llums", (unsigned long long)f->manner->timeout_ms);
@@ -299,9 +296,9 @@ static char *submit_command(const struct front *f, unsigned tasks)
 		fprintf(to,
 			"sbatch --parsable --requeue --open-mode=append --job-name=nvwave --array=1-%u --output=",
 			tasks);
-		cli_print_quoted(f->folder, to);
+		cli_print_quoted(f->work->folder, to);
 		fprintf(to, "/task-%%a.log %s ", f->manner->sbatch ? f->manner->sbatch : "");
-		cli_print_quoted(f->folder, to);
+		cli_print_quoted(f->work->folder, to);
 		fputs("/task.sh 2>&1", to);
 		fclose(to);
 	}
@@ -316,19 +313,19 @@ static int submit(struct front *f, unsigned missing)
 
 	snprintf(list, sizeof list, "list.%lld.%u", (long long)time(NULL), ++f->tries);
 
-	char *const points = list_text(f, tasks), *const script = script_text(f, list),
+	char *const points = list_text(f->work, tasks), *const script = script_text(f, list),
 		    *const command = submit_command(f, tasks);
 	int r = points && script && command ? 0 : no_memory();
 
-	r = r ? r : write_text(f->folder, list, 0666, points);
-	r = r ? r : write_text(f->folder, "task.sh", 0777, script);
+	r = r ? r : write_text(f->work->folder, list, 0666, points);
+	r = r ? r : write_text(f->work->folder, "task.sh", 0777, script);
 	if (r == 0 && (ask(command, answer, sizeof answer) != 0 || sscanf(answer, "%llu", &f->job) != 1)) {
 		answer[strcspn(answer, "\n")] = 0;
 		r = nvw_fail(NVW_E_USAGE, "--engine=slurm: %s", *answer ? answer : "sbatch says nothing");
 	}
 	if (r == 0) {
 		snprintf(note, sizeof note, "%llu %s\n", f->job, list);
-		r = write_text(f->folder, "job", 0666, note);
+		r = write_text(f->work->folder, "job", 0666, note);
 	}
 	free(points);
 	free(script);
@@ -341,7 +338,7 @@ static unsigned long long earlier_job(const struct front *f)
 {
 	unsigned long long job = 0;
 	char *path = NULL;
-	FILE *const from = asprintf(&path, "%s/job", f->folder) < 0 ? NULL : fopen(path, "re");
+	FILE *const from = asprintf(&path, "%s/job", f->work->folder) < 0 ? NULL : fopen(path, "re");
 
 	if (from) {
 		job = fscanf(from, "%llu", &job) == 1 ? job : 0;
@@ -377,17 +374,14 @@ static void pause_ms(unsigned ms)
 /* Points that no try brought a result for. */
 static int give_up(struct front *f)
 {
+	const struct slurm_work *const w = f->work;
+	char reason[64];
 	int r = 0;
 
-	for (unsigned i = 0; i < f->sweep->count && r == 0; i++) {
-		struct sweep_point *const p = &f->sweep->point[i];
-		char reason[64];
-
-		if (!p->row) {
-			snprintf(reason, sizeof reason, "its task ended %u times without a result", f->tries);
-			p->row = json_pack("{s:s, s:s, s:f, s:{}}", "status", "error", "reason", reason,
-				"seconds", 0.0, "values");
-			r = p->row ? sweep_journal_add(f->journal, p) : no_memory();
+	snprintf(reason, sizeof reason, "its task ended %u times without a result", f->tries);
+	for (unsigned i = 0; i < w->count && r == 0; i++) {
+		if (!w->is_done(w->of, i)) {
+			r = w->give_up(w->of, i, reason);
 			f->progress.failed++;
 		}
 	}
@@ -421,7 +415,7 @@ static int follow(struct front *f)
 	return r;
 }
 
-static void remove_folder(const char *folder)
+void slurm_remove(const char *folder)
 {
 	DIR *const d = opendir(folder);
 	struct dirent *e;
@@ -435,26 +429,28 @@ static void remove_folder(const char *folder)
 	rmdir(folder);
 }
 
-int sweep_slurm_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal)
+int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner)
 {
-	struct front f = {.sweep = s, .manner = manner, .journal = journal};
-	const size_t n = strlen(journal->path) - strlen(".journal");
-	char *const here = *journal->path == '/' ? strdup("") : getcwd(NULL, 0);
+	struct front f = {.work = work, .manner = manner, .progress.what = work->what};
 	int r = sweep_slurm_find();
 
-	if (r == 0 && (!here || asprintf(&f.folder, "%s%s%.*s.slurm", here, *here ? "/" : "", (int)n,
-					journal->path) < 0)) {
-		f.folder = NULL;
-		r = no_memory();
-	}
-	if (r == 0 && mkdir(f.folder, 0777) && errno != EEXIST) {
-		r = nvw_fail_errno("%s", f.folder);
+	if (r == 0 && mkdir(work->folder, 0777) && errno != EEXIST) {
+		r = nvw_fail_errno("%s", work->folder);
 	}
 	r = r ? r : follow(&f);
-	if ((r == 0 && f.progress.failed == 0) || (r < 0 && f.folder && f.job == 0)) {
-		remove_folder(f.folder);
+	if (r < 0 && f.job == 0) {
+		slurm_remove(work->folder);
 	}
-	free(f.folder);
-	free(here);
 	return r;
+}
+
+char *slurm_folder(const char *name, int bytes)
+{
+	char *const here = *name == '/' ? strdup("") : getcwd(NULL, 0), *folder = NULL;
+
+	if (here && asprintf(&folder, "%s%s%.*s.slurm", here, *here ? "/" : "", bytes, name) < 0) {
+		folder = NULL;
+	}
+	free(here);
+	return folder;
 }

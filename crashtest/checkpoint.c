@@ -11,6 +11,8 @@
 #include <nvw/input.h>
 #include <xxhash.h>
 
+#include "core/newfile.h"
+
 #include "checkpoint.h"
 
 static const char magic[8] = "NVWCKPT";
@@ -65,32 +67,18 @@ int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_pla
 	const struct ct_worker *worker, unsigned workers)
 {
 	XXH64_state_t *const h = XXH64_createState();
-	char temporary[4096];
+	struct nvw_new_file f;
+	int error = h ? nvw_new_file_begin(path, false, &f) :
+			nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint");
 
-	snprintf(temporary, sizeof temporary, "%s.new", path);
-	FILE *const f = fopen(temporary, "wbe");
-
-	if (f == NULL || h == NULL) {
-		const int error = f ? nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint") :
-				      nvw_fail_errno("%s", temporary);
-
-		XXH64_freeState(h);
-		if (f != NULL) {
-			fclose(f);
-		}
-		return error;
+	if (error == 0) {
+		XXH64_reset(h, 0);
+		error = write_all(f.file, h, identity, plan, worker, workers) ? 0 :
+										nvw_fail_errno("%s", path);
+		error = nvw_new_file_end(&f, error);
 	}
-	XXH64_reset(h, 0);
-	const bool good = write_all(f, h, identity, plan, worker, workers);
-
 	XXH64_freeState(h);
-	if (fclose(f) != 0 || !good || rename(temporary, path)) {
-		const int error = nvw_fail_errno("%s", temporary);
-
-		unlink(temporary);
-		return error;
-	}
-	return 0;
+	return error;
 }
 
 static int wrong(const char *path, const char *expected)
@@ -162,4 +150,59 @@ int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan
 	XXH64_freeState(h);
 	fclose(f);
 	return r;
+}
+
+/* ---- Slices ------------------------------------------------------------------------------------------------- */
+
+static char *slice_path(const char *folder, unsigned number)
+{
+	char *path;
+
+	return asprintf(&path, "%s/slice-%u", folder, number) < 0 ? NULL : path;
+}
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for a slice of an exploration");
+}
+
+int ct_slice_write(const char *folder, unsigned number, uint64_t identity, const struct ct_plan *plan,
+	const struct ct_worker *worker)
+{
+	char *const path = slice_path(folder, number);
+	const int error = path ? ct_checkpoint_write(path, identity + number, plan, worker, 1) : no_memory();
+
+	free(path);
+	return error;
+}
+
+/* The other intervals are those of other slices. */
+static int read_own(const char *path, uint64_t identity, const struct ct_plan *plan, struct ct_worker *worker)
+{
+	struct ct_plan its = *plan;
+	const uint64_t begin = worker->first - 1, count = worker->last - begin;
+
+	its.interval = malloc((plan->instants + 1) * sizeof *its.interval);
+	if (its.interval == NULL) {
+		return no_memory();
+	}
+	int error = ct_checkpoint_read(path, identity, &its, worker, 1);
+
+	if (error == 1) {
+		memcpy(&plan->interval[begin], &its.interval[begin], count * sizeof *its.interval);
+	}
+	free(its.interval);
+	return error == 1 ? 0 :
+	       error      ? error :
+			    nvw_fail(NVW_E_INPUT, "%s: there is no such slice of the exploration", path);
+}
+
+int ct_slice_read(const char *folder, unsigned number, uint64_t identity, const struct ct_plan *plan,
+	struct ct_worker *worker)
+{
+	char *const path = slice_path(folder, number);
+	const int error = path ? read_own(path, identity + number, plan, worker) : no_memory();
+
+	free(path);
+	return error;
 }

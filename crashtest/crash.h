@@ -82,6 +82,10 @@ struct ct_options {
 	unsigned shard, shards; /* tests part shard (from 1) of shards; 0: all */
 	/* file to continue from if it exists, and to write when stopped; NULL: none */
 	const char *resume;
+	/* Folder in which several processes share one exploration, NULL: none. slice I: this one does what job I of jobs would do, writes it
+	 * there, and explains nothing; 0: it takes all slices from there instead of starting jobs. */
+	const char *slices;
+	unsigned slice;
 	/* directory (created if needed) for saved findings, one file each, replayed by nvwave replay; NULL:
 	 * none */
 	const char *save;

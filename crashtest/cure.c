@@ -58,7 +58,7 @@ static int explore(struct proof *p, const struct ct_edit *edits, unsigned count,
 	e.rules.model = p->model;
 	e.head = NULL;
 	e.options.save = NULL;
-	e.options.resume = NULL;
+	e.options.resume = e.options.slices = NULL;
 	e.options.shard = e.options.shards = 0;
 	e.options.progress = NULL;
 	e.options.states = p->states;

@@ -162,16 +162,36 @@ static int make_ranges(struct exploration *x)
 	return 0;
 }
 
-/* Continues where an earlier run stopped, if its file exists. Then every worker's image is advanced to the
- * beginning of its range. */
-static int resume(struct exploration *x)
+/* One slice: the other workers have nothing to do. All of them: they have done it. */
+static int take_slices(struct exploration *x)
 {
-	const char *const path = x->e->options.resume;
+	const struct ct_options *const o = &x->e->options;
 	int error = 0;
 
-	if (path != NULL) {
+	for (unsigned i = 0; i < x->jobs && error == 0; i++) {
+		if (o->slice == 0) {
+			error = ct_slice_read(o->slices, i + 1, x->identity, &x->plan, &x->worker[i]);
+		} else {
+			x->worker[i].shared->finished = i + 1 != o->slice;
+		}
+	}
+	return error;
+}
+
+/* Continues where an earlier run, or others, stopped. Then every worker's image is advanced to the beginning of its
+ * range. */
+static int resume(struct exploration *x)
+{
+	const struct ct_options *const o = &x->e->options;
+	int error = 0;
+
+	if (o->resume != NULL || o->slices != NULL) {
 		error = ct_checkpoint_identity(x->e->log_fd, x->e, &x->plan, x->jobs, &x->identity);
-		error = error ? error : ct_checkpoint_read(path, x->identity, &x->plan, x->worker, x->jobs);
+	}
+	if (o->resume != NULL && error == 0) {
+		error = ct_checkpoint_read(o->resume, x->identity, &x->plan, x->worker, x->jobs);
+	} else if (o->slices != NULL && error == 0) {
+		error = take_slices(x);
 	}
 	for (unsigned i = 0; i < x->jobs && error >= 0; i++) {
 		struct ct_worker *const w = &x->worker[i];
@@ -205,7 +225,7 @@ static int replace(struct exploration *x, struct ct_worker *w)
 {
 	w->next_draw = w->shared->next;
 	if (++w->deaths >= DEATHS_MAX) {
-		x->result->gave_up = true;
+		w->shared->gave_up = 1;
 		return 0;
 	}
 	const int error = forward(&w->medium, w->shared->instant);
@@ -480,6 +500,20 @@ static int run_workers(struct exploration *x)
 	return error;
 }
 
+/* What a worker that died too often has left is not tested by others either. */
+static int write_slice(struct exploration *x, uint64_t alike)
+{
+	const struct ct_options *const o = &x->e->options;
+	struct ct_worker *const w = &x->worker[o->slice - 1];
+
+	if (o->slice > x->jobs || x->stopping) {
+		return 0;
+	}
+	w->shared->finished = 1;
+	w->shared->hangs_alike = alike;
+	return ct_slice_write(o->slices, o->slice, x->identity, &x->plan, w);
+}
+
 /* ---- Result ---------------------------------------------------------------------------------------------- */
 
 static int by_first(const void *a, const void *b)
@@ -586,6 +620,8 @@ static int gather(const struct exploration *x)
 		}
 		r->states_undecided += s->undecided;
 		r->instants_by_reads += s->by_reads;
+		r->gave_up = r->gave_up || s->gave_up;
+		r->hangs_alike += s->hangs_alike;
 		ct_groups_join(&all, &s->groups);
 		join_parts(&r->by_parts, &s->parts);
 	}
@@ -679,7 +715,11 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	if (!error) {
 		error = run_workers(x);
 	}
-	ret_result->hangs_alike = x->hangs->alike - alike;
+	if (!error && e->options.slice > 0) {
+		error = write_slice(x, x->hangs->alike - alike);
+	} else {
+		ret_result->hangs_alike = x->hangs->alike - alike;
+	}
 	if (!error) {
 		error = gather(x);
 		ret_result->explore_seconds = ct_wall_seconds() - x->began;

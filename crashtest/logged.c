@@ -185,6 +185,9 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	if (o->save != NULL && mkdir(o->save, 0777) != 0 && errno != EEXIST) {
 		return nvw_fail_errno("%s", o->save);
 	}
+	if (o->slice > 0 && mkdir(o->slices, 0777) != 0 && errno != EEXIST) {
+		return nvw_fail_errno("%s", o->slices);
+	}
 	o->model = o->model == CT_MODEL_OBSERVED ? CT_MODEL_EPOCH : o->model;
 	o->states = o->states ? o->states : o->mode == CT_KILL ? 100 : 20000;
 	o->jobs = o->jobs ? o->jobs : 1;

@@ -77,7 +77,7 @@ void ct_find_fewest(
 	}
 	o.unexplained = true;
 	o.save = NULL;
-	o.resume = NULL;
+	o.resume = o.slices = NULL;
 	o.shard = o.shards = 0;
 	o.states = o.states == 0 || o.states > STATES_MAX ? STATES_MAX : o.states;
 	most = nvw_option_u64(subject->options, "count");

@@ -23,6 +23,8 @@ struct ct_shared {
 	volatile uint32_t stop, hold, held; /* requests to stop and to pause; paused */
 	volatile uint32_t phase;
 	volatile uint32_t finished;
+	uint32_t gave_up;          /* too many workers died in this range */
+	uint64_t hangs_alike;      /* of a slice: those that its process cut early */
 	volatile double slowest;   /* wall-clock seconds of the slowest state that terminated */
 	volatile uint64_t judged;  /* key of the state being judged, 0: none */
 	volatile uint32_t counted; /* that state has been counted */

@@ -85,7 +85,7 @@ samples = {
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
     "engine": "slurm", "sbatch": "--hold", "tasks": "2", "task": "nothing", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
     "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title",
-    "programs": "1", "seconds": "0.0000001", "schedules": "1", "test": "zzz", "output-format": "json",
+    "programs": "1", "seconds": "0.0000001", "schedules": "1", "slice": "1/2:out-slice", "shrink": "off", "test": "zzz", "output-format": "json",
 }
 other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false",
                  ("torture", "fault"): "nothing",
@@ -101,7 +101,7 @@ no_effect_here = {
     "patch": "writes a file if a cure is found",
     "stop-after": "ends a test that finds something",
     "cures": "looks for cures of findings, and there are none here",
-    "jobs": "is only quicker", "host-limit": "is a limit", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
+    "shrink": "is about failing programs, of which there are none here", "jobs": "is only quicker", "host-limit": "is a limit", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
     "save": "writes a file if something is found", "merge": "is another command line", "fresh": "has nothing to forget here", "keep": "writes into the folder of papers", "help": "is tested by itself",
     "exec": "is another subject", "store-log": "is another subject",
     "image": "is the subject", "check-lib": "is the subject",

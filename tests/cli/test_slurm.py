@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_slurm.py NVWAVE: sweeps as job arrays of a real Slurm, on this machine: munged, slurmctld and three slurmd, which this test starts
+"""test_slurm.py NVWAVE: sweeps, a crash test and torture as job arrays of a real Slurm, on this machine: munged, slurmctld and three slurmd, which this test starts
 and ends. As root; without the daemons it is skipped."""
 import csv
 import json
@@ -149,6 +149,12 @@ class Cluster:
         tool("scontrol", "update", "nodename=" + node, "state=down", "reason=test")
         return jobs
 
+    def bring_back(self, node):
+        os.unlink(self.d + "/slurmd.%s.pid" % node)
+        self.start("slurmd", "slurmd.%s.pid" % node, "-N", node, "-f", self.d + "/slurm.conf")
+        tool("scontrol", "update", "nodename=" + node, "state=resume")
+        wait_for("an idle node", lambda: tool("sinfo", "-h", "-N", "-n", node, "-o", "%T").split() == ["idle"])
+
     def end(self):
         for pid in reversed(self.pids):
             tell(pid, signal.SIGTERM)
@@ -164,7 +170,7 @@ def rest(name):
 
 
 def outcomes(folder):
-    return len([n for n in os.listdir(folder) if re.fullmatch(r"[0-9a-f]{32}\.json", n)]) if os.path.isdir(folder) else 0
+    return len([n for n in os.listdir(folder) if re.fullmatch(r"([0-9a-f]{32}|part-\d+)\.json", n)]) if os.path.isdir(folder) else 0
 
 
 def equal(one, other):
@@ -192,6 +198,50 @@ def lost_node(cluster):
        err)
     ok(lost and "cluster.slurm" not in os.listdir("."), "what_was_submitted_is_taken_along_and_the_folder_goes",
        rest("cluster"))
+    for node in lost:
+        cluster.bring_back(node)
+
+
+def essence(report):
+    """Without times of this computer and the command line."""
+    return re.sub(r'"(host_seconds|explore_seconds|cpu_seconds|repeat|command)": ("[^"\\]*(\\.[^"\\]*)*"|[\d.e-]+)', "", report)
+
+
+def one_crash_test(cluster):
+    """A crash test by six tasks that loses a node and its front end in the middle has the local report, with causes and cures."""
+    words = ["crash", "btree", "--count=300", "--preload=300", "--mutate=update-before-log", "--model=epoch", "--states=60000", "--output-format=json"]
+    local = run(*words, "--jobs=6")
+    cluster_words = words + ["--engine=slurm", "--tasks=6"]
+    front = subprocess.Popen([nvwave] + cluster_words, stdout=subprocess.DEVNULL)
+    folder = wait_for("a folder", lambda: rest("crash-"))[0]
+    wait_for("outcomes", lambda: outcomes(folder) >= 1)
+    front.kill()
+    front.wait()
+    lost = []
+    for node in nodes:
+        if not lost:
+            lost = cluster.lose(node) and [node]
+    cut = outcomes(folder)
+    status, out, err = run(*cluster_words)
+    report = json.loads(out or "{}")
+    ok(local[0] == status == 1 and essence(local[1]) == essence(out) and report["findings"] and report["findings"][0]["cure"]["verified"],
+       "a_crash_test_on_a_cluster_that_loses_a_node_and_its_front_end_has_the_local_report", status, err, local, out)
+    ok(lost and cut < 6 and not rest("crash-"), "the_crash_test_was_cut_and_its_folder_goes", lost, cut, rest("crash-"))
+    for node in lost:
+        cluster.bring_back(node)
+
+
+def torture():
+    """All protocols; a fault that a program in the middle finds, with its shrunk program; all faults of a protocol."""
+    wrong = []
+    for words in (["--programs=12", "--tasks=30"], ["--protocol=rsp", "--programs=9", "--fault=LD x at L2", "--tasks=9"],
+                  ["--protocol=gh", "--faults", "--programs=8", "--tasks=3"]):
+        words = ["torture", "--output-format=json"] + words
+        local = run(*[w for w in words if "--tasks" not in w])
+        got = run(*words, "--engine=slurm")
+        if essence(local[1]) != essence(got[1]) or local[0] != got[0] or local[0] == 2 or rest("torture-"):
+            wrong.append((words, local, got, rest("torture-")))
+    ok(not wrong, "torture_on_a_cluster_has_the_local_report", *wrong)
 
 
 def twice():
@@ -267,6 +317,8 @@ def main():
     try:
         cluster = Cluster(tempfile.mkdtemp(prefix="c", dir=folder))
         lost_node(cluster)
+        one_crash_test(cluster)
+        torture()
         twice()
         shards()
         cancelled()

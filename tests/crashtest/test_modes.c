@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
+#include <crashtest/finding.h>
 #include <emu.h>
 
 #include "fake_machine.h"
@@ -320,6 +322,73 @@ static void a_check_that_dies_is_a_finding_in_kill_mode(void **state)
 	assert_int_equal(r.states_tested, 20);
 }
 
+/* Without the times of this computer; intervals are compared apart. */
+static struct ct_interval *take_intervals(struct ct_result *r)
+{
+	struct ct_interval *const intervals = r->interval;
+
+	r->interval = NULL;
+	r->host_seconds = r->explore_seconds = 0;
+	return intervals;
+}
+
+static void assert_findings_equal(const struct ct_result *a, const struct ct_result *b)
+{
+	assert_int_equal(a->finding_count, b->finding_count);
+	for (unsigned i = 0; i < a->finding_count; i++) {
+		json_t *const one = ct_finding_json(&a->finding[i]), *const other =
+									     ct_finding_json(&b->finding[i]);
+
+		assert_true(json_equal(one, other));
+		json_decref(one);
+		json_decref(other);
+	}
+}
+
+static void slices_that_other_processes_explored_give_the_result_of_as_many_jobs(void **state)
+{
+	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
+	static struct ct_result whole, slice, taken;
+	char folder[] = "/tmp/nvwave-slices-XXXXXX", path[64];
+
+	assert_non_null(mkdtemp(folder));
+	for (int mutation = CORRECT; mutation <= NO_BARRIER; mutation++) {
+		const struct ct_subject subject = {
+			.workload = &workload, .config = &config, .mutation = mutation};
+		struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 3, .settle_after = 1024};
+
+		assert_int_equal(ct_run(&subject, &options, &whole), 0);
+		struct ct_interval *const expected = take_intervals(&whole);
+
+		options.slices = folder;
+		for (options.slice = 3; options.slice > 0; options.slice--) {
+			struct ct_options alone = options;
+
+			alone.unexplained = true;
+			assert_int_equal(ct_run(&subject, &alone, &slice), 0);
+			assert_in_range(slice.states_tested, 1, whole.states_tested - 1);
+			ct_result_free(&slice);
+		}
+		assert_int_equal(ct_run(&subject, &options, &taken), 0);
+		struct ct_interval *const found = take_intervals(&taken);
+
+		assert_findings_equal(&whole, &taken);
+		assert_memory_equal(&whole, &taken, offsetof(struct ct_result, finding));
+		assert_memory_equal(expected, found, whole.interval_count * sizeof *found);
+		free(found);
+		free(expected);
+		options.seed = 2;
+		assert_int_equal(ct_run(&subject, &options, &taken), NVW_E_INPUT);
+		for (unsigned i = 1; i <= 3; i++) {
+			snprintf(path, sizeof path, "%s/slice-%u", folder, i);
+			unlink(path);
+		}
+		options.seed = 1;
+		assert_int_equal(ct_run(&subject, &options, &taken), NVW_E_INPUT);
+	}
+	rmdir(folder);
+}
+
 static void kill_mode_gives_one_result_for_a_seed_whatever_the_jobs(void **state)
 {
 	const struct ct_result one = crashed(CT_KILL, NO_BARRIER, 40, 1);
@@ -364,6 +433,7 @@ int main(void)
 		cmocka_unit_test(
 			a_recovery_that_does_not_survive_its_own_interruption_is_found_without_nested_crashes),
 		cmocka_unit_test(a_check_that_dies_is_a_finding_in_kill_mode),
+		cmocka_unit_test(slices_that_other_processes_explored_give_the_result_of_as_many_jobs),
 		cmocka_unit_test(kill_mode_gives_one_result_for_a_seed_whatever_the_jobs),
 		cmocka_unit_test(no_file_is_left_behind),
 	};

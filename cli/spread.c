@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A command's work as a job array. See spread.h. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "spread.h"
+
+enum { FOLDER_KEY_BYTES = 12 };
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the parts of a job array");
+}
+
+/* ---- Words --------------------------------------------------------------------------------- */
+
+int spread_add_word(struct sweep_words *w, const char *format, ...)
+{
+	va_list list;
+	int n;
+
+	if (w->count == SWEEP_WORDS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "a part of a job array has more than %d words", SWEEP_WORDS_MAX);
+	}
+	va_start(list, format);
+	n = vasprintf(&w->word[w->count], format, list);
+	va_end(list);
+	w->count += n >= 0;
+	return n >= 0 ? 0 : no_memory();
+}
+
+static bool is_left_out(const char *word, const char *const *names)
+{
+	const size_t n = strcspn(word, "=");
+
+	while (*names && (strlen(*names) != n - 2 || strncmp(word + 2, *names, n - 2))) {
+		names++;
+	}
+	return *names != NULL;
+}
+
+int spread_words(int argc, char **argv, const char *const *left_out, struct sweep_words *w)
+{
+	int r = 0;
+
+	*w = (struct sweep_words){.count = 0};
+	for (int i = 0; i < argc && r == 0; i++) {
+		if (i == 0 || strncmp(argv[i], "--", 2) || !is_left_out(argv[i], left_out)) {
+			r = spread_add_word(w, "%s", argv[i]);
+		} else if (!strchr(argv[i], '=') && !cli_is_flag(argv[0], argv[i] + 2)) {
+			i++; /* its value */
+		}
+	}
+	return r;
+}
+
+/* ---- Parts --------------------------------------------------------------------------------- */
+
+int spread_begin(struct spread *s, const struct sweep_words *command, const struct emu_config *machine)
+{
+	char key[SWEEP_KEY_BYTES], name[64];
+	int r = sweep_slurm_find();
+
+	*s = (struct spread){.folder = NULL};
+	struct sweep_keys *const keys = r ? NULL : sweep_keys_begin();
+
+	r = r ? r : keys ? sweep_key(keys, command, machine, key) : NVW_E_SYSTEM; /* it said why */
+	sweep_keys_end(keys);
+	if (r == 0) {
+		const int n = snprintf(name, sizeof name, "%s-%.*s", command->word[0], FOLDER_KEY_BYTES, key);
+
+		s->folder = slurm_folder(name, n);
+		r = s->folder ? 0 : no_memory();
+	}
+	return r;
+}
+
+int spread_add(struct spread *s, struct sweep_words *words)
+{
+	if (s->count == s->room) {
+		const unsigned room = 2 * s->room + 16;
+		struct spread_part *const more = realloc(s->part, room * sizeof *more);
+
+		if (!more) {
+			sweep_words_end(words);
+			return no_memory();
+		}
+		s->part = more;
+		s->room = room;
+	}
+	struct spread_part *const p = &s->part[s->count++];
+
+	*p = (struct spread_part){.words = *words};
+	snprintf(p->key, sizeof p->key, "part-%u", s->count);
+	return 0;
+}
+
+static bool is_done(const void *of, unsigned i)
+{
+	return ((const struct spread *)of)->part[i].is_done;
+}
+
+static const char *key(const void *of, unsigned i)
+{
+	return ((const struct spread *)of)->part[i].key;
+}
+
+static int words(const void *of, unsigned i, struct sweep_words *ret_words)
+{
+	const struct sweep_words *const from = &((const struct spread *)of)->part[i].words;
+	int r = 0;
+
+	*ret_words = (struct sweep_words){.count = 0};
+	for (int k = 0; k < from->count && r == 0; k++) {
+		r = spread_add_word(ret_words, "%s", from->word[k]);
+	}
+	return r;
+}
+
+static int take(void *of, unsigned i, const struct sweep_outcome *o)
+{
+	struct spread_part *const p = &((struct spread *)of)->part[i];
+
+	p->outcome = *o;
+	p->outcome.out = strdup(o->out);
+	p->outcome.err = strdup(o->err);
+	p->is_done = true;
+	return p->outcome.out && p->outcome.err ? 0 : no_memory();
+}
+
+static int give_up(void *of, unsigned i, const char *reason)
+{
+	return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s; see the tasks' output in %s", i + 1,
+		((struct spread *)of)->count, reason, ((struct spread *)of)->folder);
+}
+
+/* ---- All of them --------------------------------------------------------------------------- */
+
+/* The first line of its message, without "nvwave: ". */
+static int check_part(const struct spread *s, unsigned i)
+{
+	const struct sweep_outcome *const o = &s->part[i].outcome;
+	const char *const text = strncmp(o->err, "nvwave: ", 8) ? o->err : o->err + 8;
+
+	if (WIFSIGNALED(o->exit_status)) {
+		return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s", i + 1, s->count,
+			strsignal(WTERMSIG(o->exit_status)));
+	}
+	return WEXITSTATUS(o->exit_status) < 2 ? 0 :
+						 nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %.*s",
+							 i + 1, s->count, (int)strcspn(text, "\n"), text);
+}
+
+int spread_run(struct spread *s, const struct cli_options *given, unsigned tasks)
+{
+	const struct sweep_manner manner = {
+		.progress = isatty(STDERR_FILENO), .sbatch = cli_text(given, CLI_sbatch), .tasks = tasks};
+	const struct slurm_work work = {.count = s->count,
+		.folder = s->folder,
+		.what = "parts",
+		.of = s,
+		.is_done = is_done,
+		.key = key,
+		.words = words,
+		.take = take,
+		.give_up = give_up};
+	int r = slurm_run(&work, &manner);
+
+	s->keeps_folder = r < 0; /* for the same command, or its messages */
+	if (r == NVW_E_STOPPED) {
+		return nvw_fail(r, "%s; the same command goes on from there", nvw_error_message());
+	}
+	for (unsigned i = 0; i < s->count && r == 0; i++) {
+		r = check_part(s, i);
+	}
+	return r;
+}
+
+void spread_end(struct spread *s)
+{
+	if (s->folder && !s->keeps_folder) {
+		slurm_remove(s->folder);
+	}
+	for (unsigned i = 0; i < s->count; i++) {
+		sweep_words_end(&s->part[i].words);
+		sweep_outcome_end(&s->part[i].outcome);
+	}
+	free(s->part);
+	free(s->folder);
+	*s = (struct spread){.folder = NULL};
+}
