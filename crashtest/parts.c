@@ -122,6 +122,10 @@ uint64_t ct_parts_shape(const struct nvw_findings *findings, unsigned i)
 static struct ct_part_trouble try_part(struct ct_parts *p, uint64_t part)
 {
 	struct ct_part_trouble t = {.part = part, .verdict = CT_PART_PASSES};
+	/* A step among closed sets costs several times as much. */
+	const uint32_t most = ct_model_info(p->view.medium->rules.model)->levels == CT_GRAPH ?
+				      CT_PART_EVALUATIONS_CLOSED :
+				      CT_PART_EVALUATIONS;
 
 	ct_watch_try(&p->view.watch, (uint32_t)part);
 	p->count.tries++;
@@ -131,7 +135,7 @@ static struct ct_part_trouble try_part(struct ct_parts *p, uint64_t part)
 		const unsigned forks = ct_choices_forks(&p->view.choices);
 
 		t.forks = forks > t.forks ? forks : t.forks;
-		if (p->view.is_wide || p->view.choices.too_many || t.evaluation == CT_PART_EVALUATIONS) {
+		if (p->view.is_wide || p->view.choices.too_many || t.evaluation == most) {
 			t.verdict = CT_PART_WIDE;
 		} else if (!passes) {
 			t.verdict = CT_PART_FAILS;

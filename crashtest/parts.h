@@ -16,7 +16,7 @@
 #include "crash.h"
 #include "medium.h"
 
-enum { CT_PART_NAME = 96, CT_PART_EVALUATIONS = 4096 };
+enum { CT_PART_NAME = 96, CT_PART_EVALUATIONS = 4096, CT_PART_EVALUATIONS_CLOSED = 1024 };
 
 enum ct_part_verdict {
 	CT_PART_PASSES, /* in every combination */
