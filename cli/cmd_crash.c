@@ -196,8 +196,8 @@ static int explore_on_cluster(
 	struct cli_session *s, struct crash_request *r, int argc, char **argv, struct spread *spread)
 {
 	static const char *const left_out[] = {
-		"engine", "sbatch", "tasks", "html", "patch", "save", "intervals", "output-format", NULL};
-	const unsigned tasks = (unsigned)cli_number(&s->given, CLI_crash_tasks);
+		"engine", "sbatch", "array", "html", "patch", "save", "intervals", "output-format", NULL};
+	const unsigned tasks = (unsigned)cli_number(&s->given, CLI_crash_array);
 	struct sweep_words words;
 	int error = spread_words(argc, argv, left_out, &words);
 

@@ -161,7 +161,7 @@ static int run_sweep(struct reproduce_command *c, struct paper_sweep *s, const c
 		.progress = isatty(STDERR_FILENO),
 		.engine = (enum sweep_engine)cli_number(&c->given, CLI_engine),
 		.sbatch = cli_text(&c->given, CLI_sbatch),
-		.tasks = (unsigned)cli_number(&c->given, CLI_tasks)};
+		.tasks = (unsigned)cli_number(&c->given, CLI_array)};
 	char *path = NULL;
 	int r = asprintf(&path, "%s/%s.journal", folder, s->name) < 0 ?
 			nvw_fail(NVW_E_MEMORY, "no memory for a file name") :

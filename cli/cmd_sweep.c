@@ -252,7 +252,7 @@ static int run_points(struct sweep_command *c)
 		.engine = (enum sweep_engine)cli_number(&c->given, CLI_engine),
 		.reports = cli_text(&c->given, CLI_reports),
 		.sbatch = cli_text(&c->given, CLI_sbatch),
-		.tasks = (unsigned)cli_number(&c->given, CLI_tasks)};
+		.tasks = (unsigned)cli_number(&c->given, CLI_array)};
 	const double began = seconds_now();
 	int r = open_journal(c);
 

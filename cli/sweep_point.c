@@ -25,7 +25,7 @@
 /* Options that write files, which points side by side would share, or that change the report's form. */
 static const char *const refused[] = {"output-format", "help", "merge", "pool", "log", "dump-machine",
 	"timeline", "series", "memory-trace", "html", "save", "patch", "resume", "record", "json", "engine",
-	"sbatch", "tasks", "slice", NULL};
+	"sbatch", "array", "slice", NULL};
 
 static bool is_among(const char *name, const char *const *names)
 {

@@ -467,12 +467,13 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	return error;
 }
 
-/* A host program's log is explored under models of the host, a machine's log in the modes of a machine. */
-/* Under eadr nothing is uncertain, and nothing to be ordered. */
-static bool is_of_kernels(const struct ct_options *o, const struct ct_store_log *counts)
+/* Of host code and kernels, with an order between the two to keep: under eadr nothing is uncertain. */
+static bool is_of_both(const struct ct_options *o, const struct ct_store_log *counts, bool blocks)
 {
-	return counts->kernels > 0 && o->model != CT_MODEL_EADR;
+	return !blocks && counts->kernels > 0 && o->model != CT_MODEL_EADR;
 }
+
+/* A host program's log is explored under models of the host, a machine's log in the modes of a machine. */
 
 static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool blocks, bool mixed)
 {
@@ -528,7 +529,8 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 				     ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
 	}
 	if (!error) {
-		error = explore(f, &o, log_fd, image, bytes, blocks, is_of_kernels(&o, &counts), ret_result);
+		error = explore(
+			f, &o, log_fd, image, bytes, blocks, is_of_both(&o, &counts, blocks), ret_result);
 		ret_result->kernels = counts.kernels;
 		ret_result->barriers = counts.fences;
 		ret_result->stores = counts.stores;

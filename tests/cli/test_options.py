@@ -83,7 +83,7 @@ samples = {
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
     "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "file": "elsewhere",
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
-    "engine": "slurm", "sbatch": "--hold", "tasks": "2", "task": "nothing", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
+    "engine": "slurm", "sbatch": "--hold", "array": "2", "task": "nothing", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
     "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "slice": "1/2:out-slice", "shrink": "off", "test": "zzz", "output-format": "json",
 }

@@ -181,7 +181,7 @@ def lost_node(cluster):
     """A node is lost in the middle, and the front end killed; the tables are those of a local sweep."""
     words = kv + ["count=64", "preload=3000", "scope=workitem,kernel", "seed=1..12"]
     local = run("sweep", *words, "--output=local")
-    front = subprocess.Popen([nvwave, "sweep"] + words + ["--engine=slurm", "--tasks=8", "--output=cluster"],
+    front = subprocess.Popen([nvwave, "sweep"] + words + ["--engine=slurm", "--array=8", "--output=cluster"],
                              stdout=subprocess.DEVNULL)
     wait_for("outcomes", lambda: outcomes("cluster.slurm") >= 2)
     front.kill()
@@ -192,7 +192,7 @@ def lost_node(cluster):
         if not lost:
             lost = cluster.lose(node) and [node]
     before = tool("squeue", "-h", "-r", "-o", "%i")
-    status, out, err = run("sweep", *words, "--engine=slurm", "--tasks=8", "--output=cluster")
+    status, out, err = run("sweep", *words, "--engine=slurm", "--array=8", "--output=cluster")
     ok(local[0] == status == 0 and equal("local", "cluster") and 0 <= cut < 24,
        "a_sweep_on_a_cluster_that_loses_a_node_and_its_front_end_has_the_tables_of_a_local_one", cut, lost, before, local, out,
        err)
@@ -211,7 +211,7 @@ def one_crash_test(cluster):
     """A crash test by six tasks that loses a node and its front end in the middle has the local report, with causes and cures."""
     words = ["crash", "btree", "--count=300", "--preload=300", "--mutate=update-before-log", "--model=epoch", "--states=60000", "--output-format=json"]
     local = run(*words, "--jobs=6")
-    cluster_words = words + ["--engine=slurm", "--tasks=6"]
+    cluster_words = words + ["--engine=slurm", "--array=6"]
     front = subprocess.Popen([nvwave] + cluster_words, stdout=subprocess.DEVNULL)
     folder = wait_for("a folder", lambda: rest("crash-"))[0]
     wait_for("outcomes", lambda: outcomes(folder) >= 1)
@@ -234,10 +234,10 @@ def one_crash_test(cluster):
 def torture():
     """All protocols; a fault that a program in the middle finds, with its shrunk program; all faults of a protocol."""
     wrong = []
-    for words in (["--programs=12", "--tasks=30"], ["--protocol=rsp", "--programs=9", "--fault=LD x at L2", "--tasks=9"],
-                  ["--protocol=gh", "--faults", "--programs=8", "--tasks=3"]):
+    for words in (["--programs=12", "--array=30"], ["--protocol=rsp", "--programs=9", "--fault=LD x at L2", "--array=9"],
+                  ["--protocol=gh", "--faults", "--programs=8", "--array=3"]):
         words = ["torture", "--output-format=json"] + words
-        local = run(*[w for w in words if "--tasks" not in w])
+        local = run(*[w for w in words if "--array" not in w])
         got = run(*words, "--engine=slurm")
         if essence(local[1]) != essence(got[1]) or local[0] != got[0] or local[0] == 2 or rest("torture-"):
             wrong.append((words, local, got, rest("torture-")))
@@ -248,7 +248,7 @@ def twice():
     """Two copies of each task, one task whose points are there already, and a list of another sweep."""
     words = kv + ["count=16", "seed=1..4"]
     run("sweep", *words, "--output=once")
-    front = subprocess.Popen([nvwave, "sweep"] + words + ["--engine=slurm", "--tasks=2", "--sbatch=--begin=now+1hour",
+    front = subprocess.Popen([nvwave, "sweep"] + words + ["--engine=slurm", "--array=2", "--sbatch=--begin=now+1hour",
                                                           "--output=twice"], stdout=subprocess.DEVNULL)
     wait_for("a job", lambda: os.path.exists("twice.slurm/job"))
     command = [nvwave, "sweep", "--task=twice.slurm/" + read("twice.slurm/job").split()[1]]

@@ -558,7 +558,7 @@ static void after_a_crowd_of_stores_parts_say_what_they_would_have_said(void **s
 		}
 		rig_destroy(&r);
 	}
-	print_message("%u instants with troubles after a crowd\n", after);
+	print_message("# %u instants with troubles after a crowd\n", after);
 	assert_true(after > 0);
 }
 

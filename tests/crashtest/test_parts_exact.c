@@ -316,7 +316,7 @@ static void what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check(v
 			rig_destroy(&r);
 		}
 	}
-	print_message("%u lost words fail\n", failing);
+	print_message("# %u lost words fail\n", failing);
 	assert_true(failing > 0);
 	assert_true(unseen > 0);
 }
