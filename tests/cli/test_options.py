@@ -239,6 +239,14 @@ def workload_defaults():
     ok(not wrong, "every_default_of_a_workload_that_help_displays_is_accepted", *wrong)
 
 
+def names(records):
+    """A command that takes a workload's options has none of the same name: it would hide the workload's."""
+    of_workloads = {r["name"]: r["workload"] for r in json.loads(run(["list", "options", "--output-format=json"])[1])}
+    wrong = ["nvwave %s --%s is also an option of %s" % (r["command"], r["name"], of_workloads[r["name"]])
+             for r in records if r["command"] in ("run", "crash") and r["name"] in of_workloads]
+    ok(of_workloads and not wrong, "no_option_of_a_command_hides_one_of_a_workload", *wrong)
+
+
 # ---- What results say of their making -----------------------------------------------------------------------------------
 
 def making():
@@ -297,8 +305,9 @@ only = sys.argv[5:] or commands
 if not shutil.which("gnuplot"):
     print("# skipped: options of plot: there is no gnuplot")
     only = [c for c in only if c != "plot"]
-print("1..%d" % (len(only) + 5))
+print("1..%d" % (len(only) + 6))
 defaults(records)
+names(records)
 workload_defaults()
 making()
 hashes()
