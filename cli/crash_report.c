@@ -175,7 +175,12 @@ static void print_parts(const struct ct_result *r, FILE *to)
 		fprintf(to, ", the widest with %u uncertain word%s (%s)", p->most_forks,
 			p->most_forks == 1 ? "" : "s", p->widest);
 	}
-	fprintf(to, "; %s whole states besides\n", grouped(r->states_distinct, a));
+	fprintf(to, "; %s whole states besides", grouped(r->states_distinct, a));
+	if (p->confirmations > 0) {
+		fprintf(to, ", of which %s, outside of the budget, to confirm parts that fail",
+			grouped(p->confirmations, a));
+	}
+	fputc('\n', to);
 	if (p->wide > 0) {
 		fprintf(to,
 			"sampled: a part looks at too much %s time%s, the first with %u uncertain words (%s)\n",
@@ -458,13 +463,13 @@ static json_t *json_parts(const struct ct_result *r)
 {
 	const struct ct_by_parts *const p = &r->by_parts;
 
-	return json_pack("{s:I, s:I, s:I, s:i, s:s, s:I, s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I}", "parts",
-		(json_int_t)p->parts, "evaluations", (json_int_t)p->evaluations, "instants",
+	return json_pack("{s:I, s:I, s:I, s:i, s:s, s:I, s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I}",
+		"parts", (json_int_t)p->parts, "evaluations", (json_int_t)p->evaluations, "instants",
 		(json_int_t)r->instants_by_parts, "widest_words", (int)p->most_forks, "widest", p->widest,
 		"too_wide", (json_int_t)p->wide, "too_wide_words", (int)p->wide_forks, "first_too_wide",
 		p->first_wide, "denied", (json_int_t)p->denied, "first_denied", p->first_denied, "missed",
 		(json_int_t)p->missed, "died", (json_int_t)p->died, "crowded", (json_int_t)p->crowded,
-		"crowd_stores", (json_int_t)p->crowd);
+		"crowd_stores", (json_int_t)p->crowd, "confirmations", (json_int_t)p->confirmations);
 }
 
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)

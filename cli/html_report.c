@@ -116,6 +116,10 @@ static void figures_of_states(FILE *f, const struct ct_result *r)
 			tile(f, "evaluations of parts", r->by_parts.evaluations);
 			tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
 		}
+		if (r->by_parts.confirmations > 0) {
+			tile(f, "of the tested outside of the budget, to confirm parts that fail",
+				r->by_parts.confirmations);
+		}
 	}
 	tile(f, "states that fail", r->states_failing);
 	fputs("</div>", f);

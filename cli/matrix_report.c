@@ -78,8 +78,12 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 		const struct ct_verdict *const v = &x->under[m];
 
 		if (v->known && !v->consistent && !is_of_caches(m)) {
-			fprintf(to, "%s: %s (%llu of %llu states)\n", ct_model_info(m)->name, v->text,
+			fprintf(to, "%s: %s (%llu of %llu states", ct_model_info(m)->name, v->text,
 				(ull)v->states_failing, (ull)v->states_distinct);
+			if (v->confirmations > 0) {
+				fprintf(to, ", %llu outside of the budget", (ull)v->confirmations);
+			}
+			fputs(")\n", to);
 		}
 	}
 	if (eadr->known && !eadr->consistent) {
@@ -199,12 +203,13 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 
 static json_t *verdict_json(const struct ct_verdict *v)
 {
-	return json_pack("{s:s, s:b, s:I, s:I, s:s}", "verdict",
+	return json_pack("{s:s, s:b, s:I, s:I, s:I, s:s}", "verdict",
 		!v->known     ? "undecided" :
 		v->consistent ? "consistent" :
 				"inconsistent",
 		"all_states", v->of_all, "states_distinct", (json_int_t)v->states_distinct, "states_failing",
-		(json_int_t)v->states_failing, "text", v->text);
+		(json_int_t)v->states_failing, "confirmations", (json_int_t)v->confirmations, "text",
+		v->text);
 }
 
 static json_t *barrier_json(const struct ct_barrier *b)

@@ -212,6 +212,7 @@ static void add_parts(struct ct_result *r, const json_t *o)
 	}
 	p->wide += number_of(o, "too_wide");
 	p->denied += number_of(o, "denied");
+	p->confirmations += number_of(o, "confirmations");
 	p->missed += number_of(o, "missed");
 	p->crowd = p->crowded == 0 ? number_of(o, "crowd_stores") : p->crowd;
 	p->crowded += number_of(o, "crowded");

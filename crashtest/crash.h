@@ -253,6 +253,8 @@ struct ct_by_parts {
 	uint64_t wide;       /* parts that could not be tried with all combinations, each instant counted */
 	uint32_t wide_forks; /* uncertain words of the first of them */
 	char first_wide[CT_TEXT_BYTES];
+	/* Of states_distinct: tested besides the budget, to confirm a part that fails. Not those that were tested before. */
+	uint64_t confirmations;
 	uint64_t denied; /* parts that fail in a state that the whole check passes */
 	char first_denied[CT_TEXT_BYTES];
 	uint64_t missed;  /* instants with a state that fails though all parts pass */
@@ -507,6 +509,7 @@ struct ct_verdict {
 	bool consistent;
 	bool of_all; /* consistent, and every permitted state is accounted for; false: a sample */
 	uint64_t states_distinct, states_failing;
+	uint64_t confirmations;   /* of states_distinct, outside of the budget (ct_by_parts) */
 	char text[CT_TEXT_BYTES]; /* of the first finding */
 };
 

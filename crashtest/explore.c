@@ -594,6 +594,7 @@ static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
 	}
 	to->wide += from->wide;
 	to->denied += from->denied;
+	to->confirmations += from->confirmations;
 	to->missed += from->missed;
 	to->crowd = to->crowded == 0 ? from->crowd : to->crowd;
 	to->crowded += from->crowded;

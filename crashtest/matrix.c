@@ -195,6 +195,7 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 	ret_verdict->of_all = result.consistent && ct_covers_all(&result);
 	ret_verdict->states_distinct = result.states_distinct;
 	ret_verdict->states_failing = result.states_failing;
+	ret_verdict->confirmations = result.by_parts.confirmations;
 	snprintf(ret_verdict->text, sizeof ret_verdict->text, "%s",
 		result.finding_count ? result.finding[0].text : "");
 	return 0;

@@ -67,7 +67,8 @@ const struct ct_parts_count *ct_parts_count(const struct ct_parts *parts);
 NVW_CHECKED int ct_parts_try(
 	struct ct_parts *parts, void (*began)(void *context, uint64_t part), void *context);
 
-/* 0; else no part was tried at this instant, since so many stores are in flight that their order cannot be kept (before.h). */
+/* 0; else no part was tried at this instant, since so many stores are in flight that their order cannot be kept, or since their
+ * order is irregular (before.h); then the number of stores in flight. */
 uint64_t ct_parts_crowd(const struct ct_parts *parts);
 
 /* The parts that do not pass at this instant, in ascending order; of a crowd those of an earlier one. */

@@ -472,6 +472,7 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 		const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
 
 		s->distinct += !again;
+		s->parts.confirmations += !again;
 		r->here->distinct += !again;
 		if (verdict == NVW_E_INCONSISTENT && !again) {
 			note_findings(r);

@@ -873,6 +873,36 @@ static void the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found(void **st
 	rig_destroy(&r);
 }
 
+/* States that confirm a part that fails are tested besides the budget, and counted apart. */
+static void confirmations_are_counted_apart_from_the_budget(void **state)
+{
+	const struct ct_rules rules = {.model = CT_MODEL_BUFFERED};
+	static struct ct_result result;
+	struct rig r;
+
+	assert_true(rig_create(&r, &runs[0], 0, 1, NULL));
+	for (unsigned whole = 0; whole < 2; whole++) {
+		struct ct_options options = {.mode = CT_PERMITTED,
+			.model = CT_MODEL_BUFFERED,
+			.states = 50,
+			.seed = 1,
+			.jobs = 1,
+			.whole = whole,
+			.unexplained = true};
+
+		assert_int_equal(ct_options_complete(NULL, &options), 0);
+		assert_int_equal(ct_logged_explore(&r.logged, &rules, &options, &result), 0);
+		ct_result_free(&result);
+		assert_false(result.consistent);
+		print_message("# %u states, %u of them confirmations\n", (unsigned)result.states_distinct,
+			(unsigned)result.by_parts.confirmations);
+		assert_true((result.by_parts.confirmations > 0) == !whole);
+		assert_true(result.states_tested - result.by_parts.confirmations <= options.states);
+		assert_true(whole || result.states_distinct > options.states); /* or the test shows nothing */
+	}
+	rig_destroy(&r);
+}
+
 static void what_the_check_does_not_confirm_is_no_finding(void **state)
 {
 	struct nvw_workload w;
@@ -905,6 +935,7 @@ int main(void)
 		cmocka_unit_test(pieces_together_say_what_the_whole_says),
 		cmocka_unit_test(the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found),
 		cmocka_unit_test(what_the_check_does_not_confirm_is_no_finding),
+		cmocka_unit_test(confirmations_are_counted_apart_from_the_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
