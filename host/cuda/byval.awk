@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # nvwave-nvcc: the device half after its optimization and instrumentation. A structure that is passed by value is copied by the call
 # itself, which nothing announces, and the optimizer may have it copied straight out of device memory. So a call that announces it
-# is put before each such call.
+# is put before each such call: one for all structures of the call, since others may run while one of them is announced.
 #
 # Likewise for loads and stores of 3, 5, 6, 7 or 12 bytes, which the optimizer makes of small structures and the thread sanitizer leaves out.
 
-function announce(type, pointer, value, debug,    name) {
-	name = "%nvw.byval." ++calls
+# A structure of the call that follows. Typed pointers become those of bytes.
+function note_structure(type, pointer, value, debug,    name) {
+	structures++
 	if (pointer == "ptr") {
-		print "  call void @nvw_cuda_before_copy(ptr " value ", i64 ptrtoint (ptr getelementptr (" type ", ptr null, i64 1) to i64))" debug
+		list = list ", ptr " value ", i64 ptrtoint (ptr getelementptr (" type ", ptr null, i64 1) to i64)"
 	} else {
+		name = "%nvw.byval." ++casts
 		print "  " name " = bitcast " type "* " value " to i8*" debug
-		print "  call void @nvw_cuda_before_copy(i8* " name ", i64 ptrtoint (" type "* getelementptr (" type ", " type "* null, i64 1) to i64))" debug
+		list = list ", i8* " name ", i64 ptrtoint (" type "* getelementptr (" type ", " type "* null, i64 1) to i64)"
+	}
+}
+
+function announce_structures(debug) {
+	if (structures == 1) {
+		single++
+		print "  call void @nvw_cuda_before_copy(" substr(list, 3) ")" debug
+	} else if (structures) {
+		several++
+		print "  call void (i32, ...) @nvw_cuda_before_copies(i32 " structures list ")" debug
 	}
 }
 
@@ -34,6 +46,8 @@ function operand(text,    i, depth, c) {
 /^  (%[^ ]+ = )?(tail |musttail |notail )?(call|invoke) .* byval\(/ {
 	debug = match($0, /, !dbg ![0-9]+/) ? substr($0, RSTART, RLENGTH) : ""
 	rest = $0
+	structures = 0
+	list = ""
 	while (match(rest, /[^ (,]+\*? (noundef |nonnull |nocapture |readonly |readnone |noalias |align [0-9]+ |dereferenceable\([0-9]+\) )*byval\([^)]*\)( (noundef|nonnull|nocapture|readonly|readnone|noalias|align [0-9]+|dereferenceable\([0-9]+\)))* /)) {
 		found = substr(rest, RSTART, RLENGTH)
 		rest = substr(rest, RSTART + RLENGTH)
@@ -45,8 +59,9 @@ function operand(text,    i, depth, c) {
 			print "nvwave-nvcc: byval: " found rest > "/dev/stderr"
 			exit 1
 		}
-		announce(type, found ~ /^ptr / ? "ptr" : "typed", value, debug)
+		note_structure(type, found ~ /^ptr / ? "ptr" : "typed", value, debug)
 	}
+	announce_structures(debug)
 	opaque = opaque || found ~ /^ptr /
 }
 
@@ -82,7 +97,10 @@ END {
 	if (odd[1]) {
 		print "declare void @nvw_cuda_before_store(" (opaque ? "ptr" : "i8*") ", i64)"
 	}
-	if (calls || odd[0]) {
+	if (single || odd[0]) {
 		print "declare void @nvw_cuda_before_copy(" (opaque ? "ptr" : "i8*") ", i64)"
+	}
+	if (several) {
+		print "declare void @nvw_cuda_before_copies(i32, ...)"
 	}
 }

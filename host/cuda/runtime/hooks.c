@@ -6,12 +6,16 @@
  * brings the value to that address, where the load that follows finds it; a store's hook leaves a note, and the next hook, or
  * whatever else lets others run, takes the stored value to the group's place. Nothing else runs between a hook and its access.
  */
+#include <alloca.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "runtime.h"
 
 /* Turns of a work-item: how many accesses, at most, before others run. Volatile and atomic ones count more: somebody may spin on them. */
 enum { BUDGET = 64, VOLATILE_COST = 16 };
+
+enum { COPY_PIECE = 256 };
 
 static int budget = BUDGET;
 
@@ -149,6 +153,54 @@ void nvw_cuda_before_copy(void *p, size_t n)
 	before_read(p, n, 1, HERE);
 }
 
+void nvw_cuda_before_copies(int count, ...);
+
+static bool has_place_elsewhere(void *p, size_t n)
+{
+	return nvw_cuda_machine_has(p, n) || nvw_cuda_translate(p, n) != p;
+}
+
+/*
+ * Several structures of one call: pairs of address and size. Others may run while one of them is brought, and may overwrite those before
+ * it: a shared variable has one address for all blocks. So all are put in place again in the end, when nobody else runs.
+ */
+void nvw_cuda_before_copies(int count, ...)
+{
+	va_list list;
+	size_t total = 0;
+
+	va_start(list, count);
+	for (int i = 0; i < count; i++) {
+		(void)va_arg(list, void *);
+		total += va_arg(list, size_t);
+	}
+	va_end(list);
+	char *const kept = alloca(total + 1), *at = kept;
+
+	va_start(list, count);
+	for (int i = 0; i < count; i++) {
+		void *const p = va_arg(list, void *);
+		const size_t n = va_arg(list, size_t);
+
+		before_read(p, n, 1, HERE);
+		memcpy(at, p, n);
+		at += n;
+	}
+	va_end(list);
+	at = kept;
+	va_start(list, count);
+	for (int i = 0; i < count; i++) {
+		void *const p = va_arg(list, void *);
+		const size_t n = va_arg(list, size_t);
+
+		if (has_place_elsewhere(p, n)) {
+			memcpy(p, at, n);
+		}
+		at += n;
+	}
+	va_end(list);
+}
+
 void nvw_cuda_before_store(void *p, size_t n);
 
 /* A store of a size that the sanitizer does not know. */
@@ -207,30 +259,35 @@ static void *fetched(void *from, size_t n, const void *place)
 	return nvw_cuda_translate(from, n);
 }
 
-/* Through a copy of its own, since others may run in between. */
+static void copy_piece(char *to, const char *from, size_t n, const void *place)
+{
+	char copy[COPY_PIECE]; /* others may run in between */
+
+	memcpy(copy, fetched((void *)(uintptr_t)from, n, place), n);
+	memcpy(nvw_cuda_translate(to, n), copy, n);
+	if (nvw_cuda_machine_has(to, n)) {
+		nvw_cuda_machine_store(to, n, false, place);
+	}
+}
+
+/* From the end, if the copy lies over what comes later of the original. */
 static void copy_on_machine(char *to, const char *from, size_t n, const void *place)
 {
-	char copy[256];
+	const bool from_end = to > from && to < from + n;
 
-	while (n) {
-		const size_t piece = n < sizeof copy ? n : sizeof copy;
+	for (size_t done = 0; done < n;) {
+		const size_t piece = n - done < COPY_PIECE ? n - done : COPY_PIECE;
+		const size_t at = from_end ? n - done - piece : done;
 
-		memcpy(copy, fetched((void *)(uintptr_t)from, piece, place), piece);
-		memcpy(nvw_cuda_translate(to, piece), copy, piece);
-		if (nvw_cuda_machine_has(to, piece)) {
-			nvw_cuda_machine_store(to, piece, false, place);
-		}
-		to += piece;
-		from += piece;
-		n -= piece;
+		copy_piece(to + at, from + at, piece, place);
+		done += piece;
 	}
 }
 
 static void *move(void *to, const void *from, size_t n, const void *place)
 {
 	nvw_cuda_settle();
-	if (nvw_cuda_machine &&
-		((const char *)to <= (const char *)from || (const char *)to >= (const char *)from + n)) {
+	if (nvw_cuda_machine) {
 		copy_on_machine(to, from, n, place);
 		return to;
 	}

@@ -272,12 +272,78 @@ static bool host_functions()
 	       value == properties.multiProcessorCount && cudaDeviceGetAttribute(&value, cudaDevAttrMaxBlockDimZ, 0) == cudaSuccess && value == 64;
 }
 
+// The optimizer has the call copy both straight out of their places, and other blocks have the same address for theirs.
+struct four_longs {
+	long a, b, c, d;
+};
+__device__ __noinline__ long mixes(four_longs x, four_longs y, four_longs z)
+{
+	return x.a + 100 * x.d + 10000 * y.b + 1000000 * z.c;
+}
+__global__ void passes_structures(const four_longs *from, long *out)
+{
+	__shared__ four_longs own[32];
+	long differ = 0;
+
+	own[threadIdx.x] = four_longs{(long)blockIdx.x, 0, (long)(threadIdx.x + blockIdx.x), 1};
+	__syncthreads();
+	for (unsigned i = 0; i < 8; i++) {
+		differ += mixes(own[i], from[i + blockIdx.x], own[31 - i]) !=
+			  blockIdx.x + 100 + 10000 * (long)(i + blockIdx.x) + 1000000 * (long)(31 - i + blockIdx.x);
+	}
+	out[blockIdx.x * blockDim.x + threadIdx.x] = differ;
+}
+
+static bool structures_of_one_call()
+{
+	four_longs *const from = (four_longs *)managed(64 * 8);
+	long *const out = (long *)managed(2 * 256);
+	long differ = 0;
+
+	for (int i = 0; i < 64; i++) {
+		from[i] = four_longs{-1, i, -1, -1};
+	}
+	passes_structures<<<8, 32>>>(from, out);
+	cudaDeviceSynchronize();
+	for (int i = 0; i < 256; i++) {
+		differ += out[i];
+	}
+	return is_clean() && differ == 0;
+}
+
+__global__ void moves(char *p, unsigned to, unsigned from, unsigned n)
+{
+	memmove(p + to, p + from, n);
+}
+
+// Either way, over more than the runtime moves at once.
+static bool overlapping_moves()
+{
+	char *const p = (char *)managed(256);
+	char expected[1024];
+	bool right = true;
+
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned to = i & 1 ? 10 : 30 + 200 * (i & 2), from = i & 1 ? 30 + 200 * (i & 2) : 10;
+
+		for (unsigned k = 0; k < sizeof expected; k++) {
+			expected[k] = p[k] = (char)(k * 7 / 3);
+		}
+		moves<<<1, 1>>>(p, to, from, 590);
+		cudaDeviceSynchronize();
+		memmove(expected + to, expected + from, 590);
+		right = right && !memcmp(p, expected, sizeof expected);
+	}
+	return is_clean() && right;
+}
+
 int main()
 {
 	const struct {
 		const char *name;
 		bool (*holds)();
-	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"heap", heap},
+	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
+		{"heap", heap},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
 	int failed = 0;
 
