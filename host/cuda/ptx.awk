@@ -2,7 +2,8 @@
 # nvwave-nvcc: inline PTX in the device half, as LLVM's text before it is optimized. Each instruction becomes calls of the runtime's
 # functions (runtime/ptx.c); what is not supported is an error with its source line. Reads the text twice: the lines are at its end.
 #
-# Registers are values of 64 bits: operands of the asm statement, and those that it declares. There is no control flow in it.
+# Registers are values of 64 bits: operands of the asm statement, and those that it declares. There is no control flow in it: under a
+# predicate arithmetic is done and its result dropped, an access is asked for with the predicate. Of a predicate the lowest bit counts.
 
 BEGIN {
 	split("b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64 f32 f64 pred", names, " ")
@@ -17,6 +18,10 @@ BEGIN {
 	number(order_number, "relaxed acquire release acq_rel", 0)
 	# enum nvw_cuda_operation
 	number(atomic_number, "add sub exch cas min max inc dec and or xor ld st", 0)
+	# enum nvw_cuda_meeting; MATCH_ALL is 0 if they differ
+	vote_kind["ballot"] = 1
+	vote_kind["uni"] = 4
+	number(vote_kind, "all any", 10)
 	# enum ptx_operation
 	number(compute_number, "mov add sub mul.lo mul.hi mul.wide mad.lo mad.hi mad.wide fma div rem min max abs neg and or xor not shl shr popc clz brev bfe bfi prmt selp sqrt rcp rsqrt ex2 lg2 sin cos cvt setp lop3", 0)
 	number(compare_number, "eq ne lt le gt ge lo ls hi hs", 0)
@@ -188,6 +193,17 @@ function set(operand, value) {
 	current[operand] = value
 }
 
+# Whether the instruction is executed: 0 or 1.
+function condition(    bit) {
+	if (guard == "") {
+		return "1"
+	}
+	bit = fresh()
+	emit(bit ".low = and i64 " guard ", 1")
+	emit(bit " = xor i64 " bit ".low, " (negated ? 1 : 0))
+	return bit
+}
+
 # "[$1+8]", "[r]": the address, plus.
 function address_of(operand,    base, offset, sum) {
 	if (operand !~ /^\[.*\]$/) {
@@ -260,7 +276,7 @@ function elements(text, list,    n, i) { # of {a, b}, or one
 	return n
 }
 
-function load_or_store(is_load,    order, scope, is_volatile, t, n, i, at, list, size, piece, value, vector) {
+function load_or_store(is_load,    order, scope, is_volatile, t, n, i, at, list, size, piece, value, vector, executed) {
 	vector = take("^v[24]$")
 	order = take("^(relaxed|acquire|release)$")
 	scope = take("^(cta|gpu|sys)$")
@@ -274,6 +290,7 @@ function load_or_store(is_load,    order, scope, is_volatile, t, n, i, at, list,
 	size = type_bytes[t]
 	n = elements(operand[is_load ? 1 : 2], list)
 	at = address_of(operand[is_load ? 2 : 1])
+	executed = condition()
 	for (i = 1; i <= n; i++) {
 		piece = at
 		if (i > 1) {
@@ -282,11 +299,11 @@ function load_or_store(is_load,    order, scope, is_volatile, t, n, i, at, list,
 		}
 		if (order != "") {
 			value = what_of(atomic_number[is_load ? "ld" : "st"], t, order_number[order], scope_number[scope])
-			value = ask("i64 " value ", i64 " piece ", i64 " (is_load ? "0" : value_of(list[i])) ", i64 0", "nvw_ptx_atomic")
+			value = ask("i64 " value ", i64 " piece ", i64 " (is_load ? "0" : value_of(list[i])) ", i64 0, i64 " executed, "nvw_ptx_atomic")
 		} else if (is_load) {
-			value = ask("i64 " piece ", i64 " type_number[t] ", i64 " is_volatile, "nvw_ptx_load")
+			value = ask("i64 " piece ", i64 " type_number[t] ", i64 " is_volatile ", i64 " executed, "nvw_ptx_load")
 		} else {
-			ask("i64 " piece ", i64 " type_number[t] ", i64 " is_volatile ", i64 " value_of(list[i]), "nvw_ptx_store")
+			ask("i64 " piece ", i64 " type_number[t] ", i64 " is_volatile ", i64 " value_of(list[i]) ", i64 " executed, "nvw_ptx_store")
 		}
 		if (is_load) {
 			set(list[i], value)
@@ -311,7 +328,7 @@ function atomic(has_result,    order, scope, operation, t, first, value, compare
 		compare = value
 		value = value_of(operand[first + 2])
 	}
-	value = ask("i64 " what_of(atomic_number[operation], t, order == "" ? 0 : order_number[order], scope == "" ? 2 : scope_number[scope]) ", i64 " address_of(operand[first]) ", i64 " value ", i64 " compare, "nvw_ptx_atomic")
+	value = ask("i64 " what_of(atomic_number[operation], t, order == "" ? 0 : order_number[order], scope == "" ? 2 : scope_number[scope]) ", i64 " address_of(operand[first]) ", i64 " value ", i64 " compare ", i64 " condition(), "nvw_ptx_atomic")
 	if (has_result) {
 		set(operand[1], value)
 	}
@@ -324,7 +341,7 @@ function fence(    scope, kind) {
 		unsupported()
 		return
 	}
-	ask("i64 " scope_number[scope] ", i64 " (kind == "acq_rel"), "nvw_ptx_fence")
+	ask("i64 " scope_number[scope] ", i64 " (kind == "acq_rel") ", i64 " condition(), "nvw_ptx_fence")
 }
 
 function membar(    scope) {
@@ -333,7 +350,7 @@ function membar(    scope) {
 		unsupported()
 		return
 	}
-	ask("i64 " scope_number[scope == "gl" ? "gpu" : scope] ", i64 0", "nvw_ptx_fence")
+	ask("i64 " scope_number[scope == "gl" ? "gpu" : scope] ", i64 0, i64 " condition(), "nvw_ptx_fence")
 }
 
 function compare_registers(    t, how) {
@@ -446,16 +463,38 @@ function shuffle(kind,    both, mode, from) {
 	}
 }
 
-# kinds of enum nvw_cuda_meeting
+# d, {!}a, mask; without .sync there is no mask, and the active lanes vote. kinds of enum nvw_cuda_meeting
+function vote(mode,    is_negated, t, mask, value) {
+	is_negated = sub(/^!/, "", operand[2])
+	t = take("^(pred|b32)$")
+	if (word_count || !(mode in vote_kind) || t != (mode == "ballot" ? "b32" : "pred") || operand_count != (mnemonic ~ /\.sync\./ ? 3 : 2)) {
+		unsupported()
+		return
+	}
+	value = value_of(operand[2])
+	if (is_negated) {
+		mask = fresh()
+		emit(mask " = xor i64 " value ", 1")
+		value = mask
+	}
+	mask = operand_count == 3 ? value_of(operand[3]) : ask("", "nvw_ptx_active_mask")
+	value = ask("i64 " vote_kind[mode] ", i64 " mask ", i64 " value ", i64 0, i64 0", "nvw_ptx_meet")
+	if (mode == "uni") { # a mask, or 0
+		mask = fresh()
+		emit(mask ".bit = icmp ne i64 " value ", 0")
+		emit(mask " = zext i1 " mask ".bit to i64")
+		value = mask
+	}
+	set(operand[1], value)
+}
+
 function meet(name,    mode) {
 	take("^(sync|aligned)$")
-	mode = take("^(idx|up|down|bfly|ballot|all|any|add|min|max|and|or|xor)$")
-	if (mnemonic !~ /\.sync\./) {
-		unsupported()
-	} else if (name == "shfl") {
+	mode = take("^(idx|up|down|bfly|ballot|all|any|uni)$")
+	if (name == "vote") {
+		vote(mode)
+	} else if (mnemonic ~ /\.sync\./) {
 		shuffle(mode == "idx" ? 0 : mode == "up" ? 1 : mode == "down" ? 2 : 3)
-	} else if (name == "vote" && mode == "ballot") {
-		set(operand[1], ask("i64 1, i64 " value_of(operand[3]) ", i64 " value_of(operand[2]) ", i64 0, i64 0", "nvw_ptx_meet"))
 	} else {
 		unsupported()
 	}
@@ -470,7 +509,7 @@ function instruction(text,    rest, name) {
 	word_count = split(mnemonic, words, ".")
 	name = words[1]
 	take("^" name "$")
-	if (guard != "" && !(name in compute_number) && name !~ /^(mul|mad|setp|cvt|bfi|lop3|cvta)$/) {
+	if (guard != "" && !(name in compute_number) && name !~ /^(mul|mad|setp|cvt|bfi|lop3|cvta|ldu?|st|atom|red|fence|membar|trap|prefetchu?)$/) {
 		refuse("nvwave does not support predicates of " name)
 	} else if (name == "ld" || name == "ldu") {
 		load_or_store(1)
@@ -503,7 +542,7 @@ function instruction(text,    rest, name) {
 	} else if (name == "nanosleep") {
 		ask("i64 " value_of(operand[1]), "nvw_ptx_sleep")
 	} else if (name == "trap") {
-		ask("", "nvw_ptx_trap")
+		ask("i64 " condition(), "nvw_ptx_trap")
 	} else if (name == "prefetch" || name == "prefetchu" || name == "discard" || name == "pmevent") {
 		return # hints
 	} else {

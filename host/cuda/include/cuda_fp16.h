@@ -9,5 +9,9 @@ struct __half {
 struct __half2 {
 	__half x, y;
 };
+#ifndef CUDA_NO_HALF
+typedef __half half;
+typedef __half2 half2;
+#endif
 
 #endif

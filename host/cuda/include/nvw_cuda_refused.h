@@ -5,9 +5,12 @@
 
 #define NVW_CUDA_REFUSED(what) __attribute__((unavailable("nvwave does not support " what)))
 
-template <class T, int Dimensions = 1, int Mode = 0> struct NVW_CUDA_REFUSED("textures") texture {
+/* Of a class template the compiler checks no attribute; of its constructors it does. */
+template <class T, int Dimensions = 1, int Mode = 0> struct texture {
+	NVW_CUDA_REFUSED("textures") __host__ __device__ texture();
 };
-template <class T, int Dimensions = 1> struct NVW_CUDA_REFUSED("surfaces") surface {
+template <class T, int Dimensions = 1> struct surface {
+	NVW_CUDA_REFUSED("surfaces") __host__ __device__ surface();
 };
 typedef unsigned long long cudaTextureObject_t NVW_CUDA_REFUSED("textures");
 typedef unsigned long long cudaSurfaceObject_t NVW_CUDA_REFUSED("surfaces");
@@ -15,16 +18,32 @@ typedef struct nvw_cuda_graph *cudaGraph_t NVW_CUDA_REFUSED("graphs");
 typedef struct nvw_cuda_graph_exec *cudaGraphExec_t NVW_CUDA_REFUSED("graphs");
 typedef struct nvw_cuda_array *cudaArray_t NVW_CUDA_REFUSED("arrays for textures");
 
-#define X(name)                                \
-	template <class T, class... Arguments> \
-	NVW_CUDA_REFUSED("textures")           \
+#define X(what, name)                                                      \
+	template <class T = float, class... Arguments> NVW_CUDA_REFUSED(what) \
 	__host__ __device__ T name(Arguments...);
-X(tex1D)
-X(tex1Dfetch)
-X(tex2D)
-X(tex3D)
-X(tex2DLayered)
-X(texCubemap)
+X("textures", tex1D)
+X("textures", tex1DLod)
+X("textures", tex1DGrad)
+X("textures", tex1DLayered)
+X("textures", tex1Dfetch)
+X("textures", tex2D)
+X("textures", tex2DLod)
+X("textures", tex2DGrad)
+X("textures", tex2DLayered)
+X("textures", tex2Dgather)
+X("textures", tex3D)
+X("textures", tex3DLod)
+X("textures", tex3DGrad)
+X("textures", texCubemap)
+X("textures", texCubemapLayered)
+X("surfaces", surf1Dread)
+X("surfaces", surf1Dwrite)
+X("surfaces", surf2Dread)
+X("surfaces", surf2Dwrite)
+X("surfaces", surf3Dread)
+X("surfaces", surf3Dwrite)
+X("surfaces", surf2DLayeredread)
+X("surfaces", surf2DLayeredwrite)
 #undef X
 
 #define X(what, name) template <class... Arguments> NVW_CUDA_REFUSED(what) enum cudaError name(Arguments...);
@@ -43,7 +62,13 @@ X("textures", cudaCreateTextureObject)
 X("textures", cudaDestroyTextureObject)
 X("textures", cudaBindTexture)
 X("textures", cudaBindTexture2D)
+X("textures", cudaUnbindTexture)
+X("textures", cudaBindTextureToArray)
 X("surfaces", cudaCreateSurfaceObject)
+X("surfaces", cudaDestroySurfaceObject)
+X("surfaces", cudaBindSurfaceToArray)
+X("arrays for textures", cudaFreeArray)
+X("arrays for textures", cudaMemcpy2DToArray)
 X("arrays for textures", cudaMallocArray)
 X("arrays for textures", cudaMalloc3DArray)
 X("arrays for textures", cudaMemcpyToArray)

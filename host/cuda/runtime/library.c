@@ -58,14 +58,19 @@ unsigned long long nvw_cuda_nanoseconds(void)
 	return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
 }
 
-void nvw_cuda_sleep(unsigned ns)
+void nvw_cuda_sleep_at(unsigned ns, const void *place)
 {
 	if (nvw_cuda_machine && nvw_cuda_now) {
 		nvw_cuda_settle();
-		nvw_cuda_machine_sleep(ns, __builtin_return_address(0));
+		nvw_cuda_machine_sleep(ns, place);
 	} else {
 		nvw_cuda_yield();
 	}
+}
+
+void nvw_cuda_sleep(unsigned ns)
+{
+	nvw_cuda_sleep_at(ns, __builtin_return_address(0));
 }
 
 _Noreturn void nvw_cuda_trap_at(const void *place)

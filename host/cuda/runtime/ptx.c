@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Inline PTX that touches memory, orders it, or lets lanes meet: what ptx.awk makes of its instructions. All values are 64 bits wide,
- * of which each function uses those of its type. ptx_compute.c has the arithmetic.
+ * of which each function uses those of its type; executed is 0 where the instruction's predicate does not hold, and 1 otherwise.
+ * ptx_compute.c has the arithmetic.
  *
  * SBRP's instructions (sbrp23 5) are relaxed accesses and fences with scopes: st.relaxed is pRel, ld.relaxed pAcq, fence.acq_rel.sys
  * dFence, a narrower fence oFence. host.sbrp says what they promise of persistency.
@@ -15,17 +16,18 @@
 
 #define HERE __builtin_return_address(0)
 
-uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile);
-uint64_t nvw_ptx_store(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t value);
-uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_t compare);
-uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel);
+uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t executed);
+uint64_t nvw_ptx_store(
+	uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t value, uint64_t executed);
+uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_t compare, uint64_t executed);
+uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel, uint64_t executed);
 uint64_t nvw_ptx_special(uint64_t number);
 uint64_t nvw_ptx_barrier(void);
 uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode);
 uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode);
 uint64_t nvw_ptx_active_mask(void);
 uint64_t nvw_ptx_sleep(uint64_t ns);
-uint64_t nvw_ptx_trap(void);
+uint64_t nvw_ptx_trap(uint64_t executed);
 
 /* As in a register: signed values are extended. */
 static uint64_t extended(uint64_t value, unsigned type)
@@ -38,17 +40,24 @@ static uint64_t extended(uint64_t value, unsigned type)
 
 /* ---- Memory ---------------------------------------------------------------------------------------------- */
 
-uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile)
+uint64_t nvw_ptx_load(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t executed)
 {
 	uint64_t value = 0;
 
+	if (!executed) {
+		return 0;
+	}
 	nvw_cuda_before_read((void *)address, PTX_BYTES(type), is_volatile, HERE);
 	memcpy(&value, (void *)address, PTX_BYTES(type));
 	return extended(value, (unsigned)type);
 }
 
-uint64_t nvw_ptx_store(uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t value)
+uint64_t nvw_ptx_store(
+	uint64_t address, uint64_t type, uint64_t is_volatile, uint64_t value, uint64_t executed)
 {
+	if (!executed) {
+		return 0;
+	}
 	nvw_cuda_before_write((void *)address, PTX_BYTES(type), is_volatile, HERE);
 	memcpy((void *)address, &value, PTX_BYTES(type));
 	return 0;
@@ -71,11 +80,14 @@ static unsigned atomic_type(unsigned type)
 	}
 }
 
-uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_t compare)
+uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_t compare, uint64_t executed)
 {
 	const unsigned operation = what & 0xff, type = what >> 8 & 0xff, scope = what >> 16 & 0xff,
 		       order = (unsigned)(what >> 24);
 
+	if (!executed) {
+		return 0;
+	}
 	if (operation == NVW_CUDA_STORE && order == NVW_CUDA_RELAXED) {
 		nvw_cuda_sbrp("pRel", scope, HERE);
 	} else if (operation == NVW_CUDA_LOAD && order == NVW_CUDA_RELAXED) {
@@ -87,8 +99,11 @@ uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_
 		type);
 }
 
-uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel)
+uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel, uint64_t executed)
 {
+	if (!executed) {
+		return 0;
+	}
 	if (is_acq_rel) {
 		nvw_cuda_sbrp(scope == NVW_CUDA_SYSTEM ? "dFence" : "oFence", (unsigned)scope, HERE);
 	}
@@ -207,8 +222,8 @@ uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t arg
 
 		from = lane >= 0 ? (unsigned)lane : nvw_cuda_now->lane;
 		value &= UINT32_MAX;
-	} else if (kind == NVW_CUDA_BALLOT) {
-		value &= 1;
+	} else {
+		value &= 1; /* votes */
 	}
 	return nvw_cuda_meet_at((int)kind, (unsigned)mask, value, from, HERE);
 }
@@ -220,12 +235,14 @@ uint64_t nvw_ptx_active_mask(void)
 
 uint64_t nvw_ptx_sleep(uint64_t ns)
 {
-	(void)ns;
-	nvw_cuda_yield();
+	nvw_cuda_sleep_at((unsigned)ns, HERE);
 	return 0;
 }
 
-uint64_t nvw_ptx_trap(void)
+uint64_t nvw_ptx_trap(uint64_t executed)
 {
-	nvw_cuda_trap_at(HERE);
+	if (executed) {
+		nvw_cuda_trap_at(HERE);
+	}
+	return 0;
 }

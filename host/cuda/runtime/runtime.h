@@ -236,6 +236,8 @@ void nvw_cuda_machine_barrier(bool grid, const void *place);
 void nvw_cuda_machine_persist(unsigned scope, const void *place);
 void nvw_cuda_machine_pass(const void *place);
 void nvw_cuda_machine_sleep(unsigned ns, const void *place);
+/* __nanosleep(), on the machine or not (library.c). */
+void nvw_cuda_sleep_at(unsigned ns, const void *place);
 /* A work-item comes to its block's barrier on the machine; returns the votes (barriers.c). */
 uint64_t nvw_cuda_machine_barrier_with(struct group *group, int predicate, const void *place);
 /* Runs nvw_cuda_launch on it (emulated.c). */

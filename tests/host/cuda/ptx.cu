@@ -229,6 +229,71 @@ static bool warps()
 	return is_clean();
 }
 
+// Votes: with a mask in groups of 8 lanes, and of the active lanes.
+__global__ void votes(unsigned *p)
+{
+	const unsigned me = threadIdx.x, group = 0xffu << (me & ~7u);
+	unsigned all, any, same, not_all, ballot = 0, active = 0;
+
+	asm volatile("{ .reg .pred p, q, r, s, t; setp.ne.u32 p, %4, 8; vote.sync.all.pred q, p, %5; vote.sync.any.pred r, !p, %5;"
+		     " vote.sync.uni.pred s, p, %5; vote.sync.all.pred t, !p, %5;"
+		     " selp.u32 %0, 1, 0, q; selp.u32 %1, 1, 0, r; selp.u32 %2, 1, 0, s; selp.u32 %3, 1, 0, t; }"
+		: "=r"(all), "=r"(any), "=r"(same), "=r"(not_all) : "r"(me), "r"(group));
+	if (me % 4 == 1) {
+		asm volatile("{ .reg .pred p, q; setp.gt.u32 p, %2, 20; vote.ballot.b32 %0, p; vote.any.pred q, p; selp.u32 %1, 1, 0, q; }"
+			: "=r"(ballot), "=r"(active) : "r"(me));
+	}
+	p[me] = all == (me / 8 != 1) && any == (me / 8 == 1) && same == (me / 8 != 1) && !not_all &&
+		ballot == (me % 4 == 1 ? 0x22200000 : 0) && active == (me % 4 == 1);
+}
+
+// Under a predicate, accesses of every kind: those that are not executed have addresses of nothing.
+__global__ void predicates(int *p, int *right)
+{
+	const unsigned me = threadIdx.x;
+	int *const mine = me % 2 ? p + me : (int *)8, *const others = me % 2 ? (int *)8 : p + me;
+	int loaded = -1, kept = -2, old = -3, first, second;
+
+	asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p st.global.u32 [%3], 7; @!p st.relaxed.gpu.u32 [%4], 8;"
+		     " @p ld.volatile.global.u32 %0, [%3]; @!p ld.global.u32 %1, [%4]; @p atom.global.add.u32 %2, [%3], 1;"
+		     " @!p red.global.max.u32 [%4], 20; @p fence.acq_rel.gpu; @!p membar.gl; }"
+		: "+r"(loaded), "+r"(kept), "+r"(old) : "l"(mine), "l"(others), "r"(me % 2) : "memory");
+	asm volatile("{ .reg .pred p; setp.eq.u32 p, %4, 2; mov.u32 %0, 0; mov.u32 %1, 0; @p ld.global.v2.u32 {%0, %1}, [%2];"
+		     " @!p ld.global.v2.u32 {%1, %0}, [%3]; @!p prefetch.global.L1 [%2]; xor.pred p, p, p; @p trap; }"
+		: "=r"(first), "=r"(second) : "l"(me == 2 ? right + 64 : nullptr), "l"(me == 2 ? nullptr : right + 64), "r"(me) : "memory");
+	right[me] = me % 2 ? loaded == 7 && kept == -2 && old == 7 && p[me] == 8 : loaded == -1 && kept == 8 && old == -3 && p[me] == 20;
+	right[me] += first == (me == 2 ? 5 : 6) && second == 11 - first;
+}
+
+static bool predicated_accesses()
+{
+	int *p = zeros<int>(64), *right = zeros<int>(66);
+	const int pair[2] = {5, 6};
+
+	cudaMemcpy(right + 64, pair, sizeof pair, cudaMemcpyHostToDevice);
+	predicates<<<1, 64>>>(p, right);
+	const auto v = fetch(right, 64);
+	for (int i : v) {
+		if (i != 2) {
+			return false;
+		}
+	}
+	return is_clean();
+}
+
+static bool vote_instructions()
+{
+	unsigned *p = zeros<unsigned>(32);
+
+	votes<<<1, 32>>>(p);
+	for (unsigned right : fetch(p, 32)) {
+		if (!right) {
+			return false;
+		}
+	}
+	return is_clean();
+}
+
 // ---- Arithmetic: the same in C beside it
 
 #define CHECK(expected, type, constraint, text, ...)                            \
@@ -298,7 +363,7 @@ int main()
 		const char *name;
 		bool (*holds)();
 	} all[] = {{"special_registers", special_registers}, {"loads_and_stores", loads_and_stores}, {"messages", messages},
-		{"atomics", atomics}, {"warps", warps}, {"arithmetic", arithmetic}};
+		{"atomics", atomics}, {"warps", warps}, {"arithmetic", arithmetic}, {"votes", vote_instructions}, {"predicated_accesses", predicated_accesses}};
 	int failed = 0;
 
 	for (const auto &test : all) {

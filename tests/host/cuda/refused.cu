@@ -6,3 +6,14 @@ __global__ void reads(float *p) { *p = tex2D<float>(0, 1, 2); }
 __managed__ int shared_by_both;
 int drawn(cudaGraphicsResource *r) { return cudaGraphicsMapResources(1, &r, 0) + shared_by_both; } // line 7
 int graph(cudaGraph_t *g) { return cudaGraphCreate(g, 0); }
+#include <mma.h>
+using namespace nvcuda;
+__global__ void multiplies(const half *a, float *d)
+{
+	wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum; // line 13
+	wmma::fill_fragment(d, 0.0f);
+	wmma::load_matrix_sync(d, a, 16);
+	d[0] = tex1Dfetch<float>(0, 1);
+	tex2D(d, 0, 1.5f, 2.5f);
+	surf2Dwrite(1.0f, 0, 4, 4);
+}

@@ -245,6 +245,14 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has("'shared_by_both' is unavailable: nvwave does not support __managed__ variables");
 	assert_output_has(
 		"refused.cu:8:11: error: 'cudaGraph_t' is unavailable: nvwave does not support graphs");
+	assert_output_has(
+		"refused.cu:3:19: error: 'texture' is unavailable: nvwave does not support textures");
+	assert_output_has(
+		"refused.cu:13:55: error: 'fragment' is unavailable: nvwave does not support tensor cores");
+	assert_output_has("refused.cu:15:8: error: 'load_matrix_sync<");
+	assert_output_has("refused.cu:16:9: error: 'tex1Dfetch<");
+	assert_output_has("refused.cu:17:2: error: 'tex2D<");
+	assert_output_has("refused.cu:18:2: error: 'surf2Dwrite<");
 	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_launch.cu")), 1);
 	assert_output_has(
 		"refused_launch.cu:6:2: error: reference to __global__ function 'child' in __global__ function: "
