@@ -2,7 +2,7 @@
 // both run POOL [BUG]; both check POOL: host code and a kernel store to one file, in turns, for crash tests of both together.
 //
 // Host code begins a generation, the kernel fills the data of it, host code commits it: each durable before the next. Bugs: "unflushed" (host code does not flush
-// the beginning), "unordered" (the kernel has no persist barrier), "flushed" (nor has it, but host code flushes behind it, which is right), "wild" (the second
+// the beginning), "library" (nor that, which a function of the C library stores), "unordered" (the kernel has no persist barrier), "flushed" (nor has it, but host code flushes behind it, which is right), "wild" (the second
 // kernel stores outside of all memory).
 #include <cstdio>
 #include <cstring>
@@ -62,8 +62,15 @@ int main(int argc, char **argv)
 	}
 	cudaHostRegister(f, sizeof *f, cudaHostRegisterMapped);
 	for (unsigned g = 1; g <= GENERATIONS; g++) {
-		memcpy(&f->begun, &g, sizeof g);
-		if (strcmp(bug, "unflushed")) {
+		if (!strcmp(bug, "library")) {
+			char number[8];
+
+			snprintf(number, sizeof number, "%u", g);
+			sscanf(number, "%lu", &f->begun); // nothing announces this store: it is found by comparison
+		} else {
+			memcpy(&f->begun, &g, sizeof g);
+		}
+		if (strcmp(bug, "unflushed") && strcmp(bug, "library")) {
 			pmem_persist(&f->begun, sizeof f->begun);
 		}
 		fill<<<BLOCKS, THREADS>>>(f, g, strcmp(bug, "unordered") && strcmp(bug, "flushed"),

@@ -214,7 +214,7 @@ static bool intrinsic_functions()
 
 __global__ void counts(int *p)
 {
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < 1000; i++) { // so that one kernel still runs when another host thread launches
 		atomicAdd(p, 1);
 	}
 }
@@ -229,7 +229,7 @@ static bool host_threads()
 			cudaStream_t stream;
 
 			cudaStreamCreate(&stream);
-			for (int k = 0; k < 5; k++) {
+			for (int k = 0; k < 2; k++) {
 				counts<<<2, 32, 0, stream>>>(p);
 				cudaStreamSynchronize(stream);
 			}
@@ -239,7 +239,7 @@ static bool host_threads()
 	for (auto &thread : threads) {
 		thread.join();
 	}
-	return is_clean() && p[0] == 4 * 5 * 64 * 10;
+	return is_clean() && p[0] == 4 * 2 * 64 * 1000;
 }
 
 static void CUDART_CB called_back(cudaStream_t, cudaError_t, void *p) { *(int *)p = 7; }

@@ -3,8 +3,9 @@
 #include "nvcc.h"
 
 #define FILLED    "29" /* the line of both.cu where the kernel stores */
-#define BEGUN     "65" /* where host code begins, by a copy */
-#define COMMITTED "79" /* where host code commits */
+#define BEGUN     "71" /* where host code begins, by a copy */
+#define LAUNCHED  "76" /* the launch */
+#define COMMITTED "86" /* where host code commits */
 
 static int self_test(const char *model, const char *programs)
 {
@@ -87,6 +88,15 @@ static void what_host_code_has_not_flushed_may_be_lost_behind_a_kernel(void **st
 	assert_output_has("verified: with a flush after both.cu:" BEGUN " and a fence after both.cu:" BEGUN);
 }
 
+/* Its line is that of the launch. */
+static void what_is_found_by_comparison_before_a_kernel_comes_before_its_stores(void **state)
+{
+	NEEDS_MACHINE();
+	assert_int_equal(crash("library", "--model=epoch"), 1);
+	assert_output_has("is committed, and 0 has begun");
+	assert_output_has("both.cu:" LAUNCHED " (main)  store of 8 bytes at 0x0   lost in flight");
+}
+
 static void what_a_kernel_has_not_persisted_may_be_lost_behind_host_code(void **state)
 {
 	NEEDS_MACHINE();
@@ -161,6 +171,7 @@ int main(void)
 		cmocka_unit_test(a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes),
 		cmocka_unit_test(host_code_and_kernels_are_in_one_log),
 		cmocka_unit_test(what_host_code_has_not_flushed_may_be_lost_behind_a_kernel),
+		cmocka_unit_test(what_is_found_by_comparison_before_a_kernel_comes_before_its_stores),
 		cmocka_unit_test(what_a_kernel_has_not_persisted_may_be_lost_behind_host_code),
 		cmocka_unit_test(a_record_of_the_machine_is_a_store_log),
 		cmocka_unit_test(a_kernel_that_fails_ends_the_record_and_that_is_said),
