@@ -18,8 +18,9 @@ typedef struct nvw_cuda_graph *cudaGraph_t NVW_CUDA_REFUSED("graphs");
 typedef struct nvw_cuda_graph_exec *cudaGraphExec_t NVW_CUDA_REFUSED("graphs");
 typedef struct nvw_cuda_array *cudaArray_t NVW_CUDA_REFUSED("arrays for textures");
 
-#define X(what, name)                                                      \
-	template <class T = float, class... Arguments> NVW_CUDA_REFUSED(what) \
+#define X(what, name)                                  \
+	template <class T = float, class... Arguments> \
+	NVW_CUDA_REFUSED(what)                         \
 	__host__ __device__ T name(Arguments...);
 X("textures", tex1D)
 X("textures", tex1DLod)
