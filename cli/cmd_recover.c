@@ -19,14 +19,14 @@ static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
 
 static json_t *report_json(const struct nvw_pool *pool, const struct nvw_recovery *r, bool dry)
 {
-	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pool",
+	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pool",
 		nvw_pool_path(pool), "layout", nvw_pool_geometry(pool)->layout, "dry_run", dry,
 		"epochs_completed", (json_int_t)r->epochs_completed, "epochs_rolled_back",
-		(json_int_t)r->epochs_rolled_back, "words_restored", (json_int_t)r->words_restored,
-		"entries_torn", (json_int_t)r->entries_torn, "blocks_freed", (json_int_t)r->blocks_freed,
-		"blocks_kept", (json_int_t)r->blocks_kept, "header_repaired", (json_int_t)r->header_repaired,
-		"structure_repairs", (json_int_t)r->structure_repairs, "words_written",
-		(json_int_t)r->words_written);
+		(json_int_t)r->epochs_rolled_back, "entries_read", (json_int_t)r->entries_read,
+		"words_restored", (json_int_t)r->words_restored, "entries_torn", (json_int_t)r->entries_torn,
+		"blocks_freed", (json_int_t)r->blocks_freed, "blocks_kept", (json_int_t)r->blocks_kept,
+		"header_repaired", (json_int_t)r->header_repaired, "structure_repairs",
+		(json_int_t)r->structure_repairs, "words_written", (json_int_t)r->words_written);
 }
 
 /* One sentence with the verdict. */
@@ -37,12 +37,13 @@ static void print_text(
 
 	printf("%s: %" PRIu64 " epochs complete, %" PRIu64 " rolled back (%" PRIu64 " words), %" PRIu64
 	       " log entries torn; %" PRIu64 " blocks freed, %" PRIu64 " kept%s; structure %s: %s.\n%" PRIu64
-	       " words %s\n",
+	       " words %s; %" PRIu64 " log entries read\n",
 		nvw_pool_path(pool), r->epochs_completed, r->epochs_rolled_back, r->words_restored,
 		r->entries_torn, r->blocks_freed, r->blocks_kept,
 		r->header_repaired ? ", header restored from its copy" : "", nvw_pool_geometry(pool)->layout,
 		json_string_value(json_object_get(report, "structure")), r->words_written,
-		dry ? "would have been written: nothing was changed (--dry-run)" : "written");
+		dry ? "would have been written: nothing was changed (--dry-run)" : "written",
+		r->entries_read);
 	for (size_t i = 0; i < json_array_size(findings); i++) {
 		printf("  %s\n", json_string_value(json_array_get(findings, i)));
 	}

@@ -255,7 +255,7 @@ static void print_limits(const struct ct_result *r, FILE *to)
 /* The number of possible states, and how many of them were covered. */
 static void print_coverage(const struct ct_result *r, FILE *to)
 {
-	char a[32];
+	char a[32], b[32], c[32], d[32];
 
 	if (r->without_crash) {
 		fprintf(to, "the image as the program leaves it %s%s: no crash state was tested\n",
@@ -272,6 +272,13 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		fprintf(to, " at %s instants; ", grouped(r->instants, a));
 		print_exhausted(r, to);
 		print_parts(r, to);
+	}
+	if (r->has_recoveries && r->recoveries.epochs_open > 0) {
+		fprintf(to,
+			"recovery, at most in a whole state: %s epochs open, %s log entries read, %s words restored, %s words "
+			"written\n",
+			grouped(r->recoveries.epochs_open, a), grouped(r->recoveries.entries_read, b),
+			grouped(r->recoveries.words_restored, c), grouped(r->recoveries.words_written, d));
 	}
 	if (r->shards > 0) {
 		fprintf(to, "shard %u of %u: the states and instants above are those of this shard\n",
@@ -472,6 +479,17 @@ static json_t *json_parts(const struct ct_result *r)
 		"crowd_stores", (json_int_t)p->crowd, "confirmations", (json_int_t)p->confirmations);
 }
 
+static json_t *json_recoveries(const struct ct_result *r)
+{
+	const struct ct_recoveries *const c = &r->recoveries;
+
+	return r->has_recoveries ?
+		       json_pack("{s:I, s:I, s:I, s:I}", "epochs_open", (json_int_t)c->epochs_open,
+			       "entries_read", (json_int_t)c->entries_read, "words_restored",
+			       (json_int_t)c->words_restored, "words_written", (json_int_t)c->words_written) :
+		       json_null();
+}
+
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
 	json_t *findings = json_array();
@@ -482,7 +500,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*}",
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o}",
 		"verdict", ct_verdict_name(r), "mode", mode_name(r->mode), "workload", h->workload, "machine",
 		h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
@@ -504,7 +522,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
 		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
-		h->made_by);
+		h->made_by, "recovery", json_recoveries(r));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

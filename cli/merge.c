@@ -219,6 +219,17 @@ static void add_parts(struct ct_result *r, const json_t *o)
 	p->died += number_of(o, "died");
 }
 
+static void add_recoveries(struct ct_result *r, const json_t *o)
+{
+	const struct ct_recoveries its = {.epochs_open = number_of(o, "epochs_open"),
+		.entries_read = number_of(o, "entries_read"),
+		.words_restored = number_of(o, "words_restored"),
+		.words_written = number_of(o, "words_written")};
+
+	r->has_recoveries = r->has_recoveries || json_is_object(o);
+	ct_recoveries_join(&r->recoveries, &its);
+}
+
 static int add_report(struct merge *m, const char *path)
 {
 	struct ct_result *const r = &m->result;
@@ -255,6 +266,7 @@ static int add_report(struct merge *m, const char *path)
 		r->states_symmetric += number_of(report, "states_symmetric");
 		r->instants_by_reads += number_of(report, "instants_by_reads");
 		add_parts(r, json_object_get(report, "by_parts"));
+		add_recoveries(r, json_object_get(report, "recovery"));
 		r->findings_unlisted += number_of(report, "findings_unlisted");
 		if (r->states_undecided == 0) {
 			COPY(r->undecided, report, "undecided");

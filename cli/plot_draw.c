@@ -146,14 +146,33 @@ static double position(const struct plot *p, unsigned at)
 	return p->kind == PLOT_LINES && p->at.numbers ? strtod(p->at.name[at], NULL) : at;
 }
 
-/* at: where the names stand, if not at 0, 1, 2 ... */
-static void print_tics(const char *axis, const struct plot_names *n, bool at_numbers, FILE *to)
+/* At 0, 1, 2 ... */
+static void print_tics(const char *axis, const struct plot_names *n, FILE *to)
 {
 	fprintf(to, "set %stics (", axis);
 	for (unsigned i = 0; i < n->count; i++) {
 		fputs(i ? ", " : "", to);
 		quote(n->name[i], to);
-		fprintf(to, " %.15g", at_numbers ? strtod(n->name[i], NULL) : i);
+		fprintf(to, " %u", i);
+	}
+	fputs(")\n", to);
+}
+
+/* At the values, which rise. One too near to the last one that has its number on the axis has none. */
+static void print_log_tics(const struct plot_names *n, double width, FILE *to)
+{
+	const double apart = 0.05; /* of the axis */
+	double numbered = 0;
+
+	fputs("set xtics (", to);
+	for (unsigned i = 0; i < n->count; i++) {
+		const double at = strtod(n->name[i], NULL);
+		const bool near = i > 0 && log(at / numbered) < apart * width;
+
+		fputs(i ? ", " : "", to);
+		quote(near ? "" : n->name[i], to);
+		fprintf(to, " %.15g", at);
+		numbered = near ? numbered : at;
 	}
 	fputs(")\n", to);
 }
@@ -245,7 +264,7 @@ static void print_numbers(const struct plot *p, FILE *to)
 
 	if (p->log_x) {
 		fprintf(to, "set logscale x\nset xrange [%.15g:%.15g]\n", least / 1.15, most * 1.15);
-		print_tics("x", &p->at, true, to);
+		print_log_tics(&p->at, log(most / least), to);
 	} else {
 		fprintf(to, "set xrange [%.15g:%.15g]\n", least - margin, most + margin);
 	}
@@ -265,7 +284,7 @@ static void print_spread(const struct plot *p, const char *const *colour, FILE *
 static void print_axes(const struct plot *p, FILE *to)
 {
 	if (p->kind == PLOT_BARS || !p->at.numbers) {
-		print_tics("x", &p->at, false, to);
+		print_tics("x", &p->at, to);
 		fprintf(to, "set xrange [-0.6:%.1f]\n", p->at.count - 0.4);
 	} else {
 		print_numbers(p, to);
@@ -322,8 +341,8 @@ static void print_heat(const struct plot *p, double scale, FILE *to)
 		least = p->cell[i].count ? fmin(least, p->cell[i].median / scale) : least;
 		most = p->cell[i].count ? fmax(most, p->cell[i].median / scale) : most;
 	}
-	print_tics("x", &p->at, false, to);
-	print_tics("y", &p->of, false, to);
+	print_tics("x", &p->at, to);
+	print_tics("y", &p->of, to);
 	fprintf(to, "set ylabel ");
 	quote(p->series ? p->series : "", to);
 	fprintf(to,

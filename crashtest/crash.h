@@ -263,6 +263,15 @@ struct ct_by_parts {
 	uint64_t died;    /* parts that killed their process, after which it went on without parts */
 };
 
+/* The most that recovery did in one tested state, each for itself: nvw_recover(), then the structure's own, whose reads are not
+ * counted. */
+struct ct_recoveries {
+	uint64_t epochs_open;    /* epochs that the crash left open, which were rolled back */
+	uint64_t entries_read;   /* undo log entries looked at */
+	uint64_t words_restored; /* from the undo log */
+	uint64_t words_written;  /* 8-byte words, of all kinds */
+};
+
 struct ct_result {
 	/* of the whole run (not only of the shard); freed by ct_result_free() */
 	struct ct_interval *interval;
@@ -288,6 +297,8 @@ struct ct_result {
 	uint64_t states_planned;     /* states that the budget allows */
 	unsigned shard, shards;
 	bool gave_up; /* too many workers died: the budget was not used up */
+	bool has_recoveries;
+	struct ct_recoveries recoveries; /* not of kill mode, nor of a store log */
 	/* With cures: the model under which they were explored, and the failing states that remain with all
 	 * of them. */
 	bool proved; /* cures were looked for */
@@ -324,6 +335,8 @@ void ct_result_free(struct ct_result *result);
 /* No state failed, and every tested state has a verdict. With neither this nor a finding, the result is
  * undecided. */
 bool ct_is_consistent(const struct ct_result *result);
+/* to has the larger of both, count by count. */
+void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from);
 /* Every permitted state of every instant is accounted for. */
 bool ct_covers_all(const struct ct_result *result);
 /* "consistent", "inconsistent" or "undecided". */

@@ -601,6 +601,19 @@ static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
 	to->died += from->died;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from)
+{
+	to->epochs_open = larger(to->epochs_open, from->epochs_open);
+	to->entries_read = larger(to->entries_read, from->entries_read);
+	to->words_restored = larger(to->words_restored, from->words_restored);
+	to->words_written = larger(to->words_written, from->words_written);
+}
+
 static int gather(const struct exploration *x)
 {
 	static struct ct_groups all;
@@ -625,6 +638,7 @@ static int gather(const struct exploration *x)
 		r->hangs_alike += s->hangs_alike;
 		ct_groups_join(&all, &s->groups);
 		join_parts(&r->by_parts, &s->parts);
+		ct_recoveries_join(&r->recoveries, &s->recoveries);
 	}
 	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;
 	r->states_planned = x->draws;

@@ -26,6 +26,8 @@ struct ct_image {
 	uint64_t serial;  /* number of this process's images, from 1; 0: not made by ct_image_create() */
 	uint8_t *touched; /* 1 per page written since it was last set to 0; NULL: not recorded */
 	struct nvw_pool_reads *reads; /* words that were read (nvw/pool.h); NULL: not recorded */
+	struct ct_recoveries
+		*recoveries; /* the work of recovery is noted here, by judges that know it; NULL: not */
 };
 
 /* A copy of bytes bytes at content. */

@@ -106,6 +106,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 			ret_result->interrupted || error == NVW_E_STOPPED; /* the findings stand */
 		error = error == NVW_E_STOPPED ? 0 : error;
 	}
+	ret_result->has_recoveries = ret_result->states_distinct > 0;
 	ret_result->sim_time_ps = l->shared->end_ps - l->shared->begin_ps;
 	json_decref(head);
 	free(final);

@@ -9,18 +9,40 @@ enum { REPEAT_EVERY = 16, INTERRUPT_EVERY = 4 };
 
 /* ---- One pool ------------------------------------------------------------------------------------------- */
 
-static int recover(const struct ct_oracle *o, struct nvw_pool *pool, volatile uint32_t *phase)
+/* Adds the work of a recovery to noted, unless that is NULL. */
+static void note(struct ct_recoveries *noted, const struct nvw_pool *first, const struct nvw_recovery *report)
+{
+	struct ct_recoveries done = {.epochs_open = report->epochs_rolled_back,
+		.entries_read = report->entries_read,
+		.words_restored = report->words_restored};
+	const struct nvw_pool *pool;
+
+	if (noted == NULL) {
+		return;
+	}
+	for (unsigned i = 0; (pool = nvw_pool_number(first, i)) != NULL; i++) {
+		done.words_written += nvw_pool_words_written(pool);
+	}
+	ct_recoveries_join(noted, &done);
+}
+
+/* Its work is noted in noted, unless that is NULL. */
+static int recover(const struct ct_oracle *o, struct nvw_pool *pool, struct ct_recoveries *noted,
+	volatile uint32_t *phase)
 {
 	struct nvw_recovery report = {0};
 
 	*phase = CT_PHASE_RECOVER;
-	const int error = nvw_recover(pool, &report);
+	int error = nvw_recover(pool, &report);
 
-	if (error || o->workload->recover == NULL) {
-		return error;
+	if (!error && o->workload->recover != NULL) {
+		*phase = CT_PHASE_STRUCTURE;
+		error = o->workload->recover(pool, &report);
 	}
-	*phase = CT_PHASE_STRUCTURE;
-	return o->workload->recover(pool, &report);
+	if (!error) {
+		note(noted, pool, &report);
+	}
+	return error;
 }
 
 static int refused(const char *what, struct nvw_findings *findings)
@@ -47,7 +69,7 @@ static int check(const struct ct_oracle *o, struct nvw_pool *pool, const struct 
 int ct_oracle_judge_pool(const struct ct_oracle *o, struct nvw_pool *pool, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase)
 {
-	if (recover(o, pool, phase)) {
+	if (recover(o, pool, NULL, phase)) {
 		return refused("recovery refuses the pool", findings);
 	}
 	return check(o, pool, acks, findings, phase);
@@ -58,7 +80,8 @@ int ct_oracle_judge_pool(const struct ct_oracle *o, struct nvw_pool *pool, const
 /* Counts recovery's writes, and stops it at one of them. */
 struct tap {
 	struct ct_image *image;
-	uint64_t writes, stop; /* UINT64_MAX: never */
+	uint64_t writes, stop;       /* UINT64_MAX: never */
+	struct ct_recoveries *noted; /* NULL: not noted */
 };
 
 static int tapped_write(void *context, nvw_off off, const void *from, size_t n)
@@ -94,7 +117,9 @@ static int judge_once(const struct ct_oracle *o, struct tap *tap, const struct n
 	if (open_image(tap, &pool)) {
 		return refused("the pool does not open", findings);
 	}
-	const int verdict = ct_oracle_judge_pool(o, pool, acks, findings, phase);
+	const int verdict = recover(o, pool, tap->noted, phase) ?
+				    refused("recovery refuses the pool", findings) :
+				    check(o, pool, acks, findings, phase);
 
 	nvw_pool_close(pool);
 	return verdict;
@@ -110,7 +135,7 @@ static int judge_repeated(const struct ct_oracle *o, struct ct_image *image, str
 	if (open_image(&tap, &pool)) {
 		return refused("the recovered pool does not open", findings);
 	}
-	const int error = recover(o, pool, phase);
+	const int error = recover(o, pool, NULL, phase);
 
 	nvw_pool_close(pool);
 	if (error) {
@@ -134,7 +159,7 @@ static int judge_interrupted(const struct ct_oracle *o, struct ct_image *image, 
 	if (open_image(&tap, &pool)) {
 		return refused("the pool does not open", findings);
 	}
-	const int error = recover(o, pool, phase); /* fails: that is the crash */
+	const int error = recover(o, pool, NULL, phase); /* fails: that is the crash */
 
 	nvw_pool_close(pool);
 	if (!error) {
@@ -157,7 +182,7 @@ static int recover_image(
 	int error = open_image(tap, &pool);
 
 	if (!error) {
-		error = recover(o, pool, phase);
+		error = recover(o, pool, NULL, phase);
 		nvw_pool_close(pool);
 	}
 	*ret_hash = tap->image->hash;
@@ -200,7 +225,7 @@ int ct_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks
 {
 	const struct ct_oracle *o = context;
 	const uint64_t state = image->undo_count, choice = image->hash;
-	struct tap tap = {.image = image, .stop = UINT64_MAX};
+	struct tap tap = {.image = image, .stop = UINT64_MAX, .noted = image->recoveries};
 	int verdict = o->nested ? judge_nested(o, image, findings, phase) : 0;
 
 	verdict = verdict ? verdict : judge_once(o, &tap, acks, findings, phase);

@@ -631,6 +631,8 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	m->seen = NULL;
 	int error = own_image(m);
 
+	m->image.recoveries = &shared->recoveries;
+
 	/* Under buffered epoch persistency acknowledgements depend on the levels of all cells. */
 	if (!error && e->tells_reads && !e->rules.mixed &&
 		ct_model_info(e->rules.model)->levels != CT_GRAPH) {

@@ -33,6 +33,8 @@ static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, 
 	int r = 0;
 
 	for (uint32_t i = g->log_entries; r == 0 && i-- > 0;) {
+		report->entries_read++;
+
 		const uint64_t *const words = log + (uint64_t)i * NVW__ENTRY_WORDS;
 		const nvw_off off = nvw__entry_off(g, stream, i);
 		struct rec_entry entry;

@@ -254,6 +254,28 @@ def kept_sweeps():
     ok(not wrong, "the_sweeps_of_the_documentation_run_and_their_figures_are_drawn", *wrong)
 
 
+def recovery():
+    """All streams' logs are read once, and those of open epochs twice; a merged report has the most of its shards."""
+    tree = ["btree", "preload=200", "count=32", "group-size=8"]
+    words = ["crash"] + [w if w == "btree" else "--" + w for w in tree] + ["--states=200", "--cures=off", "--output-format=json"]
+    run("run", *words[1:5], "--pool=tree.pool")
+    pool = json.loads(run("inspect", "tree.pool", "--output-format=json")[1])
+    reports = [json.loads(run(*words, *w)[1]) for w in ([], ["--shard=1/2"], ["--shard=2/2"], ["--states=200"])]
+    for i in (1, 2):
+        with open("shard%d" % i, "w") as f:
+            json.dump(reports[i], f)
+    whole, one, two = (r["recovery"] for r in reports[:3])
+    merged = json.loads(run("crash", "--merge", "shard1", "shard2", "--output-format=json")[1])["recovery"]
+    killed = json.loads(run("crash", *words[1:5], "--mode=kill", "--states=1", "--output-format=json")[1])
+    swept = sweep("--command=crash", "workload=btree", *tree[1:], "states=200", "cures=off", "--metrics=recovery.epochs_open",
+                  "--output=open")
+    ok(whole["epochs_open"] > 1 and whole["words_written"] > whole["epochs_open"] and reports[3]["recovery"] == whole
+       and whole["entries_read"] == (pool["streams"] + whole["epochs_open"]) * pool["log_entries"] and one != two
+       and merged == {k: max(one[k], two[k]) for k in one} and killed["recovery"] is None
+       and swept[0] == 0 and rows("open.csv")[0]["recovery.epochs_open"] == str(whole["epochs_open"]),
+       "a_crash_test_tells_the_most_that_recovery_did", pool, whole, one, two, merged, killed["recovery"], swept)
+
+
 # ---- Figures -----------------------------------------------------------------------------------------------------------
 
 def plot(*words, **more):
@@ -307,12 +329,17 @@ def drawn():
         wrong.append(script)
     before = read("lines.svg")
     subprocess.run(["gnuplot", "-d", "lines.svg.gp"], check=True)
+    with open("near.csv", "w") as f:
+        f.write("a,b\n1,1\n60,2\n61,3\n62,4\n100,5\n")
+    plot("near.csv", "--x=a", "--y=b", "--scale=log-x", "-o", "near.svg", "--keep-script")
+    if "('1' 1, '60' 60, '' 61, '' 62, '100' 100)" not in read("near.svg.gp").replace('"', "'"):
+        wrong.append(re.findall("set xtics.*", read("near.svg.gp")))
     ok(not wrong and read("lines.svg") == before, "figures_have_the_medians_of_the_table_with_unit_and_label", *wrong)
 
 
 figures = [refused_figures, drawn] if shutil.which("gnuplot") else []
 tests = [points, refusals, as_one_by_one, order, killed, children_die, failures, unchanged, summary, reports, other_commands,
-         kept_sweeps] + figures
+         kept_sweeps, recovery] + figures
 print("1..%d" % (len(tests) + 4))
 for test in tests:
     test()

@@ -19,6 +19,9 @@
 #include <nvw/recovery.h>
 
 #include "pool/layout.h"
+#include <check/check.h>
+#include "crashtest/image.h"
+#include "crashtest/oracle.h"
 #include "recovery/cases.h"
 
 enum { STREAMS = 4, ENTRIES = 5 };
@@ -226,11 +229,57 @@ static void open_epochs_are_undone_and_complete_ones_kept(void **state)
 	assert_true(allocated(&im, nvw__chunk_off(&im.g, 1)));
 	assert_int_equal(report.epochs_rolled_back, 2);
 	assert_int_equal(report.epochs_completed, 1);
+	assert_int_equal(report.entries_read, (STREAMS + 2) * ENTRIES); /* of open epochs twice */
 	assert_int_equal(report.words_restored, 3);
 	assert_int_equal(report.entries_torn, 1);
 	assert_int_equal(report.blocks_freed, 1);
 	assert_int_equal(report.blocks_kept, 1);
 	free(im.bytes);
+}
+
+static int check_nothing(
+	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
+{
+	return 0;
+}
+
+static void judge(struct image *im, struct ct_recoveries *noted)
+{
+	const struct nvw_workload workload = {.name = "test", .check = check_nothing};
+	struct ct_oracle oracle = {.workload = &workload};
+	struct nvw_findings findings = {0};
+	volatile uint32_t phase = 0;
+	struct ct_image image;
+
+	assert_int_equal(ct_image_create(im->bytes, im->size, &image), 0);
+	image.recoveries = noted;
+	assert_int_equal(ct_oracle_judge(&oracle, &image, NULL, &findings, &phase), 0);
+	ct_image_destroy(&image);
+}
+
+/* Of two states, one with two open epochs and one with none; the judge also recovers the first again, and interrupted. */
+static void a_crash_test_notes_the_most_that_recovery_did(void **state)
+{
+	struct ct_recoveries noted = {0}, of_none = {0};
+	struct nvw_recovery report;
+	struct image im, recovered;
+
+	build(&im);
+	recovered = image_copy(&im);
+	assert_int_equal(recover(&recovered, &report), 0);
+	judge(&im, &noted);
+	judge(&recovered, &noted);
+	judge(&recovered, &of_none);
+	assert_int_equal(noted.epochs_open, 2);
+	assert_int_equal(noted.entries_read, (STREAMS + 2) * ENTRIES);
+	assert_int_equal(noted.words_restored, 3);
+	assert_int_equal(noted.words_written, 3 + 2 + 2); /* old values, marks of streams, blocks */
+	assert_int_equal(of_none.epochs_open, 0);
+	assert_int_equal(of_none.entries_read, STREAMS * ENTRIES);
+	assert_int_equal(of_none.words_restored, 0);
+	assert_int_equal(of_none.words_written, 0);
+	free(im.bytes);
+	free(recovered.bytes);
 }
 
 static void a_torn_entry_is_ignored_whichever_words_are_missing(void **state)
@@ -617,6 +666,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exactly_one_case_fits_every_combination_of_facts),
 		cmocka_unit_test(open_epochs_are_undone_and_complete_ones_kept),
+		cmocka_unit_test(a_crash_test_notes_the_most_that_recovery_did),
 		cmocka_unit_test(a_torn_entry_is_ignored_whichever_words_are_missing),
 		cmocka_unit_test(an_entry_is_torn_however_long_ago_its_slot_was_used),
 		cmocka_unit_test(a_torn_entry_of_a_later_epoch_is_damage),
