@@ -2,8 +2,8 @@
 /*
  * The devices behind the caches: their places and bytes, their write queues, and their traffic.
  *
- * A channel transfers one line at a time, at its bandwidth; latency is added and overlaps. Reads and writes
- * have separate queues: reads overtake posted writes.
+ * A channel transfers one line at a time in each direction, at its bandwidth; latency is added and overlaps. Reads
+ * and writes have separate queues and share nothing: reads overtake posted writes, and writes do not slow reads.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
