@@ -279,10 +279,10 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	}
 	lanes = pick_lanes(m, wf);
 	wf->posted &= ~lanes;
+	kind = wf->requests[__builtin_ctzll(lanes)].op & 0xff;
 	if (emu_is_watched(m)) {
 		emu_watch_issue(m, wf, lanes, t);
 	}
-	kind = wf->requests[__builtin_ctzll(lanes)].op & 0xff;
 	if (m->late.first) {
 		emu_late_complete(m, wf, lanes);
 	}

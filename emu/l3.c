@@ -19,13 +19,10 @@
 static emu_time bank(struct nvw_machine *m, emu_line_id id, emu_time t)
 {
 	const uint32_t i = emu_line_number(id) % m->l3.banks;
-	const emu_time start = emu_book(m, &m->l3.bank[i], t, m->config.l3.occupancy);
+	const emu_time start = emu_book_seen(
+		m, &m->l3.bank[i], EMU_SIGHT_BANK, m->l2.banks + i, "L3", t, m->config.l3.occupancy);
 
 	m->stats.l3_accesses++;
-	if (emu_is_watched(m)) {
-		emu_watch_busy(
-			m, EMU_SIGHT_BANK, m->l2.banks + i, "L3", start, start + m->config.l3.occupancy);
-	}
 	return start;
 }
 

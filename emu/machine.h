@@ -550,9 +550,9 @@ __attribute__((cold)) void emu_watch_enter(struct nvw_machine *m, const struct e
 __attribute__((cold)) void emu_watch_leave(struct nvw_machine *m, const struct emu_slot *slot, emu_time t);
 __attribute__((cold)) void emu_watch_wait(struct nvw_machine *m, const struct emu_wavefront *wf,
 	const char *cause, const struct nvw_site *site, emu_time from, emu_time to);
-/* A bank or a link is busy. */
-__attribute__((cold)) void emu_watch_busy(struct nvw_machine *m, enum emu_sight_kind kind, uint32_t unit,
-	const char *what, emu_time from, emu_time to);
+/* Books a bank or a link, as emu_book() does, which is busy then. */
+__attribute__((cold)) emu_time emu_watch_book(struct nvw_machine *m, struct emu_resource *r,
+	enum emu_sight_kind kind, uint32_t unit, const char *what, emu_time t, emu_time occupancy);
 /* A flush or an invalidation of a whole L1, which this statistic counts. */
 __attribute__((cold)) void emu_watch_cache(struct nvw_machine *m, enum emu_sight_kind kind,
 	const struct emu_cu *cu, const uint64_t *stat, emu_time from, emu_time to);
@@ -919,9 +919,16 @@ static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, e
 	}
 	return start;
 }
+/* The same for a resource whose use an observer sees. Without one nothing is kept for it while the resource is booked. */
+static inline emu_time emu_book_seen(struct nvw_machine *m, struct emu_resource *r, enum emu_sight_kind kind,
+	uint32_t unit, const char *what, emu_time t, emu_time occupancy)
+{
+	return emu_is_watched(m) ? emu_watch_book(m, r, kind, unit, what, t, occupancy) :
+				   emu_book(m, r, t, occupancy);
+}
 void emu_resources_finish(struct emu_resource *resources, size_t count);
 
-/* The same, in order of arrival. */
+/* As emu_book(), in order of arrival. */
 static inline emu_time emu_reserve(emu_time *free_at, emu_time t, emu_time occupancy)
 {
 	const emu_time start = emu_later(t, *free_at);

@@ -77,8 +77,8 @@ static bool step(uint32_t *at, uint32_t to, uint32_t size, bool torus)
 	return up;
 }
 
-static __attribute__((noinline, cold)) void watch_link(
-	struct nvw_machine *m, size_t link, emu_time from, emu_time to)
+static __attribute__((noinline, cold)) emu_time watch_link(
+	struct nvw_machine *m, size_t link, emu_time t, emu_time occupancy)
 {
 	static const char *const classes[] = {
 		[EMU_MESSAGE_READ] = "read",
@@ -88,18 +88,15 @@ static __attribute__((noinline, cold)) void watch_link(
 		[EMU_MESSAGE_CONTROL] = "control",
 	};
 
-	emu_watch_busy(m, EMU_SIGHT_LINK, (uint32_t)link, classes[m->network.message], from, to);
+	return emu_watch_book(m, &m->network.link[link], EMU_SIGHT_LINK, (uint32_t)link,
+		classes[m->network.message], t, occupancy);
 }
 
 /* The message occupies the link, or port, from t on or later; returns from when. */
 static inline emu_time book(struct nvw_machine *m, size_t link, emu_time t, emu_time occupancy)
 {
-	const emu_time start = emu_book(m, &m->network.link[link], t, occupancy);
-
-	if (emu_is_watched(m)) {
-		watch_link(m, link, start, start + occupancy);
-	}
-	return start;
+	return emu_is_watched(m) ? watch_link(m, link, t, occupancy) :
+				   emu_book(m, &m->network.link[link], t, occupancy);
 }
 
 /* Follows the links, columns first; returns the head's arrival and the number of hops. */

@@ -169,10 +169,14 @@ void emu_watch_cache(struct nvw_machine *m, enum emu_sight_kind kind, const stru
 			   .kind = kind, .unit = cu->id, .from = from, .to = to, .what = stat_name(m, stat)});
 }
 
-void emu_watch_busy(struct nvw_machine *m, enum emu_sight_kind kind, uint32_t unit, const char *what,
-	emu_time from, emu_time to)
+emu_time emu_watch_book(struct nvw_machine *m, struct emu_resource *r, enum emu_sight_kind kind,
+	uint32_t unit, const char *what, emu_time t, emu_time occupancy)
 {
-	emu_tell(m, &(struct emu_sight){.kind = kind, .unit = unit, .from = from, .to = to, .what = what});
+	const emu_time from = emu_book(m, r, t, occupancy);
+
+	emu_tell(m, &(struct emu_sight){
+			    .kind = kind, .unit = unit, .from = from, .to = from + occupancy, .what = what});
+	return from;
 }
 
 /* ---- Memory -------------------------------------------------------------------------------- */

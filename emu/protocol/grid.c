@@ -24,12 +24,9 @@ emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_t
 emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
 {
 	const uint32_t bank = emu_interleave(emu_line_number(id), m->l2.banks);
-	const emu_time start = emu_book(m, &m->l2.bank[bank], t, occupancy);
+	const emu_time start = emu_book_seen(m, &m->l2.bank[bank], EMU_SIGHT_BANK, bank, "L2", t, occupancy);
 
 	m->stats.l2_accesses++;
-	if (emu_is_watched(m)) {
-		emu_watch_busy(m, EMU_SIGHT_BANK, bank, "L2", start, start + occupancy);
-	}
 	return start + m->config.l2.latency;
 }
 
