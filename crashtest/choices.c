@@ -232,13 +232,13 @@ static unsigned end_of_run(const struct ct_choices *c, const struct ct_cell *cel
 	return end;
 }
 
-/* A branch is a run of levels. */
+/* A branch is a run of levels. Runs are counted when the word is met for the first time: the fork knows how many there are. */
 static uint64_t look_closed(
 	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
 {
 	const uint32_t number = (uint32_t)(cell - c->medium->cell);
-	unsigned least, most, runs = 0, level, end;
-	uint64_t what = 0;
+	unsigned least, most, runs = 1, level;
+	uint64_t what = 0, other;
 
 	if (c->too_many) {
 		const uint64_t word = content(c, cell, 0, off);
@@ -246,20 +246,21 @@ static uint64_t look_closed(
 		return of == NULL ? word : of(from, word);
 	}
 	ct_closed_levels(&c->closed, number, &least, &most);
-	for (level = least; level <= most; runs++) {
-		level = end_of_run(c, cell, off, of, from, level, most, &what);
-	}
-	unsigned branch = take(c, runs);
+	unsigned end = end_of_run(c, cell, off, of, from, least, most, &what);
 
-	for (level = least;
-		(end = end_of_run(c, cell, off, of, from, level, most, &what)) <= most && branch > 0;
-		branch--) {
+	if (end > most) {
+		return what;
+	}
+	for (level = end; level <= most && c->depth == c->fork.count; runs++) {
+		level = end_of_run(c, cell, off, of, from, level, most, &other);
+	}
+	level = least;
+	for (unsigned branch = take(c, runs > 1 ? runs : 2); branch > 0; branch--) {
 		level = end;
+		end = end_of_run(c, cell, off, of, from, level, most, &what);
 	}
-	if (runs > 1) {
-		ct_closed_take(&c->closed, number, level, end - 1);
-		c->too_many = c->too_many || c->closed.has_failed;
-	}
+	ct_closed_take(&c->closed, number, level, end - 1);
+	c->too_many = c->too_many || c->closed.has_failed;
 	return what;
 }
 

@@ -315,9 +315,16 @@ static int number_parts(struct ct_parts *p)
 	return ct_part_view_watch(&p->view, p->count.parts);
 }
 
-static bool can_be_had(const struct nvw_workload *w, const struct ct_medium *m)
+static bool has_one_pool(const struct nvw_workload *w, const void *plan)
 {
-	return w != NULL && w->parts != NULL && w->further_pools == NULL && m->rules.limits == NULL &&
+	struct nvw_pool_params params[NVW_POOLS_MAX] = {{0}};
+
+	return w->further_pools == NULL || w->further_pools(plan, params) == 0;
+}
+
+static bool can_be_had(const struct nvw_workload *w, const void *plan, const struct ct_medium *m)
+{
+	return w != NULL && w->parts != NULL && has_one_pool(w, plan) && m->rules.limits == NULL &&
 	       !m->rules.mixed &&
 	       (ct_model_info(m->rules.model)->of_runs || ct_model_info(m->rules.model)->replays) &&
 	       m->image.bytes >= NVW__ROOTS_OFF && m->image.bytes % CT_PAGE == 0;
@@ -327,7 +334,7 @@ int ct_parts_create(
 	const struct nvw_workload *w, void *plan, struct ct_medium *m, struct ct_parts **ret_parts)
 {
 	*ret_parts = NULL;
-	if (!can_be_had(w, m)) {
+	if (!can_be_had(w, plan, m)) {
 		return 0;
 	}
 	struct ct_parts *const p = calloc(1, sizeof *p);

@@ -47,6 +47,8 @@ static const struct small runs[] = {
 		{{"count", "40"}, {"preload", "40"}, {"batch", "20"}, {"group-size", "8"}, {"op", "update"}}},
 	{&nvw_workload_btree,
 		{{"count", "40"}, {"preload", "40"}, {"batch", "20"}, {"group-size", "8"}, {"op", "delete"}}},
+	{&nvw_workload_tiered, {{"count", "40"}, {"groups", "2"}, {"group-size", "2"}, {"keys", "2"},
+				       {"records", "3"}, {"words", "2"}}},
 	{&nvw_workload, {{"count", "60"}}},
 };
 enum { SAID_MAX = 1024 };

@@ -20,8 +20,8 @@
 #include "workloads/workloads.def"
 #undef WORKLOAD
 
-static const struct nvw_workload *const structures[] = {
-	&nvw_workload_queue, &nvw_workload_steal_log, &nvw_workload_kv, &nvw_workload_btree};
+static const struct nvw_workload *const structures[] = {&nvw_workload_queue, &nvw_workload_steal_log,
+	&nvw_workload_kv, &nvw_workload_btree, &nvw_workload_tiered};
 enum { STRUCTURES = sizeof structures / sizeof *structures, TRIALS_MAX = 8 };
 
 static const enum ct_model models[] = {

@@ -57,6 +57,9 @@ static const struct structure {
 			{"group-size", {"1", "2"}}, {"scope", {"workgroup", "kernel"}}}},
 	{&nvw_workload_btree, {{"count", {"3", "8"}}, {"preload", {"6", "16"}}, {"batch", {"1", "2", "5"}},
 				      {"group-size", {"1", "2"}}, {"op", {"update", "delete"}}}},
+	{&nvw_workload_tiered,
+		{{"count", {"2", "5", "9"}}, {"groups", {"1"}}, {"group-size", {"1", "1", "2"}},
+			{"keys", {"1", "2"}}, {"records", {"1", "2", "3"}}, {"words", {"0", "1"}}}},
 	{&nvw_workload, {{"count", {"1"}}}},
 };
 enum { STRUCTURES = sizeof structures / sizeof *structures };

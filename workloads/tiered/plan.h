@@ -54,6 +54,7 @@ bool tiered_has_record(
 
 extern const struct nvw_option tiered_options[];
 extern const struct nvw_mutation tiered_mutations[]; /* mutations.c */
+extern const struct nvw_parts tiered_parts;          /* parts.c */
 
 int tiered_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 void tiered_dispose(void *plan);

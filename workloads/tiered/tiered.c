@@ -119,6 +119,7 @@ const struct nvw_workload nvw_workload_tiered = {
 	.run = tiered_run,
 	.recover = tiered_recover,
 	.check = tiered_check,
+	.parts = &tiered_parts,
 	.inspect = tiered_inspect,
 	.report = tiered_report,
 };
