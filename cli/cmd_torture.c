@@ -373,7 +373,8 @@ static unsigned protocols(const struct torture_command *c)
 
 static int run_on_cluster(struct torture_command *c, const struct cli_options *o, int argc, char **argv)
 {
-	static const char *const left_out[] = {"engine", "sbatch", "output-format", NULL}; /* --array divides */
+	static const char *const left_out[] = {
+		"engine", "sbatch", "output-format", NULL}; /* --array divides */
 	const unsigned tasks = cli_given(o, CLI_array) ? (unsigned)cli_number(o, CLI_array) : TASKS;
 	struct sweep_words words;
 	int r = sweep_slurm_find();

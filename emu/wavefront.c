@@ -89,14 +89,14 @@ static void overflow(struct nvw_machine *m, const struct nvw__request *r)
 	}
 }
 
-/* The top of a suspended lane's stack: its registers, and the frame of the kernel above them. */
+/* The top of a suspended lane's stack: its registers, and the frame of the kernel above them. A lane beyond the last has none. */
 static inline void prefetch_stack(const struct emu_wavefront *wf, unsigned lane)
 {
-	const char *const sp = wf->sp[lane];
+	const uintptr_t sp = (uintptr_t)wf->sp[lane];
 
-	__builtin_prefetch(sp);
-	__builtin_prefetch(sp + 64);
-	__builtin_prefetch(sp + 128);
+	__builtin_prefetch((const void *)sp);
+	__builtin_prefetch((const void *)(sp + 64));
+	__builtin_prefetch((const void *)(sp + 128));
 }
 
 /* Makes the next lane of this turn the running one; returns its context, or the engine's after the last. */
