@@ -24,9 +24,9 @@ enum { BEGINS_MS = 400, STOPS_WITHIN_S = 15 };
 
 static const char *const long_commands[] = {
 	"run kv --count=100000000",
-	"crash kv --count=2000 --model=buffered-epoch --states=100000000",
+	"crash kv --count=2000 --model=buffered-epoch --states=100000000 --nested",
 	"crash kv --count=2000 --mode=kill --states=1000000",
-	"crash kv --count=2000 --mode=permitted --model=buffered-epoch --states=100000000 --output-format=json",
+	"crash kv --count=2000 --mode=permitted --model=buffered-epoch --states=100000000 --nested --output-format=json",
 	"crash kv --matrix --count=2000 --states=100000000",
 	"crash kv --self-test --states=100000000",
 	"crash kv --count=1000000 --states=1000000",
