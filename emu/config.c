@@ -496,6 +496,14 @@ static int check_tcs(const struct emu_tcs_config *c)
 	return r ? r : check_range("tcs.mshrs", c->mshrs, 1, 1u << 20);
 }
 
+/* A switch that has a third position elsewhere has two here. */
+static int check_acquire(const struct emu_config *c)
+{
+	return c->l1_acquire == EMU_AUTO ?
+		       nvw_fail(NVW_E_CONFIG, "l1.acquire: expected off or on, found auto") :
+		       0;
+}
+
 int emu_config_check(const struct emu_config *c)
 {
 	int r = check_range("gpu.cus", c->cus, 1, 128);
@@ -509,6 +517,7 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_range("persist.buffer", c->buffer, 1, 1u << 20);
 	r = r ? r : check_range("host.stack (bytes)", c->stack, 2048, 1u << 24);
 	r = r ? r : check_cache("l1", &c->l1);
+	r = r ? r : check_acquire(c);
 	r = r ? r : check_cache("l2", &c->l2);
 	r = r ? r : check_l3(c);
 	r = r ? r : check_directory(&c->directory);
