@@ -9,6 +9,8 @@
 
 #include <crashtest/finding.h>
 
+#include "core/units.h"
+
 #include "crash_report.h"
 #include "cure_report.h"
 #include "provenance.h"
@@ -24,23 +26,6 @@ static const char *mode_name(enum ct_mode mode)
 }
 
 /* ---- Text --------------------------------------------------------------------------------------------------- */
-
-/* 1234567 as 1,234,567. */
-static const char *grouped(uint64_t n, char text[32])
-{
-	char digits[24];
-	const int count = snprintf(digits, sizeof digits, "%llu", (ull)n);
-	int at = 0;
-
-	for (int i = 0; i < count; i++) {
-		if (i > 0 && (count - i) % 3 == 0) {
-			text[at++] = ',';
-		}
-		text[at++] = digits[i];
-	}
-	text[at] = '\0';
-	return text;
-}
 
 static void print_time(FILE *to, uint64_t time_ps)
 {
@@ -59,10 +44,11 @@ static void print_time(FILE *to, uint64_t time_ps)
 /* Only one interleaving of the program's threads was recorded. */
 static void print_interleaving(const struct ct_result *r, FILE *to)
 {
-	char a[32];
+	char a[NVW_UNIT_TEXT];
 
 	if (r->threads > 1) {
-		fprintf(to, " of this recorded interleaving of %s threads", grouped(r->threads, a));
+		fprintf(to, " of this recorded interleaving of %s threads",
+			nvw_format_grouped(r->threads, a));
 	} else if (r->kernels > 0) {
 		fputs(" of this interleaving of work-items", to);
 	}
@@ -70,21 +56,22 @@ static void print_interleaving(const struct ct_result *r, FILE *to)
 
 static void print_states(const struct ct_result *r, FILE *to)
 {
-	char a[32], b[32];
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
 
 	if (r->mode == CT_KILL) {
-		fprintf(to, "%s kills (%s different states)", grouped(r->states_tested, a),
-			grouped(r->states_distinct, b));
+		fprintf(to, "%s kills (%s different states)", nvw_format_grouped(r->states_tested, a),
+			nvw_format_grouped(r->states_distinct, b));
 		return;
 	}
-	fprintf(to, "%s distinct states", grouped(r->states_distinct, a));
+	fprintf(to, "%s distinct states", nvw_format_grouped(r->states_distinct, a));
 	print_interleaving(r, to);
-	fprintf(to, " (plus %s duplicates", grouped(r->states_equal, b));
+	fprintf(to, " (plus %s duplicates", nvw_format_grouped(r->states_equal, b));
 	if (r->states_unread > 0) {
-		fprintf(to, ", %s that differ only in words never read", grouped(r->states_unread, a));
+		fprintf(to, ", %s that differ only in words never read",
+			nvw_format_grouped(r->states_unread, a));
 	}
 	if (r->states_symmetric > 0) {
-		fprintf(to, ", %s symmetric states skipped", grouped(r->states_symmetric, a));
+		fprintf(to, ", %s symmetric states skipped", nvw_format_grouped(r->states_symmetric, a));
 	}
 	fputc(')', to);
 }
@@ -93,10 +80,10 @@ static void print_states(const struct ct_result *r, FILE *to)
 static void print_possible(const struct ct_result *r, FILE *to)
 {
 	const double log2_states = r->states_possible_log2, whole = round(log2_states);
-	char a[32];
+	char a[NVW_UNIT_TEXT];
 
 	if (log2_states < 53) {
-		fprintf(to, "%s", grouped((uint64_t)(r->states_possible + 0.5), a));
+		fprintf(to, "%s", nvw_format_grouped((uint64_t)(r->states_possible + 0.5), a));
 	} else {
 		fprintf(to, "2^%.*f", fabs(log2_states - whole) < 0.05 ? 0 : 1, log2_states);
 	}
@@ -104,7 +91,7 @@ static void print_possible(const struct ct_result *r, FILE *to)
 
 static void print_verdict(const struct ct_result *r, FILE *to)
 {
-	char a[32];
+	char a[NVW_UNIT_TEXT];
 
 	for (const char *c = ct_verdict_name(r); *c != '\0'; c++) {
 		fputc(toupper((unsigned char)*c), to);
@@ -120,7 +107,7 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 			print_possible(r, to);
 			fputc(' ', to);
 		}
-		fprintf(to, "states at all %s instants", grouped(r->instants, a));
+		fprintf(to, "states at all %s instants", nvw_format_grouped(r->instants, a));
 		if (!r->states_possible_exact) {
 			fputs(", at most ", to);
 			print_possible(r, to);
@@ -130,33 +117,33 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 	}
 	if (!r->consistent) {
 		fprintf(to, "%u finding%s in %s of ", r->finding_count, r->finding_count == 1 ? "" : "s",
-			grouped(r->states_failing, a));
+			nvw_format_grouped(r->states_failing, a));
 	}
 	print_states(r, to);
 	fprintf(to, "   %.1f s", r->host_seconds);
 	if (r->explore_seconds > 0) {
 		fprintf(to, ", %s/s",
-			grouped((uint64_t)((double)r->states_distinct / r->explore_seconds), a));
+			nvw_format_grouped((uint64_t)((double)r->states_distinct / r->explore_seconds), a));
 	}
 	fputc('\n', to);
 }
 
 static void print_exhausted(const struct ct_result *r, FILE *to)
 {
-	char a[32];
+	char a[NVW_UNIT_TEXT];
 
 	if (ct_covers_all(r)) {
 		fputs("100 %", to);
 		print_interleaving(r, to);
 		fputs(": all instants exhausted", to);
 	} else {
-		fprintf(to, "%s of them exhausted", grouped(r->instants_exhausted, a));
+		fprintf(to, "%s of them exhausted", nvw_format_grouped(r->instants_exhausted, a));
 	}
 	if (r->instants_by_parts > 0) {
-		fprintf(to, ", %s by parts", grouped(r->instants_by_parts, a));
+		fprintf(to, ", %s by parts", nvw_format_grouped(r->instants_by_parts, a));
 	}
 	if (r->instants_by_reads > 0) {
-		fprintf(to, ", %s by read-based pruning", grouped(r->instants_by_reads, a));
+		fprintf(to, ", %s by read-based pruning", nvw_format_grouped(r->instants_by_reads, a));
 	}
 	fputc('\n', to);
 }
@@ -165,39 +152,42 @@ static void print_exhausted(const struct ct_result *r, FILE *to)
 static void print_parts(const struct ct_result *r, FILE *to)
 {
 	const struct ct_by_parts *const p = &r->by_parts;
-	char a[32], b[32];
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
 
 	if (p->parts == 0) {
 		return;
 	}
-	fprintf(to, "by parts: %s evaluations of %s parts", grouped(p->evaluations, a), grouped(p->parts, b));
+	fprintf(to, "by parts: %s evaluations of %s parts", nvw_format_grouped(p->evaluations, a),
+		nvw_format_grouped(p->parts, b));
 	if (p->most_forks > 0) {
 		fprintf(to, ", the widest with %u uncertain word%s (%s)", p->most_forks,
 			p->most_forks == 1 ? "" : "s", p->widest);
 	}
-	fprintf(to, "; %s whole states besides", grouped(r->states_distinct, a));
+	fprintf(to, "; %s whole states besides", nvw_format_grouped(r->states_distinct, a));
 	if (p->confirmations > 0) {
 		fprintf(to, ", of which %s, outside of the budget, to confirm parts that fail",
-			grouped(p->confirmations, a));
+			nvw_format_grouped(p->confirmations, a));
 	}
 	fputc('\n', to);
 	if (p->wide > 0) {
 		fprintf(to,
 			"sampled: a part looks at too much %s time%s, the first with %u uncertain words (%s)\n",
-			grouped(p->wide, a), p->wide == 1 ? "" : "s", p->wide_forks, p->first_wide);
+			nvw_format_grouped(p->wide, a), p->wide == 1 ? "" : "s", p->wide_forks,
+			p->first_wide);
 	}
 	if (p->crowded > 0) {
 		fprintf(to,
 			"sampled: %s instant%s with more stores in flight than their order can be kept of, the first with %s\n",
-			grouped(p->crowded, a), p->crowded == 1 ? "" : "s", grouped(p->crowd, b));
+			nvw_format_grouped(p->crowded, a), p->crowded == 1 ? "" : "s",
+			nvw_format_grouped(p->crowd, b));
 	}
 	if (p->denied > 0) {
 		fprintf(to, "sampled: a part fails in %s state%s that the whole check passes: %s\n",
-			grouped(p->denied, a), p->denied == 1 ? "" : "s", p->first_denied);
+			nvw_format_grouped(p->denied, a), p->denied == 1 ? "" : "s", p->first_denied);
 	}
 	if (p->missed > 0) {
 		fprintf(to, "sampled: at %s instant%s all parts passed, but the whole check fails\n",
-			grouped(p->missed, a), p->missed == 1 ? "" : "s");
+			nvw_format_grouped(p->missed, a), p->missed == 1 ? "" : "s");
 	}
 	if (p->died > 0) {
 		fputs("sampled: a part crashed or hung, after which the check ran on whole states alone\n",
@@ -208,14 +198,14 @@ static void print_parts(const struct ct_result *r, FILE *to)
 /* Limits of the verdict. */
 static void print_limits(const struct ct_result *r, FILE *to)
 {
-	char a[32], b[32];
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
 
 	if (r->interrupted) {
 		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n",
-			grouped(r->states_tested, a), grouped(r->states_planned, b));
+			nvw_format_grouped(r->states_tested, a), nvw_format_grouped(r->states_planned, b));
 	}
 	if (r->states_undecided > 0) {
-		fprintf(to, "%s state%s without an answer: %s\n", grouped(r->states_undecided, a),
+		fprintf(to, "%s state%s without an answer: %s\n", nvw_format_grouped(r->states_undecided, a),
 			r->states_undecided == 1 ? "" : "s", r->undecided);
 	}
 	if (r->gave_up) {
@@ -233,12 +223,12 @@ static void print_limits(const struct ct_result *r, FILE *to)
 	if (r->hangs_alike > 0) {
 		fprintf(to,
 			"note: %s checks were cut early, in a function in which another one did not terminate\n",
-			grouped(r->hangs_alike, a));
+			nvw_format_grouped(r->hangs_alike, a));
 	}
 	if (r->states_settled > 0) {
 		fprintf(to,
 			"%s states were not tested: at their instants all states kept failing in ways that are known\n",
-			grouped(r->states_settled, a));
+			nvw_format_grouped(r->states_settled, a));
 	}
 	for (unsigned i = 0; i < r->assumed_count; i++) {
 		char text[512];
@@ -255,7 +245,7 @@ static void print_limits(const struct ct_result *r, FILE *to)
 /* The number of possible states, and how many of them were covered. */
 static void print_coverage(const struct ct_result *r, FILE *to)
 {
-	char a[32], b[32], c[32], d[32];
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], c[NVW_UNIT_TEXT], d[NVW_UNIT_TEXT];
 
 	if (r->without_crash) {
 		fprintf(to, "the image as the program leaves it %s%s: no crash state was tested\n",
@@ -269,7 +259,7 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		}
 		print_possible(r, to);
 		fputs(" states", to);
-		fprintf(to, " at %s instants; ", grouped(r->instants, a));
+		fprintf(to, " at %s instants; ", nvw_format_grouped(r->instants, a));
 		print_exhausted(r, to);
 		print_parts(r, to);
 	}
@@ -277,8 +267,10 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		fprintf(to,
 			"recovery, at most in a whole state: %s epochs open, %s log entries read, %s words restored, %s words "
 			"written\n",
-			grouped(r->recoveries.epochs_open, a), grouped(r->recoveries.entries_read, b),
-			grouped(r->recoveries.words_restored, c), grouped(r->recoveries.words_written, d));
+			nvw_format_grouped(r->recoveries.epochs_open, a),
+			nvw_format_grouped(r->recoveries.entries_read, b),
+			nvw_format_grouped(r->recoveries.words_restored, c),
+			nvw_format_grouped(r->recoveries.words_written, d));
 	}
 	if (r->shards > 0) {
 		fprintf(to, "shard %u of %u: the states and instants above are those of this shard\n",
@@ -304,14 +296,14 @@ static void print_place(const struct ct_place *p, FILE *to)
 static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 {
 	const struct ct_finding *f = &r->finding[i];
-	char a[32];
+	char a[NVW_UNIT_TEXT];
 
 	fprintf(to, "\n %u  %s\n", i + 1, f->text);
 	if (r->without_crash) {
 		return;
 	}
 	if (f->states > 0) {
-		fprintf(to, "    %s %s%s, first at ", grouped(f->states, a),
+		fprintf(to, "    %s %s%s, first at ", nvw_format_grouped(f->states, a),
 			r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s");
 	} else { /* met behind a cure, and not counted */
 		fputs("    first at ", to);
@@ -341,7 +333,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	for (unsigned k = 0; k < f->also_count; k++) {
 		fprintf(to, "    also: %s", f->also[k].text);
 		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
-			fprintf(to, " (%s state%s)", grouped(f->also[k].states, a),
+			fprintf(to, " (%s state%s)", nvw_format_grouped(f->also[k].states, a),
 				f->also[k].states == 1 ? "" : "s");
 		}
 		fputc('\n', to);
@@ -374,15 +366,16 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 /* The subject of the test. */
 static void print_subject(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
-	char a[32], b[32], c[32];
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], c[NVW_UNIT_TEXT];
 
 	if (*h->machine == '\0') {
 		fprintf(to, "%s under %s%s: %s stores, %s %s", h->workload, ct_model_info(r->model)->name,
 			r->kernels && r->model != CT_MODEL_EADR ? " (kernels) and x86 (host code)" : "",
-			grouped(r->stores, a), grouped(r->barriers, b),
+			nvw_format_grouped(r->stores, a), nvw_format_grouped(r->barriers, b),
 			r->kernels ? "fences and persist barriers" : "fences");
 		if (r->stores_elsewhere > 0) {
-			fprintf(to, "; %s stores to other files ignored", grouped(r->stores_elsewhere, c));
+			fprintf(to, "; %s stores to other files ignored",
+				nvw_format_grouped(r->stores_elsewhere, c));
 		}
 		if (r->threads == 0) {
 			fputs(", in one recorded order (the log names no threads)", to);
@@ -395,8 +388,9 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 		h->atomicity, (ull)h->seed);
 	fprintf(to, "%s mode%s%s", mode_name(r->mode), *h->mutation ? ", mutation " : "", h->mutation);
 	if (r->mode != CT_KILL) {
-		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", grouped(r->stores, a),
-			grouped(r->barriers, b), grouped(r->acks, c));
+		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged",
+			nvw_format_grouped(r->stores, a), nvw_format_grouped(r->barriers, b),
+			nvw_format_grouped(r->acks, c));
 	}
 	fputs(" in ", to);
 	print_time(to, r->sim_time_ps);
@@ -423,7 +417,7 @@ static void print_intervals(const struct ct_result *r, FILE *to)
 
 void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
-	char a[32];
+	char a[NVW_UNIT_TEXT];
 
 	print_verdict(r, to);
 	print_subject(h, r, to);
@@ -436,7 +430,8 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 		print_finding(r, i, to);
 	}
 	if (r->findings_unlisted > 0) {
-		fprintf(to, "\n and %s states that fail in other ways\n", grouped(r->findings_unlisted, a));
+		fprintf(to, "\n and %s states that fail in other ways\n",
+			nvw_format_grouped(r->findings_unlisted, a));
 	}
 	if (!r->consistent) {
 		fputc('\n', to);

@@ -5,41 +5,25 @@
 
 #include <crashtest/cure.h>
 
+#include "core/units.h"
+
 #include "cure_report.h"
-
-typedef unsigned long long ull;
-
-/* 1234567 as 1,234,567. */
-static const char *grouped(uint64_t n, char text[32])
-{
-	char digits[24];
-	const int count = snprintf(digits, sizeof digits, "%llu", (ull)n);
-	int at = 0;
-
-	for (int i = 0; i < count; i++) {
-		if (i > 0 && (count - i) % 3 == 0) {
-			text[at++] = ',';
-		}
-		text[at++] = digits[i];
-	}
-	text[at] = '\0';
-	return text;
-}
 
 /* The test of the cure. */
 static void print_proof(const struct ct_cure *c, FILE *to)
 {
-	char a[32];
+	char a[NVW_UNIT_TEXT];
 
 	if (c->exhaustive && c->possible_log2 >= 53) {
 		fprintf(to, "all 2^%.1f possible states", c->possible_log2);
 		return;
 	}
 	if (c->exhaustive) {
-		fprintf(to, "all %s possible states", grouped((uint64_t)(exp2(c->possible_log2) + 0.5), a));
+		fprintf(to, "all %s possible states",
+			nvw_format_grouped((uint64_t)(exp2(c->possible_log2) + 0.5), a));
 		return;
 	}
-	fprintf(to, "%s tested of ", grouped(c->states, a));
+	fprintf(to, "%s tested of ", nvw_format_grouped(c->states, a));
 	fprintf(to, c->possible_log2 < 53 ? "%s%.0f possible" : "%s2^%.1f possible",
 		c->possible_exact ? "" : "at most ",
 		c->possible_log2 < 53 ? exp2(c->possible_log2) : c->possible_log2);
@@ -60,20 +44,20 @@ static void print_cost(const struct ct_cure *c, FILE *to)
 /* Fewer states fail with it, but some do. */
 static void print_part(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
 {
-	char text[1024], a[32], b[32];
+	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
 
 	ct_cure_text(c, text, sizeof text);
 	fprintf(to, "%snot verified: with %s%s %s of %s tested states still fail\n", indent, text,
 		c->others == 0 ? "" :
 		c->others == 1 ? ", and the other cure," :
 				 ", and the other cures,",
-		grouped(r->states_uncured, a), grouped(c->states, b));
+		nvw_format_grouped(r->states_uncured, a), nvw_format_grouped(c->states, b));
 }
 
 void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
 {
 	const struct ct_cure *const c = &f->cure;
-	char text[1024], a[32], b[32];
+	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
 
 	if (c->behind > 0) {
 		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
@@ -102,7 +86,7 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 		fputc('\n', to);
 		if (c->others > 0) {
 			fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
-				grouped(c->only, a), grouped(c->only_of, b));
+				nvw_format_grouped(c->only, a), nvw_format_grouped(c->only_of, b));
 		}
 	} else if (c->count > 0 && c->states > 0) {
 		print_part(r, c, indent, to);

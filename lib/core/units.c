@@ -253,3 +253,19 @@ const char *nvw_format_energy(uint64_t fj, char buffer[NVW_UNIT_TEXT])
 	/* Picojoules are what people compare, as nanoseconds above. */
 	return format(fj, energy_units + 2, 2, buffer);
 }
+
+const char *nvw_format_grouped(uint64_t n, char buffer[NVW_UNIT_TEXT])
+{
+	char digits[24];
+	const int count = snprintf(digits, sizeof digits, "%" PRIu64, n);
+	int at = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0) {
+			buffer[at++] = ',';
+		}
+		buffer[at++] = digits[i];
+	}
+	buffer[at] = '\0';
+	return buffer;
+}

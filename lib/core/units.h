@@ -34,6 +34,9 @@ const char *nvw_format_frequency(uint64_t hz, char buffer[NVW_UNIT_TEXT]);
 const char *nvw_format_rate(uint64_t bytes_a_second, char buffer[NVW_UNIT_TEXT]);
 const char *nvw_format_energy(uint64_t fj, char buffer[NVW_UNIT_TEXT]);
 
+/* 1234567 as 1,234,567, for readers: the parsers do not take it. */
+const char *nvw_format_grouped(uint64_t n, char buffer[NVW_UNIT_TEXT]);
+
 /* The most likely intended name in a NULL-terminated list, by edit distance; NULL if none is near. */
 const char *nvw_nearest(const char *word, const char *const *names);
 

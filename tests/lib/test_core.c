@@ -140,6 +140,20 @@ static void what_is_formatted_is_read_back_the_same(void **state)
 	}
 }
 
+static void large_numbers_have_a_comma_after_every_third_digit_from_the_right(void **state)
+{
+	static const struct {
+		uint64_t n;
+		const char *text;
+	} cases[] = {{0, "0"}, {999, "999"}, {1000, "1,000"}, {123456, "123,456"}, {1234567, "1,234,567"},
+		{UINT64_MAX, "18,446,744,073,709,551,615"}};
+	char buffer[NVW_UNIT_TEXT];
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_string_equal(nvw_format_grouped(cases[i].n, buffer), cases[i].text);
+	}
+}
+
 static void the_nearest_name_is_found_and_only_a_near_one(void **state)
 {
 	static const char *const names[] = {"nvram.write", "nvram.read", "gpu.cus", NULL};
@@ -240,6 +254,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_read_in_their_units),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(what_is_formatted_is_read_back_the_same),
+		cmocka_unit_test(large_numbers_have_a_comma_after_every_third_digit_from_the_right),
 		cmocka_unit_test(the_nearest_name_is_found_and_only_a_near_one),
 		cmocka_unit_test(every_change_of_a_byte_breaks_a_seal),
 		cmocka_unit_test(a_seal_holds_for_its_own_place_near_and_far),
