@@ -265,8 +265,8 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	}
 	if (r->has_recoveries && r->recoveries.epochs_open > 0) {
 		fprintf(to,
-			"recovery, at most in a whole state: %s epochs open, %s log entries read, %s words restored, %s words "
-			"written\n",
+			"recovery, at most in a whole state: open epochs %s, log entries read %s, words restored %s, words "
+			"written %s\n",
 			nvw_format_grouped(r->recoveries.epochs_open, a),
 			nvw_format_grouped(r->recoveries.entries_read, b),
 			nvw_format_grouped(r->recoveries.words_restored, c),
