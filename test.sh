@@ -4,7 +4,8 @@
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
 # A few planted faults are tried (tests/faults); with --all every one of them, which takes about ten minutes more, and hundreds of
-# random CUDA kernels, 60 small runs of each structure with parts, whose states are all tried, four bugs at once, and a cluster (Slurm).
+# random CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all tried, four bugs
+# at once, and a cluster (Slurm).
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
@@ -146,6 +147,7 @@ if [ "$faults" = --all ]; then
 fi
 one_of "planted faults: $faults" tests/faults/faults.py "$faults"
 if [ "$faults" = --all ]; then
+	one_of "each action of each protocol left out" build-release/cli/nvwave torture --faults
 	one_of "random CUDA kernels" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --programs=100
 	one_of "litmus tests as CUDA sources" tests/host/cuda/litmus_cuda.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc vi,gh,hlrc,dd tests/host/cuda/ptx.litmus
 fi

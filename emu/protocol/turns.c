@@ -222,6 +222,39 @@ static bool is_demanded(const struct nvw_machine *m, unsigned band)
 	return !m->turns->rules->skips || (entry->is_set && entry->at <= m->now);
 }
 
+/* Each band that has been demanded and not chosen has been passed over once more (DAR 3). */
+static void count_passed(struct nvw_machine *m, uint32_t chosen)
+{
+	for (unsigned band = 0; chosen && band < m->turns->bands; band++) {
+		unsigned *const passed = &m->turns->erv[band].passed;
+
+		*passed = !(chosen & bit_of(band)) && is_demanded(m, band) ? *passed + 1 : 0;
+	}
+}
+
+/* DAR 3: by turns, a demand is passed over by each other band once at most. */
+static const char *broken_turn(const struct coh_turns *turns)
+{
+	for (unsigned band = 0; band < turns->bands; band++) {
+		if (turns->erv[band].passed >= turns->bands) {
+			return "a band is passed over for more than a round of epochs (rule DAR3)";
+		}
+	}
+	return NULL;
+}
+
+/* Rules are checked after transactions, of which there may be none while bands are passed over. */
+static void check_turn(struct nvw_machine *m)
+{
+#ifdef EMU_DEBUG
+	const char *const broken = broken_turn(m->turns);
+
+	if (broken && !m->error) {
+		m->error = nvw_fail(NVW_E_MODEL, "protocol %s: %s", m->protocol->name, broken);
+	}
+#endif
+}
+
 /* The bands of the next epochs, by turns; 0 if nobody wants any. */
 static uint32_t choose(struct nvw_machine *m)
 {
@@ -241,6 +274,8 @@ static uint32_t choose(struct nvw_machine *m)
 			chosen |= bit_of(band);
 		}
 	}
+	count_passed(m, chosen);
+	check_turn(m);
 	return chosen;
 }
 
@@ -440,7 +475,10 @@ static void catch_up(struct nvw_machine *m)
 	m->stats.stc_idle += missed;
 	turns->changes++;
 	for (uint64_t i = 0; i < missed && i < turns->bands; i++) {
-		turns->last_granted[(turns->current + 1 + i) % turns->bands] = turns->changes;
+		const unsigned band = (unsigned)((turns->current + 1 + i) % turns->bands);
+
+		turns->last_granted[band] = turns->changes;
+		turns->erv[band].passed = 0;
 	}
 	turns->current = (unsigned)((turns->current + missed) % turns->bands);
 	for (unsigned i = 0; i < m->config.cus; i++) {
@@ -542,6 +580,7 @@ const char *coh_turns_broken(const struct nvw_machine *m, emu_line_id id)
 	if (!broken && turns->granted >> (turns->bands - 1) > 1) {
 		return "an epoch has no band (rule DAR1)";
 	}
+	broken = broken ? broken : broken_turn(turns);
 	for (unsigned i = 0; i < m->config.cus && !broken; i++) {
 		broken = m->cus[i].l1.generation != turns->changes ?
 				 "two CUs are in different epochs (rule ER3)" :

@@ -11,7 +11,8 @@
  *	    last CU.
  *	(2) A write that has passed await_turn is acknowledged before the next change (ER2).
  *	(3) A line of a band that has had an epoch since the line was last met is forgotten before it is used (ER1).
- *	(4) While stores wait, the EMU is awake or will be, and every band of theirs is demanded (DAR 1 to 3).
+ *	(4) While stores wait, the EMU is awake or will be, and every band of theirs is demanded; no demand is passed over by more
+ *	    changes than there are bands (DAR 1 to 3).
  */
 #ifndef EMU_PROTOCOL_TURNS_H
 #define EMU_PROTOCOL_TURNS_H
@@ -43,6 +44,7 @@ struct turns_demand {
 	bool is_set;
 	emu_time at;      /* when it came to the EMU */
 	emu_line_id line; /* that a store waits to write */
+	unsigned passed;  /* choices that have gone to other bands since it came */
 };
 
 struct coh_turns {

@@ -69,9 +69,9 @@ static const char *also[3]; /* settings of the machine besides a test's own */
 
 /* A protocol sees a part of the states, since there are many protocols. Sanitizers take ten times as long. */
 #ifdef __SANITIZE_ADDRESS__
-enum { PART = 10, NEXT_PAIR = 3 };
+enum { PART = 10, NEXT_PAIR = 3, NEXT_CASE = 17 };
 #else
-enum { PART = 4, NEXT_PAIR = 1 };
+enum { PART = 4, NEXT_PAIR = 1, NEXT_CASE = 1 };
 #endif
 
 static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, enum ct_model model,
@@ -317,6 +317,34 @@ static void structures_survive_with_owners_under_every_consistency_model(void **
 	protocol = "vi";
 }
 
+/* Where a store may wait besides an L1: in a write cache, on its way to memory, in an owner's cache, in a blocked store queue, for the
+ * end of a lease (docs/protocols.md). Each protocol with each structure, mode and model; the durability checker looks on in every
+ * build. */
+static void structures_survive_in_every_mode_wherever_a_store_may_wait(void **state)
+{
+	static const char *const protocols[] = {"no-l1", "wt", "quickrelease", "rfo", "mttop-wb", "stc-nv",
+		"stc-es", "stc-ab", "stc-mb", "tcs"};
+	static const struct shipped *const all[] = {&kv_resize, &btree, &queue, &steal};
+	static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+	static const char *const settings[] = {NULL, "persist.model=buffered-epoch"};
+
+	also[0] = "persist.check=on";
+	for (unsigned i = 0; i < 10 * 4 * 6; i += NEXT_CASE) {
+		const struct shipped *const s = all[i / 6 % 4];
+		const unsigned mode = i / 2 % 3, model = i % 2;
+
+		protocol = protocols[i / 24];
+		if (mode == 1) {
+			run_clean(s, models[model]);
+		} else {
+			expect(s, mode ? CT_KILL : CT_OBSERVED, mode ? 4 : 300 / PART, -1, settings[model],
+				true);
+		}
+	}
+	also[0] = NULL;
+	protocol = "vi";
+}
+
 /* The lesson of both: where barriers only order, a consumer's and a thief's barrier do not cover what they have read
  * (gope18 6.2); where they wait, nothing shows. */
 static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void **state)
@@ -504,6 +532,7 @@ int main(void)
 		cmocka_unit_test(every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too),
 		cmocka_unit_test(queues_stealing_and_stacks_survive_under_every_protocol),
 		cmocka_unit_test(structures_survive_with_owners_under_every_consistency_model),
+		cmocka_unit_test(structures_survive_in_every_mode_wherever_a_store_may_wait),
 		cmocka_unit_test(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else),
 		cmocka_unit_test(
 			every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model),

@@ -23,7 +23,8 @@ static void begin(struct rig *rig, const char *protocol, const char *first, cons
 
 struct task {
 	uint64_t *a;
-	uint64_t *flag;
+	uint64_t *flag; /* of the host */
+	const struct emu_stats *stats;
 	unsigned n;
 };
 
@@ -253,6 +254,39 @@ static void several_bands_have_their_epoch_at_once(void **state)
 		pages_stored("stc-mb", NULL, 8).sim_time_ps < pages_stored("stc-es", NULL, 8).sim_time_ps);
 }
 
+/* Two work-items demand the first two pages in turn, each the one that the other has just left; the third one wants page 9. */
+static void store_by_turns(const void *args)
+{
+	const struct task *const t = args;
+	const unsigned i = (unsigned)nvw_global_id();
+
+	if (i == 2) {
+		nvw_store(t->a + 9 * PAGE, 1);
+		*t->flag = t->stats->stc_changes;
+		return;
+	}
+	for (unsigned k = 0; k < t->n; k++) {
+		nvw_store(t->a + (i + k) % 2 * PAGE, k);
+	}
+}
+
+static void no_band_is_passed_over_while_others_are_written_again_and_again(void **state)
+{
+	for (unsigned v = 1; v < VARIANTS; v++) {
+		struct rig rig;
+		uint64_t changes;
+		struct task t = {.n = 100, .flag = &changes};
+
+		begin(&rig, variants[v], "gpu.cus=4", "stc.at_once=1");
+		t.a = (uint64_t *)nvw_alloc(rig.machine, 12 * 4096) + PAGE;
+		t.stats = emu_statistics(rig.machine);
+		launch(&rig, store_by_turns, &t, 3);
+		assert_true(changes <= 4);
+		assert_true(t.stats->stc_changes >= 20);
+		rig_end(&rig);
+	}
+}
+
 static void naive_turns_go_round_whether_stores_wait_or_not(void **state)
 {
 	struct emu_stats last = pages_stored("stc-nv", "stc.wakeup=1000cycles", 15);
@@ -461,6 +495,11 @@ static void forget_a_demand(struct coh_turns *turns, emu_line_id id)
 	turns->cu[1].demanded = 0;
 }
 
+static void pass_a_band_over(struct coh_turns *turns, emu_line_id id)
+{
+	turns->erv[coh_band(turns, id)].passed = turns->bands;
+}
+
 static void each_rule_is_checked(void **state)
 {
 	expect_broken("ER1", write_band);
@@ -472,6 +511,7 @@ static void each_rule_is_checked(void **state)
 	expect_broken("DAR1", grant_no_band);
 	expect_broken("DAR2", oversleep);
 	expect_broken("DAR3", forget_a_demand);
+	expect_broken("DAR3", pass_a_band_over);
 }
 
 /* ---- Machine stc --------------------------------------------------------------------------------- */
@@ -511,6 +551,7 @@ int main(void)
 		cmocka_unit_test(memory_that_the_host_takes_back_is_forgotten),
 		cmocka_unit_test(epochs_that_nobody_wants_are_skipped),
 		cmocka_unit_test(several_bands_have_their_epoch_at_once),
+		cmocka_unit_test(no_band_is_passed_over_while_others_are_written_again_and_again),
 		cmocka_unit_test(naive_turns_go_round_whether_stores_wait_or_not),
 		cmocka_unit_test(naive_turns_go_on_between_kernels),
 		cmocka_unit_test(a_change_waits_for_the_acknowledgements_of_writes),

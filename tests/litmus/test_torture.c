@@ -88,6 +88,12 @@ static void a_protocol_without_one_of_its_actions_is_found(void **state)
 		{"quickrelease", "flush of the S-FIFOs that nobody waits for"},
 		{"quickrelease", "forget the read cache's copy"},
 		{"quickrelease", "invalidate the copies in all L1s (broadcast)"},
+		{"stc-nv", "wait for the band's epoch"},
+		{"stc-es", "forget the line if its band has had an epoch"},
+		{"stc-ab", "wait for the band's epoch"},
+		{"stc-mb", "forget the line if its band has had an epoch"},
+		{"tcs", "wait for the end of the line's leases"},
+		{"tcs", "forget the clean bytes"},
 	};
 
 	for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
