@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "core/units.h"
+#include "numbers.h"
 #include "options.h"
 #include "protocol_tables.h"
 #include "registry.h"
@@ -128,6 +129,17 @@ static void list_device_stats(struct table *t)
 	}
 }
 
+/* Of other reports and tables than nvwave run's. */
+static void list_numbers(struct table *t)
+{
+	unsigned count;
+	const struct cli_number *const numbers = cli_number_table(&count);
+
+	for (unsigned i = 0; i < count; i++) {
+		add(t, numbers[i].name, numbers[i].unit, numbers[i].meaning, NULL);
+	}
+}
+
 static void list_stats(struct table *t)
 {
 	unsigned count;
@@ -140,6 +152,7 @@ static void list_stats(struct table *t)
 		add(t, stats[i].name, stats[i].unit, stats[i].meaning, NULL);
 	}
 	list_device_stats(t);
+	list_numbers(t);
 }
 
 static void list_options(struct table *t)

@@ -17,6 +17,9 @@ static int take(const struct cli_options *o, struct plot *p)
 		.y = cli_text(o, CLI_y),
 		.series = cli_text(o, CLI_plot_series),
 		.title = cli_text(o, CLI_title),
+		.x_label = cli_text(o, CLI_x_label),
+		.y_label = cli_text(o, CLI_y_label),
+		.series_label = cli_text(o, CLI_series_label),
 		.baseline = cli_text(o, CLI_plot_baseline),
 		.kind = (enum plot_kind)cli_number(o, CLI_kind),
 		.log_x = scale == 1 || scale == 3,
@@ -30,6 +33,13 @@ static int take(const struct cli_options *o, struct plot *p)
 			!p->x    ? "--x" :
 			!p->y    ? "--y" :
 				   "-o FILE");
+	}
+	if (p->kind == PLOT_POINTS && p->baseline) {
+		return nvw_fail(
+			NVW_E_USAGE, "plot: --kind=points draws every row as it is: expected no --baseline");
+	}
+	if (p->series_label && !p->series) {
+		return nvw_fail(NVW_E_USAGE, "plot: --series-label needs --series, which it names");
 	}
 	return p->kind == PLOT_HEAT && !p->series ?
 		       nvw_fail(NVW_E_USAGE, "plot: --kind=heat needs --series, the vertical axis") :
@@ -66,7 +76,9 @@ static int plot(const struct cli_options *o)
 	}
 	r = r ? r : plot_draw(&p, path, script);
 	if (r == 0 && p.left_out) {
-		fprintf(stderr, "nvwave: plot: %u rows are left out: their status is not ok\n", p.left_out);
+		fprintf(stderr,
+			"nvwave: plot: %u rows are left out: their status is not ok; where a place has no other row, the figure has a cross\n",
+			p.left_out);
 	}
 	if (r == 0 && cli_json(o)) {
 		print_json(&p, path);
@@ -81,7 +93,7 @@ static void print_help(void)
 {
 	puts("nvwave plot CSV --x=COLUMN --y=COLUMN [--series=COLUMN] -o FILE [options]\n\n"
 	     "Draws a table, for example of nvwave sweep, through gnuplot: medians over the rows that differ in the seed,\n"
-	     "with bars from the least to the most.\n");
+	     "with a line from the least to the most.\n");
 	cli_options_help("plot");
 }
 

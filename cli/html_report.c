@@ -125,6 +125,22 @@ static void figures_of_states(FILE *f, const struct ct_result *r)
 	fputs("</div>", f);
 }
 
+/* The most that recovery had to do: each figure for itself, over the whole states that were tested. */
+static void recoveries(FILE *f, const struct ct_result *r)
+{
+	const struct ct_recoveries *const c = &r->recoveries;
+
+	if (!r->has_recoveries) {
+		return;
+	}
+	fputs("<h3>Recovery, at most in a whole state</h3><div class=\"figures\">", f);
+	tile(f, "epochs open", c->epochs_open);
+	tile(f, "log entries read", c->entries_read);
+	tile(f, "words restored", c->words_restored);
+	tile(f, "words written", c->words_written);
+	fputs("</div>", f);
+}
+
 static void recorded_run(FILE *f, const struct ct_result *r)
 {
 	if (r->mode != CT_KILL) {
@@ -189,6 +205,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 	fputs("<h2>Coverage</h2>", f);
 	figures_of_states(f, r);
 	recorded_run(f, r);
+	recoveries(f, r);
 	reservations(f, r);
 }
 

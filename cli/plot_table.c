@@ -203,6 +203,12 @@ static bool is_selected(const struct selection *s, unsigned row)
 	return true;
 }
 
+/* Columns before the status are a sweep's axes. */
+static bool is_axis(const struct selection *s, unsigned column)
+{
+	return column < (unsigned)s->axes;
+}
+
 static bool is_number(const char *text, double *ret)
 {
 	char *end;
@@ -211,17 +217,16 @@ static bool is_number(const char *text, double *ret)
 	return *text && !*end && isfinite(*ret);
 }
 
-/* Whether the row is drawn; rows that failed are counted. */
-static bool takes(const struct selection *s, unsigned row, unsigned *left_out)
+static bool is_ok(const struct selection *s, unsigned row)
 {
-	if (!is_selected(s, row)) {
-		return false;
-	}
-	if (s->status >= 0 && strcmp(plot_field(s->table, row, (unsigned)s->status), "ok") != 0) {
-		++*left_out;
-		return false;
-	}
-	return true;
+	return s->status < 0 || !strcmp(plot_field(s->table, row, (unsigned)s->status), "ok");
+}
+
+/* Whether there is a place for the row: one that failed has none where the place is a result. */
+static bool has_place(const struct selection *s, unsigned row)
+{
+	return is_selected(s, row) &&
+	       (is_ok(s, row) || (is_axis(s, s->x) && (!s->has_series || is_axis(s, s->series))));
 }
 
 /* ---- Names of the figure's places ---------------------------------------------------------- */
@@ -245,14 +250,13 @@ static int by_number(const void *a, const void *b)
 
 static int collect(const struct selection *s, int column, struct plot_names *n)
 {
-	unsigned ignored = 0;
 	double number;
 
 	n->numbers = column >= 0;
 	for (unsigned row = 0; row < s->table->rows; row++) {
 		const char *const name = column < 0 ? "" : plot_field(s->table, row, (unsigned)column);
 
-		if (!takes(s, row, &ignored) || place_of(n, name) < n->count) {
+		if (!has_place(s, row) || place_of(n, name) < n->count) {
 			continue;
 		}
 		const char **const more = realloc(n->name, (n->count + 1) * sizeof *more);
@@ -298,9 +302,14 @@ static int add_row(struct plot *p, const struct selection *s, unsigned row)
 	const unsigned of = s->has_series ? place_of(&p->of, plot_field(s->table, row, s->series)) : 0;
 	struct plot_cell *const c = &p->cell[of * p->at.count + at];
 	const char *const text = plot_field(s->table, row, s->y);
-	double *const more = realloc(c->value, (c->count + 1) * sizeof *more);
+	double *more;
 	double value;
 
+	if (!is_ok(s, row)) {
+		c->failed++;
+		return 0;
+	}
+	more = realloc(c->value, (c->count + 1) * sizeof *more);
 	if (!more) {
 		return no_memory();
 	}
@@ -309,13 +318,13 @@ static int add_row(struct plot *p, const struct selection *s, unsigned row)
 		return nvw_fail(NVW_E_USAGE, "plot: --y: row %u of %s is \"%s\", which is no number", row + 1,
 			s->table->field[s->y], text);
 	}
-	if (c->count) {
+	if (c->count && p->kind != PLOT_POINTS) {
 		const int r = check_same(s, row, c->first_row);
 
 		if (r < 0) {
 			return r;
 		}
-	} else {
+	} else if (!c->count) {
 		c->first_row = row;
 	}
 	c->value[c->count++] = value;
@@ -385,7 +394,7 @@ static int divide(struct plot *p)
 	for (unsigned i = 0; r == 0 && i < p->at.count * p->of.count; i++) {
 		struct plot_cell *const c = &p->cell[i];
 
-		c->count = by[i] > 0 ? c->count : 0;
+		c->count = by[i] > 0 ? c->count : 0; /* what is relative to nothing is no failure */
 		c->median /= by[i];
 		c->least /= by[i];
 		c->most /= by[i];
@@ -396,13 +405,12 @@ static int divide(struct plot *p)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-static int fill(struct plot *p, struct selection *s)
+static int fill(struct plot *p, struct selection *s, unsigned ok)
 {
-	unsigned ignored = 0;
 	int r = collect(s, (int)s->x, &p->at);
 
 	r = r ? r : collect(s, s->has_series ? (int)s->series : -1, &p->of);
-	if (r == 0 && (!p->at.count || !p->of.count)) {
+	if (r == 0 && !ok) {
 		r = nvw_fail(NVW_E_USAGE, "plot: %s: no row is left to be drawn%s", p->path,
 			p->left_out ? ": none of the chosen points is ok" : "");
 	}
@@ -422,7 +430,7 @@ static int fill(struct plot *p, struct selection *s)
 	p->cell = calloc((size_t)p->at.count * p->of.count, sizeof *p->cell);
 	r = p->cell ? 0 : no_memory();
 	for (unsigned row = 0; row < s->table->rows && r == 0; row++) {
-		r = takes(s, row, &ignored) ? add_row(p, s, row) : 0;
+		r = has_place(s, row) ? add_row(p, s, row) : 0;
 	}
 	return r;
 }
@@ -431,6 +439,7 @@ int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 {
 	struct selection s = {
 		.table = t, .has_series = p->series != NULL, .status = column_named(t, "status")};
+	unsigned selected = 0;
 	int r = plot_column(t, "x", p->x, &s.x);
 
 	s.axes = s.status < 0 ? 0 : s.status;
@@ -438,9 +447,13 @@ int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 	r = r || !p->series ? r : plot_column(t, "series", p->series, &s.series);
 	r = r ? r : read_where(&s, where);
 	for (unsigned row = 0; r == 0 && row < t->rows; row++) {
-		(void)takes(&s, row, &p->left_out);
+		selected += is_selected(&s, row);
+		p->left_out += is_selected(&s, row) && !is_ok(&s, row);
 	}
-	r = r ? r : fill(p, &s);
+	p->x_is_axis = is_axis(&s, s.x);
+	p->y_is_axis = is_axis(&s, s.y);
+	p->series_is_axis = s.has_series && is_axis(&s, s.series);
+	r = r ? r : fill(p, &s, selected - p->left_out);
 	if (r == 0) {
 		measure(p);
 		r = p->baseline ? divide(p) : 0;

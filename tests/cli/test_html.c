@@ -187,6 +187,38 @@ static void the_page_is_one_file_without_scripts(void **state)
 	assert_null(strstr(page, "href=\"http"));
 }
 
+/* "recovery, at most in a whole state: 5 epochs open, 1,234 log entries read, ..." of the text, as figures of the page. */
+static void the_page_has_the_recovery_counts_of_the_text(void **state)
+{
+	static const char *const names[] = {
+		"epochs open", "log entries read", "words restored", "words written"};
+	const char *text, *figures;
+
+	read_narrow_scope_page();
+	text = strstr(output, "recovery, at most in a whole state: ");
+	figures = strstr(page, "Recovery, at most in a whole state");
+	assert_non_null(text);
+	assert_non_null(figures);
+	text = strchr(text, ':') + 1;
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		char number[32] = "", tile[96];
+		unsigned n = 0;
+
+		for (; *text != ' ' || !n; text++) {
+			if (*text >= '0' && *text <= '9') {
+				number[n++] = *text;
+			} else if (*text == ',' && n) {
+				n += (unsigned)sprintf(number + n, "&#8239;");
+			}
+		}
+		snprintf(tile, sizeof tile, "<b>%s</b>%s</div>", number, names[i]);
+		if (!strstr(figures, tile)) {
+			fail_msg("the page lacks %s", tile);
+		}
+		text = strstr(text, names[i]) + strlen(names[i]) + 1;
+	}
+}
+
 static int make_dir(void **state)
 {
 	nvwave = getenv("NVWAVE");
@@ -227,6 +259,7 @@ int main(void)
 		cmocka_unit_test(a_source_file_that_is_not_there_is_named_with_the_folders_searched),
 		cmocka_unit_test(the_whole_stack_of_a_checker_that_dies_is_reported),
 		cmocka_unit_test(the_page_is_one_file_without_scripts),
+		cmocka_unit_test(the_page_has_the_recovery_counts_of_the_text),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

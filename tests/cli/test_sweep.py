@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -248,7 +249,7 @@ def kept_sweeps():
             if done[0] not in (0, 1) or not rows(name[:-4] + ".csv"):
                 wrong.append((name, done))
             for words in re.findall(r"(?m)^;   nvwave (plot .*)$", text) if shutil.which("gnuplot") else []:
-                drawn = run(*words.split())
+                drawn = run(*shlex.split(words))
                 if drawn[0] or not os.path.getsize(words.split()[-1]):
                     wrong.append((words, drawn))
     ok(not wrong, "the_sweeps_of_the_documentation_run_and_their_figures_are_drawn", *wrong)
@@ -286,7 +287,8 @@ def refused_figures():
     wrong = []
     for name, text in (("short.csv", "a,b\n1,2\n3\n"), ("quote.csv", 'a,b\n"1"x,2\n'), ("empty.csv", ""),
                        ("head.csv", "a,b\n"), ("zero.csv", "a,b\n1,0\n"), ("dead.csv", "a,status,b\n1,died,\n"),
-                       ("two.csv", "a,m,status,b\n1,x,ok,3\n1,y,ok,4\n"), ("good.csv", "a,b\n1,2\n")):
+                       ("two.csv", "a,m,status,b\n1,x,ok,3\n1,y,ok,4\n"), ("good.csv", "a,b\n1,2\n"),
+                       ("word.csv", "a,b\nx,2\n")):
         with open(name, "w") as f:
             f.write(text)
     before = set(os.listdir("."))
@@ -295,7 +297,9 @@ def refused_figures():
             (["head.csv"], "no rows"), (["zero.csv", "--scale=log-y"], "not above 0"), (["dead.csv"], "none of the chosen"),
             (["two.csv"], "differ in m (x and y)"), (["nothing.csv"], "No such file"), (["."], "found a folder"),
             (["good.csv", "--series=c"], "no column c"), (["good.csv", "--baseline=b=2"], "--baseline"),
-            (["good.csv", "--kind=heat"], "needs --series"), (["good.csv", "--where=a=7"], "no row is left")):
+            (["good.csv", "--kind=heat"], "needs --series"),
+            (["good.csv", "--kind=bars", "--scale=log-x"], "needs lines or points"), (["good.csv", "--series-label=c"], "needs --series"),
+            (["good.csv", "--kind=points", "--series=a", "--baseline=a=1"], "no --baseline"), (["word.csv", "--kind=points"], "expected numbers"), (["good.csv", "--where=a=7"], "no row is left")):
         status, out, err = plot(*words, "--x=a", "--y=b", "-o", "f.svg")
         if status != 2 or message not in err or err.count("\n") != 1:
             wrong.append("%s: %d %s" % (words, status, err))
@@ -323,7 +327,8 @@ def drawn():
         for line, n in zip(block.splitlines(), (8, 64)):
             v = sorted(float(r["sim_time"]) for r in rows("sum.csv") if (r["scope"], r["count"]) == (scope, str(n)))
             got = [float(w) for w in line.split()]
-            if any(abs(a - b) > 1e-6 * b for a, b in zip(got, [n] + [x / 1e6 for x in ((v[1] + v[2]) / 2, v[0], v[3])])):
+            beside = 0.02 * (64 - 8)  # series that would cover each other
+            if abs(got[0] - n) > beside or any(abs(a - b / 1e6) > 1e-6 * b for a, b in zip(got[1:], ((v[1] + v[2]) / 2, v[0], v[3]))):
                 wrong.append((scope, n, got, v))
     if "simulated time of the measured part (µs)" not in script:
         wrong.append(script)
@@ -337,9 +342,62 @@ def drawn():
     ok(not wrong and read("lines.svg") == before, "figures_have_the_medians_of_the_table_with_unit_and_label", *wrong)
 
 
-figures = [refused_figures, drawn] if shutil.which("gnuplot") else []
+def script_of(text, *words):
+    """gnuplot's script for a table."""
+    with open("t.csv", "w") as f:
+        f.write(text)
+    done = plot("t.csv", *words, "-o", "t.svg", "--keep-script")
+    return read("t.svg.gp") if not done[0] else str(done)
+
+
+def readable():
+    """What a reader has to see: words and units, a gap where points failed, no series that covers another, names with room."""
+    wrong = []
+    crash = "count,status,recovery.epochs_open,recovery.words_written,states\n8,ok,1,20,3\n8,ok,1,30,4\n"
+    for words, expected in (
+            (["--x=recovery.epochs_open", "--y=recovery.words_written", "--series=count", "--kind=points"],
+             ["xlabel 'epochs that the crash left open'", "ylabel '8-byte words written by recovery'", "\n1 20 ", "\n1 30\n"]),
+            (["--x=count", "--y=states", "--y-label=numbers", "--x-label=keys"], ["xlabel 'keys'", "ylabel 'numbers'"])):
+        text = script_of(crash, *words)
+        wrong += [(part, text) for part in expected if part not in text]
+    table = "".join("%d,%s,%s,%s\n" % (x, s, "died" if (x, s) == (2, "b") else "ok", "" if (x, s) == (2, "b") else 1000 * x + n)
+                    for x in (1, 2, 3) for n, s in enumerate("abc"))
+    text = script_of("x,s,status,sim_time\n" + table, "--x=x", "--y=sim_time", "--series=s")
+    blocks = [b.splitlines() for b in re.findall(r"<< EOD\n(.*?)EOD", text, re.S)]
+    at = [b[0].split()[0] for b in blocks]
+    if blocks[1][1] != "" or len(blocks[0]) != 3 or "'×' at first 2," not in text or len(set(at)) != 3 or at[1] != "1":
+        wrong.append(("gaps and places", text))
+    apart = script_of("x,s,y\n1,a,1\n1,b,9\n2,a,1\n2,b,9\n", "--x=x", "--y=y", "--series=s")
+    if apart.count("\n1 ") != 2:
+        wrong.append(("series that do not cover each other", apart))
+    names = "".join("workload-of-many-letters-%d,%d\n" % (n, n) for n in range(12))
+    for text, expected in ((names, "rotate by 35 right"), ("a-long-name,1\nanother-name,2\n" * 1, "'a-long-name' 0"),
+                           ("\n".join("a-very-long-name-of-bars-%d,1" % n for n in range(4)) + "\n", "'a-very-long-'.\"\\n\".'name-of-bars-0' 0")):
+        script = script_of("x,y\n" + text, "--x=x", "--y=y", "--kind=bars")
+        if expected not in script:
+            wrong.append((expected, script))
+    ok(not wrong, "figures_can_be_read", *wrong)
+
+
+def named():
+    """Every number of a report is in the list from which a figure has its words."""
+    known = {s["name"] for s in json.loads(run("list", "stats", "--output-format=json")[1])}
+    run("run", "kv", "--count=16", "--series=cu.csv", "--per=cu")
+    run("run", "kv", "--count=16", "--series=group.csv", "--per=group")
+    wrong = []
+    for name in ("crash.csv", "lit.csv", "tor.csv", "open.csv", "cu.csv", "group.csv", "each.csv"):
+        columns = open(name).readline().strip().split(",")
+        for column in columns[columns.index("status") + 2 if "status" in columns else 0:]:
+            values = [r[column] for r in rows(name) if r[column]]
+            if (values and all(re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?", v) for v in values) and column not in known
+                    and not column.startswith("kv.") and column not in ("seed", "atomicity", "shard", "shards")):
+                wrong.append((name, column))
+    ok(not wrong, "every_number_of_a_report_has_a_meaning_in_the_list", *wrong)
+
+
+figures = [refused_figures, drawn, readable] if shutil.which("gnuplot") else []
 tests = [points, refusals, as_one_by_one, order, killed, children_die, failures, unchanged, summary, reports, other_commands,
-         kept_sweeps, recovery] + figures
+         kept_sweeps, recovery, named] + figures
 print("1..%d" % (len(tests) + 4))
 for test in tests:
     test()
