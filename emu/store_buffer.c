@@ -39,7 +39,8 @@ static void leave(struct nvw_machine *m, void *what)
 static bool may_leave(const struct nvw_machine *m, const struct emu_stored *e)
 {
 	for (const struct emu_stored *older = e->buffer->oldest; older != e; older = older->younger) {
-		if (m->config.store_buffer.order == EMU_STORES_fifo || older->line == e->line) {
+		if (m->config.store_buffer.order == EMU_STORES_fifo ||
+			(older->line == e->line && older->bytes & e->bytes)) {
 			return false;
 		}
 	}

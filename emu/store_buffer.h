@@ -5,7 +5,7 @@
  * A store instruction completes when its store is in the buffer of its wavefront. The store leaves the buffer
  * in the background: then the protocol executes it, and it becomes visible. store_buffer.order is the order
  * in which stores leave: fifo (SC with a write buffer, TSO: each when the one before it is complete) or
- * unordered (RMO: at once, but after earlier ones to the same line). store_buffer.loads is the treatment of
+ * unordered (RMO: at once, but after earlier ones to the same bytes). store_buffer.loads is the treatment of
  * waiting stores of a load's own work-item: forward (it takes their value), pass (it passes others and waits
  * for those to its bytes: the buffer cannot be read), or wait (until the buffer is empty).
  *

@@ -18,6 +18,7 @@ struct shared {
 	struct rig *rig;
 	uint64_t *x, *y, *own; /* each word of x, y on a line of its own; own: a line of each work-item */
 	bool atomic;
+	uint64_t stride; /* in words */
 	uint64_t got[64];
 };
 
@@ -118,6 +119,44 @@ static void stores_leave_in_program_order_or_by_address(void **state)
 {
 	assert_int_equal(seen_of_the_message("store_buffer.order=fifo"), 1);
 	assert_int_equal(seen_of_the_message("store_buffer.order=unordered"), 11);
+}
+
+static void store_eight(const void *args)
+{
+	struct shared *const s = *(struct shared *const *)args;
+
+	for (uint64_t i = 0; i < 8; i++) {
+		nvw_store(&s->own[i * s->stride], i + 1);
+	}
+}
+
+/* The time of eight stores so many words apart, each of which goes to the L2. */
+static uint64_t time_of_eight(const char *order, uint64_t stride)
+{
+	const char *const settings[] = {"store_buffer.entries=16", order, "l2.latency=500cycles", NULL};
+	struct shared s, *const args = &s;
+	struct rig rig;
+	uint64_t time;
+
+	begin(&rig, &s, "tcs", settings);
+	s.stride = stride;
+	rig_ok(nvw_launch(rig.machine, "eight", store_eight, &args, 1, 1));
+	assert_int_equal(rig_visible(&rig, &s.own[7 * stride]), 8);
+	time = emu_statistics(rig.machine)->sim_time_ps;
+	rig_end(&rig);
+	return time;
+}
+
+/* Those to the same bytes keep their order: the last one is what remains. */
+static void unordered_stores_to_other_bytes_of_a_line_do_not_wait_for_each_other(void **state)
+{
+	const uint64_t lines = time_of_eight("store_buffer.order=unordered", 8),
+		       words = time_of_eight("store_buffer.order=unordered", 1),
+		       word = time_of_eight("store_buffer.order=unordered", 0),
+		       in_order = time_of_eight("store_buffer.order=fifo", 1);
+
+	assert_true(words <= lines);
+	assert_true(word > 4 * words && in_order > 4 * words);
 }
 
 /* Lane 0 stores, lane 1 of the same wavefront looks. */
@@ -506,6 +545,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loads_pass_stores_that_wait_and_atomics_do_not),
 		cmocka_unit_test(stores_leave_in_program_order_or_by_address),
+		cmocka_unit_test(unordered_stores_to_other_bytes_of_a_line_do_not_wait_for_each_other),
 		cmocka_unit_test(a_store_that_waits_is_seen_by_its_own_work_item_alone),
 		cmocka_unit_test(a_work_item_sees_its_own_stores),
 		cmocka_unit_test(a_full_buffer_holds_its_wavefront_up),
