@@ -3,7 +3,7 @@
 # nvwave exec: delays asked for and achieved, what a call costs, and how much recording slows programs down. Figures of
 # a machine that does other things besides are no worse than they look: delays are medians of single calls, and the
 # slow-down of transactions is in CPU time.
-#	exec.sh NVWAVE CALLS TRANSACTIONS [STORES STORES-BY-NVWAVE-CC]
+#	exec.sh NVWAVE CALLS TRANSACTIONS [STORES STORES-BY-NVWAVE-CC INSERTS INSERTS-BY-NVWAVE-CC]
 # PART=N does 1/N of the work: every run once, one latency.
 set -eu
 nvwave=$1
@@ -11,6 +11,8 @@ calls=$2
 transactions=$3
 stores=${4-}
 watched=${5-}
+inserts=${6-}
+inserts_watched=${7-}
 part=${PART:-1}
 asked="100 250 500 1000 3000"
 three="1 2 3"
@@ -87,6 +89,26 @@ if [ -n "$watched" ]; then
 	echo "in nvwave exec              $(run --delays=off -- "$watched" "$dir/stores")"
 	echo "in nvwave exec, recorded    $(run --delays=off --record="$dir/log" -- "$watched" "$dir/stores")"
 	rm -f "$dir/log" "$dir/log.image" "$dir/stores"
+fi
+
+# The least of three, each with a new file.
+inserted() {
+	for _ in $three; do
+		rm -f "$dir/inserts"
+		"$@" "$dir/inserts"
+	done | sort -n | head -n 1
+}
+if [ -n "$inserts_watched" ]; then
+	echo
+	echo "CPU time of an insertion into sorted leaves, in ns"
+	plain=$(inserted "$inserts")
+	over() { awk "BEGIN { printf \"%d, %.1f times\", $1, $1 / $plain }"; }
+	echo "compiled as ever                                 $plain"
+	echo "by nvwave-cc                                     $(over "$(inserted "$inserts_watched")")"
+	echo "in nvwave exec                                   $(over "$(inserted run --delays=off -- "$inserts_watched")")"
+	echo "recorded                                         $(over "$(inserted run --delays=off --record="$dir/log" -- "$inserts_watched")")"
+	echo "recorded, pages compared at every fence          $(over "$(inserted run --delays=off --compare=fences --record="$dir/log" -- "$inserts_watched")")"
+	rm -f "$dir/log" "$dir/log.image" "$dir/inserts"
 fi
 
 if ! command -v fio >/dev/null; then

@@ -28,7 +28,7 @@ static void print_help(void)
 }
 
 struct request {
-	bool delays, advice, stacks;
+	bool delays, advice, stacks, compare;
 	const char *record, *report;
 	const char *emulate; /* the option that asks for kernels on the machine; NULL: none */
 	const char *races;   /* the memory model under which they are looked for; NULL: they are not */
@@ -128,6 +128,7 @@ static int begin(const struct cli_session *session, const struct request *r, str
 		.delays = r->delays,
 		.record = r->record != NULL,
 		.stacks = r->stacks,
+		.compare = r->compare,
 		.advice = r->advice};
 	int error = check_writable(r->record);
 
@@ -217,6 +218,7 @@ int cmd_exec(int argc, char **argv)
 					 NULL,
 			.record = cli_text(&session.given, CLI_record),
 			.stacks = cli_number(&session.given, CLI_callers) == 0,
+			.compare = cli_number(&session.given, CLI_compare) == 1,
 			.report = cli_text(&session.given, CLI_report)};
 
 		error = error ? error : check(&session, argc, last);

@@ -22,7 +22,8 @@ struct crash_request {
 	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib, *recover; /* NULL: not given */
 	bool replays;                                                       /* --oracle=replay */
-	bool stacks; /* a program is recorded with the callers of its stores */
+	bool stacks;  /* a program is recorded with the callers of its stores */
+	bool compare; /* its pages are compared at every fence */
 };
 
 /* Takes the options from the command line, whose strings it keeps. NVW_E_USAGE with a message. */

@@ -239,7 +239,8 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 
 int crash_record(struct crash_recording *r)
 {
-	const struct host_options options = {.machine = r->machine, .record = true, .stacks = r->stacks};
+	const struct host_options options = {
+		.machine = r->machine, .record = true, .stacks = r->stacks, .compare = r->compare};
 	struct host_session s;
 	unsigned file = 0;
 	int error = host_session_begin(&options, &s);
@@ -289,6 +290,7 @@ static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events
 		.base = t->base,
 		.emulate = is_of_machine(t->request),
 		.stacks = t->request->stacks,
+		.compare = t->request->compare,
 		.kill_at = kill_at};
 	const int found = crash_record(&r);
 

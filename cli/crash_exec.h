@@ -13,6 +13,7 @@ struct crash_recording {
 	uint64_t kill_at;       /* kill the session's processes by SIGKILL before this event; 0: never */
 	bool emulate;           /* a CUDA program's kernels run on the machine */
 	bool stacks;            /* with the callers of its places */
+	bool compare;           /* pages are compared at every fence */
 	bool judged;            /* the caller judges how the program ended: print no note */
 	uint64_t events;        /* output: number of events */
 	int status;             /* output: as from waitpid() */

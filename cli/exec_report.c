@@ -169,6 +169,9 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 	if (c->record || c->advice) {
 		print_advice(c, to);
 	}
+	if (c->compared[0] != '\0') {
+		fprintf(to, "pages are compared at every fence: %s\n", c->compared);
+	}
 	for_notes(s, &sum, print_note, to);
 }
 
@@ -220,12 +223,12 @@ int exec_report_json(const struct host_session *s, json_t *made_by, const json_t
 	HOST_STATS(STAT)
 #undef STAT
 	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
-	json_t *const o = json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:O*}",
+	json_t *const o = json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s*, s:O*}",
 		"program", s->program, "status", WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1, "signal",
 		WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0, "seconds", s->seconds, "processes",
 		(int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
 		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "advice", advice_json(c),
-		"notes", notes, "made_by", made_by);
+		"notes", notes, "compared", c->compared[0] ? c->compared : NULL, "made_by", made_by);
 
 	if (o == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a report");

@@ -192,6 +192,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	s->control->version = HOST_VERSION;
 	s->control->record = o->record;
 	s->control->stacks = o->record && o->stacks;
+	s->control->compare = o->compare;
 	s->control->advice = o->advice;
 	s->control->delays = o->delays;
 	set_machine(s->control, o->machine);

@@ -16,10 +16,11 @@
 
 struct host_options {
 	const struct emu_config *machine;
-	bool delays; /* calls take as long as the NVRAM does */
-	bool record; /* for host_session_convert() */
-	bool stacks; /* the record has the callers of its places */
-	bool advice; /* flushed lines are compared, but not recorded */
+	bool delays;  /* calls take as long as the NVRAM does */
+	bool record;  /* for host_session_convert() */
+	bool stacks;  /* the record has the callers of its places */
+	bool compare; /* pages are compared at every fence, also of a program whose stores are all announced */
+	bool advice;  /* flushed lines are compared, but not recorded */
 };
 
 enum { HOST_LIBRARY_PATH = 4096 };

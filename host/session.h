@@ -26,7 +26,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 6,
+	HOST_VERSION = 7,
 	HOST_FILES_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
@@ -138,6 +138,7 @@ struct host_site {
 	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their record ends there") \
 	GAP(TRUNCATED, "a file became shorter while it was mapped: stores behind its end are not recorded")      \
 	GAP(RAW_REMAP, "a mapping was moved whose file is no longer at its path: later stores were not recorded")                        \
+	GAP(LATE, "stores were found late, which nothing had announced: crash states before them are missing; --compare=fences finds such stores at the next fence") \
 	GAP(KERNEL_FAILED, "a kernel failed on the machine: the record ends with what it had stored")
 /* clang-format on */
 
@@ -152,7 +153,8 @@ struct host_control {
 	uint32_t version;
 	bool record, advice; /* advice: compare, but keep no events */
 	bool stacks;         /* sites have their callers */
-	bool closed;         /* the parent has finished: recording has ended */
+	bool compare; /* written pages are compared at every fence, also where all stores are announced */
+	bool closed;  /* the parent has finished: recording has ended */
 	/* The machine. Times are ticks of the time-stamp counter. */
 	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: one line at full bandwidth */
 	uint64_t queue_ticks;                         /* backlog of the device at which a flush has to wait */
@@ -174,7 +176,9 @@ struct host_control {
 	uint32_t kernel_logs;   /* logs of machines (cuda/recorded.h) */
 	uint32_t libpmem_calls; /* not 0: a function of libpmem was called */
 	bool instrumented;      /* a program was built by nvwave-cc */
-	bool operations;        /* it has announced or acknowledged operations */
+	char compared
+		[256];   /* why a program that nvwave-cc has built is compared at every fence; "": none is */
+	bool operations; /* it has announced or acknowledged operations */
 	uint64_t gap[HOST_GAP_COUNT];
 	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
 	uint32_t file_count, module_count, site_count;

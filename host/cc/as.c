@@ -16,6 +16,9 @@
  * the last call gets a call here, unless it goes to the stack or to a variable. Calls that announce loads are
  * removed.
  *
+ * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some cannot be:
+ * system calls, scattered vectors, saved processor states, bodies of .macro.
+ *
  * During the inserted code the stack pointer is lower than the unwind information assumes: unwinding from a
  * signal handler there, for example by a profiler, may go wrong.
  */
@@ -53,7 +56,8 @@ struct stage {
 	const char *hold;      /* prefixes written as separate statements begin here; NULL: none */
 	unsigned line, macros; /* macros: nesting depth of macro definitions */
 	bool comment, intel, bare, inline_assembly; /* bare: registers without % */
-	bool locked, wide;                          /* a prefix that was held: lock; 0x66 */
+	bool locked, wide, repeated;                /* a prefix that was held: lock; 0x66; rep */
+	bool unwatched;                             /* some store cannot be announced */
 	/* bytes of the announced store that has not come yet; UINT_MAX: of several */
 	unsigned announced;
 	bool framed; /* %rbp is the function's frame pointer */
@@ -256,7 +260,7 @@ struct instruction {
 	struct piece whole, mnemonic; /* whole: with its prefixes */
 	struct piece operand[OPERANDS_MAX];
 	unsigned operands;
-	bool locked, wide;
+	bool locked, wide, repeated;
 };
 
 /* Bytes of the access, from a register, Intel's keyword, or the suffix. */
@@ -436,6 +440,51 @@ static unsigned plain_bytes(const struct stage *s, const struct instruction *i, 
 	return 0;
 }
 
+/* Bytes of each store of a string instruction, which goes to (%rdi); 0: not one. */
+static unsigned string_bytes(const struct instruction *i)
+{
+	const struct piece m = i->mnemonic;
+	const bool moves = begins(m, "movs"), fills = begins(m, "stos") || (begins(m, "ins") && m.n == 4);
+
+	if ((!moves && !fills) || m.n != 5 - (size_t)begins(m, "ins")) {
+		return 0;
+	}
+	for (unsigned k = 0; k < i->operands; k++) {
+		if (moves && register_bytes(i->operand[k]) > 0) {
+			return 0; /* movsd of a vector, movsb of an extension */
+		}
+	}
+	switch (tolower(m.at[m.n - 1])) {
+	case 'b':
+		return 1;
+	case 'w':
+		return 2;
+	case 'l':
+	case 'd':
+		return 4;
+	case 'q':
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+/* Whether an instruction may store to a mapping what cannot be announced. */
+static bool is_unwatchable(const struct stage *s, const struct instruction *i)
+{
+	static const char *const names[] = {"syscall", "sysenter", "vscatter", "vpscatter", "xsave", "fxsave",
+		"fsave", "fnsave", "fstenv", "fnstenv", "movdir64b", "enqcmd"};
+
+	for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
+		if (begins(i->mnemonic, names[k])) {
+			return true;
+		}
+	}
+	return is(i->mnemonic, "int") ||
+	       (begins(i->mnemonic, "pop") && i->operands == 1 && is_memory(s, i->operand[0]) &&
+		       !begins(i->mnemonic, "popcnt"));
+}
+
 static bool is_on_stack(const struct stage *s, struct piece p)
 {
 	return find(p, "rsp") != NULL || (s->framed && find(p, "rbp") != NULL);
@@ -504,6 +553,13 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 			       NVWAVE_CC_ATOMIC | bytes_of(s, i) << NVWAVE_CC_BYTES_SHIFT :
 			       0;
 	}
+	if ((bytes = string_bytes(i)) != 0) {
+		*ret_operand = s->intel ? (struct piece){intel_rdi, 5} : (struct piece){rdi, 6};
+		return s->announced == UINT_MAX && !s->inline_assembly ?
+			       0 :
+			       (i->repeated ? NVWAVE_CC_STRING : NVWAVE_CC_STORE) |
+				       bytes << NVWAVE_CC_BYTES_SHIFT;
+	}
 	bytes = i->operands > 0 ? plain_bytes(s, i, *ret_operand) : 0;
 	return bytes > 0 && is_unannounced(s, *ret_operand, bytes) ?
 		       NVWAVE_CC_STORE | bytes << NVWAVE_CC_BYTES_SHIFT :
@@ -553,6 +609,7 @@ static void instruct(struct stage *s, const struct instruction *i)
 	const unsigned what = what_of(s, i, &operand);
 
 	if (what == 0) {
+		s->unwatched = s->unwatched || is_unwatchable(s, i);
 		return;
 	}
 	if (!address_of(s, operand, address, sizeof address)) {
@@ -616,6 +673,7 @@ static struct piece take_prefixes(struct piece p, struct instruction *i)
 		again = is(word, "lock") || is(word, "data16");
 		i->locked = i->locked || is(word, "lock");
 		i->wide = i->wide || is(word, "data16");
+		i->repeated = i->repeated || begins(word, "rep");
 		for (unsigned k = 0; k < sizeof others / sizeof *others && !again; k++) {
 			again = is(word, others[k]);
 		}
@@ -638,7 +696,10 @@ static void statement(struct stage *s, struct piece p)
 	if (p.n == 0) {
 		return;
 	}
-	struct instruction i = {.whole = p, .locked = s->hold && s->locked, .wide = s->hold && s->wide};
+	struct instruction i = {.whole = p,
+		.locked = s->hold && s->locked,
+		.wide = s->hold && s->wide,
+		.repeated = s->hold && s->repeated};
 	const bool is_0x66 = begins(p, ".byte") && is(rest_of(p, 5), "0x66");
 
 	direct(s, p);
@@ -647,10 +708,12 @@ static void statement(struct stage *s, struct piece p)
 		s->hold = s->hold ? s->hold : i.whole.at;
 		s->locked = i.locked;
 		s->wide = i.wide || is_0x66;
+		s->repeated = i.repeated;
 		return;
 	}
 	i.mnemonic = (struct piece){p.at, word_length(p)};
 	if (s->macros > 0) {
+		s->unwatched = s->unwatched || *p.at != '.';
 		note_macro(s, p);
 	} else if (i.mnemonic.n > 0 && *p.at != '.') {
 		i.operands = operands_of(rest_of(p, i.mnemonic.n), i.operand);
@@ -770,7 +833,8 @@ static char *rewrite(const char *path)
 		die("a file in memory");
 	}
 	s.emitted = text;
-	if (n < 7 || strncmp(text, "#NO_APP", 7) != 0) { /* which matters only on the first line */
+	s.unwatched = memmem(text, n, "dlsym", 5) != NULL; /* whatever function that finds */
+	if (n < 7 || strncmp(text, "#NO_APP", 7) != 0) {   /* which matters only on the first line */
 		fprintf(s.to, "# 1 \"%s\"\n", name);
 	}
 	for (const char *at = text; at < end;) {
@@ -781,6 +845,8 @@ static char *rewrite(const char *path)
 		at = stop ? stop + 1 : end;
 	}
 	emit_to(&s, end);
+	fprintf(s.to, "\n\t.pushsection .nvwave_cc,\"\",@progbits\n\t.asciz \"%s\"\n\t.popsection\n",
+		s.unwatched ? NVWAVE_CC_UNWATCHED : NVWAVE_CC_WATCHED);
 	if (fclose(s.to) || asprintf(&result, "/proc/self/fd/%d", fd) < 0) {
 		die("a file in memory");
 	}

@@ -19,7 +19,11 @@ extern __typeof__(dlsym) dlsym __attribute__((weak)); /* absent without a C libr
 static const struct nvwave_cc_hooks *hooks;
 static void (*on_store)(void *address, size_t n, void *place);
 static const uintptr_t *lowest, *highest;
-void (*__nvwave_cc_on_instruction)(unsigned what, void *address, void *place);
+void (*__nvwave_cc_on_instruction)(unsigned what, void *address, void *place, size_t times);
+
+/* The linker stage (ld.in) links watched.c, which replaces this, where all of the link was built by nvwave-cc. */
+extern const volatile bool __nvwave_cc_watched;
+__attribute__((weak)) const volatile bool __nvwave_cc_watched = false;
 
 __attribute__((constructor(101))) static void find_hooks(void)
 {
@@ -28,7 +32,7 @@ __attribute__((constructor(101))) static void find_hooks(void)
 	if (dlsym != NULL) {
 		*(void **)&find = dlsym(RTLD_DEFAULT, NVWAVE_CC_HOOKS);
 	}
-	hooks = find ? find() : NULL;
+	hooks = find ? find((const void *)&find_hooks, __nvwave_cc_watched) : NULL;
 	if (hooks != NULL) {
 		lowest = hooks->lowest;
 		highest = hooks->highest;

@@ -33,7 +33,9 @@ __nvwave_cc_instruction:
 	mov	88(%rbp), %edi	/* above ten registers and the return address */
 	mov	%rax, %rsi
 	mov	80(%rbp), %rdx
-	call	*%rcx
+	mov	%rcx, %r11
+	mov	72(%rbp), %rcx	/* as it was: how often a string instruction repeats */
+	call	*%r11
 	mov	%rbp, %rsp
 	pop	%rbp
 	pop	%r11

@@ -3,14 +3,20 @@
  * Functions of the C library that store to memory passed to them, or that end the recording: for programs
  * built by nvwave-cc.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload.h"
 
+#undef snprintf
 #undef stpcpy
+#undef vsnprintf
 #undef strncpy
 
 /* at and n are evaluated only if to is in a mapping. */
@@ -75,6 +81,72 @@ HOST_EXPORT char *strcat(char *restrict to, const char *restrict from)
 {
 	COMES(to, to + strlen(to), strlen(from) + 1);
 	return REAL(strcat)(to, from);
+}
+
+HOST_EXPORT int snprintf(char *restrict to, size_t n, const char *restrict format, ...)
+{
+	va_list list;
+
+	COMES(to, to, n);
+	va_start(list, format);
+	const int length = REAL(vsnprintf)(to, n, format, list);
+	va_end(list);
+	return length;
+}
+
+HOST_EXPORT int vsnprintf(char *restrict to, size_t n, const char *restrict format, va_list list)
+{
+	COMES(to, to, n);
+	return REAL(vsnprintf)(to, n, format, list);
+}
+
+HOST_EXPORT char *fgets(char *restrict to, int n, FILE *restrict from)
+{
+	COMES(to, to, n > 0 ? (size_t)n : 0);
+	return REAL(fgets)(to, n, from);
+}
+
+/* They tell where the number ended. The second names are those of newer headers for the same functions. */
+#define NUMBERS(type, name)                                                                        \
+	type __isoc23_##name(const char *restrict from, char **restrict end, int base);            \
+	HOST_EXPORT type name(const char *restrict from, char **restrict end, int base)            \
+	{                                                                                          \
+		COMES(end, end, sizeof *end);                                                      \
+		return REAL(name)(from, end, base);                                                \
+	}                                                                                          \
+	HOST_EXPORT type __isoc23_##name(const char *restrict from, char **restrict end, int base) \
+	{                                                                                          \
+		COMES(end, end, sizeof *end);                                                      \
+		return REAL(__isoc23_##name)(from, end, base);                                     \
+	}
+
+NUMBERS(long, strtol)
+NUMBERS(unsigned long, strtoul)
+NUMBERS(long long, strtoll)
+NUMBERS(unsigned long long, strtoull)
+
+HOST_EXPORT double strtod(const char *restrict from, char **restrict end)
+{
+	COMES(end, end, sizeof *end);
+	return REAL(strtod)(from, end);
+}
+
+HOST_EXPORT int clock_gettime(clockid_t clock, struct timespec *to)
+{
+	COMES(to, to, sizeof *to);
+	return REAL(clock_gettime)(clock, to);
+}
+
+HOST_EXPORT int stat(const char *restrict path, struct stat *restrict to)
+{
+	COMES(to, to, sizeof *to);
+	return REAL(stat)(path, to);
+}
+
+HOST_EXPORT int fstat(int fd, struct stat *to)
+{
+	COMES(to, to, sizeof *to);
+	return REAL(fstat)(fd, to);
 }
 
 /* Destructors are not run, so the last store would only be found by comparison. */

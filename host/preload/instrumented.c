@@ -83,8 +83,10 @@ static void end(void)
 /* The registers that xsave must save: SSE, AVX, AVX-512; 0: there is no xsave. */
 __attribute__((visibility("hidden"))) uint32_t host_vector_state;
 
-void host_vector_instruction(unsigned what, void *address, void *place); /* below, in assembly */
-__attribute__((used, visibility("hidden"))) void host_instruction(unsigned what, void *address, void *place);
+void host_vector_instruction(
+	unsigned what, void *address, void *place, size_t times); /* below, in assembly */
+__attribute__((used, visibility("hidden"))) void host_instruction(
+	unsigned what, void *address, void *place, size_t times);
 
 /* The address rounded down to its line. */
 static void *line_of(const void *address)
@@ -92,10 +94,11 @@ static void *line_of(const void *address)
 	return (void *)((uintptr_t)address & ~(uintptr_t)(HOST_LINE - 1));
 }
 
-void host_instruction(unsigned what, void *address, void *place)
+void host_instruction(unsigned what, void *address, void *place, size_t times)
 {
 	const struct host_caller caller = {.address = place}; /* the thunk's frame cannot be unwound */
-	const size_t n = what >> NVWAVE_CC_BYTES_SHIFT;
+	const size_t bytes = what >> NVWAVE_CC_BYTES_SHIFT;
+	const size_t n = (what & 0xff) == NVWAVE_CC_STRING ? bytes * times : bytes;
 	const int before = errno;
 
 	switch (what & 0xff) {
@@ -135,7 +138,8 @@ __asm__(".pushsection .text\n"
 	"	push %rdi\n"
 	"	push %rsi\n"
 	"	push %rdx\n"
-	"	sub $2760, %rsp\n"
+	"	push %rcx\n"
+	"	sub $2752, %rsp\n"
 	"	and $-64, %rsp\n"
 	"	xor %edx, %edx\n"
 	"	mov host_vector_state(%rip), %eax\n"
@@ -152,7 +156,8 @@ __asm__(".pushsection .text\n"
 	"	xsave (%rsp)\n"
 	"	jmp 2f\n"
 	"1:	fxsave (%rsp)\n"
-	"2:	mov -24(%rbp), %rdx\n"
+	"2:	mov -32(%rbp), %rcx\n"
+	"	mov -24(%rbp), %rdx\n"
 	"	mov -16(%rbp), %rsi\n"
 	"	mov -8(%rbp), %rdi\n"
 	"	call host_instruction\n"
@@ -183,9 +188,9 @@ static uint32_t vector_state(void)
 
 /* ---- The table ---------------------------------------------------------------------------------------------------------- */
 
-HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_1;
+HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_2;
 
-HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void)
+HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_2(const void *code, bool watched)
 {
 	static struct nvwave_cc_hooks hooks = {.lowest = &host_lowest,
 		.highest = &host_highest,
@@ -201,5 +206,16 @@ HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void)
 	host_vector_state = vector_state();
 	hooks.store = host_recording ? store : NULL;
 	host_control->instrumented = true;
+	if (watched) {
+		host_announces(code);
+	}
 	return &hooks;
+}
+
+/* Programs that an earlier nvwave-cc has built. */
+HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void);
+
+HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void)
+{
+	return nvwave_cc_hooks_2(NULL, false);
 }

@@ -69,6 +69,7 @@ static void begins(uint32_t log, uint32_t kernel, const struct nvwave_kernel_ran
 	host_thread();
 	const uint32_t site = place ? host_site(&caller) : 0;
 
+	host_compare_always("kernels run on the machine");
 	host_record_all(HOST_CHANGE, site);
 	begin_event(log, kernel, ranges, count, site);
 	host_window = true;

@@ -196,6 +196,7 @@ static void populate(const struct host_mapping *m, int fd, off_t end)
 
 static void watch(struct host_mapping *m, size_t length, int fd, const struct stat *s)
 {
+	static bool decided;
 	bool known;
 
 	m->file = number_of(fd, s, &known);
@@ -227,6 +228,10 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 	}
 	f->mappings++;
 	host_count_mapper((unsigned)m->file);
+	if (!decided) {
+		decided = true;
+		host_announced = host_all_announced();
+	}
 }
 
 /* ---- The table -------------------------------------------------------------------------------------------------------------- */

@@ -110,15 +110,6 @@ void host_settle(void)
 	pending_count = kept;
 }
 
-void host_settle_last(void)
-{
-	if (host_recording && host_control->instrumented && !host_self.inside && host_enter()) {
-		host_thread();
-		host_settle();
-		host_leave();
-	}
-}
-
 void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t line[8])
 {
 	for (unsigned i = 0; i < pending_count; i++) {

@@ -120,8 +120,9 @@ void host_delay_read(uint64_t began, uint64_t bytes);
 enum host_page_state {
 	HOST_CLEAN,
 	HOST_HOT,
-	HOST_COOLING
-}; /* protected; compared at every fence; about to be protected */
+	HOST_COOLING,
+	HOST_ANNOUNCED,
+}; /* protected; compared at every fence; about to be protected; writable for stores that are announced */
 
 struct host_page {
 	struct host_page *next; /* next hot page */
@@ -235,10 +236,26 @@ void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint3
 /* Pages of the range are no longer hot: they are unmapped or protected. */
 void host_forget_hot(uintptr_t start, uintptr_t end);
 
+/* Everything that this process stores is announced, as far as is known: written pages are not compared at fences. */
+extern bool host_announced;
+/* Under the lock: from now on they are; why: a clause for the report. */
+void host_compare_always(const char *why);
+/* Under the lock: looks for stores that nothing has announced in the pages of a mapping that are not compared; NULL: of all. */
+void host_check_announced(const struct host_mapping *m);
+/* Under the lock: an announced store comes. */
+void host_admit(const struct host_mapping *m, size_t at, size_t n);
+
 /* A write to a protected page. False: not a page of a recorded mapping. */
 bool host_page_fault(void *address);
 /* Makes pages writable before the kernel writes to them for the program. */
 void host_touch(void *address, size_t n);
+
+/* ---- Whether all stores are announced (announced.c) ----------------------------------------------------------- */
+
+/* The executable or shared object with this code was built by nvwave-cc, all of it. */
+void host_announces(const void *code);
+/* Whether that is enough; if not, the session learns why. */
+bool host_all_announced(void);
 
 /* ---- Faults (faults.c) ---------------------------------------------------------------------------------------- */
 

@@ -18,16 +18,23 @@
  * Faults change the state without the lock, so each change is a compare-and-exchange. A fault puts its page
  * into a list of fresh pages; under the lock they move to the list of hot ones.
  *
+ * Where everything that the process stores is announced (announced.c), a page that an announced store makes writable is
+ * neither compared at fences nor protected again: it is ANNOUNCED. What has been announced is known without. Under this is a
+ * net for what should not be there: such pages are compared when the mapping or the process ends, and each of their lines
+ * when it is flushed or stored to. A store that is found in this way is late, and the session says so. From then on, as after
+ * a fault, which no announced store has, all written pages are hot.
+ *
  * A flush compares the lines that it flushes. That is enough: the order of stores to different lines between
  * two fences does not change what a crash may leave.
  *
  * Guarantees
  *   (1) Every store that a comparison can see is recorded before the next fence of any thread, as a change of
- *       its line.
+ *       its line, or else before the mapping ends, and the session knows that it was late.
  *   (2) The bytes recorded, written to the shadow, and read from the mapping are the same.
- *   (3) No page is writable unless it is in the list of hot pages, or on its way there.
+ *   (3) No page is writable unless it is in the list of hot pages, on its way there, or ANNOUNCED.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,8 +43,9 @@
 #include "preload.h"
 
 enum {
-	HOT_MANY = 1 << 10, /* beyond this, a page is removed as soon as it does not change */
-	IDLE_MAX = 32,      /* comparisons without a change */
+	HOT_MANY = 1 << 10,     /* beyond this, a page is removed as soon as it does not change */
+	IDLE_MAX = 32,          /* comparisons without a change */
+	ADMITTED_MAX = 1 << 10, /* pages made writable one by one; then a mapping as a whole */
 };
 
 static struct {
@@ -48,6 +56,10 @@ static struct {
 
 /* Pages made hot by a fault, newest first, that are not in the list yet. */
 static struct host_page *fresh;
+
+bool host_announced;
+static bool foreign;      /* something was stored that nothing had announced; set by faults, too */
+static unsigned admitted; /* pages */
 
 /* ---- Comparing --------------------------------------------------------------------------------------------------------------------- */
 
@@ -146,6 +158,11 @@ static bool compare_lines(
 		if (words == 0) {
 			end_run(&r);
 			continue;
+		}
+		if (__atomic_load_n(&m->page[at / HOST_PAGE].state, __ATOMIC_RELAXED) == HOST_ANNOUNCED &&
+			kind == HOST_CHANGE) {
+			host_gap(HOST_GAP_LATE);
+			foreign = true;
 		}
 		if (r.n == 0) {
 			begin_run(&r, at);
@@ -277,11 +294,75 @@ static void compare_hot(uintptr_t start, uintptr_t end, enum host_event_kind kin
 	my.hot_end = link;
 }
 
+/* ---- Pages whose stores are announced --------------------------------------------------------------------------------------------- */
+
+static void check_page(const struct host_mapping *m, size_t page)
+{
+	if (__atomic_load_n(&m->page[page].state, __ATOMIC_SEQ_CST) == HOST_ANNOUNCED) {
+		compare(m, page * HOST_PAGE, (page + 1) * HOST_PAGE, HOST_CHANGE, 0);
+	}
+}
+
+void host_check_announced(const struct host_mapping *m)
+{
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX && admitted > 0; i++) {
+		const struct host_mapping *const one = &host_mapping[i];
+
+		for (size_t page = 0; one->length > 0 && one->file >= 0 && (m == NULL || m == one) &&
+				      page < one->length / HOST_PAGE;
+			page++) {
+			check_page(one, page);
+		}
+	}
+}
+
+static void push_fresh(struct host_page *p, uintptr_t address);
+
+/* Makes an announced page hot, whoever else does so. */
+static void heat(const struct host_mapping *m, size_t page)
+{
+	uint8_t before = HOST_ANNOUNCED;
+
+	if (__atomic_compare_exchange_n(
+		    &m->page[page].state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		push_fresh(&m->page[page], m->start + page * HOST_PAGE);
+	}
+}
+
+void host_compare_always(const char *why)
+{
+	if (!host_announced) {
+		return;
+	}
+	host_check_announced(NULL);
+	host_announced = false;
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		const struct host_mapping *const m = &host_mapping[i];
+
+		for (size_t page = 0; m->length > 0 && m->file >= 0 && page < m->length / HOST_PAGE; page++) {
+			heat(m, page);
+		}
+	}
+	snprintf(host_control->compared, sizeof host_control->compared, "%s", why);
+}
+
+static void forget_announced(uintptr_t start, uintptr_t end)
+{
+	const struct host_mapping *const m = admitted > 0 ? host_find_slowly(start) : NULL;
+
+	for (uintptr_t at = start; m != NULL && at < end && at - m->start < m->length; at += HOST_PAGE) {
+		struct host_page *const p = page_of(m, at);
+
+		p->state = p->state == HOST_ANNOUNCED ? HOST_CLEAN : p->state;
+	}
+}
+
 void host_forget_hot(uintptr_t start, uintptr_t end)
 {
 	struct host_page **link = &my.hot;
 
 	host_forget_stores(start, end);
+	forget_announced(start, end);
 	take_fresh();
 	while (*link != NULL) {
 		struct host_page *const p = *link;
@@ -305,7 +386,8 @@ static void push_fresh(struct host_page *p, uintptr_t address)
 	}
 }
 
-bool host_page_fault(void *address)
+/* Makes a page hot, also one whose stores are announced if it is not by a fault. */
+static bool make_hot(void *address, bool faulted)
 {
 	/* Also of a thread that runs the emulator. */
 	const struct host_mapping *const m = host_control ? host_find_slowly((uintptr_t)address) : NULL;
@@ -316,9 +398,16 @@ bool host_page_fault(void *address)
 	const uintptr_t page = (uintptr_t)address & ~(uintptr_t)(HOST_PAGE - 1);
 	struct host_page *const p = page_of(m, page);
 
+	if (faulted && host_announced) {
+		__atomic_store_n(&foreign, true, __ATOMIC_RELAXED);
+	}
 	/* After being made writable the page must be hot: it may have been cooled in between. */
 	do {
 		uint8_t before = HOST_CLEAN;
+
+		if (!faulted) {
+			heat(m, (page - m->start) / HOST_PAGE);
+		}
 
 		if (__atomic_compare_exchange_n(
 			    &p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
@@ -328,8 +417,17 @@ bool host_page_fault(void *address)
 				&p->state, &before, HOST_HOT, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 		}
 		make_writable(page);
-	} while (__atomic_load_n(&p->state, __ATOMIC_SEQ_CST) != HOST_HOT);
-	return true;
+		const uint8_t now = __atomic_load_n(&p->state, __ATOMIC_SEQ_CST);
+
+		if (now == HOST_HOT || now == HOST_ANNOUNCED) {
+			return true;
+		}
+	} while (true);
+}
+
+bool host_page_fault(void *address)
+{
+	return make_hot(address, true);
 }
 
 void host_touch(void *address, size_t n)
@@ -337,7 +435,43 @@ void host_touch(void *address, size_t n)
 	const uintptr_t end = (uintptr_t)address + n;
 
 	for (uintptr_t at = (uintptr_t)address & ~(uintptr_t)(HOST_PAGE - 1); at < end; at += HOST_PAGE) {
-		host_page_fault((void *)at);
+		make_hot((void *)at, false);
+	}
+}
+
+static bool admit(struct host_page *p)
+{
+	uint8_t before = HOST_CLEAN;
+
+	return __atomic_compare_exchange_n(
+		&p->state, &before, HOST_ANNOUNCED, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static void admit_all(const struct host_mapping *m)
+{
+	for (size_t page = 0; page < m->length / HOST_PAGE; page++) {
+		admit(&m->page[page]);
+	}
+	if (host_protect(m->start, m->length, PROT_READ | PROT_WRITE)) {
+		make_writable(m->start); /* which says what is wrong */
+	}
+}
+
+void host_admit(const struct host_mapping *m, size_t at, size_t n)
+{
+	for (size_t page = at / HOST_PAGE; page <= (at + n - 1) / HOST_PAGE; page++) {
+		const uintptr_t address = m->start + page * HOST_PAGE;
+
+		if (__atomic_load_n(&m->page[page].state, __ATOMIC_RELAXED) != HOST_CLEAN) {
+			continue;
+		}
+		if (!host_announced) {
+			make_hot((void *)address, false);
+		} else if (++admitted > ADMITTED_MAX) {
+			admit_all(m);
+		} else if (admit(&m->page[page])) {
+			make_writable(address);
+		}
 	}
 }
 
@@ -420,6 +554,9 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 void host_record_all(enum host_event_kind kind, uint32_t site)
 {
 	host_settle();
+	if (__atomic_load_n(&foreign, __ATOMIC_RELAXED)) {
+		host_compare_always("something was stored that nothing had announced");
+	}
 	compare_hot(0, UINTPTR_MAX, kind, site);
 }
 
@@ -463,7 +600,18 @@ void host_record_rest(const struct host_mapping *m)
 	host_thread();
 	host_next_call();
 	host_settle();
+	host_check_announced(m);
 	compare_hot(m->start, m->start + m->length, HOST_CHANGE, 0);
+}
+
+void host_settle_last(void)
+{
+	if (host_recording && host_control->instrumented && !host_self.inside && host_enter()) {
+		host_thread();
+		host_settle();
+		host_check_announced(NULL);
+		host_leave();
+	}
 }
 
 void host_record_written(const struct host_mapping *m, size_t n)

@@ -10,16 +10,6 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Avoids the program's fault. No page is protected in the meantime. */
-static void make_writable(const struct host_mapping *m, size_t at, size_t n)
-{
-	for (size_t page = at / HOST_PAGE; page <= (at + n - 1) / HOST_PAGE; page++) {
-		if (__atomic_load_n(&m->page[page].state, __ATOMIC_RELAXED) == HOST_CLEAN) {
-			host_touch((void *)(m->start + page * HOST_PAGE), 1);
-		}
-	}
-}
-
 /* Enters the recorder for a store; false if it is not recorded. */
 static bool enter(const struct host_mapping *m, void *address, size_t n)
 {
@@ -27,7 +17,7 @@ static bool enter(const struct host_mapping *m, void *address, size_t n)
 		return false;
 	}
 	host_thread();
-	make_writable(m, (uintptr_t)address - m->start, least(n, m->start + m->length - (uintptr_t)address));
+	host_admit(m, (uintptr_t)address - m->start, least(n, m->start + m->length - (uintptr_t)address));
 	host_settle();
 	return true;
 }

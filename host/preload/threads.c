@@ -52,6 +52,7 @@ static void count_created(uint32_t change)
 HOST_EXPORT int pthread_create(
 	pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
+	host_copy_comes(thread, sizeof *thread);
 	count_created(1);
 	const int error = REAL(pthread_create)(thread, attributes, start, argument);
 

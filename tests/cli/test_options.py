@@ -79,7 +79,7 @@ samples = {
     "pool": "out", "log": "out", "timeline": "out", "timeline-window": "0us..1us", "per": "kernel", "memory-trace": "out-memory.csv", "memory-format": "ramulator", "memory-device": "dram", "memory-cycle": "2ns", "interval": "1us", "limit": "10ns", "host-limit": "100s", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
     "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "cures": "off", "stop-after": "1", "patch": "out", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
     "timeout": "5s", "exec": "true", "store-log": "log",
-    "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off", "callers": "off",
+    "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off", "callers": "off", "compare": "fences",
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
     "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "file": "elsewhere",
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
@@ -96,6 +96,7 @@ other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", 
 # What an option changes that is no part of a result, or only of some: the reason.
 no_effect_here = {
     "callers": "is in records and in findings, of which there are none here",
+    "compare": "is about programs that nvwave-cc has built",
     "nested": "tests more, and finds nothing here", 
     "symmetric": "has nothing to skip here",
     "patch": "writes a file if a cure is found",

@@ -22,7 +22,7 @@ static __attribute__((constructor)) void find_hooks(void)
 		nvwave_cc_find_hooks *find;
 	} found = {.address = dlsym(RTLD_DEFAULT, NVWAVE_CC_HOOKS)};
 
-	hooks = found.find ? found.find() : NULL;
+	hooks = found.find ? found.find(NULL, false) : NULL;
 }
 
 bool nvw_cuda_is_recorded(const void *address)
@@ -118,7 +118,7 @@ void nvw_cuda_record_flush(const void *place)
 
 	for (unsigned i = 0; hooks && i < me->lines.count; i++) {
 		hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)me->lines.line[i],
-			(void *)(uintptr_t)place);
+			(void *)(uintptr_t)place, 0);
 	}
 	me->lines.count = 0;
 }
@@ -136,7 +136,7 @@ void nvw_cuda_record_persist(const void *address, size_t n, const void *place)
 
 	for (uintptr_t line = (uintptr_t)address / LINE * LINE; hooks && line < end; line += LINE) {
 		hooks->instruction(NVWAVE_CC_FLUSH | LINE << NVWAVE_CC_BYTES_SHIFT, (void *)line,
-			(void *)(uintptr_t)place);
+			(void *)(uintptr_t)place, 0);
 	}
 	nvw_cuda_record_fence(place);
 }

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether everything that this process can store to a mapping is announced before it happens. Then written pages need not be
+ * compared at every fence.
+ *
+ * It is so if
+ *   - the program and every shared object from which it calls a function were built by nvwave-cc, each with all of its object
+ *     files, as the linker stage found (cc/ld.in); or
+ *   - what it calls elsewhere is in the list below: functions of the C library and of libpmem that store to nothing but their
+ *     own memory, or that this library interposes;
+ *   - none of its objects defines the functions that hand out memory, since other libraries would store to that; and
+ *   - none looks functions up at run time: dlopen() is not in the list, and the assembler stage sees dlsym(), which the runtime
+ *     of nvwave-cc calls itself.
+ *
+ * The list is of names that are known to be harmless, so a function that it lacks costs speed and no store.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload.h"
+
+enum { OBJECTS_MAX = 64 };
+
+/* Those that told so themselves, by their load addresses. */
+static uintptr_t watched[OBJECTS_MAX];
+static unsigned watched_count;
+
+/* Of two names with a common beginning, a '*' stands for the rest. */
+/* clang-format off */
+static const char *const harmless[] = {
+	/* interposed here: fills.c, libc.c, libpmem.c, threads.c */
+	"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy", "stpcpy", "strncpy", "strcat", "pmem_*", "mmap",
+	"mmap64", "munmap", "mremap", "mprotect", "msync", "fsync", "fdatasync", "read", "pread", "pread64", "recv",
+	"readv", "preadv", "preadv64", "fread", "execve", "execv", "execvp", "execvpe",
+	"fexecve", "execl", "execlp", "execle", "fork", "_exit", "_Exit",
+	"pthread_create", "signal", "clock_gettime", "fstat", "stat", "snprintf", "vsnprintf", "fgets", "strtol",
+	"strtoul", "strtoll", "strtoull", "strtod", "__isoc23_strto*", "sigprocmask", "pthread_sigmask",
+	/* memory, which is never a mapping's */
+	"malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "memalign", "strdup", "strndup",
+	"_Znwm", "_Znam", "_ZdlPv*", "_ZdaPv*", "_Znwm*", "_Znam*", "malloc_usable_size",
+	/* what only reads */
+	"strlen", "strnlen", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strchr", "strrchr", "strstr",
+	"strspn", "strcspn", "strpbrk", "memcmp", "memchr", "memrchr", "rawmemchr", "strchrnul", "strerror", "atoi",
+	"atol", "atoll", "atof", "abs", "labs", "getenv", "secure_getenv", "bsearch", "strcoll", "isatty",
+	"__ctype_b_loc", "__errno_location", "tolower", "toupper", "isalpha", "isdigit", "__ctype_tolower_loc",
+	"__ctype_toupper_loc",
+	/* files and streams */
+	"open", "open64", "openat", "creat", "close", "lseek", "lseek64", "ftruncate", "ftruncate64", "truncate",
+	"fallocate", "posix_fallocate", "posix_fallocate64", "unlink", "unlinkat", "rename", "link", "symlink",
+	"mkdir", "rmdir", "access", "chmod", "fchmod", "flock", "dup", "dup2", "write", "pwrite", "pwrite64",
+	"writev", "send", "sendto", "fopen", "fopen64", "fdopen", "fclose", "fflush", "fwrite", "fputs", "fputc",
+	"putc", "putchar", "puts", "printf", "fprintf", "dprintf", "vprintf", "vfprintf", "perror", "fgetc", "getc",
+	"getchar", "ungetc", "feof", "ferror", "clearerr", "fileno", "fseek", "fseeko", "ftell", "ftello", "rewind",
+	"syslog", "err", "errx", "warn", "warnx", "error",
+	/* the process and its threads */
+	"exit", "abort", "atexit", "__cxa_atexit", "__cxa_finalize", "__libc_start_main", "__stack_chk_fail",
+	"__assert_fail", "__assert", "getpid", "getppid", "getuid", "geteuid", "getgid", "kill", "raise", "pause",
+	"alarm", "sleep", "usleep", "sched_yield", "sysconf", "getpagesize", "madvise", "posix_madvise", "mlock",
+	"munlock", "setlocale", "srand", "rand", "srandom", "random", "clock", "pthread_self", "pthread_exit",
+	"pthread_detach", "__gmon_start__", "dlsym", "_ITM_*", "__tls_get_addr", "setenv", "unsetenv", "putenv",
+	"sync", "syncfs", "getopt", "getopt_long",
+	/* C++ without objects of the library's own */
+	"__cxa_allocate_exception", "__cxa_throw", "__cxa_begin_catch", "__cxa_end_catch", "__cxa_rethrow",
+	"__cxa_free_exception", "__cxa_guard_*", "__cxa_pure_virtual", "__gxx_personality_v0", "_Unwind_Resume",
+	"_ZSt*__throw_*", "_ZSt9terminatev", "_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev", "_ZNSolsE*",
+	"_ZNSo*", "_ZStlsISt11char_traitsIcE*", "_ZSt16__ostream_insert*", "_ZSt4endl*", "_ZSt5flush*",
+};
+/* clang-format on */
+
+static bool is_harmless(const char *name)
+{
+	for (unsigned i = 0; i < sizeof harmless / sizeof *harmless; i++) {
+		const size_t n = strcspn(harmless[i], "*");
+		const char *const rest = harmless[i][n] ? harmless[i] + n + 1 : NULL;
+
+		if (strncmp(name, harmless[i], n) == 0 &&
+			(rest ? strstr(name + n, rest) != NULL : name[n] == '\0')) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void host_announces(const void *code)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (watched_count < OBJECTS_MAX && dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 &&
+		map != NULL) {
+		watched[watched_count++] = map->l_addr;
+	}
+}
+
+static bool is_watched(uintptr_t base)
+{
+	for (unsigned i = 0; i < watched_count; i++) {
+		if (watched[i] == base) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- The functions that an object calls elsewhere ------------------------------------------------------------------------ */
+
+struct symbols {
+	const ElfW(Sym) * symbol;
+	const char *names;
+	uint32_t count, undefined; /* in all; before the first that others may find; 0: unknown */
+};
+
+/* By the dynamic section, whose addresses the dynamic linker has already relocated, or not. */
+static struct symbols symbols_of(uintptr_t base, const ElfW(Dyn) * d)
+{
+	struct symbols ret = {0};
+	const uint32_t *hash = NULL, *gnu = NULL;
+
+	for (; d->d_tag != DT_NULL; d++) {
+		const uintptr_t at = d->d_un.d_ptr < base ? base + d->d_un.d_ptr : d->d_un.d_ptr;
+
+		switch (d->d_tag) {
+		case DT_SYMTAB:
+			ret.symbol = (const void *)at;
+			break;
+		case DT_STRTAB:
+			ret.names = (const void *)at;
+			break;
+		case DT_HASH:
+			hash = (const void *)at;
+			break;
+		case DT_GNU_HASH:
+			gnu = (const void *)at;
+			break;
+		default:
+			break;
+		}
+	}
+	ret.undefined = gnu ? gnu[1] : hash ? hash[1] : 0;
+	ret.count = hash ? hash[1] : 0;
+	if (gnu != NULL) {
+		const uint32_t *const bucket = gnu + 4 + gnu[2] * (sizeof(ElfW(Addr)) / 4), *const chain =
+												    bucket +
+												    gnu[0];
+		uint32_t last = 0;
+
+		for (uint32_t i = 0; i < gnu[0]; i++) {
+			last = bucket[i] > last ? bucket[i] : last;
+		}
+		while (last >= gnu[1] && !(chain[last - gnu[1]] & 1)) {
+			last++;
+		}
+		ret.count = last >= gnu[1] ? last + 1 : gnu[1];
+	}
+	return ret;
+}
+
+struct look {
+	char *why; /* sizeof host_control->compared */
+	bool first;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A function that is there, and not in an object that announces its stores. */
+static bool is_elsewhere(const char *name)
+{
+	void *const f = host_dlsym ? host_dlsym(RTLD_DEFAULT, name) : NULL;
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	return f != NULL && (dladdr1(f, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL ||
+				    !is_watched(map->l_addr));
+}
+
+static bool is_allocator(const char *name)
+{
+	return strcmp(name, "malloc") == 0 || strcmp(name, "calloc") == 0 || strcmp(name, "realloc") == 0 ||
+	       strcmp(name, "_Znwm") == 0;
+}
+
+/* Sets why if an object stores, or has others store, what is not announced. */
+static int look_at(struct dl_phdr_info *o, size_t n, void *to)
+{
+	struct look *const l = to;
+	const ElfW(Dyn) *dynamic = NULL;
+	const char *const name = *o->dlpi_name ? base_name(o->dlpi_name) : program_invocation_short_name;
+	const bool main_program = l->first;
+
+	(void)n;
+	l->first = false;
+	if (!is_watched(o->dlpi_addr)) {
+		if (main_program) {
+			snprintf(l->why, sizeof host_control->compared,
+				"not all of %s was built by nvwave-cc", name);
+		}
+		return main_program;
+	}
+	for (unsigned i = 0; i < o->dlpi_phnum; i++) {
+		if (o->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+			dynamic = (const void *)(o->dlpi_addr + o->dlpi_phdr[i].p_vaddr);
+		}
+	}
+	const struct symbols s = dynamic ? symbols_of(o->dlpi_addr, dynamic) : (struct symbols){0};
+
+	if (s.symbol == NULL || s.names == NULL || s.count == 0) {
+		snprintf(l->why, sizeof host_control->compared,
+			"%s has no list of the functions that it calls", name);
+		return 1;
+	}
+	for (uint32_t i = 1; i < s.count; i++) {
+		const char *const symbol = s.names + s.symbol[i].st_name;
+		const unsigned type = ELF64_ST_TYPE(s.symbol[i].st_info);
+		const bool undefined = s.symbol[i].st_shndx == SHN_UNDEF;
+
+		if (!undefined && is_allocator(symbol)) {
+			snprintf(l->why, sizeof host_control->compared,
+				"%s has its own %.60s, which libraries use, too", name, symbol);
+			return 1;
+		}
+		if (undefined && type != STT_OBJECT && type != STT_TLS && !is_harmless(symbol) &&
+			is_elsewhere(symbol)) {
+			snprintf(l->why, sizeof host_control->compared,
+				"%s calls %.60s, which may store what is not announced", name, symbol);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+bool host_all_announced(void)
+{
+	struct look l = {.why = host_control->compared, .first = true};
+
+	return host_control->instrumented && !host_control->compare && dl_iterate_phdr(look_at, &l) == 0;
+}

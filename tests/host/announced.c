@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores to a mapped file for test_announced.sh, some of which nothing announces: an instruction that is written as bytes is
+ * one that the assembler stage does not know.
+ *
+ *	announced FILE plain|hidden|flushed|elsewhere|string|library
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef PART /* built by another compiler, or in a file of its own */
+void part(uint64_t *at);
+void part(uint64_t *at)
+{
+	*at = 5;
+}
+#else
+
+#ifdef WHOLE
+void part(uint64_t *at);
+#endif
+
+#ifdef DLSYM
+#include <dlfcn.h>
+#endif
+
+#ifdef MALLOC
+void *malloc(size_t n)
+{
+	static char room[1 << 16];
+	static size_t used;
+
+	used += n;
+	return room + used - n;
+}
+#endif
+
+enum { BYTES = 1 << 16 };
+
+static void flush(const volatile void *at)
+{
+	__asm__ volatile("clflush %0" ::"m"(*(const volatile char *)at) : "memory");
+}
+
+static void fence(void)
+{
+	__asm__ volatile("mfence" ::: "memory");
+}
+
+/* mov %rax, (%rdi) */
+static void hide(uint64_t *at, uint64_t value)
+{
+	__asm__ volatile(".byte 0x48, 0x89, 0x07" ::"D"(at), "a"(value) : "memory");
+}
+
+static void plain(uint64_t *pool)
+{
+	for (unsigned i = 0; i < 40; i++) {
+		pool[i * 64] = i + 1;
+		if (i % 4 == 0) {
+			flush(&pool[i * 64]);
+		}
+		fence();
+	}
+#ifdef WHOLE
+	part(&pool[8]);
+#endif
+#ifdef SYSCALL
+	uint64_t got = 39;
+
+	__asm__ volatile("syscall" : "+a"(got) : : "rcx", "r11", "memory"); /* getpid */
+#endif
+#ifdef SCATTER
+	if (pool[1] == 77) {
+		__asm__ volatile(
+			".arch .avx512f\n	vpscatterdd %%zmm0, (%0, %%zmm1, 4) %{%%k1%}" ::"r"(pool)
+			: "memory");
+	}
+#endif
+#ifdef DLSYM
+	printf("%s", dlsym(RTLD_DEFAULT, "no such function") ? " " : "");
+#endif
+}
+
+#ifdef SORT
+static int compare(const void *a, const void *b)
+{
+	return *(const char *)a - *(const char *)b;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+	const int fd = argc > 2 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
+	uint64_t *const pool = fd >= 0 && ftruncate(fd, BYTES) == 0 ?
+				       mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
+				       MAP_FAILED;
+
+	if (pool == MAP_FAILED) {
+		return 2;
+	}
+	if (strcmp(argv[2], "plain") == 0) {
+		plain(pool);
+	} else if (strcmp(argv[2], "hidden") ==
+		   0) { /* the page has an announced store, of the value that is there */
+		pool[512 + 64] = 0;
+		hide(&pool[512], 7);
+		fence();
+		fence();
+	} else if (strcmp(argv[2], "flushed") == 0) {
+		pool[512 + 64] = 0;
+		hide(&pool[512], 7);
+		flush(&pool[512]);
+		fence();
+	} else if (strcmp(argv[2], "elsewhere") == 0) {
+		pool[0] = 1;
+		fence();
+		hide(&pool[1024], 7);
+		fence();
+		pool[1] = 1;
+	} else if (strcmp(argv[2], "string") == 0) {
+		uint64_t *to = pool, count = 8;
+
+		__asm__ volatile("rep stosq" : "+D"(to), "+c"(count) : "a"((uint64_t)9) : "memory");
+		fence();
+	} else if (strcmp(argv[2], "library") == 0) {
+		snprintf((char *)pool, 8, "%s", "123");
+		fence();
+	}
+#ifdef SORT
+	char text[] = "cab";
+
+	qsort(text, 3, 1, compare);
+	return text[0] != 'a';
+#endif
+	return 0;
+}
+#endif

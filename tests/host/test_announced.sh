@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# test_announced.sh NVWAVE NVWAVE-CC PROGRAM.c: of a program that nvwave-cc has built wholly, pages are not compared at fences,
+# and its log is the same as with comparison. Where anything else may store, they are compared, with the reason in the report.
+# A store that nothing announces although it looks so is found late, and the session says that.
+set -eu
+nvwave=$(readlink -f "$1")
+wrapper=$(readlink -f "$2")
+source=$(readlink -f "$3")
+dir=$(mktemp -d "${TMPDIR:-/dev/shm}/nvwave-announced-XXXXXX")
+trap 'rm -rf "$dir"' EXIT INT TERM
+cd "$dir"
+n=0
+
+# ok STATUS NAME
+ok() {
+	n=$((n + 1))
+	[ "$1" -eq 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
+}
+
+# record PROGRAM MODE COMPARE: the report and the log
+record() {
+	rm -f pool log log.image
+	"$nvwave" exec --delays=off --compare="$3" --report=report --record=log -- "./$1" pool "$2"
+	"$nvwave" log dump log >dump
+}
+late() { grep -q "note: stores were found late" report; }
+reason() { sed -n 's/^pages are compared at every fence: //p' report; }
+# The offsets of stores and flushes, and the fences, in their order.
+order() { awk '/ store / { print "store", $(NF - 2) } / flush / { print "flush" } / fence / { print "fence" }' dump; }
+
+echo 1..11
+
+"$wrapper" cc -O1 -g -o whole "$source"
+record whole plain auto
+cp log announced
+status=0
+[ -z "$(reason)" ] && ! late || status=1
+ok $status pages_of_a_program_that_nvwave_cc_has_built_wholly_are_not_compared
+record whole plain fences
+cmp -s log announced && status=0 || status=1
+ok $status its_log_is_the_same_as_with_comparison_at_every_fence
+
+record whole hidden fences
+late && status=1 || status=0
+order >compared
+sed -n 1,3p compared | tr '\n' ' ' | grep -q "^store 0x1000 fence fence" || status=1
+ok $status a_store_that_nothing_announces_is_found_at_the_next_fence_by_comparison
+record whole hidden auto
+late && status=0 || status=1
+grep -q " store .* 0x1000 = 0x0*7$" dump || status=1
+order | tail -n 1 | grep -q "^store 0x1000" || status=1
+ok $status without_comparison_it_is_found_at_the_end_and_the_session_says_so
+record whole flushed auto
+late && [ "$(reason)" = "something was stored that nothing had announced" ] && status=0 || status=1
+order | head -n 2 | tr '\n' ' ' | grep -q "^store 0x1000 flush" || status=1
+ok $status it_is_found_where_its_line_is_flushed_and_pages_are_compared_from_then_on
+record whole elsewhere auto
+late && status=1 || status=0
+[ "$(reason)" = "something was stored that nothing had announced" ] || status=1
+order | sed -n 1,3p | tr '\n' ' ' | grep -q "^store 0x0 fence store 0x2000" || status=1
+ok $status in_a_page_without_an_announced_store_it_faults_and_is_found_at_the_next_fence
+record whole string auto
+late && status=1 || status=0
+grep -q " store .* 0x38 = 0x0*9$" dump || status=1
+ok $status repeated_string_instructions_are_announced
+record whole library auto
+late && status=1 || status=0
+grep -q " store .*0x0 = 0x[0-9a-f]*333231$" dump || status=1
+ok $status functions_of_the_c_library_that_are_interposed_announce_their_stores
+
+cc -O1 -c -DPART -o part.o "$source"
+"$wrapper" cc -O1 -DWHOLE -o partly "$source" part.o
+record partly plain auto
+[ "$(reason)" = "not all of partly was built by nvwave-cc" ] && status=0 || status=1
+cc -O1 -fPIC -shared -DPART -o libpart.so "$source"
+"$wrapper" cc -O1 -DWHOLE -o shared "$source" -L. -lpart -Wl,-rpath,"$dir"
+record shared plain auto
+[ "$(reason)" = "shared calls part, which may store what is not announced" ] || status=1
+ar rc libpart.a part.o
+rm libpart.so
+"$wrapper" cc -O1 -DWHOLE -o archive "$source" -L. -lpart
+record archive plain auto
+[ "$(reason)" = "not all of archive was built by nvwave-cc" ] || status=1
+ok $status object_files_archives_and_libraries_built_otherwise_are_met_with_comparison
+status=0
+for what in SYSCALL SCATTER DLSYM; do
+	"$wrapper" cc -O1 -D_GNU_SOURCE -D$what -o other "$source"
+	record other plain auto
+	[ "$(reason)" = "not all of other was built by nvwave-cc" ] || status=1
+done
+"$wrapper" cc -O1 -DSORT -o other "$source"
+record other plain auto
+[ "$(reason)" = "other calls qsort, which may store what is not announced" ] || status=1
+"$wrapper" cc -O1 -DMALLOC -o other "$source"
+record other plain auto
+[ "$(reason)" = "other has its own malloc, which libraries use, too" ] || status=1
+ok $status what_cannot_be_announced_is_met_with_comparison
+"$wrapper" cc -O1 -c -DPART -o watched.o "$source"
+"$wrapper" cc -O1 -DWHOLE -o whole "$source" watched.o
+record whole plain auto
+[ -z "$(reason)" ] && status=0 || status=1
+cc -O1 -c -DPART -Dpart=other -o other.o "$source"
+"$wrapper" cc -r -nostdlib -o partial.o watched.o other.o
+"$wrapper" cc -O1 -DWHOLE -o whole "$source" partial.o
+record whole plain auto
+[ "$(reason)" = "not all of whole was built by nvwave-cc" ] || status=1
+ok $status several_objects_are_a_whole_if_each_is_also_where_they_were_linked_before
