@@ -2,20 +2,26 @@
 /*
  * Tag arrays with true LRU, and the rings of the S-FIFOs and NVW-FIFOs.
  *
- * Tags and stamps are stored apart from the lines, so that a look-up in a 16-way set reads one cache line of the host.
- * The ways of a set are compared four at a time where their number allows it, in the vectors that every compiler knows:
- * the host's instructions for them, or plain ones. emu_scan_tags and emu_scan_oldest define the results.
+ * Tags are stored apart from the lines, so that a look-up in a 16-way set reads one cache line of the host. The ways of a set are
+ * compared four at a time where their number allows it, in the vectors that every compiler knows, and 16 at once where the host has SSE2.
+ * emu_scan_tags() defines the result.
+ *
+ * The usual cache has 16 ways and a power of two of sets. Its stamps are one byte each, of a clock of the set's own, so that the oldest
+ * of them is found without a loop. Any other cache has stamps of one clock. Both give the same victims.
  *
  * A tag is stored as its difference from EMU_NO_LINE. So memory full of zeros is an empty cache, and a large cache costs
  * what a run touches of it.
  */
 #include <stdlib.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "core/invariant.h"
 #include "core/zeroed.h"
 #include "machine.h"
 
-enum { LANES = 4, ALIGNMENT = 64 };
+enum { WAYS = 16, LANES = 4, ALIGNMENT = 64 }; /* WAYS: of nearly all caches */
 
 typedef uint32_t lanes __attribute__((vector_size(4 * LANES), may_alias));
 
@@ -32,12 +38,14 @@ static uint64_t blocks(uint64_t count)
 int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *config)
 {
 	const uint64_t count = config->size / EMU_LINE;
-	const uint64_t tags = rounded(count * sizeof *cache->tags),
-		       stamps = rounded(count * sizeof *cache->stamps);
+	const uint64_t sets = count / config->ways;
+	const bool usual = config->ways == WAYS && !(sets & (sets - 1));
+	const uint64_t tags = rounded(count * sizeof *cache->tags);
+	const uint64_t stamps = rounded(usual ? sets * sizeof *cache->set : count * sizeof *cache->stamps);
 	const uint64_t used = rounded((blocks(count) + 63) / 64 * sizeof *cache->used);
 
 	cache->ways = (uint32_t)config->ways;
-	cache->sets = (uint32_t)(count / config->ways);
+	cache->sets = (uint32_t)sets;
 	cache->bytes = tags + stamps + used + count * sizeof *cache->lines + ALIGNMENT;
 	cache->memory = nvw__zeroed(cache->bytes);
 	if (!cache->memory) {
@@ -45,8 +53,9 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 			NVW_E_MEMORY, "no memory for a cache of %llu lines", (unsigned long long)count);
 	}
 	cache->tags = (void *)(cache->memory + -(uintptr_t)cache->memory % ALIGNMENT);
-	cache->stamps = (void *)((char *)cache->tags + tags);
-	cache->used = (void *)((char *)cache->stamps + stamps);
+	cache->set = usual ? (void *)((char *)cache->tags + tags) : NULL;
+	cache->stamps = usual ? NULL : (void *)((char *)cache->tags + tags);
+	cache->used = (void *)((char *)cache->tags + tags + stamps);
 	cache->lines = (void *)((char *)cache->used + used);
 	return 0;
 }
@@ -56,11 +65,16 @@ void emu_cache_finish(struct emu_cache *cache)
 	nvw__zeroed_free(cache->memory, cache->bytes);
 }
 
+/* The usual cache's. */
+static inline uint32_t set_of(const struct emu_cache *cache, emu_line_id id)
+{
+	return id & (cache->sets - 1);
+}
+
+/* The first way of the set of any other. */
 static uint32_t set_start(const struct emu_cache *cache, emu_line_id id)
 {
-	return (cache->sets & (cache->sets - 1) ? emu_line_number(id) % cache->sets :
-						  id & (cache->sets - 1)) *
-	       cache->ways;
+	return emu_interleave(emu_line_number(id), cache->sets) * cache->ways;
 }
 
 /* The stamps restart before they wrap round: for a moment all lines are equally old. */
@@ -96,38 +110,43 @@ uint32_t emu_scan_oldest(const uint32_t *stamps, uint32_t ways)
 }
 
 /* At most one way has the tag, so the numbers of the ways that have it, counted from 1, can be added up with "or". */
-static inline uint32_t way_of(const lanes found)
-{
-	return (found[0] | found[1] | found[2] | found[3]) - 1;
-}
-
-static inline uint32_t find_of_16(const lanes *tags, uint32_t tag)
-{
-	const lanes wanted = {tag, tag, tag, tag};
-
-	return way_of(((lanes)(tags[0] == wanted) & (lanes){1, 2, 3, 4}) |
-		      ((lanes)(tags[1] == wanted) & (lanes){5, 6, 7, 8}) |
-		      ((lanes)(tags[2] == wanted) & (lanes){9, 10, 11, 12}) |
-		      ((lanes)(tags[3] == wanted) & (lanes){13, 14, 15, 16}));
-}
-
-uint32_t emu_find_way(const uint32_t *tags, uint32_t ways, uint32_t tag)
+static uint32_t find_by_fours(const uint32_t *tags, uint32_t ways, uint32_t tag)
 {
 	const lanes *const vector = (const void *)tags;
 	const lanes wanted = {tag, tag, tag, tag};
 	lanes number = {1, 2, 3, 4}, found = {0};
 
-	if (ways == 16) {
-		return find_of_16(vector, tag);
-	}
-	if (ways % LANES) {
-		return emu_scan_tags(tags, ways, tag);
-	}
 	for (uint32_t i = 0; i < ways / LANES; i++) {
 		found |= (lanes)(vector[i] == wanted) & number;
 		number += LANES;
 	}
-	return way_of(found);
+	return (found[0] | found[1] | found[2] | found[3]) - 1;
+}
+
+#ifdef __SSE2__
+static inline uint32_t find_of_16(const uint32_t *tags, uint32_t tag)
+{
+	const __m128i *const of = (const __m128i *)(const void *)tags, wanted = _mm_set1_epi32((int)tag);
+	const __m128i low = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_load_si128(of), wanted),
+			      _mm_cmpeq_epi32(_mm_load_si128(of + 1), wanted)),
+		      high = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_load_si128(of + 2), wanted),
+			      _mm_cmpeq_epi32(_mm_load_si128(of + 3), wanted));
+	const uint32_t found = (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
+
+	return found ? (uint32_t)__builtin_ctz(found) : UINT32_MAX;
+}
+#else
+static inline uint32_t find_of_16(const uint32_t *tags, uint32_t tag)
+{
+	return find_by_fours(tags, WAYS, tag);
+}
+#endif
+
+uint32_t emu_find_way(const uint32_t *tags, uint32_t ways, uint32_t tag)
+{
+	return ways == WAYS ? find_of_16(tags, tag) :
+	       ways % LANES ? emu_scan_tags(tags, ways, tag) :
+			      find_by_fours(tags, ways, tag);
 }
 
 /* Each lane keeps the first of its smallest stamps, and its way. */
@@ -161,12 +180,6 @@ uint32_t emu_find_oldest(const uint32_t *stamps, uint32_t ways)
 		return emu_scan_oldest(stamps, ways);
 	}
 	least = vector[0];
-	if (ways == 16) {
-		keep_less(&least, &oldest, vector[1], (lanes){4, 5, 6, 7});
-		keep_less(&least, &oldest, vector[2], (lanes){8, 9, 10, 11});
-		keep_less(&least, &oldest, vector[3], (lanes){12, 13, 14, 15});
-		return first_of(least, oldest);
-	}
 	for (uint32_t i = 1; i < ways / LANES; i++) {
 		number += LANES;
 		keep_less(&least, &oldest, vector[i], number);
@@ -174,64 +187,198 @@ uint32_t emu_find_oldest(const uint32_t *stamps, uint32_t ways)
 	return first_of(least, oldest);
 }
 
-static uint32_t find_way(const struct emu_cache *cache, uint32_t start, emu_line_id id)
+/* ---- Stamps of 16 ways ------------------------------------------------------------------------------ */
+
+uint32_t emu_set_scan_oldest(const struct emu_set *set)
 {
-	return emu_find_way(cache->tags + start, cache->ways, id ^ EMU_NO_LINE);
+	uint32_t oldest = 0;
+
+	for (uint32_t way = 1; way < WAYS; way++) {
+		oldest = set->stamp[way] < set->stamp[oldest] ? way : oldest;
+	}
+	return oldest;
 }
+
+#ifdef __SSE2__
+static inline uint32_t oldest_of_16(const struct emu_set *set)
+{
+	const __m128i stamps = _mm_load_si128((const __m128i *)(const void *)set->stamp);
+	__m128i least = _mm_min_epu8(stamps, _mm_srli_si128(stamps, 8));
+
+	least = _mm_min_epu8(least, _mm_srli_si128(least, 4));
+	least = _mm_min_epu8(least, _mm_srli_si128(least, 2));
+	least = _mm_min_epu8(least, _mm_srli_si128(least, 1));
+	least = _mm_set1_epi8((char)_mm_cvtsi128_si32(least));
+	return (uint32_t)__builtin_ctz((unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(stamps, least)));
+}
+#else
+static inline uint32_t oldest_of_16(const struct emu_set *set)
+{
+	return emu_set_scan_oldest(set);
+}
+#endif
+
+uint32_t emu_set_oldest(const struct emu_set *set)
+{
+	return oldest_of_16(set);
+}
+
+/* In the same order, from 1 on. */
+static __attribute__((noinline)) void number_anew(struct emu_set *set)
+{
+	const struct emu_set old = *set;
+
+	set->clock = 0;
+	for (uint32_t way = 0; way < WAYS; way++) {
+		const uint8_t stamp = old.stamp[way];
+
+		if (stamp && stamp != EMU_PINNED) {
+			set->stamp[way] = 1;
+			for (uint32_t other = 0; other < WAYS; other++) {
+				set->stamp[way] += old.stamp[other] && old.stamp[other] < stamp;
+			}
+			set->clock++;
+		}
+	}
+}
+
+void emu_set_touch(struct emu_set *set, uint32_t way)
+{
+	if (set->clock == EMU_PINNED - 1) {
+		number_anew(set);
+	}
+	set->stamp[way] = ++set->clock;
+}
+
+static inline void touch(struct emu_set *set, uint32_t way)
+{
+	if (__builtin_expect(set->clock < EMU_PINNED - 1, 1)) {
+		set->stamp[way] = ++set->clock;
+	} else {
+		emu_set_touch(set, way);
+	}
+}
+
+/* ---- Any other cache -------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) struct emu_line *peek_unusual(const struct emu_cache *cache, emu_line_id id)
+{
+	const uint32_t start = set_start(cache, id);
+	const uint32_t way = emu_find_way(cache->tags + start, cache->ways, id ^ EMU_NO_LINE);
+
+	return way == UINT32_MAX ? NULL : &cache->lines[start + way];
+}
+
+static __attribute__((noinline)) struct emu_line *find_unusual(struct emu_cache *cache, emu_line_id id)
+{
+	struct emu_line *const line = peek_unusual(cache, id);
+
+	if (line) {
+		cache->stamps[line - cache->lines] = next_stamp(cache);
+	}
+	return line;
+}
+
+static __attribute__((noinline)) void stamp_unusual(struct emu_cache *cache, uint32_t i)
+{
+	cache->stamps[i] = next_stamp(cache);
+}
+
+/* ---- Look-ups ---------------------------------------------------------------------------------------- */
 
 struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id)
 {
-	const uint32_t start = set_start(cache, id), way = find_way(cache, start, id);
+	struct emu_set *set;
+	uint32_t start, way;
 
+	if (__builtin_expect(!cache->set, 0)) {
+		return find_unusual(cache, id);
+	}
+	set = &cache->set[set_of(cache, id)];
+	start = set_of(cache, id) * WAYS;
+	way = find_of_16(cache->tags + start, id ^ EMU_NO_LINE);
 	if (way == UINT32_MAX) {
 		return NULL;
 	}
-	cache->stamps[start + way] = next_stamp(cache);
+	if (set->stamp[way] != set->clock) {
+		touch(set, way);
+	}
 	return &cache->lines[start + way];
 }
 
 struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id)
 {
-	const uint32_t start = set_start(cache, id), way = find_way(cache, start, id);
+	uint32_t start, way;
 
+	if (__builtin_expect(!cache->set, 0)) {
+		return peek_unusual(cache, id);
+	}
+	start = set_of(cache, id) * WAYS;
+	way = find_of_16(cache->tags + start, id ^ EMU_NO_LINE);
 	return way == UINT32_MAX ? NULL : &cache->lines[start + way];
+}
+
+/* ---- Replacement ------------------------------------------------------------------------------------ */
+
+static uint32_t stamp_of(const struct emu_cache *cache, uint32_t i)
+{
+	return cache->set ? cache->set[i / WAYS].stamp[i % WAYS] : cache->stamps[i];
 }
 
 static bool is_kept(const struct emu_cache *cache, uint32_t i)
 {
-	return cache->stamps[i] == UINT32_MAX || (cache->stamps[i] && cache->lines[i].registered);
+	return stamp_of(cache, i) == (cache->set ? EMU_PINNED : UINT32_MAX) ||
+	       (cache->tags[i] && cache->lines[i].registered);
 }
 
 /* Lines with registered bytes go last, but before a line that is being evicted. */
-static uint32_t victim_registered_last(const struct emu_cache *cache, uint32_t start)
+static __attribute__((noinline)) struct emu_line *victim_registered_last(
+	const struct emu_cache *cache, uint32_t start)
 {
 	uint32_t best = start;
 
 	for (uint32_t i = start + 1; i < start + cache->ways; i++) {
 		const bool kept = is_kept(cache, i), best_kept = is_kept(cache, best);
 
-		if (kept == best_kept ? cache->stamps[i] < cache->stamps[best] : best_kept) {
+		if (kept == best_kept ? stamp_of(cache, i) < stamp_of(cache, best) : best_kept) {
 			best = i;
 		}
 	}
-	return best;
+	return &cache->lines[best];
 }
 
 /* Unused lines have stamp 0, so they go first; those that are being evicted have the largest. */
-struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id)
+static __attribute__((noinline)) struct emu_line *victim_unusual(
+	const struct emu_cache *cache, emu_line_id id)
 {
 	const uint32_t start = set_start(cache, id);
-	const uint32_t oldest = start + emu_find_oldest(cache->stamps + start, cache->ways);
 
-	if (cache->registered_last && is_kept(cache, oldest)) {
-		return &cache->lines[victim_registered_last(cache, start)];
+	return cache->registered_last ?
+		       victim_registered_last(cache, start) :
+		       &cache->lines[start + emu_find_oldest(cache->stamps + start, cache->ways)];
+}
+
+struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id)
+{
+	uint32_t start;
+
+	if (__builtin_expect(!cache->set, 0)) {
+		return victim_unusual(cache, id);
 	}
-	return &cache->lines[oldest];
+	start = set_of(cache, id) * WAYS;
+	return cache->registered_last ? victim_registered_last(cache, start) :
+					&cache->lines[start + oldest_of_16(&cache->set[set_of(cache, id)])];
 }
 
 void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line)
 {
-	cache->stamps[line - cache->lines] = UINT32_MAX;
+	const uint32_t i = (uint32_t)(line - cache->lines);
+
+	if (cache->set) {
+		cache->set[i / WAYS].stamp[i % WAYS] = EMU_PINNED;
+	} else {
+		cache->stamps[i] = UINT32_MAX;
+	}
 }
 
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line)
@@ -260,13 +407,8 @@ uint32_t emu_cache_next(const struct emu_cache *cache, uint32_t i)
 	return end;
 }
 
-void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id)
+static inline void clear(const struct emu_cache *cache, struct emu_line *line)
 {
-	const size_t i = (size_t)(line - cache->lines);
-
-	cache->tags[i] = id ^ EMU_NO_LINE;
-	cache->stamps[i] = id == EMU_NO_LINE ? 0 : next_stamp(cache);
-	cache->used[i / EMU_CACHE_BLOCK / 64] |= UINT64_C(1) << i / EMU_CACHE_BLOCK % 64;
 	line->valid = line->dirty = line->registered = 0;
 	line->generation = cache->generation;
 	line->state = 0;
@@ -275,12 +417,44 @@ void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_i
 	memset(line->sharers, 0, sizeof line->sharers);
 }
 
+static inline void drop(struct emu_cache *cache, uint32_t i)
+{
+	cache->tags[i] = 0;
+	if (__builtin_expect(cache->set != NULL, 1)) {
+		cache->set[i / WAYS].stamp[i % WAYS] = 0;
+	} else {
+		cache->stamps[i] = 0;
+	}
+}
+
+void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id)
+{
+	const uint32_t i = (uint32_t)(line - cache->lines);
+
+	clear(cache, line);
+	if (id == EMU_NO_LINE) {
+		drop(cache, i);
+		return;
+	}
+	cache->tags[i] = id ^ EMU_NO_LINE;
+	cache->arrivals++;
+	cache->used[i / EMU_CACHE_BLOCK / 64] |= UINT64_C(1) << i / EMU_CACHE_BLOCK % 64;
+	if (__builtin_expect(cache->set != NULL, 1)) {
+		touch(&cache->set[i / WAYS], i % WAYS);
+	} else {
+		stamp_unusual(cache, i);
+	}
+}
+
 void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id)
 {
-	const uint32_t start = set_start(cache, id);
-
-	__builtin_prefetch(cache->tags + start);
-	__builtin_prefetch(cache->stamps + start);
+	if (cache->set) {
+		__builtin_prefetch(cache->tags + set_of(cache, id) * WAYS);
+		__builtin_prefetch(cache->set + set_of(cache, id));
+	} else {
+		__builtin_prefetch(cache->tags + set_start(cache, id));
+		__builtin_prefetch(cache->stamps + set_start(cache, id));
+	}
 }
 
 int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity)

@@ -84,14 +84,28 @@ struct emu_line {
 	uint8_t data[EMU_LINE]; /* L2: for a registered byte, the CU that has it (alsop16 II.E) */
 } __attribute__((aligned(64)));
 
+/*
+ * The order in which the ways of a 16-way set were used: a way's stamp is larger than those of ways used before it; 0: it has no line;
+ * EMU_PINNED: its line is being evicted. The clock is the largest of the others; before it would reach EMU_PINNED, they are
+ * numbered anew.
+ */
+struct emu_set {
+	uint8_t stamp[16];
+	uint8_t clock;
+} __attribute__((aligned(32)));
+enum { EMU_PINNED = UINT8_MAX };
+
 struct emu_cache {
 	uint32_t sets, ways;
-	uint32_t clock; /* clock of the LRU stamps */
+	uint32_t clock; /* of stamps */
 	uint32_t generation;
 	bool registered_last; /* replacement: lines with registered bytes go last */
+	uint64_t arrivals;    /* lines that have been assigned */
 	char *memory;         /* of all that follows */
 	uint64_t bytes;
 	uint32_t *tags; /* sets * ways: each "exclusive or" EMU_NO_LINE */
+	struct emu_set *
+		set; /* of the usual cache: 16 ways, a power of two of sets; NULL: another one, with stamps of its clock */
 	uint32_t *stamps;
 	uint64_t *used; /* a bit for EMU_CACHE_BLOCK lines: one of them had a tag */
 	struct emu_line *lines;
@@ -489,6 +503,10 @@ static inline emu_line_id emu_cache_tag_at(const struct emu_cache *cache, uint32
 }
 /* The index of the next line that has a tag, from i on; sets * ways if there is none. What a run never touched costs nothing. */
 uint32_t emu_cache_next(const struct emu_cache *cache, uint32_t i);
+/* The way is the one used last. The first way with the smallest stamp; by a scan: the same. */
+void emu_set_touch(struct emu_set *set, uint32_t way);
+uint32_t emu_set_oldest(const struct emu_set *set);
+uint32_t emu_set_scan_oldest(const struct emu_set *set);
 /* The way with this tag, or UINT32_MAX; the first way with the smallest stamp. By vectors, and way by way: the same. */
 uint32_t emu_find_way(const uint32_t *tags, uint32_t ways, uint32_t tag);
 uint32_t emu_find_oldest(const uint32_t *stamps, uint32_t ways);

@@ -95,7 +95,7 @@ static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 		line = coh_l1_find(m, r->cu, &r->cu->l1, r->line);
 	}
 	m->stats.l1_load_misses++;
-	line = line ? line : coh_l1_obtain(m, r->cu, &r->cu->l1, r->line, t);
+	line = line ? line : coh_l1_replace(m, r->cu, &r->cu->l1, r->line, t);
 	*t = coh_l1_event_on(m, r->cu, line, r->line, COH_L1_LOAD_MISS, COH_BY_ACCESS, r->bytes, *t);
 	return line;
 }
@@ -136,7 +136,7 @@ static emu_time st_l1(const struct coh_request *r, emu_time t)
 	prepare(r, r->cu, &t);
 	line = coh_l1_find(m, r->cu, r->cu->stores, r->line);
 	if (!line) {
-		line = coh_l1_obtain(m, r->cu, r->cu->stores, r->line, &t);
+		line = coh_l1_replace(m, r->cu, r->cu->stores, r->line, &t);
 		coh_l2_include(m, r->cu, r->line, t);
 	}
 	mark(r, line);

@@ -428,6 +428,9 @@ struct emu_line *coh_l1_find(
 /* The same; makes room for the line if it is absent; *t advances. */
 struct emu_line *coh_l1_obtain(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t);
+/* Makes room for the line, which is absent: coh_l1_find() has just said so. */
+struct emu_line *coh_l1_replace(
+	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t);
 /* The L2's line, made room for; *t moves on. bytes are valid afterwards. Of a split L2: a line that has the bytes, or, without
  * bytes, the write cache's line to store into. */
 struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t);

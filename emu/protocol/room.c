@@ -20,24 +20,27 @@ struct emu_line *coh_l1_find(
 	return line;
 }
 
+struct emu_line *coh_l1_replace(
+	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t)
+{
+	struct emu_line *const line = emu_cache_victim(cache, id);
+	const emu_line_id old = emu_cache_tag(cache, line);
+
+	if (old != EMU_NO_LINE) {
+		m->stats.l1_evictions++;
+		m->stats.sync_evictions += coh_flushes_loser(m, line);
+		*t = coh_l1_event(m, cu, line, old, COH_L1_EVICT, COH_BY_EVICT, *t);
+	}
+	emu_cache_assign(cache, line, id);
+	return line;
+}
+
 struct emu_line *coh_l1_obtain(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t)
 {
-	struct emu_line *line = coh_l1_find(m, cu, cache, id);
+	struct emu_line *const line = coh_l1_find(m, cu, cache, id);
 
-	if (!line) {
-		emu_line_id old;
-
-		line = emu_cache_victim(cache, id);
-		old = emu_cache_tag(cache, line);
-		if (old != EMU_NO_LINE) {
-			m->stats.l1_evictions++;
-			m->stats.sync_evictions += coh_flushes_loser(m, line);
-			*t = coh_l1_event(m, cu, line, old, COH_L1_EVICT, COH_BY_EVICT, *t);
-		}
-		emu_cache_assign(cache, line, id);
-	}
-	return line;
+	return line ? line : coh_l1_replace(m, cu, cache, id, t);
 }
 
 /* Replacing a registered atomic flushes the L1 that has it (alsop16 III.C.2). That flush needs room in the L2
@@ -62,12 +65,13 @@ static struct emu_line *replace_in_l2(
 	const emu_line_id old = emu_cache_tag(cache, line);
 
 	if (old != EMU_NO_LINE) {
+		const uint64_t arrivals = cache->arrivals;
 		struct emu_line *came;
 
 		m->stats.l2_evictions++;
 		emu_cache_pin(cache, line);
 		*t = coh_l2_event(m, line, old, COH_L2_EVICT, COH_BY_EVICT, *t);
-		came = emu_cache_find(cache, id);
+		came = cache->arrivals == arrivals ? NULL : emu_cache_find(cache, id);
 		if (came) {
 			return came; /* with what an L1 had to send ahead of the old line's bytes (buffered epochs) */
 		}

@@ -339,6 +339,110 @@ static void a_walk_over_a_cache_meets_each_line_that_has_a_tag_once(void **state
 	emu_cache_finish(&cache);
 }
 
+/* What a cache is: a list of lines, each with the time when it was last used. */
+struct plain_line {
+	emu_line_id id;
+	uint64_t used; /* 0: it has no line; UINT64_MAX: that is being evicted */
+	bool registered;
+};
+
+static bool goes_first(const struct plain_line *a, const struct plain_line *b, bool registered_last)
+{
+	const bool a_last = registered_last && (a->used == UINT64_MAX || (a->used && a->registered)),
+		   b_last = registered_last && (b->used == UINT64_MAX || (b->used && b->registered));
+
+	return a_last == b_last ? a->used < b->used : b_last;
+}
+
+static uint32_t plain_victim(const struct plain_line *set, uint32_t ways, bool registered_last)
+{
+	uint32_t first = 0;
+
+	for (uint32_t way = 1; way < ways; way++) {
+		first = goes_first(&set[way], &set[first], registered_last) ? way : first;
+	}
+	return first;
+}
+
+static uint32_t plain_way(const struct plain_line *set, uint32_t ways, emu_line_id id)
+{
+	for (uint32_t way = 0; way < ways; way++) {
+		if (set[way].used && set[way].id == id) {
+			return way;
+		}
+	}
+	return ways;
+}
+
+/* One thing done to a cache and to the list. */
+static void use_both(struct emu_cache *cache, struct plain_line *set, uint32_t start, emu_line_id id,
+	unsigned what, uint64_t now)
+{
+	const uint32_t ways = cache->ways;
+	const uint32_t way = plain_way(set, ways, id),
+		       victim = plain_victim(set, ways, cache->registered_last);
+	struct emu_line *const line = way < ways ? &cache->lines[start + way] : NULL;
+
+	assert_ptr_equal(emu_cache_peek(cache, id), line);
+	assert_int_equal(emu_cache_victim(cache, id) - cache->lines, start + victim);
+	if (what == 0 && line) {
+		emu_cache_assign(cache, line, EMU_NO_LINE);
+		set[way] = (struct plain_line){0};
+	} else if (what == 1 && line) {
+		emu_cache_pin(cache, line);
+		set[way].used = UINT64_MAX;
+	} else if (what == 2 && line) {
+		line->registered = set[way].registered = !set[way].registered;
+	} else if (what < 9 || line) {
+		assert_ptr_equal(emu_cache_find(cache, id), line);
+		set[way % ways].used = line ? now : set[way % ways].used;
+	} else {
+		emu_cache_assign(cache, emu_cache_victim(cache, id), id);
+		set[victim] = (struct plain_line){.id = id, .used = now};
+	}
+}
+
+/* Each clock of a set goes round many times. */
+static void a_cache_replaces_what_a_list_by_last_use_replaces(void **state)
+{
+	enum { WAYS_MAX = 20, SETS_MAX = 4, ROUNDS = 12000 };
+	static const uint32_t ways[] = {16, 16, 4, 20, 7}, sets[] = {4, 3, 4, 2, 1};
+
+	for (unsigned k = 0; k < 2 * sizeof ways / sizeof *ways; k++) {
+		const uint32_t n = sets[k / 2];
+		const struct emu_cache_config config = {
+			.size = EMU_LINE * n * ways[k / 2], .ways = ways[k / 2]};
+		struct plain_line plain[SETS_MAX][WAYS_MAX] = {0};
+		struct nvw_random random = {.state = k};
+		struct emu_cache cache = {0};
+
+		rig_ok(emu_cache_init(&cache, &config));
+		cache.registered_last = k % 2;
+		for (uint64_t now = 1; now <= ROUNDS; now++) {
+			const emu_line_id id = (emu_line_id)nvw_random_below(&random, 3 * cache.ways * n / 2);
+
+			use_both(&cache, plain[id % n], id % n * cache.ways, id,
+				(unsigned)nvw_random_below(&random, 24), now);
+		}
+		emu_cache_finish(&cache);
+	}
+}
+
+static void the_oldest_of_16_ways_is_the_one_that_a_scan_finds(void **state)
+{
+	struct nvw_random random = {.state = 7};
+
+	for (unsigned round = 0; round < 4000; round++) {
+		const uint64_t range = round % 3 ? 256 : 4;
+		struct emu_set set = {.clock = 0};
+
+		for (unsigned way = 0; way < 16; way++) {
+			set.stamp[way] = (uint8_t)(nvw_random_below(&random, range) * (256 / range));
+		}
+		assert_int_equal(emu_set_oldest(&set), emu_set_scan_oldest(&set));
+	}
+}
+
 /* ---- Counts that wrap round ------------------------------------------------------------------- */
 
 static void the_oldest_line_goes_first_after_stamps_have_wrapped_round(void **state)
@@ -790,6 +894,8 @@ int main(void)
 		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
 		cmocka_unit_test(a_set_searched_at_once_gives_what_a_search_way_by_way_gives),
 		cmocka_unit_test(a_walk_over_a_cache_meets_each_line_that_has_a_tag_once),
+		cmocka_unit_test(a_cache_replaces_what_a_list_by_last_use_replaces),
+		cmocka_unit_test(the_oldest_of_16_ways_is_the_one_that_a_scan_finds),
 		cmocka_unit_test(the_oldest_line_goes_first_after_stamps_have_wrapped_round),
 		cmocka_unit_test(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round),
 		cmocka_unit_test(the_l2_knows_every_cu_that_has_a_line),
