@@ -199,17 +199,30 @@ static void give_way(void)
 	}
 }
 
-static void note(const struct request *r, uint64_t old)
+static bool changes_something(const struct request *r, uint64_t old)
 {
 	const unsigned bits = 8 * bytes_of[r->type];
 	const uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 
-	if (r->operation == NVW_CUDA_LOAD ||
-		(r->operation != NVW_CUDA_STORE &&
-			((combine(r->operation, r->type, old, r->value, r->compare) ^ old) & mask) == 0)) {
-		nvw_cuda_wait_on(r->place);
-	} else {
+	return r->operation == NVW_CUDA_STORE ||
+	       (r->operation != NVW_CUDA_LOAD &&
+		       ((combine(r->operation, r->type, old, r->value, r->compare) ^ old) & mask));
+}
+
+static void note(const struct request *r, uint64_t old)
+{
+	if (changes_something(r, old)) {
 		nvw_cuda_works();
+	} else {
+		nvw_cuda_wait_on(r->place);
+	}
+}
+
+/* On the machine, of a variable that it does not have: whoever spins on one lets its writer run. */
+static void take_a_cycle(const struct request *r, uint64_t old)
+{
+	if (nvw_cuda_machine && nvw_cuda_now && !changes_something(r, old)) {
+		nvw_cuda_machine_pass(r->place);
 	}
 }
 
@@ -232,6 +245,7 @@ static uint64_t execute(struct request *r)
 		nvw_cuda_record_ends();
 	}
 	note(r, old);
+	take_a_cycle(r, old);
 	return old;
 }
 

@@ -53,6 +53,10 @@ static inline void before_read(void *address, size_t n, int cost, const void *fr
 			note_volatile(address, n, cost);
 			return;
 		}
+		if (cost == VOLATILE_COST && nvw_cuda_now) {
+			nvw_cuda_machine_pass(
+				from); /* whoever spins on a shared variable lets its writer run */
+		}
 	} else {
 		spend(cost);
 	}

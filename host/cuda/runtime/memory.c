@@ -15,12 +15,13 @@
 enum { PAGE = 4096, ALIGNED = 256 };
 #define ARENA_BYTES (UINT64_C(1) << 40)
 
-enum memory_kind { DEVICE, MANAGED, PINNED, REGISTERED };
+enum memory_kind { DEVICE, MANAGED, PINNED, REGISTERED, PITCHED /* in a file: pitched.c */ };
 
 struct block {
 	char *pages, *start; /* REGISTERED: no pages of ours */
 	size_t page_bytes, bytes;
 	enum memory_kind kind;
+	unsigned open;   /* copies of it that are under way */
 	uint64_t number; /* in the order of their making, which no address has */
 };
 
@@ -46,7 +47,7 @@ void nvw_cuda_unlock(void)
 static void protect_all(int protection)
 {
 	for (size_t i = 0; i < block_count; i++) {
-		if (blocks[i].kind == DEVICE) {
+		if (blocks[i].kind == DEVICE && !blocks[i].open) {
 			mprotect(blocks[i].pages, blocks[i].page_bytes, protection);
 		}
 	}
@@ -96,12 +97,19 @@ static bool insert(size_t at, const struct block *block)
 	return true;
 }
 
+/* How many begin before an address. */
 static size_t place_for(const char *start)
 {
-	size_t at = 0;
+	size_t at = 0, end = block_count;
 
-	while (at < block_count && blocks[at].start < start) {
-		at++;
+	while (at < end) {
+		const size_t middle = (at + end) / 2;
+
+		if (blocks[middle].start < start) {
+			at = middle + 1;
+		} else {
+			end = middle;
+		}
 	}
 	return at;
 }
@@ -183,6 +191,26 @@ static cudaError_t allocate_plain(size_t bytes, enum memory_kind kind, void **re
 	return cudaSuccess;
 }
 
+static cudaError_t allocate_pitched(size_t bytes, void **ret)
+{
+	struct block b = {.bytes = bytes, .page_bytes = round_up(bytes, PAGE), .kind = PITCHED};
+
+	b.pages = b.page_bytes < bytes ? NULL : nvw_cuda_map_pitched(b.page_bytes);
+	b.start = b.pages;
+	if (!b.pages || !insert(place_for(b.start), &b)) {
+		return cudaErrorMemoryAllocation;
+	}
+	*ret = b.start;
+	return cudaSuccess;
+}
+
+static cudaError_t allocate_kind(size_t bytes, enum memory_kind kind, void **ret)
+{
+	return kind == DEVICE  ? allocate_device(bytes, ret) :
+	       kind == PITCHED ? allocate_pitched(bytes, ret) :
+				 allocate_plain(bytes, kind, ret);
+}
+
 static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)
 {
 	cudaError_t error;
@@ -195,7 +223,7 @@ static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)
 		return cudaSuccess;
 	}
 	pthread_mutex_lock(&mutex);
-	error = kind == DEVICE ? allocate_device(bytes, ret) : allocate_plain(bytes, kind, ret);
+	error = allocate_kind(bytes, kind, ret);
 	pthread_mutex_unlock(&mutex);
 	return error ? nvw_cuda_fail(error) : nvw_cuda_failed();
 }
@@ -235,7 +263,7 @@ cudaError_t cudaMalloc(void **ret, size_t bytes)
 cudaError_t cudaMallocPitch(void **ret, size_t *ret_pitch, size_t width, size_t height)
 {
 	*ret_pitch = round_up(width, ALIGNED);
-	return allocate(*ret_pitch * height, DEVICE, ret);
+	return allocate(*ret_pitch * height, nvw_cuda_pitched_is_file() ? PITCHED : DEVICE, ret);
 }
 
 cudaError_t cudaMallocManaged(void **ret, size_t bytes, unsigned flags)
@@ -307,14 +335,11 @@ cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags)
 }
 
 /* The block that an address is in, or the last one that begins before it. */
-static const struct block *nearest(const void *address)
+static struct block *nearest(const void *address)
 {
-	const struct block *found = NULL;
+	const size_t before = place_for((const char *)address + 1);
 
-	for (size_t i = 0; i < block_count && blocks[i].start <= (const char *)address; i++) {
-		found = &blocks[i];
-	}
-	return found ? found : block_count ? blocks : NULL;
+	return before ? &blocks[before - 1] : block_count ? blocks : NULL;
 }
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *p)
@@ -322,7 +347,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const vo
 	static const enum cudaMemoryType types[] = {[DEVICE] = cudaMemoryTypeDevice,
 		[MANAGED] = cudaMemoryTypeManaged,
 		[PINNED] = cudaMemoryTypeHost,
-		[REGISTERED] = cudaMemoryTypeHost};
+		[REGISTERED] = cudaMemoryTypeHost,
+		[PITCHED] = cudaMemoryTypeDevice};
 	const struct block *b;
 
 	memset(ret, 0, sizeof *ret);
@@ -357,6 +383,38 @@ void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* The block of device memory that an address is in, for a copy: a program with many allocations copies often. */
+static struct block *device_block(const void *p)
+{
+	struct block *const b = nvw_cuda_is_device_memory(p) ? nearest(p) : NULL;
+
+	return b && b->kind == DEVICE ? b : NULL;
+}
+
+static void open_block(const void *p)
+{
+	struct block *b;
+
+	pthread_mutex_lock(&mutex);
+	b = device_block(p);
+	if (b && b->open++ == 0 && !open_count) {
+		mprotect(b->pages, b->page_bytes, PROT_READ | PROT_WRITE);
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+static void close_block(const void *p)
+{
+	struct block *b;
+
+	pthread_mutex_lock(&mutex);
+	b = device_block(p);
+	if (b && --b->open == 0 && !open_count) {
+		mprotect(b->pages, b->page_bytes, PROT_NONE);
+	}
+	pthread_mutex_unlock(&mutex);
+}
 
 /* Whether both ends fit the kind. */
 static bool is_right_kind(const void *to, const void *from, enum cudaMemcpyKind kind)
@@ -403,9 +461,11 @@ static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKin
 	if (!to || !from || !is_inside(to, n) || !is_inside(from, n)) {
 		return nvw_cuda_fail(cudaErrorInvalidValue);
 	}
-	nvw_cuda_open_memory();
+	open_block(to);
+	open_block(from);
 	nvw_cuda_host_copy(to, from, n, place);
-	nvw_cuda_close_memory();
+	close_block(from);
+	close_block(to);
 	return cudaSuccess;
 }
 
@@ -429,12 +489,14 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 	if (width > to_pitch || width > from_pitch) {
 		return nvw_cuda_fail(cudaErrorInvalidValue);
 	}
-	nvw_cuda_open_memory();
+	open_block(to);
+	open_block(from);
 	for (size_t row = 0; row < height && !error; row++) {
 		error = copy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width, kind,
 			__builtin_return_address(0));
 	}
-	nvw_cuda_close_memory();
+	close_block(from);
+	close_block(to);
 	return error;
 }
 
@@ -446,9 +508,9 @@ static cudaError_t fill(void *to, int byte, size_t n, const void *place)
 	if (n && (!to || !is_inside(to, n))) {
 		return nvw_cuda_fail(cudaErrorInvalidValue);
 	}
-	nvw_cuda_open_memory();
+	open_block(to);
 	nvw_cuda_host_fill(to, byte, n, place);
-	nvw_cuda_close_memory();
+	close_block(to);
 	return cudaSuccess;
 }
 
@@ -597,7 +659,7 @@ static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
 	for (size_t i = 0; i < n; i++) {
 		const struct block *const b = &in_order[i];
 
-		const bool persistent = b->kind == REGISTERED && is_file(b->start);
+		const bool persistent = b->kind == PITCHED || (b->kind == REGISTERED && is_file(b->start));
 
 		to[i] = (struct nvw_cuda_range){b->start, b->bytes, persistent,
 			!persistent && (b->kind == PINNED || b->kind == REGISTERED)};

@@ -207,6 +207,10 @@ void nvw_cuda_unlock(void);
 void nvw_cuda_open_memory(void);
 void nvw_cuda_close_memory(void);
 bool nvw_cuda_is_device_memory(const void *address);
+
+/* Whether memory by cudaMallocPitch() is in a file; bytes of it, whole pages. NULL, with a message: there are none. */
+bool nvw_cuda_pitched_is_file(void);
+void *nvw_cuda_map_pitched(size_t bytes);
 /* Describes where an address lies, for an error: "4 bytes behind the 400 bytes at 0x.. of cudaMalloc". */
 void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n);
 /* Bytes of all shared variables, static ones first. */

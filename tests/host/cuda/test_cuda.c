@@ -35,6 +35,19 @@ static void files_are_compiled_one_by_one_as_makefiles_do(void **state)
 	assert_all_hold();
 }
 
+/* Those of GPM's makefiles control hardware; nvcc has options in the environment, too. */
+static void options_of_makefiles_are_taken(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(
+		run("printf '#include \"own.h\"\nint main() { return OWN + BEFORE + BEHIND; }\n' >env.cu; "
+		    "mkdir -p first second; echo '#define OWN 1' >first/own.h; echo '#define OWN 100' >second/own.h; "
+		    "NVCC_PREPEND_FLAGS=\"-Ifirst -DBEFORE='1 * 2'\" NVCC_APPEND_FLAGS=-DBEHIND=4 " NVCC
+		    " -Isecond -w -o env env.cu -lnvidia-ml -lpci -lpthread && ./env"),
+		7);
+	assert_string_equal(output, "");
+}
+
 /* ---- Inline PTX --------------------------------------------------------------------------------------------------- */
 
 static void inline_ptx_does_what_it_says(void **state)
@@ -478,7 +491,7 @@ static void a_kernel_that_waits_for_a_later_store_of_the_host_is_told(void **sta
 {
 	NEEDS_CLANG();
 	run_until_told("exec ./waits late");
-	assert_output_has("waits.cu:9 (wait)");
+	assert_output_has("waits.cu:10 (wait)");
 	assert_output_has("kernel wait, block (0,0,0), thread (");
 	assert_output_has("a store that it makes there comes too late");
 	assert_int_equal(run("./waits thread"), 0);
@@ -492,8 +505,55 @@ static void likewise_on_the_machine(void **state)
 	NEEDS_MACHINE();
 	snprintf(command, sizeof command, "exec %s exec --protocol=vi -- ./waits late", nvwave);
 	run_until_told(command);
-	assert_output_has("waits.cu:9 (wait)");
+	assert_output_has("waits.cu:10 (wait)");
 	assert_output_has("on the machine no store of the host comes before that");
+}
+
+static void work_items_that_wait_for_each_other_by_shared_variables_go_on(void **state)
+{
+	static const char *const protocols[] = {"vi", "dd"};
+
+	NEEDS_MACHINE();
+	build_once("-O1", "waits", SOURCE("waits.cu"));
+	assert_int_equal(run("timeout 20 ./waits shared"), 0);
+	assert_string_equal(output, "no error\n95\n");
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(run("timeout 20 %s exec --protocol=%s --report=report -- ./waits shared",
+					 nvwave, protocols[i]),
+			0);
+		assert_string_equal(output, "no error\n95\n");
+	}
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+
+/* It took a system call for each allocation. */
+static void a_copy_does_not_take_longer_with_many_allocations(void **state)
+{
+	NEEDS_CLANG();
+	build_once("-O1", "memory", SOURCE("memory.cu"));
+	assert_int_equal(run("ulimit -t 5; ./memory copies"), 0);
+	assert_string_equal(output, "0 wrong\n");
+}
+
+static void pitched_memory_is_a_file_if_that_is_asked_for(void **state)
+{
+	NEEDS_CLANG();
+	build_once("-O1", "memory", SOURCE("memory.cu"));
+	assert_int_equal(run("./memory pitched && NVWAVE_PITCH_POOL=pitched ./memory pitched"), 0);
+	assert_string_equal(output, "64\n64\n");
+	assert_int_equal(run("./memory check pitched && od -An -td4 -j4096 -N4 pitched; rm pitched"), 0);
+	assert_string_equal(output, "           1\n");
+	assert_int_equal(
+		run("%s crash --exec='env NVWAVE_PITCH_POOL=pitched ./memory pitched' --image=pitched --check='./memory check' --states=100",
+			nvwave),
+		1);
+	assert_output_has("it is marked, and value ");
+	assert_output_has("memory.cu:14 (store)  store of 4 bytes at 0x1000   durable");
+	assert_output_has("memory.cu:11 (store)  store of 4 bytes at 0x");
+	assert_int_equal(run("NVWAVE_PITCH_POOL=/nonexistent/pool ./memory pitched"), 1);
+	assert_string_equal(output,
+		"nvwave: NVWAVE_PITCH_POOL=/nonexistent/pool: No such file or directory\nout of memory\n");
 }
 
 static void sleeping_takes_simulated_time(void **state)
@@ -530,6 +590,10 @@ int main(void)
 		cmocka_unit_test(a_kernel_that_waits_for_a_later_store_of_the_host_is_told),
 		cmocka_unit_test(likewise_on_the_machine),
 		cmocka_unit_test(sleeping_takes_simulated_time),
+		cmocka_unit_test(work_items_that_wait_for_each_other_by_shared_variables_go_on),
+		cmocka_unit_test(a_copy_does_not_take_longer_with_many_allocations),
+		cmocka_unit_test(pitched_memory_is_a_file_if_that_is_asked_for),
+		cmocka_unit_test(options_of_makefiles_are_taken),
 		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),
 		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
 		cmocka_unit_test(what_is_not_supported_is_named),

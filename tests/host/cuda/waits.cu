@@ -1,13 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waits late: a kernel waits for a store that host code makes behind the launch. waits thread: another thread makes it. waits sleep: __nanosleep().
+// waits shared: work-items wait for each other by shared variables, within a warp and beyond it.
 #include <cstdio>
 #include <cstring>
 #include <pthread.h>
 
 __global__ void wait(volatile int *flag)
 {
-	while (*flag == 0) { // line 9
+	while (*flag == 0) { // line 10
 	}
+}
+// The last work-item begins; each waits for the next one, by a volatile load, an atomic, or PTX.
+__global__ void pass_on(int *sum)
+{
+	__shared__ volatile unsigned char ready[96];
+	__shared__ int taken;
+	const unsigned i = threadIdx.x;
+
+	ready[i] = 0;
+	taken = 0;
+	__syncthreads();
+	if (i + 1 == blockDim.x) {
+		ready[i] = 1;
+		return;
+	}
+	if (i % 2) {
+		while (!ready[i + 1]) {
+		}
+	} else {
+		for (int value = 0; value != 1;) {
+			asm volatile("ld.relaxed.cta.u8 %0, [%1];" : "=r"(value) : "l"(&ready[i + 1]));
+		}
+	}
+	while (atomicCAS(&taken, 0, 1)) {
+	}
+	*sum += 1;
+	__threadfence_block();
+	atomicExch(&taken, 0);
+	ready[i] = 1;
 }
 __global__ void sleep_for(unsigned ns)
 {
@@ -30,6 +60,12 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "sleep")) {
 		sleep_for<<<1, 32>>>(5000);
 		return cudaDeviceSynchronize();
+	}
+	if (argc > 1 && !strcmp(argv[1], "shared")) {
+		pass_on<<<1, 96>>>(flag);
+		printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+		printf("%d\n", *flag);
+		return 0;
 	}
 	if (argc > 1 && !strcmp(argv[1], "thread")) {
 		pthread_create(&thread, NULL, store, flag);
