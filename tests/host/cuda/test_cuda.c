@@ -41,9 +41,9 @@ static void options_of_makefiles_are_taken(void **state)
 	NEEDS_CLANG();
 	assert_int_equal(
 		run("printf '#include \"own.h\"\nint main() { return OWN + BEFORE + BEHIND; }\n' >env.cu; "
-		    "mkdir -p first second; echo '#define OWN 1' >first/own.h; echo '#define OWN 100' >second/own.h; "
-		    "NVCC_PREPEND_FLAGS=\"-Ifirst -DBEFORE='1 * 2'\" NVCC_APPEND_FLAGS=-DBEHIND=4 " NVCC
-		    " -Isecond -w -o env env.cu -lnvidia-ml -lpci -lpthread && ./env"),
+		    "mkdir -p own_first own_second; echo '#define OWN 1' >own_first/own.h; echo '#define OWN 100' >own_second/own.h; "
+		    "NVCC_PREPEND_FLAGS=\"-Iown_first -DBEFORE='1 * 2'\" NVCC_APPEND_FLAGS=-DBEHIND=4 " NVCC
+		    " -Iown_second -w -o env env.cu -lnvidia-ml -lpci -lpthread && ./env"),
 		7);
 	assert_string_equal(output, "");
 }
