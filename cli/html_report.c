@@ -134,7 +134,7 @@ static void recoveries(FILE *f, const struct ct_result *r)
 		return;
 	}
 	fputs("<h3>Recovery, at most in a whole state</h3><div class=\"figures\">", f);
-	tile(f, "epochs open", c->epochs_open);
+	tile(f, "open epochs", c->epochs_open);
 	tile(f, "log entries read", c->entries_read);
 	tile(f, "words restored", c->words_restored);
 	tile(f, "words written", c->words_written);

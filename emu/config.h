@@ -115,6 +115,7 @@ struct emu_device_config {
 	uint64_t read, write;
 	uint64_t channels, bandwidth, queue;
 	uint64_t domain; /* of NVRAM: enum emu_domain */
+	uint64_t shared; /* 1: reads and writes share a channel's bandwidth */
 	uint64_t hops;   /* between the L2 and its controller */
 	uint64_t link;   /* ps, besides the hops, each way */
 	uint64_t read_energy, write_energy;

@@ -330,6 +330,9 @@ static int check_device(const struct emu_config *c, unsigned device)
 		return nvw_fail(NVW_E_CONFIG, "%s.channels: expected 1 to 1024, found %" PRIu64, d->name,
 			d->channels);
 	}
+	if (d->shared == EMU_AUTO) {
+		return nvw_fail(NVW_E_CONFIG, "%s.shared: expected off or on, found auto", d->name);
+	}
 	if (!d->bandwidth) {
 		return nvw_fail(NVW_E_CONFIG, "%s.bandwidth: expected more than 0", d->name);
 	}

@@ -4,6 +4,8 @@
  *
  * A channel transfers one line at a time in each direction, at its bandwidth; latency is added and overlaps. Reads
  * and writes have separate queues and share nothing: reads overtake posted writes, and writes do not slow reads.
+ * A shared channel (the key shared) transfers one line at a time, whichever way. A write that waits has its time
+ * already, so a read takes the first time that is left.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -22,7 +24,14 @@ static int channels_init(struct emu_channels *c, const struct emu_device_config 
 	c->link_ps = config->hops * hop + config->link;
 	c->read = calloc(c->count, sizeof *c->read);
 	c->write_free = calloc(c->count, sizeof *c->write_free);
-	return c->read && c->write_free ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
+	if (config->shared) {
+		c->places = config->queue;
+		c->begun = calloc(c->count, (c->places ? c->places : 1) * sizeof *c->begun);
+		c->turn = calloc(c->count, sizeof *c->turn);
+	}
+	return c->read && c->write_free && (!config->shared || (c->begun && c->turn)) ?
+		       0 :
+		       nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
 }
 
 /* A range of addresses, without access if protection is PROT_NONE. */
@@ -192,6 +201,8 @@ void emu_devices_finish(struct nvw_machine *m)
 		emu_resources_finish(d->channels.read, d->channels.count);
 		free(d->channels.read);
 		free(d->channels.write_free);
+		free(d->channels.begun);
+		free(d->channels.turn);
 		if (d->is_dram) {
 			unmap(d->base, d->bytes);
 			unmap(d->behind, d->bytes);
@@ -230,16 +241,43 @@ const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *
 
 /* ---- Write queues ------------------------------------------------------------------------- */
 
-emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done)
+/* Books the time of a write on a shared channel. The queue takes it when the one that many places before has begun. */
+static emu_time share(struct nvw_machine *m, const struct emu_channels *c, uint32_t channel, emu_time arrival,
+	emu_time *ret_accepted)
+{
+	const emu_time start =
+		emu_book(m, &c->read[channel], emu_later(arrival, c->write_free[channel]), c->line_ps);
+
+	c->write_free[channel] = start + c->line_ps;
+	*ret_accepted = start;
+	if (c->places) {
+		emu_time *const begun = &c->begun[channel * c->places + c->turn[channel]++ % c->places];
+
+		*ret_accepted = emu_later(arrival, *begun);
+		*begun = start;
+	}
+	return start;
+}
+
+emu_time emu_channel_write(
+	struct nvw_machine *m, struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done)
 {
 	const struct emu_channels *const c = &d->channels;
 	const emu_time arrival = t + c->link_ps;
-	const emu_time start = emu_reserve(&c->write_free[emu_channel_of(c, id)], arrival, c->line_ps);
+	const uint32_t channel = emu_channel_of(c, id);
+	emu_time start, accepted;
+
+	if (c->begun) {
+		start = share(m, c, channel, arrival, &accepted);
+	} else {
+		start = emu_reserve(&c->write_free[channel], arrival, c->line_ps);
+		accepted = start - arrival > c->queue_ps ? start - c->queue_ps : arrival;
+	}
 
 	d->traffic.writes++;
 	d->traffic.write_wait_ps += start - arrival;
 	*ret_done = start + c->write_ps;
-	return start - arrival > c->queue_ps ? start - c->queue_ps : arrival;
+	return accepted;
 }
 
 /* ---- Traffic ------------------------------------------------------------------------------- */

@@ -218,8 +218,12 @@ struct emu_network {
 };
 
 struct emu_channels {
-	struct emu_resource *read;  /* reads have priority: the two share no queue */
-	emu_time *write_free;       /* in order of arrival */
+	struct emu_resource
+		*read;        /* reads have priority: the two share no queue; of a shared channel, both */
+	emu_time *write_free; /* in order of arrival */
+	/* Of shared channels: when the last writes began, by channel as many as its queue has places, and the turns to replace them. */
+	emu_time *begun;
+	uint64_t *turn, places;
 	emu_time read_ps, write_ps; /* latencies */
 	emu_time line_ps;           /* time that a line occupies a channel */
 	emu_time queue_ps;          /* how far the write queue may run ahead of the device */
@@ -619,7 +623,8 @@ void emu_devices_count_from_here(struct nvw_machine *m);
 const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *address);
 /* Returns when the write queue of the line's channel accepts a write that the L2 sends at t; *ret_done is
  * when the device has completed it. The L2 learns of either channels.link_ps later. */
-emu_time emu_channel_write(struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done);
+emu_time emu_channel_write(
+	struct nvw_machine *m, struct emu_device *d, emu_line_id id, emu_time t, emu_time *ret_done);
 static inline uint32_t emu_channel_of(const struct emu_channels *c, emu_line_id id)
 {
 	return emu_interleave(emu_line_number(id), c->count);

@@ -51,7 +51,7 @@ emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line
 	}
 	struct emu_device *const d = &m->device[emu_device_index(m, id)];
 
-	accepted = emu_channel_write(d, id, t, &done);
+	accepted = emu_channel_write(m, d, id, t, &done);
 	emu_copy_masked((uint8_t *)emu_memory_behind(m, id), line->data, mask);
 	if (emu_is_watched(m)) {
 		emu_watch_memory(m, EMU_SIGHT_WRITE, id, t + d->channels.link_ps, done);

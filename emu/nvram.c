@@ -70,7 +70,7 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	emu_time done, accepted;
 	uint32_t i;
 
-	accepted = emu_channel_write(d, id, t, &done);
+	accepted = emu_channel_write(m, d, id, t, &done);
 	if (emu_is_watched(m)) {
 		emu_watch_memory(m, EMU_SIGHT_WRITE, id, t + d->channels.link_ps, done);
 	}

@@ -328,7 +328,7 @@ def drawn():
             v = sorted(float(r["sim_time"]) for r in rows("sum.csv") if (r["scope"], r["count"]) == (scope, str(n)))
             got = [float(w) for w in line.split()]
             beside = 0.02 * (64 - 8)  # series that would cover each other
-            if abs(got[0] - n) > beside or any(abs(a - b / 1e6) > 1e-6 * b for a, b in zip(got[1:], ((v[1] + v[2]) / 2, v[0], v[3]))):
+            if abs(got[0] - n) > beside or any(abs(a * 1e6 - b) > 1e-6 * b for a, b in zip(got[1:], ((v[1] + v[2]) / 2, v[0], v[3]))):
                 wrong.append((scope, n, got, v))
     if "simulated time of the measured part (µs)" not in script:
         wrong.append(script)

@@ -83,12 +83,57 @@ static void a_write_waits_in_the_queue_of_its_own_device(void **state)
 	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
 
 	for (unsigned i = 0; i < 5; i++) {
-		assert_int_equal(emu_channel_write(first, ids[0], 0, &done), 0);
+		assert_int_equal(emu_channel_write(rig.machine, first, ids[0], 0, &done), 0);
 		assert_int_equal(done, 100000 + 5000 * i);
 	}
 	for (unsigned i = 0; i < 5; i++) {
-		assert_int_equal(emu_channel_write(second, ids[1], 0, &done), 5000 * i);
+		assert_int_equal(emu_channel_write(rig.machine, second, ids[1], 0, &done), 5000 * i);
 		assert_int_equal(done, 5000000 + 5000 * i);
+	}
+	rig_end(&rig);
+}
+
+/* A line either way takes the time of a line, and writes of a line stay in their order. */
+static void reads_and_writes_of_a_shared_channel_take_turns(void **state)
+{
+	struct rig rig;
+	emu_line_id ids[2];
+	uint8_t data[EMU_LINE];
+	emu_time done;
+
+	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.shared=on", NULL}, ids);
+	struct emu_device *const first = &rig.machine->device[EMU_NVRAM];
+	struct emu_device *const second = &rig.machine->device[EMU_NVRAM2];
+
+	for (unsigned i = 0; i < 4; i++) {
+		emu_channel_write(rig.machine, first, ids[0], 0, &done);
+		assert_int_equal(done, 100000 + 10000 * i);
+		assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000 + 10000 * i + 5000);
+		emu_channel_write(rig.machine, second, ids[1], 0, &done);
+		assert_int_equal(done, 5000000 + 5000 * i); /* the key is of the device */
+	}
+	emu_channel_write(rig.machine, first, ids[0], 60000, &done); /* the channel is idle between */
+	assert_int_equal(done, 160000);
+	assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 45000), 95000); /* a time that is left */
+	emu_channel_write(rig.machine, first, ids[0], 50000, &done);
+	assert_int_equal(done, 165000); /* behind the write that came before it, though there is room */
+	rig_end(&rig);
+}
+
+static void the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it(void **state)
+{
+	struct rig rig;
+	emu_line_id ids[2];
+	uint8_t data[EMU_LINE];
+	emu_time done;
+
+	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.shared=on", "nvram.queue=4", NULL}, ids);
+	for (unsigned i = 0; i < 12; i++) {
+		assert_int_equal(
+			emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done),
+			i > 4 ? 10000 * (i - 4) : 0);
+		assert_int_equal(done, 100000 + 10000 * i);
+		(void)emu_memory_read(rig.machine, ids[0], data, 0);
 	}
 	rig_end(&rig);
 }
@@ -103,7 +148,7 @@ static void reads_of_a_channel_do_not_wait_for_its_writes(void **state)
 
 	begin(&rig, (const char *const[]){FAST_THEN_SLOW, NULL}, ids);
 	for (unsigned i = 0; i < 4; i++) {
-		emu_channel_write(&rig.machine->device[EMU_NVRAM], ids[0], 0, &done);
+		emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done);
 		assert_int_equal(done, 100000 + 5000 * i);
 		assert_int_equal(emu_memory_read(rig.machine, ids[0], data, 0), 50000 + 5000 * i);
 	}
@@ -310,6 +355,8 @@ int main(void)
 		cmocka_unit_test(each_device_has_its_own_latency_and_counts_its_own_traffic),
 		cmocka_unit_test(a_write_waits_in_the_queue_of_its_own_device),
 		cmocka_unit_test(reads_of_a_channel_do_not_wait_for_its_writes),
+		cmocka_unit_test(reads_and_writes_of_a_shared_channel_take_turns),
+		cmocka_unit_test(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it),
 		cmocka_unit_test(a_write_is_durable_when_the_domain_of_its_device_says_so),
 		cmocka_unit_test(no_power_cut_shows_one_device_ahead_of_the_other_across_a_barrier),
 		cmocka_unit_test(a_barrier_takes_as_long_as_the_device_that_it_waits_for),

@@ -550,7 +550,7 @@ static void a_controller_accepts_as_many_writes_as_its_queue_holds(void **state)
 	const struct emu_channels *const c = &d->channels;
 
 	for (unsigned i = 0; i < WRITES; i++) {
-		const emu_time accepted = emu_channel_write(d, d->first + i, 0, &done);
+		const emu_time accepted = emu_channel_write(rig.machine, d, d->first + i, 0, &done);
 
 		assert_int_equal(done, i * c->line_ps + c->write_ps);
 		assert_int_equal(accepted, i > 16 ? (i - 16) * c->line_ps : 0);
