@@ -29,12 +29,17 @@ static uint16_t crc_shift(uint16_t crc, unsigned bits)
 	return crc;
 }
 
-/* Byte 0 of the payload is the last of the message, so it passes through 8 + 8 bits. */
+/* Byte 0 of the payload is the last of the message, so it passes through 8 + 8 bits. The sum of two values has the sum of their
+ * remainders, and every program that links the library waits for this table: single bits are shifted, the rest is added. */
 __attribute__((constructor)) static void fill_table(void)
 {
 	for (unsigned byte = 0; byte < BYTES; byte++) {
-		for (unsigned value = 0; value < 256; value++) {
-			table[byte][value] = crc_shift((uint16_t)(value << 8), 8 * (byte + 1));
+		for (unsigned value = 1; value < 256; value++) {
+			const unsigned rest = value & (value - 1);
+
+			table[byte][value] =
+				rest ? table[byte][rest] ^ table[byte][value ^ rest] :
+				       crc_shift(byte ? table[byte - 1][value] : (uint16_t)(value << 8), 8);
 		}
 	}
 }

@@ -450,6 +450,23 @@ static void empty_and_malformed_key_files_are_refused(void **state)
 	remove_file("keys");
 }
 
+/* An empty file of the library's name in front of the real one. */
+static void a_missing_library_is_missed_by_those_alone_who_need_it(void **state)
+{
+	const char *const path = getenv("LD_LIBRARY_PATH");
+	char *const before = path ? strdup(path) : NULL;
+
+	write_text("libarchive.so.13", "");
+	write_text("keys", "12\n");
+	setenv("LD_LIBRARY_PATH", dir, 1);
+	expect("run kv --count=1", 0, "consistent", "");
+	expect_in_dir("run kv --keys=%s/keys", 2, "", "keys: cannot be read without libarchive.so.13");
+	before ? setenv("LD_LIBRARY_PATH", before, 1) : unsetenv("LD_LIBRARY_PATH");
+	free(before);
+	remove_file("libarchive.so.13");
+	remove_file("keys");
+}
+
 /* ---- Results ------------------------------------------------------------------------------- */
 
 static void json_of_run_and_crash_has_what_is_promised(void **state)
@@ -910,6 +927,7 @@ int main(void)
 		cmocka_unit_test(litmus_tests_have_verdicts_and_exit_statuses),
 		cmocka_unit_test(a_refused_store_says_the_real_limit),
 		cmocka_unit_test(logs_are_written_and_dumped),
+		cmocka_unit_test(a_missing_library_is_missed_by_those_alone_who_need_it),
 		cmocka_unit_test(a_real_key_trace_runs_as_it_is),
 	};
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole files (bytes.h). libarchive decompresses: all filters, with the file as one raw entry. */
+/* Whole files (bytes.h). libarchive (archive.h) decompresses: all filters, with the file as one raw entry. */
 #include "bytes.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,10 +10,14 @@
 
 #include <nvw/input.h>
 
+#include "archive.h"
+
 enum { BLOCK_BYTES = 64 * 1024 };
 
 /* Limit for the size of a decompressed file. */
 static const uint64_t bytes_max = UINT64_C(1) << 32;
+
+static const struct archive_functions *libarchive;
 
 struct content {
 	char *bytes;
@@ -48,10 +50,10 @@ static int read_all(struct archive *a, const char *path, struct content *c)
 			return error;
 		}
 
-		const la_ssize_t n = archive_read_data(a, c->bytes + c->used, BLOCK_BYTES);
+		const la_ssize_t n = libarchive->read_data(a, c->bytes + c->used, BLOCK_BYTES);
 
 		if (n < 0) {
-			return nvw_fail(NVW_E_INPUT, "%s: %s", path, archive_error_string(a));
+			return nvw_fail(NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
 		}
 		if (n == 0) {
 			c->bytes[c->used] = 0;
@@ -80,7 +82,7 @@ static la_ssize_t read_block(struct archive *a, void *context, const void **ret_
 		n = read(s->fd, s->block, sizeof s->block);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0) {
-		archive_set_error(a, errno, "cannot be read: %s", strerror(errno));
+		libarchive->set_error(a, errno, "cannot be read: %s", strerror(errno));
 	}
 	*ret_block = s->block;
 	return n;
@@ -90,20 +92,20 @@ static int read_archive(struct archive *a, const char *path, struct source *s, s
 {
 	struct archive_entry *entry;
 
-	if (archive_read_support_filter_all(a) < ARCHIVE_WARN ||
-		archive_read_support_format_raw(a) != ARCHIVE_OK ||
-		archive_read_support_format_empty(a) != ARCHIVE_OK ||
-		archive_read_open(a, s, NULL, read_block, NULL) != ARCHIVE_OK) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, archive_error_string(a));
+	if (libarchive->read_support_filter_all(a) < ARCHIVE_WARN ||
+		libarchive->read_support_format_raw(a) != ARCHIVE_OK ||
+		libarchive->read_support_format_empty(a) != ARCHIVE_OK ||
+		libarchive->read_open(a, s, NULL, read_block, NULL) != ARCHIVE_OK) {
+		return nvw_fail(NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
 	}
 
-	const int header = archive_read_next_header(a, &entry);
+	const int header = libarchive->read_next_header(a, &entry);
 
 	if (header == ARCHIVE_EOF) {
 		return nvw_fail(NVW_E_INPUT, "%s: the file is empty", path);
 	}
 	if (header != ARCHIVE_OK) {
-		return nvw_fail(NVW_E_INPUT, "%s: %s", path, archive_error_string(a));
+		return nvw_fail(NVW_E_INPUT, "%s: %s", path, libarchive->error_string(a));
 	}
 	return read_all(a, path, c);
 }
@@ -115,12 +117,18 @@ int bytes_slurp(const char *path, char **ret_content, uint64_t *ret_bytes)
 	if (nvw_input_open_stream(path, &s.fd)) {
 		return nvw_fail(NVW_E_INPUT, "%s", nvw_error_message());
 	}
+	const int missing = archive_load(path, &libarchive);
 
-	struct archive *const a = archive_read_new();
+	if (missing) {
+		close(s.fd);
+		return missing;
+	}
+
+	struct archive *const a = libarchive->read_new();
 	struct content c = {0};
 	int error = a ? read_archive(a, path, &s, &c) : nvw_fail(NVW_E_MEMORY, "no memory to read %s", path);
 
-	archive_read_free(a);
+	libarchive->read_free(a);
 	close(s.fd);
 	if (error == 0 && c.used == 0) {
 		error = nvw_fail(NVW_E_INPUT, "%s: the file is empty", path);
