@@ -365,7 +365,7 @@ static void mark_l3_sfifo(struct nvw_machine *m, void *what)
 /* It arrives at the L2. */
 static void mark_l2_sfifo(struct nvw_machine *m, void *what)
 {
-	const emu_time taken = flush_whole_l2(m, m->now);
+	const emu_time taken = flush_whole_l2(m, m->now) + m->config.l2.latency;
 
 	if (m->l3.banks) {
 		emu_schedule(m, taken, mark_l3_sfifo, what);
@@ -422,7 +422,7 @@ static emu_time send_stores(const struct coh_request *r, emu_time t)
 
 	t = coh_drain_l1(m, r->cu, &r->cu->sfifo, 0, COH_BY_STORE, t);
 	acknowledged = emu_network_send(m, coh_bank_node(m, r->line), emu_network_cu_node(m, r->cu->id), 0,
-		EMU_MESSAGE_CONTROL, emu_later(t, r->cu->accepted));
+		EMU_MESSAGE_CONTROL, emu_later(t, r->cu->accepted) + m->config.l2.latency);
 	r->cu->acknowledged = emu_later(r->cu->acknowledged, acknowledged);
 	return t;
 }

@@ -187,6 +187,32 @@ static void a_release_waits_for_what_memory_has_to_acknowledge(void **state)
 	}
 }
 
+/* The acknowledgement of a store that a release waits for comes from behind the L2, under gd from the L2. */
+static uint64_t release_with(const char *protocol, const char *latency)
+{
+	const char *const more[] = {latency, NULL};
+	struct emu_stats stats;
+	struct words w;
+	struct rig rig;
+
+	begin(&rig, &w, protocol, more);
+	stats = run(&rig, store_and_release, &w, 1);
+	rig_end(&rig);
+	return stats.release_ps;
+}
+
+static void a_release_pays_the_way_through_the_l2(void **state)
+{
+	static const char *const protocols[] = {"no-l1", "wt", "quickrelease", "gd"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		const uint64_t near = release_with(protocols[i], "l2.latency=20cycles"),
+			       far = release_with(protocols[i], "l2.latency=1020cycles");
+
+		assert_true(far >= near + 900000);
+	}
+}
+
 static void meet(const void *args)
 {
 	struct words *const w = *(struct words *const *)args;
@@ -345,6 +371,7 @@ int main(void)
 		cmocka_unit_test(a_release_has_everything_before_it_in_memory),
 		cmocka_unit_test(the_store_of_a_release_does_not_wait_in_write_caches),
 		cmocka_unit_test(a_release_waits_for_what_memory_has_to_acknowledge),
+		cmocka_unit_test(a_release_pays_the_way_through_the_l2),
 		cmocka_unit_test(a_work_group_barrier_waits_for_stores),
 		cmocka_unit_test(an_acquire_does_nothing_under_quickrelease),
 		cmocka_unit_test(copies_outlive_a_kernel_under_quickrelease_alone),

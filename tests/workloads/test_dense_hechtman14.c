@@ -4,7 +4,8 @@
 
 extern const struct nvw_workload nvw_workload_bfs, nvw_workload_kmeans, nvw_workload_histogram,
 	nvw_workload_reduction, nvw_workload_dct, nvw_workload_spmv, nvw_workload_sort, nvw_workload_apsp,
-	nvw_workload_convolution, nvw_workload_fft, nvw_workload_barnes_hut, nvw_workload_dijkstra;
+	nvw_workload_convolution, nvw_workload_fft, nvw_workload_barnes_hut, nvw_workload_dijkstra,
+	nvw_workload_lud;
 
 /* On a grid the level is the number of steps to the right and down. */
 static void bfs_levels_of_a_grid_are_distances(void **state)
@@ -330,6 +331,34 @@ static void apsp_sees_distances_that_others_find_in_the_same_launch(void **state
 	}
 }
 
+/* Also where a work-group has parts of a block, or several blocks; and nothing of it goes through a cache. */
+static void scratchpads_change_no_result_and_save_accesses(void **state)
+{
+	static const struct {
+		const struct nvw_workload *workload;
+		const char *sizes;
+	} cases[] = {{&nvw_workload_lud, "size=53"}, {&nvw_workload_histogram, "size=1013 batches=3"},
+		{&nvw_workload_reduction, "size=3013"}, {&nvw_workload_dct, "rows=3 columns=5"}};
+	static const char *const group_sizes[] = {"1", "7", "100", "256", "1024"};
+
+	for (unsigned i = 0; i < 4 * 5; i++) {
+		uint64_t accesses[2];
+
+		for (unsigned on = 0; on < 2; on++) {
+			char sizes[128];
+			struct test t;
+
+			snprintf(sizes, sizeof sizes, "%s group-size=%s scratchpad=%s", cases[i / 5].sizes,
+				group_sizes[i % 5], on ? "on" : "off");
+			t = begin(cases[i / 5].workload, sizes, "quickrelease");
+			run_and_verify(&t);
+			accesses[on] = emu_statistics(t.machine)->work_item_ops;
+			end(&t);
+		}
+		assert_true(i % 5 < 3 || accesses[1] < accesses[0]);
+	}
+}
+
 static void graphs_that_are_too_large_are_refused(void **state)
 {
 	void *plan;
@@ -357,6 +386,7 @@ int main(void)
 		cmocka_unit_test(barnes_hut_is_near_the_direct_sum),
 		cmocka_unit_test(barnes_hut_without_cells_keeps_the_momentum),
 		cmocka_unit_test(dijkstra_finds_ways_that_no_edge_shortens),
+		cmocka_unit_test(scratchpads_change_no_result_and_save_accesses),
 		cmocka_unit_test(graphs_that_are_too_large_are_refused),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * dct: discrete cosine transform of an image in blocks of 8 x 8 pixels, as in the AMD APP SDK and in JPEG: transform =
- * basis x block x basis transposed. The original keeps the first product in the scratchpad; here it is an array, and
+ * basis x block x basis transposed. The original keeps the first product in the scratchpad; without one it is an array here, and
  * each product is a launch.
  */
 #include "dense.h"
@@ -15,6 +15,7 @@ enum { BLOCK = 8 }; /* pixels, in rows and columns */
 static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "32", NULL, "blocks of 8 x 8 pixels from top to bottom"},
 	{"columns", NVW_OPTION_COUNT, "32", NULL, "blocks from left to right"},
+	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };
 
@@ -27,7 +28,8 @@ static void shape(struct dense_plan *p)
 {
 	dense_array(p, IMAGE, "image", DENSE_FLOAT, DENSE_READ_ONLY, pixels(p));
 	dense_array(p, BASIS, "basis", DENSE_FLOAT, DENSE_READ_ONLY, BLOCK * BLOCK);
-	dense_array(p, HALF, "half", DENSE_FLOAT, DENSE_WRITTEN, pixels(p));
+	dense_array(
+		p, HALF, "half", DENSE_FLOAT, p->has_scratchpad ? DENSE_SCRATCH : DENSE_WRITTEN, pixels(p));
 	dense_array(p, TRANSFORM, "transform", DENSE_FLOAT, DENSE_WRITTEN, pixels(p));
 }
 
@@ -48,6 +50,8 @@ struct args {
 	const float *image, *basis;
 	float *half, *transform;
 	uint64_t rows, columns; /* in pixels */
+	float *scratchpads;
+	uint64_t blocks; /* of a work-group with a scratchpad */
 };
 
 /* half = basis x block: down the columns. */
@@ -86,15 +90,76 @@ static void dct_rows(const void *args)
 	nvw_store(&a->transform[id], sum);
 }
 
+/* The corner of a work-group's block, as a place in the image; false: there is none. */
+static inline bool corner_of(const struct args *a, uint64_t block, uint64_t *ret_corner)
+{
+	const uint64_t across = a->columns / BLOCK, i = nvw_group_id() * a->blocks + block;
+
+	*ret_corner = i / across * BLOCK * a->columns + i % across * BLOCK;
+	return i < across * (a->rows / BLOCK);
+}
+
+/* Both products of some blocks. */
+static void dct_blocks(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t pixels = a->blocks * BLOCK * BLOCK;
+	float *const half = a->scratchpads + nvw_group_id() * pixels;
+	uint64_t corner;
+
+	for (uint64_t i = nvw_local_id(); i < pixels; i += nvw_group_size()) {
+		const uint64_t y = i / BLOCK % BLOCK, x = i % BLOCK;
+
+		half[i] = 0;
+		for (unsigned k = 0; k < BLOCK && corner_of(a, i / (BLOCK * BLOCK), &corner); k++) {
+			const float basis = nvw_load_read_only(&a->basis[y * BLOCK + k]);
+
+			half[i] += basis * nvw_load_read_only(&a->image[corner + k * a->columns + x]);
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	for (uint64_t i = nvw_local_id(); i < pixels; i += nvw_group_size()) {
+		const uint64_t y = i / BLOCK % BLOCK, x = i % BLOCK;
+		float sum = 0;
+
+		if (!corner_of(a, i / (BLOCK * BLOCK), &corner)) {
+			continue;
+		}
+		for (unsigned k = 0; k < BLOCK; k++) {
+			sum += half[i - x + k] * nvw_load_read_only(&a->basis[x * BLOCK + k]);
+		}
+		nvw_store(&a->transform[corner + y * a->columns + x], sum);
+	}
+}
+
+static int run_with_scratchpads(struct dense_plan *p, struct args *args)
+{
+	const uint64_t blocks = p->size[BLOCK_ROWS] * p->size[BLOCK_COLUMNS],
+		       of_group = p->group_size / (BLOCK * BLOCK);
+	uint64_t work_items;
+	int r;
+
+	args->blocks = of_group ? of_group : 1;
+	work_items = (blocks + args->blocks - 1) / args->blocks * p->group_size;
+	r = dense_scratchpads(p, args->blocks * BLOCK * BLOCK * sizeof(float), work_items);
+	args->scratchpads = p->more;
+	return r ? r : dense_launch(p, dct_blocks, args, work_items);
+}
+
 static int run(struct dense_plan *p)
 {
-	const struct args args = {.image = p->array[IMAGE].device,
+	struct args args = {.image = p->array[IMAGE].device,
 		.basis = p->array[BASIS].device,
 		.half = p->array[HALF].device,
 		.transform = p->array[TRANSFORM].device,
 		.rows = p->size[BLOCK_ROWS] * BLOCK,
 		.columns = p->size[BLOCK_COLUMNS] * BLOCK};
-	const int r = dense_launch(p, dct_columns, &args, pixels(p));
+	int r;
+
+	if (p->has_scratchpad) {
+		return run_with_scratchpads(p, &args);
+	}
+	r = dense_launch(p, dct_columns, &args, pixels(p));
 
 	return r ? r : dense_launch(p, dct_rows, &args, pixels(p));
 }

@@ -60,6 +60,11 @@ static int read_options(struct dense_plan *p, const struct nvw_options *options,
 	unsigned sizes = 0;
 
 	for (const struct nvw_option *row = p->kernel->options; strcmp(row->name, "group-size") != 0; row++) {
+		if (row->type == NVW_OPTION_BOOL) {
+			p->has_scratchpad = nvw_option_bool(options, row->name);
+			continue;
+		}
+
 		const int r = row->type == NVW_OPTION_STRING ?
 				      read_graph(p, row->name, nvw_option_string(options, row->name), seed) :
 				      read_size(p, sizes++, options, row->name);
@@ -213,6 +218,17 @@ int dense_launch_named(
 {
 	p->launches++;
 	return nvw_launch(p->machine, name, function, args, work_items, p->group_size);
+}
+
+int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items)
+{
+	const uint64_t groups = (work_items + p->group_size - 1) / p->group_size;
+
+	free(p->more);
+	p->more = calloc(groups, bytes);
+	return p->more ? 0 :
+			 nvw_fail(NVW_E_MEMORY, "%s: no memory for %" PRIu64 " scratchpads", p->kernel->name,
+				 groups);
 }
 
 int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, void *to)

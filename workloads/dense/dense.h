@@ -53,12 +53,14 @@ struct dense_plan {
 	struct dense_array array[DENSE_ARRAYS];
 	unsigned arrays; /* number of arrays in use, from 0 */
 	uint64_t launches;
-	void *more; /* of the kernel's family; freed with the plan */
+	bool has_scratchpad; /* --scratchpad=on */
+	void *more;          /* of the kernel's family; freed with the plan */
 };
 
 struct dense_kernel {
 	const char *name;
-	/* Sizes of 1 to DENSE_SIZE_MAX, DENSE_GRAPH_OPTION if it reads a graph, then DENSE_OPTIONS_END. */
+	/* Sizes of 1 to DENSE_SIZE_MAX, DENSE_GRAPH_OPTION if it reads a graph, DENSE_SCRATCHPAD_OPTION if it can keep data there,
+	 * then DENSE_OPTIONS_END. */
 	const struct nvw_option *options;
 	uint64_t least[DENSE_SIZES]; /* smallest value of a size, if not 1 */
 	uint64_t most[DENSE_SIZES];  /* largest value of a size, if not DENSE_SIZE_MAX */
@@ -72,6 +74,10 @@ struct dense_kernel {
 
 /* clang-format off */
 #define DENSE_GRAPH_OPTION(source) {"graph", NVW_OPTION_STRING, source, NULL, GRAPH_HELP}
+
+#define DENSE_SCRATCHPAD_OPTION                                                                    \
+	{"scratchpad", NVW_OPTION_BOOL, "off", NULL,                                                 \
+		"work-groups keep in a scratchpad, which takes no time, what the original program keeps there"}
 
 #define DENSE_OPTIONS_END                                                                          \
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},                  \
@@ -116,6 +122,13 @@ void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
 	dense_launch_named(p, #function, function, args, work_items)
 NVW_CHECKED int dense_launch_named(
 	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items);
+
+/*
+ * run(): scratchpads of bytes each, zeroed, one per work-group of launches of at most so many work-items, in p->more. They are host
+ * memory: kernels access them in no time, as they do registers, and a work-group's barriers order its accesses. Those of an
+ * earlier call are gone.
+ */
+NVW_CHECKED int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items);
 
 /*
  * run() and report(): the host reads or writes count elements of array i from number first on, between launches; or it reads

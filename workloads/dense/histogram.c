@@ -5,7 +5,7 @@
  * is launched often and that host and device share data frequently, and no more.
  *
  * Without a scratchpad the groups' bins are in device memory; a group's work-items add to them by relaxed atomics of
- * work-group scope. Additions of integers commute.
+ * work-group scope. With one (the original's) a group stores its bins when it has counted. Additions of integers commute.
  */
 #include "dense.h"
 
@@ -19,6 +19,7 @@ enum { BIN_COUNT = 256, PER_ITEM = 8 }; /* values that a work-item counts in a l
 static const struct nvw_option options[] = {
 	{"size", NVW_OPTION_COUNT, "64k", NULL, "values"},
 	{"batches", NVW_OPTION_COUNT, "8", NULL, "parts of them, one launch each"},
+	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };
 
@@ -56,7 +57,8 @@ static void fill(struct dense_plan *p)
 struct args {
 	const uint32_t *values;
 	uint32_t *group_bins;
-	uint64_t first, end; /* of the batch */
+	uint64_t first, end;                /* of the batch */
+	uint32_t (*scratchpads)[BIN_COUNT]; /* NULL: there are none */
 };
 
 /* A group's values are adjacent; in each turn neighbouring work-items take neighbouring values. */
@@ -65,14 +67,25 @@ static void histogram_count(const void *args)
 	const struct args *const a = args;
 	const uint64_t group = nvw_group_id(), width = nvw_group_size();
 	uint32_t *const bins = a->group_bins + group * BIN_COUNT;
+	uint32_t *const kept = a->scratchpads ? a->scratchpads[group] : NULL;
 
 	for (uint64_t k = 0; k < PER_ITEM; k++) {
 		const uint64_t i = a->first + (group * PER_ITEM + k) * width + nvw_local_id();
 
 		if (i < a->end) {
-			uint32_t *const bin = &bins[nvw_load_read_only(&a->values[i])];
+			const uint32_t value = nvw_load_read_only(&a->values[i]);
 
-			(void)nvw_atomic_add(bin, 1, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
+			if (kept) {
+				kept[value]++;
+			} else {
+				(void)nvw_atomic_add(&bins[value], 1, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
+			}
+		}
+	}
+	if (kept) {
+		nvw_barrier(NVW_WORKGROUP);
+		for (uint64_t i = nvw_local_id(); i < BIN_COUNT; i += width) {
+			nvw_store(&bins[i], kept[i]);
 		}
 	}
 }
@@ -106,9 +119,13 @@ static int run(struct dense_plan *p)
 	int r = 0;
 
 	for (uint64_t first = 0; r == 0 && first < p->size[SIZE]; first += batch) {
+		if (p->has_scratchpad) { /* emptied */
+			r = dense_scratchpads(p, sizeof *args.scratchpads, group_count(p) * p->group_size);
+			args.scratchpads = p->more;
+		}
 		args.first = first;
 		args.end = p->size[SIZE] - first < batch ? p->size[SIZE] : first + batch;
-		r = dense_launch(p, histogram_count, &args, group_count(p) * p->group_size);
+		r = r ? r : dense_launch(p, histogram_count, &args, group_count(p) * p->group_size);
 		r = r ? r : collect(p);
 	}
 	return r;

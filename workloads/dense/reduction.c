@@ -3,7 +3,7 @@
  * reduction: the sum of an array, as in the AMD APP SDK: a work-group adds up a part in a tree, with a barrier
  * between steps, and leaves one sum; the next launch does so with those, until one is left. Integers, modulo 2^32.
  *
- * Without a scratchpad the tree is in device memory. A work-item adds the upper half's elements to the lower half's; the barrier
+ * Without a scratchpad (the original has one) the tree is in device memory. A work-item adds the upper half's elements to the lower half's; the barrier
  * orders a step's loads after the stores of the one before.
  */
 #include "dense.h"
@@ -13,6 +13,7 @@ enum { VALUES, TREE, EVEN, ODD }; /* the last two: sums of groups after even lau
 
 static const struct nvw_option options[] = {
 	{"size", NVW_OPTION_COUNT, "128k", NULL, "values"},
+	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };
 
@@ -41,7 +42,23 @@ struct args {
 	const uint32_t *from;
 	uint32_t *tree, *to;
 	uint64_t count;
+	uint32_t *scratchpads; /* an element per work-item; NULL: there are none */
 };
+
+/* An element of a group's tree. */
+static inline uint32_t of_tree(const struct args *a, uint64_t i)
+{
+	return a->scratchpads ? a->scratchpads[i] : nvw_load(&a->tree[i]);
+}
+
+static inline void to_tree(const struct args *a, uint64_t i, uint32_t sum)
+{
+	if (a->scratchpads) {
+		a->scratchpads[i] = sum;
+	} else {
+		nvw_store(&a->tree[i], sum);
+	}
+}
 
 /* A work-item begins with the sum of two values that lie a group's width apart. */
 static void reduction_sum(const void *args)
@@ -49,18 +66,18 @@ static void reduction_sum(const void *args)
 	const struct args *const a = args;
 	const unsigned local = nvw_local_id(), size = nvw_group_size();
 	const uint64_t first = 2 * nvw_group_id() * size + local;
-	uint32_t *const tree = a->tree + nvw_group_id() * size;
+	const uint64_t mine = nvw_group_id() * size + local;
 	uint32_t sum = first < a->count ? nvw_load(&a->from[first]) : 0;
 
 	sum += first + size < a->count ? nvw_load(&a->from[first + size]) : 0;
-	nvw_store(&tree[local], sum);
+	to_tree(a, mine, sum);
 	for (unsigned width = size; width > 1; width = (width + 1) / 2) {
 		const unsigned half = (width + 1) / 2;
 
 		nvw_barrier(NVW_WORKGROUP);
 		if (local + half < width) {
-			sum += nvw_load(&tree[local + half]);
-			nvw_store(&tree[local], sum);
+			sum += of_tree(a, mine + half);
+			to_tree(a, mine, sum);
 		}
 	}
 	if (local == 0) {
@@ -74,6 +91,11 @@ static int run(struct dense_plan *p)
 		.from = p->array[VALUES].device, .tree = p->array[TREE].device, .count = p->size[SIZE]};
 	int r = 0;
 
+	if (p->has_scratchpad) {
+		r = dense_scratchpads(p, p->group_size * sizeof(uint32_t),
+			groups_of(args.count, p->group_size) * p->group_size);
+		args.scratchpads = p->more;
+	}
 	for (unsigned i = 0; r == 0 && (i == 0 || args.count > 1); i++) {
 		const uint64_t groups = groups_of(args.count, p->group_size);
 
