@@ -534,25 +534,36 @@ static inline uint32_t emu_fifo_length(const struct emu_fifo *fifo)
 	return fifo->tail - fifo->head;
 }
 
-/* Copies the bytes of mask. */
+/* A byte of ones for each bit, as it lies in memory. */
+static inline uint64_t emu_byte_mask(uint8_t bits)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	const uint64_t each = bits * ones & UINT64_C(0x8040201008040201);
+#else
+	const uint64_t each = bits * ones & UINT64_C(0x0102040810204080);
+#endif
+
+	return ((each + 0x7f * ones) >> 7 & ones) * 0xff;
+}
+
+/* Copies the bytes of mask, by whole words: those around them are written as they were. */
 static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t mask)
 {
 	if (mask == UINT64_MAX) {
 		memcpy(to, from, EMU_LINE);
 		return;
 	}
-	for (unsigned word = 0; word < 8; word++, mask >>= 8) {
-		const uint8_t bytes = (uint8_t)mask;
+	while (mask) {
+		const unsigned first = (unsigned)__builtin_ctzll(mask) & ~7u;
+		const uint64_t kept = ~emu_byte_mask((uint8_t)(mask >> first));
+		uint64_t old, new;
 
-		if (bytes == 0xff) {
-			memcpy(to + 8 * word, from + 8 * word, 8);
-		} else if (bytes) {
-			for (unsigned i = 0; i < 8; i++) {
-				if (bytes >> i & 1) {
-					to[8 * word + i] = from[8 * word + i];
-				}
-			}
-		}
+		memcpy(&old, to + first, 8);
+		memcpy(&new, from + first, 8);
+		new = (old & kept) | (new & ~kept);
+		memcpy(to + first, &new, 8);
+		mask &= ~(UINT64_C(0xff) << first);
 	}
 }
 
@@ -927,7 +938,8 @@ static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, e
 	emu_time start;
 
 	assert(t >= m->now); /* past intervals have been dropped */
-	if (!r->end || r->end == r->capacity || t < r->busy[r->end - 1].from) {
+	if (r->end == r->capacity ||
+		t < r->busy[r->end - 1].from) { /* no end without an interval, but at first */
 		return emu_book_between(m, r, t, occupancy);
 	}
 

@@ -30,14 +30,14 @@ static void move(struct emu_resource *r, uint32_t to, uint32_t from, uint32_t co
 	}
 }
 
-/* Closes the gap, drops what is over, and grows if that is little. False without memory. */
+/* Closes the gap, drops what is over, but for the last interval, and grows if that is little. False without memory. */
 static bool make_room(struct emu_resource *r, emu_time now)
 {
 	uint32_t over = 0, count;
 
 	move(r, r->gap, r->right, r->end - r->right);
 	count = r->end - (r->right - r->gap);
-	while (over < count && r->busy[over].to <= now) {
+	while (over + 1 < count && r->busy[over].to <= now) {
 		over++;
 	}
 	count -= over;
@@ -148,7 +148,7 @@ static inline emu_time book_at_gap(struct emu_resource *r, emu_time t, emu_time 
 	return t;
 }
 
-/* The gap is far from t, or full. */
+/* The gap is far from t, or full, or at the beginning. */
 static __attribute__((noinline)) emu_time book_far(
 	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
@@ -165,19 +165,40 @@ static __attribute__((noinline)) emu_time book_far(
 	return book_at_gap(r, t, occupancy);
 }
 
-emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+/* The gap is not where t is, or the booking closes it. */
+static __attribute__((noinline)) emu_time book_near(
+	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
 	unsigned near = NEAR;
 
-	if (r->gap == r->right || r->end + GAP >= r->capacity) {
-		return book_far(m, r, t, occupancy);
-	}
 	while (step_to(r, t)) {
 		if (--near == 0) {
 			return book_far(m, r, t, occupancy);
 		}
 	}
 	return book_at_gap(r, t, occupancy);
+}
+
+/* Most bookings go to the gap, and end before what is behind it. */
+emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+{
+	struct emu_interval *const before = r->busy + r->gap - 1, *const after = r->busy + r->right;
+	emu_time start;
+
+	if (!r->gap || r->gap == r->right) {
+		return book_far(m, r, t, occupancy);
+	}
+	start = t > before->to ? t : before->to;
+	if (t < before->from || start + occupancy >= after->from || !occupancy) {
+		return book_near(m, r, t, occupancy);
+	}
+	if (start == before->to) {
+		before->to += occupancy;
+	} else {
+		before[1] = (struct emu_interval){start, start + occupancy};
+		r->gap++;
+	}
+	return start;
 }
 
 void emu_resources_finish(struct emu_resource *resources, size_t count)

@@ -33,7 +33,7 @@ emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy
 /* ---- Events -------------------------------------------------------------------------------- */
 
 /* The grid marks this as impossible, so the protocol's table is wrong: the run ends. */
-static emu_time never(struct coh_event *e, unsigned event)
+static __attribute__((noinline, cold)) emu_time never(struct coh_event *e, unsigned event)
 {
 	static const struct {
 		const char *symbol, *text;
@@ -74,15 +74,18 @@ void coh_count_buffered(struct emu_cu *cu, struct emu_line *line)
 /* Whether the event leaves the line as it is, like most: it need not be made up. */
 static inline bool is_nothing(const struct coh_cell *cell, const struct emu_line *line)
 {
-	return cell->possible && !cell->actions[0] && cell->next == line->state && !line->buffered;
+	return !cell->actions[0] && cell->possible && cell->next == line->state && !line->buffered;
 }
 
-static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned event)
+/* Part of both kinds of events, which come several times an access. */
+static inline __attribute__((always_inline)) void apply(
+	struct coh_event *e, const struct coh_cell *cell, unsigned event)
 {
 	const unsigned before = e->line->state;
 
-	if (!cell->possible) {
-		return never(e, event);
+	if (__builtin_expect(!cell->possible, 0)) {
+		never(e, event);
+		return;
 	}
 	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
 		if (cell->actions[i] != e->m->fault.line) {
@@ -94,10 +97,6 @@ static emu_time apply(struct coh_event *e, const struct coh_cell *cell, unsigned
 	if (cell->next != before) {
 		e->line->state = cell->next;
 	}
-	if (e->cu && e->line->buffered) {
-		coh_count_buffered(e->cu, e->line);
-	}
-	return e->t;
 }
 
 emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
@@ -112,7 +111,11 @@ emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_li
 	struct coh_event e = {
 		.m = m, .cu = cu, .line = line, .id = id, .bytes = bytes, .reason = reason, .t = t};
 
-	return apply(&e, cell, event);
+	apply(&e, cell, event);
+	if (cell->possible && line->buffered) {
+		coh_count_buffered(cu, line);
+	}
+	return e.t;
 }
 
 emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
@@ -132,7 +135,8 @@ emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct 
 
 	struct coh_event e = {.m = m, .by = by, .line = line, .id = id, .reason = reason, .t = t};
 
-	return apply(&e, cell, event);
+	apply(&e, cell, event);
+	return e.t;
 }
 
 emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,

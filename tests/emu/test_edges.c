@@ -443,6 +443,26 @@ static void the_oldest_of_16_ways_is_the_one_that_a_scan_finds(void **state)
 	}
 }
 
+static void bytes_of_a_mask_are_copied_and_no_others(void **state)
+{
+	struct nvw_random random = {.state = 8};
+
+	for (unsigned round = 0; round < 4000; round++) {
+		const uint64_t some = nvw_random_u64(&random), more = nvw_random_u64(&random);
+		const uint64_t mask = round % 3 ? some & more : round % 2 ? UINT64_MAX : some | more;
+		uint8_t from[EMU_LINE], to[EMU_LINE], before[EMU_LINE];
+
+		for (unsigned i = 0; i < EMU_LINE; i++) {
+			from[i] = (uint8_t)nvw_random_u64(&random);
+			to[i] = before[i] = (uint8_t)nvw_random_u64(&random);
+		}
+		emu_copy_masked(to, from, mask);
+		for (unsigned i = 0; i < EMU_LINE; i++) {
+			assert_int_equal(to[i], mask >> i & 1 ? from[i] : before[i]);
+		}
+	}
+}
+
 /* ---- Counts that wrap round ------------------------------------------------------------------- */
 
 static void the_oldest_line_goes_first_after_stamps_have_wrapped_round(void **state)
@@ -896,6 +916,7 @@ int main(void)
 		cmocka_unit_test(a_walk_over_a_cache_meets_each_line_that_has_a_tag_once),
 		cmocka_unit_test(a_cache_replaces_what_a_list_by_last_use_replaces),
 		cmocka_unit_test(the_oldest_of_16_ways_is_the_one_that_a_scan_finds),
+		cmocka_unit_test(bytes_of_a_mask_are_copied_and_no_others),
 		cmocka_unit_test(the_oldest_line_goes_first_after_stamps_have_wrapped_round),
 		cmocka_unit_test(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round),
 		cmocka_unit_test(the_l2_knows_every_cu_that_has_a_line),
