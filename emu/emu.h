@@ -167,6 +167,12 @@ struct emu_race_report {
 };
 
 /*
+ * Barriers of work-groups and kernels no longer wait for work-items that have returned (as CUDA's do not). Without it a work-group of which
+ * some have returned never passes one. Between launches.
+ */
+void emu_barriers_without_returned(struct nvw_machine *machine);
+
+/*
  * Enables race detection (docs/races.md): call it once, before the first launch. It takes no simulated time,
  * but memory and time of the host. NVW_E_MEMORY.
  */

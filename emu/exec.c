@@ -178,17 +178,12 @@ static void issue_use(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 
 static void issue_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
-	struct emu_group *const group = wf->group;
-
 	wf->live &= ~lanes;
 	persist_returned(m, wf, lanes);
-	group->returned += (uint32_t)__builtin_popcountll(lanes);
 	if (wf->posted) {
 		emu_wake(m, wf, t);
 	}
-	if (group->returned == group->size) {
-		emu_group_finish(m, group, t);
-	}
+	emu_group_returned(m, wf->group, (uint32_t)__builtin_popcountll(lanes), t);
 }
 
 static void issue_persist_barrier(

@@ -6,8 +6,13 @@
 
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
 
-/* The System V ABI requires rbx, rbp and r12 to r15 to be preserved. The floating-point control words are the
- * same in all fibers, because kernels do not change them. */
+/*
+ * The System V ABI requires rbx, rbp and r12 to r15 to be preserved. The floating-point control words are the
+ * same in all fibers, because kernels do not change them.
+ *
+ * It ends with a jump: a processor predicts that a return goes behind the last call, and that was another fiber's, elsewhere in the
+ * kernel; the target of a jump it takes for that of the jump before, and so for where the neighbouring lane went on.
+ */
 __asm__(".text\n"
 	".globl emu_fiber_switch\n"
 	".hidden emu_fiber_switch\n"
@@ -27,7 +32,8 @@ __asm__(".text\n"
 	"	popq %r12\n"
 	"	popq %rbx\n"
 	"	popq %rbp\n"
-	"	ret\n"
+	"	popq %rcx\n"
+	"	jmpq *%rcx\n"
 	".size emu_fiber_switch, . - emu_fiber_switch\n");
 
 void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))

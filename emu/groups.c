@@ -9,7 +9,8 @@
  *
  * Guarantees
  *   (1) A work-group barrier opens when all work-items of the group have arrived, a kernel-wide barrier when
- *       all work-items of the kernel have; a returned work-item never arrives.
+ *       all work-items of the kernel have; a returned work-item never arrives. With emu_barriers_without_returned()
+ *       none waits for those that have returned.
  *   (2) A slot whose work-group waits at a kernel-wide barrier is never idle while another work-group could
  *       use it.
  */
@@ -29,9 +30,15 @@ static unsigned width(const struct nvw_machine *m)
 	return (unsigned)m->config.wavefront_width;
 }
 
+/* That a barrier waits for: of the kernel, and of a work-group. */
 static uint64_t work_items_left(const struct nvw_machine *m)
 {
-	return m->exec.groups * m->exec.group_size;
+	return m->exec.groups * m->exec.group_size - (m->exec.without_returned ? m->exec.returned : 0);
+}
+
+static uint32_t work_items_of(const struct nvw_machine *m, const struct emu_group *group)
+{
+	return group->size - (m->exec.without_returned ? group->returned : 0);
 }
 
 static void start_group(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
@@ -208,6 +215,43 @@ static bool is_kernel_wide(enum emu_wait wait)
 	return wait == EMU_WAIT_BARRIER_KR || wait == EMU_WAIT_PERSIST_KR;
 }
 
+static void open_kernel_barrier(struct nvw_machine *m, enum emu_wait wait, emu_time t)
+{
+	if (wait == EMU_WAIT_PERSIST_KR) {
+		persist_kernel_arrived(m, t);
+	} else {
+		m->stats.barriers++;
+		races_kernel_barrier(m);
+		emu_kernel_release(m, t);
+	}
+}
+
+/* Nobody of the group is still on the way. */
+static void group_arrived_at_kernel_barrier(
+	struct nvw_machine *m, struct emu_group *group, enum emu_wait wait, emu_time t)
+{
+	/* The group's stores become visible to the kernel before its last work-item may open the barrier. */
+	if (wait == EMU_WAIT_BARRIER_KR) {
+		t = coh_run_steps(m, group->slot->cu, m->protocol->kernel_end, t);
+	}
+	if (m->exec.arrived[wait] < work_items_left(m)) {
+		yield_slot(m, group->slot, t);
+	} else {
+		open_kernel_barrier(m, wait, t);
+	}
+}
+
+static void open_group_barrier(struct nvw_machine *m, struct emu_group *group, enum emu_wait wait, emu_time t)
+{
+	if (wait == EMU_WAIT_PERSIST_WG) {
+		persist_group_arrived(m, group, t);
+	} else {
+		m->stats.barriers++;
+		races_group_barrier(m, group);
+		emu_group_release(m, group, coh_run_steps(m, group->slot->cu, m->protocol->group_barrier, t));
+	}
+}
+
 static void kernel_arrival(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t)
 {
@@ -225,21 +269,8 @@ static void kernel_arrival(
 	if (wait == EMU_WAIT_PERSIST_KR) {
 		x->barrier_site = wf->requests[__builtin_ctzll(lanes)].site;
 	}
-	if (group->arrived[wait] < group->size) {
-		return;
-	}
-	/* The group's stores become visible to the kernel before its last work-item may open the barrier. */
-	if (wait == EMU_WAIT_BARRIER_KR) {
-		t = coh_run_steps(m, group->slot->cu, m->protocol->kernel_end, t);
-	}
-	if (x->arrived[wait] < work_items_left(m)) {
-		yield_slot(m, group->slot, t);
-	} else if (wait == EMU_WAIT_PERSIST_KR) {
-		persist_kernel_arrived(m, t);
-	} else {
-		m->stats.barriers++;
-		races_kernel_barrier(m);
-		emu_kernel_release(m, t);
+	if (group->arrived[wait] == work_items_of(m, group)) {
+		group_arrived_at_kernel_barrier(m, group, wait, t);
 	}
 }
 
@@ -257,14 +288,48 @@ void emu_park(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, e
 	group->arrived[wait] += (uint32_t)__builtin_popcountll(lanes);
 	if (is_kernel_wide(wait)) {
 		kernel_arrival(m, wf, lanes, wait, t);
-	} else if (group->arrived[wait] == group->size) {
-		if (wait == EMU_WAIT_PERSIST_WG) {
-			persist_group_arrived(m, group, t);
+	} else if (group->arrived[wait] == work_items_of(m, group)) {
+		open_group_barrier(m, group, wait, t);
+	}
+}
+
+/* Those who wait may have waited for nobody else. */
+static void open_without_returned(struct nvw_machine *m, struct emu_group *group, emu_time t)
+{
+	for (unsigned wait = EMU_WAIT_NONE + 1; wait < EMU_WAIT_KINDS; wait++) {
+		if (!group->arrived[wait] || group->arrived[wait] < work_items_of(m, group)) {
+			continue;
+		}
+		if (is_kernel_wide((enum emu_wait)wait)) {
+			group_arrived_at_kernel_barrier(m, group, (enum emu_wait)wait, t);
 		} else {
-			m->stats.barriers++;
-			races_group_barrier(m, group);
-			emu_group_release(
-				m, group, coh_run_steps(m, group->slot->cu, m->protocol->group_barrier, t));
+			open_group_barrier(m, group, (enum emu_wait)wait, t);
+		}
+		return;
+	}
+}
+
+void emu_group_returned(struct nvw_machine *m, struct emu_group *group, uint32_t work_items, emu_time t)
+{
+	struct emu_exec *const x = &m->exec;
+	const bool is_last = (group->returned += work_items) == group->size;
+
+	x->returned += work_items;
+	if (is_last) {
+		emu_group_finish(m, group, t);
+	} else if (x->without_returned) {
+		open_without_returned(m, group, t);
+		return;
+	}
+	for (unsigned wait = EMU_WAIT_BARRIER_KR; x->without_returned && wait <= EMU_WAIT_PERSIST_KR;
+		wait++) {
+		if (x->arrived[wait] && x->arrived[wait] == work_items_left(m)) {
+			open_kernel_barrier(m, (enum emu_wait)wait, t);
 		}
 	}
+}
+
+void emu_barriers_without_returned(struct nvw_machine *m)
+{
+	m->exec.without_returned = true;
 }

@@ -130,6 +130,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	x->epoch_kr = 0;
 	emu_late_forget(m);
 	memset(x->arrived, 0, sizeof x->arrived);
+	x->returned = 0;
 	r = make_slots(m);
 	if (r < 0) {
 		return r;

@@ -391,6 +391,8 @@ struct emu_exec {
 	uint64_t groups, groups_started, groups_done, groups_before; /* before: of the kernel before */
 	unsigned group_size, group_wavefronts;
 	uint64_t arrived[EMU_WAIT_KINDS]; /* work-items at kernel-wide barriers */
+	uint64_t returned;                /* work-items */
+	bool without_returned;            /* barriers do not wait for them */
 	emu_time arrived_first;
 	const struct nvw_site *barrier_site; /* source line of the kernel-wide persist barrier in progress */
 	uint32_t epoch_kr;                   /* kernel-wide persist barriers so far */
@@ -806,6 +808,8 @@ void emu_park(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum emu_wait wait, emu_time t);
 /* All work-items of the group have returned. */
 void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t);
+/* So many of its work-items have returned: the group may be finished, or a barrier open. */
+void emu_group_returned(struct nvw_machine *m, struct emu_group *group, uint32_t work_items, emu_time t);
 /* Work-groups that a kernel that did not end has left behind. */
 void emu_groups_forget(struct nvw_machine *m);
 

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <nvw/kernel.h>
+
 #define NVW_CUDA_LIBRARY_VARIABLE "NVWAVE_CUDA_LIBRARY" /* the shared library */
 #define NVW_CUDA_MACHINE_VARIABLE "NVWAVE_CUDA_MACHINE" /* the machine file */
 #define NVW_CUDA_REPORT_VARIABLE \
@@ -52,7 +54,35 @@ struct nvw_cuda_description {
 	uint64_t compute_units, clock_hz, l2_bytes, dram_bytes;
 };
 
+/*
+ * The short way of an access, which needs no call but the issue: a span of memory that the machine has, found by the number of its page.
+ * What it holds is true until the kernel ends.
+ */
+struct nvw_cuda_span {
+	const char *start; /* in the program */
+	size_t bytes;      /* 0: empty */
+	uintptr_t at;      /* in the machine */
+	uint8_t *touched;  /* by line of NVW_CUDA_LINE bytes, from at: to be set for every access */
+};
+enum { NVW_CUDA_SPANS = 64, NVW_CUDA_PAGE = 4096, NVW_CUDA_LINE = 64 };
+/* What is left in the window of a value that was stored. */
+enum { NVW_CUDA_POISON = 0xa5 };
+
+static inline unsigned nvw_cuda_span_of(const void *address)
+{
+	return (unsigned)((uintptr_t)address / NVW_CUDA_PAGE % NVW_CUDA_SPANS);
+}
+
+struct nvw_cuda_short_way {
+	struct nvw_cuda_span span[NVW_CUDA_SPANS]; /* filled by has(), load() and store() */
+	struct nvw__request **self;                /* the running work-item's, also after the issue */
+	void (*issue)(void);
+	const struct nvw_site *(*site)(const void *place); /* for ever; does not return without memory */
+};
+
 struct nvw_cuda_machine {
+	struct nvw_cuda_short_way *short_way;
+
 	/* Runs a kernel. False: it failed, and message() says why; no further one can run. */
 	bool (*run)(const struct nvw_cuda_job *job);
 	const char *(*message)(void);
@@ -75,7 +105,7 @@ struct nvw_cuda_machine {
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_4"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_5"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

@@ -309,6 +309,54 @@ static void a_deadlock_is_reported_with_who_waits_where(void **state)
 	rig_end(&rig);
 }
 
+/* Every fifth work-item returns at once, every third of the others behind the first barrier; the last of a group comes late, and returns. */
+static void leave_now_and_then(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_global_id();
+
+	if (id % 5 == 2) {
+		return;
+	}
+	nvw_store(&w->a[id], id + 1);
+	if (nvw_local_id() == 127) {
+		for (unsigned i = 0; i < 100; i++) {
+			nvw_load(&w->a[id]);
+		}
+		return;
+	}
+	nvw_barrier((enum nvw_group)w->n);
+	if (id % 3 == 1) {
+		return;
+	}
+	nvw_barrier((enum nvw_group)w->n);
+	nvw_store(&w->b[id], nvw_load(&w->a[id]) + 10);
+}
+
+static void barriers_do_not_wait_for_those_who_have_returned_if_told_so(void **state)
+{
+	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=4", NULL};
+
+	for (enum nvw_group group = NVW_WORKGROUP; group <= NVW_KERNEL; group++) {
+		struct rig rig;
+		struct words w = {.n = group};
+
+		rig_begin(&rig, 1, small);
+		emu_barriers_without_returned(rig.machine);
+		w.a = nvw_alloc(rig.machine, 8 * 512);
+		w.b = nvw_alloc(rig.machine, 8 * 512);
+		rig_ok(nvw_launch(rig.machine, "leaver", leave_now_and_then, &w, 512, 128));
+		assert_int_equal(emu_statistics(rig.machine)->barriers, group == NVW_KERNEL ? 2 : 8);
+		for (uint64_t i = 0; i < 512; i++) {
+			const bool stays = i % 5 != 2 && i % 128 != 127 && i % 3 != 1;
+
+			assert_int_equal(rig_visible(&rig, &w.b[i]), stays ? i + 11 : 0);
+		}
+		rig_ok(nvw_launch(rig.machine, "leaver", leave_now_and_then, &w, 512, 128));
+		rig_end(&rig);
+	}
+}
+
 /* ---- Coherence ----------------------------------------------------------------------------- */
 
 static void publish_and_read(const void *args)
@@ -845,6 +893,7 @@ int main(void)
 		cmocka_unit_test(a_work_group_barrier_separates_what_is_before_and_after),
 		cmocka_unit_test(a_kernel_wide_barrier_works_with_more_work_groups_than_fit),
 		cmocka_unit_test(a_deadlock_is_reported_with_who_waits_where),
+		cmocka_unit_test(barriers_do_not_wait_for_those_who_have_returned_if_told_so),
 		cmocka_unit_test(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere),
 		cmocka_unit_test(a_load_without_an_acquire_returns_the_stale_copy),
 		cmocka_unit_test(a_work_item_always_sees_its_own_stores),

@@ -34,6 +34,9 @@ static struct {
 	bool failed;
 } self;
 
+static const struct nvw_site *site(const void *place);
+static struct nvw_cuda_short_way short_way = {.issue = nvw__issue, .self = &nvw__self, .site = site};
+
 /* ---- Life ------------------------------------------------------------------------------------------------ */
 
 static int make_pool(uint64_t bytes)
@@ -80,8 +83,9 @@ static int make_machine(uint64_t nvram_bytes)
 	if (error) {
 		return error;
 	}
+	emu_barriers_without_returned(self.machine);
 	self.fences = nvw_alloc(self.machine, FENCE_LINES * LINE);
-	ranges_begin(self.machine, has_pinned(),
+	ranges_begin(self.machine, short_way.span, has_pinned(),
 		self.pool ? nvw_nvram_base(self.machine) + nvw_pool_geometry(self.pool)->chunks : NULL,
 		nvram_bytes);
 	return self.fences ? 0 : NVW_E_MEMORY;
@@ -244,7 +248,7 @@ static void store(void *address, size_t n, bool is_volatile, bool released, cons
 		return; /* the runtime has split it */
 	}
 	memcpy(copy, window, n);
-	memset(window, 0xa5, n); /* nobody may read it but by a hook */
+	memset(window, NVW_CUDA_POISON, n); /* nobody may read it but by a hook */
 	while (n) {
 		const uint64_t at = ranges_locate(window);
 		const unsigned piece = piece_of(at, n);
@@ -345,6 +349,7 @@ static void describe(struct nvw_cuda_description *ret)
 /* ---- The library -------------------------------------------------------------------------------------------- */
 
 static const struct nvw_cuda_machine machine = {
+	.short_way = &short_way,
 	.run = run,
 	.message = message,
 	.end = end,
@@ -362,9 +367,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_4(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_5(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_4(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_5(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64 };
+enum { LINE = NVW_CUDA_LINE };
 
 struct place {
 	struct nvw_cuda_range range; /* bytes 0: unused */
@@ -28,6 +28,7 @@ static struct {
 	struct place *places;
 	size_t count;
 	struct place *last;
+	struct nvw_cuda_span *spans;
 } self;
 
 static size_t lines(size_t bytes)
@@ -35,7 +36,8 @@ static size_t lines(size_t bytes)
 	return (bytes + LINE - 1) / LINE;
 }
 
-void ranges_begin(struct nvw_machine *machine, bool has_pinned, const char *nvram, uint64_t nvram_bytes)
+void ranges_begin(struct nvw_machine *machine, struct nvw_cuda_span *spans, bool has_pinned,
+	const char *nvram, uint64_t nvram_bytes)
 {
 	for (size_t i = 0; i < self.count; i++) {
 		free(self.places[i].shadow);
@@ -44,6 +46,7 @@ void ranges_begin(struct nvw_machine *machine, bool has_pinned, const char *nvra
 	free(self.places);
 	memset(&self, 0, sizeof self);
 	self.machine = machine;
+	self.spans = spans;
 	self.has_pinned = has_pinned;
 	self.nvram = nvram;
 	self.nvram_bytes = nvram_bytes;
@@ -180,6 +183,7 @@ int ranges_take_over(const struct nvw_cuda_job *job)
 	int error = 0;
 
 	self.last = NULL;
+	memset(self.spans, 0, NVW_CUDA_SPANS * sizeof *self.spans);
 	for (size_t i = 0; i < self.count; i++) {
 		self.places[i].seen = false;
 	}
@@ -250,14 +254,24 @@ static bool is_in(const struct place *p, const char *address, size_t n)
 	return p && address >= p->range.start && address + n <= p->range.start + p->range.bytes;
 }
 
+static void found(struct place *p, const void *address)
+{
+	self.last = p;
+	self.spans[nvw_cuda_span_of(address)] = (struct nvw_cuda_span){.start = p->range.start,
+		.bytes = p->range.bytes,
+		.at = (uintptr_t)p->at,
+		.touched = p->touched};
+}
+
 bool ranges_have(const void *address, size_t n)
 {
 	if (is_in(self.last, address, n)) {
+		found(self.last, address);
 		return true;
 	}
 	for (size_t i = 0; i < self.count; i++) {
 		if (is_in(&self.places[i], address, n)) {
-			self.last = &self.places[i];
+			found(&self.places[i], address);
 			return true;
 		}
 	}

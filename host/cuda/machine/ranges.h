@@ -8,8 +8,10 @@
 #include "../recorded.h"
 #include "../seam.h"
 
-/* A new machine, with nvram_bytes of NVRAM at nvram. has_pinned: it has a device "pinned", for pinned memory. */
-void ranges_begin(struct nvw_machine *machine, bool has_pinned, const char *nvram, uint64_t nvram_bytes);
+/* A new machine, with nvram_bytes of NVRAM at nvram. has_pinned: it has a device "pinned", for pinned memory. spans: where those go that
+ * accesses have found (seam.h). */
+void ranges_begin(struct nvw_machine *machine, struct nvw_cuda_span *spans, bool has_pinned,
+	const char *nvram, uint64_t nvram_bytes);
 /* Bytes of the job's persistent ranges. */
 uint64_t ranges_nvram_bytes(const struct nvw_cuda_job *job);
 /* Whether the machine's NVRAM and DRAM have room for the ranges that are new. */

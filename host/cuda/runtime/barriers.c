@@ -23,15 +23,26 @@ static void maybe_open_barrier(struct group *g)
 	}
 }
 
+/* The machine opens the barrier; what it was about is known as soon as all are there. */
+static void maybe_count(struct group *g)
+{
+	if (g->waiting && g->waiting == g->live) {
+		g->result = (uint64_t)g->waiting << 32 | (unsigned)g->counts;
+		g->waiting = 0;
+		g->counts = 0;
+	}
+}
+
+void nvw_cuda_item_left_machine(struct group *g)
+{
+	maybe_count(g);
+}
+
 uint64_t nvw_cuda_machine_barrier_with(struct group *g, int predicate, const void *place)
 {
 	g->counts += predicate;
-	if (++g->waiting == g->size) {
-		g->result = (uint64_t)(g->size - g->lingering) << 32 | (unsigned)g->counts;
-		g->closed = g->lingering == g->size;
-		g->waiting = g->lingering = 0;
-		g->counts = 0;
-	}
+	g->waiting++;
+	maybe_count(g);
 	nvw_cuda_machine_barrier(false, place);
 	return g->result;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A kernel on the emulated machine: the machine has the fibers and decides who runs; blocks, warps and shared variables are ours.
- *
- * The machine's barriers want every work-item of a block, and CUDA's do not count those that have returned. So one that has returned
- * lingers: it takes part in the barriers of the others until all linger.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +10,7 @@
 #include "runtime.h"
 
 static struct group **groups; /* by number; NULL: has not begun, or has ended */
+static struct group *unused;  /* of this kernel, to be used again */
 
 static void free_group(struct group *g)
 {
@@ -25,19 +23,15 @@ static void free_group(struct group *g)
 }
 
 /* NULL: no memory. */
-static struct group *make_group(uint64_t number)
+static struct group *new_group(void)
 {
-	const struct extent *const grid = &nvw_cuda_launch.grid;
 	const unsigned size = nvw_cuda_launch.group_size;
 	struct group *const g = calloc(1, sizeof *g);
 
 	if (!g) {
 		return NULL;
 	}
-	g->number = number;
-	g->size = g->live = size;
-	g->block = (struct extent){(unsigned)(number % grid->x), (unsigned)(number / grid->x % grid->y),
-		(unsigned)(number / grid->x / grid->y)};
+	g->size = size;
 	g->items = calloc(size, sizeof *g->items);
 	g->warps = calloc((size + WARP - 1) / WARP, sizeof *g->warps);
 	g->shared = mmap(NULL, nvw_cuda_shared_bytes(), PROT_READ | PROT_WRITE,
@@ -46,43 +40,57 @@ static struct group *make_group(uint64_t number)
 		free_group(g);
 		return NULL;
 	}
-	for (unsigned i = 0; i < size; i++) {
+	return g;
+}
+
+/* NULL: no memory. */
+static struct group *begin_group(uint64_t number)
+{
+	const struct extent *const grid = &nvw_cuda_launch.grid;
+	struct group *const g = unused ? unused : new_group();
+
+	if (!g) {
+		return NULL;
+	}
+	if (g == unused) {
+		unused = g->next;
+	}
+	g->number = number;
+	g->live = g->size;
+	g->block = (struct extent){(unsigned)(number % grid->x), (unsigned)(number / grid->x % grid->y),
+		(unsigned)(number / grid->x / grid->y)};
+	for (unsigned i = 0; i < g->size; i++) {
 		nvw_cuda_set_item(g, i);
+		g->items[i].state = RUNNABLE;
+		g->items[i].fenced = false;
+		g->items[i].seen = NULL;
 	}
 	return g;
 }
 
-static void linger(struct item *me)
-{
-	struct group *const g = me->group;
-
-	while (!g->closed) {
-		g->lingering++;
-		nvw_cuda_machine_barrier_with(g, 0, NULL);
-	}
-	if (++g->left == g->size) {
-		groups[g->number] = NULL;
-		free_group(g);
-	}
-}
-
 static void work_item(uint64_t number, unsigned local)
 {
-	if (!groups[number] && !(groups[number] = make_group(number))) {
+	if (!groups[number] && !(groups[number] = begin_group(number))) {
 		fprintf(stderr, "nvwave: kernel %s: no memory for a block of %u work-items\n",
 			nvw_cuda_launch.name, nvw_cuda_launch.group_size);
 		nvw_cuda_end_kernel(cudaErrorMemoryAllocation);
 	}
-	struct item *const me = &groups[number]->items[local];
+	struct group *const g = groups[number];
+	struct item *const me = &g->items[local];
 
 	nvw_cuda_now = me;
 	nvw_cuda_enter(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
 	nvw_cuda_settle();
 	me->state = DONE;
-	me->group->live--;
+	g->live--;
 	me->warp->live &= ~(1u << me->lane);
 	nvw_cuda_lane_left(me->warp);
-	linger(me);
+	nvw_cuda_item_left_machine(g);
+	if (!g->live) {
+		groups[number] = NULL;
+		g->next = unused;
+		unused = g;
+	}
 }
 
 static void forget_groups(void)
@@ -94,6 +102,12 @@ static void forget_groups(void)
 	}
 	free(groups);
 	groups = NULL;
+	while (unused) {
+		struct group *const g = unused;
+
+		unused = g->next;
+		free_group(g);
+	}
 }
 
 cudaError_t nvw_cuda_emulate(void)

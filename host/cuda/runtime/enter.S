@@ -24,8 +24,11 @@ nvw_cuda_enter:
 	lea	128(%r10), %rsi
 	mov	%rsp, %rdi
 	mov	%rsp, 120(%r10)
+	test	%rcx, %rcx		/* mostly there are none, and a repeated move has a price of its own */
+	jz	1f
 	cld
 	rep movsq
+1:
 	movq	48(%r10), %xmm0
 	movq	56(%r10), %xmm1
 	movq	64(%r10), %xmm2

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "runtime.h"
+#include "short_way.h"
 
 /* Turns of a work-item: how many accesses, at most, before others run. Volatile and atomic ones count more: somebody may spin on them. */
 enum { BUDGET = 64, VOLATILE_COST = 16 };
@@ -30,6 +31,13 @@ static inline void spend(int cost)
 	}
 }
 
+static inline void settle(void)
+{
+	if (__builtin_expect(nvw_cuda_pending.n != 0, 0)) {
+		nvw_cuda_settle();
+	}
+}
+
 /* A fence after it acquires what it read. */
 static void note_volatile(void *address, size_t n, int cost)
 {
@@ -39,27 +47,40 @@ static void note_volatile(void *address, size_t n, int cost)
 	}
 }
 
-static inline void before_read(void *address, size_t n, int cost, const void *from)
+static __attribute__((noinline)) void load_from_machine(void *address, size_t n, int cost, const void *from)
 {
-	nvw_cuda_settle();
-	if (cost == VOLATILE_COST) {
-		nvw_cuda_wait_on(from);
-	} else {
-		nvw_cuda_works();
+	if (nvw_cuda_machine_has(address, n)) {
+		nvw_cuda_learn_site(from);
+		nvw_cuda_machine_load(address, n, cost == VOLATILE_COST, from);
+		note_volatile(address, n, cost);
+		return;
 	}
-	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
-		if (nvw_cuda_machine_has(address, n)) {
-			nvw_cuda_machine_load(address, n, cost == VOLATILE_COST, from);
-			note_volatile(address, n, cost);
-			return;
-		}
-		if (cost == VOLATILE_COST && nvw_cuda_now) {
-			nvw_cuda_machine_pass(
-				from); /* whoever spins on a shared variable lets its writer run */
-		}
-	} else {
-		spend(cost);
+	if (cost == VOLATILE_COST && nvw_cuda_now) {
+		nvw_cuda_machine_pass(from); /* whoever spins on a shared variable lets its writer run */
 	}
+	char *const place = nvw_cuda_translate(address, n);
+
+	if (place != address) {
+		memcpy(address, place, n);
+	}
+}
+
+static __attribute__((noinline)) void announce_to_machine(void *address, size_t n, int cost, const void *from)
+{
+	if (nvw_cuda_machine_has(address, n)) {
+		nvw_cuda_announce_to_machine(address, n, cost == VOLATILE_COST, from);
+		return;
+	}
+	char *const place = nvw_cuda_translate(address, n);
+
+	if (place != address) {
+		nvw_cuda_announce(address, place, n);
+	}
+}
+
+static inline void read_by_itself(void *address, size_t n, int cost)
+{
+	spend(cost);
 	char *const place = nvw_cuda_translate(address, n);
 
 	if (__builtin_expect(place != address, 0)) {
@@ -67,26 +88,43 @@ static inline void before_read(void *address, size_t n, int cost, const void *fr
 	}
 }
 
-static inline void before_write(void *address, size_t n, int cost, const void *from)
+static inline void write_by_itself(void *address, size_t n, int cost, const void *from)
 {
-	nvw_cuda_settle();
-	nvw_cuda_works();
-	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
-		if (nvw_cuda_machine_has(address, n)) {
-			nvw_cuda_announce_to_machine(address, n, cost == VOLATILE_COST, from);
-			return;
-		}
-	} else {
-		spend(cost);
-		if (__builtin_expect(nvw_cuda_is_recorded(address), 0)) {
-			nvw_cuda_record_store(address, n, from);
-			return;
-		}
+	spend(cost);
+	if (__builtin_expect(nvw_cuda_is_recorded(address), 0)) {
+		nvw_cuda_record_store(address, n, from);
+		return;
 	}
 	char *const place = nvw_cuda_translate(address, n);
 
 	if (__builtin_expect(place != address, 0)) {
 		nvw_cuda_announce(address, place, n);
+	}
+}
+
+static inline void before_read(void *address, size_t n, int cost, const void *from)
+{
+	settle();
+	if (cost == VOLATILE_COST) {
+		nvw_cuda_wait_on(from);
+	} else {
+		nvw_cuda_works();
+	}
+	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
+		load_from_machine(address, n, cost, from);
+	} else {
+		read_by_itself(address, n, cost);
+	}
+}
+
+static inline void before_write(void *address, size_t n, int cost, const void *from)
+{
+	settle();
+	nvw_cuda_works();
+	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
+		announce_to_machine(address, n, cost, from);
+	} else {
+		write_by_itself(address, n, cost, from);
 	}
 }
 
@@ -102,31 +140,55 @@ void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void
 
 #define HERE __builtin_return_address(0)
 
+/* Plain accesses, by themselves and on the machine: hooks.S has the functions that kernels call, and chooses. */
+#define PLAIN(n)                                                         \
+	void nvw_cuda_read##n##_by_itself(void *p);                      \
+	void nvw_cuda_write##n##_by_itself(void *p);                     \
+	void nvw_cuda_read##n##_on_machine(void *p, const void *from);   \
+	void nvw_cuda_write##n##_on_machine(void *p, const void *from);  \
+	void nvw_cuda_read##n##_by_itself(void *p)                       \
+	{                                                                \
+		settle();                                                \
+		nvw_cuda_works();                                        \
+		read_by_itself(p, n, 1);                                 \
+	}                                                                \
+	void nvw_cuda_write##n##_by_itself(void *p)                      \
+	{                                                                \
+		settle();                                                \
+		nvw_cuda_works();                                        \
+		write_by_itself(p, n, 1, HERE);                          \
+	}                                                                \
+	void nvw_cuda_read##n##_on_machine(void *p, const void *from)    \
+	{                                                                \
+		settle();                                                \
+		nvw_cuda_works();                                        \
+		if (n <= 8 && nvw_cuda_has_short_way(p, n, from)) {      \
+			nvw_cuda_load_shortly(p, n, from);               \
+		} else {                                                 \
+			load_from_machine(p, n, 1, from);                \
+		}                                                        \
+	}                                                                \
+	void nvw_cuda_write##n##_on_machine(void *p, const void *from)   \
+	{                                                                \
+		settle();                                                \
+		nvw_cuda_works();                                        \
+		if (n <= 8 && nvw_cuda_has_short_way(p, n, from)) {      \
+			nvw_cuda_announce_to_machine(p, n, false, from); \
+		} else {                                                 \
+			announce_to_machine(p, n, 1, from);              \
+		}                                                        \
+	}
+PLAIN(1)
+PLAIN(2)
+PLAIN(4)
+PLAIN(8)
+PLAIN(16)
+
 #define HOOKS(n)                                            \
-	void nvw_tsan_read##n(void *p);                     \
-	void nvw_tsan_write##n(void *p);                    \
-	void nvw_tsan_unaligned_read##n(void *p);           \
-	void nvw_tsan_unaligned_write##n(void *p);          \
 	void nvw_tsan_volatile_read##n(void *p);            \
 	void nvw_tsan_volatile_write##n(void *p);           \
 	void nvw_tsan_unaligned_volatile_read##n(void *p);  \
 	void nvw_tsan_unaligned_volatile_write##n(void *p); \
-	void nvw_tsan_read##n(void *p)                      \
-	{                                                   \
-		before_read(p, n, 1, HERE);                 \
-	}                                                   \
-	void nvw_tsan_write##n(void *p)                     \
-	{                                                   \
-		before_write(p, n, 1, HERE);                \
-	}                                                   \
-	void nvw_tsan_unaligned_read##n(void *p)            \
-	{                                                   \
-		before_read(p, n, 1, HERE);                 \
-	}                                                   \
-	void nvw_tsan_unaligned_write##n(void *p)           \
-	{                                                   \
-		before_write(p, n, 1, HERE);                \
-	}                                                   \
 	void nvw_tsan_volatile_read##n(void *p)             \
 	{                                                   \
 		before_read(p, n, VOLATILE_COST, HERE);     \

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "runtime.h"
+#include "short_way.h"
 
 const struct nvw_cuda_machine *nvw_cuda_machine;
+struct nvw_cuda_known_site nvw_cuda_known_sites[NVW_CUDA_KNOWN_SITES];
 
 static void end(void)
 {
@@ -44,6 +46,14 @@ static __attribute__((constructor)) void find(void)
 		refuse(path, "the machine cannot be made");
 	}
 	atexit(end);
+}
+
+void nvw_cuda_learn_site(const void *place)
+{
+	struct nvw_cuda_known_site *const known = nvw_cuda_known_site(place);
+
+	known->site = nvw_cuda_machine->short_way->site(place);
+	known->place = place;
 }
 
 bool nvw_cuda_machine_has(const void *address, size_t n)

@@ -5,38 +5,54 @@
 #include <string.h>
 
 #include "runtime.h"
+#include "short_way.h"
+
+struct nvw_cuda_pending nvw_cuda_pending;
 
 void nvw_cuda_announce(void *address, void *place, size_t n)
 {
-	struct item *const me = nvw_cuda_now;
-
-	me->pending.address = address;
-	me->pending.place = place;
-	me->pending.n = n;
+	nvw_cuda_pending = (struct nvw_cuda_pending){.address = address, .place = place, .n = n};
 }
 
 void nvw_cuda_announce_to_machine(void *address, size_t n, bool is_volatile, const void *from)
 {
+	nvw_cuda_pending = (struct nvw_cuda_pending){
+		.address = address, .n = n, .is_volatile = is_volatile, .from = from};
+}
+
+static void to_machine(const struct nvw_cuda_pending *p)
+{
 	struct item *const me = nvw_cuda_now;
 
-	nvw_cuda_announce(address, NULL, n);
-	me->pending.is_volatile = is_volatile;
-	me->pending.from = from;
+	nvw_cuda_learn_site(p->from);
+	nvw_cuda_machine_store(p->address, p->n, p->is_volatile, p->from);
+	me->fenced = me->fenced && !p->is_volatile;
+}
+
+static void settle_rarely(void)
+{
+	const struct nvw_cuda_pending p = nvw_cuda_pending;
+
+	nvw_cuda_pending.n = 0;
+	if (p.place) {
+		memcpy(p.place, p.address, p.n);
+	} else {
+		to_machine(&p);
+	}
 }
 
 void nvw_cuda_settle(void)
 {
-	struct item *const me = nvw_cuda_now;
-	const size_t n = me ? me->pending.n : 0;
+	const struct nvw_cuda_pending *const p = &nvw_cuda_pending;
+	const size_t n = p->n;
 
 	if (__builtin_expect(n == 0, 1)) {
 		return;
 	}
-	me->pending.n = 0;
-	if (me->pending.place) {
-		memcpy(me->pending.place, me->pending.address, n);
-	} else {
-		nvw_cuda_machine_store(me->pending.address, n, me->pending.is_volatile, me->pending.from);
-		me->fenced = me->fenced && !me->pending.is_volatile;
+	if (p->place || p->is_volatile || !nvw_cuda_has_short_way(p->address, n, p->from)) {
+		settle_rarely();
+		return;
 	}
+	nvw_cuda_pending.n = 0;
+	nvw_cuda_store_shortly(p->address, n, p->from);
 }

@@ -16,7 +16,7 @@
  *	fibers.c                                whose work-item runs next
  *	waits.c                                 kernels that wait for what does not come
  *	report.c pending.c memory.c errors.c    source lines; announced stores; device memory; errors
- *	machine.c                               the emulated machine, as it is loaded (seam.h)
+ *	machine.c short_way.h                   the emulated machine, as it is loaded (seam.h)
  *
  * Calls go downwards.
  *
@@ -100,15 +100,9 @@ struct item {
 	struct extent thread;
 	unsigned lane;
 	enum state state;
-	uint64_t result;               /* of what it waited for */
-	const void *place;             /* where it waits */
-	struct {                       /* a store that was announced; n 0: none */
-		char *address, *place; /* place NULL: to the machine */
-		size_t n;
-		bool is_volatile;
-		const void *from; /* the announcing call */
-	} pending;
-	struct { /* of files, that it has stored to since its last persist barrier (record.c) */
+	uint64_t result;   /* of what it waited for */
+	const void *place; /* where it waits */
+	struct {           /* of files, that it has stored to since its last persist barrier (record.c) */
 		uintptr_t *line;
 		unsigned count, room;
 	} lines;
@@ -127,7 +121,8 @@ struct meeting {
 
 enum { MEETINGS = WARP };
 struct warp {
-	unsigned live; /* lanes that have not returned */
+	unsigned live;     /* lanes that have not returned */
+	unsigned meetings; /* that are not free */
 	struct item *item[WARP];
 	struct meeting meeting[MEETINGS];
 	const void *asking[WARP]; /* where lanes ask for the active mask */
@@ -138,12 +133,8 @@ struct group {
 	struct extent block;
 	uint64_t number;
 	unsigned size, live, waiting, waiting_for_grid;
-	int counts; /* predicates that were true, at the present barrier */
-	/* On the machine: those that have returned and take part in barriers, of them those that are gone; the votes of the last barrier;
-	 * whether all have returned. */
-	unsigned lingering, left;
-	uint64_t result;
-	bool closed;
+	int counts;                /* predicates that were true, at the present barrier */
+	uint64_t result;           /* on the machine: the votes of the last barrier */
 	struct item *first, *last; /* runnable */
 	struct item *items;
 	struct warp *warps;
@@ -193,6 +184,8 @@ void nvw_cuda_next(void);
 struct item *nvw_cuda_take(struct group *group);
 /* A work-item has returned: barriers may open (barriers.c). */
 void nvw_cuda_item_left(struct group *group);
+/* Likewise on the machine, which opens them itself: the votes of those that waited for it. */
+void nvw_cuda_item_left_machine(struct group *group);
 /* A lane has returned: those that wait for it may go on (warp.c). */
 void nvw_cuda_lane_left(struct warp *warp);
 /* Ends the kernel from within a work-item. */
@@ -221,8 +214,15 @@ void *nvw_cuda_translate(void *address, size_t n);
 void nvw_cuda_announce(void *address, void *place, size_t n);
 /* Likewise, to the machine. */
 void nvw_cuda_announce_to_machine(void *address, size_t n, bool is_volatile, const void *from);
-/* By now it is executed: its value goes to the place. */
+/* By now it is executed: its value goes to the place. Before anything else of a work-item, and before others run. */
 void nvw_cuda_settle(void);
+/* Of the running work-item: nobody else runs between an announcement and the end of its store. */
+extern struct nvw_cuda_pending {
+	char *address, *place; /* place NULL: to the machine */
+	size_t n;              /* 0: none */
+	bool is_volatile;
+	const void *from; /* the announcing call */
+} nvw_cuda_pending;
 
 /* The memory that kernels may access, in an array to be freed; NULL: no memory. */
 struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count);

@@ -113,7 +113,6 @@ static void start_item(struct group *g, unsigned i)
 
 	nvw_cuda_set_item(g, i);
 	item->lines.count = 0;
-	item->pending.n = 0;
 	item->sp = emu_fiber_prepare(item->stack + STACK_GUARD, top, work_item);
 	nvw_cuda_wake(item);
 }
@@ -260,6 +259,7 @@ cudaError_t nvw_cuda_run(const struct launch *launch)
 	}
 	memset(&nvw_cuda_running, 0, sizeof nvw_cuda_running);
 	nvw_cuda_begin_waits();
+	nvw_cuda_pending.n = 0; /* of a kernel that was ended */
 	nvw_cuda_launch = *launch;
 	nvw_cuda_open_memory();
 	if (nvw_cuda_machine) {

@@ -106,6 +106,7 @@ static void conclude(struct warp *w, struct meeting *m)
 		nvw_cuda_wake(w->item[lane]);
 	}
 	m->arrived = 0;
+	w->meetings--;
 }
 
 static bool is_complete(const struct warp *w, const struct meeting *m)
@@ -115,7 +116,7 @@ static bool is_complete(const struct warp *w, const struct meeting *m)
 
 void nvw_cuda_lane_left(struct warp *w)
 {
-	for (unsigned i = 0; i < MEETINGS; i++) {
+	for (unsigned i = 0; w->meetings && i < MEETINGS; i++) {
 		if (is_complete(w, &w->meeting[i])) {
 			conclude(w, &w->meeting[i]);
 		}
@@ -142,19 +143,22 @@ static struct meeting *find(struct warp *w, unsigned mask)
 uint64_t nvw_cuda_meet_at(int kind, unsigned mask, uint64_t value, unsigned argument, const void *place)
 {
 	struct item *const me = nvw_cuda_now;
-	struct meeting *const m = find(me->warp, mask);
 
 	if (!(mask >> me->lane & 1)) {
 		nvw_cuda_report(place, "lane %u is not in its own mask %#x", me->lane, mask);
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
+	/* In this order: others may run while a store is settled, and find the same free meeting. */
 	nvw_cuda_settle();
+	struct meeting *const m = find(me->warp, mask);
+
 	if (m->arrived && m->kind != kind) {
 		nvw_cuda_report(place,
 			"lanes of mask %#x call different functions of their warp at the same time", mask);
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
 	me->place = place; /* one instruction of the machine for all lanes */
+	me->warp->meetings += !m->arrived;
 	m->kind = kind;
 	m->value[me->lane] = value;
 	m->argument[me->lane] = argument;

@@ -61,6 +61,65 @@ __global__ void appends(unsigned long long *log, unsigned mode)
 	log[8 * i + 9] = 1;
 }
 
+// What a work-item has stored is in the machine alone when it loads it again, by accesses of all sizes, aligned and not.
+template <class T> __global__ void stores_and_loads(volatile T *p, T *q)
+{
+	const unsigned i = threadIdx.x;
+
+	q[i] = (T)(q[i] + i + 1);
+	__syncthreads();
+	q[64 + i] = (T)(q[(i + 1) % 64] + 1);
+	p[i] = q[64 + i];
+	p[i] = (T)(p[i] * 2);
+}
+
+struct __attribute__((packed)) odd {
+	char before;
+	int value;
+	bool operator==(int other) const { return value == other; }
+};
+
+__global__ void stores_and_loads_odd(odd *q)
+{
+	const unsigned i = threadIdx.x;
+
+	q[i].value += (int)i + 1;
+	__syncthreads();
+	q[64 + i].value = q[(i + 1) % 64].value + 1;
+}
+
+template <class T> static int wrong_loads(void *memory)
+{
+	T q[128], p[64];
+	int wrong = 0;
+
+	for (int i = 0; i < 64; i++) {
+		q[i] = (T)(3 * i);
+	}
+	cudaMemcpy(memory, q, sizeof q, cudaMemcpyHostToDevice);
+	stores_and_loads<T><<<1, 64>>>((T *)memory + 128, (T *)memory);
+	cudaMemcpy(q, memory, sizeof q, cudaMemcpyDeviceToHost);
+	cudaMemcpy(p, (T *)memory + 128, sizeof p, cudaMemcpyDeviceToHost);
+	for (int i = 0; i < 64; i++) {
+		wrong += q[64 + i] != (T)(4 * ((i + 1) % 64) + 2) || p[i] != (T)(2 * q[64 + i]);
+	}
+	return wrong;
+}
+
+static int wrong_odd_loads(void *memory)
+{
+	odd q[128] = {};
+	int wrong = 0;
+
+	cudaMemcpy(memory, q, sizeof q, cudaMemcpyHostToDevice);
+	stores_and_loads_odd<<<1, 64>>>((odd *)memory);
+	cudaMemcpy(q, memory, sizeof q, cudaMemcpyDeviceToHost);
+	for (int i = 0; i < 64; i++) {
+		wrong += !(q[64 + i] == (i + 1) % 64 + 2);
+	}
+	return wrong;
+}
+
 // Of a crash state: what is marked is there.
 static int check(const char *path)
 {
@@ -129,6 +188,11 @@ int main(int argc, char **argv)
 	}
 	cudaMalloc(&p, 4096);
 	cudaMemset(p, 0, 4096);
+	if (!strcmp(mode, "loads")) {
+		printf("%d wrong\n", wrong_loads<unsigned char>(p) + wrong_loads<short>(p) + wrong_loads<int>(p) +
+					     wrong_loads<long long>(p) + wrong_odd_loads(p));
+		return cudaDeviceSynchronize() != cudaSuccess;
+	}
 	if (!strcmp(mode, "fences")) {
 		hand_over<<<2, 1>>>(p, p + 512);
 	} else if (!strcmp(mode, "no-fences")) {

@@ -41,16 +41,19 @@ __device__ void atomicMultiply(u32 *p, u32 by)
 		seen = old;
 	}
 }
-template <class T> void sequentialAdd(T *p, T v) { *p = (T)((u64)*p + (u64)v); }
-template <class T> void sequentialSub(T *p, T v) { *p = (T)((u64)*p - (u64)v); }
-template <class T> void sequentialMin(T *p, T v) { *p = std::min(*p, v); }
-template <class T> void sequentialMax(T *p, T v) { *p = std::max(*p, v); }
-template <class T> void sequentialAnd(T *p, T v) { *p &= v; }
-template <class T> void sequentialOr(T *p, T v) { *p |= v; }
-template <class T> void sequentialXor(T *p, T v) { *p ^= v; }
-static void sequentialInc(u32 *p, u32 limit) { *p = *p >= limit ? 0 : *p + 1; }
-static void sequentialDec(u32 *p, u32 limit) { *p = *p == 0 || *p > limit ? limit : *p - 1; }
-static void sequentialMultiply(u32 *p, u32 by) { *p *= by; }
+template <class T> T exchanged(T *p, T v) { const T old = *p; *p = v; return old; }
+template <class T> T sequentialAdd(T *p, T v) { return exchanged(p, (T)((u64)*p + (u64)v)); }
+template <class T> T sequentialSub(T *p, T v) { return exchanged(p, (T)((u64)*p - (u64)v)); }
+template <class T> T sequentialMin(T *p, T v) { return exchanged(p, std::min(*p, v)); }
+template <class T> T sequentialMax(T *p, T v) { return exchanged(p, std::max(*p, v)); }
+template <class T> T sequentialAnd(T *p, T v) { return exchanged(p, (T)(*p & v)); }
+template <class T> T sequentialOr(T *p, T v) { return exchanged(p, (T)(*p | v)); }
+template <class T> T sequentialXor(T *p, T v) { return exchanged(p, (T)(*p ^ v)); }
+template <class T> T sequentialExch(T *p, T v) { return exchanged(p, v); }
+template <class T> T sequentialCAS(T *p, T expected, T v) { return exchanged(p, *p == expected ? v : *p); }
+static u32 sequentialInc(u32 *p, u32 limit) { return exchanged(p, *p >= limit ? 0 : *p + 1); }
+static u32 sequentialDec(u32 *p, u32 limit) { return exchanged(p, *p == 0 || *p > limit ? limit : *p - 1); }
+static u32 sequentialMultiply(u32 *p, u32 by) { return exchanged(p, *p * by); }
 
 __host__ __device__ u32 descend(u32 n, u64 x) { return n ? descend(n - 1, x * 3 + n) ^ (u32)x : (u32)(x >> 7); }
 
@@ -205,9 +208,10 @@ class Body:
     # ---- Statements
 
     def assign(self):
-        rng = self.rng
-        kind, text = rng.choice(self.scalars)
-        target = text()
+        return self.assign_to(*self.rng.choice(self.scalars))
+
+    def assign_to(self, kind, text):
+        rng, target = self.rng, text()
         if rng.random() < .3:
             return ['%s %s= (u32)(%s);' % (target, rng.choice('^|&'), self.value(2))]
         if kind in ('u32', 'u64') and rng.random() < .3:
@@ -280,6 +284,8 @@ class Body:
 class Function:
     """For both sides. Result: a scalar's type, a struct, or None: it changes the struct that its first argument points to."""
 
+    body_class = Body
+
     def __init__(self, rng, number, structs, earlier):
         self.name = 'h%d' % number
         kinds = list(SCALARS)
@@ -296,7 +302,7 @@ class Function:
         return '%s %sp%d' % (kind if kind in SCALARS else kind.name, '*' if self.result is None and i == 0 else '', i)
 
     def make(self, rng, earlier):
-        body = Body(rng, earlier)
+        body = self.body_class(rng, earlier)
         for i, kind in enumerate(self.parameters):
             name = '(*p0)' if self.result is None and i == 0 else 'p%d' % i
             if kind in SCALARS:
@@ -343,6 +349,8 @@ class Buffer:
 
 class Kernel:
     """Items: ('work', lines), ('barrier',), ('meet', lines of the kernel, lines of the twin), ('loop', count, items)."""
+
+    body_class = Body
 
     def __init__(self, rng, number, program):
         self.rng, self.number, self.name, self.program = rng, number, 'k%d' % number, program
@@ -415,7 +423,7 @@ class Kernel:
             self.add(body, kind, lambda: '%s[%s * %d + %s]' % (name, '(%s)' % mine, per, body.index(per)))
 
     def body(self, uniform=None):
-        body = Body(self.rng, self.program.functions)
+        body = self.body_class(self.rng, self.program.functions)
         for name in ['tid', 'bid', 'gid'] + ['K'] * self.is_template + ([uniform] if uniform else []):
             body.scalar('u32', lambda name=name: name, False)
         for name, kind in self.locals:
@@ -512,7 +520,7 @@ class Kernel:
 
     def each(self, lines):
         """A phase of the twin: for one work-item after the other."""
-        twin = [re.sub(r'\batomic(\w+?)(_system)?\(', r'sequential\1(', line).replace('@LEAVE@', 'l.gone = true; continue;')
+        twin = [re.sub(r'\batomic(\w+?)(_system|_block)?\(', r'sequential\1(', line).replace('@LEAVE@', 'l.gone = true; continue;')
                 for line in lines]
         return (['for (u32 tid = 0; tid < %d; tid++) {' % self.size] +
                 block(['%s_locals &l = all[tid];' % self.name, 'if (l.gone) { continue; }', 'LOCALS_%s' % self.name] +
@@ -628,19 +636,25 @@ static int fails(const char *kernel)
 
 
 class Program:
+    struct_class, function_class, kernel_class, prelude = Struct, Function, Kernel, PRELUDE
+
     def __init__(self, seed, kernels):
         rng = random.Random(seed)
-        self.structs, self.functions = [], []
+        self.structs, self.functions = self.first_structs(rng), []
         for i in range(rng.randint(2, 4)):
-            self.structs.append(Struct(rng, i, list(self.structs)))
+            self.structs.append(self.struct_class(rng, i, list(self.structs)))
         for i in range(rng.randint(3, 6)):
             # Calls within calls stay few: those after the second call the first two.
-            self.functions.append(Function(rng, i, self.structs, self.functions[:2] if i >= 2 else []))
+            self.functions.append(self.function_class(rng, i, self.structs, self.functions[:2] if i >= 2 else []))
         kinds = [rng.choice(list(SCALARS)), rng.choice(list(ATOMICS)), rng.choice(list(ATOMICS)), rng.choice(self.structs)]
         kinds += [rng.choice(list(SCALARS) + self.structs) for _ in range(rng.randint(0, 2))]
         self.buffers = [Buffer(rng, i, kind) for i, kind in enumerate(kinds)]
         self.constants = [('c%d' % i, rng.choice([4, 16, 33])) for i in range(rng.randint(1, 2))]
-        self.kernels = [Kernel(rng, i, self) for i in range(kernels)]
+        self.kernels = [self.kernel_class(rng, i, self) for i in range(kernels)]
+
+    @staticmethod
+    def first_structs(_):
+        return []
 
     def main(self):
         lines = ['int wrong = 0;']
@@ -659,7 +673,7 @@ class Program:
             lines += ['__constant__ u32 %s[%d];' % (name, n), 'static u32 host_%s[%d];' % (name, n)]
         for k in self.kernels:
             lines += k.kernel(plant and k is self.kernels[-1]) + k.twin()
-        return PRELUDE + TOOLS + COMPARE + '\n'.join(lines + self.main()) + '\n'
+        return self.prelude + TOOLS + COMPARE + '\n'.join(lines + self.main()) + '\n'
 
 
 def program(seed, kernels=6, plant=False):

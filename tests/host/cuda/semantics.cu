@@ -327,6 +327,32 @@ __global__ void warp_functions(int *p)
 	p[threadIdx.x] = ok;
 }
 
+// Each lane's store is on its way when it comes to its meeting; the two halves of a warp meet apart.
+__global__ void halves_that_meet(int *p)
+{
+	const int lane = (int)threadIdx.x;
+	const unsigned mask = lane & 1 ? 0xaaaaaaaau : 0x55555555u;
+
+	for (int i = 0; i < 4; i++) {
+		p[lane] = lane + i;
+		p[32 + lane] += __ballot_sync(mask, lane > i) == (mask & ~0u << (i + 1)) ? __shfl_sync(mask, 100 * lane + i, lane & 1 ? 31 : 30) : 1;
+	}
+}
+
+static bool meetings()
+{
+	int *p = zeros<int>(64);
+
+	halves_that_meet<<<1, 32>>>(p);
+	const auto v = fetch(p, 64);
+	for (int i = 0; i < 32; i++) {
+		if (v[i] != i + 3 || v[32 + i] != 4 * 100 * (30 + i % 2) + 6) {
+			return false;
+		}
+	}
+	return is_clean();
+}
+
 static bool warps()
 {
 	int *p = zeros<int>(96);
@@ -711,7 +737,7 @@ static const struct {
 	bool (*holds)();
 } all[] = {{"arguments", arguments}, {"large_argument", large_argument}, {"templates", templates}, {"names", names},
 	{"launch_function", launch_function}, {"indices", indices}, {"shared_memory", shared_memory},
-	{"shared_aggregates", shared_aggregates}, {"barriers", barriers}, {"block_votes", block_votes}, {"warps", warps},
+	{"shared_aggregates", shared_aggregates}, {"barriers", barriers}, {"block_votes", block_votes}, {"warps", warps}, {"meetings", meetings},
 	{"active_mask", active_mask}, {"locks", locks}, {"cooperative_tiles", cooperative_tiles}, {"grid_barriers", grid_barriers},
 	{"atomics", atomics}, {"variables", variables}, {"halves", halves}, {"errors", errors}, {"memories", memories},
 	{"library", library}, {"exceptions", exceptions}};

@@ -307,6 +307,15 @@ static void build_machine(void)
 	build_once("-O1", "machine", SOURCE("machine.cu"));
 }
 
+static void a_load_on_the_machine_finds_what_a_store_left_there(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(
+		run("timeout 60 %s exec --protocol=vi --report=report -- ./machine loads", nvwave), 0);
+	assert_string_equal(output, "0 wrong\n");
+}
+
 static void values_come_from_the_caches(void **state)
 {
 	NEEDS_MACHINE();
@@ -477,13 +486,13 @@ static void a_kernel_without_memory_for_a_block_fails_with_a_message(void **stat
 
 /* ---- Kernels that wait -------------------------------------------------------------------------------------------- */
 
-/* Runs it until it says that it waits, or for a minute. */
+/* Runs it until it says that it waits, or ends. */
 static void run_until_told(const char *command)
 {
 	build_once("-O1", "waits", SOURCE("waits.cu"));
 	(void)run(
-		"rm -f said; %s >said 2>&1 & p=$!; i=0; while ! grep -q waits: said && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
-		"kill $p; wait $p; cat said",
+		"rm -f said; %s >said 2>&1 & p=$!; i=0; while ! grep -q waits: said && kill -0 $p 2>/dev/null && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
+		"kill $p 2>/dev/null; wait $p; cat said",
 		command);
 }
 
@@ -491,7 +500,7 @@ static void a_kernel_that_waits_for_a_later_store_of_the_host_is_told(void **sta
 {
 	NEEDS_CLANG();
 	run_until_told("exec ./waits late");
-	assert_output_has("waits.cu:10 (wait)");
+	assert_output_has("waits.cu:13 (wait)");
 	assert_output_has("kernel wait, block (0,0,0), thread (");
 	assert_output_has("a store that it makes there comes too late");
 	assert_int_equal(run("./waits thread"), 0);
@@ -505,7 +514,7 @@ static void likewise_on_the_machine(void **state)
 	NEEDS_MACHINE();
 	snprintf(command, sizeof command, "exec %s exec --protocol=vi -- ./waits late", nvwave);
 	run_until_told(command);
-	assert_output_has("waits.cu:10 (wait)");
+	assert_output_has("waits.cu:13 (wait)");
 	assert_output_has("on the machine no store of the host comes before that");
 }
 
@@ -599,6 +608,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_supported_is_named),
 		cmocka_unit_test(a_missing_clang_is_told),
 		cmocka_unit_test(kernels_on_the_machine_do_the_same),
+		cmocka_unit_test(a_load_on_the_machine_finds_what_a_store_left_there),
 		cmocka_unit_test(values_come_from_the_caches),
 		cmocka_unit_test(races_are_told_with_their_lines),
 		cmocka_unit_test(each_kernel_has_its_time_and_statistics),

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_random.py NVWAVE NVCC: random CUDA kernels do what the host does (random_kernels.py).
 
-A few programs; with --programs=N as many, by all cores. What differs is printed with its seed, and --keep=FOLDER leaves the
-sources there. The options and the seed tell everything: the same ones make the same programs.
+A few programs; with --programs=N as many, by all cores. What differs is printed with its seed, and --keep=FOLDER leaves its
+source there. The options and the seed tell everything: the same ones make the same programs.
 """
 import argparse
 import concurrent.futures
@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import random_kernels
+import random_wide
 
 LEVELS = ['-O0', '-O1', '-O2', '-O3']
 PROTOCOLS = ['vi', 'hlrc', 'dd', 'gh']
@@ -27,8 +28,11 @@ def options():
     parser.add_argument('--programs', type=int, default=0, metavar='N', help='N programs instead of the sample')
     parser.add_argument('--first', type=int, default=1, metavar='SEED', help='of the programs (1)')
     parser.add_argument('--kernels', type=int, help='of each program (6, of the sample 3)')
+    parser.add_argument('--wide', action='store_true', help='programs of random_wide.py, with more of the language')
+    parser.add_argument('--workers', type=int, default=os.cpu_count(), metavar='N', help='programs at a time (one per core)')
+    parser.add_argument('--every-protocol', action='store_true', help='on the machine under each of %s, not one of them' % ', '.join(PROTOCOLS))
     parser.add_argument('--machine-every', type=int, default=2, metavar='N', help='every Nth program also runs on the machine (2)')
-    parser.add_argument('--keep', metavar='FOLDER', help='where sources and programs stay')
+    parser.add_argument('--keep', metavar='FOLDER', help='where what differs stays')
     return parser.parse_args()
 
 
@@ -43,12 +47,14 @@ class Bench:
     def __init__(self, arguments, folder):
         self.nvwave, self.nvcc = os.path.abspath(arguments.nvwave), os.path.abspath(arguments.nvcc)
         self.kernels, self.folder = arguments.kernels or (6 if arguments.programs else 3), folder
+        self.wide = arguments.wide
 
     def build(self, seed, level, plant=False):
         """The program's name, or None; what the compiler says."""
-        name = 'random-%d%s%s' % (seed, level, '-planted' if plant else '')
+        name = '%s-%d%s%s' % ('wide' if self.wide else 'random', seed, level, '-planted' if plant else '')
+        maker = random_wide if self.wide else random_kernels
         with open(os.path.join(self.folder, name + '.cu'), 'w', encoding='utf-8') as file:
-            file.write(random_kernels.program(seed, self.kernels, plant))
+            file.write(maker.program(seed, self.kernels, plant))
         status, output = run(self.folder, self.nvcc, level, '-Xcompiler', '-w', '-o', name, name + '.cu')
         return (None if status else name), output
 
@@ -61,11 +67,17 @@ class Bench:
         good = status == 0 and output.splitlines()[-1:] == ['right']
         return '' if good else '%s%s: exit status %d\n%s\n' % (name, ' under ' + protocol if protocol else '', status, output)
 
-    def one(self, seed, level, protocol=None):
+    def one(self, seed, level, *protocols):
         """Builds and runs a program: what is wrong."""
         name, output = self.build(seed, level)
-        return (self.wrong(name) + (self.wrong(name, protocol) if protocol else '')) if name else (
+        return ''.join(self.wrong(name, protocol) for protocol in (None,) + protocols) if name else (
             'seed %d %s does not build:\n%s' % (seed, level, output))
+
+    def remove(self, seed, level):
+        for ending in ('', '.cu', '.report'):
+            path = os.path.join(self.folder, '%s-%d%s%s' % ('wide' if self.wide else 'random', seed, level, ending))
+            if os.path.exists(path):
+                os.remove(path)
 
 
 tests = 0
@@ -91,9 +103,14 @@ def sample(bench):
 
 def many(bench, arguments):
     def one(i):
-        protocol = PROTOCOLS[i // arguments.machine_every % len(PROTOCOLS)] if i % arguments.machine_every == 0 else None
-        return bench.one(arguments.first + i, LEVELS[(arguments.first + i) % len(LEVELS)], protocol)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        seed, level, protocols = arguments.first + i, LEVELS[(arguments.first + i) % len(LEVELS)], []
+        if i % arguments.machine_every == 0:
+            protocols = PROTOCOLS if arguments.every_protocol else [PROTOCOLS[i // arguments.machine_every % len(PROTOCOLS)]]
+        wrong = bench.one(seed, level, *protocols)
+        if not wrong:
+            bench.remove(seed, level)  # a thousand of them take much room
+        return wrong
+    with concurrent.futures.ThreadPoolExecutor(arguments.workers) as workers:
         found = [wrong for wrong in workers.map(one, range(arguments.programs)) if wrong]
     for wrong in found[1:]:
         print('# ' + '\n# '.join(wrong.splitlines()[:6]))
