@@ -146,7 +146,7 @@ static int write_request(const struct cli_memory_trace *t, const struct request 
 			fprintf(t->file.file, "0x%" PRIx64 " %s %" PRIu64 "\n", r->address,
 				r->is_write ? "WRITE" : "READ", r->time_ps / t->cycle_ps);
 
-	return printed < 0 ? nvw_fail_errno("cannot write the memory trace") : 0;
+	return printed < 0 ? nvw_fail_errno("%s", t->file.path) : 0;
 }
 
 int cli_memory_trace_end(struct cli_memory_trace *t)

@@ -79,6 +79,36 @@ static int keep(const struct plot *p, const char *path, const char *script)
 	return r ? r : nvw_new_file_end(&f, plot_script(p, path, true, f.file));
 }
 
+static int copy(int picture, const struct nvw_new_file *to)
+{
+	char part[1 << 14];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(picture, part, sizeof part, at)) > 0) {
+		if (fwrite(part, 1, (size_t)n, to->file) != (size_t)n) {
+			return nvw_fail_errno("%s", to->path);
+		}
+		at += n;
+	}
+	return n < 0   ? nvw_fail_errno("cannot read gnuplot's picture") :
+	       at == 0 ? nvw_fail(NVW_E_SYSTEM, "plot: gnuplot drew nothing") :
+			 0;
+}
+
+/* gnuplot does not say when its output has no room: it draws into memory. */
+static int draw_into(int script, const struct nvw_new_file *to)
+{
+	const int picture = memfd_create("picture", MFD_CLOEXEC);
+	int r = picture < 0 ? nvw_fail_errno("cannot start gnuplot") : run_gnuplot(script, picture);
+
+	r = r ? r : copy(picture, to);
+	if (picture >= 0) {
+		close(picture);
+	}
+	return r;
+}
+
 int plot_draw(const struct plot *p, const char *path, const char *script)
 {
 	FILE *const commands = tmpfile();
@@ -89,7 +119,7 @@ int plot_draw(const struct plot *p, const char *path, const char *script)
 	r = r || !script ? r : keep(p, path, script);
 	if (r == 0) {
 		r = nvw_new_file_begin(path, false, &f);
-		r = r ? r : nvw_new_file_end(&f, run_gnuplot(fileno(commands), fileno(f.file)));
+		r = r ? r : nvw_new_file_end(&f, draw_into(fileno(commands), &f));
 	}
 	if (commands) {
 		fclose(commands);

@@ -369,5 +369,5 @@ int cli_series_end(struct cli_series *s, uint64_t now_ps)
 	}
 	s->is_open = false;
 	return nvw_new_file_end(
-		&s->file, s->failed ? nvw_fail_errno("cannot write the table of statistics") : 0);
+		&s->file, s->failed ? nvw_fail_errno("%s", s->file.path) : 0);
 }

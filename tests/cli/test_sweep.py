@@ -307,6 +307,12 @@ def refused_figures():
         status, out, err = plot("good.csv", "--x=a", "--y=b", *words)
         if status != 2 or message not in err:
             wrong.append("%s: %d %s" % (words, status, err))
+    for end in ("svg", "png", "pdf"):
+        os.symlink("/dev/full", "full." + end)
+        status, out, err = plot("good.csv", "--x=a", "--y=b", "-o", "full." + end)
+        os.unlink("full." + end)
+        if status != 2 or "full.%s: " % end not in err or err.count("\n") != 1:
+            wrong.append(("a full disk", status, err))
     status, out, err = plot("good.csv", "--x=a", "--y=b", "-o", "f.svg", env=dict(os.environ, PATH="/nonexistent"))
     if status != 2 or "there is no gnuplot" not in err:
         wrong.append(err)
