@@ -2,6 +2,7 @@
 /* The function and variable qualifiers of CUDA, as clang spells them. */
 #ifndef NVW_CUDA_HOST_DEFINES_H
 #define NVW_CUDA_HOST_DEFINES_H
+#define __HOST_DEFINES_H__ /* libraries ask for CUDA's own guard */
 
 #ifdef __CUDA__
 #define __host__     __attribute__((host))

@@ -10,7 +10,8 @@
  * Small numbers must be extended to a word. Which ones are, the compiler's own text of the kernel said (kernel_entry.passed).
  *
  * Every word of an argument is decoded by its lowest bit, because a bool keeps no other. An argument whose address is on the stack
- * that the stub was given is a structure in memory. One whose address is itself a pattern was passed by reference.
+ * that the stub was given is a structure in memory. One whose address is itself a pattern was passed by reference. One that no
+ * pattern changes is an empty structure (a functor, a lambda without captures), which travels nowhere.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ enum passed { IN_WORDS, IN_MEMORY, BY_REFERENCE };
 
 struct argument {
 	enum passed passed;
-	unsigned slot[2]; /* from 1; 0: none */
+	unsigned slot[2]; /* from 1; 0: none, of an empty structure */
 	unsigned
 		words; /* IN_MEMORY: of the structure, or up to the end of the stack if it is the last there */
 	bool is_last;  /* IN_MEMORY: its true length is unknown */
@@ -97,6 +98,15 @@ void nvw_cuda_answer(void **args)
 	}
 }
 
+/* What the stub leaves as it is in its frame, the byte of an empty structure, is 0 then. */
+static __attribute__((noinline)) void clear_stack_below(void)
+{
+	char room[32 << 10];
+
+	memset(room, 0, sizeof room);
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+
 static void ask(const struct kernel_entry *kernel, unsigned bit)
 {
 	union {
@@ -114,6 +124,7 @@ static void ask(const struct kernel_entry *kernel, unsigned bit)
 					     &image->stack[i - FIRST_ON_STACK]) = value;
 	}
 	image->stack_words = STACK_WORDS;
+	clear_stack_below();
 	nvw_cuda_enter(stub.function, image);
 }
 
@@ -220,6 +231,9 @@ static void conclude(unsigned i, struct argument *to)
 	to->passed = asking.passed[i];
 	to->slot[0] = asking.code[i][0];
 	to->slot[1] = 0;
+	if (!to->slot[0]) {
+		return;
+	}
 	if (to->passed == IN_MEMORY) {
 		to->words = words_in_memory(i, &to->is_last);
 	} else if (to->passed == IN_WORDS && second <= FIRST_ON_STACK && is_slot(second) &&
@@ -290,10 +304,18 @@ static uint64_t extend(uint64_t word, char how)
 	}
 }
 
+static bool is_empty(unsigned i)
+{
+	return asking.passed[i] == IN_WORDS && asking.code[i][0] == 0;
+}
+
 /* The number of arguments that make sense: all of them, if the name gave the number. */
 static unsigned sensible(int count)
 {
 	for (unsigned i = 0; i < asking.count; i++) {
+		if (count >= 0 && is_empty(i)) {
+			continue;
+		}
 		if (!is_slot(asking.code[i][0]) || (count < 0 && is_first_slot(asking.code[i][0], i))) {
 			return i;
 		}

@@ -337,13 +337,40 @@ static bool overlapping_moves()
 	return is_clean() && right;
 }
 
+// ---- Empty structures by value travel in no register.
+
+struct twice {
+	__host__ __device__ int operator()(int x) const { return 2 * x; }
+};
+
+template <class F, class G> __global__ void map(F f, int *p, G g, double d, F again)
+{
+	p[threadIdx.x] = again(g(f(p[threadIdx.x]))) + (int)d;
+}
+
+static bool empty_structures()
+{
+	int *const p = managed(32);
+	bool right = true;
+
+	for (int i = 0; i < 32; i++) {
+		p[i] = i;
+	}
+	map<<<1, 32>>>(twice(), p, [] __device__(int x) { return x + 1; }, 3, twice());
+	right = is_clean();
+	for (int i = 0; i < 32; i++) {
+		right = right && p[i] == 2 * (2 * i + 1) + 3;
+	}
+	return right;
+}
+
 int main()
 {
 	const struct {
 		const char *name;
 		bool (*holds)();
 	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
-		{"heap", heap},
+		{"heap", heap}, {"empty_structures", empty_structures},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
 	int failed = 0;
 

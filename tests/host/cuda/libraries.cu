@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libcu++'s atomics, cub's functions of a block, and curand's default generator in kernels. The program checks itself.
+// libcu++'s atomics, cub's functions of a block and of a device, and curand's default generator in kernels. The program checks itself.
 #include <stdio.h>
 
-#include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
+#include <cub/cub.cuh>
 #include <cuda/atomic>
 #include <curand_kernel.h>
 #include <memory>
@@ -85,6 +84,25 @@ __global__ void numbers(results *r)
 	}
 }
 
+// Sums of a whole device: cub asks for memory, then launches.
+static bool device_sums()
+{
+	enum { N = 1000 };
+	int *numbers, *sum;
+	void *room = NULL;
+	size_t bytes = 0;
+	bool right;
+
+	cudaMallocManaged(&numbers, N * sizeof *numbers);
+	cudaMallocManaged(&sum, sizeof *sum);
+	for (int i = 0; i < N; i++) {
+		numbers[i] = i;
+	}
+	right = !cub::DeviceReduce::Sum(NULL, bytes, numbers, sum, N) && !cudaMalloc(&room, bytes) &&
+		!cub::DeviceReduce::Sum(room, bytes, numbers, sum, N) && !cudaDeviceSynchronize();
+	return right && *sum == N * (N - 1) / 2;
+}
+
 int main()
 {
 	// What NVIDIA prints for the host API's default generator with seed 1234: the first number of each sequence.
@@ -107,6 +125,7 @@ int main()
 		sprintf(numbers_here + 7 * i, "%.4f ", r->uniform[i]);
 	}
 	wrong |= (strcmp(numbers_here, published) || r->skipped[0] != r->skipped[1]) << 3;
+	wrong |= !device_sums() << 4;
 	printf(wrong ? "wrong: %d\n" : "right\n", wrong);
 	return wrong;
 }

@@ -100,6 +100,18 @@ static void atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right(
 	assert_output_has("no races");
 }
 
+static void algorithms_of_thrust_are_right(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	if (access("/usr/include/thrust/device_vector.h", R_OK)) {
+		skip_test("there is no thrust (libthrust-dev)");
+	}
+	build("-O1", "thrust", SOURCE("thrust.cu"));
+	assert_int_equal(run("./thrust"), 0);
+	assert_string_equal(output, "9900 39204 1313400\n");
+}
+
 static void other_compilers_do_the_same(void **state)
 {
 	static const char *const compilers[] = {"clang++-16", "clang++-19"};
@@ -589,6 +601,7 @@ int main(void)
 		cmocka_unit_test(inline_ptx_does_what_it_says),
 		cmocka_unit_test(inline_ptx_that_is_not_supported_is_named_with_its_line),
 		cmocka_unit_test(atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right),
+		cmocka_unit_test(algorithms_of_thrust_are_right),
 		cmocka_unit_test(other_compilers_do_the_same),
 		cmocka_unit_test(hip_programs_are_compiled_and_right),
 		cmocka_unit_test(what_hip_has_and_we_do_not_is_named),

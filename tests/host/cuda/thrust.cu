@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// thrust's algorithms, which run on the host, beside a kernel on the same vector. The program checks itself.
+#include <cstdio>
+
+#include <thrust/device_vector.h>
+#include <thrust/functional.h>
+#include <thrust/reduce.h>
+#include <thrust/scan.h>
+#include <thrust/sequence.h>
+#include <thrust/sort.h>
+#include <thrust/transform.h>
+
+__global__ void doubles(int *p, int n)
+{
+	if (threadIdx.x < n) {
+		p[threadIdx.x] *= 2;
+	}
+}
+
+struct square {
+	__host__ __device__ int operator()(int x) const { return x * x; }
+};
+
+int main()
+{
+	thrust::device_vector<int> v(100), squares(100);
+
+	thrust::sequence(v.begin(), v.end());
+	doubles<<<1, 128>>>(thrust::raw_pointer_cast(v.data()), 100);
+	cudaDeviceSynchronize();
+	printf("%d ", thrust::reduce(v.begin(), v.end(), 0, thrust::plus<int>()));
+	thrust::transform(v.begin(), v.end(), squares.begin(), square());
+	thrust::sort(squares.begin(), squares.end(), thrust::greater<int>());
+	printf("%d ", (int)squares[0]);
+	thrust::inclusive_scan(squares.begin(), squares.end(), squares.begin());
+	printf("%d\n", (int)squares[99]);
+	return 0;
+}
