@@ -368,6 +368,5 @@ int cli_series_end(struct cli_series *s, uint64_t now_ps)
 		write_difference(s, now_ps - s->origin_ps);
 	}
 	s->is_open = false;
-	return nvw_new_file_end(
-		&s->file, s->failed ? nvw_fail_errno("%s", s->file.path) : 0);
+	return nvw_new_file_end(&s->file, s->failed ? nvw_fail_errno("%s", s->file.path) : 0);
 }
