@@ -4,6 +4,7 @@
 #
 # Registers are values of 64 bits: operands of the asm statement, and those that it declares. There is no control flow in it: under a
 # predicate arithmetic is done and its result dropped, an access is asked for with the predicate. Of a predicate the lowest bit counts.
+# A branch forwards makes a predicate of what lies before its label: only who has not jumped there executes it.
 
 BEGIN {
 	split("b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64 f32 f64 pred", names, " ")
@@ -22,6 +23,7 @@ BEGIN {
 	vote_kind["ballot"] = 1
 	vote_kind["uni"] = 4
 	number(vote_kind, "all any", 10)
+	number(reduction_kind, "add min.u32 max.u32 min.s32 max.s32 and.b32 or.b32 xor.b32", 5)
 	# enum ptx_operation
 	number(compute_number, "mov add sub mul.lo mul.hi mul.wide mad.lo mad.hi mad.wide fma div rem min max abs neg and or xor not shl shr popc clz brev bfe bfi prmt selp sqrt rcp rsqrt ex2 lg2 sin cos cvt setp lop3", 0)
 	number(compare_number, "eq ne lt le gt ge lo ls hi hs", 0)
@@ -186,7 +188,10 @@ function set(operand, value) {
 	}
 	if (guard != "") {
 		if (!(operand in current)) {
-			refuse(operand ": written under a predicate before it has a value")
+			if (active == "") {
+				refuse(operand ": written under a predicate before it has a value")
+			}
+			current[operand] = "0" # another branch writes it, or nobody reads it
 		}
 		value = ask("i64 " compute_number["selp"] + 256 * type_number["b64"] ", i64 " (negated ? current[operand] : value) ", i64 " (negated ? value : current[operand]) ", i64 " guard, "nvw_ptx_compute")
 	}
@@ -438,14 +443,82 @@ function compute(name,    t, sources, b, c, suffix) {
 	set(operand[1], ask("i64 " compute_number[name] + 256 * type_number[t] ", i64 " value_of(operand[2]) ", i64 " b ", i64 " c, "nvw_ptx_compute"))
 }
 
-function barrier() {
+# A meeting of lanes: kind of enum nvw_cuda_meeting, how: 0 the value is a predicate, 1 of 32 bits, 2 of 64; of a shuffle its mode.
+function ask_lanes(kind, mask, value, argument, how) {
+	return ask("i64 " kind ", i64 " mask ", i64 " value ", i64 " argument ", i64 " how ", i64 " condition(), "nvw_ptx_meet")
+}
+
+# An operand that may be "!p".
+function predicate_of(text,    is_negated, value, opposite) {
+	is_negated = sub(/^![ \t]*/, "", text)
+	value = value_of(text)
+	if (is_negated) {
+		opposite = fresh()
+		emit(opposite " = xor i64 " value ", 1")
+		return opposite
+	}
+	return value
+}
+
+# bar.sync 0; bar.red.popc.u32 d, 0, p; bar.red.and.pred d, 0, p
+function barrier(    how, has_result, id, value) {
 	take("^(cta|aligned|warp)$")
 	if (mnemonic ~ /^bar\.warp\.sync/) {
-		ask("i64 0, i64 " value_of(operand[1]) ", i64 0, i64 0, i64 0", "nvw_ptx_meet")
-	} else if (take("^sync$") == "" || word_count || operand_count != 1 || operand[1] != "0") {
+		ask_lanes(0, value_of(operand[1]), "0", "0", 0)
+		return
+	}
+	has_result = take("^red$") != ""
+	how = has_result ? take("^(popc|and|or)$") : "sync"
+	take("^sync$")
+	if (has_result && take(how == "popc" ? "^u32$" : "^pred$") == "") {
+		how = ""
+	}
+	id = operand[has_result ? 2 : 1]
+	if (word_count || how == "") {
+		unsupported()
+	} else if (operand_count != (has_result ? 3 : 1) || id != "0") {
 		refuse("nvwave does not support " mnemonic " of other barriers than 0, or of a part of the block")
 	} else {
-		ask("", "nvw_ptx_barrier")
+		value = has_result ? predicate_of(operand[3]) : "0"
+		value = ask("i64 " (how == "popc" ? 1 : how == "and" ? 2 : how == "or" ? 3 : 0) ", i64 " value ", i64 " condition(), "nvw_ptx_barrier")
+		if (has_result) {
+			set(operand[1], value)
+		}
+	}
+}
+
+# redux.sync.add.u32 d, a, mask
+function reduction(    how, t, kind) {
+	take("^sync$")
+	how = take("^(add|min|max|and|or|xor)$")
+	t = take_type()
+	kind = how (how == "add" && t ~ /^[us]32$/ ? "" : "." t)
+	if (word_count || !(kind in reduction_kind) || operand_count != 3) {
+		unsupported()
+		return
+	}
+	set(operand[1], ask_lanes(reduction_kind[kind], value_of(operand[3]), value_of(operand[2]), "0", 1))
+}
+
+# match.any.sync.b32 d, a, mask; match.all.sync.b32 d|p, a, mask
+function match_lanes(    how, t, both, value, is_any) {
+	take("^sync$")
+	how = take("^(any|all)$")
+	t = take("^b(32|64)$")
+	if (word_count || how == "" || t == "" || operand_count != 3) {
+		unsupported()
+		return
+	}
+	if (split(operand[1], both, "|") < 2) {
+		both[2] = "_"
+	}
+	value = ask_lanes(how == "any" ? 3 : 4, value_of(operand[3]), value_of(operand[2]), "0", t == "b32" ? 1 : 2)
+	set(both[1], value)
+	if (both[2] != "_") {
+		is_any = fresh()
+		emit(is_any ".bit = icmp ne i64 " value ", 0")
+		emit(is_any " = zext i1 " is_any ".bit to i64")
+		set(both[2], is_any)
 	}
 }
 
@@ -457,28 +530,22 @@ function shuffle(kind,    both, mode, from) {
 	mode = fresh()
 	emit(mode " = or i64 " value_of(operand[4]) ", " kind * 65536)
 	from = value_of(operand[3])
-	set(both[1], ask("i64 2, i64 " value_of(operand[5]) ", i64 " value_of(operand[2]) ", i64 " from ", i64 " mode, "nvw_ptx_meet"))
+	set(both[1], ask_lanes(2, value_of(operand[5]), value_of(operand[2]), from, mode))
 	if (both[2] != "_") {
 		set(both[2], ask("i64 " from ", i64 " mode, "nvw_ptx_is_within"))
 	}
 }
 
 # d, {!}a, mask; without .sync there is no mask, and the active lanes vote. kinds of enum nvw_cuda_meeting
-function vote(mode,    is_negated, t, mask, value) {
-	is_negated = sub(/^!/, "", operand[2])
+function vote(mode,    t, mask, value) {
 	t = take("^(pred|b32)$")
 	if (word_count || !(mode in vote_kind) || t != (mode == "ballot" ? "b32" : "pred") || operand_count != (mnemonic ~ /\.sync\./ ? 3 : 2)) {
 		unsupported()
 		return
 	}
-	value = value_of(operand[2])
-	if (is_negated) {
-		mask = fresh()
-		emit(mask " = xor i64 " value ", 1")
-		value = mask
-	}
-	mask = operand_count == 3 ? value_of(operand[3]) : ask("", "nvw_ptx_active_mask")
-	value = ask("i64 " vote_kind[mode] ", i64 " mask ", i64 " value ", i64 0, i64 0", "nvw_ptx_meet")
+	value = predicate_of(operand[2])
+	mask = operand_count == 3 ? value_of(operand[3]) : ask("i64 " condition(), "nvw_ptx_active_mask")
+	value = ask_lanes(vote_kind[mode], mask, value, "0", 0)
 	if (mode == "uni") { # a mask, or 0
 		mask = fresh()
 		emit(mask ".bit = icmp ne i64 " value ", 0")
@@ -509,9 +576,7 @@ function instruction(text,    rest, name) {
 	word_count = split(mnemonic, words, ".")
 	name = words[1]
 	take("^" name "$")
-	if (guard != "" && !(name in compute_number) && name !~ /^(mul|mad|setp|cvt|bfi|lop3|cvta|ldu?|st|atom|red|fence|membar|trap|prefetchu?)$/) {
-		refuse("nvwave does not support predicates of " name)
-	} else if (name == "ld" || name == "ldu") {
+	if (name == "ld" || name == "ldu") {
 		load_or_store(1)
 	} else if (name == "st") {
 		load_or_store(0)
@@ -525,8 +590,12 @@ function instruction(text,    rest, name) {
 		barrier()
 	} else if (name == "shfl" || name == "vote") {
 		meet(name)
+	} else if (name == "redux") {
+		reduction()
+	} else if (name == "match") {
+		match_lanes()
 	} else if (mnemonic == "activemask.b32") {
-		set(operand[1], ask("", "nvw_ptx_active_mask"))
+		set(operand[1], ask("i64 " condition(), "nvw_ptx_active_mask"))
 	} else if (name == "mov" && rest ~ /\{/) {
 		pack()
 	} else if (name == "setp") {
@@ -540,7 +609,7 @@ function instruction(text,    rest, name) {
 	} else if (name == "cvta") {
 		set(operand[1], value_of(operand[2])) # addresses are generic
 	} else if (name == "nanosleep") {
-		ask("i64 " value_of(operand[1]), "nvw_ptx_sleep")
+		ask("i64 " value_of(operand[1]) ", i64 " condition(), "nvw_ptx_sleep")
 	} else if (name == "trap") {
 		ask("i64 " condition(), "nvw_ptx_trap")
 	} else if (name == "prefetch" || name == "prefetchu" || name == "discard" || name == "pmevent") {
@@ -600,29 +669,96 @@ function declare_registers(text,    list, n, i, name, times) {
 	}
 }
 
-function statement(text,    at) {
-	gsub(/^[ \t{}]+/, "", text)
-	gsub(/[ \t]+$/, "", text)
-	gsub(/[ \t]+/, " ", text)
-	if (text == "" || text == "}") {
+# ---- Branches. active: whether this work-item executes what follows, "" if all do. waiting: who has jumped to a label that is to come.
+
+function one_or_other(a, b,    value) {
+	value = fresh()
+	emit(value " = or i64 " a ", " b)
+	return value
+}
+
+function branch(label,    jumps, stays, all) {
+	if (label !~ /^[A-Za-z_$][A-Za-z0-9_$]*$/) {
+		refuse("nvwave does not support branches to " label)
+	} else if (label in passed) {
+		refuse("nvwave does not support branches backwards: bra " label)
+	} else {
+		jumps = condition()
+		all = (label in waiting) ? one_or_other(waiting[label], jumps) : jumps
+		waiting[label] = all
+		stays = fresh()
+		emit(stays ".not = xor i64 " jumps ", 1")
+		emit(stays " = and i64 " stays ".not, " (active == "" ? "1" : active))
+		active = stays
+	}
+}
+
+function arrive(label,    other) {
+	passed[label] = 1
+	if (label in waiting) {
+		active = one_or_other(active, waiting[label])
+		delete waiting[label]
+	}
+	for (other in waiting) {
 		return
 	}
+	active = "" # nobody is elsewhere
+}
+
+function end_branches(    label) {
+	for (label in waiting) {
+		refuse("a branch to " label ", which is not in this asm statement")
+	}
+}
+
+# The predicate before an instruction, and the branches before it: what guard and negated say. Returns the instruction.
+function take_guard(text,    at, both) {
 	guard = ""
-	if (text ~ /^@/) { # the instruction is executed, and its result taken if the predicate holds
+	negated = 0
+	if (text ~ /^@/) {
 		at = index(text, " ")
 		guard = substr(text, 2, at - 2)
 		text = substr(text, at + 1)
 		negated = sub(/^!/, "", guard)
+		guard = value_of(guard)
+	}
+	if (active != "") {
+		both = fresh()
+		emit(both " = and i64 " active ", " condition())
+		guard = both
+		negated = 0
+	}
+	return text
+}
+
+function statement(text,    label) {
+	gsub(/^[ \t{}]+/, "", text)
+	gsub(/[ \t]+$/, "", text)
+	gsub(/[ \t]+/, " ", text)
+	while (match(text, /^[A-Za-z_$][A-Za-z0-9_$]* ?:/)) {
+		label = substr(text, 1, RLENGTH - 1)
+		text = substr(text, RLENGTH + 1)
+		sub(/ $/, "", label)
+		arrive(label)
+		gsub(/^[ {}]+/, "", text)
+	}
+	if (text == "" || text == "}") {
+		return
 	}
 	if (text ~ /^\.reg/) {
 		declare_registers(text)
-	} else if (text ~ /^[A-Za-z_$][A-Za-z0-9_$]*:/ || text ~ /^(bra|call|ret|exit|brx)([. ]|$)/) {
-		refuse("nvwave does not support labels and branches: " text)
 	} else if (text ~ /^\./) {
 		refuse("nvwave does not support this directive: " text)
 	} else {
-		guard = guard == "" ? "" : value_of(guard)
-		instruction(text)
+		text = take_guard(text)
+		if (text ~ /^bra(\.uni)? /) {
+			sub(/^[^ ]+ /, "", text)
+			branch(text)
+		} else if (text ~ /^(call|ret|exit|brx)([. ]|$)/) {
+			refuse("nvwave does not support calls and returns: " text)
+		} else {
+			instruction(text)
+		}
 	}
 }
 
@@ -635,6 +771,7 @@ function unescape(text) {
 	gsub(/\$\(/, "{", text)
 	gsub(/\$\)/, "}", text)
 	gsub(/\$\|/, "|", text)
+	gsub(/\$\{:uid\}/, "_uid", text) # the number of the statement: its labels are its own
 	return text
 }
 
@@ -717,6 +854,9 @@ function deliver(result, type, outputs,    i, list, n, so_far, value, next_) {
 	rest = substr(rest, RLENGTH + 2)
 	split("", current)
 	split("", declared)
+	split("", waiting)
+	split("", passed)
+	active = ""
 	inputs = read_arguments(rest)
 	n = split(constraints, list, ",")
 	outputs = taken = 0
@@ -736,6 +876,8 @@ function deliver(result, type, outputs,    i, list, n, so_far, value, next_) {
 	for (s = 1; s <= statements; s++) {
 		statement(statement_text[s])
 	}
+	end_branches()
+	guard = ""
 	deliver(result, type, outputs)
 	next
 }

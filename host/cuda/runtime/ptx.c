@@ -22,11 +22,12 @@ uint64_t nvw_ptx_store(
 uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_t compare, uint64_t executed);
 uint64_t nvw_ptx_fence(uint64_t scope, uint64_t is_acq_rel, uint64_t executed);
 uint64_t nvw_ptx_special(uint64_t number);
-uint64_t nvw_ptx_barrier(void);
-uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode);
+uint64_t nvw_ptx_barrier(uint64_t kind, uint64_t predicate, uint64_t executed);
+uint64_t nvw_ptx_meet(
+	uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode, uint64_t executed);
 uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode);
-uint64_t nvw_ptx_active_mask(void);
-uint64_t nvw_ptx_sleep(uint64_t ns);
+uint64_t nvw_ptx_active_mask(uint64_t executed);
+uint64_t nvw_ptx_sleep(uint64_t ns, uint64_t executed);
 uint64_t nvw_ptx_trap(uint64_t executed);
 
 /* As in a register: signed values are extended. */
@@ -187,10 +188,10 @@ uint64_t nvw_ptx_special(uint64_t number)
 
 /* ---- Others ------------------------------------------------------------------------------------------------- */
 
-uint64_t nvw_ptx_barrier(void)
+/* kind: 0 sync, 1 popc, 2 and, 3 or */
+uint64_t nvw_ptx_barrier(uint64_t kind, uint64_t predicate, uint64_t executed)
 {
-	(void)nvw_cuda_barrier_at(0, 0, HERE);
-	return 0;
+	return executed ? (uint64_t)nvw_cuda_barrier_at((int)kind, predicate & 1, HERE) : 0;
 }
 
 /* shfl: the lane that it reads; -1: none within its bounds. mode: 0 idx, 1 up, 2 down, 3 bfly in the upper half, then bound and mask of
@@ -213,29 +214,47 @@ uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode)
 	return source_lane(argument, mode) >= 0;
 }
 
-uint64_t nvw_ptx_meet(uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode)
+/* Of a reduction, a match or a vote. mode: 0 a predicate, 1 32 bits, 2 64 bits */
+static uint64_t compared(uint64_t kind, uint64_t value, uint64_t mode)
+{
+	if (mode == 0) {
+		return value & 1;
+	}
+	if (kind == NVW_CUDA_REDUCE_SIGNED_MIN || kind == NVW_CUDA_REDUCE_SIGNED_MAX) {
+		return (uint64_t)(int32_t)value;
+	}
+	return mode == 1 ? value & UINT32_MAX : value;
+}
+
+uint64_t nvw_ptx_meet(
+	uint64_t kind, uint64_t mask, uint64_t value, uint64_t argument, uint64_t mode, uint64_t executed)
 {
 	unsigned from = (unsigned)argument;
 
+	if (!executed) {
+		return 0;
+	}
 	if (kind == NVW_CUDA_SHUFFLE) {
 		const int lane = source_lane(argument, mode);
 
 		from = lane >= 0 ? (unsigned)lane : nvw_cuda_now->lane;
 		value &= UINT32_MAX;
 	} else {
-		value &= 1; /* votes */
+		value = compared(kind, value, mode);
 	}
 	return nvw_cuda_meet_at((int)kind, (unsigned)mask, value, from, HERE);
 }
 
-uint64_t nvw_ptx_active_mask(void)
+uint64_t nvw_ptx_active_mask(uint64_t executed)
 {
-	return nvw_cuda_active_mask_at(HERE);
+	return executed ? nvw_cuda_active_mask_at(HERE) : 0;
 }
 
-uint64_t nvw_ptx_sleep(uint64_t ns)
+uint64_t nvw_ptx_sleep(uint64_t ns, uint64_t executed)
 {
-	nvw_cuda_sleep_at((unsigned)ns, HERE);
+	if (executed) {
+		nvw_cuda_sleep_at((unsigned)ns, HERE);
+	}
 	return 0;
 }
 

@@ -247,6 +247,79 @@ __global__ void votes(unsigned *p)
 		ballot == (me % 4 == 1 ? 0x22200000 : 0) && active == (me % 4 == 1);
 }
 
+// Reductions and matches; functions of warps and barriers under predicates.
+__global__ void lanes_together(int *right)
+{
+	const unsigned me = threadIdx.x, lane = me % 32, upper = 0xffff0000u;
+	unsigned sum, least, all_of, same, equal, every, ballot = 7, shuffled = 8, active = 9, count, mixed;
+	int most, lowest;
+
+	asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(me));
+	asm volatile("redux.sync.min.u32 %0, %1, 0xffffffff;" : "=r"(least) : "r"(lane - 1));
+	asm volatile("redux.sync.max.s32 %0, %1, 0xffffffff;" : "=r"(most) : "r"((int)lane - 40));
+	asm volatile("redux.sync.min.s32 %0, %1, 0xffffffff;" : "=r"(lowest) : "r"((int)lane - 40));
+	asm volatile("redux.sync.and.b32 %0, %1, 0xffffffff;" : "=r"(all_of) : "r"(lane | 0x40));
+	asm volatile("redux.sync.xor.b32 %0, %1, 0xffffffff;" : "=r"(mixed) : "r"(1u << lane));
+	asm volatile("match.any.sync.b64 %0, %1, 0xffffffff;" : "=r"(same) : "l"((u64)(lane % 4) << 40));
+	asm volatile("{ .reg .pred p; match.all.sync.b32 %0|p, %2, 0xffffffff; selp.u32 %1, 1, 0, p; }" : "=r"(equal), "=r"(every) : "r"(me / 32));
+	asm volatile("{ .reg .pred p; setp.ge.u32 p, %3, 16; @p vote.sync.ballot.b32 %0, p, %4; @p shfl.sync.idx.b32 %1, %3, 20, 31, %4;"
+		     " @!p activemask.b32 %2; @p bar.warp.sync %4; @!p nanosleep.u32 10; }"
+		: "+r"(ballot), "+r"(shuffled), "+r"(active) : "r"(lane), "r"(upper));
+	asm volatile("{ .reg .pred p, q, r; setp.lt.u32 p, %1, 40; bar.red.popc.u32 %0, 0, p; bar.red.and.pred q, 0, !p; bar.red.or.pred r, 0, p;"
+		     " @q add.u32 %0, %0, 1000; @r add.u32 %0, %0, 2000; }" : "=r"(count) : "r"(me));
+	right[me] = sum == (me < 32 ? 496 : 1520) && least == 0 && most == -9 && lowest == -40 && all_of == 0x40 && mixed == ~0u;
+	right[me] += same == 0x11111111u << lane % 4 && equal == ~0u && every == 1 && count == 2040;
+	right[me] += lane >= 16 ? ballot == upper && shuffled == 20 && active == 9 : ballot == 7 && shuffled == 8 && active == 0xffff;
+}
+
+// Branches forwards: from several places to one label, over others, and accesses, barriers and atomics between them.
+__global__ void branches(int *p, int *right)
+{
+	const unsigned me = threadIdx.x;
+	unsigned way, kept = 5;
+
+	asm volatile("{ .reg .pred p, q; .reg .u32 t;\n"
+		     " setp.eq.u32 p, %2, 0; setp.lt.u32 q, %2, 8;\n"
+		     " @p bra ZERO_%=;\n"
+		     " @q bra FEW_%=;\n"
+		     " mov.u32 t, 3; st.global.u32 [%3], 30; @q mov.u32 t, 99; bra END_%=;\n"
+		     "FEW_%=: mov.u32 t, 2; red.global.add.u32 [%4], 1;\n"
+		     " setp.eq.u32 p, %2, 7; @!p bra END_%=; mov.u32 t, 7; bra.uni END_%=;\n"
+		     "ZERO_%=:\n"
+		     " mov.u32 t, 1; add.u32 %1, %1, t;\n"
+		     "END_%=: mov.u32 %0, t; }"
+		: "=r"(way), "+r"(kept) : "r"(me), "l"(me < 8 ? (int *)8 : p + me), "l"(me == 0 || me >= 8 ? (int *)8 : p) : "memory");
+	right[me] = way == (me == 0 ? 1 : me == 7 ? 7 : me < 8 ? 2 : 3) && kept == (me == 0 ? 6 : 5);
+	__syncthreads();
+	right[me] += p[me] == (me == 0 ? 7 : me < 8 ? 0 : 30);
+}
+
+static bool all_are(int *right, int expected)
+{
+	for (int i : fetch(right, 64)) {
+		if (i != expected) {
+			return false;
+		}
+	}
+	return is_clean();
+}
+
+static bool lanes()
+{
+	int *right = zeros<int>(64);
+
+	lanes_together<<<1, 64>>>(right);
+	return all_are(right, 3);
+}
+
+static bool jumps()
+{
+	int *p = zeros<int>(64), *right = zeros<int>(64);
+
+	branches<<<1, 64>>>(p, right);
+	return all_are(right, 2);
+}
+
 // Under a predicate, accesses of every kind: those that are not executed have addresses of nothing.
 __global__ void predicates(int *p, int *right)
 {
@@ -363,7 +436,7 @@ int main()
 		const char *name;
 		bool (*holds)();
 	} all[] = {{"special_registers", special_registers}, {"loads_and_stores", loads_and_stores}, {"messages", messages},
-		{"atomics", atomics}, {"warps", warps}, {"arithmetic", arithmetic}, {"votes", vote_instructions}, {"predicated_accesses", predicated_accesses}};
+		{"atomics", atomics}, {"warps", warps}, {"arithmetic", arithmetic}, {"votes", vote_instructions}, {"predicated_accesses", predicated_accesses}, {"lanes", lanes}, {"jumps", jumps}};
 	int failed = 0;
 
 	for (const auto &test : all) {

@@ -6,7 +6,10 @@ __global__ void k(unsigned long long image)
 	unsigned u;
 	asm volatile("tex.2d.v4.f32.f32 {%0, %0, %0, %0}, [%1, {%0, %0}];" : "=f"(v) : "l"(image));
 	asm volatile("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 %0, %0, %0;" : "=f"(v));
-	asm volatile("@p bra L;");
+	asm volatile("L: bra L;");
 	asm volatile("mov.u32 %0, %%pm0;" : "=r"(u));
 	asm volatile("fence.proxy.async;" ::: "memory");
+	asm volatile("bra AWAY;");
+	asm volatile("bar.sync 1;");
+	asm volatile("redux.sync.add.b32 %0, %0, -1;" : "+r"(u));
 }

@@ -74,10 +74,16 @@ static void inline_ptx_that_is_not_supported_is_named_with_its_line(void **state
 	assert_output_has(
 		"refused_ptx.cu:8:2: error: inline PTX: nvwave does not support wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32\n");
 	assert_output_has(
-		"refused_ptx.cu:9:2: error: inline PTX: nvwave does not support labels and branches: bra L\n");
+		"refused_ptx.cu:9:2: error: inline PTX: nvwave does not support branches backwards: bra L\n");
 	assert_output_has("refused_ptx.cu:10:2: error: inline PTX: the register %pm0 is not supported\n");
 	assert_output_has(
 		"refused_ptx.cu:11:2: error: inline PTX: nvwave does not support fence.proxy.async\n");
+	assert_output_has(
+		"refused_ptx.cu:12:2: error: inline PTX: a branch to AWAY, which is not in this asm statement\n");
+	assert_output_has("refused_ptx.cu:13:2: error: inline PTX: nvwave does not support bar.sync of other "
+			  "barriers than 0, or of a part of the block\n");
+	assert_output_has(
+		"refused_ptx.cu:14:2: error: inline PTX: nvwave does not support redux.sync.add.b32\n");
 }
 
 /* ---- Libraries and compilers ------------------------------------------------------------------------------------- */
