@@ -79,6 +79,9 @@ static void work_item(uint64_t number, unsigned local)
 	struct item *const me = &g->items[local];
 
 	nvw_cuda_now = me;
+	if (!g->number && !local) {
+		nvw_cuda_catch_faults(); /* the machine, which may be new, has a handler of its own */
+	}
 	nvw_cuda_enter(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
 	nvw_cuda_settle();
 	me->state = DONE;

@@ -43,6 +43,9 @@ static _Noreturn void on_host_fault(const siginfo_t *info, const ucontext_t *con
 	char line[512], near[256];
 
 	nvw_cuda_place(pc + 1, line, sizeof line);
+	if (!line[0]) { /* a copy of the C library's: it begins with no frame of its own, so its caller is on top */
+		nvw_cuda_place(*(void *const *)context->uc_mcontext.gregs[REG_RSP], line, sizeof line);
+	}
 	nvw_cuda_describe_address(info->si_addr, near, sizeof near);
 	fprintf(stderr, "nvwave: %s%shost code %s device memory at %p (%s): use cudaMemcpy()\n", line,
 		line[0] ? ": " : "", verb(context), info->si_addr, near);
@@ -51,12 +54,21 @@ static _Noreturn void on_host_fault(const siginfo_t *info, const ucontext_t *con
 	_exit(128 + SIGSEGV);
 }
 
+/* In the program: the machine tells of its own faults. */
+static bool is_of_program(const ucontext_t *context)
+{
+	extern const char __executable_start[], etext[];
+	const char *const pc = (const char *)context->uc_mcontext.gregs[REG_RIP];
+
+	return pc >= __executable_start && pc < etext;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-	if (nvw_cuda_in_kernel && nvw_cuda_now) {
+	if (nvw_cuda_in_kernel && nvw_cuda_now && (!nvw_cuda_machine || is_of_program(context))) {
 		on_kernel_fault(info, context);
 	}
-	if (nvw_cuda_is_device_memory(info->si_addr)) {
+	if (!nvw_cuda_in_kernel && nvw_cuda_is_device_memory(info->si_addr)) {
 		on_host_fault(info, context);
 	}
 	sigaction(number, &before, NULL); /* the instruction faults again */

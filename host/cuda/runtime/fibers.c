@@ -13,7 +13,7 @@ bool nvw_cuda_is_stack_guard(const void *address)
 	const struct item *const me = nvw_cuda_now;
 	const char *const at = address;
 
-	return me && at >= me->stack && at < me->stack + STACK_GUARD;
+	return me && me->stack && at >= me->stack && at < me->stack + STACK_GUARD;
 }
 
 static void append(struct group *g, struct item *item)

@@ -368,7 +368,9 @@ void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
 	const char *const at = address;
 	const struct block *const b = nearest(address);
 
-	if (!b) {
+	if ((uintptr_t)address < PAGE) {
+		snprintf(ret_text, n, "a null pointer");
+	} else if (!b) {
 		snprintf(ret_text, n, "nothing is allocated");
 	} else if (at < b->start) {
 		snprintf(ret_text, n, "%zu bytes before the allocation of %zu bytes at %p",

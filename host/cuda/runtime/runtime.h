@@ -37,7 +37,7 @@ enum {
 	WARP = 32,
 	BLOCK_MAX = 1024,
 	STACK_BYTES = 256 << 10,
-	STACK_GUARD = 4096,
+	STACK_GUARD = 1 << 20, /* frames up to that are noticed */
 	DYNAMIC_MAX = 160 << 10,
 	MULTIPROCESSORS = 16
 };

@@ -20,7 +20,7 @@
 
 enum { RESIDENT_ITEMS = 4096, COOPERATIVE_ITEMS = 32768, SLICE = 4096 };
 
-/* ---- Stacks: mapped once, with a page below that nothing can touch ------------------------------------- */
+/* ---- Stacks: mapped once, with memory below that nothing can touch ----------------------------------- */
 
 static char **stacks;
 static size_t stack_count, stacks_free;

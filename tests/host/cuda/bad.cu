@@ -31,6 +31,14 @@ __global__ void too_much_shared(int *p)
 
 	more[threadIdx.x] = *p; // line 32
 }
+__global__ void large_frame(int *p) // beyond the whole stack of its neighbour
+{
+	volatile char frame[600000];
+
+	frame[*p] = 1;
+	frame[599999] = 2;
+	*p = frame[*p];
+}
 
 int main(int argc, char **argv)
 {
@@ -54,7 +62,11 @@ int main(int argc, char **argv)
 	} else if (!strcmp(mode, "shared")) {
 		too_much_shared<<<1, 32, 64>>>(p);
 	} else if (!strcmp(mode, "host")) {
-		return *p; // line 57
+		return *p; // line 65
+	} else if (!strcmp(mode, "copy")) {
+		memcpy(p, argv, (size_t)argc * 8); // line 67
+	} else if (!strcmp(mode, "frame")) {
+		large_frame<<<1, 32>>>(p);
 	} else if (!strcmp(mode, "foreign")) {
 		abort();
 	}

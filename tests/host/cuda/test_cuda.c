@@ -239,7 +239,8 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 		"cudaErrorIllegalAddress\ncudaErrorIllegalAddress\n");
 	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
 	assert_mistake("wild", "bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ",
-		"cudaErrorIllegalAddress");
+		": a null pointer\ncudaErrorIllegalAddress");
+	assert_mistake("frame", "its stack of 262144 bytes has overflowed", "cudaErrorLaunchFailure");
 	assert_mistake("deep",
 		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 262144 bytes has overflowed",
 		"cudaErrorLaunchFailure");
@@ -261,8 +262,10 @@ static void host_code_that_reads_device_memory_is_told(void **state)
 	NEEDS_CLANG();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
 	assert_int_not_equal(run("./bad host"), 0);
-	assert_output_has("bad.cu:57 (main): host code reads from device memory at ");
+	assert_output_has("bad.cu:65 (main): host code reads from device memory at ");
 	assert_output_has("(byte 0 of the allocation of 400 bytes");
+	assert_int_not_equal(run("./bad copy"), 0);
+	assert_output_has("bad.cu:67 (main): host code writes to device memory at ");
 }
 
 static void what_is_not_supported_is_named(void **state)
@@ -484,9 +487,13 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	NEEDS_MACHINE();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad wild", nvwave), 0);
-	assert_output_has("kernel behind: ");
-	assert_output_has("bad.cu:8 (behind)");
-	assert_output_has("cudaErrorLaunchFailure");
+	assert_output_has("bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ");
+	assert_output_has(": a null pointer");
+	assert_output_has("cudaErrorIllegalAddress\n");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad behind", nvwave), 0);
+	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad deep", nvwave), 0);
+	assert_output_has("the work-item's stack of 131072 bytes has overflowed");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad mask", nvwave), 0);
 	assert_output_has("lane 4 is not in its own mask 0xf");
 	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
