@@ -45,10 +45,34 @@ __device__ uint3 nvw_cuda_block_idx(void) __attribute__((const, nothrow));
 __device__ uint3 nvw_cuda_block_dim(void) __attribute__((const, nothrow));
 __device__ uint3 nvw_cuda_grid_dim(void) __attribute__((const, nothrow));
 }
-#define threadIdx (nvw_cuda_thread_idx())
-#define blockIdx  (nvw_cuda_block_idx())
-#define blockDim  (dim3(nvw_cuda_block_dim()))
-#define gridDim   (dim3(nvw_cuda_grid_dim()))
+/* Objects and no macros, since host code has variables of these names: dim3 gridDim(x, y). */
+#define NVW_CUDA_PART(function, part)                                         \
+	__declspec(property(get = get_##part)) unsigned part;                 \
+	__device__ __attribute__((always_inline)) unsigned get_##part() const \
+	{                                                                     \
+		return function().part;                                       \
+	}
+#define NVW_CUDA_EXTENT(name, function)           \
+	struct nvw_cuda_##name {                  \
+		NVW_CUDA_PART(function, x)        \
+		NVW_CUDA_PART(function, y)        \
+		NVW_CUDA_PART(function, z)        \
+		__device__ operator uint3() const \
+		{                                 \
+			return function();        \
+		}                                 \
+		__device__ operator dim3() const  \
+		{                                 \
+			return function();        \
+		}                                 \
+	};                                        \
+	static constexpr nvw_cuda_##name name{};
+NVW_CUDA_EXTENT(threadIdx, nvw_cuda_thread_idx)
+NVW_CUDA_EXTENT(blockIdx, nvw_cuda_block_idx)
+NVW_CUDA_EXTENT(blockDim, nvw_cuda_block_dim)
+NVW_CUDA_EXTENT(gridDim, nvw_cuda_grid_dim)
+#undef NVW_CUDA_EXTENT
+#undef NVW_CUDA_PART
 static const int warpSize = 32;
 
 /* ---- Barriers of the block, fences */

@@ -348,6 +348,26 @@ template <class F, class G> __global__ void map(F f, int *p, G g, double d, F ag
 	p[threadIdx.x] = again(g(f(p[threadIdx.x]))) + (int)d;
 }
 
+// Host code may name its own variables so, and a kernel may copy or hand on CUDA's.
+__device__ unsigned area(dim3 d) { return d.x * d.y * d.z; }
+__global__ void extents(unsigned *p)
+{
+	const uint3 thread = threadIdx;
+	const dim3 block = blockDim;
+	auto grid = gridDim;
+
+	p[threadIdx.y * blockDim.x + thread.x] = 1000 * area(block) + 10 * area(grid) + blockIdx.x + area(gridDim);
+}
+
+static bool extents_have_names()
+{
+	unsigned *const p = (unsigned *)managed(8);
+	dim3 gridDim(1, 3), blockDim(4, 2);
+
+	extents<<<gridDim, blockDim>>>(p);
+	return is_clean() && p[0] == 8033 && p[7] == 8033 && blockDim.y == 2;
+}
+
 static bool empty_structures()
 {
 	int *const p = managed(32);
@@ -370,7 +390,7 @@ int main()
 		const char *name;
 		bool (*holds)();
 	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
-		{"heap", heap}, {"empty_structures", empty_structures},
+		{"heap", heap}, {"empty_structures", empty_structures}, {"extents_have_names", extents_have_names},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
 	int failed = 0;
 

@@ -46,6 +46,11 @@ static void options_of_makefiles_are_taken(void **state)
 		    " -Iown_second -w -o env env.cu -lnvidia-ml -lpci -lpthread && ./env"),
 		7);
 	assert_string_equal(output, "");
+	assert_int_equal(
+		run("echo 'int twice(x) int x; { int *class = &x; return 2 * *class; }' >old.c; "
+		    "echo 'extern \"C\" int twice(int); int main() { return twice(4); }' >new.cu; " NVCC
+		    " -w -o old new.cu old.c && ./old"),
+		8);
 }
 
 /* ---- Inline PTX --------------------------------------------------------------------------------------------------- */
