@@ -208,6 +208,12 @@ enum emu_message {
 };
 
 enum { EMU_MESSAGE_BYTES = 128 };
+
+/* Of a node in a grid. */
+struct emu_place {
+	uint32_t x, y;
+};
+
 struct emu_network {
 	uint32_t nodes, columns, rows;
 	enum emu_message message; /* under way: for observers */
@@ -215,6 +221,7 @@ struct emu_network {
 	uint32_t flits[EMU_MESSAGE_BYTES]; /* of a message with so many bytes of data */
 	/* crossbar: in and out port of each node; grids: four links and the ports */
 	struct emu_resource *link;
+	struct emu_place *place; /* by node */
 };
 
 struct emu_channels {

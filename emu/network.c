@@ -44,13 +44,21 @@ int emu_network_init(struct nvw_machine *m)
 		n->flits[bytes] = flits_of(m, bytes);
 	}
 	n->link = calloc(links(n), sizeof *n->link);
-	return n->link ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
+	n->place = calloc(n->nodes, sizeof *n->place);
+	if (!n->link || !n->place) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a network of %u nodes", n->nodes);
+	}
+	for (uint32_t i = 0; i < n->nodes; i++) {
+		n->place[i] = (struct emu_place){i % n->columns, i / n->columns};
+	}
+	return 0;
 }
 
 void emu_network_finish(struct nvw_machine *m)
 {
 	emu_resources_finish(m->network.link, links(&m->network));
 	free(m->network.link);
+	free(m->network.place);
 }
 
 uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu)
@@ -64,17 +72,6 @@ uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank)
 		return (uint32_t)(bank * (uint64_t)m->network.nodes / m->config.l2_banks); /* evenly spread */
 	}
 	return (uint32_t)m->config.cus + bank;
-}
-
-/* One step along a line of size nodes: the direction, and the next node. A torus takes the shorter way
- * round. */
-static bool step(uint32_t *at, uint32_t to, uint32_t size, bool torus)
-{
-	const uint32_t ahead = (to + size - *at) % size;
-	const bool up = torus ? 2 * ahead <= size : to > *at;
-
-	*at = up ? (*at + 1) % size : (*at + size - 1) % size;
-	return up;
 }
 
 static __attribute__((noinline, cold)) emu_time watch_link(
@@ -99,27 +96,61 @@ static inline emu_time book(struct nvw_machine *m, size_t link, emu_time t, emu_
 				   emu_book(m, &m->network.link[link], t, occupancy);
 }
 
+/* A column or a row of the grid: so many nodes, whose links in one direction are stride apart. */
+struct line {
+	size_t first;
+	uint32_t size;
+	size_t stride;
+};
+
+/* Follows the line upwards or downwards, round the torus's end if need be; returns the head's arrival. */
+static emu_time follow(struct nvw_machine *m, const struct line *line, uint32_t at, uint32_t steps, bool up,
+	emu_time occupancy, emu_time t)
+{
+	while (steps--) {
+		t = book(m, line->first + at * line->stride, t, occupancy) + m->config.hop;
+		if (up) {
+			at = at + 1 == line->size ? 0 : at + 1;
+		} else {
+			at = (at ? at : line->size) - 1;
+		}
+	}
+	return t;
+}
+
+/* The steps from node to node of a line, and whether they go up. A torus takes the shorter way round. */
+static inline uint32_t steps_of(uint32_t at, uint32_t to, uint32_t size, bool torus, bool *ret_up)
+{
+	const uint32_t ahead = to >= at ? to - at : to + size - at;
+
+	*ret_up = torus ? 2 * ahead <= size : to > at;
+	return *ret_up ? ahead : size - ahead;
+}
+
 /* Follows the links, columns first; returns the head's arrival and the number of hops. */
 static emu_time walk(
 	struct nvw_machine *m, uint32_t from, uint32_t to, emu_time occupancy, emu_time t, uint32_t *ret_hops)
 {
 	struct emu_network *const n = &m->network;
 	const bool torus = m->config.topology == EMU_TOPOLOGY_torus;
-	uint32_t x = from % n->columns, y = from / n->columns, hops = 0;
+	const struct emu_place at = n->place[from], end = n->place[to];
+	const size_t links = (size_t)n->nodes * PORTS, row = (size_t)n->columns * LINKS;
+	uint32_t steps;
+	bool up;
 
-	while (x != to % n->columns || y != to / n->columns) {
-		const size_t node = (size_t)y * n->columns + x;
-		enum link link;
-
-		if (x != to % n->columns) {
-			link = step(&x, to % n->columns, n->columns, torus) ? EAST : WEST;
-		} else {
-			link = step(&y, to / n->columns, n->rows, torus) ? SOUTH : NORTH;
-		}
-		t = book(m, (size_t)n->nodes * PORTS + node * LINKS + link, t, occupancy) + m->config.hop;
-		hops++;
+	*ret_hops = 0;
+	if (at.x != end.x) {
+		steps = steps_of(at.x, end.x, n->columns, torus, &up);
+		t = follow(m, &(struct line){links + at.y * row + (up ? EAST : WEST), n->columns, LINKS},
+			at.x, steps, up, occupancy, t);
+		*ret_hops += steps;
 	}
-	*ret_hops = hops;
+	if (at.y != end.y) {
+		steps = steps_of(at.y, end.y, n->rows, torus, &up);
+		t = follow(m, &(struct line){links + end.x * LINKS + (up ? SOUTH : NORTH), n->rows, row},
+			at.y, steps, up, occupancy, t);
+		*ret_hops += steps;
+	}
 	return t;
 }
 
@@ -159,7 +190,7 @@ static void count(struct nvw_machine *m, enum emu_message what, uint32_t flits, 
 emu_time emu_network_send(
 	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
 {
-	const uint32_t flits = emu_network_flits(m, bytes);
+	const uint32_t flits = bytes < EMU_MESSAGE_BYTES ? m->network.flits[bytes] : flits_of(m, bytes);
 	const emu_time occupancy = flits * m->network.flit_ps;
 	uint32_t hops = 1;
 
@@ -180,20 +211,20 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_
 	emu_time *arrived, uint32_t *hops)
 {
 	struct emu_network *const n = &m->network;
+	const uint32_t stride = along_row ? 1 : n->columns;
+	/* Nodes of the row, or of all rows. */
+	const uint32_t low = along_row ? n->place[from].y * n->columns : 0;
+	const uint32_t high = along_row && low + n->columns < nodes ? low + n->columns : nodes;
 
 	for (unsigned back = 0; back < 2; back++) {
-		const enum link link = along_row ? (back ? WEST : EAST) : (back ? NORTH : SOUTH);
-		const uint32_t stride = along_row ? 1 : n->columns, row = from / n->columns;
+		const size_t links = (size_t)n->nodes * PORTS +
+				     (along_row ? (back ? WEST : EAST) : (back ? NORTH : SOUTH));
 
-		for (uint32_t at = from;;) {
+		for (uint32_t at = from; back ? at >= low + stride : at + stride < high;) {
 			const uint32_t next = back ? at - stride : at + stride;
 
-			if (next >= nodes || (along_row && next / n->columns != row)) {
-				break;
-			}
-			arrived[next] = book(m, (size_t)n->nodes * PORTS + (size_t)at * LINKS + link,
-						arrived[at], occupancy) +
-					m->config.hop;
+			arrived[next] =
+				book(m, links + (size_t)at * LINKS, arrived[at], occupancy) + m->config.hop;
 			++*hops;
 			at = next;
 		}
@@ -218,7 +249,7 @@ void emu_network_broadcast(
 		}
 		hops = 1;
 	} else {
-		const uint32_t first = from / n->columns * n->columns;
+		const uint32_t first = n->place[from].y * n->columns;
 
 		arrived[from] = t;
 		spread(m, from, true, places, occupancy, arrived, &hops);

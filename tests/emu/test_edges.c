@@ -463,6 +463,67 @@ static void bytes_of_a_mask_are_copied_and_no_others(void **state)
 	}
 }
 
+/* ---- Ways through a grid ------------------------------------------------------------------------- */
+
+/* The next node on the way, columns first, and the link to it: east, west, south, north. */
+static uint32_t next_node(
+	const struct emu_network *n, uint32_t at, uint32_t to, bool torus, uint32_t *ret_link)
+{
+	const uint32_t x = at % n->columns, y = at / n->columns, to_x = to % n->columns,
+		       to_y = to / n->columns;
+	const bool along_row = x != to_x;
+	const uint32_t size = along_row ? n->columns : n->rows;
+	const uint32_t here = along_row ? x : y, there = along_row ? to_x : to_y;
+	const bool up = torus ? 2 * ((there + size - here) % size) <= size : there > here;
+	const uint32_t next = (here + (up ? 1 : size - 1)) % size;
+
+	*ret_link = 2 * n->nodes + 4 * at + (along_row ? 0 : 2) + !up;
+	return along_row ? y * n->columns + next : next * n->columns + x;
+}
+
+/* Nothing else is under way: the message is on each link of its way for one hop and its flits, and on no other. */
+static void send_alone(struct nvw_machine *m, uint32_t from, uint32_t to, emu_time t)
+{
+	const struct emu_network *const n = &m->network;
+	const bool torus = m->config.topology == EMU_TOPOLOGY_torus;
+	const emu_time flits = n->flits[0] * n->flit_ps;
+	const uint64_t hops = m->stats.net_flit_hops;
+	const emu_time arrival = emu_network_send(m, from, to, 0, EMU_MESSAGE_CONTROL, t);
+	uint64_t steps = 0;
+
+	for (uint32_t at = from, link; at != to; steps++) {
+		const uint32_t next = next_node(n, at, to, torus, &link);
+		const struct emu_resource *const r = &n->link[link];
+
+		assert_int_equal(r->busy[r->end - 1].from, t + steps * m->config.hop);
+		assert_int_equal(r->busy[r->end - 1].to, t + steps * m->config.hop + flits);
+		at = next;
+	}
+	assert_int_equal(arrival, t + steps * m->config.hop + flits);
+	assert_int_equal(m->stats.net_flit_hops - hops, steps * n->flits[0]);
+}
+
+static void messages_take_the_links_of_their_way_through_a_grid(void **state)
+{
+	static const char *const topologies[] = {"network.topology=mesh", "network.topology=torus"},
+				 *const columns[] = {"network.columns=1", "network.columns=4",
+					 "network.columns=5", "network.columns=0"};
+
+	for (unsigned i = 0; i < 8; i++) {
+		struct rig rig;
+		emu_time t = 0;
+
+		rig_begin(&rig, 0,
+			(const char *const[]){topologies[i % 2], columns[i / 2], "gpu.cus=11", NULL});
+		for (uint32_t from = 0; from < rig.machine->network.nodes; from++) {
+			for (uint32_t to = 0; to < rig.machine->network.nodes; to++) {
+				send_alone(rig.machine, from, to, t += 1000000);
+			}
+		}
+		rig_end(&rig);
+	}
+}
+
 /* ---- Counts that wrap round ------------------------------------------------------------------- */
 
 static void the_oldest_line_goes_first_after_stamps_have_wrapped_round(void **state)
@@ -917,6 +978,7 @@ int main(void)
 		cmocka_unit_test(a_cache_replaces_what_a_list_by_last_use_replaces),
 		cmocka_unit_test(the_oldest_of_16_ways_is_the_one_that_a_scan_finds),
 		cmocka_unit_test(bytes_of_a_mask_are_copied_and_no_others),
+		cmocka_unit_test(messages_take_the_links_of_their_way_through_a_grid),
 		cmocka_unit_test(the_oldest_line_goes_first_after_stamps_have_wrapped_round),
 		cmocka_unit_test(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round),
 		cmocka_unit_test(the_l2_knows_every_cu_that_has_a_line),
