@@ -133,7 +133,7 @@ static void recoveries(FILE *f, const struct ct_result *r)
 	if (!r->has_recoveries) {
 		return;
 	}
-	fputs("<h3>Recovery, at most in a whole state</h3><div class=\"figures\">", f);
+	fputs("<h2>Recovery, at most in a whole state</h2><div class=\"figures\">", f);
 	tile(f, "open epochs", c->epochs_open);
 	tile(f, "log entries read", c->entries_read);
 	tile(f, "words restored", c->words_restored);
