@@ -6,8 +6,7 @@
  * Every element is reduced by its products one by one, in order, over all launches. So the result is bitwise
  * that of the elimination column by column.
  *
- * With a scratchpad a work-group loads what its elements share once, as in Rodinia: the block on the diagonal, and two blocks for
- * each block of the rest.
+ * With a scratchpad work-groups load and store blocks as they lie in memory, and what their elements share once, as in Rodinia.
  */
 #include "dense.h"
 
@@ -42,31 +41,60 @@ static void fill(struct dense_plan *p)
 struct args {
 	float *matrix;
 	uint64_t size, first, width, rest;
-	struct scratchpad *scratchpads; /* NULL: there are none */
+	char *scratchpads; /* NULL: there are none */
+	uint64_t scratchpad_bytes;
 };
 
-/* Of the rest: rows of L that lie left of a block, columns of U above it. Of the perimeter: the diagonal block, as "rows". */
+/* Of the rest: rows of L that lie left of a block, columns of U above it. Of the diagonal and the perimeter: the diagonal block, as
+ * "rows", and the rows of L that the work-items of the group solve. */
 struct scratchpad {
 	float rows[BLOCK][BLOCK], columns[BLOCK][BLOCK];
+	float solved[][BLOCK];
 };
+
+static inline struct scratchpad *scratchpad_of(const struct args *a)
+{
+	return (void *)(a->scratchpads + nvw_group_id() * a->scratchpad_bytes);
+}
 
 static inline float *at(const struct args *a, uint64_t row, uint64_t column)
 {
 	return a->matrix + row * a->size + column;
 }
 
-/* One work-item loads the whole block into its registers. */
-static void lud_diagonal(const void *args)
+/* An element of the diagonal block. */
+static inline float of_diagonal(const struct args *a, uint64_t row, uint64_t column)
 {
-	const struct args *const a = args;
+	return a->scratchpads ? scratchpad_of(a)->rows[row][column] :
+				nvw_load(at(a, a->first + row, a->first + column));
+}
+
+static void keep_diagonal(const struct args *a)
+{
+	for (uint64_t i = nvw_local_id(); i < a->width * a->width; i += nvw_group_size()) {
+		scratchpad_of(a)->rows[i / a->width][i % a->width] =
+			nvw_load(at(a, a->first + i / a->width, a->first + i % a->width));
+	}
+	nvw_barrier(NVW_WORKGROUP);
+}
+
+static void store_diagonal(const struct args *a)
+{
+	nvw_barrier(NVW_WORKGROUP);
+	for (uint64_t i = nvw_local_id(); i < a->width * a->width; i += nvw_group_size()) {
+		nvw_store(at(a, a->first + i / a->width, a->first + i % a->width),
+			scratchpad_of(a)->rows[i / a->width][i % a->width]);
+	}
+}
+
+/* One work-item has the whole block in its registers. */
+static void decompose_diagonal(const struct args *a)
+{
 	const uint64_t n = a->width;
 	float block[BLOCK][BLOCK];
 
-	if (nvw_global_id() != 0) {
-		return;
-	}
 	for (uint64_t i = 0; i < n * n; i++) {
-		block[i / n][i % n] = nvw_load(at(a, a->first + i / n, a->first + i % n));
+		block[i / n][i % n] = of_diagonal(a, i / n, i % n);
 	}
 	for (uint64_t k = 0; k < n; k++) {
 		for (uint64_t i = k + 1; i < n; i++) {
@@ -77,24 +105,27 @@ static void lud_diagonal(const void *args)
 		}
 	}
 	for (uint64_t i = 0; i < n * n; i++) {
-		nvw_store(at(a, a->first + i / n, a->first + i % n), block[i / n][i % n]);
+		if (a->scratchpads) {
+			scratchpad_of(a)->rows[i / n][i % n] = block[i / n][i % n];
+		} else {
+			nvw_store(at(a, a->first + i / n, a->first + i % n), block[i / n][i % n]);
+		}
 	}
 }
 
-/* An element of the diagonal block. */
-static inline float of_diagonal(const struct args *a, uint64_t row, uint64_t column)
+static void lud_diagonal(const void *args)
 {
-	return a->scratchpads ? a->scratchpads[nvw_group_id()].rows[row][column] :
-				nvw_load(at(a, a->first + row, a->first + column));
-}
+	const struct args *const a = args;
 
-static void keep_diagonal(const struct args *a)
-{
-	for (uint64_t i = nvw_local_id(); i < a->width * a->width; i += nvw_group_size()) {
-		a->scratchpads[nvw_group_id()].rows[i / a->width][i % a->width] =
-			nvw_load(at(a, a->first + i / a->width, a->first + i % a->width));
+	if (a->scratchpads) {
+		keep_diagonal(a);
 	}
-	nvw_barrier(NVW_WORKGROUP);
+	if (nvw_global_id() == 0) {
+		decompose_diagonal(a);
+	}
+	if (a->scratchpads) {
+		store_diagonal(a);
+	}
 }
 
 /* A column of U right of the diagonal block: solved from the top by the block's L. */
@@ -126,6 +157,47 @@ static void solve_row(const struct args *a, uint64_t row)
 	}
 }
 
+/* Element i of the rows that the group's work-items solve, row by row; NULL: its row is none of L. */
+static inline float *of_rows(const struct args *a, uint64_t i)
+{
+	const uint64_t id = nvw_group_id() * nvw_group_size() + i / a->width;
+
+	return id >= a->rest && id < 2 * a->rest ?
+		       at(a, a->first + a->width + id - a->rest, a->first + i % a->width) :
+		       NULL;
+}
+
+/* The rows go to the scratchpad and come back as they lie in memory; each is solved there. */
+static void solve_kept_rows(const struct args *a)
+{
+	struct scratchpad *const pad = scratchpad_of(a);
+	const uint64_t elements = nvw_group_size() * a->width;
+	float *const mine = pad->solved[nvw_local_id()];
+
+	for (uint64_t i = nvw_local_id(); i < elements; i += nvw_group_size()) {
+		const float *const from = of_rows(a, i);
+
+		if (from) {
+			pad->solved[i / a->width][i % a->width] = nvw_load(from);
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	for (uint64_t j = 0; j < a->width; j++) {
+		for (uint64_t k = 0; k < j; k++) {
+			mine[j] -= mine[k] * pad->rows[k][j];
+		}
+		mine[j] /= pad->rows[j][j];
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	for (uint64_t i = nvw_local_id(); i < elements; i += nvw_group_size()) {
+		float *const to = of_rows(a, i);
+
+		if (to) {
+			nvw_store(to, pad->solved[i / a->width][i % a->width]);
+		}
+	}
+}
+
 static void lud_perimeter(const void *args)
 {
 	const struct args *const a = args;
@@ -133,10 +205,11 @@ static void lud_perimeter(const void *args)
 
 	if (a->scratchpads) {
 		keep_diagonal(a);
+		solve_kept_rows(a);
 	}
 	if (id < a->rest) {
 		solve_column(a, after + id);
-	} else if (id < 2 * a->rest) {
+	} else if (!a->scratchpads && id < 2 * a->rest) {
 		solve_row(a, after + id - a->rest);
 	}
 }
@@ -172,7 +245,7 @@ static void lud_internal_block(const void *args)
 	const struct args *const a = args;
 	const uint64_t group = nvw_group_id(), blocks = blocks_of(a->rest), after = a->first + a->width;
 	const uint64_t top = after + group / blocks * BLOCK, left = after + group % blocks * BLOCK;
-	struct scratchpad *const pad = &a->scratchpads[group];
+	struct scratchpad *const pad = scratchpad_of(a);
 
 	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
 		const uint64_t row = i / BLOCK, column = i % BLOCK;
@@ -215,12 +288,14 @@ static int run(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	const uint64_t blocks = blocks_of(n);
+	uint64_t bytes = 0;
 	int r = 0;
 
 	if (p->has_scratchpad) {
-		const uint64_t most = blocks * blocks * p->group_size;
+		const uint64_t most = blocks * blocks * p->group_size, least = 2 * n + p->group_size;
 
-		r = dense_scratchpads(p, sizeof(struct scratchpad), most > 2 * n ? most : 2 * n);
+		bytes = sizeof(struct scratchpad) + p->group_size * sizeof(float[BLOCK]);
+		r = dense_scratchpads(p, bytes, most > least ? most : least);
 	}
 	for (uint64_t first = 0; r == 0 && first < n; first += BLOCK) {
 		const uint64_t width = n - first < BLOCK ? n - first : BLOCK;
@@ -229,9 +304,10 @@ static int run(struct dense_plan *p)
 			.first = first,
 			.width = width,
 			.rest = n - first - width,
-			.scratchpads = p->more};
+			.scratchpads = p->more,
+			.scratchpad_bytes = bytes};
 
-		r = dense_launch(p, lud_diagonal, &args, 1);
+		r = dense_launch(p, lud_diagonal, &args, p->has_scratchpad ? p->group_size : 1);
 		if (r == 0 && args.rest > 0) {
 			r = launch_rest(p, &args);
 		}
