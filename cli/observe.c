@@ -141,13 +141,11 @@ static double share_done(const struct cli_observers *o, uint64_t now_ps)
 static void show_progress(struct cli_observers *o, uint64_t now_ps, double now)
 {
 	const double took = now - o->began, share = share_done(o, now_ps);
-	char text[NVW_UNIT_TEXT];
+	const double us = (double)(now_ps - o->origin_ps) / 1e6;
 
 	o->shown = now;
-	fprintf(stderr, "\r%s of simulated time, %.3g us/s, launch %llu, %llu work-groups ended",
-		nvw_format_time((now_ps - o->origin_ps) / look_ps * look_ps, text),
-		(double)(now_ps - o->origin_ps) / 1e6 / took, (unsigned long long)o->launches + 1,
-		(unsigned long long)o->groups);
+	fprintf(stderr, "\r%.0f us of simulated time, %.3g us/s, launch %llu, %llu work-groups ended", us,
+		us / took, (unsigned long long)o->launches + 1, (unsigned long long)o->groups);
 	if (o->acknowledged) {
 		fprintf(stderr, ", %llu operations", (unsigned long long)o->acknowledged);
 	}
