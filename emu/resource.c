@@ -182,12 +182,14 @@ static __attribute__((noinline)) emu_time book_near(
 /* Most bookings go to the gap, and end before what is behind it. */
 emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
-	struct emu_interval *const before = r->busy + r->gap - 1, *const after = r->busy + r->right;
+	struct emu_interval *before, *after;
 	emu_time start;
 
-	if (!r->gap || r->gap == r->right) {
+	if (!r->gap || r->gap == r->right) { /* also where there is no array yet */
 		return book_far(m, r, t, occupancy);
 	}
+	before = r->busy + r->gap - 1;
+	after = r->busy + r->right;
 	start = t > before->to ? t : before->to;
 	if (t < before->from || start + occupancy >= after->from || !occupancy) {
 		return book_near(m, r, t, occupancy);
