@@ -416,6 +416,20 @@ static void registered_files_are_nvram(void **state)
 	assert_output_has("                    1                    1\n");
 }
 
+/* Stores without any barrier: what a machine of GPM's loses of them, one with eADR keeps. */
+static void what_a_kernel_has_stored_is_durable_under_eadr(void **state)
+{
+	static const char *const command =
+		"rm -f pool; %s crash --exec='./machine persist0 pool' --image=pool --check='./machine check' --states=100 --model=%s --machine=%s";
+
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(run(command, nvwave, "epoch", "gpm22"), 1);
+	assert_output_has("INCONSISTENT");
+	assert_int_equal(run(command, nvwave, "eadr", "gpm22-eadr"), 0);
+	assert_output_has("CONSISTENT   100 distinct states");
+}
+
 static void a_fence_of_the_system_persists_where_the_machine_says_so(void **state)
 {
 	NEEDS_MACHINE();
@@ -644,6 +658,7 @@ int main(void)
 		cmocka_unit_test(races_are_told_with_their_lines),
 		cmocka_unit_test(each_kernel_has_its_time_and_statistics),
 		cmocka_unit_test(registered_files_are_nvram),
+		cmocka_unit_test(what_a_kernel_has_stored_is_durable_under_eadr),
 		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
 		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
 		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
