@@ -189,22 +189,28 @@ static void save_point(const void *args)
 	const struct save_args *const a = args;
 	const uint64_t work_items = nvw_group_count() * nvw_group_size();
 	const uint64_t count = SAVE_STEP(a->save, words, a->parts.total, a->parts.total);
-	struct nvw_epoch epoch = nvw_epoch_begin(a->save->pmem, a->save->stream);
+	const bool completes = nvw_global_id() == 0;
+	struct nvw_epoch epoch = {.number = 0};
 
+	/* For the others a persist barrier does not order this load before the completion. */
+	_Static_assert(SAVE_NUMBER == 0, "the work-item that stores the number knows it");
+	if (completes) {
+		epoch = nvw_epoch_begin(a->save->pmem, a->save->stream);
+	}
 	for (uint64_t i = nvw_global_id(); i < count; i += work_items) {
 		nvw_store(nvw_at(a->save->pmem, uint64_t, a->copy + 8 * i), word_at(a, i, epoch.number));
 	}
-	if (a->save->undo && nvw_global_id() == 0) {
+	if (a->save->undo && completes) {
 		nvw_store(nvw_at(a->save->pmem, uint64_t, a->last), epoch.number << 1 | a->which);
 	}
 	/* The copy is durable before it is the newer one. */
 	ORDER(a->save, before_completion, NVW_KERNEL);
-	if (nvw_global_id() == 0) {
+	if (completes) {
 		nvw_epoch_complete(&epoch);
 	}
 	/* It is the newer one before anybody writes the other. */
 	ORDER(a->save, after_completion, NVW_KERNEL);
-	if (nvw_global_id() == 0) {
+	if (completes) {
 		nvw_ack(epoch.number - 1);
 	}
 }

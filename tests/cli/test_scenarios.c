@@ -38,6 +38,8 @@ static const struct {
 	{"steal-log " SMALL_STEAL, "--scenario=remote", " vi gh dh "},
 	{"semaphore --iterations=2 --set=gpu.cus=2", "--scope=local", " vi rsp "},
 	{"mutex --iterations=3 --set=gpu.cus=2 --sharing=local", "--scope=local", " vi rsp "},
+	{"saved-tasks", "--recovery=copy", ""},
+	{"saved-tasks", "--recovery=undo", ""},
 };
 
 enum { PROGRAMS = sizeof programs / sizeof *programs };
