@@ -224,21 +224,34 @@ static int apply(struct torture_program *p, const char *const *settings)
 	return r;
 }
 
+static unsigned wavefronts_per_group(const struct torture_program *p)
+{
+	const unsigned width = (unsigned)p->config.wavefront_width;
+
+	return (p->group_size + width - 1) / width;
+}
+
 /* Number of work-groups, and whether all of them are resident. */
 static int draw_groups(struct generator *g)
 {
 	struct torture_program *const p = g->p;
-	const unsigned cus = (unsigned)p->config.cus, width = (unsigned)p->config.wavefront_width;
+	const unsigned cus = (unsigned)p->config.cus;
 	unsigned wavefronts;
 
 	p->groups = 1 + below(g, chance(g, 30) ? 4 * cus : cus + 2);
 	p->groups = p->groups > TORTURE_GROUPS_MAX ? TORTURE_GROUPS_MAX : p->groups;
 	p->group_size = 1 + below(g, TORTURE_GROUP_SIZE_MAX);
-	wavefronts = (p->group_size + width - 1) / width;
+	wavefronts = wavefronts_per_group(p);
 	p->crowded = p->groups > cus && chance(g, 20);
 	p->schedule = below(g, 3);
 	return set(p, "gpu.wavefronts_per_cu=%u",
 		p->crowded ? wavefronts : wavefronts * ((p->groups + cus - 1) / cus));
+}
+
+/* Settings may leave less room than was drawn. */
+static bool is_crowded(const struct torture_program *p)
+{
+	return p->config.wavefronts_per_cu / wavefronts_per_group(p) * p->config.cus < p->groups;
 }
 
 /* ---- Variables ----------------------------------------------------------------------------- */
@@ -657,6 +670,7 @@ int torture_generate(
 	if (r < 0) {
 		return r;
 	}
+	p->crowded = p->crowded || is_crowded(p);
 	g.random.state = nvw_mix64(seed ^ 0x70726f6772616d);
 	draw_variables(&g);
 	draw_steps(&g);

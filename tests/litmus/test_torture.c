@@ -221,6 +221,26 @@ static void a_direct_mapped_l2_is_tortured_under_epochs_that_wait(void **state)
 			&result) < 0);
 }
 
+/* Nobody waits for the turn of a work-item that waits for room. */
+static void programs_end_where_settings_leave_room_for_few_work_groups(void **state)
+{
+	const char *const settings[] = {
+		"gpu.wavefronts_per_cu=6", "gpu.wavefront_width=1", "gpu.cus=1", NULL};
+	unsigned crowded = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct torture_program *const p = malloc(sizeof *p);
+
+		assert_int_equal(torture_generate(p, "vi", seed, settings), 0);
+		crowded += p->crowded;
+		free(p);
+	}
+	assert_true(crowded >= 8);
+	run(&(struct torture_options){.protocol = "vi", .seed = 1, .programs = 40, .settings = settings});
+	assert_false(result.failed);
+	assert_int_equal(result.programs, 40);
+}
+
 /* Fast NVRAM: work-items that poll do not poll for long. */
 static void strict_persistency_loads_right_values_under_every_protocol(void **state)
 {
@@ -258,6 +278,7 @@ int main(void)
 		cmocka_unit_test(a_program_runs_in_the_process_that_asks),
 		cmocka_unit_test(programs_contain_every_style),
 		cmocka_unit_test(a_direct_mapped_l2_is_tortured_under_epochs_that_wait),
+		cmocka_unit_test(programs_end_where_settings_leave_room_for_few_work_groups),
 		cmocka_unit_test(strict_persistency_loads_right_values_under_every_protocol),
 		cmocka_unit_test(a_wrong_setting_is_said),
 	};
