@@ -13,6 +13,7 @@ struct save_args {
 	struct task_run *run;
 	const struct save_vector *vector;
 	const struct nvw_task_save *save;
+	uint64_t number;    /* of the recovery point, an epoch of the stream */
 	uint64_t which;     /* copy, 0 or 1 */
 	nvw_off copy, last; /* where it is, and the word about the last recovery point */
 	uint32_t depth;
@@ -189,28 +190,23 @@ static void save_point(const void *args)
 	const struct save_args *const a = args;
 	const uint64_t work_items = nvw_group_count() * nvw_group_size();
 	const uint64_t count = SAVE_STEP(a->save, words, a->parts.total, a->parts.total);
-	const bool completes = nvw_global_id() == 0;
-	struct nvw_epoch epoch = {.number = 0};
+	/* The host knows the number: a load here would race with the completion, which a persist barrier does not order after it. */
+	struct nvw_epoch epoch = {.pmem = a->save->pmem, .stream = a->save->stream, .number = a->number};
 
-	/* For the others a persist barrier does not order this load before the completion. */
-	_Static_assert(SAVE_NUMBER == 0, "the work-item that stores the number knows it");
-	if (completes) {
-		epoch = nvw_epoch_begin(a->save->pmem, a->save->stream);
-	}
 	for (uint64_t i = nvw_global_id(); i < count; i += work_items) {
 		nvw_store(nvw_at(a->save->pmem, uint64_t, a->copy + 8 * i), word_at(a, i, epoch.number));
 	}
-	if (a->save->undo && completes) {
+	if (a->save->undo && nvw_global_id() == 0) {
 		nvw_store(nvw_at(a->save->pmem, uint64_t, a->last), epoch.number << 1 | a->which);
 	}
 	/* The copy is durable before it is the newer one. */
 	ORDER(a->save, before_completion, NVW_KERNEL);
-	if (completes) {
+	if (nvw_global_id() == 0) {
 		nvw_epoch_complete(&epoch);
 	}
 	/* It is the newer one before anybody writes the other. */
 	ORDER(a->save, after_completion, NVW_KERNEL);
-	if (completes) {
+	if (nvw_global_id() == 0) {
 		nvw_ack(epoch.number - 1);
 	}
 }
@@ -317,6 +313,7 @@ int task_save(struct task_run *run, const struct save_vector *vector)
 	a = make_args(run, vector, next_copy(run->options.save, &last),
 		SAVE_STEP(run->options.save, entries, entries_in_use(run), entries_in_use(run)),
 		SAVE_STEP(run->options.save, depth, run->depth, run->depth));
+	a.number = last.settled + 1;
 	return launch(run, "tasks-save", save_point, &a);
 }
 
