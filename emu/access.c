@@ -5,6 +5,7 @@
  * Lanes that access the same line share a request; requests go to the L1 in the order of their first lane and
  * pass through its port one by one. The instruction is complete when its last request is.
  */
+#include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"

@@ -2,6 +2,7 @@
 /* The report of a deadlock, when no event is left but work-items are: where they wait, and for what. */
 #include <stdio.h>
 
+#include "device_memory.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 #include "store_buffer.h"

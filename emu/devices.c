@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "booking.h"
+#include "device_memory.h"
 #include "machine.h"
 
 /* ---- The list of devices ------------------------------------------------------------------- */

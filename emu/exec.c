@@ -13,6 +13,7 @@
  *       most lanes spin on a lock, its holder would have one turn in thousands.
  */
 #include "core/stop.h"
+#include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
 #include "store_buffer.h"

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "device_memory.h"
 #include "emu.h"
 #include "fiber.h"
 #include "machine.h"

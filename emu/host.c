@@ -8,6 +8,7 @@
  */
 #include <unistd.h>
 
+#include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"

@@ -13,6 +13,8 @@
  */
 #include <stdlib.h>
 
+#include "booking.h"
+#include "device_memory.h"
 #include "machine.h"
 
 /* The request is at the line's bank at t; returns when its look-up begins. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values: the effect of a request's lanes on the bytes of its line, lane by lane. */
+#include "device_memory.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
 #include "record.h"

@@ -4,6 +4,7 @@
  *
  * Guarantee: when no event is left but work-items are, the run ends with a report of where they wait.
  */
+#include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"

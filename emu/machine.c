@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A machine's life, and its statistics. */
+#include "device_memory.h"
 #include "machine.h"
 
 #include <stdlib.h>

@@ -3,6 +3,8 @@
  * Reads and writes of lines behind the caches. A read overtakes posted writes; their bytes are forwarded to
  * it (nvram.c, persist/).
  */
+#include "booking.h"
+#include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
 

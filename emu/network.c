@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "booking.h"
 #include "machine.h"
 
 enum { HEADER_BYTES = 8, PORTS = 2, LINKS = 4 };

@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 
+#include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
 #include "record.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/rows.h"
+#include "device_memory.h"
 
 enum { SITES_MIN = 256, HOST_PIECE = 4096 };
 

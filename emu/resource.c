@@ -17,6 +17,7 @@
  */
 #include <stdlib.h>
 
+#include "booking.h"
 #include "core/invariant.h"
 #include "machine.h"
 

@@ -2,6 +2,7 @@
 /* The names of sights and of their places (watch.h), for those who show them. */
 #include <stdio.h>
 
+#include "device_memory.h"
 #include "machine.h"
 
 const char *emu_sight_name(enum emu_sight_kind kind)

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "booking.h"
+#include "device_memory.h"
 #include "machine.h"
 
 /* The instruction that a wavefront has issued last. */

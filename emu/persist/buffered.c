@@ -26,6 +26,7 @@
  */
 #include <stdlib.h>
 
+#include "../device_memory.h"
 #include "core/array.h"
 #include "core/rows.h"
 

@@ -16,6 +16,7 @@
  */
 #include <stdlib.h>
 
+#include "../device_memory.h"
 #include "../protocol/protocol.h"
 #include "../record.h"
 #include "persist.h"

@@ -3,6 +3,7 @@
  * Every store is durable when it becomes visible (eadr), or there is no NVRAM: work-items meet at a persist
  * barrier, which has nothing else to do. Write-backs cost time and do not change the medium.
  */
+#include "../device_memory.h"
 #include "persist.h"
 
 #include "../protocol/protocol.h"

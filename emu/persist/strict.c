@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "../device_memory.h"
 #include "../protocol/protocol.h"
 #include "persist.h"
 

@@ -2,6 +2,7 @@
 /*
  * Actions of instructions, named as in the papers.
  */
+#include "../device_memory.h"
 #include "protocol.h"
 
 #include "../persist/persist.h"

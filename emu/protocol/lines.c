@@ -5,6 +5,7 @@
  * Time: a line action advances event->t to the instant at which waiting requests can continue. The next level
  * accepts a write-back when its port (or its write queue) is free; the look-up there does not delay anything.
  */
+#include "../device_memory.h"
 #include "leases.h"
 
 #include "../persist/persist.h"

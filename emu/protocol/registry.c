@@ -15,6 +15,7 @@
  *	    line that is revoked in the middle of an epoch keeps its persist order. The papers have no NVRAM;
  *	    dirty bytes of DRAM do change owners.
  */
+#include "../device_memory.h"
 #include "protocol.h"
 
 #include "../persist/persist.h"

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "../device_memory.h"
 #include "../protocol/protocol.h"
 #include "internal.h"
 

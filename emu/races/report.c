@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "../device_memory.h"
 #include "internal.h"
 
 static uint64_t work_item_of(const struct nvw_machine *m, uint32_t wavefront, unsigned lane)

@@ -7,6 +7,7 @@
 
 #include <nvw/kernel.h>
 
+#include "device_memory.h"
 #include "machine.h"
 
 /* The pool's metadata on a fast device inside the domain, the heap on a slow one outside of it. */

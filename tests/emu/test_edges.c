@@ -9,6 +9,7 @@
 #include <nvw/host.h>
 #include <nvw/persist_log.h>
 
+#include "device_memory.h"
 #include "machine.h"
 #include "protocol/protocol.h"
 

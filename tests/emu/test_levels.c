@@ -10,6 +10,7 @@
 
 #include <nvw/kernel.h>
 
+#include "device_memory.h"
 #include "protocol/protocol.h"
 
 struct words {

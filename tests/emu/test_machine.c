@@ -10,6 +10,7 @@
 #include <nvw/host.h>
 #include <nvw/random.h>
 
+#include "booking.h"
 #include "fiber.h"
 #include "machine.h"
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device_memory.h"
 #include "protocol/protocol.h"
 
 enum { SITUATIONS = COH_INSTRUCTION_COUNT * COH_ORDERS * COH_SCOPES * COH_PLACES };

@@ -7,6 +7,7 @@
 
 #include <nvw/kernel.h>
 
+#include "device_memory.h"
 #include "protocol/protocol.h"
 
 enum { LINES = 64, WORDS = EMU_LINE / 8 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device_memory.h"
 #include "protocol/protocol.h"
 
 enum { WORDS = 8 /* of a line */, ROUNDS = 50 };

@@ -7,6 +7,7 @@
 
 #include <nvw/host.h>
 
+#include "device_memory.h"
 #include "machine.h"
 #include "protocol/turns.h"
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Booking a resource. Nearly all bookings come behind the others, or nearly so: that much is inline.
+ */
+#ifndef EMU_BOOKING_H
+#define EMU_BOOKING_H
+
+#include <assert.h>
+
+#include "machine.h"
+
+/* Books the resource for occupancy in the first gap at t or later; returns the beginning. t is not before the
+ * machine's time. */
+emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy);
+static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+{
+	emu_time start;
+
+	assert(t >= m->now); /* past intervals have been dropped */
+	if (r->end == r->capacity ||
+		t < r->busy[r->end - 1].from) { /* no end without an interval, but at first */
+		return emu_book_between(m, r, t, occupancy);
+	}
+
+	struct emu_interval *const end = r->busy + r->end;
+
+	start = t > end[-1].to ? t : end[-1].to;
+	if (start == end[-1].to) {
+		end[-1].to += occupancy;
+	} else if (occupancy) {
+		*end = (struct emu_interval){start, start + occupancy};
+		r->end++;
+	}
+	return start;
+}
+/* The same for a resource whose use an observer sees. Without one nothing is kept for it while the resource is booked. */
+static inline emu_time emu_book_seen(struct nvw_machine *m, struct emu_resource *r, enum emu_sight_kind kind,
+	uint32_t unit, const char *what, emu_time t, emu_time occupancy)
+{
+	return emu_is_watched(m) ? emu_watch_book(m, r, kind, unit, what, t, occupancy) :
+				   emu_book(m, r, t, occupancy);
+}
+
+#endif
