@@ -22,6 +22,7 @@
 #include "finding.h"
 #include "parts.h"
 #include "process.h"
+#include "result.h"
 #include "worker.h"
 
 enum {
@@ -514,155 +515,7 @@ static int write_slice(struct exploration *x, uint64_t alike)
 	return ct_slice_write(o->slices, o->slice, x->identity, &x->plan, w);
 }
 
-/* ---- Result ---------------------------------------------------------------------------------------------- */
-
-static int by_first(const void *a, const void *b)
-{
-	const struct ct_finding *x = a, *y = b;
-
-	if (x->instant != y->instant) {
-		return x->instant < y->instant ? -1 : 1;
-	}
-	return x->draw < y->draw ? -1 : x->draw > y->draw;
-}
-
-/* Counts the instants of this shard and the exhausted ones; copies all intervals for the report. */
-static int count_instants(const struct exploration *x)
-{
-	struct ct_result *const r = x->result;
-
-	for (unsigned i = 0; i < x->jobs; i++) {
-		const struct ct_worker *const w = &x->worker[i];
-
-		r->instants += w->last - w->first + 1;
-		for (uint64_t k = w->first; k <= w->last; k++) {
-			r->instants_exhausted += x->plan.interval[k - 1].exhausted;
-			r->instants_by_parts += x->plan.interval[k - 1].by_parts;
-		}
-	}
-	r->interval = malloc((x->plan.instants + 1) * sizeof *r->interval);
-	if (r->interval == NULL) {
-		return nvw_fail(
-			NVW_E_MEMORY, "no memory for %llu intervals", (unsigned long long)x->plan.instants);
-	}
-	if (x->plan.instants > 0) {
-		memcpy(r->interval, x->plan.interval, x->plan.instants * sizeof *r->interval);
-	}
-	r->interval_count = x->plan.instants;
-	return 0;
-}
-
-bool ct_is_consistent(const struct ct_result *r)
-{
-	return r->consistent && !r->interrupted && !r->gave_up && r->states_undecided == 0;
-}
-
-bool ct_covers_all(const struct ct_result *r)
-{
-	/* Parts account for all states of an instant, also where only a bound of their number is known. */
-	return r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
-	       r->states_undecided == 0 && r->states_symmetric == 0 &&
-	       (r->states_possible_exact || r->instants_by_parts == r->instants);
-}
-
-const char *ct_verdict_name(const struct ct_result *r)
-{
-	return !r->consistent ? "inconsistent" : ct_is_consistent(r) ? "consistent" : "undecided";
-}
-
-void ct_result_free(struct ct_result *r)
-{
-	free(r->interval);
-	r->interval = NULL;
-	r->interval_count = 0;
-}
-
-static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
-{
-	to->parts = from->parts > to->parts ? from->parts : to->parts;
-	to->evaluations += from->evaluations;
-	if (from->most_forks > to->most_forks) {
-		to->most_forks = from->most_forks;
-		memcpy(to->widest, from->widest, sizeof to->widest);
-	}
-	if (to->wide == 0) {
-		to->wide_forks = from->wide_forks;
-		memcpy(to->first_wide, from->first_wide, sizeof to->first_wide);
-	}
-	if (to->denied == 0) {
-		memcpy(to->first_denied, from->first_denied, sizeof to->first_denied);
-	}
-	to->wide += from->wide;
-	to->denied += from->denied;
-	to->confirmations += from->confirmations;
-	to->missed += from->missed;
-	to->crowd = to->crowded == 0 ? from->crowd : to->crowd;
-	to->crowded += from->crowded;
-	to->died += from->died;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from)
-{
-	to->epochs_open = larger(to->epochs_open, from->epochs_open);
-	to->entries_read = larger(to->entries_read, from->entries_read);
-	to->words_restored = larger(to->words_restored, from->words_restored);
-	to->words_written = larger(to->words_written, from->words_written);
-}
-
-static int gather(const struct exploration *x)
-{
-	static struct ct_groups all;
-	struct ct_result *r = x->result;
-
-	memset(&all, 0, sizeof all);
-	for (unsigned i = 0; i < x->jobs; i++) {
-		const struct ct_shared *s = x->worker[i].shared;
-
-		r->states_distinct += s->distinct;
-		r->states_equal += s->equal;
-		r->states_failing += s->failing;
-		r->states_unread += s->unread;
-		r->states_symmetric += s->symmetric;
-		r->states_settled += s->settled;
-		if (r->states_undecided == 0) {
-			snprintf(r->undecided, sizeof r->undecided, "%s", s->why_undecided);
-		}
-		r->states_undecided += s->undecided;
-		r->instants_by_reads += s->by_reads;
-		r->gave_up = r->gave_up || s->gave_up;
-		r->hangs_alike += s->hangs_alike;
-		ct_groups_join(&all, &s->groups);
-		join_parts(&r->by_parts, &s->parts);
-		ct_recoveries_join(&r->recoveries, &s->recoveries);
-	}
-	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;
-	r->states_planned = x->draws;
-	r->shard = x->e->options.shard;
-	r->shards = x->e->options.shards;
-	r->consistent = r->states_failing == 0;
-	r->states_possible = x->plan.possible;
-	r->states_possible_log2 = x->plan.possible_log2;
-	r->states_possible_exact = x->plan.exact;
-	r->findings_unlisted = all.unlisted;
-	r->finding_count = all.count;
-	for (unsigned i = 0; i < all.count; i++) {
-		r->finding[i] = all.group[i].finding;
-	}
-	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
-	if (!x->e->options.unexplained) {
-		struct ct_finding *const behind = &r->finding[r->finding_count];
-		const unsigned samples = ct_groups_samples(&all, behind, CT_FINDINGS_MAX - r->finding_count);
-
-		qsort(behind, samples, sizeof *behind, by_first);
-		r->finding_count += samples;
-	}
-	return count_instants(x);
-}
+/* ---- The whole ------------------------------------------------------------------------------------------ */
 
 static void end_workers(struct exploration *x)
 {
@@ -697,6 +550,26 @@ static int make_plan(struct exploration *x, void *final)
 		memcpy(final, m.image.rw, e->bytes);
 	}
 	ct_medium_destroy(&m);
+	return error;
+}
+
+static int explain(struct exploration *x)
+{
+	const struct ct_exploration *const e = x->e;
+	struct ct_result *const r = x->result;
+	int error = 0;
+
+	for (unsigned i = 0; i < r->finding_count && !error && !e->options.unexplained; i++) {
+		if (nvw_stopping()) {
+			r->interrupted = true;
+			break;
+		}
+		tell(x, "explaining", i, r->finding_count);
+		if (e->head != NULL) {
+			ct_finding_name(&e->options, i, &r->finding[i]);
+		}
+		error = ct_explain(e, &x->plan, &r->finding[i]);
+	}
 	return error;
 }
 
@@ -736,21 +609,11 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		ret_result->hangs_alike = x->hangs->alike - alike;
 	}
 	if (!error) {
-		error = gather(x);
+		ret_result->states_planned = x->draws;
+		error = ct_result_gather(&x->plan, &e->options, x->worker, x->jobs, ret_result);
 		ret_result->explore_seconds = ct_wall_seconds() - x->began;
 		x->began = ct_wall_seconds();
-		for (unsigned i = 0; i < ret_result->finding_count && !error && !e->options.unexplained;
-			i++) {
-			if (nvw_stopping()) {
-				ret_result->interrupted = true;
-				break;
-			}
-			tell(x, "explaining", i, ret_result->finding_count);
-			if (e->head != NULL) {
-				ct_finding_name(&e->options, i, &ret_result->finding[i]);
-			}
-			error = ct_explain(e, &x->plan, &ret_result->finding[i]);
-		}
+		error = error ? error : explain(x);
 		ct_merge_causes(ret_result->finding, &ret_result->finding_count);
 	}
 	end_workers(x);

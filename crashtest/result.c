@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the workers have found becomes one result. See result.h; crash.h has what is asked of a result. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "result.h"
+
+static int by_first(const void *a, const void *b)
+{
+	const struct ct_finding *x = a, *y = b;
+
+	if (x->instant != y->instant) {
+		return x->instant < y->instant ? -1 : 1;
+	}
+	return x->draw < y->draw ? -1 : x->draw > y->draw;
+}
+
+/* Counts the instants of this shard and the exhausted ones; copies all intervals for the report. */
+static int count_instants(
+	const struct ct_plan *plan, const struct ct_worker *worker, unsigned workers, struct ct_result *r)
+{
+	for (unsigned i = 0; i < workers; i++) {
+		const struct ct_worker *const w = &worker[i];
+
+		r->instants += w->last - w->first + 1;
+		for (uint64_t k = w->first; k <= w->last; k++) {
+			r->instants_exhausted += plan->interval[k - 1].exhausted;
+			r->instants_by_parts += plan->interval[k - 1].by_parts;
+		}
+	}
+	r->interval = malloc((plan->instants + 1) * sizeof *r->interval);
+	if (r->interval == NULL) {
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for %llu intervals", (unsigned long long)plan->instants);
+	}
+	if (plan->instants > 0) {
+		memcpy(r->interval, plan->interval, plan->instants * sizeof *r->interval);
+	}
+	r->interval_count = plan->instants;
+	return 0;
+}
+
+bool ct_is_consistent(const struct ct_result *r)
+{
+	return r->consistent && !r->interrupted && !r->gave_up && r->states_undecided == 0;
+}
+
+bool ct_covers_all(const struct ct_result *r)
+{
+	/* Parts account for all states of an instant, also where only a bound of their number is known. */
+	return r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
+	       r->states_undecided == 0 && r->states_symmetric == 0 &&
+	       (r->states_possible_exact || r->instants_by_parts == r->instants);
+}
+
+const char *ct_verdict_name(const struct ct_result *r)
+{
+	return !r->consistent ? "inconsistent" : ct_is_consistent(r) ? "consistent" : "undecided";
+}
+
+void ct_result_free(struct ct_result *r)
+{
+	free(r->interval);
+	r->interval = NULL;
+	r->interval_count = 0;
+}
+
+static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
+{
+	to->parts = from->parts > to->parts ? from->parts : to->parts;
+	to->evaluations += from->evaluations;
+	if (from->most_forks > to->most_forks) {
+		to->most_forks = from->most_forks;
+		memcpy(to->widest, from->widest, sizeof to->widest);
+	}
+	if (to->wide == 0) {
+		to->wide_forks = from->wide_forks;
+		memcpy(to->first_wide, from->first_wide, sizeof to->first_wide);
+	}
+	if (to->denied == 0) {
+		memcpy(to->first_denied, from->first_denied, sizeof to->first_denied);
+	}
+	to->wide += from->wide;
+	to->denied += from->denied;
+	to->confirmations += from->confirmations;
+	to->missed += from->missed;
+	to->crowd = to->crowded == 0 ? from->crowd : to->crowd;
+	to->crowded += from->crowded;
+	to->died += from->died;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from)
+{
+	to->epochs_open = larger(to->epochs_open, from->epochs_open);
+	to->entries_read = larger(to->entries_read, from->entries_read);
+	to->words_restored = larger(to->words_restored, from->words_restored);
+	to->words_written = larger(to->words_written, from->words_written);
+}
+
+int ct_result_gather(const struct ct_plan *plan, const struct ct_options *options,
+	const struct ct_worker *worker, unsigned workers, struct ct_result *r)
+{
+	static struct ct_groups all;
+
+	memset(&all, 0, sizeof all);
+	for (unsigned i = 0; i < workers; i++) {
+		const struct ct_shared *s = worker[i].shared;
+
+		r->states_distinct += s->distinct;
+		r->states_equal += s->equal;
+		r->states_failing += s->failing;
+		r->states_unread += s->unread;
+		r->states_symmetric += s->symmetric;
+		r->states_settled += s->settled;
+		if (r->states_undecided == 0) {
+			snprintf(r->undecided, sizeof r->undecided, "%s", s->why_undecided);
+		}
+		r->states_undecided += s->undecided;
+		r->instants_by_reads += s->by_reads;
+		r->gave_up = r->gave_up || s->gave_up;
+		r->hangs_alike += s->hangs_alike;
+		ct_groups_join(&all, &s->groups);
+		join_parts(&r->by_parts, &s->parts);
+		ct_recoveries_join(&r->recoveries, &s->recoveries);
+	}
+	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;
+	r->shard = options->shard;
+	r->shards = options->shards;
+	r->consistent = r->states_failing == 0;
+	r->states_possible = plan->possible;
+	r->states_possible_log2 = plan->possible_log2;
+	r->states_possible_exact = plan->exact;
+	r->findings_unlisted = all.unlisted;
+	r->finding_count = all.count;
+	for (unsigned i = 0; i < all.count; i++) {
+		r->finding[i] = all.group[i].finding;
+	}
+	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
+	if (!options->unexplained) {
+		struct ct_finding *const behind = &r->finding[r->finding_count];
+		const unsigned samples = ct_groups_samples(&all, behind, CT_FINDINGS_MAX - r->finding_count);
+
+		qsort(behind, samples, sizeof *behind, by_first);
+		r->finding_count += samples;
+	}
+	return count_instants(plan, worker, workers, r);
+}
