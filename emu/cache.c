@@ -331,12 +331,17 @@ static bool is_kept(const struct emu_cache *cache, uint32_t i)
 	       (cache->tags[i] && cache->lines[i].registered);
 }
 
-/* Lines with registered bytes go last, but before a line that is being evicted. */
+/* Lines with registered bytes go last, but before a line that is being evicted. Nearly always the oldest has none, and goes. */
 static __attribute__((noinline)) struct emu_line *victim_registered_last(
 	const struct emu_cache *cache, uint32_t start)
 {
+	const uint32_t oldest = start + (cache->set ? oldest_of_16(&cache->set[start / WAYS]) :
+						      emu_find_oldest(cache->stamps + start, cache->ways));
 	uint32_t best = start;
 
+	if (!is_kept(cache, oldest)) {
+		return &cache->lines[oldest];
+	}
 	for (uint32_t i = start + 1; i < start + cache->ways; i++) {
 		const bool kept = is_kept(cache, i), best_kept = is_kept(cache, best);
 
