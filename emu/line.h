@@ -77,6 +77,28 @@ static inline uint64_t emu_byte_mask(uint8_t bits)
 	return ((each + 0x7f * ones) >> 7 & ones) * 0xff;
 }
 
+/* The bytes of a line that have this value, as a mask. By words of eight: the highest bit of a byte is set where all others are 0. */
+static inline uint64_t emu_bytes_with(const uint8_t *line, uint8_t value)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	const uint64_t gather = UINT64_C(0x0102040810204080);
+#else
+	const uint64_t gather = UINT64_C(0x8040201008040201);
+#endif
+	uint64_t mask = 0;
+
+	for (unsigned first = 0; first < EMU_LINE; first += 8) {
+		uint64_t differ;
+
+		memcpy(&differ, line + first, 8);
+		differ ^= value * ones;
+		differ |= (differ & low) + low;
+		mask |= ((~differ >> 7 & ones) * gather >> 56) << first;
+	}
+	return mask;
+}
+
 /* Copies the bytes of mask, by whole words: those around them are written as they were. */
 static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t mask)
 {

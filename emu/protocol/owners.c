@@ -4,14 +4,7 @@
 
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
 {
-	uint64_t owned = 0;
-
-	for (uint64_t rest = below->registered; rest; rest &= rest - 1) {
-		const unsigned byte = (unsigned)__builtin_ctzll(rest);
-
-		owned |= (uint64_t)(below->data[byte] == cu->id) << byte;
-	}
-	return owned;
+	return below->registered ? below->registered & emu_bytes_with(below->data, (uint8_t)cu->id) : 0;
 }
 
 struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes)

@@ -103,6 +103,8 @@ struct emu_line *coh_registry_claim(
 static void hand_over(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, struct emu_line *line,
 	emu_line_id id, uint64_t mask, uint64_t need)
 {
+	uint8_t owner[EMU_LINE];
+
 	if ((below->dirty & mask) && emu_is_persistent(m, id)) {
 		coh_l2_event(m, below, id, COH_L2_FLUSH, COH_BY_PERSIST, m->now); /* guarantee (3) */
 	}
@@ -114,9 +116,8 @@ static void hand_over(struct nvw_machine *m, struct emu_cu *cu, struct emu_line 
 	below->valid &= ~mask;
 	below->registered |= mask;
 	below->sharers[cu->id / 64] |= UINT64_C(1) << cu->id % 64;
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		below->data[__builtin_ctzll(rest)] = (uint8_t)cu->id;
-	}
+	memset(owner, (int)cu->id, sizeof owner);
+	emu_copy_masked(below->data, owner, mask);
 	coh_l2_event(m, below, id, COH_L2_REGISTER, COH_BY_ACCESS, m->now);
 }
 

@@ -464,6 +464,31 @@ static void bytes_of_a_mask_are_copied_and_no_others(void **state)
 	}
 }
 
+static void bytes_with_a_value_are_those_that_a_look_at_each_finds(void **state)
+{
+	struct nvw_random random = {.state = 9};
+
+	for (unsigned round = 0; round < 4000; round++) {
+		const uint8_t value = (uint8_t)nvw_random_u64(&random);
+		uint8_t line[EMU_LINE];
+		uint64_t found;
+
+		for (unsigned i = 0; i < EMU_LINE; i++) {
+			const unsigned other = (unsigned)nvw_random_below(&random, 1024);
+
+			/* the value, a neighbour of it, one with another highest bit, any */
+			line[i] = (uint8_t)(other % 4 == 0 ? value :
+					    other % 4 == 1 ? value + 1u :
+					    other % 4 == 2 ? value ^ 0x80u :
+							     other / 4);
+		}
+		found = emu_bytes_with(line, value);
+		for (unsigned i = 0; i < EMU_LINE; i++) {
+			assert_int_equal(found >> i & 1, line[i] == value);
+		}
+	}
+}
+
 /* ---- Ways through a grid ------------------------------------------------------------------------- */
 
 /* The next node on the way, columns first, and the link to it: east, west, south, north. */
@@ -979,6 +1004,7 @@ int main(void)
 		cmocka_unit_test(a_cache_replaces_what_a_list_by_last_use_replaces),
 		cmocka_unit_test(the_oldest_of_16_ways_is_the_one_that_a_scan_finds),
 		cmocka_unit_test(bytes_of_a_mask_are_copied_and_no_others),
+		cmocka_unit_test(bytes_with_a_value_are_those_that_a_look_at_each_finds),
 		cmocka_unit_test(messages_take_the_links_of_their_way_through_a_grid),
 		cmocka_unit_test(the_oldest_line_goes_first_after_stamps_have_wrapped_round),
 		cmocka_unit_test(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round),
