@@ -38,7 +38,7 @@ function passed(parameter) {
 	if (parameter ~ / byval/) {
 		return "m"
 	}
-	if (parameter ~ /^(float|double|half|<)/) {
+	if (parameter ~ /^(float|double|half|<[^>]*>)( |$)/) { # no pointer
 		return "f"
 	}
 	if (parameter ~ /^i1 /) {
@@ -152,7 +152,7 @@ END {
 		}
 		target = kernel ~ /^_Z/ || kernel in host ? device_name(kernel) : kernel
 		names = names "\n.Lname" ++count ":\t.asciz \"" kernel "\"\n.Lpassed" count ":\t.asciz \"" parameters[kernel] "\""
-		print "\t.quad " stub ", " target ", .Lname" count ", .Lpassed" count > table
+		print "\t.quad " stub ", " target ", .Lname" count ", .Lpassed" count ", " arch > table
 	}
 	print "\t.section nvw_variables,\"aw\",@progbits" > table
 	for (name in kind) {

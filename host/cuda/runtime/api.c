@@ -208,10 +208,14 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attr
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret, const void *kernel)
 {
+	const struct kernel_entry *const entry = nvw_cuda_kernel_of(kernel);
+
 	memset(ret, 0, sizeof *ret);
 	ret->maxThreadsPerBlock = BLOCK_MAX;
 	ret->numRegs = 32;
-	ret->ptxVersion = ret->binaryVersion = 70;
+	if (entry) { /* a library launches the kernel as its code for that one expects (cub) */
+		ret->ptxVersion = ret->binaryVersion = (int)entry->arch;
+	}
 	return check_kernel(kernel);
 }
 

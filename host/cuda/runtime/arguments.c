@@ -224,7 +224,26 @@ static unsigned words_in_memory(unsigned i, bool *ret_is_last)
 	return end - asking.code[i][0];
 }
 
-static void conclude(unsigned i, struct argument *to)
+/* The register of the parameter, as the compiler passes them, that follows the one in a register; 0: none. */
+static unsigned next_register(const char *passed, unsigned of)
+{
+	unsigned integers = 0, floats = 0, before = 0;
+
+	for (; *passed; passed++) {
+		const unsigned slot = *passed == 'm' ? 0 :
+				      *passed == 'f' ? (floats < FLOATS ? INTEGERS + ++floats : 0) :
+						       (integers < INTEGERS ? ++integers : 0);
+
+		if (before == of) {
+			return slot;
+		}
+		before = slot;
+	}
+	return 0;
+}
+
+/* What follows an argument of one word may be a copy of any register, also of its own, that the stub keeps in its frame. */
+static void conclude(const struct kernel_entry *kernel, unsigned i, struct argument *to)
 {
 	const unsigned second = asking.code[i][1];
 
@@ -236,8 +255,8 @@ static void conclude(unsigned i, struct argument *to)
 	}
 	if (to->passed == IN_MEMORY) {
 		to->words = words_in_memory(i, &to->is_last);
-	} else if (to->passed == IN_WORDS && second <= FIRST_ON_STACK && is_slot(second) &&
-		   to->slot[0] <= FIRST_ON_STACK && !is_first_slot(second, i)) {
+	} else if (to->passed == IN_WORDS && second && to->slot[0] <= FIRST_ON_STACK &&
+		   second == next_register(kernel->passed, to->slot[0]) && !is_first_slot(second, i)) {
 		to->slot[1] = second;
 	}
 }
@@ -350,7 +369,7 @@ static const struct signature *signature_of(const struct kernel_entry *kernel)
 		s->next = all;
 		all = s;
 		for (unsigned i = 0; i < s->count; i++) {
-			conclude(i, &s->argument[i]);
+			conclude(kernel, i, &s->argument[i]);
 		}
 		note_extensions(s);
 	}

@@ -54,6 +54,7 @@ struct kernel_entry {
 	void (*kernel)(void);
 	const char *symbol;
 	const char *passed; /* how each parameter is: i, c, s, b, C, S, f, m (symbols.awk) */
+	uint64_t arch;      /* that it was compiled for: 70 */
 };
 /* A __device__ or __constant__ variable: its shadow is the address that host code knows. */
 struct variable_entry {
@@ -109,6 +110,7 @@ struct item {
 	bool fenced; /* since its last atomic store: that one releases */
 	void *seen;  /* what its last atomic load read: a fence acquires it */
 	unsigned seen_bytes;
+	void *way_out; /* on the machine: where its kernel was called (emulated.c) */
 };
 
 /* Lanes that meet at a function: those of a mask. */
@@ -162,6 +164,7 @@ struct running {
 	unsigned resident; /* work-items */
 	int slice;         /* turns that are left to the group */
 	cudaError_t error;
+	void (*leave)(void); /* ends the running work-item, wherever its kernel is; does not return */
 };
 
 extern struct running nvw_cuda_running;

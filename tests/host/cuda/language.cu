@@ -368,6 +368,26 @@ static bool extents_have_names()
 	return is_clean() && p[0] == 8033 && p[7] == 8033 && blockDim.y == 2;
 }
 
+// What travels in which register: the stub of a kernel keeps copies of some beside its arguments.
+__global__ void mixes(int n, float a, float b, const float *x, bool all, float *y, double2 d, signed char c)
+{
+	y[0] = a;
+	y[1] = b;
+	y[2] = n + x[0];
+	y[3] = (float)(all ? d.x : d.y);
+	y[4] = c;
+}
+
+static bool mixed_arguments()
+{
+	float *y;
+
+	cudaMallocManaged(&y, 6 * sizeof *y);
+	y[5] = 0.5f;
+	mixes<<<1, 1>>>(9, 3, 2, y + 5, true, y, make_double2(6, 7), -8);
+	return is_clean() && y[0] == 3 && y[1] == 2 && y[2] == 9.5f && y[3] == 6 && y[4] == -8;
+}
+
 static bool empty_structures()
 {
 	int *const p = managed(32);
@@ -390,7 +410,7 @@ int main()
 		const char *name;
 		bool (*holds)();
 	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
-		{"heap", heap}, {"empty_structures", empty_structures}, {"extents_have_names", extents_have_names},
+		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"extents_have_names", extents_have_names},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
 	int failed = 0;
 
