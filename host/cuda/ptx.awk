@@ -612,6 +612,8 @@ function instruction(text,    rest, name) {
 		ask("i64 " value_of(operand[1]) ", i64 " condition(), "nvw_ptx_sleep")
 	} else if (name == "trap") {
 		ask("i64 " condition(), "nvw_ptx_trap")
+	} else if (mnemonic == "exit" && operand_count == 0) {
+		ask("i64 " condition(), "nvw_ptx_exit")
 	} else if (name == "prefetch" || name == "prefetchu" || name == "discard" || name == "pmevent") {
 		return # hints
 	} else {
@@ -754,7 +756,7 @@ function statement(text,    label) {
 		if (text ~ /^bra(\.uni)? /) {
 			sub(/^[^ ]+ /, "", text)
 			branch(text)
-		} else if (text ~ /^(call|ret|exit|brx)([. ]|$)/) {
+		} else if (text ~ /^(call|ret|brx)([. ]|$)/) {
 			refuse("nvwave does not support calls and returns: " text)
 		} else {
 			instruction(text)

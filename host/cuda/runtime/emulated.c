@@ -2,6 +2,7 @@
 /*
  * A kernel on the emulated machine: the machine has the fibers and decides who runs; blocks, warps and shared variables are ours.
  */
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,22 @@ static struct group *begin_group(uint64_t number)
 	return g;
 }
 
+/* The machine waits for the return of its work-item. */
+static void leave(void)
+{
+	_longjmp(*(jmp_buf *)nvw_cuda_now->way_out, 1);
+}
+
+static void enter_kernel(struct item *me)
+{
+	jmp_buf way_out;
+
+	me->way_out = &way_out;
+	if (_setjmp(way_out) == 0) {
+		nvw_cuda_enter(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
+	}
+}
+
 static void work_item(uint64_t number, unsigned local)
 {
 	if (!groups[number] && !(groups[number] = begin_group(number))) {
@@ -82,7 +99,7 @@ static void work_item(uint64_t number, unsigned local)
 	if (!g->number && !local) {
 		nvw_cuda_catch_faults(); /* the machine, which may be new, has a handler of its own */
 	}
-	nvw_cuda_enter(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
+	enter_kernel(me);
 	nvw_cuda_settle();
 	me->state = DONE;
 	g->live--;
@@ -130,6 +147,7 @@ cudaError_t nvw_cuda_emulate(void)
 		return cudaErrorMemoryAllocation;
 	}
 	job.ranges = ranges;
+	nvw_cuda_running.leave = leave;
 	done = nvw_cuda_machine->run(&job);
 	nvw_cuda_now = NULL;
 	forget_groups();

@@ -29,6 +29,7 @@ uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode);
 uint64_t nvw_ptx_active_mask(uint64_t executed);
 uint64_t nvw_ptx_sleep(uint64_t ns, uint64_t executed);
 uint64_t nvw_ptx_trap(uint64_t executed);
+uint64_t nvw_ptx_exit(uint64_t executed);
 
 /* As in a register: signed values are extended. */
 static uint64_t extended(uint64_t value, unsigned type)
@@ -262,6 +263,14 @@ uint64_t nvw_ptx_trap(uint64_t executed)
 {
 	if (executed) {
 		nvw_cuda_trap_at(HERE);
+	}
+	return 0;
+}
+
+uint64_t nvw_ptx_exit(uint64_t executed)
+{
+	if (executed) {
+		nvw_cuda_running.leave();
 	}
 	return 0;
 }

@@ -54,10 +54,8 @@ static char *take_stack(void)
 
 /* ---- Work-items and work-groups --------------------------------------------------------------------------- */
 
-static void work_item(void)
+static void leave(void)
 {
-	nvw_cuda_enter(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
-
 	struct item *const me = nvw_cuda_now;
 	struct group *const g = me->group;
 
@@ -69,6 +67,12 @@ static void work_item(void)
 	nvw_cuda_item_left(g);
 	nvw_cuda_next();
 	__builtin_unreachable();
+}
+
+static void work_item(void)
+{
+	nvw_cuda_enter(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
+	leave();
 }
 
 static struct group *make_group(void)
@@ -268,6 +272,7 @@ cudaError_t nvw_cuda_run(const struct launch *launch)
 		return nvw_cuda_running.error;
 	}
 	nvw_cuda_catch_faults();
+	nvw_cuda_running.leave = leave;
 	while (nvw_cuda_running.done < launch->groups && !nvw_cuda_running.error) {
 		struct group *const g = next_group();
 

@@ -294,6 +294,36 @@ __global__ void branches(int *p, int *right)
 	right[me] += p[me] == (me == 0 ? 7 : me < 8 ? 0 : 30);
 }
 
+// A work-item that exits does nothing more, deep in calls, too; barriers and warps go on without it.
+__device__ __noinline__ int leaves_below(int depth, int limit)
+{
+	if (depth == 0) {
+		asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, %1; @p exit; }" ::"r"((int)threadIdx.x), "r"(limit) : "memory");
+		return 1;
+	}
+	return leaves_below(depth - 1, limit) + 1;
+}
+
+__global__ void leaves(int *right)
+{
+	__shared__ int left;
+	const unsigned me = threadIdx.x;
+
+	left = 0;
+	__syncthreads();
+	right[me] = 3;
+	if (me < 40 && leaves_below(3, 20) == 4) {
+		right[me] = 2;
+	}
+	right[me] += atomicAdd(&left, 1) < 44;
+	__syncthreads();
+	right[me] += (int)(left == 44 && __popc(__activemask()) == (me < 32 ? 12 : 32)) - (me >= 40);
+	if (me == 63) {
+		asm volatile("exit;");
+		right[me] = 9;
+	}
+}
+
 static bool all_are(int *right, int expected)
 {
 	for (int i : fetch(right, 64)) {
@@ -310,6 +340,20 @@ static bool lanes()
 
 	lanes_together<<<1, 64>>>(right);
 	return all_are(right, 3);
+}
+
+static bool exits()
+{
+	int *right = zeros<int>(128);
+
+	leaves<<<1, 64>>>(right);
+	bool same = true;
+	for (int i = 0; i < 64; i++) {
+		const int is = fetch(right, 64)[i];
+
+		same = same && is == (i < 20 ? 3 : 4);
+	}
+	return same && is_clean();
 }
 
 static bool jumps()
@@ -436,7 +480,7 @@ int main()
 		const char *name;
 		bool (*holds)();
 	} all[] = {{"special_registers", special_registers}, {"loads_and_stores", loads_and_stores}, {"messages", messages},
-		{"atomics", atomics}, {"warps", warps}, {"arithmetic", arithmetic}, {"votes", vote_instructions}, {"predicated_accesses", predicated_accesses}, {"lanes", lanes}, {"jumps", jumps}};
+		{"atomics", atomics}, {"warps", warps}, {"arithmetic", arithmetic}, {"votes", vote_instructions}, {"predicated_accesses", predicated_accesses}, {"lanes", lanes}, {"jumps", jumps}, {"exits", exits}};
 	int failed = 0;
 
 	for (const auto &test : all) {
