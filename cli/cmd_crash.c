@@ -172,13 +172,31 @@ static int check_slice(const struct cli_session *s)
 	return 0;
 }
 
+/* A log has its own machine's domain. */
+static bool keeps_caches(const struct cli_session *s, const struct crash_request *r)
+{
+	return !r->store_log && s->config.nvram.domain == EMU_DOMAIN_eadr;
+}
+
+/* A model in which caches are lost is none of a machine that keeps them. */
+static int check_domain(const struct cli_session *s, const struct crash_request *r)
+{
+	if (!keeps_caches(s, r) || !cli_given(&s->given, CLI_model) || r->options.model == CT_MODEL_EADR) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"crash: --model=%s: the caches are lost in it, and nvram.domain=eadr keeps them: expected --model=eadr",
+		cli_text(&s->given, CLI_model));
+}
+
 static int check(const struct cli_session *s, const struct crash_request *r)
 {
 	int error = check_subject(s, r);
 
 	error = error ? error : cli_options_check_use(&s->given, circumstances(s, r));
 	error = error ? error : check_slice(s);
-	return error ? error : check_mode(s, r);
+	error = error ? error : check_mode(s, r);
+	return error ? error : check_domain(s, r);
 }
 
 static int dispatch(struct cli_session *s, struct crash_request *r)

@@ -2,6 +2,8 @@
 /* See exec_kernels.h. */
 #include "exec_kernels.h"
 
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../host/kernels.h"
@@ -12,6 +14,11 @@ int exec_kernels_load(const struct host_session *s, const char *option, json_t *
 	json_error_t wrong;
 
 	host_kernels_report(s, path, sizeof path);
+	if (access(path, F_OK) != 0 && WIFSIGNALED(s->status)) {
+		fprintf(stderr, "nvwave: note: no report on kernels: %s ended by signal %d (%s)\n",
+			s->program, WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
+		return 0;
+	}
 	if (access(path, F_OK) != 0) {
 		return nvw_fail(NVW_E_USAGE,
 			"--%s: the program ran no kernels on the machine, or ended before it could report on them; nvwave-nvcc builds "

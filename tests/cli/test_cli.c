@@ -157,6 +157,8 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"run ./nothing.so", "cannot be loaded"},
 		{"crash kv --mode=guess", "expected kill, observed or permitted"},
 		{"crash kv --model=relaxed", "expected strict, epoch, buffered-epoch, eadr"},
+		{"crash kv --model=strict --set nvram.domain=eadr",
+			"nvram.domain=eadr keeps them: expected --model=eadr"},
 		{"crash kv --model=x86", "x86 is for store logs"},
 		{"crash kv --atomicity=16", "expected 8, line or 64"},
 		{"crash kv --model=epoch --set=persist.model=buffered-epoch", "barriers stall"},

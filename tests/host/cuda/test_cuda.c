@@ -428,6 +428,9 @@ static void what_a_kernel_has_stored_is_durable_under_eadr(void **state)
 	assert_output_has("INCONSISTENT");
 	assert_int_equal(run(command, nvwave, "eadr", "gpm22-eadr"), 0);
 	assert_output_has("CONSISTENT   100 distinct states");
+	assert_int_equal(run(command, nvwave, "epoch", "gpm22-eadr"), 2);
+	assert_output_has(
+		"crash: --model=epoch: the caches are lost in it, and nvram.domain=eadr keeps them: expected --model=eadr\n");
 }
 
 static void a_fence_of_the_system_persists_where_the_machine_says_so(void **state)
@@ -517,6 +520,10 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_output_has("lane 4 is not in its own mask 0xf");
 	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
 	assert_output_has("--protocol: the program ran no kernels on the machine");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad host", nvwave), 1);
+	assert_output_has("bad.cu:65 (main): host code reads from device memory");
+	assert_output_has("note: no report on kernels: ./bad ended by signal 11");
+	assert_true(strstr(output, "ran no kernels") == NULL);
 }
 
 static void a_kernel_without_memory_for_a_block_fails_with_a_message(void **state)
