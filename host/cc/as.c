@@ -473,14 +473,14 @@ static unsigned string_bytes(const struct instruction *i)
 static bool is_unwatchable(const struct stage *s, const struct instruction *i)
 {
 	static const char *const names[] = {"syscall", "sysenter", "vscatter", "vpscatter", "xsave", "fxsave",
-		"fsave", "fnsave", "fstenv", "fnstenv", "movdir64b", "enqcmd"};
+		"fsave", "fnsave", "fstenv", "fnstenv", "movdir64b", "enqcmd", "clzero"};
 
 	for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
 		if (begins(i->mnemonic, names[k])) {
 			return true;
 		}
 	}
-	return is(i->mnemonic, "int") ||
+	return is(i->mnemonic, "int") || is(i->mnemonic, "std") || /* then string instructions go downwards */
 	       (begins(i->mnemonic, "pop") && i->operands == 1 && is_memory(s, i->operand[0]) &&
 		       !begins(i->mnemonic, "popcnt"));
 }

@@ -29,7 +29,7 @@ enum { OBJECTS_MAX = 64 };
 static uintptr_t watched[OBJECTS_MAX];
 static unsigned watched_count;
 
-/* Of two names with a common beginning, a '*' stands for the rest. */
+/* A '*' stands for any letters; what is behind it may be followed by more. */
 /* clang-format off */
 static const char *const harmless[] = {
 	/* interposed here: fills.c, libc.c, libpmem.c, threads.c */
@@ -37,11 +37,12 @@ static const char *const harmless[] = {
 	"mmap64", "munmap", "mremap", "mprotect", "msync", "fsync", "fdatasync", "read", "pread", "pread64", "recv",
 	"readv", "preadv", "preadv64", "fread", "execve", "execv", "execvp", "execvpe",
 	"fexecve", "execl", "execlp", "execle", "fork", "_exit", "_Exit",
-	"pthread_create", "signal", "clock_gettime", "fstat", "stat", "snprintf", "vsnprintf", "fgets", "strtol",
-	"strtoul", "strtoll", "strtoull", "strtod", "__isoc23_strto*", "sigprocmask", "pthread_sigmask",
+	"pthread_create", "signal", "clock_gettime", "fstat", "fstat64", "stat", "stat64", "snprintf", "vsnprintf", "fgets", "strtol",
+	"strtoul", "strtoll", "strtoull", "strtod", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll",
+	"__isoc23_strtoull", "sigprocmask", "pthread_sigmask",
 	/* memory, which is never a mapping's */
 	"malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "memalign", "strdup", "strndup",
-	"_Znwm", "_Znam", "_ZdlPv*", "_ZdaPv*", "_Znwm*", "_Znam*", "malloc_usable_size",
+	"_ZdlPv*", "_ZdaPv*", "_Znwm*", "_Znam*", "malloc_usable_size",
 	/* what only reads */
 	"strlen", "strnlen", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strchr", "strrchr", "strstr",
 	"strspn", "strcspn", "strpbrk", "memcmp", "memchr", "memrchr", "rawmemchr", "strchrnul", "strerror", "atoi",
@@ -111,14 +112,50 @@ static bool is_watched(uintptr_t base)
 struct symbols {
 	const ElfW(Sym) * symbol;
 	const char *names;
-	uint32_t count, undefined; /* in all; before the first that others may find; 0: unknown */
+	uint32_t count; /* 0: unknown */
 };
+
+/* The hash table has all symbols that others may find, and they are the last: none if there are none. */
+static uint32_t count_hashed(const uint32_t *gnu)
+{
+	const uint32_t *const bucket = gnu + 4 + gnu[2] * (sizeof(ElfW(Addr)) / 4);
+	const uint32_t *const chain = bucket + gnu[0];
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < gnu[0]; i++) {
+		last = bucket[i] > last ? bucket[i] : last;
+	}
+	while (last >= gnu[1] && !(chain[last - gnu[1]] & 1)) {
+		last++;
+	}
+	return last >= gnu[1] ? last + 1 : 0;
+}
+
+/* What an object calls elsewhere is in its relocations, whatever its hash table has. */
+static uint32_t count_relocated(const ElfW(Rela) * r, size_t bytes)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; r != NULL && i < bytes / sizeof *r; i++) {
+		const uint32_t symbol = (uint32_t)ELF64_R_SYM(r[i].r_info);
+
+		count = symbol >= count ? symbol + 1 : count;
+	}
+	return count;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
 
 /* By the dynamic section, whose addresses the dynamic linker has already relocated, or not. */
 static struct symbols symbols_of(uintptr_t base, const ElfW(Dyn) * d)
 {
 	struct symbols ret = {0};
 	const uint32_t *hash = NULL, *gnu = NULL;
+	const ElfW(Rela) *relocation = NULL, *of_calls = NULL;
+	size_t bytes = 0, bytes_of_calls = 0;
 
 	for (; d->d_tag != DT_NULL; d++) {
 		const uintptr_t at = d->d_un.d_ptr < base ? base + d->d_un.d_ptr : d->d_un.d_ptr;
@@ -136,26 +173,25 @@ static struct symbols symbols_of(uintptr_t base, const ElfW(Dyn) * d)
 		case DT_GNU_HASH:
 			gnu = (const void *)at;
 			break;
+		case DT_RELA:
+			relocation = (const void *)at;
+			break;
+		case DT_RELASZ:
+			bytes = d->d_un.d_val;
+			break;
+		case DT_JMPREL:
+			of_calls = (const void *)at;
+			break;
+		case DT_PLTRELSZ:
+			bytes_of_calls = d->d_un.d_val;
+			break;
 		default:
 			break;
 		}
 	}
-	ret.undefined = gnu ? gnu[1] : hash ? hash[1] : 0;
-	ret.count = hash ? hash[1] : 0;
-	if (gnu != NULL) {
-		const uint32_t *const bucket = gnu + 4 + gnu[2] * (sizeof(ElfW(Addr)) / 4), *const chain =
-												    bucket +
-												    gnu[0];
-		uint32_t last = 0;
-
-		for (uint32_t i = 0; i < gnu[0]; i++) {
-			last = bucket[i] > last ? bucket[i] : last;
-		}
-		while (last >= gnu[1] && !(chain[last - gnu[1]] & 1)) {
-			last++;
-		}
-		ret.count = last >= gnu[1] ? last + 1 : gnu[1];
-	}
+	ret.count = hash ? hash[1] : gnu ? count_hashed(gnu) : 0;
+	ret.count = larger(ret.count, count_relocated(relocation, bytes));
+	ret.count = larger(ret.count, count_relocated(of_calls, bytes_of_calls));
 	return ret;
 }
 

@@ -3,6 +3,7 @@
  * Functions of the C library that store to memory passed to them, or that end the recording: for programs
  * built by nvwave-cc.
  */
+#undef _FILE_OFFSET_BITS /* otherwise stat() is another name of stat64() */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,10 +144,22 @@ HOST_EXPORT int stat(const char *restrict path, struct stat *restrict to)
 	return REAL(stat)(path, to);
 }
 
+HOST_EXPORT int stat64(const char *restrict path, struct stat64 *restrict to)
+{
+	COMES(to, to, sizeof *to);
+	return REAL(stat64)(path, to);
+}
+
 HOST_EXPORT int fstat(int fd, struct stat *to)
 {
 	COMES(to, to, sizeof *to);
 	return REAL(fstat)(fd, to);
+}
+
+HOST_EXPORT int fstat64(int fd, struct stat64 *to)
+{
+	COMES(to, to, sizeof *to);
+	return REAL(fstat64)(fd, to);
 }
 
 /* Destructors are not run, so the last store would only be found by comparison. */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef PART /* built by another compiler, or in a file of its own */
@@ -75,6 +77,9 @@ static void plain(uint64_t *pool)
 
 	__asm__ volatile("syscall" : "+a"(got) : : "rcx", "r11", "memory"); /* getpid */
 #endif
+#ifdef DOWNWARDS
+	__asm__ volatile("std\n	cld" ::: "cc");
+#endif
 #ifdef SCATTER
 	if (pool[1] == 77) {
 		__asm__ volatile(
@@ -130,6 +135,10 @@ int main(int argc, char **argv)
 		fence();
 	} else if (strcmp(argv[2], "library") == 0) {
 		snprintf((char *)pool, 8, "%s", "123");
+		(void)!stat(".", (struct stat *)&pool[512]);
+		(void)!fstat(fd, (struct stat *)&pool[1024]);
+		(void)clock_gettime(CLOCK_REALTIME, (struct timespec *)&pool[1536]);
+		(void)strtol("7 8", (char **)&pool[2048], 10);
 		fence();
 	}
 #ifdef SORT
