@@ -152,11 +152,15 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 {
 	struct walk *const w = to;
 	struct chain *const c = &w->chain;
-	void *const address = (void *)_Unwind_GetIP(context);
+	int interrupted; /* by a signal */
+	void *const address = (void *)_Unwind_GetIPInfo(context, &interrupted);
 	const uintptr_t slot = (uintptr_t)_Unwind_GetCFA(context) - sizeof(void *);
 	const char *path;
 	uint64_t base;
 
+	if (interrupted) {
+		return _URC_END_OF_STACK; /* perhaps in code that nvwave-cc has inserted, which cannot be unwound */
+	}
 	w->met = w->met || address == w->caller->address;
 	if (slot >= w->caller->frame - sizeof(void *) && c->count < DEPTH && *(void **)slot == address) {
 		c->link[c->count].at = (ptrdiff_t)(slot - w->caller->frame);

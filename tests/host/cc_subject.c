@@ -328,6 +328,48 @@ static int signals(unsigned number)
 	return 0;
 }
 
+static __attribute__((noinline)) void count_step(void)
+{
+	*(volatile uint64_t *)(pool + 1024) += 1;
+}
+
+/* Always from another depth, so that no stack that is remembered serves again. */
+static void handle_step(int signal)
+{
+	volatile char room[16 + 16 * (handled % (1 << 14))];
+
+	room[0] = 0;
+	count_step();
+	(void)room[0];
+	handled++;
+}
+
+/* Switches single steps on or off. */
+#define STEP(instruction)                                                     \
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n	pushf\n	" instruction \
+			 ", (%%rsp)\n	popf\n	lea 128(%%rsp), %%rsp" ::     \
+				 : "memory", "cc")
+
+/* The handler comes behind every instruction of a fence, with what was inserted for it and what that calls. */
+static int steps(unsigned number)
+{
+	volatile uintptr_t no_code[64]; /* where a wrong stack pointer finds return addresses */
+
+	for (unsigned i = 0; i < 64; i++) {
+		no_code[i] = 0xa00;
+	}
+	signal(SIGTRAP, handle_step);
+	for (unsigned i = 0; i < 2; i++) { /* what only the first fence does is not of interest */
+		*(volatile uint64_t *)pool = i + no_code[i];
+		if (i == 1) {
+			STEP("orl $0x100");
+		}
+		_mm_mfence();
+	}
+	STEP("andl $~0x100");
+	return handled > 100 ? 0 : 1;
+}
+
 /* In one line: ours, another's, ours. */
 static int mixed(unsigned number)
 {
@@ -388,7 +430,7 @@ int main(int argc, char **argv)
 		int (*run)(unsigned number);
 	} modes[] = {{"kinds", kinds}, {"random", randomly}, {"registers", registers}, {"jumps", jumps},
 		{"forks", forks}, {"quits", quits}, {"threads", threads}, {"signals", signals},
-		{"mixed", mixed}, {"unannounced", unannounced}};
+		{"steps", steps}, {"mixed", mixed}, {"unannounced", unannounced}};
 	const int fd = argc > 2 ? open(argv[2], O_RDWR | O_CREAT, 0600) : -1;
 
 	look_at_processor();

@@ -227,6 +227,8 @@ static void handlers_of_signals_neither_block_nor_lose_stores(void **state)
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "signals", 0);
 		replay();
+		record(*s, "steps", 0);
+		replay();
 	}
 }
 
