@@ -17,8 +17,8 @@ static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, e
 	emu_time start;
 
 	assert(t >= m->now); /* past intervals have been dropped */
-	if (r->end == r->capacity ||
-		t < r->busy[r->end - 1].from) { /* no end without an interval, but at first */
+	/* Before there is an array, both are 0; after that there is always an interval before the end. */
+	if (r->end == r->capacity || t < r->busy[r->end - 1].from) {
 		return emu_book_between(m, r, t, occupancy);
 	}
 
