@@ -388,6 +388,23 @@ static bool mixed_arguments()
 	return is_clean() && y[0] == 3 && y[1] == 2 && y[2] == 9.5f && y[3] == 6 && y[4] == -8;
 }
 
+// A library that has variants by architecture (cub) launches the one that its kernels were compiled as.
+__global__ void architecture(int *p)
+{
+#ifdef __CUDA_ARCH__
+	*p = __CUDA_ARCH__;
+#endif
+}
+
+static bool kernels_have_an_architecture()
+{
+	int *const p = managed(1);
+	cudaFuncAttributes attributes;
+
+	architecture<<<1, 1>>>(p);
+	return is_clean() && !cudaFuncGetAttributes(&attributes, architecture) && *p == 10 * attributes.ptxVersion;
+}
+
 static bool empty_structures()
 {
 	int *const p = managed(32);
@@ -410,7 +427,7 @@ int main()
 		const char *name;
 		bool (*holds)();
 	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
-		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"extents_have_names", extents_have_names},
+		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"kernels_have_an_architecture", kernels_have_an_architecture}, {"extents_have_names", extents_have_names},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
 	int failed = 0;
 
