@@ -5,7 +5,7 @@
 extern const struct nvw_workload nvw_workload_bfs, nvw_workload_kmeans, nvw_workload_histogram,
 	nvw_workload_reduction, nvw_workload_dct, nvw_workload_spmv, nvw_workload_sort, nvw_workload_apsp,
 	nvw_workload_convolution, nvw_workload_fft, nvw_workload_barnes_hut, nvw_workload_dijkstra,
-	nvw_workload_lud;
+	nvw_workload_lud, nvw_workload_backprop, nvw_workload_nw, nvw_workload_hotspot, nvw_workload_srad;
 
 /* On a grid the level is the number of steps to the right and down. */
 static void bfs_levels_of_a_grid_are_distances(void **state)
@@ -337,12 +337,21 @@ static void scratchpads_change_no_result_and_save_accesses(void **state)
 	static const struct {
 		const struct nvw_workload *workload;
 		const char *sizes;
-	} cases[] = {{&nvw_workload_lud, "size=53"}, {&nvw_workload_histogram, "size=1013 batches=3"},
-		{&nvw_workload_reduction, "size=3013"}, {&nvw_workload_dct, "rows=3 columns=5"}};
+		bool saves; /* line requests; no: tiny, or rows of blocks lie across lines */
+	} cases[] = {{&nvw_workload_lud, "size=53", true},
+		{&nvw_workload_histogram, "size=1013 batches=3", true},
+		{&nvw_workload_reduction, "size=3013", true}, {&nvw_workload_dct, "rows=3 columns=5", true},
+		{&nvw_workload_backprop, "size=213", true}, {&nvw_workload_backprop, "size=1", false},
+		{&nvw_workload_nw, "size=37", true}, {&nvw_workload_nw, "size=1", false},
+		{&nvw_workload_hotspot, "rows=23 columns=31 iterations=1", true},
+		{&nvw_workload_hotspot, "rows=23 columns=31 iterations=2", true},
+		{&nvw_workload_hotspot, "rows=23 columns=31 iterations=5", true},
+		{&nvw_workload_srad, "rows=32 columns=48 iterations=2", true},
+		{&nvw_workload_srad, "rows=23 columns=31 iterations=3", false}};
 	static const char *const group_sizes[] = {"1", "7", "100", "256", "1024"};
 
-	for (unsigned i = 0; i < 4 * 5; i++) {
-		uint64_t accesses[2];
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases * 5; i++) {
+		uint64_t requests[2];
 
 		for (unsigned on = 0; on < 2; on++) {
 			char sizes[128];
@@ -352,10 +361,36 @@ static void scratchpads_change_no_result_and_save_accesses(void **state)
 				group_sizes[i % 5], on ? "on" : "off");
 			t = begin(cases[i / 5].workload, sizes, "quickrelease");
 			run_and_verify(&t);
-			accesses[on] = emu_statistics(t.machine)->work_item_ops;
+			requests[on] = emu_statistics(t.machine)->line_requests;
 			end(&t);
 		}
-		assert_true(i % 5 < 3 || accesses[1] < accesses[0]);
+		assert_true(i % 5 < 3 || !cases[i / 5].saves || requests[1] < requests[0]);
+	}
+}
+
+/* Of its two arrays, hotspot compares the one with the last temperatures, whatever the number of launches. */
+static void hotspot_compares_the_last_temperatures_with_scratchpads(void **state)
+{
+	static const struct {
+		const char *sizes, *array;
+	} cases[] = {{"rows=23 columns=31 iterations=1 scratchpad=on", "odd"},
+		{"rows=23 columns=31 iterations=2 scratchpad=on", "odd"},
+		{"rows=23 columns=31 iterations=3 scratchpad=on", "even"}};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct test t = begin(&nvw_workload_hotspot, cases[i].sizes, "gd");
+		const struct dense_array *a = t.plan->array;
+		uint8_t byte;
+
+		run_and_verify(&t);
+		while (strcmp(a->name, cases[i].array) != 0) {
+			a++;
+		}
+		assert_int_equal(nvw_read(t.machine, &byte, a->device, 1), 0);
+		byte ^= 1;
+		assert_int_equal(nvw_write(t.machine, a->device, &byte, 1), 0);
+		assert_int_equal(verify(&t), NVW_E_INCONSISTENT);
+		end(&t);
 	}
 }
 
@@ -387,6 +422,7 @@ int main(void)
 		cmocka_unit_test(barnes_hut_without_cells_keeps_the_momentum),
 		cmocka_unit_test(dijkstra_finds_ways_that_no_edge_shortens),
 		cmocka_unit_test(scratchpads_change_no_result_and_save_accesses),
+		cmocka_unit_test(hotspot_compares_the_last_temperatures_with_scratchpads),
 		cmocka_unit_test(graphs_that_are_too_large_are_refused),
 	};
 

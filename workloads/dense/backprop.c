@@ -3,6 +3,9 @@
  * backprop: one training step of a perceptron with one hidden layer and one output. The first launch computes
  * partial sums of the weighted inputs; the host completes the sums and computes the output, its error and the
  * errors of the hidden units; the second launch adjusts the weights between input and hidden layer.
+ *
+ * With a scratchpad the first launch has a work-item per weight, as in Rodinia: work-groups keep the units and products of a part there.
+ * The original also stores the products over the weights, which its host then restores; that is left out.
  */
 #include "dense.h"
 
@@ -15,6 +18,7 @@ enum { HIDDEN = 16, PART = 16 }; /* hidden units; input units per partial sum */
 
 static const struct nvw_option options[] = {
 	{"size", NVW_OPTION_COUNT, "8192", NULL, "units of the input layer"},
+	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };
 
@@ -101,6 +105,13 @@ struct args {
 	const float *units, *errors;
 	float *weights, *momenta, *parts;
 	uint64_t unit_count, part_count;
+	struct scratchpad *scratchpads;
+	uint64_t parts_of_group; /* with a scratchpad */
+};
+
+/* A part of the sums. */
+struct scratchpad {
+	float units[PART], products[PART][HIDDEN];
 };
 
 /* Part id / HIDDEN of the sum of hidden unit id % HIDDEN. */
@@ -118,6 +129,54 @@ static void backprop_forward(const void *args)
 		sum += nvw_load_read_only(&a->units[i]) * nvw_load(&a->weights[i * HIDDEN + id % HIDDEN]);
 	}
 	nvw_store(&a->parts[id], sum);
+}
+
+/* In the sequential order, not in the original's tree: that makes no difference to memory. */
+static inline float sum_of(const struct args *a, const struct scratchpad *pad, uint64_t part, uint64_t column)
+{
+	float sum = 0;
+
+	for (uint64_t i = 0; i < PART && part * PART + i < a->unit_count; i++) {
+		sum += pad->products[i][column];
+	}
+	return sum;
+}
+
+/* As backprop_forward(), with a work-item per weight; those of the first column load the units and store the sums. */
+static void backprop_forward_kept(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t first = nvw_group_id() * a->parts_of_group;
+	const uint64_t parts =
+		a->part_count - first < a->parts_of_group ? a->part_count - first : a->parts_of_group;
+	const uint64_t cells = parts * PART * HIDDEN;
+	struct scratchpad *const pads = a->scratchpads + first;
+
+	_Static_assert(PART == HIDDEN, "a work-item of the first column has a unit, and a sum");
+	for (uint64_t i = nvw_local_id(); i < cells; i += nvw_group_size()) {
+		if (i % HIDDEN == 0 && first * PART + i / HIDDEN < a->unit_count) {
+			pads[i / (PART * HIDDEN)].units[i / HIDDEN % PART] =
+				nvw_load_read_only(&a->units[first * PART + i / HIDDEN]);
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	for (uint64_t i = nvw_local_id(); i < cells; i += nvw_group_size()) {
+		struct scratchpad *const pad = pads + i / (PART * HIDDEN);
+		const uint64_t unit = i / HIDDEN % PART;
+
+		if (first * PART + i / HIDDEN < a->unit_count) {
+			pad->products[unit][i % HIDDEN] =
+				pad->units[unit] * nvw_load(&a->weights[first * PART * HIDDEN + i]);
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	for (uint64_t i = nvw_local_id(); i < cells; i += nvw_group_size()) {
+		if (i % HIDDEN == 0) {
+			nvw_store(&a->parts[first * HIDDEN + i / HIDDEN],
+				sum_of(a, pads + i / (PART * HIDDEN), first + i / (PART * HIDDEN),
+					i / HIDDEN % PART));
+		}
+	}
 }
 
 static void backprop_adjust(const void *args)
@@ -154,16 +213,32 @@ static int middle_on_device(struct dense_plan *p)
 	return r;
 }
 
+static int forward(struct dense_plan *p, struct args *args)
+{
+	const uint64_t of_group = p->group_size / (PART * HIDDEN);
+	uint64_t groups;
+	int r;
+
+	if (!p->has_scratchpad) {
+		return dense_launch(p, backprop_forward, args, args->part_count * HIDDEN);
+	}
+	args->parts_of_group = of_group ? of_group : 1;
+	groups = (args->part_count + args->parts_of_group - 1) / args->parts_of_group;
+	r = dense_scratchpads(p, args->parts_of_group * sizeof(struct scratchpad), groups * p->group_size);
+	args->scratchpads = p->more;
+	return r ? r : dense_launch(p, backprop_forward_kept, args, groups * p->group_size);
+}
+
 static int run(struct dense_plan *p)
 {
-	const struct args args = {.units = p->array[UNITS].device,
+	struct args args = {.units = p->array[UNITS].device,
 		.errors = p->array[ERRORS].device,
 		.weights = p->array[WEIGHTS].device,
 		.momenta = p->array[MOMENTA].device,
 		.parts = p->array[PARTS].device,
 		.unit_count = unit_count(p),
 		.part_count = part_count(p)};
-	int r = dense_launch(p, backprop_forward, &args, args.part_count * HIDDEN);
+	int r = forward(p, &args);
 
 	r = r ? r : middle_on_device(p);
 	return r ? r : dense_launch(p, backprop_adjust, &args, args.unit_count * HIDDEN);

@@ -2,20 +2,34 @@
 /*
  * hotspot: temperatures of a chip computed from the power of its parts, on a grid, in time steps. The
  * temperature of a cell depends on its power, its four neighbours (at the edge: itself) and the air above it.
+ *
+ * With a scratchpad a launch computes two steps, as in Rodinia: a work-group loads a block, and each step is good for a block that is
+ * one cell narrower on every side.
  */
 #include "dense.h"
+
+#include <string.h>
 
 enum { ROWS, COLUMNS, ITERATIONS };
 /* Temperatures before even and before odd steps: a step reads one array and writes the other. */
 enum { POWER, EVEN, ODD };
+enum { BLOCK = 16, STEPS = 2 }; /* with a scratchpad: rows and columns of a block, steps of a launch */
 
 static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "512", NULL, "of the grid"},
 	{"columns", NVW_OPTION_COUNT, "512", NULL, "of the grid"},
-	{"iterations", NVW_OPTION_COUNT, "2", NULL, "time steps, one launch per step"},
+	{"iterations", NVW_OPTION_COUNT, "2", NULL,
+		"time steps, one launch per step, or per two with a scratchpad"},
+	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };
 
+static uint64_t launches_with_scratchpads(const struct dense_plan *p)
+{
+	return (p->size[ITERATIONS] + STEPS - 1) / STEPS;
+}
+
+/* With a scratchpad only the last temperatures are compared: those before depend on the steps of a launch. */
 static void shape(struct dense_plan *p)
 {
 	const uint64_t cells = p->size[ROWS] * p->size[COLUMNS];
@@ -23,6 +37,9 @@ static void shape(struct dense_plan *p)
 	dense_array(p, POWER, "power", DENSE_FLOAT, DENSE_READ_ONLY, cells);
 	dense_array(p, EVEN, "even", DENSE_FLOAT, DENSE_WRITTEN, cells);
 	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, cells);
+	if (p->has_scratchpad) {
+		p->array[launches_with_scratchpads(p) % 2 ? EVEN : ODD].use = DENSE_SCRATCH;
+	}
 }
 
 static void fill(struct dense_plan *p)
@@ -44,6 +61,13 @@ struct args {
 	const float *power, *from;
 	float *to;
 	uint64_t rows, columns;
+	uint64_t steps; /* of the launch; with a scratchpad: 1 to STEPS */
+	struct scratchpad *scratchpads;
+};
+
+/* temperature[i % 2]: before step i of the launch. */
+struct scratchpad {
+	float temperature[2][BLOCK][BLOCK], power[BLOCK][BLOCK];
 };
 
 static void hotspot_step(const void *args)
@@ -66,10 +90,109 @@ static void hotspot_step(const void *args)
 	nvw_store(&a->to[id], step(nvw_load_read_only(&a->power[id]), here, north, south, west, east));
 }
 
+/* A work-group's place in the grid: of its first cell, which may lie before the grid. */
+struct place {
+	int64_t top, left;
+};
+
+static inline bool is_inside(const struct args *a, int64_t row, int64_t column)
+{
+	return row >= 0 && column >= 0 && row < (int64_t)a->rows && column < (int64_t)a->columns;
+}
+
+static void keep_block(const struct args *a, struct scratchpad *pad, struct place at)
+{
+	for (unsigned i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+		const unsigned y = i / BLOCK, x = i % BLOCK;
+		const int64_t row = at.top + y, column = at.left + x;
+
+		if (is_inside(a, row, column)) {
+			const uint64_t cell = (uint64_t)row * a->columns + (uint64_t)column;
+
+			pad->temperature[0][y][x] = nvw_load(&a->from[cell]);
+			pad->power[y][x] = nvw_load_read_only(&a->power[cell]);
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+}
+
+static inline float step_kept(
+	const struct args *a, const struct scratchpad *pad, struct place at, unsigned n, unsigned i)
+{
+	const unsigned y = i / BLOCK, x = i % BLOCK;
+	const int64_t row = at.top + y, column = at.left + x;
+	const float(*const t)[BLOCK] = pad->temperature[n % 2], here = t[y][x];
+
+	return step(pad->power[y][x], here, row > 0 ? t[y - 1][x] : here,
+		row + 1 < (int64_t)a->rows ? t[y + 1][x] : here, column > 0 ? t[y][x - 1] : here,
+		column + 1 < (int64_t)a->columns ? t[y][x + 1] : here);
+}
+
+/* Step n is good for cells that are more than n from the block's border. */
+static void hotspot_steps(const void *args)
+{
+	const struct args *const a = args;
+	const uint64_t width = BLOCK - 2 * a->steps, blocks = (a->columns + width - 1) / width;
+	const struct place at = {(int64_t)(nvw_group_id() / blocks * width - a->steps),
+		(int64_t)(nvw_group_id() % blocks * width - a->steps)};
+	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
+
+	keep_block(a, pad, at);
+	for (unsigned n = 0; n < a->steps; n++) {
+		for (unsigned i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+			const unsigned y = i / BLOCK, x = i % BLOCK;
+			const int64_t row = at.top + y, column = at.left + x;
+
+			if (y <= n || y >= BLOCK - 1 - n || x <= n || x >= BLOCK - 1 - n ||
+				!is_inside(a, row, column)) {
+				continue;
+			}
+			pad->temperature[(n + 1) % 2][y][x] = step_kept(a, pad, at, n, i);
+			if (n + 1 == a->steps) {
+				nvw_store(&a->to[(uint64_t)row * a->columns + (uint64_t)column],
+					pad->temperature[(n + 1) % 2][y][x]);
+			}
+		}
+		nvw_barrier(NVW_WORKGROUP);
+	}
+}
+
+static uint64_t groups_with_scratchpads(const struct dense_plan *p, uint64_t steps)
+{
+	const uint64_t width = BLOCK - 2 * steps;
+
+	return (p->size[ROWS] + width - 1) / width * ((p->size[COLUMNS] + width - 1) / width);
+}
+
+static int run_with_scratchpads(struct dense_plan *p)
+{
+	/* The more steps, the more groups. */
+	int r = dense_scratchpads(
+		p, sizeof(struct scratchpad), groups_with_scratchpads(p, STEPS) * p->group_size);
+
+	for (uint64_t i = 0; r == 0 && i < launches_with_scratchpads(p); i++) {
+		const uint64_t rest = p->size[ITERATIONS] - i * STEPS;
+		const struct args args = {.power = p->array[POWER].device,
+			.from = p->array[i % 2 ? ODD : EVEN].device,
+			.to = p->array[i % 2 ? EVEN : ODD].device,
+			.rows = p->size[ROWS],
+			.columns = p->size[COLUMNS],
+			.steps = rest < STEPS ? rest : STEPS,
+			.scratchpads = p->more};
+
+		r = dense_launch(
+			p, hotspot_steps, &args, groups_with_scratchpads(p, args.steps) * p->group_size);
+	}
+	return r;
+}
+
 static int run(struct dense_plan *p)
 {
 	int r = 0;
 
+	if (p->has_scratchpad) {
+		return run_with_scratchpads(p);
+	}
 	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
 		const struct args args = {.power = p->array[POWER].device,
 			.from = p->array[i % 2 ? ODD : EVEN].device,
@@ -104,6 +227,12 @@ static void expect(struct dense_plan *p)
 				to[i] = step(power[i], line[x], above[x], below[x], west, east);
 			}
 		}
+	}
+	if (p->has_scratchpad && (p->size[ITERATIONS] + launches_with_scratchpads(p)) % 2) {
+		const unsigned last = p->size[ITERATIONS] % 2 ? ODD : EVEN;
+
+		memcpy(p->array[last == ODD ? EVEN : ODD].expected, p->array[last].expected,
+			rows * columns * sizeof(float));
 	}
 }
 

@@ -3,6 +3,9 @@
  * nw: Needleman-Wunsch alignment of two sequences. The score of a pair of prefixes is the best of: both
  * advance, which adds the similarity of their next letters, or one advances and pays for a gap. Scores of a
  * diagonal depend on the two previous diagonals: one launch per diagonal.
+ *
+ * With a scratchpad there is one launch per diagonal of blocks, as in Rodinia: a work-group loads its block's similarities and the scores
+ * around it, computes diagonal by diagonal with barriers between them, and stores the block.
  */
 #include "dense.h"
 
@@ -10,9 +13,11 @@ enum { SIZE };
 /* size x size; (size + 1) x (size + 1), where row and column 0 belong to the empty prefixes. */
 enum { SIMILARITY, SCORES };
 enum { LETTERS = 24, GAP = 10 };
+enum { BLOCK = 16 }; /* rows and columns of a block */
 
 static const struct nvw_option options[] = {
 	{"size", NVW_OPTION_COUNT, "512", NULL, "letters of either sequence"},
+	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };
 
@@ -90,10 +95,116 @@ static void nw_diagonal(const void *args)
 	nvw_store(score, best(both, above, left, similarity));
 }
 
+/* The blocks (first_row + i, diagonal - first_row - i) for i < work-groups; rows and columns of blocks from 0. */
+struct block_args {
+	const int32_t *similarity;
+	int32_t *scores;
+	uint64_t size, diagonal, first_row;
+	struct scratchpad *scratchpads;
+};
+
+/* Row and column 0 are the scores above and left of the block. */
+struct scratchpad {
+	int32_t scores[BLOCK + 1][BLOCK + 1], similarity[BLOCK][BLOCK];
+};
+
+/* A work-group's block: the place of its first cell, counted from 0, and its size. */
+struct block {
+	uint64_t top, left, rows, columns;
+};
+
+static inline struct block block_of(const struct block_args *a)
+{
+	const uint64_t row = a->first_row + nvw_group_id();
+	const uint64_t top = row * BLOCK, left = (a->diagonal - row) * BLOCK;
+
+	return (struct block){.top = top,
+		.left = left,
+		.rows = a->size - top < BLOCK ? a->size - top : BLOCK,
+		.columns = a->size - left < BLOCK ? a->size - left : BLOCK};
+}
+
+static void keep_block(const struct block_args *a, struct scratchpad *pad, struct block b)
+{
+	const uint64_t line = a->size + 1;
+	const int32_t *const corner = a->scores + b.top * line + b.left;
+
+	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+		const uint64_t row = i / BLOCK, column = i % BLOCK;
+
+		if (row < b.rows && column < b.columns) {
+			pad->similarity[row][column] =
+				nvw_load_read_only(&a->similarity[(b.top + row) * a->size + b.left + column]);
+		}
+	}
+	for (uint64_t i = nvw_local_id(); i <= BLOCK; i += nvw_group_size()) {
+		if (i <= b.columns) {
+			pad->scores[0][i] = nvw_load(corner + i);
+		}
+		if (i > 0 && i <= b.rows) {
+			pad->scores[i][0] = nvw_load(corner + i * line);
+		}
+	}
+	nvw_barrier(NVW_WORKGROUP);
+}
+
+static void nw_block(const void *args)
+{
+	const struct block_args *const a = args;
+	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
+	const struct block b = block_of(a);
+
+	keep_block(a, pad, b);
+	for (uint64_t diagonal = 0; diagonal < 2 * BLOCK - 1; diagonal++) {
+		for (uint64_t row = nvw_local_id(); row < b.rows && row <= diagonal;
+			row += nvw_group_size()) {
+			const uint64_t column = diagonal - row;
+
+			if (column < b.columns) {
+				pad->scores[row + 1][column + 1] =
+					best(pad->scores[row][column], pad->scores[row][column + 1],
+						pad->scores[row + 1][column], pad->similarity[row][column]);
+			}
+		}
+		nvw_barrier(NVW_WORKGROUP);
+	}
+	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+		const uint64_t row = i / BLOCK, column = i % BLOCK;
+
+		if (row < b.rows && column < b.columns) {
+			nvw_store(&a->scores[(b.top + row + 1) * (a->size + 1) + b.left + column + 1],
+				pad->scores[row + 1][column + 1]);
+		}
+	}
+}
+
+static int run_with_scratchpads(struct dense_plan *p)
+{
+	const uint64_t n = p->size[SIZE], blocks = (n + BLOCK - 1) / BLOCK;
+	int r = dense_scratchpads(p, sizeof(struct scratchpad), blocks * p->group_size);
+
+	for (uint64_t diagonal = 0; r == 0 && diagonal <= 2 * (blocks - 1); diagonal++) {
+		const struct block_args args = {.similarity = p->array[SIMILARITY].device,
+			.scores = p->array[SCORES].device,
+			.size = n,
+			.diagonal = diagonal,
+			.first_row = diagonal < blocks ? 0 : diagonal - blocks + 1,
+			.scratchpads = p->more};
+		const uint64_t groups = diagonal < blocks ? diagonal + 1 : 2 * blocks - 1 - diagonal;
+
+		r = dense_launch(p, nw_block, &args, groups * p->group_size);
+	}
+	return r;
+}
+
 static int run(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	int r = 0;
+
+	if (p->has_scratchpad) {
+		return run_with_scratchpads(p);
+	}
 
 	for (uint64_t diagonal = 2; r == 0 && diagonal <= 2 * n; diagonal++) {
 		const struct args args = {.similarity = p->array[SIMILARITY].device,

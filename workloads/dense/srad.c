@@ -4,6 +4,9 @@
  * first computes the differences of every pixel to its neighbours and a diffusion coefficient, which is small
  * where they indicate an edge; the second changes the pixel accordingly. Between iterations the host measures
  * the speckle of a part of the image assumed to be homogeneous, its upper left quarter.
+ *
+ * With a scratchpad work-groups keep blocks of 16 x 16 pixels or coefficients there with what lies around them, as in the second version of
+ * Rodinia's program: every work-item loads its own element and those beside the block in its row and its column.
  */
 #include "dense.h"
 
@@ -12,11 +15,13 @@
 
 enum { ROWS, COLUMNS, ITERATIONS };
 enum { IMAGE, COEFFICIENTS, NORTH, SOUTH, WEST, EAST }; /* the last four: neighbour minus pixel */
+enum { BLOCK = 16 };                                    /* with a scratchpad: rows and columns of a block */
 
 static const struct nvw_option options[] = {
 	{"rows", NVW_OPTION_COUNT, "256", NULL, "of the image"},
 	{"columns", NVW_OPTION_COUNT, "256", NULL, "of the image"},
 	{"iterations", NVW_OPTION_COUNT, "2", NULL, "two launches each"},
+	DENSE_SCRATCHPAD_OPTION,
 	DENSE_OPTIONS_END,
 };
 
@@ -93,7 +98,27 @@ struct args {
 	float *image, *coefficients, *north, *south, *west, *east;
 	uint64_t rows, columns;
 	float speckle;
+	struct scratchpad *scratchpads;
 };
+
+static void store_coefficient(const struct args *a, uint64_t id, float pixel, struct differences d)
+{
+	nvw_store(&a->north[id], d.north);
+	nvw_store(&a->south[id], d.south);
+	nvw_store(&a->west[id], d.west);
+	nvw_store(&a->east[id], d.east);
+	nvw_store(&a->coefficients[id], coefficient(pixel, d, a->speckle));
+}
+
+static struct differences load_differences(const struct args *a, uint64_t id)
+{
+	return (struct differences){
+		.north = nvw_load(&a->north[id]),
+		.south = nvw_load(&a->south[id]),
+		.west = nvw_load(&a->west[id]),
+		.east = nvw_load(&a->east[id]),
+	};
+}
 
 static void srad_coefficients(const void *args)
 {
@@ -113,11 +138,7 @@ static void srad_coefficients(const void *args)
 		.east = (column + 1 < a->columns ? nvw_load(image + 1) : pixel) - pixel,
 	};
 
-	nvw_store(&a->north[id], d.north);
-	nvw_store(&a->south[id], d.south);
-	nvw_store(&a->west[id], d.west);
-	nvw_store(&a->east[id], d.east);
-	nvw_store(&a->coefficients[id], coefficient(pixel, d, a->speckle));
+	store_coefficient(a, id, pixel, d);
 }
 
 static void srad_diffuse(const void *args)
@@ -132,14 +153,118 @@ static void srad_diffuse(const void *args)
 	const float own = nvw_load(&a->coefficients[id]);
 	const float south = row + 1 < a->rows ? nvw_load(&a->coefficients[id + a->columns]) : own;
 	const float east = column + 1 < a->columns ? nvw_load(&a->coefficients[id + 1]) : own;
-	const struct differences d = {
-		.north = nvw_load(&a->north[id]),
-		.south = nvw_load(&a->south[id]),
-		.west = nvw_load(&a->west[id]),
-		.east = nvw_load(&a->east[id]),
-	};
+	const struct differences d = load_differences(a, id);
 
 	nvw_store(&a->image[id], diffuse(nvw_load(&a->image[id]), d, own, south, east));
+}
+
+/* ---- With a scratchpad ----------------------------------------------------------------------------- */
+
+/* A block, and an element beside each end of its rows and columns; pixels of the rim are their own neighbours. */
+struct scratchpad {
+	float element[BLOCK + 2][BLOCK + 2];
+};
+
+struct block {
+	uint64_t top, left, rows, columns;
+};
+
+static uint64_t blocks_of(uint64_t elements)
+{
+	return (elements + BLOCK - 1) / BLOCK;
+}
+
+static inline struct block block_of(const struct args *a)
+{
+	const uint64_t across = blocks_of(a->columns);
+	const uint64_t top = nvw_group_id() / across * BLOCK, left = nvw_group_id() % across * BLOCK;
+
+	return (struct block){.top = top,
+		.left = left,
+		.rows = a->rows - top < BLOCK ? a->rows - top : BLOCK,
+		.columns = a->columns - left < BLOCK ? a->columns - left : BLOCK};
+}
+
+/* Row and column of a work-item's i-th element in the block; false: the image ends before it. */
+static inline bool is_inside(struct block b, uint64_t i, uint64_t *ret_y, uint64_t *ret_x)
+{
+	*ret_y = i / BLOCK;
+	*ret_x = i % BLOCK;
+	return *ret_y < b.rows && *ret_x < b.columns;
+}
+
+/* Of the coefficients nobody needs those to the north and to the west. */
+static void keep_block(const struct args *a, const float *from, struct block b, bool all)
+{
+	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
+	const uint64_t above = b.top ? b.top - 1 : 0, before = b.left ? b.left - 1 : 0;
+	const uint64_t below = b.top + b.rows < a->rows ? b.top + b.rows : a->rows - 1;
+	const uint64_t behind = b.left + b.columns < a->columns ? b.left + b.columns : a->columns - 1;
+	uint64_t y, x;
+
+	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+		if (!is_inside(b, i, &y, &x)) {
+			continue;
+		}
+
+		const float *const row = from + (b.top + y) * a->columns, *const column = from + b.left + x;
+
+		if (all) {
+			pad->element[0][x + 1] = nvw_load(column + above * a->columns);
+			pad->element[y + 1][0] = nvw_load(row + before);
+		}
+		pad->element[b.rows + 1][x + 1] = nvw_load(column + below * a->columns);
+		pad->element[y + 1][b.columns + 1] = nvw_load(row + behind);
+		pad->element[y + 1][x + 1] = nvw_load(row + b.left + x);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+}
+
+static void srad_coefficients_kept(const void *args)
+{
+	const struct args *const a = args;
+	const struct block b = block_of(a);
+	float(*const element)[BLOCK + 2] = a->scratchpads[nvw_group_id()].element;
+	uint64_t y, x;
+
+	keep_block(a, a->image, b, true);
+	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+		if (is_inside(b, i, &y, &x)) {
+			const float pixel = element[y + 1][x + 1];
+			const struct differences d = {element[y][x + 1] - pixel,
+				element[y + 2][x + 1] - pixel, element[y + 1][x] - pixel,
+				element[y + 1][x + 2] - pixel};
+
+			store_coefficient(a, (b.top + y) * a->columns + b.left + x, pixel, d);
+		}
+	}
+}
+
+static void srad_diffuse_kept(const void *args)
+{
+	const struct args *const a = args;
+	const struct block b = block_of(a);
+	float(*const element)[BLOCK + 2] = a->scratchpads[nvw_group_id()].element;
+	uint64_t y, x;
+
+	keep_block(a, a->coefficients, b, false);
+	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
+		if (is_inside(b, i, &y, &x)) {
+			const uint64_t id = (b.top + y) * a->columns + b.left + x;
+			const struct differences d = load_differences(a, id);
+
+			nvw_store(&a->image[id], diffuse(nvw_load(&a->image[id]), d, element[y + 1][x + 1],
+							 element[y + 2][x + 1], element[y + 1][x + 2]));
+		}
+	}
+}
+
+static int iterate_kept(struct dense_plan *p, const struct args *args)
+{
+	const uint64_t work_items = blocks_of(args->rows) * blocks_of(args->columns) * p->group_size;
+	const int r = dense_launch(p, srad_coefficients_kept, args, work_items);
+
+	return r ? r : dense_launch(p, srad_diffuse_kept, args, work_items);
 }
 
 static int iterate(struct dense_plan *p, struct args *args, float *image)
@@ -149,8 +274,11 @@ static int iterate(struct dense_plan *p, struct args *args, float *image)
 
 	if (r == 0) {
 		args->speckle = speckle_of(image, args->rows, args->columns);
-		r = dense_launch(p, srad_coefficients, args, pixels);
 	}
+	if (r != 0 || args->scratchpads) {
+		return r ? r : iterate_kept(p, args);
+	}
+	r = dense_launch(p, srad_coefficients, args, pixels);
 	return r ? r : dense_launch(p, srad_diffuse, args, pixels);
 }
 
@@ -167,6 +295,11 @@ static int run(struct dense_plan *p)
 		.columns = p->size[COLUMNS]};
 	int r = image ? 0 : nvw_fail(NVW_E_MEMORY, "srad: no memory for the image");
 
+	if (r == 0 && p->has_scratchpad) {
+		r = dense_scratchpads(p, sizeof(struct scratchpad),
+			blocks_of(args.rows) * blocks_of(args.columns) * p->group_size);
+		args.scratchpads = p->more;
+	}
 	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
 		r = iterate(p, &args, image);
 	}
