@@ -18,7 +18,8 @@
 enum { CHAINS = 4096, PROBES = 8, DEPTH = 48, FRAMES = 40 };
 
 struct chain {
-	void *first; /* the call's return address; NULL: unused entry */
+	uintptr_t frame; /* of the first one; the stack may end before links of a deeper one */
+	void *first;     /* the call's return address; NULL: unused entry */
 	uint32_t site;
 	unsigned count; /* of the others */
 	struct {
@@ -182,7 +183,7 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 
 static bool is_same(const struct chain *c, const struct host_caller *caller)
 {
-	if (c->first != caller->address) {
+	if (c->first != caller->address || (host_control->stacks && c->frame != caller->frame)) {
 		return false;
 	}
 	for (unsigned i = 0; i < c->count; i++) {
@@ -197,7 +198,8 @@ uint32_t host_site(const struct host_caller *caller)
 {
 	const uintptr_t depth = host_control->stacks ? caller->frame << 20 : 0;
 	const size_t hash = (((uintptr_t)caller->address ^ depth) * UINT64_C(0x9e3779b97f4a7c15)) >> 52;
-	struct walk w = {.caller = caller, .chain = {.first = caller->address}, .whole = true};
+	struct walk w = {
+		.caller = caller, .chain = {.frame = caller->frame, .first = caller->address}, .whole = true};
 	struct chain *room = &chains[hash]; /* of an older one if there is no other */
 
 	for (unsigned i = 0; i < PROBES; i++) {

@@ -359,7 +359,7 @@ static int steps(unsigned number)
 		no_code[i] = 0xa00;
 	}
 	signal(SIGTRAP, handle_step);
-	for (unsigned i = 0; i < 2; i++) { /* what only the first fence does is not of interest */
+	for (unsigned i = 0; i < 9; i++) { /* what only the first fence does is not of interest */
 		*(volatile uint64_t *)pool = i + no_code[i];
 		if (i == 1) {
 			STEP("orl $0x100");
