@@ -471,7 +471,9 @@ static void print_lines(const struct script *s)
 
 		fprintf(s->to, "%s$data%u using 1:2 with %s lc rgb '%s' lw 2.5 dt %s", i ? ", \\\n  " : "", i,
 			marked ? "linespoints" : "lines", colours[k], dashes[(k + i / COLOURS) % 5]);
-		fprintf(s->to, marked ? " pt %u ps 1" : "", points[i % (2 * COLOURS)]);
+		if (marked) {
+			fprintf(s->to, " pt %u ps 1", points[i % (2 * COLOURS)]);
+		}
 		print_title(s, i);
 	}
 	print_spread(s, colours);
