@@ -66,8 +66,9 @@ struct nvw_epoch {
 
 /*
  * The stream's next epoch: one load of the EST. Every work-item of the group calls it before any of them
- * completes the epoch; a persist barrier between the two does not ensure that, nvw_barrier() does. The log still has to be emptied: one work-item of the group (for example the first,
- * before a barrier) calls nvw_undo_reset().
+ * completes the epoch; a persist barrier between the two does not ensure that, nvw_barrier() does. The log
+ * still has to be emptied: one work-item of the group (for example the first, before a barrier) calls
+ * nvw_undo_reset().
  */
 struct nvw_epoch nvw_epoch_begin(const struct nvw_pmem *pmem, uint32_t stream);
 
