@@ -6,100 +6,91 @@
 
 #include <stddef.h>
 
-#define NVW_CUDA_ERRORS(X)                                                                                             \
-	X(cudaSuccess, 0, "no error")                                                                                  \
-	X(cudaErrorInvalidValue, 1, "invalid argument")                                                                \
-	X(cudaErrorMemoryAllocation, 2, "out of memory")                                                               \
-	X(cudaErrorInitializationError, 3, "initialization error")                                                     \
-	X(cudaErrorCudartUnloading, 4, "driver shutting down")                                                         \
-	X(cudaErrorProfilerDisabled, 5, "profiler disabled while using external profiling tool")                       \
-	X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                                          \
-	X(cudaErrorInvalidPitchValue, 12, "invalid pitch argument")                                                    \
-	X(cudaErrorInvalidSymbol, 13, "invalid device symbol")                                                         \
-	X(cudaErrorInvalidHostPointer, 16, "invalid host pointer")                                                     \
-	X(cudaErrorInvalidDevicePointer, 17, "invalid device pointer")                                                 \
-	X(cudaErrorInvalidTexture, 18, "invalid texture reference")                                                    \
-	X(cudaErrorInvalidTextureBinding, 19, "texture is not bound to a pointer")                                     \
-	X(cudaErrorInvalidChannelDescriptor, 20, "invalid channel descriptor")                                         \
-	X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                                    \
-	X(cudaErrorAddressOfConstant, 22, "invalid address of constant")                                               \
-	X(cudaErrorTextureFetchFailed, 23, "fetch from texture failed")                                                \
-	X(cudaErrorTextureNotBound, 24, "cannot fetch from a texture that is not bound")                               \
-	X(cudaErrorSynchronizationError, 25, "incorrect use of __syncthreads()")                                       \
-	X(cudaErrorInvalidFilterSetting, 26, "linear filtering not supported for non-float type")                      \
-	X(cudaErrorInvalidNormSetting, 27,                                                                             \
-		"read as normalized float not supported for 32-bit non float type")                                    \
-	X(cudaErrorMixedDeviceExecution, 28,                                                                           \
-		"device emulation mode and device execution mode cannot be mixed")                                     \
-	X(cudaErrorNotYetImplemented, 31, "feature not yet implemented")                                               \
-	X(cudaErrorMemoryValueTooLarge, 32, "memory size or pointer value too large to fit in 32 bit")                 \
-	X(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version")             \
-	X(cudaErrorInvalidSurface, 37, "invalid surface reference")                                                    \
-	X(cudaErrorDuplicateVariableName, 43, "duplicate global variable looked up by string name")                    \
-	X(cudaErrorDuplicateTextureName, 44, "duplicate texture looked up by string name")                             \
-	X(cudaErrorDuplicateSurfaceName, 45, "duplicate surface looked up by string name")                             \
-	X(cudaErrorDevicesUnavailable, 46, "all CUDA-capable devices are busy or unavailable")                         \
-	X(cudaErrorIncompatibleDriverContext, 49, "incompatible driver context")                                       \
-	X(cudaErrorMissingConfiguration, 52, "__global__ function call is not configured")                             \
-	X(cudaErrorPriorLaunchFailure, 53, "unspecified launch failure in prior launch")                               \
-	X(cudaErrorLaunchMaxDepthExceeded, 65, "launch would exceed maximum depth of nested launches")                 \
-	X(cudaErrorLaunchFileScopedTex, 66,                                                                            \
-		"launch failed because kernel uses unsupported, file-scoped textures (texture objects are supported)") \
-	X(cudaErrorLaunchFileScopedSurf, 67,                                                                           \
-		"launch failed because kernel uses unsupported, file-scoped surfaces (surface objects are supported)") \
-	X(cudaErrorSyncDepthExceeded, 68,                                                                              \
-		"cudaDeviceSynchronize failed because caller's grid depth exceeds cudaLimitDevRuntimeSyncDepth")       \
-	X(cudaErrorLaunchPendingCountExceeded, 69,                                                                     \
-		"launch failed because launch would exceed cudaLimitDevRuntimePendingLaunchCount")                     \
-	X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                                               \
-	X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                                \
-	X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                                       \
-	X(cudaErrorStartupFailure, 127, "startup failure in cuda runtime")                                             \
-	X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                                          \
-	X(cudaErrorMapBufferObjectFailed, 205, "mapping of buffer object failed")                                      \
-	X(cudaErrorUnmapBufferObjectFailed, 206, "unmapping of buffer object failed")                                  \
-	X(cudaErrorArrayIsMapped, 207, "array is mapped")                                                              \
-	X(cudaErrorAlreadyMapped, 208, "resource already mapped")                                                      \
-	X(cudaErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device")            \
-	X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")                                       \
-	X(cudaErrorUnsupportedLimit, 215, "limit is not supported on this architecture")                               \
-	X(cudaErrorDeviceAlreadyInUse, 216, "exclusive-thread device already in use by a different thread")            \
-	X(cudaErrorPeerAccessUnsupported, 217, "peer access is not supported between these two devices")               \
-	X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                    \
-	X(cudaErrorInvalidGraphicsContext, 219, "invalid OpenGL or DirectX context")                                   \
-	X(cudaErrorSharedObjectSymbolNotFound, 302, "shared object symbol not found")                                  \
-	X(cudaErrorSharedObjectInitFailed, 303, "shared object initialization failed")                                 \
-	X(cudaErrorOperatingSystem, 304, "OS call failed or operation not supported on this OS")                       \
-	X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                              \
-	X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                                      \
-	X(cudaErrorNotReady, 600, "device not ready")                                                                  \
-	X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                                    \
-	X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")                               \
-	X(cudaErrorLaunchTimeout, 702, "the launch timed out and was terminated")                                      \
-	X(cudaErrorPeerAccessAlreadyEnabled, 704, "peer access is already enabled")                                    \
-	X(cudaErrorPeerAccessNotEnabled, 705, "peer access has not been enabled")                                      \
-	X(cudaErrorSetOnActiveProcess, 708, "cannot set while device is active in this process")                       \
-	X(cudaErrorContextIsDestroyed, 709, "context is destroyed")                                                    \
-	X(cudaErrorAssert, 710, "device-side assert triggered")                                                        \
-	X(cudaErrorTooManyPeers, 711, "peer mapping resources exhausted")                                              \
-	X(cudaErrorHostMemoryAlreadyRegistered, 712,                                                                   \
-		"part or all of the requested memory range is already mapped")                                         \
-	X(cudaErrorHostMemoryNotRegistered, 713,                                                                       \
-		"pointer does not correspond to a registered memory region")                                           \
-	X(cudaErrorHardwareStackError, 714, "hardware stack error")                                                    \
-	X(cudaErrorIllegalInstruction, 715, "an illegal instruction was encountered")                                  \
-	X(cudaErrorMisalignedAddress, 716, "misaligned address")                                                       \
-	X(cudaErrorInvalidAddressSpace, 717, "operation not supported on global/shared address space")                 \
-	X(cudaErrorInvalidPc, 718, "invalid program counter")                                                          \
-	X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                                   \
-	X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                            \
-	X(cudaErrorNotPermitted, 800, "operation not permitted")                                                       \
-	X(cudaErrorNotSupported, 801, "operation not supported")                                                       \
-	X(cudaErrorSystemNotReady, 802, "system not yet initialized")                                                  \
-	X(cudaErrorSystemDriverMismatch, 803,                                                                          \
-		"system has unsupported display driver / cuda driver combination")                                     \
-	X(cudaErrorUnknown, 999, "unknown error")                                                                      \
-	X(cudaErrorApiFailureBase, 10000, "api failure base")
+#define NVW_CUDA_ERRORS(X)                                                                       \
+	X(cudaSuccess, 0, "no error")                                                            \
+	X(cudaErrorInvalidValue, 1, "invalid argument")                                          \
+	X(cudaErrorMemoryAllocation, 2, "out of memory")                                         \
+	X(cudaErrorInitializationError, 3, "initialization error")                               \
+	X(cudaErrorCudartUnloading, 4, "driver shutting down")                                   \
+	X(cudaErrorProfilerDisabled, 5, "the profiler is off")                                   \
+	X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                    \
+	X(cudaErrorInvalidPitchValue, 12, "invalid pitch argument")                              \
+	X(cudaErrorInvalidSymbol, 13, "invalid device symbol")                                   \
+	X(cudaErrorInvalidHostPointer, 16, "invalid host pointer")                               \
+	X(cudaErrorInvalidDevicePointer, 17, "invalid device pointer")                           \
+	X(cudaErrorInvalidTexture, 18, "invalid texture reference")                              \
+	X(cudaErrorInvalidTextureBinding, 19, "texture without a pointer")                       \
+	X(cudaErrorInvalidChannelDescriptor, 20, "invalid channel descriptor")                   \
+	X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")              \
+	X(cudaErrorAddressOfConstant, 22, "invalid address of constant")                         \
+	X(cudaErrorTextureFetchFailed, 23, "a texture could not be fetched")                     \
+	X(cudaErrorTextureNotBound, 24, "texture without a binding")                             \
+	X(cudaErrorSynchronizationError, 25, "wrong use of a barrier")                           \
+	X(cudaErrorInvalidFilterSetting, 26, "linear filter of a type that is not float")        \
+	X(cudaErrorInvalidNormSetting, 27, "normalized reads of a 32-bit integer type")          \
+	X(cudaErrorMixedDeviceExecution, 28, "device code both emulated and not")                \
+	X(cudaErrorNotYetImplemented, 31, "not implemented")                                     \
+	X(cudaErrorMemoryValueTooLarge, 32, "more than 32 bits of size or address")              \
+	X(cudaErrorInsufficientDriver, 35, "the driver is older than the runtime needs")         \
+	X(cudaErrorInvalidSurface, 37, "invalid surface")                                        \
+	X(cudaErrorDuplicateVariableName, 43, "two device variables of one name")                \
+	X(cudaErrorDuplicateTextureName, 44, "two textures of one name")                         \
+	X(cudaErrorDuplicateSurfaceName, 45, "two surfaces of one name")                         \
+	X(cudaErrorDevicesUnavailable, 46, "no device is free")                                  \
+	X(cudaErrorIncompatibleDriverContext, 49, "the driver's context does not fit")           \
+	X(cudaErrorMissingConfiguration, 52, "a kernel was called without a launch")             \
+	X(cudaErrorPriorLaunchFailure, 53, "an earlier launch failed")                           \
+	X(cudaErrorLaunchMaxDepthExceeded, 65, "launches nested too deeply")                     \
+	X(cudaErrorLaunchFileScopedTex, 66, "a texture with the scope of a file")                \
+	X(cudaErrorLaunchFileScopedSurf, 67, "a surface with the scope of a file")               \
+	X(cudaErrorSyncDepthExceeded, 68, "synchronization nested too deeply")                   \
+	X(cudaErrorLaunchPendingCountExceeded, 69, "too many launches are waiting")              \
+	X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                         \
+	X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                          \
+	X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                 \
+	X(cudaErrorStartupFailure, 127, "the runtime did not start")                             \
+	X(cudaErrorInvalidKernelImage, 200, "invalid device code")                               \
+	X(cudaErrorMapBufferObjectFailed, 205, "a buffer could not be mapped")                   \
+	X(cudaErrorUnmapBufferObjectFailed, 206, "a buffer could not be unmapped")               \
+	X(cudaErrorArrayIsMapped, 207, "the array is mapped")                                    \
+	X(cudaErrorAlreadyMapped, 208, "mapped before")                                          \
+	X(cudaErrorNoKernelImageForDevice, 209, "no code of the kernel for this device")         \
+	X(cudaErrorECCUncorrectable, 214, "a memory error that ECC cannot correct")              \
+	X(cudaErrorUnsupportedLimit, 215, "the device has no such limit")                        \
+	X(cudaErrorDeviceAlreadyInUse, 216, "another thread has the device for itself")          \
+	X(cudaErrorPeerAccessUnsupported, 217, "these devices have no peer access")              \
+	X(cudaErrorInvalidPtx, 218, "PTX that does not compile")                                 \
+	X(cudaErrorInvalidGraphicsContext, 219, "invalid graphics context")                      \
+	X(cudaErrorSharedObjectSymbolNotFound, 302, "a shared object lacks a symbol")            \
+	X(cudaErrorSharedObjectInitFailed, 303, "a shared object did not start")                 \
+	X(cudaErrorOperatingSystem, 304, "the operating system refused")                         \
+	X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                        \
+	X(cudaErrorSymbolNotFound, 500, "there is no symbol of this name")                       \
+	X(cudaErrorNotReady, 600, "device not ready")                                            \
+	X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")              \
+	X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")         \
+	X(cudaErrorLaunchTimeout, 702, "the launch took too long")                               \
+	X(cudaErrorPeerAccessAlreadyEnabled, 704, "peer access was on before")                   \
+	X(cudaErrorPeerAccessNotEnabled, 705, "peer access has not been enabled")                \
+	X(cudaErrorSetOnActiveProcess, 708, "too late: the process uses the device")             \
+	X(cudaErrorContextIsDestroyed, 709, "the context is gone")                               \
+	X(cudaErrorAssert, 710, "device-side assert triggered")                                  \
+	X(cudaErrorTooManyPeers, 711, "too many peers")                                          \
+	X(cudaErrorHostMemoryAlreadyRegistered, 712, "registered before, as a whole or in part") \
+	X(cudaErrorHostMemoryNotRegistered, 713, "memory that is not registered")                \
+	X(cudaErrorHardwareStackError, 714, "an error of the device's stack")                    \
+	X(cudaErrorIllegalInstruction, 715, "an illegal instruction was encountered")            \
+	X(cudaErrorMisalignedAddress, 716, "misaligned address")                                 \
+	X(cudaErrorInvalidAddressSpace, 717, "not an operation of this address space")           \
+	X(cudaErrorInvalidPc, 718, "invalid program counter")                                    \
+	X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                             \
+	X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")      \
+	X(cudaErrorNotPermitted, 800, "operation not permitted")                                 \
+	X(cudaErrorNotSupported, 801, "operation not supported")                                 \
+	X(cudaErrorSystemNotReady, 802, "the system is not ready yet")                           \
+	X(cudaErrorSystemDriverMismatch, 803, "drivers that do not fit each other")              \
+	X(cudaErrorUnknown, 999, "unknown error")                                                \
+	X(cudaErrorApiFailureBase, 10000, "an error of the API")
 
 enum cudaError {
 #define X(name, number, text) name = number,
