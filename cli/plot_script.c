@@ -378,7 +378,7 @@ static void print_head(struct script *s, const char *terminal)
 	if (p->baseline) {
 		char *const unit = strrchr(text, '(');
 
-		if (unit && unit > text) {
+		if (unit && unit > text && text[strlen(text) - 1] == ')') {
 			unit[-1] = 0; /* a ratio has none */
 		}
 		s->y_scale = 1;
