@@ -88,8 +88,8 @@ void ct_hang_remember(struct ct_hangs *h, const char *where)
 bool ct_hang_wait(
 	int fd, pid_t pid, unsigned timeout_ms, struct ct_hangs *hangs, char ret_where[CT_TEXT_BYTES])
 {
-	static double
-		slowest; /* in CPU time, of the commands that terminated; at most, since some is only seen as wall-clock time */
+	/* CPU time of the slowest command that terminated, or more: what came after the last look is wall-clock time. */
+	static double slowest;
 	const double began = ct_wall_seconds(), limit = 1e-3 * timeout_ms;
 	const double early = 2 * slowest > 1e-3 * EARLIEST_MS ? 2 * slowest : 1e-3 * EARLIEST_MS;
 	unsigned look_ms = timeout_ms < FIRST_LOOK_MS ? timeout_ms : FIRST_LOOK_MS, seen = 0;
