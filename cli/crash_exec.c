@@ -370,7 +370,9 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 	if (error || !ct_is_consistent(ret_result)) {
 		return error;
 	}
-	*ret_result = (struct ct_result){.mode = CT_KILL, .model = CT_MODEL_X86, .consistent = true};
+	*ret_result = (struct ct_result){.mode = CT_KILL,
+		.model = o->model == CT_MODEL_OBSERVED ? CT_MODEL_X86 : o->model,
+		.consistent = true};
 	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
 		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), ret_result);
 		ret_result->states_tested += !error;

@@ -14,7 +14,10 @@
 
 typedef unsigned long long ull;
 
-enum { COLUMNS_MAX = 320 };
+enum {
+	COLUMNS_MAX = 320,
+	BAR_PX = 31, /* a bar of few is no wider, and the last time stands below the last bar */
+};
 
 extern const struct emu_text report_style[]; /* report.css */
 
@@ -252,9 +255,9 @@ static void intervals(FILE *f, const struct ct_result *r)
 		most = fmax(most, r->interval[i].possible_log2);
 	}
 	fprintf(f,
-		"<h2>Intervals</h2><div class=\"card\"><div class=\"intervals\" role=\"img\" aria-label=\"possible states per "
-		"interval: %llu intervals, %llu of them exhausted\">",
-		(ull)n, (ull)r->instants_exhausted);
+		"<h2>Intervals</h2><div class=\"card\"><div style=\"max-width:%llupx\"><div class=\"intervals\" role=\"img\" "
+		"aria-label=\"possible states per interval: %llu intervals, %llu of them exhausted\">",
+		(ull)(columns * BAR_PX), (ull)n, (ull)r->instants_exhausted);
 	for (uint64_t c = 0; c < columns; c++) {
 		bar(f, r, c * n / columns, (c + 1) * n / columns, most);
 	}
@@ -263,7 +266,7 @@ static void intervals(FILE *f, const struct ct_result *r)
 	fputs("</span><span>", f);
 	html_moment(f, r, r->interval[n - 1].time_ps);
 	fprintf(f,
-		"</span></p><p class=\"soft\">Height: states that are new in the interval, as a power of two (up to 2<sup>%.0f</sup>). "
+		"</span></p></div><p class=\"soft\">Height: states that are new in the interval, as a power of two (up to 2<sup>%.0f</sup>). "
 		"<span style=\"color:var(--good)\">&#9632;</span> exhausted &nbsp; <span style=\"color:var(--bar)\">&#9632;</span> "
 		"sampled &nbsp; <span style=\"color:var(--bad)\">&#9632;</span> a finding begins here</p></div>",
 		most);

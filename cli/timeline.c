@@ -89,6 +89,18 @@ static bool ends_with(const char *text, const char *end)
 	return n >= k && !strcmp(text + n - k, end);
 }
 
+/* By the ending, so that nobody looks for JSON in the other format because a letter was wrong. */
+static int choose_format(const char *path, const struct cli_timeline_format **ret)
+{
+	*ret = ends_with(path, ".json")                                          ? &cli_timeline_chrome :
+	       ends_with(path, ".pftrace") || ends_with(path, ".perfetto-trace") ? &cli_timeline_perfetto :
+										   NULL;
+	return *ret ? 0 :
+		      nvw_fail(NVW_E_USAGE,
+			      "--timeline: %s: expected a name that ends in .pftrace or .perfetto-trace (Perfetto's format) or .json (Chrome's)",
+			      path);
+}
+
 int cli_timeline_create(const char *path, const struct cli_window *window, struct cli_timeline **ret)
 {
 	struct cli_timeline *const t = calloc(1, sizeof *t);
@@ -99,8 +111,8 @@ int cli_timeline_create(const char *path, const struct cli_window *window, struc
 	}
 	t->window = *window;
 	t->complete_ps = UINT64_MAX;
-	t->format = ends_with(path, ".json") ? &cli_timeline_chrome : &cli_timeline_perfetto;
-	r = nvw_new_file_begin(path, false, &t->file);
+	r = choose_format(path, &t->format);
+	r = r ? r : nvw_new_file_begin(path, false, &t->file);
 	t->is_open = r == 0;
 	if (r < 0) {
 		cli_timeline_free(t);

@@ -51,6 +51,12 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 			       (unsigned long long)at);
 }
 
+/* Caches are inside the domain for all NVRAM devices or for none (emu/config_devices.c). */
+static bool keeps_caches(const struct ct_subject *s)
+{
+	return s->config->nvram.domain == EMU_DOMAIN_eadr;
+}
+
 /* Of observed mode, the machine's: the timing of an edited log is not known. False: none can be explored. */
 static bool proof_model(const struct ct_subject *s, const struct ct_rules *rules, enum ct_model *ret_model)
 {
@@ -58,7 +64,7 @@ static bool proof_model(const struct ct_subject *s, const struct ct_rules *rules
 	if (!ct_model_info(rules->model)->replays) {
 		return true;
 	}
-	if (strcmp(emu_domain_name(s->config), "eadr") == 0) {
+	if (keeps_caches(s)) {
 		*ret_model = CT_MODEL_EADR;
 		return true;
 	}
@@ -189,7 +195,9 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	if (o->slice > 0 && mkdir(o->slices, 0777) != 0 && errno != EEXIST) {
 		return nvw_fail_errno("%s", o->slices);
 	}
-	o->model = o->model == CT_MODEL_OBSERVED ? CT_MODEL_EPOCH : o->model;
+	if (o->model == CT_MODEL_OBSERVED) { /* none named: one in which the machine loses what it can lose */
+		o->model = subject != NULL && keeps_caches(subject) ? CT_MODEL_EADR : CT_MODEL_EPOCH;
+	}
 	o->states = o->states ? o->states : o->mode == CT_KILL ? 100 : 20000;
 	o->jobs = o->jobs ? o->jobs : 1;
 	o->timeout_ms = o->timeout_ms ? o->timeout_ms : 10000;

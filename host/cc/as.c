@@ -30,24 +30,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "hooks.h"
+#include "instruction.h"
 
-enum {
-	OPERANDS_MAX = 8,
-	WORD_MAX = 32,
-	PUSHED = 128 + 8, /* how much lower the stack pointer is when the operand's address is taken */
-};
-
-/* A piece of the text. */
-struct piece {
-	const char *at;
-	size_t n;
-};
+enum { PUSHED = 128 + 8 }; /* how much lower the stack pointer is when the operand's address is taken */
 
 struct stage {
 	const char *file;
@@ -63,147 +53,35 @@ struct stage {
 	bool framed; /* %rbp is the function's frame pointer */
 };
 
-/* ---- Pieces -------------------------------------------------------------------------------------------------------- */
-
-static struct piece trim(struct piece p)
-{
-	while (p.n > 0 && isspace((unsigned char)*p.at)) {
-		p.at++;
-		p.n--;
-	}
-	while (p.n > 0 && isspace((unsigned char)p.at[p.n - 1])) {
-		p.n--;
-	}
-	return p;
-}
-
-static struct piece rest_of(struct piece p, size_t n)
-{
-	return trim((struct piece){p.at + n, p.n - n});
-}
-
-static bool begins(struct piece p, const char *with)
-{
-	const size_t n = strlen(with);
-
-	return p.n >= n && strncasecmp(p.at, with, n) == 0;
-}
-
-static bool is(struct piece p, const char *text)
-{
-	return p.n == strlen(text) && begins(p, text);
-}
-
-static const char *find(struct piece p, const char *text)
-{
-	for (size_t i = 0; i + strlen(text) <= p.n; i++) {
-		if (strncasecmp(p.at + i, text, strlen(text)) == 0) {
-			return p.at + i;
-		}
-	}
-	return NULL;
-}
-
-static size_t word_length(struct piece p)
-{
-	size_t n = 0;
-
-	while (n < p.n && (isalnum((unsigned char)p.at[n]) || strchr("._$@", p.at[n]))) {
-		n++;
-	}
-	return n;
-}
-
-/* Splits at commas outside of parentheses. */
-static unsigned operands_of(struct piece p, struct piece *ret)
-{
-	unsigned n = 0, depth = 0;
-	size_t from = 0;
-
-	for (size_t i = 0; i <= p.n && p.n > 0 && n < OPERANDS_MAX; i++) {
-		depth += i < p.n && strchr("([", p.at[i]) != NULL;
-		depth -= i < p.n && depth > 0 && strchr(")]", p.at[i]) != NULL;
-		if (i == p.n || (depth == 0 && p.at[i] == ',')) {
-			ret[n++] = trim((struct piece){p.at + from, i - from});
-			from = i + 1;
-		}
-	}
-	return n;
-}
-
-/* ---- Registers and memory ---------------------------------------------------------------------------------------------- */
-
-/* Bytes of a register; 0: not a register. */
-static unsigned register_bytes(struct piece p)
-{
-	static const char *const names[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"};
-
-	if (begins(p, "%")) {
-		p = rest_of(p, 1);
-	}
-	if (p.n < 2 || p.n > 5) {
-		return 0;
-	}
-	if (begins(p, "xmm") || begins(p, "ymm") || begins(p, "zmm")) {
-		return tolower(*p.at) == 'x' ? 16 : tolower(*p.at) == 'y' ? 32 : 64;
-	}
-	if (begins(p, "mm") && isdigit((unsigned char)p.at[2])) {
-		return 8;
-	}
-	if (begins(p, "r") && isdigit((unsigned char)p.at[1])) {
-		const char last = (char)tolower(p.at[p.n - 1]);
-
-		return isdigit((unsigned char)last) ? 8 : last == 'd' ? 4 : last == 'w' ? 2 : 1;
-	}
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (is(p, names[i])) {
-			return 2;
-		}
-		if (p.n == 3 && is(rest_of(p, 1), names[i])) {
-			return tolower(*p.at) == 'r' ? 8 : 4;
-		}
-	}
-	return (p.n == 2 || p.n == 3) && strchr("lLhH", p.at[p.n - 1]) ? 1 : 0;
-}
-
-static bool is_memory(const struct stage *s, struct piece p)
-{
-	if (p.n == 0 || *p.at == '$') {
-		return false;
-	}
-	if (s->intel) {
-		return find(p, "[") != NULL || find(p, "ptr") != NULL;
-	}
-	return register_bytes(p) == 0 && (*p.at != '%' || find(p, ":") != NULL);
-}
+/* ---- Addresses ------------------------------------------------------------------------------------------------------------ */
 
 /* The operand without the mask of a vector: (%rdi){%k1}. */
 static struct piece unmasked(struct piece p)
 {
-	const char *const mask = find(p, "{");
+	const char *const mask = piece_find(p, "{");
 
-	return trim((struct piece){p.at, mask ? (size_t)(mask - p.at) : p.n});
+	return piece_trim((struct piece){p.at, mask ? (size_t)(mask - p.at) : p.n});
 }
 
 /* The operand for lea, with the lowered stack. False: it is in another segment, which holds no mapping of the
  * program. */
 static bool address_of(const struct stage *s, struct piece p, char *to, size_t n)
 {
-	const char *const ptr = s->intel ? find(p, "ptr") : NULL;
+	const char *const ptr = s->intel ? piece_find(p, "ptr") : NULL;
 	const char *colon;
 
 	if (ptr != NULL) {
-		p = rest_of(p, (size_t)(ptr - p.at) + 3);
+		p = piece_rest(p, (size_t)(ptr - p.at) + 3);
 	}
-	if ((colon = find(p, ":")) != NULL) {
-		const struct piece segment = trim((struct piece){p.at, (size_t)(colon - p.at)});
+	if ((colon = piece_find(p, ":")) != NULL) {
+		const struct piece segment = piece_trim((struct piece){p.at, (size_t)(colon - p.at)});
 
-		if (find(segment, "fs") || find(segment, "gs")) {
+		if (piece_find(segment, "fs") || piece_find(segment, "gs")) {
 			return false;
 		}
-		p = rest_of(p, (size_t)(colon - p.at) + 1);
+		p = piece_rest(p, (size_t)(colon - p.at) + 1);
 	}
-	const char *const stack = find(p, s->intel ? "rsp" : "(%rsp");
+	const char *const stack = piece_find(p, s->intel ? "rsp" : "(%rsp");
 
 	if (stack == NULL) {
 		return (size_t)snprintf(to, n, "%.*s", (int)p.n, p.at) < n;
@@ -256,238 +134,9 @@ static void emit_call(const struct stage *s, const char *address, unsigned what)
 
 /* ---- Instructions --------------------------------------------------------------------------------------------------------- */
 
-struct instruction {
-	struct piece whole, mnemonic; /* whole: with its prefixes */
-	struct piece operand[OPERANDS_MAX];
-	unsigned operands;
-	bool locked, wide, repeated;
-};
-
-/* Bytes of the access, from a register, Intel's keyword, or the suffix. */
-static unsigned bytes_of(const struct stage *s, const struct instruction *i)
-{
-	static const struct {
-		const char *name;
-		unsigned bytes;
-	} words[] = {{"byte ptr", 1}, {"dword ptr", 4}, {"xmmword ptr", 16}, {"ymmword ptr", 32},
-		{"zmmword ptr", 64}, {"qword ptr", 8}, {"word ptr", 2}};
-
-	if (begins(i->mnemonic, "cmpxchg16b")) {
-		return 16;
-	}
-	if (begins(i->mnemonic, "cmpxchg8b")) {
-		return 8;
-	}
-	for (unsigned k = 0; k < i->operands; k++) {
-		const unsigned bytes = is_memory(s, i->operand[k]) ? 0 : register_bytes(i->operand[k]);
-
-		if (bytes > 0) {
-			return bytes;
-		}
-		for (unsigned w = 0; s->intel && w < sizeof words / sizeof *words; w++) {
-			if (begins(i->operand[k], words[w].name)) {
-				return words[w].bytes;
-			}
-		}
-	}
-	switch (tolower(i->mnemonic.at[i->mnemonic.n - 1])) {
-	case 'b':
-		return is(i->mnemonic, "sub") ? 4 : 1;
-	case 'w':
-		return 2;
-	case 'q':
-		return 8;
-	default:
-		return 4;
-	}
-}
-
-/* Bytes of a store past the caches; 0: not one. The address is that of the destination, or in %rdi. */
-static unsigned streamed_bytes(const struct stage *s, const struct instruction *i, bool *ret_by_rdi)
-{
-	const struct piece m = begins(i->mnemonic, "v") ? rest_of(i->mnemonic, 1) : i->mnemonic;
-
-	*ret_by_rdi = begins(m, "maskmov") && (is(m, "maskmovdqu") || is(m, "maskmovq"));
-	if (*ret_by_rdi) {
-		return is(m, "maskmovq") ? 8 : 16;
-	}
-	if (begins(m, "movnti") || is(m, "movntdq") || is(m, "movntps") || is(m, "movntpd") ||
-		begins(m, "movdiri")) {
-		return bytes_of(s, i);
-	}
-	return is(m, "movntq") || is(m, "movntsd") ? 8 : is(m, "movntss") ? 4 : 0;
-}
-
-static unsigned flush_of(const struct instruction *i)
-{
-	if (is(i->mnemonic, "clwb") || is(i->mnemonic, "clflushopt") ||
-		(is(i->mnemonic, "xsaveopt") && i->wide)) {
-		return NVWAVE_CC_FLUSH;
-	}
-	/* With 0x66 before it, as old assemblers need, it is clflushopt. */
-	return is(i->mnemonic, "clflush") ? (i->wide ? NVWAVE_CC_FLUSH : NVWAVE_CC_FLUSH_ORDERED) : 0;
-}
-
-/* With the size from an operand or suffix (0), or a size of their own. */
-static const struct {
-	const char *name;
-	unsigned bytes;
-} plain_stores[] = {
-	{"mov", 0},
-	{"add", 0},
-	{"adc", 0},
-	{"sub", 0},
-	{"sbb", 0},
-	{"and", 0},
-	{"or", 0},
-	{"xor", 0},
-	{"inc", 0},
-	{"dec", 0},
-	{"neg", 0},
-	{"not", 0},
-	{"shl", 0},
-	{"sal", 0},
-	{"shr", 0},
-	{"sar", 0},
-	{"rol", 0},
-	{"ror", 0},
-	{"bts", 0},
-	{"btr", 0},
-	{"btc", 0},
-	{"movbe", 0},
-	{"xadd", 0},
-	{"cmpxchg", 0},
-	{"shld", 0},
-	{"shrd", 0},
-	{"movups", 16},
-	{"movaps", 16},
-	{"movupd", 16},
-	{"movapd", 16},
-	{"movdqu", 16},
-	{"movdqa", 16},
-	{"movss", 4},
-	{"movsd", 8},
-	{"movd", 4},
-	{"movlps", 8},
-	{"movhps", 8},
-	{"movlpd", 8},
-	{"movhpd", 8},
-	{"pextrb", 1},
-	{"pextrw", 2},
-	{"pextrd", 4},
-	{"pextrq", 8},
-	{"extractps", 4},
-	{"movdqu8", 64},
-	{"movdqu16", 64},
-	{"movdqu32", 64},
-	{"movdqu64", 64},
-	{"movdqa32", 64},
-	{"movdqa64", 64},
-	{"extractf128", 16},
-	{"extracti128", 16},
-	{"extractf64x4", 32},
-	{"extracti64x4", 32},
-	{"fstpt", 10},
-	{"fstpl", 8},
-	{"fstps", 4},
-	{"fstl", 8},
-	{"fsts", 4},
-	{"fistpll", 8},
-	{"fistpl", 4},
-	{"fistps", 2},
-	{"fisttpll", 8},
-	{"fisttpl", 4},
-	{"fnstcw", 2},
-	{"stmxcsr", 4},
-};
-
-/* Vector stores of at most the register's size: masked, compressed, partial, converted. */
-static const char *const partial_stores[] = {
-	"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph"};
-
-/* Bytes of a plain store; 0: not one, or it cannot go to a mapping. */
-static unsigned plain_bytes(const struct stage *s, const struct instruction *i, struct piece to)
-{
-	const struct piece m = i->mnemonic, bare = begins(m, "v") ? rest_of(m, 1) : m;
-
-	if (!is_memory(s, to)) {
-		return 0;
-	}
-	if (begins(m, "set")) {
-		return 1;
-	}
-	for (unsigned k = 0; k < sizeof plain_stores / sizeof *plain_stores; k++) {
-		const char *const name = plain_stores[k].name;
-		const size_t n = strlen(name);
-		const bool suffix = m.n == n + 1 && strchr("bwlqBWLQ", m.at[n]) != NULL;
-
-		if (plain_stores[k].bytes == 0 && begins(m, name) && (m.n == n || suffix)) {
-			return bytes_of(s, i);
-		}
-		if (plain_stores[k].bytes > 0 && is(bare, name)) {
-			const unsigned wide = plain_stores[k].bytes == 16 || plain_stores[k].bytes == 64 ?
-						      bytes_of(s, i) :
-						      0;
-
-			return wide >= 16 ? wide : plain_stores[k].bytes;
-		}
-	}
-	for (unsigned k = 0; k < sizeof partial_stores / sizeof *partial_stores; k++) {
-		if (begins(bare, partial_stores[k])) {
-			return bytes_of(s, i);
-		}
-	}
-	return 0;
-}
-
-/* Bytes of each store of a string instruction, which goes to (%rdi); 0: not one. */
-static unsigned string_bytes(const struct instruction *i)
-{
-	const struct piece m = i->mnemonic;
-	const bool moves = begins(m, "movs"), fills = begins(m, "stos") || (begins(m, "ins") && m.n == 4);
-
-	if ((!moves && !fills) || m.n != 5 - (size_t)begins(m, "ins")) {
-		return 0;
-	}
-	for (unsigned k = 0; k < i->operands; k++) {
-		if (moves && register_bytes(i->operand[k]) > 0) {
-			return 0; /* movsd of a vector, movsb of an extension */
-		}
-	}
-	switch (tolower(m.at[m.n - 1])) {
-	case 'b':
-		return 1;
-	case 'w':
-		return 2;
-	case 'l':
-	case 'd':
-		return 4;
-	case 'q':
-		return 8;
-	default:
-		return 0;
-	}
-}
-
-/* Whether an instruction may store to a mapping what cannot be announced. */
-static bool is_unwatchable(const struct stage *s, const struct instruction *i)
-{
-	static const char *const names[] = {"syscall", "sysenter", "vscatter", "vpscatter", "xsave", "fxsave",
-		"fsave", "fnsave", "fstenv", "fnstenv", "movdir64b", "enqcmd", "clzero"};
-
-	for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
-		if (begins(i->mnemonic, names[k])) {
-			return true;
-		}
-	}
-	return is(i->mnemonic, "int") || is(i->mnemonic, "std") || /* then string instructions go downwards */
-	       (begins(i->mnemonic, "pop") && i->operands == 1 && is_memory(s, i->operand[0]) &&
-		       !begins(i->mnemonic, "popcnt"));
-}
-
 static bool is_on_stack(const struct stage *s, struct piece p)
 {
-	return find(p, "rsp") != NULL || (s->framed && find(p, "rbp") != NULL);
+	return piece_find(p, "rsp") != NULL || (s->framed && piece_find(p, "rbp") != NULL);
 }
 
 /* Whether a plain store needs a call, or the compiler has announced it. An extra call does no harm. */
@@ -503,28 +152,28 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 		s->announced = s->announced == UINT_MAX ? UINT_MAX : 0;
 		return false;
 	}
-	return find(to, "rip") == NULL;
+	return piece_find(to, "rip") == NULL;
 }
 
 /* The target of a call, also through the table of offsets (-fno-plt); empty: not a call. */
 static struct piece callee(const struct instruction *i)
 {
-	const bool calls = begins(i->mnemonic, "call") && i->operands == 1;
+	const bool calls = piece_begins(i->mnemonic, "call") && i->operands == 1;
 
-	return !calls                     ? (struct piece){0} :
-	       begins(i->operand[0], "*") ? rest_of(i->operand[0], 1) :
-					    i->operand[0];
+	return !calls                           ? (struct piece){0} :
+	       piece_begins(i->operand[0], "*") ? piece_rest(i->operand[0], 1) :
+						  i->operand[0];
 }
 
 /* A call ends earlier announcements, and may announce a store: a range, or any number of them. */
 static void meet_call(struct stage *s, const struct instruction *i)
 {
 	const struct piece to = callee(i);
-	const char *const write = begins(to, "__tsan_") ? find(to, "write") : NULL;
+	const char *const write = piece_begins(to, "__tsan_") ? piece_find(to, "write") : NULL;
 
-	s->announced = write == NULL     ? 0 :
-		       find(to, "range") ? UINT_MAX :
-					   (unsigned)atoi(write + strlen("write"));
+	s->announced = write == NULL           ? 0 :
+		       piece_find(to, "range") ? UINT_MAX :
+						 (unsigned)atoi(write + strlen("write"));
 }
 
 /* The kind of an instruction, with its bytes; 0: irrelevant. Its operand may not be memory. */
@@ -536,31 +185,32 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 	bool by_rdi;
 
 	*ret_operand = i->operands > 0 ? unmasked(i->operand[target]) : (struct piece){0};
-	if ((flush = flush_of(i)) != 0) {
+	if ((flush = cc_flush_of(i)) != 0) {
 		return flush;
 	}
-	if ((bytes = streamed_bytes(s, i, &by_rdi)) != 0) {
+	if ((bytes = cc_streamed_bytes(i, &by_rdi)) != 0) {
 		if (by_rdi) {
 			*ret_operand = s->intel ? (struct piece){intel_rdi, 5} : (struct piece){rdi, 6};
 		}
 		return NVWAVE_CC_STREAM | bytes << NVWAVE_CC_BYTES_SHIFT;
 	}
-	if (i->locked || is(i->mnemonic, "xchg") || (begins(i->mnemonic, "xchg") && i->mnemonic.n == 5)) {
-		if (!i->locked && i->operands == 2 && !is_memory(s, *ret_operand)) {
+	if (i->locked || piece_is(i->mnemonic, "xchg") ||
+		(piece_begins(i->mnemonic, "xchg") && i->mnemonic.n == 5)) {
+		if (!i->locked && i->operands == 2 && !cc_is_memory(i, *ret_operand)) {
 			*ret_operand = i->operand[1 - target];
 		}
-		return is_memory(s, *ret_operand) ?
-			       NVWAVE_CC_ATOMIC | bytes_of(s, i) << NVWAVE_CC_BYTES_SHIFT :
+		return cc_is_memory(i, *ret_operand) ?
+			       NVWAVE_CC_ATOMIC | cc_bytes_of(i) << NVWAVE_CC_BYTES_SHIFT :
 			       0;
 	}
-	if ((bytes = string_bytes(i)) != 0) {
+	if ((bytes = cc_string_bytes(i)) != 0) {
 		*ret_operand = s->intel ? (struct piece){intel_rdi, 5} : (struct piece){rdi, 6};
 		return s->announced == UINT_MAX && !s->inline_assembly ?
 			       0 :
 			       (i->repeated ? NVWAVE_CC_STRING : NVWAVE_CC_STORE) |
 				       bytes << NVWAVE_CC_BYTES_SHIFT;
 	}
-	bytes = i->operands > 0 ? plain_bytes(s, i, *ret_operand) : 0;
+	bytes = i->operands > 0 ? cc_plain_bytes(i, *ret_operand) : 0;
 	return bytes > 0 && is_unannounced(s, *ret_operand, bytes) ?
 		       NVWAVE_CC_STORE | bytes << NVWAVE_CC_BYTES_SHIFT :
 		       0;
@@ -570,10 +220,11 @@ static bool is_load_call(const struct instruction *i)
 {
 	const struct piece to = callee(i);
 
-	return begins(to, "__tsan_") && find(to, "read_write") == NULL &&
-	       (begins(to, "__tsan_read") || begins(to, "__tsan_unaligned_read") ||
-		       begins(to, "__tsan_volatile_read") || begins(to, "__tsan_unaligned_volatile_read") ||
-		       begins(to, "__tsan_vptr_read"));
+	return piece_begins(to, "__tsan_") && piece_find(to, "read_write") == NULL &&
+	       (piece_begins(to, "__tsan_read") || piece_begins(to, "__tsan_unaligned_read") ||
+		       piece_begins(to, "__tsan_volatile_read") ||
+		       piece_begins(to, "__tsan_unaligned_volatile_read") ||
+		       piece_begins(to, "__tsan_vptr_read"));
 }
 
 /* mov %rsp, %rbp */
@@ -581,8 +232,8 @@ static bool makes_frame(const struct stage *s, const struct instruction *i)
 {
 	const char *const stack = s->bare ? "rsp" : "%rsp", *const frame = s->bare ? "rbp" : "%rbp";
 
-	return begins(i->mnemonic, "mov") && i->operands == 2 && is(i->operand[s->intel], stack) &&
-	       is(i->operand[!s->intel], frame);
+	return piece_begins(i->mnemonic, "mov") && i->operands == 2 &&
+	       piece_is(i->operand[s->intel], stack) && piece_is(i->operand[!s->intel], frame);
 }
 
 static void instruct(struct stage *s, const struct instruction *i)
@@ -596,12 +247,12 @@ static void instruct(struct stage *s, const struct instruction *i)
 		s->emitted = i->whole.at + i->whole.n;
 		return;
 	}
-	if (begins(i->mnemonic, "call") && i->operands == 1) {
+	if (piece_begins(i->mnemonic, "call") && i->operands == 1) {
 		meet_call(s, i);
 		return;
 	}
 	s->framed = s->framed || makes_frame(s, i);
-	if (is(i->mnemonic, "sfence") || is(i->mnemonic, "mfence")) {
+	if (piece_is(i->mnemonic, "sfence") || piece_is(i->mnemonic, "mfence")) {
 		emit_to(s, begin);
 		emit_call(s, NULL, NVWAVE_CC_FENCE);
 		return;
@@ -609,7 +260,7 @@ static void instruct(struct stage *s, const struct instruction *i)
 	const unsigned what = what_of(s, i, &operand);
 
 	if (what == 0) {
-		s->unwatched = s->unwatched || is_unwatchable(s, i);
+		s->unwatched = s->unwatched || cc_is_unwatchable(i);
 		return;
 	}
 	if (!address_of(s, operand, address, sizeof address)) {
@@ -624,7 +275,7 @@ static void instruct(struct stage *s, const struct instruction *i)
 /* clang has its own section types, which other assemblers warn of. */
 static void cut_type(struct stage *s, struct piece p)
 {
-	const char *const type = find(p, ",@llvm_");
+	const char *const type = piece_find(p, ",@llvm_");
 
 	if (type != NULL) {
 		emit_to(s, type);
@@ -634,17 +285,17 @@ static void cut_type(struct stage *s, struct piece p)
 
 static void direct(struct stage *s, struct piece p)
 {
-	if (begins(p, ".intel_syntax") || begins(p, ".att_syntax")) {
-		s->intel = begins(p, ".intel");
-		s->bare = s->intel && find(p, "noprefix") != NULL;
-	} else if (begins(p, ".section")) {
+	if (piece_begins(p, ".intel_syntax") || piece_begins(p, ".att_syntax")) {
+		s->intel = piece_begins(p, ".intel");
+		s->bare = s->intel && piece_find(p, "noprefix") != NULL;
+	} else if (piece_begins(p, ".section")) {
 		cut_type(s, p);
-	} else if (begins(p, ".type")) {
+	} else if (piece_begins(p, ".type")) {
 		s->framed = false;
 		s->announced = 0;
-	} else if (begins(p, ".macro")) {
+	} else if (piece_begins(p, ".macro")) {
 		s->macros++;
-	} else if (begins(p, ".endm") && s->macros > 0) {
+	} else if (piece_begins(p, ".endm") && s->macros > 0) {
 		s->macros--;
 	}
 }
@@ -654,7 +305,7 @@ static void note_macro(const struct stage *s, struct piece p)
 	static const char *const names[] = {"clwb", "clflush", "movnt", "sfence", "mfence"};
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-		if (begins(p, names[i])) {
+		if (piece_begins(p, names[i])) {
 			note(s, "an instruction in the body of a .macro is not watched");
 		}
 	}
@@ -668,17 +319,17 @@ static struct piece take_prefixes(struct piece p, struct instruction *i)
 	bool again = true;
 
 	while (again && p.n > 0) {
-		const struct piece word = {p.at, word_length(p)};
+		const struct piece word = {p.at, piece_word(p)};
 
-		again = is(word, "lock") || is(word, "data16");
-		i->locked = i->locked || is(word, "lock");
-		i->wide = i->wide || is(word, "data16");
-		i->repeated = i->repeated || begins(word, "rep");
+		again = piece_is(word, "lock") || piece_is(word, "data16");
+		i->locked = i->locked || piece_is(word, "lock");
+		i->wide = i->wide || piece_is(word, "data16");
+		i->repeated = i->repeated || piece_begins(word, "rep");
 		for (unsigned k = 0; k < sizeof others / sizeof *others && !again; k++) {
-			again = is(word, others[k]);
+			again = piece_is(word, others[k]);
 		}
 		if (again) {
-			p = rest_of(p, word.n);
+			p = piece_rest(p, word.n);
 		}
 	}
 	return p;
@@ -688,19 +339,20 @@ static void statement(struct stage *s, struct piece p)
 {
 	size_t n;
 
-	p = trim(p);
-	while ((n = word_length(p)) > 0 && n < p.n && p.at[n] == ':') {
-		p = rest_of(p, n + 1);
+	p = piece_trim(p);
+	while ((n = piece_word(p)) > 0 && n < p.n && p.at[n] == ':') {
+		p = piece_rest(p, n + 1);
 		s->hold = NULL;
 	}
 	if (p.n == 0) {
 		return;
 	}
 	struct instruction i = {.whole = p,
+		.intel = s->intel,
 		.locked = s->hold && s->locked,
 		.wide = s->hold && s->wide,
 		.repeated = s->hold && s->repeated};
-	const bool is_0x66 = begins(p, ".byte") && is(rest_of(p, 5), "0x66");
+	const bool is_0x66 = piece_begins(p, ".byte") && piece_is(piece_rest(p, 5), "0x66");
 
 	direct(s, p);
 	p = take_prefixes(p, &i);
@@ -711,12 +363,12 @@ static void statement(struct stage *s, struct piece p)
 		s->repeated = i.repeated;
 		return;
 	}
-	i.mnemonic = (struct piece){p.at, word_length(p)};
+	i.mnemonic = (struct piece){p.at, piece_word(p)};
 	if (s->macros > 0) {
 		s->unwatched = s->unwatched || *p.at != '.';
 		note_macro(s, p);
 	} else if (i.mnemonic.n > 0 && *p.at != '.') {
-		i.operands = operands_of(rest_of(p, i.mnemonic.n), i.operand);
+		cc_take_operands(&i, piece_rest(p, i.mnemonic.n));
 		instruct(s, &i);
 	}
 	s->hold = NULL;
@@ -745,17 +397,17 @@ static size_t skip(struct stage *s, const char *at, const char *end)
 static void line(struct stage *s, const char *at, const char *end)
 {
 	const char *from = at;
-	const struct piece whole = trim((struct piece){at, (size_t)(end - at)});
+	const struct piece whole = piece_trim((struct piece){at, (size_t)(end - at)});
 
-	if (!s->comment && (is(whole, "#APP") || is(whole, "#NO_APP"))) {
-		s->inline_assembly = is(whole, "#APP");
+	if (!s->comment && (piece_is(whole, "#APP") || piece_is(whole, "#NO_APP"))) {
+		s->inline_assembly = piece_is(whole, "#APP");
 	}
-	if (!s->comment && begins(whole, "/") && !begins(whole, "/*")) {
+	if (!s->comment && piece_begins(whole, "/") && !piece_begins(whole, "/*")) {
 		return;
 	}
 	while (at < end) {
 		if (s->comment) {
-			const char *const stop = find((struct piece){at, (size_t)(end - at)}, "*/");
+			const char *const stop = piece_find((struct piece){at, (size_t)(end - at)}, "*/");
 
 			s->comment = stop == NULL;
 			at = stop ? stop + 2 : end;

@@ -88,11 +88,9 @@ static bool is_harmless(const char *name)
 
 void host_announces(const void *code)
 {
-	struct link_map *map = NULL;
-	Dl_info info;
+	const struct link_map *const map = host_object_of(code);
 
-	if (watched_count < OBJECTS_MAX && dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 &&
-		map != NULL) {
+	if (watched_count < OBJECTS_MAX && map != NULL) {
 		watched[watched_count++] = map->l_addr;
 	}
 }
@@ -195,10 +193,36 @@ static struct symbols symbols_of(uintptr_t base, const ElfW(Dyn) * d)
 	return ret;
 }
 
+/*
+ * The objects are looked at while the dynamic linker keeps their list from changing. To find a function takes another of its locks,
+ * which a thread in dlopen() holds while it waits to change the list, so that comes after.
+ */
 struct look {
-	char *why; /* sizeof host_control->compared */
-	bool first;
+	char *why; /* HOST_WHY_BYTES */
+	bool first, no_memory;
+	/* of calls that may be harmful: a name of an object, a name of a function, and so on, each ended by a 0 */
+	char *calls;
+	size_t bytes, room;
 };
+
+static void add_text(struct look *l, const char *text)
+{
+	const size_t n = strlen(text) + 1;
+
+	if (l->bytes + n > l->room) {
+		const size_t room = 2 * (l->bytes + n) + 4096;
+		char *const more = realloc(l->calls, room);
+
+		if (more == NULL) {
+			l->no_memory = true;
+			return;
+		}
+		l->calls = more;
+		l->room = room;
+	}
+	memcpy(l->calls + l->bytes, text, n);
+	l->bytes += n;
+}
 
 static const char *base_name(const char *path)
 {
@@ -211,11 +235,9 @@ static const char *base_name(const char *path)
 static bool is_elsewhere(const char *name)
 {
 	void *const f = host_dlsym ? host_dlsym(RTLD_DEFAULT, name) : NULL;
-	struct link_map *map = NULL;
-	Dl_info info;
+	const struct link_map *const map = f != NULL ? host_object_of(f) : NULL;
 
-	return f != NULL && (dladdr1(f, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL ||
-				    !is_watched(map->l_addr));
+	return f != NULL && (map == NULL || !is_watched(map->l_addr));
 }
 
 static bool is_allocator(const char *name)
@@ -224,7 +246,7 @@ static bool is_allocator(const char *name)
 	       strcmp(name, "_Znwm") == 0;
 }
 
-/* Sets why if an object stores, or has others store, what is not announced. */
+/* Sets why if an object stores, or has others store, what is not announced; adds the calls that have to be looked up. */
 static int look_at(struct dl_phdr_info *o, size_t n, void *to)
 {
 	struct look *const l = to;
@@ -236,8 +258,7 @@ static int look_at(struct dl_phdr_info *o, size_t n, void *to)
 	l->first = false;
 	if (!is_watched(o->dlpi_addr)) {
 		if (main_program) {
-			snprintf(l->why, sizeof host_control->compared,
-				"not all of %s was built by nvwave-cc", name);
+			snprintf(l->why, HOST_WHY_BYTES, "not all of %s was built by nvwave-cc", name);
 		}
 		return main_program;
 	}
@@ -249,8 +270,7 @@ static int look_at(struct dl_phdr_info *o, size_t n, void *to)
 	const struct symbols s = dynamic ? symbols_of(o->dlpi_addr, dynamic) : (struct symbols){0};
 
 	if (s.symbol == NULL || s.names == NULL || s.count == 0) {
-		snprintf(l->why, sizeof host_control->compared,
-			"%s has no list of the functions that it calls", name);
+		snprintf(l->why, HOST_WHY_BYTES, "%s has no list of the functions that it calls", name);
 		return 1;
 	}
 	for (uint32_t i = 1; i < s.count; i++) {
@@ -259,23 +279,37 @@ static int look_at(struct dl_phdr_info *o, size_t n, void *to)
 		const bool undefined = s.symbol[i].st_shndx == SHN_UNDEF;
 
 		if (!undefined && is_allocator(symbol)) {
-			snprintf(l->why, sizeof host_control->compared,
-				"%s has its own %.60s, which libraries use, too", name, symbol);
+			snprintf(l->why, HOST_WHY_BYTES, "%s has its own %.60s, which libraries use, too",
+				name, symbol);
 			return 1;
 		}
-		if (undefined && type != STT_OBJECT && type != STT_TLS && !is_harmless(symbol) &&
-			is_elsewhere(symbol)) {
-			snprintf(l->why, sizeof host_control->compared,
-				"%s calls %.60s, which may store what is not announced", name, symbol);
-			return 1;
+		if (undefined && type != STT_OBJECT && type != STT_TLS && !is_harmless(symbol)) {
+			add_text(l, name);
+			add_text(l, symbol);
 		}
 	}
 	return 0;
 }
 
-bool host_all_announced(void)
+static bool are_harmless(const struct look *l)
 {
-	struct look l = {.why = host_control->compared, .first = true};
+	for (const char *at = l->calls, *symbol; at < l->calls + l->bytes; at = symbol + strlen(symbol) + 1) {
+		symbol = at + strlen(at) + 1;
+		if (is_elsewhere(symbol)) {
+			snprintf(l->why, HOST_WHY_BYTES,
+				"%s calls %.60s, which may store what is not announced", at, symbol);
+			return false;
+		}
+	}
+	return true;
+}
 
-	return host_control->instrumented && !host_control->compare && dl_iterate_phdr(look_at, &l) == 0;
+bool host_all_announced(char why[HOST_WHY_BYTES])
+{
+	struct look l = {.why = why, .first = true};
+	const bool all = host_control->instrumented && !host_control->compare &&
+			 dl_iterate_phdr(look_at, &l) == 0 && !l.no_memory && are_harmless(&l);
+
+	free(l.calls);
+	return all;
 }

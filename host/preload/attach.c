@@ -2,11 +2,13 @@
 /* Beginning, fork and end of a program in a session. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "preload.h"
@@ -82,6 +84,25 @@ static struct host_control *open_control(void)
 	return at == MAP_FAILED ? NULL : at;
 }
 
+/*
+ * Finds the functions behind those that the recorder calls under the session's lock: to find one takes the dynamic linker's lock,
+ * and a thread may hold that and wait for the session's, in a constructor that dlopen() calls.
+ */
+static void find_functions(void)
+{
+	struct stat s;
+	sigset_t set;
+	const int before = errno;
+
+	munmap(NULL, 0);
+	mprotect(NULL, 0, PROT_NONE);
+	if (pread(-1, &s, 0, 0) != 0) {
+		fstat(-1, &s);
+	}
+	pthread_sigmask(SIG_BLOCK, NULL, &set);
+	errno = before;
+}
+
 __attribute__((constructor)) void host_attach(void)
 {
 	static bool attached;
@@ -97,6 +118,7 @@ __attribute__((constructor)) void host_attach(void)
 	if (c == NULL || c->version != HOST_VERSION || c->closed) {
 		return;
 	}
+	find_functions();
 	host_control = c;
 	host_recording = c->record || c->advice;
 	__atomic_add_fetch(&c->processes, 1, __ATOMIC_RELAXED);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions behind the interposed ones, and the results of dlsym() for the program. */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,25 @@ void *host_real(const char *name)
 		abort();
 	}
 	return f;
+}
+
+struct link_map *host_object_of(const void *code)
+{
+	struct link_map *map = NULL;
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* the C library has it: no lock */
+	struct dl_find_object found;
+
+	if (_dl_find_object((void *)code, &found) == 0) {
+		map = found.dlfo_link_map;
+	}
+#else
+	Dl_info info;
+
+	if (dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP) == 0) {
+		map = NULL;
+	}
+#endif
+	return map;
 }
 
 void *(*host_dlsym)(void *handle, const char *name);

@@ -196,7 +196,6 @@ static void populate(const struct host_mapping *m, int fd, off_t end)
 
 static void watch(struct host_mapping *m, size_t length, int fd, const struct stat *s)
 {
-	static bool decided;
 	bool known;
 
 	m->file = number_of(fd, s, &known);
@@ -228,10 +227,6 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 	}
 	f->mappings++;
 	host_count_mapper((unsigned)m->file);
-	if (!decided) {
-		decided = true;
-		host_announced = host_all_announced();
-	}
 }
 
 /* ---- The table -------------------------------------------------------------------------------------------------------------- */
@@ -282,9 +277,27 @@ static void leave(void)
 	host_self.inside = false;
 }
 
+/* Whether pages are compared, as the first recorded mapping found it. */
+static bool decided;
+
+/* Under the lock. */
+static void decide(bool announced, const char *why)
+{
+	if (!decided) {
+		host_announced = announced;
+		snprintf(host_control->compared, *why ? sizeof host_control->compared : 0, "%s", why);
+		__atomic_store_n(&decided, true, __ATOMIC_RELEASE);
+	}
+}
+
 /* Recorded if fd is not negative. */
 static void add(void *start, size_t length, uint64_t off, bool real, int fd, const struct stat *s)
 {
+	char why[HOST_WHY_BYTES] = "";
+	const bool asks = fd >= 0 && host_recording && !host_self.inside &&
+			  !__atomic_load_n(&decided, __ATOMIC_ACQUIRE);
+	const bool announced = asks && host_all_announced(why);
+
 	if (!enter()) {
 		return;
 	}
@@ -294,6 +307,9 @@ static void add(void *start, size_t length, uint64_t off, bool real, int fd, con
 		*m = (struct host_mapping){.start = (uintptr_t)start, .off = off, .file = -1, .real = real};
 		if (fd >= 0 && host_recording && !host_control->closed) {
 			watch(m, whole_pages(length), fd, s);
+			if (asks && m->file >= 0) {
+				decide(announced, why);
+			}
 		}
 		__atomic_store_n(&m->length, whole_pages(length), __ATOMIC_RELEASE);
 		find_bounds();

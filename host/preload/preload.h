@@ -84,6 +84,9 @@ void *host_real(const char *name);
 		}                                           \
 		real;                                       \
 	})
+/* The object that contains an address; NULL: none. Without the dynamic linker's lock, where the C library can (2.35): a thread may
+ * hold that one and wait for the session's, in a constructor that dlopen() calls. */
+struct link_map *host_object_of(const void *code);
 /* The handle of a libpmem that was loaded by dlopen(). */
 void host_learn_libpmem(void *handle);
 /* The real dlsym(), after the first call of host_own_function(). */
@@ -254,8 +257,10 @@ void host_touch(void *address, size_t n);
 
 /* The executable or shared object with this code was built by nvwave-cc, all of it. */
 void host_announces(const void *code);
-/* Whether that is enough; if not, the session learns why. */
-bool host_all_announced(void);
+/* Whether that is enough; if not, why: a clause for the report, or nothing. Takes the dynamic linker's locks, one after the other,
+ * so not under the session's. */
+enum { HOST_WHY_BYTES = sizeof((struct host_control *)0)->compared };
+bool host_all_announced(char why[HOST_WHY_BYTES]);
 
 /* ---- Faults (faults.c) ---------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
  * it passed. A later call from the same place is considered equal if all these positions hold the same addresses: then its
  * frames are the same.
  */
-#include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,10 +56,9 @@ static bool is_library(const char *path)
 /* The object that contains an address, and its load offset. */
 static bool object_of(void *address, const char **ret_path, uint64_t *ret_base)
 {
-	struct link_map *map = NULL;
-	Dl_info info;
+	const struct link_map *const map = host_object_of((char *)address - 1);
 
-	if (dladdr1((char *)address - 1, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) {
+	if (map == NULL) {
 		return false;
 	}
 	*ret_path = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";

@@ -187,6 +187,26 @@ static void the_page_is_one_file_without_scripts(void **state)
 	assert_null(strstr(page, "href=\"http"));
 }
 
+/* The first and the last time stand below the first and the last bar, also where few bars do not fill the page. */
+static void the_times_of_intervals_are_as_wide_as_their_bars(void **state)
+{
+	const char *begin, *bars, *times;
+	unsigned width = 0;
+
+	assert_int_equal(run("%s crash queue --count=64 --mode=permitted --html=page.html", nvwave), 0);
+	read_page();
+	begin = strstr(page, "<h2>Intervals</h2>");
+	assert_non_null(begin);
+	assert_int_equal(
+		sscanf(begin, "<h2>Intervals</h2><div class=\"card\"><div style=\"max-width:%upx\">", &width),
+		1);
+	bars = strstr(begin, "<div class=\"intervals\"");
+	times = strstr(begin, "<p class=\"soft ends\">");
+	assert_true(bars && times && bars < times);
+	assert_int_equal(width, 31 * count_of(bars, times, "<span"));
+	assert_non_null(strstr(times, "</span></p></div>"));
+}
+
 /* "recovery, at most in a whole state: open epochs 5, log entries read 1,234, ..." of the text, as figures of the page. */
 static void the_page_has_the_recovery_counts_of_the_text(void **state)
 {
@@ -258,6 +278,7 @@ int main(void)
 		cmocka_unit_test(the_whole_stack_of_a_checker_that_dies_is_reported),
 		cmocka_unit_test(the_page_is_one_file_without_scripts),
 		cmocka_unit_test(the_page_has_the_recovery_counts_of_the_text),
+		cmocka_unit_test(the_times_of_intervals_are_as_wide_as_their_bars),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

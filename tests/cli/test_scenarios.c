@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Scenarios and protocols: what options ask of scopes implies a protocol where none is named, and is refused under one
- * that cannot keep it. What is not refused is right, and free of races.
+ * that cannot keep it. What is not refused is right, and free of races. Likewise a machine implies what a power cut may lose.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,6 +131,20 @@ static void each_protocol_leaves_out_those_that_cannot_keep_it(void **state)
 		"left out: steal-log --scenario=remote cannot run correctly under vi");
 }
 
+/* Stores that caches keep are not lost there, whatever was acknowledged too early elsewhere. */
+static void permitted_mode_explores_what_the_machine_can_lose(void **state)
+{
+	static const char line[] =
+		"crash queue --count=64 --mode=permitted --mutate=ack-before-barrier --cures=off";
+	char eadr[160];
+
+	snprintf(eadr, sizeof eadr, "%s --set=nvram.domain=eadr", line);
+	command_expect(line, 1, "INCONSISTENT", "");
+	command_expect(line, 1, "epoch persistency", "");
+	command_expect(eadr, 0, "CONSISTENT", "");
+	command_expect(eadr, 0, "eadr persistency", "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +154,7 @@ int main(void)
 		cmocka_unit_test(a_protocol_that_is_named_is_kept),
 		cmocka_unit_test(a_machine_has_the_protocol_of_its_paper_or_of_its_file),
 		cmocka_unit_test(each_protocol_leaves_out_those_that_cannot_keep_it),
+		cmocka_unit_test(permitted_mode_explores_what_the_machine_can_lose),
 	};
 
 	if (!command_begin()) {

@@ -199,14 +199,15 @@ def waits():
 def refusals():
     wrong = []
     for words, message in ((["--timeline-window=1us..2us"], "has no effect without --timeline"),
-                           (["--timeline=x", "--timeline-window=2us..1us"], "ends before it begins"),
-                           (["--timeline=x", "--timeline-window=1us"], "expected FROM..TO"),
-                           (["--timeline=x", "--timeline-window=1..2us"], "--timeline-window="),
-                           (["--timeline=nowhere/x"], "nowhere/x")):
+                           (["--timeline=x.pftrace", "--timeline-window=2us..1us"], "ends before it begins"),
+                           (["--timeline=x.pftrace", "--timeline-window=1us"], "expected FROM..TO"),
+                           (["--timeline=x.pftrace", "--timeline-window=1..2us"], "--timeline-window="),
+                           (["--timeline=x"], "--timeline: x: expected a name that ends in .pftrace or .perfetto-trace"),
+                           (["--timeline=x.JSON"], "or .json"), (["--timeline=nowhere/x.json"], "nowhere/x")):
         status, out, err = run(*kv, *words)
         if status != 2 or out or message not in err or err.count("\n") != 1:
             wrong.append("%s: %d %s%s" % (words, status, out, err))
-    ok(not wrong and not os.path.exists("x"), "a_wrong_window_or_file_is_refused_in_one_sentence_before_the_run", *wrong)
+    ok(not wrong and not [f for f in os.listdir(".") if f.startswith("x")], "a_wrong_window_or_file_is_refused_in_one_sentence_before_the_run", *wrong)
 
 
 if not shutil.which("protoc"):

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an instruction stores to. See instruction.h. */
+#include <ctype.h>
+#include <string.h>
+
+#include "hooks.h"
+#include "instruction.h"
+
+void cc_take_operands(struct instruction *i, struct piece p)
+{
+	unsigned n = 0, depth = 0;
+	size_t from = 0;
+
+	for (size_t at = 0; at <= p.n && p.n > 0 && n < CC_OPERANDS_MAX; at++) {
+		depth += at < p.n && strchr("([", p.at[at]) != NULL;
+		depth -= at < p.n && depth > 0 && strchr(")]", p.at[at]) != NULL;
+		if (at == p.n || (depth == 0 && p.at[at] == ',')) {
+			i->operand[n++] = piece_trim((struct piece){p.at + from, at - from});
+			from = at + 1;
+		}
+	}
+	i->operands = n;
+}
+
+/* ---- Registers and memory ---------------------------------------------------------------------------------------------- */
+
+/* Bytes of a register; 0: not a register. */
+static unsigned register_bytes(struct piece p)
+{
+	static const char *const names[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"};
+
+	if (piece_begins(p, "%")) {
+		p = piece_rest(p, 1);
+	}
+	if (p.n < 2 || p.n > 5) {
+		return 0;
+	}
+	if (piece_begins(p, "xmm") || piece_begins(p, "ymm") || piece_begins(p, "zmm")) {
+		return tolower(*p.at) == 'x' ? 16 : tolower(*p.at) == 'y' ? 32 : 64;
+	}
+	if (piece_begins(p, "mm") && isdigit((unsigned char)p.at[2])) {
+		return 8;
+	}
+	if (piece_begins(p, "r") && isdigit((unsigned char)p.at[1])) {
+		const char last = (char)tolower(p.at[p.n - 1]);
+
+		return isdigit((unsigned char)last) ? 8 : last == 'd' ? 4 : last == 'w' ? 2 : 1;
+	}
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		if (piece_is(p, names[i])) {
+			return 2;
+		}
+		if (p.n == 3 && piece_is(piece_rest(p, 1), names[i])) {
+			return tolower(*p.at) == 'r' ? 8 : 4;
+		}
+	}
+	return (p.n == 2 || p.n == 3) && strchr("lLhH", p.at[p.n - 1]) ? 1 : 0;
+}
+
+bool cc_is_memory(const struct instruction *i, struct piece p)
+{
+	if (p.n == 0 || *p.at == '$') {
+		return false;
+	}
+	if (i->intel) {
+		return piece_find(p, "[") != NULL || piece_find(p, "ptr") != NULL;
+	}
+	return register_bytes(p) == 0 && (*p.at != '%' || piece_find(p, ":") != NULL);
+}
+
+/* ---- Stores --------------------------------------------------------------------------------------------------------------- */
+
+/* %cl says how far to shift, not what. */
+static bool is_distance(const struct instruction *i, unsigned operand)
+{
+	static const char *const names[] = {"sh", "sa", "ro", "rc"};
+	const struct piece p = i->operand[operand];
+
+	if (i->intel || operand > 0 || !piece_is(p, "%cl")) {
+		return false;
+	}
+	for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
+		if (piece_begins(i->mnemonic, names[k])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+unsigned cc_bytes_of(const struct instruction *i)
+{
+	static const struct {
+		const char *name;
+		unsigned bytes;
+	} words[] = {{"byte ptr", 1}, {"dword ptr", 4}, {"xmmword ptr", 16}, {"ymmword ptr", 32},
+		{"zmmword ptr", 64}, {"qword ptr", 8}, {"word ptr", 2}, {"tbyte ptr", 10}, {"mmword ptr", 8},
+		{"oword ptr", 16}};
+
+	if (piece_begins(i->mnemonic, "cmpxchg16b")) {
+		return 16;
+	}
+	if (piece_begins(i->mnemonic, "cmpxchg8b")) {
+		return 8;
+	}
+	for (unsigned k = 0; k < i->operands; k++) {
+		const bool is_other = cc_is_memory(i, i->operand[k]) || is_distance(i, k);
+		const unsigned bytes = is_other ? 0 : register_bytes(i->operand[k]);
+
+		if (bytes > 0) {
+			return bytes;
+		}
+		for (unsigned w = 0; i->intel && w < sizeof words / sizeof *words; w++) {
+			if (piece_begins(i->operand[k], words[w].name)) {
+				return words[w].bytes;
+			}
+		}
+	}
+	switch (tolower(i->mnemonic.at[i->mnemonic.n - 1])) {
+	case 'b':
+		return piece_is(i->mnemonic, "sub") ? 4 : 1;
+	case 'w':
+		return 2;
+	case 'q':
+		return 8;
+	default:
+		return 4;
+	}
+}
+
+unsigned cc_streamed_bytes(const struct instruction *i, bool *ret_by_rdi)
+{
+	const struct piece m = piece_begins(i->mnemonic, "v") ? piece_rest(i->mnemonic, 1) : i->mnemonic;
+
+	*ret_by_rdi = piece_begins(m, "maskmov") && (piece_is(m, "maskmovdqu") || piece_is(m, "maskmovq"));
+	if (*ret_by_rdi) {
+		return piece_is(m, "maskmovq") ? 8 : 16;
+	}
+	if (piece_begins(m, "movnti") || piece_is(m, "movntdq") || piece_is(m, "movntps") ||
+		piece_is(m, "movntpd") || piece_begins(m, "movdiri")) {
+		return cc_bytes_of(i);
+	}
+	return piece_is(m, "movntq") || piece_is(m, "movntsd") ? 8 : piece_is(m, "movntss") ? 4 : 0;
+}
+
+unsigned cc_flush_of(const struct instruction *i)
+{
+	if (piece_is(i->mnemonic, "clwb") || piece_is(i->mnemonic, "clflushopt") ||
+		(piece_is(i->mnemonic, "xsaveopt") && i->wide)) {
+		return NVWAVE_CC_FLUSH;
+	}
+	/* With 0x66 before it, as old assemblers need, it is clflushopt. */
+	return piece_is(i->mnemonic, "clflush") ? (i->wide ? NVWAVE_CC_FLUSH : NVWAVE_CC_FLUSH_ORDERED) : 0;
+}
+
+/* With the size from an operand or suffix (0), or a size of their own. */
+static const struct {
+	const char *name;
+	unsigned bytes;
+} plain_stores[] = {
+	{"movq", 8}, /* of a vector's register, too */
+	{"mov", 0},
+	{"movw", 2}, /* of a vector's register: vmovw */
+	{"movsh", 2},
+	{"add", 0},
+	{"adc", 0},
+	{"sub", 0},
+	{"sbb", 0},
+	{"and", 0},
+	{"or", 0},
+	{"xor", 0},
+	{"inc", 0},
+	{"dec", 0},
+	{"neg", 0},
+	{"not", 0},
+	{"shl", 0},
+	{"sal", 0},
+	{"shr", 0},
+	{"sar", 0},
+	{"rol", 0},
+	{"ror", 0},
+	{"rcl", 0},
+	{"rcr", 0},
+	{"bts", 0},
+	{"btr", 0},
+	{"btc", 0},
+	{"movbe", 0},
+	{"xadd", 0},
+	{"cmpxchg", 0},
+	{"cmpxchg8b", 8},
+	{"cmpxchg16b", 16},
+	{"shld", 0},
+	{"shrd", 0},
+	{"movups", 16},
+	{"movaps", 16},
+	{"movupd", 16},
+	{"movapd", 16},
+	{"movdqu", 16},
+	{"movdqa", 16},
+	{"movss", 4},
+	{"movsd", 8},
+	{"movd", 4},
+	{"movlps", 8},
+	{"movhps", 8},
+	{"movlpd", 8},
+	{"movhpd", 8},
+	{"pextrb", 1},
+	{"pextrw", 2},
+	{"pextrd", 4},
+	{"pextrq", 8},
+	{"extractps", 4},
+	{"movdqu8", 64},
+	{"movdqu16", 64},
+	{"movdqu32", 64},
+	{"movdqu64", 64},
+	{"movdqa32", 64},
+	{"movdqa64", 64},
+	{"extractf128", 16},
+	{"extracti128", 16},
+	{"extractf64x4", 32},
+	{"extracti64x4", 32},
+	{"fstpt", 10},
+	{"fstpl", 8},
+	{"fstps", 4},
+	{"fstl", 8},
+	{"fsts", 4},
+	{"fists", 2},
+	{"fistpll", 8},
+	{"fistps", 2},
+	{"fisttpll", 8},
+	{"fisttps", 2},
+	/* Intel's keyword says how many bytes, and a suffix how many of an integer */
+	{"fst", 0},
+	{"fstp", 0},
+	{"fist", 0},
+	{"fistp", 0},
+	{"fisttp", 0},
+	{"fbstp", 10},
+	{"fstcw", 2},
+	{"fnstcw", 2},
+	{"fstsw", 2},
+	{"fnstsw", 2},
+	{"stmxcsr", 4},
+	{"kmovb", 1},
+	{"kmovw", 2},
+	{"kmovd", 4},
+	{"kmovq", 8},
+};
+
+/* Vector stores of at most the register's size: masked, compressed, partial, converted. */
+static const char *const partial_stores[] = {
+	"maskmov", "pmaskmov", "compress", "pcompress", "pmov", "extract", "cvtps2ph"};
+
+unsigned cc_plain_bytes(const struct instruction *i, struct piece to)
+{
+	const struct piece m = i->mnemonic, bare = piece_begins(m, "v") ? piece_rest(m, 1) : m;
+
+	if (!cc_is_memory(i, to)) {
+		return 0;
+	}
+	if (piece_begins(m, "set")) {
+		return 1;
+	}
+	for (unsigned k = 0; k < sizeof plain_stores / sizeof *plain_stores; k++) {
+		const char *const name = plain_stores[k].name;
+		const size_t n = strlen(name);
+		const bool suffix = m.n == n + 1 && strchr("bwlqBWLQ", m.at[n]) != NULL;
+
+		if (plain_stores[k].bytes == 0 && piece_begins(m, name) && (m.n == n || suffix)) {
+			return cc_bytes_of(i);
+		}
+		if (plain_stores[k].bytes > 0 && piece_is(bare, name)) {
+			const unsigned wide = plain_stores[k].bytes == 16 || plain_stores[k].bytes == 64 ?
+						      cc_bytes_of(i) :
+						      0;
+
+			return wide >= 16 ? wide : plain_stores[k].bytes;
+		}
+	}
+	for (unsigned k = 0; k < sizeof partial_stores / sizeof *partial_stores; k++) {
+		if (piece_begins(bare, partial_stores[k])) {
+			return cc_bytes_of(i);
+		}
+	}
+	return 0;
+}
+
+unsigned cc_string_bytes(const struct instruction *i)
+{
+	const struct piece m = i->mnemonic;
+	const bool moves = piece_begins(m, "movs"), inputs = piece_begins(m, "ins");
+	const size_t stem = inputs ? 3 : 4;
+	const bool bare = m.n == stem && i->operands > 0; /* the operands have the size */
+
+	if ((!moves && !inputs && !piece_begins(m, "stos")) || (!bare && m.n != stem + 1)) {
+		return 0;
+	}
+	for (unsigned k = 0; k < i->operands; k++) {
+		if (moves && register_bytes(i->operand[k]) > 0) {
+			return 0; /* movsd of a vector, movsb of an extension */
+		}
+	}
+	if (bare) {
+		return cc_bytes_of(i);
+	}
+	switch (tolower(m.at[m.n - 1])) {
+	case 'b':
+		return 1;
+	case 'w':
+		return 2;
+	case 'l':
+	case 'd':
+		return 4;
+	case 'q':
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+bool cc_is_unwatchable(const struct instruction *i)
+{
+	static const char *const names[] = {"syscall", "sysenter", "vscatter", "vpscatter", "xsave", "fxsave",
+		"fsave", "fnsave", "fstenv", "fnstenv", "movdir64b", "enqcmd", "clzero", "aadd", "aand",
+		"aor", "axor", "tilestore"};
+
+	for (unsigned k = 0; k < sizeof names / sizeof *names; k++) {
+		if (piece_begins(i->mnemonic, names[k])) {
+			return true;
+		}
+	}
+	return (piece_begins(i->mnemonic, "cmp") && piece_find(i->mnemonic, "xadd") != NULL) ||
+	       piece_is(i->mnemonic, "int") ||
+	       piece_is(i->mnemonic, "std") || /* then string instructions go downwards */
+	       (piece_begins(i->mnemonic, "pop") && i->operands == 1 && cc_is_memory(i, i->operand[0]) &&
+		       !piece_begins(i->mnemonic, "popcnt"));
+}
