@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # nvwave-nvcc: which symbols of the two halves get which names. Reads the list of device variables ("shared NAME", "device NAME",
-# "extern NAME": without a size, "elsewhere NAME"), then nm -S of the host half and of the device half. Writes to the folder tmp
+# "extern NAME": without a size, "elsewhere NAME"), those of functions and of their arguments, then nm -S of the host half and of the device half. Writes to the folder tmp
 #
 #	host.rename host.globalize device.rename localize      lists for objcopy
 #	table.s                                                what the runtime looks up
@@ -33,13 +33,20 @@ function device_name(name) {
 }
 
 # How the compiler passes each parameter of a kernel: i in an integer register, c s b and C S likewise, but a signed or (capital, b)
-# unsigned number of 8, 16 or 1 bits that is extended; f in a floating register; m in memory.
+# unsigned number of 8, 16 or 1 bits that is extended; w a number of two words; f in a floating register; m in memory; x a long double,
+# in memory, too.
 function passed(parameter) {
 	if (parameter ~ / byval/) {
 		return "m"
 	}
 	if (parameter ~ /^(float|double|half|<[^>]*>)( |$)/) { # no pointer
 		return "f"
+	}
+	if (parameter ~ /^i128 /) {
+		return "w"
+	}
+	if (parameter ~ /^x86_fp80 /) {
+		return "x"
 	}
 	if (parameter ~ /^i1 /) {
 		return "b"
@@ -78,6 +85,15 @@ FILENAME ~ /functions$/ {
 	sub(/"?\(.*/, "", name)
 	sub(/^[^(]*\(/, "", rest)
 	parameters[name] = all_passed(rest)
+	if (match($0, /!dbg ![0-9]+/)) {
+		described[name] = substr($0, RSTART + 5, RLENGTH - 5)
+	}
+	next
+}
+
+# The debugger's description of each function's arguments: which function, the number of one. Empty structures are there, too.
+FILENAME ~ /arguments$/ {
+	count_of[$1] = $2 > count_of[$1] + 0 ? $2 : count_of[$1]
 	next
 }
 
@@ -152,7 +168,7 @@ END {
 		}
 		target = kernel ~ /^_Z/ || kernel in host ? device_name(kernel) : kernel
 		names = names "\n.Lname" ++count ":\t.asciz \"" kernel "\"\n.Lpassed" count ":\t.asciz \"" parameters[kernel] "\""
-		print "\t.quad " stub ", " target ", .Lname" count ", .Lpassed" count ", " arch > table
+		print "\t.quad " stub ", " target ", .Lname" count ", .Lpassed" count ", " arch ", " count_of[described[kernel]] + 0 > table
 	}
 	print "\t.section nvw_variables,\"aw\",@progbits" > table
 	for (name in kind) {

@@ -7,11 +7,13 @@
  * on. So the stub is called, once per bit, with a pattern in all registers and stack words: bit i of the number of each. What the
  * arguments then contain says which registers they came from.
  *
- * Small numbers must be extended to a word. Which ones are, the compiler's own text of the kernel said (kernel_entry.passed).
+ * The compiler's own text of the kernel has the number of arguments, and the parameters that travel in their order
+ * (kernel_entry.passed). So it says which of them take two registers, and which small numbers must be extended to a word.
  *
  * Every word of an argument is decoded by its lowest bit, because a bool keeps no other. An argument whose address is on the stack
- * that the stub was given is a structure in memory. One whose address is itself a pattern was passed by reference. One that no
- * pattern changes is an empty structure (a functor, a lambda without captures), which travels nowhere.
+ * that the stub was given is a structure in memory. One whose address is itself a pattern was passed by reference: an object that a
+ * function copies. Each work-item gets a copy of its own, since it may change its parameters. One that no pattern changes is an empty
+ * structure (a functor, a lambda without captures), which travels nowhere.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +56,6 @@ char *__cxa_demangle(const char *symbol, char *buffer, size_t *length, int *ret_
 static struct {
 	unsigned bit, count;
 	struct image image;
-	const char *limit; /* of the stack */
 	unsigned code[ARGS_MAX][2];
 	enum passed passed[ARGS_MAX];
 } asking;
@@ -84,17 +85,8 @@ static void answer_one(unsigned i, const char *at)
 
 void nvw_cuda_answer(void **args)
 {
-	const char *const lowest = __builtin_frame_address(0);
-
 	for (unsigned i = 0; i < asking.count; i++) {
-		const char *const at = args[i];
-
-		/* Without a count, what follows the array may be anything. */
-		if ((uintptr_t)at > 1 && (at < lowest || at >= asking.limit)) {
-			asking.count = i;
-			return;
-		}
-		answer_one(i, at);
+		answer_one(i, args[i]);
 	}
 }
 
@@ -128,11 +120,10 @@ static void ask(const struct kernel_entry *kernel, unsigned bit)
 	nvw_cuda_enter(stub.function, image);
 }
 
-static void ask_all(const struct kernel_entry *kernel, int count)
+static void ask_all(const struct kernel_entry *kernel)
 {
 	memset(&asking, 0, sizeof asking);
-	asking.count = count < 0 ? ARGS_MAX : (unsigned)count;
-	asking.limit = (const char *)__builtin_frame_address(0);
+	asking.count = (unsigned)kernel->arguments;
 	is_asking = true;
 	for (unsigned bit = 0; bit < BITS; bit++) {
 		ask(kernel, bit);
@@ -157,24 +148,6 @@ static const char *parameters(const char *name)
 	return NULL;
 }
 
-/* Their number; -1: the name is not mangled. */
-static int count_parameters(const char *symbol)
-{
-	int status, depth = 0, count = -1;
-	char *const name = __cxa_demangle(symbol, NULL, NULL, &status);
-	const char *at = name ? parameters(name) : NULL;
-
-	if (at) {
-		count = at[1] != ')';
-		for (; *at; at++) {
-			depth += strchr("(<[{", *at) ? 1 : strchr(")>]}", *at) ? -1 : 0;
-			count += depth == 1 && *at == ',';
-		}
-	}
-	free(name);
-	return count;
-}
-
 const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel)
 {
 	int status;
@@ -195,21 +168,6 @@ const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel)
 
 /* ---- Signatures --------------------------------------------------------------------------------------- */
 
-static bool is_first_slot(unsigned slot, unsigned except)
-{
-	for (unsigned i = 0; i < asking.count; i++) {
-		if (i != except && asking.code[i][0] == slot) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_slot(unsigned code)
-{
-	return code >= 1 && code <= SLOTS;
-}
-
 /* Up to the next argument on the stack. */
 static unsigned words_in_memory(unsigned i, bool *ret_is_last)
 {
@@ -224,85 +182,77 @@ static unsigned words_in_memory(unsigned i, bool *ret_is_last)
 	return end - asking.code[i][0];
 }
 
-/* The register of the parameter, as the compiler passes them, that follows the one in a register; 0: none. */
-static unsigned next_register(const char *passed, unsigned of)
+/* The next argument, the number of the last one that travels, and the next register of each class and word of the stack. */
+struct cursor {
+	unsigned argument, last, integer, floating, word;
+};
+
+static bool is_empty(unsigned i)
 {
-	unsigned integers = 0, floats = 0, before = 0;
-
-	for (; *passed; passed++) {
-		const unsigned slot = *passed == 'm' ? 0 :
-				      *passed == 'f' ? (floats < FLOATS ? INTEGERS + ++floats : 0) :
-						       (integers < INTEGERS ? ++integers : 0);
-
-		if (before == of) {
-			return slot;
-		}
-		before = slot;
-	}
-	return 0;
+	return asking.passed[i] == IN_WORDS && asking.code[i][0] == 0;
 }
 
-/* What follows an argument of one word may be a copy of any register, also of its own, that the stub keeps in its frame. */
-static void conclude(const struct kernel_entry *kernel, unsigned i, struct argument *to)
+/* Whether a slot is one that the parameter may be in: of its class, behind those before it. The cursor goes behind it. */
+static bool is_next(struct cursor *at, char how, unsigned slot)
 {
-	const unsigned second = asking.code[i][1];
+	unsigned *const next = slot > FIRST_ON_STACK ? &at->word : how == 'f' ? &at->floating : &at->integer;
+	const unsigned end = slot > FIRST_ON_STACK ? SLOTS : how == 'f' ? FIRST_ON_STACK : INTEGERS;
 
+	if (slot < *next || slot > end || (slot <= FIRST_ON_STACK && strchr("mx", how))) {
+		return false;
+	}
+	*next = slot + 1;
+	return true;
+}
+
+/*
+ * Whether a parameter is the second word of the argument that has the one before it. What follows an argument of one word in the
+ * stub's frame may be a copy of any register, but not of the next parameter's, unless that is the next argument's. (Behind a number
+ * of two words on the stack the second word may be there, too.)
+ */
+static bool is_second(const struct cursor *at, char how, const struct argument *before, unsigned second)
+{
+	const bool is_register = how == 'f' ? second == at->floating && second <= FIRST_ON_STACK :
+					      how == 'i' && second == at->integer && second <= INTEGERS;
+
+	return (is_register || (strchr("if", how) && second == at->word)) && before->passed == IN_WORDS &&
+	       !before->extended && !before->slot[1] && before->slot[0] <= FIRST_ON_STACK &&
+	       (at->argument == asking.count || asking.code[at->argument][0] != second);
+}
+
+/* One more parameter. False: no argument is where it travels. */
+static bool conclude(struct cursor *at, char how, struct argument *arguments)
+{
+	while (at->argument < asking.count && is_empty(at->argument)) {
+		at->argument++;
+	}
+	if (at->last && is_second(at, how, &arguments[at->last - 1], asking.code[at->last - 1][1])) {
+		arguments[at->last - 1].slot[1] = asking.code[at->last - 1][1];
+		return is_next(at, how, asking.code[at->last - 1][1]);
+	}
+	const unsigned i = at->argument++;
+	if (i >= asking.count || !is_next(at, how, asking.code[i][0])) {
+		return false;
+	}
+	struct argument *const to = &arguments[i];
+	at->last = at->argument;
 	to->passed = asking.passed[i];
 	to->slot[0] = asking.code[i][0];
-	to->slot[1] = 0;
-	if (!to->slot[0]) {
-		return;
-	}
-	if (to->passed == IN_MEMORY) {
+	to->extended = (char)(strchr("cCsSb", how) ? how : 0);
+	if (how == 'm') {
 		to->words = words_in_memory(i, &to->is_last);
-	} else if (to->passed == IN_WORDS && second && to->slot[0] <= FIRST_ON_STACK &&
-		   second == next_register(kernel->passed, to->slot[0]) && !is_first_slot(second, i)) {
-		to->slot[1] = second;
+		return to->passed == IN_MEMORY;
 	}
-}
-
-/* The argument whose first word is the given slot, or on the stack has the given rank from 0. */
-static struct argument *with_slot(struct signature *s, unsigned number)
-{
-	for (unsigned i = 0; i < s->count; i++) {
-		if (s->argument[i].slot[0] == number) {
-			return &s->argument[i];
-		}
+	/* A stub may leave a number on the stack where it is. */
+	const bool is_left = to->passed == IN_MEMORY;
+	if (is_left) {
+		to->passed = IN_WORDS;
 	}
-	return NULL;
-}
-
-static struct argument *with_rank(struct signature *s, unsigned rank)
-{
-	for (unsigned number = FIRST_ON_STACK + 1; number <= SLOTS; number++) {
-		struct argument *const a = with_slot(s, number);
-
-		if (a && rank-- == 0) {
-			return a;
-		}
+	if (how == 'w' || how == 'x') {
+		to->slot[1] = is_left ? to->slot[0] + 1 : asking.code[i][1];
+		return is_next(at, how, to->slot[1]);
 	}
-	return NULL;
-}
-
-static void note_extensions(struct signature *s)
-{
-	unsigned integers = 0, floats = 0, on_stack = 0;
-
-	for (const char *p = s->kernel->passed; *p; p++) {
-		struct argument *a = NULL;
-
-		if (*p == 'm' || (*p == 'f' && floats == FLOATS) || (*p != 'f' && integers == INTEGERS)) {
-			a = with_rank(s, on_stack++);
-		} else if (*p == 'f') {
-			floats++;
-		} else {
-			a = with_slot(s, ++integers);
-		}
-		if (a && !strchr("ifm", *p)) {
-			a->extended = *p;
-			a->passed = IN_WORDS;
-		}
-	}
+	return true;
 }
 
 static uint64_t extend(uint64_t word, char how)
@@ -323,29 +273,11 @@ static uint64_t extend(uint64_t word, char how)
 	}
 }
 
-static bool is_empty(unsigned i)
-{
-	return asking.passed[i] == IN_WORDS && asking.code[i][0] == 0;
-}
-
-/* The number of arguments that make sense: all of them, if the name gave the number. */
-static unsigned sensible(int count)
-{
-	for (unsigned i = 0; i < asking.count; i++) {
-		if (count >= 0 && is_empty(i)) {
-			continue;
-		}
-		if (!is_slot(asking.code[i][0]) || (count < 0 && is_first_slot(asking.code[i][0], i))) {
-			return i;
-		}
-	}
-	return asking.count;
-}
-
 static const struct signature *signature_of(const struct kernel_entry *kernel)
 {
 	static struct signature *all;
-	const int count = count_parameters(kernel->symbol);
+	struct argument arguments[ARGS_MAX] = {0};
+	struct cursor at = {0, 0, 1, INTEGERS + 1, FIRST_ON_STACK + 1};
 	struct signature *s = all;
 
 	while (s && s->kernel != kernel) {
@@ -354,24 +286,22 @@ static const struct signature *signature_of(const struct kernel_entry *kernel)
 	if (s) {
 		return s;
 	}
-	if (count > ARGS_MAX) {
+	if (kernel->arguments > ARGS_MAX) {
 		return NULL;
 	}
-	ask_all(kernel, count);
-	asking.count = count < 0 ? sensible(count) : asking.count;
-	if (count >= 0 && (asking.count != (unsigned)count || sensible(count) != (unsigned)count)) {
-		return NULL;
+	ask_all(kernel);
+	for (const char *how = kernel->passed; *how; how++) {
+		if (!conclude(&at, *how, arguments)) {
+			return NULL;
+		}
 	}
-	s = calloc(1, sizeof *s + asking.count * sizeof s->argument[0]);
+	s = calloc(1, sizeof *s + at.argument * sizeof s->argument[0]);
 	if (s) {
 		s->kernel = kernel;
-		s->count = asking.count;
+		s->count = at.argument;
 		s->next = all;
 		all = s;
-		for (unsigned i = 0; i < s->count; i++) {
-			conclude(kernel, i, &s->argument[i]);
-		}
-		note_extensions(s);
+		memcpy(s->argument, arguments, at.argument * sizeof s->argument[0]);
 	}
 	return s;
 }
@@ -411,6 +341,55 @@ static void copy_memory(struct image *image, const struct argument *a, void *fro
 	(void)slot(image, a->slot[0] + (unsigned)(got + 7) / 8 - 1);
 }
 
+/*
+ * An object that is passed by reference, kept for the work-items' copies. Its length is not known, so it is as much as there is, up to
+ * what all arguments may have together.
+ */
+static bool keep_object(struct image *image, unsigned number, void *from)
+{
+	struct object *const o = &image->object[image->objects];
+
+	if (image->objects == OBJECTS_MAX || (!o->bytes && !(o->bytes = malloc(OBJECT_MAX)))) {
+		return false;
+	}
+	struct iovec to = {o->bytes, OBJECT_MAX}, source = {from, OBJECT_MAX};
+	const ssize_t got = process_vm_readv(getpid(), &to, 1, &source, 1, 0);
+	if (got <= 0) {
+		return false;
+	}
+	o->length = (size_t)got;
+	o->slot = number;
+	o->at = (uintptr_t)from;
+	image->objects++;
+	(void)slot(image, number);
+	return true;
+}
+
+/* With copies of the objects on the present stack, aligned as they were. */
+static __attribute__((noinline)) void enter_with_objects(void (*function)(void), const struct image *image)
+{
+	struct image own = *image;
+
+	for (unsigned i = 0; i < image->objects; i++) {
+		const struct object *const o = &image->object[i];
+		char *const room = __builtin_alloca(o->length + OBJECT_ALIGNED);
+		char *const copy = room + ((o->at - (uintptr_t)room) & (OBJECT_ALIGNED - 1));
+
+		memcpy(copy, o->bytes, o->length);
+		*slot(&own, o->slot) = (uint64_t)(uintptr_t)copy;
+	}
+	nvw_cuda_enter(function, &own);
+}
+
+void nvw_cuda_enter_kernel(void (*function)(void), struct image *image)
+{
+	if (image->objects) {
+		enter_with_objects(function, image);
+	} else {
+		nvw_cuda_enter(function, image);
+	}
+}
+
 bool nvw_cuda_arguments(const struct kernel_entry *kernel, void **args, struct image *ret_image)
 {
 	const struct signature *const s = signature_of(kernel);
@@ -421,13 +400,18 @@ bool nvw_cuda_arguments(const struct kernel_entry *kernel, void **args, struct i
 		return false;
 	}
 	ret_image->stack_words = 0;
+	ret_image->objects = 0;
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct argument *const a = &s->argument[i];
 
 		if (a->passed == IN_MEMORY) {
 			copy_memory(ret_image, a, args[i]);
 		} else if (a->passed == BY_REFERENCE) {
-			*slot(ret_image, a->slot[0]) = (uint64_t)(uintptr_t)args[i];
+			if (!keep_object(ret_image, a->slot[0], args[i])) {
+				fprintf(stderr, "nvwave: kernel %s: its argument %u cannot be copied\n",
+					nvw_cuda_kernel_name(kernel), i + 1);
+				return false;
+			}
 		} else {
 			for (unsigned w = 0; w < 2 && a->slot[w]; w++) {
 				uint64_t word;

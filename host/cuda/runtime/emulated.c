@@ -81,7 +81,7 @@ static void enter_kernel(struct item *me)
 
 	me->way_out = &way_out;
 	if (_setjmp(way_out) == 0) {
-		nvw_cuda_enter(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
+		nvw_cuda_enter_kernel(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
 	}
 }
 

@@ -17,10 +17,9 @@ nvw_cuda_enter:
 	mov	%rdi, %r11
 	mov	%rsi, %r10
 	mov	112(%r10), %rcx		/* stack_words */
-	lea	1(%rcx), %rax
-	and	$-2, %rax		/* even: the stack stays aligned by 16 */
-	shl	$3, %rax
+	lea	0(,%rcx,8), %rax
 	sub	%rax, %rsp
+	and	$-128, %rsp		/* structures may be aligned by more than 16 */
 	lea	128(%r10), %rsi
 	mov	%rsp, %rdi
 	mov	%rsp, 120(%r10)

@@ -53,8 +53,9 @@ struct kernel_entry {
 	const void *stub;
 	void (*kernel)(void);
 	const char *symbol;
-	const char *passed; /* how each parameter is: i, c, s, b, C, S, f, m (symbols.awk) */
+	const char *passed; /* how each parameter is: i, c, s, b, C, S, f, m, w, x (symbols.awk) */
 	uint64_t arch;      /* that it was compiled for: 70 */
+	uint64_t arguments; /* their number */
 };
 /* A __device__ or __constant__ variable: its shadow is the address that host code knows. */
 struct variable_entry {
@@ -65,15 +66,28 @@ struct variable_entry {
 
 /* Registers and stack at the entry of a function, by the x86-64 ABI. */
 enum { INTEGERS = 6, FLOATS = 8, STACK_WORDS = 512 };
+/* An argument that is passed by reference: each work-item has a copy of it. */
+enum { OBJECTS_MAX = 24, OBJECT_MAX = 4096, OBJECT_ALIGNED = 128 };
+struct object {
+	char *bytes;
+	size_t length;
+	unsigned slot; /* that has its address */
+	uintptr_t at;  /* where it was */
+};
+
 struct image {
 	uint64_t integer[INTEGERS];
 	uint64_t floating[FLOATS]; /* the low halves of xmm0 to xmm7 */
 	uint64_t stack_words;
 	const void *stack_at; /* where the function found its stack words */
 	uint64_t stack[STACK_WORDS + 1];
+	unsigned objects;
+	struct object object[OBJECTS_MAX];
 };
 /* Calls function with them, on the present stack (enter.S). */
 void nvw_cuda_enter(void (*function)(void), struct image *image);
+/* Likewise a kernel: what is passed by reference is copied to the present stack. */
+void nvw_cuda_enter_kernel(void (*function)(void), struct image *image);
 
 /* Finds the kernel of a stub; NULL: it is none. */
 const struct kernel_entry *nvw_cuda_kernel_of(const void *stub);

@@ -71,7 +71,7 @@ static void leave(void)
 
 static void work_item(void)
 {
-	nvw_cuda_enter(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
+	nvw_cuda_enter_kernel(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
 	leave();
 }
 

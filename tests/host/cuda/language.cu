@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <cooperative_groups.h>
@@ -388,6 +389,83 @@ static bool mixed_arguments()
 	return is_clean() && y[0] == 3 && y[1] == 2 && y[2] == 9.5f && y[3] == 6 && y[4] == -8;
 }
 
+// An object that a function copies travels as its address, and is each work-item's own.
+struct copied {
+	int a;
+	float b[9];
+	copied() = default;
+	__host__ __device__ copied(const copied &x) : a(x.a) { memcpy(b, x.b, sizeof b); }
+};
+
+__global__ void changes_its_own(copied x, int *p, float f, copied y)
+{
+	x.a += (int)threadIdx.x;
+	__syncthreads();
+	y.b[8] += (float)x.a;
+	__syncthreads();
+	p[threadIdx.x] = x.a * 1000 + (int)(y.b[8] + f);
+}
+
+static bool copied_objects()
+{
+	int *const p = managed(32);
+	copied x, y;
+	bool right = true;
+
+	x.a = 5;
+	y.b[8] = 7;
+	changes_its_own<<<1, 32>>>(x, p, 0.5f, y);
+	right = is_clean();
+	for (int i = 0; i < 32; i++) {
+		right = right && p[i] == (5 + i) * 1000 + 12 + i;
+	}
+	return right && x.a == 5 && y.b[8] == 7;
+}
+
+// What a kernel's name does not say, or says in a way of its own: how many parameters it has.
+struct has_x {
+	int x;
+};
+template <class T>
+__global__ void deduced(decltype(((T *)0)->x) a, float b, std::enable_if_t<(sizeof(T) > 2), double> c, double *y)
+{
+	*y = a + b + c;
+}
+extern "C" __global__ void without_types_in_its_name(twice e, int a, twice f, float b, twice g, double *y, twice h)
+{
+	*y = h(a) + b;
+}
+
+// Numbers of two words, in two registers, one, or none, and structures that are aligned by more than a stack.
+struct alignas(64) far_apart {
+	int v[3];
+};
+__global__ void wide(unsigned __int128 a, int b, unsigned __int128 c, unsigned __int128 d, long double e, int f, float g, double *y)
+{
+	*y = (double)(a >> 64) + b + (double)(long)c + (double)(c >> 64) + (double)(d >> 64) + (double)e + f + g;
+}
+// It does not know what the compiler knows of the address.
+__device__ unsigned beside(const volatile void *p) { return (unsigned)(unsigned long)p % 64; }
+__global__ void aligned(char c, far_apart a, int i, far_apart b, double *y)
+{
+	unsigned (*volatile const by)(const volatile void *) = beside;
+
+	*y = a.v[1] + b.v[2] + i + c + .25 * (by(&a) + by(&b));
+}
+
+static bool arguments_of_all_kinds()
+{
+	const far_apart a = {{1, 2, 3}}, b = {{10, 20, 30}};
+	double *y;
+
+	cudaMallocManaged(&y, 4 * sizeof *y);
+	deduced<has_x><<<1, 1>>>(3, 4.5f, 7.25, y);
+	without_types_in_its_name<<<1, 1>>>(twice(), 3, twice(), 2.5f, twice(), y + 1, twice());
+	wide<<<1, 1>>>((unsigned __int128)5 << 64, 6, (unsigned __int128)7 << 64 | 8, (unsigned __int128)9 << 64, 10.5L, 11, 12, y + 2);
+	aligned<<<1, 1>>>(100, a, 1000, b, y + 3);
+	return is_clean() && y[0] == 14.75 && y[1] == 8.5 && y[2] == 68.5 && y[3] == 1132;
+}
+
 // A library that has variants by architecture (cub) launches the one that its kernels were compiled as.
 __global__ void architecture(int *p)
 {
@@ -427,7 +505,8 @@ int main()
 		const char *name;
 		bool (*holds)();
 	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
-		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"kernels_have_an_architecture", kernels_have_an_architecture}, {"extents_have_names", extents_have_names},
+		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"copied_objects", copied_objects}, {"arguments_of_all_kinds", arguments_of_all_kinds},
+		{"kernels_have_an_architecture", kernels_have_an_architecture}, {"extents_have_names", extents_have_names},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
 	int failed = 0;
 

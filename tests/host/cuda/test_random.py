@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_random.py NVWAVE NVCC: random CUDA kernels do what the host does (random_kernels.py).
+"""test_random.py NVWAVE NVCC: random CUDA kernels do what the host does (random_kernels.py, random_wide.py, random_arguments.py).
 
 A few programs; with --programs=N as many, by all cores. What differs is printed with its seed, and --keep=FOLDER leaves its
 source there. The options and the seed tell everything: the same ones make the same programs.
@@ -12,13 +12,17 @@ import subprocess
 import sys
 import tempfile
 
+import random_arguments
 import random_kernels
 import random_wide
 
+MAKERS = {'random': random_kernels, 'wide': random_wide, 'arguments': random_arguments}
 LEVELS = ['-O0', '-O1', '-O2', '-O3']
 PROTOCOLS = ['vi', 'hlrc', 'dd', 'gh']
 # These have what nvwave-nvcc once stumbled over: constants with padding, structures by value out of constant places.
 SAMPLE = [(100, '-O0'), (103, '-O2', 'hlrc')]
+# Its four kernels show most planted faults of arguments (tests/faults/doors.fault).
+SAMPLE_OF_ARGUMENTS = (2, '-O2', 'vi')
 
 
 def options():
@@ -28,7 +32,9 @@ def options():
     parser.add_argument('--programs', type=int, default=0, metavar='N', help='N programs instead of the sample')
     parser.add_argument('--first', type=int, default=1, metavar='SEED', help='of the programs (1)')
     parser.add_argument('--kernels', type=int, help='of each program (6, of the sample 3)')
-    parser.add_argument('--wide', action='store_true', help='programs of random_wide.py, with more of the language')
+    parser.add_argument('--wide', action='store_const', dest='kind', const='wide', help='programs of random_wide.py, with more of the language')
+    parser.add_argument('--arguments', action='store_const', dest='kind', const='arguments',
+                        help='programs of random_arguments.py: arguments of all types, of kernels and of functions')
     parser.add_argument('--workers', type=int, default=os.cpu_count(), metavar='N', help='programs at a time (one per core)')
     parser.add_argument('--every-protocol', action='store_true', help='on the machine under each of %s, not one of them' % ', '.join(PROTOCOLS))
     parser.add_argument('--machine-every', type=int, default=2, metavar='N', help='every Nth program also runs on the machine (2)')
@@ -47,14 +53,13 @@ class Bench:
     def __init__(self, arguments, folder):
         self.nvwave, self.nvcc = os.path.abspath(arguments.nvwave), os.path.abspath(arguments.nvcc)
         self.kernels, self.folder = arguments.kernels or (6 if arguments.programs else 3), folder
-        self.wide = arguments.wide
+        self.kind = arguments.kind or 'random'
 
     def build(self, seed, level, plant=False):
         """The program's name, or None; what the compiler says."""
-        name = '%s-%d%s%s' % ('wide' if self.wide else 'random', seed, level, '-planted' if plant else '')
-        maker = random_wide if self.wide else random_kernels
+        name = '%s-%d%s%s' % (self.kind, seed, level, '-planted' if plant else '')
         with open(os.path.join(self.folder, name + '.cu'), 'w', encoding='utf-8') as file:
-            file.write(maker.program(seed, self.kernels, plant))
+            file.write(MAKERS[self.kind].program(seed, self.kernels, plant))
         status, output = run(self.folder, self.nvcc, level, '-Xcompiler', '-w', '-o', name, name + '.cu')
         return (None if status else name), output
 
@@ -75,7 +80,7 @@ class Bench:
 
     def remove(self, seed, level):
         for ending in ('', '.cu', '.report'):
-            path = os.path.join(self.folder, '%s-%d%s%s' % ('wide' if self.wide else 'random', seed, level, ending))
+            path = os.path.join(self.folder, '%s-%d%s%s' % (self.kind, seed, level, ending))
             if os.path.exists(path):
                 os.remove(path)
 
@@ -92,8 +97,12 @@ def ok(wrong, name):
 
 
 def sample(bench):
-    """A program each for two levels; the comparison itself."""
+    """A program each for two levels; one of arguments; the comparison itself."""
     ok(''.join(bench.one(*each) for each in SAMPLE), 'random_kernels_do_what_the_host_does')
+    kernels = bench.kernels
+    bench.kind, bench.kernels = 'arguments', 4
+    ok(bench.one(*SAMPLE_OF_ARGUMENTS), 'random_arguments_travel_as_on_the_host')
+    bench.kind, bench.kernels = 'random', kernels
     name, output = bench.build(3, '-O1', True)
     found = bench.wrong(name) if name else ''
     expected = 'k%d: b' % (bench.kernels - 1)
