@@ -88,17 +88,21 @@ static int store_log(const struct cli_session *s, struct crash_request *request)
 
 static int self_test(const struct cli_session *s, struct crash_request *request)
 {
+	char *const command = cli_command_text(NULL);
 	bool good;
 
 	request->options.seed = s->config.seed;
-	if (crash_self_test(s->workload, &s->config, &request->options, s->json, &good)) {
-		return cli_fail();
-	}
-	return good ? STATUS_CLEAN : STATUS_INCONSISTENT;
+	const int error =
+		request->exec ?
+			crash_self_test_program(&s->config, request, command ? command : "", s->json, &good) :
+			crash_self_test(s->workload, &s->config, &request->options, s->json, &good);
+
+	free(command);
+	return error ? cli_fail() : good ? STATUS_CLEAN : STATUS_INCONSISTENT;
 }
 
 /* The circumstances of the command line, as bits of enum cli_circumstance. */
-static uint32_t circumstances(const struct cli_session *s, const struct crash_request *r)
+static uint64_t circumstances(const struct cli_session *s, const struct crash_request *r)
 {
 	const bool is_kill = r->options.mode == CT_KILL;
 	const struct {
@@ -112,16 +116,18 @@ static uint32_t circumstances(const struct cli_session *s, const struct crash_re
 		{CLI_AT_EACH, s->each_protocol},
 		{CLI_AT_MATRIX, r->matrix},
 		{CLI_AT_SELF_TEST, r->self_test},
+		{CLI_AT_WORKLOAD_SELF_TEST, r->self_test && !r->exec},
+		{CLI_AT_NO_SELF_TEST, !r->self_test},
 		{CLI_AT_KILL, is_kill && !r->exec},
 		{CLI_AT_EXEC_KILL, is_kill && r->exec},
 		{CLI_AT_LOCAL, cli_number(&s->given, CLI_engine) == SWEEP_LOCAL},
 		{CLI_AT_SLURM, cli_number(&s->given, CLI_engine) == SWEEP_SLURM},
 		{CLI_AT_OBSERVED, cli_given(&s->given, CLI_mode) && r->options.mode == CT_OBSERVED},
 	};
-	uint32_t bits = 0;
+	uint64_t bits = 0;
 
 	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-		bits |= all[i].holds ? UINT32_C(1) << all[i].bit : 0;
+		bits |= all[i].holds ? UINT64_C(1) << all[i].bit : 0;
 	}
 	return bits;
 }
@@ -201,8 +207,8 @@ static int check(const struct cli_session *s, const struct crash_request *r)
 
 static int dispatch(struct cli_session *s, struct crash_request *r)
 {
-	return r->store_log || r->exec ? store_log(s, r) :
-	       r->self_test            ? self_test(s, r) :
+	return r->self_test            ? self_test(s, r) :
+	       r->store_log || r->exec ? store_log(s, r) :
 	       s->each_protocol        ? crash_under_each(s, r) :
 					 crash(s, r);
 }
@@ -254,7 +260,7 @@ static int merge(int argc, char **argv)
 	struct cli_options given;
 	int error = cli_options_parse(&given, false, argc, argv);
 
-	error = error ? error : cli_options_check_use(&given, UINT32_C(1) << CLI_AT_MERGE);
+	error = error ? error : cli_options_check_use(&given, UINT64_C(1) << CLI_AT_MERGE);
 	const int status = error ? cli_fail() : crash_merge(&given);
 
 	cli_options_end(&given);

@@ -181,7 +181,7 @@ static int execute(const struct cli_session *session, const struct request *r, c
 /* argv[last] is "--", or argc is last. */
 static int check(const struct cli_session *s, int argc, int last)
 {
-	const uint32_t recording = UINT32_C(1)
+	const uint64_t recording = UINT64_C(1)
 				   << (cli_given(&s->given, CLI_record) ? CLI_AT_RECORD : CLI_AT_NO_RECORD);
 
 	if (s->given.argument_count) {

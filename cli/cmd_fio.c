@@ -515,7 +515,7 @@ static int check(const struct cli_session *s)
 		if (!strcmp(o->argument[0], names[i])) {
 			return o->argument_count > 1 ?
 				       cli_options_surplus(o, o->argument[1]) :
-				       cli_options_check_use(o, UINT32_C(1) << (CLI_AT_LATENCY + i));
+				       cli_options_check_use(o, UINT64_C(1) << (CLI_AT_LATENCY + i));
 		}
 	}
 	return nvw_fail(NVW_E_USAGE, "fio: expected latency, bandwidth, mixed or verify, found \"%s\"",

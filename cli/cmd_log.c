@@ -408,7 +408,7 @@ static int check(const struct cli_options *o, bool export)
 	}
 	return o->argument_count > 2 ?
 		       cli_options_surplus(o, o->argument[2]) :
-		       cli_options_check_use(o, UINT32_C(1) << (export ? CLI_AT_EXPORT : CLI_AT_DUMP));
+		       cli_options_check_use(o, UINT64_C(1) << (export ? CLI_AT_EXPORT : CLI_AT_DUMP));
 }
 
 int cmd_log(int argc, char **argv)

@@ -65,7 +65,7 @@ static int plot(const struct cli_options *o)
 	char *script = NULL;
 	int r = take(o, &p);
 
-	r = r ? r : cli_options_check_use(o, p.kind == PLOT_HEAT ? UINT32_C(1) << CLI_AT_HEAT : 0);
+	r = r ? r : cli_options_check_use(o, p.kind == PLOT_HEAT ? UINT64_C(1) << CLI_AT_HEAT : 0);
 	r = r ? r : plot_format(path, &terminal);
 	r = r ? r : plot_find_gnuplot();
 	r = r ? r : plot_table_read(p.path, &table);

@@ -273,9 +273,9 @@ int cmd_reproduce(int argc, char **argv)
 	}
 	r = r ? r :
 		cli_options_check_use(
-			&c.given, (cli_given(&c.given, CLI_list_rows) ? UINT32_C(1) << CLI_AT_LIST : 0) |
+			&c.given, (cli_given(&c.given, CLI_list_rows) ? UINT64_C(1) << CLI_AT_LIST : 0) |
 					  (cli_number(&c.given, CLI_engine) == SWEEP_LOCAL ?
-							  UINT32_C(1) << CLI_AT_LOCAL :
+							  UINT64_C(1) << CLI_AT_LOCAL :
 							  0));
 	c.folder = r ? NULL : papers_folder(&c.given);
 	r = r ? r : reproduce(&c);

@@ -301,9 +301,9 @@ static int dump_machine(const struct cli_session *s)
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-static uint32_t at(bool is_so, enum cli_circumstance circumstance)
+static uint64_t at(bool is_so, enum cli_circumstance circumstance)
 {
-	return (uint32_t)is_so << circumstance;
+	return (uint64_t)is_so << circumstance;
 }
 
 static int take_own(struct run *run)

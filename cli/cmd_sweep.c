@@ -315,9 +315,9 @@ int cmd_sweep(int argc, char **argv)
 	}
 	r = r ? r :
 		cli_options_check_use(
-			&c.given, (cli_given(&c.given, CLI_points) ? UINT32_C(1) << CLI_AT_POINTS : 0) |
+			&c.given, (cli_given(&c.given, CLI_points) ? UINT64_C(1) << CLI_AT_POINTS : 0) |
 					  (cli_number(&c.given, CLI_engine) == SWEEP_LOCAL ?
-							  UINT32_C(1) << CLI_AT_LOCAL :
+							  UINT64_C(1) << CLI_AT_LOCAL :
 							  0));
 	r = r ? r :
 	    cli_given(&c.given, CLI_task) ?

@@ -77,8 +77,8 @@ static int parse(struct torture_command *c, const struct cli_options *o)
 	const bool is_local = cli_number(o, CLI_engine) == SWEEP_LOCAL;
 
 	r = r ? r :
-		cli_options_check_use(o, (c->faults ? UINT32_C(1) << CLI_AT_FAULTS : 0) |
-						 UINT32_C(1) << (is_local ? CLI_AT_LOCAL : CLI_AT_SLURM));
+		cli_options_check_use(o, (c->faults ? UINT64_C(1) << CLI_AT_FAULTS : 0) |
+						 UINT64_C(1) << (is_local ? CLI_AT_LOCAL : CLI_AT_SLURM));
 	return r || is_local || c->options.programs ?
 		       r :
 		       nvw_fail(NVW_E_USAGE,

@@ -115,6 +115,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.check = cli_text(given, CLI_checker),
 		.check_lib = cli_text(given, CLI_check_lib),
 		.recover = cli_text(given, CLI_recover),
+		.bugs = cli_text(given, CLI_bugs),
 		.stacks = cli_number(given, CLI_callers) == 0,
 		.compare = cli_number(given, CLI_compare) == 1,
 		.replays = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 1};

@@ -21,9 +21,10 @@ struct crash_request {
 	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
 	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib, *recover; /* NULL: not given */
-	bool replays;                                                       /* --oracle=replay */
-	bool stacks;  /* a program is recorded with the callers of its stores */
-	bool compare; /* its pages are compared at every fence */
+	const char *bugs; /* list of a self-test; NULL: PROGRAM.bugs */
+	bool replays;     /* --oracle=replay */
+	bool stacks;      /* a program is recorded with the callers of its stores */
+	bool compare;     /* its pages are compared at every fence */
 };
 
 /* Takes the options from the command line, whose strings it keeps. NVW_E_USAGE with a message. */
@@ -53,5 +54,9 @@ int crash_merge(const struct cli_options *given);
 /* --self-test of a workload, or (NULL) of all shipped ones. *ret_good: all bugs found, no false alarm. */
 NVW_CHECKED int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,
 	const struct ct_options *options, bool json, bool *ret_good);
+
+/* --self-test of a program (--exec), with the bugs of its list. Likewise. */
+NVW_CHECKED int crash_self_test_program(const struct emu_config *machine, const struct crash_request *request,
+	const char *command, bool json, bool *ret_good);
 
 #endif

@@ -386,39 +386,79 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 
 /* ---- The whole ---------------------------------------------------------------------------------------------------------- */
 
-int crash_exec(
-	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
+/* Ends with end_test(), also after an error. */
+static int begin_test(const struct emu_config *machine, const struct crash_request *request,
+	const char *command, struct tested *t)
 {
-	struct tested t = {.machine = machine,
+	*t = (struct tested){.machine = machine,
 		.request = request,
 		.command = command,
 		.made_by = cli_provenance(machine, command)};
-	struct crash_request explored = *request;
-	int error = crash_check_foreign(request), status = STATUS_INPUT;
+	int error = crash_check_foreign(request);
 
 	if (!error && request->store_log != NULL) {
 		error = nvw_fail(NVW_E_USAGE,
 			"crash: --exec cannot be combined with --store-log: it makes its own log");
 	}
 	if (!error && request->replays) {
-		t.recover = request->recover ? cli_image_as_braces(request->recover, request->image) :
-					       default_recover(request->exec);
-		error = t.recover ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a command");
+		t->recover = request->recover ? cli_image_as_braces(request->recover, request->image) :
+						default_recover(request->exec);
+		error = t->recover ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a command");
 	}
-	error = error ? error : make_copy(request->image, &t.copy);
-	error = error ? error : make_command(request->exec, request->image, &t.copy);
+	error = error ? error : make_copy(request->image, &t->copy);
+	error = error ? error : make_command(request->exec, request->image, &t->copy);
+	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
+	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
+	return error;
+}
+
+static void end_test(struct tested *t)
+{
+	drop_copy(&t->copy);
+	free(t->recover);
+	json_decref(t->made_by);
+}
+
+/* The test's options, and what makes its result. */
+static struct crash_request to_explore(struct tested *t)
+{
+	struct crash_request explored = *t->request;
+
+	explored.run = explored.options.mode == CT_KILL ? run_kills : run_once;
+	explored.context = t;
+	if (t->machine->nvram.domain == EMU_DOMAIN_eadr && explored.options.model == CT_MODEL_OBSERVED) {
+		explored.options.model = CT_MODEL_EADR;
+	}
+	return explored;
+}
+
+int crash_exec(
+	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
+{
+	struct tested t;
+	const int error = begin_test(machine, request, command, &t);
+	int status = STATUS_INPUT;
+
 	if (!error) {
-		snprintf(t.log, sizeof t.log, "%s/.log", t.copy.folder.path);
-		snprintf(t.base, sizeof t.base, "%s/.base", t.copy.folder.path);
-		explored.run = request->options.mode == CT_KILL ? run_kills : run_once;
-		explored.context = &t;
-		if (machine->nvram.domain == EMU_DOMAIN_eadr && request->options.model == CT_MODEL_OBSERVED) {
-			explored.options.model = CT_MODEL_EADR;
-		}
+		const struct crash_request explored = to_explore(&t);
+
 		status = crash_store_log(machine, &explored, command, json);
 	}
-	drop_copy(&t.copy);
-	free(t.recover);
-	json_decref(t.made_by);
+	end_test(&t);
 	return error ? cli_fail() : status;
+}
+
+int crash_exec_result(
+	const struct emu_config *machine, const struct crash_request *request, struct ct_result *ret_result)
+{
+	struct tested t;
+	int error = begin_test(machine, request, "", &t);
+
+	if (!error) {
+		const struct crash_request explored = to_explore(&t);
+
+		error = explored.run(explored.context, &explored.options, ret_result);
+	}
+	end_test(&t);
+	return error;
 }

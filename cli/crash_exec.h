@@ -4,6 +4,7 @@
 #define CLI_CRASH_EXEC_H
 
 #include "../host/exec.h"
+#include "crash_command.h"
 
 struct crash_recording {
 	const struct emu_config *machine;
@@ -23,5 +24,9 @@ struct crash_recording {
 /* Returns 1 if there is a log, 0 if the program was killed before it mapped the file, or an error with a
  * message. */
 NVW_CHECKED int crash_record(struct crash_recording *recording);
+
+/* As crash_exec(), but the result is the caller's (ct_result_free()), and nothing is reported. */
+NVW_CHECKED int crash_exec_result(
+	const struct emu_config *machine, const struct crash_request *request, struct ct_result *ret_result);
 
 #endif

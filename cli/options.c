@@ -27,14 +27,15 @@ static const char *const command_names[COMMANDS] = {
 };
 
 #define IN(command)      (UINT32_C(1) << COMMAND_##command)
-#define AT(circumstance) (UINT32_C(1) << CLI_AT_##circumstance)
+#define AT(circumstance) (UINT64_C(1) << CLI_AT_##circumstance)
 
 static const struct record {
 	const char *name;
 	enum cli_option_type type;
 	const char *value, *standard;
 	uint64_t least, most;
-	uint32_t commands, idle;
+	uint32_t commands;
+	uint64_t idle;
 	const char *help;
 } records[CLI_OPTIONS] = {
 #define OPTION(id, name, type, value, standard, least, most, commands, idle, help) \
@@ -226,7 +227,7 @@ int cli_options_surplus(const struct cli_options *o, const char *argument)
 		argument, o->command);
 }
 
-int cli_options_check_use(const struct cli_options *o, uint32_t circumstances)
+int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 {
 	static const char *const texts[CLI_AT_COUNT] = {
 #define X(name, text) text,
@@ -236,11 +237,11 @@ int cli_options_check_use(const struct cli_options *o, uint32_t circumstances)
 
 	circumstances |= cli_json(o) ? AT(JSON) : 0;
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
-		const uint32_t idle = cli_given(o, id) ? records[id].idle & circumstances : 0;
+		const uint64_t idle = cli_given(o, id) ? records[id].idle & circumstances : 0;
 
 		if (idle) {
 			return nvw_fail(NVW_E_USAGE, "%s: --%s has no effect %s", o->command,
-				records[id].name, texts[__builtin_ctz(idle)]);
+				records[id].name, texts[__builtin_ctzll(idle)]);
 		}
 	}
 	return 0;

@@ -29,6 +29,8 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(EACH, "with --protocol=each")                  \
 	X(MATRIX, "with --matrix")                       \
 	X(SELF_TEST, "with --self-test")                 \
+	X(WORKLOAD_SELF_TEST, "with --self-test of a workload") \
+	X(NO_SELF_TEST, "without --self-test")           \
 	X(KILL, "with --mode=kill")                      \
 	X(EXEC_KILL, "with --exec and --mode=kill")      \
 	X(OBSERVED, "with --mode=observed")              \
@@ -100,7 +102,7 @@ NVW_CHECKED int cli_options_parse(struct cli_options *options, bool takes_worklo
 void cli_options_end(struct cli_options *options);
 
 /* Refuses an option without effect in these circumstances, bits 1 << CLI_AT_.... */
-NVW_CHECKED int cli_options_check_use(const struct cli_options *options, uint32_t circumstances);
+NVW_CHECKED int cli_options_check_use(const struct cli_options *options, uint64_t circumstances);
 
 /* Refuses an option that neither the command nor the workload (NULL: none) has. */
 int cli_options_unknown(

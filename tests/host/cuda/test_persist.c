@@ -44,10 +44,10 @@ static void bugs_of_a_kernel_s_log_are_found_with_their_lines(void **state)
 {
 	NEEDS_CLANG();
 	assert_int_equal(self_test(250, "log"), 0);
-	assert_output_has("log        (none)     clean ");
-	assert_output_has("log        unordered  found ");
+	assert_output_has("log          (none)           x86             clean ");
+	assert_output_has("log          unordered        x86             found ");
 	assert_output_has("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD
-			  " lost\nlog        narrow     found ");
+			  " lost\nlog          narrow           x86             found ");
 	assert_output_has("is not whole: log.cu:" LOG_COUNT " durable, log.cu:" LOG_RECORD " lost\n");
 }
 
@@ -56,15 +56,19 @@ static void bugs_of_kernels_hash_table_and_queue_are_found_with_their_lines(void
 	NEEDS_CLANG();
 	skip_if_sanitized();
 	assert_int_equal(self_test(250, "hash_table queue"), 0);
-	assert_output_has("hash_table (none)     clean ");
-	assert_output_has("does not have its value: hash_table.cu:" TABLE_KEY
-			  " durable, hash_table.cu:" TABLE_VALUE " lost\nhash_table narrow     found ");
+	assert_output_has("hash_table   (none)           x86             clean ");
+	assert_output_has(
+		"does not have its value: hash_table.cu:" TABLE_KEY " durable, hash_table.cu:" TABLE_VALUE
+		" lost\nhash_table   narrow           x86             found ");
 	assert_output_has("is not found: hash_table.cu:" TABLE_COUNT " durable, hash_table.cu:" TABLE_KEY
-			  " lost\nqueue      (none)     clean ");
-	assert_output_has("is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL
-			  " durable, queue.cu:" QUEUE_ENTRY " lost\nqueue      narrow     found ");
-	assert_output_has("is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL
-			  " durable, queue.cu:" QUEUE_ENTRY " lost\nqueue      reuse      found ");
+			  " lost\n\n2 of 2 bugs found");
+	assert_output_has("queue        (none)           x86             clean ");
+	assert_output_has(
+		"is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL " durable, queue.cu:" QUEUE_ENTRY
+		" lost\nqueue        narrow           x86             found ");
+	assert_output_has(
+		"is not whole (head 0, tail 32): queue.cu:" QUEUE_TAIL " durable, queue.cu:" QUEUE_ENTRY
+		" lost\nqueue        reuse            x86             found ");
 	assert_output_has("entry 0 is not whole (head 0, tail 64): queue.cu:" QUEUE_ENTRY
 			  " durable, queue.cu:" QUEUE_HEAD " lost\n");
 }
@@ -73,7 +77,7 @@ static void a_bug_that_is_not_found_is_missed(void **state)
 {
 	NEEDS_CLANG();
 	assert_int_equal(self_test(1, "log"), 1);
-	assert_output_has("log        narrow     MISSED ");
+	assert_output_has("log          narrow           x86             MISSED ");
 	assert_int_equal(self_test(1, "lock"), 2);
 	assert_output_has("there is no program \"lock\"");
 }

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See bug_list.h. */
+#include "bug_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <crashtest/model.h>
+
+#include "ini_file.h"
+
+/* ---- The file ------------------------------------------------------------------------------------------------ */
+
+/* The next word of a list; returns its length, 0 at the end. */
+static size_t next_word(const char **at)
+{
+	*at += strspn(*at, " \t");
+	return strcspn(*at, " \t");
+}
+
+static struct bug *find(struct bug_list *l, const char *name)
+{
+	for (unsigned i = 0; i < l->count; i++) {
+		if (strcmp(l->bug[i].name, name) == 0) {
+			return &l->bug[i];
+		}
+	}
+	return NULL;
+}
+
+/* "bugs = NAME NAME": each is its own argument until its section says otherwise. */
+static int add_bugs(struct bug_list *l, const char *names)
+{
+	size_t n;
+
+	for (; (n = next_word(&names)) > 0; names += n) {
+		struct bug *const b = &l->bug[l->count];
+
+		if (l->count == BUGS_MAX || n >= sizeof b->name) {
+			return nvw_fail(NVW_E_INPUT,
+				"%s: bugs: expected at most %d names of at most %zu bytes", l->path, BUGS_MAX,
+				sizeof b->name - 1);
+		}
+		snprintf(b->name, sizeof b->name, "%.*s", (int)n, names);
+		if (find(l, b->name) != NULL) {
+			return nvw_fail(NVW_E_INPUT, "%s: bugs: there are two \"%s\"", l->path, b->name);
+		}
+		snprintf(b->arguments, sizeof b->arguments, "%.*s", (int)n, names);
+		l->count++;
+	}
+	return 0;
+}
+
+static int set(const struct bug_list *l, const char *name, const char *value, char *text, size_t bytes)
+{
+	return strlen(value) < bytes ?
+		       snprintf(text, bytes, "%s", value) * 0 :
+		       nvw_fail(NVW_E_INPUT, "%s: %s: expected at most %zu bytes", l->path, name, bytes - 1);
+}
+
+/* FILE:LINE, as reports print it. */
+static int set_place(const struct bug_list *l, const char *name, const char *value, char *text, size_t bytes)
+{
+	const char *const colon = strrchr(value, ':');
+	char *end = NULL;
+
+	if (colon == NULL || colon == value || strtoul(colon + 1, &end, 10) == 0 || *end != '\0') {
+		return nvw_fail(
+			NVW_E_INPUT, "%s: %s: expected FILE:LINE, found \"%s\"", l->path, name, value);
+	}
+	return set(l, name, value, text, bytes);
+}
+
+static int set_models(const struct bug_list *l, struct bug *b, const char *models)
+{
+	enum ct_model model;
+	size_t n;
+
+	for (const char *at = models; (n = next_word(&at)) > 0; at += n) {
+		char name[32];
+
+		snprintf(name, sizeof name, "%.*s", (int)n, at);
+		if (ct_model_find(name, &model) == NULL) {
+			return nvw_fail(NVW_E_INPUT,
+				"%s: harmless: expected persistency models (x86, eadr, strict ...), found \"%s\"",
+				l->path, name);
+		}
+	}
+	return set(l, "harmless", models, b->harmless, sizeof b->harmless);
+}
+
+static int on_key(void *context, const char *section, const char *name, const char *value)
+{
+	struct bug_list *const l = context;
+
+	if (*section == '\0') {
+		return strcmp(name, "bugs") == 0 ?
+			       add_bugs(l, value) :
+			       nvw_fail(NVW_E_INPUT,
+				       "%s: expected \"bugs = NAMES\" or a section [NAME], found the key \"%s\"",
+				       l->path, name);
+	}
+	struct bug *const b = find(l, section);
+
+	if (b == NULL) {
+		return nvw_fail(NVW_E_INPUT, "%s: [%s]: expected one of the names that \"bugs =\" lists",
+			l->path, section);
+	}
+	return strcmp(name, "arguments") == 0 ?
+		       set(l, name, value, b->arguments, sizeof b->arguments) :
+	       strcmp(name, "finding") == 0 ?
+		       set(l, name, value, b->finding, sizeof b->finding) :
+	       strcmp(name, "durable") == 0 ?
+		       set_place(l, name, value, b->durable, sizeof b->durable) :
+	       strcmp(name, "lost") == 0 ?
+		       set_place(l, name, value, b->lost, sizeof b->lost) :
+	       strcmp(name, "harmless") == 0 ?
+		       set_models(l, b, value) :
+		       nvw_fail(NVW_E_INPUT,
+			       "%s: [%s]: expected arguments, finding, durable, lost or harmless, found \"%s\"",
+			       l->path, section, name);
+}
+
+int bug_list_read(const char *path, struct bug_list *ret_list)
+{
+	*ret_list = (struct bug_list){.count = 0};
+	snprintf(ret_list->path, sizeof ret_list->path, "%s", path);
+	const int error = ini_file_read(path, on_key, ret_list);
+
+	return error           ? error :
+	       ret_list->count ? 0 :
+				 nvw_fail(NVW_E_INPUT, "%s: expected \"bugs = NAMES\", found no bug", path);
+}
+
+/* ---- What is found ------------------------------------------------------------------------------------------- */
+
+bool bug_is_harmless(const struct bug *bug, const char *model)
+{
+	size_t n;
+
+	for (const char *at = bug->harmless; (n = next_word(&at)) > 0; at += n) {
+		if (n == strlen(model) && strncmp(at, model, n) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The finding has a store of this place, durable or lost. "" is everywhere; a path that is given counts from its end. */
+static bool has_place(const struct ct_finding *f, const char *place, bool durable)
+{
+	const size_t n = strlen(place);
+
+	for (unsigned i = 0; i < f->place_count && n > 0; i++) {
+		char text[192];
+		const size_t all = (size_t)snprintf(
+			text, sizeof text, "/%s:%u", f->place[i].file, (unsigned)f->place[i].line);
+
+		if ((f->place[i].fate == CT_FATE_DURABLE) == durable && all > n && all < sizeof text &&
+			text[all - n - 1] == '/' && strcmp(text + all - n, place) == 0) {
+			return true;
+		}
+	}
+	return n == 0;
+}
+
+const struct ct_finding *bug_find(const struct bug *bug, const struct ct_result *result)
+{
+	for (unsigned i = 0; i < result->finding_count; i++) {
+		const struct ct_finding *const f = &result->finding[i];
+
+		if (strstr(f->text, bug->finding) != NULL && has_place(f, bug->durable, true) &&
+			has_place(f, bug->lost, false)) {
+			return f;
+		}
+	}
+	return NULL;
+}

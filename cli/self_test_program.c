@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave crash --self-test --exec: a program's own seeded bugs (bug_list.h). It is crash-tested as the command says, and with each bug
+ * switched on. A bug is found by the finding that the list expects.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <crashtest/model.h>
+
+#include "bug_list.h"
+#include "commands.h"
+#include "core/stop.h"
+#include "crash_exec.h"
+#include "provenance.h"
+#include "self_test_report.h"
+
+enum { STATES = 1000, KILLS = 20 };
+
+struct self_test {
+	const struct emu_config *machine;
+	struct crash_request request;
+	struct bug_list bugs;
+	struct self_test_report report;
+	struct ct_self_test sum;
+	char name[64]; /* the list's, without ".bugs" */
+};
+
+/* ---- The command --------------------------------------------------------------------------------------------- */
+
+/* The command with a bug's arguments in place of {bug}, or else behind it; to be freed. */
+static char *command_with(const char *exec, const char *arguments)
+{
+	static const char mark[] = "{bug}";
+	size_t bytes;
+	char *text = NULL;
+	FILE *const f = open_memstream(&text, &bytes);
+	const char *at = exec, *next;
+
+	if (f == NULL) {
+		return NULL;
+	}
+	for (; (next = strstr(at, mark)) != NULL; at = next + sizeof mark - 1) {
+		fprintf(f, "%.*s%s", (int)(next - at), at, arguments);
+	}
+	fputs(at, f);
+	if (at == exec && *arguments != '\0') {
+		fprintf(f, " %s", arguments);
+	}
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* ---- The list ------------------------------------------------------------------------------------------------ */
+
+static int read_list(struct self_test *t)
+{
+	const char *const exec = t->request.exec;
+	char path[4096];
+
+	snprintf(path, sizeof path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
+	const int error = bug_list_read(t->request.bugs ? t->request.bugs : path, &t->bugs);
+
+	if (error) {
+		return error;
+	}
+	snprintf(t->name, sizeof t->name, "%.63s", basename(t->bugs.path));
+	char *const end = strstr(t->name, ".bugs");
+
+	if (end != NULL && end > t->name) {
+		*end = '\0';
+	}
+	t->report.subject = t->name;
+	return 0;
+}
+
+/* ---- Tests --------------------------------------------------------------------------------------------------- */
+
+/* The checker's words, and the first store of each fate. */
+static void describe(const struct ct_finding *f, char *text, size_t bytes)
+{
+	bool durable = false, lost = false;
+	int n = snprintf(text, bytes, "%.140s", f->text);
+
+	for (unsigned i = 0; i < f->place_count && n >= 0 && (size_t)n < bytes; i++) {
+		const struct ct_place *const p = &f->place[i];
+		bool *const said = p->fate == CT_FATE_DURABLE ? &durable : &lost;
+
+		if (!*said && p->line > 0) {
+			n += snprintf(text + n, bytes - (size_t)n, "%s %.40s:%u %s",
+				durable || lost ? "," : ":", basename(p->file), (unsigned)p->line,
+				said == &durable ? "durable" : "lost");
+			*said = true;
+		}
+	}
+}
+
+static const char *way_of(const struct crash_request *r, const struct ct_result *result)
+{
+	return r->options.mode == CT_KILL ? "kill" : ct_model_info(result->model)->name;
+}
+
+/* A row for the test with this bug, or (NULL) with none. */
+static void judge(struct self_test *t, const struct bug *bug, const struct ct_result *result)
+{
+	const char *const way = way_of(&t->request, result);
+	const bool harmless = bug && bug_is_harmless(bug, way), expects = bug && !harmless;
+	const struct ct_finding *const first = result->finding_count ? &result->finding[0] : NULL;
+	const struct ct_finding *const found = expects ? bug_find(bug, result) : NULL;
+	struct ct_trial trial = {.mutation = bug ? bug->name : NULL,
+		.way = way,
+		.options = bug ? bug->arguments : "",
+		.as_expected = expects ? found != NULL : ct_is_consistent(result),
+		.states_distinct = result->states_distinct,
+		.states_failing = result->states_failing,
+		.seconds = result->host_seconds};
+	const char *said = NULL;
+
+	if (found || first) {
+		describe(found ? found : first, trial.text, sizeof trial.text);
+	} else if (!result->consistent || !ct_is_consistent(result)) {
+		snprintf(trial.text, sizeof trial.text, "without a verdict: %.200s", result->undecided);
+	}
+	if (harmless) {
+		said = trial.as_expected ? "harmless" : "FALSE ALARM";
+	} else if (expects && !found && first) {
+		said = "OTHER";
+	}
+	t->sum.mutations += expects;
+	t->sum.found += expects && trial.as_expected;
+	t->sum.clean += !expects;
+	t->sum.alarms += !expects && !trial.as_expected;
+	self_test_row(&t->report, &trial, said);
+}
+
+static int try(struct self_test *t, const struct bug *bug)
+{
+	static struct ct_result result;
+	struct crash_request request = t->request;
+	char *const command = command_with(t->request.exec, bug ? bug->arguments : "");
+
+	if (command == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
+	}
+	result = (struct ct_result){0};
+	request.exec = command;
+	const int error = crash_exec_result(t->machine, &request, &result);
+
+	free(command);
+	if (error) {
+		return error;
+	}
+	if (result.interrupted) {
+		t->sum.interrupted = true;
+	} else {
+		judge(t, bug, &result);
+	}
+	ct_result_free(&result);
+	return 0;
+}
+
+int crash_self_test_program(const struct emu_config *machine, const struct crash_request *request,
+	const char *command, bool json, bool *ret_good)
+{
+	struct self_test *const t = calloc(1, sizeof *t);
+
+	if (t == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a self-test");
+	}
+	t->machine = machine;
+	t->request = *request;
+	t->report = (struct self_test_report){.of_program = true, .rows = json ? json_array() : NULL};
+	t->request.options.cures = false;
+	t->request.options.settle_after = 0;
+	if (t->request.options.states == 0) {
+		t->request.options.states = request->options.mode == CT_KILL ? KILLS : STATES;
+	}
+	int error = crash_check_foreign(request);
+
+	error = error ? error : read_list(t);
+	error = error ? error : try(t, NULL);
+	for (unsigned i = 0; i < t->bugs.count && !error && !t->sum.interrupted; i++) {
+		error = try(t, &t->bugs.bug[i]);
+	}
+	if (error) {
+		json_decref(t->report.rows);
+	} else {
+		error = self_test_sum(&t->report, &t->sum, machine, command, ret_good);
+	}
+	free(t);
+	return error;
+}

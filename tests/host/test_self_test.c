@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave crash --self-test of programs: lists of bugs, and what is said of each (cli/bug_list.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/shell.h"
+
+static const char *nvwave, *append_log, *indexed_log;
+
+static void expect(const char *text)
+{
+	if (strstr(output, text) == NULL) {
+		fail_msg("expected \"%s\" in: %s", text, output);
+	}
+}
+
+static int self_test_of(const char *program, const char *bugs, const char *options)
+{
+	return run(
+		"rm -f pool; %s pool 2 && %s crash --self-test --exec='%s pool 3' --image=pool --check=%s --bugs=%s --states=200 %s",
+		program, nvwave, program, program, bugs, options);
+}
+
+static int self_test(const char *bugs, const char *options)
+{
+	return self_test_of(append_log, bugs, options);
+}
+
+static void listed_bugs_are_found_with_the_lines_that_the_list_says(void **state)
+{
+	assert_int_equal(self_test(EXAMPLES "/append_log.bugs", ""), 0);
+	expect("append_log   (none)           x86             clean ");
+	expect("one-drain        x86             found ");
+	expect("is not whole: append_log.c:62 durable, append_log.c:57 lost\n");
+	expect("3 of 3 bugs found (100 %), 0 false alarms in 1 tests");
+	assert_int_equal(self_test_of(indexed_log, EXAMPLES "/indexed_log.bugs", ""), 0);
+	expect("4 of 4 bugs found (100 %), 0 false alarms in 1 tests");
+}
+
+static void a_bug_is_harmless_where_the_list_says_so_and_nowhere_else(void **state)
+{
+	assert_int_equal(self_test(EXAMPLES "/append_log.bugs", "--model=eadr --output-format=json"), 0);
+	expect("\"bugs\": 1,");
+	expect("\"false_alarms\": 0,");
+	expect("\"result\": \"harmless\"");
+	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = eadr x86\\n' >bugs");
+	assert_int_equal(self_test("bugs", ""), 1);
+	expect("one-drain        x86             FALSE ALARM ");
+	expect("0 of 0 bugs found");
+}
+
+static void a_bug_that_is_found_elsewhere_or_not_at_all_is_told(void **state)
+{
+	run("printf 'bugs = a b\\n[a]\\narguments = one-drain\\nlost = append_log.c:58\\n[b]\\narguments =\\n' >bugs");
+	assert_int_equal(self_test("bugs", ""), 1);
+	expect("a                x86             OTHER ");
+	expect("b                x86             MISSED ");
+	expect("0 of 2 bugs found (0 %), 0 false alarms in 1 tests");
+	run("printf 'bugs = one-drain\\n[one-drain]\\nfinding = other words\\n' >bugs");
+	assert_int_equal(self_test("bugs", ""), 1);
+	expect("OTHER ");
+	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = log.c:62\\n' >bugs"); /* append_log.c is another file */
+	assert_int_equal(self_test("bugs", ""), 1);
+	expect("OTHER ");
+	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = examples/append_log.c:62\\n' >bugs");
+	assert_int_equal(self_test("bugs", ""), 0);
+	expect("found ");
+}
+
+static void a_program_that_is_wrong_without_a_bug_is_a_false_alarm(void **state)
+{
+	run("rm -f pool; printf 'bugs = none\\n[none]\\narguments =\\n' >bugs; %s pool 2", append_log);
+	assert_int_equal(
+		run("%s crash --self-test --exec='%s pool 3 one-drain' --image=pool --check=%s --bugs=bugs",
+			nvwave, append_log, append_log),
+		1);
+	expect("(none)           x86             FALSE ALARM ");
+}
+
+static void a_bug_stands_where_the_command_says_and_its_list_beside_the_program(void **state)
+{
+	run("rm -f pool; printf 'bugs = one-drain\\n' >program.bugs; cp %s program; ./program pool 2",
+		append_log);
+	assert_int_equal(
+		run("%s crash --self-test --exec='./program pool 3 {bug}' --image=pool --check=./program",
+			nvwave),
+		0);
+	expect("program      one-drain        x86             found ");
+	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = x86\\n' >program.bugs"); /* not an argument of the program */
+	assert_int_equal(
+		run("%s crash --self-test --exec='env A={bug} ./program pool 3' --image=pool --check=./program --bugs=program.bugs",
+			nvwave),
+		0);
+	expect("one-drain        x86             harmless ");
+}
+
+static void a_list_of_bugs_that_is_none_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} wrong[] = {{"bugs = a a", "bugs: bugs: there are two \"a\""},
+		{"bug = a", "expected \"bugs = NAMES\" or a section [NAME], found the key \"bug\""},
+		{"[a]\\nlost = x.c:1", "bugs: [a]: expected one of the names that \"bugs =\" lists"},
+		{"bugs = a\\n[a]\\nlost = x.c", "lost: expected FILE:LINE, found \"x.c\""},
+		{"bugs = a\\n[a]\\nharmless = tso", "found \"tso\""},
+		{"bugs = a\\n[a]\\nwords = b",
+			"expected arguments, finding, durable, lost or harmless, found \"words\""},
+		{"bugs =", "expected \"bugs = NAMES\", found no bug"}, {"x", "line 1 is neither"}};
+
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		run("printf '%s\\n' >bugs", wrong[i].text);
+		assert_int_equal(self_test("bugs", ""), 2);
+		expect(wrong[i].message);
+	}
+	assert_int_equal(self_test("missing", ""), 2);
+	expect("missing: No such file");
+	assert_int_equal(run("%s crash --exec='true pool' --image=pool --check=true --bugs=bugs", nvwave), 2);
+	expect("--bugs has no effect without --self-test");
+	assert_int_equal(run("%s crash kv --self-test --model=epoch", nvwave), 2);
+	expect("--model has no effect with --self-test of a workload");
+	assert_int_equal(
+		run("printf 'bugs = a\\n' >bugs; %s crash --self-test --exec='true pool' --image=pool --check=true --bugs=bugs",
+			nvwave),
+		2);
+	expect("did not map the image's copy");
+}
+
+static int begin(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	append_log = getenv("HOST_APPEND_LOG");
+	indexed_log = getenv("HOST_INDEXED_LOG");
+	snprintf(dir, sizeof dir, "/tmp/nvwave-self-test-XXXXXX");
+	return nvwave && append_log && indexed_log && mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	run("rm -f pool bugs program program.bugs");
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(listed_bugs_are_found_with_the_lines_that_the_list_says),
+		cmocka_unit_test(a_bug_is_harmless_where_the_list_says_so_and_nowhere_else),
+		cmocka_unit_test(a_bug_that_is_found_elsewhere_or_not_at_all_is_told),
+		cmocka_unit_test(a_program_that_is_wrong_without_a_bug_is_a_false_alarm),
+		cmocka_unit_test(a_bug_stands_where_the_command_says_and_its_list_beside_the_program),
+		cmocka_unit_test(a_list_of_bugs_that_is_none_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
