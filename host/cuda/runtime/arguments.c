@@ -207,17 +207,21 @@ static bool is_next(struct cursor *at, char how, unsigned slot)
 
 /*
  * Whether a parameter is the second word of the argument that has the one before it. What follows an argument of one word in the
- * stub's frame may be a copy of any register, but not of the next parameter's, unless that is the next argument's. (Behind a number
- * of two words on the stack the second word may be there, too.)
+ * stub's frame may be a copy of any register or stack word, also of the next parameter's; then that is where the next argument
+ * begins. Only behind a number of two words on the stack is a second word there while registers are left.
  */
 static bool is_second(const struct cursor *at, char how, const struct argument *before, unsigned second)
 {
-	const bool is_register = how == 'f' ? second == at->floating && second <= FIRST_ON_STACK :
-					      how == 'i' && second == at->integer && second <= INTEGERS;
+	const unsigned reg = how == 'f' ? (at->floating <= FIRST_ON_STACK ? at->floating : 0) :
+			     how == 'i' ? (at->integer <= INTEGERS ? at->integer : 0) :
+					  0;
+	const unsigned next = at->argument < asking.count ? asking.code[at->argument][0] : 0;
 
-	return (is_register || (strchr("if", how) && second == at->word)) && before->passed == IN_WORDS &&
-	       !before->extended && !before->slot[1] && before->slot[0] <= FIRST_ON_STACK &&
-	       (at->argument == asking.count || asking.code[at->argument][0] != second);
+	if (!second || before->passed != IN_WORDS || before->extended || before->slot[1] ||
+		before->slot[0] > FIRST_ON_STACK || next == second) {
+		return false;
+	}
+	return second == reg || (second == at->word && reg && next != reg);
 }
 
 /* One more parameter. False: no argument is where it travels. */
