@@ -194,17 +194,22 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 }
 
 /* Copies the log to a file for the workers, and extends the image to the size of the log's pool. */
-static int open_persist_log(const char *path, struct ct_store_log *counts, int *ret_fd, uint8_t **image,
-	uint64_t *bytes, bool *ret_blocks)
+static int open_persist_log(const struct ct_foreign *f, struct ct_store_log *counts, int *ret_fd,
+	uint8_t **image, uint64_t *bytes, bool *ret_blocks)
 {
 	uint64_t pool = 0;
 
-	int error = nvw_input_open(path, O_RDONLY, ret_fd);
+	int error = nvw_input_open(f->store_log, O_RDONLY, ret_fd);
 
-	error = error ? error : count_records(path, *ret_fd, *bytes, counts, &pool, ret_blocks);
+	error = error ? error : count_records(f->store_log, *ret_fd, *bytes, counts, &pool, ret_blocks);
 
 	if (error) {
 		return error;
+	}
+	if (((pool + 63) & ~UINT64_C(63)) < ((*bytes + 63) & ~UINT64_C(63))) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: has %llu bytes, and %s is the log of a file of %llu: expected that file as it was before the log began",
+			f->image, (unsigned long long)*bytes, f->store_log, (unsigned long long)pool);
 	}
 	if (pool > ((*bytes + 63) & ~UINT64_C(63))) {
 		pool = (pool + 63) & ~UINT64_C(63);
@@ -520,7 +525,7 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 		return error;
 	}
 	if (is_persist_log(f->store_log)) {
-		error = open_persist_log(f->store_log, &counts, &log_fd, &image, &bytes, &blocks);
+		error = open_persist_log(f, &counts, &log_fd, &image, &bytes, &blocks);
 	}
 	error = error ? error : choose_model(f, &o, blocks, !blocks && counts.kernels > 0);
 	if (!error && log_fd < 0) {

@@ -124,6 +124,8 @@ static int crash(struct bench *b, const struct emu_config *config, enum ct_mode 
 		b->report.states += result->states_tested;
 		b->report.is_exhaustive &=
 			result->instants_exhausted == result->instants && !result->states_undecided;
+	}
+	if (result) {
 		ct_result_free(result);
 	}
 	free(result);

@@ -381,6 +381,19 @@ static void images_that_are_no_files_are_refused(void **state)
 	}
 }
 
+static void an_image_that_is_longer_than_the_log_s_file_is_refused(void **state)
+{
+	assert_int_equal(run("%s exec --delays=off --record=log -- %s pool 2", nvwave, append_log), 0);
+	assert_int_equal(run("cp log.image longer; truncate -s 65536 longer"), 0);
+	assert_int_equal(run("%s crash --store-log=log --image=longer --check=%s", nvwave, append_log), 2);
+	assert_true(printed(
+		"nvwave: longer: has 65536 bytes, and log is the log of a file of 64064: expected that file as it was"));
+	assert_int_equal(
+		run("%s crash --store-log=log --image=log.image --check=%s --states=20", nvwave, append_log),
+		0);
+	assert_int_equal(run("rm log log.image longer pool"), 0);
+}
+
 static void an_image_that_is_replaced_is_told(void **state)
 {
 	char command[512];
@@ -504,6 +517,7 @@ int main(void)
 		cmocka_unit_test(messages_do_not_go_into_the_log),
 		cmocka_unit_test(images_may_have_any_name),
 		cmocka_unit_test(images_that_are_no_files_are_refused),
+		cmocka_unit_test(an_image_that_is_longer_than_the_log_s_file_is_refused),
 		cmocka_unit_test(an_image_that_is_replaced_is_told),
 		cmocka_unit_test(an_interrupt_ends_a_crash_test_by_kills),
 		cmocka_unit_test(a_checker_that_is_not_there_is_refused),
