@@ -10,7 +10,7 @@
 #include "fiber.h"
 #include "machine.h"
 
-enum { STACK_RESERVE = 512, STACK_SLACK = 2 << 20, STACK_COLOURS = 32 };
+enum { STACK_RESERVE = 512, STACK_SLACK = 2 << 20, STACK_GUARD = 1 << 16, STACK_COLOURS = 32 };
 enum { HUGE_PAGE = 2 << 20, HUGE_AFTER = 1024 };
 
 #ifndef MADV_COLLAPSE
@@ -346,6 +346,7 @@ int emu_wavefronts_init(struct nvw_machine *m)
 		x->stacks = NULL;
 		return nvw_fail_errno("no memory for the stacks of %u wavefronts", x->wavefront_count);
 	}
+	mprotect(x->stacks, STACK_GUARD, PROT_NONE); /* and behind that, an end to endless recursion */
 	x->wavefronts = nvw__zeroed(x->wavefront_count * sizeof *x->wavefronts);
 	x->slots = nvw__zeroed(x->wavefront_count * sizeof *x->slots);
 	x->lanes_used = calloc(x->wavefront_count, sizeof *x->lanes_used);

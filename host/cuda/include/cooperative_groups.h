@@ -179,6 +179,10 @@ template <unsigned Size, class Parent = void> struct thread_block_tile : nvw_lan
 	static_assert(
 		Size && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 work-items");
 
+	template <class Other>
+	__device__ thread_block_tile(const thread_block_tile<Size, Other> &other) : nvw_lanes(other)
+	{
+	}
 	__device__ thread_block_tile()
 	    : nvw_lanes{(Size == 32 ? 0xffffffffu : (1u << Size % 32) - 1) << (nvw_cuda_lane() & ~(Size - 1))}
 	{

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Faults: accesses outside of all memory, by kernels and by host code to device memory, and stacks that overflow. The handler has a
- * stack of its own. A kernel's fault ends the kernel with the error that CUDA has for it; a fault of host code ends the program.
+ * Faults: accesses outside of all memory, by kernels and by host code to device memory, stacks that overflow, and divisions by zero. The
+ * handler has a stack of its own. A kernel's fault ends the kernel with the error that CUDA has for it; a fault of host code ends the program.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -13,7 +14,7 @@
 
 enum { SIGNAL_STACK_BYTES = 1 << 18 };
 
-static struct sigaction before;
+static struct sigaction before, before_division;
 static __thread char *signal_stack;
 
 /* ---- The handler ------------------------------------------------------------------------------------------------ */
@@ -23,13 +24,31 @@ static const char *verb(const ucontext_t *context)
 	return context->uc_mcontext.gregs[REG_ERR] & 2 ? "writes to" : "reads from";
 }
 
-static void on_kernel_fault(const siginfo_t *info, const ucontext_t *context)
+/* On the machine, whose stacks lie one below the other: the next word to be pushed is out of all of them. */
+static bool is_below_all_stacks(const ucontext_t *context)
+{
+	uint64_t word;
+	const struct iovec to = {&word, sizeof word};
+	const struct iovec from = {(char *)context->uc_mcontext.gregs[REG_RSP] - sizeof word, sizeof word};
+
+	return nvw_cuda_machine && process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)sizeof word;
+}
+
+static void on_kernel_fault(int number, const siginfo_t *info, const ucontext_t *context)
 {
 	const char *const pc = (const char *)context->uc_mcontext.gregs[REG_RIP];
 	char near[256];
 
+	if (number == SIGFPE) {
+		nvw_cuda_report(pc + 1, "divides by zero, or the smallest number by -1");
+		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+	}
 	if (nvw_cuda_is_stack_guard(info->si_addr)) {
 		nvw_cuda_report(pc + 1, "its stack of %d bytes has overflowed", STACK_BYTES);
+		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+	}
+	if (is_below_all_stacks(context)) {
+		nvw_cuda_report(pc + 1, "its stack has overflowed; use less stack, or --set host.stack=...");
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
 	nvw_cuda_describe_address(info->si_addr, near, sizeof near);
@@ -66,12 +85,13 @@ static bool is_of_program(const ucontext_t *context)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	if (nvw_cuda_in_kernel && nvw_cuda_now && (!nvw_cuda_machine || is_of_program(context))) {
-		on_kernel_fault(info, context);
+		on_kernel_fault(number, info, context);
 	}
-	if (!nvw_cuda_in_kernel && nvw_cuda_is_device_memory(info->si_addr)) {
+	if (number == SIGSEGV && !nvw_cuda_in_kernel && nvw_cuda_is_device_memory(info->si_addr)) {
 		on_host_fault(info, context);
 	}
-	sigaction(number, &before, NULL); /* the instruction faults again */
+	sigaction(number, number == SIGFPE ? &before_division : &before,
+		NULL); /* the instruction faults again */
 }
 
 void nvw_cuda_catch_faults(void)
@@ -87,6 +107,9 @@ void nvw_cuda_catch_faults(void)
 	}
 	if (sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction != on_fault) {
 		sigaction(SIGSEGV, &action, &before);
+	}
+	if (sigaction(SIGFPE, NULL, &now) == 0 && now.sa_sigaction != on_fault) {
+		sigaction(SIGFPE, &action, &before_division);
 	}
 }
 

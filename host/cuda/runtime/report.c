@@ -71,6 +71,7 @@ void nvw_cuda_report(const void *place, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	fprintf(stderr, "nvwave: %s%skernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s\n", line,
-		line[0] ? ": " : "", nvw_cuda_launch.name, b->x, b->y, b->z, t->x, t->y, t->z, text);
+	fprintf(stderr, "nvwave: %s%skernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s%s\n", line,
+		line[0] ? ": " : "", nvw_cuda_launch.name, b->x, b->y, b->z, t->x, t->y, t->z, text,
+		line[0] || !place ? "" : " (no line is known: the program has no debug information here)");
 }

@@ -39,6 +39,12 @@ __global__ void large_frame(int *p) // beyond the whole stack of its neighbour
 	frame[599999] = 2;
 	*p = frame[*p];
 }
+__device__ int call(int n) // accesses nothing on its way
+{
+	return n ? call(n - 1) ^ n * 3 : 0;
+}
+__global__ void endless(int *p) { *p = call(100000000 + *p); }
+__global__ void divide(int *p) { *p = 5 / *p; }
 
 int main(int argc, char **argv)
 {
@@ -62,11 +68,15 @@ int main(int argc, char **argv)
 	} else if (!strcmp(mode, "shared")) {
 		too_much_shared<<<1, 32, 64>>>(p);
 	} else if (!strcmp(mode, "host")) {
-		return *p; // line 65
+		return *p; // line 71
 	} else if (!strcmp(mode, "copy")) {
-		memcpy(p, argv, (size_t)argc * 8); // line 67
+		memcpy(p, argv, (size_t)argc * 8); // line 73
 	} else if (!strcmp(mode, "frame")) {
 		large_frame<<<1, 32>>>(p);
+	} else if (!strcmp(mode, "endless")) {
+		endless<<<1, 32>>>(p);
+	} else if (!strcmp(mode, "divide")) {
+		divide<<<1, 32>>>(p);
 	} else if (!strcmp(mode, "foreign")) {
 		abort();
 	}

@@ -164,6 +164,16 @@ static void hip_programs_are_compiled_and_right(void **state)
 	}
 }
 
+static void hip_s_atomics_sleep_and_tiles_are_there(void **state)
+{
+	NEEDS_CLANG();
+	if (run(HIPCC " -O2 -o amd %s && ./amd", SOURCE("amd.cpp"))) {
+		print_error("%s\n", output);
+		fail();
+	}
+	assert_string_equal(output, "right\n");
+}
+
 static void what_hip_has_and_we_do_not_is_named(void **state)
 {
 	NEEDS_CLANG();
@@ -255,10 +265,17 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 	assert_mistake("stuck", "bad.cu:22",
 		"waits for the barrier of its block, which never come: the kernel is stuck");
 	assert_mistake("mask", "lane 4 is not in its own mask 0xf", "cudaErrorLaunchFailure");
+	assert_mistake("endless",
+		"(call): kernel endless, block (0,0,0), thread (0,0,0): its stack of 262144 bytes",
+		"cudaErrorLaunchFailure");
+	assert_mistake("divide",
+		"bad.cu:47 (divide): kernel divide, block (0,0,0), thread (0,0,0): divides by zero",
+		"cudaErrorLaunchFailure");
 	assert_mistake("shared", "accesses byte 67 of its dynamic shared memory; the launch gave it 64 bytes",
 		"cudaErrorIllegalAddress");
 	assert_int_equal(run("strip -o stripped bad && ./stripped wild"), 0);
 	assert_output_has("nvwave: kernel behind, block (0,0,0), thread (0,0,0): writes to ");
+	assert_output_has("(no line is known: the program has no debug information here)");
 	assert_mistake("none", "cudaSuccess\ncudaSuccess\n", "");
 }
 
@@ -267,10 +284,10 @@ static void host_code_that_reads_device_memory_is_told(void **state)
 	NEEDS_CLANG();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
 	assert_int_not_equal(run("./bad host"), 0);
-	assert_output_has("bad.cu:65 (main): host code reads from device memory at ");
+	assert_output_has("bad.cu:71 (main): host code reads from device memory at ");
 	assert_output_has("(byte 0 of the allocation of 400 bytes");
 	assert_int_not_equal(run("./bad copy"), 0);
-	assert_output_has("bad.cu:67 (main): host code writes to device memory at ");
+	assert_output_has("bad.cu:73 (main): host code writes to device memory at ");
 }
 
 static void what_is_not_supported_is_named(void **state)
@@ -306,6 +323,45 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has("nvwave-nvcc: missing.cu: there is no such file");
 	assert_int_equal(run("echo 'int x = y;' >wrong.cu; " NVCC " -c wrong.cu"), 1);
 	assert_output_has("wrong.cu:1:9: error:");
+}
+
+static void what_cannot_be_compiled_or_written_is_told_before(void **state)
+{
+	static const struct {
+		const char *arguments, *message;
+	} wrong[] = {{"-o none/x weak.cu", "-o none/x: there is no folder none"},
+		{"-c -o none/x.o weak.cu", "-o none/x.o: there is no folder none"},
+		{"-o . weak.cu", "-o .: this is a folder"},
+		{"weak.cu weak.cu", "weak.cu: this source is given twice"},
+		{"folder.cu", "folder.cu: expected a file, found a folder"},
+		{"-arch=kepler weak.cu", "-arch=kepler: expected sm_NN or compute_NN"},
+		{"-arch sm_1000 weak.cu", "-arch=sm_1000: there is no architecture of this number"},
+		{"-O9 weak.cu", "-O9: expected -O0 to -O3"},
+		{"-x java weak.cu", "-x java: expected cu, hip, c++ or c"},
+		{"weak.cu -I", "-I: expected a value behind it"},
+		{"weak.cu -o", "-o: expected a value behind it"}};
+
+	NEEDS_CLANG();
+	run("mkdir -p folder.cu; cp %s .", SOURCE("weak.cu"));
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(run(NVCC " %s", wrong[i].arguments), 2);
+		assert_output_has(wrong[i].message);
+	}
+	assert_int_equal(run("TMPDIR=/nonexistent " NVCC " -c weak.cu"), 2);
+	assert_output_has("/nonexistent: no folder for temporary files can be made here (TMPDIR)");
+	run("rmdir folder.cu");
+}
+
+/* Also when the compiler that runs beside the script lives on. */
+static void an_interrupted_compilation_leaves_nothing(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(run("mkdir left; { TMPDIR=$PWD/left " NVCC
+			     " -c %s & } ; sleep 0.4; kill -TERM $!; wait $!; s=$?; ls left; rmdir left; "
+			     "exit $s",
+				 SOURCE("semantics.cu")),
+		143);
+	assert_string_equal(output, "");
 }
 
 static void a_missing_clang_is_told(void **state)
@@ -516,12 +572,17 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad deep", nvwave), 0);
 	assert_output_has("the work-item's stack of 131072 bytes has overflowed");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad endless", nvwave), 0);
+	assert_output_has("(call): kernel endless, block (0,0,0), thread (0,0,0): its stack has overflowed");
+	assert_output_has("cudaErrorLaunchFailure");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad divide", nvwave), 0);
+	assert_output_has("kernel divide, block (0,0,0), thread (0,0,0): divides by zero");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad mask", nvwave), 0);
 	assert_output_has("lane 4 is not in its own mask 0xf");
 	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
 	assert_output_has("--protocol: the program ran no kernels on the machine");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad host", nvwave), 1);
-	assert_output_has("bad.cu:65 (main): host code reads from device memory");
+	assert_output_has("bad.cu:71 (main): host code reads from device memory");
 	assert_output_has("note: no report on kernels: ./bad ended by signal 11");
 	assert_true(strstr(output, "ran no kernels") == NULL);
 }
@@ -643,6 +704,7 @@ int main(void)
 		cmocka_unit_test(algorithms_of_thrust_are_right),
 		cmocka_unit_test(other_compilers_do_the_same),
 		cmocka_unit_test(hip_programs_are_compiled_and_right),
+		cmocka_unit_test(hip_s_atomics_sleep_and_tiles_are_there),
 		cmocka_unit_test(what_hip_has_and_we_do_not_is_named),
 		cmocka_unit_test(programs_have_the_language_and_the_host_s_functions),
 		cmocka_unit_test(the_device_is_the_machine),
@@ -658,6 +720,8 @@ int main(void)
 		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),
 		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
 		cmocka_unit_test(what_is_not_supported_is_named),
+		cmocka_unit_test(what_cannot_be_compiled_or_written_is_told_before),
+		cmocka_unit_test(an_interrupted_compilation_leaves_nothing),
 		cmocka_unit_test(a_missing_clang_is_told),
 		cmocka_unit_test(kernels_on_the_machine_do_the_same),
 		cmocka_unit_test(a_load_on_the_machine_finds_what_a_store_left_there),

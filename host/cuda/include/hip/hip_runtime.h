@@ -28,6 +28,12 @@
 		kernel<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__); \
 	} while (0)
 
+/* Of AMD's devices: 64 cycles each, at 1 GHz. A function, because programs declare it, too. */
+extern "C" __forceinline__ __device__ void __builtin_amdgcn_s_sleep(int n)
+{
+	__nanosleep(64u * (unsigned)n);
+}
+
 static __forceinline__ __device__ long long wall_clock64(void)
 {
 	return (long long)globaltimer() / 10; /* 100 MHz */
@@ -37,6 +43,43 @@ template <class T> static __forceinline__ __device__ T unsafeAtomicAdd(T *addres
 	return atomicAdd(address, value);
 }
 template <class T> static __forceinline__ __device__ T safeAtomicAdd(T *address, T value)
+{
+	return atomicAdd(address, value);
+}
+
+/*
+ * clang's atomics for HIP: with their order, and the widest scope whichever is asked for. Those that are missing (minimum and maximum) are
+ * errors at their use.
+ */
+#define __HIP_MEMORY_SCOPE_SINGLETHREAD 1
+#define __HIP_MEMORY_SCOPE_WAVEFRONT    2
+#define __HIP_MEMORY_SCOPE_WORKGROUP    3
+#define __HIP_MEMORY_SCOPE_AGENT        4
+#define __HIP_MEMORY_SCOPE_SYSTEM       5
+
+#define __hip_atomic_load(address, order, scope)            __atomic_load_n(address, order)
+#define __hip_atomic_store(address, value, order, scope)    __atomic_store_n(address, value, order)
+#define __hip_atomic_exchange(address, value, order, scope) __atomic_exchange_n(address, value, order)
+#define __hip_atomic_compare_exchange_strong(address, expected, desired, success, failure, scope) \
+	__atomic_compare_exchange_n(address, expected, desired, false, success, failure)
+#define __hip_atomic_compare_exchange_weak(address, expected, desired, success, failure, scope) \
+	__atomic_compare_exchange_n(address, expected, desired, true, success, failure)
+#define __hip_atomic_fetch_add(address, value, order, scope) nvw_hip_fetch_add(address, value, order)
+#define __hip_atomic_fetch_and(address, value, order, scope) __atomic_fetch_and(address, value, order)
+#define __hip_atomic_fetch_or(address, value, order, scope)  __atomic_fetch_or(address, value, order)
+#define __hip_atomic_fetch_xor(address, value, order, scope) __atomic_fetch_xor(address, value, order)
+#define __builtin_amdgcn_fence(order, scope)                 __atomic_thread_fence(order)
+
+template <class T, class V>
+static __forceinline__ __device__ T nvw_hip_fetch_add(T *address, V value, int order)
+{
+	return __atomic_fetch_add(address, (T)value, order);
+}
+static __forceinline__ __device__ float nvw_hip_fetch_add(float *address, float value, int)
+{
+	return atomicAdd(address, value);
+}
+static __forceinline__ __device__ double nvw_hip_fetch_add(double *address, double value, int)
 {
 	return atomicAdd(address, value);
 }

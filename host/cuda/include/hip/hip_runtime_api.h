@@ -138,6 +138,7 @@ typedef int hipDevice_t;
 #define hipSetDevice                                 cudaSetDevice
 #define hipSetDeviceFlags                            cudaSetDeviceFlags
 #define hipDeviceSynchronize                         cudaDeviceSynchronize
+#define hipDeviceCanAccessPeer                       cudaDeviceCanAccessPeer
 #define hipDeviceReset                               cudaDeviceReset
 #define hipDeviceSetLimit                            cudaDeviceSetLimit
 #define hipDeviceGetLimit                            cudaDeviceGetLimit
@@ -248,6 +249,10 @@ NVW_HIP_REFUSED("several devices", hipMemcpyPeer)
 NVW_HIP_REFUSED("several devices", hipDeviceEnablePeerAccess)
 NVW_HIP_REFUSED("several devices", hipLaunchCooperativeKernelMultiDevice)
 #undef NVW_HIP_REFUSED
+#define hipGraph_t     cudaGraph_t
+#define hipGraphExec_t cudaGraphExec_t
 typedef cudaTextureObject_t hipTextureObject_t NVW_CUDA_REFUSED("textures");
+typedef void *hipModule_t NVW_CUDA_REFUSED("modules that are loaded");
+typedef void *hipFunction_t NVW_CUDA_REFUSED("modules that are loaded");
 
 #endif
