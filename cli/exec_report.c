@@ -66,7 +66,8 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 
 	if (c->attached == 0) {
 		note(context, "the program did not load the recording library: nothing was recorded", 1);
-	} else if (c->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0) {
+	} else if (c->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0 &&
+		   s->kernels.library[0] == '\0') { /* kernels on the machine persist by themselves */
 		note(context,
 			c->instrumented ?
 				"nothing of a mapped file was flushed, neither by libpmem nor by what nvwave-cc has built" :

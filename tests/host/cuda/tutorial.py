@@ -7,6 +7,7 @@ Its code, put together, builds by its commands; the crash tests end as it says, 
 import os, re, shutil, subprocess, sys, tempfile
 
 page, nvwave, nvcc = map(os.path.abspath, sys.argv[1:4])
+hipcc = os.path.join(os.path.dirname(nvcc), "nvwave-hipcc")
 with open(page) as f:
     section = {s[0]: s for s in re.split(r"^## ", f.read(), flags=re.M)}
 count = 0
@@ -18,7 +19,7 @@ def blocks(name):
 
 
 def is_command(line):
-    return re.match(r"nvwave|rm |\./", line) is not None
+    return re.match(r"nvwave|rm |sed |\./", line) is not None
 
 
 def code(name):
@@ -44,7 +45,7 @@ def commands(folder, name):
     for line in [line for b in blocks(name) for line in b.splitlines() if is_command(line)]:
         if status:
             said += f"status {status} before: {line}\n"
-        done = subprocess.run(re.sub(r"^nvwave-nvcc ", nvcc + " ", re.sub(r"^nvwave ", nvwave + " ", line)), shell=True, cwd=folder,
+        done = subprocess.run(re.sub(r"^nvwave-hipcc ", hipcc + " ", re.sub(r"^nvwave-nvcc ", nvcc + " ", re.sub(r"^nvwave ", nvwave + " ", line))), shell=True, cwd=folder,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         status, said = done.returncode, said + done.stdout
     return status, said
@@ -60,7 +61,7 @@ def missing(name, first, said):
 if not shutil.which("clang++") and not shutil.which("clang++-14"):
     print("1..0 # SKIP there is no clang++")
     sys.exit(0)
-print("1..5")
+print("1..6")
 with tempfile.TemporaryDirectory() as folder:
     write(folder, "plain.cu", code("1"))
     status, said = commands(folder, "1")
@@ -83,3 +84,6 @@ with tempfile.TemporaryDirectory() as folder:
 
     status, said = commands(folder, "5")
     ok(status == 0 and "no races" in said, "the_cured_kernel_has_no_race_on_the_machine", said)
+
+    status, said = commands(folder, "6")
+    ok(status == 0 and "CONSISTENT   2,868" in said and "INCONSISTENT" not in said, "in_hip_it_is_the_same", said)
