@@ -3,10 +3,16 @@
 
 The same kernels and twins, and in them vector types, floating numbers, packed and large structures; local arrays, lambdas,
 virtual functions, pointers that are chosen, bytes of values, copies of a part, volatile accesses, memory of malloc();
-results of atomics; warps that are not whole, and lanes of which some take part; phases under conditions that are the same
-for a block; grids that meet. Floating numbers are converted, copied, compared bit by bit, and added where that is exact.
+results of atomics, loops of compare-and-swaps; warps that are not whole, and lanes of which some take part; phases under
+conditions that are the same for a block; grids that meet. Jumps out of loops, early returns, unions, signed bit fields,
+dynamic shared memory of two types, sums of floating numbers in shared memory, exchanges behind __syncwarp(), tiles of
+cooperative groups, and a line of printf() by one work-item, which test_random.py compares with the twin's.
+Floating numbers are converted, copied, compared bit by bit, and added where that is exact; single operations take any
+values, infinite ones and ones that are no numbers, too (whose bits are not compared).
 """
-from random_kernels import (ATOMICS, PRELUDE, SCALARS, Body, Buffer, Function, Kernel, Program, Struct, block)
+import re
+
+from random_kernels import (ATOMICS, BUFFER_ELEMENTS, PRELUDE, SCALARS, Body, Buffer, Function, Kernel, Program, Struct, block)
 
 FLOATS = ('f32', 'f64')
 VECTORS = {'char2': 'i8', 'uchar3': 'u8', 'uchar4': 'u8', 'short2': 'i16', 'ushort3': 'u16', 'short4': 'i16', 'int2': 'i32',
@@ -73,6 +79,57 @@ __host__ __device__ static u64 gone_on(u64 &state)
 {
 	state = state * 6364136223846793005ull + 1442695040888963407ull;
 	return state >> 33;
+}
+
+template <class T> __host__ __device__ inline T loaded(const T *p) { return INTRINSIC(__ldg(p), *p); }
+#define SIDE INTRINSIC("device", "host")
+__host__ __device__ inline u64 known(f32 x) { return x != x ? 1 : bits(x); }
+__host__ __device__ inline u64 known(f64 x) { return x != x ? 1 : bits(x); }
+__host__ __device__ inline f32 as_float(u32 u) { f32 x; memcpy(&x, &u, sizeof x); return x; }
+__host__ __device__ inline f64 as_double(u64 u) { f64 x; memcpy(&x, &u, sizeof x); return x; }
+template <class T, class F> __host__ __device__ inline T within(F x) { return x > (F)-2e9 && x < (F)2e9 ? (T)(i64)x : (T)77; }
+struct parts {
+	i32 a : 5;
+	u32 b : 11;
+	i64 c : 37;
+	bool d : 1;
+	f32 e;
+};
+union views {
+	u64 whole;
+	u32 half[2];
+	i16 quarter[4];
+	u8 byte[8];
+	f64 number;
+};
+__host__ __device__ inline u32 following(u32 m, u32 lane)
+{
+	const u32 above = lane == 31 ? 0 : m & ~0u << (lane + 1), among = above ? above : m;
+	u32 n = 0;
+
+	while (!(among >> n & 1)) {
+		n++;
+	}
+	return n;
+}
+__device__ u64 swapped(u32 tid, u64 v, u32 from, u32 m)
+{
+	__shared__ u64 all[256];
+
+	all[tid] = v;
+	__syncwarp(m);
+	const u64 got = all[from];
+	__syncwarp(m);
+	return got;
+}
+__device__ void atomicSum(f64 *p, f64 by) /* as programs had to, before there was one */
+{
+	u64 *const at = (u64 *)p;
+	u64 seen = *at, old;
+
+	while ((old = atomicCAS(at, seen, __double_as_longlong(by + __longlong_as_double(seen)))) != seen) {
+		seen = old;
+	}
 }
 
 /* Lanes that take part, of a warp of the twin: values and predicates are of one warp. */
@@ -276,6 +333,63 @@ class WideBody(Body):
                 '\tconst Figure &%s = (%s) & 1 ? (const Figure &)%sa : (const Figure &)%sb;' % (name, self.value(1), name, name),
                 '\tu64 %sc = %s.of(%s);' % (name, name, self.value(1)), '\t%s = (%s)gone_on(%sc);' % (text(), kind, name), '}']
 
+    def target(self):
+        kind, text = self.rng.choice([s for s in self.scalars if s[0] in SCALARS] or [(None, None)])
+        return kind, text
+
+    def out_of_loops(self):
+        rng, name = self.rng, self.fresh('loop')
+        kind, text = self.target()
+        if not kind:
+            return self.assign()
+        label = 'out_%x' % rng.getrandbits(48)  # labels are of the whole function
+        self.values += [lambda: name + 'i', lambda: name + 'j']
+        inside = self.assign() + ['if (((%s) & 7) == 3) { goto %s; }' % (self.value(1), label), 'if ((%s) & 8) { continue; }' % self.leaf()] + self.assign()
+        self.values = self.values[:-2]
+        return (['{', '\tu32 %si = 0, %sj = 0;' % (name, name), '\tfor (; %si < %d; %si++) {' % (name, rng.randint(1, 4), name),
+                 '\t\tfor (%sj = 0; %sj < %d; %sj++) {' % (name, name, rng.randint(1, 4), name)] + block(block(block(inside))) + ['\t\t}', '\t}', label + ':',
+                 '\t%s ^= (%s)(%si * 5 + %sj);' % (text(), kind, name, name), '}'])
+
+    def punned(self):
+        rng, name = self.rng, self.fresh('u')
+        kind, text = self.target()
+        if not kind:
+            return self.assign()
+        return ['{', '\tviews %s;' % name, '\t%s.whole = (u64)(%s);' % (name, self.value(1)), '\t%s.byte[(u32)(%s) & 7] ^= (u8)(%s);' % (name, self.leaf(), self.leaf()),
+                '\t%s.number = -%s.number;' % (name, name), '\t%s.quarter[(u32)(%s) & 3] += 3;' % (name, self.leaf()),
+                '\t%s ^= (%s)%s;' % (text(), kind, rng.choice([name + '.half[(u32)(%s) & 1]' % self.leaf(), name + '.whole'])), '}']
+
+    def bit_fields(self):
+        name, value = self.fresh('parts'), self.value(1)
+        kind, text = self.target()
+        if not kind:
+            return self.assign()
+        return ['{', '\tparts %s = {};' % name, '\t%s.a = (i32)(%s);' % (name, value), '\t%s.b = (u32)(%s);' % (name, self.leaf()),
+                '\t%s.c = (i64)(%s);' % (name, self.value(1)), '\t%s.c += %s.a;' % (name, name), '\t%s.d = ((%s) & 1) != 0;' % (name, self.leaf()),
+                '\t%s.e = (f32)%s.a * %s.b;' % (name, name, name), '\tparts %sb = %s;' % (name, name), '\t%sb.b -= %s.d;' % (name, name),
+                '\t%s ^= (%s)((u64)%sb.c + %sb.b * 3 + bits(%sb.e) + (u32)%sb.a);' % (text(), kind, name, name, name, name), '}']
+
+    def number(self, kind):
+        """A floating number: any bits, a special one, or a converted one."""
+        rng = self.rng
+        if rng.random() < .3:
+            return rng.choice(['0.0', '-0.0', '1e-310', '1e-42', '3.4e38', '1.7e308', 'INFINITY', '-INFINITY', '1.0 / 3', '-1.5', '16777217.0', '9007199254740993.0'])
+        if rng.random() < .4:
+            return 'as_float((u32)(%s))' % self.leaf() if kind == 'f32' else 'as_double((u64)(%s))' % self.leaf()
+        return '(%s)(%s)(%s)' % (kind, rng.choice(['i32', 'u32', 'i64', 'u64', 'i8', 'u16']), self.leaf())
+
+    def one_operation(self):
+        rng, f = self.rng, self.rng.choice(FLOATS)
+        kind, text = self.target()
+        if not kind:
+            return self.assign()
+        a, b = '(%s)(%s)' % (f, self.number(f)), '(%s)(%s)' % (f, self.number(f))
+        end = 'f' if f == 'f32' else ''
+        form = rng.choice(['known(%s + %s)', 'known(%s - %s)', 'known(%s * %s)', 'known(%s / %s)', '(u64)(%s < %s)', '(u64)(%s != %s)'] + [
+            'known(sqrt%s(fabs%s(%%s)) * (%s)((%%s) > 0))' % (end, end, f), 'known(copysign%s(%%s, %%s))' % end, 'known(fma%s(%%s, %%s, (%s)1))' % (end, f),
+            'known((f32)(f64)(%s)) + known((f64)(f32)(%s))', '(u64)within<i32>(%s) * 3 + (u64)within<i64>(%s)', '(u64)within<i16>(%s) - known((f32)(u64)bits(%s))'])
+        return ['%s ^= (%s)(%s);' % (text(), kind, form % (a, b))]
+
     def until(self, depth):
         """A loop without a bound of its own, that ends within 8 turns."""
         rng, name = self.rng, self.fresh('turn')
@@ -289,14 +403,24 @@ class WideBody(Body):
     def statement(self, depth):
         draw = self.rng.random()
         if draw < .25:
-            return self.rng.choice([self.volatile, self.part, self.chosen, self.figure])()
+            return self.rng.choice([self.volatile, self.part, self.chosen, self.figure, self.punned, self.bit_fields, self.one_operation, self.one_operation])()
         if depth > 0 and draw < .4:
-            return self.rng.choice([self.array, self.lambda_, lambda: self.until(depth)])()
+            return self.rng.choice([self.array, self.lambda_, lambda: self.until(depth), self.out_of_loops])()
         return super().statement(depth)
 
 
 class WideFunction(Function):
+    """Some return early."""
+
     body_class = WideBody
+
+    def make(self, rng, earlier):
+        lines = super().make(rng, earlier)
+        if self.result in SCALARS and rng.random() < .5:
+            lines[3:3] = ['\tif ((a0 & 7) == %d) {' % rng.randrange(8), '\t\treturn (%s)(a0 >> %d);' % (self.result, rng.randint(0, 9)), '\t}']
+        elif self.result in SCALARS:
+            lines[-2:-2] = ['\tfor (u32 n = 0; n < 3; n++) {', '\t\tif ((a0 >> n & 3) == 1) {', '\t\t\treturn (%s)(a0 + n);' % self.result, '\t\t}', '\t}']
+        return lines
 
 
 class WideKernel(Kernel):
@@ -316,6 +440,8 @@ class WideKernel(Kernel):
 
     def add_buffer(self, body, b):
         super().add_buffer(body, b)
+        if self.role[b] == 'read' and b.kind in SCALARS and not self.of_grid:
+            body.scalar(b.kind, lambda: 'loaded(&%s[%s])' % (b.name, body.index(BUFFER_ELEMENTS)), False)
         if self.role[b] == 'own' and b.kind in ('u32', 'i32', 'u64'):
             body.statements.append(lambda: self.own_atomic(body, b))
 
@@ -326,6 +452,10 @@ class WideKernel(Kernel):
             name = 'Exch'
         at = '%s[own * %d + %s]' % (b.name, self.per, body.index(self.per))
         target, kind = rng.choice([(n, k) for n, k in self.locals if k in SCALARS])
+        if rng.random() < .25:
+            seen = body.fresh('seen')
+            return ['{', '\t%s %s;' % (b.kind, seen), '\t%s *const %sat = &%s;' % (b.kind, seen, at), '\tdo {', '\t\t%s = *%sat;' % (seen, seen),
+                    '\t} while (atomicCAS(%sat, %s, (%s)(%s * 3u + 1)) != %s);' % (seen, seen, b.kind, seen, seen), '\t%s ^= (%s)%s;' % (target, kind, seen), '}']
         expected = '(%s)(%s), ' % (b.kind, rng.choice([body.leaf(), at])) if name == 'CAS' else ''
         scope = rng.choice(['', '_system', '_block'])
         old = body.fresh('old')
@@ -350,7 +480,11 @@ class WideKernel(Kernel):
                   'reduced(&w[first], m, [](u32 a, u32 b) { return std::min(a, b); })'),
                  ('__reduce_xor_sync(m, (u32)(%s))' % value, 'reduced(&w[first], m, [](u32 a, u32 b) { return a ^ b; })'),
                  ('__reduce_add_sync(m, (u32)(%s))' % value, 'reduced(&w[first], m, [](u32 a, u32 b) { return a + b; })')]
+        forms += [('swapped(tid, (u64)%s, first + __ffs(m) - 1, m)' % sent, '(u64)%s(w[first + __builtin_ffs(m) - 1])' % ('' if wide else '(u32)')),
+                  ('swapped(tid, (u64)%s, first + following(m, lane), m)' % sent, '(u64)%s(w[first + following(m, lane)])' % ('' if wide else '(u32)'))]
         if not some and self.size % 32 == 0:
+            forms += [('cooperative_groups::tiled_partition<%d>(cooperative_groups::this_thread_block()).shfl_xor(%s, %d)' % (tile, sent, by % tile),
+                       '%sw[first | (lane ^ %d)]' % ('' if wide else '(u32)', by % tile)) for tile in (4, 16)] if not self.of_grid else []
             width = rng.choice([4, 8, 16, 32])
             cast = '' if wide else '(u32)'
             forms += [('__shfl_xor_sync(m, %s, %d)' % (sent, by), '%sw[first | (lane ^ %d)]' % (cast, by)),
@@ -371,6 +505,36 @@ class WideKernel(Kernel):
                            '} else {', '\t%s ^= 1;' % target, '}']))
         return [('meet', kernel, ['{', '\tstd::vector<u64> w(%d);' % (self.size + 32), '\tstd::vector<u32> takes(%d);' % (self.size // 32 + 1)] + block(twin) + ['}'])]
 
+    # ---- Sums of floating numbers, exact in any order
+
+    def vote(self, body):
+        rng = self.rng
+        if rng.random() < .5:
+            return super().vote(body)
+        target, kind = rng.choice([(name, kind) for name, kind in self.locals if kind in SCALARS])
+        where, value = body.value(1), body.value(1)
+        float_ = rng.random() < .5
+        there = rng.choice(['atomicAdd', 'atomicAdd_block'] if float_ else ['atomicAdd', 'atomicSum'])
+        of, name = ('f32' if float_ else 'f64'), 'sums_%x' % rng.getrandbits(40)
+        add = '(%s)(i16)(%s) * (%s)0.25' % (of, value, of)
+        kernel = ['{', '\t__shared__ %s %s[4];' % (of, name), '\t__syncthreads();', '\tif (tid %% 8 == 0 || tid == %d) {' % (self.size - 1),
+                  '\t\tfor (u32 i = 0; i < 4; i++) { %s[i] = 0; }' % name, '\t}', '\t__syncthreads();', '\t%s(&%s[(u32)(%s) & 3], %s);' % (there, name, where, add),
+                  '\t__syncthreads();', '\t%s ^= (%s)bits(%s[tid & 3]);' % (target, kind, name), '}']
+        return [('meet', kernel, ['{', '\t%s %s[4] = {};' % (of, name)] + block(self.each(['%s[(u32)(%s) & 3] += %s;' % (name, where, add)]) + self.each(
+            ['%s ^= (%s)bits(%s[tid & 3] + 0);' % (target, kind, name)])) + ['}'])]
+
+    def end(self):
+        rng, body, form, values = self.rng, self.body(), '', []
+        for _ in range(rng.randint(1, 14)):
+            kind = rng.choice(['%d', '%u', '%lld', '%llx', '%.3f', '%g', '%5hd', '%s', '%c'])
+            value = body.leaf()
+            form += ' ' + kind
+            values.append({'%d': '(i32)(%s)', '%u': '(u32)(%s)', '%lld': '(i64)(%s)', '%llx': '(u64)(%s)', '%.3f': '(f32)(i32)(%s) * 0.125f',
+                           '%g': '(f64)(i64)(%s)', '%5hd': '(i32)(i16)(%s)', '%s': '((%s) & 1 ? "odd" : "even")', '%c': "'a' + (i32)((%s) & 15)"}[kind] % value)
+        items = super().end()
+        items.append(('work', ['if (gid == 0) { printf(SIDE " %s%s\\n", %s); }' % (self.name, form, ', '.join(values))]))
+        return items
+
     # ---- Phases
 
     def uniform(self):
@@ -380,6 +544,8 @@ class WideKernel(Kernel):
         return '((u64)%s >> %d & 1) == %d' % (rng.choice(values), rng.randint(0, 3), rng.randint(0, 1))
 
     def make(self):
+        if self.dynamic and self.rng.random() < .6:
+            self.shared.append(('behind', self.rng.choice(list(SCALARS)), self.rng.randint(1, 2)))
         items = self.begin()
         for _ in range(self.rng.randint(1, 3)):
             draw = self.rng.random()
@@ -390,6 +556,23 @@ class WideKernel(Kernel):
             else:
                 items += self.phase()
         return items + self.end()
+
+    def before_behind(self):
+        """Words of dynamic memory in front of its second array."""
+        return sum(self.size * per for name, _, per in self.shared if name == 'dynamic')
+
+    def kernel(self, plant):
+        lines = super().kernel(plant)
+        for i, line in enumerate(lines):
+            found = re.match(r'\t__shared__ (\w+) behind\[', line)
+            if found:
+                lines[i] = '\t%s *const behind = (%s *)(dynamic + %d);' % (found.group(1), found.group(1), self.before_behind())
+        return lines
+
+    def launch(self):
+        lines = super().launch()
+        more = sum(SCALARS[kind] // 8 * self.size * per for name, kind, per in self.shared if name == 'behind')
+        return [re.sub(r', %d>>>' % (8 * self.before_behind()), ', %d>>>' % (8 * self.before_behind() + more), line) if more else line for line in lines]
 
     def lines(self, items, twin):
         lines = []

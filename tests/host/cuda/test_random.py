@@ -69,7 +69,9 @@ class Bench:
         if protocol:
             words = (self.nvwave, 'exec', '--protocol=' + protocol, '--report=' + name + '.report', '--') + words
         status, output = run(self.folder, *words)
-        good = status == 0 and output.splitlines()[-1:] == ['right']
+        lines = output.splitlines()
+        there, here = ([line.partition(' ')[2] for line in lines if line.startswith(side)] for side in ('device ', 'host '))
+        good = status == 0 and lines[-1:] == ['right'] and there == here
         return '' if good else '%s%s: exit status %d\n%s\n' % (name, ' under ' + protocol if protocol else '', status, output)
 
     def one(self, seed, level, *protocols):
