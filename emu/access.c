@@ -12,7 +12,7 @@
 #include "races/races.h"
 #include "store_buffer.h"
 
-enum { SLOTS = 128 };
+enum { SLOTS = 128, AHEAD = 4 };
 
 struct requests {
 	unsigned count;
@@ -110,13 +110,30 @@ static bool coalesce(
 	return true;
 }
 
-/* Scattered requests miss the host's caches in every array; they are prefetched together. */
+/* Scattered requests miss the host's caches in every array; the tags and the bytes in memory are prefetched together. */
 static void prefetch(const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q)
 {
 	for (unsigned i = 0; i < q->count; i++) {
 		emu_cache_prefetch(&cu->l1, q->lines[i]);
 		emu_cache_prefetch(&m->l2.cache, q->lines[i]);
 		emu_memory_prefetch(m, q->lines[i]);
+	}
+}
+
+/*
+ * A few requests later their tags are there, and lead to what else is needed: the lines of both levels, which are often those that
+ * have to leave, and the places to which these go.
+ */
+static void prefetch_lines(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
+{
+	const emu_line_id from_l1 = emu_cache_prefetch_line(cu->stores, id),
+			  from_l2 = emu_cache_prefetch_line(m->l2.stores, id);
+
+	if (from_l1 != id && from_l1 != EMU_NO_LINE) {
+		emu_cache_prefetch(m->l2.stores, from_l1);
+	}
+	if (from_l2 != id && from_l2 != EMU_NO_LINE) {
+		emu_memory_prefetch(m, from_l2);
 	}
 }
 
@@ -156,12 +173,18 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	}
 	if (q.count > 2) {
 		prefetch(m, r.cu, &q);
+		for (unsigned i = 0; i < q.count && i < AHEAD; i++) {
+			prefetch_lines(m, r.cu, q.lines[i]);
+		}
 	}
 	m->stats.wavefront_ops++;
 	m->stats.work_item_ops += (uint64_t)__builtin_popcountll(lanes);
 	m->stats.line_requests += q.count;
 	for (unsigned i = 0; i < q.count && !m->error; i++) {
 		r.line = q.lines[i];
+		if (i + AHEAD < q.count) {
+			prefetch_lines(m, r.cu, q.lines[i + AHEAD]);
+		}
 		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
 			r.lanes = persist_together(m, wf, rest);
 			r.bytes = r.lanes == q.lanes[i] ? q.bytes[i] : bytes_of(wf, r.lanes, size);

@@ -14,22 +14,20 @@
 emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy);
 static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
+	struct emu_interval *const end = r->end;
 	emu_time start;
 
 	assert(t >= m->now); /* past intervals have been dropped */
-	/* Before there is an array, both are 0; after that there is always an interval before the end. */
-	if (r->end == r->capacity || t < r->busy[r->end - 1].from) {
+	/* There is always an interval before the end; before there is an array, both are NULL. */
+	if (end == r->limit || t < end[-1].from) {
 		return emu_book_between(m, r, t, occupancy);
 	}
-
-	struct emu_interval *const end = r->busy + r->end;
-
-	start = t > end[-1].to ? t : end[-1].to;
+	start = emu_later(t, end[-1].to);
 	if (start == end[-1].to) {
 		end[-1].to += occupancy;
 	} else if (occupancy) {
 		*end = (struct emu_interval){start, start + occupancy};
-		r->end++;
+		r->end = end + 1;
 	}
 	return start;
 }

@@ -462,6 +462,23 @@ void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id)
 	}
 }
 
+emu_line_id emu_cache_prefetch_line(const struct emu_cache *cache, emu_line_id id)
+{
+	uint32_t start, way;
+
+	if (!cache->set) {
+		return EMU_NO_LINE;
+	}
+	start = set_of(cache, id) * WAYS;
+	way = find_of_16(cache->tags + start, id ^ EMU_NO_LINE);
+	if (way == UINT32_MAX) {
+		way = oldest_of_16(&cache->set[set_of(cache, id)]);
+	}
+	__builtin_prefetch(&cache->lines[start + way]);
+	__builtin_prefetch(cache->lines[start + way].data);
+	return emu_cache_tag_at(cache, start + way);
+}
+
 int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity)
 {
 	uint32_t size = 4;

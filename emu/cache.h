@@ -80,7 +80,9 @@ static inline bool emu_cache_has(const struct emu_cache *cache, const struct emu
 {
 	return line >= cache->lines && line < cache->lines + (size_t)cache->sets * cache->ways;
 }
+/* For the host's caches: the tags of id's set; then, when they are there, the line that id has or would replace, whose tag is returned. */
 void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id);
+emu_line_id emu_cache_prefetch_line(const struct emu_cache *cache, emu_line_id id);
 
 int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity);
 void emu_fifo_finish(struct emu_fifo *fifo);

@@ -34,6 +34,11 @@ static inline bool emu_locate(const struct nvw_machine *m, uint64_t address, uin
 int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool);
 void emu_devices_finish(struct nvw_machine *m);
 
+/*
+ * The bytes [from, from + bytes) of a DRAM device have been allocated. Where they are many, they come from the host in huge pages, as they
+ * are touched: a host that emulates scattered accesses would look nearly every one of them up in its page tables.
+ */
+void emu_device_expect(const struct emu_device *d, uint64_t from, uint64_t bytes);
 /* From now on the NVRAM devices have the DRAM's latencies, and nothing is persistent. */
 void emu_devices_set_volatile(struct nvw_machine *m);
 /* Adds the devices' traffic to the statistics and resets it. */

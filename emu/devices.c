@@ -56,6 +56,18 @@ static void unmap(char *base, uint64_t bytes)
 	}
 }
 
+void emu_device_expect(const struct emu_device *d, uint64_t from, uint64_t bytes)
+{
+	enum { HUGE_PAGE = 2 << 20 };
+	char *const first = d->behind + from;
+	const uint64_t before = -(uintptr_t)first % HUGE_PAGE;
+
+	if (bytes >= 2 * HUGE_PAGE) {
+		/* Where the host has no huge pages, nothing changes. */
+		(void)madvise(first + before, (bytes - before) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+	}
+}
+
 /* Gives the device as many windows of line numbers as its bytes need, from the next on. */
 static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 {

@@ -26,6 +26,7 @@ static void *alloc(struct emu_device *d, uint64_t bytes)
 			(unsigned long long)d->used);
 		return NULL;
 	}
+	emu_device_expect(d, d->used, rounded);
 	d->used += rounded;
 	return block;
 }

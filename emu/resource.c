@@ -8,12 +8,13 @@
  * for one that arrives after them.
  *
  * The number of intervals is not bounded. No booking is for a time before the machine's, so intervals that
- * have ended by then are not needed; they are dropped when the array is full, and the array grows if there
- * are few of them.
+ * have ended by then are not needed; they are dropped, but for one of them, when the array is full, and the array grows if
+ * there are few of them.
  *
  * Next to the latest booking that was not for the end, the array has a gap of unused places (see struct emu_resource). The next
- * one is nearly always for the same place or the place beside it: the requests of one instruction follow each other on the same
- * path. So it is found in two comparisons, and nothing has to be moved.
+ * one is nearly always for the same place or one beside it: the requests of one instruction follow each other on the same
+ * path. So the gap moves by an interval or two, and nothing else does. The first interval and the last are before and behind every
+ * such booking, so that a move asks for no end of the array.
  */
 #include <stdlib.h>
 
@@ -21,52 +22,95 @@
 #include "core/invariant.h"
 #include "machine.h"
 
-enum { INTERVALS_MIN = 64, GAP = 16, NEAR = 4 };
+enum { INTERVALS_MIN = 64, GAP = 16, NEAR = 32 };
 
 /* Of none, there may be no array yet. */
-static void move(struct emu_resource *r, uint32_t to, uint32_t from, uint32_t count)
+static void move(struct emu_interval *to, const struct emu_interval *from, size_t count)
 {
 	if (count) {
-		memmove(r->busy + to, r->busy + from, (size_t)count * sizeof *r->busy);
+		memmove(to, from, count * sizeof *to);
 	}
 }
 
-/* Closes the gap, drops what is over, but for the last interval, and grows if that is little. False without memory. */
+/* Drops what is over, but for one, which stays the first of all. */
+static void drop(struct emu_resource *r, emu_time now)
+{
+	struct emu_interval *first = r->busy;
+
+	while (first + 1 < r->gap && first[1].to <= now) {
+		first++;
+	}
+	if (first + 1 == r->gap) {
+		while (r->right < r->end && r->right->to <= now) {
+			r->right++;
+		}
+	}
+	if (first->to <= now) {
+		first->from = 0;
+	}
+	move(r->busy, first, (size_t)(r->gap - first));
+	r->gap -= first - r->busy;
+	if (r->right == r->end) {
+		r->right = r->end = r->gap;
+	}
+}
+
+/* The array has so many places from now on. */
+static bool resize(struct emu_resource *r, size_t capacity)
+{
+	const size_t gap = (size_t)(r->gap - r->busy), right = (size_t)(r->right - r->busy),
+		     end = (size_t)(r->end - r->busy);
+	struct emu_interval *const grown = realloc(r->busy, capacity * sizeof *grown);
+
+	if (!grown) {
+		return false;
+	}
+	*r = (struct emu_resource){.busy = grown,
+		.gap = grown + gap,
+		.right = grown + right,
+		.end = grown + end,
+		.limit = grown + capacity};
+	return true;
+}
+
+/* Room in the gap, a quarter of all that is free, and at the end. False without memory. */
 static bool make_room(struct emu_resource *r, emu_time now)
 {
-	uint32_t over = 0, count;
+	size_t capacity = (size_t)(r->limit - r->busy), behind, count;
 
-	move(r, r->gap, r->right, r->end - r->right);
-	count = r->end - (r->right - r->gap);
-	while (over + 1 < count && r->busy[over].to <= now) {
-		over++;
+	if (r->busy) {
+		drop(r, now);
 	}
-	count -= over;
-	if (over) {
-		move(r, 0, over, count);
-	}
-	r->end = count;
-	r->gap = r->right = r->gap > over ? r->gap - over : 0;
-	if (2 * (count + GAP) >= r->capacity) {
-		const uint32_t capacity = r->capacity ? 2 * r->capacity : INTERVALS_MIN;
-		struct emu_interval *const grown = realloc(r->busy, capacity * sizeof *grown);
-
-		if (!grown) {
-			return count + GAP < r->capacity;
+	behind = (size_t)(r->end - r->right);
+	count = (size_t)(r->gap - r->busy) + behind;
+	if (2 * (count + GAP) >= capacity) {
+		capacity = capacity ? 2 * capacity : INTERVALS_MIN;
+		if (!resize(r, capacity)) {
+			return false;
 		}
-		r->busy = grown;
-		r->capacity = capacity;
+	}
+	if (!count) { /* the first booking */
+		*r->gap++ = (struct emu_interval){0, 0};
+	}
+	if (behind) {
+		struct emu_interval *const right = r->gap + (capacity - count) / 4;
+
+		move(right, r->right, behind);
+		r->right = right;
+		r->end = right + behind;
+	} else {
+		r->right = r->end = r->gap;
 	}
 	return true;
 }
 
-/* The first of the intervals [low, high) that ends after t, or high. */
-static uint32_t first_after(const struct emu_resource *r, uint32_t low, uint32_t high, emu_time t)
+/* The first of the intervals [low, high) that begins after t, or high. */
+static struct emu_interval *first_after(struct emu_interval *low, struct emu_interval *high, emu_time t)
 {
 	while (low < high) {
-		const uint32_t middle = (low + high) / 2;
+		struct emu_interval *const middle = low + (high - low) / 2;
 
-		if (r->busy[middle].to <= t) {
+		if (middle->from <= t) {
 			low = middle + 1;
 		} else {
 			high = middle;
@@ -75,131 +119,138 @@ static uint32_t first_after(const struct emu_resource *r, uint32_t low, uint32_t
 	return low;
 }
 
-/* The gap moves over so many intervals behind it, or before it. */
-static void move_gap_on(struct emu_resource *r, uint32_t count)
+/* Moves the gap to t, which is far away: before it, what begins by then, and behind it the rest. */
+static void move_gap(struct emu_resource *r, emu_time t)
 {
-	move(r, r->gap, r->right, count);
-	r->gap += count;
-	r->right += count;
-}
+	if (t < r->gap[-1].from) {
+		const size_t count = (size_t)(r->gap - first_after(r->busy, r->gap, t));
 
-static void move_gap_back(struct emu_resource *r, uint32_t count)
-{
-	r->gap -= count;
-	r->right -= count;
-	move(r, r->right, r->gap, count);
-}
-
-/* Moves the gap by one interval towards t: before it, what ends by then, and behind it the rest. False if it is there. */
-static inline bool step_to(struct emu_resource *r, emu_time t)
-{
-	if (r->gap && r->busy[r->gap - 1].to > t) {
-		r->busy[--r->right] = r->busy[--r->gap];
-	} else if (r->right < r->end && r->busy[r->right].to <= t) {
-		r->busy[r->gap++] = r->busy[r->right++];
+		r->gap -= count;
+		r->right -= count;
+		move(r->right, r->gap, count);
 	} else {
-		return false;
-	}
-	return true;
-}
+		const size_t count = (size_t)(first_after(r->right, r->end, t) - r->right);
 
-static void find_gap(struct emu_resource *r, emu_time t)
-{
-	if (r->gap && r->busy[r->gap - 1].to > t) {
-		move_gap_back(r, r->gap - first_after(r, 0, r->gap, t));
-	} else {
-		move_gap_on(r, first_after(r, r->right, r->end, t) - r->right);
+		move(r->gap, r->right, count);
+		r->gap += count;
+		r->right += count;
 	}
 }
 
-/* Inserts a new interval at the gap, which has room; merges it with adjacent ones. */
-static inline void insert(struct emu_resource *r, emu_time from, emu_time to)
+static __attribute__((noinline, cold)) emu_time no_memory(
+	struct nvw_machine *m, const struct emu_resource *r, emu_time t)
 {
-	struct emu_interval *const before = r->busy + r->gap - 1, *const after = r->busy + r->right;
-	const bool touches_before = r->gap && before->to == from;
-	const bool touches_after = r->right < r->end && after->from == to;
-
-	NVW_DEEP_INVARIANT(
-		from < to && (!r->gap || before->to <= from) && (r->right == r->end || to <= after->from));
-	if (touches_before && touches_after) {
-		before->to = after->to;
-		r->right++;
-	} else if (touches_before) {
-		before->to = to;
-	} else if (touches_after) {
-		after->from = from;
-	} else {
-		r->busy[r->gap++] = (struct emu_interval){from, to};
-	}
-}
-
-/* The gap is at t, and has room. */
-static inline emu_time book_at_gap(struct emu_resource *r, emu_time t, emu_time occupancy)
-{
-	while (r->right < r->end && t + occupancy > r->busy[r->right].from) {
-		t = r->busy[r->right].to;
-		r->busy[r->gap++] = r->busy[r->right++];
-	}
-	if (occupancy) {
-		insert(r, t, t + occupancy);
-	}
-	if (r->right == r->end) {
-		r->right = r->end = r->gap; /* the last interval is before end, as emu_book() expects */
-	}
+	m->error =
+		nvw_fail(NVW_E_MEMORY, "no memory for more than %zu bookings", (size_t)(r->limit - r->busy));
 	return t;
 }
 
-/* The gap is far from t, or full, or at the beginning. */
+/* There is no room at the end, or no array yet. */
+static __attribute__((noinline)) emu_time book_with_room(
+	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+{
+	return make_room(r, m->now) ? emu_book(m, r, t, occupancy) : no_memory(m, r, t);
+}
+
+/* A new interval at the gap, which is closed. */
+static __attribute__((noinline)) emu_time insert_with_room(
+	struct nvw_machine *m, struct emu_resource *r, emu_time from, emu_time to)
+{
+	if (!make_room(r, m->now)) {
+		return no_memory(m, r, from);
+	}
+	*r->gap++ = (struct emu_interval){from, to};
+	return from;
+}
+
+/* Books at the gap, which is at t, and has intervals behind it. */
+static inline emu_time book_at_gap(
+	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
+{
+	struct emu_interval *gap = r->gap, *right = r->right, *const end = r->end;
+	emu_time start = emu_later(t, gap[-1].to);
+
+	if (!occupancy) {
+		return start;
+	}
+	/* Past the intervals before which there is not enough time. */
+	while (right < end && start + occupancy > right->from) {
+		start = right->to;
+		*gap++ = *right++;
+	}
+	NVW_DEEP_INVARIANT(gap[-1].to <= start);
+	r->gap = gap;
+	r->right = right;
+	if (start == gap[-1].to) {
+		gap[-1].to += occupancy;
+		if (right < end && right->from == gap[-1].to) {
+			gap[-1].to = right->to;
+			r->right = ++right;
+		}
+		if (right == end) {
+			r->right = r->end = gap; /* the last interval is before end, as emu_book() expects */
+		}
+	} else if (start + occupancy == right->from) {
+		right->from = start;
+	} else if (gap == right) {
+		return insert_with_room(m, r, start, start + occupancy);
+	} else {
+		*gap = (struct emu_interval){start, start + occupancy};
+		r->gap = gap + 1;
+	}
+	return start;
+}
+
+/* The gap is far from t. */
 static __attribute__((noinline)) emu_time book_far(
 	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
-	if (r->end + GAP >= r->capacity && !make_room(r, m->now)) {
-		m->error = nvw_fail(NVW_E_MEMORY, "no memory for %u bookings", r->end);
-		return t;
-	}
-	find_gap(r, t);
-	if (r->gap == r->right) {
-		move(r, r->right + GAP, r->right, r->end - r->right);
-		r->right += GAP;
-		r->end += GAP;
-	}
-	return book_at_gap(r, t, occupancy);
+	move_gap(r, t);
+	return book_at_gap(m, r, t, occupancy);
 }
 
-/* The gap is not where t is, or the booking closes it. */
+/* The gap is not where t is, or is closed, or the booking closes it. It moves interval by interval as long as t is near. */
 static __attribute__((noinline)) emu_time book_near(
 	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
+	struct emu_interval *gap = r->gap, *right = r->right;
 	unsigned near = NEAR;
 
-	while (step_to(r, t)) {
-		if (--near == 0) {
-			return book_far(m, r, t, occupancy);
+	if (r->end == r->limit) {
+		return book_with_room(m, r, t, occupancy);
+	}
+	if (t < gap[-1].from) {
+		do {
+			*--right = *--gap;
+		} while (t < gap[-1].from && --near);
+	} else {
+		while (right->from <= t && --near) {
+			*gap++ = *right++;
 		}
 	}
-	return book_at_gap(r, t, occupancy);
+	r->gap = gap;
+	r->right = right;
+	return near ? book_at_gap(m, r, t, occupancy) : book_far(m, r, t, occupancy);
 }
 
 /* Most bookings go to the gap, and end before what is behind it. */
 emu_time emu_book_between(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
-	struct emu_interval *before, *after;
+	struct emu_interval *const gap = r->gap, *const right = r->right;
 	emu_time start;
 
-	if (!r->gap || r->gap == r->right) { /* also where there is no array yet */
-		return book_far(m, r, t, occupancy);
-	}
-	before = r->busy + r->gap - 1;
-	after = r->busy + r->right;
-	start = t > before->to ? t : before->to;
-	if (t < before->from || start + occupancy >= after->from || !occupancy) {
+	if (gap == right) { /* also where there is no array yet */
 		return book_near(m, r, t, occupancy);
 	}
-	if (start == before->to) {
-		before->to += occupancy;
+	start = emu_later(t, gap[-1].to);
+	if (t < gap[-1].from || start + occupancy >= right->from || !occupancy) {
+		return book_near(m, r, t, occupancy);
+	}
+	if (start == gap[-1].to) {
+		gap[-1].to += occupancy;
 	} else {
-		before[1] = (struct emu_interval){start, start + occupancy};
-		r->gap++;
+		*gap = (struct emu_interval){start, start + occupancy};
+		r->gap = gap + 1;
 	}
 	return start;
 }

@@ -10,16 +10,16 @@
 #include "line.h"
 
 /*
- * The busy times of a resource that serves one request at a time (resource.c): disjoint intervals in ascending order. The array
- * has them at [0, gap) and [right, end), and a gap of unused places between the two. The second part is empty only if the
- * gap is, too; so the last interval is before end.
+ * The busy times of a resource that serves one request at a time (resource.c): disjoint intervals in ascending order, none of which
+ * ends where the next begins. The array has them at [busy, gap) and [right, end), and a gap of unused places between the two. The first
+ * begins at 0, so no booking goes before it. The second part is empty only if the gap is, too; so the last
+ * interval is before end. All are NULL before the first booking.
  */
 struct emu_interval {
 	emu_time from, to;
 };
 struct emu_resource {
-	struct emu_interval *busy;
-	uint32_t gap, right, end, capacity;
+	struct emu_interval *end, *limit, *gap, *right, *busy;
 };
 
 void emu_resources_finish(struct emu_resource *resources, size_t count);

@@ -521,8 +521,8 @@ static void send_alone(struct nvw_machine *m, uint32_t from, uint32_t to, emu_ti
 		const uint32_t next = next_node(n, at, to, torus, &link);
 		const struct emu_resource *const r = &n->link[link];
 
-		assert_int_equal(r->busy[r->end - 1].from, t + steps * m->config.hop);
-		assert_int_equal(r->busy[r->end - 1].to, t + steps * m->config.hop + flits);
+		assert_int_equal(r->end[-1].from, t + steps * m->config.hop);
+		assert_int_equal(r->end[-1].to, t + steps * m->config.hop + flits);
 		at = next;
 	}
 	assert_int_equal(arrival, t + steps * m->config.hop + flits);

@@ -728,6 +728,36 @@ static void a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_a
 	}
 }
 
+/* At the first instant that is free, and it leaves nothing behind: the others are served as without it. */
+static void a_request_that_takes_no_time_is_served_between_the_others(void **state)
+{
+	enum { BOOKINGS = 3000, AHEAD = 40, INSTANTS = 20000 };
+	static bool busy[INSTANTS];
+
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		struct nvw_random random = {nvw_mix64(seed)};
+		struct nvw_machine m = {0};
+		struct emu_resource r = {0};
+
+		memset(busy, 0, sizeof busy);
+		for (unsigned i = 0; i < BOOKINGS; i++) {
+			/* At first there are only such requests. */
+			const emu_time t = m.now + nvw_random_below(&random, AHEAD),
+				       length = i < 100 ? 0 : nvw_random_below(&random, 4);
+			emu_time expected = t;
+
+			for (emu_time free = 0; free < (length ? length : 1);) {
+				free = busy[expected + free] ? (expected += free + 1, 0) : free + 1;
+			}
+			assert_true(expected + length < INSTANTS);
+			assert_int_equal(emu_book(&m, &r, t, length), expected);
+			memset(busy + expected, true, length);
+			m.now += nvw_random_below(&random, 4);
+		}
+		emu_resources_finish(&r, 1);
+	}
+}
+
 /* ---- sinclair15 Table 3 ---------------------------------------------------------------------------- */
 
 struct distance {
@@ -906,6 +936,7 @@ int main(void)
 		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
 		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
 		cmocka_unit_test(a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead),
+		cmocka_unit_test(a_request_that_takes_no_time_is_served_between_the_others),
 		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
 		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
 		cmocka_unit_test(launches_and_copies_take_the_time_that_the_machine_says),
