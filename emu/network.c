@@ -208,27 +208,27 @@ emu_time emu_network_send(
 }
 
 /* Spreads a message both ways along a node's column or row: arrived[] is when its head reaches each node. */
-static void spread(struct nvw_machine *m, uint32_t from, bool along_row, uint32_t nodes, emu_time occupancy,
+static void spread(struct nvw_machine *m, uint32_t from, bool along_row, emu_time occupancy,
 	emu_time *arrived, uint32_t *hops)
 {
-	struct emu_network *const n = &m->network;
-	const uint32_t stride = along_row ? 1 : n->columns;
-	/* Nodes of the row, or of all rows. */
-	const uint32_t low = along_row ? n->place[from].y * n->columns : 0;
-	const uint32_t high = along_row && low + n->columns < nodes ? low + n->columns : nodes;
+	const struct emu_network *const n = &m->network;
+	const uint32_t place = along_row ? from % n->columns : from / n->columns;
+	const uint32_t last = (along_row ? n->columns : n->rows) - 1;
 
 	for (unsigned back = 0; back < 2; back++) {
-		const size_t links = (size_t)n->nodes * PORTS +
-				     (along_row ? (back ? WEST : EAST) : (back ? NORTH : SOUTH));
+		const ptrdiff_t stride = (back ? -1 : 1) * (along_row ? 1 : (ptrdiff_t)n->columns);
+		const uint32_t steps = back ? place : last - place;
+		size_t link = (size_t)n->nodes * PORTS + (size_t)from * LINKS +
+			      (along_row ? (back ? WEST : EAST) : (back ? NORTH : SOUTH));
+		emu_time *at = arrived + from, t = *at;
 
-		for (uint32_t at = from; back ? at >= low + stride : at + stride < high;) {
-			const uint32_t next = back ? at - stride : at + stride;
-
-			arrived[next] =
-				book(m, links + (size_t)at * LINKS, arrived[at], occupancy) + m->config.hop;
-			++*hops;
-			at = next;
+		for (uint32_t i = 0; i < steps; i++) {
+			t = book(m, link, t, occupancy) + m->config.hop;
+			link += (size_t)(stride * LINKS);
+			at += stride;
+			*at = t;
 		}
+		*hops += steps;
 	}
 }
 
@@ -237,7 +237,7 @@ void emu_network_broadcast(
 {
 	enum { NODES_MAX = EMU_CUS_MAX + 1024 };
 	struct emu_network *const n = &m->network;
-	const uint32_t flits = emu_network_flits(m, 0), places = n->columns * n->rows;
+	const uint32_t flits = emu_network_flits(m, 0);
 	const emu_time occupancy = flits * n->flit_ps;
 	emu_time arrived[2 * NODES_MAX];
 	uint32_t hops = 0;
@@ -253,9 +253,9 @@ void emu_network_broadcast(
 		const uint32_t first = n->place[from].y * n->columns;
 
 		arrived[from] = t;
-		spread(m, from, true, places, occupancy, arrived, &hops);
+		spread(m, from, true, occupancy, arrived, &hops);
 		for (uint32_t x = 0; x < n->columns; x++) {
-			spread(m, first + x, false, places, occupancy, arrived, &hops);
+			spread(m, first + x, false, occupancy, arrived, &hops);
 		}
 	}
 	for (unsigned i = 0; i < m->config.cus; i++) {
