@@ -2,7 +2,6 @@
 /*
  * A kernel on the emulated machine: the machine has the fibers and decides who runs; blocks, warps and shared variables are ours.
  */
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static struct group *new_group(void)
 		return NULL;
 	}
 	g->size = size;
-	g->items = calloc(size, sizeof *g->items);
+	g->items = nvw_cuda_new_items(size);
 	g->warps = calloc((size + WARP - 1) / WARP, sizeof *g->warps);
 	g->shared = mmap(NULL, nvw_cuda_shared_bytes(), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -44,27 +43,45 @@ static struct group *new_group(void)
 	return g;
 }
 
+/* All of its work-items are ready to begin, as they are again when they have ended. NULL: no memory. */
+static struct group *take_group(void)
+{
+	struct group *g = unused;
+
+	if (g) {
+		unused = g->next;
+		return g;
+	}
+	g = new_group();
+	for (unsigned i = 0; g && i < g->size; i++) {
+		nvw_cuda_set_item(g, i);
+		g->items[i].state = RUNNABLE;
+	}
+	return g;
+}
+
+static unsigned lanes_of(const struct group *g, unsigned warp)
+{
+	const unsigned rest = g->size - warp * WARP;
+
+	return rest < WARP ? (1u << rest) - 1 : UINT32_MAX;
+}
+
 /* NULL: no memory. */
 static struct group *begin_group(uint64_t number)
 {
 	const struct extent *const grid = &nvw_cuda_launch.grid;
-	struct group *const g = unused ? unused : new_group();
+	struct group *const g = take_group();
 
 	if (!g) {
 		return NULL;
-	}
-	if (g == unused) {
-		unused = g->next;
 	}
 	g->number = number;
 	g->live = g->size;
 	g->block = (struct extent){(unsigned)(number % grid->x), (unsigned)(number / grid->x % grid->y),
 		(unsigned)(number / grid->x / grid->y)};
-	for (unsigned i = 0; i < g->size; i++) {
-		nvw_cuda_set_item(g, i);
-		g->items[i].state = RUNNABLE;
-		g->items[i].fenced = false;
-		g->items[i].seen = NULL;
+	for (unsigned i = 0; i * WARP < g->size; i++) {
+		g->warps[i].live = lanes_of(g, i);
 	}
 	return g;
 }
@@ -72,44 +89,55 @@ static struct group *begin_group(uint64_t number)
 /* The machine waits for the return of its work-item. */
 static void leave(void)
 {
-	_longjmp(*(jmp_buf *)nvw_cuda_now->way_out, 1);
+	nvw_cuda_leave(nvw_cuda_now->sp);
 }
 
-static void enter_kernel(struct item *me)
-{
-	jmp_buf way_out;
-
-	me->way_out = &way_out;
-	if (_setjmp(way_out) == 0) {
-		nvw_cuda_enter_kernel(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
-	}
-}
-
-static void work_item(uint64_t number, unsigned local)
+static struct item *begin_item(uint64_t number, unsigned local)
 {
 	if (!groups[number] && !(groups[number] = begin_group(number))) {
 		fprintf(stderr, "nvwave: kernel %s: no memory for a block of %u work-items\n",
 			nvw_cuda_launch.name, nvw_cuda_launch.group_size);
 		nvw_cuda_end_kernel(cudaErrorMemoryAllocation);
 	}
-	struct group *const g = groups[number];
-	struct item *const me = &g->items[local];
-
-	nvw_cuda_now = me;
-	if (!g->number && !local) {
+	if (!number && !local) {
 		nvw_cuda_catch_faults(); /* the machine, which may be new, has a handler of its own */
 	}
-	enter_kernel(me);
-	nvw_cuda_settle();
-	me->state = DONE;
+	return nvw_cuda_now = &groups[number]->items[local];
+}
+
+static void end_item(void)
+{
+	struct item *const me = nvw_cuda_now;
+	struct group *const g = me->group;
+
+	me->fenced = false; /* for the next block in this memory */
+	me->seen = NULL;
 	g->live--;
 	me->warp->live &= ~(1u << me->lane);
 	nvw_cuda_lane_left(me->warp);
 	nvw_cuda_item_left_machine(g);
 	if (!g->live) {
-		groups[number] = NULL;
+		groups[g->number] = NULL;
 		g->next = unused;
 		unused = g;
+	}
+}
+
+static void kernel_with_objects(void)
+{
+	nvw_cuda_enter_kernel(nvw_cuda_launch.kernel, nvw_cuda_launch.image);
+}
+
+/* The last call is a jump: nothing of this function is on the stack while the kernel runs. */
+static void work_item(uint64_t number, unsigned local)
+{
+	static struct image no_arguments;
+	void **const way_out = &begin_item(number, local)->sp;
+
+	if (nvw_cuda_launch.image->objects) {
+		nvw_cuda_run_item(way_out, end_item, kernel_with_objects, &no_arguments);
+	} else {
+		nvw_cuda_run_item(way_out, end_item, nvw_cuda_launch.kernel, nvw_cuda_launch.image);
 	}
 }
 

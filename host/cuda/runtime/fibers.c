@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which work-item runs: the next of its group, or, when its group's slice is over or nobody can run, whom the engine chooses (schedule.c). */
+#include <stdlib.h>
+#include <string.h>
+
 #include "../../../emu/fiber.h"
 #include "runtime.h"
 
@@ -111,6 +114,16 @@ _Noreturn void nvw_cuda_end_kernel(cudaError_t error)
 	__builtin_unreachable();
 }
 
+struct item *nvw_cuda_new_items(unsigned count)
+{
+	struct item *const items = aligned_alloc(_Alignof(struct item), count * sizeof *items);
+
+	if (items) {
+		memset(items, 0, count * sizeof *items);
+	}
+	return items;
+}
+
 void nvw_cuda_set_item(struct group *g, unsigned i)
 {
 	const struct extent *const block = &nvw_cuda_launch.block;
@@ -118,7 +131,7 @@ void nvw_cuda_set_item(struct group *g, unsigned i)
 
 	item->group = g;
 	item->warp = &g->warps[i / WARP];
-	item->lane = i % WARP;
+	item->lane = (uint8_t)(i % WARP);
 	item->thread = (struct extent){i % block->x, i / block->x % block->y, i / block->x / block->y};
 	item->warp->item[item->lane] = item;
 	item->warp->live |= 1u << item->lane;

@@ -1,39 +1,156 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hooks of plain accesses, as kernels call them (hooks.c). By itself a kernel goes on to the function in C.
+ * The hooks of plain accesses, as kernels call them (hooks.c), and the short way of such an access to the machine (short_way.h). By itself a
+ * kernel goes on to the function in C.
  *
  * On the machine the lanes of a warp take turns in the middle of a hook, and one that resumes was called from elsewhere than the one that
- * ran before. So a return would be predicted wrongly each time; the jump is predicted by where the lane before went.
+ * ran before. So each return on the way would be predicted wrongly, and while the processor finds that out, it does not fetch the next
+ * lanes' stacks. Hence the short way has no return, but jumps, which are predicted by where the lane before went; and it keeps no more than a
+ * line of the lane's stack.
  */
+#include "short_way.inc"
+
 	.text
 
-	.macro HOOK access, n
-	.p2align 4
-	.globl nvw_tsan_\access\n, nvw_tsan_unaligned_\access\n
-	.type nvw_tsan_\access\n, @function
-	.type nvw_tsan_unaligned_\access\n, @function
-nvw_tsan_\access\n:
-nvw_tsan_unaligned_\access\n:
-	.cfi_startproc
-	cmpq	$0, nvw_cuda_machine(%rip)
-	je	nvw_cuda_\access\n\()_by_itself
-	movq	(%rsp), %rsi
-	subq	$8, %rsp
-	.cfi_adjust_cfa_offset 8
-	call	nvw_cuda_\access\n\()_on_machine
-	addq	$8, %rsp
-	.cfi_adjust_cfa_offset -8
-	popq	%rcx
-	.cfi_adjust_cfa_offset -8
-	.cfi_register %rip, %rcx
-	jmpq	*%rcx
-	.cfi_endproc
-	.size nvw_tsan_\access\n, . - nvw_tsan_\access\n
+	/*
+	 * Of an access to rdi, called from rsi; rax is nvw_cuda_machine. Goes to \otherwise unless it may go the short way. Else rax is
+	 * the short way, r8 the source line, r9 the place in the machine, r10 the work-item, and the line is touched.
+	 */
+	.macro FIND_WAY n, otherwise
+	movq	(%rax), %rax
+	movq	%rdi, %rdx
+	shrq	$NVW_CUDA_SPAN_SHIFT, %rdx
+	andl	$NVW_CUDA_SPAN_MASK, %edx
+	addq	%rax, %rdx
+	movq	%rdi, %rcx
+	subq	NVW_CUDA_SPAN_START(%rdx), %rcx
+	movq	NVW_CUDA_SPAN_BYTES(%rdx), %r11
+	subq	%rcx, %r11
+	jbe	\otherwise	/* not in this span */
+	.if \n > 1
+	cmpq	$\n, %r11
+	jb	\otherwise	/* over its end */
+	.endif
+	movq	NVW_CUDA_SPAN_AT(%rdx), %r9
+	addq	%rcx, %r9
+	.if \n > 1
+	testb	$(\n - 1), %r9b
+	jnz	\otherwise
+	.endif
+	movq	nvw_cuda_now(%rip), %r10
+	testq	%r10, %r10
+	jz	\otherwise
+	leaq	nvw_cuda_known_sites(%rip), %r11
+	movzbl	%sil, %r8d
+	shlq	$4, %r8
+	addq	%r11, %r8
+	cmpq	%rsi, (%r8)
+	jne	\otherwise	/* the first access there */
+	movq	8(%r8), %r8
+	movq	NVW_CUDA_SPAN_TOUCHED(%rdx), %rdx
+	shrq	$NVW_CUDA_LINE_SHIFT, %rcx
+	movb	$1, (%rdx, %rcx)
 	.endm
 
-	.irp n, 1, 2, 4, 8, 16
-	HOOK read, \n
-	HOOK write, \n
-	.endr
+	/* A store that was announced comes first; rdi is kept, rax is nvw_cuda_machine again. */
+	.macro SETTLE back
+	PUSH	%rdi
+	leaq	9f(%rip), %rcx
+	PUSH	%rcx
+	jmp	nvw_cuda_settle
+	.cfi_adjust_cfa_offset -8
+9:	POP	%rdi
+	movq	nvw_cuda_machine(%rip), %rax
+	jmp	\back
+	.endm
+
+	.macro BEGIN name
+	.p2align 4
+	.globl nvw_tsan_\name, nvw_tsan_unaligned_\name
+	.type nvw_tsan_\name, @function
+	.type nvw_tsan_unaligned_\name, @function
+nvw_tsan_\name:
+nvw_tsan_unaligned_\name:
+	.cfi_startproc
+	movq	nvw_cuda_machine(%rip), %rax
+	testq	%rax, %rax
+	jz	nvw_cuda_\name\()_by_itself
+	cmpq	$0, nvw_cuda_pending + NVW_CUDA_PENDING_N(%rip)
+	jne	2f
+1:	movq	(%rsp), %rsi
+	movq	$0, nvw_cuda_looks(%rip)
+	.endm
+
+	/* The function in C has it go the long way. */
+	.macro END name
+3:	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	nvw_cuda_\name\()_on_machine
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	.cfi_remember_state
+	GO_BACK
+	.cfi_restore_state
+2:	SETTLE	1b
+	.cfi_endproc
+	.size nvw_tsan_\name, . - nvw_tsan_\name
+	.endm
+
+	/* The machine's value goes to where the load that follows finds it. */
+	.macro READ n, log2, register
+	BEGIN	read\n
+	FIND_WAY \n, 3f
+	POST	$0, $(NVW_CUDA_OP_LOAD + (\log2 << 8))
+	PUSH	%r10
+	PUSH	%r11
+	PUSH	%rdi
+	call	*NVW_CUDA_WAY_ISSUE(%rax)
+	POP	%rdi
+	POP	%r11
+	POP	%r10
+	movq	%r10, nvw_cuda_now(%rip)
+	mov	NVW_CUDA_REQUEST_VALUE(%r11), \register
+	mov	\register, (%rdi)
+	.cfi_remember_state
+	GO_BACK
+	.cfi_restore_state
+	END	read\n
+	.endm
+
+	READ	1, 0, %al
+	READ	2, 1, %ax
+	READ	4, 2, %eax
+	READ	8, 3, %rax
+
+	/* The store follows: the next hook has the machine take its value. */
+	.macro WRITE n, log2
+	BEGIN	write\n
+	FIND_WAY \n, 3f
+	leaq	nvw_cuda_pending(%rip), %rdx
+	movq	%rdi, NVW_CUDA_PENDING_ADDRESS(%rdx)
+	movq	$0, NVW_CUDA_PENDING_PLACE(%rdx)
+	movq	$\n, NVW_CUDA_PENDING_N(%rdx)
+	movq	$0, NVW_CUDA_PENDING_VOLATILE(%rdx)
+	movq	%rsi, NVW_CUDA_PENDING_FROM(%rdx)
+	movq	%r9, NVW_CUDA_PENDING_AT(%rdx)
+	movq	%r8, NVW_CUDA_PENDING_SITE(%rdx)
+	movl	$(NVW_CUDA_OP_STORE + (\log2 << 8)), NVW_CUDA_PENDING_OP(%rdx)
+	ret
+	END	write\n
+	.endm
+
+	WRITE	1, 0
+	WRITE	2, 1
+	WRITE	4, 2
+	WRITE	8, 3
+
+	/* These have no short way. */
+	.macro LONG access
+	BEGIN	\access
+	END	\access
+	.endm
+
+	LONG	read16
+	LONG	write16
 
 	.section .note.GNU-stack,"",@progbits

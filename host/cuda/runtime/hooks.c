@@ -13,6 +13,40 @@
 #include "runtime.h"
 #include "short_way.h"
 
+/* What hooks.S knows of C's structures. */
+#define AT(type, field, offset) \
+	_Static_assert(offsetof(type, field) == (offset), #field " is elsewhere: short_way.h")
+AT(struct nvw_cuda_span, start, NVW_CUDA_SPAN_START);
+AT(struct nvw_cuda_span, bytes, NVW_CUDA_SPAN_BYTES);
+AT(struct nvw_cuda_span, at, NVW_CUDA_SPAN_AT);
+AT(struct nvw_cuda_span, touched, NVW_CUDA_SPAN_TOUCHED);
+AT(struct nvw_cuda_short_way, span, 0);
+AT(struct nvw_cuda_short_way, self, NVW_CUDA_WAY_SELF);
+AT(struct nvw_cuda_short_way, issue, NVW_CUDA_WAY_ISSUE);
+AT(struct nvw_cuda_machine, short_way, 0);
+AT(struct nvw__request, address, NVW_CUDA_REQUEST_ADDRESS);
+AT(struct nvw__request, value, NVW_CUDA_REQUEST_VALUE);
+AT(struct nvw__request, compare, NVW_CUDA_REQUEST_COMPARE);
+AT(struct nvw__request, site, NVW_CUDA_REQUEST_SITE);
+AT(struct nvw__request, op, NVW_CUDA_REQUEST_OP);
+AT(struct nvw_cuda_pending, address, NVW_CUDA_PENDING_ADDRESS);
+AT(struct nvw_cuda_pending, place, NVW_CUDA_PENDING_PLACE);
+AT(struct nvw_cuda_pending, n, NVW_CUDA_PENDING_N);
+AT(struct nvw_cuda_pending, is_volatile, NVW_CUDA_PENDING_VOLATILE);
+AT(struct nvw_cuda_pending, from, NVW_CUDA_PENDING_FROM);
+AT(struct nvw_cuda_pending, at, NVW_CUDA_PENDING_AT);
+AT(struct nvw_cuda_pending, site, NVW_CUDA_PENDING_SITE);
+AT(struct nvw_cuda_pending, op, NVW_CUDA_PENDING_OP);
+AT(struct nvw_cuda_known_site, site, 8);
+_Static_assert(sizeof(struct nvw_cuda_known_site) == 16 && sizeof(struct nvw_cuda_span) == 32 &&
+		       NVW_CUDA_PAGE >> NVW_CUDA_SPAN_SHIFT == sizeof(struct nvw_cuda_span) &&
+		       (NVW_CUDA_SPANS - 1) * sizeof(struct nvw_cuda_span) == NVW_CUDA_SPAN_MASK &&
+		       1 << NVW_CUDA_LINE_SHIFT == NVW_CUDA_LINE,
+	"sizes are others: short_way.h");
+_Static_assert(NVW__LOAD == NVW_CUDA_OP_LOAD && NVW__STORE == NVW_CUDA_OP_STORE &&
+		       NVW_CUDA_POISON == (NVW_CUDA_POISON_WORD & 0xff),
+	"values are others: short_way.h");
+
 /* Turns of a work-item: how many accesses, at most, before others run. Volatile and atomic ones count more: somebody may spin on them. */
 enum { BUDGET = 64, VOLATILE_COST = 16 };
 
@@ -43,7 +77,7 @@ static void note_volatile(void *address, size_t n, int cost)
 {
 	if (cost == VOLATILE_COST && n <= 8) {
 		nvw_cuda_now->seen = address;
-		nvw_cuda_now->seen_bytes = (unsigned)n;
+		nvw_cuda_now->seen_bytes = (uint8_t)n;
 	}
 }
 
@@ -68,6 +102,7 @@ static __attribute__((noinline)) void load_from_machine(void *address, size_t n,
 static __attribute__((noinline)) void announce_to_machine(void *address, size_t n, int cost, const void *from)
 {
 	if (nvw_cuda_machine_has(address, n)) {
+		nvw_cuda_learn_site(from);
 		nvw_cuda_announce_to_machine(address, n, cost == VOLATILE_COST, from);
 		return;
 	}
@@ -140,43 +175,31 @@ void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void
 
 #define HERE __builtin_return_address(0)
 
-/* Plain accesses, by themselves and on the machine: hooks.S has the functions that kernels call, and chooses. */
-#define PLAIN(n)                                                         \
-	void nvw_cuda_read##n##_by_itself(void *p);                      \
-	void nvw_cuda_write##n##_by_itself(void *p);                     \
-	void nvw_cuda_read##n##_on_machine(void *p, const void *from);   \
-	void nvw_cuda_write##n##_on_machine(void *p, const void *from);  \
-	void nvw_cuda_read##n##_by_itself(void *p)                       \
-	{                                                                \
-		settle();                                                \
-		nvw_cuda_works();                                        \
-		read_by_itself(p, n, 1);                                 \
-	}                                                                \
-	void nvw_cuda_write##n##_by_itself(void *p)                      \
-	{                                                                \
-		settle();                                                \
-		nvw_cuda_works();                                        \
-		write_by_itself(p, n, 1, HERE);                          \
-	}                                                                \
-	void nvw_cuda_read##n##_on_machine(void *p, const void *from)    \
-	{                                                                \
-		settle();                                                \
-		nvw_cuda_works();                                        \
-		if (n <= 8 && nvw_cuda_has_short_way(p, n, from)) {      \
-			nvw_cuda_load_shortly(p, n, from);               \
-		} else {                                                 \
-			load_from_machine(p, n, 1, from);                \
-		}                                                        \
-	}                                                                \
-	void nvw_cuda_write##n##_on_machine(void *p, const void *from)   \
-	{                                                                \
-		settle();                                                \
-		nvw_cuda_works();                                        \
-		if (n <= 8 && nvw_cuda_has_short_way(p, n, from)) {      \
-			nvw_cuda_announce_to_machine(p, n, false, from); \
-		} else {                                                 \
-			announce_to_machine(p, n, 1, from);              \
-		}                                                        \
+/* Plain accesses: hooks.S has the functions that kernels call, which come here by themselves, and for the long way to the machine. */
+#define PLAIN(n)                                                        \
+	void nvw_cuda_read##n##_by_itself(void *p);                     \
+	void nvw_cuda_write##n##_by_itself(void *p);                    \
+	void nvw_cuda_read##n##_on_machine(void *p, const void *from);  \
+	void nvw_cuda_write##n##_on_machine(void *p, const void *from); \
+	void nvw_cuda_read##n##_by_itself(void *p)                      \
+	{                                                               \
+		settle();                                               \
+		nvw_cuda_works();                                       \
+		read_by_itself(p, n, 1);                                \
+	}                                                               \
+	void nvw_cuda_write##n##_by_itself(void *p)                     \
+	{                                                               \
+		settle();                                               \
+		nvw_cuda_works();                                       \
+		write_by_itself(p, n, 1, HERE);                         \
+	}                                                               \
+	void nvw_cuda_read##n##_on_machine(void *p, const void *from)   \
+	{                                                               \
+		load_from_machine(p, n, 1, from);                       \
+	}                                                               \
+	void nvw_cuda_write##n##_on_machine(void *p, const void *from)  \
+	{                                                               \
+		announce_to_machine(p, n, 1, from);                     \
 	}
 PLAIN(1)
 PLAIN(2)

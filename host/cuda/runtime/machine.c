@@ -50,7 +50,8 @@ static __attribute__((constructor)) void find(void)
 
 void nvw_cuda_learn_site(const void *place)
 {
-	struct nvw_cuda_known_site *const known = nvw_cuda_known_site(place);
+	struct nvw_cuda_known_site *const known =
+		&nvw_cuda_known_sites[(uintptr_t)place % NVW_CUDA_KNOWN_SITES];
 
 	known->site = nvw_cuda_machine->short_way->site(place);
 	known->place = place;

@@ -24,12 +24,14 @@ static void to_machine(const struct nvw_cuda_pending *p)
 {
 	struct item *const me = nvw_cuda_now;
 
-	nvw_cuda_learn_site(p->from);
 	nvw_cuda_machine_store(p->address, p->n, p->is_volatile, p->from);
 	me->fenced = me->fenced && !p->is_volatile;
 }
 
-static void settle_rarely(void)
+/* What does not go the short way. */
+void nvw_cuda_settle_rarely(void);
+
+void nvw_cuda_settle_rarely(void)
 {
 	const struct nvw_cuda_pending p = nvw_cuda_pending;
 
@@ -39,20 +41,4 @@ static void settle_rarely(void)
 	} else {
 		to_machine(&p);
 	}
-}
-
-void nvw_cuda_settle(void)
-{
-	const struct nvw_cuda_pending *const p = &nvw_cuda_pending;
-	const size_t n = p->n;
-
-	if (__builtin_expect(n == 0, 1)) {
-		return;
-	}
-	if (p->place || p->is_volatile || !nvw_cuda_has_short_way(p->address, n, p->from)) {
-		settle_rarely();
-		return;
-	}
-	nvw_cuda_pending.n = 0;
-	nvw_cuda_store_shortly(p->address, n, p->from);
 }

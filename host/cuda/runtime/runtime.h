@@ -16,7 +16,7 @@
  *	fibers.c                                whose work-item runs next
  *	waits.c                                 kernels that wait for what does not come
  *	report.c pending.c memory.c errors.c    source lines; announced stores; device memory; errors
- *	machine.c short_way.h                   the emulated machine, as it is loaded (seam.h)
+ *	machine.c short_way.h hooks.S pending.S the emulated machine, as it is loaded (seam.h)
  *
  * Calls go downwards.
  *
@@ -88,6 +88,10 @@ struct image {
 void nvw_cuda_enter(void (*function)(void), struct image *image);
 /* Likewise a kernel: what is passed by reference is copied to the present stack. */
 void nvw_cuda_enter_kernel(void (*function)(void), struct image *image);
+/* On the machine: calls a function for the running work-item, settles its last store and calls end() (enter.S). */
+void nvw_cuda_run_item(void **way_out, void (*end)(void), void (*function)(void), struct image *image);
+/* Goes on there as if the kernel had returned, wherever in it the running work-item is. */
+_Noreturn void nvw_cuda_leave(void *way_out);
 
 /* Finds the kernel of a stub; NULL: it is none. */
 const struct kernel_entry *nvw_cuda_kernel_of(const void *stub);
@@ -106,26 +110,27 @@ enum state { RUNNABLE, AT_BARRIER, AT_GRID_BARRIER, MEETING, DONE };
 struct warp;
 struct group;
 
+/* The first line is what a work-item that runs needs; there are thousands of them. */
 struct item {
-	void *sp;
+	void *sp;          /* on the machine: where its kernel ends (enter.S) */
 	struct item *next; /* runnable ones of the group */
 	struct group *group;
 	struct warp *warp;
-	char *stack;
 	struct extent thread;
-	unsigned lane;
+	uint8_t lane;
+	bool fenced; /* since its last atomic store: that one releases */
+	uint8_t seen_bytes;
 	enum state state;
+	void *seen; /* what its last atomic load read: a fence acquires it */
+
+	char *stack;
 	uint64_t result;   /* of what it waited for */
 	const void *place; /* where it waits */
 	struct {           /* of files, that it has stored to since its last persist barrier (record.c) */
 		uintptr_t *line;
 		unsigned count, room;
 	} lines;
-	bool fenced; /* since its last atomic store: that one releases */
-	void *seen;  /* what its last atomic load read: a fence acquires it */
-	unsigned seen_bytes;
-	void *way_out; /* on the machine: where its kernel was called (emulated.c) */
-};
+} __attribute__((aligned(64)));
 
 /* Lanes that meet at a function: those of a mask. */
 struct meeting {
@@ -237,8 +242,11 @@ void nvw_cuda_settle(void);
 extern struct nvw_cuda_pending {
 	char *address, *place; /* place NULL: to the machine */
 	size_t n;              /* 0: none */
-	bool is_volatile;
+	uint64_t is_volatile;
 	const void *from; /* the announcing call */
+	uintptr_t at;     /* of a store that goes the short way (hooks.S): its place in the machine; else 0 */
+	const struct nvw_site *site;
+	uint32_t op;
 } nvw_cuda_pending;
 
 /* The memory that kernels may access, in an array to be freed; NULL: no memory. */
@@ -263,6 +271,8 @@ void nvw_cuda_sleep_at(unsigned ns, const void *place);
 uint64_t nvw_cuda_machine_barrier_with(struct group *group, int predicate, const void *place);
 /* Runs nvw_cuda_launch on it (emulated.c). */
 cudaError_t nvw_cuda_emulate(void);
+/* Work-items of a group, to be freed: all zero. NULL: no memory. */
+struct item *nvw_cuda_new_items(unsigned count);
 /* Fills in a work-item that has not begun. */
 void nvw_cuda_set_item(struct group *group, unsigned i);
 

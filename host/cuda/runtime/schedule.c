@@ -84,7 +84,7 @@ static struct group *make_group(void)
 		return NULL;
 	}
 	g->size = size;
-	g->items = calloc(size, sizeof *g->items);
+	g->items = nvw_cuda_new_items(size);
 	g->warps = calloc((size + WARP - 1) / WARP, sizeof *g->warps);
 	g->shared = mmap(NULL, nvw_cuda_shared_bytes(), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

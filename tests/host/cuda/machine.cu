@@ -61,12 +61,20 @@ __global__ void appends(unsigned long long *log, unsigned mode)
 	log[8 * i + 9] = 1;
 }
 
+// A load that no hook announces.
+template <class T> __device__ __attribute__((noinline, no_sanitize("thread"))) T unannounced(const T *p)
+{
+	return *p;
+}
+
 // What a work-item has stored is in the machine alone when it loads it again, by accesses of all sizes, aligned and not.
 template <class T> __global__ void stores_and_loads(volatile T *p, T *q)
 {
 	const unsigned i = threadIdx.x;
 
 	q[i] = (T)(q[i] + i + 1);
+	__syncthreads();
+	p[64 + i] = unannounced(&q[i]);
 	__syncthreads();
 	q[64 + i] = (T)(q[(i + 1) % 64] + 1);
 	p[i] = q[64 + i];
@@ -90,9 +98,10 @@ __global__ void stores_and_loads_odd(odd *q)
 
 template <class T> static int wrong_loads(void *memory)
 {
-	T q[128], p[64];
+	T q[128], p[128], poison;
 	int wrong = 0;
 
+	memset(&poison, 0xa5, sizeof poison);
 	for (int i = 0; i < 64; i++) {
 		q[i] = (T)(3 * i);
 	}
@@ -101,7 +110,7 @@ template <class T> static int wrong_loads(void *memory)
 	cudaMemcpy(q, memory, sizeof q, cudaMemcpyDeviceToHost);
 	cudaMemcpy(p, (T *)memory + 128, sizeof p, cudaMemcpyDeviceToHost);
 	for (int i = 0; i < 64; i++) {
-		wrong += q[64 + i] != (T)(4 * ((i + 1) % 64) + 2) || p[i] != (T)(2 * q[64 + i]);
+		wrong += q[64 + i] != (T)(4 * ((i + 1) % 64) + 2) || p[i] != (T)(2 * q[64 + i]) || p[64 + i] != poison;
 	}
 	return wrong;
 }

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels of cuda_sources.cu with nvwave's macros: PROGRAM MACHINE PROTOCOL KERNEL LAUNCHES [KEY=VALUE] prints the same. Wavefronts are 32 wide, as
+ * warps are.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <emu.h>
+#include <nvw/host.h>
+#include <nvw/kernel.h>
+
+#include "cuda_work.h"
+
+struct work {
+	float *x, *y;
+	unsigned long long *table;
+	unsigned round;
+};
+
+static void saxpy(const void *args)
+{
+	const struct work *const w = args;
+	const unsigned i = (unsigned)nvw_global_id();
+
+	nvw_store(&w->y[i], 2 * nvw_load(&w->x[i]) + nvw_load(&w->y[i]));
+}
+
+static void sum(const void *args)
+{
+	const struct work *const w = args;
+	const unsigned i = (unsigned)nvw_global_id();
+	float total = 0;
+
+	for (unsigned k = 0; k < SUM_VALUES; k++) {
+		total += nvw_load(&w->x[k * WORK_ITEMS + i]);
+	}
+	nvw_store(&w->y[i], total);
+}
+
+static void hash(const void *args)
+{
+	const struct work *const w = args;
+	const unsigned long long key = work_key((unsigned)nvw_global_id(), w->round);
+	unsigned at = (unsigned)work_hash(key);
+
+	while (nvw_atomic_compare_exchange(&w->table[at], 0ull, key, NVW_RELAXED, NVW_SCOPE_AGENT) != 0) {
+		at = (at + 1) % HASH_SLOTS;
+	}
+}
+
+static const struct {
+	const char *name;
+	nvw_kernel kernel;
+	unsigned operations; /* of a work-item; 0: by the table */
+} kernels[] = {{"saxpy", saxpy, 3}, {"sum", sum, SUM_VALUES + 1}, {"hash", hash, 0}};
+
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+static int launch(struct nvw_machine *m, unsigned k, struct work *w, unsigned launches)
+{
+	int r = 0;
+
+	for (w->round = 0; w->round < launches && r == 0; w->round++) {
+		r = nvw_launch(m, kernels[k].name, kernels[k].kernel, w, WORK_ITEMS, GROUP);
+	}
+	return r;
+}
+
+/* The table is filled with zeroes first, as CUDA's is. */
+static int run_hash(struct nvw_machine *m, unsigned k, unsigned launches)
+{
+	const size_t bytes = HASH_SLOTS * sizeof(unsigned long long);
+	unsigned long long *const copy = calloc(HASH_SLOTS, sizeof *copy);
+	struct work w = {.table = nvw_alloc(m, bytes)};
+	int r = w.table && copy ? nvw_write(m, w.table, copy, bytes) : NVW_E_MEMORY;
+	const struct work_time begin = work_time();
+
+	r = r ? r : launch(m, k, &w, launches);
+	const struct work_time end = work_time();
+
+	r = r ? r : nvw_read(m, copy, w.table, bytes);
+	if (r == 0) {
+		work_print(begin, end, work_probes(copy));
+	}
+	free(copy);
+	return r;
+}
+
+static int run(struct nvw_machine *m, unsigned k, unsigned launches)
+{
+	struct work w = {.x = nvw_alloc(m, SUM_VALUES * WORK_ITEMS * sizeof *w.x),
+		.y = nvw_alloc(m, WORK_ITEMS * sizeof *w.y)};
+	const struct work_time begin = work_time();
+	const int r = w.x && w.y ? launch(m, k, &w, launches) : NVW_E_MEMORY;
+	const struct work_time end = work_time();
+
+	if (r == 0) {
+		work_print(begin, end, (uint64_t)kernels[k].operations * launches * WORK_ITEMS);
+	}
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct emu_config config;
+	struct nvw_machine *m = NULL;
+	unsigned k = 0;
+	int r;
+
+	while (argc >= 5 && k < KERNELS && strcmp(kernels[k].name, argv[3]) != 0) {
+		k++;
+	}
+	if (argc < 5 || k == KERNELS || (!kernels[k].operations && atoi(argv[4]) > HASH_ROUNDS)) {
+		fprintf(stderr,
+			"usage: cuda_macros MACHINE PROTOCOL saxpy|sum|hash LAUNCHES [KEY=VALUE] (hash: at most %d)\n",
+			HASH_ROUNDS);
+		return 2;
+	}
+	emu_config_default(&config);
+	r = emu_config_load(&config, argv[1]);
+	snprintf(config.protocol, sizeof config.protocol, "%s", argv[2]);
+	r = r ? r : emu_config_set(&config, "gpu.wavefront_width=32");
+	for (int i = 5; i < argc && r == 0; i++) {
+		r = emu_config_set(&config, argv[i]);
+	}
+	r = r ? r : emu_create(&config, NULL, NULL, &m);
+	r = r ? r : (kernels[k].operations ? run : run_hash)(m, k, (unsigned)atoi(argv[4]));
+	if (r < 0) {
+		fprintf(stderr, "%s\n", nvw_error_message());
+	}
+	emu_destroy(m);
+	return r < 0;
+}
