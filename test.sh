@@ -150,6 +150,7 @@ if [ "$faults" = --all ]; then
 	one_of "each action of each protocol left out" build-release/cli/nvwave torture --faults
 	one_of "random CUDA kernels" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --programs=100
 	one_of "random CUDA kernels, more of the language" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --wide --programs=20 --kernels=12
+	one_of "random CUDA kernels, arguments of all kinds" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --arguments --programs=20 --kernels=12
 	one_of "CUDA programs by each clang, at each level" tests/host/cuda/matrix.sh build-release/host/cuda/nvwave-nvcc tests/host/cuda
 	one_of "litmus tests as CUDA sources" tests/host/cuda/litmus_cuda.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc vi,gh,hlrc,dd tests/host/cuda/ptx.litmus
 fi

@@ -205,6 +205,23 @@ static bool is_next(struct cursor *at, char how, unsigned slot)
 	return true;
 }
 
+/* The register of the next parameter of a class; 0: there is none left. */
+static unsigned next_register(const struct cursor *at, char how)
+{
+	return how == 'f' ? (at->floating <= FIRST_ON_STACK ? at->floating : 0) :
+	       how == 'i' ? (at->integer <= INTEGERS ? at->integer : 0) :
+			    0;
+}
+
+/* Where the first argument from the given one begins that travels by its first word; 0: there is none. */
+static unsigned begin_of_next(unsigned i)
+{
+	while (i < asking.count && is_empty(i)) {
+		i++;
+	}
+	return i < asking.count ? asking.code[i][0] : 0;
+}
+
 /*
  * Whether a parameter is the second word of the argument that has the one before it. What follows an argument of one word in the
  * stub's frame may be a copy of any register or stack word, also of the next parameter's; then that is where the next argument
@@ -212,10 +229,7 @@ static bool is_next(struct cursor *at, char how, unsigned slot)
  */
 static bool is_second(const struct cursor *at, char how, const struct argument *before, unsigned second)
 {
-	const unsigned reg = how == 'f' ? (at->floating <= FIRST_ON_STACK ? at->floating : 0) :
-			     how == 'i' ? (at->integer <= INTEGERS ? at->integer : 0) :
-					  0;
-	const unsigned next = at->argument < asking.count ? asking.code[at->argument][0] : 0;
+	const unsigned reg = next_register(at, how), next = begin_of_next(at->argument);
 
 	if (!second || before->passed != IN_WORDS || before->extended || before->slot[1] ||
 		before->slot[0] > FIRST_ON_STACK || next == second) {
@@ -224,15 +238,29 @@ static bool is_second(const struct cursor *at, char how, const struct argument *
 	return second == reg || (second == at->word && reg && next != reg);
 }
 
+/* Whether an argument has nothing in its first word (an empty structure, say) and a parameter is its second. */
+static bool is_second_alone(const struct cursor *at, char how, unsigned i)
+{
+	const unsigned second = asking.code[i][1];
+
+	return second && second == next_register(at, how) && begin_of_next(i + 1) != second;
+}
+
 /* One more parameter. False: no argument is where it travels. */
 static bool conclude(struct cursor *at, char how, struct argument *arguments)
 {
-	while (at->argument < asking.count && is_empty(at->argument)) {
-		at->argument++;
+	const unsigned second = at->last ? asking.code[at->last - 1][1] : 0;
+
+	if (at->last && is_second(at, how, &arguments[at->last - 1], second)) {
+		arguments[at->last - 1].slot[1] = second;
+		return is_next(at, how, second);
 	}
-	if (at->last && is_second(at, how, &arguments[at->last - 1], asking.code[at->last - 1][1])) {
-		arguments[at->last - 1].slot[1] = asking.code[at->last - 1][1];
-		return is_next(at, how, asking.code[at->last - 1][1]);
+	for (; at->argument < asking.count && is_empty(at->argument); at->argument++) {
+		if (is_second_alone(at, how, at->argument)) {
+			arguments[at->argument].slot[1] = asking.code[at->argument][1];
+			at->last = ++at->argument;
+			return is_next(at, how, arguments[at->last - 1].slot[1]);
+		}
 	}
 	const unsigned i = at->argument++;
 	if (i >= asking.count || !is_next(at, how, asking.code[i][0])) {
@@ -417,9 +445,12 @@ bool nvw_cuda_arguments(const struct kernel_entry *kernel, void **args, struct i
 				return false;
 			}
 		} else {
-			for (unsigned w = 0; w < 2 && a->slot[w]; w++) {
+			for (unsigned w = 0; w < 2; w++) {
 				uint64_t word;
 
+				if (!a->slot[w]) {
+					continue;
+				}
 				memcpy(&word, (const char *)args[i] + 8 * w, 8);
 				*slot(ret_image, a->slot[w]) = extend(word, a->extended);
 			}

@@ -453,6 +453,13 @@ __global__ void aligned(char c, far_apart a, int i, far_apart b, double *y)
 	*y = a.v[1] + b.v[2] + i + c + .25 * (by(&a) + by(&b));
 }
 
+// Nothing of the structure's first word travels.
+struct begins_empty {
+	twice e;
+	double d;
+};
+__global__ void half(twice e, begins_empty a, double b, long c, begins_empty d, double *y) { *y = a.d + 10 * b + 100 * c + 1000 * d.d + a.e(0); }
+
 // The last one is on the stack, and in the stub's frame beside the second.
 __global__ void seven(int a, int b, int c, double *y, double *z, const double *x, int d)
 {
@@ -464,13 +471,14 @@ static bool arguments_of_all_kinds()
 	const far_apart a = {{1, 2, 3}}, b = {{10, 20, 30}};
 	double *y;
 
-	cudaMallocManaged(&y, 5 * sizeof *y);
+	cudaMallocManaged(&y, 6 * sizeof *y);
+	half<<<1, 1>>>(twice(), {twice(), 1}, 2, 3, {twice(), 4}, y + 5);
 	seven<<<1, 1>>>(1, 2, 3, y + 4, y, y, 4);
 	deduced<has_x><<<1, 1>>>(3, 4.5f, 7.25, y);
 	without_types_in_its_name<<<1, 1>>>(twice(), 3, twice(), 2.5f, twice(), y + 1, twice());
 	wide<<<1, 1>>>((unsigned __int128)5 << 64, 6, (unsigned __int128)7 << 64 | 8, (unsigned __int128)9 << 64, 10.5L, 11, 12, y + 2);
 	aligned<<<1, 1>>>(100, a, 1000, b, y + 3);
-	return is_clean() && y[0] == 14.75 && y[1] == 8.5 && y[2] == 68.5 && y[3] == 1132 && y[4] == 4321;
+	return is_clean() && y[0] == 14.75 && y[1] == 8.5 && y[2] == 68.5 && y[3] == 1132 && y[4] == 4321 && y[5] == 4321;
 }
 
 // A library that has variants by architecture (cub) launches the one that its kernels were compiled as.
