@@ -8,8 +8,7 @@
  *	3. finds which event of the run makes the state fail without the lost stores and not with them (need.h), and one
  *	   acknowledgement without which nothing would be wrong;
  *	4. names the stores behind both, and what does not order them (cause.h). Where no state can be tried (recovery or
- *	   check dies or hangs), those around the violation, and what the same work-item (group, kernel) had stored
- *	   but not yet persisted.
+ *	   check dies or hangs), those that are likely (sides.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +27,12 @@
 #include "operations.h"
 #include "parts.h"
 #include "process.h"
+#include "sides.h"
 #include "stores.h"
 #include "timeline.h"
 #include "worker.h"
 
-enum { JUDGEMENTS_MAX = 2000, TESTS_MAX = 1500, AHEAD = 1 << 14, SIDE_MAX = CT_PLACES_MAX / 2 };
+enum { JUDGEMENTS_MAX = 2000, TESTS_MAX = 1500, AHEAD = 1 << 14 };
 
 struct explanation {
 	const struct ct_exploration *e;
@@ -272,158 +272,8 @@ static void count_units(struct explanation *x)
 
 /* ---- Naming the stores ----------------------------------------------------------------------------------- */
 
-struct side {
-	unsigned count;
-	struct ct_store store[SIDE_MAX];
-};
-
-/* One store a source place is enough. */
-static void add(struct side *side, const struct ct_store *store)
-{
-	for (unsigned i = 0; i < side->count; i++) {
-		if (side->store[i].site == store->site) {
-			return;
-		}
-	}
-	if (side->count < SIDE_MAX && store->number > 0) {
-		side->store[side->count++] = *store;
-	}
-}
-
-/* The store to a word whose value is in content, if one of the last two is it. */
-static void add_matching(struct side *side, const struct ct_word *w, const uint64_t *content)
-{
-	const uint8_t *image = (const uint8_t *)content - w->off;
-
-	if (w->before.number > 0 && !ct_store_is_durable(&w->last, image) &&
-		ct_store_is_durable(&w->before, image)) {
-		add(side, &w->before);
-	} else {
-		add(side, &w->last);
-	}
-}
-
-/* Under x86 a cell is a line: whether one of its versions after so many, up to a level, stored to a word. */
-static bool stores_to(
-	const struct explanation *x, const struct ct_cell *c, unsigned after, unsigned level, unsigned word)
-{
-	uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * word);
-
-	for (unsigned v = 0; v < level; v++) {
-		const uint64_t now = c->content[(size_t)v * c->words + word];
-
-		if (v >= after && now != before) {
-			return true;
-		}
-		before = now;
-	}
-	return !(ct_model_info(x->medium.rules.model)->axioms & CT_A(LINE));
-}
-
-/* Stores of the versions after so many, up to a level. */
-static void add_cell(const struct explanation *x, const struct ct_stores *s, const struct ct_cell *c,
-	unsigned after, unsigned level, struct side *side)
-{
-	for (unsigned i = 0; i < c->words; i++) {
-		const struct ct_word *w = ct_stores_at(s, c->off + 8 * i);
-
-		if (w != NULL && level > 0 && stores_to(x, c, after, level, i)) {
-			add_matching(side, w, &c->content[(size_t)(level - 1) * c->words + i]);
-		}
-	}
-}
-
-static void add_in_flight(const struct explanation *x, const struct ct_stores *s, struct side *lost)
-{
-	for (unsigned i = 0; i < x->medium.cell_count; i++) {
-		const struct ct_cell *c = &x->medium.cell[i];
-
-		if (x->levels[i] < c->count &&
-			(x->finding->minimised || x->finding->signal || x->finding->hung)) {
-			add_cell(x, s, c, x->levels[i], x->levels[i] + 1, lost);
-		}
-	}
-}
-
-/* Durable stores that lead to the place of the violation: their value is its offset, below 16 bits that a structure may
- * use for itself. */
-static void add_pointers(const struct explanation *x, const struct ct_stores *s, struct side *durable)
-{
-	const uint64_t mask = UINT64_C(0xfffffffffff8), off = x->finding->off & mask;
-
-	for (uint64_t i = 0; i < s->capacity && off != 0; i++) {
-		const struct ct_store *const store = &s->word[i].last;
-
-		if (s->word[i].off != UINT64_MAX && (store->value & mask) == off && store->bytes == 8 &&
-			ct_store_is_durable(store, x->medium.image.rw)) {
-			add(durable, store);
-		}
-	}
-}
-
-/* Durable stores around the violation: its word first, then its line. */
-static void add_around(const struct explanation *x, const struct ct_stores *s, struct side *durable)
-{
-	const nvw_off off = x->finding->off & ~(nvw_off)7, line = x->finding->off & ~(nvw_off)63;
-
-	for (unsigned i = 0; i < 9; i++) {
-		const nvw_off at = i ? line + 8 * (i - 1) : off;
-		const struct ct_word *w = at < x->medium.image.bytes ? ct_stores_at(s, at) : NULL;
-
-		if (w != NULL && ct_store_is_durable(&w->last, x->medium.image.rw)) {
-			add(durable, &w->last);
-		} else if (w != NULL && w->before.number &&
-			   ct_store_is_durable(&w->before, x->medium.image.rw)) {
-			add(durable, &w->before);
-		}
-	}
-}
-
-/* How closely two stores are related in the program: 0 not at all. */
-static unsigned related(const struct ct_store *a, const struct ct_store *b)
-{
-	if (a->kernel != b->kernel) {
-		return 0;
-	}
-	return a->work_item == b->work_item ? 3 : a->group == b->group ? 2 : 1;
-}
-
-static bool in_line(const struct ct_store *store, nvw_off off)
-{
-	return off != 0 && (store->off ^ off) < NVW_LOG_LINE_BYTES;
-}
-
-/* The stores that are not durable and closest to what is: of the same work-item, else group, else kernel. */
-static void add_not_persisted(
-	const struct explanation *x, const struct ct_stores *s, const struct side *durable, struct side *lost)
-{
-	for (unsigned wanted = 4; wanted > 0 && lost->count == 0; wanted--) {
-		for (uint64_t i = 0; i < s->capacity; i++) {
-			const struct ct_store *store = &s->word[i].last;
-
-			if (s->word[i].off == UINT64_MAX || ct_store_is_durable(store, x->medium.image.rw)) {
-				continue;
-			}
-			if (wanted == 4) {
-				if (in_line(store, x->finding->off)) {
-					add(lost, store);
-				}
-				continue;
-			}
-			for (unsigned k = 0; k < durable->count; k++) {
-				if (related(store, &durable->store[k]) >= wanted) {
-					add(lost, store);
-				}
-			}
-			if (durable->count == 0 && wanted == 1) {
-				add(lost, store);
-			}
-		}
-	}
-}
-
 static void name_places(
-	struct explanation *x, const struct ct_stores *s, const struct side *side, bool durable)
+	struct explanation *x, const struct ct_stores *s, const struct ct_side *side, bool durable)
 {
 	struct ct_finding *f = x->finding;
 
@@ -481,86 +331,12 @@ static void name_operations(struct explanation *x)
 	}
 }
 
-/* Of the stores that are durable, the one that most likely relies on the lost one: made after it, closely related, late. */
-static struct ct_need guess_need(const struct side *durable, const struct side *lost)
-{
-	struct ct_need need = {.form = CT_NEED_UNKNOWN, .guessed = true};
-	uint64_t best = 0;
-
-	for (unsigned i = 0; i < durable->count && lost->count > 0; i++) {
-		const struct ct_store *const store = &durable->store[i];
-		const uint64_t score = ((uint64_t)(store->number > lost->store[0].number) << 62) +
-				       ((uint64_t)related(store, &lost->store[0]) << 56) + store->number;
-
-		if (score > best) {
-			best = score;
-			need.early = (struct ct_event){.kind = NVW_LOG_STORE, .store = *store};
-			need.lost = (struct ct_event){.kind = NVW_LOG_STORE, .store = lost->store[0]};
-			need.form = store->number > lost->store[0].number ? CT_NEED_ORDER : CT_NEED_APART;
-		}
-	}
-	return need;
-}
-
-/* Everything is durable: the crash came right behind this store. */
-static void add_newest(const struct ct_stores *s, struct side *durable)
-{
-	const struct ct_store *newest = NULL;
-
-	for (uint64_t i = 0; i < s->capacity; i++) {
-		if (s->word[i].off != UINT64_MAX &&
-			(newest == NULL || s->word[i].last.number > newest->number)) {
-			newest = &s->word[i].last;
-		}
-	}
-	if (newest != NULL) {
-		add(durable, newest);
-	}
-}
-
-/* Without a need that is known. */
-static void guess_sides(
-	struct explanation *x, const struct ct_stores *s, struct side *durable, struct side *lost)
-{
-	add_in_flight(x, s, lost);
-	if ((ct_model_info(x->medium.rules.model)->axioms & CT_A(AT_ONCE))) {
-		add_newest(s, durable);
-	}
-	add_pointers(x, s, durable);
-	add_around(x, s, durable);
-	if (lost->count == 0) {
-		add_not_persisted(x, s, durable, lost);
-	}
-	x->need = guess_need(durable, lost);
-}
-
-static void take_sides(
-	const struct explanation *x, const struct ct_stores *s, struct side *durable, struct side *lost)
-{
-	const struct ct_need *const n = &x->need;
-
-	if (n->early.kind == NVW_LOG_STORE) {
-		add(durable, &n->early.store);
-	}
-	if (n->form != CT_NEED_LOGIC && n->lost.kind == NVW_LOG_STORE) {
-		add(lost, &n->lost.store);
-	}
-	for (unsigned i = 0; i < n->losses.count; i++) {
-		for (nvw_off off = n->losses.loss[i].off; off < n->losses.loss[i].off + n->losses.unit_bytes;
-			off += 8) {
-			const struct ct_word *const w = ct_stores_at(s, off);
-
-			if (w != NULL && w->last.number >= n->losses.loss[i].from) {
-				add(lost, w->before.number >= n->losses.loss[i].from ? &w->before : &w->last);
-			}
-		}
-	}
-}
-
 static int name_stores(struct explanation *x)
 {
-	struct side durable = {0}, lost = {0};
+	struct ct_sides sides = {0};
 	struct ct_stores s;
+	const struct ct_scene scene = {
+		.medium = &x->medium, .levels = x->levels, .stores = &s, .finding = x->finding};
 	int error = ct_stores_read(x->e->log_fd, x->medium.record, &s);
 
 	if (error) {
@@ -568,12 +344,12 @@ static int name_stores(struct explanation *x)
 	}
 	ct_medium_apply(&x->medium, x->levels);
 	if (x->need.form == CT_NEED_UNKNOWN) {
-		guess_sides(x, &s, &durable, &lost);
+		x->need = ct_sides_guess(&scene, &sides);
 	} else {
-		take_sides(x, &s, &durable, &lost);
+		ct_sides_take(&scene, &x->need, &sides);
 	}
-	name_places(x, &s, &durable, true);
-	name_places(x, &s, &lost, false);
+	name_places(x, &s, &sides.durable, true);
+	name_places(x, &s, &sides.lost, false);
 	error = ct_cause_find(x->e->log_fd, &s, x->e->operations, &x->need, x->finding->acknowledged,
 		&x->finding->cause, &x->finding->proposals);
 	error = error ? error :
