@@ -54,9 +54,11 @@ static int add_bugs(struct bug_list *l, const char *names)
 
 static int set(const struct bug_list *l, const char *name, const char *value, char *text, size_t bytes)
 {
-	return strlen(value) < bytes ?
-		       snprintf(text, bytes, "%s", value) * 0 :
-		       nvw_fail(NVW_E_INPUT, "%s: %s: expected at most %zu bytes", l->path, name, bytes - 1);
+	if (strlen(value) >= bytes) {
+		return nvw_fail(NVW_E_INPUT, "%s: %s: expected at most %zu bytes", l->path, name, bytes - 1);
+	}
+	snprintf(text, bytes, "%s", value);
+	return 0;
 }
 
 /* FILE:LINE, as reports print it. */

@@ -369,6 +369,8 @@ static void a_missing_clang_is_told(void **state)
 	assert_int_equal(run("NVWAVE_CLANG=/nonexistent/clang++ " NVCC " %s", SOURCE("weak.cu")), 2);
 	assert_string_equal(
 		output, "nvwave-nvcc: NVWAVE_CLANG=/nonexistent/clang++: there is no such program\n");
+	assert_int_equal(run("NVWAVE_CLANG=true " NVCC " %s", SOURCE("weak.cu")), 2);
+	assert_string_equal(output, "nvwave-nvcc: NVWAVE_CLANG=true: expected clang++\n");
 }
 
 /* ---- On the machine --------------------------------------------------------------------------------------------------- */
