@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <crashtest/model.h>
 
@@ -63,6 +64,11 @@ static int read_list(struct self_test *t)
 	char path[4096];
 
 	snprintf(path, sizeof path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
+	if (!t->request.bugs && access(path, F_OK)) {
+		return nvw_fail(NVW_E_USAGE,
+			"--self-test: there is no %s: expected --bugs=FILE, the list of the program's bugs",
+			path);
+	}
 	const int error = bug_list_read(t->request.bugs ? t->request.bugs : path, &t->bugs);
 
 	if (error) {
