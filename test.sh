@@ -5,7 +5,7 @@
 # thread sanitizer. On Debian 12, as root.
 # A few planted faults are tried (tests/faults); with --all every one of them, which takes about ten minutes more, and hundreds of
 # random CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all tried, four bugs
-# at once, and a cluster (Slurm).
+# at once, a cluster (Slurm), and CUDA programs by clang 14, 16 and 19, which it installs where they can be had.
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
@@ -21,6 +21,10 @@ fi
 
 install_dependencies clang libcu++-dev libcub-dev clang-format libclang-rt-14-dev fio mandoc protobuf-compiler zsh
 if [ "$faults" = --all ]; then
+	# The matrix of CUDA compilers; each by itself, since not every Debian has each.
+	install_optional clang-14
+	install_optional clang-16
+	install_optional clang-19
 	install_optional slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
 	export FOUR_BUGS=1 CLUSTER=1
 fi
