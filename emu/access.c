@@ -12,7 +12,7 @@
 #include "races/races.h"
 #include "store_buffer.h"
 
-enum { SLOTS = 128, AHEAD = 4 };
+enum { SLOTS = 128, FEW = 16, AHEAD = 4 };
 
 struct requests {
 	unsigned count;
@@ -160,6 +160,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		.order = op >> 16 & 0xff,
 		.scope = (enum nvw_scope)(op >> 24)};
 	struct requests q;
+	unsigned ahead;
 	emu_time done = t;
 	uint64_t queued = 0;
 
@@ -173,17 +174,18 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	}
 	if (q.count > 2) {
 		prefetch(m, r.cu, &q);
-		for (unsigned i = 0; i < q.count && i < AHEAD; i++) {
-			prefetch_lines(m, r.cu, q.lines[i]);
-		}
+	}
+	ahead = q.count > FEW ? 0 : q.count; /* a few lines are mostly hits */
+	while (ahead < q.count && ahead < AHEAD) {
+		prefetch_lines(m, r.cu, q.lines[ahead++]);
 	}
 	m->stats.wavefront_ops++;
 	m->stats.work_item_ops += (uint64_t)__builtin_popcountll(lanes);
 	m->stats.line_requests += q.count;
 	for (unsigned i = 0; i < q.count && !m->error; i++) {
 		r.line = q.lines[i];
-		if (i + AHEAD < q.count) {
-			prefetch_lines(m, r.cu, q.lines[i + AHEAD]);
+		if (ahead < q.count) {
+			prefetch_lines(m, r.cu, q.lines[ahead++]);
 		}
 		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
 			r.lanes = persist_together(m, wf, rest);
