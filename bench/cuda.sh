@@ -26,11 +26,13 @@ trap 'rm -rf "$dir"' EXIT INT TERM
 
 echo "hlrc on gope18, 65536 work-items, $launches launches: operations per second of user time, CUDA beside macros"
 for kernel in saxpy sum hash; do
+	: >"$dir/pairs"
 	for _ in $pairs; do
 		"$nvwave" exec --report="$dir/report" --machine=gope18 --protocol=hlrc -- "$dir/cuda" $kernel "$launches" >"$dir/one"
 		"$macros" gope18 hlrc $kernel "$launches" >"$dir/other"
-		paste -d ' ' "$dir/one" "$dir/other"
-	done | awk '{ print $4 / $1, $1, $4, $3, $6 }' | sort -n | awk -v kernel=$kernel '
+		paste -d ' ' "$dir/one" "$dir/other" >>"$dir/pairs"
+	done
+	awk '{ print $4 / $1, $1, $4, $3, $6 }' "$dir/pairs" | sort -n | awk -v kernel=$kernel '
 		{ ratio[NR] = $1; cuda[NR] = $2; macro[NR] = $3; operations = $4; others = $5 }
 		END { m = int((NR + 1) / 2)
 			printf "%-6s %5.2f (%.2f to %.2f)  ns an operation: %6.1f and %6.1f  operations: %d and %d\n", kernel,
