@@ -10,6 +10,7 @@
 
 #include <elfutils/libdwfl.h>
 
+#include "fiber.h"
 #include "source/place.h"
 
 struct entry {
@@ -60,6 +61,47 @@ static struct nvw_site *look_up(const void *place)
 	return site;
 }
 
+/* ---- Aside ---------------------------------------------------------------------------------------- */
+
+/* libdw keeps the lines of a file on the stack, 150 KB: more than a work-item's, whose neighbours' begin below it. */
+enum { ASIDE_BYTES = 1 << 20 };
+static struct {
+	const void *place;
+	struct nvw_site *site;
+	void *asks; /* the work-item */
+	const void *its_stack;
+	size_t its_bytes;
+} aside;
+
+static void answer(void)
+{
+	void *nobody;
+
+	emu_fiber_arrive(&aside.its_stack, &aside.its_bytes);
+	aside.site = look_up(aside.place);
+	emu_fiber_announce(aside.its_stack, aside.its_bytes);
+	emu_fiber_switch(&nobody, aside.asks);
+	__builtin_unreachable();
+}
+
+/* On a stack of its own. */
+static struct nvw_site *look_up_aside(const void *place)
+{
+	static char *stack;
+
+	if (!stack && (stack = aligned_alloc(64, ASIDE_BYTES)) == NULL) {
+		return NULL;
+	}
+	aside.place = place;
+	emu_fiber_clean(stack, ASIDE_BYTES);
+	emu_fiber_announce(stack, ASIDE_BYTES);
+	emu_fiber_switch(&aside.asks, emu_fiber_prepare(stack, stack + ASIDE_BYTES, answer));
+	emu_fiber_arrive(NULL, NULL);
+	return aside.site;
+}
+
+/* ---- The table -------------------------------------------------------------------------------------- */
+
 static size_t slot_of(const void *place)
 {
 	size_t i = ((size_t)(uintptr_t)place * UINT64_C(0x9e3779b97f4a7c15)) >> 20 & (room - 1);
@@ -103,7 +145,7 @@ const struct nvw_site *site_of(const void *place)
 	}
 	i = slot_of(place);
 	if (!table[i].place) {
-		struct nvw_site *const site = look_up(place);
+		struct nvw_site *const site = look_up_aside(place);
 
 		if (!site) {
 			return NULL;

@@ -386,6 +386,14 @@ static void kernels_on_the_machine_do_the_same(void **state)
 	assert_output_has("all hold");
 }
 
+static void looking_a_line_up_leaves_the_stacks_of_other_work_items_alone(void **state)
+{
+	NEEDS_MACHINE();
+	build("-rdc=true -O1", "aside", SOURCE("aside.cu") " " SOURCE("parts.cu"));
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./aside", nvwave), 0);
+	assert_string_equal(output, "0 words of frames are wrong: cudaSuccess\n");
+}
+
 static void build_machine(void)
 {
 	build_once("-O1", "machine", SOURCE("machine.cu"));
@@ -726,6 +734,7 @@ int main(void)
 		cmocka_unit_test(an_interrupted_compilation_leaves_nothing),
 		cmocka_unit_test(a_missing_clang_is_told),
 		cmocka_unit_test(kernels_on_the_machine_do_the_same),
+		cmocka_unit_test(looking_a_line_up_leaves_the_stacks_of_other_work_items_alone),
 		cmocka_unit_test(a_load_on_the_machine_finds_what_a_store_left_there),
 		cmocka_unit_test(values_come_from_the_caches),
 		cmocka_unit_test(races_are_told_with_their_lines),
