@@ -10,7 +10,6 @@
 #include <nvw/host.h>
 #include <nvw/random.h>
 
-#include "booking.h"
 #include "fiber.h"
 #include "machine.h"
 
@@ -693,71 +692,6 @@ static void ten_seeds_give_more_than_one_interleaving(void **state)
 	assert_true(different > 1);
 }
 
-/* ---- Bookings ------------------------------------------------------------------------------------------- */
-
-/* Against a map of every instant, also when hundreds of bookings lie ahead, each in a gap of its own. */
-static void a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead(void **state)
-{
-	static const struct {
-		uint64_t steps, ahead, length;
-	} loads[] = {{6, 20, 3}, {2, 400, 2}, {1, 3000, 8}, {40, 5000, 3}};
-	enum { BOOKINGS = 1500, INSTANTS = 100000 };
-	static bool busy[INSTANTS];
-
-	for (uint64_t seed = 0; seed < 20; seed++) {
-		struct nvw_random random = {nvw_mix64(seed)};
-		struct nvw_machine m = {0};
-		struct emu_resource r = {0};
-
-		memset(busy, 0, sizeof busy);
-		for (unsigned i = 0; i < BOOKINGS; i++) {
-			const emu_time t = m.now + nvw_random_below(&random, loads[seed % 4].ahead),
-				       length = 1 + nvw_random_below(&random, loads[seed % 4].length);
-			const emu_time start = emu_book(&m, &r, t, length);
-			emu_time expected = t;
-
-			for (emu_time free = 0; free < length;) {
-				free = busy[expected + free] ? (expected += free + 1, 0) : free + 1;
-			}
-			assert_true(start + length < INSTANTS);
-			assert_int_equal(start, expected);
-			memset(busy + start, true, length);
-			m.now += nvw_random_below(&random, loads[seed % 4].steps);
-		}
-		emu_resources_finish(&r, 1);
-	}
-}
-
-/* At the first instant that is free, and it leaves nothing behind: the others are served as without it. */
-static void a_request_that_takes_no_time_is_served_between_the_others(void **state)
-{
-	enum { BOOKINGS = 3000, AHEAD = 40, INSTANTS = 20000 };
-	static bool busy[INSTANTS];
-
-	for (uint64_t seed = 0; seed < 6; seed++) {
-		struct nvw_random random = {nvw_mix64(seed)};
-		struct nvw_machine m = {0};
-		struct emu_resource r = {0};
-
-		memset(busy, 0, sizeof busy);
-		for (unsigned i = 0; i < BOOKINGS; i++) {
-			/* At first there are only such requests. */
-			const emu_time t = m.now + nvw_random_below(&random, AHEAD),
-				       length = i < 100 ? 0 : nvw_random_below(&random, 4);
-			emu_time expected = t;
-
-			for (emu_time free = 0; free < (length ? length : 1);) {
-				free = busy[expected + free] ? (expected += free + 1, 0) : free + 1;
-			}
-			assert_true(expected + length < INSTANTS);
-			assert_int_equal(emu_book(&m, &r, t, length), expected);
-			memset(busy + expected, true, length);
-			m.now += nvw_random_below(&random, 4);
-		}
-		emu_resources_finish(&r, 1);
-	}
-}
-
 /* ---- sinclair15 Table 3 ---------------------------------------------------------------------------- */
 
 struct distance {
@@ -935,8 +869,6 @@ int main(void)
 		cmocka_unit_test(messages_take_hops_and_wait_for_each_others_flits),
 		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
 		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
-		cmocka_unit_test(a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead),
-		cmocka_unit_test(a_request_that_takes_no_time_is_served_between_the_others),
 		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
 		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
 		cmocka_unit_test(launches_and_copies_take_the_time_that_the_machine_says),

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bookings of a resource, against a map of every instant. */
+#include "common/rig.h"
+
+#include <string.h>
+
+#include <nvw/random.h>
+
+#include "booking.h"
+#include "machine.h"
+
+enum { INSTANTS = 100000 };
+
+static bool busy[INSTANTS];
+
+/* Books, and compares with the first instants that are free; then they are busy. */
+static void book(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time length)
+{
+	emu_time expected = t;
+
+	for (emu_time free = 0; free < (length ? length : 1);) {
+		free = busy[expected + free] ? (expected += free + 1, 0) : free + 1;
+	}
+	assert_true(expected + length < INSTANTS);
+	assert_int_equal(emu_book(m, r, t, length), expected);
+	memset(busy + expected, true, length);
+}
+
+/* Also when hundreds of bookings lie ahead, each in a gap of its own. */
+static void a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead(void **state)
+{
+	static const struct {
+		uint64_t steps, ahead, length;
+	} loads[] = {{6, 20, 3}, {2, 400, 2}, {1, 3000, 8}, {40, 5000, 3}};
+	enum { BOOKINGS = 1500 };
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct nvw_random random = {nvw_mix64(seed)};
+		struct nvw_machine m = {0};
+		struct emu_resource r = {0};
+
+		memset(busy, 0, sizeof busy);
+		for (unsigned i = 0; i < BOOKINGS; i++) {
+			const emu_time t = m.now + nvw_random_below(&random, loads[seed % 4].ahead);
+
+			book(&m, &r, t, 1 + nvw_random_below(&random, loads[seed % 4].length));
+			m.now += nvw_random_below(&random, loads[seed % 4].steps);
+		}
+		emu_resources_finish(&r, 1);
+	}
+}
+
+/* At the first instant that is free, and it leaves nothing behind: the others are served as without it. */
+static void a_request_that_takes_no_time_is_served_between_the_others(void **state)
+{
+	enum { BOOKINGS = 3000, AHEAD = 40 };
+
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		struct nvw_random random = {nvw_mix64(seed)};
+		struct nvw_machine m = {0};
+		struct emu_resource r = {0};
+
+		memset(busy, 0, sizeof busy);
+		for (unsigned i = 0; i < BOOKINGS; i++) {
+			/* At first there are only such requests. */
+			const emu_time t = m.now + nvw_random_below(&random, AHEAD);
+
+			book(&m, &r, t, i < 100 ? 0 : nvw_random_below(&random, 4));
+			m.now += nvw_random_below(&random, 4);
+		}
+		emu_resources_finish(&r, 1);
+	}
+}
+
+/*
+ * Most requests come far ahead. So what is over includes the place of the last booking between others, and the array is full at its end.
+ * Now and then a request is for at once, and finds the booking that the resource is at.
+ */
+static void what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped(void **state)
+{
+	enum { BOOKINGS = 1500, AHEAD = 400, SELDOM = 10 };
+
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		struct nvw_random random = {nvw_mix64(seed)};
+		struct nvw_machine m = {0};
+		struct emu_resource r = {0};
+
+		memset(busy, 0, sizeof busy);
+		for (unsigned i = 0; i < BOOKINGS; i++) {
+			const bool at_once = nvw_random_below(&random, SELDOM) == 0;
+
+			book(&m, &r, at_once ? m.now : m.now + AHEAD, 1 + nvw_random_below(&random, 12));
+			m.now += nvw_random_below(&random, 40);
+		}
+		emu_resources_finish(&r, 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead),
+		cmocka_unit_test(a_request_that_takes_no_time_is_served_between_the_others),
+		cmocka_unit_test(what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
