@@ -442,7 +442,6 @@ void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_i
 		return;
 	}
 	cache->tags[i] = id ^ EMU_NO_LINE;
-	cache->arrivals++;
 	cache->used[i / EMU_CACHE_BLOCK / 64] |= UINT64_C(1) << i / EMU_CACHE_BLOCK % 64;
 	if (__builtin_expect(cache->set != NULL, 1)) {
 		touch(&cache->set[i / WAYS], i % WAYS);

@@ -25,7 +25,6 @@ struct emu_cache {
 	uint32_t clock; /* of stamps */
 	uint32_t generation;
 	bool registered_last; /* replacement: lines with registered bytes go last */
-	uint64_t arrivals;    /* lines that have been assigned */
 	char *memory;         /* of all that follows */
 	uint64_t bytes;
 	uint32_t *tags; /* sets * ways: each "exclusive or" EMU_NO_LINE */

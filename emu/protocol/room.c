@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Room in the caches: looking lines up, and replacing others for them. */
+#include "core/invariant.h"
 #include "protocol.h"
 
 struct emu_line *coh_l1_find(
@@ -57,7 +58,11 @@ static bool flush_owner(struct nvw_machine *m, const struct emu_line *victim, em
 	return true;
 }
 
-/* A line of the L2's cache for id, which is not there; made room for. */
+/*
+ * A line of the L2's cache for id, which is not there; made room for. It is not there afterwards either: what a recall makes an L1
+ * send ahead of the old line (buffered epochs) is in the L2 already, which includes it, and under protocols that register a recall sends
+ * nothing ahead (coh_line_recall()).
+ */
 static struct emu_line *replace_in_l2(
 	struct nvw_machine *m, struct emu_cache *cache, emu_line_id id, emu_time *t)
 {
@@ -65,16 +70,10 @@ static struct emu_line *replace_in_l2(
 	const emu_line_id old = emu_cache_tag(cache, line);
 
 	if (old != EMU_NO_LINE) {
-		const uint64_t arrivals = cache->arrivals;
-		struct emu_line *came;
-
 		m->stats.l2_evictions++;
 		emu_cache_pin(cache, line);
 		*t = coh_l2_event(m, line, old, COH_L2_EVICT, COH_BY_EVICT, *t);
-		came = cache->arrivals == arrivals ? NULL : emu_cache_find(cache, id);
-		if (came) {
-			return came; /* with what an L1 had to send ahead of the old line's bytes (buffered epochs) */
-		}
+		NVW_DEEP_INVARIANT(m->error || !emu_cache_peek(cache, id));
 	}
 	emu_cache_assign(cache, line, id);
 	return line;

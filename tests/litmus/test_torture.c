@@ -256,6 +256,22 @@ static void strict_persistency_loads_right_values_under_every_protocol(void **st
 	}
 }
 
+/* A second line has to find room while the first is on its way out. Debug builds check that the two do not meet. */
+static void two_ways_of_the_l2_are_enough_under_every_protocol(void **state)
+{
+	const char *const settings[] = {"l2.ways=2", NULL};
+	const char *protocol;
+
+	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+		run(&(struct torture_options){
+			.protocol = protocol, .seed = 1, .programs = 20, .settings = settings});
+		if (result.failed) {
+			fail_msg("%s, seed %llu: %s", protocol, (unsigned long long)result.seed, result.text);
+		}
+		assert_int_equal(result.programs, 20);
+	}
+}
+
 static void a_wrong_setting_is_said(void **state)
 {
 	const char *const settings[] = {"l1.ways=0", NULL};
@@ -280,6 +296,7 @@ int main(void)
 		cmocka_unit_test(a_direct_mapped_l2_is_tortured_under_epochs_that_wait),
 		cmocka_unit_test(programs_end_where_settings_leave_room_for_few_work_groups),
 		cmocka_unit_test(strict_persistency_loads_right_values_under_every_protocol),
+		cmocka_unit_test(two_ways_of_the_l2_are_enough_under_every_protocol),
 		cmocka_unit_test(a_wrong_setting_is_said),
 	};
 
