@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine as kernels and hosts see it: execution, barriers, coherence, errors, determinism. */
+/* The machine as kernels and hosts see it: execution, barriers, errors, determinism. */
 #include "common/rig.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <nvw/host.h>
 #include <nvw/random.h>
 
-#include "fiber.h"
 #include "machine.h"
 
 /* ---- Execution ----------------------------------------------------------------------------- */
@@ -357,140 +354,6 @@ static void barriers_do_not_wait_for_those_who_have_returned_if_told_so(void **s
 	}
 }
 
-/* ---- Coherence ----------------------------------------------------------------------------- */
-
-static void publish_and_read(const void *args)
-{
-	const struct words *const w = args;
-
-	if (nvw_local_id()) {
-		return;
-	}
-	if (nvw_group_id() == 0) {
-		for (unsigned i = 0; i < 64; i++) {
-			nvw_store(&w->a[8 * i], i + 100);
-		}
-		nvw_atomic_store(&w->b[0], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
-	} else {
-		uint64_t wrong = 0;
-
-		/* Stale copies in this L1, to be dropped by the acquire. */
-		for (unsigned i = 0; i < 64; i++) {
-			wrong += nvw_load(&w->a[8 * i]) > 1000;
-		}
-		while (!nvw_atomic_load(&w->b[0], NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
-		}
-		for (unsigned i = 0; i < 64; i++) {
-			wrong += nvw_load(&w->a[8 * i]) != i + 100;
-		}
-		nvw_store(&w->b[8 * nvw_group_id()], wrong + 1);
-	}
-}
-
-static void a_release_of_agent_scope_publishes_to_an_acquire_elsewhere(void **state)
-{
-	for (uint64_t seed = 0; seed < 10; seed++) {
-		struct rig rig;
-		struct words w;
-
-		rig_begin(&rig, seed, NULL);
-		w.a = nvw_alloc(rig.machine, 64 * 64);
-		w.b = nvw_alloc(rig.machine, 64 * 8);
-		rig_ok(nvw_launch(rig.machine, "publish", publish_and_read, &w, 8 * 64, 64));
-		for (unsigned group = 1; group < 8; group++) {
-			assert_int_equal(rig_visible(&rig, &w.b[8 * group]), 1);
-		}
-		rig_end(&rig);
-	}
-}
-
-static void read_before_acquire(const void *args)
-{
-	const struct words *const w = args;
-
-	if (nvw_local_id()) {
-		return;
-	}
-	if (nvw_group_id() == 0) {
-		(void)nvw_load(&w->a[0]);
-		nvw_atomic_store(&w->b[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
-		while (nvw_atomic_load(&w->b[0], NVW_RELAXED, NVW_SCOPE_AGENT) != 2) {
-		}
-		nvw_store(&w->b[8], nvw_load(&w->a[0]));
-	} else {
-		while (nvw_atomic_load(&w->b[0], NVW_RELAXED, NVW_SCOPE_AGENT) != 1) {
-		}
-		nvw_atomic_store(&w->a[0], 7, NVW_RELAXED, NVW_SCOPE_AGENT);
-		nvw_atomic_store(&w->b[0], 2, NVW_RELAXED, NVW_SCOPE_AGENT);
-	}
-}
-
-static void a_load_without_an_acquire_returns_the_stale_copy(void **state)
-{
-	struct rig rig;
-	struct words w;
-
-	rig_begin(&rig, 0, NULL);
-	w.a = nvw_alloc(rig.machine, 64);
-	w.b = nvw_alloc(rig.machine, 128);
-	rig_ok(nvw_launch(rig.machine, "stale", read_before_acquire, &w, 128, 64));
-	assert_int_equal(rig_visible(&rig, &w.b[8]), 0);
-	assert_int_equal(rig_visible(&rig, &w.a[0]), 7);
-	rig_end(&rig);
-}
-
-/* A random program on private lines against a plain array: caches small enough to replace all the time. */
-static void churn(const void *args)
-{
-	const struct words *const w = args;
-	uint64_t *const mine = w->a + nvw_global_id() * 64;
-	uint64_t x = nvw_global_id() + 1, wrong = 0, shadow[64] = {0};
-
-	for (unsigned i = 0; i < 200; i++) {
-		const unsigned at = (x = x * 6364136223846793005u + 1442695040888963407u) >> 33 & 63;
-
-		if (x >> 40 & 1) {
-			shadow[at] = x;
-			nvw_store(&mine[at], x);
-		} else if (x >> 41 & 1) {
-			wrong += nvw_load(&mine[at]) != shadow[at];
-		} else {
-			wrong += nvw_atomic_add(&mine[at], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT) != shadow[at];
-			shadow[at]++;
-		}
-	}
-	nvw_store(&w->b[nvw_global_id()], wrong + 1);
-}
-
-static void a_work_item_always_sees_its_own_stores(void **state)
-{
-	static const char *const shapes[][6] = {
-		{NULL},
-		{"protocol=gd", "l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
-		{"protocol=gd", "l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
-		{"protocol=gh", "l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
-		{"protocol=gh", "l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
-		{"l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
-		{"l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
-		{"network.topology=mesh", "l2.banks=3", "dram.channels=3", NULL},
-		{"network.topology=torus", "gpu.cus=7", "nvram.channels=4", "l2.size=8KiB", NULL},
-	};
-
-	for (unsigned i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
-		struct rig rig;
-		struct words w;
-
-		rig_begin(&rig, i, shapes[i / 2]);
-		w.b = nvw_alloc(rig.machine, 8 * 256);
-		w.a = i % 2 ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, 8 * 64 * 256);
-		rig_ok(nvw_launch(rig.machine, "churn", churn, &w, 256, 64));
-		for (unsigned id = 0; id < 256; id++) {
-			assert_int_equal(rig_visible(&rig, &w.b[id]), 1);
-		}
-		rig_end(&rig);
-	}
-}
-
 /* ---- Bad kernels --------------------------------------------------------------------------- */
 
 static void wild_store(const void *args)
@@ -586,33 +449,6 @@ static void the_host_reads_what_kernels_stored_and_they_what_it_wrote(void **sta
 	rig_end(&rig);
 }
 
-/* ---- Network ------------------------------------------------------------------------------ */
-
-static void messages_take_hops_and_wait_for_each_others_flits(void **state)
-{
-	static const char *const crossbar[] = {"network.flit=32B", NULL},
-				 *const mesh[] = {"network.topology=mesh", "network.columns=4", "gpu.cus=12",
-					 NULL},
-				 *const torus[] = {
-					 "network.topology=torus", "network.columns=4", "gpu.cus=12", NULL};
-	struct rig rig;
-
-	/* A header of 8 bytes and 64 of data are three flits of 32: head one hop, then the tail. */
-	rig_begin(&rig, 0, crossbar);
-	assert_int_equal(emu_network_send(rig.machine, 0, 5, 64, EMU_MESSAGE_READ, 0), 1000 + 3000);
-	assert_int_equal(emu_network_send(rig.machine, 0, 6, 64, EMU_MESSAGE_READ, 0), 3000 + 1000 + 3000);
-	assert_int_equal(emu_network_send(rig.machine, 1, 5, 0, EMU_MESSAGE_READ, 0), 1000 + 3000 + 1000);
-	assert_int_equal(emu_statistics(rig.machine)->net_flits, 7);
-	rig_end(&rig);
-	/* From (0, 0) to (3, 3): six hops on the mesh, two the other way round the torus. */
-	rig_begin(&rig, 0, mesh);
-	assert_int_equal(emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0), 6000 + 1000);
-	rig_end(&rig);
-	rig_begin(&rig, 0, torus);
-	assert_int_equal(emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0), 2000 + 1000);
-	rig_end(&rig);
-}
-
 /* ---- Determinism --------------------------------------------------------------------------- */
 
 static void race(const void *args)
@@ -694,133 +530,6 @@ static void ten_seeds_give_more_than_one_interleaving(void **state)
 
 /* ---- sinclair15 Table 3 ---------------------------------------------------------------------------- */
 
-struct distance {
-	uint64_t *line;
-	uint64_t reader, writer; /* work-groups, each on the CU of its number */
-};
-
-static void read_line(const void *args)
-{
-	const struct distance *const d = args;
-
-	if (nvw_group_id() == d->reader) {
-		(void)nvw_load(d->line);
-	}
-}
-
-static void write_line(const void *args)
-{
-	const struct distance *const d = args;
-
-	if (nvw_group_id() == d->writer) {
-		nvw_store(d->line, 1);
-	}
-}
-
-/* Cycles of one load by CU reader of the line of a bank; first written, and under dd registered, by writer. */
-static double load_cycles(struct nvw_machine *m, struct distance *d, bool written)
-{
-	const double cycle = 1e12 / 700e6;
-	uint64_t before;
-
-	rig_ok(nvw_launch(
-		m, written ? "write_line" : "read_line", written ? write_line : read_line, d, 15, 1));
-	before = emu_statistics(m)->load_ps;
-	rig_ok(nvw_launch(m, "read_line", read_line, d, 15, 1));
-	return (double)(emu_statistics(m)->load_ps - before) / cycle;
-}
-
-static void hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says(void **state)
-{
-	double least[2] = {1e9, 1e9}, most[2] = {0, 0};
-	struct nvw_machine *m;
-	struct emu_config config;
-	uint64_t *lines;
-
-	emu_config_default(&config);
-	rig_ok(emu_config_load(&config, "sinclair15"));
-	snprintf(config.protocol, sizeof config.protocol, "dd");
-	rig_ok(emu_create(&config, NULL, NULL, &m));
-	lines = nvw_alloc(m, 16 * 64 * 15 * 15 * 2);
-	for (unsigned n = 0; n < 15 * 15 * 16; n++) {
-		const bool remote = n / 16 % 15 != n / 240;
-		struct distance d = {.line = lines + (size_t)8 * n, .reader = n / 240, .writer = n / 16 % 15};
-		const double cycles = load_cycles(m, &d, remote);
-
-		least[remote] = cycles < least[remote] ? cycles : least[remote];
-		most[remote] = cycles > most[remote] ? cycles : most[remote];
-	}
-	emu_destroy(m);
-	assert_float_equal(least[0], 29, 1);
-	assert_float_equal(most[0], 61, 1);
-	/* The table's 83 are three times across the mesh; no way from reader to bank to writer and back has more than 12
-	 * hops, which makes 67; and reader and writer are a hop apart at least. */
-	assert_float_equal(least[1], 35 + 2 * 3.81 * 0.7, 1);
-	assert_float_equal(most[1], 67, 1);
-}
-
-static void store_over_line(const void *args)
-{
-	const struct distance *const d = args;
-
-	if (nvw_group_id() == d->writer) {
-		nvw_store(d->line + nvw_local_id(), d->writer);
-	}
-}
-
-static void a_line_that_is_stored_over_changes_hands_without_its_data(void **state)
-{
-	struct nvw_machine *m;
-	struct emu_config config;
-	struct distance d = {.writer = 1};
-	uint64_t before;
-
-	emu_config_default(&config);
-	rig_ok(emu_config_load(&config, "sinclair15"));
-	snprintf(config.protocol, sizeof config.protocol, "dd");
-	rig_ok(emu_create(&config, NULL, NULL, &m));
-	d.line = nvw_alloc(m, 64);
-	rig_ok(nvw_launch(m, "store_over_line", store_over_line, &d, 15 * 8, 8));
-	before = emu_statistics(m)->net_flits_register;
-	d.writer = 2;
-	rig_ok(nvw_launch(m, "store_over_line", store_over_line, &d, 15 * 8, 8));
-	/* Request, revocation, its reply, acknowledgement: headers all of them. */
-	assert_int_equal(emu_statistics(m)->net_flits_register - before, 4);
-	emu_destroy(m);
-}
-
-static void nothing_at_all(const void *args)
-{
-}
-
-static void launches_and_copies_take_the_time_that_the_machine_says(void **state)
-{
-	static const char *const settings[] = {
-		"gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s", NULL};
-	char bytes[4000] = {0};
-	struct rig rig;
-	uint64_t begin, end;
-	void *block;
-
-	rig_begin(&rig, 1, settings);
-	block = nvw_alloc(rig.machine, sizeof bytes);
-	nvw_begin_measurement(rig.machine);
-	begin = nvw_time_ps(rig.machine);
-	rig_ok(nvw_write(rig.machine, block, bytes, sizeof bytes));
-	rig_ok(nvw_read(rig.machine, bytes, block, sizeof bytes));
-	assert_int_equal(nvw_time_ps(rig.machine) - begin, 2 * (300 + 2000) * 1000);
-	begin = nvw_time_ps(rig.machine);
-	rig_ok(nvw_launch(rig.machine, "nothing", nothing_at_all, NULL, 1, 1));
-	assert_in_range(nvw_time_ps(rig.machine) - begin, 7000000, 7100000);
-	nvw_end_measurement(rig.machine);
-	end = nvw_time_ps(rig.machine);
-	rig_ok(nvw_read(rig.machine, bytes, block, sizeof bytes));
-	assert_int_equal(nvw_time_ps(rig.machine), end);
-	assert_int_equal(emu_statistics(rig.machine)->host_copies, 2);
-	assert_int_equal(emu_statistics(rig.machine)->host_launch_ps, 7000000);
-	rig_end(&rig);
-}
-
 /* Whether kernels of one work-group, on a machine with a seed, begin at CUs 0, step, 2 step ... */
 static bool begins_at_steps_of(const char *setting, unsigned step)
 {
@@ -859,19 +568,12 @@ int main(void)
 		cmocka_unit_test(a_kernel_wide_barrier_works_with_more_work_groups_than_fit),
 		cmocka_unit_test(a_deadlock_is_reported_with_who_waits_where),
 		cmocka_unit_test(barriers_do_not_wait_for_those_who_have_returned_if_told_so),
-		cmocka_unit_test(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere),
-		cmocka_unit_test(a_load_without_an_acquire_returns_the_stale_copy),
-		cmocka_unit_test(a_work_item_always_sees_its_own_stores),
 		cmocka_unit_test(an_access_outside_both_ranges_stops_with_its_source_line),
 		cmocka_unit_test(an_access_that_crosses_a_line_stops),
 		cmocka_unit_test(a_work_item_that_uses_up_its_stack_stops),
 		cmocka_unit_test(the_host_reads_what_kernels_stored_and_they_what_it_wrote),
-		cmocka_unit_test(messages_take_hops_and_wait_for_each_others_flits),
 		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
 		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
-		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
-		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
-		cmocka_unit_test(launches_and_copies_take_the_time_that_the_machine_says),
 		cmocka_unit_test(the_machine_says_where_kernels_begin),
 	};
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What work-items see of each other's stores, and when. */
+#include "common/rig.h"
+
+#include "machine.h"
+
+/* ---- Execution ----------------------------------------------------------------------------- */
+
+struct words {
+	uint64_t *a, *b;
+	uint64_t n;
+};
+
+/* ---- Coherence ----------------------------------------------------------------------------- */
+
+static void publish_and_read(const void *args)
+{
+	const struct words *const w = args;
+
+	if (nvw_local_id()) {
+		return;
+	}
+	if (nvw_group_id() == 0) {
+		for (unsigned i = 0; i < 64; i++) {
+			nvw_store(&w->a[8 * i], i + 100);
+		}
+		nvw_atomic_store(&w->b[0], 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+	} else {
+		uint64_t wrong = 0;
+
+		/* Stale copies in this L1, to be dropped by the acquire. */
+		for (unsigned i = 0; i < 64; i++) {
+			wrong += nvw_load(&w->a[8 * i]) > 1000;
+		}
+		while (!nvw_atomic_load(&w->b[0], NVW_ACQUIRE, NVW_SCOPE_AGENT)) {
+		}
+		for (unsigned i = 0; i < 64; i++) {
+			wrong += nvw_load(&w->a[8 * i]) != i + 100;
+		}
+		nvw_store(&w->b[8 * nvw_group_id()], wrong + 1);
+	}
+}
+
+static void a_release_of_agent_scope_publishes_to_an_acquire_elsewhere(void **state)
+{
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		struct rig rig;
+		struct words w;
+
+		rig_begin(&rig, seed, NULL);
+		w.a = nvw_alloc(rig.machine, 64 * 64);
+		w.b = nvw_alloc(rig.machine, 64 * 8);
+		rig_ok(nvw_launch(rig.machine, "publish", publish_and_read, &w, 8 * 64, 64));
+		for (unsigned group = 1; group < 8; group++) {
+			assert_int_equal(rig_visible(&rig, &w.b[8 * group]), 1);
+		}
+		rig_end(&rig);
+	}
+}
+
+static void read_before_acquire(const void *args)
+{
+	const struct words *const w = args;
+
+	if (nvw_local_id()) {
+		return;
+	}
+	if (nvw_group_id() == 0) {
+		(void)nvw_load(&w->a[0]);
+		nvw_atomic_store(&w->b[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+		while (nvw_atomic_load(&w->b[0], NVW_RELAXED, NVW_SCOPE_AGENT) != 2) {
+		}
+		nvw_store(&w->b[8], nvw_load(&w->a[0]));
+	} else {
+		while (nvw_atomic_load(&w->b[0], NVW_RELAXED, NVW_SCOPE_AGENT) != 1) {
+		}
+		nvw_atomic_store(&w->a[0], 7, NVW_RELAXED, NVW_SCOPE_AGENT);
+		nvw_atomic_store(&w->b[0], 2, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+static void a_load_without_an_acquire_returns_the_stale_copy(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 0, NULL);
+	w.a = nvw_alloc(rig.machine, 64);
+	w.b = nvw_alloc(rig.machine, 128);
+	rig_ok(nvw_launch(rig.machine, "stale", read_before_acquire, &w, 128, 64));
+	assert_int_equal(rig_visible(&rig, &w.b[8]), 0);
+	assert_int_equal(rig_visible(&rig, &w.a[0]), 7);
+	rig_end(&rig);
+}
+
+/* A random program on private lines against a plain array: caches small enough to replace all the time. */
+static void churn(const void *args)
+{
+	const struct words *const w = args;
+	uint64_t *const mine = w->a + nvw_global_id() * 64;
+	uint64_t x = nvw_global_id() + 1, wrong = 0, shadow[64] = {0};
+
+	for (unsigned i = 0; i < 200; i++) {
+		const unsigned at = (x = x * 6364136223846793005u + 1442695040888963407u) >> 33 & 63;
+
+		if (x >> 40 & 1) {
+			shadow[at] = x;
+			nvw_store(&mine[at], x);
+		} else if (x >> 41 & 1) {
+			wrong += nvw_load(&mine[at]) != shadow[at];
+		} else {
+			wrong += nvw_atomic_add(&mine[at], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT) != shadow[at];
+			shadow[at]++;
+		}
+	}
+	nvw_store(&w->b[nvw_global_id()], wrong + 1);
+}
+
+static void a_work_item_always_sees_its_own_stores(void **state)
+{
+	static const char *const shapes[][6] = {
+		{NULL},
+		{"protocol=gd", "l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
+		{"protocol=gd", "l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
+		{"protocol=gh", "l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
+		{"protocol=gh", "l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
+		{"l1.size=1KiB", "l1.ways=2", "l2.size=4KiB", "l2.ways=2", NULL},
+		{"l1.size=512B", "l1.ways=1", "l2.size=1KiB", "l2.ways=1", NULL},
+		{"network.topology=mesh", "l2.banks=3", "dram.channels=3", NULL},
+		{"network.topology=torus", "gpu.cus=7", "nvram.channels=4", "l2.size=8KiB", NULL},
+	};
+
+	for (unsigned i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+		struct rig rig;
+		struct words w;
+
+		rig_begin(&rig, i, shapes[i / 2]);
+		w.b = nvw_alloc(rig.machine, 8 * 256);
+		w.a = i % 2 ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, 8 * 64 * 256);
+		rig_ok(nvw_launch(rig.machine, "churn", churn, &w, 256, 64));
+		for (unsigned id = 0; id < 256; id++) {
+			assert_int_equal(rig_visible(&rig, &w.b[id]), 1);
+		}
+		rig_end(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere),
+		cmocka_unit_test(a_load_without_an_acquire_returns_the_stale_copy),
+		cmocka_unit_test(a_work_item_always_sees_its_own_stores),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What accesses, messages, launches and copies take. */
+#include "common/rig.h"
+
+#include <stdio.h>
+
+#include "machine.h"
+
+/* ---- Network ------------------------------------------------------------------------------ */
+
+static void messages_take_hops_and_wait_for_each_others_flits(void **state)
+{
+	static const char *const crossbar[] = {"network.flit=32B", NULL},
+				 *const mesh[] = {"network.topology=mesh", "network.columns=4", "gpu.cus=12",
+					 NULL},
+				 *const torus[] = {
+					 "network.topology=torus", "network.columns=4", "gpu.cus=12", NULL};
+	struct rig rig;
+
+	/* A header of 8 bytes and 64 of data are three flits of 32: head one hop, then the tail. */
+	rig_begin(&rig, 0, crossbar);
+	assert_int_equal(emu_network_send(rig.machine, 0, 5, 64, EMU_MESSAGE_READ, 0), 1000 + 3000);
+	assert_int_equal(emu_network_send(rig.machine, 0, 6, 64, EMU_MESSAGE_READ, 0), 3000 + 1000 + 3000);
+	assert_int_equal(emu_network_send(rig.machine, 1, 5, 0, EMU_MESSAGE_READ, 0), 1000 + 3000 + 1000);
+	assert_int_equal(emu_statistics(rig.machine)->net_flits, 7);
+	rig_end(&rig);
+	/* From (0, 0) to (3, 3): six hops on the mesh, two the other way round the torus. */
+	rig_begin(&rig, 0, mesh);
+	assert_int_equal(emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0), 6000 + 1000);
+	rig_end(&rig);
+	rig_begin(&rig, 0, torus);
+	assert_int_equal(emu_network_send(rig.machine, 0, 15, 0, EMU_MESSAGE_READ, 0), 2000 + 1000);
+	rig_end(&rig);
+}
+
+/* ---- sinclair15 Table 3 ---------------------------------------------------------------------------- */
+
+struct distance {
+	uint64_t *line;
+	uint64_t reader, writer; /* work-groups, each on the CU of its number */
+};
+
+static void read_line(const void *args)
+{
+	const struct distance *const d = args;
+
+	if (nvw_group_id() == d->reader) {
+		(void)nvw_load(d->line);
+	}
+}
+
+static void write_line(const void *args)
+{
+	const struct distance *const d = args;
+
+	if (nvw_group_id() == d->writer) {
+		nvw_store(d->line, 1);
+	}
+}
+
+/* Cycles of one load by CU reader of the line of a bank; first written, and under dd registered, by writer. */
+static double load_cycles(struct nvw_machine *m, struct distance *d, bool written)
+{
+	const double cycle = 1e12 / 700e6;
+	uint64_t before;
+
+	rig_ok(nvw_launch(
+		m, written ? "write_line" : "read_line", written ? write_line : read_line, d, 15, 1));
+	before = emu_statistics(m)->load_ps;
+	rig_ok(nvw_launch(m, "read_line", read_line, d, 15, 1));
+	return (double)(emu_statistics(m)->load_ps - before) / cycle;
+}
+
+static void hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says(void **state)
+{
+	double least[2] = {1e9, 1e9}, most[2] = {0, 0};
+	struct nvw_machine *m;
+	struct emu_config config;
+	uint64_t *lines;
+
+	emu_config_default(&config);
+	rig_ok(emu_config_load(&config, "sinclair15"));
+	snprintf(config.protocol, sizeof config.protocol, "dd");
+	rig_ok(emu_create(&config, NULL, NULL, &m));
+	lines = nvw_alloc(m, 16 * 64 * 15 * 15 * 2);
+	for (unsigned n = 0; n < 15 * 15 * 16; n++) {
+		const bool remote = n / 16 % 15 != n / 240;
+		struct distance d = {.line = lines + (size_t)8 * n, .reader = n / 240, .writer = n / 16 % 15};
+		const double cycles = load_cycles(m, &d, remote);
+
+		least[remote] = cycles < least[remote] ? cycles : least[remote];
+		most[remote] = cycles > most[remote] ? cycles : most[remote];
+	}
+	emu_destroy(m);
+	assert_float_equal(least[0], 29, 1);
+	assert_float_equal(most[0], 61, 1);
+	/* The table's 83 are three times across the mesh; no way from reader to bank to writer and back has more than 12
+	 * hops, which makes 67; and reader and writer are a hop apart at least. */
+	assert_float_equal(least[1], 35 + 2 * 3.81 * 0.7, 1);
+	assert_float_equal(most[1], 67, 1);
+}
+
+static void store_over_line(const void *args)
+{
+	const struct distance *const d = args;
+
+	if (nvw_group_id() == d->writer) {
+		nvw_store(d->line + nvw_local_id(), d->writer);
+	}
+}
+
+static void a_line_that_is_stored_over_changes_hands_without_its_data(void **state)
+{
+	struct nvw_machine *m;
+	struct emu_config config;
+	struct distance d = {.writer = 1};
+	uint64_t before;
+
+	emu_config_default(&config);
+	rig_ok(emu_config_load(&config, "sinclair15"));
+	snprintf(config.protocol, sizeof config.protocol, "dd");
+	rig_ok(emu_create(&config, NULL, NULL, &m));
+	d.line = nvw_alloc(m, 64);
+	rig_ok(nvw_launch(m, "store_over_line", store_over_line, &d, 15 * 8, 8));
+	before = emu_statistics(m)->net_flits_register;
+	d.writer = 2;
+	rig_ok(nvw_launch(m, "store_over_line", store_over_line, &d, 15 * 8, 8));
+	/* Request, revocation, its reply, acknowledgement: headers all of them. */
+	assert_int_equal(emu_statistics(m)->net_flits_register - before, 4);
+	emu_destroy(m);
+}
+
+static void nothing_at_all(const void *args)
+{
+}
+
+static void launches_and_copies_take_the_time_that_the_machine_says(void **state)
+{
+	static const char *const settings[] = {
+		"gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s", NULL};
+	char bytes[4000] = {0};
+	struct rig rig;
+	uint64_t begin, end;
+	void *block;
+
+	rig_begin(&rig, 1, settings);
+	block = nvw_alloc(rig.machine, sizeof bytes);
+	nvw_begin_measurement(rig.machine);
+	begin = nvw_time_ps(rig.machine);
+	rig_ok(nvw_write(rig.machine, block, bytes, sizeof bytes));
+	rig_ok(nvw_read(rig.machine, bytes, block, sizeof bytes));
+	assert_int_equal(nvw_time_ps(rig.machine) - begin, 2 * (300 + 2000) * 1000);
+	begin = nvw_time_ps(rig.machine);
+	rig_ok(nvw_launch(rig.machine, "nothing", nothing_at_all, NULL, 1, 1));
+	assert_in_range(nvw_time_ps(rig.machine) - begin, 7000000, 7100000);
+	nvw_end_measurement(rig.machine);
+	end = nvw_time_ps(rig.machine);
+	rig_ok(nvw_read(rig.machine, bytes, block, sizeof bytes));
+	assert_int_equal(nvw_time_ps(rig.machine), end);
+	assert_int_equal(emu_statistics(rig.machine)->host_copies, 2);
+	assert_int_equal(emu_statistics(rig.machine)->host_launch_ps, 7000000);
+	rig_end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_take_hops_and_wait_for_each_others_flits),
+		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
+		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
+		cmocka_unit_test(launches_and_copies_take_the_time_that_the_machine_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
