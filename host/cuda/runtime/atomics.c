@@ -90,36 +90,55 @@ static uint64_t combine(unsigned operation, unsigned type, uint64_t old, uint64_
 
 /* ---- Doing it ------------------------------------------------------------------------------------------------ */
 
-#define MODIFY(bits)                                                                                  \
-	static uint64_t modify##bits(                                                                 \
-		void *address, unsigned operation, unsigned type, uint64_t value, uint64_t compare)   \
-	{                                                                                             \
-		uint##bits##_t *const p = address;                                                    \
-		uint##bits##_t old = __atomic_load_n(p, __ATOMIC_RELAXED);                            \
-                                                                                                      \
-		while (operation != NVW_CUDA_LOAD &&                                                  \
-			!__atomic_compare_exchange_n(p, &old,                                         \
-				(uint##bits##_t)combine(operation, type, old, value, compare), false, \
-				__ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {                                \
-		}                                                                                     \
-		return old;                                                                           \
+/* The operation on a variable of so many bits; also what the value became. */
+#define MODIFY(bits)                                                                                   \
+	static uint64_t modify##bits(void *address, unsigned operation, unsigned type, uint64_t value, \
+		uint64_t compare, uint64_t *ret_new)                                                   \
+	{                                                                                              \
+		uint##bits##_t *const p = address, v = (uint##bits##_t)value;                          \
+		uint##bits##_t old = (uint##bits##_t)compare, new;                                     \
+                                                                                                       \
+		switch (operation) {                                                                   \
+		case NVW_CUDA_CAS:                                                                     \
+			*ret_new = __atomic_compare_exchange_n(                                        \
+					   p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ?    \
+					   v :                                                         \
+					   old;                                                        \
+			return old;                                                                    \
+		case NVW_CUDA_EXCHANGE:                                                                \
+		case NVW_CUDA_STORE:                                                                   \
+			*ret_new = v;                                                                  \
+			return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                            \
+		default:                                                                               \
+			break;                                                                         \
+		}                                                                                      \
+		old = __atomic_load_n(p, __ATOMIC_RELAXED);                                            \
+		new = old;                                                                             \
+		while (operation != NVW_CUDA_LOAD &&                                                   \
+			(new = (uint##bits##_t)combine(operation, type, old, value, compare),          \
+				!__atomic_compare_exchange_n(                                          \
+					p, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))) {   \
+		}                                                                                      \
+		*ret_new = new;                                                                        \
+		return old;                                                                            \
 	}
 MODIFY(8)
 MODIFY(16)
 MODIFY(32)
 MODIFY(64)
 
-static uint64_t modify(void *address, unsigned operation, unsigned type, uint64_t value, uint64_t compare)
+static uint64_t modify(
+	void *address, unsigned operation, unsigned type, uint64_t value, uint64_t compare, uint64_t *ret_new)
 {
 	switch (bytes_of[type]) {
 	case 1:
-		return modify8(address, operation, type, value, compare);
+		return modify8(address, operation, type, value, compare, ret_new);
 	case 2:
-		return modify16(address, operation, type, value, compare);
+		return modify16(address, operation, type, value, compare, ret_new);
 	case 4:
-		return modify32(address, operation, type, value, compare);
+		return modify32(address, operation, type, value, compare, ret_new);
 	default:
-		return modify64(address, operation, type, value, compare);
+		return modify64(address, operation, type, value, compare, ret_new);
 	}
 }
 
@@ -189,13 +208,13 @@ static uint64_t on_machine(struct request *r)
 	return old;
 }
 
-/* Every fourth lets others run: those that it may wait for. */
-static void give_way(void)
+/* A store counts as a change, even of the same value. */
+static void note(unsigned operation, bool changes, const void *place)
 {
-	static unsigned count;
-
-	if (nvw_cuda_now && !nvw_cuda_machine && ++count % 4 == 0) {
-		nvw_cuda_yield();
+	if (changes || operation == NVW_CUDA_STORE) {
+		nvw_cuda_works();
+	} else {
+		nvw_cuda_wait_on(place);
 	}
 }
 
@@ -204,48 +223,43 @@ static bool changes_something(const struct request *r, uint64_t old)
 	const unsigned bits = 8 * bytes_of[r->type];
 	const uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 
-	return r->operation == NVW_CUDA_STORE ||
-	       (r->operation != NVW_CUDA_LOAD &&
-		       ((combine(r->operation, r->type, old, r->value, r->compare) ^ old) & mask));
-}
-
-static void note(const struct request *r, uint64_t old)
-{
-	if (changes_something(r, old)) {
-		nvw_cuda_works();
-	} else {
-		nvw_cuda_wait_on(r->place);
-	}
+	return r->operation != NVW_CUDA_LOAD &&
+	       ((combine(r->operation, r->type, old, r->value, r->compare) ^ old) & mask);
 }
 
 /* On the machine, of a variable that it does not have: whoever spins on one lets its writer run. */
-static void take_a_cycle(const struct request *r, uint64_t old)
+static void take_a_cycle(const void *place)
 {
-	if (nvw_cuda_machine && nvw_cuda_now && !changes_something(r, old)) {
-		nvw_cuda_machine_pass(r->place);
+	if (nvw_cuda_machine && nvw_cuda_now) {
+		nvw_cuda_machine_pass(place);
 	}
 }
 
 static uint64_t execute(struct request *r)
 {
+	const size_t n = bytes_of[r->type];
+	uint64_t now;
+
 	nvw_cuda_settle();
-	if (nvw_cuda_machine_has(r->address, bytes_of[r->type])) {
+	if (nvw_cuda_machine_has(r->address, n)) {
 		const uint64_t before = on_machine(r);
 
-		note(r, before);
+		note(r->operation, changes_something(r, before), r->place);
 		return before;
 	}
-	give_way();
-	const bool recorded = r->operation != NVW_CUDA_LOAD &&
-			      nvw_cuda_record_begins(r->address, bytes_of[r->type], r->place);
-	const uint64_t old = modify(nvw_cuda_translate(r->address, bytes_of[r->type]), r->operation, r->type,
-		r->value, r->compare);
+	nvw_cuda_spend(VOLATILE_COST);
+	const bool recorded =
+		r->operation != NVW_CUDA_LOAD && nvw_cuda_record_begins(r->address, n, r->place);
+	const uint64_t old =
+		modify(nvw_cuda_translate(r->address, n), r->operation, r->type, r->value, r->compare, &now);
 
 	if (recorded) {
 		nvw_cuda_record_ends();
 	}
-	note(r, old);
-	take_a_cycle(r, old);
+	note(r->operation, now != old, r->place);
+	if (now == old && r->operation != NVW_CUDA_STORE) {
+		take_a_cycle(r->place);
+	}
 	return old;
 }
 
@@ -260,10 +274,86 @@ uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned type, unsigned scope, u
 
 uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare);
 
+/* Where an atomic is one instruction: nobody else runs, and nothing is to be done for its address. */
+static inline bool is_plain(const void *address)
+{
+	return !nvw_cuda_machine && !nvw_cuda_is_recording && !nvw_cuda_pending.n &&
+	       nvw_cuda_turn > VOLATILE_COST && !nvw_cuda_is_static_shared(address) &&
+	       !nvw_cuda_is_dynamic_shared(address);
+}
+
+static __attribute__((noinline)) uint64_t wait_on(uint64_t old, const void *place)
+{
+	nvw_cuda_wait_on(place);
+	return old;
+}
+
+static inline uint64_t end_shortly(uint64_t old, bool changes, const void *place)
+{
+	nvw_cuda_turn -= VOLATILE_COST;
+	if (!changes) {
+		return wait_on(old, place);
+	}
+	nvw_cuda_works();
+	return old;
+}
+
+static inline uint64_t add32(uint32_t *p, uint32_t value, const void *place)
+{
+	return end_shortly(__atomic_fetch_add(p, value, __ATOMIC_SEQ_CST), value != 0, place);
+}
+
+static inline uint64_t add64(uint64_t *p, uint64_t value, const void *place)
+{
+	return end_shortly(__atomic_fetch_add(p, value, __ATOMIC_SEQ_CST), value != 0, place);
+}
+
+static inline uint64_t swap32(uint32_t *p, uint32_t value, uint32_t compare, const void *place)
+{
+	uint32_t old = compare;
+	const bool swapped =
+		__atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+
+	return end_shortly(old, swapped && value != compare, place);
+}
+
+static inline uint64_t swap64(uint64_t *p, uint64_t value, uint64_t compare, const void *place)
+{
+	uint64_t old = compare;
+	const bool swapped =
+		__atomic_compare_exchange_n(p, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+
+	return end_shortly(old, swapped && value != compare, place);
+}
+
+static __attribute__((noinline)) uint64_t atomic_of(
+	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
+{
+	return nvw_cuda_atomic_at(
+		what & 0xff, what >> 8 & 0xff, what >> 16 & 0xff, what >> 24, address, value, compare, place);
+}
+
+#define OF(operation, type) ((operation) | (type) << 8)
+
+/* The commonest ones have a short way. */
 uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare)
 {
-	return nvw_cuda_atomic_at(what & 0xff, what >> 8 & 0xff, what >> 16 & 0xff, what >> 24, address,
-		value, compare, __builtin_return_address(0));
+	const void *const place = __builtin_return_address(0);
+
+	switch (is_plain(address) ? what & 0xffff : UINT32_MAX) {
+	case OF(NVW_CUDA_ADD, NVW_CUDA_U32):
+	case OF(NVW_CUDA_ADD, NVW_CUDA_S32):
+		return add32(address, (uint32_t)value, place);
+	case OF(NVW_CUDA_ADD, NVW_CUDA_U64):
+	case OF(NVW_CUDA_ADD, NVW_CUDA_S64):
+		return add64(address, value, place);
+	case OF(NVW_CUDA_CAS, NVW_CUDA_U32):
+		return swap32(address, (uint32_t)value, (uint32_t)compare, place);
+	case OF(NVW_CUDA_CAS, NVW_CUDA_U64):
+		return swap64(address, value, compare, place);
+	default:
+		return atomic_of(what, address, value, compare, place);
+	}
 }
 
 /* ---- The compiler's ------------------------------------------------------------------------------------------- */

@@ -148,7 +148,6 @@ void nvw_cuda_grid_barrier(void)
 
 void nvw_cuda_item_left(struct group *g)
 {
-	nvw_cuda_works();
 	maybe_open_barrier(g);
 	maybe_open_grid_barrier();
 }

@@ -4,87 +4,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "runtime.h"
 
 static struct group **groups; /* by number; NULL: has not begun, or has ended */
-static struct group *unused;  /* of this kernel, to be used again */
-
-static void free_group(struct group *g)
-{
-	if (g->shared != MAP_FAILED) {
-		munmap(g->shared, nvw_cuda_shared_bytes());
-	}
-	free(g->items);
-	free(g->warps);
-	free(g);
-}
-
-/* NULL: no memory. */
-static struct group *new_group(void)
-{
-	const unsigned size = nvw_cuda_launch.group_size;
-	struct group *const g = calloc(1, sizeof *g);
-
-	if (!g) {
-		return NULL;
-	}
-	g->size = size;
-	g->items = nvw_cuda_new_items(size);
-	g->warps = calloc((size + WARP - 1) / WARP, sizeof *g->warps);
-	g->shared = mmap(NULL, nvw_cuda_shared_bytes(), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!g->items || !g->warps || g->shared == MAP_FAILED) {
-		free_group(g);
-		return NULL;
-	}
-	return g;
-}
-
-/* All of its work-items are ready to begin, as they are again when they have ended. NULL: no memory. */
-static struct group *take_group(void)
-{
-	struct group *g = unused;
-
-	if (g) {
-		unused = g->next;
-		return g;
-	}
-	g = new_group();
-	for (unsigned i = 0; g && i < g->size; i++) {
-		nvw_cuda_set_item(g, i);
-		g->items[i].state = RUNNABLE;
-	}
-	return g;
-}
-
-static unsigned lanes_of(const struct group *g, unsigned warp)
-{
-	const unsigned rest = g->size - warp * WARP;
-
-	return rest < WARP ? (1u << rest) - 1 : UINT32_MAX;
-}
-
-/* NULL: no memory. */
-static struct group *begin_group(uint64_t number)
-{
-	const struct extent *const grid = &nvw_cuda_launch.grid;
-	struct group *const g = take_group();
-
-	if (!g) {
-		return NULL;
-	}
-	g->number = number;
-	g->live = g->size;
-	g->block = (struct extent){(unsigned)(number % grid->x), (unsigned)(number / grid->x % grid->y),
-		(unsigned)(number / grid->x / grid->y)};
-	for (unsigned i = 0; i * WARP < g->size; i++) {
-		g->warps[i].live = lanes_of(g, i);
-	}
-	return g;
-}
 
 /* The machine waits for the return of its work-item. */
 static void leave(void)
@@ -94,7 +17,7 @@ static void leave(void)
 
 static struct item *begin_item(uint64_t number, unsigned local)
 {
-	if (!groups[number] && !(groups[number] = begin_group(number))) {
+	if (!groups[number] && !(groups[number] = nvw_cuda_begin_group(number))) {
 		fprintf(stderr, "nvwave: kernel %s: no memory for a block of %u work-items\n",
 			nvw_cuda_launch.name, nvw_cuda_launch.group_size);
 		nvw_cuda_end_kernel(cudaErrorMemoryAllocation);
@@ -118,8 +41,7 @@ static void end_item(void)
 	nvw_cuda_item_left_machine(g);
 	if (!g->live) {
 		groups[g->number] = NULL;
-		g->next = unused;
-		unused = g;
+		nvw_cuda_end_group(g);
 	}
 }
 
@@ -145,17 +67,11 @@ static void forget_groups(void)
 {
 	for (uint64_t i = 0; i < nvw_cuda_launch.groups; i++) {
 		if (groups[i]) {
-			free_group(groups[i]);
+			nvw_cuda_end_group(groups[i]);
 		}
 	}
 	free(groups);
 	groups = NULL;
-	while (unused) {
-		struct group *const g = unused;
-
-		unused = g->next;
-		free_group(g);
-	}
 }
 
 cudaError_t nvw_cuda_emulate(void)

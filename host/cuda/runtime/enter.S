@@ -3,6 +3,8 @@
  * nvw_cuda_enter(function, image): calls function with the registers and stack words of a struct image (runtime.h). The stack
  * words are copied for every call, since a function may change its arguments.
  *
+ * nvw_cuda_begin(function, top): calls a function that does not return, on an empty stack.
+ *
  * nvw_cuda_run_item(way_out, end, function, image): a work-item on the machine, up to its end. Others run in between, so it has no returns but the
  * kernel's, for the reason that hooks.S gives.
  */
@@ -46,6 +48,18 @@
 	mov	%rsp, %rbp
 	.cfi_def_cfa_register %rbp
 	.endm
+
+	.p2align 4
+	.globl nvw_cuda_begin
+	.type nvw_cuda_begin, @function
+nvw_cuda_begin:
+	.cfi_startproc
+	.cfi_undefined %rip
+	mov	%rsi, %rsp
+	push	$0	/* as a call's return address: the end of the stack */
+	jmp	*%rdi
+	.cfi_endproc
+	.size nvw_cuda_begin, . - nvw_cuda_begin
 
 	.p2align 4
 	.globl nvw_cuda_enter

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which work-item runs: the next of its group, or, when its group's slice is over or nobody can run, whom the engine chooses (schedule.c). */
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../../emu/fiber.h"
 #include "runtime.h"
 
@@ -10,6 +7,7 @@ struct item *nvw_cuda_now;
 __thread bool nvw_cuda_in_kernel;
 struct launch nvw_cuda_launch;
 struct running nvw_cuda_running;
+int nvw_cuda_turn;
 
 bool nvw_cuda_is_stack_guard(const void *address)
 {
@@ -26,11 +24,36 @@ static void append(struct group *g, struct item *item)
 	g->last = item;
 }
 
+/* On the stack of one that has returned, or on one of its own. False: there is no memory for one. */
+static bool begin_item(struct item *item)
+{
+	char *const stack = nvw_cuda_take_stack();
+
+	if (!stack) {
+		return false;
+	}
+	item->stack = stack;
+	item->lines.count = 0;
+	item->sp =
+		emu_fiber_prepare(stack + STACK_GUARD, nvw_cuda_stack_top(stack), nvw_cuda_running.work_item);
+	return true;
+}
+
 struct item *nvw_cuda_take(struct group *g)
 {
-	struct item *const item = g->first;
+	struct item *item = g->first;
 
-	g->first = item->next;
+	nvw_cuda_turn = TURN;
+	if (g->begun == g->size) {
+		g->first = item->next;
+		return item;
+	}
+	item = &g->items[g->begun];
+	if (!begin_item(item)) {
+		nvw_cuda_running.error = cudaErrorMemoryAllocation;
+		return NULL;
+	}
+	g->begun++;
 	return item;
 }
 
@@ -46,15 +69,31 @@ static void switch_to_next(struct item *me)
 {
 	struct group *const g = me->group;
 
-	if (g->first && nvw_cuda_running.slice > 0) {
-		nvw_cuda_now = nvw_cuda_take(g);
-		if (nvw_cuda_now != me) {
-			emu_fiber_switch(&me->sp, nvw_cuda_now->sp);
-		}
-	} else {
-		nvw_cuda_now = NULL;
-		emu_fiber_switch(&me->sp, nvw_cuda_running.engine);
+	nvw_cuda_now = nvw_cuda_can_run(g) && nvw_cuda_running.slice > 0 ? nvw_cuda_take(g) : NULL;
+	if (nvw_cuda_now != me) {
+		emu_fiber_switch(&me->sp, nvw_cuda_now ? nvw_cuda_now->sp : nvw_cuda_running.engine);
 	}
+}
+
+/* Mostly to one that begins, on the same stack: where no work-item waits for another, all of them have one. */
+void nvw_cuda_pass_on(void)
+{
+	struct item *const me = nvw_cuda_now;
+	struct group *const g = me->group;
+	char *const stack = me->stack;
+
+	me->stack = NULL;
+	nvw_cuda_running.slice--;
+	if (g->begun < g->size && nvw_cuda_running.slice > 0) {
+		nvw_cuda_turn = TURN;
+		nvw_cuda_now = &g->items[g->begun++];
+		nvw_cuda_now->stack = stack;
+		nvw_cuda_now->lines.count = 0;
+		nvw_cuda_begin(nvw_cuda_running.work_item, nvw_cuda_stack_top(stack));
+	}
+	nvw_cuda_give_stack(stack); /* nobody takes it before the switch */
+	switch_to_next(me);
+	__builtin_unreachable();
 }
 
 void nvw_cuda_next(void)
@@ -77,9 +116,17 @@ void nvw_cuda_yield(void)
 		return;
 	}
 	nvw_cuda_running.slice--;
-	if (me->group->first || nvw_cuda_running.slice <= 0) {
+	if (nvw_cuda_can_run(me->group) || nvw_cuda_running.slice <= 0) {
 		append(me->group, me);
 		switch_to_next(me);
+	}
+}
+
+void nvw_cuda_end_turn(void)
+{
+	nvw_cuda_turn = TURN;
+	if (nvw_cuda_now && !nvw_cuda_machine) {
+		nvw_cuda_yield();
 	}
 }
 
@@ -112,27 +159,4 @@ _Noreturn void nvw_cuda_end_kernel(cudaError_t error)
 	nvw_cuda_now = NULL;
 	emu_fiber_switch(&nobody, nvw_cuda_running.engine);
 	__builtin_unreachable();
-}
-
-struct item *nvw_cuda_new_items(unsigned count)
-{
-	struct item *const items = aligned_alloc(_Alignof(struct item), count * sizeof *items);
-
-	if (items) {
-		memset(items, 0, count * sizeof *items);
-	}
-	return items;
-}
-
-void nvw_cuda_set_item(struct group *g, unsigned i)
-{
-	const struct extent *const block = &nvw_cuda_launch.block;
-	struct item *const item = &g->items[i];
-
-	item->group = g;
-	item->warp = &g->warps[i / WARP];
-	item->lane = (uint8_t)(i % WARP);
-	item->thread = (struct extent){i % block->x, i / block->x % block->y, i / block->x / block->y};
-	item->warp->item[item->lane] = item;
-	item->warp->live |= 1u << item->lane;
 }

@@ -47,23 +47,7 @@ _Static_assert(NVW__LOAD == NVW_CUDA_OP_LOAD && NVW__STORE == NVW_CUDA_OP_STORE 
 		       NVW_CUDA_POISON == (NVW_CUDA_POISON_WORD & 0xff),
 	"values are others: short_way.h");
 
-/* Turns of a work-item: how many accesses, at most, before others run. Volatile and atomic ones count more: somebody may spin on them. */
-enum { BUDGET = 64, VOLATILE_COST = 16 };
-
 enum { COPY_PIECE = 256 };
-
-static int budget = BUDGET;
-
-static inline void spend(int cost)
-{
-	budget -= cost;
-	if (__builtin_expect(budget <= 0, 0)) {
-		budget = BUDGET;
-		if (nvw_cuda_now && !nvw_cuda_machine) {
-			nvw_cuda_yield();
-		}
-	}
-}
 
 static inline void settle(void)
 {
@@ -115,7 +99,7 @@ static __attribute__((noinline)) void announce_to_machine(void *address, size_t 
 
 static inline void read_by_itself(void *address, size_t n, int cost)
 {
-	spend(cost);
+	nvw_cuda_spend(cost);
 	char *const place = nvw_cuda_translate(address, n);
 
 	if (__builtin_expect(place != address, 0)) {
@@ -125,7 +109,7 @@ static inline void read_by_itself(void *address, size_t n, int cost)
 
 static inline void write_by_itself(void *address, size_t n, int cost, const void *from)
 {
-	spend(cost);
+	nvw_cuda_spend(cost);
 	if (__builtin_expect(nvw_cuda_is_recorded(address), 0)) {
 		nvw_cuda_record_store(address, n, from);
 		return;
@@ -380,7 +364,7 @@ static void *move(void *to, const void *from, size_t n, const void *place)
 		copy_on_machine(to, from, n, place);
 		return to;
 	}
-	spend((int)(n / 8 < BUDGET ? n / 8 : BUDGET));
+	nvw_cuda_spend((int)(n / 8 < TURN ? n / 8 : TURN));
 	if (nvw_cuda_is_recorded(to)) {
 		nvw_cuda_record_store(to, n, place);
 	}
@@ -401,7 +385,7 @@ void *nvw_cuda_memcpy(void *to, const void *from, size_t n)
 static void *fill(void *to, int byte, size_t n, const void *place)
 {
 	nvw_cuda_settle();
-	spend((int)(n / 8 < BUDGET ? n / 8 : BUDGET));
+	nvw_cuda_spend((int)(n / 8 < TURN ? n / 8 : TURN));
 	if (nvw_cuda_is_recorded(to)) {
 		nvw_cuda_record_store(to, n, place);
 	}

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime.h"
 
-enum { PAGE = 4096, ALIGNED = 256 };
+enum { PAGE = 4096, ALIGNED = 256, LARGE_FROM = 4 << 20, LARGE_PART = 8 };
 #define ARENA_BYTES (UINT64_C(1) << 40)
 
 enum memory_kind { DEVICE, MANAGED, PINNED, REGISTERED, PITCHED /* in a file: pitched.c */ };
@@ -159,6 +160,18 @@ static size_t round_up(size_t bytes, size_t to)
 	return (bytes + to - 1) / to * to;
 }
 
+/*
+ * Kernels access tables anywhere, and every launch opens and closes all pages, so large ones are cheaper. Not for more than a part of the computer's
+ * memory: of such an allocation a program may touch little, and would get much.
+ */
+static void ask_for_large_pages(const struct block *b)
+{
+	if (b->page_bytes >= LARGE_FROM &&
+		b->page_bytes / PAGE <= (size_t)sysconf(_SC_PHYS_PAGES) / LARGE_PART) {
+		(void)madvise(b->pages, b->page_bytes, MADV_HUGEPAGE);
+	}
+}
+
 static cudaError_t allocate_device(size_t bytes, void **ret)
 {
 	const size_t aligned = round_up(bytes, ALIGNED), page_bytes = round_up(aligned, PAGE);
@@ -173,6 +186,7 @@ static cudaError_t allocate_device(size_t bytes, void **ret)
 		!insert(place_for(b.start), &b)) {
 		return cudaErrorMemoryAllocation;
 	}
+	ask_for_large_pages(&b);
 	*ret = b.start;
 	return cudaSuccess;
 }

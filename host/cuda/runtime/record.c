@@ -14,6 +14,7 @@
 enum { LINE = 64 };
 
 static const struct nvwave_cc_hooks *hooks; /* NULL: nothing is recorded */
+bool nvw_cuda_is_recording;
 
 static __attribute__((constructor)) void find_hooks(void)
 {
@@ -23,12 +24,12 @@ static __attribute__((constructor)) void find_hooks(void)
 	} found = {.address = dlsym(RTLD_DEFAULT, NVWAVE_CC_HOOKS)};
 
 	hooks = found.find ? found.find(NULL, false) : NULL;
+	nvw_cuda_is_recording = hooks && hooks->store;
 }
 
-bool nvw_cuda_is_recorded(const void *address)
+bool nvw_cuda_is_in_record(const void *address)
 {
-	return hooks && hooks->store &&
-	       (uintptr_t)address - *hooks->lowest < *hooks->highest - *hooks->lowest;
+	return (uintptr_t)address - *hooks->lowest < *hooks->highest - *hooks->lowest;
 }
 
 /* Whoever comes too often with the same line finds it among the latest. */

@@ -7,13 +7,14 @@
  *	launch.c arguments.c                    a launch: which kernel, and how its arguments come into registers
  *	schedule.c                              work-groups that are resident
  *	emulated.c                              or a kernel on the emulated machine
+ *	groups.c                                work-groups and their work-items, and their memory
  *	fault.c                                 faults of kernels and of host code
  *	hooks.c atomics.c library.c             what compiled kernels call,
  *	ptx.c ptx_compute.c curand.c            also for inline PTX, and random numbers,
  *	warp.c barriers.c persist.c             to wait for each other, and for durability
  *	shared.c                                shared variables, a place per work-group
  *	record.c                                stores to files, for crash tests
- *	fibers.c                                whose work-item runs next
+ *	fibers.c stacks.c                       whose work-item runs next, and on which stack
  *	waits.c                                 kernels that wait for what does not come
  *	report.c pending.c memory.c errors.c    source lines; announced stores; device memory; errors
  *	machine.c short_way.h hooks.S pending.S the emulated machine, as it is loaded (seam.h)
@@ -90,6 +91,8 @@ void nvw_cuda_enter(void (*function)(void), struct image *image);
 void nvw_cuda_enter_kernel(void (*function)(void), struct image *image);
 /* On the machine: calls a function for the running work-item, settles its last store and calls end() (enter.S). */
 void nvw_cuda_run_item(void **way_out, void (*end)(void), void (*function)(void), struct image *image);
+/* Calls a function that does not return, on a stack that is empty at top and may be the running one (enter.S). */
+_Noreturn void nvw_cuda_begin(void (*function)(void), char *top);
 /* Goes on there as if the kernel had returned, wherever in it the running work-item is. */
 _Noreturn void nvw_cuda_leave(void *way_out);
 
@@ -105,7 +108,7 @@ void nvw_cuda_answer(void **args);
 
 /* ---- Work-items */
 
-enum state { RUNNABLE, AT_BARRIER, AT_GRID_BARRIER, MEETING, DONE };
+enum state { RUNNABLE, AT_BARRIER, AT_GRID_BARRIER, MEETING };
 
 struct warp;
 struct group;
@@ -153,10 +156,11 @@ struct group {
 	struct group *next; /* resident ones, in a ring */
 	struct extent block;
 	uint64_t number;
-	unsigned size, live, waiting, waiting_for_grid;
+	unsigned size, live, waiting;
+	unsigned begun;            /* work-items, by themselves: they begin one after the other */
 	int counts;                /* predicates that were true, at the present barrier */
 	uint64_t result;           /* on the machine: the votes of the last barrier */
-	struct item *first, *last; /* runnable */
+	struct item *first, *last; /* of those, runnable */
 	struct item *items;
 	struct warp *warps;
 	char *shared; /* its own bytes of all __shared__ variables */
@@ -176,14 +180,14 @@ struct launch {
 
 /* The running kernel. */
 struct running {
-	void *engine;         /* its context */
-	struct group *ring;   /* resident groups: the one that runs, or ran last */
-	struct group *unused; /* of this launch, to be used again */
+	void *engine;       /* its context */
+	struct group *ring; /* resident groups: the one that runs, or ran last */
 	uint64_t started, done, at_grid_barrier;
 	unsigned resident; /* work-items */
 	int slice;         /* turns that are left to the group */
 	cudaError_t error;
-	void (*leave)(void); /* ends the running work-item, wherever its kernel is; does not return */
+	void (*work_item)(void); /* by itself: the whole of it */
+	void (*leave)(void);     /* ends the running work-item, wherever its kernel is; does not return */
 };
 
 extern struct running nvw_cuda_running;
@@ -196,14 +200,34 @@ extern struct launch nvw_cuda_launch; /* the running one */
 cudaError_t nvw_cuda_run(const struct launch *launch);
 /* Lets other work-items of the kernel run. */
 void nvw_cuda_yield(void);
+/*
+ * By itself a work-item lets others run after so many accesses; volatile and atomic ones count more, since somebody may spin on them. What is left
+ * of its turn: all of it for each work-item that goes on.
+ */
+enum { TURN = 64, VOLATILE_COST = 16 };
+extern int nvw_cuda_turn;
+void nvw_cuda_end_turn(void);
+static inline void nvw_cuda_spend(int cost)
+{
+	nvw_cuda_turn -= cost;
+	if (__builtin_expect(nvw_cuda_turn <= 0, 0)) {
+		nvw_cuda_end_turn();
+	}
+}
 /* Waits in a state until somebody wakes this work-item. */
 void nvw_cuda_wait(enum state state, const void *place);
 /* Makes a work-item runnable. */
 void nvw_cuda_wake(struct item *item);
 /* Goes on with the next work-item; this one has been woken already. */
 void nvw_cuda_next(void);
-/* The next runnable work-item of a group, taken out of its queue. */
+static inline bool nvw_cuda_can_run(const struct group *group)
+{
+	return group->begun < group->size || group->first;
+}
+/* The next of its work-items: one that begins, then those of the queue. NULL: no memory for its stack; the kernel ends. */
 struct item *nvw_cuda_take(struct group *group);
+/* The running work-item has returned: goes on with the next one. */
+_Noreturn void nvw_cuda_pass_on(void);
 /* A work-item has returned: barriers may open (barriers.c). */
 void nvw_cuda_item_left(struct group *group);
 /* Likewise on the machine, which opens them itself: the votes of those that waited for it. */
@@ -212,6 +236,18 @@ void nvw_cuda_item_left_machine(struct group *group);
 void nvw_cuda_lane_left(struct warp *warp);
 /* Ends the kernel from within a work-item. */
 _Noreturn void nvw_cuda_end_kernel(cudaError_t error);
+/* A group of the running kernel, none of whose work-items has begun; NULL: no memory. */
+struct group *nvw_cuda_begin_group(uint64_t number);
+/* Its work-items have returned, or the kernel was ended. */
+void nvw_cuda_end_group(struct group *group);
+/* The stack of a work-item, from its guard on; NULL: no memory. */
+char *nvw_cuda_take_stack(void);
+void nvw_cuda_give_stack(char *stack);
+/* Where it is empty: not all at the same place of their pages, so that their ends are spread over the sets of a cache. */
+static inline char *nvw_cuda_stack_top(char *stack)
+{
+	return stack + STACK_GUARD + STACK_BYTES - ((uintptr_t)stack >> 18) % 32 * 64;
+}
 bool nvw_cuda_is_stack_guard(const void *address);
 
 /* ---- Memory */
@@ -230,8 +266,27 @@ void *nvw_cuda_map_pitched(size_t bytes);
 void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n);
 /* Bytes of all shared variables, static ones first. */
 size_t nvw_cuda_shared_bytes(void);
+/* Whether an address is one of a shared variable. */
+extern char __start_nvw_shared[] __attribute__((weak)), __stop_nvw_shared[] __attribute__((weak));
+extern char nvw_cuda_dynamic_shared[DYNAMIC_MAX];
+static inline bool nvw_cuda_is_static_shared(const void *address)
+{
+	return (uintptr_t)address - (uintptr_t)__start_nvw_shared <
+	       (uintptr_t)__stop_nvw_shared - (uintptr_t)__start_nvw_shared;
+}
+static inline bool nvw_cuda_is_dynamic_shared(const void *address)
+{
+	return (uintptr_t)address - (uintptr_t)nvw_cuda_dynamic_shared < DYNAMIC_MAX;
+}
 /* The group's own place of an address of a shared variable; the address itself for all others. */
-void *nvw_cuda_translate(void *address, size_t n);
+void *nvw_cuda_translate_shared(void *address, size_t n);
+static inline void *nvw_cuda_translate(void *address, size_t n)
+{
+	if (__builtin_expect(nvw_cuda_is_static_shared(address) || nvw_cuda_is_dynamic_shared(address), 0)) {
+		return nvw_cuda_translate_shared(address, n);
+	}
+	return address;
+}
 /* A store to shared memory is announced: of n bytes to an address, for which place stands. */
 void nvw_cuda_announce(void *address, void *place, size_t n);
 /* Likewise, to the machine. */
@@ -271,10 +326,6 @@ void nvw_cuda_sleep_at(unsigned ns, const void *place);
 uint64_t nvw_cuda_machine_barrier_with(struct group *group, int predicate, const void *place);
 /* Runs nvw_cuda_launch on it (emulated.c). */
 cudaError_t nvw_cuda_emulate(void);
-/* Work-items of a group, to be freed: all zero. NULL: no memory. */
-struct item *nvw_cuda_new_items(unsigned count);
-/* Fills in a work-item that has not begun. */
-void nvw_cuda_set_item(struct group *group, unsigned i);
 
 /* ---- Kernels that wait (waits.c) */
 
@@ -307,7 +358,12 @@ void nvw_cuda_sbrp(const char *instruction, unsigned scope, const void *place);
 
 /* ---- The record of nvwave exec (record.c): kernels' stores to files */
 
-bool nvw_cuda_is_recorded(const void *address);
+extern bool nvw_cuda_is_recording;
+bool nvw_cuda_is_in_record(const void *address);
+static inline bool nvw_cuda_is_recorded(const void *address)
+{
+	return __builtin_expect(nvw_cuda_is_recording, 0) && nvw_cuda_is_in_record(address);
+}
 /* Before a store. */
 void nvw_cuda_record_store(void *address, size_t n, const void *place);
 /* Before and after an atomic; ends() only if begins() says so. */

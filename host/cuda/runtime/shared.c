@@ -3,7 +3,6 @@
 #include "runtime.h"
 
 /* The static ones, which nvwave-nvcc gathers in a section, and the dynamic ones, which all begin at one address. */
-extern char __start_nvw_shared[] __attribute__((weak)), __stop_nvw_shared[] __attribute__((weak));
 char nvw_cuda_dynamic_shared[DYNAMIC_MAX] __attribute__((aligned(128)));
 
 enum { ALIGNED = 128 };
@@ -35,33 +34,21 @@ static void *dynamic_place(char *address, size_t n)
 	return nvw_cuda_now->group->shared + static_bytes() + at;
 }
 
-static bool is_static(const char *at)
-{
-	return at >= __start_nvw_shared && at < __stop_nvw_shared;
-}
-
-static bool is_dynamic(const char *at)
-{
-	return at >= nvw_cuda_dynamic_shared && at < nvw_cuda_dynamic_shared + DYNAMIC_MAX;
-}
-
 int nvw_cuda_is_shared(const void *address);
 
 int nvw_cuda_is_shared(const void *address)
 {
-	return is_static(address) || is_dynamic(address);
+	return nvw_cuda_is_static_shared(address) || nvw_cuda_is_dynamic_shared(address);
 }
 
-void *nvw_cuda_translate(void *address, size_t n)
+void *nvw_cuda_translate_shared(void *address, size_t n)
 {
-	char *const at = address;
-
-	if (is_static(at) && nvw_cuda_now) {
-		return nvw_cuda_now->group->shared + (uintptr_t)at -
+	if (!nvw_cuda_now) {
+		return address;
+	}
+	if (nvw_cuda_is_static_shared(address)) {
+		return nvw_cuda_now->group->shared + (uintptr_t)address -
 		       (uintptr_t)__start_nvw_shared / ALIGNED * ALIGNED;
 	}
-	if (is_dynamic(at) && nvw_cuda_now) {
-		return dynamic_place(at, n);
-	}
-	return address;
+	return dynamic_place(address, n);
 }

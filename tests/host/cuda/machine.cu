@@ -164,7 +164,7 @@ static int persistent(unsigned mode, const char *path)
 	return cudaDeviceSynchronize() != cudaSuccess;
 }
 
-// The second launch has no room for another mapping.
+// The second launch has more blocks, and no room for another mapping.
 static void with_little_memory(int *p)
 {
 	struct rlimit before, little;
@@ -179,7 +179,7 @@ static void with_little_memory(int *p)
 	little = before;
 	little.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (64 << 10);
 	setrlimit(RLIMIT_AS, &little);
-	sums_up<<<1, 32>>>(p, 1);
+	sums_up<<<64, 32>>>(p, 1);
 	setrlimit(RLIMIT_AS, &before);
 	printf("%s\n", cudaGetErrorName(cudaGetLastError()));
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stacks of work-items that run by themselves: mapped once, with memory below that nothing can touch. The one that was given back last is
+ * taken first: its memory is in the caches.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "runtime.h"
+
+static char **stacks; /* unused ones */
+static size_t stack_count, stacks_free;
+
+static char *map_stack(void)
+{
+	char *const base = mmap(NULL, STACK_BYTES + STACK_GUARD, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED || mprotect(base, STACK_GUARD, PROT_NONE)) {
+		return NULL;
+	}
+	return base;
+}
+
+char *nvw_cuda_take_stack(void)
+{
+	if (stacks_free) {
+		return stacks[--stacks_free];
+	}
+	char *const stack = map_stack();
+	char **const more = stack ? realloc(stacks, (stack_count + 1) * sizeof *stacks) : NULL;
+
+	if (!more) {
+		return NULL;
+	}
+	stacks = more;
+	stack_count++;
+	return stack;
+}
+
+void nvw_cuda_give_stack(char *stack)
+{
+	stacks[stacks_free++] = stack;
+}
