@@ -6,65 +6,17 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include <check/check.h>
 #include <crashtest/crash.h>
 #include <crashtest/edit.h>
-#include <crashtest/image.h>
 #include <nvw/random.h>
-
-enum {
-	POOL_BYTES = 4096,
-	WORDS = 6,
-	ITEMS = 4,
-	GROUP = 2,
-	EVENTS_MAX = 96,
-	STORES_MAX = 12,
-	ACKS_MAX = 8,
-	STATES_MAX = 1 << 15,
-#ifdef __SANITIZE_ADDRESS__
-	RUNS = 40,
-#else
-	RUNS = 120,
-#endif
-	ARRIVALS = 2,
-	LINE_A = 10,
-	LINE_B = 11,
-	LINE_OTHER = 12,
-	LINE_BARRIER = 20,
-	LINE_GROUP = 21,
-};
-
-/* The words that are stored to; two of them share a line. */
-static nvw_off place(unsigned word)
-{
-	return word < 2 ? 64 + 8 * word : 64 * (nvw_off)(word + 1);
-}
+#include "edit_rig.h"
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
-
-struct event {
-	enum nvw_log_kind kind;
-	unsigned item; /* of a group's barrier its first */
-	bool of_group;
-	unsigned line, word, number; /* number: of a store, an acknowledgement */
-	unsigned wi, wg;             /* epochs */
-	uint32_t covers;             /* PERSISTED */
-};
-
-struct history {
-	bool host;
-	unsigned events, stores, acks;
-	struct event event[EVENTS_MAX];
-	unsigned store_at[STORES_MAX], ack_at[ACKS_MAX];
-};
 
 struct maker {
 	struct history *h;
@@ -221,101 +173,7 @@ static void make_run(uint64_t seed, unsigned line, enum nvw_group waiting, struc
 	add_event(&m, NVW_LOG_FINISH, 0);
 }
 
-/* ---- Logs -------------------------------------------------------------------------------------------------------- */
-
-static struct nvw_log_record record_of(const struct history *h, const struct event *e)
-{
-	struct nvw_log_record r = {.kind = e->kind};
-	const uint32_t kernel = h->host ? 0 : 1, group = h->host ? e->number : e->item / GROUP;
-
-	switch (e->kind) {
-	case NVW_LOG_STORE:
-		r.store.site = e->line;
-		r.store.kernel = kernel;
-		r.store.work_item = e->item;
-		r.store.group = group;
-		r.store.epoch_wi = e->wi;
-		r.store.epoch_wg = e->wg;
-		r.store.bytes = 8;
-		r.store.off = place(e->word);
-		r.store.value = 100 + e->number;
-		break;
-	case NVW_LOG_ACK:
-		r.ack.first = e->number;
-		r.ack.count = 1;
-		r.ack.kernel = kernel;
-		r.ack.work_item = e->item;
-		r.ack.group = group;
-		r.ack.epoch_wi = e->wi;
-		r.ack.epoch_wg = e->wg;
-		break;
-	case NVW_LOG_FLUSH:
-		r.flush.site = e->line;
-		r.flush.thread = e->item;
-		r.flush.off = place(e->word) & ~(nvw_off)63;
-		r.flush.bytes = 64;
-		break;
-	case NVW_LOG_FENCE:
-		r.fence.site = e->line;
-		r.fence.thread = e->item;
-		break;
-	case NVW_LOG_FINISH:
-		r.finish.kernel = 1;
-		break;
-	default:
-		r.barrier.site = e->line;
-		r.barrier.kernel = 1;
-		r.barrier.scope = e->of_group ? NVW_WORKGROUP : NVW_WORKITEM;
-		r.barrier.work_item = e->item;
-		r.barrier.group = e->item / GROUP;
-		r.barrier.lanes = !e->of_group;
-	}
-	return r;
-}
-
-/* The site's number is its line. */
-static int write_log(const struct history *h)
-{
-	const struct nvw_log_info info = {.workload = "random", .pool_bytes = POOL_BYTES, .atomicity = 8};
-	const int fd = memfd_create("log", MFD_CLOEXEC);
-	struct nvw_log_writer *w;
-	struct nvw_log_record r = {.kind = NVW_LOG_SITE};
-
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
-	for (unsigned line = 1; line <= LINE_GROUP; line++) {
-		r.site.id = r.site.line = line;
-		r.site.file = "src/r.c";
-		r.site.function = "f";
-		assert_int_equal(nvw_log_append(w, &r), 0);
-	}
-	r = (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
-		.launch = {.kernel = 1, .group_size = GROUP, .work_items = ITEMS, .name = "random"}};
-	if (!h->host) {
-		assert_int_equal(nvw_log_append(w, &r), 0);
-	}
-	for (unsigned i = 0; i < h->events; i++) {
-		r = record_of(h, &h->event[i]);
-		r.time_ps = 1000 * (i + 1);
-		assert_int_equal(nvw_log_append(w, &r), 0);
-	}
-	assert_int_equal(nvw_log_close(w, 1000 * (h->events + 1)), 0);
-	return fd;
-}
-
 /* ---- Sets of states ----------------------------------------------------------------------------------------------- */
-
-struct state {
-	uint64_t word[WORDS];
-	uint32_t acks;
-};
-
-struct set {
-	unsigned count;
-	struct state state[STATES_MAX];
-};
-
-static struct set permitted;
-static struct set *explored; /* filled by the explorer's process */
 
 static void add(struct set *set, const struct state *s)
 {
@@ -338,46 +196,6 @@ static bool has(const struct set *set, const struct state *s, bool at_least)
 		}
 	}
 	return false;
-}
-
-static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
-{
-	struct state s = {0};
-
-	(void)context;
-	(void)findings;
-	*phase = CT_PHASE_CHECK;
-	for (unsigned w = 0; w < WORDS; w++) {
-		s.word[w] = ct_image_word(image, place(w));
-	}
-	for (unsigned k = 0; k < ACKS_MAX; k++) {
-		s.acks |= (uint32_t)nvw_acked(acks, k) << k;
-	}
-	explored->state[explored->count++] = s;
-	return 0;
-}
-
-static void explore(const struct ct_edited *edited, enum ct_model model)
-{
-	static const uint8_t initial[POOL_BYTES];
-	static struct ct_result result;
-	const struct ct_exploration e = {
-		.rules = {.model = model, .unit_bytes = 8, .limits = edited->limits},
-		.log_fd = edited->log_fd,
-		.first_record = edited->first_record,
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = note,
-		.options = {.states = 1 << 20, .seed = 1, .jobs = 1, .timeout_ms = 10000},
-	};
-
-	explored->count = 0;
-	if (ct_explore(&e, NULL, &result)) {
-		fail_msg("%s", nvw_error_message());
-	}
-	assert_int_equal(result.instants, result.instants_exhausted);
-	ct_result_free(&result);
 }
 
 /* ---- Barriers, pair by pair ---------------------------------------------------------------------------------------- */
@@ -599,14 +417,6 @@ static void permit_buffered(const struct history *h, const struct cure *c)
 
 /* ---- Comparing ------------------------------------------------------------------------------------------------------ */
 
-static struct ct_edit edit_of(enum ct_edit_kind kind, unsigned a, unsigned b, enum nvw_group scope)
-{
-	return (struct ct_edit){.kind = kind,
-		.scope = scope,
-		.a = {.file = "r.c", .line = a},
-		.b = {.file = "r.c", .line = b}};
-}
-
 static void compare_sets(enum ct_model model, const char *what, uint64_t seed)
 {
 	for (unsigned i = 0; i < explored->count; i++) {
@@ -795,149 +605,6 @@ static void an_assumption_leaves_exactly_the_states_that_keep_to_it(void **state
 	assume(CT_EDIT_ORDERED);
 }
 
-/* Two rounds of a store at each of the lines, in words of their own. */
-static int rounds_log(bool host, const unsigned *lines, unsigned count)
-{
-	static struct history h;
-
-	h = (struct history){.host = host};
-	for (unsigned i = 0; i < 2 * count; i++) {
-		struct event *const e = &h.event[h.events++];
-		const unsigned line = lines[i % count];
-
-		*e = (struct event){.kind = line == LINE_BARRIER && host ? NVW_LOG_FENCE : NVW_LOG_STORE,
-			.item = host,
-			.line = line,
-			.word = 2 + i % count,
-			.number = i};
-		h.stores += e->kind == NVW_LOG_STORE;
-	}
-	if (!host) {
-		h.event[h.events++] = (struct event){.kind = NVW_LOG_FINISH};
-	}
-	return write_log(&h);
-}
-
-/* The edited log's states go to explored. */
-static void explore_rounds(bool host, const unsigned *lines, unsigned count, const struct ct_edit *edits,
-	unsigned n, enum ct_model model)
-{
-	const int fd = rounds_log(host, lines, count);
-	struct ct_edited edited;
-
-	if (ct_edit_log(fd, 0, edits, n, &edited)) {
-		fail_msg("%s", nvw_error_message());
-	}
-	explore(&edited, model);
-	ct_edited_free(&edited);
-	close(fd);
-}
-
-/* The rounds, from 0 for none, that words 2 and on have in a state. */
-static unsigned round_of(const struct state *s, unsigned word, unsigned count)
-{
-	return s->word[2 + word] == 0 ? 0 : (unsigned)(s->word[2 + word] - 100) / count + 1;
-}
-
-static void atomic_stores_are_there_together_or_not_at_all(void **state)
-{
-	static const unsigned lines[] = {LINE_A, LINE_OTHER, LINE_B};
-	static const enum ct_model models[] = {
-		CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_BUFFERED, CT_MODEL_EADR};
-	const struct ct_edit atomic = edit_of(CT_EDIT_ATOMIC, LINE_A, LINE_B, NVW_WORKITEM);
-
-	for (unsigned m = 0; m < 4; m++) {
-		bool rounds[3] = {false};
-
-		explore_rounds(false, lines, 3, &atomic, 1, models[m]);
-		for (unsigned i = 0; i < explored->count; i++) {
-			const unsigned a = round_of(&explored->state[i], 0, 3),
-				       b = round_of(&explored->state[i], 2, 3);
-
-			if (a != b) {
-				fail_msg("%s: a state has half of what is atomic",
-					ct_model_info(models[m])->name);
-			}
-			rounds[a] = true;
-		}
-		assert_true(rounds[0] && rounds[1] && rounds[2]);
-	}
-}
-
-static void exchanged_stores_are_visible_in_the_other_order(void **state)
-{
-	static const unsigned lines[] = {LINE_A, LINE_OTHER, LINE_B};
-	const struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
-	bool between = false;
-
-	explore_rounds(false, lines, 3, &exchange, 1, CT_MODEL_STRICT);
-	for (unsigned i = 0; i < explored->count; i++) {
-		const unsigned a = round_of(&explored->state[i], 0, 3),
-			       b = round_of(&explored->state[i], 2, 3);
-
-		assert_true(a <= b);
-		between = between || a < b;
-	}
-	assert_true(between);
-}
-
-/* A loop at one of the lines: with the first pair alone exchanged, the others would stay as they are. */
-static void exchanged_rounds_move_every_store_of_a_loop(void **state)
-{
-	static const unsigned lines[][4] = {
-		{LINE_A, LINE_B, LINE_OTHER, LINE_B}, {LINE_A, LINE_OTHER, LINE_A, LINE_B}};
-
-	for (unsigned k = 0; k < 2; k++) {
-		struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
-		const int fd = rounds_log(false, lines[k], 4);
-		bool between = false;
-
-		assert_int_equal(ct_edit_look_for_rounds(fd, &exchange), 0);
-		assert_true(exchange.rounds);
-		close(fd);
-		explore_rounds(false, lines[k], 4, &exchange, 1, CT_MODEL_STRICT);
-		for (unsigned i = 0; i < explored->count; i++) {
-			const struct state *const s = &explored->state[i];
-			const unsigned first = round_of(s, 0, 4), middle = round_of(s, k == 0 ? 1 : 2, 4),
-				       last = round_of(s, 3, 4);
-
-			assert_true(first <= last);
-			assert_true(k == 0 ? first <= middle : middle <= last);
-			between = between || first < last;
-		}
-		assert_true(between);
-	}
-}
-
-static void lines_that_come_once_a_round_are_exchanged_in_pairs(void **state)
-{
-	static const unsigned lines[] = {LINE_A, LINE_OTHER, LINE_B};
-	struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
-	const int fd = rounds_log(false, lines, 3);
-
-	assert_int_equal(ct_edit_look_for_rounds(fd, &exchange), 0);
-	assert_false(exchange.rounds);
-	close(fd);
-}
-
-static void a_flush_and_a_fence_make_a_store_durable_before_the_next(void **state)
-{
-	static const unsigned lines[] = {LINE_A, LINE_B};
-	const struct ct_edit both[] = {
-		edit_of(CT_EDIT_FLUSH, LINE_A, 0, 0), edit_of(CT_EDIT_FENCE, LINE_A, 0, 0)};
-
-	for (unsigned n = 1; n <= 2; n++) {
-		bool early = false;
-
-		explore_rounds(true, lines, 2, both, n, CT_MODEL_X86);
-		for (unsigned i = 0; i < explored->count; i++) {
-			early = early ||
-				round_of(&explored->state[i], 1, 2) > round_of(&explored->state[i], 0, 2);
-		}
-		assert_int_equal(early, n == 1); /* a flush without a fence is none */
-	}
-}
-
 static void an_edit_of_a_line_without_records_names_lines_near_it(void **state)
 {
 	static struct history h;
@@ -953,13 +620,6 @@ static void an_edit_of_a_line_without_records_names_lines_near_it(void **state)
 	close(fd);
 }
 
-static int set_up(void **state)
-{
-	(void)state;
-	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return explored == MAP_FAILED;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -968,11 +628,6 @@ int main(void)
 		cmocka_unit_test(a_kernel_barrier_orders_what_equation_3_says),
 		cmocka_unit_test(a_widened_barrier_orders_what_its_new_scope_says),
 		cmocka_unit_test(an_assumption_leaves_exactly_the_states_that_keep_to_it),
-		cmocka_unit_test(atomic_stores_are_there_together_or_not_at_all),
-		cmocka_unit_test(exchanged_stores_are_visible_in_the_other_order),
-		cmocka_unit_test(exchanged_rounds_move_every_store_of_a_loop),
-		cmocka_unit_test(lines_that_come_once_a_round_are_exchanged_in_pairs),
-		cmocka_unit_test(a_flush_and_a_fence_make_a_store_durable_before_the_next),
 		cmocka_unit_test(an_edit_of_a_line_without_records_names_lines_near_it),
 	};
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Logs written by hand, of a structure with a data word and a flag an operation: the flag must not be durable before the data. Tests
+ * plant the faults.
+ */
+#ifndef TESTS_CRASHTEST_HAND_LOG_H
+#define TESTS_CRASHTEST_HAND_LOG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <crashtest/crash.h>
+#include <crashtest/image.h>
+
+enum { POOL_BYTES = 65536, FLAGS = 32768, DATA_SITE = 1, FLAG_SITE = 2 };
+
+nvw_off data_off(unsigned op);
+nvw_off flag_off(unsigned op);
+
+struct hand_log {
+	int fd;
+	struct nvw_log_writer *w;
+	uint64_t time_ps, write;
+};
+void log_append(struct hand_log *run, struct nvw_log_record record);
+void log_name_site(struct hand_log *run, uint32_t id, uint32_t line);
+struct hand_log log_begin(unsigned atomicity);
+void log_store(struct hand_log *run, uint32_t site, unsigned op, nvw_off off, uint64_t value);
+uint64_t log_issue(struct hand_log *run, nvw_off off, uint64_t value);
+void log_done(struct hand_log *run, uint64_t write);
+void log_acknowledge(struct hand_log *run, unsigned op);
+void log_end(struct hand_log *run);
+
+/* Data, a persist barrier, flag: the correct order; without the barrier both are in flight at once. */
+int log_of_queue(unsigned ops, bool barrier);
+
+int judge_queue(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase);
+
+struct ct_result explored_under(enum ct_model model, int fd, ct_judge judge, uint64_t states, unsigned jobs);
+struct ct_result explored(int fd, ct_judge judge, uint64_t states, unsigned jobs);
+
+#endif

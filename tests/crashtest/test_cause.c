@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a failing state is put down to: causes by need, atomicity, order (hand_log.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <crashtest/crash.h>
+#include <crashtest/image.h>
+#include "hand_log.h"
+
+enum { THIRD_SITE = 3, FOURTH_SITE = 4 };
+
+static nvw_off node_off(unsigned node)
+{
+	return 64 * (nvw_off)node;
+}
+
+/* A stack: word 0 is its head, a node's word its link. */
+static int judge_stack(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	bool there[16] = {false};
+	uint64_t node;
+	int verdict = 0;
+
+	*phase = CT_PHASE_CHECK;
+	memcpy(&node, image->ro, 8);
+	while (node != 0 && node < 16 && !there[node]) {
+		there[node] = true;
+		memcpy(&node, image->ro + node_off((unsigned)node), 8);
+	}
+	for (unsigned op = 1; op < 16; op++) {
+		if (nvw_acked(acks, op) && !there[op]) {
+			verdict =
+				nvw_violation(findings, node_off(op), "acknowledged node %u is missing", op);
+		}
+	}
+	return verdict;
+}
+
+/* The link of node 2 is lost, and its head is durable: node 1 is missing, whose acknowledgement came last. A barrier before
+ * that acknowledgement would not help. */
+static void a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well(void **state)
+{
+	struct hand_log run = log_begin(8);
+
+	log_store(&run, DATA_SITE, 1, node_off(1), 0x100);
+	log_store(&run, DATA_SITE, 1, node_off(1), 0);
+	log_store(&run, FLAG_SITE, 1, 0, 1);
+	log_store(&run, DATA_SITE, 2, node_off(2), 1);
+	log_store(&run, FLAG_SITE, 2, 0, 2);
+	log_append(&run, (struct nvw_log_record){.kind = NVW_LOG_ACK,
+				 .ack = {.first = 1, .count = 1, .kernel = 1, .work_item = 1}});
+	log_end(&run);
+	const struct ct_result r = explored_under(CT_MODEL_EPOCH, run.fd, judge_stack, 1000, 1);
+	bool found = false;
+
+	for (unsigned i = 0; i < r.finding_count; i++) {
+		const struct ct_cause *const c = &r.finding[i].cause;
+
+		found = found || (c->kind == CT_CAUSE_MISSING && !strcmp(c->lost, "queue.c:10") &&
+					 !strcmp(c->early, "queue.c:20") && !strcmp(c->needed, "work-item"));
+	}
+	assert_true(found);
+}
+
+static uint64_t word_at(const struct ct_image *image, nvw_off off)
+{
+	uint64_t word;
+
+	memcpy(&word, image->ro + off, 8);
+	return word;
+}
+
+static int judge_pair(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	return word_at(image, 0) == word_at(image, 64) ? 0 : nvw_violation(findings, 64, "half a pair");
+}
+
+static int judge_first(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	return word_at(image, 0) == 0 || word_at(image, 64) != 0 ?
+		       0 :
+		       nvw_violation(findings, 64, "the first without the second");
+}
+
+static int judge_never(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	return word_at(image, 0) == 0 ? 0 : nvw_violation(findings, 0, "never right");
+}
+
+/* The first word, then the second, by one work-item. */
+static struct ct_finding of_two_stores(ct_judge judge)
+{
+	struct hand_log run = log_begin(8);
+
+	log_store(&run, DATA_SITE, 1, 0, 7);
+	log_store(&run, FLAG_SITE, 1, 64, 7);
+	log_end(&run);
+	const struct ct_result r = explored_under(CT_MODEL_EPOCH, run.fd, judge, 1000, 1);
+
+	assert_int_equal(r.finding_count, 1);
+	return r.finding[0];
+}
+
+static void stores_of_which_no_order_helps_must_be_atomic(void **state)
+{
+	const struct ct_finding f = of_two_stores(judge_pair);
+
+	assert_int_equal(f.cause.kind, CT_CAUSE_ATOMIC);
+	assert_int_equal(f.cause.group_count, 2);
+	assert_int_equal(f.cause.group[0].line, 10);
+	assert_int_equal(f.cause.group[1].line, 20);
+	assert_non_null(strstr(f.cause.text, "the crash fell between queue.c:10 and :20"));
+	assert_non_null(strstr(f.cause.text, "must be atomic"));
+	assert_int_equal(f.proposals.edit[0].kind, CT_EDIT_ATOMIC);
+}
+
+static void stores_that_pass_in_the_other_order_are_exchanged(void **state)
+{
+	const struct ct_finding f = of_two_stores(judge_first);
+
+	assert_int_equal(f.cause.kind, CT_CAUSE_REVERSED);
+	assert_string_equal(f.cause.early, "queue.c:10");
+	assert_string_equal(f.cause.lost, "queue.c:20");
+	assert_int_equal(f.proposals.edit[0].kind, CT_EDIT_EXCHANGE);
+}
+
+static void a_run_that_ends_wrong_needs_no_crash(void **state)
+{
+	const struct ct_finding f = of_two_stores(judge_never);
+
+	assert_int_equal(f.cause.kind, CT_CAUSE_LOGIC);
+	assert_non_null(strstr(f.cause.text, "no crash is needed"));
+}
+
+/* Two flags, each of which needs its own data; the check has one sentence for both. */
+static int judge_two(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	for (nvw_off off = 0; off < 512; off += 256) {
+		if (word_at(image, off + 64) != 0 && word_at(image, off) == 0) {
+			return nvw_violation(findings, 0, "a flag has no data");
+		}
+	}
+	return 0;
+}
+
+static struct ct_result of_two_bugs(unsigned jobs)
+{
+	struct hand_log run = log_begin(8);
+
+	log_name_site(&run, THIRD_SITE, 30);
+	log_name_site(&run, FOURTH_SITE, 40);
+	log_store(&run, DATA_SITE, 1, 0, 1);
+	log_store(&run, FLAG_SITE, 1, 64, 1);
+	for (unsigned completed = 0; completed < 2; completed++) {
+		log_append(
+			&run, (struct nvw_log_record){.kind = completed ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
+				      .barrier = {.site = FLAG_SITE,
+					      .kernel = 1,
+					      .scope = NVW_WORKITEM,
+					      .work_item = 1,
+					      .work_items = 1,
+					      .lanes = 1}});
+	}
+	log_store(&run, THIRD_SITE, 2, 256, 1);
+	log_store(&run, FOURTH_SITE, 2, 320, 1);
+	log_end(&run);
+	return explored_under(CT_MODEL_EPOCH, run.fd, judge_two, 1000, jobs);
+}
+
+static void two_causes_behind_one_sentence_are_two_findings(void **state)
+{
+	for (unsigned jobs = 1; jobs <= 3; jobs++) {
+		const struct ct_result r = of_two_bugs(jobs);
+
+		assert_int_equal(r.finding_count, 2);
+		assert_string_equal(r.finding[0].text, r.finding[1].text);
+		assert_string_equal(r.finding[0].cause.early, "queue.c:20");
+		assert_string_equal(r.finding[1].cause.early, "queue.c:40");
+		assert_false(r.finding[0].sample);
+		assert_true(r.finding[1].sample);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well),
+		cmocka_unit_test(stores_of_which_no_order_helps_must_be_atomic),
+		cmocka_unit_test(stores_that_pass_in_the_other_order_are_exchanged),
+		cmocka_unit_test(a_run_that_ends_wrong_needs_no_crash),
+		cmocka_unit_test(two_causes_behind_one_sentence_are_two_findings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Recovery and checks that die, hang, end or write where they must not, while a log written by hand is explored (hand_log.h). */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <crashtest/crash.h>
+#include <crashtest/image.h>
+
+#include "common/skip.h"
+#include "hand_log.h"
+
+static bool has_entry(const struct ct_image *image, unsigned op)
+{
+	return image->ro[flag_off(op)] != 0;
+}
+
+static int judge_crashing(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	if (has_entry(image, 5) && !has_entry(image, 6)) {
+		raise(SIGSEGV);
+	}
+	return judge_queue(context, image, acks, findings, phase);
+}
+
+static void a_check_that_dies_is_a_finding_and_the_rest_is_tested(void **state)
+{
+	const struct ct_result clean = explored(log_of_queue(40, true), judge_queue, 20000, 1);
+	const struct ct_result r = explored(log_of_queue(40, true), judge_crashing, 20000, 1);
+
+	assert_false(r.consistent);
+	assert_int_equal(r.finding_count, 1);
+	assert_int_equal(r.finding[0].signal, SIGSEGV);
+	assert_non_null(strstr(r.finding[0].text, "the check was killed by signal 11"));
+	assert_int_equal(r.states_distinct, clean.states_distinct);
+	assert_int_equal(r.states_failing, r.finding[0].states);
+	assert_false(r.gave_up);
+}
+
+static int judge_hanging(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_RECOVER;
+	while (has_entry(image, 1) && !has_entry(image, 2) && nvw_acked_count(acks) < 2) {
+	}
+	return 0;
+}
+
+static void a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested(void **state)
+{
+	const struct ct_result clean = explored(log_of_queue(10, true), judge_queue, 20000, 1);
+	const struct ct_result r = explored(log_of_queue(10, true), judge_hanging, 20000, 1);
+
+	assert_int_equal(r.finding_count, 1);
+	assert_true(r.finding[0].hung);
+	assert_string_equal(r.finding[0].text, "recovery does not terminate");
+	assert_int_equal(r.states_distinct, clean.states_distinct);
+}
+
+static volatile unsigned rounds;
+
+/* Where both what hangs and what is only slow take their time. */
+static void __attribute__((noinline)) go_round(uint64_t milliseconds)
+{
+	struct timespec began, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	do {
+		for (unsigned i = 0; i < 1000; i++) {
+			rounds++;
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((uint64_t)(now.tv_sec - began.tv_sec) * 1000 + (uint64_t)(now.tv_nsec / 1000000) -
+			 (uint64_t)(began.tv_nsec / 1000000) <
+		 milliseconds);
+}
+
+/* Hangs in every state with one entry missing; is slow where two are. */
+static int judge_hanging_often(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	unsigned missing = 0;
+
+	*phase = CT_PHASE_CHECK;
+	for (unsigned i = 0; i < 2; i++) {
+		missing += !has_entry(image, i);
+	}
+	if (missing == 1) {
+		go_round(100000);
+	} else if (missing == 2) {
+		go_round(4);
+	}
+	return 0;
+}
+
+static void states_that_hang_alike_are_cut_early(void **state)
+{
+	skip_if_sanitized();
+	static const uint8_t zeroes[POOL_BYTES];
+	const int fd = log_of_queue(2, false);
+	const struct ct_exploration e = {
+		.rules = {.model = CT_MODEL_EPOCH},
+		.log_fd = fd,
+		.initial = zeroes,
+		.bytes = POOL_BYTES,
+		.judge = judge_hanging_often,
+		.options = {.states = 20000, .seed = 1, .jobs = 1, .timeout_ms = 800, .unexplained = true},
+	};
+	static struct ct_result r;
+
+	assert_int_equal(ct_explore(&e, NULL, &r), 0);
+	close(fd);
+	ct_result_free(&r);
+	assert_int_equal(r.finding_count, 1);
+	assert_string_equal(r.finding[0].text, "the check does not terminate");
+	assert_non_null(strstr(r.finding[0].where, "go_round"));
+	assert_true(r.states_failing >= 3);
+	assert_true(r.hangs_alike > 0 && r.hangs_alike < r.states_failing);
+	assert_true(r.states_failing < r.states_distinct - 1); /* the slow ones passed */
+}
+
+/* How often states died from outside, in all processes. */
+static volatile unsigned *kills;
+
+static struct ct_result explored_killing(unsigned times, ct_judge judge)
+{
+	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true((const void *)kills != MAP_FAILED);
+	*kills = times;
+	const struct ct_result r = explored(log_of_queue(10, false), judge, 20000, 1);
+
+	assert_int_equal(*kills, 0);
+	munmap((void *)(uintptr_t)kills, sizeof *kills);
+	return r;
+}
+
+static int judge_killed(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_RECOVER;
+	if (has_entry(image, 5) && !has_entry(image, 6) && *kills > 0) {
+		--*kills;
+		raise(SIGKILL);
+	}
+	return judge_queue(context, image, acks, findings, phase);
+}
+
+static int judge_killed_after(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	const int verdict = judge_queue(context, image, acks, findings, phase);
+
+	if (verdict && *kills > 0) {
+		--*kills;
+		raise(SIGKILL);
+	}
+	return verdict;
+}
+
+static void a_worker_that_is_killed_from_outside_changes_no_verdict(void **state)
+{
+	static struct ct_result clean; /* results are large */
+	const ct_judge judges[] = {judge_killed, judge_killed_after};
+
+	clean = explored(log_of_queue(10, false), judge_queue, 20000, 1);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ct_result r = explored_killing(2, judges[i]);
+
+		assert_int_equal(r.finding_count, clean.finding_count);
+		assert_string_equal(r.finding[0].text, clean.finding[0].text);
+		assert_int_equal(r.finding[0].states, clean.finding[0].states);
+		assert_int_equal(r.states_failing, clean.states_failing);
+		assert_int_equal(r.states_distinct, clean.states_distinct);
+		assert_int_equal(r.states_equal, clean.states_equal);
+		assert_int_equal(r.states_undecided, 0);
+	}
+}
+
+static void a_state_whose_workers_are_killed_again_and_again_is_undecided(void **state)
+{
+	const struct ct_result clean = explored(log_of_queue(10, true), judge_queue, 20000, 1);
+
+	assert_true(ct_is_consistent(&clean));
+	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	*kills = CT_KILLS_MAX;
+	const struct ct_result r = explored(log_of_queue(10, true), judge_killed, 20000, 1);
+
+	assert_int_equal(*kills, 0);
+	munmap((void *)(uintptr_t)kills, sizeof *kills);
+	assert_int_equal(r.finding_count, 0);
+	assert_int_equal(r.states_failing, 0);
+	assert_int_equal(r.states_undecided, 1);
+	assert_int_equal(r.instants_exhausted, r.instants - 1);
+	assert_int_equal(r.states_distinct, clean.states_distinct);
+	assert_false(ct_is_consistent(&r));
+	assert_string_equal(ct_verdict_name(&r), "undecided");
+	assert_non_null(strstr(r.undecided, "SIGKILL"));
+}
+
+static int judge_leaving(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	if (has_entry(image, 5) && !has_entry(image, 6)) {
+		_exit(0);
+	}
+	return judge_queue(context, image, acks, findings, phase);
+}
+
+static void a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer(void **state)
+{
+	const struct ct_result r = explored(log_of_queue(10, true), judge_leaving, 20000, 1);
+
+	assert_int_equal(r.finding_count, 0);
+	assert_true(r.states_undecided > 0);
+	assert_string_equal(ct_verdict_name(&r), "undecided");
+	assert_string_equal(r.undecided, "the check ended the process with status 0, which is no verdict");
+}
+
+static int judge_scribbling(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	*phase = CT_PHASE_CHECK;
+	if (has_entry(image, 3) && !has_entry(image, 4)) {
+		((volatile uint8_t *)(uintptr_t)image->ro)[data_off(0)] = 0;
+	}
+	return judge_queue(context, image, acks, findings, phase);
+}
+
+static void a_check_that_writes_to_the_image_is_a_finding_and_spoils_no_other_state(void **state)
+{
+	const struct ct_result r = explored(log_of_queue(10, true), judge_scribbling, 20000, 1);
+
+	assert_int_equal(r.finding_count, 1);
+	assert_int_equal(r.finding[0].signal, SIGSEGV);
+}
+
+static int judge_recovering(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	const uint64_t zero = 0;
+
+	for (unsigned op = 0; op < 16; op++) { /* a recovery that takes back what is half there */
+		if (!has_entry(image, op)) {
+			ct_image_write(image, data_off(op), &zero, 8);
+		} else if (image->ro[data_off(op)] == 0) {
+			ct_image_write(image, flag_off(op), &zero, 8);
+		}
+	}
+	return judge_queue(context, image, acks, findings, phase);
+}
+
+static void what_recovery_wrote_is_undone_before_the_next_state(void **state)
+{
+	const struct ct_result r = explored(log_of_queue(10, false), judge_recovering, 20000, 1);
+
+	assert_true(r.consistent);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_check_that_dies_is_a_finding_and_the_rest_is_tested),
+		cmocka_unit_test(a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested),
+		cmocka_unit_test(states_that_hang_alike_are_cut_early),
+		cmocka_unit_test(a_worker_that_is_killed_from_outside_changes_no_verdict),
+		cmocka_unit_test(a_state_whose_workers_are_killed_again_and_again_is_undecided),
+		cmocka_unit_test(a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer),
+		cmocka_unit_test(a_check_that_writes_to_the_image_is_a_finding_and_spoils_no_other_state),
+		cmocka_unit_test(what_recovery_wrote_is_undone_before_the_next_state),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* More states than the budget: which are tested, by one job or several (hand_log.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <crashtest/crash.h>
+#include <crashtest/image.h>
+#include "hand_log.h"
+
+/* Batches of 40 data words and flags in flight at once: far too many states. */
+static int batch_log(unsigned batches)
+{
+	struct hand_log run = log_begin(8);
+
+	for (unsigned batch = 0; batch < batches; batch++) {
+		uint64_t write[80];
+
+		for (unsigned i = 0; i < 40; i++) {
+			const unsigned op = 40 * batch + i;
+
+			write[i] = log_issue(&run, data_off(op), 100 + op);
+			write[40 + i] = log_issue(&run, flag_off(op), 1);
+		}
+		for (unsigned i = 0; i < 80; i++) {
+			log_done(&run, write[i]);
+		}
+		for (unsigned i = 0; i < 40; i++) {
+			log_acknowledge(&run, 40 * batch + i);
+		}
+	}
+	log_end(&run);
+	return run.fd;
+}
+
+static void too_many_states_are_sampled_within_the_budget(void **state)
+{
+	const struct ct_result r = explored(batch_log(10), judge_queue, 500, 1);
+
+	assert_false(r.consistent);
+	assert_true(r.states_tested <= 500 && r.states_tested > 400);
+	assert_true(r.states_possible_log2 > 80);
+	assert_true(r.instants_exhausted < r.instants);
+	assert_true(r.finding[0].minimised);
+	assert_int_equal(r.finding[0].units - r.finding[0].units_durable, 1); /* one lost word is enough */
+}
+
+enum { CELLS = 80, FEW = 10 };
+
+/* Of states with few cells durable, and of those with few lost, shared by the processes: how often each was the odd one. */
+static struct odd {
+	unsigned durable[CELLS], lost[CELLS], sparse, dense;
+} * odd;
+
+static int judge_density(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	unsigned durable = 0;
+
+	*phase = CT_PHASE_CHECK;
+	for (unsigned i = 0; i < CELLS; i++) {
+		durable += image->ro[8 * i] != 0;
+	}
+	odd->sparse += durable <= FEW;
+	odd->dense += durable >= CELLS - FEW;
+	for (unsigned i = 0; i < CELLS; i++) {
+		odd->durable[i] += durable <= FEW && image->ro[8 * i];
+		odd->lost[i] += durable >= CELLS - FEW && !image->ro[8 * i];
+	}
+	return 0;
+}
+
+/* Uniform draws alone have half of the cells durable, more or less. */
+static void samples_have_every_density_and_leave_out_no_cell(void **state)
+{
+	struct hand_log run = log_begin(8);
+	uint64_t write[CELLS];
+
+	for (unsigned i = 0; i < CELLS; i++) {
+		write[i] = log_issue(&run, 8 * (nvw_off)i, 1);
+	}
+	for (unsigned i = 0; i < CELLS; i++) {
+		log_done(&run, write[i]);
+	}
+	log_end(&run);
+	odd = mmap(NULL, sizeof *odd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true((const void *)odd != MAP_FAILED);
+	explored(run.fd, judge_density, 8000, 1);
+	assert_true(odd->sparse > 100 && odd->dense > 100);
+	for (unsigned i = 0; i < CELLS; i++) {
+		assert_in_range(odd->durable[i], 1, odd->sparse / 2);
+		assert_in_range(odd->lost[i], 1, odd->dense / 2);
+	}
+	munmap(odd, sizeof *odd);
+}
+
+static void fewer_states_than_instants_are_spread_over_them(void **state)
+{
+	const struct ct_result r = explored(log_of_queue(300, true), judge_queue, 50, 1);
+
+	assert_true(r.consistent);
+	assert_true(r.instants > 500);
+	assert_in_range(r.states_tested, 45, 50);
+}
+
+static void assert_same_result(const struct ct_result *a, const struct ct_result *b)
+{
+	assert_int_equal(a->states_tested, b->states_tested);
+	assert_int_equal(a->states_distinct, b->states_distinct);
+	assert_int_equal(a->states_failing, b->states_failing);
+	assert_int_equal(a->finding_count, b->finding_count);
+	for (unsigned i = 0; i < a->finding_count; i++) {
+		assert_string_equal(a->finding[i].text, b->finding[i].text);
+		assert_int_equal(a->finding[i].states, b->finding[i].states);
+		assert_int_equal(a->finding[i].instant, b->finding[i].instant);
+		assert_int_equal(a->finding[i].draw, b->finding[i].draw);
+		assert_memory_equal(a->finding[i].place, b->finding[i].place, sizeof a->finding[i].place);
+	}
+}
+
+static void one_seed_gives_one_result_whatever_the_number_of_jobs(void **state)
+{
+	static struct ct_result one, again, four; /* 2 MiB each */
+
+	one = explored(batch_log(10), judge_queue, 2000, 1);
+	again = explored(batch_log(10), judge_queue, 2000, 1);
+	four = explored(batch_log(10), judge_queue, 2000, 4);
+
+	assert_same_result(&one, &again);
+	assert_same_result(&one, &four);
+}
+
+/* Every second round leaves the words as the one before the last did, and acknowledges what is acknowledged. */
+static int repeating_log(void)
+{
+	struct hand_log run = log_begin(8);
+	uint64_t write[6];
+
+	for (unsigned round = 0; round < 8; round++) {
+		for (unsigned i = 0; i < 6; i++) {
+			write[i] = log_issue(&run, 64 * i, round % 2 ? 7 : 1);
+		}
+		for (unsigned i = 0; i < 6; i++) {
+			log_done(&run, write[i]);
+		}
+		log_acknowledge(&run, 0);
+	}
+	log_end(&run);
+	return run.fd;
+}
+
+static int judge_nothing(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	return 0;
+}
+
+static void what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs(void **state)
+{
+	static struct ct_result one, r;
+
+	one = explored(repeating_log(), judge_nothing, 100000, 1);
+	assert_true(one.states_equal > 64);
+	for (unsigned jobs = 2; jobs <= 5; jobs++) {
+		r = explored(repeating_log(), judge_nothing, 100000, jobs);
+		assert_same_result(&one, &r);
+	}
+}
+
+static void a_damaged_log_is_an_error_and_not_a_verdict(void **state)
+{
+	static const uint8_t zeroes[POOL_BYTES];
+	const int fd = log_of_queue(10, true);
+	const struct ct_exploration e = {.log_fd = fd,
+		.initial = zeroes,
+		.bytes = POOL_BYTES,
+		.judge = judge_queue,
+		.options = {.states = 100, .jobs = 1, .timeout_ms = 200}};
+	struct ct_result result;
+
+	assert_int_equal(pwrite(fd, "x", 1, 200), 1);
+	assert_int_equal(ct_explore(&e, NULL, &result), NVW_E_DAMAGED);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(too_many_states_are_sampled_within_the_budget),
+		cmocka_unit_test(samples_have_every_density_and_leave_out_no_cell),
+		cmocka_unit_test(fewer_states_than_instants_are_spread_over_them),
+		cmocka_unit_test(one_seed_gives_one_result_whatever_the_number_of_jobs),
+		cmocka_unit_test(what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs),
+		cmocka_unit_test(a_damaged_log_is_an_error_and_not_a_verdict),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
