@@ -162,6 +162,11 @@ void command_write(const char *name, const void *bytes, size_t n)
 	fclose(f);
 }
 
+void command_text(const char *name, const char *text)
+{
+	command_write(name, text, strlen(text));
+}
+
 void command_remove(const char *name)
 {
 	char path[256];

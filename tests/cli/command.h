@@ -9,7 +9,7 @@
 struct command_outcome {
 	int status; /* of the exit; -1: it died of a signal */
 	double seconds;
-	char out[1 << 18], err[8192];
+	char out[1 << 20], err[8192];
 };
 
 /* Makes the folder; false with a message if NVWAVE names no command. */
@@ -27,6 +27,7 @@ void command_expect(const char *words, int status, const char *out, const char *
 
 /* Of a file in the folder. */
 void command_write(const char *name, const void *bytes, size_t n);
+void command_text(const char *name, const char *text);
 void command_remove(const char *name);
 
 /* Entries of the folder; those that begin with a dot do not count. */

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Crash tests as the users of the command meet them: verdicts, saved findings, shards, logs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "command.h"
+#include "common/skip.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+static void read_file(const char *path, char *to, size_t n)
+{
+	FILE *const f = fopen(path, "r");
+	const size_t got = f ? fread(to, 1, n - 1, f) : 0;
+
+	to[got] = 0;
+	if (f) {
+		fclose(f);
+	}
+}
+
+static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state)
+{
+	command_expect(
+		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log",
+		1, "INCONSISTENT", "");
+	command_expect("run btree --count=500 --preload=500 --mutate=lost-leaf-link", 1, "INCONSISTENT",
+		"before the highest key");
+}
+
+#define BROKEN \
+	"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log --model=epoch"
+
+static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
+{
+	command_expect(BROKEN " --save=%D/findings", 1, "replay with: nvwave replay", "");
+	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED", "");
+	command_expect("replay %D/findings/finding-1 --extract=%D/pool", 1, "REPRODUCED", "");
+	command_expect("inspect %D/pool", 1, "btree", ""); /* as the crash left it: not recovered */
+	command_remove("pool");
+	for (unsigned i = 1; i < 40; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "findings/finding-%u", i);
+		command_remove(name);
+	}
+	command_remove("findings");
+	assert_int_equal(command_files(), 0);
+}
+
+static void the_html_page_has_verdict_findings_and_source_lines(void **state)
+{
+	skip_if_sanitized();
+	static char page[1 << 20];
+	char path[96];
+
+	command_expect(BROKEN " --html=%D/page.html", 1, "INCONSISTENT", "");
+	snprintf(path, sizeof path, "%s/page.html", command_dir());
+	read_file(path, page, sizeof page);
+	for (unsigned i = 0; i < 7; i++) {
+		static const char *const parts[] = {"INCONSISTENT", "made by nvwave ", "id=\"finding-1\"",
+			"Before the crash", "Words that matter", "insert.c:", "</html>"};
+
+		if (!strstr(page, parts[i])) {
+			fail_msg("the page lacks %s", parts[i]);
+		}
+	}
+	assert_null(strstr(page, "<script"));
+	assert_null(strstr(page, "src="));
+	command_remove("page.html");
+	command_expect("run btree --order=15", 2, "", "--order: expected 4 to 14, found 15");
+	command_expect("crash btree --count=50 --html=/nowhere/page.html", 2, "", "/nowhere/page.html");
+	assert_int_equal(command_files(), 0);
+}
+
+static uint64_t sum_of(const char *text, const char *name)
+{
+	json_error_t error;
+	json_t *const root = json_loads(text, 0, &error);
+	const uint64_t n = (uint64_t)json_integer_value(json_object_get(root, name));
+
+	assert_non_null(root);
+	json_decref(root);
+	return n;
+}
+
+static void shards_together_are_the_whole(void **state)
+{
+	skip_if_sanitized();
+	const uint64_t failing = sum_of(command_run(BROKEN " --output-format=json")->out, "states_failing");
+	const uint64_t distinct = sum_of(command_run(BROKEN " --output-format=json")->out, "states_distinct");
+
+	for (unsigned i = 1; i <= 3; i++) {
+		char words[256], name[32];
+
+		snprintf(words, sizeof words, BROKEN " --output-format=json --shard=%u/3", i);
+		snprintf(name, sizeof name, "part-%u", i);
+		command_text(name, command_run(words)->out);
+	}
+	command_expect("crash --merge %D/part-1 %D/part-2 %D/part-3", 1, "INCONSISTENT", "");
+	command_expect("crash --merge %D/part-1 %D/part-3", 2, "", "shard 2 of 3 is missing");
+	command_expect("crash --merge %D/part-1 %D/part-1", 2, "", "given twice");
+	char words[256];
+
+	snprintf(words, sizeof words, "crash --merge %s/part-1 %s/part-2 %s/part-3 --output-format=json",
+		command_dir(), command_dir(), command_dir());
+	assert_int_equal(sum_of(command_run(words)->out, "states_failing"), failing);
+	assert_int_equal(sum_of(command_run(words)->out, "states_distinct"), distinct);
+	command_remove("part-1");
+	command_remove("part-2");
+	command_remove("part-3");
+	assert_int_equal(command_files(), 0);
+}
+
+/* SIGINT in the middle, twice; then to the end. */
+static void an_interrupted_exploration_goes_on_where_it_was(void **state)
+{
+	skip_if_sanitized();
+	static const char whole[] =
+		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
+		"--states=100000";
+	const uint64_t distinct = sum_of(
+		command_run("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
+			    "--states=100000 --output-format=json")
+			->out,
+		"states_distinct");
+	char words[256], path[96];
+	unsigned interrupted = 0;
+
+	snprintf(path, sizeof path, "%s/checkpoint", command_dir());
+	snprintf(words, sizeof words, "%s --resume=%s --output-format=json", whole, path);
+	for (unsigned i = 0; i < 2; i++) {
+		const pid_t pid = fork();
+
+		if (pid == 0) {
+			char *argv[16] = {getenv("NVWAVE")};
+			unsigned argc = 1;
+
+			for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+				argv[argc++] = word;
+			}
+			if (!freopen("/dev/null", "w", stdout)) {
+				_exit(3);
+			}
+			execv(argv[0], argv);
+			_exit(3);
+		}
+		usleep(400000);
+		kill(pid, SIGINT);
+		int status;
+
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		interrupted += access(path, F_OK) == 0;
+	}
+	assert_int_equal(sum_of(command_run(words)->out, "states_distinct"), distinct);
+	assert_int_not_equal(access(path, F_OK), 0);
+	if (interrupted == 0) {
+		print_message("# the exploration was too quick to be interrupted\n");
+	}
+	command_text("checkpoint", "NVWCKPT and then something else");
+	command_expect(
+		"crash btree --count=50 --resume=%D/checkpoint", 2, "", "remove the file to start again");
+	command_remove("checkpoint");
+}
+
+static void the_matrix_says_which_barriers_are_needed(void **state)
+{
+	command_expect(
+		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=2000",
+		0, "(only buffered-epoch; no state that epoch permits fails)", "");
+	command_expect("crash kv --count=60 --batch=20 --slots=16 --matrix --states=100", 0,
+		"not needed in any state that epoch or buffered-epoch permits: ", "");
+	command_expect(
+		"crash queue --count=48 --producers=1 --consumers=1 --capacity=16 --group-size=16 --matrix --states=150",
+		0, "needed: with none scope message 0 is lost: its production was acknowledged", "");
+	command_expect(
+		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=1000 --mutate=no-undo",
+		1, " outside of the budget)", "");
+}
+
+/* The undo log on a fast device inside the domain, the nodes on a slow one outside of it, and the other way round. */
+static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
+{
+	skip_if_sanitized();
+#define TWO_NVRAM "--machine=two-nvram --count=600 --preload=300 --batch=200 --group-size=64 --states=400"
+#define SWAPPED                                                                     \
+	" --set=nvram.write=1us --set=nvram.domain=device --set=nvram2.write=100ns" \
+	" --set=nvram2.domain=adr"
+	static const char *const placed[] = {"crash btree " TWO_NVRAM, "crash btree " TWO_NVRAM SWAPPED};
+	char line[512];
+
+	for (unsigned i = 0; i < 2; i++) {
+		command_expect(placed[i], 0, "CONSISTENT", "");
+		snprintf(line, sizeof line, "%s --mutate=update-before-log", placed[i]);
+		command_expect(line, 1, "INCONSISTENT", "");
+	}
+	command_expect("crash btree " TWO_NVRAM " --mode=kill --states=3", 0, "CONSISTENT", "");
+	command_expect("run kv --machine=two-nvram --count=200 --output-format=json", 0,
+		"\"domain\": \"adr, nvram2 device\"", "");
+	command_expect("exec --machine=two-nvram -- true", 2, "",
+		"device nvram2: a program of the host runs on one NVRAM device");
+}
+
+/* The log's pool on a near device, the table's on a far one; a crash state is one of both. */
+static void pools_on_two_nvram_devices_are_crash_tested_together(void **state)
+{
+#define NEAR_FAR "tiered --machine=near-far --table-device=far --count=96 --group-size=8"
+	command_expect("crash " NEAR_FAR " --states=400", 0, "CONSISTENT", "");
+	command_expect("crash " NEAR_FAR " --mode=permitted --states=400", 0, "CONSISTENT", "");
+	command_expect("crash " NEAR_FAR " --mode=kill --states=3", 0, "CONSISTENT", "");
+	command_expect("crash " NEAR_FAR " --states=400 --mutate=truncate-unordered", 1, "INCONSISTENT", "");
+	command_expect("crash " NEAR_FAR " --mode=permitted --states=400 --mutate=value-unordered", 1,
+		"INCONSISTENT", "");
+	command_expect("run " NEAR_FAR " --output-format=json", 0, "\"device.far.barrier_wait\": ", "");
+	command_expect("run " NEAR_FAR " --output-format=json", 0, "\"domain\": \"adr, far device\"", "");
+	command_expect("run " NEAR_FAR " --set far.write=2us --set nvram.hops=1", 0,
+		"with nvram.hops=1, device far.write=2000ns;", "");
+	command_expect("run " NEAR_FAR " --set far.wirte=2us", 2, "",
+		"far.wirte: not a key of a device; did you mean write?");
+	command_expect("run tiered --table-device=far", 2, "", "the machine gope18 has no device far");
+	command_expect("run tiered --machine=near-far --table-device=farr", 2, "",
+		"the machine near-far has no device farr; did you mean far?");
+	command_expect("exec --machine=near-far -- true", 2, "",
+		"device far: a program of the host runs on one NVRAM device");
+	command_expect("list stats", 0, "device.NAME.reads", "");
+}
+
+static void every_state_of_a_small_run_is_accounted_for(void **state)
+{
+	command_expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0,
+		"100 %: all instants exhausted", "");
+	command_expect(
+		"crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "exhausted", "");
+}
+
+static void the_tutorial_finds_its_bug_and_mends_it(void **state)
+{
+	char words[512];
+
+	snprintf(words, sizeof words, "run %s", getenv("TUTORIAL_QUEUE"));
+	command_expect(words, 0, "tutorial-queue on gope18", "");
+	snprintf(words, sizeof words, "crash %s --mutate=forget-barrier", getenv("TUTORIAL_QUEUE"));
+	command_expect(words, 1, "is committed, but not all of its payload", "");
+	assert_non_null(strstr(command_run(words)->out, "queue.c:"));
+	snprintf(words, sizeof words, "crash %s", getenv("TUTORIAL_QUEUE"));
+	command_expect(words, 0, "CONSISTENT", "");
+	snprintf(words, sizeof words, "crash %s --model=epoch", getenv("TUTORIAL_QUEUE"));
+	command_expect(words, 0, "CONSISTENT   all 2^", "");
+}
+
+static void a_refused_store_says_the_real_limit(void **state)
+{
+	static const char command[] =
+		"crash --store-log=%D/a.log --image=%D/image --check=true --model=pmreorder --states=4";
+	static char log[3 * 4096];
+	char value[2 * 4096 + 1];
+
+	memset(value, '1', sizeof value - 1);
+	value[sizeof value - 1] = 0;
+	memset(log, 'x', 4096);
+	command_text("image", log);
+	snprintf(log, sizeof log,
+		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1001|STOP", value);
+	command_text("a.log", log);
+	command_expect(command, 2, "", "expected a size from 0x1 to 0x1000 (4096 bytes), found \"0x1001");
+	snprintf(log, sizeof log,
+		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1000|STOP", value);
+	command_text("a.log", log);
+	command_expect(command, 0, "1 stores", "");
+	command_remove("a.log");
+	command_remove("image");
+}
+
+static void logs_are_written_and_dumped(void **state)
+{
+	command_expect("run kv --count=20 --log=%D/a.nvl", 0, "", "");
+	command_expect("log dump %D/a.nvl", 0, "launch", "");
+	command_remove("a.nvl");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_inconsistency_is_exit_status_1_with_the_source_lines),
+		cmocka_unit_test(a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool),
+		cmocka_unit_test(the_html_page_has_verdict_findings_and_source_lines),
+		cmocka_unit_test(shards_together_are_the_whole),
+		cmocka_unit_test(an_interrupted_exploration_goes_on_where_it_was),
+		cmocka_unit_test(the_matrix_says_which_barriers_are_needed),
+		cmocka_unit_test(a_pool_on_two_nvram_devices_is_crash_tested_as_one),
+		cmocka_unit_test(pools_on_two_nvram_devices_are_crash_tested_together),
+		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
+		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
+		cmocka_unit_test(a_refused_store_says_the_real_limit),
+		cmocka_unit_test(logs_are_written_and_dumped),
+	};
+
+	int failed;
+
+	if (!command_begin()) {
+		return 2;
+	}
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	command_end();
+	return failed;
+}

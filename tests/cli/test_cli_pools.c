@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pools as the users of the command meet them: kept, inspected, recovered, refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <nvw/pool.h>
+
+/* The first pool's name stands for all of its run. */
+static void the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together(void **state)
+{
+#define TWO_POOLS "tiered --machine=near-far --table-device=far --count=96 --group-size=8"
+	command_expect("run " TWO_POOLS " --pool=%D/a.pool", 0, "consistent", "");
+	command_expect("run " TWO_POOLS " --pool=%D/a.pool", 2, "", "a.pool.1 already exists");
+	command_expect("inspect %D/a.pool", 0, "further_pools[0].device      far", "");
+	command_expect("recover %D/a.pool", 0, "structure tiered: consistent", "");
+	command_expect("recover %D/a.pool.1", 2, "", "is pool 1 of a run of 2");
+	command_remove("a.pool.1");
+	command_expect("inspect %D/a.pool", 2, "", "a.pool.1: No such file");
+	command_remove("a.pool");
+	command_expect("crash " TWO_POOLS " --states=400 --mutate=truncate-unordered --save=%D", 1,
+		"INCONSISTENT", "");
+	command_expect("replay %D/finding-1 --extract=%D/b.pool", 1, "REPRODUCED", "");
+	command_expect("recover %D/b.pool", 1, "structure tiered: inconsistent", "");
+	command_remove("finding-1");
+	command_remove("b.pool");
+	command_remove("b.pool.1");
+	assert_int_equal(command_files(), 0);
+}
+
+static void pool_path(char *path, size_t n)
+{
+	snprintf(path, n, "%s/a.pool", command_dir());
+}
+
+static void a_pool_is_kept_inspected_and_recovered(void **state)
+{
+	command_expect("run kv --count=300 --pool=%D/a.pool", 0, "consistent", "");
+	command_expect("run kv --count=300 --pool=%D/a.pool", 2, "", "already exists");
+	command_expect("inspect %D/a.pool", 0, "structure                    consistent", "");
+	command_expect("inspect %D/a.pool --output-format=json", 0, "\"structure\": \"consistent\"", "");
+	command_expect("recover %D/a.pool --dry-run", 0, "nothing was changed", "");
+	command_expect("recover %D/a.pool", 0, "structure kv: consistent", "");
+	command_remove("a.pool");
+	assert_int_equal(command_files(), 0);
+}
+
+static uint64_t hash_file(const char *path)
+{
+	FILE *const f = fopen(path, "rb");
+	uint64_t hash = 14695981039346656037u;
+	int c;
+
+	while ((c = getc(f)) != EOF) {
+		hash = (hash ^ (uint64_t)c) * 1099511628211u;
+	}
+	fclose(f);
+	return hash;
+}
+
+static void patch(const char *path, long at, int byte)
+{
+	FILE *const f = fopen(path, "r+b");
+
+	fseek(f, at, SEEK_SET);
+	putc(byte, f);
+	fclose(f);
+}
+
+/* Damages both header pages. */
+static void patch_both(const char *path, long at, int byte)
+{
+	patch(path, at, byte);
+	patch(path, at + 4096, byte);
+}
+
+static void damaged_pools_are_refused_and_not_touched(void **state)
+{
+	char path[128], words[256];
+	uint64_t hash;
+
+	pool_path(path, sizeof path);
+	for (unsigned i = 0; i < 5; i++) {
+		static const char *const messages[] = {
+			"no pool header", "version", "damaged", "expected", "broken seal"};
+
+		command_expect("run kv --count=50 --pool=%D/a.pool", 0, "", "");
+		switch (i) {
+		case 0:
+			patch_both(path, 0, 'X');
+			break;
+		case 1:
+			patch_both(path, 8, 9);
+			break;
+		case 2:
+			patch_both(path, 60, 0x5a);
+			break;
+		case 3:
+			assert_int_equal(truncate(path, 20000), 0);
+			break;
+		case 4:
+			patch(path, 8192 + 64, 0x77);
+			break; /* the epoch status table */
+		}
+		hash = hash_file(path);
+		snprintf(words, sizeof words, "recover %s", path);
+		command_expect(words, 2, "", messages[i]);
+		snprintf(words, sizeof words, "inspect %s", path);
+		assert_int_equal(command_run(words)->status, 2);
+		assert_int_equal(hash_file(path), hash);
+		unlink(path);
+	}
+	command_text("a.pool", "");
+	command_expect("recover %D/a.pool", 2, "", "empty");
+	command_text("a.pool", "foreign bytes\n");
+	command_expect("recover %D/a.pool", 2, "", "no pool header");
+	command_remove("a.pool");
+}
+
+static void one_damaged_header_is_mended_from_its_copy(void **state)
+{
+	char path[128];
+
+	pool_path(path, sizeof path);
+	command_expect("run kv --count=50 --pool=%D/a.pool", 0, "", "");
+	patch(path, 40, 0x11);
+	command_expect("recover %D/a.pool", 0, "header restored from its copy", "");
+	command_expect("recover %D/a.pool", 0, "0 words written", "");
+	unlink(path);
+}
+
+static void a_pool_in_use_is_refused(void **state)
+{
+	char path[128];
+	struct nvw_pool *pool;
+
+	pool_path(path, sizeof path);
+	command_expect("run kv --count=50 --pool=%D/a.pool", 0, "", "");
+	assert_int_equal(nvw_pool_open(path, NVW_POOL_WRITE, &pool), 0);
+	command_expect("recover %D/a.pool", 2, "", "in use by another process");
+	nvw_pool_close(pool);
+	command_expect("recover %D/a.pool", 0, "", "");
+	unlink(path);
+}
+
+static void a_full_disk_is_reported_and_leaves_nothing(void **state)
+{
+	const struct rlimit small = {100000, RLIM_INFINITY};
+	struct rlimit before;
+
+	getrlimit(RLIMIT_FSIZE, &before);
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){small.rlim_cur, before.rlim_max});
+	command_expect("run kv --count=5000 --pool=%D/a.pool", 2, "", "no room for a pool");
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_int_equal(command_files(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pool_is_kept_inspected_and_recovered),
+		cmocka_unit_test(the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together),
+		cmocka_unit_test(damaged_pools_are_refused_and_not_touched),
+		cmocka_unit_test(one_damaged_header_is_mended_from_its_copy),
+		cmocka_unit_test(a_pool_in_use_is_refused),
+		cmocka_unit_test(a_full_disk_is_reported_and_leaves_nothing),
+	};
+
+	int failed;
+
+	if (!command_begin()) {
+		return 2;
+	}
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	command_end();
+	return failed;
+}
