@@ -133,7 +133,10 @@ static int parse_time(const struct record *r, const char *text, uint64_t *ret)
 	const double ms = !strcmp(end, "s") ? 1000 * n : !strcmp(end, "ms") ? n : 0;
 
 	if (!(ms >= (double)r->least && ms <= (double)r->most)) {
-		return nvw_fail(NVW_E_USAGE, "expected a time such as 10s or 500ms, found \"%s\"", text);
+		return nvw_fail(NVW_E_USAGE,
+			"expected a time from %" PRIu64 "ms to %" PRIu64
+			"s, such as 10s or 500ms, found \"%s\"",
+			r->least, r->most / 1000, text);
 	}
 	*ret = (uint64_t)ms;
 	return 0;

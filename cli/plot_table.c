@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables and cells. See plot.h. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,9 +128,26 @@ static int column_named(const struct plot_table *t, const char *name)
 	return -1;
 }
 
+/* As many columns as a message has room for. */
+static void list_columns(const struct plot_table *t, char *text, size_t room)
+{
+	enum { AND_MORE = sizeof " and 4294967295 more" };
+	size_t n = 0;
+
+	text[0] = 0;
+	for (unsigned i = 0; i < t->columns; i++) {
+		if (n + strlen(t->field[i]) + AND_MORE + 2 > room) {
+			snprintf(text + n, room - n, " and %u more", t->columns - i);
+			return;
+		}
+		n += (size_t)snprintf(text + n, room - n, "%s%s", i ? ", " : "", t->field[i]);
+	}
+}
+
 int plot_column(const struct plot_table *t, const char *what, const char *name, unsigned *ret_column)
 {
 	const int found = column_named(t, name);
+	char columns[400];
 	const char **names;
 	const char *near;
 
@@ -144,9 +162,13 @@ int plot_column(const struct plot_table *t, const char *what, const char *name, 
 	memcpy(names, t->field, t->columns * sizeof *names);
 	near = nvw_nearest(name, names);
 	free(names);
-	return near ? nvw_fail(NVW_E_USAGE, "plot: --%s: the table has no column %s; did you mean %s?", what,
-			      name, near) :
-		      nvw_fail(NVW_E_USAGE, "plot: --%s: the table has no column %s", what, name);
+	if (near) {
+		return nvw_fail(NVW_E_USAGE, "plot: --%s: the table has no column %s; did you mean %s?", what,
+			name, near);
+	}
+	list_columns(t, columns, sizeof columns);
+	return nvw_fail(
+		NVW_E_USAGE, "plot: --%s: the table has no column %s; it has %s", what, name, columns);
 }
 
 /* ---- Selected rows ------------------------------------------------------------------------- */

@@ -63,6 +63,7 @@ def refusals():
             (kv + ["seed=1,2", "--exclude=sed=1"], "no axis sed"),
             (kv + ["scope=kernel", "--baseline=scope=workitem"], "no value of an axis"),
             (["scope=kernel"], "expected an axis workload"), ([], "expected axes"),
+            (kv + ["seed=1,2", "--timeout=1us"], "expected a time from 1ms to 604800s, such as 10s or 500ms"),
             (["nothing.ini"], "No such file"), (["bad.ini"], "did you mean baseline?"), (["long.ini"], "more than 198"),
             (["."], "found a folder"), (["--command=litmus", "seed=1"], "expected an axis tests"),
             (["--command=torture", "protocol=vi", "programs=x"], "expected a number")):
@@ -288,7 +289,8 @@ def refused_figures():
     for name, text in (("short.csv", "a,b\n1,2\n3\n"), ("quote.csv", 'a,b\n"1"x,2\n'), ("empty.csv", ""),
                        ("head.csv", "a,b\n"), ("zero.csv", "a,b\n1,0\n"), ("dead.csv", "a,status,b\n1,died,\n"),
                        ("two.csv", "a,m,status,b\n1,x,ok,3\n1,y,ok,4\n"), ("good.csv", "a,b\n1,2\n"),
-                       ("word.csv", "a,b\nx,2\n")):
+                       ("word.csv", "a,b\nx,2\n"),
+                       ("wide.csv", "a,b" + "".join(",column-%d" % i for i in range(200)) + "\n1,2" + ",3" * 200 + "\n")):
         with open(name, "w") as f:
             f.write(text)
     before = set(os.listdir("."))
@@ -296,7 +298,7 @@ def refused_figures():
             (["short.csv"], "line 3 has 1 fields"), (["quote.csv"], "line 2 is not CSV"), (["empty.csv"], "no rows"),
             (["head.csv"], "no rows"), (["zero.csv", "--scale=log-y"], "not above 0"), (["dead.csv"], "none of the chosen"),
             (["two.csv"], "differ in m (x and y)"), (["nothing.csv"], "No such file"), (["."], "found a folder"),
-            (["good.csv", "--series=c"], "no column c"), (["good.csv", "--baseline=b=2"], "--baseline"),
+            (["good.csv", "--series=c"], "no column c"), (["good.csv", "--series=nothing"], "no column nothing; it has a, b\n"), (["wide.csv", "--series=nothing"], ", column-34 and 165 more\n"), (["good.csv", "--baseline=b=2"], "--baseline"),
             (["good.csv", "--kind=heat"], "needs --series"),
             (["good.csv", "--kind=bars", "--scale=log-x"], "needs lines or points"), (["good.csv", "--series-label=c"], "needs --series"),
             (["good.csv", "--kind=points", "--series=a", "--baseline=a=1"], "no --baseline"), (["word.csv", "--kind=points"], "expected numbers"), (["good.csv", "--where=a=7"], "no row is left")):

@@ -377,6 +377,15 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const vo
 	return cudaSuccess;
 }
 
+/* A longer way from an allocation says nothing about what was meant. */
+enum { NEAR_BYTES = 1 << 20 };
+
+static bool is_near(const struct block *b, const char *at)
+{
+	return at < b->start ? (size_t)(b->start - at) <= NEAR_BYTES :
+			       (uintptr_t)at - (uintptr_t)b->start <= b->bytes + NEAR_BYTES;
+}
+
 void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
 {
 	const char *const at = address;
@@ -386,6 +395,8 @@ void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
 		snprintf(ret_text, n, "a null pointer");
 	} else if (!b) {
 		snprintf(ret_text, n, "nothing is allocated");
+	} else if (!is_near(b, at)) {
+		snprintf(ret_text, n, "no allocation is within 1 MiB of it");
 	} else if (at < b->start) {
 		snprintf(ret_text, n, "%zu bytes before the allocation of %zu bytes at %p",
 			(size_t)(b->start - at), b->bytes, (void *)b->start);

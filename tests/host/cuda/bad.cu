@@ -57,6 +57,8 @@ int main(int argc, char **argv)
 		behind<<<1, 32>>>(p, 100);
 	} else if (!strcmp(mode, "wild")) {
 		behind<<<1, 32>>>((int *)nullptr, 0);
+	} else if (!strcmp(mode, "far")) {
+		behind<<<1, 32>>>((int *)0x100000, 0);
 	} else if (!strcmp(mode, "deep")) {
 		deep<<<1, 1>>>(p);
 	} else if (!strcmp(mode, "asserts")) {

@@ -255,6 +255,7 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
 	assert_mistake("wild", "bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ",
 		": a null pointer\ncudaErrorIllegalAddress");
+	assert_mistake("far", ": no allocation is within 1 MiB of it\n", "cudaErrorIllegalAddress");
 	assert_mistake("frame", "its stack of 262144 bytes has overflowed", "cudaErrorLaunchFailure");
 	assert_mistake("deep",
 		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 262144 bytes has overflowed",
@@ -284,10 +285,10 @@ static void host_code_that_reads_device_memory_is_told(void **state)
 	NEEDS_CLANG();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
 	assert_int_not_equal(run("./bad host"), 0);
-	assert_output_has("bad.cu:71 (main): host code reads from device memory at ");
+	assert_output_has("bad.cu:73 (main): host code reads from device memory at ");
 	assert_output_has("(byte 0 of the allocation of 400 bytes");
 	assert_int_not_equal(run("./bad copy"), 0);
-	assert_output_has("bad.cu:73 (main): host code writes to device memory at ");
+	assert_output_has("bad.cu:75 (main): host code writes to device memory at ");
 }
 
 static void what_is_not_supported_is_named(void **state)
@@ -578,6 +579,8 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_output_has("bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ");
 	assert_output_has(": a null pointer");
 	assert_output_has("cudaErrorIllegalAddress\n");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad far", nvwave), 0);
+	assert_output_has(": no allocation is within 1 MiB of it\n");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad behind", nvwave), 0);
 	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad deep", nvwave), 0);
@@ -592,7 +595,7 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
 	assert_output_has("--protocol: the program ran no kernels on the machine");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad host", nvwave), 1);
-	assert_output_has("bad.cu:71 (main): host code reads from device memory");
+	assert_output_has("bad.cu:73 (main): host code reads from device memory");
 	assert_output_has("note: no report on kernels: ./bad ended by signal 11");
 	assert_true(strstr(output, "ran no kernels") == NULL);
 }
