@@ -9,6 +9,7 @@
 #ifndef EMU_FIBER_H
 #define EMU_FIBER_H
 
+#include <limits.h> /* __GLIBC__ */
 #include <stddef.h>
 
 /* Saves the running context in *save and continues with to. */
@@ -24,6 +25,19 @@ static inline const char *emu_fiber_here(void)
 	return here;
 #else
 	return __builtin_frame_address(0);
+#endif
+}
+
+/*
+ * How deep the running stack may become: compiled code may ask before it makes a frame. The word is where the split stacks of gcc and
+ * clang look for it, of the thread; nvwave-nvcc's kernels do (host/cuda), nobody else.
+ */
+static inline void emu_fiber_limit(const char *lowest)
+{
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(EMU_FIBER_UCONTEXT)
+	__asm__ volatile("movq %0, %%fs:0x70" : : "r"(lowest));
+#else
+	(void)lowest;
 #endif
 }
 

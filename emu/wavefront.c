@@ -10,7 +10,14 @@
 #include "fiber.h"
 #include "machine.h"
 
-enum { STACK_RESERVE = 512, STACK_SLACK = 2 << 20, STACK_GUARD = 1 << 16, STACK_COLOURS = 32 };
+/* STACK_CALLED: for what is called by code that asks how deep it may go (emu_fiber_limit()), and does not ask itself. */
+enum {
+	STACK_RESERVE = 512,
+	STACK_CALLED = 16 << 10,
+	STACK_SLACK = 2 << 20,
+	STACK_GUARD = 1 << 16,
+	STACK_COLOURS = 32
+};
 enum { HUGE_PAGE = 2 << 20, HUGE_AFTER = 1024 };
 
 #ifndef MADV_COLLAPSE
@@ -115,6 +122,7 @@ static inline void *next_context(void)
 	now.to_run = lanes & (lanes - 1);
 	now.lane = lane;
 	now.floor = stack_bottom(now.machine, wf, lane) + STACK_RESERVE;
+	emu_fiber_limit(now.floor + STACK_CALLED);
 	nvw__self = &wf->requests[lane];
 	emu_fiber_announce(now.floor - STACK_RESERVE, now.machine->exec.stack_bytes);
 	return wf->sp[lane];

@@ -52,6 +52,7 @@ struct nvw_cuda_job {
 struct nvw_cuda_description {
 	char name[64];
 	uint64_t compute_units, clock_hz, l2_bytes, dram_bytes;
+	uint64_t stack_bytes; /* of a work-item */
 };
 
 /*
@@ -105,7 +106,7 @@ struct nvw_cuda_machine {
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_5"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_6"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

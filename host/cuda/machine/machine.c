@@ -342,7 +342,8 @@ static void describe(struct nvw_cuda_description *ret)
 	*ret = (struct nvw_cuda_description){.compute_units = self.config.cus,
 		.clock_hz = self.config.clock,
 		.l2_bytes = self.config.l2.size,
-		.dram_bytes = self.config.dram.size};
+		.dram_bytes = self.config.dram.size,
+		.stack_bytes = self.config.stack};
 	snprintf(ret->name, sizeof ret->name, "%s", self.config.name);
 }
 
@@ -367,9 +368,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_5(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_6(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_5(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_6(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

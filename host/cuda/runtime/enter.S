@@ -123,5 +123,7 @@ nvw_cuda_leave:
 	lea	48(%rsp), %rbp
 	jmp	left
 	.size nvw_cuda_leave, . - nvw_cuda_leave
+	.globl nvw_cuda_enter_ends
+nvw_cuda_enter_ends:
 
 	.section .note.GNU-stack,"",@progbits

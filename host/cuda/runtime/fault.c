@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -24,14 +23,25 @@ static const char *verb(const ucontext_t *context)
 	return context->uc_mcontext.gregs[REG_ERR] & 2 ? "writes to" : "reads from";
 }
 
-/* On the machine, whose stacks lie one below the other: the next word to be pushed is out of all of them. */
-static bool is_below_all_stacks(const ucontext_t *context)
+/* In enter.S, which calls kernels. */
+static bool is_entry(const char *place)
 {
-	uint64_t word;
-	const struct iovec to = {&word, sizeof word};
-	const struct iovec from = {(char *)context->uc_mcontext.gregs[REG_RSP] - sizeof word, sizeof word};
+	extern const char nvw_cuda_enter_ends[];
 
-	return nvw_cuda_machine && process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)sizeof word;
+	return place > (const char *)nvw_cuda_enter && place <= nvw_cuda_enter_ends;
+}
+
+_Noreturn void nvw_cuda_overflow(const void *place)
+{
+	struct nvw_cuda_description machine = {.stack_bytes = STACK_BYTES};
+
+	if (nvw_cuda_machine) {
+		nvw_cuda_machine->describe(&machine);
+	}
+	nvw_cuda_report(is_entry(place) ? (const char *)nvw_cuda_launch.kernel + 1 : place,
+		"its stack of %llu bytes has overflowed%s", (unsigned long long)machine.stack_bytes,
+		nvw_cuda_machine ? "; use less stack, or --set host.stack=..." : "");
+	nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 }
 
 static void on_kernel_fault(int number, const siginfo_t *info, const ucontext_t *context)
@@ -43,13 +53,8 @@ static void on_kernel_fault(int number, const siginfo_t *info, const ucontext_t 
 		nvw_cuda_report(pc + 1, "divides by zero, or the smallest number by -1");
 		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
 	}
-	if (nvw_cuda_is_stack_guard(info->si_addr)) {
-		nvw_cuda_report(pc + 1, "its stack of %d bytes has overflowed", STACK_BYTES);
-		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
-	}
-	if (is_below_all_stacks(context)) {
-		nvw_cuda_report(pc + 1, "its stack has overflowed; use less stack, or --set host.stack=...");
-		nvw_cuda_end_kernel(cudaErrorLaunchFailure);
+	if (nvw_cuda_is_stack_guard(info->si_addr)) { /* of what kernels call in the C library */
+		nvw_cuda_overflow(pc + 1);
 	}
 	nvw_cuda_describe_address(info->si_addr, near, sizeof near);
 	nvw_cuda_report(pc + 1, "%s %p: %s", verb(context), info->si_addr, near);

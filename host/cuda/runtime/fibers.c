@@ -46,14 +46,15 @@ struct item *nvw_cuda_take(struct group *g)
 	nvw_cuda_turn = TURN;
 	if (g->begun == g->size) {
 		g->first = item->next;
-		return item;
+	} else {
+		item = &g->items[g->begun];
+		if (!begin_item(item)) {
+			nvw_cuda_running.error = cudaErrorMemoryAllocation;
+			return NULL;
+		}
+		g->begun++;
 	}
-	item = &g->items[g->begun];
-	if (!begin_item(item)) {
-		nvw_cuda_running.error = cudaErrorMemoryAllocation;
-		return NULL;
-	}
-	g->begun++;
+	emu_fiber_limit(item->stack + STACK_GUARD);
 	return item;
 }
 

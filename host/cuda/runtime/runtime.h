@@ -8,7 +8,7 @@
  *	schedule.c                              work-groups that are resident
  *	emulated.c                              or a kernel on the emulated machine
  *	groups.c                                work-groups and their work-items, and their memory
- *	fault.c                                 faults of kernels and of host code
+ *	fault.c overflow.S                      faults of kernels and of host code; stacks that overflow
  *	hooks.c atomics.c library.c             what compiled kernels call,
  *	ptx.c ptx_compute.c curand.c            also for inline PTX, and random numbers,
  *	warp.c barriers.c persist.c             to wait for each other, and for durability
@@ -123,10 +123,10 @@ struct item {
 	uint8_t lane;
 	bool fenced; /* since its last atomic store: that one releases */
 	uint8_t seen_bytes;
-	enum state state;
-	void *seen; /* what its last atomic load read: a fence acquires it */
+	uint8_t state; /* enum state */
+	void *seen;    /* what its last atomic load read: a fence acquires it */
+	char *stack;   /* with the guard below it; on the machine NULL */
 
-	char *stack;
 	uint64_t result;   /* of what it waited for */
 	const void *place; /* where it waits */
 	struct {           /* of files, that it has stored to since its last persist barrier (record.c) */
@@ -382,6 +382,8 @@ void nvw_cuda_record_persist(const void *address, size_t n, const void *place);
 /* ---- Errors */
 
 void nvw_cuda_catch_faults(void);
+/* Ends the kernel: a function has no room for its frame. Called with a stack of its own (overflow.S). */
+_Noreturn void nvw_cuda_overflow(const void *place);
 /* Prints "nvwave: PLACE: kernel NAME, block (..), thread (..): ..." for the running work-item. */
 void nvw_cuda_report(const void *place, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "file.cu:12 (function)" of a code address; "" without debug information. */

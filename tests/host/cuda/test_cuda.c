@@ -97,8 +97,9 @@ static void atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right(
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	if (access("/usr/include/cuda/atomic", R_OK) || access("/usr/include/cub/cub.cuh", R_OK)) {
-		skip_test("there is no libcu++ or no cub (libcu++-dev, libcub-dev)");
+	if (access("/usr/include/cuda/atomic", R_OK) || access("/usr/include/cub/cub.cuh", R_OK) ||
+		access("/usr/include/thrust/version.h", R_OK)) { /* which cub includes */
+		skip_test("there is no libcu++ or no cub (libcu++-dev, libcub-dev, libthrust-dev)");
 	}
 	build("-O1 -arch=sm_70", "libraries", SOURCE("libraries.cu"));
 	assert_int_equal(run("./libraries"), 0);
@@ -226,7 +227,7 @@ static void a_build_that_merges_them_is_noticed(void **state)
 {
 	NEEDS_CLANG();
 	assert_int_equal(run("mkdir -p planted cc && cp -rL " NVCC " $(dirname " NVCC
-			     ")/[dsbl]*.[saw]* $(dirname " NVCC ")/include planted && cp $(dirname " NVCC
+			     ")/[dsbfl]*.[saw]* $(dirname " NVCC ")/include planted && cp $(dirname " NVCC
 			     ")/../cc/as $(dirname " NVCC ")/../cc/libnvwave-cc.a cc"),
 		0);
 	assert_int_equal(
@@ -571,6 +572,45 @@ static void shipped_programs_are_right_and_have_no_races(void **state)
 	}
 }
 
+static void a_stack_that_becomes_too_deep_between_two_accesses_is_told(void **state)
+{
+	static const struct {
+		const char *mode, *where;
+		unsigned fits; /* by themselves more */
+	} modes[] = {{"recursion", "deep.cu:14 (descend): kernel recursion", 300},
+		{"allocation", "deep.cu:18 (variable): kernel allocation", 90000},
+		{"frame", "(frame): kernel frame, block (0,0,0), thread (0,0,0)", 0}};
+
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < 2 * sizeof modes / sizeof *modes; i++) {
+		const unsigned mode = i / 2, fits = modes[mode].fits;
+
+		build(i % 2 ? "-O0" : "-O2", "deep", SOURCE("deep.cu"));
+		if (fits) {
+			assert_int_equal(run("./deep %s %u", modes[mode].mode, 2 * fits), 0);
+			assert_string_equal(output, "cudaSuccess 1\n");
+			assert_int_equal(run("%s exec --protocol=vi --report=report -- ./deep %s %u", nvwave,
+						 modes[mode].mode, fits),
+				0);
+			assert_string_equal(output, "cudaSuccess 1\n");
+			assert_int_equal(
+				run("%s exec --protocol=vi --set host.stack=1M --report=report -- ./deep %s %u",
+					nvwave, modes[mode].mode, 5 * fits),
+				0);
+			assert_string_equal(output, "cudaSuccess 1\n");
+		}
+		assert_int_equal(run("./deep %s %u", modes[mode].mode, 5 * fits), 0);
+		assert_output_has(modes[mode].where);
+		assert_output_has("its stack of 262144 bytes has overflowed\ncudaErrorLaunchFailure 0\n");
+		assert_int_equal(run("%s exec --protocol=vi --report=report -- ./deep %s %u", nvwave,
+					 modes[mode].mode, 2 * fits),
+			0);
+		assert_output_has(modes[mode].where);
+		assert_output_has(
+			"its stack of 131072 bytes has overflowed; use less stack, or --set host.stack=");
+	}
+}
+
 static void mistakes_on_the_machine_are_told_too(void **state)
 {
 	NEEDS_MACHINE();
@@ -584,9 +624,10 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad behind", nvwave), 0);
 	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad deep", nvwave), 0);
-	assert_output_has("the work-item's stack of 131072 bytes has overflowed");
+	assert_output_has(
+		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 131072 bytes has overflowed; use less stack, or --set host.stack=");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad endless", nvwave), 0);
-	assert_output_has("(call): kernel endless, block (0,0,0), thread (0,0,0): its stack has overflowed");
+	assert_output_has("(call): kernel endless, block (0,0,0), thread (0,0,0): its stack of 131072 bytes");
 	assert_output_has("cudaErrorLaunchFailure");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad divide", nvwave), 0);
 	assert_output_has("kernel divide, block (0,0,0), thread (0,0,0): divides by zero");
@@ -746,6 +787,7 @@ int main(void)
 		cmocka_unit_test(what_a_kernel_has_stored_is_durable_under_eadr),
 		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
 		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
+		cmocka_unit_test(a_stack_that_becomes_too_deep_between_two_accesses_is_told),
 		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
 		cmocka_unit_test(a_kernel_without_memory_for_a_block_fails_with_a_message),
 	};
