@@ -94,6 +94,9 @@ static double limit_of(unsigned wavefronts, uint64_t stack, uint64_t accesses)
 
 	limit.count = wavefronts * EMU_LANES;
 	limit.sp = calloc(limit.count, sizeof *limit.sp);
+	if (stacks != MAP_FAILED) {
+		(void)madvise(stacks, bytes, MADV_HUGEPAGE); /* as the emulator does for this many */
+	}
 	if (stacks != MAP_FAILED && limit.sp && emu_cache_init(&limit.cache, &config) == 0) {
 		for (unsigned i = 0; i < HIT_WORDS / LINE_WORDS; i++) {
 			emu_cache_assign(&limit.cache, emu_cache_victim(&limit.cache, i), i);

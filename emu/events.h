@@ -30,7 +30,8 @@ struct emu_exec {
 	uint64_t *lanes_used; /* by wavefront: lanes that ever had a stack */
 	/* Turns of wavefronts before huge pages were last considered, from then until the next time, and left until then. */
 	uint64_t turns, turns_asked, turns_left;
-	bool huge_pages; /* have been asked for */
+	bool huge_pages;   /* have been asked for */
+	uint32_t expected; /* wavefronts of each CU whose stacks come in huge pages (launch.c) */
 	struct emu_slot *slots;
 	uint32_t slot_count;
 	uint64_t ages;

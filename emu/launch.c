@@ -4,6 +4,8 @@
  *
  * Guarantee: when no event is left but work-items are, the run ends with a report of where they wait.
  */
+#include <sys/mman.h>
+
 #include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -55,6 +57,44 @@ static int make_slots(struct nvw_machine *m)
 		};
 	}
 	return 0;
+}
+
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+/* To the nearest huge page, so that no page of stacks is huge of which this kernel would use less than a half. */
+static char *nearest_huge_page(char *at)
+{
+	char *const next = at + -(uintptr_t)at % HUGE_PAGE;
+
+	return next - at <= HUGE_PAGE / 2 ? next : next - HUGE_PAGE;
+}
+
+/*
+ * Where the work-items of this kernel fill huge pages with their stacks, these come from the host in huge pages: one fault in place of 256.
+ * That is for stacks of which a work-item touches about a half anyway. Slots of different CUs alternate, so that each CU uses the
+ * stacks of its first wavefronts. A host without huge pages goes on with small ones.
+ */
+static void expect_stacks(struct nvw_machine *m)
+{
+	struct emu_exec *const x = &m->exec;
+	const uint64_t slots = x->groups < x->slot_count ? x->groups : x->slot_count;
+	const uint64_t used = slots / m->config.cus * x->group_wavefronts,
+		       of_one = EMU_LANES * x->stack_bytes;
+	char *const stacks = x->stacks + x->stacks_bytes - x->wavefront_count * of_one;
+
+	if (used <= x->expected || x->stack_bytes > 2 * PAGE) {
+		return;
+	}
+	x->expected = (uint32_t)used;
+	for (uint64_t cu = 0; cu < m->config.cus; cu++) {
+		char *const first = stacks + cu * m->config.wavefronts_per_cu * of_one;
+		char *const from = nearest_huge_page(first), *const to =
+								     nearest_huge_page(first + used * of_one);
+
+		if (from < to) {
+			(void)madvise(from, (size_t)(to - from), MADV_HUGEPAGE);
+		}
+	}
 }
 
 static emu_time on_every_cu(struct nvw_machine *m, const coh_action *steps)
@@ -136,6 +176,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	if (r < 0) {
 		return r;
 	}
+	expect_stacks(m);
 	m->stats.kernels++;
 	m->stats.host_launch_ps += m->config.launch;
 	emu_spend(m, m->config.launch);
