@@ -38,7 +38,7 @@ static enum ct_fate fate_of(const char *name)
 {
 	enum ct_fate fate = CT_FATE_DURABLE;
 
-	while (fate < CT_FATE_CACHED && strcmp(ct_fate_name(fate), name) != 0) {
+	while (fate + 1 < CT_FATE_COUNT && strcmp(ct_fate_name(fate), name) != 0) {
 		fate++;
 	}
 	return fate;

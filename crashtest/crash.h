@@ -105,10 +105,14 @@ struct ct_options {
 	void *context;
 };
 
-/* The fate of a store. */
-#define CT_FATES(X)   X(DURABLE, "durable") X(LOST, "lost in flight") X(CACHED, "lost in a cache")
+/* The fate of a store; ELSEWHERE: in a state that fails of the same cause, whose words the cause has. */
+#define CT_FATES(X)                  \
+	X(DURABLE, "durable")        \
+	X(LOST, "lost in flight")    \
+	X(CACHED, "lost in a cache") \
+	X(ELSEWHERE, "lost in another state")
 #define X(name, text) CT_FATE_##name,
-enum ct_fate { CT_FATES(X) };
+enum ct_fate { CT_FATES(X) CT_FATE_COUNT };
 #undef X
 const char *ct_fate_name(enum ct_fate fate);
 

@@ -272,6 +272,37 @@ static void join_groups(struct ct_finding *to, const struct ct_finding *from)
 	}
 }
 
+static bool is_place(const struct ct_place *p, const char *place)
+{
+	char text[sizeof p->file + 16];
+
+	snprintf(text, sizeof text, "%s:%u", p->file, p->line);
+	return strcmp(text, place) == 0;
+}
+
+static const struct ct_place *lost_at(const struct ct_finding *f, const char *place)
+{
+	for (unsigned i = 0; i < f->place_count; i++) {
+		if (f->place[i].fate != CT_FATE_DURABLE && is_place(&f->place[i], place)) {
+			return &f->place[i];
+		}
+	}
+	return NULL;
+}
+
+/* The stores that a finding lists are those of its own state: there, what its cause names as lost may be durable. */
+static void list_lost(struct ct_finding *to, const struct ct_finding *from)
+{
+	const struct ct_place *const lost = lost_at(from, to->cause.lost);
+
+	if (lost == NULL || lost_at(to, to->cause.lost) != NULL) {
+		return;
+	}
+	to->place_count -= to->place_count == CT_PLACES_MAX;
+	to->place[to->place_count] = *lost;
+	to->place[to->place_count++].fate = CT_FATE_ELSEWHERE;
+}
+
 /* What is said, and proposed, must do for both. */
 static void join_causes(struct ct_finding *to, const struct ct_finding *from)
 {
@@ -285,6 +316,7 @@ static void join_causes(struct ct_finding *to, const struct ct_finding *from)
 		to->proposals = from->proposals;
 		if (from->cause.kind != CT_CAUSE_ATOMIC) {
 			join_proposals(&to->proposals, &second);
+			list_lost(to, from);
 		}
 	} else if (to->cause.kind != CT_CAUSE_ATOMIC) {
 		join_proposals(&to->proposals, &from->proposals);

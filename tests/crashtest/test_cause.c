@@ -8,6 +8,7 @@
 
 #include <crashtest/crash.h>
 #include <crashtest/image.h>
+#include "crashtest/group.h"
 #include "hand_log.h"
 
 enum { THIRD_SITE = 3, FOURTH_SITE = 4 };
@@ -193,6 +194,36 @@ static void two_causes_behind_one_sentence_are_two_findings(void **state)
 	}
 }
 
+/* A finding of this cause: nothing waits for the store at a line before the one at 60. */
+static void make_finding(struct ct_finding *f, unsigned lost)
+{
+	*f = (struct ct_finding){.cause.kind = CT_CAUSE_MISSING, .place_count = 2};
+	snprintf(f->text, sizeof f->text, "line %u is missing", lost);
+	snprintf(f->cause.early, sizeof f->cause.early, "queue.c:60");
+	snprintf(f->cause.lost, sizeof f->cause.lost, "queue.c:%u", lost);
+	f->place[0] = (struct ct_place){.file = "queue.c", .line = 60, .fate = CT_FATE_DURABLE};
+	f->place[1] = (struct ct_place){.file = "queue.c", .line = lost, .fate = CT_FATE_LOST};
+}
+
+/* One cure does for both, and its cause has the words of the second finding. */
+static void what_a_joined_cause_names_is_listed_as_lost_in_another_state(void **state)
+{
+	static struct ct_finding f[2];
+	unsigned count = 2;
+
+	make_finding(&f[0], 53);
+	make_finding(&f[1], 55);
+	ct_merge_causes(f, &count);
+	assert_int_equal(count, 1);
+	assert_string_equal(f[0].text, "line 53 is missing");
+	assert_string_equal(f[0].cause.lost, "queue.c:55");
+	assert_int_equal(f[0].place_count, 3);
+	assert_int_equal(f[0].place[1].line, 53);
+	assert_int_equal(f[0].place[1].fate, CT_FATE_LOST);
+	assert_int_equal(f[0].place[2].line, 55);
+	assert_int_equal(f[0].place[2].fate, CT_FATE_ELSEWHERE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +232,7 @@ int main(void)
 		cmocka_unit_test(stores_that_pass_in_the_other_order_are_exchanged),
 		cmocka_unit_test(a_run_that_ends_wrong_needs_no_crash),
 		cmocka_unit_test(two_causes_behind_one_sentence_are_two_findings),
+		cmocka_unit_test(what_a_joined_cause_names_is_listed_as_lost_in_another_state),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
