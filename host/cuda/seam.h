@@ -36,6 +36,8 @@ struct nvw_cuda_range {
 	size_t bytes;
 	bool persistent; /* a mapping of a file: NVRAM; else DRAM */
 	bool pinned;     /* memory of the host: the device "pinned", if the machine has one */
+	size_t changed,
+		changed_end; /* where host code may have written since the last kernel: all else is as that left it */
 };
 
 struct nvw_cuda_job {
@@ -106,7 +108,7 @@ struct nvw_cuda_machine {
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_6"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_7"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

@@ -368,9 +368,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_6(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_7(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_6(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_7(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every range of the program has a place in the machine's DRAM or NVRAM, and a shadow: what the machine holds there between kernels.
- * What differs from it before a kernel, the program has written. A place whose range is gone is used again by a range of its kind
+ * What differs from it before a kernel, the program has written; where it cannot have written, nobody looks. A place whose range is gone is used again by a range of its kind
  * that fits.
  */
 #include "ranges.h"
@@ -16,7 +16,7 @@ struct place {
 	char *at;                    /* in the machine */
 	size_t room;                 /* whole lines */
 	char *shadow;
-	uint8_t *touched; /* by line */
+	uint8_t *touched; /* by line; all 0 between kernels */
 	bool persistent, pinned, seen;
 };
 
@@ -138,11 +138,9 @@ static int new_place(const struct nvw_cuda_range *r, struct place **ret)
 
 /* ---- Before and after a kernel --------------------------------------------------------------------------- */
 
-/* Writes the lines that differ, those that follow each other at once. */
-static int write_changes(struct place *p)
+/* Writes the lines from one on that differ, those that follow each other at once. */
+static int write_changes(struct place *p, size_t from, size_t bytes)
 {
-	const size_t bytes = p->range.bytes;
-	size_t from = 0;
 	int error = 0;
 
 	while (from < bytes && !error) {
@@ -164,6 +162,7 @@ static int write_changes(struct place *p)
 static int take_over_one(const struct nvw_cuda_range *r)
 {
 	struct place *p = place_of(r);
+	const bool is_known = p != NULL;
 	int error = 0;
 
 	if (!p && !(p = unused_place(r))) {
@@ -174,8 +173,8 @@ static int take_over_one(const struct nvw_cuda_range *r)
 	}
 	p->range = *r;
 	p->seen = true;
-	memset(p->touched, 0, p->room / LINE);
-	return write_changes(p);
+	return is_known ? write_changes(p, r->changed / LINE * LINE, r->changed_end) :
+			  write_changes(p, 0, r->bytes);
 }
 
 int ranges_take_over(const struct nvw_cuda_job *job)
@@ -205,17 +204,31 @@ int ranges_take_over(const struct nvw_cuda_job *job)
 	return error;
 }
 
+static int give_back_line(struct place *p, size_t at)
+{
+	const size_t n = p->range.bytes - at < LINE ? p->range.bytes - at : LINE;
+	const int error = nvw_read(self.machine, p->shadow + at, p->at + at, n);
+
+	memcpy(p->range.start + at, p->shadow + at, n);
+	p->touched[at / LINE] = 0;
+	return error;
+}
+
+/* A kernel may touch little of much: what it did not touch is passed over in words. */
 static int give_back_one(struct place *p)
 {
+	const size_t count = lines(p->range.bytes);
+	uint64_t word;
 	int error = 0;
 
-	for (size_t at = 0; at < p->range.bytes && !error; at += LINE) {
-		const size_t n = p->range.bytes - at < LINE ? p->range.bytes - at : LINE;
-
-		if (p->touched[at / LINE]) {
-			error = nvw_read(self.machine, p->shadow + at, p->at + at, n);
-			memcpy(p->range.start + at, p->shadow + at, n);
+	for (size_t i = 0; i < count && !error;) {
+		if (i % sizeof word == 0 && i + sizeof word <= count &&
+			(memcpy(&word, p->touched + i, sizeof word), word == 0)) {
+			i += sizeof word;
+			continue;
 		}
+		error = p->touched[i] ? give_back_line(p, i * LINE) : 0;
+		i++;
 	}
 	return error;
 }

@@ -22,8 +22,10 @@ struct block {
 	char *pages, *start; /* REGISTERED: no pages of ours */
 	size_t page_bytes, bytes;
 	enum memory_kind kind;
-	unsigned open;   /* copies of it that are under way */
-	uint64_t number; /* in the order of their making, which no address has */
+	unsigned open; /* copies of it that are under way */
+	size_t changed,
+		changed_end; /* DEVICE: where copies have written since the last kernel on the machine */
+	uint64_t number;     /* in the order of their making, which no address has */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, kernels = PTHREAD_MUTEX_INITIALIZER;
@@ -175,7 +177,7 @@ static void ask_for_large_pages(const struct block *b)
 static cudaError_t allocate_device(size_t bytes, void **ret)
 {
 	const size_t aligned = round_up(bytes, ALIGNED), page_bytes = round_up(aligned, PAGE);
-	struct block b = {.bytes = bytes, .page_bytes = page_bytes, .kind = DEVICE};
+	struct block b = {.bytes = bytes, .page_bytes = page_bytes, .kind = DEVICE, .changed_end = bytes};
 
 	if (aligned < bytes || page_bytes >= ARENA_BYTES || !make_arena() || !(b.pages = gap(page_bytes))) {
 		return cudaErrorMemoryAllocation;
@@ -431,6 +433,22 @@ static void open_block(const void *p)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* Host code can write to device memory by copies alone, so it knows all changes. */
+static void note_change(const void *to, size_t n)
+{
+	struct block *b;
+
+	pthread_mutex_lock(&mutex);
+	b = device_block(to);
+	if (b) {
+		const size_t at = (size_t)((const char *)to - b->start);
+
+		b->changed = b->changed < b->changed_end && b->changed < at ? b->changed : at;
+		b->changed_end = b->changed_end > at + n ? b->changed_end : at + n;
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
 static void close_block(const void *p)
 {
 	struct block *b;
@@ -491,6 +509,7 @@ static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKin
 	open_block(to);
 	open_block(from);
 	nvw_cuda_host_copy(to, from, n, place);
+	note_change(to, n);
 	close_block(from);
 	close_block(to);
 	return cudaSuccess;
@@ -537,6 +556,7 @@ static cudaError_t fill(void *to, int byte, size_t n, const void *place)
 	}
 	open_block(to);
 	nvw_cuda_host_fill(to, byte, n, place);
+	note_change(to, n);
 	close_block(to);
 	return cudaSuccess;
 }
@@ -677,6 +697,19 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+static struct nvw_cuda_range range_of(const struct block *b)
+{
+	const bool persistent = b->kind == PITCHED || (b->kind == REGISTERED && is_file(b->start));
+	const bool by_copies = b->kind == DEVICE;
+
+	return (struct nvw_cuda_range){.start = b->start,
+		.bytes = b->bytes,
+		.persistent = persistent,
+		.pinned = !persistent && (b->kind == PINNED || b->kind == REGISTERED),
+		.changed = by_copies ? b->changed : 0,
+		.changed_end = by_copies ? b->changed_end : b->bytes};
+}
+
 static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
 {
 	const size_t n = block_count;
@@ -684,17 +717,13 @@ static size_t list_ranges(struct nvw_cuda_range *to, struct block *in_order)
 	memcpy(in_order, blocks, n * sizeof *blocks);
 	qsort(in_order, n, sizeof *in_order, by_number);
 	for (size_t i = 0; i < n; i++) {
-		const struct block *const b = &in_order[i];
-
-		const bool persistent = b->kind == PITCHED || (b->kind == REGISTERED && is_file(b->start));
-
-		to[i] = (struct nvw_cuda_range){b->start, b->bytes, persistent,
-			!persistent && (b->kind == PINNED || b->kind == REGISTERED)};
+		to[i] = range_of(&in_order[i]);
+		blocks[i].changed = blocks[i].changed_end = 0;
 	}
 	return n;
 }
 
-/* In the order in which they were made, so that the machine's places do not depend on addresses. */
+/* In the order in which they were made, so that the machine's places do not depend on addresses. For a kernel, which takes over the changes. */
 struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count)
 {
 	struct nvw_cuda_range *all;
@@ -709,8 +738,10 @@ struct nvw_cuda_range *nvw_cuda_ranges(size_t *ret_count)
 	}
 	pthread_mutex_unlock(&mutex);
 	if (all && __start_nvw_device) {
+		const size_t bytes = (size_t)(__stop_nvw_device - __start_nvw_device);
+
 		all[n++] = (struct nvw_cuda_range){
-			__start_nvw_device, (size_t)(__stop_nvw_device - __start_nvw_device), false, false};
+			.start = __start_nvw_device, .bytes = bytes, .changed_end = bytes};
 	}
 	free(in_order);
 	*ret_count = n;

@@ -30,12 +30,15 @@ holds() { # NAME EXPECTED COMMAND...
 }
 
 "$nvcc" -O1 -o machine "$sources/machine.cu" && "$nvcc" -O1 -o semantics "$sources/semantics.cu" "$sources/parts.cu" &&
-	"$nvcc" -O1 -o bad "$sources/bad.cu" || exit 1
+	"$nvcc" -O1 -o bad "$sources/bad.cu" && "$nvcc" -O1 -o deep "$sources/deep.cu" && "$nvcc" -O1 -o changes "$sources/changes.cu" || exit 1
 for protocol in hlrc vi; do
 	printf '[gpu]\nprotocol = %s\n' $protocol >machine.ini
 	holds "loads_find_what_stores_left_under_$protocol" "^0 wrong$" ./machine loads
 	holds "what_programs_rely_on_holds_under_$protocol" "^all hold$" ./semantics -locks
 	holds "files_are_nvram_under_$protocol" "^7 64 1$" ./machine persist1 pool-$protocol
+	holds "kernels_see_what_the_host_has_changed_under_$protocol" "^wrong: 0, cudaSuccess" ./changes
+	holds "a_stack_that_is_too_deep_is_told_under_$protocol" "(descend): kernel recursion.*its stack of 131072 bytes" ./deep recursion 600
+	holds "a_stack_that_is_not_ends_well_under_$protocol" "^cudaSuccess 1" ./deep recursion 200
 	holds "a_mistake_ends_the_kernel_under_$protocol" "112 bytes behind the end of the allocation" ./bad behind
 done
 echo "1..$count"

@@ -572,6 +572,22 @@ static void shipped_programs_are_right_and_have_no_races(void **state)
 	}
 }
 
+static void kernels_see_what_the_host_has_changed_in_between(void **state)
+{
+	static const char *const protocols[] = {"vi", "hlrc", "dd"};
+
+	NEEDS_MACHINE();
+	build("-O1", "changes", SOURCE("changes.cu"));
+	assert_int_equal(run("./changes"), 0);
+	assert_string_equal(output, "wrong: 0, cudaSuccess\n");
+	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+		assert_int_equal(
+			run("%s exec --protocol=%s --report=report -- ./changes", nvwave, protocols[i]), 0);
+		assert_output_has("wrong: 0, cudaSuccess\n");
+		assert_output_has("a new machine, with cold caches");
+	}
+}
+
 static void a_stack_that_becomes_too_deep_between_two_accesses_is_told(void **state)
 {
 	static const struct {
@@ -787,6 +803,7 @@ int main(void)
 		cmocka_unit_test(what_a_kernel_has_stored_is_durable_under_eadr),
 		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
 		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
+		cmocka_unit_test(kernels_see_what_the_host_has_changed_in_between),
 		cmocka_unit_test(a_stack_that_becomes_too_deep_between_two_accesses_is_told),
 		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
 		cmocka_unit_test(a_kernel_without_memory_for_a_block_fails_with_a_message),
