@@ -17,3 +17,10 @@ int roots_read(struct nvw_machine *machine, const struct nvw_pmem *pmem, uint64_
 {
 	return nvw_read(machine, ret_words, pmem->base + nvw_pool_root_off(&pmem->geometry, 0), 8 * count);
 }
+
+int roots_refused(const struct nvw_pool *pool, uint64_t part, struct nvw_findings *findings)
+{
+	return part > 0 ? 0 :
+			  nvw_violation(findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0),
+				  "recovery refuses the pool: %s", nvw_error_message());
+}

@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/roots.h"
 #include "plan.h"
 
 struct part {
@@ -205,9 +206,7 @@ static int check(void *plan, const struct nvw_pool *pool, const struct nvw_acks 
 	struct part p = {.plan = t, .acks = acks, .findings = findings};
 
 	if (tiered_view_open((struct nvw_pool *)(uintptr_t)pool, &p.v) != 0) {
-		return part > 0 ? 0 :
-				  nvw_violation(findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0),
-					  "recovery refuses the pool: %s", nvw_error_message());
+		return roots_refused(pool, part, findings);
 	}
 	if (part == 0) {
 		return check_shape(&p);

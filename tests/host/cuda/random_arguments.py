@@ -13,20 +13,12 @@ Objects that hold pointers exist twice: those of the kernel lead to device memor
 """
 import random
 
-from random_kernels import COMPARE, block
+from random_kernels import COMPARE, INTEGERS, block
 
 PRELUDE = r'''#include <stdio.h>
 #include <string.h>
 
-typedef signed char i8;
-typedef unsigned char u8;
-typedef short i16;
-typedef unsigned short u16;
-typedef int i32;
-typedef unsigned u32;
-typedef long long i64;
-typedef unsigned long long u64;
-typedef unsigned __int128 u128;
+''' + INTEGERS + r'''typedef unsigned __int128 u128;
 typedef float f32;
 typedef double f64;
 enum tint : i8 { RED = -3, BLUE = 5 };

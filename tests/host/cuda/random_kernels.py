@@ -19,12 +19,7 @@ ATOMICS = {'u32': ['Add', 'Sub', 'Min', 'Max', 'And', 'Or', 'Xor', 'Inc', 'Dec',
 BUFFER_ELEMENTS = 512
 WORK_ITEMS_MOST = 256
 
-PRELUDE = r'''#include <algorithm>
-#include <stdio.h>
-#include <string.h>
-#include <vector>
-
-typedef signed char i8;
+INTEGERS = '''typedef signed char i8;
 typedef unsigned char u8;
 typedef short i16;
 typedef unsigned short u16;
@@ -32,7 +27,14 @@ typedef int i32;
 typedef unsigned u32;
 typedef long long i64;
 typedef unsigned long long u64;
+'''
 
+PRELUDE = r'''#include <algorithm>
+#include <stdio.h>
+#include <string.h>
+#include <vector>
+
+''' + INTEGERS + r'''
 __device__ void atomicMultiply(u32 *p, u32 by)
 {
 	u32 seen = *p, old;
