@@ -218,6 +218,9 @@ int crash_check_foreign(const struct crash_request *r)
 						      r->check_lib == NULL && ct_is_block_log(r->store_log));
 
 	if ((r->check == NULL) == (r->check_lib == NULL) && !needs_none) {
+		if (r->store_log != NULL && access(r->store_log, R_OK) != 0) {
+			return nvw_fail_errno("%s", r->store_log); /* it may be one that needs none */
+		}
 		return nvw_fail(NVW_E_USAGE,
 			"--store-log and --exec need one checker: --check=COMMAND, --check-lib=FILE.so or --oracle=replay");
 	}
