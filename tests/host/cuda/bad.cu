@@ -45,6 +45,7 @@ __device__ int call(int n) // accesses nothing on its way
 }
 __global__ void endless(int *p) { *p = call(100000000 + *p); }
 __global__ void divide(int *p) { *p = 5 / *p; }
+__global__ void null(int i) { int *const none = nullptr; none[i] = 1; } // line 48: the compiler can see that it is a null pointer
 
 int main(int argc, char **argv)
 {
@@ -70,15 +71,17 @@ int main(int argc, char **argv)
 	} else if (!strcmp(mode, "shared")) {
 		too_much_shared<<<1, 32, 64>>>(p);
 	} else if (!strcmp(mode, "host")) {
-		return *p; // line 71
+		return *p; // line 74
 	} else if (!strcmp(mode, "copy")) {
-		memcpy(p, argv, (size_t)argc * 8); // line 73
+		memcpy(p, argv, (size_t)argc * 8); // line 76
 	} else if (!strcmp(mode, "frame")) {
 		large_frame<<<1, 32>>>(p);
 	} else if (!strcmp(mode, "endless")) {
 		endless<<<1, 32>>>(p);
 	} else if (!strcmp(mode, "divide")) {
 		divide<<<1, 32>>>(p);
+	} else if (!strcmp(mode, "null")) {
+		null<<<1, 32>>>(0);
 	} else if (!strcmp(mode, "foreign")) {
 		abort();
 	}

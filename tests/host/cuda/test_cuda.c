@@ -257,6 +257,8 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 	assert_mistake("wild", "bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ",
 		": a null pointer\ncudaErrorIllegalAddress");
 	assert_mistake("far", ": no allocation is within 1 MiB of it\n", "cudaErrorIllegalAddress");
+	assert_mistake("null", "bad.cu:48 (null): kernel null, block (0,0,0), thread (0,0,0): writes to ",
+		": a null pointer\ncudaErrorIllegalAddress");
 	assert_mistake("frame", "its stack of 262144 bytes has overflowed", "cudaErrorLaunchFailure");
 	assert_mistake("deep",
 		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 262144 bytes has overflowed",
@@ -286,10 +288,10 @@ static void host_code_that_reads_device_memory_is_told(void **state)
 	NEEDS_CLANG();
 	build_once("-O1", "bad", SOURCE("bad.cu"));
 	assert_int_not_equal(run("./bad host"), 0);
-	assert_output_has("bad.cu:73 (main): host code reads from device memory at ");
+	assert_output_has("bad.cu:74 (main): host code reads from device memory at ");
 	assert_output_has("(byte 0 of the allocation of 400 bytes");
 	assert_int_not_equal(run("./bad copy"), 0);
-	assert_output_has("bad.cu:75 (main): host code writes to device memory at ");
+	assert_output_has("bad.cu:76 (main): host code writes to device memory at ");
 }
 
 static void what_is_not_supported_is_named(void **state)
@@ -336,8 +338,6 @@ static void what_cannot_be_compiled_or_written_is_told_before(void **state)
 		{"-o . weak.cu", "-o .: this is a folder"},
 		{"weak.cu weak.cu", "weak.cu: this source is given twice"},
 		{"folder.cu", "folder.cu: expected a file, found a folder"},
-		{"-arch=kepler weak.cu", "-arch=kepler: expected sm_NN or compute_NN"},
-		{"-arch sm_1000 weak.cu", "-arch=sm_1000: there is no architecture of this number"},
 		{"-O9 weak.cu", "-O9: expected -O0 to -O3"},
 		{"-x java weak.cu", "-x java: expected cu, hip, c++ or c"},
 		{"weak.cu -I", "-I: expected a value behind it"},
@@ -352,6 +352,39 @@ static void what_cannot_be_compiled_or_written_is_told_before(void **state)
 	assert_int_equal(run("TMPDIR=/nonexistent " NVCC " -c weak.cu"), 2);
 	assert_output_has("/nonexistent: no folder for temporary files can be made here (TMPDIR)");
 	run("rmdir folder.cu");
+}
+
+static void what_is_no_architecture_is_refused(void **state)
+{
+	static const char *const right[] = {NVCC " -arch=sm_90a", NVCC " -arch compute_80",
+		NVCC " -arch=native", NVCC " -arch=all-major", NVCC " -arch=lto_80",
+		NVCC " -arch=compute_70 -code=sm_70,compute_70",
+		NVCC " -gencode 'arch=compute_70,code=[sm_70,compute_70]'",
+		NVCC " -gencode=arch=compute_120f,code=\\\"sm_120f,lto_120\\\"",
+		HIPCC " --offload-arch=gfx90a:xnack-", HIPCC " --offload-arch=gfx906:sramecc+:xnack+,gfx1030",
+		HIPCC " --offload-arch=gfx9-4-generic", HIPCC " --amdgpu-target=native",
+		HIPCC " --offload-arch=sm_70"};
+	static const struct {
+		const char *command, *message;
+	} wrong[] = {{NVCC " -arch=kepler", "-arch=kepler: expected sm_NN, compute_NN, lto_NN, native, "},
+		{NVCC " -arch sm_700", "-arch=sm_700: there is no architecture of this number"},
+		{NVCC " -arch=xsm_70", "found xsm_70"}, {NVCC " -code=sm_70,sm_7", "found sm_7\n"},
+		{NVCC " -gencode arch=compute_70,code=all_of_them", "found all_of_them"},
+		{NVCC " -gencode=arch=volta,code=sm_70", "found volta"},
+		{HIPCC " --offload-arch=foo", "--offload-arch=foo: expected an architecture (gfx90a, "},
+		{HIPCC " --offload-arch=gfx906,gfx9", "found gfx9\n"},
+		{HIPCC " --offload-arch=gfx90a:fast+", "found gfx90a:fast+"},
+		{HIPCC " --amdgpu-target=", "--amdgpu-target=: expected an architecture"}};
+
+	NEEDS_CLANG();
+	run("echo 'int main() { return 0; }' >empty.cu");
+	for (unsigned i = 0; i < sizeof right / sizeof *right; i++) {
+		assert_int_equal(run("%s -M empty.cu", right[i]), 0);
+	}
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(run("%s -M empty.cu", wrong[i].command), 2);
+		assert_output_has(wrong[i].message);
+	}
 }
 
 /* Also when the compiler that runs beside the script lives on. */
@@ -652,7 +685,7 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
 	assert_output_has("--protocol: the program ran no kernels on the machine");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad host", nvwave), 1);
-	assert_output_has("bad.cu:73 (main): host code reads from device memory");
+	assert_output_has("bad.cu:74 (main): host code reads from device memory");
 	assert_output_has("note: no report on kernels: ./bad ended by signal 11");
 	assert_true(strstr(output, "ran no kernels") == NULL);
 }
@@ -791,6 +824,7 @@ int main(void)
 		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
 		cmocka_unit_test(what_is_not_supported_is_named),
 		cmocka_unit_test(what_cannot_be_compiled_or_written_is_told_before),
+		cmocka_unit_test(what_is_no_architecture_is_refused),
 		cmocka_unit_test(an_interrupted_compilation_leaves_nothing),
 		cmocka_unit_test(a_missing_clang_is_told),
 		cmocka_unit_test(kernels_on_the_machine_do_the_same),
