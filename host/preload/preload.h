@@ -201,6 +201,14 @@ void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *d
 /* A store past the caches has happened: records its flush. */
 void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 
+/* ---- Comparing (compare.c) ------------------------------------------------------------------------------------ */
+
+/* Under the lock: records the changes in a range of the mapping as of this kind; true if there were any. Fast if not. */
+bool host_compare(
+	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site);
+/* A kernel runs: the content of mappings is nobody's, and is not compared. */
+extern bool host_window;
+
 /* ---- Recording (record.c) ------------------------------------------------------------------------------------- */
 
 struct host_caller {
@@ -232,8 +240,6 @@ void host_record_rest(const struct host_mapping *m);
 void host_record_written(const struct host_mapping *m, size_t n);
 /* Records all changes since the last event, as of this kind. */
 void host_record_all(enum host_event_kind kind, uint32_t site);
-/* A kernel runs: the content of mappings is nobody's, and is not compared. */
-extern bool host_window;
 /* Records other changes in the lines of a coming store. */
 void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 /* Pages of the range are no longer hot: they are unmapped or protected. */
@@ -241,6 +247,8 @@ void host_forget_hot(uintptr_t start, uintptr_t end);
 
 /* Everything that this process stores is announced, as far as is known: written pages are not compared at fences. */
 extern bool host_announced;
+/* Something was stored that nothing had announced; set by faults, too. */
+extern bool host_foreign;
 /* Under the lock: from now on they are; why: a clause for the report. */
 void host_compare_always(const char *why);
 /* Under the lock: looks for stores that nothing has announced in the pages of a mapping that are not compared; NULL: of all. */

@@ -58,146 +58,8 @@ static struct {
 static struct host_page *fresh;
 
 bool host_announced;
-static bool foreign;      /* something was stored that nothing had announced; set by faults, too */
+bool host_foreign;
 static unsigned admitted; /* pages */
-
-/* ---- Comparing --------------------------------------------------------------------------------------------------------------------- */
-
-/* A run of changed lines within a page. */
-struct run {
-	const struct host_mapping *m;
-	enum host_event_kind kind;
-	uint32_t site;
-	struct host_event *event; /* in the spool, NULL: not stored */
-	uint8_t *data;
-	size_t at, n; /* in the mapping */
-};
-
-static uint8_t unkept[sizeof(struct host_event) + HOST_PAGE];
-
-static void begin_run(struct run *r, size_t at)
-{
-	uint8_t *const to = host_room(sizeof *r->event + HOST_PAGE);
-
-	r->event = (struct host_event *)to;
-	r->data = (to ? to : unkept) + sizeof *r->event;
-	r->at = at;
-	r->n = 0;
-}
-
-/* Publishes the run, then updates the shadow. */
-static void end_run(struct run *r)
-{
-	if (r->n == 0) {
-		return;
-	}
-	if (r->event != NULL) {
-		*r->event = (struct host_event){.kind = (uint16_t)r->kind,
-			.file = (uint16_t)r->m->file,
-			.thread = host_self.number,
-			.site = r->site,
-			.bytes = (uint32_t)r->n,
-			.off = r->m->off + r->at,
-			.call = host_call()};
-		host_publish(sizeof *r->event + r->n);
-	}
-	memcpy(r->m->shadow + r->at, r->data, r->n);
-	r->n = 0;
-}
-
-static unsigned words_changed(const uint64_t *a, const uint64_t *b)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < 8; i++) {
-		n += a[i] != b[i];
-	}
-	return n;
-}
-
-/* Words are read one by one, each at once, because other threads may be storing. */
-static void read_line(uint64_t line[8], const volatile uint64_t *from)
-{
-	for (unsigned i = 0; i < 8; i++) {
-		line[i] = from[i];
-	}
-}
-
-/* Records announced stores that happened just before the line was read. Returns the number of words changed
- * only by them. */
-static unsigned settle_line(struct run *r, size_t at, const uint64_t line[8])
-{
-	const uint64_t *const shadow = (const uint64_t *)(r->m->shadow + at);
-	const unsigned before = words_changed(line, shadow);
-
-	if (!host_control->instrumented) {
-		return 0;
-	}
-	end_run(r);
-	host_settle_line(r->m, at, line);
-	return before - words_changed(line, shadow);
-}
-
-/* Records the changes in the lines of a range within a page; true if there were any. */
-static bool compare_lines(
-	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
-{
-	struct run r = {.m = m, .kind = kind, .site = site};
-	bool changed = false;
-
-	for (size_t at = from; at < to; at += HOST_LINE) {
-		const uint64_t *const shadow = (const uint64_t *)(m->shadow + at);
-		uint64_t line[8];
-
-		read_line(line, (const volatile uint64_t *)(m->alias + at));
-		unsigned words = words_changed(line, shadow);
-
-		if (words > 0) {
-			words -= settle_line(&r, at, line);
-		}
-		if (words == 0) {
-			end_run(&r);
-			continue;
-		}
-		if (__atomic_load_n(&m->page[at / HOST_PAGE].state, __ATOMIC_RELAXED) == HOST_ANNOUNCED &&
-			kind == HOST_CHANGE) {
-			host_gap(HOST_GAP_LATE);
-			foreign = true;
-		}
-		if (r.n == 0) {
-			begin_run(&r, at);
-		}
-		memcpy(r.data + r.n, line, HOST_LINE);
-		r.n += HOST_LINE;
-		m->lines[at / HOST_LINE] = 1;
-		host_self.stats->bytes_changed += kind == HOST_CHANGE ? 8 * words : 0;
-		changed = true;
-	}
-	end_run(&r);
-	return changed;
-}
-
-bool host_window;
-
-/* The same for any range; fast if nothing changed. */
-static bool compare(
-	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site)
-{
-	bool changed = false;
-
-	if (host_window) {
-		return false;
-	}
-	while (from < to) {
-		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = page < to ? page : to;
-
-		if (memcmp(m->alias + from, m->shadow + from, end - from) != 0) {
-			changed |= compare_lines(m, from, end, kind, site);
-		}
-		from = end;
-	}
-	return changed;
-}
 
 /* ---- Hot pages --------------------------------------------------------------------------------------------------------------------- */
 
@@ -282,7 +144,7 @@ static void compare_hot(uintptr_t start, uintptr_t end, enum host_event_kind kin
 		if (m != NULL) {
 			const size_t at = p->address - m->start;
 
-			p->idle = compare(m, at, at + HOST_PAGE, kind, site) ? 0 : p->idle + 1;
+			p->idle = host_compare(m, at, at + HOST_PAGE, kind, site) ? 0 : p->idle + 1;
 		}
 		if (m == NULL || p->idle < patience || !cool(p, m)) {
 			link = &p->next;
@@ -299,7 +161,7 @@ static void compare_hot(uintptr_t start, uintptr_t end, enum host_event_kind kin
 static void check_page(const struct host_mapping *m, size_t page)
 {
 	if (__atomic_load_n(&m->page[page].state, __ATOMIC_SEQ_CST) == HOST_ANNOUNCED) {
-		compare(m, page * HOST_PAGE, (page + 1) * HOST_PAGE, HOST_CHANGE, 0);
+		host_compare(m, page * HOST_PAGE, (page + 1) * HOST_PAGE, HOST_CHANGE, 0);
 	}
 }
 
@@ -399,7 +261,7 @@ static bool make_hot(void *address, bool faulted)
 	struct host_page *const p = page_of(m, page);
 
 	if (faulted && host_announced) {
-		__atomic_store_n(&foreign, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&host_foreign, true, __ATOMIC_RELAXED);
 	}
 	/* After being made writable the page must be hot: it may have been cooled in between. */
 	do {
@@ -494,7 +356,7 @@ void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint3
 	size_t from, to;
 
 	host_lines_of(m, (void *)(m->start + at), n, &from, &to);
-	compare(m, from, to, HOST_CHANGE, site);
+	host_compare(m, from, to, HOST_CHANGE, site);
 	memset(m->lines + from / HOST_LINE, 1, (to - from) / HOST_LINE);
 }
 
@@ -511,7 +373,7 @@ void host_record_change(
 			host_stored(m, address, n, site);
 		}
 		host_lines_of(m, address, n, &from, &to);
-		compare(m, from, to, HOST_CHANGE, site);
+		host_compare(m, from, to, HOST_CHANGE, site);
 		memset(m->lines + from / HOST_LINE, 1,
 			(to - from) / HOST_LINE); /* stored to, even if unchanged */
 	}
@@ -532,7 +394,7 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 	}
 	host_lines_of(m, address, n, &from, &to);
 	if ((how == HOST_FLUSH_CALLED || how == HOST_FLUSH_IN_ORDER) &&
-		compare(m, from, to, HOST_CHANGE, site)) {
+		host_compare(m, from, to, HOST_CHANGE, site)) {
 		stay_hot(m, from, to);
 	}
 	const uint64_t idle = flush_lines(m, from, to);
@@ -554,7 +416,7 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 void host_record_all(enum host_event_kind kind, uint32_t site)
 {
 	host_settle();
-	if (__atomic_load_n(&foreign, __ATOMIC_RELAXED)) {
+	if (__atomic_load_n(&host_foreign, __ATOMIC_RELAXED)) {
 		host_compare_always("something was stored that nothing had announced");
 	}
 	compare_hot(0, UINTPTR_MAX, kind, site);
@@ -620,5 +482,6 @@ void host_record_written(const struct host_mapping *m, size_t n)
 
 	host_thread();
 	host_next_call();
-	compare(m, 0, (n + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1), quiet ? HOST_WRITTEN : HOST_CHANGE, 0);
+	host_compare(
+		m, 0, (n + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1), quiet ? HOST_WRITTEN : HOST_CHANGE, 0);
 }
