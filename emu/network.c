@@ -188,10 +188,10 @@ static void count(struct nvw_machine *m, enum emu_message what, uint32_t flits, 
 	*counter(m, by_class[what].hops) += (uint64_t)flits * hops;
 }
 
-emu_time emu_network_send(
-	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
+/* Not across a crossbar, or before an observer. */
+static __attribute__((noinline)) emu_time send_far(
+	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t flits, enum emu_message what, emu_time t)
 {
-	const uint32_t flits = bytes < EMU_MESSAGE_BYTES ? m->network.flits[bytes] : flits_of(m, bytes);
 	const emu_time occupancy = flits * m->network.flit_ps;
 	uint32_t hops = 1;
 
@@ -205,6 +205,21 @@ emu_time emu_network_send(
 	t = book(m, to * PORTS + 1, t, occupancy) + occupancy;
 	count(m, what, flits, hops);
 	return t;
+}
+
+emu_time emu_network_send(
+	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
+{
+	struct emu_resource *const link = m->network.link;
+	const uint32_t flits = bytes < EMU_MESSAGE_BYTES ? m->network.flits[bytes] : flits_of(m, bytes);
+	const emu_time occupancy = flits * m->network.flit_ps;
+
+	if (m->config.topology != EMU_TOPOLOGY_crossbar || emu_is_watched(m)) {
+		return send_far(m, from, to, flits, what, t);
+	}
+	count(m, what, flits, 1);
+	t = emu_book(m, &link[from * PORTS], t, occupancy) + m->config.hop;
+	return emu_book(m, &link[to * PORTS + 1], t, occupancy) + occupancy;
 }
 
 /* Spreads a message both ways along a node's column or row: arrived[] is when its head reaches each node. */

@@ -134,18 +134,17 @@ void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data
 	struct emu_device *const d = &m->device[emu_device_index(m, id)];
 	char *const line = emu_memory_behind(m, id);
 
-	for (unsigned word = 0; word < EMU_LINE / 8; word++) {
-		const uint64_t bytes = mask >> (8 * word) & 0xff;
-		uint64_t *const at = (uint64_t *)(void *)(line + 8 * word);
+	while (mask) {
+		const unsigned first = (unsigned)__builtin_ctzll(mask) & ~7u;
+		const uint64_t changed = emu_byte_mask((uint8_t)(mask >> first));
+		uint64_t *const at = (uint64_t *)(void *)(line + first);
 		uint64_t value;
 
-		if (!bytes) {
-			continue;
-		}
-		value = *at;
-		emu_copy_masked((uint8_t *)&value, data + 8 * word, bytes);
+		memcpy(&value, data + first, sizeof value);
+		value = (*at & ~changed) | (value & changed);
 		__atomic_store_n(at, value, __ATOMIC_RELAXED); /* at once, for host readers and for a kill */
 		d->traffic.words++;
+		mask &= ~(UINT64_C(0xff) << first);
 	}
 }
 

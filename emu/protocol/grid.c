@@ -78,19 +78,36 @@ static inline bool is_nothing(const struct coh_cell *cell, const struct emu_line
 	return !cell->actions[0] && cell->possible && cell->next == line->state && !line->buffered;
 }
 
+static __attribute__((noinline, cold)) void carry_out_but_the_fault(
+	struct coh_event *e, const struct coh_cell *cell)
+{
+	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
+		if (cell->actions[i] != e->m->fault.line) {
+			cell->actions[i](e);
+		}
+	}
+}
+
 /* Part of both kinds of events, which come several times an access. */
 static inline __attribute__((always_inline)) void apply(
 	struct coh_event *e, const struct coh_cell *cell, unsigned event)
 {
 	const unsigned before = e->line->state;
+	const coh_line_action *const actions = cell->actions;
 
 	if (__builtin_expect(!cell->possible, 0)) {
 		never(e, event);
 		return;
 	}
-	for (unsigned i = 0; i < 3 && cell->actions[i]; i++) {
-		if (cell->actions[i] != e->m->fault.line) {
-			cell->actions[i](e);
+	if (__builtin_expect(e->m->fault.line != NULL, 0)) {
+		carry_out_but_the_fault(e, cell);
+	} else if (actions[0]) {
+		actions[0](e);
+		if (actions[1]) {
+			actions[1](e);
+			if (actions[2]) {
+				actions[2](e);
+			}
 		}
 	}
 	/* A line that was to stay unchanged may have been written back in the meantime, for room that an

@@ -281,6 +281,16 @@ static emu_time recall_from(
 	return t;
 }
 
+static bool has_sharers(const struct emu_line *line)
+{
+	uint64_t any = 0;
+
+	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
+		any |= line->sharers[word];
+	}
+	return any;
+}
+
 void coh_line_recall(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
@@ -289,6 +299,9 @@ void coh_line_recall(struct coh_event *e)
 
 	if (coh_has_directory(m) && emu_cache_has(&m->directory.cache, e->line)) {
 		coh_recall_entry(e);
+		return;
+	}
+	if (!has_sharers(e->line)) {
 		return;
 	}
 	/* Under buffered epochs the buffer knows which stores the registered bytes wait for; sending them
