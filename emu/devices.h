@@ -61,7 +61,8 @@ struct emu_device {
 struct emu_nvram_write {
 	emu_time done;
 	emu_line_id line;
-	uint32_t next_in_queue, next_of_line; /* indices, 0 ends */
+	uint32_t next_in_queue;               /* indices, 0 ends */
+	uint32_t next_of_line, newer_of_line; /* in the hash's list, which begins with the newest */
 	uint32_t stores;                      /* chain of store records that it carries */
 	uint32_t tag;                         /* of the persistency model */
 	uint64_t number;

@@ -31,6 +31,32 @@ static struct emu_nvram_write *write_at(const struct nvw_machine *m, uint32_t i)
 	return nvw_row(&m->nvram.writes, i);
 }
 
+static void link_of_line(struct nvw_machine *m, uint32_t i)
+{
+	struct emu_nvram_write *const w = write_at(m, i);
+	uint32_t *const first = bucket_of(m, w->line);
+
+	w->next_of_line = *first;
+	if (*first) {
+		write_at(m, *first)->newer_of_line = i;
+	}
+	*first = i;
+}
+
+static void unlink_of_line(struct nvw_machine *m, uint32_t i)
+{
+	const struct emu_nvram_write *const w = write_at(m, i);
+
+	if (w->next_of_line) {
+		write_at(m, w->next_of_line)->newer_of_line = w->newer_of_line;
+	}
+	if (w->newer_of_line) {
+		write_at(m, w->newer_of_line)->next_of_line = w->next_of_line;
+	} else {
+		*bucket_of(m, w->line) = w->next_of_line;
+	}
+}
+
 int emu_nvram_init(struct nvw_machine *m)
 {
 	struct emu_nvram *const n = &m->nvram;
@@ -66,7 +92,6 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	struct emu_nvram *const n = &m->nvram;
 	struct emu_device *const d = &m->device[emu_device_index(m, id)];
 	const uint32_t queue = d->queue + emu_channel_of(&d->channels, id);
-	uint32_t *const bucket = bucket_of(m, id);
 	struct emu_nvram_write *w;
 	emu_time done, accepted;
 	uint32_t i;
@@ -89,15 +114,14 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	if (d->domain == EMU_DOMAIN_adr) {
 		done = accepted;
 	}
-	*w = (struct emu_nvram_write){.done = done,
-		.line = id,
-		.next_of_line = *bucket,
-		.stores = stores,
-		.tag = tag,
-		.number = ++n->numbers,
-		.mask = mask};
+	w->done = done;
+	w->line = id;
+	w->stores = stores;
+	w->tag = tag;
+	w->number = ++n->numbers;
+	w->mask = mask;
 	memcpy(w->data, data, EMU_LINE);
-	*bucket = i;
+	link_of_line(m, i);
 	if (n->tail[queue]) {
 		write_at(m, n->tail[queue])->next_in_queue = i;
 	} else {
@@ -146,16 +170,6 @@ void emu_medium_write(struct nvw_machine *m, emu_line_id id, const uint8_t *data
 		d->traffic.words++;
 		mask &= ~(UINT64_C(0xff) << first);
 	}
-}
-
-static void unlink_of_line(struct nvw_machine *m, uint32_t i)
-{
-	uint32_t *link = bucket_of(m, write_at(m, i)->line);
-
-	while (*link != i) {
-		link = &write_at(m, *link)->next_of_line;
-	}
-	*link = write_at(m, i)->next_of_line;
 }
 
 static void complete_first(struct nvw_machine *m, uint32_t queue)
