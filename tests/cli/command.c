@@ -45,6 +45,17 @@ void command_end(void)
 	rmdir(dir);
 }
 
+int command_set_up(void **state)
+{
+	return command_begin() ? 0 : -1;
+}
+
+int command_tear_down(void **state)
+{
+	command_end();
+	return 0;
+}
+
 const char *command_dir(void)
 {
 	return dir;

@@ -15,6 +15,9 @@ struct command_outcome {
 /* Makes the folder; false with a message if NVWAVE names no command. */
 bool command_begin(void);
 void command_end(void);
+/* The same, for a group of tests. */
+int command_set_up(void **state);
+int command_tear_down(void **state);
 const char *command_dir(void);
 
 /* All of these take the words of a command line, split at blanks; %D in them is the folder, ~ a blank within a word. */

@@ -306,12 +306,5 @@ int main(void)
 		cmocka_unit_test(logs_are_written_and_dumped),
 	};
 
-	int failed;
-
-	if (!command_begin()) {
-		return 2;
-	}
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	command_end();
-	return failed;
+	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
 }

@@ -124,12 +124,5 @@ int main(void)
 		cmocka_unit_test(a_file_that_cannot_be_written_whole_replaces_nothing),
 	};
 
-	if (!command_begin()) {
-		return 2;
-	}
-
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-	command_end();
-	return failed;
+	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
 }

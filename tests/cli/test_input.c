@@ -247,12 +247,5 @@ int main(void)
 		cmocka_unit_test(a_root_that_is_not_aligned_is_refused_before_it_is_read),
 	};
 
-	if (!command_begin()) {
-		return 2;
-	}
-
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-	command_end();
-	return failed;
+	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
 }

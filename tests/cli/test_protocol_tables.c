@@ -11,17 +11,6 @@
 
 #include "command.h"
 
-static int begin(void **state)
-{
-	return command_begin() ? 0 : -1;
-}
-
-static int end(void **state)
-{
-	command_end();
-	return 0;
-}
-
 /* gope18 3, of the L1s: hits, write-combining stores, and what leaves. */
 static const char vi_l1[] =
 	"Lines of an L1\n"
@@ -124,5 +113,5 @@ int main(void)
 		cmocka_unit_test(every_listed_protocol_has_tables_and_no_other_has),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
 }

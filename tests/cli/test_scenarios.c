@@ -157,12 +157,5 @@ int main(void)
 		cmocka_unit_test(permitted_mode_explores_what_the_machine_can_lose),
 	};
 
-	if (!command_begin()) {
-		return 2;
-	}
-
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-	command_end();
-	return failed;
+	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
 }

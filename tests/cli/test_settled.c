@@ -43,11 +43,5 @@ int main(void)
 		cmocka_unit_test(a_run_in_which_nearly_every_state_fails_ends_when_its_causes_are_settled),
 	};
 
-	if (!command_begin()) {
-		return 1;
-	}
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-	command_end();
-	return failed;
+	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
 }

@@ -3,15 +3,7 @@
 # test_circles.sh ROOT BUILD: the calls between the files of a library go one way, and circles are found.
 set -eu
 here=$(dirname "$0")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-n=0
-
-# ok CONDITION-STATUS NAME
-ok() {
-	n=$((n + 1))
-	[ "$1" -eq 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
-}
+. "$here/tap.sh"
 
 # A library of three files of which each calls the next; "$1" is what the last one does.
 library() {

@@ -3,15 +3,7 @@
 # test_layers.sh ROOT: the tree keeps to ARCHITECTURE.md's layers, and includes that do not are found.
 set -eu
 here=$(dirname "$0")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-n=0
-
-# ok CONDITION-STATUS NAME
-ok() {
-	n=$((n + 1))
-	[ "$1" -eq 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
-}
+. "$here/tap.sh"
 
 # found FILE INCLUDE: is this include of this file, in a tree of its own, refused?
 found() {

@@ -3,15 +3,7 @@
 # test_maps.sh ROOT: the README of a folder names each C file, and a file without a name and a name without a file are found.
 set -eu
 here=$(dirname "$0")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-n=0
-
-# ok CONDITION-STATUS NAME
-ok() {
-	n=$((n + 1))
-	[ "$1" -eq 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
-}
+. "$here/tap.sh"
 
 # says TEXT FILE README: what is said of a tree with this file and this text in its folder's README; "" for nothing.
 says() {
