@@ -147,7 +147,7 @@ END {
 			print name, "nvw_cuda_dynamic_shared" > renamed
 		} else if (name ~ /^_Z/ && kind[name] != "elsewhere" && name !~ /^_ZTVN10__cxxabiv1/) {
 			print name, device_name(name) > renamed
-		} else if (name == "memcpy" || name == "memmove" || name == "memset") {
+		} else if (name ~ /^(memcpy|memmove|memset|(frexp|modf|sincos)f?)$/) { # whose stores nothing announces
 			print name, "nvw_cuda_" name > renamed
 		}
 	}

@@ -5,6 +5,7 @@
  * The machine is made at the first launch, with NVRAM for twice the program's file mappings so far and NVRAM_MORE, if there are any. Mappings
  * that find no room later make a new machine, which is told: its caches are cold, and its time begins anew.
  */
+#include <alloca.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 /* Nothing but addresses, until it is used. */
 #define NVRAM_MORE (UINT64_C(256) << 20)
 
-enum { WARP = 32, STACK_LEAST = 128 << 10, FENCE_LINES = 4096, LINE = 64 };
+enum { WARP = 32, STACK_LEAST = 128 << 10, FENCE_LINES = 4096, LINE = 64, TOGETHER = 4096 };
 
 static struct {
 	struct emu_config config;
@@ -221,20 +222,30 @@ static unsigned piece_of(uint64_t address, size_t n)
 	return piece;
 }
 
-static void load(void *address, size_t n, bool is_volatile, const void *place)
+/* Others may run before each piece, who may use the same bytes of the window. So all pieces come there together. */
+static void load_together(void *address, size_t n, bool is_volatile, const void *place)
 {
-	char *window = address;
+	char *const bytes = alloca(n);
 
-	while (n) {
-		const uint64_t at = ranges_locate(window);
-		const unsigned piece = piece_of(at, n);
+	for (size_t done = 0; done < n;) {
+		const uint64_t at = ranges_locate((char *)address + done);
+		const unsigned piece = piece_of(at, n - done);
 		const uint64_t value = is_volatile ? issue(NVW__ATOMIC_LOAD, at, piece, 0, 0, NVW_RELAXED,
 							     NVW_SCOPE_AGENT, place) :
 						     issue(NVW__LOAD, at, piece, 0, 0, 0, 0, place);
 
-		memcpy(window, &value, piece);
-		window += piece;
-		n -= piece;
+		memcpy(bytes + done, &value, piece);
+		done += piece;
+	}
+	memcpy(address, bytes, n);
+}
+
+/* A large structure in parts: the stack is small. */
+static void load(void *address, size_t n, bool is_volatile, const void *place)
+{
+	for (size_t done = 0; done < n; done += TOGETHER) {
+		load_together((char *)address + done, n - done < TOGETHER ? n - done : TOGETHER, is_volatile,
+			place);
 	}
 }
 

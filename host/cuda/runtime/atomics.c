@@ -274,12 +274,11 @@ uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned type, unsigned scope, u
 
 uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare);
 
-/* Where an atomic is one instruction: nobody else runs, and nothing is to be done for its address. */
-static inline bool is_plain(const void *address)
+/* Where an atomic is one instruction: nobody else runs before it, and nobody has to know. */
+static inline bool is_plain(void)
 {
 	return !nvw_cuda_machine && !nvw_cuda_is_recording && !nvw_cuda_pending.n &&
-	       nvw_cuda_turn > VOLATILE_COST && !nvw_cuda_is_static_shared(address) &&
-	       !nvw_cuda_is_dynamic_shared(address);
+	       nvw_cuda_turn > VOLATILE_COST;
 }
 
 static __attribute__((noinline)) uint64_t wait_on(uint64_t old, const void *place)
@@ -326,21 +325,23 @@ static inline uint64_t swap64(uint64_t *p, uint64_t value, uint64_t compare, con
 	return end_shortly(old, swapped && value != compare, place);
 }
 
-static __attribute__((noinline)) uint64_t atomic_of(
+static __attribute__((noinline)) uint64_t modify_shortly(
 	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
 {
-	return nvw_cuda_atomic_at(
-		what & 0xff, what >> 8 & 0xff, what >> 16 & 0xff, what >> 24, address, value, compare, place);
+	const unsigned operation = what & 0xff;
+	uint64_t now;
+	const uint64_t old = modify(address, operation, what >> 8 & 0xff, value, compare, &now);
+
+	return end_shortly(old, now != old || operation == NVW_CUDA_STORE, place);
 }
 
 #define OF(operation, type) ((operation) | (type) << 8)
 
-/* The commonest ones have a short way. */
-uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare)
+/* The commonest ones first. */
+static inline uint64_t execute_shortly(
+	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
 {
-	const void *const place = __builtin_return_address(0);
-
-	switch (is_plain(address) ? what & 0xffff : UINT32_MAX) {
+	switch (what & 0xffff) {
 	case OF(NVW_CUDA_ADD, NVW_CUDA_U32):
 	case OF(NVW_CUDA_ADD, NVW_CUDA_S32):
 		return add32(address, (uint32_t)value, place);
@@ -352,8 +353,35 @@ uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t 
 	case OF(NVW_CUDA_CAS, NVW_CUDA_U64):
 		return swap64(address, value, compare, place);
 	default:
-		return atomic_of(what, address, value, compare, place);
+		return modify_shortly(what, address, value, compare, place);
 	}
+}
+
+static __attribute__((noinline)) uint64_t execute_in_shared(
+	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
+{
+	return execute_shortly(
+		what, nvw_cuda_translate_shared(address, bytes_of[what >> 8 & 0xff]), value, compare, place);
+}
+
+static __attribute__((noinline)) uint64_t execute_at_length(
+	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
+{
+	return nvw_cuda_atomic_at(
+		what & 0xff, what >> 8 & 0xff, what >> 16 & 0xff, what >> 24, address, value, compare, place);
+}
+
+uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t compare)
+{
+	const void *const place = __builtin_return_address(0);
+
+	if (!is_plain()) {
+		return execute_at_length(what, address, value, compare, place);
+	}
+	if (nvw_cuda_is_in_shared(address)) {
+		return execute_in_shared(what, address, value, compare, place);
+	}
+	return execute_shortly(what, address, value, compare, place);
 }
 
 /* ---- The compiler's ------------------------------------------------------------------------------------------- */

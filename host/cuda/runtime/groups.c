@@ -68,6 +68,7 @@ static struct group *new_group(void)
 		free_group(g);
 		return NULL;
 	}
+	g->places = nvw_cuda_shared_places(g->shared);
 	for (unsigned i = 0; i < size; i++) {
 		set_item(g, i);
 	}

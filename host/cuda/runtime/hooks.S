@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hooks of plain accesses, as kernels call them (hooks.c), and the short way of such an access to the machine (short_way.h). By itself a
- * kernel goes on to the function in C.
+ * The hooks of plain accesses, as kernels call them, and the short way of such an access to the machine (short_way.h). What is rare goes on to
+ * the functions in C (hooks.c): the end of a turn, a store that is recorded, an access that does not fit a span.
  *
  * On the machine the lanes of a warp take turns in the middle of a hook, and one that resumes was called from elsewhere than the one that
  * ran before. So each return on the way would be predicted wrongly, and while the processor finds that out, it does not fetch the next
@@ -72,12 +72,60 @@
 nvw_tsan_\name:
 nvw_tsan_unaligned_\name:
 	.cfi_startproc
-	movq	nvw_cuda_machine(%rip), %rax
-	testq	%rax, %rax
-	jz	nvw_cuda_\name\()_by_itself
 	cmpq	$0, nvw_cuda_pending + NVW_CUDA_PENDING_N(%rip)
 	jne	2f
-1:	movq	(%rsp), %rsi
+1:	movq	nvw_cuda_machine(%rip), %rax
+	testq	%rax, %rax
+	jz	4f
+	movq	(%rsp), %rsi
+	movq	$0, nvw_cuda_looks(%rip)
+	.endm
+
+	/* Goes on behind it if rdi is no address of a shared variable; mostly it is above all of the program. */
+	.macro SHARED_OR otherwise
+	cmpq	$__stop_nvw_shared, %rdi
+	jae	\otherwise
+	cmpq	$__start_nvw_shared, %rdi
+	jb	\otherwise
+	.endm
+
+	/* rdx is the block's place of a shared variable. */
+	.macro SHARED_PLACE n, otherwise
+	movq	nvw_cuda_now(%rip), %rdx
+	testq	%rdx, %rdx
+	jz	\otherwise
+	movq	%rdi, %rcx
+	subq	$nvw_cuda_dynamic_shared, %rcx
+	cmpq	$NVW_CUDA_DYNAMIC_MAX, %rcx
+	jae	8f
+	addq	$\n, %rcx
+	cmpq	nvw_cuda_launch + NVW_CUDA_LAUNCH_DYNAMIC(%rip), %rcx
+	ja	\otherwise	/* over the end */
+8:	movq	NVW_CUDA_ITEM_GROUP(%rdx), %rdx
+	movq	NVW_CUDA_GROUP_PLACES(%rdx), %rdx
+	addq	%rdi, %rdx
+	.endm
+
+	.macro BRING_SHARED n, register, otherwise
+	SHARED_PLACE \n, \otherwise
+	MOVE_\n (%rdx), (%rdi), \register
+	ret
+	.endm
+
+	.macro ANNOUNCE_SHARED n, otherwise
+	SHARED_PLACE \n, \otherwise
+	leaq	nvw_cuda_pending(%rip), %rcx
+	movq	%rdi, NVW_CUDA_PENDING_ADDRESS(%rcx)
+	movq	%rdx, NVW_CUDA_PENDING_PLACE(%rcx)
+	movq	$\n, NVW_CUDA_PENDING_N(%rcx)
+	movq	$0, NVW_CUDA_PENDING_AT(%rcx)
+	ret
+	.endm
+
+	.macro SPEND otherwise
+	cmpl	$1, nvw_cuda_turn(%rip)
+	jle	\otherwise
+	decl	nvw_cuda_turn(%rip)
 	movq	$0, nvw_cuda_looks(%rip)
 	.endm
 
@@ -96,10 +144,19 @@ nvw_tsan_unaligned_\name:
 	.size nvw_tsan_\name, . - nvw_tsan_\name
 	.endm
 
-	/* The machine's value goes to where the load that follows finds it. */
-	.macro READ n, log2, register
+	.macro BEGIN_READ n, register
 	BEGIN	read\n
-	FIND_WAY \n, 3f
+	SHARED_OR 6f
+	BRING_SHARED \n, \register, 3f
+4:	SPEND	nvw_cuda_read\n\()_by_itself
+	SHARED_OR 5f
+	BRING_SHARED \n, \register, nvw_cuda_read\n\()_by_itself
+5:	ret
+6:	FIND_WAY \n, 3f
+	.endm
+
+	/* Of 8 bytes at most, whose value is in the request, which r11 is; rdi and r10 are kept. */
+	.macro ISSUE_LOAD log2
 	POST	$0, $(NVW_CUDA_OP_LOAD + (\log2 << 8))
 	PUSH	%r10
 	PUSH	%r11
@@ -109,6 +166,12 @@ nvw_tsan_unaligned_\name:
 	POP	%r11
 	POP	%r10
 	movq	%r10, nvw_cuda_now(%rip)
+	.endm
+
+	/* The machine's value goes to where the load that follows finds it. */
+	.macro READ n, log2, register
+	BEGIN_READ \n, \register
+	ISSUE_LOAD \log2
 	mov	NVW_CUDA_REQUEST_VALUE(%r11), \register
 	mov	\register, (%rdi)
 	.cfi_remember_state
@@ -122,10 +185,40 @@ nvw_tsan_unaligned_\name:
 	READ	4, 2, %eax
 	READ	8, 3, %rax
 
+	/* In two pieces, which come to their place together: others, who may use it, run before each. */
+	BEGIN_READ 16, %xmm0
+	PUSH	%r8
+	PUSH	%r9
+	ISSUE_LOAD 3
+	POP	%r9
+	POP	%r8
+	addq	$8, %r9
+	movq	nvw_cuda_machine(%rip), %rax
+	movq	(%rax), %rax
+	PUSH	NVW_CUDA_REQUEST_VALUE(%r11)
+	PUSH	%r9
+	ISSUE_LOAD 3
+	POP	%r9
+	POP	(%rdi)
+	movq	NVW_CUDA_REQUEST_VALUE(%r11), %rax
+	movq	%rax, 8(%rdi)
+	.cfi_remember_state
+	GO_BACK
+	.cfi_restore_state
+	END	read16
+
 	/* The store follows: the next hook has the machine take its value. */
 	.macro WRITE n, log2
 	BEGIN	write\n
-	FIND_WAY \n, 3f
+	SHARED_OR 6f
+	ANNOUNCE_SHARED \n, 3f
+4:	cmpb	$0, nvw_cuda_is_recording(%rip)
+	jne	nvw_cuda_write\n\()_by_itself
+	SPEND	nvw_cuda_write\n\()_by_itself
+	SHARED_OR 5f
+	ANNOUNCE_SHARED \n, nvw_cuda_write\n\()_by_itself
+5:	ret
+6:	FIND_WAY \n, 3f
 	leaq	nvw_cuda_pending(%rip), %rdx
 	movq	%rdi, NVW_CUDA_PENDING_ADDRESS(%rdx)
 	movq	$0, NVW_CUDA_PENDING_PLACE(%rdx)
@@ -143,14 +236,6 @@ nvw_tsan_unaligned_\name:
 	WRITE	2, 1
 	WRITE	4, 2
 	WRITE	8, 3
-
-	/* These have no short way. */
-	.macro LONG access
-	BEGIN	\access
-	END	\access
-	.endm
-
-	LONG	read16
-	LONG	write16
+	WRITE	16, 3	/* two of 8 */
 
 	.section .note.GNU-stack,"",@progbits

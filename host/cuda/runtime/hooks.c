@@ -38,13 +38,16 @@ AT(struct nvw_cuda_pending, at, NVW_CUDA_PENDING_AT);
 AT(struct nvw_cuda_pending, site, NVW_CUDA_PENDING_SITE);
 AT(struct nvw_cuda_pending, op, NVW_CUDA_PENDING_OP);
 AT(struct nvw_cuda_known_site, site, 8);
+AT(struct launch, dynamic, NVW_CUDA_LAUNCH_DYNAMIC);
+AT(struct item, group, NVW_CUDA_ITEM_GROUP);
+AT(struct group, places, NVW_CUDA_GROUP_PLACES);
 _Static_assert(sizeof(struct nvw_cuda_known_site) == 16 && sizeof(struct nvw_cuda_span) == 32 &&
 		       NVW_CUDA_PAGE >> NVW_CUDA_SPAN_SHIFT == sizeof(struct nvw_cuda_span) &&
 		       (NVW_CUDA_SPANS - 1) * sizeof(struct nvw_cuda_span) == NVW_CUDA_SPAN_MASK &&
 		       1 << NVW_CUDA_LINE_SHIFT == NVW_CUDA_LINE,
 	"sizes are others: short_way.h");
-_Static_assert(NVW__LOAD == NVW_CUDA_OP_LOAD && NVW__STORE == NVW_CUDA_OP_STORE &&
-		       NVW_CUDA_POISON == (NVW_CUDA_POISON_WORD & 0xff),
+_Static_assert(DYNAMIC_MAX == NVW_CUDA_DYNAMIC_MAX && NVW__LOAD == NVW_CUDA_OP_LOAD &&
+		       NVW__STORE == NVW_CUDA_OP_STORE && NVW_CUDA_POISON == (NVW_CUDA_POISON_WORD & 0xff),
 	"values are others: short_way.h");
 
 enum { COPY_PIECE = 256 };

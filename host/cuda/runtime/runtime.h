@@ -9,7 +9,7 @@
  *	emulated.c                              or a kernel on the emulated machine
  *	groups.c                                work-groups and their work-items, and their memory
  *	fault.c overflow.S                      faults of kernels and of host code; stacks that overflow
- *	hooks.c atomics.c library.c             what compiled kernels call,
+ *	hooks.c atomics.c library.c results.c   what compiled kernels call,
  *	ptx.c ptx_compute.c curand.c            also for inline PTX, and random numbers,
  *	warp.c barriers.c persist.c             to wait for each other, and for durability
  *	shared.c                                shared variables, a place per work-group
@@ -163,7 +163,8 @@ struct group {
 	struct item *first, *last; /* of those, runnable */
 	struct item *items;
 	struct warp *warps;
-	char *shared; /* its own bytes of all __shared__ variables */
+	char *shared;     /* its own bytes of all __shared__ variables */
+	uintptr_t places; /* of shared variables, less their addresses */
 };
 
 struct launch {
@@ -264,25 +265,20 @@ bool nvw_cuda_pitched_is_file(void);
 void *nvw_cuda_map_pitched(size_t bytes);
 /* Describes where an address lies, for an error: "4 bytes behind the 400 bytes at 0x.. of cudaMalloc". */
 void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n);
-/* Bytes of all shared variables, static ones first. */
+/* Bytes of all shared variables; where those at shared are, less where the program has them. */
 size_t nvw_cuda_shared_bytes(void);
-/* Whether an address is one of a shared variable. */
-extern char __start_nvw_shared[] __attribute__((weak)), __stop_nvw_shared[] __attribute__((weak));
-extern char nvw_cuda_dynamic_shared[DYNAMIC_MAX];
-static inline bool nvw_cuda_is_static_shared(const void *address)
+uintptr_t nvw_cuda_shared_places(const char *shared);
+/* Whether an address is one of a shared variable. Mostly it is above all of the program. */
+extern char __start_nvw_shared[], __stop_nvw_shared[], nvw_cuda_dynamic_shared[DYNAMIC_MAX];
+static inline bool nvw_cuda_is_in_shared(const void *address)
 {
-	return (uintptr_t)address - (uintptr_t)__start_nvw_shared <
-	       (uintptr_t)__stop_nvw_shared - (uintptr_t)__start_nvw_shared;
-}
-static inline bool nvw_cuda_is_dynamic_shared(const void *address)
-{
-	return (uintptr_t)address - (uintptr_t)nvw_cuda_dynamic_shared < DYNAMIC_MAX;
+	return (const char *)address < __stop_nvw_shared && (const char *)address >= __start_nvw_shared;
 }
 /* The group's own place of an address of a shared variable; the address itself for all others. */
 void *nvw_cuda_translate_shared(void *address, size_t n);
 static inline void *nvw_cuda_translate(void *address, size_t n)
 {
-	if (__builtin_expect(nvw_cuda_is_static_shared(address) || nvw_cuda_is_dynamic_shared(address), 0)) {
+	if (__builtin_expect(nvw_cuda_is_in_shared(address), 0)) {
 		return nvw_cuda_translate_shared(address, n);
 	}
 	return address;

@@ -38,6 +38,12 @@
 #define NVW_CUDA_PENDING_SITE     48
 #define NVW_CUDA_PENDING_OP       56
 
+/* struct launch, struct item, struct group; DYNAMIC_MAX */
+#define NVW_CUDA_LAUNCH_DYNAMIC 72
+#define NVW_CUDA_ITEM_GROUP     16
+#define NVW_CUDA_GROUP_PLACES   104
+#define NVW_CUDA_DYNAMIC_MAX    163840
+
 #define NVW_CUDA_OP_LOAD  0
 #define NVW_CUDA_OP_STORE 2
 

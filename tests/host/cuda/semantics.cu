@@ -2,6 +2,7 @@
 // What CUDA programs rely on, each in a function that returns whether it holds: "semantics NAME" runs one,
 // "semantics -NAME" all others, without a name all.
 #include <cooperative_groups.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -719,6 +720,77 @@ static bool library()
 	return fetch(p, 32)[31] >= 1000 && is_clean();
 }
 
+// The C library's functions that store what they return: into shared memory, and into global memory for the same and the next kernel.
+__global__ void takes_apart(double *parts, int *exponents, double *sums)
+{
+	__shared__ double whole[32], sine[32], cosine[32];
+	__shared__ int exponent[32];
+	const unsigned i = threadIdx.x, at = blockIdx.x * blockDim.x + i;
+	const double x = at + 0.25;
+
+	parts[at] = modf(x, &whole[i]) + frexp(x, &exponent[i]);
+	(void)frexpf((float)x, &exponents[at]);
+	sincos(x, &sine[i], &cosine[i]);
+	__syncthreads();
+	sums[at] = whole[31 - i] + exponent[31 - i] + sine[31 - i] * sine[31 - i] + cosine[31 - i] * cosine[31 - i] + exponents[at];
+}
+
+__global__ void adds_exponents(const int *exponents, double *sums) { sums[blockIdx.x * blockDim.x + threadIdx.x] += exponents[blockIdx.x * blockDim.x + threadIdx.x]; }
+
+static bool results()
+{
+	const int n = 256;
+	double *parts = zeros<double>(n), *sums = zeros<double>(n);
+	int *exponents = zeros<int>(n);
+
+	takes_apart<<<n / 32, 32>>>(parts, exponents, sums);
+	adds_exponents<<<n / 32, 32>>>(exponents, sums);
+	const std::vector<double> has_parts = fetch(parts, n), has_sums = fetch(sums, n);
+	for (int at = 0; at < n; at++) {
+		const int other = at / 32 * 32 + 31 - at % 32;
+
+		if (has_parts[at] != 0.25 + (at + 0.25) / ldexp(1, ilogb(at + 0.25) + 1) ||
+			fabs(has_sums[at] - (other + ilogb(other + 0.25) + 2 + 2 * (ilogb(at + 0.25) + 1))) > 1e-9) {
+			return false;
+		}
+	}
+	return is_clean();
+}
+
+// Accesses of 16 bytes, which the optimizer makes of float4 now and then, from global memory to shared memory and back.
+typedef float quadruple __attribute__((ext_vector_type(4)));
+
+__global__ void turn_quadruples(const quadruple *from, quadruple *to)
+{
+	__shared__ quadruple all[64];
+
+	all[threadIdx.x] = from[blockIdx.x * blockDim.x + threadIdx.x];
+	__syncthreads();
+	to[blockIdx.x * blockDim.x + threadIdx.x] = all[63 - threadIdx.x];
+}
+
+static bool quadruples()
+{
+	const int n = 512;
+	std::vector<float> host(4 * n);
+	quadruple *from = zeros<quadruple>(n), *to = zeros<quadruple>(n);
+
+	for (int round = 0; round < 3; round++) { // the host changes what the kernel has read
+		for (int i = 0; i < 4 * n; i++) {
+			host[i] = (float)(i * (round + 1));
+		}
+		cudaMemcpy(from, host.data(), n * sizeof *from, cudaMemcpyHostToDevice);
+		turn_quadruples<<<n / 64, 64>>>(from, to);
+		const std::vector<float> turned = fetch((const float *)to, 4 * n);
+		for (int i = 0; i < 4 * n; i++) {
+			if (turned[i] != host[(i / 256 * 64 + 63 - i / 4 % 64) * 4 + i % 4]) {
+				return false;
+			}
+		}
+	}
+	return is_clean();
+}
+
 static bool exceptions()
 {
 	try {
@@ -740,7 +812,7 @@ static const struct {
 	{"shared_aggregates", shared_aggregates}, {"barriers", barriers}, {"block_votes", block_votes}, {"warps", warps}, {"meetings", meetings},
 	{"active_mask", active_mask}, {"locks", locks}, {"cooperative_tiles", cooperative_tiles}, {"grid_barriers", grid_barriers},
 	{"atomics", atomics}, {"variables", variables}, {"halves", halves}, {"errors", errors}, {"memories", memories},
-	{"library", library}, {"exceptions", exceptions}};
+	{"library", library}, {"results", results}, {"quadruples", quadruples}, {"exceptions", exceptions}};
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The C library's functions that store a result where their caller says: nothing announces those stores. Kernels get these in their place
+ * (symbols.awk).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "runtime.h"
+
+static void store(void *to, const void *value, size_t n, const void *place)
+{
+	nvw_cuda_before_write(to, n, false, place);
+	memcpy(to, value, n);
+}
+
+#define OF_TYPE(type, suffix)                                                                 \
+	type nvw_cuda_frexp##suffix(type x, int *ret_exponent);                               \
+	type nvw_cuda_modf##suffix(type x, type *ret_whole);                                  \
+	void nvw_cuda_sincos##suffix(type x, type *ret_sine, type *ret_cosine);               \
+	type nvw_cuda_frexp##suffix(type x, int *ret_exponent)                                \
+	{                                                                                     \
+		int exponent;                                                                 \
+		const type fraction = frexp##suffix(x, &exponent);                            \
+                                                                                              \
+		store(ret_exponent, &exponent, sizeof exponent, __builtin_return_address(0)); \
+		return fraction;                                                              \
+	}                                                                                     \
+	type nvw_cuda_modf##suffix(type x, type *ret_whole)                                   \
+	{                                                                                     \
+		type whole;                                                                   \
+		const type fraction = modf##suffix(x, &whole);                                \
+                                                                                              \
+		store(ret_whole, &whole, sizeof whole, __builtin_return_address(0));          \
+		return fraction;                                                              \
+	}                                                                                     \
+	void nvw_cuda_sincos##suffix(type x, type *ret_sine, type *ret_cosine)                \
+	{                                                                                     \
+		type sine, cosine;                                                            \
+                                                                                              \
+		sincos##suffix(x, &sine, &cosine);                                            \
+		store(ret_sine, &sine, sizeof sine, __builtin_return_address(0));             \
+		store(ret_cosine, &cosine, sizeof cosine, __builtin_return_address(0));       \
+	}
+OF_TYPE(double, )
+OF_TYPE(float, f)
