@@ -3,7 +3,8 @@
 # itself, which nothing announces, and the optimizer may have it copied straight out of device memory. So a call that announces it
 # is put before each such call: one for all structures of the call, since others may run while one of them is announced.
 #
-# Likewise for loads and stores of 3, 5, 6, 7 or 12 bytes, which the optimizer makes of small structures and the thread sanitizer leaves out.
+# Likewise for loads and stores of a size that the thread sanitizer leaves out: 3, 5, 6, 7 or 12 bytes, which the optimizer makes of small structures,
+# and more than 16, which it makes of several values that are added up.
 
 # A structure of the call that follows. Typed pointers become those of bytes.
 function note_structure(type, pointer, value, debug,    name) {
@@ -65,31 +66,60 @@ function operand(text,    i, depth, c) {
 	opaque = opaque || found ~ /^ptr /
 }
 
-function announce_odd(is_store,    parts, type, bytes, value, debug, pointer) {
+BEGIN {
+	fixed["half"] = fixed["bfloat"] = 16
+	fixed["float"] = 32
+	fixed["double"] = fixed["ptr"] = 64
+	fixed["x86_fp80"] = 80
+}
+
+# Bits of a type as it is stored; 0: one that the sanitizer knows, or has no fixed size.
+function odd_bits(type,    parts, element, count, bits) {
+	count = 1
+	element = type
+	if (type ~ /^</) {
+		split(substr(type, 2, length(type) - 2), parts, " x ")
+		count = parts[1]
+		element = parts[2]
+	}
+	if (element ~ /^i[0-9]+$/) {
+		bits = substr(element, 2)
+	} else if (element ~ /\*$/) {
+		bits = 64
+	} else {
+		bits = fixed[element]
+	}
+	bits *= count
+	return bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128 ? 0 : bits
+}
+
+function announce_odd(is_store,    type, pattern, bytes, value, debug, pointer) {
 	debug = match($0, /, !dbg ![0-9]+/) ? substr($0, RSTART, RLENGTH) : ""
-	match($0, /(load|store) (volatile )?i[0-9]+/)
+	match($0, /(load|store) (volatile )?(<[^>]*>|[a-z0-9_]+)/)
 	type = substr($0, RSTART, RLENGTH)
-	sub(/.* i/, "", type)
-	if (type == 1 || type == 8 || type == 16 || type == 32 || type == 64 || type == 128) {
+	sub(/^(load|store) (volatile )?/, "", type)
+	bytes = int((odd_bits(type) + 7) / 8)
+	if (!bytes) {
 		return
 	}
-	bytes = int((type + 7) / 8)
+	pattern = type
+	gsub(/\*/, "\\*", pattern)
 	value = $0
-	sub(is_store ? ".*, (i" type "\\*|ptr) " : ".* (load|store) (volatile )?i" type ", (i" type "\\*|ptr) ", "", value)
+	sub(is_store ? ".*, (" pattern "\\*|ptr) " : ".* (load|store) (volatile )?" pattern ", (" pattern "\\*|ptr) ", "", value)
 	pointer = $0 ~ (", ptr ") ? "ptr" : "typed"
 	value = operand(value)
 	opaque = opaque || pointer == "ptr"
 	if (pointer == "ptr") {
 		print "  call void @nvw_cuda_before_" (is_store ? "store" : "copy") "(ptr " value ", i64 " bytes ")" debug
 	} else {
-		print "  %nvw.odd." ++count " = bitcast i" type "* " value " to i8*"
+		print "  %nvw.odd." ++count " = bitcast " type "* " value " to i8*"
 		print "  call void @nvw_cuda_before_" (is_store ? "store" : "copy") "(i8* %nvw.odd." count ", i64 " bytes ")" debug
 	}
 	odd[is_store]++
 }
 
-/^  %[^ ]+ = load (volatile )?i[0-9]+, / { announce_odd(0) }
-/^  store (volatile )?i[0-9]+ / { announce_odd(1) }
+/^  %[^ ]+ = load (volatile )?(i[0-9]+|x86_fp80|<[^>]*>), / { announce_odd(0) }
+/^  store (volatile )?(i[0-9]+|x86_fp80|<[^>]*>) / { announce_odd(1) }
 
 { print }
 

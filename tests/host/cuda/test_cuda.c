@@ -605,6 +605,20 @@ static void shipped_programs_are_right_and_have_no_races(void **state)
 	}
 }
 
+static void accesses_of_odd_and_large_sizes_have_the_right_values(void **state)
+{
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < 2; i++) {
+		build(i ? "-O2" : "-O0", "wide", SOURCE("wide.cu"));
+		assert_int_equal(run("./wide"), 0);
+		assert_string_equal(output, "wrong: 0\n");
+		assert_int_equal(
+			run("%s exec --check=races --report=report -- ./wide && cat report", nvwave), 0);
+		assert_output_has("wrong: 0\n");
+		assert_output_has("no races");
+	}
+}
+
 static void kernels_see_what_the_host_has_changed_in_between(void **state)
 {
 	static const char *const protocols[] = {"vi", "hlrc", "dd"};
@@ -837,6 +851,7 @@ int main(void)
 		cmocka_unit_test(what_a_kernel_has_stored_is_durable_under_eadr),
 		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
 		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
+		cmocka_unit_test(accesses_of_odd_and_large_sizes_have_the_right_values),
 		cmocka_unit_test(kernels_see_what_the_host_has_changed_in_between),
 		cmocka_unit_test(a_stack_that_becomes_too_deep_between_two_accesses_is_told),
 		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
