@@ -2,11 +2,16 @@
 /*
  * The stacks of work-items that run by themselves: mapped once, with memory below that nothing can touch. The one that was given back last is
  * taken first: its memory is in the caches.
+ *
+ * A guard splits a mapping, and a process may have 65,530 of them. Stacks beyond GUARDED have as much memory below them, which nobody uses: functions
+ * of kernels ask for room (overflow.S), and so it is for what they call.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "runtime.h"
+
+enum { GUARDED = 16384 };
 
 static char **stacks; /* unused ones */
 static size_t stack_count, stacks_free;
@@ -16,7 +21,7 @@ static char *map_stack(void)
 	char *const base = mmap(NULL, STACK_BYTES + STACK_GUARD, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (base == MAP_FAILED || mprotect(base, STACK_GUARD, PROT_NONE)) {
+	if (base == MAP_FAILED || (stack_count < GUARDED && mprotect(base, STACK_GUARD, PROT_NONE))) {
 		return NULL;
 	}
 	return base;

@@ -605,6 +605,14 @@ static void shipped_programs_are_right_and_have_no_races(void **state)
 	}
 }
 
+static void all_work_items_of_a_cooperative_launch_have_a_stack(void **state)
+{
+	NEEDS_CLANG();
+	build("-O1", "many", SOURCE("many.cu"));
+	assert_int_equal(run("./many"), 0);
+	assert_string_equal(output, "0 cudaSuccess\n");
+}
+
 static void accesses_of_odd_and_large_sizes_have_the_right_values(void **state)
 {
 	NEEDS_MACHINE();
@@ -851,6 +859,7 @@ int main(void)
 		cmocka_unit_test(what_a_kernel_has_stored_is_durable_under_eadr),
 		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
 		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
+		cmocka_unit_test(all_work_items_of_a_cooperative_launch_have_a_stack),
 		cmocka_unit_test(accesses_of_odd_and_large_sizes_have_the_right_values),
 		cmocka_unit_test(kernels_see_what_the_host_has_changed_in_between),
 		cmocka_unit_test(a_stack_that_becomes_too_deep_between_two_accesses_is_told),
