@@ -23,12 +23,12 @@
 enum { WORK_ITEMS = 10240, FOOTPRINT = 40 << 20, SWITCHES = 20000000 };
 enum { LIMIT_ACCESSES = 20000000, CU_WAVEFRONTS = 40, LINE_WORDS = EMU_LINE / 8 };
 
-static void *here, *there;
+static struct emu_fiber here, there;
 
 static void ping(void)
 {
 	for (;;) {
-		emu_fiber_switch(&there, here);
+		emu_fiber_switch(&there, &here);
 	}
 }
 
@@ -39,7 +39,7 @@ static double bare_switch(unsigned switches)
 
 	there = emu_fiber_prepare(stack, stack + sizeof stack, ping);
 	for (unsigned i = 0; i < switches / 2; i++) {
-		emu_fiber_switch(&here, there);
+		emu_fiber_switch(&here, &there);
 	}
 	return (seconds() - begin) / switches;
 }
@@ -62,7 +62,7 @@ static int measure(struct nvw_machine *m, const char *name, nvw_kernel kernel, s
 
 static struct {
 	struct emu_cache cache;
-	void **sp; /* by fiber */
+	struct emu_fiber *fibers;
 	unsigned count, at;
 	uint64_t left; /* accesses */
 } limit;
@@ -74,12 +74,7 @@ static void look_up(void)
 
 		emu_cache_find(&limit.cache, self % HIT_WORDS / LINE_WORDS);
 		limit.at = self + 1 == limit.count ? 0 : self + 1;
-		/* As the emulator does for the lane after the next. */
-		for (unsigned i = 0; i < 3; i++) {
-			__builtin_prefetch(
-				(char *)limit.sp[limit.at + 1 == limit.count ? 0 : limit.at + 1] + 64 * i);
-		}
-		emu_fiber_switch(&limit.sp[self], limit.left-- ? limit.sp[limit.at] : here);
+		emu_fiber_switch(&limit.fibers[self], limit.left-- ? &limit.fibers[limit.at] : &here);
 	}
 }
 
@@ -93,11 +88,11 @@ static double limit_of(unsigned wavefronts, uint64_t stack, uint64_t accesses)
 	double each = 0;
 
 	limit.count = wavefronts * EMU_LANES;
-	limit.sp = calloc(limit.count, sizeof *limit.sp);
+	limit.fibers = calloc(limit.count, sizeof *limit.fibers);
 	if (stacks != MAP_FAILED) {
 		(void)madvise(stacks, bytes, MADV_HUGEPAGE); /* as the emulator does for this many */
 	}
-	if (stacks != MAP_FAILED && limit.sp && emu_cache_init(&limit.cache, &config) == 0) {
+	if (stacks != MAP_FAILED && limit.fibers && emu_cache_init(&limit.cache, &config) == 0) {
 		for (unsigned i = 0; i < HIT_WORDS / LINE_WORDS; i++) {
 			emu_cache_assign(&limit.cache, emu_cache_victim(&limit.cache, i), i);
 		}
@@ -105,18 +100,19 @@ static double limit_of(unsigned wavefronts, uint64_t stack, uint64_t accesses)
 			char *const bottom = stacks + i * stack;
 
 			/* Staggered like the emulator's. */
-			limit.sp[i] = emu_fiber_prepare(bottom, bottom + stack - 64 * (i * 7 % 32), look_up);
+			limit.fibers[i] =
+				emu_fiber_prepare(bottom, bottom + stack - 64 * (i * 7 % 32), look_up);
 		}
 		limit.left = limit.count; /* every stack has been touched */
 		limit.at = 0;
-		emu_fiber_switch(&here, limit.sp[0]);
+		emu_fiber_switch(&here, &limit.fibers[0]);
 		limit.left = accesses;
 		each = seconds();
-		emu_fiber_switch(&here, limit.sp[limit.at]);
+		emu_fiber_switch(&here, &limit.fibers[limit.at]);
 		each = (seconds() - each) / (double)accesses;
 		emu_cache_finish(&limit.cache);
 	}
-	free(limit.sp);
+	free(limit.fibers);
 	if (stacks != MAP_FAILED) {
 		munmap(stacks, bytes);
 	}

@@ -16,6 +16,7 @@ enum { SLOTS = 128, FEW = 16, AHEAD = 4 };
 
 struct requests {
 	unsigned count;
+	bool is_sequence; /* see struct coh_request */
 	emu_line_id lines[EMU_LANES];
 	uint64_t lanes[EMU_LANES];
 	uint64_t bytes[EMU_LANES];
@@ -30,7 +31,7 @@ static void bad_access(
 		NVW__KINDS(X)
 #undef X
 	};
-	const struct nvw__request *const r = &wf->requests[lane];
+	const struct nvw__request *const r = emu_request(wf, lane);
 
 	m->error = nvw_fail(NVW_E_KERNEL, "%s:%u: %s: %s of %u bytes at %#llx by work-item %llu %s",
 		r->site->file, r->site->line, r->site->function, kinds[r->op & 0xff], size,
@@ -69,7 +70,50 @@ static unsigned request_for(struct requests *q, emu_line_id line)
 	return q->count++;
 }
 
-static bool coalesce(
+/* Whether each address is that of the one before and size bytes more. An even number of them, two at once. */
+static bool ascend(const uint64_t *address, unsigned count, unsigned size)
+{
+	const uint64_t start = address[0];
+	const emu_pair step = {2 * size, 2 * size};
+	emu_pair expected = {start, start + size}, differ = {0, 0};
+
+	for (const uint64_t *const end = address + count; address != end; address += 2) {
+		differ |= *(const emu_pair *)address ^ expected;
+		expected += step;
+	}
+	return !(differ[0] | differ[1]);
+}
+
+/*
+ * Whether the lanes are neighbours that access neighbouring objects, none of them across lines: what most instructions do. Asks the
+ * last one first, which is elsewhere if they are scattered.
+ */
+static bool is_sequence(const uint64_t *address, unsigned first, unsigned end, unsigned size)
+{
+	const uint64_t start = address[first], last = start + (uint64_t)(end - 1 - first) * size;
+
+	return (start & (size - 1)) == 0 && address[end - 1] == last &&
+	       ascend(&address[first], (end - first) & ~1u, size);
+}
+
+/* Line after line. Most have all their bytes. */
+static void split_sequence(
+	unsigned lane, unsigned end, unsigned size, emu_line_id line, unsigned offset, struct requests *q)
+{
+	unsigned i = 0, count;
+
+	for (; lane < end; lane += count, offset = 0, i++) {
+		count = (EMU_LINE - offset) / size;
+		count = count < end - lane ? count : end - lane;
+		q->lines[i] = line++;
+		q->lanes[i] = UINT64_MAX >> (EMU_LANES - count) << lane;
+		q->bytes[i] = UINT64_MAX >> (EMU_LINE - count * size) << offset;
+	}
+	q->count = i;
+}
+
+/* In any order: lanes of the same line find their request by its slot. */
+static bool coalesce_scattered(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size, struct requests *q)
 {
 	const uint64_t mask = (UINT64_C(1) << size) - 1;
@@ -81,7 +125,7 @@ static bool coalesce(
 	q->lanes[0] = q->bytes[0] = 0;
 	EMU_FOR_LANES(lane, lanes)
 	{
-		const uint64_t address = wf->requests[lane].address;
+		const uint64_t address = wf->requests.address[lane];
 		unsigned offset = (unsigned)(address % EMU_LINE);
 
 		if (address / EMU_LINE != last) {
@@ -108,6 +152,24 @@ static bool coalesce(
 	q->lanes[i] |= its_lanes;
 	q->bytes[i] |= its_bytes;
 	return true;
+}
+
+static bool coalesce(
+	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size, struct requests *q)
+{
+	const unsigned first = (unsigned)__builtin_ctzll(lanes), end = emu_run_end(lanes);
+	const uint64_t *const address = wf->requests.address;
+	emu_line_id line;
+	unsigned offset;
+
+	/* What is partly outside is looked at lane by lane, to name the first. */
+	q->is_sequence = (end == EMU_LANES || lanes >> end == 0) && is_sequence(address, first, end, size) &&
+			 emu_locate(m, address[first], (uint64_t)(end - first) * size, &line, &offset);
+	if (q->is_sequence) {
+		split_sequence(first, end, size, line, offset, q);
+		return true;
+	}
+	return coalesce_scattered(m, wf, lanes, size, q);
 }
 
 /* Scattered requests miss the host's caches in every array; the tags and the bytes in memory are prefetched together. */
@@ -143,14 +205,14 @@ static uint64_t bytes_of(const struct emu_wavefront *wf, uint64_t lanes, unsigne
 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		bytes |= ((UINT64_C(1) << size) - 1)
-			 << wf->requests[__builtin_ctzll(rest)].address % EMU_LINE;
+			 << wf->requests.address[__builtin_ctzll(rest)] % EMU_LINE;
 	}
 	return bytes;
 }
 
 emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
-	const uint32_t op = wf->requests[__builtin_ctzll(lanes)].op;
+	const uint32_t op = (uint32_t)wf->requests.op[__builtin_ctzll(lanes)];
 	const unsigned size = 1u << (op >> 8 & 0xff);
 	struct coh_request r = {.m = m,
 		.cu = emu_cu_of(wf),
@@ -172,7 +234,8 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	if (!coalesce(m, wf, lanes, size, &q)) {
 		return t;
 	}
-	if (q.count > 2) {
+	r.is_sequence = q.is_sequence;
+	if (q.count > 2 && !q.is_sequence) {
 		prefetch(m, r.cu, &q);
 	}
 	ahead = q.count > FEW ? 0 : q.count; /* a few lines are mostly hits */

@@ -24,7 +24,7 @@ static unsigned collect(
 
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
 		for (uint64_t rest = contexts[i].parked; rest; rest &= rest - 1) {
-			const struct nvw_site *const site = contexts[i].requests[__builtin_ctzll(rest)].site;
+			const struct nvw_site *const site = contexts[i].requests.site[__builtin_ctzll(rest)];
 			unsigned k = 0;
 
 			while (k < count && (places[k].site != site || places[k].group != group->id)) {
@@ -51,7 +51,7 @@ static void describe(const struct coh_wait *w, char *text, size_t room)
 	const struct coh_request *const r = &w->request;
 	const unsigned lane = (unsigned)__builtin_ctzll(r->lanes);
 	const struct nvw_site *const site =
-		r->stored ? emu_stored_site(r->stored, lane) : r->wf->requests[lane].site;
+		r->stored ? emu_stored_site(r->stored, lane) : r->wf->requests.site[lane];
 
 	snprintf(text, room,
 		"%d work-items of work-group %llu, the first is %llu, wait at %s:%u (%s): \"%s\" of line %#x (%s offset %#llx) was put off "

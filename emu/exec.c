@@ -22,9 +22,9 @@ enum { PASSED_OVER_MAX = 64 };
 
 /* ---- One turn of a wavefront --------------------------------------------------------------- */
 
-static bool same_instruction(const struct nvw__request *a, const struct nvw__request *b)
+static bool same_instruction(const struct emu_requests *r, unsigned a, unsigned b)
 {
-	return a->site == b->site && a->op == b->op;
+	return r->site[a] == r->site[b] && r->op[a] == r->op[b];
 }
 
 /* The lanes at the same instruction as the given one. */
@@ -34,7 +34,7 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
 
 	EMU_FOR_LANES(other, lanes)
 	{
-		like |= (uint64_t)same_instruction(&wf->requests[other], &wf->requests[lane]) << other;
+		like |= (uint64_t)same_instruction(&wf->requests, (unsigned)other, lane) << other;
 	}
 	return like;
 }
@@ -49,10 +49,10 @@ static unsigned laggard(const struct nvw_machine *m, const struct emu_wavefront 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 		const uint64_t depth = emu_wavefront_stack_used(m, wf, lane);
-		const struct nvw__request *const r = &wf->requests[lane];
+		const struct nvw__request *const r = emu_request(wf, lane);
 
 		if (r->op == NVW__RETURN || depth < deepest ||
-			(depth == deepest && r->site->line >= wf->requests[found].site->line)) {
+			(depth == deepest && r->site->line >= wf->requests.site[found]->line)) {
 			continue;
 		}
 		found = lane;
@@ -71,13 +71,30 @@ static unsigned next_in_turn(struct emu_wavefront *wf, uint64_t lanes)
 	return lane;
 }
 
+/* Of all lanes of a wavefront, two at once. */
+static bool wavefront_alike(const struct emu_requests *r)
+{
+	const emu_pair *const sites = (const emu_pair *)(const void *)r->site, *const ops = (const emu_pair *)
+												    r->op;
+	const emu_pair site = {(uintptr_t)r->site[0], (uintptr_t)r->site[0]}, op = {r->op[0], r->op[0]};
+	emu_pair differ = {0, 0};
+
+	for (unsigned i = 0; i < EMU_LANES / 2; i += 2) {
+		differ |= (sites[i] ^ site) | (ops[i] ^ op) | (sites[i + 1] ^ site) | (ops[i + 1] ^ op);
+	}
+	return !(differ[0] | differ[1]);
+}
+
 static bool all_alike(const struct emu_wavefront *wf, uint64_t lanes)
 {
-	const struct nvw__request *const first = &wf->requests[__builtin_ctzll(lanes)];
+	const unsigned first = (unsigned)__builtin_ctzll(lanes);
 
+	if (lanes == UINT64_MAX) {
+		return wavefront_alike(&wf->requests);
+	}
 	EMU_FOR_LANES(lane, lanes & (lanes - 1))
 	{
-		if (!same_instruction(&wf->requests[lane], first)) {
+		if (!same_instruction(&wf->requests, (unsigned)lane, first)) {
 			return false;
 		}
 	}
@@ -107,7 +124,7 @@ static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 /* Whether the lanes only issue a load for later use. */
 static bool is_only_issued(const struct emu_wavefront *wf, uint64_t lanes)
 {
-	const struct nvw__request *const r = &wf->requests[__builtin_ctzll(lanes)];
+	const struct nvw__request *const r = emu_request(wf, __builtin_ctzll(lanes));
 
 	return (r->op & 0xff) == NVW__LOAD && r->compare;
 }
@@ -115,7 +132,7 @@ static bool is_only_issued(const struct emu_wavefront *wf, uint64_t lanes)
 static void tell_when_done(struct emu_wavefront *wf, uint64_t lanes, emu_time done)
 {
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		wf->requests[__builtin_ctzll(rest)].compare = done;
+		wf->requests.compare[__builtin_ctzll(rest)] = done;
 	}
 }
 
@@ -152,7 +169,7 @@ static void issue_ack(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		persist_acknowledge(m, wf, lane, wf->requests[lane].value, 1);
+		persist_acknowledge(m, wf, lane, wf->requests.value[lane], 1);
 	}
 	wf->runnable |= lanes;
 	emu_wake(m, wf, t);
@@ -164,7 +181,7 @@ static void issue_use(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 	emu_time ready = t;
 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		struct nvw__request *const r = &wf->requests[__builtin_ctzll(rest)];
+		struct nvw__request *const r = emu_request(wf, __builtin_ctzll(rest));
 		const struct emu_late_result result = r->value == EMU_LATE ?
 							      m->late.results[r->compare] :
 							      (struct emu_late_result){r->compare, r->value};
@@ -200,7 +217,7 @@ static void issue_persist_barrier(
 /* Barriers of the work-group and the kernel park lanes; the last one to arrive opens them. */
 static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
-	const struct nvw__request *const first = &wf->requests[__builtin_ctzll(lanes)];
+	const struct nvw__request *const first = emu_request(wf, __builtin_ctzll(lanes));
 	const bool persist = (first->op & 0xff) == NVW__P_BARRIER;
 	uint64_t same = 0;
 
@@ -208,7 +225,7 @@ static void issue_barrier(struct nvw_machine *m, struct emu_wavefront *wf, uint6
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		same |= (uint64_t)(wf->requests[lane].value == first->value) << lane;
+		same |= (uint64_t)(wf->requests.value[lane] == first->value) << lane;
 	}
 	wf->posted |= lanes & ~same;
 	if (first->value > NVW_KERNEL) {
@@ -239,7 +256,7 @@ static bool is_fence(const struct nvw__request *r)
 /* Whether lanes with too many loads in flight, or at a fence behind some, have to wait. They are posted again. */
 static bool loads_hold(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
-	const struct nvw__request *const r = &wf->requests[__builtin_ctzll(lanes)];
+	const struct nvw__request *const r = emu_request(wf, __builtin_ctzll(lanes));
 	const emu_time until = is_only_issued(wf, lanes) ? emu_loads_room(m, wf, lanes) :
 			       is_fence(r)               ? emu_loads_done(m, wf, lanes) :
 							   0;
@@ -275,7 +292,7 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 	}
 	lanes = pick_lanes(m, wf);
 	wf->posted &= ~lanes;
-	kind = wf->requests[__builtin_ctzll(lanes)].op & 0xff;
+	kind = wf->requests.op[__builtin_ctzll(lanes)] & 0xff;
 	if (emu_is_watched(m)) {
 		emu_watch_issue(m, wf, lanes, t);
 	}

@@ -18,36 +18,33 @@ __asm__(".text\n"
 	".hidden emu_fiber_switch\n"
 	".type emu_fiber_switch, @function\n"
 	"emu_fiber_switch:\n"
-	"	pushq %rbp\n"
-	"	pushq %rbx\n"
-	"	pushq %r12\n"
-	"	pushq %r13\n"
-	"	pushq %r14\n"
-	"	pushq %r15\n"
-	"	movq %rsp, (%rdi)\n"
-	"	movq %rsi, %rsp\n"
-	"	popq %r15\n"
-	"	popq %r14\n"
-	"	popq %r13\n"
-	"	popq %r12\n"
-	"	popq %rbx\n"
-	"	popq %rbp\n"
+	"	movq %rbx, (%rdi)\n"
+	"	movq %rbp, 8(%rdi)\n"
+	"	movq %r12, 16(%rdi)\n"
+	"	movq %r13, 24(%rdi)\n"
+	"	movq %r14, 32(%rdi)\n"
+	"	movq %r15, 40(%rdi)\n"
 	"	popq %rcx\n"
-	"	jmpq *%rcx\n"
+	"	movq %rsp, 48(%rdi)\n"
+	"	movq %rcx, 56(%rdi)\n"
+	"	movq (%rsi), %rbx\n"
+	"	movq 8(%rsi), %rbp\n"
+	"	movq 16(%rsi), %r12\n"
+	"	movq 24(%rsi), %r13\n"
+	"	movq 32(%rsi), %r14\n"
+	"	movq 40(%rsi), %r15\n"
+	"	movq 48(%rsi), %rsp\n"
+	"	jmpq *56(%rsi)\n"
 	".size emu_fiber_switch, . - emu_fiber_switch\n");
 
-void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
+struct emu_fiber emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
 {
-	void **sp = (void **)(void *)top;
+	void **const sp = (void **)(void *)top;
 
 	/* At its entry, the function expects the stack as after a call: 16-byte aligned except for the return
 	 * address. */
-	*--sp = NULL;
-	*--sp = (void *)(uintptr_t)entry;
-	for (unsigned i = 0; i < 6; i++) {
-		*--sp = NULL;
-	}
-	return sp;
+	sp[-1] = NULL;
+	return (struct emu_fiber){.sp = &sp[-1], .ip = (void *)(uintptr_t)entry};
 }
 
 #else
@@ -61,16 +58,16 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
 static ucontext_t engine;
 static ucontext_t *running = &engine;
 
-void emu_fiber_switch(void **save, void *to)
+void emu_fiber_switch(struct emu_fiber *save, const struct emu_fiber *to)
 {
 	ucontext_t *const from = running;
 
-	*save = from;
-	running = to;
+	save->sp = from;
+	running = to->sp;
 	swapcontext(from, running);
 }
 
-void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
+struct emu_fiber emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
 {
 	ucontext_t *const context = (ucontext_t *)(void *)bottom;
 
@@ -79,7 +76,7 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void))
 	context->uc_stack.ss_size = (size_t)(top - bottom) - sizeof *context;
 	context->uc_link = NULL;
 	makecontext(context, entry, 0);
-	return context;
+	return (struct emu_fiber){.sp = context};
 }
 
 #endif

@@ -2,18 +2,35 @@
 /*
  * The stack switch of work-items.
  *
- * A context is the stack pointer below which the callee-saved registers are stored. x86-64 switches by hand,
- * in about 15 instructions; elsewhere (and with -Dfiber=ucontext) swapcontext() does it, correctly but ten
+ * x86-64 switches by hand, in 17 instructions; elsewhere (and with -Dfiber=ucontext) swapcontext() does it, correctly but ten
  * times slower, because it makes a system call.
  */
 #ifndef EMU_FIBER_H
 #define EMU_FIBER_H
 
+/* struct emu_fiber, found by its number times its size, and where emu_fiber_limit() is: for assembly. */
+#define EMU_FIBER_SHIFT 6
+#define EMU_FIBER_SP    48
+#define EMU_FIBER_IP    56
+#define EMU_FIBER_LIMIT 0x70
+
+#ifndef __ASSEMBLER__
+
 #include <limits.h> /* __GLIBC__ */
 #include <stddef.h>
+#include <stdint.h>
 
-/* Saves the running context in *save and continues with to. */
-void emu_fiber_switch(void **save, void *to);
+/*
+ * A context: its registers, which fill a line of the host's caches. Those of many fibers are in an array, since stacks are far apart: each
+ * is in a page of its own, and a switch that leaves them alone does not wait for the host's memory.
+ */
+struct emu_fiber {
+	void *rbx, *rbp, *r12, *r13, *r14, *r15;
+	void *sp, *ip; /* as after the return from the switch; with ucontext the context, and nothing */
+};
+
+/* Saves the running context in *save and continues with *to. */
+void emu_fiber_switch(struct emu_fiber *save, const struct emu_fiber *to);
 
 /* An address at the end of the running stack, or a few words before it. */
 static inline const char *emu_fiber_here(void)
@@ -32,17 +49,17 @@ static inline const char *emu_fiber_here(void)
  * How deep the running stack may become: compiled code may ask before it makes a frame. The word is where the split stacks of gcc and
  * clang look for it, of the thread; nvwave-nvcc's kernels do (host/cuda), nobody else.
  */
-static inline void emu_fiber_limit(const char *lowest)
+static inline void emu_fiber_limit(uintptr_t lowest)
 {
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(EMU_FIBER_UCONTEXT)
-	__asm__ volatile("movq %0, %%fs:0x70" : : "r"(lowest));
+	__asm__ volatile("movq %0, %%fs:%c1" : : "r"(lowest), "i"(EMU_FIBER_LIMIT));
 #else
 	(void)lowest;
 #endif
 }
 
 /* A context that will run entry() on a stack that ends at top (16-byte aligned). entry never returns. */
-void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
+struct emu_fiber emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 
 /* Address sanitizer must be informed of every switch: announce it before, arrive first thing after. Lanes
  * have no fake stacks (detect_stack_use_after_return stays off, its default). */
@@ -68,6 +85,8 @@ void *emu_fiber_prepare(char *bottom, char *top, void (*entry)(void));
 #define emu_fiber_announce(bottom, size) ((void)0)
 #define emu_fiber_arrive(bottom, size)   ((void)0)
 #define emu_fiber_clean(bottom, size)    ((void)0)
+#endif
+
 #endif
 
 #endif

@@ -267,7 +267,7 @@ static void kernel_arrival(
 	}
 	x->arrived[wait] += (uint64_t)__builtin_popcountll(lanes);
 	if (wait == EMU_WAIT_PERSIST_KR) {
-		x->barrier_site = wf->requests[__builtin_ctzll(lanes)].site;
+		x->barrier_site = wf->requests.site[__builtin_ctzll(lanes)];
 	}
 	if (group->arrived[wait] == work_items_of(m, group)) {
 		group_arrived_at_kernel_barrier(m, group, wait, t);

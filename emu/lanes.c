@@ -18,20 +18,33 @@ static uint64_t get(const struct emu_line *line, unsigned offset, unsigned size)
 	return value;
 }
 
-void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
+/* Neighbouring lanes have neighbouring objects. */
+static void load_sequence(const struct coh_request *request, const struct emu_line *line)
 {
-	struct nvw__request *const r = request->wf->requests;
+	struct emu_requests *const r = &request->wf->requests;
+	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), size = request->size;
 
-	if (request->size == 8) {
-		EMU_FOR_LANES(lane, request->lanes)
-		{
-			memcpy(&r[lane].value, line->data + offset_of(&r[lane]), 8);
-		}
+	if (size == 8 && request->bytes == UINT64_MAX) {
+		memcpy(&r->value[first], line->data, EMU_LINE);
 		return;
 	}
 	EMU_FOR_LANES(lane, request->lanes)
 	{
-		r[lane].value = get(line, offset_of(&r[lane]), request->size);
+		r->value[lane] = get(line, (unsigned)(r->address[lane] % EMU_LINE), size);
+	}
+}
+
+void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
+{
+	struct emu_requests *const r = &request->wf->requests;
+
+	if (request->is_sequence) {
+		load_sequence(request, line);
+		return;
+	}
+	EMU_FOR_LANES(lane, request->lanes)
+	{
+		r->value[lane] = get(line, (unsigned)(r->address[lane] % EMU_LINE), request->size);
 	}
 }
 
@@ -39,7 +52,7 @@ void coh_lanes_load(const struct coh_request *request, const struct emu_line *li
 static void put(const struct coh_request *request, struct emu_line *line, unsigned lane, uint64_t value)
 {
 	struct nvw_machine *const m = request->m;
-	const unsigned size = request->size, offset = offset_of(&request->wf->requests[lane]);
+	const unsigned size = request->size, offset = offset_of(emu_request(request->wf, lane));
 	const uint64_t mask = ((UINT64_C(1) << size) - 1) << offset;
 
 	memcpy(line->data + offset, &value, size);
@@ -57,7 +70,7 @@ void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
 {
 	EMU_FOR_LANES(lane, request->lanes)
 	{
-		put(request, line, (unsigned)lane, request->wf->requests[lane].value);
+		put(request, line, (unsigned)lane, request->wf->requests.value[lane]);
 	}
 }
 
@@ -65,7 +78,7 @@ void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
 static bool adds_together(const struct coh_request *request)
 {
 	return request->kind == NVW__ADD &&
-	       request->wf->requests[__builtin_ctzll(request->lanes)].compare != 0;
+	       request->wf->requests.compare[__builtin_ctzll(request->lanes)] != 0;
 }
 
 /* One store per object: the sums in between are nowhere. */
@@ -76,7 +89,7 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 
 	EMU_FOR_LANES(lane, request->lanes)
 	{
-		struct nvw__request *const r = &request->wf->requests[lane];
+		struct nvw__request *const r = emu_request(request->wf, lane);
 		const unsigned offset = offset_of(r);
 		const uint64_t operand = r->value;
 
@@ -87,7 +100,7 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 	}
 	EMU_FOR_LANES(lane, request->lanes)
 	{
-		const struct nvw__request *const r = &request->wf->requests[lane];
+		const struct nvw__request *const r = emu_request(request->wf, lane);
 
 		if (r->compare != 0) {
 			put(request, line, (unsigned)lane, (r->value + sum[offset_of(r)]) & all);
@@ -106,7 +119,7 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 	}
 	EMU_FOR_LANES(lane, request->lanes)
 	{
-		struct nvw__request *const r = &request->wf->requests[lane];
+		struct nvw__request *const r = emu_request(request->wf, lane);
 		const uint64_t old = get(line, offset_of(r), request->size), operand = r->value & all;
 		uint64_t new = old;
 
@@ -153,7 +166,7 @@ unsigned coh_lanes_serial(const struct coh_request *request)
 	}
 	EMU_FOR_LANES(lane, request->lanes)
 	{
-		const unsigned count = ++wanted[offset_of(&request->wf->requests[lane])];
+		const unsigned count = ++wanted[offset_of(emu_request(request->wf, lane))];
 
 		most = count > most ? count : most;
 	}

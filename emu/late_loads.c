@@ -29,21 +29,21 @@ struct emu_late {
 	uint64_t lanes;
 	bool is_performed;
 	uint64_t ticket[EMU_LANES];
-	struct nvw__request request[EMU_LANES];
+	struct emu_saved_request request[EMU_LANES];
 };
 
-static uint64_t line_of(const struct nvw__request *r)
+static uint64_t line_of(uint64_t address)
 {
-	return r->address / EMU_LINE;
+	return address / EMU_LINE;
 }
 
 static void swap_requests(struct emu_late *e)
 {
 	for (uint64_t rest = e->lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-		const struct nvw__request request = e->wf->requests[lane];
+		const struct emu_saved_request request = emu_request_save(e->wf, lane);
 
-		e->wf->requests[lane] = e->request[lane];
+		emu_request_restore(e->wf, lane, e->request[lane]);
 		e->request[lane] = request;
 	}
 }
@@ -128,9 +128,9 @@ bool emu_late_issue(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		e->request[lane] = wf->requests[lane];
-		wf->requests[lane].value = e->ticket[lane];
-		wf->requests[lane].compare = EMU_LATE;
+		e->request[lane] = emu_request_save(wf, lane);
+		wf->requests.value[lane] = e->ticket[lane];
+		wf->requests.compare[lane] = EMU_LATE;
 	}
 	while (*end) {
 		end = &(*end)->next;
@@ -147,12 +147,12 @@ static bool is_completed_by(const struct emu_late *e, const struct emu_wavefront
 
 	for (uint64_t rest = both; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-		const struct nvw__request *const r = &wf->requests[lane];
+		const struct nvw__request *const r = emu_request(wf, lane);
 		const unsigned kind = r->op & 0xff;
 		const bool is_data = kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY || kind == NVW__STORE;
 
 		if (kind == NVW__USE ? r->value == EMU_LATE && r->compare == e->ticket[lane] :
-				       !is_data || line_of(r) == line_of(&e->request[lane])) {
+				       !is_data || line_of(r->address) == line_of(e->request[lane].address)) {
 			return true;
 		}
 	}

@@ -171,7 +171,7 @@ static void log_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned 
 {
 	const struct nvw_log_record record = {.kind = NVW_LOG_STORE,
 		.time_ps = m->now,
-		.store = {.site = site_id(m, wf->requests[lane].site),
+		.store = {.site = site_id(m, wf->requests.site[lane]),
 			.kernel = m->exec.number,
 			.work_item = wf->first_global + lane,
 			.group = wf->group->id,
@@ -199,7 +199,7 @@ void record_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane
 	nvw_off off, unsigned bytes, uint64_t value)
 {
 	struct emu_record *const r = m->record;
-	const struct nvw_site *const site = wf->requests[lane].site;
+	const struct nvw_site *const site = wf->requests.site[lane];
 	uint32_t buckets[3], i;
 
 	if (!r) {

@@ -28,7 +28,7 @@ void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 		races_access(m, wf, lanes);
 	}
 	if (--wf->queued == 0) {
-		emu_count_latency(m, wf->requests[__builtin_ctzll(lanes)].op & 0xff, wf->served - wf->issued);
+		emu_count_latency(m, wf->requests.op[__builtin_ctzll(lanes)] & 0xff, wf->served - wf->issued);
 		persist_wake(m, wf, wf->served);
 	}
 }

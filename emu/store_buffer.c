@@ -75,7 +75,7 @@ struct look_up {
 	bool overlaps; /* some store has some of them, and no younger one has all */
 };
 
-static void look_at(struct look_up *found, const struct nvw__request *store, unsigned store_size,
+static void look_at(struct look_up *found, const struct emu_saved_request *store, unsigned store_size,
 	uint64_t address, unsigned size)
 {
 	if (address >= store->address && address + size <= store->address + store_size) {
@@ -95,7 +95,7 @@ static struct look_up look_up(const struct emu_store_buffer *b, const struct coh
 
 	for (const struct emu_stored *e = b->oldest; e; e = e->younger) {
 		if (e->line == r->line && e->lanes >> lane & 1) {
-			look_at(&found, &e->lane[lane].request, e->size, r->wf->requests[lane].address,
+			look_at(&found, &e->lane[lane].request, e->size, r->wf->requests.address[lane],
 				r->size);
 		}
 	}
@@ -211,7 +211,7 @@ bool emu_store_buffer_holds(struct nvw_machine *m, struct emu_wavefront *wf, uin
 		return false;
 	}
 	wf->posted |= lanes;
-	b->stalls = wf->requests[__builtin_ctzll(lanes)].site;
+	b->stalls = wf->requests.site[__builtin_ctzll(lanes)];
 	b->since = t;
 	return true;
 }
@@ -225,7 +225,7 @@ bool emu_store_buffer_has_lines_of(
 		for (uint64_t rest = lanes & e->lanes; rest; rest &= rest - 1) {
 			const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-			if (wf->requests[lane].address / EMU_LINE ==
+			if (wf->requests.address[lane] / EMU_LINE ==
 				e->lane[lane].request.address / EMU_LINE) {
 				return true;
 			}
@@ -256,7 +256,7 @@ static emu_time enter(struct coh_request *r, emu_time waited, emu_time t)
 	for (uint64_t rest = r->lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		e->lane[lane].request = r->wf->requests[lane];
+		e->lane[lane].request = emu_request_save(r->wf, lane);
 		e->lane[lane].epoch_wi = r->wf->epoch_wi[lane];
 		e->lane[lane].epoch_wg = r->wf->epoch_wg[lane];
 		e->lane[lane].epoch_kr = r->wf->epoch_kr[lane];
@@ -290,7 +290,7 @@ static uint64_t forward(const struct emu_store_buffer *b, const struct coh_reque
 		const struct look_up found = look_up(b, r, lane);
 
 		if (found.is_found) {
-			r->wf->requests[lane].value = found.value;
+			r->wf->requests.value[lane] = found.value;
 			r->m->stats.buffer_forwards++;
 		} else {
 			others |= UINT64_C(1) << lane;

@@ -37,7 +37,7 @@ struct emu_stored {
 	bool is_leaving;
 	bool is_of_event; /* owned by an event */
 	struct {
-		struct nvw__request request;
+		struct emu_saved_request request;
 		uint32_t epoch_wi, epoch_wg, epoch_kr;
 	} lane[]; /* of its lanes */
 };

@@ -16,9 +16,9 @@ void emu_stored_swap(struct emu_stored *e)
 
 	for (uint64_t rest = e->lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-		const struct nvw__request request = wf->requests[lane];
+		const struct emu_saved_request request = emu_request_save(wf, lane);
 
-		wf->requests[lane] = e->lane[lane].request;
+		emu_request_restore(wf, lane, e->lane[lane].request);
 		e->lane[lane].request = request;
 		swap_words(&wf->epoch_wi[lane], &e->lane[lane].epoch_wi);
 		swap_words(&wf->epoch_wg[lane], &e->lane[lane].epoch_wg);

@@ -105,7 +105,7 @@ static const char *name_of(const struct nvw__request *r)
 
 void emu_watch_issue(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
-	const struct nvw__request *const r = &wf->requests[__builtin_ctzll(lanes)];
+	const struct nvw__request *const r = emu_request(wf, __builtin_ctzll(lanes));
 	const uint32_t wavefront = index_of(m, wf);
 
 	close_turn(m, wavefront, t);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/zeroed.h"
-#include "fiber.h"
+#include "issue.h"
 #include "machine.h"
 
 /* STACK_CALLED: for what is called by code that asks how deep it may go (emu_fiber_limit()), and does not ask itself. */
@@ -18,6 +18,10 @@ enum {
 	STACK_GUARD = 1 << 16,
 	STACK_COLOURS = 32
 };
+/* Above any stack of a process. */
+#define ALWAYS_RARE (UINTPTR_MAX / 2)
+
+enum { RED_ZONE = 128, /* below its stack pointer a function may have variables */ SMALL_FRAME = 128 };
 enum { HUGE_PAGE = 2 << 20, HUGE_AFTER = 1024 };
 
 #ifndef MADV_COLLAPSE
@@ -26,51 +30,38 @@ enum { HUGE_PAGE = 2 << 20, HUGE_AFTER = 1024 };
 
 struct nvw__request *nvw__self;
 
-/* The running fiber. A process runs one emulation at a time, on one thread. */
-static struct {
-	struct nvw_machine *machine;
-	struct emu_wavefront *wavefront;
-	uint64_t to_run;   /* lanes still to run in this turn */
-	const char *floor; /* the stack of the running lane has overflowed if it goes deeper */
-	unsigned lane;
-	bool meets_inserted; /* requests may meet barriers that the source does not have */
-	void *engine;
-#ifdef EMU_ASAN
-	const void *engine_stack;
-	size_t engine_stack_bytes;
-#endif
-} now;
+struct emu_now emu_now = {.by_call = nvw__issue};
 
 /* ---- Identity -------------------------------------------------------------------------------- */
 
 uint64_t nvw_global_id(void)
 {
-	return now.wavefront->first_global + now.lane;
+	return emu_now.wavefront->first_global + emu_now.lane;
 }
 
 unsigned nvw_local_id(void)
 {
-	return now.wavefront->first_local + now.lane;
+	return emu_now.wavefront->first_local + emu_now.lane;
 }
 
 uint64_t nvw_group_id(void)
 {
-	return now.wavefront->group->id;
+	return emu_now.wavefront->group->id;
 }
 
 unsigned nvw_group_size(void)
 {
-	return now.machine->exec.group_size;
+	return emu_now.machine->exec.group_size;
 }
 
 uint64_t nvw_group_count(void)
 {
-	return now.machine->exec.groups;
+	return emu_now.machine->exec.groups;
 }
 
 unsigned nvw_cu_id(void)
 {
-	return now.wavefront->group->slot->cu->id;
+	return emu_now.wavefront->group->slot->cu->id;
 }
 
 /* ---- Fibers -------------------------------------------------------------------------------- */
@@ -96,76 +87,93 @@ static void overflow(struct nvw_machine *m, const struct nvw__request *r)
 	}
 }
 
-/* The top of a suspended lane's stack: its registers, and the frame of the kernel above them. A lane beyond the last has none. */
-static inline void prefetch_stack(const struct emu_wavefront *wf, unsigned lane)
-{
-	const uintptr_t sp = (uintptr_t)wf->sp[lane];
-
-	__builtin_prefetch((const void *)sp);
-	__builtin_prefetch((const void *)(sp + 64));
-	__builtin_prefetch((const void *)(sp + 128));
-}
-
 /* Makes the next lane of this turn the running one; returns its context, or the engine's after the last. */
-static inline void *next_context(void)
+static const struct emu_fiber *next_context(void)
 {
-	struct emu_wavefront *const wf = now.wavefront;
-	const uint64_t lanes = now.to_run;
+	struct emu_wavefront *const wf = emu_now.wavefront;
+	const uint64_t lanes = emu_now.to_run;
 	unsigned lane;
 
 	if (!lanes) {
-		emu_fiber_announce(now.engine_stack, now.engine_stack_bytes);
-		return now.engine;
+		emu_fiber_announce(emu_now.engine_stack, emu_now.engine_stack_bytes);
+		return &emu_now.engine;
 	}
 	lane = (unsigned)__builtin_ctzll(lanes);
-	prefetch_stack(wf, lane + EMU_LANES_AHEAD);
-	now.to_run = lanes & (lanes - 1);
-	now.lane = lane;
-	now.floor = stack_bottom(now.machine, wf, lane) + STACK_RESERVE;
-	emu_fiber_limit(now.floor + STACK_CALLED);
-	nvw__self = &wf->requests[lane];
-	emu_fiber_announce(now.floor - STACK_RESERVE, now.machine->exec.stack_bytes);
-	return wf->sp[lane];
+	emu_now.to_run = lanes & (lanes - 1);
+	emu_now.lane = lane;
+	emu_now.floor = emu_now.floor_0 + lane * emu_now.stack_bytes;
+	emu_fiber_limit(emu_now.limit_0 + lane * emu_now.stack_bytes);
+	nvw__self = emu_request(wf, lane);
+	emu_fiber_announce(stack_bottom(emu_now.machine, wf, lane), emu_now.machine->exec.stack_bytes);
+	return emu_now.fiber = &wf->fibers[lane];
 }
 
-/* Here and in nvw__issue() the switch comes last: with a jump to it, nothing but the registers is put onto the lane's stack. */
-static inline void issue(void)
-{
-	void **const save = &now.wavefront->sp[now.lane];
+#ifdef EMU_ISSUE_BY_JUMP
 
-	emu_fiber_switch(save, next_context());
+/* What issue.S knows. */
+#define AT(structure, field, offset) _Static_assert(offsetof(structure, field) == (offset), #field)
+AT(struct emu_now, fiber, EMU_NOW_FIBER);
+AT(struct emu_now, to_run, EMU_NOW_TO_RUN);
+AT(struct emu_now, floor, EMU_NOW_FLOOR);
+AT(struct emu_now, floor_0, EMU_NOW_FLOOR_0);
+AT(struct emu_now, limit_0, EMU_NOW_LIMIT_0);
+AT(struct emu_now, stack_bytes, EMU_NOW_STACK_BYTES);
+AT(struct emu_now, wavefront, EMU_NOW_WAVEFRONT);
+AT(struct emu_now, lane, EMU_NOW_LANE);
+AT(struct emu_now, cold, EMU_NOW_COLD);
+AT(struct emu_now, by_call, EMU_NOW_BY_CALL);
+AT(struct emu_now, engine, EMU_NOW_ENGINE);
+AT(struct emu_wavefront, requests, 0);
+AT(struct emu_wavefront, fibers, EMU_WAVEFRONT_FIBERS);
+AT(struct emu_fiber, sp, EMU_FIBER_SP);
+AT(struct emu_fiber, ip, EMU_FIBER_IP);
+_Static_assert(sizeof(struct emu_fiber) == 1 << EMU_FIBER_SHIFT, "size");
+
+/* No code that the compiler sees has a reference to it: kernels jump there in assembly. */
+__attribute__((used)) static void (*const is_linked)(void) = nvw__issue_at;
+
+#else
+
+void emu_issue(void)
+{
+	struct emu_fiber *const me = emu_now.fiber;
+
+	emu_fiber_switch(me, next_context());
 	emu_fiber_arrive(NULL, NULL);
 }
 
+#endif
+
 static __attribute__((noinline)) void issue_deeper(void)
 {
-	if (emu_fiber_here() < now.floor) {
-		overflow(now.machine, nvw__self);
+	if (emu_fiber_here() <
+		stack_bottom(emu_now.machine, emu_now.wavefront, emu_now.lane) + STACK_RESERVE) {
+		overflow(emu_now.machine, nvw__self);
 	}
-	issue();
+	emu_issue();
 }
 
 /* The barriers of another request come first; the request waits on this stack. */
 static void meet_inserted(void)
 {
-	const struct nvw__request own = *nvw__self;
-	unsigned due = emu_inserted_before(now.machine, nvw_global_id(), &own);
+	const struct emu_saved_request own = emu_request_save(emu_now.wavefront, emu_now.lane);
+	unsigned due = emu_inserted_before(emu_now.machine, nvw_global_id(), nvw__self);
 
 	for (; due; due &= due - 1) {
 		const unsigned i = (unsigned)__builtin_ctz(due);
 
-		nvw__self->site = &now.machine->inserted.site[i];
+		nvw__self->site = &emu_now.machine->inserted.site[i];
 		nvw__self->op = NVW__OP_P_BARRIER;
 		nvw__self->address = 0;
-		nvw__self->value = now.machine->inserted.barrier[i].scope;
+		nvw__self->value = emu_now.machine->inserted.barrier[i].scope;
 		issue_deeper();
-		*nvw__self = own;
+		emu_request_restore(emu_now.wavefront, emu_now.lane, own);
 	}
 }
 
 static __attribute__((noinline, cold)) void issue_rarely(void)
 {
-	if (now.meets_inserted) {
+	if (emu_now.machine->inserted.count > 0) {
 		meet_inserted();
 	}
 	issue_deeper();
@@ -173,10 +181,10 @@ static __attribute__((noinline, cold)) void issue_rarely(void)
 
 void nvw__issue(void)
 {
-	if (__builtin_expect(emu_fiber_here() < now.floor || now.meets_inserted, 0)) {
+	if (__builtin_expect((uintptr_t)emu_fiber_here() < emu_now.floor, 0)) {
 		issue_rarely();
 	} else {
-		issue();
+		emu_issue();
 	}
 }
 
@@ -187,13 +195,13 @@ static void work_item(void)
 
 #ifdef EMU_ASAN
 	/* The very first lane comes from the engine; later ones mostly from another lane. */
-	if (!now.engine_stack) {
-		emu_fiber_arrive(&now.engine_stack, &now.engine_stack_bytes);
+	if (!emu_now.engine_stack) {
+		emu_fiber_arrive(&emu_now.engine_stack, &emu_now.engine_stack_bytes);
 	} else {
 		emu_fiber_arrive(NULL, NULL);
 	}
 #endif
-	now.machine->exec.kernel(now.machine->exec.args);
+	emu_now.machine->exec.kernel(emu_now.machine->exec.args);
 	nvw__self->site = &at_return;
 	nvw__self->op = NVW__RETURN;
 	for (;;) {
@@ -258,25 +266,38 @@ static __attribute__((noinline, cold)) void consider_huge_pages(struct emu_exec 
 	x->turns_left = x->turns_asked;
 }
 
+/* Whether the wavefront's kernel has more on its stack than the way there, so that its lanes look at it when they resume. */
+static bool has_frame(const struct nvw_machine *m, const struct emu_wavefront *wf)
+{
+	return emu_wavefront_stack_used(m, wf, (unsigned)__builtin_ctzll(wf->runnable)) >
+	       RED_ZONE + SMALL_FRAME;
+}
+
 void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf)
 {
 	if (__builtin_expect(--m->exec.turns_left == 0, 0)) {
 		consider_huge_pages(&m->exec);
 	}
-	now.machine = m;
-	now.wavefront = wf;
-	now.meets_inserted = m->inserted.count > 0;
-	now.to_run = wf->runnable;
+	emu_now.machine = m;
+	emu_now.wavefront = wf;
+	emu_now.cold = has_frame(m, wf);
+	emu_now.stack_bytes = m->exec.stack_bytes;
+	emu_now.floor_0 = (uintptr_t)wf->stacks + STACK_RESERVE;
+	emu_now.limit_0 = emu_now.floor_0 + STACK_CALLED;
+	if (m->inserted.count > 0) {
+		emu_now.floor_0 += ALWAYS_RARE; /* requests may meet barriers that the source does not have */
+	}
+	emu_now.to_run = wf->runnable;
 	wf->posted |= wf->runnable;
 	wf->runnable = 0;
-	emu_fiber_switch(&now.engine, next_context());
+	emu_fiber_switch(&emu_now.engine, next_context());
 	emu_fiber_arrive(NULL, NULL);
 }
 
 void emu_wavefront_prefetch(const struct emu_wavefront *wf)
 {
-	for (unsigned lane = 0; lane < EMU_LANES_AHEAD; lane++) {
-		prefetch_stack(wf, lane);
+	for (unsigned lane = 0; lane < EMU_STACKS_AHEAD; lane++) {
+		__builtin_prefetch(&wf->fibers[lane]);
 	}
 }
 
@@ -287,10 +308,10 @@ bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp)
 
 void emu_lane_abandon(void)
 {
-	void *nobody;
+	struct emu_fiber nobody;
 
-	emu_fiber_announce(now.engine_stack, now.engine_stack_bytes);
-	emu_fiber_switch(&nobody, now.engine);
+	emu_fiber_announce(emu_now.engine_stack, emu_now.engine_stack_bytes);
+	emu_fiber_switch(&nobody, &emu_now.engine);
 	__builtin_unreachable();
 }
 
@@ -310,7 +331,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 		char *const bottom = stack_bottom(m, wf, lane);
 
 		emu_fiber_clean(bottom, m->exec.stack_bytes);
-		wf->sp[lane] = emu_fiber_prepare(bottom, stack_top(m, wf, lane), work_item);
+		wf->fibers[lane] = emu_fiber_prepare(bottom, stack_top(m, wf, lane), work_item);
 		wf->epoch_wi[lane] = wf->epoch_wg[lane] = wf->epoch_kr[lane] = 0;
 		wf->stream[lane] = 0;
 	}
@@ -319,7 +340,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
-	return (uint64_t)(stack_top(m, wf, lane) - (char *)wf->sp[lane]);
+	return (uint64_t)(stack_top(m, wf, lane) - emu_wavefront_stack(m, wf, lane));
 #else
 	return m->exec.stack_bytes;
 #endif
@@ -328,7 +349,7 @@ uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_
 char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
-	return wf->sp[lane];
+	return (char *)wf->fibers[lane].sp - RED_ZONE;
 #else
 	return stack_bottom(m, wf, lane);
 #endif

@@ -8,11 +8,12 @@
 
 #include <nvw/kernel.h>
 
+#include "issue.h"
 #include "levels.h"
 
 struct nvw_machine;
 
-enum { EMU_LANES = 64, EMU_LANES_AHEAD = 3 };
+enum { EMU_LANES = NVW__LANES };
 
 enum emu_wait {
 	EMU_WAIT_NONE,
@@ -23,10 +24,27 @@ enum emu_wait {
 	EMU_WAIT_KINDS
 };
 
+/* The requests of a wavefront's lanes, field by field. */
+struct __attribute__((__may_alias__)) emu_requests {
+	uint64_t address[EMU_LANES], value[EMU_LANES], compare[EMU_LANES];
+	const struct nvw_site *site[EMU_LANES];
+	uint64_t op[EMU_LANES];
+};
+
+/* Two lanes' words at once, which each host's compiler can do. */
+typedef uint64_t emu_pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* A request outside the arrays. */
+struct emu_saved_request {
+	uint64_t address, value, compare;
+	const struct nvw_site *site;
+	uint64_t op;
+};
+
 struct emu_wavefront {
-	struct nvw__request requests[EMU_LANES];
-	void *sp[EMU_LANES + EMU_LANES_AHEAD]; /* the last ones are only prefetched */
-	uint64_t live;                         /* lanes that have not returned */
+	struct emu_requests requests;
+	struct emu_fiber fibers[EMU_LANES + EMU_STACKS_AHEAD]; /* the last ones are only prefetched */
+	uint64_t live;                                         /* lanes that have not returned */
 	uint64_t runnable; /* lanes whose request is complete: they run when the wavefront is next popped */
 	uint64_t posted;   /* lanes with a request that waits for its turn */
 	uint64_t parked;   /* lanes at a barrier of the work-group or the kernel */
@@ -68,6 +86,32 @@ struct emu_group {
 	uint32_t persist_stream; /* of the persistency model */
 	uint32_t stream;         /* durability checker: 0 until it stores to NVRAM */
 };
+
+/* A lane's request, as its work-item sees it. */
+static inline struct nvw__request *emu_request(const struct emu_wavefront *wf, unsigned lane)
+{
+	return (struct nvw__request *)(uintptr_t)&wf->requests.address[lane];
+}
+
+static inline struct emu_saved_request emu_request_save(const struct emu_wavefront *wf, unsigned lane)
+{
+	const struct emu_requests *const r = &wf->requests;
+
+	return (struct emu_saved_request){
+		r->address[lane], r->value[lane], r->compare[lane], r->site[lane], r->op[lane]};
+}
+
+static inline void emu_request_restore(
+	struct emu_wavefront *wf, unsigned lane, struct emu_saved_request request)
+{
+	struct emu_requests *const r = &wf->requests;
+
+	r->address[lane] = request.address;
+	r->value[lane] = request.value;
+	r->compare[lane] = request.compare;
+	r->site[lane] = request.site;
+	r->op[lane] = request.op;
+}
 
 /* The first lane behind the run of neighbours that begins with the lowest of the lanes. */
 static inline unsigned emu_run_end(uint64_t lanes)

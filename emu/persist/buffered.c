@@ -643,7 +643,7 @@ static void barrier(
 {
 	const unsigned first = (unsigned)__builtin_ctzll(lanes);
 	const uint32_t epochs[] = {wf->epoch_wi[first], wf->epoch_wg[first], wf->epoch_kr[first]};
-	const struct record_barrier what = {.site = wf->requests[first].site,
+	const struct record_barrier what = {.site = wf->requests.site[first],
 		.scope = group,
 		.work_item = wf->first_global + first,
 		.group = wf->group->id,

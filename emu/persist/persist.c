@@ -106,7 +106,7 @@ static struct record_barrier describe(
 {
 	const unsigned lane = (unsigned)__builtin_ctzll(lanes);
 
-	return (struct record_barrier){.site = wf->requests[lane].site,
+	return (struct record_barrier){.site = wf->requests.site[lane],
 		.scope = NVW_WORKITEM,
 		.work_item = wf->first_global + lane,
 		.group = wf->group->id,
@@ -167,7 +167,7 @@ static bool is_narrowed(struct nvw_machine *m, const struct nvw_site *site)
 enum emu_wait persist_barrier(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, enum nvw_group group, emu_time t)
 {
-	const struct nvw_site *const site = wf->requests[__builtin_ctzll(lanes)].site;
+	const struct nvw_site *const site = wf->requests.site[__builtin_ctzll(lanes)];
 
 	if (m->inserted.count > 0) {
 		group = emu_widened(m, site, group);
@@ -223,7 +223,7 @@ void persist_acknowledge(
 
 	if (wf) {
 		ack.kernel = m->exec.number;
-		ack.site = wf->requests[lane].site;
+		ack.site = wf->requests.site[lane];
 		ack.work_item = wf->first_global + lane;
 		ack.group = wf->group->id;
 		ack.epoch_wi = wf->epoch_wi[lane];

@@ -98,6 +98,7 @@ struct coh_request {
 	struct emu_wavefront *wf; /* NULL for kernel begin and end */
 	uint64_t lanes;           /* lanes that access this line */
 	uint64_t bytes;           /* bytes of the line that they access */
+	bool is_sequence;         /* neighbouring lanes access neighbouring objects */
 	emu_line_id line;
 	unsigned kind;  /* enum nvw__kind */
 	unsigned size;  /* bytes of one lane's access */

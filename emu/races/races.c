@@ -80,15 +80,15 @@ static void take_lanes(
 
 	e->lanes = 0;
 	e->since = since[first];
-	e->value = is_store ? wf->requests[first].value : 0;
+	e->value = is_store ? wf->requests.value[first] : 0;
 	e->has_value = is_store;
 	for (uint64_t rest = alone ? lanes & -lanes : lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		if (wf->requests[lane].address == wf->requests[first].address &&
+		if (wf->requests.address[lane] == wf->requests.address[first] &&
 			since[lane] == since[first]) {
 			e->lanes |= UINT64_C(1) << lane;
-			e->has_value = e->has_value && wf->requests[lane].value == e->value;
+			e->has_value = e->has_value && wf->requests.value[lane] == e->value;
 		}
 	}
 	e->value = e->has_value ? e->value : 0;
@@ -99,9 +99,11 @@ static uint32_t operation(const struct nvw__request *request, unsigned size)
 {
 	const uint64_t all = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
 
-	return (request->op & 0xff) == NVW__COMPARE_EXCHANGE && request->value != (request->compare & all) ?
-		       request->op | FAILED :
-		       request->op;
+	const uint32_t op = (uint32_t)request->op;
+
+	return (op & 0xff) == NVW__COMPARE_EXCHANGE && request->value != (request->compare & all) ?
+		       op | FAILED :
+		       op;
 }
 
 static void finish_instruction(struct nvw_machine *m)
@@ -121,8 +123,7 @@ static void finish_instruction(struct nvw_machine *m)
 
 void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
-	const struct nvw__request *const requests = wf->requests;
-	const uint32_t op = requests[__builtin_ctzll(lanes)].op;
+	const uint32_t op = (uint32_t)wf->requests.op[__builtin_ctzll(lanes)];
 	const unsigned kind = op & 0xff, size = 1u << (op >> 8 & 0xff);
 	const bool one_by_one = kind >= NVW__ATOMIC_LOAD &&
 				((op >> 16 & 0xff) != NVW_RELAXED || kind == NVW__COMPARE_EXCHANGE);
@@ -134,7 +135,7 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 	e.wavefront = number_of(m, wf);
 	m->races->domain_of[e.wavefront] = (uint32_t)(m->races->by_cu ? emu_cu_of(wf)->id : wf->group->id);
 	for (uint64_t rest = lanes; rest && !m->error; rest &= ~e.lanes) {
-		const struct nvw__request *const request = &requests[__builtin_ctzll(rest)];
+		const struct nvw__request *const request = emu_request(wf, (unsigned)__builtin_ctzll(rest));
 
 		take_lanes(&e, wf, rest, one_by_one, kind == NVW__STORE);
 		e.what = race_what_number(m, request->site, operation(request, size));

@@ -260,19 +260,31 @@ enum nvw__kind {
 		NVW__KIND_COUNT
 };
 
-/* An operation of a work-item: its request to the machine, and the value that comes back. */
-struct nvw__request {
+/* Work-items of a wavefront. */
+enum { NVW__LANES = 64 };
+
+/*
+ * An operation of a work-item: its request to the machine, and the value that comes back. The machine has each field of a
+ * wavefront's work-items in an array, so that it can look at many of them at once: a work-item's fields are NVW__LANES words
+ * apart, with those of others between them. So a request is never assigned as a whole.
+ */
+struct __attribute__((__may_alias__)) nvw__request {
 	uint64_t address; /* the kernel's pointer */
-	uint64_t value;   /* operand; result when the work-item resumes */
+	uint64_t nvw__others1[NVW__LANES - 1];
+	uint64_t value; /* operand; result when the work-item resumes */
+	uint64_t nvw__others2[NVW__LANES - 1];
 	/* compare-exchange: the expected value; issued load: 1, then its completion time; add of a wavefront: 1, then whether
 	 * this work-item was the one that added */
 	uint64_t compare;
+	uint64_t nvw__others3[NVW__LANES - 1];
 	const struct nvw_site *site;
-	uint32_t op; /* kind | log2(bytes) << 8 | order << 16 | scope << 24 */
+	uint64_t nvw__others4[NVW__LANES - 1];
+	uint64_t op; /* kind | log2(bytes) << 8 | order << 16 | scope << 24 */
 };
 
 extern struct nvw__request *nvw__self; /* of the running work-item */
 void nvw__issue(void);                 /* passes nvw__self to the machine; returns at completion */
+void nvw__issue_at(void);              /* the same for assembly, see nvw__issue_here() */
 
 #define NVW__LOG2_SIZE(object) \
 	(sizeof(object) == 8 ? 3u : sizeof(object) == 4 ? 2u : sizeof(object) == 2 ? 1u : 0u)
@@ -308,6 +320,31 @@ static inline uint64_t nvw__bytes(const void *object, size_t size)
 	return raw;
 }
 
+/*
+ * nvw__issue(), without touching the work-item's stack: thousands of them are cold. The jump leaves where to go on in rcx, and changes what a call may change. It
+ * goes through the table of addresses, since a procedure's stub would use the stack when it is bound.
+ */
+static inline __attribute__((__always_inline__)) void nvw__issue_here(void)
+{
+#ifdef __x86_64__
+	__asm__ volatile("leaq 1f(%%rip), %%rcx\n\tjmpq *nvw__issue_at@GOTPCREL(%%rip)\n1:"
+			 :
+			 :
+			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
+			 "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+			 "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",
+			 "st(5)", "st(6)", "st(7)", "mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6", "mm7",
+#ifdef __AVX512F__
+			 "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24",
+			 "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3",
+			 "k4", "k5", "k6", "k7",
+#endif
+			 "cc", "memory");
+#else
+	nvw__issue();
+#endif
+}
+
 static inline uint64_t nvw__op(const struct nvw_site *site, uint32_t op, const volatile void *address,
 	uint64_t value, uint64_t compare)
 {
@@ -318,7 +355,7 @@ static inline uint64_t nvw__op(const struct nvw_site *site, uint32_t op, const v
 	r->compare = compare;
 	r->site = site;
 	r->op = op;
-	nvw__issue();
+	nvw__issue_here();
 	return r->value;
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include <nvw/random.h>
+
 #include "machine.h"
 #include "protocol/protocol.h"
 
@@ -21,33 +23,48 @@ static void begin_under(struct rig *rig, const char *protocol)
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
+struct sharing {
+	struct words w;
+	uint64_t stored; /* a word of a */
+	bool crosswise;  /* work-items load each other's word: addresses that do not ascend */
+};
+
 /* A work-item stores a word, and has it in its L1; then two load a word each of that line. */
 static void load_beside_own_store(const void *args)
 {
-	const struct words *const w = args;
+	const struct sharing *const s = args;
 	const uint64_t lane = nvw_local_id();
 
-	if (lane == 1) {
-		nvw_store(&w->a[1], 11);
+	if (lane == s->stored) {
+		nvw_store(&s->w.a[lane], 11);
 	}
-	nvw_store(&w->b[lane], nvw_load(&w->a[lane]));
+	nvw_store(&s->w.b[lane], nvw_load(&s->w.a[lane ^ s->crosswise]));
+}
+
+static void check_shared_line(const char *protocol, uint64_t stored, bool crosswise)
+{
+	const uint64_t before[2] = {10, 10};
+	struct sharing s = {.stored = stored, .crosswise = crosswise};
+	struct rig rig;
+
+	begin_under(&rig, protocol);
+	s.w.a = nvw_alloc(rig.machine, 64);
+	s.w.b = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_write(rig.machine, s.w.a, before, sizeof before));
+	rig_ok(nvw_launch(rig.machine, "beside", load_beside_own_store, &s, 2, 2));
+	for (uint64_t lane = 0; lane < 2; lane++) {
+		assert_int_equal(rig_visible(&rig, &s.w.b[lane]), (lane ^ crosswise) == stored ? 11 : 10);
+	}
+	rig_end(&rig);
 }
 
 static void lanes_that_share_a_line_load_what_each_of_them_needs(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		struct rig rig;
-		struct words w;
-		const uint64_t before[2] = {10, 0};
-
-		begin_under(&rig, coh_protocols[i]->name);
-		w.a = nvw_alloc(rig.machine, 64);
-		w.b = nvw_alloc(rig.machine, 64);
-		rig_ok(nvw_write(rig.machine, w.a, before, sizeof before));
-		rig_ok(nvw_launch(rig.machine, "beside", load_beside_own_store, &w, 2, 2));
-		assert_int_equal(rig_visible(&rig, &w.b[0]), 10);
-		assert_int_equal(rig_visible(&rig, &w.b[1]), 11);
-		rig_end(&rig);
+		for (unsigned stored = 0; stored < 2; stored++) {
+			check_shared_line(coh_protocols[i]->name, stored, false);
+			check_shared_line(coh_protocols[i]->name, stored, true);
+		}
 	}
 }
 
@@ -270,6 +287,180 @@ static void lanes_may_name_different_groups_at_one_barrier(void **state)
 	rig_end(&rig);
 }
 
+/* All of a wavefront at one place: a half acquires, and a lane in the middle is at another place first. */
+static void differ(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_local_id();
+
+	if (id == 37) {
+		nvw_atomic_add(&w->a[1], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	} else {
+		nvw_atomic_add(&w->a[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+	nvw_atomic_add(&w->a[2], 1, id < 32 ? NVW_RELAXED : NVW_ACQUIRE, NVW_SCOPE_AGENT);
+}
+
+static void lanes_may_have_different_places_and_operations(void **state)
+{
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 1, NULL);
+	w.a = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "differ", differ, &w, 64, 64));
+	assert_int_equal(rig_visible(&rig, &w.a[0]), 63);
+	assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
+	assert_int_equal(rig_visible(&rig, &w.a[2]), 64);
+	/* The lane, the others without it, those that do not acquire, those that do while the others return. */
+	assert_int_equal(emu_statistics(rig.machine)->divergent_ops, 4);
+	rig_end(&rig);
+}
+
+/* ---- Addresses in any order ------------------------------------------------------------------------- */
+
+enum { OBJECTS = 80 };
+
+/* Work-items first to end - 1 load, and store, the object at their place in an order. */
+struct order {
+	uint8_t *from, *to;
+	uint64_t *loaded;
+	unsigned log2_size, first, end;
+	uint8_t place[64];
+};
+
+static void follow_order(const void *args)
+{
+	const struct order *const o = args;
+	const uint64_t id = nvw_local_id(), at = (uint64_t)o->place[id] << o->log2_size;
+	uint64_t value = 0;
+
+	if (id < o->first || id >= o->end) {
+		return;
+	}
+	switch (o->log2_size) {
+	case 0:
+		value = nvw_load(&o->from[at]);
+		nvw_store(&o->to[at], (uint8_t)(value + 1));
+		break;
+	case 1:
+		value = nvw_load((uint16_t *)(void *)&o->from[at]);
+		nvw_store((uint16_t *)(void *)&o->to[at], (uint16_t)(value + 1));
+		break;
+	case 2:
+		value = nvw_load((uint32_t *)(void *)&o->from[at]);
+		nvw_store((uint32_t *)(void *)&o->to[at], (uint32_t)(value + 1));
+		break;
+	default:
+		value = nvw_load((uint64_t *)(void *)&o->from[at]);
+		nvw_store((uint64_t *)(void *)&o->to[at], value + 1);
+	}
+	nvw_store(&o->loaded[id], value);
+}
+
+/* The order of the objects: ascending from one of them on, and then some of the lanes, maybe, exchange theirs. */
+static void choose_order(struct order *o, struct nvw_random *random)
+{
+	const uint8_t begin = (uint8_t)nvw_random_below(random, OBJECTS - 64);
+	unsigned exchanges = (unsigned)nvw_random_below(random, 3);
+
+	o->log2_size = (unsigned)nvw_random_below(random, 4);
+	o->first = (unsigned)nvw_random_below(random, 2) * (unsigned)nvw_random_below(random, 63);
+	o->end = o->first + 1 + (unsigned)nvw_random_below(random, 64 - o->first);
+	o->end = nvw_random_below(random, 2) ? 64 : o->end;
+	for (uint8_t i = 0; i < 64; i++) {
+		o->place[i] = (uint8_t)(begin + i);
+	}
+	for (; exchanges > 0; exchanges--) {
+		const uint64_t a = nvw_random_below(random, 64), b = nvw_random_below(random, 64);
+		const uint8_t other = o->place[a];
+
+		o->place[a] = o->place[b];
+		o->place[b] = other;
+	}
+}
+
+static void each_lane_gets_the_object_at_its_own_address_in_any_order(void **state)
+{
+	struct nvw_random random = {5};
+
+	for (unsigned round = 0; round < 400; round++) {
+		uint8_t bytes[8 * OBJECTS], stored[8 * OBJECTS] = {0}, expected[8 * OBJECTS] = {0};
+		uint64_t loaded[64];
+		struct order o;
+		struct rig rig;
+
+		choose_order(&o, &random);
+		rig_begin(&rig, 0, NULL);
+		o.from = nvw_alloc(rig.machine, sizeof bytes);
+		o.to = nvw_alloc(rig.machine, sizeof stored);
+		o.loaded = nvw_alloc(rig.machine, sizeof loaded);
+		for (unsigned i = 0; i < sizeof bytes; i++) {
+			bytes[i] = (uint8_t)nvw_random_below(&random, 256);
+		}
+		rig_ok(nvw_write(rig.machine, o.from, bytes, sizeof bytes));
+		rig_ok(nvw_launch(rig.machine, "order", follow_order, &o, 64, 64));
+		rig_ok(nvw_read(rig.machine, stored, o.to, sizeof stored));
+		rig_ok(nvw_read(rig.machine, loaded, o.loaded, sizeof loaded));
+		for (unsigned lane = o.first; lane < o.end; lane++) {
+			const unsigned at = (unsigned)o.place[lane] << o.log2_size, size = 1u << o.log2_size;
+			uint64_t value = 0;
+
+			memcpy(&value, &bytes[at], size);
+			assert_int_equal(loaded[lane], value);
+			value++;
+			memcpy(&expected[at], &value, size);
+		}
+		assert_memory_equal(stored, expected, sizeof expected);
+		rig_end(&rig);
+	}
+}
+
+/* ---- What a work-item has while it waits --------------------------------------------------------------------- */
+
+enum { KEPT = 10 };
+
+/* In registers, and in memory below the stack pointer, which a function that calls none may use. So a counter numbers work-items. */
+static void keep_while_waiting(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t own = nvw_atomic_add(&w->b[1], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	volatile uint64_t below[KEPT];
+	uint64_t mixed[KEPT], wrong = 0;
+	double half = 0.5;
+
+	for (uint64_t i = 0; i < KEPT; i++) {
+		below[i] = mixed[i] = nvw_load(&w->a[i]) + i + own;
+		half *= (double)(mixed[i] + 1);
+	}
+	nvw_barrier(NVW_KERNEL);
+	for (uint64_t i = 0; i < KEPT; i++) {
+		wrong += mixed[i] != 2 * i + own || below[i] != 2 * i + own;
+		half /= (double)(2 * i + own + 1);
+	}
+	nvw_atomic_add(&w->b[0], wrong + (half < 0.499 || half > 0.501), NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+static void registers_and_the_red_zone_survive_while_others_have_the_stack(void **state)
+{
+	enum { ITEMS = 4096 };
+	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=8", NULL};
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 1, small);
+	w.a = nvw_alloc(rig.machine, 8 * KEPT);
+	w.b = nvw_alloc(rig.machine, 64);
+	for (uint64_t i = 0; i < KEPT; i++) {
+		rig_ok(nvw_write(rig.machine, &w.a[i], &i, sizeof i));
+	}
+	rig_ok(nvw_launch(rig.machine, "keep", keep_while_waiting, &w, ITEMS, 128));
+	assert_true(emu_statistics(rig.machine)->preemptions > 0);
+	assert_int_equal(rig_visible(&rig, &w.b[0]), 0);
+	assert_int_equal(rig_visible(&rig, &w.b[1]), ITEMS);
+	rig_end(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +472,9 @@ int main(void)
 		cmocka_unit_test(a_compare_exchange_that_fails_stores_nothing),
 		cmocka_unit_test(a_barrier_waits_for_a_work_item_that_comes_alone),
 		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
+		cmocka_unit_test(lanes_may_have_different_places_and_operations),
+		cmocka_unit_test(each_lane_gets_the_object_at_its_own_address_in_any_order),
+		cmocka_unit_test(registers_and_the_red_zone_survive_while_others_have_the_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

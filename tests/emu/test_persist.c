@@ -274,7 +274,7 @@ static void hand_begin(struct hand *h)
 	rig_begin(&h->rig, 0, NULL);
 	h->wf = calloc(1, sizeof *h->wf);
 	h->wf->group = &h->group;
-	h->wf->requests[0].site = h->wf->requests[1].site = &planted;
+	h->wf->requests.site[0] = h->wf->requests.site[1] = &planted;
 }
 
 static void hand_end(struct hand *h)

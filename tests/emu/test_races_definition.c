@@ -282,17 +282,17 @@ static unsigned act(
 		const unsigned offset = log2_size == 3 ? 0 : 4 * half;
 		const bool fails = nvw_random_below(random, 3) == 0;
 
-		wf->requests[lane] =
-			(struct nvw__request){.address = (uint64_t)(uintptr_t)&s->memory[place] + offset,
+		emu_request_restore(wf, lane,
+			(struct emu_saved_request){.address = (uint64_t)(uintptr_t)&s->memory[place] + offset,
 				.value = lane,
 				.compare = fails ? lane + 1 : lane,
 				.site = &s->sites[step],
-				.op = kind | log2_size << 8 | (uint32_t)order << 16 | (uint32_t)scope << 24};
+				.op = kind | log2_size << 8 | (uint32_t)order << 16 | (uint32_t)scope << 24});
 	}
 	/* Lanes that store do so one after the other as far as synchronization goes; data have no order among lanes. */
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-		const struct nvw__request *const r = &wf->requests[lane];
+		const struct nvw__request *const r = emu_request(wf, lane);
 		const unsigned at = (unsigned)(r->address - (uint64_t)(uintptr_t)s->memory);
 		const bool failed = kind == NVW__COMPARE_EXCHANGE && r->compare != r->value;
 

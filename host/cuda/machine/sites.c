@@ -68,19 +68,19 @@ enum { ASIDE_BYTES = 1 << 20 };
 static struct {
 	const void *place;
 	struct nvw_site *site;
-	void *asks; /* the work-item */
+	struct emu_fiber asks; /* the work-item */
 	const void *its_stack;
 	size_t its_bytes;
 } aside;
 
 static void answer(void)
 {
-	void *nobody;
+	struct emu_fiber nobody;
 
 	emu_fiber_arrive(&aside.its_stack, &aside.its_bytes);
 	aside.site = look_up(aside.place);
 	emu_fiber_announce(aside.its_stack, aside.its_bytes);
-	emu_fiber_switch(&nobody, aside.asks);
+	emu_fiber_switch(&nobody, &aside.asks);
 	__builtin_unreachable();
 }
 
@@ -88,6 +88,7 @@ static void answer(void)
 static struct nvw_site *look_up_aside(const void *place)
 {
 	static char *stack;
+	struct emu_fiber answers;
 
 	if (!stack && (stack = aligned_alloc(64, ASIDE_BYTES)) == NULL) {
 		return NULL;
@@ -95,7 +96,8 @@ static struct nvw_site *look_up_aside(const void *place)
 	aside.place = place;
 	emu_fiber_clean(stack, ASIDE_BYTES);
 	emu_fiber_announce(stack, ASIDE_BYTES);
-	emu_fiber_switch(&aside.asks, emu_fiber_prepare(stack, stack + ASIDE_BYTES, answer));
+	answers = emu_fiber_prepare(stack, stack + ASIDE_BYTES, answer);
+	emu_fiber_switch(&aside.asks, &answers);
 	emu_fiber_arrive(NULL, NULL);
 	return aside.site;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which work-item runs: the next of its group, or, when its group's slice is over or nobody can run, whom the engine chooses (schedule.c). */
-#include "../../../emu/fiber.h"
 #include "runtime.h"
 
 struct item *nvw_cuda_now;
@@ -34,7 +33,7 @@ static bool begin_item(struct item *item)
 	}
 	item->stack = stack;
 	item->lines.count = 0;
-	item->sp =
+	item->fiber =
 		emu_fiber_prepare(stack + STACK_GUARD, nvw_cuda_stack_top(stack), nvw_cuda_running.work_item);
 	return true;
 }
@@ -54,7 +53,7 @@ struct item *nvw_cuda_take(struct group *g)
 		}
 		g->begun++;
 	}
-	emu_fiber_limit(item->stack + STACK_GUARD);
+	emu_fiber_limit((uintptr_t)item->stack + STACK_GUARD);
 	return item;
 }
 
@@ -72,7 +71,7 @@ static void switch_to_next(struct item *me)
 
 	nvw_cuda_now = nvw_cuda_can_run(g) && nvw_cuda_running.slice > 0 ? nvw_cuda_take(g) : NULL;
 	if (nvw_cuda_now != me) {
-		emu_fiber_switch(&me->sp, nvw_cuda_now ? nvw_cuda_now->sp : nvw_cuda_running.engine);
+		emu_fiber_switch(&me->fiber, nvw_cuda_now ? &nvw_cuda_now->fiber : &nvw_cuda_running.engine);
 	}
 }
 
@@ -150,7 +149,7 @@ void nvw_cuda_wait(enum state state, const void *place)
 
 _Noreturn void nvw_cuda_end_kernel(cudaError_t error)
 {
-	void *nobody;
+	struct emu_fiber nobody;
 
 	nvw_cuda_running.error = error;
 	if (nvw_cuda_machine) {
@@ -158,6 +157,6 @@ _Noreturn void nvw_cuda_end_kernel(cudaError_t error)
 		__builtin_unreachable();
 	}
 	nvw_cuda_now = NULL;
-	emu_fiber_switch(&nobody, nvw_cuda_running.engine);
+	emu_fiber_switch(&nobody, &nvw_cuda_running.engine);
 	__builtin_unreachable();
 }

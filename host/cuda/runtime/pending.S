@@ -54,7 +54,7 @@ nvw_cuda_settle:
 	movq	(%rax), %rax
 	movq	NVW_CUDA_PENDING_SITE(%r10), %r8
 	movl	NVW_CUDA_PENDING_OP(%r10), %esi
-	POST	%rdx, %esi
+	POST	%rdx, %rsi
 	PUSH	nvw_cuda_now(%rip)
 	call	*NVW_CUDA_WAY_ISSUE(%rax)
 	POP	nvw_cuda_now(%rip)

@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../../emu/fiber.h"
 #include "../include/driver_types.h"
 #include "../seam.h"
 
@@ -133,6 +134,7 @@ struct item {
 		uintptr_t *line;
 		unsigned count, room;
 	} lines;
+	struct emu_fiber fiber; /* by itself */
 } __attribute__((aligned(64)));
 
 /* Lanes that meet at a function: those of a mask. */
@@ -181,7 +183,7 @@ struct launch {
 
 /* The running kernel. */
 struct running {
-	void *engine;       /* its context */
+	struct emu_fiber engine;
 	struct group *ring; /* resident groups: the one that runs, or ran last */
 	uint64_t started, done, at_grid_barrier;
 	unsigned resident; /* work-items */

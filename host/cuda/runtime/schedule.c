@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../emu/fiber.h"
 #include "runtime.h"
 
 enum { RESIDENT_ITEMS = 4096, COOPERATIVE_ITEMS = 32768, SLICE = 4096 };
@@ -121,7 +120,7 @@ static void run_group(struct group *g)
 	nvw_cuda_running.slice = SLICE;
 	nvw_cuda_now = nvw_cuda_take(g);
 	if (nvw_cuda_now) {
-		emu_fiber_switch(&nvw_cuda_running.engine, nvw_cuda_now->sp);
+		emu_fiber_switch(&nvw_cuda_running.engine, &nvw_cuda_now->fiber);
 	}
 	nvw_cuda_now = NULL;
 	if (!g->live && !nvw_cuda_running.error) {

@@ -23,10 +23,10 @@
 
 /* struct nvw__request */
 #define NVW_CUDA_REQUEST_ADDRESS 0
-#define NVW_CUDA_REQUEST_VALUE   8
-#define NVW_CUDA_REQUEST_COMPARE 16
-#define NVW_CUDA_REQUEST_SITE    24
-#define NVW_CUDA_REQUEST_OP      32
+#define NVW_CUDA_REQUEST_VALUE   512
+#define NVW_CUDA_REQUEST_COMPARE 1024
+#define NVW_CUDA_REQUEST_SITE    1536
+#define NVW_CUDA_REQUEST_OP      2048
 
 /* struct nvw_cuda_pending */
 #define NVW_CUDA_PENDING_ADDRESS  0

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The issue of a request, as kernels jump to it (lib/nvw/kernel.h): the switch from a work-item to the next one, in assembly (issue.S).
+ *
+ * There are thousands of work-items, and their stacks are cold whenever they resume. So a switch leaves them alone: registers are saved in
+ * the wavefront, and what the switch itself needs is here.
+ *
+ * Address sanitizer has to be told of switches, and other processors have no such assembly: there the jump, if any, leads to nvw__issue(), in C
+ * (EMU_ISSUE_BY_JUMP, emu/meson.build).
+ */
+#ifndef EMU_ISSUE_H
+#define EMU_ISSUE_H
+
+#include "fiber.h"
+
+/* struct emu_now */
+#define EMU_NOW_FIBER       0
+#define EMU_NOW_TO_RUN      8
+#define EMU_NOW_FLOOR       16
+#define EMU_NOW_FLOOR_0     24
+#define EMU_NOW_STACK_BYTES 32
+#define EMU_NOW_WAVEFRONT   40
+#define EMU_NOW_LANE        48
+#define EMU_NOW_COLD        56
+#define EMU_NOW_LIMIT_0     64
+#define EMU_NOW_BY_CALL     72
+#define EMU_NOW_ENGINE      80
+
+/* struct emu_wavefront */
+#define EMU_WAVEFRONT_FIBERS 2560
+#define EMU_STACKS_AHEAD     3
+
+#ifndef __ASSEMBLER__
+
+#include <stdint.h>
+
+struct emu_wavefront;
+struct nvw_machine;
+
+/* The running work-item. A process runs one emulation at a time, on one thread. */
+extern struct emu_now {
+	struct emu_fiber *fiber;
+	uint64_t to_run;   /* lanes still to run in this turn */
+	uintptr_t floor;   /* what is rare happens to a request of the running lane whose stack goes deeper */
+	uintptr_t floor_0; /* of lane 0 */
+	uint64_t stack_bytes;
+	struct emu_wavefront *wavefront;
+	uint64_t lane;
+	uint64_t cold;         /* 1: stacks are fetched ahead */
+	uintptr_t limit_0;     /* emu_fiber_limit() of lane 0 */
+	void (*by_call)(void); /* nvw__issue(), for what is rare */
+	struct emu_fiber engine;
+	struct nvw_machine *machine;
+#ifdef EMU_ASAN
+	const void *engine_stack;
+	size_t engine_stack_bytes;
+#endif
+} emu_now;
+
+/* The request of the running work-item; returns at its completion. No overflow of its stack is seen. */
+void emu_issue(void);
+
+#endif
+
+#endif
