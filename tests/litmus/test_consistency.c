@@ -16,7 +16,7 @@
 
 #include "common/skip.h"
 
-enum { MODELS = 4, SCHEDULES = 24, SEARCH = 3000 };
+enum { MODELS = 4, SCHEDULES = 80, SEARCH = 3000 };
 enum { SC_SIMPLE = 1, SC_WB = 2, TSO = 4, RMO = 8 };
 
 static const char *const models[MODELS] = {
