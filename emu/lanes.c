@@ -24,7 +24,8 @@ static void load_sequence(const struct coh_request *request, const struct emu_li
 	struct emu_requests *const r = &request->wf->requests;
 	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), size = request->size;
 
-	if (size == 8 && request->bytes == UINT64_MAX) {
+	/* Eight neighbours: a whole line. Lanes may be fewer than the bytes say: a store buffer has served the others. */
+	if (size == 8 && request->lanes >> first == 0xff) {
 		memcpy(&r->value[first], line->data, EMU_LINE);
 		return;
 	}
