@@ -416,6 +416,39 @@ static void each_lane_gets_the_object_at_its_own_address_in_any_order(void **sta
 	}
 }
 
+/* The first lanes of a line store words, which wait in the store buffer; then all lanes load theirs. */
+static void load_behind_some_stores(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_local_id();
+
+	if (id % 8 < 3) {
+		nvw_store(&w->a[id], 1000 + id);
+	}
+	nvw_store(&w->b[id], nvw_load(&w->a[id]));
+}
+
+static void a_store_buffer_may_serve_some_of_the_lanes_of_a_line(void **state)
+{
+	static const char *const buffered[] = {
+		"protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles", NULL};
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 0, buffered);
+	w.a = nvw_alloc(rig.machine, 512);
+	w.b = nvw_alloc(rig.machine, 512);
+	for (uint64_t i = 0; i < 64; i++) {
+		rig_ok(nvw_write(rig.machine, &w.a[i], &i, sizeof i));
+	}
+	rig_ok(nvw_launch(rig.machine, "behind", load_behind_some_stores, &w, 64, 64));
+	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
+	for (uint64_t i = 0; i < 64; i++) {
+		assert_int_equal(rig_visible(&rig, &w.b[i]), i % 8 < 3 ? 1000 + i : i);
+	}
+	rig_end(&rig);
+}
+
 /* ---- What a work-item has while it waits --------------------------------------------------------------------- */
 
 enum { KEPT = 10 };
@@ -474,6 +507,7 @@ int main(void)
 		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
 		cmocka_unit_test(lanes_may_have_different_places_and_operations),
 		cmocka_unit_test(each_lane_gets_the_object_at_its_own_address_in_any_order),
+		cmocka_unit_test(a_store_buffer_may_serve_some_of_the_lanes_of_a_line),
 		cmocka_unit_test(registers_and_the_red_zone_survive_while_others_have_the_stack),
 	};
 
