@@ -230,6 +230,7 @@ static cudaError_t allocate_kind(size_t bytes, enum memory_kind kind, void **ret
 static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)
 {
 	cudaError_t error;
+	void *made = NULL;
 
 	if (!ret) {
 		return nvw_cuda_fail(cudaErrorInvalidValue);
@@ -239,8 +240,9 @@ static cudaError_t allocate(size_t bytes, enum memory_kind kind, void **ret)
 		return cudaSuccess;
 	}
 	pthread_mutex_lock(&mutex);
-	error = allocate_kind(bytes, kind, ret);
+	error = allocate_kind(bytes, kind, &made);
 	pthread_mutex_unlock(&mutex);
+	*ret = made;
 	return error ? nvw_cuda_fail(error) : nvw_cuda_failed();
 }
 
@@ -388,14 +390,30 @@ static bool is_near(const struct block *b, const char *at)
 			       (uintptr_t)at - (uintptr_t)b->start <= b->bytes + NEAR_BYTES;
 }
 
+/* Of the block at hand, since another thread may move the list. */
+static bool copy_nearest(const void *address, struct block *ret)
+{
+	pthread_mutex_lock(&mutex);
+	const struct block *const b = nearest(address);
+
+	if (b) {
+		*ret = *b;
+	}
+	pthread_mutex_unlock(&mutex);
+	return b;
+}
+
+/* For the handler of faults: no access that may fault is made under the lock. */
 void nvw_cuda_describe_address(const void *address, char *ret_text, size_t n)
 {
 	const char *const at = address;
-	const struct block *const b = nearest(address);
+	struct block block = {.bytes = 0};
+	const bool any = copy_nearest(address, &block);
+	const struct block *const b = &block;
 
 	if ((uintptr_t)address < PAGE) {
 		snprintf(ret_text, n, "a null pointer");
-	} else if (!b) {
+	} else if (!any) {
 		snprintf(ret_text, n, "nothing is allocated");
 	} else if (!is_near(b, at)) {
 		snprintf(ret_text, n, "no allocation is within 1 MiB of it");

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // memory copies: 4,000 allocations, each copied to and from. memory pitched: a kernel that stores values and a mark to memory by
-// cudaMallocPitch(), without a fence. memory check FILE: whether such a file has all values if it has the mark.
+// cudaMallocPitch(), without a fence. memory check FILE: whether such a file has all values if it has the mark. memory beside: kernels
+// that store behind an allocation while another thread makes others.
+#include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
-enum { COPIES = 4000, VALUES = 64 };
+enum { COPIES = 4000, VALUES = 64, MISTAKES = 20 };
 
 __global__ void store(int *values, int *mark)
 {
-	values[threadIdx.x] = 1 + threadIdx.x; // line 11
+	values[threadIdx.x] = 1 + threadIdx.x; // line 14
 	__syncthreads();
 	if (threadIdx.x == 0) {
-		*mark = 1; // line 14
+		*mark = 1; // line 17
 	}
 }
 
@@ -74,7 +77,35 @@ static int check(const char *path)
 	return 0;
 }
 
+// The allocation comes last in the list, which the other thread moves up and down.
+static int beside()
+{
+	static int *blocks[COPIES], *last;
+	std::atomic<bool> done(false);
+
+	for (int i = 0; i < COPIES; i++) {
+		cudaMalloc(&blocks[i], sizeof(int));
+	}
+	cudaMalloc(&last, VALUES * sizeof(int));
+	std::thread other([&] {
+		while (!done) {
+			cudaFree(blocks[0]);
+			cudaMalloc(&blocks[0], sizeof(int));
+		}
+	});
+	for (int i = 0; i < MISTAKES; i++) {
+		store<<<1, 1>>>(last + VALUES, last);
+		cudaDeviceReset();
+	}
+	done = true;
+	other.join();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	return argc == 3 ? check(argv[2]) : !strcmp(argv[1], "copies") ? copies() : pitched();
+	return argc == 3 ? check(argv[2]) :
+	       !strcmp(argv[1], "copies") ? copies() :
+	       !strcmp(argv[1], "beside") ? beside() :
+					    pitched();
 }

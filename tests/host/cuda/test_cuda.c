@@ -283,6 +283,16 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 	assert_mistake("none", "cudaSuccess\ncudaSuccess\n", "");
 }
 
+static void a_mistake_is_told_right_while_another_thread_allocates(void **state)
+{
+	NEEDS_CLANG();
+	build_once("-O1", "memory", SOURCE("memory.cu"));
+	assert_int_equal(run("./memory beside 2>told; grep -c 'memory.cu:14 (store): kernel store' told"), 0);
+	assert_string_equal(output, "20\n");
+	assert_int_equal(
+		run("grep -v ': 0 bytes behind the end of the allocation of 256 bytes at ' told"), 1);
+}
+
 static void host_code_that_reads_device_memory_is_told(void **state)
 {
 	NEEDS_CLANG();
@@ -357,8 +367,8 @@ static void what_cannot_be_compiled_or_written_is_told_before(void **state)
 static void what_is_no_architecture_is_refused(void **state)
 {
 	static const char *const right[] = {NVCC " -arch=sm_90a", NVCC " -arch compute_80",
-		NVCC " -arch=native", NVCC " -arch=all-major", NVCC " -arch=lto_80",
-		NVCC " -arch=compute_70 -code=sm_70,compute_70",
+		NVCC " -arch=native", NVCC " -arch=all-major", NVCC " -arch=lto_80", NVCC " -arch=sm_37",
+		NVCC " -gencode code=sm_75,arch=compute_75", NVCC " -arch=compute_70 -code=sm_70,compute_70",
 		NVCC " -gencode 'arch=compute_70,code=[sm_70,compute_70]'",
 		NVCC " -gencode=arch=compute_120f,code=\\\"sm_120f,lto_120\\\"",
 		HIPCC " --offload-arch=gfx90a:xnack-", HIPCC " --offload-arch=gfx906:sramecc+:xnack+,gfx1030",
@@ -371,6 +381,10 @@ static void what_is_no_architecture_is_refused(void **state)
 		{NVCC " -arch=xsm_70", "found xsm_70"}, {NVCC " -code=sm_70,sm_7", "found sm_7\n"},
 		{NVCC " -gencode arch=compute_70,code=all_of_them", "found all_of_them"},
 		{NVCC " -gencode=arch=volta,code=sm_70", "found volta"},
+		{NVCC " -gencode code=sm_70", "-gencode=code=sm_70: expected arch=compute_NN,code=sm_NN"},
+		{NVCC " --generate-code=sm_70", "found no arch="},
+		{NVCC " -arch=sm_71", "-arch=sm_71: there is no architecture sm_71"},
+		{NVCC " -gencode arch=compute_70,code=sm_70a", "there is no architecture sm_70a"},
 		{HIPCC " --offload-arch=foo", "--offload-arch=foo: expected an architecture (gfx90a, "},
 		{HIPCC " --offload-arch=gfx906,gfx9", "found gfx9\n"},
 		{HIPCC " --offload-arch=gfx90a:fast+", "found gfx90a:fast+"},
@@ -795,8 +809,8 @@ static void pitched_memory_is_a_file_if_that_is_asked_for(void **state)
 			nvwave),
 		1);
 	assert_output_has("it is marked, and value ");
-	assert_output_has("memory.cu:14 (store)  store of 4 bytes at 0x1000   durable");
-	assert_output_has("memory.cu:11 (store)  store of 4 bytes at 0x");
+	assert_output_has("memory.cu:17 (store)  store of 4 bytes at 0x1000   durable");
+	assert_output_has("memory.cu:14 (store)  store of 4 bytes at 0x");
 	assert_int_equal(run("NVWAVE_PITCH_POOL=/nonexistent/pool ./memory pitched"), 1);
 	assert_string_equal(output,
 		"nvwave: NVWAVE_PITCH_POOL=/nonexistent/pool: No such file or directory\nout of memory\n");
@@ -843,6 +857,7 @@ int main(void)
 		cmocka_unit_test(pitched_memory_is_a_file_if_that_is_asked_for),
 		cmocka_unit_test(options_of_makefiles_are_taken),
 		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),
+		cmocka_unit_test(a_mistake_is_told_right_while_another_thread_allocates),
 		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
 		cmocka_unit_test(what_is_not_supported_is_named),
 		cmocka_unit_test(what_cannot_be_compiled_or_written_is_told_before),
