@@ -28,6 +28,7 @@
 
 #include "../device_memory.h"
 #include "core/array.h"
+#include "core/invariant.h"
 #include "core/rows.h"
 
 #include "../protocol/protocol.h"
@@ -72,7 +73,8 @@ struct entry {
 
 struct buffer {
 	struct nvw_rows streams, tags, entries;
-	uint32_t held; /* write-backs in the buffer */
+	uint32_t held;    /* write-backs in the buffer */
+	uint64_t carried; /* dirty lines, write-backs in the buffer and writes in flight that have a tag */
 	uint32_t kernel;
 	bool refused;       /* a write-back has found the buffer full since the last instruction */
 	bool advanced;      /* a stream has advanced since the caches were last searched */
@@ -203,6 +205,7 @@ static void carry(struct nvw_machine *m, uint32_t tag)
 {
 	struct tag *const t = tag_at(m, tag);
 
+	buffer_of(m)->carried++;
 	t->users++;
 	if (t->carriers++ == 0) {
 		for (unsigned k = 0; k < STREAMS; k++) {
@@ -217,6 +220,7 @@ static void uncarry(struct nvw_machine *m, uint32_t tag)
 {
 	const struct tag t = *tag_at(m, tag);
 
+	buffer_of(m)->carried--;
 	if (--tag_at(m, tag)->carriers == 0) {
 		for (unsigned k = 0; k < STREAMS; k++) {
 			epoch_of(m, t.stream[k], t.epoch[k])->tags--;
@@ -717,6 +721,7 @@ static void forget(struct buffer *b)
 	nvw_rows_reset(&b->entries);
 	b->stalled_first = b->stalled_last = 0;
 	b->refused = b->advanced = false;
+	b->carried = 0;
 }
 
 static void launch(struct nvw_machine *m)
@@ -748,6 +753,8 @@ static void drain(struct nvw_machine *m)
 		m->now = emu_later(m->now, m->nvram.next_done);
 		emu_nvram_complete(m, m->now);
 	}
+	/* Nothing is dirty and nothing in flight: a tag that is lost would look like a race. */
+	NVW_INVARIANT(m->error || buffer_of(m)->carried == buffer_of(m)->held);
 	if (buffer_of(m)->held && !m->error) {
 		report_contradiction(m);
 	}

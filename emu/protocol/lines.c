@@ -276,6 +276,8 @@ static emu_time recall_from(
 	if (line->dirty && m->protocol->inclusive) {
 		persist_merge(m, below, id, line, &t);
 		merge_into_l2(m, below, line);
+		/* The state is that of a line with dirty bytes: those of the next L1 may have to wait until these have left. */
+		below->state = m->protocol->l2[below->state * COH_L2_EVENT_COUNT + COH_L2_WRITE].next;
 	}
 	coh_l1_event_on(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, UINT64_MAX, t);
 	return t;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Buffered epoch persistency where caches are tiny: bytes of several epochs meet in one line on ways that ordinary caches seldom take. The
+ * durability checker is on (rig.h); test_persist.c has the rest of the model.
+ */
+#include "common/rig.h"
+
+/* ---- Recalls ------------------------------------------------------------------------------- */
+
+struct shared_line {
+	uint64_t *x, *before; /* two lines of NVRAM */
+	uint64_t *other;      /* DRAM that needs the L2's room */
+	unsigned ahead;       /* the group that stores to another line first */
+};
+
+/* Two groups, each on its CU, store to words of one line. Both L1s hold it when the L2 needs its room. */
+static void store_to_one_line(const void *args)
+{
+	const struct shared_line *const s = args;
+	const unsigned group = (unsigned)nvw_group_id();
+
+	if (group == s->ahead) {
+		nvw_store(s->before, 1);
+		nvw_p_barrier_wi();
+	}
+	nvw_store(&s->x[group], 2 + group);
+	if (group == s->ahead) {
+		for (unsigned i = 0; i < 16; i++) {
+			(void)nvw_load(&s->other[8 * i]);
+		}
+		nvw_p_barrier_wi();
+		nvw_store(s->before, 5);
+	}
+}
+
+static void what_two_l1s_give_up_to_one_line_keeps_its_epochs(void **state)
+{
+	static const char *const settings[] = {"persist.model=buffered-epoch", "gpu.first_cu=first",
+		"l2.size=256B", "l2.ways=4", "l2.banks=1", NULL};
+
+	for (unsigned ahead = 0; ahead < 2; ahead++) {
+		struct rig rig;
+		struct shared_line s = {.ahead = ahead};
+
+		rig_begin(&rig, 0, settings);
+		s.x = (uint64_t *)(void *)rig.nvram;
+		s.before = s.x + 8;
+		s.other = nvw_alloc(rig.machine, 16 * 64);
+		rig_ok(nvw_launch(rig.machine, "shared", store_to_one_line, &s, 2, 1));
+		assert_true(emu_statistics(rig.machine)->l1_recalls > 1);
+		assert_int_equal(rig_durable(&rig, &s.x[0]), 2);
+		assert_int_equal(rig_durable(&rig, &s.x[1]), 3);
+		assert_int_equal(rig_durable(&rig, s.before), 5);
+		rig_end(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_two_l1s_give_up_to_one_line_keeps_its_epochs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
