@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What nvwave exec says of a program, and makes it wait for: statistics, advice, delays; what it refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "host_rig.h"
+
+/* ---- Statistics, advice, delays --------------------------------------------------------------------------------------- */
+
+static json_int_t stat_of(const json_t *o, const char *name)
+{
+	return json_integer_value(json_object_get(json_object_get(o, "pmem"), name));
+}
+
+static void wasted_flushes_and_drains_are_counted_with_their_places(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec --advice --report=report --output-format=json -- %s wastes pool",
+				 nvwave, subject),
+		0);
+	json_t *const o = report(), *const advice = json_object_get(o, "advice");
+
+	assert_int_equal(stat_of(o, "flushes"), 20);
+	assert_int_equal(stat_of(o, "idle_flushes"), 10);
+	assert_int_equal(stat_of(o, "fences"), 30);
+	assert_int_equal(stat_of(o, "empty_fences"), 10);
+	assert_int_equal(json_array_size(advice), 2);
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *const a = json_array_get(advice, i);
+
+		assert_non_null(strstr(json_string_value(json_object_get(a, "file")), "subject.c"));
+		assert_int_equal(json_integer_value(json_object_get(a, "idle_flushes")) +
+					 json_integer_value(json_object_get(a, "empty_fences")),
+			10);
+	}
+	json_decref(o);
+}
+
+static void a_delay_lasts_at_least_as_long_as_was_asked(void **state)
+{
+	clean();
+	assert_int_equal(
+		run("%s exec --set nvram.write=2us --report=report --output-format=json -- %s stress pool 1",
+			nvwave, subject),
+		0);
+	json_t *const o = report(), *const delays = json_object_get(o, "write_delays");
+
+	assert_true(json_integer_value(json_object_get(delays, "count")) > 300);
+	assert_true(json_integer_value(json_object_get(delays, "requested_p50_ns")) >= 1900);
+	assert_true(json_integer_value(json_object_get(delays, "achieved_p50_ns")) >=
+		    json_integer_value(json_object_get(delays, "requested_p50_ns")) * 9 / 10);
+	json_decref(o);
+}
+
+static void without_latencies_the_bandwidth_is_left(void **state)
+{
+	/* Two lines are a portion: a line takes 90 ns. Without anything to wait for nothing waits. */
+	static const char *const bandwidths[] = {"711MB/s", "711GB/s"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		clean();
+		assert_int_equal(
+			run("%s exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s --report=report "
+			    "--output-format=json -- %s flushes pool",
+				nvwave, bandwidths[i], subject),
+			0);
+		json_t *const o = report();
+
+		assert_int_equal(
+			json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")) > 0,
+			i == 0);
+		json_decref(o);
+	}
+}
+
+static void under_eadr_nothing_waits_for_a_flush(void **state)
+{
+	clean();
+	assert_int_equal(
+		run("%s exec --set nvram.domain=eadr --report=report --output-format=json -- %s wastes pool",
+			nvwave, subject),
+		0);
+	json_t *const o = report();
+
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "write_delays"), "count")), 0);
+	json_decref(o);
+}
+
+/* ---- Bad input -------------------------------------------------------------------------------------------------------- */
+
+static void programs_that_cannot_be_interposed_are_refused(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec -- ./nothing", nvwave), 2);
+	assert_non_null(strstr(output, "expected a program"));
+	assert_int_equal(run("cp /bin/true t && chmod 4755 t && %s exec -- ./t", nvwave), 2);
+	assert_non_null(strstr(output, "set-user-id"));
+	assert_int_equal(run("%s exec -- %s", nvwave, dir), 2);
+	assert_int_equal(run("%s exec --", nvwave), 2);
+	assert_int_equal(run("%s exec true", nvwave), 2);
+	assert_int_equal(run("%s exec --delays=perhaps -- true", nvwave), 2);
+	assert_int_equal(run("echo 'int main(void) { return 0; }' >s.c && cc -static -o s s.c"), 0);
+	assert_int_equal(run("%s exec -- ./s", nvwave), 2);
+	assert_non_null(strstr(output, "statically linked"));
+	assert_int_equal(run("NVWAVE_PMEM_LIBRARY=/nowhere.so %s exec -- true", nvwave), 2);
+	assert_non_null(strstr(output, "/nowhere.so"));
+}
+
+static void a_program_without_libpmem_is_told(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec -- true", nvwave), 0);
+	assert_non_null(strstr(output, "no function of libpmem was called"));
+	assert_int_equal(run("%s exec --record=log -- true", nvwave), 2);
+	assert_non_null(strstr(output, "mapped no file"));
+}
+
+static void nothing_is_left_behind(void **state)
+{
+	clean();
+	assert_int_equal(
+		run("mkdir t && TMPDIR=t %s exec --record=log --report=r -- %s dies pool 9", nvwave, subject),
+		1);
+	assert_int_equal(
+		run("TMPDIR=t %s crash --exec='%s unflushed {}' --image=pool --check=true", nvwave, subject),
+		0);
+	assert_int_equal(run("rmdir t"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wasted_flushes_and_drains_are_counted_with_their_places),
+		cmocka_unit_test(a_delay_lasts_at_least_as_long_as_was_asked),
+		cmocka_unit_test(without_latencies_the_bandwidth_is_left),
+		cmocka_unit_test(under_eadr_nothing_waits_for_a_flush),
+		cmocka_unit_test(programs_that_cannot_be_interposed_are_refused),
+		cmocka_unit_test(a_program_without_libpmem_is_told),
+		cmocka_unit_test(nothing_is_left_behind),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
