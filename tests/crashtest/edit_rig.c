@@ -6,11 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-nvw_off place(unsigned word)
-{
-	return word < 2 ? 64 + 8 * word : 64 * (nvw_off)(word + 1);
-}
-
 static struct nvw_log_record record_of(const struct history *h, const struct event *e)
 {
 	struct nvw_log_record r = {.kind = e->kind};
@@ -89,27 +84,6 @@ int write_log(const struct history *h)
 	return fd;
 }
 
-struct set permitted;
-struct set *explored; /* filled by the explorer's process */
-
-static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
-{
-	struct state s = {0};
-
-	(void)context;
-	(void)findings;
-	*phase = CT_PHASE_CHECK;
-	for (unsigned w = 0; w < WORDS; w++) {
-		s.word[w] = ct_image_word(image, place(w));
-	}
-	for (unsigned k = 0; k < ACKS_MAX; k++) {
-		s.acks |= (uint32_t)nvw_acked(acks, k) << k;
-	}
-	explored->state[explored->count++] = s;
-	return 0;
-}
-
 void explore(const struct ct_edited *edited, enum ct_model model)
 {
 	static const uint8_t initial[POOL_BYTES];
@@ -138,11 +112,4 @@ struct ct_edit edit_of(enum ct_edit_kind kind, unsigned a, unsigned b, enum nvw_
 		.scope = scope,
 		.a = {.file = "r.c", .line = a},
 		.b = {.file = "r.c", .line = b}};
-}
-
-int set_up(void **state)
-{
-	(void)state;
-	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return explored == MAP_FAILED;
 }

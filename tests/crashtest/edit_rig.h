@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small runs as lists of events, their logs, and the sets of states that logs permit. */
+/* Small runs as lists of events, and their logs. */
 #ifndef TESTS_CRASHTEST_EDIT_RIG_H
 #define TESTS_CRASHTEST_EDIT_RIG_H
 
@@ -12,17 +12,11 @@
 
 #include <crashtest/crash.h>
 #include <crashtest/edit.h>
-#include <crashtest/image.h>
+#include "word_sets.h"
 
 enum {
-	POOL_BYTES = 4096,
-	WORDS = 6,
-	ITEMS = 4,
-	GROUP = 2,
 	EVENTS_MAX = 96,
 	STORES_MAX = 12,
-	ACKS_MAX = 8,
-	STATES_MAX = 1 << 15,
 #ifdef __SANITIZE_ADDRESS__
 	RUNS = 40,
 #else
@@ -35,9 +29,6 @@ enum {
 	LINE_BARRIER = 20,
 	LINE_GROUP = 21,
 };
-
-/* The words that are stored to; two of them share a line. */
-nvw_off place(unsigned word);
 
 struct event {
 	enum nvw_log_kind kind;
@@ -58,23 +49,14 @@ struct history {
 /* The site's number is its line. */
 int write_log(const struct history *h);
 
-struct state {
-	uint64_t word[WORDS];
-	uint32_t acks;
-};
-
-struct set {
-	unsigned count;
-	struct state state[STATES_MAX];
-};
-
-extern struct set permitted;
-extern struct set *explored; /* filled by the explorer's process */
-
 void explore(const struct ct_edited *edited, enum ct_model model);
 
 struct ct_edit edit_of(enum ct_edit_kind kind, unsigned a, unsigned b, enum nvw_group scope);
 
-int set_up(void **state);
+/* edit_maker.c: a random run. line: where every item comes equally often, LINE_A with one or two stores, or LINE_BARRIER; what it does before and between is
+ * random. waiting: wider than a work-item's to have only runs that a real barrier at the line, of that scope, could leave. */
+void make_run(uint64_t seed, unsigned line, enum nvw_group waiting, struct history *h);
+
+bool is_member(const struct event *e, unsigned item); /* of the event's work-group, or the item itself */
 
 #endif

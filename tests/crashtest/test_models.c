@@ -16,27 +16,17 @@
 
 #include <check/check.h>
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
 #include <crashtest/states.h>
 #include <nvw/random.h>
 
+#include "same_result.h"
+#include "word_sets.h"
+
 enum {
-	POOL_BYTES = 4096,
-	WORDS = 6,
-	ITEMS = 4,
-	GROUP = 2,
 	STORES_MAX = 9,
 	STEPS_MAX = 64,
-	ACKS_MAX = 8,
-	STATES_MAX = 1 << 16,
 	RUNS = 100,
 };
-
-/* The words that are stored to; two of them share a line. */
-static nvw_off place(unsigned word)
-{
-	return word < 2 ? 64 + 8 * word : 64 * (nvw_off)(word + 1);
-}
 
 /* ---- A run, as this test remembers it ----------------------------------------------------------------------- */
 
@@ -62,51 +52,6 @@ struct history {
 	unsigned acks;
 	unsigned ack_at[ACKS_MAX];
 };
-
-struct state {
-	uint64_t word[WORDS];
-	uint32_t acks;
-};
-
-struct set {
-	unsigned count;
-	struct state state[STATES_MAX];
-};
-
-static struct set permitted;
-static struct set *explored; /* filled by the explorer's processes */
-
-static void add(struct set *set, const struct state *s)
-{
-	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(&set->state[i], s, sizeof *s) == 0) {
-			return;
-		}
-	}
-	assert_true(set->count < STATES_MAX);
-	set->state[set->count++] = *s;
-}
-
-static bool has_at_least(const struct set *set, const struct state *s)
-{
-	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(set->state[i].word, s->word, sizeof s->word) == 0 &&
-			(set->state[i].acks & s->acks) == s->acks) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool has(const struct set *set, const struct state *s)
-{
-	for (unsigned i = 0; i < set->count; i++) {
-		if (memcmp(&set->state[i], s, sizeof *s) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
 
 /* ---- Making runs ---------------------------------------------------------------------------------------------- */
 
@@ -476,25 +421,6 @@ static void permit_buffered(const struct history *h)
 
 /* ---- Against the explorer ----------------------------------------------------------------------------------------- */
 
-/* Notes the state. Several processes never run at once here. */
-static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
-	struct nvw_findings *findings, volatile uint32_t *phase)
-{
-	struct state s = {0};
-
-	(void)context;
-	(void)findings;
-	*phase = CT_PHASE_CHECK;
-	for (unsigned w = 0; w < WORDS; w++) {
-		s.word[w] = ct_image_word(image, place(w));
-	}
-	for (unsigned k = 0; k < ACKS_MAX; k++) {
-		s.acks |= (uint32_t)nvw_acked(acks, k) << k;
-	}
-	explored->state[explored->count++] = s;
-	return 0;
-}
-
 static void explore(int fd, enum ct_model model, unsigned by, unsigned unit, struct ct_result *ret_result)
 {
 	static const uint8_t initial[POOL_BYTES];
@@ -532,14 +458,13 @@ static void compare(enum ct_model model, unsigned by, unsigned unit, void (*perm
 		assert_int_equal(result.instants, result.instants_exhausted);
 		for (unsigned i = 0; i < explored->count; i++) {
 			/* Buffered: an earlier crash may have had fewer acknowledgements than the stores would allow. */
-			if (model == CT_MODEL_BUFFERED ? !has_at_least(&permitted, &explored->state[i]) :
-							 !has(&permitted, &explored->state[i])) {
+			if (!has(&permitted, &explored->state[i], model == CT_MODEL_BUFFERED)) {
 				fail_msg("%s, seed %llu: a state was explored that the axioms forbid",
 					ct_model_info(model)->name, (unsigned long long)seed);
 			}
 		}
 		for (unsigned i = 0; i < permitted.count; i++) {
-			if (!has_at_least(explored, &permitted.state[i])) {
+			if (!has(explored, &permitted.state[i], true)) {
 				fail_msg("%s, seed %llu: a permitted state was not explored",
 					ct_model_info(model)->name, (unsigned long long)seed);
 			}
@@ -599,7 +524,7 @@ static void models_are_contained_in_each_other(void **state)
 		for (unsigned i = 0; i < 4; i++) {
 			explore(fd, chain[i], 0, 8, &result);
 			for (unsigned k = 0; k < smaller.count; k++) {
-				assert_true(has_at_least(explored, &smaller.state[k]));
+				assert_true(has(explored, &smaller.state[k], true));
 			}
 			smaller = *explored;
 		}
@@ -611,17 +536,11 @@ static void models_are_contained_in_each_other(void **state)
 
 static void assert_is_permitted(struct ct_medium *m, const unsigned *levels, const char *what)
 {
-	struct state s = {0};
-
 	ct_medium_apply(m, levels);
-	for (unsigned w = 0; w < WORDS; w++) {
-		s.word[w] = ct_image_word(&m->image, place(w));
-	}
-	for (unsigned k = 0; k < ACKS_MAX; k++) {
-		s.acks |= (uint32_t)nvw_acked(&m->acks, k) << k;
-	}
+	const struct state s = state_of(&m->image, &m->acks);
+
 	ct_medium_undo(m);
-	if (!has_at_least(&permitted, &s)) {
+	if (!has(&permitted, &s, true)) {
 		fail_msg("%s: a state that is %s is one that the axioms forbid",
 			ct_model_info(m->rules.model)->name, what);
 	}
@@ -714,28 +633,6 @@ static void explore_by_jobs(
 	}
 }
 
-static void assert_same(const struct ct_result *a, const struct ct_result *b)
-{
-	assert_int_equal(a->states_tested, b->states_tested);
-	assert_int_equal(a->states_distinct, b->states_distinct);
-	assert_int_equal(a->states_equal, b->states_equal);
-	assert_int_equal(a->states_failing, b->states_failing);
-	assert_int_equal(a->instants, b->instants);
-	assert_int_equal(a->instants_exhausted, b->instants_exhausted);
-	assert_int_equal(a->finding_count, b->finding_count);
-	for (unsigned i = 0; i < a->finding_count; i++) {
-		assert_string_equal(a->finding[i].text, b->finding[i].text);
-		assert_int_equal(a->finding[i].states, b->finding[i].states);
-		assert_int_equal(a->finding[i].instant, b->finding[i].instant);
-		assert_int_equal(a->finding[i].draw, b->finding[i].draw);
-	}
-	for (uint64_t i = 0; i < a->interval_count; i++) {
-		assert_int_equal(a->interval[i].distinct, b->interval[i].distinct);
-		assert_int_equal(a->interval[i].equal, b->interval[i].equal);
-		assert_int_equal(a->interval[i].exhausted, b->interval[i].exhausted);
-	}
-}
-
 static void any_number_of_jobs_tests_the_same_states(void **state)
 {
 	static const enum ct_model models[] = {
@@ -751,7 +648,7 @@ static void any_number_of_jobs_tests_the_same_states(void **state)
 				explore_by_jobs(fd, models[i], states, 1, &one);
 				for (unsigned jobs = 2; jobs <= 3; jobs++) {
 					explore_by_jobs(fd, models[i], states, jobs, &more);
-					assert_same(&one, &more);
+					assert_same_result(&one, &more);
 					ct_result_free(&more);
 				}
 				ct_result_free(&one);
@@ -759,12 +656,6 @@ static void any_number_of_jobs_tests_the_same_states(void **state)
 		}
 		close(fd);
 	}
-}
-
-static int set_up(void **state)
-{
-	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return explored == MAP_FAILED;
 }
 
 int main(void)

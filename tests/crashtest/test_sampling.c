@@ -10,6 +10,7 @@
 #include <crashtest/crash.h>
 #include <crashtest/image.h>
 #include "hand_log.h"
+#include "same_result.h"
 
 /* Batches of 40 data words and flags in flight at once: far too many states. */
 static int batch_log(unsigned batches)
@@ -104,21 +105,6 @@ static void fewer_states_than_instants_are_spread_over_them(void **state)
 	assert_true(r.consistent);
 	assert_true(r.instants > 500);
 	assert_in_range(r.states_tested, 45, 50);
-}
-
-static void assert_same_result(const struct ct_result *a, const struct ct_result *b)
-{
-	assert_int_equal(a->states_tested, b->states_tested);
-	assert_int_equal(a->states_distinct, b->states_distinct);
-	assert_int_equal(a->states_failing, b->states_failing);
-	assert_int_equal(a->finding_count, b->finding_count);
-	for (unsigned i = 0; i < a->finding_count; i++) {
-		assert_string_equal(a->finding[i].text, b->finding[i].text);
-		assert_int_equal(a->finding[i].states, b->finding[i].states);
-		assert_int_equal(a->finding[i].instant, b->finding[i].instant);
-		assert_int_equal(a->finding[i].draw, b->finding[i].draw);
-		assert_memory_equal(a->finding[i].place, b->finding[i].place, sizeof a->finding[i].place);
-	}
 }
 
 static void one_seed_gives_one_result_whatever_the_number_of_jobs(void **state)

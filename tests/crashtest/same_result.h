@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two explorations that have to have found the same, however many processes took part. */
+#ifndef TESTS_CRASHTEST_SAME_RESULT_H
+#define TESTS_CRASHTEST_SAME_RESULT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <crashtest/crash.h>
+
+static void assert_same_result(const struct ct_result *a, const struct ct_result *b)
+{
+	assert_int_equal(a->states_tested, b->states_tested);
+	assert_int_equal(a->states_distinct, b->states_distinct);
+	assert_int_equal(a->states_equal, b->states_equal);
+	assert_int_equal(a->states_failing, b->states_failing);
+	assert_int_equal(a->instants, b->instants);
+	assert_int_equal(a->instants_exhausted, b->instants_exhausted);
+	assert_int_equal(a->finding_count, b->finding_count);
+	for (unsigned i = 0; i < a->finding_count; i++) {
+		assert_string_equal(a->finding[i].text, b->finding[i].text);
+		assert_int_equal(a->finding[i].states, b->finding[i].states);
+		assert_int_equal(a->finding[i].instant, b->finding[i].instant);
+		assert_int_equal(a->finding[i].draw, b->finding[i].draw);
+		assert_memory_equal(a->finding[i].place, b->finding[i].place, sizeof a->finding[i].place);
+	}
+	assert_int_equal(a->interval_count, b->interval_count);
+	for (uint64_t i = 0; i < a->interval_count; i++) {
+		assert_int_equal(a->interval[i].distinct, b->interval[i].distinct);
+		assert_int_equal(a->interval[i].equal, b->interval[i].equal);
+		assert_int_equal(a->interval[i].exhausted, b->interval[i].exhausted);
+	}
+}
+
+#endif

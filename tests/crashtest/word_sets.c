@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See word_sets.h. */
+#include "word_sets.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+struct set permitted;
+struct set *explored;
+
+nvw_off place(unsigned word)
+{
+	return word < 2 ? 64 + 8 * word : 64 * (nvw_off)(word + 1);
+}
+
+struct state state_of(struct ct_image *image, const struct nvw_acks *acks)
+{
+	struct state s = {0};
+
+	for (unsigned w = 0; w < WORDS; w++) {
+		s.word[w] = ct_image_word(image, place(w));
+	}
+	for (unsigned k = 0; k < ACKS_MAX; k++) {
+		s.acks |= (uint32_t)nvw_acked(acks, k) << k;
+	}
+	return s;
+}
+
+void add(struct set *set, const struct state *s)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(&set->state[i], s, sizeof *s) == 0) {
+			return;
+		}
+	}
+	assert_true(set->count < STATES_MAX);
+	set->state[set->count++] = *s;
+}
+
+bool has(const struct set *set, const struct state *s, bool at_least)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		if (memcmp(set->state[i].word, s->word, sizeof s->word) == 0 &&
+			(at_least ? (set->state[i].acks & s->acks) == s->acks :
+				    set->state[i].acks == s->acks)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+int note(void *context, struct ct_image *image, const struct nvw_acks *acks, struct nvw_findings *findings,
+	volatile uint32_t *phase)
+{
+	(void)context;
+	(void)findings;
+	*phase = CT_PHASE_CHECK;
+	explored->state[explored->count++] = state_of(image, acks);
+	return 0;
+}
+
+int set_up(void **state)
+{
+	(void)state;
+	explored = mmap(NULL, sizeof *explored, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return explored == MAP_FAILED;
+}
