@@ -106,21 +106,33 @@ static bool is_sequence(const uint64_t *address, unsigned first, unsigned end, u
 	const uint64_t start = address[first], last = start + (uint64_t)(end - 1 - first) * size;
 
 	return (start & (size - 1)) == 0 && address[end - 1] == last &&
-	       ascend(&address[first], (end - first) & ~1u, size);
+	       (end - first < 3 || ascend(&address[first], (end - first) & ~1u, size));
 }
 
-/* Line after line. Most have all their bytes. */
+/* Request i is of so many neighbours from lane on, the first of them at this offset of the line. */
+static inline void ask_for(struct requests *q, unsigned i, unsigned lane, unsigned count, unsigned size,
+	emu_line_id line, unsigned offset)
+{
+	q->lines[i] = line;
+	q->lanes[i] = UINT64_MAX >> (EMU_LANES - count) << lane;
+	q->bytes[i] = UINT64_MAX >> (EMU_LINE - count * size) << offset;
+}
+
+/* One line, or line after line: most have all their bytes then. */
 static void split_sequence(
 	unsigned lane, unsigned end, unsigned size, emu_line_id line, unsigned offset, struct requests *q)
 {
 	unsigned i = 0, count;
 
+	if (offset + (end - lane) * size <= EMU_LINE) {
+		ask_for(q, 0, lane, end - lane, size, line, offset);
+		q->count = 1;
+		return;
+	}
 	for (; lane < end; lane += count, offset = 0, i++) {
 		count = (EMU_LINE - offset) / size;
 		count = count < end - lane ? count : end - lane;
-		q->lines[i] = line++;
-		q->lanes[i] = UINT64_MAX >> (EMU_LANES - count) << lane;
-		q->bytes[i] = UINT64_MAX >> (EMU_LINE - count * size) << offset;
+		ask_for(q, i, lane, count, size, line++, offset);
 	}
 	q->count = i;
 }
@@ -256,7 +268,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		prefetch_lines(m, r.cu, q.lines[ahead++]);
 	}
 	m->stats.wavefront_ops++;
-	m->stats.work_item_ops += (uint64_t)__builtin_popcountll(lanes);
+	m->stats.work_item_ops += emu_ones(lanes);
 	m->stats.line_requests += q.count;
 	for (unsigned i = 0; i < q.count && !m->error; i++) {
 		r.line = q.lines[i];

@@ -286,7 +286,7 @@ static __attribute__((noinline)) void stamp_unusual(struct emu_cache *cache, uin
 
 /* ---- Look-ups ---------------------------------------------------------------------------------------- */
 
-struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id)
+extern inline struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id)
 {
 	struct emu_set *set;
 	uint32_t start, way;
@@ -306,7 +306,7 @@ struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id)
 	return &cache->lines[start + way];
 }
 
-struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id)
+extern inline struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu_line_id id)
 {
 	uint32_t start, way;
 
@@ -363,7 +363,7 @@ static __attribute__((noinline)) struct emu_line *victim_unusual(
 		       &cache->lines[start + emu_find_oldest(cache->stamps + start, cache->ways)];
 }
 
-struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id)
+extern inline struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id)
 {
 	uint32_t start;
 
@@ -391,7 +391,7 @@ emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *
 	return emu_cache_tag_at(cache, (uint32_t)(line - cache->lines));
 }
 
-uint32_t emu_cache_next(const struct emu_cache *cache, uint32_t i)
+extern inline uint32_t emu_cache_next(const struct emu_cache *cache, uint32_t i)
 {
 	const uint32_t end = cache->sets * cache->ways;
 
@@ -432,7 +432,7 @@ static inline void drop(struct emu_cache *cache, uint32_t i)
 	}
 }
 
-void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id)
+extern inline void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_id id)
 {
 	const uint32_t i = (uint32_t)(line - cache->lines);
 
@@ -450,7 +450,7 @@ void emu_cache_assign(struct emu_cache *cache, struct emu_line *line, emu_line_i
 	}
 }
 
-void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id)
+extern inline void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id)
 {
 	if (cache->set) {
 		__builtin_prefetch(cache->tags + set_of(cache, id) * WAYS);
@@ -461,7 +461,7 @@ void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id)
 	}
 }
 
-emu_line_id emu_cache_prefetch_line(const struct emu_cache *cache, emu_line_id id)
+extern inline emu_line_id emu_cache_prefetch_line(const struct emu_cache *cache, emu_line_id id)
 {
 	uint32_t start, way;
 
@@ -496,14 +496,14 @@ void emu_fifo_finish(struct emu_fifo *fifo)
 	free(fifo->ring);
 }
 
-void emu_fifo_push(struct emu_fifo *fifo, emu_line_id id)
+extern inline void emu_fifo_push(struct emu_fifo *fifo, emu_line_id id)
 {
 	NVW_DEEP_INVARIANT(
 		emu_fifo_length(fifo) <= fifo->mask); /* entries beyond the capacity are drained at once */
 	fifo->ring[fifo->tail++ & fifo->mask] = id;
 }
 
-bool emu_fifo_pop(struct emu_fifo *fifo, emu_line_id *ret_id)
+extern inline bool emu_fifo_pop(struct emu_fifo *fifo, emu_line_id *ret_id)
 {
 	if (fifo->head == fifo->tail) {
 		return false;

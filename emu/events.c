@@ -20,7 +20,7 @@ static bool before(const struct emu_event *a, const struct emu_event *b)
 	return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
-static void event_push(struct nvw_machine *m, struct emu_event event)
+static inline void event_push(struct nvw_machine *m, struct emu_event event)
 {
 	struct emu_exec *const x = &m->exec;
 	uint32_t i = x->event_count;
@@ -37,10 +37,13 @@ static void event_push(struct nvw_machine *m, struct emu_event event)
 }
 
 /* Removes event i from the heap. */
-static struct emu_event event_take(struct emu_exec *x, uint32_t i)
+static inline struct emu_event event_take(struct emu_exec *x, uint32_t i)
 {
 	const struct emu_event taken = x->events[i], last = x->events[--x->event_count];
 
+	if (i == x->event_count) {
+		return taken;
+	}
 	for (; i && before(&last, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
 		x->events[i] = x->events[(i - 1) / 4];
 	}
@@ -82,7 +85,7 @@ void emu_schedule_open(
 		(struct emu_event){.time = t, .order = m->exec.ages++ | is_open, .act = act, .what = what});
 }
 
-void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+extern inline void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
 {
 	/* Oldest job first; a seed shuffles wavefronts that are ready in the same cycle. */
 	const uint64_t order = m->config.seed ? nvw_random_u64(&m->exec.schedule) : wf->age;
@@ -153,7 +156,7 @@ static struct emu_event event_choose(struct nvw_machine *m)
 	return event_take(x, i);
 }
 
-struct emu_event emu_events_take(struct nvw_machine *m)
+extern inline struct emu_event emu_events_take(struct nvw_machine *m)
 {
 	return m->scheduler.choose ? event_choose(m) : event_take(&m->exec, 0);
 }

@@ -201,7 +201,7 @@ static void issue_return(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	if (wf->posted) {
 		emu_wake(m, wf, t);
 	}
-	emu_group_returned(m, wf->group, (uint32_t)__builtin_popcountll(lanes), t);
+	emu_group_returned(m, wf->group, emu_ones(lanes), t);
 }
 
 static void issue_persist_barrier(

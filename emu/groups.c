@@ -265,7 +265,7 @@ static void kernel_arrival(
 	if (!there) {
 		x->arrived_first = t;
 	}
-	x->arrived[wait] += (uint64_t)__builtin_popcountll(lanes);
+	x->arrived[wait] += emu_ones(lanes);
 	if (wait == EMU_WAIT_PERSIST_KR) {
 		x->barrier_site = wf->requests.site[__builtin_ctzll(lanes)];
 	}
@@ -285,7 +285,7 @@ void emu_park(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, e
 	if (!group->arrived[wait]) {
 		group->arrived_first = t;
 	}
-	group->arrived[wait] += (uint32_t)__builtin_popcountll(lanes);
+	group->arrived[wait] += emu_ones(lanes);
 	if (is_kernel_wide(wait)) {
 		kernel_arrival(m, wf, lanes, wait, t);
 	} else if (group->arrived[wait] == work_items_of(m, group)) {

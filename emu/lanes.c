@@ -10,22 +10,33 @@ static unsigned offset_of(const struct nvw__request *r)
 	return (unsigned)(r->address % EMU_LINE);
 }
 
-static uint64_t get(const struct emu_line *line, unsigned offset, unsigned size)
+/* Copies 1, 2, 4 or 8 bytes; memcpy() of a number that the compiler does not know is a call. */
+static inline void copy_object(void *to, const void *from, unsigned size)
+{
+	if (size == 8) {
+		memcpy(to, from, 8);
+	} else if (size == 4) {
+		memcpy(to, from, 4);
+	} else {
+		memcpy(to, from, size == 2 ? 2 : 1);
+	}
+}
+
+static inline uint64_t get(const struct emu_line *line, unsigned offset, unsigned size)
 {
 	uint64_t value = 0;
 
-	memcpy(&value, line->data + offset, size);
+	copy_object(&value, line->data + offset, size);
 	return value;
 }
 
-/* Neighbouring lanes have neighbouring objects. */
-static void load_sequence(const struct coh_request *request, const struct emu_line *line)
+extern inline void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
 {
 	struct emu_requests *const r = &request->wf->requests;
 	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), size = request->size;
 
 	/* Eight neighbours: a whole line. Lanes may be fewer than the bytes say: a store buffer has served the others. */
-	if (size == 8 && request->lanes >> first == 0xff) {
+	if (request->is_sequence && size == 8 && request->lanes >> first == 0xff) {
 		memcpy(&r->value[first], line->data, EMU_LINE);
 		return;
 	}
@@ -35,28 +46,15 @@ static void load_sequence(const struct coh_request *request, const struct emu_li
 	}
 }
 
-void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
-{
-	struct emu_requests *const r = &request->wf->requests;
-
-	if (request->is_sequence) {
-		load_sequence(request, line);
-		return;
-	}
-	EMU_FOR_LANES(lane, request->lanes)
-	{
-		r->value[lane] = get(line, (unsigned)(r->address[lane] % EMU_LINE), request->size);
-	}
-}
-
 /* Stores value to a lane's bytes of the line. */
-static void put(const struct coh_request *request, struct emu_line *line, unsigned lane, uint64_t value)
+static inline void put(
+	const struct coh_request *request, struct emu_line *line, unsigned lane, uint64_t value)
 {
 	struct nvw_machine *const m = request->m;
 	const unsigned size = request->size, offset = offset_of(emu_request(request->wf, lane));
 	const uint64_t mask = ((UINT64_C(1) << size) - 1) << offset;
 
-	memcpy(line->data + offset, &value, size);
+	copy_object(line->data + offset, &value, size);
 	line->valid |= mask;
 	line->dirty |= mask;
 	if (emu_is_persistent(m, request->line)) {
@@ -67,7 +65,7 @@ static void put(const struct coh_request *request, struct emu_line *line, unsign
 	}
 }
 
-void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
+extern inline void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
 {
 	EMU_FOR_LANES(lane, request->lanes)
 	{

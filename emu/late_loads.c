@@ -87,7 +87,7 @@ static void come(struct nvw_machine *m, void *what)
 
 static bool take_tickets(struct nvw_machine *m, struct emu_late *e)
 {
-	const uint64_t count = (uint64_t)__builtin_popcountll(e->lanes);
+	const uint64_t count = emu_ones(e->lanes);
 
 	if (m->late.count + count > m->late.capacity) {
 		const uint64_t capacity = 2 * (m->late.count + count);

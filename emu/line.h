@@ -64,6 +64,15 @@ struct emu_line {
 	uint8_t data[EMU_LINE]; /* L2: for a registered byte, the CU that has it (alsop16 II.E) */
 } __attribute__((aligned(64)));
 
+/* The number of bits that are 1. Processors without an instruction for it would call a function. */
+static inline uint32_t emu_ones(uint64_t bits)
+{
+	bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+	bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+	bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* A byte of ones for each bit, as it lies in memory. */
 static inline uint64_t emu_byte_mask(uint8_t bits)
 {

@@ -62,12 +62,12 @@ void emu_network_finish(struct nvw_machine *m)
 	free(m->network.place);
 }
 
-uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu)
+extern inline uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu)
 {
 	return cu;
 }
 
-uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank)
+extern inline uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank)
 {
 	if (m->config.bank_nodes == EMU_BANKS_beside) {
 		return (uint32_t)(bank * (uint64_t)m->network.nodes / m->config.l2_banks); /* evenly spread */
@@ -207,7 +207,7 @@ static __attribute__((noinline)) emu_time send_far(
 	return t;
 }
 
-emu_time emu_network_send(
+extern inline emu_time emu_network_send(
 	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
 {
 	struct emu_resource *const link = m->network.link;

@@ -4,7 +4,7 @@
 #include "persist/persist.h"
 #include "races/races.h"
 
-void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps)
+extern inline void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps)
 {
 	struct emu_stats *const s = &m->stats;
 	const bool is_load = kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY;

@@ -273,7 +273,7 @@ static bool has_frame(const struct nvw_machine *m, const struct emu_wavefront *w
 	       RED_ZONE + SMALL_FRAME;
 }
 
-void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf)
+extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf)
 {
 	if (__builtin_expect(--m->exec.turns_left == 0, 0)) {
 		consider_huge_pages(&m->exec);
@@ -337,7 +337,8 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 	}
 }
 
-uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
+extern inline uint64_t emu_wavefront_stack_used(
+	const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
 	return (uint64_t)(stack_top(m, wf, lane) - emu_wavefront_stack(m, wf, lane));
@@ -346,7 +347,8 @@ uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_
 #endif
 }
 
-char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
+extern inline char *emu_wavefront_stack(
+	const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
 	return (char *)wf->fibers[lane].sp - RED_ZONE;

@@ -651,7 +651,7 @@ static void barrier(
 		.scope = group,
 		.work_item = wf->first_global + first,
 		.group = wf->group->id,
-		.work_items = (uint32_t)__builtin_popcountll(lanes),
+		.work_items = emu_ones(lanes),
 		.epoch = epochs[group],
 		.lanes = lanes >> first};
 

@@ -110,7 +110,7 @@ static struct record_barrier describe(
 		.scope = NVW_WORKITEM,
 		.work_item = wf->first_global + lane,
 		.group = wf->group->id,
-		.work_items = (uint32_t)__builtin_popcountll(lanes),
+		.work_items = emu_ones(lanes),
 		.epoch = wf->epoch_wi[lane],
 		.lanes = lanes >> lane};
 }

@@ -159,7 +159,7 @@ static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned 
 static emu_time arrival(struct nvw_machine *m, const struct store *store, emu_time t)
 {
 	t = emu_network_send(m, emu_network_cu_node(m, store->cu), coh_bank_node(m, store->line),
-		(uint32_t)__builtin_popcountll(store->mask), EMU_MESSAGE_WRITE, t);
+		emu_ones(store->mask), EMU_MESSAGE_WRITE, t);
 	return coh_l2_access(m, store->line, m->config.l2.occupancy, t);
 }
 

@@ -197,7 +197,7 @@ static enum emu_message message_of(const struct coh_request *r)
 
 static uint32_t touched(const struct coh_request *r)
 {
-	return (uint32_t)__builtin_popcountll(r->bytes);
+	return emu_ones(r->bytes);
 }
 
 /* The local L1's copy leaves before an access at the L2: a work-item sees its own stores. */

@@ -251,7 +251,7 @@ static emu_time after_release(struct coh_request *r, emu_time waited, emu_time t
 	return coh_execute(r, t);
 }
 
-emu_time coh_execute(struct coh_request *r, emu_time t)
+extern inline emu_time coh_execute(struct coh_request *r, emu_time t)
 {
 	const enum coh_place place = place_of(r, &t);
 

@@ -105,7 +105,7 @@ static bool has_nvw_fifo(const struct nvw_machine *m, emu_line_id id)
 	return emu_is_persistent(m, id) && m->config.nvram.domain != EMU_DOMAIN_eadr;
 }
 
-void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
+extern inline void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)
 {
 	if (m->config.l1.sfifo_unit == EMU_UNIT_words) {
 		coh_count_buffered(cu, emu_cache_peek(cu->stores, id));
@@ -124,7 +124,7 @@ void coh_dirtied_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, em
 	}
 }
 
-void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t)
+extern inline void coh_dirtied_l2(struct nvw_machine *m, emu_line_id id, emu_time *t)
 {
 	struct emu_l2 *const l2 = &m->l2;
 

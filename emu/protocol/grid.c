@@ -11,18 +11,18 @@
 
 /* ---- Ports --------------------------------------------------------------------------------- */
 
-uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
+extern inline uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id)
 {
 	return emu_network_bank_node(m, emu_interleave(emu_line_number(id), m->l2.banks));
 }
 
-emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy)
+extern inline emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy)
 {
 	m->stats.l1_accesses++;
 	return emu_book(m, &cu->l1_port, t, occupancy);
 }
 
-emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
+extern inline emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy, emu_time t)
 {
 	const uint32_t bank = emu_interleave(emu_line_number(id), m->l2.banks);
 	const emu_time start = emu_book_seen(m, &m->l2.bank[bank], EMU_SIGHT_BANK, bank, "L2", t, occupancy);
@@ -66,7 +66,7 @@ void coh_count_buffered(struct emu_cu *cu, struct emu_line *line)
 {
 	const uint64_t bytes = line->dirty & ~line->registered, halves = bytes | bytes >> 1,
 		       words = (halves | halves >> 2) & UINT64_C(0x1111111111111111);
-	const uint8_t count = (uint8_t)__builtin_popcountll(words);
+	const uint8_t count = (uint8_t)emu_ones(words);
 
 	cu->buffered += count - (uint32_t)line->buffered;
 	line->buffered = count;
@@ -117,8 +117,8 @@ static inline __attribute__((always_inline)) void apply(
 	}
 }
 
-emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
-	enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t)
+extern inline emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line,
+	emu_line_id id, enum coh_l1_event event, enum coh_reason reason, uint64_t bytes, emu_time t)
 {
 	const struct coh_cell *const cell = &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event];
 
@@ -136,13 +136,13 @@ emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu, struct emu_li
 	return e.t;
 }
 
-emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
-	enum coh_l1_event event, enum coh_reason reason, emu_time t)
+extern inline emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line,
+	emu_line_id id, enum coh_l1_event event, enum coh_reason reason, emu_time t)
 {
 	return coh_l1_event_on(m, cu, line, id, event, reason, line->dirty, t);
 }
 
-emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line,
+extern inline emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct emu_line *line,
 	emu_line_id id, enum coh_l2_event event, enum coh_reason reason, emu_time t)
 {
 	const struct coh_cell *const cell = &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event];
@@ -157,8 +157,8 @@ emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct 
 	return e.t;
 }
 
-emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id, enum coh_l2_event event,
-	enum coh_reason reason, emu_time t)
+extern inline emu_time coh_l2_event(struct nvw_machine *m, struct emu_line *line, emu_line_id id,
+	enum coh_l2_event event, enum coh_reason reason, emu_time t)
 {
 	return coh_l2_event_by(m, NULL, line, id, event, reason, t);
 }

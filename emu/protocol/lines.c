@@ -27,7 +27,7 @@ static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *be
 
 		at = coh_l1_port(m, owner, emu_later(at, line->granted), m->config.l1.occupancy) +
 		     m->config.l1.probe;
-		at = emu_network_send(m, node, to, (uint32_t)__builtin_popcountll(got), EMU_MESSAGE_READ, at);
+		at = emu_network_send(m, node, to, emu_ones(got), EMU_MESSAGE_READ, at);
 		emu_copy_masked(e->line->data, line->data, got);
 		e->line->valid |= got;
 		m->stats.l1_remote_reads++;
@@ -148,8 +148,8 @@ static void write_back_to_l2(struct coh_event *e)
 	}
 	count_l1_write_back(m, e->reason);
 	m->stats.l2_writes++;
-	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
-		(uint32_t)__builtin_popcountll(bytes), EMU_MESSAGE_WRITE, e->t);
+	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id), emu_ones(bytes),
+		EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
 	below = coh_registry_claim(m, e->cu, e->id, bytes, 0, &t);
 	persist_merge(m, below, e->id, line, &t);
@@ -271,8 +271,7 @@ static emu_time recall_from(
 	}
 	t = emu_network_send(m, bank, node, 0, EMU_MESSAGE_CONTROL, t);
 	t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.latency;
-	t = emu_network_send(m, node, bank, (uint32_t)__builtin_popcountll(line->dirty | line->registered),
-		EMU_MESSAGE_CONTROL, t);
+	t = emu_network_send(m, node, bank, emu_ones(line->dirty | line->registered), EMU_MESSAGE_CONTROL, t);
 	if (line->dirty && m->protocol->inclusive) {
 		persist_merge(m, below, id, line, &t);
 		merge_into_l2(m, below, line);

@@ -68,7 +68,7 @@ emu_time coh_registry_take(
 		at = coh_l1_port(m, owner, at, m->config.l1.occupancy) + m->config.l1.probe;
 		at = coh_l1_event_on(m, owner, line, id, COH_L1_REVOKE, COH_BY_REVOKE, mask, at);
 		at = emu_network_send(m, emu_network_cu_node(m, owner->id), to,
-			(uint32_t)__builtin_popcountll(wanted(cu, id, mask)), EMU_MESSAGE_REGISTER, at);
+			emu_ones(wanted(cu, id, mask)), EMU_MESSAGE_REGISTER, at);
 		last = emu_later(last, at);
 		if (!m->error && emu_cache_peek(&m->l2.cache, id) == below &&
 			(coh_registry_owned(below, owner) & mask)) {
@@ -87,7 +87,7 @@ static bool is_elsewhere(
 	return coh_registry_owner(m, below, bytes & ~(cu ? coh_registry_owned(below, cu) : 0));
 }
 
-struct emu_line *coh_registry_claim(
+extern inline struct emu_line *coh_registry_claim(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, uint64_t need, emu_time *t)
 {
 	struct emu_line *below;
@@ -148,8 +148,7 @@ void coh_line_register(struct coh_event *e)
 	} while (!m->error && (mask != (grain & ~line->registered) ||
 				      is_elsewhere(m, e->cu, below, coh_taken_with(m, mask))));
 	hand_over(m, e->cu, below, line, e->id, mask, need);
-	at = emu_network_send(m, bank, node, taken > at ? 0 : (uint32_t)__builtin_popcountll(need),
-		EMU_MESSAGE_REGISTER, at);
+	at = emu_network_send(m, bank, node, taken > at ? 0 : emu_ones(need), EMU_MESSAGE_REGISTER, at);
 	e->t = line->granted = emu_later(arrival(m, at), taken);
 	e->cu->taken = emu_later(e->cu->taken, e->t);
 }
@@ -177,7 +176,7 @@ void coh_line_write_through(struct coh_event *e)
 	m->stats.l2_writeback_persist++;
 	++*(e->reason == COH_BY_PERSIST ? &m->stats.l1_flush_persist : &m->stats.l1_flush_revoke);
 	t = emu_network_send(m, emu_network_cu_node(m, e->cu->id), coh_bank_node(m, e->id),
-		(uint32_t)__builtin_popcountll(leaving.dirty), EMU_MESSAGE_WRITE, e->t);
+		emu_ones(leaving.dirty), EMU_MESSAGE_WRITE, e->t);
 	t = coh_l2_access(m, e->id, m->config.l2.occupancy, t) - m->config.l2.latency;
 	e->t = emu_later(e->t, emu_l3_write(m, e->id, &leaving, t));
 }

@@ -3,7 +3,7 @@
 #include "core/invariant.h"
 #include "protocol.h"
 
-struct emu_line *coh_l1_find(
+extern inline struct emu_line *coh_l1_find(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id)
 {
 	struct emu_line *const line = emu_cache_find(cache, id);
@@ -21,7 +21,7 @@ struct emu_line *coh_l1_find(
 	return line;
 }
 
-struct emu_line *coh_l1_replace(
+extern inline struct emu_line *coh_l1_replace(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t)
 {
 	struct emu_line *const line = emu_cache_victim(cache, id);
@@ -161,7 +161,7 @@ struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t b
 	return coh_l2_obtain_by(m, NULL, id, bytes, t);
 }
 
-void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
+extern inline void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
 {
 	if (m->protocol->inclusive && !m->protocol->directory) {
 		t = emu_network_send(

@@ -57,13 +57,13 @@ static inline uint16_t crc(nvw_off off, uint64_t payload)
 	return c != 0 ? c : CRC_FOR_ZERO;
 }
 
-uint64_t nvw_seal(nvw_off off, uint64_t payload)
+extern inline uint64_t nvw_seal(nvw_off off, uint64_t payload)
 {
 	payload &= (UINT64_C(1) << NVW_SEAL_PAYLOAD_BITS) - 1;
 	return payload | (uint64_t)crc(off, payload) << NVW_SEAL_PAYLOAD_BITS;
 }
 
-bool nvw_unseal(nvw_off off, uint64_t word, uint64_t *ret_payload)
+extern inline bool nvw_unseal(nvw_off off, uint64_t word, uint64_t *ret_payload)
 {
 	const uint64_t payload = word & ((UINT64_C(1) << NVW_SEAL_PAYLOAD_BITS) - 1);
 
