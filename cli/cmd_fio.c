@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "core/units.h"
 #include "fio_run.h"
+#include "json_report.h"
 #include "provenance.h"
 #include "session.h"
 
@@ -403,13 +404,7 @@ static int print_json(const struct test *t, const struct measuring *m)
 		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows, "made_by",
 		cli_provenance(machine, NULL));
 
-	if (o == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
-	}
-	const int written = json_dumpf(o, stdout, JSON_INDENT(2));
-
-	json_decref(o);
-	return written || putchar('\n') == EOF ? nvw_fail_errno("cannot write the report") : 0;
+	return cli_print_json(o, stdout);
 }
 
 static int execute(const struct test *t, const struct fio_request *request, const char *bs, const char *sweep)

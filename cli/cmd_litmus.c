@@ -14,6 +14,7 @@
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
+#include "json_report.h"
 #include "provenance.h"
 #include "session.h"
 
@@ -141,7 +142,6 @@ static void print_summary(const struct command *c)
 static int print_json(struct command *c)
 {
 	json_t *const summary = json_object(), *whole;
-	int error;
 
 	for (unsigned p = 0; p < c->protocol_count; p++) {
 		json_t *const counts = json_object();
@@ -156,10 +156,7 @@ static int print_json(struct command *c)
 		c->stopped    ? "undecided" :
 				"consistent",
 		"tests", c->reports, "summary", summary, "made_by", cli_provenance(NULL, NULL));
-	error = json_dumpf(whole, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(whole);
-	return error ? nvw_fail(NVW_E_SYSTEM, "cannot write the report") : 0;
+	return cli_print_json(whole, stdout);
 }
 
 /* ---- Running --------------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 
 #include "crash_report.h"
 #include "cure_report.h"
+#include "json_report.h"
 #include "provenance.h"
 
 typedef unsigned long long ull;
@@ -522,15 +523,5 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
-	json_t *o = json_result(h, r);
-	int error = 0;
-
-	if (o == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
-	}
-	if (json_dumpf(o, to, JSON_INDENT(2)) || fputc('\n', to) == EOF) {
-		error = nvw_fail_errno("cannot write the report");
-	}
-	json_decref(o);
-	return error;
+	return cli_print_json(json_result(h, r), to);
 }

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "json_report.h"
 #include "provenance.h"
 #include "exec_report.h"
 
@@ -231,14 +232,8 @@ int exec_report_json(const struct host_session *s, json_t *made_by, const json_t
 		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "advice", advice_json(c),
 		"notes", notes, "compared", c->compared[0] ? c->compared : NULL, "made_by", made_by);
 
-	if (o == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
-	}
-	if (kernels) {
+	if (o && kernels) {
 		json_object_set(o, "gpu", (json_t *)(uintptr_t)kernels);
 	}
-	const int written = json_dumpf(o, to, JSON_INDENT(2));
-
-	json_decref(o);
-	return written || fputc('\n', to) == EOF ? nvw_fail_errno("cannot write the report") : 0;
+	return cli_print_json(o, to);
 }

@@ -24,6 +24,7 @@
 #include "core/stop.h"
 #include "crash_exec.h"
 #include "fio_run.h"
+#include "json_report.h"
 #include "provenance.h"
 #include "session.h"
 
@@ -250,13 +251,7 @@ static int print_json(const struct verify *v)
 		(json_int_t)v->states, "lost", (json_int_t)v->lost, "interrupted", nvw_stopping(), "kills",
 		kills, "made_by", cli_provenance(v->request->machine, NULL));
 
-	if (o == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
-	}
-	const int written = json_dumpf(o, stdout, JSON_INDENT(2));
-
-	json_decref(o);
-	return written || putchar('\n') == EOF ? nvw_fail_errno("cannot write the report") : 0;
+	return cli_print_json(o, stdout);
 }
 
 /* ---- The whole -------------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "crash_report.h"
+#include "json_report.h"
 #include "provenance.h"
 
 typedef unsigned long long ull;
@@ -249,7 +250,6 @@ static json_t *models_json(const struct ct_matrix *x)
 int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, FILE *to)
 {
 	json_t *const barriers = json_array();
-	int error = 0;
 
 	for (unsigned i = 0; i < x->count; i++) {
 		json_array_append_new(barriers, barrier_json(&x->barrier[i]));
@@ -261,12 +261,5 @@ int crash_matrix_json(const struct crash_heading *h, const struct ct_matrix *x, 
 		(json_int_t)x->acks, "models", models_json(x), "interrupted", x->interrupted, "barriers",
 		barriers, "made_by", h->made_by);
 
-	if (o == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
-	}
-	if (json_dumpf(o, to, JSON_INDENT(2)) || fputc('\n', to) == EOF) {
-		error = nvw_fail_errno("cannot write the report");
-	}
-	json_decref(o);
-	return error;
+	return cli_print_json(o, to);
 }

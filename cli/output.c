@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Printing a run. See output.h. */
+#include "json_report.h"
 #include "output.h"
 
 #include <inttypes.h>
@@ -182,11 +183,7 @@ int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 		"domain", cli_domain_name(r->config), "seed", (json_int_t)r->config->seed, "sim_time_ns",
 		(double)r->stats->sim_time_ps / 1000, "work_item_ops", (json_int_t)r->stats->work_item_ops,
 		"host_seconds", r->host_seconds, "verdict", r->verdict, "stats", stats_json(r));
-	int error = 0;
 
-	if (!root) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
-	}
 	json_object_set(root, "made_by", r->made_by);
 	if (r->races) {
 		json_object_set_new(root, "races", cli_races_json(r->races));
@@ -194,9 +191,5 @@ int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 	if (r->waits.wanted) {
 		json_object_set_new(root, "waits", waits_json(&r->waits));
 	}
-	if (json_dumpf(root, to, JSON_INDENT(2)) != 0 || fputc('\n', to) == EOF) {
-		error = nvw_fail_errno("cannot write the report");
-	}
-	json_decref(root);
-	return error;
+	return cli_print_json(root, to);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Common code of the commands on pools. See pool_command.h. */
+#include "json_report.h"
 #include "pool_command.h"
 
 #include <string.h>
@@ -102,8 +103,8 @@ int pool_command_print(const json_t *report, bool json)
 {
 	if (!json) {
 		print_value("", "", report);
-	} else if (json_dumpf(report, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF) {
-		return nvw_fail_errno("cannot write the report");
+	} else if (cli_print_json(json_incref((json_t *)(uintptr_t)report), stdout)) {
+		return NVW_E_SYSTEM;
 	}
 	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the report");
 }

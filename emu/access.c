@@ -7,6 +7,7 @@
  */
 #include "device_memory.h"
 #include "machine.h"
+#include "names.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
 #include "races/races.h"
@@ -29,15 +30,10 @@ struct requests {
 static void bad_access(
 	struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane, unsigned size, const char *why)
 {
-	static const char *const kinds[] = {
-#define X(name, text) text,
-		NVW__KINDS(X)
-#undef X
-	};
 	const struct nvw__request *const r = emu_request(wf, lane);
 
 	m->error = nvw_fail(NVW_E_KERNEL, "%s:%u: %s: %s of %u bytes at %#llx by work-item %llu %s",
-		r->site->file, r->site->line, r->site->function, kinds[r->op & 0xff], size,
+		r->site->file, r->site->line, r->site->function, emu_kind_names[r->op & 0xff], size,
 		(unsigned long long)r->address, (unsigned long long)(wf->first_global + lane), why);
 }
 

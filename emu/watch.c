@@ -11,6 +11,7 @@
 #include "booking.h"
 #include "device_memory.h"
 #include "machine.h"
+#include "names.h"
 
 /* The instruction that a wavefront has issued last. */
 struct turn {
@@ -86,11 +87,6 @@ static void close_turn(struct nvw_machine *m, uint32_t wavefront, emu_time t)
 
 static const char *name_of(const struct nvw__request *r)
 {
-	static const char *const kinds[] = {
-#define X(name, text) text,
-		NVW__KINDS(X)
-#undef X
-	};
 	static const char *const barriers[] = {
 		"barrier (work-item)", "barrier (work-group)", "barrier (kernel)"};
 	static const char *const persist_barriers[] = {
@@ -98,7 +94,7 @@ static const char *name_of(const struct nvw__request *r)
 	const unsigned kind = r->op & 0xff;
 	const bool has_scope = (kind == NVW__BARRIER || kind == NVW__P_BARRIER) && r->value <= NVW_KERNEL;
 
-	return !has_scope           ? kinds[kind] :
+	return !has_scope           ? emu_kind_names[kind] :
 	       kind == NVW__BARRIER ? barriers[r->value] :
 				      persist_barriers[r->value];
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <names.h>
 #include <nvw/random.h>
 
 #include "torture_program.h"
@@ -704,14 +705,6 @@ const char *torture_variable_name(const struct torture_program *p, unsigned vari
 	return buffer;
 }
 
-static const char *const kinds[] = {
-#define X(name, text) text,
-	NVW__KINDS(X)
-#undef X
-};
-static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
-static const char *const scopes[] = {
-	"work-item", "work-group", "agent", "system", "remote agent", "remote system"};
 static const char *const styles[] = {
 #define X(name, text) text,
 	TORTURE_STYLES(X)
@@ -725,8 +718,8 @@ static void print_sync(
 
 	if (sync->variable >= 0) {
 		fprintf(to, " %s %s (%s, %s, %u);", what,
-			torture_variable_name(p, (unsigned)sync->variable, name), orders[sync->order],
-			scopes[sync->scope], sync->how);
+			torture_variable_name(p, (unsigned)sync->variable, name),
+			emu_order_names[sync->order], emu_scope_names[sync->scope], sync->how);
 	}
 }
 
@@ -740,10 +733,10 @@ static void print_op(const struct torture_program *p, const struct torture_step 
 		fprintf(to, " persist barrier;");
 		return;
 	}
-	fprintf(to, " %s%s %s", op->is_issued ? "issued " : "", kinds[op->kind],
+	fprintf(to, " %s%s %s", op->is_issued ? "issued " : "", emu_kind_names[op->kind],
 		has_ticket ? "its own" : torture_variable_name(p, op->variable, name));
 	if (op->kind >= NVW__ATOMIC_LOAD) {
-		fprintf(to, " (%s, %s)", orders[op->order], scopes[op->scope]);
+		fprintf(to, " (%s, %s)", emu_order_names[op->order], emu_scope_names[op->scope]);
 	}
 	putc(';', to);
 }

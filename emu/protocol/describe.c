@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A protocol's tables as texts: what nvwave list prints. */
+#include "../names.h"
 #include "protocol.h"
 
 #include <stdio.h>
@@ -84,8 +85,6 @@ bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state,
 static const char *const instructions[] = {COH_INSTRUCTIONS(X) NULL};
 #undef X
 static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel", NULL};
-static const char *const scopes[] = {
-	"work-item", "work-group", "agent", "system", "remote agent", "remote system", NULL};
 static const char *const places[] = {"local L1", "beside", "L2", "another L1", NULL};
 
 /* The names of the bits, separated by commas; "any" for all of them and for none. */
@@ -155,7 +154,7 @@ bool emu_protocol_row(const char *protocol, unsigned i, struct emu_protocol_row 
 	}
 	spell(ret_row->instructions, sizeof ret_row->instructions, instructions, row->instructions);
 	spell(ret_row->orders, sizeof ret_row->orders, orders, row->orders);
-	spell(ret_row->scopes, sizeof ret_row->scopes, scopes, row->where);
+	spell(ret_row->scopes, sizeof ret_row->scopes, emu_scope_names, row->where);
 	spell(ret_row->places, sizeof ret_row->places, places, row->where >> COH_PLACE_SHIFT);
 	spell_steps(ret_row, row->steps);
 	return true;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "../device_memory.h"
+#include "../names.h"
 #include "internal.h"
 
 static uint64_t work_item_of(const struct nvw_machine *m, uint32_t wavefront, unsigned lane)
@@ -17,20 +18,12 @@ static uint64_t work_item_of(const struct nvw_machine *m, uint32_t wavefront, un
 static struct emu_race_access told(
 	const struct nvw_machine *m, uint32_t what, uint32_t wavefront, unsigned lane)
 {
-	static const char *const kinds[] = {
-#define X(name, text) text,
-		NVW__KINDS(X)
-#undef X
-	};
-	static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
-	static const char *const scopes[] = {
-		"work-item", "work-group", "agent", "system", "remote agent", "remote system"};
 	const struct what *const w = &m->races->whats[what];
 
 	return (struct emu_race_access){.site = w->site,
-		.kind = kinds[w->op & (FAILED - 1)],
-		.order = w->is_atomic ? orders[w->op >> 16 & 0xff] : NULL,
-		.scope = w->is_atomic ? scopes[w->op >> 24] : NULL,
+		.kind = emu_kind_names[w->op & (FAILED - 1)],
+		.order = w->is_atomic ? emu_order_names[w->op >> 16 & 0xff] : NULL,
+		.scope = w->is_atomic ? emu_scope_names[w->op >> 24] : NULL,
 		.work_item = work_item_of(m, wavefront, lane),
 		.group = race_group_of(m, wavefront)};
 }

@@ -109,7 +109,7 @@ pid_t command_start(const char *words)
 	return pid;
 }
 
-static void read_file(const char *name, char *to, size_t room)
+void command_read(const char *name, char *to, size_t room)
 {
 	char path[256];
 	FILE *f;
@@ -139,8 +139,8 @@ const struct command_outcome *command_wait(pid_t pid)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	o.seconds = seconds_now() - began;
 	o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	read_file(".out", o.out, sizeof o.out);
-	read_file(".err", o.err, sizeof o.err);
+	command_read(".out", o.out, sizeof o.out);
+	command_read(".err", o.err, sizeof o.err);
 	return &o;
 }
 
@@ -184,6 +184,17 @@ void command_remove(const char *name)
 
 	path_of(name, path);
 	remove(path);
+}
+
+void command_remove_findings(void)
+{
+	for (unsigned i = 1; i < 60; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "findings/finding-%u", i);
+		command_remove(name);
+	}
+	command_remove("findings");
 }
 
 unsigned command_files(void)

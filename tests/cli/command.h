@@ -32,6 +32,9 @@ void command_expect(const char *words, int status, const char *out, const char *
 void command_write(const char *name, const void *bytes, size_t n);
 void command_text(const char *name, const char *text);
 void command_remove(const char *name);
+void command_read(const char *name, char *to,
+	size_t room);               /* as a string, as far as it fits; "" if it cannot be read */
+void command_remove_findings(void); /* the folder findings, with the states that are saved there */
 
 /* Entries of the folder; those that begin with a dot do not count. */
 unsigned command_files(void);

@@ -18,17 +18,6 @@
 
 #include <jansson.h>
 
-static void read_file(const char *path, char *to, size_t n)
-{
-	FILE *const f = fopen(path, "r");
-	const size_t got = f ? fread(to, 1, n - 1, f) : 0;
-
-	to[got] = 0;
-	if (f) {
-		fclose(f);
-	}
-}
-
 /* ---- Bad input ----------------------------------------------------------------------------- */
 
 static void bad_input_is_refused_with_a_message_that_helps(void **state)
@@ -177,10 +166,8 @@ static void a_machine_that_was_dumped_is_the_same_machine(void **state)
 	snprintf(words, sizeof words, "run kv --count=10 --machine=%s/a.ini --dump-machine=%s/b.ini",
 		command_dir(), command_dir());
 	command_expect(words, 0, "", "");
-	snprintf(words, sizeof words, "%s/a.ini", command_dir());
-	read_file(words, first, sizeof first);
-	snprintf(words, sizeof words, "%s/b.ini", command_dir());
-	read_file(words, second, sizeof second);
+	command_read("a.ini", first, sizeof first);
+	command_read("b.ini", second, sizeof second);
 	assert_non_null(strstr(first, "cus = 7"));
 	assert_non_null(strstr(first, "write = 256ns"));
 	assert_non_null(strstr(first, "latency = 9cycles"));

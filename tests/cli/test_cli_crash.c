@@ -19,17 +19,6 @@
 
 #include <jansson.h>
 
-static void read_file(const char *path, char *to, size_t n)
-{
-	FILE *const f = fopen(path, "r");
-	const size_t got = f ? fread(to, 1, n - 1, f) : 0;
-
-	to[got] = 0;
-	if (f) {
-		fclose(f);
-	}
-}
-
 static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state)
 {
 	command_expect(
@@ -49,13 +38,7 @@ static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(v
 	command_expect("replay %D/findings/finding-1 --extract=%D/pool", 1, "REPRODUCED", "");
 	command_expect("inspect %D/pool", 1, "btree", ""); /* as the crash left it: not recovered */
 	command_remove("pool");
-	for (unsigned i = 1; i < 40; i++) {
-		char name[32];
-
-		snprintf(name, sizeof name, "findings/finding-%u", i);
-		command_remove(name);
-	}
-	command_remove("findings");
+	command_remove_findings();
 	assert_int_equal(command_files(), 0);
 }
 
@@ -63,11 +46,9 @@ static void the_html_page_has_verdict_findings_and_source_lines(void **state)
 {
 	skip_if_sanitized();
 	static char page[1 << 20];
-	char path[96];
 
 	command_expect(BROKEN " --html=%D/page.html", 1, "INCONSISTENT", "");
-	snprintf(path, sizeof path, "%s/page.html", command_dir());
-	read_file(path, page, sizeof page);
+	command_read("page.html", page, sizeof page);
 	for (unsigned i = 0; i < 7; i++) {
 		static const char *const parts[] = {"INCONSISTENT", "made by nvwave ", "id=\"finding-1\"",
 			"Before the crash", "Words that matter", "insert.c:", "</html>"};

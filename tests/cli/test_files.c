@@ -72,13 +72,7 @@ static void a_saved_finding_is_never_overwritten(void **state)
 	command_expect(BROKEN " --save=%D/findings", 1, "findings/finding-2", "");
 	assert_int_equal(size_of("findings/finding-1"), 4);
 	command_expect("replay %D/findings/finding-2", 1, "REPRODUCED", "");
-	for (unsigned i = 1; i < 60; i++) {
-		char name[32];
-
-		snprintf(name, sizeof name, "findings/finding-%u", i);
-		command_remove(name);
-	}
-	command_remove("findings");
+	command_remove_findings();
 	assert_int_equal(command_files(), 0);
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rig.h"
 
+#include "device_memory.h"
+#include "machine.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +69,14 @@ void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings)
 	begin(rig, seed, settings, false);
 }
 
+void rig_begin_under(struct rig *rig, const char *protocol)
+{
+	char setting[64];
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(rig, 0, (const char *const[]){setting, NULL});
+}
+
 void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings)
 {
 	begin(rig, seed, settings, true);
@@ -92,4 +103,17 @@ uint64_t rig_visible(const struct rig *rig, const void *device)
 
 	rig_ok(nvw_read(rig->machine, &word, device, sizeof word));
 	return word;
+}
+
+uint64_t rig_in_memory(const struct nvw_machine *m, const uint64_t *device)
+{
+	uint8_t line[EMU_LINE];
+	emu_line_id id = 0;
+	unsigned offset = 0;
+	uint64_t value;
+
+	(void)emu_locate(m, (uint64_t)(uintptr_t)device, sizeof *device, &id, &offset);
+	emu_memory_peek(m, id, line);
+	memcpy(&value, line + offset, sizeof value);
+	return value;
 }

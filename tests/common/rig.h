@@ -25,7 +25,9 @@ struct rig {
 /* The defaults of gope18, seed and settings ("section.key=value", NULL ends) applied; the durability checker
  * is on. */
 void rig_begin(struct rig *rig, uint64_t seed, const char *const *settings);
-/* The same, writing a persist log to rig->log_path. */
+/* The defaults under a protocol. */
+void rig_begin_under(struct rig *rig, const char *protocol);
+/* The same as rig_begin, writing a persist log to rig->log_path. */
 void rig_begin_logged(struct rig *rig, uint64_t seed, const char *const *settings);
 /* Ends the machine in order: closes the log, removes the pool (not the log). */
 void rig_end(struct rig *rig);
@@ -38,5 +40,7 @@ void rig_check(int r, const char *what, const char *file, int line);
 uint64_t rig_durable(const struct rig *rig, const void *device);
 /* The visible one. */
 uint64_t rig_visible(const struct rig *rig, const void *device);
+/* What memory has behind the caches. */
+uint64_t rig_in_memory(const struct nvw_machine *m, const uint64_t *device);
 
 #endif

@@ -156,3 +156,34 @@ void rig_states_try(struct rig_states *s)
 	ct_parts_walk(s->parts, note, s);
 	end_part(s);
 }
+
+void rig_compare(struct rig *r, struct ct_parts *parts, unsigned count, bool (*check_fails)(struct rig *rig),
+	struct rig_sum *sum)
+{
+	static bool fails[RIG_STATES_MAX];
+	const struct ct_part_trouble *trouble;
+	struct ct_walk walk = {0};
+	struct rig_states states;
+	bool some_fail = false;
+
+	assert_true(count <= RIG_STATES_MAX);
+	rig_states_create(r, parts, count, &states);
+	for (unsigned i = 0; i < count; i++) {
+		(void)ct_states_by_number(&r->medium, &walk, i, r->levels);
+		rig_states_set(&states, i);
+		fails[i] = check_fails(r);
+		some_fail = some_fail || fails[i];
+	}
+	ct_walk_end(&walk);
+	rig_states_try(&states);
+	for (unsigned i = 0; i < count; i++) {
+		sum->failing += fails[i];
+		sum->different += fails[i] != states.part_fails[i];
+	}
+	/* And what was tried since the first instant, with answers that carry over, says the same. */
+	sum->different += (ct_parts_troubles(parts, &trouble) != 0) != some_fail;
+	sum->different += states.uneven + states.baseless;
+	sum->wide += states.wide;
+	sum->states += count;
+	rig_states_free(&states);
+}

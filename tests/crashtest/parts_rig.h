@@ -72,4 +72,14 @@ void rig_states_set(struct rig_states *states, unsigned i);
 /* Fills in part_fails and the counts. */
 void rig_states_try(struct rig_states *states);
 
+/* What comparisons of parts with a whole check have met; both see the same if different is 0. */
+enum { RIG_STATES_MAX = 8192 };
+struct rig_sum {
+	uint64_t instants, left_out, states, failing, different;
+	uint64_t wide; /* evaluations that cannot tell */
+};
+/* Compares them in every state of this instant, of which there are count. */
+void rig_compare(struct rig *rig, struct ct_parts *parts, unsigned count,
+	bool (*check_fails)(struct rig *rig), struct rig_sum *sum);
+
 #endif

@@ -63,10 +63,6 @@ static void begin_medium(struct rig *rig, const struct recorded *r, enum ct_mode
 
 /* ---- All states -------------------------------------------------------------------------------------------- */
 
-struct sum {
-	uint64_t instants, left_out, states, failing, different;
-};
-
 static bool check_fails(struct rig *r)
 {
 	static struct nvw_findings findings;
@@ -81,37 +77,9 @@ static bool check_fails(struct rig *r)
 	return verdict != 0;
 }
 
-static void compare(struct rig *r, struct ct_parts *parts, unsigned count, struct sum *sum)
-{
-	static bool fails[STATES_MAX];
-	const struct ct_part_trouble *trouble;
-	struct ct_walk walk = {0};
-	struct rig_states states;
-	bool some_fail = false;
-
-	rig_states_create(r, parts, count, &states);
-	for (unsigned i = 0; i < count; i++) {
-		(void)ct_states_by_number(&r->medium, &walk, i, r->levels);
-		rig_states_set(&states, i);
-		fails[i] = check_fails(r);
-		some_fail = some_fail || fails[i];
-	}
-	ct_walk_end(&walk);
-	rig_states_try(&states);
-	for (unsigned i = 0; i < count; i++) {
-		sum->failing += fails[i];
-		sum->different += fails[i] != states.part_fails[i];
-	}
-	/* And what was tried since the first instant, with answers that carry over, says the same. */
-	sum->different += (ct_parts_troubles(parts, &trouble) != 0) != some_fail;
-	sum->different += states.uneven + states.baseless + states.wide;
-	sum->states += count;
-	rig_states_free(&states);
-}
-
 /* noise: what a part did not ask for. */
 static void compare_run(const struct recorded *recorded, const struct ct_plain_parts *plain,
-	enum ct_model model, uint64_t noise, struct sum *sum)
+	enum ct_model model, uint64_t noise, struct rig_sum *sum)
 {
 	struct ct_parts *parts;
 	struct rig r;
@@ -129,21 +97,22 @@ static void compare_run(const struct recorded *recorded, const struct ct_plain_p
 		if (count.fresh == CT_COUNT_MANY || ct_states_numbers(&r.medium) > STATES_MAX) {
 			sum->left_out++;
 		} else {
-			compare(&r, parts, (unsigned)ct_states_numbers(&r.medium), sum);
+			rig_compare(&r, parts, (unsigned)ct_states_numbers(&r.medium), check_fails, sum);
 		}
 	}
 	ct_parts_free(parts);
 	rig_end(&r);
 }
 
-static struct sum compare_bug(
+static struct rig_sum compare_bug(
 	const char *bug, const struct ct_plain_parts *plain, enum ct_model model, uint64_t noise)
 {
 	/* Noise is slow. */
 	const struct recorded r = record(bug, noise ? 1 : 3);
-	struct sum sum = {0};
+	struct rig_sum sum = {0};
 
 	compare_run(&r, plain, model, noise, &sum);
+	sum.different += sum.wide;
 	close(r.log_fd);
 	free(r.image);
 	return sum;
@@ -153,7 +122,8 @@ static void parts_of_a_library_fail_in_exactly_the_states_in_which_its_check_fai
 {
 	for (unsigned m = 0; m < MODELS; m++) {
 		for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-			const struct sum n = compare_bug(bugs[i], ct_checker_parts(&checker), models[m], 0);
+			const struct rig_sum n =
+				compare_bug(bugs[i], ct_checker_parts(&checker), models[m], 0);
 
 			print_message("# %s, '%s': %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
 				      " states, %" PRIu64 " fail\n",

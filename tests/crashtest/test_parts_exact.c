@@ -24,8 +24,8 @@ static const enum ct_model models[] = {
 enum { MODELS = sizeof models / sizeof *models };
 
 enum {
-	STATES_FEW = 1024, /* of an instant; one with more is left out, and counted */
-	STATES_MAX = 8192, /* with PARTS_SEEDS */
+	STATES_FEW =
+		1024, /* of an instant; one with more is left out, and counted; with PARTS_SEEDS one with more than RIG_STATES_MAX */
 	SEEDS = 4,
 };
 
@@ -116,14 +116,10 @@ static int create_random(struct rig *r, const struct structure *s, uint64_t seed
 
 /* ---- All states ---------------------------------------------------------------------------------------------- */
 
-struct sum {
-	uint64_t instants, left_out, states, failing, different, wide;
-};
-
 /* False: there are too many. */
 static bool number_of_states(const struct rig *r, unsigned *ret_states)
 {
-	const uint64_t most = getenv("PARTS_SEEDS") ? STATES_MAX : STATES_FEW;
+	const uint64_t most = getenv("PARTS_SEEDS") ? RIG_STATES_MAX : STATES_FEW;
 	struct ct_count count;
 
 	assert_int_equal(ct_states_count(&r->medium, &count), 0);
@@ -134,39 +130,15 @@ static bool number_of_states(const struct rig *r, unsigned *ret_states)
 	return true;
 }
 
-/* Every state of this instant. */
-static void compare(struct rig *r, struct ct_parts *parts, unsigned count, struct sum *sum)
+static bool check_fails(struct rig *r)
 {
 	static struct nvw_findings findings;
-	static bool fails[STATES_MAX];
-	const struct ct_part_trouble *trouble;
-	struct ct_walk walk = {0};
-	struct rig_states states;
-	bool some_fail = false;
 
-	rig_states_create(r, parts, count, &states);
-	for (unsigned i = 0; i < count; i++) {
-		(void)ct_states_by_number(&r->medium, &walk, i, r->levels);
-		rig_states_set(&states, i);
-		fails[i] = rig_fails(r, &findings);
-		some_fail = some_fail || fails[i];
-	}
-	ct_walk_end(&walk);
-	rig_states_try(&states);
-	for (unsigned i = 0; i < count; i++) {
-		sum->failing += fails[i];
-		sum->different += fails[i] != states.part_fails[i];
-	}
-	/* And what was tried since the first instant, with answers that carry over, says the same. */
-	sum->different += (ct_parts_troubles(parts, &trouble) != 0) != some_fail;
-	sum->different += states.uneven + states.baseless;
-	sum->wide += states.wide;
-	sum->states += count;
-	rig_states_free(&states);
+	return rig_fails(r, &findings);
 }
 
 static void compare_run(
-	struct rig *r, const struct nvw_workload *in_parts, enum ct_model model, struct sum *sum)
+	struct rig *r, const struct nvw_workload *in_parts, enum ct_model model, struct rig_sum *sum)
 {
 	struct ct_parts *parts;
 	unsigned count;
@@ -180,7 +152,7 @@ static void compare_run(
 		sum->instants++;
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
 		if (number_of_states(r, &count)) {
-			compare(r, parts, count, sum);
+			rig_compare(r, parts, count, check_fails, sum);
 		} else {
 			sum->left_out++;
 		}
@@ -197,7 +169,7 @@ static unsigned seeds(void)
 }
 
 /* One run under every model. */
-static void compare_structure(const struct structure *s, uint64_t seed, struct sum *sum)
+static void compare_structure(const struct structure *s, uint64_t seed, struct rig_sum *sum)
 {
 	struct rig r;
 	const int mutation = create_random(&r, s, seed);
@@ -218,13 +190,13 @@ static void parts_fail_in_exactly_the_states_in_which_the_whole_check_fails(void
 	uint64_t failing[MODELS] = {0};
 
 	for (unsigned i = 0; i < STRUCTURES; i++) {
-		struct sum sum[MODELS] = {0};
+		struct rig_sum sum[MODELS] = {0};
 
 		for (uint64_t seed = 1; seed <= seeds(); seed++) {
 			compare_structure(&structures[i], seed, sum);
 		}
 		for (unsigned m = 0; m < MODELS; m++) {
-			const struct sum *const n = &sum[m];
+			const struct rig_sum *const n = &sum[m];
 
 			print_message("# %s, %s: %" PRIu64 " instants and %" PRIu64 " left out, %" PRIu64
 				      " states, %" PRIu64 " fail\n",
@@ -338,7 +310,7 @@ static int check_that_cries(void *plan, const struct nvw_pool *pool, const struc
 /* In one run after the other, until parts and check differ. */
 static void see_difference(const struct nvw_workload *in_parts, enum ct_model model)
 {
-	struct sum sum = {0};
+	struct rig_sum sum = {0};
 
 	for (uint64_t seed = 1; seed <= 16 && sum.different == 0; seed++) {
 		struct rig r;

@@ -156,20 +156,26 @@ static int judge_that_dies(void *context, struct ct_image *image, const struct n
 	return look(image, 1) ? nvw_violation(findings, 0, "behind a state that kills") : 0;
 }
 
-static void a_death_in_a_tree_loses_no_state(void **state)
+static struct ct_exploration in_a_tree(int fd, ct_judge judge)
 {
 	static const uint8_t initial[POOL_BYTES];
-	static struct ct_result result;
-	const int fd = make_log();
-	const struct ct_exploration e = {
+
+	return (struct ct_exploration){
 		.rules = {.model = CT_MODEL_EPOCH},
 		.log_fd = fd,
 		.initial = initial,
 		.bytes = POOL_BYTES,
-		.judge = judge_that_dies,
+		.judge = judge,
 		.tells_reads = true,
 		.options = {.states = BUDGET, .seed = 1, .jobs = 1, .timeout_ms = 10000, .unexplained = true},
 	};
+}
+
+static void a_death_in_a_tree_loses_no_state(void **state)
+{
+	static struct ct_result result;
+	const int fd = make_log();
+	const struct ct_exploration e = in_a_tree(fd, judge_that_dies);
 	bool killed = false, failed = false;
 
 	if (ct_explore(&e, NULL, &result)) {
@@ -206,18 +212,9 @@ static int judge_that_is_killed(void *context, struct ct_image *image, const str
 
 static void a_kill_from_outside_in_a_tree_changes_nothing(void **state)
 {
-	static const uint8_t initial[POOL_BYTES];
 	static struct ct_result result[2];
 	const int fd = make_log();
-	const struct ct_exploration e = {
-		.rules = {.model = CT_MODEL_EPOCH},
-		.log_fd = fd,
-		.initial = initial,
-		.bytes = POOL_BYTES,
-		.judge = judge_that_is_killed,
-		.tells_reads = true,
-		.options = {.states = BUDGET, .seed = 1, .jobs = 1, .timeout_ms = 10000, .unexplained = true},
-	};
+	const struct ct_exploration e = in_a_tree(fd, judge_that_is_killed);
 
 	kills = mmap(NULL, sizeof *kills, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true((const void *)kills != MAP_FAILED);

@@ -26,6 +26,18 @@ static void book(struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_
 	memset(busy + expected, true, length);
 }
 
+struct requests {
+	struct nvw_random random;
+	struct nvw_machine m; /* its time alone */
+	struct emu_resource r;
+};
+
+static struct requests begin(uint64_t seed)
+{
+	memset(busy, 0, sizeof busy);
+	return (struct requests){.random = {nvw_mix64(seed)}};
+}
+
 /* Also when hundreds of bookings lie ahead, each in a gap of its own. */
 static void a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead(void **state)
 {
@@ -35,18 +47,15 @@ static void a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_a
 	enum { BOOKINGS = 1500 };
 
 	for (uint64_t seed = 0; seed < 20; seed++) {
-		struct nvw_random random = {nvw_mix64(seed)};
-		struct nvw_machine m = {0};
-		struct emu_resource r = {0};
+		struct requests q = begin(seed);
 
-		memset(busy, 0, sizeof busy);
 		for (unsigned i = 0; i < BOOKINGS; i++) {
-			const emu_time t = m.now + nvw_random_below(&random, loads[seed % 4].ahead);
+			const emu_time t = q.m.now + nvw_random_below(&q.random, loads[seed % 4].ahead);
 
-			book(&m, &r, t, 1 + nvw_random_below(&random, loads[seed % 4].length));
-			m.now += nvw_random_below(&random, loads[seed % 4].steps);
+			book(&q.m, &q.r, t, 1 + nvw_random_below(&q.random, loads[seed % 4].length));
+			q.m.now += nvw_random_below(&q.random, loads[seed % 4].steps);
 		}
-		emu_resources_finish(&r, 1);
+		emu_resources_finish(&q.r, 1);
 	}
 }
 
@@ -56,19 +65,16 @@ static void a_request_that_takes_no_time_is_served_between_the_others(void **sta
 	enum { BOOKINGS = 3000, AHEAD = 40 };
 
 	for (uint64_t seed = 0; seed < 6; seed++) {
-		struct nvw_random random = {nvw_mix64(seed)};
-		struct nvw_machine m = {0};
-		struct emu_resource r = {0};
+		struct requests q = begin(seed);
 
-		memset(busy, 0, sizeof busy);
 		for (unsigned i = 0; i < BOOKINGS; i++) {
 			/* At first there are only such requests. */
-			const emu_time t = m.now + nvw_random_below(&random, AHEAD);
+			const emu_time t = q.m.now + nvw_random_below(&q.random, AHEAD);
 
-			book(&m, &r, t, i < 100 ? 0 : nvw_random_below(&random, 4));
-			m.now += nvw_random_below(&random, 4);
+			book(&q.m, &q.r, t, i < 100 ? 0 : nvw_random_below(&q.random, 4));
+			q.m.now += nvw_random_below(&q.random, 4);
 		}
-		emu_resources_finish(&r, 1);
+		emu_resources_finish(&q.r, 1);
 	}
 }
 
@@ -81,18 +87,16 @@ static void what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped
 	enum { BOOKINGS = 1500, AHEAD = 400, SELDOM = 10 };
 
 	for (uint64_t seed = 0; seed < 6; seed++) {
-		struct nvw_random random = {nvw_mix64(seed)};
-		struct nvw_machine m = {0};
-		struct emu_resource r = {0};
+		struct requests q = begin(seed);
 
-		memset(busy, 0, sizeof busy);
 		for (unsigned i = 0; i < BOOKINGS; i++) {
-			const bool at_once = nvw_random_below(&random, SELDOM) == 0;
+			const bool at_once = nvw_random_below(&q.random, SELDOM) == 0;
+			const emu_time t = q.m.now + (at_once ? 0 : AHEAD);
 
-			book(&m, &r, at_once ? m.now : m.now + AHEAD, 1 + nvw_random_below(&random, 12));
-			m.now += nvw_random_below(&random, 40);
+			book(&q.m, &q.r, t, 1 + nvw_random_below(&q.random, 12));
+			q.m.now += nvw_random_below(&q.random, 40);
 		}
-		emu_resources_finish(&r, 1);
+		emu_resources_finish(&q.r, 1);
 	}
 }
 

@@ -16,14 +16,6 @@ struct words {
 	uint64_t *a, *b;
 };
 
-static void begin_under(struct rig *rig, const char *protocol)
-{
-	char setting[64];
-
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(rig, 0, (const char *const[]){setting, NULL});
-}
-
 /* ---- Ways through a grid ------------------------------------------------------------------------- */
 
 /* The next node on the way, columns first, and the link to it: east, west, south, north. */
@@ -269,7 +261,7 @@ static void a_sequentially_consistent_atomic_does_what_acquires_and_releases_do(
 			struct rig rig;
 			struct ordered o = {.order = k ? NVW_SEQ_CST : NVW_ACQ_REL};
 
-			begin_under(&rig, coh_protocols[i]->name);
+			rig_begin_under(&rig, coh_protocols[i]->name);
 			o.data = nvw_alloc(rig.machine, 8 * 100);
 			o.flag = nvw_alloc(rig.machine, 128);
 			rig_ok(nvw_launch(rig.machine, "pass", pass_with_order, &o, 100, 10));
@@ -324,7 +316,7 @@ static void host_and_kernels_see_each_other_s_stores_under_every_protocol(void *
 			struct rig rig;
 			struct words w;
 
-			begin_under(&rig, coh_protocols[i]->name);
+			rig_begin_under(&rig, coh_protocols[i]->name);
 			w.a = in_nvram ? (uint64_t *)rig.nvram : nvw_alloc(rig.machine, 8 * ITEMS);
 			w.b = nvw_alloc(rig.machine, 8 * ITEMS);
 			for (uint64_t round = 1; round <= 3; round++) {

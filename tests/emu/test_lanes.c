@@ -13,14 +13,6 @@ struct words {
 	uint64_t *a, *b;
 };
 
-static void begin_under(struct rig *rig, const char *protocol)
-{
-	char setting[64];
-
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(rig, 0, (const char *const[]){setting, NULL});
-}
-
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
 struct sharing {
@@ -47,7 +39,7 @@ static void check_shared_line(const char *protocol, uint64_t stored, bool crossw
 	struct sharing s = {.stored = stored, .crosswise = crosswise};
 	struct rig rig;
 
-	begin_under(&rig, protocol);
+	rig_begin_under(&rig, protocol);
 	s.w.a = nvw_alloc(rig.machine, 64);
 	s.w.b = nvw_alloc(rig.machine, 64);
 	rig_ok(nvw_write(rig.machine, s.w.a, before, sizeof before));
@@ -182,7 +174,7 @@ static void a_relaxed_atomic_finds_what_its_work_item_has_stored(void **state)
 		struct rig rig;
 		struct words w;
 
-		begin_under(&rig, coh_protocols[i]->name);
+		rig_begin_under(&rig, coh_protocols[i]->name);
 		w.a = nvw_alloc(rig.machine, 8 * 100);
 		w.b = nvw_alloc(rig.machine, 8 * 100);
 		rig_ok(nvw_launch(rig.machine, "own", add_to_own_store, &w, 100, 10));
@@ -208,7 +200,7 @@ static void a_compare_exchange_that_fails_stores_nothing(void **state)
 		struct rig rig;
 		struct words w;
 
-		begin_under(&rig, coh_protocols[i]->name);
+		rig_begin_under(&rig, coh_protocols[i]->name);
 		w.a = (uint64_t *)rig.nvram;
 		rig_ok(nvw_launch(rig.machine, "fail", fail_to_exchange, &w, 100, 10));
 		rig_ok(nvw_persist(rig.machine));

@@ -219,14 +219,11 @@ static void execute_one(const void *args)
 /* The messages of a row, with x where the row has it before. */
 static uint64_t messages_of(const struct table_3 *row)
 {
-	char setting[32];
-	const char *const settings[] = {setting, NULL};
 	uint64_t messages = 0;
 	struct one_instruction a = {.row = row, .messages = &messages};
 	struct rig rig;
 
-	snprintf(setting, sizeof setting, "protocol=%s", row->protocol);
-	rig_begin(&rig, 0, settings);
+	rig_begin_under(&rig, row->protocol);
 	a.m = rig.machine;
 	a.x = nvw_alloc(rig.machine, 64);
 	if (row->place != L2) {
@@ -374,19 +371,21 @@ static void pass_on(const void *args)
 	}
 }
 
+static void begin_passing(struct rig *rig, const char *protocol, struct passing *p)
+{
+	rig_begin_under(rig, protocol);
+	p->data = nvw_alloc(rig->machine, 64);
+	p->flag = nvw_alloc(rig->machine, 128);
+	p->stale = nvw_alloc(rig->machine, 64);
+}
+
 static struct emu_stats passed_on(const char *protocol, enum nvw_scope scope)
 {
-	char setting[32];
-	const char *const settings[] = {setting, NULL};
 	struct passing p = {.scope = scope};
 	struct emu_stats stats;
 	struct rig rig;
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(&rig, 0, settings);
-	p.data = nvw_alloc(rig.machine, 64);
-	p.flag = nvw_alloc(rig.machine, 64);
-	p.stale = nvw_alloc(rig.machine, 64);
+	begin_passing(&rig, protocol, &p);
 	rig_ok(nvw_launch(rig.machine, "pass_on", pass_on, &p, 128, 64));
 	assert_int_equal(rig_visible(&rig, p.stale), 0);
 	assert_int_equal(rig_visible(&rig, p.data), 2 * ROUNDS);
@@ -438,16 +437,10 @@ static void share_falsely(const void *args)
 static void an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		char setting[32];
-		const char *const settings[] = {setting, NULL};
 		struct passing p = {0};
 		struct rig rig;
 
-		snprintf(setting, sizeof setting, "protocol=%s", coh_protocols[i]->name);
-		rig_begin(&rig, 0, settings);
-		p.data = nvw_alloc(rig.machine, 64);
-		p.flag = nvw_alloc(rig.machine, 128);
-		p.stale = nvw_alloc(rig.machine, 64);
+		begin_passing(&rig, coh_protocols[i]->name, &p);
 		rig_ok(nvw_launch(rig.machine, "share_falsely", share_falsely, &p, 128, 64));
 		assert_int_equal(rig_visible(&rig, p.stale), 0);
 		assert_int_equal(rig_visible(&rig, &p.data[0]), 5);
@@ -469,13 +462,10 @@ static void local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_un
 	static const char *const names[] = {"gh", "gd"};
 
 	for (unsigned i = 0; i < 2; i++) {
-		char setting[32];
-		const char *const settings[] = {setting, NULL};
 		struct passing p = {0};
 		struct rig rig;
 
-		snprintf(setting, sizeof setting, "protocol=%s", names[i]);
-		rig_begin(&rig, 0, settings);
+		rig_begin_under(&rig, names[i]);
 		p.data = nvw_alloc(rig.machine, 4 * 64);
 		rig_ok(nvw_launch(rig.machine, "add_locally", add_locally, &p, 256, 64));
 		for (unsigned group = 0; group < 4; group++) {
@@ -508,16 +498,10 @@ static void fail_then_succeed(const void *args)
 static void a_store_after_a_failed_compare_exchange_is_released_under_every_protocol(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		char setting[32];
-		const char *const settings[] = {setting, NULL};
 		struct passing p = {0};
 		struct rig rig;
 
-		snprintf(setting, sizeof setting, "protocol=%s", coh_protocols[i]->name);
-		rig_begin(&rig, 0, settings);
-		p.data = nvw_alloc(rig.machine, 64);
-		p.flag = nvw_alloc(rig.machine, 128);
-		p.stale = nvw_alloc(rig.machine, 64);
+		begin_passing(&rig, coh_protocols[i]->name, &p);
 		rig_ok(nvw_launch(rig.machine, "fail_then_succeed", fail_then_succeed, &p, 2, 1));
 		assert_int_equal(rig_visible(&rig, p.stale), 0);
 		rig_end(&rig);

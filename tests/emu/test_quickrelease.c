@@ -56,19 +56,6 @@ static struct emu_stats alone(const char *protocol, const char *without, nvw_ker
 	return stats;
 }
 
-static uint64_t in_memory(const struct nvw_machine *m, const uint64_t *word)
-{
-	uint8_t line[EMU_LINE];
-	emu_line_id id = 0;
-	unsigned offset = 0;
-	uint64_t value;
-
-	(void)emu_locate(m, (uint64_t)(uintptr_t)word, sizeof *word, &id, &offset);
-	emu_memory_peek(m, id, line);
-	memcpy(&value, line + offset, sizeof value);
-	return value;
-}
-
 /* ---- What is combined ---------------------------------------------------------------------- */
 
 static void store_each_word(const void *args)
@@ -113,7 +100,7 @@ static void memory_has_what_a_kernel_has_stored_when_it_ends(void **state)
 		begin(&rig, &w, protocols[i], NULL);
 		run(&rig, store_each_word, &w, 1);
 		for (unsigned k = 0; k < 4 * WORDS; k++) {
-			assert_int_equal(in_memory(rig.machine, &w.a[k]), k + 1);
+			assert_int_equal(rig_in_memory(rig.machine, &w.a[k]), k + 1);
 		}
 		rig_end(&rig);
 	}
@@ -131,7 +118,7 @@ static void store_and_release(const void *args)
 	}
 	nvw_atomic_add(w->flag, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
 	for (unsigned i = 0; i < 16; i++) {
-		w->got[0] += in_memory(w->m, &w->a[WORDS * i]) == i + 1;
+		w->got[0] += rig_in_memory(w->m, &w->a[WORDS * i]) == i + 1;
 	}
 }
 
@@ -154,8 +141,8 @@ static void release_by_a_store(const void *args)
 
 	nvw_store(w->a, 3);
 	nvw_atomic_store(w->flag, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
-	w->got[0] = in_memory(w->m, w->a);
-	w->got[1] = in_memory(w->m, w->flag);
+	w->got[0] = rig_in_memory(w->m, w->a);
+	w->got[1] = rig_in_memory(w->m, w->flag);
 }
 
 /* The store of a StRel goes the way of stores, and no marker follows it: it drives itself out. */
@@ -314,7 +301,7 @@ static void add_on_two_lines(const void *args)
 	for (unsigned i = 1; i <= 4; i++) {
 		nvw_atomic_add(&w->a[WORDS * i], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	}
-	w->got[0] = in_memory(w->m, w->a);
+	w->got[0] = rig_in_memory(w->m, w->a);
 	(void)nvw_atomic_compare_exchange(w->flag, 5, 6, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 

@@ -436,14 +436,11 @@ static void meet(const void *args)
 
 static unsigned races_of_meeting(const char *protocol, int group, bool far, uint64_t work_items)
 {
-	char setting[32];
-	const char *const settings[] = {setting, NULL};
 	struct meeting p = {.group = group, .far = far};
 	struct rig rig;
 	unsigned count;
 
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(&rig, 0, settings);
+	rig_begin_under(&rig, protocol);
 	rig_ok(emu_check_races(rig.machine, EMU_RACES_CLAIMED));
 	p.data = nvw_alloc(rig.machine, 8 * work_items);
 	for (unsigned kernel = 0; kernel < 2; kernel++) { /* kernels are ordered as well */

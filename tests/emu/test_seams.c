@@ -24,11 +24,7 @@ static void store_on_cu_0(const void *args)
 
 static void begin(struct rig *rig, const char *protocol, struct words *w)
 {
-	char setting[32];
-	const char *const settings[] = {setting, NULL};
-
-	snprintf(setting, sizeof setting, "protocol=%s", protocol);
-	rig_begin(rig, 0, settings);
+	rig_begin_under(rig, protocol);
 	w->a = nvw_alloc(rig->machine, 64);
 }
 
@@ -76,26 +72,13 @@ struct release {
 	uint64_t in_memory; /* what memory has of the data when the release has returned */
 };
 
-static uint64_t in_memory(const struct nvw_machine *m, const uint64_t *word)
-{
-	uint8_t line[EMU_LINE];
-	emu_line_id id = 0;
-	unsigned offset = 0;
-	uint64_t value;
-
-	(void)emu_locate(m, (uint64_t)(uintptr_t)word, sizeof *word, &id, &offset);
-	emu_memory_peek(m, id, line);
-	memcpy(&value, line + offset, sizeof value);
-	return value;
-}
-
 static void store_and_release(const void *args)
 {
 	struct release *const r = *(struct release *const *)args;
 
 	nvw_store(r->data, 5);
 	nvw_atomic_store(r->flag, 1, NVW_RELEASE, (enum nvw_scope)r->scope);
-	r->in_memory = in_memory(r->m, r->data);
+	r->in_memory = rig_in_memory(r->m, r->data);
 }
 
 static struct emu_stats released(enum nvw_scope scope, const char *without, struct release *r)

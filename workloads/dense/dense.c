@@ -180,6 +180,17 @@ void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high)
 	}
 }
 
+void dense_shorten(int32_t *distances, uint64_t n)
+{
+	for (uint64_t k = 0; k < n; k++) {
+		for (uint64_t i = 0; i < n * n; i++) {
+			const int32_t over = distances[i / n * n + k] + distances[k * n + i % n];
+
+			distances[i] = over < distances[i] ? over : distances[i];
+		}
+	}
+}
+
 /* ---- The run --------------------------------------------------------------------------------------- */
 
 static int copy_in(struct dense_plan *p)

@@ -117,6 +117,10 @@ void dense_array_graph(struct dense_plan *p, unsigned i);
 void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
 void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high);
 
+/* expect(): n rows of the lengths of edges become the distances between all nodes, by Floyd and Warshall's algorithm. Whether a row is of edges from a node or to it
+ * makes no difference. */
+void dense_shorten(int32_t *distances, uint64_t n);
+
 /* run(): launches function once per work-item. */
 #define dense_launch(p, function, args, work_items) \
 	dense_launch_named(p, #function, function, args, work_items)

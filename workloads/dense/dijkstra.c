@@ -140,13 +140,7 @@ static void expect(struct dense_plan *p)
 		distances[i] = from == to ? 0 : weights[from * n + to];
 		((int32_t *)p->array[DONE].expected)[i] = 1;
 	}
-	for (uint64_t k = 0; k < n; k++) {
-		for (uint64_t i = 0; i < n * n; i++) {
-			const int32_t over = distances[k * n + i % n] + distances[i / n * n + k];
-
-			distances[i] = over < distances[i] ? over : distances[i];
-		}
-	}
+	dense_shorten(distances, n);
 }
 
 static const struct dense_kernel kernel = {.name = "dijkstra",

@@ -11,6 +11,8 @@
 #include <cooperative_groups/scan.h>
 #include <cuda_profiler_api.h>
 
+#include "all_hold.h"
+
 namespace cg = cooperative_groups;
 
 static int *managed(size_t count)
@@ -516,21 +518,9 @@ static bool empty_structures()
 
 int main()
 {
-	const struct {
-		const char *name;
-		bool (*holds)();
-	} all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
+	const claim all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
 		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"copied_objects", copied_objects}, {"arguments_of_all_kinds", arguments_of_all_kinds},
 		{"kernels_have_an_architecture", kernels_have_an_architecture}, {"extents_have_names", extents_have_names},
 		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
-	int failed = 0;
-
-	for (const auto &test : all) {
-		if (!test.holds()) {
-			printf("%s does not hold\n", test.name);
-			failed = 1;
-		}
-	}
-	printf("%s\n", failed ? "failed" : "all hold");
-	return failed;
+	return all_hold(all);
 }

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "all_hold.h"
+
 typedef unsigned long long u64;
 
 template <class T> static T *zeros(size_t count)
@@ -476,19 +478,7 @@ static bool arithmetic()
 
 int main()
 {
-	const struct {
-		const char *name;
-		bool (*holds)();
-	} all[] = {{"special_registers", special_registers}, {"loads_and_stores", loads_and_stores}, {"messages", messages},
+	const claim all[] = {{"special_registers", special_registers}, {"loads_and_stores", loads_and_stores}, {"messages", messages},
 		{"atomics", atomics}, {"warps", warps}, {"arithmetic", arithmetic}, {"votes", vote_instructions}, {"predicated_accesses", predicated_accesses}, {"lanes", lanes}, {"jumps", jumps}, {"exits", exits}};
-	int failed = 0;
-
-	for (const auto &test : all) {
-		if (!test.holds()) {
-			printf("%s does not hold\n", test.name);
-			failed = 1;
-		}
-	}
-	printf("%s\n", failed ? "failed" : "all hold");
-	return failed;
+	return all_hold(all);
 }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "all_hold.h"
 #include "parts.h"
 
 namespace cg = cooperative_groups;
@@ -804,10 +805,7 @@ static bool exceptions()
 	return false;
 }
 
-static const struct {
-	const char *name;
-	bool (*holds)();
-} all[] = {{"arguments", arguments}, {"large_argument", large_argument}, {"templates", templates}, {"names", names},
+static const claim all[] = {{"arguments", arguments}, {"large_argument", large_argument}, {"templates", templates}, {"names", names},
 	{"launch_function", launch_function}, {"indices", indices}, {"shared_memory", shared_memory},
 	{"shared_aggregates", shared_aggregates}, {"barriers", barriers}, {"block_votes", block_votes}, {"warps", warps}, {"meetings", meetings},
 	{"active_mask", active_mask}, {"locks", locks}, {"cooperative_tiles", cooperative_tiles}, {"grid_barriers", grid_barriers},
@@ -816,17 +814,5 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	int failed = 0;
-
-	for (const auto &test : all) {
-		if (argc > 1 && (argv[1][0] == '-' ? !strcmp(argv[1] + 1, test.name) : strcmp(argv[1], test.name) != 0)) {
-			continue;
-		}
-		if (!test.holds()) {
-			printf("%s does not hold\n", test.name);
-			failed = 1;
-		}
-	}
-	printf("%s\n", failed ? "failed" : "all hold");
-	return failed;
+	return all_hold(all, argv[1]);
 }
