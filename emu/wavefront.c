@@ -66,8 +66,7 @@ unsigned nvw_cu_id(void)
 
 /* ---- Fibers -------------------------------------------------------------------------------- */
 
-/* The stack of a lane. Tops are staggered, because otherwise all stacks would map to the same sets of the
- * host's caches. */
+/* The stack of a lane. */
 static char *stack_bottom(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
 	return wf->stacks + lane * m->exec.stack_bytes;
@@ -75,7 +74,7 @@ static char *stack_bottom(const struct nvw_machine *m, const struct emu_wavefron
 
 static char *stack_top(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
-	return stack_bottom(m, wf, lane) + m->exec.stack_bytes - 64 * (lane * 7 % STACK_COLOURS);
+	return wf->stacks + m->exec.stack_top[lane];
 }
 
 static void overflow(struct nvw_machine *m, const struct nvw__request *r)
@@ -369,6 +368,10 @@ int emu_wavefronts_init(struct nvw_machine *m)
 	x->stack_bytes =
 		x->stack_bytes < 65536 ? 65536 : x->stack_bytes; /* red zones; the run time's own frames */
 #endif
+	/* Tops are staggered, because otherwise all stacks would map to the same sets of the host's caches. */
+	for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+		x->stack_top[lane] = (lane + 1) * x->stack_bytes - 64 * (lane * 7 % STACK_COLOURS);
+	}
 	/* Below the first stack there must be memory that an overflow may hit before it is detected. */
 	x->stacks_bytes = STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
 	x->stacks = mmap(NULL, x->stacks_bytes, PROT_READ | PROT_WRITE,

@@ -51,10 +51,10 @@ const char *nvw_error_message(void);
  * Sets this thread's message and returns error, so that a failure is one line:
  *	return nvw_fail(NVW_E_INPUT, "%s:%d: expected a key, found \"%s\"", path, line, word);
  */
-__attribute__((cold, format(printf, 2, 3))) int nvw_fail(int error, const char *format, ...);
+__attribute__((format(printf, 2, 3))) int nvw_fail(int error, const char *format, ...);
 
 /* Like nvw_fail(NVW_E_SYSTEM, ...), with ": " and the text of errno appended. */
-__attribute__((cold, format(printf, 1, 2))) int nvw_fail_errno(const char *format, ...);
+__attribute__((format(printf, 1, 2))) int nvw_fail_errno(const char *format, ...);
 
 /* Tells the compiler that errors are negative, so that it does not warn of variables that are unset after a
  * failure. */
