@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the Python tests of the command share: running it, reading what it writes, TAP lines."""
+"""What the Python tests of the command share: running it, reading what it writes; TAP lines (../common/tap.py)."""
 import csv
 import json
+import os
 import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from tap import ok, plan
 
 nvwave = None  # the command; a test sets it
-count = 0  # of TAP lines
 
 
 def run(*words, **more):
@@ -30,17 +34,3 @@ def rows(name):
     """Of a CSV file, each a dictionary."""
     with open(name) as f:
         return list(csv.DictReader(f))
-
-
-def ok(good, name, *notes):
-    """A TAP line. Notes, cut to 2000 characters each, are printed of failures only."""
-    global count
-    count += 1
-    for note in notes if not good else []:
-        print("# " + str(note)[:2000].replace("\n", "\n# "))
-    print("%s %d - %s" % ("ok" if good else "not ok", count, name), flush=True)
-
-
-def plan():
-    """The last line of a test whose number of TAP lines was not known before."""
-    print("1..%d" % count)

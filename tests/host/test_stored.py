@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from tap import ok
+
 STAGE = os.path.realpath(sys.argv[1])
 STORES = """
 1 movb %al, (%rdi)
@@ -121,15 +124,6 @@ pextrw $1, %xmm1, %eax
 """
 folder = tempfile.TemporaryDirectory(prefix="nvwave-stored-")
 os.chdir(folder.name)
-count = 0
-
-
-def ok(holds, name, *details):
-    global count
-    count += 1
-    for d in details if not holds else ():
-        print("#", d)
-    print("%s %d - %s" % ("ok" if holds else "not ok", count, name))
 
 
 def announced(instructions, syntax):

@@ -6,24 +6,15 @@ Its code, put together, is a workload that computes what it says; its commands s
 """
 import os, re, subprocess, sys, tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from page import blocks
+from tap import ok
+
 page, lib, nvwave = map(os.path.abspath, sys.argv[1:4])
 compiler = sys.argv[4:]
 with open(page) as f:
     sections = re.split(r"^## ", f.read(), flags=re.M)
 section = {s.partition("\n")[0]: s.partition("\n")[2] for s in sections}
-count = 0
-
-
-def blocks(text):
-    return [re.sub(r"^    ", "", b, flags=re.M).strip("\n") + "\n" for b in re.findall(r"(?:^    .*\n|^\n(?=    ))+", text, flags=re.M)]
-
-
-def ok(passed, name, note=""):
-    global count
-    count += 1
-    if not passed:
-        print("\n".join("# " + line for line in note.splitlines()))
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}")
 
 
 def run(words, **more):

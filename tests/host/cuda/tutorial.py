@@ -6,16 +6,14 @@ Its code, put together, builds by its commands; the crash tests end as it says, 
 """
 import os, re, shutil, subprocess, sys, tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "common"))
+from page import blocks
+from tap import ok
+
 page, nvwave, nvcc = map(os.path.abspath, sys.argv[1:4])
 hipcc = os.path.join(os.path.dirname(nvcc), "nvwave-hipcc")
 with open(page) as f:
     section = {s[0]: s for s in re.split(r"^## ", f.read(), flags=re.M)}
-count = 0
-
-
-def blocks(name):
-    return [re.sub(r"^    ", "", b, flags=re.M).strip("\n") + "\n"
-            for b in re.findall(r"(?:^    .*\n|^\n(?=    ))+", section[name], flags=re.M)]
 
 
 def is_command(line):
@@ -23,15 +21,7 @@ def is_command(line):
 
 
 def code(name):
-    return [b for b in blocks(name) if "{" in b and not is_command(b)]
-
-
-def ok(passed, name, note=""):
-    global count
-    count += 1
-    if not passed:
-        print("\n".join("# " + line for line in note.splitlines()))
-    print(f"{'ok' if passed else 'not ok'} {count} - {name}")
+    return [b for b in blocks(section[name]) if "{" in b and not is_command(b)]
 
 
 def write(folder, name, parts):
@@ -42,7 +32,7 @@ def write(folder, name, parts):
 def commands(folder, name):
     """Runs the section's commands; the last one's exit status, and all that they print."""
     said, status = "", 0
-    for line in [line for b in blocks(name) for line in b.splitlines() if is_command(line)]:
+    for line in [line for b in blocks(section[name]) for line in b.splitlines() if is_command(line)]:
         if status:
             said += f"status {status} before: {line}\n"
         done = subprocess.run(re.sub(r"^nvwave-hipcc ", hipcc + " ", re.sub(r"^nvwave-nvcc ", nvcc + " ", re.sub(r"^nvwave ", nvwave + " ", line))), shell=True, cwd=folder,
@@ -54,7 +44,7 @@ def commands(folder, name):
 def missing(name, first, said):
     """Which of the lines that the page shows, from one that begins so, a command did not print."""
     said = [re.sub(r"\S*/(\w+\.cu:)", r"\1", line).strip() for line in said.splitlines()]
-    shown = next(b for b in blocks(name) if b.startswith(first))
+    shown = next(b for b in blocks(section[name]) if b.startswith(first))
     return [line for line in shown.splitlines() if not any(line.strip() in s for s in said)]
 
 
