@@ -3,9 +3,11 @@
 # Installs what is missing, builds in five ways and runs the tests: optimised with gcc, the command also across files, debug with address and
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
-# A few planted faults are tried (tests/faults); with --all every one of them, which takes about ten minutes more, and hundreds of
+# A few planted faults are tried (tests/faults); with --all every one of them, and hundreds of
 # random CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all tried, four bugs
 # at once, a cluster (Slurm), and CUDA programs by clang 14, 16 and 19, which it installs where they can be had.
+# On two cores this takes about twenty minutes, and with --all about an hour more, two thirds of it for the planted faults. Each stage says
+# how long it took.
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
@@ -56,6 +58,7 @@ count() {
 # build_and_test FOLDER MESON-OPTIONS...
 build_and_test() {
 	folder=$1
+	began=$(date +%s)
 	shift
 	echo "== $folder: $*"
 	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" >/dev/null
@@ -69,6 +72,7 @@ build_and_test() {
 	# One more at once than there are cores: many a test waits for what it has started.
 	meson test -C "$folder" --no-rebuild --print-errorlogs --num-processes "$(($(nproc) + 1))" || status=$?
 	count "$folder" "$status"
+	echo "== took $(($(date +%s) - began)) s"
 }
 
 # verdicts_of NVWAVE: is a structure consistent, and the same one with a planted bug not?
@@ -94,6 +98,7 @@ build_and_test build-sanitize -Dbuildtype=debug -Doptimization=2 -Db_lto=false -
 # one_of NAME COMMAND...: a stage that passes or fails as one.
 one_of() {
 	stage=$1
+	began=$(date +%s)
 	echo "== $stage"
 	shift
 	if "$@"; then
@@ -102,6 +107,7 @@ one_of() {
 		echo "failed: $stage" >>"$failures"
 		failed=$((failed + 1))
 	fi
+	echo "== took $(($(date +%s) - began)) s"
 }
 
 # set_up FOLDER MESON-OPTIONS...: once.
@@ -149,7 +155,13 @@ if [ "$faults" = --all ]; then
 	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
 	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi
-one_of "planted faults: $faults" tests/faults/faults.py "$faults"
+# All of them in a copy of the tree a core, four at most: each copy is built.
+copies=1
+if [ "$faults" = --all ]; then
+	copies=$(nproc)
+	[ "$copies" -le 4 ] || copies=4
+fi
+one_of "planted faults: $faults" tests/faults/faults.py "$faults" "--jobs=$copies"
 if [ "$faults" = --all ]; then
 	one_of "each action of each protocol left out" build-release/cli/nvwave torture --faults
 	one_of "random CUDA kernels" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --programs=100
