@@ -190,6 +190,14 @@ static int pools_init(struct nvw_machine *m, struct nvw_pool *first)
 	return r;
 }
 
+/* No line may have the number that means none. It ends the lower half of the numbers. */
+static bool reaches_no_line(const struct nvw_machine *m)
+{
+	const struct emu_device *const last = &m->device[m->window[EMU_WINDOWS / 2 - 1]];
+
+	return EMU_NO_LINE - last->first < last->bytes / EMU_LINE;
+}
+
 int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool)
 {
 	unsigned next = 0;
@@ -200,7 +208,7 @@ int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool)
 		r = device_init(m, i);
 		r = r || !m->device[i].is_dram ? r : dram_init(m, i, &next);
 	}
-	if (r == 0 && next > EMU_WINDOWS / 2) {
+	if (r == 0 && (next > EMU_WINDOWS / 2 || (next == EMU_WINDOWS / 2 && reaches_no_line(m)))) {
 		return nvw_fail(
 			NVW_E_CONFIG, "the machine's DRAM devices are larger than its line numbers reach");
 	}

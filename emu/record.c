@@ -247,6 +247,9 @@ void record_split(struct nvw_machine *m, struct emu_line *to, struct emu_line *f
 
 		next = store->next;
 		store->next = 0;
+		if (store->bytes & bytes && store->bytes & ~bytes) {
+			model_violation(m, store->site, "was sent to the NVRAM in parts");
+		}
 		chain(m->record, store->bytes & ~bytes ? from : to, i, i);
 	}
 }

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The registry's records in the L2: the owner of each byte. Ownership does not change here (registry.c). */
+#include "../device_memory.h"
 #include "protocol.h"
+
+uint64_t coh_undivided(const struct nvw_machine *m, emu_line_id id, uint64_t bytes)
+{
+	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+	const uint64_t some = (((bytes & low) + low) | bytes) & ~low;
+
+	return emu_is_persistent(m, id) && !m->protocol->registration->apart ? (some >> 7) * 0xff : bytes;
+}
 
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
 {

@@ -542,6 +542,11 @@ static inline uint64_t coh_taken_with(const struct nvw_machine *m, uint64_t byte
 {
 	return bytes | m->protocol->registration->also_taken;
 }
+/*
+ * Bytes that are registered, and taken, together with these: of NVRAM whole failure-atomic words, of which no part may be written
+ * without the rest. A store that waits for registration is then registered as a whole, or not at all.
+ */
+uint64_t coh_undivided(const struct nvw_machine *m, emu_line_id id, uint64_t bytes);
 /* Whether an L1 that loses this line's registration first has to flush its stores. */
 static inline bool coh_flushes_loser(const struct nvw_machine *m, const struct emu_line *line)
 {

@@ -14,6 +14,8 @@
  *	    with the records of their stores; stores that only wait for registration stay where they are. So a
  *	    line that is revoked in the middle of an epoch keeps its persist order. The papers have no NVRAM;
  *	    dirty bytes of DRAM do change owners.
+ *	(4) A store to NVRAM is written undivided: of NVRAM whole words are registered and taken, so all of a store waits for
+ *	    registration, or nothing of it. Not where atomics are apart from data, which share no write.
  */
 #include "../device_memory.h"
 #include "protocol.h"
@@ -61,7 +63,7 @@ emu_time coh_registry_take(
 			return last;
 		}
 		line = emu_cache_peek(&owner->l1, id);
-		mask = coh_registry_owned(below, owner) & coh_taken_with(m, bytes);
+		mask = coh_registry_owned(below, owner) & coh_taken_with(m, coh_undivided(m, id, bytes));
 		m->stats.l1_revocations++;
 		at = emu_network_send(m, bank, emu_network_cu_node(m, owner->id), 0, EMU_MESSAGE_REGISTER, t);
 		at = emu_later(arrival(m, at), line->granted);
@@ -126,7 +128,7 @@ void coh_line_register(struct coh_event *e)
 	struct nvw_machine *const m = e->m;
 	struct emu_line *const line = e->line;
 	const uint32_t bank = coh_bank_node(m, e->id), node = emu_network_cu_node(m, e->cu->id);
-	const uint64_t grain = e->bytes | m->protocol->registration->also_registered;
+	const uint64_t grain = coh_undivided(m, e->id, e->bytes) | m->protocol->registration->also_registered;
 	emu_time at, taken;
 	struct emu_line *below;
 	uint64_t mask, need;

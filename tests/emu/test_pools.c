@@ -400,6 +400,29 @@ static void the_first_pool_may_be_on_another_device_too(void **state)
 	end(&t);
 }
 
+/* Eight windows of line numbers, all of them in use. The first line of a device is never allocated, so the last one would be. */
+static void no_device_has_the_line_whose_number_means_none(void **state)
+{
+	static const char *const sizes[] = {"64GiB", "68719476672B" /* a line less */};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct nvw_machine *m = NULL;
+		char setting[48];
+		struct emu_config c;
+		int r;
+
+		snprintf(setting, sizeof setting, "big.size=%s", sizes[i]);
+		machine_config(&c, (const char *const[]){"dram.size=64GiB", setting, NULL});
+		r = emu_create(&c, NULL, NULL, &m);
+		assert_int_equal(r, i == 0 ? NVW_E_CONFIG : 0);
+		if (r == 0) {
+			emu_destroy(m);
+		} else {
+			assert_non_null(strstr(nvw_error_message(), "larger than its line numbers reach"));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +437,7 @@ int main(void)
 		cmocka_unit_test(allocations_name_the_dram_device_that_they_are_on),
 		cmocka_unit_test(a_pool_without_a_device_of_its_own_is_refused),
 		cmocka_unit_test(the_first_pool_may_be_on_another_device_too),
+		cmocka_unit_test(no_device_has_the_line_whose_number_means_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

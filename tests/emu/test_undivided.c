@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stores to NVRAM are not divided: where L1s register bytes, an atomic of a part of a word takes no part of a store along. */
+#include "common/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <nvw/kernel.h>
+
+#include "protocol/protocol.h"
+#include "record.h"
+
+enum { WORDS = 8 /* of a line */ };
+
+struct parts {
+	uint64_t *word, *flags; /* flags: of the two work-items, on lines of their own */
+	uint32_t *part, *other; /* the halves of the word */
+	bool atomic_first;
+};
+
+static const uint64_t first_value = UINT64_C(0x1111111122222222), second_value = UINT64_C(0x3333333344444444);
+
+static void tell(const struct parts *p, unsigned from, uint64_t turn)
+{
+	nvw_atomic_store(&p->flags[WORDS * from], turn, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+static void wait_for(const struct parts *p, unsigned from, uint64_t turn)
+{
+	while (nvw_atomic_load(&p->flags[WORDS * from], NVW_RELAXED, NVW_SCOPE_AGENT) < turn) {
+	}
+}
+
+static void add(uint32_t *half)
+{
+	nvw_atomic_add(half, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+static void store_words(const struct parts *p)
+{
+	if (p->atomic_first) {
+		add(p->part);
+	}
+	nvw_store(p->word, first_value);
+	if (!p->atomic_first) {
+		add(p->part);
+	}
+	tell(p, 0, 1);
+	wait_for(p, 1, 1);
+	nvw_store(p->word, second_value);
+	tell(p, 0, 2);
+}
+
+/* A work-item stores a word twice and adds to a half of it; one on another CU adds to that half in between, and then to the other. They race: the
+ * last value may be either's. */
+static void add_to_halves(const void *args)
+{
+	const struct parts *const p = args;
+
+	if (nvw_group_id() == 0) {
+		store_words(p);
+		return;
+	}
+	wait_for(p, 0, 1);
+	add(p->part);
+	tell(p, 1, 1);
+	wait_for(p, 0, 2);
+	add(p->other);
+}
+
+static void add_under(const char *protocol, unsigned half, bool atomic_first)
+{
+	char setting[48];
+	const char *const settings[] = {setting, NULL};
+	struct parts p = {.atomic_first = atomic_first};
+	struct rig rig;
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(&rig, 0, settings);
+	p.word = (uint64_t *)rig.nvram;
+	p.part = (uint32_t *)p.word + half;
+	p.other = (uint32_t *)p.word + !half;
+	p.flags = nvw_alloc(rig.machine, 2 * 64);
+	rig_ok(nvw_launch(rig.machine, "halves", add_to_halves, &p, 2, 1));
+	rig_ok(nvw_persist(rig.machine));
+	assert_int_equal(rig_durable(&rig, p.word), rig_visible(&rig, p.word));
+	assert_int_equal(record_outstanding(rig.machine), 0);
+	rig_end(&rig);
+}
+
+/* The durability checker would end the kernel. */
+static void an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		/* Under the others atomics and data share no write. */
+		if (coh_protocols[i]->registration && !coh_protocols[i]->registration->apart) {
+			for (unsigned k = 0; k < 4; k++) {
+				add_under(coh_protocols[i]->name, k & 1, k >> 1);
+			}
+		}
+	}
+}
+
+static void the_durability_checker_tells_a_store_that_is_sent_in_parts(void **state)
+{
+	static const struct nvw_site site = {"parts.c", "store", 7};
+	static const uint64_t sent[] = {0xff00, 0x0f00, 0x00ff};
+
+	for (unsigned i = 0; i < sizeof sent / sizeof *sent; i++) {
+		struct emu_line from = {0}, to = {0};
+		struct emu_group group = {0};
+		struct emu_wavefront *wf;
+		struct rig rig;
+
+		rig_begin(&rig, 0, NULL);
+		wf = &rig.machine->exec.wavefronts[0];
+		wf->group = &group;
+		wf->requests.site[0] = &site;
+		record_store(rig.machine, wf, 0, &from, 8, 8, 1);
+		record_split(rig.machine, &to, &from, sent[i]);
+		assert_int_equal(rig.machine->error, sent[i] == 0x0f00 ? NVW_E_MODEL : 0);
+		assert_int_equal(to.stores != 0, sent[i] == 0xff00);
+		if (rig.machine->error) {
+			assert_non_null(
+				strstr(nvw_error_message(), "parts.c:7 was sent to the NVRAM in parts"));
+		}
+		rig_end(&rig);
+	}
+}
+
+/* The L1 has one line, so the load evicts the word's. */
+static void store_add_evict(const void *args)
+{
+	const struct parts *const p = args;
+
+	nvw_store(p->word, first_value);
+	add(p->part);
+	(void)nvw_load(p->flags);
+	nvw_p_barrier_wi();
+	nvw_store(p->word, second_value);
+	add(p->part);
+	nvw_p_barrier_wi();
+}
+
+static void a_line_that_is_evicted_divides_no_store_beside_an_atomic(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		char setting[48];
+		const char *const settings[] = {setting, "l1.size=64B", "l1.ways=1", NULL};
+		struct parts p;
+		struct rig rig;
+
+		snprintf(setting, sizeof setting, "protocol=%s", coh_protocols[i]->name);
+		rig_begin(&rig, 0, settings);
+		p.word = (uint64_t *)rig.nvram;
+		p.part = (uint32_t *)p.word;
+		p.flags = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "evict", store_add_evict, &p, 1, 1));
+		assert_int_equal(rig_durable(&rig, p.word), second_value + 1);
+		rig_end(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word),
+		cmocka_unit_test(a_line_that_is_evicted_divides_no_store_beside_an_atomic),
+		cmocka_unit_test(the_durability_checker_tells_a_store_that_is_sent_in_parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
