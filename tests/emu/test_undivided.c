@@ -101,6 +101,59 @@ static void an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word(void 
 	}
 }
 
+/* One kernel after the other; L1s have one line, so the load evicts the word's. */
+static void add_on_the_first_cu(const void *args)
+{
+	const struct parts *const p = args;
+
+	if (nvw_group_id() == 0) {
+		add(p->part);
+	}
+}
+
+static void store_a_half_on_the_second(const void *args)
+{
+	const struct parts *const p = args;
+
+	if (nvw_group_id() == 1) {
+		nvw_store(p->other, 7);
+		(void)nvw_load(p->flags);
+	}
+}
+
+static void store_the_word_on_the_first(const void *args)
+{
+	const struct parts *const p = args;
+
+	if (nvw_group_id() == 0) {
+		nvw_store(p->word, first_value);
+		(void)nvw_load(p->flags);
+	}
+}
+
+static void an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		char setting[48];
+		const char *const settings[] = {setting, "l1.size=64B", "l1.ways=1", NULL};
+		struct parts p;
+		struct rig rig;
+
+		snprintf(setting, sizeof setting, "protocol=%s", coh_protocols[i]->name);
+		rig_begin(&rig, 0, settings);
+		p.word = (uint64_t *)rig.nvram;
+		p.part = (uint32_t *)p.word;
+		p.other = p.part + 1;
+		p.flags = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "add", add_on_the_first_cu, &p, 2, 1));
+		rig_ok(nvw_launch(rig.machine, "half", store_a_half_on_the_second, &p, 2, 1));
+		rig_ok(nvw_launch(rig.machine, "word", store_the_word_on_the_first, &p, 2, 1));
+		rig_ok(nvw_persist(rig.machine));
+		assert_int_equal(rig_durable(&rig, p.word), first_value);
+		rig_end(&rig);
+	}
+}
+
 static void the_durability_checker_tells_a_store_that_is_sent_in_parts(void **state)
 {
 	static const struct nvw_site site = {"parts.c", "store", 7};
@@ -166,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word),
 		cmocka_unit_test(a_line_that_is_evicted_divides_no_store_beside_an_atomic),
+		cmocka_unit_test(an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it),
 		cmocka_unit_test(the_durability_checker_tells_a_store_that_is_sent_in_parts),
 	};
 
