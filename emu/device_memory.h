@@ -140,6 +140,8 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 /* These bytes of a line, from offset on, become durable now: a store under eadr. */
 void emu_nvram_store_through(
 	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *data, unsigned bytes);
+/* The bytes of mask are the last of their line in coherence order (eadr): those that the medium has not become durable now. */
+void emu_nvram_catch_up(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 /* Overlays to with the bytes of writes in flight. */
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 /* Completes every write that is due at t. */

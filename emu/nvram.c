@@ -255,18 +255,39 @@ void emu_nvram_count_wait(struct nvw_machine *m)
 	}
 }
 
+static void write_at_once(struct nvw_machine *m, struct emu_nvram_write *w)
+{
+	w->done = m->now;
+	w->number = ++m->nvram.numbers;
+	emu_medium_write(m, w->line, w->data, w->mask);
+	record_issue(m, w);
+	record_done(m, w);
+}
+
 void emu_nvram_store_through(
 	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *data, unsigned bytes)
 {
-	struct emu_nvram_write w = {.done = m->now,
-		.line = id,
-		.number = ++m->nvram.numbers,
-		.mask = (bytes == 64 ? UINT64_MAX : (UINT64_C(1) << bytes) - 1) << offset};
+	struct emu_nvram_write w = {
+		.line = id, .mask = (bytes == 64 ? UINT64_MAX : (UINT64_C(1) << bytes) - 1) << offset};
 
 	memcpy(w.data + offset, data, bytes);
-	emu_medium_write(m, id, w.data, w.mask);
-	record_issue(m, &w);
-	record_done(m, &w);
+	write_at_once(m, &w);
+}
+
+void emu_nvram_catch_up(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask)
+{
+	const uint8_t *const durable = (const uint8_t *)emu_memory_behind(m, id);
+	struct emu_nvram_write w = {.line = id};
+
+	for (uint64_t rest = mask; rest; rest &= rest - 1) {
+		const unsigned i = (unsigned)__builtin_ctzll(rest);
+
+		w.data[i] = data[i];
+		w.mask |= (uint64_t)(durable[i] != data[i]) << i;
+	}
+	if (w.mask) {
+		write_at_once(m, &w);
+	}
 }
 
 /* Tears one write: each failure-atomic unit of it reaches the medium or not. */

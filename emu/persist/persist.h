@@ -52,6 +52,9 @@ struct persist_model {
 	/* One lane has stored to NVRAM at an offset of the line. */
 	void (*stored)(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
 		struct emu_line *line, unsigned offset);
+	/* From now on these dirty bytes of an L1 are the last ones in coherence order: the L2 takes them, or the L1 has
+	 * registered them. */
+	void (*latest)(struct nvw_machine *m, emu_line_id id, const struct emu_line *line, uint64_t bytes);
 	/* All lanes have stored; an atomic may have stored nothing. */
 	void (*settle)(struct nvw_machine *m, struct emu_line *line);
 	/* The wavefront's instruction completes at t; wakes it then or later. NULL: then. */
@@ -172,6 +175,14 @@ static inline void persist_stored(struct nvw_machine *m, const struct coh_reques
 {
 	if (m->persist->stored) {
 		m->persist->stored(m, request, lane, line, offset);
+	}
+}
+
+static inline void persist_latest(
+	struct nvw_machine *m, emu_line_id id, const struct emu_line *line, uint64_t bytes)
+{
+	if (m->persist->latest) {
+		m->persist->latest(m, id, line, bytes);
 	}
 }
 

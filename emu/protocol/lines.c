@@ -114,10 +114,12 @@ static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 }
 
 /* The L2 takes over the dirty and the registered bytes of an L1's line. */
-static void merge_into_l2(struct nvw_machine *m, struct emu_line *below, struct emu_line *line)
+static void merge_into_l2(
+	struct nvw_machine *m, struct emu_line *below, emu_line_id id, struct emu_line *line)
 {
 	const uint64_t bytes = line->dirty | line->registered;
 
+	persist_latest(m, id, line, line->dirty);
 	emu_copy_masked(below->data, line->data, bytes);
 	below->valid |= bytes;
 	below->dirty |= line->dirty;
@@ -157,7 +159,7 @@ static void write_back_to_l2(struct coh_event *e)
 		coh_sharer_add(below, e->cu);
 	}
 	event = line->registered ? COH_L2_RETURN : COH_L2_WRITE;
-	merge_into_l2(m, below, line);
+	merge_into_l2(m, below, e->id, line);
 	e->cu->accepted =
 		emu_later(e->cu->accepted, coh_l2_event_by(m, e->cu, below, e->id, event, e->reason, t));
 	coh_l2_written_beside(m, e->id, t);
@@ -274,7 +276,7 @@ static emu_time recall_from(
 	t = emu_network_send(m, node, bank, emu_ones(line->dirty | line->registered), EMU_MESSAGE_CONTROL, t);
 	if (line->dirty && m->protocol->inclusive) {
 		persist_merge(m, below, id, line, &t);
-		merge_into_l2(m, below, line);
+		merge_into_l2(m, below, id, line);
 		/* The state is that of a line with dirty bytes: those of the next L1 may have to wait until these have left. */
 		below->state = m->protocol->l2[below->state * COH_L2_EVENT_COUNT + COH_L2_WRITE].next;
 	}

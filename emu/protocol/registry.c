@@ -110,6 +110,7 @@ static void hand_over(struct nvw_machine *m, struct emu_cu *cu, struct emu_line 
 	if ((below->dirty & mask) && emu_is_persistent(m, id)) {
 		coh_l2_event(m, below, id, COH_L2_FLUSH, COH_BY_PERSIST, m->now); /* guarantee (3) */
 	}
+	persist_latest(m, id, line, line->dirty & mask);
 	emu_copy_masked(line->data, below->data, need);
 	line->dirty |= below->dirty & need;
 	line->valid |= mask;

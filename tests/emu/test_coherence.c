@@ -145,12 +145,65 @@ static void a_work_item_always_sees_its_own_stores(void **state)
 	}
 }
 
+struct two_scopes {
+	uint64_t *x;    /* NVRAM */
+	uint64_t *turn; /* DRAM */
+};
+
+static void await(uint64_t *turn, uint64_t tag)
+{
+	while (nvw_atomic_load(turn, NVW_RELAXED, NVW_SCOPE_AGENT) != tag) {
+	}
+}
+
+/* The first group stores near, the second one stores at the L2 behind it, and then the first one's store comes to the L2. */
+static void store_in_two_scopes(const void *args)
+{
+	const struct two_scopes *const s = args;
+
+	if (nvw_group_id() == 0) {
+		nvw_atomic_store(s->x, 5, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
+		nvw_atomic_store(s->turn, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+		await(s->turn, 2);
+		nvw_atomic_store(s->turn, 3, NVW_RELEASE, NVW_SCOPE_AGENT);
+	} else {
+		await(s->turn, 1);
+		nvw_atomic_store(s->x, 7, NVW_RELAXED, NVW_SCOPE_AGENT);
+		nvw_atomic_store(s->turn, 2, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+static void under_eadr_what_is_last_in_coherence_order_is_durable(void **state)
+{
+	const char *name, *citation, *summary;
+
+	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+		char protocol[64];
+		const char *const settings[] = {protocol, "nvram.domain=eadr", NULL};
+		struct rig rig;
+		struct two_scopes s;
+
+		snprintf(protocol, sizeof protocol, "protocol=%s", name);
+		rig_begin(&rig, 0, settings);
+		s.x = (uint64_t *)(void *)rig.nvram;
+		s.turn = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "scopes", store_in_two_scopes, &s, 2, 1));
+		if (rig_durable(&rig, s.x) != rig_visible(&rig, s.x)) {
+			fail_msg("%s: %llu is durable, and %llu is visible", name,
+				(unsigned long long)rig_durable(&rig, s.x),
+				(unsigned long long)rig_visible(&rig, s.x));
+		}
+		rig_end(&rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere),
 		cmocka_unit_test(a_load_without_an_acquire_returns_the_stale_copy),
 		cmocka_unit_test(a_work_item_always_sees_its_own_stores),
+		cmocka_unit_test(under_eadr_what_is_last_in_coherence_order_is_durable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
