@@ -653,6 +653,7 @@ int torture_generate(
 	memset(p, 0, sizeof *p);
 	p->seed = seed;
 	p->promises = torture_promises_of(protocol);
+	p->settings = settings;
 	emu_config_default(&p->config);
 	snprintf(p->config.protocol, sizeof p->config.protocol, "%s", protocol);
 	r = draw_machine(&g);
@@ -772,8 +773,16 @@ void torture_print(const struct torture_program *p, FILE *to)
 {
 	char name[24];
 
-	fprintf(to, "  machine: %s, seed %llu, schedule %u\n  lines:", p->machine,
-		(unsigned long long)p->config.seed, p->schedule);
+	fprintf(to, "  machine: %s, seed %llu, schedule %u\n", p->machine, (unsigned long long)p->config.seed,
+		p->schedule);
+	if (p->settings && *p->settings) {
+		fputs("  but:", to);
+		for (const char *const *setting = p->settings; *setting; setting++) {
+			fprintf(to, " %s", *setting);
+		}
+		putc('\n', to);
+	}
+	fputs("  lines:", to);
 	for (unsigned line = 0; line < p->line_count; line++) {
 		fprintf(to, "%s %s %u", line ? ";" : "", p->lines[line].is_nvram ? "NVRAM" : "DRAM",
 			p->lines[line].number);

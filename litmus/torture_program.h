@@ -109,9 +109,10 @@ struct torture_program {
 	uint64_t seed;
 	struct torture_promises promises;
 	struct emu_config config;
-	char machine[1024]; /* the drawn machine, as settings */
-	unsigned schedule;  /* 0: by time, 1: any wavefront next, 2: preferably the same again */
-	bool crowded;       /* not all work-groups are resident */
+	char machine[1024];          /* the drawn machine, as settings */
+	const char *const *settings; /* that replace drawn ones; the caller's, may be NULL */
+	unsigned schedule;           /* 0: by time, 1: any wavefront next, 2: preferably the same again */
+	bool crowded;                /* not all work-groups are resident */
 	unsigned groups, group_size;
 	unsigned line_count, variable_count, data_count, set_count, step_count, op_count;
 	struct torture_line lines[TORTURE_LINES_MAX];

@@ -13,7 +13,7 @@
 #include <litmus/torture.h>
 #include <litmus/torture_program.h>
 
-enum { PROGRAMS = 60, FAULT_PROGRAMS = 60 };
+enum { PROGRAMS = 60, FAULT_PROGRAMS = 60, TINY_PROGRAMS = 12 };
 
 static struct torture_result result;
 
@@ -46,6 +46,50 @@ static void every_load_is_right_under_every_protocol(void **state)
 		assert_int_equal(result.programs, PROGRAMS);
 		assert_true(result.work.operations > 100 * PROGRAMS);
 	}
+}
+
+/* Caches of a few lines: lines are recalled and replaced while others of their program are on their way. */
+static void every_load_is_right_in_tiny_caches(void **state)
+{
+	static const char *const machines[][8] = {
+		{"persist.model=buffered-epoch", "l2.size=512B", "l2.ways=2", "l2.banks=1", NULL},
+		{"persist.model=buffered-epoch", "l2.size=256B", "l2.ways=4", "l2.banks=1", "l1.size=128B",
+			"l1.ways=1", NULL},
+		{"persist.model=epoch", "l2.size=256B", "l2.ways=1", "l2.banks=1", "l1.size=64B", "l1.ways=1",
+			NULL},
+		{"nvram.domain=eadr", "l2.size=256B", "l2.ways=2", "l2.banks=1", "l1.size=64B", "l1.ways=1",
+			NULL},
+	};
+	const char *protocol;
+
+	for (unsigned i = 0; (protocol = protocol_name(i)); i++) {
+		for (unsigned k = 0; k < sizeof machines / sizeof *machines; k++) {
+			run(&(struct torture_options){.protocol = protocol,
+				.seed = 30,
+				.programs = TINY_PROGRAMS,
+				.settings = machines[k],
+				.shrink = true});
+			if (result.failed) {
+				fail_msg("%s, seed %llu: %s\n%s", protocol, (unsigned long long)result.seed,
+					result.text, result.listing);
+			}
+		}
+	}
+}
+
+/* What a failing program ran on is told in whole. */
+static void the_listing_has_the_settings_that_replace_drawn_ones(void **state)
+{
+	static const char *const settings[] = {"l2.size=512B", "l2.ways=2", NULL};
+
+	run(&(struct torture_options){.protocol = "vi",
+		.seed = 1,
+		.programs = FAULT_PROGRAMS,
+		.fault = "invalidate local L1",
+		.settings = settings,
+		.shrink = true});
+	assert_true(result.failed);
+	assert_non_null(strstr(result.listing, "\n  but: l2.size=512B l2.ways=2\n"));
 }
 
 /* The actions without which a protocol would not be one, of each of them; debug builds may notice more. */
@@ -287,6 +331,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_load_is_right_under_every_protocol),
+		cmocka_unit_test(every_load_is_right_in_tiny_caches),
+		cmocka_unit_test(the_listing_has_the_settings_that_replace_drawn_ones),
 		cmocka_unit_test(a_protocol_without_one_of_its_actions_is_found),
 		cmocka_unit_test(every_protocol_has_a_fault_that_is_found),
 		cmocka_unit_test(a_failing_program_fails_again_by_itself_and_shrinks),
