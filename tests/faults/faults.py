@@ -286,10 +286,11 @@ class Tree:
         hung = []
         timer = threading.Timer(limit, lambda: (hung.append(True), kill(process)))
         timer.start()
-        failure, passed = None, 0
+        failure, passed, skipped = None, 0, False
         for line in process.stdout:
             match = re.match(r'(not )?ok \d+ (?:- )?(.*)', line)
-            passed += bool(match and not match.group(1))
+            passed += bool(match and not match.group(1) and not skipped)
+            skipped = line.startswith('# skipped:') or (skipped and not match)
             if match and match.group(1):
                 failure = match.group(2).strip()
                 kill(process)
