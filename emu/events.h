@@ -23,7 +23,6 @@ struct emu_exec {
 	uint32_t event_count, event_capacity;
 	uint32_t background; /* events that keep no kernel from ending (protocol/turns.c) */
 	char *stacks;
-	uint64_t stack_top[EMU_LANES]; /* of each lane, from the beginning of its wavefront's stacks */
 	uint64_t stacks_bytes;
 	uint64_t stack_bytes; /* of one work-item */
 	struct emu_wavefront *wavefronts;

@@ -82,7 +82,7 @@ static void expect_stacks(struct nvw_machine *m)
 		       of_one = EMU_LANES * x->stack_bytes;
 	char *const stacks = x->stacks + x->stacks_bytes - x->wavefront_count * of_one;
 
-	if (used <= x->expected || x->stack_bytes > 2 * PAGE) {
+	if (used <= x->expected || m->config.stack > 2 * PAGE) {
 		return;
 	}
 	x->expected = (uint32_t)used;

@@ -16,7 +16,7 @@ enum {
 	STACK_CALLED = 16 << 10,
 	STACK_SLACK = 2 << 20,
 	STACK_GUARD = 1 << 16,
-	STACK_COLOURS = 32
+	HOST_LINE = 64
 };
 /* Above any stack of a process. */
 #define ALWAYS_RARE (UINTPTR_MAX / 2)
@@ -74,7 +74,7 @@ static char *stack_bottom(const struct nvw_machine *m, const struct emu_wavefron
 
 static char *stack_top(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
-	return wf->stacks + m->exec.stack_top[lane];
+	return stack_bottom(m, wf, lane) + m->exec.stack_bytes;
 }
 
 static void overflow(struct nvw_machine *m, const struct nvw__request *r)
@@ -82,7 +82,7 @@ static void overflow(struct nvw_machine *m, const struct nvw__request *r)
 	if (!m->error) {
 		m->error = nvw_fail(NVW_E_KERNEL,
 			"%s:%u: the work-item's stack of %llu bytes has overflowed; use less stack, or --set host.stack=...",
-			r->site->file, r->site->line, (unsigned long long)m->exec.stack_bytes);
+			r->site->file, r->site->line, (unsigned long long)m->config.stack);
 	}
 }
 
@@ -363,15 +363,12 @@ int emu_wavefronts_init(struct nvw_machine *m)
 	struct emu_exec *const x = &m->exec;
 
 	x->wavefront_count = (uint32_t)(m->config.cus * m->config.wavefronts_per_cu);
-	x->stack_bytes = m->config.stack;
+	/* An odd number of the host's lines, because otherwise all stacks would map to the same sets of its caches. */
+	x->stack_bytes = m->config.stack | HOST_LINE;
 #if defined(EMU_ASAN) || defined(NVW__TSAN)
-	x->stack_bytes =
-		x->stack_bytes < 65536 ? 65536 : x->stack_bytes; /* red zones; the run time's own frames */
+	x->stack_bytes = x->stack_bytes < 65536 ? 65536 | HOST_LINE :
+						  x->stack_bytes; /* red zones; the run time's own frames */
 #endif
-	/* Tops are staggered, because otherwise all stacks would map to the same sets of the host's caches. */
-	for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-		x->stack_top[lane] = (lane + 1) * x->stack_bytes - 64 * (lane * 7 % STACK_COLOURS);
-	}
 	/* Below the first stack there must be memory that an overflow may hit before it is detected. */
 	x->stacks_bytes = STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
 	x->stacks = mmap(NULL, x->stacks_bytes, PROT_READ | PROT_WRITE,

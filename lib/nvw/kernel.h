@@ -17,7 +17,7 @@
  *	}
  *
  * Caveats
- *   - A work-item's stack is small (machine key host.stack, 8 KiB by default): no large arrays, no recursion
+ *   - A work-item's stack is small (machine key host.stack, 6 KiB by default): no large arrays, no recursion
  *     of unknown depth, no stdio. An overflow is detected at the next memory operation and ends the run.
  *   - args points to host memory and is constant while the kernel runs; all work-items share it.
  *   - Everything here may be called only from a kernel. Nothing here is thread-safe, or needs to be: an

@@ -301,7 +301,7 @@ static void each_work_item_finds_what_it_has_stored_to_its_own_bytes(void **stat
 		protocols++;
 	}
 	for (unsigned number = 0; number < PROGRAMS; number++) {
-		print_message("program %u\n", number);
+		print_message("# program %u\n", number);
 		run_program(number, coh_protocols[number % protocols]->name);
 	}
 }
