@@ -425,6 +425,40 @@ static void a_work_item_that_uses_up_its_stack_stops(void **state)
 	rig_end(&rig);
 }
 
+static void shallow(const void *args)
+{
+	volatile char some[1000];
+	const struct words *const w = args;
+
+	for (unsigned i = 0; i < sizeof some; i++) {
+		some[i] = (char)(nvw_local_id() + i);
+	}
+	nvw_store(&w->a[nvw_local_id()], nvw_local_id());
+	for (unsigned i = 0; i < sizeof some; i++) {
+		if (some[i] != (char)(nvw_local_id() + i)) {
+			nvw_store(&w->a[nvw_local_id()], 1000);
+		}
+	}
+}
+
+static void each_lane_has_all_of_its_stack(void **state)
+{
+	static const char *const small[] = {"host.stack=2KiB", NULL};
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 1, small);
+	w.a = nvw_alloc(rig.machine, 64 * sizeof *w.a);
+	rig_ok(nvw_launch(rig.machine, "shallow", shallow, &w, 64, 64));
+	for (unsigned lane = 0; lane < 64; lane++) {
+		uint64_t value;
+
+		rig_ok(nvw_read(rig.machine, &value, &w.a[lane], sizeof value));
+		assert_int_equal(value, lane);
+	}
+	rig_end(&rig);
+}
+
 /* ---- The host ------------------------------------------------------------------------------ */
 
 static void the_host_reads_what_kernels_stored_and_they_what_it_wrote(void **state)
@@ -571,6 +605,7 @@ int main(void)
 		cmocka_unit_test(an_access_outside_both_ranges_stops_with_its_source_line),
 		cmocka_unit_test(an_access_that_crosses_a_line_stops),
 		cmocka_unit_test(a_work_item_that_uses_up_its_stack_stops),
+		cmocka_unit_test(each_lane_has_all_of_its_stack),
 		cmocka_unit_test(the_host_reads_what_kernels_stored_and_they_what_it_wrote),
 		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
 		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
