@@ -237,16 +237,15 @@ static bool remember(const char *path)
 	return false;
 }
 
-/* True if the folder was this process's. */
-static bool forget(const char *path)
+/* NULL if the folder is not this process's. */
+static volatile bool *taken_for(const char *path)
 {
 	for (unsigned i = 0; i < FOLDERS_MAX; i++) {
 		if (mine[i].taken && mine[i].owner == getpid() && strcmp(mine[i].path, path) == 0) {
-			mine[i].taken = false;
-			return true;
+			return &mine[i].taken;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 static int make(const char *where, const char *what, struct nvw_folder *ret)
@@ -293,8 +292,12 @@ void nvw_folder_remove(struct nvw_folder *folder)
 	if (folder->path[0] == '\0') {
 		return;
 	}
-	if (forget(folder->path)) {
+	volatile bool *const taken = taken_for(folder->path);
+
+	/* In this order: a signal that ends the process in between finds the folder, and removes the rest of it. */
+	if (taken) {
 		remove_at(AT_FDCWD, folder->path, 0);
+		*taken = false;
 	}
 	if (folder->lock >= 0) {
 		close(folder->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers with units, nearest names, sealed words, invariants, rows, arrays. */
+/* Numbers with units, nearest names, sealed words, invariants, rows, arrays, temporary folders. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,9 +7,13 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +21,7 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/folder.h"
 #include "core/invariant.h"
 #include "core/rows.h"
 #include "core/units.h"
@@ -246,6 +251,64 @@ static void a_broken_deep_invariant_ends_debug_builds(void **state)
 	assert_int_equal(end_of(false, true, text), expected);
 }
 
+static void end(int number)
+{
+	(void)number;
+	nvw__folders_remove_all();
+	_exit(2);
+}
+
+/* Ends while it removes a folder, which takes it some ten milliseconds. */
+static void end_while_removing(const char *where)
+{
+	const struct itimerval soon = {.it_value = {.tv_usec = 2000}};
+	struct nvw_folder folder;
+	char path[512];
+
+	if (setenv("TMPDIR", where, 1) < 0 || nvw_folder_make("test", false, &folder) < 0) {
+		_exit(1);
+	}
+	for (unsigned i = 0; i < 20000; i++) {
+		snprintf(path, sizeof path, "%.400s/%u", folder.path, i);
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	}
+	signal(SIGALRM, end);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	nvw_folder_remove(&folder);
+	_exit(0);
+}
+
+static unsigned entries(const char *folder)
+{
+	DIR *const d = opendir(folder);
+	unsigned n = 0;
+
+	assert_non_null(d);
+	for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+		n += e->d_name[0] != '.';
+	}
+	closedir(d);
+	return n;
+}
+
+static void a_folder_goes_though_its_process_ends_while_removing_it(void **state)
+{
+	struct nvw_folder folder;
+	int status;
+
+	assert_int_equal(nvw_folder_make("test", true, &folder), 0);
+
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		end_while_removing(folder.path);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 1);
+	assert_int_equal(entries(folder.path), 0);
+	nvw_folder_remove(&folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +323,7 @@ int main(void)
 		cmocka_unit_test(a_seal_holds_for_its_own_place_near_and_far),
 		cmocka_unit_test(a_broken_invariant_ends_the_process_in_every_build),
 		cmocka_unit_test(a_broken_deep_invariant_ends_debug_builds),
+		cmocka_unit_test(a_folder_goes_though_its_process_ends_while_removing_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
