@@ -6,8 +6,8 @@
 # A few planted faults are tried (tests/faults); with --all every one of them, and hundreds of
 # random CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all tried, four bugs
 # at once, a cluster (Slurm), and CUDA programs by clang 14, 16 and 19, which it installs where they can be had.
-# On two cores this takes about twenty minutes, and with --all about half an hour more, half of it for the planted faults. Each stage says
-# how long it took.
+# On two cores this takes about twenty minutes, and with --all about half an hour more (an estimate), half of it for the planted
+# faults. Each stage says how long it took.
 # The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
