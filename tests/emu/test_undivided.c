@@ -131,20 +131,26 @@ static void store_the_word_on_the_first(const void *args)
 	}
 }
 
+static void begin_with_an_l1_of_one_line(struct rig *rig, struct parts *p, const char *protocol)
+{
+	char setting[48];
+	const char *const settings[] = {setting, "l1.size=64B", "l1.ways=1", NULL};
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(rig, 0, settings);
+	p->word = (uint64_t *)rig->nvram;
+	p->part = (uint32_t *)p->word;
+	p->other = p->part + 1;
+	p->flags = nvw_alloc(rig->machine, 64);
+}
+
 static void an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		char setting[48];
-		const char *const settings[] = {setting, "l1.size=64B", "l1.ways=1", NULL};
 		struct parts p;
 		struct rig rig;
 
-		snprintf(setting, sizeof setting, "protocol=%s", coh_protocols[i]->name);
-		rig_begin(&rig, 0, settings);
-		p.word = (uint64_t *)rig.nvram;
-		p.part = (uint32_t *)p.word;
-		p.other = p.part + 1;
-		p.flags = nvw_alloc(rig.machine, 64);
+		begin_with_an_l1_of_one_line(&rig, &p, coh_protocols[i]->name);
 		rig_ok(nvw_launch(rig.machine, "add", add_on_the_first_cu, &p, 2, 1));
 		rig_ok(nvw_launch(rig.machine, "half", store_a_half_on_the_second, &p, 2, 1));
 		rig_ok(nvw_launch(rig.machine, "word", store_the_word_on_the_first, &p, 2, 1));
@@ -198,16 +204,10 @@ static void store_add_evict(const void *args)
 static void a_line_that_is_evicted_divides_no_store_beside_an_atomic(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
-		char setting[48];
-		const char *const settings[] = {setting, "l1.size=64B", "l1.ways=1", NULL};
 		struct parts p;
 		struct rig rig;
 
-		snprintf(setting, sizeof setting, "protocol=%s", coh_protocols[i]->name);
-		rig_begin(&rig, 0, settings);
-		p.word = (uint64_t *)rig.nvram;
-		p.part = (uint32_t *)p.word;
-		p.flags = nvw_alloc(rig.machine, 64);
+		begin_with_an_l1_of_one_line(&rig, &p, coh_protocols[i]->name);
 		rig_ok(nvw_launch(rig.machine, "evict", store_add_evict, &p, 1, 1));
 		assert_int_equal(rig_durable(&rig, p.word), second_value + 1);
 		rig_end(&rig);
