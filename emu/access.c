@@ -13,7 +13,7 @@
 #include "races/races.h"
 #include "store_buffer.h"
 
-enum { SLOTS = 128, FEW = 16, AHEAD = 4 };
+enum { SLOTS = 128, FEW = 16, LINES_AHEAD = 4, TAGS_AHEAD = 8 };
 
 struct requests {
 	unsigned count;
@@ -193,20 +193,19 @@ static bool coalesce(
 	return coalesce_scattered(m, wf, lanes, size, q);
 }
 
-/* Scattered requests miss the host's caches in every array; the tags and the bytes in memory are prefetched together. */
-static void prefetch(const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q)
+/*
+ * Scattered requests miss the host's caches in every array. The tags and the bytes in memory are prefetched first; a few requests
+ * later the tags are there, and lead to what else is needed. Not all requests' at once: what comes too early has left the host's first
+ * cache before it is used.
+ */
+static void prefetch_tags(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
-	for (unsigned i = 0; i < q->count; i++) {
-		emu_cache_prefetch(&cu->l1, q->lines[i]);
-		emu_cache_prefetch(&m->l2.cache, q->lines[i]);
-		emu_memory_prefetch(m, q->lines[i]);
-	}
+	emu_cache_prefetch(&cu->l1, id);
+	emu_cache_prefetch(&m->l2.cache, id);
+	emu_memory_prefetch(m, id);
 }
 
-/*
- * A few requests later their tags are there, and lead to what else is needed: the lines of both levels, which are often those that
- * have to leave, and the places to which these go.
- */
+/* The lines of both levels, which are often those that have to leave, and the places to which these go. */
 static void prefetch_lines(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
 	const emu_line_id from_l1 = emu_cache_prefetch_line(cu->stores, id),
@@ -217,6 +216,32 @@ static void prefetch_lines(const struct nvw_machine *m, const struct emu_cu *cu,
 	}
 	if (from_l2 != id && from_l2 != EMU_NO_LINE) {
 		emu_memory_prefetch(m, from_l2);
+	}
+}
+
+/* Before the first request. A few lines are mostly hits: nothing is prefetched for them later. */
+static void prefetch_first(const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q)
+{
+	const bool is_many = q->count > FEW;
+
+	for (unsigned i = 0; i < (is_many ? TAGS_AHEAD : q->count); i++) {
+		prefetch_tags(m, cu, q->lines[i]);
+	}
+	for (unsigned i = 0; is_many && i < LINES_AHEAD; i++) {
+		prefetch_lines(m, cu, q->lines[i]);
+	}
+}
+
+/* Before request i of many. */
+static __attribute__((noinline)) void prefetch_next(
+	const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q, unsigned i)
+{
+	__asm__ volatile(""); /* gcc drops calls of what only prefetches: it takes that for no effect */
+	if (i + TAGS_AHEAD < q->count) {
+		prefetch_tags(m, cu, q->lines[i + TAGS_AHEAD]);
+	}
+	if (i + LINES_AHEAD < q->count) {
+		prefetch_lines(m, cu, q->lines[i + LINES_AHEAD]);
 	}
 }
 
@@ -243,7 +268,6 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		.order = op >> 16 & 0xff,
 		.scope = (enum nvw_scope)(op >> 24)};
 	struct requests q;
-	unsigned ahead;
 	emu_time done = t;
 	uint64_t queued = 0;
 
@@ -255,21 +279,18 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	if (!coalesce(m, wf, lanes, size, &q)) {
 		return t;
 	}
+	r.rows = coh_rows_of(m, r.kind, r.order, r.scope);
 	r.is_sequence = q.is_sequence;
 	if (q.count > 2 && !q.is_sequence) {
-		prefetch(m, r.cu, &q);
-	}
-	ahead = q.count > FEW ? 0 : q.count; /* a few lines are mostly hits */
-	while (ahead < q.count && ahead < AHEAD) {
-		prefetch_lines(m, r.cu, q.lines[ahead++]);
+		prefetch_first(m, r.cu, &q);
 	}
 	m->stats.wavefront_ops++;
 	m->stats.work_item_ops += emu_ones(lanes);
 	m->stats.line_requests += q.count;
 	for (unsigned i = 0; i < q.count && !m->error; i++) {
 		r.line = q.lines[i];
-		if (ahead < q.count) {
-			prefetch_lines(m, r.cu, q.lines[ahead++]);
+		if (q.count > FEW) {
+			prefetch_next(m, r.cu, &q, i);
 		}
 		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
 			r.lanes = persist_together(m, wf, rest);

@@ -422,6 +422,25 @@ static inline void clear(const struct emu_cache *cache, struct emu_line *line)
 	memset(line->sharers, 0, sizeof line->sharers);
 }
 
+/* Since it was dropped, or from the beginning. */
+static inline bool is_clear(const struct emu_line *line)
+{
+	uint64_t sharers = 0;
+
+	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
+		sharers |= line->sharers[word];
+	}
+	return !(line->valid | line->dirty | line->registered | sharers) && !line->state && !line->in_sfifo &&
+	       !line->stores && !line->stores_tail && !line->tag;
+}
+
+/* A block of a usual cache is a set, whose clock tells whether this has been noted. */
+static inline void note_use(struct emu_cache *cache, uint32_t i)
+{
+	_Static_assert((int)EMU_CACHE_BLOCK == (int)WAYS, "a block is a set");
+	cache->used[i / EMU_CACHE_BLOCK / 64] |= UINT64_C(1) << i / EMU_CACHE_BLOCK % 64;
+}
+
 static inline void drop(struct emu_cache *cache, uint32_t i)
 {
 	cache->tags[i] = 0;
@@ -436,16 +455,25 @@ extern inline void emu_cache_assign(struct emu_cache *cache, struct emu_line *li
 {
 	const uint32_t i = (uint32_t)(line - cache->lines);
 
-	clear(cache, line);
 	if (id == EMU_NO_LINE) {
+		clear(cache, line);
 		drop(cache, i);
 		return;
 	}
+	if (cache->tags[i]) {
+		clear(cache, line);
+	} else {
+		NVW_DEEP_INVARIANT(is_clear(line));
+		line->generation = cache->generation;
+	}
 	cache->tags[i] = id ^ EMU_NO_LINE;
-	cache->used[i / EMU_CACHE_BLOCK / 64] |= UINT64_C(1) << i / EMU_CACHE_BLOCK % 64;
 	if (__builtin_expect(cache->set != NULL, 1)) {
+		if (cache->set[i / WAYS].clock == 0) {
+			note_use(cache, i);
+		}
 		touch(&cache->set[i / WAYS], i % WAYS);
 	} else {
+		note_use(cache, i);
 		stamp_unusual(cache, i);
 	}
 }

@@ -17,11 +17,6 @@ void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 	}
 }
 
-void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id)
-{
-	__builtin_prefetch(emu_memory_behind(m, id));
-}
-
 emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t)
 {
 	struct emu_device *const d = &m->device[emu_device_index(m, id)];

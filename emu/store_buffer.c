@@ -24,6 +24,7 @@ static void leave(struct nvw_machine *m, void *what)
 		.line = e->line,
 		.kind = NVW__STORE,
 		.size = e->size,
+		.rows = coh_rows_of(m, NVW__STORE, NVW_RELAXED, NVW_SCOPE_WORKITEM),
 		.stored = e};
 	emu_time done;
 

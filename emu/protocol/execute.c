@@ -39,7 +39,7 @@ static emu_time take_step(struct coh_request *r, emu_time t)
 /* Whether the request has a next step. */
 static bool goes_on(const struct coh_request *r)
 {
-	return r->step < COH_STEPS_MAX && r->steps[r->step];
+	return r->steps[r->step];
 }
 
 static emu_time run(struct coh_request *r, emu_time t)
@@ -151,6 +151,20 @@ static enum coh_instruction instruction_of(unsigned kind)
 	return of[kind];
 }
 
+extern inline const struct coh_row *const *coh_rows_of(
+	const struct nvw_machine *m, unsigned kind, unsigned order, enum nvw_scope scope)
+{
+	static const unsigned orders[] = {
+		[NVW_RELAXED] = COH_RELAXED,
+		[NVW_ACQUIRE] = COH_ACQUIRE,
+		[NVW_RELEASE] = COH_RELEASE,
+		[NVW_ACQ_REL] = COH_ACQ_REL,
+		[NVW_SEQ_CST] = COH_ACQ_REL,
+	};
+
+	return m->rows[instruction_of(kind)][orders[order]][scope];
+}
+
 /* Where synchronization hits (alsop16 Table 6). Without registration the row tells: the L1 or the L2. */
 static void count_synchronization(const struct coh_request *r, enum coh_place place)
 {
@@ -164,20 +178,22 @@ static void count_synchronization(const struct coh_request *r, enum coh_place pl
 					    &m->stats.sync_l2);
 }
 
-/* The place of the instruction's bytes. */
-static enum coh_place place_of(const struct coh_request *r, emu_time *t)
+static __attribute__((noinline)) enum coh_place place_in_registry(const struct coh_request *r, emu_time *t)
 {
 	const enum coh_instruction instruction = instruction_of(r->kind);
 
-	if (!r->m->protocol->registration) {
-		return COH_PLACE_L2;
-	}
 	if (instruction >= COH_STORE && instruction != COH_ATOMIC_LOAD) {
 		/* Lines that have to leave first may replace this line's registration in the L2: before it is
 		 * looked up. */
 		persist_prepare(r->m, r->wf, r->lanes, r->cu, r->line, t);
 	}
 	return coh_registry_place(r->m, r->cu, r->line, r->bytes);
+}
+
+/* The place of the instruction's bytes. */
+static inline enum coh_place place_of(const struct coh_request *r, emu_time *t)
+{
+	return r->m->protocol->registration ? place_in_registry(r, t) : COH_PLACE_L2;
 }
 
 static void check_invariants(const struct coh_request *r)
@@ -202,15 +218,7 @@ static emu_time carry_on(struct coh_request *r, emu_time t)
 
 static emu_time execute_at(struct coh_request *r, enum coh_place place, emu_time t)
 {
-	static const unsigned orders[] = {
-		[NVW_RELAXED] = COH_RELAXED,
-		[NVW_ACQUIRE] = COH_ACQUIRE,
-		[NVW_RELEASE] = COH_RELEASE,
-		[NVW_ACQ_REL] = COH_ACQ_REL,
-		[NVW_SEQ_CST] = COH_ACQ_REL,
-	};
-
-	r->steps = r->m->rows[instruction_of(r->kind)][orders[r->order]][r->scope][place]->steps;
+	r->steps = r->rows[place]->steps;
 	r->step = 0;
 	r->again = false;
 	while (r->is_released && r->steps[r->step]->part == COH_PART_RELEASE) {

@@ -104,6 +104,7 @@ struct coh_request {
 	unsigned size;  /* bytes of one lane's access */
 	unsigned order; /* enum nvw_order */
 	enum nvw_scope scope;
+	const struct coh_row *const *rows; /* of its instruction, order and scope: by place */
 	/* Its progress: */
 	const coh_action *steps; /* of its row; NULL: it has not begun */
 	unsigned step;
@@ -150,7 +151,7 @@ enum { COH_PLACE_SHIFT = 8 };
  */
 struct coh_row {
 	uint32_t instructions, orders, where; /* sets of bits */
-	coh_action steps[COH_STEPS_MAX];      /* ends with NULL */
+	coh_action steps[COH_STEPS_MAX + 1];  /* ends with NULL */
 };
 
 /* ---- Lines ------------------------------------------------------------------------------------------- */
@@ -323,8 +324,8 @@ struct coh_protocol {
 	bool registered_last;       /* the replacement that the paper evaluates */
 	bool keeps_read_only;       /* acquires do not invalidate read-only data (sinclair15 3) */
 	const struct coh_row *rows; /* ends with an empty row */
-	coh_action kernel_begin[COH_STEPS_MAX], kernel_end[COH_STEPS_MAX]; /* on every CU */
-	coh_action group_barrier[COH_STEPS_MAX]; /* on the group's CU when a work-group barrier opens */
+	coh_action kernel_begin[COH_STEPS_MAX + 1], kernel_end[COH_STEPS_MAX + 1]; /* on every CU */
+	coh_action group_barrier[COH_STEPS_MAX + 1]; /* on the group's CU when a work-group barrier opens */
 
 	const struct coh_turns_rules *turns; /* turns.h; NULL: writes need no turn */
 	bool leases;                         /* L1s keep lines until a time (leases.h) */
@@ -367,6 +368,9 @@ emu_time coh_send_to_l2(const struct coh_request *request, emu_time t);
 /* Runs the row of an instruction. COH_NOT_YET: it is delayed, and its wavefront learns of the completion by
  * emu_access_served(). */
 emu_time coh_execute(struct coh_request *request, emu_time t);
+/* The rows of an instruction, by place: for its requests. */
+const struct coh_row *const *coh_rows_of(
+	const struct nvw_machine *m, unsigned kind, unsigned order, enum nvw_scope scope);
 /* Runs a list of actions that belong to no instruction, on a CU. */
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
 
