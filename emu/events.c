@@ -33,7 +33,12 @@ static inline void event_push(struct nvw_machine *m, struct emu_event event)
 	for (; i && before(&event, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
 		x->events[i] = x->events[(i - 1) / 4];
 	}
-	x->events[i] = event;
+	/* Field by field: as a whole it would be loaded before its fields are stored. */
+	x->events[i].time = event.time;
+	x->events[i].order = event.order;
+	x->events[i].wavefront = event.wavefront;
+	x->events[i].act = event.act;
+	x->events[i].what = event.what;
 }
 
 /* Removes event i from the heap. */

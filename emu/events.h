@@ -27,11 +27,11 @@ struct emu_exec {
 	uint64_t stack_bytes; /* of one work-item */
 	struct emu_wavefront *wavefronts;
 	uint32_t wavefront_count;
-	uint64_t *lanes_used; /* by wavefront: lanes that ever had a stack */
+	uint64_t *lanes_used; /* by the place of a wavefront's stacks: lanes that ever had one */
 	/* Turns of wavefronts before huge pages were last considered, from then until the next time, and left until then. */
 	uint64_t turns, turns_asked, turns_left;
 	bool huge_pages;   /* have been asked for */
-	uint32_t expected; /* wavefronts of each CU whose stacks come in huge pages (launch.c) */
+	uint32_t expected; /* places whose stacks come in huge pages (launch.c) */
 	struct emu_slot *slots;
 	uint32_t slot_count;
 	uint64_t ages;

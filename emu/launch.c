@@ -71,29 +71,23 @@ static char *nearest_huge_page(char *at)
 
 /*
  * Where the work-items of this kernel fill huge pages with their stacks, these come from the host in huge pages: one fault in place of 256.
- * That is for stacks of which a work-item touches about a half anyway. Slots of different CUs alternate, so that each CU uses the
- * stacks of its first wavefronts. A host without huge pages goes on with small ones.
+ * That is for stacks of which a work-item touches about a half anyway. A host without huge pages goes on with small ones.
  */
 static void expect_stacks(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
 	const uint64_t slots = x->groups < x->slot_count ? x->groups : x->slot_count;
-	const uint64_t used = slots / m->config.cus * x->group_wavefronts,
-		       of_one = EMU_LANES * x->stack_bytes;
-	char *const stacks = x->stacks + x->stacks_bytes - x->wavefront_count * of_one;
+	const uint64_t used = slots * x->group_wavefronts, of_one = EMU_LANES * x->stack_bytes;
+	char *const first = x->stacks + x->stacks_bytes - x->wavefront_count * of_one,
+		    *const from = nearest_huge_page(first),
+		    *const to = nearest_huge_page(first + used * of_one);
 
 	if (used <= x->expected || m->config.stack > 2 * PAGE) {
 		return;
 	}
 	x->expected = (uint32_t)used;
-	for (uint64_t cu = 0; cu < m->config.cus; cu++) {
-		char *const first = stacks + cu * m->config.wavefronts_per_cu * of_one;
-		char *const from = nearest_huge_page(first), *const to =
-								     nearest_huge_page(first + used * of_one);
-
-		if (from < to) {
-			(void)madvise(from, (size_t)(to - from), MADV_HUGEPAGE);
-		}
+	if (from < to) {
+		(void)madvise(from, (size_t)(to - from), MADV_HUGEPAGE);
 	}
 }
 

@@ -314,14 +314,30 @@ void emu_lane_abandon(void)
 	__builtin_unreachable();
 }
 
+/*
+ * Slots have their stacks one after the other, in the order in which they are filled. So the stacks of a kernel are together, and
+ * share huge pages, also where its work-groups are too few for all contexts of a CU.
+ */
+static uint64_t place_of_stacks(const struct emu_exec *x, const struct emu_wavefront *wf)
+{
+	const struct emu_slot *const slot = wf->group->slot;
+
+	return (uint64_t)(slot - x->slots) * x->group_wavefronts + (uint64_t)(wf - slot->wavefronts);
+}
+
+static char *stacks_at(const struct emu_exec *x, uint64_t place)
+{
+	return x->stacks + STACK_SLACK + place * EMU_LANES * x->stack_bytes;
+}
+
 void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsigned lanes)
 {
-	const uint64_t number = (uint64_t)(wf - m->exec.wavefronts);
+	const uint64_t place = place_of_stacks(&m->exec, wf);
 
-	wf->stacks = m->exec.stacks + STACK_SLACK + number * EMU_LANES * m->exec.stack_bytes;
+	wf->stacks = stacks_at(&m->exec, place);
 	wf->live = lanes == EMU_LANES ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
 	wf->runnable = wf->live;
-	m->exec.lanes_used[number] |= wf->live;
+	m->exec.lanes_used[place] |= wf->live;
 	wf->posted = wf->parked = 0;
 	wf->turns = wf->fair = wf->queued = 0;
 	emu_loads_forget(m, wf);
@@ -390,13 +406,12 @@ int emu_wavefronts_init(struct nvw_machine *m)
 }
 
 /* Most stacks of a machine are never used, and cleaning them all took half the time of sanitized tests. */
-static void clean_used_stacks(struct nvw_machine *m)
+static void clean_used_stacks(const struct emu_exec *x)
 {
-	for (uint32_t i = 0; m->exec.lanes_used && i < m->exec.wavefront_count; i++) {
-		for (uint64_t rest = m->exec.lanes_used[i]; rest; rest &= rest - 1) {
+	for (uint32_t i = 0; x->lanes_used && i < x->wavefront_count; i++) {
+		for (uint64_t rest = x->lanes_used[i]; rest; rest &= rest - 1) {
 			emu_fiber_clean(
-				stack_bottom(m, &m->exec.wavefronts[i], (unsigned)__builtin_ctzll(rest)),
-				m->exec.stack_bytes);
+				stacks_at(x, i) + (unsigned)__builtin_ctzll(rest) * x->stack_bytes, x->stack_bytes);
 		}
 	}
 }
@@ -406,7 +421,7 @@ void emu_wavefronts_finish(struct nvw_machine *m)
 	struct emu_exec *const x = &m->exec;
 
 	if (x->stacks) {
-		clean_used_stacks(m);
+		clean_used_stacks(x);
 		munmap(x->stacks, x->stacks_bytes);
 	}
 	nvw__zeroed_free(x->wavefronts, x->wavefront_count * sizeof *x->wavefronts);
