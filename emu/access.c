@@ -236,7 +236,6 @@ static void prefetch_first(const struct nvw_machine *m, const struct emu_cu *cu,
 static __attribute__((noinline)) void prefetch_next(
 	const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q, unsigned i)
 {
-	__asm__ volatile(""); /* gcc drops calls of what only prefetches: it takes that for no effect */
 	if (i + TAGS_AHEAD < q->count) {
 		prefetch_tags(m, cu, q->lines[i + TAGS_AHEAD]);
 	}

@@ -481,11 +481,11 @@ extern inline void emu_cache_assign(struct emu_cache *cache, struct emu_line *li
 extern inline void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id)
 {
 	if (cache->set) {
-		__builtin_prefetch(cache->tags + set_of(cache, id) * WAYS);
-		__builtin_prefetch(cache->set + set_of(cache, id));
+		emu_prefetch(cache->tags + set_of(cache, id) * WAYS);
+		emu_prefetch(cache->set + set_of(cache, id));
 	} else {
-		__builtin_prefetch(cache->tags + set_start(cache, id));
-		__builtin_prefetch(cache->stamps + set_start(cache, id));
+		emu_prefetch(cache->tags + set_start(cache, id));
+		emu_prefetch(cache->stamps + set_start(cache, id));
 	}
 }
 
@@ -501,8 +501,8 @@ extern inline emu_line_id emu_cache_prefetch_line(const struct emu_cache *cache,
 	if (way == UINT32_MAX) {
 		way = oldest_of_16(&cache->set[set_of(cache, id)]);
 	}
-	__builtin_prefetch(&cache->lines[start + way]);
-	__builtin_prefetch(cache->lines[start + way].data);
+	emu_prefetch(&cache->lines[start + way]);
+	emu_prefetch(cache->lines[start + way].data);
 	return emu_cache_tag_at(cache, start + way);
 }
 

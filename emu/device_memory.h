@@ -102,10 +102,10 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
 /* Writes the line's dirty bytes, which are clean afterwards; returns when the controller has accepted them.
  * A write to NVRAM is durable later, see emu_nvram_settled_at(). */
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
-/* For the host's caches. Inline: gcc drops calls of functions that only prefetch, since it takes that for no effect. */
+/* For the host's caches. */
 static inline void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id)
 {
-	__builtin_prefetch(emu_memory_behind(m, id));
+	emu_prefetch(emu_memory_behind(m, id));
 }
 /* The current bytes behind the caches; takes no time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);

@@ -128,6 +128,16 @@ static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t ma
 	}
 }
 
+/*
+ * Asks the host for its line with this address. A compiler takes a function that does nothing else for one without effects, and drops
+ * the calls of it; the empty statement is an effect.
+ */
+static inline void emu_prefetch(const void *address)
+{
+	__builtin_prefetch(address);
+	__asm__ volatile("");
+}
+
 static inline emu_time emu_later(emu_time a, emu_time b)
 {
 	return a > b ? a : b;

@@ -296,7 +296,7 @@ extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront
 void emu_wavefront_prefetch(const struct emu_wavefront *wf)
 {
 	for (unsigned lane = 0; lane < EMU_STACKS_AHEAD; lane++) {
-		__builtin_prefetch(&wf->fibers[lane]);
+		emu_prefetch(&wf->fibers[lane]);
 	}
 }
 
@@ -410,8 +410,8 @@ static void clean_used_stacks(const struct emu_exec *x)
 {
 	for (uint32_t i = 0; x->lanes_used && i < x->wavefront_count; i++) {
 		for (uint64_t rest = x->lanes_used[i]; rest; rest &= rest - 1) {
-			emu_fiber_clean(
-				stacks_at(x, i) + (unsigned)__builtin_ctzll(rest) * x->stack_bytes, x->stack_bytes);
+			emu_fiber_clean(stacks_at(x, i) + (unsigned)__builtin_ctzll(rest) * x->stack_bytes,
+				x->stack_bytes);
 		}
 	}
 }
