@@ -113,9 +113,7 @@ static void mend(struct explanation *x, unsigned first, unsigned end)
 		return;
 	}
 	memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
-	for (unsigned i = first; i < end; i++) {
-		ct_states_raise(&x->medium, i, x->medium.cell[i].count, x->levels);
-	}
+	ct_states_raise_all(&x->medium, first, end, x->levels);
 	if (fails(x)) {
 		return;
 	}

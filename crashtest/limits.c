@@ -170,6 +170,12 @@ void ct_states_raise(const struct ct_medium *m, unsigned cell, unsigned level, u
 	ct_limits_keep(m, levels);
 }
 
+void ct_states_raise_all(const struct ct_medium *m, unsigned first, unsigned end, unsigned *levels)
+{
+	ct_levels_raise_all(m, first, end, levels);
+	ct_limits_keep(m, levels);
+}
+
 /* What is durable for certain stays so: then the level comes back. */
 void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {

@@ -623,19 +623,42 @@ void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsi
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));
 }
 
-void ct_levels_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
+/* With the stores that must be durable before those that are. newest: the number of the newest one. */
+static void close_raised(const struct ct_medium *m, uint64_t newest, unsigned *levels)
 {
-	NVW_INVARIANT(cell < m->cell_count && level <= m->cell[cell].count);
-	if (level <= levels[cell]) {
-		return;
-	}
-	levels[cell] = level;
 	if (kind_of(m) == CT_CHAIN) {
-		chain_upto(m, m->cell[cell].write[level - 1], levels);
+		chain_upto(m, newest, levels);
 	} else if (kind_of(m) == CT_GRAPH) {
 		close_downward(m, levels);
 	}
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));
+}
+
+void ct_levels_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
+{
+	NVW_INVARIANT(cell < m->cell_count && level <= m->cell[cell].count);
+	if (level > levels[cell]) {
+		levels[cell] = level;
+		close_raised(m, m->cell[cell].write[level - 1], levels);
+	}
+}
+
+void ct_levels_raise_all(const struct ct_medium *m, unsigned first, unsigned end, unsigned *levels)
+{
+	uint64_t newest = 0;
+
+	NVW_INVARIANT(end <= m->cell_count);
+	for (unsigned i = first; i < end; i++) {
+		const struct ct_cell *const c = &m->cell[i];
+
+		if (levels[i] < c->count) {
+			levels[i] = c->count;
+			newest = c->write[c->count - 1] > newest ? c->write[c->count - 1] : newest;
+		}
+	}
+	if (newest != 0) {
+		close_raised(m, newest, levels);
+	}
 }
 
 void ct_levels_lower(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)

@@ -546,6 +546,23 @@ static void assert_is_permitted(struct ct_medium *m, const unsigned *levels, con
 	}
 }
 
+/* Any range of cells raised at once is what comes of raising one after the other. */
+static void assert_raised_as_one_by_one(
+	const struct ct_medium *m, struct nvw_random *r, const unsigned *levels)
+{
+	const unsigned first = (unsigned)nvw_random_below(r, m->cell_count),
+		       end = first + 1 + (unsigned)nvw_random_below(r, m->cell_count - first);
+	unsigned each[STORES_MAX], all[STORES_MAX];
+
+	memcpy(each, levels, m->cell_count * sizeof *each);
+	memcpy(all, levels, m->cell_count * sizeof *all);
+	for (unsigned i = first; i < end; i++) {
+		ct_states_raise(m, i, m->cell[i].count, each);
+	}
+	ct_states_raise_all(m, first, end, all);
+	assert_memory_equal(each, all, m->cell_count * sizeof *each);
+}
+
 /* Samples, and what minimising makes of them: a cell is raised or lowered, and others with it. */
 static void sample(struct ct_medium *m, struct nvw_random *r)
 {
@@ -558,6 +575,7 @@ static void sample(struct ct_medium *m, struct nvw_random *r)
 		if (m->cell_count == 0) {
 			return;
 		}
+		assert_raised_as_one_by_one(m, r, levels);
 		const unsigned cell = (unsigned)nvw_random_below(r, m->cell_count);
 
 		ct_states_raise(m, cell, m->cell[cell].count, levels);
