@@ -144,8 +144,8 @@ static bool coalesce_scattered(
 
 	q->count = 0;
 	q->lanes[0] = q->bytes[0] = 0;
-	EMU_FOR_LANES(lane, lanes)
-	{
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 		const uint64_t address = wf->requests.address[lane];
 		unsigned offset = (unsigned)(address % EMU_LINE);
 
@@ -153,8 +153,7 @@ static bool coalesce_scattered(
 			emu_line_id line;
 
 			if (!emu_locate(m, address, 1, &line, &offset)) {
-				bad_access(m, wf, (unsigned)lane, size,
-					"is outside device memory (DRAM and the pool)");
+				bad_access(m, wf, lane, size, "is outside device memory (DRAM and the pool)");
 				return false;
 			}
 			q->lanes[i] |= its_lanes;
@@ -164,7 +163,7 @@ static bool coalesce_scattered(
 			last = address / EMU_LINE;
 		}
 		if (offset + size > EMU_LINE) {
-			bad_access(m, wf, (unsigned)lane, size, "crosses a 64-byte line");
+			bad_access(m, wf, lane, size, "crosses a 64-byte line");
 			return false;
 		}
 		its_lanes |= UINT64_C(1) << lane;

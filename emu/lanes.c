@@ -40,8 +40,9 @@ extern inline void coh_lanes_load(const struct coh_request *request, const struc
 		memcpy(&r->value[first], line->data, EMU_LINE);
 		return;
 	}
-	EMU_FOR_LANES(lane, request->lanes)
-	{
+	for (uint64_t rest = request->lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
 		r->value[lane] = get(line, (unsigned)(r->address[lane] % EMU_LINE), size);
 	}
 }
@@ -67,9 +68,10 @@ static inline void put(
 
 extern inline void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
 {
-	EMU_FOR_LANES(lane, request->lanes)
-	{
-		put(request, line, (unsigned)lane, request->wf->requests.value[lane]);
+	for (uint64_t rest = request->lanes; rest; rest &= rest - 1) {
+		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+
+		put(request, line, lane, request->wf->requests.value[lane]);
 	}
 }
 
