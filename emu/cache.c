@@ -422,8 +422,8 @@ static inline void clear(const struct emu_cache *cache, struct emu_line *line)
 	memset(line->sharers, 0, sizeof line->sharers);
 }
 
-/* Since it was dropped, or from the beginning. */
-static inline bool is_clear(const struct emu_line *line)
+/* As a line without a tag is, since it was dropped or from the beginning. */
+__attribute__((unused)) static inline bool is_clear(const struct emu_line *line)
 {
 	uint64_t sharers = 0;
 

@@ -33,7 +33,7 @@ static inline void event_push(struct nvw_machine *m, struct emu_event event)
 	for (; i && before(&event, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
 		x->events[i] = x->events[(i - 1) / 4];
 	}
-	/* Field by field: as a whole it would be loaded before its fields are stored. */
+	/* Field by field: as a whole it is loaded in larger pieces than it has just been stored in, and the host waits. */
 	x->events[i].time = event.time;
 	x->events[i].order = event.order;
 	x->events[i].wavefront = event.wavefront;

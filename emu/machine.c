@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
 #include "races/races.h"
@@ -172,6 +173,8 @@ static int protocol_init(struct nvw_machine *m)
 						"protocol %s: its table has no row for instruction %u, order %u, scope %u, place %u",
 						m->protocol->name, instruction, order, scope, place);
 				}
+				/* A list ends there at the latest. */
+				NVW_INVARIANT(!row->steps[COH_STEPS_MAX]);
 				m->rows[instruction][order][scope][place] = row;
 			}
 		}
