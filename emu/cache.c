@@ -422,7 +422,7 @@ static inline void clear(const struct emu_cache *cache, struct emu_line *line)
 	memset(line->sharers, 0, sizeof line->sharers);
 }
 
-/* As a line without a tag is, since it was dropped or from the beginning. */
+/* A line without a tag is clear, since it was dropped or from the beginning. */
 __attribute__((unused)) static inline bool is_clear(const struct emu_line *line)
 {
 	uint64_t sharers = 0;

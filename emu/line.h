@@ -129,8 +129,8 @@ static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t ma
 }
 
 /*
- * Asks the host for its line with this address. A compiler takes a function that does nothing else for one without effects, and drops
- * the calls of it; the empty statement is an effect.
+ * Asks the host for its line with this address. gcc takes a function that does nothing else for one without effects, and drops
+ * calls of it; the empty statement is an effect.
  */
 static inline void emu_prefetch(const void *address)
 {

@@ -161,6 +161,9 @@ static int protocol_init(struct nvw_machine *m)
 			"there is no coherence protocol \"%s\"; see nvwave list protocols",
 			m->config.protocol);
 	}
+	/* Lists of actions end here at the latest; those of rows as well. */
+	NVW_INVARIANT(!m->protocol->kernel_begin[COH_STEPS_MAX] && !m->protocol->kernel_end[COH_STEPS_MAX] &&
+		      !m->protocol->group_barrier[COH_STEPS_MAX]);
 	for (unsigned instruction = 0; instruction < COH_INSTRUCTION_COUNT; instruction++) {
 		for (unsigned order = 0; order < COH_ORDERS; order++) {
 			for (unsigned n = 0; n < COH_SCOPES * COH_PLACES; n++) {
@@ -173,7 +176,6 @@ static int protocol_init(struct nvw_machine *m)
 						"protocol %s: its table has no row for instruction %u, order %u, scope %u, place %u",
 						m->protocol->name, instruction, order, scope, place);
 				}
-				/* A list ends there at the latest. */
 				NVW_INVARIANT(!row->steps[COH_STEPS_MAX]);
 				m->rows[instruction][order][scope][place] = row;
 			}

@@ -546,7 +546,7 @@ static void assert_is_permitted(struct ct_medium *m, const unsigned *levels, con
 	}
 }
 
-/* Any range of cells raised at once is what comes of raising one after the other. */
+/* A range of cells raised at once has the levels of cells raised one after the other. */
 static void assert_raised_as_one_by_one(
 	const struct ct_medium *m, struct nvw_random *r, const unsigned *levels)
 {

@@ -3,6 +3,7 @@
 #include "common/rig.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <nvw/random.h>
 
@@ -132,6 +133,38 @@ static void stacks_that_move_to_huge_pages_keep_what_they_have(void **state)
 	for (unsigned i = 0; i < LONG_ITEMS; i++) {
 		assert_int_equal(rig_visible(&rig, &w.b[i]), 1);
 	}
+	rig_end(&rig);
+}
+
+enum { APART_GROUPS = 24, APART_ITEMS = 128 };
+
+static void do_nothing(const void *args)
+{
+	(void)args;
+}
+
+/* Work-groups of two wavefronts, more than there are CUs. */
+static void stacks_of_wavefronts_are_apart(void **state)
+{
+	const struct emu_exec *x;
+	struct words w = {0};
+	struct rig rig;
+	unsigned used = 0;
+
+	rig_begin(&rig, 0, NULL);
+	rig_ok(nvw_launch(rig.machine, "nothing", do_nothing, &w, APART_GROUPS * APART_ITEMS, APART_ITEMS));
+	x = &rig.machine->exec;
+	for (uint32_t i = 0; i < x->wavefront_count; i++) {
+		const char *const stacks = x->wavefronts[i].stacks;
+
+		used += stacks != NULL;
+		for (uint32_t other = 0; stacks && other < i; other++) {
+			const char *const others = x->wavefronts[other].stacks;
+
+			assert_true(!others || (uint64_t)labs(stacks - others) >= EMU_LANES * x->stack_bytes);
+		}
+	}
+	assert_int_equal(used, APART_GROUPS * APART_ITEMS / EMU_LANES);
 	rig_end(&rig);
 }
 
@@ -492,6 +525,7 @@ int main(void)
 		cmocka_unit_test(lanes_that_share_a_line_load_what_each_of_them_needs),
 		cmocka_unit_test(lanes_that_have_no_neighbours_are_served_like_others),
 		cmocka_unit_test(stacks_that_move_to_huge_pages_keep_what_they_have),
+		cmocka_unit_test(stacks_of_wavefronts_are_apart),
 		cmocka_unit_test(a_compare_exchange_compares_as_many_bytes_as_its_type_has),
 		cmocka_unit_test(a_relaxed_atomic_finds_what_its_work_item_has_stored),
 		cmocka_unit_test(a_compare_exchange_that_fails_stores_nothing),

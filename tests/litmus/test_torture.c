@@ -314,7 +314,7 @@ static void two_ways_of_the_l2_are_enough_under_every_protocol(void **state)
 		}
 		assert_int_equal(result.programs, 20);
 	}
-	/* A program whose registered bytes persist in an order in which lines of one set follow each other. */
+	/* In this program a recall that sent lines ahead would take the room that is made. */
 	run(&(struct torture_options){.protocol = "dh", .seed = 60, .programs = 1, .settings = settings});
 	assert_false(result.failed);
 }
