@@ -193,53 +193,48 @@ static bool coalesce(
 }
 
 /*
- * Scattered requests miss the host's caches in every array. The tags and the bytes in memory are prefetched first; a few requests
+ * Scattered requests miss the host's caches in every array. The L2's tags and the bytes in memory are prefetched first; a few requests
  * later the tags are there, and lead to what else is needed. Not all requests' at once: what comes too early has left the host's first
- * cache before it is used.
+ * cache before it is used. The L1s are small enough to stay in the host's caches.
  */
-static void prefetch_tags(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
+static void prefetch_tags(const struct nvw_machine *m, emu_line_id id)
 {
-	emu_cache_prefetch(&cu->l1, id);
 	emu_cache_prefetch(&m->l2.cache, id);
 	emu_memory_prefetch(m, id);
 }
 
-/* The lines of both levels, which are often those that have to leave, and the places to which these go. */
-static void prefetch_lines(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
+/* The L2's line, which is often one that has to leave, and the place to which it goes. */
+static void prefetch_line(const struct nvw_machine *m, emu_line_id id)
 {
-	const emu_line_id from_l1 = emu_cache_prefetch_line(cu->stores, id),
-			  from_l2 = emu_cache_prefetch_line(m->l2.stores, id);
+	const emu_line_id found = emu_cache_prefetch_line(m->l2.stores, id);
 
-	if (from_l1 != id && from_l1 != EMU_NO_LINE) {
-		emu_cache_prefetch(m->l2.stores, from_l1);
-	}
-	if (from_l2 != id && from_l2 != EMU_NO_LINE) {
-		emu_memory_prefetch(m, from_l2);
+	if (found != id && found != EMU_NO_LINE) {
+		emu_memory_prefetch(m, found);
 	}
 }
 
 /* Before the first request. A few lines are mostly hits: nothing is prefetched for them later. */
-static void prefetch_first(const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q)
+static void prefetch_first(const struct nvw_machine *m, const struct requests *q)
 {
 	const bool is_many = q->count > FEW;
 
 	for (unsigned i = 0; i < (is_many ? TAGS_AHEAD : q->count); i++) {
-		prefetch_tags(m, cu, q->lines[i]);
+		prefetch_tags(m, q->lines[i]);
 	}
 	for (unsigned i = 0; is_many && i < LINES_AHEAD; i++) {
-		prefetch_lines(m, cu, q->lines[i]);
+		prefetch_line(m, q->lines[i]);
 	}
 }
 
 /* Before request i of many. */
 static __attribute__((noinline)) void prefetch_next(
-	const struct nvw_machine *m, const struct emu_cu *cu, const struct requests *q, unsigned i)
+	const struct nvw_machine *m, const struct requests *q, unsigned i)
 {
 	if (i + TAGS_AHEAD < q->count) {
-		prefetch_tags(m, cu, q->lines[i + TAGS_AHEAD]);
+		prefetch_tags(m, q->lines[i + TAGS_AHEAD]);
 	}
 	if (i + LINES_AHEAD < q->count) {
-		prefetch_lines(m, cu, q->lines[i + LINES_AHEAD]);
+		prefetch_line(m, q->lines[i + LINES_AHEAD]);
 	}
 }
 
@@ -280,7 +275,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	r.rows = coh_rows_of(m, r.kind, r.order, r.scope);
 	r.is_sequence = q.is_sequence;
 	if (q.count > 2 && !q.is_sequence) {
-		prefetch_first(m, r.cu, &q);
+		prefetch_first(m, &q);
 	}
 	m->stats.wavefront_ops++;
 	m->stats.work_item_ops += emu_ones(lanes);
@@ -288,7 +283,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	for (unsigned i = 0; i < q.count && !m->error; i++) {
 		r.line = q.lines[i];
 		if (q.count > FEW) {
-			prefetch_next(m, r.cu, &q, i);
+			prefetch_next(m, &q, i);
 		}
 		for (uint64_t rest = q.lanes[i]; rest; rest &= ~r.lanes) {
 			r.lanes = persist_together(m, wf, rest);

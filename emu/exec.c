@@ -12,6 +12,8 @@
  *       goes first (a lane may spin on a word that another lane of its wavefront stores). Not the next of all: where
  *       most lanes spin on a lock, its holder would have one turn in thousands.
  */
+#include <limits.h>
+
 #include "core/stop.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -43,22 +45,21 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
  * return. */
 static unsigned laggard(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
-	unsigned found = (unsigned)__builtin_ctzll(lanes);
-	uint64_t deepest = 0;
+	uint64_t found = (unsigned)__builtin_ctzll(lanes), deepest = 0;
+	unsigned line = UINT_MAX;
 
-	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const unsigned lane = (unsigned)__builtin_ctzll(rest);
+	EMU_FOR_LANES(lane, lanes)
+	{
 		const uint64_t depth = emu_wavefront_stack_used(m, wf, lane);
-		const struct nvw__request *const r = emu_request(wf, lane);
 
-		if (r->op == NVW__RETURN || depth < deepest ||
-			(depth == deepest && r->site->line >= wf->requests.site[found]->line)) {
-			continue;
+		if (depth >= deepest && wf->requests.op[lane] != NVW__RETURN &&
+			(depth > deepest || wf->requests.site[lane]->line < line)) {
+			found = lane;
+			deepest = depth;
+			line = wf->requests.site[lane]->line;
 		}
-		found = lane;
-		deepest = depth;
 	}
-	return found;
+	return (unsigned)found;
 }
 
 /* The lane whose turn it is, whatever its request. */

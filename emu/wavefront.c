@@ -67,12 +67,12 @@ unsigned nvw_cu_id(void)
 /* ---- Fibers -------------------------------------------------------------------------------- */
 
 /* The stack of a lane. */
-static char *stack_bottom(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
+static char *stack_bottom(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane)
 {
 	return wf->stacks + lane * m->exec.stack_bytes;
 }
 
-static char *stack_top(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
+static char *stack_top(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane)
 {
 	return stack_bottom(m, wf, lane) + m->exec.stack_bytes;
 }
@@ -353,7 +353,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 }
 
 extern inline uint64_t emu_wavefront_stack_used(
-	const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
+	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane)
 {
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
 	return (uint64_t)(stack_top(m, wf, lane) - emu_wavefront_stack(m, wf, lane));
@@ -363,7 +363,7 @@ extern inline uint64_t emu_wavefront_stack_used(
 }
 
 extern inline char *emu_wavefront_stack(
-	const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
+	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane)
 {
 #if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT)
 	return (char *)wf->fibers[lane].sp - RED_ZONE;

@@ -138,8 +138,8 @@ void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf);
 /* It has its turn soon. */
 void emu_wavefront_prefetch(const struct emu_wavefront *wf);
 /* The live part of a suspended lane's stack. */
-uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);
-char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane);
+uint64_t emu_wavefront_stack_used(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane);
+char *emu_wavefront_stack(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane);
 /* The CU a wavefront runs on. */
 static inline struct emu_cu *emu_cu_of(const struct emu_wavefront *wf)
 {

@@ -16,7 +16,7 @@
  *	(3) What an L1 has not stored itself is in the L2, or in memory if the L2 does not have it: an owner's dirty bytes over those
  *	    of the L2 over those of memory are the line.
  *
- * The directory learns of replacements in L1s in no time, as the inclusive L2 of vi does.
+ * The directory learns of replacements in L1s in no time.
  */
 #include <stdlib.h>
 

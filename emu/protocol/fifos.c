@@ -30,6 +30,15 @@ __attribute__((unused)) static bool names_all_that_waits(
 	return true;
 }
 
+/* The next line to leave an L1 goes into the L2's, and the one after it to one that its tags lead to. */
+static void prefetch_below(const struct nvw_machine *m, const struct emu_fifo *fifo)
+{
+	if (emu_fifo_length(fifo) > 1) {
+		emu_cache_prefetch_line(m->l2.stores, fifo->ring[fifo->head & fifo->mask]);
+		emu_cache_prefetch(m->l2.stores, fifo->ring[(fifo->head + 1) & fifo->mask]);
+	}
+}
+
 emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo *fifo, uint32_t keep,
 	enum coh_reason reason, emu_time t)
 {
@@ -46,6 +55,7 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 		}
 		if (fifo == &cu->sfifo) {
 			line->in_sfifo = false;
+			prefetch_below(m, fifo);
 		}
 		if (line->dirty) {
 			t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.occupancy;

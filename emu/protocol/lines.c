@@ -4,6 +4,8 @@
  *
  * Time: a line action advances event->t to the instant at which waiting requests can continue. The next level
  * accepts a write-back when its port (or its write queue) is free; the look-up there does not delay anything.
+ *
+ * Many events find nothing to do. What they would do is not inlined, so that they save no registers for it.
  */
 #include "../device_memory.h"
 #include "leases.h"
@@ -42,7 +44,7 @@ static uint32_t timestamp(const struct nvw_machine *m)
 	return m->protocol->leases ? LEASES_TIMESTAMP : 0;
 }
 
-static void fetch_from_l2(struct coh_event *e)
+static __attribute__((noinline)) void fetch_from_l2(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	const uint32_t cu = emu_network_cu_node(m, e->cu->id), bank = coh_bank_node(m, e->id);
@@ -66,7 +68,7 @@ static void fetch_from_l2(struct coh_event *e)
 			       emu_network_send(m, bank, cu, EMU_LINE + timestamp(m), EMU_MESSAGE_READ, e->t);
 }
 
-static void fetch_from_memory(struct coh_event *e)
+static __attribute__((noinline)) void fetch_from_memory(struct coh_event *e)
 {
 	struct emu_line *const line = e->line;
 
@@ -128,7 +130,7 @@ static void merge_into_l2(
 	record_move(m, below, line);
 }
 
-static void write_back_to_l2(struct coh_event *e)
+static __attribute__((noinline)) void write_back_to_l2(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	struct emu_line *const line = e->line;
@@ -168,7 +170,7 @@ static void write_back_to_l2(struct coh_event *e)
 	e->cu->taken = emu_later(e->cu->taken, e->t);
 }
 
-static void write_back_to_memory(struct coh_event *e)
+static __attribute__((noinline)) void write_back_to_memory(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
 	static const size_t by_reason[] = {
@@ -237,9 +239,13 @@ static struct emu_cache *cache_of(const struct coh_event *e)
 										  &e->m->l2.cache;
 }
 
+/*
+ * A directory sends messages to its sharers, so it learns of what has left an L1. Under the other protocols a line's sharers are L1s
+ * that may have it: a recall looks, in no time and without a message, and finds nothing.
+ */
 void coh_line_drop(struct coh_event *e)
 {
-	if (e->cu && e->m->protocol->inclusive && e->reason != COH_BY_RECALL) {
+	if (e->cu && e->m->protocol->directory && e->reason != COH_BY_RECALL) {
 		struct emu_line *const below = coh_entry(e->m, e->id);
 
 		if (below) {
@@ -249,19 +255,27 @@ void coh_line_drop(struct coh_event *e)
 	emu_cache_assign(cache_of(e), e->line, EMU_NO_LINE);
 }
 
+/* The line in an L1 that has to give it up, or NULL. */
+static struct emu_line *to_recall(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
+{
+	struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+
+	return line && (m->protocol->inclusive || line->registered) ? line : NULL;
+}
+
 /*
  * One L1 gives the line up to the L2, which is about to replace it. The bytes go straight to the L2's line,
  * which keeps its place until the last L1 has answered.
  */
-static emu_time recall_from(
-	struct nvw_machine *m, struct emu_cu *cu, struct emu_line *below, emu_line_id id, emu_time t)
+static __attribute__((noinline)) emu_time recall_from(struct nvw_machine *m, struct emu_cu *cu,
+	struct emu_line *line, struct emu_line *below, emu_line_id id, emu_time t)
 {
 	const uint32_t bank = coh_bank_node(m, id), node = emu_network_cu_node(m, cu->id);
-	struct emu_line *const line = emu_cache_peek(&cu->l1, id);
+	const bool was_recalling = m->recalling;
 
-	if (!line || !(m->protocol->inclusive || line->registered)) {
-		return t;
-	}
+	/* Under buffered epochs the buffer knows which stores the registered bytes wait for; sending them
+	 * ahead would need room again. */
+	m->recalling = was_recalling || m->protocol->registration;
 	m->stats.l1_recalls++;
 	m->stats.sync_evictions += coh_flushes_loser(m, line);
 	if (line->dirty && !m->recalling && m->config.l2.ways > 1) {
@@ -281,6 +295,7 @@ static emu_time recall_from(
 		below->state = m->protocol->l2[below->state * COH_L2_EVENT_COUNT + COH_L2_WRITE].next;
 	}
 	coh_l1_event_on(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, UINT64_MAX, t);
+	m->recalling = was_recalling;
 	return t;
 }
 
@@ -297,7 +312,6 @@ static bool has_sharers(const struct emu_line *line)
 void coh_line_recall(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
-	const bool was_recalling = m->recalling;
 	emu_time last = e->t;
 
 	if (coh_has_directory(m) && emu_cache_has(&m->directory.cache, e->line)) {
@@ -307,16 +321,15 @@ void coh_line_recall(struct coh_event *e)
 	if (!has_sharers(e->line)) {
 		return;
 	}
-	/* Under buffered epochs the buffer knows which stores the registered bytes wait for; sending them
-	 * ahead would need room again. */
-	m->recalling = was_recalling || m->protocol->registration;
-	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
+	for (unsigned word = 0; word <= (m->config.cus - 1) / 64; word++) {
 		for (uint64_t rest = e->line->sharers[word]; rest; rest &= rest - 1) {
-			const unsigned cu = 64 * word + (unsigned)__builtin_ctzll(rest);
+			struct emu_cu *const cu = &m->cus[64 * word + (unsigned)__builtin_ctzll(rest)];
+			struct emu_line *const line = to_recall(m, cu, e->id);
 
-			last = emu_later(last, recall_from(m, &m->cus[cu], e->line, e->id, e->t));
+			if (line) {
+				last = emu_later(last, recall_from(m, cu, line, e->line, e->id, e->t));
+			}
 		}
 	}
-	m->recalling = was_recalling;
 	e->t = last;
 }

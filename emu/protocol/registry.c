@@ -44,13 +44,13 @@ static emu_time arrival(struct nvw_machine *m, emu_time t)
 	return t - spared;
 }
 
-emu_time coh_registry_take(
+static __attribute__((noinline)) emu_time take_back(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
 {
 	const uint32_t bank = coh_bank_node(m, id), to = cu ? emu_network_cu_node(m, cu->id) : bank;
 	emu_time last = arrival(m, t);
 
-	for (; m->protocol->registration;) {
+	for (;;) {
 		/* Looked up again each time, because an L1's write-backs may replace the line in the L2. */
 		const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
 		const uint64_t own = below && cu ? coh_registry_owned(below, cu) : 0;
@@ -79,7 +79,12 @@ emu_time coh_registry_take(
 				m->protocol->name, id);
 		}
 	}
-	return t;
+}
+
+emu_time coh_registry_take(
+	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
+{
+	return m->protocol->registration ? take_back(m, cu, id, bytes, t) : t;
 }
 
 /* Buffered epochs: making room in the L2 sends other lines ahead, which may register bytes of this one. */

@@ -329,6 +329,34 @@ static void what_the_l2_does_not_have_comes_from_an_l1_that_has_it(void **state)
 	}
 }
 
+/* The messages of a store by CU 1 to a line that CU 0 and CU 2 have read. In between CU 0, whose L1 has one line, may read another one. */
+static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
+{
+	const char *const settings[] = {kind % 2 ? "protocol=mttop-wb" : "protocol=rfo",
+		kind < 2 ? "directory.lines=0" : "directory.lines=64", "l1.size=64B", "l1.ways=1", NULL};
+	struct script s;
+	struct rig rig;
+	uint64_t before;
+
+	rig_begin(&rig, 0, settings);
+	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
+	RUN(&rig, &s, {0, READ}, {2, READ}, {is_replaced ? LINE : 0, READ});
+	assert_int_equal(line_of(&rig, s.a, 0) == NULL, is_replaced);
+	assert_int_equal(entry_of(&rig, s.a)->sharers[0], is_replaced ? 4 : 5);
+	before = emu_statistics(rig.machine)->net_messages;
+	RUN(&rig, &s, {1, WRITE});
+	before = emu_statistics(rig.machine)->net_messages - before;
+	rig_end(&rig);
+	return before;
+}
+
+static void an_l1_that_has_replaced_the_line_is_not_asked(void **state)
+{
+	for (unsigned i = 0; i < KINDS; i++) {
+		assert_int_equal(messages_of_a_store(i, false) - messages_of_a_store(i, true), 2);
+	}
+}
+
 static uint64_t time_of_a_store(const char *latency)
 {
 	struct script s;
@@ -510,6 +538,7 @@ int main(void)
 		cmocka_unit_test(the_directory_recalls_a_line_for_room),
 		cmocka_unit_test(an_l2_beside_a_directory_replaces_a_line_for_itself),
 		cmocka_unit_test(what_the_l2_does_not_have_comes_from_an_l1_that_has_it),
+		cmocka_unit_test(an_l1_that_has_replaced_the_line_is_not_asked),
 		cmocka_unit_test(a_directory_s_look_up_takes_its_latency),
 		cmocka_unit_test(a_request_waits_for_an_mshr),
 		cmocka_unit_test(hits_in_what_the_l1_has_written_are_counted),
