@@ -12,8 +12,6 @@
  *       goes first (a lane may spin on a word that another lane of its wavefront stores). Not the next of all: where
  *       most lanes spin on a lock, its holder would have one turn in thousands.
  */
-#include <limits.h>
-
 #include "core/stop.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -41,25 +39,35 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
 	return like;
 }
 
-/* The lane deepest in calls, among these the one furthest behind in its source; a returning lane if all
- * return. */
-static unsigned laggard(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
+/*
+ * The lanes at the instruction of the laggard: of the lane deepest in calls, among these the one furthest behind in its source. If all
+ * lanes return, those that return with the first.
+ */
+static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
-	uint64_t found = (unsigned)__builtin_ctzll(lanes), deepest = 0;
-	unsigned line = UINT_MAX;
+	uint64_t op = NVW__RETURN, found = 0;
+	uintptr_t deepest = UINTPTR_MAX; /* a stack pointer, as if on the stack of lane 0 */
+	const struct nvw_site *site = NULL;
 
 	EMU_FOR_LANES(lane, lanes)
 	{
-		const uint64_t depth = emu_wavefront_stack_used(m, wf, lane);
+		const struct nvw_site *const its = wf->requests.site[lane];
+		const uintptr_t place =
+			(uintptr_t)emu_wavefront_stack(m, wf, lane) - lane * m->exec.stack_bytes;
 
-		if (depth >= deepest && wf->requests.op[lane] != NVW__RETURN &&
-			(depth > deepest || wf->requests.site[lane]->line < line)) {
-			found = lane;
-			deepest = depth;
-			line = wf->requests.site[lane]->line;
+		if (its == site && wf->requests.op[lane] == op) {
+			found |= UINT64_C(1) << lane;
+			deepest = place < deepest ? place : deepest;
+		} else if (wf->requests.op[lane] != NVW__RETURN &&
+			   (place < deepest || (place == deepest && its->line < site->line))) {
+			found = lanes_like(wf, lanes & ((UINT64_C(1) << lane) - 1), (unsigned)lane) |
+				UINT64_C(1) << lane;
+			deepest = place;
+			site = its;
+			op = wf->requests.op[lane];
 		}
 	}
-	return (unsigned)found;
+	return found ? found : lanes_like(wf, lanes, (unsigned)__builtin_ctzll(lanes));
 }
 
 /* The lane whose turn it is, whatever its request. */
@@ -106,20 +114,19 @@ static bool all_alike(const struct emu_wavefront *wf, uint64_t lanes)
 static uint64_t pick_lanes(struct nvw_machine *m, struct emu_wavefront *wf)
 {
 	const uint64_t posted = wf->posted;
-	unsigned leader;
+	uint64_t lanes;
 
 	if (all_alike(wf, posted)) {
 		wf->turns = 0;
 		return posted;
 	}
-	if (wf->turns++ < PASSED_OVER_MAX) {
-		leader = laggard(m, wf, posted);
-	} else {
-		leader = next_in_turn(wf, posted & ~lanes_like(wf, posted, laggard(m, wf, posted)));
+	lanes = laggards(m, wf, posted);
+	if (wf->turns++ >= PASSED_OVER_MAX) {
+		lanes = lanes_like(wf, posted, next_in_turn(wf, posted & ~lanes));
 		wf->turns = 0;
 	}
 	m->stats.divergent_ops++;
-	return lanes_like(wf, posted, leader);
+	return lanes;
 }
 
 /* Whether the lanes only issue a load for later use. */

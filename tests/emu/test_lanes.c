@@ -342,6 +342,64 @@ static void lanes_may_have_different_places_and_operations(void **state)
 	rig_end(&rig);
 }
 
+struct calls {
+	uint64_t *word;
+	unsigned depth[3]; /* of each lane, in calls */
+	bool stores[3];
+	uint64_t loaded[3];
+};
+
+static __attribute__((noinline)) void call(struct calls *c, unsigned depth)
+{
+	volatile unsigned left = depth; /* so that the call is one, and not the last action */
+
+	if (left) {
+		call(c, left - 1);
+	} else if (!c->stores[nvw_local_id()]) {
+		c->loaded[nvw_local_id()] = nvw_load(c->word);
+	} else {
+		nvw_store(c->word, 1);
+	}
+	left = 0;
+}
+
+static void call_deep(const void *args)
+{
+	struct calls *const c = *(struct calls *const *)args;
+
+	call(c, c->depth[nvw_local_id()]);
+}
+
+static void the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction(void **state)
+{
+	static const struct {
+		struct calls calls;
+		uint64_t loaded; /* 1: after the store */
+	} cases[] = {
+		{{.depth = {1, 2, 3}, .stores = {false, true, false}}, 0},
+		{{.depth = {1, 3, 2}, .stores = {false, false, true}}, 0},
+		{{.depth = {3, 1, 2}, .stores = {false, false, true}}, 0},
+#if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT) /* elsewhere nobody knows how deep a lane is */
+		{{.depth = {1, 2, 3}, .stores = {false, false, true}}, 1},
+#endif
+		{{.depth = {2, 2, 2}, .stores = {true, false, false}}, 0},
+	};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct calls c = cases[i].calls, *const args = &c;
+		struct rig rig;
+
+		rig_begin(&rig, 1, NULL);
+		c.word = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "calls", call_deep, &args, 3, 3));
+		for (unsigned lane = 0; lane < 3; lane++) {
+			assert_int_equal(c.loaded[lane], c.stores[lane] ? 0 : cases[i].loaded);
+		}
+		assert_int_equal(emu_statistics(rig.machine)->wavefront_ops, 2);
+		rig_end(&rig);
+	}
+}
+
 /* ---- Addresses in any order ------------------------------------------------------------------------- */
 
 enum { OBJECTS = 80 };
@@ -532,6 +590,7 @@ int main(void)
 		cmocka_unit_test(a_barrier_waits_for_a_work_item_that_comes_alone),
 		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
 		cmocka_unit_test(lanes_may_have_different_places_and_operations),
+		cmocka_unit_test(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction),
 		cmocka_unit_test(each_lane_gets_the_object_at_its_own_address_in_any_order),
 		cmocka_unit_test(a_store_buffer_may_serve_some_of_the_lanes_of_a_line),
 		cmocka_unit_test(registers_and_the_red_zone_survive_while_others_have_the_stack),
