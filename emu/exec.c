@@ -45,7 +45,7 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
  */
 static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
-	uint64_t op = NVW__RETURN, found = 0;
+	uint64_t op = NVW__RETURN, found = 0, before = 0;
 	uintptr_t deepest = UINTPTR_MAX; /* a stack pointer, as if on the stack of lane 0 */
 	const struct nvw_site *site = NULL;
 
@@ -60,14 +60,15 @@ static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront
 			deepest = place < deepest ? place : deepest;
 		} else if (wf->requests.op[lane] != NVW__RETURN &&
 			   (place < deepest || (place == deepest && its->line < site->line))) {
-			found = lanes_like(wf, lanes & ((UINT64_C(1) << lane) - 1), (unsigned)lane) |
-				UINT64_C(1) << lane;
+			found = UINT64_C(1) << lane;
+			before = lanes & (found - 1);
 			deepest = place;
 			site = its;
 			op = wf->requests.op[lane];
 		}
 	}
-	return found ? found : lanes_like(wf, lanes, (unsigned)__builtin_ctzll(lanes));
+	return found ? found | lanes_like(wf, before, (unsigned)__builtin_ctzll(found)) :
+		       lanes_like(wf, lanes, (unsigned)__builtin_ctzll(lanes));
 }
 
 /* The lane whose turn it is, whatever its request. */

@@ -161,6 +161,7 @@ static int protocol_init(struct nvw_machine *m)
 			"there is no coherence protocol \"%s\"; see nvwave list protocols",
 			m->config.protocol);
 	}
+	m->tells_sharers = coh_tells_sharers(m->protocol);
 	/* Lists of actions end here at the latest; those of rows as well. */
 	NVW_INVARIANT(!m->protocol->kernel_begin[COH_STEPS_MAX] && !m->protocol->kernel_end[COH_STEPS_MAX] &&
 		      !m->protocol->group_barrier[COH_STEPS_MAX]);

@@ -77,6 +77,7 @@ struct nvw_machine {
 	void *persist_data;                  /* of the model */
 	emu_time l1_spared, l2_spared;       /* of the latency: what a look-up that misses does not take */
 	bool renews;         /* lines of L1s, where an acquire has invalidated them (l1.acquire=off) */
+	bool tells_sharers;  /* coh_tells_sharers() */
 	bool recalling;      /* an L1 empties itself for a recall */
 	bool loads_complete; /* an issued load is done before the next instruction (gpu.consistency) */
 	emu_time *loads;     /* loads.c: completion times of those in flight; NULL: not counted */

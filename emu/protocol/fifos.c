@@ -30,11 +30,13 @@ __attribute__((unused)) static bool names_all_that_waits(
 	return true;
 }
 
-/* The next line to leave an L1 goes into the L2's, and the one after it to one that its tags lead to. */
+/* Of the next line to leave the L1, the L2's line is fetched; of the one after it, the tags. */
 static void prefetch_below(const struct nvw_machine *m, const struct emu_fifo *fifo)
 {
-	if (emu_fifo_length(fifo) > 1) {
+	if (emu_fifo_length(fifo)) {
 		emu_cache_prefetch_line(m->l2.stores, fifo->ring[fifo->head & fifo->mask]);
+	}
+	if (emu_fifo_length(fifo) > 1) {
 		emu_cache_prefetch(m->l2.stores, fifo->ring[(fifo->head + 1) & fifo->mask]);
 	}
 }

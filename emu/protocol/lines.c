@@ -240,12 +240,12 @@ static struct emu_cache *cache_of(const struct coh_event *e)
 }
 
 /*
- * A directory sends messages to its sharers, so it learns of what has left an L1. Under the other protocols a line's sharers are L1s
- * that may have it: a recall looks, in no time and without a message, and finds nothing.
+ * An L2 that sends messages to a line's sharers learns of what has left an L1, in no time. To any other the sharers are L1s that may
+ * have the line: a recall looks, in no time and without a message, and finds nothing.
  */
 void coh_line_drop(struct coh_event *e)
 {
-	if (e->cu && e->m->protocol->directory && e->reason != COH_BY_RECALL) {
+	if (e->cu && e->m->tells_sharers && e->reason != COH_BY_RECALL) {
 		struct emu_line *const below = coh_entry(e->m, e->id);
 
 		if (below) {

@@ -582,6 +582,8 @@ static inline struct emu_line *coh_entry(const struct nvw_machine *m, emu_line_i
 {
 	return emu_cache_peek(coh_has_directory(m) ? &m->directory.cache : &m->l2.cache, id);
 }
+/* Whether the protocol's L2 sends messages to a line's sharers other than recalls. If so, what leaves an L1 is no longer a sharer. */
+bool coh_tells_sharers(const struct coh_protocol *protocol);
 /* Every holder gives the line up, and the L2, too: its entry is being replaced. */
 void coh_recall_entry(struct coh_event *e);
 /* Overlays to with what the line's owner has stored, for a host's read. */

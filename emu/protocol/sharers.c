@@ -7,6 +7,22 @@
  */
 #include "protocol.h"
 
+bool coh_tells_sharers(const struct coh_protocol *protocol)
+{
+	const struct coh_cell *const end =
+		protocol->l2 + (size_t)protocol->l2_state_count * COH_L2_EVENT_COUNT;
+	bool tells = false;
+
+	for (const struct coh_cell *cell = protocol->l2; cell != end; cell++) {
+		for (unsigned i = 0; i < sizeof cell->actions / sizeof *cell->actions; i++) {
+			tells |= cell->actions[i] == coh_line_invalidate_sharers ||
+				 cell->actions[i] == coh_line_downgrade_owner ||
+				 cell->actions[i] == coh_line_ask_owner;
+		}
+	}
+	return tells;
+}
+
 /* Under a directory of its own an L1 that gives the line up answers with its bytes, if the requester does not have them yet; then
  * nobody has to ask the L2, which need not have the line. True if it does. */
 static bool supply(const struct coh_event *e, const struct emu_line *line)

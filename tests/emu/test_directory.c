@@ -13,8 +13,8 @@
 enum { CUS = 4 };
 
 /* Each with the L2's tags as its directory, and with a directory of its own. */
-static const char *const protocols[] = {"rfo", "mttop-wb", "rfo", "mttop-wb"};
-enum { KINDS = 4 };
+static const char *const protocols[] = {"rfo", "mttop-wb", "rfo", "mttop-wb", "directory"};
+enum { KINDS = 4, KINDS_AND_SKELETON };
 
 enum { LINE = 16 }; /* CU + n * LINE: of line n, not 0 */
 
@@ -332,12 +332,15 @@ static void what_the_l2_does_not_have_comes_from_an_l1_that_has_it(void **state)
 /* The messages of a store by CU 1 to a line that CU 0 and CU 2 have read. In between CU 0, whose L1 has one line, may read another one. */
 static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 {
-	const char *const settings[] = {kind % 2 ? "protocol=mttop-wb" : "protocol=rfo",
-		kind < 2 ? "directory.lines=0" : "directory.lines=64", "l1.size=64B", "l1.ways=1", NULL};
+	char protocol[32];
+	const char *const settings[] = {protocol,
+		kind < 2 || kind == KINDS ? "directory.lines=0" : "directory.lines=64", "l1.size=64B",
+		"l1.ways=1", NULL};
 	struct script s;
 	struct rig rig;
 	uint64_t before;
 
+	snprintf(protocol, sizeof protocol, "protocol=%s", protocols[kind]);
 	rig_begin(&rig, 0, settings);
 	s = (struct script){.a = nvw_alloc(rig.machine, 512)};
 	RUN(&rig, &s, {0, READ}, {2, READ}, {is_replaced ? LINE : 0, READ});
@@ -352,7 +355,7 @@ static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 
 static void an_l1_that_has_replaced_the_line_is_not_asked(void **state)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	for (unsigned i = 0; i < KINDS_AND_SKELETON; i++) {
 		assert_int_equal(messages_of_a_store(i, false) - messages_of_a_store(i, true), 2);
 	}
 }

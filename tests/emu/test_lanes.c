@@ -379,7 +379,7 @@ static void the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction(vo
 		{{.depth = {1, 2, 3}, .stores = {false, true, false}}, 0},
 		{{.depth = {1, 3, 2}, .stores = {false, false, true}}, 0},
 		{{.depth = {3, 1, 2}, .stores = {false, false, true}}, 0},
-#if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT) /* elsewhere nobody knows how deep a lane is */
+#if defined(__x86_64__) && !defined(EMU_FIBER_UCONTEXT) /* else nobody knows how deep a lane is */
 		{{.depth = {1, 2, 3}, .stores = {false, false, true}}, 1},
 #endif
 		{{.depth = {2, 2, 2}, .stores = {true, false, false}}, 0},
