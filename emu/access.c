@@ -195,7 +195,7 @@ static bool coalesce(
 /*
  * Scattered requests miss the host's caches in every array. The L2's tags and the bytes in memory are prefetched first; a few requests
  * later the tags are there, and lead to what else is needed. Not all requests' at once: what comes too early has left the host's first
- * cache before it is used. What an L1 needs is not fetched: it is used often, and small.
+ * cache before it is used. To fetch what an L1 needs gained nothing.
  */
 static void prefetch_tags(const struct nvw_machine *m, emu_line_id id)
 {

@@ -115,10 +115,10 @@ int main(int argc, char **argv)
 
 	if (strcmp(what, "create") == 0) {
 		pool = pmemobj_create(argv[2], layout, PMEMOBJ_MIN_POOL, 0600);
-	} else if (strcmp(what, "append") == 0 || strcmp(what, "check") == 0) {
+	} else if (strcmp(what, "append") == 0 || (strcmp(what, "check") == 0 && argc == 3)) {
 		pool = pmemobj_open(argv[2], layout);
 	} else {
-		fprintf(stderr, "list create | append | check FILE [COUNT [no-add | no-tx]]\n");
+		fprintf(stderr, "list create | append FILE [COUNT [no-add | no-tx]]; list check FILE\n");
 		return 2;
 	}
 	if (pool == NULL) {

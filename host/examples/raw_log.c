@@ -122,13 +122,15 @@ static struct log *map(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc < 3 || (strcmp(argv[1], "check") != 0 && argc < 4)) {
+	const char *const what = argc > 1 ? argv[1] : "";
+
+	if (strcmp(what, "check") == 0 ? argc != 3 : strcmp(what, "append") != 0 || argc < 4 || argc > 5) {
 		fprintf(stderr, "raw_log append FILE N [BUG] | check FILE\n");
 		return 2;
 	}
 	struct log *const log = map(argv[2]);
 
-	if (strcmp(argv[1], "check") == 0) {
+	if (strcmp(what, "check") == 0) {
 		return check(log);
 	}
 	bug = argc > 4 ? argv[4] : bug;

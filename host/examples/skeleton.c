@@ -288,7 +288,8 @@ static int recover_and_print(struct pool *p)
 
 int main(int argc, char **argv)
 {
-	const char *const what = argc > 2 ? argv[1] : "";
+	const char *const what =
+		argc == 3 || (argc > 3 && argc < 6 && strcmp(argv[1], "run") == 0) ? argv[1] : "";
 
 	if (strcmp(what, "run") == 0 && argc > 3) {
 		bug = argc > 4 ? argv[4] : bug;

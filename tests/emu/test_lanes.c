@@ -323,13 +323,14 @@ static void differ(const void *args)
 	} else {
 		nvw_atomic_add(&w->a[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
 	}
-	nvw_atomic_add(&w->a[2], 1, id < 32 ? NVW_RELAXED : NVW_ACQUIRE, NVW_SCOPE_AGENT);
+	w->b[id] = nvw_atomic_add(&w->a[2], 1, id < 32 ? NVW_RELAXED : NVW_ACQUIRE, NVW_SCOPE_AGENT);
 }
 
 static void lanes_may_have_different_places_and_operations(void **state)
 {
+	uint64_t before[64]; /* of the host: what each lane's last add returned */
+	struct words w = {.b = before};
 	struct rig rig;
-	struct words w;
 
 	rig_begin(&rig, 1, NULL);
 	w.a = nvw_alloc(rig.machine, 64);
@@ -337,6 +338,7 @@ static void lanes_may_have_different_places_and_operations(void **state)
 	assert_int_equal(rig_visible(&rig, &w.a[0]), 63);
 	assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
 	assert_int_equal(rig_visible(&rig, &w.a[2]), 64);
+	assert_true(before[0] < before[63]); /* of lanes at one place those like the first go first */
 	/* The lane, the others without it, those that do not acquire, those that do while the others return. */
 	assert_int_equal(emu_statistics(rig.machine)->divergent_ops, 4);
 	rig_end(&rig);
