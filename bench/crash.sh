@@ -56,7 +56,7 @@ printf '\n%-34s %10s %12s %14s %16s\n' "store log, $fences fences, library" imag
 for n in 4 6 7 8; do
 	make_log "$n" "$fences"
 	"$nvwave" crash "--store-log=$dir/log" "--image=$dir/pool" "--check-lib=$dir/lib.so" --model=pmreorder > "$dir/out"
-	images=$(sed -n '1s/^CONSISTENT *\([0-9,]*\) distinct.*/\1/p' "$dir/out")
+	images=$(sed -n '1s/^[^0-9]*\([0-9,]*\) .*/\1/p' "$dir/out")
 	printf '%-34s %10s %12s %14s %16s\n' "$n stores a fence, pmreorder" "$images" "$(rate < "$dir/out")" "$images" \
 		"$(($(permutations "$n") * fences))"
 done

@@ -41,7 +41,7 @@ explore() {
 	began=$(now)
 	"$nvwave" crash --states=1073741824 "$@" >"$dir/out" || { cat "$dir/out"; exit 1; }
 	took=$(echo "$(now) $began" | awk '{ print $1 - $2 }')
-	row "$name" "$(awk 'NR == 1 { gsub(",", ""); print $2 }' "$dir/out")" "$took" \
+	row "$name" "$(awk 'NR == 1 { gsub(",", ""); match($0, /[0-9]+/); print substr($0, RSTART, RLENGTH) }' "$dir/out")" "$took" \
 		"$(sed -n 's/^possible: .*instants; \([0-9.]* %\).*/\1/p' "$dir/out")"
 }
 

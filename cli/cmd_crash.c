@@ -69,7 +69,7 @@ static int crash_under_each(struct cli_session *s, struct crash_request *request
 	if (s->json) {
 		fputs("]\n", stdout);
 	} else if (worst != STATUS_INPUT) {
-		printf("\n%s: consistent under %u of %u protocols\n", s->workload->name, clean, tested);
+		printf("\n%s: nothing failed under %u of %u protocols\n", s->workload->name, clean, tested);
 	}
 	return worst;
 }

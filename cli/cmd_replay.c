@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave replay FINDING: recovers and checks the state of a saved finding again. */
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,9 +168,18 @@ static int extract(const struct ct_saved *s, const char *path)
 	return error;
 }
 
+/* Of one state, not of the structure. */
+static const char *verdict_of(const struct ct_finding *now, bool same)
+{
+	if (*now->text == '\0') {
+		return "passes";
+	}
+	return same ? "reproduced" : "fails differently";
+}
+
 static void print(const struct replay *r, const struct ct_finding *now, bool same, bool json)
 {
-	const char *const verdict = *now->text ? same ? "reproduced" : "fails differently" : "consistent";
+	const char *const verdict = verdict_of(now, same);
 
 	if (json) {
 		json_t *const o = json_pack("{s:s, s:s, s:s, s:O, s:o, s:O*}", "verdict", verdict, "text",
@@ -182,8 +192,10 @@ static void print(const struct replay *r, const struct ct_finding *now, bool sam
 		json_decref(o);
 		return;
 	}
-	printf("%s   %s\n", *now->text ? same ? "REPRODUCED" : "FAILS DIFFERENTLY" : "CONSISTENT",
-		*now->text ? now->text : "the state passes recovery and check now");
+	for (const char *c = verdict; *c != '\0'; c++) {
+		putchar(toupper((unsigned char)*c));
+	}
+	printf("   %s\n", *now->text ? now->text : "the state passes recovery and check now");
 	if (!same) {
 		printf("found then: %s\n", text_of(json_object_get(r->saved.head, "finding"), "text"));
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/stop.h"
+#include "commands.h"
 #include "crash_command.h"
 #include "html_report.h"
 #include "patch.h"
@@ -274,15 +275,27 @@ static int test(struct crash_run *r)
 	return error;
 }
 
-static bool is_consistent(const struct crash_run *r)
+static enum ct_verdict verdict_of(const struct crash_run *r)
 {
-	const struct ct_verdict *const under = r->matrix.under;
-	bool consistent = r->request->matrix || r->result.consistent;
-
-	for (enum ct_model i = 0; i < CT_MODEL_COUNT && r->request->matrix; i++) {
-		consistent = consistent && (!under[i].known || under[i].consistent);
+	if (!r->request->matrix) {
+		return ct_verdict_of(&r->result);
 	}
-	return consistent;
+	for (enum ct_model i = 0; i < CT_MODEL_COUNT; i++) {
+		if (r->matrix.under[i].verdict == CT_VERDICT_INCONSISTENT) {
+			return CT_VERDICT_INCONSISTENT;
+		}
+	}
+	return r->matrix.interrupted ? CT_VERDICT_UNDECIDED : CT_VERDICT_UNREFUTED;
+}
+
+int crash_status(enum ct_verdict verdict)
+{
+	static const int status[] = {[CT_VERDICT_UNDECIDED] = STATUS_INPUT,
+		[CT_VERDICT_CONSISTENT] = STATUS_CLEAN,
+		[CT_VERDICT_UNREFUTED] = STATUS_CLEAN,
+		[CT_VERDICT_INCONSISTENT] = STATUS_INCONSISTENT};
+
+	return status[verdict];
 }
 
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
@@ -314,9 +327,7 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 	if (request->options.slice > 0) {
 		return run.result.interrupted ? 2 : 0;
 	}
-	const bool known = request->matrix ? !run.matrix.interrupted : ct_is_consistent(&run.result);
-
-	return !is_consistent(&run) ? 1 : known ? 0 : 2;
+	return crash_status(verdict_of(&run));
 }
 
 int crash_store_log(

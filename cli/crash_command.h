@@ -30,8 +30,11 @@ struct crash_request {
 /* Takes the options from the command line, whose strings it keeps. NVW_E_USAGE with a message. */
 NVW_CHECKED int crash_request_from(const struct cli_options *given, struct crash_request *ret_request);
 
-/* Runs the test, with progress on stderr if that is a terminal, and reports on stdout. Exit status: 0
- * consistent, 1 inconsistent, 2 an error, whose message has been printed. */
+/* The exit status of a command that says so: 0 where nothing failed. */
+int crash_status(enum ct_verdict verdict);
+
+/* Runs the test, with progress on stderr if that is a terminal, and reports on stdout. Exit status: that of the verdict, or
+ * 2 after an error, whose message has been printed. */
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The output of "nvwave crash". See crash_report.h. */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +54,22 @@ static void print_interleaving(const struct ct_result *r, FILE *to)
 	}
 }
 
+/* A count that may be far beyond 2^64, as a power of two. */
+static void print_possible(const struct ct_result *r, FILE *to)
+{
+	const double log2_states = r->states_possible_log2, whole = round(log2_states);
+	char a[NVW_UNIT_TEXT];
+
+	if (!r->states_possible_exact) {
+		fputs("at most ", to);
+	}
+	if (log2_states < 53) {
+		fprintf(to, "%s", nvw_format_grouped((uint64_t)(r->states_possible + 0.5), a));
+	} else {
+		fprintf(to, "2^%.*f", fabs(log2_states - whole) < 0.05 ? 0 : 1, log2_states);
+	}
+}
+
 static void print_states(const struct ct_result *r, FILE *to)
 {
 	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
@@ -64,7 +79,14 @@ static void print_states(const struct ct_result *r, FILE *to)
 			nvw_format_grouped(r->states_distinct, b));
 		return;
 	}
-	fprintf(to, "%s distinct states", nvw_format_grouped(r->states_distinct, a));
+	fputs(nvw_format_grouped(r->states_distinct, a), to);
+	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED) {
+		fputs(" of ", to);
+		print_possible(r, to);
+		fputs(" states", to);
+	} else {
+		fputs(" distinct states", to);
+	}
 	print_interleaving(r, to);
 	fprintf(to, " (plus %s duplicates", nvw_format_grouped(r->states_equal, b));
 	if (r->states_unread > 0) {
@@ -77,32 +99,18 @@ static void print_states(const struct ct_result *r, FILE *to)
 	fputc(')', to);
 }
 
-/* A count that may be far beyond 2^64, as a power of two. */
-static void print_possible(const struct ct_result *r, FILE *to)
+void crash_report_headline(const struct ct_result *r, FILE *to)
 {
-	const double log2_states = r->states_possible_log2, whole = round(log2_states);
+	const enum ct_verdict verdict = ct_verdict_of(r);
 	char a[NVW_UNIT_TEXT];
 
-	if (log2_states < 53) {
-		fprintf(to, "%s", nvw_format_grouped((uint64_t)(r->states_possible + 0.5), a));
-	} else {
-		fprintf(to, "2^%.*f", fabs(log2_states - whole) < 0.05 ? 0 : 1, log2_states);
-	}
-}
-
-static void print_verdict(const struct ct_result *r, FILE *to)
-{
-	char a[NVW_UNIT_TEXT];
-
-	for (const char *c = ct_verdict_name(r); *c != '\0'; c++) {
-		fputc(toupper((unsigned char)*c), to);
-	}
-	fputs("   ", to);
+	fputs(ct_verdict_words(verdict), to);
+	fputs(verdict == CT_VERDICT_UNREFUTED ? " in " : "   ", to);
 	if (r->without_crash) {
-		fprintf(to, "WITHOUT ANY CRASH   %.1f s\n", r->host_seconds);
+		fputs("WITHOUT ANY CRASH", to);
 		return;
 	}
-	if (ct_is_consistent(r) && r->instants_by_parts > 0 && r->shards == 0 && ct_covers_all(r)) {
+	if (verdict == CT_VERDICT_CONSISTENT && r->instants_by_parts > 0) {
 		fputs("all ", to);
 		if (r->states_possible_exact) {
 			print_possible(r, to);
@@ -110,10 +118,9 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 		}
 		fprintf(to, "states at all %s instants", nvw_format_grouped(r->instants, a));
 		if (!r->states_possible_exact) {
-			fputs(", at most ", to);
+			fputs(", ", to);
 			print_possible(r, to);
 		}
-		fprintf(to, "   %.1f s\n", r->host_seconds);
 		return;
 	}
 	if (!r->consistent) {
@@ -121,8 +128,16 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 			nvw_format_grouped(r->states_failing, a));
 	}
 	print_states(r, to);
+}
+
+static void print_verdict(const struct ct_result *r, FILE *to)
+{
+	const bool by_parts = r->instants_by_parts > 0 && ct_verdict_of(r) == CT_VERDICT_CONSISTENT;
+	char a[NVW_UNIT_TEXT];
+
+	crash_report_headline(r, to);
 	fprintf(to, "   %.1f s", r->host_seconds);
-	if (r->explore_seconds > 0) {
+	if (r->explore_seconds > 0 && !by_parts) {
 		fprintf(to, ", %s/s",
 			nvw_format_grouped((uint64_t)((double)r->states_distinct / r->explore_seconds), a));
 	}
@@ -149,11 +164,47 @@ static void print_exhausted(const struct ct_result *r, FILE *to)
 	fputc('\n', to);
 }
 
+unsigned crash_report_sampled(
+	const struct ct_result *r, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES])
+{
+	const struct ct_by_parts *const p = &r->by_parts;
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+	unsigned n = 0;
+
+	if (p->wide > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"a part looks at too much %s time%s, the first with %u uncertain words (%s)",
+			nvw_format_grouped(p->wide, a), p->wide == 1 ? "" : "s", p->wide_forks,
+			p->first_wide);
+	}
+	if (p->crowded > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"%s instant%s with more stores in flight than their order can be kept of, the first with %s",
+			nvw_format_grouped(p->crowded, a), p->crowded == 1 ? "" : "s",
+			nvw_format_grouped(p->crowd, b));
+	}
+	if (p->denied > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"a part fails in %s state%s that the whole check passes: %s",
+			nvw_format_grouped(p->denied, a), p->denied == 1 ? "" : "s", p->first_denied);
+	}
+	if (p->missed > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"at %s instant%s all parts passed, but the whole check fails",
+			nvw_format_grouped(p->missed, a), p->missed == 1 ? "" : "s");
+	}
+	if (p->died > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"a part crashed or hung, after which the check ran on whole states alone");
+	}
+	return n;
+}
+
 /* What the check in parts did, and why some instants were sampled all the same. */
 static void print_parts(const struct ct_result *r, FILE *to)
 {
 	const struct ct_by_parts *const p = &r->by_parts;
-	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
 
 	if (p->parts == 0) {
 		return;
@@ -170,29 +221,8 @@ static void print_parts(const struct ct_result *r, FILE *to)
 			nvw_format_grouped(p->confirmations, a));
 	}
 	fputc('\n', to);
-	if (p->wide > 0) {
-		fprintf(to,
-			"sampled: a part looks at too much %s time%s, the first with %u uncertain words (%s)\n",
-			nvw_format_grouped(p->wide, a), p->wide == 1 ? "" : "s", p->wide_forks,
-			p->first_wide);
-	}
-	if (p->crowded > 0) {
-		fprintf(to,
-			"sampled: %s instant%s with more stores in flight than their order can be kept of, the first with %s\n",
-			nvw_format_grouped(p->crowded, a), p->crowded == 1 ? "" : "s",
-			nvw_format_grouped(p->crowd, b));
-	}
-	if (p->denied > 0) {
-		fprintf(to, "sampled: a part fails in %s state%s that the whole check passes: %s\n",
-			nvw_format_grouped(p->denied, a), p->denied == 1 ? "" : "s", p->first_denied);
-	}
-	if (p->missed > 0) {
-		fprintf(to, "sampled: at %s instant%s all parts passed, but the whole check fails\n",
-			nvw_format_grouped(p->missed, a), p->missed == 1 ? "" : "s");
-	}
-	if (p->died > 0) {
-		fputs("sampled: a part crashed or hung, after which the check ran on whole states alone\n",
-			to);
+	for (unsigned i = 0, lines = crash_report_sampled(r, line); i < lines; i++) {
+		fprintf(to, "sampled: %s\n", line[i]);
 	}
 }
 
@@ -255,9 +285,6 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	}
 	if (r->mode != CT_KILL) {
 		fprintf(to, "possible: ");
-		if (!r->states_possible_exact) {
-			fputs("at most ", to);
-		}
 		print_possible(r, to);
 		fputs(" states", to);
 		fprintf(to, " at %s instants; ", nvw_format_grouped(r->instants, a));
@@ -497,8 +524,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
 		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o}",
-		"verdict", ct_verdict_name(r), "mode", mode_name(r->mode), "workload", h->workload, "machine",
-		h->machine, "protocol", h->protocol, "model",
+		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
+		h->workload, "machine", h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
 		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
 		(json_int_t)r->states_tested, "states_distinct", (json_int_t)r->states_distinct,

@@ -22,6 +22,14 @@ void crash_matrix_text(const struct crash_heading *heading, const struct ct_matr
 NVW_CHECKED int crash_matrix_json(
 	const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
 
+/* The verdict, and what it is said of: the first words of a report. */
+void crash_report_headline(const struct ct_result *result, FILE *to);
+
+enum { CRASH_SAMPLED_MAX = 5, CRASH_SAMPLED_BYTES = 2 * CT_TEXT_BYTES };
+/* Why instants were sampled although the check has parts. How many reasons there are. */
+unsigned crash_report_sampled(
+	const struct ct_result *result, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES]);
+
 void crash_report_text(const struct crash_heading *heading, const struct ct_result *result, FILE *to);
 /* NVW_E_MEMORY, or NVW_E_SYSTEM if it could not be written. */
 NVW_CHECKED int crash_report_json(

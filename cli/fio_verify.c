@@ -22,6 +22,7 @@
 
 #include "commands.h"
 #include "core/stop.h"
+#include "crash_command.h"
 #include "crash_exec.h"
 #include "fio_run.h"
 #include "json_report.h"
@@ -40,7 +41,7 @@ struct verify {
 	struct fio_place place;
 	char log[288], base[288], scratch[288], check[1024], version[32];
 	uint64_t events, blocks; /* of the whole run */
-	uint64_t kill_count, states, lost;
+	uint64_t kill_count, states, lost, undecided;
 	struct kill kill[KILLS_MAX];
 };
 
@@ -139,6 +140,7 @@ static int explore(struct verify *v, struct kill *k, uint64_t seed)
 	if (!error) {
 		k->states = result.states_tested;
 		k->lost = result.states_failing;
+		v->undecided += result.states_undecided;
 		snprintf(k->text, sizeof k->text, "%s", result.finding_count ? result.finding[0].text : "");
 		ct_result_free(&result);
 	}
@@ -200,21 +202,42 @@ static int run_kills(struct verify *v)
 
 /* ---- Reports -------------------------------------------------------------------------------------------------------- */
 
+/* Kills, and the states that one leaves, are a sample. */
+static enum ct_verdict verdict_of(const struct verify *v)
+{
+	if (v->lost > 0) {
+		return CT_VERDICT_INCONSISTENT;
+	}
+	return nvw_stopping() || v->undecided > 0 ? CT_VERDICT_UNDECIDED : CT_VERDICT_UNREFUTED;
+}
+
+/* What the verdict is said of. */
+static void print_states(const struct verify *v)
+{
+	if (v->lost > 0) {
+		printf("   %llu of ", (unsigned long long)v->lost);
+	} else {
+		fputs(verdict_of(v) == CT_VERDICT_UNREFUTED ? " in " : "   ", stdout);
+	}
+	printf("%llu states after %llu kills", (unsigned long long)v->states,
+		(unsigned long long)v->kill_count);
+	if (v->undecided > 0) {
+		printf(", %llu without an answer", (unsigned long long)v->undecided);
+	}
+}
+
 static void print_text(const struct verify *v)
 {
 	const struct emu_config *const m = v->request->machine;
 
-	printf("%s   %llu of %llu states after %llu kills%s\n"
+	fputs(ct_verdict_words(verdict_of(v)), stdout);
+	print_states(v);
+	printf("%s\n"
 	       "verify of %s on %s: domain %s, seed %llu%s; the whole job writes %llu blocks in %llu events\n"
 	       "  killed at  acknowledged  states  lost\n",
-		v->lost        ? "INCONSISTENT" :
-		nvw_stopping() ? "UNDECIDED" :
-				 "CONSISTENT",
-		(unsigned long long)(v->lost ? v->lost : v->states), (unsigned long long)v->states,
-		(unsigned long long)v->kill_count, nvw_stopping() ? ", interrupted" : "",
-		v->version[0] ? v->version : "fio", m->name, cli_domain_name(m), (unsigned long long)m->seed,
-		v->request->fault ? ", fault no-drain" : "", (unsigned long long)v->blocks,
-		(unsigned long long)v->events);
+		nvw_stopping() ? ", interrupted" : "", v->version[0] ? v->version : "fio", m->name,
+		cli_domain_name(m), (unsigned long long)m->seed, v->request->fault ? ", fault no-drain" : "",
+		(unsigned long long)v->blocks, (unsigned long long)v->events);
 	for (uint64_t i = 0; i < v->kill_count; i++) {
 		const struct kill *const k = &v->kill[i];
 
@@ -243,13 +266,10 @@ static int print_json(const struct verify *v)
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o}",
 		"test", "verify", "fio_version", v->version, "machine", v->request->machine->name, "domain",
 		cli_domain_name(v->request->machine), "seed", (json_int_t)v->request->machine->seed,
-		"verdict",
-		v->lost        ? "inconsistent" :
-		nvw_stopping() ? "undecided" :
-				 "consistent",
-		"blocks", (json_int_t)v->blocks, "events", (json_int_t)v->events, "states",
-		(json_int_t)v->states, "lost", (json_int_t)v->lost, "interrupted", nvw_stopping(), "kills",
-		kills, "made_by", cli_provenance(v->request->machine, NULL));
+		"verdict", ct_verdict_name(verdict_of(v)), "blocks", (json_int_t)v->blocks, "events",
+		(json_int_t)v->events, "states", (json_int_t)v->states, "lost", (json_int_t)v->lost,
+		"interrupted", nvw_stopping(), "kills", kills, "made_by",
+		cli_provenance(v->request->machine, NULL));
 
 	return cli_print_json(o, stdout);
 }
@@ -294,8 +314,5 @@ int fio_verify(const struct fio_request *request)
 	} else if (!error) {
 		print_text(&v);
 	}
-	return error          ? cli_fail() :
-	       v.lost         ? STATUS_INCONSISTENT :
-	       nvw_stopping() ? STATUS_INPUT :
-				STATUS_CLEAN;
+	return error ? cli_fail() : crash_status(verdict_of(&v));
 }

@@ -57,10 +57,14 @@ static void made_by(FILE *f, const struct crash_heading *h)
 
 static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
-	const char *const verdict = ct_is_consistent(r) ? "CONSISTENT" :
-				    r->consistent       ? "UNDECIDED" :
-				    r->without_crash    ? "INCONSISTENT WITHOUT ANY CRASH" :
-							  "INCONSISTENT";
+	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
+		[CT_VERDICT_CONSISTENT] = "good",
+		[CT_VERDICT_UNREFUTED] = "sample",
+		[CT_VERDICT_INCONSISTENT] = "bad"};
+	char verdict[64];
+
+	snprintf(verdict, sizeof verdict, "%s%s", ct_verdict_words(ct_verdict_of(r)),
+		r->without_crash && !r->consistent ? " WITHOUT ANY CRASH" : "");
 
 	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
 	      "<title>",
@@ -68,8 +72,13 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	html_text(f, h->workload);
 	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
 	html_text(f, h->workload);
-	fprintf(f, " <span class=\"verdict %s\">%s</span></h1><p class=\"soft\">",
-		ct_is_consistent(r) ? "good" : "bad", verdict);
+	fprintf(f, " <span class=\"verdict %s\">%s</span></h1>", looks[ct_verdict_of(r)], verdict);
+	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED) { /* never without what it is said of */
+		fputs("<p>", f);
+		crash_report_headline(r, f);
+		fputs("</p>", f);
+	}
+	fputs("<p class=\"soft\">", f);
 	if (*h->machine) {
 		fprintf(f, "machine %s, protocol %s, ", h->machine, h->protocol);
 	}
@@ -169,6 +178,13 @@ static void recorded_run(FILE *f, const struct ct_result *r)
 /* What the figures leave out, and how states were tested otherwise than a reader expects. */
 static void reservations(FILE *f, const struct ct_result *r)
 {
+	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
+
+	for (unsigned i = 0, lines = crash_report_sampled(r, line); i < lines; i++) {
+		fputs("<p class=\"lost\">Sampled: ", f);
+		html_text(f, line[i]);
+		fputs("</p>", f);
+	}
 	if (r->states_undecided > 0) {
 		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
 		html_text(f, r->undecided);

@@ -18,21 +18,21 @@ static const char *scope_name(const struct ct_barrier *b, unsigned by)
 	return scopes[(unsigned)b->scope + 1 - by];
 }
 
-static const char *word(const struct ct_verdict *v)
+static const char *word(const struct ct_matrix_cell *c)
 {
-	return !v->known ? "UNDECIDED" : v->consistent ? "consistent" : "INCONSISTENT";
+	return ct_verdict_words(c->verdict);
 }
 
-/* The models under which all tested states pass, of_all: and those are all permitted ones. How many there are. */
-static unsigned list_passing(const struct ct_verdict under[CT_MODEL_COUNT], bool of_all, const char *between,
-	char ret_names[CT_TEXT_BYTES])
+/* The models with this verdict. How many there are. */
+static unsigned list_models(const struct ct_matrix_cell under[CT_MODEL_COUNT], enum ct_verdict verdict,
+	const char *between, char ret_names[CT_TEXT_BYTES])
 {
 	unsigned count = 0;
 	size_t length = 0;
 
 	ret_names[0] = 0;
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
-		if (under[m].known && under[m].consistent && under[m].of_all == of_all) {
+		if (under[m].verdict == verdict) {
 			length += (size_t)snprintf(ret_names + length, CT_TEXT_BYTES - length, "%s%s",
 				count++ > 0 ? between : "", ct_model_info(m)->name);
 		}
@@ -60,25 +60,21 @@ static enum ct_model of_caches(void)
 
 static void print_models(const struct ct_matrix *x, FILE *to)
 {
-	const struct ct_verdict *const eadr = &x->under[of_caches()];
-	char all[CT_TEXT_BYTES];
+	const struct ct_matrix_cell *const eadr = &x->under[of_caches()];
 
-	fprintf(to, "\n%-16s %-14s %-14s %-14s\n", "model", "device", "adr", "eadr");
+	fprintf(to, "\n%-16s %-16s %-16s %-16s\n", "model", "device", "adr", "eadr");
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
 		if (ct_model_info(m)->of_runs && !is_of_caches(m)) {
-			fprintf(to, "%-16s %-14s %-14s %-14s\n", ct_model_info(m)->name, word(&x->under[m]),
+			fprintf(to, "%-16s %-16s %-16s %-16s\n", ct_model_info(m)->name, word(&x->under[m]),
 				word(&x->under[m]), word(eadr));
 		}
 	}
 	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes visible)\n",
 		to);
-	if (list_passing(x->under, true, ", ", all) > 0) {
-		fprintf(to, "all permitted states are accounted for: %s\n", all);
-	}
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
-		const struct ct_verdict *const v = &x->under[m];
+		const struct ct_matrix_cell *const v = &x->under[m];
 
-		if (v->known && !v->consistent && !is_of_caches(m)) {
+		if (v->verdict == CT_VERDICT_INCONSISTENT && !is_of_caches(m)) {
 			fprintf(to, "%s: %s (%llu of %llu states", ct_model_info(m)->name, v->text,
 				(ull)v->states_failing, (ull)v->states_distinct);
 			if (v->confirmations > 0) {
@@ -87,7 +83,7 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 			fputs(")\n", to);
 		}
 	}
-	if (eadr->known && !eadr->consistent) {
+	if (eadr->verdict == CT_VERDICT_INCONSISTENT) {
 		fprintf(to, "eadr: %s\n", eadr->text);
 	}
 }
@@ -100,7 +96,7 @@ static enum ct_model first_failing(const struct ct_barrier *b, bool *ret_others)
 
 	*ret_others = false;
 	while (model + 1 < CT_MODEL_COUNT &&
-		(!ct_model_info(model)->narrows || b->narrower[0][model].consistent)) {
+		(!ct_model_info(model)->narrows || ct_verdict_passes(b->narrower[0][model].verdict))) {
 		*ret_others = *ret_others || ct_model_info(model)->narrows;
 		model++;
 	}
@@ -113,8 +109,9 @@ static void print_spare(const struct ct_barrier *b, FILE *to)
 	const bool is_none = b->spare == (unsigned)b->scope + 1;
 	const char *const scope = scope_name(b, b->spare);
 	char all[CT_TEXT_BYTES], sampled[CT_TEXT_BYTES];
-	const unsigned of_all = list_passing(b->narrower[b->spare - 1], true, " or ", all);
-	const unsigned of_sample = list_passing(b->narrower[b->spare - 1], false, " or ", sampled);
+	const struct ct_matrix_cell *const under = b->narrower[b->spare - 1];
+	const unsigned of_all = list_models(under, CT_VERDICT_CONSISTENT, " or ", all);
+	const unsigned of_sample = list_models(under, CT_VERDICT_UNREFUTED, " or ", sampled);
 
 	if (of_all > 0 && is_none) {
 		fprintf(to, "not needed in any state that %s permits", all);
@@ -140,7 +137,7 @@ static void print_need(const struct ct_barrier *b, FILE *to)
 	const enum ct_model model = first_failing(b, &others);
 
 	fprintf(to, "needed: with %s scope %s", scope_name(b, 1), b->narrower[0][model].text);
-	if (others && list_passing(b->narrower[0], true, " or ", all) > 0) {
+	if (others && list_models(b->narrower[0], CT_VERDICT_CONSISTENT, " or ", all) > 0) {
 		fprintf(to, " (only %s; no state that %s permits fails)", ct_model_info(model)->name, all);
 	} else if (others) {
 		fprintf(to, " (only %s)", ct_model_info(model)->name);
@@ -202,13 +199,10 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------- */
 
-static json_t *verdict_json(const struct ct_verdict *v)
+static json_t *cell_json(const struct ct_matrix_cell *v)
 {
-	return json_pack("{s:s, s:b, s:I, s:I, s:I, s:s}", "verdict",
-		!v->known     ? "undecided" :
-		v->consistent ? "consistent" :
-				"inconsistent",
-		"all_states", v->of_all, "states_distinct", (json_int_t)v->states_distinct, "states_failing",
+	return json_pack("{s:s, s:I, s:I, s:I, s:s}", "verdict", ct_verdict_name(v->verdict),
+		"states_distinct", (json_int_t)v->states_distinct, "states_failing",
 		(json_int_t)v->states_failing, "confirmations", (json_int_t)v->confirmations, "text",
 		v->text);
 }
@@ -223,7 +217,7 @@ static json_t *barrier_json(const struct ct_barrier *b)
 		for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
 			if (ct_model_info(m)->narrows) {
 				json_object_set_new(
-					step, ct_model_info(m)->name, verdict_json(&b->narrower[by - 1][m]));
+					step, ct_model_info(m)->name, cell_json(&b->narrower[by - 1][m]));
 			}
 		}
 		json_array_append_new(steps, step);
@@ -241,7 +235,7 @@ static json_t *models_json(const struct ct_matrix *x)
 
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
 		if (ct_model_info(m)->of_runs) {
-			json_object_set_new(models, ct_model_info(m)->name, verdict_json(&x->under[m]));
+			json_object_set_new(models, ct_model_info(m)->name, cell_json(&x->under[m]));
 		}
 	}
 	return models;

@@ -366,8 +366,5 @@ int crash_merge(const struct cli_options *given)
 		error = show(&m, cli_json(given));
 	}
 	json_decref(m.first);
-	return error                       ? cli_fail() :
-	       !m.result.consistent        ? STATUS_INCONSISTENT :
-	       ct_is_consistent(&m.result) ? STATUS_CLEAN :
-					     STATUS_INPUT;
+	return error ? cli_fail() : crash_status(ct_verdict_of(&m.result));
 }

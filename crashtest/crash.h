@@ -197,6 +197,21 @@ struct ct_moment {
 	uint32_t line;
 };
 
+/* What a test says. Of a sample, only that nothing failed in it. */
+#define CT_VERDICTS(X)                                  \
+	X(UNDECIDED, "undecided", "UNDECIDED")          \
+	X(CONSISTENT, "consistent", "CONSISTENT")       \
+	X(UNREFUTED, "not-refuted", "NO FAILURE FOUND") \
+	X(INCONSISTENT, "inconsistent", "INCONSISTENT")
+#define X(name, id, words) CT_VERDICT_##name,
+enum ct_verdict { CT_VERDICTS(X) };
+#undef X
+/* In JSON; in a text or page. */
+const char *ct_verdict_name(enum ct_verdict verdict);
+const char *ct_verdict_words(enum ct_verdict verdict);
+/* Nothing failed: consistent or unrefuted. */
+bool ct_verdict_passes(enum ct_verdict verdict);
+
 /* States that fail in the same way: their texts differ only in numbers. */
 struct ct_finding {
 	char text[CT_TEXT_BYTES]; /* text of the first one */
@@ -336,15 +351,15 @@ struct ct_result {
 
 void ct_result_free(struct ct_result *result);
 
-/* No state failed, and every tested state has a verdict. With neither this nor a finding, the result is
- * undecided. */
+/* No state failed, and every tested state has a verdict: consistent or unrefuted. With neither this nor a finding, the
+ * result is undecided. */
 bool ct_is_consistent(const struct ct_result *result);
 /* to has the larger of both, count by count. */
 void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from);
-/* Every permitted state of every instant is accounted for. */
+/* Every permitted state of every instant is accounted for; never by kills, nor by a shard alone. */
 bool ct_covers_all(const struct ct_result *result);
-/* "consistent", "inconsistent" or "undecided". */
-const char *ct_verdict_name(const struct ct_result *result);
+/* Consistent: no state fails, and ct_covers_all(). Unrefuted: no tested state fails. */
+enum ct_verdict ct_verdict_of(const struct ct_result *result);
 
 /* ---- The explorer, on an existing log ------------------------------------------------------------------ */
 
@@ -521,10 +536,8 @@ NVW_CHECKED int ct_run_self_test(const struct ct_subject *subject, const struct 
 
 /* ---- Verdict matrix ---------------------------------------------------------------------------------------- */
 
-struct ct_verdict {
-	bool known; /* false: stopped before */
-	bool consistent;
-	bool of_all; /* consistent, and every permitted state is accounted for; false: a sample */
+struct ct_matrix_cell {
+	enum ct_verdict verdict; /* undecided: stopped before */
 	uint64_t states_distinct, states_failing;
 	uint64_t confirmations;   /* of states_distinct, outside of the budget (ct_by_parts) */
 	char text[CT_TEXT_BYTES]; /* of the first finding */
@@ -540,7 +553,7 @@ struct ct_barrier {
 	uint64_t met, stall_ps; /* number of executions; total time from arrival to completion */
 	/* Verdicts with a scope narrower by 1, 2, 3 steps, under the models whose barriers have scopes
 	 * (narrows); narrowing is tried step by step until one fails. */
-	struct ct_verdict narrower[CT_STEPS][CT_MODEL_COUNT];
+	struct ct_matrix_cell narrower[CT_STEPS][CT_MODEL_COUNT];
 	unsigned tried;
 	unsigned spare; /* the most steps that fail under no model */
 	/* A run of the machine with the barrier narrower by spare steps. */
@@ -552,7 +565,7 @@ struct ct_barrier {
 struct ct_matrix {
 	uint64_t sim_time_ps, stores, barriers_met, acks;
 	double host_seconds;
-	struct ct_verdict
+	struct ct_matrix_cell
 		under[CT_MODEL_COUNT]; /* the models of runs; all but eadr: with device and adr domain */
 	bool interrupted;              /* stopped: some verdicts are unknown */
 	unsigned count, unlisted;

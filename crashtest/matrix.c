@@ -165,7 +165,7 @@ static void tell(struct matrix *x)
 	}
 }
 
-static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdict *ret_verdict)
+static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_matrix_cell *ret_cell)
 {
 	static struct ct_result result;
 	struct ct_options quiet = x->options;
@@ -190,13 +190,11 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_verdi
 	x->result->stores = result.stores;
 	x->result->barriers_met = result.barriers;
 	x->result->acks = result.acks;
-	ret_verdict->known = true;
-	ret_verdict->consistent = result.consistent;
-	ret_verdict->of_all = result.consistent && ct_covers_all(&result);
-	ret_verdict->states_distinct = result.states_distinct;
-	ret_verdict->states_failing = result.states_failing;
-	ret_verdict->confirmations = result.by_parts.confirmations;
-	snprintf(ret_verdict->text, sizeof ret_verdict->text, "%s",
+	ret_cell->verdict = ct_verdict_of(&result);
+	ret_cell->states_distinct = result.states_distinct;
+	ret_cell->states_failing = result.states_failing;
+	ret_cell->confirmations = result.by_parts.confirmations;
+	snprintf(ret_cell->text, sizeof ret_cell->text, "%s",
 		result.finding_count ? result.finding[0].text : "");
 	return 0;
 }
@@ -256,7 +254,7 @@ static int judge_barrier(struct matrix *x, struct ct_barrier *b)
 
 			if (ct_model_info(m)->narrows) {
 				error = judge(x, &rules, &b->narrower[by - 1][m]);
-				whole = whole && b->narrower[by - 1][m].consistent;
+				whole = whole && ct_verdict_passes(b->narrower[by - 1][m].verdict);
 			}
 		}
 		b->tried = by;

@@ -48,15 +48,42 @@ bool ct_is_consistent(const struct ct_result *r)
 
 bool ct_covers_all(const struct ct_result *r)
 {
-	/* Parts account for all states of an instant, also where only a bound of their number is known. */
-	return r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
-	       r->states_undecided == 0 && r->states_symmetric == 0 &&
-	       (r->states_possible_exact || r->instants_by_parts == r->instants);
+	return r->mode != CT_KILL && r->shards == 0 && r->instants_exhausted == r->instants &&
+	       !r->interrupted && !r->gave_up && r->states_undecided == 0 && r->states_symmetric == 0 &&
+	       r->states_settled == 0;
 }
 
-const char *ct_verdict_name(const struct ct_result *r)
+enum ct_verdict ct_verdict_of(const struct ct_result *r)
 {
-	return !r->consistent ? "inconsistent" : ct_is_consistent(r) ? "consistent" : "undecided";
+	if (!r->consistent) {
+		return CT_VERDICT_INCONSISTENT;
+	}
+	if (!ct_is_consistent(r)) {
+		return CT_VERDICT_UNDECIDED;
+	}
+	return ct_covers_all(r) ? CT_VERDICT_CONSISTENT : CT_VERDICT_UNREFUTED;
+}
+
+#define X(name, id, words) id,
+static const char *const names[] = {CT_VERDICTS(X)};
+#undef X
+#define X(name, id, words) words,
+static const char *const words[] = {CT_VERDICTS(X)};
+#undef X
+
+const char *ct_verdict_name(enum ct_verdict v)
+{
+	return names[v];
+}
+
+const char *ct_verdict_words(enum ct_verdict v)
+{
+	return words[v];
+}
+
+bool ct_verdict_passes(enum ct_verdict v)
+{
+	return v == CT_VERDICT_CONSISTENT || v == CT_VERDICT_UNREFUTED;
 }
 
 void ct_result_free(struct ct_result *r)

@@ -99,7 +99,7 @@ static int try(struct self_test *t, int mutation, const char *way, const char *o
 		return nvw_stop_error();
 	}
 	trial.mutation = mutation < 0 ? NULL : subject.workload->mutations[mutation].name;
-	trial.as_expected = result.consistent == (mutation < 0);
+	trial.as_expected = mutation < 0 ? ct_is_consistent(&result) : !result.consistent;
 	trial.states_distinct = result.states_distinct;
 	trial.states_failing = result.states_failing;
 	trial.seconds = ct_wall_seconds() - began;

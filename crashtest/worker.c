@@ -593,7 +593,7 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			r->here->exhausted =
 				by_parts || r->here->exhausted ||
 				(!settled && r->here->undecided == 0 && !r->e->options.parts_alone &&
-					ct_plan_exhausts(r->plan, m->instant) &&
+					ct_plan_exhausts(r->plan, m->instant) && !m->inexact &&
 					r->shared->symmetric == symmetric);
 		}
 		draw = 0;

@@ -185,11 +185,12 @@ static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
 	char line[512];
 
 	for (unsigned i = 0; i < 2; i++) {
-		command_expect(placed[i], 0, "CONSISTENT", "");
+		command_expect(placed[i], 0, "CONSISTENT   all ", "");
 		snprintf(line, sizeof line, "%s --mutate=update-before-log", placed[i]);
 		command_expect(line, 1, "INCONSISTENT", "");
 	}
-	command_expect("crash btree " TWO_NVRAM " --mode=kill --states=3", 0, "CONSISTENT", "");
+	command_expect(
+		"crash btree " TWO_NVRAM " --mode=kill --states=3", 0, "NO FAILURE FOUND in 3 kills", "");
 	command_expect("run kv --machine=two-nvram --count=200 --output-format=json", 0,
 		"\"domain\": \"adr, nvram2 device\"", "");
 	command_expect("exec --machine=two-nvram -- true", 2, "",
@@ -200,9 +201,9 @@ static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
 static void pools_on_two_nvram_devices_are_crash_tested_together(void **state)
 {
 #define NEAR_FAR "tiered --machine=near-far --table-device=far --count=96 --group-size=8"
-	command_expect("crash " NEAR_FAR " --states=400", 0, "CONSISTENT", "");
-	command_expect("crash " NEAR_FAR " --mode=permitted --states=400", 0, "CONSISTENT", "");
-	command_expect("crash " NEAR_FAR " --mode=kill --states=3", 0, "CONSISTENT", "");
+	command_expect("crash " NEAR_FAR " --states=400", 0, "NO FAILURE FOUND in ", "");
+	command_expect("crash " NEAR_FAR " --mode=permitted --states=400", 0, "NO FAILURE FOUND in ", "");
+	command_expect("crash " NEAR_FAR " --mode=kill --states=3", 0, "NO FAILURE FOUND in 3 kills", "");
 	command_expect("crash " NEAR_FAR " --states=400 --mutate=truncate-unordered", 1, "INCONSISTENT", "");
 	command_expect("crash " NEAR_FAR " --mode=permitted --states=400 --mutate=value-unordered", 1,
 		"INCONSISTENT", "");
@@ -228,6 +229,61 @@ static void every_state_of_a_small_run_is_accounted_for(void **state)
 		"crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "exhausted", "");
 }
 
+/* It judges one state, and says nothing of the others. */
+static void a_finding_that_is_gone_passes(void **state)
+{
+	static char image[4097];
+
+	memset(image, 'x', 4096);
+	command_text("image", image);
+	command_text("a.log",
+		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x41;0x8|FLUSH;0x10000;0x40|FENCE|STOP");
+	command_text("check", "grep -q A \"$1\" || { echo the store is lost; exit 1; }\n");
+	command_expect(
+		"crash --store-log=%D/a.log --image=%D/image --check=sh${IFS}%D/check --save=%D/findings", 1,
+		"the store is lost", "");
+	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   the store is lost", "");
+	command_text("check", "exit 0\n");
+	command_expect("replay %D/findings/finding-1", 0, "PASSES   the state passes", "");
+	command_expect("replay %D/findings/finding-1 --output-format=json", 0, "\"verdict\": \"passes\"", "");
+	command_remove("findings/finding-1");
+	command_remove("findings");
+	command_remove("check");
+	command_remove("a.log");
+	command_remove("image");
+}
+
+/* Of which nothing is said that was not looked at: states beyond the budget, other instants than a kill's, other shards, what
+ * --symmetric skips. */
+static void a_sample_in_which_nothing_fails_is_not_consistent(void **state)
+{
+#define WIDE  "crash stack --count=24 --mode=permitted --states=60"
+#define SMALL "crash kv --count=6 --batch=2 --slots=16 --model=epoch"
+	char page[200000];
+
+	command_expect(WIDE, 0, "NO FAILURE FOUND in 57 of 2^72 states", "");
+	command_expect(WIDE " --output-format=json", 0, "\"verdict\": \"not-refuted\"", "");
+	command_expect(WIDE " --html=%D/page.html", 0, "NO FAILURE FOUND in 57 of 2^72 states", "");
+	command_read("page.html", page, sizeof page);
+	assert_non_null(strstr(page, "<span class=\"verdict sample\">NO FAILURE FOUND</span>"));
+	assert_non_null(strstr(page, "<p>NO FAILURE FOUND in 57 of 2^72 states"));
+	command_remove("page.html");
+	command_expect(
+		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --states=50 "
+		"--model=buffered-epoch --html=%D/page.html",
+		0, "sampled: a part looks at too much ", "");
+	command_read("page.html", page, sizeof page);
+	assert_non_null(strstr(page, "Sampled: a part looks at too much "));
+	command_remove("page.html");
+	command_expect(SMALL, 0, "CONSISTENT   all ", "");
+	command_expect(SMALL " --output-format=json", 0, "\"verdict\": \"consistent\"", "");
+	command_expect(SMALL " --shard=1/1", 0, "NO FAILURE FOUND in ", "");
+	command_expect("crash kv --count=6 --batch=2 --slots=16 --mode=kill --states=3", 0,
+		"NO FAILURE FOUND in 3 kills", "");
+	command_expect("crash kv --count=6 --batch=2 --slots=16 --mode=kill --states=3 --output-format=json",
+		0, "\"verdict\": \"not-refuted\"", "");
+}
+
 static void the_tutorial_finds_its_bug_and_mends_it(void **state)
 {
 	char words[512];
@@ -238,7 +294,7 @@ static void the_tutorial_finds_its_bug_and_mends_it(void **state)
 	command_expect(words, 1, "is committed, but not all of its payload", "");
 	assert_non_null(strstr(command_run(words)->out, "queue.c:"));
 	snprintf(words, sizeof words, "crash %s", getenv("TUTORIAL_QUEUE"));
-	command_expect(words, 0, "CONSISTENT", "");
+	command_expect(words, 0, "CONSISTENT   all ", "");
 	snprintf(words, sizeof words, "crash %s --model=epoch", getenv("TUTORIAL_QUEUE"));
 	command_expect(words, 0, "CONSISTENT   all 2^", "");
 }
@@ -285,6 +341,8 @@ int main(void)
 		cmocka_unit_test(a_pool_on_two_nvram_devices_is_crash_tested_as_one),
 		cmocka_unit_test(pools_on_two_nvram_devices_are_crash_tested_together),
 		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
+		cmocka_unit_test(a_finding_that_is_gone_passes),
+		cmocka_unit_test(a_sample_in_which_nothing_fails_is_not_consistent),
 		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
 		cmocka_unit_test(a_refused_store_says_the_real_limit),
 		cmocka_unit_test(logs_are_written_and_dumped),

@@ -201,7 +201,7 @@ static void a_state_whose_workers_are_killed_again_and_again_is_undecided(void *
 	assert_int_equal(r.instants_exhausted, r.instants - 1);
 	assert_int_equal(r.states_distinct, clean.states_distinct);
 	assert_false(ct_is_consistent(&r));
-	assert_string_equal(ct_verdict_name(&r), "undecided");
+	assert_string_equal(ct_verdict_name(ct_verdict_of(&r)), "undecided");
 	assert_non_null(strstr(r.undecided, "SIGKILL"));
 }
 
@@ -221,7 +221,7 @@ static void a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer(vo
 
 	assert_int_equal(r.finding_count, 0);
 	assert_true(r.states_undecided > 0);
-	assert_string_equal(ct_verdict_name(&r), "undecided");
+	assert_string_equal(ct_verdict_name(ct_verdict_of(&r)), "undecided");
 	assert_string_equal(r.undecided, "the check ended the process with status 0, which is no verdict");
 }
 
