@@ -20,7 +20,8 @@
 #include "races.h"
 #include "vclock.h"
 
-enum { FAILED = 0x80 }; /* in the kind of an operation: a compare-exchange that stored nothing */
+/* In the kind of an operation: a compare-exchange that stored nothing; the atomic load or store of a fence, which is no access. */
+enum { FAILED = 0x80, FENCE = 0x40, KIND = FENCE - 1 };
 enum { FIRST_TIME = 1, MISSES = 1024, PRUNE_MIN = 32 };
 
 /* The work-items that the scope of an atomic includes, under the model. */
@@ -32,7 +33,7 @@ struct what {
 	uint32_t op;
 	uint32_t line; /* the first of these with the same source line */
 	enum reach reach;
-	bool is_atomic, is_write, acquires, releases;
+	bool is_atomic, is_write, is_fence, acquires, releases;
 };
 
 struct access {

@@ -34,11 +34,11 @@ static enum reach reach_of(const struct emu_races *r, enum nvw_scope scope)
 
 static struct what describe(const struct emu_races *r, const struct nvw_site *site, uint32_t op)
 {
-	const unsigned kind = op & 0xff, order = op >> 16 & 0xff;
-	struct what w = {.site = site, .op = op, .line = r->what_count};
+	const unsigned kind = op & KIND, order = op >> 16 & 0xff;
+	struct what w = {.site = site, .op = op, .line = r->what_count, .is_fence = op & FENCE};
 
 	w.is_atomic = kind >= NVW__ATOMIC_LOAD;
-	w.is_write = kind == NVW__STORE || (w.is_atomic && kind != NVW__ATOMIC_LOAD && !(kind & FAILED));
+	w.is_write = kind == NVW__STORE || (w.is_atomic && kind != NVW__ATOMIC_LOAD && !(op & FAILED));
 	w.reach = w.is_atomic ? reach_of(r, (enum nvw_scope)(op >> 24)) : REACH_SELF;
 	w.acquires = w.is_atomic && kind != NVW__ATOMIC_STORE && order != NVW_RELAXED && order != NVW_RELEASE;
 	w.releases = w.is_atomic && w.is_write && order != NVW_RELAXED && order != NVW_ACQUIRE;

@@ -26,19 +26,23 @@ static bool is_read_modify_write(const struct what *w)
 	return w->is_atomic && w->is_write && (w->op & 0xff) != NVW__ATOMIC_STORE;
 }
 
-/* Handles the event's bytes of one cell; the event is of one lane if it synchronizes. */
+/* Handles the event's bytes of one cell; the event is of one lane if it synchronizes. A fence acquires what its work-item has read;
+ * what it releases is passed on by the atomic that comes after it. */
 static void take_cell(const struct event *e, struct cell *c)
 {
 	struct emu_races *const r = e->m->races;
 	const struct what *const w = &r->whats[e->what];
 	const unsigned lane = (unsigned)__builtin_ctzll(e->lanes);
 
+	if (w->acquires) {
+		race_acquire(e, c, lane);
+	}
+	if (w->is_fence) {
+		return;
+	}
 	race_check_read_only(e, c);
 	if ((w->op & 0xff) == NVW__LOAD_READ_ONLY) {
 		return;
-	}
-	if (w->acquires) {
-		race_acquire(e, c, lane);
 	}
 	race_check(e, c);
 	if (w->is_write && !is_read_modify_write(w) && c->syncs) {
@@ -98,12 +102,17 @@ static void take_lanes(
 static uint32_t operation(const struct nvw__request *request, unsigned size)
 {
 	const uint64_t all = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
-
 	const uint32_t op = (uint32_t)request->op;
 
-	return (op & 0xff) == NVW__COMPARE_EXCHANGE && request->value != (request->compare & all) ?
-		       op | FAILED :
-		       op;
+	switch (op & 0xff) {
+	case NVW__COMPARE_EXCHANGE:
+		return request->value != (request->compare & all) ? op | FAILED : op;
+	case NVW__ATOMIC_LOAD:
+	case NVW__ATOMIC_STORE:
+		return request->compare ? op | FENCE : op;
+	default:
+		return op;
+	}
 }
 
 static void finish_instruction(struct nvw_machine *m)

@@ -21,7 +21,7 @@ static struct emu_race_access told(
 	const struct what *const w = &m->races->whats[what];
 
 	return (struct emu_race_access){.site = w->site,
-		.kind = emu_kind_names[w->op & (FAILED - 1)],
+		.kind = emu_kind_names[w->op & KIND],
 		.order = w->is_atomic ? emu_order_names[w->op >> 16 & 0xff] : NULL,
 		.scope = w->is_atomic ? emu_scope_names[w->op >> 24] : NULL,
 		.work_item = work_item_of(m, wavefront, lane),

@@ -83,6 +83,9 @@ struct nvw_cuda_short_way {
 	const struct nvw_site *(*site)(const void *place); /* for ever; does not return without memory */
 };
 
+/* What the request of an atomic load or store has as compare where a fence makes it (nvw/kernel.h). */
+enum { NVW_CUDA_OF_FENCE = 1 };
+
 struct nvw_cuda_machine {
 	struct nvw_cuda_short_way *short_way;
 
@@ -95,7 +98,8 @@ struct nvw_cuda_machine {
 	bool (*has)(const void *address, size_t n); /* in one of the job's ranges */
 	void (*load)(void *address, size_t n, bool is_volatile, const void *place);
 	void (*store)(void *address, size_t n, bool is_volatile, bool released, const void *place);
-	/* A load, store, exchange, compare-and-swap, add, subtract, and, or, unsigned minimum or maximum (nvw_cuda_atomics.h). */
+	/* A load, store, exchange, compare-and-swap, add, subtract, and, or, unsigned minimum or maximum (nvw_cuda_atomics.h).
+	 * compare: NVW_CUDA_OF_FENCE for a load that is no access of the program's. */
 	uint64_t (*atomic)(unsigned operation, void *address, unsigned bytes, uint64_t value,
 		uint64_t compare, enum nvw_cuda_order order, unsigned scope, const void *place);
 	void (*fence)(unsigned scope, const void *place);

@@ -274,7 +274,7 @@ struct __attribute__((__may_alias__)) nvw__request {
 	uint64_t value; /* operand; result when the work-item resumes */
 	uint64_t nvw__others2[NVW__LANES - 1];
 	/* compare-exchange: the expected value; issued load: 1, then its completion time; add of a wavefront: 1, then whether
-	 * this work-item was the one that added */
+	 * this work-item was the one that added; atomic load or store that stands for a fence, which is no access: 1 */
 	uint64_t compare;
 	uint64_t nvw__others3[NVW__LANES - 1];
 	const struct nvw_site *site;

@@ -99,7 +99,7 @@ struct seen {
 	unsigned item, place, line;
 	uint32_t time;
 	uint8_t mask;
-	bool atomic, write;
+	bool atomic, write, fence;
 	enum nvw_scope scope;
 };
 
@@ -180,6 +180,9 @@ static unsigned happens(struct definition *d, struct seen y, enum nvw_order orde
 			}
 		}
 	}
+	if (y.fence) {
+		return 0; /* is no access, and what follows it releases */
+	}
 	y.time = ++d->knows[0][y.item].of[y.item];
 	d->knows[1][y.item].of[y.item] = y.time;
 	for (unsigned i = 0; i < d->seen_count; i++) {
@@ -255,7 +258,7 @@ static void set_stage(struct stage *s, const char *protocol, enum emu_race_model
 }
 
 /* One random instruction of some lanes; returns the races that the definition sees. Orderly programs synchronize much, have
- * atomics at two of the places and data at the others. */
+ * atomics at two of the places and data at the others. Of the atomic loads and stores a third is that of a fence. */
 static unsigned act(
 	struct stage *s, struct definition *d, struct nvw_random *random, unsigned step, bool orderly)
 {
@@ -271,6 +274,7 @@ static unsigned act(
 	const unsigned log2_size = orderly ? 3 : 2 + (unsigned)nvw_random_below(random, 2);
 	const uint64_t lanes = orderly ? UINT64_C(1) << nvw_random_below(random, ACTIVE) :
 					 1 + nvw_random_below(random, (1 << ACTIVE) - 1);
+	const bool of_fence = step % 3 == 0 && (kind == NVW__ATOMIC_LOAD || kind == NVW__ATOMIC_STORE);
 	const unsigned first_place = orderly && kind <= NVW__STORE ? 2 : 0, places = orderly ? 2 : PLACES - 1;
 	struct emu_wavefront *const wf = &s->wavefronts[g][w];
 	unsigned races = 0;
@@ -285,7 +289,7 @@ static unsigned act(
 		emu_request_restore(wf, lane,
 			(struct emu_saved_request){.address = (uint64_t)(uintptr_t)&s->memory[place] + offset,
 				.value = lane,
-				.compare = fails ? lane + 1 : lane,
+				.compare = kind == NVW__COMPARE_EXCHANGE ? lane + fails : of_fence,
 				.site = &s->sites[step],
 				.op = kind | log2_size << 8 | (uint32_t)order << 16 | (uint32_t)scope << 24});
 	}
@@ -303,6 +307,7 @@ static unsigned act(
 				.mask = (uint8_t)(((1u << (1u << log2_size)) - 1) << at % 8),
 				.atomic = kind >= NVW__ATOMIC_LOAD,
 				.write = kind != NVW__LOAD && kind != NVW__ATOMIC_LOAD && !failed,
+				.fence = of_fence,
 				.scope = scope},
 			order, kind == NVW__ADD || kind == NVW__COMPARE_EXCHANGE);
 	}

@@ -306,8 +306,8 @@ static void fence(unsigned scope, const void *place)
 {
 	const uint64_t own = (uint64_t)(uintptr_t)self.fences + nvw_global_id() % FENCE_LINES * LINE;
 
-	issue(NVW__ATOMIC_STORE, own, 8, 0, 0, NVW_RELEASE, scopes[scope], place);
-	issue(NVW__ATOMIC_LOAD, own, 8, 0, 0, NVW_ACQUIRE, scopes[scope], place);
+	issue(NVW__ATOMIC_STORE, own, 8, 0, NVW_CUDA_OF_FENCE, NVW_RELEASE, scopes[scope], place);
+	issue(NVW__ATOMIC_LOAD, own, 8, 0, NVW_CUDA_OF_FENCE, NVW_ACQUIRE, scopes[scope], place);
 }
 
 static void barrier(bool grid, const void *place)

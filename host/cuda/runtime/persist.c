@@ -53,8 +53,8 @@ void nvw_tsan_atomic_signal_fence(int order);
 static void fence_on_machine(struct item *me, unsigned scope, const void *place)
 {
 	if (me->seen) {
-		(void)nvw_cuda_machine_atomic(
-			NVW_CUDA_LOAD, me->seen, me->seen_bytes, 0, 0, NVW_CUDA_ACQUIRE, scope, place);
+		(void)nvw_cuda_machine_atomic(NVW_CUDA_LOAD, me->seen, me->seen_bytes, 0, NVW_CUDA_OF_FENCE,
+			NVW_CUDA_ACQUIRE, scope, place);
 		me->seen = NULL;
 	}
 	nvw_cuda_machine_fence(scope, place);

@@ -184,6 +184,30 @@ static void with_little_memory(int *p)
 	printf("%s\n", cudaGetErrorName(cudaGetLastError()));
 }
 
+__global__ void counts_between_fences(int *p)
+{
+	atomicAdd(p, 1);
+	__threadfence_block();
+	atomicAdd(p, 1);
+	__threadfence();
+}
+
+// The fences of the two tell neither of the other: nothing has been read that the first one wrote.
+__global__ void hand_over_by_fences_alone(int *data)
+{
+	const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i == 0) {
+		*data = 42; // line 201
+		__threadfence();
+	} else if (i == 4096) {
+		for (int k = 0; k < 100; k++) {
+			__threadfence();
+		}
+		data[16] = *data; // line 207
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *const mode = argc > 1 ? argv[1] : "";
@@ -206,6 +230,10 @@ int main(int argc, char **argv)
 		hand_over<<<2, 1>>>(p, p + 512);
 	} else if (!strcmp(mode, "no-fences")) {
 		hand_over_without_fences<<<2, 1>>>(p, p + 512);
+	} else if (!strcmp(mode, "many-fences")) {
+		counts_between_fences<<<65, 64>>>(p);
+	} else if (!strcmp(mode, "fences-alone")) {
+		hand_over_by_fences_alone<<<65, 64>>>(p);
 	} else if (!strcmp(mode, "memory")) {
 		with_little_memory(p);
 		return 0;

@@ -484,6 +484,26 @@ static void races_are_told_with_their_lines(void **state)
 	assert_output_has("machine.cu:31, ");
 }
 
+/* Of any scope, of however many work-items. */
+static void a_fence_races_with_nothing_and_orders_nothing_by_itself(void **state)
+{
+	static const char *const models[] = {"races", "races:hrf", "races:drf"};
+
+	NEEDS_MACHINE();
+	build_machine();
+	for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+		assert_int_equal(
+			run("%s exec --check=%s --protocol=gh -- ./machine many-fences", nvwave, models[i]),
+			0);
+		assert_output_has("no races");
+		assert_int_equal(
+			run("%s exec --check=%s --protocol=gh -- ./machine fences-alone", nvwave, models[i]),
+			1);
+		assert_output_has("machine.cu:201 and load at ");
+		assert_output_has("machine.cu:207, ");
+	}
+}
+
 /* Statistics of the kernels in a report. */
 static long long statistic(const char *name)
 {
@@ -869,6 +889,7 @@ int main(void)
 		cmocka_unit_test(a_load_on_the_machine_finds_what_a_store_left_there),
 		cmocka_unit_test(values_come_from_the_caches),
 		cmocka_unit_test(races_are_told_with_their_lines),
+		cmocka_unit_test(a_fence_races_with_nothing_and_orders_nothing_by_itself),
 		cmocka_unit_test(each_kernel_has_its_time_and_statistics),
 		cmocka_unit_test(registered_files_are_nvram),
 		cmocka_unit_test(what_a_kernel_has_stored_is_durable_under_eadr),
