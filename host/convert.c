@@ -23,7 +23,8 @@
 #define NO_SITE UINT32_MAX   /* in converter.site: it is only somebody's caller, and has none */
 enum { EVENTS_AHEAD = 256 }; /* looked at for the flush of a changed line */
 
-/* The site's own callers have their number. What calls main() has no line, and is no caller. */
+/* The site's own callers have their number. What calls main() has no line, and is no caller. A function of a library's header has
+ * its caller's place. */
 static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool calls)
 {
 	struct host_place place[HOST_INLINED_MAX];
@@ -34,7 +35,11 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 		c->site[site] = NO_SITE;
 		return 0;
 	}
-	for (count = c->s->control->stacks ? count : 1; count > 0 && !error; count--) {
+	if (count == 0 && caller != 0) {
+		c->site[site] = caller;
+		return 0;
+	}
+	for (count = c->s->control->stacks && count > 0 ? count : 1; count > 0 && !error; count--) {
 		const struct host_place *const p = &place[count - 1];
 		struct nvw_log_record r = {.kind = NVW_LOG_SITE,
 			.site = {.id = ++c->sites,

@@ -81,7 +81,8 @@ struct host_place {
 	uint32_t line;
 };
 void host_place_of(const struct host_control *control, uint32_t site, struct host_place *ret_place);
-/* The same and then, outwards, the functions that it was inlined in. Returns their number, from 1 to HOST_INLINED_MAX. */
+/* The same and then, outwards, the functions that it was inlined in. Returns their number, from 1 to HOST_INLINED_MAX; 0 if the
+ * place is in a function of a library's header that was not inlined: then it is the caller's that counts. */
 enum { HOST_INLINED_MAX = 8 };
 unsigned host_places_of(
 	const struct host_control *control, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX]);

@@ -91,6 +91,9 @@ unsigned host_places_of(
 	const unsigned count = m ? nvw__places_of(m, call_of(s), found, HOST_INLINED_MAX) : 0;
 
 	host_place_of(c, site, &ret_places[0]);
+	if (count > 0 && found[0].library) {
+		return 0;
+	}
 	for (unsigned i = 1; i < count; i++) {
 		struct host_place *const p = &ret_places[i];
 

@@ -13,6 +13,8 @@
 #include "demangle.h"
 #include "place.h"
 
+enum { FRAMES_MAX = 16 };
+
 static const char *indexed_line(Dwfl_Module *module, Dwarf_Addr address, int *ret_line)
 {
 	Dwfl_Line *const line = dwfl_module_getsrc(module, address);
@@ -50,98 +52,27 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *r
 	return unit;
 }
 
-/* The compiler's own headers, such as emmintrin.h, and those of nvwave-nvcc, whose functions are CUDA's. */
-static bool is_intrinsic(const char *file)
+static bool begins(const char *text, const char *beginning)
 {
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/*
+ * Headers of the system and of compilers (atomic_base.h, emmintrin.h), and those of nvwave-nvcc, whose functions are CUDA's.
+ * clang names those of C++ by way of gcc's folder: /usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12.
+ */
+static bool is_library(const char *file)
+{
+	static const char *const folders[] = {"/include/c++/", "/lib/gcc/", "/lib/clang/"};
 	const size_t n = strlen(file);
 	const char *const slash = strrchr(file, '/'), *const name = slash ? slash + 1 : file;
+	bool is = begins(file, "/usr/include/") || begins(file, "/usr/local/include/");
 
-	return (n > 8 && strcmp(file + n - 8, "intrin.h") == 0) || strncmp(name, "nvw_cuda_", 9) == 0 ||
+	for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
+		is = is || strstr(file, folders[i]) != NULL;
+	}
+	return is || (n > 8 && strcmp(file + n - 8, "intrin.h") == 0) || begins(name, "nvw_cuda_") ||
 	       strcmp(name, "cuda_runtime.h") == 0 || strcmp(name, "cooperative_groups.h") == 0;
-}
-
-/* Replaces a place in such a header by the place where its outermost function was called. */
-static void leave_intrinsics(Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *p)
-{
-	Dwarf_Addr bias;
-	Dwarf_Die *const unit = is_intrinsic(p->file) ? unit_of(module, address, &bias) : NULL,
-			 *scopes = NULL;
-	const int n = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
-	Dwarf_Files *files = NULL;
-
-	for (int i = 0; i < n && is_intrinsic(p->file) && dwarf_getsrcfiles(unit, &files, NULL) == 0; i++) {
-		Dwarf_Attribute attribute;
-		Dwarf_Word number, line;
-
-		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine &&
-			dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &number) == 0 &&
-			dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &line) == 0 &&
-			dwarf_filesrc(files, number, NULL, NULL) != NULL) {
-			p->file = dwarf_filesrc(files, number, NULL, NULL);
-			p->line = (int)line;
-		}
-	}
-	free(scopes);
-}
-
-/* The innermost function that was inlined at an address, as the debug information names it; "": none was. */
-static void inlined_name(Dwfl_Module *module, Dwarf_Addr address, char *ret_name, size_t n)
-{
-	Dwarf_Addr bias;
-	Dwarf_Die *const unit = unit_of(module, address, &bias), *scopes = NULL;
-	const int count = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
-
-	ret_name[0] = '\0';
-	for (int i = 0; i < count && ret_name[0] == '\0'; i++) {
-		Dwarf_Attribute attribute;
-
-		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine) {
-			const char *const linked = dwarf_formstring(
-				dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &attribute));
-			const char *const name = linked ? linked : dwarf_diename(&scopes[i]);
-
-			if (name != NULL) {
-				nvw__demangle(name, strlen(name), ret_name, n);
-			}
-		} else if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram) {
-			break;
-		}
-	}
-	free(scopes);
-}
-
-static void name_function(Dwfl_Module *module, Dwarf_Addr address, bool intrinsic, struct nvw__place *p)
-{
-	const char *const symbol = dwfl_module_addrname(module, address);
-	char inlined[80], function[96];
-
-	if (symbol == NULL) {
-		return;
-	}
-	nvw__demangle(symbol, strcspn(symbol, "."), function, sizeof function);
-	inlined[0] = '\0';
-	if (p->file != NULL && !intrinsic) {
-		inlined_name(module, address, inlined, sizeof inlined);
-	}
-	snprintf(p->function, sizeof p->function, *inlined ? "%s, inlined in %s" : "%s%s", inlined, function);
-}
-
-struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
-{
-	struct nvw__place p = {.file = NULL};
-
-	p.file = indexed_line(module, address, &p.line);
-	p.file = p.file ? p.file : searched_line(module, address, &p.line);
-	const bool intrinsic = p.file != NULL && is_intrinsic(p.file);
-
-	if (intrinsic) {
-		leave_intrinsics(module, address, &p);
-	}
-	name_function(module, address, intrinsic, &p);
-	while (p.file != NULL && strncmp(p.file, "../", 3) == 0) { /* relative to the build folder */
-		p.file += 3;
-	}
-	return p;
 }
 
 static void own_name(Dwarf_Die *scope, struct nvw__place *p)
@@ -171,19 +102,31 @@ static bool caller_of(Dwarf_Die *unit, Dwarf_Die *scope, struct nvw__place *p)
 	}
 	p->file = dwarf_filesrc(files, number, NULL, NULL);
 	p->line = (int)line;
-	while (p->file != NULL && strncmp(p->file, "../", 3) == 0) {
-		p->file += 3;
-	}
 	return p->file != NULL;
 }
 
-unsigned nvw__places_of(
+static void add_place(const struct nvw__place *here, struct nvw__place *ret_place)
+{
+	*ret_place = *here;
+	ret_place->library = is_library(here->file);
+	while (begins(ret_place->file, "../")) { /* relative to the build folder */
+		ret_place->file += 3;
+	}
+}
+
+/* The address and the functions that it was inlined in, innermost first. 0: no debug information. */
+static unsigned frames_of(
 	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_places, unsigned capacity)
 {
-	struct nvw__place here = nvw__place_of(module, address);
+	struct nvw__place here = {.file = NULL};
 	Dwarf_Addr bias;
-	Dwarf_Die *const unit = here.file && capacity > 0 ? unit_of(module, address, &bias) : NULL,
-			 *innermost = NULL, *scopes = NULL;
+
+	here.file = indexed_line(module, address, &here.line);
+	here.file = here.file ? here.file : searched_line(module, address, &here.line);
+	if (here.file == NULL || capacity == 0) {
+		return 0;
+	}
+	Dwarf_Die *const unit = unit_of(module, address, &bias), *innermost = NULL, *scopes = NULL;
 	/* Behind an inlined function the first array goes on with where that is written, the second with where it is called. */
 	const int found = unit ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
 	const int count = found > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
@@ -196,15 +139,59 @@ unsigned nvw__places_of(
 			continue;
 		}
 		own_name(&scopes[i], &here);
-		ret_places[n++] = here;
+		add_place(&here, &ret_places[n++]);
 		if (tag == DW_TAG_subprogram || !caller_of(unit, &scopes[i], &here)) {
 			break;
 		}
 	}
 	free(scopes);
 	free(innermost);
-	if (n == 0 && here.file != NULL && capacity > 0) {
-		ret_places[n++] = here;
+	if (n == 0) {
+		add_place(&here, &ret_places[n++]);
 	}
 	return n;
+}
+
+/* The innermost one that is the program's own; if none is, the innermost one of all. */
+static unsigned own_frame(const struct nvw__place *frames, unsigned count)
+{
+	unsigned i = 0;
+
+	while (i < count && frames[i].library) {
+		i++;
+	}
+	return i < count ? i : 0;
+}
+
+struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
+{
+	struct nvw__place frames[FRAMES_MAX], p = {.file = NULL};
+	const unsigned count = frames_of(module, address, frames, FRAMES_MAX), own = own_frame(frames, count);
+	const char *const symbol = dwfl_module_addrname(module, address);
+	char function[96];
+
+	if (count > 0) {
+		p = frames[own];
+		p.function[0] = '\0';
+	}
+	if (symbol != NULL) {
+		nvw__demangle(symbol, strcspn(symbol, "."), function, sizeof function);
+		snprintf(p.function, sizeof p.function, own + 1 < count ? "%.80s, inlined in %s" : "%.0s%s",
+			count > 0 ? frames[own].function : "", function);
+	}
+	return p;
+}
+
+unsigned nvw__places_of(
+	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_places, unsigned capacity)
+{
+	const unsigned count = frames_of(module, address, ret_places, capacity);
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!ret_places[i].library) {
+			ret_places[kept++] = ret_places[i];
+		}
+	}
+	return kept == 0 && count > 0 ? 1 : kept;
 }

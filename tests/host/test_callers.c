@@ -26,12 +26,12 @@ enum { SITES = 256 };
 
 static const char *nvwave, *plain, *built; /* built: by nvwave-cc */
 
-/* The line of the helpers' source that has a text. */
-static unsigned line_with(const char *text)
+/* The line of a source that has a text. */
+static unsigned line_in(const char *source, const char *text)
 {
 	char line[256];
 	unsigned number = 1;
-	FILE *const f = fopen(HELPERS_SOURCE, "r");
+	FILE *const f = fopen(source, "r");
 
 	assert_non_null(f);
 	while (fgets(line, sizeof line, f) != NULL && strstr(line, text) == NULL) {
@@ -39,6 +39,11 @@ static unsigned line_with(const char *text)
 	}
 	fclose(f);
 	return number;
+}
+
+static unsigned line_with(const char *text)
+{
+	return line_in(HELPERS_SOURCE, text);
 }
 
 /* ---- The log -------------------------------------------------------------------------------------------------- */
@@ -211,6 +216,35 @@ static void a_line_that_all_callers_get_wrong_is_one_cause(void **state)
 	json_decref(report);
 }
 
+/* Whether the compiler has inlined the library's function or not, its line is no place, and two causes that share only it are two. */
+static void code_of_the_librarys_headers_is_no_place_but_its_callers_are(void **state)
+{
+	static const char *const levels[] = {"-O0", "-O2"};
+	static const char *const places[] = {
+		"p->left.value.store(1", "p->right.value = 1", "p->count.value.store(1"};
+
+	if (system("command -v g++ >/dev/null") != 0) {
+		skip_test("a C++ compiler is needed");
+	}
+	for (unsigned level = 0; level < 2; level++) {
+		char end[32];
+
+		assert_int_equal(
+			run("%s g++ -g %s -o atomics %s -lpmem", NVWAVE_CC, levels[level], ATOMICS_SOURCE),
+			0);
+		assert_int_equal(
+			run("rm -f pool; %s crash --exec='./atomics run pool' --image=pool --check='./atomics check'",
+				nvwave),
+			1);
+		assert_null(strstr(output, "atomic_base"));
+		for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+			snprintf(end, sizeof end, "atomics.cpp:%u ", line_in(ATOMICS_SOURCE, places[i]));
+			assert_non_null(strstr(output, end));
+		}
+		assert_non_null(strstr(output, "2 findings"));
+	}
+}
+
 /* ---- Patches -------------------------------------------------------------------------------------------------- */
 
 /* The flush is a helper's, and one caller lacks the fence: it gets one behind its call, and with that no state fails. */
@@ -273,6 +307,7 @@ int main(void)
 		cmocka_unit_test(equal_stacks_have_one_site_and_others_have_others),
 		cmocka_unit_test(callers_of_one_line_that_are_at_fault_are_causes_of_their_own),
 		cmocka_unit_test(a_line_that_all_callers_get_wrong_is_one_cause),
+		cmocka_unit_test(code_of_the_librarys_headers_is_no_place_but_its_callers_are),
 		cmocka_unit_test(a_patch_for_one_caller_stands_behind_its_call),
 		cmocka_unit_test(a_fence_that_would_come_too_late_behind_the_call_is_no_patch),
 	};
