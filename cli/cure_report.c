@@ -41,6 +41,13 @@ static void print_cost(const struct ct_cure *c, FILE *to)
 	}
 }
 
+static const char *with_others(const struct ct_cure *c)
+{
+	static const char *const words[] = {"", ", and the other cure,", ", and the other cures,"};
+
+	return words[c->others < 2 ? c->others : 2];
+}
+
 /* Fewer states fail with it, but some do. */
 static void print_part(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
 {
@@ -48,16 +55,53 @@ static void print_part(const struct ct_result *r, const struct ct_cure *c, const
 
 	ct_cure_text(c, text, sizeof text);
 	fprintf(to, "%snot verified: with %s%s %s of %s tested states still fail\n", indent, text,
-		c->others == 0 ? "" :
-		c->others == 1 ? ", and the other cure," :
-				 ", and the other cures,",
-		nvw_format_grouped(r->states_uncured, a), nvw_format_grouped(c->states, b));
+		with_others(c), nvw_format_grouped(r->states_uncured, a), nvw_format_grouped(c->states, b));
+}
+
+/* No state of the log failed with it, and a run of the program with it ended otherwise. */
+static void print_refuted(const struct ct_cure *c, const char *indent, FILE *to)
+{
+	char text[1024];
+
+	ct_cure_text(c, text, sizeof text);
+	fprintf(to, "%srefuted by running: with %s%s %s, though no tested state of this log fails (", indent,
+		text, with_others(c), c->run_text);
+	print_proof(c, to);
+	fputs(")\n", to);
+}
+
+static void print_verified(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
+{
+	static const char *const of_program[] = {
+		[CT_CURE_NOT_RUN] = "verified on this log", [CT_CURE_HOLDS] = "verified by running"};
+	const char *const word = c->on_log ? of_program[c->run] : "verified";
+	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+
+	ct_cure_text(c, text, sizeof text);
+	fprintf(to, "%s%s: with %s%s no tested state fails%s%s (", indent, word, text, with_others(c),
+		r->mode == CT_OBSERVED ? " under " : "",
+		r->mode == CT_OBSERVED ? ct_model_info(r->proved_under)->name : "");
+	print_proof(c, to);
+	if (c->assumed > 0) {
+		fprintf(to, "; %u finding%s without a cure assumed away", c->assumed,
+			c->assumed == 1 ? "" : "s");
+	}
+	fputc(')', to);
+	print_cost(c, to);
+	fputc('\n', to);
+	if (c->run == CT_CURE_NOT_RUN && c->run_text[0] != '\0') {
+		fprintf(to, "%snot run with it: %s\n", indent, c->run_text);
+	}
+	if (c->others > 0) {
+		fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
+			nvw_format_grouped(c->only, a), nvw_format_grouped(c->only_of, b));
+	}
 }
 
 void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
 {
 	const struct ct_cure *const c = &f->cure;
-	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+	char text[1024];
 
 	if (c->behind > 0) {
 		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
@@ -68,26 +112,10 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 		fprintf(to, "%sno longer occurs with %s, as for finding %u\n", indent, text, c->cured_by);
 	} else if (c->cured_by > 0) {
 		fprintf(to, "%sno longer occurs with the cure of finding %u\n", indent, c->cured_by);
+	} else if (c->verified && c->run == CT_CURE_REFUTED) {
+		print_refuted(c, indent, to);
 	} else if (c->verified) {
-		ct_cure_text(c, text, sizeof text);
-		fprintf(to, "%sverified: with %s%s no tested state fails%s%s (", indent, text,
-			c->others == 0 ? "" :
-			c->others == 1 ? ", and the other cure," :
-					 ", and the other cures,",
-			r->mode == CT_OBSERVED ? " under " : "",
-			r->mode == CT_OBSERVED ? ct_model_info(r->proved_under)->name : "");
-		print_proof(c, to);
-		if (c->assumed > 0) {
-			fprintf(to, "; %u finding%s without a cure assumed away", c->assumed,
-				c->assumed == 1 ? "" : "s");
-		}
-		fputc(')', to);
-		print_cost(c, to);
-		fputc('\n', to);
-		if (c->others > 0) {
-			fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
-				nvw_format_grouped(c->only, a), nvw_format_grouped(c->only_of, b));
-		}
+		print_verified(r, c, indent, to);
 	} else if (c->count > 0 && c->states > 0) {
 		print_part(r, c, indent, to);
 	} else if (c->count == 0 && c->tried > 0) {

@@ -10,8 +10,9 @@
 
 enum {
 	CT_PROPOSALS_MAX = 8,
-	CT_CURE_MAX = 3,   /* edits that are tried together */
-	CT_CURE_EDITS = 12 /* of a finding that several were joined to */
+	CT_CURE_MAX = 3,    /* edits that are tried together */
+	CT_CURE_EDITS = 12, /* of a finding that several were joined to */
+	CT_CURE_TEXT = 240
 };
 
 /* Best first; each is tried alone, then sets of them, in this order. count 0: nothing is proposed. */
@@ -19,6 +20,9 @@ struct ct_proposals {
 	unsigned count;
 	struct ct_edit edit[CT_PROPOSALS_MAX];
 };
+
+/* What a run of the program with the cure has shown. */
+enum ct_cure_run { CT_CURE_NOT_RUN, CT_CURE_HOLDS, CT_CURE_REFUTED };
 
 /* What became of the proposals of a finding. */
 struct ct_cure {
@@ -43,6 +47,17 @@ struct ct_cure {
 	int64_t cost_ps;
 	uint64_t cost_of_ps;
 	unsigned cured_by; /* number of the finding whose cure cures this one, too; 0: none */
+	/* Of a program that was recorded: its log is of a run without the cure, and that is all that verified is about, until a program
+	 * with the cure has run (run is CT_CURE_HOLDS). */
+	bool on_log;
+	enum ct_cure_run run;
+	char run_text[CT_CURE_TEXT]; /* what refutes it, or why it was not run; "": no run was asked for */
 };
+
+/* No tested state failed, and it is not only the log of another run that says so. */
+static inline bool ct_cure_is_verified(const struct ct_cure *c)
+{
+	return c->verified && (!c->on_log || c->run == CT_CURE_HOLDS);
+}
 
 #endif

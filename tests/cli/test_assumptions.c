@@ -46,7 +46,7 @@ static void a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with
 	expect("INCONSISTENT   1 finding");
 	expect("with list.c:31 assumed durable");
 	expect(" 1  third without second");
-	expect("verified: with a flush after list.c:40 and a fence after list.c:40 no tested state fails");
+	expect("verified on this log: with a flush after list.c:40 and a fence after list.c:40 no tested state fails");
 	assert_int_equal(crash("--assume-durable=list.c:31 --assume-durable=list.c:40"), 0);
 	expect("and list.c:40 assumed durable");
 }

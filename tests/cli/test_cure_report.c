@@ -70,12 +70,39 @@ static void a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified(voi
 		"12 of 2,000 tested states still fail\n");
 }
 
+/* The log is of a run without the cure: the words say so, and how many states were tested, until a program with the cure has run. */
+static void the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_runs_with_it(void **state)
+{
+	struct ct_cure cure = {.verified = true, .on_log = true};
+
+	assert_string_equal(report(with_cure(cure)),
+		"verified on this log: with a work-item barrier after list.c:31 no tested state fails "
+		"(2,000 tested of at most 2^80.0 possible)\n");
+	assert_false(ct_cure_is_verified(&cure));
+	snprintf(cure.run_text, sizeof cure.run_text, "a copy does not build");
+	assert_non_null(strstr(report(with_cure(cure)), "possible)\nnot run with it: a copy does not build\n"));
+	snprintf(cure.run_text, sizeof cure.run_text, "3 of 40 tested states still fail");
+	cure.run = CT_CURE_REFUTED;
+	assert_string_equal(report(with_cure(cure)),
+		"refuted by running: with a work-item barrier after list.c:31 3 of 40 tested states still fail, "
+		"though no tested state of this log fails (2,000 tested of at most 2^80.0 possible)\n");
+	assert_false(ct_cure_is_verified(&cure));
+	cure.run = CT_CURE_HOLDS;
+	cure.run_text[0] = '\0';
+	assert_string_equal(report(with_cure(cure)),
+		"verified by running: with a work-item barrier after list.c:31 no tested state fails "
+		"(2,000 tested of at most 2^80.0 possible)\n");
+	assert_true(ct_cure_is_verified(&cure));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cost_is_printed_only_when_it_was_measured),
 		cmocka_unit_test(a_number_of_states_that_no_word_holds_is_a_power_of_two),
 		cmocka_unit_test(a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified),
+		cmocka_unit_test(
+			the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_runs_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

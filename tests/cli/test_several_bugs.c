@@ -42,7 +42,7 @@ static void each_bug_of_the_ledger_is_found(void **state)
 
 /* ---- Several at once ------------------------------------------------------------------------------ */
 
-/* The cure that mends a bug: what a "verified" line of the report says, up to the line number, and that of the source. */
+/* The cure that mends a bug: what a "verified on this log" line of the report says, up to the line number, and that of the source. */
 enum { BUGS = 4 };
 
 static const struct {
@@ -91,7 +91,7 @@ static void judge(const char *report, unsigned set)
 {
 	unsigned found = 0, findings = 0;
 
-	for (const char *at = report; (at = strstr(at, "verified: with ")) != NULL; at++) {
+	for (const char *at = report; (at = strstr(at, "verified on this log: with ")) != NULL; at++) {
 		const size_t n = strcspn(at, "\n");
 		char text[1024];
 		unsigned of = 0;
@@ -108,7 +108,7 @@ static void judge(const char *report, unsigned set)
 	}
 	assert_true(findings <= (unsigned)__builtin_popcount(set));
 	if (found != set) {
-		fail_msg("of the bugs %#x only %#x have a verified cure:\n%s", set, found, report);
+		fail_msg("of the bugs %#x only %#x have a cure:\n%s", set, found, report);
 	}
 }
 

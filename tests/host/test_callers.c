@@ -192,7 +192,8 @@ static void callers_of_one_line_that_are_at_fault_are_causes_of_their_own(void *
 		assert_true(ends_in_line(text_in(cause, "lost"), line_with("c->value = value;")));
 		seen |= ends_in_line(caller, put[0]) ? 1 : ends_in_line(caller, put[1]) ? 2 : 4;
 		assert_non_null(strstr(text_in(cause, "text"), "(called at "));
-		assert_true(json_is_true(json_object_get(cure, "verified")));
+		assert_true(json_is_true(json_object_get(cure, "verified_on_log")));
+		assert_true(json_is_false(json_object_get(cure, "verified")));
 		assert_non_null(strstr(text_in(edit, "text"), "(called at helpers.c:"));
 		assert_int_equal(json_array_size(stack), 4);
 		assert_non_null(strstr(json_string_value(json_array_get(stack, 1)), "(put)"));
@@ -279,7 +280,7 @@ static void a_fence_that_would_come_too_late_behind_the_call_is_no_patch(void **
 	run("rm -f pool cures; truncate -s 4096 pool; %s crash --exec='%s mark pool 1' --image=pool --check='%s check' "
 	    "--states=400 --patch=cures 2>notes",
 		nvwave, built, built);
-	assert_non_null(strstr(output, "verified: with a fence after"));
+	assert_non_null(strstr(output, "verified on this log: with a fence after"));
 	assert_int_not_equal(run("test -e cures"), 0);
 	assert_int_equal(run("grep 'no patch for finding 1: its fence is for one caller, and' notes"), 0);
 }
