@@ -17,7 +17,7 @@
 #include <nvw/recovery.h>
 
 #include "part.h"
-#include "workloads/trees/saved.h"
+#include "workloads/tasks/saved_tasks.h"
 
 extern const struct nvw_workload nvw_workload_saved_tasks;
 

@@ -37,9 +37,12 @@ static void add(struct table *t, const char *a, const char *b, const char *c, co
 static void list_workloads(struct table *t)
 {
 	t->columns[0] = "name";
-	t->columns[1] = "summary";
-	for (unsigned i = 0; nvw_workloads[i]; i++) {
-		add(t, nvw_workloads[i]->name, nvw_workloads[i]->summary, NULL, NULL);
+	t->columns[1] = "from";
+	t->columns[2] = "summary";
+	for (const struct cli_workload *w = cli_workloads(); w->workload; w++) {
+		const char *const slash = strrchr(w->from, '/');
+
+		add(t, w->workload->name, slash ? slash + 1 : w->from, w->workload->summary, NULL);
 	}
 }
 
@@ -82,10 +85,10 @@ static void list_mutations(struct table *t)
 	t->columns[1] = "name";
 	t->columns[2] = "found_by";
 	t->columns[3] = "breaks";
-	for (unsigned i = 0; nvw_workloads[i]; i++) {
-		for (const struct nvw_mutation *m = nvw_workloads[i]->mutations; m && m->name; m++) {
-			add(t, nvw_workloads[i]->name, m->name, m->found_by, m->breaks);
-			add_cure(t, nvw_workloads[i], m);
+	for (const struct cli_workload *w = cli_workloads(); w->workload; w++) {
+		for (const struct nvw_mutation *m = w->workload->mutations; m && m->name; m++) {
+			add(t, w->workload->name, m->name, m->found_by, m->breaks);
+			add_cure(t, w->workload, m);
 		}
 	}
 }
@@ -161,9 +164,9 @@ static void list_options(struct table *t)
 	t->columns[1] = "name";
 	t->columns[2] = "default";
 	t->columns[3] = "meaning";
-	for (unsigned i = 0; nvw_workloads[i]; i++) {
-		for (const struct nvw_option *o = nvw_workloads[i]->options; o && o->name; o++) {
-			add(t, nvw_workloads[i]->name, o->name, o->value, o->help);
+	for (const struct cli_workload *w = cli_workloads(); w->workload; w++) {
+		for (const struct nvw_option *o = w->workload->options; o && o->name; o++) {
+			add(t, w->workload->name, o->name, o->value, o->help);
 		}
 	}
 }

@@ -2,8 +2,12 @@
 /* Finding workloads. See registry.h. */
 #include "registry.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/units.h"
 
@@ -11,41 +15,170 @@
 #include "workloads.def"
 #undef WORKLOAD
 
-const struct nvw_workload *const nvw_workloads[] = {
+static const struct nvw_workload *const built_in[] = {
 #define WORKLOAD(name) &nvw_workload_##name,
 #include "workloads.def"
 #undef WORKLOAD
 	NULL,
 };
 
-enum { WORKLOADS = sizeof nvw_workloads / sizeof *nvw_workloads };
+enum { WORKLOADS_MAX = 512, PATH_BYTES = 4096 };
+
+/* ---- Libraries --------------------------------------------------------------------------------------- */
+
+/* Found once, for the life of the process. */
+static struct cli_workload found[WORKLOADS_MAX + 1];
+static unsigned found_count;
+
+static const struct nvw_workload *find_among(const struct cli_workload *w, const char *name)
+{
+	while (w->workload != NULL && strcmp(w->workload->name, name) != 0) {
+		w++;
+	}
+	return w->workload;
+}
+
+static void add(const struct nvw_workload *w, const char *from)
+{
+	if (found_count < WORKLOADS_MAX && find_among(found, w->name) == NULL) {
+		found[found_count++] = (struct cli_workload){.workload = w, .from = from};
+	}
+}
+
+static bool is_complete(const struct nvw_workload *w)
+{
+	return w->name != NULL && w->prepare != NULL && w->run != NULL;
+}
+
+static void load_library(const char *path)
+{
+	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const struct nvw_workload *const *const list = object ? dlsym(object, "nvw_workloads") : NULL;
+	const char *const from = strdup(path);
+
+	if (list == NULL || from == NULL) {
+		fprintf(stderr, "nvwave: note: %s is no library of workloads: %s\n", path, dlerror());
+		return;
+	}
+	for (unsigned i = 0; list[i] != NULL; i++) {
+		if (is_complete(list[i])) {
+			add(list[i], from);
+		} else {
+			fprintf(stderr, "nvwave: note: %s: workload %u has no name, prepare or run\n", path,
+				i + 1);
+		}
+	}
+}
+
+static int is_library(const struct dirent *entry)
+{
+	const char *const dot = strrchr(entry->d_name, '.');
+
+	return dot != NULL && strcmp(dot, ".so") == 0;
+}
+
+/* In the order of their names. A folder that is not there has none. */
+static void load_folder(const char *folder)
+{
+	struct dirent **entry;
+	const int count = scandir(folder, &entry, is_library, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		char path[PATH_BYTES];
+
+		if (snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name) < (int)sizeof path) {
+			load_library(path);
+		}
+		free(entry[i]);
+	}
+	if (count >= 0) {
+		free(entry);
+	}
+}
+
+static void load_named_folders(const char *folders)
+{
+	char *const copy = strdup(folders), *rest = copy, *folder;
+
+	while ((folder = strsep(&rest, ":")) != NULL) {
+		if (*folder != '\0') {
+			load_folder(folder);
+		}
+	}
+	free(copy);
+}
+
+/* Where it was built, or where it is installed. */
+static void load_folder_beside(void)
+{
+	static const char *const beside[] = {"../papers/kernels", NVWAVE_WORKLOADS_BESIDE};
+	char self[PATH_BYTES], path[2 * PATH_BYTES];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	char *const slash = strrchr(self, '/');
+
+	if (slash == NULL) {
+		return;
+	}
+	*slash = '\0';
+	for (unsigned i = 0; i < sizeof beside / sizeof *beside; i++) {
+		snprintf(path, sizeof path, "%s/%s", self, beside[i]);
+		load_folder(path);
+	}
+}
+
+const struct cli_workload *cli_workloads(void)
+{
+	const char *const named = getenv("NVWAVE_WORKLOADS");
+
+	if (found_count > 0) {
+		return found;
+	}
+	for (unsigned i = 0; built_in[i] != NULL; i++) {
+		add(built_in[i], "nvwave");
+	}
+	if (named != NULL) {
+		load_named_folders(named);
+	}
+	load_folder_beside();
+	return found;
+}
+
+/* ---- One workload ------------------------------------------------------------------------------------ */
 
 const struct nvw_workload *nvw_workload_find(const char *name)
 {
-	for (unsigned i = 0; nvw_workloads[i]; i++) {
-		if (!strcmp(nvw_workloads[i]->name, name)) {
-			return nvw_workloads[i];
+	for (unsigned i = 0; built_in[i] != NULL; i++) {
+		if (strcmp(built_in[i]->name, name) == 0) {
+			return built_in[i];
 		}
 	}
-	return NULL;
+	return find_among(cli_workloads(), name);
 }
 
 static int load_object(const char *path, const struct nvw_workload **ret_workload)
 {
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const struct nvw_workload *w;
 
-	if (!object) {
+	if (object == NULL) {
 		return nvw_fail(NVW_E_USAGE, "workload %s cannot be loaded: %s", path, dlerror());
 	}
-	w = dlsym(object, "nvw_workload");
-	if (!w) {
+	const struct nvw_workload *const w = dlsym(object, "nvw_workload");
+
+	if (w == NULL && dlsym(object, "nvw_workloads") != NULL) {
+		dlclose(object);
+		return nvw_fail(NVW_E_USAGE,
+			"%s is a library of workloads: with its folder in NVWAVE_WORKLOADS they have names",
+			path);
+	}
+	if (w == NULL) {
 		dlclose(object);
 		return nvw_fail(NVW_E_USAGE,
 			"%s is not a workload: it exports no \"const struct nvw_workload nvw_workload\"",
 			path);
 	}
-	if (!w->name || !w->prepare || !w->run) {
+	if (!is_complete(w)) {
 		dlclose(object);
 		return nvw_fail(NVW_E_USAGE,
 			"%s is not a workload: its nvw_workload has no name, prepare or run", path);
@@ -54,26 +187,34 @@ static int load_object(const char *path, const struct nvw_workload **ret_workloa
 	return 0;
 }
 
+static int fail_unknown(const char *name)
+{
+	const struct cli_workload *const all = cli_workloads();
+	const char *names[WORKLOADS_MAX + 1];
+	unsigned n = 0;
+
+	while (all[n].workload != NULL) {
+		names[n] = all[n].workload->name;
+		n++;
+	}
+	names[n] = NULL;
+	const char *const near = nvw_nearest(name, names);
+
+	if (near != NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"there is no workload %s; did you mean %s? (a shared object is named with a '/')",
+			name, near);
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"there is no workload %s; see nvwave list workloads (a shared object is named with a '/')",
+		name);
+}
+
 int nvw_workload_load(const char *name, const struct nvw_workload **ret_workload)
 {
-	const char *names[WORKLOADS];
-	const char *near;
-
-	if (strchr(name, '/')) {
+	if (strchr(name, '/') != NULL) {
 		return load_object(name, ret_workload);
 	}
 	*ret_workload = nvw_workload_find(name);
-	if (*ret_workload) {
-		return 0;
-	}
-	for (unsigned i = 0; i < WORKLOADS; i++) {
-		names[i] = nvw_workloads[i] ? nvw_workloads[i]->name : NULL;
-	}
-	near = nvw_nearest(name, names);
-	return near ? nvw_fail(NVW_E_USAGE,
-			      "there is no workload %s; did you mean %s? (a shared object is named with a '/')",
-			      name, near) :
-		      nvw_fail(NVW_E_USAGE,
-			      "there is no workload %s; see nvwave list workloads (a shared object is named with a '/')",
-			      name);
+	return *ret_workload != NULL ? 0 : fail_unknown(name);
 }

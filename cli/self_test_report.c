@@ -96,9 +96,10 @@ int crash_self_test(const struct nvw_workload *workload, const struct emu_config
 	struct ct_self_test sum = {0};
 	int error = 0;
 
-	for (unsigned i = 0; nvw_workloads[i] && !error && !sum.interrupted && workload == NULL; i++) {
-		if (nvw_workloads[i]->check != NULL) {
-			error = add(nvw_workloads[i], config, options, &r, &sum);
+	for (const struct cli_workload *w = cli_workloads();
+		w->workload && !error && !sum.interrupted && workload == NULL; w++) {
+		if (w->workload->check != NULL) {
+			error = add(w->workload, config, options, &r, &sum);
 		}
 	}
 	if (workload != NULL) {

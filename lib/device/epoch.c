@@ -51,3 +51,13 @@ void nvw_epoch_complete(struct nvw_epoch *epoch)
 		nvw_seal(off, nvw__est_payload(NVW__EST_COMPLETED, epoch->number)));
 	epoch->number++;
 }
+
+nvw_off nvw_epoch_off(const struct nvw_pool_geometry *geometry, uint32_t stream)
+{
+	return nvw__est_off(geometry, stream);
+}
+
+uint64_t nvw_epoch_settled(uint64_t word)
+{
+	return nvw__est_epoch(word);
+}

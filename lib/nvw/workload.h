@@ -2,9 +2,11 @@
 /*
  * A workload: a persistent structure (or any kernel) that nvwave can run, crash, recover and check.
  *
- * Shipped workloads are listed in workloads/workloads.def. A workload built outside the tree is a shared
+ * Workloads that are in the command are listed in workloads/workloads.def. A workload built outside the tree is a shared
  * object that exports "const struct nvw_workload nvw_workload"; the command line names it by its path, and it
- * can do everything that a shipped one can. docs/tutorial.md writes one from scratch.
+ * can do everything that a shipped one can. docs/tutorial.md writes one from scratch. A shared object with several exports
+ * "const struct nvw_workload *const nvw_workloads[]", which NULL ends; in a folder of NVWAVE_WORKLOADS its workloads have
+ * names as those in the command. The kernels of the papers are such a library (papers/kernels).
  *
  * The life of one run:
  *

@@ -107,6 +107,44 @@ def program():
        "it_opens_and_recovers_a_pool_of_the_installed_command", recovered, refused)
 
 
+LIBRARY = """
+#include <nvw/workload.h>
+
+static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	return nvw_fail(NVW_E_USAGE, "named is prepared");
+}
+
+static int go(void *plan, struct nvw_machine *machine)
+{
+	return 0;
+}
+
+static const struct nvw_workload named = {.name = "named", .summary = "a workload of a library", .prepare = prepare, .run = go};
+const struct nvw_workload *const nvw_workloads[] = {&named, NULL};
+"""
+
+
+def libraries():
+    kernels = run("nvwave", "run", "vec-cpy")
+    ok(kernels[0] == 0 and "verified" in kernels[1], "the_installed_command_runs_the_kernels_of_the_papers", *kernels)
+    os.makedirs(os.path.join(folder.name, "work", "mine"))
+    with open(os.path.join(folder.name, "library.c"), "w") as f:
+        f.write(LIBRARY)
+    with open(os.path.join(folder.name, "work", "mine", "broken.so"), "w") as f:
+        f.write("no library\n")
+    status, _, err = run(*cc, "-shared", "-fPIC", "-std=gnu11", *flags("--cflags"), "../library.c", "-o", "mine/library.so")
+    assert status == 0, err
+    mine = ("env", "NVWAVE_WORKLOADS=nowhere:mine", "nvwave")
+    listed = run(*mine, "list", "workloads")
+    named = run(*mine, "run", "named")
+    ok("named  " in listed[1] and "library.so" in listed[1] and "papers.so" in listed[1] and "named is prepared" in named[2],
+       "workloads_of_a_users_library_have_names", listed, named)
+    ok("note: mine/broken.so is no library of workloads" in listed[2] and listed[0] == 0, "a_file_that_is_no_library_is_noted", listed[2])
+    built_in = run(*mine, "run", "kv", "--count=8", "--batch=4")
+    ok(built_in[0] == 0 and not built_in[2], "no_library_is_loaded_for_a_workload_of_the_command", built_in)
+
+
 def doors():
     litmus = run("nvwave", "litmus", flags("--variable=litmusdir")[0] + "/hrf.litmus", "--brief", "--schedules=50")
     ok(litmus[0] == 0, "installed_litmus_tests_run", *litmus)
@@ -121,5 +159,6 @@ headers()
 files()
 workload()
 program()
+libraries()
 doors()
 plan()

@@ -16,6 +16,7 @@ MAY_KNOW = {
     'recovery': ['lib'],
     'emu': ['lib'],
     'workloads': ['lib/nvw'],
+    'papers': ['lib/nvw', 'workloads/common', 'workloads/tasks'],
     'crashtest': ['lib', 'recovery', 'emu'],
     'host': ['lib', 'emu/config.h'],
     'host/fio_engine': ['lib', 'emu'],
@@ -28,7 +29,7 @@ MAY_KNOW = {
 }
 # Part of programs that are not ours: they know the C library, and files of their own folder on top.
 PRELOADED = ('host/preload/', 'host/program.c', 'crashtest/fork_preload.c')
-SEARCHED = ['', 'lib', 'emu', 'workloads', 'litmus']
+SEARCHED = ['', 'lib', 'emu', 'workloads', 'papers/kernels', 'litmus']
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 
 

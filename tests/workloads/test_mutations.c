@@ -13,7 +13,7 @@
 #include "workloads/stack/steps.h"
 #include "workloads/steal_log/steps.h"
 #include "workloads/tiered/steps.h"
-#include "workloads/trees/saved.h"
+#include "workloads/tasks/saved_tasks.h"
 
 #define saved_steps nvw_task_steps /* of the library, which has the algorithm */
 

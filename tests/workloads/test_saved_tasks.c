@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recovery points of task programs (nvw/tasks.h): after a power cut at any instant the program resumes under another machine and
+ * Recovery points of task programs (tasks/tasks.h): after a power cut at any instant the program resumes under another machine and
  * another protocol, and comes to the same result by the same tasks.
  */
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 #include "check/check.h"
 #include "common/skip.h"
 #include "core/describe.h"
-#include "workloads/trees/saved.h"
+#include "workloads/tasks/saved_tasks.h"
 
 extern const struct nvw_workload nvw_workload_saved_tasks;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Task programs (nvw/tasks.h) on the ideal machine (ideal.h): TREES and the task vector machine run the same epochs with the
+ * Task programs (tasks/tasks.h) on the ideal machine (ideal.h): TREES and the task vector machine run the same epochs with the
  * same results in any interleaving, hechtman14's Table 5.1 row by row, and mistakes of tasks are named.
  */
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <nvw/tasks.h>
+#include "tasks/tasks.h"
 
 #include "ideal.h"
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Small kernels: arrays that the host fills, copies to device memory, lets a few successive launches change, and compares
+ * with its own sequential result. A kernel's file has its sizes, its arrays and the computation (sinclair15 5.4.1,
+ * hechtman14 3.4.2 and 4.4.2, stc 6).
+ *
+ * Results, including floats, are compared bit by bit: every compared element comes from the operations of the
+ * sequential version in the same order, whatever order the work-items run in. In most kernels only launches order
+ * accesses: within one, no work-item reads an element that another one writes. A kernel that shares data within a launch uses
+ * atomics or barriers, and its header says why the result is the same in every order: integers are added, there is
+ * one fixed point, or all work-items store the same value. DENSE_SCRATCH arrays have the data that do depend on the order, for
+ * example intermediate values.
+ */
+#ifndef PAPERS_DENSE_DENSE_H
+#define PAPERS_DENSE_DENSE_H
+
+#include <nvw/kernel.h>
+#include <nvw/random.h>
+#include <nvw/workload.h>
+
+#include "graph/graph.h"
+
+/* Products of three sizes, in bytes, fit into 64 bits. */
+enum { DENSE_SIZES = 4, DENSE_ARRAYS = 10, DENSE_SIZE_MAX = 1 << 20 };
+
+enum dense_type { DENSE_INT32, DENSE_UINT32, DENSE_FLOAT, DENSE_DOUBLE };
+
+/*
+ * READ_ONLY: neither a launch nor the host changes it once the first launch has begun. SCRATCH: launches write it, but its
+ * contents are not compared.
+ */
+enum dense_use { DENSE_READ_ONLY, DENSE_WRITTEN, DENSE_SCRATCH };
+
+struct dense_array {
+	const char *name;
+	enum dense_type type;
+	enum dense_use use;
+	uint64_t count;        /* elements */
+	const uint32_t *graph; /* its content, if it is a part of the graph; else NULL */
+	void *device;
+	void *input;    /* host memory: the content before the first launch; zeroed, then fill() */
+	void *expected; /* host memory in expect(): a copy of input, becomes the expected result */
+};
+
+/* The plan of a run. */
+struct dense_plan {
+	const struct dense_kernel *kernel;
+	struct nvw_machine *machine; /* during run() and report() */
+	struct nvw_random random;
+	unsigned group_size;
+	uint64_t size[DENSE_SIZES]; /* the values of the kernel's sizes, in order */
+	struct graph graph;         /* if the kernel has DENSE_GRAPH_OPTION */
+	struct dense_array array[DENSE_ARRAYS];
+	unsigned arrays; /* number of arrays in use, from 0 */
+	uint64_t launches;
+	bool has_scratchpad; /* --scratchpad=on */
+	void *more;          /* of the kernel's family; freed with the plan */
+};
+
+struct dense_kernel {
+	const char *name;
+	/* Sizes of 1 to DENSE_SIZE_MAX, DENSE_GRAPH_OPTION if it reads a graph, DENSE_SCRATCHPAD_OPTION if it can keep data there,
+	 * then DENSE_OPTIONS_END. */
+	const struct nvw_option *options;
+	uint64_t least[DENSE_SIZES]; /* smallest value of a size, if not 1 */
+	uint64_t most[DENSE_SIZES];  /* largest value of a size, if not DENSE_SIZE_MAX */
+	uint64_t nodes_most;         /* largest number of nodes of the graph, if not GRAPH_NODES_MAX */
+	void (*shape)(struct dense_plan *p);  /* dense_array() for each array */
+	void (*fill)(struct dense_plan *p);   /* the inputs, from p->random */
+	int (*run)(struct dense_plan *p);     /* the launches */
+	void (*expect)(struct dense_plan *p); /* the same computation on .expected, sequentially */
+	int (*report)(struct dense_plan *p, struct nvw_description *description); /* optional */
+};
+
+/* clang-format off */
+#define DENSE_GRAPH_OPTION(source) {"graph", NVW_OPTION_STRING, source, NULL, GRAPH_HELP}
+
+#define DENSE_SCRATCHPAD_OPTION                                                                    \
+	{"scratchpad", NVW_OPTION_BOOL, "off", NULL,                                                 \
+		"work-groups keep in a scratchpad, which takes no time, what the original program keeps there"}
+
+#define DENSE_OPTIONS_END                                                                          \
+	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},                  \
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
+/* clang-format on */
+
+/*
+ * Defines the workload nvw_workload_NAME from the file's "static const struct dense_kernel kernel". DENSE_WORKLOAD_AS: for a
+ * name that is not an identifier, for example "vec-cpy".
+ */
+#define DENSE_WORKLOAD(NAME, SUMMARY) DENSE_WORKLOAD_AS(NAME, #NAME, SUMMARY)
+#define DENSE_WORKLOAD_AS(SYMBOL, NAME, SUMMARY)                                                 \
+	static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret) \
+	{                                                                                        \
+		return dense_prepare(&kernel, o, seed, ret);                                     \
+	}                                                                                        \
+	extern const struct nvw_workload nvw_workload_##SYMBOL;                                  \
+	const struct nvw_workload nvw_workload_##SYMBOL = {                                      \
+		.name = NAME,                                                                    \
+		.summary = SUMMARY,                                                              \
+		.options = options,                                                              \
+		.prepare = prepare,                                                              \
+		.dispose = dense_dispose,                                                        \
+		.run = dense_run,                                                                \
+		.verify = dense_verify,                                                          \
+		.report = dense_report,                                                          \
+	}
+
+/* shape(): array number i has count elements, at least 1. */
+void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,
+	uint64_t count);
+
+/* shape(): arrays i and i + 1 are the rows and the columns of the plan's graph, as in graph/graph.h. They need no fill(). */
+void dense_array_graph(struct dense_plan *p, unsigned i);
+
+/* fill(): elements that are uniform in [low, high); integers. */
+void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
+void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high);
+
+/* expect(): n rows of the lengths of edges become the distances between all nodes, by Floyd and Warshall's algorithm. Whether a row is of edges from a node or to it
+ * makes no difference. */
+void dense_shorten(int32_t *distances, uint64_t n);
+
+/* run(): launches function once per work-item. */
+#define dense_launch(p, function, args, work_items) \
+	dense_launch_named(p, #function, function, args, work_items)
+NVW_CHECKED int dense_launch_named(
+	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items);
+
+/*
+ * run(): scratchpads of bytes each, zeroed, one per work-group of launches of at most so many work-items, in p->more. They are host
+ * memory: kernels access them in no time, as they do registers, and a work-group's barriers order its accesses. Those of an
+ * earlier call are gone.
+ */
+NVW_CHECKED int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items);
+
+/*
+ * run() and report(): the host reads or writes count elements of array i from number first on, between launches; or it reads
+ * all of them into a copy, which the caller frees.
+ */
+NVW_CHECKED int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, void *to);
+NVW_CHECKED int dense_put(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, const void *from);
+NVW_CHECKED int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy);
+
+/*
+ * run(): a flag, element 0 of array i of integers. The host clears it before a launch and reads it afterwards; work-items
+ * set it by dense_tell() if there is more to do.
+ */
+NVW_CHECKED int dense_clear_flag(struct dense_plan *p, unsigned i);
+NVW_CHECKED int dense_get_flag(struct dense_plan *p, unsigned i, bool *ret_is_set);
+
+static inline void dense_tell(int32_t *flag)
+{
+	nvw_atomic_store(flag, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+}
+
+/*
+ * For a function with the memory operations of a branch in a loop. It is not inlined: lanes that are deeper in calls issue first,
+ * so the lanes in the branch catch up with those that skipped it. In the loop's own function the skipping lanes would
+ * run ahead, iteration by iteration.
+ */
+#define DENSE_BRANCH static __attribute__((noinline))
+
+/* The hooks. */
+int dense_prepare(
+	const struct dense_kernel *kernel, const struct nvw_options *options, uint64_t seed, void **ret_plan);
+void dense_dispose(void *plan);
+int dense_run(void *plan, struct nvw_machine *machine);
+int dense_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings);
+int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+
+#endif

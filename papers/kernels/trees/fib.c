@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* trees-fib: the n-th Fibonacci number by its definition (hechtman14 5.6.3): a task does almost nothing, so
+ * it measures forks and joins. Results are modulo 2^32. */
+#include "tasks/programs.h"
+#include "trees.h"
+
+enum { N };
+enum { RESULT };
+
+static const struct nvw_option options[] = {
+	{"n", NVW_OPTION_COUNT, "18", NULL, "which Fibonacci number"},
+	TREES_OPTIONS_END,
+};
+
+static void shape(struct dense_plan *p)
+{
+	dense_array(p, RESULT, "result", DENSE_INT32, DENSE_WRITTEN, 1);
+}
+
+static void fill(struct dense_plan *p)
+{
+	(void)p;
+}
+
+static int run(struct dense_plan *p)
+{
+	int error = trees_run(p, &trees_fib_program, NULL, trees_fib, (uint32_t)p->size[N]);
+	const uint32_t result = trees_totals(p)->result[0];
+
+	return error ? error : nvw_write(p->machine, p->array[RESULT].device, &result, sizeof result);
+}
+
+static void expect(struct dense_plan *p)
+{
+	uint32_t a = 0, b = 1;
+
+	for (uint64_t i = 0; i < p->size[N]; i++) {
+		const uint32_t next = a + b;
+
+		a = b;
+		b = next;
+	}
+	((uint32_t *)p->array[RESULT].expected)[0] = a;
+}
+
+static const struct dense_kernel kernel = {
+	.name = "trees-fib",
+	.options = options,
+	.most = {[N] = 40},
+	.shape = shape,
+	.fill = fill,
+	.run = run,
+	.expect = expect,
+	.report = trees_report,
+};
+
+TREES_WORKLOAD(trees_fib, "trees-fib", kernel, options, "tasks: the n-th Fibonacci number by its definition");

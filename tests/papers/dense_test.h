@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A small kernel (papers/kernels/dense/dense.h) on the emulated machine: its inputs before a run, its results after it. */
+#ifndef TESTS_PAPERS_DENSE_TEST_H
+#define TESTS_PAPERS_DENSE_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <emu.h>
+
+#include "check/check.h"
+#include "core/options.h"
+#include "papers/kernels/dense/dense.h"
+
+struct test {
+	const struct nvw_workload *workload;
+	struct dense_plan *plan;
+	struct nvw_machine *machine;
+	struct nvw_findings findings;
+};
+
+static inline int prepare(const struct nvw_workload *w, const char *sizes, uint64_t seed, void **ret_plan)
+{
+	struct nvw_options *options;
+	char text[512], *rest = text, *word;
+	int r;
+
+	snprintf(text, sizeof text, "%s", sizes);
+	assert_int_equal(nvw__options_create(w->options, &options), 0);
+	while ((word = strsep(&rest, " "))) {
+		char *const equals = strchr(word, '=');
+
+		*equals = 0;
+		assert_int_equal(nvw__options_set(options, word, equals + 1), 0);
+	}
+	r = w->prepare(options, seed, -1, ret_plan);
+	nvw__options_free(options);
+	return r;
+}
+
+static inline struct test begin(const struct nvw_workload *w, const char *sizes, const char *protocol)
+{
+	struct test t = {.workload = w};
+	struct emu_config config;
+	void *plan;
+
+	emu_config_default(&config);
+	assert_int_equal(emu_config_load(&config, "sinclair15"), 0);
+	config.seed = 1;
+	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
+	if (prepare(w, sizes, 1, &plan) != 0 || emu_create(&config, NULL, NULL, &t.machine) != 0) {
+		fail_msg("%s: %s", w->name, nvw_error_message());
+	}
+	t.plan = plan;
+	return t;
+}
+
+static inline void run(struct test *t)
+{
+	if (t->workload->run(t->plan, t->machine) != 0) {
+		fail_msg("%s: %s", t->workload->name, nvw_error_message());
+	}
+}
+
+static inline int verify(struct test *t)
+{
+	nvw__findings_clear(&t->findings);
+	return t->workload->verify(t->plan, t->machine, &t->findings);
+}
+
+static inline void run_and_verify(struct test *t)
+{
+	run(t);
+	if (verify(t) != 0) {
+		fail_msg("%s: %s", t->workload->name,
+			t->findings.count ? t->findings.finding[0].text : nvw_error_message());
+	}
+}
+
+static inline uint64_t bytes_of(const struct dense_array *a)
+{
+	return a->count * (a->type == DENSE_DOUBLE ? 8 : 4);
+}
+
+static inline const struct dense_array *array_of(const struct test *t, const char *name)
+{
+	const struct dense_array *a = t->plan->array;
+
+	while (strcmp(a->name, name) != 0) {
+		a++;
+	}
+	return a;
+}
+
+/* An array before the run, to look at and to change. */
+static inline void *input(const struct test *t, const char *array)
+{
+	return array_of(t, array)->input;
+}
+
+/* A copy of what the device made of it, freed by the caller. */
+static inline void *result(const struct test *t, const char *array)
+{
+	const struct dense_array *const a = array_of(t, array);
+	void *const copy = malloc(bytes_of(a));
+
+	assert_non_null(copy);
+	assert_int_equal(nvw_read(t->machine, copy, a->device, bytes_of(a)), 0);
+	return copy;
+}
+
+static inline void end(struct test *t)
+{
+	t->workload->dispose(t->plan);
+	emu_destroy(t->machine);
+}
+
+static inline void assert_close(double found, double expected, double tolerance)
+{
+	if (!(fabs(found - expected) <= tolerance)) {
+		fail_msg("found %.9g, expected %.9g within %g", found, expected, tolerance);
+	}
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The graph workloads on the emulated machine: every scenario is right under a protocol that gives it the scopes it asks
+ * for, and the judge notices one that does not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <config.h>
+#include <emu.h>
+
+#include "check/check.h"
+#include "core/options.h"
+
+#include "papers/kernels/graph/plan.h"
+
+static const struct algorithm {
+	const struct nvw_option *options;
+	int (*prepare)(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+} algorithms[] = {
+	[GRAPH_SSSP] = {graph_sssp_options, graph_prepare_sssp},
+	[GRAPH_COLOR] = {graph_color_options, graph_prepare_color},
+	[GRAPH_PAGERANK] = {graph_pagerank_options, graph_prepare_pagerank},
+};
+
+static const char *kernels = "2"; /* an iteration */
+
+/* Hubs are in the first queues, so that the others have to steal. */
+static struct graph_plan *prepare(enum graph_algorithm a, const char *scenario)
+{
+	const char *const given[][2] = {{"scenario", scenario}, {"graph", "rmat:9:8"}, {"queues", "8"},
+		{"group-size", "64"}, {"chunk", "4"}, {"max-iterations", "4"}, {"kernels", kernels}};
+	struct nvw_options *options;
+	void *plan = NULL;
+
+	assert_int_equal(nvw__options_create(algorithms[a].options, &options), 0);
+	for (unsigned i = 0; i < sizeof(given) / sizeof(*given); i++) {
+		assert_int_equal(nvw__options_set(options, given[i][0], given[i][1]), 0);
+	}
+	assert_int_equal(algorithms[a].prepare(options, 1, -1, &plan), 0);
+	nvw__options_free(options);
+	return plan;
+}
+
+static struct emu_stats stats; /* of the last run */
+
+/* 0 if the run is verified, else the first finding; the plan's figures stay in *ret_figures. */
+static bool run(enum graph_algorithm a, const char *scenario, const char *protocol,
+	struct graph_plan *ret_figures, char *ret_finding, size_t finding_bytes)
+{
+	struct graph_plan *const p = prepare(a, scenario);
+	struct nvw_findings findings = {0};
+	struct nvw_machine *machine;
+	struct emu_config config;
+	int error;
+
+	emu_config_default(&config);
+	assert_int_equal(emu_config_load(&config, "alsop16"), 0);
+	assert_int_equal(emu_config_set(&config, "gpu.cus=8"), 0);
+	snprintf(config.protocol, sizeof(config.protocol), "%s", protocol);
+	assert_int_equal(emu_create(&config, NULL, NULL, &machine), 0);
+	if (graph_run(p, machine) != 0) {
+		fail_msg("%s, %s: %s", scenario, protocol, nvw_error_message());
+	}
+	error = graph_verify(p, machine, &findings);
+	assert_true(error == 0 || error == NVW_E_INCONSISTENT);
+	assert_int_equal(error == 0, findings.count == 0);
+	snprintf(ret_finding, finding_bytes, "%s", error ? findings.finding[0].text : "");
+	*ret_figures = *p;
+	stats = *emu_statistics(machine);
+	emu_destroy(machine);
+	graph_dispose(p);
+	return error == 0;
+}
+
+static void expect_verified(const char *scenario, const char *protocol)
+{
+	for (unsigned a = 0; a < sizeof(algorithms) / sizeof(*algorithms); a++) {
+		struct graph_plan figures;
+		char finding[256];
+
+		if (!run(a, scenario, protocol, &figures, finding, sizeof(finding))) {
+			fail_msg("%s, %s: %s", scenario, protocol, finding);
+		}
+		assert_int_equal(figures.stolen != 0, figures.scenario->steals);
+	}
+}
+
+static void scenarios_that_need_no_remote_scope_are_right_under_every_protocol(void **state)
+{
+	static const char *const protocols[] = {"vi", "gd", "gh"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		expect_verified("baseline", protocols[i]);
+		expect_verified("scope-only", protocols[i]);
+		expect_verified("steal-only", protocols[i]);
+	}
+}
+
+static void an_iteration_of_one_kernel_is_right_too(void **state)
+{
+	kernels = "1";
+	expect_verified("baseline", "gd");
+	expect_verified("steal-only", "denovo-b");
+	expect_verified("hlrc", "hlrc");
+	kernels = "2";
+}
+
+/* The second kernel of an iteration reads what the first has written, which protocols that register stores still have in
+ * the L1: of two kernels, denovo-b reads less from the L2 than gd, as long as a queue's nodes fit. */
+static void the_second_kernel_of_an_iteration_rereads_what_the_first_has_written(void **state)
+{
+	struct graph_plan figures;
+	struct emu_stats gd;
+	char finding[256];
+
+	assert_true(run(GRAPH_PAGERANK, "baseline", "gd", &figures, finding, sizeof(finding)));
+	assert_int_equal(stats.kernels, 2 * figures.iterations);
+	gd = stats;
+	assert_true(run(GRAPH_PAGERANK, "baseline", "denovo-b", &figures, finding, sizeof(finding)));
+	assert_true(stats.l1_load_misses < gd.l1_load_misses);
+	kernels = "1";
+	assert_true(run(GRAPH_PAGERANK, "baseline", "gd", &figures, finding, sizeof(finding)));
+	assert_int_equal(stats.kernels, figures.iterations);
+	kernels = "2";
+}
+
+static void every_scenario_is_right_without_scopes(void **state)
+{
+	static const char *const scenarios[] = {"rsp", "denovo-b", "hlrc", "hlrc-scoped"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		expect_verified(scenarios[i], "gd");
+	}
+}
+
+/* vi takes a remote scope for the one without, which promises less: tasks are taken twice. */
+static void a_thief_whose_scope_does_not_reach_the_owner_is_noticed(void **state)
+{
+	struct graph_plan figures;
+	char finding[256];
+
+	assert_false(run(GRAPH_SSSP, "rsp", "vi", &figures, finding, sizeof(finding)));
+	assert_non_null(strstr(finding, "to be taken once"));
+	assert_true(figures.popped + figures.stolen > figures.tasks);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scenarios_that_need_no_remote_scope_are_right_under_every_protocol),
+		cmocka_unit_test(every_scenario_is_right_without_scopes),
+		cmocka_unit_test(an_iteration_of_one_kernel_is_right_too),
+		cmocka_unit_test(the_second_kernel_of_an_iteration_rereads_what_the_first_has_written),
+		cmocka_unit_test(a_thief_whose_scope_does_not_reach_the_owner_is_noticed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

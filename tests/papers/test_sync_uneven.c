@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sinclair15's synchronization benchmarks on the ideal machine (ideal.h): in any interleaving of single
+ * work-items, and with work-groups spread unevenly over CUs, some of which get none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../workloads/ideal.h"
+
+/* clang-format off */
+#define OPTIONS(...) ((struct ideal_option[]){__VA_ARGS__, {"group-size", "8"}, {NULL, NULL}})
+/* clang-format on */
+
+extern const struct nvw_workload nvw_workload_mutex, nvw_workload_semaphore, nvw_workload_tree_barrier,
+	nvw_workload_uts;
+
+static int run(const struct nvw_workload *w, const struct ideal_option *given, uint64_t seed, int mutation)
+{
+	struct nvw_machine *const m = ideal_create(1 << 20, seed);
+	void *plan = NULL;
+	int error = w->prepare(ideal_options(w->options, given), seed, mutation, &plan);
+
+	error = error ? error : w->run(plan, m);
+	error = error ? error : w->verify(plan, m, ideal_findings());
+	w->dispose(plan);
+	ideal_destroy();
+	return error;
+}
+
+static void expect_right(const struct nvw_workload *w, const struct ideal_option *given)
+{
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		if (run(w, given, seed, -1) != 0) {
+			const char *why;
+
+			fail_msg("%s, seed %u: %s", w->name, (unsigned)seed,
+				ideal_violations(&why) ? why : nvw_error_message());
+		}
+	}
+}
+
+static void critical_sections_of_every_mutex_exclude_each_other(void **state)
+{
+	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		expect_right(&nvw_workload_mutex,
+			OPTIONS({"kind", kinds[i]}, {"iterations", "5"}, {"accesses", "2"},
+				{"backoff", "exponential"}, {"backoff-max", "4"}));
+		expect_right(&nvw_workload_mutex,
+			OPTIONS({"kind", kinds[i]}, {"sharing", "local"}, {"iterations", "10"},
+				{"accesses", "2"}, {"backoff", "exponential"}, {"backoff-max", "4"}));
+	}
+}
+
+static void readers_see_whole_turns_of_the_writer_and_the_last_one(void **state)
+{
+	expect_right(&nvw_workload_semaphore, OPTIONS({"iterations", "12"}, {"accesses", "3"}));
+	expect_right(&nvw_workload_semaphore,
+		OPTIONS({"iterations", "12"}, {"accesses", "3"}, {"kind", "spin-backoff"}));
+}
+
+static void data_go_round_from_barrier_to_barrier(void **state)
+{
+	expect_right(&nvw_workload_tree_barrier, OPTIONS({"iterations", "12"}, {"accesses", "2"}));
+	expect_right(&nvw_workload_tree_barrier,
+		OPTIONS({"iterations", "12"}, {"accesses", "2"}, {"exchange", "local"}));
+}
+
+static void every_node_of_a_tree_is_visited_once(void **state)
+{
+	expect_right(&nvw_workload_uts, OPTIONS({"nodes", "500"}, {"queue", "20"}));
+}
+
+static void missing_exclusion_is_noticed(void **state)
+{
+	const struct nvw_workload *const w[] = {
+		&nvw_workload_mutex, &nvw_workload_semaphore, &nvw_workload_tree_barrier};
+	static const char *const bugs[] = {"no-lock", "no-lock", "no-barrier"};
+
+	for (unsigned i = 0; i < sizeof(w) / sizeof(*w); i++) {
+		const char *why;
+		int m = 0;
+
+		while (strcmp(w[i]->mutations[m].name, bugs[i]) != 0) {
+			m++;
+		}
+		assert_int_equal(run(w[i], OPTIONS({"iterations", "10"}, {"accesses", "2"}), 1, m),
+			NVW_E_INCONSISTENT);
+		assert_true(ideal_violations(&why) > 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(critical_sections_of_every_mutex_exclude_each_other),
+		cmocka_unit_test(readers_see_whole_turns_of_the_writer_and_the_last_one),
+		cmocka_unit_test(data_go_round_from_barrier_to_barrier),
+		cmocka_unit_test(every_node_of_a_tree_is_visited_once),
+		cmocka_unit_test(missing_exclusion_is_noticed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
