@@ -62,7 +62,7 @@ build_and_test() {
 	shift
 	echo "== $folder: $*"
 	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" >/dev/null
-	ninja -C "$folder" >"$folder/build.log" 2>&1 || {
+	ninja -C "$folder" all tests >"$folder/build.log" 2>&1 || {
 		tail -n 40 "$folder/build.log"
 		echo "failed: $folder: it does not build" >>"$failures"
 		failed=$((failed + 1))
@@ -130,7 +130,7 @@ lto_build() {
 }
 
 clang_build() {
-	CC=clang set_up build-clang -Db_lto=false -Doptimization=0 && build build-clang
+	CC=clang set_up build-clang -Db_lto=false -Doptimization=0 && build build-clang all tests
 }
 
 readers_with_tsan() {
