@@ -13,16 +13,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <nvw/random.h>
 #include <nvw/recovery.h>
 
-#include "pool/layout.h"
+#include "pool/internal.h"
 #include <check/check.h>
 #include "crashtest/image.h"
 #include "crashtest/oracle.h"
 #include "recovery/cases.h"
+#include "recovery/through.h"
 
 enum { STREAMS = 4, ENTRIES = 5 };
 
@@ -32,6 +34,7 @@ struct image {
 	uint64_t size;
 	uint64_t writes, stop_at; /* the power goes at this write; UINT64_MAX: never */
 	struct nvw_pool_geometry g;
+	unsigned *asked; /* the words that were asked for; NULL: they are read */
 };
 
 static int image_write(void *context, nvw_off off, const void *from, size_t n)
@@ -45,10 +48,24 @@ static int image_write(void *context, nvw_off off, const void *from, size_t n)
 	return 0;
 }
 
+static uint64_t ask(
+	void *context, nvw_off off, uint64_t (*of)(const void *from, uint64_t word), const void *from)
+{
+	const struct image *const im = context;
+	uint64_t word;
+
+	++*im->asked;
+	memcpy(&word, im->bytes + off, 8);
+	return of(from, word);
+}
+
 static int open_image(struct image *im, struct nvw_pool **ret_pool)
 {
-	const struct nvw_pool_image image = {
-		.image = im->bytes, .bytes = im->size, .write = image_write, .context = im};
+	const struct nvw_pool_image image = {.image = im->bytes,
+		.bytes = im->size,
+		.write = image_write,
+		.context = im,
+		.ask = im->asked ? ask : NULL};
 
 	return nvw_pool_open_image(&image, ret_pool);
 }
@@ -661,6 +678,121 @@ static void random_histories_end_before_or_after_their_last_epoch(void **state)
 	random_history(0, NVW__EPOCH_MAX - 6);
 }
 
+static void the_state_of_a_stream_is_told_of_those_that_exist(void **state)
+{
+	static const struct nvw_stream_state expected[STREAMS] = {{3, NVW_EPOCH_COMPLETED, 0},
+		{5, NVW_EPOCH_COMPLETED, 3}, {0, NVW_EPOCH_NEVER, 0}, {2, NVW_EPOCH_ROLLED_BACK, 0}};
+	struct nvw_stream_state found;
+	struct nvw_pool *pool;
+	struct image im;
+
+	build(&im);
+	assert_int_equal(open_image(&im, &pool), 0);
+	for (uint32_t stream = 0; stream < STREAMS; stream++) {
+		assert_int_equal(nvw_stream_state(pool, stream, &found), 0);
+		assert_int_equal(found.settled, expected[stream].settled);
+		assert_int_equal(found.state, expected[stream].state);
+		assert_int_equal(found.open_entries, expected[stream].open_entries);
+	}
+	assert_int_equal(nvw_stream_state(pool, STREAMS, &found), NVW_E_USAGE);
+	assert_int_equal(nvw_stream_state(pool, STREAMS + 1, &found), NVW_E_USAGE);
+	nvw_pool_close(pool);
+	free(im.bytes);
+}
+
+static bool reach_nothing(void *context, nvw_off block, uint64_t bytes)
+{
+	return false;
+}
+
+static void recovery_and_sweep_count_every_word_that_they_write(void **state)
+{
+	struct nvw_recovery report = {0};
+	struct nvw_pool *pool;
+	struct image im;
+
+	build(&im);
+	assert_int_equal(open_image(&im, &pool), 0);
+	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_int_equal(report.words_written, im.writes);
+	assert_int_equal(nvw_heap_sweep(pool, reach_nothing, NULL, &report), 0);
+	assert_int_equal(report.words_written, im.writes);
+	nvw_pool_close(pool);
+	free(im.bytes);
+}
+
+static void a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written(void **state)
+{
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		struct nvw_recovery report;
+		struct image im;
+
+		build(&im);
+		im.bytes[nvw__entry_off(&im.g, 0, 0) + 8 * i] ^= 1;
+		assert_int_equal(recover(&im, &report), 0);
+		im.bytes[nvw__entry_off(&im.g, 0, 1) + 8 * i] ^= 1;
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		free(im.bytes);
+	}
+}
+
+/* ---- Looked through ------------------------------------------------------------------------ */
+
+static uint64_t none_completed(void *context, uint32_t stream)
+{
+	return 0;
+}
+
+/* An empty pool whose pages take no memory until they are written. */
+static void sparse_new(struct image *im, uint64_t bytes, unsigned *asked)
+{
+	struct nvw_pool pool = {0};
+	struct nvw__header header;
+
+	assert_int_equal(nvw__geometry(bytes, STREAMS, ENTRIES, &pool.geometry), 0);
+	assert_int_equal(nvw__header_make(&pool, &header), 0);
+	*im = (struct image){.size = bytes, .g = pool.geometry, .stop_at = UINT64_MAX, .asked = asked};
+	im->bytes =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_true(im->bytes != MAP_FAILED);
+	memcpy(im->bytes + NVW__HEADER_OFF, &header, sizeof header);
+	memcpy(im->bytes + NVW__COPY_OFF, &header, sizeof header);
+}
+
+/* Entry 0 of stream 1 is open. Of its word's offset only the bits above 128 MiB are in the entry's second word. */
+static void a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores(void **state)
+{
+	const uint64_t distance = UINT64_C(128) << 20;
+	unsigned asked = 0;
+	struct image im;
+
+	sparse_new(&im, distance + (UINT64_C(1) << 20), &asked);
+	for (unsigned i = 0; i < 2; i++) {
+		const nvw_off off = im.g.chunks + 64, far = off + distance, named = i ? far : off,
+			      other = i ? off : far;
+		struct nvw_recovery report;
+		struct nvw_pool *pool;
+		uint64_t value = 0;
+
+		put_est(&im, 1, NVW__EST_COMPLETED, 8);
+		put_entry(&im, 1, 0, 9, named, 77, 15);
+		assert_int_equal(open_image(&im, &pool), 0);
+
+		const struct rec_through through = {.before = pool, .completed = none_completed};
+
+		assert_true(rec_through_restores(&through, 1, 0, named, &value));
+		assert_int_equal(value, 77);
+		asked = 0;
+		assert_false(rec_through_restores(&through, 1, 0, other, &value));
+		assert_int_equal(asked, 2); /* whose it is, two words say */
+		nvw_pool_close(pool);
+		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(get(&im, named), 77);
+		assert_int_equal(get(&im, other), i ? 77 : 0);
+	}
+	munmap(im.bytes, im.size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -682,6 +814,11 @@ int main(void)
 		cmocka_unit_test(an_epoch_from_the_future_is_damage),
 		cmocka_unit_test(a_sealed_word_that_says_the_impossible_is_damage),
 		cmocka_unit_test(random_histories_end_before_or_after_their_last_epoch),
+		cmocka_unit_test(the_state_of_a_stream_is_told_of_those_that_exist),
+		cmocka_unit_test(recovery_and_sweep_count_every_word_that_they_write),
+		cmocka_unit_test(
+			a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written),
+		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
