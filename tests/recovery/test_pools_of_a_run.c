@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <libpmem.h>
 #include <nvw/recovery.h>
 
 #include "pool/layout.h"
@@ -305,6 +306,45 @@ static void damage_in_the_second_pool_leaves_the_first_untouched(void **state)
 	free(im.bytes);
 }
 
+/* ---- Durability ---------------------------------------------------------------------------- */
+
+static const char *synced[4];
+static unsigned sync_count;
+static bool watching;
+
+/* In place of libpmem's, on a file system that is no persistent memory. */
+int pmem_msync(const void *addr, size_t len)
+{
+	if (watching) {
+		assert_true(sync_count < 4);
+		assert_int_equal(len, 8);
+		synced[sync_count++] = addr;
+	}
+	return 0;
+}
+
+static void making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone(void **state)
+{
+	struct nvw_pool *const first = create(3);
+	const nvw_off off = nvw_pool_geometry(first)->chunks;
+
+	watching = true;
+	for (unsigned i = 1; i < 3; i++) {
+		assert_int_equal(nvw_pool_write_word(nvw_pool_number(first, i), off, 7), 0);
+	}
+	assert_int_equal(nvw_pool_sync(nvw_pool_number(first, 1)), 0);
+	assert_int_equal(sync_count, 1);
+	assert_int_equal(nvw_pool_sync(first), 0);
+	assert_int_equal(sync_count, 2);
+	for (unsigned i = 1; i < 3; i++) {
+		assert_ptr_equal(synced[i - 1], (const char *)nvw_pool_base(nvw_pool_number(first, i)) + off);
+	}
+	assert_int_equal(nvw_pool_sync(first), 0);
+	assert_int_equal(sync_count, 2); /* once is enough */
+	watching = false;
+	nvw_pool_close(first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +358,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(recovery_rolls_back_open_epochs_of_every_pool, begin, end),
 		cmocka_unit_test_setup_teardown(
 			damage_in_the_second_pool_leaves_the_first_untouched, begin, end),
+		cmocka_unit_test_setup_teardown(
+			making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
