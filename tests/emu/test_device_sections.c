@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sections [device NAME] of machine files: values, defaults, and every mistake named with file and line. */
+/* Sections [device NAME] of machine files: values, defaults, and every mistake named with file and line; and what no machine can have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,6 +212,50 @@ static void values_that_no_device_can_have_are_refused(void **state)
 	}
 }
 
+/* Each time the last value that there may be, and the next one. */
+static void values_that_no_machine_can_have_are_refused_and_their_neighbours_taken(void **state)
+{
+	static const struct {
+		const char *taken, *refused, *message;
+	} limits[] = {
+		{"directory.lines=24", "directory.lines=25",
+			"directory.lines: 25 are not a multiple of directory.ways, 8"},
+		{"directory.lines=8", "directory.lines=4",
+			"directory.lines: 4 are not a multiple of directory.ways, 8"},
+		{"stc.bsq=1", "stc.bsq=0", "stc.bsq: between 1 and 1048576, not 0"},
+		{"stc.bsq=1048576", "stc.bsq=1048577", "stc.bsq: between 1 and 1048576, not 1048577"},
+	};
+
+	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+		struct emu_config c;
+
+		emu_config_default(&c);
+		assert_int_equal(emu_config_set(&c, "directory.ways=8"), 0);
+		assert_int_equal(emu_config_set(&c, limits[i].taken), 0);
+		assert_int_equal(emu_config_check(&c), 0);
+		assert_int_equal(emu_config_set(&c, limits[i].refused), 0);
+		assert_int_equal(emu_config_check(&c), NVW_E_CONFIG);
+		if (!strstr(nvw_error_message(), limits[i].message)) {
+			fail_msg("%s: %s", limits[i].refused, nvw_error_message());
+		}
+	}
+}
+
+/* Half of what 64 bits hold, so that sums of two latencies do not overflow. */
+static void a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refused(void **state)
+{
+	struct emu_config c;
+
+	emu_config_default(&c);
+	assert_int_equal(emu_config_set(&c, "gpu.clock=1GHz"), 0);
+	assert_int_equal(emu_config_set(&c, "l2.latency=9223372036854775cycles"), 0);
+	assert_int_equal(c.l2.latency, UINT64_C(9223372036854775000));
+	assert_int_not_equal(emu_config_set(&c, "l2.latency=9223372036854776cycles"), 0);
+	assert_non_null(strstr(nvw_error_message(), "\"9223372036854776cycles\" is too large"));
+	assert_int_not_equal(emu_config_set(&c, "l2.latency=18446744073709551615cycles"), 0);
+	assert_int_equal(c.l2.latency, UINT64_C(9223372036854775000)); /* unchanged */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +266,8 @@ int main(void)
 		cmocka_unit_test(every_mistake_in_a_section_is_named_with_its_line),
 		cmocka_unit_test(a_machine_has_a_bounded_number_of_devices),
 		cmocka_unit_test(values_that_no_device_can_have_are_refused),
+		cmocka_unit_test(values_that_no_machine_can_have_are_refused_and_their_neighbours_taken),
+		cmocka_unit_test(a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
