@@ -5,11 +5,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
 #include <crashtest/image.h>
+#include <crashtest/timeline.h>
 #include "hand_log.h"
 
 /* ---- Claims ------------------------------------------------------------------------------------------ */
@@ -258,6 +260,120 @@ static void equal_states_are_tested_once_and_counted(void **state)
 	assert_int_equal(r.states_tested, r.states_distinct + r.states_equal);
 }
 
+/* ---- What a finding lists ---------------------------------------------------------------------------- */
+
+static int judge_line(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	uint64_t word, flag;
+
+	*phase = CT_PHASE_CHECK;
+	memcpy(&word, image->ro + data_off(1) + 8 * 3, 8);
+	memcpy(&flag, image->ro + flag_off(1), 8);
+	return flag && word == 7 ? nvw_violation(findings, 64, "the line is old") : 0;
+}
+
+/* A line of which two words change at once. It is lost: each word has what the line before had there. */
+static void a_lost_line_is_listed_with_the_words_that_were_there_before(void **state)
+{
+	const uint64_t before[8] = {0, 1, 2, 7, 4, 5, 6, 3}, after[8] = {0, 1, 2, 8, 4, 9, 6, 3};
+	struct hand_log run = log_begin(64);
+
+	for (unsigned i = 0; i < 2; i++) {
+		const uint64_t flag = i ? log_issue(&run, flag_off(1), 1) : 0;
+
+		log_append(&run, (struct nvw_log_record){.kind = NVW_LOG_ISSUE,
+					 .issue = {.write = ++run.write,
+						 .off = data_off(1),
+						 .mask = UINT64_MAX,
+						 .data = (const uint8_t *)(i ? after : before)}});
+		log_done(&run, i ? flag : run.write);
+	}
+	log_end(&run);
+	const struct ct_result r = explored(run.fd, judge_line, 100, 1);
+	const struct ct_finding *const f = &r.finding[0];
+
+	assert_int_equal(r.finding_count, 1);
+	assert_int_equal(f->unit_count, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const unsigned word = i ? 5 : 3;
+
+		assert_int_equal(f->unit[i].off, data_off(1) + 8 * word);
+		assert_int_equal(f->unit[i].now, before[word]);
+		assert_int_equal(f->unit[i].newest, after[word]);
+		assert_true(f->unit[i].lost);
+	}
+}
+
+static void meet_barrier(struct hand_log *run, enum nvw_log_kind kind, uint32_t epoch)
+{
+	log_append(run, (struct nvw_log_record){.kind = kind,
+				.barrier = {.site = FLAG_SITE, .scope = NVW_WORKITEM, .epoch = epoch}});
+}
+
+/* The timeline of a log of so many stores, barriers 1 to 3, of which the last does not complete, and three stores to one word. */
+static struct ct_finding with_timeline(unsigned stores_before, uint64_t barrier_record)
+{
+	struct ct_finding f = {.cause.barrier_record = barrier_record};
+	uint64_t image[POOL_BYTES / 8] = {0};
+	struct hand_log run = log_begin(8); /* three records */
+	struct ct_stores stores;
+
+	for (unsigned i = 0; i < stores_before; i++) {
+		log_store(&run, FLAG_SITE, 0, flag_off(0), i);
+	}
+	meet_barrier(&run, NVW_LOG_BARRIER, 1);
+	log_store(&run, DATA_SITE, 0, data_off(1), 5);
+	meet_barrier(&run, NVW_LOG_BARRIER, 2);
+	meet_barrier(&run, NVW_LOG_PERSISTED, 1);
+	log_store(&run, DATA_SITE, 0, data_off(1), 6);
+	meet_barrier(&run, NVW_LOG_PERSISTED, 2);
+	meet_barrier(&run, NVW_LOG_BARRIER, 3);
+	log_store(&run, DATA_SITE, 0, data_off(1), 7);
+	log_end(&run);
+	image[data_off(1) / 8] = 6;
+	assert_int_equal(ct_stores_read(run.fd, UINT64_MAX, &stores), 0);
+	assert_int_equal(ct_timeline_read(run.fd, UINT64_MAX, &stores, (const uint8_t *)image, &f), 0);
+	ct_stores_free(&stores);
+	close(run.fd);
+	return f;
+}
+
+/* Whether it is of the cause or not, and wherever it is among the moments that are kept. */
+static void a_timeline_has_the_end_of_each_barrier_that_completed(void **state)
+{
+	for (unsigned before = 0; before < 2 * CT_MOMENTS_MAX; before++) {
+		const uint64_t record = 3 + before + (before % 2 ? 1 : 3);
+		const struct ct_finding f = with_timeline(before, record);
+		const struct ct_moment *const m = &f.moment[f.moment_count - 6];
+
+		for (unsigned i = 0; i < 3; i++) {
+			assert_int_equal(m[2 * i].kind, CT_MOMENT_BARRIER);
+			assert_int_equal(m[2 * i].value, i + 1);
+		}
+		assert_int_equal(m[0].role, before % 2 ? CT_ROLE_BARRIER : CT_ROLE_NONE);
+		assert_int_equal(m[2].role, before % 2 ? CT_ROLE_NONE : CT_ROLE_BARRIER);
+		assert_int_equal(m[0].end_ps, 1000 * (before + 7));
+		assert_int_equal(m[2].end_ps, 1000 * (before + 9));
+		assert_int_equal(m[4].end_ps, UINT64_MAX);
+	}
+}
+
+static void a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_ones(void **state)
+{
+	const struct ct_finding f = with_timeline(0, 0);
+
+	assert_int_equal(f.moment_count, 6);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct ct_moment *const m = &f.moment[2 * i + 1];
+
+		assert_int_equal(m->kind, CT_MOMENT_STORE);
+		assert_int_equal(m->value, 5 + i);
+		assert_int_equal(m->overwritten, i == 0);
+		assert_int_equal(m->durable, i == 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +388,9 @@ int main(void)
 		cmocka_unit_test(host_writes_are_durable_at_once),
 		cmocka_unit_test(a_fence_completes_the_flushes_of_its_own_thread_alone),
 		cmocka_unit_test(equal_states_are_tested_once_and_counted),
+		cmocka_unit_test(a_lost_line_is_listed_with_the_words_that_were_there_before),
+		cmocka_unit_test(a_timeline_has_the_end_of_each_barrier_that_completed),
+		cmocka_unit_test(a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
