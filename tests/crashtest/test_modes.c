@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <crashtest/crash.h>
 #include <emu.h>
 
+#include "core/options.h"
 #include "fake_machine.h"
 
 enum { OPS = 30, POOL_BYTES = 8192, VALUES = 4096 };
@@ -422,6 +424,97 @@ static void no_file_is_left_behind(void **state)
 	unsetenv("TMPDIR");
 }
 
+/* ---- The smallest failing --count ------------------------------------------------------------------------ */
+
+/* Entry number "from" is the first whose flag may be there without its value. */
+static const struct nvw_option counted_options[] = {
+	{"count", NVW_OPTION_COUNT, "1", NULL, "entries"},
+	{"from", NVW_OPTION_COUNT, "1", NULL, "the first with the fault"},
+	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
+};
+
+struct counted {
+	struct plan plan; /* first: check() takes it */
+	uint64_t count, from;
+};
+
+static uint64_t most_counted; /* the largest count that was asked for */
+
+static int prepare_counted(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct counted *const c = calloc(1, sizeof *c);
+
+	c->plan.mutation = mutation_now = CORRECT;
+	c->count = nvw_option_u64(options, "count");
+	c->from = nvw_option_u64(options, "from");
+	most_counted = c->count > most_counted ? c->count : most_counted;
+	*ret_plan = c;
+	return 0;
+}
+
+static int run_counted(void *context, struct nvw_machine *machine)
+{
+	const struct counted *const c = context;
+	int r = 0;
+
+	for (unsigned op = 0; op < c->count && r == 0; op++) {
+		fake_store(machine, 1, op, VALUES + 8 * op, 1000 + op);
+		if (op + 1 < c->from) {
+			fake_complete(machine);
+		}
+		fake_store(machine, 2, op, 8 * op, 1);
+		r = nvw_persist(machine);
+	}
+	return r;
+}
+
+static uint64_t fewest(uint64_t from, uint64_t count)
+{
+	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
+	static const struct nvw_workload counted = {.name = "counted",
+		.options = counted_options,
+		.prepare = prepare_counted,
+		.dispose = free,
+		.pool = pool,
+		.setup = setup,
+		.run = run_counted,
+		.recover = recover,
+		.check = check};
+	const struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 1};
+	static struct ct_result r;
+	struct nvw_options *values;
+	char text[24];
+
+	assert_int_equal(nvw__options_create(counted_options, &values), 0);
+	snprintf(text, sizeof text, "%u", (unsigned)from);
+	assert_int_equal(nvw__options_set(values, "from", text), 0);
+	snprintf(text, sizeof text, "%u", (unsigned)count);
+	assert_int_equal(nvw__options_set(values, "count", text), 0);
+	r = (struct ct_result){.finding_count = 1};
+	most_counted = 0;
+	ct_find_fewest(
+		&(struct ct_subject){
+			.workload = &counted, .config = &config, .mutation = CORRECT, .options = values},
+		&options, &r);
+	nvw__options_free(values);
+	return r.fewest_operations;
+}
+
+/* Where a sixteenth is less than 1, it is exact. */
+static void the_smallest_failing_count_is_found_from_below_to_a_sixteenth(void **state)
+{
+	static const uint64_t runs[][2] = {{1, 1}, {1, 9}, {2, 2}, {3, 3}, {3, 30}, {5, 6}, {9, 15}, {12, 15},
+		{15, 15}, {19, 30}, {30, 30}};
+
+	for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+		const uint64_t from = runs[i][0], count = runs[i][1], found = fewest(from, count);
+
+		assert_in_range(found, from, from + from / 16);
+		assert_in_range(found, 1, count);
+		assert_in_range(most_counted, 0, count < 2 * from ? count : 2 * from - 1); /* from below */
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +530,7 @@ int main(void)
 		cmocka_unit_test(slices_that_other_processes_explored_give_the_result_of_as_many_jobs),
 		cmocka_unit_test(kill_mode_gives_one_result_for_a_seed_whatever_the_jobs),
 		cmocka_unit_test(no_file_is_left_behind),
+		cmocka_unit_test(the_smallest_failing_count_is_found_from_below_to_a_sixteenth),
 	};
 
 	return cmocka_run_group_tests_name("modes", tests, NULL, NULL);
