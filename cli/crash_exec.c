@@ -255,6 +255,9 @@ int crash_record(struct crash_recording *r)
 	s.apart = r->kill_at > 0;
 	s.control->kill_at = r->kill_at;
 	error = error ? error : host_session_run(&s, r->words);
+	if (!error && nvw_stopping()) {
+		error = nvw_stop_error();
+	}
 	if (!error) {
 		const int found = find_file(&s, r->path, &file);
 
@@ -267,7 +270,6 @@ int crash_record(struct crash_recording *r)
 		error = !found && r->kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, r, file) : 0;
 		error = error ? error : found;
 	}
-	r->interrupted = s.interrupted;
 	host_session_end(&s);
 	return error;
 }
@@ -314,12 +316,24 @@ static int explore(const struct tested *t, const struct ct_options *o, bool last
 	return ct_run_foreign(&foreign, o, ret_result);
 }
 
+/* An error of the run, or the result of one that was told to stop. */
+static int without_log(int error, const struct ct_options *o, struct ct_result *ret_result)
+{
+	if (error != NVW_E_STOPPED) {
+		return error;
+	}
+	*ret_result = (struct ct_result){
+		.mode = o->mode, .model = o->model, .consistent = true, .interrupted = true};
+	return 0;
+}
+
 static int run_once(void *context, const struct ct_options *o, struct ct_result *ret_result)
 {
 	uint64_t events;
 	const int recorded = record(context, 0, &events);
 
-	return recorded < 0 ? recorded : explore(context, o, false, false, ret_result);
+	return recorded < 0 ? without_log(recorded, o, ret_result) :
+			      explore(context, o, false, false, ret_result);
 }
 
 /* ---- Kills ----------------------------------------------------------------------------------------------------------- */
@@ -366,7 +380,7 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	error = record(t, 0, &events);
-	error = error < 0 ? error : explore(t, o, false, true, ret_result);
+	error = error < 0 ? without_log(error, o, ret_result) : explore(t, o, false, true, ret_result);
 	if (error || !ct_is_consistent(ret_result)) {
 		return error;
 	}
@@ -377,6 +391,7 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), ret_result);
 		ret_result->states_tested += !error;
 	}
+	error = error == NVW_E_STOPPED ? 0 : error; /* the other kills stand */
 	ret_result->interrupted = nvw_stopping();
 	clock_gettime(CLOCK_MONOTONIC, &ended);
 	ret_result->host_seconds =

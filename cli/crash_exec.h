@@ -18,11 +18,10 @@ struct crash_recording {
 	bool judged;            /* the caller judges how the program ended: print no note */
 	uint64_t events;        /* output: number of events */
 	int status;             /* output: as from waitpid() */
-	bool interrupted;       /* output: nvwave received a signal to end, and passed it on */
 };
 
 /* Returns 1 if there is a log, 0 if the program was killed before it mapped the file, or an error with a
- * message. */
+ * message: NVW_E_STOPPED if nvwave was told to stop meanwhile, and the program with it. */
 NVW_CHECKED int crash_record(struct crash_recording *recording);
 
 /* As crash_exec(), but the result is the caller's (ct_result_free()), and nothing is reported. */

@@ -86,6 +86,9 @@ static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint
 
 	*ret_events = r.events;
 	*ret_flushes = 0;
+	if (found == NVW_E_STOPPED) {
+		return found;
+	}
 	if ((kill_at == 0 || WIFEXITED(r.status)) && fio_check(&v->place, r.status)) {
 		return NVW_E_INPUT;
 	}

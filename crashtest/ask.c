@@ -12,11 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/stop.h"
+
 #include "ask.h"
 #include "descendants.h"
 #include "environment.h"
 #include "fork_server.h"
 #include "image.h"
+#include "process.h"
 #include "state_file.h"
 #include "trace.h"
 
@@ -76,7 +79,7 @@ static int prepare(const struct ct_asked *c, const struct ct_image *image, const
 		       0;
 }
 
-/* Asks the command, as a fork if that is wanted and can be: 1, 0 if it cannot, or an error. */
+/* Asks the command, as a fork if that is wanted and can be: 1, 0 if it gives no answer as one, or an error. */
 static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	bool forked, struct ct_answer *ret_answer)
 {
@@ -86,17 +89,20 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 	if (error) {
 		return error;
 	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
 	if (forked) {
 		struct ct_ending ending;
+		const enum ct_fork how_it_went =
+			ct_fork_server_run(&how, c->timeout_ms, &c->shared->hangs, &ending);
 
-		if (!ct_fork_server_run(&how, c->timeout_ms, &c->shared->hangs, &ending)) {
+		c->shared->refused |= how_it_went == CT_FORK_REFUSED;
+		if (how_it_went != CT_FORK_ANSWERED) {
 			return 0;
 		}
 		ret_answer->in_time = ending.in_time;
 		ret_answer->status = ending.status;
 		snprintf(ret_answer->where, sizeof ret_answer->where, "%s", ending.where);
 	} else {
-		prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
 		const pid_t pid = start(&how);
 
 		if (pid < 0) {
@@ -124,8 +130,29 @@ static bool is_compared(void)
 	return n < 4 || (n & (n - 1)) == 0;
 }
 
+/* The signal that it died of, itself or as a shell tells of it; 0: none. */
+static int signal_of(const struct ct_answer *a)
+{
+	if (!a->in_time) {
+		return 0;
+	}
+	if (WIFSIGNALED(a->status)) {
+		return WTERMSIG(a->status);
+	}
+	return WEXITSTATUS(a->status) > 128 ? WEXITSTATUS(a->status) - 128 : 0;
+}
+
+static bool is_killed(const struct ct_answer *a)
+{
+	return ct_is_from_outside(signal_of(a));
+}
+
+/* An answer that has been ended from outside is none. */
 static bool is_same(const struct ct_answer *a, const struct ct_answer *b)
 {
+	if (is_killed(a) || is_killed(b)) {
+		return true;
+	}
 	return a->in_time == b->in_time &&
 	       (!a->in_time || (a->status == b->status && a->whole.bytes == b->whole.bytes &&
 				       a->whole.hash == b->whole.hash));
@@ -136,18 +163,16 @@ static int ask_either(const struct ct_asked *c, const struct ct_image *image, co
 	struct ct_answer *ret_answer)
 {
 	const bool compared = is_compared();
+	const int signals = nvw_stop_signals();
 	struct ct_answer executed;
 	int error = c->command.by_shell || c->shared->differs ? 0 : ask(c, image, acks, true, ret_answer);
-
-	if (error == 0 && !c->command.by_shell && !c->shared->differs) {
-		c->shared->refused = 1;
-	}
 
 	if (error == 1 && !compared) {
 		c->shared->relied = 1;
 	} else if (error == 1) {
 		error = ask(c, image, acks, false, &executed);
-		c->shared->differs |= error == 1 && !is_same(ret_answer, &executed);
+		c->shared->differs |=
+			error == 1 && nvw_stop_signals() == signals && !is_same(ret_answer, &executed);
 		*ret_answer = executed;
 	} else if (error == 0) {
 		error = ask(c, image, acks, false, ret_answer);
@@ -158,33 +183,31 @@ static int ask_either(const struct ct_asked *c, const struct ct_image *image, co
 	return error < 0 ? error : 0;
 }
 
-/* By the signal itself, or as a shell tells of it. */
-static bool was_killed(const struct ct_answer *a)
-{
-	return a->in_time && (WIFSIGNALED(a->status) ? WTERMSIG(a->status) == SIGKILL :
-						       WEXITSTATUS(a->status) == 128 + SIGKILL);
-}
-
 static bool was_not_executed(const struct ct_answer *a)
 {
 	return a->in_time && WIFEXITED(a->status) &&
 	       (WEXITSTATUS(a->status) == 126 || WEXITSTATUS(a->status) == 127);
 }
 
-/* One that was killed from outside is asked again. */
+/* One that was killed from outside is asked again, and one that may have been told to stop: it need not have died of that. One that
+ * dies each time of a signal other than SIGKILL does so by itself. */
 int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	struct ct_answer *ret)
 {
-	*ret = (struct ct_answer){.in_time = false};
-	int error = ask_either(c, image, acks, ret);
+	bool again = true;
 
-	for (unsigned i = 1; i < CT_KILLS_MAX && !error && was_killed(ret); i++) {
-		error = ask_either(c, image, acks, ret);
+	*ret = (struct ct_answer){.in_time = false};
+	for (unsigned i = 0; i < CT_KILLS_MAX && again; i++) {
+		const bool is_last = i + 1 == CT_KILLS_MAX; /* perhaps it dies only as a fork */
+		const int signals = nvw_stop_signals();
+		const int error = is_last ? ask(c, image, acks, false, ret) : ask_either(c, image, acks, ret);
+
+		if (error < 0) {
+			return error;
+		}
+		again = is_killed(ret) || nvw_stop_signals() != signals;
 	}
-	if (error) {
-		return error;
-	}
-	if (was_killed(ret)) {
+	if (signal_of(ret) == SIGKILL) {
 		return nvw_fail(CT_NO_ANSWER,
 			"the checker was killed by SIGKILL %u times in one state (was memory short?)",
 			CT_KILLS_MAX);
@@ -196,12 +219,6 @@ int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct 
 	return 0;
 }
 
-/* By the signal itself, or as a shell tells of it. */
-static bool was_signalled(const struct ct_answer *a)
-{
-	return WIFSIGNALED(a->status) || WEXITSTATUS(a->status) > 128;
-}
-
 void ct_asked_stack(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	char ret_stack[CT_STACK_BYTES])
 {
@@ -209,7 +226,7 @@ void ct_asked_stack(const struct ct_asked *c, const struct ct_image *image, cons
 	struct ct_start how;
 
 	ret_stack[0] = '\0';
-	if (ct_ask(c, image, acks, &a) == 0 && (!a.in_time || was_signalled(&a)) &&
+	if (ct_ask(c, image, acks, &a) == 0 && (!a.in_time || signal_of(&a)) &&
 		prepare(c, image, acks, &how) == 0) {
 		ct_trace_run(&how, c->timeout_ms, ret_stack);
 	}

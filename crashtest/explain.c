@@ -565,7 +565,7 @@ static int explain_from(const struct ct_exploration *e, const struct origin *fro
 		*shared = *finding; /* a smaller state killed or hung it: explain the one that there is */
 		in_child(e, from, shared, false, &error);
 	}
-	if (!error) {
+	if (!error && !nvw_stopping()) { /* it may be half written */
 		*finding = *shared;
 	}
 	munmap(shared, sizeof *shared);

@@ -253,7 +253,14 @@ static int pass_by(struct exploration *x, struct ct_worker *w)
 	return replace(x, w);
 }
 
-/* SIGKILL never comes from the code under test: the next worker judges the state again. */
+/* SIGKILL never comes from the code under test, nor do other signals that end nvwave, when they do. */
+static bool is_kill(int status)
+{
+	return WIFSIGNALED(status) &&
+	       (WTERMSIG(status) == SIGKILL || (nvw_stopping() && ct_is_from_outside(WTERMSIG(status))));
+}
+
+/* The next worker judges the state again. */
 static int note_kill(struct exploration *x, struct ct_worker *w)
 {
 	struct ct_shared *s = w->shared;
@@ -282,7 +289,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	struct ct_finding f = {
 		.states = 1, .first_time_ps = s->time_ps, .instant = s->instant, .draw = s->draw};
 
-	if (!w->hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+	if (!w->hung && is_kill(status)) {
 		return note_kill(x, w);
 	}
 	if (s->in_part) {

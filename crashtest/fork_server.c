@@ -14,16 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "descendants.h"
 #include "environment.h"
 #include "hang.h"
 #include "output.h"
+#include "process.h"
 
 #ifndef CT_FORK_LIBRARY
 #define CT_FORK_LIBRARY ""
 #endif
 
 /* Faults that are worth larger pages: a libpmemobj pool that is opened has 3000, most of them for its locks in memory. */
-enum { START_MS = 2000, ENVIRONMENT_MAX = 4096, FAULTS_MANY = 1000 };
+enum { START_MS = 2000, DEATH_MS = 100, ENVIRONMENT_MAX = 4096, FAULTS_MANY = 1000 };
 
 static char huge_pages[] = CT_FORK_TUNABLES "=" CT_FORK_HUGE_PAGES;
 
@@ -103,6 +105,7 @@ static int hear(void *to, size_t n, int timeout_ms)
 	return !ct_output_wait(server.from, timeout_ms) ? 0 : read(server.from, to, n) == (ssize_t)n ? 1 : -1;
 }
 
+/* What it has started ends with it, and before another one has the same file. */
 static void stop(void)
 {
 	if (server.pid > 0) {
@@ -111,9 +114,31 @@ static void stop(void)
 		}
 		close(server.to);
 		close(server.from);
+		ct_end_descendants(0);
 	}
 	server.pid = 0;
-	server.refused = true;
+}
+
+/* Whether somebody else has ended it: it did not refuse, and can be started again. A process closes its pipes a moment before it can
+ * be waited for. */
+static bool was_killed(void)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	for (unsigned i = 0; i < DEATH_MS && info.si_pid == 0; i++) {
+		usleep(i > 0 ? 1000 : 0);
+		if (waitid(P_PID, (id_t)server.pid, &info, WEXITED | WNOHANG | WNOWAIT)) {
+			return false;
+		}
+	}
+	return info.si_pid != 0 && info.si_code == CLD_KILLED && ct_is_from_outside(info.si_status);
+}
+
+/* There is no answer: never again, if that was its own doing. */
+static void fail(void)
+{
+	server.refused = !was_killed();
+	stop();
 }
 
 static void start(const struct ct_start *how)
@@ -134,6 +159,7 @@ static void start(const struct ct_start *how)
 	}
 	server.pid = vfork();
 	if (server.pid == 0) {
+		setpgid(0, 0); /* what the terminal tells nvwave is not meant for it */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fcntl(to[0], F_SETFD, 0);
 		fcntl(from[1], F_SETFD, 0);
@@ -148,7 +174,7 @@ static void start(const struct ct_start *how)
 	server.refused = false;
 	/* A checker that cannot be served is now running main() on a state that was not requested. */
 	if (hear(&ready, 1, START_MS) != 1 || ready != 'K') {
-		stop();
+		fail();
 	}
 }
 
@@ -193,16 +219,34 @@ static void enlarge_pages(const struct ct_start *how, int32_t faults)
 {
 	if (!server.huge && faults > FAULTS_MANY && value_of(how->environment, CT_FORK_TUNABLES) == NULL) {
 		stop();
-		server.refused = false;
 		server.huge = true;
 	}
 }
 
-int ct_fork_server_run(
+/* True if it answers. */
+static bool run(
 	const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs, struct ct_ending *ret)
 {
 	int32_t pid, answer[2];
 
+	if (!request(how->told) || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
+		return false;
+	}
+	ret->in_time = ct_hang_wait(server.from, pid, timeout_ms, hangs, ret->where);
+	if (!ret->in_time) {
+		kill(-pid, SIGKILL);
+	}
+	if (hear(answer, sizeof answer, START_MS) != 1) {
+		return false;
+	}
+	ret->status = answer[0];
+	enlarge_pages(how, answer[1]);
+	return true;
+}
+
+enum ct_fork ct_fork_server_run(
+	const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs, struct ct_ending *ret)
+{
 	if (server.owner != getpid()) {
 		server.owner = getpid();
 		server.pid = 0;
@@ -211,22 +255,11 @@ int ct_fork_server_run(
 	if (server.pid == 0 && !server.refused) {
 		start(how);
 	}
-	if (server.refused) {
-		return 0;
+	if (server.pid > 0 && run(how, timeout_ms, hangs, ret)) {
+		return CT_FORK_ANSWERED;
 	}
-	if (!request(how->told) || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
-		stop();
-		return 0;
+	if (server.pid > 0) {
+		fail();
 	}
-	ret->in_time = ct_hang_wait(server.from, pid, timeout_ms, hangs, ret->where);
-	if (!ret->in_time) {
-		kill(-pid, SIGKILL);
-	}
-	if (hear(answer, sizeof answer, START_MS) != 1) {
-		stop();
-		return 0;
-	}
-	ret->status = answer[0];
-	enlarge_pages(how, answer[1]);
-	return 1;
+	return server.refused ? CT_FORK_REFUSED : CT_FORK_KILLED;
 }

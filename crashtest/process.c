@@ -53,6 +53,11 @@ void ct_child_begin(void)
 	}
 }
 
+bool ct_is_from_outside(int signal)
+{
+	return signal == SIGKILL || signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
+
 static const char *phase_name(uint32_t phase)
 {
 	static const char *const names[] = {

@@ -25,6 +25,9 @@ bool ct_over_limit(pid_t pid, double cpu, double wall, unsigned limit_ms);
 /* Called first in a child: it dies with its parent, or of any fatal signal, without a core file. */
 void ct_child_begin(void);
 
+/* Signals by which others end a process: SIGKILL, and those that nvwave stops on. */
+bool ct_is_from_outside(int signal);
+
 /* The end of a process that recovered and checked: fills in text, signal, hung and where, unless it ended
  * normally. */
 void ct_describe_death(

@@ -107,9 +107,10 @@ void nvw_stop_note(int signal)
 	if (!nvw__stop_signal) {
 		clock_gettime(CLOCK_MONOTONIC, &since);
 		nvw__stop_signal = signal;
-		if (getpid() == owner) {
-			set_deadline(UNWIND_MS);
-		}
+	}
+	if (getpid() == owner &&
+		signals == 1) { /* a child that is about to execute may have been told first */
+		set_deadline(UNWIND_MS);
 	}
 	errno = before;
 }
@@ -131,6 +132,7 @@ void nvw_stop_catch(void)
 static void leave(int signal)
 {
 	(void)signal;
+	signals++;
 }
 
 void nvw_stop_leave_to_parent(void)
@@ -142,6 +144,11 @@ void nvw_stop_leave_to_parent(void)
 	}
 	signal(SIGALRM, SIG_DFL);
 	nvw__stop_signal = 0;
+}
+
+int nvw_stop_signals(void)
+{
+	return signals;
 }
 
 void nvw_stop_reporting(void)

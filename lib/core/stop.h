@@ -32,6 +32,9 @@ void nvw_stop_note(int signal);
 /* The work has ended; from now on results are written. */
 void nvw_stop_reporting(void);
 
+/* How many such signals this process has received, also one that leaves them to its parent. */
+int nvw_stop_signals(void);
+
 /* The signal, or 0. */
 extern volatile int nvw__stop_signal;
 

@@ -134,6 +134,41 @@ static void a_program_that_ignores_the_signal_is_killed(void **state)
 	command_remove("script");
 }
 
+/*
+ * libpmemobj locks its file, and a check that has been ended may still have it. So the moments vary: in the run that is recorded,
+ * between two states, within one. Without libpmemobj there is nothing to try.
+ */
+static void an_interrupt_makes_neither_a_finding_nor_a_note(void **state)
+{
+	enum { INTERRUPTS = 24, FIRST_MS = 150, STEP_MS = 45 };
+	const char *const list = getenv("HOST_LIST");
+	char create[512], crash[1024];
+
+	if (list == NULL || access(list, X_OK) != 0) {
+		skip();
+	}
+	snprintf(create, sizeof create, "%s create %s/list", list, command_dir());
+	assert_int_equal(system(create), 0);
+	snprintf(crash, sizeof crash,
+		"crash --exec=%s~append~%%D/list~4 --image=%%D/list --check=%s~check --states=100000 --jobs=2",
+		list, list);
+	for (unsigned i = 0; i < INTERRUPTS; i++) {
+		const pid_t pid = start(crash);
+		const struct command_outcome *o;
+
+		usleep(1000 * (FIRST_MS + i * STEP_MS));
+		kill(-pid, i % 2 ? SIGTERM : SIGINT);
+		o = command_wait(pid);
+		if (o->status != 2 || strstr(o->out, "INCONSISTENT") || strstr(o->out, "forked") ||
+			strstr(o->err, "note")) {
+			fail_msg("interrupt %u: status %d\nstdout: %.500s\nstderr: %.500s", i, o->status,
+				o->out, o->err);
+		}
+		assert_true(wait_for_group(pid));
+	}
+	command_remove("list");
+}
+
 /* Its folder is still there, and goes with the next command. */
 static void what_a_killed_command_left_is_removed_by_the_next_one(void **state)
 {
@@ -169,6 +204,7 @@ int main(void)
 		cmocka_unit_test(every_command_stops_when_its_process_group_is_told_to),
 		cmocka_unit_test(a_run_that_is_stopped_says_what_it_has_measured),
 		cmocka_unit_test(a_program_that_ignores_the_signal_is_killed),
+		cmocka_unit_test(an_interrupt_makes_neither_a_finding_nor_a_note),
 		cmocka_unit_test(what_a_killed_command_left_is_removed_by_the_next_one),
 		cmocka_unit_test(what_a_living_command_uses_is_not_removed),
 	};

@@ -603,6 +603,43 @@ static void a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer(void 
 	assert_non_null(strstr(nvw_error_message(), "could not be executed (status 127)"));
 }
 
+static const char *const from_outside[] = {"KILL", "TERM", "INT", "HUP"};
+
+/* It has not refused, and what it was asked is asked again. */
+static void a_fork_server_that_is_killed_is_started_again(void **state)
+{
+	char text[512];
+
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(text, sizeof text,
+			"#!/bin/sh\nread parent </proc/$PPID/comm\n"
+			"test \"$parent\" = script && test ! -e %s && { : >%s; kill -%s $PPID; sleep 10; }\nexit 0\n",
+			in_dir("pids"), in_dir("pids"), from_outside[i]);
+		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
+		assert_string_equal(ct_verdict_name(&result), "consistent");
+		assert_string_equal(result.why_executed, "");
+		assert_int_equal(unlink(in_dir("pids")), 0);
+	}
+}
+
+static void a_checker_that_is_killed_once_is_asked_again(void **state)
+{
+	char text[512];
+
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(text, sizeof text,
+			"#!/bin/sh\ntest -e %s || { : >%s; kill -%s $$; sleep 10; }\nexit 0\n",
+			in_dir("pids"), in_dir("pids"), from_outside[i]);
+		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
+		assert_string_equal(ct_verdict_name(&result), "consistent");
+		assert_string_equal(result.why_executed, "");
+		assert_int_equal(unlink(in_dir("pids")), 0);
+	}
+	/* One that does so in every state does it by itself. */
+	assert_false(is_consistent(UNORDERED, script("script", "#!/bin/sh\nkill -TERM $$\n"), CT_MODEL_X86));
+	assert_non_null(strstr(result.finding[0].text, "killed by signal 15"));
+}
+
 static void an_image_that_fails_without_any_crash_is_told_as_such(void **state)
 {
 	assert_false(is_consistent(UNORDERED, "sh -c 'echo bad; exit 1'", CT_MODEL_X86));
@@ -763,6 +800,8 @@ int main(void)
 		cmocka_unit_test(what_a_checker_leaves_in_a_session_of_its_own_is_ended),
 		cmocka_unit_test(a_checker_may_print_what_it_likes),
 		cmocka_unit_test(a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer),
+		cmocka_unit_test(a_fork_server_that_is_killed_is_started_again),
+		cmocka_unit_test(a_checker_that_is_killed_once_is_asked_again),
 		cmocka_unit_test(an_image_that_fails_without_any_crash_is_told_as_such),
 		cmocka_unit_test(any_number_of_jobs_tests_the_same_states),
 		cmocka_unit_test(damaged_and_foreign_logs_are_refused_with_their_offset),
