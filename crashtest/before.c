@@ -209,30 +209,54 @@ static bool are_equal(const struct epochs *a, const struct epochs *b)
 	return a->wi == b->wi && a->wg == b->wg && a->kr == b->kr;
 }
 
-/* With the stores to the same unit. */
+/* A store comes after the one before it, which comes after all others, unless stores are to different bytes. */
+static unsigned first_to_look_at(const struct ct_cell *c, unsigned version)
+{
+	return c->straight == 0 && version > 0 ? version - 1 : 0;
+}
+
+static bool comes_after(const struct ct_cell *c, unsigned version, unsigned other)
+{
+	return c->write[other] < c->write[version] && ct_cell_orders(c, other, version);
+}
+
+/* And are some of them not in the row? */
+static bool comes_after_others(
+	const struct ct_before *b, const struct ct_cell *c, unsigned version, struct ct_row base)
+{
+	for (unsigned v = first_to_look_at(c, version); v < version; v++) {
+		if (comes_after(c, version, v) && !ct_row_has(base, ct_before_number(b, c->write[v]))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* With the stores to the same bytes. */
 static int row_of(struct ct_before *b, const struct ct_medium *m, const struct ct_flight *f,
 	struct ct_row base, struct ct_row *ret_row)
 {
+	const struct ct_cell *const c = &m->cell[f->cell];
 	const uint32_t words = (b->count + 63) / 64;
 	uint64_t *bits;
 
 	*ret_row = base;
-	if (f->version == 0) {
-		return 0;
-	}
-	const uint32_t older = ct_before_number(b, m->cell[f->cell].write[f->version - 1]);
-
-	if (ct_row_has(base, older)) {
+	if (!comes_after_others(b, c, f->version, base)) {
 		return 0;
 	}
 	const int error = new_set(b, words, &bits);
 
-	if (!error) {
-		add_set(bits, base.bits, base.words);
-		add_store(b, bits, older);
-		*ret_row = (struct ct_row){bits, words};
+	if (error) {
+		return error;
 	}
-	return error;
+	add_set(bits, base.bits, base.words);
+	for (unsigned v = first_to_look_at(c, f->version); v < f->version; v++) {
+		if (comes_after(c, f->version, v)) {
+			add_store(b, bits, ct_before_number(b, c->write[v]));
+		}
+	}
+	*ret_row = (struct ct_row){bits, words};
+	return 0;
 }
 
 static int add_flight(struct ct_before *b, const struct ct_medium *m)

@@ -10,6 +10,9 @@
 
 #include "limits.h"
 
+/* Of a word whose stores are to different bytes, about; later ones are in order. */
+enum { VERSIONS_MAX = 1024 };
+
 static int no_memory(void)
 {
 	return nvw_fail(NVW_E_MEMORY, "no memory for the stores in flight");
@@ -41,7 +44,7 @@ int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct 
 	}
 	c->off = off;
 	c->words = words;
-	c->count = c->old_count = 0;
+	c->count = c->old_count = c->straight = c->beyond = 0;
 	m->cell_of[off / m->unit_bytes] = m->cell_count;
 	for (unsigned i = 0; i < words && i < 8; i++) {
 		c->base[i] = ct_image_word(&m->image, off + 8 * i);
@@ -60,12 +63,16 @@ int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_cont
 		uint64_t *content = realloc(c->content, (size_t)capacity * c->words * sizeof *content);
 
 		c->content = content ? content : c->content;
-		if (numbers == NULL || content == NULL) {
+		struct ct_version *made = realloc(c->made, capacity * sizeof *made);
+
+		c->made = made ? made : c->made;
+		if (numbers == NULL || content == NULL || made == NULL) {
 			return no_memory();
 		}
 		c->capacity = capacity;
 	}
 	c->write[c->count] = write;
+	c->made[c->count] = (struct ct_version){.from = c->count, .bytes = UINT8_MAX};
 	*ret_content = c->content + (size_t)c->count * c->words;
 	c->count++;
 	return 0;
@@ -92,6 +99,110 @@ void ct_medium_drop_cells(struct ct_medium *m)
 		m->cell_of[m->cell[i].off / m->unit_bytes] = 0;
 	}
 	m->cell_count = 0;
+}
+
+/* ---- Levels ------------------------------------------------------------------------------------------ */
+
+bool ct_cell_has_of_bytes(const struct ct_cell *c, unsigned level, unsigned version)
+{
+	if (level >= c->straight) {
+		return version < c->straight || level > version;
+	}
+	while (level > 0 && c->write[level - 1] > c->write[version]) {
+		level = c->made[level - 1].from;
+	}
+	return level > 0 && c->write[level - 1] == c->write[version];
+}
+
+bool ct_cell_orders(const struct ct_cell *c, unsigned a, unsigned b)
+{
+	return c->straight == 0 || (c->made[a].bytes & c->made[b].bytes) != 0;
+}
+
+/* Does the level have all stores to these bytes? */
+static bool may_follow(const struct ct_cell *c, unsigned level, unsigned count, uint8_t bytes)
+{
+	for (unsigned v = 0; v < count; v++) {
+		if (ct_cell_is_first(c, v) && (c->made[v].bytes & bytes) && !ct_cell_has(c, level, v)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The level with the stores of this one and of the version, which has all before it and is newer than any of them. */
+static unsigned step(const struct ct_cell *c, unsigned level, unsigned version)
+{
+	unsigned v = version;
+
+	while (v > 0 && c->write[v - 1] == c->write[version]) {
+		v--;
+	}
+	while (c->made[v].from != level) {
+		v++;
+		NVW_INVARIANT(v < c->count && c->write[v] == c->write[version]);
+	}
+	return v + 1;
+}
+
+/* The level of the stores that are in a or in b; in both. */
+static unsigned gather(const struct ct_cell *c, unsigned a, unsigned b, bool both)
+{
+	unsigned level = 0;
+
+	for (unsigned v = 0; v < c->count; v++) {
+		const bool in_a = ct_cell_has(c, a, v), in_b = ct_cell_has(c, b, v);
+
+		if (ct_cell_is_first(c, v) && (both ? in_a && in_b : in_a || in_b)) {
+			level = step(c, level, v);
+		}
+	}
+	return level;
+}
+
+unsigned ct_cell_join(const struct ct_cell *c, unsigned a, unsigned b)
+{
+	if (c->straight == 0) {
+		return a > b ? a : b;
+	}
+	return gather(c, a, b, false);
+}
+
+unsigned ct_cell_meet(const struct ct_cell *c, unsigned a, unsigned b)
+{
+	if (c->straight == 0) {
+		return a < b ? a : b;
+	}
+	return gather(c, a, b, true);
+}
+
+/* The first version of a store is made from the least level that may be. */
+unsigned ct_cell_with(const struct ct_cell *c, unsigned level, unsigned version)
+{
+	unsigned first = version;
+
+	while (c->straight != 0 && first > 0 && c->write[first - 1] == c->write[version]) {
+		first--;
+	}
+	return ct_cell_join(c, level, first + 1);
+}
+
+unsigned ct_cell_without(const struct ct_cell *c, unsigned level, unsigned version)
+{
+	unsigned kept = 0;
+
+	if (c->straight == 0) {
+		return level < version ? level : version;
+	}
+	for (unsigned v = 0; v < c->count; v++) {
+		const bool is_it = c->write[v] == c->write[version];
+
+		if (ct_cell_is_first(c, v) && !is_it && ct_cell_has(c, level, v) &&
+			may_follow(c, kept, v, c->made[v].bytes)) {
+			kept = step(c, kept, v);
+		}
+	}
+	return kept;
 }
 
 /* ---- Changes ----------------------------------------------------------------------------------------- */
@@ -145,6 +256,71 @@ static void set_unit(struct ct_medium *m, const struct ct_cell *c, const uint64_
 	}
 }
 
+/* The word's bytes of the mask from one, the others from another. */
+static uint64_t mixed_word(uint64_t word, uint64_t other, uint8_t mask)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		bits |= mask >> i & 1 ? UINT64_C(0xff) << 8 * i : 0;
+	}
+	return (word & bits) | (other & ~bits);
+}
+
+static int add_made(const struct ct_medium *m, struct ct_cell *c, uint64_t write, uint64_t word,
+	const struct ct_version *made)
+{
+	const uint64_t from = ct_cell_word(m, c, made->from, c->off);
+	uint64_t *content;
+	const int error = ct_medium_add_version(c, write, &content);
+
+	if (!error) {
+		c->made[c->count - 1] = *made;
+		*content = mixed_word(word, from, made->bytes);
+	}
+	return error;
+}
+
+/* A store to bytes of a word makes a version of each that has all stores to these bytes. */
+static int add_store(
+	const struct ct_medium *m, struct ct_cell *c, uint64_t write, uint64_t word, uint8_t bytes)
+{
+	const unsigned count = c->count;
+	struct ct_version made = {.from = count, .bytes = bytes};
+	int error = 0;
+
+	if (count == 0 || (c->straight == 0 && (c->made[count - 1].bytes & bytes))) {
+		return add_made(m, c, write, word, &made);
+	}
+	if (count >= VERSIONS_MAX) {
+		made.bytes = UINT8_MAX;
+		c->beyond++;
+		c->straight = c->straight == UINT32_MAX ? count : c->straight;
+		return add_made(m, c, write, word, &made);
+	}
+	c->straight = UINT32_MAX;
+	for (made.from = 0; made.from <= count && !error; made.from++) {
+		if (may_follow(c, made.from, count, bytes)) {
+			error = add_made(m, c, write, word, &made);
+		}
+	}
+	return error;
+}
+
+/* A store that changes nothing may yet come between stores to different bytes. */
+static bool orders_others(const struct ct_medium *m, const struct ct_cell *c, uint64_t mask)
+{
+	if (!m->by_bytes || c == NULL) {
+		return false;
+	}
+	for (unsigned v = 0; v < c->count; v++) {
+		if (c->made[v].bytes != mask) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint8_t *data, uint64_t mask)
 {
 	struct ct_cell *c = ct_medium_cell_at(m, off);
@@ -160,26 +336,28 @@ static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint
 			((uint8_t *)after)[i] = data[i];
 		}
 	}
-	const bool may_order = ct_model_info(m->rules.model)->levels == CT_GRAPH;
+	const bool may_order = ct_model_info(m->rules.model)->levels == CT_GRAPH || orders_others(m, c, mask);
 
 	if (!may_order && memcmp(after, before, m->unit_bytes) == 0) {
 		return 0; /* its durability makes no difference */
 	}
 	int error = c == NULL ? ct_medium_add_cell(m, off, m->unit_bytes / 8, &c) : 0;
 
-	if (!error && m->joins && c->count > 0 && c->instruction == m->instruction) {
+	if (!error && m->by_bytes) {
+		error = add_store(m, c, write, after[0], (uint8_t)mask);
+	} else if (!error && m->joins && c->count > 0 && c->instruction == m->instruction) {
 		c->write[c->count - 1] = write;
-		content = c->content + (size_t)(c->count - 1) * c->words;
+		memcpy(c->content + (size_t)(c->count - 1) * c->words, after, m->unit_bytes);
 	} else if (!error) {
 		error = ct_medium_add_version(c, write, &content);
+		memcpy(error ? before : content, after, m->unit_bytes);
 	}
 	if (error) {
 		return error;
 	}
 	c->instruction = m->instruction;
-	memcpy(content, after, m->unit_bytes);
 	if (ct_keeps_all(m)) {
-		set_unit(m, c, content);
+		set_unit(m, c, c->content + (size_t)(c->count - 1) * c->words);
 	}
 	note_unit(m, c);
 	m->changed = true;
@@ -204,7 +382,7 @@ static void note_landed(struct ct_medium *m, uint64_t write)
 {
 	const struct ct_limits *const l = m->rules.limits;
 
-	if (l == NULL || write < 1 || write > l->stores) {
+	if (write < 1 || write > l->stores) {
 		return;
 	}
 	const struct ct_limit *const at = &l->limit[write - 1];
@@ -218,11 +396,15 @@ static void note_landed(struct ct_medium *m, uint64_t write)
 	}
 }
 
-static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c, uint64_t write)
+/* Of the stores of a level. */
+static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c, unsigned level)
 {
 	struct ct_last last = {0};
 
-	for (unsigned v = 0; v < c->count && c->write[v] <= write; v++) {
+	for (unsigned v = 0; v < c->count; v++) {
+		if (!ct_cell_has(c, level, v)) {
+			continue;
+		}
 		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
 
 		if (f->kernel != 0) {
@@ -234,29 +416,79 @@ static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c
 	return last;
 }
 
-void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write)
+/* Leaves the versions beyond a level, which is one of a chain. */
+static void drop_below(struct ct_cell *c, unsigned level)
+{
+	memmove(c->write, c->write + level, (c->count - level) * sizeof *c->write);
+	memmove(c->made, c->made + level, (c->count - level) * sizeof *c->made);
+	memmove(c->content, c->content + (size_t)level * c->words,
+		(size_t)(c->count - level) * c->words * sizeof *c->content);
+	c->count -= level;
+	c->old_count -= level < c->old_count ? level : c->old_count;
+	for (unsigned v = 0; v < c->count; v++) {
+		c->made[v].from = v;
+	}
+}
+
+/* Makes the versions of the stores that the level lacks anew; what it has is the content from now on. */
+static void remake(struct ct_medium *m, struct ct_cell *c, unsigned level)
+{
+	struct ct_cell had = *c;
+
+	c->write = NULL;
+	c->made = NULL;
+	c->content = NULL;
+	c->count = c->capacity = c->old_count = c->straight = c->beyond = 0;
+	c->base[0] = had.content[level - 1];
+	for (unsigned v = 0; v < had.count; v++) {
+		if (ct_cell_is_first(&had, v) && !ct_cell_has(&had, level, v)) {
+			if (add_store(m, c, had.write[v], had.content[v], had.made[v].bytes)) {
+				fprintf(stderr, "nvwave: no memory for the versions of a word\n");
+				_exit(2);
+			}
+			c->old_count = had.write[v] <= m->old_stores ? c->count : c->old_count;
+		}
+	}
+	free(had.write);
+	free(had.made);
+	free(had.content);
+}
+
+/* The least level with all writes up to this number to these bytes. */
+static unsigned level_of(const struct ct_medium *m, const struct ct_cell *c, uint64_t write, uint64_t bytes)
+{
+	unsigned level = 0;
+
+	for (unsigned v = 0; v < c->count && c->write[v] <= write; v++) {
+		if (!m->by_bytes || (c->made[v].bytes & bytes)) {
+			level = ct_cell_with(c, level, v);
+		}
+	}
+	return level;
+}
+
+void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write, uint64_t bytes)
 {
 	struct ct_cell *c = ct_medium_cell_at(m, off);
-	unsigned n = 0;
+	const unsigned level = c != NULL ? level_of(m, c, write, bytes) : 0;
 
-	const struct ct_last last = c && m->completed ? last_of(m, c, write) : (struct ct_last){0};
-
-	while (c != NULL && n < c->count && c->write[n] <= write) {
-		n++;
-	}
-	if (n == 0) {
+	if (level == 0) {
 		return;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		note_landed(m, c->write[i]);
+	const struct ct_last last = m->completed ? last_of(m, c, level) : (struct ct_last){0};
+
+	for (unsigned v = 0; m->rules.limits != NULL && v < c->count; v++) {
+		if (ct_cell_has(c, level, v)) {
+			note_landed(m, c->write[v]);
+		}
 	}
 	note_unit(m, c);
-	set_unit(m, c, c->content + (size_t)(n - 1) * c->words);
-	memmove(c->write, c->write + n, (c->count - n) * sizeof *c->write);
-	memmove(c->content, c->content + (size_t)n * c->words,
-		(size_t)(c->count - n) * c->words * sizeof *c->content);
-	c->count -= n;
-	c->old_count -= n < c->old_count ? n : c->old_count;
+	set_unit(m, c, c->content + (size_t)(level - 1) * c->words);
+	if (c->straight == 0) {
+		drop_below(c, level);
+	} else {
+		remake(m, c, level);
+	}
 	if (c->count == 0) {
 		remove_cell(m, c);
 	}
@@ -329,7 +561,7 @@ void ct_medium_land(struct ct_medium *m, struct ct_flight *f)
 {
 	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES && !f->done; at += m->unit_bytes) {
 		if (m->unit_bytes == 64 ? f->mask != 0 : (f->mask >> at & 0xff) != 0) {
-			ct_medium_complete(m, f->off + at, f->write);
+			ct_medium_complete(m, f->off + at, f->write, f->mask >> at);
 		}
 	}
 	f->done = true;

@@ -232,6 +232,37 @@ static unsigned end_of_run(const struct ct_choices *c, const struct ct_cell *cel
 	return end;
 }
 
+/* The level after this one that a word with stores to different bytes may have; beyond the last: there is none. */
+static unsigned next_level(struct ct_choices *c, uint32_t number, unsigned level)
+{
+	while (level <= c->medium->cell[number].count && !ct_closed_may_have(&c->closed, number, level)) {
+		level++;
+	}
+	return level;
+}
+
+/* Their sets are no runs, so a branch is one level. */
+static uint64_t look_by_bytes(
+	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
+{
+	const uint32_t number = (uint32_t)(cell - c->medium->cell);
+	unsigned branches = 0, level = next_level(c, number, 0);
+
+	for (unsigned i = level; i <= cell->count; i = next_level(c, number, i + 1)) {
+		branches++;
+	}
+	for (unsigned branch = take(c, branches); branch > 0; branch--) {
+		level = next_level(c, number, level + 1);
+	}
+	if (branches > 1) {
+		ct_closed_take_level(&c->closed, number, level);
+		c->too_many = c->too_many || c->closed.has_failed;
+	}
+	const uint64_t word = content(c, cell, level, off);
+
+	return of == NULL ? word : of(from, word);
+}
+
 /* A branch is a run of levels. Runs are counted when the word is met for the first time: the fork knows how many there are. */
 static uint64_t look_closed(
 	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
@@ -240,11 +271,6 @@ static uint64_t look_closed(
 	unsigned least, most, runs = 1, level;
 	uint64_t what = 0, other;
 
-	if (c->too_many) {
-		const uint64_t word = content(c, cell, 0, off);
-
-		return of == NULL ? word : of(from, word);
-	}
 	ct_closed_levels(&c->closed, number, &least, &most);
 	unsigned end = end_of_run(c, cell, off, of, from, least, most, &what);
 
@@ -293,14 +319,16 @@ static uint64_t look(
 	struct division d;
 	unsigned level = 0;
 
-	if (is_graph(c)) {
-		return look_closed(c, cell, off, of, from);
-	}
-	if (cell->count >= CT_CHOICE_LEVELS || c->too_many) {
-		c->too_many = true;
+	c->too_many = c->too_many || cell->beyond > 0 ||
+		      (cell->count >= CT_CHOICE_LEVELS && (!is_graph(c) || cell->straight != 0));
+	if (c->too_many) {
 		const uint64_t word = content(c, cell, 0, off);
 
 		return of == NULL ? word : of(from, word);
+	}
+	if (is_graph(c)) {
+		return cell->straight == 0 ? look_closed(c, cell, off, of, from) :
+					     look_by_bytes(c, cell, off, of, from);
 	}
 	divide(c, cell, off, of, from, &d);
 	const unsigned branch = take(c, d.branches);

@@ -44,6 +44,7 @@ void ct_closed_free(struct ct_closed *c)
 {
 	ct_before_free(&c->before);
 	free(c->durable.at);
+	free(c->row.at);
 	free(c->lost.at);
 	free(c->unacked.at);
 	free(c->acked.at);
@@ -56,7 +57,8 @@ void ct_closed_begin(struct ct_closed *c, const struct ct_medium *m)
 	c->medium = m;
 	c->is_empty = true;
 	c->lost.count = c->unacked.count = c->acked.count = c->range.count = 0;
-	c->has_failed = ct_array_grow(&c->durable, word_count(c) + 1, sizeof(uint64_t)) != 0;
+	c->has_failed = ct_array_grow(&c->durable, word_count(c) + 1, sizeof(uint64_t)) != 0 ||
+			ct_array_grow(&c->row, word_count(c) + 1, sizeof(uint64_t)) != 0;
 }
 
 /* ---- May it be? -------------------------------------------------------------------------------------- */
@@ -99,6 +101,55 @@ static bool may_add(const struct ct_closed *c, struct ct_row with, uint32_t numb
 static bool may_be_durable(const struct ct_closed *c, uint32_t number)
 {
 	return is_durable(c, number) || may_add(c, ct_before_row(&c->before, number), number);
+}
+
+/* The level of a word's stores that are durable. */
+static unsigned least_level(const struct ct_closed *c, uint32_t cell)
+{
+	const struct ct_cell *const of = &c->medium->cell[cell];
+	unsigned level = 0;
+
+	for (unsigned v = 0; v < of->count; v++) {
+		if (ct_cell_is_first(of, v) && is_durable(c, number_of(c, cell, v))) {
+			level = ct_cell_with(of, level, v);
+		}
+	}
+	return level;
+}
+
+/* What must be durable for the word to have this level; false: it cannot have it, even alone. */
+static bool row_of_level(struct ct_closed *c, uint32_t cell, unsigned level)
+{
+	const struct ct_cell *const of = &c->medium->cell[cell];
+	uint64_t *const row = c->row.at;
+
+	memset(row, 0, word_count(c) * sizeof *row);
+	for (unsigned v = 0; v < of->count; v++) {
+		if (ct_cell_has(of, level, v)) {
+			const uint32_t number = number_of(c, cell, v);
+			const struct ct_row before = ct_before_row(&c->before, number);
+
+			for (uint32_t i = 0; i < before.words; i++) {
+				row[i] |= before.bits[i];
+			}
+			row[number / 64] |= UINT64_C(1) << number % 64;
+		}
+	}
+	for (unsigned v = 0; v < of->count; v++) {
+		const uint32_t number = number_of(c, cell, v);
+
+		if (!ct_cell_has(of, level, v) &&
+			((row[number / 64] >> number % 64 & 1) || is_durable(c, number))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool ct_closed_may_have(struct ct_closed *c, uint32_t cell, unsigned level)
+{
+	return row_of_level(c, cell, level) &&
+	       may_add(c, (struct ct_row){c->row.at, word_count(c)}, UINT32_MAX);
 }
 
 /* With a version, a unit has all older ones: durable ones come first, then those that may be. */
@@ -183,6 +234,24 @@ void ct_closed_take(struct ct_closed *c, uint32_t cell, unsigned least, unsigned
 	}
 }
 
+void ct_closed_take_level(struct ct_closed *c, uint32_t cell, unsigned level)
+{
+	const struct ct_cell *const of = &c->medium->cell[cell];
+	const struct ct_levels_of range = {cell, level, level};
+
+	if (!row_of_level(c, cell, level) || ct_array_grow(&c->range, c->range.count + 1, sizeof range)) {
+		c->has_failed = true;
+		return;
+	}
+	((struct ct_levels_of *)c->range.at)[c->range.count++] = range;
+	add_row(c, (struct ct_row){c->row.at, word_count(c)});
+	for (unsigned v = 0; v < of->count; v++) {
+		if (ct_cell_is_first(of, v) && !ct_cell_has(of, level, v)) {
+			note(c, &c->lost, number_of(c, cell, v));
+		}
+	}
+}
+
 void ct_closed_take_ack(struct ct_closed *c, uint32_t told, bool acked)
 {
 	note(c, acked ? &c->acked : &c->unacked, told);
@@ -198,7 +267,11 @@ void ct_closed_state(const struct ct_closed *c, unsigned *levels)
 	for (unsigned i = 0; i < c->medium->cell_count; i++) {
 		unsigned most;
 
-		ct_closed_levels(c, i, &levels[i], &most);
+		if (c->medium->cell[i].straight == 0) {
+			ct_closed_levels(c, i, &levels[i], &most);
+		} else {
+			levels[i] = least_level(c, i);
+		}
 	}
 }
 
@@ -210,7 +283,8 @@ static bool is_acked(const struct ct_closed *c, uint32_t told, const unsigned *l
 	for (uint32_t i = 0; i < c->before.count; i++) {
 		const struct ct_flight *const f = &c->medium->flight[c->medium->flight_head + i];
 
-		if (ct_row_has(row, i) && levels[f->cell] <= f->version) {
+		if (ct_row_has(row, i) &&
+			!ct_cell_has(&c->medium->cell[f->cell], levels[f->cell], f->version)) {
 			return false;
 		}
 	}

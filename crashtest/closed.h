@@ -19,6 +19,7 @@ struct ct_closed {
 	struct ct_before before;
 	struct ct_array durable; /* uint64_t: bits, the least set */
 	bool is_empty;           /* it is, whatever durable has */
+	struct ct_array row;     /* uint64_t: bits, for one level */
 	struct ct_array lost;    /* uint32_t: stores */
 	struct ct_array unacked; /* uint32_t: numbers of told */
 	struct ct_array acked;   /* uint32_t: likewise */
@@ -30,10 +31,13 @@ void ct_closed_free(struct ct_closed *closed);
 /* Begins with nothing said, at the medium's instant, whose stores before has. */
 void ct_closed_begin(struct ct_closed *closed, const struct ct_medium *medium);
 
-/* The levels that the cell may have, with all that was said: each from *ret_least to *ret_most. */
+/* The levels that the cell may have, with all that was said: each from *ret_least to *ret_most. Its levels are a chain. */
 void ct_closed_levels(const struct ct_closed *closed, uint32_t cell, unsigned *ret_least, unsigned *ret_most);
 /* Says that it has one from least to most, which it may have. */
 void ct_closed_take(struct ct_closed *closed, uint32_t cell, unsigned least, unsigned most);
+/* Likewise of one level of any cell. */
+bool ct_closed_may_have(struct ct_closed *closed, uint32_t cell, unsigned level);
+void ct_closed_take_level(struct ct_closed *closed, uint32_t cell, unsigned level);
 
 /* Whether an operation may be acknowledged, and whether it may be not; told: its number. */
 bool ct_closed_may_be_acked(const struct ct_closed *closed, uint32_t told);

@@ -17,7 +17,8 @@
  * observed  the run is logged once (nvw/persist_log.h); one pass over the log visits its instants and
  *           tests the states that they could have left.
  * permitted the same pass, but the states are those that a persistency model (model.h) lets the logged stores
- *           leave, whatever the timing of this machine.
+ *           leave, whatever the timing of this machine. Stores to the same bytes persist in coherence order; units
+ *           of the NVRAM order nothing.
  *
  * Guarantees
  *   (1) Sound: every reported state could result from this run under the rules above, or in permitted mode

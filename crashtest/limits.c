@@ -62,10 +62,13 @@ static void see_durable(const struct ct_medium *m, const unsigned *levels, struc
 		e->order[k] = m->landed_after[k];
 	}
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = 0; v < levels[i]; v++) {
+		for (unsigned v = 0; v < m->cell[i].count; v++) {
 			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
 			const uint64_t number = m->cell[i].write[v];
 
+			if (!ct_cell_has(&m->cell[i], levels[i], v)) {
+				continue;
+			}
 			l->stamp[at->together] = l->now;
 			for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
 				e->order[k] =
@@ -96,9 +99,11 @@ static bool raise_once(const struct ct_medium *m, unsigned *levels)
 
 	see_durable(m, levels, &e);
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = m->cell[i].count; v > levels[i]; v--) {
-			if (must_persist(m, &e, &m->cell[i], v - 1)) {
-				ct_levels_raise(m, i, v, levels);
+		const struct ct_cell *const c = &m->cell[i];
+
+		for (unsigned v = c->count; v > 0; v--) {
+			if (!ct_cell_has(c, levels[i], v - 1) && must_persist(m, &e, c, v - 1)) {
+				ct_levels_raise(m, i, ct_cell_with(c, levels[i], v - 1), levels);
 				changed = true;
 			}
 		}
@@ -122,10 +127,13 @@ static void see_lost(const struct ct_medium *m, const unsigned *levels, struct e
 		e->order[k] = UINT64_MAX;
 	}
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = levels[i]; v < m->cell[i].count; v++) {
+		for (unsigned v = 0; v < m->cell[i].count; v++) {
 			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
 			const uint64_t number = m->cell[i].write[v];
 
+			if (ct_cell_has(&m->cell[i], levels[i], v)) {
+				continue;
+			}
 			l->stamp[at->together] = l->now;
 			for (unsigned k = 0; k < CT_ORDERS_MAX && at->before >> k; k++) {
 				e->order[k] =
@@ -154,9 +162,11 @@ static bool lower_once(const struct ct_medium *m, unsigned *levels)
 
 	see_lost(m, levels, &e);
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = 0; v < levels[i]; v++) {
-			if (must_be_lost(m, &e, &m->cell[i], v)) {
-				ct_levels_lower(m, i, v, levels);
+		const struct ct_cell *const c = &m->cell[i];
+
+		for (unsigned v = 0; v < c->count; v++) {
+			if (ct_cell_has(c, levels[i], v) && must_be_lost(m, &e, c, v)) {
+				ct_levels_lower(m, i, ct_cell_without(c, levels[i], v), levels);
 				changed = true;
 			}
 		}

@@ -176,6 +176,20 @@ uint64_t ct_medium_key(const struct ct_medium *m)
 
 /* ---- Beginning and end --------------------------------------------------------------------------------- */
 
+/* What persists in order, or together: a line of a host program, what a device completes at once, else a word. */
+static unsigned unit_of(const struct ct_rules *rules, unsigned of_log)
+{
+	const struct ct_model_info *const model = ct_model_info(rules->model);
+
+	if (model->axioms & CT_A(LINE)) {
+		return NVW_LOG_LINE_BYTES;
+	}
+	if (rules->mixed || (model->of_runs && !model->of_programs)) {
+		return 8;
+	}
+	return rules->unit_bytes ? rules->unit_bytes : of_log;
+}
+
 int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t first_record,
 	const struct ct_rules *rules, struct ct_medium *ret_medium)
 {
@@ -186,9 +200,8 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 	if (error) {
 		return error;
 	}
-	m.unit_bytes = axioms & CT_A(LINE) ? 64 :
-		       rules->unit_bytes   ? rules->unit_bytes :
-					     nvw_log_info(m.reader)->atomicity;
+	m.unit_bytes = unit_of(rules, nvw_log_info(m.reader)->atomicity);
+	m.by_bytes = rules->mixed || axioms & CT_A(BYTES);
 	m.joins = (axioms & (CT_A(LINE) | CT_A(AT_ONCE))) &&
 		  strcmp(nvw_log_info(m.reader)->model, "x86") == 0 &&
 		  nvw_log_info(m.reader)->atomicity == 64;
@@ -226,6 +239,7 @@ void ct_medium_destroy(struct ct_medium *m)
 	for (unsigned i = 0; i < m->cell_capacity; i++) {
 		free(m->cell[i].write);
 		free(m->cell[i].content);
+		free(m->cell[i].made);
 	}
 	free(m->cell);
 	free(m->cell_of);

@@ -11,6 +11,11 @@
  * versions of the unit. A state gives every cell a level: the number of its versions, from the first, that
  * are durable. Under most models every combination of levels is permitted; strict persistency permits a chain
  * of them, buffered epoch persistency those that respect the order among stores (states.h).
+ *
+ * A model of the machine orders stores to the same bytes, and words of one unit in no way, so its units are words. Where stores
+ * to a word are to different bytes of it, a version is one of the sets of stores that may be durable together: a store makes a
+ * version of each earlier one that has all stores to its bytes. So a level includes another only if it is higher, and versions
+ * that older stores make come first. ct_cell_has() tells whether a store is durable at a level.
  */
 #ifndef CRASHTEST_MEDIUM_H
 #define CRASHTEST_MEDIUM_H
@@ -21,16 +26,26 @@
 #include "image.h"
 #include "model.h"
 
+/* A version is made by a store to these bytes of the unit, from a level of the cell. */
+struct ct_version {
+	unsigned from;
+	uint8_t bytes;
+};
+
 /* A unit, or several in a row, with stores that may not be durable. */
 struct ct_cell {
 	nvw_off off;
 	unsigned words;           /* words of 8 bytes */
 	unsigned count, capacity; /* of versions */
-	unsigned old_count;       /* number that existed at the previous instant */
-	uint64_t *write;          /* [version]: the number of the write that makes it */
-	uint64_t instruction;     /* instruction of the newest version; in logs whose instructions join */
-	uint64_t *content;        /* version v from v * words on; the whole content if it is durable */
-	uint64_t base[8];         /* content before version 0; only under buffered epoch persistency */
+	unsigned
+		straight; /* from this level on, each has all stores of those below it: 0 unless stores are to different bytes */
+	unsigned beyond; /* stores that are ordered like that for want of room: more states are permitted */
+	unsigned old_count;      /* number that existed at the previous instant */
+	uint64_t *write;         /* [version]: the number of the write that makes it */
+	struct ct_version *made; /* [version]: from what */
+	uint64_t instruction;    /* instruction of the newest version; in logs whose instructions join */
+	uint64_t *content;       /* version v from v * words on; the whole content if it is durable */
+	uint64_t base[8];        /* content before version 0; only under buffered epoch persistency */
 };
 
 /* A store (under observed: a write-back) that is not known to be durable. */
@@ -114,6 +129,7 @@ struct ct_medium {
 	 * stores of one instruction is unknown. Under x86 those to one line persist together; eadr has
 	 * instants only at fences. */
 	bool joins;
+	bool by_bytes;        /* a model of the machine: only stores to the same bytes are in order */
 	uint64_t instruction; /* the current one */
 	unsigned unit_bytes;
 	uint32_t *cell_of; /* unit -> its cell + 1, 0 if it has none */
@@ -213,6 +229,26 @@ static inline bool ct_medium_version(
 	return true;
 }
 
+/* Is the store that makes this version durable at this level? */
+bool ct_cell_has_of_bytes(const struct ct_cell *cell, unsigned level, unsigned version);
+static inline bool ct_cell_has(const struct ct_cell *c, unsigned level, unsigned version)
+{
+	return c->straight == 0 ? level > version : ct_cell_has_of_bytes(c, level, version);
+}
+/* The first version of each store: others of it come next to it. */
+static inline bool ct_cell_is_first(const struct ct_cell *c, unsigned version)
+{
+	return c->straight == 0 || version == 0 || c->write[version - 1] != c->write[version];
+}
+/* Must the store of version a be durable before that of b, which is later? */
+bool ct_cell_orders(const struct ct_cell *cell, unsigned a, unsigned b);
+/* The nearest level with that store, and all before it; the nearest without it, and all after it. */
+unsigned ct_cell_with(const struct ct_cell *cell, unsigned level, unsigned version);
+unsigned ct_cell_without(const struct ct_cell *cell, unsigned level, unsigned version);
+/* The least level with all stores of both; the greatest with stores of both alone. */
+unsigned ct_cell_join(const struct ct_cell *cell, unsigned a, unsigned b);
+unsigned ct_cell_meet(const struct ct_cell *cell, unsigned a, unsigned b);
+
 NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);
 struct ct_cell *ct_medium_cell_at(struct ct_medium *medium, nvw_off off);
 /* Adds a cell of this many words without versions. */
@@ -225,8 +261,9 @@ void ct_medium_drop_cells(struct ct_medium *medium);
 /* A write of bytes within a line may be durable from now on. */
 NVW_CHECKED int ct_medium_put(
 	struct ct_medium *medium, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask);
-/* Writes to the unit at off up to this number are durable. */
-void ct_medium_complete(struct ct_medium *medium, nvw_off off, uint64_t write);
+/* Writes up to this number to any of these bytes of the unit at off are durable, and so are those before them. */
+#define CT_ALL_BYTES UINT64_MAX
+void ct_medium_complete(struct ct_medium *medium, nvw_off off, uint64_t write, uint64_t bytes);
 NVW_CHECKED int ct_medium_add_flight(struct ct_medium *medium, const struct ct_flight *flight);
 /* The flight with this number, which must be in flight (permitted models, whose numbers have no gaps). */
 struct ct_flight *ct_medium_flight(const struct ct_medium *medium, uint64_t write);

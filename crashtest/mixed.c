@@ -35,6 +35,9 @@ static bool add_versions(const struct ct_medium *m, struct ct_mixed *x, uint32_t
 	for (unsigned v = 0; v < c->count; v++) {
 		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
 
+		if (!ct_cell_is_first(c, v)) {
+			continue;
+		}
 		x->node[x->count++] = (struct ct_mixed_node){.write = c->write[v],
 			.instruction = f->kernel ? 0 : f->group,
 			.work_item = f->work_item,
@@ -152,11 +155,13 @@ static bool has_equations(const struct ct_medium *m)
 	return ct_model_info(m->rules.model)->levels == CT_GRAPH;
 }
 
-static bool share_a_cell(const struct ct_mixed_node *a, const struct ct_mixed_node *b)
+static bool share_bytes(
+	const struct ct_medium *m, const struct ct_mixed_node *a, const struct ct_mixed_node *b)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		for (unsigned k = 0; k < b->count; k++) {
-			if (a->cell[i] == b->cell[k]) {
+			if (a->cell[i] == b->cell[k] &&
+				ct_cell_orders(&m->cell[a->cell[i]], a->version[i], b->version[k])) {
 				return true;
 			}
 		}
@@ -167,7 +172,7 @@ static bool share_a_cell(const struct ct_mixed_node *a, const struct ct_mixed_no
 bool ct_mixed_precedes(
 	const struct ct_medium *m, const struct ct_mixed_node *a, const struct ct_mixed_node *b)
 {
-	if (share_a_cell(a, b)) {
+	if (share_bytes(m, a, b)) {
 		return true;
 	}
 	if (a->kernel == 0 || b->kernel == 0) {
@@ -179,20 +184,25 @@ bool ct_mixed_precedes(
 						a->epoch_kr < b->epoch_kr));
 }
 
-bool ct_mixed_is_durable(const struct ct_mixed_node *n, const unsigned *levels)
+static bool has(const struct ct_medium *m, const struct ct_mixed_node *n, unsigned i, const unsigned *levels)
+{
+	return ct_cell_has(&m->cell[n->cell[i]], levels[n->cell[i]], n->version[i]);
+}
+
+bool ct_mixed_is_durable(const struct ct_medium *m, const struct ct_mixed_node *n, const unsigned *levels)
 {
 	for (unsigned i = 0; i < n->count; i++) {
-		if (levels[n->cell[i]] <= n->version[i]) {
+		if (!has(m, n, i, levels)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool is_lost(const struct ct_mixed_node *n, const unsigned *levels)
+static bool is_lost(const struct ct_medium *m, const struct ct_mixed_node *n, const unsigned *levels)
 {
 	for (unsigned i = 0; i < n->count; i++) {
-		if (levels[n->cell[i]] > n->version[i]) {
+		if (has(m, n, i, levels)) {
 			return false;
 		}
 	}
@@ -267,13 +277,13 @@ void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels)
 	for (uint64_t i = 0; i < x->count; i++) {
 		const struct ct_mixed_node *const n = &x->node[i];
 
-		if (ct_mixed_is_durable(n, levels) && !comes_after_lost(m, &p, n)) {
+		if (ct_mixed_is_durable(m, n, levels) && !comes_after_lost(m, &p, n)) {
 			continue;
 		}
 		for (unsigned k = 0; k < n->count; k++) {
 			unsigned *const level = &levels[n->cell[k]];
 
-			*level = n->version[k] < *level ? n->version[k] : *level;
+			*level = ct_cell_without(&m->cell[n->cell[k]], *level, n->version[k]);
 		}
 		note_lost(m, &p, n);
 	}
@@ -292,10 +302,10 @@ bool ct_mixed_is_closed(const struct ct_medium *m, const unsigned *levels)
 	for (uint64_t i = 0; i < x->count && closed; i++) {
 		const struct ct_mixed_node *const n = &x->node[i];
 
-		if (is_lost(n, levels)) {
+		if (is_lost(m, n, levels)) {
 			note_lost(m, &p, n);
 		} else {
-			closed = ct_mixed_is_durable(n, levels) && !comes_after_lost(m, &p, n);
+			closed = ct_mixed_is_durable(m, n, levels) && !comes_after_lost(m, &p, n);
 		}
 	}
 	return closed;
@@ -341,13 +351,13 @@ void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 	for (uint64_t i = x->count; i > 0; i--) {
 		const struct ct_mixed_node *const n = &x->node[i - 1];
 
-		if (is_lost(n, levels) && !comes_before_durable(m, &p, n)) {
+		if (is_lost(m, n, levels) && !comes_before_durable(m, &p, n)) {
 			continue;
 		}
 		for (unsigned k = 0; k < n->count; k++) {
 			unsigned *const level = &levels[n->cell[k]];
 
-			*level = n->version[k] + 1 > *level ? n->version[k] + 1 : *level;
+			*level = ct_cell_with(&m->cell[n->cell[k]], *level, n->version[k]);
 		}
 		note_durable(m, &p, n);
 	}
@@ -355,29 +365,29 @@ void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 
 /* ---- What becomes certain --------------------------------------------------------------------------------- */
 
-/* The last store of host code to a cell up to an instruction; 0: there is none. */
-static uint64_t write_up_to(const struct ct_medium *m, const struct ct_cell *c, uint64_t instruction)
+/* A store of host code to a unit up to an instruction; 0: there is none. */
+static uint64_t write_up_to(
+	const struct ct_medium *m, const struct ct_cell *c, uint64_t instruction, uint64_t *ret_bytes)
 {
-	uint64_t write = 0;
-
-	for (unsigned v = 0; v < c->count; v++) {
+	for (unsigned v = 0; c != NULL && v < c->count; v++) {
 		const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
 
-		write = f->kernel == 0 && f->group <= instruction ? c->write[v] : write;
+		if (f->kernel == 0 && f->group <= instruction) {
+			*ret_bytes = c->made[v].bytes;
+			return c->write[v];
+		}
 	}
-	return write;
+	return 0;
 }
 
 static void complete_line(struct ct_medium *m, nvw_off own, uint64_t instruction)
 {
 	const nvw_off line = own & ~(nvw_off)(NVW_LOG_LINE_BYTES - 1);
+	uint64_t write, bytes = 0;
 
-	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES && instruction; at += m->unit_bytes) {
-		const struct ct_cell *const c = line + at != own ? ct_medium_cell_at(m, line + at) : NULL;
-		const uint64_t last = c ? write_up_to(m, c, instruction) : 0;
-
-		if (last) {
-			ct_medium_complete(m, line + at, last);
+	for (nvw_off off = line; off < line + NVW_LOG_LINE_BYTES && instruction; off += m->unit_bytes) {
+		while ((write = write_up_to(m, ct_medium_cell_at(m, off), instruction, &bytes)) != 0) {
+			ct_medium_complete(m, off, write, bytes);
 		}
 	}
 }
@@ -393,7 +403,7 @@ void ct_mixed_completed(struct ct_medium *m, nvw_off off, const struct ct_last *
 void ct_mixed_complete_flushed(struct ct_medium *m, nvw_off line, uint64_t write)
 {
 	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES; at += m->unit_bytes) {
-		ct_medium_complete(m, line + at, write);
+		ct_medium_complete(m, line + at, write, CT_ALL_BYTES);
 	}
 }
 

@@ -5,7 +5,7 @@
  *	(1) Two stores of a kernel are ordered as the model says: strict persistency orders all of them, buffered epoch persistency by its
  *	    equations; epoch persistency orders none that are uncertain.
  *	(2) Stores of host code to one line persist in program order; those of one instruction (whose order is unknown, host/convert.c) together.
- *	(3) Stores to one unit persist in coherence order, whoever made them.
+ *	(3) Stores to the same bytes persist in coherence order, whoever made them.
  *	(4) Nothing else is ordered. What host code has flushed is durable when its fence has completed: all that was visible in the line,
  *	    kernels' stores too. A persist barrier of a kernel makes no store of host code durable, except by (3).
  *
@@ -48,7 +48,7 @@ const struct ct_mixed *ct_mixed_of(const struct ct_medium *medium);
 /* Must a persist before b, which is later? */
 bool ct_mixed_precedes(
 	const struct ct_medium *m, const struct ct_mixed_node *a, const struct ct_mixed_node *b);
-bool ct_mixed_is_durable(const struct ct_mixed_node *node, const unsigned *levels);
+bool ct_mixed_is_durable(const struct ct_medium *m, const struct ct_mixed_node *node, const unsigned *levels);
 /* Loses what must persist after a lost store; makes durable what must persist before a durable one. */
 void ct_mixed_close_up(const struct ct_medium *m, unsigned *levels);
 void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels);

@@ -4,7 +4,7 @@
  * durable first, or what is durable at all; a state is permitted if it violates none. A model is a file in
  * models/ and a line in emu/persist/models.def.
  *
- * "Before" between stores is the order of visibility (coherence order on one word). If a model does not order
+ * "Before" between stores is the order of visibility (coherence order on the same bytes). If a model does not order
  * two stores, they may persist in any order: a cache may evict a line early, or never.
  */
 #ifndef CRASHTEST_MODEL_H
@@ -17,6 +17,7 @@
 #define CT_AXIOMS(X)                                                                                                 \
 	X(DEVICE, "device", "what the NVRAM has completed is durable, what it was sent may be, in part; the rest is lost") \
 	X(WORD, "word", "stores to one failure-atomic unit persist in coherence order")                                 \
+	X(BYTES, "bytes", "stores to the same bytes persist in coherence order, each as a whole")                       \
 	X(VISIBILITY, "visibility", "stores persist in the order in which they became visible")                         \
 	X(AT_ONCE, "at once", "a store is durable as it becomes visible")                                               \
 	X(COMPLETION, "completion", "what a barrier orders is durable before anything that comes after its completion") \

@@ -99,9 +99,11 @@ static int push(struct ct_reads *r, const unsigned *from, unsigned cell, unsigne
 
 int ct_tree_begin(struct ct_reads *r, const struct ct_medium *m)
 {
-	const int error = ct_array_grow(&r->branch, r->cells + 1, sizeof(unsigned));
+	int error = ct_array_grow(&r->branch, r->cells + 1, sizeof(unsigned));
 
-	(void)m;
+	for (unsigned i = 0; i < m->cell_count && !error; i++) {
+		error = m->cell[i].beyond > 0 ? nvw_fail(NVW_E_MEMORY, "too many versions of a word") : 0;
+	}
 	if (error) {
 		return error;
 	}

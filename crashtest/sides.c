@@ -62,10 +62,14 @@ static void add_in_flight(const struct ct_scene *scene, struct ct_side *lost)
 {
 	for (unsigned i = 0; i < scene->medium->cell_count; i++) {
 		const struct ct_cell *c = &scene->medium->cell[i];
+		unsigned v = 0;
 
-		if (scene->levels[i] < c->count &&
+		while (v < c->count && ct_cell_has(c, scene->levels[i], v)) {
+			v++;
+		}
+		if (v < c->count &&
 			(scene->finding->minimised || scene->finding->signal || scene->finding->hung)) {
-			add_cell(scene, c, scene->levels[i], scene->levels[i] + 1, lost);
+			add_cell(scene, c, v, ct_cell_with(c, scene->levels[i], v), lost);
 		}
 	}
 }

@@ -16,6 +16,18 @@ static enum ct_levels kind_of(const struct ct_medium *m)
 
 /* ---- free -------------------------------------------------------------------------------------------------- */
 
+/* A cell has not all of its levels (ct_cell.beyond), so that the instant cannot be exhausted: adds what they may be at most. */
+static bool lacks_states(const struct ct_medium *m, double *log2)
+{
+	uint64_t beyond = 0;
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		beyond += m->cell[i].beyond;
+	}
+	*log2 += (double)beyond;
+	return beyond > 0;
+}
+
 static void free_count(const struct ct_medium *m, struct ct_count *n)
 {
 	n->old_log2 = 0;
@@ -27,6 +39,11 @@ static void free_count(const struct ct_medium *m, struct ct_count *n)
 		n->old_log2 = -1;
 	}
 	n->exact = !m->inexact;
+	if (lacks_states(m, &n->log2)) {
+		n->exact = false;
+		n->fresh = CT_COUNT_MANY;
+		return;
+	}
 	/* A few states too many only lengthen an exhaustive walk; beyond 2^40 rounding does not matter. */
 	if (n->log2 > 40) {
 		n->fresh = CT_COUNT_MANY;
@@ -143,7 +160,7 @@ struct ct_graph {
 	unsigned nodes;
 	unsigned first_new; /* nodes from here on are new since the previous instant */
 	struct ct_node {
-		uint32_t cell[CT_MIXED_UNITS];
+		uint32_t cell[CT_MIXED_UNITS], version[CT_MIXED_UNITS];
 		unsigned count;
 		uint64_t after[NODES_MAX / 64];
 	} node[NODES_MAX];
@@ -151,9 +168,10 @@ struct ct_graph {
 	bool started, ended;
 };
 
-static bool precedes(const struct ct_flight *a, const struct ct_flight *b)
+static bool precedes(const struct ct_medium *m, const struct ct_flight *a, const struct ct_flight *b)
 {
-	return a->cell == b->cell || (a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
+	return (a->cell == b->cell && ct_cell_orders(&m->cell[a->cell], a->version, b->version)) ||
+	       (a->work_item == b->work_item && a->epoch_wi < b->epoch_wi) ||
 	       (a->group == b->group && a->epoch_wg < b->epoch_wg) || a->epoch_kr < b->epoch_kr;
 }
 
@@ -171,6 +189,7 @@ static struct ct_graph *mixed_graph_of(const struct ct_medium *m)
 		const struct ct_mixed_node *const n = &x->node[i];
 
 		memcpy(g->node[i].cell, n->cell, sizeof n->cell);
+		memcpy(g->node[i].version, n->version, sizeof n->version);
 		g->node[i].count = n->count;
 		if (n->write > m->old_stores && g->first_new == g->nodes) {
 			g->first_new = i;
@@ -201,12 +220,13 @@ static struct ct_graph *graph_of(const struct ct_medium *m)
 	g->first_new = g->nodes;
 	for (unsigned i = 0; i < n; i++) {
 		g->node[i].cell[0] = f[i].cell;
+		g->node[i].version[0] = f[i].version;
 		g->node[i].count = 1;
 		if (f[i].write > m->old_stores && g->first_new == g->nodes) {
 			g->first_new = i;
 		}
 		for (unsigned k = i + 1; k < n; k++) {
-			if (precedes(&f[i], &f[k])) {
+			if (precedes(m, &f[i], &f[k])) {
 				g->node[i].after[k / 64] |= UINT64_C(1) << k % 64;
 			}
 		}
@@ -263,14 +283,24 @@ static bool graph_next(struct ct_graph *g, bool with_old)
 	return false;
 }
 
+static void lose_version(const struct ct_medium *m, uint32_t cell, unsigned version, unsigned *levels)
+{
+	levels[cell] = ct_cell_without(&m->cell[cell], levels[cell], version);
+}
+
+static bool is_durable(const struct ct_medium *m, const struct ct_flight *f, const unsigned *levels)
+{
+	return ct_cell_has(&m->cell[f->cell], levels[f->cell], f->version);
+}
+
 static void graph_levels(const struct ct_medium *m, const struct ct_graph *g, unsigned *levels)
 {
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		levels[i] = m->cell[i].count;
 	}
 	for (unsigned i = 0; i < g->nodes; i++) {
-		for (unsigned k = 0; k < g->node[i].count; k++) {
-			levels[g->node[i].cell[k]] -= is_lost(g, i);
+		for (unsigned k = 0; is_lost(g, i) && k < g->node[i].count; k++) {
+			lose_version(m, g->node[i].cell[k], g->node[i].version[k], levels);
 		}
 	}
 }
@@ -281,7 +311,6 @@ static void graph_count(const struct ct_medium *m, struct ct_count *n)
 	uint64_t count = 0, steps = 0;
 
 	free_count(m, n);
-	n->exact = false;
 	n->fresh = CT_COUNT_MANY;
 	if (m->cell_count == 0 && g != NULL) {
 		n->exact = true;
@@ -289,6 +318,11 @@ static void graph_count(const struct ct_medium *m, struct ct_count *n)
 		free(g);
 		return;
 	}
+	if (!n->exact) {
+		free(g);
+		return;
+	}
+	n->exact = false;
 	while (g != NULL && count < GRAPH_COUNT_MAX && steps < STEPS_MAX && graph_next(g, m->obliged)) {
 		count++;
 		steps += g->nodes;
@@ -353,12 +387,12 @@ static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *lev
 	for (uint64_t i = from; i < m->flight_count; i++) {
 		const struct ct_flight *const f = &m->flight[i];
 
-		if (levels[f->cell] > f->version &&
+		if (is_durable(m, f, levels) &&
 			(r.item[f->work_item] < f->epoch_wi || r.group[f->group] < f->epoch_wg ||
 				r.kernel < f->epoch_kr)) {
-			levels[f->cell] = f->version;
+			lose_version(m, f->cell, f->version, levels);
 		}
-		if (levels[f->cell] <= f->version) {
+		if (!is_durable(m, f, levels)) {
 			lose(&r, f);
 		}
 	}
@@ -387,12 +421,12 @@ static void close_downward(const struct ct_medium *m, unsigned *levels)
 	for (uint64_t i = m->flight_count; i > m->flight_head; i--) {
 		const struct ct_flight *const f = &m->flight[i - 1];
 
-		if (levels[f->cell] <= f->version &&
+		if (!is_durable(m, f, levels) &&
 			(r.item[f->work_item] > f->epoch_wi || r.group[f->group] > f->epoch_wg ||
 				r.kernel > f->epoch_kr)) {
-			levels[f->cell] = f->version + 1;
+			levels[f->cell] = ct_cell_with(&m->cell[f->cell], levels[f->cell], f->version);
 		}
-		if (levels[f->cell] > f->version) {
+		if (is_durable(m, f, levels)) {
 			keep(&r, f);
 		}
 	}
@@ -419,7 +453,7 @@ static void mixed_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 		const uint64_t back = 1 + nvw_random_below(r, window < x->count ? window : x->count);
 		const struct ct_mixed_node *const n = &x->node[x->count - back];
 
-		levels[n->cell[0]] = n->version[0] < levels[n->cell[0]] ? n->version[0] : levels[n->cell[0]];
+		lose_version(m, n->cell[0], n->version[0], levels);
 	}
 	ct_mixed_close_up(m, levels);
 }
@@ -447,7 +481,7 @@ static void graph_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 		const uint64_t back = 1 + nvw_random_below(r, window < n ? window : n);
 		const struct ct_flight *const f = &m->flight[m->flight_count - back];
 
-		levels[f->cell] = f->version < levels[f->cell] ? f->version : levels[f->cell];
+		lose_version(m, f->cell, f->version, levels);
 		first = m->flight_count - back < first ? m->flight_count - back : first;
 	}
 	close_upward(m, first, levels);
@@ -488,7 +522,7 @@ static bool is_closed(const struct ct_medium *m, const unsigned *levels)
 	for (uint64_t i = m->flight_head; i < m->flight_count && closed; i++) {
 		const struct ct_flight *const f = &m->flight[i];
 
-		if (levels[f->cell] > f->version) {
+		if (is_durable(m, f, levels)) {
 			closed = r.item[f->work_item] >= f->epoch_wi && r.group[f->group] >= f->epoch_wg &&
 				 r.kernel >= f->epoch_kr;
 		} else {
@@ -637,9 +671,11 @@ static void close_raised(const struct ct_medium *m, uint64_t newest, unsigned *l
 void ct_levels_raise(const struct ct_medium *m, unsigned cell, unsigned level, unsigned *levels)
 {
 	NVW_INVARIANT(cell < m->cell_count && level <= m->cell[cell].count);
-	if (level > levels[cell]) {
-		levels[cell] = level;
-		close_raised(m, m->cell[cell].write[level - 1], levels);
+	const unsigned joined = ct_cell_join(&m->cell[cell], levels[cell], level);
+
+	if (joined != levels[cell]) {
+		levels[cell] = joined;
+		close_raised(m, m->cell[cell].write[joined - 1], levels);
 	}
 }
 
@@ -667,7 +703,7 @@ void ct_levels_lower(const struct ct_medium *m, unsigned cell, unsigned level, u
 	if (level >= levels[cell]) {
 		return;
 	}
-	levels[cell] = level;
+	levels[cell] = ct_cell_meet(&m->cell[cell], levels[cell], level);
 	if (kind_of(m) == CT_CHAIN) {
 		chain_upto(m, m->cell[cell].write[level] - 1, levels);
 	} else if (kind_of(m) == CT_GRAPH) {

@@ -236,12 +236,14 @@ static uint64_t symmetric_key(struct range *r)
 
 	memset(pattern, 0, m->work_items * sizeof *pattern);
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = 0; v < m->cell[i].count; v++) {
-			const struct ct_flight *const f = ct_medium_flight(m, m->cell[i].write[v]);
-			const uint64_t what =
-				(uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 | (v < r->levels[i]);
+		const struct ct_cell *const c = &m->cell[i];
 
-			pattern[f->work_item] += nvw_mix64(what);
+		for (unsigned v = 0; v < c->count; v++) {
+			const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
+			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 |
+					      ct_cell_has(c, r->levels[i], v);
+
+			pattern[f->work_item] += ct_cell_is_first(c, v) ? nvw_mix64(what) : 0;
 		}
 	}
 	for (uint64_t i = 0; i < m->work_items; i++) {

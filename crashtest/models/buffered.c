@@ -33,8 +33,14 @@ void ct_order_drop_told(struct ct_medium *m, const unsigned *levels)
 	memset(m->lost_item.at, 0xff, m->work_items * sizeof(uint32_t));
 	memset(m->lost_group.at, 0xff, m->work_items * sizeof(uint32_t));
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		for (unsigned v = levels[i]; v < m->cell[i].count; v++) {
-			const struct ct_flight *const f = ct_medium_flight(m, m->cell[i].write[v]);
+		const struct ct_cell *const c = &m->cell[i];
+
+		for (unsigned v = c->straight == 0 ? levels[i] : 0; v < c->count; v++) {
+			const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
+
+			if (ct_cell_has(c, levels[i], v)) {
+				continue;
+			}
 
 			lose(at32(&m->lost_item, f->work_item), f->epoch_wi);
 			lose(at32(&m->lost_group, f->group), f->epoch_wg);
@@ -56,7 +62,7 @@ void ct_order_drop_told(struct ct_medium *m, const unsigned *levels)
 const struct ct_model_rules ct_model_buffered = {
 	.info = {.name = "buffered-epoch",
 		.who = "buffered epoch persistency (gope18 5, 6.1, alternative): a barrier only orders",
-		.axioms = CT_A(WORD) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(TOLD) |
+		.axioms = CT_A(BYTES) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) | CT_A(TOLD) |
 			  CT_A(DRAIN) | CT_A(HOST),
 		.levels = CT_GRAPH,
 		.of_runs = true,

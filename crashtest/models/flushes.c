@@ -16,7 +16,7 @@ static void complete_flushes(struct ct_medium *m,
 			if (m->rules.mixed) {
 				ct_mixed_complete_flushed(m, f[i].off, f[i].write);
 			} else {
-				ct_medium_complete(m, f[i].off, f[i].write);
+				ct_medium_complete(m, f[i].off, f[i].write, CT_ALL_BYTES);
 			}
 			m->ordered -= f[i].ordered;
 		} else {

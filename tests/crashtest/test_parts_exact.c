@@ -185,6 +185,13 @@ static void compare_structure(const struct structure *s, uint64_t seed, struct r
 	rig_destroy(&r);
 }
 
+/* A record of the tutorial's queue is fifteen words that nothing orders. */
+static bool has_many(const struct structure *s, enum ct_model model)
+{
+	return ct_model_info(model)->levels == CT_GRAPH ||
+	       (s->workload == &nvw_workload && model == CT_MODEL_EPOCH);
+}
+
 static void parts_fail_in_exactly_the_states_in_which_the_whole_check_fails(void **state)
 {
 	uint64_t failing[MODELS] = {0};
@@ -202,8 +209,7 @@ static void parts_fail_in_exactly_the_states_in_which_the_whole_check_fails(void
 				      " states, %" PRIu64 " fail\n",
 				structures[i].workload->name, ct_model_info(models[m])->name,
 				n->instants - n->left_out, n->left_out, n->states, n->failing);
-			assert_true(n->left_out <= n->instants / 4 ||
-				    ct_model_info(models[m])->levels == CT_GRAPH);
+			assert_true(n->left_out <= n->instants / 4 || has_many(&structures[i], models[m]));
 			assert_int_equal(n->wide, 0);
 			failing[m] += n->failing;
 		}

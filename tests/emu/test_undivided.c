@@ -239,7 +239,7 @@ static void store_neighbours(const void *args)
 	n->second = rig_durable(n->rig, &n->p.word[1]);
 }
 
-/* Where an L1 has its own bytes of a line only. docs/crash-testing.md tells what the models take for granted. */
+/* Where an L1 has its own bytes of a line only. So the models order stores to the same bytes alone (tests/crashtest/test_leaves.c). */
 static void bytes_of_a_unit_that_two_cus_have_stored_persist_apart(void **state)
 {
 	static const char *const settings[] = {"protocol=vi", "nvram.atomicity=64B", NULL};
