@@ -80,7 +80,8 @@ static void print_states(const struct ct_result *r, FILE *to)
 		return;
 	}
 	fputs(nvw_format_grouped(r->states_distinct, a), to);
-	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED) {
+	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED &&
+		!r->grouped) { /* else there are more than are known */
 		fputs(" of ", to);
 		print_possible(r, to);
 		fputs(" states", to);
@@ -97,6 +98,11 @@ static void print_states(const struct ct_result *r, FILE *to)
 		fprintf(to, ", %s symmetric states skipped", nvw_format_grouped(r->states_symmetric, a));
 	}
 	fputc(')', to);
+}
+
+const char *crash_caution(const struct ct_result *r)
+{
+	return r->grouped ? "stores within a line were not ordered: build with nvwave-cc" : "";
 }
 
 void crash_report_headline(const struct ct_result *r, FILE *to)
@@ -128,6 +134,7 @@ void crash_report_headline(const struct ct_result *r, FILE *to)
 			nvw_format_grouped(r->states_failing, a));
 	}
 	print_states(r, to);
+	fprintf(to, "%s%s", r->grouped ? "; " : "", crash_caution(r));
 }
 
 static void print_verdict(const struct ct_result *r, FILE *to)
@@ -286,8 +293,9 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	if (r->mode != CT_KILL) {
 		fprintf(to, "possible: ");
 		print_possible(r, to);
-		fputs(" states", to);
-		fprintf(to, " at %s instants; ", nvw_format_grouped(r->instants, a));
+		fprintf(to, " states%s at %s instants; ",
+			r->grouped ? " with the stores of a line together," : "",
+			nvw_format_grouped(r->instants, a));
 		print_exhausted(r, to);
 		print_parts(r, to);
 	}
@@ -413,7 +421,7 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	}
 	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, ", h->workload,
 		h->machine, h->protocol, r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model,
-		h->atomicity, (ull)h->seed);
+		crash_atomicity(h, r), (ull)h->seed);
 	fprintf(to, "%s mode%s%s", mode_name(r->mode), *h->mutation ? ", mutation " : "", h->mutation);
 	if (r->mode != CT_KILL) {
 		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged",
@@ -522,17 +530,17 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
 	}
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
 		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
-		(json_int_t)h->seed, "mutation", h->mutation, "atomicity", (int)h->atomicity, "states_tested",
-		(json_int_t)r->states_tested, "states_distinct", (json_int_t)r->states_distinct,
-		"states_equal", (json_int_t)r->states_equal, "states_failing", (json_int_t)r->states_failing,
-		"states_possible_log2", finite ? r->states_possible_log2 : 0.0, "instants",
-		(json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted, "gave_up",
-		r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers,
+		(json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r), "atomicity",
+		(int)crash_atomicity(h, r), "states_tested", (json_int_t)r->states_tested, "states_distinct",
+		(json_int_t)r->states_distinct, "states_equal", (json_int_t)r->states_equal, "states_failing",
+		(json_int_t)r->states_failing, "states_possible_log2", finite ? r->states_possible_log2 : 0.0,
+		"instants", (json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted,
+		"gave_up", r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers,
 		"acknowledged", (json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000,
 		"host_seconds", r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
 		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings,

@@ -22,6 +22,15 @@ void crash_matrix_text(const struct crash_heading *heading, const struct ct_matr
 NVW_CHECKED int crash_matrix_json(
 	const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
 
+/* Of the test, or if there was none, of the machine. */
+static inline unsigned crash_atomicity(const struct crash_heading *h, const struct ct_result *r)
+{
+	return r->atomicity > 0 ? r->atomicity : h->atomicity;
+}
+
+/* What the verdict does not cover, whatever was tested; "": nothing. */
+const char *crash_caution(const struct ct_result *result);
+
 /* The verdict, and what it is said of: the first words of a report. */
 void crash_report_headline(const struct ct_result *result, FILE *to);
 

@@ -73,7 +73,7 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
 	html_text(f, h->workload);
 	fprintf(f, " <span class=\"verdict %s\">%s</span></h1>", looks[ct_verdict_of(r)], verdict);
-	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED) { /* never without what it is said of */
+	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED || r->grouped) { /* never without what it is said of */
 		fputs("<p>", f);
 		crash_report_headline(r, f);
 		fputs("</p>", f);
@@ -89,7 +89,7 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	} else {
 		fprintf(f, "states that the model <b>%s</b> permits", ct_model_info(r->model)->name);
 	}
-	fprintf(f, ", %u-byte atomicity, seed %llu%s", h->atomicity, (ull)h->seed,
+	fprintf(f, ", %u-byte atomicity, seed %llu%s", crash_atomicity(h, r), (ull)h->seed,
 		*h->mutation ? ", mutation " : "");
 	html_text(f, h->mutation);
 	fputs("</p><p><code>", f);

@@ -304,6 +304,7 @@ static void complete(struct merge *m)
 	r->barriers = number_of(o, "barriers");
 	r->acks = number_of(o, "acknowledged");
 	r->threads = number_of(o, "threads");
+	r->grouped = *text_of(o, "caution") != '\0';
 	r->sim_time_ps = (uint64_t)(1000 * json_real_value(json_object_get(o, "sim_time_ns")));
 	r->states_possible_log2 = json_real_value(json_object_get(o, "states_possible_log2"));
 	r->states_possible = exp2(r->states_possible_log2);

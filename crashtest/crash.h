@@ -313,8 +313,13 @@ struct ct_result {
 	double states_possible;      /* sum over instants, without states of earlier instants */
 	double states_possible_log2; /* as a power of two; states_possible may be infinite */
 	bool states_possible_exact;  /* false: an upper bound */
-	bool interrupted;            /* stopped (core/stop.h): the budget was not used up */
-	uint64_t states_planned;     /* states that the budget allows */
+	unsigned
+		atomicity; /* bytes that persist together; of a host program, as its log says; 0: nothing was tested */
+	/* Stores of a host program were found by comparing lines: those to one line between two events have no order among them, and are
+	 * taken together, so states are missing. */
+	bool grouped;
+	bool interrupted;        /* stopped (core/stop.h): the budget was not used up */
+	uint64_t states_planned; /* states that the budget allows */
 	unsigned shard, shards;
 	bool gave_up; /* too many workers died: the budget was not used up */
 	bool has_recoveries;
@@ -357,7 +362,7 @@ void ct_result_free(struct ct_result *result);
 bool ct_is_consistent(const struct ct_result *result);
 /* to has the larger of both, count by count. */
 void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from);
-/* Every permitted state of every instant is accounted for; never by kills, nor by a shard alone. */
+/* Every permitted state of every instant is accounted for; never by kills, by a shard alone, nor with grouped stores. */
 bool ct_covers_all(const struct ct_result *result);
 /* Consistent: no state fails, and ct_covers_all(). Unrefuted: no tested state fails. */
 enum ct_verdict ct_verdict_of(const struct ct_result *result);
@@ -404,6 +409,7 @@ struct ct_exploration {
 	const struct nvw_workload *in_parts;
 	void *plan;
 	const struct ct_plain_parts *plain_parts; /* of a check that is no workload's (parts.h); NULL: none */
+	bool grouped;                             /* as in the result */
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
 	struct ct_options options;
 	const void *head; /* json_t: description of the subject in saved findings */

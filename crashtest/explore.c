@@ -551,6 +551,7 @@ static int make_plan(struct exploration *x, void *final)
 	if (error) {
 		return error;
 	}
+	x->result->atomicity = ct_medium_atomicity(&m);
 	tell(x, "planning", 0, 0);
 	error = ct_plan_create(&m, e->options.states, e->options.seed, x->result, &x->plan);
 	if (!error && final != NULL) {
@@ -591,6 +592,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	memset(ret_result, 0, sizeof *ret_result);
 	ret_result->mode = ct_model_info(e->rules.model)->replays ? CT_OBSERVED : CT_PERMITTED;
 	ret_result->model = e->rules.model;
+	ret_result->grouped = e->grouped;
 	x->e = e;
 	x->hangs = e->hangs ? e->hangs : &x->own;
 	x->result = ret_result;

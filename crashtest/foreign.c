@@ -143,6 +143,18 @@ static uint64_t end_of(const struct nvw_log_record *r)
 	}
 }
 
+/* Stores of host code that were found by comparison. Of a program without kernels the log's unit says so; else those of one line have
+ * one number (host/convert.c). */
+static bool are_grouped(
+	const struct nvw_log_info *log, const struct nvw_log_record *r, const struct nvw_log_record *before)
+{
+	if (strcmp(log->model, "x86") == 0) {
+		return log->atomicity == 64;
+	}
+	return before->kind == NVW_LOG_STORE && before->store.kernel == 0 &&
+	       before->store.group == r->store.group && before->store.off / 64 == r->store.off / 64;
+}
+
 /* Counts the log's records; refuses a log that is neither of a host program nor of a block device. known is
  * the size of the image; the size in the header is trusted only as far as the image or the records reach,
  * plus a margin. */
@@ -150,7 +162,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	uint64_t *ret_pool, bool *ret_blocks)
 {
 	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
+	struct nvw_log_record r, before = {.kind = NVW_LOG_FENCE};
 	struct threads threads = {{0}};
 	uint64_t storing = 0, created = 0;
 	int error = nvw_log_open_fd(dup(fd), path, &reader);
@@ -166,6 +178,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 		counts->stores += r.kind == NVW_LOG_STORE;
 		if (r.kind == NVW_LOG_STORE && !*ret_blocks && r.store.kernel == 0) {
 			storing += count_thread(&threads, r.store.work_item);
+			counts->grouped = counts->grouped || are_grouped(nvw_log_info(reader), &r, &before);
 		} else if (r.kind == NVW_LOG_THREADS) {
 			created = r.threads.count ? r.threads.count : 1;
 		}
@@ -182,6 +195,7 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 			break;
 		}
 		known = end_of(&r) > known ? end_of(&r) : known;
+		before = r;
 	}
 	nvw_log_reader_close(reader);
 	counts->threads = storing > created ? storing : created;
@@ -435,8 +449,14 @@ static void stack_of_command(void *context, const struct ct_image *image, const 
 	ct_asked_stack(context, image, acks, ret_stack);
 }
 
+/* Of host code and kernels, with an order between the two to keep: under eadr nothing is uncertain. */
+static bool is_of_both(const struct ct_options *o, const struct ct_store_log *counts, bool blocks)
+{
+	return !blocks && counts->kernels > 0 && o->model != CT_MODEL_EADR;
+}
+
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
-	uint64_t bytes, bool blocks, bool mixed, struct ct_result *ret_result)
+	uint64_t bytes, bool blocks, const struct ct_store_log *counts, struct ct_result *ret_result)
 {
 	uint64_t first = 0;
 	json_t *const head = head_json(f, o, bytes);
@@ -455,7 +475,8 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 		.first_record = first,
 		.rules = {.model = o->mode == CT_OBSERVED ? CT_MODEL_OBSERVED : o->model,
 			.unit_bytes = o->atomicity,
-			.mixed = mixed},
+			.mixed = is_of_both(o, counts, blocks)},
+		.grouped = counts->grouped,
 		.log_fd = log_fd,
 		.initial = image,
 		.bytes = (bytes + 63) & ~UINT64_C(63),
@@ -473,12 +494,6 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	dismiss(&jury);
 	json_decref(head);
 	return error;
-}
-
-/* Of host code and kernels, with an order between the two to keep: under eadr nothing is uncertain. */
-static bool is_of_both(const struct ct_options *o, const struct ct_store_log *counts, bool blocks)
-{
-	return !blocks && counts->kernels > 0 && o->model != CT_MODEL_EADR;
 }
 
 /* A host program's log is explored under models of the host, a machine's log in the modes of a machine. */
@@ -537,8 +552,7 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 				     ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
 	}
 	if (!error) {
-		error = explore(
-			f, &o, log_fd, image, bytes, blocks, is_of_both(&o, &counts, blocks), ret_result);
+		error = explore(f, &o, log_fd, image, bytes, blocks, &counts, ret_result);
 		ret_result->kernels = counts.kernels;
 		ret_result->barriers = counts.fences;
 		ret_result->stores = counts.stores;
@@ -583,6 +597,8 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 		snprintf(sum->why_executed, sizeof sum->why_executed, "%s", r->why_executed);
 	}
 	sum->threads = sum->threads > r->threads ? sum->threads : r->threads;
+	sum->atomicity = sum->atomicity > r->atomicity ? sum->atomicity : r->atomicity;
+	sum->grouped = sum->grouped || r->grouped;
 	sum->states_distinct += r->states_distinct;
 	sum->states_equal += r->states_equal;
 	sum->states_failing += r->states_failing;

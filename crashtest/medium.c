@@ -229,6 +229,12 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 	return 0;
 }
 
+unsigned ct_medium_atomicity(const struct ct_medium *m)
+{
+	return ct_model_info(m->rules.model)->axioms & CT_A(LINE) ? nvw_log_info(m->reader)->atomicity :
+								    m->unit_bytes;
+}
+
 void ct_medium_destroy(struct ct_medium *m)
 {
 	nvw_log_reader_close(m->reader);

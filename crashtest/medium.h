@@ -185,6 +185,9 @@ NVW_CHECKED int ct_medium_create(int log_fd, const void *initial, uint64_t bytes
 	const struct ct_rules *rules, struct ct_medium *ret_medium);
 void ct_medium_destroy(struct ct_medium *medium);
 
+/* Bytes that persist together: the log's, where a model itself orders the stores of a line. */
+unsigned ct_medium_atomicity(const struct ct_medium *medium);
+
 /* Advances to the next instant: returns 1, 0 at the end of the log, or an error. */
 NVW_CHECKED int ct_medium_next(struct ct_medium *medium);
 

@@ -48,7 +48,7 @@ bool ct_is_consistent(const struct ct_result *r)
 
 bool ct_covers_all(const struct ct_result *r)
 {
-	return r->mode != CT_KILL && r->shards == 0 && r->instants_exhausted == r->instants &&
+	return r->mode != CT_KILL && r->shards == 0 && !r->grouped && r->instants_exhausted == r->instants &&
 	       !r->interrupted && !r->gave_up && r->states_undecided == 0 && r->states_symmetric == 0 &&
 	       r->states_settled == 0;
 }

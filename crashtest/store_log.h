@@ -17,6 +17,7 @@ struct ct_store_log {
 	uint64_t elsewhere; /* stores to other registered files, left out */
 	uint64_t kernels;   /* that ran on a machine */
 	uint64_t threads;   /* threads that may have stored; 0: unknown */
+	bool grouped;       /* as in ct_result */
 };
 
 /*
