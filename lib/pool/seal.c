@@ -14,7 +14,7 @@
 #include <nvw/pool.h>
 
 #define CRC_POLYNOMIAL 0x1021
-#define CRC_START      0xffff /* so that word 0 with payload 0 has a seal as well */
+#define CRC_XOR        0xffff /* so that word 0 with payload 0 has a seal as well */
 #define CRC_FOR_ZERO   0x5aa5
 
 enum { PAYLOAD_BYTES = 6, NUMBER_BYTES = 4, BYTES = PAYLOAD_BYTES + NUMBER_BYTES };
@@ -47,7 +47,7 @@ __attribute__((constructor)) static void fill_table(void)
 static inline uint16_t crc(nvw_off off, uint64_t payload)
 {
 	const uint64_t number = off >> 3;
-	uint16_t c = CRC_START;
+	uint16_t c = CRC_XOR;
 
 	c ^= table[0][payload & 255] ^ table[1][payload >> 8 & 255] ^ table[2][payload >> 16 & 255];
 	c ^= table[3][payload >> 24 & 255] ^ table[4][payload >> 32 & 255];

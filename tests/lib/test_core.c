@@ -200,6 +200,34 @@ static void a_seal_holds_for_its_own_place_near_and_far(void **state)
 	assert_int_equal(back, 0);
 }
 
+/* docs/pool-format.md, bit by bit. */
+static uint64_t documented_seal(nvw_off off, uint64_t payload)
+{
+	uint16_t crc = 0;
+
+	for (unsigned byte = 0; byte < 10; byte++) {
+		crc ^= (uint16_t)((byte < 4 ? off / 8 >> (24 - 8 * byte) : payload >> (72 - 8 * byte)) << 8);
+		for (unsigned bit = 0; bit < 8; bit++) {
+			crc = (uint16_t)(crc << 1 ^ (crc >> 15 ? 0x1021 : 0));
+		}
+	}
+	crc ^= 0xffff;
+	return payload | (uint64_t)(crc ? crc : 0x5aa5) << 48;
+}
+
+/* The first payloads are all remainders that there are, 0 among them. */
+static void a_seal_is_the_one_of_the_pool_format(void **state)
+{
+	struct nvw_random random = {3};
+
+	for (uint64_t i = 0; i < 70000; i++) {
+		const nvw_off off = i < 65536 ? 4096 : 8 * nvw_random_below(&random, UINT64_C(1) << 32);
+		const uint64_t payload = i < 65536 ? i : nvw_random_u64(&random) >> 16;
+
+		assert_int_equal(nvw_seal(off, payload), documented_seal(off, payload));
+	}
+}
+
 /* How a process ends in which the invariant holds or not, and what it says. */
 static int end_of(bool holds, bool deep, char ret_text[256])
 {
@@ -321,6 +349,7 @@ int main(void)
 		cmocka_unit_test(the_nearest_name_is_found_and_only_a_near_one),
 		cmocka_unit_test(every_change_of_a_byte_breaks_a_seal),
 		cmocka_unit_test(a_seal_holds_for_its_own_place_near_and_far),
+		cmocka_unit_test(a_seal_is_the_one_of_the_pool_format),
 		cmocka_unit_test(a_broken_invariant_ends_the_process_in_every_build),
 		cmocka_unit_test(a_broken_deep_invariant_ends_debug_builds),
 		cmocka_unit_test(a_folder_goes_though_its_process_ends_while_removing_it),
