@@ -19,6 +19,7 @@
 #include <nvw/random.h>
 #include <nvw/recovery.h>
 
+#include "pool/header.h"
 #include "pool/internal.h"
 #include <check/check.h>
 #include "crashtest/image.h"
@@ -736,6 +737,56 @@ static void a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_neve
 	}
 }
 
+static void a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage(void **state)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		const enum nvw__block_kind kind = i % 2 ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE;
+		struct nvw_recovery report;
+		struct image im;
+
+		build(&im);
+		put_block(&im, 0, 5, kind, i < 2, i >= 2);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		put_block(&im, 0, 5, kind, 0, 0);
+		assert_int_equal(recover(&im, &report), 0);
+		free(im.bytes);
+	}
+}
+
+static void recovery_counts_the_streams_whose_last_epoch_completed(void **state)
+{
+	struct nvw_recovery report;
+	struct image im;
+
+	build(&im);
+	assert_int_equal(recover(&im, &report), 0);
+	assert_int_equal(recover(&im, &report), 0);
+	assert_int_equal(report.epochs_completed, 1);
+	assert_int_equal(report.epochs_rolled_back, 0);
+	put_est(&im, 1, NVW__EST_COMPLETED, 7);
+	assert_int_equal(recover(&im, &report), 0);
+	assert_int_equal(report.epochs_completed, 2);
+	free(im.bytes);
+}
+
+static void the_damaged_page_of_the_header_is_named(void **state)
+{
+	static const nvw_off pages[] = {NVW__HEADER_OFF, NVW__COPY_OFF};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct nvw_pool *pool;
+		struct image im;
+
+		build(&im);
+		assert_int_equal(open_image(&im, &pool), 0);
+		assert_int_equal(nvw__header_damaged(pool), 0);
+		im.bytes[pages[i] + 100] ^= 1;
+		assert_int_equal(nvw__header_damaged(pool), i + 1);
+		nvw_pool_close(pool);
+		free(im.bytes);
+	}
+}
+
 /* ---- Looked through ------------------------------------------------------------------------ */
 
 static uint64_t none_completed(void *context, uint32_t stream)
@@ -793,6 +844,87 @@ static void a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_res
 	munmap(im.bytes, im.size);
 }
 
+static uint64_t all_completed(void *context, uint32_t stream)
+{
+	static const uint64_t settled[STREAMS] = {
+		3, 5, 0, 0}; /* as build() leaves it; the last one was rolled back */
+
+	return settled[stream];
+}
+
+static void assert_looked_through(
+	const struct rec_through *through, const struct image *before, const struct image *recovered)
+{
+	static const enum rec_verdict verdicts[STREAMS][ENTRIES] = {
+		[1] = {REC_RESTORE, REC_RESTORE, REC_RESTORE}, [2] = {REC_TORN}};
+	const nvw_off block_words = nvw__chunk_off(&before->g, 0);
+	struct rec_entry entry;
+	uint64_t word;
+
+	for (uint32_t stream = 0; stream < STREAMS; stream++) {
+		assert_int_equal(rec_through_stream(through, stream), 0);
+		for (uint32_t i = 0; i < ENTRIES; i++) {
+			assert_int_equal(rec_through_entry(through, stream, i, &entry), 0);
+			assert_int_equal(entry.verdict, verdicts[stream][i]);
+		}
+	}
+	for (uint32_t i = 0; i < nvw__class_blocks[1]; i++) {
+		assert_true(rec_through_is_block_word(through, block_words + 8 * i));
+		assert_int_equal(rec_through_block(through, block_words + 8 * i, &word), 0);
+		assert_int_equal(word, get(recovered, block_words + 8 * i));
+	}
+	assert_false(rec_through_is_block_word(through, block_words + 8 * nvw__class_blocks[1]));
+	assert_false(rec_through_is_block_word(through, block_words - 8));
+	assert_false(rec_through_is_block_word(through, nvw__chunk_off(&before->g, 1)));
+	assert_false(rec_through_is_block_word(through, nvw__chunk_off(&before->g, before->g.chunk_count)));
+	assert_int_equal(rec_through_chunk(through, 0), 0);
+}
+
+static void what_is_looked_through_is_what_recovery_does(void **state)
+{
+	struct nvw_recovery report;
+	struct image im, recovered;
+	struct nvw_pool *pool;
+
+	build(&im);
+	recovered = image_copy(&im);
+	assert_int_equal(recover(&recovered, &report), 0);
+	assert_int_equal(open_image(&im, &pool), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rec_through through = {
+			.before = pool, .completed = i ? all_completed : none_completed};
+
+		assert_looked_through(&through, &im, &recovered);
+	}
+	nvw_pool_close(pool);
+	free(im.bytes);
+	free(recovered.bytes);
+}
+
+static void damage_that_is_looked_through_is_found(void **state)
+{
+	struct rec_entry entry;
+	struct nvw_pool *pool;
+	struct image im;
+	uint64_t word;
+
+	build(&im);
+	im.bytes[nvw__est_off(&im.g, 2)] ^= 1;
+	im.bytes[nvw__chunk_word_off(&im.g, 2)] ^= 1;
+	im.bytes[nvw__entry_off(&im.g, 1, 1)] ^= 1;
+	im.bytes[nvw__chunk_off(&im.g, 0) + 8 * 3] ^= 1;
+	assert_int_equal(open_image(&im, &pool), 0);
+
+	const struct rec_through through = {.before = pool, .completed = none_completed};
+
+	assert_int_equal(rec_through_stream(&through, 2), NVW_E_DAMAGED);
+	assert_int_equal(rec_through_chunk(&through, 2), NVW_E_DAMAGED);
+	assert_int_equal(rec_through_entry(&through, 1, 1, &entry), NVW_E_DAMAGED);
+	assert_int_equal(rec_through_block(&through, nvw__chunk_off(&im.g, 0) + 8 * 3, &word), NVW_E_DAMAGED);
+	nvw_pool_close(pool);
+	free(im.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -818,7 +950,12 @@ int main(void)
 		cmocka_unit_test(recovery_and_sweep_count_every_word_that_they_write),
 		cmocka_unit_test(
 			a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written),
+		cmocka_unit_test(a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage),
+		cmocka_unit_test(recovery_counts_the_streams_whose_last_epoch_completed),
+		cmocka_unit_test(the_damaged_page_of_the_header_is_named),
 		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
+		cmocka_unit_test(what_is_looked_through_is_what_recovery_does),
+		cmocka_unit_test(damage_that_is_looked_through_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
