@@ -810,6 +810,129 @@ static void a_dram_only_machine_keeps_values_and_writes_no_nvram(void **state)
 	rig_end(&rig);
 }
 
+/* ---- Watched ------------------------------------------------------------------------------- */
+
+struct sights {
+	struct emu_sight seen[16];
+	unsigned count;
+};
+
+static void note_barriers(void *context, const struct emu_sight *sight)
+{
+	struct sights *const s = context;
+
+	if ((sight->kind == EMU_SIGHT_BARRIER || sight->kind == EMU_SIGHT_PART) && s->count < 16) {
+		s->seen[s->count++] = *sight;
+	}
+}
+
+/* Two wavefronts, of which the first comes late. */
+static void store_and_meet(const void *args)
+{
+	const struct words *const w = args;
+
+	for (unsigned i = 0; nvw_local_id() == 0 && i < 4; i++) {
+		nvw_store(&w->a[8 * i], 1);
+	}
+	nvw_p_barrier_wg();
+}
+
+static void the_parts_of_a_watched_barrier_follow_each_other_to_its_end(void **state)
+{
+	static const char *const waits_for[] = {"the work-items to meet", "the L1's lines to reach the L2",
+		"the writes in flight to NVRAM", "the acknowledgement"};
+	struct sights s = {.count = 0};
+	struct rig rig;
+	struct words w = {.rounds = 0};
+	uint64_t at;
+
+	rig_begin(&rig, 0, NULL);
+	w.a = (uint64_t *)(void *)rig.nvram;
+	rig_ok(emu_watch(rig.machine, note_barriers, &s));
+	rig_ok(nvw_launch(rig.machine, "meet", store_and_meet, &w, 128, 128));
+	rig_end(&rig);
+	assert_int_equal(s.count, 5);
+	assert_int_equal(s.seen[0].kind, EMU_SIGHT_BARRIER);
+	at = s.seen[0].from;
+	for (unsigned i = 1; i < 5; i++) {
+		assert_int_equal(s.seen[i].kind, EMU_SIGHT_PART);
+		assert_string_equal(s.seen[i].what, waits_for[i - 1]);
+		assert_ptr_equal(s.seen[i].site, s.seen[0].site);
+		assert_int_equal(s.seen[i].unit, NVW_WORKGROUP);
+		assert_int_equal(s.seen[i].from, at);
+		assert_true(s.seen[i].to > at);
+		at = s.seen[i].to;
+	}
+	assert_int_equal(at, s.seen[0].to);
+}
+
+/* ---- Logged -------------------------------------------------------------------------------- */
+
+/* Two work-groups of two wavefronts. */
+static void meet_in_every_scope(const void *args)
+{
+	const struct words *const w = args;
+
+	for (unsigned scope = NVW_WORKITEM; scope <= NVW_KERNEL; scope++) {
+		nvw_store(&w->a[nvw_global_id()], scope);
+		nvw_p_barrier((enum nvw_group)scope);
+	}
+}
+
+static bool is_end_of(const struct nvw_log_record *end, const struct nvw_log_record *barrier)
+{
+	return end->barrier.scope == barrier->barrier.scope && end->barrier.group == barrier->barrier.group &&
+	       end->barrier.work_item == barrier->barrier.work_item &&
+	       end->barrier.work_items == barrier->barrier.work_items &&
+	       end->barrier.epoch == barrier->barrier.epoch && end->barrier.lanes == barrier->barrier.lanes &&
+	       end->time_ps >= barrier->time_ps;
+}
+
+/* The epoch that a barrier ends is the number of those before it that order the same stores. */
+static void a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over(void **state)
+{
+	static const char *const settings[][2] = {{NULL}, {"nvram.domain=eadr"}, {"persist.model=strict"}};
+	static const uint32_t work_items[] = {64, 128, 256};
+
+	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+		struct nvw_log_record r, met[7];
+		struct nvw_log_reader *reader;
+		struct rig rig;
+		struct words w = {.rounds = 0};
+		unsigned begun[3] = {0}, ended = 0, count = 0;
+
+		rig_begin_logged(&rig, 0, settings[i]);
+		w.a = (uint64_t *)(void *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "meet", meet_in_every_scope, &w, 256, 128));
+		rig_end(&rig);
+		rig_ok(nvw_log_open(rig.log_path, &reader));
+		while (nvw_log_next(reader, &r) == 1) {
+			if (r.kind == NVW_LOG_BARRIER) {
+				assert_in_range(r.barrier.scope, NVW_WORKITEM, NVW_KERNEL);
+				assert_true(count < 7);
+				begun[r.barrier.scope]++;
+				assert_int_equal(r.barrier.work_items, work_items[r.barrier.scope]);
+				assert_int_equal(r.barrier.epoch, 0);
+				met[count++] = r;
+			} else if (r.kind == NVW_LOG_PERSISTED) {
+				bool found = false;
+
+				for (unsigned k = 0; k < count; k++) {
+					found = found || is_end_of(&r, &met[k]);
+				}
+				assert_true(found);
+				ended++;
+			}
+		}
+		nvw_log_reader_close(reader);
+		unlink(rig.log_path);
+		assert_int_equal(begun[NVW_WORKITEM], 4);
+		assert_int_equal(begun[NVW_WORKGROUP], 2);
+		assert_int_equal(begun[NVW_KERNEL], 1);
+		assert_int_equal(ended, 7);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -838,6 +961,8 @@ int main(void)
 		cmocka_unit_test(write_backs_wait_for_the_controller_under_every_model),
 		cmocka_unit_test(under_strict_persistency_each_store_is_durable_before_the_next_is_sent),
 		cmocka_unit_test(a_dram_only_machine_keeps_values_and_writes_no_nvram),
+		cmocka_unit_test(the_parts_of_a_watched_barrier_follow_each_other_to_its_end),
+		cmocka_unit_test(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
