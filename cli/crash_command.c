@@ -126,6 +126,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	o->timeout_ms = (unsigned)cli_number(given, CLI_timeout);
 	o->nested = cli_given(given, CLI_nested);
 	o->cures = !cli_given(given, CLI_cures) || cli_number(given, CLI_cures) == 0;
+	o->cure_states = cli_number(given, CLI_cure_states);
 	o->symmetric = cli_given(given, CLI_symmetric);
 	o->resume = cli_text(given, CLI_resume);
 	o->save = cli_text(given, CLI_save);

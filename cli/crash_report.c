@@ -339,8 +339,9 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		return;
 	}
 	if (f->states > 0) {
-		fprintf(to, "    %s %s%s, first at ", nvw_format_grouped(f->states, a),
-			r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s");
+		fprintf(to, "    %s %s%s%s, first at ", nvw_format_grouped(f->states, a),
+			r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s",
+			f->by_cure ? "" : " in these words");
 	} else { /* met behind a cure, and not counted */
 		fputs("    first at ", to);
 	}
@@ -369,8 +370,8 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	for (unsigned k = 0; k < f->also_count; k++) {
 		fprintf(to, "    also: %s", f->also[k].text);
 		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
-			fprintf(to, " (%s state%s)", nvw_format_grouped(f->also[k].states, a),
-				f->also[k].states == 1 ? "" : "s");
+			fprintf(to, " (%s state%s%s)", nvw_format_grouped(f->also[k].states, a),
+				f->also[k].states == 1 ? "" : "s", f->by_cure ? "" : " in these words");
 		}
 		fputc('\n', to);
 	}
@@ -465,6 +466,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		print_finding(r, i, to);
 	}
+	cli_cure_report_all(r, to);
 	if (r->findings_unlisted > 0) {
 		fprintf(to, "\n and %s states that fail in other ways\n",
 			nvw_format_grouped(r->findings_unlisted, a));
@@ -521,6 +523,16 @@ static json_t *json_recoveries(const struct ct_result *r)
 		       json_null();
 }
 
+/* Of the search for cures, if there was one. */
+static json_t *json_cure_search(const struct ct_result *r)
+{
+	return r->proved ? json_pack("{s:I, s:I, s:b, s:I, s:I}", "states", (json_int_t)r->cure_states,
+				   "states_most", (json_int_t)r->cure_states_most, "ended_by_budget",
+				   r->cure_search_ended, "states_in_none", (json_int_t)r->states_in_none,
+				   "states_of_several", (json_int_t)r->states_of_several) :
+			   json_null();
+}
+
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
 	json_t *findings = json_array();
@@ -531,7 +543,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o}",
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
@@ -553,7 +565,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
 		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
-		h->made_by, "recovery", json_recoveries(r));
+		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

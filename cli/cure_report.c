@@ -98,6 +98,26 @@ static void print_verified(const struct ct_result *r, const struct ct_cure *c, c
 	}
 }
 
+/* In a run in which only the cure of another finding was applied; otherwise in one with all of them. */
+static void print_gone(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
+{
+	char text[1024], a[NVW_UNIT_TEXT];
+
+	if (c->cured_by == 0) {
+		fprintf(to, "%sno longer occurs with the cures of the other findings together\n", indent);
+		return;
+	}
+	const struct ct_cure *const by = &r->finding[c->cured_by - 1].cure;
+
+	if (by->masked) {
+		ct_edit_text(&by->mask, text, sizeof text);
+		fprintf(to, "%sno longer occurs with %s alone, as for finding %u", indent, text, c->cured_by);
+	} else {
+		fprintf(to, "%sno longer occurs with the cure of finding %u alone", indent, c->cured_by);
+	}
+	fprintf(to, " (%s states tested)\n", nvw_format_grouped(c->cured_in, a));
+}
+
 void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
 {
 	const struct ct_cure *const c = &f->cure;
@@ -107,23 +127,62 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
 			c->behind == 1 ? "" : "s");
 	}
-	if (c->cured_by > 0 && r->finding[c->cured_by - 1].cure.masked) {
-		ct_edit_text(&r->finding[c->cured_by - 1].cure.mask, text, sizeof text);
-		fprintf(to, "%sno longer occurs with %s, as for finding %u\n", indent, text, c->cured_by);
-	} else if (c->cured_by > 0) {
-		fprintf(to, "%sno longer occurs with the cure of finding %u\n", indent, c->cured_by);
+	if (c->gone) {
+		print_gone(r, c, indent, to);
 	} else if (c->verified && c->run == CT_CURE_REFUTED) {
 		print_refuted(c, indent, to);
 	} else if (c->verified) {
 		print_verified(r, c, indent, to);
 	} else if (c->count > 0 && c->states > 0) {
 		print_part(r, c, indent, to);
+	} else if (!c->searched && c->left > 0) {
+		fprintf(to, "%sno cure was looked for: the search had used up its budget\n", indent);
 	} else if (c->count == 0 && c->tried > 0) {
-		fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)\n",
-			indent, c->tried);
+		fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)%s\n",
+			indent, c->tried, c->left > 0 ? ", and not all were" : "");
 		if (c->masked) {
 			ct_edit_text(&c->mask, text, sizeof text);
 			fprintf(to, "%sthe test continued with %s\n", indent, text);
 		}
+	}
+}
+
+/* Which findings, and how many sets of edits. */
+static void print_left(const struct ct_result *r, FILE *to)
+{
+	const char *before = "";
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		const struct ct_cure *const c = &r->finding[i].cure;
+
+		if (c->left > 0) {
+			fprintf(to, "%sof finding %u %u candidate%s", before, i + 1, c->left,
+				c->left == 1 ? "" : "s");
+			before = ", ";
+		}
+	}
+	fputs(*before == '\0' ? "what is behind the cures so far" : "", to);
+}
+
+void cli_cure_report_all(const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT];
+
+	if (r->states_of_several > 0) {
+		fprintf(to, "\n%s of the failing states pass only with several of these cures together\n",
+			nvw_format_grouped(r->states_of_several, a));
+	}
+	if (r->states_in_none > 0) {
+		fprintf(to,
+			"\n%s tested state%s with all of these cures and assumptions, and %s in none of the findings\n",
+			nvw_format_grouped(r->states_in_none, a),
+			r->states_in_none == 1 ? " fails" : "s fail", r->states_in_none == 1 ? "is" : "are");
+	}
+	if (r->cure_search_ended) {
+		fprintf(to,
+			"\nthe search for cures ended at its budget of %s states (--cure-states); not searched: ",
+			nvw_format_grouped(r->cure_states_most, a));
+		print_left(r, to);
+		fputc('\n', to);
 	}
 }

@@ -117,7 +117,7 @@ static void tell_gap(FILE *to, const struct ct_result *r, const struct ct_findin
 	fputs("</li>", to);
 }
 
-/* The proof. */
+/* The proof; d NULL: what is known of all cures together. */
 static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_finding *d)
 {
 	char *text = NULL;
@@ -127,7 +127,11 @@ static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_findi
 	if (f == NULL) {
 		return;
 	}
-	cli_cure_report(r, d, "", f);
+	if (d != NULL) {
+		cli_cure_report(r, d, "", f);
+	} else {
+		cli_cure_report_all(r, f);
+	}
 	fclose(f);
 	for (char *rest = text, *line; (line = strtok_r(rest, "\n", &rest)) != NULL;) {
 		fputs("<p>", to);
@@ -368,8 +372,12 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 	fprintf(to, "<section class=\"card\" id=\"finding-%u\"><h3>%u. ", i + 1, i + 1);
 	html_text(to, d->text);
 	fputs("</h3><p class=\"soft\">", to);
-	html_figure(to, d->states);
-	fprintf(to, " %s%s, first at ", r->mode == CT_KILL ? "kill" : "state", d->states == 1 ? "" : "s");
+	if (d->states > 0) {
+		html_figure(to, d->states);
+		fprintf(to, " %s%s%s, ", r->mode == CT_KILL ? "kill" : "state", d->states == 1 ? "" : "s",
+			d->by_cure ? "" : " in these words");
+	}
+	fputs("first at ", to);
 	html_moment(to, r, d->first_time_ps);
 	if (d->off != 0) {
 		fprintf(to, ", pool offset <code>0x%llx</code>", (ull)d->off);
@@ -383,7 +391,8 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 		fputs("<p class=\"soft\">also: ", to);
 		html_text(to, d->also[k].text);
 		if (d->also[k].states > 0) {
-			fprintf(to, " (%llu states)", (ull)d->also[k].states);
+			fprintf(to, " (%llu states%s)", (ull)d->also[k].states,
+				d->by_cure ? "" : " in these words");
 		}
 		fputs("</p>", to);
 	}
@@ -437,4 +446,9 @@ void html_finding(FILE *to, const struct ct_result *r, unsigned i)
 		fputs("</code></p>", to);
 	}
 	fputs("</section>", to);
+}
+
+void html_all_cures(FILE *to, const struct ct_result *r)
+{
+	tell_cure(to, r, NULL);
 }

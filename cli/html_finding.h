@@ -10,4 +10,7 @@
 /* Finding i of the result, from 0. */
 void html_finding(FILE *to, const struct ct_result *result, unsigned i);
 
+/* What the cures of all findings leave, and what was not searched. */
+void html_all_cures(FILE *to, const struct ct_result *result);
+
 #endif

@@ -320,6 +320,7 @@ int crash_report_html(const struct crash_heading *h, const struct ct_result *r, 
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		html_finding(f, r, i);
 	}
+	html_all_cures(f, r);
 	if (r->fewest_operations > 0) {
 		fprintf(f, "<p class=\"soft\">Smallest failing run: <code>--count=%llu</code></p>",
 			(ull)r->fewest_operations);

@@ -94,12 +94,14 @@ struct ct_options {
 	bool whole;       /* tests whole states alone, though the check has parts (parts.h) */
 	bool parts_alone; /* for tests: a whole state is tested only where a part of the check fails */
 	bool unexplained; /* findings keep their first text: faster */
+	bool keeps_failing; /* the result has its failing states; not with resume and slices */
 	/* Each job ends when it has met so many kinds of failures; the earliest of them are the earliest of all. 0: none. */
 	unsigned stop_after;
 	/* An instant is left when so many states in a row failed there, none in a new way. 0: never. */
 	unsigned settle_after;
 	const struct ct_edit *assumed; /* what the log is taken to have as well; the caller's */
 	unsigned assumed_count;
+	uint64_t cure_states; /* budget of the search for cures; 0: as many as were tested, at least options.states */
 	bool cures; /* proposals are applied and explored, and what hides behind a cured cause is looked for */
 	unsigned timeout_ms; /* CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
@@ -217,7 +219,8 @@ bool ct_verdict_passes(enum ct_verdict verdict);
 struct ct_finding {
 	char text[CT_TEXT_BYTES]; /* text of the first one */
 	nvw_off off;              /* 0: no place in the pool */
-	uint64_t states;          /* number of states */
+	uint64_t states;          /* number of states: */
+	bool by_cure; /* those that the cure, or the assumption, alone takes away, of all; else those that fail in its words */
 	uint64_t first_time_ps;
 	uint64_t instant, draw; /* first state: its place in the exploration, or (0, trial) */
 	int signal;             /* signal that killed recovery or check; 0: none */
@@ -231,7 +234,8 @@ struct ct_finding {
 	bool minimised;
 	/* Another cause of states that fail in the same words as those of an earlier finding: states has all of them. */
 	bool sample;
-	bool bounded; /* the explanation ended at its bound of tested states */
+	bool bounded;   /* the explanation ended at its bound of tested states */
+	uint64_t tests; /* states that the explanation tested */
 	/* operation number plus 1 of the acknowledgement without which nothing would be wrong */
 	uint64_t acknowledged;
 	/* Of a program (nvw/ack.h): the operation named, "17 (delete 42)", and those in flight, likewise; "": none. */
@@ -253,6 +257,18 @@ struct ct_finding {
 	char saved[256];                /* path of its file; "": not saved */
 	unsigned place_count;
 	struct ct_place place[CT_PLACES_MAX];
+};
+
+/* A failing state, by a hash of its bytes and acknowledgements, and a hash of a text that it fails with, numbers aside. */
+struct ct_failed {
+	uint64_t state, shape;
+};
+
+/* In order (failing.h). */
+struct ct_failed_set {
+	uint64_t count;
+	bool some; /* there were too many: some are not here */
+	struct ct_failed *at;
 };
 
 /* The time between two instants: their possible durable states differ by the stores and completions in it. */
@@ -296,6 +312,7 @@ struct ct_result {
 	/* of the whole run (not only of the shard); freed by ct_result_free() */
 	struct ct_interval *interval;
 	uint64_t interval_count;
+	struct ct_failed_set failing; /* with options.keeps_failing; likewise */
 	enum ct_mode mode;
 	enum ct_model model; /* except in kill mode */
 	bool consistent;
@@ -329,6 +346,10 @@ struct ct_result {
 	bool proved; /* cures were looked for */
 	enum ct_model proved_under;
 	uint64_t states_uncured;       /* states that fail with every cure applied */
+	uint64_t states_in_none;       /* states that fail with every cure and assumption, and not in the words of a finding without */
+	uint64_t states_of_several;    /* of a test of all states: states that pass with all of them, and with none alone */
+	uint64_t cure_states, cure_states_most; /* states that the search for cures tested; its budget */
+	bool cure_search_ended;                 /* by its budget: findings have what is left */
 	const struct ct_edit *assumed; /* what the log was taken to have; the caller of the test has it */
 	unsigned assumed_count;
 	uint64_t states_settled;       /* not tested, by options.settle_after */

@@ -7,6 +7,7 @@
 #include "core/stop.h"
 
 #include "cure.h"
+#include "account.h"
 #include "group.h"
 #include "hang.h"
 #include "operations.h"
@@ -32,6 +33,10 @@ struct proof {
 	uint64_t failing; /* states that failed with the cures so far */
 	bool clean;       /* no state failed in the last trial, which had all cures */
 	uint64_t states;  /* budget of a trial */
+	uint64_t used, most;                 /* states that the search tested, and may test */
+	bool unshown; /* no state failed without any cure: none can be proved */
+	bool ended;   /* the search came to its end: what is left is that of findings for which nothing helps */
+	uint64_t searched[CT_FINDINGS_MAX];  /* with which budget of a trial a finding's cure was searched; 0: not yet */
 	uint64_t done;
 	double began;
 	struct ct_hangs hangs; /* of all trials, unless the caller remembers them */
@@ -50,8 +55,11 @@ static void tell(const struct proof *p)
 
 /* ---- Explorations of edited logs -------------------------------------------------------------------------------- */
 
-/* 0 with the trial, 1 if an edit is refused, or an error. whole: not only up to the first state that fails. */
-static int explore(struct proof *p, const struct ct_edit *edits, unsigned count, bool whole)
+/* How far a trial goes: up to the first state that fails, explained or not; up to so many kinds of failures; to the end. */
+enum extent { BARE = -1, WHOLE = 0, FIRST = 1 };
+
+/* 0 with the trial, 1 if an edit is refused, or an error. kinds: of failures, or an extent. */
+static int explore(struct proof *p, const struct ct_edit *edits, unsigned count, int kinds)
 {
 	struct ct_exploration e = *p->e;
 
@@ -63,14 +71,32 @@ static int explore(struct proof *p, const struct ct_edit *edits, unsigned count,
 	e.options.progress = NULL;
 	e.options.states = p->states;
 	e.hangs = e.hangs ? e.hangs : &p->hangs;
-	e.options.unexplained = whole;
-	e.options.stop_after = !whole;
+	e.options.unexplained = kinds <= WHOLE;
+	e.options.stop_after = (unsigned)abs(kinds);
+	e.options.keeps_failing = kinds == WHOLE;
 	p->done++;
 	tell(p);
 	ct_result_free(p->trial);
 	const int error = ct_explore_edited(&e, edits, count, NULL, p->trial);
 
 	return error == NVW_E_USAGE ? 1 : error ? error : p->trial->interrupted ? NVW_E_STOPPED : 0;
+}
+
+/* The same in the search, where every tested state counts. */
+static int search(struct proof *p, const struct ct_edit *edits, unsigned count, int kinds)
+{
+	const int error = explore(p, edits, count, kinds);
+
+	p->used += error ? 0 : p->trial->states_tested;
+	for (unsigned i = 0; i < p->trial->finding_count && !error; i++) {
+		p->used += p->trial->finding[i].tests;
+	}
+	return error;
+}
+
+static bool is_spent(const struct proof *p)
+{
+	return p->used >= p->most;
 }
 
 /* All of it, without a state that fails or has no answer. */
@@ -139,7 +165,7 @@ static int try_set(struct proof *p, const struct ct_finding *f, const unsigned *
 	for (unsigned i = 0; i < size; i++) {
 		p->edit[p->edits + i] = f->proposals.edit[set[i]];
 	}
-	const int error = explore(p, p->edit, p->edits + size, false);
+	const int error = search(p, p->edit, p->edits + size, FIRST);
 
 	if (error) {
 		return error < 0 ? error : 0;
@@ -155,7 +181,7 @@ static int try_set(struct proof *p, const struct ct_finding *f, const unsigned *
 /* How many states fail with a set that counts. */
 static int measure(struct proof *p, unsigned size, uint64_t *ret_failing)
 {
-	const int error = explore(p, p->edit, p->edits + size, true);
+	const int error = search(p, p->edit, p->edits + size, WHOLE);
 
 	*ret_failing = error ? UINT64_MAX : p->trial->states_failing;
 	return error < 0 ? error : 0;
@@ -195,7 +221,7 @@ static int try_sets(struct proof *p, struct ct_finding *f, unsigned size, enum o
 	bool more = size <= f->proposals.count;
 	int error = 0;
 
-	while (more && *best != HOLDS && f->cure.tried < TRIES_MAX && !error) {
+	while (more && *best != HOLDS && f->cure.tried < TRIES_MAX && !is_spent(p) && !error) {
 		enum outcome outcome;
 
 		f->cure.tried++;
@@ -213,42 +239,6 @@ static int try_sets(struct proof *p, struct ct_finding *f, unsigned size, enum o
 		more = next_set(set, size, f->proposals.count);
 	}
 	return error;
-}
-
-/* With the first finding that is left when all cures are applied: one of the list, or a new one. */
-static void note_next(struct proof *p, const struct ct_finding *next)
-{
-	struct ct_result *const r = p->result;
-
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (same_cause(&r->finding[i], next)) {
-			return;
-		}
-	}
-	const unsigned most = p->e->options.stop_after ? p->e->options.stop_after : CT_FINDINGS_MAX;
-
-	if (r->finding_count < most && r->finding_count < CT_FINDINGS_MAX) {
-		r->finding[r->finding_count] = *next;
-		r->finding[r->finding_count].states = 0; /* counted when all is known */
-		r->finding[r->finding_count++].cure.behind = p->cures;
-	}
-}
-
-/* Goes on with what has been found for a finding. */
-static int go_on(struct proof *p, bool clean)
-{
-	p->edits = collect(p, UINT32_MAX, p->edit);
-	p->clean = clean;
-	if (clean) {
-		return 0;
-	}
-	/* The finding of the last trial may be that of another set. */
-	const int error = explore(p, p->edit, p->edits, false);
-
-	if (!error && p->trial->finding_count > 0) {
-		note_next(p, &p->trial->finding[0]);
-	}
-	return error < 0 ? error : 0;
 }
 
 /* Without a cure: its lost stores are assumed to persist before what relies on them, or to be durable at once, if that
@@ -271,15 +261,19 @@ static int mask_finding(struct proof *p, struct ct_finding *f)
 	}
 	f->cure.mask = f->proposals.edit[0];
 	f->proposals = kept;
-	if (!error && outcome != FAILS) {
-		error = measure(p, 1, &p->failing);
+	uint64_t failing = 0;
+
+	if (!error && outcome == COUNTS) {
+		error = measure(p, 1, &failing);
 	}
-	if (error || outcome == FAILS) {
+	if (error || outcome == FAILS || failing >= p->failing) {
 		return error;
 	}
 	f->cure.masked = true;
+	p->failing = failing;
+	p->clean = outcome == HOLDS;
 	p->masks++;
-	return go_on(p, outcome == HOLDS);
+	return 0;
 }
 
 /* A work-item barrier between two lines stands before the second one, whatever the first is. */
@@ -332,25 +326,167 @@ static int try_rounds(struct proof *p, struct ct_finding *f, enum outcome *best)
 	return error || !first->rounds ? error : try_all_sets(p, f, best);
 }
 
+/* Sets of proposals up to a size that there are to try. */
+static unsigned count_sets(const struct ct_proposals *p, unsigned size)
+{
+	const unsigned n = p->count;
+	const unsigned sets[CT_CURE_MAX + 1] = {
+		0, n, n + n * (n - 1) / 2, n + n * (n - 1) / 2 + n * (n - 1) * (n - 2) / 6};
+
+	return sets[size] < TRIES_MAX ? sets[size] : TRIES_MAX;
+}
+
+/* Sets that were not tried, since the budget was used up. */
+static unsigned count_left(const struct ct_finding *f)
+{
+	const unsigned sets = count_sets(&f->proposals, f->cure.count ? f->cure.count : CT_CURE_MAX);
+
+	return sets > f->cure.tried ? sets - f->cure.tried : 0;
+}
+
+static void propose(struct ct_finding *f)
+{
+	if (f->proposals.count == 0) {
+		ct_propose(&f->cause, &f->proposals);
+	}
+	drop_repeated(&f->proposals);
+}
+
 static int cure_finding(struct proof *p, unsigned number)
 {
 	struct ct_finding *const f = &p->result->finding[number];
 	enum outcome best = FAILS;
 	int error = 0;
 
-	if (f->proposals.count == 0) {
-		ct_propose(&f->cause, &f->proposals);
-	}
-	drop_repeated(&f->proposals);
+	propose(f);
+	f->cure.searched = true;
+	p->searched[number] = p->states;
 	error = try_all_sets(p, f, &best);
-	if (!error && best == FAILS) {
+	if (!error && best == FAILS && !is_spent(p)) {
 		error = try_rounds(p, f, &best);
 	}
-	if (error || best == FAILS) {
-		return error ? error : mask_finding(p, f);
+	if (best != HOLDS && is_spent(p)) {
+		f->cure.left = count_left(f);
 	}
-	p->cures++;
-	return go_on(p, best == HOLDS);
+	if (!error && best == FAILS && !is_spent(p)) {
+		error = mask_finding(p, f);
+	}
+	p->cures += best != FAILS;
+	p->clean = p->clean || best == HOLDS;
+	p->edits = collect(p, UINT32_MAX, p->edit);
+	return error;
+}
+
+/* ---- Which finding is next -------------------------------------------------------------------------------------- */
+
+enum { NO_FINDING = CT_FINDINGS_MAX };
+
+static bool is_stuck(const struct proof *p, unsigned i)
+{
+	return p->searched[i] != 0 && p->result->finding[i].cure.count == 0 &&
+	       !p->result->finding[i].cure.masked;
+}
+
+/* Kinds of failures of findings for which nothing helped: they go on, and what is behind them has another kind. */
+static unsigned stuck_kinds(const struct proof *p)
+{
+	unsigned kinds = 0;
+
+	for (unsigned i = 0; i < p->result->finding_count; i++) {
+		const struct ct_finding *const f = &p->result->finding[i];
+
+		kinds += is_stuck(p, i) ? 1 + f->also_count + f->also_more : 0;
+	}
+	return kinds < CT_FINDINGS_MAX ? kinds : CT_FINDINGS_MAX - 1;
+}
+
+static bool is_one_cause(const struct ct_finding *a, const struct ct_finding *b)
+{
+	return same_cause(a, b) || ct_causes_alike(&a->cause, &b->cause);
+}
+
+/* One that was not searched yet: of the same cause, else of the same words. */
+static unsigned find_new(const struct proof *p, const struct ct_finding *left)
+{
+	unsigned alike = NO_FINDING;
+
+	for (unsigned i = 0; i < p->result->finding_count; i++) {
+		const struct ct_finding *const f = &p->result->finding[i];
+
+		if (p->searched[i] == 0 && is_one_cause(f, left)) {
+			return i;
+		}
+		if (p->searched[i] == 0 && alike == NO_FINDING && ct_finding_has_text(f, left->text)) {
+			alike = i;
+		}
+	}
+	return alike;
+}
+
+/* Its cure was accepted with a smaller budget, which did not show that it fails. */
+static bool is_premature(const struct proof *p, unsigned i)
+{
+	return p->searched[i] != 0 && p->searched[i] < p->states && !is_stuck(p, i);
+}
+
+static void search_again(struct proof *p, unsigned i)
+{
+	struct ct_cure *const c = &p->result->finding[i].cure;
+
+	p->cures -= c->count > 0;
+	p->masks -= c->masked;
+	*c = (struct ct_cure){.behind = c->behind};
+	p->failing = UINT64_MAX;
+	p->edits = collect(p, UINT32_MAX, p->edit);
+}
+
+static unsigned add_finding(struct proof *p, const struct ct_finding *left)
+{
+	struct ct_result *const r = p->result;
+	const unsigned most = p->e->options.stop_after ? p->e->options.stop_after : CT_FINDINGS_MAX;
+
+	if (r->finding_count >= most || r->finding_count >= CT_FINDINGS_MAX) {
+		return NO_FINDING;
+	}
+	r->finding[r->finding_count] = *left;
+	r->finding[r->finding_count].states = 0; /* counted when all is known */
+	r->finding[r->finding_count].cure.behind = p->cures;
+	return r->finding_count++;
+}
+
+/* Of a failure that is left with the cures so far. What was cured and fails again has a second cause, however alike. */
+static unsigned finding_of(struct proof *p, const struct ct_finding *left)
+{
+	const unsigned found = find_new(p, left);
+
+	if (found != NO_FINDING) {
+		return found;
+	}
+	for (unsigned i = 0; i < p->result->finding_count; i++) {
+		const bool one = is_one_cause(&p->result->finding[i], left);
+
+		if (one && is_stuck(p, i)) {
+			return NO_FINDING;
+		}
+		if (one && is_premature(p, i)) {
+			search_again(p, i);
+			return i;
+		}
+	}
+	return add_finding(p, left);
+}
+
+/* Explores with all cures so far. */
+static int find_next(struct proof *p, unsigned *ret_next)
+{
+	const int error = search(p, p->edit, p->edits, (int)(FIRST + stuck_kinds(p)));
+
+	*ret_next = NO_FINDING;
+	p->clean = !error && is_clean(p->trial);
+	for (unsigned i = 0; i < p->trial->finding_count && !error && *ret_next == NO_FINDING; i++) {
+		*ret_next = finding_of(p, &p->trial->finding[i]);
+	}
+	return error < 0 ? error : 0;
 }
 
 /* ---- Findings that turn out to be one --------------------------------------------------------------------------- */
@@ -429,12 +565,11 @@ static int count_without(struct proof *p, unsigned number)
 	struct ct_finding *const f = &p->result->finding[number];
 	struct ct_edit edit[EDITS_MAX];
 	const unsigned count = collect(p, number, edit);
-	const int error = explore(p, edit, count, true);
+	const int error = explore(p, edit, count, WHOLE);
 
 	if (!error) {
 		f->cure.only = p->trial->states_failing;
 		f->cure.only_of = p->trial->states_tested;
-		f->states = f->states ? f->states : p->trial->states_failing;
 	}
 	return error < 0 ? error : 0;
 }
@@ -442,20 +577,10 @@ static int count_without(struct proof *p, unsigned number)
 /* The others make it unnecessary. */
 static void drop(struct proof *p, unsigned spare)
 {
-	struct ct_result *const r = p->result;
-	unsigned other = 0;
-
-	r->finding[spare].cure.count = 0;
+	p->result->finding[spare].cure.count = 0;
+	p->result->finding[spare].cure.gone = true;
 	p->cures--;
 	p->edits = collect(p, UINT32_MAX, p->edit);
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		other = r->finding[i].cure.count && other == 0 ? i + 1 : other;
-	}
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		struct ct_cure *const c = &r->finding[i].cure;
-
-		c->cured_by = i == spare || c->cured_by == spare + 1 ? other : c->cured_by;
-	}
 }
 
 /* All but each one, up to the first state that fails. A cure that is needed stays so when others are dropped. */
@@ -468,7 +593,7 @@ static int drop_spares(struct proof *p)
 		if (p->result->finding[i].cure.count == 0) {
 			continue;
 		}
-		error = explore(p, edit, collect(p, i, edit), false);
+		error = explore(p, edit, collect(p, i, edit), BARE);
 		if (error == 0 && is_clean(p->trial)) {
 			drop(p, i);
 		}
@@ -494,7 +619,7 @@ static int verify(struct proof *p)
 
 	p->states = p->e->options.states;
 
-	int error = explore(p, p->edit, p->edits, true);
+	int error = explore(p, p->edit, p->edits, WHOLE);
 
 	p->states = states;
 	if (error) {
@@ -520,29 +645,78 @@ static int verify(struct proof *p)
 	return error;
 }
 
-static int cure_all(struct proof *p)
+/* ---- Which states are whose ------------------------------------------------------------------------------------- */
+
+/* The edits of the test, and of one finding. */
+static unsigned collect_one(const struct proof *p, unsigned number, struct ct_edit edit[EDITS_MAX])
 {
-	unsigned last = 0;
+	const struct ct_options *const o = &p->e->options;
+	const struct ct_cure *const c = &p->result->finding[number].cure;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < o->assumed_count && i < ASSUMED_MAX; i++) {
+		edit[count++] = o->assumed[i];
+	}
+	for (unsigned k = 0; k < c->count; k++) {
+		edit[count++] = c->edit[k];
+	}
+	if (c->masked) {
+		edit[count++] = c->mask;
+	}
+	return count;
+}
+
+static int account_alone(struct proof *p, struct ct_account *a, unsigned i)
+{
+	struct ct_edit edit[EDITS_MAX];
+	const struct ct_cure *const c = &p->result->finding[i].cure;
+
+	if (c->count == 0 && !c->masked) {
+		return 0;
+	}
+	const int error = explore(p, edit, collect_one(p, i, edit), WHOLE);
+
+	if (!error) {
+		ct_account_alone(a, p->result, i, p->trial);
+	}
+	return error < 0 ? error : 0;
+}
+
+/* Each cure alone is explored where its outcome can be compared with a test of all states, or where a finding has gone. */
+static int account_each(struct proof *p, struct ct_account *a)
+{
+	bool wanted = a->exact;
 	int error = 0;
 
-	for (unsigned i = 0; i < p->result->finding_count && !error; i++) {
-		struct ct_cure *const c = &p->result->finding[i].cure;
-
-		if (p->clean) {
-			c->cured_by = last; /* nothing fails any more: it had the same root */
-			continue;
-		}
-		error = cure_finding(p, i);
-		last = c->count || c->masked ? i + 1 : last;
-		if (p->e->options.stop_after > 0 && i + 1 >= p->e->options.stop_after) {
-			break;
-		}
+	for (unsigned i = 0; i < p->result->finding_count; i++) {
+		wanted = wanted || p->result->finding[i].cure.gone;
 	}
-	join_all_too_early(p);
-	error = error || p->cures == 0 ? error : drop_spares(p);
-	error = error || p->cures == 0 ? error : count_needs(p);
-	return error || p->cures == 0 ? error : verify(p);
+	for (unsigned i = 0; i < p->result->finding_count && wanted && !error; i++) {
+		error = account_alone(p, a, i);
+	}
+	error = error ? error : explore(p, p->edit, p->edits, WHOLE);
+	if (!error) {
+		ct_account_end(a, p->result, p->trial);
+	}
+	return error < 0 ? error : 0;
 }
+
+static int account(struct proof *p)
+{
+	const struct ct_options *const o = &p->e->options;
+	const bool comparable = p->e->rules.model == p->model && ct_covers_all(p->result);
+	struct ct_account a = {.exact = false};
+	int error = comparable ? explore(p, p->edit, o->assumed_count, WHOLE) : 0;
+
+	if (!error && comparable) {
+		error = ct_account_begin(&a, p->trial);
+	}
+	error = error ? error : account_each(p, &a);
+	ct_account_free(&a);
+	return error < 0 ? error : 0;
+}
+
+/* ---- The search ------------------------------------------------------------------------------------------------- */
 
 static uint64_t trial_budget(uint64_t states)
 {
@@ -551,38 +725,109 @@ static uint64_t trial_budget(uint64_t states)
 	return states < part ? states : part;
 }
 
-/* A trial's part of the budget may have missed a cause that all of it shows: then every trial takes all of it. */
-static int cure_by_parts(struct proof *p)
+/* A trial's part of the budget may have missed a cause that all of it shows: then every trial takes all of it. False: it does. */
+static bool take_all(struct proof *p)
 {
-	p->edits = collect(p, UINT32_MAX, p->edit); /* assumptions of the test */
+	const uint64_t all = p->e->options.states;
+	const bool more = p->states < all;
 
-	const struct proof begun = *p;
-	struct ct_finding *const found = calloc(CT_FINDINGS_MAX, sizeof *found);
-	const unsigned count = p->result->finding_count;
+	p->states = all;
+	p->failing = more ? UINT64_MAX : p->failing;
+	p->clean = false;
+	return more;
+}
+
+/* The first finding first: an edited log shows causes that the timing of this run hides, and they come later. */
+static int begin_search(struct proof *p)
+{
 	int error;
 
-	if (found == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory to look for cures");
+	do {
+		error = search(p, p->edit, p->edits, BARE);
+	} while (!error && p->trial->consistent && take_all(p));
+	p->unshown = !error && p->trial->consistent;
+	return error || p->unshown ? error : cure_finding(p, 0);
+}
+
+static bool may_search(const struct proof *p)
+{
+	const unsigned most = p->e->options.stop_after;
+	unsigned done = 0;
+
+	for (unsigned i = 0; i < p->result->finding_count; i++) {
+		done += p->searched[i] != 0;
 	}
-	memcpy(found, p->result->finding, count * sizeof *found);
+	return !is_spent(p) && (most == 0 || done < most);
+}
+
+/* Until no state fails that is in no finding, or the budget is used up. */
+static int search_all(struct proof *p)
+{
+	int error = begin_search(p);
+	bool more = !p->unshown;
+
+	while (!error && more && may_search(p)) {
+		unsigned next = NO_FINDING;
+
+		error = p->clean ? 0 : find_next(p, &next);
+		if (!error && next != NO_FINDING) {
+			error = cure_finding(p, next);
+		} else {
+			more = take_all(p);
+		}
+	}
+	p->ended = !more;
+	return error < 0 ? error : 0;
+}
+
+/* What became of those whose turn did not come. */
+static void note_unsearched(struct proof *p)
+{
+	struct ct_result *const r = p->result;
+
+	r->cure_states = p->used;
+	r->cure_states_most = p->most;
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		struct ct_finding *const f = &r->finding[i];
+
+		f->cure.gone = !f->cure.searched && p->ended && !p->unshown;
+		if (!f->cure.searched && !p->ended && is_spent(p)) {
+			propose(f);
+			f->cure.left = count_left(f);
+		}
+		r->cure_search_ended = r->cure_search_ended || f->cure.left > 0;
+	}
+	r->cure_search_ended = r->cure_search_ended || (is_spent(p) && !p->ended);
+}
+
+static int cure_all(struct proof *p)
+{
 	p->states = trial_budget(p->e->options.states);
-	error = cure_all(p);
-	if (!error && p->cures > 0 && p->result->states_uncured > 0 && p->states < p->e->options.states) {
-		memcpy(p->result->finding, found, count * sizeof *found);
-		p->result->finding_count = count;
-		p->result->states_uncured = 0;
-		*p = begun;
-		p->states = p->e->options.states;
-		error = cure_all(p);
-	}
-	free(found);
-	return error;
+	p->edits = collect(p, UINT32_MAX, p->edit); /* assumptions of the test */
+	int error = search_all(p);
+
+	note_unsearched(p);
+	join_all_too_early(p);
+	error = error || p->cures == 0 ? error : drop_spares(p);
+	p->states = trial_budget(p->e->options.states);
+	error = error || p->cures == 0 ? error : count_needs(p);
+	p->states = p->e->options.states;
+	error = error || p->unshown ? error : account(p);
+	return error || p->cures == 0 ? error : verify(p);
 }
 
 /* How many states fail without any cure, so that it can be compared: of the proof's model, and none was left out. */
 static bool is_measured(const struct ct_exploration *e, enum ct_model model, const struct ct_result *r)
 {
 	return e->rules.model == model && e->options.stop_after == 0 && r->states_settled == 0;
+}
+
+/* As many states as the test had, or might have had: a test of few states that are all takes more than these for its cures. */
+static uint64_t budget_of(const struct ct_exploration *e, const struct ct_result *r)
+{
+	const uint64_t states = e->options.states > r->states_tested ? e->options.states : r->states_tested;
+
+	return e->options.cure_states ? e->options.cure_states : states;
 }
 
 int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_result *result)
@@ -597,10 +842,11 @@ int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_resul
 			.result = result,
 			.trial = trial,
 			.failing = is_measured(e, model, result) ? result->states_failing : UINT64_MAX,
+			.most = budget_of(e, result),
 			.began = ct_wall_seconds()};
 		result->proved = true;
 		result->proved_under = model;
-		error = cure_by_parts(p);
+		error = cure_all(p);
 		join_behind(result);
 	}
 	if (error == NVW_E_STOPPED) { /* the findings stand */

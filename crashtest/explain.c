@@ -44,10 +44,60 @@ struct explanation {
 	unsigned judgements;
 	struct nvw_findings findings;
 	struct ct_finding *finding; /* shared with the parent */
+	struct apart *apart;        /* NULL: this process judges */
 	int error;
 };
 
+/* Shared with a process that judges one state, since it may die of it. */
+struct apart {
+	volatile uint32_t phase;
+	struct ct_frames frames;
+	struct nvw_findings findings;
+};
+
+enum judging { JUDGES, JUDGES_APART, JUDGES_NOTHING };
+
 /* ---- Making it small ------------------------------------------------------------------------------------- */
+
+/* Its end, in the words of a worker that dies. */
+static void note_end(struct explanation *x, int status)
+{
+	struct ct_finding death = {.text = ""};
+
+	if (x->apart->phase == CT_PHASE_IDLE) {
+		x->findings = x->apart->findings;
+		return;
+	}
+	ct_describe_death(x->apart->phase, false, status, &x->apart->frames, &death);
+	nvw_violation(&x->findings, 0, "%s", death.text);
+}
+
+/* In a process of its own, which has its own image: it may end in the middle of recovery. */
+static void judge_apart(struct explanation *x, struct ct_image *image, const struct nvw_acks *acks)
+{
+	struct apart *const a = x->apart;
+	int status = 0;
+
+	a->phase = CT_PHASE_OPEN;
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		const struct itimerval limit = {.it_value = {.tv_sec = 1 + x->e->options.timeout_ms / 1000}};
+
+		ct_child_begin();
+		ct_frames_catch(&a->frames);
+		setitimer(ITIMER_PROF, &limit, NULL);
+		if (ct_image_own(image) == 0) {
+			x->e->judge(x->e->context, image, acks, &x->findings, &a->phase);
+			a->findings = x->findings;
+			a->phase = CT_PHASE_IDLE;
+		}
+		_exit(0);
+	}
+	if (pid > 0 && waitpid(pid, &status, 0) == pid) {
+		note_end(x, status);
+	}
+}
 
 /* Recovers and checks a state. Findings are the answer, if there is one. */
 static void judge_image(void *context, struct ct_image *image, const struct nvw_acks *acks)
@@ -61,7 +111,11 @@ static void judge_image(void *context, struct ct_image *image, const struct nvw_
 	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
 	x->judgements++;
 	nvw__findings_clear(&x->findings);
-	x->e->judge(x->e->context, image, acks, &x->findings, &phase);
+	if (x->apart != NULL) {
+		judge_apart(x, image, acks);
+	} else {
+		x->e->judge(x->e->context, image, acks, &x->findings, &phase);
+	}
 }
 
 /* The same for the state that the medium has; true if it fails in the same way. */
@@ -189,7 +243,7 @@ static void blame_acknowledgement(struct explanation *x)
 
 static void minimise(struct explanation *x)
 {
-	if (x->finding->signal || x->finding->hung || !fails(x)) {
+	if (x->finding->hung || !fails(x)) {
 		return;
 	}
 	mend(x, 0, x->medium.cell_count);
@@ -499,20 +553,21 @@ static void trace(struct explanation *x)
 	}
 }
 
-static void explain(struct explanation *x, const struct origin *from, bool judging)
+static void explain(struct explanation *x, const struct origin *from, enum judging judging)
 {
 	x->error = remake(x, from);
 	if (x->error) {
 		return;
 	}
 	ct_shape(x->finding->text, x->shape);
-	if (judging) {
+	if (judging != JUDGES_NOTHING) {
 		minimise(x);
 	}
 	if (x->finding->minimised) {
 		x->error = find_need(x);
 		trace(x);
 	}
+	x->finding->tests = x->judgements;
 	count_units(x);
 	note_acknowledgement(x);
 	name_operations(x);
@@ -527,9 +582,14 @@ static void explain(struct explanation *x, const struct origin *from, bool judgi
 	}
 }
 
+struct explained {
+	struct ct_finding finding;
+	struct apart apart;
+};
+
 /* True if the process came to its end. */
-static bool in_child(const struct ct_exploration *e, const struct origin *from, struct ct_finding *shared,
-	bool judging, int *ret_error)
+static bool in_child(const struct ct_exploration *e, const struct origin *from, struct explained *shared,
+	enum judging judging, int *ret_error)
 {
 	int status = 0;
 
@@ -537,7 +597,9 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 	const pid_t pid = fork();
 
 	if (pid == 0) {
-		struct explanation x = {.e = e, .finding = shared};
+		struct explanation x = {.e = e,
+			.finding = &shared->finding,
+			.apart = judging == JUDGES_APART ? &shared->apart : NULL};
 
 		ct_child_begin();
 		explain(&x, from, judging);
@@ -553,20 +615,21 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 
 static int explain_from(const struct ct_exploration *e, const struct origin *from, struct ct_finding *finding)
 {
-	struct ct_finding *shared =
+	struct explained *const shared =
 		mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	enum judging judging = finding->signal ? JUDGES_APART : JUDGES;
 	int error;
 
 	if (shared == MAP_FAILED) {
 		return nvw_fail_errno("no memory for a finding");
 	}
-	*shared = *finding;
-	if (!in_child(e, from, shared, true, &error)) {
-		*shared = *finding; /* a smaller state killed or hung it: explain the one that there is */
-		in_child(e, from, shared, false, &error);
+	shared->finding = *finding;
+	while (!in_child(e, from, shared, judging, &error) && judging != JUDGES_NOTHING) {
+		shared->finding = *finding; /* a state killed or hung it */
+		judging++;
 	}
 	if (!error && !nvw_stopping()) { /* it may be half written */
-		*finding = *shared;
+		*finding = shared->finding;
 	}
 	munmap(shared, sizeof *shared);
 	return error;

@@ -93,6 +93,17 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 	return 0;
 }
 
+static int make_failing(struct ct_worker *w)
+{
+	w->failing = mmap(
+		NULL, sizeof *w->failing, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w->failing == MAP_FAILED) {
+		w->failing = NULL;
+		return nvw_fail_errno("no memory for the states that fail");
+	}
+	return 0;
+}
+
 /* Advances the parent's medium for this worker to an instant. */
 static int forward(struct ct_medium *m, uint64_t instant)
 {
@@ -127,6 +138,9 @@ static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t firs
 	const bool notes = !ct_plan_cuts_apart(&e->rules); /* as many as a single worker would have */
 	int error = make_shared(w, notes ? x->plan.draws : draws);
 
+	if (!error && e->options.keeps_failing) {
+		error = make_failing(w);
+	}
 	if (!error) {
 		error = ct_medium_create(
 			e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
@@ -312,6 +326,7 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 	} else {
 		s->failing++;
 		ct_groups_add(&s->groups, &f);
+		ct_failing_add(w->failing, s->judged, f.text);
 	}
 	return pass_by(x, w);
 }
@@ -538,6 +553,9 @@ static void end_workers(struct exploration *x)
 		}
 		if (w->shared != NULL) {
 			munmap(w->shared, w->shared_bytes);
+		}
+		if (w->failing != NULL) {
+			munmap(w->failing, sizeof *w->failing);
 		}
 	}
 }

@@ -163,10 +163,12 @@ static json_t *cure_json(const struct ct_cure *c)
 {
 	static const char *const runs[] = {"", "holds", "refuted"};
 
-	return json_pack("{s:b, s:b, s:s, s:s, s:o, s:i, s:i, s:I, s:f, s:b, s:b, s:I, s:I, s:i, s:i, s:o}",
+	return json_pack(
+		"{s:b, s:b, s:s, s:s, s:o, s:i, s:i, s:b, s:i, s:I, s:f, s:b, s:b, s:I, s:I, s:i, s:i, s:o}",
 		"verified", ct_cure_is_verified(c), "verified_on_log", c->verified && c->on_log, "run",
 		runs[c->run], "run_text", c->run_text, "edits", edits_json(c), "tried", (int)c->tried,
-		"other_cures", (int)c->others, "states_tested", (json_int_t)c->states, "states_possible_log2",
+		"not_tried", (int)c->left, "gone", c->gone, "other_cures", (int)c->others, "states_tested",
+		(json_int_t)c->states, "states_possible_log2",
 		isfinite(c->possible_log2) ? c->possible_log2 : 0.0, "states_possible_exact",
 		c->possible_exact, "exhausted", c->exhaustive, "states_without_it", (json_int_t)c->only,
 		"of_states", (json_int_t)c->only_of, "behind", (int)c->behind, "cured_by", (int)c->cured_by,
@@ -188,7 +190,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 						    (json_int_t)f->also[i].states));
 	}
 	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o}",
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}",
 		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
@@ -198,7 +200,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
 		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
 		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded, "shares_states",
-		f->sample, "stack", stack_json(f->stack));
+		f->sample, "stack", stack_json(f->stack), "states_by", f->by_cure ? "cure" : "text");
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------ */

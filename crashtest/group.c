@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <nvw/random.h>
+
 #include "cause.h"
 #include "group.h"
 
@@ -32,6 +34,18 @@ void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES])
 		}
 	}
 	ret_shape[n] = '\0';
+}
+
+uint64_t ct_shape_hash(const char *text)
+{
+	char shape[CT_TEXT_BYTES];
+	uint64_t hash = 0;
+
+	ct_shape(text, shape);
+	for (const char *c = shape; *c != '\0'; c++) {
+		hash = nvw_mix64(hash + (unsigned char)*c);
+	}
+	return hash;
 }
 
 static bool earlier(const struct ct_finding *a, const struct ct_finding *b)
@@ -189,7 +203,7 @@ static bool makes_order_vain(const struct ct_cause *group, const struct ct_cause
  * One cure does for both. Of a machine with barriers: one barrier just before the relying store orders all that is stored before
  * it, of whatever place; the wider scope does for the narrower.
  */
-static bool same_cause(const struct ct_cause *a, const struct ct_cause *b)
+bool ct_causes_alike(const struct ct_cause *a, const struct ct_cause *b)
 {
 	if (makes_order_vain(a, b) || makes_order_vain(b, a)) {
 		return true;
@@ -323,7 +337,7 @@ static void join_causes(struct ct_finding *to, const struct ct_finding *from)
 	}
 }
 
-static bool has_shape(const struct ct_finding *f, const char *text)
+bool ct_finding_has_text(const struct ct_finding *f, const char *text)
 {
 	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
 	bool has;
@@ -343,7 +357,7 @@ void ct_finding_absorb(struct ct_finding *to, const struct ct_finding *from)
 	if (from->saved[0] != '\0') {
 		unlink(from->saved);
 	}
-	if (has_shape(to, from->text)) {
+	if (ct_finding_has_text(to, from->text)) {
 		to->sample = to->sample && from->sample;
 		return;
 	}
@@ -380,7 +394,7 @@ static bool merge_two(struct ct_finding *findings, unsigned *count)
 {
 	for (unsigned k = 0; k < *count; k++) {
 		for (unsigned i = k + 1; i < *count; i++) {
-			if (!same_cause(&findings[k].cause, &findings[i].cause)) {
+			if (!ct_causes_alike(&findings[k].cause, &findings[i].cause)) {
 				continue;
 			}
 			join_causes(&findings[k], &findings[i]);

@@ -28,6 +28,7 @@ struct ct_groups {
 
 /* The text with every number as '#'. */
 void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES]);
+uint64_t ct_shape_hash(const char *text);
 
 /* Adds finding->states states that fail so; the earlier (instant, draw) stays as the example. */
 void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding);
@@ -40,6 +41,11 @@ unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *re
 
 /* Findings with the same root cause become one. Samples stay only if their cause is another. */
 void ct_merge_causes(struct ct_finding *findings, unsigned *count);
+
+/* One cure does for both. */
+bool ct_causes_alike(const struct ct_cause *a, const struct ct_cause *b);
+/* True if it is the finding's text, or another one with its cause, but for numbers. */
+bool ct_finding_has_text(const struct ct_finding *finding, const char *text);
 
 /* True if both are stores that must be atomic, and one place is in both groups. */
 bool ct_groups_meet(const struct ct_cause *a, const struct ct_cause *b);

@@ -45,6 +45,20 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 	return 0;
 }
 
+int ct_image_own(struct ct_image *image)
+{
+	struct ct_image own;
+	const int error = ct_image_create(image->rw, image->bytes, &own);
+
+	if (error) {
+		return error;
+	}
+	own.hash = image->hash;
+	ct_image_destroy(image);
+	*image = own;
+	return 0;
+}
+
 int ct_image_track(struct ct_image *image)
 {
 	image->reads = calloc(1, sizeof *image->reads);

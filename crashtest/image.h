@@ -32,6 +32,8 @@ struct ct_image {
 
 /* A copy of bytes bytes at content. */
 NVW_CHECKED int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_image);
+/* Becomes a copy of itself, which no other process shares. */
+NVW_CHECKED int ct_image_own(struct ct_image *image);
 /* From now on reads are recorded, by judges that support it. */
 NVW_CHECKED int ct_image_track(struct ct_image *image);
 /* Discards the recorded reads. */

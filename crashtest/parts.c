@@ -109,14 +109,7 @@ static void note_width(struct ct_parts *p, uint64_t part, unsigned forks)
 /* Texts that differ in numbers alone are one shape. */
 uint64_t ct_parts_shape(const struct nvw_findings *findings, unsigned i)
 {
-	char shape[CT_TEXT_BYTES];
-	uint64_t hash = 0;
-
-	ct_shape(i < findings->kept ? findings->finding[i].text : "", shape);
-	for (const char *c = shape; *c != '\0'; c++) {
-		hash = nvw_mix64(hash + (unsigned char)*c);
-	}
-	return hash;
+	return ct_shape_hash(i < findings->kept ? findings->finding[i].text : "");
 }
 
 static struct ct_part_trouble try_part(struct ct_parts *p, uint64_t part)

@@ -29,6 +29,8 @@ struct ct_cure {
 	unsigned count; /* edits that cure it together; 0: none of what was tried does */
 	struct ct_edit edit[CT_CURE_EDITS];
 	unsigned tried; /* proposals and sets of them that were explored */
+	unsigned left;  /* those that were not, since the budget of the search was used up */
+	bool searched;  /* its turn came: else its failure did not come up again, or the budget was used up */
 	/* No tested state failed with the cure, and with those of all other findings that have one. */
 	bool verified;
 	unsigned others;  /* how many other cures were applied with it */
@@ -46,7 +48,9 @@ struct ct_cure {
 	bool costed;
 	int64_t cost_ps;
 	uint64_t cost_of_ps;
-	unsigned cured_by; /* number of the finding whose cure cures this one, too; 0: none */
+	unsigned cured_by; /* number of the finding whose cure, or assumption, alone takes this one away; 0: none */
+	uint64_t cured_in; /* states of the exploration that shows it */
+	bool gone;         /* never searched: with those of the others together it did not come up again */
 	/* Of a program that was recorded: its log is of a run without the cure, and that is all that verified is about, until a program
 	 * with the cure has run (run is CT_CURE_HOLDS). */
 	bool on_log;

@@ -88,6 +88,8 @@ bool ct_verdict_passes(enum ct_verdict v)
 
 void ct_result_free(struct ct_result *r)
 {
+	free(r->failing.at);
+	r->failing = (struct ct_failed_set){.count = 0};
 	free(r->interval);
 	r->interval = NULL;
 	r->interval_count = 0;
@@ -128,6 +130,17 @@ void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *fr
 	to->entries_read = larger(to->entries_read, from->entries_read);
 	to->words_restored = larger(to->words_restored, from->words_restored);
 	to->words_written = larger(to->words_written, from->words_written);
+}
+
+static int join_failing(const struct ct_worker *worker, unsigned workers, struct ct_failed_set *to)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < workers && !error; i++) {
+		error = worker[i].failing ? ct_failed_take(to, worker[i].failing) : 0;
+	}
+	ct_failed_sort(to);
+	return error;
 }
 
 int ct_result_gather(const struct ct_plan *plan, const struct ct_options *options,
@@ -176,5 +189,7 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 		qsort(behind, samples, sizeof *behind, by_first);
 		r->finding_count += samples;
 	}
-	return count_instants(plan, worker, workers, r);
+	const int error = join_failing(worker, workers, &r->failing);
+
+	return error ? error : count_instants(plan, worker, workers, r);
 }

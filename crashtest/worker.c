@@ -27,6 +27,7 @@ struct range {
 	struct ct_medium *medium;
 	struct ct_interval *here; /* of the medium's instant */
 	struct ct_shared *shared;
+	struct ct_failing *failing;
 	uint64_t first; /* first instant to test; states of earlier ones are only recorded */
 	int error;
 	struct nvw_findings findings;
@@ -107,6 +108,7 @@ static void note_shapes(struct range *r)
 static void note_findings(struct range *r)
 {
 	struct ct_shared *s = r->shared;
+	const uint64_t state = key_of(ct_medium_key(r->medium));
 	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
 	s->failing++;
@@ -127,6 +129,7 @@ static void note_findings(struct range *r)
 		if (!again) {
 			snprintf(f.text, sizeof f.text, "%s", v->text);
 			ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
+			ct_failing_add(r->failing, state, f.text);
 		}
 	}
 }
@@ -607,31 +610,21 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 	return error;
 }
 
-/* The parent's image stays unchanged: it is needed if this process dies. */
-static int own_image(struct ct_medium *m)
-{
-	struct ct_image own;
-	const int error = ct_image_create(m->image.rw, m->image.bytes, &own);
-
-	if (error) {
-		return error;
-	}
-	own.hash = m->image.hash;
-	ct_image_destroy(&m->image);
-	m->image = own;
-	return 0;
-}
-
 void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_worker *w)
 {
 	struct ct_medium *const m = &w->medium;
 	struct ct_shared *const shared = w->shared;
-	struct range r = {.e = e, .plan = plan, .medium = m, .shared = shared, .first = w->first};
+	struct range r = {.e = e,
+		.plan = plan,
+		.medium = m,
+		.shared = shared,
+		.failing = w->failing,
+		.first = w->first};
 
 	ct_child_begin();
 	ct_frames_catch(&shared->frames);
 	m->seen = NULL;
-	int error = own_image(m);
+	int error = ct_image_own(&m->image); /* the parent's is needed if this process dies */
 
 	m->image.recoveries = &shared->recoveries;
 

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "failing.h"
 #include "frames.h"
 #include "group.h"
 #include "hang.h"
@@ -53,6 +54,7 @@ struct ct_worker {
 	pid_t pid; /* 0: none runs */
 	struct ct_shared *shared;
 	size_t shared_bytes;
+	struct ct_failing *failing; /* shared as well; NULL: not kept */
 	struct ct_medium medium; /* the parent's, at the worker's beginning */
 	uint64_t next_draw;      /* of medium's instant */
 	uint64_t first, last;    /* instants of the range */

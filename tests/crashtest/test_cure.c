@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cures of planted bugs: what is called verified is what the program lacks, and one bug does not hide the other. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include <nvw/random.h>
 
 #include <check/check.h>
 #include <crashtest/crash.h>
@@ -163,6 +166,265 @@ static void what_no_order_helps_has_no_verified_cure(void **state)
 	for (unsigned i = 0; i < r.finding_count; i++) {
 		assert_false(r.finding[i].cure.verified);
 	}
+	assert_true(r.states_uncured > 0);
+	assert_int_equal(r.states_in_none, 0); /* they fail in the words of the finding without a cure */
+	ct_result_free(&r);
+}
+
+/* ---- Several bugs at once ----------------------------------------------------------------------------------- */
+
+/* Six stores, each once: a state is the set of those that are durable. A rule names a store that must be durable before others. */
+enum { LINES = 6, SETS = 1 << LINES, RULES_MAX = 3, PROGRAMS = 20 };
+
+struct rules {
+	unsigned items, count; /* work-items, which store in turn; rules */
+	struct {
+		unsigned before, after; /* sets of stores: of the second none without all of the first */
+		const char *text;
+		bool dies; /* the check does, of a state that breaks the rule */
+	} rule[RULES_MAX];
+	uint8_t *failed; /* by the set of durable stores: which rules it breaks; shared with the workers */
+};
+
+static int judge_rules(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	const struct rules *const r = context;
+	unsigned set = 0;
+	int verdict = 0;
+
+	(void)acks;
+	*phase = CT_PHASE_CHECK;
+	for (unsigned line = 1; line <= LINES; line++) {
+		set |= (unsigned)(ct_image_word(image, word_at(line)) != 0) << (line - 1);
+	}
+	for (unsigned i = 0; i < r->count; i++) {
+		if ((set & r->rule[i].after) == 0 || (set & r->rule[i].before) == r->rule[i].before) {
+			continue;
+		}
+		r->failed[set] |= (uint8_t)(1 << i);
+		if (r->rule[i].dies) {
+			raise(SIGSEGV);
+		}
+		verdict = nvw_violation(findings, 0, "%s", r->rule[i].text);
+	}
+	return verdict;
+}
+
+static int log_of_six(unsigned items)
+{
+	const struct nvw_log_info info = {.workload = "six", .pool_bytes = POOL_BYTES, .atomicity = 8};
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct nvw_log_writer *w;
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	for (unsigned line = 1; line <= LINES; line++) {
+		put(w, &(struct nvw_log_record){.kind = NVW_LOG_SITE,
+			       .site = {.id = line, .line = line, .file = "six.c", .function = "f"}});
+	}
+	put(w, &(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+		       .launch = {.kernel = 1, .group_size = 1, .work_items = items, .name = "six"}});
+	for (unsigned line = 1; line <= LINES; line++) {
+		store(w, line % items, line, 1);
+	}
+	assert_int_equal(nvw_log_close(w, UINT64_C(1) << 40), 0);
+	return fd;
+}
+
+static struct ct_exploration explore_rules(struct rules *r, unsigned jobs)
+{
+	static const uint8_t initial[POOL_BYTES];
+
+	r->failed = mmap(NULL, SETS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(r->failed != MAP_FAILED);
+	return (struct ct_exploration){.rules = {.model = CT_MODEL_EPOCH, .unit_bytes = 8},
+		.log_fd = log_of_six(r->items),
+		.initial = initial,
+		.bytes = POOL_BYTES,
+		.judge = judge_rules,
+		.context = r,
+		.options = {.states = 20000, .seed = 1, .jobs = jobs, .timeout_ms = 10000}};
+}
+
+static void forget_rules(struct rules *r, const struct ct_exploration *e)
+{
+	munmap(r->failed, SETS);
+	close(e->log_fd);
+}
+
+/* Which states fail with these edits alone, as the check saw it. */
+static void look(const struct ct_exploration *e, const struct ct_edit *edits, unsigned count, uint8_t ret[SETS])
+{
+	static struct ct_result result;
+	struct ct_exploration quiet = *e;
+	const struct rules *const r = e->context;
+
+	memset(r->failed, 0, SETS);
+	quiet.options.unexplained = true;
+	assert_int_equal(ct_explore_edited(&quiet, edits, count, NULL, &result), 0);
+	assert_true(ct_covers_all(&result));
+	memcpy(ret, r->failed, SETS);
+	ct_result_free(&result);
+}
+
+/* With what a finding has, alone. */
+static void look_with(const struct ct_exploration *e, const struct ct_cure *c, uint8_t ret[SETS])
+{
+	if (c->masked) {
+		look(e, &c->mask, 1, ret);
+	} else {
+		look(e, c->edit, c->count, ret);
+	}
+}
+
+static bool fails_so(const struct rules *r, const uint8_t failed[SETS], const char *text)
+{
+	bool fails = false;
+
+	for (unsigned i = 0; i < r->count; i++) {
+		const char *const said = r->rule[i].dies ? "the check was killed by signal 11" : r->rule[i].text;
+
+		for (unsigned k = 0; k < SETS && strncmp(text, said, strlen(said)) == 0; k++) {
+			fails = fails || failed[k] >> i & 1;
+		}
+	}
+	return fails;
+}
+
+/* Counts are those of the cure alone, a finding that goes with another does so, and no state is left out. */
+static void compare(const struct rules *r, const struct ct_exploration *e, const struct ct_result *result)
+{
+	uint8_t all[SETS], with[SETS], kept[SETS];
+	unsigned in_none = 0;
+
+	look(e, NULL, 0, all);
+	memcpy(kept, all, SETS);
+	for (unsigned i = 0; i < result->finding_count; i++) {
+		const struct ct_finding *const f = &result->finding[i];
+		uint64_t gone = 0;
+
+		if (f->cure.cured_by > 0) {
+			look_with(e, &result->finding[f->cure.cured_by - 1].cure, with);
+			assert_false(fails_so(r, with, f->text));
+		}
+		if (f->cure.count == 0 && !f->cure.masked) {
+			continue;
+		}
+		look_with(e, &f->cure, with);
+		for (unsigned k = 0; k < SETS; k++) {
+			gone += all[k] && !with[k];
+			kept[k] = kept[k] && with[k];
+		}
+		assert_true(f->by_cure);
+		assert_int_equal(f->states, gone);
+	}
+	for (unsigned k = 0; k < SETS; k++) {
+		in_none += kept[k] != 0;
+	}
+	assert_int_equal(in_none, 0);
+	assert_int_equal(result->states_in_none, 0);
+	assert_int_equal(result->states_of_several, 0);
+	assert_int_equal(result->states_uncured, 0);
+}
+
+static struct rules program(unsigned seed)
+{
+	static const char *const texts[] = {"torn", "lost"};
+	struct nvw_random random = {.state = seed};
+	struct rules r = {.items = 1 + (unsigned)nvw_random_below(&random, 2)};
+
+	r.count = 2 + (unsigned)nvw_random_below(&random, 2);
+	for (unsigned i = 0; i < r.count; i++) {
+		const unsigned after = 1 + (unsigned)nvw_random_below(&random, LINES - 1);
+
+		r.rule[i].before = 1U << nvw_random_below(&random, after);
+		r.rule[i].after = 1U << after;
+		r.rule[i].text = texts[nvw_random_below(&random, 2)];
+		r.rule[i].dies = nvw_random_below(&random, 8) == 0;
+	}
+	return r;
+}
+
+static void every_failing_state_belongs_to_a_finding(void **state)
+{
+	for (unsigned seed = 0; seed < PROGRAMS; seed++) {
+		static struct ct_result result;
+		struct rules r = program(seed);
+		const struct ct_exploration e = explore_rules(&r, 1 + seed % 2);
+
+		assert_int_equal(ct_explore(&e, NULL, &result), 0);
+		assert_int_equal(ct_cure(&e, CT_MODEL_EPOCH, &result), 0);
+		assert_true(ct_covers_all(&result));
+		compare(&r, &e, &result);
+		ct_result_free(&result);
+		forget_rules(&r, &e);
+	}
+}
+
+/* The words of both are the same, and only one of them is explained at first. */
+static void a_check_that_dies_of_two_bugs_has_two_findings(void **state)
+{
+	static struct ct_result result;
+	struct rules r = {.items = 1,
+		.count = 2,
+		.rule = {{.before = 1, .after = 2, .dies = true}, {.before = 8, .after = 16, .dies = true}}};
+	const struct ct_exploration e = explore_rules(&r, 1);
+
+	assert_int_equal(ct_explore(&e, NULL, &result), 0);
+	assert_int_equal(result.finding_count, 1);
+	assert_int_equal(ct_cure(&e, CT_MODEL_EPOCH, &result), 0);
+	assert_int_equal(result.finding_count, 2);
+	assert_true(result.finding[0].cure.verified && result.finding[1].cure.verified);
+	compare(&r, &e, &result);
+	ct_result_free(&result);
+	forget_rules(&r, &e);
+}
+
+/* A search with this budget, of two bugs. */
+static void search_with(uint64_t states, unsigned stop_after, struct ct_result *ret)
+{
+	struct rules r = {.items = 1,
+		.count = 2,
+		.rule = {{.before = 1, .after = 2, .text = "torn"}, {.before = 8, .after = 16, .text = "lost"}}};
+	struct ct_exploration e = explore_rules(&r, 1);
+
+	e.options.cure_states = states;
+	e.options.stop_after = stop_after;
+	assert_int_equal(ct_explore(&e, NULL, ret), 0);
+	assert_int_equal(ct_cure(&e, CT_MODEL_EPOCH, ret), 0);
+	forget_rules(&r, &e);
+}
+
+static void the_search_for_cures_keeps_to_its_budget(void **state)
+{
+	static struct ct_result r;
+	const struct ct_cure *const c = &r.finding[1].cure;
+
+	search_with(1, 0, &r);
+	assert_int_equal(r.finding_count, 2);
+	assert_true(r.cure_search_ended);
+	assert_int_equal(r.cure_states_most, 1);
+	assert_true(!c->searched && c->left > 0 && !c->gone && c->cured_by == 0);
+	assert_int_equal(r.states_in_none, 0); /* they have the words of a finding that was not searched */
+	ct_result_free(&r);
+
+	search_with(0, 0, &r);
+	assert_false(r.cure_search_ended);
+	assert_true(r.cure_states <= r.cure_states_most);
+	assert_true(c->searched && c->left == 0 && c->verified);
+	ct_result_free(&r);
+}
+
+/* A test that ends with the first kind of failure has one finding, and the second bug's states are in none. */
+static void states_that_no_finding_has_are_counted(void **state)
+{
+	static struct ct_result r;
+
+	search_with(0, 1, &r);
+	assert_int_equal(r.finding_count, 1);
+	assert_true(r.finding[0].cure.count > 0 && !r.finding[0].cure.verified);
+	assert_true(r.states_in_none > 0);
+	assert_int_equal(r.states_in_none, r.states_uncured);
 	ct_result_free(&r);
 }
 
@@ -183,6 +445,10 @@ int main(void)
 		cmocka_unit_test(a_missing_barrier_is_asked_for_and_verified),
 		cmocka_unit_test(two_bugs_are_both_listed_and_cured),
 		cmocka_unit_test(what_no_order_helps_has_no_verified_cure),
+		cmocka_unit_test(every_failing_state_belongs_to_a_finding),
+		cmocka_unit_test(a_check_that_dies_of_two_bugs_has_two_findings),
+		cmocka_unit_test(the_search_for_cures_keeps_to_its_budget),
+		cmocka_unit_test(states_that_no_finding_has_are_counted),
 		cmocka_unit_test(a_cure_is_named_in_words),
 	};
 
