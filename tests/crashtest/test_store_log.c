@@ -616,7 +616,7 @@ static void a_fork_server_that_is_killed_is_started_again(void **state)
 			"test \"$parent\" = script && test ! -e %s && { : >%s; kill -%s $PPID; sleep 10; }\nexit 0\n",
 			in_dir("pids"), in_dir("pids"), from_outside[i]);
 		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
-		assert_string_equal(ct_verdict_name(&result), "consistent");
+		assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
 		assert_string_equal(result.why_executed, "");
 		assert_int_equal(unlink(in_dir("pids")), 0);
 	}
@@ -631,7 +631,7 @@ static void a_checker_that_is_killed_once_is_asked_again(void **state)
 			"#!/bin/sh\ntest -e %s || { : >%s; kill -%s $$; sleep 10; }\nexit 0\n",
 			in_dir("pids"), in_dir("pids"), from_outside[i]);
 		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
-		assert_string_equal(ct_verdict_name(&result), "consistent");
+		assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
 		assert_string_equal(result.why_executed, "");
 		assert_int_equal(unlink(in_dir("pids")), 0);
 	}
