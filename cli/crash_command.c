@@ -110,6 +110,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.intervals = cli_given(given, CLI_intervals),
 		.html = cli_text(given, CLI_html),
 		.patch = cli_text(given, CLI_patch),
+		.try_cures = cli_text(given, CLI_try_cures),
 		.store_log = cli_text(given, CLI_store_log),
 		.exec = cli_text(given, CLI_exec),
 		.image = cli_text(given, CLI_image),

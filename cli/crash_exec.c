@@ -21,6 +21,7 @@
 #include "crash_exec.h"
 #include "image_name.h"
 #include "session.h"
+#include "try_cures.h"
 
 enum { WORDS_MAX = 256 };
 
@@ -158,6 +159,10 @@ struct tested {
 	char *recover; /* NULL: a checker judges */
 	struct working_copy copy;
 	char log[300], base[300];
+	double limit;                    /* of a run, in seconds; 0: none */
+	struct crash_recording recorded; /* the last run */
+	char *image; /* the image's whole path: a trial of cures has another working directory */
+	const struct ct_options *options;
 };
 
 /* Reports how the program ended; in kill mode nvwave sent the SIGKILL. */
@@ -254,11 +259,13 @@ int crash_record(struct crash_recording *r)
 	s.quiet = s.alone = true;
 	s.apart = r->kill_at > 0;
 	s.control->kill_at = r->kill_at;
+	s.limit = r->limit;
 	error = error ? error : host_session_run(&s, r->words);
+	r->timed_out = s.timed_out;
 	if (!error && nvw_stopping()) {
 		error = nvw_stop_error();
 	}
-	if (!error) {
+	if (!error && !s.timed_out) {
 		const int found = find_file(&s, r->path, &file);
 
 		if (!r->judged) {
@@ -267,6 +274,7 @@ int crash_record(struct crash_recording *r)
 		tell_gaps(s.control);
 		r->events = s.control->events;
 		r->status = s.status;
+		r->seconds = s.seconds;
 		error = !found && r->kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, r, file) : 0;
 		error = error ? error : found;
 	}
@@ -283,9 +291,11 @@ static bool is_of_machine(const struct crash_request *r)
 }
 
 /* Runs up to the event; 0: to the end. */
-static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events)
+static int record(struct tested *t, uint64_t kill_at, uint64_t *ret_events)
 {
-	struct crash_recording r = {.machine = t->machine,
+	struct crash_recording *const r = &t->recorded;
+
+	*r = (struct crash_recording){.machine = t->machine,
 		.words = t->copy.words,
 		.path = t->copy.path,
 		.log = t->log,
@@ -293,10 +303,12 @@ static int record(const struct tested *t, uint64_t kill_at, uint64_t *ret_events
 		.emulate = is_of_machine(t->request),
 		.stacks = t->request->stacks,
 		.compare = t->request->compare,
+		.judged = t->limit > 0,
+		.limit = t->limit,
 		.kill_at = kill_at};
-	const int found = crash_record(&r);
+	const int found = crash_record(r);
 
-	*ret_events = r.events;
+	*ret_events = r->events;
 	return found;
 }
 
@@ -327,13 +339,111 @@ static int without_log(int error, const struct ct_options *o, struct ct_result *
 	return 0;
 }
 
+/* ---- Cures ------------------------------------------------------------------------------------------------------------- */
+
+/* image: where it is. Ends with end_test(), also after an error. */
+static int begin_test(const struct emu_config *machine, const struct crash_request *request,
+	const char *image, const char *command, struct tested *t)
+{
+	*t = (struct tested){.machine = machine,
+		.request = request,
+		.command = command,
+		.made_by = cli_provenance(machine, command)};
+	int error = crash_check_foreign(request);
+
+	if (!error && request->store_log != NULL) {
+		error = nvw_fail(NVW_E_USAGE,
+			"crash: --exec cannot be combined with --store-log: it makes its own log");
+	}
+	if (!error && request->replays) {
+		t->recover = request->recover ? cli_image_as_braces(request->recover, request->image) :
+						default_recover(request->exec);
+		error = t->recover ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a command");
+	}
+	if (!error && request->try_cures != NULL) {
+		error = cli_try_cures_check(request->exec);
+	}
+	if (!error && request->try_cures != NULL && !request->options.cures) {
+		error = nvw_fail(NVW_E_USAGE, "crash: --try-cures has no effect with --cures=off");
+	}
+	error = error ? error : make_copy(image, &t->copy);
+	error = error ? error : make_command(request->exec, request->image, &t->copy);
+	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
+	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
+	return error;
+}
+
+static void end_test(struct tested *t)
+{
+	free(t->image);
+	drop_copy(&t->copy);
+	free(t->recover);
+	json_decref(t->made_by);
+}
+
+/* The same test, of the program of this working directory. */
+static int run_copy(
+	void *context, double limit, struct ct_result *ret_result, int *ret_status, bool *ret_timed_out)
+{
+	const struct tested *const t = context;
+	struct ct_options o = *t->options;
+	struct tested again;
+	uint64_t events;
+	const char *const image = t->image ? t->image : t->request->image;
+	int error = begin_test(t->machine, t->request, image, t->command, &again);
+
+	o.cures = false;
+	o.unexplained = true;
+	o.settle_after = 0;
+	o.save = o.resume = NULL;
+	again.limit = limit;
+	if (!error) {
+		error = record(&again, 0, &events);
+		*ret_status = again.recorded.seconds > 0 ? again.recorded.status :
+							   *ret_status; /* it may not have begun */
+		*ret_timed_out = again.recorded.timed_out;
+	}
+	if (error > 0 && *ret_status == t->recorded.status) {
+		error = explore(&again, &o, false, false, ret_result);
+	}
+	end_test(&again);
+	return error < 0 ? error : 0;
+}
+
+static void try_cures(struct tested *t, struct ct_result *result)
+{
+	unsigned verified = 0;
+
+	for (unsigned i = 0; i < result->finding_count; i++) {
+		verified += result->finding[i].cure.verified;
+	}
+	t->image = realpath(t->request->image, NULL);
+	if (verified == 0) {
+		return;
+	}
+	cli_try_cures(&(struct cure_trial){.command = t->request->try_cures,
+			      .exec = t->request->exec,
+			      .image = t->image ? t->image : t->request->image,
+			      .seconds = t->recorded.seconds,
+			      .status = t->recorded.status,
+			      .run = run_copy,
+			      .context = t},
+		result);
+}
+
 static int run_once(void *context, const struct ct_options *o, struct ct_result *ret_result)
 {
+	struct tested *const t = context;
 	uint64_t events;
-	const int recorded = record(context, 0, &events);
+	const int recorded = record(t, 0, &events);
+	const int error =
+		recorded < 0 ? without_log(recorded, o, ret_result) : explore(t, o, false, false, ret_result);
 
-	return recorded < 0 ? without_log(recorded, o, ret_result) :
-			      explore(context, o, false, false, ret_result);
+	if (!error && t->request->try_cures != NULL && !ret_result->interrupted) {
+		t->options = o;
+		try_cures(t, ret_result);
+	}
+	return error;
 }
 
 /* ---- Kills ----------------------------------------------------------------------------------------------------------- */
@@ -401,39 +511,6 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 
 /* ---- The whole ---------------------------------------------------------------------------------------------------------- */
 
-/* Ends with end_test(), also after an error. */
-static int begin_test(const struct emu_config *machine, const struct crash_request *request,
-	const char *command, struct tested *t)
-{
-	*t = (struct tested){.machine = machine,
-		.request = request,
-		.command = command,
-		.made_by = cli_provenance(machine, command)};
-	int error = crash_check_foreign(request);
-
-	if (!error && request->store_log != NULL) {
-		error = nvw_fail(NVW_E_USAGE,
-			"crash: --exec cannot be combined with --store-log: it makes its own log");
-	}
-	if (!error && request->replays) {
-		t->recover = request->recover ? cli_image_as_braces(request->recover, request->image) :
-						default_recover(request->exec);
-		error = t->recover ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a command");
-	}
-	error = error ? error : make_copy(request->image, &t->copy);
-	error = error ? error : make_command(request->exec, request->image, &t->copy);
-	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
-	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
-	return error;
-}
-
-static void end_test(struct tested *t)
-{
-	drop_copy(&t->copy);
-	free(t->recover);
-	json_decref(t->made_by);
-}
-
 /* The test's options, and what makes its result. */
 static struct crash_request to_explore(struct tested *t)
 {
@@ -451,7 +528,7 @@ int crash_exec(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
 	struct tested t;
-	const int error = begin_test(machine, request, command, &t);
+	const int error = begin_test(machine, request, request->image, command, &t);
 	int status = STATUS_INPUT;
 
 	if (!error) {
@@ -467,7 +544,7 @@ int crash_exec_result(
 	const struct emu_config *machine, const struct crash_request *request, struct ct_result *ret_result)
 {
 	struct tested t;
-	int error = begin_test(machine, request, "", &t);
+	int error = begin_test(machine, request, request->image, "", &t);
 
 	if (!error) {
 		const struct crash_request explored = to_explore(&t);

@@ -16,6 +16,9 @@ struct crash_recording {
 	bool stacks;            /* with the callers of its places */
 	bool compare;           /* pages are compared at every fence */
 	bool judged;            /* the caller judges how the program ended: print no note */
+	double limit;           /* seconds after which it is ended by SIGKILL; 0: none */
+	bool timed_out;         /* output: it was, and there is no log */
+	double seconds;         /* output: it took */
 	uint64_t events;        /* output: number of events */
 	int status;             /* output: as from waitpid() */
 };

@@ -90,7 +90,7 @@ static void print_verified(const struct ct_result *r, const struct ct_cure *c, c
 	print_cost(c, to);
 	fputc('\n', to);
 	if (c->run == CT_CURE_NOT_RUN && c->run_text[0] != '\0') {
-		fprintf(to, "%snot run with it: %s\n", indent, c->run_text);
+		fprintf(to, "%snot verified by running: %s\n", indent, c->run_text);
 	}
 	if (c->others > 0) {
 		fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,

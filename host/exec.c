@@ -445,19 +445,20 @@ static pid_t start_program(struct host_session *s, const char *library, char *co
 }
 
 /* Waits until it ends; its orphans may end before. After a stop signal it has half a second. */
-static void wait_for(pid_t pid, int *ret_status)
+static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 {
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	pid_t ended = 0;
 	int status;
 
 	while (ended != pid && ended >= 0) {
-		if (nvw_stop_seconds() > 0.5) {
+		s->timed_out = s->limit > 0 && 1e-9 * (double)(raw_ns() - began) > s->limit;
+		if (nvw_stop_seconds() > 0.5 || s->timed_out) {
 			kill(running.pid ? running.pid : pid, SIGKILL);
 		}
 		poll(&p, 1, p.fd < 0 ? 1 : WAIT_MS);
 		ended = waitpid(-1, &status, WNOHANG);
-		*ret_status = ended == pid ? status : *ret_status;
+		s->status = ended == pid ? status : s->status;
 	}
 	if (p.fd >= 0) {
 		close(p.fd);
@@ -497,7 +498,7 @@ int host_session_run(struct host_session *s, char *const argv[])
 	if (pid < 0) {
 		error = nvw_fail(NVW_E_USAGE, "%s: cannot be executed: %s", argv[0], strerror(errno));
 	} else {
-		wait_for(pid, &s->status);
+		wait_for(s, pid, began);
 		s->seconds = 1e-9 * (double)(raw_ns() - began);
 		close_record(s->control);
 		const unsigned left = left_running(before, n, s->alone || nvw_stopping());

@@ -29,8 +29,10 @@ struct host_session {
 	struct nvw_folder folder;
 	struct host_control *control;
 	bool apart; /* the program gets its own process group, which control->kill_at needs; set before the run */
-	bool quiet;      /* the program's standard output goes to standard error; set before the run */
-	bool alone;      /* processes left running by the program are ended; set before the run */
+	bool quiet;     /* the program's standard output goes to standard error; set before the run */
+	bool alone;     /* processes left running by the program are ended; set before the run */
+	double limit;   /* seconds after which the program is ended by SIGKILL, 0: none; set before the run */
+	bool timed_out; /* it was */
 	int interrupted; /* the last signal passed on to the program; 0: none */
 	int status;      /* of the program, as from waitpid() */
 	double seconds;  /* duration of the run */

@@ -80,7 +80,8 @@ static void the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_prog
 		"(2,000 tested of at most 2^80.0 possible)\n");
 	assert_false(ct_cure_is_verified(&cure));
 	snprintf(cure.run_text, sizeof cure.run_text, "a copy does not build");
-	assert_non_null(strstr(report(with_cure(cure)), "possible)\nnot run with it: a copy does not build\n"));
+	assert_non_null(strstr(
+		report(with_cure(cure)), "possible)\nnot verified by running: a copy does not build\n"));
 	snprintf(cure.run_text, sizeof cure.run_text, "3 of 40 tested states still fail");
 	cure.run = CT_CURE_REFUTED;
 	assert_string_equal(report(with_cure(cure)),

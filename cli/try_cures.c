@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cures that are run. See try_cures.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <crashtest/process.h>
+
+#include "core/folder.h"
+#include "core/stop.h"
+
+#include "patch.h"
+#include "try_cures.h"
+
+enum { BUILD_SECONDS = 600, RUN_FACTOR = 20, RUN_SECONDS = 10, COPY_MIB = 1024, POLL_MS = 20 };
+
+struct copy {
+	struct nvw_folder folder;
+	char tree[320], output[320]; /* the copy of the working directory; what the build printed */
+	char from[PATH_MAX];
+	char program[256];
+};
+
+/* ---- Running commands -------------------------------------------------------------------------------------------- */
+
+/* Waits for a process group that may take so long: its status, -1 if it was ended. */
+static int wait_for(pid_t pid, double limit)
+{
+	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
+	const double began = ct_wall_seconds();
+	int status = -1;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (ct_wall_seconds() - began > limit || nvw_stopping()) {
+			kill(-pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+			return -1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return status;
+}
+
+static int run(char *const argv[], const char *folder, const char *output)
+{
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		const int to = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
+			  from = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		setpgid(0, 0);
+		nvw_stop_leave_to_parent();
+		if (to >= 0 && from >= 0 && dup2(from, 0) == 0 && dup2(to, 1) == 1 && dup2(to, 2) == 2 &&
+			chdir(folder) == 0) {
+			execvp(argv[0], argv);
+		}
+		_exit(127);
+	}
+	if (pid < 0) {
+		return -1;
+	}
+	setpgid(pid, pid); /* whichever process is first */
+	return wait_for(pid, BUILD_SECONDS);
+}
+
+/* The line of what a command printed that says most: the first one with an error, or else the last one. */
+static void tell_output(const char *output, char *ret_text, size_t bytes)
+{
+	FILE *const f = fopen(output, "re");
+	char line[256];
+	bool found = false;
+
+	ret_text[0] = '\0';
+	while (f != NULL && !found && fgets(line, sizeof line, f) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		found = strstr(line, "error") != NULL;
+		if (line[0] != '\0') {
+			snprintf(ret_text, bytes, "%.150s", line);
+		}
+	}
+	if (f != NULL) {
+		fclose(f);
+	}
+}
+
+/* ---- The copy ---------------------------------------------------------------------------------------------------- */
+
+static size_t program_length(const char *exec)
+{
+	return strcspn(exec, " \t");
+}
+
+int cli_try_cures_check(const char *exec)
+{
+	const size_t n = program_length(exec);
+
+	if (memchr(exec, '/', n) == NULL || exec[0] == '/' || memmem(exec, n, "..", 2) != NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"--try-cures: expected --exec to begin with the program's path below the working directory, as ./PROGRAM, found \"%.*s\"",
+			(int)n, exec);
+	}
+	return 0;
+}
+
+static uint64_t found_bytes;
+static const char *left_out;
+
+static int count_bytes(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+	(void)at;
+	found_bytes += type == FTW_F && strcmp(path, left_out) != 0 ? (uint64_t)s->st_blocks * 512 : 0;
+	return found_bytes > (uint64_t)COPY_MIB << 20;
+}
+
+static int check_folder(const struct copy *c, const char *image)
+{
+	const size_t n = strlen(c->from);
+
+	if (n == 1 || (strncmp(c->folder.path, c->from, n) == 0 && c->folder.path[n] == '/')) {
+		return nvw_fail(NVW_E_USAGE,
+			"the working directory, %s, is what is copied, and has the temporary files (TMPDIR) in it: run nvwave in the folder of the sources",
+			c->from);
+	}
+	found_bytes = 0;
+	left_out = image;
+	if (nftw(c->from, count_bytes, 32, FTW_PHYS | FTW_MOUNT) != 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"the working directory, %s, is what is copied, and has more than %d MiB, or cannot be read: run nvwave in the folder of the sources",
+			c->from, COPY_MIB);
+	}
+	return 0;
+}
+
+/* With the times of its files, by which a build tells what is new. */
+static int copy_tree(struct copy *c, const char *image)
+{
+	char program[] = "cp", options[] = "-a", end[] = "--", from[] = ".";
+	char *const argv[] = {program, options, end, from, c->tree, NULL};
+	const size_t n = strlen(c->from);
+	char text[160], pool[2 * PATH_MAX];
+
+	if (run(argv, c->from, c->output) != 0) {
+		tell_output(c->output, text, sizeof text);
+		return nvw_fail(NVW_E_SYSTEM, "%s cannot be copied: %s", c->from, text);
+	}
+	if (strncmp(image, c->from, n) == 0 && image[n] == '/') {
+		snprintf(pool, sizeof pool, "%s/%s", c->tree, image + n + 1);
+		unlink(pool);
+	}
+	return 0;
+}
+
+static int begin(const struct cure_trial *t, struct copy *c)
+{
+	*c = (struct copy){.from = ""};
+	int error = cli_try_cures_check(t->exec);
+
+	if (error) {
+		return error;
+	}
+	if (getcwd(c->from, sizeof c->from) == NULL) {
+		return nvw_fail_errno("the working directory");
+	}
+	error = nvw_folder_make("cures", false, &c->folder);
+	snprintf(c->tree, sizeof c->tree, "%s/tree", c->folder.path);
+	snprintf(c->output, sizeof c->output, "%s/output", c->folder.path);
+	snprintf(c->program, sizeof c->program, "%.*s", (int)program_length(t->exec), t->exec);
+	error = error ? error : check_folder(c, t->image);
+	return error ? error : copy_tree(c, t->image);
+}
+
+/* ---- The build and the run --------------------------------------------------------------------------------------- */
+
+struct outcome {
+	enum ct_cure_run run;
+	char text[CT_CURE_TEXT];
+	struct ct_result *result;
+};
+
+/* The program is removed before, so that the one that is there was built from the copy. False: why not is in the outcome. */
+static bool build(const struct cure_trial *t, const struct copy *c, struct outcome *o)
+{
+	char shell[] = "/bin/sh", option[] = "-c", program[600], said[160];
+	char *command = strdup(t->command);
+	char *const argv[] = {shell, option, command, NULL};
+
+	snprintf(program, sizeof program, "%s/%s", c->tree, c->program);
+	unlink(program);
+	setenv("NVWAVE_SOURCES", c->from, 1);
+	setenv("NVWAVE_COPY", c->tree, 1);
+	const int status = command ? run(argv, c->tree, c->output) : -1;
+
+	unsetenv("NVWAVE_SOURCES");
+	unsetenv("NVWAVE_COPY");
+	free(command);
+	tell_output(c->output, said, sizeof said);
+	if (status == -1) {
+		snprintf(o->text, sizeof o->text, "the build of a copy with it took longer than %d s",
+			BUILD_SECONDS);
+	} else if (status != 0) {
+		snprintf(o->text, sizeof o->text, "a copy with it does not build (status %d)%s%s",
+			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), said[0] ? ": " : "",
+			said);
+	} else if (access(program, X_OK) != 0) {
+		snprintf(o->text, sizeof o->text, "the build of a copy with it made no %.100s there",
+			c->program);
+	}
+	return o->text[0] == '\0';
+}
+
+static void tell_end(int status, int expected, struct outcome *o)
+{
+	o->run = CT_CURE_REFUTED;
+	if (WIFSIGNALED(status)) {
+		snprintf(o->text, sizeof o->text, "the program is ended by signal %d", WTERMSIG(status));
+	} else {
+		snprintf(o->text, sizeof o->text,
+			"the program ends with status %d, and not as before with %d", WEXITSTATUS(status),
+			WIFEXITED(expected) ? WEXITSTATUS(expected) : 128 + WTERMSIG(expected));
+	}
+}
+
+static void tell_result(const struct ct_result *r, struct outcome *o)
+{
+	const char *const text = r->finding_count > 0 ? r->finding[0].text : "";
+
+	if (ct_is_consistent(r)) {
+		o->run = CT_CURE_HOLDS;
+	} else if (r->finding_count == 0) {
+		snprintf(o->text, sizeof o->text, "the run with it has no verdict: %.150s", r->undecided);
+	} else if (r->without_crash) {
+		o->run = CT_CURE_REFUTED;
+		snprintf(o->text, sizeof o->text, "the final state is wrong without a crash (%.150s)", text);
+	} else {
+		o->run = CT_CURE_REFUTED;
+		snprintf(o->text, sizeof o->text, "%llu of %llu tested states still fail (%.150s)",
+			(unsigned long long)r->states_failing, (unsigned long long)r->states_tested, text);
+	}
+}
+
+static int run_copy(const struct cure_trial *t, const struct copy *c, struct outcome *o)
+{
+	const double limit = RUN_FACTOR * t->seconds > RUN_SECONDS ? RUN_FACTOR * t->seconds : RUN_SECONDS;
+	bool timed_out = false;
+	int status = t->status;
+
+	if (chdir(c->tree) != 0) {
+		return nvw_fail_errno("%s", c->tree);
+	}
+	const int error = t->run(t->context, limit, o->result, &status, &timed_out);
+
+	if (chdir(c->from) != 0) {
+		return nvw_fail_errno("%s", c->from);
+	}
+	if (timed_out) {
+		o->run = CT_CURE_REFUTED;
+		snprintf(o->text, sizeof o->text, "the program does not end within %.0f s", limit);
+	} else if (status != t->status) {
+		tell_end(status, t->status, o);
+	} else if (error) {
+		snprintf(o->text, sizeof o->text, "a copy with it cannot be tested: %.150s",
+			nvw_error_message());
+	} else {
+		tell_result(o->result, o);
+	}
+	return 0;
+}
+
+/* ---- What it says of each cure ----------------------------------------------------------------------------------- */
+
+/* Findings that the copy may still have, since it has no cure of theirs. */
+static unsigned left_in(const struct ct_result *r, const char *const *why)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		left += why[i] != NULL;
+	}
+	return left;
+}
+
+/* The states are those of the run now. */
+static void note_held(const struct ct_result *run, unsigned applied, struct ct_cure *c)
+{
+	c->others = applied - 1;
+	c->assumed = 0;
+	c->states = run->states_tested;
+	c->possible_log2 = run->states_possible_log2;
+	c->possible_exact = run->states_possible_exact;
+	c->exhaustive = ct_covers_all(run) && run->states_possible_exact;
+}
+
+static void note(struct ct_result *r, const char *const *why, const struct outcome *o)
+{
+	const unsigned left = left_in(r, why);
+	unsigned applied = 0;
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		applied += why[i] == NULL && r->finding[i].cure.verified;
+	}
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		struct ct_cure *const c = &r->finding[i].cure;
+
+		if (!c->verified) {
+			continue;
+		}
+		if (why[i] != NULL) {
+			snprintf(c->run_text, sizeof c->run_text, "there is no patch of it: %s", why[i]);
+			continue;
+		}
+		/* What fails without the cures of others refutes nobody's. */
+		c->run = o->run == CT_CURE_REFUTED && left > 0 ? CT_CURE_NOT_RUN : o->run;
+		snprintf(c->run_text, sizeof c->run_text,
+			c->run != o->run ? "%.170s; the copy has no cure of %u other finding%s" : "%s",
+			o->text, left, left == 1 ? "" : "s");
+		if (c->run == CT_CURE_HOLDS) {
+			note_held(o->result, applied, c);
+		}
+	}
+}
+
+/* Its tree may be deeper than what nvw_folder_remove() removes. */
+static void drop(struct copy *c)
+{
+	char program[] = "rm", options[] = "-rf", end[] = "--";
+	char *const argv[] = {program, options, end, c->tree, NULL};
+
+	if (c->folder.path[0] != '\0') {
+		run(argv, "/", c->output);
+		nvw_folder_remove(&c->folder);
+	}
+}
+
+void cli_try_cures(const struct cure_trial *t, struct ct_result *r)
+{
+	const char *why[CT_FINDINGS_MAX] = {NULL};
+	struct outcome o = {.result = calloc(1, sizeof *o.result)};
+	struct copy c;
+	int error = o.result ? begin(t, &c) : nvw_fail(NVW_E_MEMORY, "no memory to try cures");
+
+	if (o.result == NULL) {
+		return;
+	}
+	const int lines = error ? error : cli_patch_apply(r, c.from, c.tree, why);
+
+	error = lines < 0 ? lines : 0;
+	if (lines > 0 && build(t, &c, &o)) {
+		error = run_copy(t, &c, &o);
+	}
+	if (error) {
+		o.run = CT_CURE_NOT_RUN;
+		snprintf(o.text, sizeof o.text, "%s", nvw_error_message());
+	}
+	note(r, why, &o);
+	ct_result_free(o.result);
+	free(o.result);
+	drop(&c);
+}

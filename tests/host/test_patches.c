@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cures of host programs as patches: bugs of host/examples are planted, and the patch of the finding's cure is applied, built and run again, by
+ * hand and by --try-cures. What a run shows, and no more, is said of a cure.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/shell.h"
+#include "common/skip.h"
+
+static const char *nvwave;
+static char temporary[64]; /* where nvwave makes its folders */
+
+/* A program in the test's folder: built by nvwave-cc, so that its stores have their own lines. */
+static void build(const char *source, const char *program)
+{
+	assert_int_equal(
+		run("rm -rf -- * && cp %s . && cp -f %s/*.h . && %s cc -g -O1 -I%s -o %s %s.c -lpmem", source,
+			EXAMPLES, NVWAVE_CC, HEADERS, program, program),
+		0);
+}
+
+static int crash(const char *program, const char *arguments, const char *check, const char *options)
+{
+	return run("%s crash --exec='./%s %s' --image=pool --check='./%s %s' --states=300 %s", nvwave,
+		program, arguments, program, check, options);
+}
+
+static void expect(const char *part)
+{
+	if (strstr(output, part) == NULL) {
+		fail_msg("expected \"%s\" in:\n%s", part, output);
+	}
+}
+
+static void example(const char *program, char ret_path[300])
+{
+	snprintf(ret_path, 300, "%s/%s.c", EXAMPLES, program);
+}
+
+static void the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone(void **state)
+{
+	static const struct {
+		const char *program, *arguments, *check, *line;
+	} bugs[] = {
+		{"ledger", "pool 3 entry-unflushed", "", "+	pmem_persist(&e->digest, sizeof e->digest);"},
+		{"append_log", "pool 2 no-flush", "",
+			"+		pmem_persist(&e->word[k], sizeof e->word[k]);"},
+		{"indexed_log", "pool 3 index-unflushed", "",
+			"+		pmem_flush(slot, sizeof *slot);"},
+		{"skeleton", "run pool 24 lazy", "check",
+			"+		pmem_persist(&(*link)->value, sizeof (*link)->value);"},
+		{"skeleton", "run pool 24 forgets", "check", "+	pmem_flush(&p->mark, sizeof p->mark);"},
+		{"raw_log", "append pool 3 unflushed", "check", "fence();"},
+	};
+	char source[300];
+
+	if (system("command -v patch >/dev/null") != 0) {
+		skip_test("patch is needed");
+	}
+	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+		example(bugs[i].program, source);
+		build(source, bugs[i].program);
+		assert_int_equal(
+			crash(bugs[i].program, bugs[i].arguments, bugs[i].check, "--patch=cures"), 1);
+		expect("verified on this log: with ");
+		assert_int_equal(run("cat cures"), 0);
+		expect(bugs[i].line);
+		assert_int_equal(
+			run("patch -s -p1 <cures && %s cc -Wall -Wextra -Werror -g -O1 -I%s -o %s %s.c -lpmem",
+				NVWAVE_CC, HEADERS, bugs[i].program, bugs[i].program),
+			0);
+		assert_int_equal(crash(bugs[i].program, bugs[i].arguments, bugs[i].check, ""), 0);
+	}
+}
+
+/* ---- By --try-cures ----------------------------------------------------------------------------------------------- */
+
+/* The ledger's crash test with a build command, and options besides. */
+static int try_cures(const char *bugs, const char *command)
+{
+	char arguments[64], options[1024];
+
+	snprintf(arguments, sizeof arguments, "pool 3 %s", bugs);
+	snprintf(options, sizeof options, "--try-cures='%s'", command);
+	return crash("ledger", arguments, "", options);
+}
+
+static void begin_ledger(void)
+{
+	char source[300];
+
+	example("ledger", source);
+	build(source, "ledger");
+}
+
+static const char compile[] = NVWAVE_CC " cc -g -O1 -o ledger ledger.c -lpmem";
+
+static void a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_sources_stay(void **state)
+{
+	begin_ledger();
+	assert_int_equal(run("touch -d 2001-01-01 * && ls -l --full-time ledger* >%s/before", temporary), 0);
+	assert_int_equal(try_cures("entry-unflushed", compile), 1);
+	expect("verified by running: with a flush after ledger.c:");
+	assert_null(strstr(output, "on this log"));
+	assert_int_equal(
+		run("ls -l --full-time ledger* | diff - %s/before && rm %s/before", temporary, temporary), 0);
+	assert_int_equal(run("diff ledger.c %s/ledger.c", EXAMPLES), 0);
+	assert_int_equal(run("ls -A %s", temporary), 0);
+	assert_string_equal(output, ""); /* no copy is left */
+}
+
+static void of_several_cures_all_run_together(void **state)
+{
+	const char *at;
+
+	begin_ledger();
+	assert_int_equal(try_cures("undo-unfenced,applied-early", compile), 1);
+	at = strstr(output, "verified by running: with ");
+	assert_non_null(at);
+	assert_non_null(strstr(at + 1, "verified by running: with "));
+}
+
+/* The build leaves the patch out: it is as if the program did something else with it than its log. */
+static void a_cure_with_which_states_still_fail_is_refuted(void **state)
+{
+	char command[512];
+
+	begin_ledger();
+	snprintf(command, sizeof command, "cp $NVWAVE_SOURCES/ledger.c . && %s", compile);
+	assert_int_equal(try_cures("entry-unflushed", command), 1);
+	expect("refuted by running: with a flush after ledger.c:");
+	expect("tested states still fail (entry ");
+	expect("though no tested state of this log fails (");
+	assert_null(strstr(output, "verified"));
+}
+
+static void a_cure_with_which_the_program_ends_otherwise_is_refuted(void **state)
+{
+	static const struct {
+		const char *text, *said;
+	} programs[] = {
+		{"sleep 100", "the program does not end within "},
+		{"exit 7", "the program ends with status 7, and not as before with 0"},
+		{"kill -9 $$", "the program is ended by signal 9"},
+	};
+
+	begin_ledger();
+	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
+		run("cat >made <<'END'\n#!/bin/sh\n%s\nEND\nchmod +x made", programs[i].text);
+		assert_int_equal(try_cures("entry-unflushed", "mv made ledger"), 1);
+		expect("refuted by running: with ");
+		expect(programs[i].said);
+	}
+}
+
+static void what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_log(void **state)
+{
+	static const struct {
+		const char *command, *said;
+	} builds[] = {
+		{"echo no compiler; exit 3", "a copy with it does not build (status 3): no compiler"},
+		{"true",
+			"the build of a copy with it made no ./ledger there"}, /* though the sources have one */
+	};
+
+	begin_ledger();
+	for (unsigned i = 0; i < sizeof builds / sizeof *builds; i++) {
+		assert_int_equal(try_cures("entry-unflushed", builds[i].command), 1);
+		expect("verified on this log: with a flush after ledger.c:");
+		expect("not verified by running: ");
+		expect(builds[i].said);
+	}
+}
+
+/* The other one's cure is no patch: a copy without it still fails, and says nothing about this one. */
+static void a_cure_is_not_refuted_by_what_another_one_leaves(void **state)
+{
+	begin_ledger();
+	assert_int_equal(try_cures("entry-unflushed,no-undo", compile), 1);
+	assert_null(strstr(output, "refuted"));
+	assert_null(strstr(output, "verified by running: with"));
+}
+
+static void a_program_that_is_not_named_from_the_working_directory_is_refused(void **state)
+{
+	begin_ledger();
+	assert_int_equal(
+		run("%s crash --exec=\"$PWD/ledger pool 3\" --image=pool --check=./ledger --try-cures=make",
+			nvwave),
+		2);
+	expect("--try-cures: expected --exec to begin with the program's path below the working directory");
+	assert_int_equal(
+		run("%s crash --exec='ledger pool 3' --image=pool --check=./ledger --try-cures=make", nvwave),
+		2);
+	assert_int_equal(
+		run("%s crash --exec='../ledger pool 3' --image=pool --check=./ledger --try-cures=make",
+			nvwave),
+		2);
+	assert_int_equal(
+		run("%s crash --exec='./ledger pool 3' --image=pool --check=./ledger --try-cures=make --cures=off",
+			nvwave),
+		2);
+	expect("--try-cures has no effect with --cures=off");
+}
+
+static int begin(void **state)
+{
+	nvwave = getenv("NVWAVE");
+	snprintf(dir, sizeof dir, "/tmp/nvwave-test-patches-XXXXXX");
+	snprintf(temporary, sizeof temporary, "/tmp/nvwave-test-patches-tmp-XXXXXX");
+	if (nvwave == NULL || mkdtemp(dir) == NULL || mkdtemp(temporary) == NULL) {
+		return -1;
+	}
+	return setenv("TMPDIR", temporary, 1);
+}
+
+static int end(void **state)
+{
+	run("rm -rf -- %s %s", dir, temporary);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone),
+		cmocka_unit_test(a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_sources_stay),
+		cmocka_unit_test(of_several_cures_all_run_together),
+		cmocka_unit_test(a_cure_with_which_states_still_fail_is_refuted),
+		cmocka_unit_test(a_cure_with_which_the_program_ends_otherwise_is_refuted),
+		cmocka_unit_test(
+			what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_log),
+		cmocka_unit_test(a_cure_is_not_refuted_by_what_another_one_leaves),
+		cmocka_unit_test(a_program_that_is_not_named_from_the_working_directory_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
