@@ -168,7 +168,7 @@ static void story(FILE *to, const struct ct_result *r, const struct ct_finding *
 		tell_early(to, r, early);
 	}
 	fputs("<li class=\"is-crash\">Crash at ", to);
-	html_moment(to, r, d->first_time_ps);
+	html_moment(to, r, (int64_t)d->first_time_ps);
 	fputs("</li></ol>", to);
 }
 
@@ -228,7 +228,7 @@ static void what(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 		break;
 	case CT_MOMENT_BARRIER:
 		fprintf(to, "persist barrier, %s scope, ", scopes[m->scope]);
-		if (m->end_ps == UINT64_MAX) {
+		if (m->end_ps == INT64_MAX) {
 			fputs("not completed, ", to);
 		} else {
 			fputs("completed at ", to);
@@ -378,7 +378,7 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 			d->by_cure ? "" : " in these words");
 	}
 	fputs("first at ", to);
-	html_moment(to, r, d->first_time_ps);
+	html_moment(to, r, (int64_t)d->first_time_ps);
 	if (d->off != 0) {
 		fprintf(to, ", pool offset <code>0x%llx</code>", (ull)d->off);
 	}

@@ -163,7 +163,7 @@ static void recorded_run(FILE *f, const struct ct_result *r)
 		if (!ct_model_has_threads(r->model) && !r->kernels) {
 			fprintf(f, ", %llu acknowledged operations in ", (ull)r->acks);
 			html_time(f, r->sim_time_ps);
-			fputs(" of simulated time", f);
+			fputs(" of simulated time (times count from the end of the set-up)", f);
 		}
 		fprintf(f, "; explored in %.1f s.</p>", r->explore_seconds);
 	}
@@ -255,7 +255,7 @@ static void bar(FILE *f, const struct ct_result *r, uint64_t first, uint64_t end
 		all                        ? " class=\"all\"" :
 					     "",
 		3 + 97 * log2_states / most, (ull)first + 1);
-	html_moment(f, r, r->interval[end - 1].time_ps);
+	html_moment(f, r, (int64_t)r->interval[end - 1].time_ps);
 	fprintf(f, ": 2^%.1f states, %s\"></span>", log2_states, all ? "exhausted" : "sampled");
 }
 
@@ -278,9 +278,9 @@ static void intervals(FILE *f, const struct ct_result *r)
 		bar(f, r, c * n / columns, (c + 1) * n / columns, most);
 	}
 	fputs("</div><p class=\"soft ends\"><span>", f);
-	html_moment(f, r, r->interval[0].time_ps);
+	html_moment(f, r, (int64_t)r->interval[0].time_ps);
 	fputs("</span><span>", f);
-	html_moment(f, r, r->interval[n - 1].time_ps);
+	html_moment(f, r, (int64_t)r->interval[n - 1].time_ps);
 	fprintf(f,
 		"</span></p></div><p class=\"soft\">Height: states that are new in the interval, as a power of two (up to 2<sup>%.0f</sup>). "
 		"<span style=\"color:var(--good)\">&#9632;</span> exhausted &nbsp; <span style=\"color:var(--bar)\">&#9632;</span> "

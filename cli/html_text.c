@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Text in an HTML page. See html_text.h. */
+#include <stdlib.h>
+
 #include "html_text.h"
 
 void html_text(FILE *to, const char *text)
@@ -42,11 +44,12 @@ void html_time(FILE *to, uint64_t ps)
 	fprintf(to, ps < 1000000 ? "%.4g ns" : "%.6g us", ps < 1000000 ? (double)ps / 1e3 : (double)ps / 1e6);
 }
 
-void html_moment(FILE *to, const struct ct_result *r, uint64_t ps)
+void html_moment(FILE *to, const struct ct_result *r, int64_t ps)
 {
 	if (ct_model_has_threads(r->model) || r->kernels) {
-		fprintf(to, "operation %llu", (unsigned long long)(ps / 1000));
-	} else {
-		html_time(to, ps);
+		fprintf(to, "operation %lld", (long long)(ps / 1000));
+		return;
 	}
+	fputs(ps < 0 ? "&minus;" : "", to);
+	html_time(to, (uint64_t)llabs(ps));
 }

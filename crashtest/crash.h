@@ -90,10 +90,10 @@ struct ct_options {
 	/* directory (created if needed) for saved findings, one file each, replayed by nvwave replay; NULL:
 	 * none */
 	const char *save;
-	bool nested;      /* recovery is also crashed before each of its own writes; not in kill mode */
-	bool whole;       /* tests whole states alone, though the check has parts (parts.h) */
-	bool parts_alone; /* for tests: a whole state is tested only where a part of the check fails */
-	bool unexplained; /* findings keep their first text: faster */
+	bool nested;        /* recovery is also crashed before each of its own writes; not in kill mode */
+	bool whole;         /* tests whole states alone, though the check has parts (parts.h) */
+	bool parts_alone;   /* for tests: a whole state is tested only where a part of the check fails */
+	bool unexplained;   /* findings keep their first text: faster */
 	bool keeps_failing; /* the result has its failing states; not with resume and slices */
 	/* Each job ends when it has met so many kinds of failures; the earliest of them are the earliest of all. 0: none. */
 	unsigned stop_after;
@@ -101,7 +101,8 @@ struct ct_options {
 	unsigned settle_after;
 	const struct ct_edit *assumed; /* what the log is taken to have as well; the caller's */
 	unsigned assumed_count;
-	uint64_t cure_states; /* budget of the search for cures; 0: as many as were tested, at least options.states */
+	uint64_t
+		cure_states; /* budget of the search for cures; 0: as many as were tested, at least options.states */
 	bool cures; /* proposals are applied and explored, and what hides behind a cured cause is looked for */
 	unsigned timeout_ms; /* CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
@@ -188,7 +189,8 @@ struct ct_moment {
 		CT_MOMENT_FLUSH,
 		CT_MOMENT_FENCE
 	} kind;
-	uint64_t time_ps, end_ps; /* barrier: completion, UINT64_MAX if the crash came first */
+	/* end: of a barrier; INT64_MAX if the crash came first. Negative: in the set-up. */
+	int64_t time_ps, end_ps;
 	uint64_t work_item, group;
 	enum nvw_group scope;
 	nvw_off off;
@@ -221,7 +223,7 @@ struct ct_finding {
 	nvw_off off;              /* 0: no place in the pool */
 	uint64_t states;          /* number of states: */
 	bool by_cure; /* those that the cure, or the assumption, alone takes away, of all; else those that fail in its words */
-	uint64_t first_time_ps;
+	uint64_t first_time_ps; /* from the end of the set-up, as all times of a result */
 	uint64_t instant, draw; /* first state: its place in the exploration, or (0, trial) */
 	int signal;             /* signal that killed recovery or check; 0: none */
 	bool hung;
@@ -345,9 +347,11 @@ struct ct_result {
 	 * of them. */
 	bool proved; /* cures were looked for */
 	enum ct_model proved_under;
-	uint64_t states_uncured;       /* states that fail with every cure applied */
-	uint64_t states_in_none;       /* states that fail with every cure and assumption, and not in the words of a finding without */
-	uint64_t states_of_several;    /* of a test of all states: states that pass with all of them, and with none alone */
+	uint64_t states_uncured; /* states that fail with every cure applied */
+	uint64_t
+		states_in_none; /* states that fail with every cure and assumption, and not in the words of a finding without */
+	uint64_t
+		states_of_several; /* of a test of all states: states that pass with all of them, and with none alone */
 	uint64_t cure_states, cure_states_most; /* states that the search for cures tested; its budget */
 	bool cure_search_ended;                 /* by its budget: findings have what is left */
 	const struct ct_edit *assumed; /* what the log was taken to have; the caller of the test has it */

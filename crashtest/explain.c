@@ -405,7 +405,8 @@ static int name_stores(struct explanation *x)
 	error = ct_cause_find(x->e->log_fd, &s, x->e->operations, &x->need, x->finding->acknowledged,
 		&x->finding->cause, &x->finding->proposals);
 	error = error ? error :
-			ct_timeline_read(x->e->log_fd, x->medium.record, &s, x->medium.image.rw, x->finding);
+			ct_timeline_read(x->e->log_fd, x->medium.record, x->e->rules.begin_ps, &s,
+				x->medium.image.rw, x->finding);
 	ct_medium_undo(&x->medium);
 	ct_stores_free(&s);
 	return error;

@@ -166,7 +166,7 @@ static bool was_killed(const struct slot *s, int status)
 static void note(struct killing *k, const struct slot *s, int status)
 {
 	const struct verdict *v = s->verdict;
-	struct ct_finding f = {.states = 1, .first_time_ps = s->cut.time_ps, .draw = s->trial};
+	struct ct_finding f = {.states = 1, .first_time_ps = s->cut.time_ps - k->begin_ps, .draw = s->trial};
 	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
 
 	if (was_killed(s, status)) {
@@ -298,6 +298,7 @@ static int explain(const struct killing *k, struct ct_finding *f)
 	const struct ct_cut cut = cut_of(k, f->draw);
 	json_t *const head = ct_finding_subject(k->bench->subject, k->options, k->bench->subject->command);
 	struct ct_exploration e = {
+		.rules = {.begin_ps = k->begin_ps},
 		.log_fd = ct_log_file(),
 		.initial = k->bench->initial,
 		.bytes = k->bench->bytes,

@@ -79,9 +79,12 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	struct ct_oracle oracle = {
 		.workload = b->subject->workload, .plan = b->plan, .nested = options->nested};
 	struct ct_hangs hangs = {0};
+	struct ct_rules timed = *rules;
+
+	timed.begin_ps = l->shared->begin_ps;
 	json_t *const head = ct_finding_subject(b->subject, options, b->subject->command);
 	const struct ct_exploration e = {
-		.rules = *rules,
+		.rules = timed,
 		.log_fd = l->log_fd,
 		.initial = b->initial,
 		.bytes = b->bytes,

@@ -19,7 +19,7 @@ static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 	if (m->seen != NULL) {
 		m->seen(m->context, m, r);
 	}
-	m->time_ps = r->time_ps;
+	m->time_ps = r->time_ps > m->rules.begin_ps ? r->time_ps - m->rules.begin_ps : 0;
 	m->record++;
 	m->newest_site = r->kind == NVW_LOG_STORE ? r->store.site : m->newest_site;
 	const int error = ct_order_apply(m, r);

@@ -115,7 +115,7 @@ struct ct_medium {
 	struct nvw_acks acks;
 	struct nvw_log_reader *reader;
 	uint64_t first_record, record;
-	uint64_t time_ps; /* of the last applied record */
+	uint64_t time_ps; /* of the last applied record, from rules.begin_ps on */
 	uint64_t instant; /* the current instant */
 	bool at_end;
 	bool changed;        /* a change since the last instant */

@@ -93,6 +93,7 @@ struct ct_rules {
 	uint32_t narrow_line;
 	unsigned narrow_by;
 	struct ct_limits *limits; /* limits.h; NULL: none */
+	uint64_t begin_ps; /* the log's time from which a result's times count: the end of the set-up */
 };
 
 #endif

@@ -16,6 +16,7 @@ struct entry {
 };
 
 struct timeline {
+	uint64_t begin_ps;
 	const struct ct_stores *stores;
 	struct ct_finding *finding;
 	const uint8_t *image;  /* as the crash leaves it */
@@ -55,6 +56,11 @@ static enum ct_role role_of(const struct timeline *t)
 						CT_ROLE_NONE;
 }
 
+static int64_t since_begin(const struct timeline *t, const struct nvw_log_record *r)
+{
+	return (int64_t)(r->time_ps - t->begin_ps);
+}
+
 static struct ct_moment *add(
 	struct timeline *t, enum ct_moment_kind kind, const struct nvw_log_record *r, uint32_t site)
 {
@@ -64,7 +70,7 @@ static struct ct_moment *add(
 								       &t->ring[number % RING];
 
 	*e = (struct entry){.number = number,
-		.moment = {.role = role, .kind = kind, .time_ps = r->time_ps, .end_ps = UINT64_MAX}};
+		.moment = {.role = role, .kind = kind, .time_ps = since_begin(t, r), .end_ps = INT64_MAX}};
 	if (site > 0 && site <= t->stores->site_count) {
 		snprintf(e->moment.file, sizeof e->moment.file, "%s", t->stores->site[site - 1].file);
 		e->moment.line = t->stores->site[site - 1].line;
@@ -82,15 +88,15 @@ static void add_barrier(struct timeline *t, const struct nvw_log_record *r)
 	m->value = r->barrier.epoch;
 }
 
-static bool complete(struct entry *e, unsigned count, const struct nvw_log_record *r)
+static bool complete(struct entry *e, unsigned count, const struct nvw_log_record *r, int64_t end_ps)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct ct_moment *const m = &e[i].moment;
 
-		if (e[i].number && m->kind == CT_MOMENT_BARRIER && m->end_ps == UINT64_MAX &&
+		if (e[i].number && m->kind == CT_MOMENT_BARRIER && m->end_ps == INT64_MAX &&
 			m->scope == r->barrier.scope && m->work_item == r->barrier.work_item &&
 			m->group == r->barrier.group && m->value == r->barrier.epoch) {
-			m->end_ps = r->time_ps;
+			m->end_ps = end_ps;
 			return true;
 		}
 	}
@@ -99,7 +105,9 @@ static bool complete(struct entry *e, unsigned count, const struct nvw_log_recor
 
 static void complete_barrier(struct timeline *t, const struct nvw_log_record *r)
 {
-	(void)(complete(t->pinned, t->pinned_count, r) || complete(t->ring, RING, r));
+	const int64_t end_ps = since_begin(t, r);
+
+	(void)(complete(t->pinned, t->pinned_count, r, end_ps) || complete(t->ring, RING, r, end_ps));
 }
 
 /* Moments before a store whose value the image has: their stores to its bytes were not lost. */
@@ -205,11 +213,14 @@ static void list(struct timeline *t)
 	}
 }
 
-int ct_timeline_read(int log_fd, uint64_t records, const struct ct_stores *stores, const uint8_t *image,
-	struct ct_finding *f)
+int ct_timeline_read(int log_fd, uint64_t records, uint64_t begin_ps, const struct ct_stores *stores,
+	const uint8_t *image, struct ct_finding *f)
 {
-	struct timeline t = {
-		.stores = stores, .finding = f, .image = image, .ring = calloc(RING, sizeof *t.ring)};
+	struct timeline t = {.stores = stores,
+		.finding = f,
+		.image = image,
+		.begin_ps = begin_ps,
+		.ring = calloc(RING, sizeof *t.ring)};
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	int error = t.ring ? nvw_log_open_fd(dup(log_fd), "persist log", &reader) :

@@ -229,6 +229,43 @@ static void every_state_of_a_small_run_is_accounted_for(void **state)
 		"crash kv --count=6 --batch=2 --slots=16 --model=epoch --intervals", 0, "exhausted", "");
 }
 
+/* No time is later than the run, which the set-up is no part of. */
+static void expect_times_within_the_run(const char *line)
+{
+	json_t *const o = json_loads(command_run(line)->out, 0, NULL);
+	const json_t *const findings = json_object_get(o, "findings"), *k;
+	const double run = json_real_value(json_object_get(o, "sim_time_ns"));
+	size_t i;
+
+	assert_true(run > 0 && json_array_size(findings) > 0);
+	json_array_foreach(findings, i, k)
+	{
+		assert_in_range(
+			json_integer_value(json_object_get(k, "first_time_ps")), 1, (uint64_t)(1000 * run));
+	}
+	json_array_foreach(json_object_get(o, "intervals"), i, k)
+	{
+		assert_true(json_real_value(json_object_get(k, "until_ns")) <= run);
+	}
+	json_decref(o);
+}
+
+static void every_time_of_a_report_counts_from_the_end_of_the_set_up(void **state)
+{
+#define LONG_SET_UP \
+	"crash kv --count=64 --preload=640 --batch=64 --mutate=publish-before-value --output-format=json "
+	static char page[400000];
+
+	expect_times_within_the_run(
+		LONG_SET_UP "--mode=observed --states=400 --cures=off --html=%D/page.html");
+	command_read("page.html", page, sizeof page);
+	assert_non_null(
+		strstr(page, "&minus;")); /* a store of the set-up, by a work-item of the same number */
+	assert_non_null(strstr(page, "times count from the end of the set-up"));
+	command_remove("page.html");
+	expect_times_within_the_run(LONG_SET_UP "--mode=kill --states=60");
+}
+
 /* It judges one state, and says nothing of the others. */
 static void a_finding_that_is_gone_passes(void **state)
 {
@@ -341,6 +378,7 @@ int main(void)
 		cmocka_unit_test(a_pool_on_two_nvram_devices_is_crash_tested_as_one),
 		cmocka_unit_test(pools_on_two_nvram_devices_are_crash_tested_together),
 		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
+		cmocka_unit_test(every_time_of_a_report_counts_from_the_end_of_the_set_up),
 		cmocka_unit_test(a_finding_that_is_gone_passes),
 		cmocka_unit_test(a_sample_in_which_nothing_fails_is_not_consistent),
 		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
