@@ -272,7 +272,8 @@ static void print_limits(const struct ct_result *r, FILE *to)
 		char text[512];
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);
-		fprintf(to, "%s %s\n", i ? "and" : "with", text);
+		fprintf(to, "%s %s%s\n", i ? "and" : "with", text,
+			r->assumed_idle >> i & 1 ? ", which changes nothing: no state is without it" : "");
 	}
 	if (r->why_executed[0] != '\0') {
 		fprintf(to, "note: the checker was executed anew for every state, because %s\n",
@@ -512,6 +513,20 @@ static json_t *json_parts(const struct ct_result *r)
 		"crowd_stores", (json_int_t)p->crowd, "confirmations", (json_int_t)p->confirmations);
 }
 
+static json_t *json_assumed(const struct ct_result *r)
+{
+	json_t *const all = json_array();
+
+	for (unsigned i = 0; i < r->assumed_count; i++) {
+		char text[512];
+
+		ct_edit_text(&r->assumed[i], text, sizeof text);
+		json_array_append_new(all,
+			json_pack("{s:s, s:b}", "text", text, "changes_states", !(r->assumed_idle >> i & 1)));
+	}
+	return all;
+}
+
 static json_t *json_recoveries(const struct ct_result *r)
 {
 	const struct ct_recoveries *const c = &r->recoveries;
@@ -543,7 +558,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	}
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o}",
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
@@ -565,7 +580,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
 		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
-		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r));
+		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r), "assumed",
+		json_assumed(r));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -201,6 +201,16 @@ static void reservations(FILE *f, const struct ct_result *r)
 			"known.</p>",
 			(ull)r->states_settled);
 	}
+	for (unsigned i = 0; i < r->assumed_count; i++) {
+		char text[512];
+
+		ct_edit_text(&r->assumed[i], text, sizeof text);
+		fputs("<p class=\"soft\">With ", f);
+		html_text(f, text);
+		fputs(r->assumed_idle >> i & 1 ? ", which changes nothing: no state is without it.</p>" :
+						 ".</p>",
+			f);
+	}
 	if (r->why_executed[0] != '\0') {
 		fputs("<p class=\"soft\">The checker was executed anew for every state, because ", f);
 		html_text(f, r->why_executed);

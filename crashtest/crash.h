@@ -356,6 +356,7 @@ struct ct_result {
 	bool cure_search_ended;                 /* by its budget: findings have what is left */
 	const struct ct_edit *assumed; /* what the log was taken to have; the caller of the test has it */
 	unsigned assumed_count;
+	uint32_t assumed_idle;         /* bit i: assumption i excludes no state of any instant */
 	uint64_t states_settled;       /* not tested, by options.settle_after */
 	uint64_t states_undecided;     /* without a verdict: killed from outside, or the checker gave none */
 	char undecided[CT_TEXT_BYTES]; /* the reason of the first one */

@@ -176,7 +176,7 @@ static int mark(struct edit_log *log, const struct ct_line *line, const struct c
 		struct edit_entry *const e = edit_entry_at(log, i);
 
 		if (e->record.kind == NVW_LOG_STORE && edit_log_is_at(log, e->record.store.site, line)) {
-			e->limit.durable = e->limit.durable || limit->durable;
+			e->limit.durable |= limit->durable;
 			e->limit.before |= limit->before;
 			e->limit.after |= limit->after;
 			marked++;
@@ -188,8 +188,9 @@ static int mark(struct edit_log *log, const struct ct_line *line, const struct c
 
 int edit_durable(struct edit_log *log, const struct ct_edit *e)
 {
-	const struct ct_limit durable = {.durable = true};
+	const struct ct_limit durable = {.durable = (uint8_t)(1u << log->durables)};
 
+	log->durables += log->durables < CT_ORDERS_MAX - 1;
 	return mark(log, &e->a, &durable);
 }
 

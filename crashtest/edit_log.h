@@ -28,7 +28,7 @@ struct edit_log {
 	struct ct_array owned;         /* void *, texts and data of the records */
 	uint64_t first;                /* place of the record from which states are tested */
 	uint32_t groups;               /* of stores that persist together */
-	unsigned orders;               /* assumed ones */
+	unsigned orders, durables;     /* assumed ones; durables: the bit of the next one */
 	bool limited;                  /* some store is */
 };
 

@@ -3,7 +3,23 @@
 #include <stdio.h>
 
 #include "crash.h"
+#include "limits.h"
 #include "operations.h"
+
+/* Which assumptions change nothing. They are the first edits, so limits have them in their order. */
+static uint32_t idle_ones(const struct ct_options *o, const struct ct_limits *l)
+{
+	unsigned durables = 0, orders = 0;
+	uint32_t idle = 0;
+
+	for (unsigned i = 0; i < o->assumed_count && l != NULL; i++) {
+		const bool durable = o->assumed[i].kind == CT_EDIT_DURABLE;
+		const uint8_t matter = durable ? l->durable_matter : l->orders_matter;
+
+		idle |= matter >> (durable ? durables++ : orders++) & 1 ? 0 : UINT32_C(1) << i;
+	}
+	return idle;
+}
 
 static int explore(const struct ct_exploration *e, const struct ct_edited *edited, void *final,
 	struct ct_result *ret_result)
@@ -20,6 +36,7 @@ static int explore(const struct ct_exploration *e, const struct ct_edited *edite
 	ct_operations_free(&operations);
 	ret_result->assumed = e->options.assumed;
 	ret_result->assumed_count = e->options.assumed_count;
+	ret_result->assumed_idle = idle_ones(&e->options, edited->limits);
 	return error;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Limits on the states of an instant. See limits.h. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "limits.h"
 #include "states.h"
@@ -193,4 +194,59 @@ void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, u
 	while (m->rules.limits != NULL && lower_once(m, levels)) {
 	}
 	ct_limits_keep(m, levels);
+}
+
+/* ---- Whether they matter -------------------------------------------------------------------------------------------- */
+
+/* With this store, and what the model requires with it, durable and all others lost: is one lost that had to persist first? */
+static uint8_t broken_by(
+	const struct ct_medium *m, unsigned cell, unsigned version, uint8_t orders, unsigned *levels)
+{
+	const uint64_t number = m->cell[cell].write[version];
+	uint8_t broken = 0;
+
+	memset(levels, 0, m->cell_count * sizeof *levels);
+	ct_levels_raise(m, cell, version + 1, levels);
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		for (unsigned v = levels[i]; v < m->cell[i].count; v++) {
+			broken |= m->cell[i].write[v] < number ? limit_of(m, &m->cell[i], v)->before : 0;
+		}
+	}
+	return broken & orders;
+}
+
+/* Lost, though a later one is durable for certain. */
+static uint8_t broken_by_landed(const struct ct_medium *m, const struct ct_cell *c, unsigned version)
+{
+	uint8_t broken = 0;
+
+	for (unsigned k = 0; k < CT_ORDERS_MAX; k++) {
+		broken |= c->write[version] < m->landed_after[k] ? 1u << k : 0;
+	}
+	return broken & limit_of(m, c, version)->before;
+}
+
+int ct_limits_look(const struct ct_medium *m)
+{
+	struct ct_limits *const l = m->rules.limits;
+	unsigned *const levels = l && m->cell_count > 0 ? malloc(m->cell_count * sizeof *levels) : NULL;
+
+	if (l == NULL || m->cell_count == 0) {
+		return 0;
+	}
+	if (levels == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the levels of %u cells", m->cell_count);
+	}
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		for (unsigned v = 0; v < m->cell[i].count; v++) {
+			const struct ct_limit *const at = limit_of(m, &m->cell[i], v);
+			const uint8_t open = at->after & (uint8_t)~l->orders_matter;
+
+			l->durable_matter |= at->durable;
+			l->orders_matter |= broken_by_landed(m, &m->cell[i], v);
+			l->orders_matter |= open != 0 ? broken_by(m, i, v, open, levels) : 0;
+		}
+	}
+	free(levels);
+	return 0;
 }

@@ -16,7 +16,7 @@ enum { CT_ORDERS_MAX = 8 };
 struct ct_limit {
 	uint32_t together;     /* stores of one number persist together; 0: none */
 	uint8_t before, after; /* bit i: of order i, this is what persists first, or what persists later */
-	bool durable;          /* at once */
+	uint8_t durable; /* at once; bit i: by assumption i of that kind, the last bit of all further ones */
 };
 
 struct ct_limits {
@@ -24,6 +24,8 @@ struct ct_limits {
 	struct ct_limit *limit;
 	uint32_t groups;      /* highest number of stores together */
 	uint64_t *stamp, now; /* for ct_limits_keep() */
+	/* Assumptions, and orders, that exclude a state of some instant that the model permits: by ct_limits_look(). */
+	uint8_t durable_matter, orders_matter;
 };
 
 /* NULL without memory. */
@@ -46,6 +48,9 @@ static inline bool ct_limits_complete(const struct ct_medium *m)
 
 	return l != NULL && m->stores < l->stores && l->limit[m->stores].durable;
 }
+
+/* Notes which of the limits exclude a state of this instant. */
+NVW_CHECKED int ct_limits_look(const struct ct_medium *medium);
 
 /* Raises levels until the state keeps to the medium's limits. */
 void ct_limits_keep(const struct ct_medium *medium, unsigned *levels);

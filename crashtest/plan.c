@@ -122,8 +122,9 @@ static bool may_cut(const struct ct_medium *m)
 static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct_medium *m)
 {
 	struct ct_count n;
-	const int error = ct_states_count(m, &n);
+	int error = ct_states_count(m, &n);
 
+	error = error ? error : ct_limits_look(m);
 	if (error) {
 		return error;
 	}

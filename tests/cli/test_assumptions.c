@@ -63,6 +63,33 @@ static void stores_assumed_ordered_take_their_bug_away_in_this_order_alone(void 
 	expect("with list.c:31 assumed ordered before list.c:40");
 }
 
+/* The order that is there already, by a fence or because nothing is stored later; nothing is uncertain where all is durable at once. */
+static void an_assumption_that_changes_nothing_says_so(void **state)
+{
+#define NOTHING ", which changes nothing: no state is without it"
+	assert_int_equal(crash("--assume-ordered=list.c:31:list.c:40"), 1);
+	expect("with list.c:31 assumed ordered before list.c:40\n");
+	assert_int_equal(
+		crash("--assume-ordered=list.c:40:list.c:31 --assume-ordered=list.c:40:list.c:50 --assume-durable=list.c:50 --html=page"),
+		1);
+	expect("with list.c:40 assumed ordered before list.c:31" NOTHING "\n");
+	expect("and list.c:40 assumed ordered before list.c:50\n");
+	expect("and list.c:50 assumed durable\n");
+	assert_int_equal(run("grep -q 'With list.c:40 assumed ordered before list.c:31" NOTHING "' page"), 0);
+	assert_int_equal(crash("--assume-ordered=list.c:40:list.c:31 --output-format=json"), 1);
+	expect("\"changes_states\": false");
+	assert_int_equal(crash("--assume-durable=list.c:31 --model=eadr"), 0);
+	expect("with list.c:31 assumed durable" NOTHING "\n");
+	assert_int_equal(run("sed 's/STORE;0x1040/FLUSH;0x1000;0x40|FENCE|&/' log >fenced"), 0);
+	assert_int_equal(run("%s crash --store-log=fenced --image=pool --check-lib=./check.so "
+			     "--assume-ordered=list.c:31:list.c:40 --assume-ordered=list.c:40:list.c:50",
+				 nvwave),
+		0);
+	expect("with list.c:31 assumed ordered before list.c:40" NOTHING "\n");
+	expect("and list.c:40 assumed ordered before list.c:50\n");
+	run("rm fenced page");
+}
+
 static void an_assumption_about_a_line_without_stores_is_refused_with_lines_near_it(void **state)
 {
 	assert_int_equal(crash("--assume-durable=list.c:33"), 2);
@@ -117,6 +144,7 @@ int main(void)
 		cmocka_unit_test(
 			a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with_its_cure),
 		cmocka_unit_test(stores_assumed_ordered_take_their_bug_away_in_this_order_alone),
+		cmocka_unit_test(an_assumption_that_changes_nothing_says_so),
 		cmocka_unit_test(an_assumption_about_a_line_without_stores_is_refused_with_lines_near_it),
 		cmocka_unit_test(stop_after_one_lists_one_and_denies_no_cure),
 	};
