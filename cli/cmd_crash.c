@@ -269,7 +269,7 @@ static int merge(int argc, char **argv)
 
 int cli_examine_crash(int argc, char **argv, struct emu_config *ret_config)
 {
-	struct crash_request request;
+	struct crash_request request = {.judge = {NULL}};
 	struct cli_session session;
 	int error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
 
@@ -277,6 +277,7 @@ int cli_examine_crash(int argc, char **argv, struct emu_config *ret_config)
 	error = error ? error : check(&session, &request);
 	error = error || !session.workload ? error : cli_session_try(&session);
 	*ret_config = session.config;
+	crash_request_end(&request);
 	cli_session_end(&session);
 	return error;
 }
@@ -288,7 +289,7 @@ int cmd_crash(int argc, char **argv)
 			return merge(argc, argv);
 		}
 	}
-	struct crash_request request;
+	struct crash_request request = {.judge = {NULL}};
 	struct cli_session session;
 	int status, error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
 
@@ -300,6 +301,7 @@ int cmd_crash(int argc, char **argv)
 		error = error ? error : check(&session, &request);
 		status = error ? cli_fail() : work(&session, &request, argc, argv);
 	}
+	crash_request_end(&request);
 	cli_session_end(&session);
 	return status;
 }

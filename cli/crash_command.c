@@ -101,6 +101,28 @@ static int take_assumptions(const struct cli_options *given, struct crash_reques
 	return error;
 }
 
+/* In the commands that judge a state, its file takes the place of the image. */
+static int take_judges(struct crash_request *r)
+{
+	int error = 0;
+
+	if (r->image != NULL && r->check != NULL) {
+		error = cli_image_as_braces(r->check, r->image, "--check", &r->judge[0]);
+		r->check = r->judge[0];
+	}
+	if (r->image != NULL && r->recover != NULL && !error) {
+		error = cli_image_as_braces(r->recover, r->image, "--recover", &r->judge[1]);
+		r->recover = r->judge[1];
+	}
+	return error;
+}
+
+void crash_request_end(struct crash_request *r)
+{
+	free(r->judge[0]);
+	free(r->judge[1]);
+}
+
 int crash_request_from(const struct cli_options *given, struct crash_request *ret)
 {
 	struct ct_options *const o = &ret->options;
@@ -137,6 +159,8 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
 	o->settle_after = o->cures ? SETTLE_AFTER : 0;
 	int error = take_assumptions(given, ret);
+
+	error = error ? error : take_judges(ret);
 
 	error = error || !cli_given(given, CLI_slice) ? error : take_slice(cli_text(given, CLI_slice), o);
 	return error ? error : cli_given(given, CLI_shard) ? take_shard(cli_text(given, CLI_shard), o) : 0;
@@ -233,20 +257,16 @@ int crash_check_foreign(const struct crash_request *r)
 static int test_foreign(struct crash_run *r, const struct ct_options *o)
 {
 	const struct crash_request *const q = r->request;
-	char *const recover = q->recover ? cli_image_as_braces(q->recover, q->image) : NULL;
 	const struct ct_foreign foreign = {.store_log = q->store_log,
 		.image = q->image,
 		.command = q->check,
 		.library = q->check_lib,
-		.recover = recover ? recover : q->recover,
+		.recover = q->recover,
 		.command_line = r->heading->command,
 		.made_by = r->heading->made_by};
 	const int error = crash_check_foreign(q);
 
-	const int failed = error ? error : ct_run_foreign(&foreign, o, &r->result);
-
-	free(recover);
-	return failed;
+	return error ? error : ct_run_foreign(&foreign, o, &r->result);
 }
 
 static int test_subject(struct crash_run *r, const struct ct_options *o)

@@ -23,6 +23,7 @@ struct crash_request {
 	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
 	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib, *recover; /* NULL: not given */
+	char *judge[2];   /* check and recover, with {} in place of the image */
 	const char *bugs; /* list of a self-test; NULL: PROGRAM.bugs */
 	bool replays;     /* --oracle=replay */
 	bool stacks;      /* a program is recorded with the callers of its stores */
@@ -31,6 +32,8 @@ struct crash_request {
 
 /* Takes the options from the command line, whose strings it keeps. NVW_E_USAGE with a message. */
 NVW_CHECKED int crash_request_from(const struct cli_options *given, struct crash_request *ret_request);
+/* Also after an error. */
+void crash_request_end(struct crash_request *request);
 
 /* The exit status of a command that says so: 0 where nothing failed. */
 int crash_status(enum ct_verdict verdict);

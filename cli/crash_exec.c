@@ -356,8 +356,7 @@ static int begin_test(const struct emu_config *machine, const struct crash_reque
 			"crash: --exec cannot be combined with --store-log: it makes its own log");
 	}
 	if (!error && request->replays) {
-		t->recover = request->recover ? cli_image_as_braces(request->recover, request->image) :
-						default_recover(request->exec);
+		t->recover = request->recover ? strdup(request->recover) : default_recover(request->exec);
 		error = t->recover ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a command");
 	}
 	if (!error && request->try_cures != NULL) {

@@ -107,6 +107,33 @@ static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(voi
 	}
 }
 
+/* The state's file takes the place of the image's name, however it is written. */
+static void a_check_that_names_the_image_judges_the_state(void **state)
+{
+	static const char *const names[] = {"pool 3", "./pool 3", "link 3", "$PWD/pool 3", "- <pool", "{} 3"};
+
+	clean();
+	assert_int_equal(run("%s create pool && %s append pool 1 && ln -s pool link", list, list), 0);
+	assert_int_equal(
+		run("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec %s check $1\\n' >judge; chmod +x judge",
+			list),
+		0);
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		const bool is_shell_s = names[i][0] == '$';
+
+		assert_int_equal(
+			run("%s crash --exec='%s append ./pool 1 no-tx' --image=%s --check=\"./judge %s\" --states=150",
+				nvwave, list, is_shell_s ? "$PWD/pool" : "pool", names[i]),
+			1);
+		assert_non_null(strstr(output, "examples/list.c:"));
+	}
+	assert_int_equal(
+		run("%s crash --exec='%s append pool 1' --image=pool --check='cmp {} pool'", nvwave, list),
+		2);
+	assert_non_null(strstr(output, "--check: expected {} or pool, found both"));
+	assert_int_equal(run("rm link judge"), 0);
+}
+
 static void what_a_line_held_at_an_event_persists_together(void **state)
 {
 	clean();
@@ -370,6 +397,7 @@ int main(void)
 		cmocka_unit_test(a_right_log_is_consistent_and_each_planted_bug_is_found),
 		cmocka_unit_test(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found),
 		cmocka_unit_test(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found),
+		cmocka_unit_test(a_check_that_names_the_image_judges_the_state),
 		cmocka_unit_test(what_a_line_held_at_an_event_persists_together),
 		cmocka_unit_test(a_recorded_log_is_explored_like_the_run_itself),
 		cmocka_unit_test(a_killed_program_leaves_states_that_are_checked),
