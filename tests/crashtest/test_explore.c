@@ -333,7 +333,7 @@ static struct ct_finding with_timeline(unsigned stores_before, uint64_t barrier_
 	log_end(&run);
 	image[data_off(1) / 8] = 6;
 	assert_int_equal(ct_stores_read(run.fd, UINT64_MAX, &stores), 0);
-	assert_int_equal(ct_timeline_read(run.fd, UINT64_MAX, &stores, (const uint8_t *)image, &f), 0);
+	assert_int_equal(ct_timeline_read(run.fd, UINT64_MAX, 0, &stores, (const uint8_t *)image, &f), 0);
 	ct_stores_free(&stores);
 	close(run.fd);
 	return f;
