@@ -309,6 +309,7 @@ static void complete(struct merge *m)
 	r->states_possible_log2 = json_real_value(json_object_get(o, "states_possible_log2"));
 	r->states_possible = exp2(r->states_possible_log2);
 	r->states_possible_exact = flag_of(o, "states_possible_exact");
+	r->states_known = r->states_possible_exact;
 	r->consistent = r->states_failing == 0;
 	r->findings_unlisted += m->groups.unlisted;
 	r->finding_count = m->groups.count;

@@ -332,6 +332,7 @@ struct ct_result {
 	double states_possible;      /* sum over instants, without states of earlier instants */
 	double states_possible_log2; /* as a power of two; states_possible may be infinite */
 	bool states_possible_exact;  /* false: an upper bound */
+	bool states_known;           /* an exhausted instant has no others than those that were listed */
 	unsigned
 		atomicity; /* bytes that persist together; of a host program, as its log says; 0: nothing was tested */
 	/* Stores of a host program were found by comparing lines: those to one line between two events have no order among them, and are

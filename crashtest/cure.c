@@ -107,7 +107,7 @@ static bool is_clean(const struct ct_result *r)
 
 static bool is_exhaustive(const struct ct_result *r)
 {
-	return ct_is_consistent(r) && ct_covers_all(r) && r->states_possible_exact;
+	return ct_is_consistent(r) && ct_covers_all(r);
 }
 
 /* The edits of the test, of all cures, and of what stands for those that there are not; but for one finding's. */

@@ -10,6 +10,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 
+#include "distinct.h"
 #include "limits.h"
 #include "plan.h"
 
@@ -70,10 +71,20 @@ static int share_out(struct ct_plan *plan)
 	return 0;
 }
 
+struct pass {
+	struct ct_result *result;
+	struct ct_distinct distinct;
+	int error;
+};
+
 static void count_record(void *context, const struct ct_medium *medium, const struct nvw_log_record *r)
 {
-	struct ct_result *result = context;
+	struct pass *const pass = context;
+	struct ct_result *const result = pass->result;
 
+	if (r->kind == NVW_LOG_HOST && !pass->error) {
+		pass->error = ct_distinct_host(&pass->distinct, medium, r);
+	}
 	result->stores += r->kind == NVW_LOG_STORE;
 	result->barriers += r->kind == NVW_LOG_BARRIER;
 	result->writes += r->kind == NVW_LOG_ISSUE;
@@ -119,12 +130,15 @@ static bool may_cut(const struct ct_medium *m)
 	return m->obliged_by_ack || !ct_plan_cuts_apart(&m->rules);
 }
 
-static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct_medium *m)
+static int add_instant(
+	struct ct_plan *plan, uint64_t *capacity, struct ct_distinct *distinct, struct ct_medium *m)
 {
 	struct ct_count n;
 	int error = ct_states_count(m, &n);
 
 	error = error ? error : ct_limits_look(m);
+	plan->known = plan->known && n.exact;
+	error = error ? error : ct_distinct_count(distinct, m, &n);
 	if (error) {
 		return error;
 	}
@@ -142,18 +156,22 @@ static int add_instant(struct ct_plan *plan, uint64_t *capacity, const struct ct
 int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct ct_result *result,
 	struct ct_plan *ret_plan)
 {
-	struct ct_plan plan = {.seed = seed, .budget = budget, .possible_log2 = -INFINITY, .exact = true};
+	struct ct_plan plan = {
+		.seed = seed, .budget = budget, .possible_log2 = -INFINITY, .exact = true, .known = true};
+	struct pass pass = {.result = result};
 	uint64_t capacity = 0;
 	int error;
 
 	m->seen = count_record;
-	m->context = result;
+	m->context = &pass;
 	while ((error = ct_medium_next(m)) == 1) {
-		error = add_instant(&plan, &capacity, m);
+		error = pass.error ? pass.error : add_instant(&plan, &capacity, &pass.distinct, m);
 		if (error) {
 			break;
 		}
 	}
+	m->seen = NULL;
+	ct_distinct_free(&pass.distinct);
 	if (!error) {
 		error = share_out(&plan);
 	}

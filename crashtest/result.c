@@ -48,9 +48,10 @@ bool ct_is_consistent(const struct ct_result *r)
 
 bool ct_covers_all(const struct ct_result *r)
 {
+	/* Parts account for all states of an instant, also where only a bound of their number is known. */
 	return r->mode != CT_KILL && r->shards == 0 && !r->grouped && r->instants_exhausted == r->instants &&
 	       !r->interrupted && !r->gave_up && r->states_undecided == 0 && r->states_symmetric == 0 &&
-	       r->states_settled == 0;
+	       r->states_settled == 0 && (r->states_known || r->instants_by_parts == r->instants);
 }
 
 enum ct_verdict ct_verdict_of(const struct ct_result *r)
@@ -176,6 +177,7 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 	r->states_possible = plan->possible;
 	r->states_possible_log2 = plan->possible_log2;
 	r->states_possible_exact = plan->exact;
+	r->states_known = plan->known;
 	r->findings_unlisted = all.unlisted;
 	r->finding_count = all.count;
 	for (unsigned i = 0; i < all.count; i++) {

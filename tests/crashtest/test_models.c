@@ -4,6 +4,7 @@
  * kept if it breaks none of the model's axioms, which are written out here pair by pair. What is explored must be
  * permitted, and whatever is permitted must be explored, with no fewer acknowledgements.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 #include <check/check.h>
 #include <crashtest/crash.h>
+#include <crashtest/distinct.h>
 #include <crashtest/states.h>
 #include <nvw/random.h>
 
@@ -45,6 +47,7 @@ struct event {
 
 struct history {
 	bool small;         /* stores to bytes of two words */
+	bool hosted;        /* the host writes and acknowledges, too */
 	unsigned narrow_by; /* every barrier is taken for one narrower by so many steps */
 	unsigned events;
 	struct event event[STEPS_MAX * 4];
@@ -241,9 +244,31 @@ static void make_completion(struct maker *m, unsigned item)
 	append(m, barrier_record(b, NVW_LOG_PERSISTED));
 }
 
+/* What the axioms below leave out. */
+static void make_host(struct maker *m)
+{
+	const uint64_t value = value_of(&m->r, 8);
+	const unsigned bytes = 1u << nvw_random_below(&m->r, 4);
+
+	if (nvw_random_below(&m->r, 2) == 0) {
+		append(m, (struct nvw_log_record){.kind = NVW_LOG_HOST,
+				  .host = {.off = place((unsigned)nvw_random_below(&m->r, 3)),
+					  .bytes = bytes,
+					  .data = (const uint8_t *)&value}});
+	} else {
+		append(m, (struct nvw_log_record){.kind = NVW_LOG_ACK,
+				  .ack = {.first = nvw_random_below(&m->r, ACKS_MAX), .count = 1}});
+	}
+}
+
 static void make_step(struct maker *m)
 {
 	const unsigned item = (unsigned)nvw_random_below(&m->r, ITEMS);
+
+	if (m->h->hosted && nvw_random_below(&m->r, 8) == 0) {
+		make_host(m);
+		return;
+	}
 
 	switch (nvw_random_below(&m->r, 10)) {
 	case 0:
@@ -267,13 +292,13 @@ static void make_step(struct maker *m)
 	}
 }
 
-static int make_run(uint64_t seed, unsigned narrow_by, bool small, struct history *h)
+static int make_run_of(uint64_t seed, const struct history *kind, struct history *h)
 {
 	const struct nvw_log_info info = {.workload = "random", .pool_bytes = POOL_BYTES, .atomicity = 8};
 	const int fd = memfd_create("log", MFD_CLOEXEC);
 	struct maker m = {.r = {seed}, .h = h};
 
-	*h = (struct history){.narrow_by = narrow_by, .small = small};
+	*h = *kind;
 	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &m.w), 0);
 	append(&m, (struct nvw_log_record){.kind = NVW_LOG_SITE,
 			   .site = {.id = 1, .line = 7, .file = "r.c", .function = "f"}});
@@ -285,6 +310,11 @@ static int make_run(uint64_t seed, unsigned narrow_by, bool small, struct histor
 	}
 	assert_int_equal(nvw_log_close(m.w, m.time_ps), 0);
 	return fd;
+}
+
+static int make_run(uint64_t seed, unsigned narrow_by, bool small, struct history *h)
+{
+	return make_run_of(seed, &(const struct history){.narrow_by = narrow_by, .small = small}, h);
 }
 
 /* ---- The axioms, pair by pair ----------------------------------------------------------------------------------- */
@@ -642,6 +672,126 @@ static void sampled_and_minimised_states_are_permitted_ones(void **state)
 	}
 }
 
+/* ---- How many ---------------------------------------------------------------------------------------------------- */
+
+enum { KEYS_MAX = 1 << 17 };
+
+static int by_key(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t count_different(uint64_t *key, uint64_t count)
+{
+	uint64_t n = count > 0;
+
+	qsort(key, count, sizeof *key, by_key);
+	for (uint64_t i = 1; i < count; i++) {
+		n += key[i] != key[i - 1];
+	}
+	return n;
+}
+
+static void note_all(struct ct_medium *m, uint64_t *key, uint64_t *count)
+{
+	unsigned levels[STORES_MAX + 1];
+	struct ct_walk walk = {0};
+
+	for (uint64_t i = 0; i < ct_states_numbers(m); i++) {
+		if (ct_states_by_number(m, &walk, i, levels)) {
+			assert_true(*count < KEYS_MAX);
+			ct_medium_apply(m, levels);
+			key[(*count)++] = ct_medium_key(m);
+			ct_medium_undo(m);
+		}
+	}
+	ct_walk_end(&walk);
+}
+
+struct counted {
+	struct ct_distinct distinct;
+	double states;
+	bool exact;
+};
+
+static void note_host(void *context, const struct ct_medium *m, const struct nvw_log_record *r)
+{
+	struct counted *const counted = context;
+
+	for (unsigned i = 0; i < 2 && r->kind == NVW_LOG_HOST; i++) {
+		assert_int_equal(ct_distinct_host(&counted[i].distinct, m, r), 0);
+	}
+}
+
+static void count_instant(struct ct_medium *m, struct counted *c)
+{
+	struct ct_count n;
+
+	assert_int_equal(ct_states_count(m, &n), 0);
+	assert_true(n.exact);
+	assert_int_equal(ct_distinct_count(&c->distinct, m, &n), 0);
+	c->states += exp2(n.log2) - (n.old_log2 < 0 ? 0 : exp2(n.old_log2));
+	c->exact = c->exact && n.exact;
+}
+
+/* By listing them, and, if it has no time for that, by the contents of words. */
+static unsigned count_run(const struct history *kind, enum ct_model model, uint64_t seed)
+{
+	static const uint8_t initial[POOL_BYTES];
+	static uint64_t key[KEYS_MAX];
+	const struct ct_rules rules = {.model = model, .unit_bytes = 8};
+	struct counted counted[2] = {{.exact = true}, {.distinct = {.steps = UINT32_MAX}, .exact = true}};
+	static struct history h;
+	const int fd = make_run_of(seed, kind, &h);
+	struct ct_medium m;
+	uint64_t count = 0;
+
+	assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
+	m.seen = note_host;
+	m.context = counted;
+	while (ct_medium_next(&m) == 1) {
+		note_all(&m, key, &count);
+		count_instant(&m, &counted[0]);
+		count_instant(&m, &counted[1]);
+	}
+	ct_medium_destroy(&m);
+	close(fd);
+	const uint64_t different = count_different(key, count);
+
+	assert_true(counted[0].exact);
+	for (unsigned i = 0; i < 2; i++) {
+		const uint64_t states = (uint64_t)round(counted[i].states);
+
+		if (counted[i].exact ? states != different : states < different) {
+			fail_msg("%s, seed %llu: %llu states by %s, there are %llu",
+				ct_model_info(model)->name, (unsigned long long)seed,
+				(unsigned long long)states, i ? "contents" : "a list",
+				(unsigned long long)different);
+		}
+		ct_distinct_free(&counted[i].distinct);
+	}
+	return counted[1].exact;
+}
+
+static void a_number_of_states_counts_each_once(void **state)
+{
+	static const enum ct_model models[] = {
+		CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_EADR, CT_MODEL_BUFFERED};
+
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned exact = 0;
+
+		for (uint64_t seed = 1; seed <= 4 * RUNS; seed++) {
+			exact += count_run(&(const struct history){.small = seed & 1, .hosted = seed & 2},
+				models[i], seed);
+		}
+		/* Contents say nothing of the order of buffered epochs, and nothing is uncertain under eadr. */
+		assert_true(i < 2 ? exact > RUNS / 4 : exact == 0);
+	}
+}
+
 /* ---- Jobs ---------------------------------------------------------------------------------------------------- */
 
 /* A third of the states fail, in four ways. */
@@ -712,6 +862,7 @@ int main(void)
 		cmocka_unit_test(a_narrowed_barrier_orders_as_the_narrower_one_would),
 		cmocka_unit_test(models_are_contained_in_each_other),
 		cmocka_unit_test(sampled_and_minimised_states_are_permitted_ones),
+		cmocka_unit_test(a_number_of_states_counts_each_once),
 		cmocka_unit_test(any_number_of_jobs_tests_the_same_states),
 	};
 
