@@ -4,7 +4,7 @@
 # undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
 # thread sanitizer. On Debian 12, as root.
 # A few planted faults are tried (tests/faults); with --all every one of them, and hundreds of
-# random CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all tried, four bugs
+# random CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all tried, 94 runs whose states a second definition makes, four bugs
 # at once, a cluster (Slurm), and CUDA programs by clang 14, 16 and 19, which it installs where they can be had.
 # On two cores this takes about twenty minutes, and with --all about half an hour more (an estimate), half of it for the planted
 # faults. Each stage says how long it took.
@@ -152,6 +152,7 @@ one_of "fuzz targets" tests/fuzz/fuzz.sh
 one_of "manual page" mandoc -T lint -W warning build-release/nvwave.1
 if [ "$faults" = --all ]; then
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
+	one_of "states of small runs by a second definition of the models" tests/crashtest/second_definition.py --runs=94 --most=4000 build-release/cli/nvwave build-release/tests/judge
 	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
 	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi
