@@ -168,6 +168,10 @@ void cli_cure_report_all(const struct ct_result *r, FILE *to)
 {
 	char a[NVW_UNIT_TEXT];
 
+	if (r->cures_unshown) {
+		fprintf(to, "\nno cure was tried: of the states that %s permits none of those tested fails\n",
+			ct_model_info(r->proved_under)->name);
+	}
 	if (r->states_of_several > 0) {
 		fprintf(to, "\n%s of the failing states pass only with several of these cures together\n",
 			nvw_format_grouped(r->states_of_several, a));

@@ -56,14 +56,26 @@ static bool fails_so(const struct ct_failed_set *s, const struct ct_finding *f)
 	return fails;
 }
 
+/* An assumption leaves only a bound of the number of states, but all of them are tested; pmreorder's bound is of orders that are not. */
+static bool has_all(const struct ct_result *r)
+{
+	const bool tested = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
+			    r->states_undecided == 0 && r->states_symmetric == 0;
+
+	return ct_covers_all(r) || (tested && r->model != CT_MODEL_PMREORDER);
+}
+
 void ct_account_alone(
 	struct ct_account *a, struct ct_result *r, unsigned number, const struct ct_result *alone)
 {
 	if (alone->failing.some) {
+		a->open = true;
 		return;
 	}
-	if (a->exact && ct_covers_all(alone)) {
+	if (a->exact && has_all(alone)) {
 		count_states(a, &r->finding[number], &alone->failing);
+	} else {
+		a->open = true;
 	}
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		struct ct_cure *const c = &r->finding[i].cure;
@@ -106,7 +118,7 @@ void ct_account_end(struct ct_account *a, struct ct_result *r, const struct ct_r
 		}
 		r->states_in_none += !listed;
 	}
-	for (i = 0; i < a->all.count && a->exact; i++) {
+	for (i = 0; i < a->all.count && a->exact && !a->open; i++) {
 		r->states_of_several += ct_failed_is_first(&a->all, i) && !a->held[i] &&
 					!ct_failed_has(s, a->all.at[i].state);
 	}

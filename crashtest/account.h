@@ -12,6 +12,7 @@ struct ct_account {
 	struct ct_failed_set all; /* without any cure */
 	bool *held;               /* the pair's state belongs to a finding */
 	bool exact;               /* all states are known: else counts stay those of texts */
+	bool open;                /* with some cure they are not */
 };
 
 /* Takes the states of a test without any cure, if all are known. NVW_E_MEMORY. Freed by ct_account_free(). */

@@ -355,6 +355,7 @@ struct ct_result {
 		states_of_several; /* of a test of all states: states that pass with all of them, and with none alone */
 	uint64_t cure_states, cure_states_most; /* states that the search for cures tested; its budget */
 	bool cure_search_ended;                 /* by its budget: findings have what is left */
+	bool cures_unshown; /* no cure was tried: none of the states that were tested for it fails without one */
 	const struct ct_edit *assumed; /* what the log was taken to have; the caller of the test has it */
 	unsigned assumed_count;
 	uint32_t assumed_idle;         /* bit i: assumption i excludes no state of any instant */

@@ -787,6 +787,7 @@ static void note_unsearched(struct proof *p)
 
 	r->cure_states = p->used;
 	r->cure_states_most = p->most;
+	r->cures_unshown = p->unshown;
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		struct ct_finding *const f = &r->finding[i];
 

@@ -96,6 +96,61 @@ static void the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_prog
 	assert_true(ct_cure_is_verified(&cure));
 }
 
+/* The lines behind all findings. */
+static const char *report_all(const struct ct_result *r)
+{
+	static char text[2048];
+	FILE *const to = fmemopen(text, sizeof text, "w");
+
+	assert_non_null(to);
+	text[0] = '\0';
+	cli_cure_report_all(r, to);
+	fclose(to);
+	return text;
+}
+
+static void a_finding_is_said_to_go_with_a_cure_only_of_a_run_with_that_cure_alone(void **state)
+{
+	struct ct_result *const r = with_cure((struct ct_cure){.verified = true});
+
+	r->finding_count = 2;
+	r->finding[1] = r->finding[0];
+	r->finding[0].cure = (struct ct_cure){.gone = true};
+	assert_string_equal(report(r), "no longer occurs with the cures of the other findings together\n");
+	r->finding[0].cure.cured_by = 2;
+	r->finding[0].cure.cured_in = 2000;
+	assert_string_equal(
+		report(r), "no longer occurs with the cure of finding 2 alone (2,000 states tested)\n");
+}
+
+static void what_was_not_searched_is_named(void **state)
+{
+	struct ct_result *const r = with_cure((struct ct_cure){.verified = true, .searched = true});
+
+	assert_string_equal(report_all(r), "");
+	r->finding_count = 2;
+	r->finding[1].cure = (struct ct_cure){.left = 24};
+	r->cure_states_most = 200;
+	r->cure_search_ended = true;
+	assert_string_equal(report_all(r),
+		"\nthe search for cures ended at its budget of 200 states (--cure-states); not searched: of finding 2 24 candidates\n");
+	r->finding[0].cure = (struct ct_cure){.left = 24};
+	assert_string_equal(report(r), "no cure was looked for: the search had used up its budget\n");
+}
+
+static void states_that_the_cures_leave_are_told(void **state)
+{
+	struct ct_result *const r = with_cure((struct ct_cure){.verified = true});
+
+	r->states_in_none = 6;
+	assert_string_equal(report_all(r),
+		"\n6 tested states fail with all of these cures and assumptions, and are in none of the findings\n");
+	r->states_in_none = 0;
+	r->states_of_several = 8;
+	assert_string_equal(report_all(r),
+		"\n8 of the failing states pass only with several of these cures together\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +159,9 @@ int main(void)
 		cmocka_unit_test(a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified),
 		cmocka_unit_test(
 			the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_runs_with_it),
+		cmocka_unit_test(a_finding_is_said_to_go_with_a_cure_only_of_a_run_with_that_cure_alone),
+		cmocka_unit_test(what_was_not_searched_is_named),
+		cmocka_unit_test(states_that_the_cures_leave_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
