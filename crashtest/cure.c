@@ -30,13 +30,14 @@ struct proof {
 	struct ct_edit edit[EDITS_MAX];
 	unsigned edits; /* assumptions of the test, then the cures so far */
 	unsigned cures, masks;
-	uint64_t failing; /* states that failed with the cures so far */
-	bool clean;       /* no state failed in the last trial, which had all cures */
-	uint64_t states;  /* budget of a trial */
-	uint64_t used, most;                 /* states that the search tested, and may test */
-	bool unshown; /* no state failed without any cure: none can be proved */
-	bool ended;   /* the search came to its end: what is left is that of findings for which nothing helps */
-	uint64_t searched[CT_FINDINGS_MAX];  /* with which budget of a trial a finding's cure was searched; 0: not yet */
+	uint64_t failing;    /* states that failed with the cures so far */
+	bool clean;          /* no state failed in the last trial, which had all cures */
+	uint64_t states;     /* budget of a trial */
+	uint64_t used, most; /* states that the search tested, and may test */
+	bool unshown;        /* no state failed without any cure: none can be proved */
+	bool ended; /* the search came to its end: what is left is that of findings for which nothing helps */
+	uint64_t searched
+		[CT_FINDINGS_MAX]; /* with which budget of a trial a finding's cure was searched; 0: not yet */
 	uint64_t done;
 	double began;
 	struct ct_hangs hangs; /* of all trials, unless the caller remembers them */

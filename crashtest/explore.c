@@ -95,8 +95,8 @@ static int make_shared(struct ct_worker *w, uint64_t draws)
 
 static int make_failing(struct ct_worker *w)
 {
-	w->failing = mmap(
-		NULL, sizeof *w->failing, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	w->failing =
+		mmap(NULL, sizeof *w->failing, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (w->failing == MAP_FAILED) {
 		w->failing = NULL;
 		return nvw_fail_errno("no memory for the states that fail");

@@ -48,7 +48,8 @@ struct ct_cure {
 	bool costed;
 	int64_t cost_ps;
 	uint64_t cost_of_ps;
-	unsigned cured_by; /* number of the finding whose cure, or assumption, alone takes this one away; 0: none */
+	unsigned
+		cured_by; /* number of the finding whose cure, or assumption, alone takes this one away; 0: none */
 	uint64_t cured_in; /* states of the exploration that shows it */
 	bool gone;         /* never searched: with those of the others together it did not come up again */
 	/* Of a program that was recorded: its log is of a run without the cure, and that is all that verified is about, until a program

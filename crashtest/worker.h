@@ -55,10 +55,10 @@ struct ct_worker {
 	struct ct_shared *shared;
 	size_t shared_bytes;
 	struct ct_failing *failing; /* shared as well; NULL: not kept */
-	struct ct_medium medium; /* the parent's, at the worker's beginning */
-	uint64_t next_draw;      /* of medium's instant */
-	uint64_t first, last;    /* instants of the range */
-	uint64_t sequence;       /* at the last look, and the time of its last change */
+	struct ct_medium medium;    /* the parent's, at the worker's beginning */
+	uint64_t next_draw;         /* of medium's instant */
+	uint64_t first, last;       /* instants of the range */
+	uint64_t sequence;          /* at the last look, and the time of its last change */
 	double sequence_cpu, sequence_wall;
 	struct ct_hang_look look; /* at a state that takes long */
 	unsigned deaths;

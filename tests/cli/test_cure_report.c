@@ -147,8 +147,8 @@ static void states_that_the_cures_leave_are_told(void **state)
 		"\n6 tested states fail with all of these cures and assumptions, and are in none of the findings\n");
 	r->states_in_none = 0;
 	r->states_of_several = 8;
-	assert_string_equal(report_all(r),
-		"\n8 of the failing states pass only with several of these cures together\n");
+	assert_string_equal(
+		report_all(r), "\n8 of the failing states pass only with several of these cures together\n");
 }
 
 int main(void)

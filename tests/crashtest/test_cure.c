@@ -174,7 +174,7 @@ static void what_no_order_helps_has_no_verified_cure(void **state)
 /* ---- Several bugs at once ----------------------------------------------------------------------------------- */
 
 /* Six stores, each once: a state is the set of those that are durable. A rule names a store that must be durable before others. */
-enum { LINES = 6, SETS = 1 << LINES, RULES_MAX = 3, PROGRAMS = 20 };
+enum { LINES = 6, SETS = 1 << LINES, RULES_MAX = 3, PROGRAMS = 12 };
 
 struct rules {
 	unsigned items, count; /* work-items, which store in turn; rules */
@@ -253,7 +253,8 @@ static void forget_rules(struct rules *r, const struct ct_exploration *e)
 }
 
 /* Which states fail with these edits alone, as the check saw it. */
-static void look(const struct ct_exploration *e, const struct ct_edit *edits, unsigned count, uint8_t ret[SETS])
+static void look(
+	const struct ct_exploration *e, const struct ct_edit *edits, unsigned count, uint8_t ret[SETS])
 {
 	static struct ct_result result;
 	struct ct_exploration quiet = *e;
@@ -282,7 +283,8 @@ static bool fails_so(const struct rules *r, const uint8_t failed[SETS], const ch
 	bool fails = false;
 
 	for (unsigned i = 0; i < r->count; i++) {
-		const char *const said = r->rule[i].dies ? "the check was killed by signal 11" : r->rule[i].text;
+		const char *const said =
+			r->rule[i].dies ? "the check was killed by signal 11" : r->rule[i].text;
 
 		for (unsigned k = 0; k < SETS && strncmp(text, said, strlen(said)) == 0; k++) {
 			fails = fails || failed[k] >> i & 1;
@@ -385,7 +387,8 @@ static void search_with(uint64_t states, unsigned stop_after, struct ct_result *
 {
 	struct rules r = {.items = 1,
 		.count = 2,
-		.rule = {{.before = 1, .after = 2, .text = "torn"}, {.before = 8, .after = 16, .text = "lost"}}};
+		.rule = {{.before = 1, .after = 2, .text = "torn"},
+			{.before = 8, .after = 16, .text = "lost"}}};
 	struct ct_exploration e = explore_rules(&r, 1);
 
 	e.options.cure_states = states;
