@@ -394,7 +394,7 @@ static int run_copy(
 	o.cures = false;
 	o.unexplained = true;
 	o.settle_after = 0;
-	o.save = o.resume = NULL;
+	o.save = o.resume = o.slices = NULL;
 	again.limit = limit;
 	if (!error) {
 		error = record(&again, 0, &events);

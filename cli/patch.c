@@ -213,7 +213,10 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 {
 	const struct ct_edit *const e = &c->edit[k];
 	const bool called = e->a.caller_line != 0, flushes = e->kind == CT_EDIT_FLUSH;
-	const enum patch_flush fence = has_beside(c, k, CT_EDIT_FENCE) ? PATCH_FENCE : 0;
+	const bool fences = !flushes || has_beside(c, k, CT_EDIT_FENCE);
+	const char *const file = called ? e->a.caller_file : e->a.file;
+	const uint32_t line = called ? e->a.caller_line : e->a.line;
+	const char *why = "its source file was not found";
 	struct source s;
 
 	if (called && flushes) {
@@ -222,12 +225,9 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 	if (called && !e->behind_call) {
 		return "its fence is for one caller, and behind the call it may come too late";
 	}
-	const char *const file = called ? e->a.caller_file : e->a.file;
-	const char *const why = !source_read(file, &s) ?
-					"its source file was not found" :
-					flush_at(file, called ? e->a.caller_line : e->a.line,
-						flushes ? PATCH_FLUSH | fence : PATCH_FENCE, &s, ret);
-
+	if (source_read(file, &s)) {
+		why = flush_at(file, line, flushes * PATCH_FLUSH | fences * PATCH_FENCE, &s, ret);
+	}
 	source_free(&s);
 	return why;
 }
@@ -310,6 +310,9 @@ static const char *collect_finding(
 	unsigned more = 0;
 
 	*count = 0;
+	if (c->run == CT_CURE_REFUTED) {
+		return "its cure was refuted by running";
+	}
 	for (unsigned k = 0; k < c->count && why == NULL; k++) {
 		why = insertions_of(c, k, &in[*count], &more);
 		if (why == NULL && more > 0 && below != NULL && name_below(in[*count].file, below) == NULL) {

@@ -315,7 +315,7 @@ static size_t behind_object(const char *text, size_t at, size_t *ret_member)
 		at = skip_space(text, at + 1);
 	}
 	*ret_member = 0;
-	for (; text[at] == '(' && cast;) {
+	while (text[at] == '(' && cast) {
 		const size_t end = behind_bracket(text, at), next = end ? skip_space(text, end) : 0;
 
 		if (end == 0 || !is_harmless(text + at, end - at)) {
@@ -840,7 +840,6 @@ static void add_owns(struct reader *r, const struct text *t, size_t before)
 
 static void find_calls(struct reader *r)
 {
-	r->function = function_of(r->source.code, r->begin);
 	add_libpmem(r);
 	add_libpmemobj(r);
 	add_instructions(r);
@@ -925,6 +924,11 @@ static const char *read_and_write(struct reader *r, const struct patch_lines *s,
 		return "the statement at its line is not on a line of its own";
 	}
 	*ret_after = 1 + lines_between(r->source.code, 0, r->end);
+	r->function = function_of(r->source.code, r->begin);
+	if (find_word(r->source.code, r->function, "__global__") < r->begin ||
+		find_word(r->source.code, r->function, "__device__") < r->begin) {
+		return "it is a kernel's line, where no processor's flush can stand";
+	}
 	read_headers(r, s);
 	find_calls(r);
 	r->has_volatile = has_volatile(r->source.code);

@@ -204,7 +204,9 @@ static bool build(const struct cure_trial *t, const struct copy *c, struct outco
 	unsetenv("NVWAVE_COPY");
 	free(command);
 	tell_output(c->output, said, sizeof said);
-	if (status == -1) {
+	if (nvw_stopping()) {
+		snprintf(o->text, sizeof o->text, "nvwave was stopped");
+	} else if (status == -1) {
 		snprintf(o->text, sizeof o->text, "the build of a copy with it took longer than %d s",
 			BUILD_SECONDS);
 	} else if (status != 0) {
@@ -234,7 +236,9 @@ static void tell_result(const struct ct_result *r, struct outcome *o)
 {
 	const char *const text = r->finding_count > 0 ? r->finding[0].text : "";
 
-	if (ct_is_consistent(r)) {
+	if (r->interrupted || r->gave_up) {
+		snprintf(o->text, sizeof o->text, "the test of a copy with it did not end");
+	} else if (ct_is_consistent(r)) {
 		o->run = CT_CURE_HOLDS;
 	} else if (r->finding_count == 0) {
 		snprintf(o->text, sizeof o->text, "the run with it has no verdict: %.150s", r->undecided);

@@ -165,19 +165,20 @@ static unsigned own_frame(const struct nvw__place *frames, unsigned count)
 
 struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
 {
-	struct nvw__place frames[FRAMES_MAX], p = {.file = NULL};
+	struct nvw__place frames[FRAMES_MAX] = {{.file = NULL}}, p = {.file = NULL};
 	const unsigned count = frames_of(module, address, frames, FRAMES_MAX), own = own_frame(frames, count);
+	const bool inlined = own + 1 < count;
 	const char *const symbol = dwfl_module_addrname(module, address);
 	char function[96];
 
 	if (count > 0) {
 		p = frames[own];
-		p.function[0] = '\0';
 	}
+	p.function[0] = '\0';
 	if (symbol != NULL) {
 		nvw__demangle(symbol, strcspn(symbol, "."), function, sizeof function);
-		snprintf(p.function, sizeof p.function, own + 1 < count ? "%.80s, inlined in %s" : "%.0s%s",
-			count > 0 ? frames[own].function : "", function);
+		snprintf(p.function, sizeof p.function, inlined ? "%.80s, inlined in %s" : "%.0s%s",
+			frames[own].function, function);
 	}
 	return p;
 }

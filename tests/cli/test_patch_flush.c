@@ -138,6 +138,9 @@ static void what_cannot_be_read_safely_is_refused(void **state)
 			PATCH_PERSIST));
 	assert_non_null(statement(
 		"#include <libpmem.h>\n#define F \\\n\tp->x = 1; /* HERE */ \\\n\tg();\n", PATCH_PERSIST));
+	assert_non_null(statement(
+		"#include <libpmem.h>\n__global__ void k(struct x *p)\n{\n\tp->x = 1; /* HERE */\n}\n",
+		PATCH_PERSIST));
 }
 
 static void a_bit_field_has_no_address_also_where_a_header_declares_it(void **state)

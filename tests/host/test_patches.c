@@ -33,7 +33,7 @@ static void build(const char *source, const char *program)
 
 static int crash(const char *program, const char *arguments, const char *check, const char *options)
 {
-	return run("%s crash --exec='./%s %s' --image=pool --check='./%s %s' --states=300 %s", nvwave,
+	return run("%s crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 %s", nvwave,
 		program, arguments, program, check, options);
 }
 
