@@ -880,19 +880,34 @@ static const char *write_fence(const struct reader *r, char *text, size_t bytes)
 	return NULL;
 }
 
+/* A cast binds more closely than "p + 8". */
+static bool is_sum(const char *address)
+{
+	size_t member;
+
+	return address[0] != '&' && address[behind_object(address, 0, &member)] != '\0';
+}
+
+static const char *cast_of(const struct reader *r, const struct call *c)
+{
+	return c->cast[0] == '\0' && r->has_volatile ? "(const void *)" : c->cast;
+}
+
 static const char *write_flush(
 	const struct reader *r, const struct target *t, enum patch_flush what, char *text, size_t bytes)
 {
 	const struct call *const c = choose(r, what, t->in_line);
-	const char *const cast = c && c->cast[0] == '\0' && r->has_volatile ? "(const void *)" :
-				 c                                          ? c->cast :
-									      "";
+	char address[EXPRESSION + 64];
 
 	if (c == NULL) {
 		return "no function that flushes such a store was found in its source";
 	}
-	const int n = snprintf(text, bytes, c->sized ? "%s(%s%s%s, %s);" : "%s(%s%s%s);", c->name, c->before,
-		cast, t->address, t->size);
+	const char *const cast = cast_of(r, c);
+	const bool encloses = *cast != '\0' && is_sum(t->address);
+
+	snprintf(address, sizeof address, encloses ? "%s(%s)" : "%s%s", cast, t->address);
+	const int n = snprintf(
+		text, bytes, c->sized ? "%s(%s%s, %s);" : "%s(%s%s);", c->name, c->before, address, t->size);
 
 	if (n < 0 || (size_t)n + 2 >= bytes) {
 		return "its statement is too long";

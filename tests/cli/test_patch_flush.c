@@ -225,6 +225,8 @@ static void where_something_is_volatile_the_address_is_cast(void **state)
 {
 	expect("#include <libpmem.h>\nvolatile int *p;\nvoid f(void)\n{\n\t*p = 1; /* HERE */\n}\n",
 		PATCH_FLUSH, "pmem_flush((const void *)p, sizeof *p);");
+	expect("#include <libpmem.h>\nvolatile int *p;\nvoid f(void)\n{\n\tmemcpy((char *)p + 8, q, 8); /* HERE */\n}\n",
+		PATCH_FLUSH, "pmem_flush((const void *)((char *)p + 8), 8);");
 }
 
 int main(void)
