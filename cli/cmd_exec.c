@@ -60,8 +60,11 @@ static int write_log(struct host_session *s, unsigned i, const char *log)
 static int write_logs(struct host_session *s, const char *path)
 {
 	const struct host_control *const c = s->control;
-	int error = 0;
+	int error = host_session_check_followed(s, NULL);
 
+	if (error) {
+		return error;
+	}
 	if (c->file_count == 0) {
 		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file that can be recorded");
 	}

@@ -213,6 +213,13 @@ static int find_file(const struct host_session *s, const char *path, unsigned *r
 	return found > 0;
 }
 
+static int check_followed(const struct host_session *s, const char *path)
+{
+	struct stat file;
+
+	return stat(path, &file) == 0 ? host_session_check_followed(s, &file) : 0;
+}
+
 static int refuse_unmapped(const struct host_session *s)
 {
 	const struct host_control *const c = s->control;
@@ -275,7 +282,12 @@ int crash_record(struct crash_recording *r)
 		r->events = s.control->events;
 		r->status = s.status;
 		r->seconds = s.seconds;
-		error = !found && r->kill_at == 0 ? refuse_unmapped(&s) : found ? write_log(&s, r, file) : 0;
+		error = check_followed(&s, r->path);
+		if (!error && found) {
+			error = write_log(&s, r, file);
+		} else if (!error && r->kill_at == 0) {
+			error = refuse_unmapped(&s);
+		}
 		error = error ? error : found;
 	}
 	host_session_end(&s);

@@ -511,6 +511,28 @@ int host_session_run(struct host_session *s, char *const argv[])
 	return error;
 }
 
+int host_session_check_followed(const struct host_session *s, const struct stat *file)
+{
+	const struct host_control *const c = s->control;
+	struct host_place p;
+	char line[16] = "";
+
+	for (unsigned i = 0; i < c->unfollowed_count; i++) {
+		const struct host_unfollowed *const u = &c->unfollowed[i];
+
+		if (file != NULL && (u->inode != file->st_ino || u->device != file->st_dev)) {
+			continue;
+		}
+		host_place_of(c, u->site, &p);
+		snprintf(line, sizeof line, p.line ? ":%u" : "", (unsigned)p.line);
+		return nvw_fail(NVW_E_INPUT,
+			"UNDECIDED: %s writes %s by %s() at %s%s (%s) while it has the file mapped: system calls that write are "
+			"not followed, so it is not known what a crash may leave",
+			s->program, u->name, u->call, p.file, line, p.function);
+	}
+	return 0;
+}
+
 /* ---- Results
  * ---------------------------------------------------------------------------------------------------------------- */
 

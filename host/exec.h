@@ -59,6 +59,11 @@ void host_session_end(struct host_session *session);
  */
 NVW_CHECKED int host_session_run(struct host_session *session, char *const argv[]);
 
+/* NVW_E_INPUT if the program has written the file, or with NULL any that it has mapped, by system calls that are not followed: what a
+ * crash may leave is not known. */
+struct stat;
+NVW_CHECKED int host_session_check_followed(const struct host_session *session, const struct stat *file);
+
 /* After the run: writes the persist log of file i to fd and closes it. ret_counts may be NULL. */
 struct host_counts {
 	uint64_t stores, flushes, fences, written;

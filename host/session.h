@@ -26,8 +26,9 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 7,
+	HOST_VERSION = 8,
 	HOST_FILES_MAX = 32,
+	HOST_UNFOLLOWED_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
 	HOST_SITES_MAX = 16384,
@@ -123,6 +124,13 @@ struct host_site {
 	uint64_t flushes, idle_flushes, fences, empty_fences;
 };
 
+/* A file that the program has written by a system call while it had it mapped: no record of it is right (preload/writes.c). */
+struct host_unfollowed {
+	uint64_t device, inode;
+	uint32_t site; /* of the first such call */
+	char call[28], name[256];
+};
+
 /* Reasons why the log is incomplete. Each one is reported. */
 /* clang-format off */
 #define HOST_GAPS(GAP)                                                                                             \
@@ -181,7 +189,8 @@ struct host_control {
 	bool operations; /* it has announced or acknowledged operations */
 	uint64_t gap[HOST_GAP_COUNT];
 	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
-	uint32_t file_count, module_count, site_count;
+	uint32_t file_count, module_count, site_count, unfollowed_count;
+	struct host_unfollowed unfollowed[HOST_UNFOLLOWED_MAX];
 	struct host_file file[HOST_FILES_MAX];
 	struct host_module module[HOST_MODULES_MAX];
 	struct host_site site[HOST_SITES_MAX];

@@ -96,7 +96,8 @@ static void find_functions(void)
 
 	munmap(NULL, 0);
 	mprotect(NULL, 0, PROT_NONE);
-	if (pread(-1, &s, 0, 0) != 0) {
+	if (pread(-1, &s, 0, 0) != 0 && pwrite(-1, &s, 0, 0) != 0 && write(-1, &s, 0) != 0 &&
+		ftruncate(-1, 0) != 0 && copy_file_range(-1, NULL, -1, NULL, 0, 0) != 0) {
 		fstat(-1, &s);
 	}
 	pthread_sigmask(SIG_BLOCK, NULL, &set);

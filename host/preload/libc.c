@@ -47,13 +47,15 @@ static void *map(void *addr, size_t length, int prot, int flags, int fd, off_t o
 	}
 	void *const at = REAL(mmap)(addr, length, prot, flags, fd, off);
 
-	if (host_control != NULL && at != MAP_FAILED && !host_self.inside && !host_self.own &&
-		is_ours(prot, flags, fd)) {
+	if (host_control == NULL || at == MAP_FAILED || host_self.inside || host_self.own ||
+		!is_ours(prot, flags, fd)) {
+		return at;
+	}
+	if (prot & PROT_WRITE) {
 		host_mapped(at, length, fd, (uint64_t)off, is_synchronous(flags));
-		if (!(prot & PROT_WRITE)) {
-			host_protecting(at, length, false);
-			REAL(mprotect)(at, length, prot); /* perhaps with PROT_NONE */
-		}
+	} else {
+		host_mapped_read_only(at, length, fd, (uint64_t)off, is_synchronous(flags));
+		REAL(mprotect)(at, length, prot); /* perhaps with PROT_NONE */
 	}
 	return at;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The files that the program has mapped, and where: every shared, writable mapping of a regular file is
- * treated as persistent memory. table.c looks them up.
+ * treated as persistent memory. table.c looks them up. One that mprotect() may make writable is asleep until it does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,24 @@
 static size_t whole_pages(size_t n)
 {
 	return (n + HOST_PAGE - 1) & ~(size_t)(HOST_PAGE - 1);
+}
+
+/* The files of mappings that are asleep. A descriptor of them would keep locks that the program gives up. */
+static char asleep_path[HOST_MAPPINGS_MAX][1024];
+
+static char *path_of(const struct host_mapping *m)
+{
+	return asleep_path[m - host_mapping];
+}
+
+static void find_path(int fd, char path[1024])
+{
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	const ssize_t n = readlink(link, path, 1023);
+
+	path[n > 0 ? n : 0] = '\0';
 }
 
 /* ---- Files ---------------------------------------------------------------------------------------------------------------- */
@@ -79,7 +97,6 @@ static int begin_file(int fd, const struct stat *s, unsigned number)
 {
 	struct host_file *const f = &host_control->file[number];
 	const int own = reopen(fd);
-	char link[64];
 	int error = own < 0 || copy_file(own, "base", (int)number, s->st_size) ||
 		    copy_file(own, "shadow", (int)number, s->st_size);
 
@@ -92,10 +109,7 @@ static int begin_file(int fd, const struct stat *s, unsigned number)
 	if (lines >= 0) {
 		close(lines);
 	}
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	const ssize_t n = readlink(link, f->path, sizeof f->path - 1);
-
-	f->path[n > 0 ? n : 0] = '\0';
+	find_path(fd, f->path);
 	f->device = s->st_dev;
 	f->inode = s->st_ino;
 	f->bytes = (uint64_t)s->st_size;
@@ -290,7 +304,7 @@ static void decide(bool announced, const char *why)
 	}
 }
 
-/* Recorded if fd is not negative. */
+/* Recorded if fd is not negative. s: of the file, NULL: not known. */
 static void add(void *start, size_t length, uint64_t off, bool real, int fd, const struct stat *s)
 {
 	char why[HOST_WHY_BYTES] = "";
@@ -304,7 +318,12 @@ static void add(void *start, size_t length, uint64_t off, bool real, int fd, con
 	struct host_mapping *const m = free_entry();
 
 	if (m != NULL) {
-		*m = (struct host_mapping){.start = (uintptr_t)start, .off = off, .file = -1, .real = real};
+		*m = (struct host_mapping){.start = (uintptr_t)start,
+			.off = off,
+			.device = s ? s->st_dev : 0,
+			.inode = s ? s->st_ino : 0,
+			.file = -1,
+			.real = real};
 		if (fd >= 0 && host_recording && !host_control->closed) {
 			watch(m, whole_pages(length), fd, s);
 			if (asks && m->file >= 0) {
@@ -328,6 +347,60 @@ void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real)
 	errno = before;
 }
 
+static void add_asleep(void *start, size_t length, const struct host_moved *as)
+{
+	if (!enter()) {
+		return;
+	}
+	struct host_mapping *const m = free_entry();
+
+	if (m != NULL) {
+		*m = (struct host_mapping){.start = (uintptr_t)start,
+			.off = as->off,
+			.device = as->device,
+			.inode = as->inode,
+			.file = -1,
+			.asleep = true,
+			.real = as->real};
+		snprintf(path_of(m), sizeof asleep_path[0], "%s", as->path);
+		__atomic_store_n(&m->length, whole_pages(length), __ATOMIC_RELEASE);
+		find_bounds();
+	}
+	leave();
+}
+
+/* One whose file has no name any more could not be found again: it is watched at once. */
+void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, bool real)
+{
+	const int before = errno;
+	struct host_moved as = {.off = off, .real = real};
+	struct stat s;
+
+	if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink > 0) {
+		as.device = s.st_dev;
+		as.inode = s.st_ino;
+		find_path(fd, as.path);
+		add_asleep(start, length, &as);
+	} else {
+		host_mapped(start, length, fd, off, real);
+		host_protecting(start, length, false);
+	}
+	errno = before;
+}
+
+bool host_has_mapped(uint64_t device, uint64_t inode)
+{
+	bool has = false;
+
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX && !has; i++) {
+		const struct host_mapping *const m = &host_mapping[i];
+
+		has = __atomic_load_n(&m->length, __ATOMIC_ACQUIRE) > 0 && m->inode == inode &&
+		      m->device == device;
+	}
+	return has;
+}
+
 /* Makes the part from a byte on a separate entry. */
 static void split(struct host_mapping *m, size_t at)
 {
@@ -338,6 +411,9 @@ static void split(struct host_mapping *m, size_t at)
 	}
 	m->part = true;
 	*rest = *m;
+	if (m->asleep) {
+		memcpy(path_of(rest), path_of(m), sizeof asleep_path[0]);
+	}
 	rest->start += at;
 	rest->length -= at;
 	rest->off += at;
@@ -428,9 +504,15 @@ bool host_moving(void *start, size_t length, struct host_moved *ret_moved)
 		return false;
 	}
 	*ret_moved = (struct host_moved){.off = m->off + ((uintptr_t)start - m->start),
+		.device = m->device,
+		.inode = m->inode,
 		.real = m->real,
 		.recorded = m->file >= 0,
-		.read_only = m->read_only};
+		.read_only = m->read_only,
+		.asleep = m->asleep};
+	if (m->asleep) {
+		snprintf(ret_moved->path, sizeof ret_moved->path, "%s", path_of(m));
+	}
 	if (m->file >= 0) {
 		snprintf(ret_moved->path, sizeof ret_moved->path, "%s", host_control->file[m->file].path);
 	}
@@ -453,6 +535,8 @@ void host_moved(const struct host_moved *moved, void *start, size_t length)
 		close(fd);
 	} else if (moved->recorded) {
 		host_gap(HOST_GAP_RAW_REMAP);
+	} else if (moved->asleep) {
+		add_asleep(start, length, moved);
 	} else {
 		add(start, length, moved->off, moved->real, -1, NULL);
 	}
@@ -462,13 +546,68 @@ void host_moved(const struct host_moved *moved, void *start, size_t length)
 	errno = before;
 }
 
+/* A mapping that was asleep, or a part of one, is watched from now on. */
+static void watch_again(const struct host_mapping *m, const char *path)
+{
+	const int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat s;
+
+	if (fd >= 0 && fstat(fd, &s) == 0 && s.st_dev == m->device && s.st_ino == m->inode) {
+		host_mapped((void *)m->start, m->length, fd, m->off, m->real);
+	} else {
+		host_gap(HOST_GAP_RAW_REMAP);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+}
+
+static bool take_asleep(uintptr_t start, uintptr_t end, struct host_mapping *ret, char path[1024])
+{
+	bool found = false;
+
+	if (!enter()) {
+		return false;
+	}
+	cut_at(start, end);
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX && !found; i++) {
+		struct host_mapping *const m = &host_mapping[i];
+
+		if (touches(m, start, end) && m->asleep) {
+			*ret = *m;
+			memcpy(path, path_of(m), sizeof asleep_path[0]);
+			drop(m);
+			found = true;
+		}
+	}
+	find_bounds();
+	leave();
+	return found;
+}
+
+static void wake(uintptr_t start, uintptr_t end)
+{
+	struct host_mapping m;
+	char path[1024];
+
+	while (take_asleep(start, end, &m, path)) {
+		watch_again(&m, path);
+	}
+}
+
 bool host_protecting(void *address, size_t length, bool writable)
 {
 	const uintptr_t start = (uintptr_t)address, end = start + whole_pages(length);
 	const int before = errno;
 	bool watched = false;
 
-	if (!host_recording || (start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end) || !enter()) {
+	if (!host_recording || (start & (HOST_PAGE - 1)) != 0 || !any_touches(start, end)) {
+		return false;
+	}
+	if (writable) {
+		wake(start, end);
+	}
+	if (!enter()) {
 		return false;
 	}
 	cut_at(start, end);

@@ -138,7 +138,9 @@ struct host_mapping {
 	uintptr_t start;
 	size_t length;  /* 0: a free entry */
 	uint64_t off;   /* offset in the file */
+	uint64_t device, inode;
 	int file;       /* number in the session; negative: not recorded */
+	bool asleep;    /* the program cannot store to it: recorded once it can */
 	bool real;      /* persistent memory: the processor's flushes are executed */
 	bool part;      /* part of a mapping: page and lines are shared with the rest, and are kept */
 	bool read_only; /* at present, by the program's own mprotect() */
@@ -161,16 +163,19 @@ static inline struct host_mapping *host_find(const void *address)
 	return at - host_lowest >= host_highest - host_lowest || host_self.own ? NULL : host_find_slowly(at);
 }
 
-/* A file has been mapped there. */
+/* A file has been mapped there, writable or not. */
 void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real);
+void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, bool real);
+/* Whether this process has the file mapped, and may be able to store to it. */
+bool host_has_mapped(uint64_t device, uint64_t inode);
 /* The mapping there is about to be removed. */
 void host_unmapping(void *start, size_t length);
 /* A mapping, or its beginning, is about to be moved or resized: false if there is none. Afterwards, its new
  * place. */
 struct host_moved {
-	char path[1024]; /* of the file, if it is recorded */
-	uint64_t off;
-	bool real, recorded, read_only;
+	char path[1024]; /* of the file, if it is recorded or asleep */
+	uint64_t off, device, inode;
+	bool real, recorded, read_only, asleep;
 };
 bool host_moving(void *start, size_t length, struct host_moved *ret_moved);
 void host_moved(const struct host_moved *moved, void *start, size_t length);

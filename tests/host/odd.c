@@ -7,11 +7,13 @@
 #include <libpmem.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -101,8 +103,11 @@ static int grows(void)
 		return 1;
 	}
 	at[0] = 1;
-	if (fsync(fd) || ftruncate(fd, BYTES + BYTES / 2) ||
-		pwrite(fd, "from the kernel.", 16, BYTES) != 16 || fsync(fd)) {
+	if (fsync(fd) || ftruncate(fd, BYTES + BYTES / 2)) {
+		return 1;
+	}
+	at[WORDS + 256] = 3;
+	if (fsync(fd)) {
 		return 1;
 	}
 	at[WORDS + 512] = 2;
@@ -132,6 +137,106 @@ static int makes_writable_later(void)
 	}
 	at[8] = 80;
 	pmem_persist(&at[8], 8);
+	return 0;
+}
+
+/* ---- Files that are written by system calls: PROGRAM is the call ------------------------------------------------- */
+
+/* The pool, which is not mapped yet, with the content that such a program gives it first. */
+static int begin_file(void)
+{
+	static char page[4096] = "by a descriptor";
+	const int fd = open(path, O_RDWR | O_CREAT | O_DSYNC, 0600);
+
+	for (unsigned i = 0; i < BYTES / sizeof page; i++) {
+		if (pwrite(fd, page, sizeof page, (off_t)(i * sizeof page)) != sizeof page) {
+			return -1;
+		}
+	}
+	return lseek(fd, 0, SEEK_SET) == 0 ? fd : -1;
+}
+
+static ssize_t from_pipe(int fd)
+{
+	int ends[2];
+
+	return pipe(ends) == 0 && write(ends[1], "new", 3) == 3 ? splice(ends[0], NULL, fd, NULL, 3, 0) : -1;
+}
+
+static ssize_t write_by(const char *call, int fd)
+{
+	static char text[] = "new";
+	const struct iovec v = {text, 3};
+	const int other = open(path, O_RDONLY);
+	off64_t to = 8192;
+
+	return strcmp(call, "write") == 0           ? write(fd, text, 3) :
+	       strcmp(call, "pwrite") == 0          ? pwrite(fd, text, 3, 0) :
+	       strcmp(call, "pwrite64") == 0        ? pwrite64(fd, text, 3, 0) :
+	       strcmp(call, "writev") == 0          ? writev(fd, &v, 1) :
+	       strcmp(call, "pwritev") == 0         ? pwritev(fd, &v, 1, 0) :
+	       strcmp(call, "pwritev64") == 0       ? pwritev64(fd, &v, 1, 0) :
+	       strcmp(call, "pwritev2") == 0        ? pwritev2(fd, &v, 1, 0, 0) :
+	       strcmp(call, "pwritev64v2") == 0     ? pwritev64v2(fd, &v, 1, 0, 0) :
+	       strcmp(call, "sendfile") == 0        ? sendfile(fd, other, NULL, 3) :
+	       strcmp(call, "sendfile64") == 0      ? sendfile64(fd, other, NULL, 3) :
+	       strcmp(call, "splice") == 0          ? from_pipe(fd) :
+	       strcmp(call, "copy_file_range") == 0 ? copy_file_range(other, NULL, fd, &to, 3, 0) :
+	       strcmp(call, "ftruncate") == 0       ? ftruncate(fd, 8192) + 3 :
+	       strcmp(call, "ftruncate64") == 0     ? ftruncate64(fd, 8192) + 3 :
+	       strcmp(call, "fallocate") == 0       ? fallocate(fd, 3, 0, 4096) + 3 :
+	       strcmp(call, "fallocate64") == 0     ? fallocate64(fd, 3, 0, 4096) + 3 :
+	       strcmp(call, "nothing") == 0         ? 3 :
+						      -1;
+}
+
+static int map_written(int protection)
+{
+	const int fd = begin_file();
+
+	pool = mmap(NULL, BYTES, protection, MAP_SHARED, fd, 0);
+	return fd < 0 || pool == MAP_FAILED ? -1 : fd;
+}
+
+static int writes_what_it_stores_to(void)
+{
+	const int fd = map_written(PROT_READ | PROT_WRITE);
+
+	if (fd < 0) {
+		return 1;
+	}
+	store(1, 5);
+	return write_by(program, fd) != 3;
+}
+
+/* As LMDB does. */
+static int writes_what_it_reads(void)
+{
+	const int fd = map_written(PROT_READ);
+
+	return fd < 0 || write_by(program, fd) != 3 || fdatasync(fd);
+}
+
+static int writes_between_mappings(void)
+{
+	const int fd = map_written(PROT_READ | PROT_WRITE);
+
+	if (fd < 0 || munmap(pool, BYTES) || write_by(program, fd) != 3) {
+		return 1;
+	}
+	pool = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	store(1, 5);
+	return 0;
+}
+
+static int makes_a_part_writable_later(void)
+{
+	const int fd = map_written(PROT_READ);
+
+	if (fd < 0 || mprotect((char *)pool + 8192, 4096, PROT_READ | PROT_WRITE)) {
+		return 1;
+	}
+	store(1024, 80); /* of the part */
 	return 0;
 }
 
@@ -218,30 +323,37 @@ static int uses_segv(void)
 static const struct {
 	const char *name;
 	int (*run)(void);
+	bool maps; /* the file by itself */
 } modes[] = {
-	{"forgets", forgets_its_environment},
-	{"daemon", leaves_a_daemon},
-	{"waits", waits},
-	{"shrinks", shrinks},
-	{"grows", grows},
-	{"moves", moves_its_mapping},
-	{"later", makes_writable_later},
-	{"misaligned", unmaps_badly},
-	{"reads", reads_in_every_way},
-	{"list", executes_list},
-	{"nothing", executes_with_nothing},
-	{"descriptor", executes_descriptor},
-	{"segv", uses_segv},
+	{"written", writes_what_it_stores_to, true},
+	{"read", writes_what_it_reads, true},
+	{"between", writes_between_mappings, true},
+	{"part-later", makes_a_part_writable_later, true},
+	{"forgets", forgets_its_environment, false},
+	{"daemon", leaves_a_daemon, false},
+	{"waits", waits, false},
+	{"shrinks", shrinks, false},
+	{"grows", grows, false},
+	{"moves", moves_its_mapping, false},
+	{"later", makes_writable_later, false},
+	{"misaligned", unmaps_badly, false},
+	{"reads", reads_in_every_way, false},
+	{"list", executes_list, false},
+	{"nothing", executes_with_nothing, false},
+	{"descriptor", executes_descriptor, false},
+	{"segv", uses_segv, false},
 };
 
 int main(int argc, char **argv)
 {
 	path = argc > 2 ? argv[2] : "";
 	program = argc > 3 ? argv[3] : "";
-	pool = pmem_map_file(path, BYTES, PMEM_FILE_CREATE, 0600, &pool_bytes, NULL);
-	for (unsigned i = 0; i < sizeof modes / sizeof *modes && pool != NULL; i++) {
-		if (strcmp(argv[1], modes[i].name) == 0) {
-			return modes[i].run();
+	for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+		if (argc > 1 && strcmp(argv[1], modes[i].name) == 0) {
+			pool = modes[i].maps ?
+				       NULL :
+				       pmem_map_file(path, BYTES, PMEM_FILE_CREATE, 0600, &pool_bytes, NULL);
+			return pool == NULL && !modes[i].maps ? 3 : modes[i].run();
 		}
 	}
 	fprintf(stderr, "odd MODE FILE [PROGRAM]\n");

@@ -304,6 +304,60 @@ static void a_mapping_that_becomes_writable_is_recorded(void **state)
 	assert_replays(0);
 }
 
+static void a_part_of_a_mapping_that_becomes_writable_is_recorded(void **state)
+{
+	clean();
+	assert_int_equal(record("part-later", "nothing"), 0);
+	assert_replays(0);
+}
+
+static int crash_of_written(const char *mode, const char *call)
+{
+	clean();
+	return run("%s crash --exec='%s %s {} %s' --image=pool --check=true --states=20", nvwave, odd, mode,
+		call);
+}
+
+static void a_crash_test_of_what_system_calls_write_is_undecided(void **state)
+{
+	static const char *const calls[] = {"write", "pwrite", "pwrite64", "writev", "pwritev", "pwritev64",
+		"pwritev2", "pwritev64v2", "sendfile", "sendfile64", "splice", "copy_file_range", "ftruncate",
+		"ftruncate64", "fallocate", "fallocate64"};
+	char sentence[64];
+
+	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+		const int n = (int)strcspn(calls[i], "6");
+		const char *const rest = strstr(calls[i], "64v2") ? "2" : "";
+
+		snprintf(sentence, sizeof sentence, "odd writes pool by %.*s%s() at ", n, calls[i], rest);
+		for (unsigned reads = 0; reads < 2; reads++) {
+			if (crash_of_written(reads ? "read" : "written", calls[i]) != 2 ||
+				!printed("UNDECIDED") || !printed(sentence) || !printed("odd.c:")) {
+				fail_msg("%s: %.500s", calls[i], output);
+			}
+		}
+	}
+	clean();
+	assert_int_equal(record("written", "pwrite"), 2);
+	assert_true(printed("UNDECIDED"));
+}
+
+/* The first content is written before there is a mapping, and what is written between two is found at the second. */
+static void what_is_written_while_nothing_is_mapped_is_no_matter(void **state)
+{
+	assert_int_equal(crash_of_written("written", "nothing"), 0);
+	assert_int_equal(crash_of_written("between", "pwrite"), 0);
+	clean();
+	assert_int_equal(record("between", "pwrite"), 0);
+	assert_replays(0);
+}
+
+static void a_mapping_that_cannot_be_stored_to_is_not_recorded(void **state)
+{
+	assert_int_equal(crash_of_written("read", "nothing"), 2);
+	assert_true(printed("did not map the image's copy"));
+}
+
 static void a_mapping_survives_calls_that_fail(void **state)
 {
 	clean();
@@ -509,6 +563,10 @@ int main(void)
 		cmocka_unit_test(a_file_that_grows_under_its_mapping_is_recorded),
 		cmocka_unit_test(a_mapping_is_followed_where_it_goes),
 		cmocka_unit_test(a_mapping_that_becomes_writable_is_recorded),
+		cmocka_unit_test(a_part_of_a_mapping_that_becomes_writable_is_recorded),
+		cmocka_unit_test(a_crash_test_of_what_system_calls_write_is_undecided),
+		cmocka_unit_test(what_is_written_while_nothing_is_mapped_is_no_matter),
+		cmocka_unit_test(a_mapping_that_cannot_be_stored_to_is_not_recorded),
 		cmocka_unit_test(a_mapping_survives_calls_that_fail),
 		cmocka_unit_test(the_kernel_may_write_into_a_mapping),
 		cmocka_unit_test(the_programs_own_use_of_faults_stays),
