@@ -374,6 +374,30 @@ static void a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_
 	}
 }
 
+/* ---- The image --------------------------------------------------------------------------------------- */
+
+static void a_state_is_undone_however_many_words_it_changes(void **state)
+{
+	static uint64_t zeroes[POOL_BYTES / 8], half[POOL_BYTES / 8];
+	struct ct_image image;
+	uint64_t hash = 0;
+
+	assert_int_equal(ct_image_create(zeroes, POOL_BYTES, &image), 0);
+	for (unsigned i = 0; i < POOL_BYTES / 8; i++) {
+		hash = i == POOL_BYTES / 16 ? image.hash : hash;
+		half[i] = i < POOL_BYTES / 16 ? i + 1 : 0;
+		ct_image_set(&image, 8 * i, i + 1);
+		assert_int_equal(ct_image_word(&image, 8 * i), i + 1);
+	}
+	ct_image_undo(&image, POOL_BYTES / 16);
+	assert_memory_equal(image.ro, half, POOL_BYTES);
+	assert_int_equal(image.hash, hash);
+	ct_image_undo(&image, 0);
+	assert_memory_equal(image.ro, zeroes, POOL_BYTES);
+	assert_int_equal(image.hash, 0);
+	ct_image_destroy(&image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +415,7 @@ int main(void)
 		cmocka_unit_test(a_lost_line_is_listed_with_the_words_that_were_there_before),
 		cmocka_unit_test(a_timeline_has_the_end_of_each_barrier_that_completed),
 		cmocka_unit_test(a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_ones),
+		cmocka_unit_test(a_state_is_undone_however_many_words_it_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

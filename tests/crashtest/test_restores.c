@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which undo log entries can restore a word (crashtest/restores.h), kept up to date along random logs, against every
+ * combination of the versions that an entry's words have.
+ */
+#include "hand_log.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <crashtest/restores.h>
+#include <nvw/random.h>
+
+#include "pool/layout.h"
+
+enum { STREAMS = 2, ENTRIES = 3, WORDS = 3, EPOCHS = 4, VALUES = 3, STEPS = 60, IN_FLIGHT = 12, LOGS = 60 };
+
+static const struct nvw_pool_geometry geometry = {
+	.bytes = POOL_BYTES, .est = 4096, .log = 8192, .streams = STREAMS, .log_entries = ENTRIES};
+
+static nvw_off word_off(unsigned word)
+{
+	return 64 * (nvw_off)word;
+}
+
+/* ---- Random logs ------------------------------------------------------------------------------------- */
+
+/* A word of an entry, now and then of another one than the step's, or damaged; or what a stream has completed. */
+static void issue(struct hand_log *run, struct nvw_random *random, uint32_t stream, uint32_t entry,
+	unsigned i, const struct nvw__undo *undo, uint64_t epoch)
+{
+	const nvw_off est = nvw__est_off(&geometry, stream),
+		      off = nvw__entry_off(&geometry, stream, entry) + 8 * i;
+	const uint64_t damage = nvw_random_below(random, 30) == 0;
+
+	if (i == NVW__ENTRY_WORDS) {
+		const enum nvw__est_state state =
+			nvw_random_below(random, 4) ? NVW__EST_COMPLETED : NVW__EST_ROLLED_BACK;
+
+		log_issue(run, est, nvw_seal(est, nvw__est_payload(state, epoch - 1)) ^ damage);
+		return;
+	}
+	log_issue(run, off, nvw_seal(off, nvw__entry_payload(undo, epoch, i)) ^ damage);
+}
+
+static int make_log(uint64_t seed)
+{
+	struct nvw_random random = {nvw_mix64(seed)};
+	struct hand_log run = log_begin(8);
+	uint64_t done = 0;
+
+	for (unsigned step = 0; step < STEPS; step++) {
+		const uint32_t stream = (uint32_t)nvw_random_below(&random, STREAMS),
+			       entry = (uint32_t)nvw_random_below(&random, ENTRIES);
+		const uint64_t epoch = 1 + nvw_random_below(&random, EPOCHS);
+		const struct nvw__undo undo = {.off = word_off((unsigned)nvw_random_below(&random, WORDS)),
+			.value = nvw_random_below(&random, VALUES) << 45};
+		const bool whole = nvw_random_below(&random, 3) != 0;
+
+		for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+			if (whole || nvw_random_below(&random, 2)) {
+				issue(&run, &random, stream, entry, i, &undo, epoch);
+			}
+		}
+		if (nvw_random_below(&random, 4) == 0) {
+			issue(&run, &random, stream, entry, NVW__ENTRY_WORDS, &undo, epoch);
+		}
+		while (run.write > done + nvw_random_below(&random, IN_FLIGHT)) {
+			log_done(&run, ++done);
+		}
+	}
+	log_end(&run);
+	return run.fd;
+}
+
+/* ---- The plain way ----------------------------------------------------------------------------------- */
+
+/* What the entries restore at an instant: by word, and by entry. */
+struct plain {
+	bool names[WORDS][STREAMS * ENTRIES], restores[WORDS][VALUES],
+		entry_restores[STREAMS * ENTRIES][VALUES];
+};
+
+static uint64_t least_completed(const struct ct_medium *m, uint32_t stream)
+{
+	const nvw_off off = nvw__est_off(&geometry, stream);
+	uint64_t word, payload, least = UINT64_MAX;
+
+	for (unsigned i = 0; ct_medium_version(m, off, i, &word); i++) {
+		const bool known =
+			nvw_unseal(off, word, &payload) && nvw__est_state(payload) == NVW__EST_COMPLETED;
+		const uint64_t epoch = known ? nvw__est_epoch(payload) : 0;
+
+		least = epoch < least ? epoch : least;
+	}
+	return least;
+}
+
+/* One combination: version[i] of word i. The first two words name the word, if they are of one open epoch. */
+static void note(const struct ct_medium *m, uint32_t entry, const unsigned *version, uint64_t completed,
+	struct plain *p)
+{
+	uint64_t payload[NVW__ENTRY_WORDS] = {0}, first = 0;
+	unsigned same = 0;
+
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS && same == i; i++) {
+		const nvw_off off = geometry.log + NVW__ENTRY_BYTES * (nvw_off)entry + 8 * i;
+		uint64_t word = 0;
+
+		assert_true(ct_medium_version(m, off, version[i], &word));
+		first = i ? first : nvw__entry_epoch(word);
+		same += first > completed && nvw__entry_epoch(word) == first &&
+			nvw_unseal(off, word, &payload[i]);
+	}
+	const struct nvw__undo undo = nvw__entry_undo(payload);
+
+	if (same >= 2) {
+		p->names[undo.off / 64][entry] = true;
+	}
+	if (same == NVW__ENTRY_WORDS) {
+		p->restores[undo.off / 64][undo.value >> 45] = true;
+		p->entry_restores[entry][undo.value >> 45] = true;
+	}
+}
+
+static void look_plainly(const struct ct_medium *m, struct plain *p)
+{
+	*p = (struct plain){0};
+	for (uint32_t entry = 0; entry < STREAMS * ENTRIES; entry++) {
+		const uint64_t completed = least_completed(m, entry / ENTRIES);
+		unsigned version[NVW__ENTRY_WORDS] = {0}, i = 0;
+
+		/* All combinations: the first word that has a further version takes it, and those before it begin again. */
+		while (i < NVW__ENTRY_WORDS) {
+			uint64_t word;
+
+			note(m, entry, version, completed, p);
+			for (i = 0; i < NVW__ENTRY_WORDS; i++) {
+				const nvw_off off = geometry.log + NVW__ENTRY_BYTES * (nvw_off)entry + 8 * i;
+
+				if (ct_medium_version(m, off, version[i] + 1, &word)) {
+					version[i]++;
+					break;
+				}
+				version[i] = 0;
+			}
+		}
+	}
+}
+
+/* ---- Compared ---------------------------------------------------------------------------------------- */
+
+/* Each entry once, and the last stream's oldest entry first. */
+static void compare_entries(const struct ct_restores *r, const struct plain *p, unsigned word)
+{
+	uint32_t expected[STREAMS * ENTRIES], found[STREAMS * ENTRIES + 1], few[2];
+	unsigned count = 0;
+
+	for (uint32_t stream = STREAMS; stream-- > 0;) {
+		for (uint32_t i = 0; i < ENTRIES; i++) {
+			if (p->names[word][stream * ENTRIES + i]) {
+				expected[count++] = stream * ENTRIES + i;
+			}
+		}
+	}
+	assert_int_equal(ct_restores_of(r, word_off(word), found, STREAMS * ENTRIES + 1), count);
+	assert_memory_equal(found, expected, count * sizeof *found);
+	assert_int_equal(ct_restores_of(r, word_off(word), few, 2), count);
+	assert_memory_equal(few, expected, (count < 2 ? count : 2) * sizeof *few);
+}
+
+static void compare_values(const struct ct_restores *r, const struct plain *p, unsigned word)
+{
+	uint64_t found[VALUES];
+	unsigned count = 0;
+
+	for (unsigned v = 0; v < VALUES; v++) {
+		count += p->restores[word][v];
+	}
+	assert_int_equal(ct_restores_values(r, word_off(word), found, VALUES), count);
+	for (unsigned i = 0; i < count; i++) {
+		assert_true(p->restores[word][found[i] >> 45]);
+		for (unsigned k = 0; k < i; k++) {
+			assert_int_not_equal(found[i], found[k]);
+		}
+	}
+	assert_true(ct_restores_values(r, word_off(word), found, 1) >= (count > 1 ? 2 : count));
+}
+
+/* True if the entry can restore one value alone, which then is right. */
+static bool compare_one_value(const struct ct_restores *r, const struct plain *p, uint32_t entry)
+{
+	uint64_t value = 0;
+
+	if (!ct_restores_one_value(r, entry, &value)) {
+		return false;
+	}
+	for (unsigned v = 0; v < VALUES; v++) {
+		assert_true(!p->entry_restores[entry][v] || v == value >> 45);
+	}
+	return true;
+}
+
+static int note_word(void *context, nvw_off off)
+{
+	((bool *)context)[off / 64] = true;
+	return 0;
+}
+
+/* Whoever relied on what entries did with a word is told when that changes. */
+static void assert_told(const struct plain *before, const struct plain *now, const bool *told)
+{
+	for (unsigned word = 0; word < WORDS; word++) {
+		const bool same =
+			!memcmp(before->names[word], now->names[word], sizeof now->names[word]) &&
+			!memcmp(before->restores[word], now->restores[word], sizeof now->restores[word]);
+
+		assert_true(same || told[word]);
+	}
+}
+
+static unsigned follow(uint64_t seed)
+{
+	static const uint8_t zeroes[POOL_BYTES];
+	const struct ct_rules rules = {.model = CT_MODEL_OBSERVED};
+	const int fd = make_log(seed);
+	struct ct_restores r;
+	struct ct_medium m;
+	struct plain before, now;
+	unsigned single = 0;
+	bool fell = false;
+
+	assert_int_equal(ct_medium_create(fd, zeroes, POOL_BYTES, 0, &rules, &m), 0);
+	m.notes_changes = true;
+	assert_int_equal(ct_restores_create(&m, &geometry, &r), 0);
+	look_plainly(&m, &before);
+	while (ct_medium_next(&m) == 1) {
+		bool told[WORDS] = {false};
+		const struct ct_restores_told tell = {
+			.named = note_word, .settled = note_word, .context = told};
+
+		for (uint64_t i = 0; i < m.changed_words.count; i++) {
+			assert_int_equal(ct_restores_changed(
+						 &r, ((const nvw_off *)m.changed_words.at)[i], &tell, &fell),
+				0);
+		}
+		m.changed_words.count = 0;
+		look_plainly(&m, &now);
+		for (unsigned word = 0; word < WORDS; word++) {
+			compare_entries(&r, &now, word);
+			compare_values(&r, &now, word);
+		}
+		for (uint32_t entry = 0; entry < STREAMS * ENTRIES; entry++) {
+			single += compare_one_value(&r, &now, entry);
+		}
+		if (!fell) {
+			assert_told(&before, &now, told);
+		}
+		before = now;
+		fell = false;
+	}
+	ct_restores_free(&r);
+	ct_medium_destroy(&m);
+	close(fd);
+	return single;
+}
+
+static void entries_restore_what_any_of_their_versions_restores(void **state)
+{
+	unsigned single = 0;
+
+	for (uint64_t seed = 1; seed <= LOGS; seed++) {
+		single += follow(seed);
+	}
+	assert_true(single > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries_restore_what_any_of_their_versions_restores),
+	};
+
+	return cmocka_run_group_tests_name("restores", tests, NULL, NULL);
+}
