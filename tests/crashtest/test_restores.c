@@ -25,7 +25,7 @@ static nvw_off word_off(unsigned word)
 
 /* ---- Random logs ------------------------------------------------------------------------------------- */
 
-/* A word of an entry, now and then of another one than the step's, or damaged; or what a stream has completed. */
+/* A word of an entry, or what a stream has completed; now and then damaged. The last stream lies behind the others, and is none. */
 static void issue(struct hand_log *run, struct nvw_random *random, uint32_t stream, uint32_t entry,
 	unsigned i, const struct nvw__undo *undo, uint64_t epoch)
 {
@@ -50,7 +50,7 @@ static int make_log(uint64_t seed)
 	uint64_t done = 0;
 
 	for (unsigned step = 0; step < STEPS; step++) {
-		const uint32_t stream = (uint32_t)nvw_random_below(&random, STREAMS),
+		const uint32_t stream = (uint32_t)nvw_random_below(&random, STREAMS + 1),
 			       entry = (uint32_t)nvw_random_below(&random, ENTRIES);
 		const uint64_t epoch = 1 + nvw_random_below(&random, EPOCHS);
 		const struct nvw__undo undo = {.off = word_off((unsigned)nvw_random_below(&random, WORDS)),
@@ -79,6 +79,8 @@ static int make_log(uint64_t seed)
 struct plain {
 	bool names[WORDS][STREAMS * ENTRIES], restores[WORDS][VALUES],
 		entry_restores[STREAMS * ENTRIES][VALUES];
+	bool one_open[STREAMS * ENTRIES]; /* version of each of its words, and it is sealed */
+	uint64_t completed[STREAMS];
 };
 
 static uint64_t least_completed(const struct ct_medium *m, uint32_t stream)
@@ -123,6 +125,24 @@ static void note(const struct ct_medium *m, uint32_t entry, const unsigned *vers
 	}
 }
 
+static bool has_one_open(const struct ct_medium *m, uint32_t entry, uint64_t completed)
+{
+	bool one = true;
+
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		const nvw_off off = geometry.log + NVW__ENTRY_BYTES * (nvw_off)entry + 8 * i;
+		unsigned open = 0, sealed = 0;
+		uint64_t word, payload;
+
+		for (unsigned v = 0; ct_medium_version(m, off, v, &word); v++) {
+			open += nvw__entry_epoch(word) > completed;
+			sealed += nvw__entry_epoch(word) > completed && nvw_unseal(off, word, &payload);
+		}
+		one = one && open == 1 && sealed == 1;
+	}
+	return one;
+}
+
 static void look_plainly(const struct ct_medium *m, struct plain *p)
 {
 	*p = (struct plain){0};
@@ -130,6 +150,8 @@ static void look_plainly(const struct ct_medium *m, struct plain *p)
 		const uint64_t completed = least_completed(m, entry / ENTRIES);
 		unsigned version[NVW__ENTRY_WORDS] = {0}, i = 0;
 
+		p->completed[entry / ENTRIES] = completed;
+		p->one_open[entry] = has_one_open(m, entry, completed);
 		/* All combinations: the first word that has a further version takes it, and those before it begin again. */
 		while (i < NVW__ENTRY_WORDS) {
 			uint64_t word;
@@ -153,7 +175,7 @@ static void look_plainly(const struct ct_medium *m, struct plain *p)
 /* Each entry once, and the last stream's oldest entry first. */
 static void compare_entries(const struct ct_restores *r, const struct plain *p, unsigned word)
 {
-	uint32_t expected[STREAMS * ENTRIES], found[STREAMS * ENTRIES + 1], few[2];
+	uint32_t expected[STREAMS * ENTRIES], found[STREAMS * ENTRIES + 1], few[3];
 	unsigned count = 0;
 
 	for (uint32_t stream = STREAMS; stream-- > 0;) {
@@ -165,13 +187,15 @@ static void compare_entries(const struct ct_restores *r, const struct plain *p, 
 	}
 	assert_int_equal(ct_restores_of(r, word_off(word), found, STREAMS * ENTRIES + 1), count);
 	assert_memory_equal(found, expected, count * sizeof *found);
+	few[2] = UINT32_MAX;
 	assert_int_equal(ct_restores_of(r, word_off(word), few, 2), count);
 	assert_memory_equal(few, expected, (count < 2 ? count : 2) * sizeof *few);
+	assert_int_equal(few[2], UINT32_MAX);
 }
 
 static void compare_values(const struct ct_restores *r, const struct plain *p, unsigned word)
 {
-	uint64_t found[VALUES];
+	uint64_t found[VALUES], few[2] = {0, UINT64_MAX};
 	unsigned count = 0;
 
 	for (unsigned v = 0; v < VALUES; v++) {
@@ -184,7 +208,8 @@ static void compare_values(const struct ct_restores *r, const struct plain *p, u
 			assert_int_not_equal(found[i], found[k]);
 		}
 	}
-	assert_true(ct_restores_values(r, word_off(word), found, 1) >= (count > 1 ? 2 : count));
+	assert_true(ct_restores_values(r, word_off(word), few, 1) >= (count > 1 ? 2 : count));
+	assert_int_equal(few[1], UINT64_MAX);
 }
 
 /* True if the entry can restore one value alone, which then is right. */
@@ -192,7 +217,8 @@ static bool compare_one_value(const struct ct_restores *r, const struct plain *p
 {
 	uint64_t value = 0;
 
-	if (!ct_restores_one_value(r, entry, &value)) {
+	assert_int_equal(ct_restores_one_value(r, entry, &value), p->one_open[entry]);
+	if (!p->one_open[entry]) {
 		return false;
 	}
 	for (unsigned v = 0; v < VALUES; v++) {
@@ -205,6 +231,16 @@ static int note_word(void *context, nvw_off off)
 {
 	((bool *)context)[off / 64] = true;
 	return 0;
+}
+
+static bool has_fallen(const struct plain *before, const struct plain *now)
+{
+	bool fallen = false;
+
+	for (unsigned stream = 0; stream < STREAMS; stream++) {
+		fallen = fallen || now->completed[stream] < before->completed[stream];
+	}
+	return fallen;
 }
 
 /* Whoever relied on what entries did with a word is told when that changes. */
@@ -253,6 +289,7 @@ static unsigned follow(uint64_t seed)
 		for (uint32_t entry = 0; entry < STREAMS * ENTRIES; entry++) {
 			single += compare_one_value(&r, &now, entry);
 		}
+		assert_int_equal(fell, has_fallen(&before, &now));
 		if (!fell) {
 			assert_told(&before, &now, told);
 		}

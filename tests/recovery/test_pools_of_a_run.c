@@ -308,7 +308,10 @@ static void damage_in_the_second_pool_leaves_the_first_untouched(void **state)
 
 /* ---- Durability ---------------------------------------------------------------------------- */
 
-static const char *synced[4];
+static struct {
+	const char *at;
+	size_t bytes;
+} synced[4];
 static unsigned sync_count;
 static bool watching;
 
@@ -317,8 +320,8 @@ int pmem_msync(const void *addr, size_t len)
 {
 	if (watching) {
 		assert_true(sync_count < 4);
-		assert_int_equal(len, 8);
-		synced[sync_count++] = addr;
+		synced[sync_count].at = addr;
+		synced[sync_count++].bytes = len;
 	}
 	return 0;
 }
@@ -329,6 +332,7 @@ static void making_the_first_pool_durable_does_so_with_its_run_and_another_one_a
 	const nvw_off off = nvw_pool_geometry(first)->chunks;
 
 	watching = true;
+	sync_count = 0;
 	for (unsigned i = 1; i < 3; i++) {
 		assert_int_equal(nvw_pool_write_word(nvw_pool_number(first, i), off, 7), 0);
 	}
@@ -337,12 +341,43 @@ static void making_the_first_pool_durable_does_so_with_its_run_and_another_one_a
 	assert_int_equal(nvw_pool_sync(first), 0);
 	assert_int_equal(sync_count, 2);
 	for (unsigned i = 1; i < 3; i++) {
-		assert_ptr_equal(synced[i - 1], (const char *)nvw_pool_base(nvw_pool_number(first, i)) + off);
+		assert_ptr_equal(
+			synced[i - 1].at, (const char *)nvw_pool_base(nvw_pool_number(first, i)) + off);
+		assert_int_equal(synced[i - 1].bytes, 8);
 	}
 	assert_int_equal(nvw_pool_sync(first), 0);
 	assert_int_equal(sync_count, 2); /* once is enough */
 	watching = false;
 	nvw_pool_close(first);
+}
+
+static void bytes_are_written_and_made_durable_by_the_words_that_hold_them(void **state)
+{
+	struct nvw_pool *const pool = create(1);
+	const nvw_off words = nvw_pool_geometry(pool)->chunks;
+	uint8_t expected[32], now[32];
+
+	watching = true;
+	for (unsigned i = 0; i < 8 * 16; i++) {
+		const unsigned at = 8 + i % 8, n = 1 + i / 8, first = at / 8 * 8, end = (at + n + 7) / 8 * 8;
+
+		memcpy(expected, (const char *)nvw_pool_base(pool) + words, sizeof expected);
+		for (unsigned k = 0; k < n; k++) {
+			expected[at + k] = now[k] = (uint8_t)(i + k);
+		}
+		const uint64_t written = nvw_pool_words_written(pool);
+
+		sync_count = 0;
+		assert_int_equal(nvw_pool_write(pool, words + at, now, n), 0);
+		assert_int_equal(nvw_pool_words_written(pool) - written, (end - first) / 8);
+		assert_memory_equal((const char *)nvw_pool_base(pool) + words, expected, sizeof expected);
+		assert_int_equal(nvw_pool_sync(pool), 0);
+		assert_int_equal(sync_count, 1);
+		assert_ptr_equal(synced[0].at, (const char *)nvw_pool_base(pool) + words + first);
+		assert_int_equal(synced[0].bytes, end - first);
+	}
+	watching = false;
+	nvw_pool_close(pool);
 }
 
 int main(void)
@@ -360,6 +395,8 @@ int main(void)
 			damage_in_the_second_pool_leaves_the_first_untouched, begin, end),
 		cmocka_unit_test_setup_teardown(
 			making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone, begin, end),
+		cmocka_unit_test_setup_teardown(
+			bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
