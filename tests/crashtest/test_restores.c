@@ -14,6 +14,7 @@
 #include "pool/layout.h"
 
 enum { STREAMS = 2, ENTRIES = 3, WORDS = 3, EPOCHS = 4, VALUES = 3, STEPS = 60, IN_FLIGHT = 12, LOGS = 60 };
+enum { ROOM = 20 }; /* what entries name at one instant, at most; places are used again */
 
 static const struct nvw_pool_geometry geometry = {
 	.bytes = POOL_BYTES, .est = 4096, .log = 8192, .streams = STREAMS, .log_entries = ENTRIES};
@@ -31,7 +32,7 @@ static void issue(struct hand_log *run, struct nvw_random *random, uint32_t stre
 {
 	const nvw_off est = nvw__est_off(&geometry, stream),
 		      off = nvw__entry_off(&geometry, stream, entry) + 8 * i;
-	const uint64_t damage = nvw_random_below(random, 30) == 0;
+	const uint64_t damage = (uint64_t)(nvw_random_below(random, 30) == 0) << 63; /* of the seal */
 
 	if (i == NVW__ENTRY_WORDS) {
 		const enum nvw__est_state state =
@@ -296,6 +297,7 @@ static unsigned follow(uint64_t seed)
 		before = now;
 		fell = false;
 	}
+	assert_in_range(r.at.count, 1, ROOM);
 	ct_restores_free(&r);
 	ct_medium_destroy(&m);
 	close(fd);
