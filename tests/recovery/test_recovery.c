@@ -789,9 +789,12 @@ static void the_damaged_page_of_the_header_is_named(void **state)
 
 /* ---- Looked through ------------------------------------------------------------------------ */
 
-static uint64_t none_completed(void *context, uint32_t stream)
+/* Epochs of each stream that are known to have completed: none, or what build() leaves; its last stream's was rolled back. */
+static uint64_t none_known[STREAMS], known[STREAMS] = {3, 5, 0, 0};
+
+static uint64_t completed(void *context, uint32_t stream)
 {
-	return 0;
+	return ((const uint64_t *)context)[stream];
 }
 
 /* An empty pool whose pages take no memory until they are written. */
@@ -829,7 +832,8 @@ static void a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_res
 		put_entry(&im, 1, 0, 9, named, 77, 15);
 		assert_int_equal(open_image(&im, &pool), 0);
 
-		const struct rec_through through = {.before = pool, .completed = none_completed};
+		const struct rec_through through = {
+			.before = pool, .completed = completed, .context = none_known};
 
 		assert_true(rec_through_restores(&through, 1, 0, named, &value));
 		assert_int_equal(value, 77);
@@ -842,14 +846,6 @@ static void a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_res
 		assert_int_equal(get(&im, other), i ? 77 : 0);
 	}
 	munmap(im.bytes, im.size);
-}
-
-static uint64_t all_completed(void *context, uint32_t stream)
-{
-	static const uint64_t settled[STREAMS] = {
-		3, 5, 0, 0}; /* as build() leaves it; the last one was rolled back */
-
-	return settled[stream];
 }
 
 static void assert_looked_through(
@@ -880,6 +876,28 @@ static void assert_looked_through(
 	assert_int_equal(rec_through_chunk(through, 0), 0);
 }
 
+/* An entry that was never written, or whose epoch is known to be over, says so by itself: the status table is damaged. */
+static void the_status_table_is_looked_at_for_other_entries_alone(void **state)
+{
+	struct rec_entry entry;
+	struct nvw_pool *pool;
+	struct image im;
+
+	build(&im);
+	im.bytes[nvw__est_off(&im.g, 0)] ^= 1;
+	assert_int_equal(open_image(&im, &pool), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rec_through through = {
+			.before = pool, .completed = completed, .context = i ? known : none_known};
+
+		assert_int_equal(rec_through_entry(&through, 0, 0, &entry), i ? 0 : NVW_E_DAMAGED);
+		assert_int_equal(rec_through_entry(&through, 0, 1, &entry), 0);
+		assert_int_equal(entry.verdict, REC_IGNORE);
+	}
+	nvw_pool_close(pool);
+	free(im.bytes);
+}
+
 static void what_is_looked_through_is_what_recovery_does(void **state)
 {
 	struct nvw_recovery report;
@@ -892,7 +910,7 @@ static void what_is_looked_through_is_what_recovery_does(void **state)
 	assert_int_equal(open_image(&im, &pool), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct rec_through through = {
-			.before = pool, .completed = i ? all_completed : none_completed};
+			.before = pool, .completed = completed, .context = i ? known : none_known};
 
 		assert_looked_through(&through, &im, &recovered);
 	}
@@ -915,7 +933,7 @@ static void damage_that_is_looked_through_is_found(void **state)
 	im.bytes[nvw__chunk_off(&im.g, 0) + 8 * 3] ^= 1;
 	assert_int_equal(open_image(&im, &pool), 0);
 
-	const struct rec_through through = {.before = pool, .completed = none_completed};
+	const struct rec_through through = {.before = pool, .completed = completed, .context = none_known};
 
 	assert_int_equal(rec_through_stream(&through, 2), NVW_E_DAMAGED);
 	assert_int_equal(rec_through_chunk(&through, 2), NVW_E_DAMAGED);
@@ -954,6 +972,7 @@ int main(void)
 		cmocka_unit_test(recovery_counts_the_streams_whose_last_epoch_completed),
 		cmocka_unit_test(the_damaged_page_of_the_header_is_named),
 		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
+		cmocka_unit_test(the_status_table_is_looked_at_for_other_entries_alone),
 		cmocka_unit_test(what_is_looked_through_is_what_recovery_does),
 		cmocka_unit_test(damage_that_is_looked_through_is_found),
 	};
