@@ -787,6 +787,38 @@ static void the_damaged_page_of_the_header_is_named(void **state)
 	}
 }
 
+static void every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any(void **state)
+{
+	const struct nvw_pool_geometry g = {.chunks = 1 << 20, .chunk_count = 3};
+
+	for (unsigned class = 0; class < NVW_HEAP_CLASSES; class ++) {
+		const uint32_t bytes = nvw__class_block_bytes(class), blocks = nvw__class_blocks[class];
+		const nvw_off behind = nvw__block_off(g.chunks, class, blocks);
+
+		assert_int_equal(nvw_heap_places(&g, bytes), 3 * blocks);
+		for (uint64_t i = 0; i < 3 * blocks; i++) {
+			const nvw_off off = nvw_heap_place(&g, bytes, i);
+
+			assert_int_equal(off, nvw__block_off(nvw__chunk_off(&g, i / blocks), class,
+						      (uint32_t)(i % blocks)));
+			assert_int_equal(nvw_heap_place_of(&g, bytes, off), i);
+			assert_int_equal(nvw_heap_place_of(&g, bytes, off + bytes - 1), i);
+		}
+		assert_int_equal(nvw_heap_place_of(&g, bytes, g.chunks), UINT64_MAX); /* its block words */
+		assert_int_equal(
+			nvw_heap_place_of(&g, bytes, nvw__block_off(g.chunks, class, 0) - 1), UINT64_MAX);
+		if (behind < nvw__chunk_off(&g, 1)) {
+			assert_int_equal(nvw_heap_place_of(&g, bytes, behind), UINT64_MAX);
+		}
+		assert_int_equal(nvw_heap_place_of(&g, bytes, g.chunks - 1), UINT64_MAX);
+		assert_int_equal(
+			nvw_heap_place_of(&g, bytes, nvw__block_off(nvw__chunk_off(&g, 3), class, 0)),
+			UINT64_MAX);
+	}
+	assert_int_equal(nvw_heap_places(&g, NVW_HEAP_BLOCK_MAX + 1), 0);
+	assert_int_equal(nvw_heap_place_of(&g, NVW_HEAP_BLOCK_MAX + 1, g.chunks + 32768), UINT64_MAX);
+}
+
 /* ---- Looked through ------------------------------------------------------------------------ */
 
 /* Epochs of each stream that are known to have completed: none, or what build() leaves; its last stream's was rolled back. */
@@ -972,6 +1004,7 @@ int main(void)
 		cmocka_unit_test(recovery_counts_the_streams_whose_last_epoch_completed),
 		cmocka_unit_test(the_damaged_page_of_the_header_is_named),
 		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
+		cmocka_unit_test(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any),
 		cmocka_unit_test(the_status_table_is_looked_at_for_other_entries_alone),
 		cmocka_unit_test(what_is_looked_through_is_what_recovery_does),
 		cmocka_unit_test(damage_that_is_looked_through_is_found),
