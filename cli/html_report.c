@@ -46,7 +46,7 @@ static void made_by(FILE *f, const struct crash_heading *h)
 	}
 	const char *const machine = text ? strchr(text, '\n') : NULL;
 
-	fputs("<p class=\"soft\">made by nvwave " NVWAVE_VERSION, f);
+	fprintf(f, "<p class=\"soft\">made by nvwave %s", cli_version);
 	if (machine && machine[1]) {
 		fputs("; ", f);
 		html_text(f, machine + 1);
@@ -338,6 +338,6 @@ int crash_report_html(const struct crash_heading *h, const struct ct_result *r, 
 	coverage(f, r);
 	intervals(f, r);
 	axioms(f, r);
-	fputs("<footer>nvwave " NVWAVE_VERSION "</footer></main></body></html>\n", f);
+	fprintf(f, "<footer>nvwave %s</footer></main></body></html>\n", cli_version);
 	return nvw_new_file_end(&page, 0);
 }

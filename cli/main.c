@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 		return usage(stderr, STATUS_INPUT);
 	}
 	if (!strcmp(argv[1], "--version")) {
-		puts("nvwave " NVWAVE_VERSION);
+		printf("nvwave %s\n", cli_version);
 		return check_output(STATUS_CLEAN);
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {

@@ -163,6 +163,11 @@ struct merge {
 	struct ct_result result;
 };
 
+static const char *version_of(const json_t *report)
+{
+	return text_of(json_object_get(report, "made_by"), "version");
+}
+
 /* Checks the values that must be equal in all shards of one exploration. */
 static int compare(const struct merge *m, const json_t *report, const char *path)
 {
@@ -175,6 +180,11 @@ static int compare(const struct merge *m, const json_t *report, const char *path
 				"%s: \"%s\" differs from that of %s: expected shards of one exploration",
 				path, names[i], m->first_path);
 		}
+	}
+	if (strcmp(version_of(report), version_of(m->first)) != 0) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: made by nvwave %s, but %s by %s: expected shards of one exploration", path,
+			version_of(report), m->first_path, version_of(m->first));
 	}
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "plot.h"
+#include "provenance.h"
 
 enum {
 	COLOURS = 7,
@@ -361,10 +362,10 @@ static void print_head(struct script *s, const char *terminal)
 						0;
 
 	fprintf(s->to,
-		"# made by nvwave " NVWAVE_VERSION " from %s\nset encoding utf8\nset terminal %s\n"
+		"# made by nvwave %s from %s\nset encoding utf8\nset terminal %s\n"
 		"set termoption noenhanced\nset border 3 linewidth 1\nset tics out nomirror\n"
 		"set grid ytics linetype 1 dashtype solid linewidth 1 lc rgb '#cccccc'\nset format y '%%.10g'\n",
-		p->path, terminal);
+		cli_version, p->path, terminal);
 	print_key(s);
 	if (p->title) {
 		snprintf(text, sizeof text, "%s", p->title);

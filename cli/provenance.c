@@ -187,7 +187,7 @@ static json_t *describe_machine(const struct emu_config *machine)
 json_t *cli_provenance(const struct emu_config *machine, const char *command)
 {
 	char *const own = command ? NULL : cli_command_text(NULL);
-	json_t *const o = json_pack("{s:s, s:s}", "version", NVWAVE_VERSION, "command",
+	json_t *const o = json_pack("{s:s, s:s}", "version", cli_version, "command",
 		command ? command :
 		own     ? own :
 			  "");

@@ -18,6 +18,9 @@
 
 #include <jansson.h>
 
+/* "0.1.0-888-g7ed8afe": the version, and the revision of the tree that was built (scripts/revision.sh). */
+extern const char cli_version[];
+
 /* Remembers the process's command line. */
 void cli_command_line(int argc, char **argv);
 

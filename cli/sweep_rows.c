@@ -70,6 +70,8 @@ static json_t *values_of(json_t *report)
 
 	if (json_is_object(report)) {
 		flatten(values, "", report);
+		json_object_set(
+			values, "nvwave", json_object_get(json_object_get(report, "made_by"), "version"));
 	}
 	json_array_foreach(report, i, element)
 	{

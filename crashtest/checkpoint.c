@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <jansson.h>
 #include <nvw/input.h>
 #include <xxhash.h>
 
@@ -23,6 +24,9 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	const uint64_t numbers[] = {e->rules.model, e->rules.unit_bytes, e->options.shard, e->options.shards,
 		e->options.nested, plan->seed, plan->budget, plan->draws, plan->instants, workers,
 		sizeof(struct ct_shared)};
+	/* Another revision may judge otherwise. */
+	const char *const version =
+		json_string_value(json_object_get(json_object_get(e->head, "made_by"), "version"));
 	XXH64_state_t *const h = XXH64_createState();
 	static char buffer[1 << 16];
 	ssize_t n;
@@ -32,6 +36,7 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	}
 	XXH64_reset(h, 0);
 	XXH64_update(h, numbers, sizeof numbers);
+	XXH64_update(h, version ? version : "", version ? strlen(version) : 0);
 	for (off_t at = 0; (n = pread(log_fd, buffer, sizeof buffer, at)) > 0; at += n) {
 		XXH64_update(h, buffer, (size_t)n);
 	}

@@ -262,7 +262,7 @@ def making():
         text = run(words[:at] + machine + words[at:])[1]
         made = json.loads(run(words[:at] + machine + ["--output-format=json"] + words[at:])[1]).get("made_by", {})
         same = made.get("machine", {})
-        if (not re.search("(?m)^made by: nvwave [0-9.]+, .*" + re.escape(shlex.join(words[:at])), text)
+        if (not re.search("(?m)^made by: nvwave " + re.escape(made.get("version", "")) + ", .*" + re.escape(shlex.join(words[:at])), text)
                 or "machine: gope18 (%s) with nvram.write=700ns; protocol vi, seed 1" % same.get("hash") not in text):
             wrong.append("nvwave %s: %s" % (shlex.join(words), text[:600]))
         if (same.get("name") != "gope18" or same.get("changed") != {"nvram.write": "700ns"} or made.get("seed") != 1
