@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include <crashtest/checkpoint.h>
 #include <crashtest/crash.h>
@@ -212,13 +213,20 @@ static struct ct_interval interval;
 static struct ct_worker worker = {.shared = &shared, .shared_bytes = sizeof shared};
 static struct ct_plan plan = {.interval = &interval, .instants = 1, .seed = 1, .budget = 100};
 
-static uint64_t identity_of(int fd, enum ct_model model)
+static uint64_t identity_by(int fd, enum ct_model model, const char *revision)
 {
-	const struct ct_exploration e = {.rules = {.model = model}};
+	json_t *const head = json_pack("{s:{s:s}}", "made_by", "version", revision);
+	const struct ct_exploration e = {.rules = {.model = model}, .head = head};
 	uint64_t identity;
 
 	assert_int_equal(ct_checkpoint_identity(fd, &e, &plan, 1, &identity), 0);
+	json_decref(head);
 	return identity;
+}
+
+static uint64_t identity_of(int fd, enum ct_model model)
+{
+	return identity_by(fd, model, "0.1.0-888-g7ed8afe");
 }
 
 static void a_checkpoint_is_of_its_own_exploration_and_whole(void **state)
@@ -230,6 +238,7 @@ static void a_checkpoint_is_of_its_own_exploration_and_whole(void **state)
 	const uint64_t mine = identity_of(fd, CT_MODEL_EPOCH);
 
 	assert_int_not_equal(mine, identity_of(fd, CT_MODEL_STRICT));
+	assert_int_not_equal(mine, identity_by(fd, CT_MODEL_EPOCH, "0.1.0-889-g1234567"));
 	plan.seed++;
 	assert_int_not_equal(mine, identity_of(fd, CT_MODEL_EPOCH));
 	plan.seed--;
