@@ -787,6 +787,46 @@ static void the_damaged_page_of_the_header_is_named(void **state)
 	}
 }
 
+static void put_headers(struct image *im, const struct nvw_pool *pool)
+{
+	struct nvw__header header;
+
+	assert_int_equal(nvw__header_make(pool, &header), 0);
+	memcpy(im->bytes + NVW__HEADER_OFF, &header, sizeof header);
+	memcpy(im->bytes + NVW__COPY_OFF, &header, sizeof header);
+}
+
+static void a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right(void **state)
+{
+	static const struct nvw__member members[] = {
+		{.count = 1}, {.number = 1}, {.count = 2, .number = 2}, {.count = NVW_POOLS_MAX + 1}};
+	enum { MEMBERS = sizeof members / sizeof *members };
+	struct nvw_recovery report;
+	struct image im;
+
+	image_new(&im);
+	for (unsigned i = 0; i < MEMBERS + 4; i++) {
+		struct nvw_pool pool = {.geometry = im.g};
+
+		put_headers(&im, &pool);
+		assert_int_equal(recover(&im, &report), 0);
+		if (i < MEMBERS) {
+			pool.member = members[i];
+		} else if (i == MEMBERS) {
+			memset(pool.device, 'x', sizeof pool.device);
+		} else if (i == MEMBERS + 1) {
+			memset(pool.geometry.layout, 'x', sizeof pool.geometry.layout);
+		} else if (i == MEMBERS + 2) {
+			pool.geometry.est += NVW__LINE_BYTES;
+		} else {
+			pool.geometry.streams++;
+		}
+		put_headers(&im, &pool);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	}
+	free(im.bytes);
+}
+
 static void every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any(void **state)
 {
 	const struct nvw_pool_geometry g = {.chunks = 1 << 20, .chunk_count = 3};
@@ -833,16 +873,13 @@ static uint64_t completed(void *context, uint32_t stream)
 static void sparse_new(struct image *im, uint64_t bytes, unsigned *asked)
 {
 	struct nvw_pool pool = {0};
-	struct nvw__header header;
 
 	assert_int_equal(nvw__geometry(bytes, STREAMS, ENTRIES, &pool.geometry), 0);
-	assert_int_equal(nvw__header_make(&pool, &header), 0);
 	*im = (struct image){.size = bytes, .g = pool.geometry, .stop_at = UINT64_MAX, .asked = asked};
 	im->bytes =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_true(im->bytes != MAP_FAILED);
-	memcpy(im->bytes + NVW__HEADER_OFF, &header, sizeof header);
-	memcpy(im->bytes + NVW__COPY_OFF, &header, sizeof header);
+	put_headers(im, &pool);
 }
 
 /* Entry 0 of stream 1 is open. Of its word's offset only the bits above 128 MiB are in the entry's second word. */
@@ -1004,6 +1041,7 @@ int main(void)
 		cmocka_unit_test(recovery_counts_the_streams_whose_last_epoch_completed),
 		cmocka_unit_test(the_damaged_page_of_the_header_is_named),
 		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
+		cmocka_unit_test(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right),
 		cmocka_unit_test(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any),
 		cmocka_unit_test(the_status_table_is_looked_at_for_other_entries_alone),
 		cmocka_unit_test(what_is_looked_through_is_what_recovery_does),
