@@ -29,15 +29,18 @@ static void print_proof(const struct ct_cure *c, FILE *to)
 		c->possible_log2 < 53 ? exp2(c->possible_log2) : c->possible_log2);
 }
 
-/* Of a run with this cure alone. */
+/* Of the run with all cures. */
 static void print_cost(const struct ct_cure *c, FILE *to)
 {
 	const double us = (double)c->cost_ps / 1e6;
 
-	if (c->costed) {
-		fprintf(to, "; it %s %.1f %% of simulated time (%.2f us)", c->cost_ps < 0 ? "saves" : "costs",
-			100.0 * fabs((double)c->cost_ps) / (double)(c->cost_of_ps ? c->cost_of_ps : 1),
-			fabs(us));
+	if (c->costed && c->cost_ps < 0) { /* what a barrier delays may then meet less contention */
+		fprintf(to, "; %s no simulated time in this run",
+			c->others ? "together they cost" : "it costs");
+	} else if (c->costed) {
+		fprintf(to, "; %s %.1f %% of simulated time (%.2f us)",
+			c->others ? "together they cost" : "it costs",
+			100.0 * (double)c->cost_ps / (double)(c->cost_of_ps ? c->cost_of_ps : 1), us);
 	}
 }
 
@@ -48,12 +51,39 @@ static const char *with_others(const struct ct_cure *c)
 	return words[c->others < 2 ? c->others : 2];
 }
 
+/* A barrier for which work-items wait for each other. */
+static bool is_wide(const struct ct_cure *c)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		const struct ct_edit *const e = &c->edit[i];
+
+		if ((e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN) && e->scope != NVW_WORKITEM) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What held in the log, and not in a run of the program, so that others were tried. */
+static void print_none(const struct ct_cure *c, const char *indent, FILE *to)
+{
+	fprintf(to, "%sno cure: %s: %s", indent, c->refuted_edit, c->refuted_why);
+	if (c->refuted > 1) {
+		fprintf(to, "; likewise %u more", c->refuted - 1);
+	}
+	fputc('\n', to);
+}
+
 /* Fewer states fail with it, but some do. */
 static void print_part(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
 {
 	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
 
 	ct_cure_text(c, text, sizeof text);
+	if (c->run == CT_CURE_REFUTED) {
+		fprintf(to, "%snot verified: %s: %s\n", indent, text, c->run_text);
+		return;
+	}
 	fprintf(to, "%snot verified: with %s%s %s of %s tested states still fail\n", indent, text,
 		with_others(c), nvw_format_grouped(r->states_uncured, a), nvw_format_grouped(c->states, b));
 }
@@ -72,14 +102,13 @@ static void print_refuted(const struct ct_cure *c, const char *indent, FILE *to)
 
 static void print_verified(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
 {
-	static const char *const of_program[] = {
+	static const char *const words[] = {
 		[CT_CURE_NOT_RUN] = "verified on this log", [CT_CURE_HOLDS] = "verified by running"};
-	const char *const word = c->on_log ? of_program[c->run] : "verified";
 	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
 
 	ct_cure_text(c, text, sizeof text);
-	fprintf(to, "%s%s: with %s%s no tested state fails%s%s (", indent, word, text, with_others(c),
-		r->mode == CT_OBSERVED ? " under " : "",
+	fprintf(to, "%s%s: with %s%s no tested state fails%s%s (", indent, words[c->run], text,
+		with_others(c), r->mode == CT_OBSERVED ? " under " : "",
 		r->mode == CT_OBSERVED ? ct_model_info(r->proved_under)->name : "");
 	print_proof(c, to);
 	if (c->assumed > 0) {
@@ -87,6 +116,9 @@ static void print_verified(const struct ct_result *r, const struct ct_cure *c, c
 			c->assumed == 1 ? "" : "s");
 	}
 	fputc(')', to);
+	if (is_wide(c)) {
+		fprintf(to, "; all work-items of its scope come to it in this run");
+	}
 	print_cost(c, to);
 	fputc('\n', to);
 	if (c->run == CT_CURE_NOT_RUN && c->run_text[0] != '\0') {
@@ -126,6 +158,9 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 	if (c->behind > 0) {
 		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
 			c->behind == 1 ? "" : "s");
+	}
+	if (c->refuted > 0) {
+		print_none(c, indent, to);
 	}
 	if (c->gone) {
 		print_gone(r, c, indent, to);

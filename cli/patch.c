@@ -127,11 +127,30 @@ static bool goes_on_below(const char *line)
 	return goes_on;
 }
 
+/* True if a line before it is executed each time that this one's statement is, and for nothing else. */
+static bool begins_statement(const char *line)
+{
+	static const char *const words[] = {"for", "while", "do", "else", "case", "default"};
+	bool begins = line[strspn(line, " \t")] != '}';
+
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+		begins = begins && !has_word(line, words[i]);
+	}
+	return begins;
+}
+
+static bool has_place(const struct source *s, uint32_t line, bool before)
+{
+	const char *const text = s->line[line - 1];
+
+	return ends_statement(s, line - 1) && (before ? begins_statement(text) : goes_on_below(text));
+}
+
 /* What an edit inserts, and where; or why it does not. */
 static const char *insertion_of(const struct ct_edit *e, struct insertion *ret)
 {
-	const bool before = e->b.line != 0;
-	const struct ct_line *const at = before ? &e->b : &e->a;
+	const bool before = ct_edit_stands_before(e);
+	const struct ct_line *const at = ct_edit_place(e);
 	struct source s;
 	const char *why = NULL;
 
@@ -144,7 +163,7 @@ static const char *insertion_of(const struct ct_edit *e, struct insertion *ret)
 	}
 	if (at->line < 1 || at->line > s.count) {
 		why = "its source file has changed";
-	} else if (!ends_statement(&s, at->line - 1) || (!before && !goes_on_below(s.line[at->line - 1]))) {
+	} else if (!has_place(&s, at->line, before)) {
 		why = "the statement at its line is not on a line of its own";
 	} else {
 		const char *const text = s.line[at->line - 1];

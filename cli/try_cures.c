@@ -182,7 +182,7 @@ static int begin(const struct cure_trial *t, struct copy *c)
 /* ---- The build and the run --------------------------------------------------------------------------------------- */
 
 struct outcome {
-	enum ct_cure_run run;
+	enum ct_cure_outcome run;
 	char text[CT_CURE_TEXT];
 	struct ct_result *result;
 };

@@ -93,14 +93,7 @@ static void find_barrier(struct cause_search *s)
 			what.text, cause_site_name(s, s->barrier.barrier.site).text, lost.text,
 			(unsigned long long)s->lost->work_item);
 	}
-	cause_propose_barrier(s, s->lost, s->early, needed);
-	if (needed == CAUSE_WORK_ITEM) {
-		cause_propose(
-			s, (struct ct_edit){.kind = CT_EDIT_BARRIER, .b = cause_line_of(s, s->early->site)});
-	}
-	for (enum cause_scope wider = needed + 1; wider <= CAUSE_KERNEL; wider++) {
-		cause_propose_barrier(s, s->lost, s->early, wider);
-	}
+	cause_propose_barriers(s, needed);
 }
 
 /* The same for a host program: flush and fence. */
@@ -177,7 +170,7 @@ static void say_reversed(struct cause_search *s)
 		cause_say(c, ", when it is durable");
 	} else if (s->lost->kernel != 0) {
 		cause_say(c, ", with a barrier of %s scope between them", scopes[needed]);
-		cause_propose_barrier(s, s->lost, s->early, needed);
+		cause_propose_barriers(s, needed);
 	} else if (in_line) {
 		cause_say(c,
 			"; a crash can come between the two (both are in one line, which persists in program order)");
@@ -281,6 +274,13 @@ static void say_content(struct cause_search *s)
 	}
 }
 
+/* Stores to the same bytes are not exchanged: the one that must come last would be lost, as where a compare-and-swap reserves the word that
+ * the other one completes. */
+static bool meet_in_bytes(const struct ct_store *a, const struct ct_store *b)
+{
+	return a->off < b->off + b->bytes && b->off < a->off + a->bytes;
+}
+
 static void find_apart(struct cause_search *s)
 {
 	struct ct_cause *const c = s->cause;
@@ -296,11 +296,12 @@ static void find_apart(struct cause_search *s)
 		if (s->lost->kernel == 0) {
 			cause_propose_flushing(s, s->lost);
 		} else {
-			cause_propose_barrier(s, s->lost, s->early, scope_for(s->lost, s->early));
+			cause_propose_barriers(s, scope_for(s->lost, s->early));
 		}
 	} else if (is_one_line(s) || s->need->goes_on) {
 		say_content(s);
-	} else if (s->need->lost.kind == NVW_LOG_STORE && !s->need->fails_reversed) {
+	} else if (s->need->lost.kind == NVW_LOG_STORE && !s->need->fails_reversed &&
+		   !(s->need->early.kind == NVW_LOG_STORE && meet_in_bytes(s->lost, s->early))) {
 		say_reversed(s);
 	} else if (s->need->lost.kind == NVW_LOG_STORE && s->need->early.kind == NVW_LOG_STORE) {
 		say_atomic(s);

@@ -137,13 +137,41 @@ void cause_propose(const struct cause_search *s, struct ct_edit edit)
 	}
 }
 
-void cause_propose_barrier(const struct cause_search *s, const struct ct_store *after,
-	const struct ct_store *before, enum cause_scope needed)
+static void propose_after(const struct cause_search *s, enum nvw_group scope)
 {
-	cause_propose(s, (struct ct_edit){.kind = CT_EDIT_BARRIER,
-				 .a = cause_line_of(s, after->site),
-				 .b = cause_line_of(s, before->site),
-				 .scope = needed == CAUSE_HOST ? NVW_KERNEL : (enum nvw_group)needed});
+	cause_propose(
+		s, (struct ct_edit){
+			   .kind = CT_EDIT_BARRIER, .a = cause_line_of(s, s->lost->site), .scope = scope});
+}
+
+static void propose_before(const struct cause_search *s, enum nvw_group scope)
+{
+	const struct ct_line early = cause_line_of(s, s->early->site);
+
+	if (early.line != 0) {
+		cause_propose(s, (struct ct_edit){.kind = CT_EDIT_BARRIER,
+					 .a = cause_line_of(s, s->lost->site),
+					 .b = early,
+					 .scope = scope});
+	}
+}
+
+/* The narrowest first. One of a work-item behind the lost store may do where others publish it: they may wait for it already. */
+void cause_propose_barriers(const struct cause_search *s, enum cause_scope needed)
+{
+	if (needed == CAUSE_WORK_ITEM) {
+		propose_before(s, NVW_WORKITEM);
+	}
+	propose_after(s, NVW_WORKITEM);
+	if (needed == CAUSE_HOST) { /* early is in no kernel, or in a later one */
+		propose_after(s, NVW_KERNEL);
+	}
+	for (enum cause_scope scope = CAUSE_WORK_GROUP; scope <= CAUSE_KERNEL; scope++) {
+		if (scope >= needed) {
+			propose_before(s, (enum nvw_group)scope);
+			propose_after(s, (enum nvw_group)scope);
+		}
+	}
 }
 
 void cause_propose_flushing(const struct cause_search *s, const struct ct_store *store)

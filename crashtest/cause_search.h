@@ -61,8 +61,7 @@ void cause_add_caller(struct ct_line *line, const struct ct_names *called);
 /* ---- Proposals ---------------------------------------------------------------------------------------------- */
 
 void cause_propose(const struct cause_search *s, struct ct_edit edit);
-void cause_propose_barrier(const struct cause_search *s, const struct ct_store *after,
-	const struct ct_store *before, enum cause_scope needed);
+void cause_propose_barriers(const struct cause_search *s, enum cause_scope needed);
 void cause_propose_flushing(const struct cause_search *s, const struct ct_store *store);
 void cause_propose_exchange(const struct cause_search *s);
 

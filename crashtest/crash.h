@@ -424,6 +424,8 @@ typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_
 
 struct ct_hangs;
 struct ct_plain_parts;
+struct ct_bench;
+struct ct_run_shared;
 
 struct ct_exploration {
 	struct ct_rules rules;
@@ -439,6 +441,9 @@ struct ct_exploration {
 	const struct ct_plain_parts *plain_parts; /* of a check that is no workload's (parts.h); NULL: none */
 	bool grouped;                             /* as in the result */
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
+	/* Of a workload: how to run it again, and its run in log_fd. NULL: it is not run with its cures. */
+	const struct ct_bench *bench;
+	const struct ct_run_shared *recorded;
 	struct ct_options options;
 	const void *head; /* json_t: description of the subject in saved findings */
 	/* Where states hung before (hang.h), so that others that hang alike are cut early; NULL: in this exploration alone. */
@@ -489,6 +494,11 @@ struct ct_subject {
 	const struct emu_inserted
 		*inserted; /* persist barriers that the source does not have (emu.h); NULL: none */
 	unsigned inserted_count;
+	/* Where the run ends with an error, in simulated time and in memory instructions of wavefronts; 0: nowhere. */
+	uint64_t time_max_ps, operations_max;
+	/* At the end all is made durable, and the pool judged: an error is the run's. NULL: it is not. */
+	int (*judge)(const struct nvw_workload *workload, void *plan, struct nvw_pool *pool,
+		const struct nvw_acks *acks);
 };
 
 /*

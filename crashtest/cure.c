@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "core/stop.h"
+#include "core/units.h"
 
 #include "cure.h"
 #include "account.h"
+#include "cure_run.h"
 #include "group.h"
 #include "hang.h"
 #include "operations.h"
@@ -40,7 +42,10 @@ struct proof {
 		[CT_FINDINGS_MAX]; /* with which budget of a trial a finding's cure was searched; 0: not yet */
 	uint64_t done;
 	double began;
-	struct ct_hangs hangs; /* of all trials, unless the caller remembers them */
+	bool by_running;  /* explorations are of runs with the edits, since a cure shows in none but these */
+	unsigned refuted; /* proposals of the present finding, as bits */
+	char why[CT_CURE_TEXT]; /* the last set was refuted; "": it was not */
+	struct ct_hangs hangs;  /* of all trials, unless the caller remembers them */
 };
 
 static void tell(const struct proof *p)
@@ -59,10 +64,11 @@ static void tell(const struct proof *p)
 /* How far a trial goes: up to the first state that fails, explained or not; up to so many kinds of failures; to the end. */
 enum extent { BARE = -1, WHOLE = 0, FIRST = 1 };
 
-/* 0 with the trial, 1 if an edit is refused, or an error. kinds: of failures, or an extent. */
-static int explore(struct proof *p, const struct ct_edit *edits, unsigned count, int kinds)
+/* Explores of's log. 0 with the trial, 1 if an edit is refused, or an error. kinds: of failures, or an extent. */
+static int explore_log(struct proof *p, const struct ct_exploration *of, const struct ct_edit *edits,
+	unsigned count, int kinds)
 {
-	struct ct_exploration e = *p->e;
+	struct ct_exploration e = *of;
 
 	e.rules.model = p->model;
 	e.head = NULL;
@@ -83,14 +89,52 @@ static int explore(struct proof *p, const struct ct_edit *edits, unsigned count,
 	return error == NVW_E_USAGE ? 1 : error ? error : p->trial->interrupted ? NVW_E_STOPPED : 0;
 }
 
+/* The same of a run, with the edits that could not be run. */
+static int explore_log_of(struct proof *p, const struct ct_cure_run *run, int kinds)
+{
+	struct ct_exploration of_run = *p->e;
+
+	of_run.log_fd = run->log_fd;
+	of_run.first_record = run->first_record;
+	return explore_log(p, &of_run, run->rest, run->rest_count, kinds);
+}
+
+/* The same of the recorded run or, once a cure has needed it, of a run with the edits. */
+static int explore(struct proof *p, const struct ct_edit *edits, unsigned count, int kinds)
+{
+	struct ct_cure_run run = {.log_fd = -1};
+	int error = p->by_running ? ct_cure_run(p->e, edits, count, &run) : 0;
+
+	if (error) {
+		return error;
+	}
+	if (run.end == CT_CURE_NOT_RUN) {
+		error = explore_log(p, p->e, edits, count, kinds);
+	} else if (run.end == CT_CURE_HOLDS) {
+		error = explore_log_of(p, &run, kinds);
+	} else {
+		snprintf(p->why, sizeof p->why, "%s", run.why);
+		error = 1;
+	}
+	ct_cure_run_free(&run);
+	return error;
+}
+
+static void count_trial(struct proof *p)
+{
+	p->used += p->trial->states_tested;
+	for (unsigned i = 0; i < p->trial->finding_count; i++) {
+		p->used += p->trial->finding[i].tests;
+	}
+}
+
 /* The same in the search, where every tested state counts. */
 static int search(struct proof *p, const struct ct_edit *edits, unsigned count, int kinds)
 {
 	const int error = explore(p, edits, count, kinds);
 
-	p->used += error ? 0 : p->trial->states_tested;
-	for (unsigned i = 0; i < p->trial->finding_count && !error; i++) {
-		p->used += p->trial->finding[i].tests;
+	if (!error) {
+		count_trial(p);
 	}
 	return error;
 }
@@ -109,6 +153,27 @@ static bool is_clean(const struct ct_result *r)
 static bool is_exhaustive(const struct ct_result *r)
 {
 	return ct_is_consistent(r) && ct_covers_all(r);
+}
+
+/* What a run that has ended leaves: it is refuted unless all tested states hold. */
+static int explore_run(struct proof *p, struct ct_cure_run *run, int kinds)
+{
+	const int error = explore_log_of(p, run, kinds);
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+
+	if (error < 0 || (error == 0 && is_clean(p->trial))) {
+		return error;
+	}
+	run->end = CT_CURE_REFUTED;
+	if (error > 0) {
+		snprintf(run->why, sizeof run->why, "the run with it does not do what the others change");
+	} else {
+		snprintf(run->why, sizeof run->why, "of the run with it, %s of %s tested states fail: %s",
+			nvw_format_grouped(p->trial->states_failing, a),
+			nvw_format_grouped(p->trial->states_tested, b),
+			p->trial->finding_count ? p->trial->finding[0].text : "no verdict");
+	}
+	return 0;
 }
 
 /* The edits of the test, of all cures, and of what stands for those that there are not; but for one finding's. */
@@ -179,6 +244,61 @@ static int try_set(struct proof *p, const struct ct_finding *f, const unsigned *
 	return 0;
 }
 
+/* What the log shows of a set has to show in a run of the program, too. */
+static int confirm_set(struct proof *p, unsigned size, enum outcome *outcome)
+{
+	struct ct_cure_run run;
+	int error = p->by_running ? 0 : ct_cure_run(p->e, p->edit, p->edits + size, &run);
+
+	if (error || p->by_running) {
+		return error;
+	}
+	if (run.end == CT_CURE_HOLDS && run.exact && *outcome == HOLDS) {
+		error = explore_run(p, &run, FIRST);
+		count_trial(p);
+	}
+	if (!error && run.end == CT_CURE_REFUTED) {
+		*outcome = FAILS;
+		snprintf(p->why, sizeof p->why, "%s", run.why);
+	}
+	ct_cure_run_free(&run);
+	return error;
+}
+
+/* One that a run refutes is tried in no larger set. */
+static void note_refuted(struct proof *p, struct ct_finding *f, const unsigned *set, unsigned size)
+{
+	if (*p->why == '\0') {
+		return;
+	}
+	if (f->cure.refuted++ == 0) {
+		ct_edits_text(p->edit + p->edits, size, f->cure.refuted_edit, sizeof f->cure.refuted_edit);
+		snprintf(f->cure.refuted_why, sizeof f->cure.refuted_why, "%s", p->why);
+	}
+	p->refuted |= size == 1 ? 1u << set[0] : 0;
+	p->why[0] = '\0';
+}
+
+/* Two barriers for one lost store: if neither does alone, both do not. */
+static bool are_for_one_store(const struct ct_edit *x, const struct ct_edit *y)
+{
+	return x->kind == CT_EDIT_BARRIER && y->kind == CT_EDIT_BARRIER && x->a.line == y->a.line &&
+	       strcmp(x->a.file, y->a.file) == 0;
+}
+
+static bool is_hopeless(const struct proof *p, const struct ct_finding *f, const unsigned *set, unsigned size)
+{
+	bool is = false;
+
+	for (unsigned i = 0; i < size; i++) {
+		is = is || (p->refuted >> set[i] & 1);
+		for (unsigned k = 0; k < i; k++) {
+			is = is || are_for_one_store(&f->proposals.edit[set[i]], &f->proposals.edit[set[k]]);
+		}
+	}
+	return is;
+}
+
 /* How many states fail with a set that counts. */
 static int measure(struct proof *p, unsigned size, uint64_t *ret_failing)
 {
@@ -225,6 +345,10 @@ static int try_sets(struct proof *p, struct ct_finding *f, unsigned size, enum o
 	while (more && *best != HOLDS && f->cure.tried < TRIES_MAX && !is_spent(p) && !error) {
 		enum outcome outcome;
 
+		if (is_hopeless(p, f, set, size)) {
+			more = next_set(set, size, f->proposals.count);
+			continue;
+		}
 		f->cure.tried++;
 		uint64_t failing = 0;
 
@@ -232,6 +356,10 @@ static int try_sets(struct proof *p, struct ct_finding *f, unsigned size, enum o
 		if (!error && outcome == COUNTS) {
 			error = measure(p, size, &failing);
 		}
+		if (!error && outcome != FAILS && failing < p->failing) {
+			error = confirm_set(p, size, &outcome);
+		}
+		note_refuted(p, f, set, size);
 		if (!error && outcome != FAILS && failing < p->failing) {
 			*best = outcome;
 			p->failing = failing;
@@ -277,14 +405,42 @@ static int mask_finding(struct proof *p, struct ct_finding *f)
 	return 0;
 }
 
-/* A work-item barrier between two lines stands before the second one, whatever the first is. */
+/* Whether work-items go on behind a barrier only when it has completed. */
+static bool waits(const struct proof *p)
+{
+	return (ct_model_info(p->model)->axioms & CT_A(COMPLETION)) != 0;
+}
+
+/* A barrier before a line is the same whatever it is to come after. */
 static bool is_same_edit(const struct ct_edit *x, const struct ct_edit *y)
 {
-	const bool before = x->kind == CT_EDIT_BARRIER && x->scope == NVW_WORKITEM && x->b.line != 0;
+	const bool before = ct_edit_stands_before(x);
 
 	return x->kind == y->kind && x->scope == y->scope && x->rounds == y->rounds && x->more_count == 0 &&
 	       y->more_count == 0 && x->b.line == y->b.line && strcmp(x->b.file, y->b.file) == 0 &&
 	       (before || (x->a.line == y->a.line && strcmp(x->a.file, y->a.file) == 0));
+}
+
+/* A barrier of a work-item orders what others publish only if it waits. */
+static bool may_help(const struct proof *p, const struct ct_finding *f, const struct ct_edit *e)
+{
+	const bool is_own = e->kind == CT_EDIT_BARRIER && e->scope == NVW_WORKITEM;
+
+	return !is_own || waits(p) || strcmp(f->cause.needed, "work-item") == 0;
+}
+
+static void drop_hopeless(const struct proof *p, struct ct_finding *f)
+{
+	struct ct_proposals *const all = &f->proposals;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < all->count; i++) {
+		if (may_help(p, f, &all->edit[i])) {
+			all->edit[kept++] = all->edit[i];
+			all->edit[kept - 1].all_come = p->e->bench == NULL;
+		}
+	}
+	all->count = kept;
 }
 
 static void drop_repeated(struct ct_proposals *p)
@@ -345,12 +501,29 @@ static unsigned count_left(const struct ct_finding *f)
 	return sets > f->cure.tried ? sets - f->cure.tried : 0;
 }
 
-static void propose(struct ct_finding *f)
+static void propose(const struct proof *p, struct ct_finding *f)
 {
 	if (f->proposals.count == 0) {
 		ct_propose(&f->cause, &f->proposals);
 	}
 	drop_repeated(&f->proposals);
+	drop_hopeless(p, f);
+}
+
+/* Where no edit of the log helps: a barrier that waits takes effect by what the log does not have, for example a barrier of
+ * execution behind it. */
+static int try_by_running(struct proof *p, struct ct_finding *f, enum outcome *best)
+{
+	int error = 0;
+
+	if (p->e->bench == NULL || p->by_running || f->proposals.count == 0 || !waits(p)) {
+		return 0;
+	}
+	p->by_running = true;
+	f->cure.tried = 0;
+	error = try_sets(p, f, 1, best);
+	p->by_running = *best != FAILS;
+	return error;
 }
 
 static int cure_finding(struct proof *p, unsigned number)
@@ -359,12 +532,16 @@ static int cure_finding(struct proof *p, unsigned number)
 	enum outcome best = FAILS;
 	int error = 0;
 
-	propose(f);
+	p->refuted = 0;
+	propose(p, f);
 	f->cure.searched = true;
 	p->searched[number] = p->states;
 	error = try_all_sets(p, f, &best);
 	if (!error && best == FAILS && !is_spent(p)) {
 		error = try_rounds(p, f, &best);
+	}
+	if (!error && best == FAILS && !is_spent(p)) {
+		error = try_by_running(p, f, &best);
 	}
 	if (best != HOLDS && is_spent(p)) {
 		f->cure.left = count_left(f);
@@ -613,25 +790,23 @@ static int count_needs(struct proof *p)
 	return error;
 }
 
-/* All cures together, with all of the test's budget. */
-static int verify(struct proof *p)
+/* What the last trial and the run say of all cures. */
+static int note_proofs(struct proof *p, const struct ct_cure_run *run)
 {
-	const uint64_t states = p->states;
+	const bool ran = run->end == CT_CURE_HOLDS && run->exact;
+	int error = 0;
 
-	p->states = p->e->options.states;
-
-	int error = explore(p, p->edit, p->edits, WHOLE);
-
-	p->states = states;
-	if (error) {
-		return error < 0 ? error : 0;
-	}
 	p->result->states_uncured = p->trial->states_failing;
 	for (unsigned i = 0; i < p->result->finding_count; i++) {
 		struct ct_cure *const c = &p->result->finding[i].cure;
 
 		if (c->count > 0) {
-			c->verified = is_clean(p->trial);
+			c->verified = is_clean(p->trial) && run->end != CT_CURE_REFUTED;
+			c->run = ran || run->end == CT_CURE_REFUTED ? run->end : CT_CURE_NOT_RUN;
+			c->costed = c->verified && ran;
+			c->cost_ps = run->cost_ps;
+			c->cost_of_ps = p->result->sim_time_ps;
+			snprintf(c->run_text, sizeof c->run_text, "%s", run->why);
 			c->others = p->cures - 1;
 			c->assumed = p->masks;
 			c->states = p->trial->states_tested;
@@ -644,6 +819,38 @@ static int verify(struct proof *p)
 		}
 	}
 	return error;
+}
+
+/* All cures together, with all of the test's budget: in the log, and then in a run. */
+static int explore_all(struct proof *p, struct ct_cure_run *run)
+{
+	int error = explore(p, p->edit, p->edits, WHOLE);
+
+	if (error > 0 && *p->why != '\0') { /* together they are what none of them is */
+		run->end = CT_CURE_REFUTED;
+		snprintf(run->why, sizeof run->why, "%s", p->why);
+		return 0;
+	}
+	if (error || !is_clean(p->trial)) {
+		return error;
+	}
+	error = ct_cure_run(p->e, p->edit, p->edits, run);
+	return error || run->end != CT_CURE_HOLDS || !run->exact ? error : explore_run(p, run, WHOLE);
+}
+
+static int verify(struct proof *p)
+{
+	const uint64_t states = p->states;
+	struct ct_cure_run run = {.log_fd = -1};
+
+	p->states = p->e->options.states;
+
+	int error = explore_all(p, &run);
+
+	p->states = states;
+	error = error ? error : note_proofs(p, &run);
+	ct_cure_run_free(&run);
+	return error < 0 ? error : 0;
 }
 
 /* ---- Which states are whose ------------------------------------------------------------------------------------- */
@@ -794,7 +1001,7 @@ static void note_unsearched(struct proof *p)
 
 		f->cure.gone = !f->cure.searched && p->ended && !p->unshown;
 		if (!f->cure.searched && !p->ended && is_spent(p)) {
-			propose(f);
+			propose(p, f);
 			f->cure.left = count_left(f);
 		}
 		r->cure_search_ended = r->cure_search_ended || f->cure.left > 0;
@@ -865,17 +1072,5 @@ int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_resul
 
 void ct_cure_text(const struct ct_cure *cure, char *ret_text, size_t bytes)
 {
-	size_t n = 0;
-
-	*ret_text = '\0';
-	for (unsigned i = 0; i < cure->count && n < bytes; i++) {
-		n += (size_t)snprintf(ret_text + n, bytes - n, "%s",
-			i == 0               ? "" :
-			i + 1 == cure->count ? " and " :
-					       ", ");
-		if (n < bytes) {
-			ct_edit_text(&cure->edit[i], ret_text + n, bytes - n);
-			n += strlen(ret_text + n);
-		}
-	}
+	ct_edits_text(cure->edit, cure->count, ret_text, bytes);
 }

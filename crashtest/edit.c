@@ -52,18 +52,12 @@ void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
 	char a[LINE_TEXT], b[LINE_TEXT];
 
-	const bool before = e->b.line != 0 && (e->a.line == 0 || e->scope == NVW_WORKITEM);
-	const bool between = e->b.line != 0 && !before;
-
 	line_text(&e->a, a);
 	line_text(&e->b, b);
 	switch (e->kind) {
 	case CT_EDIT_BARRIER:
-		snprintf(ret_text, bytes, "a %s barrier %s %s%s%s", scopes[e->scope],
-			before  ? "before" :
-			between ? "between" :
-				  "after",
-			before ? b : a, between ? " and " : "", between ? b : "");
+		snprintf(ret_text, bytes, "a %s barrier %s %s", scopes[e->scope],
+			ct_edit_stands_before(e) ? "before" : "after", line_text(ct_edit_place(e), a));
 		break;
 	case CT_EDIT_WIDEN:
 		snprintf(ret_text, bytes, "the barrier at %s widened to %s scope", a, scopes[e->scope]);
@@ -87,6 +81,23 @@ void ct_edit_text(const struct ct_edit *e, char *ret_text, size_t bytes)
 	case CT_EDIT_ORDERED:
 		snprintf(ret_text, bytes, "%s assumed ordered before %s", a, b);
 		break;
+	}
+}
+
+void ct_edits_text(const struct ct_edit *edits, unsigned count, char *ret_text, size_t bytes)
+{
+	size_t n = 0;
+
+	*ret_text = '\0';
+	for (unsigned i = 0; i < count && n < bytes; i++) {
+		n += (size_t)snprintf(ret_text + n, bytes - n, "%s",
+			i == 0         ? "" :
+			i + 1 == count ? " and " :
+					 ", ");
+		if (n < bytes) {
+			ct_edit_text(&edits[i], ret_text + n, bytes - n);
+			n += strlen(ret_text + n);
+		}
 	}
 }
 

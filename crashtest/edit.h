@@ -7,15 +7,14 @@
  * An edit keeps the interleaving of the log: the order in which other work-items stored does not change. So it never makes
  * more certain than the real change of the program would, but it may make less certain:
  *
- *	barrier	A work-item arrives after the last of its consecutive stores at line a. It *passes* just before its next
+ *	barrier	A work-item arrives after the last of its consecutive stores at line a; or, if b is given, before its consecutive
+ *		stores or acknowledgements at b, wherever it has stored before. It *passes* just before its next
  *		record: the real barrier has certainly completed by then, and not certainly before. With work-group or kernel
  *		scope the members' k-th arrivals are one barrier (gope18, equations 2 and 3). When a member passes it,
  *		and at each of its later records, what all members have stored by then before their own k-th arrival is
  *		durable. A real barrier would also make the members wait for each other. That the log does not show: it may
- *		have a member pass before another has arrived, and a crash in between is still permitted. If b is given, a
- *		work-item that has not stored at a since it last stored at b comes to the barrier before its consecutive stores
- *		at b; without a, all do. A work-item barrier between a and b stands before b. Members that come to neither are not covered and wait for nothing. Members that come unequally often:
- *		the edit is refused.
+ *		have a member pass before another has arrived, and a crash in between is still permitted. Members that do not come
+ *		are not covered and wait for nothing, unless all_come: then the edit is refused, as it is if members come unequally often.
  *		Epochs of later stores and acknowledgements grow by one, in a work-group or kernel only if all of its
  *		members that store at all come to the barrier.
  *	widen	The same, where the arrivals are those at the barrier of line a that have a narrower scope.
@@ -69,6 +68,7 @@ struct ct_edit {
 	enum ct_edit_kind kind;
 	struct ct_line a, b;
 	enum nvw_group scope; /* of barrier and widen */
+	bool all_come;        /* of barrier and widen: nobody runs the program with it to see who does not */
 	unsigned more_count;  /* of atomic: lines beside a and b */
 	struct ct_line more[CT_EDIT_MORE_MAX];
 	bool rounds; /* of exchange */
@@ -77,6 +77,18 @@ struct ct_edit {
 
 /* In words, to follow "with": "a work-item barrier after list.c:31". Lines are named by the last component of their file. */
 void ct_edit_text(const struct ct_edit *edit, char *ret_text, size_t bytes);
+/* Several: "a flush after list.c:31 and a fence after list.c:31". */
+void ct_edits_text(const struct ct_edit *edits, unsigned count, char *ret_text, size_t bytes);
+
+/* A barrier, inserted or wider: whether it stands before the statement at its line, and the line. */
+static inline bool ct_edit_stands_before(const struct ct_edit *edit)
+{
+	return edit->kind == CT_EDIT_BARRIER && edit->b.line != 0;
+}
+static inline const struct ct_line *ct_edit_place(const struct ct_edit *edit)
+{
+	return ct_edit_stands_before(edit) ? &edit->b : &edit->a;
+}
 
 struct ct_limits;
 

@@ -18,8 +18,7 @@ struct member {
 	uint32_t epoch;         /* work-item barriers that it has passed, with those that were added */
 	uint32_t more_wi, more_wg, more_kr; /* epochs that were added */
 	bool uncovered; /* has stored since it was last covered by a barrier of the edit */
-	bool came;      /* has stored at a since it last stored at b */
-	bool after_b;   /* between its stores at b, nothing at a */
+	bool at_b;      /* between its stores and acknowledgements at b */
 	bool stores;
 };
 
@@ -179,22 +178,27 @@ static void act(struct kernel *k, uint64_t place, uint64_t item, bool leaves)
 	}
 }
 
+/* It stores or acknowledges something at a line: perhaps behind the edit's barrier. */
+static void come(struct kernel *k, uint64_t place, uint64_t item, uint32_t site)
+{
+	struct member *const m = member_at(k, item);
+	const bool at_b = ct_edit_stands_before(k->edit) && edit_log_is_at(k->log, site, &k->edit->b);
+
+	if (at_b && !m->at_b) {
+		m->site = site;
+		pass(k, place, item);
+	}
+	m->at_b = at_b;
+}
+
 static void see_store(struct kernel *k, uint64_t place, struct nvw_log_record *r)
 {
 	struct member *const m = member_at(k, r->store.work_item);
-	const bool inserts = k->edit->kind == CT_EDIT_BARRIER;
-	const bool before_b = k->edit->scope == NVW_WORKITEM && k->edit->b.line != 0;
-	const bool at_a = inserts && !before_b && edit_log_is_at(k->log, r->store.site, &k->edit->a);
-	const bool at_b = inserts && !at_a && edit_log_is_at(k->log, r->store.site, &k->edit->b);
+	const bool at_a = k->edit->kind == CT_EDIT_BARRIER && !ct_edit_stands_before(k->edit) &&
+			  edit_log_is_at(k->log, r->store.site, &k->edit->a);
 
 	act(k, place, r->store.work_item, !at_a);
-	m->came = m->came || at_a;
-	if (at_b && !m->after_b && !m->came) {
-		m->site = r->store.site; /* it stores nothing at a, and comes to the barrier all the same */
-		pass(k, place, r->store.work_item);
-	}
-	m->came = m->came && !at_b;
-	m->after_b = at_b;
+	come(k, place, r->store.work_item, r->store.site);
 	m->stores = m->uncovered = true;
 	m->site = at_a ? r->store.site : m->site;
 	if (!k->counting) {
@@ -209,6 +213,7 @@ static void see_ack(struct kernel *k, uint64_t place, struct nvw_log_record *r)
 	const struct member *const m = member_at(k, r->ack.work_item);
 
 	act(k, place, r->ack.work_item, true);
+	come(k, place, r->ack.work_item, r->ack.site);
 	if (!k->counting) {
 		r->ack.epoch_wi += m->more_wi;
 		r->ack.epoch_wg += m->more_wg;
@@ -329,10 +334,10 @@ static int compare_scope(struct kernel *k, uint64_t first, uint64_t end)
 	for (uint64_t i = first; i < end; i++) {
 		const struct member *const m = member_at(k, i);
 
-		if (m->total != 0 && m->total != most) {
+		if (m->total != most && (m->total != 0 || k->edit->all_come)) {
 			return nvw_fail(NVW_E_USAGE,
 				"a wider barrier at %s:%u: not all of its work-items reach it equally often",
-				k->edit->a.file, k->edit->a.line);
+				ct_edit_place(k->edit)->file, ct_edit_place(k->edit)->line);
 		}
 		k->even = k->even && (!m->stores || m->total == most);
 	}
@@ -412,8 +417,7 @@ int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
 		}
 	}
 	if (!error && passes == 0) {
-		error = edit_log_no_line(log, edit->a.line ? &edit->a : &edit->b,
-			widens ? CT_KIND(BARRIER) : CT_KIND(STORE),
+		error = edit_log_no_line(log, ct_edit_place(edit), widens ? CT_KIND(BARRIER) : CT_KIND(STORE),
 			widens ? "persist barrier that could be wider" : "store by a kernel");
 	}
 	return error ? error : edit_log_settle(log);

@@ -164,10 +164,11 @@ static json_t *cure_json(const struct ct_cure *c)
 	static const char *const runs[] = {"", "holds", "refuted"};
 
 	return json_pack(
-		"{s:b, s:b, s:s, s:s, s:o, s:i, s:i, s:b, s:i, s:I, s:f, s:b, s:b, s:I, s:I, s:i, s:i, s:o}",
-		"verified", ct_cure_is_verified(c), "verified_on_log", c->verified && c->on_log, "run",
-		runs[c->run], "run_text", c->run_text, "edits", edits_json(c), "tried", (int)c->tried,
-		"not_tried", (int)c->left, "gone", c->gone, "other_cures", (int)c->others, "states_tested",
+		"{s:b, s:b, s:s, s:s, s:o, s:i, s:i, s:s, s:s, s:i, s:b, s:i, s:I, s:f, s:b, s:b, s:I, s:I, s:i, s:i, s:o}",
+		"verified", ct_cure_is_verified(c), "verified_on_log", c->verified, "run", runs[c->run],
+		"run_text", c->run_text, "edits", edits_json(c), "tried", (int)c->tried, "refuted",
+		(int)c->refuted, "refuted_edit", c->refuted_edit, "refuted_why", c->refuted_why, "not_tried",
+		(int)c->left, "gone", c->gone, "other_cures", (int)c->others, "states_tested",
 		(json_int_t)c->states, "states_possible_log2",
 		isfinite(c->possible_log2) ? c->possible_log2 : 0.0, "states_possible_exact",
 		c->possible_exact, "exhausted", c->exhaustive, "states_without_it", (json_int_t)c->only,

@@ -430,9 +430,6 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 	if (!error && e->options.cures && e->options.shards == 0 && jury->writes == NULL &&
 		!ct_model_info(e->rules.model)->replays) {
 		error = ct_cure(e, e->rules.model, ret_result);
-		for (unsigned i = 0; i < ret_result->finding_count; i++) {
-			ret_result->finding[i].cure.on_log = true;
-		}
 	}
 	if (jury->asked != NULL) {
 		ct_asked_why_executed(jury->asked, ret_result->why_executed);

@@ -81,18 +81,6 @@ static struct ct_cut cut_of(const struct killing *k, uint64_t trial)
 
 /* ---- Judging, in a process of its own ---------------------------------------------------------------------- */
 
-static int read_acks(const struct ct_run_shared *run, struct nvw_acks *acks)
-{
-	for (uint64_t i = 0; i < run->ack_count; i++) {
-		const int error = nvw__acks_add(acks, run->ack[i].first, run->ack[i].count);
-
-		if (error) {
-			return error;
-		}
-	}
-	return 0;
-}
-
 static int judge(const struct killing *k, struct slot *s)
 {
 	const struct ct_oracle oracle = {.workload = k->bench->subject->workload, .plan = k->bench->plan};
@@ -100,7 +88,7 @@ static int judge(const struct killing *k, struct slot *s)
 	struct nvw_acks acks = {0};
 	struct nvw_pool *pool;
 	char path[512];
-	int error = read_acks(s->run, &acks);
+	int error = ct_run_acks(s->run, &acks);
 
 	if (error) {
 		return error;

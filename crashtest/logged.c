@@ -9,7 +9,6 @@
 
 #include <emu.h>
 
-#include "cost.h"
 #include "cure.h"
 #include "finding.h"
 #include "hang.h"
@@ -92,6 +91,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.judge = ct_oracle_judge,
 		.context = &oracle,
 		.tells_reads = true,
+		.bench = b,
+		.recorded = l->shared,
 		.in_parts = options->nested || options->whole ? NULL : b->subject->workload,
 		.plan = b->plan,
 		.options = *options,
@@ -108,15 +109,11 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	}
 	enum ct_model model;
 
+	ret_result->sim_time_ps = l->shared->end_ps - l->shared->begin_ps;
 	if (!error && options->cures && options->shards == 0 && proof_model(b->subject, rules, &model)) {
 		error = ct_cure(&e, model, ret_result);
-		error = error ? error : ct_cost(b, l->shared, ret_result);
-		ret_result->interrupted =
-			ret_result->interrupted || error == NVW_E_STOPPED; /* the findings stand */
-		error = error == NVW_E_STOPPED ? 0 : error;
 	}
 	ret_result->has_recoveries = ret_result->states_distinct > 0;
-	ret_result->sim_time_ps = l->shared->end_ps - l->shared->begin_ps;
 	json_decref(head);
 	free(final);
 	return error;

@@ -12,7 +12,7 @@ enum {
 	CT_PROPOSALS_MAX = 8,
 	CT_CURE_MAX = 3,    /* edits that are tried together */
 	CT_CURE_EDITS = 12, /* of a finding that several were joined to */
-	CT_CURE_TEXT = 240
+	CT_CURE_TEXT = 400  /* of how a run with a cure ended */
 };
 
 /* Best first; each is tried alone, then sets of them, in this order. count 0: nothing is proposed. */
@@ -22,7 +22,7 @@ struct ct_proposals {
 };
 
 /* What a run of the program with the cure has shown. */
-enum ct_cure_run { CT_CURE_NOT_RUN, CT_CURE_HOLDS, CT_CURE_REFUTED };
+enum ct_cure_outcome { CT_CURE_NOT_RUN, CT_CURE_HOLDS, CT_CURE_REFUTED };
 
 /* What became of the proposals of a finding. */
 struct ct_cure {
@@ -31,8 +31,14 @@ struct ct_cure {
 	unsigned tried; /* proposals and sets of them that were explored */
 	unsigned left;  /* those that were not, since the budget of the search was used up */
 	bool searched;  /* its turn came: else its failure did not come up again, or the budget was used up */
-	/* No tested state failed with the cure, and with those of all other findings that have one. */
+	/* No tested state failed with the cure, and with those of all other findings that have one: of the edited log alone, unless run
+	 * is CT_CURE_HOLDS. */
 	bool verified;
+	/* Of a program with exactly these edits: that is to end in a right state, and none of its tested crash states is to fail. */
+	enum ct_cure_outcome run;
+	char run_text[CT_CURE_TEXT]; /* what refutes it, or why it was not run; "": no run was asked for */
+	unsigned refuted; /* sets that hold in the log, and that a run refuted; the first of them: */
+	char refuted_edit[320], refuted_why[CT_CURE_TEXT];
 	unsigned others;  /* how many other cures were applied with it */
 	unsigned assumed; /* and of how many findings without a cure the lost stores were assumed durable */
 	bool masked;      /* this finding is one of those: mask is the assumption */
@@ -44,7 +50,7 @@ struct ct_cure {
 	uint64_t only;        /* states that fail without this cure, with all the others */
 	uint64_t only_of;     /* of so many tested */
 	unsigned behind;      /* the finding was met with so many cures applied */
-	/* Measured by a run of the workload with this cure alone: the difference in simulated time, and that of the run without it. */
+	/* Measured by the run with all cures: the difference in simulated time, and that of the run without it. */
 	bool costed;
 	int64_t cost_ps;
 	uint64_t cost_of_ps;
@@ -52,17 +58,12 @@ struct ct_cure {
 		cured_by; /* number of the finding whose cure, or assumption, alone takes this one away; 0: none */
 	uint64_t cured_in; /* states of the exploration that shows it */
 	bool gone;         /* never searched: with those of the others together it did not come up again */
-	/* Of a program that was recorded: its log is of a run without the cure, and that is all that verified is about, until a program
-	 * with the cure has run (run is CT_CURE_HOLDS). */
-	bool on_log;
-	enum ct_cure_run run;
-	char run_text[CT_CURE_TEXT]; /* what refutes it, or why it was not run; "": no run was asked for */
 };
 
 /* No tested state failed, and it is not only the log of another run that says so. */
 static inline bool ct_cure_is_verified(const struct ct_cure *c)
 {
-	return c->verified && (!c->on_log || c->run == CT_CURE_HOLDS);
+	return c->verified && c->run == CT_CURE_HOLDS;
 }
 
 #endif

@@ -49,14 +49,12 @@ static void add(struct ct_proposals *p, enum ct_edit_kind kind, enum nvw_group s
 /* A barrier of the narrowest scope first: the cause's own is that of one state, and may be wider than needed. */
 static void add_barriers(struct ct_proposals *p, const struct ct_line *lost, const struct ct_line *early)
 {
-	static const struct ct_line none;
-
-	add(p, CT_EDIT_BARRIER, NVW_WORKITEM, lost, NULL);
-	if (early->line != 0) {
-		add(p, CT_EDIT_BARRIER, NVW_WORKITEM, &none, early);
+	for (enum nvw_group scope = NVW_WORKITEM; scope <= NVW_KERNEL; scope++) {
+		add(p, CT_EDIT_BARRIER, scope, lost, NULL);
+		if (early->line != 0) {
+			add(p, CT_EDIT_BARRIER, scope, lost, early);
+		}
 	}
-	add(p, CT_EDIT_BARRIER, NVW_WORKGROUP, lost, early->line ? early : NULL);
-	add(p, CT_EDIT_BARRIER, NVW_KERNEL, lost, early->line ? early : NULL);
 }
 
 static void add_wider(struct ct_proposals *p, const struct ct_cause *c)

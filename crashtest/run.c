@@ -12,6 +12,8 @@
 
 #include <emu.h>
 
+#include <check/check.h>
+
 #include "core/folder.h"
 #include "core/pools.h"
 #include "core/stop.h"
@@ -175,6 +177,18 @@ void ct_run_shared_destroy(struct ct_run_shared *s)
 	}
 }
 
+int ct_run_acks(const struct ct_run_shared *s, struct nvw_acks *acks)
+{
+	for (uint64_t i = 0; i < s->ack_count; i++) {
+		const int error = nvw__acks_add(acks, s->ack[i].first, s->ack[i].count);
+
+		if (error) {
+			return error;
+		}
+	}
+	return 0;
+}
+
 /* ---- In the child -------------------------------------------------------------------------------------------- */
 
 struct run {
@@ -183,6 +197,7 @@ struct run {
 	struct nvw_pool *pool;
 	struct nvw_log_writer *log;
 	struct nvw_machine *machine;
+	uint64_t operations; /* of set-up */
 };
 
 /* Counted before a possible power cut, because the host has been informed. Adjacent ranges are joined. */
@@ -239,6 +254,37 @@ static int open_log(struct run *r, int fd)
 	return fd < 0 ? 0 : nvw_log_create_fd(dup(fd), "persist log", &info, &r->log);
 }
 
+/* So often within the limit of simulated time it is looked whether that of instructions is reached. */
+enum { LOOKS = 256 };
+
+static uint64_t operations_of(const struct run *r)
+{
+	return r->operations + emu_statistics(r->machine)->wavefront_ops;
+}
+
+static int look_at_limits(void *context, uint64_t until_ps, uint64_t *next_ps)
+{
+	const struct run *const r = context;
+	const struct ct_subject *const s = r->bench->subject;
+
+	r->shared->goes_on = until_ps > s->time_max_ps || operations_of(r) > s->operations_max;
+	if (r->shared->goes_on) {
+		return nvw_fail(NVW_E_DEADLOCK, "after %.2f us and %llu memory instructions",
+			(double)nvw_time_ps(r->machine) / 1e6, (unsigned long long)operations_of(r));
+	}
+	*next_ps += s->time_max_ps / LOOKS + 1;
+	return 0;
+}
+
+static void set_limits(struct run *r)
+{
+	if (r->bench->subject->time_max_ps != 0) {
+		const struct emu_clock clock = {.ring = look_at_limits, .context = r};
+
+		emu_set_clock(r->machine, &clock);
+	}
+}
+
 /* The structure is durable after set-up, before the first crash. */
 static int set_up(struct run *r)
 {
@@ -251,10 +297,28 @@ static int set_up(struct run *r)
 	if (error) {
 		return error;
 	}
+	r->operations = operations_of(r);
 	nvw_begin_measurement(r->machine);
 	r->shared->begin_ps = nvw_time_ps(r->machine);
 	r->shared->first_record = r->log ? nvw_log_records(r->log) : 0;
 	return 0;
+}
+
+/* What the run has left. */
+static int judge(const struct run *r, const char *path)
+{
+	const struct ct_subject *const s = r->bench->subject;
+	struct nvw_acks acks = {0};
+	struct nvw_pool *pool;
+	int error = ct_run_acks(r->shared, &acks);
+
+	error = error ? error : nvw_pool_open(path, NVW_POOL_WRITE, &pool);
+	if (!error) {
+		error = s->judge(s->workload, r->bench->plan, pool, &acks);
+		nvw_pool_close(pool);
+	}
+	nvw__acks_free(&acks);
+	return error;
 }
 
 static int emulate(struct run *r, const char *path, int log_fd, const struct ct_cut *cut)
@@ -282,6 +346,7 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	emu_set_host_fault(r->machine, host_fault, r);
 	emu_narrow_barriers(r->machine, s->narrow_file, s->narrow_line, s->narrow_by);
 	emu_insert_barriers(r->machine, s->inserted, s->inserted_count);
+	set_limits(r);
 	error = set_up(r);
 	if (!error) {
 		error = s->workload->run(r->bench->plan, r->machine);
@@ -291,10 +356,16 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	}
 	r->shared->end_ps = nvw_time_ps(r->machine);
 	r->shared->inserted_met = emu_inserted_met(r->machine);
+	r->shared->operations = operations_of(r);
+	error = s->judge ? nvw_persist(r->machine) : 0;
+	const uint64_t ended_ps = nvw_time_ps(r->machine);
+
 	emu_destroy(r->machine);
-	error = nvw_log_close(r->log, r->shared->end_ps);
+	const int unwritten = nvw_log_close(r->log, ended_ps);
+
 	nvw_pool_close(r->pool);
-	return error;
+	error = error ? error : unwritten;
+	return error || !s->judge ? error : judge(r, path);
 }
 
 int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const struct ct_cut *cut,

@@ -29,6 +29,8 @@ struct ct_run_shared {
 	uint64_t first_record;     /* of the measured part */
 	uint64_t begin_ps, end_ps; /* of the measured part */
 	uint64_t inserted_met;     /* how often work-items met barriers that the source does not have */
+	bool goes_on;              /* it was ended by the subject's limits */
+	uint64_t operations;       /* memory instructions of wavefronts, with those of set-up */
 	uint64_t ack_capacity;
 	volatile uint64_t ack_count; /* set after the entry is written */
 	struct ct_ack {
@@ -50,6 +52,9 @@ int ct_log_file(void);
 /* Memory for a run's report with room for this many acknowledgements; NULL without memory. */
 struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity);
 void ct_run_shared_destroy(struct ct_run_shared *shared);
+
+/* Adds what the run has acknowledged so far. */
+NVW_CHECKED int ct_run_acks(const struct ct_run_shared *shared, struct nvw_acks *acks);
 
 /* Path of the first pool of a slot (one a process that runs at a time); nvw_pool_open() finds the others. */
 void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_path, size_t n);

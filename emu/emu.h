@@ -79,20 +79,21 @@ void emu_set_host_fault(
 void emu_narrow_barriers(struct nvw_machine *machine, const char *file, uint32_t line, unsigned by);
 
 /*
- * A persist barrier that the source does not have: of this scope, after a work-item's consecutive stores at one line, before its
- * stores at another, or between the two. widens: instead, the barriers at the first line have at least this scope. Lines
- * as above; a file is NULL if that line is not given.
+ * A persist barrier that the source does not have, where a line added to the source would be: before or after the statement at a line.
+ * A work-item meets it each time that it executes that statement, in a loop once a round. widens: instead, the barriers at that line have at
+ * least this scope. Lines as above.
  */
-enum { EMU_INSERTED_MAX = 12 };
+enum { EMU_INSERTED_MAX = 32 };
+enum emu_insertion { EMU_INSERT_BEFORE, EMU_INSERT_AFTER, EMU_INSERT_WIDENS };
 struct emu_inserted {
-	const char *after_file, *before_file;
-	uint32_t after_line, before_line;
+	const char *file;
+	uint32_t line;
+	enum emu_insertion where;
 	enum nvw_group scope;
-	bool widens;
 };
 
-/* Runs kernels with them, to measure what they cost. Copies the array; the caller owns the strings. A work-group or a kernel of which
- * only some members come to such a barrier deadlocks, and the run fails. At most EMU_INSERTED_MAX. */
+/* Runs kernels with them. Copies the array; the caller owns the strings. A work-group or a kernel of which only some members come to
+ * such a barrier deadlocks, and the run fails. At most EMU_INSERTED_MAX. */
 void emu_insert_barriers(struct nvw_machine *machine, const struct emu_inserted *inserted, unsigned count);
 /* How often work-items have met them. */
 uint64_t emu_inserted_met(const struct nvw_machine *machine);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persist barriers that the source does not have: inserted at its lines, or widened, to measure what they cost. A work-item
- * owes an inserted barrier from its store at a line on, and meets it before its next operation that is no load and of
- * another line.
+ * Persist barriers that the source does not have: where a line added to the source would be, or widened. The run that a cure is verified
+ * by must be that of the patched source, so a barrier is met once an execution of its statement. An execution begins with the work-item's
+ * first operation at the line; another one, with that very operation again. Loads of other lines do not end it: they are operands.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine.h"
 
-/* Of a work-item: where its last operation was, and bits, one an insertion. */
+/* Of a work-item. */
 struct emu_inserted_item {
-	const struct nvw_site *last;
-	uint16_t owes, came; /* came: it has stored at the first line since it was last at the second */
+	const struct nvw_site *first; /* of the statement that it executes */
+	uint32_t owes;                /* bits, one an insertion: it has executed the statement before it */
 };
 
 static bool is_at(const struct nvw_site *site, const char *file, uint32_t line)
 {
-	return file != NULL && site->line == line && strcmp(basename(site->file), basename(file)) == 0;
+	return site->line == line && strcmp(basename(site->file), basename(file)) == 0;
 }
 
 void emu_insert_barriers(struct nvw_machine *m, const struct emu_inserted *inserted, unsigned count)
@@ -25,13 +25,9 @@ void emu_insert_barriers(struct nvw_machine *m, const struct emu_inserted *inser
 	m->inserted.count = count < EMU_INSERTED_MAX ? count : EMU_INSERTED_MAX;
 	m->inserted.met = 0;
 	for (unsigned i = 0; i < m->inserted.count; i++) {
-		const struct emu_inserted *const b = &inserted[i];
-
-		m->inserted.barrier[i] = *b;
-		m->inserted.site[i] =
-			(struct nvw_site){.file = b->after_file ? b->after_file : b->before_file,
-				.function = "(inserted)",
-				.line = b->after_file ? b->after_line : b->before_line};
+		m->inserted.barrier[i] = inserted[i];
+		m->inserted.site[i] = (struct nvw_site){
+			.file = inserted[i].file, .function = "(inserted)", .line = inserted[i].line};
 	}
 }
 
@@ -67,54 +63,64 @@ static struct emu_inserted_item *item_at(struct nvw_machine *m, uint64_t id)
 
 static bool is_load(enum nvw__kind kind)
 {
-	return kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY || kind == NVW__ATOMIC_LOAD ||
-	       kind == NVW__USE;
+	return kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY || kind == NVW__ATOMIC_LOAD;
 }
 
-/* True if the work-item meets barrier b before an operation at site. */
-static bool meets(struct emu_inserted_item *item, const struct emu_inserted *b, uint16_t bit,
-	const struct nvw_site *site)
+/* The insertions whose line the operation is at. */
+static uint32_t insertions_at(const struct nvw_machine *m, const struct nvw_site *site)
 {
-	const bool at_first = is_at(site, b->after_file, b->after_line);
-	const bool at_second = is_at(site, b->before_file, b->before_line);
-	const bool is_between = b->after_file != NULL && b->before_file != NULL;
-	const bool comes = at_second && !(item->last && is_at(item->last, b->before_file, b->before_line)) &&
-			   !(is_between && (item->came & bit));
-	bool does = comes;
+	uint32_t at = 0;
 
-	if ((item->owes & bit) && !at_first) {
-		item->owes = (uint16_t)(item->owes & ~bit);
-		does = true;
+	for (unsigned i = 0; i < m->inserted.count; i++) {
+		const struct emu_inserted *const b = &m->inserted.barrier[i];
+		const bool is_its = b->where != EMU_INSERT_WIDENS && is_at(site, b->file, b->line);
+
+		at |= (uint32_t)is_its << i;
 	}
-	if (at_second) {
-		item->came = (uint16_t)(item->came & ~bit);
-	}
-	if (at_first) {
-		item->owes |= bit;
-		item->came |= bit;
-	}
-	return does;
+	return at;
 }
 
-unsigned emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nvw__request *r)
+static uint32_t insertions_of(const struct nvw_machine *m, enum emu_insertion where)
+{
+	uint32_t of = 0;
+
+	for (unsigned i = 0; i < m->inserted.count; i++) {
+		of |= (uint32_t)(m->inserted.barrier[i].where == where) << i;
+	}
+	return of;
+}
+
+/* Whether another execution of a statement begins with the operation. */
+static bool begins(const struct emu_inserted_item *item, const struct nvw_site *site)
+{
+	return item->first == NULL || item->first == site || item->first->line != site->line ||
+	       strcmp(item->first->file, site->file) != 0;
+}
+
+uint32_t emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nvw__request *r)
 {
 	const enum nvw__kind kind = (enum nvw__kind)(r->op & 0xff);
-	struct emu_inserted_item *const item = is_load(kind) ? NULL : item_at(m, id);
-	unsigned due = 0;
+	struct emu_inserted_item *const item = kind == NVW__USE ? NULL : item_at(m, id);
 
-	for (unsigned i = 0; i < m->inserted.count && item != NULL; i++) {
-		if (!m->inserted.barrier[i].widens &&
-			meets(item, &m->inserted.barrier[i], (uint16_t)(1u << i), r->site)) {
-			due |= 1u << i;
-			m->inserted.met++;
-		}
+	if (item == NULL) {
+		return 0;
 	}
-	if (item != NULL) {
-		item->last = r->site;
+	const uint32_t at = insertions_at(m, r->site), after = insertions_of(m, EMU_INSERT_AFTER);
+	const bool is_new = begins(item, r->site);
+	const uint32_t left = is_new ? item->owes : item->owes & ~at;
+	const uint32_t due = left | (is_new ? at & ~after : 0);
+
+	item->owes &= ~left;
+	if (!is_load(kind)) {
+		item->owes |= at & after;
 	}
-	if (item != NULL && kind == NVW__RETURN) {
+	if (is_new && (at != 0 || !is_load(kind))) {
+		item->first = r->site;
+	}
+	if (kind == NVW__RETURN) {
 		*item = (struct emu_inserted_item){0};
 	}
+	m->inserted.met += (unsigned)__builtin_popcount(due);
 	return due;
 }
 
@@ -123,7 +129,7 @@ enum nvw_group emu_widened(struct nvw_machine *m, const struct nvw_site *site, e
 	for (unsigned i = 0; i < m->inserted.count; i++) {
 		const struct emu_inserted *const b = &m->inserted.barrier[i];
 
-		if (b->widens && b->scope > group && is_at(site, b->after_file, b->after_line)) {
+		if (b->where == EMU_INSERT_WIDENS && b->scope > group && is_at(site, b->file, b->line)) {
 			m->inserted.met++;
 			group = b->scope;
 		}

@@ -158,7 +158,7 @@ void emu_watch_finish(struct nvw_machine *m);
 /* ---- inserted.c: persist barriers that the source does not have ------------------------------------------ */
 
 /* The barriers, as bits, that a work-item meets before a request; the scope of one of the source. */
-unsigned emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nvw__request *r);
+uint32_t emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nvw__request *r);
 enum nvw_group emu_widened(struct nvw_machine *m, const struct nvw_site *site, enum nvw_group group);
 void emu_inserted_finish(struct nvw_machine *m);
 

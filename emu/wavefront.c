@@ -156,7 +156,7 @@ static __attribute__((noinline)) void issue_deeper(void)
 static void meet_inserted(void)
 {
 	const struct emu_saved_request own = emu_request_save(emu_now.wavefront, emu_now.lane);
-	unsigned due = emu_inserted_before(emu_now.machine, nvw_global_id(), nvw__self);
+	uint32_t due = emu_inserted_before(emu_now.machine, nvw_global_id(), nvw__self);
 
 	for (; due; due &= due - 1) {
 		const unsigned i = (unsigned)__builtin_ctz(due);

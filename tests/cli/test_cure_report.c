@@ -46,7 +46,7 @@ static void a_cost_is_printed_only_when_it_was_measured(void **state)
 	assert_non_null(strstr(text, "; it costs 2.0 % of simulated time (2.00 us)\n"));
 	text = report(with_cure((struct ct_cure){
 		.verified = true, .costed = true, .cost_ps = -1000000, .cost_of_ps = 100000000}));
-	assert_non_null(strstr(text, "; it saves 1.0 % of simulated time (1.00 us)\n"));
+	assert_non_null(strstr(text, "; it costs no simulated time in this run\n"));
 	text = report(with_cure((struct ct_cure){.verified = true, .cost_of_ps = 100000000}));
 	assert_null(strstr(text, "simulated time"));
 }
@@ -73,7 +73,7 @@ static void a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified(voi
 /* The log is of a run without the cure: the words say so, and how many states were tested, until a program with the cure has run. */
 static void the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_runs_with_it(void **state)
 {
-	struct ct_cure cure = {.verified = true, .on_log = true};
+	struct ct_cure cure = {.verified = true};
 
 	assert_string_equal(report(with_cure(cure)),
 		"verified on this log: with a work-item barrier after list.c:31 no tested state fails "
@@ -151,10 +151,43 @@ static void states_that_the_cures_leave_are_told(void **state)
 		report_all(r), "\n8 of the failing states pass only with several of these cures together\n");
 }
 
+static void only_a_cure_that_was_run_is_verified_by_running(void **state)
+{
+	struct ct_result *const r = with_cure((struct ct_cure){.verified = true});
+
+	assert_non_null(strstr(report(r), "verified on this log: with a work-item barrier after list.c:31 "));
+	r->finding[0].cure.run = CT_CURE_HOLDS;
+	assert_non_null(strstr(report(r), "verified by running: with a work-item barrier after list.c:31 "));
+	assert_null(strstr(report(r), "in this run"));
+	r->finding[0].cure.edit[0].scope = NVW_WORKGROUP;
+	assert_non_null(strstr(report(r), "; all work-items of its scope come to it in this run\n"));
+}
+
+static void what_a_run_has_refuted_is_told(void **state)
+{
+	struct ct_result *const r = with_cure((struct ct_cure){.verified = true,
+		.run = CT_CURE_HOLDS,
+		.refuted = 2,
+		.refuted_edit = "a work-group barrier after list.c:31",
+		.refuted_why = "it would deadlock"});
+
+	assert_non_null(strstr(report(r),
+		"no cure: a work-group barrier after list.c:31: it would deadlock; likewise 1 more\nverified by running: "));
+	r->finding[0].cure = (struct ct_cure){.count = 1,
+		.states = 100,
+		.edit = {r->finding[0].cure.edit[0]},
+		.run = CT_CURE_REFUTED,
+		.run_text = "it would deadlock"};
+	assert_string_equal(
+		report(r), "not verified: a work-item barrier after list.c:31: it would deadlock\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cost_is_printed_only_when_it_was_measured),
+		cmocka_unit_test(only_a_cure_that_was_run_is_verified_by_running),
+		cmocka_unit_test(what_a_run_has_refuted_is_told),
 		cmocka_unit_test(a_number_of_states_that_no_word_holds_is_a_power_of_two),
 		cmocka_unit_test(a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified),
 		cmocka_unit_test(

@@ -214,6 +214,17 @@ uint64_t emu_inserted_met(const struct nvw_machine *m)
 	return 0;
 }
 
+void emu_set_clock(struct nvw_machine *m, const struct emu_clock *clock)
+{
+}
+
+const struct emu_stats *emu_statistics(struct nvw_machine *m)
+{
+	static const struct emu_stats none;
+
+	return &none;
+}
+
 void emu_set_power_cut(struct nvw_machine *m, const struct emu_power_cut *cut)
 {
 	m->cut = *cut;

@@ -135,6 +135,37 @@ static void stores_that_pass_in_the_other_order_are_exchanged(void **state)
 	assert_int_equal(f.proposals.edit[0].kind, CT_EDIT_EXCHANGE);
 }
 
+static int judge_complete(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	const uint64_t word = word_at(image, 0);
+
+	*phase = CT_PHASE_CHECK;
+	return word == 0 || word >> 48 != 0 ? 0 : nvw_violation(findings, 0, "reserved, and not complete");
+}
+
+/* A word that one store reserves and the next one completes: earlier, the second would be overwritten. */
+static void stores_to_the_same_bytes_are_not_exchanged(void **state)
+{
+	struct hand_log run = log_begin(8);
+
+	log_store(&run, DATA_SITE, 1, 0, 7);
+	log_append(&run, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+				 .store = {.site = FLAG_SITE,
+					 .kernel = 1,
+					 .work_item = 1,
+					 .bytes = 2,
+					 .off = 6,
+					 .value = 9}});
+	log_end(&run);
+	const struct ct_result r = explored_under(CT_MODEL_EPOCH, run.fd, judge_complete, 1000, 1);
+
+	assert_int_equal(r.finding_count, 1);
+	assert_int_equal(r.finding[0].cause.kind, CT_CAUSE_ATOMIC);
+	assert_string_equal(r.finding[0].cause.lost, "queue.c:20");
+	assert_int_equal(r.finding[0].proposals.edit[0].kind, CT_EDIT_ATOMIC);
+}
+
 static void a_run_that_ends_wrong_needs_no_crash(void **state)
 {
 	const struct ct_finding f = of_two_stores(judge_never);
@@ -230,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well),
 		cmocka_unit_test(stores_of_which_no_order_helps_must_be_atomic),
 		cmocka_unit_test(stores_that_pass_in_the_other_order_are_exchanged),
+		cmocka_unit_test(stores_to_the_same_bytes_are_not_exchanged),
 		cmocka_unit_test(a_run_that_ends_wrong_needs_no_crash),
 		cmocka_unit_test(two_causes_behind_one_sentence_are_two_findings),
 		cmocka_unit_test(what_a_joined_cause_names_is_listed_as_lost_in_another_state),

@@ -70,8 +70,32 @@ static int make_log(void)
 	return fd;
 }
 
+/* One work-item stores at line 1 and acknowledges at line 2. */
+static int make_acked_log(void)
+{
+	const struct nvw_log_info info = {.workload = "acked", .pool_bytes = POOL_BYTES, .atomicity = 8};
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct nvw_log_writer *w;
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
+	for (unsigned line = 1; line <= 2; line++) {
+		put(w, &(struct nvw_log_record){.kind = NVW_LOG_SITE,
+			       .site = {.id = line, .line = line, .file = "two.c", .function = "f"}});
+	}
+	put(w, &(struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+		       .launch = {.kernel = 1, .group_size = 1, .work_items = 1, .name = "acked"}});
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		store(w, 0, 1, round);
+		put(w, &(struct nvw_log_record){.kind = NVW_LOG_ACK,
+			       .ack = {.first = round, .count = 1, .kernel = 1, .site = 2}});
+	}
+	assert_int_equal(nvw_log_close(w, UINT64_C(1) << 50), 0);
+	return fd;
+}
+
 struct law {
 	bool first, second; /* what is stored at 2 is never ahead of 1, at 4 never ahead of 3 */
+	bool acked;         /* an acknowledged number is at 1 */
 	bool odd;           /* and the last word is never 2, which no order can help */
 };
 
@@ -82,7 +106,6 @@ static int judge(void *context, struct ct_image *image, const struct nvw_acks *a
 	uint64_t word[5];
 	int verdict = 0;
 
-	(void)acks;
 	*phase = CT_PHASE_CHECK;
 	for (unsigned line = 1; line <= 4; line++) {
 		word[line] = ct_image_word(image, word_at(line));
@@ -93,6 +116,12 @@ static int judge(void *context, struct ct_image *image, const struct nvw_acks *a
 	if (law->second && word[4] > word[3]) {
 		verdict = nvw_violation(findings, word_at(4), "the fourth word is ahead of the third");
 	}
+	for (uint64_t round = 1; round <= ROUNDS && law->acked; round++) {
+		if (nvw_acked(acks, round) && word[1] < round) {
+			verdict = nvw_violation(findings, word_at(1),
+				"an operation is lost: %llu was acknowledged", (unsigned long long)round);
+		}
+	}
 	if (law->odd && word[4] == 2) {
 		verdict = nvw_violation(findings, word_at(4), "the fourth word is even");
 	}
@@ -102,7 +131,7 @@ static int judge(void *context, struct ct_image *image, const struct nvw_acks *a
 static void cure(struct law law, unsigned jobs, struct ct_result *ret)
 {
 	static const uint8_t initial[POOL_BYTES];
-	const int fd = make_log();
+	const int fd = law.acked ? make_acked_log() : make_log();
 	const struct ct_exploration e = {.rules = {.model = CT_MODEL_EPOCH, .unit_bytes = 8},
 		.log_fd = fd,
 		.initial = initial,
@@ -132,6 +161,18 @@ static void a_missing_barrier_is_asked_for_and_verified(void **state)
 	assert_true(r.finding[0].cure.verified);
 	assert_true(r.finding[0].cure.exhaustive);
 	assert_true(orders(&r.finding[0].cure, 1, 2));
+	ct_result_free(&r);
+}
+
+static void a_barrier_may_stand_before_an_acknowledgement(void **state)
+{
+	static struct ct_result r;
+
+	cure((struct law){.acked = true}, 1, &r);
+	assert_int_equal(r.finding_count, 1);
+	assert_true(r.finding[0].cure.verified && r.finding[0].cure.run == CT_CURE_NOT_RUN);
+	assert_true(orders(&r.finding[0].cure, 1, 2));
+	assert_int_equal(r.finding[0].cure.edit[0].b.line, 2);
 	ct_result_free(&r);
 }
 
@@ -466,6 +507,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_missing_barrier_is_asked_for_and_verified),
+		cmocka_unit_test(a_barrier_may_stand_before_an_acknowledgement),
 		cmocka_unit_test(two_bugs_are_both_listed_and_cured),
 		cmocka_unit_test(what_no_order_helps_has_no_verified_cure),
 		cmocka_unit_test(every_failing_state_belongs_to_a_finding),

@@ -55,35 +55,38 @@ static void learn_lines(void)
 	assert_int_equal(met + wi + wg, 0);
 }
 
-static void a_barrier_stands_behind_consecutive_stores_or_before_them(void **state)
+/* As often as a line of the source there would be. */
+static void a_barrier_is_met_once_an_execution_of_its_statement(void **state)
 {
 	uint64_t met, wi, wg;
 
 	learn_lines();
 
-	const struct emu_inserted after = {__FILE__, NULL, first_line, 0, NVW_WORKITEM, false};
-	const struct emu_inserted before = {NULL, __FILE__, 0, second_line, NVW_WORKITEM, false};
-	const struct emu_inserted last = {__FILE__, NULL, second_line, 0, NVW_WORKITEM, false};
-	const struct emu_inserted *const all[] = {&after, &before, &last};
+	const struct emu_inserted in_loop[] = {{__FILE__, first_line, EMU_INSERT_AFTER, NVW_WORKITEM},
+		{__FILE__, first_line, EMU_INSERT_BEFORE, NVW_WORKITEM}};
+	const struct emu_inserted behind[] = {{__FILE__, second_line, EMU_INSERT_BEFORE, NVW_WORKITEM},
+		{__FILE__, second_line, EMU_INSERT_AFTER, NVW_WORKITEM}};
 
-	for (unsigned i = 0; i < 3; i++) {
-		rig_ok(run(kernel, all[i], 1, &met, &wi, &wg));
+	for (unsigned i = 0; i < 2; i++) {
+		rig_ok(run(kernel, &in_loop[i], 1, &met, &wi, &wg));
+		assert_int_equal(met, ITEMS * TIMES * 2);
+		assert_true(wi > 0 && wg == 0);
+		rig_ok(run(kernel, &behind[i], 1, &met, &wi, &wg));
 		assert_int_equal(
 			met, ITEMS * TIMES); /* the last one of the last before the work-item returns */
 		assert_true(wi > 0 && wg == 0);
 	}
 }
 
-static void a_barrier_between_two_lines_is_met_once(void **state)
+static void a_wide_barrier_is_met_by_all(void **state)
 {
 	uint64_t met, wi, wg;
 
 	learn_lines();
 
-	const struct emu_inserted between = {
-		__FILE__, __FILE__, first_line, second_line, NVW_WORKGROUP, false};
+	const struct emu_inserted before = {__FILE__, second_line, EMU_INSERT_BEFORE, NVW_WORKGROUP};
 
-	rig_ok(run(kernel, &between, 1, &met, &wi, &wg));
+	rig_ok(run(kernel, &before, 1, &met, &wi, &wg));
 	assert_int_equal(met, ITEMS * TIMES);
 	assert_int_equal(wg, ITEMS / GROUP * TIMES);
 	assert_int_equal(wi, 0);
@@ -95,7 +98,7 @@ static void a_barrier_to_which_only_some_come_fails_the_run(void **state)
 
 	learn_lines();
 
-	const struct emu_inserted after = {__FILE__, NULL, first_line, 0, NVW_WORKGROUP, false};
+	const struct emu_inserted after = {__FILE__, first_line, EMU_INSERT_AFTER, NVW_WORKGROUP};
 
 	assert_int_equal(run(kernel_of_some, &after, 1, &met, &wi, &wg), NVW_E_DEADLOCK);
 }
@@ -103,8 +106,8 @@ static void a_barrier_to_which_only_some_come_fails_the_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_barrier_stands_behind_consecutive_stores_or_before_them),
-		cmocka_unit_test(a_barrier_between_two_lines_is_met_once),
+		cmocka_unit_test(a_barrier_is_met_once_an_execution_of_its_statement),
+		cmocka_unit_test(a_wide_barrier_is_met_by_all),
 		cmocka_unit_test(a_barrier_to_which_only_some_come_fails_the_run),
 	};
 
