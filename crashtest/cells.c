@@ -10,8 +10,8 @@
 
 #include "limits.h"
 
-/* Of a word whose stores are to different bytes, about; later ones are in order. */
-enum { VERSIONS_MAX = 1024 };
+/* Of a word whose stores are to different bytes; with as many, later ones are in order. Eight bytes, stored once each, have 255. */
+enum { VERSIONS_MAX = 256 };
 
 static int no_memory(void)
 {

@@ -792,6 +792,63 @@ static void a_number_of_states_counts_each_once(void **state)
 	}
 }
 
+/* ---- Too many ---------------------------------------------------------------------------------------------------- */
+
+enum { MANY = 80 };
+
+/* Two halves of a word, each of which any number of stores has reached: 41 times 41 contents. */
+static void a_word_with_too_many_versions_is_never_exhausted(void **state)
+{
+	static const struct nvw_log_info info = {
+		.workload = "many", .pool_bytes = POOL_BYTES, .atomicity = 8};
+	static const uint8_t initial[POOL_BYTES];
+	static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
+	const int fd = memfd_create("log", MFD_CLOEXEC);
+	struct maker maker = {0};
+
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &maker.w), 0);
+	append(&maker, (struct nvw_log_record){.kind = NVW_LOG_SITE,
+			       .site = {.id = 1, .line = 7, .file = "r.c", .function = "f"}});
+	append(&maker, (struct nvw_log_record){.kind = NVW_LOG_LAUNCH,
+			       .launch = {.kernel = 1, .group_size = 2, .work_items = 2, .name = "many"}});
+	for (unsigned i = 0; i < MANY; i++) {
+		append(&maker, (struct nvw_log_record){.kind = NVW_LOG_STORE,
+				       .store = {.site = 1,
+					       .kernel = 1,
+					       .work_item = i % 2,
+					       .bytes = 4,
+					       .off = 64 + 4 * (i % 2),
+					       .value = 1 + i}});
+	}
+	assert_int_equal(nvw_log_close(maker.w, maker.time_ps), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ct_rules rules = {.model = models[i]};
+		struct nvw_random r = {7};
+		struct ct_count count;
+		struct ct_medium m;
+		unsigned level = 0;
+
+		assert_int_equal(ct_medium_create(fd, initial, POOL_BYTES, 0, &rules, &m), 0);
+		assert_int_equal(ct_medium_next(&m), 1);
+		assert_int_equal(ct_states_count(&m, &count), 0);
+		assert_int_equal(count.fresh, CT_COUNT_MANY);
+		assert_false(count.exact);
+		assert_true(exp2(count.log2) >= 41 * 41);
+		for (unsigned k = 0; k < 1000; k++) {
+			ct_states_sample(&m, &r, &level);
+			ct_medium_apply(&m, &level);
+			const uint64_t word = ct_image_word(&m.image, 64);
+
+			ct_medium_undo(&m);
+			assert_true((uint32_t)word <= MANY && (word >> 32) <= MANY);
+			assert_true((uint32_t)word == 0 || (uint32_t)word % 2 == 1);
+			assert_int_equal((word >> 32) % 2, 0);
+		}
+		ct_medium_destroy(&m);
+	}
+	close(fd);
+}
+
 /* ---- Jobs ---------------------------------------------------------------------------------------------------- */
 
 /* A third of the states fail, in four ways. */
@@ -863,6 +920,7 @@ int main(void)
 		cmocka_unit_test(models_are_contained_in_each_other),
 		cmocka_unit_test(sampled_and_minimised_states_are_permitted_ones),
 		cmocka_unit_test(a_number_of_states_counts_each_once),
+		cmocka_unit_test(a_word_with_too_many_versions_is_never_exhausted),
 		cmocka_unit_test(any_number_of_jobs_tests_the_same_states),
 	};
 
