@@ -122,6 +122,7 @@ static uint64_t circumstances(const struct cli_session *s, const struct crash_re
 		{CLI_AT_EXEC_KILL, is_kill && r->exec},
 		{CLI_AT_LOCAL, cli_number(&s->given, CLI_engine) == SWEEP_LOCAL},
 		{CLI_AT_SLURM, cli_number(&s->given, CLI_engine) == SWEEP_SLURM},
+		{CLI_AT_PERMITTED, r->options.mode == CT_PERMITTED},
 		{CLI_AT_OBSERVED, cli_given(&s->given, CLI_mode) && r->options.mode == CT_OBSERVED},
 	};
 	uint64_t bits = 0;
