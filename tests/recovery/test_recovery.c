@@ -787,6 +787,30 @@ static void the_damaged_page_of_the_header_is_named(void **state)
 	}
 }
 
+static void a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not(void **state)
+{
+	static const struct {
+		enum nvw__chunk_kind kind;
+		uint64_t taken, refused;
+	} limits[] = {{NVW__CHUNK_EXTENT, 2, 3}, {NVW__CHUNK_CLASS, NVW_HEAP_CLASSES - 1, NVW_HEAP_CLASSES},
+		{NVW__CHUNK_FREE, 0, 1}, {NVW__CHUNK_EXTENT, 1, 0}};
+	struct nvw_recovery report;
+	struct image im;
+
+	image_new(&im); /* of three chunks */
+	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+		const nvw_off off = nvw__chunk_word_off(&im.g, 1);
+
+		put_sealed(&im, off, nvw__chunk_payload(limits[i].kind, limits[i].refused));
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		put_sealed(&im, off, nvw__chunk_payload(limits[i].kind, limits[i].taken));
+		assert_int_equal(recover(&im, &report), 0);
+	}
+	put_sealed(&im, nvw__chunk_word_off(&im.g, 1), nvw__chunk_payload(NVW__CHUNK_KINDS, 0));
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	free(im.bytes);
+}
+
 static void put_headers(struct image *im, const struct nvw_pool *pool)
 {
 	struct nvw__header header;
@@ -1041,6 +1065,7 @@ int main(void)
 		cmocka_unit_test(recovery_counts_the_streams_whose_last_epoch_completed),
 		cmocka_unit_test(the_damaged_page_of_the_header_is_named),
 		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
+		cmocka_unit_test(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not),
 		cmocka_unit_test(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right),
 		cmocka_unit_test(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any),
 		cmocka_unit_test(the_status_table_is_looked_at_for_other_entries_alone),
