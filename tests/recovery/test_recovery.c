@@ -883,6 +883,20 @@ static void every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any(void 
 	assert_int_equal(nvw_heap_place_of(&g, NVW_HEAP_BLOCK_MAX + 1, g.chunks + 32768), UINT64_MAX);
 }
 
+static void a_pool_that_keeps_no_holders_has_none(void **state)
+{
+	struct nvw_pool *pool;
+	struct image im;
+	nvw_off off = 77;
+
+	build(&im);
+	assert_int_equal(open_image(&im, &pool), 0);
+	assert_int_equal(nvw_pool_holders(pool, 1, &off, 1), 0);
+	assert_int_equal(off, 77);
+	nvw_pool_close(pool);
+	free(im.bytes);
+}
+
 /* ---- Looked through ------------------------------------------------------------------------ */
 
 /* Epochs of each stream that are known to have completed: none, or what build() leaves; its last stream's was rolled back. */
@@ -1067,6 +1081,7 @@ int main(void)
 		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
 		cmocka_unit_test(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not),
 		cmocka_unit_test(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right),
+		cmocka_unit_test(a_pool_that_keeps_no_holders_has_none),
 		cmocka_unit_test(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any),
 		cmocka_unit_test(the_status_table_is_looked_at_for_other_entries_alone),
 		cmocka_unit_test(what_is_looked_through_is_what_recovery_does),
