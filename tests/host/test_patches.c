@@ -61,7 +61,6 @@ static void the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone(void *
 			"+		pmem_flush(slot, sizeof *slot);"},
 		{"skeleton", "run pool 24 lazy", "check",
 			"+		pmem_persist(&(*link)->value, sizeof (*link)->value);"},
-		{"skeleton", "run pool 24 forgets", "check", "+	pmem_flush(&p->mark, sizeof p->mark);"},
 		{"raw_log", "append pool 3 unflushed", "check", "fence();"},
 	};
 	char source[300];
