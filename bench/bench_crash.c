@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 
 #include "part.h"
 

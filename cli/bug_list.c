@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <crashtest/model.h>
+#include <crashtest/states/model.h>
 
-#include "ini_file.h"
+#include "laboratory/ini_file.h"
 
 /* ---- The file ------------------------------------------------------------------------------------------------ */
 

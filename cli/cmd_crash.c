@@ -7,9 +7,9 @@
 #include "commands.h"
 #include "crash_command.h"
 #include "examine.h"
-#include "provenance.h"
+#include "report/provenance.h"
 #include "session.h"
-#include "spread.h"
+#include "laboratory/spread.h"
 
 #include <emu.h>
 

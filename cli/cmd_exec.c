@@ -13,8 +13,8 @@
 #include "core/newfile.h"
 #include "../host/kernels.h"
 #include "exec_kernels.h"
-#include "exec_report.h"
-#include "provenance.h"
+#include "report/exec_report.h"
+#include "report/provenance.h"
 #include "core/stop.h"
 #include "session.h"
 

@@ -9,8 +9,8 @@
 #include "commands.h"
 #include "core/units.h"
 #include "fio_run.h"
-#include "json_report.h"
-#include "provenance.h"
+#include "report/json_report.h"
+#include "report/provenance.h"
 #include "session.h"
 
 static void print_help(void)

@@ -5,14 +5,14 @@
 
 #include <jansson.h>
 
-#include <crashtest/model.h>
+#include <crashtest/states/model.h>
 #include <emu.h>
 
 #include "commands.h"
 #include "core/units.h"
-#include "numbers.h"
+#include "report/numbers.h"
 #include "options.h"
-#include "protocol_tables.h"
+#include "report/protocol_tables.h"
 #include "registry.h"
 #include "session.h"
 
@@ -93,7 +93,7 @@ static void list_mutations(struct table *t)
 	}
 }
 
-/* The axioms by name; crashtest/model.h and the HTML report explain them. */
+/* The axioms by name; crashtest/states/model.h and the HTML report explain them. */
 static void list_models(struct table *t)
 {
 	t->columns[0] = "name";

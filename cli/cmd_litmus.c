@@ -14,8 +14,8 @@
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
-#include "json_report.h"
-#include "provenance.h"
+#include "report/json_report.h"
+#include "report/provenance.h"
 #include "session.h"
 
 enum { PROTOCOLS_MAX = 32, OUTCOMES_SHOWN = 16, VERDICTS = 7 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "commands.h"
-#include "plot.h"
-#include "provenance.h"
+#include "laboratory/plot.h"
+#include "report/provenance.h"
 #include "session.h"
 
 static int take(const struct cli_options *o, struct plot *p)

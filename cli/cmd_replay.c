@@ -7,17 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <crashtest/checker.h>
-#include <crashtest/finding.h>
+#include <crashtest/judge/checker.h>
+#include <crashtest/explain/finding.h>
 #include <crashtest/group.h>
-#include <crashtest/oracle.h>
-#include <crashtest/replay_oracle.h>
+#include <crashtest/judge/oracle.h>
+#include <crashtest/judge/replay_oracle.h>
 
 #include "commands.h"
 #include "core/newfile.h"
 #include "core/options.h"
 #include "core/pools.h"
-#include "provenance.h"
+#include "report/provenance.h"
 #include "registry.h"
 #include "session.h"
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "paper.h"
-#include "plot.h"
-#include "provenance.h"
+#include "laboratory/paper.h"
+#include "laboratory/plot.h"
+#include "report/provenance.h"
 #include "session.h"
 
 struct reproduce_command {

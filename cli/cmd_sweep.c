@@ -9,9 +9,9 @@
 
 #include "commands.h"
 #include "core/stop.h"
-#include "provenance.h"
+#include "report/provenance.h"
 #include "session.h"
-#include "sweep.h"
+#include "laboratory/sweep.h"
 
 struct counts {
 	unsigned ok, wrong, failed, known;

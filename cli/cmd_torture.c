@@ -11,9 +11,9 @@
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
-#include "provenance.h"
+#include "report/provenance.h"
 #include "session.h"
-#include "spread.h"
+#include "laboratory/spread.h"
 
 enum { PROGRAMS = 200, FAULT_PROGRAMS = 100, TASKS = 100 };
 

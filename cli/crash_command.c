@@ -9,10 +9,10 @@
 #include "core/stop.h"
 #include "commands.h"
 #include "crash_command.h"
-#include "html_report.h"
-#include "patch.h"
+#include "report/html_report.h"
+#include "report/patch.h"
 #include "image_name.h"
-#include "provenance.h"
+#include "report/provenance.h"
 
 enum { SETTLE_AFTER = 1024 }; /* states in a row that fail in known ways settle an instant */
 

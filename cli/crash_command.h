@@ -5,7 +5,7 @@
 
 #include <config.h>
 
-#include "crash_report.h"
+#include "report/crash_report.h"
 #include "options.h"
 
 enum { CRASH_ASSUMPTIONS_MAX = 8 };

@@ -16,7 +16,7 @@
 #include "commands.h"
 #include "../host/kernels.h"
 #include "core/stop.h"
-#include "provenance.h"
+#include "report/provenance.h"
 #include "crash_command.h"
 #include "crash_exec.h"
 #include "image_name.h"

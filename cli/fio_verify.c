@@ -25,8 +25,8 @@
 #include "crash_command.h"
 #include "crash_exec.h"
 #include "fio_run.h"
-#include "json_report.h"
-#include "provenance.h"
+#include "report/json_report.h"
+#include "report/provenance.h"
 #include "session.h"
 
 enum { KILLS = 10, KILLS_MAX = 1000, STATES = 8 };

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "core/stop.h"
 #include "core/units.h"
-#include "provenance.h"
+#include "report/provenance.h"
 
 static const struct {
 	const char *name, *arguments, *summary;

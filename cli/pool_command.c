@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Common code of the commands on pools. See pool_command.h. */
-#include "json_report.h"
+#include "report/json_report.h"
 #include "pool_command.h"
 
 #include <string.h>

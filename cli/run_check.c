@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <crashtest/process.h>
+#include <crashtest/judge/process.h>
 #include <emu.h>
 
 /* Shared with the checking process. */

@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <crashtest/model.h>
+#include <crashtest/states/model.h>
 
 #include "bug_list.h"
 #include "commands.h"
 #include "core/stop.h"
 #include "crash_exec.h"
-#include "provenance.h"
-#include "self_test_report.h"
+#include "report/provenance.h"
+#include "report/self_test_report.h"
 
 enum { STATES = 1000, KILLS = 20 };
 

@@ -12,12 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <crashtest/process.h>
+#include <crashtest/judge/process.h>
 
 #include "core/folder.h"
 #include "core/stop.h"
 
-#include "patch.h"
+#include "report/patch.h"
 #include "try_cures.h"
 
 enum { BUILD_SECONDS = 600, RUN_FACTOR = 20, RUN_SECONDS = 10, COPY_MIB = 1024, POLL_MS = 20 };

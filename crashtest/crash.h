@@ -45,8 +45,8 @@
 #include <nvw/persist_log.h>
 #include <nvw/workload.h>
 
-#include "model.h"
-#include "proposal.h"
+#include "states/model.h"
+#include "explain/proposal.h"
 
 enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
 

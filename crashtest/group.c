@@ -10,7 +10,7 @@
 
 #include <nvw/random.h>
 
-#include "cause.h"
+#include "explain/cause.h"
 #include "group.h"
 
 void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES])

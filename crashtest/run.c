@@ -18,7 +18,7 @@
 #include "core/pools.h"
 #include "core/stop.h"
 
-#include "process.h"
+#include "judge/process.h"
 #include "run.h"
 
 /* ---- Bench ------------------------------------------------------------------------------------------------ */

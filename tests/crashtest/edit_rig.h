@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/edit.h>
+#include <crashtest/explain/edit.h>
 #include "word_sets.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <crashtest/parts.h>
+#include <crashtest/parts/parts.h>
 #include <emu.h>
 #include <nvw/random.h>
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 
 enum { POOL_BYTES = 65536, FLAGS = 32768, DATA_SITE = 1, FLAG_SITE = 2 };
 

@@ -16,9 +16,9 @@
 
 #include <check/check.h>
 #include <config.h>
-#include <crashtest/image.h>
-#include <crashtest/modes.h>
-#include <crashtest/oracle.h>
+#include <crashtest/states/image.h>
+#include <crashtest/requests/modes.h>
+#include <crashtest/judge/oracle.h>
 
 #include "core/options.h"
 
@@ -116,9 +116,10 @@ static void explore(const struct ct_subject *subject, enum ct_model model, uint6
 		if (ct_run(subject, &options, &r)) {
 			end_badly("exploring");
 		}
-		printf("%s %s: %d exhausted, %llu failing, %.0f possible, %d exact\n", ct_model_info(model)->name,
-			whole ? "whole" : "parts", r.instants_exhausted == r.instants,
-			(unsigned long long)r.states_failing, r.states_possible, r.states_possible_exact);
+		printf("%s %s: %d exhausted, %llu failing, %.0f possible, %d exact\n",
+			ct_model_info(model)->name, whole ? "whole" : "parts",
+			r.instants_exhausted == r.instants, (unsigned long long)r.states_failing,
+			r.states_possible, r.states_possible_exact);
 		ct_result_free(&r);
 	}
 }
@@ -178,8 +179,10 @@ int main(int count, char **argument)
 	}
 	config.seed = strtoull(argument[5], NULL, 10);
 	set_options(given, argument + 7);
-	const struct ct_subject subject = {
-		.workload = w, .options = given, .config = &config, .mutation = find_mutation(w, argument[6])};
+	const struct ct_subject subject = {.workload = w,
+		.options = given,
+		.config = &config,
+		.mutation = find_mutation(w, argument[6])};
 
 	if (ct_logged_create(&subject, &options, &logged)) {
 		fprintf(stderr, "judge: %s\n", nvw_error_message());

@@ -12,10 +12,10 @@
 
 #include <check/check.h>
 #include <config.h>
-#include <crashtest/modes.h>
-#include <crashtest/oracle.h>
-#include <crashtest/parts.h>
-#include <crashtest/states.h>
+#include <crashtest/requests/modes.h>
+#include <crashtest/judge/oracle.h>
+#include <crashtest/parts/parts.h>
+#include <crashtest/states/states.h>
 #include <emu.h>
 #include <nvw/random.h>
 

@@ -13,7 +13,7 @@ are durable if newer ones are (as long as both can be lost). What the host write
   buffered-epoch  any set of stores that has, with a store, those of smaller epochs of its work-item, work-group and kernel; all before a
                   kernel's end, and before the host writes. Of a work-item's acknowledgement those of smaller epochs are durable, or it is none
   eadr            all stores
-Crashes come before records that make something durable, and at the end (crashtest/medium.h): at others a state has fewer acknowledgements.
+Crashes come before records that make something durable, and at the end (crashtest/states/medium.h): at others a state has fewer acknowledgements.
 """
 import argparse, json, os, random, struct, subprocess, sys, tempfile
 

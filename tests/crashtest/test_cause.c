@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 #include "crashtest/group.h"
 #include "hand_log.h"
 

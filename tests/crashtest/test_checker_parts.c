@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <crashtest/checker.h>
+#include <crashtest/judge/checker.h>
 
 #include "common/shell.h"
 #include "parts_rig.h"

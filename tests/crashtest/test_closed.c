@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Partial choices under buffered epoch persistency (crashtest/closed.h) against all sets of stores. Small random kernels:
+ * Partial choices under buffered epoch persistency (crashtest/states/closed.h) against all sets of stores. Small random kernels:
  * whatever is said, one after the other, of units and of operations, the levels and acknowledgements that are left are
  * those of the closed sets that have all that was said, and the least state is one of them.
  */
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include <crashtest/closed.h>
+#include <crashtest/states/closed.h>
 #include <nvw/random.h>
 
 enum { ITEMS = 4, GROUP = 2, CELLS = 4, STORES = 10, TOLDS = 4, KERNELS = 400, CHOICES = 8 };

@@ -14,8 +14,8 @@
 
 #include <check/check.h>
 #include <crashtest/crash.h>
-#include <crashtest/cure.h>
-#include <crashtest/image.h>
+#include <crashtest/explain/cure.h>
+#include <crashtest/states/image.h>
 
 enum { POOL_BYTES = 4096, ROUNDS = 3 };
 

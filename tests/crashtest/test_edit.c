@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/edit.h>
+#include <crashtest/explain/edit.h>
 #include "edit_rig.h"
 
 /* ---- Barriers, pair by pair ---------------------------------------------------------------------------------------- */

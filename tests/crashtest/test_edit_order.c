@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/edit.h>
+#include <crashtest/explain/edit.h>
 #include "edit_rig.h"
 
 /* ---- Order of stores ------------------------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
-#include <crashtest/timeline.h>
+#include <crashtest/states/image.h>
+#include <crashtest/explain/timeline.h>
 #include "hand_log.h"
 
 /* ---- Claims ------------------------------------------------------------------------------------------ */

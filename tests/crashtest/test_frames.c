@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "common/skip.h"
-#include "crashtest/frames.h"
+#include "crashtest/judge/frames.h"
 
 static const char source[] = "int first(int n) { return n; }\n"
 			     "int second(int n)\n"

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <crashtest/hang.h>
-#include <crashtest/process.h>
+#include <crashtest/judge/hang.h>
+#include <crashtest/judge/process.h>
 
 #include "source/frames.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/states.h>
+#include <crashtest/states/states.h>
 #include <nvw/host.h>
 #include <nvw/kernel.h>
 #include <nvw/random.h>

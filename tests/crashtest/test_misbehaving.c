@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 
 #include "common/skip.h"
 #include "hand_log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logs of host code and kernels (crashtest/mixed.h), against a second definition: in small random programs every set of stores is made, and kept
+ * Logs of host code and kernels (crashtest/states/mixed.h), against a second definition: in small random programs every set of stores is made, and kept
  * if it breaks none of the axioms, which are written out here pair by pair. What is explored must be permitted, and what is permitted must be explored.
  */
 #include <setjmp.h>
@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include <crashtest/image.h>
-#include <crashtest/states.h>
+#include <crashtest/states/image.h>
+#include <crashtest/states/states.h>
 #include <nvw/random.h>
 
 enum {

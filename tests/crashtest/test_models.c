@@ -17,8 +17,8 @@
 
 #include <check/check.h>
 #include <crashtest/crash.h>
-#include <crashtest/distinct.h>
-#include <crashtest/states.h>
+#include <crashtest/states/distinct.h>
+#include <crashtest/states/states.h>
 #include <nvw/random.h>
 
 #include "same_result.h"

@@ -10,7 +10,7 @@
 
 #include <check/check.h>
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 
 enum { POOL_BYTES = 4096, LINES = 6, GROUPED = 16 };
 

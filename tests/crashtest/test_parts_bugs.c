@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/skip.h"
-#include "crashtest/finding.h"
+#include "crashtest/explain/finding.h"
 #include "parts_rig.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;

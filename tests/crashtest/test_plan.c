@@ -14,9 +14,9 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include <crashtest/checkpoint.h>
+#include <crashtest/explore/checkpoint.h>
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 
 enum { POOL_BYTES = 65536, FLAGS = 32768, GROUP = 64, ITEMS = 256, DATA = 1, FLAG, NEAR, WIDE };
 

@@ -16,7 +16,7 @@
 
 #include <check/check.h>
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 #include <nvw/random.h>
 
 enum { POOL_BYTES = 8192, WORDS = 14, DEPTH = 5, JUDGES = 300, BUDGET = 200 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which undo log entries can restore a word (crashtest/restores.h), kept up to date along random logs, against every
+ * Which undo log entries can restore a word (crashtest/parts/restores.h), kept up to date along random logs, against every
  * combination of the versions that an entry's words have.
  */
 #include "hand_log.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <crashtest/restores.h>
+#include <crashtest/parts/restores.h>
 #include <nvw/random.h>
 
 #include "pool/layout.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 #include "hand_log.h"
 #include "same_result.h"
 

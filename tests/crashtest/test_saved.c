@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include <check/check.h>
-#include <crashtest/finding.h>
-#include <crashtest/image.h>
-#include <crashtest/writes.h>
+#include <crashtest/explain/finding.h>
+#include <crashtest/states/image.h>
+#include <crashtest/requests/writes.h>
 
 enum { BYTES = 4096 };
 

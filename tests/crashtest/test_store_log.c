@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include <crashtest/checker.h>
-#include <crashtest/image.h>
-#include <crashtest/store_log.h>
+#include <crashtest/judge/checker.h>
+#include <crashtest/states/image.h>
+#include <crashtest/requests/store_log.h>
 #include <nvw/random.h>
 
 enum { BYTES = 256, OPS_MAX = 24, INTERVAL_MAX = 5, IMAGES_MAX = 1 << 16, RUNS = 100 };

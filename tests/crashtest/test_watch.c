@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who looked at what (crashtest/watch.h), against sets that are kept the plain way: whatever parts look at in one try after
+ * Who looked at what (crashtest/parts/watch.h), against sets that are kept the plain way: whatever parts look at in one try after
  * the other, a thing that changes wakes exactly those that looked at it when they were last tried.
  */
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include <crashtest/watch.h>
+#include <crashtest/parts/watch.h>
 #include <nvw/random.h>
 
 enum { PARTS = 12, THINGS = 24, ROUNDS = 4000 };

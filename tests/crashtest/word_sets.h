@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include <crashtest/crash.h>
-#include <crashtest/image.h>
+#include <crashtest/states/image.h>
 
 enum { POOL_BYTES = 4096, WORDS = 6, ITEMS = 4, GROUP = 2, ACKS_MAX = 8, STATES_MAX = 1 << 16 };
 

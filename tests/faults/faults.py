@@ -11,7 +11,7 @@ The catalogue's format, README.md beside this file, in short:
 
     fault fence-of-every-thread
         A fence completes the flushes of every thread, not only its own.
-        in crashtest/order.c, complete_flushes
+        in crashtest/states/order.c, complete_flushes
         -   f->thread == thread
         +   true
         seen by store-log/a_fence_*, models

@@ -19,8 +19,8 @@
 #include <emu.h>
 
 #include "crashtest/crash.h"
-#include "crashtest/model.h"
-#include "crashtest/writes.h"
+#include "crashtest/states/model.h"
+#include "crashtest/requests/writes.h"
 
 enum { BLOCK = 1024, BLOCKS = 16, DEPTH = 4 };
 

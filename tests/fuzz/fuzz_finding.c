@@ -10,7 +10,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include <crashtest/finding.h>
+#include <crashtest/explain/finding.h>
 
 #include "fuzz.h"
 

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <crashtest/store_log.h>
+#include <crashtest/requests/store_log.h>
 
 #include "fuzz.h"
 

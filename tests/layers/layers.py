@@ -27,8 +27,10 @@ MAY_KNOW = {
     'docs': None,
     'tests': None,
 }
+# Rooms of a folder, from the lowest: files of one include those of rooms below it. What stands together calls each other.
+ROOMS = {'crashtest': [['states'], ['parts'], ['judge'], ['explore', 'explain'], ['requests']]}
 # Part of programs that are not ours: they know the C library, and files of their own folder on top.
-PRELOADED = ('host/preload/', 'host/program.c', 'crashtest/fork_preload.c')
+PRELOADED = ('host/preload/', 'host/program.c', 'crashtest/judge/fork_preload.c')
 SEARCHED = ['', 'lib', 'emu', 'workloads', 'papers/kernels', 'litmus']
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -51,8 +53,19 @@ def resolve(root, path, name):
     return None
 
 
+def height(path):
+    """Of a file's room within its folder; None where rooms have no order, or for what stands in none."""
+    folder, _, rest = path.partition('/')
+    for i, rooms in enumerate(ROOMS.get(folder, [])):
+        if rest.split('/')[0] in rooms:
+            return i
+    return None
+
+
 def allowed(path, included):
     folder = path.split('/')[0]
+    if included.startswith(folder + '/') and None not in (height(path), height(included)) and height(included) > height(path):
+        return False
     if path.startswith(PRELOADED):
         return included.startswith(folder + '/')
     known = MAY_KNOW[max((k for k in MAY_KNOW if path.startswith(k + '/')), key=len)]

@@ -26,7 +26,7 @@ says "cli/README.md: there is no b.c" cli/a.c "\`a.c\`, \`b.c\`" && status=0 || 
 ok "$status" a_name_without_a_file_is_found
 says "" cli/cmd_run.c "A command is \`cmd_NAME.c\`." && status=0 || status=1
 ok "$status" capitals_stand_for_any_name
-says "" emu/exec.c "The machine." && status=0 || status=1
-ok "$status" architecture_names_the_files_of_some_folders
+says "emu/exec.c: no README names it" emu/exec.c "The machine." && status=0 || status=1
+ok "$status" architecture_stands_for_no_readme
 says "cli/exec.c: no README names it" cli/exec.c "Nothing." && status=0 || status=1
 ok "$status" a_file_of_the_same_name_elsewhere_does_not_count

@@ -22,8 +22,8 @@
 #include "pool/header.h"
 #include "pool/internal.h"
 #include <check/check.h>
-#include "crashtest/image.h"
-#include "crashtest/oracle.h"
+#include "crashtest/states/image.h"
+#include "crashtest/judge/oracle.h"
 #include "recovery/cases.h"
 #include "recovery/through.h"
 

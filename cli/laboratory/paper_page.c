@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pages of nvwave reproduce: the same text as HTML, in one file with its figures, and as Markdown. See paper.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/input.h>
+
+#include "core/newfile.h"
+#include "../report/html_text.h"
+#include "machines.h"
+#include "paper.h"
+#include "plot.h"
+#include "../report/provenance.h"
+
+extern const struct emu_text report_style[]; /* report.css */
+
+enum { TEXT_BYTES = 256, FIGURE_BYTES_MAX = 1 << 22, CELLS = 7 };
+
+struct page {
+	const struct papers *papers;
+	const char *folder;
+	FILE *to;
+	bool html, drawn;
+};
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+static const char *format_of(enum paper_form form)
+{
+	return form == PAPER_PERCENT || form == PAPER_SPEEDUP ? "%+.1f" :
+	       form == PAPER_VALUE                            ? "%.4g" :
+								"%.3g";
+}
+
+static void one_number(double x, enum paper_form form, char text[32])
+{
+	if (form == PAPER_VALUE && x >= 10000) {
+		snprintf(text, 32, "%.0f", x);
+	} else {
+		snprintf(text, 32, format_of(form), x); /* NOLINT */
+	}
+}
+
+void paper_number_text(const struct paper_numbers *n, enum paper_form form, char text[PAPER_NUMBER_BYTES])
+{
+	enum { room = PAPER_NUMBER_BYTES };
+	char mean[32], least[32], most[32];
+
+	if (n->count == 0) {
+		snprintf(text, room, "-");
+		return;
+	}
+	one_number(n->mean, form, mean);
+	one_number(n->least, form, least);
+	one_number(n->most, form, most);
+	if (strcmp(least, most) != 0) {
+		snprintf(text, room, "%s (%s, %s)", mean, least, most);
+	} else {
+		snprintf(text, room, "%s", mean);
+	}
+}
+
+void paper_interval_text(const struct paper_interval *i, char *text, size_t room)
+{
+	if (isinf(i->high)) {
+		snprintf(text, room, "above %g", i->low);
+	} else if (isinf(i->low)) {
+		snprintf(text, room, "at most %g", i->high);
+	} else if (i->low < i->high) {
+		snprintf(text, room, "%g to %g", i->low, i->high);
+	} else {
+		snprintf(text, room, "%g", i->low);
+	}
+}
+
+/* ---- Both formats -------------------------------------------------------------------------- */
+
+static void put(const struct page *p, const char *text)
+{
+	if (p->html) {
+		html_text(p->to, text);
+		return;
+	}
+	for (; *text; text++) {
+		if (*text == '|' || *text == '*') {
+			fputc('\\', p->to);
+		}
+		fputc(*text, p->to);
+	}
+}
+
+static void head_line(const struct page *p, unsigned level, const char *text)
+{
+	if (p->html) {
+		fprintf(p->to, "<h%u>", level);
+		html_text(p->to, text);
+		fprintf(p->to, "</h%u>\n", level);
+	} else {
+		fprintf(p->to, "\n%.*s %s\n\n", (int)level, "####", text);
+	}
+}
+
+static void paragraph(const struct page *p, const char *text)
+{
+	fputs(p->html ? "<p>" : "", p->to);
+	put(p, text);
+	fputs(p->html ? "</p>\n" : "\n\n", p->to);
+}
+
+/* cell: n texts; is_head: names of columns. */
+static void table_row(const struct page *p, const char *const *cell, unsigned n, bool is_head)
+{
+	fputs(p->html ? "<tr>" : "|", p->to);
+	for (unsigned i = 0; i < n; i++) {
+		fputs(p->html ? is_head ? "<th>" : "<td>" : " ", p->to);
+		put(p, cell[i]);
+		fputs(p->html ? "" : " |", p->to);
+	}
+	fputs(p->html ? "</tr>\n" : "\n", p->to);
+	for (unsigned i = 0; !p->html && is_head && i < n; i++) {
+		fputs(i ? "---|" : "|---|", p->to);
+	}
+	fputs(!p->html && is_head ? "\n" : "", p->to);
+}
+
+static void table_begin(const struct page *p)
+{
+	fputs(p->html ? "<div class=\"scroll\"><table>\n" : "", p->to);
+}
+
+static void table_end(const struct page *p)
+{
+	fputs(p->html ? "</table></div>\n" : "\n", p->to);
+}
+
+/* ---- Figures ------------------------------------------------------------------------------- */
+
+static bool is_of_figure(const struct paper_row *row, const char *paper, const char *figure)
+{
+	const char *const mine = paper_text(row->keys, "figure");
+
+	return row->wanted && row->here.count && mine && !strcmp(mine, figure) && !strcmp(row->paper, paper);
+}
+
+static char *figure_path(const struct page *p, const char *paper, const char *figure, const char *end)
+{
+	char *path = NULL;
+
+	if (asprintf(&path, "%s/%s-%s%s", p->folder, paper, figure, end) < 0) {
+		return NULL;
+	}
+	for (char *at = path + strlen(p->folder) + 1; *at; at++) {
+		*at = strchr(" ,/", *at) ? '-' : *at;
+	}
+	return path;
+}
+
+static void figure_rows(const struct paper_row *row, FILE *to)
+{
+	char name[TEXT_BYTES];
+
+	paper_row_name(row, name, sizeof name);
+	if (isfinite(row->published.low)) {
+		fprintf(to, "%s,paper,1,%.10g\n", name, row->published.low);
+	}
+	if (isfinite(row->published.high)) {
+		fprintf(to, "%s,paper,2,%.10g\n", name, row->published.high);
+	}
+	for (unsigned i = 0; i < row->here.count; i++) {
+		fprintf(to, "%s,here,%u,%.10g\n", name, i + 1, row->here.value[i]);
+	}
+}
+
+/* The table of a figure: a row per end of the paper's interval and per seed of ours. */
+static int write_figure_table(const struct page *p, const struct paper_row *first, const char *path)
+{
+	const char *const figure = paper_text(first->keys, "figure"), *const unit =
+									      paper_text(first->keys, "unit");
+	struct nvw_new_file f;
+	int r = nvw_new_file_begin(path, false, &f);
+
+	if (r < 0) {
+		return r;
+	}
+	fprintf(f.file, "row,source,seed,%s\n", unit ? unit : "value");
+	for (unsigned i = 0; i < p->papers->row_count; i++) {
+		if (is_of_figure(&p->papers->row[i], first->paper, figure)) {
+			figure_rows(&p->papers->row[i], f.file);
+		}
+	}
+	return nvw_new_file_end(&f, 0);
+}
+
+static int draw_figure(const struct page *p, const struct paper_row *first)
+{
+	const char *const figure = paper_text(first->keys, "figure"), *const unit =
+									      paper_text(first->keys, "unit");
+	char *const table_path = figure_path(p, first->paper, figure, ".csv");
+	char *const path = figure_path(p, first->paper, figure, ".svg");
+	char title[TEXT_BYTES];
+	struct plot_table table = {.text = NULL};
+	struct plot plot = {.path = table_path,
+		.x = "row",
+		.y = unit ? unit : "value",
+		.series = "source",
+		.title = title,
+		.kind = PLOT_BARS};
+	int r = table_path && path ? write_figure_table(p, first, table_path) :
+				     nvw_fail(NVW_E_MEMORY, "no memory for a figure");
+
+	snprintf(title, sizeof title, "%s, %s", first->paper, figure);
+	r = r ? r : plot_table_read(table_path, &table);
+	r = r ? r : plot_cells(&plot, &table, NULL);
+	r = r ? r : plot_draw(&plot, path, NULL);
+	plot_cells_end(&plot);
+	plot_table_end(&table);
+	free(table_path);
+	free(path);
+	return r;
+}
+
+/* Whether the row is the first one of its figure. */
+static bool begins_figure(const struct papers *p, const struct paper_row *row)
+{
+	const char *const figure = paper_text(row->keys, "figure");
+
+	if (!figure || !is_of_figure(row, row->paper, figure)) {
+		return false;
+	}
+	for (const struct paper_row *other = p->row; other < row; other++) {
+		if (is_of_figure(other, row->paper, figure)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int draw_figures(const struct page *p)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < p->papers->row_count && r == 0; i++) {
+		r = begins_figure(p->papers, &p->papers->row[i]) ? draw_figure(p, &p->papers->row[i]) : 0;
+	}
+	return r;
+}
+
+/* The picture as a part of the page. */
+static int embed(const struct page *p, const char *path)
+{
+	char *text;
+	uint64_t bytes;
+	const int r = nvw_input_read(path, FIGURE_BYTES_MAX, &text, &bytes);
+
+	if (r < 0) {
+		return r;
+	}
+	fputs("<p><img alt=\"the paper's values beside ours\" src=\"data:image/svg+xml,", p->to);
+	for (uint64_t i = 0; i < bytes; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		if (strchr("%#<>\"&'", c) || c < 32 || c > 126) {
+			fprintf(p->to, "%%%02X", c);
+		} else {
+			fputc(c, p->to);
+		}
+	}
+	fputs("\"></p>\n", p->to);
+	free(text);
+	return 0;
+}
+
+static int show_figure(const struct page *p, const struct paper_row *first)
+{
+	const char *const figure = paper_text(first->keys, "figure");
+	char *const path = figure_path(p, first->paper, figure, ".svg");
+	int r = path ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a figure");
+
+	if (path && p->html) {
+		r = embed(p, path);
+	} else if (path) {
+		fprintf(p->to, "![%s, %s: the paper's values beside ours](%s)\n\n", first->paper, figure,
+			strrchr(path, '/') + 1);
+	}
+	free(path);
+	return r;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* The verdict, against the kept one. */
+static void judged_text(const struct paper_row *row, char *text, size_t room)
+{
+	const bool changed = row->is_kept && row->kept != row->verdict;
+
+	snprintf(text, room, "%s%s%s%s", paper_verdict_text(row->verdict), changed ? " (kept: " : "",
+		changed ? paper_verdict_text(row->kept) : "", changed ? ")" : "");
+}
+
+static void remark_text(const struct paper_row *row, char *text, size_t room)
+{
+	const char *const cannot = paper_text(row->keys, "cannot"), *const why = paper_text(row->keys, "why");
+	const char *const reason = row->verdict == PAPER_SIZE || cannot ? "" :
+				   why                                  ? why :
+				   row->verdict == PAPER_UNJUDGED       ? "" :
+									  "open";
+
+	snprintf(text, room, "%s%s%s", cannot ? cannot : row->judgement,
+		*row->judgement && *reason ? "; " : "", reason);
+}
+
+static void show_row(const struct page *p, const struct paper_row *row)
+{
+	char name[TEXT_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES], judged[TEXT_BYTES], remark[2048];
+	const char *const unit = paper_text(row->keys, "unit");
+	const bool judged_here = row->measured;
+	char with_unit[128];
+
+	paper_row_name(row, name, sizeof name);
+	if (judged_here) {
+		paper_interval_text(&row->published, published, sizeof published);
+	}
+	snprintf(with_unit, sizeof with_unit, "%s%s%s",
+		judged_here                    ? published :
+		paper_text(row->keys, "paper") ? paper_text(row->keys, "paper") :
+						 "",
+		unit ? " " : "", unit ? unit : "");
+	paper_number_text(&row->here, row->measure.form, here);
+	judged_text(row, judged, sizeof judged);
+	remark_text(row, remark, sizeof remark);
+
+	const char *const cell[CELLS] = {name, paper_text(row->keys, "what"), paper_text(row->keys, "in"),
+		with_unit, here, judged, remark};
+
+	table_row(p, cell, CELLS, false);
+}
+
+static void show_rows(const struct page *p, const char *paper)
+{
+	static const char *const names[CELLS] = {
+		"", "what", "in", "paper", "here: mean (least, most)", "judgement", "remarks"};
+
+	table_begin(p);
+	table_row(p, names, CELLS, true);
+	for (unsigned i = 0; i < p->papers->row_count; i++) {
+		if (p->papers->row[i].wanted && !strcmp(p->papers->row[i].paper, paper)) {
+			show_row(p, &p->papers->row[i]);
+		}
+	}
+	table_end(p);
+}
+
+/* ---- Tables -------------------------------------------------------------------------------- */
+
+static bool has_points(const struct paper_table *t, int axis, unsigned choice)
+{
+	const struct sweep *const s = &t->measure.of->sweep;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if ((axis < 0 || s->point[i].choice[axis] == choice) &&
+			sweep_holds(s, &t->measure.points, &s->point[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A line per value of the rows' axis (row -1: over all of them), a cell per value of the columns'. */
+static void table_line(const struct page *p, const struct paper_table *t, int row)
+{
+	const struct sweep *const s = &t->measure.of->sweep;
+	const unsigned columns = t->columns < 0 ? 1 : s->axis[t->columns].count;
+	const char *cell[1 + PAPER_COLUMNS_MAX];
+	char text[1 + PAPER_COLUMNS_MAX][PAPER_NUMBER_BYTES];
+	unsigned n = 0;
+
+	cell[n++] = row < 0 ? "mean" : s->axis[t->rows].value[row];
+	for (unsigned k = 0; k < columns; k++) {
+		struct paper_numbers numbers;
+
+		if (!has_points(t, t->columns, k)) {
+			continue;
+		}
+		paper_measure(&t->measure, row < 0 ? -1 : t->rows, (unsigned)row, t->columns, k, &numbers);
+		paper_number_text(&numbers, t->measure.form, text[n]);
+		cell[n] = text[n];
+		n++;
+	}
+	table_row(p, cell, n, false);
+}
+
+static void show_table(const struct page *p, const struct paper_table *t)
+{
+	const struct sweep *const s = &t->measure.of->sweep;
+	const unsigned columns = t->columns < 0 ? 1 : s->axis[t->columns].count;
+	const char *cell[1 + PAPER_COLUMNS_MAX] = {""};
+	char title[TEXT_BYTES * 2];
+	unsigned n = 1;
+
+	snprintf(title, sizeof title, "%s: %s", t->name, paper_text(t->keys, "what"));
+	head_line(p, 3, title);
+	table_begin(p);
+	for (unsigned k = 0; k < columns; k++) {
+		if (has_points(t, t->columns, k)) {
+			cell[n++] = t->columns < 0 ? "" : s->axis[t->columns].value[k];
+		}
+	}
+	table_row(p, cell, n, true);
+	for (unsigned i = 0; i < s->axis[t->rows].count; i++) {
+		if (has_points(t, t->rows, i)) {
+			table_line(p, t, (int)i);
+		}
+	}
+	if (paper_text(t->keys, "mean")) {
+		table_line(p, t, -1);
+	}
+	table_end(p);
+	if (paper_text(t->keys, "note")) {
+		paragraph(p, paper_text(t->keys, "note"));
+	}
+}
+
+/* ---- The page ------------------------------------------------------------------------------ */
+
+static void begin(const struct page *p)
+{
+	if (p->html) {
+		fprintf(p->to,
+			"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+			"content=\"width=device-width\"><title>Published results and ours</title><style>%s\n"
+			"img { max-width: 100%%; background: #fff; }</style></head><body><main>\n",
+			report_style[0].text);
+	}
+	head_line(p, 1, "Published results and ours");
+}
+
+static void summary(const struct page *p)
+{
+	unsigned count[PAPER_SIZE + 1] = {0}, all = 0, lost = 0;
+	char text[TEXT_BYTES * 2];
+
+	for (unsigned i = 0; i < p->papers->row_count; i++) {
+		const struct paper_row *const row = &p->papers->row[i];
+
+		if (row->wanted) {
+			count[row->verdict]++;
+			lost += paper_is_lost(row);
+			all++;
+		}
+	}
+	snprintf(text, sizeof text,
+		"%u rows: %u agree within half of the published size, %u in order, %u in sign alone, %u disagree, "
+		"%u cannot be judged here. %u that agreed no longer do. Numbers are means over %u seeds, in brackets the "
+		"least and the most; bars of figures are medians.",
+		all, count[PAPER_SIZE], count[PAPER_ORDER], count[PAPER_SIGN], count[PAPER_DISAGREES],
+		count[PAPER_UNJUDGED], lost, p->papers->seeds);
+	paragraph(p, text);
+}
+
+static bool has_rows(const struct papers *p, const char *paper)
+{
+	for (unsigned i = 0; i < p->row_count; i++) {
+		if (p->row[i].wanted && !strcmp(p->row[i].paper, paper)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int show_paper(const struct page *p, const struct paper *paper)
+{
+	const struct papers *const all = p->papers;
+	const char *const title = paper_text(paper->keys, "title"), *const note =
+									    paper_text(paper->keys, "note");
+	char text[TEXT_BYTES * 2];
+	int r = 0;
+
+	snprintf(text, sizeof text, "%s%s%s", paper->name, title ? ": " : "", title ? title : "");
+	head_line(p, 2, text);
+	if (note) {
+		paragraph(p, note);
+	}
+	show_rows(p, paper->name);
+	for (unsigned i = 0; p->drawn && i < all->row_count && r == 0; i++) {
+		if (!strcmp(all->row[i].paper, paper->name) && begins_figure(all, &all->row[i])) {
+			r = show_figure(p, &all->row[i]);
+		}
+	}
+	for (unsigned i = 0; i < all->table_count && r == 0; i++) {
+		if (all->table[i].wanted && !strcmp(all->table[i].paper, paper->name)) {
+			show_table(p, &all->table[i]);
+		}
+	}
+	return r;
+}
+
+/* Program and command line. */
+static void end(const struct page *p)
+{
+	json_t *const made_by = cli_provenance(NULL, NULL);
+	char *text = NULL;
+	size_t bytes;
+	FILE *const to = open_memstream(&text, &bytes);
+
+	if (to) {
+		cli_print_provenance(made_by, to);
+		fclose(to);
+	}
+	fputs(p->html ? "<footer>" : "", p->to);
+	put(p, text ? text : "");
+	fputs(p->html ? "</footer></main></body></html>\n" : "", p->to);
+	free(text);
+	json_decref(made_by);
+}
+
+static int write_page(struct page *p, const char *name)
+{
+	struct nvw_new_file f;
+	char *path = NULL;
+	int r = asprintf(&path, "%s/%s", p->folder, name) < 0 ?
+			nvw_fail(NVW_E_MEMORY, "no memory for a file name") :
+			nvw_new_file_begin(path, false, &f);
+
+	free(path);
+	if (r < 0) {
+		return r;
+	}
+	p->to = f.file;
+	begin(p);
+	summary(p);
+	for (unsigned i = 0; i < p->papers->paper_count && r == 0; i++) {
+		r = has_rows(p->papers, p->papers->paper[i].name) ? show_paper(p, &p->papers->paper[i]) : 0;
+	}
+
+	end(p);
+	return nvw_new_file_end(&f, r);
+}
+
+int papers_write(const struct papers *papers, const char *folder, bool draw)
+{
+	struct page page = {.papers = papers, .folder = folder, .drawn = draw};
+	int r = draw ? draw_figures(&page) : 0;
+
+	r = r ? r : write_page(&page, "results.md");
+	page.html = true;
+	return r ? r : write_page(&page, "index.html");
+}

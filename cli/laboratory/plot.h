@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave plot: a table becomes a figure, drawn by gnuplot.
+ *
+ *	plot_table.c   CSV file -> rows -> cells: a median, least and most of the rows with one x and one series
+ *	plot_label.c   what columns are called in a figure, and their units
+ *	plot_script.c  cells -> gnuplot's script
+ *	plot_draw.c    gnuplot's script -> a file
+ */
+#ifndef CLI_PLOT_H
+#define CLI_PLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../options.h"
+
+enum plot_kind { PLOT_LINES, PLOT_POINTS, PLOT_BARS, PLOT_HEAT };
+enum { PLOT_SERIES_MAX = 14, PLOT_HEAT_MAX = 64, PLOT_LABEL_BYTES = 320 };
+
+/* The width and the height of a figure, in letters of its text; the formats differ a little. */
+enum { PLOT_WIDE = 74, PLOT_HIGH = 42 };
+
+struct plot_table {
+	char *text;         /* the file, cut up into fields */
+	const char **field; /* columns x (rows + 1); the first row has the names */
+	unsigned columns, rows;
+};
+
+/* A CSV file with a line of names. NVW_E_INPUT with its line if it cannot be read. */
+NVW_CHECKED int plot_table_read(const char *path, struct plot_table *ret_table);
+void plot_table_end(struct plot_table *table);
+/* Of row 0 to rows - 1. */
+const char *plot_field(const struct plot_table *table, unsigned row, unsigned column);
+/* NVW_E_USAGE with the nearest name if there is no such column. */
+NVW_CHECKED int plot_column(
+	const struct plot_table *table, const char *what, const char *name, unsigned *ret_column);
+
+struct plot_cell {
+	unsigned count;  /* of rows that are ok */
+	unsigned failed; /* others */
+	double *value;   /* sorted */
+	unsigned first_row;
+	double median, least, most;
+};
+
+struct plot_names {
+	const char **name; /* in the figure's order */
+	unsigned count;
+	bool numbers;
+};
+
+struct plot {
+	const char *path;                             /* of the table */
+	const char *x, *y, *series, *title;           /* names of columns; series, title NULL: none */
+	const char *x_label, *y_label, *series_label; /* NULL: as the tables of numbers say */
+	const char *baseline;                         /* "COLUMN=VALUE", NULL: none */
+	enum plot_kind kind;
+	bool log_x, log_y;
+	bool x_is_axis, y_is_axis, series_is_axis; /* of a sweep: no number that was measured */
+	struct plot_names at, of;                  /* values of x, and of series: one "" without it */
+	struct plot_cell *cell; /* cell[series * at.count + x]; count 0: no row that is ok */
+	unsigned left_out;      /* rows whose status is not "ok" */
+};
+
+/* Takes the rows that where ("COLUMN=VALUE ..." or NULL) selects. NVW_E_USAGE if rows of one cell differ in more than
+ * the seed, or if nothing is left. Release by plot_cells_end(), also after an error. */
+NVW_CHECKED int plot_cells(struct plot *plot, const struct plot_table *table, const char *where);
+void plot_cells_end(struct plot *plot);
+
+static inline const struct plot_cell *plot_cell(const struct plot *p, unsigned of, unsigned at)
+{
+	return &p->cell[of * p->at.count + at];
+}
+
+/* What a column is called in the figure, in lines of at most wide letters. given, if not NULL, takes the place of its name. The
+ * unit leaves few digits of the largest value; values are divided by *ret_scale. */
+void plot_label(const char *column, bool is_axis, const char *given, double largest, unsigned wide,
+	char ret_text[PLOT_LABEL_BYTES], double *ret_scale);
+/* Breaks lines at blanks, where they have more than wide letters. */
+void plot_wrap(char *text, unsigned wide);
+/* Breaks a name between its words, into lines of at most wide letters; returns how many. 0: a word is longer. */
+unsigned plot_break(const char *name, unsigned wide, char ret_text[PLOT_LABEL_BYTES]);
+/* Leaves out the middle of a name that has more than so many letters. */
+void plot_shorten(const char *name, unsigned letters, char ret_text[PLOT_LABEL_BYTES]);
+/* Letters of a text in UTF-8. */
+unsigned plot_letters(const char *text);
+/* The longest of the names. */
+unsigned plot_longest(const struct plot_names *names);
+
+/* gnuplot's script, whose figure is for its standard output, or for path if names_output. NVW_E_USAGE if it cannot be drawn so. */
+NVW_CHECKED int plot_script(const struct plot *plot, const char *path, bool names_output, FILE *to);
+
+/* The end of the file's name decides on the format: .svg, .png or .pdf. NVW_E_USAGE for others. */
+NVW_CHECKED int plot_format(const char *path, const char **ret_terminal);
+/* NVW_E_USAGE if there is no gnuplot. */
+NVW_CHECKED int plot_find_gnuplot(void);
+/* Writes the figure and, if script is not NULL, the script that draws it. */
+NVW_CHECKED int plot_draw(const struct plot *plot, const char *path, const char *script);
+
+#endif

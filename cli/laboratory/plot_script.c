@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * gnuplot's script for a figure. Colours are those of Okabe and Ito, which colour-blind readers can tell apart; in grey print the
+ * series differ by their points and dashes, or by the hatching of bars. A heat map goes from dark to light in one order of brightness
+ * and has its values written into it.
+ *
+ * Letters are counted, to see whether names have room: those of the horizontal axis are turned, and the key goes below the figure,
+ * where they have not. Series that would cover each other are drawn beside each other.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot.h"
+#include "../report/provenance.h"
+
+enum {
+	COLOURS = 7,
+	KEY_WIDE = 20,
+	KEY_ROOM = 7,
+	AXIS_ROOM = 10,
+	NAME_WIDE = 24,
+	LINES_MAX = 3,
+	MARKED_MAX = 40,
+	BESIDE_MAX = 24
+};
+
+static const char *const colours[COLOURS] = {
+	"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
+static const unsigned points[2 * COLOURS] = {7, 5, 9, 11, 13, 15, 2, 6, 4, 8, 10, 12, 14, 1};
+static const char *const dashes[] = {"1", "(14,5)", "(5,3)", "(14,4,3,4)", "(2,3)"};
+
+struct script {
+	const struct plot *p;
+	FILE *to;
+	double x_scale, y_scale; /* values are divided by them */
+	unsigned wide;           /* of the axis, in letters */
+	bool key_below;
+	double beside; /* series are this far apart on the horizontal axis, as place() measures it; 0: they are not */
+};
+
+static unsigned cells_of(const struct plot *p)
+{
+	return p->at.count * p->of.count;
+}
+
+/* As gnuplot reads a text in single quotes, which hide everything but the quote itself. */
+static void quote(const char *text, FILE *to)
+{
+	fputc('\'', to);
+	for (; *text; text++) {
+		if (*text == '\n') {
+			fputs("'.\"\\n\".'", to);
+			continue;
+		}
+		if (*text == '\'') {
+			fputc('\'', to);
+		}
+		fputc(*text, to);
+	}
+	fputc('\'', to);
+}
+
+static void set_text(const struct script *s, const char *what, const char *text, const char *end)
+{
+	fprintf(s->to, "set %s ", what);
+	quote(text, s->to);
+	fputs(end, s->to);
+}
+
+/* ---- Formats ---------------------------------------------------------------------------------- */
+
+int plot_format(const char *path, const char **ret_terminal)
+{
+	static const struct {
+		const char *end, *terminal;
+	} formats[] = {
+		{".svg", "svg size 800,500 font 'DejaVu Sans,15' background '#ffffff'"},
+		{".png",
+			"pngcairo size 1600,1000 font 'DejaVu Sans,25' linewidth 2 pointscale 2 background '#ffffff'"},
+		{".pdf", "pdfcairo size 16cm,10cm font 'DejaVu Sans,11'"},
+	};
+	const char *const dot = strrchr(path, '.');
+
+	for (unsigned i = 0; dot && i < sizeof formats / sizeof *formats; i++) {
+		if (!strcmp(dot, formats[i].end)) {
+			*ret_terminal = formats[i].terminal;
+			return 0;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "plot: %s: expected a name that ends in .svg, .png or .pdf", path);
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+/* The least and the most of all values. */
+static void range_of(const struct plot *p, double *ret_least, double *ret_most)
+{
+	*ret_least = INFINITY;
+	*ret_most = -INFINITY;
+	for (unsigned i = 0; i < cells_of(p); i++) {
+		*ret_least = p->cell[i].count ? fmin(*ret_least, p->cell[i].least) : *ret_least;
+		*ret_most = p->cell[i].count ? fmax(*ret_most, p->cell[i].most) : *ret_most;
+	}
+}
+
+static double largest(const struct plot *p)
+{
+	double least, most;
+
+	range_of(p, &least, &most);
+	return fmax(fabs(least), fabs(most));
+}
+
+static bool has_spread(const struct plot *p)
+{
+	for (unsigned i = 0; i < cells_of(p); i++) {
+		if (p->cell[i].count > 1) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- Places on the horizontal axis ----------------------------------------------------------- */
+
+/* Whether the horizontal axis has numbers at their places, not names side by side. */
+static bool is_scaled(const struct plot *p)
+{
+	return p->at.numbers && (p->kind == PLOT_LINES || p->kind == PLOT_POINTS);
+}
+
+static double number_at(const struct script *s, unsigned at)
+{
+	return is_scaled(s->p) ? strtod(s->p->at.name[at], NULL) / s->x_scale : at;
+}
+
+/* Along the axis: of a logarithmic one, the logarithm. */
+static double place(const struct script *s, unsigned at)
+{
+	return s->p->log_x ? log(number_at(s, at)) : number_at(s, at);
+}
+
+/* Where a series has its value: beside the others', if so decided; bars always. */
+static double position(const struct script *s, unsigned of, unsigned at)
+{
+	const double beside = place(s, at) + (of - (s->p->of.count - 1) / 2.0) * s->beside;
+
+	return !s->beside ? number_at(s, at) : s->p->log_x ? exp(beside) : beside;
+}
+
+/* How high a value is drawn, of a figure of the height 1. */
+static double height(const struct plot *p, double value, double least, double most)
+{
+	least = p->log_y ? log(least) : fmin(least, 0);
+	most = p->log_y ? log(most) : most;
+	value = p->log_y ? log(value) : value;
+	return most > least ? (value - least) / (most - least) : 0;
+}
+
+/* Whether the points of two series, with their spread, cover each other. */
+static bool cover(
+	const struct plot *p, const struct plot_cell *a, const struct plot_cell *b, double least, double most)
+{
+	const double point = 0.022; /* the height of one */
+
+	return a->count && b->count &&
+	       height(p, a->least, least, most) < height(p, b->most, least, most) + point &&
+	       height(p, b->least, least, most) < height(p, a->most, least, most) + point;
+}
+
+static bool any_cover(const struct plot *p)
+{
+	double least, most;
+
+	range_of(p, &least, &most);
+	for (unsigned at = 0; at < p->at.count; at++) {
+		for (unsigned a = 0; a < p->of.count; a++) {
+			for (unsigned b = 0; b < a; b++) {
+				if (cover(p, plot_cell(p, a, at), plot_cell(p, b, at), least, most)) {
+					return true;
+				}
+			}
+		}
+	}
+	return false;
+}
+
+/* Lines of several series of which some cover each other: far enough apart for their points, and nearer than their places. */
+static double decide_beside(const struct script *s)
+{
+	const struct plot *const p = s->p;
+	const double of_axis = 0.014;
+	double least = INFINITY;
+
+	if (p->kind == PLOT_BARS) {
+		return 0.8 / p->of.count;
+	}
+	if (p->kind != PLOT_LINES || p->of.count < 2 || p->at.count > BESIDE_MAX || !any_cover(p)) {
+		return 0;
+	}
+	for (unsigned i = 1; i < p->at.count; i++) {
+		least = fmin(least, place(s, i) - place(s, i - 1));
+	}
+	if (p->at.count < 2) {
+		return 0.03; /* of an axis of the width 2 */
+	}
+	return fmin(of_axis * (place(s, p->at.count - 1) - place(s, 0)), 0.6 * least / p->of.count);
+}
+
+/* ---- Names on axes ------------------------------------------------------------------------- */
+
+/* How the names of an axis are written: in lines, turned by so many degrees, or shortened, and how many of them. */
+struct naming {
+	unsigned wide, turned, every;
+};
+
+static bool break_into_lines(const struct plot_names *n, unsigned wide)
+{
+	char text[PLOT_LABEL_BYTES];
+
+	for (unsigned i = 0; i < n->count; i++) {
+		const unsigned lines = plot_break(n->name[i], wide, text);
+
+		if (!lines || lines > LINES_MAX) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Names one above the other. */
+static struct naming names_of_rows(const struct plot_names *n)
+{
+	const unsigned places = PLOT_HIGH / 2;
+
+	return (struct naming){NAME_WIDE, 0, (n->count + places - 1) / places};
+}
+
+/* Names side by side. */
+static struct naming names_of_columns(const struct script *s, const struct plot_names *n)
+{
+	const unsigned room = s->wide / n->count, places = s->wide / 2;
+	const bool fits = plot_longest(n) < room || (room > 3 && break_into_lines(n, room - 1));
+
+	return fits ? (struct naming){room - 1, 0, 1} :
+		      (struct naming){NAME_WIDE - 6, room > 3 ? 35 : 90, (n->count + places - 1) / places};
+}
+
+/* At 0, 1, 2 ... */
+static void print_names(const struct script *s, char axis, const struct plot_names *n)
+{
+	const struct naming how = axis == 'x' ? names_of_columns(s, n) : names_of_rows(n);
+
+	fputs(how.turned == 35 ? "set lmargin 12\n" : "", s->to);
+	fprintf(s->to, "set %ctics ", axis);
+	if (how.turned) {
+		fprintf(s->to, "rotate by %u right ", how.turned);
+	}
+	for (unsigned i = 0; i < n->count; i++) {
+		char text[PLOT_LABEL_BYTES] = "";
+		const unsigned lines = how.turned ? 0 : plot_break(n->name[i], how.wide, text);
+
+		if (!lines || lines > LINES_MAX) {
+			plot_shorten(n->name[i], how.wide, text);
+		}
+		fputs(i ? ", " : "(", s->to);
+		quote(i % how.every ? "" : text, s->to);
+		fprintf(s->to, " %u", i);
+	}
+	fputs(")\n", s->to);
+}
+
+/* At the values, which rise. One too near to the last one that has its number on the axis has none. */
+static void print_log_tics(const struct script *s)
+{
+	const struct plot_names *const n = &s->p->at;
+	const double axis = place(s, n->count - 1) - place(s, 0);
+	double last_end = -INFINITY; /* of its number, in letters */
+
+	fputs("set xtics (", s->to);
+	for (unsigned i = 0; i < n->count; i++) {
+		char number[32];
+		const int letters = snprintf(number, sizeof number, "%.10g", number_at(s, i));
+		const double middle = axis > 0 ? (place(s, i) - place(s, 0)) / axis * s->wide : 0;
+		const bool near = middle - letters / 2.0 < last_end + 1;
+
+		fputs(i ? ", " : "", s->to);
+		quote(near ? "" : number, s->to);
+		fprintf(s->to, " %.15g", number_at(s, i));
+		last_end = near ? last_end : middle + letters / 2.0;
+	}
+	fputs(")\n", s->to);
+}
+
+/* A horizontal axis of numbers, with a margin; in logarithms, with tics at the values. */
+static void print_numbers(const struct script *s)
+{
+	const struct plot *const p = s->p;
+	const double least = number_at(s, 0), most = number_at(s, p->at.count - 1);
+	const double beside = (p->of.count - 1) / 2.0 * s->beside;
+	const double margin = beside + (most > least ? 0.03 * (most - least) : 1);
+
+	if (p->log_x) {
+		const double factor = exp(beside) * (most > least ? pow(most / least, 0.04) : 1.15);
+
+		fprintf(s->to, "set logscale x\nset xrange [%.15g:%.15g]\n", least / factor, most * factor);
+		print_log_tics(s);
+	} else {
+		fprintf(s->to, "set xrange [%.15g:%.15g]\nset format x '%%.10g'\n", least - margin,
+			most + margin);
+	}
+}
+
+static void print_axes(const struct script *s)
+{
+	const struct plot *const p = s->p;
+	double least, most;
+
+	range_of(p, &least, &most);
+	if (is_scaled(p)) {
+		print_numbers(s);
+	} else {
+		print_names(s, 'x', &p->at);
+		fprintf(s->to, "set xrange [-0.6:%.1f]\n", p->at.count - 0.4);
+	}
+	fputs(p->log_y    ? "set logscale y\n" :
+		least < 0 ? "set xzeroaxis linetype -1\n" :
+		most <= 0 ? "set yrange [0:1]\n" :
+			    "set yrange [0:*]\n",
+		s->to);
+	if (p->baseline) {
+		fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#888888' dt 3 back\n",
+			s->to);
+	}
+}
+
+/* ---- Head ---------------------------------------------------------------------------------- */
+
+static void print_key(const struct script *s)
+{
+	const struct plot *const p = s->p;
+	char title[PLOT_LABEL_BYTES];
+	double ignored;
+
+	fputs(s->key_below ? "set key bottom center outside horizontal Left reverse samplen 3\n" :
+			     "set key outside right top vertical Left reverse samplen 3\n",
+		s->to);
+	if (p->series) {
+		plot_label(p->series, p->series_is_axis, p->series_label, 0,
+			s->key_below ? PLOT_WIDE : KEY_WIDE, title, &ignored);
+		set_text(s, "key title", title, s->key_below ? " center\n" : " left\n");
+	}
+}
+
+static void print_head(struct script *s, const char *terminal)
+{
+	const struct plot *const p = s->p;
+	char text[PLOT_LABEL_BYTES];
+	const double largest_x = is_scaled(p) ? fmax(fabs(strtod(p->at.name[0], NULL)),
+							fabs(strtod(p->at.name[p->at.count - 1], NULL))) :
+						0;
+
+	fprintf(s->to,
+		"# made by nvwave %s from %s\nset encoding utf8\nset terminal %s\n"
+		"set termoption noenhanced\nset border 3 linewidth 1\nset tics out nomirror\n"
+		"set grid ytics linetype 1 dashtype solid linewidth 1 lc rgb '#cccccc'\nset format y '%%.10g'\n",
+		cli_version, p->path, terminal);
+	print_key(s);
+	if (p->title) {
+		snprintf(text, sizeof text, "%s", p->title);
+		plot_wrap(text, PLOT_WIDE - 4);
+		set_text(s, "title", text, "\n");
+	}
+	plot_label(p->x, p->x_is_axis, p->x_label, largest_x, PLOT_WIDE - AXIS_ROOM, text, &s->x_scale);
+	set_text(s, "xlabel", text, "\n");
+	plot_label(p->y, p->y_is_axis, p->y_label, p->baseline ? 0 : largest(p), PLOT_HIGH - 2, text,
+		&s->y_scale);
+	if (p->baseline) {
+		char *const unit = strrchr(text, '(');
+
+		if (unit && unit > text && text[strlen(text) - 1] == ')') {
+			unit[-1] = 0; /* a ratio has none */
+		}
+		s->y_scale = 1;
+		snprintf(text + strlen(text), sizeof text - strlen(text), ",\nrelative to %s", p->baseline);
+	}
+	set_text(s, p->kind == PLOT_HEAT ? "cblabel" : "ylabel", text,
+		p->kind == PLOT_HEAT && strchr(text, '\n') ? " offset 2\n" : "\n");
+}
+
+/* ---- Lines, points and bars ------------------------------------------------------------------ */
+
+/* One block of data per series: place, median, least, most. Lines end at a place whose rows have failed. */
+static void print_data(const struct script *s, unsigned of)
+{
+	const struct plot *const p = s->p;
+
+	fprintf(s->to, "$data%u << EOD\n", of);
+	for (unsigned i = 0; i < p->at.count; i++) {
+		const struct plot_cell *const c = plot_cell(p, of, i);
+		const bool each = p->kind == PLOT_POINTS;
+
+		if (c->count) {
+			fprintf(s->to, "%.15g %.9g %.9g %.9g\n", position(s, of, i),
+				(each ? c->value[0] : c->median) / s->y_scale, c->least / s->y_scale,
+				c->most / s->y_scale);
+		} else if (c->failed) {
+			fputc('\n', s->to);
+		}
+		for (unsigned k = 1; each && k < c->count; k++) {
+			fprintf(s->to, "%.15g %.9g\n", position(s, of, i), c->value[k] / s->y_scale);
+		}
+	}
+	fputs("EOD\n", s->to);
+}
+
+/* A cross at the bottom where rows have failed and none is ok. */
+static void print_failures(const struct script *s)
+{
+	const struct plot *const p = s->p;
+
+	for (unsigned i = 0; i < cells_of(p); i++) {
+		const unsigned of = i / p->at.count, at = i % p->at.count;
+
+		if (!p->cell[i].count && p->cell[i].failed && p->kind == PLOT_HEAT) {
+			fprintf(s->to, "set label '×' at first %u, first %u center front\n", at, of);
+		} else if (!p->cell[i].count && p->cell[i].failed) {
+			fprintf(s->to, "set label '×' at first %.15g, graph 0.03 center front tc rgb '%s'\n",
+				position(s, of, at), colours[of % COLOURS]);
+		}
+	}
+}
+
+static void print_title(const struct script *s, unsigned of)
+{
+	if (s->p->series) {
+		fputs(" title ", s->to);
+		quote(s->p->of.name[of], s->to);
+	} else {
+		fputs(" notitle", s->to);
+	}
+}
+
+/* From the least to the most value of every place. */
+static void print_spread(const struct script *s, const char *const *colour)
+{
+	for (unsigned i = 0; has_spread(s->p) && i < s->p->of.count; i++) {
+		fprintf(s->to,
+			", \\\n  $data%u using 1:3:(0):($4-$3) with vectors nohead lw 1.5 dt 1 lc rgb '%s' notitle",
+			i, colour ? colour[i % COLOURS] : "#000000");
+	}
+}
+
+static void print_all_data(const struct script *s)
+{
+	print_axes(s);
+	print_failures(s);
+	for (unsigned i = 0; i < s->p->of.count; i++) {
+		print_data(s, i);
+	}
+	fputs("plot ", s->to);
+}
+
+static void print_lines(const struct script *s)
+{
+	const bool marked = s->p->at.count <= MARKED_MAX;
+
+	print_all_data(s);
+	for (unsigned i = 0; i < s->p->of.count; i++) {
+		const unsigned k = i % COLOURS;
+
+		fprintf(s->to, "%s$data%u using 1:2 with %s lc rgb '%s' lw 2.5 dt %s", i ? ", \\\n  " : "", i,
+			marked ? "linespoints" : "lines", colours[k], dashes[(k + i / COLOURS) % 5]);
+		if (marked) {
+			fprintf(s->to, " pt %u ps 1", points[i % (2 * COLOURS)]);
+		}
+		print_title(s, i);
+	}
+	print_spread(s, colours);
+	fputc('\n', s->to);
+}
+
+/* Open marks, so that one shows that another one covers. */
+static void print_points(const struct script *s)
+{
+	static const unsigned open[COLOURS] = {6, 4, 8, 10, 12, 2, 1};
+
+	print_all_data(s);
+	for (unsigned i = 0; i < s->p->of.count; i++) {
+		const unsigned k = i % COLOURS;
+
+		fprintf(s->to, "%s$data%u using 1:2 with points lc rgb '%s' lw 2 pt %u ps 1.2",
+			i ? ", \\\n  " : "", i, colours[k], open[(k + i / COLOURS) % COLOURS]);
+		print_title(s, i);
+	}
+	fputc('\n', s->to);
+}
+
+static void print_bars(const struct script *s)
+{
+	static const char *const fills[COLOURS] = {
+		"solid 1", "pattern 4", "pattern 1", "pattern 5", "pattern 2", "pattern 7", "pattern 6"};
+
+	fprintf(s->to, "set boxwidth %.6f\n", s->beside * 0.92);
+	print_all_data(s);
+	for (unsigned i = 0; i < s->p->of.count; i++) {
+		const unsigned k = i % COLOURS;
+
+		fprintf(s->to, "%s$data%u using 1:2 with boxes fill %s border lt -1 lc rgb '%s'",
+			i ? ", \\\n  " : "", i, fills[(k + i / COLOURS) % COLOURS], colours[k]);
+		print_title(s, i);
+	}
+	print_spread(s, NULL);
+	fputc('\n', s->to);
+}
+
+/* ---- Heat ---------------------------------------------------------------------------------- */
+
+/* Four digits, which are enough for a reader and leave room. */
+static int value_text(double value, char text[32])
+{
+	return snprintf(text, 32, fabs(value) >= 1000 ? "%.0f" : "%.3g", value);
+}
+
+/* Whether every cell has room for its value. */
+static bool has_room(const struct script *s)
+{
+	const struct plot *const p = s->p;
+	unsigned longest = 0;
+	char text[32];
+
+	for (unsigned i = 0; i < cells_of(p); i++) {
+		const unsigned n =
+			p->cell[i].count ? (unsigned)value_text(p->cell[i].median / s->y_scale, text) : 0;
+
+		longest = n > longest ? n : longest;
+	}
+	return p->of.count <= PLOT_HIGH / 2 && longest < s->wide / p->at.count;
+}
+
+/* The values are written into their cells, light on dark and dark on light. */
+static void print_values(const struct script *s, double middle)
+{
+	const struct plot *const p = s->p;
+	char text[32];
+
+	for (unsigned i = 0; i < cells_of(p); i++) {
+		const double value = p->cell[i].median / s->y_scale;
+
+		if (p->cell[i].count) {
+			value_text(value, text);
+			fprintf(s->to, "set label '%s' at first %u, first %u center front tc rgb '%s'\n",
+				text, i % p->at.count, i / p->at.count,
+				value < middle ? "#ffffff" : "#000000");
+		}
+	}
+}
+
+static void print_heat(const struct script *s)
+{
+	const struct plot *const p = s->p;
+	char label[PLOT_LABEL_BYTES];
+	double least = INFINITY, most = -INFINITY, ignored;
+
+	for (unsigned i = 0; i < cells_of(p); i++) {
+		least = p->cell[i].count ? fmin(least, p->cell[i].median / s->y_scale) : least;
+		most = p->cell[i].count ? fmax(most, p->cell[i].median / s->y_scale) : most;
+	}
+	print_names(s, 'x', &p->at);
+	print_names(s, 'y', &p->of);
+	plot_label(p->series, p->series_is_axis, p->series_label, 0, PLOT_HIGH, label, &ignored);
+	set_text(s, "ylabel", label, "\n");
+	fprintf(s->to,
+		"set xrange [-0.5:%.1f]\nset yrange [-0.5:%.1f]\nunset key\nunset grid\n"
+		"set palette defined (0 '#00204c', 1 '#31446b', 2 '#666970', 3 '#958f78', 4 '#cbba69', 5 '#ffe945')\n",
+		p->at.count - 0.5, p->of.count - 0.5);
+	if (least == most) {
+		fprintf(s->to, "set cbrange [%.9g:%.9g]\n", least - 1, most + 1);
+	}
+	print_failures(s);
+	if (has_room(s)) {
+		print_values(s, least < most ? least + 0.5 * (most - least) : least + 1);
+	}
+	fputs("$cells << EOD\n", s->to);
+	for (unsigned i = 0; i < cells_of(p); i++) {
+		if (p->cell[i].count) {
+			fprintf(s->to, "%u %u %.9g\n", i % p->at.count, i / p->at.count,
+				p->cell[i].median / s->y_scale);
+		}
+	}
+	fputs("EOD\nplot $cells using 1:2:(0.5):(0.5):3 with boxxyerror fc palette fs solid noborder\n",
+		s->to);
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
+
+static int check(const struct plot *p)
+{
+	double least, most;
+
+	range_of(p, &least, &most);
+	if (p->baseline && !(least <= most)) {
+		return nvw_fail(NVW_E_USAGE, "plot: --baseline=%s: nothing is left: it has no values above 0",
+			p->baseline);
+	}
+	if (p->log_y && least <= 0) {
+		return nvw_fail(NVW_E_USAGE, "plot: --scale: %s has values that are not above 0", p->y);
+	}
+	if (p->log_x && p->kind == PLOT_BARS) {
+		return nvw_fail(NVW_E_USAGE,
+			"plot: --scale: bars stand side by side: a logarithmic horizontal axis needs lines or points");
+	}
+	if (p->log_x && (!p->at.numbers || strtod(p->at.name[0], NULL) <= 0)) {
+		return nvw_fail(NVW_E_USAGE,
+			"plot: --scale: the horizontal axis of %s has more than numbers above 0", p->x);
+	}
+	return p->kind == PLOT_POINTS && !p->at.numbers ?
+		       nvw_fail(NVW_E_USAGE, "plot: --kind=points: expected numbers in the column %s of --x",
+			       p->x) :
+		       0;
+}
+
+/* The key is beside the figure if its names are short. */
+static void lay_out(struct script *s)
+{
+	const struct plot *const p = s->p;
+	const unsigned key = p->series && p->kind != PLOT_HEAT ? plot_longest(&p->of) : 0;
+	const unsigned longest = plot_longest(&p->of);
+	const unsigned rows =
+		p->kind == PLOT_HEAT ? (longest < NAME_WIDE ? longest : NAME_WIDE) + AXIS_ROOM : 0;
+
+	s->key_below = key > KEY_WIDE;
+	s->wide = PLOT_WIDE - AXIS_ROOM - (key && !s->key_below ? key + KEY_ROOM : 0) - rows;
+}
+
+int plot_script(const struct plot *p, const char *path, bool names_output, FILE *to)
+{
+	struct script s = {.p = p, .to = to};
+	const char *terminal;
+	int r = plot_format(path, &terminal);
+
+	r = r ? r : check(p);
+	if (r < 0) {
+		return r;
+	}
+	lay_out(&s);
+	print_head(&s, terminal);
+	s.beside = decide_beside(&s);
+	if (names_output) {
+		set_text(&s, "output", path, "\n");
+	}
+	switch (p->kind) {
+	case PLOT_LINES:
+		print_lines(&s);
+		break;
+	case PLOT_POINTS:
+		print_points(&s);
+		break;
+	case PLOT_BARS:
+		print_bars(&s);
+		break;
+	case PLOT_HEAT:
+		print_heat(&s);
+		break;
+	}
+	return fflush(to) ? nvw_fail_errno("cannot write gnuplot's script") : 0;
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The output of "nvwave crash". See crash_report.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <crashtest/explain/finding.h>
+
+#include "core/units.h"
+
+#include "crash_report.h"
+#include "cure_report.h"
+#include "json_report.h"
+#include "provenance.h"
+
+typedef unsigned long long ull;
+
+static const char *mode_name(enum ct_mode mode)
+{
+	static const char *const names[] = {
+		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
+
+	return names[mode];
+}
+
+/* ---- Text --------------------------------------------------------------------------------------------------- */
+
+static void print_time(FILE *to, uint64_t time_ps)
+{
+	static const struct {
+		double ps;
+		const char *unit;
+	} units[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}};
+	unsigned i = 0;
+
+	while (i < 3 && (double)time_ps < units[i].ps) {
+		i++;
+	}
+	fprintf(to, "%.4g %s", (double)time_ps / units[i].ps, units[i].unit);
+}
+
+/* Only one interleaving of the program's threads was recorded. */
+static void print_interleaving(const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT];
+
+	if (r->threads > 1) {
+		fprintf(to, " of this recorded interleaving of %s threads",
+			nvw_format_grouped(r->threads, a));
+	} else if (r->kernels > 0) {
+		fputs(" of this interleaving of work-items", to);
+	}
+}
+
+/* A count that may be far beyond 2^64, as a power of two. */
+static void print_possible(const struct ct_result *r, FILE *to)
+{
+	const double log2_states = r->states_possible_log2, whole = round(log2_states);
+	char a[NVW_UNIT_TEXT];
+
+	if (!r->states_possible_exact) {
+		fputs("at most ", to);
+	}
+	if (log2_states < 53) {
+		fprintf(to, "%s", nvw_format_grouped((uint64_t)(r->states_possible + 0.5), a));
+	} else {
+		fprintf(to, "2^%.*f", fabs(log2_states - whole) < 0.05 ? 0 : 1, log2_states);
+	}
+}
+
+static void print_states(const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+
+	if (r->mode == CT_KILL) {
+		fprintf(to, "%s kills (%s different states)", nvw_format_grouped(r->states_tested, a),
+			nvw_format_grouped(r->states_distinct, b));
+		return;
+	}
+	fputs(nvw_format_grouped(r->states_distinct, a), to);
+	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED &&
+		!r->grouped) { /* else there are more than are known */
+		fputs(" of ", to);
+		print_possible(r, to);
+		fputs(" states", to);
+	} else {
+		fputs(" distinct states", to);
+	}
+	print_interleaving(r, to);
+	fprintf(to, " (plus %s duplicates", nvw_format_grouped(r->states_equal, b));
+	if (r->states_unread > 0) {
+		fprintf(to, ", %s that differ only in words never read",
+			nvw_format_grouped(r->states_unread, a));
+	}
+	if (r->states_symmetric > 0) {
+		fprintf(to, ", %s symmetric states skipped", nvw_format_grouped(r->states_symmetric, a));
+	}
+	fputc(')', to);
+}
+
+const char *crash_caution(const struct ct_result *r)
+{
+	return r->grouped ? "stores within a line were not ordered: build with nvwave-cc" : "";
+}
+
+void crash_report_headline(const struct ct_result *r, FILE *to)
+{
+	const enum ct_verdict verdict = ct_verdict_of(r);
+	char a[NVW_UNIT_TEXT];
+
+	fputs(ct_verdict_words(verdict), to);
+	fputs(verdict == CT_VERDICT_UNREFUTED ? " in " : "   ", to);
+	if (r->without_crash) {
+		fputs("WITHOUT ANY CRASH", to);
+		return;
+	}
+	if (verdict == CT_VERDICT_CONSISTENT && r->instants_by_parts > 0) {
+		fputs("all ", to);
+		if (r->states_possible_exact) {
+			print_possible(r, to);
+			fputc(' ', to);
+		}
+		fprintf(to, "states at all %s instants", nvw_format_grouped(r->instants, a));
+		if (!r->states_possible_exact) {
+			fputs(", ", to);
+			print_possible(r, to);
+		}
+		return;
+	}
+	if (!r->consistent) {
+		fprintf(to, "%u finding%s in %s of ", r->finding_count, r->finding_count == 1 ? "" : "s",
+			nvw_format_grouped(r->states_failing, a));
+	}
+	print_states(r, to);
+	fprintf(to, "%s%s", r->grouped ? "; " : "", crash_caution(r));
+}
+
+static void print_verdict(const struct ct_result *r, FILE *to)
+{
+	const bool by_parts = r->instants_by_parts > 0 && ct_verdict_of(r) == CT_VERDICT_CONSISTENT;
+	char a[NVW_UNIT_TEXT];
+
+	crash_report_headline(r, to);
+	fprintf(to, "   %.1f s", r->host_seconds);
+	if (r->explore_seconds > 0 && !by_parts) {
+		fprintf(to, ", %s/s",
+			nvw_format_grouped((uint64_t)((double)r->states_distinct / r->explore_seconds), a));
+	}
+	fputc('\n', to);
+}
+
+static void print_exhausted(const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT];
+
+	if (ct_covers_all(r)) {
+		fputs("100 %", to);
+		print_interleaving(r, to);
+		fputs(": all instants exhausted", to);
+	} else {
+		fprintf(to, "%s of them exhausted", nvw_format_grouped(r->instants_exhausted, a));
+	}
+	if (r->instants_by_parts > 0) {
+		fprintf(to, ", %s by parts", nvw_format_grouped(r->instants_by_parts, a));
+	}
+	if (r->instants_by_reads > 0) {
+		fprintf(to, ", %s by read-based pruning", nvw_format_grouped(r->instants_by_reads, a));
+	}
+	fputc('\n', to);
+}
+
+unsigned crash_report_sampled(
+	const struct ct_result *r, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES])
+{
+	const struct ct_by_parts *const p = &r->by_parts;
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+	unsigned n = 0;
+
+	if (p->wide > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"a part looks at too much %s time%s, the first with %u uncertain words (%s)",
+			nvw_format_grouped(p->wide, a), p->wide == 1 ? "" : "s", p->wide_forks,
+			p->first_wide);
+	}
+	if (p->crowded > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"%s instant%s with more stores in flight than their order can be kept of, the first with %s",
+			nvw_format_grouped(p->crowded, a), p->crowded == 1 ? "" : "s",
+			nvw_format_grouped(p->crowd, b));
+	}
+	if (p->denied > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"a part fails in %s state%s that the whole check passes: %s",
+			nvw_format_grouped(p->denied, a), p->denied == 1 ? "" : "s", p->first_denied);
+	}
+	if (p->missed > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"at %s instant%s all parts passed, but the whole check fails",
+			nvw_format_grouped(p->missed, a), p->missed == 1 ? "" : "s");
+	}
+	if (p->died > 0) {
+		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
+			"a part crashed or hung, after which the check ran on whole states alone");
+	}
+	return n;
+}
+
+/* What the check in parts did, and why some instants were sampled all the same. */
+static void print_parts(const struct ct_result *r, FILE *to)
+{
+	const struct ct_by_parts *const p = &r->by_parts;
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
+
+	if (p->parts == 0) {
+		return;
+	}
+	fprintf(to, "by parts: %s evaluations of %s parts", nvw_format_grouped(p->evaluations, a),
+		nvw_format_grouped(p->parts, b));
+	if (p->most_forks > 0) {
+		fprintf(to, ", the widest with %u uncertain word%s (%s)", p->most_forks,
+			p->most_forks == 1 ? "" : "s", p->widest);
+	}
+	fprintf(to, "; %s whole states besides", nvw_format_grouped(r->states_distinct, a));
+	if (p->confirmations > 0) {
+		fprintf(to, ", of which %s, outside of the budget, to confirm parts that fail",
+			nvw_format_grouped(p->confirmations, a));
+	}
+	fputc('\n', to);
+	for (unsigned i = 0, lines = crash_report_sampled(r, line); i < lines; i++) {
+		fprintf(to, "sampled: %s\n", line[i]);
+	}
+}
+
+/* Limits of the verdict. */
+static void print_limits(const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+
+	if (r->interrupted) {
+		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n",
+			nvw_format_grouped(r->states_tested, a), nvw_format_grouped(r->states_planned, b));
+	}
+	if (r->states_undecided > 0) {
+		fprintf(to, "%s state%s without an answer: %s\n", nvw_format_grouped(r->states_undecided, a),
+			r->states_undecided == 1 ? "" : "s", r->undecided);
+	}
+	if (r->gave_up) {
+		fputs("recovery or check crashed or hung too often: some states were not tested\n", to);
+	}
+	if (r->threads > 1) {
+		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
+			to);
+	}
+	if (r->kernels > 0) {
+		fputs("other interleavings of the kernels' work-items may leave other states: test on another machine, or under another "
+		      "protocol, too\n",
+			to);
+	}
+	if (r->hangs_alike > 0) {
+		fprintf(to,
+			"note: %s checks were cut early, in a function in which another one did not terminate\n",
+			nvw_format_grouped(r->hangs_alike, a));
+	}
+	if (r->states_settled > 0) {
+		fprintf(to,
+			"%s states were not tested: at their instants all states kept failing in ways that are known\n",
+			nvw_format_grouped(r->states_settled, a));
+	}
+	for (unsigned i = 0; i < r->assumed_count; i++) {
+		char text[512];
+
+		ct_edit_text(&r->assumed[i], text, sizeof text);
+		fprintf(to, "%s %s%s\n", i ? "and" : "with", text,
+			r->assumed_idle >> i & 1 ? ", which changes nothing: no state is without it" : "");
+	}
+	if (r->why_executed[0] != '\0') {
+		fprintf(to, "note: the checker was executed anew for every state, because %s\n",
+			r->why_executed);
+	}
+}
+
+/* The number of possible states, and how many of them were covered. */
+static void print_coverage(const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], c[NVW_UNIT_TEXT], d[NVW_UNIT_TEXT];
+
+	if (r->without_crash) {
+		fprintf(to, "the image as the program leaves it %s%s: no crash state was tested\n",
+			r->consistent ? "no verdict, " : "fails the check", r->undecided);
+		return;
+	}
+	if (r->mode != CT_KILL) {
+		fprintf(to, "possible: ");
+		print_possible(r, to);
+		fprintf(to, " states%s at %s instants; ",
+			r->grouped ? " with the stores of a line together," : "",
+			nvw_format_grouped(r->instants, a));
+		print_exhausted(r, to);
+		print_parts(r, to);
+	}
+	if (r->has_recoveries && r->recoveries.epochs_open > 0) {
+		fprintf(to,
+			"recovery, at most in a whole state: open epochs %s, log entries read %s, words restored %s, words "
+			"written %s\n",
+			nvw_format_grouped(r->recoveries.epochs_open, a),
+			nvw_format_grouped(r->recoveries.entries_read, b),
+			nvw_format_grouped(r->recoveries.words_restored, c),
+			nvw_format_grouped(r->recoveries.words_written, d));
+	}
+	if (r->shards > 0) {
+		fprintf(to, "shard %u of %u: the states and instants above are those of this shard\n",
+			r->shard, r->shards);
+	}
+	print_limits(r, to);
+}
+
+static void print_place(const struct ct_place *p, FILE *to)
+{
+	if (*p->kernel == '\0') {
+		fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx   %s\n", p->file, p->line,
+			p->function, p->bytes, (ull)p->off, ct_fate_name(p->fate));
+		return;
+	}
+	fprintf(to,
+		"    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu, group %llu, epoch "
+		"wi %u wg %u kr %u   %s\n",
+		p->file, p->line, p->function, p->bytes, (ull)p->off, p->kernel, (ull)p->work_item,
+		(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr, ct_fate_name(p->fate));
+}
+
+static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
+{
+	const struct ct_finding *f = &r->finding[i];
+	char a[NVW_UNIT_TEXT];
+
+	fprintf(to, "\n %u  %s\n", i + 1, f->text);
+	if (r->without_crash) {
+		return;
+	}
+	if (f->states > 0) {
+		fprintf(to, "    %s %s%s%s, first at ", nvw_format_grouped(f->states, a),
+			r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s",
+			f->by_cure ? "" : " in these words");
+	} else { /* met behind a cure, and not counted */
+		fputs("    first at ", to);
+	}
+	if (ct_model_has_threads(r->model) || r->kernels) {
+		fprintf(to, "operation %llu of the log", (ull)(f->first_time_ps / 1000));
+	} else {
+		print_time(to, f->first_time_ps);
+	}
+	if (f->off != 0) {
+		fprintf(to, ", pool offset 0x%llx", (ull)f->off);
+	}
+	fputc('\n', to);
+	if (f->sample) {
+		fputs("    another cause of states that fail in the same words as those of an earlier finding\n",
+			to);
+	}
+	if (f->where[0] != '\0') {
+		fprintf(to, "    in %s\n", f->where);
+	}
+	if (f->operation[0] != '\0') {
+		fprintf(to, "    operation %s was acknowledged\n", f->operation);
+	}
+	if (f->in_flight[0] != '\0') {
+		fprintf(to, "    in flight: operation %s\n", f->in_flight);
+	}
+	for (unsigned k = 0; k < f->also_count; k++) {
+		fprintf(to, "    also: %s", f->also[k].text);
+		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
+			fprintf(to, " (%s state%s%s)", nvw_format_grouped(f->also[k].states, a),
+				f->also[k].states == 1 ? "" : "s", f->by_cure ? "" : " in these words");
+		}
+		fputc('\n', to);
+	}
+	if (f->also_more > 0) {
+		fprintf(to, "    and %u more failures with the same cause\n", f->also_more);
+	}
+	for (unsigned k = 0; k < f->place_count; k++) {
+		print_place(&f->place[k], to);
+	}
+	if (f->cause.kind != CT_CAUSE_NONE) {
+		fprintf(to, "    %s\n", f->cause.text);
+	}
+	cli_cure_report(r, f, "    ", to);
+	if (f->minimised) {
+		fprintf(to, "    smallest case: %llu of %llu writes in flight lost\n",
+			(ull)(f->units - f->units_durable), (ull)f->units);
+	}
+	if (f->bounded) {
+		fputs("    the explanation ended at its bound of tested states: the cause may be another\n",
+			to);
+	}
+	if (f->saved[0] != '\0') {
+		fputs("    replay with: nvwave replay ", to);
+		cli_print_quoted(f->saved, to);
+		fputc('\n', to);
+	}
+}
+
+/* The subject of the test. */
+static void print_subject(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], c[NVW_UNIT_TEXT];
+
+	if (*h->machine == '\0') {
+		fprintf(to, "%s under %s%s: %s stores, %s %s", h->workload, ct_model_info(r->model)->name,
+			r->kernels && r->model != CT_MODEL_EADR ? " (kernels) and x86 (host code)" : "",
+			nvw_format_grouped(r->stores, a), nvw_format_grouped(r->barriers, b),
+			r->kernels ? "fences and persist barriers" : "fences");
+		if (r->stores_elsewhere > 0) {
+			fprintf(to, "; %s stores to other files ignored",
+				nvw_format_grouped(r->stores_elsewhere, c));
+		}
+		if (r->threads == 0) {
+			fputs(", in one recorded order (the log names no threads)", to);
+		}
+		fputc('\n', to);
+		return;
+	}
+	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, ", h->workload,
+		h->machine, h->protocol, r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model,
+		crash_atomicity(h, r), (ull)h->seed);
+	fprintf(to, "%s mode%s%s", mode_name(r->mode), *h->mutation ? ", mutation " : "", h->mutation);
+	if (r->mode != CT_KILL) {
+		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged",
+			nvw_format_grouped(r->stores, a), nvw_format_grouped(r->barriers, b),
+			nvw_format_grouped(r->acks, c));
+	}
+	fputs(" in ", to);
+	print_time(to, r->sim_time_ps);
+	fputc('\n', to);
+}
+
+/* One line per interval: the number of its new states, and how they were covered. */
+static void print_intervals(const struct ct_result *r, FILE *to)
+{
+	fprintf(to, "\n%14s %14s %9s %9s %9s\n", "until", "states", "distinct", "duplicate", "unread");
+	for (uint64_t i = 0; i < r->interval_count; i++) {
+		const struct ct_interval *const k = &r->interval[i];
+
+		fprintf(to, "%11.1f ns ", (double)k->time_ps / 1000);
+		if (k->possible_log2 < 40) {
+			fprintf(to, "%14.0f", isfinite(k->possible_log2) ? exp2(k->possible_log2) : 0.0);
+		} else {
+			fprintf(to, "%8s2^%-4.0f", k->exact ? "" : "<= ", k->possible_log2);
+		}
+		fprintf(to, " %9u %9u %9u  %s\n", k->distinct, k->equal, k->unread,
+			k->exhausted ? "exhausted" : "sampled");
+	}
+}
+
+void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT];
+
+	print_verdict(r, to);
+	print_subject(h, r, to);
+	print_coverage(r, to);
+	cli_print_provenance(h->made_by, to);
+	if (h->intervals) {
+		print_intervals(r, to);
+	}
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		print_finding(r, i, to);
+	}
+	cli_cure_report_all(r, to);
+	if (r->findings_unlisted > 0) {
+		fprintf(to, "\n and %s states that fail in other ways\n",
+			nvw_format_grouped(r->findings_unlisted, a));
+	}
+	if (!r->consistent) {
+		fputc('\n', to);
+		if (r->fewest_operations > 0) {
+			fprintf(to, "smallest failing --count: %llu\n", (ull)r->fewest_operations);
+		}
+		fprintf(to, "repeat: %s\n", h->command);
+	}
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------------------- */
+
+static json_t *json_intervals(const struct ct_result *r)
+{
+	json_t *const all = json_array();
+
+	for (uint64_t i = 0; i < r->interval_count; i++) {
+		const struct ct_interval *const k = &r->interval[i];
+		const double log2_states = isfinite(k->possible_log2) ? k->possible_log2 : 0.0;
+
+		json_array_append_new(
+			all, json_pack("{s:f, s:f, s:b, s:i, s:i, s:i, s:b}", "until_ns",
+				     (double)k->time_ps / 1000, "possible_log2", log2_states, "exact",
+				     k->exact, "distinct", (int)k->distinct, "equal", (int)k->equal, "unread",
+				     (int)k->unread, "all_accounted_for", k->exhausted));
+	}
+	return all;
+}
+
+static json_t *json_parts(const struct ct_result *r)
+{
+	const struct ct_by_parts *const p = &r->by_parts;
+
+	return json_pack("{s:I, s:I, s:I, s:i, s:s, s:I, s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I}",
+		"parts", (json_int_t)p->parts, "evaluations", (json_int_t)p->evaluations, "instants",
+		(json_int_t)r->instants_by_parts, "widest_words", (int)p->most_forks, "widest", p->widest,
+		"too_wide", (json_int_t)p->wide, "too_wide_words", (int)p->wide_forks, "first_too_wide",
+		p->first_wide, "denied", (json_int_t)p->denied, "first_denied", p->first_denied, "missed",
+		(json_int_t)p->missed, "died", (json_int_t)p->died, "crowded", (json_int_t)p->crowded,
+		"crowd_stores", (json_int_t)p->crowd, "confirmations", (json_int_t)p->confirmations);
+}
+
+static json_t *json_assumed(const struct ct_result *r)
+{
+	json_t *const all = json_array();
+
+	for (unsigned i = 0; i < r->assumed_count; i++) {
+		char text[512];
+
+		ct_edit_text(&r->assumed[i], text, sizeof text);
+		json_array_append_new(all,
+			json_pack("{s:s, s:b}", "text", text, "changes_states", !(r->assumed_idle >> i & 1)));
+	}
+	return all;
+}
+
+static json_t *json_recoveries(const struct ct_result *r)
+{
+	const struct ct_recoveries *const c = &r->recoveries;
+
+	return r->has_recoveries ?
+		       json_pack("{s:I, s:I, s:I, s:I}", "epochs_open", (json_int_t)c->epochs_open,
+			       "entries_read", (json_int_t)c->entries_read, "words_restored",
+			       (json_int_t)c->words_restored, "words_written", (json_int_t)c->words_written) :
+		       json_null();
+}
+
+/* Of the search for cures, if there was one. */
+static json_t *json_cure_search(const struct ct_result *r)
+{
+	return r->proved ? json_pack("{s:I, s:I, s:b, s:I, s:I}", "states", (json_int_t)r->cure_states,
+				   "states_most", (json_int_t)r->cure_states_most, "ended_by_budget",
+				   r->cure_search_ended, "states_in_none", (json_int_t)r->states_in_none,
+				   "states_of_several", (json_int_t)r->states_of_several) :
+			   json_null();
+}
+
+static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
+{
+	json_t *findings = json_array();
+	const bool finite = isfinite(r->states_possible_log2); /* -inf: nothing was possible */
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
+	}
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
+		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o}",
+		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
+		h->workload, "machine", h->machine, "protocol", h->protocol, "model",
+		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
+		(json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r), "atomicity",
+		(int)crash_atomicity(h, r), "states_tested", (json_int_t)r->states_tested, "states_distinct",
+		(json_int_t)r->states_distinct, "states_equal", (json_int_t)r->states_equal, "states_failing",
+		(json_int_t)r->states_failing, "states_possible_log2", finite ? r->states_possible_log2 : 0.0,
+		"instants", (json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted,
+		"gave_up", r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers,
+		"acknowledged", (json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000,
+		"host_seconds", r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
+		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings,
+		"states_possible_exact", r->states_possible_exact, "interrupted", r->interrupted,
+		"states_planned", (json_int_t)r->states_planned, "shard", (int)r->shard, "shards",
+		(int)r->shards, "states_unread", (json_int_t)r->states_unread, "states_symmetric",
+		(json_int_t)r->states_symmetric, "instants_by_reads", (json_int_t)r->instants_by_reads,
+		"fewest_operations", (json_int_t)r->fewest_operations, "intervals", json_intervals(r),
+		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
+		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
+		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
+		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
+		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r), "assumed",
+		json_assumed(r));
+}
+
+int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	return cli_print_json(json_result(h, r), to);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The report on a finding's cure. See cure_report.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include <crashtest/explain/cure.h>
+
+#include "core/units.h"
+
+#include "cure_report.h"
+
+/* The test of the cure. */
+static void print_proof(const struct ct_cure *c, FILE *to)
+{
+	char a[NVW_UNIT_TEXT];
+
+	if (c->exhaustive && c->possible_log2 >= 53) {
+		fprintf(to, "all 2^%.1f possible states", c->possible_log2);
+		return;
+	}
+	if (c->exhaustive) {
+		fprintf(to, "all %s possible states",
+			nvw_format_grouped((uint64_t)(exp2(c->possible_log2) + 0.5), a));
+		return;
+	}
+	fprintf(to, "%s tested of ", nvw_format_grouped(c->states, a));
+	fprintf(to, c->possible_log2 < 53 ? "%s%.0f possible" : "%s2^%.1f possible",
+		c->possible_exact ? "" : "at most ",
+		c->possible_log2 < 53 ? exp2(c->possible_log2) : c->possible_log2);
+}
+
+/* Of the run with all cures. */
+static void print_cost(const struct ct_cure *c, FILE *to)
+{
+	const double us = (double)c->cost_ps / 1e6;
+
+	if (c->costed && c->cost_ps < 0) { /* what a barrier delays may then meet less contention */
+		fprintf(to, "; %s no simulated time in this run",
+			c->others ? "together they cost" : "it costs");
+	} else if (c->costed) {
+		fprintf(to, "; %s %.1f %% of simulated time (%.2f us)",
+			c->others ? "together they cost" : "it costs",
+			100.0 * (double)c->cost_ps / (double)(c->cost_of_ps ? c->cost_of_ps : 1), us);
+	}
+}
+
+static const char *with_others(const struct ct_cure *c)
+{
+	static const char *const words[] = {"", ", and the other cure,", ", and the other cures,"};
+
+	return words[c->others < 2 ? c->others : 2];
+}
+
+/* A barrier for which work-items wait for each other. */
+static bool is_wide(const struct ct_cure *c)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		const struct ct_edit *const e = &c->edit[i];
+
+		if ((e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN) && e->scope != NVW_WORKITEM) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What held in the log, and not in a run of the program, so that others were tried. */
+static void print_none(const struct ct_cure *c, const char *indent, FILE *to)
+{
+	fprintf(to, "%sno cure: %s: %s", indent, c->refuted_edit, c->refuted_why);
+	if (c->refuted > 1) {
+		fprintf(to, "; likewise %u more", c->refuted - 1);
+	}
+	fputc('\n', to);
+}
+
+/* Fewer states fail with it, but some do. */
+static void print_part(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
+{
+	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+
+	ct_cure_text(c, text, sizeof text);
+	if (c->run == CT_CURE_REFUTED) {
+		fprintf(to, "%snot verified: %s: %s\n", indent, text, c->run_text);
+		return;
+	}
+	fprintf(to, "%snot verified: with %s%s %s of %s tested states still fail\n", indent, text,
+		with_others(c), nvw_format_grouped(r->states_uncured, a), nvw_format_grouped(c->states, b));
+}
+
+/* No state of the log failed with it, and a run of the program with it ended otherwise. */
+static void print_refuted(const struct ct_cure *c, const char *indent, FILE *to)
+{
+	char text[1024];
+
+	ct_cure_text(c, text, sizeof text);
+	fprintf(to, "%srefuted by running: with %s%s %s, though no tested state of this log fails (", indent,
+		text, with_others(c), c->run_text);
+	print_proof(c, to);
+	fputs(")\n", to);
+}
+
+static void print_verified(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
+{
+	static const char *const words[] = {
+		[CT_CURE_NOT_RUN] = "verified on this log", [CT_CURE_HOLDS] = "verified by running"};
+	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+
+	ct_cure_text(c, text, sizeof text);
+	fprintf(to, "%s%s: with %s%s no tested state fails%s%s (", indent, words[c->run], text,
+		with_others(c), r->mode == CT_OBSERVED ? " under " : "",
+		r->mode == CT_OBSERVED ? ct_model_info(r->proved_under)->name : "");
+	print_proof(c, to);
+	if (c->assumed > 0) {
+		fprintf(to, "; %u finding%s without a cure assumed away", c->assumed,
+			c->assumed == 1 ? "" : "s");
+	}
+	fputc(')', to);
+	if (is_wide(c)) {
+		fprintf(to, "; all work-items of its scope come to it in this run");
+	}
+	print_cost(c, to);
+	fputc('\n', to);
+	if (c->run == CT_CURE_NOT_RUN && c->run_text[0] != '\0') {
+		fprintf(to, "%snot verified by running: %s\n", indent, c->run_text);
+	}
+	if (c->others > 0) {
+		fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
+			nvw_format_grouped(c->only, a), nvw_format_grouped(c->only_of, b));
+	}
+}
+
+/* In a run in which only the cure of another finding was applied; otherwise in one with all of them. */
+static void print_gone(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
+{
+	char text[1024], a[NVW_UNIT_TEXT];
+
+	if (c->cured_by == 0) {
+		fprintf(to, "%sno longer occurs with the cures of the other findings together\n", indent);
+		return;
+	}
+	const struct ct_cure *const by = &r->finding[c->cured_by - 1].cure;
+
+	if (by->masked) {
+		ct_edit_text(&by->mask, text, sizeof text);
+		fprintf(to, "%sno longer occurs with %s alone, as for finding %u", indent, text, c->cured_by);
+	} else {
+		fprintf(to, "%sno longer occurs with the cure of finding %u alone", indent, c->cured_by);
+	}
+	fprintf(to, " (%s states tested)\n", nvw_format_grouped(c->cured_in, a));
+}
+
+void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
+{
+	const struct ct_cure *const c = &f->cure;
+	char text[1024];
+
+	if (c->behind > 0) {
+		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
+			c->behind == 1 ? "" : "s");
+	}
+	if (c->refuted > 0) {
+		print_none(c, indent, to);
+	}
+	if (c->gone) {
+		print_gone(r, c, indent, to);
+	} else if (c->verified && c->run == CT_CURE_REFUTED) {
+		print_refuted(c, indent, to);
+	} else if (c->verified) {
+		print_verified(r, c, indent, to);
+	} else if (c->count > 0 && c->states > 0) {
+		print_part(r, c, indent, to);
+	} else if (!c->searched && c->left > 0) {
+		fprintf(to, "%sno cure was looked for: the search had used up its budget\n", indent);
+	} else if (c->count == 0 && c->tried > 0) {
+		fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)%s\n",
+			indent, c->tried, c->left > 0 ? ", and not all were" : "");
+		if (c->masked) {
+			ct_edit_text(&c->mask, text, sizeof text);
+			fprintf(to, "%sthe test continued with %s\n", indent, text);
+		}
+	}
+}
+
+/* Which findings, and how many sets of edits. */
+static void print_left(const struct ct_result *r, FILE *to)
+{
+	const char *before = "";
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		const struct ct_cure *const c = &r->finding[i].cure;
+
+		if (c->left > 0) {
+			fprintf(to, "%sof finding %u %u candidate%s", before, i + 1, c->left,
+				c->left == 1 ? "" : "s");
+			before = ", ";
+		}
+	}
+	fputs(*before == '\0' ? "what is behind the cures so far" : "", to);
+}
+
+void cli_cure_report_all(const struct ct_result *r, FILE *to)
+{
+	char a[NVW_UNIT_TEXT];
+
+	if (r->cures_unshown) {
+		fprintf(to, "\nno cure was tried: of the states that %s permits none of those tested fails\n",
+			ct_model_info(r->proved_under)->name);
+	}
+	if (r->states_of_several > 0) {
+		fprintf(to, "\n%s of the failing states pass only with several of these cures together\n",
+			nvw_format_grouped(r->states_of_several, a));
+	}
+	if (r->states_in_none > 0) {
+		fprintf(to,
+			"\n%s tested state%s with all of these cures and assumptions, and %s in none of the findings\n",
+			nvw_format_grouped(r->states_in_none, a),
+			r->states_in_none == 1 ? " fails" : "s fail", r->states_in_none == 1 ? "is" : "are");
+	}
+	if (r->cure_search_ended) {
+		fprintf(to,
+			"\nthe search for cures ended at its budget of %s states (--cure-states); not searched: ",
+			nvw_format_grouped(r->cure_states_most, a));
+		print_left(r, to);
+		fputc('\n', to);
+	}
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cures as a unified diff. See patch.h. */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <crashtest/explain/cure.h>
+
+#include "core/newfile.h"
+#include "patch.h"
+#include "patch_flush.h"
+#include "source_lines.h"
+
+enum { CONTEXT = 3, INSERTIONS_MAX = CT_FINDINGS_MAX * CT_CURE_MAX };
+
+struct insertion {
+	const char *file;
+	uint32_t line; /* the new line comes before this one */
+	char text[640];
+	bool fences; /* alone: what is flushed at the same line comes first */
+};
+
+struct source {
+	char **line;
+	uint32_t count;
+};
+
+static void source_free(struct source *s)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		free(s->line[i]);
+	}
+	free(s->line);
+	*s = (struct source){0};
+}
+
+static bool source_read(const char *file, struct source *ret)
+{
+	const char *searched;
+	FILE *const f = cli_open_source(file, &searched);
+	char *text = NULL;
+	size_t room = 0;
+	bool good = f != NULL;
+
+	*ret = (struct source){0};
+	while (good && getline(&text, &room, f) >= 0) {
+		char **const grown = realloc(ret->line, (ret->count + 1) * sizeof *grown);
+
+		good = grown != NULL;
+		ret->line = grown ? grown : ret->line;
+		text[strcspn(text, "\n")] = '\0';
+		good = good && (ret->line[ret->count] = strdup(text)) != NULL;
+		ret->count += good;
+	}
+	free(text);
+	if (f != NULL) {
+		fclose(f);
+	}
+	return good;
+}
+
+/* Bytes in front of a comment. */
+static size_t code_bytes(const char *line)
+{
+	const char *const comment = strstr(line, "/*") ? strstr(line, "/*") : strstr(line, "//");
+
+	return comment ? (size_t)(comment - line) : strlen(line);
+}
+
+/* The last character of a line that is no comment; 0: there is none. */
+static char last_of(const char *line)
+{
+	size_t n = code_bytes(line);
+
+	while (n > 0 && isspace((unsigned char)line[n - 1])) {
+		n--;
+	}
+	return n ? line[n - 1] : '\0';
+}
+
+/* True if a statement may begin after the line, and belongs to nothing before it. */
+static bool ends_statement(const struct source *s, uint32_t number)
+{
+	while (number > 0 && last_of(s->line[number - 1]) == '\0') {
+		number--;
+	}
+	return number > 0 && strchr(";{}:", last_of(s->line[number - 1])) != NULL;
+}
+
+static const char *call_of(const struct ct_edit *e)
+{
+	static const char *const barriers[] = {
+		"nvw_p_barrier_wi();", "nvw_p_barrier_wg();", "nvw_p_barrier_kr();"};
+
+	return e->kind == CT_EDIT_BARRIER ? barriers[e->scope] : NULL;
+}
+
+static bool has_word(const char *line, const char *word)
+{
+	const size_t n = strlen(word), bytes = code_bytes(line);
+	const char *at = line;
+
+	while ((at = strstr(at, word)) != NULL && at < line + bytes) {
+		const bool begins = at == line || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+
+		if (begins && !isalnum((unsigned char)at[n]) && at[n] != '_') {
+			return true;
+		}
+		at += n;
+	}
+	return false;
+}
+
+/* True if a line that follows is executed each time that this one was, and before anything else is. */
+static bool goes_on_below(const char *line)
+{
+	static const char *const words[] = {"return", "break", "continue", "goto", "for", "while", "do"};
+	bool goes_on = last_of(line) == ';';
+
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+		goes_on = goes_on && !has_word(line, words[i]);
+	}
+	return goes_on;
+}
+
+/* True if a line before it is executed each time that this one's statement is, and for nothing else. */
+static bool begins_statement(const char *line)
+{
+	static const char *const words[] = {"for", "while", "do", "else", "case", "default"};
+	bool begins = line[strspn(line, " \t")] != '}';
+
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+		begins = begins && !has_word(line, words[i]);
+	}
+	return begins;
+}
+
+static bool has_place(const struct source *s, uint32_t line, bool before)
+{
+	const char *const text = s->line[line - 1];
+
+	return ends_statement(s, line - 1) && (before ? begins_statement(text) : goes_on_below(text));
+}
+
+/* What an edit inserts, and where; or why it does not. */
+static const char *insertion_of(const struct ct_edit *e, struct insertion *ret)
+{
+	const bool before = ct_edit_stands_before(e);
+	const struct ct_line *const at = ct_edit_place(e);
+	struct source s;
+	const char *why = NULL;
+
+	if (call_of(e) == NULL) {
+		return "its cure is more than a line to insert";
+	}
+	if (!source_read(at->file, &s)) {
+		source_free(&s);
+		return "its source file was not found";
+	}
+	if (at->line < 1 || at->line > s.count) {
+		why = "its source file has changed";
+	} else if (!has_place(&s, at->line, before)) {
+		why = "the statement at its line is not on a line of its own";
+	} else {
+		const char *const text = s.line[at->line - 1];
+
+		*ret = (struct insertion){.file = at->file, .line = before ? at->line : at->line + 1};
+		snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(text, " \t") & 0xff, text,
+			call_of(e));
+	}
+	source_free(&s);
+	return why;
+}
+
+/* The name of a file from a folder on that it is below; NULL: it is not. Valid until the next call. */
+static const char *name_below(const char *file, const char *folder)
+{
+	static char path[PATH_MAX];
+	char whole[PATH_MAX];
+
+	if (realpath(folder, whole) == NULL || realpath(file, path) == NULL) {
+		return NULL;
+	}
+	const size_t n = strlen(whole);
+
+	return strncmp(path, whole, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+/* ---- Flushes and fences of host programs ----------------------------------------------------------------------- */
+
+static bool is_one_line(const struct ct_line *a, const struct ct_line *b)
+{
+	return a->line == b->line && a->caller_line == b->caller_line && strcmp(a->file, b->file) == 0 &&
+	       strcmp(a->caller_file, b->caller_file) == 0;
+}
+
+/* Another edit of a cure, of this kind and at the line of edit k. */
+static bool has_beside(const struct ct_cure *c, unsigned k, enum ct_edit_kind kind)
+{
+	bool has = false;
+
+	for (unsigned i = 0; i < c->count; i++) {
+		has = has || (c->edit[i].kind == kind && is_one_line(&c->edit[i].a, &c->edit[k].a));
+	}
+	return has;
+}
+
+static const char *flush_at(
+	const char *file, uint32_t line, enum patch_flush what, const struct source *s, struct insertion *ret)
+{
+	const struct patch_lines lines = {.file = file, .line = s->line, .count = s->count};
+	char text[512];
+	uint32_t after = 0;
+
+	if (line < 1 || line > s->count) {
+		return "its source file has changed";
+	}
+	const char *const why = patch_flush_statement(&lines, line, what, text, sizeof text, &after);
+	const char *const at = s->line[line - 1];
+
+	*ret = (struct insertion){.file = file, .line = after + 1, .fences = what == PATCH_FENCE};
+	snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(at, " \t") & 0x3f, at, why ? "" : text);
+	return why;
+}
+
+/* A flush, with the fence of its line if the cure has one, or a fence alone. A fence for one caller of a line stands behind the call. */
+static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertion *ret)
+{
+	const struct ct_edit *const e = &c->edit[k];
+	const bool called = e->a.caller_line != 0, flushes = e->kind == CT_EDIT_FLUSH;
+	const bool fences = !flushes || has_beside(c, k, CT_EDIT_FENCE);
+	const char *const file = called ? e->a.caller_file : e->a.file;
+	const uint32_t line = called ? e->a.caller_line : e->a.line;
+	const char *why = "its source file was not found";
+	struct source s;
+
+	if (called && flushes) {
+		return "its flush is for one caller of the line, who does not name what is stored to";
+	}
+	if (called && !e->behind_call) {
+		return "its fence is for one caller, and behind the call it may come too late";
+	}
+	if (source_read(file, &s)) {
+		why = flush_at(file, line, flushes * PATCH_FLUSH | fences * PATCH_FENCE, &s, ret);
+	}
+	source_free(&s);
+	return why;
+}
+
+/* Of edit k of a cure. *ret_count: 0 if another edit's line has it. */
+static const char *insertions_of(
+	const struct ct_cure *c, unsigned k, struct insertion *ret, unsigned *ret_count)
+{
+	const struct ct_edit *const e = &c->edit[k];
+
+	*ret_count = e->kind != CT_EDIT_FENCE || !has_beside(c, k, CT_EDIT_FLUSH);
+	if (*ret_count == 0) {
+		return NULL;
+	}
+	return e->kind == CT_EDIT_FLUSH || e->kind == CT_EDIT_FENCE ? flush_of(c, k, ret) :
+								      insertion_of(e, ret);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct insertion *x = a, *y = b;
+	const int files = strcmp(x->file, y->file);
+
+	const int lines = (x->line > y->line) - (x->line < y->line);
+
+	if (files != 0) {
+		return files;
+	}
+	return lines ? lines : x->fences - y->fences;
+}
+
+/* One hunk of insertions that are close to each other; shift: lines that the hunks before have added. */
+static void write_hunk(
+	FILE *to, const struct source *s, const struct insertion *in, unsigned count, unsigned shift)
+{
+	const uint32_t first = in[0].line > CONTEXT ? in[0].line - CONTEXT : 1;
+	const uint32_t last =
+		in[count - 1].line + CONTEXT - 1 < s->count ? in[count - 1].line + CONTEXT - 1 : s->count;
+	unsigned next = 0;
+
+	fprintf(to, "@@ -%u,%u +%u,%u @@\n", first, last - first + 1, first + shift,
+		last - first + 1 + count);
+	for (uint32_t i = first; i <= last; i++) {
+		for (; next < count && in[next].line == i; next++) {
+			fprintf(to, "+%s\n", in[next].text);
+		}
+		fprintf(to, " %s\n", s->line[i - 1]);
+	}
+	for (; next < count; next++) {
+		fprintf(to, "+%s\n", in[next].text);
+	}
+}
+
+static void write_file(FILE *to, const struct insertion *in, unsigned count)
+{
+	/* For patch -p1 in the working directory if the file is below it, else in the root. */
+	const char *const below = name_below(in[0].file, ".");
+	const char *const name = below ? below : in[0].file + strspn(in[0].file, "/");
+
+	struct source s;
+
+	if (source_read(in[0].file, &s)) {
+		fprintf(to, "--- a/%s\n+++ b/%s\n", name, name);
+		for (unsigned i = 0, end; i < count; i = end) {
+			end = i + 1;
+			while (end < count && in[end].line - in[end - 1].line <= 2 * CONTEXT) {
+				end++;
+			}
+			write_hunk(to, &s, &in[i], end - i, i);
+		}
+	}
+	source_free(&s);
+}
+
+/* NULL: all of them can be inserted; below: only files below this folder can. */
+static const char *collect_finding(
+	const struct ct_cure *c, const char *below, struct insertion *in, unsigned *count)
+{
+	const char *why = c->verified ? NULL : "no cure of it is verified";
+	unsigned more = 0;
+
+	*count = 0;
+	if (c->run == CT_CURE_REFUTED) {
+		return "its cure was refuted by running";
+	}
+	for (unsigned k = 0; k < c->count && why == NULL; k++) {
+		why = insertions_of(c, k, &in[*count], &more);
+		if (why == NULL && more > 0 && below != NULL && name_below(in[*count].file, below) == NULL) {
+			why = "its source file is not below the working directory, which is what is copied";
+		}
+		*count += more;
+	}
+	return why;
+}
+
+/* why: of each finding that has no insertion; NULL: it has, or needs none. */
+static unsigned collect(
+	const struct ct_result *r, const char *below, struct insertion *in, const char *why[CT_FINDINGS_MAX])
+{
+	unsigned count = 0, mine;
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		const struct ct_cure *const c = &r->finding[i].cure;
+
+		why[i] = NULL;
+		if (c->cured_by != 0 && !c->verified) {
+			continue;
+		}
+		why[i] = collect_finding(c, below, &in[count], &mine);
+		count += why[i] == NULL ? mine : 0; /* a part of a cure is none */
+	}
+	qsort(in, count, sizeof *in, by_place);
+	return count;
+}
+
+/* The end of the insertions into the file of the first one. */
+static unsigned end_of_file(const struct insertion *in, unsigned first, unsigned count)
+{
+	unsigned end = first + 1;
+
+	while (end < count && strcmp(in[end].file, in[first].file) == 0) {
+		end++;
+	}
+	return end;
+}
+
+int cli_patch_write(const struct ct_result *r, const char *path)
+{
+	static struct insertion in[INSERTIONS_MAX];
+	const char *why[CT_FINDINGS_MAX];
+	const unsigned count = collect(r, NULL, in, why);
+	struct nvw_new_file f;
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		if (why[i] != NULL) {
+			fprintf(stderr, "nvwave: note: no patch for finding %u: %s\n", i + 1, why[i]);
+		}
+	}
+	if (count == 0) {
+		return 0;
+	}
+	const int error = nvw_new_file_begin(path, false, &f);
+
+	if (error) {
+		return error;
+	}
+	for (unsigned i = 0, end; i < count; i = end) {
+		end = end_of_file(in, i, count);
+		write_file(f.file, &in[i], end - i);
+	}
+	return nvw_new_file_end(&f, 0);
+}
+
+/* The source with its insertions, as a new file: what is there may be a link to elsewhere. */
+static int rewrite(const struct insertion *in, unsigned count, const char *path)
+{
+	struct source s;
+	unsigned next = 0;
+	const bool is_read = source_read(in[0].file, &s);
+	FILE *const to = is_read && (unlink(path) == 0 || errno == ENOENT) ? fopen(path, "wxe") : NULL;
+
+	for (uint32_t i = 1; to != NULL && i <= s.count + 1; i++) {
+		for (; next < count && in[next].line == i; next++) {
+			fprintf(to, "%s\n", in[next].text);
+		}
+		if (i <= s.count) {
+			fprintf(to, "%s\n", s.line[i - 1]);
+		}
+	}
+	source_free(&s);
+	return to != NULL && fclose(to) == 0 ? 0 :
+					       nvw_fail_errno("%s: cannot write the patched source", path);
+}
+
+int cli_patch_apply(
+	const struct ct_result *r, const char *folder, const char *copy, const char *ret_why[CT_FINDINGS_MAX])
+{
+	static struct insertion in[INSERTIONS_MAX];
+	const unsigned count = collect(r, folder, in, ret_why);
+	int error = 0;
+
+	for (unsigned i = 0, end; i < count && !error; i = end) {
+		char path[2 * PATH_MAX];
+
+		end = end_of_file(in, i, count);
+		snprintf(path, sizeof path, "%s/%s", copy, name_below(in[i].file, folder));
+		error = rewrite(&in[i], end - i, path);
+	}
+	return error ? error : (int)count;
+}

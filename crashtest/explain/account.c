@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which failing states belong to which finding. See account.h. */
+#include <stdlib.h>
+
+#include "account.h"
+#include "../group.h"
+
+int ct_account_begin(struct ct_account *a, struct ct_result *without)
+{
+	a->exact = ct_covers_all(without) && !without->failing.some;
+	a->all = without->failing;
+	without->failing = (struct ct_failed_set){.count = 0};
+	a->held = calloc(a->all.count + 1, sizeof *a->held);
+	return a->held ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the states of findings");
+}
+
+void ct_account_free(struct ct_account *a)
+{
+	free(a->all.at);
+	free(a->held);
+	*a = (struct ct_account){.exact = false};
+}
+
+/* Those that are gone; of a text, or of any: 0. */
+static uint64_t count_gone(const struct ct_account *a, const struct ct_failed_set *alone, uint64_t shape)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < a->all.count; i++) {
+		const bool counts = shape ? a->all.at[i].shape == shape : ct_failed_is_first(&a->all, i);
+
+		n += counts && !ct_failed_has(alone, a->all.at[i].state);
+	}
+	return n;
+}
+
+static void count_states(struct ct_account *a, struct ct_finding *f, const struct ct_failed_set *alone)
+{
+	for (uint64_t i = 0; i < a->all.count; i++) {
+		a->held[i] = a->held[i] || !ct_failed_has(alone, a->all.at[i].state);
+	}
+	f->states = count_gone(a, alone, 0);
+	f->by_cure = true;
+	for (unsigned k = 0; k < f->also_count; k++) {
+		f->also[k].states = count_gone(a, alone, ct_shape_hash(f->also[k].text));
+	}
+}
+
+static bool fails_so(const struct ct_failed_set *s, const struct ct_finding *f)
+{
+	bool fails = ct_failed_has_text(s, f->text);
+
+	for (unsigned k = 0; k < f->also_count && !fails; k++) {
+		fails = ct_failed_has_text(s, f->also[k].text);
+	}
+	return fails;
+}
+
+/* An assumption leaves only a bound of the number of states, but all of them are tested; pmreorder's bound is of orders that are not. */
+static bool has_all(const struct ct_result *r)
+{
+	const bool tested = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
+			    r->states_undecided == 0 && r->states_symmetric == 0;
+
+	return ct_covers_all(r) || (tested && r->model != CT_MODEL_PMREORDER);
+}
+
+void ct_account_alone(
+	struct ct_account *a, struct ct_result *r, unsigned number, const struct ct_result *alone)
+{
+	if (alone->failing.some) {
+		a->open = true;
+		return;
+	}
+	if (a->exact && has_all(alone)) {
+		count_states(a, &r->finding[number], &alone->failing);
+	} else {
+		a->open = true;
+	}
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		struct ct_cure *const c = &r->finding[i].cure;
+
+		if (c->gone && c->cured_by == 0 && !fails_so(&alone->failing, &r->finding[i])) {
+			c->cured_by = number + 1;
+			c->cured_in = alone->states_tested;
+		}
+	}
+}
+
+/* In the words of a finding for which there is neither cure nor assumption. */
+static bool is_listed(const struct ct_result *r, uint64_t shape)
+{
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		const struct ct_finding *const f = &r->finding[i];
+		bool is = ct_shape_hash(f->text) == shape;
+
+		for (unsigned k = 0; k < f->also_count && !is; k++) {
+			is = ct_shape_hash(f->also[k].text) == shape;
+		}
+		if (is && f->cure.count == 0 && !f->cure.masked && !f->cure.gone) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void ct_account_end(struct ct_account *a, struct ct_result *r, const struct ct_result *with_all)
+{
+	const struct ct_failed_set *const s = &with_all->failing;
+	uint64_t i = 0;
+
+	while (i < s->count) {
+		const uint64_t state = s->at[i].state;
+		bool listed = false;
+
+		for (; i < s->count && s->at[i].state == state; i++) {
+			listed = listed || is_listed(r, s->at[i].shape);
+		}
+		r->states_in_none += !listed;
+	}
+	for (i = 0; i < a->all.count && a->exact && !a->open; i++) {
+		r->states_of_several += ct_failed_is_first(&a->all, i) && !a->held[i] &&
+					!ct_failed_has(s, a->all.at[i].state);
+	}
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which failing states belong to which finding. Those that the cure of a finding, or its assumption, takes away when it alone is
+ * applied: where all states were tested, no text decides. A state may belong to several findings: it has several bugs.
+ */
+#ifndef CRASHTEST_ACCOUNT_H
+#define CRASHTEST_ACCOUNT_H
+
+#include "../explore/failing.h"
+
+struct ct_account {
+	struct ct_failed_set all; /* without any cure */
+	bool *held;               /* the pair's state belongs to a finding */
+	bool exact;               /* all states are known: else counts stay those of texts */
+	bool open;                /* with some cure they are not */
+};
+
+/* Takes the states of a test without any cure, if all are known. NVW_E_MEMORY. Freed by ct_account_free(). */
+NVW_CHECKED int ct_account_begin(struct ct_account *account, struct ct_result *without);
+void ct_account_free(struct ct_account *account);
+
+/* Finding i of result was cured, or assumed away, alone, with this outcome. Of findings that are gone, those whose texts this outcome has
+ * not are said to go with it. */
+void ct_account_alone(
+	struct ct_account *account, struct ct_result *result, unsigned i, const struct ct_result *alone);
+
+/* With all cures and assumptions. */
+void ct_account_end(struct ct_account *account, struct ct_result *result, const struct ct_result *with_all);
+
+#endif

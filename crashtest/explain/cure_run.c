@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program run with its cure. See cure_run.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <emu.h>
+
+#include <check/check.h>
+
+#include "cure_run.h"
+#include "../judge/oracle.h"
+
+enum { ACKS = 1 << 26 }; /* memory is used only as needed */
+
+static bool is_barrier(const struct ct_edit *e)
+{
+	return e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN;
+}
+
+static bool is_assumption(const struct ct_edit *e)
+{
+	return e->kind == CT_EDIT_DURABLE || e->kind == CT_EDIT_ORDERED;
+}
+
+static struct emu_inserted inserted_of(const struct ct_edit *e)
+{
+	const struct ct_line *const at = ct_edit_place(e);
+	struct emu_inserted to = {
+		.file = at->file, .line = at->line, .scope = e->scope, .where = EMU_INSERT_AFTER};
+
+	if (e->kind == CT_EDIT_WIDEN) {
+		to.where = EMU_INSERT_WIDENS;
+	} else if (ct_edit_stands_before(e)) {
+		to.where = EMU_INSERT_BEFORE;
+	}
+	return to;
+}
+
+/* ---- How it ended ----------------------------------------------------------------------------------------------- */
+
+/* In one line; the machine's report of a deadlock has several. */
+static void take_message(const char *before, struct ct_cure_run *run)
+{
+	const int n = snprintf(run->why, sizeof run->why, "%s: ", before);
+
+	snprintf(run->why + n, sizeof run->why - (size_t)n, "%s", nvw_error_message());
+	char *to = run->why;
+
+	for (const char *c = run->why; *c != '\0'; c++) {
+		if (*c != '\n') {
+			*to++ = *c;
+		}
+	}
+	*to = '\0';
+}
+
+static bool is_result(int error)
+{
+	return error == NVW_E_DEADLOCK || error == NVW_E_KERNEL || error == NVW_E_INCONSISTENT ||
+	       error == NVW_E_USAGE || error == NVW_E_MODEL;
+}
+
+static const char *way_of(int error, const struct ct_run_shared *shared)
+{
+	switch (error) {
+	case NVW_E_DEADLOCK:
+		return shared->goes_on ? "the run with it goes on" : "it would deadlock";
+	case NVW_E_INCONSISTENT:
+		return "the final state of the run with it is wrong";
+	default:
+		return "the run with it ends with an error";
+	}
+}
+
+/* The error that is left: a result is none. */
+static int take_result(int error, const struct ct_run_shared *shared, struct ct_cure_run *run)
+{
+	if (!is_result(error)) {
+		return error;
+	}
+	run->end = CT_CURE_REFUTED;
+	take_message(way_of(error, shared), run);
+	return 0;
+}
+
+/* ---- The run ---------------------------------------------------------------------------------------------------- */
+
+static int judge(
+	const struct nvw_workload *workload, void *plan, struct nvw_pool *pool, const struct nvw_acks *acks)
+{
+	const struct ct_oracle oracle = {.workload = workload, .plan = plan};
+	struct nvw_findings findings = {0};
+	uint32_t phase;
+
+	if (ct_oracle_judge_pool(&oracle, pool, acks, &findings, &phase)) {
+		return nvw_fail(NVW_E_INCONSISTENT, "%s", findings.finding[0].text);
+	}
+	return 0;
+}
+
+static int run_with(const struct ct_exploration *e, const struct emu_inserted *inserted, unsigned count,
+	struct ct_run_shared *shared, struct ct_cure_run *run)
+{
+	const struct ct_run_shared *const recorded = e->recorded;
+	const struct ct_cut never = {.wanted = false};
+	struct ct_subject subject = *e->bench->subject;
+	struct ct_bench changed = *e->bench;
+
+	subject.inserted = inserted;
+	subject.inserted_count = count;
+	subject.judge = judge;
+	subject.time_max_ps = CT_RUN_FACTOR * recorded->end_ps;
+	subject.operations_max = CT_RUN_FACTOR * recorded->operations;
+	changed.subject = &subject;
+	const int error = ct_run_whole(&changed, 0, run->log_fd, &never, shared);
+
+	run->end = CT_CURE_HOLDS;
+	run->first_record = shared->first_record;
+	run->cost_ps = (int64_t)(shared->end_ps - shared->begin_ps) -
+		       (int64_t)(recorded->end_ps - recorded->begin_ps);
+	if (!error && shared->inserted_met == 0) {
+		run->end = CT_CURE_REFUTED;
+		snprintf(run->why, sizeof run->why, "no work-item of the run with it comes to it");
+	}
+	return take_result(error, shared, run);
+}
+
+static int begin_log(struct ct_cure_run *run)
+{
+	run->log_fd = ct_log_file();
+	return run->log_fd < 0 ? NVW_E_SYSTEM : 0;
+}
+
+/* Sorts the edits: what is inserted, and the rest. */
+static unsigned sort_edits(
+	const struct ct_edit *edits, unsigned count, struct emu_inserted *inserted, struct ct_cure_run *run)
+{
+	unsigned barriers = 0;
+
+	run->exact = true;
+	for (unsigned i = 0; i < count; i++) {
+		if (is_barrier(&edits[i]) && barriers < EMU_INSERTED_MAX) {
+			inserted[barriers++] = inserted_of(&edits[i]);
+			continue;
+		}
+		run->rest[run->rest_count++] = edits[i];
+		run->exact = run->exact && is_assumption(&edits[i]);
+	}
+	return barriers;
+}
+
+int ct_cure_run(
+	const struct ct_exploration *e, const struct ct_edit *edits, unsigned count, struct ct_cure_run *ret)
+{
+	struct emu_inserted inserted[EMU_INSERTED_MAX];
+	struct ct_run_shared *shared;
+
+	*ret = (struct ct_cure_run){.log_fd = -1};
+	if (e->bench == NULL || count == 0) {
+		return 0;
+	}
+	ret->rest = calloc(count, sizeof *ret->rest);
+	if (ret->rest == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the edits of a run");
+	}
+	const unsigned barriers = sort_edits(edits, count, inserted, ret);
+
+	if (barriers == 0) {
+		return 0;
+	}
+	shared = ct_run_shared_create(ACKS);
+	int error = shared ? begin_log(ret) : NVW_E_MEMORY;
+
+	error = error ? error : run_with(e, inserted, barriers, shared, ret);
+	ct_run_shared_destroy(shared);
+	return error;
+}
+
+void ct_cure_run_free(struct ct_cure_run *run)
+{
+	if (run->log_fd >= 0) {
+		close(run->log_fd);
+	}
+	free(run->rest);
+	*run = (struct ct_cure_run){.log_fd = -1};
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Barriers that come into a log, or become wider. See edit.h. One pass over the log, kernel by kernel: a work-item that
+ * has arrived passes at its next record. Just before that, and before all that it does later, come the barrier's records,
+ * for those members alone that have not passed it: what the others have stored since is not covered.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "edit_log.h"
+#include "../states/models/models.h"
+
+/* A work-item of the kernel that runs. */
+struct member {
+	uint32_t passed, total; /* barriers; total: in the whole kernel */
+	uint32_t site;          /* of what it has arrived by, 0: it has not */
+	uint32_t last_site;     /* likewise at the barrier that it passed last */
+	uint32_t epoch;         /* work-item barriers that it has passed, with those that were added */
+	uint32_t more_wi, more_wg, more_kr; /* epochs that were added */
+	bool uncovered; /* has stored since it was last covered by a barrier of the edit */
+	bool at_b;      /* between its stores and acknowledgements at b */
+	bool stores;
+};
+
+/* The members of one barrier that have come least far. */
+struct laggards {
+	uint32_t passed;
+	uint64_t count;
+};
+
+struct kernel {
+	struct edit_log *log;
+	const struct ct_edit *edit;
+	uint32_t number, group_size;
+	uint64_t items;
+	struct member *member;
+	struct laggards *behind; /* a scope each */
+	bool counting;           /* how often each member passes; nothing is added */
+	bool even;               /* all members of the kernel that store pass equally often */
+	uint64_t passes;
+	int error;
+};
+
+static struct member *member_at(const struct kernel *k, uint64_t item)
+{
+	return &k->member[item];
+}
+
+/* The members of a barrier that an item passes. */
+static void scope_of(const struct kernel *k, uint64_t item, uint64_t *ret_first, uint64_t *ret_end)
+{
+	const uint64_t group = item / k->group_size;
+
+	*ret_first = k->edit->scope == NVW_WORKITEM  ? item :
+		     k->edit->scope == NVW_WORKGROUP ? group * k->group_size :
+						       0;
+	*ret_end = k->edit->scope == NVW_WORKITEM  ? item + 1 :
+		   k->edit->scope == NVW_WORKGROUP ? (group + 1) * k->group_size :
+						     k->items;
+	*ret_end = *ret_end < k->items ? *ret_end : k->items;
+}
+
+/* ---- Records ---------------------------------------------------------------------------------------------------- */
+
+static void add_barrier(struct kernel *k, uint64_t place, uint64_t first, uint64_t lanes, uint32_t site)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_BARRIER,
+		.barrier = {.site = site,
+			.kernel = k->number,
+			.scope = NVW_WORKITEM,
+			.work_item = first,
+			.group = first / k->group_size,
+			.work_items = (uint32_t)__builtin_popcountll(lanes),
+			.epoch = member_at(k, first)->epoch,
+			.lanes = lanes}};
+
+	k->error = k->error ? k->error : edit_log_add(k->log, place, false, &r);
+	r.kind = NVW_LOG_PERSISTED;
+	k->error = k->error ? k->error : edit_log_add(k->log, place, false, &r);
+}
+
+/* Covers the members that come to barrier number n but have not passed it: of a work-group, in pieces of 64. */
+static void cover(struct kernel *k, uint64_t place, uint64_t item, uint32_t n, uint32_t site)
+{
+	uint64_t first, end;
+
+	scope_of(k, item, &first, &end);
+	while (first < end) {
+		const uint64_t group_end = (first / k->group_size + 1) * k->group_size;
+		uint64_t lanes = 0, i = first;
+
+		for (; i < end && i < first + 64 && i < group_end; i++) {
+			struct member *const m = member_at(k, i);
+			const bool covered = m->uncovered && m->passed < n && m->total >= n;
+
+			if (covered && lanes == 0) {
+				first = i; /* the first lane stands for the record */
+			}
+			lanes |= (uint64_t)covered << (i - first);
+			m->uncovered = m->uncovered && !covered;
+		}
+		if (lanes != 0) {
+			add_barrier(k, place, first, lanes, site);
+		}
+		first = i;
+	}
+}
+
+/* ---- Who is behind ---------------------------------------------------------------------------------------------- */
+
+static struct laggards *laggards_of(const struct kernel *k, uint64_t item)
+{
+	return &k->behind[k->edit->scope == NVW_WORKITEM  ? item :
+			  k->edit->scope == NVW_WORKGROUP ? item / k->group_size :
+							    0];
+}
+
+static void count_laggards(const struct kernel *k, uint64_t item)
+{
+	struct laggards *const l = laggards_of(k, item);
+	uint64_t first, end;
+
+	*l = (struct laggards){.passed = UINT32_MAX};
+	scope_of(k, item, &first, &end);
+	for (uint64_t i = first; i < end; i++) {
+		const struct member *const m = member_at(k, i);
+
+		if (m->total > 0 && m->passed < l->passed) {
+			*l = (struct laggards){.passed = m->passed, .count = 1};
+		} else if (m->total > 0 && m->passed == l->passed) {
+			l->count++;
+		}
+	}
+}
+
+/* ---- Passing ---------------------------------------------------------------------------------------------------- */
+
+static void count_epochs(struct kernel *k, struct member *m)
+{
+	const bool widens = k->edit->kind == CT_EDIT_WIDEN;
+
+	m->more_wi += !widens;
+	m->epoch += !widens;
+	if (k->even) {
+		m->more_wg += k->edit->scope >= NVW_WORKGROUP;
+		m->more_kr += k->edit->scope == NVW_KERNEL;
+	}
+}
+
+static void pass(struct kernel *k, uint64_t place, uint64_t item)
+{
+	struct member *const m = member_at(k, item);
+	const uint32_t site = m->site;
+
+	m->site = 0;
+	if (k->counting) {
+		m->total++;
+		return;
+	}
+	cover(k, place, item, m->passed + 1, site);
+	if (m->passed++ == laggards_of(k, item)->passed && --laggards_of(k, item)->count == 0) {
+		count_laggards(k, item);
+	}
+	m->last_site = site;
+	k->passes++;
+	count_epochs(k, m);
+}
+
+/* The item does something: it has passed what it had arrived at, and those who have not are covered again. */
+static void act(struct kernel *k, uint64_t place, uint64_t item, bool leaves)
+{
+	const struct member *const m = member_at(k, item);
+
+	if (leaves && m->site != 0) {
+		pass(k, place, item);
+	} else if (!k->counting && m->passed > laggards_of(k, item)->passed) {
+		cover(k, place, item, m->passed, m->last_site);
+	}
+}
+
+/* It stores or acknowledges something at a line: perhaps behind the edit's barrier. */
+static void come(struct kernel *k, uint64_t place, uint64_t item, uint32_t site)
+{
+	struct member *const m = member_at(k, item);
+	const bool at_b = ct_edit_stands_before(k->edit) && edit_log_is_at(k->log, site, &k->edit->b);
+
+	if (at_b && !m->at_b) {
+		m->site = site;
+		pass(k, place, item);
+	}
+	m->at_b = at_b;
+}
+
+static void see_store(struct kernel *k, uint64_t place, struct nvw_log_record *r)
+{
+	struct member *const m = member_at(k, r->store.work_item);
+	const bool at_a = k->edit->kind == CT_EDIT_BARRIER && !ct_edit_stands_before(k->edit) &&
+			  edit_log_is_at(k->log, r->store.site, &k->edit->a);
+
+	act(k, place, r->store.work_item, !at_a);
+	come(k, place, r->store.work_item, r->store.site);
+	m->stores = m->uncovered = true;
+	m->site = at_a ? r->store.site : m->site;
+	if (!k->counting) {
+		r->store.epoch_wi += m->more_wi;
+		r->store.epoch_wg += m->more_wg;
+		r->store.epoch_kr += m->more_kr;
+	}
+}
+
+static void see_ack(struct kernel *k, uint64_t place, struct nvw_log_record *r)
+{
+	const struct member *const m = member_at(k, r->ack.work_item);
+
+	act(k, place, r->ack.work_item, true);
+	come(k, place, r->ack.work_item, r->ack.site);
+	if (!k->counting) {
+		r->ack.epoch_wi += m->more_wi;
+		r->ack.epoch_wg += m->more_wg;
+		r->ack.epoch_kr += m->more_kr;
+	}
+}
+
+/* A barrier that the log has: its members pass the edit's, and may arrive at it by this one. */
+static void see_member(struct kernel *k, uint64_t place, const struct nvw_log_record *r, uint64_t item)
+{
+	struct member *const m = member_at(k, item);
+
+	act(k, place, item, true);
+	if (k->edit->kind == CT_EDIT_WIDEN && r->barrier.scope < k->edit->scope &&
+		edit_log_is_at(k->log, r->barrier.site, &k->edit->a)) {
+		m->site = r->barrier.site;
+	}
+	m->epoch++;
+}
+
+static void see_barrier(struct kernel *k, uint64_t place, struct nvw_log_record *r)
+{
+	const enum nvw_group scope = r->barrier.scope;
+	const uint64_t group = r->barrier.group;
+
+	if (scope == NVW_WORKITEM) {
+		for (uint64_t lanes = r->barrier.lanes; lanes; lanes &= lanes - 1) {
+			const uint64_t item = r->barrier.work_item + (unsigned)__builtin_ctzll(lanes);
+
+			if (item < k->items) {
+				see_member(k, place, r, item);
+			}
+		}
+		return;
+	}
+	for (uint64_t i = scope == NVW_KERNEL ? 0 : group * k->group_size;
+		i < k->items && (scope == NVW_KERNEL || i < (group + 1) * k->group_size); i++) {
+		see_member(k, place, r, i);
+	}
+}
+
+/* The number of the epoch that it ends. */
+static void count_barrier(const struct kernel *k, struct nvw_log_record *r)
+{
+	const struct member *const m =
+		member_at(k, r->barrier.scope == NVW_KERNEL    ? 0 :
+			     r->barrier.scope == NVW_WORKGROUP ? r->barrier.group * k->group_size :
+								 r->barrier.work_item);
+
+	r->barrier.epoch += k->counting                       ? 0 :
+			    r->barrier.scope == NVW_WORKITEM  ? m->more_wi :
+			    r->barrier.scope == NVW_WORKGROUP ? m->more_wg :
+								m->more_kr;
+}
+
+static bool is_in(const struct kernel *k, uint32_t number, uint64_t item, uint64_t group)
+{
+	return number == k->number && item < k->items && group * k->group_size < k->items;
+}
+
+static void see(struct kernel *k, uint64_t place)
+{
+	struct nvw_log_record *const r = &edit_entry_at(k->log, place)->record;
+
+	switch (r->kind) {
+	case NVW_LOG_STORE:
+		if (is_in(k, r->store.kernel, r->store.work_item, r->store.group)) {
+			see_store(k, place, r);
+		}
+		break;
+	case NVW_LOG_ACK:
+		if (is_in(k, r->ack.kernel, r->ack.work_item, r->ack.group)) {
+			see_ack(k, place, r);
+		}
+		break;
+	case NVW_LOG_BARRIER:
+	case NVW_LOG_PERSISTED:
+		if (is_in(k, r->barrier.kernel, r->barrier.work_item, r->barrier.group)) {
+			if (r->kind == NVW_LOG_BARRIER) {
+				see_barrier(k, place, r);
+			}
+			count_barrier(k, r);
+		}
+		break;
+	case NVW_LOG_FINISH:
+		for (uint64_t i = 0; i < k->items; i++) {
+			act(k, place, i, true);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- Kernels ---------------------------------------------------------------------------------------------------- */
+
+/* The place behind the kernel that is launched at a place. */
+static uint64_t kernel_end(const struct edit_log *log, uint64_t place)
+{
+	uint64_t i = place + 1;
+
+	while (i < log->entry.count && edit_entry_at(log, i)->record.kind != NVW_LOG_LAUNCH &&
+		edit_entry_at(log, i - 1)->record.kind != NVW_LOG_FINISH) {
+		i++;
+	}
+	return i;
+}
+
+/* Members of one scope that come to the barrier do so equally often, or it is refused: they would wait for each other
+ * forever. Members that store and do not come at all make it uneven. */
+static int compare_scope(struct kernel *k, uint64_t first, uint64_t end)
+{
+	uint32_t most = 0;
+
+	for (uint64_t i = first; i < end; i++) {
+		most = member_at(k, i)->total > most ? member_at(k, i)->total : most;
+	}
+	for (uint64_t i = first; i < end; i++) {
+		const struct member *const m = member_at(k, i);
+
+		if (m->total != most && (m->total != 0 || k->edit->all_come)) {
+			return nvw_fail(NVW_E_USAGE,
+				"a wider barrier at %s:%u: not all of its work-items reach it equally often",
+				ct_edit_place(k->edit)->file, ct_edit_place(k->edit)->line);
+		}
+		k->even = k->even && (!m->stores || m->total == most);
+	}
+	return 0;
+}
+
+static int compare_members(struct kernel *k)
+{
+	int error = 0;
+
+	k->even = true;
+	for (uint64_t i = 0, end; i < k->items && !error && k->edit->scope > NVW_WORKITEM; i = end) {
+		uint64_t first;
+
+		scope_of(k, i, &first, &end);
+		error = compare_scope(k, first, end);
+	}
+	return error;
+}
+
+static void begin_again(struct kernel *k)
+{
+	for (uint64_t i = 0; i < k->items; i++) {
+		*member_at(k, i) = (struct member){.total = member_at(k, i)->total};
+	}
+	for (uint64_t i = 0, first, end; i < k->items; i = end) {
+		scope_of(k, i, &first, &end);
+		count_laggards(k, i);
+	}
+	k->counting = false;
+}
+
+static int edit_kernel(struct edit_log *log, const struct ct_edit *edit, uint64_t place, uint64_t *passes)
+{
+	const struct nvw_log_record *const r = &edit_entry_at(log, place)->record;
+	const uint64_t end = kernel_end(log, place);
+	struct kernel k = {.log = log,
+		.edit = edit,
+		.number = r->launch.kernel,
+		.group_size = r->launch.group_size,
+		.items = r->launch.work_items,
+		.counting = true};
+
+	if (k.group_size == 0 || k.items == 0) {
+		return 0;
+	}
+	k.member = calloc(k.items, sizeof *k.member);
+	k.behind = calloc(k.items, sizeof *k.behind);
+	if (k.member == NULL || k.behind == NULL) {
+		free(k.member);
+		free(k.behind);
+		return nvw_fail(NVW_E_MEMORY, "no memory for the work-items of a kernel");
+	}
+	for (uint64_t i = place; i < end; i++) {
+		see(&k, i);
+	}
+	k.error = compare_members(&k);
+	begin_again(&k);
+	for (uint64_t i = place; i < end && !k.error; i++) {
+		see(&k, i);
+	}
+	*passes += k.passes;
+	free(k.member);
+	free(k.behind);
+	return k.error;
+}
+
+int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
+{
+	const bool widens = edit->kind == CT_EDIT_WIDEN;
+	uint64_t passes = 0;
+	int error = 0;
+
+	for (uint64_t i = 0; i < log->entry.count && !error; i++) {
+		if (edit_entry_at(log, i)->record.kind == NVW_LOG_LAUNCH) {
+			error = edit_kernel(log, edit, i, &passes);
+		}
+	}
+	if (!error && passes == 0) {
+		error = edit_log_no_line(log, ct_edit_place(edit), widens ? CT_KIND(BARRIER) : CT_KIND(STORE),
+			widens ? "persist barrier that could be wider" : "store by a kernel");
+	}
+	return error ? error : edit_log_settle(log);
+}

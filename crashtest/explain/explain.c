@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Why a state fails. In a process of its own, since it runs recovery and check again:
+ *
+ *	1. makes the state again;
+ *	2. makes lost units durable, as many together as may be, while it fails in the same way: what remains
+ *	   lost must be lost for the failure;
+ *	3. finds which event of the run makes the state fail without the lost stores and not with them (need.h), and one
+ *	   acknowledgement without which nothing would be wrong;
+ *	4. names the stores behind both, and what does not order them (cause.h). Where no state can be tried (recovery or
+ *	   check dies or hangs), those that are likely (sides.h).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/stop.h"
+
+#include "cause.h"
+#include "explain.h"
+#include "finding.h"
+#include "../group.h"
+#include "../judge/operations.h"
+#include "../parts/parts.h"
+#include "../judge/process.h"
+#include "sides.h"
+#include "stores.h"
+#include "timeline.h"
+#include "../explore/worker.h"
+
+enum { JUDGEMENTS_MAX = 2000, TESTS_MAX = 1500, AHEAD = 1 << 14 };
+
+struct explanation {
+	const struct ct_exploration *e;
+	struct ct_medium medium;
+	struct ct_walk walk;
+	unsigned *levels, *spare;
+	struct ct_need need;
+	char shape[CT_TEXT_BYTES];
+	unsigned judgements;
+	struct nvw_findings findings;
+	struct ct_finding *finding; /* shared with the parent */
+	struct apart *apart;        /* NULL: this process judges */
+	int error;
+};
+
+/* Shared with a process that judges one state, since it may die of it. */
+struct apart {
+	volatile uint32_t phase;
+	struct ct_frames frames;
+	struct nvw_findings findings;
+};
+
+enum judging { JUDGES, JUDGES_APART, JUDGES_NOTHING };
+
+/* ---- Making it small ------------------------------------------------------------------------------------- */
+
+/* Its end, in the words of a worker that dies. */
+static void note_end(struct explanation *x, int status)
+{
+	struct ct_finding death = {.text = ""};
+
+	if (x->apart->phase == CT_PHASE_IDLE) {
+		x->findings = x->apart->findings;
+		return;
+	}
+	ct_describe_death(x->apart->phase, false, status, &x->apart->frames, &death);
+	nvw_violation(&x->findings, 0, "%s", death.text);
+}
+
+/* In a process of its own, which has its own image: it may end in the middle of recovery. */
+static void judge_apart(struct explanation *x, struct ct_image *image, const struct nvw_acks *acks)
+{
+	struct apart *const a = x->apart;
+	int status = 0;
+
+	a->phase = CT_PHASE_OPEN;
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		const struct itimerval limit = {.it_value = {.tv_sec = 1 + x->e->options.timeout_ms / 1000}};
+
+		ct_child_begin();
+		ct_frames_catch(&a->frames);
+		setitimer(ITIMER_PROF, &limit, NULL);
+		if (ct_image_own(image) == 0) {
+			x->e->judge(x->e->context, image, acks, &x->findings, &a->phase);
+			a->findings = x->findings;
+			a->phase = CT_PHASE_IDLE;
+		}
+		_exit(0);
+	}
+	if (pid > 0 && waitpid(pid, &status, 0) == pid) {
+		note_end(x, status);
+	}
+}
+
+/* Recovers and checks a state. Findings are the answer, if there is one. */
+static void judge_image(void *context, struct ct_image *image, const struct nvw_acks *acks)
+{
+	struct explanation *const x = context;
+	const struct itimerval limit = {.it_value = {.tv_sec = 1 + x->e->options.timeout_ms / 1000}};
+	const struct itimerval longer = {.it_value = {.tv_sec = 10 * limit.it_value.tv_sec}};
+	volatile uint32_t phase = CT_PHASE_OPEN;
+
+	setitimer(ITIMER_PROF, &limit, NULL);  /* SIGPROF ends this process, */
+	setitimer(ITIMER_REAL, &longer, NULL); /* SIGALRM as well, if it sleeps */
+	x->judgements++;
+	nvw__findings_clear(&x->findings);
+	if (x->apart != NULL) {
+		judge_apart(x, image, acks);
+	} else {
+		x->e->judge(x->e->context, image, acks, &x->findings, &phase);
+	}
+}
+
+/* The same for the state that the medium has; true if it fails in the same way. */
+static bool judge(struct explanation *x)
+{
+	char shape[CT_TEXT_BYTES];
+	bool same = false;
+
+	judge_image(x, &x->medium.image, &x->medium.acks);
+	for (unsigned i = 0; i < x->findings.kept && !same; i++) {
+		const struct nvw__finding *v = &x->findings.finding[i];
+
+		ct_shape(v->text, shape);
+		same = strcmp(shape, x->shape) == 0;
+		if (same) {
+			snprintf(x->finding->text, sizeof x->finding->text, "%s", v->text);
+			x->finding->off = v->off;
+		}
+	}
+	return same;
+}
+
+static bool fails(struct explanation *x)
+{
+	ct_medium_apply(&x->medium, x->levels);
+	const bool same = judge(x);
+
+	ct_medium_undo(&x->medium);
+	return same;
+}
+
+static void swap_levels(struct explanation *x)
+{
+	unsigned *const levels = x->levels;
+
+	x->levels = x->spare;
+	x->spare = levels;
+}
+
+/* Makes the lost cells of a range durable, all together if it may be, else half by half. */
+static void mend(struct explanation *x, unsigned first, unsigned end)
+{
+	bool lost = false;
+
+	for (unsigned i = first; i < end && !lost; i++) {
+		lost = x->levels[i] < x->medium.cell[i].count;
+	}
+	if (!lost || x->judgements >= JUDGEMENTS_MAX) {
+		return;
+	}
+	memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
+	ct_states_raise_all(&x->medium, first, end, x->levels);
+	if (fails(x)) {
+		return;
+	}
+	swap_levels(x);
+	if (end - first > 1) {
+		mend(x, first, first + (end - first) / 2);
+		mend(x, first + (end - first) / 2, end);
+	}
+}
+
+/* What is lost in part only: as much of it durable as may be. */
+static void mend_in_part(struct explanation *x)
+{
+	for (unsigned i = 0; i < x->medium.cell_count && x->judgements < JUDGEMENTS_MAX; i++) {
+		while (x->levels[i] + 1 < x->medium.cell[i].count && x->judgements < JUDGEMENTS_MAX) {
+			memcpy(x->spare, x->levels, x->medium.cell_count * sizeof *x->spare);
+			ct_states_raise(&x->medium, i, x->levels[i] + 1, x->levels);
+			if (!fails(x)) {
+				swap_levels(x);
+				break;
+			}
+		}
+	}
+}
+
+/* True if it fails with no more acknowledgements than those of this range. */
+static bool fails_with_only(struct explanation *x, uint64_t first, uint64_t end)
+{
+	struct nvw_acks *const acks = &x->medium.acks;
+	const uint64_t all = acks->words * 64;
+	uint64_t *const kept = malloc(acks->words * sizeof *kept + 1);
+
+	if (kept == NULL) {
+		return false;
+	}
+	ct_medium_apply(&x->medium, x->levels);
+	memcpy(kept, acks->bits, acks->words * sizeof *kept);
+	nvw__acks_drop(acks, 0, first);
+	nvw__acks_drop(acks, end, all - end);
+	const bool same = judge(x);
+
+	for (uint64_t op = 0; op < all; op++) {
+		if (kept[op / 64] >> op % 64 & 1) {
+			nvw__acks_restore(acks, op, 1);
+		}
+	}
+	free(kept);
+	ct_medium_undo(&x->medium);
+	return same;
+}
+
+/* One operation whose acknowledgement is enough for the failure, if it takes acknowledgements at all. */
+static void blame_acknowledgement(struct explanation *x)
+{
+	uint64_t first = 0, end = x->medium.acks.words * 64;
+
+	if (end == 0 || fails_with_only(x, 0, 0)) {
+		return;
+	}
+	while (end - first > 1) {
+		const uint64_t middle = first + (end - first) / 2;
+
+		if (fails_with_only(x, first, middle)) {
+			end = middle;
+		} else if (fails_with_only(x, middle, end)) {
+			first = middle;
+		} else {
+			return; /* it takes several */
+		}
+	}
+	x->finding->acknowledged = first + 1;
+}
+
+static void minimise(struct explanation *x)
+{
+	if (x->finding->hung || !fails(x)) {
+		return;
+	}
+	mend(x, 0, x->medium.cell_count);
+	mend_in_part(x);
+	blame_acknowledgement(x);
+	x->finding->minimised = fails(x);
+	x->finding->bounded = x->judgements >= JUDGEMENTS_MAX;
+}
+
+/* ---- What it lacks ----------------------------------------------------------------------------------------- */
+
+static int find_need(struct explanation *x)
+{
+	const struct ct_exploration *const e = x->e;
+	struct ct_prefix prefix;
+
+	ct_medium_apply(&x->medium, x->levels);
+	int error = ct_prefix_read(e->log_fd, e->initial, e->bytes, e->first_record, x->medium.record, AHEAD,
+		&x->medium.acks, &prefix);
+
+	if (!error) {
+		const struct ct_need_question q = {.prefix = &prefix,
+			.image = x->medium.image.ro,
+			.unit_bytes = x->medium.unit_bytes,
+			.text = x->finding->text,
+			.operation = x->finding->acknowledged,
+			.raises = ct_model_info(x->medium.rules.model)->replays,
+			.tests_max = TESTS_MAX,
+			.judge = judge_image,
+			.context = x,
+			.findings = &x->findings};
+
+		error = ct_need_find(&q, &x->need);
+		x->finding->bounded = x->finding->bounded || x->need.bounded;
+		ct_prefix_free(&prefix);
+	}
+	ct_medium_undo(&x->medium);
+	return error;
+}
+
+/* Durable, and the lost store had to be before it. */
+static bool is_early(const struct explanation *x, const struct ct_cell *c)
+{
+	const struct ct_store *const s = &x->need.early.store;
+
+	return x->need.form != CT_NEED_UNKNOWN && x->need.early.kind == NVW_LOG_STORE && s->off >= c->off &&
+	       s->off < c->off + 8 * (nvw_off)c->words;
+}
+
+static void count_units(struct explanation *x)
+{
+	struct ct_finding *const f = x->finding;
+
+	f->units = x->medium.cell_count;
+	f->units_durable = 0;
+	f->unit_count = 0;
+	for (unsigned i = 0; i < x->medium.cell_count; i++) {
+		const struct ct_cell *const c = &x->medium.cell[i];
+		const bool whole = x->levels[i] == c->count;
+
+		f->units_durable += whole;
+		for (unsigned k = 0;
+			(!whole || is_early(x, c)) && k < c->words && f->unit_count < CT_UNITS_MAX; k++) {
+			const uint64_t *const last = c->content + (size_t)(c->count - 1) * c->words;
+			const uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * k);
+			const uint64_t now = x->levels[i] ?
+						     c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
+					     ct_keeps_all(&x->medium) ? c->base[k] :
+									before;
+
+			if (c->words == 1 || now != last[k] || is_early(x, c)) {
+				f->unit[f->unit_count++] = (struct ct_unit){
+					.off = c->off + 8 * k, .now = now, .newest = last[k], .lost = !whole};
+			}
+		}
+	}
+}
+
+/* ---- Naming the stores ----------------------------------------------------------------------------------- */
+
+static void name_places(
+	struct explanation *x, const struct ct_stores *s, const struct ct_side *side, bool durable)
+{
+	struct ct_finding *f = x->finding;
+
+	for (unsigned i = 0; i < side->count && f->place_count < CT_PLACES_MAX; i++) {
+		const struct ct_store *store = &side->store[i];
+		const uint32_t cell = x->medium.cell_of[store->off / x->medium.unit_bytes];
+		const bool in_flight = cell && x->levels[cell - 1] < x->medium.cell[cell - 1].count;
+
+		ct_stores_place(s, store,
+			durable   ? CT_FATE_DURABLE :
+			in_flight ? CT_FATE_LOST :
+				    CT_FATE_CACHED,
+			&f->place[f->place_count]);
+		f->place_count++;
+	}
+}
+
+static size_t name_operation(const struct explanation *x, uint64_t number, char *to, size_t room)
+{
+	const struct ct_operation *const o = ct_operations_find(x->e->operations, number);
+	const int n = snprintf(
+		to, room, o && *o->name ? "%llu (%s)" : "%llu", (unsigned long long)number, o ? o->name : "");
+
+	return n < 0 || (size_t)n >= room ? room - 1 : (size_t)n;
+}
+
+/* Of a state that does not take one by itself, an acknowledgement that relies on what it lacks. */
+static void note_acknowledgement(struct explanation *x)
+{
+	const struct ct_need *const n = &x->need;
+
+	if (x->finding->acknowledged == 0 && n->form != CT_NEED_UNKNOWN && n->early.kind == NVW_LOG_ACK) {
+		x->finding->acknowledged = n->early.store.value + 1;
+	}
+}
+
+/* The operation behind the finding, and those in flight in its state. */
+static void name_operations(struct explanation *x)
+{
+	const struct nvw_acks *const acks = &x->medium.acks;
+	struct ct_finding *const f = x->finding;
+	size_t at = 0;
+
+	if (x->e->operations == NULL || x->e->operations->count == 0) {
+		return;
+	}
+	if (f->acknowledged != 0) {
+		name_operation(x, f->acknowledged - 1, f->operation, sizeof f->operation);
+	}
+	for (uint64_t op = 0; op < acks->begun_words * 64 && at + 2 < sizeof f->in_flight; op++) {
+		if (nvw__acks_in_flight(acks, op)) {
+			at += at ? (size_t)snprintf(f->in_flight + at, sizeof f->in_flight - at, ", ") : 0;
+			at += name_operation(x, op, f->in_flight + at, sizeof f->in_flight - at);
+		}
+	}
+}
+
+static int name_stores(struct explanation *x)
+{
+	struct ct_sides sides = {0};
+	struct ct_stores s;
+	const struct ct_scene scene = {
+		.medium = &x->medium, .levels = x->levels, .stores = &s, .finding = x->finding};
+	int error = ct_stores_read(x->e->log_fd, x->medium.record, &s);
+
+	if (error) {
+		return error;
+	}
+	ct_medium_apply(&x->medium, x->levels);
+	if (x->need.form == CT_NEED_UNKNOWN) {
+		x->need = ct_sides_guess(&scene, &sides);
+	} else {
+		ct_sides_take(&scene, &x->need, &sides);
+	}
+	name_places(x, &s, &sides.durable, true);
+	name_places(x, &s, &sides.lost, false);
+	error = ct_cause_find(x->e->log_fd, &s, x->e->operations, &x->need, x->finding->acknowledged,
+		&x->finding->cause, &x->finding->proposals);
+	error = error ? error :
+			ct_timeline_read(x->e->log_fd, x->medium.record, x->e->rules.begin_ps, &s,
+				x->medium.image.rw, x->finding);
+	ct_medium_undo(&x->medium);
+	ct_stores_free(&s);
+	return error;
+}
+
+/* ---- The process ------------------------------------------------------------------------------------------- */
+
+/* What a finding is of: a draw of the plan, or (plan is NULL) what a crash at the end of the log left. */
+struct origin {
+	const struct ct_plan *plan;
+	const uint8_t *image;
+};
+
+static int go_there(struct explanation *x, const struct origin *from)
+{
+	int error = 1;
+
+	while (error == 1 && (from->plan == NULL || x->medium.instant < x->finding->instant)) {
+		error = ct_medium_next(&x->medium);
+	}
+	if (error == 0 && from->plan != NULL) {
+		return nvw_fail(NVW_E_DAMAGED, "persist log: it became shorter while it was read");
+	}
+	return error < 0 ? error : 0;
+}
+
+/* How many of the writes in flight to each unit are in the image. */
+static void read_levels(struct explanation *x, const uint8_t *image)
+{
+	for (unsigned i = 0; i < x->medium.cell_count; i++) {
+		const struct ct_cell *c = &x->medium.cell[i];
+		unsigned level = c->count;
+
+		while (level > 0 && memcmp(c->content + (size_t)(level - 1) * c->words, image + c->off,
+					    8 * (size_t)c->words) != 0) {
+			level--;
+		}
+		x->levels[i] = level;
+	}
+}
+
+/* So is a combination of what a part of the check looks at. */
+static int remake_part(struct explanation *x)
+{
+	static struct nvw_findings said;
+	const uint64_t which = x->finding->draw - CT_DRAW_PART;
+	struct ct_parts *parts = NULL;
+	int error = ct_parts_of(x->e, &x->medium, &parts);
+
+	if (!error &&
+		(parts == NULL || !ct_parts_remake(parts, which >> 20, which & 0xfffff, &said, x->levels))) {
+		error = nvw_fail(
+			NVW_E_DAMAGED, "a part of the check looks at other words when it is repeated");
+	}
+	ct_parts_free(parts);
+	return error;
+}
+
+/* A leaf is found by walking the instant's tree again. */
+static int remake_draw(struct explanation *x, const struct origin *from)
+{
+	struct ct_reads reads = {0};
+	uint64_t left = x->finding->draw - CT_DRAW_LEAF;
+	int error = 0;
+
+	if (x->finding->draw < CT_DRAW_LEAF) {
+		ct_plan_draw(from->plan, &x->medium, x->finding->draw, &x->walk, x->levels);
+		return 0;
+	}
+	if (x->finding->draw >= CT_DRAW_PART) {
+		return remake_part(x);
+	}
+	error = ct_image_track(&x->medium.image);
+	error = error ? error : ct_reads_at(&reads, &x->medium);
+	error = error ? error : ct_tree_begin(&reads, &x->medium);
+	while (!error && ct_tree_next(&reads, &x->medium, x->levels) && left-- > 0) {
+		ct_image_forget_reads(&x->medium.image);
+		fails(x);
+		x->judgements = 0;
+		error = ct_tree_learn(&reads, &x->medium);
+	}
+	ct_reads_free(&reads);
+	return error;
+}
+
+static int remake(struct explanation *x, const struct origin *from)
+{
+	const struct ct_exploration *e = x->e;
+	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &x->medium);
+
+	if (!error) {
+		error = go_there(x, from);
+	}
+	if (error) {
+		return error;
+	}
+	x->levels = calloc(x->medium.cell_count + 1, sizeof *x->levels);
+	x->spare = calloc(x->medium.cell_count + 1, sizeof *x->spare);
+	if (x->levels == NULL || x->spare == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
+	}
+	if (from->plan != NULL) {
+		return remake_draw(x, from);
+	} else {
+		read_levels(x, from->image);
+	}
+	return 0;
+}
+
+/* The state as it is by now, the smallest that was found. */
+static void save(struct explanation *x, const struct origin *from)
+{
+	json_t *const head = json_copy((json_t *)(uintptr_t)x->e->head);
+
+	if (x->e->operations != NULL && x->e->operations->count > 0) {
+		json_object_set_new(head, "operations", ct_operations_json(x->e->operations));
+	}
+	if (x->e->save != NULL) {
+		x->e->save(x->e->context, &x->medium.acks, head);
+	}
+	if (from->image == NULL) {
+		ct_medium_apply(&x->medium, x->levels);
+	}
+	x->error = ct_finding_save(x->finding->saved, head, x->finding,
+		from->image ? from->image : x->medium.image.rw, x->e->bytes, &x->medium.acks);
+	if (from->image == NULL) {
+		ct_medium_undo(&x->medium);
+	}
+	json_decref(head);
+}
+
+/* Where a command dies or hangs in this state. */
+static void trace(struct explanation *x)
+{
+	struct ct_finding *const f = x->finding;
+
+	if (x->e->stack == NULL) {
+		return;
+	}
+	ct_medium_apply(&x->medium, x->levels);
+	x->e->stack(x->e->context, &x->medium.image, &x->medium.acks, f->stack);
+	ct_medium_undo(&x->medium);
+	if (f->where[0] == '\0') {
+		snprintf(f->where, sizeof f->where, "%.*s", (int)strcspn(f->stack, "\n"), f->stack);
+	}
+}
+
+static void explain(struct explanation *x, const struct origin *from, enum judging judging)
+{
+	x->error = remake(x, from);
+	if (x->error) {
+		return;
+	}
+	ct_shape(x->finding->text, x->shape);
+	if (judging != JUDGES_NOTHING) {
+		minimise(x);
+	}
+	if (x->finding->minimised) {
+		x->error = find_need(x);
+		trace(x);
+	}
+	x->finding->tests = x->judgements;
+	count_units(x);
+	note_acknowledgement(x);
+	name_operations(x);
+	x->error = x->error ? x->error : name_stores(x);
+	if (!x->error && x->finding->saved[0] != '\0') {
+		save(x, from);
+		if (x->error) { /* the verdict is known all the same */
+			fprintf(stderr, "nvwave: note: the finding was not saved: %s\n", nvw_error_message());
+			x->finding->saved[0] = '\0';
+			x->error = 0;
+		}
+	}
+}
+
+struct explained {
+	struct ct_finding finding;
+	struct apart apart;
+};
+
+/* True if the process came to its end. */
+static bool in_child(const struct ct_exploration *e, const struct origin *from, struct explained *shared,
+	enum judging judging, int *ret_error)
+{
+	int status = 0;
+
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		struct explanation x = {.e = e,
+			.finding = &shared->finding,
+			.apart = judging == JUDGES_APART ? &shared->apart : NULL};
+
+		ct_child_begin();
+		explain(&x, from, judging);
+		_exit(x.error ? 1 : 0);
+	}
+	*ret_error = pid < 0 ? nvw_fail_errno("cannot start a process") : nvw_stop_wait(pid, &status);
+	if (*ret_error) {
+		*ret_error = *ret_error == NVW_E_STOPPED ? 0 : *ret_error; /* known, if not explained */
+		return true;
+	}
+	return WIFEXITED(status);
+}
+
+static int explain_from(const struct ct_exploration *e, const struct origin *from, struct ct_finding *finding)
+{
+	struct explained *const shared =
+		mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	enum judging judging = finding->signal ? JUDGES_APART : JUDGES;
+	int error;
+
+	if (shared == MAP_FAILED) {
+		return nvw_fail_errno("no memory for a finding");
+	}
+	shared->finding = *finding;
+	while (!in_child(e, from, shared, judging, &error) && judging != JUDGES_NOTHING) {
+		shared->finding = *finding; /* a state killed or hung it */
+		judging++;
+	}
+	if (!error && !nvw_stopping()) { /* it may be half written */
+		*finding = shared->finding;
+	}
+	munmap(shared, sizeof *shared);
+	return error;
+}
+
+int ct_explain(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_finding *finding)
+{
+	const struct origin from = {.plan = plan};
+
+	return explain_from(e, &from, finding);
+}
+
+int ct_explain_image(const struct ct_exploration *e, const uint8_t *image, struct ct_finding *finding)
+{
+	const struct origin from = {.image = image};
+
+	return explain_from(e, &from, finding);
+}

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Findings in files. See finding.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nvw/input.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <emu.h>
+
+#include "core/newfile.h"
+#include "core/options.h"
+#include "core/stop.h"
+
+#include "finding.h"
+#include "../group.h"
+#include "../states/image.h"
+#include "../judge/process.h"
+
+/*
+ *	magic (8) | version (4) | bytes of JSON (4) | bytes of image (8) | compressed bytes (8) | JSON | zstd | XXH64 (8)
+ */
+enum { MAGIC_BYTES = 8, HEAD_BYTES = 8 + 4 + 4 + 8 + 8, VERSION = 1, JSON_MAX = 1 << 26 };
+
+static const uint64_t file_bytes_max = UINT64_C(1) << 32, image_bytes_max = UINT64_C(1) << 35;
+
+#define MAGIC "NVWFIND\n"
+
+/* ---- JSON --------------------------------------------------------------------------------------------------- */
+
+const char *ct_fate_name(enum ct_fate fate)
+{
+	static const char *const names[] = {
+#define X(name, text) [CT_FATE_##name] = text,
+		CT_FATES(X)
+#undef X
+	};
+
+	return names[fate];
+}
+
+static json_t *options_json(const struct nvw_options *options)
+{
+	json_t *const o = json_object();
+	const char *name, *text;
+
+	for (unsigned i = 0; options != NULL && nvw__options_given(options, i, &name, &text); i++) {
+		json_object_set_new(o, name, json_string(text));
+	}
+	return o;
+}
+
+json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *options, const char *command)
+{
+	return json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s, s:O*}", "workload",
+		s->reference ? s->reference : s->workload->name, "options", options_json(s->options), "seed",
+		(json_int_t)s->config->seed, "mutation",
+		s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, "machine", s->config->name,
+		"protocol", s->config->protocol, "timeout_ms", (int)options->timeout_ms, "command",
+		command ? command : "", "made_by", s->made_by);
+}
+
+void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *f)
+{
+	if (options->save != NULL) {
+		do {
+			snprintf(f->saved, sizeof f->saved, "%s/finding-%u", options->save, ++i);
+		} while (access(f->saved, F_OK) == 0);
+	}
+}
+
+static json_t *place_json(const struct ct_place *p)
+{
+	char value[2 * 8 + 3];
+
+	snprintf(value, sizeof value, "0x%0*llx", 2 * (int)p->bytes, (unsigned long long)p->value);
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s}", "file", p->file,
+		"line", (int)p->line, "function", p->function, "kernel", p->kernel, "work_item",
+		(json_int_t)p->work_item, "group", (json_int_t)p->group, "epoch_wi", (json_int_t)p->epoch_wi,
+		"epoch_wg", (json_int_t)p->epoch_wg, "epoch_kr", (json_int_t)p->epoch_kr, "offset",
+		(json_int_t)p->off, "bytes", (int)p->bytes, "value", value, "fate", ct_fate_name(p->fate));
+}
+
+static json_t *unit_json(const struct ct_unit *u)
+{
+	char now[19], newest[19];
+
+	snprintf(now, sizeof now, "0x%016llx", (unsigned long long)u->now);
+	snprintf(newest, sizeof newest, "0x%016llx", (unsigned long long)u->newest);
+	return json_pack("{s:I, s:s, s:s, s:b, s:b}", "offset", (json_int_t)u->off, "durable", now, "newest",
+		newest, "lost", u->lost);
+}
+
+/* A text's lines. */
+static json_t *stack_json(const char *stack)
+{
+	json_t *const lines = json_array();
+
+	for (const char *at = stack; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
+		json_array_append_new(lines, json_stringn(at, strcspn(at, "\n")));
+	}
+	return lines;
+}
+
+static json_t *line_json(const struct ct_line *l)
+{
+	json_t *const o = json_pack("{s:s, s:i}", "file", l->file, "line", (int)l->line);
+
+	if (l->caller_line != 0) {
+		json_object_set_new(o, "caller_file", json_string(l->caller_file));
+		json_object_set_new(o, "caller_line", json_integer(l->caller_line));
+	}
+	return o;
+}
+
+static json_t *cause_json(const struct ct_cause *c)
+{
+	json_t *const group = json_array();
+
+	for (unsigned i = 0; i < c->group_count; i++) {
+		json_array_append_new(group, line_json(&c->group[i]));
+	}
+	return json_pack(
+		"{s:s, s:b, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:s, s:o, s:o}",
+		"kind", ct_cause_name(c->kind), "guessed", c->guessed, "text", c->text, "barrier_file",
+		c->file, "barrier_function", c->function, "barrier_line", (int)c->line, "scope", c->scope,
+		"needed", c->needed, "lost", c->lost, "early", c->early, "lost_function", c->lost_function,
+		"early_function", c->early_function, "group", group, "group_more", (int)c->group_more,
+		"lost_caller", c->lost_caller, "early_caller", c->early_caller, "lost_stack",
+		stack_json(c->lost_stack), "early_stack", stack_json(c->early_stack));
+}
+
+static json_t *edits_json(const struct ct_cure *c)
+{
+	static const char *const scopes[] = {"work-item", "work-group", "kernel"};
+	json_t *const edits = json_array();
+	char text[1024];
+
+	for (unsigned i = 0; i < c->count; i++) {
+		const struct ct_edit *const e = &c->edit[i];
+		const bool scoped = e->kind == CT_EDIT_BARRIER || e->kind == CT_EDIT_WIDEN;
+
+		ct_edit_text(e, text, sizeof text);
+		json_array_append_new(
+			edits, json_pack("{s:s, s:s, s:s, s:i, s:s, s:i, s:s}", "kind", ct_edit_name(e->kind),
+				       "scope", scoped ? scopes[e->scope] : "", "file", e->a.file, "line",
+				       (int)e->a.line, "before_file", e->b.file, "before_line",
+				       (int)e->b.line, "text", text));
+	}
+	return edits;
+}
+
+static json_t *cure_json(const struct ct_cure *c)
+{
+	static const char *const runs[] = {"", "holds", "refuted"};
+
+	return json_pack(
+		"{s:b, s:b, s:s, s:s, s:o, s:i, s:i, s:s, s:s, s:i, s:b, s:i, s:I, s:f, s:b, s:b, s:I, s:I, s:i, s:i, s:o}",
+		"verified", ct_cure_is_verified(c), "verified_on_log", c->verified, "run", runs[c->run],
+		"run_text", c->run_text, "edits", edits_json(c), "tried", (int)c->tried, "refuted",
+		(int)c->refuted, "refuted_edit", c->refuted_edit, "refuted_why", c->refuted_why, "not_tried",
+		(int)c->left, "gone", c->gone, "other_cures", (int)c->others, "states_tested",
+		(json_int_t)c->states, "states_possible_log2",
+		isfinite(c->possible_log2) ? c->possible_log2 : 0.0, "states_possible_exact",
+		c->possible_exact, "exhausted", c->exhaustive, "states_without_it", (json_int_t)c->only,
+		"of_states", (json_int_t)c->only_of, "behind", (int)c->behind, "cured_by", (int)c->cured_by,
+		"cost_ns", c->costed ? json_real((double)c->cost_ps / 1000) : json_null());
+}
+
+json_t *ct_finding_json(const struct ct_finding *f)
+{
+	json_t *const places = json_array(), *const units = json_array(), *const also = json_array();
+
+	for (unsigned i = 0; i < f->place_count; i++) {
+		json_array_append_new(places, place_json(&f->place[i]));
+	}
+	for (unsigned i = 0; i < f->unit_count; i++) {
+		json_array_append_new(units, unit_json(&f->unit[i]));
+	}
+	for (unsigned i = 0; i < f->also_count; i++) {
+		json_array_append_new(also, json_pack("{s:s, s:I}", "text", f->also[i].text, "states",
+						    (json_int_t)f->also[i].states));
+	}
+	return json_pack(
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}",
+		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
+		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
+		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
+		"writes_in_flight", (json_int_t)f->units, "writes_lost",
+		(json_int_t)(f->units - f->units_durable), "acknowledged",
+		f->acknowledged ? json_integer((json_int_t)f->acknowledged - 1) : json_null(), "cause",
+		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
+		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
+		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded, "shares_states",
+		f->sample, "stack", stack_json(f->stack), "states_by", f->by_cure ? "cure" : "text");
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------------ */
+
+/* Ranges [first, count] of the operations for which is() holds. */
+static json_t *acks_json(
+	const struct nvw_acks *acks, uint64_t words, bool (*is)(const struct nvw_acks *acks, uint64_t op))
+{
+	json_t *const ranges = json_array();
+
+	for (uint64_t op = 0; op < words * 64; op++) {
+		uint64_t end = op;
+
+		while (is(acks, end)) {
+			end++;
+		}
+		if (end > op) {
+			json_array_append_new(
+				ranges, json_pack("[I, I]", (json_int_t)op, (json_int_t)(end - op)));
+			op = end;
+		}
+	}
+	return ranges;
+}
+
+static void put(uint8_t *to, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++) {
+		to[i] = (uint8_t)(value >> 8 * i);
+	}
+}
+
+static uint64_t get(const uint8_t *from, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < bytes; i++) {
+		value |= (uint64_t)from[i] << 8 * i;
+	}
+	return value;
+}
+
+static int write_whole(const char *path, const void *data, size_t bytes)
+{
+	struct nvw_new_file f;
+	const int error = nvw_new_file_begin(path, true, &f);
+
+	if (error) {
+		return error;
+	}
+	fwrite(data, 1, bytes, f.file);
+	return nvw_new_file_end(&f, 0);
+}
+
+/* The whole file in memory. */
+static uint8_t *pack(const char *json, const void *image, uint64_t bytes, size_t *ret_bytes)
+{
+	const size_t text = strlen(json), bound = ZSTD_compressBound(bytes);
+	uint8_t *const file = malloc(HEAD_BYTES + text + bound + 8);
+
+	if (file == NULL) {
+		return NULL;
+	}
+	const size_t packed = ZSTD_compress(file + HEAD_BYTES + text, bound, image, bytes, 3);
+
+	if (ZSTD_isError(packed)) {
+		free(file);
+		return NULL;
+	}
+	memcpy(file, MAGIC, MAGIC_BYTES);
+	put(file + 8, VERSION, 4);
+	put(file + 12, text, 4);
+	put(file + 16, bytes, 8);
+	put(file + 24, packed, 8);
+	memcpy(file + HEAD_BYTES, json, text);
+	*ret_bytes = HEAD_BYTES + text + packed;
+	put(file + *ret_bytes, XXH64(file, *ret_bytes, 0), 8);
+	*ret_bytes += 8;
+	return file;
+}
+
+int ct_finding_save(const char *path, const json_t *head, const struct ct_finding *finding, const void *image,
+	uint64_t bytes, const struct nvw_acks *acks)
+{
+	json_t *const o = json_copy((json_t *)(uintptr_t)head);
+	size_t size;
+
+	json_object_set_new(o, "finding", ct_finding_json(finding));
+	json_object_set_new(o, "acknowledged", acks_json(acks, acks->words, nvw_acked));
+	json_object_set_new(o, "in_flight", acks_json(acks, acks->begun_words, nvw__acks_in_flight));
+	char *const json = json_dumps(o, JSON_INDENT(1));
+
+	json_decref(o);
+	uint8_t *const file = json ? pack(json, image, bytes, &size) : NULL;
+	const int error =
+		file ? write_whole(path, file, size) : nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
+
+	free(file);
+	free(json);
+	return error;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------------- */
+
+static int damaged(const char *path, uint64_t off, const char *expected)
+{
+	return nvw_fail(
+		NVW_E_DAMAGED, "%s: offset %llu: expected %s", path, (unsigned long long)off, expected);
+}
+
+static int load_acks(const char *path, struct ct_saved *s)
+{
+	json_t *const ranges = json_object_get(s->head, "acknowledged"), *range;
+	size_t i;
+
+	if (!json_is_array(ranges)) {
+		return damaged(path, HEAD_BYTES, "a JSON object with an array \"acknowledged\"");
+	}
+	json_array_foreach(ranges, i, range)
+	{
+		const int error =
+			nvw__acks_add(&s->acks, (uint64_t)json_integer_value(json_array_get(range, 0)),
+				(uint64_t)json_integer_value(json_array_get(range, 1)));
+
+		if (error) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+/* Findings from before have none. */
+static int load_in_flight(struct ct_saved *s)
+{
+	const json_t *range;
+	size_t i;
+	int error = 0;
+
+	json_array_foreach(json_object_get(s->head, "in_flight"), i, range)
+	{
+		const uint64_t first = (uint64_t)json_integer_value(json_array_get(range, 0)),
+			       count = (uint64_t)json_integer_value(json_array_get(range, 1));
+
+		for (uint64_t op = first; op - first < count && !error; op++) {
+			error = nvw__acks_begin(&s->acks, op);
+		}
+	}
+	return error;
+}
+
+static int parse(const char *path, const uint8_t *file, size_t size, struct ct_saved *s)
+{
+	if (size < HEAD_BYTES + 8 || memcmp(file, MAGIC, MAGIC_BYTES) != 0) {
+		return damaged(path, 0, "a saved finding (NVWFIND)");
+	}
+	if (get(file + 8, 4) != VERSION) {
+		return nvw_fail(NVW_E_VERSION, "%s: offset 8: expected version %d, found %llu", path, VERSION,
+			(unsigned long long)get(file + 8, 4));
+	}
+	const uint64_t text = get(file + 12, 4), packed = get(file + 24, 8);
+
+	if (text > JSON_MAX || packed > size || HEAD_BYTES + text + packed + 8 != size) {
+		return damaged(path, 12, "lengths that add up to the file's size");
+	}
+	if (XXH64(file, size - 8, 0) != get(file + size - 8, 8)) {
+		return damaged(path, size - 8, "the checksum of the file");
+	}
+	s->head = json_loadb((const char *)file + HEAD_BYTES, text, 0, NULL);
+	if (!json_is_object(s->head)) {
+		return damaged(path, HEAD_BYTES, "a JSON object");
+	}
+	s->bytes = get(file + 16, 8);
+	/* What is packed says its own size, so the header is not believed. */
+	if (ZSTD_getFrameContentSize(file + HEAD_BYTES + text, packed) != s->bytes ||
+		s->bytes > image_bytes_max) {
+		return damaged(path, 16, "the size of the packed image");
+	}
+	s->image = malloc(s->bytes + 1);
+	if (s->image == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a pool of %llu bytes", path,
+			(unsigned long long)s->bytes);
+	}
+	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
+		return damaged(path, HEAD_BYTES + text, "the image of a pool");
+	}
+	const int error = load_acks(path, s);
+
+	return error ? error : load_in_flight(s);
+}
+
+int ct_saved_load(const char *path, struct ct_saved *ret_saved)
+{
+	struct ct_saved s = {0};
+	char *file;
+	uint64_t size;
+	int error = nvw_input_read(path, file_bytes_max, &file, &size);
+
+	if (error) {
+		return error;
+	}
+	error = parse(path, (const uint8_t *)file, size, &s);
+	free(file);
+	if (error) {
+		ct_saved_free(&s);
+		return error;
+	}
+	*ret_saved = s;
+	return 0;
+}
+
+void ct_saved_free(struct ct_saved *s)
+{
+	json_decref(s->head);
+	free(s->image);
+	nvw__acks_free(&s->acks);
+	*s = (struct ct_saved){0};
+}
+
+/* ---- Again ---------------------------------------------------------------------------------------------------- */
+
+struct shared {
+	volatile uint32_t phase;
+	int error;
+	char message[512];
+	struct ct_finding finding;
+	struct ct_frames frames;
+};
+
+/* In the child. The finding is the violation of the same kind as the saved one, else the first. */
+static void judge_again(const struct ct_saved *s, ct_judge judge, void *context, struct shared *shared)
+{
+	static struct nvw_findings findings;
+	const char *const text =
+		json_string_value(json_object_get(json_object_get(s->head, "finding"), "text"));
+	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
+	struct ct_image image;
+	unsigned chosen = 0;
+
+	shared->error = ct_image_create(s->image, s->bytes, &image);
+	if (shared->error) {
+		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+		return;
+	}
+	const int verdict = judge(context, &image, &s->acks, &findings, &shared->phase);
+
+	if (verdict != 0 && verdict != NVW_E_INCONSISTENT) {
+		shared->error = verdict;
+		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+	}
+	ct_shape(text ? text : "", wanted);
+	for (unsigned i = findings.kept; i > 0; i--) {
+		ct_shape(findings.finding[i - 1].text, shape);
+		chosen = strcmp(shape, wanted) == 0 ? i - 1 : chosen;
+	}
+	if (findings.kept > 0) {
+		snprintf(shared->finding.text, sizeof shared->finding.text, "%s",
+			findings.finding[chosen].text);
+		shared->finding.off = findings.finding[chosen].off;
+	}
+	shared->phase = CT_PHASE_IDLE;
+}
+
+static int wait_for(pid_t pid, unsigned timeout_ms, struct shared *shared)
+{
+	const double wall = ct_wall_seconds();
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (nvw_stopping()) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			return nvw_stop_error();
+		}
+		if (!shared->finding.hung && ct_over_limit(pid, 0, wall, timeout_ms)) {
+			shared->finding.hung = true;
+			ct_end_hanging(pid, &shared->frames);
+		}
+		usleep(500);
+	}
+	if (shared->error) {
+		return nvw_fail(shared->error, "%s", shared->message);
+	}
+	if (!shared->finding.hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+		return nvw_fail(
+			CT_NO_ANSWER, "the replaying process was killed by SIGKILL (was memory short?)");
+	}
+	ct_describe_death(shared->phase, shared->finding.hung, status, &shared->frames, &shared->finding);
+	if (shared->phase != CT_PHASE_IDLE && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		return nvw_fail(CT_NO_ANSWER, "%s: no verdict for the state", shared->finding.text);
+	}
+	return 0;
+}
+
+static int judge_once(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
+	struct shared *shared)
+{
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		ct_child_begin();
+		ct_frames_catch(&shared->frames);
+		judge_again(saved, judge, context, shared);
+		_exit(0);
+	}
+	return pid < 0 ? nvw_fail_errno("cannot start a process") : wait_for(pid, timeout_ms, shared);
+}
+
+int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,
+	struct ct_finding *ret_finding)
+{
+	struct shared *const shared =
+		mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED) {
+		return nvw_fail_errno("no memory for a replay");
+	}
+	int error = judge_once(saved, judge, context, timeout_ms, shared);
+
+	for (unsigned i = 1; i < CT_KILLS_MAX && error == CT_NO_ANSWER; i++) {
+		memset(shared, 0, sizeof *shared);
+		error = judge_once(saved, judge, context, timeout_ms, shared);
+	}
+	*ret_finding = shared->finding;
+	munmap(shared, sizeof *shared);
+	return error;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of states. See need_search.h. */
+#include <string.h>
+
+#include "../group.h"
+#include "need_search.h"
+
+bool need_may_test(struct need_search *s)
+{
+	if (s->need->tests >= s->q->tests_max) {
+		s->need->bounded = true;
+		return false;
+	}
+	s->need->tests++;
+	return true;
+}
+
+/* True if the state after so many events fails. */
+bool need_fails(struct need_search *s, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
+{
+	if (!need_may_test(s)) {
+		return false;
+	}
+	ct_prefix_make(s->p, stores, acks, losses);
+	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
+	ct_prefix_undo(s->p);
+	return s->q->findings->count > 0;
+}
+
+bool need_has_text(const struct nvw_findings *f, const char *text)
+{
+	for (unsigned i = 0; i < f->kept; i++) {
+		if (strcmp(f->finding[i].text, text) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool need_fails_with_text(
+	struct need_search *s, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
+{
+	return need_fails(s, stores, acks, losses) && need_has_text(s->q->findings, s->text);
+}
+
+/* As the question says, but for numbers; text is how. */
+bool need_fails_likewise(struct need_search *s, uint64_t events, const struct ct_losses *losses)
+{
+	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
+	bool same = false;
+
+	if (!need_fails(s, events, events, losses)) {
+		return false;
+	}
+	ct_shape(s->q->text, wanted);
+	for (unsigned i = 0; i < s->q->findings->kept && !same; i++) {
+		ct_shape(s->q->findings->finding[i].text, shape);
+		same = strcmp(shape, wanted) == 0;
+		if (same) {
+			memcpy(s->text, s->q->findings->finding[i].text, sizeof s->text);
+		}
+	}
+	return same;
+}
+
+/* A violation that a has and b has not; NULL: none. */
+static const char *new_text(const struct nvw_findings *a, const struct nvw_findings *b)
+{
+	for (unsigned i = 0; i < a->kept; i++) {
+		if (!need_has_text(b, a->finding[i].text)) {
+			return a->finding[i].text;
+		}
+	}
+	return NULL;
+}
+
+/* True if it is for the losses that the state after so many events fails; then text is how. */
+bool need_fails_for_losses(struct need_search *s, uint64_t events)
+{
+	const char *text;
+
+	if (!need_fails(s, events, events, &s->need->losses)) {
+		return false;
+	}
+	s->with = *s->q->findings;
+	need_fails(s, events, events, NULL);
+	text = s->need->bounded ? NULL : new_text(&s->with, s->q->findings);
+	if (text != NULL) {
+		memcpy(s->text, text, sizeof s->text);
+	}
+	return text != NULL;
+}
+
+bool need_is_same_item(const struct ct_store *a, const struct ct_store *b)
+{
+	return a->kernel == b->kernel && a->work_item == b->work_item;
+}
+
+/* 0: not at all. */
+unsigned need_related(const struct ct_store *a, const struct ct_store *b)
+{
+	return a->kernel != b->kernel ? 0 : a->work_item == b->work_item ? 3 : a->group == b->group ? 2 : 1;
+}
+
+bool need_fails_somehow(struct need_search *s, uint64_t events)
+{
+	return need_fails(s, events, events, NULL);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The last stores to each word of NVRAM up to a record of the log, with source lines: the origin of the
+ * values that a crash state has or lacks.
+ */
+#ifndef CRASHTEST_STORES_H
+#define CRASHTEST_STORES_H
+
+#include "../crash.h"
+
+struct ct_store {
+	uint64_t number; /* in log order, from 1; 0: none */
+	uint64_t work_item, group, value;
+	nvw_off off;
+	uint32_t site, kernel, bytes;
+	uint32_t epoch_wi, epoch_wg, epoch_kr;
+};
+
+struct ct_stores {
+	uint64_t count, capacity; /* words, slots */
+	struct ct_word {
+		nvw_off off; /* aligned; of an empty slot UINT64_MAX */
+		struct ct_store last, before;
+	} * word;
+	struct ct_names {
+		char file[128], function[64];
+		uint32_t line, caller; /* another site: the call in whose function it is; 0: not known */
+	} * site;                      /* number i at i - 1 */
+	uint32_t site_count;
+	char (*kernel)[64]; /* likewise */
+	uint32_t kernel_count;
+};
+
+/* Reads the stores among the first records records of the log, and the names in all of it. */
+NVW_CHECKED int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores);
+void ct_stores_free(struct ct_stores *stores);
+
+/* The store that a record of that number is. */
+struct ct_store ct_store_of(const struct nvw_log_record *record, uint64_t number);
+
+/* The word at off (aligned), NULL if no work-item stored to it. */
+const struct ct_word *ct_stores_at(const struct ct_stores *stores, nvw_off off);
+
+/* True if image (the bytes of a crash state) has the store's value. */
+bool ct_store_is_durable(const struct ct_store *store, const uint8_t *image);
+
+void ct_stores_place(const struct ct_stores *stores, const struct ct_store *store, enum ct_fate fate,
+	struct ct_place *ret_place);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The failing states of an exploration. See failing.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "failing.h"
+#include "../group.h"
+
+void ct_failing_add(struct ct_failing *to, uint64_t state, const char *text)
+{
+	if (to == NULL) {
+		return;
+	}
+	if (to->count == CT_FAILING_MAX) {
+		to->lost = true;
+		return;
+	}
+	to->at[to->count] = (struct ct_failed){.state = state, .shape = ct_shape_hash(text)};
+	to->count++; /* last: a worker may die at any point */
+}
+
+int ct_failed_take(struct ct_failed_set *to, const struct ct_failing *from)
+{
+	struct ct_failed *const at = realloc(to->at, (to->count + from->count + 1) * sizeof *at);
+
+	if (at == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the states that fail");
+	}
+	memcpy(at + to->count, from->at, from->count * sizeof *at);
+	to->at = at;
+	to->count += from->count;
+	to->some = to->some || from->lost;
+	return 0;
+}
+
+static int by_state(const void *a, const void *b)
+{
+	const struct ct_failed *const x = a, *const y = b;
+
+	if (x->state != y->state) {
+		return x->state < y->state ? -1 : 1;
+	}
+	return x->shape < y->shape ? -1 : x->shape > y->shape;
+}
+
+void ct_failed_sort(struct ct_failed_set *s)
+{
+	uint64_t kept = 0;
+
+	if (s->count > 0) {
+		qsort(s->at, s->count, sizeof *s->at, by_state);
+	}
+	for (uint64_t i = 0; i < s->count; i++) {
+		if (kept == 0 || by_state(&s->at[kept - 1], &s->at[i]) != 0) {
+			s->at[kept++] = s->at[i];
+		}
+	}
+	s->count = kept;
+	s->some = s->some || kept > CT_FAILING_MAX;
+}
+
+bool ct_failed_has(const struct ct_failed_set *s, uint64_t state)
+{
+	uint64_t first = 0, end = s->count;
+
+	while (first < end) {
+		const uint64_t middle = first + (end - first) / 2;
+
+		if (s->at[middle].state < state) {
+			first = middle + 1;
+		} else {
+			end = middle;
+		}
+	}
+	return first < s->count && s->at[first].state == state;
+}
+
+bool ct_failed_has_text(const struct ct_failed_set *s, const char *text)
+{
+	const uint64_t shape = ct_shape_hash(text);
+	uint64_t i = 0;
+
+	while (i < s->count && s->at[i].shape != shape) {
+		i++;
+	}
+	return i < s->count;
+}

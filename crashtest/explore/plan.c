@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The choice of states to test. See plan.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <nvw/random.h>
+
+#include "core/array.h"
+#include "core/invariant.h"
+
+#include "../states/distinct.h"
+#include "../states/limits.h"
+#include "plan.h"
+
+/* ---- Budget
+ * ------------------------------------------------------------------------------------------------- */
+
+/* log2 of the number of new states, for the sum over instants. */
+static double fresh_log2(const struct ct_count *n)
+{
+	if (n->old_log2 < 0) {
+		return n->log2;
+	}
+	const double gap = n->old_log2 - n->log2;
+
+	return gap >= 0 ? -INFINITY : n->log2 + log2(1 - exp2(gap));
+}
+
+static double log2_sum(double a, double b)
+{
+	const double high = fmax(a, b), low = fmin(a, b);
+
+	return low == -INFINITY ? high : high + log2(1 + exp2(low - high));
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a & CT_PLAN_CAP, y = *(const uint32_t *)b & CT_PLAN_CAP;
+
+	return (x > y) - (x < y);
+}
+
+/* The largest share for which all instants together stay within the budget. */
+static int share_out(struct ct_plan *plan)
+{
+	uint32_t *sorted = malloc((plan->instants + 1) * sizeof *sorted);
+	uint64_t left = plan->budget;
+
+	if (sorted == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants",
+			(unsigned long long)plan->instants);
+	}
+	for (uint64_t i = 0; i < plan->instants; i++) {
+		sorted[i] = plan->fresh[i];
+	}
+	qsort(sorted, plan->instants, sizeof *sorted, by_size);
+	plan->share = CT_PLAN_CAP;
+	for (uint64_t i = 0; i < plan->instants; i++) {
+		const uint64_t fair = left / (plan->instants - i);
+		const uint64_t wants = sorted[i] & CT_PLAN_CAP;
+
+		if (wants > fair) {
+			plan->share = fair;
+			break;
+		}
+		left -= wants;
+	}
+	free(sorted);
+	return 0;
+}
+
+struct pass {
+	struct ct_result *result;
+	struct ct_distinct distinct;
+	int error;
+};
+
+static void count_record(void *context, const struct ct_medium *medium, const struct nvw_log_record *r)
+{
+	struct pass *const pass = context;
+	struct ct_result *const result = pass->result;
+
+	if (r->kind == NVW_LOG_HOST && !pass->error) {
+		pass->error = ct_distinct_host(&pass->distinct, medium, r);
+	}
+	result->stores += r->kind == NVW_LOG_STORE;
+	result->barriers += r->kind == NVW_LOG_BARRIER;
+	result->writes += r->kind == NVW_LOG_ISSUE;
+	result->sim_time_ps = r->time_ps;
+}
+
+/* Grows by doubling; the memory is shared so that workers can count in it. */
+static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const struct ct_count *n)
+{
+	const uint64_t i = plan->instants - 1;
+
+	if (i == plan->interval_room) {
+		const uint64_t room = i ? 2 * i : 1024;
+		struct ct_interval *grown = mmap(NULL, room * sizeof *grown, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		if (grown == MAP_FAILED) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for a plan of %llu instants",
+				(unsigned long long)room);
+		}
+		if (plan->interval != NULL) {
+			memcpy(grown, plan->interval, i * sizeof *grown);
+			munmap(plan->interval, plan->interval_room * sizeof *grown);
+		}
+		plan->interval = grown;
+		plan->interval_room = room;
+	}
+	plan->interval[i] = (struct ct_interval){
+		.time_ps = m->time_ps, .possible_log2 = fresh_log2(n), .exact = n->exact};
+	return 0;
+}
+
+/* Under buffered epoch persistency a state may undo acknowledgements; logs of the host have none. */
+bool ct_plan_cuts_apart(const struct ct_rules *rules)
+{
+	return ct_model_info(rules->model)->cuts_apart;
+}
+
+/* Where work may be divided: where an acknowledgement makes all states new, so that no state is on both
+ * sides. Models without such places are divided anywhere. */
+static bool may_cut(const struct ct_medium *m)
+{
+	return m->obliged_by_ack || !ct_plan_cuts_apart(&m->rules);
+}
+
+static int add_instant(
+	struct ct_plan *plan, uint64_t *capacity, struct ct_distinct *distinct, struct ct_medium *m)
+{
+	struct ct_count n;
+	int error = ct_states_count(m, &n);
+
+	error = error ? error : ct_limits_look(m);
+	plan->known = plan->known && n.exact;
+	error = error ? error : ct_distinct_count(distinct, m, &n);
+	if (error) {
+		return error;
+	}
+	if (!NVW_ROOM(plan->fresh, *capacity, plan->instants + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a plan of more than %llu instants",
+			(unsigned long long)plan->instants);
+	}
+	plan->fresh[plan->instants++] = (uint32_t)n.fresh | (may_cut(m) ? CT_PLAN_CUT : 0);
+	plan->possible_log2 = log2_sum(plan->possible_log2, fresh_log2(&n));
+	plan->possible += exp2(fresh_log2(&n));
+	plan->exact = plan->exact && n.exact;
+	return note_interval(plan, m, &n);
+}
+
+int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct ct_result *result,
+	struct ct_plan *ret_plan)
+{
+	struct ct_plan plan = {
+		.seed = seed, .budget = budget, .possible_log2 = -INFINITY, .exact = true, .known = true};
+	struct pass pass = {.result = result};
+	uint64_t capacity = 0;
+	int error;
+
+	m->seen = count_record;
+	m->context = &pass;
+	while ((error = ct_medium_next(m)) == 1) {
+		error = pass.error ? pass.error : add_instant(&plan, &capacity, &pass.distinct, m);
+		if (error) {
+			break;
+		}
+	}
+	m->seen = NULL;
+	ct_distinct_free(&pass.distinct);
+	if (!error) {
+		error = share_out(&plan);
+	}
+	if (error) {
+		ct_plan_destroy(&plan);
+		return error;
+	}
+	for (uint64_t i = 1; i <= plan.instants; i++) {
+		plan.exhausted += ct_plan_exhausts(&plan, i);
+		plan.draws += ct_plan_share(&plan, i);
+	}
+	NVW_INVARIANT(plan.draws <= plan.budget);
+	result->acks = nvw_acked_count(&m->acks);
+	*ret_plan = plan;
+	return 0;
+}
+
+void ct_plan_destroy(struct ct_plan *plan)
+{
+	free(plan->fresh);
+	if (plan->interval != NULL) {
+		munmap(plan->interval, plan->interval_room * sizeof *plan->interval);
+	}
+	*plan = (struct ct_plan){0};
+}
+
+/* With fewer states than instants, equally spaced instants get one each, from a seeded start. */
+static bool chosen(const struct ct_plan *plan, uint64_t instant)
+{
+	const uint64_t start = nvw_mix64(plan->seed + 0x517cc1b727220a95u) % plan->instants;
+	const unsigned __int128 a = (unsigned __int128)(instant - 1) * plan->budget + start;
+
+	return (uint64_t)((a + plan->budget) / plan->instants) != (uint64_t)(a / plan->instants);
+}
+
+uint64_t ct_plan_share(const struct ct_plan *plan, uint64_t instant)
+{
+	NVW_INVARIANT(instant >= 1 && instant <= plan->instants);
+	const uint64_t fresh = plan->fresh[instant - 1] & CT_PLAN_CAP;
+	const uint64_t share = plan->share ? plan->share : chosen(plan, instant);
+
+	return fresh < share ? fresh : share;
+}
+
+bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant)
+{
+	const uint64_t fresh = plan->fresh[instant - 1] & CT_PLAN_CAP;
+
+	return fresh < CT_PLAN_CAP && ct_plan_share(plan, instant) == fresh;
+}
+
+/* ---- States by number ------------------------------------------------------------------------------------- */
+
+uint64_t ct_plan_draws(const struct ct_plan *plan, const struct ct_medium *m)
+{
+	return ct_plan_exhausts(plan, m->instant) ? ct_states_numbers(m) : ct_plan_share(plan, m->instant);
+}
+
+bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *m, uint64_t draw, struct ct_walk *walk,
+	unsigned *levels)
+{
+	struct nvw_random r = {nvw_mix64(plan->seed ^ nvw_mix64(m->instant)) + draw * 0xa0761d6478bd642fu};
+
+	const bool by_number = ct_plan_exhausts(plan, m->instant);
+	const bool is_state = !by_number || ct_states_by_number(m, walk, draw, levels);
+
+	if (!by_number) {
+		ct_states_sample(m, &r, levels);
+	}
+	if (is_state) {
+		ct_limits_keep(m, levels);
+	}
+	return is_state;
+}

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of a worker. See worker.h. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nvw/random.h>
+
+#include "../parts/parts.h"
+#include "../judge/process.h"
+#include "worker.h"
+
+enum {
+	WORTH_A_TREE = 32,
+	SHAPES_MAX = 64,        /* of an instant's findings */
+	CONFIRMATIONS_MAX = 16, /* of an instant's parts that fail */
+	GUARDS_LEAST = 32,      /* whole states of a run whose parts all pass, as far as there are so many; */
+	GUARDS_MOST = 512,      /* of small pools more */
+	GUARDED_BYTES = 1 << 29, /* states times bytes of the pool */
+};
+
+struct range {
+	const struct ct_exploration *e;
+	const struct ct_plan *plan;
+	struct ct_medium *medium;
+	struct ct_interval *here; /* of the medium's instant */
+	struct ct_shared *shared;
+	struct ct_failing *failing;
+	uint64_t first; /* first instant to test; states of earlier ones are only recorded */
+	int error;
+	struct nvw_findings findings;
+	struct ct_walk walk;
+	struct ct_parts *parts; /* of the check; NULL: none */
+	uint64_t evaluations;   /* of parts, by earlier workers of the range */
+	/* Shapes of what the whole check said at this instant. */
+	uint64_t shape[SHAPES_MAX];
+	unsigned shapes;
+	struct ct_reads reads;
+	uint64_t leaves;                /* of the last tree */
+	bool failed;                    /* a state failed since the last reset */
+	unsigned alike;                 /* states that failed in a row at this instant, none in a new way */
+	struct nvw_pool_reads *tracked; /* the image's; detached while recording does not pay */
+	struct ct_array pattern;        /* uint64_t per work-item */
+	unsigned *levels;
+	unsigned level_capacity;
+};
+
+static uint64_t key_of(uint64_t state)
+{
+	return nvw_mix64(state) | 1;
+}
+
+/* Where its key is, or belongs. */
+static uint64_t *place_of(struct ct_shared *s, uint64_t key)
+{
+	uint64_t i = (key >> 1) & (s->seen_capacity - 1);
+
+	while (s->seen[i] != 0 && s->seen[i] != key) {
+		i = (i + 1) & (s->seen_capacity - 1);
+	}
+	return &s->seen[i];
+}
+
+/* True if the state has not been tested before; records it. */
+static bool is_new(struct ct_shared *s, uint64_t state)
+{
+	const uint64_t key = key_of(state);
+	uint64_t *const place = place_of(s, key);
+
+	if (*place == key) {
+		return false;
+	}
+	*place = key;
+	if (++s->seen_count > s->seen_capacity / 4 * 3) {
+		memset(s->seen, 0, s->seen_capacity * sizeof s->seen[0]);
+		s->seen_count = 0;
+	}
+	return true;
+}
+
+static bool is_said(const struct range *r, uint64_t shape)
+{
+	unsigned i = 0;
+
+	while (i < r->shapes && r->shape[i] != shape) {
+		i++;
+	}
+	return i < r->shapes;
+}
+
+static void note_shape(struct range *r, uint64_t shape)
+{
+	if (!is_said(r, shape) && r->shapes < SHAPES_MAX) {
+		r->shape[r->shapes++] = shape;
+	}
+}
+
+static void note_shapes(struct range *r)
+{
+	for (unsigned i = 0; i < r->findings.kept; i++) {
+		note_shape(r, ct_parts_shape(&r->findings, i));
+	}
+}
+
+/* Each kind of finding counts once per state, however many keys it affects. */
+static void note_findings(struct range *r)
+{
+	struct ct_shared *s = r->shared;
+	const uint64_t state = key_of(ct_medium_key(r->medium));
+	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
+
+	s->failing++;
+	for (unsigned i = 0; i < r->findings.kept; i++) {
+		const struct nvw__finding *v = &r->findings.finding[i];
+		struct ct_finding f = {.off = v->off,
+			.states = 1,
+			.first_time_ps = r->medium->time_ps,
+			.instant = s->instant,
+			.draw = s->draw};
+		bool again = false;
+
+		ct_shape(v->text, shapes[i]);
+		for (unsigned k = 0; k < i && !again; k++) {
+			again = strcmp(shapes[k], shapes[i]) == 0;
+		}
+		note_shape(r, ct_parts_shape(&r->findings, i));
+		if (!again) {
+			snprintf(f.text, sizeof f.text, "%s", v->text);
+			ct_groups_add_sample(&s->groups, &f, r->medium->newest_site);
+			ct_failing_add(r->failing, state, f.text);
+		}
+	}
+}
+
+void ct_worker_note_undecided(struct ct_shared *s, const struct ct_plan *plan, const char *why)
+{
+	plan->interval[s->instant - 1].undecided++;
+	if (s->undecided++ == 0) {
+		snprintf(s->why_undecided, sizeof s->why_undecided, "%s", why);
+	}
+}
+
+/* True if the state was counted before its worker was killed. A tree is searched again from its first
+ * leaf. */
+static bool is_counted(const struct range *r, uint64_t draw, bool retried)
+{
+	const struct ct_shared *s = r->shared;
+
+	return draw < CT_DRAW_LEAF ? retried && s->counted :
+				     s->tree == r->medium->instant && draw - CT_DRAW_LEAF < s->leaves;
+}
+
+static void count(struct range *r, uint64_t draw, bool again)
+{
+	struct ct_shared *s = r->shared;
+
+	s->equal += again;
+	r->here->equal += again;
+	s->distinct += !again;
+	r->here->distinct += !again;
+	s->counted = 1;
+	if (draw >= CT_DRAW_LEAF) {
+		s->tree = r->medium->instant;
+		s->leaves = draw - CT_DRAW_LEAF + 1;
+	}
+}
+
+/* Records the medium's state as the one being judged, if it is new: true if it was judged before. */
+static bool begin_state(struct range *r, uint64_t draw)
+{
+	struct ct_shared *s = r->shared;
+	const uint64_t state = ct_medium_key(r->medium);
+	const bool retried = s->retried == key_of(state), counted = is_counted(r, draw, retried);
+
+	s->counted = counted;
+	s->judged = key_of(state);
+	const bool again = !is_new(s, state) && !retried;
+
+	if (!counted) {
+		count(r, draw, again);
+	}
+	s->retried = retried ? 0 : s->retried;
+	s->judged = again ? 0 : s->judged;
+	return again;
+}
+
+/* Recovers and checks the medium's state, unless it was tested before; with learning also then, to record
+ * reads. */
+static void judge_state(struct range *r, uint64_t draw, bool learning)
+{
+	struct ct_medium *m = r->medium;
+	struct ct_shared *s = r->shared;
+
+	const bool again = begin_state(r, draw);
+
+	if (again && !learning) {
+		return;
+	}
+	s->draw = draw;
+	s->sequence++;
+	nvw__findings_clear(&r->findings);
+	ct_image_forget_reads(&m->image);
+	s->phase = CT_PHASE_OPEN;
+	const double began = ct_wall_seconds();
+	const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
+
+	const double took = ct_wall_seconds() - began;
+
+	s->slowest = took > s->slowest ? took : s->slowest;
+	r->failed = r->failed || verdict != 0;
+	r->alike = verdict == NVW_E_INCONSISTENT ? r->alike + 1 : 0;
+	if (verdict == NVW_E_INCONSISTENT && !again) {
+		const unsigned known = s->groups.count;
+
+		note_findings(r);
+		r->alike = s->groups.count == known ? r->alike : 0;
+	} else if (verdict == CT_NO_ANSWER && !again) {
+		ct_worker_note_undecided(s, r->plan, nvw_error_message());
+	} else if (verdict != 0 && verdict != NVW_E_INCONSISTENT && verdict != CT_NO_ANSWER) {
+		r->error = verdict;
+	}
+	s->phase = CT_PHASE_IDLE;
+	s->judged = 0;
+}
+
+/* A key of what happens to each work-item's stores in the state, independent of the work-items'
+ * identities. */
+static uint64_t symmetric_key(struct range *r)
+{
+	const struct ct_medium *m = r->medium;
+	uint64_t key = m->instant;
+
+	if (m->work_items == 0 || ct_array_grow(&r->pattern, m->work_items, sizeof(uint64_t))) {
+		return 0;
+	}
+	uint64_t *const pattern = r->pattern.at;
+
+	memset(pattern, 0, m->work_items * sizeof *pattern);
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const struct ct_cell *const c = &m->cell[i];
+
+		for (unsigned v = 0; v < c->count; v++) {
+			const struct ct_flight *const f = ct_medium_flight(m, c->write[v]);
+			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 |
+					      ct_cell_has(c, r->levels[i], v);
+
+			pattern[f->work_item] += ct_cell_is_first(c, v) ? nvw_mix64(what) : 0;
+		}
+	}
+	for (uint64_t i = 0; i < m->work_items; i++) {
+		key += pattern[i] ? nvw_mix64(pattern[i]) : 0;
+	}
+	return nvw_mix64(key);
+}
+
+/* A state that was being judged when its worker was killed does not count. */
+static bool is_symmetric(struct range *r)
+{
+	if (r->shared->retried != 0) {
+		return false;
+	}
+
+	return r->e->options.symmetric && r->medium->work_items > 0 &&
+	       ct_model_info(r->medium->rules.model)->counts_work_items &&
+	       !is_new(r->shared, symmetric_key(r));
+}
+
+static void test_state(struct range *r, uint64_t draw)
+{
+	struct ct_medium *m = r->medium;
+
+	if (!ct_plan_draw(r->plan, m, draw, &r->walk, r->levels)) {
+		return;
+	}
+	const bool tested = m->instant >= r->first;
+
+	if (is_symmetric(r)) {
+		r->shared->symmetric += tested;
+		return;
+	}
+	ct_medium_apply(m, r->levels);
+	if (tested) {
+		judge_state(r, draw, false);
+	} else {
+		is_new(r->shared, ct_medium_key(m));
+	}
+	ct_medium_undo(m);
+}
+
+static bool is_over(const struct range *r)
+{
+	return r->shared->stop || r->error ||
+	       (r->e->options.stop_after > 0 && r->shared->groups.count >= r->e->options.stop_after);
+}
+
+/* Tests the leaves of the instant's tree: true if the tree was completed, and so all states of the instant
+ * are covered. Gives up as soon as there are clearly too many. */
+static bool test_tree(struct range *r, uint64_t budget)
+{
+	struct ct_medium *m = r->medium;
+	bool whole = false;
+
+	r->failed = false;
+	if (ct_tree_begin(&r->reads, m)) {
+		return false;
+	}
+	for (uint64_t leaf = 0; leaf < budget && !is_over(r); leaf++) {
+		r->leaves = leaf;
+		if (!ct_tree_next(&r->reads, m, r->levels)) {
+			whole = true;
+			break;
+		}
+		ct_medium_apply(m, r->levels);
+		judge_state(r, CT_DRAW_LEAF + leaf, true);
+		ct_medium_undo(m);
+		if (leaf < 2 && ct_reads_are_many(&r->reads, m, budget)) {
+			break;
+		}
+		/* A failing state may not have read everything that matters to its neighbours. */
+		if (r->failed || ct_tree_learn(&r->reads, m)) {
+			break;
+		}
+	}
+	return whole;
+}
+
+/* For judges that record reads. draws is the number of states, if all can be tested one by one. */
+static bool try_tree(struct range *r, uint64_t draws)
+{
+	const struct ct_medium *m = r->medium;
+	const uint64_t share =
+		ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
+	const bool fits = ct_model_info(m->rules.model)->bounds_reads;
+
+	return m->image.reads != NULL && m->rules.limits == NULL && fits && share >= WORTH_A_TREE &&
+	       test_tree(r, share);
+}
+
+/* The instant's states keep failing in ways that are known. */
+static bool is_settled(const struct range *r)
+{
+	return r->e->options.settle_after > 0 && r->alike >= r->e->options.settle_after;
+}
+
+static int make_room(struct range *r)
+{
+	if (r->medium->cell_count <= r->level_capacity && r->levels != NULL) {
+		return 0;
+	}
+	const unsigned n = 2 * r->medium->cell_count + 64;
+	unsigned *levels = realloc(r->levels, n * sizeof *levels);
+
+	if (levels == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a crash state");
+	}
+	r->levels = levels;
+	r->level_capacity = n;
+	return 0;
+}
+
+/* For an instant whose states would all have been tested: the number of states that its tree's leaves
+ * represent. */
+static uint64_t states_spared(const struct range *r, uint64_t draws)
+{
+	return ct_plan_exhausts(r->plan, r->medium->instant) && draws > r->leaves ? draws - r->leaves : 0;
+}
+
+/* ---- Parts of the check ------------------------------------------------------------------------------ */
+
+static void part_began(void *context, uint64_t part)
+{
+	const struct range *const r = context;
+
+	(void)part;
+	r->shared->sequence++;
+}
+
+static void count_parts(struct range *r)
+{
+	const struct ct_parts_count *const n = ct_parts_count(r->parts);
+	struct ct_by_parts *const to = &r->shared->parts;
+	char name[CT_PART_NAME];
+
+	to->parts = n->parts;
+	to->evaluations = r->evaluations + n->evaluations;
+	if (n->most_forks > to->most_forks) {
+		to->most_forks = n->most_forks;
+		ct_parts_name(r->parts, n->widest, name);
+		snprintf(to->widest, sizeof to->widest, "%s", name);
+	}
+}
+
+/* Tries the parts that may answer otherwise now; before the range, too, where they tell which states to record. True if all pass, in every state of this instant. */
+static bool try_parts(struct range *r)
+{
+	const struct ct_part_trouble *trouble;
+	struct ct_shared *const s = r->shared;
+
+	if (r->parts == NULL || s->no_parts) {
+		return false;
+	}
+	s->in_part = 1;
+	s->phase = CT_PHASE_CHECK;
+	r->error = ct_parts_try(r->parts, part_began, r);
+	s->phase = CT_PHASE_IDLE;
+	s->in_part = 0;
+	count_parts(r);
+	return !r->error && ct_parts_crowd(r->parts) == 0 && ct_parts_troubles(r->parts, &trouble) == 0;
+}
+
+/* Of an instant whose parts all pass, the number of whole states that are tested as well: they guard against parts that
+ * miss what the check finds. The same whatever the number of jobs. */
+static uint64_t guards(const struct range *r, uint64_t draws)
+{
+	const uint64_t wanted = GUARDED_BYTES / r->medium->image.bytes, instant = r->medium->instant,
+		       all = wanted < GUARDS_LEAST ? GUARDS_LEAST :
+			     wanted > GUARDS_MOST  ? GUARDS_MOST :
+						     wanted,
+		       mine = instant * all / r->plan->instants - (instant - 1) * all / r->plan->instants;
+
+	return mine < draws ? mine : draws;
+}
+
+static void note_wide(struct range *r, const struct ct_part_trouble *t)
+{
+	struct ct_by_parts *const to = &r->shared->parts;
+	char name[CT_PART_NAME];
+
+	if (to->wide++ == 0) {
+		ct_parts_name(r->parts, t->part, name);
+		snprintf(to->first_wide, sizeof to->first_wide, "%s", name);
+		to->wide_forks = t->forks;
+	}
+}
+
+static void note_denied(struct range *r, const struct ct_part_trouble *t, const struct nvw_findings *said)
+{
+	struct ct_by_parts *const to = &r->shared->parts;
+	char name[CT_PART_NAME];
+
+	if (to->denied++ == 0) {
+		ct_parts_name(r->parts, t->part, name);
+		snprintf(to->first_denied, sizeof to->first_denied, "%s, which says: %.120s", name,
+			said->finding[0].text);
+	}
+}
+
+/* Whether the state of a part that fails has been tested before; records it, but where other workers, who do not make it,
+ * would know less of later states. */
+static bool is_known(struct range *r, uint64_t state)
+{
+	return ct_plan_cuts_apart(&r->e->rules) ? !is_new(r->shared, state) :
+						  *place_of(r->shared, key_of(state)) != 0;
+}
+
+/* A part fails in a state: so must the whole check, or there is no finding. */
+static void confirm(struct range *r, const struct ct_part_trouble *t)
+{
+	static struct nvw_findings said;
+	struct ct_medium *const m = r->medium;
+	struct ct_shared *const s = r->shared;
+
+	s->in_part = 1;
+	s->phase = CT_PHASE_CHECK;
+	const bool is_there = ct_parts_remake(r->parts, t->part, t->evaluation, &said, r->levels);
+
+	s->in_part = 0;
+	s->draw = ct_part_draw(t->part, t->evaluation);
+	s->sequence++;
+	if (is_there) {
+		ct_medium_apply(m, r->levels);
+		const bool again = is_known(r, ct_medium_key(m));
+
+		nvw__findings_clear(&r->findings);
+		const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
+
+		s->distinct += !again;
+		s->parts.confirmations += !again;
+		r->here->distinct += !again;
+		if (verdict == NVW_E_INCONSISTENT && !again) {
+			note_findings(r);
+		} else if (verdict == NVW_E_INCONSISTENT) {
+			note_shapes(
+				r); /* it was counted when it was judged first, perhaps before an interruption */
+		} else if (verdict == 0) {
+			note_denied(r, t, &said);
+		}
+		ct_medium_undo(m);
+	}
+	s->phase = CT_PHASE_IDLE;
+}
+
+/* True if no part was tried. */
+static bool note_crowd(struct range *r)
+{
+	struct ct_by_parts *const to = &r->shared->parts;
+	const uint64_t crowd = ct_parts_crowd(r->parts);
+
+	if (crowd > 0 && to->crowded++ == 0) {
+		to->crowd = crowd;
+	}
+	return crowd > 0;
+}
+
+/* After the instant's other states, so that these stay the examples. */
+static void confirm_parts(struct range *r)
+{
+	const struct ct_part_trouble *t;
+	unsigned confirmations = 0;
+
+	if (r->parts == NULL || r->medium->instant < r->first || note_crowd(r)) {
+		return;
+	}
+	const uint64_t count = ct_parts_troubles(r->parts, &t);
+
+	for (uint64_t i = 0; i < count && !is_over(r); i++) {
+		if (t[i].verdict == CT_PART_WIDE) {
+			note_wide(r, &t[i]);
+		} else if (!is_said(r, t[i].shape) && confirmations < CONFIRMATIONS_MAX &&
+			   r->shared->no_confirmation != r->medium->instant) {
+			confirmations++;
+			confirm(r, &t[i]);
+		}
+	}
+	r->shapes = 0;
+}
+
+/* Between two states the shared memory is consistent, and the parent may save it. */
+static void wait_while_held(struct ct_shared *s)
+{
+	while (s->hold && !s->stop) {
+		s->held = 1;
+		usleep(200);
+	}
+	s->held = 0;
+}
+
+static int test_range(struct range *r, uint64_t draw, uint64_t last)
+{
+	struct ct_medium *m = r->medium;
+	int error = 1;
+
+	while (error == 1) {
+		error = make_room(r);
+		if (error) {
+			return error;
+		}
+		r->shared->instant = m->instant;
+		r->shared->next = draw;
+		r->shared->time_ps = m->time_ps;
+		r->here = &r->plan->interval[m->instant - 1];
+		uint64_t draws = ct_plan_draws(r->plan, m);
+
+		m->image.reads = r->tracked;
+		error = m->image.reads != NULL ? ct_reads_at(&r->reads, m) : 0;
+		if (error) {
+			return error;
+		}
+		const uint64_t symmetric = r->shared->symmetric, failing = r->shared->failing;
+		const uint64_t all_draws = draws;
+		bool by_parts = try_parts(r);
+
+		if (r->error) {
+			return r->error;
+		}
+		draws = r->e->options.parts_alone ? 0 : by_parts ? guards(r, draws) : draws;
+		if (!by_parts && draws > 0 && draw == 0 && r->shared->no_tree != m->instant &&
+			try_tree(r, draws)) {
+			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
+			r->shared->unread += states_spared(r, draws);
+			r->here->unread += (uint32_t)states_spared(r, draws);
+			r->here->exhausted = true;
+			draws = 0;
+		}
+		m->image.reads = NULL; /* recording reads has a cost: only for trees */
+		r->alike = 0;
+		for (; draw < draws && !is_over(r) && !is_settled(r); draw++) {
+			test_state(r, draw);
+			r->shared->next = draw + 1;
+			wait_while_held(r->shared);
+			if (by_parts && r->shared->failing > failing) {
+				r->shared->parts.missed++;
+				by_parts = false;
+				draws = all_draws;
+			}
+		}
+		const bool settled = draw < draws && !is_over(r);
+
+		r->shared->settled += settled && m->instant >= r->first ? draws - draw : 0;
+		confirm_parts(r);
+		if (is_over(r)) {
+			return r->error;
+		}
+		if (m->instant >= r->first) {
+			r->here->by_parts = by_parts;
+			r->here->exhausted =
+				by_parts || r->here->exhausted ||
+				(!settled && r->here->undecided == 0 && !r->e->options.parts_alone &&
+					ct_plan_exhausts(r->plan, m->instant) && !m->inexact &&
+					r->shared->symmetric == symmetric);
+		}
+		draw = 0;
+		if (m->instant >= last) {
+			return 0;
+		}
+		error = ct_medium_next(m);
+	}
+	return error;
+}
+
+void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, struct ct_worker *w)
+{
+	struct ct_medium *const m = &w->medium;
+	struct ct_shared *const shared = w->shared;
+	struct range r = {.e = e,
+		.plan = plan,
+		.medium = m,
+		.shared = shared,
+		.failing = w->failing,
+		.first = w->first};
+
+	ct_child_begin();
+	ct_frames_catch(&shared->frames);
+	m->seen = NULL;
+	int error = ct_image_own(&m->image); /* the parent's is needed if this process dies */
+
+	m->image.recoveries = &shared->recoveries;
+
+	/* Under buffered epoch persistency acknowledgements depend on the levels of all cells. */
+	if (!error && e->tells_reads && !e->rules.mixed &&
+		ct_model_info(e->rules.model)->levels != CT_GRAPH) {
+		error = ct_image_track(&m->image);
+	}
+
+	r.tracked = m->image.reads;
+	r.evaluations = shared->parts.evaluations;
+	if (!error && !shared->no_parts) {
+		error = ct_parts_of(e, m, &r.parts);
+		/* Known also if the first of them ends the process. */
+		shared->parts.parts = r.parts != NULL ? ct_parts_count(r.parts)->parts : 0;
+	}
+	if (!error) {
+		error = test_range(&r, w->next_draw, w->last);
+	}
+	if (error) {
+		shared->error = error;
+		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
+	}
+	shared->finished = !shared->stop;
+	_exit(0);
+}

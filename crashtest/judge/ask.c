@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands that judge crash states, one after another. See ask.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/stop.h"
+
+#include "ask.h"
+#include "descendants.h"
+#include "environment.h"
+#include "fork_server.h"
+#include "../states/image.h"
+#include "process.h"
+#include "state_file.h"
+#include "trace.h"
+
+/* ---- Asking --------------------------------------------------------------------------------------------------- */
+
+static pid_t start(const struct ct_start *how)
+{
+	const pid_t pid = vfork();
+
+	if (pid == 0) {
+		setpgid(0, 0); /* so that its children can be ended with it */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ct_output_redirect(how->output);
+		execvpe(how->words[0], how->words, how->environment);
+		_exit(127);
+	}
+	return pid;
+}
+
+static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_answer)
+{
+	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	ret_answer->in_time =
+		fd < 0 || ct_hang_wait(fd, pid, c->timeout_ms, &c->shared->hangs, ret_answer->where);
+	if (fd >= 0) {
+		kill(-pid, SIGKILL); /* its remaining processes too: the next state is a new one */
+		close(fd);
+	}
+	while (waitpid(pid, &ret_answer->status, 0) < 0 && errno == EINTR) {
+	}
+	ct_end_descendants(ct_fork_server_pid()); /* also those that have left the group */
+}
+
+/* Makes the file; how to start the command on it. Valid until the next call in this process. */
+static int prepare(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	struct ct_start *ret)
+{
+	static struct ct_state_file file; /* of this process, which has one command to ask */
+	static struct ct_command_line line;
+	static struct ct_told_state told;
+	const bool tells = *c->operations_path != '\0';
+	int error = ct_state_file_fill(&file, c->folder.path, image, c->bytes);
+
+	error = error || !tells ? error : ct_environment_tell(acks, &told);
+	if (error) {
+		return error;
+	}
+	ct_command_fill(&c->command, file.path, &line);
+	*ret = (struct ct_start){.words = line.word,
+		.environment =
+			ct_environment_of(c->command.assigned, tells ? &told : NULL, c->operations_path),
+		.told = tells ? &told : NULL,
+		.output = ct_output_begin(c->whole_output)};
+	return c->whole_output && ret->output < 0 ?
+		       nvw_fail(NVW_E_MEMORY, "no memory for the output of a command") :
+		       0;
+}
+
+/* Asks the command, as a fork if that is wanted and can be: 1, 0 if it gives no answer as one, or an error. */
+static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	bool forked, struct ct_answer *ret_answer)
+{
+	struct ct_start how;
+	const int error = prepare(c, image, acks, &how);
+
+	if (error) {
+		return error;
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
+	if (forked) {
+		struct ct_ending ending;
+		const enum ct_fork how_it_went =
+			ct_fork_server_run(&how, c->timeout_ms, &c->shared->hangs, &ending);
+
+		c->shared->refused |= how_it_went == CT_FORK_REFUSED;
+		if (how_it_went != CT_FORK_ANSWERED) {
+			return 0;
+		}
+		ret_answer->in_time = ending.in_time;
+		ret_answer->status = ending.status;
+		snprintf(ret_answer->where, sizeof ret_answer->where, "%s", ending.where);
+	} else {
+		const pid_t pid = start(&how);
+
+		if (pid < 0) {
+			return nvw_fail_errno("the checker cannot be started");
+		}
+		finish(pid, c, ret_answer);
+	}
+	ct_output_line(ret_answer->line);
+	ct_output_whole(&ret_answer->whole);
+	return 1;
+}
+
+/* Of this process's states: the first ones, then fewer and fewer. */
+static bool is_compared(void)
+{
+	static pid_t owner;
+	static uint64_t states;
+
+	if (owner != getpid()) {
+		owner = getpid();
+		states = 0;
+	}
+	const uint64_t n = states++;
+
+	return n < 4 || (n & (n - 1)) == 0;
+}
+
+/* The signal that it died of, itself or as a shell tells of it; 0: none. */
+static int signal_of(const struct ct_answer *a)
+{
+	if (!a->in_time) {
+		return 0;
+	}
+	if (WIFSIGNALED(a->status)) {
+		return WTERMSIG(a->status);
+	}
+	return WEXITSTATUS(a->status) > 128 ? WEXITSTATUS(a->status) - 128 : 0;
+}
+
+static bool is_killed(const struct ct_answer *a)
+{
+	return ct_is_from_outside(signal_of(a));
+}
+
+/* An answer that has been ended from outside is none. */
+static bool is_same(const struct ct_answer *a, const struct ct_answer *b)
+{
+	if (is_killed(a) || is_killed(b)) {
+		return true;
+	}
+	return a->in_time == b->in_time &&
+	       (!a->in_time || (a->status == b->status && a->whole.bytes == b->whole.bytes &&
+				       a->whole.hash == b->whole.hash));
+}
+
+/* The command's answer, however it was come by: 0 or an error. */
+static int ask_either(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	struct ct_answer *ret_answer)
+{
+	const bool compared = is_compared();
+	const int signals = nvw_stop_signals();
+	struct ct_answer executed;
+	int error = c->command.by_shell || c->shared->differs ? 0 : ask(c, image, acks, true, ret_answer);
+
+	if (error == 1 && !compared) {
+		c->shared->relied = 1;
+	} else if (error == 1) {
+		error = ask(c, image, acks, false, &executed);
+		c->shared->differs |=
+			error == 1 && nvw_stop_signals() == signals && !is_same(ret_answer, &executed);
+		*ret_answer = executed;
+	} else if (error == 0) {
+		error = ask(c, image, acks, false, ret_answer);
+	}
+	if (error == 1 && c->shared->differs && c->shared->relied) {
+		return nvw_fail(NVW_E_SYSTEM, "the checker gives different answers when it is forked");
+	}
+	return error < 0 ? error : 0;
+}
+
+static bool was_not_executed(const struct ct_answer *a)
+{
+	return a->in_time && WIFEXITED(a->status) &&
+	       (WEXITSTATUS(a->status) == 126 || WEXITSTATUS(a->status) == 127);
+}
+
+/* One that was killed from outside is asked again, and one that may have been told to stop: it need not have died of that. One that
+ * dies each time of a signal other than SIGKILL does so by itself. */
+int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	struct ct_answer *ret)
+{
+	bool again = true;
+
+	*ret = (struct ct_answer){.in_time = false};
+	for (unsigned i = 0; i < CT_KILLS_MAX && again; i++) {
+		const bool is_last = i + 1 == CT_KILLS_MAX; /* perhaps it dies only as a fork */
+		const int signals = nvw_stop_signals();
+		const int error = is_last ? ask(c, image, acks, false, ret) : ask_either(c, image, acks, ret);
+
+		if (error < 0) {
+			return error;
+		}
+		again = is_killed(ret) || nvw_stop_signals() != signals;
+	}
+	if (signal_of(ret) == SIGKILL) {
+		return nvw_fail(CT_NO_ANSWER,
+			"the checker was killed by SIGKILL %u times in one state (was memory short?)",
+			CT_KILLS_MAX);
+	}
+	if (was_not_executed(ret)) {
+		return nvw_fail(NVW_E_INPUT, "the checker could not be executed (status %d)%s%s",
+			WEXITSTATUS(ret->status), *ret->line ? ": " : "", ret->line);
+	}
+	return 0;
+}
+
+void ct_asked_stack(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	char ret_stack[CT_STACK_BYTES])
+{
+	struct ct_answer a;
+	struct ct_start how;
+
+	ret_stack[0] = '\0';
+	if (ct_ask(c, image, acks, &a) == 0 && (!a.in_time || signal_of(&a)) &&
+		prepare(c, image, acks, &how) == 0) {
+		ct_trace_run(&how, c->timeout_ms, ret_stack);
+	}
+}
+
+int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
+{
+	if (!a->in_time) {
+		return *a->where ?
+			       nvw_violation(findings, 0, "the checker does not terminate: %s", a->where) :
+			       nvw_violation(findings, 0, "the checker does not terminate");
+	}
+	if (WIFSIGNALED(a->status)) {
+		return nvw_violation(findings, 0, "the checker was killed by signal %d (%s)",
+			WTERMSIG(a->status), strsignal(WTERMSIG(a->status)));
+	}
+	return 0;
+}
+
+/* ---- Beginning and end ---------------------------------------------------------------------------------------- */
+
+static int make_shared(struct ct_asked *c)
+{
+	void *const at =
+		mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	c->shared = at == MAP_FAILED ? NULL : at;
+	return c->shared ? 0 : nvw_fail_errno("no memory for a checker");
+}
+
+int ct_asked_make(
+	uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations, struct ct_asked *ret)
+{
+	int error = make_shared(ret);
+
+	ret->bytes = bytes;
+	ret->timeout_ms = timeout_ms;
+	/* In memory rather than on a disk: the files are written once a state. */
+	error = error ? error : nvw_folder_make("check", true, &ret->folder);
+	if (!error && operations != NULL && operations->count > 0) {
+		snprintf(
+			ret->operations_path, sizeof ret->operations_path, "%s/operations", ret->folder.path);
+		error = ct_environment_write(ret->operations_path, operations);
+	}
+	return error;
+}
+
+bool ct_asked_begins_anew(struct ct_asked *c)
+{
+	const bool anew = c->shared != NULL && c->shared->differs && c->shared->relied;
+
+	if (anew) {
+		c->shared->relied = 0;
+	}
+	return anew;
+}
+
+void ct_asked_why_executed(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES])
+{
+	if (c->shared == NULL) {
+		*ret_why = '\0';
+	} else if (c->command.by_shell) {
+		snprintf(ret_why, CT_TEXT_BYTES, "a shell has to read its command (%s)", c->command.why);
+	} else if (c->shared->differs) {
+		snprintf(ret_why, CT_TEXT_BYTES, "it gives different answers when it is forked");
+	} else if (c->shared->refused) {
+		snprintf(ret_why, CT_TEXT_BYTES,
+			"it cannot be forked before its main(): it is static, or set-user-id, or has threads by then");
+	} else {
+		*ret_why = '\0';
+	}
+}
+
+uint64_t ct_asked_alike(const struct ct_asked *c)
+{
+	return c->shared ? c->shared->hangs.alike : 0;
+}
+
+void ct_asked_destroy(struct ct_asked *c)
+{
+	nvw_folder_remove(&c->folder);
+	if (c->shared != NULL) {
+		munmap(c->shared, sizeof *c->shared);
+	}
+	*c = (struct ct_asked){0};
+}

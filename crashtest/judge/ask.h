@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands that judge crash states. Each judging process has a file, which is made equal to the state before
+ * every run, whatever the previous run did to it; processes that a run leaves running are ended before the
+ * next one.
+ *
+ * Only an answer of the command itself counts. A command that could not be executed (the shell's status 126
+ * or 127) is an error; one that was killed by SIGKILL is retried and then gives no answer. One that SIGINT, SIGTERM or SIGHUP
+ * ended, or that ran while this process was told to stop, is retried, too. Commands have process groups of their own: what a
+ * terminal tells nvwave does not reach them.
+ *
+ * Commands are forked instead of executed if possible (fork_server.h). For some of the states, including the
+ * first ones, they are executed as well; if the answers differ, they are executed from then on, and states
+ * judged only by forks are judged again.
+ */
+#ifndef CRASHTEST_ASK_H
+#define CRASHTEST_ASK_H
+
+#include "core/folder.h"
+
+#include "command.h"
+#include "../crash.h"
+#include "hang.h"
+#include "operations.h"
+#include "output.h"
+
+/* Zero-initialise; the command is filled in first (ct_command_make). */
+struct ct_asked {
+	struct ct_command command;
+	bool whole_output;        /* the standard output counts as a whole; the standard error is left out */
+	uint64_t bytes;           /* of the file; the image may be a little longer, to whole lines */
+	unsigned timeout_ms;      /* of one run, in CPU time (hang.h) */
+	struct nvw_folder folder; /* of the files, one a process */
+	char operations_path[NVW__FOLDER_PATH + 32]; /* environment.h; "": there are none */
+	struct ct_asked_shared *shared;
+};
+
+/* Shared between the judging processes. */
+struct ct_asked_shared {
+	volatile uint32_t differs; /* a fork answered otherwise than the executed command: no more forks */
+	volatile uint32_t relied;  /* answers of forks were taken without that comparison */
+	volatile uint32_t refused; /* it cannot be forked; not: its server was killed */
+	struct ct_hangs hangs;
+};
+
+/* How a command ended. */
+struct ct_answer {
+	bool in_time; /* otherwise it had to be killed */
+	int status;   /* as waitpid() has it */
+	char line[CT_LINE_BYTES];
+	char where[CT_TEXT_BYTES]; /* of a hang, "": unknown */
+	struct ct_output whole;
+};
+
+/* operations may be NULL; they stay the caller's. */
+NVW_CHECKED int ct_asked_make(uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations,
+	struct ct_asked *ret_asked);
+void ct_asked_destroy(struct ct_asked *asked);
+
+/* Runs the command on a state. CT_NO_ANSWER, and errors of which none is the state's. */
+NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *image,
+	const struct nvw_acks *acks, struct ct_answer *ret_answer);
+/* An answer that is a hang or a death is a violation; 0 if it is neither. */
+int ct_answer_note(const struct ct_answer *answer, struct nvw_findings *findings);
+
+/* The stack of a command that dies of a signal or hangs in this state (trace.h); "" if it does neither. */
+void ct_asked_stack(const struct ct_asked *asked, const struct ct_image *image, const struct nvw_acks *acks,
+	char ret_stack[CT_STACK_BYTES]);
+
+/* True if states were judged by forks that turned out to be unreliable: all must be judged again. Returns
+ * true only once. */
+bool ct_asked_begins_anew(struct ct_asked *asked);
+/* Why the command is executed in every state instead of forked, behind "..., because"; "" if it is not. */
+void ct_asked_why_executed(const struct ct_asked *asked, char ret_why[CT_TEXT_BYTES]);
+/* How many runs were cut early, since they were where others had hung. */
+uint64_t ct_asked_alike(const struct ct_asked *asked);
+
+#endif

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Output equivalence. See replay_oracle.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nvw/persist_log.h>
+#include <nvw/random.h>
+
+#include "../states/image.h"
+#include "replay_oracle.h"
+
+enum { TEXT_KEPT = 1 << 14, SAVED_TEXT = 2000 };
+
+struct ct_logged_store {
+	uint64_t record, off, value;
+	uint32_t bytes;
+	uint32_t operation; /* index plus 1 in operations; 0: none */
+};
+
+/* ---- The log ---------------------------------------------------------------------------------------------------- */
+
+/* The operation that each thread has begun, as an index plus 1. */
+struct open_operations {
+	uint64_t thread[4096];
+	uint32_t operation[4096];
+	unsigned count;
+};
+
+static uint32_t *open_of(struct open_operations *o, uint64_t thread)
+{
+	unsigned i = 0;
+
+	while (i < o->count && o->thread[i] != thread) {
+		i++;
+	}
+	if (i == o->count && i < 4096) {
+		o->thread[o->count] = thread;
+		o->operation[o->count++] = 0;
+	}
+	return &o->operation[i < 4096 ? i : 4095];
+}
+
+static int add_store(struct ct_replay_oracle *o, const struct ct_logged_store *store)
+{
+	if (o->store_count == o->store_capacity) {
+		const uint64_t capacity = o->store_capacity ? 2 * o->store_capacity : 1024;
+		struct ct_logged_store *const grown = realloc(o->store, capacity * sizeof *grown);
+
+		if (grown == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+		}
+		o->store = grown;
+		o->store_capacity = capacity;
+	}
+	o->store[o->store_count++] = *store;
+	return 0;
+}
+
+static uint32_t index_of(const struct ct_operations *operations, uint64_t number)
+{
+	const struct ct_operation *const o = ct_operations_find(operations, number);
+
+	return o ? (uint32_t)(o - operations->at) + 1 : 0;
+}
+
+static int note(struct ct_replay_oracle *o, struct open_operations *open, const struct nvw_log_record *r,
+	uint64_t record)
+{
+	struct ct_logged_store s = {.record = record};
+	int error = 0;
+
+	switch (r->kind) {
+	case NVW_LOG_BEGIN:
+		*open_of(open, r->begin.thread) = index_of(o->operations, r->begin.number);
+		break;
+	case NVW_LOG_ACK: {
+		uint32_t *const mine = open_of(open, r->ack.work_item);
+
+		*mine = *mine == index_of(o->operations, r->ack.first) ? 0 : *mine;
+		break;
+	}
+	case NVW_LOG_STORE:
+		s.off = r->store.off;
+		s.value = r->store.value;
+		s.bytes = r->store.bytes;
+		s.operation = *open_of(open, r->store.work_item);
+		return add_store(o, &s);
+	case NVW_LOG_HOST:
+		for (uint32_t at = 0; at < r->host.bytes && !error; at += 8) {
+			s.off = r->host.off + at;
+			s.bytes = r->host.bytes - at < 8 ? r->host.bytes - at : 8;
+			memcpy(&s.value, r->host.data + at, s.bytes);
+			error = add_store(o, &s);
+		}
+		break;
+	default:
+		break;
+	}
+	return error;
+}
+
+static int read_log(struct ct_replay_oracle *o, int log_fd)
+{
+	static struct open_operations open;
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+
+	if (error) {
+		return error;
+	}
+	open.count = 0;
+	for (uint64_t i = 1; (error = nvw_log_next(reader, &r)) == 1; i++) {
+		error = note(o, &open, &r, i);
+		if (error) {
+			break;
+		}
+	}
+	nvw_log_reader_close(reader);
+	return error < 0 ? error : 0;
+}
+
+/* ---- References ------------------------------------------------------------------------------------------------- */
+
+/* Operations: those that are acknowledged, and of those in flight the chosen ones. */
+struct set {
+	const struct nvw_acks *acks;
+	const uint32_t *flying; /* indices */
+	unsigned count;
+	uint64_t chosen; /* bits */
+};
+
+static bool has(const struct set *s, const struct ct_operations *operations, uint32_t index)
+{
+	bool is = nvw_acked(s->acks, operations->at[index].number);
+
+	for (unsigned i = 0; i < s->count && !is; i++) {
+		is = s->flying[i] == index && (s->chosen >> i & 1);
+	}
+	return is;
+}
+
+static uint64_t key_of(const struct set *s, const struct ct_operations *operations)
+{
+	uint64_t key = s->acks->hash;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if (s->chosen >> i & 1) {
+			key ^= nvw_mix64(operations->at[s->flying[i]].number + 0x2545f4914f6cdd1du);
+		}
+	}
+	return key;
+}
+
+/* The record at which the first operation begins that is not in the set, after the last one of the set has ended. */
+static uint64_t end_of(const struct set *s, const struct ct_operations *operations)
+{
+	uint64_t last = 0, end = UINT64_MAX;
+
+	for (uint32_t i = 0; i < operations->count; i++) {
+		const struct ct_operation *const o = &operations->at[i];
+
+		if (has(s, operations, i)) {
+			const uint64_t ended = o->durable ? o->durable : UINT64_MAX;
+
+			last = ended > last ? ended : last;
+		}
+	}
+	for (uint32_t i = 0; i < operations->count; i++) {
+		const struct ct_operation *const o = &operations->at[i];
+
+		if (o->begin > last && o->begin < end && !has(s, operations, i)) {
+			end = o->begin;
+		}
+	}
+	return end;
+}
+
+static uint8_t *make_image(const struct ct_replay_oracle *o, const struct set *s)
+{
+	const uint64_t bytes = (o->asked.bytes + 63) & ~UINT64_C(63), end = end_of(s, o->operations);
+	uint8_t *const image = malloc(bytes), *const in = calloc(o->operations->count + 1, 1);
+
+	if (image == NULL || in == NULL) {
+		free(image);
+		free(in);
+		return NULL;
+	}
+	in[0] = 1; /* of no operation */
+	for (uint32_t i = 0; i < o->operations->count; i++) {
+		in[i + 1] = has(s, o->operations, i);
+	}
+	memcpy(image, o->initial, bytes);
+	for (uint64_t i = 0; i < o->store_count && o->store[i].record < end; i++) {
+		const struct ct_logged_store *const store = &o->store[i];
+
+		if (in[store->operation] && store->off + store->bytes <= bytes) {
+			memcpy(image + store->off, &store->value, store->bytes);
+		}
+	}
+	free(in);
+	return image;
+}
+
+static struct ct_reference *new_reference(struct ct_replay_oracle *o, uint64_t key)
+{
+	if (o->reference_count == o->reference_capacity) {
+		const uint64_t capacity = o->reference_capacity ? 2 * o->reference_capacity : 64;
+		struct ct_reference *const grown = realloc(o->reference, capacity * sizeof *grown);
+
+		if (grown == NULL) {
+			return NULL;
+		}
+		o->reference = grown;
+		o->reference_capacity = capacity;
+	}
+	o->reference[o->reference_count] = (struct ct_reference){.key = key};
+	return &o->reference[o->reference_count++];
+}
+
+/* For display and saved findings; the hash is that of the unchanged output. */
+static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
+{
+	const size_t n = whole->kept < TEXT_KEPT ? whole->kept : TEXT_KEPT;
+
+	for (size_t i = 0; i < n; i++) {
+		const char c = whole->text[i];
+
+		to[i] = c == '\n' || (c >= ' ' && c <= '~') ? c : '?';
+	}
+	to[n] = '\0';
+	*ret_kept = n;
+}
+
+static int fill(struct ct_reference *r, const struct ct_answer *a)
+{
+	r->useful = a->in_time && WIFEXITED(a->status) && WEXITSTATUS(a->status) == 0;
+	r->bytes = a->whole.bytes;
+	r->hash = a->whole.hash;
+	r->text = malloc(TEXT_KEPT + 1);
+	if (r->text == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
+	}
+	copy_text(r->text, &a->whole, &r->kept);
+	return 0;
+}
+
+/* The output of the command for the set; searched from the newest reference on, because states come in the
+ * order of the run. */
+static int reference_of(
+	struct ct_replay_oracle *o, const struct set *s, const struct ct_reference **ret_reference)
+{
+	const uint64_t key = key_of(s, o->operations);
+	struct ct_answer a;
+
+	for (uint64_t i = o->reference_count; i-- > 0;) {
+		if (o->reference[i].key == key) {
+			*ret_reference = &o->reference[i];
+			return 0;
+		}
+	}
+	uint8_t *const bytes = make_image(o, s);
+	struct ct_reference *const r = bytes ? new_reference(o, key) : NULL;
+
+	if (r == NULL) {
+		free(bytes);
+		return nvw_fail(NVW_E_MEMORY, "no memory for an image without a crash");
+	}
+	const struct ct_image image = {
+		.rw = bytes, .ro = bytes, .bytes = (o->asked.bytes + 63) & ~UINT64_C(63)};
+	int error = ct_ask(&o->asked, &image, s->acks, &a);
+
+	error = error ? error : fill(r, &a);
+	o->reference_count -= error != 0;
+	free(bytes);
+	*ret_reference = r;
+	return error;
+}
+
+/* ---- Judging ---------------------------------------------------------------------------------------------------- */
+
+/* A copy, because the command makes references before the output is examined. */
+struct printed {
+	bool ended;
+	int status;
+	uint64_t bytes, hash;
+	size_t kept;
+	char line[CT_LINE_BYTES], text[TEXT_KEPT + 1];
+};
+
+static bool equals(const struct ct_reference *r, const struct printed *p)
+{
+	return r->useful && r->bytes == p->bytes && r->hash == p->hash;
+}
+
+/* The line in which p differs from a reference, which is the first one that it lacks or has too much. */
+static void differing_line(const char *text, const char *other, char to[72])
+{
+	size_t at = 0, begin = 0;
+
+	while (text[at] != '\0' && text[at] == other[at]) {
+		at++;
+		begin = text[at - 1] == '\n' ? at : begin;
+	}
+	snprintf(to, 72, "%.*s", (int)strcspn(text + begin, "\r\n"), text + begin);
+	for (char *c = to; *c != '\0'; c++) {
+		*c = (unsigned char)*c < ' ' ? ' ' : *c;
+	}
+}
+
+static int differs(const struct ct_reference *nearest, const struct printed *p, struct nvw_findings *findings)
+{
+	char found[72], wanted[72];
+
+	if (p->status != 0) {
+		return nvw_violation(findings, 0, "the command exited with status %d%s%s", p->status,
+			*p->line ? ": " : "", p->line);
+	}
+	if (nearest == NULL) {
+		return nvw_violation(findings, 0, "the command prints something: %s", p->line);
+	}
+	differing_line(p->text, nearest->text, found);
+	differing_line(nearest->text, p->text, wanted);
+	return nvw_violation(findings, 0,
+		"the output differs from that of every run without a crash: \"%s\" instead of \"%s\"", found,
+		wanted);
+}
+
+/* How long two texts are equal. */
+static size_t common(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] != '\0' && a[n] == b[n]) {
+		n++;
+	}
+	return n;
+}
+
+static const struct ct_reference *nearer(
+	const struct ct_reference *a, const struct ct_reference *b, const struct printed *p)
+{
+	return a == NULL || (b->useful && common(b->text, p->text) > common(a->text, p->text)) ?
+		       (b->useful ? b : a) :
+		       a;
+}
+
+/* Operations in flight, by their acknowledgements: those without one last. */
+static unsigned list_flying(const struct ct_replay_oracle *o, const struct nvw_acks *acks, uint32_t *flying)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < o->operations->count && n < 64; i++) {
+		if (!nvw__acks_in_flight(acks, o->operations->at[i].number)) {
+			continue;
+		}
+		unsigned at = n++;
+		const uint64_t mine = o->operations->at[i].durable - 1;
+
+		for (; at > 0 && o->operations->at[flying[at - 1]].durable - 1 > mine; at--) {
+			flying[at] = flying[at - 1];
+		}
+		flying[at] = i;
+	}
+	return n;
+}
+
+/* Subset number i: all of few, of many those that were acknowledged first. */
+static bool subset(unsigned count, uint64_t i, uint64_t *ret_chosen)
+{
+	if (count <= CT_IN_FLIGHT_MAX) {
+		*ret_chosen = i;
+		return i < UINT64_C(1) << count;
+	}
+	*ret_chosen = i >= 64 ? UINT64_MAX : (UINT64_C(1) << i) - 1;
+	return i <= count;
+}
+
+/* 0 if a reference equals it, NVW_E_INCONSISTENT with a violation, or an error. */
+static int compare(struct ct_replay_oracle *o, const struct nvw_acks *acks, const struct printed *p,
+	struct nvw_findings *findings)
+{
+	const struct ct_reference *nearest = NULL, *r;
+	uint32_t flying[64];
+	struct set s = {.acks = acks, .flying = flying, .count = list_flying(o, acks, flying)};
+
+	for (uint64_t i = 0; subset(s.count, i, &s.chosen); i++) {
+		const int error = reference_of(o, &s, &r);
+
+		if (error || equals(r, p)) {
+			return error;
+		}
+		nearest = nearer(nearest, r, p);
+	}
+	if (nearest == NULL) {
+		return nvw_fail(NVW_E_INPUT,
+			"--recover: the command fails on a file of the run without a crash: it must exit with "
+			"status 0 after each acknowledged operation");
+	}
+	return differs(nearest, p, findings);
+}
+
+static int compare_saved(
+	const struct ct_replay_oracle *o, const struct printed *p, struct nvw_findings *findings)
+{
+	const struct ct_reference *nearest = NULL;
+
+	for (uint64_t i = 0; i < o->reference_count; i++) {
+		if (equals(&o->reference[i], p)) {
+			return 0;
+		}
+		nearest = nearer(nearest, &o->reference[i], p);
+	}
+	return differs(nearest, p, findings);
+}
+
+/* The command has failed on a state. What it says is worth less if it fails without a crash as well. */
+static int note_references(
+	struct ct_replay_oracle *o, const struct nvw_acks *acks, struct nvw_findings *findings)
+{
+	const struct ct_reference *r;
+	uint32_t flying[64];
+	struct set s = {.acks = acks, .flying = flying, .count = list_flying(o, acks, flying)};
+	unsigned made = 0, failing = 0;
+
+	if (o->only_those || findings->kept == 0) {
+		return 0;
+	}
+	for (uint64_t i = 0; subset(s.count, i, &s.chosen); i++) {
+		const int error = reference_of(o, &s, &r);
+
+		if (error) {
+			return error;
+		}
+		made++;
+		failing += !r->useful;
+	}
+	char *const text = findings->finding[findings->kept - 1].text;
+	const size_t n = strlen(text), room = sizeof findings->finding[0].text - n;
+
+	if (failing == made) {
+		snprintf(text + n, room, "; after the same operations it fails without a crash, too");
+	} else if (failing > 0) {
+		snprintf(text + n, room,
+			"; after the same operations it fails without a crash, too, on %u of %u files",
+			failing, made);
+	}
+	return 0;
+}
+
+static void keep(struct printed *p, const struct ct_answer *a)
+{
+	p->status = WEXITSTATUS(a->status);
+	p->bytes = a->whole.bytes;
+	p->hash = a->whole.hash;
+	copy_text(p->text, &a->whole, &p->kept);
+	snprintf(p->line, sizeof p->line, "%s", a->line);
+}
+
+int ct_replay_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	static struct printed p;
+	struct ct_replay_oracle *const o = context;
+	struct ct_answer a;
+
+	*phase = CT_PHASE_CHECK;
+	int error = ct_ask(&o->asked, image, acks, &a);
+
+	if (error) {
+		return error;
+	}
+	bool failed = ct_answer_note(&a, findings) != 0;
+
+	if (!failed) {
+		keep(&p, &a);
+		failed = p.status != 0 && differs(NULL, &p, findings) != 0;
+	}
+	if (failed) {
+		error = note_references(o, acks, findings);
+		return error ? error : NVW_E_INCONSISTENT;
+	}
+	return o->only_those ? compare_saved(o, &p, findings) : compare(o, acks, &p, findings);
+}
+
+int ct_replay_oracle_try(struct ct_replay_oracle *o, const struct nvw_acks *acks)
+{
+	const struct ct_reference *first, *second;
+	const struct set all = {.acks = acks, .count = 0};
+	uint64_t hash;
+	int error = reference_of(o, &all, &first);
+
+	if (error) {
+		return error;
+	}
+	if (!first->useful) {
+		return nvw_fail(NVW_E_INPUT,
+			"--recover: the command fails on the program's final file, without any crash%s%.200s",
+			first->kept ? ": " : "", first->text);
+	}
+	hash = first->hash;
+	free(first->text);
+	o->reference_count = 0;
+	error = reference_of(o, &all, &second);
+	return error || second->hash == hash ?
+		       error :
+		       nvw_fail(NVW_E_INPUT,
+			       "--recover: the command prints different output for the same file, so crash states "
+			       "cannot be compared with it");
+}
+
+/* ---- Saved findings --------------------------------------------------------------------------------------------- */
+
+void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *finding)
+{
+	struct ct_replay_oracle *const o = context;
+	json_t *const accepted = json_array();
+	const struct ct_reference *r;
+	uint32_t flying[64];
+	struct set s = {.acks = acks, .flying = flying, .count = list_flying(o, acks, flying)};
+	char hash[24];
+
+	for (uint64_t i = 0; subset(s.count, i, &s.chosen) && reference_of(o, &s, &r) == 0; i++) {
+		snprintf(hash, sizeof hash, "%016" PRIx64, r->hash);
+		if (r->useful) {
+			json_array_append_new(accepted,
+				json_pack("{s:I, s:s, s:o}", "bytes", (json_int_t)r->bytes, "hash", hash,
+					"text",
+					json_stringn(r->text, r->kept < SAVED_TEXT ? r->kept : SAVED_TEXT)));
+		}
+	}
+	json_object_set_new(finding, "accepted", accepted);
+}
+
+int ct_replay_oracle_load(const char *command, const json_t *head, struct ct_replay_oracle *ret)
+{
+	static const struct ct_operations none;
+	const json_t *one;
+	size_t i;
+
+	*ret = (struct ct_replay_oracle){
+		.operations = &none, .only_those = true, .asked = {.whole_output = true}};
+	int error = ct_command_make(command, "--recover", &ret->asked.command);
+
+	json_array_foreach(json_object_get(head, "accepted"), i, one)
+	{
+		const char *const text = json_string_value(json_object_get(one, "text")),
+				  *const hash = json_string_value(json_object_get(one, "hash"));
+		struct ct_reference *const r = new_reference(ret, 0);
+
+		if (r == NULL || (r->text = strdup(text ? text : "")) == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
+		}
+		r->useful = true;
+		r->bytes = (uint64_t)json_integer_value(json_object_get(one, "bytes"));
+		r->hash = strtoull(hash ? hash : "", NULL, 16);
+		r->kept = strlen(r->text);
+	}
+	return error ? error :
+		       ct_asked_make((uint64_t)json_integer_value(json_object_get(head, "image_bytes")),
+			       (unsigned)json_integer_value(json_object_get(head, "timeout_ms")), NULL,
+			       &ret->asked);
+}
+
+/* ---- Beginning and end ------------------------------------------------------------------------------------------ */
+
+int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_oracle *ret)
+{
+	*ret = (struct ct_replay_oracle){
+		.operations = is->operations, .initial = is->initial, .asked = {.whole_output = true}};
+	if (is->operations->count == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--oracle=replay: the program announced no operation: include nvw/ack.h and call "
+			"nvw_operation_begins() and nvw_operation_is_durable()");
+	}
+	int error = ct_command_make(is->command, "--recover", &ret->asked.command);
+
+	error = error ? error : ct_asked_make(is->bytes, is->timeout_ms, is->operations, &ret->asked);
+	return error ? error : read_log(ret, is->log_fd);
+}
+
+void ct_replay_oracle_destroy(struct ct_replay_oracle *o)
+{
+	for (uint64_t i = 0; i < o->reference_count; i++) {
+		free(o->reference[i].text);
+	}
+	free(o->reference);
+	free(o->store);
+	ct_asked_destroy(&o->asked);
+	*o = (struct ct_replay_oracle){0};
+}

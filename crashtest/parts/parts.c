@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A check in parts. See parts.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check/check.h>
+#include <nvw/random.h>
+
+#include "../group.h"
+#include "part_view.h"
+#include "parts.h"
+#include "pool/layout.h"
+
+struct ct_parts {
+	const struct nvw_workload *workload;
+	void *plan;
+	const struct ct_plain_parts *plain; /* instead of the workload's */
+	struct ct_part_view view;
+	struct nvw_findings findings;
+	uint64_t of_entries, of_streams, of_chunks, of_blocks,
+		of_recovery;     /* where the parts of each kind end */
+	struct ct_array trouble; /* struct ct_part_trouble */
+	struct ct_parts_count count;
+};
+
+/* ---- One part ----------------------------------------------------------------------------------------- */
+
+static int refused(struct ct_parts *p, nvw_off off)
+{
+	return nvw_violation(&p->findings, off, "recovery refuses the pool: %s", nvw_error_message());
+}
+
+/* Of the word at this place of a class chunk. */
+static int check_block(struct ct_parts *p, uint64_t number)
+{
+	const nvw_off off = nvw__chunk_off(&p->view.geometry, number / nvw__class_blocks[0]) +
+			    8 * (number % nvw__class_blocks[0]);
+	uint64_t word;
+
+	return rec_through_is_block_word(&p->view.through, off) &&
+			       rec_through_block(&p->view.through, off, &word) != 0 ?
+		       refused(p, off) :
+		       0;
+}
+
+/* The parts of nvw_recover(), in the order of its metadata. */
+static int check_recovery(struct ct_parts *p, uint64_t part)
+{
+	const struct nvw_pool_geometry *const g = &p->view.geometry;
+	struct rec_entry entry;
+
+	if (part < p->of_entries) {
+		return rec_through_entry(&p->view.through, (uint32_t)(part / g->log_entries),
+			       (uint32_t)(part % g->log_entries), &entry) != 0 ?
+			       refused(p, g->log + part * NVW__ENTRY_BYTES) :
+			       0;
+	}
+	if (part < p->of_streams) {
+		return rec_through_stream(&p->view.through, (uint32_t)(part - p->of_entries)) != 0 ?
+			       refused(p, nvw__est_off(g, (uint32_t)(part - p->of_entries))) :
+			       0;
+	}
+	if (part < p->of_chunks) {
+		return rec_through_chunk(&p->view.through, part - p->of_streams) != 0 ?
+			       refused(p, nvw__chunk_word_off(g, part - p->of_streams)) :
+			       0;
+	}
+	if (part < p->of_blocks) {
+		return check_block(p, part - p->of_chunks);
+	}
+	ct_part_view_fetch_before(&p->view, 0, NVW__ROOTS_OFF); /* the headers, which no run changes */
+	p->view.is_wide = ct_choices_forks(&p->view.choices) > 0;
+	return 0;
+}
+
+static int check_plain(struct ct_parts *p, uint64_t part)
+{
+	const struct ct_asking image = {p->view.before.words, ct_part_view_fetch_before, &p->view};
+
+	return p->plain->check(p->plain->context, &image, &p->view.acks, part, &p->findings);
+}
+
+/* True if the part finds nothing. */
+static bool evaluate(struct ct_parts *p, uint64_t part)
+{
+	ct_part_view_begin(&p->view);
+	nvw__findings_clear(&p->findings);
+	p->count.evaluations++;
+	const int error = p->plain != NULL      ? check_plain(p, part) :
+			  part < p->of_recovery ? check_recovery(p, part) :
+						  p->workload->parts->check(p->plan, p->view.after.pool,
+							  &p->view.acks, part - p->of_recovery, &p->findings);
+
+	if (error != 0 && p->findings.count == 0) {
+		nvw_violation(&p->findings, 0, "a part of the check gives up: %s", nvw_error_message());
+	}
+	return p->findings.count == 0;
+}
+
+static void note_width(struct ct_parts *p, uint64_t part, unsigned forks)
+{
+	if (forks > p->count.most_forks) {
+		p->count.most_forks = forks;
+		p->count.widest = part;
+	}
+}
+
+/* Texts that differ in numbers alone are one shape. */
+uint64_t ct_parts_shape(const struct nvw_findings *findings, unsigned i)
+{
+	return ct_shape_hash(i < findings->kept ? findings->finding[i].text : "");
+}
+
+static struct ct_part_trouble try_part(struct ct_parts *p, uint64_t part)
+{
+	struct ct_part_trouble t = {.part = part, .verdict = CT_PART_PASSES};
+	/* A step among closed sets costs several times as much. */
+	const uint32_t most = ct_model_info(p->view.medium->rules.model)->levels == CT_GRAPH ?
+				      CT_PART_EVALUATIONS_CLOSED :
+				      CT_PART_EVALUATIONS;
+
+	ct_watch_try(&p->view.watch, (uint32_t)part);
+	p->count.tries++;
+	ct_choices_begin(&p->view.choices, p->view.medium);
+	do {
+		const bool passes = evaluate(p, part);
+		const unsigned forks = ct_choices_forks(&p->view.choices);
+
+		t.forks = forks > t.forks ? forks : t.forks;
+		if (p->view.is_wide || p->view.choices.too_many || t.evaluation == most) {
+			t.verdict = CT_PART_WIDE;
+		} else if (!passes) {
+			t.verdict = CT_PART_FAILS;
+			t.shape = ct_parts_shape(&p->findings, 0);
+		} else {
+			t.evaluation++;
+		}
+	} while (t.verdict == CT_PART_PASSES && ct_choices_next(&p->view.choices));
+	note_width(p, part, t.forks);
+	return t;
+}
+
+/* ---- All parts ---------------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_part(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct ct_part_trouble *)a)->part,
+		       y = ((const struct ct_part_trouble *)b)->part;
+
+	return (x > y) - (x < y);
+}
+
+/* Of the parts that are not tried now the answers stay. */
+static void forget_trouble(struct ct_parts *p, const uint32_t *tried, uint64_t count)
+{
+	struct ct_part_trouble *const t = p->trouble.at;
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < p->trouble.count && count > 0; i++) {
+		const uint32_t part = (uint32_t)t[i].part;
+
+		if (bsearch(&part, tried, count, sizeof part, by_number) == NULL) {
+			t[kept++] = t[i];
+		}
+	}
+	p->trouble.count = count > 0 ? kept : p->trouble.count;
+}
+
+static int note_trouble(struct ct_parts *p, const struct ct_part_trouble *t)
+{
+	const int error = ct_array_grow(&p->trouble, p->trouble.count + 1, sizeof *t);
+
+	if (!error) {
+		((struct ct_part_trouble *)p->trouble.at)[p->trouble.count++] = *t;
+	}
+	return error;
+}
+
+uint64_t ct_parts_crowd(const struct ct_parts *p)
+{
+	const struct ct_medium *const m = p->view.medium;
+
+	return p->view.choices.closed.before.too_many ? m->flight_count - m->flight_head : 0;
+}
+
+int ct_parts_try(struct ct_parts *p, void (*began)(void *context, uint64_t part), void *context)
+{
+	const uint32_t *tried;
+	const int error = ct_part_view_changed(&p->view);
+
+	/* Who is awake stays so. */
+	if (error || ct_parts_crowd(p) > 0) {
+		return error;
+	}
+	const uint64_t count = ct_watch_take(&p->view.watch, &tried);
+
+	forget_trouble(p, tried, count);
+	for (uint64_t i = 0; i < count && !p->view.error; i++) {
+		if (began != NULL) {
+			began(context, tried[i]);
+		}
+		const struct ct_part_trouble t = try_part(p, tried[i]);
+
+		p->view.error = t.verdict != CT_PART_PASSES ? note_trouble(p, &t) : p->view.error;
+	}
+	if (p->trouble.count > 1) {
+		qsort(p->trouble.at, p->trouble.count, sizeof(struct ct_part_trouble), by_part);
+	}
+	return p->view.error;
+}
+
+uint64_t ct_parts_troubles(const struct ct_parts *p, const struct ct_part_trouble **ret_troubles)
+{
+	*ret_troubles = p->trouble.at;
+	return p->trouble.count;
+}
+
+bool ct_parts_remake(struct ct_parts *p, uint64_t part, uint32_t evaluation, struct nvw_findings *findings,
+	unsigned *levels)
+{
+	uint32_t n = 0;
+
+	if (ct_choices_changed(&p->view.choices, p->view.medium)) {
+		return false;
+	}
+	p->view.unwatched = true;
+	ct_choices_begin(&p->view.choices, p->view.medium);
+	evaluate(p, part);
+	while (n < evaluation && ct_choices_next(&p->view.choices)) {
+		evaluate(p, part);
+		n++;
+	}
+	p->view.unwatched = false;
+	*findings = p->findings;
+	ct_choices_state(&p->view.choices, levels);
+	return n == evaluation;
+}
+
+const struct ct_parts_count *ct_parts_count(const struct ct_parts *p)
+{
+	return &p->count;
+}
+
+static void name_of_recovery(const struct ct_parts *p, uint64_t part, char ret_name[CT_PART_NAME])
+{
+	const unsigned long long n = part;
+
+	if (part < p->of_entries) {
+		snprintf(ret_name, CT_PART_NAME, "undo log entry %llu of stream %llu",
+			n % p->view.geometry.log_entries, n / p->view.geometry.log_entries);
+	} else if (part < p->of_streams) {
+		snprintf(ret_name, CT_PART_NAME, "stream %llu", n - p->of_entries);
+	} else if (part < p->of_chunks) {
+		snprintf(ret_name, CT_PART_NAME, "chunk %llu", n - p->of_streams);
+	} else if (part < p->of_blocks) {
+		snprintf(ret_name, CT_PART_NAME, "block word %llu of chunk %llu",
+			(n - p->of_chunks) % nvw__class_blocks[0], (n - p->of_chunks) / nvw__class_blocks[0]);
+	} else {
+		snprintf(ret_name, CT_PART_NAME, "the header");
+	}
+}
+
+void ct_parts_name(const struct ct_parts *p, uint64_t part, char ret_name[CT_PART_NAME])
+{
+	if (p->plain != NULL) {
+		p->plain->name(p->plain->context, part, ret_name, CT_PART_NAME);
+	} else if (part < p->of_recovery) {
+		name_of_recovery(p, part, ret_name);
+	} else {
+		p->workload->parts->name(p->plan, part - p->of_recovery, ret_name, CT_PART_NAME);
+	}
+}
+
+/* ---- A life ------------------------------------------------------------------------------------------- */
+
+void ct_parts_free(struct ct_parts *p)
+{
+	if (p == NULL) {
+		return;
+	}
+	ct_part_view_free(&p->view);
+	free(p->trouble.at);
+	free(p);
+}
+
+static int number_parts(struct ct_parts *p)
+{
+	const struct nvw_pool_geometry *const g = &p->view.geometry;
+	const uint64_t of_workload = p->workload->parts->count(p->plan, g);
+
+	p->of_entries = (uint64_t)g->streams * g->log_entries;
+	p->of_streams = p->of_entries + g->streams;
+	p->of_chunks = p->of_streams + g->chunk_count;
+	p->of_blocks = p->of_chunks + (uint64_t)g->chunk_count * nvw__class_blocks[0];
+	p->of_recovery = p->of_blocks + 1;
+	p->count.parts = p->of_recovery + of_workload;
+	if (p->count.parts > UINT32_MAX / 2) {
+		return nvw_fail(NVW_E_USAGE, "a check of more than 2^31 parts");
+	}
+	return ct_part_view_watch(&p->view, p->count.parts);
+}
+
+static bool has_one_pool(const struct nvw_workload *w, const void *plan)
+{
+	struct nvw_pool_params params[NVW_POOLS_MAX] = {{0}};
+
+	return w->further_pools == NULL || w->further_pools(plan, params) == 0;
+}
+
+static bool can_be_had(const struct nvw_workload *w, const void *plan, const struct ct_medium *m)
+{
+	return w != NULL && w->parts != NULL && has_one_pool(w, plan) && m->rules.limits == NULL &&
+	       !m->rules.mixed &&
+	       (ct_model_info(m->rules.model)->of_runs || ct_model_info(m->rules.model)->replays) &&
+	       m->image.bytes >= NVW__ROOTS_OFF && m->image.bytes % CT_PAGE == 0;
+}
+
+int ct_parts_create(
+	const struct nvw_workload *w, void *plan, struct ct_medium *m, struct ct_parts **ret_parts)
+{
+	*ret_parts = NULL;
+	if (!can_be_had(w, plan, m)) {
+		return 0;
+	}
+	struct ct_parts *const p = calloc(1, sizeof *p);
+
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
+	}
+	*p = (struct ct_parts){.workload = w, .plan = plan};
+	int error = ct_part_view_create(m, w->parts->key, plan, &p->view);
+
+	error = error ? error : number_parts(p);
+	if (error) {
+		ct_parts_free(p);
+		return error;
+	}
+	*ret_parts = p;
+	return 0;
+}
+
+/* Of their models, those in which a state is any combination, or a number of stores. */
+static bool can_be_plain(const struct ct_medium *m)
+{
+	return m->rules.limits == NULL && !m->rules.mixed &&
+	       (m->rules.model == CT_MODEL_X86 || m->rules.model == CT_MODEL_EADR);
+}
+
+int ct_parts_create_plain(
+	const struct ct_plain_parts *plain, struct ct_medium *m, struct ct_parts **ret_parts)
+{
+	*ret_parts = NULL;
+	if (plain == NULL || !can_be_plain(m)) {
+		return 0;
+	}
+	struct ct_parts *const p = calloc(1, sizeof *p);
+
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
+	}
+	*p = (struct ct_parts){.plain = plain};
+	int error = ct_part_view_create_plain(m, &p->view);
+
+	p->count.parts = error ? 0 : plain->count(plain->context);
+	if (!error && p->count.parts > UINT32_MAX / 2) {
+		error = nvw_fail(NVW_E_USAGE, "a check of more than 2^31 parts");
+	}
+	error = error ? error : ct_part_view_watch(&p->view, p->count.parts);
+	if (error) {
+		ct_parts_free(p);
+		return error;
+	}
+	*ret_parts = p;
+	return 0;
+}
+
+int ct_parts_of(const struct ct_exploration *e, struct ct_medium *m, struct ct_parts **ret_parts)
+{
+	return e->plain_parts != NULL ? ct_parts_create_plain(e->plain_parts, m, ret_parts) :
+					ct_parts_create(e->in_parts, e->plan, m, ret_parts);
+}
+
+/* ---- For tests ---------------------------------------------------------------------------------------- */
+
+void ct_parts_noise(struct ct_parts *p, uint64_t seed)
+{
+	p->view.seed = seed;
+}
+
+void ct_parts_crowd_beyond(struct ct_parts *p, uint64_t bytes)
+{
+	p->view.choices.closed.before.most_bytes = bytes;
+}
+
+void ct_parts_walk(
+	struct ct_parts *p, void (*tried)(void *context, const struct ct_tried *tried), void *context)
+{
+	p->view.unwatched = true;
+	for (uint64_t part = 0; part < p->count.parts; part++) {
+		struct ct_tried t = {.part = part};
+
+		ct_choices_begin(&p->view.choices, p->view.medium);
+		do {
+			t.passes = evaluate(p, part);
+			t.forks = ct_choices_forks(&p->view.choices);
+			t.wide = p->view.is_wide || p->view.choices.too_many;
+			tried(context, &t);
+		} while (t.evaluation++ < CT_PART_EVALUATIONS && ct_choices_next(&p->view.choices));
+	}
+	p->view.unwatched = false;
+}
+
+bool ct_parts_hold(const struct ct_parts *p, const unsigned *levels)
+{
+	return ct_choices_hold(&p->view.choices, levels);
+}
+
+bool ct_parts_recovered(struct ct_parts *p, nvw_off off, const unsigned *levels, uint64_t *ret_word)
+{
+	ct_part_view_begin(&p->view);
+	p->view.levels = levels;
+	*ret_word = nvw_pool_word(p->view.after.pool, off);
+	p->view.levels = NULL;
+	return !p->view.is_wide;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which undo log entries can name a word, in any of the versions that their words have at this instant. Kept up to date
+ * from the changes of a medium, so that the cost is that of the stores to the log.
+ */
+#ifndef CRASHTEST_RESTORES_H
+#define CRASHTEST_RESTORES_H
+
+#include "../states/medium.h"
+
+struct ct_restore {
+	nvw_off off;     /* the word */
+	uint32_t entry;  /* stream * entries of a log + number */
+	uint32_t next;   /* of the same hash, + 1 */
+	uint32_t sister; /* of the same entry, + 1 */
+	uint64_t epoch;  /* the latest in which the entry names it */
+};
+
+struct ct_restores {
+	const struct ct_medium *medium;
+	struct nvw_pool_geometry geometry;
+	uint32_t *bucket; /* by hash of the word: its first restore + 1 */
+	uint64_t buckets; /* a power of two */
+	uint32_t *of_entry;
+	struct ct_array at;  /* struct ct_restore */
+	struct ct_array old; /* nvw_off: words that the entry that changes named before */
+	uint32_t spare;
+	uint64_t *completed; /* by stream: epochs up to this have completed in every state */
+};
+
+/* Of a change: calls named() with every word that an entry named or names, settled() with every word that an entry no longer
+ * restores because its epoch has completed. */
+struct ct_restores_told {
+	int (*named)(void *context, nvw_off off);
+	int (*settled)(void *context, nvw_off off);
+	void *context;
+};
+
+NVW_CHECKED int ct_restores_create(const struct ct_medium *medium, const struct nvw_pool_geometry *geometry,
+	struct ct_restores *ret_restores);
+void ct_restores_free(struct ct_restores *restores);
+
+/* A word of the log or of the epoch status table has changed. *ret_fell: fewer epochs are known to have completed, which
+ * nobody can have relied on. */
+NVW_CHECKED int ct_restores_changed(
+	struct ct_restores *restores, nvw_off off, const struct ct_restores_told *told, bool *ret_fell);
+
+/* The entries that can restore the word, in the order in which the first that does decides; at most max. How many there
+ * are. */
+unsigned ct_restores_of(const struct ct_restores *restores, nvw_off off, uint32_t *ret_entries, unsigned max);
+
+/* The values that entries can restore in the word, at most max. How many there are; if more than max, at least so many. */
+unsigned ct_restores_values(
+	const struct ct_restores *restores, nvw_off off, uint64_t *ret_values, unsigned max);
+
+/* Whether all that the entry can restore at this instant, in any state, is one value. */
+bool ct_restores_one_value(const struct ct_restores *restores, uint32_t entry, uint64_t *ret_value);
+
+#endif

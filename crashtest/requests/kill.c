@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Kill mode: each trial is a process that emulates and dies by SIGKILL at a simulated instant, followed by
+ * another one that opens the remaining file, recovers and checks.
+ *
+ *	slot:  idle -> emulating -> judging -> idle
+ *
+ * Trials are numbered; instant and torn writes of trial i depend only on the seed and i, so a trial can be
+ * repeated with a log to explain its finding.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include <check/check.h>
+#include <nvw/random.h>
+
+#include "core/stop.h"
+
+#include "../explain/explain.h"
+#include "../explain/finding.h"
+#include "../group.h"
+#include "modes.h"
+#include "../judge/oracle.h"
+#include "../judge/process.h"
+#include "../run.h"
+
+enum { ACK_RANGES_MAX = 1 << 26 };
+
+/* Written by the judging process. */
+struct verdict {
+	volatile uint32_t phase;
+	int error; /* such as failure to open the pool */
+	char message[512];
+	uint64_t hash; /* of the crash state */
+	struct nvw_findings findings;
+	struct ct_frames frames;
+};
+
+struct slot {
+	enum { IDLE, EMULATING, JUDGING } stage;
+	unsigned number;
+	pid_t pid;
+	bool hung;
+	unsigned kills;   /* kills of its judging process from outside */
+	double cpu, wall; /* at the start of judging */
+	uint64_t trial;
+	struct ct_cut cut;
+	struct ct_run_shared *run;
+	struct verdict *verdict;
+};
+
+struct killing {
+	const struct ct_bench *bench;
+	const struct ct_options *options;
+	struct ct_result *result;
+	struct slot slot[64];
+	uint64_t begin_ps, end_ps, next, done;
+	uint64_t *seen; /* hashes of crash states, in order of appearance */
+	struct ct_groups groups;
+	double began;
+};
+
+static struct ct_cut cut_of(const struct killing *k, uint64_t trial)
+{
+	struct nvw_random r = {nvw_mix64(k->options->seed + 0x632be59bd9b4e019u) ^ nvw_mix64(trial + 1)};
+
+	return (struct ct_cut){
+		.wanted = true,
+		.time_ps = k->begin_ps + nvw_random_below(&r, k->end_ps - k->begin_ps + 1),
+		.seed = nvw_random_u64(&r),
+	};
+}
+
+/* ---- Judging, in a process of its own ---------------------------------------------------------------------- */
+
+static int judge(const struct killing *k, struct slot *s)
+{
+	const struct ct_oracle oracle = {.workload = k->bench->subject->workload, .plan = k->bench->plan};
+	struct verdict *v = s->verdict;
+	struct nvw_acks acks = {0};
+	struct nvw_pool *pool;
+	char path[512];
+	int error = ct_run_acks(s->run, &acks);
+
+	if (error) {
+		return error;
+	}
+	ct_bench_pool_path(k->bench, s->number, path, sizeof path);
+	v->phase = CT_PHASE_OPEN;
+	if (nvw_pool_open(path, NVW_POOL_WRITE, &pool)) {
+		nvw_violation(&v->findings, 0, "the pool cannot be opened: %s", nvw_error_message());
+		v->phase = CT_PHASE_IDLE;
+		return 0;
+	}
+	v->hash = nvw_acked_count(&acks);
+	for (unsigned i = 0; i < k->bench->pool_count; i++) {
+		v->hash = XXH64(nvw_pool_base(nvw_pool_number(pool, i)), k->bench->pool_bytes[i], v->hash);
+	}
+	ct_oracle_judge_pool(&oracle, pool, &acks, &v->findings, &v->phase);
+	v->phase = CT_PHASE_IDLE;
+	nvw_pool_close(pool);
+	return 0;
+}
+
+static int start_judging(const struct killing *k, struct slot *s)
+{
+	memset(s->verdict, 0, sizeof *s->verdict);
+	fflush(NULL);
+	s->pid = fork();
+	if (s->pid == 0) {
+		ct_child_begin();
+		ct_frames_catch(&s->verdict->frames);
+		s->verdict->error = judge(k, s);
+		if (s->verdict->error) {
+			snprintf(s->verdict->message, sizeof s->verdict->message, "%s", nvw_error_message());
+		}
+		_exit(0);
+	}
+	if (s->pid < 0) {
+		return nvw_fail_errno("cannot start a process");
+	}
+	s->stage = JUDGING;
+	s->hung = false;
+	s->cpu = 0;
+	s->wall = ct_wall_seconds();
+	return 0;
+}
+
+/* ---- Trials ------------------------------------------------------------------------------------------------- */
+
+static int start_trial(struct killing *k, struct slot *s)
+{
+	s->trial = k->next++;
+	s->cut = cut_of(k, s->trial);
+	s->stage = EMULATING;
+	s->kills = 0;
+	return ct_run_start(k->bench, s->number, -1, &s->cut, s->run, &s->pid);
+}
+
+/* Killed from outside: nvwave itself kills only hanging processes. */
+static bool was_killed(const struct slot *s, int status)
+{
+	return !s->hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+static void note(struct killing *k, const struct slot *s, int status)
+{
+	const struct verdict *v = s->verdict;
+	struct ct_finding f = {.states = 1, .first_time_ps = s->cut.time_ps - k->begin_ps, .draw = s->trial};
+	char shapes[NVW__FINDINGS_MAX][CT_TEXT_BYTES];
+
+	if (was_killed(s, status)) {
+		snprintf(k->result->undecided, sizeof k->result->undecided,
+			"its process was killed by SIGKILL again and again (was memory short?)");
+		k->result->states_undecided++;
+		return;
+	}
+	if (!s->hung && WIFEXITED(status) && WEXITSTATUS(status) == 0 && v->phase != CT_PHASE_IDLE) {
+		ct_describe_death(v->phase, false, status, &v->frames, &f);
+		snprintf(k->result->undecided, sizeof k->result->undecided, "%s", f.text);
+		k->result->states_undecided++;
+		return;
+	}
+	if (s->hung || WIFSIGNALED(status) || v->phase != CT_PHASE_IDLE) {
+		ct_describe_death(v->phase, s->hung, status, &v->frames, &f);
+		ct_groups_add(&k->groups, &f);
+		k->result->states_failing++;
+		return;
+	}
+	k->result->states_failing += v->findings.kept > 0;
+	for (unsigned i = 0; i < v->findings.kept; i++) {
+		bool again = false;
+
+		ct_shape(v->findings.finding[i].text, shapes[i]);
+		for (unsigned j = 0; j < i && !again; j++) {
+			again = strcmp(shapes[i], shapes[j]) == 0;
+		}
+		if (!again) {
+			f.off = v->findings.finding[i].off;
+			snprintf(f.text, sizeof f.text, "%s", v->findings.finding[i].text);
+			ct_groups_add(&k->groups, &f);
+		}
+	}
+}
+
+static int end_trial(struct killing *k, struct slot *s, int status)
+{
+	if (s->verdict->error) {
+		return nvw_fail(s->verdict->error, "%s", s->verdict->message);
+	}
+	if (was_killed(s, status) && ++s->kills < CT_KILLS_MAX) {
+		return start_judging(k, s); /* another crash, in recovery */
+	}
+	note(k, s, status);
+	k->seen[k->done++] = s->verdict->hash;
+	s->stage = IDLE;
+	return 0;
+}
+
+static int end_emulation(const struct killing *k, struct slot *s, int status)
+{
+	if (s->run->error) {
+		return nvw_fail(s->run->error, "%s", s->run->message);
+	}
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+		return nvw_fail(NVW_E_KERNEL, "the emulated run was killed by signal %d (%s)",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	}
+	return start_judging(k, s);
+}
+
+static int look_after(struct killing *k, struct slot *s)
+{
+	int status;
+
+	if (s->stage == IDLE) {
+		return k->next < k->options->states ? start_trial(k, s) : 0;
+	}
+	const pid_t pid = waitpid(s->pid, &status, WNOHANG);
+
+	if (pid == 0) {
+		if (s->stage == JUDGING && ct_over_limit(s->pid, s->cpu, s->wall, k->options->timeout_ms)) {
+			s->hung = true;
+			ct_end_hanging(s->pid, &s->verdict->frames);
+		}
+		return 0;
+	}
+	s->pid = 0;
+	if (pid < 0) {
+		return nvw_fail_errno("a trial's process was lost");
+	}
+	return s->stage == EMULATING ? end_emulation(k, s, status) : end_trial(k, s, status);
+}
+
+static int run_trials(struct killing *k)
+{
+	int error = 0;
+
+	while (!error && k->done < k->options->states && !nvw_stopping()) {
+		const struct ct_progress p = {.what = "killing",
+			.done = k->done,
+			.total = k->options->states,
+			.seconds = ct_wall_seconds() - k->began};
+
+		for (unsigned i = 0; i < k->options->jobs && !error; i++) {
+			error = look_after(k, &k->slot[i]);
+		}
+		if (k->options->progress != NULL) {
+			k->options->progress(k->options->context, &p);
+		}
+		usleep(500);
+	}
+	return error;
+}
+
+/* ---- Explaining ---------------------------------------------------------------------------------------------- */
+
+static int explain_pools(const struct ct_exploration *e, const struct nvw_pool *pool, struct ct_finding *f)
+{
+	uint8_t *const image = malloc(e->bytes);
+	int error;
+
+	if (image == NULL) {
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
+	}
+	nvw_pool_copy_run(pool, image);
+	error = ct_explain_image(e, image, f);
+	free(image);
+	return error;
+}
+
+/* Repeats the trial with a log; the remaining pool tells which writes in flight were lost. */
+static int explain(const struct killing *k, struct ct_finding *f)
+{
+	struct ct_oracle oracle = {.workload = k->bench->subject->workload, .plan = k->bench->plan};
+	const struct slot *s = &k->slot[0];
+	const struct ct_cut cut = cut_of(k, f->draw);
+	json_t *const head = ct_finding_subject(k->bench->subject, k->options, k->bench->subject->command);
+	struct ct_exploration e = {
+		.rules = {.begin_ps = k->begin_ps},
+		.log_fd = ct_log_file(),
+		.initial = k->bench->initial,
+		.bytes = k->bench->bytes,
+		.judge = ct_oracle_judge,
+		.context = &oracle,
+		.options = *k->options,
+		.head = head,
+	};
+	struct nvw_pool *pool;
+	char path[512];
+	int error = e.log_fd < 0 ? NVW_E_SYSTEM : ct_run_whole(k->bench, 0, e.log_fd, &cut, s->run);
+
+	ct_bench_pool_path(k->bench, 0, path, sizeof path);
+	if (!error && nvw_pool_open(path, NVW_POOL_PRIVATE, &pool) == 0) {
+		error = explain_pools(&e, pool, f);
+		nvw_pool_close(pool);
+	}
+	if (e.log_fd >= 0) {
+		close(e.log_fd);
+	}
+	json_decref(head);
+	return error;
+}
+
+/* ---- Beginning and end ---------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_trial(const void *a, const void *b)
+{
+	const struct ct_finding *x = a, *y = b;
+
+	return x->draw < y->draw ? -1 : x->draw > y->draw;
+}
+
+static void gather(struct killing *k)
+{
+	struct ct_result *r = k->result;
+
+	qsort(k->seen, k->done, sizeof *k->seen, by_value);
+	r->states_tested = k->done;
+	for (uint64_t i = 0; i < k->done; i++) {
+		r->states_distinct += i == 0 || k->seen[i] != k->seen[i - 1];
+	}
+	r->states_equal = r->states_tested - r->states_distinct;
+	r->consistent = r->states_failing == 0;
+	r->sim_time_ps = k->end_ps - k->begin_ps;
+	r->findings_unlisted = k->groups.unlisted;
+	r->finding_count = k->groups.count;
+	for (unsigned i = 0; i < k->groups.count; i++) {
+		r->finding[i] = k->groups.group[i].finding;
+	}
+	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_trial);
+}
+
+/* The uncut run: its duration and its acknowledgements. */
+static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
+{
+	struct ct_run_shared *run = ct_run_shared_create(ACK_RANGES_MAX);
+	const struct ct_cut never = {.wanted = false};
+	const struct ct_progress emulating = {.what = "emulating"};
+
+	if (run == NULL) {
+		return NVW_E_MEMORY;
+	}
+	if (k->options->progress != NULL) {
+		k->options->progress(k->options->context, &emulating);
+	}
+	const int error = ct_run_whole(k->bench, 0, -1, &never, run);
+
+	k->begin_ps = run->begin_ps;
+	k->end_ps = run->end_ps;
+	*ret_ack_ranges = run->ack_count;
+	for (uint64_t i = 0; i < run->ack_count; i++) {
+		k->result->acks += run->ack[i].count;
+	}
+	ct_run_shared_destroy(run);
+	return error;
+}
+
+static int make_slots(struct killing *k, uint64_t ack_ranges)
+{
+	k->seen = malloc(k->options->states * sizeof *k->seen);
+	for (unsigned i = 0; i < k->options->jobs; i++) {
+		struct slot *s = &k->slot[i];
+		void *verdict = mmap(
+			NULL, sizeof *s->verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		s->number = i;
+		s->verdict = verdict == MAP_FAILED ? NULL : verdict;
+		s->run = ct_run_shared_create(ack_ranges + 1);
+		if (s->verdict == NULL || s->run == NULL || k->seen == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for the trials");
+		}
+	}
+	return 0;
+}
+
+static void end_slots(struct killing *k)
+{
+	for (unsigned i = 0; i < 64; i++) {
+		struct slot *s = &k->slot[i];
+
+		if (s->pid > 0) {
+			kill(s->pid, SIGKILL);
+			waitpid(s->pid, NULL, 0);
+		}
+		if (s->verdict != NULL) {
+			munmap(s->verdict, sizeof *s->verdict);
+		}
+		ct_run_shared_destroy(s->run);
+	}
+	free(k->seen);
+}
+
+static int kill_all(struct killing *k)
+{
+	uint64_t ack_ranges = 0;
+	int error = pilot(k, &ack_ranges);
+
+	if (!error) {
+		error = make_slots(k, ack_ranges);
+	}
+	k->began = ct_wall_seconds();
+	if (!error) {
+		error = run_trials(k);
+	}
+	if (error) {
+		return error;
+	}
+	gather(k);
+	k->result->interrupted = nvw_stopping();
+	k->result->states_planned = k->options->states;
+	k->result->explore_seconds = ct_wall_seconds() - k->began;
+	for (unsigned i = 0; i < k->result->finding_count && !error && !nvw_stopping(); i++) {
+		ct_finding_name(k->options, i, &k->result->finding[i]);
+		error = explain(k, &k->result->finding[i]);
+	}
+	ct_merge_causes(k->result->finding, &k->result->finding_count);
+	return error;
+}
+
+int ct_run_kill(
+	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
+{
+	const double began = ct_wall_seconds();
+	struct killing *k = calloc(1, sizeof *k);
+	struct ct_bench bench;
+
+	if (k == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
+	}
+	memset(ret_result, 0, sizeof *ret_result);
+	ret_result->mode = CT_KILL;
+	int error = ct_bench_create(subject, &bench);
+
+	if (!error) {
+		k->bench = &bench;
+		k->options = options;
+		k->result = ret_result;
+		error = kill_all(k);
+		end_slots(k);
+		ct_bench_destroy(&bench);
+	}
+	free(k);
+	ret_result->host_seconds = ct_wall_seconds() - began;
+	return error;
+}
