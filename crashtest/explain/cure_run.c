@@ -40,20 +40,21 @@ static struct emu_inserted inserted_of(const struct ct_edit *e)
 
 /* ---- How it ended ----------------------------------------------------------------------------------------------- */
 
-/* In one line; the machine's report of a deadlock has several. */
+/* In one line: of a deadlock the machine's report has a line for each place where work-items wait, and the first one does. */
 static void take_message(const char *before, struct ct_cure_run *run)
 {
-	const int n = snprintf(run->why, sizeof run->why, "%s: ", before);
+	const char *const text = nvw_error_message(), *const second = strchr(text, '\n');
+	const char *const third = second ? strchr(second + 1, '\n') : NULL;
+	int bytes = third ? (int)(third - text) : (int)strlen(text);
 
-	snprintf(run->why + n, sizeof run->why - (size_t)n, "%s", nvw_error_message());
-	char *to = run->why;
+	bytes -= bytes > 0 && text[bytes - 1] == ',';
 
-	for (const char *c = run->why; *c != '\0'; c++) {
-		if (*c != '\n') {
-			*to++ = *c;
+	snprintf(run->why, sizeof run->why, "%s: %.*s", before, bytes, text);
+	for (char *c = run->why; *c != '\0'; c++) {
+		if (*c == '\n') {
+			*c = ' ';
 		}
 	}
-	*to = '\0';
 }
 
 static bool is_result(int error)

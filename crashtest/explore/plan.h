@@ -19,7 +19,7 @@ struct ct_plan {
 	uint64_t budget;
 	double possible, possible_log2; /* a bound unless exact */
 	bool exact;
-	bool known; /* an exhausted instant has no other states than those of its levels */
+	bool known;         /* an exhausted instant has no other states than those of its levels */
 	uint64_t exhausted; /* instants whose states are all tested */
 	uint64_t draws;     /* total number of tested states */
 };

@@ -136,8 +136,8 @@ struct host_page {
 
 struct host_mapping {
 	uintptr_t start;
-	size_t length;  /* 0: a free entry */
-	uint64_t off;   /* offset in the file */
+	size_t length; /* 0: a free entry */
+	uint64_t off;  /* offset in the file */
 	uint64_t device, inode;
 	int file;       /* number in the session; negative: not recorded */
 	bool asleep;    /* the program cannot store to it: recorded once it can */

@@ -42,7 +42,7 @@ def all_bugs(nvwave, seeds):
 
 def crash(nvwave, bug, *more):
     workload, name, mode, options, seed = bug
-    command = [nvwave, "crash", workload, "--mutate=" + name, mode, "--seed=%d" % seed, "--states=1500", "--output-format=json"]
+    command = [nvwave, "crash", workload, "--mutate=" + name, mode, "--seed=%d" % seed, "--states=1500", "--cure-states=50000", "--output-format=json"]
     run = subprocess.run(command + options.split() + list(more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
     return run.returncode, json.loads(run.stdout) if run.returncode in (0, 1) else None, run.stderr
 

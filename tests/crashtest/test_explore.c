@@ -355,7 +355,7 @@ static void a_timeline_has_the_end_of_each_barrier_that_completed(void **state)
 		assert_int_equal(m[2].role, before % 2 ? CT_ROLE_NONE : CT_ROLE_BARRIER);
 		assert_int_equal(m[0].end_ps, 1000 * (before + 7));
 		assert_int_equal(m[2].end_ps, 1000 * (before + 9));
-		assert_int_equal(m[4].end_ps, UINT64_MAX);
+		assert_int_equal(m[4].end_ps, INT64_MAX);
 	}
 }
 

@@ -33,8 +33,9 @@ static void build(const char *source, const char *program)
 
 static int crash(const char *program, const char *arguments, const char *check, const char *options)
 {
-	return run("%s crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 %s", nvwave,
-		program, arguments, program, check, options);
+	return run(
+		"%s crash --exec='./%s %s' --image=pool --check='./%s %s' --states=150 --cure-states=5000 %s",
+		nvwave, program, arguments, program, check, options);
 }
 
 static void expect(const char *part)

@@ -278,8 +278,8 @@ static int read_last(struct task_run *run, struct save_last *ret_last)
 	const struct nvw_task_save *const save = run->options.save;
 	const char *const base = save->pmem->base;
 	uint64_t settled, last = 0;
-	int error = nvw_read(run->machine, &settled, base + nvw_epoch_off(&save->pmem->geometry, save->stream),
-		sizeof settled);
+	int error = nvw_read(run->machine, &settled,
+		base + nvw_epoch_off(&save->pmem->geometry, save->stream), sizeof settled);
 
 	if (error == 0 && save->undo) {
 		error = nvw_read(run->machine, &last, base + last_at(run), sizeof last);

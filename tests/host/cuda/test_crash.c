@@ -46,7 +46,7 @@ static int crash(const char *bug, const char *options)
 {
 	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
 	return run(
-		"rm -f pool; %s crash --exec='./both run pool %s' --image=pool --check='./both check' --states=200 %s",
+		"rm -f pool; %s crash --exec='./both run pool %s' --image=pool --check='./both check' --states=200 --cure-states=5000 %s",
 		nvwave, bug, options);
 }
 
@@ -55,7 +55,7 @@ static void a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes(void **st
 	NEEDS_MACHINE();
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
 	assert_int_equal(
-		run("rm -f pool; %s crash --exec='./log append pool 2 unordered' --image=pool --check='./log check' --states=200 --model=epoch",
+		run("rm -f pool; %s crash --exec='./log append pool 2 unordered' --image=pool --check='./log check' --states=200 --cure-states=5000 --model=epoch",
 			nvwave),
 		1);
 	assert_output_has("kernel \"append\" work-item ");
