@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """maps.py ROOT: does the README of a folder name each of its C files, and only files that there are? ARCHITECTURE.md, too, names no others.
 
-Of the folders in the tree that have a README. Where a README says `cmd_NAME.c` or `paper_*.c`, capitals and stars stand for any letters. Prints a line for
+Of the folders of code in the tree that have a README. Where a README says `cmd_NAME.c` or `paper_*.c`, capitals and stars stand for any letters. Prints a line for
 each file without a name and each name without a file; exit status 1 if there is one.
 """
 import os
@@ -33,7 +33,7 @@ def main(root):
     everywhere = names_in(os.path.join(root, 'ARCHITECTURE.md'))
     wrong = []
     for folder, names in sorted(tree.items()):
-        if folder == '.' or 'README.md' not in names:
+        if folder in ('.', 'docs') or 'README.md' not in names:
             continue
         said = names_in(os.path.join(root, folder, 'README.md'))
         wrong += ['%s/%s: no README names it' % (folder, file) for file in sorted(names) if file.endswith('.c') and
