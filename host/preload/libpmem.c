@@ -11,7 +11,7 @@
 
 #include "preload.h"
 
-/* The real function, looked up when first needed. */
+/* Flags with which a copy needs a flush of its own. */
 enum { TEMPORAL = PMEM_F_MEM_TEMPORAL | PMEM_F_MEM_NOFLUSH };
 
 static uint64_t lines_of(const void *address, size_t n)

@@ -587,7 +587,7 @@ static bool take_asleep(uintptr_t start, uintptr_t end, struct host_mapping *ret
 
 static void wake(uintptr_t start, uintptr_t end)
 {
-	struct host_mapping m;
+	struct host_mapping m = {0};
 	char path[1024];
 
 	while (take_asleep(start, end, &m, path)) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""layers.py ROOT: who includes whom, against ARCHITECTURE.md ("Folders, and who may know whom").
+"""layers.py ROOT: the includes of every folder, against ARCHITECTURE.md ("Folders and allowed dependencies").
 
 Prints a line for each include that is not allowed and for each folder of C files that the table below lacks; exit status
 1 if there is one. Includes that name no file of the tree are the system's, or generated.
