@@ -42,7 +42,7 @@ enum { COMMANDS = sizeof long_commands / sizeof *long_commands };
 /* %T stands for the folder of litmus tests. */
 static pid_t start(const char *words)
 {
-	char text[512];
+	char text[2048];
 	const char *const at = strstr(words, "%T");
 
 	if (at) {
