@@ -524,7 +524,10 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 			continue;
 		}
 		host_place_of(c, u->site, &p);
-		snprintf(line, sizeof line, p.line ? ":%u" : "", (unsigned)p.line);
+		line[0] = '\0';
+		if (p.line != 0) {
+			snprintf(line, sizeof line, ":%u", (unsigned)p.line);
+		}
 		return nvw_fail(NVW_E_INPUT,
 			"UNDECIDED: %s writes %s by %s() at %s%s (%s) while it has the file mapped: system calls that write are "
 			"not followed, so it is not known what a crash may leave",

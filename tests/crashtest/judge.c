@@ -162,7 +162,7 @@ int main(int count, char **argument)
 {
 	const struct ct_options options = {.mode = CT_PERMITTED, .states = 1, .seed = 1, .jobs = 1};
 	struct emu_config config;
-	struct nvw_options *given;
+	struct nvw_options *given = NULL;
 	struct ct_logged logged;
 	struct ct_image image;
 	enum ct_model model;
