@@ -342,7 +342,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	if (f->states > 0) {
 		fprintf(to, "    %s %s%s%s, first at ", nvw_format_grouped(f->states, a),
 			r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s",
-			f->by_cure ? "" : " in these words");
+			f->by_cure ? "" : " failing in these words");
 	} else { /* met behind a cure, and not counted */
 		fputs("    first at ", to);
 	}
@@ -372,7 +372,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, "    also: %s", f->also[k].text);
 		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
 			fprintf(to, " (%s state%s%s)", nvw_format_grouped(f->also[k].states, a),
-				f->also[k].states == 1 ? "" : "s", f->by_cure ? "" : " in these words");
+				f->also[k].states == 1 ? "" : "s", f->by_cure ? "" : " failing in these words");
 		}
 		fputc('\n', to);
 	}

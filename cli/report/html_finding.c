@@ -375,7 +375,7 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 	if (d->states > 0) {
 		html_figure(to, d->states);
 		fprintf(to, " %s%s%s, ", r->mode == CT_KILL ? "kill" : "state", d->states == 1 ? "" : "s",
-			d->by_cure ? "" : " in these words");
+			d->by_cure ? "" : " failing in these words");
 	}
 	fputs("first at ", to);
 	html_moment(to, r, (int64_t)d->first_time_ps);
@@ -392,7 +392,7 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 		html_text(to, d->also[k].text);
 		if (d->also[k].states > 0) {
 			fprintf(to, " (%llu states%s)", (ull)d->also[k].states,
-				d->by_cure ? "" : " in these words");
+				d->by_cure ? "" : " failing in these words");
 		}
 		fputs("</p>", to);
 	}
