@@ -21,6 +21,7 @@ enum { COLUMNS = 4 };
 struct table {
 	const char *columns[COLUMNS]; /* NULL ends */
 	json_t *rows;
+	const char *section; /* of keys; NULL: all */
 };
 
 static void add(struct table *t, const char *a, const char *b, const char *c, const char *d)
@@ -51,6 +52,27 @@ static void list_machines(struct table *t)
 	t->columns[0] = "name";
 	for (const char *const *name = emu_machine_names(); *name; name++) {
 		add(t, *name, NULL, NULL, NULL);
+	}
+}
+
+static bool is_in_section(const char *key, const char *section)
+{
+	const size_t n = section ? strlen(section) : 0;
+
+	return section == NULL || (strncmp(key, section, n) == 0 && key[n] == '.');
+}
+
+static void list_keys(struct table *t)
+{
+	struct emu_key key;
+
+	t->columns[0] = "key";
+	t->columns[1] = "default";
+	t->columns[2] = "meaning";
+	for (unsigned i = 0; emu_config_key(i, &key); i++) {
+		if (is_in_section(key.name, t->section)) {
+			add(t, key.name, key.value, key.meaning, NULL);
+		}
 	}
 }
 
@@ -187,6 +209,7 @@ static const struct {
 } lists[] = {
 	{"workloads", list_workloads},
 	{"machines", list_machines},
+	{"keys", list_keys},
 	{"protocols", list_protocols},
 	{"mutations", list_mutations},
 	{"models", list_models},
@@ -226,12 +249,13 @@ static void print(const struct table *t)
 	}
 }
 
-static int list(const char *what, bool json)
+/* section: of keys, or NULL. */
+static int list(const char *what, const char *section, bool json)
 {
 	const char *names[LISTS + 1] = {NULL}, *near;
 
 	for (unsigned i = 0; i < LISTS; i++) {
-		struct table t = {.rows = json_array()};
+		struct table t = {.rows = json_array(), .section = section};
 
 		names[i] = lists[i].name;
 		if (strcmp(what, lists[i].name)) {
@@ -239,6 +263,11 @@ static int list(const char *what, bool json)
 			continue;
 		}
 		lists[i].fill(&t);
+		if (json_array_size(t.rows) == 0 && section) {
+			json_decref(t.rows);
+			return nvw_fail(NVW_E_USAGE,
+				"machine files have no section \"%s\"; see nvwave list keys", section);
+		}
 		if (json) {
 			json_dumpf(t.rows, stdout, JSON_INDENT(2));
 			putchar('\n');
@@ -259,20 +288,23 @@ int cmd_list(int argc, char **argv)
 	int r = cli_options_parse(&o, false, argc, argv);
 
 	if (r == 0 && cli_given(&o, CLI_help)) {
-		puts("nvwave list workloads|machines|protocols|mutations|models|stats|options|command-options [options]\n"
+		puts("nvwave list workloads|machines|keys|protocols|mutations|models|stats|options|command-options [options]\n"
+		     "nvwave list keys SECTION [options]\n"
 		     "nvwave list protocols NAME [options]\n\n"
-		     "Lists what there is: options are those of workloads, command-options those of the commands.\n"
+		     "Lists what there is: keys are those of machine files, by section; options are those of workloads, command-options those of the commands.\n"
 		     "With the name of a protocol, prints its tables: instructions, and the states of lines in L1s and L2.\n");
 		cli_options_help("list");
 	} else if (r == 0 && o.argument_count == 2 && !strcmp(o.argument[0], "protocols")) {
 		r = protocol_tables_print(o.argument[1], cli_json(&o));
+	} else if (r == 0 && o.argument_count == 2 && !strcmp(o.argument[0], "keys")) {
+		r = list("keys", o.argument[1], cli_json(&o));
 	} else if (r == 0 && o.argument_count != 1) {
 		r = o.argument_count ?
 			    cli_options_surplus(&o, o.argument[1]) :
 			    nvw_fail(NVW_E_USAGE,
-				    "list: expected one of workloads, machines, protocols, mutations, models, stats, options, command-options");
+				    "list: expected one of workloads, machines, keys, protocols, mutations, models, stats, options, command-options");
 	} else if (r == 0) {
-		r = list(o.argument[0], cli_json(&o));
+		r = list(o.argument[0], NULL, cli_json(&o));
 	}
 	cli_options_end(&o);
 	return r < 0 ? cli_fail() : STATUS_CLEAN;

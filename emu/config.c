@@ -26,11 +26,12 @@ struct key {
 	enum config_type type;
 	size_t offset;
 	const char *value; /* the default */
+	const char *meaning;
 };
 
 static const struct key keys[] = {
 #define KEY(section, key, type, field, value, meaning) \
-	{#section, #key, #section "." #key, type, offsetof(struct emu_config, field), value},
+	{#section, #key, #section "." #key, type, offsetof(struct emu_config, field), value, meaning},
 #include "config.def"
 #undef KEY
 };
@@ -538,4 +539,13 @@ int emu_config_check(const struct emu_config *c)
 		r = nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
 	}
 	return r;
+}
+
+bool emu_config_key(unsigned i, struct emu_key *ret)
+{
+	if (i >= KEYS) {
+		return config_devices_key(i - KEYS, ret);
+	}
+	*ret = (struct emu_key){.name = keys[i].full, .value = keys[i].value, .meaning = keys[i].meaning};
+	return true;
 }

@@ -198,4 +198,13 @@ NVW_CHECKED int emu_config_dump(const struct emu_config *config, FILE *to);
 /* The shipped machines: NULL-terminated names. */
 const char *const *emu_machine_names(void);
 
+/* A key of machine files: "gpu.cus", or "device.hops" of sections [device NAME]; its default as a user would type it ("": it has to be
+ * given, or is not set); its meaning in words. */
+struct emu_key {
+	const char *name, *value, *meaning;
+};
+
+/* Key number i, from 0; false if there are not so many. */
+bool emu_config_key(unsigned i, struct emu_key *ret_key);
+
 #endif

@@ -14,16 +14,17 @@
 enum of { any, dram, nvram, each };
 
 struct device_key {
-	const char *name;
+	const char *name, *full; /* full: "device.name" */
 	enum config_type type;
 	size_t offset;
 	enum of of;
 	const char *value; /* the default */
+	const char *meaning;
 };
 
 static const struct device_key keys[] = {
 #define DEVICE_KEY(key, type, field, of, value, meaning) \
-	{#key, type, offsetof(struct emu_device_config, field), of, value},
+	{#key, "device." #key, type, offsetof(struct emu_device_config, field), of, value, meaning},
 #include "device.def"
 #undef DEVICE_KEY
 };
@@ -443,4 +444,13 @@ void config_devices_dump(const struct emu_config *c, FILE *to)
 			}
 		}
 	}
+}
+
+bool config_devices_key(unsigned i, struct emu_key *ret)
+{
+	if (i >= KEYS) {
+		return false;
+	}
+	*ret = (struct emu_key){.name = keys[i].full, .value = keys[i].value, .meaning = keys[i].meaning};
+	return true;
 }

@@ -25,6 +25,9 @@ NVW_CHECKED int config_devices_set(struct emu_config *c, const char *full, const
 unsigned config_devices_names(
 	const struct emu_config *c, char ret_names[CONFIG_DEVICE_NAMES_MAX][CONFIG_DEVICE_KEY_BYTES]);
 
+/* Key number i of sections [device NAME], as emu_config_key(). */
+bool config_devices_key(unsigned i, struct emu_key *ret_key);
+
 /* Before gpu.clock changes. */
 void config_devices_scale(struct emu_config *c, uint64_t new_clock);
 

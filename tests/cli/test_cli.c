@@ -126,6 +126,17 @@ static void every_command_explains_itself(void **state)
 	}
 }
 
+static void keys_of_machine_files_are_listed_by_section(void **state)
+{
+	const char *const l2 = command_run("list keys l2")->out;
+
+	assert_non_null(strstr(l2, "l2.banks"));
+	assert_null(strstr(l2, "\nl1."));
+	assert_non_null(strstr(command_run("list keys")->out, "device.hops"));
+	assert_int_equal(command_run("list keys l4")->status, 2);
+	assert_non_null(strstr(command_run("list keys l4")->err, "no section \"l4\""));
+}
+
 static void every_shipped_machine_runs_every_protocol(void **state)
 {
 	static const char *const machines[] = {"gope18", "alsop16", "sinclair15"};
@@ -386,6 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_input_is_refused_with_a_message_that_helps),
 		cmocka_unit_test(every_command_explains_itself),
+		cmocka_unit_test(keys_of_machine_files_are_listed_by_section),
 		cmocka_unit_test(every_shipped_machine_runs_every_protocol),
 		cmocka_unit_test(a_wrong_machine_file_is_refused_with_its_line),
 		cmocka_unit_test(a_machine_that_was_dumped_is_the_same_machine),

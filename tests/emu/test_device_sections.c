@@ -256,6 +256,33 @@ static void a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refus
 	assert_int_equal(c.l2.latency, UINT64_C(9223372036854775000)); /* unchanged */
 }
 
+/* What nvwave list keys prints is what a machine file may say. */
+static void every_key_is_listed_with_its_meaning_and_is_taken_with_its_default(void **state)
+{
+	struct emu_config c;
+	struct emu_key key;
+	unsigned listed = 0;
+	char text[256];
+
+	load_ok(&c, FAR);
+	for (unsigned i = 0; emu_config_key(i, &key); i++) {
+		const bool of_device = strncmp(key.name, "device.", 7) == 0;
+		const bool is_set = key.value[0] != '\0' && strcmp(key.value, "kind") != 0;
+
+		assert_true(strlen(key.meaning) > 4);
+		if (!is_set || strcmp(key.name, "device.size") == 0) { /* far is no DRAM */
+			continue;
+		}
+		snprintf(text, sizeof text, "%s%s=%s", of_device ? "far" : "",
+			of_device ? key.name + 6 : key.name, key.value);
+		if (emu_config_set(&c, text) < 0) {
+			fail_msg("%s: %s", text, nvw_error_message());
+		}
+		listed++;
+	}
+	assert_true(listed > 90);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +293,7 @@ int main(void)
 		cmocka_unit_test(every_mistake_in_a_section_is_named_with_its_line),
 		cmocka_unit_test(a_machine_has_a_bounded_number_of_devices),
 		cmocka_unit_test(values_that_no_device_can_have_are_refused),
+		cmocka_unit_test(every_key_is_listed_with_its_meaning_and_is_taken_with_its_default),
 		cmocka_unit_test(values_that_no_machine_can_have_are_refused_and_their_neighbours_taken),
 		cmocka_unit_test(a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refused),
 	};
