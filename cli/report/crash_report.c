@@ -372,7 +372,8 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, "    also: %s", f->also[k].text);
 		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
 			fprintf(to, " (%s state%s%s)", nvw_format_grouped(f->also[k].states, a),
-				f->also[k].states == 1 ? "" : "s", f->by_cure ? "" : " failing in these words");
+				f->also[k].states == 1 ? "" : "s",
+				f->by_cure ? "" : " failing in these words");
 		}
 		fputc('\n', to);
 	}
