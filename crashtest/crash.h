@@ -164,11 +164,11 @@ struct ct_cause {
 	/* "file:line" of both, or "acknowledgement", "host"; and their functions */
 	char lost[160], early[160];
 	char lost_function[64], early_function[64];
-	/* Their stacks, as in ct_finding.stack; "": unknown. And, where the line alone does not say which of them it is, the line of the
-	 * call that does: "file:line", or "". */
+	/* Their stacks, as in ct_finding.stack; "": unknown. Where a line alone does not say enough, the
+	 * callers give the line of the call: "file:line"; else "". */
 	char lost_stack[CT_STACK_BYTES], early_stack[CT_STACK_BYTES];
 	char lost_caller[160], early_caller[160];
-	/* Of stores that must be atomic; "more" are left out. */
+	/* The stores that must be atomic; group_more counts those that are left out. */
 	unsigned group_count, group_more;
 	struct ct_line group[CT_GROUP_MAX];
 	/* Numbers of their log records and of the barrier's, from 1; 0: none. */
@@ -189,7 +189,7 @@ struct ct_moment {
 		CT_MOMENT_FLUSH,
 		CT_MOMENT_FENCE
 	} kind;
-	/* end: of a barrier; INT64_MAX if the crash came first. Negative: in the set-up. */
+	/* end_ps: the end of a barrier; INT64_MAX if the crash was first. Times in the set-up are below 0. */
 	int64_t time_ps, end_ps;
 	uint64_t work_item, group;
 	enum nvw_group scope;
@@ -202,7 +202,7 @@ struct ct_moment {
 	uint32_t line;
 };
 
-/* What a test says. Of a sample, only that nothing failed in it. */
+/* What a test says. If nothing failed in a sample, it says that and no more. */
 #define CT_VERDICTS(X)                                  \
 	X(UNDECIDED, "undecided", "UNDECIDED")          \
 	X(CONSISTENT, "consistent", "CONSISTENT")       \
@@ -222,14 +222,14 @@ struct ct_finding {
 	char text[CT_TEXT_BYTES]; /* text of the first one */
 	nvw_off off;              /* 0: no place in the pool */
 	uint64_t states;          /* number of states: */
-	bool by_cure; /* those that the cure, or the assumption, alone takes away, of all; else those that fail in its words */
+	bool by_cure; /* those that cure or assumption alone takes away; else those that fail in its words */
 	uint64_t first_time_ps; /* from the end of the set-up, as all times of a result */
 	uint64_t instant, draw; /* first state: its place in the exploration, or (0, trial) */
 	int signal;             /* signal that killed recovery or check; 0: none */
 	bool hung;
 	char where[CT_TEXT_BYTES]; /* place of a signal or hang: "file:line (function)", "" if unknown */
-	/* The stack there: a line of text like where for each frame, innermost first; "" if unknown. Of a command also for a death whose place
-	 * is not known otherwise. */
+	/* The stack there: a line of text like where for each frame, innermost first; "" if unknown. A
+	 * command has one also for a death whose place is not known otherwise. */
 	char stack[CT_STACK_BYTES];
 	/* The smallest case found: units in flight, and how many of them were durable. */
 	uint64_t units, units_durable;
@@ -240,7 +240,7 @@ struct ct_finding {
 	uint64_t tests; /* states that the explanation tested */
 	/* operation number plus 1 of the acknowledgement without which nothing would be wrong */
 	uint64_t acknowledged;
-	/* Of a program (nvw/ack.h): the operation named, "17 (delete 42)", and those in flight, likewise; "": none. */
+	/* A program's operation by name (nvw/ack.h), "17 (delete 42)", and those in flight; "": none. */
 	char operation[128], in_flight[CT_TEXT_BYTES];
 	struct ct_cause cause;
 	struct ct_proposals proposals; /* what may cure it */
@@ -282,8 +282,8 @@ struct ct_interval {
 	bool by_parts;         /* by the parts of the check (nvw_parts) */
 };
 
-/* Of a check in parts (nvw_parts). How often parts were evaluated depends on the number of jobs, since each begins with
- * all of them. */
+/* What a check in parts (nvw_parts) counted. How often parts were evaluated depends on the number of jobs,
+ * since each begins with all of them. */
 struct ct_by_parts {
 	uint64_t parts, evaluations; /* 0: there are none */
 	uint32_t most_forks;         /* uncertain words that one evaluation met, at most */
@@ -291,7 +291,7 @@ struct ct_by_parts {
 	uint64_t wide;       /* parts that could not be tried with all combinations, each instant counted */
 	uint32_t wide_forks; /* uncertain words of the first of them */
 	char first_wide[CT_TEXT_BYTES];
-	/* Of states_distinct: tested besides the budget, to confirm a part that fails. Not those that were tested before. */
+	/* Those of states_distinct that were tested only to confirm a part that fails, besides the budget. */
 	uint64_t confirmations;
 	uint64_t denied; /* parts that fail in a state that the whole check passes */
 	char first_denied[CT_TEXT_BYTES];
@@ -334,7 +334,7 @@ struct ct_result {
 	bool states_possible_exact;  /* false: an upper bound */
 	bool states_known;           /* an exhausted instant has no others than those that were listed */
 	unsigned
-		atomicity; /* bytes that persist together; of a host program, as its log says; 0: nothing was tested */
+		atomicity; /* bytes that persist together, for a host program as its log tells; 0: no tests */
 	/* Stores of a host program were found by comparing lines: those to one line between two events have no order among them, and are
 	 * taken together, so states are missing. */
 	bool grouped;
@@ -373,8 +373,8 @@ struct ct_result {
 	uint64_t hangs_alike; /* checks that were cut early, in a function in which another hung (hang.h) */
 	char why_executed
 		[CT_TEXT_BYTES]; /* the checker was executed for every state, because ...; "": it was forked */
-	uint64_t stores, barriers, writes, acks; /* of the run; of a store log, barriers are its fences */
-	uint64_t stores_elsewhere;               /* of a store log, to other files than the image: left out */
+	uint64_t stores, barriers, writes, acks; /* of the run; the barriers of a store log are its fences */
+	uint64_t stores_elsewhere;               /* in a store log, to other files than the image: left out */
 	uint64_t sim_time_ps;
 	double host_seconds, explore_seconds; /* total; exploration only */
 	uint64_t findings_unlisted;           /* states of findings that are not listed */
@@ -441,7 +441,7 @@ struct ct_exploration {
 	const struct ct_plain_parts *plain_parts; /* of a check that is no workload's (parts.h); NULL: none */
 	bool grouped;                             /* as in the result */
 	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
-	/* Of a workload: how to run it again, and its run in log_fd. NULL: it is not run with its cures. */
+	/* How to run a workload again, and its run in log_fd. NULL: it is not run with its cures. */
 	const struct ct_bench *bench;
 	const struct ct_run_shared *recorded;
 	struct ct_options options;

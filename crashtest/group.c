@@ -172,7 +172,7 @@ bool ct_groups_meet(const struct ct_cause *a, const struct ct_cause *b)
 	return false;
 }
 
-/* Of a host program: every store has its own flush. */
+/* True for a cause in a host program, where every store has its own flush. */
 static bool is_flushing(const struct ct_cause *c)
 {
 	return strstr(c->needed, "fence") != NULL;
@@ -200,8 +200,8 @@ static bool makes_order_vain(const struct ct_cause *group, const struct ct_cause
 }
 
 /*
- * One cure does for both. Of a machine with barriers: one barrier just before the relying store orders all that is stored before
- * it, of whatever place; the wider scope does for the narrower.
+ * One cure does for both. On a machine with barriers, one just before the relying store orders all that is
+ * stored before it, at whatever place; the wider scope does for the narrower.
  */
 bool ct_causes_alike(const struct ct_cause *a, const struct ct_cause *b)
 {

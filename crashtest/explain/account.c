@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which failing states belong to which finding. See account.h. */
+/* Assigns the failing states to findings. See account.h. */
 #include <stdlib.h>
 
 #include "account.h"
@@ -21,7 +21,7 @@ void ct_account_free(struct ct_account *a)
 	*a = (struct ct_account){.exact = false};
 }
 
-/* Those that are gone; of a text, or of any: 0. */
+/* Counts the failing states that are gone: those with one text; shape 0: with any. */
 static uint64_t count_gone(const struct ct_account *a, const struct ct_failed_set *alone, uint64_t shape)
 {
 	uint64_t n = 0;

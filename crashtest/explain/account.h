@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which failing states belong to which finding. Those that the cure of a finding, or its assumption, takes away when it alone is
- * applied: where all states were tested, no text decides. A state may belong to several findings: it has several bugs.
+ * Assigns the failing states to findings: a finding has those that its cure, or its assumption, takes away
+ * alone. Where all states were tested, no text decides. A state with several bugs has several findings.
  */
 #ifndef CRASHTEST_ACCOUNT_H
 #define CRASHTEST_ACCOUNT_H
@@ -19,8 +19,8 @@ struct ct_account {
 NVW_CHECKED int ct_account_begin(struct ct_account *account, struct ct_result *without);
 void ct_account_free(struct ct_account *account);
 
-/* Finding i of result was cured, or assumed away, alone, with this outcome. Of findings that are gone, those whose texts this outcome has
- * not are said to go with it. */
+/* Finding i of result was cured, or assumed away, alone, with this outcome. Findings that are gone, and
+ * whose texts this outcome does not have, are said to go with it. */
 void ct_account_alone(
 	struct ct_account *account, struct ct_result *result, unsigned i, const struct ct_result *alone);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The callers of source places. A log may have one place several times, as sites with different callers (nvw/persist_log.h): a line
- * of a helper, such as one that stores or flushes for others. Recursion is no caller: of a function that calls itself, the
- * outermost call counts.
+ * of a helper, such as one that stores or flushes for others. Recursion is no caller:
+ * if a function calls itself, its outermost call counts.
  */
 #ifndef CRASHTEST_CALLERS_H
 #define CRASHTEST_CALLERS_H

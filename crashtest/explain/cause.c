@@ -57,7 +57,7 @@ static void say_narrow(struct cause_search *s, const char *lost, const char *wha
 				 .scope = (enum nvw_group)needed});
 }
 
-/* A barrier is missing, of too narrow a scope, or was not met by the other. */
+/* A barrier is missing, has too narrow a scope, or was not met by the other side. */
 static void find_barrier(struct cause_search *s)
 {
 	const enum cause_scope needed = scope_for(s->lost, s->early);
@@ -254,7 +254,7 @@ static void say_atomic(struct cause_search *s)
 	ct_cause_say_group(c, s->proposals);
 }
 
-/* Of one line, run by two kernels: to exchange it with itself is no change. */
+/* True if both stores are of one line, run by two kernels: to exchange it with itself is no change. */
 static bool is_one_line(const struct cause_search *s)
 {
 	return s->need->early.kind == NVW_LOG_STORE && s->need->lost.kind == NVW_LOG_STORE &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A need (need.h) in words: which persist barrier is missing, of too narrow a scope, or not met by the other (gope18,
- * equations 1 to 3); which flush or fence; which stores are in the wrong order, or have to be atomic. And what may cure it.
+ * equations 1 to 3), which flush or fence, which stores are misordered or must be atomic; what may cure it.
  */
 #ifndef CRASHTEST_CAUSE_H
 #define CRASHTEST_CAUSE_H

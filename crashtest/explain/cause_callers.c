@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose fault a helper's line is. See cause_callers.h. */
+/* Finds the caller at fault where a helper's line is wrong. See cause_callers.h. */
 #include "cause_callers.h"
 
 static bool is_of_helper(const struct ct_stores *stores, uint32_t site, uint32_t lost)
@@ -40,7 +40,7 @@ static void fence_waiting(struct cause_helping *h, uint64_t thread)
 	}
 }
 
-/* Of a host program: does somebody else who calls lost's line make its store durable in time? */
+/* Notes whether another caller of lost's line, in a host program, makes its store durable in time. */
 void cause_helping_look(struct cause_helping *h, const struct ct_stores *stores, const struct ct_need *need,
 	const struct nvw_log_record *r)
 {

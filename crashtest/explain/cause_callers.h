@@ -24,11 +24,11 @@ struct cause_helping {
 	unsigned next;
 };
 
-/* Takes the next record of the log: of a host program's, or nothing is learned. */
+/* Takes the next record of the log. Only the log of a host program tells it anything. */
 void cause_helping_look(struct cause_helping *helping, const struct ct_stores *stores,
 	const struct ct_need *need, const struct nvw_log_record *record);
 
-/* After the last one. ret_lost, ret_early: sites, of the calls that tell lost and early from others of their line; 0: none is needed. */
+/* Called last. Returns sites of calls that tell lost and early from others of their line; 0: not needed. */
 void cause_helping_callers(const struct cause_helping *helping, const struct ct_stores *stores,
 	const struct ct_need *need, uint32_t *ret_lost, uint32_t *ret_early);
 

@@ -64,7 +64,7 @@ static void tell(const struct proof *p)
 /* How far a trial goes: up to the first state that fails, explained or not; up to so many kinds of failures; to the end. */
 enum extent { BARE = -1, WHOLE = 0, FIRST = 1 };
 
-/* Explores of's log. 0 with the trial, 1 if an edit is refused, or an error. kinds: of failures, or an extent. */
+/* Explores of's log. 0: done, 1: an edit is refused, else an error. kinds: how many, or an extent. */
 static int explore_log(struct proof *p, const struct ct_exploration *of, const struct ct_edit *edits,
 	unsigned count, int kinds)
 {
@@ -99,7 +99,7 @@ static int explore_log_of(struct proof *p, const struct ct_cure_run *run, int ki
 	return explore_log(p, &of_run, run->rest, run->rest_count, kinds);
 }
 
-/* The same of the recorded run or, once a cure has needed it, of a run with the edits. */
+/* Explores the recorded run or, once a cure has needed it, a run with the edits. */
 static int explore(struct proof *p, const struct ct_edit *edits, unsigned count, int kinds)
 {
 	struct ct_cure_run run = {.log_fd = -1};
@@ -176,7 +176,7 @@ static int explore_run(struct proof *p, struct ct_cure_run *run, int kinds)
 	return 0;
 }
 
-/* The edits of the test, of all cures, and of what stands for those that there are not; but for one finding's. */
+/* Collects the edits of the test, of the cures and of what stands for missing ones; not those of except. */
 static unsigned collect(const struct proof *p, unsigned except, struct ct_edit edits[EDITS_MAX])
 {
 	const struct ct_options *const o = &p->e->options;
@@ -583,7 +583,7 @@ static bool is_one_cause(const struct ct_finding *a, const struct ct_finding *b)
 	return same_cause(a, b) || ct_causes_alike(&a->cause, &b->cause);
 }
 
-/* One that was not searched yet: of the same cause, else of the same words. */
+/* Finds a finding that was not searched yet: one with the same cause, else one with the same words. */
 static unsigned find_new(const struct proof *p, const struct ct_finding *left)
 {
 	unsigned alike = NO_FINDING;
@@ -632,7 +632,7 @@ static unsigned add_finding(struct proof *p, const struct ct_finding *left)
 	return r->finding_count++;
 }
 
-/* Of a failure that is left with the cures so far. What was cured and fails again has a second cause, however alike. */
+/* The finding of a failure that the cures leave. One that was cured and fails again has a second cause. */
 static unsigned finding_of(struct proof *p, const struct ct_finding *left)
 {
 	const unsigned found = find_new(p, left);
@@ -1025,7 +1025,7 @@ static int cure_all(struct proof *p)
 	return error || p->cures == 0 ? error : verify(p);
 }
 
-/* How many states fail without any cure, so that it can be compared: of the proof's model, and none was left out. */
+/* Can the count of states that fail without a cure be compared? The model is the same, none was left out. */
 static bool is_measured(const struct ct_exploration *e, enum ct_model model, const struct ct_result *r)
 {
 	return e->rules.model == model && e->options.stop_after == 0 && r->states_settled == 0;

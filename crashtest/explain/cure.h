@@ -6,8 +6,8 @@
  * At the end all cures together are explored, and all but each one. A cure is *verified* if no state fails with all of
  * them; nothing else is called so.
  *
- * Of a finding for which nothing holds, the stores that were lost are assumed to persist in time, so that what is behind
- * it shows; the proofs of the others say so.
+ * If nothing holds for a finding, its lost stores are assumed to persist in time, so that what is behind it
+ * shows; the proofs of the others say so.
  *
  * Proposals are tried alone, in their order; if none holds, pairs of them and then triples.
  *
@@ -19,7 +19,7 @@
 
 #include "../crash.h"
 
-/* Looks for the cures of the findings of result, which e gave; adds the findings that come to light. model: of the proofs. */
+/* Seeks cures for the findings that e gave in result; adds those that turn up. model: that of the proofs. */
 NVW_CHECKED int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_result *result);
 
 /* What a cause without proposals of its own suggests. */

@@ -40,7 +40,7 @@ static struct emu_inserted inserted_of(const struct ct_edit *e)
 
 /* ---- How it ended ----------------------------------------------------------------------------------------------- */
 
-/* In one line: of a deadlock the machine's report has a line for each place where work-items wait, and the first one does. */
+/* Makes the message one line. A deadlock's report has a line for each place of waiting; one is enough. */
 static void take_message(const char *before, struct ct_cure_run *run)
 {
 	const char *const text = nvw_error_message(), *const second = strchr(text, '\n');

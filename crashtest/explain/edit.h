@@ -12,7 +12,7 @@
  *		record: the real barrier has certainly completed by then, and not certainly before. With work-group or kernel
  *		scope the members' k-th arrivals are one barrier (gope18, equations 2 and 3). When a member passes it,
  *		and at each of its later records, what all members have stored by then before their own k-th arrival is
- *		durable. A real barrier would also make the members wait for each other. That the log does not show: it may
+ *		durable. A real barrier would also make the members wait for each other. The log does not show it: it may
  *		have a member pass before another has arrived, and a crash in between is still permitted. Members that do not come
  *		are not covered and wait for nothing, unless all_come: then the edit is refused, as it is if members come unequally often.
  *		Epochs of later stores and acknowledgements grow by one, in a work-group or kernel only if all of its

@@ -79,7 +79,7 @@ static void add_barrier(struct kernel *k, uint64_t place, uint64_t first, uint64
 	k->error = k->error ? k->error : edit_log_add(k->log, place, false, &r);
 }
 
-/* Covers the members that come to barrier number n but have not passed it: of a work-group, in pieces of 64. */
+/* Covers the members that come to barrier number n but have not passed it, 64 of a work-group at a time. */
 static void cover(struct kernel *k, uint64_t place, uint64_t item, uint32_t n, uint32_t site)
 {
 	uint64_t first, end;

@@ -9,7 +9,7 @@
 struct edit_entry {
 	struct nvw_log_record record;
 	uint64_t
-		key; /* 2 * place; of what comes just before or behind another, one less or more than that one's */
+		key; /* 2 * place; what comes right before or behind another has one less or more than that */
 	uint64_t place;
 	struct ct_limit limit; /* of a store */
 };

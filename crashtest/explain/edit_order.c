@@ -298,7 +298,7 @@ static int flush_run(struct edit_log *log, const struct run *run, const struct c
 	return error;
 }
 
-/* Of programs on the host alone. */
+/* Finds the runs of a line of host code; refuses a line in a kernel, which has no flushes or fences. */
 static int find_on_host(const struct edit_log *log, const struct ct_line *line, uint32_t kinds,
 	const char *lacks, struct runs *ret)
 {

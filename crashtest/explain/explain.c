@@ -352,7 +352,7 @@ static size_t name_operation(const struct explanation *x, uint64_t number, char 
 	return n < 0 || (size_t)n >= room ? room - 1 : (size_t)n;
 }
 
-/* Of a state that does not take one by itself, an acknowledgement that relies on what it lacks. */
+/* If the finding names no acknowledgement yet, notes the one that relies on what the state lacks. */
 static void note_acknowledgement(struct explanation *x)
 {
 	const struct ct_need *const n = &x->need;

@@ -10,8 +10,8 @@ enum { LOST_TRIED_MAX = 24 };
 
 /* ---- What was lost --------------------------------------------------------------------------------------------- */
 
-/* Of the lost units first to end those that the failure does not take are durable: all together if it may be, else half by half.
- * Moves the kept ones to kept on; how many there are by then. */
+/* Makes the lost units first to end durable unless the failure needs them: all together if it may, else half
+ * by half. Moves the ones that stay lost to kept on; returns how many there are by then. */
 static unsigned raise_losses(struct need_search *s, const struct ct_loss *all, unsigned first, unsigned end,
 	unsigned count, unsigned kept)
 {
@@ -93,7 +93,7 @@ static bool is_likelier(const struct ct_store *a, bool a_mends, const struct ct_
 	return a->site == b->site ? a->number > b->number : a->number < b->number;
 }
 
-/* Of the lost stores before event end, the likeliest one; rather one that mends the state after events when it is durable. */
+/* Chooses the likeliest lost store before event end, above all one that mends the state when durable. */
 static void choose_lost(struct need_search *s, uint64_t end, uint64_t acks, const struct ct_store *early)
 {
 	const struct ct_event *best = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The run again, up to any event of its log, without the stores that a crash has lost: every other store of the prefix is
- * durable. Which event makes such a state fail says what relies on the lost stores (need.h).
+ * durable. The event that makes such a state fail tells what relies on the lost stores (need.h).
  */
 #ifndef CRASHTEST_PREFIX_H
 #define CRASHTEST_PREFIX_H

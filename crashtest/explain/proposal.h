@@ -31,16 +31,16 @@ struct ct_cure {
 	unsigned tried; /* proposals and sets of them that were explored */
 	unsigned left;  /* those that were not, since the budget of the search was used up */
 	bool searched;  /* its turn came: else its failure did not come up again, or the budget was used up */
-	/* No tested state failed with the cure, and with those of all other findings that have one: of the edited log alone, unless run
-	 * is CT_CURE_HOLDS. */
+	/* No tested state failed with the cure, and with those of all other findings that have one. Unless
+	 * run is CT_CURE_HOLDS, these are states of the edited log alone. */
 	bool verified;
-	/* Of a program with exactly these edits: that is to end in a right state, and none of its tested crash states is to fail. */
+	/* A run of a program with exactly these edits: it must end right, and no tested state may fail. */
 	enum ct_cure_outcome run;
 	char run_text[CT_CURE_TEXT]; /* what refutes it, or why it was not run; "": no run was asked for */
 	unsigned refuted; /* sets that hold in the log, and that a run refuted; the first of them: */
 	char refuted_edit[320], refuted_why[CT_CURE_TEXT];
 	unsigned others;  /* how many other cures were applied with it */
-	unsigned assumed; /* and of how many findings without a cure the lost stores were assumed durable */
+	unsigned assumed; /* for how many findings without a cure the lost stores were assumed durable */
 	bool masked;      /* this finding is one of those: mask is the assumption */
 	struct ct_edit mask;
 	uint64_t states;      /* tested with them */

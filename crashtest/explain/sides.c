@@ -123,7 +123,7 @@ static bool in_line(const struct ct_store *store, nvw_off off)
 	return off != 0 && (store->off ^ off) < NVW_LOG_LINE_BYTES;
 }
 
-/* The stores that are not durable and closest to what is: of the same work-item, else group, else kernel. */
+/* Adds lost stores in the finding's line, else those closest to a durable one: by item, group or kernel. */
 static void add_not_persisted(
 	const struct ct_scene *scene, const struct ct_side *durable, struct ct_side *lost)
 {
@@ -153,7 +153,7 @@ static void add_not_persisted(
 	}
 }
 
-/* Of the stores that are durable, the one that most likely relies on the lost one: made after it, closely related, late. */
+/* Guesses the durable store that most likely relies on the lost one: made after it, closely related, late. */
 static struct ct_need guess_need(const struct ct_side *durable, const struct ct_side *lost)
 {
 	struct ct_need need = {.form = CT_NEED_UNKNOWN, .guessed = true};

@@ -19,7 +19,7 @@ struct ct_store {
 struct ct_stores {
 	uint64_t count, capacity; /* words, slots */
 	struct ct_word {
-		nvw_off off; /* aligned; of an empty slot UINT64_MAX */
+		nvw_off off; /* aligned; UINT64_MAX in an empty slot */
 		struct ct_store last, before;
 	} * word;
 	struct ct_names {

@@ -7,7 +7,7 @@
 
 #include "timeline.h"
 
-/* The moments of the cause are kept however old they are; of all others, the last ones. */
+/* The moments of the cause are kept however old they are; from all others, only the last ones are kept. */
 enum { PINNED_MAX = 3, RING = CT_MOMENTS_MAX - PINNED_MAX };
 
 struct entry {

@@ -120,8 +120,8 @@ static bool is_between(const struct need_search *s, uint64_t first, uint64_t i, 
 		      need_event(s, i)->kind == NVW_LOG_STORE || need_event(s, i)->kind == NVW_LOG_HOST);
 }
 
-/* True if a state that passes, of the first events without losses, fails with what is behind first up to last, or the last of
- * it alone. */
+/* True if the passing state that the first events make without the lost stores fails once the stores behind
+ * first up to last are added, or last alone. */
 static bool fails_with_group(struct need_search *s, uint64_t events, const struct ct_losses *losses,
 	uint64_t first, uint64_t last, bool only_last)
 {
@@ -155,7 +155,7 @@ void window_try_reversed(
 
 /* ---- Where it ends --------------------------------------------------------------------------------------------- */
 
-/* True if nothing of that kind is wrong any more: with none, nothing at all. */
+/* True if nothing of that kind is wrong any more; if kind is NULL, nothing at all. */
 static bool is_closed(const struct need_search *s, const char *kind)
 {
 	char shape[CT_TEXT_BYTES];
@@ -169,7 +169,7 @@ static bool is_closed(const struct need_search *s, const char *kind)
 	return true;
 }
 
-/* Of the state that is made: the failure is gone. */
+/* True if the failure is gone in the state that is made. */
 static bool closes_now(struct need_search *s, bool alone)
 {
 	const uint64_t own = s->p->image.undo_count;

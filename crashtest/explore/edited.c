@@ -6,7 +6,7 @@
 #include "../states/limits.h"
 #include "../judge/operations.h"
 
-/* Which assumptions change nothing. They are the first edits, so limits have them in their order. */
+/* Finds the assumptions that change nothing. They are the first edits, so limits have them in their order. */
 static uint32_t idle_ones(const struct ct_options *o, const struct ct_limits *l)
 {
 	unsigned durables = 0, orders = 0;
@@ -62,7 +62,7 @@ int ct_explore_edited(const struct ct_exploration *e, const struct ct_edit *edit
 	return error;
 }
 
-/* As text says, of the options that it is about. */
+/* Names, in front of the message, the options that it is about. */
 static int name_options(int error)
 {
 	char text[CT_TEXT_BYTES * 2];

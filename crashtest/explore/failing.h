@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The failing states of an exploration: what a power cut left (bytes and acknowledgements), with every kind of text that the
- * state fails with. So the states of two explorations can be compared, of a log and of the log with a cure.
+ * state fails with. So the states of two explorations can be compared: a log, and the log with a cure.
  */
 #ifndef CRASHTEST_FAILING_H
 #define CRASHTEST_FAILING_H
@@ -25,7 +25,7 @@ NVW_CHECKED int ct_failed_take(struct ct_failed_set *to, const struct ct_failing
 /* Puts a set in order: by state, each pair once. Too many for a worker are too many for all, so that the number of jobs does not matter. */
 void ct_failed_sort(struct ct_failed_set *set);
 
-/* Of a set in order. */
+/* Whether the set, which is in order, has the state. */
 bool ct_failed_has(const struct ct_failed_set *set, uint64_t state);
 /* True if a state fails with a text of this kind. */
 bool ct_failed_has_text(const struct ct_failed_set *set, const char *text);

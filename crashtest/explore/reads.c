@@ -135,7 +135,7 @@ static int by_rank(const void *a, const void *b, void *rank)
 				(*(const unsigned *)a < *(const unsigned *)b);
 }
 
-/* Of the states below the leaf, those that agree in the cells read are covered; the others differ in the
+/* The states below the leaf that agree in the cells read are covered; the others differ in the
  * first cell read, or agree in the first and differ in the second, and so on. */
 int ct_tree_learn(struct ct_reads *r, const struct ct_medium *m)
 {

@@ -410,8 +410,8 @@ static bool try_parts(struct range *r)
 	return !r->error && ct_parts_crowd(r->parts) == 0 && ct_parts_troubles(r->parts, &trouble) == 0;
 }
 
-/* Of an instant whose parts all pass, the number of whole states that are tested as well: they guard against parts that
- * miss what the check finds. The same whatever the number of jobs. */
+/* How many whole states are tested as well at an instant whose parts all pass: they guard against parts that
+ * miss what the check finds. The number of jobs does not change it. */
 static uint64_t guards(const struct range *r, uint64_t draws)
 {
 	const uint64_t wanted = GUARDED_BYTES / r->medium->image.bytes, instant = r->medium->instant,

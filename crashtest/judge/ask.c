@@ -115,7 +115,7 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 	return 1;
 }
 
-/* Of this process's states: the first ones, then fewer and fewer. */
+/* True for the first states of this process, and then for fewer and fewer. */
 static bool is_compared(void)
 {
 	static pid_t owner;

@@ -15,7 +15,7 @@ struct ct_checker {
 	struct ct_asked asked; /* for a library only bytes */
 	void *library;         /* of dlopen(); NULL: the command */
 	int (*check)(struct nvw_check *check);
-	/* Of the check in parts, or NULL. */
+	/* The check in parts; NULL: there is none. */
 	uint64_t (*parts)(const struct nvw_check *check);
 	int (*part)(struct nvw_check *check, uint64_t part);
 	void (*part_name)(uint64_t part, char *name, size_t bytes);

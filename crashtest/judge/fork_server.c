@@ -29,7 +29,7 @@ enum { START_MS = 2000, DEATH_MS = 100, ENVIRONMENT_MAX = 4096, FAULTS_MANY = 10
 
 static char huge_pages[] = CT_FORK_TUNABLES "=" CT_FORK_HUGE_PAGES;
 
-/* Of this process; not inherited by a fork. */
+/* The server of this process; a fork does not inherit it. */
 static struct {
 	pid_t owner, pid;
 	int to, from;

@@ -21,7 +21,7 @@ struct ct_operations {
 	struct ct_operation *at;
 };
 
-/* Of a log without any, none. Freed by ct_operations_free(), also after an error. */
+/* A log without operations gives none. Freed by ct_operations_free(), also after an error. */
 NVW_CHECKED int ct_operations_read(int log_fd, struct ct_operations *ret_operations);
 void ct_operations_free(struct ct_operations *operations);
 

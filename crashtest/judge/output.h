@@ -20,7 +20,7 @@ struct ct_output {
 };
 
 /* Starts anew, for the next command. whole: keep all standard output for ct_output_whole(). Returns the
- * descriptor to write to, of this process; -1: there is none. */
+ * descriptor of this process to write to; -1: there is none. */
 int ct_output_begin(bool whole);
 
 /* Waits until fd can be read or has no writer; false if that takes longer. */

@@ -369,7 +369,7 @@ static unsigned list_flying(const struct ct_replay_oracle *o, const struct nvw_a
 	return n;
 }
 
-/* Subset number i: all of few, of many those that were acknowledged first. */
+/* Subset number i: any subset of few operations; if there are many, the first i by acknowledgement. */
 static bool subset(unsigned count, uint64_t i, uint64_t *ret_chosen)
 {
 	if (count <= CT_IN_FLIGHT_MAX) {

@@ -67,7 +67,7 @@ static bool is_in_place(const struct ct_state_file *f)
 	       (uint64_t)s.st_size == f->bytes;
 }
 
-/* Which pages the file has: on a file system that does not tell, all. */
+/* Finds which pages the file has: all, if the file system does not tell. */
 static void find_data(struct ct_state_file *f)
 {
 	const uint64_t pages = (f->bytes + CT_PAGE - 1) / CT_PAGE;

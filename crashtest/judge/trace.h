@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A command run once more to see where it dies or hangs: under ptrace, with all processes that it starts. Of a fatal signal that the
- * command handles itself the stack is the last one before its end.
+ * Runs a command once more, under ptrace and with all processes that it starts, to see where it dies or
+ * hangs. If the command handles a fatal signal itself, the stack is the last one before its end.
  */
 #ifndef CRASHTEST_TRACE_H
 #define CRASHTEST_TRACE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which words have a key in one of the versions that they have at this instant, or that the undo log may restore: references
- * found from what they refer to. Kept up to date from the changes of a medium, so that the cost is that of the stores.
+ * Finds the words with a key in one of their versions at this instant, or in one that the log may restore:
+ * references, found from what they refer to. A medium's changes keep it current, at the cost of the stores.
  */
 #ifndef CRASHTEST_HOLDERS_H
 #define CRASHTEST_HOLDERS_H

@@ -45,7 +45,7 @@ struct ct_part_view {
 	struct nvw_acks acks;   /* the medium's, which tell what is asked for */
 };
 
-/* A view of the medium, which notes its changes from now on. key and plan: of struct nvw_parts. */
+/* A view of the medium, which notes its changes from now on. key and plan are those of struct nvw_parts. */
 NVW_CHECKED int ct_part_view_create(struct ct_medium *medium,
 	uint64_t (*key)(const void *plan, uint64_t word), const void *plan, struct ct_part_view *view);
 /* The same of an image that is no pool. */

@@ -31,7 +31,7 @@ static int refused(struct ct_parts *p, nvw_off off)
 	return nvw_violation(&p->findings, off, "recovery refuses the pool: %s", nvw_error_message());
 }
 
-/* Of the word at this place of a class chunk. */
+/* Checks the word at this place of a class chunk, if it is a block word. */
 static int check_block(struct ct_parts *p, uint64_t number)
 {
 	const nvw_off off = nvw__chunk_off(&p->view.geometry, number / nvw__class_blocks[0]) +
@@ -158,7 +158,7 @@ static int by_part(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of the parts that are not tried now the answers stay. */
+/* Forgets the answers of the parts that are tried now; those of the others stay. */
 static void forget_trouble(struct ct_parts *p, const uint32_t *tried, uint64_t count)
 {
 	struct ct_part_trouble *const t = p->trouble.at;
@@ -347,7 +347,7 @@ int ct_parts_create(
 	return 0;
 }
 
-/* Of their models, those in which a state is any combination, or a number of stores. */
+/* True for a host program's models in which a state is any combination, or a number of stores. */
 static bool can_be_plain(const struct ct_medium *m)
 {
 	return m->rules.limits == NULL && !m->rules.mixed &&

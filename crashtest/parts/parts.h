@@ -32,10 +32,10 @@ struct ct_asking;
 NVW_CHECKED int ct_parts_create(const struct nvw_workload *workload, void *plan, struct ct_medium *medium,
 	struct ct_parts **ret_parts);
 
-/* The parts of a host program's check (nvw/checker.h): of the image as it is, since the program recovers inside its check. */
+/* The parts of a host program's check (nvw/checker.h), which see the image as is: the check recovers it. */
 struct ct_plain_parts {
 	uint64_t (*count)(void *context);
-	/* As of nvw_parts. Of the image only what was asked for is there. */
+	/* As in nvw_parts. Only those bytes of the image are there that were asked for. */
 	int (*check)(void *context, const struct ct_asking *image, const struct nvw_acks *acks, uint64_t part,
 		struct nvw_findings *findings);
 	void (*name)(void *context, uint64_t part, char *ret_name, size_t bytes);
@@ -46,10 +46,10 @@ struct ct_asking {
 	void (*ask)(void *asker, nvw_off off, uint64_t bytes);
 	void *asker;
 };
-/* The same of them. NULL under other models than x86 and eadr. */
+/* The same for these. *ret_parts is NULL under other models than x86 and eadr. */
 NVW_CHECKED int ct_parts_create_plain(
 	const struct ct_plain_parts *plain, struct ct_medium *medium, struct ct_parts **ret_parts);
-/* Of the exploration's check, if it has parts. */
+/* Creates the parts of the exploration's check, if it has any. */
 NVW_CHECKED int ct_parts_of(
 	const struct ct_exploration *e, struct ct_medium *medium, struct ct_parts **ret_parts);
 void ct_parts_free(struct ct_parts *parts);
@@ -71,7 +71,7 @@ NVW_CHECKED int ct_parts_try(
  * order is irregular (before.h); then the number of stores in flight. */
 uint64_t ct_parts_crowd(const struct ct_parts *parts);
 
-/* The parts that do not pass at this instant, in ascending order; of a crowd those of an earlier one. */
+/* The parts that do not pass at this instant, in ascending order; in a crowd, those of an earlier one. */
 struct ct_part_trouble {
 	uint64_t part;
 	enum ct_part_verdict verdict;
@@ -86,7 +86,7 @@ uint64_t ct_parts_troubles(const struct ct_parts *parts, const struct ct_part_tr
 bool ct_parts_remake(struct ct_parts *parts, uint64_t part, uint32_t evaluation,
 	struct nvw_findings *findings, unsigned *levels);
 
-/* The shape of what a check says, likewise: of its finding number i. */
+/* The shape of what a check says in its finding number i: equal for texts that differ in numbers alone. */
 uint64_t ct_parts_shape(const struct nvw_findings *findings, unsigned i);
 
 void ct_parts_name(const struct ct_parts *parts, uint64_t part, char ret_name[CT_PART_NAME]);
@@ -100,7 +100,7 @@ static inline uint64_t ct_part_draw(uint64_t part, uint32_t evaluation)
 
 /* ---- For tests --------------------------------------------------------------------------------------------- */
 
-/* From now on what a part did not ask for is noise, of this seed, in each evaluation another; 0: zeroes. */
+/* From now on, what a part did not ask for is noise from this seed, new in each evaluation; 0: zeroes. */
 void ct_parts_noise(struct ct_parts *parts, uint64_t seed);
 /* Under buffered epoch persistency more stores than this many bytes of order can be kept of are a crowd. */
 void ct_parts_crowd_beyond(struct ct_parts *parts, uint64_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which log entries can name a word. See restores.h. */
+/* Finds the log entries that can name a word. See restores.h. */
 #include <stdlib.h>
 
 #include <nvw/random.h>
@@ -246,10 +246,10 @@ unsigned ct_restores_of(const struct ct_restores *r, nvw_off off, uint32_t *ret_
 
 /* ---- Values ------------------------------------------------------------------------------------------ */
 
-/* The entry's words from number i on, of the open epoch that the first one names, in all their versions. */
+/* A walk through the versions of an entry's words, with the open epoch that the first word names. */
 struct versions {
 	const struct ct_restores *r;
-	nvw_off entry, off; /* off: of the word that it must name */
+	nvw_off entry, off; /* off: the word that it must name */
 	uint64_t payload[NVW__ENTRY_WORDS];
 	uint64_t *ret_values;
 	unsigned count, max;

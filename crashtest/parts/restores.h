@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which undo log entries can name a word, in any of the versions that their words have at this instant. Kept up to date
- * from the changes of a medium, so that the cost is that of the stores to the log.
+ * Finds the undo log entries that can name a word, in any version that their words have at this instant.
+ * It follows the changes of a medium, so it costs what the stores to the log do.
  */
 #ifndef CRASHTEST_RESTORES_H
 #define CRASHTEST_RESTORES_H
@@ -28,8 +28,8 @@ struct ct_restores {
 	uint64_t *completed; /* by stream: epochs up to this have completed in every state */
 };
 
-/* Of a change: calls named() with every word that an entry named or names, settled() with every word that an entry no longer
- * restores because its epoch has completed. */
+/* What a change tells: named() gets every word that an entry named or names, settled() every word that an
+ * entry no longer restores because its epoch has completed. */
 struct ct_restores_told {
 	int (*named)(void *context, nvw_off off);
 	int (*settled)(void *context, nvw_off off);

@@ -20,7 +20,7 @@ struct ct_watch {
 	bool *is_awake;        /* by part */
 	uint64_t parts;
 	uint32_t tries;  /* of all parts, modulo 2^32 */
-	uint32_t rounds; /* of waking, likewise */
+	uint32_t rounds; /* of waking, modulo 2^32, too */
 	uint32_t trying; /* the part that is being tried */
 	uint32_t newest; /* its newest look + 1; 0: none yet. Those after it are of an earlier try */
 	bool is_trying;

@@ -44,7 +44,7 @@ static bool is_of_blocks(const struct nvw_log_reader *reader)
 	return strcmp(i->workload, CT_BLOCK_LOG) == 0 && strcmp(i->model, "x86") != 0;
 }
 
-/* Of a program whose kernels ran on a machine (mixed.h): the model is the machine's. */
+/* True for a program whose kernels ran on a machine (mixed.h): the model is the machine's. */
 static bool is_mixed(const struct nvw_log_reader *reader)
 {
 	enum ct_model model;
@@ -143,8 +143,8 @@ static uint64_t end_of(const struct nvw_log_record *r)
 	}
 }
 
-/* Stores of host code that were found by comparison. Of a program without kernels the log's unit says so; else those of one line have
- * one number (host/convert.c). */
+/* Were these stores of host code found by comparison? Without kernels, the log's unit says so; with kernels,
+ * the stores of one line have one number (host/convert.c). */
 static bool are_grouped(
 	const struct nvw_log_info *log, const struct nvw_log_record *r, const struct nvw_log_record *before)
 {
@@ -446,7 +446,7 @@ static void stack_of_command(void *context, const struct ct_image *image, const 
 	ct_asked_stack(context, image, acks, ret_stack);
 }
 
-/* Of host code and kernels, with an order between the two to keep: under eadr nothing is uncertain. */
+/* True for host code and kernels with an order between the two to keep: under eadr nothing is uncertain. */
 static bool is_of_both(const struct ct_options *o, const struct ct_store_log *counts, bool blocks)
 {
 	return !blocks && counts->kernels > 0 && o->model != CT_MODEL_EADR;

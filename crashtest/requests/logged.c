@@ -56,7 +56,7 @@ static bool keeps_caches(const struct ct_subject *s)
 	return s->config->nvram.domain == EMU_DOMAIN_eadr;
 }
 
-/* Of observed mode, the machine's: the timing of an edited log is not known. False: none can be explored. */
+/* Observed mode takes the machine's model: an edited log has no timing. False: no model can be explored. */
 static bool proof_model(const struct ct_subject *s, const struct ct_rules *rules, enum ct_model *ret_model)
 {
 	*ret_model = rules->model;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which stores must be durable before which. See before.h. */
+/* Finds which stores must be durable before which others. See before.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +115,7 @@ static int close_kernel(struct ct_before *b, const struct ct_medium *m, uint32_t
 	return 0;
 }
 
-/* Likewise of a work-group. */
+/* The same for a work-group. */
 static int close_group(
 	struct ct_before *b, const struct ct_medium *m, uint64_t group, uint32_t epoch, uint32_t words)
 {
@@ -192,7 +192,7 @@ static int base_of(
 
 /* ---- Stores and acknowledgements --------------------------------------------------------------------- */
 
-/* Epochs only grow, of a work-item, of a group and of the kernel. */
+/* True if the epochs of the work-item, of its group and of the kernel only grow. */
 static bool is_regular(const struct ct_before *b, const struct ct_medium *m, const struct epochs *e)
 {
 	const struct ct_member *const g = member(&b->group, e->group);
@@ -220,7 +220,7 @@ static bool comes_after(const struct ct_cell *c, unsigned version, unsigned othe
 	return c->write[other] < c->write[version] && ct_cell_orders(c, other, version);
 }
 
-/* And are some of them not in the row? */
+/* Does the version come after others that are not in the row? */
 static bool comes_after_others(
 	const struct ct_before *b, const struct ct_cell *c, unsigned version, struct ct_row base)
 {

@@ -6,9 +6,9 @@
  *
  * The sets are bits, a row for each store; stores of one work-item between the same barriers share theirs, unless a store to
  * the same bytes comes before. They are kept up to date from instant to instant: until the kernel ends stores are only added.
- * With n stores in flight that costs up to n * n / 16 bytes, and as many steps of a word. Beyond a limit there are none. Nor are
- * there any, until the kernel ends, once the order is irregular: an epoch of a work-item, of a work-group or of the kernel is
- * older than the one before it. Both are too_many, and reported as a crowd (ct_parts_crowd()).
+ * With n stores in flight that costs up to n * n / 16 bytes, and as many steps of a word. Beyond a limit none
+ * are kept; nor are any, until the kernel ends, once the order is irregular: an epoch of a work-item, of a
+ * group or of the kernel is older than the one before. Both are too_many, and reported as a crowd (parts.h).
  */
 #ifndef CRASHTEST_BEFORE_H
 #define CRASHTEST_BEFORE_H

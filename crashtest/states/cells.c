@@ -10,7 +10,7 @@
 
 #include "limits.h"
 
-/* Of a word whose stores are to different bytes; with as many, later ones are in order. Eight bytes, stored once each, have 255. */
+/* Versions by stores to different bytes of a word; more are in order. Eight bytes, stored once, have 255. */
 enum { VERSIONS_MAX = 256 };
 
 static int no_memory(void)
@@ -396,7 +396,7 @@ static void note_landed(struct ct_medium *m, uint64_t write)
 	}
 }
 
-/* Of the stores of a level. */
+/* The last of the stores of a level. */
 static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c, unsigned level)
 {
 	struct ct_last last = {0};

@@ -53,8 +53,8 @@ bool ct_choices_acked(struct ct_choices *choices, uint64_t op);
 /* Number of forks of this evaluation. */
 unsigned ct_choices_forks(const struct ct_choices *choices);
 
-/* A state of this evaluation: levels has one element per cell; of what was not asked for nothing is durable that need not
- * be. */
+/* A state of this evaluation: levels has one element per cell; what was not asked for is durable
+ * only if it must be. */
 void ct_choices_state(const struct ct_choices *choices, unsigned *levels);
 
 /* Is the permitted state of these levels one of this evaluation? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A partial choice of a state under buffered epoch persistency: of some stores it is said that they are durable or lost, of
- * some operations that they are acknowledged or not. A state is a set of stores that has, with each, all that must persist
+ * A partial choice of a state under buffered epoch persistency calls some stores durable or lost, and some
+ * operations acknowledged or not. A state is a set of stores that has, with each, all that must persist
  * before it (before.h); an operation is acknowledged in it if the set has all that the operation waited for.
  *
  * What is durable, and what acknowledged operations waited for, has a least closed set. If there is a state of the choice,
@@ -35,7 +35,7 @@ void ct_closed_begin(struct ct_closed *closed, const struct ct_medium *medium);
 void ct_closed_levels(const struct ct_closed *closed, uint32_t cell, unsigned *ret_least, unsigned *ret_most);
 /* Says that it has one from least to most, which it may have. */
 void ct_closed_take(struct ct_closed *closed, uint32_t cell, unsigned least, unsigned most);
-/* Likewise of one level of any cell. */
+/* The same for one level of any cell. */
 bool ct_closed_may_have(struct ct_closed *closed, uint32_t cell, unsigned level);
 void ct_closed_take_level(struct ct_closed *closed, uint32_t cell, unsigned level);
 

@@ -168,7 +168,7 @@ static int count_contents(struct ct_distinct *d, const struct ct_medium *m, cons
 	return error;
 }
 
-/* Of any combination of levels, or of a chain of them. */
+/* Counts the states of all combinations of levels, or of a chain of them. */
 static int count_combinations(struct ct_distinct *d, const struct ct_medium *m, struct ct_count *n)
 {
 	const bool is_chain = ct_model_info(m->rules.model)->levels == CT_CHAIN;
@@ -191,7 +191,7 @@ static int count_combinations(struct ct_distinct *d, const struct ct_medium *m, 
 
 /* ---- Writes of the host ----------------------------------------------------------------------------- */
 
-/* No state before has this word. Of a word in flight the versions change as well. */
+/* No state before has this word. If the word is in flight, its versions change as well. */
 static int note_word(struct ct_distinct *d, const struct ct_medium *m, nvw_off off, uint64_t word)
 {
 	const uint64_t had = ct_image_word(&m->image, off);

@@ -3,7 +3,7 @@
  * Limits on the states of an instant that no record of a log can say (edit.h): stores that persist together, that are
  * durable at once, or that persist before others. A state's levels are raised, or lowered, until they keep to them.
  *
- * Limits are of stores by their numbers in the log, as cells have them: of permitted models. A store that its
+ * Limits name stores by their numbers in the log, as the cells of permitted models do. A store that its
  * model has joined to a later one, and stores under pmreorder, are not limited: more states are permitted, never fewer.
  */
 #ifndef CRASHTEST_LIMITS_H
@@ -16,7 +16,7 @@ enum { CT_ORDERS_MAX = 8 };
 struct ct_limit {
 	uint32_t together;     /* stores of one number persist together; 0: none */
 	uint8_t before, after; /* bit i: of order i, this is what persists first, or what persists later */
-	uint8_t durable; /* at once; bit i: by assumption i of that kind, the last bit of all further ones */
+	uint8_t durable; /* at once; bit i: by assumption i of that kind, the last bit: by any further one */
 };
 
 struct ct_limits {

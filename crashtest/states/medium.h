@@ -86,7 +86,7 @@ struct ct_element {
 	bool flushed;
 };
 
-/* Of the versions of a cell that have become certain. */
+/* The last ones among the versions of a cell that have become certain. */
 struct ct_last {
 	uint64_t instruction; /* of host code, the last one; 0: none */
 	uint64_t of_kernel;   /* the last store of a kernel; 0: none */
@@ -155,7 +155,7 @@ struct ct_medium {
 	uint32_t narrow_site;                  /* its number in the log, 0: not seen yet */
 	struct ct_array owed_item, owed_group; /* uint64_t */
 	uint64_t owed;
-	/* Of limits (limits.h): what is durable for certain and no longer in a cell. */
+	/* For limits (limits.h): what is durable for certain and no longer in a cell. */
 	struct ct_array landed;   /* uint8_t by number of stores together */
 	uint64_t landed_after[8]; /* of each order, the last one that persists later */
 	uint64_t covered;         /* strict persistency: the newest store covered by a completed barrier */
@@ -219,7 +219,7 @@ static inline uint64_t ct_cell_word(
 				 ct_image_word(&m->image, off);
 }
 
-/* Likewise of any word: one that has no cell has level 0 alone. False: there is no such level. */
+/* The same for any word: one that has no cell has level 0 alone. False: there is no such level. */
 static inline bool ct_medium_version(
 	const struct ct_medium *m, nvw_off off, unsigned level, uint64_t *ret_word)
 {

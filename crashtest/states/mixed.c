@@ -209,7 +209,7 @@ static bool is_lost(const struct ct_medium *m, const struct ct_mixed_node *n, co
 	return true;
 }
 
-/* What a pass has met: of host code by line, of the running kernel the epochs, of all kernels a store. */
+/* What a pass has met: host code by line, the running kernel by epoch, and whether a store of any kernel. */
 struct pass {
 	uint64_t *line;
 	uint32_t *item, *group, kernel_epoch;

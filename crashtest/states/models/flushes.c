@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flushes and fences of host code: of a host program, and beside kernels (../mixed.h). Axioms: fence, ordered flush. */
+/* Flushes and fences, in a host program and beside kernels (../mixed.h). Axioms: fence, ordered flush. */
 #include "../mixed.h"
 #include "models.h"
 

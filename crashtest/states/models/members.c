@@ -117,7 +117,7 @@ static void for_members(struct ct_medium *m, const struct nvw_log_record *r,
 /* ---- Narrowed barriers
  * -----------------------------------------------------------------------------------------
  *
- * Of a narrowed barrier the log shows only the wider one. A member has certainly completed the narrower one
+ * The log shows a narrowed barrier only as the wider one. A member has certainly completed the narrower one
  * when it performs its next operation, and not certainly before: until then its stores are owed. */
 
 static void owe_item(struct ct_medium *m, uint64_t item, uint64_t upto)
