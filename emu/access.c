@@ -138,7 +138,7 @@ static bool coalesce_scattered(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size, struct requests *q)
 {
 	const uint64_t mask = (UINT64_C(1) << size) - 1;
-	/* Of the previous lane: the address, in lines, which is located; its request; what that has got since it was this one. */
+	/* The previous lane's line address, and the lanes and bytes that its request i has got since then. */
 	uint64_t last = UINT64_MAX, its_lanes = 0, its_bytes = 0;
 	unsigned i = 0;
 

@@ -158,7 +158,7 @@ static inline void keep_less(lanes *least, lanes *oldest, const lanes stamps, co
 	*oldest = (ways & less) | (*oldest & ~less);
 }
 
-/* Of the four lanes, a smaller stamp goes first, then a smaller way. */
+/* The first way of the four lanes: a smaller stamp goes first, then a smaller way. */
 static inline uint32_t first_of(const lanes least, const lanes oldest)
 {
 	uint64_t first = UINT64_MAX;

@@ -118,7 +118,7 @@ static int unknown_key(const struct emu_config *c, const char *full)
 	const char *names[NAMES_MAX + 1], *near;
 	const unsigned n = config_devices_names(c, of_devices);
 
-	/* Of equally near names the first is taken. */
+	/* The first of equally near names is taken. */
 	for (unsigned i = 0; i < KEYS; i++) {
 		names[i] = keys[i].full;
 	}
@@ -220,8 +220,8 @@ static const char *shipped(const char *name)
 
 /*
  * Returns the next line to libinih, as fgets() would. libinih treats the rest of a too long line as another
- * line, so a key far to the right in a comment would count: of a long comment only the mark is handed on; any
- * other long line is an error.
+ * line, so a key far to the right in a comment would count. A comment is therefore handed on as an empty
+ * line; any other line that is too long is an error.
  */
 static char *next_line(char *to, int room, void *stream)
 {

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Which devices have a key (device.def). */
+/* The devices that have a key (device.def). */
 enum of { any, dram, nvram, each };
 
 struct device_key {

@@ -42,7 +42,7 @@ struct config_place {
 
 /* Parses a value of any type except FREQ and NAME. NVW_E_USAGE with the expected values. */
 NVW_CHECKED int config_value_set(const struct config_place *place, enum config_type type, const char *text);
-/* The value as text, in buffer or constant; of all types but NAME. */
+/* The value as text, in buffer or as a constant, for all types but NAME. */
 const char *config_value_text(
 	const struct config_place *place, enum config_type type, char buffer[NVW_UNIT_TEXT]);
 /* A value in cycles of the old clock takes as many of the new one. */

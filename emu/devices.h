@@ -13,9 +13,9 @@
 
 struct emu_channels {
 	struct emu_resource
-		*read;        /* reads have priority: the two share no queue; of a shared channel, both */
+		*read;        /* reads have priority: the two share no queue; a shared channel is for both */
 	emu_time *write_free; /* in order of arrival */
-	/* Of shared channels: when the last writes began, by channel as many as its queue has places, and the turns to replace them. */
+	/* For shared channels: when the last writes began, by place of a queue, and the next to replace. */
 	emu_time *begun;
 	uint64_t *turn, places;
 	emu_time read_ps, write_ps; /* latencies */
@@ -50,7 +50,7 @@ struct emu_device {
 	uint64_t domain;       /* enum emu_domain: when a write is durable */
 	struct emu_channels channels;
 	uint64_t hops;
-	uint64_t read_energy, write_energy; /* fJ: of a line; of a line of DRAM, of a word of NVRAM */
+	uint64_t read_energy, write_energy; /* fJ: to read a line; to write a line of DRAM, a word of NVRAM */
 	uint32_t queue;                     /* index of its first channel in emu_nvram.head and tail */
 	uint32_t in_flight;                 /* writes to it */
 	emu_time last_done;                 /* of the latest write ever issued to it */

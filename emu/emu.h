@@ -11,7 +11,7 @@
  *   line         64 aligned bytes of device memory, the unit of caches and of write-backs
  *   word         8 aligned bytes, the default failure-atomic unit
  *   visible      returned by a load of the kernel; durable: surviving a power cut
- *   write-back   a line on its way from L2 to memory; of NVRAM: issued, later completed
+ *   write-back   a line on its way from L2 to memory; to NVRAM it is issued, and later completed
  *   epoch        the stores of a scope between two persist barriers of it
  */
 #ifndef EMU_EMU_H

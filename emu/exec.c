@@ -40,8 +40,8 @@ static uint64_t lanes_like(const struct emu_wavefront *wf, uint64_t lanes, unsig
 }
 
 /*
- * The lanes at the instruction of the laggard: of the lane deepest in calls, among these the one furthest behind in its source. If all
- * lanes return, those that return with the first.
+ * The lanes at the instruction of the laggard: this is the lane deepest in calls, or among several the
+ * one furthest behind in its source. If all lanes return, those that return with the first.
  */
 static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
@@ -81,7 +81,7 @@ static unsigned next_in_turn(struct emu_wavefront *wf, uint64_t lanes)
 	return lane;
 }
 
-/* Of all lanes of a wavefront, two at once. */
+/* Compares all lanes of a wavefront, two at once. */
 static bool wavefront_alike(const struct emu_requests *r)
 {
 	const emu_pair *const sites = (const emu_pair *)(const void *)r->site, *const ops = (const emu_pair *)

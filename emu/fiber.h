@@ -46,8 +46,8 @@ static inline const char *emu_fiber_here(void)
 }
 
 /*
- * How deep the running stack may become: compiled code may ask before it makes a frame. The word is where the split stacks of gcc and
- * clang look for it, of the thread; nvwave-nvcc's kernels do (host/cuda), nobody else.
+ * Sets how deep the running stack may become: compiled code may ask before it makes a frame. The word is the
+ * thread's, where split stacks of gcc and clang look for it; only nvwave-nvcc's kernels do so (host/cuda).
  */
 static inline void emu_fiber_limit(uintptr_t lowest)
 {

@@ -30,7 +30,7 @@ static unsigned width(const struct nvw_machine *m)
 	return (unsigned)m->config.wavefront_width;
 }
 
-/* That a barrier waits for: of the kernel, and of a work-group. */
+/* How many work-items a barrier waits for: those of the kernel, and those of a work-group. */
 static uint64_t work_items_left(const struct nvw_machine *m)
 {
 	return m->exec.groups * m->exec.group_size - (m->exec.without_returned ? m->exec.returned : 0);

@@ -9,7 +9,7 @@
 
 #include "machine.h"
 
-/* Of a work-item. */
+/* What is known of a work-item. */
 struct emu_inserted_item {
 	const struct nvw_site *first; /* of the statement that it executes */
 	uint32_t owes;                /* bits, one an insertion: it has executed the statement before it */

@@ -71,7 +71,7 @@ static char *nearest_huge_page(char *at)
 
 /*
  * Where the work-items of this kernel fill huge pages with their stacks, these come from the host in huge pages: one fault in place of 256.
- * That is for stacks of which a work-item touches about a half anyway. A host without huge pages goes on with small ones.
+ * This is for stacks of which a work-item uses about half anyway. A host without huge pages uses small ones.
  */
 static void expect_stacks(struct nvw_machine *m)
 {

@@ -20,7 +20,7 @@ enum emu_message {
 
 enum { EMU_MESSAGE_BYTES = 128 };
 
-/* Of a node in a grid. */
+/* The place of a node in a grid. */
 struct emu_place {
 	uint32_t x, y;
 };

@@ -195,7 +195,7 @@ static void complete_first(struct nvw_machine *m, uint32_t queue)
 	}
 }
 
-/* The queue whose oldest write is due first; of equal times, the write that was issued first. */
+/* The queue whose oldest write is due first; among equal times, the write that was issued first. */
 static bool next_due(const struct nvw_machine *m, emu_time t, uint32_t *ret_queue)
 {
 	const struct emu_nvram *const n = &m->nvram;

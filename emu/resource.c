@@ -24,7 +24,7 @@
 
 enum { INTERVALS_MIN = 64, GAP = 16, NEAR = 32 };
 
-/* Of none, there may be no array yet. */
+/* If count is 0, there may be no array yet. */
 static void move(struct emu_interval *to, const struct emu_interval *from, size_t count)
 {
 	if (count) {

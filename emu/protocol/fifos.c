@@ -30,7 +30,7 @@ __attribute__((unused)) static bool names_all_that_waits(
 	return true;
 }
 
-/* Of the next line to leave the L1, the L2's line is fetched; of the one after it, the tags. */
+/* Fetches the L2's line for the next line that leaves the L1, and only the tags for the one after it. */
 static void prefetch_below(const struct nvw_machine *m, const struct emu_fifo *fifo)
 {
 	if (emu_fifo_length(fifo)) {

@@ -127,7 +127,7 @@ static bool has_expired(
 	return line && line->lease && line->lease <= m->now && line->lease <= below->lease;
 }
 
-/* Of the L2's line, for the L1 that reads it. */
+/* Leases the L2's line to the L1 that reads it. */
 void coh_line_lease(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;
@@ -150,7 +150,7 @@ void coh_line_lease(struct coh_event *e)
 	m->stats.tcs_leases++;
 }
 
-/* Of the L1's line: the answer's timestamp. */
+/* Gives the L1's line the answer's timestamp as its lease. */
 void coh_line_take_lease(struct coh_event *e)
 {
 	const struct emu_line *const below = emu_cache_peek(&e->m->l2.cache, e->id);
@@ -158,7 +158,7 @@ void coh_line_take_lease(struct coh_event *e)
 	e->line->lease = below && !is_refused(e->m, below, e->id) ? below->lease : 0;
 }
 
-/* Of the L2's line that leaves: its lease goes to an MSHR. If all are taken, the line waits for the first that ends. */
+/* When the L2's line leaves, its lease goes to an MSHR; if all are taken, it waits for the first to end. */
 void coh_line_keep_lease(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;

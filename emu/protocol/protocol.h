@@ -426,8 +426,8 @@ static inline bool coh_hits(
 	return m->protocol->hits ? m->protocol->hits(m, cu, line, bytes) : (line->valid & bytes) == bytes;
 }
 
-/* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. Of a split L1, cache says in which
- * of its caches: &cu->l1 to read it, cu->stores to store. */
+/* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. If the L1 is split,
+ * cache says in which of its caches: &cu->l1 to read it, cu->stores to store. */
 struct emu_line *coh_l1_find(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id);
 /* The same; makes room for the line if it is absent; *t advances. */
@@ -436,8 +436,8 @@ struct emu_line *coh_l1_obtain(
 /* Makes room for the line, which is absent: coh_l1_find() has just said so. */
 struct emu_line *coh_l1_replace(
 	struct nvw_machine *m, struct emu_cu *cu, struct emu_cache *cache, emu_line_id id, emu_time *t);
-/* The L2's line, made room for; *t moves on. bytes are valid afterwards. Of a split L2: a line that has the bytes, or, without
- * bytes, the write cache's line to store into. */
+/* The L2's line, made room for; *t moves on. bytes are valid afterwards. A split L2 gives a line
+ * that has the bytes or, without bytes, the write cache's line to store into. */
 struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t bytes, emu_time *t);
 /* The same, requested by a CU's L1. */
 struct emu_line *coh_l2_obtain_by(
@@ -547,8 +547,8 @@ static inline uint64_t coh_taken_with(const struct nvw_machine *m, uint64_t byte
 	return bytes | m->protocol->registration->also_taken;
 }
 /*
- * Bytes that are registered, and taken, together with these: of NVRAM whole failure-atomic words, of which no part may be written
- * without the rest. A store that waits for registration is then registered as a whole, or not at all.
+ * Bytes that are registered, and taken, together with these: whole failure-atomic words of NVRAM, which are
+ * never written in part. A store that waits for registration is then registered as a whole, or not at all.
  */
 uint64_t coh_undivided(const struct nvw_machine *m, emu_line_id id, uint64_t bytes);
 /* Whether an L1 that loses this line's registration first has to flush its stores. */

@@ -13,7 +13,7 @@
  *	(2) What leaves the wL2 takes the copy in the rL2 and those in all rL1s along (broadcast). Nobody answers; releases wait
  *	    until the invalidations have arrived.
  *	(3) A load hits the rL1 if the written bit is clear; else it hits the wL1 if that has all its bytes; else what the wL1
- *	    has of the line is written through and the request goes down. Likewise at the L2.
+ *	    has of the line is written through and the request goes down. The L2 does the same.
  *	(4) A release sends a marker through the three S-FIFOs; the lines ahead of it leave. When it comes out of the last,
  *	    the wavefront goes on. A StRel's store then takes the way of stores, drives out what the S-FIFOs hold, and is not
  *	    waited for.

@@ -14,8 +14,8 @@
  *	    with the records of their stores; stores that only wait for registration stay where they are. So a
  *	    line that is revoked in the middle of an epoch keeps its persist order. The papers have no NVRAM;
  *	    dirty bytes of DRAM do change owners.
- *	(4) A store to NVRAM is written undivided: of NVRAM whole words are registered and taken, so all of a store waits for
- *	    registration, or nothing of it. Not where atomics are apart from data, which share no write.
+ *	(4) A store to NVRAM is written undivided, unless atomics are apart from data and share no
+ *	    write: whole words are registered and taken, so all of a store waits for registration, or nothing.
  */
 #include "../device_memory.h"
 #include "protocol.h"

@@ -14,8 +14,8 @@
  *
  * Deviations: the L2 is inclusive in that it knows the lease of each line in an L1, also of those that it has replaced; it recalls
  * nothing. An MSHR that is missing costs time, and the lease is remembered all the same. stc has no numbers for the prediction: the
- * keys tcs.* are free. Nor has it the case of guarantee (3) of leases.h, without which each store to a line that its own
- * CU has just read would wait. Loads that come while a store waits are answered without a lease, so that the store's wait ends. The
+ * keys tcs.* are free. stc lacks the case of guarantee (3) of leases.h; without it, each store to a line that
+ * its CU has just read would wait. Loads that come while a store waits get no lease, so its wait ends. The
  * clock has no end (32 bits in 7.5), but messages carry 4 bytes of it.
  */
 #include "tables.h"

@@ -61,7 +61,7 @@ struct coh_turns {
 	unsigned chosen_count;
 	unsigned current;          /* the last band granted in turn */
 	int votes;                 /* for a higher SEB, less those for a lower one */
-	emu_time tick, ready, due; /* of the latest wake-up; when it was over; of the next */
+	emu_time tick, ready, due; /* the latest wake-up, when it was over, and the next */
 	emu_time at;               /* of the EMU's next event; m->now is later if no kernel ran then */
 	const char *broken;        /* a rule that was broken; NULL */
 	struct turns_cu *cu;
