@@ -17,7 +17,7 @@ struct nvw_acks {
 	uint64_t words; /* of bits */
 	uint64_t count; /* different operations acknowledged */
 	uint64_t hash;  /* of the set */
-	/* Operations of a program that have begun (nvw/ack.h), whether acknowledged or not: likewise a bit each. */
+	/* Operations of a program that have begun (nvw/ack.h), whether acknowledged or not; a bit each. */
 	uint64_t *begun;
 	uint64_t begun_words;
 	/* Told of every operation that nvw_acked() is asked for, and of NVW__ACKS_ALL by nvw_acked_count(), and of what the

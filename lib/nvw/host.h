@@ -36,7 +36,7 @@ void *nvw_alloc_on(struct nvw_machine *machine, const char *device, uint64_t byt
 /* The machine's pool, the first of several; NULL if it has none. */
 struct nvw_pool *nvw_machine_pool(struct nvw_machine *machine);
 
-/* Device address of offset 0 of the run's range: of the first pool. Pool i is nvw_pool_begin() bytes behind it. */
+/* Device address at which the run's range and first pool begin; pool i is nvw_pool_begin() bytes behind. */
 const char *nvw_nvram_base(const struct nvw_machine *machine);
 
 /* Fills in pmem for the machine's pool and sets up the volatile side of the undo log and the heap. */

@@ -5,7 +5,7 @@
 
 #include "layout.h"
 
-/* Which of a run's pools this is. All zero for a single one. */
+/* Says which of a run's pools this is; all zero for a single pool. */
 struct nvw__member {
 	uint8_t run[16]; /* the same for all of its run */
 	uint32_t number, count;

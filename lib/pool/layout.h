@@ -48,7 +48,7 @@ struct nvw__header {
 	uint32_t chunk_bytes;
 	char layout[NVW_POOL_LAYOUT_BYTES];
 	char device[NVW_DEVICE_NAME_BYTES]; /* zero-terminated; "": nvram */
-	uint8_t run[16];                    /* of several pools: of all of a run the same; else 0 */
+	uint8_t run[16];                    /* the same in all pools of a run; 0 in a single pool */
 	uint32_t number, count;             /* its number among the run's pools, and their count; else 0 */
 	uint8_t zero[80];
 	uint64_t checksum; /* XXH64, seed 0, of everything above */

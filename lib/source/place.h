@@ -13,18 +13,18 @@ struct nvw__place {
 	const char *file;
 	int line;
 	bool library; /* in a header of the system, of a compiler, or of nvwave-nvcc */
-	/* Without parameters, and without a compiler's suffix, as in check.lto_priv.0. Of code that was inlined:
+	/* Without parameters, and without a compiler's suffix, as in check.lto_priv.0. Inlined code has both:
 	 * "find, inlined in get", with the function that the line is in first. "": not in the symbol tables. */
 	char function[192];
 };
 
-/* The source line of an address of a module; of library code that was inlined, the line of the program that calls it. For a
- * return address, which is that of the next instruction, pass the address minus one. */
+/* The source line of an address of a module; for inlined library code, the line of the program that calls it.
+ * For a return address, which is that of the next instruction, pass the address minus one. */
 struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address);
 
-/* The places of an address, of inlined calls as well: the innermost function first, each with a name of its own. Those in libraries
- * are left out, unless there is no other: then the innermost is the one place. Returns their number, at most capacity; 0 without
- * debug information. */
+/* The places of an address, those of inlined calls included: the innermost function first, each with its own
+ * name. Those in libraries are left out, unless there is no other: then the innermost is the one place.
+ * Returns their number, at most capacity; 0 without debug information. */
 unsigned nvw__places_of(
 	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_places, unsigned capacity);
 
