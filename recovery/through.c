@@ -30,7 +30,7 @@ int rec_through_entry(const struct rec_through *t, uint32_t stream, uint32_t i, 
 
 struct place {
 	nvw_off off;    /* of the word that is asked for */
-	uint64_t epoch; /* that it must name; of the first word the one that has completed */
+	uint64_t epoch; /* that it must name; for the first word, the one that has completed */
 };
 
 /* The sealed word if it is of a later epoch, 0: it is not. */

@@ -28,7 +28,7 @@ NVW_CHECKED int rec_through_entry(
 	const struct rec_through *through, uint32_t stream, uint32_t entry, struct rec_entry *ret_entry);
 
 /* Whether the entry restores the word at off, and its old value: all that recovery makes of the entry for this word. It asks
- * for no more (nvw_pool_ask()). Of a damaged entry false; to judge it is for rec_through_entry(). */
+ * for no more (nvw_pool_ask()). A damaged entry gives false; rec_through_entry() judges it. */
 bool rec_through_restores(
 	const struct rec_through *through, uint32_t stream, uint32_t entry, nvw_off off, uint64_t *ret_value);
 

@@ -13,7 +13,7 @@ int rec_damage(const struct nvw_pool *pool, nvw_off off, const char *found, cons
 /* The EST payload of a stream; damage if the word is not sealed or its value is impossible. */
 NVW_CHECKED int rec_est(const struct nvw_pool *pool, uint32_t stream, uint64_t *ret_payload);
 
-/* The payload of a chunk; damage likewise. */
+/* The payload of a chunk; damage in the same cases. */
 NVW_CHECKED int rec_chunk(const struct nvw_pool *pool, uint64_t chunk, uint64_t *ret_payload);
 
 /* The next chunk that can be the first of a class or extent. */
@@ -23,7 +23,7 @@ static inline uint64_t rec_chunk_after(uint64_t chunk, uint64_t payload)
 }
 
 /* The payload of a block word, and the outcome of its epoch (NVW__COMPLETED if it names none); damage
- * likewise. */
+ * in the same cases. */
 NVW_CHECKED int rec_block(
 	const struct nvw_pool *pool, nvw_off word_off, uint64_t *ret_payload, enum nvw__outcome *ret_outcome);
 
