@@ -211,10 +211,10 @@ struct ct_moment {
 #define X(name, id, words) CT_VERDICT_##name,
 enum ct_verdict { CT_VERDICTS(X) };
 #undef X
-/* In JSON; in a text or page. */
+/* The name of a verdict in JSON; its words in a text or page. */
 const char *ct_verdict_name(enum ct_verdict verdict);
 const char *ct_verdict_words(enum ct_verdict verdict);
-/* Nothing failed: consistent or unrefuted. */
+/* True if nothing failed: consistent or unrefuted. */
 bool ct_verdict_passes(enum ct_verdict verdict);
 
 /* States that fail in the same way: their texts differ only in numbers. */

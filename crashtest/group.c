@@ -96,7 +96,7 @@ static void add_sample(struct ct_sample *to, const struct ct_sample *from)
 	}
 }
 
-/* By the site alone, so that the samples do not depend on who met which state. */
+/* The site alone decides, so that the samples do not depend on who met which state. */
 void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *f, uint32_t site)
 {
 	struct ct_group *const g = group_of(groups, f);

@@ -24,7 +24,7 @@ void ct_account_free(struct ct_account *account);
 void ct_account_alone(
 	struct ct_account *account, struct ct_result *result, unsigned i, const struct ct_result *alone);
 
-/* With all cures and assumptions. */
+/* Ends with the outcome of all cures and assumptions together. */
 void ct_account_end(struct ct_account *account, struct ct_result *result, const struct ct_result *with_all);
 
 #endif

@@ -73,7 +73,7 @@ struct cause_place cause_operation_name(const struct cause_search *s)
 	return p;
 }
 
-/* What relies on the lost store. */
+/* Names what relies on the lost store. */
 struct cause_place cause_name_event(const struct cause_search *s, const struct ct_event *e)
 {
 	const unsigned long long item = e->store.work_item;

@@ -48,12 +48,12 @@ __attribute__((format(printf, 2, 3))) void cause_say(struct ct_cause *c, const c
 
 /* NULL: it is not known. */
 const struct ct_names *cause_site_of(const struct cause_search *s, uint32_t site);
-/* With the call that tells it from others of its line; the second: whoever calls it. */
+/* Names a store with the call that tells it from others of its line; the second does so without the call. */
 struct cause_place cause_place_of(const struct cause_search *s, const struct ct_store *store);
 struct cause_place cause_site_or_offset(const struct cause_search *s, const struct ct_store *store);
 struct cause_place cause_site_name(const struct cause_search *s, uint32_t site);
 struct cause_place cause_operation_name(const struct cause_search *s);
-/* What relies on the lost store. */
+/* Names what relies on the lost store. */
 struct cause_place cause_name_event(const struct cause_search *s, const struct ct_event *e);
 struct ct_line cause_line_of(const struct cause_search *s, uint32_t site);
 void cause_add_caller(struct ct_line *line, const struct ct_names *called);

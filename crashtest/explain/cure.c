@@ -737,7 +737,7 @@ static void join_all_too_early(struct proof *p)
 
 /* ---- All of them ------------------------------------------------------------------------------------------------ */
 
-/* With every cure but one. */
+/* Counts the states that fail with every cure but one. */
 static int count_without(struct proof *p, unsigned number)
 {
 	struct ct_finding *const f = &p->result->finding[number];
@@ -855,7 +855,7 @@ static int verify(struct proof *p)
 
 /* ---- Which states are whose ------------------------------------------------------------------------------------- */
 
-/* The edits of the test, and of one finding. */
+/* Collects the edits of the test, and those of one finding. */
 static unsigned collect_one(const struct proof *p, unsigned number, struct ct_edit edit[EDITS_MAX])
 {
 	const struct ct_options *const o = &p->e->options;
@@ -988,7 +988,7 @@ static int search_all(struct proof *p)
 	return error < 0 ? error : 0;
 }
 
-/* What became of those whose turn did not come. */
+/* Notes what became of the findings whose turn did not come. */
 static void note_unsearched(struct proof *p)
 {
 	struct ct_result *const r = p->result;

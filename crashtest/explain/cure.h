@@ -28,7 +28,7 @@ void ct_propose(const struct ct_cause *cause, struct ct_proposals *ret_proposals
 /* "file:line" of a cause; false for what has no line. */
 bool ct_propose_line(const char *text, const char *caller, struct ct_line *ret_line);
 
-/* In words: "a flush after list.c:31 and a fence after list.c:31". */
+/* The cure in words: "a flush after list.c:31 and a fence after list.c:31". */
 void ct_cure_text(const struct ct_cure *cure, char *ret_text, size_t bytes);
 
 #endif

@@ -32,7 +32,7 @@ static inline struct run *run_at(const struct runs *s, uint64_t i)
 	return (struct run *)s->run.at + i;
 }
 
-/* Those of records of some kinds. The caller frees the array run. */
+/* Finds the runs of a line by records of some kinds. The caller frees the array run. */
 NVW_CHECKED int edit_runs_find(
 	const struct edit_log *log, const struct ct_line *line, uint32_t kinds, struct runs *ret_runs);
 

@@ -538,7 +538,7 @@ static void save(struct explanation *x, const struct origin *from)
 	json_decref(head);
 }
 
-/* Where a command dies or hangs in this state. */
+/* Finds where a command dies or hangs in this state. */
 static void trace(struct explanation *x)
 {
 	struct ct_finding *const f = x->finding;

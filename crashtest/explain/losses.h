@@ -10,7 +10,7 @@
 
 /*
  * image: the bytes of the state after the prefix's events up to here; unit_bytes: 8 or 64. ret_losses->loss is to be freed, also
- * after an error. *ret_known false: the state has bytes that the log does not explain. An error only without memory.
+ * after an error. *ret_known: whether the log explains all bytes of the state. It fails only without memory.
  */
 NVW_CHECKED int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, unsigned unit_bytes,
 	struct ct_losses *ret_losses, bool *ret_known);

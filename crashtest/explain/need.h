@@ -51,7 +51,7 @@ struct ct_need_question {
 	const struct nvw_findings *findings;
 };
 
-/* An error only without memory. Freed by ct_need_free(). */
+/* Fails only without memory. ret_need is freed by ct_need_free(). */
 NVW_CHECKED int ct_need_find(const struct ct_need_question *question, struct ct_need *ret_need);
 void ct_need_free(struct ct_need *need);
 

@@ -43,7 +43,7 @@ bool need_fails_with_text(
 	return need_fails(s, stores, acks, losses) && need_has_text(s->q->findings, s->text);
 }
 
-/* As the question says, but for numbers; text is how. */
+/* True if it fails as the question says, but for numbers; then text is how. */
 bool need_fails_likewise(struct need_search *s, uint64_t events, const struct ct_losses *losses)
 {
 	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];

@@ -41,7 +41,7 @@ static void put_bytes(struct ct_image *image, nvw_off off, const void *from, uns
 	ct_image_set(image, off & ~(nvw_off)7, word);
 }
 
-/* Durable at once, so never lost. */
+/* A write by the host is durable at once, so it is never lost. */
 static void put_host(struct ct_prefix *p, const struct ct_event *e)
 {
 	const uint8_t *const data = p->data + e->count;
@@ -246,7 +246,7 @@ static int add_record(struct ct_prefix *p, const struct nvw_log_record *r, uint6
 	}
 }
 
-/* After record number number. */
+/* Called after record number number. */
 static int settle(struct ct_prefix *p, uint64_t number, uint64_t first, uint64_t records, uint64_t ahead)
 {
 	int error = 0;

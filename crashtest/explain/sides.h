@@ -22,7 +22,7 @@ struct ct_scene {
 	const struct ct_finding *finding;
 };
 
-/* One store a source place. */
+/* The stores of one side, one for each source place. */
 struct ct_side {
 	unsigned count;
 	struct ct_store store[CT_SIDE_MAX];

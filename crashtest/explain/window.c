@@ -139,7 +139,7 @@ static bool fails_with_group(struct need_search *s, uint64_t events, const struc
 	return s->q->findings->count > 0;
 }
 
-/* Both orders: the stores behind the first without it. */
+/* Tries the other order as well: the stores behind the first, but without it. */
 void window_try_reversed(
 	struct need_search *s, uint64_t events, const struct ct_losses *losses, uint64_t first, uint64_t last)
 {
@@ -459,7 +459,7 @@ void window_apart(struct need_search *s, uint64_t last)
 	free(more.loss);
 }
 
-/* Other bytes of the same word. */
+/* True if the stores are to different bytes of the same word. */
 static bool completes_word(const struct ct_store *a, const struct ct_store *b)
 {
 	return (a->off ^ b->off) < 8 && (a->off + a->bytes <= b->off || b->off + b->bytes <= a->off);

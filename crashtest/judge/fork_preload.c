@@ -105,7 +105,7 @@ static bool hear(int in)
 	       told_bytes <= sizeof told && read_all(in, told, told_bytes);
 }
 
-/* In place, as above. */
+/* Changes the environment in place, as above. */
 static void set_environment(void)
 {
 	for (uint32_t at = 0; at < told_bytes; at += (uint32_t)strlen(told + at) + 1) {

@@ -16,7 +16,7 @@
 
 enum { CT_HANGS_MAX = 16 };
 
-/* Where commands hung that used up their time: functions. Shared by processes. */
+/* The functions in which commands hung and used up their time. Processes share them. */
 struct ct_hangs {
 	volatile uint32_t count;
 	char place[CT_HANGS_MAX][128];

@@ -35,7 +35,7 @@ const struct ct_operation *ct_operations_at(
 /* All of them acknowledged, or begun: the obligations at the end of the run. */
 NVW_CHECKED int ct_operations_owe(const struct ct_operations *operations, struct nvw_acks *acks);
 
-/* For saved findings: [[number, name], ...], and back. */
+/* Operations as JSON for saved findings, [[number, name], ...], and back. */
 json_t *ct_operations_json(const struct ct_operations *operations);
 NVW_CHECKED int ct_operations_from_json(const json_t *json, struct ct_operations *ret_operations);
 

@@ -12,7 +12,7 @@
 #include "output.h"
 #include "process.h"
 
-/* Not inherited by a fork: parent and child would read each other's output. */
+/* A fork does not inherit it: parent and child would read each other's output. */
 static struct {
 	pid_t owner;
 	int from, to;

@@ -26,7 +26,7 @@ struct ct_state_file {
 	uint8_t *page;   /* per page, what is known of it */
 };
 
-/* In the folder, with the image's first bytes. Errors: no space, no memory. */
+/* Fills the file in the folder with the image's first bytes. Errors: no space, no memory. */
 NVW_CHECKED int ct_state_file_fill(
 	struct ct_state_file *file, const char *folder, const struct ct_image *image, uint64_t bytes);
 

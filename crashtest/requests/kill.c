@@ -145,7 +145,7 @@ static int start_trial(struct killing *k, struct slot *s)
 	return ct_run_start(k->bench, s->number, -1, &s->cut, s->run, &s->pid);
 }
 
-/* Killed from outside: nvwave itself kills only hanging processes. */
+/* True if it was killed from outside: nvwave itself kills only hanging processes. */
 static bool was_killed(const struct slot *s, int status)
 {
 	return !s->hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;

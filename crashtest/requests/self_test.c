@@ -60,7 +60,7 @@ static int choose_way(const char *way, struct ct_options *o)
 		"the mutation's mode is \"%s\": expected kill, observed or a persistency model", way);
 }
 
-/* One test; mutation -1 for none. */
+/* Runs one test; mutation is -1 for none. */
 static int try(struct self_test *t, int mutation, const char *way, const char *options_text)
 {
 	static struct ct_result result;
@@ -143,7 +143,7 @@ static int try_clean(struct self_test *t, const char *const *trial, unsigned cou
 	return error;
 }
 
-/* With the mutation's own options, or else in the workload's trials until one shows it. */
+/* Tries with the mutation's own options, or else in the workload's trials until one shows it. */
 static int try_mutation(struct self_test *t, int i, const char *const *trial, unsigned count)
 {
 	const struct nvw_mutation *const m = &t->subject->workload->mutations[i];

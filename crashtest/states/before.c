@@ -232,7 +232,7 @@ static bool comes_after_others(
 	return false;
 }
 
-/* With the stores to the same bytes. */
+/* The row of a store, with the stores to the same bytes. */
 static int row_of(struct ct_before *b, const struct ct_medium *m, const struct ct_flight *f,
 	struct ct_row base, struct ct_row *ret_row)
 {

@@ -256,7 +256,7 @@ static void set_unit(struct ct_medium *m, const struct ct_cell *c, const uint64_
 	}
 }
 
-/* The word's bytes of the mask from one, the others from another. */
+/* Takes the bytes of the mask from one word, the others from another. */
 static uint64_t mixed_word(uint64_t word, uint64_t other, uint8_t mask)
 {
 	uint64_t bits = 0;

@@ -133,7 +133,7 @@ static int add_subsets(struct ct_medium *m, const struct cluster *c, struct ct_c
 	return error;
 }
 
-/* Every sequence of different instructions that extends the present content. */
+/* Adds every sequence of different instructions that extends the present content. */
 static int add_orders(struct ct_medium *m, const struct cluster *c, struct ct_cell *cell, unsigned used,
 	const uint8_t *content)
 {

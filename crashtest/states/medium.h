@@ -276,7 +276,7 @@ void ct_medium_land_all(struct ct_medium *medium);
 /* A byte is durable now, and newer than the stores in flight. */
 void ct_medium_set_byte(struct ct_medium *medium, nvw_off off, uint8_t value);
 
-/* For changed_words and changed_acks. */
+/* They note changes for changed_words and changed_acks. */
 void ct_medium_note_word(struct ct_medium *medium, nvw_off off);
 void ct_medium_note_acks(struct ct_medium *medium, uint64_t first, uint64_t count);
 

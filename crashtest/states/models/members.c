@@ -178,7 +178,7 @@ static bool is_member_owing(const struct ct_medium *m, const struct nvw_log_reco
 	return false;
 }
 
-/* How many members and groups owe something, counted anew. */
+/* Counts anew how many members and groups owe something. */
 __attribute__((unused)) static uint64_t owing(const struct ct_medium *m)
 {
 	uint64_t n = 0;
