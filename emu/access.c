@@ -79,7 +79,7 @@ static unsigned request_for(struct requests *q, emu_line_id line)
 	return q->count++;
 }
 
-/* Whether each address is that of the one before and size bytes more. An even number of them, two at once. */
+/* Whether each address is that of the one before and size bytes more. count is even. */
 static bool ascend(const uint64_t *address, unsigned count, unsigned size)
 {
 	const uint64_t start = address[0];
@@ -133,7 +133,7 @@ static void split_sequence(
 	q->count = i;
 }
 
-/* In any order: lanes of the same line find their request by its slot. */
+/* Lanes may come in any order: those of the same line find their request by its slot. */
 static bool coalesce_scattered(
 	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size, struct requests *q)
 {
@@ -213,7 +213,7 @@ static void prefetch_line(const struct nvw_machine *m, emu_line_id id)
 	}
 }
 
-/* Before the first request. A few lines are mostly hits: nothing is prefetched for them later. */
+/* Called before the first request. A few lines are mostly hits: nothing is prefetched for them later. */
 static void prefetch_first(const struct nvw_machine *m, const struct requests *q)
 {
 	const bool is_many = q->count > FEW;
@@ -226,7 +226,7 @@ static void prefetch_first(const struct nvw_machine *m, const struct requests *q
 	}
 }
 
-/* Before request i of many. */
+/* Called before request i of many. */
 static __attribute__((noinline)) void prefetch_next(
 	const struct nvw_machine *m, const struct requests *q, unsigned i)
 {

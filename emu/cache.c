@@ -223,7 +223,7 @@ uint32_t emu_set_oldest(const struct emu_set *set)
 	return oldest_of_16(set);
 }
 
-/* In the same order, from 1 on. */
+/* Numbers the stamps anew from 1 on, in the same order. */
 static __attribute__((noinline)) void number_anew(struct emu_set *set)
 {
 	const struct emu_set old = *set;

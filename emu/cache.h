@@ -67,7 +67,7 @@ uint32_t emu_cache_next(const struct emu_cache *cache, uint32_t i);
 void emu_set_touch(struct emu_set *set, uint32_t way);
 uint32_t emu_set_oldest(const struct emu_set *set);
 uint32_t emu_set_scan_oldest(const struct emu_set *set);
-/* The way with this tag, or UINT32_MAX; the first way with the smallest stamp. By vectors, and way by way: the same. */
+/* The way with this tag, or UINT32_MAX; the first way with the smallest stamp. The scans go way by way. */
 uint32_t emu_find_way(const uint32_t *tags, uint32_t ways, uint32_t tag);
 uint32_t emu_find_oldest(const uint32_t *stamps, uint32_t ways);
 uint32_t emu_scan_tags(const uint32_t *tags, uint32_t ways, uint32_t tag);

@@ -102,7 +102,7 @@ emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu
 /* Writes the line's dirty bytes, which are clean afterwards; returns when the controller has accepted them.
  * A write to NVRAM is durable later, see emu_nvram_settled_at(). */
 emu_time emu_memory_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t);
-/* For the host's caches. */
+/* Fetches the bytes into the host's caches. */
 static inline void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id id)
 {
 	emu_prefetch(emu_memory_behind(m, id));

@@ -80,7 +80,7 @@ void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_mach
 	event_push(m, (struct emu_event){.time = t, .order = m->exec.ages++, .act = act, .what = what});
 }
 
-/* After the memory system's own events of this instant, and before the wavefronts. */
+/* Such an event follows the memory system's own of this instant, and precedes the wavefronts. */
 static const uint64_t is_open = UINT64_C(1) << 62;
 
 void emu_schedule_open(

@@ -137,7 +137,7 @@ static _Noreturn void end_host(struct nvw_machine *m)
 	_exit(128 + SIGSEGV);
 }
 
-/* To the previous handler of the signal: the instruction is repeated and faults again. */
+/* Leaves the signal to its previous handler: the instruction is repeated and faults again. */
 static void pass_on(int number, const siginfo_t *info)
 {
 	sigaction(number, &fault.before, NULL);

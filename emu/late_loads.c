@@ -74,7 +74,7 @@ static void perform(struct nvw_machine *m, struct emu_late *e)
 	}
 }
 
-/* Its event, which owns it. */
+/* The event of a late load, which owns it. */
 static void come(struct nvw_machine *m, void *what)
 {
 	struct emu_late *const e = what;

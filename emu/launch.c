@@ -61,7 +61,7 @@ static int make_slots(struct nvw_machine *m)
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
-/* To the nearest huge page, so that no page of stacks is huge of which this kernel would use less than a half. */
+/* The nearest huge page, so that no page of stacks is huge of which this kernel would use less than half. */
 static char *nearest_huge_page(char *at)
 {
 	char *const next = at + -(uintptr_t)at % HUGE_PAGE;

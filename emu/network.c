@@ -188,7 +188,7 @@ static void count(struct nvw_machine *m, enum emu_message what, uint32_t flits, 
 	*counter(m, by_class[what].hops) += (uint64_t)flits * hops;
 }
 
-/* Not across a crossbar, or before an observer. */
+/* Sends a message other than across a crossbar, or while an observer watches. */
 static __attribute__((noinline)) emu_time send_far(
 	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t flits, enum emu_message what, emu_time t)
 {

@@ -350,7 +350,7 @@ static uint32_t place_of(const struct site_number *sites, uint32_t mask, const s
 	return i;
 }
 
-/* Twice as many places. */
+/* Makes room for twice as many places. */
 static void grow_sites(struct nvw_machine *m)
 {
 	struct emu_record *const r = m->record;

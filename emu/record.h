@@ -51,7 +51,7 @@ struct record_barrier {
 	uint64_t lanes; /* of work-item scope, from work_item on */
 };
 void record_barrier(struct nvw_machine *m, const struct record_barrier *barrier, bool persisted);
-/* Acknowledged by a work-item in the current epochs of its streams; kernel 0: by the host. */
+/* What a work-item acknowledges in the current epochs of its streams; kernel 0: by the host. */
 struct record_ack {
 	uint64_t first, count;
 	uint32_t kernel;

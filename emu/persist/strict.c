@@ -155,7 +155,7 @@ static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned 
 	memcpy(store->data + offset, line->data + offset, r->size);
 }
 
-/* Through the network to the L2's bank, and through the bank. */
+/* When the store is through the network to the L2's bank, and through the bank. */
 static emu_time arrival(struct nvw_machine *m, const struct store *store, emu_time t)
 {
 	t = emu_network_send(m, emu_network_cu_node(m, store->cu), coh_bank_node(m, store->line),

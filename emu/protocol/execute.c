@@ -208,7 +208,7 @@ static void check_invariants(const struct coh_request *r)
 #endif
 }
 
-/* From the request's step on. */
+/* Executes the request from its step on. */
 static emu_time carry_on(struct coh_request *r, emu_time t)
 {
 	t = coh_is_atomic(r) ? run_synchronization(r, t) : run(r, t);

@@ -99,7 +99,7 @@ static uint64_t ordered_before(
 	return before;
 }
 
-/* Two lanes of one instruction. */
+/* Reports races between two lanes of one instruction. */
 static void check_lanes(const struct event *e, const struct cell *c)
 {
 	const struct what *const w = &e->m->races->whats[e->what];
