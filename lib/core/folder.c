@@ -165,7 +165,7 @@ static void sweep(const char *where)
 	}
 }
 
-/* Once per process and place. */
+/* Sweeps once per process and place. */
 static void sweep_once(const char *where)
 {
 	static char swept[2][NVW__FOLDER_PATH];

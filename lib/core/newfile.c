@@ -23,7 +23,7 @@ static int cannot(const char *path)
 		       nvw_fail_errno("%s", path);
 }
 
-/* With the permissions that fopen() would give. */
+/* Opens a temporary file with the permissions that fopen() would give. */
 static FILE *open_temporary(char *name)
 {
 	const mode_t mask = umask(0);

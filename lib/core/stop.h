@@ -18,7 +18,7 @@
 
 #include <nvw/errors.h>
 
-/* For the whole process. SIGHUP remains ignored if it was (nohup). */
+/* Catches signals for the whole process. SIGHUP remains ignored if it was (nohup). */
 void nvw_stop_catch(void);
 
 /* In a forked child: leaves signals to the process group to the parent; executed programs get the default

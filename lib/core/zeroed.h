@@ -10,7 +10,7 @@
 
 /* NULL without memory. Aligned as by malloc(). */
 void *nvw__zeroed(size_t bytes);
-/* Gives it back, with the same size. Nothing if memory is NULL. */
+/* Gives it back, with the same size. It does nothing if memory is NULL. */
 void nvw__zeroed_free(void *memory, size_t bytes);
 
 #endif
