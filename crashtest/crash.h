@@ -76,9 +76,9 @@ struct ct_options {
 	uint64_t states;     /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
 	uint64_t seed;
 	unsigned jobs; /* number of processes; 0 means 1 */
-	/* Treats work-items whose stores in flight come from the same source lines as equivalent: of states
-	 * that differ only in which of them lost which store, one is tested. Their data differ, so skipped
-	 * states do not count as covered. */
+	/* Treats work-items whose stores in flight come from the same source lines as equivalent: only one
+	 * of the states is tested that differ only in which of them lost which store. Their data differ, so
+	 * skipped states do not count as covered. */
 	bool symmetric;
 	unsigned shard, shards; /* tests part shard (from 1) of shards; 0: all */
 	/* file to continue from if it exists, and to write when stopped; NULL: none */

@@ -75,7 +75,7 @@ struct ct_edit {
 	bool behind_call; /* of a fence for one caller: one behind the call comes as early (ct_edit_look_behind_call()) */
 };
 
-/* The edit in words, to follow "with": "a work-item barrier after list.c:31". Lines have the file's last part. */
+/* An edit in words after "with": "a work-item barrier after list.c:31". Files are named by the last part. */
 void ct_edit_text(const struct ct_edit *edit, char *ret_text, size_t bytes);
 /* Several: "a flush after list.c:31 and a fence after list.c:31". */
 void ct_edits_text(const struct ct_edit *edits, unsigned count, char *ret_text, size_t bytes);

@@ -25,7 +25,7 @@ struct ct_need {
 	struct ct_event ack;
 	/* Apart: without early, the stores behind it fail as well. */
 	bool fails_reversed;
-	/* Apart: an earlier kernel stored at lost's line, too, and the failure went on. So no order of the two ends it. */
+	/* Apart: an earlier kernel stored at lost's line, too, and the failure went on: no order ends it. */
 	bool goes_on;
 	bool guessed; /* no test of a state has shown this: the closest stores of the two sides */
 	/* Apart: the stores of one work-item from early to lost, one a source place. */

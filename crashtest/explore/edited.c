@@ -62,7 +62,7 @@ int ct_explore_edited(const struct ct_exploration *e, const struct ct_edit *edit
 	return error;
 }
 
-/* Names, in front of the message, the options that it is about. */
+/* Puts the options that the message is about in front of it. */
 static int name_options(int error)
 {
 	char text[CT_TEXT_BYTES * 2];
