@@ -368,7 +368,7 @@ emu_time coh_send_to_l2(const struct coh_request *request, emu_time t);
 /* Runs the row of an instruction. COH_NOT_YET: it is delayed, and its wavefront learns of the completion by
  * emu_access_served(). */
 emu_time coh_execute(struct coh_request *request, emu_time t);
-/* The rows of an instruction, by place: for its requests. */
+/* The rows of an instruction, by place, for its requests. */
 const struct coh_row *const *coh_rows_of(
 	const struct nvw_machine *m, unsigned kind, unsigned order, enum nvw_scope scope);
 /* Runs a list of actions that belong to no instruction, on a CU. */
