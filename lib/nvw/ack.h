@@ -50,7 +50,7 @@ typedef void nvw_ack_hook_(int what, unsigned long long number, const char *name
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Absent from a program without the C library, or linked statically. */
+/* A program without the C library, or linked statically, does not have it. */
 extern void *nvw_ack_dlsym_(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
 #ifdef __cplusplus
 }

@@ -198,7 +198,7 @@ static int check_member(const char *path, const struct nvw__header *h)
 	return 0;
 }
 
-/* Neither page is intact: reports the reason, the most likely one first. */
+/* Reports the reason why neither page is intact, the most likely one first. */
 static int diagnose(const char *path, const struct nvw__header *h, const struct nvw__header *copy)
 {
 	if (!magic_matches(h) && !magic_matches(copy)) {
