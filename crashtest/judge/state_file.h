@@ -2,7 +2,7 @@
 /*
  * The file of this process that a command judges. It is made equal to the state before each run, whatever the
  * run before did to it. Only pages that may differ are compared: those in which the image changed since then,
- * and those that the file has by now, which the command may have written. A page that it lacks reads as 0.
+ * and those that the file has by now, which the command may have written. A page that the file lacks is 0.
  */
 #ifndef CRASHTEST_STATE_FILE_H
 #define CRASHTEST_STATE_FILE_H
