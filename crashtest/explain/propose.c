@@ -46,14 +46,15 @@ static void add(struct ct_proposals *p, enum ct_edit_kind kind, enum nvw_group s
 	}
 }
 
-/* A barrier of the narrowest scope first: the cause's own is that of one state, and may be wider than needed. */
+/* A barrier of the narrowest scope first: the cause's own is that of one state, and may be wider than needed. Before what relies on the
+ * store: many stores may be lost, in a loop, of which one publishes. */
 static void add_barriers(struct ct_proposals *p, const struct ct_line *lost, const struct ct_line *early)
 {
 	for (enum nvw_group scope = NVW_WORKITEM; scope <= NVW_KERNEL; scope++) {
-		add(p, CT_EDIT_BARRIER, scope, lost, NULL);
 		if (early->line != 0) {
 			add(p, CT_EDIT_BARRIER, scope, lost, early);
 		}
+		add(p, CT_EDIT_BARRIER, scope, lost, NULL);
 	}
 }
 
