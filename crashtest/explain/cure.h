@@ -3,8 +3,9 @@
  * Cures, proved. A proposal of a finding (proposal.h) is applied to the log (edit.h), and the new log is explored with the
  * budget and the seed of the test. It holds if no tested state fails. It also counts for the time being if the first
  * state that fails has another cause: then that cause is next, with the cure applied. So a cause does not hide the next.
- * At the end all cures together are explored, and all but each one. A cure is *verified* if no state fails with all of
- * them; nothing else is called so.
+ * At the end all cures together are explored, and all but each one. A cure is *verified on this log* if no tested state fails
+ * with all of them; it is *verified by running* if the program with these edits has run, too, and nothing failed of it
+ * (cure_run.h).
  *
  * If nothing holds for a finding, its lost stores are assumed to persist in time, so that what is behind it
  * shows; the proofs of the others say so.
