@@ -37,7 +37,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 
 def sources(root):
     for folder in sorted(os.listdir(root)):
-        if folder.startswith(('.', 'build')):
+        if folder.startswith(('.', 'build')) or os.path.isfile(os.path.join(root, folder, 'build.ninja')):
             continue
         for path, _, names in os.walk(os.path.join(root, folder)):
             for name in sorted(names):

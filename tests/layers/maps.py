@@ -14,7 +14,8 @@ NAME = re.compile(r'[\w*/-]*[\w*]\.c\b')
 
 def folders(root):
     for path, inner, names in os.walk(root):
-        inner[:] = [i for i in inner if not i.startswith(('.', 'build'))]
+        inner[:] = [i for i in inner if not i.startswith(('.', 'build')) and
+                    not os.path.isfile(os.path.join(path, i, 'build.ninja'))]
         yield os.path.relpath(path, root), names
 
 
