@@ -33,7 +33,7 @@ static int crash(const struct cli_session *s, struct crash_request *request)
 		.command = command ? command : "",
 		.made_by = made_by,
 		.intervals = request->intervals,
-		.atomicity = (unsigned)s->config.atomicity,
+		.atomicity = (unsigned)s->config.nvram.atomicity,
 		.seed = s->config.seed};
 	int status;
 

@@ -108,7 +108,7 @@ static int create_log(struct run *run)
 		.domain = cli_domain_name(&s->config),
 		.seed = s->config.seed,
 		.pool_bytes = run->pool ? nvw_pool_run_bytes(run->pool) : 0,
-		.atomicity = (uint32_t)s->config.atomicity};
+		.atomicity = (uint32_t)s->config.nvram.atomicity};
 
 	const char *const path = cli_text(&s->given, CLI_log);
 

@@ -248,7 +248,7 @@ static int open_log(struct run *r, int fd)
 		.domain = emu_domain_name(s->config),
 		.seed = s->config->seed,
 		.pool_bytes = r->bench->bytes,
-		.atomicity = (uint32_t)s->config->atomicity,
+		.atomicity = (uint32_t)s->config->nvram.atomicity,
 	};
 
 	return fd < 0 ? 0 : nvw_log_create_fd(dup(fd), "persist log", &info, &r->log);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Machine files: reading, overriding, checking and writing, all from config.def.
+ * Machine files: reading, overriding, checking and writing, all from config.def and device.def.
  *
  * A time given in cycles is kept in cycles: when gpu.clock changes later in the file or on the command line,
  * it is rescaled.
@@ -345,7 +345,6 @@ int emu_config_dump(const struct emu_config *config, FILE *to)
 		char buffer[NVW_UNIT_TEXT];
 
 		if (strcmp(section, keys[i].section)) {
-			config_devices_dump_section(config, section, to);
 			section = keys[i].section;
 			fprintf(to, "\n[%s]\n", section);
 		}
@@ -525,8 +524,9 @@ int emu_config_check(const struct emu_config *c)
 	r = r ? r : check_stc(&c->stc);
 	r = r ? r : check_tcs(&c->tcs);
 	r = r ? r : config_devices_check(c);
-	if (r == 0 && c->atomicity != 8 && c->atomicity != 64) {
-		r = nvw_fail(NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->atomicity);
+	if (r == 0 && c->nvram.atomicity != 8 && c->nvram.atomicity != 64) {
+		r = nvw_fail(
+			NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->nvram.atomicity);
 	}
 	if (r == 0 && c->l2.ways < emu_model_info(c->model)->l2_ways) {
 		r = nvw_fail(NVW_E_CONFIG,

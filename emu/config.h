@@ -114,10 +114,12 @@ struct emu_device_config {
 	uint64_t size; /* of DRAM; NVRAM has the size of its pool */
 	uint64_t read, write;
 	uint64_t channels, bandwidth, queue;
-	uint64_t domain; /* of NVRAM: enum emu_domain */
-	uint64_t shared; /* 1: reads and writes share a channel's bandwidth */
-	uint64_t hops;   /* between the L2 and its controller */
-	uint64_t link;   /* ps, besides the hops, each way */
+	uint64_t domain;    /* of NVRAM: enum emu_domain */
+	uint64_t atomicity; /* of nvram, for all NVRAM devices */
+	uint64_t holds;     /* of nvram2: enum emu_part; none: the machine has no nvram2 */
+	uint64_t shared;    /* 1: reads and writes share a channel's bandwidth */
+	uint64_t hops;      /* between the L2 and its controller */
+	uint64_t link;      /* ps, besides the hops, each way */
 	uint64_t read_energy, write_energy;
 	uint64_t given;     /* bit i: key i of device.def was given */
 	uint64_t in_cycles; /* bit i: it is a time in cycles of gpu.clock */
@@ -153,8 +155,7 @@ struct emu_config {
 		};
 	};
 	unsigned device_count; /* at least EMU_DEVICES_NAMED */
-	uint64_t nvram2_holds; /* enum emu_part; none: nvram2 does not exist */
-	uint64_t atomicity, model;
+	uint64_t model;
 	uint64_t buffer;
 	uint64_t persist_check;
 	uint64_t host_copy, host_bandwidth, fence_system, sbrp;

@@ -2,29 +2,41 @@
 /*
  * The memory devices of a machine's description.
  *
- * Every machine has dram and nvram, and nvram2 where nvram2.holds says so; config.def has their keys. Further devices are
- * sections [device NAME], whose first key is kind. They are kept in the order of the file. device.def has their keys.
+ * Every machine has dram and nvram, and nvram2 where nvram2.holds says so. Further devices are sections [device NAME], whose
+ * first key is kind. They are kept in the order of the file. device.def has the keys of all.
  */
 #include "config_devices.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The devices that have a key (device.def). */
-enum of { any, dram, nvram, each };
+/* The devices that have a key (device.def): a bit for each device of every machine, then for those of sections [device NAME]
+ * by their kind. */
+enum {
+	first = 1 << EMU_NVRAM,
+	second = 1 << EMU_NVRAM2,
+	named = 3 << EMU_DEVICES_NAMED,
+	dram = 1 << EMU_DRAM | 1 << (EMU_DEVICES_NAMED + EMU_KIND_dram),
+	nvram = first | second | 1 << (EMU_DEVICES_NAMED + EMU_KIND_nvram),
+	all = dram | nvram,
+	needed = all | 1 << 8,
+	extra = all | 1 << 9,
+};
 
 struct device_key {
-	const char *name, *full; /* full: "device.name" */
+	const char *name, *full[EMU_DEVICES_NAMED + 1]; /* "dram.name" ... "device.name" */
 	enum config_type type;
 	size_t offset;
-	enum of of;
-	const char *value; /* the default */
+	unsigned of;
+	const char *value[2]; /* the defaults by enum emu_kind */
 	const char *meaning;
 };
 
 static const struct device_key keys[] = {
-#define DEVICE_KEY(key, type, field, of, value, meaning) \
-	{#key, "device." #key, type, offsetof(struct emu_device_config, field), of, value, meaning},
+#define DEVICE_KEY(key, type, field, of, dram, nvram, meaning)                      \
+	{#key, {"dram." #key, "nvram." #key, "nvram2." #key, "device." #key}, type, \
+		offsetof(struct emu_device_config, field), of, {dram, nvram}, meaning},
 #include "device.def"
 #undef DEVICE_KEY
 };
@@ -49,9 +61,7 @@ static bool is_named(unsigned device)
 /* Whether the device's section may have the key. */
 static bool has_key(const struct emu_config *c, unsigned device, const struct device_key *key)
 {
-	const enum of own = c->device[device].kind == EMU_KIND_dram ? dram : nvram;
-
-	return key->of == each || (is_named(device) && (key->of == any || key->of == own));
+	return key->of >> (is_named(device) ? EMU_DEVICES_NAMED + c->device[device].kind : device) & 1;
 }
 
 static void default_energies(struct emu_device_config *d)
@@ -69,6 +79,21 @@ static void default_energies(struct emu_device_config *d)
 	d->write_energy = energies[d->kind][OF_write];
 }
 
+/* The energies, too, which follow from the kind. */
+static int default_values(struct emu_config *c, struct emu_device_config *d)
+{
+	default_energies(d);
+	for (unsigned i = KIND + 1; i < KEYS; i++) {
+		const struct config_place place = place_of(c, d, &keys[i]);
+		const char *const value = keys[i].value[d->kind];
+
+		if (keys[i].type != ENERGY) {
+			NVW_TRY(config_value_set(&place, keys[i].type, value));
+		}
+	}
+	return 0;
+}
+
 void config_devices_default(struct emu_config *c)
 {
 	static const char *const names[EMU_DEVICES_NAMED] = {"dram", "nvram", "nvram2"};
@@ -79,7 +104,10 @@ void config_devices_default(struct emu_config *c)
 
 		snprintf(d->name, sizeof d->name, "%s", names[i]);
 		d->kind = i == EMU_DRAM ? EMU_KIND_dram : EMU_KIND_nvram;
-		default_energies(d);
+		if (default_values(c, d) < 0) {
+			fprintf(stderr, "emu/device.def: %s\n", nvw_error_message());
+			abort();
+		}
 	}
 }
 
@@ -97,7 +125,7 @@ static int index_of(const struct emu_config *c, const char *name)
 
 bool emu_config_has_device(const struct emu_config *c, unsigned device)
 {
-	return device < c->device_count && (device != EMU_NVRAM2 || c->nvram2_holds != EMU_PART_none);
+	return device < c->device_count && (device != EMU_NVRAM2 || c->nvram2.holds != EMU_PART_none);
 }
 
 static const char *nearest_device(const struct emu_config *c, const char *name)
@@ -129,7 +157,12 @@ int emu_config_device(const struct emu_config *c, const char *name)
 	return -1;
 }
 
-static int check_name(const char *name, bool (*is_section)(const char *name))
+static bool is_of_every_machine(int device)
+{
+	return device >= 0 && !is_named((unsigned)device);
+}
+
+static int check_name(const struct emu_config *c, const char *name, bool (*is_section)(const char *name))
 {
 	const size_t n = strlen(name), good = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
 
@@ -138,50 +171,31 @@ static int check_name(const char *name, bool (*is_section)(const char *name))
 			"a device's name has 1 to %d lower-case letters, digits, '-' and '_', a letter first",
 			NVW_DEVICE_NAME_BYTES - 1);
 	}
-	return is_section(name) ?
-		       nvw_fail(NVW_E_USAGE, "%s is a section of every machine; choose another name", name) :
-		       0;
+	if (is_section(name) || is_of_every_machine(index_of(c, name))) {
+		return nvw_fail(NVW_E_USAGE, "%s is a section of every machine; choose another name", name);
+	}
+	return 0;
 }
 
 /* ---- One key ------------------------------------------------------------------------------- */
-
-static int default_values(struct emu_config *c, struct emu_device_config *d)
-{
-	int r = 0;
-
-	default_energies(d);
-	for (unsigned i = KIND + 1; i < KEYS && r == 0; i++) {
-		const struct config_place place = place_of(c, d, &keys[i]);
-
-		if (*keys[i].value && strcmp(keys[i].value, "kind")) {
-			r = config_value_set(&place, keys[i].type, keys[i].value);
-		}
-	}
-	return r;
-}
 
 static int create(
 	struct emu_config *c, const char *name, const char *kind, bool (*is_section)(const char *name))
 {
 	struct emu_device_config d = {0};
 	const struct config_place place = place_of(c, &d, &keys[KIND]);
-	int r = check_name(name, is_section);
 
-	if (r == 0 && index_of(c, name) >= 0) {
-		r = nvw_fail(NVW_E_USAGE, "there is a device %s already", name);
-	}
-	if (r == 0 && c->device_count == EMU_DEVICES_MAX) {
-		r = nvw_fail(NVW_E_USAGE, "a machine has at most %d devices with sections of their own",
+	NVW_TRY(check_name(c, name, is_section));
+	if (c->device_count == EMU_DEVICES_MAX) {
+		return nvw_fail(NVW_E_USAGE, "a machine has at most %d devices with sections of their own",
 			EMU_DEVICES_MAX - EMU_DEVICES_NAMED);
 	}
-	r = r ? r : config_value_set(&place, keys[KIND].type, kind);
-	r = r ? r : default_values(c, &d);
-	if (r == 0) {
-		memcpy(d.name, name, strlen(name)); /* checked */
-		d.given = UINT64_C(1) << KIND;
-		c->device[c->device_count++] = d;
-	}
-	return r;
+	NVW_TRY(config_value_set(&place, keys[KIND].type, kind));
+	NVW_TRY(default_values(c, &d));
+	memcpy(d.name, name, strlen(name)); /* checked */
+	d.given = UINT64_C(1) << KIND;
+	c->device[c->device_count++] = d;
+	return 0;
 }
 
 static const struct device_key *find(const char *name)
@@ -264,11 +278,11 @@ int config_devices_set(struct emu_config *c, const char *full, const char *text,
 	if (declares && i < 0 && !strcmp(dot + 1, keys[KIND].name)) {
 		return create(c, device, text, is_section);
 	}
-	if (declares && i >= 0 && !is_named((unsigned)i)) {
-		return check_name(device, is_section);
+	if (declares && is_of_every_machine(i)) {
+		return check_name(c, device, is_section);
 	}
-	if (i >= 0 && !is_named((unsigned)i) && !(find(dot + 1) && has_key(c, (unsigned)i, find(dot + 1)))) {
-		*ret_found = false; /* config.def has the other keys, and the nearest */
+	if (is_of_every_machine(i) && !(find(dot + 1) && has_key(c, (unsigned)i, find(dot + 1)))) {
+		*ret_found = false; /* the caller knows the nearest */
 		return NVW_E_USAGE;
 	}
 	*ret_found = declares || i >= 0;
@@ -309,7 +323,7 @@ int config_device_complete(const struct emu_config *c, unsigned device)
 	const struct emu_device_config *const d = &c->device[device];
 
 	for (unsigned k = 0; is_named(device) && k < KEYS; k++) {
-		if (has_key(c, device, &keys[k]) && !*keys[k].value && !(d->given >> k & 1)) {
+		if (keys[k].of == needed && !(d->given >> k & 1)) {
 			return nvw_fail(NVW_E_CONFIG,
 				"device %s: the key %s is missing, and it has no default", d->name,
 				keys[k].name);
@@ -406,41 +420,22 @@ const char *emu_domain_name(const struct emu_config *c)
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static void dump_key(
-	struct emu_config *c, struct emu_device_config *d, const struct device_key *key, FILE *to)
-{
-	const struct config_place place = place_of(c, d, key);
-	char buffer[NVW_UNIT_TEXT];
-
-	fprintf(to, "%s = %s\n", key->name, config_value_text(&place, key->type, buffer));
-}
-
-void config_devices_dump_section(const struct emu_config *c, const char *section, FILE *to)
-{
-	struct emu_config copy = *c;
-	const int device = index_of(c, section);
-
-	if (device < 0) {
-		return;
-	}
-	for (unsigned k = 0; k < KEYS; k++) {
-		struct emu_device_config *const d = &copy.device[device];
-
-		if (keys[k].of == each && c->device[device].given >> k & 1) {
-			dump_key(&copy, d, &keys[k], to);
-		}
-	}
-}
-
 void config_devices_dump(const struct emu_config *c, FILE *to)
 {
 	struct emu_config copy = *c;
 
-	for (unsigned i = EMU_DEVICES_NAMED; i < c->device_count; i++) {
-		fprintf(to, "\n[device %s]\n", c->device[i].name);
+	for (unsigned i = 0; i < c->device_count; i++) {
+		struct emu_device_config *const d = &copy.device[i];
+
+		fprintf(to, "\n[%s%s]\n", is_named(i) ? "device " : "", d->name);
 		for (unsigned k = 0; k < KEYS; k++) {
-			if (has_key(c, i, &keys[k])) {
-				dump_key(&copy, &copy.device[i], &keys[k], to);
+			const bool is_left_out = keys[k].of == extra && !is_named(i) && !(d->given >> k & 1);
+			const struct config_place place = place_of(&copy, d, &keys[k]);
+			char buffer[NVW_UNIT_TEXT];
+
+			if (has_key(c, i, &keys[k]) && !is_left_out) {
+				fprintf(to, "%s = %s\n", keys[k].name,
+					config_value_text(&place, keys[k].type, buffer));
 			}
 		}
 	}
@@ -448,9 +443,21 @@ void config_devices_dump(const struct emu_config *c, FILE *to)
 
 bool config_devices_key(unsigned i, struct emu_key *ret)
 {
-	if (i >= KEYS) {
-		return false;
+	static const unsigned devices[] = {1 << EMU_DRAM, first, second, named};
+
+	for (unsigned d = 0; d <= EMU_DEVICES_NAMED; d++) {
+		for (unsigned k = 0; k < KEYS; k++) {
+			if (keys[k].of & devices[d] && i-- == 0) {
+				const bool is_needed = d == EMU_DEVICES_NAMED && keys[k].of == needed;
+				const char *const *const value = keys[k].value;
+
+				*ret = (struct emu_key){.name = keys[k].full[d], .meaning = keys[k].meaning};
+				ret->value = is_needed ?
+						     "" :
+						     value[d == EMU_DRAM ? EMU_KIND_dram : EMU_KIND_nvram];
+				return true;
+			}
+		}
 	}
-	*ret = (struct emu_key){.name = keys[i].full, .value = keys[i].value, .meaning = keys[i].meaning};
-	return true;
+	return false;
 }

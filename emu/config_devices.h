@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory devices of a machine's description: sections [device NAME], from device.def. See config_devices.c. */
+/* The memory devices of a machine's description: sections [dram], [nvram], [nvram2] and [device NAME]. See config_devices.c. */
 #ifndef EMU_CONFIG_DEVICES_H
 #define EMU_CONFIG_DEVICES_H
 
@@ -11,7 +11,7 @@ enum {
 	CONFIG_DEVICE_KEY_BYTES = NVW_DEVICE_NAME_BYTES + 24, /* "device NAME.key" */
 };
 
-/* dram, nvram and nvram2, which config.def describes. */
+/* dram, nvram and nvram2 with their defaults. */
 void config_devices_default(struct emu_config *c);
 
 /*
@@ -25,7 +25,7 @@ NVW_CHECKED int config_devices_set(struct emu_config *c, const char *full, const
 unsigned config_devices_names(
 	const struct emu_config *c, char ret_names[CONFIG_DEVICE_NAMES_MAX][CONFIG_DEVICE_KEY_BYTES]);
 
-/* Key number i of sections [device NAME], as emu_config_key(). */
+/* Key number i of all devices, as emu_config_key(). */
 bool config_devices_key(unsigned i, struct emu_key *ret_key);
 
 /* Before gpu.clock changes. */
@@ -36,9 +36,6 @@ NVW_CHECKED int config_device_complete(const struct emu_config *c, unsigned devi
 /* The same for all, and whether their values and domains go together. */
 NVW_CHECKED int config_devices_check(const struct emu_config *c);
 
-/* The keys of the section's device (if it is one) that config.def does not have, as far as they were given. */
-void config_devices_dump_section(const struct emu_config *c, const char *section, FILE *to);
-/* The sections [device NAME]. */
 void config_devices_dump(const struct emu_config *c, FILE *to);
 
 #endif

@@ -138,8 +138,8 @@ static nvw_off first_part(const struct emu_config *config, const struct nvw_pool
 {
 	enum { PAGE = 4096 };
 
-	return config->nvram2_holds == EMU_PART_heap ? pool->chunks :
-	       config->nvram2_holds == EMU_PART_half ? pool->bytes / 2 / PAGE * PAGE :
+	return config->nvram2.holds == EMU_PART_heap ? pool->chunks :
+	       config->nvram2.holds == EMU_PART_half ? pool->bytes / 2 / PAGE * PAGE :
 						       pool->bytes;
 }
 

@@ -293,7 +293,7 @@ void emu_nvram_catch_up(struct nvw_machine *m, emu_line_id id, const uint8_t *da
 /* Tears one write: each failure-atomic unit of it reaches the medium or not. */
 static void tear(struct nvw_machine *m, const struct emu_nvram_write *w, struct nvw_random *random)
 {
-	const unsigned unit = (unsigned)m->config.atomicity;
+	const unsigned unit = (unsigned)m->config.nvram.atomicity;
 	uint64_t survives = 0;
 
 	for (unsigned at = 0; at < EMU_LINE; at += unit) {

@@ -232,7 +232,7 @@ static int create_log(struct block_device *d)
 		.domain = emu_domain_name(&d->config),
 		.seed = d->config.seed,
 		.pool_bytes = nvw_pool_geometry(d->pool)->bytes,
-		.atomicity = (uint32_t)d->config.atomicity};
+		.atomicity = (uint32_t)d->config.nvram.atomicity};
 	const int error = copy_image(d);
 
 	return error ? error : nvw_log_create(d->options.log, &info, &d->log);

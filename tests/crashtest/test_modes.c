@@ -195,7 +195,7 @@ static const struct nvw_workload workload = {
 
 static struct ct_result crashed(enum ct_mode mode, int mutation, uint64_t states, unsigned jobs)
 {
-	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
+	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	const struct ct_subject subject = {.workload = &workload, .config = &config, .mutation = mutation};
 	const struct ct_options options = {.mode = mode, .states = states, .seed = 1, .jobs = jobs};
 	struct ct_result r;
@@ -267,7 +267,7 @@ static void a_recovery_that_writes_again_is_found(void **state)
 /* Run again it writes nothing, and what it leaves passes the check: only a crash in its middle shows it. */
 static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(void **state)
 {
-	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
+	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	const struct ct_subject subject = {
 		.workload = &workload, .config = &config, .mutation = COUNTING_RECOVERY};
 	struct ct_options options = {.mode = CT_OBSERVED, .seed = 1, .jobs = 1};
@@ -350,7 +350,7 @@ static void assert_findings_equal(const struct ct_result *a, const struct ct_res
 
 static void slices_that_other_processes_explored_give_the_result_of_as_many_jobs(void **state)
 {
-	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
+	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	static struct ct_result whole, slice, taken;
 	char folder[] = "/tmp/nvwave-slices-XXXXXX", path[64];
 
@@ -470,7 +470,7 @@ static int run_counted(void *context, struct nvw_machine *machine)
 
 static uint64_t fewest(uint64_t from, uint64_t count)
 {
-	static const struct emu_config config = {.name = "fake", .protocol = "none", .atomicity = 8};
+	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	static const struct nvw_workload counted = {.name = "counted",
 		.options = counted_options,
 		.prepare = prepare_counted,

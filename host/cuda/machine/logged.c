@@ -44,7 +44,7 @@ int logged_create(const struct emu_config *config, uint64_t bytes, struct nvw_lo
 		.domain = emu_domain_name(config),
 		.seed = config->seed,
 		.pool_bytes = bytes,
-		.atomicity = (uint32_t)config->atomicity};
+		.atomicity = (uint32_t)config->nvram.atomicity};
 	char path[512];
 	int error = 0;
 
