@@ -139,7 +139,7 @@ emu_time emu_l3_write_here(struct nvw_machine *m, emu_line_id id, struct emu_lin
 	t = bank(m, id, t);
 	if (m->l3.passes || emu_is_persistent(m, id)) {
 		update_copy(m, id, from->data, from->dirty);
-		return emu_memory_write(m, id, from, t + of_tags(m));
+		return emu_memory_write(m, id, from, t + of_tags(m)) - of_tags(m);
 	}
 	m->stats.l3_writes++;
 	line = obtain(m, m->l3.stores, id, &t);

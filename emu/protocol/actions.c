@@ -270,7 +270,7 @@ static emu_time change_l2(const struct coh_request *r, struct emu_line *line,
 	mark(r, line);
 	change(r, line);
 	settle(r, line);
-	coh_l2_event(m, line, r->line, coh_is_atomic(r) ? COH_L2_ATOMIC : COH_L2_WRITE, COH_BY_ATOMIC, t);
+	t = coh_l2_event(m, line, r->line, coh_is_atomic(r) ? COH_L2_ATOMIC : COH_L2_WRITE, COH_BY_ATOMIC, t);
 	t = coh_l2_written_beside(m, r->line, t);
 	coh_dirtied_l2(m, r->line, &t);
 	return t;

@@ -162,8 +162,8 @@ static __attribute__((noinline)) void write_back_to_l2(struct coh_event *e)
 	}
 	event = line->registered ? COH_L2_RETURN : COH_L2_WRITE;
 	merge_into_l2(m, below, e->id, line);
-	e->cu->accepted =
-		emu_later(e->cu->accepted, coh_l2_event_by(m, e->cu, below, e->id, event, e->reason, t));
+	t = coh_l2_event_by(m, e->cu, below, e->id, event, e->reason, t);
+	e->cu->accepted = emu_later(e->cu->accepted, t);
 	coh_l2_written_beside(m, e->id, t);
 	coh_dirtied_l2(m, e->id, &t);
 	e->t = emu_later(e->t, t);

@@ -9,6 +9,7 @@
 
 #include "device_memory.h"
 #include "machine.h"
+#include "protocol/protocol.h"
 
 /* The pool's metadata on a fast device inside the domain, the heap on a slow one outside of it. */
 #define FAST_THEN_SLOW                                                                   \
@@ -350,6 +351,71 @@ static void a_dram_only_machine_has_dram_behind_both(void **state)
 	rig_end(&rig);
 }
 
+/* ---- Traffic and time ------------------------------------------------------------------------ */
+
+struct arrays {
+	uint64_t *counters, *from, *to;
+};
+
+static void load_store_and_count(const void *args)
+{
+	enum { WORDS = EMU_LINE / 8 };
+	const struct arrays *const a = args;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		const uint64_t line = WORDS * (4 * nvw_global_id() + i);
+
+		nvw_store(&a->to[line], nvw_load(&a->from[line]));
+		nvw_atomic_add(&a->counters[line], 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
+	}
+}
+
+/* What is left of a line's time on the channel of a device, after the lines that may still wait in its queue. */
+static emu_time least_time(const struct nvw_machine *m, unsigned device, uint64_t lines)
+{
+	const struct emu_channels *const c = &m->device[device].channels;
+	const uint64_t waiting = m->config.device[device].queue + 1;
+
+	return lines > waiting ? (lines - waiting) * c->line_ps : 0;
+}
+
+static void expect_time_for_traffic(const char *protocol, unsigned device, const char *shared)
+{
+	enum { ITEMS = 128, BYTES = 4 * ITEMS * EMU_LINE };
+	struct rig rig;
+	struct arrays a;
+	char setting[32];
+
+	snprintf(setting, sizeof setting, "protocol=%s", protocol);
+	rig_begin(&rig, 1,
+		(const char *const[]){setting, "dram.bandwidth=100MB/s", "nvram.bandwidth=100MB/s",
+			"dram.queue=2", "nvram.queue=2", shared, NULL});
+	a.counters = device == EMU_NVRAM ? (uint64_t *)(void *)rig.nvram : nvw_alloc(rig.machine, BYTES);
+	a.from = device == EMU_NVRAM ? a.counters + BYTES / 8 : nvw_alloc(rig.machine, BYTES);
+	a.to = device == EMU_NVRAM ? a.from + BYTES / 8 : nvw_alloc(rig.machine, BYTES);
+	rig_ok(nvw_launch(rig.machine, "use", load_store_and_count, &a, ITEMS, 16));
+	const struct emu_traffic *const t = &rig.machine->device[device].traffic;
+	const bool is_shared = rig.config.device[device].shared;
+	const uint64_t lines = is_shared ? t->reads + t->writes : t->reads > t->writes ? t->reads : t->writes;
+
+	assert_true(t->reads > 0);
+	if (rig.machine->now < least_time(rig.machine, device, lines)) {
+		fail_msg("%s, %s, %s: %llu lines in %llu ps", protocol, rig.machine->device[device].name,
+			shared, (unsigned long long)lines, (unsigned long long)rig.machine->now);
+	}
+	rig_end(&rig);
+}
+
+static void no_protocol_is_faster_than_its_channels_carry_its_lines(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		expect_time_for_traffic(coh_protocols[i]->name, EMU_DRAM, "dram.shared=off");
+		expect_time_for_traffic(coh_protocols[i]->name, EMU_DRAM, "dram.shared=on");
+		expect_time_for_traffic(coh_protocols[i]->name, EMU_NVRAM, "nvram.shared=off");
+		expect_time_for_traffic(coh_protocols[i]->name, EMU_NVRAM, "nvram.shared=on");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +431,7 @@ int main(void)
 		cmocka_unit_test(a_store_across_two_devices_crosses_a_line),
 		cmocka_unit_test(caches_are_inside_the_domain_for_both_devices_or_for_neither),
 		cmocka_unit_test(a_dram_only_machine_has_dram_behind_both),
+		cmocka_unit_test(no_protocol_is_faster_than_its_channels_carry_its_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
