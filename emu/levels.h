@@ -31,13 +31,10 @@ struct emu_cu {
 	emu_time acknowledged; /* write-through: when the L1 knows */
 };
 
-/* The lock of all L1s' read-modify-writes: the request that has it (its wavefront NULL: none), how many have been let pass and
- * are still on their way, and those that wait. */
+/* The lock of all L1s' read-modify-writes: how many remote operations have it, how many read-modify-writes have been let pass
+ * and are still on their way, and the requests that wait. */
 struct coh_lock {
-	unsigned passing;
-	const struct emu_wavefront *wavefront;
-	uint64_t lanes;
-	emu_line_id line;
+	unsigned holders, passing;
 	struct coh_wait *waiting, **end;
 };
 

@@ -165,7 +165,7 @@ static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
-	if (!r->again && coh_is_locked_out(r)) {
+	if (coh_is_locked_out(r)) {
 		return coh_await_lock(r, t);
 	}
 	t = coh_l1_port(r->m, r->cu, emu_later(t, r->cu->rmw_free),

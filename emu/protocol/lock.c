@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lock of read-modify-writes (alsop16 II.D): a remote operation has it while its release is under way, and no L1 performs
- * a read-modify-write in the meantime. Those that come wait, and so do other remote operations.
+ * The lock of read-modify-writes (alsop16 II.D): remote operations have it while they are under way, and no L1 performs a
+ * read-modify-write in the meantime. The paper delays nothing else, so remote operations share it.
  *
  * Guarantees
- *	(1) The one that has the lock waits for nothing but its own flush, so it always opens.
- *	(2) Who has come first goes first: an open lock lets the read-modify-writes pass that came before the next remote operation,
- *	    which has the lock from then on and begins behind them. Work-items that spin on remote operations keep nobody out.
+ *	(1) Who has the lock waits for nothing but its own flush, so it always opens.
+ *	(2) Read-modify-writes that wait are performed before the remote operations that come after them: those wait behind
+ *	    them. Work-items that spin on remote operations keep nobody out.
  */
+#include "core/invariant.h"
 #include "protocol.h"
 
-/* Whether the request wants the lock for itself. */
+/* Whether the request wants a share of the lock. */
 static bool is_remote(const struct coh_request *r)
 {
 	return r->steps[r->step] == &coh_lock_rmws;
@@ -20,8 +21,10 @@ bool coh_is_locked_out(const struct coh_request *r)
 {
 	const struct coh_lock *const lock = &r->m->lock;
 
-	return (lock->wavefront || (lock->passing && is_remote(r))) &&
-	       !(lock->wavefront == r->wf && lock->line == r->line && lock->lanes == r->lanes);
+	if (r->again) { /* it has been let pass */
+		return false;
+	}
+	return is_remote(r) ? lock->waiting || lock->passing : lock->holders > 0;
 }
 
 emu_time coh_await_lock(const struct coh_request *r, emu_time t)
@@ -40,37 +43,39 @@ emu_time coh_await_lock(const struct coh_request *r, emu_time t)
 
 void coh_take_lock(const struct coh_request *r)
 {
-	struct coh_lock *const lock = &r->m->lock;
-
-	lock->wavefront = r->wf;
-	lock->line = r->line;
-	lock->lanes = r->lanes;
+	r->m->lock.holders += !r->again;
 }
 
-void coh_open_lock(struct nvw_machine *m)
+/* Those at the head of the queue that may go now: read-modify-writes up to the first remote operation, and the remote operations
+ * behind them, which begin when these have been performed. */
+static void let_pass(struct nvw_machine *m)
 {
 	struct coh_lock *const lock = &m->lock;
 	emu_time last = m->now;
 
-	lock->wavefront = NULL;
-	while (lock->waiting && !lock->wavefront) {
+	while (lock->waiting && (!lock->holders || is_remote(&lock->waiting->request))) {
 		struct coh_wait *const w = lock->waiting;
 
 		lock->waiting = w->next;
 		last = emu_later(last, w->request.cu->rmw_free);
-		if (is_remote(&w->request)) {
-			coh_take_lock(&w->request);
-		} else {
-			lock->passing++;
-		}
+		++*(is_remote(&w->request) ? &lock->holders : &lock->passing);
 		coh_wake(m, w, last);
+	}
+}
+
+void coh_open_lock(struct nvw_machine *m)
+{
+	NVW_INVARIANT(m->lock.holders > 0);
+	if (--m->lock.holders == 0) {
+		let_pass(m);
 	}
 }
 
 void coh_passed_lock(struct nvw_machine *m)
 {
-	if (--m->lock.passing == 0 && !m->lock.wavefront) {
-		coh_open_lock(m);
+	NVW_INVARIANT(m->lock.passing > 0);
+	if (--m->lock.passing == 0 && !m->lock.holders) {
+		let_pass(m);
 	}
 }
 

@@ -487,12 +487,14 @@ void coh_waits_forget(struct nvw_machine *m);
 
 /* ---- Services of lock.c ----------------------------------------------------------------------------------- */
 
-/* Whether another request has locked read-modify-writes. */
+/* Whether the request has to wait: a read-modify-write of an L1 while remote operations have the lock, one of these while
+ * read-modify-writes that came before it wait or are on their way. */
 bool coh_is_locked_out(const struct coh_request *request);
 /* Delays the request until it may pass: it does not ask again. */
 emu_time coh_await_lock(const struct coh_request *request, emu_time t);
+/* For a remote operation; others may have it, too. */
 void coh_take_lock(const struct coh_request *request);
-/* The requests that wait are retried, as far as lock.c lets them, when the opening has come to their CU. */
+/* When its last holder opens it, the requests that wait are retried, as far as lock.c lets them, when the opening has come to their CU. */
 void coh_open_lock(struct nvw_machine *m);
 /* A read-modify-write that had waited has been performed. */
 void coh_passed_lock(struct nvw_machine *m);

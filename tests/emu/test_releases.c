@@ -164,12 +164,39 @@ static void a_remote_operation_is_atomic_although_its_flush_takes_time(void **st
 	rig_end(&rig);
 }
 
+/* The paper's lock delays read-modify-writes in L1s (alsop16 II.D). */
+static void count_remotely(const void *args)
+{
+	struct words *const w = *(struct words *const *)args;
+
+	for (unsigned i = 0; i < 40; i++) {
+		nvw_store(&w->a[(nvw_group_id() * 8 + i % 8) * WORDS], i);
+		(void)nvw_atomic_add(w->flag, 1, NVW_ACQ_REL, NVW_SCOPE_REMOTE_AGENT);
+	}
+}
+
+static void remote_operations_do_not_wait_for_each_other(void **state)
+{
+	struct words w, *const args = &w;
+	struct emu_stats stats;
+	struct rig rig;
+
+	begin(&rig, &w, "rsp");
+	rig_ok(nvw_launch(rig.machine, "kernel", count_remotely, &args, 4, 1));
+	assert_int_equal(rig_visible(&rig, w.flag), 160);
+	stats = *emu_statistics(rig.machine);
+	assert_true(stats.waits_release > 0);
+	assert_int_equal(stats.waits_lock, 0);
+	rig_end(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_sees_a_release_before_its_flush_is_complete),
 		cmocka_unit_test(a_release_waits_for_its_stores_on_their_way_by_another_s_flush),
 		cmocka_unit_test(a_remote_operation_is_atomic_although_its_flush_takes_time),
+		cmocka_unit_test(remote_operations_do_not_wait_for_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
