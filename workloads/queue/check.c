@@ -48,7 +48,7 @@ static int check_all(const struct queue_case *c)
 {
 	int result = 0;
 
-	for (uint64_t part = 0; part < queue_part_count(&c->v); part++) {
+	for (uint64_t part = 1; part < queue_part_count(&c->v); part++) {
 		const int error = queue_check_part(c, part);
 
 		result = error ? error : result;
@@ -70,8 +70,9 @@ int queue_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 		return nvw_violation(
 			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
 	}
+	NVW_TRY(queue_check_part(&c, 0));
 	if (c.v.ring == 0) {
-		return queue_check_part(&c, 0);
+		return 0;
 	}
 	NVW_TRY(find_effects(&c.v, &effects));
 	c.effects = effects;

@@ -18,6 +18,7 @@ struct queue_case {
 bool queue_is_done(const struct queue_case *c, uint64_t ticket);
 
 uint64_t queue_part_count(const struct queue_view *view);
+/* Part 0 is the shape. The others are of a structure that is there, and has the plan's shape. */
 int queue_check_part(const struct queue_case *c, uint64_t part);
 
 #endif

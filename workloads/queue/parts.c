@@ -259,9 +259,6 @@ int queue_check_part(const struct queue_case *c, uint64_t part)
 	if (part == 0) {
 		return check_shape(c);
 	}
-	if (c->v.ring == 0 || !is_as_planned(c)) {
-		return 0; /* the first part says so */
-	}
 	part--;
 	if (part < c->v.capacity) {
 		return check_slot(c, part);
@@ -279,9 +276,13 @@ static int check(void *plan, const struct nvw_pool *pool, const struct nvw_acks 
 {
 	struct queue_case c = {.plan = plan, .acks = acks, .findings = findings};
 
-	return queue_view_open((struct nvw_pool *)(uintptr_t)pool, &c.v) != 0 ?
-		       roots_refused(pool, part, findings) :
-		       queue_check_part(&c, part);
+	if (queue_view_open((struct nvw_pool *)(uintptr_t)pool, &c.v) != 0) {
+		return roots_refused(pool, part, findings);
+	}
+	if (part > 0 && (c.v.ring == 0 || !is_as_planned(&c))) {
+		return 0; /* part 0 says so */
+	}
+	return queue_check_part(&c, part);
 }
 
 static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)

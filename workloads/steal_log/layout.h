@@ -80,6 +80,11 @@ struct steal_tree {
 	uint64_t roots, depth, spawn; /* spawn: percent of the tasks that have a child */
 };
 
+static inline uint64_t steal_task_count(const struct steal_tree *tree)
+{
+	return tree->roots * tree->depth;
+}
+
 /* first: word 0 of the task's result. */
 static inline bool steal_has_child(struct steal_tree t, uint64_t task, uint64_t first)
 {

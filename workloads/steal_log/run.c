@@ -40,7 +40,7 @@ int steal_setup(void *plan, struct nvw_machine *machine)
 
 	error = error ? error :
 			nvw_heap_alloc_extent(
-				machine, &pmem, p->tree.roots * p->tree.depth * item, &words[STEAL_TASKS]);
+				machine, &pmem, steal_task_count(&p->tree) * item, &words[STEAL_TASKS]);
 	error = error ? error :
 			nvw_heap_alloc_extent(
 				machine, &pmem, p->groups * p->count * item, &words[STEAL_LOGS]);

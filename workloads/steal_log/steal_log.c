@@ -64,7 +64,7 @@ static void grow_tree(struct steal_plan *p)
 			p->inputs[t * words + i] = steal_root_input(p->seed, t, i);
 		}
 	}
-	for (uint64_t t = 0; t < roots * p->tree.depth; t++) {
+	for (uint64_t t = 0; t < steal_task_count(&p->tree); t++) {
 		const uint64_t *const input = p->inputs + t * words;
 		const uint64_t child = t + roots;
 
@@ -102,8 +102,8 @@ int steal_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		.scenario = (enum steal_scenario)nvw_option_choice(options, "scenario"),
 		.mutation = (enum steal_mutation)mutation,
 	};
-	p->inputs = calloc(p->tree.roots * p->tree.depth, 8 * p->words);
-	p->exists = calloc(p->tree.roots * p->tree.depth, sizeof *p->exists);
+	p->inputs = calloc(steal_task_count(&p->tree), 8 * p->words);
+	p->exists = calloc(steal_task_count(&p->tree), sizeof *p->exists);
 	if (p->inputs == NULL || p->exists == NULL) {
 		steal_dispose(p);
 		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for the inputs of tasks");
@@ -139,7 +139,7 @@ int steal_pool(const void *plan, struct nvw_pool_params *ret_params)
 
 	*ret_params = (struct nvw_pool_params){
 		.heap_bytes =
-			(p->tree.roots * p->tree.depth + p->groups * p->count) * steal_item_bytes(p->words) +
+			(steal_task_count(&p->tree) + p->groups * p->count) * steal_item_bytes(p->words) +
 			UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
 		.layout = "steal-log",
 	};

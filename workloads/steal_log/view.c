@@ -25,7 +25,7 @@ int steal_view_open(struct nvw_pool *pool, struct steal_view *ret_view)
 		.words = log >> 32 & UINT16_MAX,
 		.groups = log >> 48,
 	};
-	const uint64_t item = steal_item_bytes(v.words), tasks = v.tree.roots * v.tree.depth;
+	const uint64_t item = steal_item_bytes(v.words), tasks = steal_task_count(&v.tree);
 
 	*ret_view = v;
 	if (v.tasks == 0) {
@@ -61,7 +61,7 @@ int steal_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	struct steal_view v;
 	int error = steal_view_open(pool, &v);
 
-	for (uint64_t t = 0; error == 0 && v.tasks != 0 && t < v.tree.roots * v.tree.depth; t++) {
+	for (uint64_t t = 0; error == 0 && v.tasks != 0 && t < steal_task_count(&v.tree); t++) {
 		const nvw_off task = steal_task(v.tasks, v.words, t);
 		const uint64_t state = nvw_pool_word(pool, task);
 
@@ -84,7 +84,7 @@ int steal_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	if (error != 0 || v.tasks == 0) {
 		return error;
 	}
-	for (uint64_t t = 0; t < v.tree.roots * v.tree.depth; t++) {
+	for (uint64_t t = 0; t < steal_task_count(&v.tree); t++) {
 		states[nvw_pool_word(pool, steal_task(v.tasks, v.words, t)) & 15]++;
 	}
 	for (uint64_t g = 0; g < v.groups; g++) {

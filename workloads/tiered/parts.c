@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The check of the tiered table in parts (nvw_parts): what check.c finds, of one log or row at a time.
+ * What the check states of the tiered table, of one log or row at a time (nvw_parts). check.c calls every part on recovered
+ * pools.
  *
  *	shape		the root words name the logs and the table of the plan
  *	log i		no more puts are applied than its work-item makes
@@ -19,22 +20,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "check.h"
 #include "common/roots.h"
-#include "plan.h"
 
-struct part {
-	struct tiered_view v;
-	const struct tiered_plan *plan;
-	const struct nvw_acks *acks;
-	struct nvw_findings *findings;
-};
+uint64_t tiered_part_count(const struct tiered_layout *l)
+{
+	return 1 + l->items + l->items * l->keys;
+}
 
 static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
 {
-	const struct tiered_layout *const l = &((const struct tiered_plan *)plan)->shape;
-
 	(void)g;
-	return 1 + l->items + l->items * l->keys;
+	return tiered_part_count(&((const struct tiered_plan *)plan)->shape);
 }
 
 /* ---- Words ---------------------------------------------------------------------------------------- */
@@ -49,177 +46,205 @@ static uint64_t is_at_most(const void *most, uint64_t word)
 	return word <= *(const uint64_t *)most;
 }
 
-static bool log_has(const struct part *p, nvw_off off, uint64_t word)
+static bool log_has(const struct tiered_case *c, nvw_off off, uint64_t word)
 {
-	return nvw_pool_ask(p->v.log, off, is_word, &word) != 0;
+	return nvw_pool_ask(c->v.log, off, is_word, &word) != 0;
 }
 
-static bool table_has(const struct part *p, nvw_off off, uint64_t word)
+static bool table_has(const struct tiered_case *c, nvw_off off, uint64_t word)
 {
-	return nvw_pool_ask(p->v.table, off - nvw_pool_begin(p->v.table), is_word, &word) != 0;
+	return nvw_pool_ask(c->v.table, off - nvw_pool_begin(c->v.table), is_word, &word) != 0;
 }
 
-static uint64_t key_of(const struct part *p, uint64_t op)
+static uint64_t key_of(const struct tiered_case *c, uint64_t op)
 {
-	return tiered_key(&p->v.layout, p->plan->seed, op);
+	return tiered_key(&c->v.layout, c->plan->seed, op);
 }
 
 /* Is the record of the item's k-th put whole? */
-static bool has_record(const struct part *p, uint64_t item, uint64_t k)
+static bool has_record(const struct tiered_case *c, uint64_t item, uint64_t k)
 {
-	const struct tiered_layout *const l = &p->v.layout;
+	const struct tiered_layout *const l = &c->v.layout;
 	const nvw_off off = tiered_record(l, item, k);
 	const uint64_t op = item + k * l->items;
 
-	if (op >= l->count || !log_has(p, off, op + 1)) {
+	if (op >= l->count || !log_has(c, off, op + 1)) {
 		return false;
 	}
-	const nvw_off row = tiered_row(l, item, key_of(p, op)), value = tiered_value(l, op);
+	const nvw_off row = tiered_row(l, item, key_of(c, op)), value = tiered_value(l, op);
 
-	return log_has(p, off + 8, row) && log_has(p, off + 16, value) &&
-	       log_has(p, off + 24, tiered_record_digest(op, row, value));
+	return log_has(c, off + 8, row) && log_has(c, off + 16, value) &&
+	       log_has(c, off + 24, tiered_record_digest(op, row, value));
 }
 
 /* The put that recovery takes from the log for a row, UINT64_MAX: none. */
-static uint64_t put_of_log(const struct part *p, uint64_t item, uint64_t key)
+static uint64_t put_of_log(const struct tiered_case *c, uint64_t item, uint64_t key)
 {
 	uint64_t last = UINT64_MAX;
 
-	for (uint64_t k = tiered_log_word(&p->v, tiered_applied(&p->v.layout, item)); has_record(p, item, k);
+	for (uint64_t k = tiered_log_word(&c->v, tiered_applied(&c->v.layout, item)); has_record(c, item, k);
 		k++) {
-		const uint64_t op = item + k * p->v.layout.items;
+		const uint64_t op = item + k * c->v.layout.items;
 
-		last = key_of(p, op) == key ? op : last;
+		last = key_of(c, op) == key ? op : last;
 	}
 	return last;
 }
 
-static bool is_whole(const struct part *p, uint64_t op, nvw_off value)
+static bool is_whole(const struct tiered_case *c, uint64_t op)
 {
-	const uint64_t words = p->v.layout.words;
+	const nvw_off value = tiered_value(&c->v.layout, op);
+	const uint64_t words = c->v.layout.words;
 	uint64_t digest = tiered_digest_begin(op);
 
 	for (uint64_t i = 0; i < words; i++) {
-		const uint64_t word = tiered_word(p->plan->seed, op, i);
+		const nvw_off off = value + 8 * (1 + i);
+		const uint64_t word =
+			c->plan != NULL ? tiered_word(c->plan->seed, op, i) : tiered_table_word(&c->v, off);
 
 		digest = tiered_digest_add(digest, word);
-		if (!table_has(p, value + 8 * (1 + i), word)) {
+		if (!table_has(c, off, word)) {
 			return false;
 		}
 	}
-	return table_has(p, value, op + 1) && table_has(p, value + 8 * (1 + words), digest);
+	return table_has(c, value, op + 1) && table_has(c, value + 8 * (1 + words), digest);
 }
 
 /* ---- The parts ------------------------------------------------------------------------------------ */
 
-static int check_shape(const struct part *p)
+static bool is_as_planned(const struct tiered_case *c)
 {
-	const struct tiered_layout *const l = &p->v.layout, *const planned = &p->plan->shape;
+	const struct tiered_layout *const l = &c->v.layout;
+	const struct tiered_layout *const planned = c->plan != NULL ? &c->plan->shape : l;
 
-	if (l->log == 0) {
-		return nvw_acked_count(p->acks) != 0 ?
-			       nvw_violation(p->findings, 0, "the table is lost: puts were acknowledged") :
-			       0;
-	}
-	return l->items != planned->items || l->keys != planned->keys || l->records != planned->records ||
-			       l->words != planned->words || l->count != planned->count ?
-		       nvw_violation(p->findings, 0, "the table has another shape than planned") :
-		       0;
+	return l->items == planned->items && l->keys == planned->keys && l->records == planned->records &&
+	       l->words == planned->words && l->count == planned->count;
 }
 
-static int check_log(const struct part *p, uint64_t item)
+static int check_shape(const struct tiered_case *c)
 {
-	const struct tiered_layout *const l = &p->v.layout;
+	if (c->v.layout.log == 0 && c->acks != NULL && nvw_acked_count(c->acks) != 0) {
+		return nvw_violation(c->findings, 0, "the table is lost: puts were acknowledged");
+	}
+	if (c->v.layout.log != 0 && !is_as_planned(c)) {
+		return nvw_violation(c->findings, 0, "the table has another shape than planned");
+	}
+	return 0;
+}
+
+static int check_log(const struct tiered_case *c, uint64_t item)
+{
+	const struct tiered_layout *const l = &c->v.layout;
 	const nvw_off applied = tiered_applied(l, item);
 	const uint64_t puts = (l->count + l->items - 1 - item) / l->items;
 
-	return nvw_pool_ask(p->v.log, applied, is_at_most, &puts) != 0 ?
-		       0 :
-		       nvw_violation(p->findings, applied,
-			       "the log of work-item %" PRIu64
-			       " says that more puts are applied than there are",
-			       item);
+	if (nvw_pool_ask(c->v.log, applied, is_at_most, &puts) != 0) {
+		return 0;
+	}
+	return nvw_violation(c->findings, applied,
+		"the log of work-item %" PRIu64 " says that more puts are applied than there are", item);
 }
 
 /* What was stored in a row that the log does not repair; *ret_op: its put, UINT64_MAX: none. */
-static int check_stored(const struct part *p, uint64_t item, uint64_t key, uint64_t *ret_op)
+static int check_stored(const struct tiered_case *c, uint64_t item, uint64_t key, uint64_t *ret_op)
 {
-	const struct tiered_layout *const l = &p->v.layout;
+	const struct tiered_layout *const l = &c->v.layout;
 	const nvw_off row = tiered_row(l, item, key);
-	const uint64_t op = tiered_table_word(&p->v, row) - 1;
+	const uint64_t op = tiered_table_word(&c->v, row) - 1;
+
 	const nvw_off value = op == UINT64_MAX ? 0 : tiered_value(l, op);
 
 	*ret_op = op;
-	if (op != UINT64_MAX && (op >= l->count || op % l->items != item || key_of(p, op) != key)) {
-		return nvw_violation(p->findings, row,
+	if (op != UINT64_MAX &&
+		(op >= l->count || op % l->items != item || (c->plan != NULL && key_of(c, op) != key))) {
+		return nvw_violation(c->findings, row,
 			"the row of key %" PRIu64 " of work-item %" PRIu64 " names put %" PRIu64
 			", which is none of this key",
 			key, item, op);
 	}
-	return table_has(p, row + 8, value) ? 0 :
-					      nvw_violation(p->findings, row,
-						      "the row of key %" PRIu64 " of work-item %" PRIu64
-						      " is torn: it does not name its put's value",
-						      key, item);
+	if (table_has(c, row + 8, value)) {
+		return 0;
+	}
+	if (op == UINT64_MAX || table_has(c, row + 8, 0)) {
+		return nvw_violation(c->findings, row,
+			"the row of key %" PRIu64 " of work-item %" PRIu64 " is torn: half of it is empty",
+			key, item);
+	}
+	return nvw_violation(c->findings, row,
+		"the row of key %" PRIu64 " of work-item %" PRIu64 " is torn: put %" PRIu64
+		", and the value of another put",
+		key, item, op);
 }
 
 /* The item's first put of the key after op (UINT64_MAX: its first), UINT64_MAX: none. */
-static uint64_t next_put(const struct part *p, uint64_t item, uint64_t key, uint64_t op)
+static uint64_t next_put(const struct tiered_case *c, uint64_t item, uint64_t key, uint64_t op)
 {
-	const struct tiered_layout *const l = &p->v.layout;
+	const struct tiered_layout *const l = &c->v.layout;
 
 	op = op == UINT64_MAX ? item : op + l->items;
-	while (op < l->count && key_of(p, op) != key) {
+	while (op < l->count && key_of(c, op) != key) {
 		op += l->items;
 	}
 	return op < l->count ? op : UINT64_MAX;
 }
 
-static int check_row(const struct part *p, uint64_t item, uint64_t key)
+/* (2) */
+static int check_next(const struct tiered_case *c, uint64_t item, uint64_t key, uint64_t op)
 {
-	const nvw_off row = tiered_row(&p->v.layout, item, key);
-	uint64_t op = put_of_log(p, item, key);
+	const uint64_t next = c->acks != NULL ? next_put(c, item, key, op) : UINT64_MAX;
 
-	if (op == UINT64_MAX && check_stored(p, item, key, &op) != 0) {
-		return NVW_E_INCONSISTENT;
+	if (next == UINT64_MAX || !nvw_acked(c->acks, next)) {
+		return 0;
 	}
-	if (op != UINT64_MAX && !is_whole(p, op, tiered_value(&p->v.layout, op))) {
-		return nvw_violation(p->findings, tiered_value(&p->v.layout, op),
+	return nvw_violation(c->findings, tiered_row(&c->v.layout, item, key),
+		"put %" PRIu64 " of key %" PRIu64 " of work-item %" PRIu64
+		" is lost: it was acknowledged, and neither table nor log has it",
+		next, key, item);
+}
+
+static int check_row(const struct tiered_case *c, uint64_t item, uint64_t key)
+{
+	uint64_t op = c->is_recovered ? UINT64_MAX : put_of_log(c, item, key);
+
+	if (op == UINT64_MAX) {
+		NVW_TRY(check_stored(c, item, key, &op));
+	}
+	if (op != UINT64_MAX && !is_whole(c, op)) {
+		return nvw_violation(c->findings, tiered_value(&c->v.layout, op),
 			"the row of key %" PRIu64 " of work-item %" PRIu64 " names put %" PRIu64
 			", whose value is not durable, or torn",
 			key, item, op);
 	}
-	const uint64_t next = next_put(p, item, key, op);
+	return check_next(c, item, key, op);
+}
 
-	return next != UINT64_MAX && nvw_acked(p->acks, next) ?
-		       nvw_violation(p->findings, row,
-			       "put %" PRIu64 " of key %" PRIu64 " of work-item %" PRIu64
-			       " is lost: it was acknowledged, and neither table nor log has it",
-			       next, key, item) :
-		       0;
+int tiered_check_part(const struct tiered_case *c, uint64_t part)
+{
+	const struct tiered_layout *const l = &c->v.layout;
+
+	if (part == 0) {
+		return check_shape(c);
+	}
+	part--;
+	if (part < l->items) {
+		return check_log(c, part);
+	}
+	part -= l->items;
+	return check_row(c, part / l->keys, part % l->keys);
 }
 
 static int check(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
 	struct nvw_findings *findings)
 {
-	const struct tiered_plan *const t = plan;
-	struct part p = {.plan = t, .acks = acks, .findings = findings};
+	struct tiered_case c = {.plan = plan, .acks = acks, .findings = findings};
 
-	if (tiered_view_open((struct nvw_pool *)(uintptr_t)pool, &p.v) != 0) {
+	if (tiered_view_open((struct nvw_pool *)(uintptr_t)pool, &c.v) != 0) {
 		return roots_refused(pool, part, findings);
 	}
-	if (part == 0) {
-		return check_shape(&p);
+	if (part > 0 && (c.v.layout.log == 0 || !is_as_planned(&c))) {
+		return 0; /* part 0 says so */
 	}
-	part--;
-	if (p.v.layout.log == 0) {
-		return 0;
-	}
-	if (part < t->shape.items) {
-		return check_log(&p, part);
-	}
-	part -= t->shape.items;
-	return check_row(&p, part / t->shape.keys, part % t->shape.keys);
+	return tiered_check_part(&c, part);
 }
 
 static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
