@@ -6,6 +6,7 @@
 #include "core/describe.h"
 #include "pool/header.h"
 #include "pool_command.h"
+#include "pools/folder.h"
 #include "registry.h"
 #include "session.h"
 
@@ -119,44 +120,81 @@ static int add_structure(struct nvw_pool *pool, json_t *report)
 	return r;
 }
 
-static int inspect(struct nvw_pool *pool, const struct pool_command *c)
+static int inspect_opened(struct nvw_pool *pool, bool each_epoch, json_t **ret_report)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	json_t *const report = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "pool", nvw_pool_path(pool),
 		"header", header_text(pool), "layout", g->layout, "bytes", (json_int_t)g->bytes, "streams",
 		(json_int_t)g->streams, "log_entries", (json_int_t)g->log_entries);
-	int r = report ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the report"), checked = 0;
 
-	r = r ? r : add_epochs(pool, cli_given(&c->given, CLI_epochs), report);
-	r = r ? r : add_heap(pool, report);
-	r = r ? r : add_further_pools(pool, report);
-	r = r ? r : add_structure(pool, report);
-	if (r == 0) {
-		checked = pool_command_check(pool, report);
-		r = checked == 0 || checked == NVW_E_INCONSISTENT ? pool_command_print(report, c->json) :
-								    checked;
+	*ret_report = report;
+	if (report == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
 	}
+	NVW_TRY(add_epochs(pool, each_epoch, report));
+	NVW_TRY(add_heap(pool, report));
+	NVW_TRY(add_further_pools(pool, report));
+	NVW_TRY(add_structure(pool, report));
+	return pool_command_check(pool, report);
+}
+
+/* A pool_work; the context is a bool: each epoch of its own. */
+static int inspect_one(void *context, const char *path, json_t **ret_report)
+{
+	struct nvw_pool *pool;
+
+	NVW_TRY(nvw_pool_open(path, NVW_POOL_READ, &pool));
+	const int r = inspect_opened(pool, *(const bool *)context, ret_report);
+
+	nvw_pool_close(pool);
+	if (r != 0 && r != NVW_E_INCONSISTENT) {
+		json_decref(*ret_report);
+		*ret_report = NULL;
+	}
+	return r;
+}
+
+/* What the table of a folder shows of the inner objects. */
+static int inspect_row(void *context, const char *path, json_t **ret_report)
+{
+	const int r = inspect_one(context, path, ret_report);
+	json_t *const report = *ret_report;
+
+	if (report != NULL) {
+		json_object_set(report, "epochs_incomplete", json_object_get(json_object_get(report, "epochs"), "incomplete"));
+		json_object_set(report, "allocated_bytes", json_object_get(json_object_get(report, "heap"), "allocated_bytes"));
+	}
+	return r;
+}
+
+static int inspect_command(const struct pool_command *c, int *ret_status)
+{
+	static const struct pool_column columns[] = {{"layout", "layout", -10}, {"bytes", "bytes", 12},
+		{"allocated", "allocated_bytes", 12}, {"streams", "streams", 8}, {"open epochs", "epochs_incomplete", 11},
+		{"structure", "structure", -12}, {"header", "header", -6}, {NULL, NULL, 0}};
+	bool each_epoch = cli_given(&c->given, CLI_epochs);
+	json_t *report = NULL;
+
+	if (pool_is_folder(c->path)) {
+		return pool_folder_each(c->path, c->json ? inspect_one : inspect_row, &each_epoch, columns, c->json, ret_status);
+	}
+	const int r = inspect_one(&each_epoch, c->path, &report);
+
+	if (report == NULL) {
+		return r;
+	}
+	const int printed = pool_command_print(report, c->json);
+
 	json_decref(report);
-	return r ? r : checked;
+	*ret_status = r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	return printed;
 }
 
 int cmd_inspect(int argc, char **argv)
 {
-	struct pool_command c = {.path = NULL};
-	struct nvw_pool *pool = NULL;
-	int r = pool_command_parse(&c, argc, argv);
-
-	if (r == 0 && c.help) {
-		puts("nvwave inspect POOL [options]\n\n"
-		     "Shows geometry, epochs, heap and structure of a pool as it is on the medium, and changes nothing. A pool that\n"
-		     "needs recovery is shown as the crash left it: its structure may be reported as inconsistent.\n");
-		cli_options_help("inspect");
-		cli_options_end(&c.given);
-		return STATUS_CLEAN;
-	}
-	r = r ? r : nvw_pool_open(c.path, NVW_POOL_READ, &pool);
-	r = r ? r : inspect(pool, &c);
-	nvw_pool_close(pool);
-	cli_options_end(&c.given);
-	return r == 0 ? STATUS_CLEAN : r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : cli_fail();
+	return pool_command_run(argc, argv, inspect_command,
+		"nvwave inspect POOL|FOLDER [options]\n\n"
+		"Shows geometry, epochs, heap and structure of a pool as it is on the medium, and changes nothing. A pool that\n"
+		"needs recovery is shown as the crash left it: its structure may be reported as inconsistent. Of a folder: a table\n"
+		"of its pools, and the worst exit status.\n");
 }

@@ -1,98 +1,84 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave recover POOL [--dry-run]: the generic recovery, the structure's own, and a check of the result. */
+/* nvwave recover POOL|FOLDER: the generic recovery, the structure's own, and a check of the result. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "commands.h"
 #include "pool_command.h"
-#include "registry.h"
+#include "pools/folder.h"
+#include "pools/recover_one.h"
 #include "session.h"
 
-static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
+static long long number(const json_t *report, const char *member)
 {
-	const struct nvw_workload *const w = nvw_workload_find(nvw_pool_geometry(pool)->layout);
-	int r = nvw_recover(pool, report);
-
-	r = r || !w || !w->recover ? r : w->recover(pool, report);
-	return r ? r : nvw_pool_sync(pool);
+	return json_integer_value(json_object_get(report, member));
 }
 
-static json_t *report_json(const struct nvw_pool *pool, const struct nvw_recovery *r, bool dry)
+static const char *text(const json_t *report, const char *member)
 {
-	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pool",
-		nvw_pool_path(pool), "layout", nvw_pool_geometry(pool)->layout, "dry_run", dry,
-		"epochs_completed", (json_int_t)r->epochs_completed, "epochs_rolled_back",
-		(json_int_t)r->epochs_rolled_back, "entries_read", (json_int_t)r->entries_read,
-		"words_restored", (json_int_t)r->words_restored, "entries_torn", (json_int_t)r->entries_torn,
-		"blocks_freed", (json_int_t)r->blocks_freed, "blocks_kept", (json_int_t)r->blocks_kept,
-		"header_repaired", (json_int_t)r->header_repaired, "structure_repairs",
-		(json_int_t)r->structure_repairs, "words_written", (json_int_t)r->words_written);
+	return json_string_value(json_object_get(report, member));
 }
 
 /* One sentence with the verdict. */
-static void print_text(
-	const struct nvw_pool *pool, const struct nvw_recovery *r, bool dry, const json_t *report)
+static void print_text(const json_t *report, const struct pool_recover_how *how)
 {
 	const json_t *const findings = json_object_get(report, "findings");
 
-	printf("%s: %" PRIu64 " epochs complete, %" PRIu64 " rolled back (%" PRIu64 " words), %" PRIu64
-	       " log entries torn; %" PRIu64 " blocks freed, %" PRIu64 " kept%s; structure %s: %s.\n%" PRIu64
-	       " words %s; %" PRIu64 " log entries read\n",
-		nvw_pool_path(pool), r->epochs_completed, r->epochs_rolled_back, r->words_restored,
-		r->entries_torn, r->blocks_freed, r->blocks_kept,
-		r->header_repaired ? ", header restored from its copy" : "", nvw_pool_geometry(pool)->layout,
-		json_string_value(json_object_get(report, "structure")), r->words_written,
-		dry ? "would have been written: nothing was changed (--dry-run)" : "written",
-		r->entries_read);
+	printf("%s: %lld epochs complete, %lld rolled back (%lld words), %lld log entries torn; %lld blocks freed, %lld kept%s; "
+	       "structure %s: %s.\n%lld words %s; %lld log entries read\n",
+		text(report, "pool"), number(report, "epochs_completed"), number(report, "epochs_rolled_back"),
+		number(report, "words_restored"), number(report, "entries_torn"), number(report, "blocks_freed"),
+		number(report, "blocks_kept"), number(report, "header_repaired") ? ", header restored from its copy" : "",
+		text(report, "layout"), text(report, "structure"), number(report, "words_written"),
+		how->dry_run ? "would have been written: nothing was changed (--dry-run)" : "written",
+		number(report, "entries_read"));
+	if (how->verify && number(report, "words_written_again") == 0) {
+		puts("verified: a second recovery writes nothing");
+	}
 	for (size_t i = 0; i < json_array_size(findings); i++) {
 		printf("  %s\n", json_string_value(json_array_get(findings, i)));
 	}
 }
 
-static int run(const struct pool_command *c, struct nvw_pool *pool)
+static int one_pool(const struct pool_command *c, struct pool_recover_how *how)
 {
-	struct nvw_recovery done = {0};
-	int r = recover(pool, &done), checked;
-	json_t *report;
+	json_t *report = NULL;
+	const int r = pool_recover_one(how, c->path, &report);
 
-	if (r < 0) {
+	if (report == NULL) {
 		return r;
 	}
-	report = report_json(pool, &done, cli_given(&c->given, CLI_dry_run));
-	if (!report) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
+	if (!c->json) {
+		print_text(report, how);
+		json_decref(report);
+		return r;
 	}
-	checked = pool_command_check(pool, report);
-	if (checked == 0 || checked == NVW_E_INCONSISTENT) {
-		if (c->json) {
-			r = pool_command_print(report, true);
-		} else {
-			print_text(pool, &done, cli_given(&c->given, CLI_dry_run), report);
-		}
-	}
+	const int printed = pool_command_print(report, true);
+
 	json_decref(report);
-	return r ? r : checked;
+	return r != 0 ? r : printed;
+}
+
+static int recover_command(const struct pool_command *c, int *ret_status)
+{
+	static const struct pool_column columns[] = {{"layout", "layout", -10}, {"open epochs", "epochs_rolled_back", 11},
+		{"entries undone", "words_restored", 14}, {"words written", "words_written", 13},
+		{"entries read", "entries_read", 12}, {"structure", "structure", -12}, {NULL, NULL, 0}};
+	struct pool_recover_how how = {cli_given(&c->given, CLI_dry_run), cli_given(&c->given, CLI_verify)};
+
+	if (pool_is_folder(c->path)) {
+		return pool_folder_each(c->path, pool_recover_one, &how, columns, c->json, ret_status);
+	}
+	const int r = one_pool(c, &how);
+
+	*ret_status = r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	return r == NVW_E_INCONSISTENT ? 0 : r;
 }
 
 int cmd_recover(int argc, char **argv)
 {
-	struct pool_command c = {.path = NULL};
-	struct nvw_pool *pool = NULL;
-	int r = pool_command_parse(&c, argc, argv);
-
-	if (r == 0 && c.help) {
-		puts("nvwave recover POOL [options]\n\n"
-		     "Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery and checks the\n"
-		     "result.\n");
-		cli_options_help("recover");
-		cli_options_end(&c.given);
-		return STATUS_CLEAN;
-	}
-	r = r ? r :
-		nvw_pool_open(
-			c.path, cli_given(&c.given, CLI_dry_run) ? NVW_POOL_PRIVATE : NVW_POOL_WRITE, &pool);
-	r = r ? r : run(&c, pool);
-	nvw_pool_close(pool);
-	cli_options_end(&c.given);
-	return r == 0 ? STATUS_CLEAN : r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : cli_fail();
+	return pool_command_run(argc, argv, recover_command,
+		"nvwave recover POOL|FOLDER [options]\n\n"
+		"Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery and checks the\n"
+		"result. Of a folder, each of its pools, in a process of its own: a table, and the worst exit status.\n");
 }

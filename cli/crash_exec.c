@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "../host/kernels.h"
+#include "core/copy.h"
 #include "core/stop.h"
 #include "report/provenance.h"
 #include "crash_command.h"
@@ -35,38 +36,12 @@ struct working_copy {
 
 /* ---- The copy ---------------------------------------------------------------------------------------------------- */
 
-static int copy_bytes(const char *from_path, const char *to_path)
+/* The program may create the image. */
+static int copy_image(const char *from, const char *to)
 {
-	static char buffer[1 << 16];
-	struct stat s;
-	ssize_t n = -1;
-	off_t at = 0;
+	const int error = nvw_copy_file(from, to);
 
-	if (stat(from_path, &s)) {
-		return errno == ENOENT ? 0 : nvw_fail_errno("%s", from_path); /* or the program creates it */
-	}
-	if (!S_ISREG(s.st_mode)) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected a regular file, found a folder, a device or a pipe", from_path);
-	}
-	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
-	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-	bool good = to >= 0 && fchmod(to, s.st_mode & 0777) == 0 && ftruncate(to, s.st_size) == 0;
-
-	while (good && (at = lseek(from, at, SEEK_DATA)) >= 0 &&
-		(n = pread(from, buffer, sizeof buffer, at)) > 0) {
-		good = pwrite(to, buffer, (size_t)n, at) == n;
-		at += n;
-	}
-	const int error = good && (at < 0 || n >= 0) ? 0 : nvw_fail_errno("%s: cannot be copied", from_path);
-
-	if (from >= 0) {
-		close(from);
-	}
-	if (to >= 0) {
-		close(to);
-	}
-	return error;
+	return error == -ENOENT ? 0 : error;
 }
 
 /* Makes a copy with the image's name, except for characters that would need quoting in a command. */
@@ -85,7 +60,7 @@ static int make_copy(const char *image, struct working_copy *w)
 	for (char *c = w->path + n; *c != '\0'; c++) {
 		*c = strchr(" \t\n|&;<>()$`\\\"'*?[]#~%!{}", *c) ? '_' : *c;
 	}
-	return copy_bytes(image, w->path);
+	return copy_image(image, w->path);
 }
 
 static void drop_copy(struct working_copy *w)
@@ -468,7 +443,7 @@ static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, 
 	uint64_t events;
 
 	unlink(t->copy.path);
-	int error = copy_bytes(t->request->image, t->copy.path);
+	int error = copy_image(t->request->image, t->copy.path);
 
 	error = error ? error : record(t, at, &events);
 	if (error <= 0) {

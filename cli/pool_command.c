@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "commands.h"
 #include "core/describe.h"
 #include "registry.h"
 #include "session.h"
 
-int pool_command_parse(struct pool_command *c, int argc, char **argv)
+static int parse(struct pool_command *c, int argc, char **argv)
 {
 	struct cli_options *const o = &c->given;
 	const int r = cli_options_parse(o, false, argc, argv);
@@ -24,7 +25,22 @@ int pool_command_parse(struct pool_command *c, int argc, char **argv)
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}
-	return c->path || c->help ? 0 : nvw_fail(NVW_E_USAGE, "%s: expected a pool file", argv[0]);
+	return c->path || c->help ? 0 : nvw_fail(NVW_E_USAGE, "%s: expected a pool file, or a folder of pools", argv[0]);
+}
+
+int pool_command_run(int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help)
+{
+	struct pool_command c = {.path = NULL};
+	int status = STATUS_CLEAN, error = parse(&c, argc, argv);
+
+	if (error == 0 && c.help) {
+		puts(help);
+		cli_options_help(argv[0]);
+	} else if (error == 0) {
+		error = work(&c, &status);
+	}
+	cli_options_end(&c.given);
+	return error == 0 ? status : cli_fail();
 }
 
 int pool_command_check(struct nvw_pool *pool, json_t *report)

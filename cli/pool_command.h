@@ -15,8 +15,9 @@ struct pool_command {
 	bool json, help;
 };
 
-/* NVW_E_USAGE with a message. The caller ends given, also after an error. */
-NVW_CHECKED int pool_command_parse(struct pool_command *c, int argc, char **argv);
+/* Parses the command line and does the command's work, or prints its help and options; returns the exit status. The work sets *ret_status, or
+ * returns an error with a message. */
+int pool_command_run(int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help);
 
 /*
  * Checks the invariants of a structure that nvwave recognises by its layout. Adds "structure" to report:

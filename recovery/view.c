@@ -85,6 +85,23 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 		       0;
 }
 
+/* The chunks of an extent behind its first are marked free. */
+static int check_extent(const struct nvw_pool *pool, uint64_t first, uint64_t chunks)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const uint64_t *const words = nvw_pool_at(pool, nvw__chunk_word_off(g, first), 8 * chunks);
+	uint64_t payload;
+
+	for (uint64_t i = 1; i < chunks; i++) {
+		const nvw_off off = nvw__chunk_word_off(g, first + i);
+
+		if (words[i] != 0 && (!nvw_unseal(off, words[i], &payload) || payload != 0)) {
+			return rec_damage(pool, off, "a chunk in the middle of an extent", "one that is marked free");
+		}
+	}
+	return 0;
+}
+
 int rec_each_block(const struct nvw_pool *pool,
 	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
 		nvw_off block, uint32_t bytes),
@@ -100,6 +117,9 @@ int rec_each_block(const struct nvw_pool *pool,
 		unsigned class;
 
 		r = rec_chunk(pool, chunk, &payload);
+		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
+			r = check_extent(pool, chunk, nvw__chunk_value(payload));
+		}
 		if (r < 0 || nvw__chunk_kind(payload) != NVW__CHUNK_CLASS) {
 			continue;
 		}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave damage POOL: damaged copies, kept in a folder, or each recovered and judged. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "core/newfile.h"
+#include "pool_command.h"
+#include "pools/campaign.h"
+#include "report/json_report.h"
+#include "report/provenance.h"
+#include "session.h"
+
+/* ---- Lists of names -------------------------------------------------------------------------------- */
+
+static int bit_of(const char *option, const char *word, size_t n, const char *const *names, unsigned count, unsigned *set)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (strlen(names[i]) == n && strncmp(names[i], word, n) == 0) {
+			*set |= 1u << i;
+			return 0;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "--%s: expected words of the list that --help displays, found \"%.*s\"", option, (int)n, word);
+}
+
+/* All names if the option is not given. */
+static int set_of(const struct cli_options *o, enum cli_option_id id, const char *option, const char *const *names, unsigned count,
+	unsigned *ret_set)
+{
+	const char *at = cli_text(o, id);
+
+	*ret_set = at != NULL ? 0 : (1u << count) - 1;
+	while (at != NULL) {
+		const size_t n = strcspn(at, ",");
+
+		NVW_TRY(bit_of(option, at, n, names, count, ret_set));
+		at = at[n] == ',' ? at + n + 1 : NULL;
+	}
+	return 0;
+}
+
+/* ---- The campaign ---------------------------------------------------------------------------------- */
+
+static bool has_bad(const struct campaign *c)
+{
+	return c->bad_count != 0;
+}
+
+static const char *verdict_of(const struct campaign *c)
+{
+	return has_bad(c) ? "NOT ALL NOTICED" : "ALL NOTICED OR HARMLESS";
+}
+
+static uint64_t row_sum(const uint64_t row[CAMPAIGN_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
+		sum += row[v];
+	}
+	return sum;
+}
+
+static void print_row(const char *what, const char *how, const uint64_t row[CAMPAIGN_COUNT])
+{
+	printf("%-8s %-12s %8" PRIu64, what, how, row_sum(row));
+	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
+		printf(" %9" PRIu64, row[v]);
+	}
+	putchar('\n');
+}
+
+static void print_bad(const struct campaign_bad *bad)
+{
+	const struct damage *const d = &bad->damage;
+
+	printf("  %s: %s %s at 0x%" PRIx64 " of pool %u: 0x%" PRIx64 " became 0x%" PRIx64 " %s\n", campaign_names[bad->verdict],
+		damage_what_names[d->what], damage_how_names[d->how], d->off, d->pool, d->before, d->after, bad->message);
+}
+
+static void print_campaign(const struct campaign *c, const char *path)
+{
+	printf("%s   %" PRIu64 " damaged copies of %s, seed %" PRIu64 "\n", verdict_of(c), c->drawn, path, c->seed);
+	printf("%-8s %-12s %8s", "what", "how", "copies");
+	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
+		printf(" %9s", campaign_names[v]);
+	}
+	putchar('\n');
+	for (unsigned what = 0; what < REC_LIVE_KINDS; what++) {
+		for (unsigned how = 0; how < DAMAGE_HOWS; how++) {
+			if (row_sum(c->count[what][how]) != 0) {
+				print_row(damage_what_names[what], damage_how_names[how], c->count[what][how]);
+			}
+		}
+	}
+	print_row("all", "", c->total);
+	for (unsigned i = 0; i < c->bad_count; i++) {
+		print_bad(&c->bad[i]);
+	}
+}
+
+static json_t *row_json(const uint64_t row[CAMPAIGN_COUNT])
+{
+	json_t *const object = json_object();
+
+	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
+		json_object_set_new(object, campaign_names[v], json_integer((json_int_t)row[v]));
+	}
+	return object;
+}
+
+static json_t *campaign_json(const struct campaign *c, const char *path)
+{
+	json_t *const rows = json_array(), *const bad = json_array();
+
+	for (unsigned what = 0; what < REC_LIVE_KINDS; what++) {
+		for (unsigned how = 0; how < DAMAGE_HOWS; how++) {
+			if (row_sum(c->count[what][how]) != 0) {
+				json_array_append_new(rows, json_pack("{s:s, s:s, s:o}", "what", damage_what_names[what], "how",
+								    damage_how_names[how], "copies", row_json(c->count[what][how])));
+			}
+		}
+	}
+	for (unsigned i = 0; i < c->bad_count; i++) {
+		json_t *const one = damage_json(&c->bad[i].damage);
+
+		json_object_set_new(one, "verdict", json_string(campaign_names[c->bad[i].verdict]));
+		json_object_set_new(one, "message", json_string(c->bad[i].message));
+		json_array_append_new(bad, one);
+	}
+	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "pool", path, "verdict", verdict_of(c), "copies",
+		(json_int_t)c->drawn, "seed", (json_int_t)c->seed, "all", row_json(c->total), "rows", rows, "bad", bad, "made_by",
+		cli_provenance(NULL, NULL));
+}
+
+static int run_campaign(const struct pool_command *command, struct campaign *c, const struct nvw_pool *first, int *ret_status)
+{
+	const int error = campaign_run(c, first);
+
+	*ret_status = has_bad(c) ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	if (error != 0 && error != NVW_E_STOPPED) {
+		return error;
+	}
+	if (command->json) {
+		NVW_TRY(cli_print_json(campaign_json(c, command->path), stdout));
+	} else {
+		print_campaign(c, command->path);
+	}
+	return error;
+}
+
+/* ---- Copies that are kept --------------------------------------------------------------------------- */
+
+static int write_manifest(const char *folder, json_t *manifest)
+{
+	struct nvw_new_file file;
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/manifest.json", folder);
+	NVW_TRY(nvw_new_file_begin(path, false, &file));
+	return nvw_new_file_end(&file, cli_print_json(json_incref(manifest), file.file));
+}
+
+static int keep_copy(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places, uint64_t i,
+	const char *folder, json_t *list)
+{
+	struct damage d;
+	char path[4096];
+
+	if (!campaign_draw(c, first, places, i, &d)) {
+		return nvw_fail(NVW_E_USAGE, "%s: nothing in it can be damaged by --what and --how", nvw_pool_path(first));
+	}
+	snprintf(path, sizeof path, "%s/%06" PRIu64 "-%s-%s", folder, i + 1, damage_what_names[d.what], damage_how_names[d.how]);
+	NVW_TRY(damage_copy(first, &d, path));
+	json_t *const one = damage_json(&d);
+
+	json_object_set_new(one, "file", json_string(strrchr(path, '/') + 1));
+	json_array_append_new(list, one);
+	return 0;
+}
+
+static int keep_copies(const struct campaign *c, const struct nvw_pool *first, const char *folder)
+{
+	struct damage_places places;
+	json_t *const list = json_array();
+	int error = damage_places_of(first, &places);
+
+	for (uint64_t i = 0; i < c->copies && error == 0; i++) {
+		error = keep_copy(c, first, &places, i, folder, list);
+	}
+	if (error == 0) {
+		json_t *const manifest = json_pack("{s:s, s:I, s:O, s:o}", "pool", nvw_pool_path(first), "seed",
+			(json_int_t)c->seed, "copies", list, "made_by", cli_provenance(NULL, NULL));
+
+		error = write_manifest(folder, manifest);
+		json_decref(manifest);
+	}
+	json_decref(list);
+	damage_places_end(&places);
+	return error;
+}
+
+static int keep_in(const struct pool_command *command, const struct campaign *c, const struct nvw_pool *first)
+{
+	const char *const folder = cli_text(&command->given, CLI_damage_output);
+
+	if (mkdir(folder, 0777) != 0) {
+		return errno == EEXIST ? nvw_fail(NVW_E_USAGE, "--output: %s exists, expected a new folder", folder) :
+					 nvw_fail_errno("--output: %s", folder);
+	}
+	NVW_TRY(keep_copies(c, first, folder));
+	printf("%s: %" PRIu64 " damaged copies; manifest.json says where\n", folder, c->copies);
+	return 0;
+}
+
+static int damage_command(const struct pool_command *command, int *ret_status)
+{
+	const struct cli_options *const o = &command->given;
+	struct campaign c = {.copies = cli_number(o, CLI_copies), .seed = cli_number(o, CLI_seed)};
+	struct nvw_pool *first;
+
+	NVW_TRY(set_of(o, CLI_what, "what", damage_what_names, REC_LIVE_KINDS, &c.whats));
+	NVW_TRY(set_of(o, CLI_how, "how", damage_how_names, DAMAGE_HOWS, &c.hows));
+	NVW_TRY(nvw_pool_open(command->path, NVW_POOL_READ, &first));
+	const int error = cli_given(o, CLI_damage_output) ? keep_in(command, &c, first) : run_campaign(command, &c, first, ret_status);
+
+	nvw_pool_close(first);
+	return error;
+}
+
+int cmd_damage(int argc, char **argv)
+{
+	return pool_command_run(argc, argv, damage_command,
+		"nvwave damage POOL [options]\n\n"
+		"Damages copies of a pool, one place each, recovers each copy and judges it: all bytes are as without damage\n"
+		"(repaired), or all that holds something means the same (harmless); recovery refused it and wrote nothing; the\n"
+		"check reports a finding; or it differs in words that the check does not read (unread): nobody can tell.\n"
+		"Exit status 1: a copy was accepted and differs in words that the check reads (silent), was refused after a write\n"
+		"(touched), or its recovery crashed.\n");
+}

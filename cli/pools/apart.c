@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See apart.h. The child writes its result as one JSON object into a pipe. */
+#include "apart.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../commands.h"
+#include "core/stop.h"
+
+enum { SECONDS_MAX = 60 };
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+__attribute__((noreturn)) static void child(pool_work *work, void *context, const char *path, int to)
+{
+	const struct rlimit time = {SECONDS_MAX, SECONDS_MAX + 1};
+	json_t *report = NULL;
+
+	nvw_stop_leave_to_parent();
+	setrlimit(RLIMIT_CPU, &time);
+
+	const int error = work(context, path, &report);
+	json_t *const all = json_pack("{s:i, s:s}", "error", error, "message", error == 0 || report ? "" : nvw_error_message());
+	FILE *const file = fdopen(to, "w");
+
+	if (report != NULL) {
+		json_object_set_new(all, "report", report);
+	}
+	if (file == NULL || json_dumpf(all, file, JSON_COMPACT) != 0 || fclose(file) != 0) {
+		_exit(1);
+	}
+	_exit(0);
+}
+
+/* What the child has written; nothing, or not all of it, if it died. */
+static void take(int from, struct pool_outcome *o)
+{
+	FILE *const file = fdopen(from, "r");
+	json_t *const all = file != NULL ? json_loadf(file, 0, NULL) : NULL;
+
+	if (all != NULL) {
+		o->error = (int)json_integer_value(json_object_get(all, "error"));
+		o->report = json_incref(json_object_get(all, "report"));
+		snprintf(o->message, sizeof o->message, "%s", json_string_value(json_object_get(all, "message")));
+		json_decref(all);
+	}
+	if (file != NULL) {
+		fclose(file);
+	} else {
+		close(from);
+	}
+}
+
+static void say_how_it_ended(struct pool_outcome *o, const char *path, int status)
+{
+	if (WIFSIGNALED(status)) {
+		o->signal = WTERMSIG(status);
+		o->error = NVW_E_SYSTEM;
+		snprintf(o->message, sizeof o->message, "%s: %s (signal %d)", path,
+			o->signal == SIGXCPU ? "it did not end in a minute of processor time" : "the process died", o->signal);
+	}
+}
+
+int pool_apart(pool_work *work, void *context, const char *path, struct pool_outcome *ret)
+{
+	const double began = now();
+	struct rusage used;
+	int ends[2], status;
+
+	*ret = (struct pool_outcome){.error = NVW_E_SYSTEM, .message = "the process left no result"};
+	fflush(NULL);
+	if (pipe(ends) != 0) {
+		return nvw_fail_errno("no pipe");
+	}
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		close(ends[0]);
+		child(work, context, path, ends[1]);
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return nvw_fail_errno("no process for %s", path);
+	}
+	take(ends[0], ret);
+	if (wait4(pid, &status, 0, &used) != pid) {
+		return nvw_fail_errno("no result of %s", path);
+	}
+	say_how_it_ended(ret, path, status);
+	ret->seconds = now() - began;
+	ret->memory_bytes = (uint64_t)used.ru_maxrss * 1024;
+	return nvw_stopping() ? nvw_stop_error() : 0;
+}
+
+void pool_outcome_end(struct pool_outcome *o)
+{
+	json_decref(o->report);
+	o->report = NULL;
+}
+
+int pool_outcome_status(const struct pool_outcome *o)
+{
+	if (o->error == 0) {
+		return STATUS_CLEAN;
+	}
+	return o->error == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : STATUS_INPUT;
+}
+
+static bool counts(const struct pool_outcome *o, const char *member)
+{
+	return json_integer_value(json_object_get(o->report, member)) > 0;
+}
+
+const char *pool_outcome_state(const struct pool_outcome *o)
+{
+	if (o->signal != 0) {
+		return o->signal == SIGXCPU ? "does not end" : "crashes";
+	}
+	switch (o->error) {
+	case 0:
+		break;
+	case NVW_E_INCONSISTENT:
+		return "inconsistent";
+	case NVW_E_DAMAGED:
+		return "damaged";
+	case NVW_E_VERSION:
+		return "other version";
+	case NVW_E_BUSY:
+		return "in use";
+	default:
+		return "refused";
+	}
+	if (counts(o, "header_repaired")) {
+		return "header mended";
+	}
+	return counts(o, "words_written") ? "recovered" : "clean";
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See folder.h. */
+#include "folder.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../report/json_report.h"
+#include "pool/layout.h"
+
+enum { NAME_WIDTH = 28, STATE_WIDTH = 14 };
+
+struct folder {
+	const char *path;
+	const struct pool_column *columns;
+	json_t *pools;   /* NULL: rows are printed */
+	unsigned count, others;
+	int status;
+};
+
+bool pool_is_folder(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+static bool begins_as_a_pool(const char *path)
+{
+	FILE *const file = fopen(path, "rbe");
+	char magic[2][8] = {""};
+	const size_t n = sizeof magic[0];
+
+	if (file == NULL) {
+		return false;
+	}
+	const bool has = (fread(magic[0], 1, n, file) == n && memcmp(magic[0], NVW__MAGIC, n) == 0) ||
+			 (fseek(file, NVW__COPY_OFF, SEEK_SET) == 0 && fread(magic[1], 1, n, file) == n &&
+				 memcmp(magic[1], NVW__MAGIC, n) == 0);
+
+	fclose(file);
+	return has;
+}
+
+/* Is it FILE.1 beside FILE? */
+static bool is_further(const char *path)
+{
+	const char *const dot = strrchr(path, '.');
+	char first[4096];
+
+	if (dot == NULL || dot[1] < '1' || dot[1] >= '0' + NVW_POOLS_MAX || dot[2] != '\0') {
+		return false;
+	}
+	snprintf(first, sizeof first, "%.*s", (int)(dot - path), path);
+	return begins_as_a_pool(first);
+}
+
+static void print_value(const struct pool_column *c, const json_t *report)
+{
+	const json_t *const value = json_object_get(report, c->member);
+	const int width = abs(c->width);
+
+	if (json_is_string(value)) {
+		printf("  %*s", c->width, json_string_value(value));
+	} else if (json_is_integer(value)) {
+		printf("  %*" JSON_INTEGER_FORMAT, width, json_integer_value(value));
+	} else {
+		printf("  %*s", c->width, "-");
+	}
+}
+
+static void print_head(const struct pool_column *columns)
+{
+	printf("%-*s  %-*s", NAME_WIDTH, "pool", STATE_WIDTH, "state");
+	for (const struct pool_column *c = columns; c->title != NULL; c++) {
+		printf("  %*s", c->width, c->title);
+	}
+	printf("  %9s  %9s\n", "time", "memory");
+}
+
+static void print_row(const struct folder *f, const char *name, const struct pool_outcome *o)
+{
+	const json_t *const findings = json_object_get(o->report, "findings");
+
+	if (f->count == 1) {
+		print_head(f->columns);
+	}
+	printf("%-*s  %-*s", NAME_WIDTH, name, STATE_WIDTH, pool_outcome_state(o));
+	for (const struct pool_column *c = f->columns; c->title != NULL; c++) {
+		print_value(c, o->report);
+	}
+	printf("  %6.1f ms  %5.1f MiB\n", 1e3 * o->seconds, (double)o->memory_bytes / (1 << 20));
+	if (o->report == NULL) {
+		printf("  %s\n", o->message);
+	}
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		printf("  %s\n", json_string_value(json_array_get(findings, i)));
+	}
+	fflush(stdout);
+}
+
+static void add(struct folder *f, const char *path, const struct pool_outcome *o)
+{
+	json_t *const one = o->report != NULL ? json_deep_copy(o->report) : json_pack("{s:s, s:s}", "pool", path, "error", o->message);
+
+	json_object_set_new(one, "state", json_string(pool_outcome_state(o)));
+	json_object_set_new(one, "status", json_integer(pool_outcome_status(o)));
+	json_object_set_new(one, "host_seconds", json_real(o->seconds));
+	json_object_set_new(one, "memory_bytes", json_integer((json_int_t)o->memory_bytes));
+	json_array_append_new(f->pools, one);
+}
+
+static int one_file(struct folder *f, const char *name, pool_work *work, void *context)
+{
+	struct pool_outcome o;
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/%s", f->path, name);
+	if (pool_is_folder(path) || is_further(path)) {
+		return 0;
+	}
+	if (!begins_as_a_pool(path)) {
+		f->others++;
+		return 0;
+	}
+	NVW_TRY(pool_apart(work, context, path, &o));
+	f->count++;
+	if (f->pools != NULL) {
+		add(f, path, &o);
+	} else {
+		print_row(f, name, &o);
+	}
+	f->status = pool_outcome_status(&o) > f->status ? pool_outcome_status(&o) : f->status;
+	pool_outcome_end(&o);
+	return 0;
+}
+
+static int print_all(const struct folder *f)
+{
+	if (f->pools != NULL) {
+		return cli_print_json(json_pack("{s:s, s:O, s:i, s:i}", "folder", f->path, "pools", f->pools, "other_files", (int)f->others,
+					      "status", f->status),
+			stdout);
+	}
+	printf("%u pools", f->count);
+	if (f->others != 0) {
+		printf(", and %u other files", f->others);
+	}
+	putchar('\n');
+	return 0;
+}
+
+int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns, bool json, int *ret_status)
+{
+	struct folder f = {.path = path, .columns = columns, .pools = json ? json_array() : NULL};
+	struct dirent **names;
+	const int n = scandir(path, &names, NULL, alphasort);
+	int error = n < 0 ? nvw_fail_errno("%s", path) : 0;
+
+	for (int i = 0; i < n; i++) {
+		if (error == 0) {
+			error = one_file(&f, names[i]->d_name, work, context);
+		}
+		free(names[i]);
+	}
+	if (n >= 0) {
+		free(names);
+	}
+	if (error == 0 && f.count == 0) {
+		error = nvw_fail(NVW_E_INPUT, "%s: expected a folder with pools, found none among %u files", path, f.others);
+	} else if (f.count != 0) {
+		const int printed = print_all(&f);
+
+		error = error != 0 ? error : printed;
+	}
+	json_decref(f.pools);
+	*ret_status = f.status;
+	return error;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See copy.h. */
+#include "copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* From one hole to the next. */
+static bool copy_data(int from, int to, off_t bytes)
+{
+	char buffer[1 << 14];
+	off_t at = 0;
+
+	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
+		const ssize_t n = pread(from, buffer, sizeof buffer, at);
+
+		if (n <= 0 || pwrite(to, buffer, (size_t)n, at) != n) {
+			return n == 0 && at >= bytes;
+		}
+		at += n;
+	}
+	return errno == ENXIO; /* no data behind it */
+}
+
+int nvw_copy_file(const char *from_path, const char *to_path)
+{
+	struct stat s;
+
+	if (stat(from_path, &s)) {
+		return errno == ENOENT ? nvw_fail(-ENOENT, "%s: %s", from_path, strerror(ENOENT)) : nvw_fail_errno("%s", from_path);
+	}
+	if (!S_ISREG(s.st_mode)) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected a regular file, found a folder, a device or a pipe", from_path);
+	}
+	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
+	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+	const bool good = to >= 0 && fchmod(to, s.st_mode & 0777) == 0 && ftruncate(to, s.st_size) == 0 &&
+			  copy_data(from, to, s.st_size);
+	const int error = good ? 0 : nvw_fail_errno("%s: cannot be copied to %s", from_path, to_path);
+
+	if (from >= 0) {
+		close(from);
+	}
+	if (to >= 0) {
+		close(to);
+	}
+	return error;
+}

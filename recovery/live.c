@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See live.h. */
+#include "live.h"
+
+#include "entry.h"
+#include "view.h"
+
+struct live {
+	const struct nvw_pool *pool;
+	int (*visit)(void *context, enum rec_live kind, nvw_off off, uint64_t bytes, bool needed);
+	void *context;
+};
+
+static int header_pages(const struct live *l)
+{
+	NVW_TRY(l->visit(l->context, REC_LIVE_HEADER, NVW__HEADER_OFF, NVW__PAGE_BYTES, true));
+	return l->visit(l->context, REC_LIVE_HEADER, NVW__COPY_OFF, NVW__PAGE_BYTES, true);
+}
+
+static int log_of_stream(const struct live *l, uint32_t stream)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(l->pool);
+	uint64_t est;
+
+	NVW_TRY(rec_est(l->pool, stream, &est));
+	for (uint32_t i = 0; i < g->log_entries; i++) {
+		const nvw_off off = nvw__entry_off(g, stream, i);
+		const uint64_t *const words = nvw_pool_at(l->pool, off, NVW__ENTRY_BYTES);
+
+		if (!rec_is_unused(words)) {
+			NVW_TRY(l->visit(l->context, REC_LIVE_LOG, off, NVW__ENTRY_BYTES,
+				!rec_is_settled(words, nvw__est_epoch(est))));
+		}
+	}
+	return 0;
+}
+
+static int class_words(const struct live *l, uint64_t chunk, unsigned class)
+{
+	const nvw_off off = nvw__chunk_off(nvw_pool_geometry(l->pool), chunk);
+
+	return l->visit(l->context, REC_LIVE_HEAP, off, 8 * (uint64_t)nvw__class_blocks[class], true);
+}
+
+static int heap(const struct live *l)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(l->pool);
+	uint64_t payload = 0;
+
+	NVW_TRY(l->visit(l->context, REC_LIVE_HEAP, g->chunk_table, 8 * (uint64_t)g->chunk_count, true));
+	for (uint64_t chunk = 0; chunk < g->chunk_count; chunk = rec_chunk_after(chunk, payload)) {
+		NVW_TRY(rec_chunk(l->pool, chunk, &payload));
+		if (nvw__chunk_kind(payload) == NVW__CHUNK_CLASS) {
+			NVW_TRY(class_words(l, chunk, (unsigned)nvw__chunk_value(payload)));
+		}
+	}
+	return 0;
+}
+
+static int visit_block(void *context, nvw_off block, uint64_t bytes)
+{
+	const struct live *const l = context;
+
+	return l->visit(l->context, REC_LIVE_DATA, block, bytes, true);
+}
+
+int rec_each_live(const struct nvw_pool *pool,
+	int (*visit)(void *context, enum rec_live kind, nvw_off off, uint64_t bytes, bool needed), void *context)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	struct live l = {pool, visit, context};
+
+	NVW_TRY(header_pages(&l));
+	for (uint32_t stream = 0; stream < g->streams; stream++) {
+		NVW_TRY(log_of_stream(&l, stream));
+	}
+	NVW_TRY(visit(context, REC_LIVE_EPOCH, g->est, 8 * (uint64_t)g->streams, true));
+	NVW_TRY(heap(&l));
+	NVW_TRY(visit(context, REC_LIVE_DATA, g->roots, 8 * NVW_POOL_ROOTS, true));
+	return nvw_heap_visit(pool, visit_block, &l);
+}
