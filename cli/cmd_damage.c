@@ -16,7 +16,8 @@
 
 /* ---- Lists of names -------------------------------------------------------------------------------- */
 
-static int bit_of(const char *option, const char *word, size_t n, const char *const *names, unsigned count, unsigned *set)
+static int bit_of(const char *option, const char *word, size_t n, const char *const *names, unsigned count,
+	unsigned *set)
 {
 	for (unsigned i = 0; i < count; i++) {
 		if (strlen(names[i]) == n && strncmp(names[i], word, n) == 0) {
@@ -24,12 +25,13 @@ static int bit_of(const char *option, const char *word, size_t n, const char *co
 			return 0;
 		}
 	}
-	return nvw_fail(NVW_E_USAGE, "--%s: expected words of the list that --help displays, found \"%.*s\"", option, (int)n, word);
+	return nvw_fail(NVW_E_USAGE, "--%s: expected words of the list that --help displays, found \"%.*s\"",
+		option, (int)n, word);
 }
 
 /* All names if the option is not given. */
-static int set_of(const struct cli_options *o, enum cli_option_id id, const char *option, const char *const *names, unsigned count,
-	unsigned *ret_set)
+static int set_of(const struct cli_options *o, enum cli_option_id id, const char *option,
+	const char *const *names, unsigned count, unsigned *ret_set)
 {
 	const char *at = cli_text(o, id);
 
@@ -78,13 +80,15 @@ static void print_bad(const struct campaign_bad *bad)
 {
 	const struct damage *const d = &bad->damage;
 
-	printf("  %s: %s %s at 0x%" PRIx64 " of pool %u: 0x%" PRIx64 " became 0x%" PRIx64 " %s\n", campaign_names[bad->verdict],
-		damage_what_names[d->what], damage_how_names[d->how], d->off, d->pool, d->before, d->after, bad->message);
+	printf("  %s: %s %s at 0x%" PRIx64 " of pool %u: 0x%" PRIx64 " became 0x%" PRIx64 " %s\n",
+		campaign_names[bad->verdict], damage_what_names[d->what], damage_how_names[d->how], d->off,
+		d->pool, d->before, d->after, bad->message);
 }
 
 static void print_campaign(const struct campaign *c, const char *path)
 {
-	printf("%s   %" PRIu64 " damaged copies of %s, seed %" PRIu64 "\n", verdict_of(c), c->drawn, path, c->seed);
+	printf("%s   %" PRIu64 " damaged copies of %s, seed %" PRIu64 "\n", verdict_of(c), c->drawn, path,
+		c->seed);
 	printf("%-8s %-12s %8s", "what", "how", "copies");
 	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
 		printf(" %9s", campaign_names[v]);
@@ -93,7 +97,8 @@ static void print_campaign(const struct campaign *c, const char *path)
 	for (unsigned what = 0; what < REC_LIVE_KINDS; what++) {
 		for (unsigned how = 0; how < DAMAGE_HOWS; how++) {
 			if (row_sum(c->count[what][how]) != 0) {
-				print_row(damage_what_names[what], damage_how_names[how], c->count[what][how]);
+				print_row(
+					damage_what_names[what], damage_how_names[how], c->count[what][how]);
 			}
 		}
 	}
@@ -120,8 +125,10 @@ static json_t *campaign_json(const struct campaign *c, const char *path)
 	for (unsigned what = 0; what < REC_LIVE_KINDS; what++) {
 		for (unsigned how = 0; how < DAMAGE_HOWS; how++) {
 			if (row_sum(c->count[what][how]) != 0) {
-				json_array_append_new(rows, json_pack("{s:s, s:s, s:o}", "what", damage_what_names[what], "how",
-								    damage_how_names[how], "copies", row_json(c->count[what][how])));
+				json_array_append_new(
+					rows, json_pack("{s:s, s:s, s:o}", "what", damage_what_names[what],
+						      "how", damage_how_names[how], "copies",
+						      row_json(c->count[what][how])));
 			}
 		}
 	}
@@ -132,12 +139,13 @@ static json_t *campaign_json(const struct campaign *c, const char *path)
 		json_object_set_new(one, "message", json_string(c->bad[i].message));
 		json_array_append_new(bad, one);
 	}
-	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "pool", path, "verdict", verdict_of(c), "copies",
-		(json_int_t)c->drawn, "seed", (json_int_t)c->seed, "all", row_json(c->total), "rows", rows, "bad", bad, "made_by",
-		cli_provenance(NULL, NULL));
+	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "pool", path, "verdict", verdict_of(c),
+		"copies", (json_int_t)c->drawn, "seed", (json_int_t)c->seed, "all", row_json(c->total),
+		"rows", rows, "bad", bad, "made_by", cli_provenance(NULL, NULL));
 }
 
-static int run_campaign(const struct pool_command *command, struct campaign *c, const struct nvw_pool *first, int *ret_status)
+static int run_campaign(
+	const struct pool_command *command, struct campaign *c, const struct nvw_pool *first, int *ret_status)
 {
 	const int error = campaign_run(c, first);
 
@@ -165,16 +173,18 @@ static int write_manifest(const char *folder, json_t *manifest)
 	return nvw_new_file_end(&file, cli_print_json(json_incref(manifest), file.file));
 }
 
-static int keep_copy(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places, uint64_t i,
-	const char *folder, json_t *list)
+static int keep_copy(const struct campaign *c, const struct nvw_pool *first,
+	const struct damage_places *places, uint64_t i, const char *folder, json_t *list)
 {
 	struct damage d;
 	char path[4096];
 
 	if (!campaign_draw(c, first, places, i, &d)) {
-		return nvw_fail(NVW_E_USAGE, "%s: nothing in it can be damaged by --what and --how", nvw_pool_path(first));
+		return nvw_fail(NVW_E_USAGE, "%s: nothing in it can be damaged by --what and --how",
+			nvw_pool_path(first));
 	}
-	snprintf(path, sizeof path, "%s/%06" PRIu64 "-%s-%s", folder, i + 1, damage_what_names[d.what], damage_how_names[d.how]);
+	snprintf(path, sizeof path, "%s/%06" PRIu64 "-%s-%s", folder, i + 1, damage_what_names[d.what],
+		damage_how_names[d.how]);
 	NVW_TRY(damage_copy(first, &d, path));
 	json_t *const one = damage_json(&d);
 
@@ -193,8 +203,8 @@ static int keep_copies(const struct campaign *c, const struct nvw_pool *first, c
 		error = keep_copy(c, first, &places, i, folder, list);
 	}
 	if (error == 0) {
-		json_t *const manifest = json_pack("{s:s, s:I, s:O, s:o}", "pool", nvw_pool_path(first), "seed",
-			(json_int_t)c->seed, "copies", list, "made_by", cli_provenance(NULL, NULL));
+		json_t *const manifest = json_pack("{s:s, s:I, s:O, s:o}", "pool", nvw_pool_path(first),
+			"seed", (json_int_t)c->seed, "copies", list, "made_by", cli_provenance(NULL, NULL));
 
 		error = write_manifest(folder, manifest);
 		json_decref(manifest);
@@ -209,8 +219,9 @@ static int keep_in(const struct pool_command *command, const struct campaign *c,
 	const char *const folder = cli_text(&command->given, CLI_damage_output);
 
 	if (mkdir(folder, 0777) != 0) {
-		return errno == EEXIST ? nvw_fail(NVW_E_USAGE, "--output: %s exists, expected a new folder", folder) :
-					 nvw_fail_errno("--output: %s", folder);
+		return errno == EEXIST ?
+			       nvw_fail(NVW_E_USAGE, "--output: %s exists, expected a new folder", folder) :
+			       nvw_fail_errno("--output: %s", folder);
 	}
 	NVW_TRY(keep_copies(c, first, folder));
 	printf("%s: %" PRIu64 " damaged copies; manifest.json says where\n", folder, c->copies);
@@ -226,7 +237,8 @@ static int damage_command(const struct pool_command *command, int *ret_status)
 	NVW_TRY(set_of(o, CLI_what, "what", damage_what_names, REC_LIVE_KINDS, &c.whats));
 	NVW_TRY(set_of(o, CLI_how, "how", damage_how_names, DAMAGE_HOWS, &c.hows));
 	NVW_TRY(nvw_pool_open(command->path, NVW_POOL_READ, &first));
-	const int error = cli_given(o, CLI_damage_output) ? keep_in(command, &c, first) : run_campaign(command, &c, first, ret_status);
+	const int error = cli_given(o, CLI_damage_output) ? keep_in(command, &c, first) :
+							    run_campaign(command, &c, first, ret_status);
 
 	nvw_pool_close(first);
 	return error;

@@ -161,8 +161,10 @@ static int inspect_row(void *context, const char *path, json_t **ret_report)
 	json_t *const report = *ret_report;
 
 	if (report != NULL) {
-		json_object_set(report, "epochs_incomplete", json_object_get(json_object_get(report, "epochs"), "incomplete"));
-		json_object_set(report, "allocated_bytes", json_object_get(json_object_get(report, "heap"), "allocated_bytes"));
+		json_object_set(report, "epochs_incomplete",
+			json_object_get(json_object_get(report, "epochs"), "incomplete"));
+		json_object_set(report, "allocated_bytes",
+			json_object_get(json_object_get(report, "heap"), "allocated_bytes"));
 	}
 	return r;
 }
@@ -170,13 +172,15 @@ static int inspect_row(void *context, const char *path, json_t **ret_report)
 static int inspect_command(const struct pool_command *c, int *ret_status)
 {
 	static const struct pool_column columns[] = {{"layout", "layout", -10}, {"bytes", "bytes", 12},
-		{"allocated", "allocated_bytes", 12}, {"streams", "streams", 8}, {"open epochs", "epochs_incomplete", 11},
-		{"structure", "structure", -12}, {"header", "header", -6}, {NULL, NULL, 0}};
+		{"allocated", "allocated_bytes", 12}, {"streams", "streams", 8},
+		{"open epochs", "epochs_incomplete", 11}, {"structure", "structure", -12},
+		{"header", "header", -6}, {NULL, NULL, 0}};
 	bool each_epoch = cli_given(&c->given, CLI_epochs);
 	json_t *report = NULL;
 
 	if (pool_is_folder(c->path)) {
-		return pool_folder_each(c->path, c->json ? inspect_one : inspect_row, &each_epoch, columns, c->json, ret_status);
+		return pool_folder_each(c->path, c->json ? inspect_one : inspect_row, &each_epoch, columns,
+			c->json, ret_status);
 	}
 	const int r = inspect_one(&each_epoch, c->path, &report);
 

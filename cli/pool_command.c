@@ -25,10 +25,13 @@ static int parse(struct pool_command *c, int argc, char **argv)
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}
-	return c->path || c->help ? 0 : nvw_fail(NVW_E_USAGE, "%s: expected a pool file, or a folder of pools", argv[0]);
+	return c->path || c->help ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "%s: expected a pool file, or a folder of pools", argv[0]);
 }
 
-int pool_command_run(int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help)
+int pool_command_run(
+	int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help)
 {
 	struct pool_command c = {.path = NULL};
 	int status = STATUS_CLEAN, error = parse(&c, argc, argv);

@@ -17,7 +17,8 @@ struct pool_command {
 
 /* Parses the command line and does the command's work, or prints its help and options; returns the exit status. The work sets *ret_status, or
  * returns an error with a message. */
-int pool_command_run(int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help);
+int pool_command_run(
+	int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help);
 
 /*
  * Checks the invariants of a structure that nvwave recognises by its layout. Adds "structure" to report:

@@ -65,7 +65,8 @@ static int visit_block(void *context, nvw_off block, uint64_t bytes)
 }
 
 int rec_each_live(const struct nvw_pool *pool,
-	int (*visit)(void *context, enum rec_live kind, nvw_off off, uint64_t bytes, bool needed), void *context)
+	int (*visit)(void *context, enum rec_live kind, nvw_off off, uint64_t bytes, bool needed),
+	void *context)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	struct live l = {pool, visit, context};

@@ -23,6 +23,7 @@ enum rec_live {
  * (NVW_E_DAMAGED).
  */
 NVW_CHECKED int rec_each_live(const struct nvw_pool *pool,
-	int (*visit)(void *context, enum rec_live kind, nvw_off off, uint64_t bytes, bool needed), void *context);
+	int (*visit)(void *context, enum rec_live kind, nvw_off off, uint64_t bytes, bool needed),
+	void *context);
 
 #endif

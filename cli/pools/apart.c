@@ -32,7 +32,8 @@ __attribute__((noreturn)) static void child(pool_work *work, void *context, cons
 	setrlimit(RLIMIT_CPU, &time);
 
 	const int error = work(context, path, &report);
-	json_t *const all = json_pack("{s:i, s:s}", "error", error, "message", error == 0 || report ? "" : nvw_error_message());
+	json_t *const all = json_pack(
+		"{s:i, s:s}", "error", error, "message", error == 0 || report ? "" : nvw_error_message());
 	FILE *const file = fdopen(to, "w");
 
 	if (report != NULL) {
@@ -53,7 +54,8 @@ static void take(int from, struct pool_outcome *o)
 	if (all != NULL) {
 		o->error = (int)json_integer_value(json_object_get(all, "error"));
 		o->report = json_incref(json_object_get(all, "report"));
-		snprintf(o->message, sizeof o->message, "%s", json_string_value(json_object_get(all, "message")));
+		snprintf(o->message, sizeof o->message, "%s",
+			json_string_value(json_object_get(all, "message")));
 		json_decref(all);
 	}
 	if (file != NULL) {
@@ -69,7 +71,9 @@ static void say_how_it_ended(struct pool_outcome *o, const char *path, int statu
 		o->signal = WTERMSIG(status);
 		o->error = NVW_E_SYSTEM;
 		snprintf(o->message, sizeof o->message, "%s: %s (signal %d)", path,
-			o->signal == SIGXCPU ? "it did not end in a minute of processor time" : "the process died", o->signal);
+			o->signal == SIGXCPU ? "it did not end in a minute of processor time" :
+					       "the process died",
+			o->signal);
 	}
 }
 

@@ -68,7 +68,8 @@ static void unmap_file(struct bytes *b)
 	}
 }
 
-static int each_file(const struct run *r, int (*visit)(struct run *r, unsigned pool, const char *path, void *context), void *context)
+static int each_file(const struct run *r,
+	int (*visit)(struct run *r, unsigned pool, const char *path, void *context), void *context)
 {
 	for (unsigned i = 0; i < nvw_pool_count(r->first); i++) {
 		char *const path = nvw__pool_path(r->path, i);
@@ -125,11 +126,12 @@ static bool means_the_same(nvw_off off, uint64_t one, uint64_t other)
 {
 	uint64_t payloads[2];
 
-	return nvw_unseal(off, one, &payloads[0]) && nvw_unseal(off, other, &payloads[1]) && payloads[0] == payloads[1];
+	return nvw_unseal(off, one, &payloads[0]) && nvw_unseal(off, other, &payloads[1]) &&
+	       payloads[0] == payloads[1];
 }
 
-static void compare_word(const struct run *r, unsigned pool, enum rec_live kind, nvw_off off, uint64_t found, uint64_t whole,
-	struct difference *d)
+static void compare_word(const struct run *r, unsigned pool, enum rec_live kind, nvw_off off, uint64_t found,
+	uint64_t whole, struct difference *d)
 {
 	switch (kind) {
 	case REC_LIVE_EPOCH:
@@ -145,15 +147,19 @@ static void compare_word(const struct run *r, unsigned pool, enum rec_live kind,
 	}
 }
 
-static void compare_live(const struct run *r, unsigned pool, const void *found, const void *whole, struct difference *d)
+static void compare_live(
+	const struct run *r, unsigned pool, const void *found, const void *whole, struct difference *d)
 {
 	for (unsigned kind = 0; kind < REC_LIVE_KINDS; kind++) {
 		for (size_t i = 0; i < r->whole_places.count[kind]; i++) {
 			const struct damage_range *const range = &r->whole_places.ranges[kind][i];
 
-			for (nvw_off at = range->off; range->pool == pool && range->needed && at < range->off + range->bytes; at += 8) {
+			for (nvw_off at = range->off;
+				range->pool == pool && range->needed && at < range->off + range->bytes;
+				at += 8) {
 				if (word_at(found, at) != word_at(whole, at)) {
-					compare_word(r, pool, kind, at, word_at(found, at), word_at(whole, at), d);
+					compare_word(
+						r, pool, kind, at, word_at(found, at), word_at(whole, at), d);
 				}
 			}
 		}
@@ -177,7 +183,8 @@ static int compare_file(struct run *r, unsigned pool, const char *path, void *co
 	return 0;
 }
 
-static int judge(struct run *r, const struct pool_outcome *o, uint64_t hash_before, enum campaign_verdict *ret)
+static int judge(
+	struct run *r, const struct pool_outcome *o, uint64_t hash_before, enum campaign_verdict *ret)
 {
 	struct difference d = {false, false, false};
 	uint64_t hash = 0;
@@ -206,7 +213,8 @@ static int judge(struct run *r, const struct pool_outcome *o, uint64_t hash_befo
 	return 0;
 }
 
-static void count(struct campaign *c, const struct damage *d, enum campaign_verdict verdict, const char *message)
+static void count(
+	struct campaign *c, const struct damage *d, enum campaign_verdict verdict, const char *message)
 {
 	c->drawn++;
 	c->total[verdict]++;
@@ -252,10 +260,11 @@ static unsigned nth_bit(unsigned set, uint64_t n)
 	}
 }
 
-bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places, uint64_t i,
-	struct damage *ret)
+bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places,
+	uint64_t i, struct damage *ret)
 {
-	const unsigned whats = (unsigned)__builtin_popcount(c->whats), hows = (unsigned)__builtin_popcount(c->hows);
+	const unsigned whats = (unsigned)__builtin_popcount(c->whats),
+		       hows = (unsigned)__builtin_popcount(c->hows);
 	struct nvw_random random = {nvw_mix64(c->seed) + i};
 
 	/* In turn, so that each kind gets its share; one that this pool does not have gives its turn to the next. */
@@ -272,12 +281,14 @@ bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const
 
 static int nothing_to_damage(const struct nvw_pool *first)
 {
-	return nvw_fail(NVW_E_USAGE, "%s: nothing in it can be damaged by --what and --how", nvw_pool_path(first));
+	return nvw_fail(
+		NVW_E_USAGE, "%s: nothing in it can be damaged by --what and --how", nvw_pool_path(first));
 }
 
 static int check_with_reads(struct run *r, void *image, struct nvw_pool_reads *reads)
 {
-	const struct nvw_pool_image of = {.image = image, .bytes = nvw_pool_run_bytes(r->whole), .reads = reads};
+	const struct nvw_pool_image of = {
+		.image = image, .bytes = nvw_pool_run_bytes(r->whole), .reads = reads};
 	struct nvw_pool *pool;
 
 	NVW_TRY(nvw_pool_open_image(&of, &pool));
@@ -293,8 +304,8 @@ static int check_with_reads(struct run *r, void *image, struct nvw_pool_reads *r
 static int note_reads(struct run *r)
 {
 	const uint64_t bytes = nvw_pool_run_bytes(r->whole), elements = (bytes / 8 + 63) / 64;
-	struct nvw_pool_reads reads = {calloc(elements, sizeof *reads.words), calloc(elements, sizeof *reads.order),
-		calloc(elements, sizeof *reads.rank), 0};
+	struct nvw_pool_reads reads = {calloc(elements, sizeof *reads.words),
+		calloc(elements, sizeof *reads.order), calloc(elements, sizeof *reads.rank), 0};
 	void *const image = malloc(bytes);
 	int error = NVW_E_MEMORY;
 
@@ -325,7 +336,8 @@ static int make_whole(struct run *r)
 
 	json_decref(report);
 	if (error == NVW_E_INCONSISTENT) {
-		return nvw_fail(error, "%s: it does not pass recovery and check without damage; nvwave recover --dry-run says why",
+		return nvw_fail(error,
+			"%s: it does not pass recovery and check without damage; nvwave recover --dry-run says why",
 			nvw_pool_path(r->first));
 	}
 	if (error != 0) {
@@ -362,7 +374,8 @@ int campaign_run(struct campaign *campaign, const struct nvw_pool *first)
 
 	if (nvw_pool_run_bytes(first) > UINT64_C(1) << 30) {
 		return nvw_fail(NVW_E_USAGE,
-			"%s: expected a pool of at most 1 GiB, whose copies are compared byte by byte, found %" PRIu64 " bytes; --output keeps copies of larger ones",
+			"%s: expected a pool of at most 1 GiB, whose copies are compared byte by byte, found %" PRIu64
+			" bytes; --output keeps copies of larger ones",
 			nvw_pool_path(first), nvw_pool_run_bytes(first));
 	}
 	const int error = run_all(&r);

@@ -6,15 +6,16 @@
 #include "damage.h"
 
 /* X(name, text): what became of a copy. */
-#define CAMPAIGN_VERDICTS(X)                                                                        \
-	X(REPAIRED, "repaired")   /* all bytes are as without damage */                             \
-	X(HARMLESS, "harmless")   /* all that holds something means the same */                     \
-	X(REFUSED, "refused")     /* with the place, and nothing was written */                     \
-	X(REPORTED, "reported")   /* the check has a finding */                                     \
-	X(UNREAD, "unread")       /* accepted, and differs in words that the check does not read: nobody can tell */ \
-	X(SILENT, "silent")       /* accepted, and differs in words that the check reads */         \
-	X(CRASHED, "crashed")     /* a signal, or no end */                                         \
-	X(TOUCHED, "touched")     /* refused, after a write */
+#define CAMPAIGN_VERDICTS(X)                                                                                 \
+	X(REPAIRED, "repaired") /* all bytes are as without damage */                                        \
+	X(HARMLESS, "harmless") /* all that holds something means the same */                                \
+	X(REFUSED, "refused")   /* with the place, and nothing was written */                                \
+	X(REPORTED, "reported") /* the check has a finding */                                                \
+	X(UNREAD,                                                                                            \
+		"unread") /* accepted, and differs in words that the check does not read: nobody can tell */ \
+	X(SILENT, "silent")   /* accepted, and differs in words that the check reads */                      \
+	X(CRASHED, "crashed") /* a signal, or no end */                                                      \
+	X(TOUCHED, "touched") /* refused, after a write */
 
 enum campaign_verdict {
 #define X(name, text) CAMPAIGN_##name,
@@ -41,8 +42,8 @@ struct campaign {
 };
 
 /* Draws copy number i, which is a function of the seed and i. False if the pool has nothing that could be damaged so. */
-bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places, uint64_t i,
-	struct damage *ret);
+bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places,
+	uint64_t i, struct damage *ret);
 
 /*
  * Damages, recovers and judges all copies, in a temporary folder. first is open for reading. NVW_E_INCONSISTENT if the pool itself does

@@ -67,7 +67,8 @@ void damage_places_end(struct damage_places *places)
 }
 
 /* A byte of the kind, each as likely as the others. */
-static nvw_off draw_byte(const struct damage_places *places, enum rec_live what, struct nvw_random *random, unsigned *ret_pool)
+static nvw_off draw_byte(
+	const struct damage_places *places, enum rec_live what, struct nvw_random *random, unsigned *ret_pool)
 {
 	uint64_t at = nvw_random_below(random, places->bytes[what]);
 	const struct damage_range *range = places->ranges[what];
@@ -81,7 +82,8 @@ static nvw_off draw_byte(const struct damage_places *places, enum rec_live what,
 
 /* ---- Drawing ---------------------------------------------------------------------------------------- */
 
-static bool draw_once(const struct nvw_pool *first, const struct damage_places *places, struct nvw_random *random, struct damage *d)
+static bool draw_once(const struct nvw_pool *first, const struct damage_places *places,
+	struct nvw_random *random, struct damage *d)
 {
 	const nvw_off byte = draw_byte(places, d->what, random, &d->pool);
 	const struct nvw_pool *const pool = nvw_pool_number(first, d->pool);
@@ -116,8 +118,8 @@ static bool draw_once(const struct nvw_pool *first, const struct damage_places *
 	}
 }
 
-bool damage_draw(const struct nvw_pool *first, const struct damage_places *places, enum rec_live what, enum damage_how how,
-	struct nvw_random *random, struct damage *ret)
+bool damage_draw(const struct nvw_pool *first, const struct damage_places *places, enum rec_live what,
+	enum damage_how how, struct nvw_random *random, struct damage *ret)
 {
 	for (unsigned i = 0; i < TRIES && places->bytes[what] != 0; i++) {
 		*ret = (struct damage){.what = what, .how = how};
@@ -176,7 +178,8 @@ static int change_file(const char *path, const struct damage *d)
 static int copy_pool(const struct nvw_pool *pool, unsigned i, const struct damage *d, const char *first_path)
 {
 	char *const path = nvw__pool_path(first_path, i);
-	int error = path != NULL ? nvw_copy_file(nvw_pool_path(pool), path) : nvw_fail(NVW_E_MEMORY, "no memory for a path");
+	int error = path != NULL ? nvw_copy_file(nvw_pool_path(pool), path) :
+				   nvw_fail(NVW_E_MEMORY, "no memory for a path");
 
 	if (error == 0 && i == d->pool) {
 		error = change_file(path, d);
@@ -203,9 +206,9 @@ static json_t *hexadecimal(uint64_t n)
 
 json_t *damage_json(const struct damage *d)
 {
-	json_t *const object = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o}", "pool", (int)d->pool, "what", damage_what_names[d->what],
-		"how", damage_how_names[d->how], "offset", hexadecimal(d->off), "before", hexadecimal(d->before), "after",
-		hexadecimal(d->after));
+	json_t *const object = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o}", "pool", (int)d->pool, "what",
+		damage_what_names[d->what], "how", damage_how_names[d->how], "offset", hexadecimal(d->off),
+		"before", hexadecimal(d->before), "after", hexadecimal(d->after));
 
 	if (d->how == DAMAGE_SWAP) {
 		json_object_set_new(object, "other", hexadecimal(d->other));

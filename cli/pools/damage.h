@@ -10,11 +10,11 @@
 #include "../../recovery/live.h"
 
 /* X(name, what it does). The names are values of --how. */
-#define DAMAGES(X)                                                       \
-	X(FLIP, "flip", "one bit")                                       \
-	X(ZERO, "zero", "a word becomes 0")                              \
-	X(SWAP, "swap", "two words change places")                       \
-	X(TRUNCATE, "truncate", "the file ends there")                   \
+#define DAMAGES(X)                                     \
+	X(FLIP, "flip", "one bit")                     \
+	X(ZERO, "zero", "a word becomes 0")            \
+	X(SWAP, "swap", "two words change places")     \
+	X(TRUNCATE, "truncate", "the file ends there") \
 	X(OLD_VERSION, "old-version", "both headers name format version 0, with a right checksum")
 
 enum damage_how {
@@ -57,8 +57,8 @@ struct damage {
  * Draws a damage of this kind which changes something. False if there is none: no such bytes, or all equal. OLD_VERSION is one of the
  * header alone.
  */
-bool damage_draw(const struct nvw_pool *first, const struct damage_places *places, enum rec_live what, enum damage_how how,
-	struct nvw_random *random, struct damage *ret);
+bool damage_draw(const struct nvw_pool *first, const struct damage_places *places, enum rec_live what,
+	enum damage_how how, struct nvw_random *random, struct damage *ret);
 
 /* Copies the pools of the run to new files at path, path.1 ... and does the damage to one of them. */
 NVW_CHECKED int damage_copy(const struct nvw_pool *first, const struct damage *damage, const char *path);

@@ -17,7 +17,7 @@ enum { NAME_WIDTH = 28, STATE_WIDTH = 14 };
 struct folder {
 	const char *path;
 	const struct pool_column *columns;
-	json_t *pools;   /* NULL: rows are printed */
+	json_t *pools; /* NULL: rows are printed */
 	unsigned count, others;
 	int status;
 };
@@ -105,7 +105,8 @@ static void print_row(const struct folder *f, const char *name, const struct poo
 
 static void add(struct folder *f, const char *path, const struct pool_outcome *o)
 {
-	json_t *const one = o->report != NULL ? json_deep_copy(o->report) : json_pack("{s:s, s:s}", "pool", path, "error", o->message);
+	json_t *const one = o->report != NULL ? json_deep_copy(o->report) :
+						json_pack("{s:s, s:s}", "pool", path, "error", o->message);
 
 	json_object_set_new(one, "state", json_string(pool_outcome_state(o)));
 	json_object_set_new(one, "status", json_integer(pool_outcome_status(o)));
@@ -142,8 +143,8 @@ static int one_file(struct folder *f, const char *name, pool_work *work, void *c
 static int print_all(const struct folder *f)
 {
 	if (f->pools != NULL) {
-		return cli_print_json(json_pack("{s:s, s:O, s:i, s:i}", "folder", f->path, "pools", f->pools, "other_files", (int)f->others,
-					      "status", f->status),
+		return cli_print_json(json_pack("{s:s, s:O, s:i, s:i}", "folder", f->path, "pools", f->pools,
+					      "other_files", (int)f->others, "status", f->status),
 			stdout);
 	}
 	printf("%u pools", f->count);
@@ -154,7 +155,8 @@ static int print_all(const struct folder *f)
 	return 0;
 }
 
-int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns, bool json, int *ret_status)
+int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns,
+	bool json, int *ret_status)
 {
 	struct folder f = {.path = path, .columns = columns, .pools = json ? json_array() : NULL};
 	struct dirent **names;
@@ -171,7 +173,8 @@ int pool_folder_each(const char *path, pool_work *work, void *context, const str
 		free(names);
 	}
 	if (error == 0 && f.count == 0) {
-		error = nvw_fail(NVW_E_INPUT, "%s: expected a folder with pools, found none among %u files", path, f.others);
+		error = nvw_fail(NVW_E_INPUT, "%s: expected a folder with pools, found none among %u files",
+			path, f.others);
 	} else if (f.count != 0) {
 		const int printed = print_all(&f);
 

@@ -44,7 +44,8 @@ static int verify(struct nvw_pool *pool, json_t *report)
 	if (again.words_written == 0) {
 		return 0;
 	}
-	snprintf(text, sizeof text, "a second recovery wrote %" PRIu64 " words, expected none", again.words_written);
+	snprintf(text, sizeof text, "a second recovery wrote %" PRIu64 " words, expected none",
+		again.words_written);
 	json_array_append_new(json_object_get(report, "findings"), json_string(text));
 	return NVW_E_INCONSISTENT;
 }
@@ -52,7 +53,8 @@ static int verify(struct nvw_pool *pool, json_t *report)
 static int report_on(struct nvw_pool *pool, const struct pool_recover_how *how, json_t *report)
 {
 	const int checked = pool_command_check(pool, report);
-	const int verified = how->verify && (checked == 0 || checked == NVW_E_INCONSISTENT) ? verify(pool, report) : 0;
+	const int verified =
+		how->verify && (checked == 0 || checked == NVW_E_INCONSISTENT) ? verify(pool, report) : 0;
 
 	return checked != 0 ? checked : verified;
 }

@@ -9,7 +9,7 @@
 
 struct pool_recover_how {
 	bool dry_run; /* on a private copy of the pool */
-	bool verify;  /* recover once more: the second recovery may write nothing (NVW_E_INCONSISTENT, with a finding) */
+	bool verify; /* recover once more: the second recovery may write nothing (NVW_E_INCONSISTENT, with a finding) */
 };
 
 /* A pool_work; the context is a struct pool_recover_how. */

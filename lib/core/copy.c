@@ -30,10 +30,12 @@ int nvw_copy_file(const char *from_path, const char *to_path)
 	struct stat s;
 
 	if (stat(from_path, &s)) {
-		return errno == ENOENT ? nvw_fail(-ENOENT, "%s: %s", from_path, strerror(ENOENT)) : nvw_fail_errno("%s", from_path);
+		return errno == ENOENT ? nvw_fail(-ENOENT, "%s: %s", from_path, strerror(ENOENT)) :
+					 nvw_fail_errno("%s", from_path);
 	}
 	if (!S_ISREG(s.st_mode)) {
-		return nvw_fail(NVW_E_INPUT, "%s: expected a regular file, found a folder, a device or a pipe", from_path);
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected a regular file, found a folder, a device or a pipe", from_path);
 	}
 	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
 	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;

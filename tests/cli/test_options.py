@@ -62,6 +62,7 @@ modes = {
     "replay": [("replay", ["replay", "found/finding-1"])],
     "recover": [("recover", ["recover", "kept"])],
     "inspect": [("inspect", ["inspect", "kept"])],
+    "damage": [("damage", ["damage", "kept", "--copies=40"])],
     "log": [("dump", ["log", "dump", "log"]), ("export", ["log", "export", "log"])],
     "torture": [("torture", ["torture", "--programs=3"]), ("faults", ["torture", "--faults", "--programs=1"])],
     "litmus": [("litmus", ["litmus", test]), ("json", ["litmus", test, "--output-format=json"])],
@@ -82,6 +83,7 @@ samples = {
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off", "callers": "off", "compare": "fences",
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
     "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "file": "elsewhere",
+    "what": "header", "how": "flip", "copies": "3",
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
     "engine": "slurm", "sbatch": "--hold", "array": "2", "task": "nothing", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
     "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title", "x-label": "words", "y-label": "words", "series-label": "words",
@@ -90,7 +92,7 @@ samples = {
 other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false",
                  ("torture", "fault"): "nothing",
                  ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch",
-                 ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out", ("sweep", "data"): "keys",
+                 ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out", ("damage", "output"): "out-damaged", ("sweep", "data"): "keys",
                  ("reproduce", "output"): "out2"}
 
 # What an option changes that is no part of a result, or only of some: the reason.

@@ -811,6 +811,23 @@ static void a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not(void **s
 	free(im.bytes);
 }
 
+static void a_chunk_within_an_extent_is_free_or_damage(void **state)
+{
+	struct nvw_recovery report;
+	struct image im;
+	nvw_off inner;
+
+	build(&im); /* the extent has chunks 1 and 2 */
+	inner = nvw__chunk_word_off(&im.g, 2);
+	put_sealed(&im, inner, nvw__chunk_payload(NVW__CHUNK_CLASS, 3));
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	put(&im, inner, 1);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	put_sealed(&im, inner, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
+	assert_int_equal(recover(&im, &report), 0);
+	free(im.bytes);
+}
+
 static void put_headers(struct image *im, const struct nvw_pool *pool)
 {
 	struct nvw__header header;
@@ -1080,6 +1097,7 @@ int main(void)
 		cmocka_unit_test(the_damaged_page_of_the_header_is_named),
 		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
 		cmocka_unit_test(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not),
+		cmocka_unit_test(a_chunk_within_an_extent_is_free_or_damage),
 		cmocka_unit_test(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right),
 		cmocka_unit_test(a_pool_that_keeps_no_holders_has_none),
 		cmocka_unit_test(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any),

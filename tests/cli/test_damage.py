@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_damage.py NVWAVE [COPIES]: folders of pools, and pools damaged on purpose.
+
+Of every structure that persists COPIES copies in all are damaged (default 200; ./test.sh --all has 10,000): in the metadata no damage is accepted
+silently but a word that becomes 0, which is one that was never written; nothing crashes, and what is refused is left as it was."""
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+import common
+from common import ok, run
+
+nvwave = common.nvwave = os.path.abspath(sys.argv[1])
+copies = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+folder = tempfile.TemporaryDirectory(prefix="nvwave-damage-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+os.chdir(folder.name)
+
+structures = ["kv", "btree", "queue", "stack", "steal-log", "tiered"]
+small = {"kv": ["--count=60"], "btree": ["--count=60", "--preload=60"], "queue": ["--count=40"], "stack": [], "steal-log": [], "tiered": []}
+
+
+def make(name, path):
+    status, _, err = run("run", name, *small[name], "--pool=" + path)
+    assert status == 0, err
+
+
+def damage(*words):
+    status, out, err = run("damage", *words, "--output-format=json")
+    return status, json.loads(out) if out else None, err
+
+
+def metadata():
+    wrong = []
+    for name in structures:
+        status, report, err = damage(name, "--what=header,log,epoch,heap", "--how=flip,swap,truncate,old-version",
+                                     "--copies=%d" % (copies // len(structures)))
+        if status != 0 or report["all"]["silent"] + report["all"]["crashed"] + report["all"]["touched"] + report["all"]["unread"]:
+            wrong.append((name, status, err, report))
+        if report["all"]["refused"] == 0 or report["all"]["repaired"] == 0:
+            wrong.append((name, "nothing was refused, or nothing repaired", report["all"]))
+    ok(not wrong, "no_damaged_metadata_is_accepted_silently", *wrong)
+
+
+def everything():
+    """Data too, and words that become 0: a structure may miss a lost key, but recovery and check come to an end, and write nothing that they refuse."""
+    wrong, reported = [], 0
+    for name in structures:
+        status, report, err = damage(name, "--copies=%d" % (copies // len(structures)), "--seed=7")
+        if status == 2 or report["all"]["crashed"] + report["all"]["touched"]:
+            wrong.append((name, err, report))
+        reported += report["all"]["reported"]
+    ok(not wrong and reported > 0, "no_damage_crashes_recovery_or_makes_it_write_before_it_refuses", *wrong)
+
+
+def repeats():
+    first, again, other = (damage("kv", "--copies=20", "--seed=%d" % seed)[1] for seed in (3, 3, 4))
+    ok(first["rows"] == again["rows"] and first["all"] == again["all"] and first["all"] != other["all"], "the_same_seed_damages_the_same_places",
+       first["all"], other["all"])
+
+
+def kept():
+    """Copies in a folder, one damage each as the manifest says; the folder's table; the worst exit status."""
+    status, out, err = run("damage", "kv", "--output=bad", "--copies=12")
+    manifest = json.load(open("bad/manifest.json"))
+    wrong = []
+    for copy in manifest["copies"]:
+        size = os.path.getsize("bad/" + copy["file"])
+        with open("bad/" + copy["file"], "rb") as f:
+            f.seek(int(copy["offset"], 16))
+            word = int.from_bytes(f.read(8), "little")
+        right = size == int(copy["after"], 16) if copy["how"] == "truncate" else copy["how"] == "old-version" or word == int(copy["after"], 16)
+        if not right:
+            wrong.append((copy, hex(word), size))
+    shutil.copy("kv", "bad/whole")
+    table = run("recover", "bad", "--dry-run", "--verify", "--output-format=json")
+    pools = json.loads(table[1])["pools"]
+    worst = max(p["status"] for p in pools)
+    ok(status == 0 and not wrong and len(pools) == 13 and table[0] == worst == 2 and pools[-1]["state"] == "clean" and
+       pools[-1]["words_written_again"] == 0, "kept_copies_are_damaged_as_their_manifest_says_and_the_worst_status_counts", *wrong, table)
+    status, _, err = run("damage", "kv", "--output=bad")
+    ok(status == 2 and "bad exists" in err, "an_existing_folder_is_refused", err)
+
+
+def folders():
+    os.makedirs("pools/inner")
+    for name in ("kv", "tiered"):
+        make(name, "pools/" + name)
+    with open("pools/notes.txt", "w") as f:
+        f.write("no pool")
+    status, out, err = run("recover", "pools")
+    names = [line.split()[0] for line in out.splitlines()[1:-1]]
+    ok(status == 0 and names == ["kv", "tiered"] and out.splitlines()[-1] == "2 pools, and 1 other files",
+       "a_folder_has_a_row_for_each_pool_of_which_further_pools_are_a_part", out, err)
+    status, out, err = run("inspect", "pools")
+    ok(status == 0 and "structure" in out and len(out.splitlines()) == 4, "inspect_has_a_table_too", out, err)
+    with open("pools/kv", "r+b") as f:
+        f.write(b"\0" * 8)
+    status, out, err = run("recover", "pools", "--dry-run")
+    ok(status == 0 and "header mended" in out, "what_recovery_would_do_is_said_of_each", out, err)
+    os.rename("pools/inner", "inner")
+    status, out, err = run("recover", "inner")
+    ok(status == 2 and "expected a folder with pools" in err, "a_folder_without_pools_is_refused", err)
+
+
+def refused():
+    wrong = []
+    for words, said in ((["--what=headers"], "headers"), (["--how=melt"], "melt"), (["--what=data", "--how=old-version"], "nothing in it can be damaged")):
+        status, out, err = run("damage", "kv", *words)
+        if status != 2 or said not in err:
+            wrong.append((words, status, out, err))
+    ok(not wrong, "a_word_that_is_no_damage_is_refused_by_name", *wrong)
+
+
+def mutant():
+    """A pool whose structure is wrong already has nothing to be compared with."""
+    with open("kv", "rb") as f:
+        image = bytearray(f.read())
+    with open("torn", "wb") as f:
+        f.write(image[:len(image) // 2])
+    status, _, err = run("damage", "torn")
+    ok(status == 2 and "bytes, expected" in err, "a_pool_that_is_damaged_already_is_refused", err)
+
+
+print("1..11")
+for name in structures:
+    make(name, name)
+metadata()
+everything()
+repeats()
+kept()
+folders()
+refused()
+mutant()
