@@ -166,6 +166,7 @@ if [ "$faults" = --all ]; then
 fi
 one_of "planted faults: $faults" tests/faults/faults.py "$faults" "--jobs=$copies"
 if [ "$faults" = --all ]; then
+	one_of "the whole suite with a protocol added as docs/protocols.md says" tests/emu/new_protocol.sh
 	one_of "each action of each protocol left out" build-release/cli/nvwave torture --faults
 	one_of "random CUDA kernels" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --programs=100
 	one_of "random CUDA kernels, more of the language" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --wide --programs=20 --kernels=12

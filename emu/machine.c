@@ -48,17 +48,29 @@ static void settle_l3(struct nvw_machine *m)
 }
 
 /* Only where an L1 has what the L2's side has, besides its own stores, can lines be brought up to date. */
+static bool can_renew(const struct coh_protocol *p)
+{
+	return !p->registration && !p->directory && !p->turns && !p->leases &&
+	       p->caches == COH_CACHES_TOGETHER;
+}
+
 static int settle_acquires(struct nvw_machine *m)
 {
-	const struct coh_protocol *const p = m->protocol;
+	char names[256] = "";
 
 	m->renews = !m->config.l1_acquire;
-	return m->renews && (p->registration || p->directory || p->turns || p->leases ||
-				    p->caches != COH_CACHES_TOGETHER) ?
-		       nvw_fail(NVW_E_CONFIG,
-			       "l1.acquire: off needs a protocol whose acquires invalidate L1s and that registers nothing (vi, gd, gh, rsp, wt); found %s",
-			       p->name) :
-		       0;
+	if (!m->renews || can_renew(m->protocol)) {
+		return 0;
+	}
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		if (can_renew(coh_protocols[i])) {
+			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+				*names ? ", " : "", coh_protocols[i]->name);
+		}
+	}
+	return nvw_fail(NVW_E_CONFIG,
+		"l1.acquire: off needs a protocol that registers nothing, without owners, turns and leases (%s); found %s",
+		names, m->protocol->name);
 }
 
 /* The cache for stores, if the level has one apart. */
