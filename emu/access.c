@@ -127,7 +127,9 @@ static void split_sequence(
 	}
 	for (; lane < end; lane += count, offset = 0, i++) {
 		count = (EMU_LINE - offset) / size;
-		count = count < end - lane ? count : end - lane;
+		if (count >= end - lane) {
+			count = end - lane;
+		}
 		ask_for(q, i, lane, count, size, line++, offset);
 	}
 	q->count = i;
@@ -293,7 +295,9 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 				m->store_buffers ? emu_store_buffer_access(&r, t, &late) : coh_execute(&r, t);
 
 			queued |= at == COH_NOT_YET ? late : 0;
-			done = at == COH_NOT_YET ? done : emu_later(done, at);
+			if (at != COH_NOT_YET) {
+				done = emu_later(done, at);
+			}
 		}
 	}
 	if (m->races && !m->error && lanes != queued) {

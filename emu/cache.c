@@ -104,7 +104,9 @@ uint32_t emu_scan_oldest(const uint32_t *stamps, uint32_t ways)
 	uint32_t oldest = 0;
 
 	for (uint32_t way = 1; way < ways; way++) {
-		oldest = stamps[way] < stamps[oldest] ? way : oldest;
+		if (stamps[way] < stamps[oldest]) {
+			oldest = way;
+		}
 	}
 	return oldest;
 }
@@ -144,9 +146,13 @@ static inline uint32_t find_of_16(const uint32_t *tags, uint32_t tag)
 
 uint32_t emu_find_way(const uint32_t *tags, uint32_t ways, uint32_t tag)
 {
-	return ways == WAYS ? find_of_16(tags, tag) :
-	       ways % LANES ? emu_scan_tags(tags, ways, tag) :
-			      find_by_fours(tags, ways, tag);
+	if (ways == WAYS) {
+		return find_of_16(tags, tag);
+	}
+	if (ways % LANES) {
+		return emu_scan_tags(tags, ways, tag);
+	}
+	return find_by_fours(tags, ways, tag);
 }
 
 /* Each lane keeps the first of its smallest stamps, and its way. */
@@ -166,7 +172,9 @@ static inline uint32_t first_of(const lanes least, const lanes oldest)
 	for (unsigned k = 0; k < LANES; k++) {
 		const uint64_t candidate = (uint64_t)least[k] << 32 | oldest[k];
 
-		first = candidate < first ? candidate : first;
+		if (candidate < first) {
+			first = candidate;
+		}
 	}
 	return (uint32_t)first;
 }
@@ -194,7 +202,9 @@ uint32_t emu_set_scan_oldest(const struct emu_set *set)
 	uint32_t oldest = 0;
 
 	for (uint32_t way = 1; way < WAYS; way++) {
-		oldest = set->stamp[way] < set->stamp[oldest] ? way : oldest;
+		if (set->stamp[way] < set->stamp[oldest]) {
+			oldest = way;
+		}
 	}
 	return oldest;
 }
@@ -322,7 +332,10 @@ extern inline struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu
 
 static uint32_t stamp_of(const struct emu_cache *cache, uint32_t i)
 {
-	return cache->set ? cache->set[i / WAYS].stamp[i % WAYS] : cache->stamps[i];
+	if (cache->set) {
+		return cache->set[i / WAYS].stamp[i % WAYS];
+	}
+	return cache->stamps[i];
 }
 
 static bool is_kept(const struct emu_cache *cache, uint32_t i)
@@ -358,9 +371,10 @@ static __attribute__((noinline)) struct emu_line *victim_unusual(
 {
 	const uint32_t start = set_start(cache, id);
 
-	return cache->registered_last ?
-		       victim_registered_last(cache, start) :
-		       &cache->lines[start + emu_find_oldest(cache->stamps + start, cache->ways)];
+	if (cache->registered_last) {
+		return victim_registered_last(cache, start);
+	}
+	return &cache->lines[start + emu_find_oldest(cache->stamps + start, cache->ways)];
 }
 
 extern inline struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_line_id id)
@@ -371,8 +385,10 @@ extern inline struct emu_line *emu_cache_victim(struct emu_cache *cache, emu_lin
 		return victim_unusual(cache, id);
 	}
 	start = set_of(cache, id) * WAYS;
-	return cache->registered_last ? victim_registered_last(cache, start) :
-					&cache->lines[start + oldest_of_16(&cache->set[set_of(cache, id)])];
+	if (cache->registered_last) {
+		return victim_registered_last(cache, start);
+	}
+	return &cache->lines[start + oldest_of_16(&cache->set[set_of(cache, id)])];
 }
 
 void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line)
@@ -516,7 +532,10 @@ int emu_fifo_init(struct emu_fifo *fifo, uint32_t capacity)
 	fifo->capacity = capacity;
 	fifo->mask = size - 1;
 	fifo->ring = malloc(size * sizeof *fifo->ring);
-	return fifo->ring ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a FIFO of %u lines", capacity);
+	if (!fifo->ring) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a FIFO of %u lines", capacity);
+	}
+	return 0;
 }
 
 void emu_fifo_finish(struct emu_fifo *fifo)

@@ -31,9 +31,10 @@ static int channels_init(struct emu_channels *c, const struct emu_device_config 
 		c->begun = calloc(c->count, (c->places ? c->places : 1) * sizeof *c->begun);
 		c->turn = calloc(c->count, sizeof *c->turn);
 	}
-	return c->read && c->write_free && (!config->shared || (c->begun && c->turn)) ?
-		       0 :
-		       nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
+	if (c->read && c->write_free && (!config->shared || (c->begun && c->turn))) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_MEMORY, "no memory for %u channels", c->count);
 }
 
 /* A range of addresses, without access if protection is PROT_NONE. */
@@ -100,19 +101,21 @@ static int device_init(struct nvw_machine *m, unsigned i)
 		.read_energy = config->read_energy,
 		.write_energy = config->write_energy,
 		.hops = config->hops};
-	return emu_config_has_device(&m->config, i) ? channels_init(&d->channels, config, m->config.hop) : 0;
+	if (!emu_config_has_device(&m->config, i)) {
+		return 0;
+	}
+	return channels_init(&d->channels, config, m->config.hop);
 }
 
 static int dram_init(struct nvw_machine *m, unsigned i, unsigned *next)
 {
 	struct emu_device *const d = &m->device[i];
-	int r;
 
 	d->bytes = m->config.device[i].size;
 	d->used = EMU_LINE; /* address 0 of the range stays unused */
-	r = map(d->bytes, PROT_READ | PROT_WRITE, d->name, &d->behind);
-	r = r ? r : map(d->bytes, PROT_NONE, d->name, &d->base);
-	return r ? r : give_windows(m, i, next);
+	NVW_TRY(map(d->bytes, PROT_READ | PROT_WRITE, d->name, &d->behind));
+	NVW_TRY(map(d->bytes, PROT_NONE, d->name, &d->base));
+	return give_windows(m, i, next);
 }
 
 /* The device has the bytes [from, to) of the pool, whose run's range is at base. */
@@ -138,9 +141,14 @@ static nvw_off first_part(const struct emu_config *config, const struct nvw_pool
 {
 	enum { PAGE = 4096 };
 
-	return config->nvram2.holds == EMU_PART_heap ? pool->chunks :
-	       config->nvram2.holds == EMU_PART_half ? pool->bytes / 2 / PAGE * PAGE :
-						       pool->bytes;
+	switch (config->nvram2.holds) {
+	case EMU_PART_heap:
+		return pool->chunks;
+	case EMU_PART_half:
+		return pool->bytes / 2 / PAGE * PAGE;
+	default:
+		return pool->bytes;
+	}
 }
 
 /* Puts a pool on the device that it names. The pool of nvram may continue on nvram2. */
@@ -149,7 +157,6 @@ static int pool_init(struct nvw_machine *m, struct nvw_pool *pool, char *base, u
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const int device = emu_config_device(&m->config, nvw_pool_device(pool));
 	nvw_off split = g->bytes;
-	int r;
 
 	if (device < 0) {
 		return nvw_fail(NVW_E_CONFIG, "%s: %s", nvw_pool_path(pool), nvw_error_message());
@@ -168,8 +175,11 @@ static int pool_init(struct nvw_machine *m, struct nvw_pool *pool, char *base, u
 		split = first_part(&m->config, g);
 		assert(split > 0 && split <= g->bytes);
 	}
-	r = nvram_init(m, (unsigned)device, pool, base, 0, split, next);
-	return r || split == g->bytes ? r : nvram_init(m, EMU_NVRAM2, pool, base, split, g->bytes, next);
+	NVW_TRY(nvram_init(m, (unsigned)device, pool, base, 0, split, next));
+	if (split == g->bytes) {
+		return 0;
+	}
+	return nvram_init(m, EMU_NVRAM2, pool, base, split, g->bytes, next);
 }
 
 /* The pools are one range of addresses, so references by offset do not depend on the device. */
@@ -201,18 +211,19 @@ static bool reaches_no_line(const struct nvw_machine *m)
 int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool)
 {
 	unsigned next = 0;
-	int r = 0;
 
 	m->device_count = m->config.device_count;
-	for (unsigned i = 0; i < m->device_count && r == 0; i++) {
-		r = device_init(m, i);
-		r = r || !m->device[i].is_dram ? r : dram_init(m, i, &next);
+	for (unsigned i = 0; i < m->device_count; i++) {
+		NVW_TRY(device_init(m, i));
+		if (m->device[i].is_dram) {
+			NVW_TRY(dram_init(m, i, &next));
+		}
 	}
-	if (r == 0 && (next > EMU_WINDOWS / 2 || (next == EMU_WINDOWS / 2 && reaches_no_line(m)))) {
+	if (next > EMU_WINDOWS / 2 || (next == EMU_WINDOWS / 2 && reaches_no_line(m))) {
 		return nvw_fail(
 			NVW_E_CONFIG, "the machine's DRAM devices are larger than its line numbers reach");
 	}
-	return r || !pool ? r : pools_init(m, pool);
+	return pool ? pools_init(m, pool) : 0;
 }
 
 void emu_devices_finish(struct nvw_machine *m)
@@ -258,7 +269,10 @@ const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *
 	emu_line_id line;
 	unsigned offset;
 
-	return emu_locate(m, (uint64_t)(uintptr_t)address, 1, &line, &offset) ? emu_device_of(m, line) : NULL;
+	if (emu_locate(m, (uint64_t)(uintptr_t)address, 1, &line, &offset)) {
+		return emu_device_of(m, line);
+	}
+	return NULL;
 }
 
 /* ---- Write queues ------------------------------------------------------------------------- */

@@ -163,7 +163,10 @@ static struct emu_event event_choose(struct nvw_machine *m)
 
 extern inline struct emu_event emu_events_take(struct nvw_machine *m)
 {
-	return m->scheduler.choose ? event_choose(m) : event_take(&m->exec, 0);
+	if (m->scheduler.choose) {
+		return event_choose(m);
+	}
+	return event_take(&m->exec, 0);
 }
 
 /* ---- A machine's life ---------------------------------------------------------------------- */
@@ -172,9 +175,10 @@ int emu_events_init(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
 
-	return NVW_ROOM(x->events, x->event_capacity, EVENTS_MIN) ?
-		       0 :
-		       nvw_fail(NVW_E_MEMORY, "no memory for %d events", EVENTS_MIN);
+	if (!NVW_ROOM(x->events, x->event_capacity, EVENTS_MIN)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %d events", EVENTS_MIN);
+	}
+	return 0;
 }
 
 void emu_events_forget(struct nvw_machine *m)

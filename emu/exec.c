@@ -57,7 +57,9 @@ static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront
 
 		if (its == site && wf->requests.op[lane] == op) {
 			found |= UINT64_C(1) << lane;
-			deepest = place < deepest ? place : deepest;
+			if (place < deepest) {
+				deepest = place;
+			}
 		} else if (wf->requests.op[lane] != NVW__RETURN &&
 			   (place < deepest || (place == deepest && its->line < site->line))) {
 			found = UINT64_C(1) << lane;
@@ -67,8 +69,10 @@ static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront
 			op = wf->requests.op[lane];
 		}
 	}
-	return found ? found | lanes_like(wf, before, (unsigned)__builtin_ctzll(found)) :
-		       lanes_like(wf, lanes, (unsigned)__builtin_ctzll(lanes));
+	if (found) {
+		return found | lanes_like(wf, before, (unsigned)__builtin_ctzll(found));
+	}
+	return lanes_like(wf, lanes, (unsigned)__builtin_ctzll(lanes));
 }
 
 /* The lane whose turn it is, whatever its request. */

@@ -55,15 +55,25 @@ static void place(char ret_place[PLACE_BYTES])
 
 static const char *verb(void)
 {
-	return fault.kind == NVW__FAULT_WRITE ? "writes" :
-	       fault.kind == NVW__FAULT_READ  ? "reads" :
-						"reads or writes";
+	if (fault.kind == NVW__FAULT_WRITE) {
+		return "writes";
+	}
+	if (fault.kind == NVW__FAULT_READ) {
+		return "reads";
+	}
+	return "reads or writes";
 }
 
 /* The function to use instead of the dereference. */
 static const char *cure(const char *read, const char *write, const char *either)
 {
-	return fault.kind == NVW__FAULT_WRITE ? write : fault.kind == NVW__FAULT_READ ? read : either;
+	if (fault.kind == NVW__FAULT_WRITE) {
+		return write;
+	}
+	if (fault.kind == NVW__FAULT_READ) {
+		return read;
+	}
+	return either;
 }
 
 /* "DRAM at offset 0x40". */
@@ -193,8 +203,10 @@ int emu_faults_catch(struct nvw_machine *m)
 	fault.machine = m;
 	fault.pending = false;
 	nvw__frames_prepare();
-	return sigaltstack(&stack, &fault.stack_before) < 0 ? nvw_fail_errno("faults cannot be caught") :
-							      take();
+	if (sigaltstack(&stack, &fault.stack_before) < 0) {
+		return nvw_fail_errno("faults cannot be caught");
+	}
+	return take();
 }
 
 void emu_set_host_fault(

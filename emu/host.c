@@ -45,7 +45,10 @@ void *nvw_alloc_on(struct nvw_machine *m, const char *device, uint64_t bytes)
 			"the device %s is NVRAM: expected DRAM (NVRAM is allocated from a pool's heap)",
 			device);
 	}
-	return i >= 0 && m->device[i].is_dram ? alloc(&m->device[i], bytes) : NULL;
+	if (i >= 0 && m->device[i].is_dram) {
+		return alloc(&m->device[i], bytes);
+	}
+	return NULL;
 }
 
 uint64_t nvw_mark(const struct nvw_machine *m)

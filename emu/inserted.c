@@ -50,8 +50,9 @@ static struct emu_inserted_item *item_at(struct nvw_machine *m, uint64_t id)
 		struct emu_inserted_item *const grown = realloc(m->inserted.item, wanted * sizeof *grown);
 
 		if (grown == NULL) {
-			m->error = m->error ? m->error :
-					      nvw_fail(NVW_E_MEMORY, "no memory for inserted barriers");
+			if (!m->error) {
+				m->error = nvw_fail(NVW_E_MEMORY, "no memory for inserted barriers");
+			}
 			return NULL;
 		}
 		memset(grown + m->inserted.items, 0, (wanted - m->inserted.items) * sizeof *grown);

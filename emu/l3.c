@@ -119,7 +119,9 @@ emu_time emu_l3_read_here(struct nvw_machine *m, emu_line_id id, uint8_t *to, em
 
 		m->stats.l3_load_misses++;
 		t += of_tags(m);
-		line = line ? line : obtain(m, &m->l3.cache, id, &t);
+		if (!line) {
+			line = obtain(m, &m->l3.cache, id, &t);
+		}
 		t = emu_memory_read(m, id, data, t);
 		emu_copy_masked(line->data, data, ~line->valid);
 		line->valid = UINT64_MAX;
@@ -212,7 +214,6 @@ int emu_l3_init(struct nvw_machine *m)
 	struct emu_l3 *const l3 = &m->l3;
 	const struct emu_cache_config *const config = &m->config.l3;
 	struct emu_cache_config own = *config;
-	int r;
 
 	if (!config->size) {
 		return 0;
@@ -222,9 +223,14 @@ int emu_l3_init(struct nvw_machine *m)
 	l3->banks = (uint32_t)m->config.l3_banks;
 	l3->bank = calloc(l3->banks, sizeof *l3->bank);
 	l3->stores = config->split == 1 ? &l3->write : &l3->cache;
-	r = l3->bank ? emu_cache_init(&l3->cache, config) : nvw_fail(NVW_E_MEMORY, "no memory for an L3");
-	r = r || config->split != 1 ? r : emu_cache_init(&l3->write, &own);
-	return r ? r : emu_fifo_init(&l3->sfifo, (uint32_t)config->sfifo);
+	if (!l3->bank) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for an L3");
+	}
+	NVW_TRY(emu_cache_init(&l3->cache, config));
+	if (config->split == 1) {
+		NVW_TRY(emu_cache_init(&l3->write, &own));
+	}
+	return emu_fifo_init(&l3->sfifo, (uint32_t)config->sfifo);
 }
 
 void emu_l3_finish(struct nvw_machine *m)

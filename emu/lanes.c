@@ -169,7 +169,9 @@ unsigned coh_lanes_serial(const struct coh_request *request)
 	{
 		const unsigned count = ++wanted[offset_of(emu_request(request->wf, lane))];
 
-		most = count > most ? count : most;
+		if (count > most) {
+			most = count;
+		}
 	}
 	return most;
 }

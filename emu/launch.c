@@ -23,9 +23,15 @@ static uint32_t first_cu(struct nvw_machine *m)
 
 	switch (m->config.first_cu) {
 	case EMU_FIRST_next:
-		return x->number > 1 ? (uint32_t)((x->first_cu + x->groups_before) % m->config.cus) : 0;
+		if (x->number > 1) {
+			return (uint32_t)((x->first_cu + x->groups_before) % m->config.cus);
+		}
+		return 0;
 	case EMU_FIRST_random:
-		return m->config.seed ? (uint32_t)nvw_random_below(&x->schedule, m->config.cus) : 0;
+		if (m->config.seed) {
+			return (uint32_t)nvw_random_below(&x->schedule, m->config.cus);
+		}
+		return 0;
 	default:
 		return 0;
 	}

@@ -14,7 +14,10 @@ int emu_loads_init(struct nvw_machine *m)
 	const size_t count = (size_t)m->exec.wavefront_count * EMU_LANES * m->config.loads;
 
 	m->loads = count ? calloc(count, sizeof *m->loads) : NULL;
-	return m->loads || !count ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for %zu loads in flight", count);
+	if (m->loads || !count) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_MEMORY, "no memory for %zu loads in flight", count);
 }
 
 void emu_loads_finish(struct nvw_machine *m)
@@ -40,7 +43,9 @@ static unsigned earliest(const emu_time *done, uint64_t count)
 	unsigned found = 0;
 
 	for (unsigned i = 1; i < count; i++) {
-		found = done[i] < done[found] ? i : found;
+		if (done[i] < done[found]) {
+			found = i;
+		}
 	}
 	return found;
 }

@@ -14,8 +14,10 @@
 
 static bool is_registered_last(const struct nvw_machine *m, uint64_t replacement)
 {
-	return replacement == EMU_REPLACEMENT_auto ? m->protocol->registered_last :
-						     replacement == EMU_REPLACEMENT_registered_last;
+	if (replacement == EMU_REPLACEMENT_auto) {
+		return m->protocol->registered_last;
+	}
+	return replacement == EMU_REPLACEMENT_registered_last;
 }
 
 /* Whether a level has read and write caches apart: as the configuration says, and the protocol allows. */
@@ -79,10 +81,14 @@ static int write_cache_init(struct emu_cache *write, struct emu_cache *read,
 {
 	struct emu_cache_config own = *config;
 
-	*ret_stores = config->split ? write : read;
+	*ret_stores = read;
+	if (!config->split) {
+		return 0;
+	}
+	*ret_stores = write;
 	own.size = config->write_size;
 	own.ways = config->write_ways;
-	return config->split ? emu_cache_init(write, &own) : 0;
+	return emu_cache_init(write, &own);
 }
 
 /* The part of a hit's latency that a miss does not take: it only looks up the tags. */
@@ -106,18 +112,11 @@ static int check_write_ways(const struct nvw_machine *m)
 
 static int caches_init(struct nvw_machine *m)
 {
-	int r = settle_split(m, "l1", &m->config.l1);
-
-	r = r ? r : settle_split(m, "l2", &m->config.l2);
-	r = r ? r : check_write_ways(m);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(settle_split(m, "l1", &m->config.l1));
+	NVW_TRY(settle_split(m, "l2", &m->config.l2));
+	NVW_TRY(check_write_ways(m));
 	settle_l3(m);
-	r = settle_acquires(m);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(settle_acquires(m));
 	m->l1_spared = spared(&m->config.l1);
 	m->l2_spared = spared(&m->config.l2);
 	m->cus = calloc(m->config.cus, sizeof *m->cus);
@@ -126,23 +125,23 @@ static int caches_init(struct nvw_machine *m)
 	if (!m->cus || !m->l2.bank) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for %llu CUs", (unsigned long long)m->config.cus);
 	}
-	for (unsigned i = 0; i < m->config.cus && r == 0; i++) {
+	for (unsigned i = 0; i < m->config.cus; i++) {
 		struct emu_cu *const cu = &m->cus[i];
 
 		cu->id = i;
-		r = emu_cache_init(&cu->l1, &m->config.l1);
-		r = r ? r : write_cache_init(&cu->write, &cu->l1, &m->config.l1, &cu->stores);
+		NVW_TRY(emu_cache_init(&cu->l1, &m->config.l1));
+		NVW_TRY(write_cache_init(&cu->write, &cu->l1, &m->config.l1, &cu->stores));
 		cu->l1.registered_last = is_registered_last(m, m->config.l1.replacement);
-		r = r ? r : emu_fifo_init(&cu->sfifo, (uint32_t)m->config.l1.sfifo);
-		r = r ? r : emu_fifo_init(&cu->nvw_fifo, (uint32_t)m->config.l1.nvw_fifo);
+		NVW_TRY(emu_fifo_init(&cu->sfifo, (uint32_t)m->config.l1.sfifo));
+		NVW_TRY(emu_fifo_init(&cu->nvw_fifo, (uint32_t)m->config.l1.nvw_fifo));
 	}
-	r = r ? r : emu_cache_init(&m->l2.cache, &m->config.l2);
-	r = r ? r : write_cache_init(&m->l2.write, &m->l2.cache, &m->config.l2, &m->l2.stores);
+	NVW_TRY(emu_cache_init(&m->l2.cache, &m->config.l2));
+	NVW_TRY(write_cache_init(&m->l2.write, &m->l2.cache, &m->config.l2, &m->l2.stores));
 	m->l2.cache.registered_last = is_registered_last(m, m->config.l2.replacement);
-	r = r ? r : emu_l3_init(m);
-	r = r ? r : coh_directory_init(m);
-	r = r ? r : emu_fifo_init(&m->l2.sfifo, (uint32_t)m->config.l2.sfifo);
-	return r ? r : emu_fifo_init(&m->l2.nvw_fifo, (uint32_t)m->config.l2.nvw_fifo);
+	NVW_TRY(emu_l3_init(m));
+	NVW_TRY(coh_directory_init(m));
+	NVW_TRY(emu_fifo_init(&m->l2.sfifo, (uint32_t)m->config.l2.sfifo));
+	return emu_fifo_init(&m->l2.nvw_fifo, (uint32_t)m->config.l2.nvw_fifo);
 }
 
 static void caches_finish(struct nvw_machine *m)
@@ -203,22 +202,41 @@ static int consistency_init(struct nvw_machine *m)
 	const uint64_t model = m->config.consistency;
 
 	m->loads_complete = model && model != EMU_CONSISTENCY_rmo;
-	return !model || m->protocol->directory ?
-		       0 :
-		       nvw_fail(NVW_E_CONFIG,
-			       "gpu.consistency needs a protocol in which a line has one writer or many readers (rfo, mttop-wb), or to be none; found %s",
-			       m->protocol->name);
+	if (!model || m->protocol->directory) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_CONFIG,
+		"gpu.consistency needs a protocol in which a line has one writer or many readers (rfo, mttop-wb), or to be none; found %s",
+		m->protocol->name);
+}
+
+/* The parts of a machine, in an order in which none needs a later one. */
+static int parts_init(struct nvw_machine *m, struct nvw_pool *pool, struct nvw_log_writer *log)
+{
+	NVW_TRY(emu_devices_init(m, pool));
+	NVW_TRY(protocol_init(m));
+	NVW_TRY(consistency_init(m));
+	NVW_TRY(caches_init(m));
+	NVW_TRY(coh_turns_init(m));
+	NVW_TRY(coh_leases_init(m));
+	NVW_TRY(emu_network_init(m));
+	NVW_TRY(emu_nvram_init(m));
+	NVW_TRY(record_init(m, log));
+	NVW_TRY(emu_events_init(m));
+	NVW_TRY(emu_wavefronts_init(m));
+	NVW_TRY(emu_store_buffers_init(m));
+	NVW_TRY(emu_loads_init(m));
+	NVW_TRY(emu_faults_catch(m));
+	return persist_init(m);
 }
 
 int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nvw_log_writer *log,
 	struct nvw_machine **ret_machine)
 {
 	struct nvw_machine *m;
-	int r = emu_config_check(config);
+	int r;
 
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(emu_config_check(config));
 	m = calloc(1, sizeof *m);
 	if (!m) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a machine");
@@ -226,21 +244,7 @@ int emu_create(const struct emu_config *config, struct nvw_pool *pool, struct nv
 	m->config = emu_config_consistent(config);
 	m->cycle_ps = (emu_time)(1e12 / (double)config->clock + 0.5);
 	m->cut.time_ps = m->clock.time_ps = m->alarm = UINT64_MAX;
-	r = emu_devices_init(m, pool);
-	r = r ? r : protocol_init(m);
-	r = r ? r : consistency_init(m);
-	r = r ? r : caches_init(m);
-	r = r ? r : coh_turns_init(m);
-	r = r ? r : coh_leases_init(m);
-	r = r ? r : emu_network_init(m);
-	r = r ? r : emu_nvram_init(m);
-	r = r ? r : record_init(m, log);
-	r = r ? r : emu_events_init(m);
-	r = r ? r : emu_wavefronts_init(m);
-	r = r ? r : emu_store_buffers_init(m);
-	r = r ? r : emu_loads_init(m);
-	r = r ? r : emu_faults_catch(m);
-	r = r ? r : persist_init(m);
+	r = parts_init(m, pool, log);
 	if (r < 0) {
 		emu_destroy(m);
 		return r;

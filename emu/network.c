@@ -93,8 +93,10 @@ static __attribute__((noinline, cold)) emu_time watch_link(
 /* The message occupies the link, or port, from t on or later; returns from when. */
 static inline emu_time book(struct nvw_machine *m, size_t link, emu_time t, emu_time occupancy)
 {
-	return emu_is_watched(m) ? watch_link(m, link, t, occupancy) :
-				   emu_book(m, &m->network.link[link], t, occupancy);
+	if (emu_is_watched(m)) {
+		return watch_link(m, link, t, occupancy);
+	}
+	return emu_book(m, &m->network.link[link], t, occupancy);
 }
 
 /* A column or a row of the grid: so many nodes, whose links in one direction are stride apart. */
@@ -157,7 +159,10 @@ static emu_time walk(
 
 uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t bytes)
 {
-	return bytes < EMU_MESSAGE_BYTES ? m->network.flits[bytes] : flits_of(m, bytes);
+	if (bytes < EMU_MESSAGE_BYTES) {
+		return m->network.flits[bytes];
+	}
+	return flits_of(m, bytes);
 }
 
 static uint64_t *counter(struct nvw_machine *m, size_t offset)

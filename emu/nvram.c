@@ -235,7 +235,10 @@ void emu_nvram_complete(struct nvw_machine *m, emu_time t)
 /* When the L2 knows that the writes in flight to the device are durable. */
 static emu_time device_settled_at(const struct nvw_machine *m, const struct emu_device *d)
 {
-	return d->in_flight ? emu_later(m->now, d->last_done + d->channels.link_ps) : m->now;
+	if (d->in_flight) {
+		return emu_later(m->now, d->last_done + d->channels.link_ps);
+	}
+	return m->now;
 }
 
 emu_time emu_nvram_settled_at(const struct nvw_machine *m)

@@ -539,7 +539,10 @@ int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 	r->stores.row_bytes = sizeof(struct store);
 	r->site_mask = SITES_MIN - 1;
 	r->sites = calloc(SITES_MIN, sizeof *r->sites);
-	return r->sites ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the persist log");
+	if (!r->sites) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the persist log");
+	}
+	return 0;
 }
 
 void record_finish(struct nvw_machine *m)

@@ -161,9 +161,13 @@ static bool has_stores_of(const struct emu_store_buffer *b, const struct coh_req
 
 static bool is_ready(const struct nvw_machine *m, const struct emu_store_buffer *b, const struct coh_wait *w)
 {
-	return w->cause == EMU_CAUSE_room    ? b->count < m->config.store_buffer.entries :
-	       w->cause == EMU_CAUSE_overlap ? !has_stores_of(b, &w->request) :
-					       !b->count;
+	if (w->cause == EMU_CAUSE_room) {
+		return b->count < m->config.store_buffer.entries;
+	}
+	if (w->cause == EMU_CAUSE_overlap) {
+		return !has_stores_of(b, &w->request);
+	}
+	return !b->count;
 }
 
 static void wake_ready(struct nvw_machine *m, struct emu_store_buffer *b)
@@ -326,7 +330,10 @@ emu_time emu_store_buffer_access(const struct coh_request *r, emu_time t, uint64
 	if (!buffer_of(r->m, r->wf)->count) {
 		return coh_execute(&request, t);
 	}
-	return coh_is_atomic(r) ? put_off(r, EMU_CAUSE_drain, t, begin) : load(r, t, late);
+	if (coh_is_atomic(r)) {
+		return put_off(r, EMU_CAUSE_drain, t, begin);
+	}
+	return load(r, t, late);
 }
 
 /* ---- A machine's life ---------------------------------------------------------------------- */

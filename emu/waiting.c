@@ -47,7 +47,9 @@ void emu_count_wait(struct nvw_machine *m, const struct nvw_site *site, enum emu
 	struct emu_waited *row = find(&m->waited, site, cause);
 
 	count_cause(&m->stats, cause, waited);
-	row = row ? row : add(m, site, cause);
+	if (!row) {
+		row = add(m, site, cause);
+	}
 	if (row) {
 		row->times++;
 		row->ps += waited;
@@ -82,8 +84,10 @@ static int longest_first(const void *a, const void *b)
 {
 	const struct emu_waited *const x = a, *const y = b;
 
-	return x->ps != y->ps ? (x->ps < y->ps) - (x->ps > y->ps) :
-				(x->times < y->times) - (x->times > y->times);
+	if (x->ps != y->ps) {
+		return (x->ps < y->ps) - (x->ps > y->ps);
+	}
+	return (x->times < y->times) - (x->times > y->times);
 }
 
 const struct emu_waited *emu_waited(struct nvw_machine *m, unsigned *ret_count)

@@ -55,7 +55,10 @@ int emu_watch(struct nvw_machine *m, void (*see)(void *context, const struct emu
 			.turn = calloc(m->exec.wavefront_count, sizeof *w->turn),
 			.resident = calloc(m->exec.wavefront_count, sizeof *w->resident)};
 	}
-	return w && w->turn && w->resident ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to watch the machine");
+	if (w && w->turn && w->resident) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_MEMORY, "no memory to watch the machine");
 }
 
 void emu_tell(struct nvw_machine *m, const struct emu_sight *sight)
@@ -94,9 +97,13 @@ static const char *name_of(const struct nvw__request *r)
 	const unsigned kind = r->op & 0xff;
 	const bool has_scope = (kind == NVW__BARRIER || kind == NVW__P_BARRIER) && r->value <= NVW_KERNEL;
 
-	return !has_scope           ? emu_kind_names[kind] :
-	       kind == NVW__BARRIER ? barriers[r->value] :
-				      persist_barriers[r->value];
+	if (!has_scope) {
+		return emu_kind_names[kind];
+	}
+	if (kind == NVW__BARRIER) {
+		return barriers[r->value];
+	}
+	return persist_barriers[r->value];
 }
 
 void emu_watch_issue(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes, emu_time t)

@@ -16,7 +16,10 @@ static enum rec_relation relation(uint64_t epoch, uint64_t settled)
 	if (epoch == 0) {
 		return REC_UNUSED;
 	}
-	return epoch <= settled ? REC_SETTLED : epoch == settled + 1 ? REC_OPEN : REC_FUTURE;
+	if (epoch <= settled) {
+		return REC_SETTLED;
+	}
+	return epoch == settled + 1 ? REC_OPEN : REC_FUTURE;
 }
 
 struct rec_entry rec_judge(const struct nvw_pool *pool, const uint64_t *words, nvw_off off, uint64_t settled)
@@ -30,7 +33,9 @@ struct rec_entry rec_judge(const struct nvw_pool *pool, const uint64_t *words, n
 
 		facts.sealed = nvw_unseal(off + 8 * i, words[i], &payload[i]) && facts.sealed;
 		facts.one_epoch = facts.one_epoch && epoch == nvw__entry_epoch(words[0]);
-		newest = epoch > newest ? epoch : newest;
+		if (epoch > newest) {
+			newest = epoch;
+		}
 		entry.of_open_epoch = entry.of_open_epoch || epoch == settled + 1;
 	}
 	facts.relation = relation(newest, settled);

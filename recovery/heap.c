@@ -12,7 +12,10 @@ static int visit_if_allocated(void *context, nvw_off word_off, uint64_t payload,
 {
 	const struct walk *const w = context;
 
-	return rec_is_allocated(payload, outcome) ? w->visit(w->context, block, bytes) : 0;
+	if (rec_is_allocated(payload, outcome)) {
+		return w->visit(w->context, block, bytes);
+	}
+	return 0;
 }
 
 int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_off block, uint64_t bytes),
@@ -63,7 +66,10 @@ uint64_t nvw_heap_places(const struct nvw_pool_geometry *g, uint64_t bytes)
 {
 	const unsigned class = nvw__class_of(bytes);
 
-	return class < NVW_HEAP_CLASSES ? (uint64_t)g->chunk_count * nvw__class_blocks[class] : 0;
+	if (class < NVW_HEAP_CLASSES) {
+		return (uint64_t)g->chunk_count * nvw__class_blocks[class];
+	}
+	return 0;
 }
 
 nvw_off nvw_heap_place(const struct nvw_pool_geometry *g, uint64_t bytes, uint64_t number)
@@ -86,7 +92,10 @@ uint64_t nvw_heap_place_of(const struct nvw_pool_geometry *g, uint64_t bytes, nv
 	}
 	const uint64_t block = (in_chunk - nvw__class_table_bytes(class)) / nvw__class_block_bytes(class);
 
-	return block < nvw__class_blocks[class] ? chunk * nvw__class_blocks[class] + block : UINT64_MAX;
+	if (block < nvw__class_blocks[class]) {
+		return chunk * nvw__class_blocks[class] + block;
+	}
+	return UINT64_MAX;
 }
 
 /* ---- Sweep --------------------------------------------------------------------------------- */

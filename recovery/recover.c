@@ -87,8 +87,8 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 	}
 	b->report->blocks_kept += freed;
 	b->report->blocks_freed += !freed;
-	return nvw_pool_write_word(b->pool, word_off,
-		nvw_seal(word_off, nvw__block_payload(freed ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE, 0, 0)));
+	payload = nvw__block_payload(freed ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE, 0, 0);
+	return nvw_pool_write_word(b->pool, word_off, nvw_seal(word_off, payload));
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -98,36 +98,33 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool *ret_unsettled)
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open};
-	int r = 0;
 
-	for (uint32_t stream = 0; r == 0 && stream < nvw_pool_geometry(pool)->streams; stream++) {
+	for (uint32_t stream = 0; stream < nvw_pool_geometry(pool)->streams; stream++) {
 		bool is_open = false;
 		uint64_t est;
 
-		r = rec_est(pool, stream, &est);
-		r = r ? r : stream_log(pool, stream, nvw__est_epoch(est), false, &is_open, report);
+		NVW_TRY(rec_est(pool, stream, &est));
+		NVW_TRY(stream_log(pool, stream, nvw__est_epoch(est), false, &is_open, report));
 		open[stream] = is_open;
 	}
-	r = r ? r : rec_each_block(pool, visit_block, &blocks);
+	NVW_TRY(rec_each_block(pool, visit_block, &blocks));
 	*ret_unsettled = blocks.unsettled;
-	return r;
+	return 0;
 }
 
 /* Restores the old values of every open epoch. */
 static int restore_all(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
 {
-	int r = 0;
-
-	for (uint32_t stream = 0; r == 0 && stream < nvw_pool_geometry(pool)->streams; stream++) {
+	for (uint32_t stream = 0; stream < nvw_pool_geometry(pool)->streams; stream++) {
 		bool is_open = false;
 		uint64_t est;
 
 		if (open[stream]) {
-			r = rec_est(pool, stream, &est);
-			r = r ? r : stream_log(pool, stream, nvw__est_epoch(est), true, &is_open, report);
+			NVW_TRY(rec_est(pool, stream, &est));
+			NVW_TRY(stream_log(pool, stream, nvw__est_epoch(est), true, &is_open, report));
 		}
 	}
-	return r;
+	return 0;
 }
 
 /* Settles the block words of rolled back epochs. */
@@ -141,23 +138,21 @@ static int settle_blocks(struct nvw_pool *pool, struct nvw_recovery *report, uin
 static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	int r = 0;
 
-	for (uint32_t stream = 0; r == 0 && stream < g->streams; stream++) {
+	for (uint32_t stream = 0; stream < g->streams; stream++) {
 		const nvw_off off = nvw__est_off(g, stream);
 		uint64_t est;
 
-		r = rec_est(pool, stream, &est);
-		if (r == 0 && open[stream]) {
+		NVW_TRY(rec_est(pool, stream, &est));
+		if (open[stream]) {
 			report->epochs_rolled_back++;
-			r = nvw_pool_write_word(pool, off,
-				nvw_seal(off,
-					nvw__est_payload(NVW__EST_ROLLED_BACK, nvw__est_epoch(est) + 1)));
-		} else if (r == 0) {
+			est = nvw__est_payload(NVW__EST_ROLLED_BACK, nvw__est_epoch(est) + 1);
+			NVW_TRY(nvw_pool_write_word(pool, off, nvw_seal(off, est)));
+		} else {
 			report->epochs_completed += nvw__est_state(est) == NVW__EST_COMPLETED;
 		}
 	}
-	return r;
+	return 0;
 }
 
 /* The postcondition of recovery: no open epoch and no unsettled block word. A second run writes nothing. */
@@ -201,19 +196,26 @@ static int judge_pool(struct nvw_pool *pool, struct nvw_recovery *report, struct
 	return r;
 }
 
-static int recover_pool(struct judged *j, struct nvw_recovery *report)
+static int change_pool(struct judged *j, struct nvw_recovery *report)
 {
-	int r = 0;
-
 	if (j->damaged) {
 		report->header_repaired = 1;
-		r = nvw__header_repair(j->pool, j->damaged);
+		NVW_TRY(nvw__header_repair(j->pool, j->damaged));
 	}
-	r = r ? r : restore_all(j->pool, report, j->open);
-	r = r ? r : nvw_pool_sync(j->pool);
-	r = r ? r : mark(j->pool, report, j->open);
-	r = r ? r : nvw_pool_sync(j->pool);
-	r = r || !j->unsettled ? r : settle_blocks(j->pool, report, j->open);
+	NVW_TRY(restore_all(j->pool, report, j->open));
+	NVW_TRY(nvw_pool_sync(j->pool));
+	NVW_TRY(mark(j->pool, report, j->open));
+	NVW_TRY(nvw_pool_sync(j->pool));
+	if (j->unsettled) {
+		return settle_blocks(j->pool, report, j->open);
+	}
+	return 0;
+}
+
+static int recover_pool(struct judged *j, struct nvw_recovery *report)
+{
+	const int r = change_pool(j, report);
+
 	NVW_DEEP_INVARIANT(r != 0 || has_nothing_to_do(j->pool));
 	report->words_written += nvw_pool_words_written(j->pool) - j->words_before;
 	return r;

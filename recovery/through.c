@@ -23,7 +23,10 @@ int rec_through_entry(const struct rec_through *t, uint32_t stream, uint32_t i, 
 		return 0;
 	}
 	*ret_entry = rec_judge(t->before, words, off, nvw__est_epoch(est));
-	return ret_entry->verdict == REC_DAMAGE ? rec_damaged_entry(t->before, off) : 0;
+	if (ret_entry->verdict == REC_DAMAGE) {
+		return rec_damaged_entry(t->before, off);
+	}
+	return 0;
 }
 
 /* ---- One entry for one word -------------------------------------------------------------------------- */
@@ -39,7 +42,10 @@ static uint64_t later(const void *context, uint64_t word)
 	const struct place *const at = context;
 	uint64_t payload;
 
-	return nvw__entry_epoch(word) > at->epoch && nvw_unseal(at->off, word, &payload) ? word : 0;
+	if (nvw__entry_epoch(word) > at->epoch && nvw_unseal(at->off, word, &payload)) {
+		return word;
+	}
+	return 0;
 }
 
 /* The sealed word if it is of this epoch. */
@@ -48,7 +54,10 @@ static uint64_t same(const void *context, uint64_t word)
 	const struct place *const at = context;
 	uint64_t payload;
 
-	return nvw__entry_epoch(word) == at->epoch && nvw_unseal(at->off, word, &payload) ? word : 0;
+	if (nvw__entry_epoch(word) == at->epoch && nvw_unseal(at->off, word, &payload)) {
+		return word;
+	}
+	return 0;
 }
 
 /* Is the epoch the one that is open? */

@@ -62,10 +62,11 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 	*ret_payload = payload;
 	*ret_outcome = NVW__COMPLETED;
 	if (nvw__block_kind(payload) == NVW__BLOCK_FREE || nvw__block_kind(payload) == NVW__BLOCK_ALLOCATED) {
-		return nvw__block_stream(payload) || nvw__block_epoch(payload) ?
-			       rec_damage(pool, off, "a block word with a stray epoch",
-				       "a free or an allocated block") :
-			       0;
+		if (nvw__block_stream(payload) || nvw__block_epoch(payload)) {
+			return rec_damage(
+				pool, off, "a block word with a stray epoch", "a free or an allocated block");
+		}
+		return 0;
 	}
 	if (nvw__block_stream(payload) >= nvw_pool_geometry(pool)->streams || !nvw__block_epoch(payload)) {
 		return rec_damage(
@@ -79,10 +80,11 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 		return r;
 	}
 	*ret_outcome = nvw__outcome_of(est, nvw__block_epoch(payload));
-	return *ret_outcome == NVW__IMPOSSIBLE ?
-		       rec_damage(pool, off, "a block of an epoch that cannot have begun",
-			       "one up to the stream's open epoch") :
-		       0;
+	if (*ret_outcome == NVW__IMPOSSIBLE) {
+		return rec_damage(pool, off, "a block of an epoch that cannot have begun",
+			"one up to the stream's open epoch");
+	}
+	return 0;
 }
 
 /* The chunks of an extent behind its first are marked free. */
@@ -125,15 +127,14 @@ int rec_each_block(const struct nvw_pool *pool,
 		}
 		class = (unsigned)nvw__chunk_value(payload);
 		words = nvw_pool_at(pool, off, 8 * (uint64_t)nvw__class_blocks[class]);
-		for (uint32_t i = 0; r == 0 && i < nvw__class_blocks[class]; i++) {
+		for (uint32_t i = 0; i < nvw__class_blocks[class]; i++) {
 			enum nvw__outcome outcome;
 			uint64_t block;
 
 			if (words[i]) {
-				r = rec_block(pool, off + 8 * (uint64_t)i, &block, &outcome);
-				r = r ? r :
-					visit(context, off + 8 * (uint64_t)i, block, outcome,
-						nvw__block_off(off, class, i), nvw__class_block_bytes(class));
+				NVW_TRY(rec_block(pool, off + 8 * (uint64_t)i, &block, &outcome));
+				NVW_TRY(visit(context, off + 8 * (uint64_t)i, block, outcome,
+					nvw__block_off(off, class, i), nvw__class_block_bytes(class)));
 			}
 		}
 	}

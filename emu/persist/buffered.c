@@ -772,7 +772,10 @@ static int init(struct nvw_machine *m)
 		b->newest = calloc(1u << HASH_BITS, sizeof *b->newest);
 		b->stalled = calloc(m->exec.wavefront_count, sizeof *b->stalled);
 	}
-	return b && b->newest && b->stalled ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
+	if (b && b->newest && b->stalled) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_MEMORY, "no memory for buffered epochs");
 }
 
 static void finish(struct nvw_machine *m)

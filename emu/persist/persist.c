@@ -18,7 +18,10 @@ static const struct persist_model *const models[] = {
 
 const struct emu_model_info *emu_model_info(uint64_t model)
 {
-	return model < sizeof models / sizeof *models ? &models[model]->info : NULL;
+	if (model < sizeof models / sizeof *models) {
+		return &models[model]->info;
+	}
+	return NULL;
 }
 
 int persist_init(struct nvw_machine *m)
@@ -146,7 +149,10 @@ static enum emu_wait meet(
 		return EMU_WAIT_NONE;
 	}
 	persist_count_epochs(wf, lanes, group);
-	return group == NVW_WORKGROUP ? EMU_WAIT_PERSIST_WG : EMU_WAIT_PERSIST_KR;
+	if (group == NVW_WORKGROUP) {
+		return EMU_WAIT_PERSIST_WG;
+	}
+	return EMU_WAIT_PERSIST_KR;
 }
 
 void emu_narrow_barriers(struct nvw_machine *m, const char *file, uint32_t line, unsigned by)

@@ -142,7 +142,9 @@ static void stored(struct nvw_machine *m, const struct coh_request *r, unsigned 
 		}
 	}
 	w = &s->waiting[wavefront];
-	w->from = w->is_under_way ? w->from : s->end;
+	if (!w->is_under_way) {
+		w->from = s->end;
+	}
 	w->is_under_way = true;
 	w->stores++;
 	store = store_at(s, s->end++);
@@ -225,7 +227,10 @@ static int init(struct nvw_machine *m)
 	if (s) {
 		s->waiting = calloc(m->exec.wavefront_count, sizeof *s->waiting);
 	}
-	return s && s->waiting ? grow(s) : nvw_fail(NVW_E_MEMORY, "no memory for strict persistency");
+	if (s && s->waiting) {
+		return grow(s);
+	}
+	return nvw_fail(NVW_E_MEMORY, "no memory for strict persistency");
 }
 
 static void finish(struct nvw_machine *m)

@@ -9,14 +9,20 @@ emu_time coh_l1_copy_is_old(struct nvw_machine *m, struct emu_cu *cu, emu_line_i
 {
 	struct emu_line *const copy = emu_cache_peek(&cu->l1, id);
 
-	return copy ? coh_l1_event(m, cu, copy, id, COH_L1_WRITTEN_BESIDE, COH_BY_ACCESS, t) : t;
+	if (copy) {
+		return coh_l1_event(m, cu, copy, id, COH_L1_WRITTEN_BESIDE, COH_BY_ACCESS, t);
+	}
+	return t;
 }
 
 emu_time coh_l2_copy_is_old(struct nvw_machine *m, emu_line_id id, emu_time t)
 {
 	struct emu_line *const copy = emu_cache_peek(&m->l2.cache, id);
 
-	return copy ? coh_l2_event(m, copy, id, COH_L2_WRITTEN_BESIDE, COH_BY_ACCESS, t) : t;
+	if (copy) {
+		return coh_l2_event(m, copy, id, COH_L2_WRITTEN_BESIDE, COH_BY_ACCESS, t);
+	}
+	return t;
 }
 
 static bool forget_in_l1(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time *t)

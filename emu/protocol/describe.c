@@ -42,7 +42,10 @@ const struct emu_protocol_word *emu_protocol_event(enum emu_grid grid, unsigned 
 
 const struct emu_protocol_word *emu_protocol_line_action(unsigned i)
 {
-	return i < sizeof line_actions / sizeof *line_actions ? &line_actions[i] : NULL;
+	if (i < sizeof line_actions / sizeof *line_actions) {
+		return &line_actions[i];
+	}
+	return NULL;
 }
 
 /* The short name of an action of the grids. */

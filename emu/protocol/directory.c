@@ -33,7 +33,10 @@ int coh_directory_init(struct nvw_machine *m)
 	}
 	r = emu_cache_init(&m->directory.cache, &cache);
 	m->directory.mshrs = calloc(config->mshrs, sizeof *m->directory.mshrs);
-	return r || m->directory.mshrs ? r : nvw_fail(NVW_E_MEMORY, "no memory for a directory");
+	if (r || m->directory.mshrs) {
+		return r;
+	}
+	return nvw_fail(NVW_E_MEMORY, "no memory for a directory");
 }
 
 void coh_directory_finish(struct nvw_machine *m)

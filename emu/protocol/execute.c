@@ -116,7 +116,9 @@ static emu_time run_synchronization(struct coh_request *r, emu_time t)
 			*time += t - began;
 		}
 		if (is_release && t > began) {
-			releases = takes_time ? releases : began;
+			if (!takes_time) {
+				releases = began;
+			}
 			takes_time = true;
 		}
 	}
@@ -193,7 +195,10 @@ static __attribute__((noinline)) enum coh_place place_in_registry(const struct c
 /* The place of the instruction's bytes. */
 static inline enum coh_place place_of(const struct coh_request *r, emu_time *t)
 {
-	return r->m->protocol->registration ? place_in_registry(r, t) : COH_PLACE_L2;
+	if (r->m->protocol->registration) {
+		return place_in_registry(r, t);
+	}
+	return COH_PLACE_L2;
 }
 
 static void check_invariants(const struct coh_request *r)

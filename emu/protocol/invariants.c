@@ -88,6 +88,8 @@ const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id)
 		}
 		known |= line->registered;
 	}
-	return below && (below->registered & ~known) ? "the L2 names an L1 that has not registered the byte" :
-						       NULL;
+	if (below && (below->registered & ~known)) {
+		return "the L2 names an L1 that has not registered the byte";
+	}
+	return NULL;
 }

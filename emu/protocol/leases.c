@@ -219,10 +219,16 @@ static const char *broken_copy(const struct nvw_machine *m, const struct emu_cu 
 	if (!line || !coh_is_leased(m, line)) {
 		return NULL;
 	}
-	return line->dirty                             ? "an L1 keeps a store" :
-	       line->lease > leased_until(m, NULL, id) ? "the L2 does not know how long an L1 keeps a line" :
-	       coh_differs_below(m, line, id)          ? "an L1 has an old byte while its lease runs" :
-							 NULL;
+	if (line->dirty) {
+		return "an L1 keeps a store";
+	}
+	if (line->lease > leased_until(m, NULL, id)) {
+		return "the L2 does not know how long an L1 keeps a line";
+	}
+	if (coh_differs_below(m, line, id)) {
+		return "an L1 has an old byte while its lease runs";
+	}
+	return NULL;
 }
 
 const char *coh_leases_broken(const struct nvw_machine *m, emu_line_id id)

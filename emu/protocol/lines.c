@@ -229,14 +229,18 @@ void coh_line_flush_cache(struct coh_event *e)
 static struct emu_cache *cache_of(const struct coh_event *e)
 {
 	if (e->cu) {
-		return coh_is_apart_l1(e->cu) && emu_cache_has(&e->cu->write, e->line) ? &e->cu->write :
-											 &e->cu->l1;
+		if (coh_is_apart_l1(e->cu) && emu_cache_has(&e->cu->write, e->line)) {
+			return &e->cu->write;
+		}
+		return &e->cu->l1;
 	}
 	if (coh_has_directory(e->m) && emu_cache_has(&e->m->directory.cache, e->line)) {
 		return &e->m->directory.cache;
 	}
-	return coh_is_apart_l2(e->m) && emu_cache_has(&e->m->l2.write, e->line) ? &e->m->l2.write :
-										  &e->m->l2.cache;
+	if (coh_is_apart_l2(e->m) && emu_cache_has(&e->m->l2.write, e->line)) {
+		return &e->m->l2.write;
+	}
+	return &e->m->l2.cache;
 }
 
 /*
@@ -260,7 +264,10 @@ static struct emu_line *to_recall(const struct nvw_machine *m, const struct emu_
 {
 	struct emu_line *const line = emu_cache_peek(&cu->l1, id);
 
-	return line && (m->protocol->inclusive || line->registered) ? line : NULL;
+	if (line && (m->protocol->inclusive || line->registered)) {
+		return line;
+	}
+	return NULL;
 }
 
 /*

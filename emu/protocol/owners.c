@@ -8,19 +8,28 @@ uint64_t coh_undivided(const struct nvw_machine *m, emu_line_id id, uint64_t byt
 	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
 	const uint64_t some = (((bytes & low) + low) | bytes) & ~low;
 
-	return emu_is_persistent(m, id) && !m->protocol->registration->apart ? (some >> 7) * 0xff : bytes;
+	if (emu_is_persistent(m, id) && !m->protocol->registration->apart) {
+		return (some >> 7) * 0xff;
+	}
+	return bytes;
 }
 
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu)
 {
-	return below->registered ? below->registered & emu_bytes_with(below->data, (uint8_t)cu->id) : 0;
+	if (below->registered) {
+		return below->registered & emu_bytes_with(below->data, (uint8_t)cu->id);
+	}
+	return 0;
 }
 
 struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes)
 {
 	const uint64_t registered = below->registered & bytes;
 
-	return registered ? &m->cus[below->data[__builtin_ctzll(registered)]] : NULL;
+	if (registered) {
+		return &m->cus[below->data[__builtin_ctzll(registered)]];
+	}
+	return NULL;
 }
 
 enum coh_place coh_registry_place(

@@ -158,12 +158,17 @@ int emu_plant_fault(struct nvw_machine *m, const char *action)
 	m->fault.action = NULL;
 	m->fault.line = NULL;
 	for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
-		m->fault.action = strcmp(actions[i]->name, action) ? m->fault.action : actions[i];
+		if (!strcmp(actions[i]->name, action)) {
+			m->fault.action = actions[i];
+		}
 	}
 	for (unsigned i = 0; i < sizeof line_actions / sizeof *line_actions; i++) {
-		m->fault.line = strcmp(line_actions[i].name, action) ? m->fault.line : line_actions[i].action;
+		if (!strcmp(line_actions[i].name, action)) {
+			m->fault.line = line_actions[i].action;
+		}
 	}
-	return m->fault.action || m->fault.line ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "no protocol's table has an action \"%s\"", action);
+	if (m->fault.action || m->fault.line) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE, "no protocol's table has an action \"%s\"", action);
 }

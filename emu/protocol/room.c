@@ -129,7 +129,9 @@ static struct emu_line *read_apart(
 		*t = coh_l2_event(m, written, id, COH_L2_READ_BESIDE, COH_BY_READ, *t);
 	}
 	line = emu_cache_find(&m->l2.cache, id);
-	line = line ? line : make_room(m, &m->l2.cache, id, t);
+	if (!line) {
+		line = make_room(m, &m->l2.cache, id, t);
+	}
 	miss_in_l2(m, by, line, id, t);
 	return line;
 }
@@ -143,7 +145,9 @@ struct emu_line *coh_l2_obtain_by(
 		return read_apart(m, by, id, bytes, t);
 	}
 	line = emu_cache_find(m->l2.stores, id);
-	line = line ? line : make_room(m, m->l2.stores, id, t);
+	if (!line) {
+		line = make_room(m, m->l2.stores, id, t);
+	}
 	bytes &= ~line->registered;
 	if (!bytes) {
 		return line;

@@ -43,8 +43,10 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
 
-	return below && below->dirty ? "the L2 has not written a byte through" :
-				       coh_gpu_broken_invariant(m, id);
+	if (below && below->dirty) {
+		return "the L2 has not written a byte through";
+	}
+	return coh_gpu_broken_invariant(m, id);
 }
 
 const struct coh_protocol coh_rsp = {

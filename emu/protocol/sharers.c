@@ -50,7 +50,9 @@ static emu_time tell(
 	t = coh_l1_port(m, cu, t, m->config.l1.occupancy) + m->config.l1.probe;
 	if (line) {
 		++*count;
-		bytes = event == COH_L1_WRITTEN_ELSEWHERE && supply(e, line) ? EMU_LINE : bytes;
+		if (event == COH_L1_WRITTEN_ELSEWHERE && supply(e, line)) {
+			bytes = EMU_LINE;
+		}
 		t = coh_l1_event(m, cu, line, e->id, event, COH_BY_REVOKE, t);
 	}
 	return emu_network_send(m, node, bank, bytes, EMU_MESSAGE_CONTROL, t);

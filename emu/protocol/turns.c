@@ -536,9 +536,13 @@ static const char *broken_line(const struct nvw_machine *m, const struct emu_cu 
 	if (m->turns->granted & bit_of(coh_band(m->turns, id))) {
 		return "an L1 caches a line of a band that may be written (rule ER1)";
 	}
-	return line->dirty                    ? "an L1 keeps a store (rule ER2)" :
-	       coh_differs_below(m, line, id) ? "an L1 has an old byte (rules ER1, ER2)" :
-						NULL;
+	if (line->dirty) {
+		return "an L1 keeps a store (rule ER2)";
+	}
+	if (coh_differs_below(m, line, id)) {
+		return "an L1 has an old byte (rules ER1, ER2)";
+	}
+	return NULL;
 }
 
 static bool has_load(const struct coh_wait *w)
@@ -552,10 +556,13 @@ static bool has_load(const struct coh_wait *w)
 /* ER 4: nothing but a full BSQ keeps a load. */
 static const char *broken_read(const struct nvw_machine *m, const struct turns_cu *here)
 {
-	return has_load(here->blocked) ? "a read waits for an epoch (rule ER4)" :
-	       has_load(here->outside) && !is_full(m, here) ?
-					 "a read waits for room in a queue that has some (rule ER4)" :
-					 NULL;
+	if (has_load(here->blocked)) {
+		return "a read waits for an epoch (rule ER4)";
+	}
+	if (has_load(here->outside) && !is_full(m, here)) {
+		return "a read waits for room in a queue that has some (rule ER4)";
+	}
+	return NULL;
 }
 
 /* DAR 2 and 3: what waits is demanded, or in the change under way, and the EMU will wake. */
@@ -580,14 +587,22 @@ const char *coh_turns_broken(const struct nvw_machine *m, emu_line_id id)
 	if (!broken && turns->granted >> (turns->bands - 1) > 1) {
 		return "an epoch has no band (rule DAR1)";
 	}
-	broken = broken ? broken : broken_turn(turns);
+	if (!broken) {
+		broken = broken_turn(turns);
+	}
 	for (unsigned i = 0; i < m->config.cus && !broken; i++) {
 		broken = m->cus[i].l1.generation != turns->changes ?
 				 "two CUs are in different epochs (rule ER3)" :
 				 NULL;
-		broken = broken ? broken : broken_wait(turns, &turns->cu[i]);
-		broken = broken ? broken : broken_read(m, &turns->cu[i]);
-		broken = broken ? broken : broken_line(m, &m->cus[i], id);
+		if (!broken) {
+			broken = broken_wait(turns, &turns->cu[i]);
+		}
+		if (!broken) {
+			broken = broken_read(m, &turns->cu[i]);
+		}
+		if (!broken) {
+			broken = broken_line(m, &m->cus[i], id);
+		}
 	}
 	return broken ? broken : coh_broken_dirty(m, id, COH_TURNS_DIRTY);
 }

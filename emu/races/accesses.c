@@ -55,7 +55,10 @@ static bool stands_for(const struct emu_races *r, const struct event *e, const s
 
 static vclock ordered(const struct emu_races *r, uint32_t wavefront, unsigned lane)
 {
-	return r->parties[wavefront] ? r->parties[wavefront]->ordered[lane] : VCLOCK_NONE;
+	if (r->parties[wavefront]) {
+		return r->parties[wavefront]->ordered[lane];
+	}
+	return VCLOCK_NONE;
 }
 
 /* The event's lanes with the same clock as the first of lanes. */

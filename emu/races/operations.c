@@ -72,7 +72,9 @@ bool race_grow_whats(struct emu_races *r)
 	struct what *const whats = realloc(r->whats, capacity * sizeof *whats);
 	uint32_t *const table = calloc(2 * capacity, sizeof *table);
 
-	r->whats = whats ? whats : r->whats;
+	if (whats) {
+		r->whats = whats;
+	}
 	if (!whats || !table) {
 		free(table);
 		return false;

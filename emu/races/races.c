@@ -95,7 +95,9 @@ static void take_lanes(
 			e->has_value = e->has_value && wf->requests.value[lane] == e->value;
 		}
 	}
-	e->value = e->has_value ? e->value : 0;
+	if (!e->has_value) {
+		e->value = 0;
+	}
 }
 
 /* The operation of a completed request. */

@@ -156,7 +156,9 @@ static uint32_t missed_release(const struct emu_races *r, const struct event *e,
 		}
 	}
 	for (enum reach i = REACH_SELF; best == REACHES && i < REACHES; i++) {
-		best = s->turn[i] ? i : best;
+		if (s->turn[i]) {
+			best = i;
+		}
 	}
 	return s->latest[best];
 }

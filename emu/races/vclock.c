@@ -153,8 +153,12 @@ static vclock make_leaf(struct vclock_pool *p, const uint32_t lanes[LANES])
 	struct vclock_node *node;
 
 	for (unsigned i = 1; i < LANES; i++) {
-		least = lanes[i] < least ? lanes[i] : least;
-		most = lanes[i] > most ? lanes[i] : most;
+		if (lanes[i] < least) {
+			least = lanes[i];
+		}
+		if (lanes[i] > most) {
+			most = lanes[i];
+		}
 	}
 	node = least == most ? NULL : take(p);
 	if (!node) {
@@ -175,8 +179,12 @@ static vclock make_inner(struct vclock_pool *p, unsigned level, const vclock par
 	struct vclock_node *node;
 
 	for (unsigned i = 1; i < FAN; i++) {
-		least = low(parts[i]) < least ? low(parts[i]) : least;
-		most = high(parts[i]) > most ? high(parts[i]) : most;
+		if (low(parts[i]) < least) {
+			least = low(parts[i]);
+		}
+		if (high(parts[i]) > most) {
+			most = high(parts[i]);
+		}
 	}
 	node = least == most ? NULL : take(p);
 	if (!node) {
@@ -206,7 +214,13 @@ static vclock join_leaves(struct vclock_pool *p, vclock a, vclock b)
 		from_a |= lanes[i] ^ x;
 		from_b |= lanes[i] ^ y;
 	}
-	return !from_a ? vclock_keep(a) : !from_b ? vclock_keep(b) : make_leaf(p, lanes);
+	if (!from_a) {
+		return vclock_keep(a);
+	}
+	if (!from_b) {
+		return vclock_keep(b);
+	}
+	return make_leaf(p, lanes);
 }
 
 static vclock join(struct vclock_pool *p, vclock a, vclock b, unsigned level)

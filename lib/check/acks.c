@@ -10,10 +10,11 @@
 
 static int grow(uint64_t **bitmap, uint64_t *bitmap_words, uint64_t words)
 {
-	return NVW_ROOM(*bitmap, *bitmap_words, words) ?
-		       0 :
-		       nvw_fail(NVW_E_MEMORY, "no memory for %llu acknowledgements",
-			       (unsigned long long)(words * 64));
+	if (!NVW_ROOM(*bitmap, *bitmap_words, words)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu acknowledgements",
+			(unsigned long long)(words * 64));
+	}
+	return 0;
 }
 
 int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
@@ -104,7 +105,10 @@ bool nvw_acked(const struct nvw_acks *acks, uint64_t op)
 {
 	const bool acked = op / 64 < acks->words && (acks->bits[op / 64] >> op % 64 & 1);
 
-	return acks->asked != NULL ? acks->asked(acks->asker, op, acked) : acked;
+	if (acks->asked != NULL) {
+		return acks->asked(acks->asker, op, acked);
+	}
+	return acked;
 }
 
 uint64_t nvw_acked_count(const struct nvw_acks *acks)

@@ -24,7 +24,10 @@ static struct nvw__value *add(struct nvw_description *d, const char *name, enum 
 
 static int result(const struct nvw__value *v)
 {
-	return v ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a description");
+	if (!v) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a description");
+	}
+	return 0;
 }
 
 int nvw_describe_u64(struct nvw_description *description, const char *name, uint64_t value, const char *unit,

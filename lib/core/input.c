@@ -21,19 +21,28 @@ static int cannot(const char *path, int error)
 
 static const char *kind_name(mode_t mode)
 {
-	return S_ISDIR(mode)  ? "a folder" :
-	       S_ISCHR(mode)  ? "a device" :
-	       S_ISBLK(mode)  ? "a block device" :
-	       S_ISFIFO(mode) ? "a pipe" :
-				"a socket";
+	if (S_ISDIR(mode)) {
+		return "a folder";
+	}
+	if (S_ISCHR(mode)) {
+		return "a device";
+	}
+	if (S_ISBLK(mode)) {
+		return "a block device";
+	}
+	if (S_ISFIFO(mode)) {
+		return "a pipe";
+	}
+	return "a socket";
 }
 
 static int check_kind(const char *path, mode_t mode, bool pipes_too)
 {
-	return S_ISREG(mode) || (pipes_too && S_ISFIFO(mode)) ?
-		       0 :
-		       nvw_fail(NVW_E_INPUT, "%s: expected a %s, found %s", path,
-			       pipes_too ? "file" : "regular file", kind_name(mode));
+	if (S_ISREG(mode) || (pipes_too && S_ISFIFO(mode))) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_INPUT, "%s: expected a %s, found %s", path, pipes_too ? "file" : "regular file",
+		kind_name(mode));
 }
 
 /* Examined before it is opened, because opening a device may have an effect. */
@@ -86,7 +95,10 @@ static int await_writer(const char *path, int fd)
 	}
 	close(spare[0]);
 	close(spare[1]);
-	return found ? 0 : nvw_fail(NVW_E_INPUT, "%s: no process has this pipe open for writing", path);
+	if (!found) {
+		return nvw_fail(NVW_E_INPUT, "%s: no process has this pipe open for writing", path);
+	}
+	return 0;
 }
 
 int nvw_input_open_stream(const char *path, int *ret_fd)

@@ -18,9 +18,10 @@ static void release(struct nvw_new_file *f)
 
 static int cannot(const char *path)
 {
-	return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ?
-		       nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
-		       nvw_fail_errno("%s", path);
+	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) {
+		return nvw_fail(NVW_E_FULL, "%s: no space is left", path);
+	}
+	return nvw_fail_errno("%s", path);
 }
 
 /* Opens a temporary file with the permissions that fopen() would give. */
@@ -74,7 +75,10 @@ static int give_name(const struct nvw_new_file *f)
 	if (errno == EINVAL && f->keep && link(f->temporary, f->path) == 0) { /* unsupported here */
 		return 0;
 	}
-	return errno == EEXIST ? nvw_fail(-EEXIST, "%s already exists", f->path) : cannot(f->path);
+	if (errno == EEXIST) {
+		return nvw_fail(-EEXIST, "%s already exists", f->path);
+	}
+	return cannot(f->path);
 }
 
 int nvw_new_file_end(struct nvw_new_file *f, int error)
@@ -84,11 +88,15 @@ int nvw_new_file_end(struct nvw_new_file *f, int error)
 	const bool closed = fclose(f->file) == 0;
 
 	if (!error && (bad || !closed)) {
-		errno = closed ? before : errno;
+		if (closed) {
+			errno = before;
+		}
 		error = cannot(f->path);
 	}
 	if (f->temporary != NULL) {
-		error = error ? error : give_name(f);
+		if (error == 0) {
+			error = give_name(f);
+		}
 		unlink(f->temporary); /* no effect after a rename */
 	}
 	release(f);

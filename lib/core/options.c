@@ -90,9 +90,11 @@ int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret
 		v->text = strdup(table[i].value);
 		if (r < 0 || !v->text) {
 			nvw__options_free(options);
-			return r < 0 ? nvw_fail(NVW_E_USAGE, "the default of option --%s: %s", table[i].name,
-					       nvw_error_message()) :
-				       nvw_fail(NVW_E_MEMORY, "no memory for options");
+			if (r < 0) {
+				return nvw_fail(NVW_E_USAGE, "the default of option --%s: %s", table[i].name,
+					nvw_error_message());
+			}
+			return nvw_fail(NVW_E_MEMORY, "no memory for options");
 		}
 	}
 	*ret_options = options;
@@ -118,8 +120,10 @@ static int unknown(const struct nvw_options *options, const char *name)
 	}
 	names[n] = NULL;
 	near = nvw_nearest(name, names);
-	return near ? nvw_fail(NVW_E_USAGE, "there is no option --%s; did you mean --%s?", name, near) :
-		      nvw_fail(NVW_E_USAGE, "there is no option --%s", name);
+	if (near) {
+		return nvw_fail(NVW_E_USAGE, "there is no option --%s; did you mean --%s?", name, near);
+	}
+	return nvw_fail(NVW_E_USAGE, "there is no option --%s", name);
 }
 
 int nvw__options_set(struct nvw_options *options, const char *name, const char *text)

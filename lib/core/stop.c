@@ -32,10 +32,16 @@ static struct timespec since;
 
 static const char *name_of(int signal)
 {
-	return signal == SIGINT  ? "SIGINT" :
-	       signal == SIGTERM ? "SIGTERM" :
-	       signal == SIGHUP  ? "SIGHUP" :
-				   "a signal";
+	if (signal == SIGINT) {
+		return "SIGINT";
+	}
+	if (signal == SIGTERM) {
+		return "SIGTERM";
+	}
+	if (signal == SIGHUP) {
+		return "SIGHUP";
+	}
+	return "a signal";
 }
 
 static void say(const char *text)
@@ -196,5 +202,8 @@ int nvw_stop_wait(pid_t pid, int *ret_status)
 		waitpid(pid, ret_status, 0);
 		return nvw_stop_error();
 	}
-	return ended < 0 ? nvw_fail_errno("a child process was lost") : 0;
+	if (ended < 0) {
+		return nvw_fail_errno("a child process was lost");
+	}
+	return 0;
 }

@@ -8,7 +8,10 @@ uint64_t nvw_heap_block_bytes(uint64_t bytes)
 {
 	const unsigned class = nvw__class_of(bytes);
 
-	return bytes && class < NVW_HEAP_CLASSES ? nvw__class_block_bytes(class) : 0;
+	if (bytes && class < NVW_HEAP_CLASSES) {
+		return nvw__class_block_bytes(class);
+	}
+	return 0;
 }
 
 static void store_block_word(const struct nvw_pmem *pmem, nvw_off block, unsigned class,

@@ -64,8 +64,10 @@ int nvw_pmem_attach_to(struct nvw_machine *machine, unsigned number, struct nvw_
 	uint64_t *next;
 
 	if (!pool) {
-		return number ? nvw_fail(NVW_E_USAGE, "the machine has no pool number %u", number) :
-				nvw_fail(NVW_E_USAGE, "the machine has no pool");
+		if (number) {
+			return nvw_fail(NVW_E_USAGE, "the machine has no pool number %u", number);
+		}
+		return nvw_fail(NVW_E_USAGE, "the machine has no pool");
 	}
 	pmem.base = (char *)(uintptr_t)nvw_nvram_base(machine) + nvw_pool_begin(pool);
 	pmem.geometry = *nvw_pool_geometry(pool);
@@ -117,8 +119,10 @@ static bool is_free(const struct pass *p, uint64_t payload)
 	}
 	outcome = nvw__outcome_of(
 		p->est[stream] & ((UINT64_C(1) << NVW_SEAL_PAYLOAD_BITS) - 1), nvw__block_epoch(payload));
-	return nvw__block_kind(payload) == NVW__BLOCK_FREED_BY ? outcome == NVW__COMPLETED :
-								 outcome == NVW__ROLLED_BACK;
+	if (nvw__block_kind(payload) == NVW__BLOCK_FREED_BY) {
+		return outcome == NVW__COMPLETED;
+	}
+	return outcome == NVW__ROLLED_BACK;
 }
 
 static int collect(struct pass *p, uint64_t chunk, unsigned class)
@@ -152,9 +156,10 @@ static int chunk_payload(const struct pass *p, uint64_t chunk, uint64_t *ret)
 {
 	const nvw_off off = nvw__chunk_word_off(&p->pmem->geometry, chunk);
 
-	return nvw_unseal(off, p->chunks[chunk], ret) ?
-		       0 :
-		       damaged_word(p->machine, off, "a word of the chunk table");
+	if (nvw_unseal(off, p->chunks[chunk], ret)) {
+		return 0;
+	}
+	return damaged_word(p->machine, off, "a word of the chunk table");
 }
 
 static int make_class_chunk(struct pass *p, uint64_t chunk, unsigned class)
@@ -163,9 +168,11 @@ static int make_class_chunk(struct pass *p, uint64_t chunk, unsigned class)
 	const int r = zero(p->machine, p->pmem, nvw__chunk_off(&p->pmem->geometry, chunk),
 		nvw__class_table_bytes(class));
 
-	return r < 0 ? r :
-		       write_sealed(p->machine, p->pmem, nvw__chunk_word_off(&p->pmem->geometry, chunk),
-			       nvw__chunk_payload(NVW__CHUNK_CLASS, class));
+	if (r < 0) {
+		return r;
+	}
+	return write_sealed(p->machine, p->pmem, nvw__chunk_word_off(&p->pmem->geometry, chunk),
+		nvw__chunk_payload(NVW__CHUNK_CLASS, class));
 }
 
 /* Collects free blocks of the class's chunks, then of fresh chunks. */
@@ -188,8 +195,8 @@ static int collect_all(struct pass *p, unsigned class)
 		payload = 0;
 		r = chunk_payload(p, chunk, &payload);
 		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_FREE) {
-			r = make_class_chunk(p, chunk, class);
-			r = r ? r : collect(p, chunk, class);
+			NVW_TRY(make_class_chunk(p, chunk, class));
+			r = collect(p, chunk, class);
 		}
 	}
 	if (r == 0 && p->count < p->wanted) {
@@ -212,8 +219,9 @@ static int pass_begin(struct pass *p)
 	if (!p->chunks || !p->est || !p->found) {
 		return nvw_fail(NVW_E_MEMORY, "no memory to scan the pool's heap");
 	}
-	r = r ? r : read_words(p->machine, p->pmem, g->chunk_table, p->chunks, g->chunk_count);
-	return r ? r : read_words(p->machine, p->pmem, g->est, p->est, g->streams);
+	NVW_TRY(r);
+	NVW_TRY(read_words(p->machine, p->pmem, g->chunk_table, p->chunks, g->chunk_count));
+	return read_words(p->machine, p->pmem, g->est, p->est, g->streams);
 }
 
 static void pass_end(struct pass *p)
@@ -227,7 +235,6 @@ static void pass_end(struct pass *p)
 static int publish(struct pass *p, struct nvw_heap_class *heap)
 {
 	static const uint64_t first = 0;
-	int r;
 
 	if (heap->capacity < p->count) {
 		heap->blocks = nvw_alloc(p->machine, 8 * p->count);
@@ -237,10 +244,10 @@ static int publish(struct pass *p, struct nvw_heap_class *heap)
 			return NVW_E_MEMORY;
 		}
 	}
-	r = nvw_write(p->machine, heap->blocks, p->found, 8 * p->count);
-	r = r ? r : nvw_write(p->machine, heap->next, &first, sizeof first);
-	heap->count = r ? heap->count : p->count;
-	return r;
+	NVW_TRY(nvw_write(p->machine, heap->blocks, p->found, 8 * p->count));
+	NVW_TRY(nvw_write(p->machine, heap->next, &first, sizeof first));
+	heap->count = p->count;
+	return 0;
 }
 
 int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint64_t bytes, uint64_t count)
@@ -261,8 +268,12 @@ int nvw_heap_provision(struct nvw_machine *machine, struct nvw_pmem *pmem, uint6
 	}
 	r = pass_begin(&p);
 	nvw_readers_wait(pmem->readers);
-	r = r ? r : collect_all(&p, class);
-	r = r ? r : publish(&p, &pmem->heap[class]);
+	if (r == 0) {
+		r = collect_all(&p, class);
+	}
+	if (r == 0) {
+		r = publish(&p, &pmem->heap[class]);
+	}
 	pass_end(&p);
 	return r;
 }
@@ -296,20 +307,20 @@ static int take_extent(struct pass *p, uint64_t bytes, nvw_off *ret_extent)
 	const struct nvw_pool_geometry *const g = &p->pmem->geometry;
 	const uint64_t length = (bytes + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES;
 	uint64_t chunk;
-	int r = find_run(p, length, &chunk);
 
-	if (r == 0 && chunk == g->chunk_count) {
-		r = nvw_fail(NVW_E_FULL,
+	*ret_extent = 0;
+	NVW_TRY(find_run(p, length, &chunk));
+	if (chunk == g->chunk_count) {
+		return nvw_fail(NVW_E_FULL,
 			"the pool's heap of %" PRIu32 " chunks has no run of %" PRIu64
 			" free chunks for %" PRIu64 " bytes",
 			g->chunk_count, length, bytes);
 	}
-	r = r ? r : zero(p->machine, p->pmem, nvw__chunk_off(g, chunk), length * NVW_POOL_CHUNK_BYTES);
-	r = r ? r :
-		write_sealed(p->machine, p->pmem, nvw__chunk_word_off(g, chunk),
-			nvw__chunk_payload(NVW__CHUNK_EXTENT, length));
-	*ret_extent = r ? 0 : nvw__chunk_off(g, chunk);
-	return r;
+	NVW_TRY(zero(p->machine, p->pmem, nvw__chunk_off(g, chunk), length * NVW_POOL_CHUNK_BYTES));
+	NVW_TRY(write_sealed(p->machine, p->pmem, nvw__chunk_word_off(g, chunk),
+		nvw__chunk_payload(NVW__CHUNK_EXTENT, length)));
+	*ret_extent = nvw__chunk_off(g, chunk);
+	return 0;
 }
 
 int nvw_heap_alloc_extent(
@@ -322,7 +333,9 @@ int nvw_heap_alloc_extent(
 		return nvw_fail(NVW_E_USAGE, "expected an extent of at least 1 byte, found 0");
 	}
 	r = pass_begin(&p);
-	r = r ? r : take_extent(&p, bytes, ret_extent);
+	if (r == 0) {
+		r = take_extent(&p, bytes, ret_extent);
+	}
 	pass_end(&p);
 	return r;
 }
@@ -333,19 +346,18 @@ int nvw_heap_free_extent(struct nvw_machine *machine, struct nvw_pmem *pmem, nvw
 	const uint64_t chunk = (extent - g->chunks) / NVW_POOL_CHUNK_BYTES;
 	uint64_t word = 0, payload = 0;
 	nvw_off off;
-	int r;
 
 	if (extent < g->chunks || chunk >= g->chunk_count || extent != nvw__chunk_off(g, chunk)) {
 		return nvw_fail(
 			NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an allocated extent", extent);
 	}
 	off = nvw__chunk_word_off(g, chunk);
-	r = nvw_persist(machine);
-	r = r ? r : read_words(machine, pmem, off, &word, 1);
-	if (r == 0 && (!nvw_unseal(off, word, &payload) || nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT)) {
+	NVW_TRY(nvw_persist(machine));
+	NVW_TRY(read_words(machine, pmem, off, &word, 1));
+	if (!nvw_unseal(off, word, &payload) || nvw__chunk_kind(payload) != NVW__CHUNK_EXTENT) {
 		return nvw_fail(
 			NVW_E_USAGE, "offset 0x%" PRIx64 " is not the start of an allocated extent", extent);
 	}
 	nvw_readers_wait(pmem->readers);
-	return r ? r : write_sealed(machine, pmem, off, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
+	return write_sealed(machine, pmem, off, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
 }

@@ -51,7 +51,9 @@ static int write_all(struct nvw_log_writer *w, const uint8_t *from, size_t n)
 			continue;
 		}
 		if (done <= 0) {
-			errno = done == 0 ? ENOSPC : errno;
+			if (done == 0) {
+				errno = ENOSPC;
+			}
 			return fail_write(w);
 		}
 		from += done;

@@ -82,9 +82,10 @@ uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off)
 uint64_t nvw_pool_ask(const struct nvw_pool *pool, nvw_off off,
 	uint64_t (*of)(const void *from, uint64_t word), const void *from)
 {
-	return pool->image.ask != NULL && in_pool(pool, off, 8) ?
-		       pool->image.ask(pool->image.context, pool->begin + off, of, from) :
-		       of(from, nvw_pool_word(pool, off));
+	if (pool->image.ask != NULL && in_pool(pool, off, 8)) {
+		return pool->image.ask(pool->image.context, pool->begin + off, of, from);
+	}
+	return of(from, nvw_pool_word(pool, off));
 }
 
 uint64_t nvw_pool_words_written(const struct nvw_pool *pool)
@@ -113,8 +114,12 @@ static void store_word(struct nvw_pool *pool, nvw_off off, uint64_t word)
 	if (pool->unsynced_begin == pool->unsynced_end) {
 		pool->unsynced_begin = off;
 	}
-	pool->unsynced_begin = off < pool->unsynced_begin ? off : pool->unsynced_begin;
-	pool->unsynced_end = off + 8 > pool->unsynced_end ? off + 8 : pool->unsynced_end;
+	if (off < pool->unsynced_begin) {
+		pool->unsynced_begin = off;
+	}
+	if (off + 8 > pool->unsynced_end) {
+		pool->unsynced_end = off + 8;
+	}
 }
 
 /* n bytes within one aligned word. */

@@ -5,7 +5,10 @@
 
 unsigned nvw_pool_holders(const struct nvw_pool *pool, uint64_t key, nvw_off *ret_offs, unsigned max)
 {
-	return pool->image.holders != NULL ? pool->image.holders(pool->image.context, key, ret_offs, max) : 0;
+	if (pool->image.holders != NULL) {
+		return pool->image.holders(pool->image.context, key, ret_offs, max);
+	}
+	return 0;
 }
 
 bool nvw__is_recovered(const struct nvw_pool *pool)

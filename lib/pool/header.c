@@ -249,7 +249,9 @@ int nvw__header_check(
 	const struct nvw__header *const h = (const void *)(whole ? base : copy);
 	int error = check_geometry(path, h, bytes, is_image, &ret_pool->geometry);
 
-	error = error ? error : check_member(path, h);
+	if (error == 0) {
+		error = check_member(path, h);
+	}
 	if (error) {
 		return error;
 	}

@@ -133,8 +133,10 @@ static int create_file(struct nvw_pool *pool)
 	if (pool->lock_fd < 0) {
 		const int error = errno;
 
-		return error == EEXIST ? nvw_fail(-error, "%s already exists", pool->path) :
-					 nvw_fail(-error, "%s: %s", pool->path, strerror(error));
+		if (error == EEXIST) {
+			return nvw_fail(-error, "%s already exists", pool->path);
+		}
+		return nvw_fail(-error, "%s: %s", pool->path, strerror(error));
 	}
 	return 0;
 }
@@ -143,8 +145,10 @@ static int open_file(struct nvw_pool *pool, int access)
 {
 	const int error = nvw_input_open(pool->path, access, &pool->lock_fd);
 
-	return error == NVW_E_INPUT ? nvw_fail(NVW_E_NOT_A_POOL, "%s, not a pool", nvw_error_message()) :
-				      error;
+	if (error == NVW_E_INPUT) {
+		return nvw_fail(NVW_E_NOT_A_POOL, "%s, not a pool", nvw_error_message());
+	}
+	return error;
 }
 
 static int file_bytes(const struct nvw_pool *pool, uint64_t *ret_bytes)
@@ -167,8 +171,12 @@ static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
 	uint64_t bytes = 0;
 	int error = open_file(pool, writes ? O_RDWR : O_RDONLY);
 
-	error = error ? error : lock(pool, writes);
-	error = error ? error : file_bytes(pool, &bytes);
+	if (error == 0) {
+		error = lock(pool, writes);
+	}
+	if (error == 0) {
+		error = file_bytes(pool, &bytes);
+	}
 	if (!error) {
 		error = writes ? map_shared(pool) : map_apart(pool, mode, bytes);
 	}
@@ -223,12 +231,13 @@ static int check_number(const struct nvw_pool *first, const struct nvw_pool *poo
 
 static int check_first(const struct nvw_pool *pool)
 {
-	return pool->member.number == 0 ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE,
-			       "%s is pool %" PRIu32 " of a run of %" PRIu32
-			       ": expected the first, whose name has no number suffix",
-			       nvw_pool_path(pool), pool->member.number, pool->member.count);
+	if (pool->member.number != 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s is pool %" PRIu32 " of a run of %" PRIu32
+			": expected the first, whose name has no number suffix",
+			nvw_pool_path(pool), pool->member.number, pool->member.count);
+	}
+	return 0;
 }
 
 static int open_next(struct nvw_pool *first, unsigned i, enum nvw_pool_mode mode)
@@ -371,9 +380,15 @@ static int write_headers(struct nvw_pool *pool)
 	struct nvw__header header;
 	int error = nvw__header_make(pool, &header);
 
-	error = error ? error : nvw_pool_write(pool, NVW__COPY_OFF, &header, sizeof header);
-	error = error ? error : nvw_pool_sync(pool);
-	error = error ? error : nvw_pool_write(pool, NVW__HEADER_OFF, &header, sizeof header);
+	if (error == 0) {
+		error = nvw_pool_write(pool, NVW__COPY_OFF, &header, sizeof header);
+	}
+	if (error == 0) {
+		error = nvw_pool_sync(pool);
+	}
+	if (error == 0) {
+		error = nvw_pool_write(pool, NVW__HEADER_OFF, &header, sizeof header);
+	}
 	return error ? error : nvw_pool_sync(pool);
 }
 
@@ -382,8 +397,12 @@ static int fill_new_file(struct nvw_pool *pool)
 {
 	int error = lock(pool, true);
 
-	error = error ? error : reserve(pool, pool->geometry.bytes);
-	error = error ? error : map_shared(pool);
+	if (error == 0) {
+		error = reserve(pool, pool->geometry.bytes);
+	}
+	if (error == 0) {
+		error = map_shared(pool);
+	}
 	return error ? error : write_headers(pool);
 }
 
@@ -394,7 +413,9 @@ static int create_one(const char *path, const struct nvw_pool_params *params,
 	struct nvw_pool *pool;
 	int error = geometry_of(params, &geometry);
 
-	error = error ? error : new_handle(path, &pool);
+	if (error == 0) {
+		error = new_handle(path, &pool);
+	}
 	if (error) {
 		return error;
 	}

@@ -130,7 +130,9 @@ int nvw__sightings_judge(const struct nvw__sightings *s, const struct nvw_worklo
 		const int r =
 			newest_seen(s, n, &seen) ? workload->serving->judge(plan, pool, &seen, findings) : 0;
 
-		error = r ? r : error;
+		if (r) {
+			error = r;
+		}
 		if (r && r != NVW_E_INCONSISTENT) {
 			return r;
 		}
@@ -162,20 +164,27 @@ static uint64_t bucket_ns(unsigned bucket)
 {
 	const unsigned exponent = bucket < 2 * STEPS ? 0 : bucket / STEPS - 1;
 
-	return exponent ? ((uint64_t)(bucket % STEPS + STEPS + 1) << exponent) - 1 : bucket;
+	if (exponent) {
+		return ((uint64_t)(bucket % STEPS + STEPS + 1) << exponent) - 1;
+	}
+	return bucket;
 }
 
 static void histogram_add(struct histogram *h, uint64_t ns)
 {
 	h->count++;
-	h->max = ns > h->max ? ns : h->max;
+	if (ns > h->max) {
+		h->max = ns;
+	}
 	h->bucket[bucket_of(ns)]++;
 }
 
 static void histogram_merge(struct histogram *to, const struct histogram *from)
 {
 	to->count += from->count;
-	to->max = from->max > to->max ? from->max : to->max;
+	if (from->max > to->max) {
+		to->max = from->max;
+	}
 	for (unsigned i = 0; i < BUCKETS; i++) {
 		to->bucket[i] += from->bucket[i];
 	}
@@ -434,8 +443,12 @@ int nvw__drive_start(const struct nvw_workload *workload, void *plan, struct nvw
 	d->sightings = sightings;
 	d->scans = scans;
 	error = nvw_readers_create(sightings->keys, &d->readers);
-	error = error ? error : workload->serving->begin(plan, machine, d->readers);
-	error = error ? error : start_threads(d, seed);
+	if (error == 0) {
+		error = workload->serving->begin(plan, machine, d->readers);
+	}
+	if (error == 0) {
+		error = start_threads(d, seed);
+	}
 	if (error) {
 		nvw__drive_destroy(d);
 		return error;
@@ -458,7 +471,9 @@ void nvw__drive_stop(struct nvw__drive *d)
 	for (; d->started; d->started--) {
 		pthread_join(d->reader[d->started - 1].thread, NULL);
 	}
-	d->ended_ns = d->ended_ns ? d->ended_ns : now_ns();
+	if (!d->ended_ns) {
+		d->ended_ns = now_ns();
+	}
 }
 
 void nvw__drive_destroy(struct nvw__drive *d)
@@ -541,8 +556,12 @@ int nvw__drive_describe(
 			nvw_describe_real(description, "host_readers.gpu_rate",
 				seconds > 0 ? (double)acknowledged / seconds : 0, "1/s",
 				"operations of the GPU a second of real time");
-	error = error ? error : describe_kind(&all[0], "lookup", seconds, description);
-	error = error ? error : describe_kind(&all[1], "scan", seconds, description);
+	if (error == 0) {
+		error = describe_kind(&all[0], "lookup", seconds, description);
+	}
+	if (error == 0) {
+		error = describe_kind(&all[1], "scan", seconds, description);
+	}
 	free(all);
 	return error;
 }

@@ -240,7 +240,10 @@ const uint64_t *nvw_reader_find(struct nvw_readers *readers, uint64_t key)
 
 	cds_lfht_lookup(readers->table, nvw_mix64(key), match, &key, &iter);
 	node = cds_lfht_iter_get_node(&iter);
-	return node ? caa_container_of(node, struct record, link)->words : NULL;
+	if (node) {
+		return caa_container_of(node, struct record, link)->words;
+	}
+	return NULL;
 }
 
 bool nvw_reader_floor(struct nvw_readers *readers, uint64_t key, uint64_t *ret_value)

@@ -21,7 +21,9 @@ static demangle *find_demangle(void)
 	if (!looked) {
 		looked = 1;
 		library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-		library = library ? library : dlopen("libc++abi.so.1", RTLD_LAZY | RTLD_LOCAL);
+		if (!library) {
+			library = dlopen("libc++abi.so.1", RTLD_LAZY | RTLD_LOCAL);
+		}
 		if (library != NULL) {
 			*(void **)&found = dlsym(library, "__cxa_demangle");
 		}

@@ -49,7 +49,10 @@ enum nvw__fault nvw__signal_fault(const void *context)
 	const greg_t *const registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
 
 	if (registers[REG_TRAPNO] == PAGE_FAULT) {
-		return registers[REG_ERR] & WAS_WRITE ? NVW__FAULT_WRITE : NVW__FAULT_READ;
+		if (registers[REG_ERR] & WAS_WRITE) {
+			return NVW__FAULT_WRITE;
+		}
+		return NVW__FAULT_READ;
 	}
 #endif
 	return NVW__FAULT_UNKNOWN;

@@ -19,7 +19,10 @@ static const char *indexed_line(Dwfl_Module *module, Dwarf_Addr address, int *re
 {
 	Dwfl_Line *const line = dwfl_module_getsrc(module, address);
 
-	return line ? dwfl_lineinfo(line, NULL, ret_line, NULL, NULL, NULL) : NULL;
+	if (line) {
+		return dwfl_lineinfo(line, NULL, ret_line, NULL, NULL, NULL);
+	}
+	return NULL;
 }
 
 static const char *searched_line(Dwfl_Module *module, Dwarf_Addr address, int *ret_line)
@@ -122,7 +125,9 @@ static unsigned frames_of(
 	Dwarf_Addr bias;
 
 	here.file = indexed_line(module, address, &here.line);
-	here.file = here.file ? here.file : searched_line(module, address, &here.line);
+	if (!here.file) {
+		here.file = searched_line(module, address, &here.line);
+	}
 	if (here.file == NULL || capacity == 0) {
 		return 0;
 	}
