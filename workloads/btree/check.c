@@ -1,63 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of the B+tree. Structure: walked level by level along next, leaves last.
+ * The oracle of the B+tree: walks level by level along next, leaves last. What must hold of a node and of a key parts.c states.
+ * What the walk adds:
  *
- *	every node is an allocated block with the magic, its level and a valid order word
- *	keys ascend within a node, lie above the left neighbour's high key and up to the node's own
- *	the children of a level, in order, are nodes of the level below, in its chain's order (a node whose
- * split has not reached its parent is only in the chain) a level ends with the highest key nothing else is
- * allocated
- *
- * Contents: a key holds the result of the last acknowledged operation on it, or of a later one.
+ *	the children of a level, in order, are in the chain of the level below, in its order (a node whose split has not
+ *	reached its parent is only in the chain)
+ *	nothing else is allocated
+ *	keys that no leaf has may be absent
  */
 #include <inttypes.h>
 
-#include "owed.h"
+#include "check.h"
 
 struct walk {
-	struct btree_plan *plan; /* NULL: structure only */
-	const struct nvw_pool *pool;
-	const struct nvw_acks *acks;
-	struct nvw_findings *findings;
-	unsigned slots; /* slots per node, as stated by the root */
+	struct btree_case c;
 	uint64_t nodes;
 	uint64_t op, loaded; /* positions in by_key and loaded: everything below them has been checked */
 	uint64_t keys, unparented;
 	int error;
 };
 
-#define BROKEN(w, off, ...) ((w)->error = nvw_violation((w)->findings, (off), __VA_ARGS__))
+#define BROKEN(w, off, ...) ((w)->error = nvw_violation((w)->c.findings, (off), __VA_ARGS__))
 
-static const struct btree_node *node_at(struct walk *w, nvw_off off, unsigned level)
+/* A node that has been checked. */
+static const struct btree_node *node_at(const struct walk *w, nvw_off off)
 {
-	const struct btree_node *const node = nvw_pool_at(w->pool, off, btree_node_bytes(w->slots));
-	uint64_t bytes = 0, slots = 0;
-
-	if (!node || off % 64 || !nvw_heap_is_allocated(w->pool, off, &bytes) ||
-		bytes != btree_node_bytes(w->slots)) {
-		BROKEN(w, off, "a node refers to offset %" PRIu64 ", which is not an allocated block", off);
-		return NULL;
-	}
-	if (node->info != btree_info(w->slots, level)) {
-		BROKEN(w, off, "the node at %" PRIu64 " is not of level %u: its content is not durable", off,
-			level);
-		return NULL;
-	}
-	for (unsigned i = 0; i < w->slots; i++) {
-		slots |= UINT64_C(1) << btree_slot(node->order, i);
-	}
-	if (btree_count(node->order) > w->slots || slots != (1u << w->slots) - 1) {
-		BROKEN(w, off, "the node at %" PRIu64 " has a broken order word", off);
-		return NULL;
-	}
-	return node;
+	return nvw_pool_at(w->c.pool, off, btree_node_bytes(w->c.slots));
 }
 
 /* ---- Contents ------------------------------------------------------------------------------ */
 
 static bool was_loaded(struct walk *w, uint64_t key)
 {
-	const struct btree_plan *const p = w->plan;
+	const struct btree_plan *const p = w->c.plan;
 
 	while (w->loaded < p->loaded_count && p->loaded[w->loaded] < key) {
 		w->loaded++;
@@ -69,35 +44,16 @@ static bool was_loaded(struct walk *w, uint64_t key)
 static void judge_key(
 	struct walk *w, uint64_t key, uint64_t first, uint64_t end, bool present, uint64_t value, nvw_off off)
 {
-	const struct btree_plan *const p = w->plan;
-	const struct btree_owed owed = {p, w->acks, key, first, end, was_loaded(w, key)};
-	const bool changes = btree_changes(p);
+	const struct btree_owed owed = {w->c.plan, w->c.acks, key, first, end, was_loaded(w, key)};
+	const int error = btree_check_key(&w->c, &owed, present, value, off);
 
-	if (btree_may_be(&owed, present, value)) {
-		return;
-	}
-	const uint64_t from = btree_last_acked(&owed);
-
-	if (from > first && changes && !present) {
-		BROKEN(w, off, "key %" PRIu64 " is lost: operation %" PRIu64 " was acknowledged", key,
-			p->by_key[from - 1]);
-	} else if (from > first && changes) {
-		BROKEN(w, off,
-			"key %" PRIu64 " holds 0x%" PRIx64 ", which is older than operation %" PRIu64
-			" that was acknowledged, or torn",
-			key, value, p->by_key[from - 1]);
-	} else if (present) {
-		BROKEN(w, off, "key %" PRIu64 " holds 0x%" PRIx64 ", which no operation put there", key,
-			value);
-	} else {
-		BROKEN(w, off, "key %" PRIu64 " is lost: it was loaded", key);
-	}
+	w->error = error ? error : w->error;
 }
 
 /* Checks all planned and loaded keys below limit (and limit itself, if it is present with value). */
 static void judge_up_to(struct walk *w, uint64_t limit, bool present, bool last, uint64_t value, nvw_off off)
 {
-	const struct btree_plan *const p = w->plan;
+	const struct btree_plan *const p = w->c.plan;
 
 	for (;;) {
 		const bool some_op = w->op < p->count, some_load = w->loaded < p->loaded_count;
@@ -133,7 +89,8 @@ static void judge_leaf(struct walk *w, nvw_off off, const struct btree_node *nod
 	for (unsigned i = 0; i < btree_count(node->order) && !w->error; i++) {
 		const unsigned slot = btree_slot(node->order, i);
 
-		judge_up_to(w, *BTREE_KEY(node, slot), true, false, *BTREE_VALUE(node, w->slots, slot), off);
+		judge_up_to(
+			w, *BTREE_KEY(node, slot), true, false, *BTREE_VALUE(node, w->c.slots, slot), off);
 	}
 }
 
@@ -141,109 +98,88 @@ static void judge_leaf(struct walk *w, nvw_off off, const struct btree_node *nod
 
 /* Position in the level above: the next child that a parent names. */
 struct cursor {
-	nvw_off off;
-	const struct btree_node *node;
+	nvw_off off; /* 0: no parent is left */
 	unsigned i;
 };
 
-static bool cursor_child(const struct walk *w, const struct cursor *c, uint64_t *ret_low, nvw_off *ret_child)
+static void cursor_child(const struct walk *w, const struct cursor *at, uint64_t *ret_low, nvw_off *ret_child)
 {
-	if (!c->node) {
-		return false;
-	}
-	*ret_low = *BTREE_KEY(c->node, btree_slot(c->node->order, c->i));
-	*ret_child = *BTREE_VALUE(c->node, w->slots, btree_slot(c->node->order, c->i));
-	return true;
+	const struct btree_node *const node = node_at(w, at->off);
+	const unsigned slot = btree_slot(node->order, at->i);
+
+	*ret_low = *BTREE_KEY(node, slot);
+	*ret_child = *BTREE_VALUE(node, w->c.slots, slot);
 }
 
-/* The level above has no empty nodes: children are never removed. */
-static void cursor_step(struct walk *w, struct cursor *c, unsigned level)
+static void cursor_step(const struct walk *w, struct cursor *at)
 {
-	if (++c->i < btree_count(c->node->order)) {
+	const struct btree_node *const node = node_at(w, at->off);
+
+	if (++at->i == btree_count(node->order)) {
+		*at = (struct cursor){.off = node->next};
+	}
+}
+
+/* Is the node at off, whose lowest key is low, the child that a parent names next? */
+static void check_parent(struct walk *w, struct cursor *parent, nvw_off off, uint64_t low)
+{
+	uint64_t child_low = 0;
+	nvw_off child = 0;
+
+	if (parent->off != 0) {
+		cursor_child(w, parent, &child_low, &child);
+	}
+	if (child != off) {
+		w->unparented++;
 		return;
 	}
-	c->off = c->node->next;
-	c->i = 0;
-	c->node = c->off ? node_at(w, c->off, level) : NULL;
-	if (c->node && !btree_count(c->node->order)) {
-		BROKEN(w, c->off, "the inner node at %" PRIu64 " has no child", c->off);
-		c->node = NULL;
+	if (child_low != low) {
+		BROKEN(w, off,
+			"the parent of the node at %" PRIu64 " gives %" PRIu64
+			" as its first key, not %" PRIu64,
+			off, child_low, low);
 	}
+	cursor_step(w, parent);
 }
 
-static void check_keys(struct walk *w, nvw_off off, const struct btree_node *node, uint64_t low)
+static int check_node(const struct btree_case *c, nvw_off off, unsigned level)
 {
-	uint64_t least = low;
-
-	for (unsigned i = 0; i < btree_count(node->order) && !w->error; i++) {
-		const uint64_t key = *BTREE_KEY(node, btree_slot(node->order, i));
-
-		if (key < least || key > node->high ||
-			(i && key == *BTREE_KEY(node, btree_slot(node->order, i - 1)))) {
-			BROKEN(w, off,
-				"key %" PRIu64 " at %" PRIu64 " is out of order, or not between %" PRIu64
-				" and %" PRIu64,
-				key, off, low, node->high);
-		}
-		least = key;
-	}
+	NVW_TRY(btree_check_keys(c, off, level));
+	return btree_check_next(c, off, level);
 }
 
-/* Checks one level along its chain, from first; above is the level above it, NULL for the root's. */
-static nvw_off walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off first_above)
+/* Checks one level along its chain, from first; above is the first node of the level above, 0 for the root's. */
+static void walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off above)
 {
-	struct cursor parent = {.off = first_above};
-	nvw_off off = first, below = 0;
+	struct cursor parent = {.off = above};
+	nvw_off off = first;
 	uint64_t low = 0;
 
-	if (first_above) {
-		parent.node = node_at(w, first_above, level + 1);
-	}
-	while (off && !w->error) {
-		const struct btree_node *const node = node_at(w, off, level);
-		uint64_t child_low;
-		nvw_off child;
+	while (off != 0 && w->error == 0) {
+		w->error = check_node(&w->c, off, level);
+		if (w->error != 0) {
+			return;
+		}
+		const struct btree_node *const node = node_at(w, off);
 
-		if (!node) {
-			break;
-		}
 		w->nodes++;
-		check_keys(w, off, node, low);
-		if (cursor_child(w, &parent, &child_low, &child) && child == off) {
-			if (child_low != low) {
-				BROKEN(w, off,
-					"the parent of the node at %" PRIu64 " gives %" PRIu64
-					" as its first key, not %" PRIu64,
-					off, child_low, low);
-			}
-			cursor_step(w, &parent, level + 1);
-		} else {
-			w->unparented += first_above != 0;
+		if (above != 0) {
+			check_parent(w, &parent, off, low);
 		}
-		if (level && off == first) {
-			below = btree_count(node->order) ?
-					*BTREE_VALUE(node, w->slots, btree_slot(node->order, 0)) :
-					0;
-		}
-		if (!level) {
+		if (level == 0) {
 			w->keys += btree_count(node->order);
-			if (w->plan) {
-				judge_leaf(w, off, node);
-			}
 		}
-		if (!node->next != (node->high == UINT64_MAX)) {
-			BROKEN(w, off, "the chain of level %u ends at %" PRIu64 " before the highest key",
-				level, off);
+		if (level == 0 && w->c.plan != NULL) {
+			judge_leaf(w, off, node);
 		}
 		low = node->high + 1;
 		off = node->next;
 	}
-	if (!w->error && parent.node) {
+	if (w->error == 0 && parent.off != 0) {
 		BROKEN(w, parent.off,
 			"the node at %" PRIu64 " names a child that is not in the chain of level %u",
 			parent.off, level);
 	}
-	return below;
 }
 
 static int count_block(void *context, nvw_off block, uint64_t bytes)
@@ -263,30 +199,32 @@ uint64_t btree_root_info(const struct nvw_pool *pool)
 
 static void walk_tree(struct walk *w)
 {
-	const nvw_off root = nvw_pool_word(w->pool, nvw_pool_root_off(nvw_pool_geometry(w->pool), 0));
-	const uint64_t info = btree_root_info(w->pool);
+	const nvw_off root = nvw_pool_word(w->c.pool, nvw_pool_root_off(nvw_pool_geometry(w->c.pool), 0));
+	const uint64_t info = btree_root_info(w->c.pool);
 	nvw_off first = root, above = 0;
 
 	if (!info) {
 		BROKEN(w, root, "the root word names offset %" PRIu64 ", which is not a node", root);
 		return;
 	}
-	w->slots = btree_slots(info);
-	for (unsigned level = btree_level(info) + 1; level-- > 0 && !w->error;) {
-		const nvw_off below = walk_level(w, first, level, above);
+	w->c.slots = btree_slots(info);
+	for (unsigned level = btree_level(info) + 1; level-- > 0;) {
+		walk_level(w, first, level, above);
+		if (w->error != 0 || level == 0) {
+			return;
+		}
+		const struct cursor begin = {.off = first};
+		uint64_t low;
 
 		above = first;
-		first = below;
-		if (level && !first && !w->error) {
-			BROKEN(w, above, "the inner node at %" PRIu64 " has no child", above);
-		}
+		cursor_child(w, &begin, &low, &first);
 	}
 }
 
 static int check_leaks(struct walk *w)
 {
 	uint64_t allocated = 0;
-	const int r = nvw_heap_visit(w->pool, count_block, &allocated);
+	const int r = nvw_heap_visit(w->c.pool, count_block, &allocated);
 
 	if (r == 0 && allocated != w->nodes) {
 		BROKEN(w, 0, "%" PRIu64 " blocks are allocated, the tree has %" PRIu64 " nodes", allocated,
@@ -297,7 +235,7 @@ static int check_leaks(struct walk *w)
 
 int btree_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
-	struct walk w = {.plan = plan, .pool = pool, .acks = acks, .findings = findings};
+	struct walk w = {.c = {.plan = plan, .pool = pool, .acks = acks, .findings = findings}};
 	int r = 0;
 
 	walk_tree(&w);
@@ -312,7 +250,7 @@ int btree_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 
 int btree_inspect(struct nvw_pool *pool, struct nvw_description *d)
 {
-	struct walk w = {.pool = pool};
+	struct walk w = {.c = {.pool = pool}};
 	int r;
 
 	/* For a broken tree, the check gives the details. */
@@ -322,7 +260,7 @@ int btree_inspect(struct nvw_pool *pool, struct nvw_description *d)
 	walk_tree(&w);
 	r = nvw_describe_u64(d, "btree.height", btree_level(btree_root_info(pool)) + 1, "levels",
 		"levels, leaves included");
-	r = r ? r : nvw_describe_u64(d, "btree.order", w.slots, "count", "most keys per node");
+	r = r ? r : nvw_describe_u64(d, "btree.order", w.c.slots, "count", "most keys per node");
 	r = r ? r : nvw_describe_u64(d, "btree.nodes", w.nodes, "count", "nodes");
 	r = r ? r : nvw_describe_u64(d, "btree.keys", w.keys, "count", "keys");
 	r = r ? r :

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The check of the B+tree in parts (nvw_parts): what check.c finds by walking the levels, of one node or key at a time.
+ * What the check states of the B+tree, of one node or key at a time (nvw_parts). On a recovered pool check.c walks the levels:
+ * it calls (order), (next) and (keys) of each node, and finds by its walk what (down), (up) and the keys ask of others.
  *
  *	tree	the root word names a node; on the left edge every first key is 0, and every inner node has a child
  *	node b	if the block is allocated,
@@ -34,22 +35,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "owed.h"
+#include "check.h"
 
 enum { STEPS_MAX = 4096, HOLDERS_MAX = 64, GRAIN = 64 };
 
 /* What a part says of a node: each looks at few of its words, so the node's slots do not multiply. */
 enum aspect { ASPECT_ORDER, ASPECT_NEXT, ASPECT_UP, ASPECT_SLOTS };
 
-struct part {
-	const struct btree_plan *plan;
-	const struct nvw_pool *pool;
-	const struct nvw_acks *acks;
-	struct nvw_findings *findings;
-	unsigned slots;
-};
-
-#define BROKEN(p, off, ...) nvw_violation((p)->findings, (off), __VA_ARGS__)
+#define BROKEN(c, off, ...) nvw_violation((c)->findings, (off), __VA_ARGS__)
 
 static unsigned aspects(const struct btree_plan *p)
 {
@@ -65,40 +58,40 @@ static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
 
 /* ---- Words of a node ------------------------------------------------------------------------------ */
 
-static uint64_t order_of(const struct part *p, nvw_off node)
+static uint64_t order_of(const struct btree_case *c, nvw_off node)
 {
-	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, order));
+	return nvw_pool_word(c->pool, node + offsetof(struct btree_node, order));
 }
 
-static uint64_t next_of(const struct part *p, nvw_off node)
+static uint64_t next_of(const struct btree_case *c, nvw_off node)
 {
-	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, next));
+	return nvw_pool_word(c->pool, node + offsetof(struct btree_node, next));
 }
 
-static uint64_t high_of(const struct part *p, nvw_off node)
+static uint64_t high_of(const struct btree_case *c, nvw_off node)
 {
-	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, high));
+	return nvw_pool_word(c->pool, node + offsetof(struct btree_node, high));
 }
 
-static uint64_t info_of(const struct part *p, nvw_off node)
+static uint64_t info_of(const struct btree_case *c, nvw_off node)
 {
-	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, info));
+	return nvw_pool_word(c->pool, node + offsetof(struct btree_node, info));
 }
 
-static uint64_t key_in(const struct part *p, nvw_off node, unsigned slot)
+static uint64_t key_in(const struct btree_case *c, nvw_off node, unsigned slot)
 {
-	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, words) + 8 * slot);
+	return nvw_pool_word(c->pool, node + offsetof(struct btree_node, words) + 8 * slot);
 }
 
-static uint64_t value_in(const struct part *p, nvw_off node, unsigned slot)
+static uint64_t value_in(const struct btree_case *c, nvw_off node, unsigned slot)
 {
-	return nvw_pool_word(p->pool, node + offsetof(struct btree_node, words) + 8 * (p->slots + slot));
+	return nvw_pool_word(c->pool, node + offsetof(struct btree_node, words) + 8 * (c->slots + slot));
 }
 
 /* The i-th key in order. */
-static uint64_t key_at(const struct part *p, nvw_off node, uint64_t order, unsigned i)
+static uint64_t key_at(const struct btree_case *c, nvw_off node, uint64_t order, unsigned i)
 {
-	return key_in(p, node, btree_slot(order, i));
+	return key_in(c, node, btree_slot(order, i));
 }
 
 static bool is_sound(unsigned of, uint64_t order)
@@ -111,9 +104,9 @@ static bool is_sound(unsigned of, uint64_t order)
 	return btree_count(order) <= of && slots == (UINT64_C(1) << of) - 1;
 }
 
-static bool order_is_sound(const struct part *p, uint64_t order)
+static bool order_is_sound(const struct btree_case *c, uint64_t order)
 {
-	return is_sound(p->slots, order);
+	return is_sound(c->slots, order);
 }
 
 /* Most parts want little of an order word, which each insert changes: whether one slot has a key, and which one follows. */
@@ -147,27 +140,27 @@ static uint64_t first_slot(const void *slots, uint64_t order)
 		       UNUSED;
 }
 
-static bool is_node(const struct part *p, nvw_off off, unsigned level)
+static bool is_node(const struct btree_case *c, nvw_off off, unsigned level)
 {
 	uint64_t bytes = 0;
 
-	return nvw_heap_is_allocated(p->pool, off, &bytes) && bytes == btree_node_bytes(p->slots) &&
-	       info_of(p, off) == btree_info(p->slots, level);
+	return nvw_heap_is_allocated(c->pool, off, &bytes) && bytes == btree_node_bytes(c->slots) &&
+	       info_of(c, off) == btree_info(c->slots, level);
 }
 
-/* An allocated node of this level, as check.c says it. Of its order word its own part speaks. */
-static int check_node_at(const struct part *p, nvw_off off, unsigned level)
+/* Its own part speaks of its order word. */
+int btree_check_node(const struct btree_case *c, nvw_off off, unsigned level)
 {
 	uint64_t bytes = 0;
 
-	if (off % GRAIN != 0 || !nvw_heap_is_allocated(p->pool, off, &bytes) ||
-		bytes != btree_node_bytes(p->slots)) {
+	if (off % GRAIN != 0 || !nvw_heap_is_allocated(c->pool, off, &bytes) ||
+		bytes != btree_node_bytes(c->slots)) {
 		return BROKEN(
-			p, off, "a node refers to offset %" PRIu64 ", which is not an allocated block", off);
+			c, off, "a node refers to offset %" PRIu64 ", which is not an allocated block", off);
 	}
-	return info_of(p, off) == btree_info(p->slots, level) ?
+	return info_of(c, off) == btree_info(c->slots, level) ?
 		       0 :
-		       BROKEN(p, off,
+		       BROKEN(c, off,
 			       "the node at %" PRIu64 " is not of level %u: its content is not durable", off,
 			       level);
 }
@@ -181,10 +174,10 @@ struct place {
 	unsigned slot;
 };
 
-static struct place place_of(const struct part *p, nvw_off off)
+static struct place place_of(const struct btree_case *c, nvw_off off)
 {
-	const struct nvw_pool_geometry *const g = nvw_pool_geometry(p->pool);
-	const uint64_t bytes = btree_node_bytes(p->slots), number = nvw_heap_place_of(g, bytes, off);
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(c->pool);
+	const uint64_t bytes = btree_node_bytes(c->slots), number = nvw_heap_place_of(g, bytes, off);
 	struct place at = {0};
 
 	if (number != UINT64_MAX) {
@@ -193,72 +186,72 @@ static struct place place_of(const struct part *p, nvw_off off)
 		const uint64_t i = (in - words) / 8;
 
 		at.is_next = in == offsetof(struct btree_node, next);
-		at.is_key = in >= words && i < p->slots;
-		at.is_value = in >= words && i >= p->slots && i < 2 * p->slots;
-		at.slot = (unsigned)(i % p->slots);
+		at.is_key = in >= words && i < c->slots;
+		at.is_value = in >= words && i >= c->slots && i < 2 * c->slots;
+		at.slot = (unsigned)(i % c->slots);
 	}
 	return at;
 }
 
 /* Of a node with a broken order word nothing: its own part speaks of it. */
-static uint64_t ask_order(const struct part *p, nvw_off node, unsigned slot,
+static uint64_t ask_order(const struct btree_case *c, nvw_off node, unsigned slot,
 	uint64_t (*of)(const void *context, uint64_t order))
 {
-	const struct wanted wanted = {p->slots, slot};
+	const struct wanted wanted = {c->slots, slot};
 
-	return nvw_pool_ask(p->pool, node + offsetof(struct btree_node, order), of, &wanted);
+	return nvw_pool_ask(c->pool, node + offsetof(struct btree_node, order), of, &wanted);
 }
 
-static bool is_used(const struct part *p, nvw_off node, unsigned slot)
+static bool is_used(const struct btree_case *c, nvw_off node, unsigned slot)
 {
-	return ask_order(p, node, slot, use) != UNUSED;
+	return ask_order(c, node, slot, use) != UNUSED;
 }
 
 /* The first child or key of a node is in this slot; false if it has none. */
-static bool has_first(const struct part *p, nvw_off node, unsigned *ret_slot)
+static bool has_first(const struct btree_case *c, nvw_off node, unsigned *ret_slot)
 {
 	const uint64_t first =
-		nvw_pool_ask(p->pool, node + offsetof(struct btree_node, order), first_slot, &p->slots);
+		nvw_pool_ask(c->pool, node + offsetof(struct btree_node, order), first_slot, &c->slots);
 
 	*ret_slot = (unsigned)(first - FOLLOWED);
 	return first != UNUSED;
 }
 
-static nvw_off root_word(const struct part *p)
+static nvw_off root_word(const struct btree_case *c)
 {
-	return nvw_pool_root_off(nvw_pool_geometry(p->pool), 0);
+	return nvw_pool_root_off(nvw_pool_geometry(c->pool), 0);
 }
 
 /* Does the root word, a left neighbour or a parent name the node? */
-static bool is_named(const struct part *p, nvw_off node, unsigned level)
+static bool is_named(const struct btree_case *c, nvw_off node, unsigned level)
 {
 	nvw_off off[HOLDERS_MAX];
-	const unsigned holders = nvw_pool_holders(p->pool, node, off, HOLDERS_MAX);
+	const unsigned holders = nvw_pool_holders(c->pool, node, off, HOLDERS_MAX);
 	bool named = false;
 
 	for (unsigned i = 0; i < holders && i < HOLDERS_MAX && !named; i++) {
-		const struct place at = place_of(p, off[i]);
+		const struct place at = place_of(c, off[i]);
 
-		named = (off[i] == root_word(p) || (at.is_next && is_node(p, at.node, level)) ||
-				(at.is_value && is_node(p, at.node, level + 1) &&
-					is_used(p, at.node, at.slot))) &&
-			nvw_pool_word(p->pool, off[i]) == node;
+		named = (off[i] == root_word(c) || (at.is_next && is_node(c, at.node, level)) ||
+				(at.is_value && is_node(c, at.node, level + 1) &&
+					is_used(c, at.node, at.slot))) &&
+			nvw_pool_word(c->pool, off[i]) == node;
 	}
 	return named;
 }
 
 /* Does an allocated leaf have the key? */
-static bool is_there(const struct part *p, uint64_t key)
+static bool is_there(const struct btree_case *c, uint64_t key)
 {
 	nvw_off off[HOLDERS_MAX];
-	const unsigned holders = nvw_pool_holders(p->pool, key, off, HOLDERS_MAX);
+	const unsigned holders = nvw_pool_holders(c->pool, key, off, HOLDERS_MAX);
 	bool there = false;
 
 	for (unsigned i = 0; i < holders && i < HOLDERS_MAX && !there; i++) {
-		const struct place at = place_of(p, off[i]);
+		const struct place at = place_of(c, off[i]);
 
-		there = at.is_key && is_node(p, at.node, 0) && is_used(p, at.node, at.slot) &&
-			nvw_pool_word(p->pool, off[i]) == key;
+		there = at.is_key && is_node(c, at.node, 0) && is_used(c, at.node, at.slot) &&
+			nvw_pool_word(c->pool, off[i]) == key;
 	}
 	return there;
 }
@@ -272,86 +265,82 @@ static uint64_t key_of(const void *plan, uint64_t word)
 
 /* ---- The tree ------------------------------------------------------------------------------------- */
 
-static int check_tree(const struct part *p)
+static int check_tree(const struct btree_case *c)
 {
-	nvw_off off = nvw_pool_word(p->pool, root_word(p));
-	const uint64_t info = off != 0 && off % GRAIN == 0 ? info_of(p, off) : 0;
+	nvw_off off = nvw_pool_word(c->pool, root_word(c));
+	const uint64_t info = off != 0 && off % GRAIN == 0 ? info_of(c, off) : 0;
 
-	if (!btree_info_is_sound(info) || btree_slots(info) != p->slots) {
-		return BROKEN(p, off, "the root word names offset %" PRIu64 ", which is not a node", off);
+	if (!btree_info_is_sound(info) || btree_slots(info) != c->slots) {
+		return BROKEN(c, off, "the root word names offset %" PRIu64 ", which is not a node", off);
 	}
 	for (unsigned level = btree_level(info); level > 0; level--) {
 		unsigned first;
 
-		if (check_node_at(p, off, level)) {
-			return NVW_E_INCONSISTENT;
+		NVW_TRY(btree_check_node(c, off, level));
+		if (!has_first(c, off, &first)) {
+			return BROKEN(c, off, "the inner node at %" PRIu64 " has no child", off);
 		}
-		if (!has_first(p, off, &first)) {
-			return BROKEN(p, off, "the inner node at %" PRIu64 " has no child", off);
+		if (key_in(c, off, first) != 0) {
+			return BROKEN(c, off, "the first key of the first node of level %u is not 0", level);
 		}
-		if (key_in(p, off, first) != 0) {
-			return BROKEN(p, off, "the first key of the first node of level %u is not 0", level);
-		}
-		off = value_in(p, off, first);
+		off = value_in(c, off, first);
 	}
-	return check_node_at(p, off, 0);
+	return btree_check_node(c, off, 0);
 }
 
 /* ---- A node --------------------------------------------------------------------------------------- */
 
-static int check_order(const struct part *p, nvw_off off, uint64_t order)
+static int check_order(const struct btree_case *c, nvw_off off, uint64_t order)
 {
 	const unsigned count = btree_count(order);
 
 	for (unsigned i = 0; i < count; i++) {
-		const uint64_t key = key_at(p, off, order, i);
+		const uint64_t key = key_at(c, off, order, i);
 
-		if (i > 0 && key <= key_at(p, off, order, i - 1)) {
-			return BROKEN(p, off, "key %" PRIu64 " at %" PRIu64 " is out of order", key, off);
+		if (i > 0 && key <= key_at(c, off, order, i - 1)) {
+			return BROKEN(c, off, "key %" PRIu64 " at %" PRIu64 " is out of order", key, off);
 		}
-		if (i + 1 == count && key > high_of(p, off)) {
-			return BROKEN(p, off, "key %" PRIu64 " at %" PRIu64 " is above %" PRIu64, key, off,
-				high_of(p, off));
+		if (i + 1 == count && key > high_of(c, off)) {
+			return BROKEN(c, off, "key %" PRIu64 " at %" PRIu64 " is above %" PRIu64, key, off,
+				high_of(c, off));
 		}
 	}
 	return 0;
 }
 
-static int check_next(const struct part *p, nvw_off off, unsigned level)
+int btree_check_next(const struct btree_case *c, nvw_off off, unsigned level)
 {
-	const uint64_t high = high_of(p, off);
-	const nvw_off next = next_of(p, off);
+	const uint64_t high = high_of(c, off);
+	const nvw_off next = next_of(c, off);
 
 	if (!next != (high == UINT64_MAX)) {
-		return BROKEN(p, off, "the chain of level %u ends at %" PRIu64 " before the highest key",
+		return BROKEN(c, off, "the chain of level %u ends at %" PRIu64 " before the highest key",
 			level, off);
 	}
 	if (next == 0) {
 		return 0;
 	}
-	if (check_node_at(p, next, level)) {
-		return NVW_E_INCONSISTENT;
-	}
+	NVW_TRY(btree_check_node(c, next, level));
 	unsigned first;
 
-	if (has_first(p, next, &first) && key_in(p, next, first) <= high) {
-		return BROKEN(p, next, "key %" PRIu64 " at %" PRIu64 " is out of order",
-			key_in(p, next, first), next);
+	if (has_first(c, next, &first) && key_in(c, next, first) <= high) {
+		return BROKEN(c, next, "key %" PRIu64 " at %" PRIu64 " is out of order",
+			key_in(c, next, first), next);
 	}
-	return high_of(p, next) > high ?
+	return high_of(c, next) > high ?
 		       0 :
-		       BROKEN(p, next, "the high key of %" PRIu64 " is not above its left neighbour's", next);
+		       BROKEN(c, next, "the high key of %" PRIu64 " is not above its left neighbour's", next);
 }
 
 /* The chain from one child leads to the next, whose lowest key is low. */
-static int check_step(const struct part *p, nvw_off off, nvw_off child, nvw_off to, uint64_t low)
+static int check_step(const struct btree_case *c, nvw_off off, nvw_off child, nvw_off to, uint64_t low)
 {
 	for (unsigned steps = 0; child != 0 && child % 8 == 0 && steps < STEPS_MAX; steps++) {
-		const uint64_t high = high_of(p, child);
+		const uint64_t high = high_of(c, child);
 
-		if (next_of(p, child) == to) {
+		if (next_of(c, child) == to) {
 			return high + 1 == low ? 0 :
-						 BROKEN(p, to,
+						 BROKEN(c, to,
 							 "the parent of the node at %" PRIu64
 							 " gives %" PRIu64 " as its first key, not %" PRIu64,
 							 to, low, high + 1);
@@ -359,31 +348,29 @@ static int check_step(const struct part *p, nvw_off off, nvw_off child, nvw_off 
 		if (high >= low) {
 			break;
 		}
-		child = next_of(p, child);
+		child = next_of(c, child);
 	}
-	return BROKEN(p, off,
+	return BROKEN(c, off,
 		"the node at %" PRIu64 " names a child that is not in the chain of the level below", off);
 }
 
 /* The child in a slot of an inner node, and the chain from it; to: the slot after it in the order. */
-static int check_child(const struct part *p, nvw_off off, unsigned slot, uint64_t to, unsigned level)
+static int check_child(const struct btree_case *c, nvw_off off, unsigned slot, uint64_t to, unsigned level)
 {
-	const nvw_off child = value_in(p, off, slot);
+	const nvw_off child = value_in(c, off, slot);
 	unsigned first;
 
-	if (check_node_at(p, child, level - 1)) {
-		return NVW_E_INCONSISTENT;
-	}
+	NVW_TRY(btree_check_node(c, child, level - 1));
 	if (to != LAST) {
 		first = (unsigned)(to - FOLLOWED);
-		return check_step(p, off, child, value_in(p, off, first), key_in(p, off, first));
+		return check_step(c, off, child, value_in(c, off, first), key_in(c, off, first));
 	}
-	const nvw_off next = next_of(p, off);
+	const nvw_off next = next_of(c, off);
 
 	/* (next) says whether that is a node with a child. */
-	return next == 0 || !has_first(p, next, &first) ?
+	return next == 0 || !has_first(c, next, &first) ?
 		       0 :
-		       check_step(p, off, child, value_in(p, next, first), key_in(p, next, first));
+		       check_step(c, off, child, value_in(c, next, first), key_in(c, next, first));
 }
 
 /* ---- Keys ----------------------------------------------------------------------------------------- */
@@ -412,10 +399,10 @@ static uint64_t first_op(const struct btree_plan *p, uint64_t key)
 	return low;
 }
 
-static struct btree_owed owed_to(const struct part *p, uint64_t key)
+static struct btree_owed owed_to(const struct btree_case *c, uint64_t key)
 {
-	const struct btree_plan *const plan = p->plan;
-	struct btree_owed owed = {.plan = plan, .acks = p->acks, .key = key, .first = first_op(plan, key)};
+	const struct btree_plan *const plan = c->plan;
+	struct btree_owed owed = {.plan = plan, .acks = c->acks, .key = key, .first = first_op(plan, key)};
 
 	owed.end = owed.first;
 	while (owed.end < plan->count && plan->keys[plan->by_key[owed.end]] == key) {
@@ -426,74 +413,91 @@ static struct btree_owed owed_to(const struct part *p, uint64_t key)
 	return owed;
 }
 
-static int check_value(const struct part *p, nvw_off off, unsigned slot)
+int btree_check_key(
+	const struct btree_case *c, const struct btree_owed *owed, bool present, uint64_t value, nvw_off off)
 {
-	const uint64_t key = key_in(p, off, slot), value = value_in(p, off, slot);
-	const struct btree_owed owed = owed_to(p, key);
+	if (btree_may_be(owed, present, value)) {
+		return 0;
+	}
+	const uint64_t key = owed->key, last = btree_last_acked(owed);
 
-	return btree_may_be(&owed, true, value) ?
-		       0 :
-		       BROKEN(p, off, "key %" PRIu64 " holds 0x%" PRIx64 ", which it may not hold", key,
-			       value);
+	if (last == owed->first) {
+		return present ? BROKEN(c, off,
+					 "key %" PRIu64 " holds 0x%" PRIx64 ", which no operation put there",
+					 key, value) :
+				 BROKEN(c, off, "key %" PRIu64 " is lost: it was loaded", key);
+	}
+	if (!present) {
+		return BROKEN(c, off, "key %" PRIu64 " is lost: operation %" PRIu64 " was acknowledged", key,
+			c->plan->by_key[last - 1]);
+	}
+	return BROKEN(c, off,
+		"key %" PRIu64 " holds 0x%" PRIx64 ", which is older than operation %" PRIu64
+		" that was acknowledged, or torn",
+		key, value, c->plan->by_key[last - 1]);
 }
 
-static int check_key(const struct part *p, uint64_t key)
+static int check_value(const struct btree_case *c, nvw_off off, unsigned slot)
 {
-	const struct btree_owed owed = owed_to(p, key);
+	const struct btree_owed owed = owed_to(c, key_in(c, off, slot));
 
-	return btree_may_be(&owed, false, 0) || is_there(p, key) ?
-		       0 :
-		       BROKEN(p, 0, "key %" PRIu64 " is lost", key);
+	return btree_check_key(c, &owed, true, value_in(c, off, slot), off);
 }
 
-static int check_slot(const struct part *p, nvw_off off, unsigned slot, unsigned level)
+static int check_key(const struct btree_case *c, uint64_t key)
 {
-	const uint64_t to = ask_order(p, off, slot, level > 0 ? follower : use);
+	const struct btree_owed owed = owed_to(c, key);
+
+	return btree_may_be(&owed, false, 0) || is_there(c, key) ? 0 : btree_check_key(c, &owed, false, 0, 0);
+}
+
+static int check_slot(const struct btree_case *c, nvw_off off, unsigned slot, unsigned level)
+{
+	const uint64_t to = ask_order(c, off, slot, level > 0 ? follower : use);
 
 	if (to == UNUSED) {
 		return 0;
 	}
-	return level > 0 ? check_child(p, off, slot, to, level) : check_value(p, off, slot);
+	return level > 0 ? check_child(c, off, slot, to, level) : check_value(c, off, slot);
 }
 
-static int check_own(const struct part *p, nvw_off off, unsigned level)
+int btree_check_keys(const struct btree_case *c, nvw_off off, unsigned level)
 {
-	const int error = check_node_at(p, off, level);
-	const uint64_t order = order_of(p, off);
+	NVW_TRY(btree_check_node(c, off, level));
 
-	if (error) {
-		return error;
+	const uint64_t order = order_of(c, off);
+
+	if (!order_is_sound(c, order)) {
+		return BROKEN(c, off, "the node at %" PRIu64 " has a broken order word", off);
 	}
-	if (!order_is_sound(p, order)) {
-		return BROKEN(p, off, "the node at %" PRIu64 " has a broken order word", off);
+	if (level > 0 && btree_count(order) == 0) {
+		return BROKEN(c, off, "the inner node at %" PRIu64 " has no child", off);
 	}
-	return level > 0 && btree_count(order) == 0 ?
-		       BROKEN(p, off, "the inner node at %" PRIu64 " has no child", off) :
-		       check_order(p, off, order);
+	return check_order(c, off, order);
 }
 
-static int check_node(const struct part *p, nvw_off off, unsigned aspect)
+static int check_aspect(const struct btree_case *c, nvw_off off, unsigned aspect)
 {
 	uint64_t bytes;
 
-	if (!nvw_heap_is_allocated(p->pool, off, &bytes)) {
+	if (!nvw_heap_is_allocated(c->pool, off, &bytes)) {
 		return 0;
 	}
-	const unsigned level = btree_level(info_of(p, off));
+	const unsigned level = btree_level(info_of(c, off));
 
 	switch (aspect) {
 	case ASPECT_ORDER:
-		return check_own(p, off, level);
+		return btree_check_keys(c, off, level);
 	case ASPECT_NEXT:
-		return check_next(p, off, level);
+		return btree_check_next(c, off, level);
 	case ASPECT_UP:
-		return is_named(p, off, level) ?
+		return is_named(c, off, level) ?
 			       0 :
-			       BROKEN(p, off,
+			       BROKEN(c, off,
 				       "the block at %" PRIu64 " is allocated, but the tree does not have it",
 				       off);
 	default:
-		return check_slot(p, off, aspect - ASPECT_SLOTS, level);
+		return check_slot(c, off, aspect - ASPECT_SLOTS, level);
 	}
 }
 
@@ -503,23 +507,23 @@ static int check(void *plan, const struct nvw_pool *pool, const struct nvw_acks 
 	struct nvw_findings *findings)
 {
 	const struct btree_plan *const b = plan;
-	const struct part p = {b, pool, acks, findings, b->slots};
+	const struct btree_case c = {b, pool, acks, findings, b->slots};
 
 	if (part == 0) {
-		return check_tree(&p);
+		return check_tree(&c);
 	}
 	part--;
 	if (part < b->count) {
 		const uint64_t key = b->keys[b->by_key[part]];
 
-		return part > 0 && b->keys[b->by_key[part - 1]] == key ? 0 : check_key(&p, key);
+		return part > 0 && b->keys[b->by_key[part - 1]] == key ? 0 : check_key(&c, key);
 	}
 	part -= b->count;
 	if (part < b->loaded_count) {
-		return check_key(&p, b->loaded[part]);
+		return check_key(&c, b->loaded[part]);
 	}
 	part -= b->loaded_count;
-	return check_node(&p,
+	return check_aspect(&c,
 		nvw_heap_place(nvw_pool_geometry(pool), btree_node_bytes(b->slots), part / aspects(b)),
 		(unsigned)(part % aspects(b)));
 }

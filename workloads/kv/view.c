@@ -7,28 +7,37 @@
 #include "../common/figures.h"
 #include "plan.h"
 
-int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view)
+int kv_view_table(const struct nvw_pool *pool, struct kv_table *ret_table)
 {
 	const nvw_off root = nvw_pool_root_off(nvw_pool_geometry(pool), KV_ROOT);
 	const uint64_t word = nvw_pool_word(pool, root);
-	struct kv_view v = {.pool = pool, .table = kv_root_table(word)};
+	const struct kv_table t = kv_root_table(word);
 	uint64_t bytes = 0;
 
-	if (word == 0) {
-		*ret_view = v;
-		return 0;
-	}
-	if (v.table.log2_slots < KV_LOG2_SLOTS_MIN || v.table.log2_slots > KV_LOG2_SLOTS_MAX ||
-		!nvw_heap_is_allocated(pool, v.table.slots, &bytes) || bytes < 8 * kv_slot_count(v.table)) {
+	*ret_table = t;
+	if (word != 0 &&
+		(t.log2_slots < KV_LOG2_SLOTS_MIN || t.log2_slots > KV_LOG2_SLOTS_MAX ||
+			!nvw_heap_is_allocated(pool, t.slots, &bytes) || bytes < 8 * kv_slot_count(t))) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: root word %d at offset %" PRIu64 ": expected an allocated table, found "
 			"2^%u slots at offset %" PRIu64 " where %" PRIu64 " bytes are allocated",
-			nvw_pool_path(pool), KV_ROOT, root, v.table.log2_slots, v.table.slots, bytes);
+			nvw_pool_path(pool), KV_ROOT, root, t.log2_slots, t.slots, bytes);
 	}
-	v.words = nvw_pool_at(pool, v.table.slots, 8 * kv_slot_count(v.table));
-	if (v.words == NULL) {
-		return nvw_fail(NVW_E_DAMAGED, "%s: the table at offset %" PRIu64 " lies outside the pool",
-			nvw_pool_path(pool), v.table.slots);
+	return 0;
+}
+
+int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view)
+{
+	struct kv_view v = {.pool = pool};
+
+	NVW_TRY(kv_view_table(pool, &v.table));
+	if (v.table.slots != 0) {
+		v.words = nvw_pool_at(pool, v.table.slots, 8 * kv_slot_count(v.table));
+		if (v.words == NULL) {
+			return nvw_fail(NVW_E_DAMAGED,
+				"%s: the table at offset %" PRIu64 " lies outside the pool",
+				nvw_pool_path(pool), v.table.slots);
+		}
 	}
 	*ret_view = v;
 	return 0;
