@@ -188,7 +188,8 @@ static bool keeps_caches(const struct cli_session *s, const struct crash_request
 /* A model in which caches are lost is none of a machine that keeps them. */
 static int check_domain(const struct cli_session *s, const struct crash_request *r)
 {
-	if (!keeps_caches(s, r) || !cli_given(&s->given, CLI_model) || r->options.model == CT_MODEL_EADR) {
+	if (!keeps_caches(s, r) || !cli_given(&s->given, CLI_model) ||
+		ct_model_keeps_caches(r->options.model)) {
 		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE,

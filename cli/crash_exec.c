@@ -480,9 +480,8 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 	if (error || !ct_is_consistent(ret_result)) {
 		return error;
 	}
-	*ret_result = (struct ct_result){.mode = CT_KILL,
-		.model = o->model == CT_MODEL_OBSERVED ? CT_MODEL_X86 : o->model,
-		.consistent = true};
+	*ret_result = (struct ct_result){
+		.mode = CT_KILL, .model = ct_model_or(o->model, CT_USE_PROGRAMS), .consistent = true};
 	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
 		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), ret_result);
 		ret_result->states_tested += !error;
@@ -504,8 +503,8 @@ static struct crash_request to_explore(struct tested *t)
 
 	explored.run = explored.options.mode == CT_KILL ? run_kills : run_once;
 	explored.context = t;
-	if (t->machine->nvram.domain == EMU_DOMAIN_eadr && explored.options.model == CT_MODEL_OBSERVED) {
-		explored.options.model = CT_MODEL_EADR;
+	if (t->machine->nvram.domain == EMU_DOMAIN_eadr) {
+		explored.options.model = ct_model_or(explored.options.model, CT_USE_KEPT_CACHES);
 	}
 	return explored;
 }

@@ -129,8 +129,9 @@ static int explore(struct verify *v, struct kill *k, uint64_t seed)
 	static struct ct_result result;
 	const struct ct_foreign foreign = {
 		.store_log = v->log, .image = v->base, .command = v->check, .last_only = true};
+	const bool keeps_caches = v->request->machine->nvram.domain == EMU_DOMAIN_eadr;
 	const struct ct_options options = {
-		.model = v->request->machine->nvram.domain == EMU_DOMAIN_eadr ? CT_MODEL_EADR : CT_MODEL_X86,
+		.model = ct_model_for(keeps_caches ? CT_USE_KEPT_CACHES : CT_USE_PROGRAMS),
 		.states = v->request->states ? v->request->states : STATES,
 		.seed = seed,
 		.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),

@@ -25,7 +25,8 @@ struct self_test {
 	struct bug_list bugs;
 	struct self_test_report report;
 	struct ct_self_test sum;
-	char name[64]; /* the list's, without ".bugs" */
+	struct ct_result result; /* of the last test */
+	char name[64];           /* the list's, without ".bugs" */
 };
 
 /* ---- The command --------------------------------------------------------------------------------------------- */
@@ -145,27 +146,27 @@ static void judge(struct self_test *t, const struct bug *bug, const struct ct_re
 
 static int try(struct self_test *t, const struct bug *bug)
 {
-	static struct ct_result result;
+	struct ct_result *const result = &t->result;
 	struct crash_request request = t->request;
 	char *const command = command_with(t->request.exec, bug ? bug->arguments : "");
 
 	if (command == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
 	}
-	result = (struct ct_result){0};
+	memset(result, 0, sizeof *result);
 	request.exec = command;
-	const int error = crash_exec_result(t->machine, &request, &result);
+	const int error = crash_exec_result(t->machine, &request, result);
 
 	free(command);
 	if (error) {
 		return error;
 	}
-	if (result.interrupted) {
+	if (result->interrupted) {
 		t->sum.interrupted = true;
 	} else {
-		judge(t, bug, &result);
+		judge(t, bug, result);
 	}
-	ct_result_free(&result);
+	ct_result_free(result);
 	return 0;
 }
 

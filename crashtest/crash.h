@@ -63,7 +63,8 @@ enum {
 
 /* Called from time to time in the caller's process, and at the end. */
 struct ct_progress {
-	/* "emulating", "planning", "exploring", with parts of a check "exploring instants", "killing", "explaining" */
+	/* "emulating", "planning", "exploring", with parts of a check "exploring instants", "killing",
+	 * "explaining" */
 	const char *what;
 	uint64_t done, total; /* total 0: unknown */
 	double seconds;       /* since the beginning of this step */
@@ -71,9 +72,10 @@ struct ct_progress {
 
 struct ct_options {
 	enum ct_mode mode;
-	enum ct_model model; /* for permitted mode; CT_MODEL_OBSERVED chooses epoch */
-	unsigned atomicity;  /* bytes that persist together: 8 or 64; 0: those of the machine's NVRAM */
-	uint64_t states;     /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
+	enum ct_model
+		model; /* for permitted mode; CT_MODEL_OBSERVED, which is 0: none is named (enum ct_use) */
+	unsigned atomicity; /* bytes that persist together: 8 or 64; 0: those of the machine's NVRAM */
+	uint64_t states;    /* budget: states (observed) or trials (kill); 0 chooses 20000 or 100 */
 	uint64_t seed;
 	unsigned jobs; /* number of processes; 0 means 1 */
 	/* Treats work-items whose stores in flight come from the same source lines as equivalent: only one
@@ -83,8 +85,9 @@ struct ct_options {
 	unsigned shard, shards; /* tests part shard (from 1) of shards; 0: all */
 	/* file to continue from if it exists, and to write when stopped; NULL: none */
 	const char *resume;
-	/* Folder in which several processes share one exploration, NULL: none. slice I: this one does what job I of jobs would do, writes it
-	 * there, and explains nothing; 0: it takes all slices from there instead of starting jobs. */
+	/* Folder in which several processes share one exploration, NULL: none. slice I: this one does what
+	 * job I of jobs would do, writes it there, and explains nothing; 0: it takes all slices from there
+	 * instead of starting jobs. */
 	const char *slices;
 	unsigned slice;
 	/* directory (created if needed) for saved findings, one file each, replayed by nvwave replay; NULL:
@@ -95,15 +98,17 @@ struct ct_options {
 	bool parts_alone;   /* for tests: a whole state is tested only where a part of the check fails */
 	bool unexplained;   /* findings keep their first text: faster */
 	bool keeps_failing; /* the result has its failing states; not with resume and slices */
-	/* Each job ends when it has met so many kinds of failures; the earliest of them are the earliest of all. 0: none. */
+	/* Each job ends when it has met so many kinds of failures; the earliest of them are the earliest of
+	 * all. 0: none. */
 	unsigned stop_after;
 	/* An instant is left when so many states in a row failed there, none in a new way. 0: never. */
 	unsigned settle_after;
 	const struct ct_edit *assumed; /* what the log is taken to have as well; the caller's */
 	unsigned assumed_count;
-	uint64_t
-		cure_states; /* budget of the search for cures; 0: as many as were tested, at least options.states */
-	bool cures; /* proposals are applied and explored, and what hides behind a cured cause is looked for */
+	/* budget of the search for cures; 0: as many as were tested, at least options.states */
+	uint64_t cure_states;
+	/* proposals are applied and explored, and what hides behind a cured cause is looked for */
+	bool cures;
 	unsigned timeout_ms; /* CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
 	void *context;
@@ -157,7 +162,8 @@ const char *ct_cause_name(enum ct_cause_kind kind);
 struct ct_cause {
 	enum ct_cause_kind kind;
 	char text[4 * CT_TEXT_BYTES]; /* in words: the situation, and how to order the two */
-	bool guessed; /* no test of another state has shown it: the closest stores of the two sides, and the text says so */
+	/* no test of another state has shown it: the closest stores of the two sides, and the text says so */
+	bool guessed;
 	char file[128], function[64]; /* the barrier, or "" */
 	uint32_t line;
 	char scope[16], needed[16]; /* scope of the barrier; scope needed to order them */
@@ -234,7 +240,8 @@ struct ct_finding {
 	/* The smallest case found: units in flight, and how many of them were durable. */
 	uint64_t units, units_durable;
 	bool minimised;
-	/* Another cause of states that fail in the same words as those of an earlier finding: states has all of them. */
+	/* Another cause of states that fail in the same words as those of an earlier finding: states has all
+	 * of them. */
 	bool sample;
 	bool bounded;   /* the explanation ended at its bound of tested states */
 	uint64_t tests; /* states that the explanation tested */
@@ -261,7 +268,8 @@ struct ct_finding {
 	struct ct_place place[CT_PLACES_MAX];
 };
 
-/* A failing state, by a hash of its bytes and acknowledgements, and a hash of a text that it fails with, numbers aside. */
+/* A failing state, by a hash of its bytes and acknowledgements, and a hash of a text that it fails with,
+ * numbers aside. */
 struct ct_failed {
 	uint64_t state, shape;
 };
@@ -301,8 +309,8 @@ struct ct_by_parts {
 	uint64_t died;    /* parts that killed their process, after which it went on without parts */
 };
 
-/* The most that recovery did in one tested state, each for itself: nvw_recover(), then the structure's own, whose reads are not
- * counted. */
+/* The most that recovery did in one tested state, each for itself: nvw_recover(), then the structure's own,
+ * whose reads are not counted. */
 struct ct_recoveries {
 	uint64_t epochs_open;    /* epochs that the crash left open, which were rolled back */
 	uint64_t entries_read;   /* undo log entries looked at */
@@ -335,8 +343,8 @@ struct ct_result {
 	bool states_known;           /* an exhausted instant has no others than those that were listed */
 	unsigned
 		atomicity; /* bytes that persist together, for a host program as its log tells; 0: no tests */
-	/* Stores of a host program were found by comparing lines: those to one line between two events have no order among them, and are
-	 * taken together, so states are missing. */
+	/* Stores of a host program were found by comparing lines: those to one line between two events have
+	 * no order among them, and are taken together, so states are missing. */
 	bool grouped;
 	bool interrupted;        /* stopped (core/stop.h): the budget was not used up */
 	uint64_t states_planned; /* states that the budget allows */
@@ -349,13 +357,14 @@ struct ct_result {
 	bool proved; /* cures were looked for */
 	enum ct_model proved_under;
 	uint64_t states_uncured; /* states that fail with every cure applied */
-	uint64_t
-		states_in_none; /* states that fail with every cure and assumption, and not in the words of a finding without */
-	uint64_t
-		states_of_several; /* of a test of all states: states that pass with all of them, and with none alone */
+	/* states that fail with every cure and assumption, and not in the words of a finding without */
+	uint64_t states_in_none;
+	/* of a test of all states: states that pass with all of them, and with none alone */
+	uint64_t states_of_several;
 	uint64_t cure_states, cure_states_most; /* states that the search for cures tested; its budget */
 	bool cure_search_ended;                 /* by its budget: findings have what is left */
-	bool cures_unshown; /* no cure was tried: none of the states that were tested for it fails without one */
+	/* no cure was tried: none of the states that were tested for it fails without one */
+	bool cures_unshown;
 	const struct ct_edit *assumed; /* what the log was taken to have; the caller of the test has it */
 	unsigned assumed_count;
 	uint32_t assumed_idle;         /* bit i: assumption i excludes no state of any instant */
@@ -371,8 +380,8 @@ struct ct_result {
 	uint64_t threads;
 	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
 	uint64_t hangs_alike; /* checks that were cut early, in a function in which another hung (hang.h) */
-	char why_executed
-		[CT_TEXT_BYTES]; /* the checker was executed for every state, because ...; "": it was forked */
+	/* the checker was executed for every state, because ...; "": it was forked */
+	char why_executed[CT_TEXT_BYTES];
 	uint64_t stores, barriers, writes, acks; /* of the run; the barriers of a store log are its fences */
 	uint64_t stores_elsewhere;               /* in a store log, to other files than the image: left out */
 	uint64_t sim_time_ps;
@@ -385,12 +394,13 @@ struct ct_result {
 
 void ct_result_free(struct ct_result *result);
 
-/* No state failed, and every tested state has a verdict: consistent or unrefuted. With neither this nor a finding, the
- * result is undecided. */
+/* No state failed, and every tested state has a verdict: consistent or unrefuted. With neither this nor a
+ * finding, the result is undecided. */
 bool ct_is_consistent(const struct ct_result *result);
 /* to has the larger of both, count by count. */
 void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from);
-/* Every permitted state of every instant is accounted for; never by kills, by a shard alone, nor with grouped stores. */
+/* Every permitted state of every instant is accounted for; never by kills, by a shard alone, nor with grouped
+ * stores. */
 bool ct_covers_all(const struct ct_result *result);
 /* Consistent: no state fails, and ct_covers_all(). Unrefuted: no tested state fails. */
 enum ct_verdict ct_verdict_of(const struct ct_result *result);
@@ -446,15 +456,16 @@ struct ct_exploration {
 	const struct ct_run_shared *recorded;
 	struct ct_options options;
 	const void *head; /* json_t: description of the subject in saved findings */
-	/* Where states hung before (hang.h), so that others that hang alike are cut early; NULL: in this exploration alone. */
+	/* Where states hung before (hang.h), so that others that hang alike are cut early; NULL: in this
+	 * exploration alone. */
 	struct ct_hangs *hangs;
 	const struct ct_operations
 		*operations; /* of a program (operations.h); NULL: numbers are all there is */
 	/* Adds the data that the judge needs to judge the state again to a saved finding's object (json_t);
 	 * NULL: none. */
 	void (*save)(void *context, const struct nvw_acks *acks, struct json_t *object);
-	/* Judges a state again to see where it dies or hangs: the stack there, "" if it does neither. NULL: the judge's own process dies, and
-	 * tells. */
+	/* Judges a state again to see where it dies or hangs: the stack there, "" if it does neither. NULL:
+	 * the judge's own process dies, and tells. */
 	void (*stack)(void *context, const struct ct_image *image, const struct nvw_acks *acks,
 		char ret_stack[CT_STACK_BYTES]);
 };
@@ -472,7 +483,7 @@ NVW_CHECKED int ct_explore_edited(const struct ct_exploration *e, const struct c
 /* The same with the assumptions of e->options. */
 NVW_CHECKED int ct_explore_assumed(const struct ct_exploration *e, void *final, struct ct_result *ret_result);
 
-/* ---- Whole crash tests: emulation, recovery, check ------------------------------------------------------- */
+/* ---- Whole crash tests: emulation, recovery, check ----------------------------------------------------- */
 
 struct emu_config;
 
@@ -494,7 +505,8 @@ struct ct_subject {
 	const struct emu_inserted
 		*inserted; /* persist barriers that the source does not have (emu.h); NULL: none */
 	unsigned inserted_count;
-	/* Where the run ends with an error, in simulated time and in memory instructions of wavefronts; 0: nowhere. */
+	/* Where the run ends with an error, in simulated time and in memory instructions of wavefronts; 0:
+	 * nowhere. */
 	uint64_t time_max_ps, operations_max;
 	/* At the end all is made durable, and the pool judged: an error is the run's. NULL: it is not. */
 	int (*judge)(const struct nvw_workload *workload, void *plan, struct nvw_pool *pool,
@@ -517,8 +529,7 @@ NVW_CHECKED int ct_run(
 void ct_find_fewest(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *result);
 
-/* ---- External logs
- * ----------------------------------------------------------------------------------------- */
+/* ---- External logs ------------------------------------------------------------------------------------- */
 
 /* A log of a program that mapped image, and how to judge crash states of that file. */
 struct ct_foreign {
@@ -551,7 +562,7 @@ NVW_CHECKED int ct_run_foreign(
  * kept. */
 void ct_result_add(struct ct_result *sum, struct ct_result *result);
 
-/* ---- Self-test --------------------------------------------------------------------------------------------- */
+/* ---- Self-test ----------------------------------------------------------------------------------------- */
 
 /* One test of a self-test: a mutation that must be found, or the unmutated structure, which must have no
  * finding. */
@@ -579,7 +590,7 @@ NVW_CHECKED int ct_run_self_test(const struct ct_subject *subject, const struct 
 	void (*tried)(void *context, const struct ct_trial *trial), void *context,
 	struct ct_self_test *ret_sum);
 
-/* ---- Verdict matrix ---------------------------------------------------------------------------------------- */
+/* ---- Verdict matrix ------------------------------------------------------------------------------------ */
 
 struct ct_matrix_cell {
 	enum ct_verdict verdict; /* undecided: stopped before */

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include <nvw/random.h>
+
+#include "core/invariant.h"
 
 #include "explain/cause.h"
 #include "group.h"
@@ -85,6 +88,7 @@ static struct ct_group *group_of(struct ct_groups *groups, const struct ct_findi
 
 void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)
 {
+	NVW_INVARIANT(groups->count <= CT_FINDINGS_MAX);
 	group_of(groups, finding);
 }
 
@@ -130,6 +134,7 @@ unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *re
 {
 	unsigned count = 0;
 
+	NVW_INVARIANT(room <= CT_FINDINGS_MAX);
 	for (unsigned i = 0; i < groups->count; i++) {
 		const struct ct_finding *const f = &groups->group[i].finding;
 
@@ -280,7 +285,7 @@ static void join_groups(struct ct_finding *to, const struct ct_finding *from)
 			c->group[c->group_count++] = from->cause.group[i];
 		}
 	}
-	c->group_more = c->group_more > from->cause.group_more ? c->group_more : from->cause.group_more;
+	c->group_more = MAX(c->group_more, from->cause.group_more);
 	if (c->group_count > 0) {
 		ct_cause_say_group(c, &to->proposals);
 	}
@@ -304,7 +309,8 @@ static const struct ct_place *lost_at(const struct ct_finding *f, const char *pl
 	return NULL;
 }
 
-/* The stores that a finding lists are those of its own state: there, what its cause names as lost may be durable. */
+/* The stores that a finding lists are those of its own state: there, what its cause names as lost may be
+ * durable. */
 static void list_lost(struct ct_finding *to, const struct ct_finding *from)
 {
 	const struct ct_place *const lost = lost_at(from, to->cause.lost);

@@ -14,6 +14,8 @@
 
 #include <check/check.h>
 
+#include "core/invariant.h"
+
 #include "core/folder.h"
 #include "core/pools.h"
 #include "core/stop.h"
@@ -21,10 +23,11 @@
 #include "judge/process.h"
 #include "run.h"
 
-/* ---- Bench ------------------------------------------------------------------------------------------------ */
+/* ---- Bench --------------------------------------------------------------------------------------------- */
 
 void ct_bench_pool_path(const struct ct_bench *bench, unsigned slot, char *ret_path, size_t n)
 {
+	NVW_INVARIANT(n > 0);
 	snprintf(ret_path, n, "%s/pool-%u", bench->folder.path, slot);
 }
 
@@ -48,13 +51,10 @@ static int make_initial(struct ct_bench *b)
 	struct nvw_pool_params params[NVW_POOLS_MAX] = {{0}};
 	struct nvw_pool *pool;
 	char path[512];
-	int error = nvw__workload_pools(b->subject->workload, b->plan, params, &b->pool_count);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw__workload_pools(b->subject->workload, b->plan, params, &b->pool_count));
 	ct_bench_pool_path(b, 0, path, sizeof path);
-	error = nvw_pool_create_several(path, params, b->pool_count, &pool);
+	int error = nvw_pool_create_several(path, params, b->pool_count, &pool);
 	if (error) {
 		return error;
 	}
@@ -83,10 +83,7 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 		return nvw_fail(
 			NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
 	}
-	error = nvw_folder_make("crash", false, &b.folder);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_folder_make("crash", false, &b.folder));
 	error = w->prepare(subject->options, subject->config->seed, subject->mutation, &b.plan);
 
 	if (!error) {
@@ -110,6 +107,14 @@ void ct_bench_destroy(struct ct_bench *b)
 	*b = (struct ct_bench){0};
 }
 
+static int not_written(const char *path)
+{
+	if (errno == ENOSPC) {
+		return nvw_fail(NVW_E_FULL, "%s: no space is left", path);
+	}
+	return nvw_fail_errno("%s", path);
+}
+
 static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -122,35 +127,39 @@ static int write_file(const char *path, const uint8_t *content, uint64_t bytes)
 		const ssize_t n = write(fd, content + at, bytes - at);
 
 		if (n <= 0) {
-			const int error = errno == ENOSPC ?
-						  nvw_fail(NVW_E_FULL, "%s: no space is left", path) :
-						  nvw_fail_errno("%s", path);
+			const int error = not_written(path);
 
 			close(fd);
 			return error;
 		}
 		at += (uint64_t)n;
 	}
-	return close(fd) ? nvw_fail_errno("%s", path) : 0;
+	if (close(fd)) {
+		return nvw_fail_errno("%s", path);
+	}
+	return 0;
 }
 
 static int write_initial(const struct ct_bench *b, const char *path)
 {
 	const uint8_t *content = b->initial;
-	int error = 0;
 
-	for (unsigned i = 0; i < b->pool_count && !error; i++) {
+	for (unsigned i = 0; i < b->pool_count; i++) {
 		char *const its = nvw__pool_path(path, i);
 
-		error = its ? write_file(its, content, b->pool_bytes[i]) :
-			      nvw_fail(NVW_E_MEMORY, "no memory for the path of a pool");
+		if (its == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for the path of a pool");
+		}
+		const int error = write_file(its, content, b->pool_bytes[i]);
+
 		free(its);
+		NVW_TRY(error);
 		content += b->pool_bytes[i];
 	}
-	return error;
+	return 0;
 }
 
-/* ---- Memory shared with the run ----------------------------------------------------------------------------- */
+/* ---- Memory shared with the run ------------------------------------------------------------------------ */
 
 static size_t shared_bytes(uint64_t ack_capacity)
 {
@@ -179,17 +188,14 @@ void ct_run_shared_destroy(struct ct_run_shared *s)
 
 int ct_run_acks(const struct ct_run_shared *s, struct nvw_acks *acks)
 {
+	NVW_INVARIANT(s->ack_count <= s->ack_capacity);
 	for (uint64_t i = 0; i < s->ack_count; i++) {
-		const int error = nvw__acks_add(acks, s->ack[i].first, s->ack[i].count);
-
-		if (error) {
-			return error;
-		}
+		NVW_TRY(nvw__acks_add(acks, s->ack[i].first, s->ack[i].count));
 	}
 	return 0;
 }
 
-/* ---- In the child -------------------------------------------------------------------------------------------- */
+/* ---- In the child -------------------------------------------------------------------------------------- */
 
 struct run {
 	const struct ct_bench *bench;
@@ -251,7 +257,10 @@ static int open_log(struct run *r, int fd)
 		.atomicity = (uint32_t)s->config->nvram.atomicity,
 	};
 
-	return fd < 0 ? 0 : nvw_log_create_fd(dup(fd), "persist log", &info, &r->log);
+	if (fd < 0) {
+		return 0;
+	}
+	return nvw_log_create_fd(dup(fd), "persist log", &info, &r->log);
 }
 
 /* So often within the limit of simulated time it is looked whether that of instructions is reached. */
@@ -289,14 +298,10 @@ static void set_limits(struct run *r)
 static int set_up(struct run *r)
 {
 	const struct nvw_workload *w = r->bench->subject->workload;
-	int error = w->setup ? w->setup(r->bench->plan, r->machine) : 0;
-
-	if (!error) {
-		error = nvw_persist(r->machine);
+	if (w->setup != NULL) {
+		NVW_TRY(w->setup(r->bench->plan, r->machine));
 	}
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_persist(r->machine));
 	r->operations = operations_of(r);
 	nvw_begin_measurement(r->machine);
 	r->shared->begin_ps = nvw_time_ps(r->machine);
@@ -312,7 +317,9 @@ static int judge(const struct run *r, const char *path)
 	struct nvw_pool *pool;
 	int error = ct_run_acks(r->shared, &acks);
 
-	error = error ? error : nvw_pool_open(path, NVW_POOL_WRITE, &pool);
+	if (!error) {
+		error = nvw_pool_open(path, NVW_POOL_WRITE, &pool);
+	}
 	if (!error) {
 		error = s->judge(s->workload, r->bench->plan, pool, &acks);
 		nvw_pool_close(pool);
@@ -357,15 +364,20 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	r->shared->end_ps = nvw_time_ps(r->machine);
 	r->shared->inserted_met = emu_inserted_met(r->machine);
 	r->shared->operations = operations_of(r);
-	error = s->judge ? nvw_persist(r->machine) : 0;
+	if (s->judge != NULL) {
+		error = nvw_persist(r->machine);
+	}
 	const uint64_t ended_ps = nvw_time_ps(r->machine);
 
 	emu_destroy(r->machine);
 	const int unwritten = nvw_log_close(r->log, ended_ps);
 
 	nvw_pool_close(r->pool);
-	error = error ? error : unwritten;
-	return error || !s->judge ? error : judge(r, path);
+	if (!error) {
+		error = unwritten;
+	}
+	NVW_TRY(error);
+	return s->judge ? judge(r, path) : 0;
 }
 
 int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const struct ct_cut *cut,
@@ -373,6 +385,7 @@ int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 {
 	char path[512];
 
+	NVW_INVARIANT(b->pool_count >= 1);
 	ct_bench_pool_path(b, slot, path, sizeof path);
 	const int error = write_initial(b, path);
 
@@ -392,7 +405,7 @@ int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 		if (shared->error) {
 			snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
 		}
-		_exit(shared->error ? 1 : 0);
+		_exit(shared->error != 0);
 	}
 	if (pid < 0) {
 		return nvw_fail_errno("cannot start a process");

@@ -409,7 +409,8 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 
 	if (*h->machine == '\0') {
 		fprintf(to, "%s under %s%s: %s stores, %s %s", h->workload, ct_model_info(r->model)->name,
-			r->kernels && r->model != CT_MODEL_EADR ? " (kernels) and x86 (host code)" : "",
+			r->kernels && !ct_model_keeps_caches(r->model) ? " (kernels) and x86 (host code)" :
+									 "",
 			nvw_format_grouped(r->stores, a), nvw_format_grouped(r->barriers, b),
 			r->kernels ? "fences and persist barriers" : "fences");
 		if (r->stores_elsewhere > 0) {

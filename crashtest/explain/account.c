@@ -2,6 +2,8 @@
 /* Assigns the failing states to findings. See account.h. */
 #include <stdlib.h>
 
+#include "core/invariant.h"
+
 #include "account.h"
 #include "../group.h"
 
@@ -56,18 +58,20 @@ static bool fails_so(const struct ct_failed_set *s, const struct ct_finding *f)
 	return fails;
 }
 
-/* An assumption leaves only a bound of the number of states, but all of them are tested; pmreorder's bound is of orders that are not. */
+/* An assumption leaves only a bound of the number of states, but all of them are tested; a bound of an
+ * interval's orders is of orders that are not. */
 static bool has_all(const struct ct_result *r)
 {
 	const bool tested = r->instants_exhausted == r->instants && !r->interrupted && !r->gave_up &&
 			    r->states_undecided == 0 && r->states_symmetric == 0;
 
-	return ct_covers_all(r) || (tested && r->model != CT_MODEL_PMREORDER);
+	return ct_covers_all(r) || (tested && !(ct_model_info(r->model)->axioms & CT_A(INTERVAL)));
 }
 
 void ct_account_alone(
 	struct ct_account *a, struct ct_result *r, unsigned number, const struct ct_result *alone)
 {
+	NVW_INVARIANT(number < r->finding_count);
 	if (alone->failing.some) {
 		a->open = true;
 		return;

@@ -16,7 +16,7 @@ struct chain {
 
 static const struct ct_names *names_of(const struct ct_stores *s, uint32_t site)
 {
-	return site >= 1 && site <= s->site_count ? &s->site[site - 1] : NULL;
+	return ct_stores_site(s, site);
 }
 
 static bool is_one_line(const struct ct_names *a, const struct ct_names *b)

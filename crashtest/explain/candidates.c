@@ -2,6 +2,9 @@
 /* The cure of one finding. See candidates.h. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "core/invariant.h"
 
 #include "candidates.h"
 #include "cure.h"
@@ -43,7 +46,7 @@ static int try_set(struct ct_proof *p, const struct ct_finding *f, const unsigne
 	const int error = ct_proof_search(p, p->edit, p->edits + size, CT_TRIAL_FIRST);
 
 	if (error) {
-		return error < 0 ? error : 0;
+		return MIN(error, 0);
 	}
 	if (ct_is_clean(p->trial)) {
 		*ret_outcome = HOLDS;
@@ -57,11 +60,12 @@ static int try_set(struct ct_proof *p, const struct ct_finding *f, const unsigne
 static int confirm_set(struct ct_proof *p, unsigned size, enum outcome *outcome)
 {
 	struct ct_cure_run run;
-	int error = p->by_running ? 0 : ct_cure_run(p->e, p->edit, p->edits + size, &run);
+	int error = 0;
 
-	if (error || p->by_running) {
-		return error;
+	if (p->by_running) {
+		return 0;
 	}
+	NVW_TRY(ct_cure_run(p->e, p->edit, p->edits + size, &run));
 	if (run.end == CT_CURE_HOLDS && run.exact && *outcome == HOLDS) {
 		error = ct_proof_explore_run(p, &run, CT_TRIAL_FIRST);
 		ct_proof_count(p);
@@ -84,7 +88,9 @@ static void note_refuted(struct ct_proof *p, struct ct_finding *f, const unsigne
 		ct_edits_text(p->edit + p->edits, size, f->cure.refuted_edit, sizeof f->cure.refuted_edit);
 		snprintf(f->cure.refuted_why, sizeof f->cure.refuted_why, "%s", p->why);
 	}
-	p->refuted |= size == 1 ? 1u << set[0] : 0;
+	if (size == 1) {
+		p->refuted |= 1u << set[0];
+	}
 	p->why[0] = '\0';
 }
 
@@ -114,8 +120,11 @@ static int measure(struct ct_proof *p, unsigned size, uint64_t *ret_failing)
 {
 	const int error = ct_proof_search(p, p->edit, p->edits + size, CT_TRIAL_WHOLE);
 
-	*ret_failing = error ? UINT64_MAX : p->trial->states_failing;
-	return error < 0 ? error : 0;
+	*ret_failing = UINT64_MAX;
+	if (!error) {
+		*ret_failing = p->trial->states_failing;
+	}
+	return MIN(error, 0);
 }
 
 /* The next set of so many of n, in order. */
@@ -123,6 +132,7 @@ static bool next_set(unsigned *set, unsigned size, unsigned n)
 {
 	unsigned i = size;
 
+	NVW_INVARIANT(size <= n);
 	while (i > 0 && set[i - 1] == n - size + i - 1) {
 		i--;
 	}
@@ -138,20 +148,22 @@ static bool next_set(unsigned *set, unsigned size, unsigned n)
 
 static void keep_set(struct ct_finding *f, const unsigned *set, unsigned size)
 {
+	NVW_INVARIANT(size <= CT_CURE_MAX);
 	f->cure.count = size;
 	for (unsigned i = 0; i < size; i++) {
 		f->cure.edit[i] = f->proposals.edit[set[i]];
 	}
 }
 
-/* Sets of one size: the first that holds, else of those that count the one that leaves the fewest states that fail. An edit
- * that only moves the failure elsewhere leaves more than a cure. */
+/* Sets of one size: the first that holds, else of those that count the one that leaves the fewest states that
+ * fail. An edit that only moves the failure elsewhere leaves more than a cure. */
 static int try_sets(struct ct_proof *p, struct ct_finding *f, unsigned size, enum outcome *best)
 {
 	unsigned set[CT_CURE_MAX] = {0, 1, 2};
 	bool more = size <= f->proposals.count;
 	int error = 0;
 
+	NVW_INVARIANT(size >= 1 && size <= CT_CURE_MAX);
 	while (more && *best != HOLDS && f->cure.tried < TRIES_MAX && !ct_proof_is_spent(p) && !error) {
 		enum outcome outcome;
 
@@ -180,8 +192,8 @@ static int try_sets(struct ct_proof *p, struct ct_finding *f, unsigned size, enu
 	return error;
 }
 
-/* Without a cure: its lost stores are assumed to persist before what relies on them, or to be durable at once, if that
- * shows what is behind it. */
+/* Without a cure: its lost stores are assumed to persist before what relies on them, or to be durable at
+ * once, if that shows what is behind it. */
 static int mask_finding(struct ct_proof *p, struct ct_finding *f)
 {
 	const struct ct_proposals kept = f->proposals;
@@ -272,25 +284,22 @@ static void drop_repeated(struct ct_proposals *p)
 
 static int try_all_sets(struct ct_proof *p, struct ct_finding *f, enum outcome *best)
 {
-	int error = 0;
-
-	for (unsigned size = 1; size <= CT_CURE_MAX && *best == FAILS && !error; size++) {
-		error = try_sets(p, f, size, best);
+	for (unsigned size = 1; size <= CT_CURE_MAX && *best == FAILS; size++) {
+		NVW_TRY(try_sets(p, f, size, best));
 	}
-	return error;
+	return 0;
 }
 
 /* Where no exchange of pairs helps, whole loops may have to be exchanged. */
 static int try_rounds(struct ct_proof *p, struct ct_finding *f, enum outcome *best)
 {
 	struct ct_edit *const first = &f->proposals.edit[0];
-	int error;
 
 	if (f->proposals.count == 0 || first->kind != CT_EDIT_EXCHANGE) {
 		return 0;
 	}
-	error = ct_edit_look_for_rounds(p->e->log_fd, first);
-	return error || !first->rounds ? error : try_all_sets(p, f, best);
+	NVW_TRY(ct_edit_look_for_rounds(p->e->log_fd, first));
+	return first->rounds ? try_all_sets(p, f, best) : 0;
 }
 
 /* Sets of proposals up to a size that there are to try. */
@@ -300,7 +309,8 @@ static unsigned count_sets(const struct ct_proposals *p, unsigned size)
 	const unsigned sets[CT_CURE_MAX + 1] = {
 		0, n, n + n * (n - 1) / 2, n + n * (n - 1) / 2 + n * (n - 1) * (n - 2) / 6};
 
-	return sets[size] < TRIES_MAX ? sets[size] : TRIES_MAX;
+	NVW_INVARIANT(size <= CT_CURE_MAX);
+	return MIN(sets[size], TRIES_MAX);
 }
 
 /* Sets that were not tried, since the budget was used up. */
@@ -308,7 +318,7 @@ unsigned ct_candidates_left(const struct ct_finding *f)
 {
 	const unsigned sets = count_sets(&f->proposals, f->cure.count ? f->cure.count : CT_CURE_MAX);
 
-	return sets > f->cure.tried ? sets - f->cure.tried : 0;
+	return sets - MIN(sets, f->cure.tried);
 }
 
 void ct_candidates_propose(const struct ct_proof *p, struct ct_finding *f)
@@ -320,8 +330,8 @@ void ct_candidates_propose(const struct ct_proof *p, struct ct_finding *f)
 	drop_hopeless(p, f);
 }
 
-/* Where no edit of the log helps: a barrier that waits takes effect by what the log does not have, for example a barrier of
- * execution behind it. */
+/* Where no edit of the log helps: a barrier that waits takes effect by what the log does not have, for
+ * example a barrier of execution behind it. */
 static int try_by_running(struct ct_proof *p, struct ct_finding *f, enum outcome *best)
 {
 	int error = 0;
@@ -342,6 +352,7 @@ int ct_candidates_cure(struct ct_proof *p, unsigned number)
 	enum outcome best = FAILS;
 	int error = 0;
 
+	NVW_INVARIANT(number < p->result->finding_count);
 	p->refuted = 0;
 	ct_candidates_propose(p, f);
 	f->cure.searched = true;

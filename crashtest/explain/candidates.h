@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cure of one finding: its proposals alone, then in pairs and triples, until one holds in the log and, if it can be run, in a run. */
+/* The cure of one finding: its proposals alone, then in pairs and triples, until one holds in the log and, if
+ * it can be run, in a run. */
 #ifndef CRASHTEST_CANDIDATES_H
 #define CRASHTEST_CANDIDATES_H
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "cause_search.h"
 
 static const char *const scopes[] = {"work-item", "work-group", "kernel", "host"};
@@ -18,16 +20,17 @@ const char *ct_cause_name(enum ct_cause_kind kind)
 	return names[kind];
 }
 
-/* ---- Order ---------------------------------------------------------------------------------------------------- */
+/* ---- Order --------------------------------------------------------------------------------------------- */
 
 static enum cause_scope scope_for(const struct ct_store *lost, const struct ct_store *other)
 {
 	if (lost->kernel != other->kernel || lost->kernel == 0) {
 		return CAUSE_HOST;
 	}
-	return lost->work_item == other->work_item ? CAUSE_WORK_ITEM :
-	       lost->group == other->group         ? CAUSE_WORK_GROUP :
-						     CAUSE_KERNEL;
+	if (lost->work_item == other->work_item) {
+		return CAUSE_WORK_ITEM;
+	}
+	return lost->group == other->group ? CAUSE_WORK_GROUP : CAUSE_KERNEL;
 }
 
 static void note_barrier(struct cause_search *s)
@@ -48,7 +51,8 @@ static void say_narrow(struct cause_search *s, const char *lost, const char *wha
 {
 	s->cause->kind = CT_CAUSE_NARROW;
 	cause_say(s->cause,
-		"the barrier at %s has only %s scope: ordering the store at %s (work-item %llu) before %s takes "
+		"the barrier at %s has only %s scope: ordering the store at %s (work-item %llu) before %s "
+		"takes "
 		"at least %s scope",
 		cause_site_name(s, s->barrier.barrier.site).text, s->cause->scope, lost,
 		(unsigned long long)s->lost->work_item, what, scopes[needed]);
@@ -80,7 +84,8 @@ static void find_barrier(struct cause_search *s)
 	} else if (!s->found) {
 		c->kind = CT_CAUSE_MISSING;
 		cause_say(c,
-			"no persist barrier lies between the store at %s and %s: ordering them takes at least "
+			"no persist barrier lies between the store at %s and %s: ordering them takes at "
+			"least "
 			"%s scope",
 			lost.text, what.text, scopes[needed]);
 	} else if ((enum cause_scope)s->barrier.barrier.scope < needed) {
@@ -122,14 +127,16 @@ static void find_flush(struct cause_search *s)
 		cause_propose_flushing(s, s->lost);
 	} else if (f->flushed > s->early->number) {
 		cause_say(c,
-			"the store at %s is not flushed before %s%s: ordering them takes a flush and a fence (the "
+			"the store at %s is not flushed before %s%s: ordering them takes a flush and a "
+			"fence (the "
 			"flush at %s comes too late)",
 			lost.text, what.text, evicted, flush.text);
 		cause_propose_flushing(s, s->lost);
 	} else {
 		snprintf(c->needed, sizeof c->needed, "fence");
 		cause_say(c,
-			"the store at %s is flushed at %s, but no fence follows before %s%s: ordering them takes a "
+			"the store at %s is flushed at %s, but no fence follows before %s%s: ordering them "
+			"takes a "
 			"fence",
 			lost.text, flush.text, what.text, evicted);
 		if (f->fenced != 0) { /* after early, or nothing would be lost */
@@ -152,7 +159,7 @@ static void find_order(struct cause_search *s)
 	}
 }
 
-/* ---- Apart ---------------------------------------------------------------------------------------------------- */
+/* ---- Apart --------------------------------------------------------------------------------------------- */
 
 static void say_reversed(struct cause_search *s)
 {
@@ -172,8 +179,8 @@ static void say_reversed(struct cause_search *s)
 		cause_say(c, ", with a barrier of %s scope between them", scopes[needed]);
 		cause_propose_barriers(s, needed);
 	} else if (in_line) {
-		cause_say(c,
-			"; a crash can come between the two (both are in one line, which persists in program order)");
+		cause_say(c, "; a crash can come between the two (both are in one line, which persists in "
+			     "program order)");
 	} else {
 		cause_say(c, ", with a flush and a fence between them (its line may be evicted at any time)");
 		cause_propose_flushing(s, s->lost);
@@ -194,24 +201,33 @@ static struct cause_place line_after(const struct ct_line *before, const struct 
 	return p;
 }
 
+static void say_members(struct ct_cause *c)
+{
+	NVW_INVARIANT(c->group_count > 0);
+	cause_say(c, " (%s", line_after(NULL, &c->group[0]).text);
+	for (unsigned i = 1; i < c->group_count; i++) {
+		cause_say(c, ", %s", line_after(&c->group[i - 1], &c->group[i]).text);
+	}
+	if (c->group_more > 0) {
+		cause_say(c, " and %u more", c->group_more);
+	}
+	cause_say(c, ")");
+}
+
 void ct_cause_say_group(struct ct_cause *c, struct ct_proposals *ret_proposals)
 {
 	const unsigned n = c->group_count;
 	struct ct_edit edit = {.kind = CT_EDIT_ATOMIC, .a = c->group[0], .b = c->group[n - 1]};
 
+	NVW_INVARIANT(c->group_count <= CT_GROUP_MAX);
 	c->text[0] = '\0';
 	cause_say(c,
 		"the crash fell between %s and %s, and the other order fails as well: these stores must be "
 		"atomic: log them, or publish them by one 8-byte store",
 		line_after(NULL, &c->group[0]).text, line_after(&c->group[0], &c->group[n - 1]).text);
-	for (unsigned i = 0; i < n && n > 2; i++) {
-		cause_say(c, "%s%s", i ? ", " : " (",
-			line_after(i ? &c->group[i - 1] : NULL, &c->group[i]).text);
+	if (n > 2) {
+		say_members(c);
 	}
-	if (n > 2 && c->group_more > 0) {
-		cause_say(c, " and %u more", c->group_more);
-	}
-	cause_say(c, n > 2 ? ")" : "");
 	for (unsigned i = 1; i + 1 < n && edit.more_count < CT_EDIT_MORE_MAX; i++) {
 		edit.more[edit.more_count++] = c->group[i];
 	}
@@ -274,8 +290,8 @@ static void say_content(struct cause_search *s)
 	}
 }
 
-/* Stores to the same bytes are not exchanged: the one that must come last would be lost, as where a compare-and-swap reserves the word that
- * the other one completes. */
+/* Stores to the same bytes are not exchanged: the one that must come last would be lost, as where a
+ * compare-and-swap reserves the word that the other one completes. */
 static bool meet_in_bytes(const struct ct_store *a, const struct ct_store *b)
 {
 	return a->off < b->off + b->bytes && b->off < a->off + a->bytes;
@@ -312,7 +328,7 @@ static void find_apart(struct cause_search *s)
 	}
 }
 
-/* ---- Logic ---------------------------------------------------------------------------------------------------- */
+/* ---- Logic --------------------------------------------------------------------------------------------- */
 
 static void find_logic(struct cause_search *s)
 {
@@ -322,17 +338,19 @@ static void find_logic(struct cause_search *s)
 		cause_name_event(s, &s->need->early).text);
 }
 
-/* ---- The cause ------------------------------------------------------------------------------------------------ */
+/* ---- The cause ----------------------------------------------------------------------------------------- */
 
-/* The operation that an acknowledgement is about: the one that is known to be behind the failure, if it is among its. */
+/* The operation that an acknowledgement is about: the one that is known to be behind the failure, if it is
+ * among its. */
 static uint64_t operation_of(const struct ct_need *n, uint64_t acknowledged)
 {
 	const struct ct_event *const e = n->early.kind == NVW_LOG_ACK ? &n->early : &n->ack;
 	const uint64_t operation = acknowledged - 1;
 
-	return acknowledged != 0 && operation >= e->store.value && operation - e->store.value < e->count ?
-		       operation :
-		       e->store.value;
+	if (acknowledged != 0 && operation >= e->store.value && operation - e->store.value < e->count) {
+		return operation;
+	}
+	return e->store.value;
 }
 
 static void note_caller(const struct cause_search *s, uint32_t site, char ret_caller[160])
@@ -344,10 +362,22 @@ static void note_caller(const struct cause_search *s, uint32_t site, char ret_ca
 	}
 }
 
+/* The source line of a store, and its function. */
+static void note_side(const struct cause_search *s, const struct ct_store *store, char ret_place[160],
+	char ret_function[64])
+{
+	const struct ct_names *const at = cause_site_of(s, store->site);
+
+	snprintf(ret_place, 160, "%.159s", cause_site_or_offset(s, store).text);
+	if (at != NULL) {
+		snprintf(ret_function, 64, "%s", at->function);
+	}
+}
+
 static void note_sides(struct cause_search *s)
 {
 	struct ct_cause *const c = s->cause;
-	const struct ct_event *const early = &s->need->early;
+	const enum nvw_log_kind early = s->need->early.kind;
 
 	note_caller(s, s->lost_caller, c->lost_caller);
 	note_caller(s, s->early_caller, c->early_caller);
@@ -356,26 +386,20 @@ static void note_sides(struct cause_search *s)
 	c->lost_record = s->lost->number;
 	c->early_record = s->early->number;
 	if (s->lost->number != 0) {
-		const struct ct_names *const at = cause_site_of(s, s->lost->site);
-
-		snprintf(c->lost, sizeof c->lost, "%.159s", cause_site_or_offset(s, s->lost).text);
-		snprintf(c->lost_function, sizeof c->lost_function, "%s", at ? at->function : "");
+		note_side(s, s->lost, c->lost, c->lost_function);
 	}
-	if (early->kind == NVW_LOG_STORE) {
-		const struct ct_names *const at = cause_site_of(s, s->early->site);
-
-		snprintf(c->early, sizeof c->early, "%.159s", cause_site_or_offset(s, s->early).text);
-		snprintf(c->early_function, sizeof c->early_function, "%s", at ? at->function : "");
+	if (early == NVW_LOG_STORE) {
+		note_side(s, s->early, c->early, c->early_function);
 	} else {
-		snprintf(c->early, sizeof c->early, "%s",
-			early->kind == NVW_LOG_ACK ? "acknowledgement" : "host");
+		strcpy(c->early, early == NVW_LOG_ACK ? "acknowledgement" : "host");
 	}
 }
 
 static bool has_callers(const struct ct_stores *stores, const struct ct_store *store)
 {
-	return store->site >= 1 && store->site <= stores->site_count &&
-	       stores->site[store->site - 1].caller != 0;
+	const struct ct_names *const at = ct_stores_site(stores, store->site);
+
+	return at != NULL && at->caller != 0;
 }
 
 int ct_cause_find(int log_fd, const struct ct_stores *stores, const struct ct_operations *operations,

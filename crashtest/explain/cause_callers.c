@@ -73,9 +73,9 @@ void cause_helping_look(struct cause_helping *h, const struct ct_stores *stores,
 }
 
 /*
- * The line of a store does not say enough if both sides are at it; if it is a fence, which has found what nobody flushed; or if it
- * is right where another caller comes to it: then the fault is the caller's. A line that relies says too little if it is a
- * flush or a fence that several call.
+ * The line of a store does not say enough if both sides are at it; if it is a fence, which has found what
+ * nobody flushed; or if it is right where another caller comes to it: then the fault is the caller's. A line
+ * that relies says too little if it is a flush or a fence that several call.
  */
 void cause_helping_callers(const struct cause_helping *h, const struct ct_stores *stores,
 	const struct ct_need *need, uint32_t *ret_lost, uint32_t *ret_early)

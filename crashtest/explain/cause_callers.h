@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Helpers: one line that stores, flushes or fences for several callers. Where it is right for one caller and wrong for another, the
- * cause is this caller's.
+ * Helpers: one line that stores, flushes or fences for several callers. Where it is right for one caller and
+ * wrong for another, the cause is this caller's.
  */
 #ifndef CRASHTEST_CAUSE_CALLERS_H
 #define CRASHTEST_CAUSE_CALLERS_H
@@ -15,7 +15,8 @@ enum { CAUSE_WAITING_MAX = 64 };
 struct cause_helping {
 	bool early_flushes; /* what is done at this site is a flush or a fence, for somebody else's stores */
 	bool lost_fences;
-	bool right_elsewhere; /* a store at lost's line, called from elsewhere, is durable before what relies on it */
+	/* a store at lost's line, called from elsewhere, is durable before what relies on it */
+	bool right_elsewhere;
 	struct cause_waiting {
 		uint64_t thread;
 		nvw_off line;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the log has between a lost store and the one that relies on it: the barriers that the lost store's work-item met, its flush and fence. */
+/* What the log has between a lost store and the one that relies on it: the barriers that the lost store's
+ * work-item met, its flush and fence. */
+#include <sys/param.h>
+
 #include <unistd.h>
 
 #include "cause_search.h"
@@ -68,5 +71,5 @@ int cause_read_log(struct cause_search *s, int log_fd)
 		look_at(s, &r, i);
 	}
 	nvw_log_reader_close(reader);
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }

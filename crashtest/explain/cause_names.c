@@ -9,15 +9,16 @@
 
 const struct ct_names *cause_site_of(const struct cause_search *s, uint32_t site)
 {
-	return site >= 1 && site <= s->stores->site_count ? &s->stores->site[site - 1] : NULL;
+	return ct_stores_site(s->stores, site);
 }
 
 /* The call that tells it from others of its line; NULL: none is needed. */
 static const struct ct_names *called_at(const struct cause_search *s, const struct ct_store *store)
 {
-	return store == s->lost  ? cause_site_of(s, s->lost_caller) :
-	       store == s->early ? cause_site_of(s, s->early_caller) :
-				   NULL;
+	if (store == s->lost) {
+		return cause_site_of(s, s->lost_caller);
+	}
+	return store == s->early ? cause_site_of(s, s->early_caller) : NULL;
 }
 
 struct cause_place cause_place_of(const struct cause_search *s, const struct ct_store *store)
@@ -65,11 +66,9 @@ void cause_say(struct ct_cause *c, const char *format, ...)
 
 struct cause_place cause_operation_name(const struct cause_search *s)
 {
-	const struct ct_operation *const o = ct_operations_find(s->operations, s->operation);
 	struct cause_place p;
 
-	snprintf(p.text, sizeof p.text, o && *o->name ? "%llu (%s)" : "%llu",
-		(unsigned long long)s->operation, o ? o->name : "");
+	ct_operations_name(s->operations, s->operation, p.text, sizeof p.text);
 	return p;
 }
 
@@ -107,9 +106,12 @@ struct cause_place cause_name_event(const struct cause_search *s, const struct c
 struct ct_line cause_line_of(const struct cause_search *s, uint32_t site)
 {
 	const struct ct_names *const at = cause_site_of(s, site);
-	struct ct_line line = {.line = at ? at->line : 0};
+	struct ct_line line = {.line = 0};
 
-	snprintf(line.file, sizeof line.file, "%s", at ? at->file : "");
+	if (at != NULL) {
+		line.line = at->line;
+		snprintf(line.file, sizeof line.file, "%s", at->file);
+	}
 	return line;
 }
 
@@ -156,7 +158,8 @@ static void propose_before(const struct cause_search *s, enum nvw_group scope)
 	}
 }
 
-/* The narrowest first. One of a work-item behind the lost store may do where others publish it: they may wait for it already. */
+/* The narrowest first. One of a work-item behind the lost store may do where others publish it: they may wait
+ * for it already. */
 void cause_propose_barriers(const struct cause_search *s, enum cause_scope needed)
 {
 	if (needed == CAUSE_WORK_ITEM) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What cause.c knows of a need while it puts it into words, and the words for places, events and proposals. */
+/* What cause.c knows of a need while it puts it into words, and the words for places, events and
+ * proposals. */
 #ifndef CRASHTEST_CAUSE_SEARCH_H
 #define CRASHTEST_CAUSE_SEARCH_H
 
@@ -29,7 +30,8 @@ struct cause_search {
 	struct cause_flushing flushing;
 	struct cause_helping helping;
 	uint32_t lost_caller,
-		early_caller; /* sites: the calls that tell lost and early from others of their line; 0: none is needed */
+		/* sites: the calls that tell lost and early from others of their line; 0: none is needed */
+		early_caller;
 };
 
 enum { PLACE_BYTES = 400 };
@@ -44,7 +46,7 @@ NVW_CHECKED int cause_read_log(struct cause_search *s, int log_fd);
 /* Adds to the cause's text. */
 __attribute__((format(printf, 2, 3))) void cause_say(struct ct_cause *c, const char *format, ...);
 
-/* ---- Names -------------------------------------------------------------------------------------------------- */
+/* ---- Names --------------------------------------------------------------------------------------------- */
 
 /* NULL: it is not known. */
 const struct ct_names *cause_site_of(const struct cause_search *s, uint32_t site);
@@ -58,7 +60,7 @@ struct cause_place cause_name_event(const struct cause_search *s, const struct c
 struct ct_line cause_line_of(const struct cause_search *s, uint32_t site);
 void cause_add_caller(struct ct_line *line, const struct ct_names *called);
 
-/* ---- Proposals ---------------------------------------------------------------------------------------------- */
+/* ---- Proposals ----------------------------------------------------------------------------------------- */
 
 void cause_propose(const struct cause_search *s, struct ct_edit edit);
 void cause_propose_barriers(const struct cause_search *s, enum cause_scope needed);

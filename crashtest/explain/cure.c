@@ -3,10 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "core/invariant.h"
 
 #include "cure.h"
 #include "account.h"
 #include "candidates.h"
+#include "cause_search.h"
 #include "../group.h"
 #include "../judge/process.h"
 
@@ -16,17 +20,19 @@ enum {
 	TRIAL_LEAST = 1000
 };
 
-/* ---- Which finding is next -------------------------------------------------------------------------------------- */
+/* ---- Which finding is next ----------------------------------------------------------------------------- */
 
 enum { NO_FINDING = CT_FINDINGS_MAX };
 
 static bool is_stuck(const struct ct_proof *p, unsigned i)
 {
+	NVW_DEEP_INVARIANT(i < p->result->finding_count);
 	return p->searched[i] != 0 && p->result->finding[i].cure.count == 0 &&
 	       !p->result->finding[i].cure.masked;
 }
 
-/* Kinds of failures of findings for which nothing helped: they go on, and what is behind them has another kind. */
+/* Kinds of failures of findings for which nothing helped: they go on, and what is behind them has another
+ * kind. */
 static unsigned stuck_kinds(const struct ct_proof *p)
 {
 	unsigned kinds = 0;
@@ -34,9 +40,11 @@ static unsigned stuck_kinds(const struct ct_proof *p)
 	for (unsigned i = 0; i < p->result->finding_count; i++) {
 		const struct ct_finding *const f = &p->result->finding[i];
 
-		kinds += is_stuck(p, i) ? 1 + f->also_count + f->also_more : 0;
+		if (is_stuck(p, i)) {
+			kinds += 1 + f->also_count + f->also_more;
+		}
 	}
-	return kinds < CT_FINDINGS_MAX ? kinds : CT_FINDINGS_MAX - 1;
+	return MIN(kinds, CT_FINDINGS_MAX - 1);
 }
 
 static bool is_one_cause(const struct ct_finding *a, const struct ct_finding *b)
@@ -65,6 +73,7 @@ static unsigned find_new(const struct ct_proof *p, const struct ct_finding *left
 /* Its cure was accepted with a smaller budget, which did not show that it fails. */
 static bool is_premature(const struct ct_proof *p, unsigned i)
 {
+	NVW_INVARIANT(i < p->result->finding_count);
 	return p->searched[i] != 0 && p->searched[i] < p->states && !is_stuck(p, i);
 }
 
@@ -72,6 +81,7 @@ static void search_again(struct ct_proof *p, unsigned i)
 {
 	struct ct_cure *const c = &p->result->finding[i].cure;
 
+	NVW_INVARIANT(i < p->result->finding_count);
 	p->cures -= c->count > 0;
 	p->masks -= c->masked;
 	*c = (struct ct_cure){.behind = c->behind};
@@ -82,15 +92,16 @@ static void search_again(struct ct_proof *p, unsigned i)
 static unsigned add_finding(struct ct_proof *p, const struct ct_finding *left)
 {
 	struct ct_result *const r = p->result;
-	const unsigned most = p->e->options.stop_after ? p->e->options.stop_after : CT_FINDINGS_MAX;
+	const unsigned most = p->e->options.stop_after, number = r->finding_count;
 
-	if (r->finding_count >= most || r->finding_count >= CT_FINDINGS_MAX) {
+	if (number >= CT_FINDINGS_MAX || (most > 0 && number >= most)) {
 		return NO_FINDING;
 	}
-	r->finding[r->finding_count] = *left;
-	r->finding[r->finding_count].states = 0; /* counted when all is known */
-	r->finding[r->finding_count].cure.behind = p->cures;
-	return r->finding_count++;
+	r->finding[number] = *left;
+	r->finding[number].states = 0; /* counted when all is known */
+	r->finding[number].cure.behind = p->cures;
+	r->finding_count++;
+	return number;
 }
 
 /* The finding of a failure that the cures leave. One that was cured and fails again has a second cause. */
@@ -125,25 +136,31 @@ static int find_next(struct ct_proof *p, unsigned *ret_next)
 	for (unsigned i = 0; i < p->trial->finding_count && !error && *ret_next == NO_FINDING; i++) {
 		*ret_next = finding_of(p, &p->trial->finding[i]);
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
-/* ---- Findings that turn out to be one --------------------------------------------------------------------------- */
+/* ---- Findings that turn out to be one ------------------------------------------------------------------ */
 
 /* Takes finding i into finding to. */
 static void join_finding(struct ct_result *r, unsigned to, unsigned i)
 {
+	NVW_INVARIANT(to != i && i < r->finding_count);
 	ct_finding_absorb(&r->finding[to], &r->finding[i]);
 	memmove(&r->finding[i], &r->finding[i + 1], (r->finding_count - i - 1) * sizeof r->finding[0]);
 	r->finding_count--;
 	for (unsigned k = 0; k < r->finding_count; k++) {
 		struct ct_cure *const c = &r->finding[k].cure;
 
-		c->cured_by = c->cured_by == i + 1 ? to + 1 : c->cured_by - (c->cured_by > i + 1);
+		if (c->cured_by == i + 1) {
+			c->cured_by = to + 1;
+		} else if (c->cured_by > i + 1) {
+			c->cured_by--;
+		}
 	}
 }
 
-/* A finding that was met behind cures, and that another one's cure or assumption takes away: it is that cause in other words. */
+/* A finding that was met behind cures, and that another one's cure or assumption takes away: it is that cause
+ * in other words. */
 static void join_behind(struct ct_result *r)
 {
 	for (unsigned i = r->finding_count; i-- > 0;) {
@@ -171,13 +188,12 @@ static void join_too_early(struct ct_proof *p, unsigned to, unsigned i)
 {
 	struct ct_finding *const a = &p->result->finding[to], *const b = &p->result->finding[i];
 	const bool joined = strstr(a->cause.text, "; likewise ") != NULL;
-	const bool called = *b->cause.lost_caller != '\0';
-	char lost[2 * sizeof b->cause.lost];
-	const size_t at = strlen(a->cause.text);
 
-	snprintf(lost, sizeof lost, called ? "%s (called at %s)" : "%s%s", b->cause.lost,
-		b->cause.lost_caller);
-	snprintf(a->cause.text + at, sizeof a->cause.text - at, "%s%s", joined ? ", " : "; likewise ", lost);
+	NVW_INVARIANT(to < i && a->cure.count + b->cure.count <= CT_CURE_EDITS);
+	cause_say(&a->cause, "%s%s", joined ? ", " : "; likewise ", b->cause.lost);
+	if (*b->cause.lost_caller != '\0') {
+		cause_say(&a->cause, " (called at %s)", b->cause.lost_caller);
+	}
 	memcpy(a->cure.edit + a->cure.count, b->cure.edit, b->cure.count * sizeof b->cure.edit[0]);
 	a->cure.count += b->cure.count;
 	a->cure.tried += b->cure.tried;
@@ -196,7 +212,7 @@ static void join_all_too_early(struct ct_proof *p)
 	}
 }
 
-/* ---- All of them ------------------------------------------------------------------------------------------------ */
+/* ---- All of them --------------------------------------------------------------------------------------- */
 
 /* Counts the states that fail with every cure but one. */
 static int count_without(struct ct_proof *p, unsigned number)
@@ -206,11 +222,12 @@ static int count_without(struct ct_proof *p, unsigned number)
 	const unsigned count = ct_proof_collect(p, number, edit);
 	const int error = ct_proof_explore(p, edit, count, CT_TRIAL_WHOLE);
 
+	NVW_INVARIANT(number < p->result->finding_count);
 	if (!error) {
 		f->cure.only = p->trial->states_failing;
 		f->cure.only_of = p->trial->states_tested;
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
 /* The others make it unnecessary. */
@@ -222,7 +239,8 @@ static void drop(struct ct_proof *p, unsigned spare)
 	p->edits = ct_proof_collect(p, UINT32_MAX, p->edit);
 }
 
-/* All but each one, up to the first state that fails. A cure that is needed stays so when others are dropped. */
+/* All but each one, up to the first state that fails. A cure that is needed stays so when others are
+ * dropped. */
 static int drop_spares(struct ct_proof *p)
 {
 	struct ct_edit edit[CT_PROOF_EDITS];
@@ -237,18 +255,18 @@ static int drop_spares(struct ct_proof *p)
 			drop(p, i);
 		}
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
 /* What each of those that are left is needed for. */
 static int count_needs(struct ct_proof *p)
 {
-	int error = 0;
-
-	for (unsigned i = 0; i < p->result->finding_count && p->cures > 1 && !error; i++) {
-		error = p->result->finding[i].cure.count ? count_without(p, i) : 0;
+	for (unsigned i = 0; i < p->result->finding_count && p->cures > 1; i++) {
+		if (p->result->finding[i].cure.count > 0) {
+			NVW_TRY(count_without(p, i));
+		}
 	}
-	return error;
+	return 0;
 }
 
 static bool is_exhaustive(const struct ct_result *r)
@@ -256,35 +274,42 @@ static bool is_exhaustive(const struct ct_result *r)
 	return ct_is_consistent(r) && ct_covers_all(r);
 }
 
+static void note_proof(const struct ct_proof *p, const struct ct_cure_run *run, struct ct_cure *c)
+{
+	const bool ran = run->end == CT_CURE_HOLDS && run->exact;
+
+	c->verified = ct_is_clean(p->trial) && run->end != CT_CURE_REFUTED;
+	c->run = CT_CURE_NOT_RUN;
+	if (ran || run->end == CT_CURE_REFUTED) {
+		c->run = run->end;
+	}
+	c->costed = c->verified && ran;
+	c->cost_ps = run->cost_ps;
+	c->cost_of_ps = p->result->sim_time_ps;
+	snprintf(c->run_text, sizeof c->run_text, "%s", run->why);
+	c->others = p->cures - 1;
+	c->assumed = p->masks;
+	c->states = p->trial->states_tested;
+	c->possible_log2 = p->trial->states_possible_log2;
+	c->possible_exact = p->trial->states_possible_exact;
+	c->exhaustive = is_exhaustive(p->trial);
+}
+
 /* What the last trial and the run say of all cures. */
 static int note_proofs(struct ct_proof *p, const struct ct_cure_run *run)
 {
-	const bool ran = run->end == CT_CURE_HOLDS && run->exact;
-	int error = 0;
-
 	p->result->states_uncured = p->trial->states_failing;
 	for (unsigned i = 0; i < p->result->finding_count; i++) {
 		struct ct_cure *const c = &p->result->finding[i].cure;
 
 		if (c->count > 0) {
-			c->verified = ct_is_clean(p->trial) && run->end != CT_CURE_REFUTED;
-			c->run = ran || run->end == CT_CURE_REFUTED ? run->end : CT_CURE_NOT_RUN;
-			c->costed = c->verified && ran;
-			c->cost_ps = run->cost_ps;
-			c->cost_of_ps = p->result->sim_time_ps;
-			snprintf(c->run_text, sizeof c->run_text, "%s", run->why);
-			c->others = p->cures - 1;
-			c->assumed = p->masks;
-			c->states = p->trial->states_tested;
-			c->possible_log2 = p->trial->states_possible_log2;
-			c->possible_exact = p->trial->states_possible_exact;
-			c->exhaustive = is_exhaustive(p->trial);
+			note_proof(p, run, c);
 		}
-		for (unsigned k = 0; k < c->count && !error; k++) {
-			error = ct_edit_look_behind_call(p->e->log_fd, &c->edit[k]);
+		for (unsigned k = 0; k < c->count; k++) {
+			NVW_TRY(ct_edit_look_behind_call(p->e->log_fd, &c->edit[k]));
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* All cures together, with all of the test's budget: in the log, and then in a run. */
@@ -300,10 +325,11 @@ static int explore_all(struct ct_proof *p, struct ct_cure_run *run)
 	if (error || !ct_is_clean(p->trial)) {
 		return error;
 	}
-	error = ct_cure_run(p->e, p->edit, p->edits, run);
-	return error || run->end != CT_CURE_HOLDS || !run->exact ?
-		       error :
-		       ct_proof_explore_run(p, run, CT_TRIAL_WHOLE);
+	NVW_TRY(ct_cure_run(p->e, p->edit, p->edits, run));
+	if (run->end == CT_CURE_HOLDS && run->exact) {
+		return ct_proof_explore_run(p, run, CT_TRIAL_WHOLE);
+	}
+	return 0;
 }
 
 static int verify(struct ct_proof *p)
@@ -316,12 +342,14 @@ static int verify(struct ct_proof *p)
 	int error = explore_all(p, &run);
 
 	p->states = states;
-	error = error ? error : note_proofs(p, &run);
+	if (!error) {
+		error = note_proofs(p, &run);
+	}
 	ct_cure_run_free(&run);
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
-/* ---- Which states are whose ------------------------------------------------------------------------------------- */
+/* ---- Which states are whose ---------------------------------------------------------------------------- */
 
 /* Collects the edits of the test, and those of one finding. */
 static unsigned collect_one(const struct ct_proof *p, unsigned number, struct ct_edit edit[CT_PROOF_EDITS])
@@ -330,6 +358,7 @@ static unsigned collect_one(const struct ct_proof *p, unsigned number, struct ct
 	const struct ct_cure *const c = &p->result->finding[number].cure;
 	unsigned count = 0;
 
+	NVW_INVARIANT(number < p->result->finding_count);
 	for (unsigned i = 0; i < o->assumed_count && i < CT_PROOF_ASSUMED; i++) {
 		edit[count++] = o->assumed[i];
 	}
@@ -347,6 +376,7 @@ static int account_alone(struct ct_proof *p, struct ct_account *a, unsigned i)
 	struct ct_edit edit[CT_PROOF_EDITS];
 	const struct ct_cure *const c = &p->result->finding[i].cure;
 
+	NVW_INVARIANT(i < p->result->finding_count);
 	if (c->count == 0 && !c->masked) {
 		return 0;
 	}
@@ -355,26 +385,24 @@ static int account_alone(struct ct_proof *p, struct ct_account *a, unsigned i)
 	if (!error) {
 		ct_account_alone(a, p->result, i, p->trial);
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
-/* Each cure alone is explored where its outcome can be compared with a test of all states, or where a finding has gone. */
+/* Each cure alone is explored where its outcome can be compared with a test of all states, or where a finding
+ * has gone. */
 static int account_each(struct ct_proof *p, struct ct_account *a)
 {
 	bool wanted = a->exact;
-	int error = 0;
 
 	for (unsigned i = 0; i < p->result->finding_count; i++) {
 		wanted = wanted || p->result->finding[i].cure.gone;
 	}
-	for (unsigned i = 0; i < p->result->finding_count && wanted && !error; i++) {
-		error = account_alone(p, a, i);
+	for (unsigned i = 0; i < p->result->finding_count && wanted; i++) {
+		NVW_TRY(account_alone(p, a, i));
 	}
-	error = error ? error : ct_proof_explore(p, p->edit, p->edits, CT_TRIAL_WHOLE);
-	if (!error) {
-		ct_account_end(a, p->result, p->trial);
-	}
-	return error < 0 ? error : 0;
+	NVW_TRY(ct_proof_explore(p, p->edit, p->edits, CT_TRIAL_WHOLE));
+	ct_account_end(a, p->result, p->trial);
+	return 0;
 }
 
 static int account(struct ct_proof *p)
@@ -382,38 +410,47 @@ static int account(struct ct_proof *p)
 	const struct ct_options *const o = &p->e->options;
 	const bool comparable = p->e->rules.model == p->model && ct_covers_all(p->result);
 	struct ct_account a = {.exact = false};
-	int error = comparable ? ct_proof_explore(p, p->edit, o->assumed_count, CT_TRIAL_WHOLE) : 0;
+	int error = 0;
 
+	if (comparable) {
+		error = ct_proof_explore(p, p->edit, o->assumed_count, CT_TRIAL_WHOLE);
+	}
 	if (!error && comparable) {
 		error = ct_account_begin(&a, p->trial);
 	}
-	error = error ? error : account_each(p, &a);
+	if (!error) {
+		error = account_each(p, &a);
+	}
 	ct_account_free(&a);
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
-/* ---- The search ------------------------------------------------------------------------------------------------- */
+/* ---- The search ---------------------------------------------------------------------------------------- */
 
 static uint64_t trial_budget(uint64_t states)
 {
-	const uint64_t part = states / TRIAL_PART > TRIAL_LEAST ? states / TRIAL_PART : TRIAL_LEAST;
+	const uint64_t part = MAX(states / TRIAL_PART, TRIAL_LEAST);
 
-	return states < part ? states : part;
+	return MIN(states, part);
 }
 
-/* A trial's part of the budget may have missed a cause that all of it shows: then every trial takes all of it. False: it does. */
+/* A trial's part of the budget may have missed a cause that all of it shows: then every trial takes all of
+ * it. False: it does. */
 static bool take_all(struct ct_proof *p)
 {
 	const uint64_t all = p->e->options.states;
 	const bool more = p->states < all;
 
 	p->states = all;
-	p->failing = more ? UINT64_MAX : p->failing;
+	if (more) {
+		p->failing = UINT64_MAX;
+	}
 	p->clean = false;
 	return more;
 }
 
-/* The first finding first: an edited log shows causes that the timing of this run hides, and they come later. */
+/* The first finding first: an edited log shows causes that the timing of this run hides, and they come
+ * later. */
 static int begin_search(struct ct_proof *p)
 {
 	int error;
@@ -421,8 +458,9 @@ static int begin_search(struct ct_proof *p)
 	do {
 		error = ct_proof_search(p, p->edit, p->edits, CT_TRIAL_BARE);
 	} while (!error && p->trial->consistent && take_all(p));
-	p->unshown = !error && p->trial->consistent;
-	return error || p->unshown ? error : ct_candidates_cure(p, 0);
+	NVW_TRY(error);
+	p->unshown = p->trial->consistent;
+	return p->unshown ? 0 : ct_candidates_cure(p, 0);
 }
 
 static bool may_search(const struct ct_proof *p)
@@ -445,7 +483,9 @@ static int search_all(struct ct_proof *p)
 	while (!error && more && may_search(p)) {
 		unsigned next = NO_FINDING;
 
-		error = p->clean ? 0 : find_next(p, &next);
+		if (!p->clean) {
+			error = find_next(p, &next);
+		}
 		if (!error && next != NO_FINDING) {
 			error = ct_candidates_cure(p, next);
 		} else {
@@ -453,7 +493,7 @@ static int search_all(struct ct_proof *p)
 		}
 	}
 	p->ended = !more;
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
 /* Notes what became of the findings whose turn did not come. */
@@ -481,16 +521,23 @@ static int cure_all(struct ct_proof *p)
 {
 	p->states = trial_budget(p->e->options.states);
 	p->edits = ct_proof_collect(p, UINT32_MAX, p->edit); /* assumptions of the test */
-	int error = search_all(p);
+	const int error = search_all(p);
 
 	note_unsearched(p);
 	join_all_too_early(p);
-	error = error || p->cures == 0 ? error : drop_spares(p);
+	NVW_TRY(error);
+	if (p->cures > 0) {
+		NVW_TRY(drop_spares(p));
+	}
 	p->states = trial_budget(p->e->options.states);
-	error = error || p->cures == 0 ? error : count_needs(p);
+	if (p->cures > 0) {
+		NVW_TRY(count_needs(p));
+	}
 	p->states = p->e->options.states;
-	error = error || p->unshown ? error : account(p);
-	return error || p->cures == 0 ? error : verify(p);
+	if (!p->unshown) {
+		NVW_TRY(account(p));
+	}
+	return p->cures > 0 ? verify(p) : 0;
 }
 
 /* Can the count of states that fail without a cure be compared? The model is the same, none was left out. */
@@ -499,40 +546,46 @@ static bool is_measured(const struct ct_exploration *e, enum ct_model model, con
 	return e->rules.model == model && e->options.stop_after == 0 && r->states_settled == 0;
 }
 
-/* As many states as the test had, or might have had: a test of few states that are all takes more than these for its cures. */
+/* As many states as the test had, or might have had: a test of few states that are all takes more than these
+ * for its cures. */
 static uint64_t budget_of(const struct ct_exploration *e, const struct ct_result *r)
 {
-	const uint64_t states = e->options.states > r->states_tested ? e->options.states : r->states_tested;
-
-	return e->options.cure_states ? e->options.cure_states : states;
+	if (e->options.cure_states > 0) {
+		return e->options.cure_states;
+	}
+	return MAX(e->options.states, r->states_tested);
 }
 
 int ct_cure(const struct ct_exploration *e, enum ct_model model, struct ct_result *result)
 {
+	if (result->without_crash || result->finding_count == 0) {
+		return 0;
+	}
 	struct ct_proof *const p = calloc(1, sizeof *p);
 	struct ct_result *const trial = calloc(1, sizeof *trial);
-	int error = p && trial ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to look for cures");
 
-	if (!error && !result->without_crash && result->finding_count > 0) {
-		*p = (struct ct_proof){.e = e,
-			.model = model,
-			.result = result,
-			.trial = trial,
-			.failing = is_measured(e, model, result) ? result->states_failing : UINT64_MAX,
-			.most = budget_of(e, result),
-			.began = ct_wall_seconds()};
-		result->proved = true;
-		result->proved_under = model;
-		error = cure_all(p);
-		join_behind(result);
+	if (p == NULL || trial == NULL) {
+		free(p);
+		free(trial);
+		return nvw_fail(NVW_E_MEMORY, "no memory to look for cures");
 	}
+	*p = (struct ct_proof){.e = e,
+		.model = model,
+		.result = result,
+		.trial = trial,
+		.failing = is_measured(e, model, result) ? result->states_failing : UINT64_MAX,
+		.most = budget_of(e, result),
+		.began = ct_wall_seconds()};
+	result->proved = true;
+	result->proved_under = model;
+	int error = cure_all(p);
+
+	join_behind(result);
 	if (error == NVW_E_STOPPED) { /* the findings stand */
 		result->interrupted = true;
 		error = 0;
 	}
-	if (trial != NULL) {
-		ct_result_free(trial);
-	}
+	ct_result_free(trial);
 	free(trial);
 	free(p);
 	return error;

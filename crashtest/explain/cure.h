@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cures, proved. A proposal of a finding (proposal.h) is applied to the log (edit.h), and the new log is explored with the
- * budget and the seed of the test. It holds if no tested state fails. It also counts for the time being if the first
- * state that fails has another cause: then that cause is next, with the cure applied. So a cause does not hide the next.
- * At the end all cures together are explored, and all but each one. A cure is *verified on this log* if no tested state fails
- * with all of them; it is *verified by running* if the program with these edits has run, too, and nothing failed of it
+ * Cures, proved. A proposal of a finding (proposal.h) is applied to the log (edit.h), and the new log is
+ * explored with the budget and the seed of the test. It holds if no tested state fails. It also counts for
+ * the time being if the first state that fails has another cause: then that cause is next, with the cure
+ * applied. So a cause does not hide the next. At the end all cures together are explored, and all but each
+ * one. A cure is *verified on this log* if no tested state fails with all of them; it is *verified by
+ * running* if the program with these edits has run, too, and nothing failed of it
  * (cure_run.h).
  *
  * If nothing holds for a finding, its lost stores are assumed to persist in time, so that what is behind it
@@ -12,8 +13,8 @@
  *
  * Proposals are tried alone, in their order; if none holds, pairs of them and then triples.
  *
- * An edited log has no timing of its own. In observed mode the proofs are therefore of the states that the machine's model
- * permits, which are more: they may show causes that the timing of this run hides.
+ * An edited log has no timing of its own. In observed mode the proofs are therefore of the states that the
+ * machine's model permits, which are more: they may show causes that the timing of this run hides.
  */
 #ifndef CRASHTEST_CURE_H
 #define CRASHTEST_CURE_H

@@ -38,17 +38,18 @@ static struct emu_inserted inserted_of(const struct ct_edit *e)
 	return to;
 }
 
-/* ---- How it ended ----------------------------------------------------------------------------------------------- */
+/* ---- How it ended -------------------------------------------------------------------------------------- */
 
 /* Makes the message one line. A deadlock's report has a line for each place of waiting; one is enough. */
 static void take_message(const char *before, struct ct_cure_run *run)
 {
-	const char *const text = nvw_error_message(), *const second = strchr(text, '\n');
-	const char *const third = second ? strchr(second + 1, '\n') : NULL;
-	int bytes = third ? (int)(third - text) : (int)strlen(text);
+	const char *const text = nvw_error_message();
+	int bytes = (int)strcspn(text, "\n");
 
+	if (text[bytes] != '\0') {
+		bytes += 1 + (int)strcspn(text + bytes + 1, "\n");
+	}
 	bytes -= bytes > 0 && text[bytes - 1] == ',';
-
 	snprintf(run->why, sizeof run->why, "%s: %.*s", before, bytes, text);
 	for (char *c = run->why; *c != '\0'; c++) {
 		if (*c == '\n') {
@@ -86,7 +87,7 @@ static int take_result(int error, const struct ct_run_shared *shared, struct ct_
 	return 0;
 }
 
-/* ---- The run ---------------------------------------------------------------------------------------------------- */
+/* ---- The run ------------------------------------------------------------------------------------------- */
 
 static int judge(
 	const struct nvw_workload *workload, void *plan, struct nvw_pool *pool, const struct nvw_acks *acks)
@@ -128,12 +129,6 @@ static int run_with(const struct ct_exploration *e, const struct emu_inserted *i
 	return take_result(error, shared, run);
 }
 
-static int begin_log(struct ct_cure_run *run)
-{
-	run->log_fd = ct_log_file();
-	return run->log_fd < 0 ? NVW_E_SYSTEM : 0;
-}
-
 /* Sorts the edits: what is inserted, and the rest. */
 static unsigned sort_edits(
 	const struct ct_edit *edits, unsigned count, struct emu_inserted *inserted, struct ct_cure_run *run)
@@ -156,7 +151,6 @@ int ct_cure_run(
 	const struct ct_exploration *e, const struct ct_edit *edits, unsigned count, struct ct_cure_run *ret)
 {
 	struct emu_inserted inserted[EMU_INSERTED_MAX];
-	struct ct_run_shared *shared;
 
 	*ret = (struct ct_cure_run){.log_fd = -1};
 	if (e->bench == NULL || count == 0) {
@@ -171,10 +165,17 @@ int ct_cure_run(
 	if (barriers == 0) {
 		return 0;
 	}
-	shared = ct_run_shared_create(ACKS);
-	int error = shared ? begin_log(ret) : NVW_E_MEMORY;
+	ret->log_fd = ct_log_file();
+	if (ret->log_fd < 0) {
+		return NVW_E_SYSTEM;
+	}
+	struct ct_run_shared *const shared = ct_run_shared_create(ACKS);
 
-	error = error ? error : run_with(e, inserted, barriers, shared, ret);
+	if (shared == NULL) {
+		return NVW_E_MEMORY;
+	}
+	const int error = run_with(e, inserted, barriers, shared, ret);
+
 	ct_run_shared_destroy(shared);
 	return error;
 }

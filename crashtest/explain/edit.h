@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Edits of a persist log: what the log would have been with a barrier, a flush or a fence that the program lacks, with
- * two stores exchanged, or under an assumption. An edited log is a log like any other: what it makes certain follows from
- * the models (models/), which know nothing of edits.
+ * Edits of a persist log: what the log would have been with a barrier, a flush or a fence that the program
+ * lacks, with two stores exchanged, or under an assumption. An edited log is a log like any other: what it
+ * makes certain follows from the models (models/), which know nothing of edits.
  *
- * An edit keeps the interleaving of the log: the order in which other work-items stored does not change. So it never makes
- * more certain than the real change of the program would, but it may make less certain:
+ * An edit keeps the interleaving of the log: the order in which other work-items stored does not change. So
+ * it never makes more certain than the real change of the program would, but it may make less certain:
  *
  *	barrier	A work-item arrives after the last of its consecutive stores at line a; or, if b is given, before its consecutive
  *		stores or acknowledgements at b, wherever it has stored before. It *passes* just before its next
@@ -53,7 +53,8 @@ enum ct_edit_kind { CT_EDITS(X) };
 #undef X
 const char *ct_edit_name(enum ct_edit_kind kind);
 
-/* A source line. File names are equal if the one ends in the other at a folder's name: "list.c" is "src/list.c". */
+/* A source line. File names are equal if the one ends in the other at a folder's name: "list.c" is
+ * "src/list.c". */
 struct ct_line {
 	char file[128];
 	uint32_t line; /* 0: none */
@@ -72,7 +73,8 @@ struct ct_edit {
 	unsigned more_count;  /* of atomic: lines beside a and b */
 	struct ct_line more[CT_EDIT_MORE_MAX];
 	bool rounds; /* of exchange */
-	bool behind_call; /* of a fence for one caller: one behind the call comes as early (ct_edit_look_behind_call()) */
+	/* of a fence for one caller: one behind the call comes as early (ct_edit_look_behind_call()) */
+	bool behind_call;
 };
 
 /* An edit in words after "with": "a work-item barrier after list.c:31". Files are named by the last part. */
@@ -99,9 +101,10 @@ struct ct_edited {
 };
 
 /*
- * Makes a new log with the edits applied, one after the other; log_fd stays as it is. Write-backs (issue, done) are left
- * out: the new log has no timing of its own and cannot be explored as observed. NVW_E_USAGE with a message if an edit is
- * refused, or if nothing in the log was done at its lines; the message lists lines near it.
+ * Makes a new log with the edits applied, one after the other; log_fd stays as it is. Write-backs (issue,
+ * done) are left out: the new log has no timing of its own and cannot be explored as observed. NVW_E_USAGE
+ * with a message if an edit is refused, or if nothing in the log was done at its lines; the message lists
+ * lines near it.
  */
 NVW_CHECKED int ct_edit_log(int log_fd, uint64_t first_record, const struct ct_edit *edits, unsigned count,
 	struct ct_edited *ret_edited);
@@ -110,7 +113,8 @@ void ct_edited_free(struct ct_edited *edited);
 /* Sets rounds of an exchange: some round has one of the lines more than once. */
 NVW_CHECKED int ct_edit_look_for_rounds(int log_fd, struct ct_edit *edit);
 
-/* Sets behind_call of a fence for one caller of its line: in the log, what the thread does next it never does within this call. */
+/* Sets behind_call of a fence for one caller of its line: in the log, what the thread does next it never does
+ * within this call. */
 NVW_CHECKED int ct_edit_look_behind_call(int log_fd, struct ct_edit *edit);
 
 #endif

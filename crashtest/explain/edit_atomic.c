@@ -6,7 +6,7 @@
 #include "edit_log.h"
 #include "../states/models/models.h"
 
-/* ---- Stores that persist together ------------------------------------------------------------------------------- */
+/* ---- Stores that persist together ---------------------------------------------------------------------- */
 
 enum { TOGETHER_MAX = 64 };
 
@@ -96,7 +96,8 @@ static int gather(struct gathering *g, struct episode *p)
 		}
 		if (is_crossed(g, p, p->place[i], to)) {
 			return nvw_fail(NVW_E_USAGE,
-				"%s:%u: the stores cannot be put together in the log: in between, somebody else "
+				"%s:%u: the stores cannot be put together in the log: in between, somebody "
+				"else "
 				"stored to their words",
 				g->edit->a.file, g->edit->a.line);
 		}
@@ -163,10 +164,11 @@ int edit_atomic(struct edit_log *log, const struct ct_edit *edit)
 			log, &edit->a, CT_KIND(STORE), "store that others of these lines follow");
 	}
 	log->limited = true;
-	return error ? error : edit_log_settle(log);
+	NVW_TRY(error);
+	return edit_log_settle(log);
 }
 
-/* ---- Assumptions ------------------------------------------------------------------------------------------------ */
+/* ---- Assumptions --------------------------------------------------------------------------------------- */
 
 static int mark(struct edit_log *log, const struct ct_line *line, const struct ct_limit *limit)
 {
@@ -202,8 +204,7 @@ int edit_ordered(struct edit_log *log, const struct ct_edit *e)
 	}
 	const struct ct_limit before = {.before = (uint8_t)(1u << log->orders)},
 			      after = {.after = (uint8_t)(1u << log->orders)};
-	const int error = mark(log, &e->a, &before);
-
 	log->orders++;
-	return error ? error : mark(log, &e->b, &after);
+	NVW_TRY(mark(log, &e->a, &before));
+	return mark(log, &e->b, &after);
 }

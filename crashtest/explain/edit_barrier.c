@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers that come into a log, or become wider. See edit.h. One pass over the log, kernel by kernel: a work-item that
- * has arrived passes at its next record. Just before that, and before all that it does later, come the barrier's records,
- * for those members alone that have not passed it: what the others have stored since is not covered.
+ * Barriers that come into a log, or become wider. See edit.h. One pass over the log, kernel by kernel: a
+ * work-item that has arrived passes at its next record. Just before that, and before all that it does later,
+ * come the barrier's records, for those members alone that have not passed it: what the others have stored
+ * since is not covered.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "core/invariant.h"
 
 #include "edit_log.h"
 #include "../states/models/models.h"
@@ -43,24 +47,34 @@ struct kernel {
 
 static struct member *member_at(const struct kernel *k, uint64_t item)
 {
+	NVW_DEEP_INVARIANT(item < k->items);
 	return &k->member[item];
+}
+
+/* How many work-items meet at a barrier of this scope. */
+static uint64_t width_of(const struct kernel *k, enum nvw_group scope)
+{
+	switch (scope) {
+	case NVW_WORKITEM:
+		return 1;
+	case NVW_WORKGROUP:
+		return k->group_size;
+	default:
+		return k->items;
+	}
 }
 
 /* The members of a barrier that an item passes. */
 static void scope_of(const struct kernel *k, uint64_t item, uint64_t *ret_first, uint64_t *ret_end)
 {
-	const uint64_t group = item / k->group_size;
+	const uint64_t width = width_of(k, k->edit->scope);
 
-	*ret_first = k->edit->scope == NVW_WORKITEM  ? item :
-		     k->edit->scope == NVW_WORKGROUP ? group * k->group_size :
-						       0;
-	*ret_end = k->edit->scope == NVW_WORKITEM  ? item + 1 :
-		   k->edit->scope == NVW_WORKGROUP ? (group + 1) * k->group_size :
-						     k->items;
-	*ret_end = *ret_end < k->items ? *ret_end : k->items;
+	NVW_INVARIANT(item < k->items);
+	*ret_first = item / width * width;
+	*ret_end = MIN(*ret_first + width, k->items);
 }
 
-/* ---- Records ---------------------------------------------------------------------------------------------------- */
+/* ---- Records ------------------------------------------------------------------------------------------- */
 
 static void add_barrier(struct kernel *k, uint64_t place, uint64_t first, uint64_t lanes, uint32_t site)
 {
@@ -74,9 +88,14 @@ static void add_barrier(struct kernel *k, uint64_t place, uint64_t first, uint64
 			.epoch = member_at(k, first)->epoch,
 			.lanes = lanes}};
 
-	k->error = k->error ? k->error : edit_log_add(k->log, place, false, &r);
+	NVW_INVARIANT(lanes != 0);
+	if (!k->error) {
+		k->error = edit_log_add(k->log, place, false, &r);
+	}
 	r.kind = NVW_LOG_PERSISTED;
-	k->error = k->error ? k->error : edit_log_add(k->log, place, false, &r);
+	if (!k->error) {
+		k->error = edit_log_add(k->log, place, false, &r);
+	}
 }
 
 /* Covers the members that come to barrier number n but have not passed it, 64 of a work-group at a time. */
@@ -106,13 +125,11 @@ static void cover(struct kernel *k, uint64_t place, uint64_t item, uint32_t n, u
 	}
 }
 
-/* ---- Who is behind ---------------------------------------------------------------------------------------------- */
+/* ---- Who is behind ------------------------------------------------------------------------------------- */
 
 static struct laggards *laggards_of(const struct kernel *k, uint64_t item)
 {
-	return &k->behind[k->edit->scope == NVW_WORKITEM  ? item :
-			  k->edit->scope == NVW_WORKGROUP ? item / k->group_size :
-							    0];
+	return &k->behind[item / width_of(k, k->edit->scope)];
 }
 
 static void count_laggards(const struct kernel *k, uint64_t item)
@@ -133,7 +150,7 @@ static void count_laggards(const struct kernel *k, uint64_t item)
 	}
 }
 
-/* ---- Passing ---------------------------------------------------------------------------------------------------- */
+/* ---- Passing ------------------------------------------------------------------------------------------- */
 
 static void count_epochs(struct kernel *k, struct member *m)
 {
@@ -200,7 +217,9 @@ static void see_store(struct kernel *k, uint64_t place, struct nvw_log_record *r
 	act(k, place, r->store.work_item, !at_a);
 	come(k, place, r->store.work_item, r->store.site);
 	m->stores = m->uncovered = true;
-	m->site = at_a ? r->store.site : m->site;
+	if (at_a) {
+		m->site = r->store.site;
+	}
 	if (!k->counting) {
 		r->store.epoch_wi += m->more_wi;
 		r->store.epoch_wg += m->more_wg;
@@ -249,8 +268,9 @@ static void see_barrier(struct kernel *k, uint64_t place, struct nvw_log_record 
 		}
 		return;
 	}
-	for (uint64_t i = scope == NVW_KERNEL ? 0 : group * k->group_size;
-		i < k->items && (scope == NVW_KERNEL || i < (group + 1) * k->group_size); i++) {
+	const uint64_t width = width_of(k, scope), first = scope == NVW_KERNEL ? 0 : group * width;
+
+	for (uint64_t i = first; i < k->items && i < first + width; i++) {
 		see_member(k, place, r, i);
 	}
 }
@@ -258,15 +278,20 @@ static void see_barrier(struct kernel *k, uint64_t place, struct nvw_log_record 
 /* The number of the epoch that it ends. */
 static void count_barrier(const struct kernel *k, struct nvw_log_record *r)
 {
-	const struct member *const m =
-		member_at(k, r->barrier.scope == NVW_KERNEL    ? 0 :
-			     r->barrier.scope == NVW_WORKGROUP ? r->barrier.group * k->group_size :
-								 r->barrier.work_item);
-
-	r->barrier.epoch += k->counting                       ? 0 :
-			    r->barrier.scope == NVW_WORKITEM  ? m->more_wi :
-			    r->barrier.scope == NVW_WORKGROUP ? m->more_wg :
-								m->more_kr;
+	if (k->counting) {
+		return;
+	}
+	switch (r->barrier.scope) {
+	case NVW_WORKITEM:
+		r->barrier.epoch += member_at(k, r->barrier.work_item)->more_wi;
+		break;
+	case NVW_WORKGROUP:
+		r->barrier.epoch += member_at(k, r->barrier.group * k->group_size)->more_wg;
+		break;
+	default:
+		r->barrier.epoch += member_at(k, 0)->more_kr;
+		break;
+	}
 }
 
 static bool is_in(const struct kernel *k, uint32_t number, uint64_t item, uint64_t group)
@@ -308,13 +333,14 @@ static void see(struct kernel *k, uint64_t place)
 	}
 }
 
-/* ---- Kernels ---------------------------------------------------------------------------------------------------- */
+/* ---- Kernels ------------------------------------------------------------------------------------------- */
 
 /* The place behind the kernel that is launched at a place. */
 static uint64_t kernel_end(const struct edit_log *log, uint64_t place)
 {
 	uint64_t i = place + 1;
 
+	NVW_INVARIANT(place < log->entry.count);
 	while (i < log->entry.count && edit_entry_at(log, i)->record.kind != NVW_LOG_LAUNCH &&
 		edit_entry_at(log, i - 1)->record.kind != NVW_LOG_FINISH) {
 		i++;
@@ -322,14 +348,15 @@ static uint64_t kernel_end(const struct edit_log *log, uint64_t place)
 	return i;
 }
 
-/* Members of one scope that come to the barrier do so equally often, or it is refused: they would wait for each other
- * forever. Members that store and do not come at all make it uneven. */
+/* Members of one scope that come to the barrier do so equally often, or it is refused: they would wait for
+ * each other forever. Members that store and do not come at all make it uneven. */
 static int compare_scope(struct kernel *k, uint64_t first, uint64_t end)
 {
 	uint32_t most = 0;
 
+	NVW_INVARIANT(first < end && end <= k->items);
 	for (uint64_t i = first; i < end; i++) {
-		most = member_at(k, i)->total > most ? member_at(k, i)->total : most;
+		most = MAX(member_at(k, i)->total, most);
 	}
 	for (uint64_t i = first; i < end; i++) {
 		const struct member *const m = member_at(k, i);
@@ -346,16 +373,12 @@ static int compare_scope(struct kernel *k, uint64_t first, uint64_t end)
 
 static int compare_members(struct kernel *k)
 {
-	int error = 0;
-
 	k->even = true;
-	for (uint64_t i = 0, end; i < k->items && !error && k->edit->scope > NVW_WORKITEM; i = end) {
-		uint64_t first;
-
+	for (uint64_t i = 0, first, end; i < k->items && k->edit->scope > NVW_WORKITEM; i = end) {
 		scope_of(k, i, &first, &end);
-		error = compare_scope(k, first, end);
+		NVW_TRY(compare_scope(k, first, end));
 	}
-	return error;
+	return 0;
 }
 
 static void begin_again(struct kernel *k)
@@ -368,6 +391,23 @@ static void begin_again(struct kernel *k)
 		count_laggards(k, i);
 	}
 	k->counting = false;
+}
+
+/* Counts who passes how often, and then adds what that takes. */
+static int edit_records(struct kernel *k, uint64_t first, uint64_t end)
+{
+	if (k->member == NULL || k->behind == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the work-items of a kernel");
+	}
+	for (uint64_t i = first; i < end; i++) {
+		see(k, i);
+	}
+	NVW_TRY(compare_members(k));
+	begin_again(k);
+	for (uint64_t i = first; i < end && !k->error; i++) {
+		see(k, i);
+	}
+	return k->error;
 }
 
 static int edit_kernel(struct edit_log *log, const struct ct_edit *edit, uint64_t place, uint64_t *passes)
@@ -386,39 +426,29 @@ static int edit_kernel(struct edit_log *log, const struct ct_edit *edit, uint64_
 	}
 	k.member = calloc(k.items, sizeof *k.member);
 	k.behind = calloc(k.items, sizeof *k.behind);
-	if (k.member == NULL || k.behind == NULL) {
-		free(k.member);
-		free(k.behind);
-		return nvw_fail(NVW_E_MEMORY, "no memory for the work-items of a kernel");
-	}
-	for (uint64_t i = place; i < end; i++) {
-		see(&k, i);
-	}
-	k.error = compare_members(&k);
-	begin_again(&k);
-	for (uint64_t i = place; i < end && !k.error; i++) {
-		see(&k, i);
-	}
+	const int error = edit_records(&k, place, end);
+
 	*passes += k.passes;
 	free(k.member);
 	free(k.behind);
-	return k.error;
+	return error;
 }
 
 int edit_barriers(struct edit_log *log, const struct ct_edit *edit)
 {
-	const bool widens = edit->kind == CT_EDIT_WIDEN;
 	uint64_t passes = 0;
-	int error = 0;
 
-	for (uint64_t i = 0; i < log->entry.count && !error; i++) {
+	for (uint64_t i = 0; i < log->entry.count; i++) {
 		if (edit_entry_at(log, i)->record.kind == NVW_LOG_LAUNCH) {
-			error = edit_kernel(log, edit, i, &passes);
+			NVW_TRY(edit_kernel(log, edit, i, &passes));
 		}
 	}
-	if (!error && passes == 0) {
-		error = edit_log_no_line(log, ct_edit_place(edit), widens ? CT_KIND(BARRIER) : CT_KIND(STORE),
-			widens ? "persist barrier that could be wider" : "store by a kernel");
+	if (passes > 0) {
+		return edit_log_settle(log);
 	}
-	return error ? error : edit_log_settle(log);
+	if (edit->kind == CT_EDIT_WIDEN) {
+		return edit_log_no_line(
+			log, ct_edit_place(edit), CT_KIND(BARRIER), "persist barrier that could be wider");
+	}
+	return edit_log_no_line(log, ct_edit_place(edit), CT_KIND(STORE), "store by a kernel");
 }

@@ -3,28 +3,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
+
+#include "core/invariant.h"
 
 #include "edit_log.h"
 #include "../run.h"
 
-/* ---- Reading and writing ---------------------------------------------------------------------------------------- */
-
-static void *keep(struct edit_log *log, const void *data, size_t bytes)
-{
-	void *const copy =
-		ct_array_grow(&log->owned, log->owned.count + 1, sizeof copy) ? NULL : malloc(bytes + 1);
-
-	if (copy != NULL) {
-		memcpy(copy, data, bytes);
-		((void **)log->owned.at)[log->owned.count++] = copy;
-	}
-	return copy;
-}
+/* ---- Reading and writing ------------------------------------------------------------------------------- */
 
 static int no_memory(void)
 {
 	return nvw_fail(NVW_E_MEMORY, "no memory to edit the persist log");
+}
+
+/* A copy of what *data points to, which lasts as long as the log. */
+static int keep_bytes(struct edit_log *log, const void *data, size_t bytes, const void **ret)
+{
+	NVW_TRY(ct_array_grow(&log->owned, log->owned.count + 1, sizeof data));
+	void *const copy = malloc(bytes + 1);
+
+	if (copy == NULL) {
+		return no_memory();
+	}
+	*ret = memcpy(copy, data, bytes);
+	((void **)log->owned.at)[log->owned.count++] = copy;
+	return 0;
+}
+
+static int keep_text(struct edit_log *log, const char **text)
+{
+	return keep_bytes(log, *text, strlen(*text) + 1, (const void **)text);
 }
 
 /* What the record points to belongs to the reader. */
@@ -32,141 +42,143 @@ static int keep_data(struct edit_log *log, struct nvw_log_record *r)
 {
 	switch (r->kind) {
 	case NVW_LOG_SITE:
-		r->site.file = keep(log, r->site.file, strlen(r->site.file) + 1);
-		r->site.function = keep(log, r->site.function, strlen(r->site.function) + 1);
-		return r->site.file && r->site.function ? 0 : no_memory();
+		NVW_TRY(keep_text(log, &r->site.file));
+		return keep_text(log, &r->site.function);
 	case NVW_LOG_LAUNCH:
-		r->launch.name = keep(log, r->launch.name, strlen(r->launch.name) + 1);
-		return r->launch.name ? 0 : no_memory();
+		return keep_text(log, &r->launch.name);
 	case NVW_LOG_BEGIN:
-		r->begin.name = keep(log, r->begin.name, strlen(r->begin.name) + 1);
-		return r->begin.name ? 0 : no_memory();
+		return keep_text(log, &r->begin.name);
 	case NVW_LOG_HOST:
-		r->host.data = keep(log, r->host.data, r->host.bytes);
-		return r->host.data ? 0 : no_memory();
+		return keep_bytes(log, r->host.data, r->host.bytes, (const void **)&r->host.data);
 	default:
 		return 0;
 	}
 }
 
+/* Its names are kept: keep_data() was called. */
 static int note_site(struct edit_log *log, const struct nvw_log_record *r)
 {
-	const char *const function = keep(log, r->site.function, strlen(r->site.function) + 1);
-	const int error =
-		function ? ct_array_grow(&log->site, r->site.id, sizeof(struct edit_site)) : no_memory();
+	NVW_INVARIANT(r->site.id >= 1);
+	NVW_TRY(ct_array_grow(&log->site, r->site.id, sizeof(struct edit_site)));
+	struct edit_site *const s = (struct edit_site *)log->site.at + r->site.id - 1;
 
-	if (!error) {
-		struct edit_site *const s = (struct edit_site *)log->site.at + r->site.id - 1;
-
-		snprintf(s->file, sizeof s->file, "%s", r->site.file);
-		s->line = r->site.line;
-		s->caller = r->site.caller;
-		s->function = function;
-		log->site.count = r->site.id > log->site.count ? r->site.id : log->site.count;
-	}
-	return error;
+	snprintf(s->file, sizeof s->file, "%s", r->site.file);
+	s->line = r->site.line;
+	s->caller = r->site.caller;
+	s->function = r->site.function;
+	log->site.count = MAX(log->site.count, r->site.id);
+	return 0;
 }
 
 static int append(struct ct_array *to, const struct nvw_log_record *r, uint64_t key)
 {
-	const int error = ct_array_grow(to, to->count + 1, sizeof(struct edit_entry));
-
-	if (!error) {
-		((struct edit_entry *)to->at)[to->count] =
-			(struct edit_entry){.record = *r, .key = key, .place = to->count};
-		to->count++;
-	}
-	return error;
+	NVW_TRY(ct_array_grow(to, to->count + 1, sizeof(struct edit_entry)));
+	((struct edit_entry *)to->at)[to->count] =
+		(struct edit_entry){.record = *r, .key = key, .place = to->count};
+	to->count++;
+	return 0;
 }
 
-static int take(struct edit_log *log, struct nvw_log_record *r)
+static int take_record(struct edit_log *log, struct nvw_log_record *r)
 {
-	int error = r->kind == NVW_LOG_SITE ? note_site(log, r) : 0;
-
 	if (r->kind == NVW_LOG_ISSUE || r->kind == NVW_LOG_DONE) {
 		return 0;
 	}
-	error = error ? error : keep_data(log, r);
-	if (r->kind ==
-		NVW_LOG_SITE) { /* all of them come first: what moves may then be used earlier than it was */
-		r->time_ps = 0;
-		return error ? error : append(&log->entry, r, 0);
+	NVW_TRY(keep_data(log, r));
+	if (r->kind != NVW_LOG_SITE) {
+		return append(&log->entry, r, 2 * log->entry.count + 2);
 	}
-	return error ? error : append(&log->entry, r, 2 * log->entry.count + 2);
+	NVW_TRY(note_site(log, r));
+	r->time_ps = 0; /* all of them come first: what moves may then be used earlier than it was */
+	return append(&log->entry, r, 0);
+}
+
+static int take_records(struct edit_log *log, uint64_t first_record)
+{
+	struct nvw_log_record r;
+	int error;
+
+	for (uint64_t i = 0; (error = nvw_log_next(log->reader, &r)) == 1; i++) {
+		if (i == first_record) {
+			log->first = log->entry.count;
+		}
+		NVW_TRY(take_record(log, &r));
+	}
+	log->first = MIN(log->first, log->entry.count);
+	NVW_TRY(error);
+	return edit_log_settle(log);
 }
 
 int edit_log_read(int log_fd, uint64_t first_record, struct edit_log *ret_log)
 {
-	struct edit_log log = {.first = UINT64_MAX};
-	struct nvw_log_record r;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &log.reader);
+	*ret_log = (struct edit_log){.first = UINT64_MAX};
+	NVW_TRY(nvw_log_open_fd(dup(log_fd), "persist log", &ret_log->reader));
+	const int error = take_records(ret_log, first_record);
 
 	if (error) {
-		return error;
+		edit_log_free(ret_log);
 	}
-	for (uint64_t i = 0; (error = nvw_log_next(log.reader, &r)) == 1; i++) {
-		log.first = i == first_record ? log.entry.count : log.first;
-		error = take(&log, &r);
-		if (error) {
-			break;
-		}
-	}
-	log.first = log.first == UINT64_MAX ? log.entry.count : log.first;
-	error = error ? error : edit_log_settle(&log);
-	if (error) {
-		edit_log_free(&log);
-		return error;
-	}
-	*ret_log = log;
-	return 0;
+	return error;
 }
 
 static int write_limits(const struct edit_log *log, struct ct_limits **ret)
 {
 	uint64_t stores = 0, number = 0;
 
+	*ret = NULL;
+	if (!log->limited) {
+		return 0;
+	}
 	for (uint64_t i = 0; i < log->entry.count; i++) {
 		stores += edit_entry_at(log, i)->record.kind == NVW_LOG_STORE;
 	}
-	*ret = log->limited ? ct_limits_create(stores, log->groups) : NULL;
-	for (uint64_t i = 0; i < log->entry.count && *ret != NULL; i++) {
+	*ret = ct_limits_create(stores, log->groups);
+	if (*ret == NULL) {
+		return no_memory();
+	}
+	for (uint64_t i = 0; i < log->entry.count; i++) {
 		const struct edit_entry *const e = edit_entry_at(log, i);
 
 		if (e->record.kind == NVW_LOG_STORE) {
 			(*ret)->limit[number++] = e->limit;
 		}
 	}
-	return log->limited && *ret == NULL ? no_memory() : 0;
+	return 0;
+}
+
+static int write_records(const struct edit_log *log, int fd)
+{
+	struct nvw_log_writer *w;
+	uint64_t i = 0;
+	int error = 0;
+
+	NVW_TRY(nvw_log_create_fd(dup(fd), "edited log", nvw_log_info(log->reader), &w));
+	while (i < log->entry.count && edit_entry_at(log, i)->record.kind != NVW_LOG_END && !error) {
+		error = nvw_log_append(w, &edit_entry_at(log, i++)->record);
+	}
+	if (error || i == log->entry.count) {
+		nvw_log_abandon(w);
+		return error;
+	}
+	return nvw_log_close(w, edit_entry_at(log, i)->record.time_ps);
 }
 
 int edit_log_write(const struct edit_log *log, int *ret_fd, struct ct_limits **ret_limits)
 {
 	const int fd = ct_log_file();
-	struct nvw_log_writer *w;
-	int error = fd < 0 ? NVW_E_SYSTEM :
-			     nvw_log_create_fd(dup(fd), "edited log", nvw_log_info(log->reader), &w);
-	uint64_t time_ps = 0;
-	bool ended = false;
 
-	for (uint64_t i = 0; i < log->entry.count && !error && !ended; i++) {
-		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
-
-		ended = r->kind == NVW_LOG_END;
-		time_ps = r->time_ps;
-		error = ended ? 0 : nvw_log_append(w, r);
+	*ret_fd = -1;
+	if (fd < 0) {
+		return NVW_E_SYSTEM;
 	}
-	if (fd >= 0 && ended) {
-		const int closed = nvw_log_close(w, time_ps);
+	const int error = write_records(log, fd);
 
-		error = error ? error : closed;
-	} else if (fd >= 0) {
-		nvw_log_abandon(w);
-	}
-	if (error && fd >= 0) {
+	if (error) {
 		close(fd);
+		return error;
 	}
-	*ret_fd = error ? -1 : fd;
-	return error ? error : write_limits(log, ret_limits);
+	*ret_fd = fd;
+	return write_limits(log, ret_limits);
 }
 
 void edit_log_free(struct edit_log *log)
@@ -182,22 +194,30 @@ void edit_log_free(struct edit_log *log)
 	*log = (struct edit_log){0};
 }
 
-/* ---- Places ----------------------------------------------------------------------------------------------------- */
+/* ---- Places -------------------------------------------------------------------------------------------- */
+
+/* Before or behind the entry there, whose key is 2 * place + 2. */
+static uint64_t key_at(uint64_t place, bool behind)
+{
+	return 2 * place + 1 + 2 * behind;
+}
 
 int edit_log_add(struct edit_log *log, uint64_t place, bool behind, const struct nvw_log_record *r)
 {
 	const struct edit_entry *const at = edit_entry_at(log, place);
 	struct nvw_log_record timed = *r;
 
+	NVW_INVARIANT(place < log->entry.count);
 	timed.time_ps = at->record.time_ps;
-	return append(&log->added, &timed, behind ? 2 * place + 3 : 2 * place + 1);
+	return append(&log->added, &timed, key_at(place, behind));
 }
 
 void edit_log_move(struct edit_log *log, uint64_t place, uint64_t to, bool behind)
 {
 	struct edit_entry *const e = edit_entry_at(log, place);
 
-	e->key = behind ? 2 * to + 3 : 2 * to + 1;
+	NVW_INVARIANT(place < log->entry.count && to < log->entry.count);
+	e->key = key_at(to, behind);
 	e->record.time_ps = edit_entry_at(log, to)->record.time_ps;
 }
 
@@ -206,18 +226,18 @@ static int by_key(const void *a, const void *b)
 {
 	const struct edit_entry *const x = a, *const y = b;
 
-	return x->key != y->key ? (x->key < y->key ? -1 : 1) : (x->place > y->place) - (x->place < y->place);
+	if (x->key != y->key) {
+		return x->key < y->key ? -1 : 1;
+	}
+	return (x->place > y->place) - (x->place < y->place);
 }
 
 int edit_log_settle(struct edit_log *log)
 {
 	const uint64_t count = log->entry.count + log->added.count;
 	const uint64_t first_key = 2 * log->first + 2;
-	int error = ct_array_grow(&log->entry, count, sizeof(struct edit_entry));
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_array_grow(&log->entry, count, sizeof(struct edit_entry)));
 	for (uint64_t i = 0; i < log->added.count; i++) {
 		struct edit_entry *const e = edit_entry_at(log, log->entry.count + i);
 
@@ -240,7 +260,7 @@ int edit_log_settle(struct edit_log *log)
 	return 0;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------------------------ */
+/* ---- Lines --------------------------------------------------------------------------------------------- */
 
 static bool ends_in(const char *path, const char *end)
 {
@@ -257,8 +277,10 @@ bool ct_line_is(const struct ct_line *line, const char *file, uint32_t number)
 
 static const struct edit_site *site_at(const struct edit_log *log, uint32_t site)
 {
-	return site >= 1 && site <= log->site.count ? (const struct edit_site *)log->site.at + site - 1 :
-						      NULL;
+	if (site < 1 || site > log->site.count) {
+		return NULL;
+	}
+	return (const struct edit_site *)log->site.at + site - 1;
 }
 
 const struct edit_site *edit_log_caller(const struct edit_log *log, uint32_t site, const struct ct_line *line)
@@ -267,10 +289,13 @@ const struct edit_site *edit_log_caller(const struct edit_log *log, uint32_t sit
 	const struct edit_site *s = site_at(log, site);
 
 	memcpy(caller.file, line->caller_file, sizeof line->caller_file);
-	do {
-		s = s ? site_at(log, s->caller) : NULL;
-	} while (s != NULL && !ct_line_is(&caller, s->file, s->line));
-	return s;
+	while (s != NULL) {
+		s = site_at(log, s->caller);
+		if (s != NULL && ct_line_is(&caller, s->file, s->line)) {
+			return s;
+		}
+	}
+	return NULL;
 }
 
 bool edit_log_has_returned(
@@ -313,9 +338,31 @@ uint32_t edit_site_of(const struct nvw_log_record *r)
 
 enum { NEAR_MAX = 3 };
 
-static uint32_t distance(const struct edit_site *s, uint32_t line)
+static int64_t distance(uint32_t a, uint32_t b)
 {
-	return s->line > line ? s->line - line : line - s->line;
+	return llabs((int64_t)a - b);
+}
+
+/* Adds a line to the nearest ones, the nearest first. */
+static void add_near(uint32_t number, uint32_t to, uint32_t line[NEAR_MAX], unsigned *count)
+{
+	unsigned at = *count;
+
+	NVW_INVARIANT(*count <= NEAR_MAX);
+	for (unsigned k = 0; k < *count; k++) {
+		if (line[k] == number) {
+			return;
+		}
+	}
+	for (; at > 0 && distance(number, to) < distance(line[at - 1], to); at--) {
+		if (at < NEAR_MAX) {
+			line[at] = line[at - 1];
+		}
+	}
+	if (at < NEAR_MAX) {
+		line[at] = number;
+		*count += *count < NEAR_MAX;
+	}
 }
 
 /* The sites of the line's file that are nearest to it and have such records: how many. */
@@ -326,31 +373,11 @@ static unsigned near_sites(
 
 	for (uint64_t i = 0; i < log->entry.count; i++) {
 		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
-		const uint32_t site = kinds >> r->kind & 1 ? edit_site_of(r) : 0;
-		const struct edit_site *const s = (const struct edit_site *)log->site.at + site - 1;
-		unsigned k = 0, at;
+		const struct edit_site *const s = site_at(log, edit_site_of(r));
 
-		if (site < 1 || site > log->site.count ||
-			!(ends_in(s->file, line->file) || ends_in(line->file, s->file))) {
-			continue;
-		}
-		while (k < count && ret_line[k] != s->line) {
-			k++;
-		}
-		if (k < count) {
-			continue;
-		}
-		for (at = count;
-			at > 0 && distance(s, line->line) <
-					  distance(&(struct edit_site){.line = ret_line[at - 1]}, line->line);
-			at--) {
-			if (at < NEAR_MAX) {
-				ret_line[at] = ret_line[at - 1];
-			}
-		}
-		if (at < NEAR_MAX) {
-			ret_line[at] = s->line;
-			count += count < NEAR_MAX;
+		if (s != NULL && (kinds >> r->kind & 1) &&
+			(ends_in(s->file, line->file) || ends_in(line->file, s->file))) {
+			add_near(s->line, line->line, ret_line, &count);
 		}
 	}
 	return count;
@@ -368,8 +395,9 @@ int edit_log_no_line(
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s%u",
 			i ? ", " : "; lines near it that have: ", nearest[i]);
 	}
-	return nvw_fail(NVW_E_USAGE, "%s:%u: the log has no %s at this line%s", line->file, line->line, lacks,
-		count       ? text :
-		*line->file ? ", nor at any line of this file" :
-			      "");
+	if (count == 0 && *line->file) {
+		strcpy(text, ", nor at any line of this file");
+	}
+	return nvw_fail(
+		NVW_E_USAGE, "%s:%u: the log has no %s at this line%s", line->file, line->line, lacks, text);
 }

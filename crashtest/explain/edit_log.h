@@ -55,7 +55,8 @@ bool edit_log_is_at(const struct edit_log *log, uint32_t site, const struct ct_l
 /* The site's caller that the line names; NULL: it has no such caller. */
 const struct edit_site *edit_log_caller(
 	const struct edit_log *log, uint32_t site, const struct ct_line *line);
-/* True if the thread is certainly in none of the caller's calls. Sites without callers tell nothing but the function itself. */
+/* True if the thread is certainly in none of the caller's calls. Sites without callers tell nothing but the
+ * function itself. */
 bool edit_log_has_returned(const struct edit_log *log, uint32_t site, const struct edit_site *caller,
 	const struct ct_line *line);
 /* The site of a store, an acknowledgement, a begin, a barrier, a flush or a fence; 0: it has none. */

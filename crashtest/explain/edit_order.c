@@ -2,9 +2,11 @@
 /* Two stores exchanged; a flush or a fence behind a line. See edit.h. */
 #include <stdlib.h>
 
+#include "core/invariant.h"
+
 #include "edit_runs.h"
 
-/* ---- Exchange --------------------------------------------------------------------------------------------------- */
+/* ---- Exchange ------------------------------------------------------------------------------------------ */
 
 static bool touch(const struct nvw_log_record *a, const struct nvw_log_record *b)
 {
@@ -16,6 +18,7 @@ static bool touch(const struct nvw_log_record *a, const struct nvw_log_record *b
 static bool is_crossed(const struct edit_log *log, const struct run *run, const struct ct_line *line,
 	uint64_t from, uint64_t to)
 {
+	NVW_INVARIANT(run->first <= run->last);
 	for (uint64_t i = run->first; i <= run->last; i++) {
 		if (!edit_run_has(log, i, run, line)) {
 			continue;
@@ -32,10 +35,13 @@ static bool is_crossed(const struct edit_log *log, const struct run *run, const 
 
 static void take_epochs(struct nvw_log_record *to, const struct nvw_log_record *from)
 {
-	const uint32_t wi = from->kind == NVW_LOG_ACK ? from->ack.epoch_wi : from->store.epoch_wi,
-		       wg = from->kind == NVW_LOG_ACK ? from->ack.epoch_wg : from->store.epoch_wg,
-		       kr = from->kind == NVW_LOG_ACK ? from->ack.epoch_kr : from->store.epoch_kr;
+	uint32_t wi = from->store.epoch_wi, wg = from->store.epoch_wg, kr = from->store.epoch_kr;
 
+	if (from->kind == NVW_LOG_ACK) {
+		wi = from->ack.epoch_wi;
+		wg = from->ack.epoch_wg;
+		kr = from->ack.epoch_kr;
+	}
 	if (to->kind == NVW_LOG_ACK) {
 		to->ack.epoch_wi = wi;
 		to->ack.epoch_wg = wg;
@@ -50,6 +56,7 @@ static void take_epochs(struct nvw_log_record *to, const struct nvw_log_record *
 static void move_run(
 	struct edit_log *log, const struct run *run, const struct ct_line *line, uint64_t to, bool behind)
 {
+	NVW_INVARIANT(run->first <= run->last);
 	for (uint64_t i = run->first; i <= run->last; i++) {
 		if (edit_run_has(log, i, run, line)) {
 			take_epochs(&edit_entry_at(log, i)->record, &edit_entry_at(log, to)->record);
@@ -85,7 +92,8 @@ static const struct run *partner(const struct run *a, const struct runs *at_b)
 static int cannot(const struct ct_edit *e)
 {
 	return nvw_fail(NVW_E_USAGE,
-		"%s:%u and %s:%u cannot be exchanged in the log: between the two, another work-item or thread stored to their words",
+		"%s:%u and %s:%u cannot be exchanged in the log: between the two, another work-item or "
+		"thread stored to their words",
 		e->a.file, e->a.line, e->b.file, e->b.line);
 }
 
@@ -104,7 +112,7 @@ static int exchange(struct edit_log *log, const struct ct_edit *e, const struct 
 	return cannot(e);
 }
 
-/* ---- Rounds ----------------------------------------------------------------------------------------------------- */
+/* ---- Rounds -------------------------------------------------------------------------------------------- */
 
 struct round {
 	struct actor actor;
@@ -120,31 +128,35 @@ struct rounds {
 
 static struct round *round_at(const struct rounds *s, uint64_t number)
 {
+	NVW_DEEP_INVARIANT(number >= 1 && number <= s->round.count);
 	return (struct round *)s->round.at + number - 1;
 }
 
 static int add_to_round(struct rounds *s, struct run *run, bool is_a)
 {
-	int error = ct_array_grow(&s->open, run->actor.number + 1, sizeof(uint64_t));
-	uint64_t *const open = error ? NULL : (uint64_t *)s->open.at + run->actor.number;
-	struct round *r = open && *open ? round_at(s, *open) : NULL;
+	NVW_TRY(ct_array_grow(&s->open, run->actor.number + 1, sizeof(uint64_t)));
+	uint64_t *const open = (uint64_t *)s->open.at + run->actor.number;
+	struct round *r = NULL;
 
-	r = r && r->actor.kernel == run->actor.kernel ? r : NULL;
-	if (!error && is_a && (r == NULL || r->count_b > 0)) {
-		error = ct_array_grow(&s->round, s->round.count + 1, sizeof(struct round));
-		if (!error) {
-			*open = ++s->round.count;
-			r = round_at(s, *open);
-			*r = (struct round){.actor = run->actor, .first = run->first};
-		}
+	if (*open != 0 && round_at(s, *open)->actor.kernel == run->actor.kernel) {
+		r = round_at(s, *open);
 	}
-	if (!error && r != NULL) {
-		run->round = *open;
-		r->last = is_a ? r->last : run->last;
-		r->count_a += is_a;
-		r->count_b += !is_a;
+	if (is_a && (r == NULL || r->count_b > 0)) {
+		NVW_TRY(ct_array_grow(&s->round, s->round.count + 1, sizeof(struct round)));
+		*open = ++s->round.count;
+		r = round_at(s, *open);
+		*r = (struct round){.actor = run->actor, .first = run->first};
 	}
-	return error;
+	if (r == NULL) {
+		return 0;
+	}
+	run->round = *open;
+	r->count_a += is_a;
+	r->count_b += !is_a;
+	if (!is_a) {
+		r->last = run->last;
+	}
+	return 0;
 }
 
 static int find_rounds(const struct runs *at_a, const struct runs *at_b, struct rounds *ret)
@@ -167,6 +179,39 @@ static int find_rounds(const struct runs *at_a, const struct runs *at_b, struct 
 	return error;
 }
 
+/* In which rounds somebody else's stores are in the way of b. */
+static void find_crossed(
+	const struct edit_log *log, const struct ct_edit *e, const struct runs *at_b, const struct rounds *s)
+{
+	for (uint64_t i = 0; i < at_b->run.count; i++) {
+		const struct run *const b = run_at(at_b, i);
+
+		if (b->round != 0) {
+			struct round *const r = round_at(s, b->round);
+
+			r->a_moves = r->a_moves || edit_entry_at(log, r->first)->record.kind == NVW_LOG_ACK ||
+				     is_crossed(log, b, &e->b, r->first, b->last);
+		}
+	}
+}
+
+static int move_first_runs(
+	struct edit_log *log, const struct ct_edit *e, const struct runs *at_a, const struct rounds *s)
+{
+	for (uint64_t i = 0; i < at_a->run.count; i++) {
+		const struct run *const a = run_at(at_a, i);
+		const struct round *const r = round_at(s, a->round);
+
+		if (r->a_moves && is_crossed(log, a, &e->a, a->first, r->last)) {
+			return cannot(e);
+		}
+		if (r->a_moves) {
+			move_run(log, a, &e->a, r->last, true);
+		}
+	}
+	return 0;
+}
+
 /* Those at b come first; where somebody else's stores are in the way, those at a come last. */
 static int exchange_rounds(
 	struct edit_log *log, const struct ct_edit *e, const struct runs *at_a, const struct runs *at_b)
@@ -174,23 +219,9 @@ static int exchange_rounds(
 	struct rounds s;
 	int error = find_rounds(at_a, at_b, &s);
 
-	for (uint64_t i = 0; i < at_b->run.count && !error; i++) {
-		const struct run *const b = run_at(at_b, i);
-		struct round *const r = b->round ? round_at(&s, b->round) : NULL;
-
-		if (r != NULL) {
-			r->a_moves = r->a_moves || edit_entry_at(log, r->first)->record.kind == NVW_LOG_ACK ||
-				     is_crossed(log, b, &e->b, r->first, b->last);
-		}
-	}
-	for (uint64_t i = 0; i < at_a->run.count && !error; i++) {
-		const struct run *const a = run_at(at_a, i);
-		const struct round *const r = round_at(&s, a->round);
-
-		error = r->a_moves && is_crossed(log, a, &e->a, a->first, r->last) ? cannot(e) : 0;
-		if (r->a_moves && !error) {
-			move_run(log, a, &e->a, r->last, true);
-		}
+	if (!error) {
+		find_crossed(log, e, at_b, &s);
+		error = move_first_runs(log, e, at_a, &s);
 	}
 	for (uint64_t i = 0; i < at_b->run.count && !error; i++) {
 		const struct run *const b = run_at(at_b, i);
@@ -203,33 +234,54 @@ static int exchange_rounds(
 	return error;
 }
 
-int ct_edit_look_for_rounds(int log_fd, struct ct_edit *e)
-{
-	struct runs at_a = {0}, at_b = {0};
-	struct rounds s = {0};
-	struct edit_log log;
-	int error = edit_log_read(log_fd, 0, &log);
+/* The runs of both sides of an exchange. */
+struct pair {
+	struct runs at_a, at_b;
+};
 
-	e->rounds = false;
-	if (error) {
-		return error;
-	}
-	error = edit_runs_find(&log, &e->a, CT_KIND(STORE) | CT_KIND(ACK), &at_a);
-	error = error ? error : edit_runs_find(&log, &e->b, CT_KIND(STORE), &at_b);
-	error = error ? error : find_rounds(&at_a, &at_b, &s);
+static void free_pair(struct pair *p)
+{
+	free(p->at_a.run.at);
+	free(p->at_b.run.at);
+}
+
+static int find_pair(const struct edit_log *log, const struct ct_edit *e, struct pair *p)
+{
+	NVW_TRY(edit_runs_find(log, &e->a, CT_KIND(STORE) | CT_KIND(ACK), &p->at_a));
+	return edit_runs_find(log, &e->b, CT_KIND(STORE), &p->at_b);
+}
+
+static int look_for_rounds(const struct edit_log *log, struct ct_edit *e, struct pair *p)
+{
+	struct rounds s = {0};
+
+	NVW_TRY(find_pair(log, e, p));
+	const int error = find_rounds(&p->at_a, &p->at_b, &s);
+
 	for (uint64_t i = 1; i <= s.round.count; i++) {
 		const struct round *const r = round_at(&s, i);
 
 		e->rounds = e->rounds || (r->count_b > 0 && r->count_a + r->count_b > 2);
 	}
 	free(s.round.at);
-	free(at_a.run.at);
-	free(at_b.run.at);
+	return error;
+}
+
+int ct_edit_look_for_rounds(int log_fd, struct ct_edit *e)
+{
+	struct pair p = {0};
+	struct edit_log log;
+
+	e->rounds = false;
+	NVW_TRY(edit_log_read(log_fd, 0, &log));
+	const int error = look_for_rounds(&log, e, &p);
+
+	free_pair(&p);
 	edit_log_free(&log);
 	return error;
 }
 
-/* ---- Both ------------------------------------------------------------------------------------------------------- */
+/* ---- Both ---------------------------------------------------------------------------------------------- */
 
 static int exchange_pairs(
 	struct edit_log *log, const struct ct_edit *e, const struct runs *at_a, const struct runs *at_b)
@@ -240,8 +292,10 @@ static int exchange_pairs(
 	for (uint64_t i = 0; i < at_a->run.count && !error; i++) {
 		const struct run *const b = partner(run_at(at_a, i), at_b);
 
-		error = b ? exchange(log, e, run_at(at_a, i), b) : 0;
-		pairs += b != NULL;
+		if (b != NULL) {
+			error = exchange(log, e, run_at(at_a, i), b);
+			pairs++;
+		}
 	}
 	if (!error && pairs == 0) {
 		error = nvw_fail(NVW_E_USAGE,
@@ -251,40 +305,45 @@ static int exchange_pairs(
 	return error;
 }
 
-int edit_exchange(struct edit_log *log, const struct ct_edit *e)
+static int exchange_all(struct edit_log *log, const struct ct_edit *e, struct pair *p)
 {
-	const uint32_t first_kinds = CT_KIND(STORE) | CT_KIND(ACK), then_kinds = CT_KIND(STORE);
-	struct runs at_a = {0}, at_b = {0};
-	int error = edit_runs_find(log, &e->a, first_kinds, &at_a);
-
-	error = error ? error : edit_runs_find(log, &e->b, then_kinds, &at_b);
-	if (!error && at_a.run.count == 0) {
-		error = edit_log_no_line(log, &e->a, first_kinds, "store");
+	NVW_TRY(find_pair(log, e, p));
+	if (p->at_a.run.count == 0) {
+		return edit_log_no_line(log, &e->a, CT_KIND(STORE) | CT_KIND(ACK), "store");
 	}
-	if (!error && at_b.run.count == 0) {
-		error = edit_log_no_line(log, &e->b, then_kinds, "store");
+	if (p->at_b.run.count == 0) {
+		return edit_log_no_line(log, &e->b, CT_KIND(STORE), "store");
 	}
-	error = error     ? error :
-		e->rounds ? exchange_rounds(log, e, &at_a, &at_b) :
-			    exchange_pairs(log, e, &at_a, &at_b);
-	free(at_a.run.at);
-	free(at_b.run.at);
-	return error ? error : edit_log_settle(log);
+	if (e->rounds) {
+		NVW_TRY(exchange_rounds(log, e, &p->at_a, &p->at_b));
+	} else {
+		NVW_TRY(exchange_pairs(log, e, &p->at_a, &p->at_b));
+	}
+	return edit_log_settle(log);
 }
 
-/* ---- Flush and fence -------------------------------------------------------------------------------------------- */
+int edit_exchange(struct edit_log *log, const struct ct_edit *e)
+{
+	struct pair p = {0};
+	const int error = exchange_all(log, e, &p);
+
+	free_pair(&p);
+	return error;
+}
+
+/* ---- Flush and fence ----------------------------------------------------------------------------------- */
 
 /* Each line once. */
 static int flush_run(struct edit_log *log, const struct run *run, const struct ct_line *line)
 {
 	nvw_off last = UINT64_MAX;
-	int error = 0;
 
-	for (uint64_t i = run->first; i <= run->last && !error; i++) {
+	NVW_INVARIANT(run->first <= run->last);
+	for (uint64_t i = run->first; i <= run->last; i++) {
 		const struct nvw_log_record *const r = &edit_entry_at(log, i)->record;
-		const nvw_off at = r->kind == NVW_LOG_STORE ? r->store.off & ~(nvw_off)63 : UINT64_MAX;
+		const nvw_off at = r->store.off & ~(nvw_off)63;
 
-		if (edit_run_has(log, i, run, line) && at != last) {
+		if (r->kind == NVW_LOG_STORE && edit_run_has(log, i, run, line) && at != last) {
 			const struct nvw_log_record flush = {.kind = NVW_LOG_FLUSH,
 				.flush = {.site = r->store.site,
 					.thread = run->actor.number,
@@ -292,27 +351,26 @@ static int flush_run(struct edit_log *log, const struct run *run, const struct c
 					.bytes = NVW_LOG_LINE_BYTES}};
 
 			last = at;
-			error = edit_log_add(log, run->last, true, &flush);
+			NVW_TRY(edit_log_add(log, run->last, true, &flush));
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* Finds the runs of a line of host code; refuses a line in a kernel, which has no flushes or fences. */
 static int find_on_host(const struct edit_log *log, const struct ct_line *line, uint32_t kinds,
 	const char *lacks, struct runs *ret)
 {
-	int error = edit_runs_find(log, line, kinds, ret);
-
-	if (!error && ret->run.count == 0) {
-		error = edit_log_no_line(log, line, kinds, lacks);
+	NVW_TRY(edit_runs_find(log, line, kinds, ret));
+	if (ret->run.count == 0) {
+		return edit_log_no_line(log, line, kinds, lacks);
 	}
-	if (!error && run_at(ret, 0)->actor.kernel != 0) {
-		error = nvw_fail(NVW_E_USAGE,
+	if (run_at(ret, 0)->actor.kernel != 0) {
+		return nvw_fail(NVW_E_USAGE,
 			"%s:%u is in a kernel, which has barriers and no flushes or fences", line->file,
 			line->line);
 	}
-	return error;
+	return 0;
 }
 
 int edit_flushes(struct edit_log *log, const struct ct_edit *e)
@@ -324,7 +382,8 @@ int edit_flushes(struct edit_log *log, const struct ct_edit *e)
 		error = flush_run(log, run_at(&s, i), &e->a);
 	}
 	free(s.run.at);
-	return error ? error : edit_log_settle(log);
+	NVW_TRY(error);
+	return edit_log_settle(log);
 }
 
 int edit_fences(struct edit_log *log, const struct ct_edit *e)
@@ -340,10 +399,13 @@ int edit_fences(struct edit_log *log, const struct ct_edit *e)
 				.thread = run->actor.number}};
 
 		/* A thread that does nothing more has still executed the fence; the log does not say when. */
-		error = run->next != UINT64_MAX ? edit_log_add(log, run->next, false, &fence) : 0;
+		if (run->next != UINT64_MAX) {
+			error = edit_log_add(log, run->next, false, &fence);
+		}
 	}
 	free(s.run.at);
-	return error ? error : edit_log_settle(log);
+	NVW_TRY(error);
+	return edit_log_settle(log);
 }
 
 /* What the thread does next is after the call. */
@@ -351,10 +413,9 @@ static bool ends_with_call(const struct edit_log *log, const struct run *run, co
 {
 	const struct edit_site *const caller =
 		edit_log_caller(log, edit_site_of(&edit_entry_at(log, run->first)->record), line);
-	const uint32_t next =
-		run->next != UINT64_MAX ? edit_site_of(&edit_entry_at(log, run->next)->record) : 0;
 
-	return run->next == UINT64_MAX || edit_log_has_returned(log, next, caller, line);
+	return run->next == UINT64_MAX ||
+	       edit_log_has_returned(log, edit_site_of(&edit_entry_at(log, run->next)->record), caller, line);
 }
 
 int ct_edit_look_behind_call(int log_fd, struct ct_edit *e)
@@ -367,10 +428,7 @@ int ct_edit_look_behind_call(int log_fd, struct ct_edit *e)
 	if (e->kind != CT_EDIT_FENCE || e->a.caller_line == 0) {
 		return 0;
 	}
-	error = edit_log_read(log_fd, 0, &log);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(edit_log_read(log_fd, 0, &log));
 	error = edit_runs_find(&log, &e->a, CT_KIND(STORE) | CT_KIND(FLUSH), &s);
 	e->behind_call = !error;
 	for (uint64_t i = 0; i < s.run.count; i++) {

@@ -44,11 +44,8 @@ static void forget_items(struct ct_array *slots)
 static int begin_run(struct runs *s, struct actor who, uint64_t place)
 {
 	uint64_t *const last = (uint64_t *)s->last.at + slot_of(who);
-	const int error = ct_array_grow(&s->run, s->run.count + 1, sizeof(struct run));
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_array_grow(&s->run, s->run.count + 1, sizeof(struct run)));
 	if (*last != 0) {
 		run_at(s, *last - 1)->again = place;
 	}
@@ -71,25 +68,21 @@ static int look_at(struct runs *s, const struct edit_log *log, uint64_t place, c
 	if (!has_actor(r, &who)) {
 		return 0;
 	}
-	int error = ct_array_grow(&s->open, slot_of(who) + 1, sizeof(uint64_t));
-
-	error = error ? error : ct_array_grow(&s->last, slot_of(who) + 1, sizeof(uint64_t));
-	uint64_t *const open = error ? NULL : (uint64_t *)s->open.at + slot_of(who);
+	NVW_TRY(ct_array_grow(&s->open, slot_of(who) + 1, sizeof(uint64_t)));
+	NVW_TRY(ct_array_grow(&s->last, slot_of(who) + 1, sizeof(uint64_t)));
+	uint64_t *const open = (uint64_t *)s->open.at + slot_of(who);
 	const bool is_there = kinds >> r->kind & 1 && edit_log_is_at(log, edit_site_of(r), line);
 
-	if (error) {
-		return error;
-	}
 	if (*open != 0 && is_there) {
 		run_at(s, *open - 1)->last = place;
 	} else if (is_there) {
-		error = begin_run(s, who, place);
-		*open = error ? 0 : s->run.count;
+		NVW_TRY(begin_run(s, who, place));
+		*open = s->run.count;
 	} else if (*open != 0) {
 		run_at(s, *open - 1)->next = place;
 		*open = 0;
 	}
-	return error;
+	return 0;
 }
 
 int edit_runs_find(const struct edit_log *log, const struct ct_line *line, uint32_t kinds, struct runs *ret)

@@ -14,9 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "core/invariant.h"
 
 #include "core/stop.h"
 
@@ -57,7 +60,7 @@ struct apart {
 
 enum judging { JUDGES, JUDGES_APART, JUDGES_NOTHING };
 
-/* ---- Making it small ------------------------------------------------------------------------------------- */
+/* ---- Making it small ----------------------------------------------------------------------------------- */
 
 /* Its end, in the words of a worker that dies. */
 static void note_end(struct explanation *x, int status)
@@ -160,6 +163,7 @@ static void mend(struct explanation *x, unsigned first, unsigned end)
 {
 	bool lost = false;
 
+	NVW_INVARIANT(first <= end && end <= x->medium.cell_count);
 	for (unsigned i = first; i < end && !lost; i++) {
 		lost = x->levels[i] < x->medium.cell[i].count;
 	}
@@ -200,6 +204,7 @@ static bool fails_with_only(struct explanation *x, uint64_t first, uint64_t end)
 	const uint64_t all = acks->words * 64;
 	uint64_t *const kept = malloc(acks->words * sizeof *kept + 1);
 
+	NVW_INVARIANT(first <= end);
 	if (kept == NULL) {
 		return false;
 	}
@@ -253,7 +258,7 @@ static void minimise(struct explanation *x)
 	x->finding->bounded = x->judgements >= JUDGEMENTS_MAX;
 }
 
-/* ---- What it lacks ----------------------------------------------------------------------------------------- */
+/* ---- What it lacks ------------------------------------------------------------------------------------- */
 
 static int find_need(struct explanation *x)
 {
@@ -293,6 +298,23 @@ static bool is_early(const struct explanation *x, const struct ct_cell *c)
 	       s->off < c->off + 8 * (nvw_off)c->words;
 }
 
+static void list_words(struct explanation *x, const struct ct_cell *c, unsigned level)
+{
+	struct ct_finding *const f = x->finding;
+
+	NVW_INVARIANT(level <= c->count);
+	for (nvw_off off = c->off; off < c->off + 8 * (nvw_off)c->words && f->unit_count < CT_UNITS_MAX;
+		off += 8) {
+		const uint64_t now = ct_cell_word(&x->medium, c, level, off),
+			       newest = ct_cell_word(&x->medium, c, c->count, off);
+
+		if (c->words == 1 || now != newest || is_early(x, c)) {
+			f->unit[f->unit_count++] = (struct ct_unit){
+				.off = off, .now = now, .newest = newest, .lost = level < c->count};
+		}
+	}
+}
+
 static void count_units(struct explanation *x)
 {
 	struct ct_finding *const f = x->finding;
@@ -305,24 +327,22 @@ static void count_units(struct explanation *x)
 		const bool whole = x->levels[i] == c->count;
 
 		f->units_durable += whole;
-		for (unsigned k = 0;
-			(!whole || is_early(x, c)) && k < c->words && f->unit_count < CT_UNITS_MAX; k++) {
-			const uint64_t *const last = c->content + (size_t)(c->count - 1) * c->words;
-			const uint64_t before = ct_image_word(&x->medium.image, c->off + 8 * k);
-			const uint64_t now = x->levels[i] ?
-						     c->content[(size_t)(x->levels[i] - 1) * c->words + k] :
-					     ct_keeps_all(&x->medium) ? c->base[k] :
-									before;
-
-			if (c->words == 1 || now != last[k] || is_early(x, c)) {
-				f->unit[f->unit_count++] = (struct ct_unit){
-					.off = c->off + 8 * k, .now = now, .newest = last[k], .lost = !whole};
-			}
+		if (!whole || is_early(x, c)) {
+			list_words(x, c, x->levels[i]);
 		}
 	}
 }
 
-/* ---- Naming the stores ----------------------------------------------------------------------------------- */
+/* ---- Naming the stores --------------------------------------------------------------------------------- */
+
+/* Of a store that is not durable. */
+static enum ct_fate fate_of(const struct explanation *x, const struct ct_store *store)
+{
+	const uint32_t cell = x->medium.cell_of[store->off / x->medium.unit_bytes];
+	const bool in_flight = cell && x->levels[cell - 1] < x->medium.cell[cell - 1].count;
+
+	return in_flight ? CT_FATE_LOST : CT_FATE_CACHED;
+}
 
 static void name_places(
 	struct explanation *x, const struct ct_stores *s, const struct ct_side *side, bool durable)
@@ -330,26 +350,17 @@ static void name_places(
 	struct ct_finding *f = x->finding;
 
 	for (unsigned i = 0; i < side->count && f->place_count < CT_PLACES_MAX; i++) {
-		const struct ct_store *store = &side->store[i];
-		const uint32_t cell = x->medium.cell_of[store->off / x->medium.unit_bytes];
-		const bool in_flight = cell && x->levels[cell - 1] < x->medium.cell[cell - 1].count;
+		const struct ct_store *const store = &side->store[i];
 
-		ct_stores_place(s, store,
-			durable   ? CT_FATE_DURABLE :
-			in_flight ? CT_FATE_LOST :
-				    CT_FATE_CACHED,
-			&f->place[f->place_count]);
-		f->place_count++;
+		ct_stores_place(
+			s, store, durable ? CT_FATE_DURABLE : fate_of(x, store), &f->place[f->place_count++]);
 	}
 }
 
 static size_t name_operation(const struct explanation *x, uint64_t number, char *to, size_t room)
 {
-	const struct ct_operation *const o = ct_operations_find(x->e->operations, number);
-	const int n = snprintf(
-		to, room, o && *o->name ? "%llu (%s)" : "%llu", (unsigned long long)number, o ? o->name : "");
-
-	return n < 0 || (size_t)n >= room ? room - 1 : (size_t)n;
+	ct_operations_name(x->e->operations, number, to, room);
+	return strlen(to);
 }
 
 /* If the finding names no acknowledgement yet, notes the one that relies on what the state lacks. */
@@ -377,42 +388,48 @@ static void name_operations(struct explanation *x)
 	}
 	for (uint64_t op = 0; op < acks->begun_words * 64 && at + 2 < sizeof f->in_flight; op++) {
 		if (nvw__acks_in_flight(acks, op)) {
-			at += at ? (size_t)snprintf(f->in_flight + at, sizeof f->in_flight - at, ", ") : 0;
+			if (at > 0) {
+				at += strlen(strcpy(f->in_flight + at, ", "));
+			}
 			at += name_operation(x, op, f->in_flight + at, sizeof f->in_flight - at);
 		}
 	}
 }
 
-static int name_stores(struct explanation *x)
+/* In the applied state. */
+static int name_sides(struct explanation *x, const struct ct_stores *s)
 {
 	struct ct_sides sides = {0};
-	struct ct_stores s;
 	const struct ct_scene scene = {
-		.medium = &x->medium, .levels = x->levels, .stores = &s, .finding = x->finding};
-	int error = ct_stores_read(x->e->log_fd, x->medium.record, &s);
+		.medium = &x->medium, .levels = x->levels, .stores = s, .finding = x->finding};
 
-	if (error) {
-		return error;
-	}
-	ct_medium_apply(&x->medium, x->levels);
 	if (x->need.form == CT_NEED_UNKNOWN) {
 		x->need = ct_sides_guess(&scene, &sides);
 	} else {
 		ct_sides_take(&scene, &x->need, &sides);
 	}
-	name_places(x, &s, &sides.durable, true);
-	name_places(x, &s, &sides.lost, false);
-	error = ct_cause_find(x->e->log_fd, &s, x->e->operations, &x->need, x->finding->acknowledged,
-		&x->finding->cause, &x->finding->proposals);
-	error = error ? error :
-			ct_timeline_read(x->e->log_fd, x->medium.record, x->e->rules.begin_ps, &s,
-				x->medium.image.rw, x->finding);
+	name_places(x, s, &sides.durable, true);
+	name_places(x, s, &sides.lost, false);
+	NVW_TRY(ct_cause_find(x->e->log_fd, s, x->e->operations, &x->need, x->finding->acknowledged,
+		&x->finding->cause, &x->finding->proposals));
+	return ct_timeline_read(
+		x->e->log_fd, x->medium.record, x->e->rules.begin_ps, s, x->medium.image.rw, x->finding);
+}
+
+static int name_stores(struct explanation *x)
+{
+	struct ct_stores s;
+
+	NVW_TRY(ct_stores_read(x->e->log_fd, x->medium.record, &s));
+	ct_medium_apply(&x->medium, x->levels);
+	const int error = name_sides(x, &s);
+
 	ct_medium_undo(&x->medium);
 	ct_stores_free(&s);
 	return error;
 }
 
-/* ---- The process ------------------------------------------------------------------------------------------- */
+/* ---- The process --------------------------------------------------------------------------------------- */
 
 /* What a finding is of: a draw of the plan, or (plan is NULL) what a crash at the end of the log left. */
 struct origin {
@@ -430,7 +447,7 @@ static int go_there(struct explanation *x, const struct origin *from)
 	if (error == 0 && from->plan != NULL) {
 		return nvw_fail(NVW_E_DAMAGED, "persist log: it became shorter while it was read");
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
 /* How many of the writes in flight to each unit are in the image. */
@@ -451,7 +468,7 @@ static void read_levels(struct explanation *x, const uint8_t *image)
 /* So is a combination of what a part of the check looks at. */
 static int remake_part(struct explanation *x)
 {
-	static struct nvw_findings said;
+	struct nvw_findings said = {0};
 	const uint64_t which = x->finding->draw - CT_DRAW_PART;
 	struct ct_parts *parts = NULL;
 	int error = ct_parts_of(x->e, &x->medium, &parts);
@@ -480,8 +497,12 @@ static int remake_draw(struct explanation *x, const struct origin *from)
 		return remake_part(x);
 	}
 	error = ct_image_track(&x->medium.image);
-	error = error ? error : ct_reads_at(&reads, &x->medium);
-	error = error ? error : ct_tree_begin(&reads, &x->medium);
+	if (!error) {
+		error = ct_reads_at(&reads, &x->medium);
+	}
+	if (!error) {
+		error = ct_tree_begin(&reads, &x->medium);
+	}
 	while (!error && ct_tree_next(&reads, &x->medium, x->levels) && left-- > 0) {
 		ct_image_forget_reads(&x->medium.image);
 		fails(x);
@@ -530,8 +551,9 @@ static void save(struct explanation *x, const struct origin *from)
 	if (from->image == NULL) {
 		ct_medium_apply(&x->medium, x->levels);
 	}
-	x->error = ct_finding_save(x->finding->saved, head, x->finding,
-		from->image ? from->image : x->medium.image.rw, x->e->bytes, &x->medium.acks);
+	const uint8_t *const image = from->image ? from->image : x->medium.image.rw;
+
+	x->error = ct_finding_save(x->finding->saved, head, x->finding, image, x->e->bytes, &x->medium.acks);
 	if (from->image == NULL) {
 		ct_medium_undo(&x->medium);
 	}
@@ -572,7 +594,9 @@ static void explain(struct explanation *x, const struct origin *from, enum judgi
 	count_units(x);
 	note_acknowledgement(x);
 	name_operations(x);
-	x->error = x->error ? x->error : name_stores(x);
+	if (!x->error) {
+		x->error = name_stores(x);
+	}
 	if (!x->error && x->finding->saved[0] != '\0') {
 		save(x, from);
 		if (x->error) { /* the verdict is known all the same */
@@ -598,20 +622,25 @@ static bool in_child(const struct ct_exploration *e, const struct origin *from, 
 	const pid_t pid = fork();
 
 	if (pid == 0) {
-		struct explanation x = {.e = e,
-			.finding = &shared->finding,
-			.apart = judging == JUDGES_APART ? &shared->apart : NULL};
+		struct explanation x = {.e = e, .finding = &shared->finding};
 
+		if (judging == JUDGES_APART) {
+			x.apart = &shared->apart;
+		}
 		ct_child_begin();
 		explain(&x, from, judging);
-		_exit(x.error ? 1 : 0);
+		_exit(x.error != 0);
 	}
-	*ret_error = pid < 0 ? nvw_fail_errno("cannot start a process") : nvw_stop_wait(pid, &status);
-	if (*ret_error) {
-		*ret_error = *ret_error == NVW_E_STOPPED ? 0 : *ret_error; /* known, if not explained */
+	if (pid < 0) {
+		*ret_error = nvw_fail_errno("cannot start a process");
 		return true;
 	}
-	return WIFEXITED(status);
+	*ret_error = nvw_stop_wait(pid, &status);
+	if (*ret_error == NVW_E_STOPPED) {
+		*ret_error = 0; /* known, if not explained */
+		return true;
+	}
+	return *ret_error || WIFEXITED(status);
 }
 
 static int explain_from(const struct ct_exploration *e, const struct origin *from, struct ct_finding *finding)

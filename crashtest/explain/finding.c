@@ -17,6 +17,8 @@
 
 #include <emu.h>
 
+#include "core/invariant.h"
+
 #include "core/newfile.h"
 #include "core/options.h"
 #include "core/stop.h"
@@ -35,7 +37,7 @@ static const uint64_t file_bytes_max = UINT64_C(1) << 32, image_bytes_max = UINT
 
 #define MAGIC "NVWFIND\n"
 
-/* ---- JSON --------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------------- */
 
 const char *ct_fate_name(enum ct_fate fate)
 {
@@ -164,7 +166,8 @@ static json_t *cure_json(const struct ct_cure *c)
 	static const char *const runs[] = {"", "holds", "refuted"};
 
 	return json_pack(
-		"{s:b, s:b, s:s, s:s, s:o, s:i, s:i, s:s, s:s, s:i, s:b, s:i, s:I, s:f, s:b, s:b, s:I, s:I, s:i, s:i, s:o}",
+		"{s:b, s:b, s:s, s:s, s:o, s:i, s:i, s:s, s:s, s:i, s:b, s:i, s:I, s:f, s:b, s:b, s:I, "
+		"s:I, s:i, s:i, s:o}",
 		"verified", ct_cure_is_verified(c), "verified_on_log", c->verified, "run", runs[c->run],
 		"run_text", c->run_text, "edits", edits_json(c), "tried", (int)c->tried, "refuted",
 		(int)c->refuted, "refuted_edit", c->refuted_edit, "refuted_why", c->refuted_why, "not_tried",
@@ -191,7 +194,8 @@ json_t *ct_finding_json(const struct ct_finding *f)
 						    (json_int_t)f->also[i].states));
 	}
 	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}",
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, "
+		"s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}",
 		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
@@ -204,7 +208,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		f->sample, "stack", stack_json(f->stack), "states_by", f->by_cure ? "cure" : "text");
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------ */
+/* ---- Writing ------------------------------------------------------------------------------------------- */
 
 /* Ranges [first, count] of the operations for which is() holds. */
 static json_t *acks_json(
@@ -229,6 +233,7 @@ static json_t *acks_json(
 
 static void put(uint8_t *to, uint64_t value, unsigned bytes)
 {
+	NVW_DEEP_INVARIANT(bytes <= 8);
 	for (unsigned i = 0; i < bytes; i++) {
 		to[i] = (uint8_t)(value >> 8 * i);
 	}
@@ -238,6 +243,7 @@ static uint64_t get(const uint8_t *from, unsigned bytes)
 {
 	uint64_t value = 0;
 
+	NVW_DEEP_INVARIANT(bytes <= 8);
 	for (unsigned i = 0; i < bytes; i++) {
 		value |= (uint64_t)from[i] << 8 * i;
 	}
@@ -247,11 +253,8 @@ static uint64_t get(const uint8_t *from, unsigned bytes)
 static int write_whole(const char *path, const void *data, size_t bytes)
 {
 	struct nvw_new_file f;
-	const int error = nvw_new_file_begin(path, true, &f);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_new_file_begin(path, true, &f));
 	fwrite(data, 1, bytes, f.file);
 	return nvw_new_file_end(&f, 0);
 }
@@ -296,15 +299,19 @@ int ct_finding_save(const char *path, const json_t *head, const struct ct_findin
 
 	json_decref(o);
 	uint8_t *const file = json ? pack(json, image, bytes, &size) : NULL;
-	const int error =
-		file ? write_whole(path, file, size) : nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
+	int error;
 
+	if (file != NULL) {
+		error = write_whole(path, file, size);
+	} else {
+		error = nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
+	}
 	free(file);
 	free(json);
 	return error;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------------------------------- */
 
 static int damaged(const char *path, uint64_t off, const char *expected)
 {
@@ -387,9 +394,8 @@ static int parse(const char *path, const uint8_t *file, size_t size, struct ct_s
 	if (ZSTD_decompress(s->image, s->bytes, file + HEAD_BYTES + text, packed) != s->bytes) {
 		return damaged(path, HEAD_BYTES + text, "the image of a pool");
 	}
-	const int error = load_acks(path, s);
-
-	return error ? error : load_in_flight(s);
+	NVW_TRY(load_acks(path, s));
+	return load_in_flight(s);
 }
 
 int ct_saved_load(const char *path, struct ct_saved *ret_saved)
@@ -397,12 +403,9 @@ int ct_saved_load(const char *path, struct ct_saved *ret_saved)
 	struct ct_saved s = {0};
 	char *file;
 	uint64_t size;
-	int error = nvw_input_read(path, file_bytes_max, &file, &size);
 
-	if (error) {
-		return error;
-	}
-	error = parse(path, (const uint8_t *)file, size, &s);
+	NVW_TRY(nvw_input_read(path, file_bytes_max, &file, &size));
+	int error = parse(path, (const uint8_t *)file, size, &s);
 	free(file);
 	if (error) {
 		ct_saved_free(&s);
@@ -420,7 +423,7 @@ void ct_saved_free(struct ct_saved *s)
 	*s = (struct ct_saved){0};
 }
 
-/* ---- Again ---------------------------------------------------------------------------------------------------- */
+/* ---- Again --------------------------------------------------------------------------------------------- */
 
 struct shared {
 	volatile uint32_t phase;
@@ -433,7 +436,7 @@ struct shared {
 /* In the child. The finding is the violation of the same kind as the saved one, else the first. */
 static void judge_again(const struct ct_saved *s, ct_judge judge, void *context, struct shared *shared)
 {
-	static struct nvw_findings findings;
+	struct nvw_findings findings = {0};
 	const char *const text =
 		json_string_value(json_object_get(json_object_get(s->head, "finding"), "text"));
 	char wanted[CT_TEXT_BYTES], shape[CT_TEXT_BYTES];
@@ -454,7 +457,9 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 	ct_shape(text ? text : "", wanted);
 	for (unsigned i = findings.kept; i > 0; i--) {
 		ct_shape(findings.finding[i - 1].text, shape);
-		chosen = strcmp(shape, wanted) == 0 ? i - 1 : chosen;
+		if (strcmp(shape, wanted) == 0) {
+			chosen = i - 1;
+		}
 	}
 	if (findings.kept > 0) {
 		snprintf(shared->finding.text, sizeof shared->finding.text, "%s",

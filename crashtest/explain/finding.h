@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A finding in a file: the bytes of the pool as the crash leaves them, what had been acknowledged, and a JSON object
- * that says which check to run on them and what it found. docs/crash-testing.md describes the file.
+ * A finding in a file: the bytes of the pool as the crash leaves them, what had been acknowledged, and a JSON
+ * object that says which check to run on them and what it found. docs/crash-testing.md describes the file.
  */
 #ifndef CRASHTEST_FINDING_H
 #define CRASHTEST_FINDING_H
@@ -12,8 +12,8 @@
 
 #include "../crash.h"
 
-/* The object of a finding of a subject: everything that a replay needs but bytes and acknowledgements. NULL without
- * memory. */
+/* The object of a finding of a subject: everything that a replay needs but bytes and acknowledgements. NULL
+ * without memory. */
 json_t *ct_finding_subject(
 	const struct ct_subject *subject, const struct ct_options *options, const char *command);
 
@@ -39,9 +39,9 @@ NVW_CHECKED int ct_saved_load(const char *path, struct ct_saved *ret_saved);
 void ct_saved_free(struct ct_saved *saved);
 
 /*
- * Recovers and checks the saved state (without a head: an image), in a process of its own. *ret_finding has the text (empty if
- * it is consistent now), the signal or the hang. CT_NO_ANSWER with a message if the process was killed from outside or ended as
- * if all were well. An error only if it cannot be tried.
+ * Recovers and checks the saved state (without a head: an image), in a process of its own. *ret_finding has
+ * the text (empty if it is consistent now), the signal or the hang. CT_NO_ANSWER with a message if the
+ * process was killed from outside or ended as if all were well. An error only if it cannot be tried.
  */
 NVW_CHECKED int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context,
 	unsigned timeout_ms, struct ct_finding *ret_finding);

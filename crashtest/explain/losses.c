@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
+
 #include "losses.h"
 
 struct state {
@@ -14,8 +16,8 @@ struct state {
 /* The content of a unit as the run goes on. */
 struct unit {
 	nvw_off off;
-	uint64_t
-		next; /* the first record that touches it after it was as the crash leaves it; 0: none so far */
+	/* the first record that touches it after it was as the crash leaves it; 0: none so far */
+	uint64_t next;
 	bool matched;
 	uint8_t now[NVW_LOG_LINE_BYTES];
 };
@@ -24,7 +26,7 @@ static int by_off(const void *a, const void *b)
 {
 	const struct unit *x = a, *y = b;
 
-	return x->off < y->off ? -1 : x->off > y->off;
+	return (x->off > y->off) - (x->off < y->off);
 }
 
 static void note_content(const struct state *s, struct unit *u, uint64_t number)
@@ -77,34 +79,31 @@ static void follow(const struct state *s, struct unit *units, unsigned count)
 	}
 }
 
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the lost stores of a finding");
+}
+
 /* The units in which the state differs from one that lost nothing. */
 static int find_units(const struct state *s, struct unit **ret_units, unsigned *ret_count)
 {
-	struct unit *units = NULL;
-	unsigned count = 0, capacity = 0;
-	int error = 0;
+	unsigned capacity = 0;
+	bool has_room = true;
 
+	*ret_units = NULL;
+	*ret_count = 0;
 	ct_prefix_make(s->p, s->p->here, s->p->here, NULL);
-	for (nvw_off off = 0; off < s->p->image.bytes && !error; off += s->unit_bytes) {
+	for (nvw_off off = 0; off < s->p->image.bytes && has_room; off += s->unit_bytes) {
 		if (memcmp(s->p->image.rw + off, s->image + off, s->unit_bytes) == 0) {
 			continue;
 		}
-		if (count == capacity) {
-			capacity = capacity ? 2 * capacity : 64;
-			struct unit *const bigger = realloc(units, capacity * sizeof *units);
-
-			error = bigger ? 0 :
-					 nvw_fail(NVW_E_MEMORY, "no memory for the lost stores of a finding");
-			units = bigger ? bigger : units;
-		}
-		if (!error) {
-			units[count++] = (struct unit){.off = off};
+		has_room = NVW_ROOM(*ret_units, capacity, *ret_count + 1);
+		if (has_room) {
+			(*ret_units)[(*ret_count)++] = (struct unit){.off = off};
 		}
 	}
 	ct_prefix_undo(s->p);
-	*ret_units = units;
-	*ret_count = count;
-	return error;
+	return has_room ? 0 : no_memory();
 }
 
 int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, unsigned unit_bytes, struct ct_losses *l,
@@ -117,9 +116,9 @@ int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, unsigned unit
 
 	*ret_known = true;
 	*l = (struct ct_losses){.unit_bytes = unit_bytes, .loss = calloc(count + 1, sizeof *l->loss)};
-	error = error   ? error :
-		l->loss ? 0 :
-			  nvw_fail(NVW_E_MEMORY, "no memory for the lost stores of a finding");
+	if (!error && l->loss == NULL) {
+		error = no_memory();
+	}
 	if (!error) {
 		follow(&s, units, count);
 	}

@@ -8,7 +8,7 @@
 
 enum { LOST_TRIED_MAX = 24 };
 
-/* ---- What was lost --------------------------------------------------------------------------------------------- */
+/* ---- What was lost ------------------------------------------------------------------------------------- */
 
 /* Makes the lost units first to end durable unless the failure needs them: all together if it may, else half
  * by half. Moves the ones that stay lost to kept on; returns how many there are by then. */
@@ -45,7 +45,7 @@ static int minimise_losses(struct need_search *s)
 	return 0;
 }
 
-/* ---- Order ----------------------------------------------------------------------------------------------------- */
+/* ---- Order --------------------------------------------------------------------------------------------- */
 
 /* True if the state after so many events passes, or fails in another way, with that unit durable. */
 static bool passes_with(struct need_search *s, uint64_t events, uint64_t acks, unsigned unit)
@@ -77,7 +77,8 @@ static const struct ct_event *last_lost(const struct need_search *s, unsigned un
 	return NULL;
 }
 
-/* Another source place, the same work-item, or else group, and early: how likely it is the one that is overdue. */
+/* Another source place, the same work-item, or else group, and early: how likely it is the one that is
+ * overdue. */
 static bool is_likelier(const struct ct_store *a, bool a_mends, const struct ct_store *b, bool b_mends,
 	const struct ct_store *early)
 {
@@ -114,8 +115,8 @@ static void choose_lost(struct need_search *s, uint64_t end, uint64_t acks, cons
 	}
 }
 
-/* The event before end without which the acknowledged operation would be there all the same; end: none. Other operations count
- * as not acknowledged: a check that tells of one violation alone would tell of theirs. */
+/* The event before end without which the acknowledged operation would be there all the same; end: none. Other
+ * operations count as not acknowledged: a check that tells of one violation alone would tell of theirs. */
 static uint64_t find_relying(struct need_search *s, uint64_t begin, uint64_t end)
 {
 	uint64_t lo = begin, hi = end - 1;
@@ -136,8 +137,8 @@ static uint64_t find_relying(struct need_search *s, uint64_t begin, uint64_t end
 	return s->need->bounded ? end : hi - 1;
 }
 
-/* An acknowledgement is the last straw. If some store before it relies on the lost one as well, that is the cause. begin: just
- * before the first lost store, end: behind the acknowledgement. */
+/* An acknowledgement is the last straw. If some store before it relies on the lost one as well, that is the
+ * cause. begin: just before the first lost store, end: behind the acknowledgement. */
 static void look_for_store(struct need_search *s, uint64_t begin, uint64_t end)
 {
 	const struct ct_event *const ack = need_event(s, end - 1);
@@ -157,7 +158,7 @@ static void look_for_store(struct need_search *s, uint64_t begin, uint64_t end)
 	}
 }
 
-/* ---- The three forms ------------------------------------------------------------------------------------------- */
+/* ---- The three forms ----------------------------------------------------------------------------------- */
 
 /* The same before event end, which relies on what is lost. */
 static bool fails_in_both_orders(struct need_search *s, uint64_t end)

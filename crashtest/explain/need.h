@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a failing state lacks, found by need: which event of the run makes the state fail without the lost stores, and not
- * with them. Every answer is that of recovery and check on a state that was made for the question; nothing follows from
- * places in the source or from numbers alone.
+ * What a failing state lacks, found by need: which event of the run makes the state fail without the lost
+ * stores, and not with them. Every answer is that of recovery and check on a state that was made for the
+ * question; nothing follows from places in the source or from numbers alone.
  *
  *	order	the lost store must be durable before the event: another store, a write of the host, an acknowledgement
  *	apart	the crash fell between two stores, with nothing lost that was stored by then
@@ -17,9 +17,11 @@ enum ct_need_form { CT_NEED_UNKNOWN, CT_NEED_ORDER, CT_NEED_APART, CT_NEED_LOGIC
 
 struct ct_need {
 	enum ct_need_form form;
-	/* Order: the lost store that is closest to early. Apart: the first missing store, number 0 if the log ends before it. */
+	/* Order: the lost store that is closest to early. Apart: the first missing store, number 0 if the log
+	 * ends before it. */
 	struct ct_event lost;
-	/* Order: what relies on it. Apart: the last durable one, a store or an acknowledgement. Logic: what completes the failure. */
+	/* Order: what relies on it. Apart: the last durable one, a store or an acknowledgement. Logic: what
+	 * completes the failure. */
 	struct ct_event early;
 	/* Order between stores: an acknowledgement that relies on the lost store, too; number 0: none. */
 	struct ct_event ack;

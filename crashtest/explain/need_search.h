@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The search for what a failing state lacks (need.c), and its tests of other states of the run (need_search.c). */
+/* The search for what a failing state lacks (need.c), and its tests of other states of the run
+ * (need_search.c). */
 #ifndef CRASHTEST_NEED_SEARCH_H
 #define CRASHTEST_NEED_SEARCH_H
 
@@ -22,8 +23,8 @@ static inline const struct ct_event *need_event(const struct need_search *s, uin
 /* Counts a test; false: there may be no more. */
 bool need_may_test(struct need_search *s);
 
-/* True if the state after so many events fails: in any way; with the search's text; as the question says, but for numbers, and then
- * text is how. */
+/* True if the state after so many events fails: in any way; with the search's text; as the question says, but
+ * for numbers, and then text is how. */
 bool need_fails(struct need_search *s, uint64_t stores, uint64_t acks, const struct ct_losses *losses);
 bool need_fails_with_text(
 	struct need_search *s, uint64_t stores, uint64_t acks, const struct ct_losses *losses);
@@ -31,8 +32,8 @@ bool need_fails_likewise(struct need_search *s, uint64_t events, const struct ct
 /* The same with nothing lost. */
 bool need_fails_somehow(struct need_search *s, uint64_t events);
 
-/* True if it is for the losses that the state after so many events fails; then text is how. Texts are compared with their numbers: a
- * check that tells of one violation alone tells of one key or another. */
+/* True if it is for the losses that the state after so many events fails; then text is how. Texts are
+ * compared with their numbers: a check that tells of one violation alone tells of one key or another. */
 bool need_fails_for_losses(struct need_search *s, uint64_t events);
 
 bool need_has_text(const struct nvw_findings *findings, const char *text);

@@ -2,19 +2,23 @@
 /* The run again, up to any event. See prefix.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
+
+#include "core/array.h"
+#include "core/invariant.h"
 
 #include "prefix.h"
 
 enum { EVENTS_MAX = 1 << 20, ACK_OPERATIONS_MAX = 1 << 24 };
 
-/* ---- Making a state ---------------------------------------------------------------------------------------- */
+/* ---- Making a state ------------------------------------------------------------------------------------ */
 
 static int by_off(const void *a, const void *b)
 {
 	const struct ct_loss *x = a, *y = b;
 
-	return x->off < y->off ? -1 : x->off > y->off;
+	return (x->off > y->off) - (x->off < y->off);
 }
 
 static bool is_lost(const struct ct_losses *l, nvw_off off, uint64_t number)
@@ -37,6 +41,7 @@ static void put_bytes(struct ct_image *image, nvw_off off, const void *from, uns
 {
 	uint64_t word = ct_image_word(image, off & ~(nvw_off)7);
 
+	NVW_DEEP_INVARIANT(off % 8 + bytes <= 8);
 	memcpy((uint8_t *)&word + off % 8, from, bytes);
 	ct_image_set(image, off & ~(nvw_off)7, word);
 }
@@ -46,10 +51,11 @@ static void put_host(struct ct_prefix *p, const struct ct_event *e)
 {
 	const uint8_t *const data = p->data + e->count;
 
+	NVW_INVARIANT(e->count + e->store.bytes <= p->data_bytes);
 	for (uint32_t i = 0, n; i < e->store.bytes; i += n) {
 		const nvw_off off = e->store.off + i;
 
-		n = 8 - off % 8 < e->store.bytes - i ? (uint32_t)(8 - off % 8) : e->store.bytes - i;
+		n = MIN((uint32_t)(8 - off % 8), e->store.bytes - i);
 		put_bytes(&p->image, off, data + i, n);
 	}
 }
@@ -84,6 +90,7 @@ void ct_prefix_add(struct ct_prefix *p, const struct ct_event *e)
 
 void ct_prefix_make(struct ct_prefix *p, uint64_t stores, uint64_t acks, const struct ct_losses *losses)
 {
+	NVW_DEEP_INVARIANT(stores <= p->count && acks <= p->count);
 	nvw__acks_clear(&p->acks);
 	for (uint64_t op = 0; op < p->before.begun_words * 64; op++) {
 		if (nvw__acks_in_flight(&p->before, op)) {
@@ -113,77 +120,73 @@ void ct_prefix_undo(struct ct_prefix *p)
 	ct_image_undo(&p->image, 0);
 }
 
-/* ---- Reading the log ------------------------------------------------------------------------------------------ */
-
-static void *grown(void *at, uint64_t *capacity, uint64_t wanted, size_t element)
-{
-	uint64_t n = *capacity ? *capacity : 1024;
-
-	while (n < wanted) {
-		n *= 2;
-	}
-	void *const bigger = n == *capacity ? at : realloc(at, n * element);
-
-	*capacity = bigger ? n : *capacity;
-	return bigger;
-}
+/* ---- Reading the log ----------------------------------------------------------------------------------- */
 
 static int no_memory(void)
 {
 	return nvw_fail(NVW_E_MEMORY, "no memory for the events of a run");
 }
 
+/* The data of the host's writes that are left come first. */
+static void fold_data(struct ct_prefix *p)
+{
+	uint64_t first = p->data_bytes;
+
+	for (uint64_t i = p->count; i-- > 0;) {
+		if (p->event[i].kind == NVW_LOG_HOST) {
+			first = p->event[i].count;
+		}
+	}
+	for (uint64_t i = 0; i < p->count; i++) {
+		if (p->event[i].kind == NVW_LOG_HOST) {
+			p->event[i].count -= first;
+		}
+	}
+	p->data_bytes -= first;
+	if (p->data_bytes > 0) {
+		memmove(p->data, p->data + first, p->data_bytes);
+	}
+}
+
 /* The oldest events become part of the bytes before. */
 static int fold(struct ct_prefix *p, uint64_t oldest)
 {
 	const struct nvw_acks *const granted = p->granted;
-	uint64_t first = p->data_bytes;
 
+	NVW_INVARIANT(oldest <= p->count);
 	p->granted = NULL;
 	ct_prefix_make(p, oldest, 0, NULL);
 	p->granted = granted;
 	ct_image_commit(&p->image);
 	for (uint64_t i = 0; i < oldest; i++) {
 		const struct ct_event *const e = &p->event[i];
-		const int error =
-			e->kind == NVW_LOG_BEGIN ? nvw__acks_begin(&p->before, e->store.value) :
-			e->kind == NVW_LOG_ACK   ? nvw__acks_add(&p->before, e->store.value, e->count) :
-						   0;
 
-		if (error) {
-			return error;
+		if (e->kind == NVW_LOG_BEGIN) {
+			NVW_TRY(nvw__acks_begin(&p->before, e->store.value));
+		} else if (e->kind == NVW_LOG_ACK) {
+			NVW_TRY(nvw__acks_add(&p->before, e->store.value, e->count));
 		}
 	}
 	p->count -= oldest;
 	if (p->count > 0) {
 		memmove(p->event, p->event + oldest, p->count * sizeof *p->event);
 	}
-	for (uint64_t i = p->count; i > 0; i--) {
-		first = p->event[i - 1].kind == NVW_LOG_HOST ? p->event[i - 1].count : first;
-	}
-	for (uint64_t i = 0; i < p->count; i++) {
-		p->event[i].count -= p->event[i].kind == NVW_LOG_HOST ? first : 0;
-	}
-	p->data_bytes -= first;
-	if (p->data_bytes > 0) {
-		memmove(p->data, p->data + first, p->data_bytes);
-	}
+	fold_data(p);
 	return 0;
+}
+
+static int make_place(struct ct_prefix *p)
+{
+	NVW_INVARIANT(p->count <= EVENTS_MAX);
+	return p->count == EVENTS_MAX ? fold(p, EVENTS_MAX / 2) : 0;
 }
 
 static int add_event(struct ct_prefix *p, const struct ct_event *e)
 {
-	const int error = p->count == EVENTS_MAX ? fold(p, EVENTS_MAX / 2) : 0;
-
-	if (error) {
-		return error;
-	}
-	void *const bigger = grown(p->event, &p->capacity, p->count + 1, sizeof *p->event);
-
-	if (bigger == NULL) {
+	NVW_TRY(make_place(p));
+	if (!NVW_ROOM(p->event, p->capacity, p->count + 1)) {
 		return no_memory();
 	}
-	p->event = bigger;
 	p->event[p->count++] = *e;
 	return 0;
 }
@@ -192,22 +195,19 @@ static int add_host(struct ct_prefix *p, const struct nvw_log_record *r, uint64_
 {
 	struct ct_event e = {.kind = NVW_LOG_HOST,
 		.store = {.number = number, .off = r->host.off, .bytes = r->host.bytes}};
-	int error = 0;
-	uint8_t *const bigger = grown(p->data, &p->data_capacity, p->data_bytes + r->host.bytes, 1);
 
-	if (bigger == NULL) {
+	if (!NVW_ROOM(p->data, p->data_capacity, p->data_bytes + r->host.bytes)) {
 		return no_memory();
 	}
-	p->data = bigger;
 	if (r->host.off + r->host.bytes > p->image.bytes) {
 		return nvw_fail(NVW_E_DAMAGED, "persist log: record %llu writes behind the pool's end",
 			(unsigned long long)number);
 	}
-	error = p->count == EVENTS_MAX ? fold(p, EVENTS_MAX / 2) : 0;
+	NVW_TRY(make_place(p));
 	e.count = p->data_bytes;
 	memcpy(p->data + p->data_bytes, r->host.data, r->host.bytes);
 	p->data_bytes += r->host.bytes;
-	return error ? error : add_event(p, &e);
+	return add_event(p, &e);
 }
 
 static int add_record(struct ct_prefix *p, const struct nvw_log_record *r, uint64_t number)
@@ -231,7 +231,7 @@ static int add_record(struct ct_prefix *p, const struct nvw_log_record *r, uint6
 						    .work_item = r->begin.thread}});
 	case NVW_LOG_ACK: {
 		const struct ct_event e = {.kind = NVW_LOG_ACK,
-			.count = r->ack.count < ACK_OPERATIONS_MAX ? r->ack.count : ACK_OPERATIONS_MAX,
+			.count = MIN(r->ack.count, ACK_OPERATIONS_MAX),
 			.store = {.number = number,
 				.value = r->ack.first,
 				.kernel = r->ack.kernel,
@@ -249,16 +249,16 @@ static int add_record(struct ct_prefix *p, const struct nvw_log_record *r, uint6
 /* Called after record number number. */
 static int settle(struct ct_prefix *p, uint64_t number, uint64_t first, uint64_t records, uint64_t ahead)
 {
-	int error = 0;
-
 	if (number == first && number < records) {
-		error = fold(p, p->count);
+		NVW_TRY(fold(p, p->count));
 	}
 	if (number == records && p->count + ahead > EVENTS_MAX) {
-		error = error ? error : fold(p, p->count / 2);
+		NVW_TRY(fold(p, p->count / 2));
 	}
-	p->here = number <= records ? p->count : p->here;
-	return error;
+	if (number <= records) {
+		p->here = p->count;
+	}
+	return 0;
 }
 
 int ct_prefix_read(int log_fd, const void *initial, uint64_t bytes, uint64_t first, uint64_t records,
@@ -268,19 +268,18 @@ int ct_prefix_read(int log_fd, const void *initial, uint64_t bytes, uint64_t fir
 	struct nvw_log_reader *reader = NULL;
 	struct nvw_log_record r;
 	uint64_t number = 0;
-	int error = ct_image_create(initial, bytes, &p.image);
 
-	if (error) {
-		return error;
-	}
-	error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+	NVW_TRY(ct_image_create(initial, bytes, &p.image));
+	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
 	while (!error && (number < records || p.count < p.here + ahead)) {
 		error = nvw_log_next(reader, &r);
 		if (error <= 0) {
 			break;
 		}
 		error = add_record(&p, &r, ++number);
-		error = error ? error : settle(&p, number, first, records, ahead);
+		if (!error) {
+			error = settle(&p, number, first, records, ahead);
+		}
 	}
 	nvw_log_reader_close(reader);
 	p.cut = error > 0 || (error == 0 && p.count >= p.here + ahead);
@@ -288,7 +287,7 @@ int ct_prefix_read(int log_fd, const void *initial, uint64_t bytes, uint64_t fir
 	if (error < 0) {
 		ct_prefix_free(ret_prefix);
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
 void ct_prefix_free(struct ct_prefix *p)

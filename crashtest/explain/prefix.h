@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The run again, up to any event of its log, without the stores that a crash has lost: every other store of the prefix is
- * durable. The event that makes such a state fail tells what relies on the lost stores (need.h).
+ * The run again, up to any event of its log, without the stores that a crash has lost: every other store of
+ * the prefix is durable. The event that makes such a state fail tells what relies on the lost stores
+ * (need.h).
  */
 #ifndef CRASHTEST_PREFIX_H
 #define CRASHTEST_PREFIX_H
@@ -47,15 +48,15 @@ struct ct_prefix {
 };
 
 /*
- * Reads the log up to its record number records, and up to ahead events more. The first records, and of very long logs the
- * oldest events, are part of the bytes before the first event. granted stays the caller's.
+ * Reads the log up to its record number records, and up to ahead events more. The first records, and of very
+ * long logs the oldest events, are part of the bytes before the first event. granted stays the caller's.
  */
 NVW_CHECKED int ct_prefix_read(int log_fd, const void *initial, uint64_t bytes, uint64_t first,
 	uint64_t records, uint64_t ahead, const struct nvw_acks *granted, struct ct_prefix *ret_prefix);
 void ct_prefix_free(struct ct_prefix *prefix);
 
-/* Makes the state after the first stores events, with the acknowledgements among the first acks events. losses may be NULL.
- * Nothing else is made at the time. */
+/* Makes the state after the first stores events, with the acknowledgements among the first acks events.
+ * losses may be NULL. Nothing else is made at the time. */
 void ct_prefix_make(struct ct_prefix *prefix, uint64_t stores, uint64_t acks, const struct ct_losses *losses);
 /* One store, or write of the host, more. */
 void ct_prefix_add(struct ct_prefix *prefix, const struct ct_event *event);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What may cure a cause: edits (edit.h) that whoever finds the cause proposes, and the one, or the smallest set, that
- * was applied to the log and explored (cure.h).
+ * What may cure a cause: edits (edit.h) that whoever finds the cause proposes, and the one, or the smallest
+ * set, that was applied to the log and explored (cure.h).
  */
 #ifndef CRASHTEST_PROPOSAL_H
 #define CRASHTEST_PROPOSAL_H
@@ -50,12 +50,13 @@ struct ct_cure {
 	uint64_t only;        /* states that fail without this cure, with all the others */
 	uint64_t only_of;     /* of so many tested */
 	unsigned behind;      /* the finding was met with so many cures applied */
-	/* Measured by the run with all cures: the difference in simulated time, and that of the run without it. */
+	/* Measured by the run with all cures: the difference in simulated time, and that of the run without
+	 * it. */
 	bool costed;
 	int64_t cost_ps;
 	uint64_t cost_of_ps;
-	unsigned
-		cured_by; /* number of the finding whose cure, or assumption, alone takes this one away; 0: none */
+	/* number of the finding whose cure, or assumption, alone takes this one away; 0: none */
+	unsigned cured_by;
 	uint64_t cured_in; /* states of the exploration that shows it */
 	bool gone;         /* never searched: with those of the others together it did not come up again */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proposals that follow from a cause's own words: its two lines, the barrier, the scope that is needed. See cure.h. */
+/* Proposals that follow from a cause's own words: its two lines, the barrier, the scope that is needed. See
+ * cure.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,8 @@ static void add(struct ct_proposals *p, enum ct_edit_kind kind, enum nvw_group s
 	}
 }
 
-/* A barrier of the narrowest scope first: the cause's own is that of one state, and may be wider than needed. Before what relies on the
- * store: many stores may be lost, in a loop, of which one publishes. */
+/* A barrier of the narrowest scope first: the cause's own is that of one state, and may be wider than needed.
+ * Before what relies on the store: many stores may be lost, in a loop, of which one publishes. */
 static void add_barriers(struct ct_proposals *p, const struct ct_line *lost, const struct ct_line *early)
 {
 	for (enum nvw_group scope = NVW_WORKITEM; scope <= NVW_KERNEL; scope++) {

@@ -74,8 +74,8 @@ static void add_in_flight(const struct ct_scene *scene, struct ct_side *lost)
 	}
 }
 
-/* Durable stores that lead to the place of the violation: their value is its offset, below 16 bits that a structure may
- * use for itself. */
+/* Durable stores that lead to the place of the violation: their value is its offset, below 16 bits that a
+ * structure may use for itself. */
 static void add_pointers(const struct ct_scene *scene, struct ct_side *durable)
 {
 	const uint64_t mask = UINT64_C(0xfffffffffff8), off = scene->finding->off & mask;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stores that a finding names, on two sides: the durable ones that should not be there yet, and the lost ones that should. Where it is
- * known what the state lacks (need.h), they follow from that. Else they are guessed: those around the violation, those that lead to it,
- * and what the same work-item (group, kernel) had stored but not yet persisted.
+ * The stores that a finding names, on two sides: the durable ones that should not be there yet, and the lost
+ * ones that should. Where it is known what the state lacks (need.h), they follow from that. Else they are
+ * guessed: those around the violation, those that lead to it, and what the same work-item (group, kernel) had
+ * stored but not yet persisted.
  */
 #ifndef CRASHTEST_SIDES_H
 #define CRASHTEST_SIDES_H

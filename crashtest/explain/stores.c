@@ -126,12 +126,9 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
 	uint64_t number = 0;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
 
-	if (error) {
-		return error;
-	}
-	error = grow(&s);
+	NVW_TRY(nvw_log_open_fd(dup(log_fd), "persist log", &reader));
+	int error = grow(&s);
 	while (!error && (error = nvw_log_next(reader, &r)) == 1) {
 		error = add_record(&s, &r, ++number, records);
 	}
@@ -179,10 +176,12 @@ void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, en
 		.fate = fate,
 	};
 
-	if (store->site >= 1 && store->site <= s->site_count) {
-		memcpy(p.file, s->site[store->site - 1].file, sizeof p.file);
-		memcpy(p.function, s->site[store->site - 1].function, sizeof p.function);
-		p.line = s->site[store->site - 1].line;
+	const struct ct_names *const at = ct_stores_site(s, store->site);
+
+	if (at != NULL) {
+		memcpy(p.file, at->file, sizeof p.file);
+		memcpy(p.function, at->function, sizeof p.function);
+		p.line = at->line;
 	}
 	if (store->kernel >= 1 && store->kernel <= s->kernel_count) {
 		memcpy(p.kernel, s->kernel[store->kernel - 1], sizeof p.kernel);

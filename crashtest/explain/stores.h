@@ -35,6 +35,12 @@ struct ct_stores {
 NVW_CHECKED int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores);
 void ct_stores_free(struct ct_stores *stores);
 
+/* The source location of that number; NULL: it is not known. */
+static inline const struct ct_names *ct_stores_site(const struct ct_stores *s, uint32_t site)
+{
+	return site >= 1 && site <= s->site_count ? &s->site[site - 1] : NULL;
+}
+
 /* The store that a record of that number is. */
 struct ct_store ct_store_of(const struct nvw_log_record *record, uint64_t number);
 

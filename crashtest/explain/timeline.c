@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "timeline.h"
@@ -66,14 +67,17 @@ static struct ct_moment *add(
 {
 	const enum ct_role role = role_of(t);
 	const uint64_t number = ++t->seen;
-	struct entry *const e = role && t->pinned_count < PINNED_MAX ? &t->pinned[t->pinned_count++] :
-								       &t->ring[number % RING];
+	const struct ct_names *const at = ct_stores_site(t->stores, site);
+	struct entry *e = &t->ring[number % RING];
 
+	if (role && t->pinned_count < PINNED_MAX) {
+		e = &t->pinned[t->pinned_count++];
+	}
 	*e = (struct entry){.number = number,
 		.moment = {.role = role, .kind = kind, .time_ps = since_begin(t, r), .end_ps = INT64_MAX}};
-	if (site > 0 && site <= t->stores->site_count) {
-		snprintf(e->moment.file, sizeof e->moment.file, "%s", t->stores->site[site - 1].file);
-		e->moment.line = t->stores->site[site - 1].line;
+	if (at != NULL) {
+		snprintf(e->moment.file, sizeof e->moment.file, "%s", at->file);
+		e->moment.line = at->line;
 	}
 	return &e->moment;
 }
@@ -236,5 +240,5 @@ int ct_timeline_read(int log_fd, uint64_t records, uint64_t begin_ps, const stru
 	nvw_log_reader_close(reader);
 	list(&t);
 	free(t.ring);
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The search for cures (cure.h), and its trials: explorations of the log with edits, or of a run of the program with them. */
+/* The search for cures (cure.h), and its trials: explorations of the log with edits, or of a run of the
+ * program with them. */
 #ifndef CRASHTEST_TRIAL_H
 #define CRASHTEST_TRIAL_H
 
@@ -23,8 +24,8 @@ struct ct_proof {
 	uint64_t used, most; /* states that the search tested, and may test */
 	bool unshown;        /* no state failed without any cure: none can be proved */
 	bool ended; /* the search came to its end: what is left is that of findings for which nothing helps */
-	uint64_t searched
-		[CT_FINDINGS_MAX]; /* with which budget of a trial a finding's cure was searched; 0: not yet */
+	/* with which budget of a trial a finding's cure was searched; 0: not yet */
+	uint64_t searched[CT_FINDINGS_MAX];
 	uint64_t done;
 	double began;
 	bool by_running;  /* explorations are of runs with the edits, since a cure shows in none but these */
@@ -33,11 +34,12 @@ struct ct_proof {
 	struct ct_hangs hangs;  /* of all trials, unless the caller remembers them */
 };
 
-/* How far a trial goes: up to the first state that fails, explained or not; up to so many kinds of failures; to the end. */
+/* How far a trial goes: up to the first state that fails, explained or not; up to so many kinds of failures;
+ * to the end. */
 enum ct_trial_extent { CT_TRIAL_BARE = -1, CT_TRIAL_WHOLE = 0, CT_TRIAL_FIRST = 1 };
 
-/* Explores with edits. 0: done, and trial has the result; 1: an edit is refused, or a run with it is (why); else an error. kinds: of
- * failures, after which it ends, or an extent. */
+/* Explores with edits. 0: done, and trial has the result; 1: an edit is refused, or a run with it is (why);
+ * else an error. kinds: of failures, after which it ends, or an extent. */
 NVW_CHECKED int ct_proof_explore(
 	struct ct_proof *proof, const struct ct_edit *edits, unsigned count, int kinds);
 /* The same in the search, where every tested state counts. */
@@ -53,7 +55,8 @@ bool ct_proof_is_spent(const struct ct_proof *proof);
 /* All of it, without a state that fails or has no answer. */
 bool ct_is_clean(const struct ct_result *result);
 
-/* Collects the edits of the test, of the cures and of what stands for missing ones; not those of finding except. Their number. */
+/* Collects the edits of the test, of the cures and of what stands for missing ones; not those of finding
+ * except. Their number. */
 unsigned ct_proof_collect(
 	const struct ct_proof *proof, unsigned except, struct ct_edit ret_edits[CT_PROOF_EDITS]);
 

@@ -2,6 +2,7 @@
 /* Windows of atomicity. See window.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "../group.h"
 #include "window.h"
@@ -13,7 +14,7 @@ static bool fails_so_with_text(struct need_search *s, uint64_t events)
 	return need_fails_with_text(s, events, events, NULL);
 }
 
-/* ---- Where one begins, and what is in it ----------------------------------------------------------------------- */
+/* ---- Where one begins, and what is in it --------------------------------------------------------------- */
 
 /* The last event before end since which the state fails so; end if there is none. */
 uint64_t window_beginning(struct need_search *s, uint64_t end, need_fails_so *fails_as)
@@ -59,7 +60,8 @@ static void add_to_group(struct ct_need *n, const struct ct_store *store, bool i
 	}
 }
 
-/* True if the state after event first passes with the work-item's stores up to last, but those of a source place. */
+/* True if the state after event first passes with the work-item's stores up to last, but those of a source
+ * place. */
 static bool passes_without(struct need_search *s, uint64_t first, uint64_t last, uint32_t site, bool alone)
 {
 	if (!need_may_test(s)) {
@@ -77,7 +79,8 @@ static bool passes_without(struct need_search *s, uint64_t first, uint64_t last,
 	return alone ? s->q->findings->count == 0 : !need_has_text(s->q->findings, s->text);
 }
 
-/* Leaves out source places between the first and the last that the state passes without: they happen to lie there. */
+/* Leaves out source places between the first and the last that the state passes without: they happen to lie
+ * there. */
 static void trim_group(struct need_search *s, uint64_t first, uint64_t last, bool alone)
 {
 	struct ct_need *const n = s->need;
@@ -153,7 +156,7 @@ void window_try_reversed(
 	}
 }
 
-/* ---- Where it ends --------------------------------------------------------------------------------------------- */
+/* ---- Where it ends ------------------------------------------------------------------------------------- */
 
 /* True if nothing of that kind is wrong any more; if kind is NULL, nothing at all. */
 static bool is_closed(const struct need_search *s, const char *kind)
@@ -179,8 +182,8 @@ static bool closes_now(struct need_search *s, bool alone)
 	return alone ? is_closed(s, NULL) : !need_has_text(s->q->findings, s->text);
 }
 
-/* The next store of the work-item behind event first with which the failure is gone; 0: none. alone: before first nothing was
- * wrong. */
+/* The next store of the work-item behind event first with which the failure is gone; 0: none. alone: before
+ * first nothing was wrong. */
 static uint64_t find_closing_store(struct need_search *s, uint64_t first, bool alone)
 {
 	const struct ct_store *const by = &need_event(s, first)->store;
@@ -215,8 +218,9 @@ static uint64_t next_of_group(const struct need_search *s, uint64_t i, const str
 	return i;
 }
 
-/* The same with the stores of its work-group, which may complete together what each began. The lanes of a wavefront store one
- * after the other: a state between two stores of one source place is none to ask about. */
+/* The same with the stores of its work-group, which may complete together what each began. The lanes of
+ * a wavefront store one after the other: a state between two stores of one source place is none to ask
+ * about. */
 static uint64_t find_closing_in_group(struct need_search *s, uint64_t first, bool alone)
 {
 	const struct ct_store *const by = &need_event(s, first)->store;
@@ -258,7 +262,7 @@ static uint64_t find_closing_event(struct need_search *s, uint64_t begin)
 	}
 	do {
 		lo = hi;
-		hi = hi + step < s->p->count ? hi + step : s->p->count;
+		hi = MIN(hi + step, s->p->count);
 		step *= 2;
 	} while (hi < s->p->count && fails_in_kind(s, hi, kind));
 	if (s->need->bounded || (hi == s->p->count && fails_in_kind(s, hi, kind))) {
@@ -276,10 +280,11 @@ static uint64_t find_closing_event(struct need_search *s, uint64_t begin)
 	return hi - 1;
 }
 
-/* ---- The window ------------------------------------------------------------------------------------------------ */
+/* ---- The window ---------------------------------------------------------------------------------------- */
 
-/* It fails with nothing lost after so many events: which of them began it? A check that tells of one violation alone may
- * hide this one behind another; so rather the event since which anything is wrong, if it is wrong in the same way. */
+/* It fails with nothing lost after so many events: which of them began it? A check that tells of one
+ * violation alone may hide this one behind another; so rather the event since which anything is wrong, if it
+ * is wrong in the same way. */
 static uint64_t find_first(struct need_search *s, uint64_t end, bool *ret_alone)
 {
 	char text[NVW__FINDING_TEXT];
@@ -294,7 +299,8 @@ static uint64_t find_first(struct need_search *s, uint64_t end, bool *ret_alone)
 	return window_beginning(s, end, fails_so_with_text);
 }
 
-/* The line of event last stored in an earlier kernel as well, and behind all of its stores there it failed all the same. */
+/* The line of event last stored in an earlier kernel as well, and behind all of its stores there it failed
+ * all the same. */
 static bool goes_on(struct need_search *s, uint64_t first, uint64_t last)
 {
 	const struct ct_store *const by = &need_event(s, last)->store;
@@ -359,8 +365,8 @@ static void forget_window(struct ct_need *n)
 	n->fails_reversed = n->goes_on = false;
 }
 
-/* Before event end it fails with nothing lost as well, whatever the text: since which event, and what ends it? False if there is
- * no such event. */
+/* Before event end it fails with nothing lost as well, whatever the text: since which event, and what ends
+ * it? False if there is no such event. */
 bool window_find_any(struct need_search *s, uint64_t end)
 {
 	const uint64_t first = window_beginning(s, end, need_fails_somehow);
@@ -373,8 +379,8 @@ bool window_find_any(struct need_search *s, uint64_t end)
 	return true;
 }
 
-/* Then no order helps. True if the crash fell between stores that must be atomic, and a store of one of two source places is
- * among them. */
+/* Then no order helps. True if the crash fell between stores that must be atomic, and a store of one of two
+ * source places is among them. */
 bool window_explains(struct need_search *s, uint64_t end, uint32_t lost, uint32_t early)
 {
 	struct ct_need *const n = s->need;
@@ -391,7 +397,7 @@ bool window_explains(struct need_search *s, uint64_t end, uint32_t lost, uint32_
 	return false;
 }
 
-/* ---- With losses ----------------------------------------------------------------------------------------------- */
+/* ---- With losses --------------------------------------------------------------------------------------- */
 
 /* The lost unit of a store is lost from it on. */
 static void lose_from(struct ct_losses *l, const struct ct_store *store)
@@ -403,7 +409,7 @@ static void lose_from(struct ct_losses *l, const struct ct_store *store)
 		i++;
 	}
 	if (i < l->count && l->loss[i].off == off) {
-		l->loss[i].from = store->number < l->loss[i].from ? store->number : l->loss[i].from;
+		l->loss[i].from = MIN(l->loss[i].from, store->number);
 		return;
 	}
 	memmove(&l->loss[i + 1], &l->loss[i], (l->count - i) * sizeof *l->loss);
@@ -411,8 +417,8 @@ static void lose_from(struct ct_losses *l, const struct ct_store *store)
 	l->count++;
 }
 
-/* Tries the stores of the work-item of event last before it, until the state passes without one of them: that one alone, or
- * together with all from it on. True if it did. */
+/* Tries the stores of the work-item of event last before it, until the state passes without one of them: that
+ * one alone, or together with all from it on. True if it did. */
 static bool find_opening_store(struct need_search *s, uint64_t last, struct ct_losses *more, bool alone)
 {
 	const struct ct_losses *const l = &s->need->losses;
@@ -441,8 +447,8 @@ static bool find_opening_store(struct need_search *s, uint64_t last, struct ct_l
 	return false;
 }
 
-/* Event last is lost, and before it, it failed already: which store of its work-item before it must be lost as well for the
- * state to pass? In a state in which all others have gone on. */
+/* Event last is lost, and before it, it failed already: which store of its work-item before it must be lost
+ * as well for the state to pass? In a state in which all others have gone on. */
 void window_apart(struct need_search *s, uint64_t last)
 {
 	const struct ct_losses *const l = &s->need->losses;
@@ -465,8 +471,8 @@ static bool completes_word(const struct ct_store *a, const struct ct_store *b)
 	return (a->off ^ b->off) < 8 && (a->off + a->bytes <= b->off || b->off + b->bytes <= a->off);
 }
 
-/* The next store of the work-item of event first, if it fills in the same word, and mends the state behind first, lost or still
- * to come: the crash tore the word. Its event; 0: none. */
+/* The next store of the work-item of event first, if it fills in the same word, and mends the state behind
+ * first, lost or still to come: the crash tore the word. Its event; 0: none. */
 uint64_t window_torn(struct need_search *s, uint64_t first)
 {
 	const struct ct_store *const by = &need_event(s, first)->store;

@@ -28,7 +28,7 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	const char *const version =
 		json_string_value(json_object_get(json_object_get(e->head, "made_by"), "version"));
 	XXH64_state_t *const h = XXH64_createState();
-	static char buffer[1 << 16];
+	char buffer[1 << 16];
 	ssize_t n;
 
 	if (h == NULL) {
@@ -73,13 +73,17 @@ int ct_checkpoint_write(const char *path, uint64_t identity, const struct ct_pla
 {
 	XXH64_state_t *const h = XXH64_createState();
 	struct nvw_new_file f;
-	int error = h ? nvw_new_file_begin(path, false, &f) :
-			nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint");
+	int error = 0;
 
+	if (h == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a checkpoint");
+	}
+	error = nvw_new_file_begin(path, false, &f);
 	if (error == 0) {
 		XXH64_reset(h, 0);
-		error = write_all(f.file, h, identity, plan, worker, workers) ? 0 :
-										nvw_fail_errno("%s", path);
+		if (!write_all(f.file, h, identity, plan, worker, workers)) {
+			error = nvw_fail_errno("%s", path);
+		}
 		error = nvw_new_file_end(&f, error);
 	}
 	XXH64_freeState(h);
@@ -114,7 +118,8 @@ static int read_all(const char *path, FILE *f, XXH64_state_t *h, uint64_t identi
 	}
 	if (found != identity || count != workers) {
 		return nvw_fail(NVW_E_INPUT,
-			"%s: this is the checkpoint of another exploration (workload, options, seed, jobs or build)",
+			"%s: this is the checkpoint of another exploration (workload, options, seed, jobs "
+			"or build)",
 			path);
 	}
 	if (!get(f, h, plan->interval, plan->instants * sizeof *plan->interval)) {
@@ -157,7 +162,7 @@ int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan
 	return r;
 }
 
-/* ---- Slices ------------------------------------------------------------------------------------------------- */
+/* ---- Slices -------------------------------------------------------------------------------------------- */
 
 static char *slice_path(const char *folder, unsigned number)
 {

@@ -26,8 +26,9 @@ NVW_CHECKED int ct_checkpoint_read(const char *path, uint64_t identity, const st
 	struct ct_worker *worker, unsigned workers);
 
 /*
- * What one of several workers has done, as a checkpoint of its own in the file "slice-NUMBER" of the folder. Reading takes the
- * intervals of the worker's range only. NVW_E_INPUT if there is no such file, or it is of another exploration.
+ * What one of several workers has done, as a checkpoint of its own in the file "slice-NUMBER" of the folder.
+ * Reading takes the intervals of the worker's range only. NVW_E_INPUT if there is no such file, or it is of
+ * another exploration.
  */
 NVW_CHECKED int ct_slice_write(const char *folder, unsigned number, uint64_t identity,
 	const struct ct_plan *plan, const struct ct_worker *worker);

@@ -32,7 +32,9 @@ static int explore(const struct ct_exploration *e, const struct ct_edited *edite
 	of_edited.log_fd = edited->log_fd;
 	of_edited.first_record = edited->first_record;
 	of_edited.operations = e->operations ? &operations : NULL;
-	error = error ? error : ct_explore(&of_edited, final, ret_result);
+	if (!error) {
+		error = ct_explore(&of_edited, final, ret_result);
+	}
 	ct_operations_free(&operations);
 	ret_result->assumed = e->options.assumed;
 	ret_result->assumed_count = e->options.assumed_count;

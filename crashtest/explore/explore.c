@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "core/invariant.h"
 
 #include "core/stop.h"
 
@@ -57,7 +60,7 @@ static void tell(const struct exploration *x, const char *what, uint64_t done, u
 	}
 }
 
-/* ---- Ranges --------------------------------------------------------------------------------------------- */
+/* ---- Ranges -------------------------------------------------------------------------------------------- */
 
 /* The last instant of the range that begins at first and has about share draws; *ret_draws is their
  * number. */
@@ -65,6 +68,7 @@ static uint64_t range_end(const struct ct_plan *plan, uint64_t first, uint64_t s
 {
 	uint64_t i = first, draws = 0;
 
+	NVW_INVARIANT(first >= 1 && first <= plan->instants);
 	for (;; i++) {
 		draws += ct_plan_share(plan, i);
 		if (i == plan->instants || (draws >= share && plan->fresh[i] & CT_PLAN_CUT)) {
@@ -109,10 +113,11 @@ static int forward(struct ct_medium *m, uint64_t instant)
 {
 	int error = 1;
 
+	NVW_INVARIANT(m->instant <= instant || instant == 0);
 	while (m->instant < instant && error == 1) {
 		error = ct_medium_next(m);
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
 /* The instants of this shard: a part of the plan with an equal share of draws. */
@@ -123,9 +128,11 @@ static void shard_range(struct exploration *x, uint64_t *ret_first, uint64_t *re
 
 	for (unsigned i = 1; i <= o->shard && first <= x->plan.instants; i++) {
 		first = i == 1 ? 1 : last + 1;
-		last = first > x->plan.instants ? last :
-		       i == o->shards           ? range_end(&x->plan, first, UINT64_MAX, &draws) :
-					range_end(&x->plan, first, x->plan.draws / o->shards + 1, &draws);
+		if (first <= x->plan.instants) {
+			const uint64_t share = i == o->shards ? UINT64_MAX : x->plan.draws / o->shards + 1;
+
+			last = range_end(&x->plan, first, share, &draws);
+		}
 	}
 	x->draws = first <= x->plan.instants ? draws : 0;
 	*ret_first = first;
@@ -157,6 +164,7 @@ static int make_ranges(struct exploration *x)
 	uint64_t first, end;
 	unsigned n = 0;
 
+	NVW_INVARIANT(x->jobs >= 1 && x->jobs <= JOBS_MAX);
 	shard_range(x, &first, &end);
 	const uint64_t share = (x->draws + x->jobs - 1) / x->jobs;
 
@@ -165,7 +173,7 @@ static int make_ranges(struct exploration *x)
 		uint64_t draws;
 
 		w->last = range_end(&x->plan, first, n + 1 == x->jobs ? UINT64_MAX : share, &draws);
-		w->last = w->last < end ? w->last : end;
+		w->last = MIN(w->last, end);
 		const int error = make_worker(x, w, first, draws);
 
 		if (error) {
@@ -193,8 +201,8 @@ static int take_slices(struct exploration *x)
 	return error;
 }
 
-/* Continues where an earlier run, or others, stopped. Then every worker's image is advanced to the beginning of its
- * range. */
+/* Continues where an earlier run, or others, stopped. Then every worker's image is advanced to the beginning
+ * of its range. */
 static int resume(struct exploration *x)
 {
 	const struct ct_options *const o = &x->e->options;
@@ -213,15 +221,18 @@ static int resume(struct exploration *x)
 
 		w->shared->stop = w->shared->hold = w->shared->held = 0;
 		w->next_draw = w->shared->next;
-		error = w->shared->finished ? 0 : forward(&w->medium, w->shared->instant);
+		if (!w->shared->finished) {
+			error = forward(&w->medium, w->shared->instant);
+		}
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
-/* ---- Workers -------------------------------------------------------------------------------------------- */
+/* ---- Workers ------------------------------------------------------------------------------------------- */
 
 static int start(struct exploration *x, struct ct_worker *w)
 {
+	NVW_INVARIANT(w->pid == 0);
 	w->hung = false;
 	w->sequence = w->shared->sequence;
 	w->sequence_cpu = 0;
@@ -232,20 +243,23 @@ static int start(struct exploration *x, struct ct_worker *w)
 	if (w->pid == 0) {
 		ct_worker_run(x->e, &x->plan, w);
 	}
-	return w->pid < 0 ? nvw_fail_errno("cannot start a process") : 0;
+	if (w->pid < 0) {
+		return nvw_fail_errno("cannot start a process");
+	}
+	return 0;
 }
 
 /* A new worker continues according to the shared memory. */
 static int replace(struct exploration *x, struct ct_worker *w)
 {
+	NVW_INVARIANT(w->pid == 0);
 	w->next_draw = w->shared->next;
 	if (++w->deaths >= DEATHS_MAX) {
 		w->shared->gave_up = 1;
 		return 0;
 	}
-	const int error = forward(&w->medium, w->shared->instant);
-
-	return error ? error : start(x, w);
+	NVW_TRY(forward(&w->medium, w->shared->instant));
+	return start(x, w);
 }
 
 /* The next worker continues after the state in which the last one died. */
@@ -344,6 +358,7 @@ static bool hangs_alike(const struct exploration *x, struct ct_worker *w)
 /* Kills a worker whose state exceeds its time limit, or hangs like one that did. */
 static void watch(const struct exploration *x, struct ct_worker *w)
 {
+	NVW_INVARIANT(w->pid > 0);
 	if (w->shared->sequence != w->sequence || w->shared->phase == CT_PHASE_IDLE) {
 		w->sequence = w->shared->sequence;
 		w->sequence_cpu = ct_cpu_seconds(w->pid);
@@ -376,9 +391,10 @@ static int look_after(struct exploration *x, struct ct_worker *w)
 	if (w->shared->error) {
 		return nvw_fail(w->shared->error, "%s", w->shared->message);
 	}
-	return w->shared->finished || (w->shared->stop && w->shared->phase == CT_PHASE_IDLE) ?
-		       0 :
-		       note_death(x, w, status);
+	if (w->shared->finished || (w->shared->stop && w->shared->phase == CT_PHASE_IDLE)) {
+		return 0;
+	}
+	return note_death(x, w, status);
 }
 
 static bool all_done(const struct exploration *x)
@@ -414,9 +430,11 @@ static void tell_progress(const struct exploration *x)
 
 		by_parts = by_parts || w->shared->parts.parts > 0;
 		all += w->last - w->first + 1;
-		behind += w->shared->finished ? w->last - w->first + 1 :
-			  instant > w->first  ? instant - w->first :
-						0;
+		if (w->shared->finished) {
+			behind += w->last - w->first + 1;
+		} else if (instant > w->first) {
+			behind += instant - w->first;
+		}
 	}
 	if (by_parts) {
 		tell(x, "exploring instants", behind, all);
@@ -495,13 +513,19 @@ static int run_workers(struct exploration *x)
 
 	x->written = ct_wall_seconds();
 	for (unsigned i = 0; i < x->jobs && !error; i++) {
-		error = x->worker[i].shared->finished ? 0 : start(x, &x->worker[i]);
+		if (!x->worker[i].shared->finished) {
+			error = start(x, &x->worker[i]);
+		}
 	}
 	while (!error && !all_done(x)) {
 		usleep(pause_us);
-		pause_us = pause_us < 20000 ? pause_us * 2 : pause_us;
-		if (nvw_stopping()) {
-			x->stopping ? kill_late(x) : stop_workers(x);
+		if (pause_us < 20000) {
+			pause_us *= 2;
+		}
+		if (x->stopping) {
+			kill_late(x);
+		} else if (nvw_stopping()) {
+			stop_workers(x);
 		}
 		for (unsigned i = 0; i < x->jobs && !error; i++) {
 			error = look_after(x, &x->worker[i]);
@@ -537,7 +561,7 @@ static int write_slice(struct exploration *x, uint64_t alike)
 	return ct_slice_write(o->slices, o->slice, x->identity, &x->plan, w);
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole ----------------------------------------------------------------------------------------- */
 
 static void end_workers(struct exploration *x)
 {
@@ -564,14 +588,11 @@ static int make_plan(struct exploration *x, void *final)
 {
 	const struct ct_exploration *e = x->e;
 	struct ct_medium m;
-	int error = ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &m);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_medium_create(e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &m));
 	x->result->atomicity = ct_medium_atomicity(&m);
 	tell(x, "planning", 0, 0);
-	error = ct_plan_create(&m, e->options.states, e->options.seed, x->result, &x->plan);
+	int error = ct_plan_create(&m, e->options.states, e->options.seed, x->result, &x->plan);
 	if (!error && final != NULL) {
 		memcpy(final, m.image.rw, e->bytes);
 	}
@@ -615,7 +636,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	x->hangs = e->hangs ? e->hangs : &x->own;
 	x->result = ret_result;
 	x->began = began;
-	x->jobs = e->options.jobs < JOBS_MAX ? e->options.jobs : JOBS_MAX;
+	x->jobs = MIN(e->options.jobs, JOBS_MAX);
 	int error = make_plan(x, final);
 
 	x->began = ct_wall_seconds();
@@ -640,7 +661,9 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 		error = ct_result_gather(&x->plan, &e->options, x->worker, x->jobs, ret_result);
 		ret_result->explore_seconds = ct_wall_seconds() - x->began;
 		x->began = ct_wall_seconds();
-		error = error ? error : explain(x);
+		if (!error) {
+			error = explain(x);
+		}
 		ct_merge_causes(ret_result->finding, &ret_result->finding_count);
 	}
 	end_workers(x);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The failing states of an exploration: what a power cut left (bytes and acknowledgements), with every kind of text that the
- * state fails with. So the states of two explorations can be compared: a log, and the log with a cure.
+ * The failing states of an exploration: what a power cut left (bytes and acknowledgements), with every kind
+ * of text that the state fails with. So the states of two explorations can be compared: a log, and the log
+ * with a cure.
  */
 #ifndef CRASHTEST_FAILING_H
 #define CRASHTEST_FAILING_H
@@ -22,7 +23,8 @@ void ct_failing_add(struct ct_failing *to, uint64_t state, const char *text);
 
 /* Adds those of a worker to a set that is not yet in order. NVW_E_MEMORY. */
 NVW_CHECKED int ct_failed_take(struct ct_failed_set *to, const struct ct_failing *from);
-/* Puts a set in order: by state, each pair once. Too many for a worker are too many for all, so that the number of jobs does not matter. */
+/* Puts a set in order: by state, each pair once. Too many for a worker are too many for all, so that the
+ * number of jobs does not matter. */
 void ct_failed_sort(struct ct_failed_set *set);
 
 /* Whether the set, which is in order, has the state. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 
 #include <nvw/random.h>
 
@@ -14,8 +15,7 @@
 #include "../states/limits.h"
 #include "plan.h"
 
-/* ---- Budget
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Budget -------------------------------------------------------------------------------------------- */
 
 /* log2 of the number of new states, for the sum over instants. */
 static double fresh_log2(const struct ct_count *n)
@@ -96,6 +96,7 @@ static int note_interval(struct ct_plan *plan, const struct ct_medium *m, const 
 {
 	const uint64_t i = plan->instants - 1;
 
+	NVW_INVARIANT(plan->instants > 0 && plan->instants - 1 <= plan->interval_room);
 	if (i == plan->interval_room) {
 		const uint64_t room = i ? 2 * i : 1024;
 		struct ct_interval *grown = mmap(NULL, room * sizeof *grown, PROT_READ | PROT_WRITE,
@@ -134,14 +135,11 @@ static int add_instant(
 	struct ct_plan *plan, uint64_t *capacity, struct ct_distinct *distinct, struct ct_medium *m)
 {
 	struct ct_count n;
-	int error = ct_states_count(m, &n);
 
-	error = error ? error : ct_limits_look(m);
+	NVW_TRY(ct_states_count(m, &n));
+	NVW_TRY(ct_limits_look(m));
 	plan->known = plan->known && n.exact;
-	error = error ? error : ct_distinct_count(distinct, m, &n);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_distinct_count(distinct, m, &n));
 	if (!NVW_ROOM(plan->fresh, *capacity, plan->instants + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a plan of more than %llu instants",
 			(unsigned long long)plan->instants);
@@ -204,6 +202,7 @@ static bool chosen(const struct ct_plan *plan, uint64_t instant)
 	const uint64_t start = nvw_mix64(plan->seed + 0x517cc1b727220a95u) % plan->instants;
 	const unsigned __int128 a = (unsigned __int128)(instant - 1) * plan->budget + start;
 
+	NVW_INVARIANT(plan->instants > 0);
 	return (uint64_t)((a + plan->budget) / plan->instants) != (uint64_t)(a / plan->instants);
 }
 
@@ -213,17 +212,18 @@ uint64_t ct_plan_share(const struct ct_plan *plan, uint64_t instant)
 	const uint64_t fresh = plan->fresh[instant - 1] & CT_PLAN_CAP;
 	const uint64_t share = plan->share ? plan->share : chosen(plan, instant);
 
-	return fresh < share ? fresh : share;
+	return MIN(fresh, share);
 }
 
 bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant)
 {
 	const uint64_t fresh = plan->fresh[instant - 1] & CT_PLAN_CAP;
 
+	NVW_INVARIANT(instant >= 1 && instant <= plan->instants);
 	return fresh < CT_PLAN_CAP && ct_plan_share(plan, instant) == fresh;
 }
 
-/* ---- States by number ------------------------------------------------------------------------------------- */
+/* ---- States by number ---------------------------------------------------------------------------------- */
 
 uint64_t ct_plan_draws(const struct ct_plan *plan, const struct ct_medium *m)
 {

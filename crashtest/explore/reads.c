@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "reads.h"
 
 #define CT_FIXED (1u << 31)
@@ -51,19 +53,15 @@ int ct_reads_at(struct ct_reads *r, const struct ct_medium *m)
 	r->instant = m->instant;
 	r->cells = m->cell_count;
 	r->branches = 0;
-	unsigned *leaf = realloc(r->leaf, (m->cell_count + 1) * sizeof *leaf);
-
-	r->leaf = leaf ? leaf : r->leaf;
-	unsigned *list = realloc(r->list, (m->cell_count + 1) * sizeof *list);
-
-	r->list = list ? list : r->list;
-	uint32_t *rank = realloc(r->rank, (m->cell_count + 1) * sizeof *rank);
-
-	r->rank = rank ? rank : r->rank;
-	return leaf && list && rank ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the reads of recovery");
+	if (!ct_resize(&r->leaf, (m->cell_count + 1) * sizeof *r->leaf) ||
+		!ct_resize(&r->list, (m->cell_count + 1) * sizeof *r->list) ||
+		!ct_resize(&r->rank, (m->cell_count + 1) * sizeof *r->rank)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the reads of recovery");
+	}
+	return 0;
 }
 
-/* ---- Tree ------------------------------------------------------------------------------------------------------- */
+/* ---- Tree ---------------------------------------------------------------------------------------------- */
 
 bool ct_reads_are_many(struct ct_reads *r, const struct ct_medium *m, uint64_t budget)
 {
@@ -84,28 +82,27 @@ static unsigned *branch_at(const struct ct_reads *r, uint64_t i)
 static int push(struct ct_reads *r, const unsigned *from, unsigned cell, unsigned level)
 {
 	const uint64_t width = r->cells + 1;
-	const int error = r->branches < BRANCHES_MAX ?
-				  ct_array_grow(&r->branch, (r->branches + 1) * width, sizeof(unsigned)) :
-				  nvw_fail(NVW_E_MEMORY, "too many branches of reads");
 
-	if (!error) {
-		unsigned *const to = branch_at(r, r->branches++);
-
-		memcpy(to, from, r->cells * sizeof *to);
-		to[cell] = level | CT_FIXED;
+	NVW_INVARIANT(cell < r->cells);
+	if (r->branches >= BRANCHES_MAX) {
+		return nvw_fail(NVW_E_MEMORY, "too many branches of reads");
 	}
-	return error;
+	NVW_TRY(ct_array_grow(&r->branch, (r->branches + 1) * width, sizeof(unsigned)));
+	unsigned *const to = branch_at(r, r->branches++);
+
+	memcpy(to, from, r->cells * sizeof *to);
+	to[cell] = level | CT_FIXED;
+	return 0;
 }
 
 int ct_tree_begin(struct ct_reads *r, const struct ct_medium *m)
 {
-	int error = ct_array_grow(&r->branch, r->cells + 1, sizeof(unsigned));
-
-	for (unsigned i = 0; i < m->cell_count && !error; i++) {
-		error = m->cell[i].beyond > 0 ? nvw_fail(NVW_E_MEMORY, "too many versions of a word") : 0;
-	}
-	if (error) {
-		return error;
+	NVW_INVARIANT(r->cells == m->cell_count);
+	NVW_TRY(ct_array_grow(&r->branch, r->cells + 1, sizeof(unsigned)));
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		if (m->cell[i].beyond > 0) {
+			return nvw_fail(NVW_E_MEMORY, "too many versions of a word");
+		}
 	}
 	memset(branch_at(r, 0), 0, (r->cells + 1) * sizeof(unsigned));
 	r->branches = 1;
@@ -130,27 +127,27 @@ static int by_rank(const void *a, const void *b, void *rank)
 	const uint32_t x = ((const uint32_t *)rank)[*(const unsigned *)a],
 		       y = ((const uint32_t *)rank)[*(const unsigned *)b];
 
-	return x != y ? (x < y ? -1 : 1) :
-			(*(const unsigned *)a > *(const unsigned *)b) -
-				(*(const unsigned *)a < *(const unsigned *)b);
+	if (x != y) {
+		return x < y ? -1 : 1;
+	}
+	return (*(const unsigned *)a > *(const unsigned *)b) - (*(const unsigned *)a < *(const unsigned *)b);
 }
 
 /* The states below the leaf that agree in the cells read are covered; the others differ in the
  * first cell read, or agree in the first and differ in the second, and so on. */
 int ct_tree_learn(struct ct_reads *r, const struct ct_medium *m)
 {
-	int error = 0;
-
 	list_cells(r, m);
 	qsort_r(r->list, r->looked, sizeof *r->list, by_rank, r->rank);
-	for (unsigned i = 0; i < r->looked && !error; i++) {
+	for (unsigned i = 0; i < r->looked; i++) {
 		const unsigned cell = r->list[i], now = r->leaf[cell];
 
-		for (unsigned level = 0; !(now & CT_FIXED) && level <= m->cell[cell].count && !error;
-			level++) {
-			error = level == now ? 0 : push(r, r->leaf, cell, level);
+		for (unsigned level = 0; !(now & CT_FIXED) && level <= m->cell[cell].count; level++) {
+			if (level != now) {
+				NVW_TRY(push(r, r->leaf, cell, level));
+			}
 		}
 		r->leaf[cell] = now | CT_FIXED;
 	}
-	return error;
+	return 0;
 }

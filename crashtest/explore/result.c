@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "result.h"
 
@@ -98,7 +99,7 @@ void ct_result_free(struct ct_result *r)
 
 static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
 {
-	to->parts = from->parts > to->parts ? from->parts : to->parts;
+	to->parts = MAX(to->parts, from->parts);
 	to->evaluations += from->evaluations;
 	if (from->most_forks > to->most_forks) {
 		to->most_forks = from->most_forks;
@@ -122,7 +123,7 @@ static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
-	return a > b ? a : b;
+	return MAX(a, b);
 }
 
 void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from)
@@ -147,9 +148,11 @@ static int join_failing(const struct ct_worker *worker, unsigned workers, struct
 int ct_result_gather(const struct ct_plan *plan, const struct ct_options *options,
 	const struct ct_worker *worker, unsigned workers, struct ct_result *r)
 {
-	static struct ct_groups all;
+	struct ct_groups *const all = calloc(1, sizeof *all);
 
-	memset(&all, 0, sizeof all);
+	if (all == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the findings of a test");
+	}
 	for (unsigned i = 0; i < workers; i++) {
 		const struct ct_shared *s = worker[i].shared;
 
@@ -166,7 +169,7 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 		r->instants_by_reads += s->by_reads;
 		r->gave_up = r->gave_up || s->gave_up;
 		r->hangs_alike += s->hangs_alike;
-		ct_groups_join(&all, &s->groups);
+		ct_groups_join(all, &s->groups);
 		join_parts(&r->by_parts, &s->parts);
 		ct_recoveries_join(&r->recoveries, &s->recoveries);
 	}
@@ -178,20 +181,20 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 	r->states_possible_log2 = plan->possible_log2;
 	r->states_possible_exact = plan->exact;
 	r->states_known = plan->known;
-	r->findings_unlisted = all.unlisted;
-	r->finding_count = all.count;
-	for (unsigned i = 0; i < all.count; i++) {
-		r->finding[i] = all.group[i].finding;
+	r->findings_unlisted = all->unlisted;
+	r->finding_count = all->count;
+	for (unsigned i = 0; i < all->count; i++) {
+		r->finding[i] = all->group[i].finding;
 	}
 	qsort(r->finding, r->finding_count, sizeof r->finding[0], by_first);
 	if (!options->unexplained) {
 		struct ct_finding *const behind = &r->finding[r->finding_count];
-		const unsigned samples = ct_groups_samples(&all, behind, CT_FINDINGS_MAX - r->finding_count);
+		const unsigned samples = ct_groups_samples(all, behind, CT_FINDINGS_MAX - r->finding_count);
 
 		qsort(behind, samples, sizeof *behind, by_first);
 		r->finding_count += samples;
 	}
-	const int error = join_failing(worker, workers, &r->failing);
-
-	return error ? error : count_instants(plan, worker, workers, r);
+	free(all);
+	NVW_TRY(join_failing(worker, workers, &r->failing));
+	return count_instants(plan, worker, workers, r);
 }

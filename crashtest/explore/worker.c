@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include <nvw/random.h>
+
+#include "core/invariant.h"
 
 #include "../parts/parts.h"
 #include "../judge/process.h"
@@ -181,8 +184,12 @@ static bool begin_state(struct range *r, uint64_t draw)
 	if (!counted) {
 		count(r, draw, again);
 	}
-	s->retried = retried ? 0 : s->retried;
-	s->judged = again ? 0 : s->judged;
+	if (retried) {
+		s->retried = 0;
+	}
+	if (again) {
+		s->judged = 0;
+	}
 	return again;
 }
 
@@ -208,14 +215,16 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 
 	const double took = ct_wall_seconds() - began;
 
-	s->slowest = took > s->slowest ? took : s->slowest;
+	s->slowest = MAX(s->slowest, took);
 	r->failed = r->failed || verdict != 0;
 	r->alike = verdict == NVW_E_INCONSISTENT ? r->alike + 1 : 0;
 	if (verdict == NVW_E_INCONSISTENT && !again) {
 		const unsigned known = s->groups.count;
 
 		note_findings(r);
-		r->alike = s->groups.count == known ? r->alike : 0;
+		if (s->groups.count != known) {
+			r->alike = 0;
+		}
 	} else if (verdict == CT_NO_ANSWER && !again) {
 		ct_worker_note_undecided(s, r->plan, nvw_error_message());
 	} else if (verdict != 0 && verdict != NVW_E_INCONSISTENT && verdict != CT_NO_ANSWER) {
@@ -246,11 +255,15 @@ static uint64_t symmetric_key(struct range *r)
 			const uint64_t what = (uint64_t)f->site << 32 | (uint64_t)f->epoch_wi << 1 |
 					      ct_cell_has(c, r->levels[i], v);
 
-			pattern[f->work_item] += ct_cell_is_first(c, v) ? nvw_mix64(what) : 0;
+			if (ct_cell_is_first(c, v)) {
+				pattern[f->work_item] += nvw_mix64(what);
+			}
 		}
 	}
 	for (uint64_t i = 0; i < m->work_items; i++) {
-		key += pattern[i] ? nvw_mix64(pattern[i]) : 0;
+		if (pattern[i] != 0) {
+			key += nvw_mix64(pattern[i]);
+		}
 	}
 	return nvw_mix64(key);
 }
@@ -364,7 +377,8 @@ static int make_room(struct range *r)
  * represent. */
 static uint64_t states_spared(const struct range *r, uint64_t draws)
 {
-	return ct_plan_exhausts(r->plan, r->medium->instant) && draws > r->leaves ? draws - r->leaves : 0;
+	NVW_INVARIANT(r->medium->instant >= 1);
+	return ct_plan_exhausts(r->plan, r->medium->instant) ? draws - MIN(draws, r->leaves) : 0;
 }
 
 /* ---- Parts of the check ------------------------------------------------------------------------------ */
@@ -392,7 +406,8 @@ static void count_parts(struct range *r)
 	}
 }
 
-/* Tries the parts that may answer otherwise now; before the range, too, where they tell which states to record. True if all pass, in every state of this instant. */
+/* Tries the parts that may answer otherwise now; before the range, too, where they tell which states to
+ * record. True if all pass, in every state of this instant. */
 static bool try_parts(struct range *r)
 {
 	const struct ct_part_trouble *trouble;
@@ -415,12 +430,11 @@ static bool try_parts(struct range *r)
 static uint64_t guards(const struct range *r, uint64_t draws)
 {
 	const uint64_t wanted = GUARDED_BYTES / r->medium->image.bytes, instant = r->medium->instant,
-		       all = wanted < GUARDS_LEAST ? GUARDS_LEAST :
-			     wanted > GUARDS_MOST  ? GUARDS_MOST :
-						     wanted,
+		       all = MIN(MAX(wanted, GUARDS_LEAST), GUARDS_MOST),
 		       mine = instant * all / r->plan->instants - (instant - 1) * all / r->plan->instants;
 
-	return mine < draws ? mine : draws;
+	NVW_INVARIANT(r->plan->instants > 0);
+	return MIN(mine, draws);
 }
 
 static void note_wide(struct range *r, const struct ct_part_trouble *t)
@@ -428,6 +442,7 @@ static void note_wide(struct range *r, const struct ct_part_trouble *t)
 	struct ct_by_parts *const to = &r->shared->parts;
 	char name[CT_PART_NAME];
 
+	NVW_INVARIANT(t->verdict == CT_PART_WIDE);
 	if (to->wide++ == 0) {
 		ct_parts_name(r->parts, t->part, name);
 		snprintf(to->first_wide, sizeof to->first_wide, "%s", name);
@@ -447,18 +462,20 @@ static void note_denied(struct range *r, const struct ct_part_trouble *t, const 
 	}
 }
 
-/* Whether the state of a part that fails has been tested before; records it, but where other workers, who do not make it,
- * would know less of later states. */
+/* Whether the state of a part that fails has been tested before; records it, but where other workers, who do
+ * not make it, would know less of later states. */
 static bool is_known(struct range *r, uint64_t state)
 {
-	return ct_plan_cuts_apart(&r->e->rules) ? !is_new(r->shared, state) :
-						  *place_of(r->shared, key_of(state)) != 0;
+	if (ct_plan_cuts_apart(&r->e->rules)) {
+		return !is_new(r->shared, state);
+	}
+	return *place_of(r->shared, key_of(state)) != 0;
 }
 
 /* A part fails in a state: so must the whole check, or there is no finding. */
 static void confirm(struct range *r, const struct ct_part_trouble *t)
 {
-	static struct nvw_findings said;
+	struct nvw_findings said;
 	struct ct_medium *const m = r->medium;
 	struct ct_shared *const s = r->shared;
 
@@ -482,8 +499,8 @@ static void confirm(struct range *r, const struct ct_part_trouble *t)
 		if (verdict == NVW_E_INCONSISTENT && !again) {
 			note_findings(r);
 		} else if (verdict == NVW_E_INCONSISTENT) {
-			note_shapes(
-				r); /* it was counted when it was judged first, perhaps before an interruption */
+			/* it was counted when it was judged first, perhaps before an interruption */
+			note_shapes(r);
 		} else if (verdict == 0) {
 			note_denied(r, t, &said);
 		}
@@ -543,10 +560,7 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 	int error = 1;
 
 	while (error == 1) {
-		error = make_room(r);
-		if (error) {
-			return error;
-		}
+		NVW_TRY(make_room(r));
 		r->shared->instant = m->instant;
 		r->shared->next = draw;
 		r->shared->time_ps = m->time_ps;
@@ -554,9 +568,8 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		uint64_t draws = ct_plan_draws(r->plan, m);
 
 		m->image.reads = r->tracked;
-		error = m->image.reads != NULL ? ct_reads_at(&r->reads, m) : 0;
-		if (error) {
-			return error;
+		if (m->image.reads != NULL) {
+			NVW_TRY(ct_reads_at(&r->reads, m));
 		}
 		const uint64_t symmetric = r->shared->symmetric, failing = r->shared->failing;
 		const uint64_t all_draws = draws;
@@ -565,7 +578,11 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		if (r->error) {
 			return r->error;
 		}
-		draws = r->e->options.parts_alone ? 0 : by_parts ? guards(r, draws) : draws;
+		if (r->e->options.parts_alone) {
+			draws = 0;
+		} else if (by_parts) {
+			draws = guards(r, draws);
+		}
 		if (!by_parts && draws > 0 && draw == 0 && r->shared->no_tree != m->instant &&
 			try_tree(r, draws)) {
 			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
@@ -588,7 +605,9 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 		}
 		const bool settled = draw < draws && !is_over(r);
 
-		r->shared->settled += settled && m->instant >= r->first ? draws - draw : 0;
+		if (settled && m->instant >= r->first) {
+			r->shared->settled += draws - draw;
+		}
 		confirm_parts(r);
 		if (is_over(r)) {
 			return r->error;
@@ -639,7 +658,9 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	if (!error && !shared->no_parts) {
 		error = ct_parts_of(e, m, &r.parts);
 		/* Known also if the first of them ends the process. */
-		shared->parts.parts = r.parts != NULL ? ct_parts_count(r.parts)->parts : 0;
+		if (r.parts != NULL) {
+			shared->parts.parts = ct_parts_count(r.parts)->parts;
+		}
 	}
 	if (!error) {
 		error = test_range(&r, w->next_draw, w->last);

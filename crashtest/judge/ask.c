@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,9 +24,9 @@
 #include "state_file.h"
 #include "trace.h"
 
-/* ---- Asking --------------------------------------------------------------------------------------------------- */
+/* ---- Asking -------------------------------------------------------------------------------------------- */
 
-static pid_t start(const struct ct_start *how)
+static pid_t start_command(const struct ct_start *how)
 {
 	const pid_t pid = vfork();
 
@@ -58,15 +59,15 @@ static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_an
 static int prepare(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	struct ct_start *ret)
 {
-	static struct ct_state_file file; /* of this process, which has one command to ask */
+	/* Of this process, which has one command to ask. The file remembers what it holds. */
+	static struct ct_state_file file;
 	static struct ct_command_line line;
 	static struct ct_told_state told;
 	const bool tells = *c->operations_path != '\0';
-	int error = ct_state_file_fill(&file, c->folder.path, image, c->bytes);
 
-	error = error || !tells ? error : ct_environment_tell(acks, &told);
-	if (error) {
-		return error;
+	NVW_TRY(ct_state_file_fill(&file, c->folder.path, image, c->bytes));
+	if (tells) {
+		NVW_TRY(ct_environment_tell(acks, &told));
 	}
 	ct_command_fill(&c->command, file.path, &line);
 	*ret = (struct ct_start){.words = line.word,
@@ -74,51 +75,62 @@ static int prepare(const struct ct_asked *c, const struct ct_image *image, const
 			ct_environment_of(c->command.assigned, tells ? &told : NULL, c->operations_path),
 		.told = tells ? &told : NULL,
 		.output = ct_output_begin(c->whole_output)};
-	return c->whole_output && ret->output < 0 ?
-		       nvw_fail(NVW_E_MEMORY, "no memory for the output of a command") :
-		       0;
+	if (c->whole_output && ret->output < 0) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
+	}
+	return 0;
 }
 
-/* Asks the command, as a fork if that is wanted and can be: 1, 0 if it gives no answer as one, or an error. */
+/* 1, or 0 if it gives no answer as a fork. */
+static int run_forked(const struct ct_asked *c, const struct ct_start *how, struct ct_answer *ret_answer)
+{
+	struct ct_ending ending;
+	const enum ct_fork end = ct_fork_server_run(how, c->timeout_ms, &c->shared->hangs, &ending);
+
+	c->shared->refused |= end == CT_FORK_REFUSED;
+	if (end != CT_FORK_ANSWERED) {
+		return 0;
+	}
+	ret_answer->in_time = ending.in_time;
+	ret_answer->status = ending.status;
+	snprintf(ret_answer->where, sizeof ret_answer->where, "%s", ending.where);
+	return 1;
+}
+
+/* 1, or an error. */
+static int run_executed(const struct ct_asked *c, const struct ct_start *how, struct ct_answer *ret_answer)
+{
+	const pid_t pid = start_command(how);
+
+	if (pid < 0) {
+		return nvw_fail_errno("the checker cannot be started");
+	}
+	finish(pid, c, ret_answer);
+	return 1;
+}
+
+/* Asks the command, as a fork if that is wanted and can be: 1, 0 if it gives no answer as one, or an
+ * error. */
 static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	bool forked, struct ct_answer *ret_answer)
 {
 	struct ct_start how;
-	const int error = prepare(c, image, acks, &how);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(prepare(c, image, acks, &how));
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
-	if (forked) {
-		struct ct_ending ending;
-		const enum ct_fork how_it_went =
-			ct_fork_server_run(&how, c->timeout_ms, &c->shared->hangs, &ending);
+	const int end = forked ? run_forked(c, &how, ret_answer) : run_executed(c, &how, ret_answer);
 
-		c->shared->refused |= how_it_went == CT_FORK_REFUSED;
-		if (how_it_went != CT_FORK_ANSWERED) {
-			return 0;
-		}
-		ret_answer->in_time = ending.in_time;
-		ret_answer->status = ending.status;
-		snprintf(ret_answer->where, sizeof ret_answer->where, "%s", ending.where);
-	} else {
-		const pid_t pid = start(&how);
-
-		if (pid < 0) {
-			return nvw_fail_errno("the checker cannot be started");
-		}
-		finish(pid, c, ret_answer);
+	if (end == 1) {
+		ct_output_line(ret_answer->line);
+		ct_output_whole(&ret_answer->whole);
 	}
-	ct_output_line(ret_answer->line);
-	ct_output_whole(&ret_answer->whole);
-	return 1;
+	return end;
 }
 
 /* True for the first states of this process, and then for fewer and fewer. */
 static bool is_compared(void)
 {
-	static pid_t owner;
+	static pid_t owner; /* the process that counts: a fork begins anew */
 	static uint64_t states;
 
 	if (owner != getpid()) {
@@ -139,7 +151,7 @@ static int signal_of(const struct ct_answer *a)
 	if (WIFSIGNALED(a->status)) {
 		return WTERMSIG(a->status);
 	}
-	return WEXITSTATUS(a->status) > 128 ? WEXITSTATUS(a->status) - 128 : 0;
+	return MAX(WEXITSTATUS(a->status) - 128, 0);
 }
 
 static bool is_killed(const struct ct_answer *a)
@@ -165,8 +177,11 @@ static int ask_either(const struct ct_asked *c, const struct ct_image *image, co
 	const bool compared = is_compared();
 	const int signals = nvw_stop_signals();
 	struct ct_answer executed;
-	int error = c->command.by_shell || c->shared->differs ? 0 : ask(c, image, acks, true, ret_answer);
+	int error = 0;
 
+	if (!c->command.by_shell && !c->shared->differs) {
+		error = ask(c, image, acks, true, ret_answer);
+	}
 	if (error == 1 && !compared) {
 		c->shared->relied = 1;
 	} else if (error == 1) {
@@ -180,7 +195,7 @@ static int ask_either(const struct ct_asked *c, const struct ct_image *image, co
 	if (error == 1 && c->shared->differs && c->shared->relied) {
 		return nvw_fail(NVW_E_SYSTEM, "the checker gives different answers when it is forked");
 	}
-	return error < 0 ? error : 0;
+	return MIN(error, 0);
 }
 
 static bool was_not_executed(const struct ct_answer *a)
@@ -189,8 +204,8 @@ static bool was_not_executed(const struct ct_answer *a)
 	       (WEXITSTATUS(a->status) == 126 || WEXITSTATUS(a->status) == 127);
 }
 
-/* One that was killed from outside is asked again, and one that may have been told to stop: it need not have died of that. One that
- * dies each time of a signal other than SIGKILL does so by itself. */
+/* One that was killed from outside is asked again, and one that may have been told to stop: it need not have
+ * died of that. One that dies each time of a signal other than SIGKILL does so by itself. */
 int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	struct ct_answer *ret)
 {
@@ -234,10 +249,11 @@ void ct_asked_stack(const struct ct_asked *c, const struct ct_image *image, cons
 
 int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 {
+	if (!a->in_time && *a->where) {
+		return nvw_violation(findings, 0, "the checker does not terminate: %s", a->where);
+	}
 	if (!a->in_time) {
-		return *a->where ?
-			       nvw_violation(findings, 0, "the checker does not terminate: %s", a->where) :
-			       nvw_violation(findings, 0, "the checker does not terminate");
+		return nvw_violation(findings, 0, "the checker does not terminate");
 	}
 	if (WIFSIGNALED(a->status)) {
 		return nvw_violation(findings, 0, "the checker was killed by signal %d (%s)",
@@ -246,32 +262,33 @@ int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 	return 0;
 }
 
-/* ---- Beginning and end ---------------------------------------------------------------------------------------- */
+/* ---- Beginning and end --------------------------------------------------------------------------------- */
 
 static int make_shared(struct ct_asked *c)
 {
 	void *const at =
 		mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	c->shared = at == MAP_FAILED ? NULL : at;
-	return c->shared ? 0 : nvw_fail_errno("no memory for a checker");
+	if (at == MAP_FAILED) {
+		return nvw_fail_errno("no memory for a checker");
+	}
+	c->shared = at;
+	return 0;
 }
 
 int ct_asked_make(
 	uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations, struct ct_asked *ret)
 {
-	int error = make_shared(ret);
-
 	ret->bytes = bytes;
 	ret->timeout_ms = timeout_ms;
+	NVW_TRY(make_shared(ret));
 	/* In memory rather than on a disk: the files are written once a state. */
-	error = error ? error : nvw_folder_make("check", true, &ret->folder);
-	if (!error && operations != NULL && operations->count > 0) {
-		snprintf(
-			ret->operations_path, sizeof ret->operations_path, "%s/operations", ret->folder.path);
-		error = ct_environment_write(ret->operations_path, operations);
+	NVW_TRY(nvw_folder_make("check", true, &ret->folder));
+	if (operations == NULL || operations->count == 0) {
+		return 0;
 	}
-	return error;
+	snprintf(ret->operations_path, sizeof ret->operations_path, "%s/operations", ret->folder.path);
+	return ct_environment_write(ret->operations_path, operations);
 }
 
 bool ct_asked_begins_anew(struct ct_asked *c)
@@ -286,17 +303,18 @@ bool ct_asked_begins_anew(struct ct_asked *c)
 
 void ct_asked_why_executed(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES])
 {
+	*ret_why = '\0';
 	if (c->shared == NULL) {
-		*ret_why = '\0';
-	} else if (c->command.by_shell) {
+		return;
+	}
+	if (c->command.by_shell) {
 		snprintf(ret_why, CT_TEXT_BYTES, "a shell has to read its command (%s)", c->command.why);
 	} else if (c->shared->differs) {
 		snprintf(ret_why, CT_TEXT_BYTES, "it gives different answers when it is forked");
 	} else if (c->shared->refused) {
 		snprintf(ret_why, CT_TEXT_BYTES,
-			"it cannot be forked before its main(): it is static, or set-user-id, or has threads by then");
-	} else {
-		*ret_why = '\0';
+			"it cannot be forked before its main(): it is static, or set-user-id, or has "
+			"threads by then");
 	}
 }
 

@@ -5,9 +5,9 @@
  * next one.
  *
  * Only an answer of the command itself counts. A command that could not be executed (the shell's status 126
- * or 127) is an error; one that was killed by SIGKILL is retried and then gives no answer. One that SIGINT, SIGTERM or SIGHUP
- * ended, or that ran while this process was told to stop, is retried, too. Commands have process groups of their own: what a
- * terminal tells nvwave does not reach them.
+ * or 127) is an error; one that was killed by SIGKILL is retried and then gives no answer. One that SIGINT,
+ * SIGTERM or SIGHUP ended, or that ran while this process was told to stop, is retried, too. Commands have
+ * process groups of their own: what a terminal tells nvwave does not reach them.
  *
  * Commands are forked instead of executed if possible (fork_server.h). For some of the states, including the
  * first ones, they are executed as well; if the answers differ, they are executed from then on, and states

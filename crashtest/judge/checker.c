@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,14 +15,14 @@
 #include "checker.h"
 #include "../states/image.h"
 
-/* ---- Library ------------------------------------------------------------------------------------------------ */
+/* ---- Library ------------------------------------------------------------------------------------------- */
 
 static int write_image(void *context, uint64_t off, const void *from, size_t n)
 {
 	const uint8_t *bytes = from;
 
 	while (n > 0) {
-		const size_t left = 8 - off % 8, piece = n < left ? n : left;
+		const size_t left = 8 - off % 8, piece = MIN(n, left);
 
 		if (ct_image_write(context, off, bytes, piece)) {
 			return -1;
@@ -37,7 +38,7 @@ static int write_image(void *context, uint64_t off, const void *from, size_t n)
  * itself. */
 static void silence(void)
 {
-	static bool done;
+	static bool done; /* of this process: standard output is the process's, too */
 	const int fd = done ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
@@ -130,7 +131,7 @@ static int judge_by_library(const struct ct_checker *c, struct ct_image *image, 
 	return c->check(&told.check) == 0 ? 0 : violation(message, findings);
 }
 
-/* ---- Parts of the library's check ---------------------------------------------------------------------------- */
+/* ---- Parts of the library's check ---------------------------------------------------------------------- */
 
 static int write_nothing(void *context, uint64_t off, const void *from, size_t n)
 {
@@ -178,16 +179,16 @@ const struct ct_plain_parts *ct_checker_parts(const struct ct_checker *c)
 	return c->part ? &c->in_parts : NULL;
 }
 
-/* ---- Command ------------------------------------------------------------------------------------------------ */
+/* ---- Command ------------------------------------------------------------------------------------------- */
 
 static int judge_by_command(const struct ct_checker *c, const struct ct_image *image,
 	const struct nvw_acks *acks, struct nvw_findings *findings)
 {
 	struct ct_answer a;
-	const int error = ct_ask(&c->asked, image, acks, &a);
 
-	if (error || ct_answer_note(&a, findings)) {
-		return error ? error : NVW_E_INCONSISTENT;
+	NVW_TRY(ct_ask(&c->asked, image, acks, &a));
+	if (ct_answer_note(&a, findings)) {
+		return NVW_E_INCONSISTENT;
 	}
 	if (WEXITSTATUS(a.status) == 0) {
 		return 0;
@@ -207,7 +208,7 @@ int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_ack
 			  judge_by_command(c, image, acks, findings);
 }
 
-/* ---- Beginning and end ---------------------------------------------------------------------------------------- */
+/* ---- Beginning and end --------------------------------------------------------------------------------- */
 
 static int find_parts(struct ct_checker *c, const char *path)
 {
@@ -228,9 +229,8 @@ int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_che
 
 	*c = (struct ct_checker){.operations = is->operations};
 	if (is->command != NULL) {
-		const int error = ct_command_make(is->command, "--check", &c->asked.command);
-
-		return error ? error : ct_asked_make(is->bytes, is->timeout_ms, is->operations, &c->asked);
+		NVW_TRY(ct_command_make(is->command, "--check", &c->asked.command));
+		return ct_asked_make(is->bytes, is->timeout_ms, is->operations, &c->asked);
 	}
 	c->asked.bytes = is->bytes;
 	c->library = dlopen(is->library, RTLD_NOW | RTLD_LOCAL);

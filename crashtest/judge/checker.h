@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checkers from elsewhere: a command that is given the path of a file (exit status 0: consistent; ask.h), or a shared object
+ * Checkers from elsewhere: a command that is given the path of a file (exit status 0: consistent; ask.h), or
+ * a shared object
  * (nvw/checker.h), which sees the state itself, read-only. Each is a ct_judge.
  */
 #ifndef CRASHTEST_CHECKER_H

@@ -11,7 +11,7 @@
 
 #include "command.h"
 
-/* ---- Cutting ------------------------------------------------------------------------------------------------ */
+/* ---- Cutting ------------------------------------------------------------------------------------------- */
 
 struct cut {
 	const char *from;
@@ -103,10 +103,12 @@ static void cut(struct ct_command *c)
 		at.why = "no program";
 	}
 	c->by_shell = at.why != NULL;
-	snprintf(c->why, sizeof c->why, "%s", at.why ? at.why : "");
+	if (at.why != NULL) {
+		snprintf(c->why, sizeof c->why, "%s", at.why);
+	}
 }
 
-/* ---- Programs ------------------------------------------------------------------------------------------------- */
+/* ---- Programs ------------------------------------------------------------------------------------------ */
 
 static bool is_in_path(const char *name)
 {
@@ -154,12 +156,13 @@ int ct_command_make(const char *source, const char *option, struct ct_command *r
 	}
 	ret->by_shell = true;
 	snprintf(ret->why, sizeof ret->why, "a command of the shell itself");
-	return !strchr(program, '/') && is_of_shell(program) ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "%s: %s: expected an executable program", option, program);
+	if (strchr(program, '/') || !is_of_shell(program)) {
+		return nvw_fail(NVW_E_USAGE, "%s: %s: expected an executable program", option, program);
+	}
+	return 0;
 }
 
-/* ---- Filling in ------------------------------------------------------------------------------------------------ */
+/* ---- Filling in ---------------------------------------------------------------------------------------- */
 
 /* Copies text, with what stands for {}; returns how often that was. */
 static unsigned place(const char *text, const char *what, char **to, const char *end)
@@ -181,7 +184,8 @@ static unsigned place(const char *text, const char *what, char **to, const char 
 
 void ct_command_fill(const struct ct_command *c, const char *path, struct ct_command_line *ret)
 {
-	static char shell[] = "/bin/sh", option[] = "-c", name[] = "sh";
+	static char shell[] = "/bin/sh", option[] = "-c",
+		    name[] = "sh"; /* not const, as execve() has words */
 	char *to = ret->text;
 	const char *const end = ret->text + sizeof ret->text;
 	unsigned n = 0, placed = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of a checker: cut into words here where that is easy, so that it can be forked (fork_server.h), and left
- * to a shell where it is not. Quotes, backslashes, '=' and assignments before the program need no shell; pipes, variables,
- * patterns and lists of commands do. {} stands for the file; without one the file is the last word.
+ * The command line of a checker: cut into words here where that is easy, so that it can be forked
+ * (fork_server.h), and left to a shell where it is not. Quotes, backslashes, '=' and assignments before the
+ * program need no shell; pipes, variables, patterns and lists of commands do. {} stands for the file; without
+ * one the file is the last word.
  */
 #ifndef CRASHTEST_COMMAND_H
 #define CRASHTEST_COMMAND_H

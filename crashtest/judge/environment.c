@@ -94,7 +94,7 @@ static bool is_set_anew(const char *entry, char *const assigned[])
 char *const *ct_environment_of(char *const assigned[], struct ct_told_state *told, const char *path)
 {
 	enum { MAX = 4096 };
-	static char *to[MAX], operations[4200];
+	static char *to[MAX], operations[4200]; /* valid until the next call, for execve() */
 	unsigned n = 0;
 
 	for (char **entry = environ; *entry != NULL && n < MAX - 32; entry++) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -36,12 +37,13 @@ static bool has_one_thread(void)
 static char **find(const char *name)
 {
 	const size_t n = strlen(name);
-	char **entry = environ;
 
-	while (*entry != NULL && (strncmp(*entry, name, n) != 0 || (*entry)[n] != '=')) {
-		entry++;
+	for (char **entry = environ; *entry != NULL; entry++) {
+		if (strncmp(*entry, name, n) == 0 && (*entry)[n] == '=') {
+			return entry;
+		}
 	}
-	return *entry ? entry : NULL;
+	return NULL;
 }
 
 static void drop(char **entry)
@@ -78,7 +80,7 @@ static void restore_environment(void)
 	}
 }
 
-/* The message for the next child, and its size. */
+/* The message for the next child, and its size. The environment points into it. */
 static char told[CT_FORK_MESSAGE_MAX];
 static uint32_t told_bytes;
 
@@ -90,7 +92,7 @@ static bool read_all(int in, char *to, size_t n)
 		if (done == 0 || (done < 0 && errno != EINTR)) {
 			return false;
 		}
-		to += done > 0 ? done : 0;
+		to += MAX(done, 0);
 		n -= done > 0 ? (size_t)done : 0;
 	}
 	return true;

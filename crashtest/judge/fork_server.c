@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,10 +25,11 @@
 #define CT_FORK_LIBRARY ""
 #endif
 
-/* Faults that are worth larger pages: a libpmemobj pool that is opened has 3000, most of them for its locks in memory. */
+/* Faults that are worth larger pages: a libpmemobj pool that is opened has 3000, most of them for its locks
+ * in memory. */
 enum { START_MS = 2000, DEATH_MS = 100, ENVIRONMENT_MAX = 4096, FAULTS_MANY = 1000 };
 
-static char huge_pages[] = CT_FORK_TUNABLES "=" CT_FORK_HUGE_PAGES;
+static char huge_pages[] = CT_FORK_TUNABLES "=" CT_FORK_HUGE_PAGES; /* not const, as environ is not */
 
 /* The server of this process; a fork does not inherit it. */
 static struct {
@@ -62,27 +64,32 @@ static bool is_variable(const char *entry, const char *name)
 	return strncmp(entry, name, n) == 0 && entry[n] == '=';
 }
 
+/* NULL if it is not set. */
 static const char *value_of(char *const *environment, const char *name)
 {
-	while (*environment != NULL && !is_variable(*environment, name)) {
-		environment++;
+	for (; *environment != NULL; environment++) {
+		if (is_variable(*environment, name)) {
+			return *environment + strlen(name) + 1;
+		}
 	}
-	return *environment ? *environment + strlen(name) + 1 : NULL;
+	return NULL;
 }
 
 /* The command's with the variables that are set anew; these are in text. False if it has no room for them. */
 static bool make_environment(
 	char *const *from, char *to[ENVIRONMENT_MAX], char text[2][8192], int in, int out)
 {
-	const char *const before = value_of(from, "LD_PRELOAD");
+	const char *before = value_of(from, "LD_PRELOAD");
 	char library[4096];
 	unsigned n = 0;
 
 	if (!find_library(library) || strpbrk(library, " :") != NULL) {
 		return false;
 	}
-	const int length = snprintf(text[0], 8192, "LD_PRELOAD=%s%s%s", library, before && *before ? ":" : "",
-		before ? before : "");
+	if (before == NULL) {
+		before = "";
+	}
+	const int length = snprintf(text[0], 8192, "LD_PRELOAD=%s%s%s", library, *before ? ":" : "", before);
 
 	snprintf(text[1], 8192, "%s=%d,%d,%d", CT_FORK_VARIABLE, in, out, (int)getpid());
 	for (char *const *entry = from; *entry != NULL && n < ENVIRONMENT_MAX - 4; entry++) {
@@ -102,11 +109,14 @@ static bool make_environment(
 /* Reads n bytes: returns 1, 0 if they did not come in time, -1 if there is no writer. */
 static int hear(void *to, size_t n, int timeout_ms)
 {
-	return !ct_output_wait(server.from, timeout_ms) ? 0 : read(server.from, to, n) == (ssize_t)n ? 1 : -1;
+	if (!ct_output_wait(server.from, timeout_ms)) {
+		return 0;
+	}
+	return read(server.from, to, n) == (ssize_t)n ? 1 : -1;
 }
 
 /* What it has started ends with it, and before another one has the same file. */
-static void stop(void)
+static void stop_server(void)
 {
 	if (server.pid > 0) {
 		kill(server.pid, SIGKILL);
@@ -119,8 +129,8 @@ static void stop(void)
 	server.pid = 0;
 }
 
-/* Whether somebody else has ended it: it did not refuse, and can be started again. A process closes its pipes a moment before it can
- * be waited for. */
+/* Whether somebody else has ended it: it did not refuse, and can be started again. A process closes its pipes
+ * a moment before it can be waited for. */
 static bool was_killed(void)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -138,12 +148,25 @@ static bool was_killed(void)
 static void fail(void)
 {
 	server.refused = !was_killed();
-	stop();
+	stop_server();
 }
 
-static void start(const struct ct_start *how)
+/* In the child. */
+__attribute__((noreturn)) static void become_server(
+	const struct ct_start *how, char *const *environment, int in, int out)
 {
-	static char text[2][8192], *environment[ENVIRONMENT_MAX];
+	setpgid(0, 0); /* what the terminal tells nvwave is not meant for it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fcntl(in, F_SETFD, 0);
+	fcntl(out, F_SETFD, 0);
+	ct_output_redirect(how->output);
+	execvpe(how->words[0], how->words, environment);
+	_exit(127);
+}
+
+static void start_server(const struct ct_start *how)
+{
+	char text[2][8192], *environment[ENVIRONMENT_MAX];
 	int to[2], from[2];
 	char ready = 0;
 
@@ -159,13 +182,7 @@ static void start(const struct ct_start *how)
 	}
 	server.pid = vfork();
 	if (server.pid == 0) {
-		setpgid(0, 0); /* what the terminal tells nvwave is not meant for it */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		fcntl(to[0], F_SETFD, 0);
-		fcntl(from[1], F_SETFD, 0);
-		ct_output_redirect(how->output);
-		execvpe(how->words[0], how->words, environment);
-		_exit(127);
+		become_server(how, environment, to[0], from[1]);
 	}
 	close(to[0]);
 	close(from[1]);
@@ -191,7 +208,7 @@ static bool send_all(const char *from, size_t n)
 		if (done < 0 && errno != EINTR) {
 			return false;
 		}
-		from += done > 0 ? done : 0;
+		from += MAX(done, 0);
 		n -= done > 0 ? (size_t)done : 0;
 	}
 	return true;
@@ -200,7 +217,7 @@ static bool send_all(const char *from, size_t n)
 /* Requests a run. */
 static bool request(const struct ct_told_state *told)
 {
-	static char message[CT_FORK_MESSAGE_MAX];
+	static char message[CT_FORK_MESSAGE_MAX]; /* too large for a stack */
 	char *to = message + 1 + sizeof(uint32_t);
 
 	message[0] = 'r';
@@ -218,13 +235,13 @@ static bool request(const struct ct_told_state *told)
 static void enlarge_pages(const struct ct_start *how, int32_t faults)
 {
 	if (!server.huge && faults > FAULTS_MANY && value_of(how->environment, CT_FORK_TUNABLES) == NULL) {
-		stop();
+		stop_server();
 		server.huge = true;
 	}
 }
 
 /* True if it answers. */
-static bool run(
+static bool run_on_server(
 	const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs, struct ct_ending *ret)
 {
 	int32_t pid, answer[2];
@@ -253,9 +270,9 @@ enum ct_fork ct_fork_server_run(
 		server.refused = false;
 	}
 	if (server.pid == 0 && !server.refused) {
-		start(how);
+		start_server(how);
 	}
-	if (server.pid > 0 && run(how, timeout_ms, hangs, ret)) {
+	if (server.pid > 0 && run_on_server(how, timeout_ms, hangs, ret)) {
 		return CT_FORK_ANSWERED;
 	}
 	if (server.pid > 0) {

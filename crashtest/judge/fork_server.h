@@ -45,9 +45,10 @@ struct ct_ending {
 enum { CT_FORK_MESSAGE_MAX = 1 << 17 };
 
 /*
- * Runs a command in this process's server, which is started if needed. Everything but the told variables must be the same in
- * every call of a process, which must be a subreaper. If this checker cannot be served (it is static, a thread runs before
- * main(), or the library is missing) the server is not tried again; if it was killed from outside, the next call starts another.
+ * Runs a command in this process's server, which is started if needed. Everything but the told variables must
+ * be the same in every call of a process, which must be a subreaper. If this checker cannot be served (it is
+ * static, a thread runs before main(), or the library is missing) the server is not tried again; if it was
+ * killed from outside, the next call starts another.
  */
 enum ct_fork { CT_FORK_ANSWERED, CT_FORK_REFUSED, CT_FORK_KILLED };
 enum ct_fork ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs,

@@ -2,6 +2,9 @@
 /* Commands that do not terminate. See hang.h. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "core/invariant.h"
 
 #include "source/frames.h"
 
@@ -50,7 +53,7 @@ static double cpu_of(pid_t pid, pid_t *ret_busiest)
 	for (unsigned i = 0; i < count; i++) {
 		const double cpu = ct_cpu_seconds(list[i]);
 
-		sum += cpu > 0 ? cpu : 0;
+		sum += MAX(cpu, 0);
 		if (cpu > most) {
 			most = cpu;
 			*ret_busiest = list[i];
@@ -59,12 +62,10 @@ static double cpu_of(pid_t pid, pid_t *ret_busiest)
 	return sum;
 }
 
-/* The function, which stays while the line goes round. */
+/* The function, which stays while the line goes round; "" if it is unknown. */
 static const char *function_of(const char *where)
 {
-	const char *const at = strchr(where, '(');
-
-	return at ? at : "";
+	return where + strcspn(where, "(");
 }
 
 static bool is_known(const struct ct_hangs *h, const char *where)
@@ -75,6 +76,16 @@ static bool is_known(const struct ct_hangs *h, const char *where)
 		is = strcmp(h->place[i], function_of(where)) == 0;
 	}
 	return is;
+}
+
+/* Looks where a process is: how often in a row it has been in a place where others hang, which is known at
+ * twice. */
+static bool is_seen_twice(struct ct_hangs *h, pid_t pid, unsigned *seen, char where[CT_TEXT_BYTES])
+{
+	nvw__process_place(pid, where, CT_TEXT_BYTES);
+	*seen = is_known(h, where) ? *seen + 1 : 0;
+	h->alike += *seen == 2;
+	return *seen == 2;
 }
 
 void ct_hang_remember(struct ct_hangs *h, const char *where)
@@ -88,11 +99,13 @@ void ct_hang_remember(struct ct_hangs *h, const char *where)
 bool ct_hang_wait(
 	int fd, pid_t pid, unsigned timeout_ms, struct ct_hangs *hangs, char ret_where[CT_TEXT_BYTES])
 {
-	/* CPU time of the slowest command that terminated, or more: what came after the last look is wall-clock time. */
+	NVW_INVARIANT(pid > 0);
+	/* CPU time of the slowest command of this process that terminated, or more: what came after the last
+	 * look is wall-clock time. */
 	static double slowest;
 	const double began = ct_wall_seconds(), limit = 1e-3 * timeout_ms;
-	const double early = 2 * slowest > 1e-3 * EARLIEST_MS ? 2 * slowest : 1e-3 * EARLIEST_MS;
-	unsigned look_ms = timeout_ms < FIRST_LOOK_MS ? timeout_ms : FIRST_LOOK_MS, seen = 0;
+	const double early = MAX(2 * slowest, 1e-3 * EARLIEST_MS);
+	unsigned look_ms = MIN(timeout_ms, FIRST_LOOK_MS), seen = 0;
 	double looked = 0, used = 0, at = began; /* used: until then */
 
 	ret_where[0] = '\0';
@@ -111,19 +124,19 @@ bool ct_hang_wait(
 		}
 		if (hangs != NULL && hangs->count > 0 && cpu > early && cpu > looked + early / 2) {
 			looked = cpu;
-			nvw__process_place(busiest, ret_where, CT_TEXT_BYTES);
-			seen = is_known(hangs, ret_where) ? seen + 1 : 0;
-			if (seen == 2) {
-				hangs->alike++;
+			if (is_seen_twice(hangs, busiest, &seen, ret_where)) {
 				return false;
 			}
 		}
-		look_ms = look_ms < LOOK_MS && (hangs == NULL || hangs->count == 0) ? 2 * look_ms : look_ms;
+		if (look_ms < LOOK_MS && (hangs == NULL || hangs->count == 0)) {
+			look_ms *= 2;
+		}
 	}
-	/* On a busy computer a command may take ten times its CPU time: all that hang would then be waited for. */
+	/* On a busy computer a command may take ten times its CPU time: all that hang would then be waited
+	 * for. */
 	const double took = used + (ct_wall_seconds() - at);
 
-	slowest = took > slowest ? took : slowest;
+	slowest = MAX(slowest, took);
 	return true;
 }
 
@@ -131,17 +144,12 @@ bool ct_hang_wait(
 bool ct_hang_is_alike(struct ct_hangs *h, const struct ct_hang_state *s, struct ct_hang_look *look)
 {
 	const double least = 1e-3 * s->timeout_ms / TIMEOUT_PART,
-		     early = STATE_FACTOR * s->slowest > least ? STATE_FACTOR * s->slowest : least;
+		     early = MAX(STATE_FACTOR * s->slowest, least);
 	char where[CT_TEXT_BYTES] = "";
 
 	if (h->count == 0 || s->cpu < early || s->cpu < look->cpu + early / 2) {
 		return false;
 	}
 	look->cpu = s->cpu;
-	nvw__process_place(s->pid, where, sizeof where);
-	look->alike = is_known(h, where) ? look->alike + 1 : 0;
-	if (look->alike == 2) {
-		h->alike++;
-	}
-	return look->alike == 2;
+	return is_seen_twice(h, s->pid, &look->alike, where);
 }

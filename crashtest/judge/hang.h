@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands, and states in a worker, that do not terminate. A command may use so much CPU time, and five times as much wall-clock time, for one that
- * sleeps. Where it is at the cut is looked up in its stack. A later command that is at the same place, twice in a row, and
- * has used much more time than those that terminated is taken to hang as well: hangs of one kind do not eat the budget. The same
- * holds for a state that a worker judges itself.
+ * Commands, and states in a worker, that do not terminate. A command may use so much CPU time, and five times
+ * as much wall-clock time, for one that sleeps. Where it is at the cut is looked up in its stack. A later
+ * command that is at the same place, twice in a row, and has used much more time than those that terminated
+ * is taken to hang as well: hangs of one kind do not eat the budget. The same holds for a state that a worker
+ * judges itself.
  */
 #ifndef CRASHTEST_HANG_H
 #define CRASHTEST_HANG_H
@@ -24,8 +25,8 @@ struct ct_hangs {
 };
 
 /*
- * Waits until fd can be read, which tells that the process pid has ended. False if it hangs; then ret_where is its place,
- * "file:line (function)", or "" if that is not known. hangs may be NULL.
+ * Waits until fd can be read, which tells that the process pid has ended. False if it hangs; then ret_where
+ * is its place, "file:line (function)", or "" if that is not known. hangs may be NULL.
  */
 bool ct_hang_wait(
 	int fd, pid_t pid, unsigned timeout_ms, struct ct_hangs *hangs, char ret_where[CT_TEXT_BYTES]);
@@ -44,8 +45,8 @@ struct ct_hang_look {
 	unsigned alike;
 };
 
-/* True if it hangs like one before, and has used ten times as much time as any that terminated, and a twentieth of the
- * timeout. Called again and again while the state goes on. */
+/* True if it hangs like one before, and has used ten times as much time as any that terminated, and a
+ * twentieth of the timeout. Called again and again while the state goes on. */
 bool ct_hang_is_alike(struct ct_hangs *hangs, const struct ct_hang_state *state, struct ct_hang_look *look);
 
 /* A state that used up its time was at "file:line (function)". */

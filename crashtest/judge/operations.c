@@ -5,28 +5,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <nvw/persist_log.h>
+#include "core/invariant.h"
 
+#include "core/array.h"
+
+#include "../log_walk.h"
 #include "operations.h"
 
 static int by_number(const void *a, const void *b)
 {
 	const struct ct_operation *const x = a, *const y = b;
 
-	return x->number < y->number ? -1 : x->number > y->number;
+	return (x->number > y->number) - (x->number < y->number);
 }
 
-static struct ct_operation *add(struct ct_operations *o, uint64_t number)
+static struct ct_operation *add_operation(struct ct_operations *o, uint64_t number)
 {
-	if (o->count == o->capacity) {
-		const uint64_t capacity = o->capacity ? 2 * o->capacity : 64;
-		struct ct_operation *const grown = realloc(o->at, capacity * sizeof *grown);
-
-		if (grown == NULL) {
-			return NULL;
-		}
-		o->at = grown;
-		o->capacity = capacity;
+	if (!NVW_ROOM(o->at, o->capacity, o->count + 1)) {
+		return NULL;
 	}
 	o->at[o->count] = (struct ct_operation){.number = number};
 	return &o->at[o->count++];
@@ -37,26 +33,53 @@ static int no_memory(void)
 	return nvw_fail(NVW_E_MEMORY, "no memory for the operations of a log");
 }
 
-static int note(struct ct_operations *o, const struct nvw_log_record *r, uint64_t record)
+static int note_begin(struct ct_operations *o, const struct nvw_log_record *r, uint64_t record)
 {
-	const bool begins = r->kind == NVW_LOG_BEGIN;
-	struct ct_operation *const new = add(o, begins ? r->begin.number : r->ack.first);
+	struct ct_operation *const new = add_operation(o, r->begin.number);
 
+	NVW_INVARIANT(record > 0);
 	if (new == NULL) {
 		return no_memory();
 	}
-	if (begins) {
-		new->begin = record;
-		new->thread = r->begin.thread;
-		snprintf(new->name, sizeof new->name, "%s", r->begin.name);
-	} else {
-		new->durable = record;
-		new->thread = r->ack.work_item;
-	}
+	new->begin = record;
+	new->thread = r->begin.thread;
+	snprintf(new->name, sizeof new->name, "%s", r->begin.name);
 	return 0;
 }
 
-/* An operation has one entry for its begin and one for its acknowledgement so far. The first of each counts. */
+static int note_ack(struct ct_operations *o, const struct nvw_log_record *r, uint64_t record)
+{
+	struct ct_operation *const new = add_operation(o, r->ack.first);
+
+	NVW_INVARIANT(record > 0);
+	if (new == NULL) {
+		return no_memory();
+	}
+	new->durable = record;
+	new->thread = r->ack.work_item;
+	return 0;
+}
+
+static int note_operation(void *operations, const struct nvw_log_record *r, uint64_t record)
+{
+	switch (r->kind) {
+	case NVW_LOG_BEGIN:
+		return note_begin(operations, r, record);
+	case NVW_LOG_ACK:
+		return note_ack(operations, r, record);
+	default:
+		return 0;
+	}
+}
+
+/* Is the first record earlier than the second, or the only one? 0: none. */
+static bool is_first(uint64_t a, uint64_t b)
+{
+	return a != 0 && (b == 0 || a < b);
+}
+
+/* An operation has one entry for its begin and one for its acknowledgement so far. The first of each
+ * counts. */
 static void join(struct ct_operations *o)
 {
 	uint64_t kept = 0;
@@ -72,12 +95,12 @@ static void join(struct ct_operations *o)
 			o->at[kept++] = *next;
 			continue;
 		}
-		if (next->begin != 0 && (last->begin == 0 || next->begin < last->begin)) {
+		if (is_first(next->begin, last->begin)) {
 			const uint64_t durable = last->durable;
 
 			*last = *next;
 			last->durable = durable;
-		} else if (next->durable != 0 && (last->durable == 0 || next->durable < last->durable)) {
+		} else if (is_first(next->durable, last->durable)) {
 			last->durable = next->durable;
 		}
 	}
@@ -87,24 +110,19 @@ static void join(struct ct_operations *o)
 int ct_operations_read(int log_fd, struct ct_operations *ret)
 {
 	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
 
 	*ret = (struct ct_operations){0};
-	if (error) {
-		return error;
-	}
-	if (nvw_log_info(reader)->operations) {
-		for (uint64_t i = 1; (error = nvw_log_next(reader, &r)) == 1; i++) {
-			error = r.kind == NVW_LOG_BEGIN || r.kind == NVW_LOG_ACK ? note(ret, &r, i) : 0;
-			if (error) {
-				break;
-			}
-		}
-		join(ret);
-	}
+	NVW_TRY(nvw_log_open_fd(dup(log_fd), "persist log", &reader));
+	const bool has = nvw_log_info(reader)->operations;
+
 	nvw_log_reader_close(reader);
-	return error < 0 ? error : 0;
+	if (!has) {
+		return 0;
+	}
+	const int error = ct_log_walk(log_fd, note_operation, ret);
+
+	join(ret);
+	return error;
 }
 
 void ct_operations_free(struct ct_operations *o)
@@ -117,8 +135,21 @@ const struct ct_operation *ct_operations_find(const struct ct_operations *o, uin
 {
 	const struct ct_operation wanted = {.number = number};
 
-	return o == NULL || o->count == 0 ? NULL :
-					    bsearch(&wanted, o->at, o->count, sizeof wanted, by_number);
+	if (o == NULL || o->count == 0) {
+		return NULL;
+	}
+	return bsearch(&wanted, o->at, o->count, sizeof wanted, by_number);
+}
+
+void ct_operations_name(const struct ct_operations *operations, uint64_t number, char *ret_text, size_t room)
+{
+	const struct ct_operation *const o = ct_operations_find(operations, number);
+
+	if (o != NULL && *o->name != '\0') {
+		snprintf(ret_text, room, "%llu (%s)", (unsigned long long)number, o->name);
+	} else {
+		snprintf(ret_text, room, "%llu", (unsigned long long)number);
+	}
 }
 
 const struct ct_operation *ct_operations_at(const struct ct_operations *o, uint64_t thread, uint64_t record)
@@ -138,18 +169,18 @@ const struct ct_operation *ct_operations_at(const struct ct_operations *o, uint6
 
 int ct_operations_owe(const struct ct_operations *o, struct nvw_acks *acks)
 {
-	int error = 0;
-
-	for (uint64_t i = 0; i < o->count && !error; i++) {
-		error = o->at[i].begin ? nvw__acks_begin(acks, o->at[i].number) : 0;
-		if (!error && o->at[i].durable) {
-			error = nvw__acks_add(acks, o->at[i].number, 1);
+	for (uint64_t i = 0; i < o->count; i++) {
+		if (o->at[i].begin) {
+			NVW_TRY(nvw__acks_begin(acks, o->at[i].number));
+		}
+		if (o->at[i].durable) {
+			NVW_TRY(nvw__acks_add(acks, o->at[i].number, 1));
 		}
 	}
-	return error;
+	return 0;
 }
 
-/* ---- Saved findings --------------------------------------------------------------------------------------------- */
+/* ---- Saved findings ------------------------------------------------------------------------------------ */
 
 json_t *ct_operations_json(const struct ct_operations *o)
 {
@@ -170,13 +201,15 @@ int ct_operations_from_json(const json_t *json, struct ct_operations *ret)
 	json_array_foreach(json, i, one)
 	{
 		struct ct_operation *const new =
-			add(ret, (uint64_t)json_integer_value(json_array_get(one, 0)));
+			add_operation(ret, (uint64_t)json_integer_value(json_array_get(one, 0)));
 		const char *const name = json_string_value(json_array_get(one, 1));
 
 		if (new == NULL) {
 			return no_memory();
 		}
-		snprintf(new->name, sizeof new->name, "%s", name ? name : "");
+		if (name != NULL) {
+			snprintf(new->name, sizeof new->name, "%s", name);
+		}
 	}
 	join(ret);
 	return 0;

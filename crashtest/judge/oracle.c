@@ -7,7 +7,7 @@
 
 enum { REPEAT_EVERY = 16, INTERRUPT_EVERY = 4 };
 
-/* ---- One pool ------------------------------------------------------------------------------------------- */
+/* ---- One pool ------------------------------------------------------------------------------------------ */
 
 /* Adds the work of a recovery to noted, unless that is NULL. */
 static void note(struct ct_recoveries *noted, const struct nvw_pool *first, const struct nvw_recovery *report)
@@ -75,7 +75,7 @@ int ct_oracle_judge_pool(const struct ct_oracle *o, struct nvw_pool *pool, const
 	return check(o, pool, acks, findings, phase);
 }
 
-/* ---- An image -------------------------------------------------------------------------------------------- */
+/* ---- An image ------------------------------------------------------------------------------------------ */
 
 /* Counts recovery's writes, and stops it at one of them. */
 struct tap {
@@ -211,7 +211,8 @@ static int judge_nested(const struct ct_oracle *o, struct ct_image *image, struc
 				(unsigned long long)stop + 1, nvw_error_message());
 		} else if (found != wanted) {
 			verdict = nvw_violation(findings, 0,
-				"recovery that crashed before its write %llu and ran again leaves a different "
+				"recovery that crashed before its write %llu and ran again leaves a "
+				"different "
 				"pool than recovery without a crash",
 				(unsigned long long)stop + 1);
 		}

@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <xxhash.h>
+
+#include "core/invariant.h"
 
 #include "output.h"
 #include "process.h"
@@ -27,8 +30,9 @@ static struct {
 
 static void keep_whole(const char *text, size_t n)
 {
-	const size_t room = sizeof output.text - output.text_kept, taken = n < room ? n : room;
+	const size_t room = sizeof output.text - output.text_kept, taken = MIN(n, room);
 
+	NVW_INVARIANT(output.text_kept <= sizeof output.text);
 	memcpy(output.text + output.text_kept, text, taken);
 	output.text_kept += taken;
 	output.bytes += n;
@@ -44,7 +48,7 @@ static void drain(void)
 
 	while ((n = read(output.from, text, sizeof text)) > 0) {
 		const size_t room = sizeof output.line - 1 - output.kept;
-		const size_t taken = (size_t)n < room ? (size_t)n : room;
+		const size_t taken = MIN((size_t)n, room);
 
 		memcpy(output.line + output.kept, text, taken);
 		output.kept += taken;
@@ -76,7 +80,10 @@ int ct_output_begin(bool whole)
 	if (output.hash != NULL) {
 		XXH64_reset(output.hash, 0);
 	}
-	return whole && output.hash == NULL ? -1 : output.to;
+	if (whole && output.hash == NULL) {
+		return -1;
+	}
+	return output.to;
 }
 
 bool ct_output_wait(int fd, int timeout_ms)
@@ -95,21 +102,31 @@ bool ct_output_wait(int fd, int timeout_ms)
 		if (p[0].revents != 0) {
 			return true;
 		}
-		left_ms = end > ct_wall_seconds() ? (int)(1e3 * (end - ct_wall_seconds())) + 1 : -1;
+		const double left = end - ct_wall_seconds();
+
+		left_ms = left > 0 ? (int)(1e3 * left) + 1 : -1;
 	}
 	return false;
 }
 
 void ct_output_line(char line[CT_LINE_BYTES])
 {
+	NVW_INVARIANT(output.kept < CT_LINE_BYTES);
 	if (output.owner == getpid()) {
 		drain();
 	}
 	memcpy(line, output.line, output.kept);
 	line[output.kept] = '\0';
 	line[strcspn(line, "\r\n")] = '\0';
-	for (char *c = line; *c != '\0'; c++) {
-		*c = (unsigned char)*c < ' ' ? ' ' : *c;
+	ct_output_blank(line);
+}
+
+void ct_output_blank(char *line)
+{
+	for (; *line != '\0'; line++) {
+		if ((unsigned char)*line < ' ') {
+			*line = ' ';
+		}
 	}
 }
 

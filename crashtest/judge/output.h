@@ -29,11 +29,14 @@ bool ct_output_wait(int fd, int timeout_ms);
 /* The first line since ct_output_begin(); "" if there is none. */
 void ct_output_line(char line[CT_LINE_BYTES]);
 
+/* Turns control characters into blanks. */
+void ct_output_blank(char *line);
+
 /* Everything since the beginning, if it was wanted; else nothing. */
 void ct_output_whole(struct ct_output *ret_output);
 
-/* In a child: standard output and error are fd (-1: as they are), standard input is empty. Where the output counts as a whole,
- * the standard error is left out. */
+/* In a child: standard output and error are fd (-1: as they are), standard input is empty. Where the output
+ * counts as a whole, the standard error is left out. */
 void ct_output_redirect(int fd);
 
 #endif

@@ -4,12 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <nvw/persist_log.h>
 #include <nvw/random.h>
 
+#include "core/invariant.h"
+
+#include "core/array.h"
+
+#include "../log_walk.h"
 #include "../states/image.h"
 #include "replay_oracle.h"
 
@@ -21,7 +25,7 @@ struct ct_logged_store {
 	uint32_t operation; /* index plus 1 in operations; 0: none */
 };
 
-/* ---- The log ---------------------------------------------------------------------------------------------------- */
+/* ---- The log ------------------------------------------------------------------------------------------- */
 
 /* The operation that each thread has begun, as an index plus 1. */
 struct open_operations {
@@ -46,15 +50,8 @@ static uint32_t *open_of(struct open_operations *o, uint64_t thread)
 
 static int add_store(struct ct_replay_oracle *o, const struct ct_logged_store *store)
 {
-	if (o->store_count == o->store_capacity) {
-		const uint64_t capacity = o->store_capacity ? 2 * o->store_capacity : 1024;
-		struct ct_logged_store *const grown = realloc(o->store, capacity * sizeof *grown);
-
-		if (grown == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
-		}
-		o->store = grown;
-		o->store_capacity = capacity;
+	if (!NVW_ROOM(o->store, o->store_capacity, o->store_count + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
 	}
 	o->store[o->store_count++] = *store;
 	return 0;
@@ -67,64 +64,61 @@ static uint32_t index_of(const struct ct_operations *operations, uint64_t number
 	return o ? (uint32_t)(o - operations->at) + 1 : 0;
 }
 
-static int note(struct ct_replay_oracle *o, struct open_operations *open, const struct nvw_log_record *r,
-	uint64_t record)
+static int note_host(struct ct_replay_oracle *o, const struct nvw_log_record *r, uint64_t record)
 {
 	struct ct_logged_store s = {.record = record};
-	int error = 0;
+
+	for (uint32_t at = 0; at < r->host.bytes; at += 8) {
+		s.off = r->host.off + at;
+		s.bytes = MIN(r->host.bytes - at, 8);
+		memcpy(&s.value, r->host.data + at, s.bytes);
+		NVW_TRY(add_store(o, &s));
+	}
+	return 0;
+}
+
+struct reading {
+	struct ct_replay_oracle *oracle;
+	struct open_operations open;
+};
+
+static int note_record(void *context, const struct nvw_log_record *r, uint64_t record)
+{
+	struct reading *const from = context;
+	struct ct_replay_oracle *const o = from->oracle;
+	uint32_t *mine;
 
 	switch (r->kind) {
 	case NVW_LOG_BEGIN:
-		*open_of(open, r->begin.thread) = index_of(o->operations, r->begin.number);
-		break;
-	case NVW_LOG_ACK: {
-		uint32_t *const mine = open_of(open, r->ack.work_item);
-
-		*mine = *mine == index_of(o->operations, r->ack.first) ? 0 : *mine;
-		break;
-	}
+		*open_of(&from->open, r->begin.thread) = index_of(o->operations, r->begin.number);
+		return 0;
+	case NVW_LOG_ACK:
+		mine = open_of(&from->open, r->ack.work_item);
+		if (*mine == index_of(o->operations, r->ack.first)) {
+			*mine = 0;
+		}
+		return 0;
 	case NVW_LOG_STORE:
-		s.off = r->store.off;
-		s.value = r->store.value;
-		s.bytes = r->store.bytes;
-		s.operation = *open_of(open, r->store.work_item);
-		return add_store(o, &s);
+		return add_store(o, &(struct ct_logged_store){.record = record,
+					    .off = r->store.off,
+					    .value = r->store.value,
+					    .bytes = r->store.bytes,
+					    .operation = *open_of(&from->open, r->store.work_item)});
 	case NVW_LOG_HOST:
-		for (uint32_t at = 0; at < r->host.bytes && !error; at += 8) {
-			s.off = r->host.off + at;
-			s.bytes = r->host.bytes - at < 8 ? r->host.bytes - at : 8;
-			memcpy(&s.value, r->host.data + at, s.bytes);
-			error = add_store(o, &s);
-		}
-		break;
+		return note_host(o, r, record);
 	default:
-		break;
+		return 0;
 	}
-	return error;
 }
 
-static int read_log(struct ct_replay_oracle *o, int log_fd)
+static int read_stores(struct ct_replay_oracle *o, int log_fd)
 {
-	static struct open_operations open;
-	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+	struct reading from = {.oracle = o};
 
-	if (error) {
-		return error;
-	}
-	open.count = 0;
-	for (uint64_t i = 1; (error = nvw_log_next(reader, &r)) == 1; i++) {
-		error = note(o, &open, &r, i);
-		if (error) {
-			break;
-		}
-	}
-	nvw_log_reader_close(reader);
-	return error < 0 ? error : 0;
+	return ct_log_walk(log_fd, note_record, &from);
 }
 
-/* ---- References ------------------------------------------------------------------------------------------------- */
+/* ---- References ---------------------------------------------------------------------------------------- */
 
 /* Operations: those that are acknowledged, and of those in flight the chosen ones. */
 struct set {
@@ -138,6 +132,7 @@ static bool has(const struct set *s, const struct ct_operations *operations, uin
 {
 	bool is = nvw_acked(s->acks, operations->at[index].number);
 
+	NVW_DEEP_INVARIANT(s->count <= 64);
 	for (unsigned i = 0; i < s->count && !is; i++) {
 		is = s->flying[i] == index && (s->chosen >> i & 1);
 	}
@@ -156,7 +151,8 @@ static uint64_t key_of(const struct set *s, const struct ct_operations *operatio
 	return key;
 }
 
-/* The record at which the first operation begins that is not in the set, after the last one of the set has ended. */
+/* The record at which the first operation begins that is not in the set, after the last one of the set has
+ * ended. */
 static uint64_t end_of(const struct set *s, const struct ct_operations *operations)
 {
 	uint64_t last = 0, end = UINT64_MAX;
@@ -167,7 +163,7 @@ static uint64_t end_of(const struct set *s, const struct ct_operations *operatio
 		if (has(s, operations, i)) {
 			const uint64_t ended = o->durable ? o->durable : UINT64_MAX;
 
-			last = ended > last ? ended : last;
+			last = MAX(last, ended);
 		}
 	}
 	for (uint32_t i = 0; i < operations->count; i++) {
@@ -208,15 +204,8 @@ static uint8_t *make_image(const struct ct_replay_oracle *o, const struct set *s
 
 static struct ct_reference *new_reference(struct ct_replay_oracle *o, uint64_t key)
 {
-	if (o->reference_count == o->reference_capacity) {
-		const uint64_t capacity = o->reference_capacity ? 2 * o->reference_capacity : 64;
-		struct ct_reference *const grown = realloc(o->reference, capacity * sizeof *grown);
-
-		if (grown == NULL) {
-			return NULL;
-		}
-		o->reference = grown;
-		o->reference_capacity = capacity;
+	if (!NVW_ROOM(o->reference, o->reference_capacity, o->reference_count + 1)) {
+		return NULL;
 	}
 	o->reference[o->reference_count] = (struct ct_reference){.key = key};
 	return &o->reference[o->reference_count++];
@@ -225,8 +214,9 @@ static struct ct_reference *new_reference(struct ct_replay_oracle *o, uint64_t k
 /* For display and saved findings; the hash is that of the unchanged output. */
 static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
 {
-	const size_t n = whole->kept < TEXT_KEPT ? whole->kept : TEXT_KEPT;
+	const size_t n = MIN(whole->kept, TEXT_KEPT);
 
+	NVW_INVARIANT(whole->text != NULL || whole->kept == 0);
 	for (size_t i = 0; i < n; i++) {
 		const char c = whole->text[i];
 
@@ -236,7 +226,7 @@ static void copy_text(char *to, const struct ct_output *whole, size_t *ret_kept)
 	*ret_kept = n;
 }
 
-static int fill(struct ct_reference *r, const struct ct_answer *a)
+static int fill_reference(struct ct_reference *r, const struct ct_answer *a)
 {
 	r->useful = a->in_time && WIFEXITED(a->status) && WEXITSTATUS(a->status) == 0;
 	r->bytes = a->whole.bytes;
@@ -274,18 +264,19 @@ static int reference_of(
 		.rw = bytes, .ro = bytes, .bytes = (o->asked.bytes + 63) & ~UINT64_C(63)};
 	int error = ct_ask(&o->asked, &image, s->acks, &a);
 
-	error = error ? error : fill(r, &a);
+	if (!error) {
+		error = fill_reference(r, &a);
+	}
 	o->reference_count -= error != 0;
 	free(bytes);
 	*ret_reference = r;
 	return error;
 }
 
-/* ---- Judging ---------------------------------------------------------------------------------------------------- */
+/* ---- Judging ------------------------------------------------------------------------------------------- */
 
 /* A copy, because the command makes references before the output is examined. */
 struct printed {
-	bool ended;
 	int status;
 	uint64_t bytes, hash;
 	size_t kept;
@@ -304,12 +295,12 @@ static void differing_line(const char *text, const char *other, char to[72])
 
 	while (text[at] != '\0' && text[at] == other[at]) {
 		at++;
-		begin = text[at - 1] == '\n' ? at : begin;
+		if (text[at - 1] == '\n') {
+			begin = at;
+		}
 	}
 	snprintf(to, 72, "%.*s", (int)strcspn(text + begin, "\r\n"), text + begin);
-	for (char *c = to; *c != '\0'; c++) {
-		*c = (unsigned char)*c < ' ' ? ' ' : *c;
-	}
+	ct_output_blank(to);
 }
 
 static int differs(const struct ct_reference *nearest, const struct printed *p, struct nvw_findings *findings)
@@ -344,9 +335,7 @@ static size_t common(const char *a, const char *b)
 static const struct ct_reference *nearer(
 	const struct ct_reference *a, const struct ct_reference *b, const struct printed *p)
 {
-	return a == NULL || (b->useful && common(b->text, p->text) > common(a->text, p->text)) ?
-		       (b->useful ? b : a) :
-		       a;
+	return b->useful && (a == NULL || common(b->text, p->text) > common(a->text, p->text)) ? b : a;
 }
 
 /* Operations in flight, by their acknowledgements: those without one last. */
@@ -372,6 +361,7 @@ static unsigned list_flying(const struct ct_replay_oracle *o, const struct nvw_a
 /* Subset number i: any subset of few operations; if there are many, the first i by acknowledgement. */
 static bool subset(unsigned count, uint64_t i, uint64_t *ret_chosen)
 {
+	NVW_INVARIANT(count <= 64);
 	if (count <= CT_IN_FLIGHT_MAX) {
 		*ret_chosen = i;
 		return i < UINT64_C(1) << count;
@@ -381,7 +371,7 @@ static bool subset(unsigned count, uint64_t i, uint64_t *ret_chosen)
 }
 
 /* 0 if a reference equals it, NVW_E_INCONSISTENT with a violation, or an error. */
-static int compare(struct ct_replay_oracle *o, const struct nvw_acks *acks, const struct printed *p,
+static int compare_output(struct ct_replay_oracle *o, const struct nvw_acks *acks, const struct printed *p,
 	struct nvw_findings *findings)
 {
 	const struct ct_reference *nearest = NULL, *r;
@@ -398,7 +388,8 @@ static int compare(struct ct_replay_oracle *o, const struct nvw_acks *acks, cons
 	}
 	if (nearest == NULL) {
 		return nvw_fail(NVW_E_INPUT,
-			"--recover: the command fails on a file of the run without a crash: it must exit with "
+			"--recover: the command fails on a file of the run without a crash: it must exit "
+			"with "
 			"status 0 after each acknowledged operation");
 	}
 	return differs(nearest, p, findings);
@@ -464,16 +455,12 @@ static void keep(struct printed *p, const struct ct_answer *a)
 int ct_replay_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase)
 {
-	static struct printed p;
+	struct printed p;
 	struct ct_replay_oracle *const o = context;
 	struct ct_answer a;
 
 	*phase = CT_PHASE_CHECK;
-	int error = ct_ask(&o->asked, image, acks, &a);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_ask(&o->asked, image, acks, &a));
 	bool failed = ct_answer_note(&a, findings) != 0;
 
 	if (!failed) {
@@ -481,39 +468,37 @@ int ct_replay_oracle_judge(void *context, struct ct_image *image, const struct n
 		failed = p.status != 0 && differs(NULL, &p, findings) != 0;
 	}
 	if (failed) {
-		error = note_references(o, acks, findings);
-		return error ? error : NVW_E_INCONSISTENT;
+		NVW_TRY(note_references(o, acks, findings));
+		return NVW_E_INCONSISTENT;
 	}
-	return o->only_those ? compare_saved(o, &p, findings) : compare(o, acks, &p, findings);
+	return o->only_those ? compare_saved(o, &p, findings) : compare_output(o, acks, &p, findings);
 }
 
 int ct_replay_oracle_try(struct ct_replay_oracle *o, const struct nvw_acks *acks)
 {
 	const struct ct_reference *first, *second;
 	const struct set all = {.acks = acks, .count = 0};
-	uint64_t hash;
-	int error = reference_of(o, &all, &first);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(reference_of(o, &all, &first));
 	if (!first->useful) {
 		return nvw_fail(NVW_E_INPUT,
 			"--recover: the command fails on the program's final file, without any crash%s%.200s",
 			first->kept ? ": " : "", first->text);
 	}
-	hash = first->hash;
+	const uint64_t hash = first->hash;
+
 	free(first->text);
 	o->reference_count = 0;
-	error = reference_of(o, &all, &second);
-	return error || second->hash == hash ?
-		       error :
-		       nvw_fail(NVW_E_INPUT,
-			       "--recover: the command prints different output for the same file, so crash states "
-			       "cannot be compared with it");
+	NVW_TRY(reference_of(o, &all, &second));
+	if (second->hash != hash) {
+		return nvw_fail(NVW_E_INPUT,
+			"--recover: the command prints different output for the same file, so crash states "
+			"cannot be compared with it");
+	}
+	return 0;
 }
 
-/* ---- Saved findings --------------------------------------------------------------------------------------------- */
+/* ---- Saved findings ------------------------------------------------------------------------------------ */
 
 void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *finding)
 {
@@ -529,11 +514,34 @@ void ct_replay_oracle_save(void *context, const struct nvw_acks *acks, json_t *f
 		if (r->useful) {
 			json_array_append_new(accepted,
 				json_pack("{s:I, s:s, s:o}", "bytes", (json_int_t)r->bytes, "hash", hash,
-					"text",
-					json_stringn(r->text, r->kept < SAVED_TEXT ? r->kept : SAVED_TEXT)));
+					"text", json_stringn(r->text, MIN(r->kept, SAVED_TEXT))));
 		}
 	}
 	json_object_set_new(finding, "accepted", accepted);
+}
+
+static const char *text_in(const json_t *object, const char *key)
+{
+	const char *const text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static uint64_t number_in(const json_t *object, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static int load_reference(const json_t *from, struct ct_reference *r)
+{
+	if (r == NULL || (r->text = strdup(text_in(from, "text"))) == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
+	}
+	r->useful = true;
+	r->bytes = number_in(from, "bytes");
+	r->hash = strtoull(text_in(from, "hash"), NULL, 16);
+	r->kept = strlen(r->text);
+	return 0;
 }
 
 int ct_replay_oracle_load(const char *command, const json_t *head, struct ct_replay_oracle *ret)
@@ -544,29 +552,16 @@ int ct_replay_oracle_load(const char *command, const json_t *head, struct ct_rep
 
 	*ret = (struct ct_replay_oracle){
 		.operations = &none, .only_those = true, .asked = {.whole_output = true}};
-	int error = ct_command_make(command, "--recover", &ret->asked.command);
-
+	NVW_TRY(ct_command_make(command, "--recover", &ret->asked.command));
 	json_array_foreach(json_object_get(head, "accepted"), i, one)
 	{
-		const char *const text = json_string_value(json_object_get(one, "text")),
-				  *const hash = json_string_value(json_object_get(one, "hash"));
-		struct ct_reference *const r = new_reference(ret, 0);
-
-		if (r == NULL || (r->text = strdup(text ? text : "")) == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
-		}
-		r->useful = true;
-		r->bytes = (uint64_t)json_integer_value(json_object_get(one, "bytes"));
-		r->hash = strtoull(hash ? hash : "", NULL, 16);
-		r->kept = strlen(r->text);
+		NVW_TRY(load_reference(one, new_reference(ret, 0)));
 	}
-	return error ? error :
-		       ct_asked_make((uint64_t)json_integer_value(json_object_get(head, "image_bytes")),
-			       (unsigned)json_integer_value(json_object_get(head, "timeout_ms")), NULL,
-			       &ret->asked);
+	return ct_asked_make(
+		number_in(head, "image_bytes"), (unsigned)number_in(head, "timeout_ms"), NULL, &ret->asked);
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------------------------ */
+/* ---- Beginning and end --------------------------------------------------------------------------------- */
 
 int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_oracle *ret)
 {
@@ -577,10 +572,9 @@ int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_orac
 			"--oracle=replay: the program announced no operation: include nvw/ack.h and call "
 			"nvw_operation_begins() and nvw_operation_is_durable()");
 	}
-	int error = ct_command_make(is->command, "--recover", &ret->asked.command);
-
-	error = error ? error : ct_asked_make(is->bytes, is->timeout_ms, is->operations, &ret->asked);
-	return error ? error : read_log(ret, is->log_fd);
+	NVW_TRY(ct_command_make(is->command, "--recover", &ret->asked.command));
+	NVW_TRY(ct_asked_make(is->bytes, is->timeout_ms, is->operations, &ret->asked));
+	return read_stores(ret, is->log_fd);
 }
 
 void ct_replay_oracle_destroy(struct ct_replay_oracle *o)

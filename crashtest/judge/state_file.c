@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,11 +85,12 @@ static void find_data(struct ct_state_file *f)
 	}
 }
 
-/* A page of the image, which may be in need of copying; reading a page that the file lacks would give it one. */
+/* A page of the image, which may be in need of copying; reading a page that the file lacks would give it
+ * one. */
 static void fill_page(struct ct_state_file *f, const struct ct_image *image, uint64_t i)
 {
 	static const uint8_t zeros[CT_PAGE];
-	const uint64_t at = i * CT_PAGE, n = f->bytes - at < CT_PAGE ? f->bytes - at : CT_PAGE;
+	const uint64_t at = i * CT_PAGE, n = MIN(f->bytes - at, CT_PAGE);
 
 	if (memcmp(f->page[i] & HAS_DATA ? f->map + at : zeros, image->rw + at, n) != 0) {
 		memcpy(f->map + at, image->rw + at, n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words by their keys. See holders.h. */
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include <nvw/random.h>
 
@@ -232,7 +233,9 @@ int ct_holders_changed(
 	}
 	int error = forget_word(h, word);
 
-	error = error ? error : read_word(h, word);
+	if (!error) {
+		error = read_word(h, word);
+	}
 	for (uint64_t i = 0; i < h->old.count && !error; i++) {
 		const uint64_t key = ((const uint64_t *)h->old.at)[i];
 
@@ -253,7 +256,7 @@ unsigned ct_holders_of(const struct ct_holders *h, uint64_t key, nvw_off *ret_of
 	}
 	for (uint32_t i = *bucket_of(h, key); i != 0; i = at(h, i)->next) {
 		const nvw_off off = 8 * (nvw_off)at(h, i)->word;
-		unsigned place = count < max ? count : max;
+		unsigned place = MIN(count, max);
 
 		if (at(h, i)->key != key) {
 			continue;

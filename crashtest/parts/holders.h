@@ -29,8 +29,8 @@ struct ct_holders {
 void ct_holders_free(struct ct_holders *holders);
 /* Finds the keys of all words, if it has not been done. */
 NVW_CHECKED int ct_holders_start(struct ct_holders *holders);
-/* A word has changed, or what the log may restore in it. Calls held() with every key that it had and has no longer, or has
- * and had not before. */
+/* A word has changed, or what the log may restore in it. Calls held() with every key that it had and has no
+ * longer, or has and had not before. */
 NVW_CHECKED int ct_holders_changed(
 	struct ct_holders *holders, nvw_off off, int (*held)(void *context, uint64_t key), void *context);
 /* All of them are found anew. */

@@ -7,6 +7,8 @@
 #include <check/check.h>
 #include <nvw/random.h>
 
+#include "core/invariant.h"
+
 #include "part_view.h"
 #include "pool/layout.h"
 
@@ -22,6 +24,7 @@ static uint64_t word_count(const struct ct_part_view *p)
 /* Things to look at: words, all acknowledgements, keys by their hash, operations. */
 static uint64_t thing_of_key(const struct ct_part_view *p, uint64_t key)
 {
+	NVW_DEEP_INVARIANT(p->key_things > 0);
 	return word_count(p) + 1 + (nvw_mix64(key) & (p->key_things - 1));
 }
 
@@ -39,9 +42,10 @@ static void look(struct ct_part_view *p, uint64_t thing)
 
 static uint64_t level_word(const struct ct_medium *m, const unsigned *levels, nvw_off off)
 {
-	const uint32_t i = m->cell_of[off / m->unit_bytes];
+	const struct ct_cell *const c = ct_medium_cell_at(m, off);
 
-	return i == 0 ? ct_image_word(&m->image, off) : ct_cell_word(m, &m->cell[i - 1], levels[i - 1], off);
+	NVW_DEEP_INVARIANT(off % 8 == 0);
+	return c ? ct_cell_word(m, c, levels[c - m->cell], off) : ct_image_word(&m->image, off);
 }
 
 static uint64_t raw_word(struct ct_part_view *p, nvw_off off)
@@ -73,9 +77,10 @@ static uint64_t ask_before(void *context, nvw_off off, ct_of of, const void *fro
 	struct ct_part_view *const p = context;
 
 	look(p, off / 8);
-	return p->levels != NULL || p->before.made_in[off / 8] == p->evaluation ?
-		       of(from, nvw_pool_word(p->before.pool, off)) :
-		       ct_choices_ask(&p->choices, off, of, from);
+	if (p->levels != NULL || p->before.made_in[off / 8] == p->evaluation) {
+		return of(from, nvw_pool_word(p->before.pool, off));
+	}
+	return ct_choices_ask(&p->choices, off, of, from);
 }
 
 static uint64_t completed(void *context, uint32_t stream)
@@ -111,7 +116,8 @@ static bool is_always(const struct ct_part_view *p, nvw_off off, uint64_t value)
 	return same;
 }
 
-/* While an entry is on its way, the word that it protects has not changed yet: restored or not, it is the same. */
+/* While an entry is on its way, the word that it protects has not changed yet: restored or not, it is the
+ * same. */
 static bool is_no_matter(const struct ct_part_view *p, nvw_off off, const uint32_t *entries, unsigned count)
 {
 	uint64_t value;
@@ -124,7 +130,8 @@ static bool is_no_matter(const struct ct_part_view *p, nvw_off off, const uint32
 	return true;
 }
 
-/* The word with the old value that the undo log restores. A block word is not restored: no program logs it. */
+/* The word with the old value that the undo log restores. A block word is not restored: no program logs
+ * it. */
 static uint64_t restored_word(
 	struct ct_part_view *p, nvw_off off, bool is_block, const uint32_t *entries, unsigned count)
 {
@@ -145,6 +152,7 @@ static uint64_t recovered_word(struct ct_part_view *p, nvw_off off)
 	uint32_t entries[RESTORES_MAX];
 	uint64_t word;
 
+	NVW_INVARIANT(off % 8 == 0);
 	if (in(off, g->est, 8 * (uint64_t)g->streams)) {
 		return cannot_tell(p, off);
 	}
@@ -159,9 +167,10 @@ static uint64_t recovered_word(struct ct_part_view *p, nvw_off off)
 	if (count > RESTORES_MAX) {
 		return cannot_tell(p, off);
 	}
-	word = !is_block && p->levels == NULL && is_no_matter(p, off, entries, count) ?
-		       raw_word(p, off) :
-		       restored_word(p, off, is_block, entries, count);
+	if (!is_block && p->levels == NULL && is_no_matter(p, off, entries, count)) {
+		return raw_word(p, off);
+	}
+	word = restored_word(p, off, is_block, entries, count);
 	if (is_block && rec_through_block(&p->through, off, &word) != 0) {
 		word = raw_word(p, off); /* recovery refuses the pool: the part of this block word says so */
 	}
@@ -258,12 +267,10 @@ void ct_part_view_begin(struct ct_part_view *p)
 
 static int wake_all(struct ct_part_view *p)
 {
-	int error = 0;
-
-	for (uint64_t i = 0; i < p->watch.parts && !error; i++) {
-		error = ct_watch_wake_part(&p->watch, (uint32_t)i);
+	for (uint64_t i = 0; i < p->watch.parts; i++) {
+		NVW_TRY(ct_watch_wake_part(&p->watch, (uint32_t)i));
 	}
-	return error;
+	return 0;
 }
 
 /* What was looked for by its key may be where it is not known. */
@@ -284,9 +291,12 @@ static int settled(void *context, nvw_off off)
 static int named(void *context, nvw_off off)
 {
 	struct ct_part_view *const p = context;
-	const int error = off < p->bytes ? ct_watch_wake(&p->watch, off / 8) : 0;
 
-	return error ? error : settled(p, off);
+	if (off >= p->bytes) {
+		return 0;
+	}
+	NVW_TRY(ct_watch_wake(&p->watch, off / 8));
+	return settled(p, off);
 }
 
 static int take_words(struct ct_part_view *p)
@@ -294,44 +304,41 @@ static int take_words(struct ct_part_view *p)
 	const nvw_off *const word = p->medium->changed_words.at;
 	const struct ct_restores_told told = {named, settled, p};
 	bool fell = false;
-	int error = 0;
 
-	for (uint64_t i = 0; i < p->medium->changed_words.count && !error; i++) {
-		error = ct_watch_wake(&p->watch, word[i] / 8);
-		if (!error && !p->is_plain) {
-			error = ct_holders_changed(&p->holders, word[i], held, p);
-			error = error ? error : ct_restores_changed(&p->restores, word[i], &told, &fell);
+	for (uint64_t i = 0; i < p->medium->changed_words.count; i++) {
+		NVW_TRY(ct_watch_wake(&p->watch, word[i] / 8));
+		if (!p->is_plain) {
+			NVW_TRY(ct_holders_changed(&p->holders, word[i], held, p));
+			NVW_TRY(ct_restores_changed(&p->restores, word[i], &told, &fell));
 		}
 	}
 	p->medium->changed_words.count = 0;
-	if (error || !fell) {
-		return error;
+	if (!fell) {
+		return 0;
 	}
-	error = ct_holders_restart(&p->holders);
-	return error ? error : wake_all(p);
+	NVW_TRY(ct_holders_restart(&p->holders));
+	return wake_all(p);
 }
 
 static int take_acks(struct ct_part_view *p)
 {
 	const struct ct_told *const told = p->medium->changed_acks.at;
-	int error = 0;
 
-	for (uint64_t i = 0; i < p->medium->changed_acks.count && !error; i++) {
-		error = ct_watch_wake(&p->watch, word_count(p));
-		for (uint64_t op = told[i].first; op < told[i].first + told[i].count && !error; op++) {
-			error = ct_watch_wake(&p->watch, thing_of_op(p, op));
+	for (uint64_t i = 0; i < p->medium->changed_acks.count; i++) {
+		NVW_TRY(ct_watch_wake(&p->watch, word_count(p)));
+		for (uint64_t op = told[i].first; op < told[i].first + told[i].count; op++) {
+			NVW_TRY(ct_watch_wake(&p->watch, thing_of_op(p, op)));
 		}
 	}
 	p->medium->changed_acks.count = 0;
-	return error;
+	return 0;
 }
 
 int ct_part_view_changed(struct ct_part_view *p)
 {
-	int error = take_words(p);
-
-	error = error ? error : take_acks(p);
-	return error ? error : ct_choices_changed(&p->choices, p->medium);
+	NVW_TRY(take_words(p));
+	NVW_TRY(take_acks(p));
+	return ct_choices_changed(&p->choices, p->medium);
 }
 
 /* ---- A life ------------------------------------------------------------------------------------------- */
@@ -341,6 +348,11 @@ static void *pages(uint64_t bytes)
 	void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
+}
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
 }
 
 static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_pool_image *handle)
@@ -353,7 +365,7 @@ static int make(struct ct_part_view *p, struct ct_made *made, const struct nvw_p
 	image.bytes = p->bytes;
 	image.context = p;
 	if (made->words == NULL || made->made_in == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
+		return no_memory();
 	}
 	memcpy(made->words, p->medium->image.rw, NVW__ROOTS_OFF); /* the headers, which no run changes */
 	return nvw_pool_open_image(&image, &made->pool);
@@ -390,11 +402,14 @@ static int make_both(struct ct_part_view *p)
 					    .holders = holders_after,
 					    .recovered = true};
 	unsigned *const none = calloc(p->medium->cell_count + 1, sizeof *none);
-	int error = none ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
 
+	if (none == NULL) {
+		return no_memory();
+	}
 	p->levels = none;
 	p->evaluation = 1;
-	error = error ? error : make(p, &p->before, &before);
+	int error = make(p, &p->before, &before);
+
 	if (!error) {
 		p->geometry = *nvw_pool_geometry(p->before.pool);
 		error = make(p, &p->after, &after);
@@ -417,7 +432,8 @@ int ct_part_view_create(struct ct_medium *m, uint64_t (*key)(const void *plan, u
 	const int error = make_both(p);
 
 	p->through = (struct rec_through){p->before.pool, completed, p};
-	return error ? error : ct_restores_create(m, &p->geometry, &p->restores);
+	NVW_TRY(error);
+	return ct_restores_create(m, &p->geometry, &p->restores);
 }
 
 int ct_part_view_create_plain(struct ct_medium *m, struct ct_part_view *p)
@@ -428,9 +444,10 @@ int ct_part_view_create_plain(struct ct_medium *m, struct ct_part_view *p)
 	m->changed_words.count = m->changed_acks.count = 0;
 	p->before.words = pages(p->bytes);
 	p->before.made_in = pages(p->bytes / 2);
-	return p->before.words && p->before.made_in ?
-		       0 :
-		       nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
+	if (p->before.words == NULL || p->before.made_in == NULL) {
+		return no_memory();
+	}
+	return 0;
 }
 
 int ct_part_view_watch(struct ct_part_view *p, uint64_t parts)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pool that one part of a check sees (parts.h): each word as recovery leaves it, made when the part asks for it, in
- * one combination of what is uncertain (choices.h). What a part asks for is noted (watch.h), so that a change wakes it.
+ * The pool that one part of a check sees (parts.h): each word as recovery leaves it, made when the part asks
+ * for it, in one combination of what is uncertain (choices.h). What a part asks for is noted (watch.h), so
+ * that a change wakes it.
  *
- * A word after recovery is a function of few words before it (recovery/through.h): of the word itself, of the undo log
- * entries that can name it (restores.h), and of the status of their epochs.
+ * A word after recovery is a function of few words before it (recovery/through.h): of the word itself, of the
+ * undo log entries that can name it (restores.h), and of the status of their epochs.
  */
 #ifndef CRASHTEST_PART_VIEW_H
 #define CRASHTEST_PART_VIEW_H

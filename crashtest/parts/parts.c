@@ -3,9 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include <check/check.h>
 #include <nvw/random.h>
+
+#include "core/invariant.h"
 
 #include "../group.h"
 #include "part_view.h"
@@ -38,33 +41,54 @@ static int check_block(struct ct_parts *p, uint64_t number)
 			    8 * (number % nvw__class_blocks[0]);
 	uint64_t word;
 
-	return rec_through_is_block_word(&p->view.through, off) &&
-			       rec_through_block(&p->view.through, off, &word) != 0 ?
-		       refused(p, off) :
-		       0;
+	if (rec_through_is_block_word(&p->view.through, off) &&
+		rec_through_block(&p->view.through, off, &word) != 0) {
+		return refused(p, off);
+	}
+	return 0;
+}
+
+static int check_entry(struct ct_parts *p, uint64_t number)
+{
+	const struct nvw_pool_geometry *const g = &p->view.geometry;
+	const uint32_t stream = (uint32_t)(number / g->log_entries), i = (uint32_t)(number % g->log_entries);
+	struct rec_entry entry;
+
+	if (rec_through_entry(&p->view.through, stream, i, &entry) != 0) {
+		return refused(p, g->log + number * NVW__ENTRY_BYTES);
+	}
+	return 0;
+}
+
+static int check_stream(struct ct_parts *p, uint32_t stream)
+{
+	NVW_INVARIANT(stream < p->view.geometry.streams);
+	if (rec_through_stream(&p->view.through, stream) != 0) {
+		return refused(p, nvw__est_off(&p->view.geometry, stream));
+	}
+	return 0;
+}
+
+static int check_chunk(struct ct_parts *p, uint64_t chunk)
+{
+	NVW_INVARIANT(chunk < p->view.geometry.chunk_count);
+	if (rec_through_chunk(&p->view.through, chunk) != 0) {
+		return refused(p, nvw__chunk_word_off(&p->view.geometry, chunk));
+	}
+	return 0;
 }
 
 /* The parts of nvw_recover(), in the order of its metadata. */
 static int check_recovery(struct ct_parts *p, uint64_t part)
 {
-	const struct nvw_pool_geometry *const g = &p->view.geometry;
-	struct rec_entry entry;
-
 	if (part < p->of_entries) {
-		return rec_through_entry(&p->view.through, (uint32_t)(part / g->log_entries),
-			       (uint32_t)(part % g->log_entries), &entry) != 0 ?
-			       refused(p, g->log + part * NVW__ENTRY_BYTES) :
-			       0;
+		return check_entry(p, part);
 	}
 	if (part < p->of_streams) {
-		return rec_through_stream(&p->view.through, (uint32_t)(part - p->of_entries)) != 0 ?
-			       refused(p, nvw__est_off(g, (uint32_t)(part - p->of_entries))) :
-			       0;
+		return check_stream(p, (uint32_t)(part - p->of_entries));
 	}
 	if (part < p->of_chunks) {
-		return rec_through_chunk(&p->view.through, part - p->of_streams) != 0 ?
-			       refused(p, nvw__chunk_word_off(g, part - p->of_streams)) :
-			       0;
+		return check_chunk(p, part - p->of_streams);
 	}
 	if (part < p->of_blocks) {
 		return check_block(p, part - p->of_chunks);
@@ -81,16 +105,26 @@ static int check_plain(struct ct_parts *p, uint64_t part)
 	return p->plain->check(p->plain->context, &image, &p->view.acks, part, &p->findings);
 }
 
+static int check_part(struct ct_parts *p, uint64_t part)
+{
+	NVW_INVARIANT(part < p->count.parts);
+	if (p->plain != NULL) {
+		return check_plain(p, part);
+	}
+	if (part < p->of_recovery) {
+		return check_recovery(p, part);
+	}
+	return p->workload->parts->check(
+		p->plan, p->view.after.pool, &p->view.acks, part - p->of_recovery, &p->findings);
+}
+
 /* True if the part finds nothing. */
 static bool evaluate(struct ct_parts *p, uint64_t part)
 {
 	ct_part_view_begin(&p->view);
 	nvw__findings_clear(&p->findings);
 	p->count.evaluations++;
-	const int error = p->plain != NULL      ? check_plain(p, part) :
-			  part < p->of_recovery ? check_recovery(p, part) :
-						  p->workload->parts->check(p->plan, p->view.after.pool,
-							  &p->view.acks, part - p->of_recovery, &p->findings);
+	const int error = check_part(p, part);
 
 	if (error != 0 && p->findings.count == 0) {
 		nvw_violation(&p->findings, 0, "a part of the check gives up: %s", nvw_error_message());
@@ -120,6 +154,7 @@ static struct ct_part_trouble try_part(struct ct_parts *p, uint64_t part)
 				      CT_PART_EVALUATIONS_CLOSED :
 				      CT_PART_EVALUATIONS;
 
+	NVW_INVARIANT(part < p->count.parts);
 	ct_watch_try(&p->view.watch, (uint32_t)part);
 	p->count.tries++;
 	ct_choices_begin(&p->view.choices, p->view.medium);
@@ -127,7 +162,7 @@ static struct ct_part_trouble try_part(struct ct_parts *p, uint64_t part)
 		const bool passes = evaluate(p, part);
 		const unsigned forks = ct_choices_forks(&p->view.choices);
 
-		t.forks = forks > t.forks ? forks : t.forks;
+		t.forks = MAX(t.forks, forks);
 		if (p->view.is_wide || p->view.choices.too_many || t.evaluation == most) {
 			t.verdict = CT_PART_WIDE;
 		} else if (!passes) {
@@ -171,17 +206,16 @@ static void forget_trouble(struct ct_parts *p, const uint32_t *tried, uint64_t c
 			t[kept++] = t[i];
 		}
 	}
-	p->trouble.count = count > 0 ? kept : p->trouble.count;
+	if (count > 0) {
+		p->trouble.count = kept;
+	}
 }
 
 static int note_trouble(struct ct_parts *p, const struct ct_part_trouble *t)
 {
-	const int error = ct_array_grow(&p->trouble, p->trouble.count + 1, sizeof *t);
-
-	if (!error) {
-		((struct ct_part_trouble *)p->trouble.at)[p->trouble.count++] = *t;
-	}
-	return error;
+	NVW_TRY(ct_array_grow(&p->trouble, p->trouble.count + 1, sizeof *t));
+	((struct ct_part_trouble *)p->trouble.at)[p->trouble.count++] = *t;
+	return 0;
 }
 
 uint64_t ct_parts_crowd(const struct ct_parts *p)
@@ -209,7 +243,9 @@ int ct_parts_try(struct ct_parts *p, void (*began)(void *context, uint64_t part)
 		}
 		const struct ct_part_trouble t = try_part(p, tried[i]);
 
-		p->view.error = t.verdict != CT_PART_PASSES ? note_trouble(p, &t) : p->view.error;
+		if (t.verdict != CT_PART_PASSES) {
+			p->view.error = note_trouble(p, &t);
+		}
 	}
 	if (p->trouble.count > 1) {
 		qsort(p->trouble.at, p->trouble.count, sizeof(struct ct_part_trouble), by_part);
@@ -228,6 +264,7 @@ bool ct_parts_remake(struct ct_parts *p, uint64_t part, uint32_t evaluation, str
 {
 	uint32_t n = 0;
 
+	NVW_INVARIANT(part < p->count.parts);
 	if (ct_choices_changed(&p->view.choices, p->view.medium)) {
 		return false;
 	}
@@ -253,6 +290,7 @@ static void name_of_recovery(const struct ct_parts *p, uint64_t part, char ret_n
 {
 	const unsigned long long n = part;
 
+	NVW_INVARIANT(part < p->of_recovery);
 	if (part < p->of_entries) {
 		snprintf(ret_name, CT_PART_NAME, "undo log entry %llu of stream %llu",
 			n % p->view.geometry.log_entries, n / p->view.geometry.log_entries);
@@ -270,6 +308,7 @@ static void name_of_recovery(const struct ct_parts *p, uint64_t part, char ret_n
 
 void ct_parts_name(const struct ct_parts *p, uint64_t part, char ret_name[CT_PART_NAME])
 {
+	NVW_INVARIANT(part < p->count.parts);
 	if (p->plain != NULL) {
 		p->plain->name(p->plain->context, part, ret_name, CT_PART_NAME);
 	} else if (part < p->of_recovery) {
@@ -291,21 +330,52 @@ void ct_parts_free(struct ct_parts *p)
 	free(p);
 }
 
-static int number_parts(struct ct_parts *p)
+static void number_parts(struct ct_parts *p)
 {
 	const struct nvw_pool_geometry *const g = &p->view.geometry;
-	const uint64_t of_workload = p->workload->parts->count(p->plan, g);
 
+	if (p->plain != NULL) {
+		p->count.parts = p->plain->count(p->plain->context);
+		return;
+	}
 	p->of_entries = (uint64_t)g->streams * g->log_entries;
 	p->of_streams = p->of_entries + g->streams;
 	p->of_chunks = p->of_streams + g->chunk_count;
 	p->of_blocks = p->of_chunks + (uint64_t)g->chunk_count * nvw__class_blocks[0];
 	p->of_recovery = p->of_blocks + 1;
-	p->count.parts = p->of_recovery + of_workload;
+	p->count.parts = p->of_recovery + p->workload->parts->count(p->plan, g);
+}
+
+static int fill_parts(struct ct_parts *p, struct ct_medium *m)
+{
+	if (p->plain != NULL) {
+		NVW_TRY(ct_part_view_create_plain(m, &p->view));
+	} else {
+		NVW_TRY(ct_part_view_create(m, p->workload->parts->key, p->plan, &p->view));
+	}
+	number_parts(p);
 	if (p->count.parts > UINT32_MAX / 2) {
 		return nvw_fail(NVW_E_USAGE, "a check of more than 2^31 parts");
 	}
 	return ct_part_view_watch(&p->view, p->count.parts);
+}
+
+static int make_parts(const struct ct_parts *of, struct ct_medium *m, struct ct_parts **ret_parts)
+{
+	struct ct_parts *const p = malloc(sizeof *p);
+
+	if (p == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
+	}
+	*p = *of;
+	const int error = fill_parts(p, m);
+
+	if (error) {
+		ct_parts_free(p);
+		return error;
+	}
+	*ret_parts = p;
+	return 0;
 }
 
 static bool has_one_pool(const struct nvw_workload *w, const void *plan)
@@ -330,28 +400,16 @@ int ct_parts_create(
 	if (!can_be_had(w, plan, m)) {
 		return 0;
 	}
-	struct ct_parts *const p = calloc(1, sizeof *p);
+	const struct ct_parts of = {.workload = w, .plan = plan};
 
-	if (p == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
-	}
-	*p = (struct ct_parts){.workload = w, .plan = plan};
-	int error = ct_part_view_create(m, w->parts->key, plan, &p->view);
-
-	error = error ? error : number_parts(p);
-	if (error) {
-		ct_parts_free(p);
-		return error;
-	}
-	*ret_parts = p;
-	return 0;
+	return make_parts(&of, m, ret_parts);
 }
 
 /* True for a host program's models in which a state is any combination, or a number of stores. */
 static bool can_be_plain(const struct ct_medium *m)
 {
 	return m->rules.limits == NULL && !m->rules.mixed &&
-	       (m->rules.model == CT_MODEL_X86 || m->rules.model == CT_MODEL_EADR);
+	       (ct_model_info(m->rules.model)->axioms & (CT_A(LINE) | CT_A(AT_ONCE)));
 }
 
 int ct_parts_create_plain(
@@ -361,25 +419,9 @@ int ct_parts_create_plain(
 	if (plain == NULL || !can_be_plain(m)) {
 		return 0;
 	}
-	struct ct_parts *const p = calloc(1, sizeof *p);
+	const struct ct_parts of = {.plain = plain};
 
-	if (p == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a check in parts");
-	}
-	*p = (struct ct_parts){.plain = plain};
-	int error = ct_part_view_create_plain(m, &p->view);
-
-	p->count.parts = error ? 0 : plain->count(plain->context);
-	if (!error && p->count.parts > UINT32_MAX / 2) {
-		error = nvw_fail(NVW_E_USAGE, "a check of more than 2^31 parts");
-	}
-	error = error ? error : ct_part_view_watch(&p->view, p->count.parts);
-	if (error) {
-		ct_parts_free(p);
-		return error;
-	}
-	*ret_parts = p;
-	return 0;
+	return make_parts(&of, m, ret_parts);
 }
 
 int ct_parts_of(const struct ct_exploration *e, struct ct_medium *m, struct ct_parts **ret_parts)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the log entries that can name a word. See restores.h. */
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include <nvw/random.h>
 
@@ -37,7 +38,7 @@ static int add(struct ct_restores *r, uint32_t entry, nvw_off off, uint64_t epoc
 
 	for (; number != 0; number = at(r, number)->sister) {
 		if (at(r, number)->off == off) {
-			at(r, number)->epoch = epoch > at(r, number)->epoch ? epoch : at(r, number)->epoch;
+			at(r, number)->epoch = MAX(epoch, at(r, number)->epoch);
 			return 0;
 		}
 	}
@@ -104,7 +105,9 @@ static int change_entry(struct ct_restores *r, uint32_t entry, const struct ct_r
 {
 	int error = forget_entry(r, entry);
 
-	error = error ? error : read_entry(r, entry);
+	if (!error) {
+		error = read_entry(r, entry);
+	}
 	for (uint64_t i = 0; i < r->old.count && !error; i++) {
 		error = told->named(told->context, ((const nvw_off *)r->old.at)[i]);
 	}
@@ -127,7 +130,7 @@ static uint64_t completed_epochs(const struct ct_restores *r, uint32_t stream)
 			nvw_unseal(off, word, &payload) && nvw__est_state(payload) == NVW__EST_COMPLETED;
 		const uint64_t epoch = is_known ? nvw__est_epoch(payload) : 0;
 
-		least = epoch < least ? epoch : least;
+		least = MIN(least, epoch);
 	}
 	return least;
 }
@@ -208,8 +211,8 @@ int ct_restores_changed(
 		       0;
 }
 
-/* Streams are restored in ascending order, and within one the newest entry first: the last word has the oldest entry of the
- * last stream. */
+/* Streams are restored in ascending order, and within one the newest entry first: the last word has the
+ * oldest entry of the last stream. */
 static bool decides_before(const struct ct_restores *r, uint32_t a, uint32_t b)
 {
 	const uint32_t n = r->geometry.log_entries;
@@ -228,7 +231,7 @@ unsigned ct_restores_of(const struct ct_restores *r, nvw_off off, uint32_t *ret_
 			restore->epoch <= r->completed[restore->entry / r->geometry.log_entries]) {
 			continue;
 		}
-		unsigned place = count < max ? count : max;
+		unsigned place = MIN(count, max);
 
 		while (place > 0 && decides_before(r, restore->entry, ret_entries[place - 1])) {
 			if (place < max) {

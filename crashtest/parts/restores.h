@@ -40,16 +40,17 @@ NVW_CHECKED int ct_restores_create(const struct ct_medium *medium, const struct 
 	struct ct_restores *ret_restores);
 void ct_restores_free(struct ct_restores *restores);
 
-/* A word of the log or of the epoch status table has changed. *ret_fell: fewer epochs are known to have completed, which
- * nobody can have relied on. */
+/* A word of the log or of the epoch status table has changed. *ret_fell: fewer epochs are known to have
+ * completed, which nobody can have relied on. */
 NVW_CHECKED int ct_restores_changed(
 	struct ct_restores *restores, nvw_off off, const struct ct_restores_told *told, bool *ret_fell);
 
-/* The entries that can restore the word, in the order in which the first that does decides; at most max. How many there
- * are. */
+/* The entries that can restore the word, in the order in which the first that does decides; at most max. How
+ * many there are. */
 unsigned ct_restores_of(const struct ct_restores *restores, nvw_off off, uint32_t *ret_entries, unsigned max);
 
-/* The values that entries can restore in the word, at most max. How many there are; if more than max, at least so many. */
+/* The values that entries can restore in the word, at most max. How many there are; if more than max, at
+ * least so many. */
 unsigned ct_restores_values(
 	const struct ct_restores *restores, nvw_off off, uint64_t *ret_values, unsigned max);
 

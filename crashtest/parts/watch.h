@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who looked at what: for every thing (a number) the parts that looked at it when they were last tried. A thing that
- * changes wakes them; each part is woken once, however many of its things change.
+ * Who looked at what: for every thing (a number) the parts that looked at it when they were last tried. A
+ * thing that changes wakes them; each part is woken once, however many of its things change.
  *
- * A thing has a list of looks, and a part has its looks in the order in which they were made. A part that is tried again mostly
- * looks at the same things in the same order: then its looks stay as they are, and nothing is touched but the part's own
- * memory. What it looks at no longer is taken out. So a try costs what it looks at, in few cache misses.
+ * A thing has a list of looks, and a part has its looks in the order in which they were made. A part that is
+ * tried again mostly looks at the same things in the same order: then its looks stay as they are, and nothing
+ * is touched but the part's own memory. What it looks at no longer is taken out. So a try costs what it looks
+ * at, in few cache misses.
  */
 #ifndef CRASHTEST_WATCH_H
 #define CRASHTEST_WATCH_H

@@ -5,15 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <nvw/input.h>
 
+#include "core/invariant.h"
+
 #include "../judge/checker.h"
 #include "../explain/cure.h"
 #include "../explain/finding.h"
 #include "../group.h"
+#include "../log_walk.h"
 #include "../judge/hang.h"
 #include "modes.h"
 #include "../judge/operations.h"
@@ -41,7 +45,7 @@ static bool is_of_blocks(const struct nvw_log_reader *reader)
 {
 	const struct nvw_log_info *const i = nvw_log_info(reader);
 
-	return strcmp(i->workload, CT_BLOCK_LOG) == 0 && strcmp(i->model, "x86") != 0;
+	return strcmp(i->workload, CT_BLOCK_LOG) == 0 && !ct_model_names_threads(i->model);
 }
 
 /* True for a program whose kernels ran on a machine (mixed.h): the model is the machine's. */
@@ -66,46 +70,66 @@ bool ct_is_block_log(const char *path)
 	return is;
 }
 
-/* Reads the file, padded with zeros to a whole line. */
-static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
+static int no_memory(uint64_t bytes)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for %llu bytes", (unsigned long long)bytes);
+}
+
+static uint64_t whole_lines(uint64_t bytes)
+{
+	return (bytes + 63) & ~UINT64_C(63);
+}
+
+/* Reads up to size bytes, and returns their number. */
+static uint64_t read_bytes(int fd, uint8_t *to, uint64_t size)
+{
+	uint64_t at = 0;
+	ssize_t n = 1;
+
+	NVW_INVARIANT(fd >= 0);
+	for (; at < size && n > 0; at += (uint64_t)MAX(n, 0)) {
+		n = read(fd, to + at, size - at);
+	}
+	return at;
+}
+
+static int read_opened(const char *path, int fd, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
 {
 	struct stat s;
-	uint64_t at = 0;
-	int fd, error = nvw_input_open(path, O_RDONLY, &fd);
 
-	if (error) {
-		return error;
-	}
 	if (fstat(fd, &s)) {
-		error = nvw_fail_errno("%s", path);
-		close(fd);
-		return error;
+		return nvw_fail_errno("%s", path);
 	}
 	*ret_size = (uint64_t)s.st_size;
 	*ret_bytes = calloc((*ret_size + 127) / 64, 64);
-	while (*ret_bytes != NULL && at < *ret_size) {
-		const ssize_t n = read(fd, *ret_bytes + at, *ret_size - at);
-
-		if (n <= 0) {
-			break;
-		}
-		at += (uint64_t)n;
-	}
-	close(fd);
 	if (*ret_bytes == NULL) {
-		return nvw_fail(
-			NVW_E_MEMORY, "%s: no memory for %llu bytes", path, (unsigned long long)*ret_size);
+		return no_memory(*ret_size);
 	}
-	if ((*ret_size == 0 && !may_be_empty) || at < *ret_size) {
-		free(*ret_bytes);
-		return nvw_fail(NVW_E_INPUT, "%s: expected the file as it was before the log began, found %s",
-			path, *ret_size ? "one that cannot be read" : "an empty one");
+	if (*ret_size == 0 && !may_be_empty) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected the file as it was before the log began, found an empty one", path);
+	}
+	if (read_bytes(fd, *ret_bytes, *ret_size) < *ret_size) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected the file as it was before the log began, found one that cannot be read",
+			path);
 	}
 	return 0;
 }
 
-/* ---- Recorded persist logs
- * ------------------------------------------------------------------------------------- */
+/* Reads the file, padded with zeros to a whole line. */
+static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
+{
+	int fd;
+
+	NVW_TRY(nvw_input_open(path, O_RDONLY, &fd));
+	const int error = read_opened(path, fd, may_be_empty, ret_bytes, ret_size);
+
+	close(fd);
+	return error;
+}
+
+/* ---- Recorded persist logs ----------------------------------------------------------------------------- */
 
 /* The set of threads that stored, by their numbers in the log: 0 stands for none. */
 struct threads {
@@ -148,11 +172,72 @@ static uint64_t end_of(const struct nvw_log_record *r)
 static bool are_grouped(
 	const struct nvw_log_info *log, const struct nvw_log_record *r, const struct nvw_log_record *before)
 {
-	if (strcmp(log->model, "x86") == 0) {
+	if (ct_model_names_threads(log->model)) {
 		return log->atomicity == 64;
 	}
 	return before->kind == NVW_LOG_STORE && before->store.kernel == 0 &&
 	       before->store.group == r->store.group && before->store.off / 64 == r->store.off / 64;
+}
+
+/* A log as its records are counted. */
+struct survey {
+	const char *path;
+	const struct nvw_log_info *info;
+	bool blocks, mixed;
+	uint64_t known; /* where the image and the records so far end */
+	struct nvw_log_record before;
+	struct threads threads;
+	uint64_t storing, created; /* threads */
+	struct ct_store_log *counts;
+};
+
+/* Is it a kernel's, of no program on the host? */
+static bool is_of_kernel(const struct survey *s, const struct nvw_log_record *r)
+{
+	return !s->blocks &&
+	       ((r->kind == NVW_LOG_LAUNCH && !(s->mixed && s->created)) || r->kind == NVW_LOG_ISSUE);
+}
+
+static bool is_fence(const struct survey *s, const struct nvw_log_record *r)
+{
+	return r->kind == NVW_LOG_FENCE ||
+	       ((s->blocks || s->mixed) && (r->kind == NVW_LOG_DRAINED || r->kind == NVW_LOG_PERSISTED));
+}
+
+static void count_record(struct survey *s, const struct nvw_log_record *r)
+{
+	struct ct_store_log *const c = s->counts;
+
+	if (r->kind == NVW_LOG_STORE && !s->blocks && r->store.kernel == 0) {
+		s->storing += count_thread(&s->threads, r->store.work_item);
+		c->grouped = c->grouped || are_grouped(s->info, r, &s->before);
+	} else if (r->kind == NVW_LOG_THREADS) {
+		s->created = MAX(r->threads.count, 1);
+	}
+	c->stores += r->kind == NVW_LOG_STORE;
+	c->flushes += r->kind == NVW_LOG_FLUSH;
+	c->kernels += r->kind == NVW_LOG_LAUNCH;
+	c->fences += is_fence(s, r);
+	s->known = MAX(s->known, end_of(r));
+	s->before = *r;
+}
+
+static int count_all(struct survey *s, struct nvw_log_reader *reader)
+{
+	struct nvw_log_record r;
+	int error;
+
+	while ((error = nvw_log_next(reader, &r)) == 1) {
+		if (is_of_kernel(s, &r)) {
+			return nvw_fail(NVW_E_INPUT,
+				"%s: expected the log of a program on the host, found a kernel's: crash "
+				"its workload",
+				s->path);
+		}
+		count_record(s, &r);
+	}
+	s->counts->threads = MAX(s->storing, s->created);
+	return error;
 }
 
 /* Counts the log's records; refuses a log that is neither of a host program nor of a block device. known is
@@ -162,47 +247,24 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	uint64_t *ret_pool, bool *ret_blocks)
 {
 	struct nvw_log_reader *reader;
-	struct nvw_log_record r, before = {.kind = NVW_LOG_FENCE};
-	struct threads threads = {{0}};
-	uint64_t storing = 0, created = 0;
-	int error = nvw_log_open_fd(dup(fd), path, &reader);
 
-	if (error) {
-		return error;
-	}
-	*ret_pool = nvw_log_info(reader)->pool_bytes;
-	*ret_blocks = is_of_blocks(reader);
-	const bool mixed = is_mixed(reader);
+	NVW_TRY(nvw_log_open_fd(dup(fd), path, &reader));
+	struct survey s = {.path = path,
+		.info = nvw_log_info(reader),
+		.blocks = is_of_blocks(reader),
+		.mixed = is_mixed(reader),
+		.known = known,
+		.before = {.kind = NVW_LOG_FENCE},
+		.counts = counts};
+	const int error = count_all(&s, reader);
 
-	while ((error = nvw_log_next(reader, &r)) == 1) {
-		counts->stores += r.kind == NVW_LOG_STORE;
-		if (r.kind == NVW_LOG_STORE && !*ret_blocks && r.store.kernel == 0) {
-			storing += count_thread(&threads, r.store.work_item);
-			counts->grouped = counts->grouped || are_grouped(nvw_log_info(reader), &r, &before);
-		} else if (r.kind == NVW_LOG_THREADS) {
-			created = r.threads.count ? r.threads.count : 1;
-		}
-		counts->flushes += r.kind == NVW_LOG_FLUSH;
-		counts->kernels += r.kind == NVW_LOG_LAUNCH;
-		counts->fences += r.kind == NVW_LOG_FENCE ||
-				  ((*ret_blocks || mixed) &&
-					  (r.kind == NVW_LOG_DRAINED || r.kind == NVW_LOG_PERSISTED));
-		if (!*ret_blocks &&
-			((r.kind == NVW_LOG_LAUNCH && !(mixed && created)) || r.kind == NVW_LOG_ISSUE)) {
-			error = nvw_fail(NVW_E_INPUT,
-				"%s: expected the log of a program on the host, found a kernel's: crash its workload",
-				path);
-			break;
-		}
-		known = end_of(&r) > known ? end_of(&r) : known;
-		before = r;
-	}
+	*ret_pool = s.info->pool_bytes;
+	*ret_blocks = s.blocks;
 	nvw_log_reader_close(reader);
-	counts->threads = storing > created ? storing : created;
-	if (!error && *ret_pool > known && *ret_pool - known > untouched_max) {
-		error = nvw_fail(NVW_E_INPUT,
+	if (!error && *ret_pool > s.known && *ret_pool - s.known > untouched_max) {
+		return nvw_fail(NVW_E_INPUT,
 			"%s: the header gives the file %llu bytes, but the records and the image end at %llu",
-			path, (unsigned long long)*ret_pool, (unsigned long long)known);
+			path, (unsigned long long)*ret_pool, (unsigned long long)s.known);
 	}
 	return error;
 }
@@ -213,24 +275,20 @@ static int open_persist_log(const struct ct_foreign *f, struct ct_store_log *cou
 {
 	uint64_t pool = 0;
 
-	int error = nvw_input_open(f->store_log, O_RDONLY, ret_fd);
-
-	error = error ? error : count_records(f->store_log, *ret_fd, *bytes, counts, &pool, ret_blocks);
-
-	if (error) {
-		return error;
-	}
-	if (((pool + 63) & ~UINT64_C(63)) < ((*bytes + 63) & ~UINT64_C(63))) {
+	NVW_TRY(nvw_input_open(f->store_log, O_RDONLY, ret_fd));
+	NVW_TRY(count_records(f->store_log, *ret_fd, *bytes, counts, &pool, ret_blocks));
+	if (whole_lines(pool) < whole_lines(*bytes)) {
 		return nvw_fail(NVW_E_INPUT,
-			"%s: has %llu bytes, and %s is the log of a file of %llu: expected that file as it was before the log began",
+			"%s: has %llu bytes, and %s is the log of a file of %llu: expected that file as it "
+			"was before the log began",
 			f->image, (unsigned long long)*bytes, f->store_log, (unsigned long long)pool);
 	}
-	if (pool > ((*bytes + 63) & ~UINT64_C(63))) {
-		pool = (pool + 63) & ~UINT64_C(63);
-		uint8_t *const longer = calloc(pool / 64, 64);
+	pool = whole_lines(pool);
+	if (pool > whole_lines(*bytes)) {
+		uint8_t *const longer = calloc(pool, 1);
 
 		if (longer == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for %llu bytes", (unsigned long long)pool);
+			return no_memory(pool);
 		}
 		memcpy(longer, *image, *bytes);
 		free(*image);
@@ -240,56 +298,41 @@ static int open_persist_log(const struct ct_foreign *f, struct ct_store_log *cou
 	return 0;
 }
 
+static const char *text_or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
 static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes)
 {
 	char *const library = f->library ? realpath(f->library, NULL) : NULL;
 	json_t *const head = json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:s, s:O*}", "store_log", f->store_log,
-		"checker", f->command ? f->command : "", "library", library ? library : "", "recover",
-		f->recover ? f->recover : "", "image_bytes", (json_int_t)bytes, "timeout_ms",
-		(int)o->timeout_ms, "command", f->command_line ? f->command_line : "", "made_by", f->made_by);
+		"checker", text_or_empty(f->command), "library", text_or_empty(library), "recover",
+		text_or_empty(f->recover), "image_bytes", (json_int_t)bytes, "timeout_ms", (int)o->timeout_ms,
+		"command", text_or_empty(f->command_line), "made_by", f->made_by);
 
 	free(library);
 	return head;
 }
 
-/* The number of records before the last one. */
-static int last_record(int log_fd, uint64_t *ret_last)
+/* The number of records before this one. */
+static int note_number(void *context, const struct nvw_log_record *r, uint64_t number)
 {
-	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
-	uint64_t records = 0;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
-
-	if (error) {
-		return error;
-	}
-	while ((error = nvw_log_next(reader, &r)) == 1) {
-		records++;
-	}
-	nvw_log_reader_close(reader);
-	*ret_last = records > 0 ? records - 1 : 0;
-	return error;
+	*(uint64_t *)context = number - 1;
+	return 0;
 }
 
-/* Applies all stores of the program to the image. */
-static int replay_stores(int log_fd, uint8_t *image, uint64_t bytes)
+/* Applies a store of the program to the image. */
+static int replay_store(void *context, const struct nvw_log_record *r, uint64_t number)
 {
-	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
+	const struct ct_saved *const to = context;
 
-	if (error) {
-		return error;
+	if (r->kind == NVW_LOG_STORE && r->store.bytes <= 8 && r->store.off + r->store.bytes <= to->bytes) {
+		memcpy(to->image + r->store.off, &r->store.value, r->store.bytes);
+	} else if (r->kind == NVW_LOG_HOST && r->host.off + r->host.bytes <= to->bytes) {
+		memcpy(to->image + r->host.off, r->host.data, r->host.bytes);
 	}
-	while ((error = nvw_log_next(reader, &r)) == 1) {
-		if (r.kind == NVW_LOG_STORE && r.store.bytes <= 8 && r.store.off + r.store.bytes <= bytes) {
-			memcpy(image + r.store.off, &r.store.value, r.store.bytes);
-		} else if (r.kind == NVW_LOG_HOST && r.host.off + r.host.bytes <= bytes) {
-			memcpy(image + r.host.off, r.host.data, r.host.bytes);
-		}
-	}
-	nvw_log_reader_close(reader);
-	return error;
+	return 0;
 }
 
 /* The judge: an external checker, the program's output or, for a block device's log, its own writes. */
@@ -337,10 +380,8 @@ static int swear_in_replay(const struct ct_foreign *f, const struct ct_options *
 static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
 	uint64_t bytes, bool blocks, struct jury *ret)
 {
-	const int error = blocks ? 0 : ct_operations_read(log_fd, &ret->operations);
-
-	if (error) {
-		return error;
+	if (!blocks) {
+		NVW_TRY(ct_operations_read(log_fd, &ret->operations));
 	}
 	if (f->command != NULL || f->library != NULL) {
 		return swear_in_checker(f, o, bytes, ret);
@@ -348,12 +389,14 @@ static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int 
 	if (f->recover != NULL) {
 		return swear_in_replay(f, o, log_fd, image, bytes, ret);
 	}
+	if (!blocks) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: --check or --check-lib is needed: only the log of a block device can be "
+			"checked without one",
+			f->store_log);
+	}
 	ret->judge = ct_writes_judge;
-	return blocks ? ct_writes_create(log_fd, image, bytes, &ret->writes) :
-			nvw_fail(NVW_E_USAGE,
-				"%s: --check or --check-lib is needed: only the log of a block device can be "
-				"checked without one",
-				f->store_log);
+	return ct_writes_create(log_fd, image, bytes, &ret->writes);
 }
 
 static void dismiss(struct jury *jury)
@@ -370,57 +413,63 @@ static void dismiss(struct jury *jury)
  * there is not promised. */
 static uint64_t first_begin(const struct ct_operations *o)
 {
-	uint64_t first = UINT64_MAX;
+	uint64_t before = UINT64_MAX;
 
 	for (uint64_t i = 0; i < o->count; i++) {
-		const uint64_t begin = o->at[i].begin ? o->at[i].begin : o->at[i].durable;
-
-		first = begin < first ? begin : first;
+		before = MIN(before, (o->at[i].begin ? o->at[i].begin : o->at[i].durable) - 1);
 	}
-	return first == UINT64_MAX ? 0 : first - 1;
+	return o->count == 0 ? 0 : before;
 }
 
-/* The image as the program leaves it: 1 if there is nothing against it, 0 if that is the result, or an error. */
+/* Judges the image as the program leaves it. */
+static int judge_image(
+	const struct ct_exploration *e, struct jury *jury, struct ct_saved *final, struct ct_finding *found)
+{
+	if (final->image == NULL) {
+		return no_memory(e->bytes);
+	}
+	memcpy(final->image, e->initial, e->bytes);
+	NVW_TRY(ct_log_walk(e->log_fd, replay_store, final));
+	NVW_TRY(ct_operations_owe(&jury->operations, &final->acks));
+	if (jury->context == &jury->replay) {
+		NVW_TRY(ct_replay_oracle_try(&jury->replay, &final->acks));
+	}
+	return ct_saved_judge(final, e->judge, e->context, e->options.timeout_ms, found);
+}
+
+/* The same: without_crash if that is the result. */
 static int judge_final(const struct ct_exploration *e, struct jury *jury, struct ct_result *ret_result)
 {
 	struct ct_saved final = {.bytes = e->bytes, .image = malloc(e->bytes)};
-	struct ct_finding *const found = &ret_result->finding[0];
-	int error = final.image ?
-			    0 :
-			    nvw_fail(NVW_E_MEMORY, "no memory for %llu bytes", (unsigned long long)e->bytes);
 
 	*ret_result = (struct ct_result){.mode = CT_PERMITTED, .model = e->rules.model, .consistent = true};
-	if (!error) {
-		memcpy(final.image, e->initial, e->bytes);
-		error = replay_stores(e->log_fd, final.image, e->bytes);
-	}
-	error = error ? error : ct_operations_owe(&jury->operations, &final.acks);
-	if (!error && jury->context == &jury->replay) {
-		error = ct_replay_oracle_try(&jury->replay, &final.acks);
-	}
-	error = error ? error : ct_saved_judge(&final, e->judge, e->context, e->options.timeout_ms, found);
+	int error = judge_image(e, jury, &final, &ret_result->finding[0]);
+
 	free(final.image);
 	nvw__acks_free(&final.acks);
 	if (error == CT_NO_ANSWER) {
 		ret_result->states_undecided = 1;
 		snprintf(ret_result->undecided, sizeof ret_result->undecided, "%s", nvw_error_message());
-	} else if (error || *found->text == '\0') {
-		return error ? error : 1;
-	} else {
-		ret_result->consistent = false;
-		ret_result->finding_count = 1;
+		error = 0;
+	} else if (!error) {
+		ret_result->consistent = ret_result->finding[0].text[0] == '\0';
+		ret_result->finding_count = !ret_result->consistent;
 	}
-	ret_result->without_crash = true;
-	return 0;
+	ret_result->without_crash = ret_result->states_undecided || !ret_result->consistent;
+	return error;
 }
 
 static int explore_after_final(const struct ct_foreign *f, const struct ct_exploration *e, struct jury *jury,
 	struct ct_result *ret_result)
 {
-	int more = f->last_only || jury->writes ? 1 : judge_final(e, jury, ret_result);
-
-	if (more != 1 || f->final_only) {
-		return more < 0 ? more : 0;
+	if (!f->last_only && jury->writes == NULL) {
+		NVW_TRY(judge_final(e, jury, ret_result));
+		if (ret_result->without_crash) {
+			return 0;
+		}
+	}
+	if (f->final_only) {
+		return 0;
 	}
 	int error = ct_explore_assumed(e, NULL, ret_result);
 
@@ -449,7 +498,7 @@ static void stack_of_command(void *context, const struct ct_image *image, const 
 /* True for host code and kernels with an order between the two to keep: under eadr nothing is uncertain. */
 static bool is_of_both(const struct ct_options *o, const struct ct_store_log *counts, bool blocks)
 {
-	return !blocks && counts->kernels > 0 && o->model != CT_MODEL_EADR;
+	return !blocks && counts->kernels > 0 && !ct_model_keeps_caches(o->model);
 }
 
 static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
@@ -457,12 +506,15 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 {
 	uint64_t first = 0;
 	json_t *const head = head_json(f, o, bytes);
-	static struct jury jury;
+	struct jury jury = {.writes = NULL};
+	int error = 0;
 
-	jury = (struct jury){.writes = NULL};
-	int error = f->last_only ? last_record(log_fd, &first) : 0;
-
-	error = error ? error : swear_in(f, o, log_fd, image, bytes, blocks, &jury);
+	if (f->last_only) {
+		error = ct_log_walk(log_fd, note_number, &first);
+	}
+	if (!error) {
+		error = swear_in(f, o, log_fd, image, bytes, blocks, &jury);
+	}
 	if (jury.context == &jury.replay && !f->last_only) {
 		first = first_begin(&jury.operations);
 	}
@@ -470,13 +522,13 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	const struct ct_exploration e = {
 		.hangs = &hangs,
 		.first_record = first,
-		.rules = {.model = o->mode == CT_OBSERVED ? CT_MODEL_OBSERVED : o->model,
+		.rules = {.model = o->mode == CT_OBSERVED ? ct_model_for(CT_USE_TIMING) : o->model,
 			.unit_bytes = o->atomicity,
 			.mixed = is_of_both(o, counts, blocks)},
 		.grouped = counts->grouped,
 		.log_fd = log_fd,
 		.initial = image,
-		.bytes = (bytes + 63) & ~UINT64_C(63),
+		.bytes = whole_lines(bytes),
 		.judge = jury.judge,
 		.context = jury.writes ? (void *)jury.writes : jury.context,
 		.plain_parts = f->library && !o->whole ? ct_checker_parts(&jury.checker) : NULL,
@@ -487,87 +539,127 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 		.stack = f->command || f->recover ? stack_of_command : NULL,
 	};
 
-	error = error ? error : explore_after_final(f, &e, &jury, ret_result);
+	if (!error) {
+		error = explore_after_final(f, &e, &jury, ret_result);
+	}
 	dismiss(&jury);
 	json_decref(head);
 	return error;
 }
 
-/* A host program's log is explored under models of the host, a machine's log in the modes of a machine. */
-
-static int choose_model(const struct ct_foreign *f, struct ct_options *o, bool blocks, bool mixed)
+static int check_block_options(const struct ct_foreign *f, const struct ct_options *o)
 {
-	if (blocks && o->mode == CT_KILL) {
+	if (o->mode == CT_KILL) {
 		return nvw_fail(NVW_E_USAGE,
-			"--mode: the log of a block device is explored in observed or permitted mode, not by kills");
+			"--mode: the log of a block device is explored in observed or permitted mode, not "
+			"by kills");
 	}
-	if (blocks && o->save != NULL && f->command == NULL && f->library == NULL && f->recover == NULL) {
+	if (o->save != NULL && f->command == NULL && f->library == NULL && f->recover == NULL) {
 		return nvw_fail(NVW_E_USAGE,
-			"--save needs a checker (--check or --check-lib): without one, the same command repeats a finding");
+			"--save needs a checker (--check or --check-lib): without one, the same command "
+			"repeats a finding");
 	}
-	if (!blocks) {
-		o->mode = CT_PERMITTED;
-		o->model = o->model != CT_MODEL_OBSERVED ? o->model : mixed ? CT_MODEL_EPOCH : CT_MODEL_X86;
-	}
-	o->states = o->states ? o->states : f->command || f->recover || blocks ? 20000 : 1 << 20;
-	const int error = ct_options_complete(NULL, o);
+	return 0;
+}
 
-	if (!error && !(blocks || mixed ? ct_model_info(o->model)->of_runs :
-					  ct_model_info(o->model)->of_programs)) {
-		return nvw_fail(NVW_E_USAGE,
-			mixed ? "--model: a log of kernels on a machine is explored under strict, epoch, "
-				"buffered-epoch or eadr, not %s" :
-			blocks ?
-				"--model: the log of a block device is explored under strict, epoch, "
-				"buffered-epoch or eadr, not %s" :
-				"--model: the log of a program that ran no kernel on a machine is explored under x86, pmreorder or eadr, not %s",
-			ct_model_info(o->model)->name);
+/* A host program's log is explored under models of the host, a machine's log under those of a machine. */
+static const struct kind_of_log {
+	enum ct_use use;
+	bool of_runs;
+	const char *others; /* what is said of a model of the other kind */
+} program_log = {CT_USE_PROGRAMS, false,
+	"--model: the log of a program that ran no kernel on a machine is explored under x86, pmreorder or "
+	"eadr, not %s"},
+  kernels_log = {CT_USE_RUNS, true,
+	  "--model: a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, not %s"},
+  block_log = {CT_USE_RUNS, true,
+	  "--model: the log of a block device is explored under strict, epoch, buffered-epoch or eadr, not %s"};
+
+static const struct kind_of_log *kind_of_log(bool blocks, const struct ct_store_log *counts)
+{
+	if (blocks) {
+		return &block_log;
 	}
-	return error;
+	return counts->kernels > 0 ? &kernels_log : &program_log;
+}
+
+static int choose_model(const struct ct_foreign *f, struct ct_options *o, const struct kind_of_log *kind)
+{
+	const bool blocks = kind == &block_log;
+
+	if (blocks) {
+		NVW_TRY(check_block_options(f, o));
+	} else {
+		o->mode = CT_PERMITTED;
+		o->model = ct_model_or(o->model, kind->use);
+	}
+	if (o->states == 0) {
+		o->states = f->command || f->recover || blocks ? 20000 : 1 << 20;
+	}
+	NVW_TRY(ct_options_complete(NULL, o));
+	const struct ct_model_info *const model = ct_model_info(o->model);
+
+	if (!(kind->of_runs ? model->of_runs : model->of_programs)) {
+		return nvw_fail(NVW_E_USAGE, kind->others, model->name);
+	}
+	return 0;
+}
+
+/* What is explored: a log, and the file as it was before. */
+struct evidence {
+	int log_fd; /* -1: none yet */
+	uint8_t *image;
+	uint64_t bytes;
+	bool blocks;
+	struct ct_store_log counts;
+};
+
+static int gather_evidence(const struct ct_foreign *f, struct ct_options *o, struct evidence *v)
+{
+	const bool is_persist = is_persist_log(f->store_log);
+
+	NVW_TRY(read_image(f->image, is_persist, &v->image, &v->bytes));
+	if (is_persist) {
+		NVW_TRY(open_persist_log(f, &v->counts, &v->log_fd, &v->image, &v->bytes, &v->blocks));
+	}
+	NVW_TRY(choose_model(f, o, kind_of_log(v->blocks, &v->counts)));
+	if (is_persist) {
+		return 0;
+	}
+	v->log_fd = ct_log_file();
+	if (v->log_fd < 0) {
+		return NVW_E_SYSTEM;
+	}
+	return ct_store_log_convert(f->store_log, f->image, v->bytes, v->log_fd, &v->counts);
 }
 
 int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options, struct ct_result *ret_result)
 {
 	struct ct_options o = *options;
-	struct ct_store_log counts = {0};
+	struct evidence v = {.log_fd = -1};
 	const double began = ct_wall_seconds();
-	uint8_t *image = NULL;
-	uint64_t bytes = 0;
-	bool blocks = false;
-	int log_fd = -1, error = read_image(f->image, is_persist_log(f->store_log), &image, &bytes);
+	int error = gather_evidence(f, &o, &v);
 
-	if (error) {
-		return error;
-	}
-	if (is_persist_log(f->store_log)) {
-		error = open_persist_log(f, &counts, &log_fd, &image, &bytes, &blocks);
-	}
-	error = error ? error : choose_model(f, &o, blocks, !blocks && counts.kernels > 0);
-	if (!error && log_fd < 0) {
-		log_fd = ct_log_file();
-		error = log_fd < 0 ? NVW_E_SYSTEM :
-				     ct_store_log_convert(f->store_log, f->image, bytes, log_fd, &counts);
-	}
 	if (!error) {
-		error = explore(f, &o, log_fd, image, bytes, blocks, &counts, ret_result);
-		ret_result->kernels = counts.kernels;
-		ret_result->barriers = counts.fences;
-		ret_result->stores = counts.stores;
-		ret_result->stores_elsewhere = counts.elsewhere;
-		ret_result->threads = counts.threads;
+		error = explore(f, &o, v.log_fd, v.image, v.bytes, v.blocks, &v.counts, ret_result);
+		ret_result->kernels = v.counts.kernels;
+		ret_result->barriers = v.counts.fences;
+		ret_result->stores = v.counts.stores;
+		ret_result->stores_elsewhere = v.counts.elsewhere;
+		ret_result->threads = v.counts.threads;
 		ret_result->sim_time_ps = 0;
 		ret_result->host_seconds = ct_wall_seconds() - began;
 	}
-	if (log_fd >= 0) {
-		close(log_fd);
+	if (v.log_fd >= 0) {
+		close(v.log_fd);
 	}
-	free(image);
+	free(v.image);
 	return ct_or_undecided(error, &o, ret_result);
 }
 
 void ct_result_add(struct ct_result *sum, struct ct_result *r)
 {
-	static struct ct_groups groups;
+	static struct ct_groups groups; /* too large for a stack, and there is no error to return */
 
 	groups = (struct ct_groups){0};
 	for (unsigned i = 0; i < sum->finding_count; i++) {
@@ -593,8 +685,8 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 	if (r->why_executed[0] != '\0') {
 		snprintf(sum->why_executed, sizeof sum->why_executed, "%s", r->why_executed);
 	}
-	sum->threads = sum->threads > r->threads ? sum->threads : r->threads;
-	sum->atomicity = sum->atomicity > r->atomicity ? sum->atomicity : r->atomicity;
+	sum->threads = MAX(sum->threads, r->threads);
+	sum->atomicity = MAX(sum->atomicity, r->atomicity);
 	sum->grouped = sum->grouped || r->grouped;
 	sum->states_distinct += r->states_distinct;
 	sum->states_equal += r->states_equal;

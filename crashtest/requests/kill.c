@@ -22,6 +22,8 @@
 #include <check/check.h>
 #include <nvw/random.h>
 
+#include "core/invariant.h"
+
 #include "core/stop.h"
 
 #include "../explain/explain.h"
@@ -72,6 +74,7 @@ static struct ct_cut cut_of(const struct killing *k, uint64_t trial)
 {
 	struct nvw_random r = {nvw_mix64(k->options->seed + 0x632be59bd9b4e019u) ^ nvw_mix64(trial + 1)};
 
+	NVW_INVARIANT(k->begin_ps <= k->end_ps);
 	return (struct ct_cut){
 		.wanted = true,
 		.time_ps = k->begin_ps + nvw_random_below(&r, k->end_ps - k->begin_ps + 1),
@@ -79,7 +82,7 @@ static struct ct_cut cut_of(const struct killing *k, uint64_t trial)
 	};
 }
 
-/* ---- Judging, in a process of its own ---------------------------------------------------------------------- */
+/* ---- Judging, in a process of its own ------------------------------------------------------------------ */
 
 static int judge(const struct killing *k, struct slot *s)
 {
@@ -88,11 +91,8 @@ static int judge(const struct killing *k, struct slot *s)
 	struct nvw_acks acks = {0};
 	struct nvw_pool *pool;
 	char path[512];
-	int error = ct_run_acks(s->run, &acks);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_run_acks(s->run, &acks));
 	ct_bench_pool_path(k->bench, s->number, path, sizeof path);
 	v->phase = CT_PHASE_OPEN;
 	if (nvw_pool_open(path, NVW_POOL_WRITE, &pool)) {
@@ -112,6 +112,7 @@ static int judge(const struct killing *k, struct slot *s)
 
 static int start_judging(const struct killing *k, struct slot *s)
 {
+	NVW_INVARIANT(s->stage == EMULATING || s->stage == JUDGING);
 	memset(s->verdict, 0, sizeof *s->verdict);
 	fflush(NULL);
 	s->pid = fork();
@@ -134,7 +135,7 @@ static int start_judging(const struct killing *k, struct slot *s)
 	return 0;
 }
 
-/* ---- Trials ------------------------------------------------------------------------------------------------- */
+/* ---- Trials -------------------------------------------------------------------------------------------- */
 
 static int start_trial(struct killing *k, struct slot *s)
 {
@@ -193,6 +194,7 @@ static void note(struct killing *k, const struct slot *s, int status)
 
 static int end_trial(struct killing *k, struct slot *s, int status)
 {
+	NVW_INVARIANT(s->stage == JUDGING && k->done < k->options->states);
 	if (s->verdict->error) {
 		return nvw_fail(s->verdict->error, "%s", s->verdict->message);
 	}
@@ -207,6 +209,7 @@ static int end_trial(struct killing *k, struct slot *s, int status)
 
 static int end_emulation(const struct killing *k, struct slot *s, int status)
 {
+	NVW_INVARIANT(s->stage == EMULATING);
 	if (s->run->error) {
 		return nvw_fail(s->run->error, "%s", s->run->message);
 	}
@@ -261,7 +264,7 @@ static int run_trials(struct killing *k)
 	return error;
 }
 
-/* ---- Explaining ---------------------------------------------------------------------------------------------- */
+/* ---- Explaining ---------------------------------------------------------------------------------------- */
 
 static int explain_pools(const struct ct_exploration *e, const struct nvw_pool *pool, struct ct_finding *f)
 {
@@ -311,7 +314,7 @@ static int explain(const struct killing *k, struct ct_finding *f)
 	return error;
 }
 
-/* ---- Beginning and end ---------------------------------------------------------------------------------------- */
+/* ---- Beginning and end --------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {

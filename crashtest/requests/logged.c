@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <emu.h>
+
+#include "core/invariant.h"
 
 #include "../explain/cure.h"
 #include "../explain/finding.h"
@@ -25,14 +28,10 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 	struct nvw_pool *pool;
 	char path[512];
 
-	ct_bench_pool_path(b, 0, path, sizeof path);
-	const int error = nvw_pool_open(path, NVW_POOL_READ, &pool);
-
-	if (error) {
-		return error;
-	}
 	uint64_t at = 0;
 
+	ct_bench_pool_path(b, 0, path, sizeof path);
+	NVW_TRY(nvw_pool_open(path, NVW_POOL_READ, &pool));
 	for (unsigned i = 0; i < b->pool_count; i++) {
 		const struct nvw_pool *const its = nvw_pool_number(pool, i);
 		const nvw_off begin = nvw_pool_begin(its), end = begin + b->pool_bytes[i];
@@ -43,11 +42,12 @@ static int compare_final(const struct ct_bench *b, const uint8_t *replayed)
 		}
 	}
 	nvw_pool_close(pool);
-	return at == b->bytes ?
-		       0 :
-		       nvw_fail(NVW_E_MODEL,
-			       "the persist log does not account for the pool's final byte at offset %llu",
-			       (unsigned long long)at);
+	if (at < b->bytes) {
+		return nvw_fail(NVW_E_MODEL,
+			"the persist log does not account for the pool's final byte at offset %llu",
+			(unsigned long long)at);
+	}
+	return 0;
 }
 
 /* Caches are inside the domain for all NVRAM devices or for none (emu/config_devices.c). */
@@ -64,11 +64,42 @@ static bool proof_model(const struct ct_subject *s, const struct ct_rules *rules
 		return true;
 	}
 	if (keeps_caches(s)) {
-		*ret_model = CT_MODEL_EADR;
+		*ret_model = ct_model_for(CT_USE_KEPT_CACHES);
 		return true;
 	}
 	return emu_model_info(s->config->model)->meets &&
 	       ct_model_find(emu_model_info(s->config->model)->name, ret_model) != NULL;
+}
+
+static int explore_to_the_end(const struct ct_exploration *e, struct ct_result *ret_result)
+{
+	uint8_t *const final = malloc(e->bytes);
+
+	NVW_INVARIANT(e->bench != NULL);
+	if (final == NULL) {
+		return nvw_fail(
+			NVW_E_MEMORY, "no memory for a pool of %llu bytes", (unsigned long long)e->bytes);
+	}
+	int error = ct_explore_assumed(e, final, ret_result);
+
+	if (!error && ct_model_info(e->rules.model)->replays) {
+		error = compare_final(e->bench, final);
+	}
+	free(final);
+	return error;
+}
+
+static int explore_and_cure(const struct ct_exploration *e, struct ct_result *ret_result)
+{
+	enum ct_model model;
+
+	NVW_TRY(explore_to_the_end(e, ret_result));
+	ret_result->sim_time_ps = e->recorded->end_ps - e->recorded->begin_ps;
+	if (!e->options.cures || e->options.shards > 0 ||
+		!proof_model(e->bench->subject, &e->rules, &model)) {
+		return 0;
+	}
+	return ct_cure(e, model, ret_result);
 }
 
 int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
@@ -99,47 +130,39 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.head = head,
 		.hangs = &hangs,
 	};
-	uint8_t *final = malloc(b->bytes);
-	int error = final ? ct_explore_assumed(&e, final, ret_result) :
-			    nvw_fail(NVW_E_MEMORY, "no memory for a pool of %llu bytes",
-				    (unsigned long long)b->bytes);
+	const int error = explore_and_cure(&e, ret_result);
 
-	if (!error && ct_model_info(rules->model)->replays) {
-		error = compare_final(b, final);
-	}
-	enum ct_model model;
-
-	ret_result->sim_time_ps = l->shared->end_ps - l->shared->begin_ps;
-	if (!error && options->cures && options->shards == 0 && proof_model(b->subject, rules, &model)) {
-		error = ct_cure(&e, model, ret_result);
-	}
 	ret_result->has_recoveries = ret_result->states_distinct > 0;
 	json_decref(head);
-	free(final);
 	return error;
+}
+
+static int run_logged(struct ct_logged *l, const struct ct_options *options)
+{
+	const struct ct_cut never = {.wanted = false};
+	const struct ct_progress emulating = {.what = "emulating"};
+
+	l->shared = ct_run_shared_create(ACK_RANGES_MAX);
+	if (l->shared == NULL) {
+		return NVW_E_MEMORY;
+	}
+	l->log_fd = ct_log_file();
+	if (l->log_fd < 0) {
+		return NVW_E_SYSTEM;
+	}
+	if (options->progress != NULL) {
+		options->progress(options->context, &emulating);
+	}
+	return ct_run_whole(&l->bench, 0, l->log_fd, &never, l->shared);
 }
 
 int ct_logged_create(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_logged *ret_logged)
 {
-	const struct ct_cut never = {.wanted = false};
-	const struct ct_progress emulating = {.what = "emulating"};
-	struct ct_logged l = {.log_fd = -1};
-	int error = ct_bench_create(subject, &l.bench);
+	*ret_logged = (struct ct_logged){.log_fd = -1};
+	NVW_TRY(ct_bench_create(subject, &ret_logged->bench));
+	const int error = run_logged(ret_logged, options);
 
-	if (error) {
-		return error;
-	}
-	l.shared = ct_run_shared_create(ACK_RANGES_MAX);
-	l.log_fd = ct_log_file();
-	error = l.shared == NULL ? NVW_E_MEMORY : l.log_fd < 0 ? NVW_E_SYSTEM : 0;
-	if (options->progress != NULL) {
-		options->progress(options->context, &emulating);
-	}
-	if (!error) {
-		error = ct_run_whole(&l.bench, 0, l.log_fd, &never, l.shared);
-	}
-	*ret_logged = l;
 	if (error) {
 		ct_logged_destroy(ret_logged);
 	}
@@ -159,48 +182,71 @@ int ct_run_logged(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
 {
 	const struct ct_rules rules = {
-		.model = options->mode == CT_PERMITTED ? options->model : CT_MODEL_OBSERVED,
+		.model = options->mode == CT_PERMITTED ? options->model : ct_model_for(CT_USE_TIMING),
 		.unit_bytes = options->atomicity};
 	const double began = ct_wall_seconds();
 	struct ct_logged logged;
-	int error = ct_logged_create(subject, options, &logged);
 
-	if (error) {
-		return error;
-	}
-	error = ct_logged_explore(&logged, &rules, options, ret_result);
+	NVW_TRY(ct_logged_create(subject, options, &logged));
+	const int error = ct_logged_explore(&logged, &rules, options, ret_result);
+
 	ct_logged_destroy(&logged);
 	ret_result->host_seconds = ct_wall_seconds() - began;
 	return error;
 }
 
-/* Sets defaults and refuses impossible options. */
+static int check_permitted(const struct ct_subject *subject, enum ct_model model)
+{
+	const struct ct_model_info *const info = ct_model_info(model);
+
+	if (!info->of_runs && info->use != CT_USE_TIMING) {
+		return nvw_fail(NVW_E_USAGE, "--model: %s is for store logs (--store-log)", info->name);
+	}
+	if (!emu_model_info(subject->config->model)->meets) {
+		return nvw_fail(NVW_E_USAGE, "--mode=permitted needs a run whose barriers stall: remove "
+					     "persist.model=buffered-epoch");
+	}
+	return 0;
+}
+
+static int make_folder(const char *path)
+{
+	if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+		return nvw_fail_errno("%s", path);
+	}
+	return 0;
+}
+
+static void set_defaults(const struct ct_subject *subject, struct ct_options *o)
+{
+	const bool keeps = subject != NULL && keeps_caches(subject);
+
+	/* One in which the machine loses what it can lose. */
+	o->model = ct_model_or(o->model, keeps ? CT_USE_KEPT_CACHES : CT_USE_RUNS);
+	if (o->states == 0) {
+		o->states = o->mode == CT_KILL ? 100 : 20000;
+	}
+	if (o->timeout_ms == 0) {
+		o->timeout_ms = 10000;
+	}
+	o->jobs = MAX(o->jobs, 1);
+}
+
 int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 {
-	if (subject != NULL && o->mode == CT_PERMITTED && !ct_model_info(o->model)->of_runs &&
-		o->model != CT_MODEL_OBSERVED) {
-		return nvw_fail(NVW_E_USAGE, "--model: %s is for store logs (--store-log)",
-			ct_model_info(o->model)->name);
-	}
-	if (subject != NULL && o->mode == CT_PERMITTED && !emu_model_info(subject->config->model)->meets) {
-		return nvw_fail(NVW_E_USAGE,
-			"--mode=permitted needs a run whose barriers stall: remove persist.model=buffered-epoch");
+	if (subject != NULL && o->mode == CT_PERMITTED) {
+		NVW_TRY(check_permitted(subject, o->model));
 	}
 	if (o->nested && o->mode == CT_KILL) {
 		return nvw_fail(NVW_E_USAGE, "--nested: expected --mode=observed or --mode=permitted");
 	}
-	if (o->save != NULL && mkdir(o->save, 0777) != 0 && errno != EEXIST) {
-		return nvw_fail_errno("%s", o->save);
+	if (o->save != NULL) {
+		NVW_TRY(make_folder(o->save));
 	}
-	if (o->slice > 0 && mkdir(o->slices, 0777) != 0 && errno != EEXIST) {
-		return nvw_fail_errno("%s", o->slices);
+	if (o->slice > 0) {
+		NVW_TRY(make_folder(o->slices));
 	}
-	if (o->model == CT_MODEL_OBSERVED) { /* none named: one in which the machine loses what it can lose */
-		o->model = subject != NULL && keeps_caches(subject) ? CT_MODEL_EADR : CT_MODEL_EPOCH;
-	}
-	o->states = o->states ? o->states : o->mode == CT_KILL ? 100 : 20000;
-	o->jobs = o->jobs ? o->jobs : 1;
-	o->timeout_ms = o->timeout_ms ? o->timeout_ms : 10000;
+	set_defaults(subject, o);
 	if (o->jobs > 64 || o->states > (uint64_t)1 << 30) {
 		return nvw_fail(NVW_E_USAGE, "at most 64 jobs and 2^30 states");
 	}
@@ -220,12 +266,10 @@ int ct_or_undecided(int error, const struct ct_options *options, struct ct_resul
 int ct_run(const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result)
 {
 	struct ct_options o = *options;
-	const int error = ct_options_complete(subject, &o);
 
-	if (error) {
-		return error;
-	}
-	return ct_or_undecided(o.mode == CT_KILL ? ct_run_kill(subject, &o, ret_result) :
-						   ct_run_logged(subject, &o, ret_result),
-		&o, ret_result);
+	NVW_TRY(ct_options_complete(subject, &o));
+	int (*const run)(const struct ct_subject *, const struct ct_options *, struct ct_result *) =
+		o.mode == CT_KILL ? ct_run_kill : ct_run_logged;
+
+	return ct_or_undecided(run(subject, &o, ret_result), &o, ret_result);
 }

@@ -3,16 +3,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
+
+#include "core/invariant.h"
 
 #include "core/array.h"
 #include "core/stop.h"
 
+#include "../log_walk.h"
 #include "modes.h"
 #include "../judge/process.h"
 #include "../explain/stores.h"
 
-/* ---- The barriers of the run ---------------------------------------------------------------------------------- */
+/* ---- The barriers of the run --------------------------------------------------------------------------- */
 
 /* A barrier that was reached and has not completed. */
 struct open_barrier {
@@ -24,24 +28,23 @@ struct open_barrier {
 
 struct survey {
 	struct ct_matrix *matrix;
+	uint64_t first_record; /* of the measured part */
 	struct ct_names *site;
-	uint32_t sites;
+	uint32_t sites, site_capacity;
 	struct open_barrier *open;
 	unsigned opens, open_capacity;
 };
 
 static int add_site(struct survey *s, const struct nvw_log_record *r)
 {
-	struct ct_names *grown = realloc(s->site, (s->sites + 1) * sizeof *grown);
-
-	if (grown == NULL) {
+	if (!NVW_ROOM(s->site, s->site_capacity, s->sites + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
 	}
-	s->site = grown;
-	grown += s->sites++;
-	snprintf(grown->file, sizeof grown->file, "%s", r->site.file);
-	snprintf(grown->function, sizeof grown->function, "%s", r->site.function);
-	grown->line = r->site.line;
+	struct ct_names *const site = &s->site[s->sites++];
+
+	snprintf(site->file, sizeof site->file, "%s", r->site.file);
+	snprintf(site->function, sizeof site->function, "%s", r->site.function);
+	site->line = r->site.line;
 	return 0;
 }
 
@@ -51,6 +54,7 @@ static struct ct_barrier *barrier_of(struct survey *s, uint32_t site)
 	struct ct_matrix *const x = s->matrix;
 	unsigned i = 0;
 
+	NVW_INVARIANT(site >= 1 && site <= s->sites);
 	while (i < x->count &&
 		(x->barrier[i].line != at->line || strcmp(x->barrier[i].file, at->file) != 0)) {
 		i++;
@@ -84,14 +88,14 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 		return 0;
 	}
 	b->met++;
-	b->scope = r->barrier.scope > b->scope ? r->barrier.scope : b->scope;
+	b->scope = MAX(b->scope, r->barrier.scope);
 	while (i < s->opens && s->open[i].open) {
 		i++;
 	}
 	if (!NVW_ROOM(s->open, s->open_capacity, i + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the barriers of the run");
 	}
-	s->opens = i < s->opens ? s->opens : i + 1;
+	s->opens = MAX(s->opens, i + 1);
 	s->open[i] = (struct open_barrier){.site = r->barrier.site,
 		.epoch = r->barrier.epoch,
 		.work_item = r->barrier.work_item,
@@ -102,7 +106,7 @@ static int meet(struct survey *s, const struct nvw_log_record *r)
 	return 0;
 }
 
-static void complete(struct survey *s, const struct nvw_log_record *r)
+static void complete_barrier(struct survey *s, const struct nvw_log_record *r)
 {
 	for (unsigned i = 0; i < s->opens; i++) {
 		if (same(&s->open[i], r)) {
@@ -115,34 +119,23 @@ static void complete(struct survey *s, const struct nvw_log_record *r)
 	}
 }
 
-static int survey(struct survey *s, const struct ct_logged *l)
+static int survey_record(void *context, const struct nvw_log_record *r, uint64_t number)
 {
-	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
-	uint64_t number = 0;
-	int error = nvw_log_open_fd(dup(l->log_fd), "persist log", &reader);
+	struct survey *const s = context;
 
-	if (error) {
-		return error;
+	if (r->kind == NVW_LOG_SITE) {
+		return add_site(s, r);
 	}
-	while ((error = nvw_log_next(reader, &r)) == 1) {
-		const bool measured = number++ >= l->shared->first_record;
-
-		error = r.kind == NVW_LOG_SITE                ? add_site(s, &r) :
-			r.kind == NVW_LOG_BARRIER && measured ? meet(s, &r) :
-								0;
-		if (error) {
-			break;
-		}
-		if (r.kind == NVW_LOG_PERSISTED) {
-			complete(s, &r);
-		}
+	if (r->kind == NVW_LOG_BARRIER && number > s->first_record) {
+		return meet(s, r);
 	}
-	nvw_log_reader_close(reader);
-	return error;
+	if (r->kind == NVW_LOG_PERSISTED) {
+		complete_barrier(s, r);
+	}
+	return 0;
 }
 
-/* ---- Verdicts -------------------------------------------------------------------------------------------------- */
+/* ---- Verdicts ------------------------------------------------------------------------------------------ */
 
 struct matrix {
 	const struct ct_subject *subject;
@@ -151,6 +144,7 @@ struct matrix {
 	struct ct_matrix *result;
 	unsigned done, total;
 	double began;
+	struct ct_result judged;
 };
 
 static void tell(struct matrix *x)
@@ -165,9 +159,23 @@ static void tell(struct matrix *x)
 	}
 }
 
-static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_matrix_cell *ret_cell)
+static void note_verdict(const struct ct_result *r, struct ct_matrix *x, struct ct_matrix_cell *ret_cell)
 {
-	static struct ct_result result;
+	x->stores = r->stores;
+	x->barriers_met = r->barriers;
+	x->acks = r->acks;
+	*ret_cell = (struct ct_matrix_cell){.verdict = ct_verdict_of(r),
+		.states_distinct = r->states_distinct,
+		.states_failing = r->states_failing,
+		.confirmations = r->by_parts.confirmations};
+	if (r->finding_count > 0) {
+		snprintf(ret_cell->text, sizeof ret_cell->text, "%s", r->finding[0].text);
+	}
+}
+
+static int judge_cell(struct matrix *x, const struct ct_rules *rules, struct ct_matrix_cell *ret_cell)
+{
+	struct ct_result *const r = &x->judged;
 	struct ct_options quiet = x->options;
 
 	quiet.progress = NULL;
@@ -175,49 +183,35 @@ static int judge(struct matrix *x, const struct ct_rules *rules, struct ct_matri
 	quiet.unexplained = true;
 	tell(x);
 	x->done++;
-	const int error = ct_logged_explore(&x->logged, rules, &quiet, &result);
-
-	if (error) {
-		return error;
-	}
-	ct_result_free(&result);
-	if (result.interrupted && result.consistent) {
+	NVW_TRY(ct_logged_explore(&x->logged, rules, &quiet, r));
+	ct_result_free(r);
+	if (r->interrupted && r->consistent) {
 		return nvw_stop_error();
 	}
-	if (result.states_undecided > 0) {
-		return nvw_fail(NVW_E_SYSTEM, "no verdict for a state: %s", result.undecided);
+	if (r->states_undecided > 0) {
+		return nvw_fail(NVW_E_SYSTEM, "no verdict for a state: %s", r->undecided);
 	}
-	x->result->stores = result.stores;
-	x->result->barriers_met = result.barriers;
-	x->result->acks = result.acks;
-	ret_cell->verdict = ct_verdict_of(&result);
-	ret_cell->states_distinct = result.states_distinct;
-	ret_cell->states_failing = result.states_failing;
-	ret_cell->confirmations = result.by_parts.confirmations;
-	snprintf(ret_cell->text, sizeof ret_cell->text, "%s",
-		result.finding_count ? result.finding[0].text : "");
+	note_verdict(r, x->result, ret_cell);
 	return 0;
 }
 
 static int judge_models(struct matrix *x)
 {
-	int error = 0;
-
-	for (enum ct_model model = 0; model < CT_MODEL_COUNT && !error; model++) {
+	for (enum ct_model model = 0; model < CT_MODEL_COUNT; model++) {
 		const struct ct_rules rules = {.model = model, .unit_bytes = x->options.atomicity};
 
 		if (ct_model_info(model)->of_runs) {
-			error = judge(x, &rules, &x->result->under[model]);
+			NVW_TRY(judge_cell(x, &rules, &x->result->under[model]));
 		}
 	}
-	return error;
+	return 0;
 }
 
-/* ---- Narrower barriers ------------------------------------------------------------------------------------------ */
+/* ---- Narrower barriers --------------------------------------------------------------------------------- */
 
 /* A run of the machine with the barrier narrowed by this many steps: the time saved. The run must also
  * succeed. */
-static int measure(const struct matrix *x, struct ct_barrier *b)
+static void measure_run(const struct matrix *x, struct ct_barrier *b)
 {
 	struct ct_subject narrow = *x->subject;
 	struct ct_options options = x->options;
@@ -229,80 +223,103 @@ static int measure(const struct matrix *x, struct ct_barrier *b)
 	options.progress = NULL;
 	if (ct_logged_create(&narrow, &options, &logged)) {
 		snprintf(b->trouble, sizeof b->trouble, "%s", nvw_error_message());
-		return 0;
+		return;
 	}
 	b->measured = true;
 	b->saved_ps = (int64_t)(x->logged.shared->end_ps - x->logged.shared->begin_ps) -
 		      (int64_t)(logged.shared->end_ps - logged.shared->begin_ps);
 	ct_logged_destroy(&logged);
+}
+
+static int judge_narrower(struct matrix *x, struct ct_barrier *b, unsigned by)
+{
+	bool whole = true;
+
+	NVW_INVARIANT(by >= 1 && by <= CT_STEPS);
+	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+		const struct ct_rules rules = {.model = m,
+			.unit_bytes = x->options.atomicity,
+			.narrow_file = b->file,
+			.narrow_line = b->line,
+			.narrow_by = by};
+
+		if (ct_model_info(m)->narrows) {
+			NVW_TRY(judge_cell(x, &rules, &b->narrower[by - 1][m]));
+			whole = whole && ct_verdict_passes(b->narrower[by - 1][m].verdict);
+		}
+	}
+	b->tried = by;
+	if (whole) {
+		b->spare = by;
+	}
 	return 0;
 }
 
 static int judge_barrier(struct matrix *x, struct ct_barrier *b)
 {
-	int error = 0;
-
-	for (unsigned by = 1; by <= (unsigned)b->scope + 1 && b->spare + 1 == by && !error; by++) {
-		bool whole = true;
-
-		for (enum ct_model m = 0; m < CT_MODEL_COUNT && !error; m++) {
-			const struct ct_rules rules = {.model = m,
-				.unit_bytes = x->options.atomicity,
-				.narrow_file = b->file,
-				.narrow_line = b->line,
-				.narrow_by = by};
-
-			if (ct_model_info(m)->narrows) {
-				error = judge(x, &rules, &b->narrower[by - 1][m]);
-				whole = whole && ct_verdict_passes(b->narrower[by - 1][m].verdict);
-			}
-		}
-		b->tried = by;
-		b->spare = whole ? by : b->spare;
+	for (unsigned by = 1; by <= (unsigned)b->scope + 1 && b->spare + 1 == by; by++) {
+		NVW_TRY(judge_narrower(x, b, by));
 	}
-	return error || b->spare == 0 ? error : measure(x, b);
+	if (b->spare > 0) {
+		measure_run(x, b);
+	}
+	return 0;
 }
 
-static int run(struct matrix *x)
+static int survey_run(struct matrix *x)
 {
-	struct survey s = {.matrix = x->result};
-	int error = survey(&s, &x->logged);
+	struct survey s = {.matrix = x->result, .first_record = x->logged.shared->first_record};
+	const int error = ct_log_walk(x->logged.log_fd, survey_record, &s);
 
 	free(s.site);
 	free(s.open);
 	x->total = 4 + 4 * x->result->count;
-	if (!error) {
-		error = judge_models(x);
+	return error;
+}
+
+static int fill_matrix(struct matrix *x)
+{
+	NVW_TRY(survey_run(x));
+	NVW_TRY(judge_models(x));
+	for (unsigned i = 0; i < x->result->count; i++) {
+		NVW_TRY(judge_barrier(x, &x->result->barrier[i]));
 	}
-	for (unsigned i = 0; i < x->result->count && !error; i++) {
-		error = judge_barrier(x, &x->result->barrier[i]);
+	return 0;
+}
+
+static int run_matrix(struct matrix *x)
+{
+	x->options.mode = CT_PERMITTED;
+	if (x->options.states == 0) {
+		x->options.states = 5000;
 	}
+	NVW_TRY(ct_options_complete(x->subject, &x->options));
+	NVW_TRY(ct_logged_create(x->subject, &x->options, &x->logged));
+	x->result->sim_time_ps = x->logged.shared->end_ps - x->logged.shared->begin_ps;
+	const int error = fill_matrix(x);
+
+	ct_logged_destroy(&x->logged);
 	return error;
 }
 
 int ct_run_matrix(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_matrix *ret_matrix)
 {
-	struct matrix x = {
-		.subject = subject, .options = *options, .result = ret_matrix, .began = ct_wall_seconds()};
+	const double began = ct_wall_seconds();
+	struct matrix *const x = calloc(1, sizeof *x);
 
+	if (x == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a matrix");
+	}
 	memset(ret_matrix, 0, sizeof *ret_matrix);
-	x.options.mode = CT_PERMITTED;
-	x.options.states = options->states ? options->states : 5000;
-	int error = ct_options_complete(subject, &x.options);
+	x->subject = subject;
+	x->options = *options;
+	x->result = ret_matrix;
+	x->began = began;
+	const int error = run_matrix(x);
 
-	if (!error) {
-		error = ct_logged_create(subject, &x.options, &x.logged);
-	}
-	if (error) {
-		ret_matrix->interrupted = error == NVW_E_STOPPED;
-		return ret_matrix->interrupted ? 0 : error;
-	}
-	ret_matrix->sim_time_ps = x.logged.shared->end_ps - x.logged.shared->begin_ps;
-	error = run(&x);
+	free(x);
 	ret_matrix->interrupted = error == NVW_E_STOPPED;
-	error = ret_matrix->interrupted ? 0 : error;
-	ct_logged_destroy(&x.logged);
-	ret_matrix->host_seconds = ct_wall_seconds() - x.began;
-	return error;
+	ret_matrix->host_seconds = ct_wall_seconds() - began;
+	return ret_matrix->interrupted ? 0 : error;
 }

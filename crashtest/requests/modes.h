@@ -11,8 +11,8 @@ NVW_CHECKED int ct_run_kill(
 NVW_CHECKED int ct_run_logged(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result);
 
-/* Sets defaults, the model by the machine's domain (eadr keeps the caches); refuses impossible options. subject NULL: an
- * external log. */
+/* Sets defaults, the model by the machine's domain (eadr keeps the caches); refuses impossible options.
+ * subject NULL: an external log. */
 NVW_CHECKED int ct_options_complete(const struct ct_subject *subject, struct ct_options *options);
 
 /* One run with its log, explored in several ways. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "core/options.h"
 #include "core/stop.h"
 
@@ -18,23 +20,31 @@ struct self_test {
 	void (*tried)(void *context, const struct ct_trial *trial);
 	void *context;
 	struct ct_self_test sum;
+	struct ct_result *result; /* of the last test */
 };
+
+static int set_option(char *word, struct nvw_options *options)
+{
+	char *const equals = strchr(word, '=');
+
+	if (equals == NULL) {
+		return nvw_fail(NVW_E_USAGE, "trial: expected name=value, found \"%s\"", word);
+	}
+	*equals = '\0';
+	return nvw__options_set(options, word, equals + 1);
+}
 
 /* Sets options from "name=value name=value". */
 static int set_options(const char *text, struct nvw_options *options)
 {
 	char *const copy = strdup(text), *rest = copy, *word;
-	int error = copy ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the options of a trial");
+	int error = 0;
 
+	if (copy == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the options of a trial");
+	}
 	while (!error && (word = strtok_r(rest, " ", &rest)) != NULL) {
-		char *const equals = strchr(word, '=');
-
-		if (equals == NULL) {
-			error = nvw_fail(NVW_E_USAGE, "trial: expected name=value, found \"%s\"", word);
-			break;
-		}
-		*equals = '\0';
-		error = nvw__options_set(options, word, equals + 1);
+		error = set_option(word, options);
 	}
 	free(copy);
 	return error;
@@ -46,72 +56,87 @@ static int choose_way(const char *way, struct ct_options *o)
 		o->mode = CT_KILL;
 		return 0;
 	}
-	if (strcmp(way, "observed") == 0) {
-		o->mode = CT_OBSERVED;
-		return 0;
-	}
-	o->mode = CT_PERMITTED;
 	const struct ct_model_info *const model = ct_model_find(way, &o->model);
 
-	if (model && model->of_runs) {
+	if (model && (model->of_runs || model->replays)) {
+		o->mode = model->replays ? CT_OBSERVED : CT_PERMITTED;
 		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE,
 		"the mutation's mode is \"%s\": expected kill, observed or a persistency model", way);
 }
 
-/* Runs one test; mutation is -1 for none. */
-static int try(struct self_test *t, int mutation, const char *way, const char *options_text)
+static unsigned states_of(const struct ct_options *o, int mutation)
 {
-	static struct ct_result result;
-	struct ct_trial trial = {.way = way, .options = options_text};
+	if (o->mode == CT_KILL) {
+		return KILLS;
+	}
+	return mutation < 0 ? CLEAN_STATES : STATES;
+}
+
+static int test_with(
+	struct self_test *t, int mutation, const struct ct_trial *trial, struct nvw_options *values)
+{
 	struct ct_subject subject = *t->subject;
 	struct ct_options options = *t->options;
-	struct nvw_options *values;
-	const double began = ct_wall_seconds();
-	int error = nvw__options_create(subject.workload->options, &values);
 
-	if (error) {
-		return error;
-	}
-	error = set_options(options_text, values);
-	if (!error) {
-		error = choose_way(way, &options);
-	}
+	NVW_TRY(set_options(trial->options, values));
+	NVW_TRY(choose_way(trial->way, &options));
 	subject.options = values;
-	subject.options_text = options_text;
+	subject.options_text = trial->options;
 	subject.mutation = mutation;
 	options.unexplained = true;
 	options.progress = NULL;
 	options.save = NULL;
 	if (options.states == 0) {
-		options.states = options.mode == CT_KILL ? KILLS : mutation < 0 ? CLEAN_STATES : STATES;
+		options.states = states_of(&options, mutation);
 	}
-	if (!error) {
-		error = ct_run(&subject, &options, &result);
+	return ct_run(&subject, &options, t->result);
+}
+
+static void tell_trial(struct self_test *t, int mutation, struct ct_trial *trial)
+{
+	const struct ct_result *const r = t->result;
+
+	NVW_INVARIANT(mutation < 0 || t->subject->workload->mutations != NULL);
+	trial->states_distinct = r->states_distinct;
+	trial->states_failing = r->states_failing;
+	if (r->finding_count > 0) {
+		snprintf(trial->text, sizeof trial->text, "%s", r->finding[0].text);
 	}
+	if (mutation < 0) {
+		trial->as_expected = ct_is_consistent(r);
+		t->sum.clean++;
+		t->sum.alarms += !trial->as_expected;
+	} else {
+		trial->mutation = t->subject->workload->mutations[mutation].name;
+		trial->as_expected = !r->consistent;
+		t->sum.mutations++;
+		t->sum.found += trial->as_expected;
+	}
+	t->tried(t->context, trial);
+}
+
+/* Runs one test; mutation is -1 for none. */
+static int try_one(struct self_test *t, int mutation, const char *way, const char *options_text)
+{
+	struct ct_trial trial = {.way = way, .options = options_text};
+	struct nvw_options *values;
+	const double began = ct_wall_seconds();
+
+	NVW_TRY(nvw__options_create(t->subject->workload->options, &values));
+	const int error = test_with(t, mutation, &trial, values);
+
 	nvw__options_free(values);
 	if (error) {
 		return error;
 	}
-	ct_result_free(&result);
-	if (result.interrupted) {
+	ct_result_free(t->result);
+	if (t->result->interrupted) {
 		return nvw_stop_error();
 	}
-	trial.mutation = mutation < 0 ? NULL : subject.workload->mutations[mutation].name;
-	trial.as_expected = mutation < 0 ? ct_is_consistent(&result) : !result.consistent;
-	trial.states_distinct = result.states_distinct;
-	trial.states_failing = result.states_failing;
 	trial.seconds = ct_wall_seconds() - began;
-	snprintf(trial.text, sizeof trial.text, "%s", result.finding_count ? result.finding[0].text : "");
-	if (mutation < 0) {
-		t->sum.clean++;
-		t->sum.alarms += !trial.as_expected;
-	} else {
-		t->sum.mutations++;
-		t->sum.found += trial.as_expected;
-	}
-	t->tried(t->context, &trial);
+	tell_trial(t, mutation, &trial);
 	return 0;
 }
 
@@ -130,17 +155,16 @@ static unsigned trials(const struct nvw_workload *w, char **ret_copy, const char
 	return count;
 }
 
-static int try_clean(struct self_test *t, const char *const *trial, unsigned count)
+/* In every mode, and under every model. */
+static int try_clean(struct self_test *t, const char *trial)
 {
-	static const char *const ways[] = {"kill", "observed", "strict", "epoch", "buffered-epoch", "eadr"};
-	int error = 0;
-
-	for (unsigned i = 0; i < count && !error; i++) {
-		for (unsigned k = 0; k < sizeof ways / sizeof ways[0] && !error; k++) {
-			error = try(t, -1, ways[k], trial[i]);
+	NVW_TRY(try_one(t, -1, "kill", trial));
+	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
+		if (ct_model_info(m)->of_runs || ct_model_info(m)->replays) {
+			NVW_TRY(try_one(t, -1, ct_model_info(m)->name, trial));
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* Tries with the mutation's own options, or else in the workload's trials until one shows it. */
@@ -148,17 +172,26 @@ static int try_mutation(struct self_test *t, int i, const char *const *trial, un
 {
 	const struct nvw_mutation *const m = &t->subject->workload->mutations[i];
 	const struct ct_self_test before = t->sum;
-	int error;
 
 	if (m->options != NULL) {
-		return try(t, i, m->found_by, m->options);
+		return try_one(t, i, m->found_by, m->options);
 	}
-	for (unsigned k = 0; k < count; k++) {
+	for (unsigned k = 0; k < count && t->sum.found == before.found; k++) {
 		t->sum = before;
-		error = try(t, i, m->found_by, trial[k]);
-		if (error || t->sum.found > before.found) {
-			return error;
-		}
+		NVW_TRY(try_one(t, i, m->found_by, trial[k]));
+	}
+	return 0;
+}
+
+static int try_all(struct self_test *t, const char *const *trial, unsigned count)
+{
+	const struct nvw_mutation *const m = t->subject->workload->mutations;
+
+	for (unsigned i = 0; i < count; i++) {
+		NVW_TRY(try_clean(t, trial[i]));
+	}
+	for (int i = 0; m && m[i].name; i++) {
+		NVW_TRY(try_mutation(t, i, trial, count));
 	}
 	return 0;
 }
@@ -167,17 +200,22 @@ int ct_run_self_test(const struct ct_subject *subject, const struct ct_options *
 	void (*tried)(void *context, const struct ct_trial *trial), void *context,
 	struct ct_self_test *ret_sum)
 {
-	struct self_test t = {.subject = subject, .options = options, .tried = tried, .context = context};
-	const struct nvw_workload *const w = subject->workload;
+	struct self_test t = {.subject = subject,
+		.options = options,
+		.tried = tried,
+		.context = context,
+		.result = malloc(sizeof *t.result)};
 	const char *trial[TRIALS_MAX];
 	char *copy;
-	const unsigned count = trials(w, &copy, trial);
-	int error = try_clean(&t, trial, count);
 
-	for (int i = 0; w->mutations && w->mutations[i].name && !error; i++) {
-		error = try_mutation(&t, i, trial, count);
+	if (t.result == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a self-test");
 	}
+	const unsigned count = trials(subject->workload, &copy, trial);
+	const int error = try_all(&t, trial, count);
+
 	free(copy);
+	free(t.result);
 	*ret_sum = t.sum;
 	ret_sum->interrupted = error == NVW_E_STOPPED;
 	return ret_sum->interrupted ? 0 : error;

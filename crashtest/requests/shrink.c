@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The smallest failing --count: whole tests with smaller values. See crash.h. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "core/options.h"
 #include "core/stop.h"
@@ -26,38 +28,36 @@ static int options_with(const struct ct_subject *s, uint64_t count, struct nvw_o
 {
 	const char *name, *text;
 	char number[24];
-	int error = nvw__options_create(s->workload->options, ret_options);
 
-	if (error) {
-		return error;
-	}
-	for (unsigned i = 0; nvw__options_given(s->options, i, &name, &text) && !error; i++) {
-		error = nvw__options_set(*ret_options, name, text);
+	NVW_TRY(nvw__options_create(s->workload->options, ret_options));
+	for (unsigned i = 0; nvw__options_given(s->options, i, &name, &text); i++) {
+		NVW_TRY(nvw__options_set(*ret_options, name, text));
 	}
 	snprintf(number, sizeof number, "%llu", (unsigned long long)count);
-	return error ? error : nvw__options_set(*ret_options, "count", number);
+	return nvw__options_set(*ret_options, "count", number);
 }
 
 /* True if this number of operations fails, with any text. A run that cannot be made does not fail. */
 static bool fails(const struct ct_subject *subject, const struct ct_options *options, uint64_t count)
 {
-	static struct ct_result result;
+	struct ct_result *const result = malloc(sizeof *result);
 	struct ct_subject s = *subject;
 	struct nvw_options *values;
 	bool failed = false;
 
-	if (options_with(subject, count, &values) == 0) {
+	if (options_with(subject, count, &values) == 0 && result != NULL) {
 		s.options = values;
-		if (ct_run(&s, options, &result) == 0) {
-			failed = !result.consistent;
-			ct_result_free(&result);
+		if (ct_run(&s, options, result) == 0) {
+			failed = !result->consistent;
+			ct_result_free(result);
 		}
 	}
 	nvw__options_free(values);
+	free(result);
 	return failed;
 }
 
-static void tell(const struct ct_options *o, uint64_t count)
+static void tell_count(const struct ct_options *o, uint64_t count)
 {
 	const struct ct_progress p = {.what = "smallest failing --count", .done = count};
 
@@ -79,19 +79,21 @@ void ct_find_fewest(
 	o.save = NULL;
 	o.resume = o.slices = NULL;
 	o.shard = o.shards = 0;
-	o.states = o.states == 0 || o.states > STATES_MAX ? STATES_MAX : o.states;
+	if (o.states == 0 || o.states > STATES_MAX) {
+		o.states = STATES_MAX;
+	}
 	most = nvw_option_u64(subject->options, "count");
 	o.progress = NULL;
 	/* Upwards, because small runs are fast, and more of their states are tested. */
 	for (failing = 1; failing < most && !nvw_stopping() && !fails(subject, &o, failing); failing *= 2) {
-		tell(options, failing);
+		tell_count(options, failing);
 		passing = failing;
 	}
-	failing = failing < most ? failing : most;
+	failing = MIN(failing, most);
 	while (failing - passing > 1 + failing / 16 && !nvw_stopping()) {
 		const uint64_t middle = passing + (failing - passing) / 2;
 
-		tell(options, middle);
+		tell_count(options, middle);
 		if (fails(subject, &o, middle)) {
 			failing = middle;
 		} else {

@@ -7,11 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <nvw/input.h>
 
+#include "core/invariant.h"
+
+#include "../states/model.h"
 #include "store_log.h"
 
 enum { MAPPINGS_MAX = 64, FIELDS_MAX = 64, SITES_MAX = 4096, STORE_BYTES_MAX = 4096 };
@@ -50,7 +54,7 @@ static int damaged(const struct converter *c, const char *at, const char *expect
 	const size_t left = (size_t)(c->end - at);
 
 	return nvw_fail(NVW_E_DAMAGED, "%s: offset %llu: expected %s, found \"%.*s\"", c->path,
-		(unsigned long long)(at - c->text), expected, (int)(left < 24 ? left : 24), at);
+		(unsigned long long)(at - c->text), expected, (int)MIN(left, 24), at);
 }
 
 static int append(struct converter *c, struct nvw_log_record *r)
@@ -59,7 +63,7 @@ static int append(struct converter *c, struct nvw_log_record *r)
 	return nvw_log_append(c->log, r);
 }
 
-/* ---- Fields ------------------------------------------------------------------------------------------------- */
+/* ---- Fields -------------------------------------------------------------------------------------------- */
 
 static bool is(const struct field *f, const char *word)
 {
@@ -75,15 +79,19 @@ static bool ends_with(const struct field *f, const char *suffix)
 
 static int hex_digit(char c)
 {
-	return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower(c) - 'a' + 10 : -1;
+	if (isdigit((unsigned char)c)) {
+		return c - '0';
+	}
+	return isxdigit((unsigned char)c) ? tolower(c) - 'a' + 10 : -1;
 }
 
 /* The digits after 0x. */
 static struct field digits_of(const struct field *f)
 {
-	const bool prefix = f->length > 2 && f->text[0] == '0' && (f->text[1] == 'x' || f->text[1] == 'X');
-
-	return (struct field){f->text + (prefix ? 2 : 0), f->length - (prefix ? 2 : 0)};
+	if (f->length > 2 && f->text[0] == '0' && (f->text[1] == 'x' || f->text[1] == 'X')) {
+		return (struct field){f->text + 2, f->length - 2};
+	}
+	return *f;
 }
 
 static int number(const struct converter *c, const struct field *f, uint64_t *ret)
@@ -99,8 +107,11 @@ static int number(const struct converter *c, const struct field *f, uint64_t *re
 		}
 		n = n << 4 | (unsigned)digit;
 	}
+	if (digits.length == 0) {
+		return damaged(c, f->text, "a hexadecimal number");
+	}
 	*ret = n;
-	return digits.length ? 0 : damaged(c, f->text, "a hexadecimal number");
+	return 0;
 }
 
 /* A value of this many bytes, least significant first. */
@@ -108,6 +119,7 @@ static int value_of(const struct converter *c, const struct field *f, uint64_t b
 {
 	const struct field digits = digits_of(f);
 
+	NVW_INVARIANT(bytes <= STORE_BYTES_MAX);
 	memset(ret, 0, bytes);
 	for (size_t i = 0; i < digits.length; i++) {
 		const int digit = hex_digit(digits.text[digits.length - 1 - i]);
@@ -116,33 +128,36 @@ static int value_of(const struct converter *c, const struct field *f, uint64_t b
 			return damaged(c, f->text, "a hexadecimal value of the store's size");
 		}
 		if (i / 2 < bytes) {
-			ret[i / 2] |= (uint8_t)(digit << (i % 2 ? 4 : 0));
+			ret[i / 2] |= (uint8_t)(digit << i % 2 * 4);
 		}
 	}
-	return digits.length ? 0 : damaged(c, f->text, "a hexadecimal value");
+	if (digits.length == 0) {
+		return damaged(c, f->text, "a hexadecimal value");
+	}
+	return 0;
 }
 
 static int need(const struct converter *c, const struct operation *o, unsigned fields, const char *what)
 {
-	return o->count >= fields ? 0 : damaged(c, o->at, what);
+	if (o->count < fields) {
+		return damaged(c, o->at, what);
+	}
+	return 0;
 }
 
-/* ---- Operations ----------------------------------------------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------------------------------------- */
 
 static int register_file(struct converter *c, const struct operation *o)
 {
 	struct mapping m = {0};
 	char name[4096];
-	int error = need(c, o, 5, "REGISTER_FILE;path;address;bytes;offset");
 
-	error = error ? error : number(c, &o->field[2], &m.address);
-	error = error ? error : number(c, &o->field[3], &m.bytes);
-	error = error ? error : number(c, &o->field[4], &m.offset);
-	if (!error && c->mappings == MAPPINGS_MAX) {
-		error = nvw_fail(NVW_E_INPUT, "%s: more than %d mappings", c->path, MAPPINGS_MAX);
-	}
-	if (error) {
-		return error;
+	NVW_TRY(need(c, o, 5, "REGISTER_FILE;path;address;bytes;offset"));
+	NVW_TRY(number(c, &o->field[2], &m.address));
+	NVW_TRY(number(c, &o->field[3], &m.bytes));
+	NVW_TRY(number(c, &o->field[4], &m.offset));
+	if (c->mappings == MAPPINGS_MAX) {
+		return nvw_fail(NVW_E_INPUT, "%s: more than %d mappings", c->path, MAPPINGS_MAX);
 	}
 	snprintf(name, sizeof name, "%.*s", (int)o->field[1].length, o->field[1].text);
 	if (c->mappings == 0) {
@@ -157,6 +172,7 @@ static int register_file(struct converter *c, const struct operation *o)
 static int locate(const struct converter *c, const struct field *at, uint64_t address, uint64_t bytes,
 	uint64_t *ret_off, bool *ret_ours)
 {
+	NVW_INVARIANT(c->mappings <= MAPPINGS_MAX);
 	for (unsigned i = c->mappings; i > 0; i--) {
 		const struct mapping *const m = &c->mapping[i - 1];
 
@@ -183,7 +199,7 @@ static bool parse_frame(const struct field *f, char function[64], char file[128]
 	char text[512];
 	int at = 0;
 
-	snprintf(text, sizeof text, "%.*s", (int)(f->length < 500 ? f->length : 500), f->text);
+	snprintf(text, sizeof text, "%.*s", (int)MIN(f->length, 500), f->text);
 	char *const open = strrchr(text, '('), *const colon = strrchr(text, ':');
 
 	if (open == NULL || colon == NULL || colon < open || sscanf(colon + 1, "%u)%n", ret_line, &at) != 1 ||
@@ -193,8 +209,11 @@ static bool parse_frame(const struct field *f, char function[64], char file[128]
 	*colon = '\0';
 	*open = '\0';
 	snprintf(file, 128, "%.127s", open + 1);
-	snprintf(function, 64, "%.63s", *text ? text : "?");
+	snprintf(function, 64, "%.63s", text);
 	function[strcspn(function, " ")] = '\0';
+	if (*text == '\0') {
+		strcpy(function, "?");
+	}
 	return true;
 }
 
@@ -232,42 +251,47 @@ static int site_of(struct converter *c, const struct operation *o, unsigned firs
 	return 0;
 }
 
+static int check_size(const struct converter *c, const struct field *f, uint64_t bytes)
+{
+	char range[64];
+
+	if (bytes >= 1 && bytes <= STORE_BYTES_MAX) {
+		return 0;
+	}
+	snprintf(range, sizeof range, "a size from 0x1 to 0x%x (%d bytes)", STORE_BYTES_MAX, STORE_BYTES_MAX);
+	return damaged(c, f->text, range);
+}
+
 static int store(struct converter *c, const struct operation *o)
 {
 	uint64_t address = 0, bytes = 0, off = 0;
 	uint8_t value[STORE_BYTES_MAX];
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE};
 	bool ours = false;
-	int error = need(c, o, 4, "STORE;address;value;bytes");
 
-	error = error ? error : number(c, &o->field[1], &address);
-	error = error ? error : number(c, &o->field[3], &bytes);
-	if (!error && (bytes == 0 || bytes > STORE_BYTES_MAX)) {
-		char range[64];
-
-		snprintf(range, sizeof range, "a size from 0x1 to 0x%x (%d bytes)", STORE_BYTES_MAX,
-			STORE_BYTES_MAX);
-		error = damaged(c, o->field[3].text, range);
-	}
-	error = error ? error : value_of(c, &o->field[2], bytes, value);
-	error = error ? error : locate(c, &o->field[1], address, bytes, &off, &ours);
-	if (error || !ours) {
-		c->counts.elsewhere += !error;
-		return error;
+	NVW_TRY(need(c, o, 4, "STORE;address;value;bytes"));
+	NVW_TRY(number(c, &o->field[1], &address));
+	NVW_TRY(number(c, &o->field[3], &bytes));
+	NVW_TRY(check_size(c, &o->field[3], bytes));
+	NVW_TRY(value_of(c, &o->field[2], bytes, value));
+	NVW_TRY(locate(c, &o->field[1], address, bytes, &off, &ours));
+	if (!ours) {
+		c->counts.elsewhere++;
+		return 0;
 	}
 	c->counts.stores++;
 	r.store.group = c->instruction;
-	error = site_of(c, o, 4, &r.store.site);
-	for (uint64_t done = 0; done < bytes && !error; done += r.store.bytes) {
+	NVW_TRY(site_of(c, o, 4, &r.store.site));
+	for (uint64_t done = 0; done < bytes; done += r.store.bytes) {
 		const uint64_t room = 8 - (off + done) % 8;
 
 		r.store.off = off + done;
-		r.store.bytes = (uint32_t)(bytes - done < room ? bytes - done : room);
+		r.store.bytes = (uint32_t)MIN(bytes - done, room);
 		r.store.value = 0;
 		memcpy(&r.store.value, value + done, r.store.bytes);
-		error = append(c, &r);
+		NVW_TRY(append(c, &r));
 	}
-	return error;
+	return 0;
 }
 
 static int flush(struct converter *c, const struct operation *o)
@@ -275,29 +299,31 @@ static int flush(struct converter *c, const struct operation *o)
 	uint64_t address = 0, bytes = 0, off = 0;
 	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH};
 	bool ours = false;
-	int error = need(c, o, 3, "FLUSH;address;bytes");
 
-	error = error ? error : number(c, &o->field[1], &address);
-	error = error ? error : number(c, &o->field[2], &bytes);
+	NVW_TRY(need(c, o, 3, "FLUSH;address;bytes"));
+	NVW_TRY(number(c, &o->field[1], &address));
+	NVW_TRY(number(c, &o->field[2], &bytes));
 	/* A flush of a line may reach beyond the file's end. */
-	error = error ? error : locate(c, &o->field[1], address, 0, &off, &ours);
-	if (error || !ours) {
-		return error;
+	NVW_TRY(locate(c, &o->field[1], address, 0, &off, &ours));
+	if (!ours) {
+		return 0;
 	}
 	c->counts.flushes++;
 	r.flush.off = off;
-	r.flush.bytes = off + bytes > c->image_bytes ? c->image_bytes - off : bytes;
-	error = site_of(c, o, 3, &r.flush.site);
-	return error ? error : append(c, &r);
+	r.flush.bytes = bytes;
+	if (off + bytes > c->image_bytes) {
+		r.flush.bytes = c->image_bytes - off;
+	}
+	NVW_TRY(site_of(c, o, 3, &r.flush.site));
+	return append(c, &r);
 }
 
 static int fence(struct converter *c, const struct operation *o)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
-	const int error = site_of(c, o, 1, &r.fence.site);
-
 	c->counts.fences++;
-	return error ? error : append(c, &r);
+	NVW_TRY(site_of(c, o, 1, &r.fence.site));
+	return append(c, &r);
 }
 
 static int convert_operation(struct converter *c, const struct operation *o)
@@ -325,17 +351,20 @@ static int convert_operation(struct converter *c, const struct operation *o)
 	return damaged(c, o->at, "STORE, FLUSH, FENCE, REGISTER_FILE, a marker or STOP");
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------------- */
 
 /* Splits the text between two '|' into fields. */
 static struct operation cut(const char *from, const char *end)
 {
 	struct operation o = {.at = from};
 
+	NVW_DEEP_INVARIANT(from <= end);
 	while (from <= end && o.count < FIELDS_MAX) {
 		const char *stop = memchr(from, ';', (size_t)(end - from));
 
-		stop = stop ? stop : end;
+		if (stop == NULL) {
+			stop = end;
+		}
 		o.field[o.count++] = (struct field){from, (size_t)(stop - from)};
 		from = stop + 1;
 	}
@@ -360,7 +389,9 @@ static int convert(struct converter *c)
 		const char *const from = at + 1;
 		const char *end = memchr(from, '|', (size_t)(c->end - from));
 
-		end = end ? end : c->end;
+		if (end == NULL) {
+			end = c->end;
+		}
 		if (is_stop(from, end)) {
 			return 0;
 		}
@@ -368,11 +399,8 @@ static int convert(struct converter *c)
 			return damaged(c, from, "an operation that ends in | and, at the end, STOP");
 		}
 		const struct operation o = cut(from, end);
-		const int error = convert_operation(c, &o);
 
-		if (error) {
-			return error;
-		}
+		NVW_TRY(convert_operation(c, &o));
 		at = end;
 	}
 	return damaged(c, at, "| and, at the end, STOP");
@@ -413,7 +441,7 @@ int ct_store_log_convert(const char *path, const char *image_path, uint64_t imag
 	const struct nvw_log_info info = {.workload = path,
 		.pool_bytes = (image_bytes + 63) & ~UINT64_C(63),
 		.atomicity = 8,
-		.model = "x86"};
+		.model = ct_model_info(ct_model_for(CT_USE_PROGRAMS))->name};
 	struct converter *const c = calloc(1, sizeof *c);
 	size_t bytes = 0;
 	void *map = MAP_FAILED;

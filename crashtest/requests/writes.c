@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Acknowledged writes of a block device. See writes.h. */
+#include "core/invariant.h"
+
 #include "writes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "core/array.h"
+
+#include "../log_walk.h"
 #include "../states/image.h"
 
 /* The writer: the kernel in the upper half, the group in the lower half. */
@@ -31,23 +35,12 @@ struct ct_writes {
 	uint64_t bytes;
 };
 
-static void *grown(void *array, uint64_t count, uint64_t *capacity, size_t size)
+static int no_memory(void)
 {
-	void *larger;
-
-	if (count < *capacity) {
-		return array;
-	}
-	larger = realloc(array, (2 * count + 1024) * size);
-	if (larger == NULL) {
-		nvw_fail(NVW_E_MEMORY, "no memory for the log's %" PRIu64 " stores", count);
-		return NULL;
-	}
-	*capacity = 2 * count + 1024;
-	return larger;
+	return nvw_fail(NVW_E_MEMORY, "no memory for the log's writes");
 }
 
-/* ---- The log ------------------------------------------------------------------------------------------------- */
+/* ---- The log ------------------------------------------------------------------------------------------- */
 
 static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 {
@@ -57,13 +50,10 @@ static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 			" bytes at %" PRIu64,
 			w->bytes, r->store.bytes, r->store.off);
 	}
-	struct version *const all = grown(w->version, w->count, &w->capacity, sizeof *all);
-
-	if (all == NULL) {
-		return NVW_E_MEMORY;
+	if (!NVW_ROOM(w->version, w->capacity, w->count + 1)) {
+		return no_memory();
 	}
-	w->version = all;
-	all[w->count] = (struct version){.off = r->store.off,
+	w->version[w->count] = (struct version){.off = r->store.off,
 		.order = w->count,
 		.by = (uint64_t)r->store.kernel << 32 | (uint32_t)r->store.group,
 		.value = r->store.value};
@@ -73,70 +63,75 @@ static int add_store(struct ct_writes *w, const struct nvw_log_record *r)
 
 static int add_acknowledgement(struct ct_writes *w, const struct nvw_log_record *r)
 {
-	struct acknowledged *const all = grown(w->group, w->group_count, &w->group_capacity, sizeof *all);
-
-	if (all == NULL) {
-		return NVW_E_MEMORY;
+	if (!NVW_ROOM(w->group, w->group_capacity, w->group_count + 1)) {
+		return no_memory();
 	}
-	w->group = all;
-	all[w->group_count++] = (struct acknowledged){
+	w->group[w->group_count++] = (struct acknowledged){
 		.by = (uint64_t)r->ack.kernel << 32 | (uint32_t)r->ack.group, .op = r->ack.first};
 	return 0;
 }
 
-static int read_log(struct ct_writes *w, int log_fd)
+static int add_record(void *context, const struct nvw_log_record *r, uint64_t number)
 {
-	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader), more = 0;
+	struct ct_writes *const w = context;
 
-	if (error) {
-		return error;
+	if (r->kind == NVW_LOG_STORE) {
+		return add_store(w, r);
 	}
-	while (!error && (more = nvw_log_next(reader, &r)) == 1) {
-		if (r.kind == NVW_LOG_STORE) {
-			error = add_store(w, &r);
-		} else if (r.kind == NVW_LOG_ACK && r.ack.kernel != 0) {
-			error = add_acknowledgement(w, &r);
-		} else if (r.kind == NVW_LOG_HOST) {
-			error = nvw_fail(NVW_E_INPUT,
-				"expected the log of a block device, found a write by the host at %" PRIu64,
-				r.host.off);
-		}
+	if (r->kind == NVW_LOG_ACK && r->ack.kernel != 0) {
+		return add_acknowledgement(w, r);
 	}
-	nvw_log_reader_close(reader);
-	return error ? error : more;
+	if (r->kind == NVW_LOG_HOST) {
+		return nvw_fail(NVW_E_INPUT,
+			"expected the log of a block device, found a write by the host at %" PRIu64,
+			r->host.off);
+	}
+	return 0;
 }
 
-/* ---- Assigning stores to writes
- * ---------------------------------------------------------------------------- */
+/* ---- Assigning stores to writes ------------------------------------------------------------------------ */
+
+/* Below 0, 0 or above 0. */
+static int order_of(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
 
 static int by_writer(const void *a, const void *b)
 {
 	const struct version *const x = a, *const y = b;
 
-	return x->by != y->by ? (x->by > y->by) - (x->by < y->by) :
-				(x->order > y->order) - (x->order < y->order);
+	return x->by == y->by ? order_of(x->order, y->order) : order_of(x->by, y->by);
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const struct version *const x = a, *const y = b;
 
-	return x->off != y->off ? (x->off > y->off) - (x->off < y->off) :
-				  (x->order > y->order) - (x->order < y->order);
+	return x->off == y->off ? order_of(x->order, y->order) : order_of(x->off, y->off);
 }
 
 static int by_group(const void *a, const void *b)
 {
 	const struct acknowledged *const x = a, *const y = b;
 
-	return (x->by > y->by) - (x->by < y->by);
+	return order_of(x->by, y->by);
+}
+
+/* The number that the acknowledgement of this writer gives; without one, the write's own. */
+static uint64_t op_of(const struct ct_writes *w, writer by)
+{
+	const struct acknowledged key = {.by = by}, *said = NULL;
+
+	if (w->group_count > 0) {
+		said = bsearch(&key, w->group, w->group_count, sizeof key, by_group);
+	}
+	return said ? said->op : w->writes;
 }
 
 /* The acknowledgement of a group gives its number; in a kernel that the power cut ended, earlier groups may
  * not have stored. */
-static void number(struct ct_writes *w)
+static void number_writes(struct ct_writes *w)
 {
 	qsort(w->version, w->count, sizeof *w->version, by_writer);
 	if (w->group_count > 0) {
@@ -147,15 +142,10 @@ static void number(struct ct_writes *w)
 
 		if (i > 0 && v[-1].by == v->by) {
 			v->op = v[-1].op;
-			continue;
+		} else {
+			v->op = op_of(w, v->by);
+			w->writes++;
 		}
-		const struct acknowledged *const said =
-			w->group_count == 0 ? NULL :
-					      bsearch(&(struct acknowledged){.by = v->by}, w->group,
-						      w->group_count, sizeof *w->group, by_group);
-
-		v->op = said ? said->op : w->writes;
-		w->writes++;
 	}
 	qsort(w->version, w->count, sizeof *w->version, by_place);
 }
@@ -165,18 +155,18 @@ int ct_writes_create(int log_fd, const void *initial, uint64_t bytes, struct ct_
 	struct ct_writes *const w = calloc(1, sizeof *w);
 
 	if (w == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the log's writes");
+		return no_memory();
 	}
 	w->initial = initial;
 	w->bytes = bytes;
-	const int error = read_log(w, log_fd);
+	const int error = ct_log_walk(log_fd, add_record, w);
 
 	if (error) {
 		ct_writes_destroy(w);
 		return error;
 	}
 	if (w->count > 0) {
-		number(w);
+		number_writes(w);
 	}
 	*ret_writes = w;
 	return 0;
@@ -196,13 +186,14 @@ uint64_t ct_writes_count(const struct ct_writes *w)
 	return w->writes;
 }
 
-/* ---- The judge ------------------------------------------------------------------------------------------------ */
+/* ---- The judge ----------------------------------------------------------------------------------------- */
 
 /* Given the versions of one word, oldest first: the newest acknowledged one if the word is older than it,
  * else NULL. */
 static const struct version *lost(const struct ct_writes *w, const struct version *first,
 	const struct version *end, uint64_t now, const struct nvw_acks *acks)
 {
+	NVW_DEEP_INVARIANT(first < end);
 	for (const struct version *v = end; v-- > first;) {
 		if (v->value == now) {
 			return NULL;
@@ -228,12 +219,13 @@ int ct_writes_judge(void *context, struct ct_image *image, const struct nvw_acks
 		}
 		const struct version *const v = lost(w, first, next, ct_image_word(image, first->off), acks);
 
+		if (v != NULL && nvw_acked(acks, v->op)) {
+			return nvw_violation(findings, v->off,
+				"write %" PRIu64 " was acknowledged, but a word of it is older", v->op);
+		}
 		if (v != NULL) {
 			return nvw_violation(findings, v->off,
-				nvw_acked(acks, v->op) ? "write %" PRIu64
-							 " was acknowledged, but a word of it is older" :
-							 "a word of write %" PRIu64 " is neither old nor new",
-				v->op);
+				"a word of write %" PRIu64 " is neither old nor new", v->op);
 		}
 	}
 	return 0;

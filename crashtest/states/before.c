@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "before.h"
 
 enum { BYTES_MAX = 512 << 20 };
@@ -27,6 +29,7 @@ static struct ct_before_node *node_at(const struct ct_before *b, uint32_t number
 
 static const struct ct_flight *flight_at(const struct ct_medium *m, uint32_t number)
 {
+	NVW_DEEP_INVARIANT(number < m->flight_count - m->flight_head);
 	return &m->flight[m->flight_head + number];
 }
 
@@ -40,12 +43,10 @@ static struct ct_row *row_at(const struct ct_before *b, uint32_t number)
 static int new_set(struct ct_before *b, uint32_t words, uint64_t **ret_bits)
 {
 	uint64_t *const bits = calloc(words + 1, sizeof *bits);
-	const int error = bits == NULL ? nvw_fail(NVW_E_MEMORY, "no memory for the order of stores") :
-					 ct_array_grow(&b->owned, b->owned.count + 1, sizeof bits);
 
-	if (error) {
+	if (bits == NULL || ct_array_grow(&b->owned, b->owned.count + 1, sizeof bits)) {
 		free(bits);
-		return error;
+		return nvw_fail(NVW_E_MEMORY, "no memory for the order of stores");
 	}
 	((uint64_t **)b->owned.at)[b->owned.count++] = bits;
 	b->bytes += 8 * (uint64_t)words;
@@ -95,11 +96,7 @@ static int close_kernel(struct ct_before *b, const struct ct_medium *m, uint32_t
 	if (b->kernel != NULL && b->kernel_epoch == epoch) {
 		return 0;
 	}
-	const int error = new_set(b, words, &bits);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(new_set(b, words, &bits));
 	if (b->kernel != NULL) {
 		add_set(bits, b->kernel, b->kernel_words);
 	}
@@ -125,11 +122,7 @@ static int close_group(
 	if (g->newest == 0 || (g->closed != NULL && g->epoch == epoch)) {
 		return 0;
 	}
-	const int error = new_set(b, words, &bits);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(new_set(b, words, &bits));
 	if (g->closed != NULL) {
 		add_set(bits, g->closed, g->words);
 	}
@@ -172,13 +165,11 @@ static int base_of(
 {
 	const uint32_t words = (b->count + 63) / 64;
 	uint64_t *bits;
-	int error = close_kernel(b, m, e->kr, words);
 
-	error = error ? error : close_group(b, m, e->group, e->wg, words);
-	error = error ? error : new_set(b, words, &bits);
-	if (error) {
-		return error;
-	}
+	NVW_DEEP_INVARIANT(e->item < m->work_items && e->group < m->work_items);
+	NVW_TRY(close_kernel(b, m, e->kr, words));
+	NVW_TRY(close_group(b, m, e->group, e->wg, words));
+	NVW_TRY(new_set(b, words, &bits));
 	const struct ct_member *const g = member(&b->group, e->group);
 
 	add_set(bits, b->kernel, b->kernel_words);
@@ -204,12 +195,13 @@ static bool is_regular(const struct ct_before *b, const struct ct_medium *m, con
 	       (b->count == 0 || flight_at(m, b->count - 1)->epoch_kr <= e->kr);
 }
 
-static bool are_equal(const struct epochs *a, const struct epochs *b)
+static bool has_epochs(const struct ct_flight *f, const struct epochs *e)
 {
-	return a->wi == b->wi && a->wg == b->wg && a->kr == b->kr;
+	return f->epoch_wi == e->wi && f->epoch_wg == e->wg && f->epoch_kr == e->kr;
 }
 
-/* A store comes after the one before it, which comes after all others, unless stores are to different bytes. */
+/* A store comes after the one before it, which comes after all others, unless stores are to different
+ * bytes. */
 static unsigned first_to_look_at(const struct ct_cell *c, unsigned version)
 {
 	return c->straight == 0 && version > 0 ? version - 1 : 0;
@@ -244,11 +236,7 @@ static int row_of(struct ct_before *b, const struct ct_medium *m, const struct c
 	if (!comes_after_others(b, c, f->version, base)) {
 		return 0;
 	}
-	const int error = new_set(b, words, &bits);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(new_set(b, words, &bits));
 	add_set(bits, base.bits, base.words);
 	for (unsigned v = first_to_look_at(c, f->version); v < f->version; v++) {
 		if (comes_after(c, f->version, v)) {
@@ -266,29 +254,23 @@ static int add_flight(struct ct_before *b, const struct ct_medium *m)
 	const struct epochs e = epochs_of(f);
 	struct ct_member *const item = member(&b->item, e.item), *const group = member(&b->group, e.group);
 	struct ct_row base;
-	int error = ct_array_grow(&b->row, number + 1, sizeof(struct ct_row));
 
-	error = error ? error : ct_array_grow(&b->node, number + 1, sizeof(struct ct_before_node));
-	if (error) {
-		return error;
-	}
-	const struct epochs before = item->newest != 0 ? epochs_of(flight_at(m, item->newest - 1)) : e;
-
+	NVW_INVARIANT(b->count < m->flight_count - m->flight_head);
+	NVW_TRY(ct_array_grow(&b->row, number + 1, sizeof(struct ct_row)));
+	NVW_TRY(ct_array_grow(&b->node, number + 1, sizeof(struct ct_before_node)));
 	if (!is_regular(b, m, &e)) {
 		b->too_many = true;
 		return 0;
 	}
-	if (item->newest != 0 && are_equal(&e, &before)) {
+	if (item->newest != 0 && has_epochs(flight_at(m, item->newest - 1), &e)) {
 		base = node_at(b, item->newest - 1)->base;
 	} else {
-		error = base_of(b, m, &e, &base);
+		NVW_TRY(base_of(b, m, &e, &base));
 	}
-	error = error ? error : row_of(b, m, f, base, row_at(b, number));
-	if (!error) {
-		*node_at(b, number) = (struct ct_before_node){item->newest, group->newest, base};
-		item->newest = group->newest = ++b->count;
-	}
-	return error;
+	NVW_TRY(row_of(b, m, f, base, row_at(b, number)));
+	*node_at(b, number) = (struct ct_before_node){item->newest, group->newest, base};
+	item->newest = group->newest = ++b->count;
+	return 0;
 }
 
 /* What was told of the operations before, one and the same of all; CT_TOLD_TWICE: not the same. */
@@ -296,6 +278,7 @@ static uint32_t told_before(const struct ct_before *b, const struct ct_told *t)
 {
 	const uint32_t *const of = (const uint32_t *)b->told_of.at + t->first;
 
+	NVW_DEEP_INVARIANT(t->first + t->count <= b->told_of.capacity);
 	for (uint64_t i = 1; i < t->count; i++) {
 		if (of[i] != of[0]) {
 			return CT_TOLD_TWICE;
@@ -314,41 +297,38 @@ static int told_row_of(struct ct_before *b, const struct ct_medium *m, const str
 		b->too_many = true;
 		return 0;
 	}
-	const int error = base_of(b, m, &e, ret_row);
-
-	if (!error && before != 0 && before != CT_TOLD_TWICE) {
+	NVW_TRY(base_of(b, m, &e, ret_row));
+	if (before != 0 && before != CT_TOLD_TWICE) {
 		const struct ct_row had = ((const struct ct_row *)b->told_row.at)[before - 1];
 
 		add_set((uint64_t *)(uintptr_t)ret_row->bits, had.bits, had.words);
 	}
-	return error;
+	return 0;
 }
 
 static int grow_told(struct ct_before *b, const struct ct_told *t, uint64_t i)
 {
 	const uint64_t had = b->told_of.capacity;
-	int error = ct_array_grow(&b->told_row, i + 1, sizeof(struct ct_row));
 
-	error = error ? error : ct_array_grow(&b->told_of, t->first + t->count, sizeof(uint32_t));
-	error = error ? error : ct_array_grow(&b->told_ops, i + 1, sizeof *t);
-	if (!error && b->told_of.capacity > had) {
+	NVW_TRY(ct_array_grow(&b->told_row, i + 1, sizeof(struct ct_row)));
+	NVW_TRY(ct_array_grow(&b->told_of, t->first + t->count, sizeof(uint32_t)));
+	NVW_TRY(ct_array_grow(&b->told_ops, i + 1, sizeof *t));
+	if (b->told_of.capacity > had) {
 		memset((uint32_t *)b->told_of.at + had, 0, (b->told_of.capacity - had) * sizeof(uint32_t));
 	}
-	return error;
+	return 0;
 }
 
 static int add_told(struct ct_before *b, const struct ct_medium *m, uint64_t i)
 {
 	const struct ct_told *const t = (const struct ct_told *)m->told.at + i;
 	struct ct_row row = {0};
-	int error = grow_told(b, t, i);
 
-	if (error) {
-		return error;
-	}
+	NVW_INVARIANT(i < m->told.count);
+	NVW_TRY(grow_told(b, t, i));
 	const uint32_t before = told_before(b, t);
+	const int error = told_row_of(b, m, t, before, &row);
 
-	error = told_row_of(b, m, t, before, &row);
 	((struct ct_row *)b->told_row.at)[i] = row;
 	((struct ct_told *)b->told_ops.at)[i] = *t;
 	b->told_row.count = b->told_ops.count = i + 1;
@@ -399,17 +379,14 @@ void ct_before_free(struct ct_before *b)
 	*b = (struct ct_before){0};
 }
 
-static int begin(struct ct_before *b, const struct ct_medium *m, uint64_t first)
+static int begin_kernel(struct ct_before *b, const struct ct_medium *m, uint64_t first)
 {
-	int error = ct_array_grow(&b->item, m->work_items + 1, sizeof(struct ct_member));
-
-	error = error ? error : ct_array_grow(&b->group, m->work_items + 1, sizeof(struct ct_member));
-	if (!error) {
-		memset(b->item.at, 0, (m->work_items + 1) * sizeof(struct ct_member));
-		memset(b->group.at, 0, (m->work_items + 1) * sizeof(struct ct_member));
-	}
 	b->first = first;
-	return error;
+	NVW_TRY(ct_array_grow(&b->item, m->work_items + 1, sizeof(struct ct_member)));
+	NVW_TRY(ct_array_grow(&b->group, m->work_items + 1, sizeof(struct ct_member)));
+	memset(b->item.at, 0, (m->work_items + 1) * sizeof(struct ct_member));
+	memset(b->group.at, 0, (m->work_items + 1) * sizeof(struct ct_member));
+	return 0;
 }
 
 int ct_before_update(struct ct_before *b, const struct ct_medium *m)
@@ -422,7 +399,7 @@ int ct_before_update(struct ct_before *b, const struct ct_medium *m)
 		forget(b);
 	}
 	if (b->count == 0 && b->told_row.count == 0) {
-		error = begin(b, m, first);
+		error = begin_kernel(b, m, first);
 	}
 	while (!error && !b->too_many && (b->count < count || b->told_row.count < m->told.count)) {
 		const bool is_told =

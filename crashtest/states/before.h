@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Buffered epoch persistency: which stores in flight must be durable if one of them is. A state is a set of stores that has,
- * with each, all that must persist before it (states.h). So for every store there is the least such set with it, and for
- * every acknowledgement the least in which it holds.
+ * Buffered epoch persistency: which stores in flight must be durable if one of them is. A state is a set of
+ * stores that has, with each, all that must persist before it (states.h). So for every store there is the
+ * least such set with it, and for every acknowledgement the least in which it holds.
  *
- * The sets are bits, a row for each store; stores of one work-item between the same barriers share theirs, unless a store to
- * the same bytes comes before. They are kept up to date from instant to instant: until the kernel ends stores are only added.
- * With n stores in flight that costs up to n * n / 16 bytes, and as many steps of a word. Beyond a limit none
- * are kept; nor are any, until the kernel ends, once the order is irregular: an epoch of a work-item, of a
- * group or of the kernel is older than the one before. Both are too_many, and reported as a crowd (parts.h).
+ * The sets are bits, a row for each store; stores of one work-item between the same barriers share theirs,
+ * unless a store to the same bytes comes before. They are kept up to date from instant to instant: until the
+ * kernel ends stores are only added. With n stores in flight that costs up to n * n / 16 bytes, and as many
+ * steps of a word. Beyond a limit none are kept; nor are any, until the kernel ends, once the order is
+ * irregular: an epoch of a work-item, of a group or of the kernel is older than the one before. Both are
+ * too_many, and reported as a crowd (parts.h).
  */
 #ifndef CRASHTEST_BEFORE_H
 #define CRASHTEST_BEFORE_H
@@ -37,7 +38,8 @@ struct ct_before {
 	bool too_many;       /* there are no sets: too many stores, or an order that is not of this kind */
 };
 
-/* An operation that is told of twice waits for both; one of several that were told of differently has no set. */
+/* An operation that is told of twice waits for both; one of several that were told of differently has no
+ * set. */
 #define CT_TOLD_TWICE UINT32_MAX
 
 void ct_before_free(struct ct_before *before);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "core/array.h"
@@ -20,20 +21,17 @@ static int no_memory(void)
 
 int ct_array_grow(struct ct_array *a, uint64_t count, size_t element)
 {
-	return nvw__room(&a->at, &a->capacity, count, element) ? 0 : no_memory();
+	if (!nvw__room(&a->at, &a->capacity, count, element)) {
+		return no_memory();
+	}
+	return 0;
 }
 
 /* ---- Cells ------------------------------------------------------------------------------------------- */
 
-struct ct_cell *ct_medium_cell_at(struct ct_medium *m, nvw_off off)
-{
-	const uint32_t i = m->cell_of[off / m->unit_bytes];
-
-	return i ? &m->cell[i - 1] : NULL;
-}
-
 int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct ct_cell **ret_cell)
 {
+	NVW_INVARIANT(ct_medium_cell_at(m, off) == NULL);
 	if (!NVW_ROOM(m->cell, m->cell_capacity, m->cell_count + 1)) {
 		return no_memory();
 	}
@@ -53,20 +51,24 @@ int ct_medium_add_cell(struct ct_medium *m, nvw_off off, unsigned words, struct 
 	return 0;
 }
 
+bool ct_resize(void *at, size_t bytes)
+{
+	void *const grown = realloc(*(void **)at, bytes);
+
+	if (grown != NULL) {
+		*(void **)at = grown;
+	}
+	return grown != NULL;
+}
+
 int ct_medium_add_version(struct ct_cell *c, uint64_t write, uint64_t **ret_content)
 {
 	if (c->count == c->capacity) {
-		const unsigned capacity = c->capacity ? 2 * c->capacity : 4;
-		uint64_t *numbers = realloc(c->write, capacity * sizeof *numbers);
+		const unsigned capacity = MAX(2 * c->capacity, 4);
 
-		c->write = numbers ? numbers : c->write;
-		uint64_t *content = realloc(c->content, (size_t)capacity * c->words * sizeof *content);
-
-		c->content = content ? content : c->content;
-		struct ct_version *made = realloc(c->made, capacity * sizeof *made);
-
-		c->made = made ? made : c->made;
-		if (numbers == NULL || content == NULL || made == NULL) {
+		if (!ct_resize(&c->write, capacity * sizeof *c->write) ||
+			!ct_resize(&c->content, (size_t)capacity * c->words * sizeof *c->content) ||
+			!ct_resize(&c->made, capacity * sizeof *c->made)) {
 			return no_memory();
 		}
 		c->capacity = capacity;
@@ -122,6 +124,7 @@ bool ct_cell_orders(const struct ct_cell *c, unsigned a, unsigned b)
 /* Does the level have all stores to these bytes? */
 static bool may_follow(const struct ct_cell *c, unsigned level, unsigned count, uint8_t bytes)
 {
+	NVW_DEEP_INVARIANT(count <= c->count);
 	for (unsigned v = 0; v < count; v++) {
 		if (ct_cell_is_first(c, v) && (c->made[v].bytes & bytes) && !ct_cell_has(c, level, v)) {
 			return false;
@@ -130,11 +133,13 @@ static bool may_follow(const struct ct_cell *c, unsigned level, unsigned count, 
 	return true;
 }
 
-/* The level with the stores of this one and of the version, which has all before it and is newer than any of them. */
+/* The level with the stores of this one and of the version, which has all before it and is newer than any of
+ * them. */
 static unsigned step(const struct ct_cell *c, unsigned level, unsigned version)
 {
 	unsigned v = version;
 
+	NVW_DEEP_INVARIANT(version < c->count);
 	while (v > 0 && c->write[v - 1] == c->write[version]) {
 		v--;
 	}
@@ -162,16 +167,18 @@ static unsigned gather(const struct ct_cell *c, unsigned a, unsigned b, bool bot
 
 unsigned ct_cell_join(const struct ct_cell *c, unsigned a, unsigned b)
 {
+	NVW_DEEP_INVARIANT(a <= c->count && b <= c->count);
 	if (c->straight == 0) {
-		return a > b ? a : b;
+		return MAX(a, b);
 	}
 	return gather(c, a, b, false);
 }
 
 unsigned ct_cell_meet(const struct ct_cell *c, unsigned a, unsigned b)
 {
+	NVW_DEEP_INVARIANT(a <= c->count && b <= c->count);
 	if (c->straight == 0) {
-		return a < b ? a : b;
+		return MIN(a, b);
 	}
 	return gather(c, a, b, true);
 }
@@ -181,6 +188,7 @@ unsigned ct_cell_with(const struct ct_cell *c, unsigned level, unsigned version)
 {
 	unsigned first = version;
 
+	NVW_DEEP_INVARIANT(version < c->count);
 	while (c->straight != 0 && first > 0 && c->write[first - 1] == c->write[version]) {
 		first--;
 	}
@@ -191,8 +199,9 @@ unsigned ct_cell_without(const struct ct_cell *c, unsigned level, unsigned versi
 {
 	unsigned kept = 0;
 
+	NVW_DEEP_INVARIANT(version < c->count);
 	if (c->straight == 0) {
-		return level < version ? level : version;
+		return MIN(level, version);
 	}
 	for (unsigned v = 0; v < c->count; v++) {
 		const bool is_it = c->write[v] == c->write[version];
@@ -262,7 +271,7 @@ static uint64_t mixed_word(uint64_t word, uint64_t other, uint8_t mask)
 	uint64_t bits = 0;
 
 	for (unsigned i = 0; i < 8; i++) {
-		bits |= mask >> i & 1 ? UINT64_C(0xff) << 8 * i : 0;
+		bits |= (mask >> i & UINT64_C(1)) * 0xff << 8 * i;
 	}
 	return (word & bits) | (other & ~bits);
 }
@@ -272,13 +281,12 @@ static int add_made(const struct ct_medium *m, struct ct_cell *c, uint64_t write
 {
 	const uint64_t from = ct_cell_word(m, c, made->from, c->off);
 	uint64_t *content;
-	const int error = ct_medium_add_version(c, write, &content);
 
-	if (!error) {
-		c->made[c->count - 1] = *made;
-		*content = mixed_word(word, from, made->bytes);
-	}
-	return error;
+	NVW_DEEP_INVARIANT(made->from <= c->count);
+	NVW_TRY(ct_medium_add_version(c, write, &content));
+	c->made[c->count - 1] = *made;
+	*content = mixed_word(word, from, made->bytes);
+	return 0;
 }
 
 /* A store to bytes of a word makes a version of each that has all stores to these bytes. */
@@ -287,7 +295,6 @@ static int add_store(
 {
 	const unsigned count = c->count;
 	struct ct_version made = {.from = count, .bytes = bytes};
-	int error = 0;
 
 	if (count == 0 || (c->straight == 0 && (c->made[count - 1].bytes & bytes))) {
 		return add_made(m, c, write, word, &made);
@@ -295,16 +302,16 @@ static int add_store(
 	if (count >= VERSIONS_MAX) {
 		made.bytes = UINT8_MAX;
 		c->beyond++;
-		c->straight = c->straight == UINT32_MAX ? count : c->straight;
+		c->straight = MIN(c->straight, count);
 		return add_made(m, c, write, word, &made);
 	}
 	c->straight = UINT32_MAX;
-	for (made.from = 0; made.from <= count && !error; made.from++) {
+	for (made.from = 0; made.from <= count; made.from++) {
 		if (may_follow(c, made.from, count, bytes)) {
-			error = add_made(m, c, write, word, &made);
+			NVW_TRY(add_made(m, c, write, word, &made));
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* A store that changes nothing may yet come between stores to different bytes. */
@@ -321,15 +328,40 @@ static bool orders_others(const struct ct_medium *m, const struct ct_cell *c, ui
 	return false;
 }
 
+static uint64_t *newest_content(const struct ct_cell *c)
+{
+	NVW_DEEP_INVARIANT(c->count > 0);
+	return c->content + (size_t)(c->count - 1) * c->words;
+}
+
+/* A store makes this content of the unit. */
+static int put_content(
+	const struct ct_medium *m, struct ct_cell *c, uint64_t write, const uint64_t *after, uint8_t bytes)
+{
+	uint64_t *content;
+
+	if (m->by_bytes) {
+		return add_store(m, c, write, after[0], bytes);
+	}
+	if (m->joins && c->count > 0 && c->instruction == m->instruction) {
+		c->write[c->count - 1] = write;
+		content = newest_content(c);
+	} else {
+		NVW_TRY(ct_medium_add_version(c, write, &content));
+	}
+	memcpy(content, after, m->unit_bytes);
+	return 0;
+}
+
 static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint8_t *data, uint64_t mask)
 {
 	struct ct_cell *c = ct_medium_cell_at(m, off);
-	uint64_t before[8], after[8], *content;
+	const void *before = m->image.rw + off;
+	uint64_t after[8];
 
-	memcpy(before,
-		c && c->count ? (const void *)(c->content + (size_t)(c->count - 1) * c->words) :
-				m->image.rw + off,
-		m->unit_bytes);
+	if (c != NULL && c->count > 0) {
+		before = newest_content(c);
+	}
 	memcpy(after, before, m->unit_bytes);
 	for (unsigned i = 0; i < m->unit_bytes; i++) {
 		if (mask >> i & 1) {
@@ -341,37 +373,33 @@ static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint
 	if (!may_order && memcmp(after, before, m->unit_bytes) == 0) {
 		return 0; /* its durability makes no difference */
 	}
-	int error = c == NULL ? ct_medium_add_cell(m, off, m->unit_bytes / 8, &c) : 0;
-
-	if (!error && m->by_bytes) {
-		error = add_store(m, c, write, after[0], (uint8_t)mask);
-	} else if (!error && m->joins && c->count > 0 && c->instruction == m->instruction) {
-		c->write[c->count - 1] = write;
-		memcpy(c->content + (size_t)(c->count - 1) * c->words, after, m->unit_bytes);
-	} else if (!error) {
-		error = ct_medium_add_version(c, write, &content);
-		memcpy(error ? before : content, after, m->unit_bytes);
+	if (c == NULL) {
+		NVW_TRY(ct_medium_add_cell(m, off, m->unit_bytes / 8, &c));
 	}
-	if (error) {
-		return error;
-	}
+	NVW_TRY(put_content(m, c, write, after, (uint8_t)mask));
 	c->instruction = m->instruction;
 	if (ct_keeps_all(m)) {
-		set_unit(m, c, c->content + (size_t)(c->count - 1) * c->words);
+		set_unit(m, c, newest_content(c));
 	}
 	note_unit(m, c);
 	m->changed = true;
 	return 0;
 }
 
+/* The bytes of a line's mask that are of the unit at this place. */
+static uint64_t mask_of_unit(const struct ct_medium *m, uint64_t mask, unsigned at)
+{
+	NVW_DEEP_INVARIANT(at < NVW_LOG_LINE_BYTES);
+	return m->unit_bytes == 64 ? mask : mask >> at & 0xff;
+}
+
 int ct_medium_put(struct ct_medium *m, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask)
 {
 	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES; at += m->unit_bytes) {
-		const uint64_t unit_mask = m->unit_bytes == 64 ? mask : mask >> at & 0xff;
-		const int error = unit_mask ? put_unit(m, write, line + at, data + at, unit_mask) : 0;
+		const uint64_t its = mask_of_unit(m, mask, at);
 
-		if (error) {
-			return error;
+		if (its != 0) {
+			NVW_TRY(put_unit(m, write, line + at, data + at, its));
 		}
 	}
 	return 0;
@@ -391,8 +419,9 @@ static void note_landed(struct ct_medium *m, uint64_t write)
 		((uint8_t *)m->landed.at)[at->together] = 1;
 	}
 	for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
-		m->landed_after[k] =
-			(at->after >> k & 1) && write > m->landed_after[k] ? write : m->landed_after[k];
+		if (at->after >> k & 1) {
+			m->landed_after[k] = MAX(m->landed_after[k], write);
+		}
 	}
 }
 
@@ -401,6 +430,7 @@ static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c
 {
 	struct ct_last last = {0};
 
+	NVW_DEEP_INVARIANT(level <= c->count);
 	for (unsigned v = 0; v < c->count; v++) {
 		if (!ct_cell_has(c, level, v)) {
 			continue;
@@ -419,12 +449,13 @@ static struct ct_last last_of(const struct ct_medium *m, const struct ct_cell *c
 /* Leaves the versions beyond a level, which is one of a chain. */
 static void drop_below(struct ct_cell *c, unsigned level)
 {
+	NVW_INVARIANT(level <= c->count);
 	memmove(c->write, c->write + level, (c->count - level) * sizeof *c->write);
 	memmove(c->made, c->made + level, (c->count - level) * sizeof *c->made);
 	memmove(c->content, c->content + (size_t)level * c->words,
 		(size_t)(c->count - level) * c->words * sizeof *c->content);
 	c->count -= level;
-	c->old_count -= level < c->old_count ? level : c->old_count;
+	c->old_count -= MIN(level, c->old_count);
 	for (unsigned v = 0; v < c->count; v++) {
 		c->made[v].from = v;
 	}
@@ -435,6 +466,7 @@ static void remake(struct ct_medium *m, struct ct_cell *c, unsigned level)
 {
 	struct ct_cell had = *c;
 
+	NVW_INVARIANT(level >= 1 && level <= c->count);
 	c->write = NULL;
 	c->made = NULL;
 	c->content = NULL;
@@ -446,7 +478,9 @@ static void remake(struct ct_medium *m, struct ct_cell *c, unsigned level)
 				fprintf(stderr, "nvwave: no memory for the versions of a word\n");
 				_exit(2);
 			}
-			c->old_count = had.write[v] <= m->old_stores ? c->count : c->old_count;
+			if (had.write[v] <= m->old_stores) {
+				c->old_count = c->count;
+			}
 		}
 	}
 	free(had.write);
@@ -471,12 +505,14 @@ void ct_medium_complete(struct ct_medium *m, nvw_off off, uint64_t write, uint64
 {
 	struct ct_cell *c = ct_medium_cell_at(m, off);
 	const unsigned level = c != NULL ? level_of(m, c, write, bytes) : 0;
+	struct ct_last last;
 
 	if (level == 0) {
 		return;
 	}
-	const struct ct_last last = m->completed ? last_of(m, c, level) : (struct ct_last){0};
-
+	if (m->completed) {
+		last = last_of(m, c, level);
+	}
 	for (unsigned v = 0; m->rules.limits != NULL && v < c->count; v++) {
 		if (ct_cell_has(c, level, v)) {
 			note_landed(m, c->write[v]);
@@ -518,8 +554,10 @@ void ct_medium_set_levels(struct ct_medium *m, const unsigned *levels)
 		const struct ct_cell *c = &m->cell[i];
 
 		NVW_INVARIANT(levels[i] <= c->count);
-		if (newest ? levels[i] < c->count : levels[i] > 0) {
-			set_unit(m, c, levels[i] ? c->content + (size_t)(levels[i] - 1) * c->words : c->base);
+		if (newest && levels[i] == 0 && c->count > 0) {
+			set_unit(m, c, c->base);
+		} else if (levels[i] > 0 && !(newest && levels[i] == c->count)) {
+			set_unit(m, c, c->content + (size_t)(levels[i] - 1) * c->words);
 		}
 	}
 }
@@ -528,6 +566,7 @@ void ct_medium_set_levels(struct ct_medium *m, const unsigned *levels)
 
 int ct_medium_add_flight(struct ct_medium *m, const struct ct_flight *flight)
 {
+	NVW_DEEP_INVARIANT(m->flight_head <= m->flight_count);
 	if (m->flight_count == m->flight_capacity) {
 		if (m->flight_head > m->flight_count / 2) {
 			m->flight_count -= m->flight_head;
@@ -560,7 +599,7 @@ static void trim_flights(struct ct_medium *m)
 void ct_medium_land(struct ct_medium *m, struct ct_flight *f)
 {
 	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES && !f->done; at += m->unit_bytes) {
-		if (m->unit_bytes == 64 ? f->mask != 0 : (f->mask >> at & 0xff) != 0) {
+		if (mask_of_unit(m, f->mask, at) != 0) {
 			ct_medium_complete(m, f->off + at, f->write, f->mask >> at);
 		}
 	}

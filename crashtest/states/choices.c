@@ -2,6 +2,9 @@
 /* All combinations of the words that are looked at. See choices.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "core/invariant.h"
 
 #include "choices.h"
 #include "states.h"
@@ -107,11 +110,13 @@ static struct ct_narrowed *narrowed(const struct ct_choices *c, const struct ct_
 /* Strict persistency: the numbers of stores with which the cell has this level. */
 static uint64_t first_of(const struct ct_cell *cell, unsigned level)
 {
+	NVW_DEEP_INVARIANT(level <= cell->count);
 	return level == 0 ? 0 : cell->write[level - 1];
 }
 
 static uint64_t beyond_of(const struct ct_cell *cell, unsigned level)
 {
+	NVW_DEEP_INVARIANT(level <= cell->count);
 	return level == cell->count ? UINT64_MAX : cell->write[level];
 }
 
@@ -120,11 +125,11 @@ static bool is_open(const struct ct_choices *c, const struct ct_cell *cell, unsi
 	const struct ct_narrowed *const n = narrowed(c, cell);
 	const uint64_t first = first_of(cell, level), beyond = beyond_of(cell, level);
 
+	NVW_DEEP_INVARIANT(level <= cell->count);
 	if (n->evaluation == c->evaluation && !(n->levels[level / 64] >> level % 64 & 1)) {
 		return false;
 	}
-	return !is_chain(c) ||
-	       (first > c->least ? first : c->least) < (beyond < c->beyond ? beyond : c->beyond);
+	return !is_chain(c) || MAX(first, c->least) < MIN(beyond, c->beyond);
 }
 
 static uint64_t content(const struct ct_choices *c, const struct ct_cell *cell, unsigned level, nvw_off off)
@@ -132,10 +137,11 @@ static uint64_t content(const struct ct_choices *c, const struct ct_cell *cell, 
 	return ct_cell_word(c->medium, cell, level, off);
 }
 
-/* The branch of a level: that of an earlier one of which the same is known. Under strict persistency, where a branch is an
- * interval, only the one before it. */
+/* The branch of a level: that of an earlier one of which the same is known. Under strict persistency, where a
+ * branch is an interval, only the one before it. */
 static unsigned branch_of(const struct division *d, unsigned level, bool neighbours)
 {
+	NVW_DEEP_INVARIANT(level < d->count);
 	for (unsigned k = level; k-- > 0;) {
 		if (d->open[k] && d->what[k] == d->what[level]) {
 			return d->branch[k];
@@ -147,9 +153,16 @@ static unsigned branch_of(const struct division *d, unsigned level, bool neighbo
 	return d->branches;
 }
 
+/* What is wanted of a word: all of it, if of is NULL. */
+static uint64_t what_of(uint64_t word, ct_of of, const void *from)
+{
+	return of == NULL ? word : of(from, word);
+}
+
 static void divide(const struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of,
 	const void *from, struct division *d)
 {
+	NVW_DEEP_INVARIANT(cell->count < CT_CHOICE_LEVELS);
 	d->count = cell->count + 1;
 	d->branches = 0;
 	for (unsigned level = 0; level < d->count; level++) {
@@ -157,7 +170,7 @@ static void divide(const struct ct_choices *c, const struct ct_cell *cell, nvw_o
 		if (d->open[level]) {
 			const uint64_t word = content(c, cell, level, off);
 
-			d->what[level] = of == NULL ? word : of(from, word);
+			d->what[level] = what_of(word, of, from);
 			d->branch[level] = (uint8_t)branch_of(d, level, is_chain(c));
 			d->branches += d->branch[level] == d->branches;
 		}
@@ -167,6 +180,7 @@ static void divide(const struct ct_choices *c, const struct ct_cell *cell, nvw_o
 /* The branch of this fork in this evaluation. */
 static unsigned take(struct ct_choices *c, unsigned branches)
 {
+	NVW_DEEP_INVARIANT(branches >= 1);
 	if (branches == 1) {
 		return 0;
 	}
@@ -187,10 +201,11 @@ static void narrow(
 	uint64_t levels[CT_CHOICE_LEVELS / 64] = {0};
 	unsigned first = d->count, last = 0;
 
+	NVW_DEEP_INVARIANT(branch < d->branches);
 	for (unsigned level = 0; level < d->count; level++) {
 		if (d->open[level] && d->branch[level] == branch) {
 			levels[level / 64] |= UINT64_C(1) << level % 64;
-			first = first < level ? first : level;
+			first = MIN(first, level);
 			last = level;
 		}
 	}
@@ -206,33 +221,30 @@ static void narrow(
 	if (is_chain(c)) {
 		const uint64_t least = first_of(cell, first), beyond = beyond_of(cell, last);
 
-		c->least = least > c->least ? least : c->least;
-		c->beyond = beyond < c->beyond ? beyond : c->beyond;
+		c->least = MAX(c->least, least);
+		c->beyond = MIN(c->beyond, beyond);
 	}
 }
 
 /* ---- Closed sets ------------------------------------------------------------------------------------- */
 
-/* The levels from which on the word is another, or of which something else is wanted: the end of the run that begins at
- * level. */
+/* The levels from which on the word is another, or of which something else is wanted: the end of the run that
+ * begins at level. */
 static unsigned end_of_run(const struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of,
 	const void *from, unsigned level, unsigned most, uint64_t *ret_what)
 {
-	const uint64_t first = content(c, cell, level, off);
-	unsigned end = level + 1;
+	unsigned end = level;
 
-	*ret_what = of == NULL ? first : of(from, first);
-	for (; end <= most; end++) {
-		const uint64_t word = content(c, cell, end, off);
-
-		if ((of == NULL ? word : of(from, word)) != *ret_what) {
-			break;
-		}
-	}
+	NVW_DEEP_INVARIANT(level <= most);
+	*ret_what = what_of(content(c, cell, level, off), of, from);
+	do {
+		end++;
+	} while (end <= most && what_of(content(c, cell, end, off), of, from) == *ret_what);
 	return end;
 }
 
-/* The level after this one that a word with stores to different bytes may have; beyond the last: there is none. */
+/* The level after this one that a word with stores to different bytes may have; beyond the last: there is
+ * none. */
 static unsigned next_level(struct ct_choices *c, uint32_t number, unsigned level)
 {
 	while (level <= c->medium->cell[number].count && !ct_closed_may_have(&c->closed, number, level)) {
@@ -258,12 +270,11 @@ static uint64_t look_by_bytes(
 		ct_closed_take_level(&c->closed, number, level);
 		c->too_many = c->too_many || c->closed.has_failed;
 	}
-	const uint64_t word = content(c, cell, level, off);
-
-	return of == NULL ? word : of(from, word);
+	return what_of(content(c, cell, level, off), of, from);
 }
 
-/* A branch is a run of levels. Runs are counted when the word is met for the first time: the fork knows how many there are. */
+/* A branch is a run of levels. Runs are counted when the word is met for the first time: the fork knows how
+ * many there are. */
 static uint64_t look_closed(
 	struct ct_choices *c, const struct ct_cell *cell, nvw_off off, ct_of of, const void *from)
 {
@@ -281,7 +292,7 @@ static uint64_t look_closed(
 		level = end_of_run(c, cell, off, of, from, level, most, &other);
 	}
 	level = least;
-	for (unsigned branch = take(c, runs > 1 ? runs : 2); branch > 0; branch--) {
+	for (unsigned branch = take(c, MAX(runs, 2)); branch > 0; branch--) {
 		level = end;
 		end = end_of_run(c, cell, off, of, from, level, most, &what);
 	}
@@ -322,13 +333,13 @@ static uint64_t look(
 	c->too_many = c->too_many || cell->beyond > 0 ||
 		      (cell->count >= CT_CHOICE_LEVELS && (!is_graph(c) || cell->straight != 0));
 	if (c->too_many) {
-		const uint64_t word = content(c, cell, 0, off);
-
-		return of == NULL ? word : of(from, word);
+		return what_of(content(c, cell, 0, off), of, from);
+	}
+	if (is_graph(c) && cell->straight == 0) {
+		return look_closed(c, cell, off, of, from);
 	}
 	if (is_graph(c)) {
-		return cell->straight == 0 ? look_closed(c, cell, off, of, from) :
-					     look_by_bytes(c, cell, off, of, from);
+		return look_by_bytes(c, cell, off, of, from);
 	}
 	divide(c, cell, off, of, from, &d);
 	const unsigned branch = take(c, d.branches);
@@ -344,13 +355,12 @@ static uint64_t look(
 
 uint64_t ct_choices_ask(struct ct_choices *c, nvw_off off, ct_of of, const void *from)
 {
-	const uint32_t i = c->medium->cell_of[off / c->medium->unit_bytes];
-	const uint64_t word = ct_image_word(&c->medium->image, off);
+	const struct ct_cell *const cell = ct_medium_cell_at(c->medium, off);
 
-	if (i != 0) {
-		return look(c, &c->medium->cell[i - 1], off, of, from);
+	if (cell != NULL) {
+		return look(c, cell, off, of, from);
 	}
-	return of == NULL ? word : of(from, word);
+	return what_of(ct_image_word(&c->medium->image, off), of, from);
 }
 
 uint64_t ct_choices_word(struct ct_choices *c, nvw_off off)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tree over words looked at, for one part of a check (parts.h): a walk through all combinations of the words that
- * the part looks at, and of no others.
+ * The tree over words looked at, for one part of a check (parts.h): a walk through all combinations of the
+ * words that the part looks at, and of no others.
  *
- * A walk is a sequence of evaluations. In each, the part asks for words; a word whose cell has several permitted contents
- * is a fork, at which the evaluation takes one branch. The next evaluation takes the next branch of the last fork that
- * has one. A fork divides the levels of a cell by what the part wants to know of the word, so contents that are equal, or
- * of which it asks the same, are one branch. The remaining levels are narrowed further when it asks again.
+ * A walk is a sequence of evaluations. In each, the part asks for words; a word whose cell has several
+ * permitted contents is a fork, at which the evaluation takes one branch. The next evaluation takes the next
+ * branch of the last fork that has one. A fork divides the levels of a cell by what the part wants to know of
+ * the word, so contents that are equal, or of which it asks the same, are one branch. The remaining levels
+ * are narrowed further when it asks again.
  *
- * For free models any branch of one cell goes with any of another. Under strict persistency a state is a number of
- * stores, and a branch an interval of it. Under buffered epoch persistency a branch is an interval of the levels of a
- * cell, or whether an operation is acknowledged; only those that a state can still have are taken (closed.h).
+ * For free models any branch of one cell goes with any of another. Under strict persistency a state is a
+ * number of stores, and a branch an interval of it. Under buffered epoch persistency a branch is an interval
+ * of the levels of a cell, or whether an operation is acknowledged; only those that a state can still have
+ * are taken (closed.h).
  */
 #ifndef CRASHTEST_CHOICES_H
 #define CRASHTEST_CHOICES_H

@@ -63,7 +63,8 @@ void ct_closed_begin(struct ct_closed *c, const struct ct_medium *m)
 
 /* ---- May it be? -------------------------------------------------------------------------------------- */
 
-/* Would the least set, with this row and this store (UINT32_MAX: none), have all that the operation waited for? */
+/* Would the least set, with this row and this store (UINT32_MAX: none), have all that the operation waited
+ * for? */
 static bool would_ack(const struct ct_closed *c, uint32_t told, struct ct_row with, uint32_t number)
 {
 	const struct ct_row row = told_row(c, told);

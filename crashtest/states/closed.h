@@ -4,10 +4,11 @@
  * operations acknowledged or not. A state is a set of stores that has, with each, all that must persist
  * before it (before.h); an operation is acknowledged in it if the set has all that the operation waited for.
  *
- * What is durable, and what acknowledged operations waited for, has a least closed set. If there is a state of the choice,
- * that set is one: whatever is lost in some closed set with all this is lost in the least, too, and an operation that is not
- * acknowledged there is not acknowledged in the least. So a choice is extended only as far as the least set stays free
- * of what is lost, and no choice that was made is ever taken back.
+ * What is durable, and what acknowledged operations waited for, has a least closed set. If there is a state
+ * of the choice, that set is one: whatever is lost in some closed set with all this is lost in the least,
+ * too, and an operation that is not acknowledged there is not acknowledged in the least. So a choice is
+ * extended only as far as the least set stays free of what is lost, and no choice that was made is ever taken
+ * back.
  */
 #ifndef CRASHTEST_CLOSED_H
 #define CRASHTEST_CLOSED_H
@@ -31,7 +32,8 @@ void ct_closed_free(struct ct_closed *closed);
 /* Begins with nothing said, at the medium's instant, whose stores before has. */
 void ct_closed_begin(struct ct_closed *closed, const struct ct_medium *medium);
 
-/* The levels that the cell may have, with all that was said: each from *ret_least to *ret_most. Its levels are a chain. */
+/* The levels that the cell may have, with all that was said: each from *ret_least to *ret_most. Its levels
+ * are a chain. */
 void ct_closed_levels(const struct ct_closed *closed, uint32_t cell, unsigned *ret_least, unsigned *ret_most);
 /* Says that it has one from least to most, which it may have. */
 void ct_closed_take(struct ct_closed *closed, uint32_t cell, unsigned least, unsigned most);

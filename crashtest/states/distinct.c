@@ -6,6 +6,8 @@
 
 #include <nvw/random.h>
 
+#include "core/invariant.h"
+
 #include "distinct.h"
 
 /* Costs that a plan does not feel: cells set for an instant's list, and for all lists; keys in the table. */
@@ -57,10 +59,10 @@ static int grow(struct ct_distinct *d)
 static int add(struct ct_distinct *d, uint64_t key, uint64_t *ret_new)
 {
 	const uint64_t mixed = nvw_mix64(key) | 1;
-	const int error = 2 * (d->count + 1) > d->room ? grow(d) : 0;
 
-	if (error) {
-		return error;
+	NVW_DEEP_INVARIANT(d->count <= d->room);
+	if (2 * (d->count + 1) > d->room) {
+		NVW_TRY(grow(d));
 	}
 	uint64_t *const place = place_of(d, mixed);
 	const bool is_new = *place == 0;
@@ -112,6 +114,7 @@ static uint64_t key_of_level(
 {
 	uint64_t key = 0;
 
+	NVW_DEEP_INVARIANT(level <= c->count);
 	for (unsigned i = 0; i < c->words; i++) {
 		key = key_of(d, key, c->off + 8 * i, ct_cell_word(m, c, level, c->off + 8 * i));
 	}
@@ -142,8 +145,8 @@ struct contents {
 	unsigned all, old; /* of a unit, now, and of those that it could have at the previous instant */
 };
 
-/* Old ones are noted first: a content that is known then, and is none of them, the unit has had before that. In a chain no
- * two may be equal. */
+/* Old ones are noted first: a content that is known then, and is none of them, the unit has had before that.
+ * In a chain no two may be equal. */
 static int count_contents(struct ct_distinct *d, const struct ct_medium *m, const struct ct_cell *c,
 	bool is_chain, struct contents *ret_contents)
 {
@@ -184,8 +187,12 @@ static int count_combinations(struct ct_distinct *d, const struct ct_medium *m, 
 		sum[0] += of.all - 1;
 		sum[1] += of.old - 1;
 	}
-	n->log2 = is_chain ? log2(sum[0]) : product[0];
-	n->old_log2 = is_chain ? log2(sum[1]) : product[1];
+	n->log2 = product[0];
+	n->old_log2 = product[1];
+	if (is_chain) {
+		n->log2 = log2(sum[0]);
+		n->old_log2 = log2(sum[1]);
+	}
 	return error;
 }
 
@@ -202,7 +209,9 @@ static int note_word(struct ct_distinct *d, const struct ct_medium *m, nvw_off o
 		d->written = true;
 	} else if (word != had) {
 		error = add(d, key_of(d, 0, off, had), &known);
-		error = error ? error : add(d, key_of(d, 0, off, word), &fresh);
+		if (!error) {
+			error = add(d, key_of(d, 0, off, word), &fresh);
+		}
 		d->written = true;
 		if (fresh > 0) {
 			d->unseen = off;
@@ -273,8 +282,8 @@ int ct_distinct_count(struct ct_distinct *d, struct ct_medium *m, struct ct_coun
 	} else {
 		d->unlisted = true;
 	}
-	if (!d->unsure) {
-		error = error ? error : count_combinations(d, m, &of_contents);
+	if (!d->unsure && !error) {
+		error = count_combinations(d, m, &of_contents);
 	}
 	if (!d->unlisted) {
 		n->log2 = log2((double)count);

@@ -2,6 +2,9 @@
 /* Intervals of pmreorder. See elements.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "core/invariant.h"
 
 #include "elements.h"
 
@@ -9,16 +12,13 @@ enum { SUBSETS_MAX = 12, ORDERS_MAX = 6 }; /* largest cells with all subsets, wi
 
 static struct ct_element *element_at(const struct ct_medium *m, uint64_t i)
 {
+	NVW_DEEP_INVARIANT(i < m->element.count || i < m->element.capacity);
 	return (struct ct_element *)m->element.at + i;
 }
 
 int ct_element_store(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	const int error = ct_array_grow(&m->element, m->element.count + 1, sizeof(struct ct_element));
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_array_grow(&m->element, m->element.count + 1, sizeof(struct ct_element)));
 	m->stores++;
 	*element_at(m, m->element.count++) = (struct ct_element){.instruction = r->store.group,
 		.off = r->store.off,
@@ -73,7 +73,7 @@ int ct_element_fence(struct ct_medium *m, const struct nvw_log_record *r)
 	return 0;
 }
 
-/* ---- Cells ------------------------------------------------------------------------------------------------- */
+/* ---- Cells --------------------------------------------------------------------------------------------- */
 
 /* Flushed pieces that share words, directly or through others; with instruction numbers in program order. */
 struct cluster {
@@ -239,8 +239,8 @@ static void join(const struct ct_medium *m, struct cluster *c, const struct ct_e
 	const nvw_off end = (end_of_instruction(m, e->instruction) + 7) & ~(nvw_off)7;
 
 	c->overlap = c->overlap || e->off < *last_byte;
-	*last_byte = e->off + e->bytes > *last_byte ? e->off + e->bytes : *last_byte;
-	c->end = end > c->end ? end : c->end;
+	*last_byte = MAX(e->off + e->bytes, *last_byte);
+	c->end = MAX(c->end, end);
 	if (c->count < 64 && !is_member(c, e->instruction)) {
 		c->instruction[c->count++] = e->instruction;
 	}

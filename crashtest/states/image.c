@@ -12,7 +12,7 @@
 
 int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_image)
 {
-	static uint64_t serials;
+	static uint64_t serials; /* no other image of this process has had the number */
 	struct ct_image image = {.bytes = bytes};
 	const int fd = memfd_create("crash state", MFD_CLOEXEC);
 
@@ -48,11 +48,8 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 int ct_image_own(struct ct_image *image)
 {
 	struct ct_image own;
-	const int error = ct_image_create(image->rw, image->bytes, &own);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_image_create(image->rw, image->bytes, &own));
 	own.hash = image->hash;
 	ct_image_destroy(image);
 	*image = own;
@@ -67,9 +64,10 @@ int ct_image_track(struct ct_image *image)
 		image->reads->order = calloc(image->bytes / 512 + 1, sizeof *image->reads->order);
 		image->reads->rank = calloc(image->bytes / 512 + 1, sizeof *image->reads->rank);
 	}
-	return image->reads && image->reads->words && image->reads->order && image->reads->rank ?
-		       0 :
-		       nvw_fail(NVW_E_MEMORY, "no memory for the reads of recovery");
+	if (!image->reads || !image->reads->words || !image->reads->order || !image->reads->rank) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the reads of recovery");
+	}
+	return 0;
 }
 
 void ct_image_forget_reads(struct ct_image *image)

@@ -2,6 +2,9 @@
 /* Limits on the states of an instant. See limits.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "core/invariant.h"
 
 #include "limits.h"
 #include "states.h"
@@ -32,12 +35,12 @@ void ct_limits_destroy(struct ct_limits *l)
 	}
 }
 
-/* ---- Keeping to them -------------------------------------------------------------------------------------------- */
+/* ---- Keeping to them ----------------------------------------------------------------------------------- */
 
 /* What the stores of one kind, durable or lost, come to. */
 struct extent {
-	uint64_t order
-		[CT_ORDERS_MAX]; /* number of the last durable one that comes later; of the first lost one that comes first */
+	/* number of the last durable one that comes later; of the first lost one that comes first */
+	uint64_t order[CT_ORDERS_MAX];
 };
 
 static const struct ct_limit *limit_of(const struct ct_medium *m, const struct ct_cell *c, unsigned version)
@@ -45,6 +48,7 @@ static const struct ct_limit *limit_of(const struct ct_medium *m, const struct c
 	static const struct ct_limit none;
 	const uint64_t number = c->write[version];
 
+	NVW_DEEP_INVARIANT(version < c->count);
 	return number >= 1 && number <= m->rules.limits->stores ? &m->rules.limits->limit[number - 1] : &none;
 }
 
@@ -72,8 +76,9 @@ static void see_durable(const struct ct_medium *m, const unsigned *levels, struc
 			}
 			l->stamp[at->together] = l->now;
 			for (unsigned k = 0; k < CT_ORDERS_MAX && at->after >> k; k++) {
-				e->order[k] =
-					(at->after >> k & 1) && number > e->order[k] ? number : e->order[k];
+				if (at->after >> k & 1) {
+					e->order[k] = MAX(e->order[k], number);
+				}
 			}
 		}
 	}
@@ -137,8 +142,9 @@ static void see_lost(const struct ct_medium *m, const unsigned *levels, struct e
 			}
 			l->stamp[at->together] = l->now;
 			for (unsigned k = 0; k < CT_ORDERS_MAX && at->before >> k; k++) {
-				e->order[k] =
-					(at->before >> k & 1) && number < e->order[k] ? number : e->order[k];
+				if (at->before >> k & 1) {
+					e->order[k] = MIN(e->order[k], number);
+				}
 			}
 		}
 	}
@@ -196,20 +202,24 @@ void ct_states_lower(const struct ct_medium *m, unsigned cell, unsigned level, u
 	ct_limits_keep(m, levels);
 }
 
-/* ---- Whether they matter -------------------------------------------------------------------------------------------- */
+/* ---- Whether they matter ------------------------------------------------------------------------------- */
 
-/* With this store, and what the model requires with it, durable and all others lost: is one lost that had to persist first? */
+/* With this store, and what the model requires with it, durable and all others lost: is one lost that had to
+ * persist first? */
 static uint8_t broken_by(
 	const struct ct_medium *m, unsigned cell, unsigned version, uint8_t orders, unsigned *levels)
 {
 	const uint64_t number = m->cell[cell].write[version];
 	uint8_t broken = 0;
 
+	NVW_INVARIANT(version < m->cell[cell].count);
 	memset(levels, 0, m->cell_count * sizeof *levels);
 	ct_levels_raise(m, cell, version + 1, levels);
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		for (unsigned v = levels[i]; v < m->cell[i].count; v++) {
-			broken |= m->cell[i].write[v] < number ? limit_of(m, &m->cell[i], v)->before : 0;
+			if (m->cell[i].write[v] < number) {
+				broken |= limit_of(m, &m->cell[i], v)->before;
+			}
 		}
 	}
 	return broken & orders;
@@ -221,7 +231,7 @@ static uint8_t broken_by_landed(const struct ct_medium *m, const struct ct_cell 
 	uint8_t broken = 0;
 
 	for (unsigned k = 0; k < CT_ORDERS_MAX; k++) {
-		broken |= c->write[version] < m->landed_after[k] ? 1u << k : 0;
+		broken |= (unsigned)(c->write[version] < m->landed_after[k]) << k;
 	}
 	return broken & limit_of(m, c, version)->before;
 }
@@ -229,11 +239,12 @@ static uint8_t broken_by_landed(const struct ct_medium *m, const struct ct_cell 
 int ct_limits_look(const struct ct_medium *m)
 {
 	struct ct_limits *const l = m->rules.limits;
-	unsigned *const levels = l && m->cell_count > 0 ? malloc(m->cell_count * sizeof *levels) : NULL;
 
 	if (l == NULL || m->cell_count == 0) {
 		return 0;
 	}
+	unsigned *const levels = malloc(m->cell_count * sizeof *levels);
+
 	if (levels == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the levels of %u cells", m->cell_count);
 	}
@@ -244,7 +255,9 @@ int ct_limits_look(const struct ct_medium *m)
 
 			l->durable_matter |= at->durable;
 			l->orders_matter |= broken_by_landed(m, &m->cell[i], v);
-			l->orders_matter |= open != 0 ? broken_by(m, i, v, open, levels) : 0;
+			if (open != 0) {
+				l->orders_matter |= broken_by(m, i, v, open, levels);
+			}
 		}
 	}
 	free(levels);

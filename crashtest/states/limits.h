@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limits on the states of an instant that no record of a log can say (edit.h): stores that persist together, that are
- * durable at once, or that persist before others. A state's levels are raised, or lowered, until they keep to them.
+ * Limits on the states of an instant that no record of a log can say (edit.h): stores that persist together,
+ * that are durable at once, or that persist before others. A state's levels are raised, or lowered, until
+ * they keep to them.
  *
- * Limits name stores by their numbers in the log, as the cells of permitted models do. A store that its
- * model has joined to a later one, and stores under pmreorder, are not limited: more states are permitted, never fewer.
+ * Limits name stores by their numbers in the log, as the cells of permitted models do. A store that its model
+ * has joined to a later one, and stores under pmreorder, are not limited: more states are permitted, never
+ * fewer.
  */
 #ifndef CRASHTEST_LIMITS_H
 #define CRASHTEST_LIMITS_H
@@ -24,7 +26,8 @@ struct ct_limits {
 	struct ct_limit *limit;
 	uint32_t groups;      /* highest number of stores together */
 	uint64_t *stamp, now; /* for ct_limits_keep() */
-	/* Assumptions, and orders, that exclude a state of some instant that the model permits: by ct_limits_look(). */
+	/* Assumptions, and orders, that exclude a state of some instant that the model permits: by
+	 * ct_limits_look(). */
 	uint8_t durable_matter, orders_matter;
 };
 
@@ -32,7 +35,8 @@ struct ct_limits {
 struct ct_limits *ct_limits_create(uint64_t stores, uint32_t groups);
 void ct_limits_destroy(struct ct_limits *limits);
 
-/* True if the store that comes next persists together with the last one: there is no instant between the two. */
+/* True if the store that comes next persists together with the last one: there is no instant between the
+ * two. */
 static inline bool ct_limits_join(const struct ct_medium *m)
 {
 	const struct ct_limits *const l = m->rules.limits;

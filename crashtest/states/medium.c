@@ -9,7 +9,7 @@
 #include "medium.h"
 #include "mixed.h"
 
-/* ---- Instants ------------------------------------------------------------------------------------------- */
+/* ---- Instants ------------------------------------------------------------------------------------------ */
 
 static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 {
@@ -21,7 +21,9 @@ static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 	}
 	m->time_ps = r->time_ps > m->rules.begin_ps ? r->time_ps - m->rules.begin_ps : 0;
 	m->record++;
-	m->newest_site = r->kind == NVW_LOG_STORE ? r->store.site : m->newest_site;
+	if (r->kind == NVW_LOG_STORE) {
+		m->newest_site = r->store.site;
+	}
 	const int error = ct_order_apply(m, r);
 
 	/* Else there should have been an instant before it, unless stores persist together. */
@@ -34,6 +36,7 @@ static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 /* The reader's buffers hold data only until its next call. */
 static void keep_pending(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(!m->has_pending);
 	m->pending = *r;
 	if (r->kind == NVW_LOG_HOST) {
 		memcpy(m->pending_data, r->host.data, r->host.bytes);
@@ -44,6 +47,7 @@ static void keep_pending(struct ct_medium *m, const struct nvw_log_record *r)
 
 static void leave_instant(struct ct_medium *m)
 {
+	NVW_INVARIANT(m->instant > 0);
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		m->cell[i].old_count = m->cell[i].count;
 	}
@@ -51,11 +55,17 @@ static void leave_instant(struct ct_medium *m)
 	m->changed = m->obliged = m->obliged_by_ack = false;
 }
 
+/* The states are of the intervals between fences. */
+static bool of_intervals(const struct ct_medium *m)
+{
+	return ct_model_info(m->rules.model)->axioms & CT_A(INTERVAL);
+}
+
 /* Each cell is where its unit says, and its versions are in the order of their writes, old ones first. Only
  * an interval of pmreorder may have a cell without versions, whose stores change nothing. */
 __attribute__((unused)) static bool cells_are_in_order(const struct ct_medium *m)
 {
-	const unsigned fewest = ct_model_info(m->rules.model)->axioms & CT_A(INTERVAL) ? 0 : 1;
+	const unsigned fewest = !of_intervals(m);
 
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		const struct ct_cell *const c = &m->cell[i];
@@ -73,8 +83,8 @@ __attribute__((unused)) static bool cells_are_in_order(const struct ct_medium *m
 	return true;
 }
 
-/* Stores in flight have numbers without gaps, the newest is the newest store, and one that has landed is not the first. Where they
- * stay, each names its cell and version. */
+/* Stores in flight have numbers without gaps, the newest is the newest store, and one that has landed is not
+ * the first. Where they stay, each names its cell and version. */
 __attribute__((unused)) static bool flights_are_in_order(const struct ct_medium *m)
 {
 	const uint64_t count = m->flight_count - m->flight_head;
@@ -98,11 +108,10 @@ __attribute__((unused)) static bool flights_are_in_order(const struct ct_medium 
 
 static int arrive(struct ct_medium *m)
 {
-	const int error = ct_order_at_instant(m);
-
-	NVW_DEEP_INVARIANT(error || (cells_are_in_order(m) && flights_are_in_order(m)));
+	NVW_TRY(ct_order_at_instant(m));
+	NVW_DEEP_INVARIANT(cells_are_in_order(m) && flights_are_in_order(m));
 	m->instant++;
-	return error ? error : 1;
+	return 1;
 }
 
 int ct_medium_next(struct ct_medium *m)
@@ -119,10 +128,7 @@ int ct_medium_next(struct ct_medium *m)
 	}
 	if (m->has_pending) {
 		m->has_pending = false;
-		error = apply(m, &m->pending);
-		if (error) {
-			return error;
-		}
+		NVW_TRY(apply(m, &m->pending));
 	}
 	while ((error = nvw_log_next(m->reader, &r)) == 1) {
 		if (m->record == m->first_record) {
@@ -132,20 +138,16 @@ int ct_medium_next(struct ct_medium *m)
 			keep_pending(m, &r);
 			return arrive(m);
 		}
-		error = apply(m, &r);
-		if (error) {
-			return error;
-		}
+		NVW_TRY(apply(m, &r));
 	}
 	if (error < 0) {
 		return error;
 	}
 	m->at_end = true;
-	/* pmreorder considers only fences. */
-	return m->changed && m->record >= m->first_record &&
-			       !(ct_model_info(m->rules.model)->axioms & CT_A(INTERVAL)) ?
-		       arrive(m) :
-		       0;
+	if (m->changed && m->record >= m->first_record && !of_intervals(m)) {
+		return arrive(m);
+	}
+	return 0;
 }
 
 /* ---- States -------------------------------------------------------------------------------------------- */
@@ -162,6 +164,7 @@ void ct_medium_undo(struct ct_medium *m)
 {
 	const struct ct_told *told = m->dropped.at;
 
+	NVW_INVARIANT(m->dropped.count <= m->dropped.capacity);
 	ct_image_undo(&m->image, 0);
 	for (uint64_t i = 0; i < m->dropped.count; i++) {
 		nvw__acks_restore(&m->acks, told[i].first, told[i].count);
@@ -176,7 +179,8 @@ uint64_t ct_medium_key(const struct ct_medium *m)
 
 /* ---- Beginning and end --------------------------------------------------------------------------------- */
 
-/* What persists in order, or together: a line of a host program, what a device completes at once, else a word. */
+/* What persists in order, or together: a line of a host program, what a device completes at once, else a
+ * word. */
 static unsigned unit_of(const struct ct_rules *rules, unsigned of_log)
 {
 	const struct ct_model_info *const model = ct_model_info(rules->model);
@@ -190,49 +194,56 @@ static unsigned unit_of(const struct ct_rules *rules, unsigned of_log)
 	return rules->unit_bytes ? rules->unit_bytes : of_log;
 }
 
-int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t first_record,
-	const struct ct_rules *rules, struct ct_medium *ret_medium)
+static int make_memory(struct ct_medium *m)
 {
-	struct ct_medium m = {.rules = *rules, .first_record = first_record};
-	const uint32_t axioms = ct_model_info(rules->model)->axioms;
-	int error = nvw_log_open_fd(dup(log_fd), "persist log", &m.reader);
-
-	if (error) {
-		return error;
+	m->cell_of = calloc(m->image.bytes / m->unit_bytes, sizeof *m->cell_of);
+	if (m->rules.mixed) {
+		m->completed = ct_mixed_completed;
+		m->mixed = calloc(1, sizeof *m->mixed);
 	}
-	m.unit_bytes = unit_of(rules, nvw_log_info(m.reader)->atomicity);
-	m.by_bytes = rules->mixed || axioms & CT_A(BYTES);
-	m.joins = (axioms & (CT_A(LINE) | CT_A(AT_ONCE))) &&
-		  strcmp(nvw_log_info(m.reader)->model, "x86") == 0 &&
-		  nvw_log_info(m.reader)->atomicity == 64;
-	if (nvw_log_info(m.reader)->pool_bytes != bytes || bytes % m.unit_bytes != 0) {
-		error = nvw_fail(NVW_E_INPUT,
-			"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
-			(unsigned long long)bytes, m.unit_bytes,
-			(unsigned long long)nvw_log_info(m.reader)->pool_bytes);
-		nvw_log_reader_close(m.reader);
-		return error;
-	}
-	error = ct_image_create(initial, bytes, &m.image);
-	if (error) {
-		nvw_log_reader_close(m.reader);
-		return error;
-	}
-	m.cell_of = calloc(bytes / m.unit_bytes, sizeof *m.cell_of);
-	m.completed = rules->mixed ? ct_mixed_completed : NULL;
-	m.mixed = rules->mixed ? calloc(1, sizeof *m.mixed) : NULL;
-	*ret_medium = m;
-	if (m.cell_of == NULL || (rules->mixed && m.mixed == NULL)) {
-		ct_medium_destroy(ret_medium);
+	if (m->cell_of == NULL || (m->rules.mixed && m->mixed == NULL)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the stores in flight");
 	}
 	return 0;
 }
 
+static int fill_medium(struct ct_medium *m, const void *initial, uint64_t bytes)
+{
+	const struct nvw_log_info *const log = nvw_log_info(m->reader);
+	const uint32_t axioms = ct_model_info(m->rules.model)->axioms;
+
+	m->unit_bytes = unit_of(&m->rules, log->atomicity);
+	m->by_bytes = m->rules.mixed || axioms & CT_A(BYTES);
+	m->joins = (axioms & (CT_A(LINE) | CT_A(AT_ONCE))) && ct_model_names_threads(log->model) &&
+		   log->atomicity == 64;
+	if (log->pool_bytes != bytes || bytes % m->unit_bytes != 0) {
+		return nvw_fail(NVW_E_INPUT,
+			"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
+			(unsigned long long)bytes, m->unit_bytes, (unsigned long long)log->pool_bytes);
+	}
+	NVW_TRY(ct_image_create(initial, bytes, &m->image));
+	return make_memory(m);
+}
+
+int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t first_record,
+	const struct ct_rules *rules, struct ct_medium *ret_medium)
+{
+	*ret_medium = (struct ct_medium){.rules = *rules, .first_record = first_record};
+	NVW_TRY(nvw_log_open_fd(dup(log_fd), "persist log", &ret_medium->reader));
+	const int error = fill_medium(ret_medium, initial, bytes);
+
+	if (error) {
+		ct_medium_destroy(ret_medium);
+	}
+	return error;
+}
+
 unsigned ct_medium_atomicity(const struct ct_medium *m)
 {
-	return ct_model_info(m->rules.model)->axioms & CT_A(LINE) ? nvw_log_info(m->reader)->atomicity :
-								    m->unit_bytes;
+	if (ct_model_info(m->rules.model)->axioms & CT_A(LINE)) {
+		return nvw_log_info(m->reader)->atomicity;
+	}
+	return m->unit_bytes;
 }
 
 void ct_medium_destroy(struct ct_medium *m)

@@ -12,13 +12,16 @@
  * are durable. Under most models every combination of levels is permitted; strict persistency permits a chain
  * of them, buffered epoch persistency those that respect the order among stores (states.h).
  *
- * A model of the machine orders stores to the same bytes, and words of one unit in no way, so its units are words. Where stores
- * to a word are to different bytes of it, a version is one of the sets of stores that may be durable together: a store makes a
- * version of each earlier one that has all stores to its bytes. So a level includes another only if it is higher, and versions
- * that older stores make come first. ct_cell_has() tells whether a store is durable at a level.
+ * A model of the machine orders stores to the same bytes, and words of one unit in no way, so its units are
+ * words. Where stores to a word are to different bytes of it, a version is one of the sets of stores that may
+ * be durable together: a store makes a version of each earlier one that has all stores to its bytes. So a
+ * level includes another only if it is higher, and versions that older stores make come first. ct_cell_has()
+ * tells whether a store is durable at a level.
  */
 #ifndef CRASHTEST_MEDIUM_H
 #define CRASHTEST_MEDIUM_H
+
+#include <sys/param.h>
 
 #include <check/check.h>
 #include <nvw/persist_log.h>
@@ -37,8 +40,9 @@ struct ct_cell {
 	nvw_off off;
 	unsigned words;           /* words of 8 bytes */
 	unsigned count, capacity; /* of versions */
-	unsigned
-		straight; /* from this level on, each has all stores of those below it: 0 unless stores are to different bytes */
+	/* from this level on, each has all stores of those below it: 0 unless stores are to different
+	 * bytes */
+	unsigned straight;
 	unsigned beyond; /* stores that are ordered like that for want of room: more states are permitted */
 	unsigned old_count;      /* number that existed at the previous instant */
 	uint64_t *write;         /* [version]: the number of the write that makes it */
@@ -169,8 +173,8 @@ struct ct_medium {
 	struct ct_array element; /* struct ct_element */
 	bool inexact;            /* a pmreorder interval had too many overlapping stores for all orders */
 
-	/* What changed since the counts were last set to 0, if notes_changes: words that have other versions or another
-	 * certain content, and acknowledgements. */
+	/* What changed since the counts were last set to 0, if notes_changes: words that have other versions
+	 * or another certain content, and acknowledgements. */
 	bool notes_changes;
 	struct ct_array changed_words; /* nvw_off */
 	struct ct_array changed_acks;  /* struct ct_told: first and count */
@@ -199,7 +203,7 @@ void ct_medium_undo(struct ct_medium *medium);
 /* Identifies a state: equal keys mean equal bytes and acknowledgements. */
 uint64_t ct_medium_key(const struct ct_medium *medium);
 
-/* ---- cells.c: for the models ------------------------------------------------------------------------------- */
+/* ---- cells.c: for the models --------------------------------------------------------------------------- */
 
 /* Buffered epoch persistency keeps every store, even one that changes nothing, because it may order
  * others. */
@@ -214,22 +218,38 @@ static inline uint64_t ct_cell_word(
 {
 	const uint64_t i = (off - c->off) / 8;
 
-	return level > 0       ? c->content[(size_t)(level - 1) * c->words + i] :
-	       ct_keeps_all(m) ? c->base[i] :
-				 ct_image_word(&m->image, off);
+	if (level > 0) {
+		return c->content[(size_t)(level - 1) * c->words + i];
+	}
+	return ct_keeps_all(m) ? c->base[i] : ct_image_word(&m->image, off);
+}
+
+/* The cell at off; NULL: there is none. */
+static inline struct ct_cell *ct_medium_cell_at(const struct ct_medium *m, nvw_off off)
+{
+	const uint32_t i = m->cell_of[off / m->unit_bytes];
+
+	return i != 0 ? &m->cell[i - 1] : NULL;
+}
+
+/* Where the first unit of a store in flight begins. */
+static inline nvw_off ct_flight_unit(const struct ct_medium *m, const struct ct_flight *f)
+{
+	return f->off + ((unsigned)__builtin_ctzll(f->mask) & ~(m->unit_bytes - 1));
 }
 
 /* The same for any word: one that has no cell has level 0 alone. False: there is no such level. */
 static inline bool ct_medium_version(
 	const struct ct_medium *m, nvw_off off, unsigned level, uint64_t *ret_word)
 {
-	const uint32_t i = m->cell_of[off / m->unit_bytes];
+	const struct ct_cell *const c = ct_medium_cell_at(m, off);
 
-	if (level > (i != 0 ? m->cell[i - 1].count : 0)) {
-		return false;
+	if (c == NULL) {
+		*ret_word = ct_image_word(&m->image, off);
+		return level == 0;
 	}
-	*ret_word = i != 0 ? ct_cell_word(m, &m->cell[i - 1], level, off) : ct_image_word(&m->image, off);
-	return true;
+	*ret_word = ct_cell_word(m, c, MIN(level, c->count), off);
+	return level <= c->count;
 }
 
 /* Is the store that makes this version durable at this level? */
@@ -253,7 +273,8 @@ unsigned ct_cell_join(const struct ct_cell *cell, unsigned a, unsigned b);
 unsigned ct_cell_meet(const struct ct_cell *cell, unsigned a, unsigned b);
 
 NVW_CHECKED int ct_array_grow(struct ct_array *array, uint64_t count, size_t element);
-struct ct_cell *ct_medium_cell_at(struct ct_medium *medium, nvw_off off);
+/* at is the address of a pointer, which stays as it is without memory: false. */
+bool ct_resize(void *at, size_t bytes);
 /* Adds a cell of this many words without versions. */
 NVW_CHECKED int ct_medium_add_cell(
 	struct ct_medium *medium, nvw_off off, unsigned words, struct ct_cell **ret_cell);
@@ -264,7 +285,8 @@ void ct_medium_drop_cells(struct ct_medium *medium);
 /* A write of bytes within a line may be durable from now on. */
 NVW_CHECKED int ct_medium_put(
 	struct ct_medium *medium, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask);
-/* Writes up to this number to any of these bytes of the unit at off are durable, and so are those before them. */
+/* Writes up to this number to any of these bytes of the unit at off are durable, and so are those before
+ * them. */
 #define CT_ALL_BYTES UINT64_MAX
 void ct_medium_complete(struct ct_medium *medium, nvw_off off, uint64_t write, uint64_t bytes);
 NVW_CHECKED int ct_medium_add_flight(struct ct_medium *medium, const struct ct_flight *flight);
@@ -283,8 +305,7 @@ void ct_medium_note_acks(struct ct_medium *medium, uint64_t first, uint64_t coun
 /* Sets the units of the image according to levels (one per cell). */
 void ct_medium_set_levels(struct ct_medium *medium, const unsigned *levels);
 
-/* ---- order.c: the effect of the log under a model
- * ------------------------------------------------------------- */
+/* ---- order.c: the effect of the log under a model ------------------------------------------------------ */
 
 bool ct_order_completes(const struct ct_medium *medium, const struct nvw_log_record *record);
 NVW_CHECKED int ct_order_apply(struct ct_medium *medium, const struct nvw_log_record *record);

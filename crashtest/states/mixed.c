@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host code and kernels in one log. See mixed.h. All orders lead from earlier to later stores, so that one pass closes a set. */
+/* Host code and kernels in one log. See mixed.h. All orders lead from earlier to later stores, so that one
+ * pass closes a set. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "core/invariant.h"
 
 #include "core/array.h"
 
@@ -16,7 +20,7 @@ void ct_mixed_free(struct ct_mixed *x)
 	*x = (struct ct_mixed){0};
 }
 
-/* ---- Nodes ------------------------------------------------------------------------------------------------ */
+/* ---- Nodes --------------------------------------------------------------------------------------------- */
 
 static int by_write(const void *a, const void *b)
 {
@@ -59,6 +63,7 @@ static void join_instructions(struct ct_mixed *x)
 {
 	uint64_t kept = 0;
 
+	NVW_INVARIANT(x->count <= x->room);
 	for (uint64_t i = 0; i < x->count; i++) {
 		const struct ct_mixed_node n = x->node[i];
 		struct ct_mixed_node *const last = kept ? &x->node[kept - 1] : NULL;
@@ -104,10 +109,12 @@ static bool number_lines(struct ct_mixed *x)
 	}
 	for (uint64_t i = 0; i < x->count; i++) {
 		struct ct_mixed_node *const node = &x->node[i];
-		const uint32_t *const at =
-			node->kernel ? NULL : bsearch(&node->line, line, kept, sizeof *line, by_number);
 
-		node->line = at ? (uint32_t)(at - line) : 0;
+		if (node->kernel == 0) {
+			const uint32_t *const at = bsearch(&node->line, line, kept, sizeof *line, by_number);
+
+			node->line = (uint32_t)(at - line);
+		}
 	}
 	x->lines = kept;
 	free(line);
@@ -143,7 +150,7 @@ const struct ct_mixed *ct_mixed_of(const struct ct_medium *m)
 	return x;
 }
 
-/* ---- Order ------------------------------------------------------------------------------------------------ */
+/* ---- Order --------------------------------------------------------------------------------------------- */
 
 static bool is_chained(const struct ct_medium *m)
 {
@@ -186,6 +193,7 @@ bool ct_mixed_precedes(
 
 static bool has(const struct ct_medium *m, const struct ct_mixed_node *n, unsigned i, const unsigned *levels)
 {
+	NVW_DEEP_INVARIANT(i < n->count);
 	return ct_cell_has(&m->cell[n->cell[i]], levels[n->cell[i]], n->version[i]);
 }
 
@@ -226,9 +234,10 @@ static struct pass begin(const struct ct_medium *m, const struct ct_mixed *x, bo
 		.kernel_epoch = upward ? UINT32_MAX : 0,
 		.kernel = m->kernel};
 
-	memset(p.line, upward ? 0xff : 0, x->lines * sizeof *p.line);
-	memset(p.item, upward ? 0xff : 0, (m->work_items + 1) * sizeof *p.item);
-	memset(p.group, upward ? 0xff : 0, (m->work_items + 1) * sizeof *p.group);
+	NVW_INVARIANT(x->lines <= x->count);
+	memset(p.line, (int)p.kernel_epoch, x->lines * sizeof *p.line);
+	memset(p.item, (int)p.kernel_epoch, (m->work_items + 1) * sizeof *p.item);
+	memset(p.group, (int)p.kernel_epoch, (m->work_items + 1) * sizeof *p.group);
 	return p;
 }
 
@@ -241,16 +250,16 @@ static bool counts_epochs(const struct ct_medium *m, const struct pass *p, const
 static void note_lost(const struct ct_medium *m, struct pass *p, const struct ct_mixed_node *n)
 {
 	if (n->kernel == 0) {
-		p->line[n->line] = n->instruction < p->line[n->line] ? n->instruction : p->line[n->line];
+		p->line[n->line] = MIN(p->line[n->line], n->instruction);
 		return;
 	}
 	p->chained = is_chained(m);
 	if (counts_epochs(m, p, n)) {
 		uint32_t *const item = &p->item[n->work_item], *const group = &p->group[n->group];
 
-		*item = n->epoch_wi < *item ? n->epoch_wi : *item;
-		*group = n->epoch_wg < *group ? n->epoch_wg : *group;
-		p->kernel_epoch = n->epoch_kr < p->kernel_epoch ? n->epoch_kr : p->kernel_epoch;
+		*item = MIN(n->epoch_wi, *item);
+		*group = MIN(n->epoch_wg, *group);
+		p->kernel_epoch = MIN(p->kernel_epoch, n->epoch_kr);
 	}
 }
 
@@ -314,16 +323,16 @@ bool ct_mixed_is_closed(const struct ct_medium *m, const unsigned *levels)
 static void note_durable(const struct ct_medium *m, struct pass *p, const struct ct_mixed_node *n)
 {
 	if (n->kernel == 0) {
-		p->line[n->line] = n->instruction > p->line[n->line] ? n->instruction : p->line[n->line];
+		p->line[n->line] = MAX(p->line[n->line], n->instruction);
 		return;
 	}
 	p->chained = is_chained(m);
 	if (counts_epochs(m, p, n)) {
 		uint32_t *const item = &p->item[n->work_item], *const group = &p->group[n->group];
 
-		*item = n->epoch_wi > *item ? n->epoch_wi : *item;
-		*group = n->epoch_wg > *group ? n->epoch_wg : *group;
-		p->kernel_epoch = n->epoch_kr > p->kernel_epoch ? n->epoch_kr : p->kernel_epoch;
+		*item = MAX(n->epoch_wi, *item);
+		*group = MAX(n->epoch_wg, *group);
+		p->kernel_epoch = MAX(p->kernel_epoch, n->epoch_kr);
 	}
 }
 
@@ -363,7 +372,7 @@ void ct_mixed_close_down(const struct ct_medium *m, unsigned *levels)
 	}
 }
 
-/* ---- What becomes certain --------------------------------------------------------------------------------- */
+/* ---- What becomes certain ------------------------------------------------------------------------------ */
 
 /* A store of host code to a unit up to an instruction; 0: there is none. */
 static uint64_t write_up_to(
@@ -385,6 +394,7 @@ static void complete_line(struct ct_medium *m, nvw_off own, uint64_t instruction
 	const nvw_off line = own & ~(nvw_off)(NVW_LOG_LINE_BYTES - 1);
 	uint64_t write, bytes = 0;
 
+	NVW_INVARIANT(m->rules.mixed);
 	for (nvw_off off = line; off < line + NVW_LOG_LINE_BYTES && instruction; off += m->unit_bytes) {
 		while ((write = write_up_to(m, ct_medium_cell_at(m, off), instruction, &bytes)) != 0) {
 			ct_medium_complete(m, off, write, bytes);
@@ -411,8 +421,7 @@ void ct_mixed_settle(struct ct_medium *m)
 {
 	for (uint64_t i = m->flight_head; i < m->flight_count; i++) {
 		struct ct_flight *const f = &m->flight[i];
-		const struct ct_cell *const c = ct_medium_cell_at(
-			m, f->off + (m->unit_bytes == 64 ? 0 : (unsigned)__builtin_ctzll(f->mask) & ~7u));
+		const struct ct_cell *const c = ct_medium_cell_at(m, ct_flight_unit(m, f));
 		bool uncertain = false;
 
 		for (unsigned v = 0; c && v < c->count; v++) {
@@ -430,7 +439,8 @@ void ct_mixed_land_kernels(struct ct_medium *m, uint64_t write)
 {
 	struct ct_mixed *const x = m->mixed;
 
-	x->chained = write > x->chained ? write : x->chained;
+	NVW_INVARIANT(m->mixed != NULL);
+	x->chained = MAX(x->chained, write);
 	if (x->chaining) {
 		return;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logs of a program whose kernels ran on a machine: kernels' stores are ordered by the machine's model, those of host code by x86.
+ * Logs of a program whose kernels ran on a machine: kernels' stores are ordered by the machine's model, those
+ * of host code by x86.
  *
  *	(1) Two stores of a kernel are ordered as the model says: strict persistency orders all of them, buffered epoch persistency by its
  *	    equations; epoch persistency orders none that are uncertain.

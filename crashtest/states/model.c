@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 #include "models/models.h"
 
 static const struct ct_model_rules *const models[] = {
@@ -15,6 +17,7 @@ static const struct ct_model_rules *const models[] = {
 
 const struct ct_model_info *ct_model_info(enum ct_model model)
 {
+	NVW_DEEP_INVARIANT(model < CT_MODEL_COUNT);
 	return &models[model]->info;
 }
 
@@ -29,9 +32,37 @@ const struct ct_model_info *ct_model_find(const char *name, enum ct_model *ret_m
 	return NULL;
 }
 
+enum ct_model ct_model_for(enum ct_use use)
+{
+	enum ct_model model = 0;
+
+	while (models[model]->info.use != use) {
+		model++;
+		NVW_INVARIANT(model < CT_MODEL_COUNT);
+	}
+	return model;
+}
+
+enum ct_model ct_model_or(enum ct_model named, enum ct_use use)
+{
+	return ct_model_info(named)->use == CT_USE_TIMING ? ct_model_for(use) : named;
+}
+
 bool ct_model_has_threads(enum ct_model model)
 {
 	return ct_model_info(model)->of_programs && !ct_model_info(model)->of_runs;
+}
+
+bool ct_model_names_threads(const char *name)
+{
+	enum ct_model model;
+
+	return ct_model_find(name, &model) && ct_model_has_threads(model);
+}
+
+bool ct_model_keeps_caches(enum ct_model model)
+{
+	return ct_model_info(model)->axioms & CT_A(AT_ONCE);
 }
 
 const char *ct_axiom_text(unsigned i, const char **ret_name)

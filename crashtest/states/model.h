@@ -4,8 +4,8 @@
  * durable first, or what is durable at all; a state is permitted if it violates none. A model is a file in
  * models/ and a line in emu/persist/models.def.
  *
- * "Before" between stores is the order of visibility (coherence order on the same bytes). If a model does not order
- * two stores, they may persist in any order: a cache may evict a line early, or never.
+ * "Before" between stores is the order of visibility (coherence order on the same bytes). If a model does not
+ * order two stores, they may persist in any order: a cache may evict a line early, or never.
  */
 #ifndef CRASHTEST_MODEL_H
 #define CRASHTEST_MODEL_H
@@ -14,22 +14,29 @@
 #include <stdint.h>
 
 /* clang-format off */
-#define CT_AXIOMS(X)                                                                                                 \
-	X(DEVICE, "device", "what the NVRAM has completed is durable, what it was sent may be, in part; the rest is lost") \
-	X(WORD, "word", "stores to one failure-atomic unit persist in coherence order")                                 \
-	X(BYTES, "bytes", "stores to the same bytes persist in coherence order, each as a whole")                       \
-	X(VISIBILITY, "visibility", "stores persist in the order in which they became visible")                         \
-	X(AT_ONCE, "at once", "a store is durable as it becomes visible")                                               \
-	X(COMPLETION, "completion", "what a barrier orders is durable before anything that comes after its completion") \
-	X(WORK_ITEM, "equation 1", "a work-item's stores before its barrier persist before its stores after it")        \
-	X(WORK_GROUP, "equation 2", "likewise for all of a work-group, if the barrier has its scope or a wider one")    \
-	X(KERNEL, "equation 3", "likewise for all of a kernel, if the barrier has its scope")                           \
-	X(TOLD, "acknowledgement", "an operation is acknowledged when all that its work-item's barriers order is durable") \
-	X(HOST, "host", "what the host writes is durable at once; when it waits for durability, everything is")         \
-	X(DRAIN, "drain", "a kernel's end and a write by the host wait until everything before them is durable")        \
-	X(LINE, "line", "stores to one cache line persist in program order")                                            \
-	X(FENCE, "fence", "what a thread has flushed is durable when its fence has completed")                          \
-	X(ORDERED, "ordered flush", "what was flushed by clflush is durable before any later store")                     \
+#define CT_AXIOMS(X) \
+	X(DEVICE, "device", \
+		"what the NVRAM has completed is durable, what it was sent may be, in part; the rest is lost") \
+	X(WORD, "word", "stores to one failure-atomic unit persist in coherence order") \
+	X(BYTES, "bytes", "stores to the same bytes persist in coherence order, each as a whole") \
+	X(VISIBILITY, "visibility", "stores persist in the order in which they became visible") \
+	X(AT_ONCE, "at once", "a store is durable as it becomes visible") \
+	X(COMPLETION, "completion", \
+		"what a barrier orders is durable before anything that comes after its completion") \
+	X(WORK_ITEM, "equation 1", \
+		"a work-item's stores before its barrier persist before its stores after it") \
+	X(WORK_GROUP, "equation 2", \
+		"likewise for all of a work-group, if the barrier has its scope or a wider one") \
+	X(KERNEL, "equation 3", "likewise for all of a kernel, if the barrier has its scope") \
+	X(TOLD, "acknowledgement", \
+		"an operation is acknowledged when all that its work-item's barriers order is durable") \
+	X(HOST, "host", \
+		"what the host writes is durable at once; when it waits for durability, everything is") \
+	X(DRAIN, "drain", \
+		"a kernel's end and a write by the host wait until everything before them is durable") \
+	X(LINE, "line", "stores to one cache line persist in program order") \
+	X(FENCE, "fence", "what a thread has flushed is durable when its fence has completed") \
+	X(ORDERED, "ordered flush", "what was flushed by clflush is durable before any later store") \
 	X(INTERVAL, "interval", "of the stores flushed before a fence any subset is durable, in any order; no others")
 /* clang-format on */
 
@@ -56,8 +63,18 @@ enum ct_levels {
 	CT_GRAPH  /* downward-closed sets of the persist order; all stores kept; acknowledgements depend */
 };
 
+/* What a model is taken for where the user names none. */
+enum ct_use {
+	CT_USE_NONE,
+	CT_USE_TIMING,      /* the run's own timing: mode observed */
+	CT_USE_RUNS,        /* a workload's run, or a machine's kernels */
+	CT_USE_PROGRAMS,    /* a host program; its logs have the model's name */
+	CT_USE_KEPT_CACHES, /* a machine whose domain keeps the caches */
+};
+
 struct ct_model_info {
 	const char *name, *who;
+	enum ct_use use;
 	uint32_t axioms; /* set of enum ct_axiom */
 	enum ct_levels levels;
 	bool replays;           /* uses the log's own write-backs: mode observed */
@@ -73,8 +90,19 @@ const struct ct_model_info *ct_model_info(enum ct_model model);
 /* The model of that name, or NULL. */
 const struct ct_model_info *ct_model_find(const char *name, enum ct_model *ret_model);
 
+/* The model of a use. */
+enum ct_model ct_model_for(enum ct_use use);
+
+/* The model that the options name, else the one of that use. */
+enum ct_model ct_model_or(enum ct_model named, enum ct_use use);
+
 /* Its logs have threads and fences, but no work-items and barriers. */
 bool ct_model_has_threads(enum ct_model model);
+/* So have logs with that name of a model. */
+bool ct_model_names_threads(const char *name);
+
+/* A power cut loses nothing that was visible. */
+bool ct_model_keeps_caches(enum ct_model model);
 
 /* Text of axiom number i (bit i), NULL beyond the last. */
 const char *ct_axiom_text(unsigned i, const char **ret_name);
@@ -85,7 +113,8 @@ struct ct_limits;
 struct ct_rules {
 	enum ct_model model;
 	unsigned unit_bytes; /* failure atomicity: 8 or 64; 0: as in the log */
-	bool mixed; /* the log has stores of host code and of kernels (mixed.h); model is that of the kernels */
+	/* the log has stores of host code and of kernels (mixed.h); model is that of the kernels */
+	bool mixed;
 	/* Barriers at this source line order as if their scope were narrower by this many steps (kernel,
 	 * work-group, work-item, none). NULL: no barrier is narrowed. Only the last component of the file is
 	 * compared. */

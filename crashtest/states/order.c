@@ -44,7 +44,10 @@ int ct_order_apply(struct ct_medium *m, const struct nvw_log_record *r)
 	} else if (ct_members_owe(m, r)) {
 		ct_members_settle(m, r);
 	}
-	return how ? how(m, r) : 0;
+	if (how != NULL) {
+		return how(m, r);
+	}
+	return 0;
 }
 
 int ct_order_at_instant(struct ct_medium *m)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "core/invariant.h"
 
@@ -14,9 +15,10 @@ static enum ct_levels kind_of(const struct ct_medium *m)
 	return m->rules.mixed ? CT_GRAPH : ct_model_info(m->rules.model)->levels;
 }
 
-/* ---- free -------------------------------------------------------------------------------------------------- */
+/* ---- free ---------------------------------------------------------------------------------------------- */
 
-/* A cell has not all of its levels (ct_cell.beyond), so that the instant cannot be exhausted: adds what they may be at most. */
+/* A cell has not all of its levels (ct_cell.beyond), so that the instant cannot be exhausted: adds what they
+ * may be at most. */
 static bool lacks_states(const struct ct_medium *m, double *log2)
 {
 	uint64_t beyond = 0;
@@ -49,9 +51,12 @@ static void free_count(const struct ct_medium *m, struct ct_count *n)
 		n->fresh = CT_COUNT_MANY;
 		return;
 	}
-	const double fresh = round(exp2(n->log2)) - (n->old_log2 < 0 ? 0 : round(exp2(n->old_log2)));
+	double fresh = round(exp2(n->log2));
 
-	n->fresh = fresh > CT_COUNT_MANY ? CT_COUNT_MANY : (uint64_t)fresh;
+	if (n->old_log2 >= 0) {
+		fresh -= round(exp2(n->old_log2));
+	}
+	n->fresh = (uint64_t)fmin(fresh, CT_COUNT_MANY);
 }
 
 static bool free_by_number(const struct ct_medium *m, uint64_t number, unsigned *levels)
@@ -87,8 +92,7 @@ static void free_sample(const struct ct_medium *m, struct nvw_random *r, unsigne
 	}
 }
 
-/* ---- chain: a state is given by the number of its newest store
- * ------------------------------------------------ */
+/* ---- chain: a state is given by the number of its newest store ----------------------------------------- */
 
 static uint64_t chain_length(const struct ct_medium *m)
 {
@@ -108,6 +112,18 @@ static uint64_t chain_old(const struct ct_medium *m)
 		n += m->cell[i].old_count;
 	}
 	return n;
+}
+
+static void chain_count(const struct ct_medium *m, struct ct_count *n)
+{
+	n->fresh = chain_length(m) + 1;
+	n->log2 = log2((double)n->fresh);
+	n->old_log2 = -1;
+	n->exact = true;
+	if (!m->obliged) {
+		n->old_log2 = log2((double)chain_old(m) + 1);
+		n->fresh -= chain_old(m) + 1;
+	}
 }
 
 /* All stores up to a number are durable. */
@@ -137,6 +153,7 @@ static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 	uint64_t *all = malloc((length + 1) * sizeof *all), count = 0;
 	uint64_t write = 0;
 
+	NVW_DEEP_INVARIANT(n <= chain_length(m));
 	if (all == NULL || n == 0) {
 		free(all);
 		return 0;
@@ -151,11 +168,12 @@ static uint64_t chain_write(const struct ct_medium *m, uint64_t n)
 	return write;
 }
 
-/* ---- graph -------------------------------------------------------------------------------------------------- */
+/* ---- graph --------------------------------------------------------------------------------------------- */
 
 enum { NODES_MAX = 256, GRAPH_COUNT_MAX = 1 << 16, STEPS_MAX = 1 << 21 };
 
-/* The stores in flight, oldest first, and for each the stores that it must precede. A node is a store, or those that persist together. */
+/* The stores in flight, oldest first, and for each the stores that it must precede. A node is a store, or
+ * those that persist together. */
 struct ct_graph {
 	unsigned nodes;
 	unsigned first_new; /* nodes from here on are new since the previous instant */
@@ -175,17 +193,32 @@ static bool precedes(const struct ct_medium *m, const struct ct_flight *a, const
 	       (a->group == b->group && a->epoch_wg < b->epoch_wg) || a->epoch_kr < b->epoch_kr;
 }
 
+/* NULL: there are too many. */
+static struct ct_graph *new_graph(uint64_t nodes)
+{
+	if (nodes > NODES_MAX) {
+		return NULL;
+	}
+	struct ct_graph *const g = calloc(1, sizeof *g);
+
+	if (g != NULL) {
+		g->nodes = g->first_new = (unsigned)nodes;
+	}
+	return g;
+}
+
+static void note_after(struct ct_node *n, unsigned later)
+{
+	NVW_DEEP_INVARIANT(later < NODES_MAX);
+	n->after[later / 64] |= UINT64_C(1) << later % 64;
+}
+
 static struct ct_graph *mixed_graph_of(const struct ct_medium *m)
 {
 	const struct ct_mixed *const x = ct_mixed_of(m);
-	struct ct_graph *const g = x != NULL && x->count <= NODES_MAX ? calloc(1, sizeof *g) : NULL;
+	struct ct_graph *const g = x != NULL ? new_graph(x->count) : NULL;
 
-	if (g == NULL) {
-		return NULL;
-	}
-	g->nodes = (unsigned)x->count;
-	g->first_new = g->nodes;
-	for (unsigned i = 0; i < g->nodes; i++) {
+	for (unsigned i = 0; g != NULL && i < g->nodes; i++) {
 		const struct ct_mixed_node *const n = &x->node[i];
 
 		memcpy(g->node[i].cell, n->cell, sizeof n->cell);
@@ -196,7 +229,7 @@ static struct ct_graph *mixed_graph_of(const struct ct_medium *m)
 		}
 		for (unsigned k = i + 1; k < g->nodes; k++) {
 			if (ct_mixed_precedes(m, n, &x->node[k])) {
-				g->node[i].after[k / 64] |= UINT64_C(1) << k % 64;
+				note_after(&g->node[i], k);
 			}
 		}
 	}
@@ -211,14 +244,9 @@ static struct ct_graph *graph_of(const struct ct_medium *m)
 
 	const struct ct_flight *const f = m->flight + m->flight_head;
 	const uint64_t n = m->flight_count - m->flight_head;
-	struct ct_graph *g = n <= NODES_MAX ? calloc(1, sizeof *g) : NULL;
+	struct ct_graph *const g = new_graph(n);
 
-	if (g == NULL) {
-		return NULL;
-	}
-	g->nodes = (unsigned)n;
-	g->first_new = g->nodes;
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; g != NULL && i < n; i++) {
 		g->node[i].cell[0] = f[i].cell;
 		g->node[i].version[0] = f[i].version;
 		g->node[i].count = 1;
@@ -227,7 +255,7 @@ static struct ct_graph *graph_of(const struct ct_medium *m)
 		}
 		for (unsigned k = i + 1; k < n; k++) {
 			if (precedes(m, &f[i], &f[k])) {
-				g->node[i].after[k / 64] |= UINT64_C(1) << k % 64;
+				note_after(&g->node[i], k);
 			}
 		}
 	}
@@ -236,11 +264,13 @@ static struct ct_graph *graph_of(const struct ct_medium *m)
 
 static bool is_lost(const struct ct_graph *g, unsigned i)
 {
+	NVW_DEEP_INVARIANT(i < g->nodes);
 	return g->lost[i / 64] >> i % 64 & 1;
 }
 
 static bool may_lose(const struct ct_graph *g, unsigned i)
 {
+	NVW_DEEP_INVARIANT(i < g->nodes);
 	for (unsigned k = 0; k < NODES_MAX / 64; k++) {
 		if (g->node[i].after[k] & ~g->lost[k]) {
 			return false;
@@ -285,6 +315,7 @@ static bool graph_next(struct ct_graph *g, bool with_old)
 
 static void lose_version(const struct ct_medium *m, uint32_t cell, unsigned version, unsigned *levels)
 {
+	NVW_DEEP_INVARIANT(cell < m->cell_count && version < m->cell[cell].count);
 	levels[cell] = ct_cell_without(&m->cell[cell], levels[cell], version);
 }
 
@@ -295,6 +326,7 @@ static bool is_durable(const struct ct_medium *m, const struct ct_flight *f, con
 
 static void graph_levels(const struct ct_medium *m, const struct ct_graph *g, unsigned *levels)
 {
+	NVW_INVARIANT(g->nodes <= NODES_MAX);
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		levels[i] = m->cell[i].count;
 	}
@@ -367,9 +399,10 @@ static void reach_free(struct reach *r)
 
 static void lose(struct reach *r, const struct ct_flight *f)
 {
-	r->item[f->work_item] = f->epoch_wi < r->item[f->work_item] ? f->epoch_wi : r->item[f->work_item];
-	r->group[f->group] = f->epoch_wg < r->group[f->group] ? f->epoch_wg : r->group[f->group];
-	r->kernel = f->epoch_kr < r->kernel ? f->epoch_kr : r->kernel;
+	NVW_DEEP_INVARIANT(r->item != NULL && r->group != NULL);
+	r->item[f->work_item] = MIN(r->item[f->work_item], f->epoch_wi);
+	r->group[f->group] = MIN(r->group[f->group], f->epoch_wg);
+	r->kernel = MIN(r->kernel, f->epoch_kr);
 }
 
 /* Loses all stores that must persist after a lost one. levels has the initially lost stores. */
@@ -401,9 +434,10 @@ static void close_upward(const struct ct_medium *m, uint64_t from, unsigned *lev
 
 static void keep(struct reach *r, const struct ct_flight *f)
 {
-	r->item[f->work_item] = f->epoch_wi > r->item[f->work_item] ? f->epoch_wi : r->item[f->work_item];
-	r->group[f->group] = f->epoch_wg > r->group[f->group] ? f->epoch_wg : r->group[f->group];
-	r->kernel = f->epoch_kr > r->kernel ? f->epoch_kr : r->kernel;
+	NVW_DEEP_INVARIANT(r->item != NULL && r->group != NULL);
+	r->item[f->work_item] = MAX(r->item[f->work_item], f->epoch_wi);
+	r->group[f->group] = MAX(r->group[f->group], f->epoch_wg);
+	r->kernel = MAX(r->kernel, f->epoch_kr);
 }
 
 /* Makes all stores durable that must persist before a durable one. */
@@ -433,7 +467,8 @@ static void close_downward(const struct ct_medium *m, unsigned *levels)
 	reach_free(&r);
 }
 
-/* Half of them any combination of levels, without what must persist after a lost store; half with few and recent losses. */
+/* Half of them any combination of levels, without what must persist after a lost store; half with few and
+ * recent losses. */
 static void mixed_sample(const struct ct_medium *m, struct nvw_random *r, unsigned *levels)
 {
 	const struct ct_mixed *const x = ct_mixed_of(m);
@@ -450,7 +485,7 @@ static void mixed_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 	const uint64_t window = UINT64_C(1) << nvw_random_below(r, reaches + 1);
 
 	for (bool more = true; more; more = nvw_random_below(r, 4) != 0) {
-		const uint64_t back = 1 + nvw_random_below(r, window < x->count ? window : x->count);
+		const uint64_t back = 1 + nvw_random_below(r, MIN(window, x->count));
 		const struct ct_mixed_node *const n = &x->node[x->count - back];
 
 		lose_version(m, n->cell[0], n->version[0], levels);
@@ -477,17 +512,20 @@ static void graph_sample(const struct ct_medium *m, struct nvw_random *r, unsign
 	const unsigned reaches = 64 - (unsigned)__builtin_clzll(n);
 	const uint64_t window = UINT64_C(1) << nvw_random_below(r, reaches + 1);
 
-	for (unsigned s = nvw_random_below(r, 32) == 0 ? seeds : 0; s < seeds; s++) {
-		const uint64_t back = 1 + nvw_random_below(r, window < n ? window : n);
+	if (nvw_random_below(r, 32) == 0) {
+		return; /* nothing is lost */
+	}
+	for (unsigned s = 0; s < seeds; s++) {
+		const uint64_t back = 1 + nvw_random_below(r, MIN(window, n));
 		const struct ct_flight *const f = &m->flight[m->flight_count - back];
 
 		lose_version(m, f->cell, f->version, levels);
-		first = m->flight_count - back < first ? m->flight_count - back : first;
+		first = MIN(first, m->flight_count - back);
 	}
 	close_upward(m, first, levels);
 }
 
-/* ---- What every state keeps ----------------------------------------------------------------------------------- */
+/* ---- What every state keeps ---------------------------------------------------------------------------- */
 
 /* Every durable store is older than every lost one. */
 static bool is_chain(const struct ct_medium *m, const unsigned *levels)
@@ -552,7 +590,7 @@ __attribute__((unused)) static bool is_permitted(const struct ct_medium *m, cons
 	return true;
 }
 
-/* ---- All ----------------------------------------------------------------------------------------------------- */
+/* ---- All ----------------------------------------------------------------------------------------------- */
 
 int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
 {
@@ -563,10 +601,7 @@ int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
 		free_count(m, &n);
 		break;
 	case CT_CHAIN:
-		n.log2 = log2((double)chain_length(m) + 1);
-		n.old_log2 = m->obliged ? -1 : log2((double)chain_old(m) + 1);
-		n.exact = true;
-		n.fresh = chain_length(m) + 1 - (m->obliged ? 0 : chain_old(m) + 1);
+		chain_count(m, &n);
 		break;
 	case CT_GRAPH:
 		graph_count(m, &n);
@@ -598,6 +633,7 @@ void ct_walk_end(struct ct_walk *w)
 
 static bool graph_by_number(const struct ct_medium *m, struct ct_walk *w, uint64_t number, unsigned *levels)
 {
+	NVW_INVARIANT(m->instant > 0);
 	if (w->graph == NULL || w->instant != m->instant || w->next > number) {
 		ct_walk_end(w);
 		w->graph = graph_of(m);
@@ -689,7 +725,7 @@ void ct_levels_raise_all(const struct ct_medium *m, unsigned first, unsigned end
 
 		if (levels[i] < c->count) {
 			levels[i] = c->count;
-			newest = c->write[c->count - 1] > newest ? c->write[c->count - 1] : newest;
+			newest = MAX(newest, c->write[c->count - 1]);
 		}
 	}
 	if (newest != 0) {

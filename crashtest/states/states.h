@@ -43,7 +43,8 @@ void ct_states_sample(const struct ct_medium *medium, struct nvw_random *random,
 /* Changes a cell's level, and as few others as the order and the limits of the medium (limits.h) require. */
 void ct_states_raise(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
 void ct_states_lower(const struct ct_medium *medium, unsigned cell, unsigned level, unsigned *levels);
-/* Raises the cells [first, end) as far as possible. The result is that of one after the other; what they require is looked for once. */
+/* Raises the cells [first, end) as far as possible. The result is that of one after the other; what they
+ * require is looked for once. */
 void ct_states_raise_all(const struct ct_medium *medium, unsigned first, unsigned end, unsigned *levels);
 
 /* The same without limits. */

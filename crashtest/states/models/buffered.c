@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "models.h"
 
@@ -15,7 +16,7 @@ static uint32_t *at32(const struct ct_array *a, uint64_t i)
 
 static void lose(uint32_t *earliest, uint32_t epoch)
 {
-	*earliest = epoch < *earliest ? epoch : *earliest;
+	*earliest = MIN(epoch, *earliest);
 }
 
 /* Axiom: acknowledgement. */
@@ -45,7 +46,7 @@ void ct_order_drop_told(struct ct_medium *m, const unsigned *levels)
 			lose(at32(&m->lost_item, f->work_item), f->epoch_wi);
 			lose(at32(&m->lost_group, f->group), f->epoch_wg);
 			lose(&lost_kernel, f->epoch_kr);
-			first = f->write < first ? f->write : first;
+			first = MIN(first, f->write);
 		}
 	}
 	for (uint64_t i = m->told.count; i > 0 && told[i - 1].after >= first; i--) {

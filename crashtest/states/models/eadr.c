@@ -15,6 +15,7 @@ static int store_through(struct ct_medium *m, const struct nvw_log_record *r)
 const struct ct_model_rules ct_model_eadr = {
 	.info = {.name = "eadr",
 		.who = "any model, with caches inside the persistence domain",
+		.use = CT_USE_KEPT_CACHES,
 		.axioms = CT_A(AT_ONCE) | CT_A(HOST),
 		.levels = CT_FREE,
 		.of_runs = true,

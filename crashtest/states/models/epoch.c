@@ -9,6 +9,7 @@
 const struct ct_model_rules ct_model_epoch = {
 	.info = {.name = "epoch",
 		.who = "epoch persistency (gope18 5, 6.1): a barrier stalls until it has completed",
+		.use = CT_USE_RUNS,
 		.axioms = CT_A(BYTES) | CT_A(COMPLETION) | CT_A(WORK_ITEM) | CT_A(WORK_GROUP) | CT_A(KERNEL) |
 			  CT_A(HOST),
 		.levels = CT_FREE,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flushes and fences, in a host program and beside kernels (../mixed.h). Axioms: fence, ordered flush. */
+#include "core/invariant.h"
+
 #include "../mixed.h"
 #include "models.h"
 
@@ -48,6 +50,7 @@ int ct_on_flush(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const nvw_off end = r->flush.off + r->flush.bytes;
 
+	NVW_INVARIANT(r->kind == NVW_LOG_FLUSH);
 	for (nvw_off line = r->flush.off & ~(nvw_off)63; line < end; line += NVW_LOG_LINE_BYTES) {
 		const int error = ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush));
 
@@ -67,6 +70,7 @@ int ct_on_flush(struct ct_medium *m, const struct nvw_log_record *r)
 /* Axiom: fence. */
 int ct_on_fence(struct ct_medium *m, const struct nvw_log_record *r)
 {
+	NVW_INVARIANT(r->kind == NVW_LOG_FENCE);
 	complete_flushes(m, is_of_thread, r);
 	return 0;
 }

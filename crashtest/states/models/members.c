@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "core/invariant.h"
 
@@ -33,8 +34,7 @@ int ct_members_check(const struct ct_medium *m, uint32_t kernel, uint64_t item, 
 		m->kernel);
 }
 
-/* ---- Completed epochs: completion, and through it equations 1 to 3
- * -------------------------------------------- */
+/* ---- Completed epochs: completion, and through it equations 1 to 3 ------------------------------------- */
 
 /* The work-item's stores up to a number are durable. Under strict persistency, so are all stores that were
  * visible before. */
@@ -43,6 +43,7 @@ static void land_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 	uint64_t *const newest = at64(&m->newest, item);
 	uint64_t write = *newest, kept = 0;
 
+	NVW_DEEP_INVARIANT(item < m->work_items);
 	if (m->flight_head == m->flight_count || write < m->flight[m->flight_head].write) {
 		*newest = 0; /* all of them have become durable in another way */
 		return;
@@ -56,7 +57,7 @@ static void land_item(struct ct_medium *m, uint64_t item, uint64_t upto)
 	} else {
 		*newest = 0;
 	}
-	m->covered = write > m->covered ? write : m->covered;
+	m->covered = MAX(m->covered, write);
 	while (write != 0 && !ct_has(m, CT_A(VISIBILITY))) {
 		struct ct_flight *const f = ct_medium_flight(m, write);
 
@@ -69,6 +70,7 @@ static void land_group(struct ct_medium *m, uint64_t group, uint64_t upto)
 {
 	const uint64_t first = group * m->group_size;
 
+	NVW_INVARIANT(m->group_size > 0);
 	for (uint64_t i = first; i < first + m->group_size && i < m->work_items; i++) {
 		land_item(m, i, upto);
 	}
@@ -280,15 +282,11 @@ static void count_narrowed(struct ct_medium *m, const struct nvw_log_record *r)
 	}
 }
 
-/* ---- Records --------------------------------------------------------------------------------------------------- */
+/* ---- Records ------------------------------------------------------------------------------------------- */
 
 int ct_on_persisted(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	const int error = ct_members_check(m, r->barrier.kernel, r->barrier.work_item, r->barrier.group);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(ct_members_check(m, r->barrier.kernel, r->barrier.work_item, r->barrier.group));
 	if (!ct_has(m, CT_A(COMPLETION))) {
 		if (is_narrowed(m, r)) {
 			count_narrowed(m, r);

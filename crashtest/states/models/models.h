@@ -39,17 +39,17 @@ static inline bool ct_has(const struct ct_medium *m, uint32_t axioms)
 	return ct_model_info(m->rules.model)->axioms & axioms;
 }
 
-/* ---- shared.c: records of every log ---------------------------------------------------------------------------- */
+/* ---- shared.c: records of every log -------------------------------------------------------------------- */
 
 ct_apply ct_on_host, ct_on_ack, ct_on_store;
 
-/* ---- flushes.c: flushes and fences of host code ------------------------------------------------------------------- */
+/* ---- flushes.c: flushes and fences of host code -------------------------------------------------------- */
 
 ct_apply ct_on_flush, ct_on_fence;
 /* What was flushed in order (clflush) is durable. */
 void ct_complete_ordered(struct ct_medium *medium);
 
-/* ---- members.c: work-items, work-groups and kernels at barriers ------------------------------------------------ */
+/* ---- members.c: work-items, work-groups and kernels at barriers ---------------------------------------- */
 
 ct_apply ct_on_launch, ct_on_persisted, ct_on_finish, ct_on_drained;
 int ct_members_check(const struct ct_medium *medium, uint32_t kernel, uint64_t item, uint64_t group);

@@ -8,9 +8,9 @@
 static int issue(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const struct ct_flight f = {.write = r->issue.write, .off = r->issue.off, .mask = r->issue.mask};
-	const int error = ct_medium_add_flight(m, &f);
 
-	return error ? error : ct_medium_put(m, f.write, f.off, r->issue.data, f.mask);
+	NVW_TRY(ct_medium_add_flight(m, &f));
+	return ct_medium_put(m, f.write, f.off, r->issue.data, f.mask);
 }
 
 static int done(struct ct_medium *m, const struct nvw_log_record *r)
@@ -31,6 +31,7 @@ static int done(struct ct_medium *m, const struct nvw_log_record *r)
 const struct ct_model_rules ct_model_observed = {
 	.info = {.name = "observed",
 		.who = "the logged run's own timing",
+		.use = CT_USE_TIMING,
 		.axioms = CT_A(DEVICE) | CT_A(WORD) | CT_A(HOST),
 		.levels = CT_FREE,
 		.replays = true,

@@ -9,14 +9,12 @@ static uint64_t *at64(const struct ct_array *a, uint64_t i)
 	return (uint64_t *)a->at + i;
 }
 
-static int keep_place(struct ct_medium *m, struct ct_flight *f)
+static void keep_place(const struct ct_medium *m, struct ct_flight *f)
 {
-	nvw_off off = f->off + (m->unit_bytes == 64 ? 0 : (unsigned)__builtin_ctzll(f->mask) & ~7u);
-	const struct ct_cell *c = ct_medium_cell_at(m, off);
+	const struct ct_cell *const c = ct_medium_cell_at(m, ct_flight_unit(m, f));
 
 	f->cell = (uint32_t)(c - m->cell);
 	f->version = c->count - 1;
-	return 0;
 }
 
 int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
@@ -35,10 +33,9 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 		.site = r->store.site};
 	const bool is_device = m->rules.mixed ? f.kernel != 0 : !ct_has(m, CT_A(LINE));
 	uint8_t data[NVW_LOG_LINE_BYTES];
-	int error = is_device ? ct_members_check(m, f.kernel, f.work_item, f.group) : 0;
 
-	if (error) {
-		return error;
+	if (is_device) {
+		NVW_TRY(ct_members_check(m, f.kernel, f.work_item, f.group));
 	}
 	if (m->rules.mixed && m->ordered > 0) {
 		ct_complete_ordered(m);
@@ -46,15 +43,18 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 	ct_lower_epochs(m, f.work_item, f.group, &f.epoch_wi, &f.epoch_wg, &f.epoch_kr);
 	memcpy(data + at, &r->store.value, r->store.bytes);
 	m->instruction = r->store.group;
-	error = ct_medium_put(m, f.write, line, data, f.mask);
-	if (!error && ct_keeps_all(m)) {
-		error = keep_place(m, &f);
+	NVW_TRY(ct_medium_put(m, f.write, line, data, f.mask));
+	if (ct_keeps_all(m)) {
+		keep_place(m, &f);
 	} else if (is_device) {
 		f.older = *at64(&m->newest, f.work_item);
 		*at64(&m->newest, f.work_item) = f.write;
 	}
 	m->stores++;
-	return error || !(is_device || m->rules.mixed) ? error : ct_medium_add_flight(m, &f);
+	if (is_device || m->rules.mixed) {
+		return ct_medium_add_flight(m, &f);
+	}
+	return 0;
 }
 
 int ct_on_host(struct ct_medium *m, const struct nvw_log_record *r)
@@ -81,12 +81,9 @@ int ct_on_ack(struct ct_medium *m, const struct nvw_log_record *r)
 			.epoch_wi = r->ack.epoch_wi,
 			.epoch_wg = r->ack.epoch_wg,
 			.epoch_kr = r->ack.epoch_kr};
-		int error = ct_members_check(m, r->ack.kernel, t.work_item, t.group);
 
-		error = error ? error : ct_array_grow(&m->told, m->told.count + 1, sizeof t);
-		if (error) {
-			return error;
-		}
+		NVW_TRY(ct_members_check(m, r->ack.kernel, t.work_item, t.group));
+		NVW_TRY(ct_array_grow(&m->told, m->told.count + 1, sizeof t));
 		ct_lower_epochs(m, t.work_item, t.group, &t.epoch_wi, &t.epoch_wg, &t.epoch_kr);
 		((struct ct_told *)m->told.at)[m->told.count++] = t;
 	}

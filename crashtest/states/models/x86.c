@@ -18,6 +18,7 @@ static int store_in_order(struct ct_medium *m, const struct nvw_log_record *r)
 const struct ct_model_rules ct_model_x86 = {
 	.info = {.name = "x86",
 		.who = "a program with flushes and fences; lines may be evicted at any time",
+		.use = CT_USE_PROGRAMS,
 		.axioms = CT_A(LINE) | CT_A(FENCE) | CT_A(ORDERED) | CT_A(HOST),
 		.levels = CT_FREE,
 		.of_programs = true,
