@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cure is called verified by a run of the program with it; a run that deadlocks, or does not end, refutes it. */
+/* A cure is called verified by a run of the program with it; a run that deadlocks, does not end, or
+ * ends in a wrong state refutes it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,6 +54,19 @@ static void a_run_with_a_cure_that_does_not_end_is_cut_and_refutes_it(void **sta
 	expect(text, "verified by running: with a work-item barrier after awaited.c:");
 }
 
+static void a_run_with_a_cure_whose_final_state_is_wrong_refutes_it(void **state)
+{
+	char line[512];
+
+	snprintf(line, sizeof line, "crash %s --mutate=impatient", getenv("AWAITED_WORKLOAD"));
+
+	const char *const text = report(line, 1);
+
+	expect(text, "no cure: a kernel barrier after awaited.c:");
+	expect(text, ": the final state of the run with it is wrong: group 1 gave up");
+	expect(text, "verified by running: with a work-item barrier after awaited.c:");
+}
+
 static void a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is(void **state)
 {
 	const char *const update = report(
@@ -80,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_with_a_cure_that_does_not_end_is_cut_and_refutes_it),
+		cmocka_unit_test(a_run_with_a_cure_whose_final_state_is_wrong_refutes_it),
 		cmocka_unit_test(a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is),
 		cmocka_unit_test(stores_that_no_run_exchanges_are_verified_on_the_log_alone),
 	};
