@@ -52,21 +52,19 @@ static int report_levels(const struct btree_plan *p, struct nvw_description *d)
 int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
 {
 	const struct btree_plan *const p = plan;
-	int r = nvw_describe_u64(d, "btree.operations", p->count, "count", "measured operations");
 
-	r = r ? r : nvw_describe_u64(d, "btree.height", p->height, "levels", "levels at the end");
-	r = r ? r : nvw_describe_u64(d, "btree.nodes", p->node_count, "count", "nodes at the end");
-	r = r ? r :
-		nvw_describe_u64(d, "btree.bytes", p->node_count * btree_node_bytes(p->slots), "bytes",
-			"size of the tree at the end");
-	r = r ? r : nvw_describe_u64(d, "btree.splits", p->splits, "count", "nodes that were split");
-	r = r ? r : nvw_describe_u64(d, "btree.groups", p->groups, "count", "work-groups that inserted");
-	r = r ? r :
-		nvw_describe_u64(
-			d, "btree.found", p->found, "count", "keys that updates, deletes and lookups found");
-	r = r ? r : nvw_describe_u64(d, "btree.absent", p->absent, "count", "keys that they did not find");
-	r = r ? r : nvw_describe_u64(d, "btree.scanned", p->scanned, "count", "pairs that scans read");
-	return r ? r : report_levels(p, d);
+	NVW_TRY(nvw_describe_u64(d, "btree.operations", p->count, "count", "measured operations"));
+	NVW_TRY(nvw_describe_u64(d, "btree.height", p->height, "levels", "levels at the end"));
+	NVW_TRY(nvw_describe_u64(d, "btree.nodes", p->node_count, "count", "nodes at the end"));
+	NVW_TRY(nvw_describe_u64(d, "btree.bytes", p->node_count * btree_node_bytes(p->slots), "bytes",
+		"size of the tree at the end"));
+	NVW_TRY(nvw_describe_u64(d, "btree.splits", p->splits, "count", "nodes that were split"));
+	NVW_TRY(nvw_describe_u64(d, "btree.groups", p->groups, "count", "work-groups that inserted"));
+	NVW_TRY(nvw_describe_u64(
+		d, "btree.found", p->found, "count", "keys that updates, deletes and lookups found"));
+	NVW_TRY(nvw_describe_u64(d, "btree.absent", p->absent, "count", "keys that they did not find"));
+	NVW_TRY(nvw_describe_u64(d, "btree.scanned", p->scanned, "count", "pairs that scans read"));
+	return report_levels(p, d);
 }
 
 static void dispose(void *plan)

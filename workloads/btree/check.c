@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of the B+tree: walks level by level along next, leaves last. What must hold of a node and of a key parts.c states.
- * What the walk adds:
+ * The oracle of the B+tree: walks level by level along next, leaves last. What must hold of a node and of a
+ * key parts.c states. What the walk adds:
  *
- *	the children of a level, in order, are in the chain of the level below, in its order (a node whose split has not
- *	reached its parent is only in the chain)
- *	nothing else is allocated
- *	keys that no leaf has may be absent
+ *	the children of a level, in order, are in the chain of the level below, in its order (a node whose
+ *	split has not reached its parent is only in the chain) nothing else is allocated keys that no leaf
+ *	has may be absent
  */
 #include <inttypes.h>
 
@@ -148,7 +147,8 @@ static int check_node(const struct btree_case *c, nvw_off off, unsigned level)
 	return btree_check_next(c, off, level);
 }
 
-/* Checks one level along its chain, from first; above is the first node of the level above, 0 for the root's. */
+/* Checks one level along its chain, from first; above is the first node of the level above, 0 for the
+ * root's. */
 static void walk_level(struct walk *w, nvw_off first, unsigned level, nvw_off above)
 {
 	struct cursor parent = {.off = above};
@@ -251,20 +251,17 @@ int btree_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 int btree_inspect(struct nvw_pool *pool, struct nvw_description *d)
 {
 	struct walk w = {.c = {.pool = pool}};
-	int r;
 
 	/* For a broken tree, the check gives the details. */
 	if (btree_check(NULL, pool, NULL, NULL) != 0) {
 		return nvw_describe_text(d, "btree.state", "broken", "see the findings");
 	}
 	walk_tree(&w);
-	r = nvw_describe_u64(d, "btree.height", btree_level(btree_root_info(pool)) + 1, "levels",
-		"levels, leaves included");
-	r = r ? r : nvw_describe_u64(d, "btree.order", w.c.slots, "count", "most keys per node");
-	r = r ? r : nvw_describe_u64(d, "btree.nodes", w.nodes, "count", "nodes");
-	r = r ? r : nvw_describe_u64(d, "btree.keys", w.keys, "count", "keys");
-	r = r ? r :
-		nvw_describe_u64(d, "btree.unparented", w.unparented, "count",
-			"nodes that only their left neighbour names");
-	return r;
+	NVW_TRY(nvw_describe_u64(d, "btree.height", btree_level(btree_root_info(pool)) + 1, "levels",
+		"levels, leaves included"));
+	NVW_TRY(nvw_describe_u64(d, "btree.order", w.c.slots, "count", "most keys per node"));
+	NVW_TRY(nvw_describe_u64(d, "btree.nodes", w.nodes, "count", "nodes"));
+	NVW_TRY(nvw_describe_u64(d, "btree.keys", w.keys, "count", "keys"));
+	return nvw_describe_u64(
+		d, "btree.unparented", w.unparented, "count", "nodes that only their left neighbour names");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the check says of a node and of a key (parts.c): the parts say it word by word (nvw_parts), the walk of check.c on a
- * recovered pool.
+ * What the check says of a node and of a key (parts.c): the parts say it word by word (nvw_parts), the walk
+ * of check.c on a recovered pool.
  */
 #ifndef WORKLOADS_BTREE_CHECK_H
 #define WORKLOADS_BTREE_CHECK_H

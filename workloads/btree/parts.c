@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the check states of the B+tree, of one node or key at a time (nvw_parts). On a recovered pool check.c walks the levels:
- * it calls (order), (next) and (keys) of each node, and finds by its walk what (down), (up) and the keys ask of others.
+ * What the check states of the B+tree, of one node or key at a time (nvw_parts). On a recovered pool check.c
+ * walks the levels: it calls (order), (next) and (keys) of each node, and finds by its walk what (down), (up)
+ * and the keys ask of others.
  *
- *	tree	the root word names a node; on the left edge every first key is 0, and every inner node has a child
+ *	tree	the root word names a node; on the left edge every first key is 0, and every inner node has a
+ *		child
  *	node b	if the block is allocated,
- *		(order)	it is a node of some level with ascending keys up to its high key, an inner one with a child;
- *		(next)	it has a right neighbour exactly if its high key is not the highest; that one is an allocated node of
- *			the level with higher keys
- *		(down)	in an inner node: the chain from each child leads to the child after it, of this node or of the
- *			first in the right neighbour, and that one's lowest key is as said
- *		(up)	it is the root, or the right neighbour of an allocated node of its level, or a child of one of the level
- *			above
+ *		(order)	it is a node of some level with ascending keys up to its high key, an inner one with a
+ *			child;
+ *		(next)	it has a right neighbour exactly if its high key is not the highest; that one is an
+ *			allocated node of the level with higher keys
+ *		(down)	in an inner node: the chain from each child leads to the child after it, of this node
+ *			or of the first in the right neighbour, and that one's lowest key is as said
+ *		(up)	it is the root, or the right neighbour of an allocated node of its level, or a child
+ *			of one of the level above
  *		(keys)	in a leaf: every key has a value that it may have
  *	key k	if it may not be absent, an allocated leaf has it
  *
- * By induction over the levels, from the root's down, all parts together say what the walk says. Of the root's level: the
- * root is an allocated node, and by (next) so is every node to the right of it, in ascending order, up to the one with the
- * highest key. If the chain of level l is whole, then that of level l - 1 begins at the first child of its first node
- * (tree), leads from each child to the next (down) and on to the highest key (next), and names all children in order. So
- * the walk reaches every node of the chains, each is allocated, and none is in two chains, since it states its level.
+ * By induction over the levels, from the root's down, all parts together say what the walk says. Of the
+ * root's level: the root is an allocated node, and by (next) so is every node to the right of it, in
+ * ascending order, up to the one with the highest key. If the chain of level l is whole, then that of level l
+ * - 1 begins at the first child of its first node (tree), leads from each child to the next (down) and on to
+ * the highest key (next), and names all children in order. So the walk reaches every node of the chains, each
+ * is allocated, and none is in two chains, since it states its level.
  *
- * No allocated node is outside the chains, which check.c says by counting. Else take one of the highest such level, and of
- * these the one with the lowest high key. It is not the root, and no child: its parent would be in a chain, and so would it,
- * by (down). So by (up) it is the right neighbour of an allocated node of its level, which is then outside as well, and has a
- * lower high key (next). Thus every allocated leaf is in the chain, and a key that one of them has is found by the walk.
+ * No allocated node is outside the chains, which check.c says by counting. Else take one of the highest such
+ * level, and of these the one with the lowest high key. It is not the root, and no child: its parent would be
+ * in a chain, and so would it, by (down). So by (up) it is the right neighbour of an allocated node of its
+ * level, which is then outside as well, and has a lower high key (next). Thus every allocated leaf is in the
+ * chain, and a key that one of them has is found by the walk.
  *
- * No part searches from the root, or each would be tried again with every change of the nodes above it. Who names a node, and
- * who has a key, nvw_pool_holders() says.
+ * No part searches from the root, or each would be tried again with every change of the nodes above it. Who
+ * names a node, and who has a key, nvw_pool_holders() says.
  *
  * The tree has no recovery of its own; epochs undo splits, and the pool is read after that.
  */
@@ -109,7 +114,8 @@ static bool order_is_sound(const struct btree_case *c, uint64_t order)
 	return is_sound(c->slots, order);
 }
 
-/* Most parts want little of an order word, which each insert changes: whether one slot has a key, and which one follows. */
+/* Most parts want little of an order word, which each insert changes: whether one slot has a key, and which
+ * one follows. */
 struct wanted {
 	unsigned slots, slot;
 };
@@ -124,7 +130,10 @@ static uint64_t follower(const void *context, uint64_t order)
 	while (i < count && btree_slot(order, i) != w->slot) {
 		i++;
 	}
-	return i == count ? UNUSED : i + 1 == count ? LAST : FOLLOWED + btree_slot(order, i + 1);
+	if (i == count) {
+		return UNUSED;
+	}
+	return i + 1 == count ? LAST : FOLLOWED + btree_slot(order, i + 1);
 }
 
 static uint64_t use(const void *context, uint64_t order)

@@ -68,7 +68,10 @@ static int compare_by_key(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return order_keys[x] != order_keys[y] ? (order_keys[x] < order_keys[y] ? -1 : 1) : x < y ? -1 : x > y;
+	if (order_keys[x] != order_keys[y]) {
+		return order_keys[x] < order_keys[y] ? -1 : 1;
+	}
+	return x < y ? -1 : x > y;
 }
 
 static int sort_operations(struct btree_plan *p)

@@ -42,15 +42,15 @@ static int allocate(struct btree_run *r, uint64_t count, nvw_off *ret_nodes)
 {
 	struct btree_allocate_args args = {
 		.pmem = &r->pmem, .count = count, .bytes = btree_node_bytes(r->p->slots)};
-	int error = nvw_heap_provision(r->machine, &r->pmem, args.bytes, count);
 
-	args.nodes = error ? NULL : nvw_alloc(r->machine, 8 * count);
-	error = error ? error : !args.nodes ? NVW_E_MEMORY : 0;
-	error = error ? error :
-			nvw_launch(r->machine, "btree allocate", btree_allocate_kernel, &args, count, 256);
-	error = error ? error : nvw_persist(r->machine);
-	error = error ? error : nvw_read(r->machine, ret_nodes, args.nodes, 8 * count);
-	return error;
+	NVW_TRY(nvw_heap_provision(r->machine, &r->pmem, args.bytes, count));
+	args.nodes = nvw_alloc(r->machine, 8 * count);
+	if (!args.nodes) {
+		return NVW_E_MEMORY;
+	}
+	NVW_TRY(nvw_launch(r->machine, "btree allocate", btree_allocate_kernel, &args, count, 256));
+	NVW_TRY(nvw_persist(r->machine));
+	return nvw_read(r->machine, ret_nodes, args.nodes, 8 * count);
 }
 
 /* Loads one level from sorted pairs; afterwards the pairs are (lowest key, node) of the level's nodes. */
@@ -479,7 +479,10 @@ static int compare_ops(const void *a, const void *b)
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	const uint64_t *const keys = sorted_plan->keys;
 
-	return keys[x] != keys[y] ? (keys[x] < keys[y] ? -1 : 1) : x < y ? -1 : x > y;
+	if (keys[x] != keys[y]) {
+		return keys[x] < keys[y] ? -1 : 1;
+	}
+	return x < y ? -1 : x > y;
 }
 
 /* The batch's keys in ascending order; of equal keys only the last operation. Scans and lookups keep all. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of kv: guarantees (1) to (6) of layout.h, on a recovered pool. The parts state (1), (2), (4) and (6) of each slot
- * and key; what recovery has to have done, (3) and (5), is stated here.
+ * The oracle of kv: guarantees (1) to (6) of layout.h, on a recovered pool. The parts state (1), (2), (4)
+ * and (6) of each slot and key; what recovery has to have done, (3) and (5), is stated here.
  *
  * No memory is allocated: the crash tester calls this for many thousand states per second.
  */

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the check states of kv, of one slot or key at a time (nvw_parts). check.c calls every part on a recovered pool.
+ * What the check states of kv, of one slot or key at a time (nvw_parts). check.c calls every part on a
+ * recovered pool.
  *
  *	table	the root word names an allocated extent
- *	slot s	its word is one that some operation writes; its entry is allocated and whole (1), the fingerprint is that of
- *		its key (4), no other slot has this key (2), and unless it is deleted its value may hold (6)
+ *	slot s	its word is one that some operation writes; its entry is allocated and whole (1), the
+ *		fingerprint is that of its key (4), no other slot has this key (2), and unless it is deleted
+ *		its value may hold (6)
  *	key k	if it may not be absent, a slot has it (6)
  *
  * What else check.c states holds of every recovered pool, by what recover.c does:
- *	(3) reachable: recovery makes a filler of every empty slot between a key's home and its slot. So no probe ends
- *		early. A slot that reads as empty is a filler or empty; check.c treats both alike.
- *	(5) no leak: recovery frees every block that is not the entry of a slot. It finds by probing whether it is, and by
- *		(3) every probe reaches the key's slot, so no entry of a slot is freed. Thus a block is allocated after
- *		recovery exactly if it was before and a slot names it: part (1) of that slot asks about the first. Two slots
- *		with one block would have one key, against (2); so the blocks are as many as the slots with an entry.
+ *	(3) reachable: recovery makes a filler of every empty slot between a key's home and its slot. So no
+ *		probe ends early. A slot that reads as empty is a filler or empty; check.c treats both alike.
+ *	(5) no leak: recovery frees every block that is not the entry of a slot. It finds by probing whether
+ *		it is, and by (3) every probe reaches the key's slot, so no entry of a slot is freed. Thus a
+ *		block is allocated after recovery exactly if it was before and a slot names it: part (1) of
+ *		that slot asks about the first. Two slots with one block would have one key, against (2); so
+ *		the blocks are as many as the slots with an entry.
  *
- * Other slots of a key are asked of those that have its fingerprint (nvw_pool_holders()); on a recovered pool they lie on
- * the probe path.
+ * Other slots of a key are asked of those that have its fingerprint (nvw_pool_holders()); on a recovered pool
+ * they lie on the probe path.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +76,8 @@ static uint64_t probe(const struct kv_case *c, uint64_t key, uint64_t but, bool 
 	return UINT64_MAX;
 }
 
-/* The first slot in the table but this one whose entry has the key, UINT64_MAX: none. On a probe path: the first before this one. */
+/* The first slot in the table but this one whose entry has the key, UINT64_MAX: none. On a probe path: the
+ * first before this one. */
 static uint64_t slot_of(const struct kv_case *c, uint64_t key, uint64_t but, bool live)
 {
 	nvw_off off[HOLDERS_MAX];

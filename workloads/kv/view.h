@@ -13,8 +13,8 @@ struct kv_view {
 	const uint64_t *words; /* the slots; NULL if the pool has no table yet */
 };
 
-/* Looks up the table of a pool; slots 0: there is none. NVW_E_DAMAGED if the root word does not name an allocated extent of
- * the stated number of slots. */
+/* Looks up the table of a pool; slots 0: there is none. NVW_E_DAMAGED if the root word does not name an
+ * allocated extent of the stated number of slots. */
 NVW_CHECKED int kv_view_table(const struct nvw_pool *pool, struct kv_table *ret_table);
 NVW_CHECKED int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view);
 

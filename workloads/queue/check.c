@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of the queue: guarantees (1) to (6) of layout.h, on a recovered pool. The parts state (1) to (5); what recovery
- * has to have done (6) is stated here.
+ * The oracle of the queue: guarantees (1) to (6) of layout.h, on a recovered pool. The parts state (1) to
+ * (5); what recovery has to have done (6) is stated here.
  */
 #include <inttypes.h>
 #include <stdlib.h>

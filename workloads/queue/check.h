@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the check says of a queue: the statements of parts.c, of a recovered pool (check.c) or word by word (nvw_parts). */
+/* What the check says of a queue: the statements of parts.c, of a recovered pool (check.c) or word by word
+ * (nvw_parts). */
 #ifndef WORKLOADS_QUEUE_CHECK_H
 #define WORKLOADS_QUEUE_CHECK_H
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the check states of a queue, of one slot, message or ledger record at a time (nvw_parts). check.c calls every part
- * on a recovered pool.
+ * What the check states of a queue, of one slot, message or ledger record at a time (nvw_parts). check.c
+ * calls every part on a recovered pool.
  *
  *	shape		the root words name the ring and the ledgers of the plan
- *	slot s		its state is one that some operation writes there; the message that it names is whole, or has its
- *			effect; the message that was in the slot before it has its effect
- *	message t	if it does not have its effect: neither its production nor its effect is acknowledged, unless it is in
- *			the slot
- *	record (c, i)	is of a message that can exist and matches it; no record before it is of the same message; the
- *			message that was in the slot before has its effect; so has the next one, or the slot shows that this
- *			message is consumed
+ *	slot s		its state is one that some operation writes there; the message that it names is whole,
+ *			or has its effect; the message that was in the slot before it has its effect
+ *	message t	if it does not have its effect: neither its production nor its effect is acknowledged,
+ *			unless it is in the slot
+ *	record (c, i)	is of a message that can exist and matches it; no record before it is of the same
+ *			message; the message that was in the slot before has its effect; so has the next one,
+ *			or the slot shows that this message is consumed
  *
- * Together these are guarantees (1) to (5) of layout.h, by induction over the messages of a slot. A slot that names a message
- * names none without whose predecessors' effects it may be: the last of them has its effect (slot), and each that has it has
- * the one before it (record). And a record is of a message that the slot has had: either it is the last one with an
- * effect and the slot says so, or the same holds of the next. A message does not ask its slot about later ones, nor a record
- * its slot once there is a later effect: else each change of a slot would try all messages of the run again.
+ * Together these are guarantees (1) to (5) of layout.h, by induction over the messages of a slot. A slot that
+ * names a message names none without whose predecessors' effects it may be: the last of them has its effect
+ * (slot), and each that has it has the one before it (record). And a record is of a message that the slot has
+ * had: either it is the last one with an effect and the slot says so, or the same holds of the next. A
+ * message does not ask its slot about later ones, nor a record its slot once there is a later effect: else
+ * each change of a slot would try all messages of the run again.
  *
- * Whether a message has its effect is asked of the records that name the message (nvw_pool_holders()): a record that never
- * names it in any version does not matter. check.c makes a table of them.
+ * Whether a message has its effect is asked of the records that name the message (nvw_pool_holders()): a
+ * record that never names it in any version does not matter. check.c makes a table of them.
  *
- * Recovery (view.c) changes states only: to DONE if the message has its effect, else from CLAIMED to FULL. A part accepts the
- * states before and after it.
+ * Recovery (view.c) changes states only: to DONE if the message has its effect, else from CLAIMED to FULL. A
+ * part accepts the states before and after it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -166,7 +167,8 @@ static int check_slot(const struct queue_case *c, uint64_t i)
 	return s.phase == QUEUE_VIRGIN ? 0 : check_last(c, slot, s.ticket);
 }
 
-/* Once its effect is certain, nothing else matters to a message, and before an acknowledgement only its effect. */
+/* Once its effect is certain, nothing else matters to a message, and before an acknowledgement only its
+ * effect. */
 static int check_message(const struct queue_case *c, uint64_t t)
 {
 	const uint64_t i = t % c->v.capacity;

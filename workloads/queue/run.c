@@ -16,15 +16,13 @@ int queue_setup(void *plan, struct nvw_machine *machine)
 		[QUEUE_LEDGER_SHAPE] = p->count | p->consumers << 32,
 	};
 	struct nvw_pmem pmem;
-	int error = nvw_pmem_attach(machine, &pmem);
 
-	error = error ? error :
-			nvw_heap_alloc_extent(machine, &pmem, p->capacity * queue_slot_bytes(p->payload),
-				&words[QUEUE_RING]);
-	error = error ? error :
-			nvw_heap_alloc_extent(machine, &pmem, p->consumers * queue_ledger_bytes(p->count),
-				&words[QUEUE_LEDGERS]);
-	return error ? error : roots_write(machine, &pmem, words, sizeof words / sizeof *words);
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(nvw_heap_alloc_extent(
+		machine, &pmem, p->capacity * queue_slot_bytes(p->payload), &words[QUEUE_RING]));
+	NVW_TRY(nvw_heap_alloc_extent(
+		machine, &pmem, p->consumers * queue_ledger_bytes(p->count), &words[QUEUE_LEDGERS]));
+	return roots_write(machine, &pmem, words, sizeof words / sizeof *words);
 }
 
 /* ---- The run -------------------------------------------------------------------------------------- */
@@ -82,18 +80,17 @@ int queue_run(void *plan, struct nvw_machine *machine)
 		.batches = (p->count + p->group_size - 1) / p->group_size,
 		.ring_batches = p->capacity / p->group_size,
 	};
-	int error = check_room(p, machine, groups);
 
+	NVW_TRY(check_room(p, machine, groups));
 	p->polls = p->torn = p->stuck = 0;
-	error = error ? error : nvw_pmem_attach(machine, &a.pmem);
-	error = error ? error : roots_read(machine, &a.pmem, words, sizeof words / sizeof *words);
+	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
+	NVW_TRY(roots_read(machine, &a.pmem, words, sizeof words / sizeof *words));
 	a.ring = words[QUEUE_RING];
 	a.ledgers = words[QUEUE_LEDGERS];
-	error = error ? error : allocate(&a, machine, groups);
-	error = error ? error :
-			nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size);
-	error = error ? error : nvw_persist(machine);
-	return error ? error : judge(p);
+	NVW_TRY(allocate(&a, machine, groups));
+	NVW_TRY(nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size));
+	NVW_TRY(nvw_persist(machine));
+	return judge(p);
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */

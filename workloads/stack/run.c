@@ -24,11 +24,10 @@ int stack_setup(void *plan, struct nvw_machine *machine)
 		[STACK_SIZES] = l.nodes | l.work_items << 32,
 	};
 	struct nvw_pmem pmem;
-	int error = nvw_pmem_attach(machine, &pmem);
 
-	error = error ? error :
-			nvw_heap_alloc_extent(machine, &pmem, stack_extent_bytes(&l), &words[STACK_EXTENT]);
-	return error ? error : roots_write(machine, &pmem, words, sizeof words / sizeof *words);
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, stack_extent_bytes(&l), &words[STACK_EXTENT]));
+	return roots_write(machine, &pmem, words, sizeof words / sizeof *words);
 }
 
 /* ---- The run -------------------------------------------------------------------------------------- */
@@ -49,15 +48,13 @@ int stack_run(void *plan, struct nvw_machine *machine)
 	struct stack_plan *const p = plan;
 	struct stack_args a = {
 		.plan = p, .replaced = stack_replaced(p->mutation), .layout = stack_layout_of(p)};
-	int error = nvw_pmem_attach(machine, &a.pmem);
+	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
 
 	p->pushed = p->taken = p->retries = p->empty = p->stuck = 0;
-	error = error ? error : roots_read(machine, &a.pmem, &a.layout.extent, 1);
-	error = error ? error :
-			nvw_launch(
-				machine, "stack", stack_kernel, &a, p->groups * p->group_size, p->group_size);
-	error = error ? error : nvw_persist(machine);
-	return error ? error : judge(p);
+	NVW_TRY(roots_read(machine, &a.pmem, &a.layout.extent, 1));
+	NVW_TRY(nvw_launch(machine, "stack", stack_kernel, &a, p->groups * p->group_size, p->group_size));
+	NVW_TRY(nvw_persist(machine));
+	return judge(p);
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of steal-log: guarantees (1) to (6) of layout.h, on a recovered pool. The parts state (1) to (5); what recovery
- * has to have done (6) is stated here.
+ * The oracle of steal-log: guarantees (1) to (6) of layout.h, on a recovered pool. The parts state (1) to
+ * (5); what recovery has to have done (6) is stated here.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static int check_claim(const struct steal_case *c, uint64_t task)
 		task, group);
 }
 
-/* Finds the first record of each task as it goes: a record's part asks for those before it. An empty record states nothing. */
+/* Finds the first record of each task as it goes: a record's part asks for those before it. An empty record
+ * states nothing. */
 static int check_records(const struct steal_case *c, nvw_off *records)
 {
 	const struct steal_view *const v = &c->v;

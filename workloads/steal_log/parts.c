@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the check states of steal-log, of one task or log record at a time (nvw_parts). check.c calls every part on a
- * recovered pool.
+ * What the check states of steal-log, of one task or log record at a time (nvw_parts). check.c calls every
+ * part on a recovered pool.
  *
  *	shape		the root words name the tasks and the logs of the plan
- *	record (g, i)	names a task of the plan and its own place; no record before it names the same task; the task
- *			exists, the result matches its input, and its child exists if it has one
- *	task t		has a state that some operation writes; if it exists, it is planned and its input is whole; if its
- *			completion is acknowledged, a record names it
+ *	record (g, i)	names a task of the plan and its own place; no record before it names the same task;
+ *			the task exists, the result matches its input, and its child exists if it has one
+ *	task t		has a state that some operation writes; if it exists, it is planned and its input is
+ *			whole; if its completion is acknowledged, a record names it
  *
- * Recovery (view.c) withdraws a claim unless the record that it names is the task's. So a claim that is left names a
- * record of the task, as check.c states; that it is the only one, its record's part says. A task's input is compared with
- * the plan's, or without a plan with the result from which it was made.
+ * Recovery (view.c) withdraws a claim unless the record that it names is the task's. So a claim that is left
+ * names a record of the task, as check.c states; that it is the only one, its record's part says. A task's
+ * input is compared with the plan's, or without a plan with the result from which it was made.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,7 +77,8 @@ static uint64_t state_of(const struct steal_case *c, uint64_t task)
 	return nvw_pool_word(c->v.pool, off_of(c, task));
 }
 
-/* The words of the input or result at off. NULL: a part looks at one after the other, up to the first that is wrong. */
+/* The words of the input or result at off. NULL: a part looks at one after the other, up to the first that
+ * is wrong. */
 static const uint64_t *words_at(const struct steal_case *c, nvw_off off)
 {
 	return c->records != NULL ? nvw_pool_at(c->v.pool, off + 8, 8 * c->v.words) : NULL;

@@ -36,16 +36,13 @@ int steal_setup(void *plan, struct nvw_machine *machine)
 		[STEAL_LOG_SHAPE] = p->count | p->words << 32 | p->groups << 48,
 	};
 	struct nvw_pmem pmem;
-	int error = nvw_pmem_attach(machine, &pmem);
 
-	error = error ? error :
-			nvw_heap_alloc_extent(
-				machine, &pmem, steal_task_count(&p->tree) * item, &words[STEAL_TASKS]);
-	error = error ? error :
-			nvw_heap_alloc_extent(
-				machine, &pmem, p->groups * p->count * item, &words[STEAL_LOGS]);
-	error = error ? error : write_first_tasks(p, machine, &pmem, words[STEAL_TASKS]);
-	return error ? error : roots_write(machine, &pmem, words, sizeof words / sizeof *words);
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(nvw_heap_alloc_extent(
+		machine, &pmem, steal_task_count(&p->tree) * item, &words[STEAL_TASKS]));
+	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, p->groups * p->count * item, &words[STEAL_LOGS]));
+	NVW_TRY(write_first_tasks(p, machine, &pmem, words[STEAL_TASKS]));
+	return roots_write(machine, &pmem, words, sizeof words / sizeof *words);
 }
 
 /* ---- The run -------------------------------------------------------------------------------------- */
@@ -118,19 +115,17 @@ int steal_run(void *plan, struct nvw_machine *machine)
 		.replaced = steal_replaced(p->mutation),
 		.patience = p->mutation == STEAL_UNMUTATED ? IDLE_MAX : IDLE_MAX_MUTATED};
 	nvw_off words[2] = {0};
-	int error = nvw_pmem_attach(machine, &a.pmem);
 
+	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
 	STEP(a.replaced, choose_scopes, &a);
 	p->executed = p->stolen = p->attempts = p->stuck = p->most = 0;
-	error = error ? error : roots_read(machine, &a.pmem, words, sizeof words / sizeof *words);
+	NVW_TRY(roots_read(machine, &a.pmem, words, sizeof words / sizeof *words));
 	a.tasks = words[STEAL_TASKS];
 	a.logs = words[STEAL_LOGS];
-	error = error ? error : allocate(&a, machine);
-	error = error ? error :
-			nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size,
-				p->group_size);
-	error = error ? error : nvw_persist(machine);
-	return error ? error : judge(p);
+	NVW_TRY(allocate(&a, machine));
+	NVW_TRY(nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size, p->group_size));
+	NVW_TRY(nvw_persist(machine));
+	return judge(p);
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */

@@ -230,10 +230,9 @@ static int check_save(const struct task_run *run)
 static int begin(struct trees *t, struct nvw_machine *machine, const struct nvw_task_program *program,
 	const struct nvw_task_options *options)
 {
-	int error = task_run_begin(&t->run, &trees_machine, machine, program, options);
-
-	error = error ? error : check_save(&t->run);
-	return error ? error : allocate_vector(t);
+	NVW_TRY(task_run_begin(&t->run, &trees_machine, machine, program, options));
+	NVW_TRY(check_save(&t->run));
+	return allocate_vector(t);
 }
 
 /* From here on, whether it is the beginning or a recovery point. */

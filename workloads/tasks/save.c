@@ -136,7 +136,14 @@ static uint64_t header_word(
 
 static uint64_t range_word(const struct task_range *r, uint64_t i)
 {
-	return i == 0 ? two(r->number, r->first) : i == 1 ? two(r->end, r->kept_first) : r->kept_end;
+	switch (i) {
+	case 0:
+		return two(r->number, r->first);
+	case 1:
+		return two(r->end, r->kept_first);
+	default:
+		return r->kept_end;
+	}
 }
 
 /* The device address of word i of the vector and the arrays: codes, words, arrays, in their order. */

@@ -148,10 +148,10 @@ static int setup(void *plan, struct nvw_machine *machine)
 	const struct saved_plan *const p = plan;
 	uint64_t words[ROOTS] = {[ROOT_SHAPE] = shape_of(p)};
 	struct nvw_pmem pmem;
-	int error = nvw_pmem_attach(machine, &pmem);
 
-	error = error ? error : nvw_heap_alloc_extent(machine, &pmem, area_bytes(p), &words[ROOT_AREA]);
-	return error ? error : roots_write(machine, &pmem, words, ROOTS);
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, area_bytes(p), &words[ROOT_AREA]));
+	return roots_write(machine, &pmem, words, ROOTS);
 }
 
 static int run_program(
@@ -410,7 +410,9 @@ static int inspect(struct nvw_pool *pool, struct nvw_description *d)
 	struct nvw_task_saved s;
 	struct saved_plan p;
 	nvw_off area;
-	const int error = open_saved(pool, &p, &area, &s);
+
+	NVW_TRY(open_saved(pool, &p, &area, &s));
+
 	const struct figure rows[] = {
 		{"tasks.recovery_point", s.number, "count", "number of the last recovery point"},
 		{"tasks.epochs", s.epochs, "count", "epochs that it has behind it"},
@@ -418,7 +420,7 @@ static int inspect(struct nvw_pool *pool, struct nvw_description *d)
 		{"tasks.entries", s.entries, "count", "entries of the task vector in it"},
 	};
 
-	return error ? error : FIGURES_DESCRIBE(d, rows);
+	return FIGURES_DESCRIBE(d, rows);
 }
 
 static int report(void *plan, struct nvw_machine *machine, struct nvw_description *d)

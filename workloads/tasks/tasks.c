@@ -336,7 +336,12 @@ static void note(struct task_run *run, uint32_t next, bool joins, bool maps)
 
 	e->joins = joins;
 	e->maps = maps;
-	e->next_now = forks ? next : joins ? e->next : run->now.first;
+	e->next_now = run->now.first;
+	if (forks) {
+		e->next_now = next;
+	} else if (joins) {
+		e->next_now = e->next;
+	}
 	run->next = e->next_now;
 	run->totals.epochs++;
 	run->totals.launches += 1 + maps;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The oracle of the tiered table: guarantees (1) to (3) of layout.h, on recovered pools. The parts state (1) and (2); what
- * recovery has to have done (3) is stated here.
+ * The oracle of the tiered table: guarantees (1) to (3) of layout.h, on recovered pools. The parts state (1)
+ * and (2); what recovery has to have done (3) is stated here.
  */
 #include <inttypes.h>
 

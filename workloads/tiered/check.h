@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the check says of a tiered table: the statements of parts.c, of recovered pools (check.c) or word by word (nvw_parts). */
+/* What the check says of a tiered table: the statements of parts.c, of recovered pools (check.c) or word by
+ * word (nvw_parts). */
 #ifndef WORKLOADS_TIERED_CHECK_H
 #define WORKLOADS_TIERED_CHECK_H
 

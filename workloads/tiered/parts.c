@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the check states of the tiered table, of one log or row at a time (nvw_parts). check.c calls every part on recovered
- * pools.
+ * What the check states of the tiered table, of one log or row at a time (nvw_parts). check.c calls every
+ * part on recovered pools.
  *
  *	shape		the root words name the logs and the table of the plan
  *	log i		no more puts are applied than its work-item makes
- *	row (i, q)	as recovery leaves it, it is empty, or names a put of its key and the whole value of this put (1); the
- *			next put of the key is not acknowledged (2)
+ *	row (i, q)	as recovery leaves it, it is empty, or names a put of its key and the whole value of
+ *			this put (1); the next put of the key is not acknowledged (2)
  *
- * Recovery (view.c) executes the records from the applied word on, as far as they are whole. So a row has the last of them that
- * is of its key, and only without one what was stored there. A record is whole if all its words are those of its put: only
- * puts store there, and the digest tells torn ones. After recovery no log has a record that the table lacks (3), since the
- * applied word is set behind the last. The number of applied puts is then what it was and the records, and records are of
- * puts, so it is possible if it was.
+ * Recovery (view.c) executes the records from the applied word on, as far as they are whole. So a row has the
+ * last of them that is of its key, and only without one what was stored there. A record is whole if all its
+ * words are those of its put: only puts store there, and the digest tells torn ones. After recovery no log
+ * has a record that the table lacks (3), since the applied word is set behind the last. The number of applied
+ * puts is then what it was and the records, and records are of puts, so it is possible if it was.
  *
- * Of the puts of a key that come after the one in its row, the next one is asked for alone. A work-item acknowledges its puts
- * in order, so if a later one is acknowledged, the next one is.
+ * Of the puts of a key that come after the one in its row, the next one is asked for alone. A work-item
+ * acknowledges its puts in order, so if a later one is acknowledged, the next one is.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -33,13 +33,11 @@ int tiered_setup(void *plan, struct nvw_machine *machine)
 		[TIERED_COUNT] = l->count,
 	};
 	struct nvw_pmem log;
-	int error = nvw_pmem_attach(machine, &log);
 
-	error = error ? error :
-			nvw_heap_alloc_extent(
-				machine, &log, l->items * tiered_log_bytes(l), &words[TIERED_LOG]);
-	error = error ? error : alloc_table(p, machine, &log, &words[TIERED_TABLE]);
-	return error ? error : roots_write(machine, &log, words, TIERED_ROOTS);
+	NVW_TRY(nvw_pmem_attach(machine, &log));
+	NVW_TRY(nvw_heap_alloc_extent(machine, &log, l->items * tiered_log_bytes(l), &words[TIERED_LOG]));
+	NVW_TRY(alloc_table(p, machine, &log, &words[TIERED_TABLE]));
+	return roots_write(machine, &log, words, TIERED_ROOTS);
 }
 
 int tiered_run(void *plan, struct nvw_machine *machine)

@@ -238,10 +238,10 @@ static int run(struct dense_plan *p)
 		.parts = p->array[PARTS].device,
 		.unit_count = unit_count(p),
 		.part_count = part_count(p)};
-	int r = forward(p, &args);
+	NVW_TRY(forward(p, &args));
 
-	r = r ? r : middle_on_device(p);
-	return r ? r : dense_launch(p, backprop_adjust, &args, args.unit_count * HIDDEN);
+	NVW_TRY(middle_on_device(p));
+	return dense_launch(p, backprop_adjust, &args, args.unit_count * HIDDEN);
 }
 
 static void expect(struct dense_plan *p)

@@ -30,7 +30,11 @@ static void fill(struct dense_plan *p)
 
 	dense_fill_int(p, DISTANCES, 1, 8 * WEIGHT_MAX + 1);
 	for (uint64_t i = 0; i < n * n; i++) {
-		distances[i] = i / n == i % n ? 0 : distances[i] > WEIGHT_MAX ? FAR : distances[i];
+		if (i / n == i % n) {
+			distances[i] = 0;
+		} else if (distances[i] > WEIGHT_MAX) {
+			distances[i] = FAR;
+		}
 	}
 }
 

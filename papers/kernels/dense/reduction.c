@@ -127,9 +127,9 @@ static void expect(struct dense_plan *p)
 static int report(struct dense_plan *p, struct nvw_description *description)
 {
 	uint32_t sum = 0;
-	const int r = dense_get(p, p->launches % 2 ? EVEN : ODD, 0, 1, &sum);
 
-	return r ? r : nvw_describe_u64(description, "sum", sum, "", "of all values, modulo 2^32");
+	NVW_TRY(dense_get(p, p->launches % 2 ? EVEN : ODD, 0, 1, &sum));
+	return nvw_describe_u64(description, "sum", sum, "", "of all values, modulo 2^32");
 }
 
 static const struct dense_kernel kernel = {.name = "reduction",

@@ -61,7 +61,10 @@ static inline float coefficient(float pixel, struct differences d, float speckle
 	const float variation = (0.5f * gradient - 0.0625f * laplacian * laplacian) / (scale * scale);
 	const float c = 1 / (1 + (variation - speckle) / (speckle * (1 + speckle)));
 
-	return c < 0 ? 0 : c > 1 ? 1 : c;
+	if (c < 0) {
+		return 0;
+	}
+	return c > 1 ? 1 : c;
 }
 
 /* The pixel after a step; its own coefficient is that of its north and west sides. */
@@ -262,9 +265,9 @@ static void srad_diffuse_kept(const void *args)
 static int iterate_kept(struct dense_plan *p, const struct args *args)
 {
 	const uint64_t work_items = blocks_of(args->rows) * blocks_of(args->columns) * p->group_size;
-	const int r = dense_launch(p, srad_coefficients_kept, args, work_items);
 
-	return r ? r : dense_launch(p, srad_diffuse_kept, args, work_items);
+	NVW_TRY(dense_launch(p, srad_coefficients_kept, args, work_items));
+	return dense_launch(p, srad_diffuse_kept, args, work_items);
 }
 
 static int iterate(struct dense_plan *p, struct args *args, float *image)

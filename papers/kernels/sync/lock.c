@@ -6,7 +6,14 @@ const char *const lock_kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff", 
 
 uint32_t lock_places(enum lock_kind kind, uint64_t groups)
 {
-	return kind == LOCK_SLEEP ? (uint32_t)groups : kind == LOCK_FETCH_ADD ? 1 : 0;
+	switch (kind) {
+	case LOCK_SLEEP:
+		return (uint32_t)groups;
+	case LOCK_FETCH_ADD:
+		return 1;
+	default:
+		return 0;
+	}
 }
 
 uint64_t lock_words(enum lock_kind kind, uint64_t groups)

@@ -141,10 +141,10 @@ int sync_place_of(struct nvw_machine *machine, const struct sync_places *places,
 	struct sync_place *ret_place)
 {
 	uint32_t word = 0;
-	int error = nvw_read(machine, &word, &places->groups[group].place, sizeof(word));
 
+	NVW_TRY(nvw_read(machine, &word, &places->groups[group].place, sizeof(word)));
 	*ret_place = place_from(places, group, word);
-	return error ? error : sync_groups_on(machine, places, ret_place->cu, &ret_place->neighbours);
+	return sync_groups_on(machine, places, ret_place->cu, &ret_place->neighbours);
 }
 
 int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, const struct sync_places *places,
@@ -241,9 +241,8 @@ int sync_report_sections(struct nvw_description *description, const struct sync_
 	uint64_t iterations, uint64_t ps, const char *whose)
 {
 	const uint64_t sections = places->group_count * iterations;
-	const int error = nvw_describe_u64(description, "critical_sections", sections, "", whose);
 
-	return error ? error :
-		       nvw_describe_real(description, "section_ns", (double)ps / 1e3 / (double)sections, "ns",
-			       "simulated time of the kernel for each critical section");
+	NVW_TRY(nvw_describe_u64(description, "critical_sections", sections, "", whose));
+	return nvw_describe_real(description, "section_ns", (double)ps / 1e3 / (double)sections, "ns",
+		"simulated time of the kernel for each critical section");
 }

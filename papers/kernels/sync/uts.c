@@ -351,14 +351,14 @@ static int run(void *plan, struct nvw_machine *machine)
 	static const uint32_t one = 1;
 	struct plan *const p = plan;
 	struct args *const a = &p->args;
-	int error = sync_make_places(machine, &p->shape, &a->places);
 
-	error = error ? error : allocate(p, machine);
-	error = error ? error : nvw_write(machine, a->table, p->tree.table, sizeof(p->tree.table));
-	error = error ? error : nvw_write(machine, a->global_nodes, &a->root, sizeof(a->root));
-	error = error ? error : nvw_write(machine, a->global_words->count, &one, sizeof(one));
-	error = error ? error : sync_launch(machine, &p->shape, &a->places, "uts", uts_kernel, a, &p->ps);
-	return error ? error : sum_results(p, machine);
+	NVW_TRY(sync_make_places(machine, &p->shape, &a->places));
+	NVW_TRY(allocate(p, machine));
+	NVW_TRY(nvw_write(machine, a->table, p->tree.table, sizeof(p->tree.table)));
+	NVW_TRY(nvw_write(machine, a->global_nodes, &a->root, sizeof(a->root)));
+	NVW_TRY(nvw_write(machine, a->global_words->count, &one, sizeof(one)));
+	NVW_TRY(sync_launch(machine, &p->shape, &a->places, "uts", uts_kernel, a, &p->ps));
+	return sum_results(p, machine);
 }
 
 static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
@@ -380,17 +380,14 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
-	int error = nvw_describe_u64(description, "nodes", p->tree.nodes, "", "of the tree");
 
-	error = error ? error :
-			nvw_describe_u64(description, "pushed_local", p->total.pushed[0], "nodes",
-				"to the CUs' queues");
-	error = error ? error :
-			nvw_describe_u64(description, "pushed_global", p->total.pushed[1], "nodes",
-				"to the global queue");
-	return error ? error :
-		       nvw_describe_real(description, "node_ns", (double)p->ps / 1e3 / (double)p->tree.nodes,
-			       "ns", "simulated time of the kernel for each node");
+	NVW_TRY(nvw_describe_u64(description, "nodes", p->tree.nodes, "", "of the tree"));
+	NVW_TRY(nvw_describe_u64(
+		description, "pushed_local", p->total.pushed[0], "nodes", "to the CUs' queues"));
+	NVW_TRY(nvw_describe_u64(
+		description, "pushed_global", p->total.pushed[1], "nodes", "to the global queue"));
+	return nvw_describe_real(description, "node_ns", (double)p->ps / 1e3 / (double)p->tree.nodes, "ns",
+		"simulated time of the kernel for each node");
 }
 
 extern const struct nvw_workload nvw_workload_uts;
