@@ -239,16 +239,22 @@ class Tree:
         for path in files:
             source, target = os.path.join(ROOT, path), os.path.join(self.root, path)
             with open(source, 'rb') as file:
-                data = file.read()
+                data = self.text_of(path, file.read())
             if os.path.isfile(target):
                 with open(target, 'rb') as file:
                     if file.read() == data:
                         continue
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            shutil.copy(source, target)
+            with open(target, 'wb') as file:
+                file.write(data)
+            shutil.copymode(source, target)
         for path in tree_files(self.root) if os.path.isdir(os.path.join(self.root, '.git')) else []:
             if path not in files:
                 os.remove(os.path.join(self.root, path))
+
+    def text_of(self, path, data):
+        """What the copy has in place of a file's bytes."""
+        return data
 
     def link_data(self):
         """Tests look for real traces in ../shared of the tree."""
@@ -273,11 +279,11 @@ class Tree:
         status, output = run_quietly(['ninja', '-j', str(self.threads)] + names, self.build)
         return output if status else None
 
-    def ask(self, suite, limit):
+    def ask(self, suite, limit, variables=None):
         """Runs a suite, as far as its first failure: what failed, or None; and how many subtests were run."""
         name, _, wanted = suite.partition('/')
         test = self.tests[name]
-        environment = dict(os.environ, **test['env'])
+        environment = dict(os.environ, **test['env'], **(variables or {}))
         if wanted:
             environment['TEST_FILTER'] = wanted
         process = subprocess.Popen(test['cmd'], cwd=test.get('workdir') or self.build, env=environment,
