@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs what is missing, builds in five ways and runs the tests: optimised with gcc, the command also across files, debug with address and
-# undefined sanitizers (the emulator's own checks are on in it), with clang without a warning; and what has threads with
-# thread sanitizer. On Debian 12, as root.
-# A few planted faults are tried (tests/faults); with --all every one of them, and hundreds of
-# random CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all tried, 94 runs whose states a second definition makes, four bugs
-# at once, a cluster (Slurm), and CUDA programs by clang 14, 16 and 19, which it installs where they can be had.
-# On two cores this takes about twenty minutes, and with --all about half an hour more (an estimate), half of it for the planted
-# faults. Each stage says how long it took.
-# The last line says "N passed, N failed, N skipped".
+# Installs what is missing, builds in four ways and runs the tests: optimised with gcc, the command also across files;
+# debug with address and undefined sanitizers (the emulator's own checks are on in it); and what has threads with thread
+# sanitizer. clang reads every file without a warning, and builds the fuzz targets and the command that makes their pools.
+# On Debian 12, as root.
+# A few planted faults and a few mutants are tried (tests/faults); with --all every planted fault, and hundreds of random
+# CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all
+# tried, 94 runs whose states a second definition makes, four bugs at once, a cluster (Slurm), and CUDA programs by
+# clang 14, 16 and 19, which it installs where they can be had.
+# Each stage says how long it took. The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
 faults=--sample=3
@@ -22,6 +22,7 @@ fi
 . scripts/dependencies.sh
 
 install_dependencies clang libcu++-dev libcub-dev libthrust-dev clang-format libclang-rt-14-dev fio mandoc protobuf-compiler zsh
+install_optional python3-clang-14 # tests/faults/mutants.py
 if [ "$faults" = --all ]; then
 	# The matrix of CUDA compilers; each by itself, since not every Debian has each.
 	install_optional clang-14
@@ -129,10 +130,6 @@ lto_build() {
 	set_up build-lto && build build-lto cli/nvwave && verdicts_of build-lto/cli/nvwave
 }
 
-clang_build() {
-	CC=clang set_up build-clang -Db_lto=false -Doptimization=0 && build build-clang all tests
-}
-
 readers_with_tsan() {
 	set_up build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false && build build-tsan tests/test_host-readers &&
 		build-tsan/tests/test_host-readers
@@ -143,7 +140,7 @@ readers_with_tsan() {
 	passed=0
 	failed=0
 	one_of "build-lto: the command as demo.sh builds it" lto_build
-	one_of build-clang clang_build
+	one_of "clang reads every file without a warning" tests/style/clang.py build-release
 	one_of build-tsan readers_with_tsan
 	echo "$passed $failed" >build-release/other_builds
 } >build-release/other_builds.log 2>&1 &
@@ -158,7 +155,10 @@ if [ "$faults" = --all ]; then
 	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
 	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi
-# All of them in a copy of the tree a core, four at most: each copy is built.
+if [ -e /usr/lib/python3/dist-packages/clang/cindex.py ]; then
+	one_of "a sample of mutants" tests/faults/mutants.py --sample=20 --most=15 --least=40
+fi
+# All of them in a copy of the tree a core, four at most: each copy is built. The first is that of the mutants.
 copies=1
 if [ "$faults" = --all ]; then
 	copies=$(nproc)

@@ -20,7 +20,10 @@ int command_set_up(void **state);
 int command_tear_down(void **state);
 const char *command_dir(void);
 
-/* All of these take the words of a command line, split at blanks; %D in them is the folder, ~ a blank within a word. */
+/*
+ * All of these take the words of a command line, split at blanks; %D in them is the folder, ~ a blank within
+ * a word.
+ */
 pid_t command_start(const char *words);
 const struct command_outcome *command_wait(pid_t pid);
 const struct command_outcome *command_run(const char *words);

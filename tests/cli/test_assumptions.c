@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options that take a bug for cured, or end with the first: three stores that nothing orders, of which each needs the one before. */
+/*
+ * The options that take a bug for cured, or end with the first: three stores that nothing orders, of which
+ * each needs the one before.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,15 +13,18 @@ static const char *nvwave;
 
 static const char log_text[] =
 	"START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8;first (list.c:31)|"
-	"STORE;0x1040;0x1;0x8;second (list.c:40)|STORE;0x1080;0x1;0x8;third (list.c:50)|FLUSH;0x1000;0xc0|FENCE|STOP";
+	"STORE;0x1040;0x1;0x8;second (list.c:40)|STORE;0x1080;0x1;0x8;third "
+	"(list.c:50)|FLUSH;0x1000;0xc0|FENCE|STOP";
 
 /* A library, since it is fast. */
 static const char checker_text[] =
 	"#include <stdio.h>\n#include <nvw/checker.h>\n"
 	"int nvw_check(struct nvw_check *c) {\n"
 	"	const char *const at = c->image;\n"
-	"	if (at[64] && !at[0]) return snprintf(c->message, c->message_bytes, \"second without first\");\n"
-	"	if (at[128] && !at[64]) return snprintf(c->message, c->message_bytes, \"third without second\");\n"
+	"	if (at[64] && !at[0]) return snprintf(c->message, c->message_bytes, \"second without "
+	"first\");\n"
+	"	if (at[128] && !at[64]) return snprintf(c->message, c->message_bytes, \"third without "
+	"second\");\n"
 	"	return 0;\n}\n";
 
 static int crash(const char *options)
@@ -46,7 +52,8 @@ static void a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with
 	expect("INCONSISTENT   1 finding");
 	expect("with list.c:31 assumed durable");
 	expect(" 1  third without second");
-	expect("verified on this log: with a flush after list.c:40 and a fence after list.c:40 no tested state fails");
+	expect("verified on this log: with a flush after list.c:40 and a fence after list.c:40 no tested "
+	       "state fails");
 	assert_int_equal(crash("--assume-durable=list.c:31 --assume-durable=list.c:40"), 0);
 	expect("and list.c:40 assumed durable");
 }
@@ -63,14 +70,17 @@ static void stores_assumed_ordered_take_their_bug_away_in_this_order_alone(void 
 	expect("with list.c:31 assumed ordered before list.c:40");
 }
 
-/* The order that is there already, by a fence or because nothing is stored later; nothing is uncertain where all is durable at once. */
+/*
+ * The order that is there already, by a fence or because nothing is stored later; nothing is uncertain where
+ * all is durable at once.
+ */
 static void an_assumption_that_changes_nothing_says_so(void **state)
 {
 #define NOTHING ", which changes nothing: no state is without it"
 	assert_int_equal(crash("--assume-ordered=list.c:31:list.c:40"), 1);
 	expect("with list.c:31 assumed ordered before list.c:40\n");
-	assert_int_equal(
-		crash("--assume-ordered=list.c:40:list.c:31 --assume-ordered=list.c:40:list.c:50 --assume-durable=list.c:50 --html=page"),
+	assert_int_equal(crash("--assume-ordered=list.c:40:list.c:31 --assume-ordered=list.c:40:list.c:50 "
+			       "--assume-durable=list.c:50 --html=page"),
 		1);
 	expect("with list.c:40 assumed ordered before list.c:31" NOTHING "\n");
 	expect("and list.c:40 assumed ordered before list.c:50\n");

@@ -170,7 +170,8 @@ static void a_machine_that_was_dumped_is_the_same_machine(void **state)
 	char words[512];
 
 	snprintf(words, sizeof words,
-		"run kv --count=10 --set gpu.cus=7 --set gpu.clock=800MHz --set nvram.write=0x100ns --set l1.latency=9cycles "
+		"run kv --count=10 --set gpu.cus=7 --set gpu.clock=800MHz --set nvram.write=0x100ns --set "
+		"l1.latency=9cycles "
 		"--dump-machine=%s/a.ini",
 		command_dir());
 	command_expect(words, 0, "", "");

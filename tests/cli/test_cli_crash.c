@@ -21,17 +21,18 @@
 
 static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state)
 {
-	command_expect(
-		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log",
+	command_expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 "
+		       "--mutate=update-before-log",
 		1, "INCONSISTENT", "");
 	command_expect("run btree --count=500 --preload=500 --mutate=lost-leaf-link", 1, "INCONSISTENT",
 		"before the highest key");
 }
 
-#define BROKEN \
-	"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --mutate=update-before-log --model=epoch"
+#define BROKEN "crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 "
+"--mutate=update-before-log --model=epoch"
 
-static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
+	static void
+	a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
 {
 	command_expect(BROKEN " --save=%D/findings", 1, "replay with: nvwave replay", "");
 	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED", "");
@@ -158,22 +159,28 @@ static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 static void the_matrix_says_which_barriers_are_needed(void **state)
 {
 	command_expect(
-		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=2000",
+		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --matrix "
+		"--states=2000",
 		0, "(only buffered-epoch; no state that epoch permits fails)", "");
 	command_expect("crash kv --count=60 --batch=20 --slots=16 --matrix --states=100", 0,
 		"not needed in any state that epoch or buffered-epoch permits: ", "");
 	command_expect(
-		"crash queue --count=48 --producers=1 --consumers=1 --capacity=16 --group-size=16 --matrix --states=150",
+		"crash queue --count=48 --producers=1 --consumers=1 --capacity=16 --group-size=16 --matrix "
+		"--states=150",
 		0, "needed: with none scope message 0 is lost: its production was acknowledged", "");
 	command_expect(
-		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=1000 --mutate=no-undo",
+		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=1000 "
+		"--mutate=no-undo",
 		1, " outside of the budget)", "");
 	command_expect(
 		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=50", 0,
 		"nothing failed with work-group scope in a sample under buffered-epoch", "");
 }
 
-/* The undo log on a fast device inside the domain, the nodes on a slow one outside of it, and the other way round. */
+/*
+ * The undo log on a fast device inside the domain, the nodes on a slow one outside of it, and the other way
+ * round.
+ */
 static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
 {
 	skip_if_sanitized();
@@ -290,8 +297,10 @@ static void a_finding_that_is_gone_passes(void **state)
 	command_remove("image");
 }
 
-/* Of which nothing is said that was not looked at: states beyond the budget, other instants than a kill's, other shards, what
- * --symmetric skips. */
+/*
+ * Of which nothing is said that was not looked at: states beyond the budget, other instants than a kill's,
+ * other shards, what --symmetric skips.
+ */
 static void a_sample_in_which_nothing_fails_is_not_consistent(void **state)
 {
 #define WIDE  "crash stack --count=24 --mode=permitted --states=60"

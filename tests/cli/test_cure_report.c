@@ -70,7 +70,10 @@ static void a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified(voi
 		"12 of 2,000 tested states still fail\n");
 }
 
-/* The log is of a run without the cure: the words say so, and how many states were tested, until a program with the cure has run. */
+/*
+ * The log is of a run without the cure: the words say so, and how many states were tested, until a program
+ * with the cure has run.
+ */
 static void the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_runs_with_it(void **state)
 {
 	struct ct_cure cure = {.verified = true};
@@ -85,7 +88,8 @@ static void the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_prog
 	snprintf(cure.run_text, sizeof cure.run_text, "3 of 40 tested states still fail");
 	cure.run = CT_CURE_REFUTED;
 	assert_string_equal(report(with_cure(cure)),
-		"refuted by running: with a work-item barrier after list.c:31 3 of 40 tested states still fail, "
+		"refuted by running: with a work-item barrier after list.c:31 3 of 40 tested states still "
+		"fail, "
 		"though no tested state of this log fails (2,000 tested of at most 2^80.0 possible)\n");
 	assert_false(ct_cure_is_verified(&cure));
 	cure.run = CT_CURE_HOLDS;
@@ -133,7 +137,8 @@ static void what_was_not_searched_is_named(void **state)
 	r->cure_states_most = 200;
 	r->cure_search_ended = true;
 	assert_string_equal(report_all(r),
-		"\nthe search for cures ended at its budget of 200 states (--cure-states); not searched: of finding 2 24 candidates\n");
+		"\nthe search for cures ended at its budget of 200 states (--cure-states); not searched: of "
+		"finding 2 24 candidates\n");
 	r->finding[0].cure = (struct ct_cure){.left = 24};
 	assert_string_equal(report(r), "no cure was looked for: the search had used up its budget\n");
 }
@@ -144,7 +149,8 @@ static void states_that_the_cures_leave_are_told(void **state)
 
 	r->states_in_none = 6;
 	assert_string_equal(report_all(r),
-		"\n6 tested states fail with all of these cures and assumptions, and are in none of the findings\n");
+		"\n6 tested states fail with all of these cures and assumptions, and are in none of the "
+		"findings\n");
 	r->states_in_none = 0;
 	r->states_of_several = 8;
 	assert_string_equal(
@@ -172,7 +178,8 @@ static void what_a_run_has_refuted_is_told(void **state)
 		.refuted_why = "it would deadlock"});
 
 	assert_non_null(strstr(report(r),
-		"no cure: a work-group barrier after list.c:31: it would deadlock; likewise 1 more\nverified by running: "));
+		"no cure: a work-group barrier after list.c:31: it would deadlock; likewise 1 "
+		"more\nverified by running: "));
 	r->finding[0].cure = (struct ct_cure){.count = 1,
 		.states = 100,
 		.edit = {r->finding[0].cure.edit[0]},

@@ -70,13 +70,15 @@ static void a_run_with_a_cure_whose_final_state_is_wrong_refutes_it(void **state
 static void a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is(void **state)
 {
 	const char *const update = report(
-		"crash btree --mutate=ack-before-barrier --seed=107 --states=1500 --count=300 --preload=300 --batch=100 --op=update",
+		"crash btree --mutate=ack-before-barrier --seed=107 --states=1500 --count=300 --preload=300 "
+		"--batch=100 --op=update",
 		1);
 
 	expect(update, "verified by running: with a work-item barrier before batch.c:");
 
 	const char *const put = report(
-		"crash kv --mutate=publish-before-value --seed=102 --states=1500 --count=600 --batch=128 --slots=64 --group-size=64 --scope=kernel",
+		"crash kv --mutate=publish-before-value --seed=102 --states=1500 --count=600 --batch=128 "
+		"--slots=64 --group-size=64 --scope=kernel",
 		1);
 
 	expect(put, "it would deadlock: kernel kv_batch is deadlocked in ");
@@ -85,7 +87,8 @@ static void a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is(void *
 
 static void stores_that_no_run_exchanges_are_verified_on_the_log_alone(void **state)
 {
-	expect(report("crash stack --mutate=fill-after-publish --count=48 --take=50 --model=epoch --states=1000",
+	expect(report("crash stack --mutate=fill-after-publish --count=48 --take=50 --model=epoch "
+		      "--states=1000",
 		       1),
 		"verified on this log: with kernel.c:");
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the command writes: verdicts first, files whole or not at all, nothing of the user's replaced unasked. */
+/*
+ * What the command writes: verdicts first, files whole or not at all, nothing of the user's replaced unasked.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The page of a crash test: what an engineer attaches to a bug report has to be on it, wherever it was made. */
+/*
+ * The page of a crash test: what an engineer attaches to a bug report has to be on it, wherever it was made.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,11 +121,14 @@ static void a_source_file_that_is_not_there_is_named_with_the_folders_searched(v
 		"nowhere.c:7", "The source file was not found; searched: ", "/tmp/nvwave-html-", NULL};
 
 	assert_int_equal(
-		run("printf '%%s' 'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8;first (nowhere.c:7)|"
-		    "STORE;0x1040;0x1;0x8;second (nowhere.c:8)|FLUSH;0x1000;0x80|FENCE|STOP' >log; truncate -s 4096 pool"),
+		run("printf '%%s' 'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8;first "
+		    "(nowhere.c:7)|"
+		    "STORE;0x1040;0x1;0x8;second (nowhere.c:8)|FLUSH;0x1000;0x80|FENCE|STOP' >log; truncate "
+		    "-s 4096 pool"),
 		0);
 	assert_int_equal(
-		run("%s crash --store-log=log --image=pool --html=page.html --check=\"sh -c 'test \\$(od -An -tu1 -N1 "
+		run("%s crash --store-log=log --image=pool --html=page.html --check=\"sh -c 'test \\$(od "
+		    "-An -tu1 -N1 "
 		    "\\$0) -eq 1 || test \\$(od -An -tu1 -j64 -N1 \\$0) -eq 0'\"",
 			nvwave),
 		1);
@@ -157,7 +162,8 @@ static void the_whole_stack_of_a_checker_that_dies_is_reported(void **state)
 	fputs(dying_checker, source);
 	fclose(source);
 	assert_int_equal(
-		run("cc -g -O1 -o dies dies.c && printf '%%s' 'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8|"
+		run("cc -g -O1 -o dies dies.c && printf '%%s' "
+		    "'START|REGISTER_FILE;/none;0x1000;0x1000;0x0|STORE;0x1000;0x1;0x8|"
 		    "STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x80|FENCE|STOP' >log && truncate -s 4096 pool"),
 		0);
 	for (unsigned by_shell = 0; by_shell < 2; by_shell++) {
@@ -177,7 +183,8 @@ static void the_page_is_one_file_without_scripts(void **state)
 		"max-width: 560px", "tabindex=\"0\"", "</html>", NULL};
 
 	assert_int_equal(
-		run("%s crash kv --mode=observed --count=200 --batch=64 --mutate=publish-before-value --html=page.html",
+		run("%s crash kv --mode=observed --count=200 --batch=64 --mutate=publish-before-value "
+		    "--html=page.html",
 			nvwave),
 		1);
 	read_page();
@@ -187,7 +194,10 @@ static void the_page_is_one_file_without_scripts(void **state)
 	assert_null(strstr(page, "href=\"http"));
 }
 
-/* The first and the last time stand below the first and the last bar, also where few bars do not fill the page. */
+/*
+ * The first and the last time stand below the first and the last bar, also where few bars do not fill the
+ * page.
+ */
 static void the_times_of_intervals_are_as_wide_as_their_bars(void **state)
 {
 	const char *begin, *bars, *times;
@@ -207,7 +217,10 @@ static void the_times_of_intervals_are_as_wide_as_their_bars(void **state)
 	assert_non_null(strstr(times, "</span></p></div>"));
 }
 
-/* "recovery, at most in a whole state: open epochs 5, log entries read 1,234, ..." of the text, as figures of the page. */
+/*
+ * "recovery, at most in a whole state: open epochs 5, log entries read 1,234, ..." of the text, as figures of
+ * the page.
+ */
 static void the_page_has_the_recovery_counts_of_the_text(void **state)
 {
 	static const char *const names[] = {

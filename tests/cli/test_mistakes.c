@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A workload's own mistakes, as its author meets them: run and crash name the line and what to use instead. */
+/*
+ * A workload's own mistakes, as its author meets them: run and crash name the line and what to use instead.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +17,9 @@
 
 static const char *mistaken; /* set by meson: the workload with the mistakes */
 
-/* "nvwave COMMAND mistaken --mutate=MISTAKE" ends with this status, and standard error has all of the words. */
+/*
+ * "nvwave COMMAND mistaken --mutate=MISTAKE" ends with this status, and standard error has all of the words.
+ */
 static void expect(const char *command, const char *mistake, int status, const char *const *words)
 {
 	const struct command_outcome *o;

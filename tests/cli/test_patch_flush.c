@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a patch flushes is what the statement names, in the program's own words; what cannot be read from the source is refused. */
+/*
+ * What a patch flushes is what the statement names, in the program's own words; what cannot be read from the
+ * source is refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,8 +149,10 @@ static void what_cannot_be_read_safely_is_refused(void **state)
 static void a_bit_field_has_no_address_also_where_a_header_declares_it(void **state)
 {
 	static const char own[] =
-		"#include <libpmem.h>\nstruct p {\n\tunsigned valid : 1;\n};\n{\n\tp->valid = 1; /* HERE */\n}\n",
-			  far[] = "#include <libpmem.h>\n#include \"x.h\"\n{\n\tp->valid = 1; /* HERE */\n}\n";
+		"#include <libpmem.h>\nstruct p {\n\tunsigned valid : 1;\n};\n{\n\tp->valid = 1; /* HERE "
+		"*/\n}\n",
+			  far[] = "#include <libpmem.h>\n#include \"x.h\"\n{\n\tp->valid = 1; /* HERE "
+				  "*/\n}\n";
 
 	assert_non_null(statement(own, PATCH_PERSIST));
 	header = "struct p { unsigned other : 3, valid : 1; };\n";
@@ -157,14 +162,19 @@ static void a_bit_field_has_no_address_also_where_a_header_declares_it(void **st
 	header = NULL;
 }
 
-/* ---- Whose function flushes --------------------------------------------------------------------------------------- */
+/*
+ * ---- Whose function flushes
+ * ---------------------------------------------------------------------------------------
+ */
 
 #define OWN                                                                                               \
 	"static void fence(void)\n{\n\t__asm__ volatile(\"mfence\" ::: \"memory\");\n}\n"                 \
 	"static void flush_line(const void *p)\n{\n\t__asm__ volatile(\"clflush %0\" : \"+m\"(*p));\n}\n" \
-	"static void persist(char *data, int n)\n{\n\tfor (; n > 0; n -= 64) {\n\t\t_mm_clwb(data);\n\t}\n\t_mm_sfence();\n}\n"
+	"static void persist(char *data, int n)\n{\n\tfor (; n > 0; n -= 64) "
+"{\n\t\t_mm_clwb(data);\n\t}\n\t_mm_sfence();\n}\n"
 
-static void the_programs_own_functions_are_called_as_they_are_declared(void **state)
+	static void
+	the_programs_own_functions_are_called_as_they_are_declared(void **state)
 {
 	expect(OWN "void f(void)\n{\n\tp->x = 1; /* HERE */\n\tflush_line(p);\n\tfence();\n}\n",
 		PATCH_PERSIST, "flush_line(&p->x); fence();");
@@ -182,22 +192,30 @@ static void the_programs_own_functions_are_called_as_they_are_declared(void **st
 static void the_nearest_call_decides_and_first_that_of_the_same_function(void **state)
 {
 	expect("#include <libpmem.h>\n" OWN
-	       "void g(void)\n{\n\tpersist(a, 8);\n}\nvoid f(void)\n{\n\tp->x = 1; /* HERE */\n\n\n\n\n\tpmem_drain();\n}\n",
+	       "void g(void)\n{\n\tpersist(a, 8);\n}\nvoid f(void)\n{\n\tp->x = 1; /* HERE "
+	       "*/\n\n\n\n\n\tpmem_drain();\n}\n",
 		PATCH_PERSIST, "pmem_persist(&p->x, sizeof p->x);");
 	expect("#include <libpmem.h>\n" OWN
-	       "void g(void)\n{\n\tpmem_drain();\n}\nvoid f(void)\n{\n\tp->x = 1; /* HERE */\n\n\n\n\n\tpersist(p, 8);\n}\n",
+	       "void g(void)\n{\n\tpmem_drain();\n}\nvoid f(void)\n{\n\tp->x = 1; /* HERE "
+	       "*/\n\n\n\n\n\tpersist(p, 8);\n}\n",
 		PATCH_PERSIST, "persist((char *)&p->x, sizeof p->x);");
-	expect("#include <libpmemobj.h>\nvoid f(void)\n{\n\tp->x = 1; /* HERE */\n\tpmemobj_persist(pool->pop, p, 8);\n}\n",
+	expect("#include <libpmemobj.h>\nvoid f(void)\n{\n\tp->x = 1; /* HERE "
+	       "*/\n\tpmemobj_persist(pool->pop, p, 8);\n}\n",
 		PATCH_PERSIST, "pmemobj_persist(pool->pop, &p->x, sizeof p->x);");
-	expect("#include <libpmemobj.h>\nvoid f(void)\n{\n\tg(); /* HERE */\n\tpmemobj_persist(pool->pop, p, 8);\n}\n",
+	expect("#include <libpmemobj.h>\nvoid f(void)\n{\n\tg(); /* HERE */\n\tpmemobj_persist(pool->pop, "
+	       "p, 8);\n}\n",
 		PATCH_FENCE, "pmemobj_drain(pool->pop);");
 }
 
 static void without_a_function_that_flushes_nothing_is_written(void **state)
 {
-	/* The pool is not at hand; the function comes later; it decides for itself whether to fence; it is another's. */
+	/*
+	 * The pool is not at hand; the function comes later; it decides for itself whether to fence; it is
+	 * another's.
+	 */
 	assert_non_null(statement(
-		"void g(void)\n{\n\tpmemobj_persist(pool, p, 8);\n}\nvoid f(void)\n{\n\tp->x = 1; /* HERE */\n}\n",
+		"void g(void)\n{\n\tpmemobj_persist(pool, p, 8);\n}\nvoid f(void)\n{\n\tp->x = 1; /* HERE "
+		"*/\n}\n",
 		PATCH_FLUSH));
 	assert_non_null(statement(
 		"void f(void)\n{\n\tp->x = 1; /* HERE */\n}\nvoid flush(void *p)\n{\n\tclflush(p);\n}\n",
@@ -225,7 +243,8 @@ static void where_something_is_volatile_the_address_is_cast(void **state)
 {
 	expect("#include <libpmem.h>\nvolatile int *p;\nvoid f(void)\n{\n\t*p = 1; /* HERE */\n}\n",
 		PATCH_FLUSH, "pmem_flush((const void *)p, sizeof *p);");
-	expect("#include <libpmem.h>\nvolatile int *p;\nvoid f(void)\n{\n\tmemcpy((char *)p + 8, q, 8); /* HERE */\n}\n",
+	expect("#include <libpmem.h>\nvolatile int *p;\nvoid f(void)\n{\n\tmemcpy((char *)p + 8, q, 8); /* "
+	       "HERE */\n}\n",
 		PATCH_FLUSH, "pmem_flush((const void *)((char *)p + 8), 8);");
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scenarios and protocols: what options ask of scopes implies a protocol where none is named, and is refused under one
- * that cannot keep it. What is not refused is right, and free of races. Likewise a machine implies what a power cut may lose.
+ * Scenarios and protocols: what options ask of scopes implies a protocol where none is named, and is refused
+ * under one that cannot keep it. What is not refused is right, and free of races. Likewise a machine implies
+ * what a power cut may lose.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,8 +77,10 @@ static void what_is_not_refused_is_right_and_free_of_races_under_every_protocol(
 static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
 {
 	command_expect("run sssp --scenario=rsp --protocol=vi", 2, "",
-		"sssp --scenario=rsp cannot run correctly under vi: it needs a protocol with remote-scope promotion, or without "
-		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped, rfo, mttop-wb, no-l1, wt, quickrelease, stc-nv, "
+		"sssp --scenario=rsp cannot run correctly under vi: it needs a protocol with remote-scope "
+		"promotion, or without "
+		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped, rfo, mttop-wb, no-l1, wt, "
+		"quickrelease, stc-nv, "
 		"stc-es, stc-ab, stc-mb, tcs)");
 	command_expect("crash steal-log --scenario=remote --protocol=gh --states=1", 2, "",
 		"cannot run correctly under gh");

@@ -19,7 +19,9 @@ static uint64_t number(const json_t *report, const char *key)
 	return (uint64_t)json_integer_value(value);
 }
 
-/* Recovery points that lack half of the tasks: from the first one on, whatever was lost, the result is wrong. */
+/*
+ * Recovery points that lack half of the tasks: from the first one on, whatever was lost, the result is wrong.
+ */
 static void a_run_in_which_nearly_every_state_fails_ends_when_its_causes_are_settled(void **state)
 {
 	const struct command_outcome *const o = command_run(

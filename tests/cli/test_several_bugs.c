@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs with several bugs at once (host/examples/ledger.c): a bug does not hide another, and none is invented. */
+/*
+ * Programs with several bugs at once (host/examples/ledger.c): a bug does not hide another, and none is
+ * invented.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +45,10 @@ static void each_bug_of_the_ledger_is_found(void **state)
 
 /* ---- Several at once ------------------------------------------------------------------------------ */
 
-/* The cure that mends a bug: what a "verified on this log" line of the report says, up to the line number, and that of the source. */
+/*
+ * The cure that mends a bug: what a "verified on this log" line of the report says, up to the line number,
+ * and that of the source.
+ */
 enum { BUGS = 4 };
 
 static const struct {
@@ -86,7 +92,10 @@ static bool cures(const char *text, unsigned bug)
 	return false;
 }
 
-/* Every cure is of a bug that is there, and every bug has its cure. A bug of several source lines is one finding. */
+/*
+ * Every cure is of a bug that is there, and every bug has its cure. A bug of several source lines is one
+ * finding.
+ */
 static void judge(const char *report, unsigned set)
 {
 	unsigned found = 0, findings = 0;
@@ -145,7 +154,9 @@ static void of_several_bugs_at_once_each_gets_its_cure(void **state)
 	}
 }
 
-/* A finding that only shows behind a cure, and that goes with another finding's, is that one in other words. */
+/*
+ * A finding that only shows behind a cure, and that goes with another finding's, is that one in other words.
+ */
 static void what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its_own(void **state)
 {
 	static const char met[] = "found after curing", gone[] = "no longer occurs with";
@@ -166,7 +177,10 @@ static void what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its
 	assert_non_null(strstr(o->out, "no tested state fails")); /* cures were looked for */
 }
 
-/* Who follows the report has no state left that fails: the patch is applied, the program built and tested again. */
+/*
+ * Who follows the report has no state left that fails: the patch is applied, the program built and tested
+ * again.
+ */
 static void the_patch_of_two_bugs_leaves_none(void **state)
 {
 	char words[4096], patched[1024];
@@ -175,7 +189,8 @@ static void the_patch_of_two_bugs_leaves_none(void **state)
 		skip_test("nvwave-cc is for x86-64 only");
 	}
 	snprintf(words, sizeof words,
-		"crash --exec=%s~%%D/pool~6~undo-unfenced,applied-early --image=%%D/pool --check=%s --patch=%%D/cures",
+		"crash --exec=%s~%%D/pool~6~undo-unfenced,applied-early --image=%%D/pool --check=%s "
+		"--patch=%%D/cures",
 		ledger, ledger);
 	command_expect(words, 1, "verified", "");
 	snprintf(words, sizeof words,

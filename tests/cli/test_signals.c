@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Being told to stop. The commands here would take minutes; every bound of time is so wide that only a command that
- * does not stop reaches it.
+ * Being told to stop. The commands here would take minutes; every bound of time is so wide that only a
+ * command that does not stop reaches it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,8 @@ static const char *const long_commands[] = {
 	"run kv --count=100000000",
 	"crash kv --count=2000 --model=buffered-epoch --states=100000000 --nested",
 	"crash kv --count=2000 --mode=kill --states=1000000",
-	"crash kv --count=2000 --mode=permitted --model=buffered-epoch --states=100000000 --nested --output-format=json",
+	"crash kv --count=2000 --mode=permitted --model=buffered-epoch --states=100000000 --nested "
+	"--output-format=json",
 	"crash kv --matrix --count=2000 --states=100000000",
 	"crash kv --self-test --states=100000000",
 	"crash kv --count=1000000 --states=1000000",
@@ -135,8 +136,8 @@ static void a_program_that_ignores_the_signal_is_killed(void **state)
 }
 
 /*
- * libpmemobj locks its file, and a check that has been ended may still have it. So the moments vary: in the run that is recorded,
- * between two states, within one. Without libpmemobj there is nothing to try.
+ * libpmemobj locks its file, and a check that has been ended may still have it. So the moments vary: in the
+ * run that is recorded, between two states, within one. Without libpmemobj there is nothing to try.
  */
 static void an_interrupt_makes_neither_a_finding_nor_a_note(void **state)
 {
@@ -150,7 +151,8 @@ static void an_interrupt_makes_neither_a_finding_nor_a_note(void **state)
 	snprintf(create, sizeof create, "%s create %s/list", list, command_dir());
 	assert_int_equal(system(create), 0);
 	snprintf(crash, sizeof crash,
-		"crash --exec=%s~append~%%D/list~4 --image=%%D/list --check=%s~check --states=100000 --jobs=2",
+		"crash --exec=%s~append~%%D/list~4 --image=%%D/list --check=%s~check --states=100000 "
+		"--jobs=2",
 		list, list);
 	for (unsigned i = 0; i < INTERRUPTS; i++) {
 		const pid_t pid = start(crash);

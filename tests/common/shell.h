@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands of the shell in a test's own folder. Each test has its own folder and output: all of it is in this header. */
+/*
+ * Commands of the shell in a test's own folder. Each test has its own folder and output: all of it is in this
+ * header.
+ */
 #ifndef TESTS_COMMON_SHELL_H
 #define TESTS_COMMON_SHELL_H
 

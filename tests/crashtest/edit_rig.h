@@ -53,8 +53,11 @@ void explore(const struct ct_edited *edited, enum ct_model model);
 
 struct ct_edit edit_of(enum ct_edit_kind kind, unsigned a, unsigned b, enum nvw_group scope);
 
-/* edit_maker.c: a random run. line: where every item comes equally often, LINE_A with one or two stores, or LINE_BARRIER; what it does before and between is
- * random. waiting: wider than a work-item's to have only runs that a real barrier at the line, of that scope, could leave. */
+/*
+ * edit_maker.c: a random run. line: where every item comes equally often, LINE_A with one or two stores, or
+ * LINE_BARRIER; what it does before and between is random. waiting: wider than a work-item's to have only
+ * runs that a real barrier at the line, of that scope, could leave.
+ */
 void make_run(uint64_t seed, unsigned line, enum nvw_group waiting, struct history *h);
 
 bool is_member(const struct event *e, unsigned item); /* of the event's work-group, or the item itself */

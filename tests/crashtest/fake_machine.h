@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A machine without GPU for tests of the crash tester: one virtual nanosecond a step, writes to NVRAM that are
- * issued and completed by hand, a power cut, the persist log. And pools of raw bytes, without a header.
+ * A machine without GPU for tests of the crash tester: one virtual nanosecond a step, writes to NVRAM that
+ * are issued and completed by hand, a power cut, the persist log. And pools of raw bytes, without a header.
  */
 #ifndef FAKE_MACHINE_H
 #define FAKE_MACHINE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logs written by hand, of a structure with a data word and a flag an operation: the flag must not be durable before the data. Tests
- * plant the faults.
+ * Logs written by hand, of a structure with a data word and a flag an operation: the flag must not be durable
+ * before the data. Tests plant the faults.
  */
 #ifndef TESTS_CRASHTEST_HAND_LOG_H
 #define TESTS_CRASHTEST_HAND_LOG_H

@@ -37,7 +37,10 @@ struct rig {
 	unsigned failed; /* states */
 };
 
-/* setting is one of the machine's, or NULL. False: the run ends with an error, which only one with a seeded bug may. */
+/*
+ * setting is one of the machine's, or NULL. False: the run ends with an error, which only one with a seeded
+ * bug may.
+ */
 bool rig_create(struct rig *rig, const struct small *small, int mutation, uint64_t seed, const char *setting);
 void rig_destroy(struct rig *rig);
 

@@ -41,8 +41,10 @@ static int judge_stack(void *context, struct ct_image *image, const struct nvw_a
 	return verdict;
 }
 
-/* The link of node 2 is lost, and its head is durable: node 1 is missing, whose acknowledgement came last. A barrier before
- * that acknowledgement would not help. */
+/*
+ * The link of node 2 is lost, and its head is durable: node 1 is missing, whose acknowledgement came last. A
+ * barrier before that acknowledgement would not help.
+ */
 static void a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well(void **state)
 {
 	struct hand_log run = log_begin(8);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parts of a checker library (nvw/checker.h) against brute force. The indexed log inserts a few entries, as it is and with each
- * of its bugs: at every instant every permitted state is checked as a whole, and every part of its checker is tried with all
- * combinations of what it looks at. The states in which some part fails must be exactly those in which the whole check fails;
- * every state must be in one evaluation of each part, and in no two.
+ * Parts of a checker library (nvw/checker.h) against brute force. The indexed log inserts a few entries, as
+ * it is and with each of its bugs: at every instant every permitted state is checked as a whole, and every
+ * part of its checker is tried with all combinations of what it looks at. The states in which some part fails
+ * must be exactly those in which the whole check fails; every state must be in one evaluation of each part,
+ * and in no two.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,7 +24,10 @@ enum { STATES_MAX = 512, MODELS = sizeof models / sizeof *models };
 static const char *nvwave, *indexed_log;
 static struct ct_checker checker;
 
-/* ---- A recorded program ------------------------------------------------------------------------------------ */
+/*
+ * ---- A recorded program
+ * ------------------------------------------------------------------------------------
+ */
 
 struct recorded {
 	int log_fd;
@@ -61,7 +65,10 @@ static void begin_medium(struct rig *rig, const struct recorded *r, enum ct_mode
 	assert_int_equal(ct_medium_create(r->log_fd, r->image, r->bytes, 0, &rules, &rig->medium), 0);
 }
 
-/* ---- All states -------------------------------------------------------------------------------------------- */
+/*
+ * ---- All states
+ * --------------------------------------------------------------------------------------------
+ */
 
 static bool check_fails(struct rig *r)
 {
@@ -145,7 +152,10 @@ static void parts_of_a_library_look_at_what_they_ask_for(void **state)
 	assert_int_equal(compare_bug("one-drain", ct_checker_parts(&checker), CT_MODEL_X86, 17).different, 0);
 }
 
-/* ---- Planted differences ------------------------------------------------------------------------------------- */
+/*
+ * ---- Planted differences
+ * -------------------------------------------------------------------------------------
+ */
 
 static int check_nothing(void *context, const struct ct_asking *image, const struct nvw_acks *acks,
 	uint64_t part, struct nvw_findings *findings)
@@ -188,7 +198,10 @@ static void a_part_of_a_library_that_says_less_or_more_is_seen(void **state)
 	assert_true(compare_bug("", &parts, CT_MODEL_X86, 17).different > 0);
 }
 
-/* ---- The command --------------------------------------------------------------------------------------------- */
+/*
+ * ---- The command
+ * ---------------------------------------------------------------------------------------------
+ */
 
 static int crash(const char *bug, const char *options)
 {
@@ -246,7 +259,10 @@ static void a_part_of_a_library_that_dies_is_reported_and_whole_states_are_teste
 	assert_non_null(strstr(output, "sampled: a part crashed or hung"));
 }
 
-/* Whoever judges by a library drops what the process prints from then on; a test still has to say how it ends. */
+/*
+ * Whoever judges by a library drops what the process prints from then on; a test still has to say how it
+ * ends.
+ */
 static void judge_once(const struct recorded *r)
 {
 	const int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);

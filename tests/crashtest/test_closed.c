@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Partial choices under buffered epoch persistency (crashtest/states/closed.h) against all sets of stores. Small random kernels:
- * whatever is said, one after the other, of units and of operations, the levels and acknowledgements that are left are
- * those of the closed sets that have all that was said, and the least state is one of them.
+ * Partial choices under buffered epoch persistency (crashtest/states/closed.h) against all sets of stores.
+ * Small random kernels: whatever is said, one after the other, of units and of operations, the levels and
+ * acknowledgements that are left are those of the closed sets that have all that was said, and the least
+ * state is one of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulated time that a cure costs: what a seeded bug saved, if the cure is the barrier that it took away. */
+/*
+ * The simulated time that a cure costs: what a seeded bug saved, if the cure is the barrier that it took
+ * away.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +80,10 @@ static const struct ct_cure *cure_of(const struct ct_result *r)
 	return NULL;
 }
 
-/* The mutation took away a barrier; the run with the cure takes as long as the run of the program without the mutation. */
+/*
+ * The mutation took away a barrier; the run with the cure takes as long as the run of the program without the
+ * mutation.
+ */
 static void check_cost(const struct run *run, const char *mutation, enum ct_model model)
 {
 	const struct ct_result *const right = test(run, NULL, model), *const wrong =

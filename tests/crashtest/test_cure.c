@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cures of planted bugs: what is called verified is what the program lacks, and one bug does not hide the other. */
+/*
+ * Cures of planted bugs: what is called verified is what the program lacks, and one bug does not hide the
+ * other.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -212,9 +215,15 @@ static void what_no_order_helps_has_no_verified_cure(void **state)
 	ct_result_free(&r);
 }
 
-/* ---- Several bugs at once ----------------------------------------------------------------------------------- */
+/*
+ * ---- Several bugs at once
+ * -----------------------------------------------------------------------------------
+ */
 
-/* Six stores, each once: a state is the set of those that are durable. A rule names a store that must be durable before others. */
+/*
+ * Six stores, each once: a state is the set of those that are durable. A rule names a store that must be
+ * durable before others.
+ */
 enum { LINES = 6, SETS = 1 << LINES, RULES_MAX = 3, FIRST_SEED = 10, PROGRAMS = 12 };
 
 struct rules {
@@ -423,8 +432,10 @@ static void a_check_that_dies_of_two_bugs_has_two_findings(void **state)
 	forget_rules(&r, &e);
 }
 
-/* A kernel barrier of two of the three work-items does not cover the third: what is left has the same words, and relies on the same
- * store. */
+/*
+ * A kernel barrier of two of the three work-items does not cover the third: what is left has the same words,
+ * and relies on the same store.
+ */
 static void what_is_left_of_a_cause_is_a_finding_of_its_own(void **state)
 {
 	static struct ct_result result;
@@ -479,7 +490,9 @@ static void the_search_for_cures_keeps_to_its_budget(void **state)
 	ct_result_free(&r);
 }
 
-/* A test that ends with the first kind of failure has one finding, and the second bug's states are in none. */
+/*
+ * A test that ends with the first kind of failure has one finding, and the second bug's states are in none.
+ */
 static void states_that_no_finding_has_are_counted(void **state)
 {
 	static struct ct_result r;

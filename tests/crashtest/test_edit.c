@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Edited logs of small random runs, against a second definition of what an edit means: a pair of a store and a later
- * event is ordered if a barrier of the edit lies between the two, which is counted out here pair by pair. What an edited
- * log permits must be exactly what the run's own order and those pairs permit.
+ * Edited logs of small random runs, against a second definition of what an edit means: a pair of a store and
+ * a later event is ordered if a barrier of the edit lies between the two, which is counted out here pair by
+ * pair. What an edited log permits must be exactly what the run's own order and those pairs permit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,10 @@
 #include <crashtest/explain/edit.h>
 #include "edit_rig.h"
 
-/* ---- Barriers, pair by pair ---------------------------------------------------------------------------------------- */
+/*
+ * ---- Barriers, pair by pair
+ * ----------------------------------------------------------------------------------------
+ */
 
 struct cure {
 	struct ct_edit edit;
@@ -39,7 +42,10 @@ static unsigned next_of(const struct history *h, unsigned item, unsigned i)
 	return i;
 }
 
-/* The item arrives at the edit's barrier with event i: the last of consecutive stores at line a, or a barrier. */
+/*
+ * The item arrives at the edit's barrier with event i: the last of consecutive stores at line a, or a
+ * barrier.
+ */
 static bool arrives(const struct history *h, const struct cure *c, unsigned item, unsigned i)
 {
 	const struct event *const e = &h->event[i];
@@ -208,7 +214,10 @@ static void permit_buffered(const struct history *h, const struct cure *c)
 	}
 }
 
-/* ---- Comparing ------------------------------------------------------------------------------------------------------ */
+/*
+ * ---- Comparing
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static void compare_sets(enum ct_model model, const char *what, uint64_t seed)
 {
@@ -332,7 +341,10 @@ static void a_widened_barrier_orders_what_its_new_scope_says(void **state)
 	compare(CT_MODEL_BUFFERED, CT_EDIT_WIDEN, NVW_KERNEL, NVW_KERNEL, permit_buffered);
 }
 
-/* ---- Order of stores ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Order of stores
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* What the assumption asks of a set of durable stores. */
 static bool keeps(const struct history *h, enum ct_edit_kind kind, uint32_t visible, uint32_t set)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Edited logs of loops: stores that are atomic or in another order, flushes and fences, against the states that are meant (edit_rig.h). */
+/*
+ * Edited logs of loops: stores that are atomic or in another order, flushes and fences, against the states
+ * that are meant (edit_rig.h).
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -10,7 +13,10 @@
 #include <crashtest/explain/edit.h>
 #include "edit_rig.h"
 
-/* ---- Order of stores ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Order of stores
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* Two rounds of a store at each of the lines, in words of their own. */
 static int rounds_log(bool host, const unsigned *lines, unsigned count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Observed mode on logs written by hand (hand_log.h): which states there are, which fail, and what a finding names.
+ * Observed mode on logs written by hand (hand_log.h): which states there are, which fail, and what a finding
+ * names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -311,7 +312,10 @@ static void meet_barrier(struct hand_log *run, enum nvw_log_kind kind, uint32_t 
 				.barrier = {.site = FLAG_SITE, .scope = NVW_WORKITEM, .epoch = epoch}});
 }
 
-/* The timeline of a log of so many stores, barriers 1 to 3, of which the last does not complete, and three stores to one word. */
+/*
+ * The timeline of a log of so many stores, barriers 1 to 3, of which the last does not complete, and three
+ * stores to one word.
+ */
 static struct ct_finding with_timeline(unsigned stores_before, uint64_t barrier_record)
 {
 	struct ct_finding f = {.cause.barrier_record = barrier_record};

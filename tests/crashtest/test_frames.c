@@ -21,7 +21,10 @@ static const char source[] = "int first(int n) { return n; }\n"
 			     "	return n + 1;\n"
 			     "}\n";
 
-/* Compiles the source in a folder of its own and asks for the place of second(); *ret_place is "" if there is none. */
+/*
+ * Compiles the source in a folder of its own and asks for the place of second(); *ret_place is "" if there is
+ * none.
+ */
 static void place_of_second(const char *compiler, const char *options, char ret_place[CT_TEXT_BYTES])
 {
 	char folder[] = "/tmp/test_frames.XXXXXX", path[64], library[64], command[256];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a run of the machine can leave, its model permits: random small programs without races run under every protocol and persistency
- * model, with NVRAM that writes words or lines at once, and every state of observed mode is looked for among those of permitted mode.
+ * What a run of the machine can leave, its model permits: random small programs without races run under every
+ * protocol and persistency model, with NVRAM that writes words or lines at once, and every state of observed
+ * mode is looked for among those of permitted mode.
  *
- * Work-groups store to bytes that are theirs for a round, change them by atomics, or meet persist barriers; then all of them
- * synchronize by release and acquire, and the bytes get other owners. L1s of few lines write back early.
+ * Work-groups store to bytes that are theirs for a round, change them by atomics, or meet persist barriers;
+ * then all of them synchronize by release and acquire, and the bytes get other owners. L1s of few lines write
+ * back early.
  */
 #include "common/rig.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recovery and checks that die, hang, end or write where they must not, while a log written by hand is explored (hand_log.h). */
+/*
+ * Recovery and checks that die, hang, end or write where they must not, while a log written by hand is
+ * explored (hand_log.h).
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logs of host code and kernels (crashtest/states/mixed.h), against a second definition: in small random programs every set of stores is made, and kept
- * if it breaks none of the axioms, which are written out here pair by pair. What is explored must be permitted, and what is permitted must be explored.
+ * Logs of host code and kernels (crashtest/states/mixed.h), against a second definition: in small random
+ * programs every set of stores is made, and kept if it breaks none of the axioms, which are written out here
+ * pair by pair. What is explored must be permitted, and what is permitted must be explored.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,10 @@ static unsigned line_of(unsigned word)
 	return word / 3;
 }
 
-/* ---- A program, as this test remembers it ----------------------------------------------------------------------- */
+/*
+ * ---- A program, as this test remembers it
+ * -----------------------------------------------------------------------
+ */
 
 struct store {
 	unsigned word, kernel, item, epoch[3],
@@ -86,7 +90,10 @@ static void add(struct set *set, const uint64_t *word)
 	}
 }
 
-/* ---- Making programs ------------------------------------------------------------------------------------------- */
+/*
+ * ---- Making programs
+ * -------------------------------------------------------------------------------------------
+ */
 
 struct maker {
 	struct nvw_log_writer *w;
@@ -262,7 +269,10 @@ static int make_program(uint64_t seed, struct history *h)
 	return fd;
 }
 
-/* ---- The axioms, pair by pair ------------------------------------------------------------------------------------ */
+/*
+ * ---- The axioms, pair by pair
+ * ------------------------------------------------------------------------------------
+ */
 
 /* a, which is earlier, persists before b. */
 static bool is_ordered(enum ct_model model, const struct store *a, const struct store *b)
@@ -357,7 +367,10 @@ static void permit(const struct history *h, enum ct_model model)
 	}
 }
 
-/* ---- Comparing ------------------------------------------------------------------------------------------------------ */
+/*
+ * ---- Comparing
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 
@@ -443,8 +456,8 @@ static void compare(uint64_t seed, enum ct_model model)
 	close(fd);
 	for (unsigned i = 0; i < permitted.count; i++) {
 		if (!has(&explored, permitted.word[i])) {
-			fail_msg(
-				"%s, program %llu: a state that the axioms permit is not explored (%u of %u are)",
+			fail_msg("%s, program %llu: a state that the axioms permit is not explored (%u of %u "
+				 "are)",
 				ct_model_info(model)->name, (unsigned long long)seed, explored.count,
 				permitted.count);
 		}

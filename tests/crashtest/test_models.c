@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The permitted states of small random runs, against a second definition of them: every set of stores is made, and
- * kept if it breaks none of the model's axioms, which are written out here pair by pair. What is explored must be
- * permitted, and whatever is permitted must be explored, with no fewer acknowledgements.
+ * The permitted states of small random runs, against a second definition of them: every set of stores is
+ * made, and kept if it breaks none of the model's axioms, which are written out here pair by pair. What is
+ * explored must be permitted, and whatever is permitted must be explored, with no fewer acknowledgements.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -30,7 +30,10 @@ enum {
 	RUNS = 100,
 };
 
-/* ---- A run, as this test remembers it ----------------------------------------------------------------------- */
+/*
+ * ---- A run, as this test remembers it
+ * -----------------------------------------------------------------------
+ */
 
 struct event {
 	enum nvw_log_kind kind;
@@ -41,7 +44,10 @@ struct event {
 	/* PERSISTED: the stores (numbers) that its barrier covers; */
 	uint32_t covers;
 	unsigned store, ack; /* numbers */
-	/* Of a member's next event after a barrier that is taken for a narrower one: the stores that are durable by then. */
+	/*
+	 * Of a member's next event after a barrier that is taken for a narrower one: the stores that are
+	 * durable by then.
+	 */
 	uint32_t owed;
 };
 
@@ -57,7 +63,10 @@ struct history {
 	unsigned ack_at[ACKS_MAX];
 };
 
-/* ---- Making runs ---------------------------------------------------------------------------------------------- */
+/*
+ * ---- Making runs
+ * ----------------------------------------------------------------------------------------------
+ */
 
 struct maker {
 	struct nvw_log_writer *w;
@@ -317,7 +326,10 @@ static int make_run(uint64_t seed, unsigned narrow_by, bool small, struct histor
 	return make_run_of(seed, &(const struct history){.narrow_by = narrow_by, .small = small}, h);
 }
 
-/* ---- The axioms, pair by pair ----------------------------------------------------------------------------------- */
+/*
+ * ---- The axioms, pair by pair
+ * -----------------------------------------------------------------------------------
+ */
 
 static bool share_bytes(const struct event *a, const struct event *b)
 {
@@ -463,7 +475,10 @@ static void permit_buffered(const struct history *h)
 	}
 }
 
-/* ---- Against the explorer ----------------------------------------------------------------------------------------- */
+/*
+ * ---- Against the explorer
+ * -----------------------------------------------------------------------------------------
+ */
 
 static void explore(int fd, enum ct_model model, unsigned by, unsigned unit, struct ct_result *ret_result)
 {
@@ -501,7 +516,10 @@ static void compare(
 		explore(fd, model, by, unit, &result);
 		assert_int_equal(result.instants, result.instants_exhausted);
 		for (unsigned i = 0; i < explored->count; i++) {
-			/* Buffered: an earlier crash may have had fewer acknowledgements than the stores would allow. */
+			/*
+			 * Buffered: an earlier crash may have had fewer acknowledgements than the stores
+			 * would allow.
+			 */
 			if (!has(&permitted, &explored->state[i], model == CT_MODEL_BUFFERED)) {
 				fail_msg("%s, seed %llu: a state was explored that the axioms forbid",
 					ct_model_info(model)->name, (unsigned long long)seed);
@@ -584,7 +602,10 @@ static void models_are_contained_in_each_other(void **state)
 	}
 }
 
-/* ---- States that are not enumerated --------------------------------------------------------------------------- */
+/*
+ * ---- States that are not enumerated
+ * ---------------------------------------------------------------------------
+ */
 
 static void assert_is_permitted(struct ct_medium *m, const unsigned *levels, const char *what)
 {
@@ -672,7 +693,10 @@ static void sampled_and_minimised_states_are_permitted_ones(void **state)
 	}
 }
 
-/* ---- How many ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- How many
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 enum { KEYS_MAX = 1 << 17 };
 
@@ -787,12 +811,17 @@ static void a_number_of_states_counts_each_once(void **state)
 			exact += count_run(&(const struct history){.small = seed & 1, .hosted = seed & 2},
 				models[i], seed);
 		}
-		/* Contents say nothing of the order of buffered epochs, and nothing is uncertain under eadr. */
+		/*
+		 * Contents say nothing of the order of buffered epochs, and nothing is uncertain under eadr.
+		 */
 		assert_true(i < 2 ? exact > RUNS / 4 : exact == 0);
 	}
 }
 
-/* ---- Too many ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Too many
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 enum { MANY = 80 };
 
@@ -849,7 +878,10 @@ static void a_word_with_too_many_versions_is_never_exhausted(void **state)
 	close(fd);
 }
 
-/* ---- Jobs ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Jobs
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 /* A third of the states fail, in four ways. */
 static int judge_by_words(void *context, struct ct_image *image, const struct nvw_acks *acks,

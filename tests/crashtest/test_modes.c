@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kill and observed mode on a whole workload: a list of entries (value, then flag) on a machine without GPU, with
- * planted faults.
+ * Kill and observed mode on a whole workload: a list of entries (value, then flag) on a machine without GPU,
+ * with planted faults.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -280,7 +280,8 @@ static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(v
 	assert_int_equal(ct_run(&subject, &options, &r), 0);
 	assert_false(r.consistent);
 	assert_string_equal(r.finding[0].text,
-		"recovery that crashed before its write 2 and ran again leaves a different pool than recovery without a crash");
+		"recovery that crashed before its write 2 and ran again leaves a different pool than "
+		"recovery without a crash");
 	ct_result_free(&r);
 }
 
@@ -424,7 +425,9 @@ static void no_file_is_left_behind(void **state)
 	unsetenv("TMPDIR");
 }
 
-/* ---- The smallest failing --count ------------------------------------------------------------------------ */
+/*
+ * ---- The smallest failing --count ------------------------------------------------------------------------
+ */
 
 /* Entry number "from" is the first whose flag may be there without its value. */
 static const struct nvw_option counted_options[] = {

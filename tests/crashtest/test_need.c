@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a failing state is said to lack: laws of a few words, and the stores that a crash must not cut apart. */
+/*
+ * What a failing state is said to lack: laws of a few words, and the stores that a crash must not cut apart.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -14,7 +16,10 @@
 
 enum { POOL_BYTES = 4096, LINES = 6, GROUPED = 16 };
 
-/* A store of a work-item at a line (items from GROUPED on are of one group, the others of their own), which has its own word; bytes and value as the law wants them. */
+/*
+ * A store of a work-item at a line (items from GROUPED on are of one group, the others of their own), which
+ * has its own word; bytes and value as the law wants them.
+ */
 struct step {
 	unsigned item, line;
 	nvw_off off;
@@ -129,8 +134,10 @@ static int chain(const uint64_t word[LINES], struct nvw_findings *findings)
 				    nvw_violation(findings, word_at(2), "a key is lost");
 }
 
-/* The limit is durable and the link is not: an order of the two does not help. Nor does it help to store the node later, though
- * the state would pass without the node. */
+/*
+ * The limit is durable and the link is not: an order of the two does not help. Nor does it help to store the
+ * node later, though the state would pass without the node.
+ */
 static void two_stores_in_flight_that_fail_in_both_orders_must_be_atomic(void **state)
 {
 	static const struct step step[] = {
@@ -149,7 +156,10 @@ static void two_stores_in_flight_that_fail_in_both_orders_must_be_atomic(void **
 	ct_result_free(&r);
 }
 
-/* Half an announcement names a node of the wrong list, unless the other list's head says that the node is there. */
+/*
+ * Half an announcement names a node of the wrong list, unless the other list's head says that the node is
+ * there.
+ */
 static int announcement(const uint64_t word[LINES], struct nvw_findings *findings)
 {
 	const bool low = (uint32_t)word[2] != 0, high = word[2] >> 32 != 0;
@@ -195,7 +205,10 @@ static void a_line_that_stores_too_little_is_not_exchanged_with_itself(void **st
 	ct_result_free(&r);
 }
 
-/* While block 1 has no reference, of line 4, there is a leak; what else is lost changes the words of the violation. */
+/*
+ * While block 1 has no reference, of line 4, there is a leak; what else is lost changes the words of the
+ * violation.
+ */
 static int leak(const uint64_t word[LINES], struct nvw_findings *findings)
 {
 	if (word[1] == 0 || word[4] != 0) {
@@ -221,7 +234,10 @@ static void what_changes_how_a_state_fails_is_not_its_cause(void **state)
 	ct_result_free(&r);
 }
 
-/* A work-item makes a failure, and another one of its group ends it; then it happens once more, in another group. */
+/*
+ * A work-item makes a failure, and another one of its group ends it; then it happens once more, in another
+ * group.
+ */
 static int broken_twice(const uint64_t word[LINES], struct nvw_findings *findings)
 {
 	return (word[1] && !word[2]) || (word[3] && !word[4]) ?

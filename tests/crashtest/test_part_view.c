@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a check in parts sees of a state: words as recovery would leave them, and what the undo log restores. */
+/*
+ * What a check in parts sees of a state: words as recovery would leave them, and what the undo log restores.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +14,10 @@
 #include "parts_runs.h"
 #include "pool/layout.h"
 
-/* Words of this instant's state that the view tells otherwise than recovery leaves them; raw: than they are before it. */
+/*
+ * Words of this instant's state that the view tells otherwise than recovery leaves them; raw: than they are
+ * before it.
+ */
 static unsigned other_words(struct rig *r, struct ct_parts *parts, bool raw)
 {
 	const struct nvw_pool_image image = {.image = r->medium.image.ro,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A check in parts says what the whole check says. On small runs of the shipped structures, as they are and with each
- * seeded bug, states are judged twice: by the real recovery and the whole check, and by the parts. Whatever is compared, a
- * planted opposite shows that a difference would be seen.
+ * A check in parts says what the whole check says. On small runs of the shipped structures, as they are and
+ * with each seeded bug, states are judged twice: by the real recovery and the whole check, and by the parts.
+ * Whatever is compared, a planted opposite shows that a difference would be seen.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -24,7 +24,9 @@ static const enum ct_model models[] = {
 	CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_OBSERVED, CT_MODEL_EADR, CT_MODEL_BUFFERED};
 enum { MODELS = sizeof models / sizeof *models };
 
-/* ---- Against the whole check ------------------------------------------------------------------------------ */
+/*
+ * ---- Against the whole check ------------------------------------------------------------------------------
+ */
 
 /* Number of this instant's sampled states about which parts and whole check differ. */
 static unsigned different_states(struct rig *r, struct ct_parts *parts, bool *ret_some_fail)
@@ -114,7 +116,10 @@ static void parts_fail_in_the_states_in_which_the_whole_check_fails(void **state
 	assert_in_range(failed, 10 * STATES, UINT32_MAX);
 }
 
-/* The parts of the queue, one kind of which says nothing; of which one remembers; which looks where it did not ask. */
+/*
+ * The parts of the queue, one kind of which says nothing; of which one remembers; which looks where it did
+ * not ask.
+ */
 static int check_without_messages(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,
 	uint64_t part, struct nvw_findings *findings)
 {
@@ -153,7 +158,10 @@ static void a_part_that_fails_without_reason_is_seen(void **state)
 	rig_destroy(&r);
 }
 
-/* ---- The explorer --------------------------------------------------------------------------------------------- */
+/*
+ * ---- The explorer
+ * ---------------------------------------------------------------------------------------------
+ */
 
 static struct ct_result explore(struct rig *r, const struct nvw_workload *w, unsigned jobs)
 {
@@ -188,9 +196,15 @@ static void a_sound_structure_is_accounted_for_by_any_number_of_jobs(void **stat
 	}
 }
 
-/* ---- In pieces ----------------------------------------------------------------------------------------------- */
+/*
+ * ---- In pieces
+ * -----------------------------------------------------------------------------------------------
+ */
 
-/* What a result says: how many instants are accounted for, and the findings, whose texts may differ in numbers. */
+/*
+ * What a result says: how many instants are accounted for, and the findings, whose texts may differ in
+ * numbers.
+ */
 struct said {
 	uint64_t instants, by_parts, exhausted, findings;
 	char texts[CT_FINDINGS_MAX][CT_TEXT_BYTES];
@@ -255,7 +269,9 @@ static bool explore_piece(struct rig *r, struct ct_options options, struct said 
 	return !result.interrupted;
 }
 
-/* A sound run and a broken one: all at once, by three processes, in three shards, and with an interruption. */
+/*
+ * A sound run and a broken one: all at once, by three processes, in three shards, and with an interruption.
+ */
 static void pieces_together_say_what_the_whole_says(void **state)
 {
 	static struct said whole, jobs, shards, resumed;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A part looks at what it asks for alone: it answers the same whatever was tried before, in another order, in another process. */
+/*
+ * A part looks at what it asks for alone: it answers the same whatever was tried before, in another order, in
+ * another process.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,8 +109,10 @@ static void parts_do_not_depend_on_what_was_tried_before(void **state)
 	rig_destroy(&r);
 }
 
-/* Parts under buffered epoch persistency, with an order of so many bytes: what they say at each instant, 0: nothing, since
- * there is a crowd. The number of instants. */
+/*
+ * Parts under buffered epoch persistency, with an order of so many bytes: what they say at each instant, 0:
+ * nothing, since there is a crowd. The number of instants.
+ */
 static unsigned say(struct rig *r, uint64_t bytes, uint64_t ret_said[SAID_MAX])
 {
 	const struct ct_part_trouble *t;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every seeded bug of every structure with parts is found by its parts alone: no whole state is tested but where a part
- * fails. The real recovery and the whole check confirm the part's example; it is minimised, explained and saved, and fails
- * again when it is replayed.
+ * Every seeded bug of every structure with parts is found by its parts alone: no whole state is tested but
+ * where a part fails. The real recovery and the whole check confirm the part's example; it is minimised,
+ * explained and saved, and fails again when it is replayed.
  *
- * By default under the first model that shows the bug; with PARTS_SEEDS under all, and parts must find what whole states
- * show.
+ * By default under the first model that shows the bug; with PARTS_SEEDS under all, and parts must find what
+ * whole states show.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,10 @@ enum { MODELS = sizeof models / sizeof *models };
 
 static char folder[] = "/tmp/nvwave-parts-XXXXXX";
 
-/* ---- Runs that show a bug ------------------------------------------------------------------------------------ */
+/*
+ * ---- Runs that show a bug
+ * ------------------------------------------------------------------------------------
+ */
 
 /* Options from "name=value name=value"; text is cut into pieces. */
 static struct small small_of(const struct nvw_workload *w, char *text)
@@ -64,7 +67,10 @@ static unsigned trials_of(
 	return n;
 }
 
-/* ---- One bug ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- One bug
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static struct ct_result explore(struct rig *r, enum ct_model model, bool by_parts)
 {

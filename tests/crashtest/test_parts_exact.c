@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks in parts against brute force. Small random runs of every structure with parts, as it is or with a seeded bug: at
- * every instant every permitted state is recovered and checked as a whole, and every part is tried with all combinations of
- * what it looks at. The states in which some part fails must be exactly those in which the whole check fails, under every
- * model; every state must be in one evaluation of each part, and in no two.
+ * Checks in parts against brute force. Small random runs of every structure with parts, as it is or with a
+ * seeded bug: at every instant every permitted state is recovered and checked as a whole, and every part is
+ * tried with all combinations of what it looks at. The states in which some part fails must be exactly those
+ * in which the whole check fails, under every model; every state must be in one evaluation of each part, and
+ * in no two.
  *
  * PARTS_SEEDS=N tries N runs of each structure (test.sh --all: many).
  */
@@ -29,7 +30,10 @@ enum {
 	SEEDS = 4,
 };
 
-/* ---- Random runs ------------------------------------------------------------------------------------------- */
+/*
+ * ---- Random runs
+ * -------------------------------------------------------------------------------------------
+ */
 
 /* An option with values to choose from. */
 struct choice {
@@ -88,8 +92,10 @@ static struct small random_run(const struct structure *s, uint64_t seed)
 	return small;
 }
 
-/* Three of four have a seeded bug; one that such options do not show, or that ends the run, is passed over. Its number,
- * -1: none. */
+/*
+ * Three of four have a seeded bug; one that such options do not show, or that ends the run, is passed over.
+ * Its number, -1: none.
+ */
 static int create_random(struct rig *r, const struct structure *s, uint64_t seed)
 {
 	const struct small small = random_run(s, seed);
@@ -114,7 +120,10 @@ static int create_random(struct rig *r, const struct structure *s, uint64_t seed
 	return -1;
 }
 
-/* ---- All states ---------------------------------------------------------------------------------------------- */
+/*
+ * ---- All states
+ * ----------------------------------------------------------------------------------------------
+ */
 
 /* False: there are too many. */
 static bool number_of_states(const struct rig *r, unsigned *ret_states)
@@ -147,7 +156,10 @@ static void compare_run(
 	assert_int_equal(ct_parts_create(in_parts, r->oracle.plan, &r->medium, &parts), 0);
 	assert_non_null(parts);
 	while (rig_next(r)) {
-		/* Also the states that an earlier instant had, which a number names under buffered epochs only then. */
+		/*
+		 * Also the states that an earlier instant had, which a number names under buffered epochs
+		 * only then.
+		 */
 		r->medium.obliged = r->medium.obliged || ct_model_info(model)->levels == CT_GRAPH;
 		sum->instants++;
 		assert_int_equal(ct_parts_try(parts, NULL, NULL), 0);
@@ -226,7 +238,10 @@ static int check_nothing(void *plan, const struct nvw_pool *pool, const struct n
 	return 0;
 }
 
-/* ---- Losses ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Losses
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 /* A word is set back to what it was before the run. */
 static void set_word(struct rig *r, nvw_off off, uint64_t word)
@@ -236,7 +251,10 @@ static void set_word(struct rig *r, nvw_off off, uint64_t word)
 	}
 }
 
-/* Number of words, each set back alone, about which parts and check differ; *ret_failing: those of which they say so. */
+/*
+ * Number of words, each set back alone, about which parts and check differ; *ret_failing: those of which they
+ * say so.
+ */
 static unsigned different_losses(
 	struct rig *r, const struct nvw_workload *in_parts, bool acked, unsigned *ret_failing)
 {
@@ -272,7 +290,10 @@ static unsigned different_losses(
 	return different;
 }
 
-/* Whatever store is lost at the end of a sound run, whether its operations are acknowledged or not. No model permits it, so no induction can rely on an order. */
+/*
+ * Whatever store is lost at the end of a sound run, whether its operations are acknowledged or not. No model
+ * permits it, so no induction can rely on an order.
+ */
 static void what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check(void **state)
 {
 	struct nvw_workload w = nvw_workload_queue;
@@ -302,7 +323,10 @@ static void what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check(v
 	assert_true(unseen > 0);
 }
 
-/* ---- Planted differences ------------------------------------------------------------------------------------- */
+/*
+ * ---- Planted differences
+ * -------------------------------------------------------------------------------------
+ */
 
 /* The queue's parts, with one that complains of nothing. */
 static int check_that_cries(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,

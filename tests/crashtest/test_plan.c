@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an exploration does besides judging states: shares the budget out, takes like for like, goes on from a file, and
- * names the barrier that is missing. On logs written by hand, of a flag that must not be durable before its data.
+ * What an exploration does besides judging states: shares the budget out, takes like for like, goes on from a
+ * file, and names the barrier that is missing. On logs written by hand, of a flag that must not be durable
+ * before its data.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,7 +160,10 @@ static void work_items_that_change_places_are_tested_once_and_the_bug_is_found(v
 		assert_false(r[symmetric].consistent);
 		assert_int_equal(r[symmetric].states_symmetric > 0, symmetric);
 	}
-	/* Each of six work-items has neither, data, flag or both: combinations in which their order is no matter. */
+	/*
+	 * Each of six work-items has neither, data, flag or both: combinations in which their order is no
+	 * matter.
+	 */
 	assert_int_equal(r[0].states_distinct, 4096);
 	assert_int_equal(r[1].states_distinct, 84);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pruning by what is looked at must not change a verdict. The judges here are random decision trees over the words
- * of a state: each looks at few of them, which ones depends on what it has seen so far, and some leaves fail.
- * Whether any state fails is known by going through all of them.
+ * Pruning by what is looked at must not change a verdict. The judges here are random decision trees over the
+ * words of a state: each looks at few of them, which ones depends on what it has seen so far, and some leaves
+ * fail. Whether any state fails is known by going through all of them.
  */
 #include <setjmp.h>
 #include <signal.h>

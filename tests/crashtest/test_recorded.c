@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs whose statistics, persist logs and crash states are recorded in recorded_runs.txt: a change that should leave
- * behaviour alone leaves them alone. The kernels do not diverge, so that no compiler has a say in the order of lanes.
+ * Runs whose statistics, persist logs and crash states are recorded in recorded_runs.txt: a change that
+ * should leave behaviour alone leaves them alone. The kernels do not diverge, so that no compiler has a say
+ * in the order of lanes.
  *
- * A change of simulated time or of crash states is recorded by RECORD=1 build-dev/tests/test_recorded, and CHANGELOG.md
- * says why.
+ * A change of simulated time or of crash states is recorded by RECORD=1 build-dev/tests/test_recorded, and
+ * CHANGELOG.md says why.
  */
 #include "common/rig.h"
 
@@ -55,7 +56,10 @@ static void change_words(const struct words *w, uint64_t *first, uint64_t id, ui
 	}
 }
 
-/* Lines that work-items share, read and changed at other places each round: words of other work-groups, too, which nothing orders. */
+/*
+ * Lines that work-items share, read and changed at other places each round: words of other work-groups, too,
+ * which nothing orders.
+ */
 static void scatter(const void *args)
 {
 	const struct words *const w = args;
@@ -186,8 +190,9 @@ static const char *const domains[] = {"device", "adr", "eadr"};
 enum { PROTOCOLS = sizeof protocols / sizeof *protocols, DOMAINS = sizeof domains / sizeof *domains };
 
 /*
- * Under buffered epochs work-items do not meet at persist barriers. In scatter a group that is a round ahead may store a word before
- * another group does in an earlier epoch: a race, and then the run may end with a report. Under these protocols it comes to that.
+ * Under buffered epochs work-items do not meet at persist barriers. In scatter a group that is a round ahead
+ * may store a word before another group does in an earlier epoch: a race, and then the run may end with a
+ * report. Under these protocols it comes to that.
  */
 static bool is_contradicted(const char *protocol, const char *model)
 {

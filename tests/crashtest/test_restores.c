@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which undo log entries can restore a word (crashtest/parts/restores.h), kept up to date along random logs, against every
- * combination of the versions that an entry's words have.
+ * Which undo log entries can restore a word (crashtest/parts/restores.h), kept up to date along random logs,
+ * against every combination of the versions that an entry's words have.
  */
 #include "hand_log.h"
 
@@ -26,7 +26,10 @@ static nvw_off word_off(unsigned word)
 
 /* ---- Random logs ------------------------------------------------------------------------------------- */
 
-/* A word of an entry, or what a stream has completed; now and then damaged. The last stream lies behind the others, and is none. */
+/*
+ * A word of an entry, or what a stream has completed; now and then damaged. The last stream lies behind the
+ * others, and is none.
+ */
 static void issue(struct hand_log *run, struct nvw_random *random, uint32_t stream, uint32_t entry,
 	unsigned i, const struct nvw__undo *undo, uint64_t epoch)
 {
@@ -153,7 +156,10 @@ static void look_plainly(const struct ct_medium *m, struct plain *p)
 
 		p->completed[entry / ENTRIES] = completed;
 		p->one_open[entry] = has_one_open(m, entry, completed);
-		/* All combinations: the first word that has a further version takes it, and those before it begin again. */
+		/*
+		 * All combinations: the first word that has a further version takes it, and those before it
+		 * begin again.
+		 */
 		while (i < NVW__ENTRY_WORDS) {
 			uint64_t word;
 

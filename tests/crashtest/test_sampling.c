@@ -51,7 +51,10 @@ static void too_many_states_are_sampled_within_the_budget(void **state)
 
 enum { CELLS = 80, FEW = 10 };
 
-/* Of states with few cells durable, and of those with few lost, shared by the processes: how often each was the odd one. */
+/*
+ * Of states with few cells durable, and of those with few lost, shared by the processes: how often each was
+ * the odd one.
+ */
 static struct odd {
 	unsigned durable[CELLS], lost[CELLS], sparse, dense;
 } * odd;
@@ -119,7 +122,9 @@ static void one_seed_gives_one_result_whatever_the_number_of_jobs(void **state)
 	assert_same_result(&one, &four);
 }
 
-/* Every second round leaves the words as the one before the last did, and acknowledges what is acknowledged. */
+/*
+ * Every second round leaves the words as the one before the last did, and acknowledges what is acknowledged.
+ */
 static int repeating_log(void)
 {
 	struct hand_log run = log_begin(8);

@@ -287,8 +287,10 @@ static void queues_stealing_and_stacks_survive_under_every_protocol(void **state
 	protocol = "vi";
 }
 
-/* A store waits in an owner's cache or, under three of the four models, in a write buffer in front of it. The durability
- * checker looks on in every build. */
+/*
+ * A store waits in an owner's cache or, under three of the four models, in a write buffer in front of it. The
+ * durability checker looks on in every build.
+ */
 static void structures_survive_with_owners_under_every_consistency_model(void **state)
 {
 	static const struct shipped *const all[] = {&kv_resize, &btree, &queue, &steal};
@@ -317,9 +319,11 @@ static void structures_survive_with_owners_under_every_consistency_model(void **
 	protocol = "vi";
 }
 
-/* Where a store may wait besides an L1: in a write cache, on its way to memory, in an owner's cache, in a blocked store queue, for the
- * end of a lease (docs/protocols.md). Each protocol with each structure, mode and model; the durability checker looks on in every
- * build. */
+/*
+ * Where a store may wait besides an L1: in a write cache, on its way to memory, in an owner's cache, in a
+ * blocked store queue, for the end of a lease (docs/protocols.md). Each protocol with each structure, mode
+ * and model; the durability checker looks on in every build.
+ */
 static void structures_survive_in_every_mode_wherever_a_store_may_wait(void **state)
 {
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease", "rfo", "mttop-wb", "stc-nv",
@@ -345,8 +349,10 @@ static void structures_survive_in_every_mode_wherever_a_store_may_wait(void **st
 	protocol = "vi";
 }
 
-/* The lesson of both: where barriers only order, a consumer's and a thief's barrier do not cover what they have read
- * (gope18 6.2); where they wait, nothing shows. */
+/*
+ * The lesson of both: where barriers only order, a consumer's and a thief's barrier do not cover what they
+ * have read (gope18 6.2); where they wait, nothing shows.
+ */
 static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void **state)
 {
 	static const struct {
@@ -369,7 +375,10 @@ static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void *
 	}
 }
 
-/* ---- The self-test ------------------------------------------------------------------------------------------ */
+/*
+ * ---- The self-test
+ * ------------------------------------------------------------------------------------------
+ */
 
 static void judge_trial(void *context, const struct ct_trial *t)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Store logs from elsewhere: random ones, explored under the models pmreorder and x86, against second definitions of
- * both that go through every permutation and every prefix; logs that are none; checkers that misbehave.
+ * Store logs from elsewhere: random ones, explored under the models pmreorder and x86, against second
+ * definitions of both that go through every permutation and every prefix; logs that are none; checkers that
+ * misbehave.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -79,7 +80,10 @@ static bool has(const struct images *set, const uint8_t *image)
 	return false;
 }
 
-/* ---- Random logs ------------------------------------------------------------------------------------------------ */
+/*
+ * ---- Random logs
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static unsigned make_ops(uint64_t seed, struct op *op)
 {
@@ -146,7 +150,10 @@ static void write_log(const struct op *op, unsigned n, const char *path)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* ---- Second definitions ------------------------------------------------------------------------------------------ */
+/*
+ * ---- Second definitions
+ * ------------------------------------------------------------------------------------------
+ */
 
 static void put(uint8_t *image, const struct op *o)
 {
@@ -173,7 +180,10 @@ static bool overlap(const struct op *a, const struct op *b)
 	return a->off < b->off + b->bytes && b->off < a->off + a->bytes;
 }
 
-/* At a fence that follows a flush: all sequences of the flushed stores; then they are there, in program order. */
+/*
+ * At a fence that follows a flush: all sequences of the flushed stores; then they are there, in program
+ * order.
+ */
 static void permit_pmreorder(struct op *op, unsigned n)
 {
 	uint8_t image[BYTES] = {0};
@@ -203,7 +213,10 @@ static void permit_pmreorder(struct op *op, unsigned n)
 	}
 }
 
-/* The stores to each line up to one of them, in pieces of 8 bytes; those before a flush and a fence are there. */
+/*
+ * The stores to each line up to one of them, in pieces of 8 bytes; those before a flush and a fence are
+ * there.
+ */
 struct piece {
 	unsigned op, off, bytes;
 };
@@ -258,7 +271,10 @@ static void permit_x86(struct op *op, unsigned n)
 	}
 }
 
-/* ---- Against the explorer ------------------------------------------------------------------------------------------ */
+/*
+ * ---- Against the explorer
+ * ------------------------------------------------------------------------------------------
+ */
 
 static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase)
@@ -326,7 +342,10 @@ static void x86_images_are_every_prefix_of_every_line(void **state)
 	compare(CT_MODEL_X86, permit_x86);
 }
 
-/* ---- What is converted ---------------------------------------------------------------------------------------------- */
+/*
+ * ---- What is converted
+ * ----------------------------------------------------------------------------------------------
+ */
 
 /* The image after all stores of the log in the test's folder. */
 static void replay(uint8_t image[BYTES])
@@ -387,7 +406,10 @@ static void a_mapping_of_a_part_of_the_file_begins_at_its_offset(void **state)
 	assert_memory_equal(found, wanted, BYTES);
 }
 
-/* ---- Named faults -------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Named faults
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static struct ct_result result;
 
@@ -411,7 +433,10 @@ static bool is_consistent(const char *log, const char *check, enum ct_model mode
 #define FLAG_WITHOUT_DATA \
 	"sh -c 'test \"$(od -An -tu1 -j64 -N1 $0)\" -eq 0 || test \"$(od -An -tu1 -N1 $0)\" -ne 0'"
 
-/* Store data, store flag, flush data, fence, flush flag, fence: the flag may be evicted before the data is flushed. */
+/*
+ * Store data, store flag, flush data, fence, flush flag, fence: the flag may be evicted before the data is
+ * flushed.
+ */
 static void an_eviction_that_comes_before_the_flush_is_found_under_x86(void **state)
 {
 	static const char log[] = REGISTER
@@ -613,7 +638,8 @@ static void a_fork_server_that_is_killed_is_started_again(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		snprintf(text, sizeof text,
 			"#!/bin/sh\nread parent </proc/$PPID/comm\n"
-			"test \"$parent\" = script && test ! -e %s && { : >%s; kill -%s $PPID; sleep 10; }\nexit 0\n",
+			"test \"$parent\" = script && test ! -e %s && { : >%s; kill -%s $PPID; sleep 10; "
+			"}\nexit 0\n",
 			in_dir("pids"), in_dir("pids"), from_outside[i]);
 		assert_true(is_consistent(UNORDERED, script("script", text), CT_MODEL_X86));
 		assert_string_equal(ct_verdict_name(ct_verdict_of(&result)), "consistent");
@@ -708,7 +734,10 @@ static void any_number_of_jobs_tests_the_same_states(void **state)
 	}
 }
 
-/* ---- Logs that are none ---------------------------------------------------------------------------------------------- */
+/*
+ * ---- Logs that are none
+ * ----------------------------------------------------------------------------------------------
+ */
 
 static void refuse(const char *log, const char *expected_message)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who looked at what (crashtest/parts/watch.h), against sets that are kept the plain way: whatever parts look at in one try after
- * the other, a thing that changes wakes exactly those that looked at it when they were last tried.
+ * Who looked at what (crashtest/parts/watch.h), against sets that are kept the plain way: whatever parts look
+ * at in one try after the other, a thing that changes wakes exactly those that looked at it when they were
+ * last tried.
  */
 #include <setjmp.h>
 #include <stdarg.h>

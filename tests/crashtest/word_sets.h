@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of the states that a small run can leave: a few words and what was acknowledged. Of one set the test says itself that it is permitted, the
- * other is noted by the explorer.
+ * Sets of the states that a small run can leave: a few words and what was acknowledged. Of one set the test
+ * says itself that it is permitted, the other is noted by the explorer.
  */
 #ifndef TESTS_CRASHTEST_WORD_SETS_H
 #define TESTS_CRASHTEST_WORD_SETS_H

@@ -79,8 +79,9 @@ static void a_request_that_takes_no_time_is_served_between_the_others(void **sta
 }
 
 /*
- * Most requests come far ahead. So what is over includes the place of the last booking between others, and the array is full at its end.
- * Now and then a request is for at once, and finds the booking that the resource is at.
+ * Most requests come far ahead. So what is over includes the place of the last booking between others, and
+ * the array is full at its end. Now and then a request is for at once, and finds the booking that the
+ * resource is at.
  */
 static void what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped(void **state)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets of a cache, searched at once, against searches way by way; what is replaced; bytes of lines by masks. */
+/*
+ * Sets of a cache, searched at once, against searches way by way; what is replaced; bytes of lines by masks.
+ */
 #include "common/rig.h"
 
 #include "machine.h"

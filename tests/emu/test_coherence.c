@@ -156,7 +156,10 @@ static void await(uint64_t *turn, uint64_t tag)
 	}
 }
 
-/* The first group stores near, the second one stores at the L2 behind it, and then the first one's store comes to the L2. */
+/*
+ * The first group stores near, the second one stores at the L2 behind it, and then the first one's store
+ * comes to the L2.
+ */
 static void store_in_two_scopes(const void *args)
 {
 	const struct two_scopes *const s = args;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sections [device NAME] of machine files: values, defaults, and every mistake named with file and line; and what no machine can have. */
+/*
+ * Sections [device NAME] of machine files: values, defaults, and every mistake named with file and line; and
+ * what no machine can have.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,9 +47,9 @@ static void a_device_has_the_values_of_its_section_and_defaults_for_the_rest(voi
 {
 	struct emu_config c;
 
-	load_ok(&c, FAR
-		"hops = 3\ndomain = adr\nread_energy = 2nJ\n[device big]\nkind = dram\nread = 8cycles\nwrite = "
-		"90ns\nsize = 2GiB\n");
+	load_ok(&c, FAR "hops = 3\ndomain = adr\nread_energy = 2nJ\n[device big]\nkind = dram\nread = "
+			"8cycles\nwrite = "
+			"90ns\nsize = 2GiB\n");
 	assert_int_equal(c.device_count, EMU_DEVICES_NAMED + 2);
 
 	const struct emu_device_config *const far = &c.device[EMU_DEVICES_NAMED], *const big = far + 1;
@@ -137,7 +140,8 @@ static void every_mistake_in_a_section_is_named_with_its_line(void **state)
 			".ini:5: ", "device d.domain: a device of kind dram has no such key"},
 		{FAR FAR, ".ini:6: ", "device far.kind: there is a device far already"},
 		{"[device far]\nread = 1ns\n", ".ini:2: ",
-			"device far.read: there is no device far: a section with kind = dram or kind = nvram creates it"},
+			"device far.read: there is no device far: a section with kind = dram or kind = "
+			"nvram creates it"},
 		{FAR "[device farr]\nread = 1ns\n", ".ini:6: ", "there is no device farr; did you mean far?"},
 		{"\n[device far]\nkind = nvram\nread = 300ns\n",
 			".ini:3: ", "device far: the key write is missing, and it has no default"},

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several NVRAM devices in one machine: each has its latency, its queue and its persistence domain; the pool is one. */
+/*
+ * Several NVRAM devices in one machine: each has its latency, its queue and its persistence domain; the pool
+ * is one.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>
@@ -140,7 +143,10 @@ static void the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it(voi
 	rig_end(&rig);
 }
 
-/* docs/timeline.md, as measured against another simulator: a channel is two that share nothing, one for each direction. */
+/*
+ * docs/timeline.md, as measured against another simulator: a channel is two that share nothing, one for each
+ * direction.
+ */
 static void reads_of_a_channel_do_not_wait_for_its_writes(void **state)
 {
 	struct rig rig;
@@ -209,7 +215,10 @@ static void cut_power(void *context)
 	longjmp(*(jmp_buf *)context, 1);
 }
 
-/* The words of the two devices as a power cut leaves them: neither is ahead by more than the stores between two barriers. */
+/*
+ * The words of the two devices as a power cut leaves them: neither is ahead by more than the stores between
+ * two barriers.
+ */
 static void cut_at(emu_time time_ps, const char *const *settings)
 {
 	static struct rig rig;
@@ -370,7 +379,9 @@ static void load_store_and_count(const void *args)
 	}
 }
 
-/* What is left of a line's time on the channel of a device, after the lines that may still wait in its queue. */
+/*
+ * What is left of a line's time on the channel of a device, after the lines that may still wait in its queue.
+ */
 static emu_time least_time(const struct nvw_machine *m, unsigned device, uint64_t lines)
 {
 	const struct emu_channels *const c = &m->device[device].channels;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocols with a directory (rfo, mttop-wb; hechtman14 3.3 and 4.2): who may write a line, who has its bytes, what moves. */
+/*
+ * The protocols with a directory (rfo, mttop-wb; hechtman14 3.3 and 4.2): who may write a line, who has its
+ * bytes, what moves.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>
@@ -201,7 +204,10 @@ static void a_read_modify_write_asks_for_ownership_at_once(void **state)
 	}
 }
 
-/* A barrier writes the line back wherever its dirty bytes are: here, in an owner that others read, or handed down to the L2. */
+/*
+ * A barrier writes the line back wherever its dirty bytes are: here, in an owner that others read, or handed
+ * down to the L2.
+ */
 static void a_persist_barrier_finds_what_its_cu_has_stored(void **state)
 {
 	static const struct step scripts[][3] = {
@@ -266,7 +272,10 @@ static struct emu_stats store_three_lines(
 	return *emu_statistics(rig->machine);
 }
 
-/* The third line takes the first from its owner: out of the L2's tags, or out of a directory of its own of two entries. */
+/*
+ * The third line takes the first from its owner: out of the L2's tags, or out of a directory of its own of
+ * two entries.
+ */
 static void the_directory_recalls_a_line_for_room(void **state)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
@@ -303,7 +312,10 @@ static void an_l2_beside_a_directory_replaces_a_line_for_itself(void **state)
 	}
 }
 
-/* CU 0 and then CU 1 read line 0, other lines push it out of the L2; then CU 2 wants it, and CU 3 to write it. */
+/*
+ * CU 0 and then CU 1 read line 0, other lines push it out of the L2; then CU 2 wants it, and CU 3 to write
+ * it.
+ */
 static void what_the_l2_does_not_have_comes_from_an_l1_that_has_it(void **state)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -329,7 +341,10 @@ static void what_the_l2_does_not_have_comes_from_an_l1_that_has_it(void **state)
 	}
 }
 
-/* The messages of a store by CU 1 to a line that CU 0 and CU 2 have read. In between CU 0, whose L1 has one line, may read another one. */
+/*
+ * The messages of a store by CU 1 to a line that CU 0 and CU 2 have read. In between CU 0, whose L1 has one
+ * line, may read another one.
+ */
 static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 {
 	char protocol[32];
@@ -399,7 +414,10 @@ static uint64_t time_with_mshrs(const char *mshrs)
 	return t;
 }
 
-/* Table 4.1: 1024 of them. With one, the second request begins when the first is answered, and so on: four reads of memory. */
+/*
+ * Table 4.1: 1024 of them. With one, the second request begins when the first is answered, and so on: four
+ * reads of memory.
+ */
 static void a_request_waits_for_an_mshr(void **state)
 {
 	const uint64_t many = time_with_mshrs("directory.mshrs=1024");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a machine does at its edges: counts that wrap round, queues that are full, what the host finds, what the log has. */
+/*
+ * What a machine does at its edges: counts that wrap round, queues that are full, what the host finds, what
+ * the log has.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>
@@ -34,7 +37,10 @@ static uint32_t next_node(
 	return along_row ? y * n->columns + next : next * n->columns + x;
 }
 
-/* Nothing else is under way: the message is on each link of its way for one hop and its flits, and on no other. */
+/*
+ * Nothing else is under way: the message is on each link of its way for one hop and its flits, and on no
+ * other.
+ */
 static void send_alone(struct nvw_machine *m, uint32_t from, uint32_t to, emu_time t)
 {
 	const struct emu_network *const n = &m->network;
@@ -210,7 +216,10 @@ static void add_one(const void *args)
 	nvw_atomic_add(w->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 }
 
-/* The line is the L1's as soon as it has asked for it, and comes later: its CU's work-items wait for it together. */
+/*
+ * The line is the L1's as soon as it has asked for it, and comes later: its CU's work-items wait for it
+ * together.
+ */
 static void work_items_wait_for_what_their_l1_has_registered_and_not_got(void **state)
 {
 	struct rig rig;

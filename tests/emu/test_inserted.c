@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Persist barriers that the source does not have are met where they are inserted, by whoever comes there, once a time. */
+/*
+ * Persist barriers that the source does not have are met where they are inserted, by whoever comes there,
+ * once a time.
+ */
 #include <common/rig.h>
 
 enum { ITEMS = 8, GROUP = 4, TIMES = 3 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lanes that come alone, share a line or have no neighbours; where their stacks are; atomics beside their own stores. */
+/*
+ * Lanes that come alone, share a line or have no neighbours; where their stacks are; atomics beside their own
+ * stores.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>
@@ -339,7 +342,9 @@ static void lanes_may_have_different_places_and_operations(void **state)
 	assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
 	assert_int_equal(rig_visible(&rig, &w.a[2]), 64);
 	assert_true(before[0] < before[63]); /* of lanes at one place those like the first go first */
-	/* The lane, the others without it, those that do not acquire, those that do while the others return. */
+	/*
+	 * The lane, the others without it, those that do not acquire, those that do while the others return.
+	 */
 	assert_int_equal(emu_statistics(rig.machine)->divergent_ops, 4);
 	rig_end(&rig);
 }
@@ -443,7 +448,10 @@ static void follow_order(const void *args)
 	nvw_store(&o->loaded[id], value);
 }
 
-/* The order of the objects: ascending from one of them on, and then some of the lanes, maybe, exchange theirs. */
+/*
+ * The order of the objects: ascending from one of them on, and then some of the lanes, maybe, exchange
+ * theirs.
+ */
 static void choose_order(struct order *o, struct nvw_random *random)
 {
 	const uint8_t begin = (uint8_t)nvw_random_below(random, OBJECTS - 64);
@@ -534,11 +542,17 @@ static void a_store_buffer_may_serve_some_of_the_lanes_of_a_line(void **state)
 	rig_end(&rig);
 }
 
-/* ---- What a work-item has while it waits --------------------------------------------------------------------- */
+/*
+ * ---- What a work-item has while it waits
+ * ---------------------------------------------------------------------
+ */
 
 enum { KEPT = 10 };
 
-/* In registers, and in memory below the stack pointer, which a function that calls none may use. So a counter numbers work-items. */
+/*
+ * In registers, and in memory below the stack pointer, which a function that calls none may use. So a counter
+ * numbers work-items.
+ */
 static void keep_while_waiting(const void *args)
 {
 	const struct words *const w = args;

@@ -58,7 +58,9 @@ static void write_line(const void *args)
 	}
 }
 
-/* Cycles of one load by CU reader of the line of a bank; first written, and under dd registered, by writer. */
+/*
+ * Cycles of one load by CU reader of the line of a bank; first written, and under dd registered, by writer.
+ */
 static double load_cycles(struct nvw_machine *m, struct distance *d, bool written)
 {
 	const double cycle = 1e12 / 700e6;
@@ -94,8 +96,10 @@ static void hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says(void **s
 	emu_destroy(m);
 	assert_float_equal(least[0], 29, 1);
 	assert_float_equal(most[0], 61, 1);
-	/* The table's 83 are three times across the mesh; no way from reader to bank to writer and back has more than 12
-	 * hops, which makes 67; and reader and writer are a hop apart at least. */
+	/*
+	 * The table's 83 are three times across the mesh; no way from reader to bank to writer and back has
+	 * more than 12 hops, which makes 67; and reader and writer are a hop apart at least.
+	 */
 	assert_float_equal(least[1], 35 + 2 * 3.81 * 0.7, 1);
 	assert_float_equal(most[1], 67, 1);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Temporal coherence: leases, stores that wait for them, the prediction, lines that the L2 has replaced, persist barriers. */
+/*
+ * Temporal coherence: leases, stores that wait for them, the prediction, lines that the L2 has replaced,
+ * persist barriers.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Levels as options of a machine: read and write caches apart (under docs/protocols/apart.c), a third level, and the latencies of tags
- * and data.
+ * Levels as options of a machine: read and write caches apart (under docs/protocols/apart.c), a third level,
+ * and the latencies of tags and data.
  */
 #include "common/rig.h"
 
@@ -94,7 +94,9 @@ static void a_load_of_what_was_stored_hits_the_write_cache(void **state)
 	rig_end(&rig);
 }
 
-/* The copy that was read first is no hit any more; the part that was stored hits, the rest has to be fetched. */
+/*
+ * The copy that was read first is no hit any more; the part that was stored hits, the rest has to be fetched.
+ */
 static void a_load_of_bytes_beside_writes_the_stored_ones_down_first(void **state)
 {
 	struct emu_stats stats;

@@ -122,7 +122,10 @@ static void take_turns_on_a_lock(const void *args)
 	nvw_atomic_store(&w->a[0], 0, NVW_RELEASE, NVW_SCOPE_AGENT);
 }
 
-/* 64 holders with three instructions each, all others spin: 64 turns for one of the holder's, not 64 for each lane's. */
+/*
+ * 64 holders with three instructions each, all others spin: 64 turns for one of the holder's, not 64 for each
+ * lane's.
+ */
 static void lanes_that_spin_on_a_lock_let_its_holder_go_on(void **state)
 {
 	struct rig rig;
@@ -306,7 +309,10 @@ static void a_deadlock_is_reported_with_who_waits_where(void **state)
 	rig_end(&rig);
 }
 
-/* Every fifth work-item returns at once, every third of the others behind the first barrier; the last of a group comes late, and returns. */
+/*
+ * Every fifth work-item returns at once, every third of the others behind the first barrier; the last of a
+ * group comes late, and returns.
+ */
 static void leave_now_and_then(const void *args)
 {
 	const struct words *const w = args;

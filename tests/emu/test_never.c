@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a protocol's grid calls impossible: when it happens, the run ends, in every build. The tests bring protocols of
- * their own: the shipped ones with one cell taken out. meson.build builds this file twice, the second time with grid.c
- * compiled as for a release.
+ * What a protocol's grid calls impossible: when it happens, the run ends, in every build. The tests bring
+ * protocols of their own: the shipped ones with one cell taken out. meson.build builds this file twice, the
+ * second time with grid.c compiled as for a release.
  */
 #include "common/rig.h"
 
@@ -104,8 +104,10 @@ static void the_message_names_protocol_state_and_event(void **state)
 	assert_non_null(strstr(nvw_error_message(), "event FLUSH (flush) in state D of the L2"));
 }
 
-/* Takes out each cell in turn: the run ends with the message, or never needed the cell; nothing hangs or dies. Returns
- * whether so many were needed, or half where there are few. */
+/*
+ * Takes out each cell in turn: the run ends with the message, or never needed the cell; nothing hangs or
+ * dies. Returns whether so many were needed, or half where there are few.
+ */
 static bool missed(struct variant *v, struct coh_cell *cells, unsigned count, unsigned least)
 {
 	unsigned needed = 0, possible = 0;

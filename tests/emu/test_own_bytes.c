@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random programs of work-items that own bytes of lines that they share: neighbours in order, or nearly so, of all sizes, by some of the
- * lanes, under every protocol and random settings. Each value is known: it is what the work-item has stored last.
+ * Random programs of work-items that own bytes of lines that they share: neighbours in order, or nearly so,
+ * of all sizes, by some of the lanes, under every protocol and random settings. Each value is known: it is
+ * what the work-item has stored last.
  */
 #include "common/rig.h"
 

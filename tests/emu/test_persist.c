@@ -248,7 +248,9 @@ static void an_acknowledgement_goes_to_the_cu_that_issued_the_barrier(void **sta
 
 static void a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor(void **state)
 {
-	/* The marker from the farthest L1, the acknowledgement to it, and from it to the command processor. */
+	/*
+	 * The marker from the farthest L1, the acknowledgement to it, and from it to the command processor.
+	 */
 	const uint64_t stall = stall_on(0, NVW_KERNEL);
 
 	if (stall < 9000000 || stall >= 10000000) {
@@ -367,7 +369,10 @@ static void the_checker_follows_stores_from_cache_to_cache(void **state)
 		struct hand h;
 		struct emu_line l2 = {0};
 
-		/* A line goes from the L1 to the L2, where it stays; another one of a later epoch overtakes it. */
+		/*
+		 * A line goes from the L1 to the L2, where it stays; another one of a later epoch overtakes
+		 * it.
+		 */
 		hand_begin(&h);
 		if (both) {
 			record_store(h.rig.machine, h.wf, 2, &l2, 6408, 8, 1);
@@ -461,7 +466,10 @@ struct overtaking {
 	uint64_t *flag; /* DRAM */
 };
 
-/* The first wavefront passes the barrier and fills the buffer, which must wait for the second one; that waits for it. */
+/*
+ * The first wavefront passes the barrier and fills the buffer, which must wait for the second one; that waits
+ * for it.
+ */
 static void overtake(const void *args)
 {
 	const struct overtaking *const o = args;
@@ -542,7 +550,10 @@ struct overlap {
 	unsigned count;
 };
 
-/* What work-item 0 stores to x waits for its store to y; what work-item 64 stores to x later waits for nothing but that. */
+/*
+ * What work-item 0 stores to x waits for its store to y; what work-item 64 stores to x later waits for
+ * nothing but that.
+ */
 static void store_overlapping(const void *args)
 {
 	const struct overlap *const o = args;
@@ -612,7 +623,10 @@ static void ordering_alone_is_faster_than_waiting(void **state)
 
 /* ---- Persisting costs ---------------------------------------------------------------------- */
 
-/* Programs whose work does not depend on time: no work-item waits for another, none reads what another writes. */
+/*
+ * Programs whose work does not depend on time: no work-item waits for another, none reads what another
+ * writes.
+ */
 
 enum { ITEMS_OF_PROGRAM = 512 };
 

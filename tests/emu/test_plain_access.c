@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain code that reads or writes device memory: it faults, and the message names the line and what to use. */
+/*
+ * Plain code that reads or writes device memory: it faults, and the message names the line and what to use.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>
@@ -89,7 +91,9 @@ static void is_right(const void *args)
 	nvw_p_barrier_wi();
 }
 
-/* Launches it on lists in NVRAM or DRAM: it is the kernel's mistake, found in this file, and words says it. */
+/*
+ * Launches it on lists in NVRAM or DRAM: it is the kernel's mistake, found in this file, and words says it.
+ */
 static void assert_told(nvw_kernel kernel, bool nvram, const char *const *words)
 {
 	struct args args = {.culprit = 70};

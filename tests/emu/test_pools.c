@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A pool on each of two NVRAM devices: each has its latencies, its domain and its statistics, and a barrier waits for both.
- * A further DRAM device beside them.
+ * A pool on each of two NVRAM devices: each has its latencies, its domain and its statistics, and a barrier
+ * waits for both. A further DRAM device beside them.
  */
 #include "common/rig.h"
 
@@ -400,7 +400,10 @@ static void the_first_pool_may_be_on_another_device_too(void **state)
 	end(&t);
 }
 
-/* Eight windows of line numbers, all of them in use. The first line of a device is never allocated, so the last one would be. */
+/*
+ * Eight windows of line numbers, all of them in use. The first line of a device is never allocated, so the
+ * last one would be.
+ */
 static void no_device_has_the_line_whose_number_means_none(void **state)
 {
 	static const char *const sizes[] = {"64GiB", "68719476672B" /* a line less */};

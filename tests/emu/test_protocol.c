@@ -99,10 +99,11 @@ static const char *steps_text(
 }
 
 /*
- * alsop16 Table 3, row by row, typed from the paper. Where it prints "ST x L1" for hLRC's RMW it means the RMW.
+ * alsop16 Table 3, row by row, typed from the paper. Where it prints "ST x L1" for hLRC's RMW it means the
+ * RMW.
  *
- * Messages: a request and its answer; for what another L1 has registered the request, its copy to that L1, the answer
- * from there and the registry's; a broadcast is one, with an answer from each of the three others.
+ * Messages: a request and its answer; for what another L1 has registered the request, its copy to that L1,
+ * the answer from there and the registry's; a broadcast is one, with an answer from each of the three others.
  */
 enum { LD = COH_ATOMIC_LOAD, ST = COH_ATOMIC_STORE, RMW = COH_RMW };
 enum { ACQ = COH_ACQUIRE, REL = COH_RELEASE, BOTH = COH_ACQ_REL };
@@ -258,7 +259,10 @@ static void hlrc_scoped_does_what_the_paper_says(void **state)
 		"LD x at L2; invalidate local L1");
 }
 
-/* sinclair15 3: under HRF, local synchronization does nothing but the access; data beside an atomic of hLRC are at the L2. */
+/*
+ * sinclair15 3: under HRF, local synchronization does nothing but the access; data beside an atomic of hLRC
+ * are at the L2.
+ */
 static void dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines(void **state)
 {
 	for (unsigned place = 0; place < COH_PLACES; place++) {
@@ -291,8 +295,10 @@ static void vi_does_what_the_papers_say(void **state)
 		"flush local L1; flush L2; ST x at L2");
 }
 
-/* hechtman14 4.2.3 (WT: a release waits for all prior writes, an acquire invalidates the L1), 4.2.1 (no L1), 4.3.1
- * (QuickRelease: a release is a marker in the S-FIFOs, an acquire is a no-op; the store of a StRel flushes, too). At every scope.
+/*
+ * hechtman14 4.2.3 (WT: a release waits for all prior writes, an acquire invalidates the L1), 4.2.1 (no L1),
+ * 4.3.1 (QuickRelease: a release is a marker in the S-FIFOs, an acquire is a no-op; the store of a StRel
+ * flushes, too). At every scope.
  */
 static void write_through_and_quickrelease_do_what_the_paper_says(void **state)
 {
@@ -414,7 +420,10 @@ static void gd_knows_no_scopes(void **state)
 	assert_int_equal(passed_on("gd", NVW_SCOPE_WORKGROUP).l1_atomics, 0);
 }
 
-/* Two CUs store to different words of one line; what one has read of it before, it must not read again after an acquire. */
+/*
+ * Two CUs store to different words of one line; what one has read of it before, it must not read again after
+ * an acquire.
+ */
 static void share_falsely(const void *args)
 {
 	const struct passing *const p = args;
@@ -553,7 +562,10 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
 	return left;
 }
 
-/* sinclair15 Table 3 counts words, gope18 3 lines. A 64-bit word takes two entries; the oldest line leaves with all of its words. */
+/*
+ * sinclair15 Table 3 counts words, gope18 3 lines. A 64-bit word takes two entries; the oldest line leaves
+ * with all of its words.
+ */
 static void a_store_buffer_holds_as_many_words_or_lines_as_it_has_entries(void **state)
 {
 	static const char *const names[] = {"gd", "gh", "rsp", "dd", "dd+ro", "dh", "denovo-b", "hlrc", "vi"};

@@ -305,8 +305,10 @@ static void add_on_two_lines(const void *args)
 	(void)nvw_atomic_compare_exchange(w->flag, 5, 6, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
-/* The S-FIFO has four entries: the fourth atomic drives the store out that came before. A failed one changes nothing, and takes
- * no copy along. */
+/*
+ * The S-FIFO has four entries: the fourth atomic drives the store out that came before. A failed one changes
+ * nothing, and takes no copy along.
+ */
 static void an_atomic_takes_a_place_in_the_s_fifo(void **state)
 {
 	static const char *const small[] = {"l1.sfifo=4", NULL};

@@ -22,7 +22,10 @@ struct program {
 	enum nvw_scope put_scope, get_scope;
 };
 
-/* What is found when two groups of 64, on two CUs, run the kernel under the protocol, with a further setting of the machine. */
+/*
+ * What is found when two groups of 64, on two CUs, run the kernel under the protocol, with a further setting
+ * of the machine.
+ */
 static struct emu_race_report found_with(const char *protocol, const char *also, enum emu_race_model model,
 	nvw_kernel kernel, struct program p)
 {
@@ -132,7 +135,10 @@ static void a_missing_release_or_acquire_is_a_race_under_every_protocol(void **s
 
 static unsigned at_stores, at_issue; /* lines */
 
-/* Four lines, of which a store buffer of one entry makes three wait; two of the loads are issued before they are used. */
+/*
+ * Four lines, of which a store buffer of one entry makes three wait; two of the loads are issued before they
+ * are used.
+ */
 static void pass_four(const void *args)
 {
 	const struct program *const p = args;
@@ -153,7 +159,10 @@ static void pass_four(const void *args)
 	}
 }
 
-/* A store that waits in a write buffer races as any other; that tso keeps the order of two stores makes no synchronization of them. */
+/*
+ * A store that waits in a write buffer races as any other; that tso keeps the order of two stores makes no
+ * synchronization of them.
+ */
 static void races_are_the_same_under_every_consistency_model(void **state)
 {
 	static const char *const models[] = {"gpu.consistency=sc-simple", "gpu.consistency=sc-wb",
@@ -362,7 +371,10 @@ static void read_modify_writes_continue_a_release_sequence_and_stores_end_it(voi
 	assert_int_equal(races_of("vi", come_between, p), 1);
 }
 
-/* A compare-exchange that fails stores nothing: it releases nothing. get: what is expected of the flag, 0 as a success. */
+/*
+ * A compare-exchange that fails stores nothing: it releases nothing. get: what is expected of the flag, 0 as
+ * a success.
+ */
 static void exchange_and_fail(const void *args)
 {
 	const struct program *const p = args;

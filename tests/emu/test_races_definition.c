@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The race detector against a second definition: plain clocks, and random programs that race where the definition says so. */
+/*
+ * The race detector against a second definition: plain clocks, and random programs that race where the
+ * definition says so.
+ */
 #include "common/rig.h"
 
 #include <string.h>
@@ -79,8 +82,8 @@ static void shared_clocks_are_the_same_as_plain_ones(void **state)
 /* ---- Against the definition ---------------------------------------------------------------------------- */
 
 /*
- * The definition: every work-item has a whole vector clock (two, with and without scopes), all accesses are kept, and
- * an acquire goes through every release of the release sequence that it reads.
+ * The definition: every work-item has a whole vector clock (two, with and without scopes), all accesses are
+ * kept, and an acquire goes through every release of the release sequence that it reads.
  */
 enum {
 	GROUPS = 3,
@@ -257,8 +260,11 @@ static void set_stage(struct stage *s, const char *protocol, enum emu_race_model
 	races_launch(m);
 }
 
-/* One random instruction of some lanes; returns the races that the definition sees. Orderly programs synchronize much, have
- * atomics at two of the places and data at the others. Of the atomic loads and stores a third is that of a fence. */
+/*
+ * One random instruction of some lanes; returns the races that the definition sees. Orderly programs
+ * synchronize much, have atomics at two of the places and data at the others. Of the atomic loads and stores
+ * a third is that of a fence.
+ */
 static unsigned act(
 	struct stage *s, struct definition *d, struct nvw_random *random, unsigned step, bool orderly)
 {
@@ -293,7 +299,10 @@ static unsigned act(
 				.site = &s->sites[step],
 				.op = kind | log2_size << 8 | (uint32_t)order << 16 | (uint32_t)scope << 24});
 	}
-	/* Lanes that store do so one after the other as far as synchronization goes; data have no order among lanes. */
+	/*
+	 * Lanes that store do so one after the other as far as synchronization goes; data have no order among
+	 * lanes.
+	 */
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 		const struct nvw__request *const r = emu_request(wf, lane);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registration: one owner, no lost store, order of persists, room, the host's look, and invariants that notice. */
+/*
+ * Registration: one owner, no lost store, order of persists, room, the host's look, and invariants that
+ * notice.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>
@@ -194,8 +197,10 @@ static void ask_once(const void *args)
 	q->served[q->places[me]] = q->m->now;
 }
 
-/* sinclair15 3, DeNovoSync0: what is served of a CU is one run of places. The line goes straight from L1 to L1: requests that
- * wait have been at the L2 before. */
+/*
+ * sinclair15 3, DeNovoSync0: what is served of a CU is one run of places. The line goes straight from L1 to
+ * L1: requests that wait have been at the L2 before.
+ */
 static void the_waiting_requests_of_a_cu_are_served_before_remote_ones(void **state)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
@@ -579,9 +584,11 @@ static void every_broken_invariant_is_named(void **state)
 		{"dd", be_dirty_below_in_v, "a dirty line of the L2 is not in its dirty state"},
 		{"hlrc", wait_in_v, "stored bytes do not wait in state D"},
 		{"hlrc", own_in_v,
-			"a line in R holds other bytes than registered ones, or registered ones are not in R"},
+			"a line in R holds other bytes than registered ones, or registered ones are not in "
+			"R"},
 		{"hlrc", have_data_in_r,
-			"a line in R holds other bytes than registered ones, or registered ones are not in R"},
+			"a line in R holds other bytes than registered ones, or registered ones are not in "
+			"R"},
 		{"dd hlrc", be_dirty_without_data_below, "a dirty byte of the L2 is not valid"},
 		{"dd hlrc", have_data_below, "a registered byte has data in the L2"},
 		{"dd hlrc", own_without_data, "a dirty or registered byte of an L1 is not valid"},

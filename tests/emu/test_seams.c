@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What protocols may decide for themselves: the skeletons of docs/protocols.md decide it differently from the shipped ones.
+/*
+ * What protocols may decide for themselves: the skeletons of docs/protocols.md decide it differently from the
+ * shipped ones.
  */
 #include "common/rig.h"
 
@@ -145,7 +147,9 @@ static void an_instruction_that_was_put_off_is_carried_out_once(void **state)
 	rig_end(&rig);
 }
 
-/* DeNovoSync0's queue (sinclair15 3) puts off, too: several CUs add to what one of them has just asked for. */
+/*
+ * DeNovoSync0's queue (sinclair15 3) puts off, too: several CUs add to what one of them has just asked for.
+ */
 static void add(const void *args)
 {
 	const struct words *const w = args;
@@ -246,7 +250,10 @@ struct turns {
 	uint64_t *x, *turn, *seen;
 };
 
-/* Every CU loads x; CU 0 stores; the others load again, one after the other. The turns are on a line of their own. */
+/*
+ * Every CU loads x; CU 0 stores; the others load again, one after the other. The turns are on a line of their
+ * own.
+ */
 static void share_write_and_share_again(const void *args)
 {
 	const struct turns *const t = args;
@@ -518,7 +525,10 @@ static void what_synchronizes_completes_the_loads_in_flight_where_they_are_bound
 	assert_true(relaxed < synchronized_within(NVW_RELEASE, "gpu.loads=4", &waits));
 }
 
-/* The race detector takes a load where it is issued: a release behind it orders it before what the other stores. */
+/*
+ * The race detector takes a load where it is issued: a release behind it orders it before what the other
+ * stores.
+ */
 static void load_early_and_tell(const void *args)
 {
 	const struct turns *const t = args;

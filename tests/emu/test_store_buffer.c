@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Store buffers: what others see late, in which order, and who has to wait. Most kernels race on purpose, under the protocol of
- * docs/protocols/directory.c, which is sequentially consistent without store buffers.
+ * Store buffers: what others see late, in which order, and who has to wait. Most kernels race on purpose,
+ * under the protocol of docs/protocols/directory.c, which is sequentially consistent without store buffers.
  */
 #include "common/rig.h"
 
@@ -80,8 +80,10 @@ static void loads_pass_stores_that_wait_and_atomics_do_not(void **state)
 	assert_false(neither_is_seen(fifo, true));
 }
 
-/* The second store to x waits for the first one; the flag's store waits for it in a FIFO only. The other work-item looks at both
- * a few cycles later. */
+/*
+ * The second store to x waits for the first one; the flag's store waits for it in a FIFO only. The other
+ * work-item looks at both a few cycles later.
+ */
 static void store_twice_then_tell(const void *args)
 {
 	struct shared *const s = *(struct shared *const *)args;
@@ -186,7 +188,10 @@ static void a_store_that_waits_is_seen_by_its_own_work_item_alone(void **state)
 
 /* ---- A work-item's own stores -------------------------------------------------------------- */
 
-/* Random stores and loads of every size in a word of the work-item's own. Its line goes from CU to CU, so that stores wait. */
+/*
+ * Random stores and loads of every size in a word of the work-item's own. Its line goes from CU to CU, so
+ * that stores wait.
+ */
 static void store_and_load_at_random(const void *args)
 {
 	struct shared *const s = *(struct shared *const *)args;

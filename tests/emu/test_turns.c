@@ -36,7 +36,10 @@ static void launch(struct rig *rig, nvw_kernel kernel, const struct task *t, uns
 
 /* ---- Table 1 ----------------------------------------------------------------------------------- */
 
-/* stc Table 1, typed from the paper: what becomes of a line in an L1. Empty: it does not happen, or nothing changes. */
+/*
+ * stc Table 1, typed from the paper: what becomes of a line in an L1. Empty: it does not happen, or nothing
+ * changes.
+ */
 static const struct {
 	const char *state, *store, *load, *load_u, *data, *data_e, *wa;
 } table_1[] = {
@@ -56,7 +59,10 @@ static unsigned row_of(const char *state)
 	return i;
 }
 
-/* The stable state in which the table leaves the line, from a stable one; transactions pass the transient ones at once. */
+/*
+ * The stable state in which the table leaves the line, from a stable one; transactions pass the transient
+ * ones at once.
+ */
 static char settled(unsigned from, const char *entry)
 {
 	if (!strcmp(entry, "hit")) {
@@ -255,7 +261,10 @@ static void several_bands_have_their_epoch_at_once(void **state)
 		pages_stored("stc-mb", NULL, 8).sim_time_ps < pages_stored("stc-es", NULL, 8).sim_time_ps);
 }
 
-/* Two work-items demand the first two pages in turn, each the one that the other has just left; the third one wants page 9. */
+/*
+ * Two work-items demand the first two pages in turn, each the one that the other has just left; the third one
+ * wants page 9.
+ */
 static void store_by_turns(const void *args)
 {
 	const struct task *const t = args;
@@ -440,7 +449,10 @@ static void expect_broken(const char *rule, void (*breaks)(struct coh_turns *, e
 
 static struct coh_wait waiting;
 
-/* One request of this kind waits in the list, demanded and with the EMU awake, so that only its being there is wrong. */
+/*
+ * One request of this kind waits in the list, demanded and with the EMU awake, so that only its being there
+ * is wrong.
+ */
 static struct coh_wait *wait_of(struct coh_turns *turns, emu_line_id id, unsigned kind)
 {
 	waiting = (struct coh_wait){.request = {.kind = kind, .line = id}};

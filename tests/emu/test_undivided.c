@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores to NVRAM are not divided: where L1s register bytes, an atomic of a part of a word takes no part of a store along. */
+/*
+ * Stores to NVRAM are not divided: where L1s register bytes, an atomic of a part of a word takes no part of a
+ * store along.
+ */
 #include "common/rig.h"
 
 #include <stdio.h>
@@ -51,8 +54,10 @@ static void store_words(const struct parts *p)
 	tell(p, 0, 2);
 }
 
-/* A work-item stores a word twice and adds to a half of it; one on another CU adds to that half in between, and then to the other. They race: the
- * last value may be either's. */
+/*
+ * A work-item stores a word twice and adds to a half of it; one on another CU adds to that half in between,
+ * and then to the other. They race: the last value may be either's.
+ */
 static void add_to_halves(const void *args)
 {
 	const struct parts *const p = args;
@@ -239,7 +244,10 @@ static void store_neighbours(const void *args)
 	n->second = rig_durable(n->rig, &n->p.word[1]);
 }
 
-/* Where an L1 has its own bytes of a line only. So the models order stores to the same bytes alone (tests/crashtest/test_leaves.c). */
+/*
+ * Where an L1 has its own bytes of a line only. So the models order stores to the same bytes alone
+ * (tests/crashtest/test_leaves.c).
+ */
 static void bytes_of_a_unit_that_two_cus_have_stored_persist_apart(void **state)
 {
 	static const char *const settings[] = {"protocol=vi", "nvram.atomicity=64B", NULL};

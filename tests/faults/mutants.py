@@ -38,7 +38,7 @@ AREAS = [
     ('lib/{pool,device}/*.c', 'recovery pools-of-a-run device kv'),
     ('lib/{log,check}/*.c', 'log check saved'),
     ('crashtest/states/*.c', 'explore sampling leaves closed mixed restores reads plan'),
-    ('crashtest/states/models/*.c', 'explore sampling leaves closed mixed models'),
+    ('crashtest/states/models/*.c', 'explore sampling leaves closed mixed'),
     ('crashtest/parts/*.c', 'watch part-view parts parts-alone checker-parts'),
     ('crashtest/{explore,judge}/*.c', 'explore sampling plan modes reads hang misbehaving saved store-log'),
     ('crashtest/explain/*.c', 'cause need edit edit-order cure cost saved'),

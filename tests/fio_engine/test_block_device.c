@@ -85,7 +85,10 @@ static void assert_blocks(struct block_device *d, unsigned first, unsigned count
 	}
 }
 
-/* ---- Reading and writing ------------------------------------------------------------------------------------------ */
+/*
+ * ---- Reading and writing
+ * ------------------------------------------------------------------------------------------
+ */
 
 static void what_is_written_is_read_back_under_every_protocol(void **state)
 {
@@ -166,7 +169,10 @@ static void a_pool_of_something_else_is_refused(void **state)
 	assert_int_equal(block_device_open(pool, &plain, &d), NVW_E_INPUT);
 }
 
-/* ---- Time --------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Time
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 /* Simulated time of synced writes of the whole device. */
 static uint64_t time_with(const char *set)
@@ -204,7 +210,10 @@ static void simulated_time_grows_with_the_latency_of_nvram_writes(void **state)
 	assert_int_equal(time_with("nvram.write=100ns"), quick);
 }
 
-/* ---- Power cuts ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Power cuts
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 /* Writes the first half and syncs. */
 static struct block_device *first_half(enum block_fault fault, const char *when)
@@ -221,7 +230,10 @@ static struct block_device *first_half(enum block_fault fault, const char *when)
 	return d;
 }
 
-/* A child writes the first half, syncs, and goes on with the other half; it dies as soon as the sync has returned. */
+/*
+ * A child writes the first half, syncs, and goes on with the other half; it dies as soon as the sync has
+ * returned.
+ */
 static void die_after_sync(enum block_fault fault)
 {
 	struct block_device *d = first_half(fault, NULL);
@@ -271,7 +283,10 @@ static void a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier(v
 	assert_false(first_half_is_there());
 }
 
-/* ---- Judged by the log ---------------------------------------------------------------------------------------------- */
+/*
+ * ---- Judged by the log
+ * ----------------------------------------------------------------------------------------------
+ */
 
 static struct ct_result result; /* large */
 

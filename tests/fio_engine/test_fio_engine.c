@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fio with nvwave's ioengine: fio's own verification, what a power cut leaves, and what fio says of bad options. */
+/*
+ * fio with nvwave's ioengine: fio's own verification, what a power cut leaves, and what fio says of bad
+ * options.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +23,9 @@
 
 static const char *nvwave;
 
-/* The beginning of a job; more of them may follow on one command line, which is quicker: each is a process. */
+/*
+ * The beginning of a job; more of them may follow on one command line, which is quicker: each is a process.
+ */
 #define JOB(name, file) \
 	" --name=" name " --ioengine=external:" FIO_ENGINE " --filename=" file " --bs=4k --size=64k "
 
@@ -70,7 +75,10 @@ static double figure(const char *kind, const char *name)
 	return value;
 }
 
-/* ---- Reading and writing ------------------------------------------------------------------------------------------ */
+/*
+ * ---- Reading and writing
+ * ------------------------------------------------------------------------------------------
+ */
 
 /* The jobs, then in other processes, from the pools alone, that what they wrote verifies. */
 static void assert_jobs_verify(const char *jobs, const char *readers)
@@ -121,7 +129,10 @@ static void jobs_in_processes_have_a_machine_and_a_pool_each(void **state)
 	assert_int_equal(run("cmp -s job.0.0 job.1.0"), 1); /* both there, with different data */
 }
 
-/* ---- Simulated time ------------------------------------------------------------------------------------------------ */
+/*
+ * ---- Simulated time
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void the_same_job_takes_the_same_simulated_time(void **state)
 {
@@ -156,7 +167,10 @@ static void simulated_time_follows_the_machine(void **state)
 	assert_int_equal(figure("statistics", "persist.barriers_wg"), 16);
 }
 
-/* ---- Power cuts ----------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Power cuts
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 /* When the first sync was acknowledged in the log, in ns, and how many blocks by it. */
 static double first_sync(unsigned *ret_blocks)
@@ -220,7 +234,10 @@ static void the_log_of_a_job_is_explored_and_the_missing_barrier_found(void **st
 	assert_non_null(strstr(output, "host/fio_engine/kernel.c"));
 }
 
-/* ---- Refused --------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Refused
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static void bad_options_are_explained_and_fio_fails(void **state)
 {
@@ -252,7 +269,8 @@ static void bad_options_are_explained_and_fio_fails(void **state)
 			i, i, bad[i].options);
 	}
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		run("for try in $(seq 600); do [ -s %u/status ] && break; sleep 0.05; done; cat %u/status %u/out",
+		run("for try in $(seq 600); do [ -s %u/status ] && break; sleep 0.05; done; cat %u/status "
+		    "%u/out",
 			i, i, i);
 		const int status = atoi(output);
 

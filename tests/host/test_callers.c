@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Call stacks of a program's stores: in the log, in reports, and as what tells causes of one line apart. The subject is helpers.c,
- * built by the compiler alone and by nvwave-cc.
+ * Call stacks of a program's stores: in the log, in reports, and as what tells causes of one line apart. The
+ * subject is helpers.c, built by the compiler alone and by nvwave-cc.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,10 @@ static unsigned line_with(const char *text)
 	return line_in(HELPERS_SOURCE, text);
 }
 
-/* ---- The log -------------------------------------------------------------------------------------------------- */
+/*
+ * ---- The log
+ * --------------------------------------------------------------------------------------------------
+ */
 
 struct log {
 	struct place {
@@ -141,7 +144,10 @@ static void equal_stacks_have_one_site_and_others_have_others(void **state)
 	assert_in_range(deep.sites, 30, 90); /* the innermost 40 frames */
 }
 
-/* ---- Findings ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Findings
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static json_t *crash(const char *program, const char *forgotten)
 {
@@ -172,7 +178,9 @@ static bool ends_in_line(const char *place, unsigned line)
 	return strlen(place) > strlen(end) && strcmp(place + strlen(place) - strlen(end), end) == 0;
 }
 
-/* Two callers of one line forget to flush, and two do not: two causes, and each cure is for its own caller. */
+/*
+ * Two callers of one line forget to flush, and two do not: two causes, and each cure is for its own caller.
+ */
 static void callers_of_one_line_that_are_at_fault_are_causes_of_their_own(void **state)
 {
 	json_t *const report = crash(built, "12");
@@ -217,7 +225,10 @@ static void a_line_that_all_callers_get_wrong_is_one_cause(void **state)
 	json_decref(report);
 }
 
-/* Whether the compiler has inlined the library's function or not, its line is no place, and two causes that share only it are two. */
+/*
+ * Whether the compiler has inlined the library's function or not, its line is no place, and two causes that
+ * share only it are two.
+ */
 static void code_of_the_librarys_headers_is_no_place_but_its_callers_are(void **state)
 {
 	static const char *const levels[] = {"-O0", "-O2"};
@@ -233,9 +244,9 @@ static void code_of_the_librarys_headers_is_no_place_but_its_callers_are(void **
 		assert_int_equal(
 			run("%s g++ -g %s -o atomics %s -lpmem", NVWAVE_CC, levels[level], ATOMICS_SOURCE),
 			0);
-		assert_int_equal(
-			run("rm -f pool; %s crash --exec='./atomics run pool' --image=pool --check='./atomics check'",
-				nvwave),
+		assert_int_equal(run("rm -f pool; %s crash --exec='./atomics run pool' --image=pool "
+				     "--check='./atomics check'",
+					 nvwave),
 			1);
 		assert_null(strstr(output, "atomic_base"));
 		for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
@@ -246,9 +257,15 @@ static void code_of_the_librarys_headers_is_no_place_but_its_callers_are(void **
 	}
 }
 
-/* ---- Patches -------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Patches
+ * --------------------------------------------------------------------------------------------------
+ */
 
-/* The flush is a helper's, and one caller lacks the fence: it gets one behind its call, and with that no state fails. */
+/*
+ * The flush is a helper's, and one caller lacks the fence: it gets one behind its call, and with that no
+ * state fails.
+ */
 static void a_patch_for_one_caller_stands_behind_its_call(void **state)
 {
 	char patch[64];
@@ -256,7 +273,8 @@ static void a_patch_for_one_caller_stands_behind_its_call(void **state)
 	if (system("command -v patch cc >/dev/null") != 0) {
 		skip_test("patch and a C compiler are needed");
 	}
-	run("rm -f pool cures; %s crash --exec='%s note pool 1' --image=pool --oracle=replay --states=400 --patch=cures "
+	run("rm -f pool cures; %s crash --exec='%s note pool 1' --image=pool --oracle=replay --states=400 "
+	    "--patch=cures "
 	    ">report",
 		nvwave, built);
 	snprintf(patch, sizeof patch, "+\tpmem_drain();");
@@ -277,7 +295,8 @@ static void a_patch_for_one_caller_stands_behind_its_call(void **state)
 /* The helper goes on with a store that relies on the fence. */
 static void a_fence_that_would_come_too_late_behind_the_call_is_no_patch(void **state)
 {
-	run("rm -f pool cures; truncate -s 4096 pool; %s crash --exec='%s mark pool 1' --image=pool --check='%s check' "
+	run("rm -f pool cures; truncate -s 4096 pool; %s crash --exec='%s mark pool 1' --image=pool "
+	    "--check='%s check' "
 	    "--states=400 --patch=cures 2>notes",
 		nvwave, built, built);
 	assert_non_null(strstr(output, "verified on this log: with a fence after"));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that nvwave-cc has built, by several compilers: what is recorded is compared with what the program says itself
- * that it does (cc_subject.c), and a log by hand with its bugs is crash-tested (host/examples/raw_log.c).
+ * Programs that nvwave-cc has built, by several compilers: what is recorded is compared with what the program
+ * says itself that it does (cc_subject.c), and a log by hand with its bugs is crash-tested
+ * (host/examples/raw_log.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +58,10 @@ static struct nvw_log_reader *open_log(void)
 	return reader;
 }
 
-/* ---- What is recorded --------------------------------------------------------------------------------------------- */
+/*
+ * ---- What is recorded
+ * ---------------------------------------------------------------------------------------------
+ */
 
 /* A record as the subject writes it; false: of a kind that it does not write. */
 static bool describe(const struct nvw_log_record *r, uint32_t lines[SITES], char *text, size_t n)
@@ -269,7 +273,10 @@ static void what_was_not_recompiled_is_found_by_comparing(void **state)
 	}
 }
 
-/* ---- Crash tests -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Crash tests
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 /* Appends five values; the exit status. */
 static int crash(const char *program, const char *bug, const char *options)
@@ -337,8 +344,11 @@ static void a_count_stored_before_its_value_in_one_line_is_found(void **state)
 static const char early_source[] =
 	"#include <libpmem.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
 	"int main(int argc, char **argv)\n{\n"
-	"	size_t n;\n	volatile uint64_t *const p = pmem_map_file(argv[argc - 1], 4096, PMEM_FILE_CREATE, 0600, &n, NULL);\n"
-	"	if (argc == 3) {\n		puts(p[0] && !p[1] ? \"valid without its value\" : \"whole\");\n"
+	"	size_t n;\n	volatile uint64_t *const p = pmem_map_file(argv[argc - 1], 4096, PMEM_FILE_CREATE, "
+	""
+	"0600, &n, NULL);\n"
+	"	if (argc == 3) {\n		puts(p[0] && !p[1] ? \"valid without its value\" : "
+	"\"whole\");\n"
 	"		return p[0] && !p[1];\n	}\n"
 	"	p[0] = 1;\n	p[1] = 7;\n	pmem_persist((void *)p, 16);\n	return 0;\n}\n";
 
@@ -423,7 +433,8 @@ static bool may_overtake(bool ordered)
 	char path[128];
 
 	run("rm -rf -- *");
-	run("head -c 4096 /dev/zero > image; printf '#!/bin/sh\n! grep -q 2 $1 || grep -q 1 $1\n' > check; chmod +x check");
+	run("head -c 4096 /dev/zero > image; printf '#!/bin/sh\n! grep -q 2 $1 || grep -q 1 $1\n' > check; "
+	    "chmod +x check");
 	snprintf(path, sizeof path, "%s/two.log", dir);
 	assert_int_equal(nvw_log_create(path, &info, &log), 0);
 	for (unsigned i = 0; i < sizeof records / sizeof *records; i++) {
@@ -456,7 +467,10 @@ static void kills_are_survived_by_a_right_log(void **state)
 	assert_int_equal(crash(raw_logs[0], "", "--mode=kill --states=5"), 0);
 }
 
-/* ---- Statistics --------------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Statistics
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static json_int_t number(json_t *o, const char *object, const char *name)
 {
@@ -467,7 +481,8 @@ static void flushes_and_fences_count_and_take_time(void **state)
 {
 	run("rm -rf -- *");
 	assert_int_equal(
-		run("%s exec --set nvram.write=2us --advice --report=report --output-format=json -- %s append pool 10",
+		run("%s exec --set nvram.write=2us --advice --report=report --output-format=json -- %s "
+		    "append pool 10",
 			nvwave, raw_logs[0]),
 		0);
 	FILE *const f = open_in_dir("report");
@@ -491,9 +506,12 @@ static void a_flush_for_nothing_has_its_place(void **state)
 {
 	run("rm -rf -- *");
 	assert_int_equal(
-		run("printf '#include <emmintrin.h>\\n#include <fcntl.h>\\n#include <sys/mman.h>\\n#include <unistd.h>\\n"
-		    "int main(void) {\\nint fd = open(\"f\", 66, 0600);\\nif (ftruncate(fd, 4096)) return 1;\\n"
-		    "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\\n*p = 1;\\n_mm_clflush(p);\\n_mm_mfence();\\n"
+		run("printf '#include <emmintrin.h>\\n#include <fcntl.h>\\n#include <sys/mman.h>\\n#include "
+		    "<unistd.h>\\n"
+		    "int main(void) {\\nint fd = open(\"f\", 66, 0600);\\nif (ftruncate(fd, 4096)) return "
+		    "1;\\n"
+		    "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\\n*p = "
+		    "1;\\n_mm_clflush(p);\\n_mm_mfence();\\n"
 		    "_mm_clflush(p);\\n_mm_mfence();\\n_mm_mfence();\\n}\\n' > idle.c"),
 		0);
 	assert_int_equal(run("%s cc -O1 -o idle idle.c && %s exec --advice -- ./idle", wrapper, nvwave), 0);
@@ -505,7 +523,8 @@ static void a_program_that_flushes_nothing_is_told(void **state)
 {
 	run("rm -rf -- *");
 	assert_int_equal(
-		run("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) {\n"
+		run("printf '#include <fcntl.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) "
+		    "{\n"
 		    "int fd = open(\"f\", 66, 0600);\nif (ftruncate(fd, 4096)) return 1;\n"
 		    "char *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);\n*p = 1;\n}\n' > idle.c"),
 		0);
@@ -516,7 +535,10 @@ static void a_program_that_flushes_nothing_is_told(void **state)
 	assert_non_null(strstr(output, "nvwave-cc makes them seen"));
 }
 
-/* ---- The wrapper --------------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- The wrapper
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static void what_cannot_be_watched_is_refused(void **state)
 {
@@ -541,7 +563,8 @@ static void what_cannot_be_watched_is_refused(void **state)
 
 	run("rm -rf -- *");
 	run("echo 'int main(void) { return 0; }' > x.c; echo 'int f(void) { return y; }' > wrong.c; "
-	    "printf '\\tsfence\\n\\tnonsense\\n' > wrong.s; printf '.macro order\\n\\tsfence\\n.endm\\n' > macro.s");
+	    "printf '\\tsfence\\n\\tnonsense\\n' > wrong.s; printf '.macro order\\n\\tsfence\\n.endm\\n' > "
+	    "macro.s");
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const int status = run("%s %s", wrapper, cases[i].arguments);
 
@@ -567,7 +590,8 @@ static void it_compiles_as_the_compiler_alone_does(void **state)
 		"cc -O2 pre.h -o pre.h.gch && %s cc -O2 -Winvalid-pch -include pre.h x.c -o x && ./x",
 		"cc -x c-header pre.txt -o pre.gch",
 		"cc -O2 -march=skylake-avx512 -c masked.c -o x.o && nm x.o | grep -q nvwave_cc_instruction",
-		"cc -O2 -march=skylake-avx512 -masm=intel -c masked.c -o x.o && nm x.o | grep -q nvwave_cc_instruction",
+		"cc -O2 -march=skylake-avx512 -masm=intel -c masked.c -o x.o && nm x.o | grep -q "
+		"nvwave_cc_instruction",
 		"cc -O2 -fno-plt -c plain.c -o x.o && ! nm x.o | grep -e nvwave_cc_instruction -e tsan_read",
 		"cc -c section.s -o x.o",
 		"cc -c sum.s -o x.o && objdump -d x.o | grep -q 'lea *0xa0(%%rsp),%%rax'",
@@ -576,9 +600,12 @@ static void it_compiles_as_the_compiler_alone_does(void **state)
 	run("rm -rf -- *");
 	run("echo 'int f(int *p, int *q) { *p = *q; return p[1]; }' > plain.c; "
 	    "echo '.section \".linker-options\",\"e\",@llvm_linker_options' > section.s");
-	run("echo '#include <stdio.h>' | tee pre.h > pre.txt; printf '\\tmovntdq %%%%xmm0, (8*2+8)(%%%%rsp)\\n' > sum.s; "
-	    "printf '#include <immintrin.h>\\nvoid f(void *p, __m512i v, __mmask8 k) { _mm512_mask_storeu_epi64(p, k, v); }\\n' > masked.c");
-	run("printf '#include <emmintrin.h>\\nlong v;\\nint main(void) { v = 1; _mm_clflush(&v); _mm_stream_si64((void *)&v, 7); "
+	run("echo '#include <stdio.h>' | tee pre.h > pre.txt; printf '\\tmovntdq %%%%xmm0, "
+	    "(8*2+8)(%%%%rsp)\\n' > sum.s; "
+	    "printf '#include <immintrin.h>\\nvoid f(void *p, __m512i v, __mmask8 k) { "
+	    "_mm512_mask_storeu_epi64(p, k, v); }\\n' > masked.c");
+	run("printf '#include <emmintrin.h>\\nlong v;\\nint main(void) { v = 1; _mm_clflush(&v); "
+	    "_mm_stream_si64((void *)&v, 7); "
 	    "_mm_sfence(); return v != 7; }\\n' > x.c; echo 'int y(int *p) { return *p = 3; }' > y.c");
 	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
 		char command[256];
@@ -598,7 +625,10 @@ static void make_takes_it_for_a_compiler(void **state)
 	assert_int_equal(run("make -s CC='%s cc' x && ./x", wrapper), 0);
 }
 
-/* ---- All ------------------------------------------------------------------------------------------------------------------------ */
+/*
+ * ---- All
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
 
 /* Paths between colons. */
 static void split(const char *variable, char **to)

@@ -74,9 +74,15 @@ static void write_file(const char *name, mode_t mode, const char *text)
 	close(fd);
 }
 
-/* ---- Measuring -------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Measuring
+ * --------------------------------------------------------------------------------------------------
+ */
 
-/* Percentiles are of buckets, 3 % wide; and a call's own time is measured when the program starts, by some 10 ns. */
+/*
+ * Percentiles are of buckets, 3 % wide; and a call's own time is measured when the program starts, by some 10
+ * ns.
+ */
 static void assert_row(const json_t *row, double asked, double operations)
 {
 	assert_true(is_near(number(row, "asked_ns"), asked));
@@ -133,7 +139,10 @@ static void threads_together_get_no_more_than_the_bandwidth(void **state)
 		const double measured = number(json_object_get(row, "fio"), "bytes_per_s");
 
 		assert_true(number(row, "asked_bytes_per_s") == 1e8);
-		/* The first block of each thread finds the device free; fio's clock for this has milliseconds. */
+		/*
+		 * The first block of each thread finds the device free; fio's clock for this has
+		 * milliseconds.
+		 */
 		assert_true(measured > 0 && measured < 1.2e8);
 	}
 	json_decref(o);
@@ -153,7 +162,10 @@ static void the_mixed_job_reads_seventy_percent(void **state)
 	json_decref(o);
 }
 
-/* ---- Verifying ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Verifying
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static const json_t *kill_of(const json_t *o, size_t i)
 {
@@ -200,13 +212,17 @@ static void blocks_that_were_not_drained_are_lost_unless_caches_are_persistent(v
 	json_decref(kept);
 }
 
-/* ---- By hand --------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- By hand
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static void the_job_files_are_fios(void **state)
 {
 	NEEDS_FIO();
 	assert_int_equal(
-		run("for j in latency bandwidth mixed verify; do NVRAM=pool fio --parse-only %s/$j.fio || exit 1; done",
+		run("for j in latency bandwidth mixed verify; do NVRAM=pool fio --parse-only %s/$j.fio || "
+		    "exit 1; done",
 			jobs),
 		0);
 }
@@ -223,14 +239,18 @@ static void a_damaged_block_is_found_by_hand(void **state)
 	assert_int_equal(run(check, nvwave, jobs), 0);
 	/* One of the written blocks: those that were not begin otherwise. */
 	assert_int_equal(
-		run("at=$(grep -abo \"$(printf '\\312\\254')\" pool | awk -F: '$1 %% 4096 == 0 { print $1 / 4096; exit }') && "
+		run("at=$(grep -abo \"$(printf '\\312\\254')\" pool | awk -F: '$1 %% 4096 == 0 { print $1 / "
+		    "4096; exit }') && "
 		    "dd if=/dev/zero of=pool bs=4096 count=1 seek=$at conv=notrunc"),
 		0);
 	assert_int_equal(run(check, nvwave, jobs), 1);
 	assert_non_null(strstr(output, "bad magic"));
 }
 
-/* ---- Refusals --------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Refusals
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 /* A program of that name that fio is taken to be. */
 static int with_fio(const char *script, const char *arguments)

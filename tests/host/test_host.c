@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Real programs under nvwave exec. What is recorded is compared with what the programs did: the log, replayed on the file as it was,
- * gives the file as it is.
+ * Real programs under nvwave exec. What is recorded is compared with what the programs did: the log, replayed
+ * on the file as it was, gives the file as it is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,10 @@
 
 #include "host_rig.h"
 
-/* ---- Reports ---------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Reports
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static bool noted(const char *text)
 {
@@ -43,7 +46,10 @@ static void assert_no_notes(void)
 	json_decref(o);
 }
 
-/* ---- Logs ------------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Logs
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 struct told {
 	uint64_t stores, flushes, fences, written, threads;
@@ -108,7 +114,10 @@ static unsigned stores_to(const char *log, uint64_t word, uint64_t value)
 	return n;
 }
 
-/* ---- Recording -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Recording
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static void the_log_on_the_image_gives_the_file(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Real programs under nvwave crash --exec, and their logs under nvwave crash --store-log: right ones, and ones with planted bugs; store logs that
- * are exported; checkers.
+ * Real programs under nvwave crash --exec, and their logs under nvwave crash --store-log: right ones, and
+ * ones with planted bugs; store logs that are exported; checkers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,10 @@ static void expect_exhausted(void)
 	assert_int_equal(instants, exhausted);
 }
 
-/* ---- Crash tests ------------------------------------------------------------------------------------------------------ */
+/*
+ * ---- Crash tests
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state)
 {
@@ -46,9 +49,9 @@ static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state
 		0);
 	expect_exhausted();
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(
-			run("%s crash --exec='%s pool 3 %s' --image=pool --check=%s --save=saved --states=200",
-				nvwave, append_log, bugs[i], append_log),
+		assert_int_equal(run("%s crash --exec='%s pool 3 %s' --image=pool --check=%s --save=saved "
+				     "--states=200",
+					 nvwave, append_log, bugs[i], append_log),
 			1);
 		assert_non_null(strstr(output, "counts and is not whole"));
 		assert_non_null(strstr(output, "examples/append_log.c:"));
@@ -99,9 +102,9 @@ static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(voi
 			list, list),
 		0);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(
-			run("%s crash --exec='%s append pool 1 %s' --image=pool --check='%s check' --states=150",
-				nvwave, list, bugs[i], list),
+		assert_int_equal(run("%s crash --exec='%s append pool 1 %s' --image=pool --check='%s check' "
+				     "--states=150",
+					 nvwave, list, bugs[i], list),
 			1);
 		assert_non_null(strstr(output, "examples/list.c:"));
 	}
@@ -115,14 +118,16 @@ static void a_check_that_names_the_image_judges_the_state(void **state)
 	clean();
 	assert_int_equal(run("%s create pool && %s append pool 1 && ln -s pool link", list, list), 0);
 	assert_int_equal(
-		run("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec %s check $1\\n' >judge; chmod +x judge",
+		run("printf '#!/bin/sh\\ntest $1 = - && set /dev/stdin\\nexec %s check $1\\n' >judge; chmod "
+		    "+x judge",
 			list),
 		0);
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		const bool is_shell_s = names[i][0] == '$';
 
 		assert_int_equal(
-			run("%s crash --exec='%s append ./pool 1 no-tx' --image=%s --check=\"./judge %s\" --states=150",
+			run("%s crash --exec='%s append ./pool 1 no-tx' --image=%s --check=\"./judge %s\" "
+			    "--states=150",
 				nvwave, list, is_shell_s ? "$PWD/pool" : "pool", names[i]),
 			1);
 		assert_non_null(strstr(output, "examples/list.c:"));
@@ -139,7 +144,8 @@ static void what_a_line_held_at_an_event_persists_together(void **state)
 	clean();
 	/* The checker is not interposed, and the subject insists on persistent memory. */
 	assert_int_equal(
-		run("PMEM_IS_PMEM_FORCE=1 %s crash --exec='%s same-line {}' --image=pool --check='%s check-same-line'",
+		run("PMEM_IS_PMEM_FORCE=1 %s crash --exec='%s same-line {}' --image=pool --check='%s "
+		    "check-same-line'",
 			nvwave, subject, subject),
 		0);
 	expect_exhausted();
@@ -172,7 +178,8 @@ static void a_killed_program_leaves_states_that_are_checked(void **state)
 		0);
 	assert_non_null(strstr(output, "10 kills"));
 	assert_int_equal(
-		run("%s crash --mode=kill --exec='%s pool 4 one-drain' --image=pool --check=%s --states=20 --save=saved",
+		run("%s crash --mode=kill --exec='%s pool 4 one-drain' --image=pool --check=%s --states=20 "
+		    "--save=saved",
 			nvwave, append_log, append_log),
 		1);
 	assert_non_null(strstr(output, "counts and is not whole"));
@@ -183,7 +190,10 @@ static void a_killed_program_leaves_states_that_are_checked(void **state)
 		0);
 }
 
-/* ---- Other models, threads -------------------------------------------------------------------------------------------- */
+/*
+ * ---- Other models, threads
+ * --------------------------------------------------------------------------------------------
+ */
 
 static void the_models_differ_where_they_should(void **state)
 {
@@ -232,7 +242,10 @@ static void threads_that_only_store_are_counted(void **state)
 	assert_non_null(strstr(output, "in one recorded order (the log names no threads)"));
 }
 
-/* ---- Store logs ------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Store logs
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* Makes the stores of a store log in a copy of the image; how many there were. */
 static unsigned stores_of_store_log(const char *path, uint8_t *image, size_t bytes)
@@ -323,7 +336,10 @@ static void an_exported_store_log_is_explored_like_the_record(void **state)
 	assert_int_equal(run("test -s out"), 1);
 }
 
-/* ---- Checkers, bad input ---------------------------------------------------------------------------------------------- */
+/*
+ * ---- Checkers, bad input
+ * ----------------------------------------------------------------------------------------------
+ */
 
 /* The report of a checker that is a script, or a program of a line of C built with flags. */
 static int crash_with(const char *check)
@@ -345,14 +361,17 @@ static void every_kind_of_checker_is_asked_about_every_state(void **state)
 	assert_int_equal(run("test $(sort -u runs | wc -l) -ge 8"), 0);
 	/* Static: executed each time. It changes the file, which must be made new. */
 	assert_int_equal(
-		run("printf '#include <stdio.h>\\nint main(int n, char **a) { FILE *f = fopen(a[1], \"r+\"); int c = "
-		    "fgetc(f); rewind(f); fputc(255, f); fclose(f); return c == 255; }' >s.c && cc -static -o s s.c"),
+		run("printf '#include <stdio.h>\\nint main(int n, char **a) { FILE *f = fopen(a[1], "
+		    "\"r+\"); int c = "
+		    "fgetc(f); rewind(f); fputc(255, f); fclose(f); return c == 255; }' >s.c && cc -static "
+		    "-o s s.c"),
 		0);
 	assert_int_equal(crash_with("./s"), 0);
 	assert_int_equal(run("cc -o s s.c"), 0);
 	assert_int_equal(crash_with("./s"), 0);
 	assert_int_equal(
-		run("sed -i 's/return c == 255/raise(11)/; s/^#/#include <signal.h>\\n#/' s.c && cc -o s s.c"),
+		run("sed -i 's/return c == 255/raise(11)/; s/^#/#include <signal.h>\\n#/' s.c && cc -o s "
+		    "s.c"),
 		0);
 	assert_int_equal(crash_with("./s"), 1);
 	assert_non_null(strstr(output, "was killed by signal 11"));

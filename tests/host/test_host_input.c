@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bad input and bad manners: what nvwave exec and nvwave crash --exec cannot do is refused, what their programs do to them
- * is followed or told, and nothing of theirs stays behind.
+ * Bad input and bad manners: what nvwave exec and nvwave crash --exec cannot do is refused, what their
+ * programs do to them is followed or told, and nothing of theirs stays behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,10 @@ static const char *nvwave, *odd, *append_log;
 static char dir[64], output[1 << 16];
 static bool begun;
 
-/* ---- Running --------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Running
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 /* The shell's command line in dir, its output kept: the exit status. Nothing here may hang. */
 static int run(const char *format, ...)
@@ -78,7 +81,10 @@ static uint8_t *read_whole(const char *name, size_t *ret_n)
 	return to;
 }
 
-/* The log on its image must give the file, as far as that goes; all of it from events, or told is how many stores are not. */
+/*
+ * The log on its image must give the file, as far as that goes; all of it from events, or told is how many
+ * stores are not.
+ */
 static void assert_replays(unsigned unflushed)
 {
 	struct nvw_log_reader *reader;
@@ -107,7 +113,10 @@ static void assert_replays(unsigned unflushed)
 	assert_int_equal(late, unflushed);
 }
 
-/* ---- Programs ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Programs
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static void a_program_is_looked_for_as_exec_does(void **state)
 {
@@ -172,7 +181,10 @@ static void programs_that_are_executed_by_a_list_are_looked_at(void **state)
 	assert_true(printed("without LD_PRELOAD"));
 }
 
-/* ---- The session ----------------------------------------------------------------------------------------------------- */
+/*
+ * ---- The session
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static void a_program_may_forget_its_environment(void **state)
 {
@@ -217,7 +229,8 @@ static void folders_of_killed_runs_are_removed_by_the_next(void **state)
 {
 	clean();
 	assert_int_equal(
-		run("mkfifo ready; TMPDIR=$PWD/tmp %s exec -- %s waits $PWD/pool >ready 2>&1 & n=$!; head -c 1 ready; kill -9 "
+		run("mkfifo ready; TMPDIR=$PWD/tmp %s exec -- %s waits $PWD/pool >ready 2>&1 & n=$!; head "
+		    "-c 1 ready; kill -9 "
 		    "$n; wait $n; ls -d tmp/nvwave-exec-*",
 			nvwave, odd),
 		0);
@@ -232,7 +245,8 @@ static void a_signal_ends_the_program_and_not_the_report(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		clean();
 		assert_int_equal(
-			run("mkfifo ready; TMPDIR=$PWD/tmp %s exec --record=log -- %s waits pool >ready 2>report & n=$!; "
+			run("mkfifo ready; TMPDIR=$PWD/tmp %s exec --record=log -- %s waits pool >ready "
+			    "2>report & n=$!; "
 			    "head -c 1 ready; kill -%s $n; wait $n",
 				nvwave, odd, names[i]),
 			2);
@@ -271,7 +285,10 @@ static void what_outlives_a_tested_program_is_ended(void **state)
 	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '/%s$'", name), 1);
 }
 
-/* ---- What the program does ------------------------------------------------------------------------------------------- */
+/*
+ * ---- What the program does
+ * -------------------------------------------------------------------------------------------
+ */
 
 static void a_file_that_shrinks_does_not_end_the_program(void **state)
 {
@@ -342,7 +359,10 @@ static void a_crash_test_of_what_system_calls_write_is_undecided(void **state)
 	assert_true(printed("UNDECIDED"));
 }
 
-/* The first content is written before there is a mapping, and what is written between two is found at the second. */
+/*
+ * The first content is written before there is a mapping, and what is written between two is found at the
+ * second.
+ */
 static void what_is_written_while_nothing_is_mapped_is_no_matter(void **state)
 {
 	assert_int_equal(crash_of_written("written", "nothing"), 0);
@@ -379,7 +399,10 @@ static void the_programs_own_use_of_faults_stays(void **state)
 	assert_replays(0);
 }
 
-/* ---- What is written --------------------------------------------------------------------------------------------------- */
+/*
+ * ---- What is written
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static void a_file_of_the_program_is_never_replaced(void **state)
 {
@@ -407,7 +430,10 @@ static void messages_do_not_go_into_the_log(void **state)
 	assert_int_equal(run("%s log dump log", nvwave), 0);
 }
 
-/* ---- Crash tests --------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Crash tests
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static void images_may_have_any_name(void **state)
 {
@@ -441,7 +467,8 @@ static void an_image_that_is_longer_than_the_log_s_file_is_refused(void **state)
 	assert_int_equal(run("cp log.image longer; truncate -s 65536 longer"), 0);
 	assert_int_equal(run("%s crash --store-log=log --image=longer --check=%s", nvwave, append_log), 2);
 	assert_true(printed(
-		"nvwave: longer: has 65536 bytes, and log is the log of a file of 64064: expected that file as it was"));
+		"nvwave: longer: has 65536 bytes, and log is the log of a file of 64064: expected that file "
+		"as it was"));
 	assert_int_equal(
 		run("%s crash --store-log=log --image=log.image --check=%s --states=20", nvwave, append_log),
 		0);
@@ -467,14 +494,18 @@ static void an_interrupt_ends_a_crash_test_by_kills(void **state)
 {
 	clean();
 	assert_int_equal(
-		run("mkfifo ready; %s crash --mode=kill --exec='%s waits {}' --image=pool --check=true >out 2>ready & n=$!; "
+		run("mkfifo ready; %s crash --mode=kill --exec='%s waits {}' --image=pool --check=true >out "
+		    "2>ready & n=$!; "
 		    "head -c 1 ready; kill -INT $n; wait $n; s=$?; cat out; exit $s",
 			nvwave, odd),
 		2);
 	assert_true(printed("UNDECIDED"));
 }
 
-/* ---- Checkers -------------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Checkers
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 static int check_by(const char *checker)
 {
@@ -509,7 +540,8 @@ static void a_checker_reads_nothing_and_leaves_nothing(void **state)
 {
 	clean();
 	assert_int_equal(
-		run("printf '#!/bin/sh\\nsleep 77 &\\nif read line; then exit 1; fi\\n' >leaves && chmod +x leaves"),
+		run("printf '#!/bin/sh\\nsleep 77 &\\nif read line; then exit 1; fi\\n' >leaves && chmod +x "
+		    "leaves"),
 		0);
 	assert_int_equal(run("echo line | %s crash --exec='%s {} 2' --image=pool --check=./leaves --states=4",
 				 nvwave, append_log),
@@ -518,7 +550,10 @@ static void a_checker_reads_nothing_and_leaves_nothing(void **state)
 	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '[s]leep 77.%d$'", getpid()), 1);
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------------------------------------ */
+/*
+ * ---- Beginning and end
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static int begin(void **state)
 {

@@ -11,7 +11,10 @@
 
 #include "host_rig.h"
 
-/* ---- Statistics, advice, delays --------------------------------------------------------------------------------------- */
+/*
+ * ---- Statistics, advice, delays
+ * ---------------------------------------------------------------------------------------
+ */
 
 static json_int_t stat_of(const json_t *o, const char *name)
 {
@@ -66,7 +69,8 @@ static void without_latencies_the_bandwidth_is_left(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		clean();
 		assert_int_equal(
-			run("%s exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s --report=report "
+			run("%s exec --set nvram.read=0ns --set nvram.write=0ns --set nvram.bandwidth=%s "
+			    "--report=report "
 			    "--output-format=json -- %s flushes pool",
 				nvwave, bandwidths[i], subject),
 			0);
@@ -92,7 +96,10 @@ static void under_eadr_nothing_waits_for_a_flush(void **state)
 	json_decref(o);
 }
 
-/* ---- Bad input -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Bad input
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static void programs_that_cannot_be_interposed_are_refused(void **state)
 {

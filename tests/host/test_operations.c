@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that a program announces and acknowledges (nvw/ack.h): the record, what checkers are told, what findings say, and
- * the oracle that compares what programs print (--oracle=replay). host/examples/skeleton.c is the subject, and small
- * programs that the test compiles.
+ * Operations that a program announces and acknowledges (nvw/ack.h): the record, what checkers are told, what
+ * findings say, and the oracle that compares what programs print (--oracle=replay). host/examples/skeleton.c
+ * is the subject, and small programs that the test compiles.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,8 +36,8 @@ static bool printed(const char *text)
 
 static int crash(const char *bug, const char *oracle)
 {
-	return run(
-		"%s crash --exec='%s run pool 24 %s' --image=pool %s --timeout=200ms --states=400 --cures=off",
+	return run("%s crash --exec='%s run pool 24 %s' --image=pool %s --timeout=200ms --states=400 "
+		   "--cures=off",
 		nvwave, skeleton, bug, oracle);
 }
 
@@ -61,7 +61,10 @@ static void write_text(const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* ---- The record ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- The record
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* Operation number n of the skeleton lies between its begin and its acknowledgement, with all its stores. */
 static void each_store_lies_between_begin_and_acknowledgement_of_its_operation(void **state)
@@ -145,7 +148,9 @@ static const char mapping_program[] =
 	"int main(int n, char **a) {\n"
 	"	const int fd = open(a[1], O_RDWR | O_CREAT, 0666);\n"
 	"	if (ftruncate(fd, 4096)) return 1;\n"
-	"	volatile uint64_t *p = (volatile uint64_t *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);\n"
+	"	volatile uint64_t *p = (volatile uint64_t *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, "
+	""
+	"0);\n"
 	"	for (uint64_t i = 0; i < 4; i++) {\n"
 	"		nvw_operation_begins(i, \"append\");\n"
 	"		p[i * 8] = i + 1;\n"
@@ -172,7 +177,8 @@ static void operations_are_heard_from_programs_of_nvwave_cc_too(void **state)
 		assert_int_equal(run("%s exec --record=log -- ./mapping pool", nvwave), 0);
 		/* begin, store, flush, fence and acknowledgement of each, in this order */
 		assert_int_equal(
-			run("%s log dump log | awk '$2 != \"site\" && $2 ~ /^[a-z]/ {print $2}' | tr '\\n' ' '",
+			run("%s log dump log | awk '$2 != \"site\" && $2 ~ /^[a-z]/ {print $2}' | tr '\\n' "
+			    "' '",
 				nvwave),
 			0);
 		assert_true(
@@ -187,18 +193,22 @@ static void operations_are_heard_from_programs_of_nvwave_cc_too(void **state)
 
 /* Stores of C++ functions, one of them inlined. */
 static const char cpp_program[] =
-	"#include <fcntl.h>\n#include <stdint.h>\n#include <sys/mman.h>\n#include <unistd.h>\n#include <libpmem.h>\n"
+	"#include <fcntl.h>\n#include <stdint.h>\n#include <sys/mman.h>\n#include <unistd.h>\n#include "
+	"<libpmem.h>\n"
 	"namespace shop {\n"
 	"template <typename T> struct ledger {\n"
 	"	T *at;\n"
 	"	__attribute__((noinline)) void add(T v, int) { *at = v; pmem_persist(at, sizeof v); }\n"
-	"	__attribute__((always_inline)) void change(T v) { at[8] = v; pmem_persist(at + 8, sizeof v); }\n"
+	"	__attribute__((always_inline)) void change(T v) { at[8] = v; pmem_persist(at + 8, sizeof v); "
+	"}\n"
 	"};\n"
 	"}\n"
 	"int main(int n, char **a) {\n"
 	"	const int fd = open(a[1], O_RDWR | O_CREAT, 0666);\n"
 	"	if (ftruncate(fd, 4096)) return 1;\n"
-	"	shop::ledger<uint64_t> l = {(uint64_t *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)};\n"
+	"	shop::ledger<uint64_t> l = {(uint64_t *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, "
+	""
+	"0)};\n"
 	"	l.add(7, n);\n"
 	"	l.change(8);\n"
 	"	return 0;\n"
@@ -219,7 +229,10 @@ static void functions_of_cpp_have_their_names_and_inlined_ones_are_named_too(voi
 	assert_false(printed("_ZN4shop"));
 }
 
-/* ---- What checkers are told --------------------------------------------------------------------------------------- */
+/*
+ * ---- What checkers are told
+ * ---------------------------------------------------------------------------------------
+ */
 
 /* Writes down what it is told; the file it is told of must name operation 1. */
 static const char teller[] = "#!/bin/sh\n"
@@ -275,7 +288,10 @@ static void a_library_is_told_the_same(void **state)
 	assert_true(printed("in flight: operation 12 ("));
 }
 
-/* ---- The skeleton ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- The skeleton
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void a_right_structure_is_consistent_by_every_oracle(void **state)
 {
@@ -307,7 +323,10 @@ static void an_acknowledged_operation_is_named_with_its_store(void **state)
 	assert_false(printed("is acknowledged"));
 }
 
-/* ---- Without a checker ------------------------------------------------------------------------------------------- */
+/*
+ * ---- Without a checker
+ * -------------------------------------------------------------------------------------------
+ */
 
 static void without_a_checker_what_the_program_prints_tells(void **state)
 {
@@ -407,12 +426,18 @@ static void hangs_have_their_line_and_do_not_eat_the_budget(void **state)
 		0);
 }
 
-/* ---- Several threads --------------------------------------------------------------------------------------------- */
+/*
+ * ---- Several threads
+ * ---------------------------------------------------------------------------------------------
+ */
 
-/* Two threads, each with its own line, take turns such that both have an operation in flight. BUG: the second one's
- * store is flushed after its acknowledgement. */
+/*
+ * Two threads, each with its own line, take turns such that both have an operation in flight. BUG: the second
+ * one's store is flushed after its acknowledgement.
+ */
 static const char threads_program[] =
-	"#include <fcntl.h>\n#include <libpmem.h>\n#include <pthread.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+	"#include <fcntl.h>\n#include <libpmem.h>\n#include <pthread.h>\n#include <stdint.h>\n#include "
+	"<stdio.h>\n"
 	"#include <string.h>\n#include <sys/mman.h>\n#include <unistd.h>\n#include <nvw/ack.h>\n"
 	"static uint64_t *p; static pthread_barrier_t turn; static int bug;\n"
 	"static void *work(void *mine) {\n"
@@ -453,7 +478,10 @@ static void of_operations_in_flight_any_subset_may_have_happened(void **state)
 	assert_true(printed("(right) was acknowledged") || printed("(right) is acknowledged"));
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------------------------- */
+/*
+ * ---- Beginning and end
+ * -------------------------------------------------------------------------------------------
+ */
 
 static int begin(void **state)
 {

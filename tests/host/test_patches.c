@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cures of host programs as patches: bugs of host/examples are planted, and the patch of the finding's cure is applied, built and run again, by
- * hand and by --try-cures. What a run shows, and no more, is said of a cure.
+ * Cures of host programs as patches: bugs of host/examples are planted, and the patch of the finding's cure
+ * is applied, built and run again, by hand and by --try-cures. What a run shows, and no more, is said of a
+ * cure.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,14 +79,18 @@ static void the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone(void *
 		assert_int_equal(run("cat cures"), 0);
 		expect(bugs[i].line);
 		assert_int_equal(
-			run("patch -s -p1 <cures && %s cc -Wall -Wextra -Werror -g -O1 -I%s -o %s %s.c -lpmem",
+			run("patch -s -p1 <cures && %s cc -Wall -Wextra -Werror -g -O1 -I%s -o %s %s.c "
+			    "-lpmem",
 				NVWAVE_CC, HEADERS, bugs[i].program, bugs[i].program),
 			0);
 		assert_int_equal(crash(bugs[i].program, bugs[i].arguments, bugs[i].check, ""), 0);
 	}
 }
 
-/* ---- By --try-cures ----------------------------------------------------------------------------------------------- */
+/*
+ * ---- By --try-cures
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* The ledger's crash test with a build command, and options besides. */
 static int try_cures(const char *bugs, const char *command)
@@ -209,7 +214,8 @@ static void a_program_that_is_not_named_from_the_working_directory_is_refused(vo
 			nvwave),
 		2);
 	assert_int_equal(
-		run("%s crash --exec='./ledger pool 3' --image=pool --check=./ledger --try-cures=make --cures=off",
+		run("%s crash --exec='./ledger pool 3' --image=pool --check=./ledger --try-cures=make "
+		    "--cures=off",
 			nvwave),
 		2);
 	expect("--try-cures has no effect with --cures=off");

@@ -24,8 +24,8 @@ static void expect(const char *text)
 
 static int self_test_of(const char *program, const char *bugs, const char *options)
 {
-	return run(
-		"rm -f pool; %s pool 2 && %s crash --self-test --exec='%s pool 3' --image=pool --check=%s --bugs=%s --states=200 %s",
+	return run("rm -f pool; %s pool 2 && %s crash --self-test --exec='%s pool 3' --image=pool --check=%s "
+		   "--bugs=%s --states=200 %s",
 		program, nvwave, program, program, bugs, options);
 }
 
@@ -59,7 +59,8 @@ static void a_bug_is_harmless_where_the_list_says_so_and_nowhere_else(void **sta
 
 static void a_bug_that_is_found_elsewhere_or_not_at_all_is_told(void **state)
 {
-	run("printf 'bugs = a b\\n[a]\\narguments = one-drain\\nlost = append_log.c:58\\n[b]\\narguments =\\n' >bugs");
+	run("printf 'bugs = a b\\n[a]\\narguments = one-drain\\nlost = append_log.c:58\\n[b]\\narguments "
+	    "=\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 1);
 	expect("a                x86             OTHER ");
 	expect("b                x86             MISSED ");
@@ -95,9 +96,9 @@ static void a_bug_stands_where_the_command_says_and_its_list_beside_the_program(
 		0);
 	expect("program      one-drain        x86             found ");
 	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = x86\\n' >program.bugs"); /* not an argument of the program */
-	assert_int_equal(
-		run("%s crash --self-test --exec='env A={bug} ./program pool 3' --image=pool --check=./program --bugs=program.bugs",
-			nvwave),
+	assert_int_equal(run("%s crash --self-test --exec='env A={bug} ./program pool 3' --image=pool "
+			     "--check=./program --bugs=program.bugs",
+				 nvwave),
 		0);
 	expect("one-drain        x86             harmless ");
 }
@@ -127,7 +128,8 @@ static void a_list_of_bugs_that_is_none_is_refused(void **state)
 	assert_int_equal(run("%s crash kv --self-test --model=epoch", nvwave), 2);
 	expect("--model has no effect with --self-test of a workload");
 	assert_int_equal(
-		run("printf 'bugs = a\\n' >bugs; %s crash --self-test --exec='true pool' --image=pool --check=true --bugs=bugs",
+		run("printf 'bugs = a\\n' >bugs; %s crash --self-test --exec='true pool' --image=pool "
+		    "--check=true --bugs=bugs",
 			nvwave),
 		2);
 	expect("did not map the image's copy");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Host threads read kv and btree while emulated kernels change them: they change nothing, see nothing that recovery takes
- * back, also when the run is killed, and nothing is used again under their eyes. Built with -Db_sanitize=thread as well.
+ * Host threads read kv and btree while emulated kernels change them: they change nothing, see nothing that
+ * recovery takes back, also when the run is killed, and nothing is used again under their eyes. Built with
+ * -Db_sanitize=thread as well.
  */
 #include "common/rig.h"
 #include "common/skip.h"
@@ -154,7 +155,10 @@ static void die(void *context)
 	kill(getpid(), SIGKILL);
 }
 
-/* Set-up, then the measured part with or without readers; the machine, the pool and the readers' figures stay. */
+/*
+ * Set-up, then the measured part with or without readers; the machine, the pool and the readers' figures
+ * stay.
+ */
 static void execute(struct run *r, bool with_readers, uint64_t cut_ps)
 {
 	const struct nvw_workload *const w = r->subject->workload;
@@ -344,7 +348,10 @@ static int recover_and_judge(const struct run *r)
 	return verdict;
 }
 
-/* Kills the run at up to so many seeded instants, until readers have seen what recovery takes back: whether they have. */
+/*
+ * Kills the run at up to so many seeded instants, until readers have seen what recovery takes back: whether
+ * they have.
+ */
 static bool kill_often(const struct subject *s, int mutation, unsigned kills)
 {
 	struct nvw_random random = {17};
@@ -571,7 +578,10 @@ static void *look(void *context)
 	return NULL;
 }
 
-/* In a process of its own: bytes that a reader has looked at are used again, after a grace period or without one. */
+/*
+ * In a process of its own: bytes that a reader has looked at are used again, after a grace period or without
+ * one.
+ */
 static int reuse(bool waits)
 {
 	const uint64_t words[2][NVW_READERS_WORDS] = {{0}, {1}};
@@ -614,7 +624,9 @@ static void thread_sanitizer_sees_what_is_used_again_without_a_grace_period(void
 #endif
 }
 
-/* ---- What is judged while they read: planted faults ------------------------------------------------------ */
+/*
+ * ---- What is judged while they read: planted faults ------------------------------------------------------
+ */
 
 /* A structure of 8 keys whose answers are wrong in one way. */
 enum planted { RIGHT, GOES_BACK, TORN, LEFT_OUT, DESCENDS };

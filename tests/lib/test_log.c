@@ -368,7 +368,9 @@ static void operations_of_a_program_come_back_with_thread_place_and_name(void **
 	nvw_log_reader_close(r);
 }
 
-/* Earlier readers refuse a log of operations by its version; in a log without any, such a record is damage. */
+/*
+ * Earlier readers refuse a log of operations by its version; in a log without any, such a record is damage.
+ */
 static void only_a_log_of_operations_has_the_later_version(void **state)
 {
 	uint8_t head[16];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The consistency models of hechtman14 3.3 over the protocols with ownership: what each lets be seen, and what it never does. */
+/*
+ * The consistency models of hechtman14 3.3 over the protocols with ownership: what each lets be seen, and
+ * what it never does.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +28,10 @@ static const char *const protocols[] = {"mttop-wb", "rfo"};
 
 static struct litmus_report report;
 
-/* The outcomes of litmus/tests/consistency.litmus, and the models that show them: from the models' definitions. */
+/*
+ * The outcomes of litmus/tests/consistency.litmus, and the models that show them: from the models'
+ * definitions.
+ */
 static const struct {
 	const char *test;
 	unsigned seen;

@@ -47,7 +47,9 @@ static struct litmus_list load(const char *file)
 	return list;
 }
 
-/* Runs the tests of a list under a protocol; returns how many forbidden outcomes of claimed models were seen. */
+/*
+ * Runs the tests of a list under a protocol; returns how many forbidden outcomes of claimed models were seen.
+ */
 static unsigned failures(const struct litmus_list *list, const struct litmus_options *options)
 {
 	unsigned n = 0;
@@ -72,17 +74,20 @@ static void every_order_of_the_operations_is_run_once(void **state)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
-	run_text(
-		"test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
-		"verdict allowed",
+	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; "
+		 "R(plain) r1<-x}\noutcome x==1\n"
+		 "verdict allowed",
 		&options);
 	assert_true(report.is_exhaustive);
 	assert_true(report.situations >= 8);
-	/* Those with evictions may take other steps before the first operation, never another number of orders. */
+	/*
+	 * Those with evictions may take other steps before the first operation, never another number of
+	 * orders.
+	 */
 	assert_int_equal(report.schedules, 6 * report.situations);
-	run_text(
-		"test t\nmodel none\nP0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || P1@wg0{R(plain) r0<-x; R(plain) r1<-x}\n"
-		"outcome x==1\nverdict allowed",
+	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1; MOV r9=3; R(plain) r0<-x; W(plain) x=2} || "
+		 "P1@wg0{R(plain) r0<-x; R(plain) r1<-x}\n"
+		 "outcome x==1\nverdict allowed",
 		&options);
 	assert_int_equal(report.schedules, 10 * report.situations);
 }
@@ -91,9 +96,9 @@ static void a_budget_that_does_not_suffice_samples_and_says_so(void **state)
 {
 	const struct litmus_options options = {.protocol = "vi", .schedules = 5};
 
-	run_text(
-		"test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; R(plain) r1<-x}\noutcome x==1\n"
-		"verdict allowed",
+	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-x} || P1@wg1{R(plain) r0<-x; "
+		 "R(plain) r1<-x}\noutcome x==1\n"
+		 "verdict allowed",
 		&options);
 	assert_false(report.is_exhaustive);
 	assert_int_equal(report.schedules, 5 * report.situations);
@@ -124,15 +129,18 @@ static void situations_share_lines_fill_caches_and_warm_them(void **state)
 	assert_true(apart > 4 && shared > 1 && small > 4 && warm > 0 && one_cu > 0 && draining > 1);
 }
 
-/* Sequential consistency of one CU: all four final states of store buffering but the weak one, which needs two CUs. */
+/*
+ * Sequential consistency of one CU: all four final states of store buffering but the weak one, which needs
+ * two CUs.
+ */
 static void outcomes_are_counted_by_final_state(void **state)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 	uint64_t all = 0;
 
-	run_text(
-		"test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-y} || P1@wg1{W(plain) y=1; R(plain) r0<-x}\n"
-		"outcome 0:r0==0 && 1:r0==0\nverdict allowed",
+	run_text("test t\nmodel none\nP0@wg0{W(plain) x=1; R(plain) r0<-y} || P1@wg1{W(plain) y=1; R(plain) "
+		 "r0<-x}\n"
+		 "outcome 0:r0==0 && 1:r0==0\nverdict allowed",
 		&options);
 	assert_int_equal(report.outcome_count, 4);
 	assert_string_equal(report.outcome[0].text, "0:r0=0 1:r0=0");
@@ -149,8 +157,8 @@ static void a_barrier_that_somebody_misses_does_not_end(void **state)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
-	run_text(
-		"test t\nmodel none\nP0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed",
+	run_text("test t\nmodel none\nP0@wg0{BAR(wg) 0; W(plain) x=1} || P1@wg0{R(plain) r0<-x}\noutcome "
+		 "x==1\nverdict allowed",
 		&options);
 	assert_int_equal(report.unfinished, report.schedules);
 	assert_int_equal(report.seen, 0);
@@ -161,7 +169,8 @@ static void the_same_seed_gives_the_same_report(void **state)
 	static struct litmus_report first;
 	const struct litmus_options options = {.protocol = "hlrc", .schedules = 7, .seed = 3};
 	const char *const text =
-		"test t\nmodel none\nP0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || P1@wg1{R(plain) r0<-z; R(plain) r1<-y;"
+		"test t\nmodel none\nP0@wg0{W(plain) x=1; W(plain) y=1; W(plain) z=1} || P1@wg1{R(plain) "
+		"r0<-z; R(plain) r1<-y;"
 		" R(plain) r2<-x}\noutcome x==1\nverdict allowed";
 
 	first = *run_text(text, &options);
@@ -223,7 +232,10 @@ static void a_load_is_performed_where_it_is_issued(void **state)
 	litmus_list_free(&list);
 }
 
-/* What a model allows and a protocol with scopes shows: if nothing weak were ever seen, nothing would be tested. */
+/*
+ * What a model allows and a protocol with scopes shows: if nothing weak were ever seen, nothing would be
+ * tested.
+ */
 static void what_scopes_leave_open_is_seen(void **state)
 {
 	static const char *const protocols[] = {"vi", "gh", "rsp"};
@@ -352,7 +364,10 @@ static void a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart(void
 	}
 }
 
-/* The stores before the barrier are read by another work-group that met none: only a release at the device's scope helps. */
+/*
+ * The stores before the barrier are read by another work-group that met none: only a release at the device's
+ * scope helps.
+ */
 static void a_barrier_with_device_scope_orders_memory_beyond_its_work_group(void **state)
 {
 	static const struct {
@@ -366,7 +381,8 @@ static void a_barrier_with_device_scope_orders_memory_beyond_its_work_group(void
 		char text[256];
 
 		snprintf(text, sizeof text,
-			"test t\nmodel none\nP0@wg0{W(plain) x=1; %s; W(rlx.dev) y=1} || P1@wg1{R(acq.dev) r0<-y;"
+			"test t\nmodel none\nP0@wg0{W(plain) x=1; %s; W(rlx.dev) y=1} || P1@wg1{R(acq.dev) "
+			"r0<-y;"
 			" R(plain) r1<-x}\noutcome 1:r0==1 && 1:r1==0\nverdict allowed",
 			table[i].barrier);
 		run_text(text, &options);
@@ -378,9 +394,9 @@ static void an_operation_is_carried_out_only_if_all_conditions_hold(void **state
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
-	run_text(
-		"test t\nmodel none\nP0@wg0{MOV r6=0; MOV r8=1; [r6==0 && r8==1] W(plain) x=1; [r6==0 && r8==0] W(plain) x=2;"
-		" [r6==1 && r8==1] W(plain) x=3}\noutcome x==1\nverdict allowed",
+	run_text("test t\nmodel none\nP0@wg0{MOV r6=0; MOV r8=1; [r6==0 && r8==1] W(plain) x=1; [r6==0 && "
+		 "r8==0] W(plain) x=2;"
+		 " [r6==1 && r8==1] W(plain) x=3}\noutcome x==1\nverdict allowed",
 		&options);
 	assert_int_equal(report.outcome_count, 1);
 	assert_int_equal(report.seen, report.schedules);
@@ -390,8 +406,8 @@ static void a_thread_without_operations_does_nothing(void **state)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
-	run_text(
-		"test t\nmodel none\nP0@wg0{} || P1@wg0{W(plain) x=1} || P2@wg1{ }\noutcome x==1\nverdict allowed",
+	run_text("test t\nmodel none\nP0@wg0{} || P1@wg0{W(plain) x=1} || P2@wg1{ }\noutcome x==1\nverdict "
+		 "allowed",
 		&options);
 	assert_int_equal(report.seen, report.schedules);
 	assert_int_equal(report.unfinished, 0);

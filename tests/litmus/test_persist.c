@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outcomes over NVRAM: what gope18's equations forbid is never left by a crash, what they allow is, narrower barriers show. */
+/*
+ * Outcomes over NVRAM: what gope18's equations forbid is never left by a crash, what they allow is, narrower
+ * barriers show.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

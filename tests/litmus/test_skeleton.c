@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The next protocol: the skeletons of docs/protocols.md, brought along in a list of this executable's own, are asked what
- * all are asked, with nothing else said about them anywhere.
+ * The next protocol: the skeletons of docs/protocols.md, brought along in a list of this executable's own,
+ * are asked what all are asked, with nothing else said about them anywhere.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,7 +118,10 @@ static void litmus_tests_give_their_verdicts_under_them(void **state)
 	}
 }
 
-/* Each stores, then looks at the other's variable. The directory protocol is sequentially consistent without store buffers. */
+/*
+ * Each stores, then looks at the other's variable. The directory protocol is sequentially consistent without
+ * store buffers.
+ */
 static uint64_t both_miss_the_other_s_store(const char *const *settings, bool *ret_exhaustive)
 {
 	static const char text[] =

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The text form: everything that it can say is read, mistakes are named with file and line, outcomes are evaluated. */
+/*
+ * The text form: everything that it can say is read, mistakes are named with file and line, outcomes are
+ * evaluated.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,9 +33,11 @@ static void every_operation_is_read(void **state)
 	struct litmus_list list;
 	const struct litmus_test *const t = parse(
 		"# two threads\n" HEAD "init x=-2 y=3\nnvram y\n"
-		"P0@wg1,dev2{R(acq.dev) r0<-x; W(rel.wg)+av x=1; W(plain) x=r0; RMW.add(ar.sys) r1<-x,5; RMW.sub(rlx.sg) _<-x,1;\n"
+		"P0@wg1,dev2{R(acq.dev) r0<-x; W(rel.wg)+av x=1; W(plain) x=r0; RMW.add(ar.sys) r1<-x,5; "
+		"RMW.sub(rlx.sg) _<-x,1;\n"
 		"RMW.exch(sc.wi) r2<-x,r0; RMW.cas(acq.dev.rem) r3<-x,0->7; F(sc.sys.rem); BAR(wg) 3}\n"
-		"|| P1@wg0{[r0!=2] MOV r0=-1; ADD r0=r0+4; PFLUSH x; PBARRIER(sys); PBARRIER(wi); PBARRIER(wg); PBARRIER(kr);\n"
+		"|| P1@wg0{[r0!=2] MOV r0=-1; ADD r0=r0+4; PFLUSH x; PBARRIER(sys); PBARRIER(wi); "
+		"PBARRIER(wg); PBARRIER(kr);\n"
 		"R(plain)+vis r0<-x; ISSUE r4<-x; USE r4}" TAIL,
 		&list);
 	static const enum litmus_op_kind kinds[2][10] = {
@@ -160,7 +165,8 @@ static void mistakes_are_named_with_file_and_line(void **state)
 			"it may name only nvm: variables"},
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\nverdict allowed epoch\n",
 			"needs an outcome over NVRAM"},
-		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome nvm:x==1\nverdict allowed epoch\nverdict forbidden epoch\n",
+		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome nvm:x==1\nverdict allowed epoch\nverdict forbidden "
+		      "epoch\n",
 			"a second verdict for epoch"},
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\noutcome x==2\n", "has a second outcome"},
 		{HEAD "P0@wg0{R(plain) r0<-x}\noutcome x==1\nverdict maybe\n",
@@ -171,7 +177,8 @@ static void mistakes_are_named_with_file_and_line(void **state)
 			"there is no memory model \"hrf\"; did you mean HRF?"},
 		{"test t\nmodel OpenLC 2\nP0@wg0{R(plain) r0<-x}" TAIL, "did you mean OpenCL?"},
 		{"test t\nmodel OpenCL + remote scope promotion\nP0@wg0{R(plain) r0<-x}" TAIL,
-			"t.litmus:2: there is no memory model \"OpenCL + remote scope promotion\"; did you mean OpenCL + remote-scope promotion?"},
+			"t.litmus:2: there is no memory model \"OpenCL + remote scope promotion\"; did you "
+			"mean OpenCL + remote-scope promotion?"},
 		{"test t\nmodel HRF-Indirekt\nP0@wg0{R(plain) r0<-x}" TAIL, "did you mean HRF-Indirect?"},
 		{"test t\nmodel none of them\nP0@wg0{R(plain) r0<-x}" TAIL, "there is no memory model"},
 		{HEAD "P0@wg0{BAR(dev) 0}" TAIL, "expected wg, or an order and a scope"},

@@ -300,7 +300,10 @@ static void strict_persistency_loads_right_values_under_every_protocol(void **st
 	}
 }
 
-/* A second line has to find room while the first is on its way out. Debug builds check that the two do not meet. */
+/*
+ * A second line has to find room while the first is on its way out. Debug builds check that the two do not
+ * meet.
+ */
 static void two_ways_of_the_l2_are_enough_under_every_protocol(void **state)
 {
 	const char *const settings[] = {"l2.ways=2", NULL};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small kernel (papers/kernels/dense/dense.h) on the emulated machine: its inputs before a run, its results after it. */
+/*
+ * A small kernel (papers/kernels/dense/dense.h) on the emulated machine: its inputs before a run, its results
+ * after it.
+ */
 #ifndef TESTS_PAPERS_DENSE_TEST_H
 #define TESTS_PAPERS_DENSE_TEST_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The small kernels on the emulated machine: they compute what the host computes, under every protocol and at
- * sizes that fill no work-group and no block; and what sinclair15's compute is what is asked for, by properties that
- * neither side knows. (hechtman14's: test_dense_hechtman14.c, stc's: test_dense_stc.c.)
+ * sizes that fill no work-group and no block; and what sinclair15's compute is what is asked for, by
+ * properties that neither side knows. (hechtman14's: test_dense_hechtman14.c, stc's: test_dense_stc.c.)
  */
 #include "dense_test.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stc's kernels compute, by properties that neither the device's version nor the sequential one knows. */
+/*
+ * What stc's kernels compute, by properties that neither the device's version nor the sequential one knows.
+ */
 #include "dense_test.h"
 
 extern const struct nvw_workload nvw_workload_vec_cpy, nvw_workload_cache_reuse, nvw_workload_fg_share,
@@ -57,7 +59,10 @@ static void fg_share_loses_no_update(void **state)
 	end(&t);
 }
 
-/* On a path of n nodes, node v is on the ways between the v before it and the n - 1 - v behind it, there and back. */
+/*
+ * On a path of n nodes, node v is on the ways between the v before it and the n - 1 - v behind it, there and
+ * back.
+ */
 static void bc_counts_the_ways_through_a_path(void **state)
 {
 	enum { N = 13 };
@@ -73,7 +78,10 @@ static void bc_counts_the_ways_through_a_path(void **state)
 	end(&t);
 }
 
-/* Between opposite corners of a square there are two shortest paths: each other corner has half of one, there and back. */
+/*
+ * Between opposite corners of a square there are two shortest paths: each other corner has half of one, there
+ * and back.
+ */
 static void bc_divides_paths_of_equal_length(void **state)
 {
 	struct test t = begin(&nvw_workload_bc, "graph=grid:2x2 sources=4", "gd");
@@ -215,7 +223,10 @@ static void lulesh_keeps_energy(void **state)
 	end(&t);
 }
 
-/* Uniform matter: the flux is the same seen from all corners, as the directions are, and largest in the middle. */
+/*
+ * Uniform matter: the flux is the same seen from all corners, as the directions are, and largest in the
+ * middle.
+ */
 static void snap_flux_is_symmetric(void **state)
 {
 	enum { N = 5, CELLS = N * N * N };
@@ -240,7 +251,10 @@ static void snap_flux_is_symmetric(void **state)
 	end(&t);
 }
 
-/* Far from the walls of thick matter, what is emitted is absorbed: the flux is the emission over the cross section. */
+/*
+ * Far from the walls of thick matter, what is emitted is absorbed: the flux is the emission over the cross
+ * section.
+ */
 static void snap_flux_in_thick_matter_is_local(void **state)
 {
 	enum { N = 5, CELLS = N * N * N };

@@ -169,7 +169,8 @@ static void metis_rows_may_be_blank_and_weighted(void **state)
 static void matrices_of_every_field_and_symmetry_are_read(void **state)
 {
 	put("a.mtx",
-		"%%MatrixMarket matrix coordinate real general\n% c\n\n3 3 4\n1 1 5\n1 2 -1.5e-3\n2 1 7\n3 1 0\n");
+		"%%MatrixMarket matrix coordinate real general\n% c\n\n3 3 4\n1 1 5\n1 2 -1.5e-3\n2 1 7\n3 "
+		"1 0\n");
 	expect_rows("0:1,2 1:0 2:0");
 	put("b", "%%matrixmarket MATRIX Coordinate Pattern Symmetric\n3 3 2\n2 1\n3 2\n");
 	put("b.mtx", "%%matrixmarket MATRIX Coordinate Pattern Symmetric\n3 3 2\n2 1\n3 2\n");
@@ -219,7 +220,8 @@ static void compressed_files_are_read_as_what_is_in_them(void **state)
 static void malformed_lines_are_named_with_what_was_expected(void **state)
 {
 	refused("a.gr", "p tw 3 1\n1 4\n",
-		"a.gr:2: expected \"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to 3, found \"1 4\"");
+		"a.gr:2: expected \"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to 3, found \"1 "
+		"4\"");
 	refused("a.gr", "p tw 3 1\n0 1\n", ":2: ");
 	refused("a.gr", "p tw 3 1\n1 2 3 4\n", ":2: ");
 	refused("a.gr", "p tw 3 1\n1\n", ":2: ");

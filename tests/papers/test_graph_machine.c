@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The graph workloads on the emulated machine: every scenario is right under a protocol that gives it the scopes it asks
- * for, and the judge notices one that does not.
+ * The graph workloads on the emulated machine: every scenario is right under a protocol that gives it the
+ * scopes it asks for, and the judge notices one that does not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,8 +112,11 @@ static void an_iteration_of_one_kernel_is_right_too(void **state)
 	kernels = "2";
 }
 
-/* The second kernel of an iteration reads what the first has written, which protocols that register stores still have in
- * the L1: of two kernels, denovo-b reads less from the L2 than gd, as long as a queue's nodes fit. */
+/*
+ * The second kernel of an iteration reads what the first has written, which protocols that register stores
+ * still have in the L1: of two kernels, denovo-b reads less from the L2 than gd, as long as a queue's nodes
+ * fit.
+ */
 static void the_second_kernel_of_an_iteration_rereads_what_the_first_has_written(void **state)
 {
 	struct graph_plan figures;

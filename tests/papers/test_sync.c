@@ -147,7 +147,8 @@ static void readers_see_whole_turns_of_the_writer_and_the_last_one(void **state)
 	expect_right(&nvw_workload_semaphore, "iterations=40 accesses=3 group-size=40");
 	expect_right(&nvw_workload_semaphore, "iterations=40 accesses=3 kind=spin-backoff");
 	expect_right(&nvw_workload_semaphore,
-		"iterations=40 accesses=3 layout=flat polls=alone kind=spin-backoff backoff=exponential backoff-max=100");
+		"iterations=40 accesses=3 layout=flat polls=alone kind=spin-backoff backoff=exponential "
+		"backoff-max=100");
 	expect_right(&nvw_workload_semaphore, "iterations=20 groups-per-cu=5 scope=global");
 	expect_right(&nvw_workload_semaphore, "iterations=20 accesses=1 layout=flat groups-per-cu=1");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Task programs (workloads/trees) on the emulated machine: they compute what the host computes under every protocol, at any size of
- * work-groups, and by the same tasks and epochs as on the formal machine.
+ * Task programs (workloads/trees) on the emulated machine: they compute what the host computes under every
+ * protocol, at any size of work-groups, and by the same tasks and epochs as on the formal machine.
  */
 #include "dense_test.h"
 
@@ -192,7 +192,10 @@ static struct nvw_task_totals run_branching(
 	return totals;
 }
 
-/* hechtman14 5.5.4. Each task of an epoch forks twice, so a wavefront makes two atomics, and every fork gets an entry of its own. */
+/*
+ * hechtman14 5.5.4. Each task of an epoch forks twice, so a wavefront makes two atomics, and every fork gets
+ * an entry of its own.
+ */
 static void a_wavefront_takes_the_entries_of_a_fork_by_one_atomic(void **state)
 {
 	static const char *const wide[] = {NULL}, *const narrow[] = {"gpu.wavefront_width=16", NULL};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recovery in a process that dies by SIGKILL at one of its writes to the mapped file; the next recovery, by another process, has to leave the
- * bytes that one without interruption leaves. Every write of many random pools: 1,000 kills and more.
+ * Recovery in a process that dies by SIGKILL at one of its writes to the mapped file; the next recovery, by
+ * another process, has to leave the bytes that one without interruption leaves. Every write of many random
+ * pools: 1,000 kills and more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,7 +158,10 @@ static void recover_file(void)
 	nvw_pool_close(pool);
 }
 
-/* Kills at every write of the recovery of this pool, twice in a row at every fourth; returns the number of kills. */
+/*
+ * Kills at every write of the recovery of this pool, twice in a row at every fourth; returns the number of
+ * kills.
+ */
 static unsigned kill_at_each_write(uint64_t seed)
 {
 	struct file f;

@@ -275,7 +275,10 @@ static void judge(struct image *im, struct ct_recoveries *noted)
 	ct_image_destroy(&image);
 }
 
-/* Of two states, one with two open epochs and one with none; the judge also recovers the first again, and interrupted. */
+/*
+ * Of two states, one with two open epochs and one with none; the judge also recovers the first again, and
+ * interrupted.
+ */
 static void a_crash_test_notes_the_most_that_recovery_did(void **state)
 {
 	struct ct_recoveries noted = {0}, of_none = {0};
@@ -322,7 +325,10 @@ static void a_torn_entry_is_ignored_whichever_words_are_missing(void **state)
 	}
 }
 
-/* A slot of the log that is used every 65,536 or 2^20 epochs: its words tell the two epochs apart by all of their bits. */
+/*
+ * A slot of the log that is used every 65,536 or 2^20 epochs: its words tell the two epochs apart by all of
+ * their bits.
+ */
 static void an_entry_is_torn_however_long_ago_its_slot_was_used(void **state)
 {
 	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 23};
@@ -348,7 +354,10 @@ static void an_entry_is_torn_however_long_ago_its_slot_was_used(void **state)
 	}
 }
 
-/* A later epoch cannot have begun, however few words of its entry are there: the mark of this one would leave it open. */
+/*
+ * A later epoch cannot have begun, however few words of its entry are there: the mark of this one would leave
+ * it open.
+ */
 static void a_torn_entry_of_a_later_epoch_is_damage(void **state)
 {
 	for (unsigned words = 1; words < 16; words++) {
@@ -916,7 +925,10 @@ static void a_pool_that_keeps_no_holders_has_none(void **state)
 
 /* ---- Looked through ------------------------------------------------------------------------ */
 
-/* Epochs of each stream that are known to have completed: none, or what build() leaves; its last stream's was rolled back. */
+/*
+ * Epochs of each stream that are known to have completed: none, or what build() leaves; its last stream's was
+ * rolled back.
+ */
 static uint64_t none_known[STREAMS], known[STREAMS] = {3, 5, 0, 0};
 
 static uint64_t completed(void *context, uint32_t stream)
@@ -937,7 +949,10 @@ static void sparse_new(struct image *im, uint64_t bytes, unsigned *asked)
 	put_headers(im, &pool);
 }
 
-/* Entry 0 of stream 1 is open. Of its word's offset only the bits above 128 MiB are in the entry's second word. */
+/*
+ * Entry 0 of stream 1 is open. Of its word's offset only the bits above 128 MiB are in the entry's second
+ * word.
+ */
 static void a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores(void **state)
 {
 	const uint64_t distance = UINT64_C(128) << 20;
@@ -1000,7 +1015,10 @@ static void assert_looked_through(
 	assert_int_equal(rec_through_chunk(through, 0), 0);
 }
 
-/* An entry that was never written, or whose epoch is known to be over, says so by itself: the status table is damaged. */
+/*
+ * An entry that was never written, or whose epoch is known to be over, says so by itself: the status table is
+ * damaged.
+ */
 static void the_status_table_is_looked_at_for_other_entries_alone(void **state)
 {
 	struct rec_entry entry;

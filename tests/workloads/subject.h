@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A workload on the ideal machine (ideal.h): its plan is run, the power cut after stores, its pool damaged. */
+/*
+ * A workload on the ideal machine (ideal.h): its plan is run, the power cut after stores, its pool damaged.
+ */
 #ifndef TESTS_WORKLOADS_SUBJECT_H
 #define TESTS_WORKLOADS_SUBJECT_H
 
@@ -27,18 +29,22 @@ struct subject subject_begin(const struct nvw_workload *workload, const struct i
 void subject_end(struct subject *subject);
 
 /*
- * Sets the structure up and runs the plan; with every != 0, cuts the power (on a copy of the pool) after every so many
- * stores. Without a mutation it fails the test if a state was inconsistent or the last one is, or if recovery finds a
- * leak at the end.
+ * Sets the structure up and runs the plan; with every != 0, cuts the power (on a copy of the pool) after
+ * every so many stores. Without a mutation it fails the test if a state was inconsistent or the last one is,
+ * or if recovery finds a leak at the end.
  */
 void subject_run(struct subject *subject, int mutation, uint64_t every);
 
-/* Recovers a copy of the pool and checks it, also without the plan: true if it is consistent. Recovery must have
- * nothing left to do the second time. */
+/*
+ * Recovers a copy of the pool and checks it, also without the plan: true if it is consistent. Recovery must
+ * have nothing left to do the second time.
+ */
 bool subject_survives(const struct subject *subject, struct nvw_recovery *ret_report);
 
-/* Runs a plan, calls look() for a copy of the pool and then damage(), which changes it; recovers it and expects part
- * in the oracle's words, or with part NULL that it says nothing. */
+/*
+ * Runs a plan, calls look() for a copy of the pool and then damage(), which changes it; recovers it and
+ * expects part in the oracle's words, or with part NULL that it says nothing.
+ */
 typedef void (*subject_hook)(struct nvw_pool *pool);
 void subject_expect(const struct nvw_workload *workload, const struct ideal_option *given, subject_hook look,
 	subject_hook damage, const char *part);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The oracle of the B+tree: a tree that the machine has left is whole, and whatever is broken in it is noticed. */
+/*
+ * The oracle of the B+tree: a tree that the machine has left is whole, and whatever is broken in it is
+ * noticed.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Seeded bugs live outside the algorithms: each replaces steps of its own, and a correct run replaces none. */
+/*
+ * Seeded bugs live outside the algorithms: each replaces steps of its own, and a correct run replaces none.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +19,10 @@
 
 #define saved_steps nvw_task_steps /* of the library, which has the algorithm */
 
-/* Asks a workload's list of mutations against its table of replaced steps. The host has a bug of its own, or none. */
+/*
+ * Asks a workload's list of mutations against its table of replaced steps. The host has a bug of its own, or
+ * none.
+ */
 #define CHECK_TABLE(workload, host_bug)                                                               \
 	do {                                                                                          \
 		static const struct workload##_steps none;                                            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recovery points of task programs (tasks/tasks.h): after a power cut at any instant the program resumes under another machine and
- * another protocol, and comes to the same result by the same tasks.
+ * Recovery points of task programs (tasks/tasks.h): after a power cut at any instant the program resumes
+ * under another machine and another protocol, and comes to the same result by the same tasks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,10 @@ static void run_and_exit(
 	_exit(0);
 }
 
-/* Runs or resumes the plan in a process of its own, whose power is cut at an instant. True if the run had ended before. */
+/*
+ * Runs or resumes the plan in a process of its own, whose power is cut at an instant. True if the run had
+ * ended before.
+ */
 static bool run_until(struct saved_plan *plan, bool resumes, uint64_t time_ps, const char *const *settings)
 {
 	const struct emu_power_cut cut = {.time_ps = time_ps, .seed = time_ps, .die = die};
@@ -135,7 +138,10 @@ static bool resume(struct saved_plan *plan, const char *const *settings)
 	return true;
 }
 
-/* Cuts the power every so often; again in the resumed run, after a time that differs. The third run comes to the end. */
+/*
+ * Cuts the power every so often; again in the resumed run, after a time that differs. The third run comes to
+ * the end.
+ */
 static void cut_everywhere(
 	struct saved_plan *plan, uint64_t step_ps, const char *const *before, const char *const *after)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Treiber's stacks on the ideal machine (ideal.h): no node is lost or taken twice in any interleaving, every state that
- * memory passes through recovers, and the oracle notices what it must.
+ * Treiber's stacks on the ideal machine (ideal.h): no node is lost or taken twice in any interleaving, every
+ * state that memory passes through recovers, and the oracle notices what it must.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -19,8 +19,10 @@
 
 extern const struct nvw_workload nvw_workload_steal_log;
 
-/* Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. Adds what
- * was stolen to *stolen, unless it is NULL. */
+/*
+ * Runs a plan; with every != 0, the power is cut after every so many stores. The counts are left of it. Adds
+ * what was stolen to *stolen, unless it is NULL.
+ */
 static struct subject run(
 	const struct ideal_option *given, uint64_t seed, int mutation, uint64_t every, uint64_t *stolen)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Task programs (tasks/tasks.h) on the ideal machine (ideal.h): TREES and the task vector machine run the same epochs with the
- * same results in any interleaving, hechtman14's Table 5.1 row by row, and mistakes of tasks are named.
+ * Task programs (tasks/tasks.h) on the ideal machine (ideal.h): TREES and the task vector machine run the
+ * same epochs with the same results in any interleaving, hechtman14's Table 5.1 row by row, and mistakes of
+ * tasks are named.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,8 +132,11 @@ static int by_code(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A row has the vector as the epoch leaves it; the table, as the next one finds it. Which of its entries a fork gets is open, so that
- * codes are compared in ascending order: 2 * epoch + 1 is a traversal, 2 * epoch + 2 a visit, 0 one that has returned. */
+/*
+ * A row has the vector as the epoch leaves it; the table, as the next one finds it. Which of its entries a
+ * fork gets is open, so that codes are compared in ascending order: 2 * epoch + 1 is a traversal, 2 * epoch +
+ * 2 a visit, 0 one that has returned.
+ */
 static void a_postorder_walk_goes_through_table_5_1(void **state)
 {
 	static const struct {
@@ -209,8 +213,10 @@ static void both_machines_compute_fibonacci_by_the_same_epochs(void **state)
 	}
 }
 
-/* A continuation that forks while its neighbours still read what their tasks have emitted: a round a word. Each round
- * adds the values of two fresh tasks. */
+/*
+ * A continuation that forks while its neighbours still read what their tasks have emitted: a round a word.
+ * Each round adds the values of two fresh tasks.
+ */
 static void leaf(struct nvw_task *t)
 {
 	nvw_emit(t, nvw_task_word(t, 0));
@@ -289,7 +295,10 @@ static void continuations_that_fork_do_not_overwrite_values_that_others_read(voi
 	}
 }
 
-/* A search tree without joins: what an epoch leaves may be used again, so that the vector holds two epochs and not all. */
+/*
+ * A search tree without joins: what an epoch leaves may be used again, so that the vector holds two epochs
+ * and not all.
+ */
 static uint64_t seen;
 
 static void spread(struct nvw_task *t)
@@ -504,7 +513,8 @@ static void mistakes_end_the_run_and_are_named(void **state)
 		{read_beyond, NVW_E_KERNEL, "word 0 of entry 1048576 is not in the task vector"},
 		{fork_without_end, NVW_E_FULL, "the task vector of 100 entries is full"},
 		{recur_without_end, NVW_E_FULL,
-			"task recur_without_end in entry 29, epoch 29: epoch 30: the stack of epochs is full (30 wait, expected at most 30)"},
+			"task recur_without_end in entry 29, epoch 29: epoch 30: the stack of epochs is "
+			"full (30 wait, expected at most 30)"},
 		{leaf, NVW_E_USAGE, "its first task"},
 	};
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Crash tests of CUDA programs whose kernels run on the machine, under its persistency models, and their host code under x86. */
+/*
+ * Crash tests of CUDA programs whose kernels run on the machine, under its persistency models, and their host
+ * code under x86.
+ */
 #include "nvcc.h"
 
 #define FILLED    "29" /* the line of both.cu where the kernel stores */
@@ -19,7 +22,8 @@ static void bugs_of_kernels_are_found_under_epoch_persistency(void **state)
 	assert_int_equal(self_test("epoch", "log hash_table queue"), 0);
 	assert_output_has("log          (none)           epoch           clean ");
 	assert_output_has(
-		"is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           epoch           found ");
+		"is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           epoch       "
+		"    found ");
 	assert_output_has("does not have its value: hash_table.cu:62 durable, hash_table.cu:58 lost");
 	assert_output_has("entry 0 is not whole (head 0, tail 64): queue.cu:38 durable, queue.cu:60 lost");
 }
@@ -29,8 +33,8 @@ static void bugs_of_kernels_are_found_under_buffered_epoch_persistency(void **st
 {
 	NEEDS_MACHINE();
 	assert_int_equal(self_test("buffered-epoch", "log queue"), 0);
-	assert_output_has(
-		"is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           buffered-epoch  found ");
+	assert_output_has("is not whole: log.cu:64 durable, log.cu:61 lost\nlog          narrow           "
+			  "buffered-epoch  found ");
 	assert_output_has("queue        reuse            buffered-epoch  harmless ");
 }
 
@@ -45,8 +49,8 @@ static void strict_persistency_orders_what_no_barrier_does(void **state)
 static int crash(const char *bug, const char *options)
 {
 	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
-	return run(
-		"rm -f pool; %s crash --exec='./both run pool %s' --image=pool --check='./both check' --states=200 --cure-states=5000 %s",
+	return run("rm -f pool; %s crash --exec='./both run pool %s' --image=pool --check='./both check' "
+		   "--states=200 --cure-states=5000 %s",
 		nvwave, bug, options);
 }
 
@@ -54,9 +58,9 @@ static void a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes(void **st
 {
 	NEEDS_MACHINE();
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
-	assert_int_equal(
-		run("rm -f pool; %s crash --exec='./log append pool 2 unordered' --image=pool --check='./log check' --states=200 --cure-states=5000 --model=epoch",
-			nvwave),
+	assert_int_equal(run("rm -f pool; %s crash --exec='./log append pool 2 unordered' --image=pool "
+			     "--check='./log check' --states=200 --cure-states=5000 --model=epoch",
+				 nvwave),
 		1);
 	assert_output_has("kernel \"append\" work-item ");
 	assert_output_has(
@@ -122,9 +126,9 @@ static void a_record_of_the_machine_is_a_store_log(void **state)
 		run("rm -f pool; %s exec --protocol=dd --record=both.log -- ./both run pool unordered",
 			nvwave),
 		0);
-	assert_int_equal(
-		run("%s crash --store-log=both.log --image=both.log.image --check='./both check' --states=100",
-			nvwave),
+	assert_int_equal(run("%s crash --store-log=both.log --image=both.log.image --check='./both check' "
+			     "--states=100",
+				 nvwave),
 		1);
 	assert_output_has("both.log under epoch (kernels) and x86 (host code)");
 	assert_int_equal(
@@ -132,7 +136,8 @@ static void a_record_of_the_machine_is_a_store_log(void **state)
 			nvwave),
 		2);
 	assert_output_has(
-		"a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, not x86");
+		"a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, not "
+		"x86");
 }
 
 static void a_kernel_that_fails_ends_the_record_and_that_is_said(void **state)
@@ -140,7 +145,8 @@ static void a_kernel_that_fails_ends_the_record_and_that_is_said(void **state)
 	NEEDS_MACHINE();
 	assert_int_equal(crash("wild", "--model=epoch"), 0);
 	assert_output_has(
-		"note: the record has a gap: a kernel failed on the machine: the record ends with what it had stored");
+		"note: the record has a gap: a kernel failed on the machine: the record ends with what it "
+		"had stored");
 }
 
 static void a_program_without_kernels_has_no_model_of_a_machine(void **state)
@@ -151,7 +157,8 @@ static void a_program_without_kernels_has_no_model_of_a_machine(void **state)
 			nvwave),
 		2);
 	assert_output_has(
-		"the log of a program that ran no kernel on a machine is explored under x86, pmreorder or eadr");
+		"the log of a program that ran no kernel on a machine is explored under x86, pmreorder or "
+		"eadr");
 }
 
 static void the_machine_s_own_memory_is_not_the_program_s(void **state)
@@ -159,7 +166,8 @@ static void the_machine_s_own_memory_is_not_the_program_s(void **state)
 	NEEDS_MACHINE();
 	build_once("-O1", "both", SOURCE("both.cu -lpmem"));
 	assert_int_equal(
-		run("rm -f pool; %s exec --protocol=vi --output-format=json --report=report -- ./both run pool && cat report",
+		run("rm -f pool; %s exec --protocol=vi --output-format=json --report=report -- ./both run "
+		    "pool && cat report",
 			nvwave),
 		0);
 	assert_output_has("\"lines_flushed\": 6,"); /* begun and committed, three times */

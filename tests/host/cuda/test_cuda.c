@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CUDA sources through nvwave-nvcc: programs that check themselves (semantics.cu), mistakes (bad.cu), options. Without clang every
- * test says that it is left out.
+ * CUDA sources through nvwave-nvcc: programs that check themselves (semantics.cu), mistakes (bad.cu),
+ * options. Without clang every test says that it is left out.
  */
 #include "nvcc.h"
 
-/* ---- What CUDA programs rely on ---------------------------------------------------------------------------- */
+/*
+ * ---- What CUDA programs rely on
+ * ----------------------------------------------------------------------------
+ */
 
 static void assert_all_hold(void)
 {
@@ -27,7 +30,8 @@ static void files_are_compiled_one_by_one_as_makefiles_do(void **state)
 {
 	NEEDS_CLANG();
 	skip_if_sanitized();
-	build("-O3 -std=c++20 -rdc=true -gencode arch=compute_70,code=sm_70 -gencode=arch=compute_60,code=sm_60 -Xcompiler -Wall,-O2 "
+	build("-O3 -std=c++20 -rdc=true -gencode arch=compute_70,code=sm_70 "
+	      "-gencode=arch=compute_60,code=sm_60 -Xcompiler -Wall,-O2 "
 	      "-Xptxas -v --expt-relaxed-constexpr -lineinfo -DNAME='\"a b\"' -dc",
 		"semantics.o", SOURCE("semantics.cu"));
 	build("-O3 --use_fast_math -maxrregcount=32 -x cu -I. -c", "parts.o", SOURCE("parts.cu"));
@@ -41,7 +45,8 @@ static void options_of_makefiles_are_taken(void **state)
 	NEEDS_CLANG();
 	assert_int_equal(
 		run("printf '#include \"own.h\"\nint main() { return OWN + BEFORE + BEHIND; }\n' >env.cu; "
-		    "mkdir -p own_first own_second; echo '#define OWN 1' >own_first/own.h; echo '#define OWN 100' >own_second/own.h; "
+		    "mkdir -p own_first own_second; echo '#define OWN 1' >own_first/own.h; echo '#define "
+		    "OWN 100' >own_second/own.h; "
 		    "NVCC_PREPEND_FLAGS=\"-Iown_first -DBEFORE='1 * 2'\" NVCC_APPEND_FLAGS=-DBEHIND=4 " NVCC
 		    " -Iown_second -w -o env env.cu -lnvidia-ml -lpci -lpthread && ./env"),
 		7);
@@ -53,7 +58,10 @@ static void options_of_makefiles_are_taken(void **state)
 		8);
 }
 
-/* ---- Inline PTX --------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Inline PTX
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static void inline_ptx_does_what_it_says(void **state)
 {
@@ -76,22 +84,26 @@ static void inline_ptx_that_is_not_supported_is_named_with_its_line(void **state
 	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_ptx.cu")), 1);
 	assert_output_has(
 		"refused_ptx.cu:7:2: error: inline PTX: nvwave does not support tex.2d.v4.f32.f32\n");
-	assert_output_has(
-		"refused_ptx.cu:8:2: error: inline PTX: nvwave does not support wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32\n");
+	assert_output_has("refused_ptx.cu:8:2: error: inline PTX: nvwave does not support "
+			  "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32\n");
 	assert_output_has(
 		"refused_ptx.cu:9:2: error: inline PTX: nvwave does not support branches backwards: bra L\n");
 	assert_output_has("refused_ptx.cu:10:2: error: inline PTX: the register %pm0 is not supported\n");
 	assert_output_has(
 		"refused_ptx.cu:11:2: error: inline PTX: nvwave does not support fence.proxy.async\n");
 	assert_output_has(
-		"refused_ptx.cu:12:2: error: inline PTX: a branch to AWAY, which is not in this asm statement\n");
+		"refused_ptx.cu:12:2: error: inline PTX: a branch to AWAY, which is not in this asm "
+		"statement\n");
 	assert_output_has("refused_ptx.cu:13:2: error: inline PTX: nvwave does not support bar.sync of other "
 			  "barriers than 0, or of a part of the block\n");
 	assert_output_has(
 		"refused_ptx.cu:14:2: error: inline PTX: nvwave does not support redux.sync.add.b32\n");
 }
 
-/* ---- Libraries and compilers ------------------------------------------------------------------------------------- */
+/*
+ * ---- Libraries and compilers
+ * -------------------------------------------------------------------------------------
+ */
 
 static void atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right(void **state)
 {
@@ -146,7 +158,10 @@ static void other_compilers_do_the_same(void **state)
 	}
 }
 
-/* ---- HIP ---------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- HIP
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void hip_programs_are_compiled_and_right(void **state)
 {
@@ -179,8 +194,8 @@ static void what_hip_has_and_we_do_not_is_named(void **state)
 {
 	NEEDS_CLANG();
 	assert_int_equal(
-		run("printf '#include <hip/hip_runtime.h>\nint main() {\nhipModuleLoad(0, \"k\"); }\n' >m.cpp; " HIPCC
-		    " -c m.cpp"),
+		run("printf '#include <hip/hip_runtime.h>\nint main() {\nhipModuleLoad(0, \"k\"); }\n' "
+		    ">m.cpp; " HIPCC " -c m.cpp"),
 		1);
 	assert_output_has("m.cpp:3:1: error: 'hipModuleLoad");
 	assert_output_has("nvwave does not support modules that are loaded");
@@ -190,7 +205,10 @@ static void what_hip_has_and_we_do_not_is_named(void **state)
 	assert_output_has("nvwave-hipcc: -lrocblas: this library of the SDK is not supported");
 }
 
-/* ---- The language ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- The language
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void programs_have_the_language_and_the_host_s_functions(void **state)
 {
@@ -212,7 +230,10 @@ static void the_device_is_the_machine(void **state)
 	assert_string_equal(output, "nvwave gope18 with 12 multiprocessors\nall hold\n");
 }
 
-/* ---- The two halves -------------------------------------------------------------------------------------------- */
+/*
+ * ---- The two halves
+ * --------------------------------------------------------------------------------------------
+ */
 
 static void functions_for_both_sides_are_two_functions(void **state)
 {
@@ -230,14 +251,17 @@ static void a_build_that_merges_them_is_noticed(void **state)
 			     ")/[dsbfl]*.[saw]* $(dirname " NVCC ")/include planted && cp $(dirname " NVCC
 			     ")/../cc/as $(dirname " NVCC ")/../cc/libnvwave-cc.a cc"),
 		0);
-	assert_int_equal(
-		run("sed -i 's/: \"\\.dev\")/: \"\")/' planted/symbols.awk && grep -q ': \"\")' planted/symbols.awk"),
+	assert_int_equal(run("sed -i 's/: \"\\.dev\")/: \"\")/' planted/symbols.awk && grep -q ': \"\")' "
+			     "planted/symbols.awk"),
 		0);
 	assert_int_equal(run("planted/nvwave-nvcc -O0 -o merged " SOURCE("weak.cu") " && ./merged"), 0);
 	assert_string_not_equal(output, "device 1000 host 2\n");
 }
 
-/* ---- Mistakes ----------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Mistakes
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static void assert_mistake(const char *mode, const char *message, const char *error)
 {
@@ -261,7 +285,8 @@ static void mistakes_in_kernels_are_told_with_their_lines(void **state)
 		": a null pointer\ncudaErrorIllegalAddress");
 	assert_mistake("frame", "its stack of 262144 bytes has overflowed", "cudaErrorLaunchFailure");
 	assert_mistake("deep",
-		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 262144 bytes has overflowed",
+		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 262144 bytes has "
+		"overflowed",
 		"cudaErrorLaunchFailure");
 	assert_mistake("asserts",
 		"bad.cu:17: void asserts(int *): block: [0,0,0], thread: [0,0,0] Assertion `*p == 1` failed.",
@@ -311,7 +336,8 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has("refused.cu:5:40: error:");
 	assert_output_has("nvwave does not support textures");
 	assert_output_has(
-		"refused.cu:7:11: error: 'cudaGraphicsResource' is unavailable: nvwave does not support graphics");
+		"refused.cu:7:11: error: 'cudaGraphicsResource' is unavailable: nvwave does not support "
+		"graphics");
 	assert_output_has("'shared_by_both' is unavailable: nvwave does not support __managed__ variables");
 	assert_output_has(
 		"refused.cu:8:11: error: 'cudaGraph_t' is unavailable: nvwave does not support graphs");
@@ -325,7 +351,8 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has("refused.cu:18:2: error: 'surf2Dwrite<");
 	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_launch.cu")), 1);
 	assert_output_has(
-		"refused_launch.cu:6:2: error: reference to __global__ function 'child' in __global__ function: "
+		"refused_launch.cu:6:2: error: reference to __global__ function 'child' in __global__ "
+		"function: "
 		"nvwave does not support dynamic parallelism\n");
 	assert_int_equal(run(NVCC " -ptx %s", SOURCE("weak.cu")), 2);
 	assert_output_has("nvwave-nvcc: -ptx: not supported");
@@ -422,7 +449,10 @@ static void a_missing_clang_is_told(void **state)
 	assert_string_equal(output, "nvwave-nvcc: NVWAVE_CLANG=true: expected clang++\n");
 }
 
-/* ---- On the machine --------------------------------------------------------------------------------------------------- */
+/*
+ * ---- On the machine
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 /* Without the lanes that spin on a lock: the machine's lockstep takes 20 s for them. */
 static void kernels_on_the_machine_do_the_same(void **state)
@@ -517,17 +547,18 @@ static void each_kernel_has_its_time_and_statistics(void **state)
 	NEEDS_MACHINE();
 	build_machine();
 	assert_int_equal(
-		run("%s exec --protocol=dd --output-format=json --report=report -- ./machine sums >sums && cat report",
+		run("%s exec --protocol=dd --output-format=json --report=report -- ./machine sums >sums && "
+		    "cat report",
 			nvwave),
 		0);
 	assert_int_equal(statistic("\"launches\""), 2);
 	assert_int_equal(statistic("\"work_items\""), 320);
 	assert_int_equal(statistic("\"gpu.work_item_ops\""), 832);
 	assert_true(statistic("\"sim_time_ps\"") > 0);
-	assert_int_equal(
-		run("sed '/seconds/d; /made_by/,$d' report >first; %s exec --protocol=dd --output-format=json --report=report -- "
-		    "./machine sums >sums && sed '/seconds/d; /made_by/,$d' report | diff first -",
-			nvwave),
+	assert_int_equal(run("sed '/seconds/d; /made_by/,$d' report >first; %s exec --protocol=dd "
+			     "--output-format=json --report=report -- "
+			     "./machine sums >sums && sed '/seconds/d; /made_by/,$d' report | diff first -",
+				 nvwave),
 		0);
 }
 
@@ -536,14 +567,16 @@ static void registered_files_are_nvram(void **state)
 	NEEDS_MACHINE();
 	build_machine();
 	assert_int_equal(
-		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist1 && cat report",
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist1 && "
+		    "cat report",
 			nvwave),
 		0);
 	assert_output_has("7 64 1\n");
 	assert_int_equal(statistic("\"persist.barriers_wi\""), 2);
 	assert_true(statistic("\"nvram.words\"") >= 64);
 	assert_int_equal(
-		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist2 && cat report",
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist2 && "
+		    "cat report",
 			nvwave),
 		0);
 	assert_int_equal(statistic("\"persist.barriers_wg\""), 2);
@@ -555,7 +588,8 @@ static void registered_files_are_nvram(void **state)
 static void what_a_kernel_has_stored_is_durable_under_eadr(void **state)
 {
 	static const char *const command =
-		"rm -f pool; %s crash --exec='./machine persist0 pool' --image=pool --check='./machine check' --states=100 --model=%s --machine=%s";
+		"rm -f pool; %s crash --exec='./machine persist0 pool' --image=pool --check='./machine "
+		"check' --states=100 --model=%s --machine=%s";
 
 	NEEDS_MACHINE();
 	build_machine();
@@ -565,7 +599,8 @@ static void what_a_kernel_has_stored_is_durable_under_eadr(void **state)
 	assert_output_has("NO FAILURE FOUND in 100 of ");
 	assert_int_equal(run(command, nvwave, "epoch", "gpm22-eadr"), 2);
 	assert_output_has(
-		"crash: --model=epoch: the caches are lost in it, and nvram.domain=eadr keeps them: expected --model=eadr\n");
+		"crash: --model=epoch: the caches are lost in it, and nvram.domain=eadr keeps them: "
+		"expected --model=eadr\n");
 }
 
 static void a_fence_of_the_system_persists_where_the_machine_says_so(void **state)
@@ -573,14 +608,15 @@ static void a_fence_of_the_system_persists_where_the_machine_says_so(void **stat
 	NEEDS_MACHINE();
 	build_machine();
 	assert_int_equal(
-		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist3 && cat report",
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist3 && "
+		    "cat report",
 			nvwave),
 		0);
 	assert_int_equal(statistic("\"persist.barriers_wi\""), 0);
-	assert_int_equal(
-		run("%s exec --protocol=vi --set host.fence_system=durable --output-format=json --report=report -- ./machine persist3 && "
-		    "cat report",
-			nvwave),
+	assert_int_equal(run("%s exec --protocol=vi --set host.fence_system=durable --output-format=json "
+			     "--report=report -- ./machine persist3 && "
+			     "cat report",
+				 nvwave),
 		0);
 	assert_int_equal(statistic("\"persist.barriers_wi\""), 2);
 }
@@ -597,23 +633,27 @@ static void instructions_of_sbrp_persist_as_the_machine_says(void **state)
 	build_machine();
 	for (unsigned i = 0; i < sizeof machines / sizeof *machines; i++) {
 		assert_int_equal(
-			run("%s exec --protocol=vi %s --output-format=json --report=report -- ./machine persist4 && cat report",
+			run("%s exec --protocol=vi %s --output-format=json --report=report -- ./machine "
+			    "persist4 && cat report",
 				nvwave, machines[i].set),
 			0);
 		assert_int_equal(statistic("\"persist.barriers_wi\""), machines[i].barriers);
 	}
 	assert_int_equal(run("%s exec --set host.sbrp=refused -- ./machine persist4 2>&1", nvwave), 1);
 	assert_output_has(
-		"machine.cu:57 (appends): kernel appends, block (0,0,0), thread (0,0,0): oFence of scope device: "
+		"machine.cu:57 (appends): kernel appends, block (0,0,0), thread (0,0,0): oFence of scope "
+		"device: "
 		"inline PTX that is SBRP's is refused (host.sbrp=refused)\n");
 	assert_int_equal(
-		run("rm -f pool; %s crash --exec='./machine persist4 pool' --image=pool --check='./machine check' --states=200",
+		run("rm -f pool; %s crash --exec='./machine persist4 pool' --image=pool --check='./machine "
+		    "check' --states=200",
 			nvwave),
 		1);
 	assert_output_has("is marked and not there");
 	assert_output_has("machine.cu:58 (appends)  store of 8 bytes at 0x");
 	assert_int_equal(
-		run("rm -f pool; %s crash --exec='./machine persist4 pool' --image=pool --check='./machine check' --states=200 --set host.sbrp=barriers",
+		run("rm -f pool; %s crash --exec='./machine persist4 pool' --image=pool --check='./machine "
+		    "check' --states=200 --set host.sbrp=barriers",
 			nvwave),
 		0);
 }
@@ -699,7 +739,8 @@ static void a_stack_that_becomes_too_deep_between_two_accesses_is_told(void **st
 				0);
 			assert_string_equal(output, "cudaSuccess 1\n");
 			assert_int_equal(
-				run("%s exec --protocol=vi --set host.stack=1M --report=report -- ./deep %s %u",
+				run("%s exec --protocol=vi --set host.stack=1M --report=report -- ./deep %s "
+				    "%u",
 					nvwave, modes[mode].mode, 5 * fits),
 				0);
 			assert_string_equal(output, "cudaSuccess 1\n");
@@ -730,7 +771,8 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad deep", nvwave), 0);
 	assert_output_has(
-		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 131072 bytes has overflowed; use less stack, or --set host.stack=");
+		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 131072 bytes has "
+		"overflowed; use less stack, or --set host.stack=");
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad endless", nvwave), 0);
 	assert_output_has("(call): kernel endless, block (0,0,0), thread (0,0,0): its stack of 131072 bytes");
 	assert_output_has("cudaErrorLaunchFailure");
@@ -755,15 +797,18 @@ static void a_kernel_without_memory_for_a_block_fails_with_a_message(void **stat
 	assert_output_has("cudaErrorMemoryAllocation\n");
 }
 
-/* ---- Kernels that wait -------------------------------------------------------------------------------------------- */
+/*
+ * ---- Kernels that wait
+ * --------------------------------------------------------------------------------------------
+ */
 
 /* Runs it until it says that it waits, or ends. */
 static void run_until_told(const char *command)
 {
 	build_once("-O1", "waits", SOURCE("waits.cu"));
-	(void)run(
-		"rm -f said; %s >said 2>&1 & p=$!; i=0; while ! grep -q waits: said && kill -0 $p 2>/dev/null && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
-		"kill $p 2>/dev/null; wait $p; cat said",
+	(void)run("rm -f said; %s >said 2>&1 & p=$!; i=0; while ! grep -q waits: said && kill -0 $p "
+		  "2>/dev/null && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
+		  "kill $p 2>/dev/null; wait $p; cat said",
 		command);
 }
 
@@ -805,7 +850,10 @@ static void work_items_that_wait_for_each_other_by_shared_variables_go_on(void *
 	}
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Memory
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* It took a system call for each allocation. */
 static void a_copy_does_not_take_longer_with_many_allocations(void **state)
@@ -825,7 +873,8 @@ static void pitched_memory_is_a_file_if_that_is_asked_for(void **state)
 	assert_int_equal(run("./memory check pitched && od -An -td4 -j4096 -N4 pitched; rm pitched"), 0);
 	assert_string_equal(output, "           1\n");
 	assert_int_equal(
-		run("%s crash --exec='env NVWAVE_PITCH_POOL=pitched ./memory pitched' --image=pitched --check='./memory check' --states=100",
+		run("%s crash --exec='env NVWAVE_PITCH_POOL=pitched ./memory pitched' --image=pitched "
+		    "--check='./memory check' --states=100",
 			nvwave),
 		1);
 	assert_output_has("it is marked, and value ");
@@ -843,7 +892,8 @@ static void sleeping_takes_simulated_time(void **state)
 	NEEDS_MACHINE();
 	build_once("-O1", "waits", SOURCE("waits.cu"));
 	assert_int_equal(
-		run("%s exec --protocol=vi --output-format=json --report=report -- ./waits sleep && cat report",
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./waits sleep && cat "
+		    "report",
 			nvwave),
 		0);
 	at = strstr(output, "\"sim_time_ps\"");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Persistence of CUDA kernels: crash tests of shipped programs, the names of GPM's library (gpm.cu), and machines that say what is durable. */
+/*
+ * Persistence of CUDA kernels: crash tests of shipped programs, the names of GPM's library (gpm.cu), and
+ * machines that say what is durable.
+ */
 #include "nvcc.h"
 
 #define LOG_RECORD  "61"  /* the line of examples/log.cu that stores a record's check */
@@ -14,13 +17,16 @@
 #define GPM_COPY    "312" /* copies a word of the host */
 #define GPM_FILL    "313" /* fills one */
 
-/* ---- Shipped programs ------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Shipped programs
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static int crash(const char *options, const char *how)
 {
 	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
-	return run(
-		"rm -f pool; %s crash --exec='./log append pool 2 %s' --image=pool --check='./log check' --states=500 %s",
+	return run("rm -f pool; %s crash --exec='./log append pool 2 %s' --image=pool --check='./log check' "
+		   "--states=500 %s",
 		nvwave, how, options);
 }
 
@@ -89,7 +95,8 @@ static void shipped_persistent_programs_have_no_race(void **state)
 	NEEDS_MACHINE();
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(
-			run("%s exec --protocol=hlrc --check=races --report=report -- ./%s races 3 && cat report && rm races",
+			run("%s exec --protocol=hlrc --check=races --report=report -- ./%s races 3 && cat "
+			    "report && rm races",
 				nvwave, programs[i]),
 			0);
 		assert_output_has("no races");
@@ -105,7 +112,10 @@ static void fences_of_the_system_persist_where_the_machine_says_so(void **state)
 	assert_output_has("CONSISTENT");
 }
 
-/* ---- GPM's library ------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- GPM's library
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static void build_gpm(void)
 {
@@ -134,8 +144,8 @@ static void the_same_on_gpm_s_machine(void **state)
 static int crash_gpm(const char *bug, const char *options)
 {
 	build_gpm();
-	return run(
-		"rm -f all; %s crash --exec='env NVWAVE_GPM_POOL={} ./gpm move 1 %s' --image=all --check='env NVWAVE_GPM_POOL={} ./gpm check' %s",
+	return run("rm -f all; %s crash --exec='env NVWAVE_GPM_POOL={} ./gpm move 1 %s' --image=all "
+		   "--check='env NVWAVE_GPM_POOL={} ./gpm check' %s",
 		nvwave, bug, options);
 }
 
@@ -154,9 +164,9 @@ static void copies_of_the_host_have_their_lines(void **state)
 {
 	NEEDS_CLANG();
 	build_gpm();
-	assert_int_equal(
-		run("rm -f all; %s crash --exec='env NVWAVE_GPM_POOL={} ./gpm copy' --image=all --check='env NVWAVE_GPM_POOL={} ./gpm copied'",
-			nvwave),
+	assert_int_equal(run("rm -f all; %s crash --exec='env NVWAVE_GPM_POOL={} ./gpm copy' --image=all "
+			     "--check='env NVWAVE_GPM_POOL={} ./gpm copied'",
+				 nvwave),
 		1);
 	assert_output_has("gpm.cu:" GPM_FILL " (copy_words)  store of 8 bytes at 0x1040   durable");
 	assert_output_has("gpm.cu:" GPM_COPY " (copy_words)  store of 8 bytes at 0x1000   lost in flight");
@@ -178,7 +188,8 @@ static long long picoseconds(const char *options)
 	const char *at;
 
 	assert_int_equal(
-		run("%s exec --machine=gpm22 --protocol=vi %s --output-format=json --report=report -- ./gpm read && cat report",
+		run("%s exec --machine=gpm22 --protocol=vi %s --output-format=json --report=report -- ./gpm "
+		    "read && cat report",
 			nvwave, options),
 		0);
 	at = strstr(output, "\"sim_time_ps\"");
@@ -206,7 +217,10 @@ static void files_mapped_late_keep_the_machine(void **state)
 	assert_output_has("later, warm");
 }
 
-/* ---- Published programs ------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Published programs
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void what_published_programs_take_for_granted_is_there(void **state)
 {
