@@ -331,15 +331,18 @@ class Trial:
         mutant, left = self.tree.mutants[number - 1], self.most
         able = [s for s in self.suites if self.reach[s][number]]
         able.sort(key=lambda suite: (-self.kills[mutant.path, suite], self.took[suite]))
-        verdict, detail = ('survived' if able else 'not reached'), ' '.join(able)
+        verdict, asked = ('survived' if able else 'not reached'), []
         for suite in able:
-            if self.took[suite] > left and left < self.most:
+            if asked and self.took[suite] > left:
+                verdict = 'undecided'
                 continue
             left -= self.took[suite]
+            asked.append(suite)
             failure, _ = self.tree.ask(suite, 5 + 5 * self.took[suite], {'NVW_MUTANT': str(number)})
             if failure:
-                verdict, detail = 'killed', '%s: %s' % (suite, failure)
+                verdict, asked = 'killed', ['%s: %s' % (suite, failure)]
                 break
+        detail = ' '.join(asked) + (', --most leaves no time for more' if verdict == 'undecided' else '')
         with self.lock:
             self.verdicts[number] = verdict
             self.kills[mutant.path, detail.partition(':')[0]] += verdict == 'killed'
@@ -356,14 +359,15 @@ class Trial:
 
 
 def table(tree, verdicts):
-    """A row per folder: how many mutants were killed, survived, were not reached."""
+    """A row per folder: what became of its mutants."""
     rows = collections.defaultdict(collections.Counter)
     for number, verdict in verdicts.items():
         rows[os.path.dirname(tree.mutants[number - 1].path)][verdict] += 1
         rows['all'][verdict] += 1
-    print('%-28s %8s %8s %8s %11s' % ('', 'mutants', 'killed', 'survived', 'not reached'))
+    print('%-28s %8s %8s %8s %11s %9s' % ('', 'mutants', 'killed', 'survived', 'not reached', 'undecided'))
     for folder, row in sorted(rows.items(), key=lambda r: (r[0] == 'all', r[0])):
-        print('%-28s %8d %8d %8d %11d' % (folder, sum(row.values()), row['killed'], row['survived'], row['not reached']))
+        print('%-28s %8d %8d %8d %11d %9d' % (
+            folder, sum(row.values()), row['killed'], row['survived'], row['not reached'], row['undecided']))
     return 100 * rows['all']['killed'] // max(1, len(verdicts))
 
 
