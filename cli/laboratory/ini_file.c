@@ -43,25 +43,31 @@ static int on_line(void *context, const char *section, const char *name, const c
 	return r->error == 0;
 }
 
+static int read_text(const char *path, const char *text, struct reading *reading)
+{
+	NVW_TRY(check_lines(path, text));
+	const int line = ini_parse_string(text, on_line, reading);
+
+	NVW_TRY(reading->error);
+	if (line) {
+		return nvw_fail(
+			NVW_E_INPUT, "%s: line %d is neither [section] nor NAME = VALUES", path, line);
+	}
+	return 0;
+}
+
 int ini_file_read(const char *path, ini_key *on_key, void *context)
 {
 	struct reading reading = {.on_key = on_key, .context = context};
 	char *text = NULL;
 	uint64_t bytes;
-	int r = nvw_input_read(path, FILE_BYTES_MAX, &text, &bytes);
+	int r;
 
-	if (r < 0) {
-		return r;
-	}
-	r = strlen(text) == bytes ? check_lines(path, text) :
-				    nvw_fail(NVW_E_INPUT, "%s: this is not a text file", path);
-	if (r == 0) {
-		const int line = ini_parse_string(text, on_line, &reading);
-
-		r = reading.error ? reading.error :
-		    line ? nvw_fail(NVW_E_INPUT, "%s: line %d is neither [section] nor NAME = VALUES", path,
-				   line) :
-			   0;
+	NVW_TRY(nvw_input_read(path, FILE_BYTES_MAX, &text, &bytes));
+	if (strlen(text) != bytes) {
+		r = nvw_fail(NVW_E_INPUT, "%s: this is not a text file", path);
+	} else {
+		r = read_text(path, text, &reading);
 	}
 	free(text);
 	return r;

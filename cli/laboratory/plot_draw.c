@@ -28,23 +28,37 @@ int plot_find_gnuplot(void)
 		}
 	}
 	free(path);
-	return found ? 0 :
-		       nvw_fail(NVW_E_USAGE,
-			       "plot: there is no gnuplot: install it (on Debian, the package gnuplot-nox)");
+	if (!found) {
+		return nvw_fail(NVW_E_USAGE,
+			"plot: there is no gnuplot: install it (on Debian, the package gnuplot-nox)");
+	}
+	return 0;
 }
 
-static int complain(int status, int messages)
+static int check_end(int status, int messages)
 {
 	char text[MESSAGE_BYTES + 1];
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		return 0;
+	}
 	const ssize_t n = pread(messages, text, MESSAGE_BYTES, 0);
 
 	text[n > 0 ? n : 0] = 0;
-	for (char *c = text; *c; c++) {
-		*c = *c == '\n' ? ' ' : *c;
+	for (char *c = text; (c = strchr(c, '\n'));) {
+		*c = ' ';
 	}
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ?
-		       0 :
-		       nvw_fail(NVW_E_SYSTEM, "plot: gnuplot failed: %s", *text ? text : "it said nothing");
+	return nvw_fail(NVW_E_SYSTEM, "plot: gnuplot failed: %s", *text ? text : "it said nothing");
+}
+
+static void become_gnuplot(int script, int output, int messages)
+{
+	nvw_stop_leave_to_parent();
+	if (dup2(script, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+		dup2(messages, STDERR_FILENO) >= 0) {
+		execlp("gnuplot", "gnuplot", "-d", "-", NULL);
+	}
+	_exit(127);
 }
 
 static int run_gnuplot(int script, int output)
@@ -58,28 +72,25 @@ static int run_gnuplot(int script, int output)
 	}
 	pid = fork();
 	if (pid == 0) {
-		nvw_stop_leave_to_parent();
-		if (dup2(script, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
-			dup2(messages, STDERR_FILENO) >= 0) {
-			execlp("gnuplot", "gnuplot", "-d", "-", NULL);
-		}
-		_exit(127);
+		become_gnuplot(script, output, messages);
 	}
 	r = pid < 0 ? nvw_fail_errno("cannot start gnuplot") : nvw_stop_wait(pid, &status);
-	r = r ? r : complain(status, messages);
+	if (r == 0) {
+		r = check_end(status, messages);
+	}
 	close(messages);
 	return r;
 }
 
-static int keep(const struct plot *p, const char *path, const char *script)
+static int keep_script(const struct plot *p, const char *path, const char *script)
 {
 	struct nvw_new_file f;
-	const int r = nvw_new_file_begin(script, false, &f);
 
-	return r ? r : nvw_new_file_end(&f, plot_script(p, path, true, f.file));
+	NVW_TRY(nvw_new_file_begin(script, false, &f));
+	return nvw_new_file_end(&f, plot_script(p, path, true, f.file));
 }
 
-static int copy(int picture, const struct nvw_new_file *to)
+static int copy_picture(int picture, const struct nvw_new_file *to)
 {
 	char part[1 << 14];
 	off_t at = 0;
@@ -91,38 +102,53 @@ static int copy(int picture, const struct nvw_new_file *to)
 		}
 		at += n;
 	}
-	return n < 0   ? nvw_fail_errno("cannot read gnuplot's picture") :
-	       at == 0 ? nvw_fail(NVW_E_SYSTEM, "plot: gnuplot drew nothing") :
-			 0;
+	if (n < 0) {
+		return nvw_fail_errno("cannot read gnuplot's picture");
+	}
+	if (at == 0) {
+		return nvw_fail(NVW_E_SYSTEM, "plot: gnuplot drew nothing");
+	}
+	return 0;
 }
 
 /* gnuplot does not say when its output has no room: it draws into memory. */
 static int draw_into(int script, const struct nvw_new_file *to)
 {
 	const int picture = memfd_create("picture", MFD_CLOEXEC);
-	int r = picture < 0 ? nvw_fail_errno("cannot start gnuplot") : run_gnuplot(script, picture);
+	int r;
 
-	r = r ? r : copy(picture, to);
-	if (picture >= 0) {
-		close(picture);
+	if (picture < 0) {
+		return nvw_fail_errno("cannot start gnuplot");
 	}
+	r = run_gnuplot(script, picture);
+	if (r == 0) {
+		r = copy_picture(picture, to);
+	}
+	close(picture);
 	return r;
+}
+
+static int draw_with(FILE *commands, const struct plot *p, const char *path, const char *script)
+{
+	struct nvw_new_file f;
+
+	NVW_TRY(plot_script(p, path, false, commands));
+	if (script) {
+		NVW_TRY(keep_script(p, path, script));
+	}
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	return nvw_new_file_end(&f, draw_into(fileno(commands), &f));
 }
 
 int plot_draw(const struct plot *p, const char *path, const char *script)
 {
 	FILE *const commands = tmpfile();
-	struct nvw_new_file f;
-	int r = commands ? plot_script(p, path, false, commands) :
-			   nvw_fail_errno("cannot write gnuplot's script");
 
-	r = r || !script ? r : keep(p, path, script);
-	if (r == 0) {
-		r = nvw_new_file_begin(path, false, &f);
-		r = r ? r : nvw_new_file_end(&f, draw_into(fileno(commands), &f));
+	if (!commands) {
+		return nvw_fail_errno("cannot write gnuplot's script");
 	}
-	if (commands) {
-		fclose(commands);
-	}
+	const int r = draw_with(commands, p, path, script);
+
+	fclose(commands);
 	return r;
 }

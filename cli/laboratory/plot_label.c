@@ -45,7 +45,9 @@ void plot_label(const char *column, bool is_axis, const char *given, double larg
 	if (!is_axis && cli_number_named(column, &number) && !is_label(number.meaning)) {
 		number.meaning = column;
 	}
-	number.meaning = given ? given : number.meaning;
+	if (given) {
+		number.meaning = given;
+	}
 	unit = strcmp(number.unit, "count") ? scaled_unit(number.unit, largest, ret_scale) : "";
 	/* "stores (lines)" tells more than "stores"; "8-byte words written (words)" does not */
 	snprintf(text, PLOT_LABEL_BYTES,
@@ -54,12 +56,17 @@ void plot_label(const char *column, bool is_axis, const char *given, double larg
 	plot_wrap(text, wide);
 }
 
+static bool begins_letter(char c)
+{
+	return (c & 0xc0) != 0x80;
+}
+
 unsigned plot_letters(const char *text)
 {
 	unsigned n = 0;
 
 	for (; *text; text++) {
-		n += (*text & 0xc0) != 0x80;
+		n += begins_letter(*text);
 	}
 	return n;
 }
@@ -71,7 +78,9 @@ unsigned plot_longest(const struct plot_names *names)
 	for (unsigned i = 0; i < names->count; i++) {
 		const unsigned letters = plot_letters(names->name[i]);
 
-		longest = letters > longest ? letters : longest;
+		if (letters > longest) {
+			longest = letters;
+		}
 	}
 	return longest;
 }
@@ -82,7 +91,7 @@ void plot_wrap(char *text, unsigned wide)
 	unsigned in_line = 0;
 
 	for (char *c = text; *c; c++) {
-		in_line += (*c & 0xc0) != 0x80;
+		in_line += begins_letter(*c);
 		if (*c == '\n') {
 			in_line = 0;
 			blank = NULL;
@@ -110,8 +119,8 @@ unsigned plot_break(const char *name, unsigned wide, char text[PLOT_LABEL_BYTES]
 
 	for (const char *c = name; *c && to < end; c++) {
 		*to++ = *c;
-		in_line += (*c & 0xc0) != 0x80;
-		since += (*c & 0xc0) != 0x80;
+		in_line += begins_letter(*c);
+		since += begins_letter(*c);
 		if (in_line > wide && behind) {
 			memmove(behind + 1, behind, (size_t)(to - behind));
 			*behind = '\n';
@@ -139,10 +148,10 @@ void plot_shorten(const char *name, unsigned letters, char text[PLOT_LABEL_BYTES
 	char *to = text, *const end = text + PLOT_LABEL_BYTES - 4;
 
 	for (const char *c = name; *c && to < end; c++) {
-		letter += (*c & 0xc0) != 0x80;
+		letter += begins_letter(*c);
 		if (all <= letters || letter <= head || letter > tail) {
 			*to++ = *c;
-		} else if (letter == head + 1 && (*c & 0xc0) != 0x80) {
+		} else if (letter == head + 1 && begins_letter(*c)) {
 			to = stpcpy(to, "…");
 		}
 	}

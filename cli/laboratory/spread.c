@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/array.h"
+#include "core/invariant.h"
 #include "spread.h"
 
 enum { FOLDER_KEY_BYTES = 12 };
@@ -28,14 +30,18 @@ int spread_add_word(struct sweep_words *w, const char *format, ...)
 	va_start(list, format);
 	n = vasprintf(&w->word[w->count], format, list);
 	va_end(list);
-	w->count += n >= 0;
-	return n >= 0 ? 0 : no_memory();
+	if (n < 0) {
+		return no_memory();
+	}
+	w->count++;
+	return 0;
 }
 
 static bool is_left_out(const char *word, const char *const *names)
 {
 	const size_t n = strcspn(word, "=");
 
+	NVW_INVARIANT(n >= 2);
 	while (*names && (strlen(*names) != n - 2 || strncmp(word + 2, *names, n - 2))) {
 		names++;
 	}
@@ -59,37 +65,41 @@ int spread_words(int argc, char **argv, const char *const *left_out, struct swee
 
 /* ---- Parts --------------------------------------------------------------------------------- */
 
+static int key_of(
+	const struct sweep_words *command, const struct emu_config *machine, char key[SWEEP_KEY_BYTES])
+{
+	struct sweep_keys *const keys = sweep_keys_begin();
+
+	if (!keys) {
+		return NVW_E_SYSTEM; /* it said why */
+	}
+	const int r = sweep_key(keys, command, machine, key);
+
+	sweep_keys_end(keys);
+	return r;
+}
+
 int spread_begin(struct spread *s, const struct sweep_words *command, const struct emu_config *machine)
 {
 	char key[SWEEP_KEY_BYTES], name[64];
-	int r = sweep_slurm_find();
 
 	*s = (struct spread){.folder = NULL};
-	struct sweep_keys *const keys = r ? NULL : sweep_keys_begin();
+	NVW_TRY(sweep_slurm_find());
+	NVW_TRY(key_of(command, machine, key));
+	const int n = snprintf(name, sizeof name, "%s-%.*s", command->word[0], FOLDER_KEY_BYTES, key);
 
-	r = r ? r : keys ? sweep_key(keys, command, machine, key) : NVW_E_SYSTEM; /* it said why */
-	sweep_keys_end(keys);
-	if (r == 0) {
-		const int n = snprintf(name, sizeof name, "%s-%.*s", command->word[0], FOLDER_KEY_BYTES, key);
-
-		s->folder = slurm_folder(name, n);
-		r = s->folder ? 0 : no_memory();
+	s->folder = slurm_folder(name, n);
+	if (!s->folder) {
+		return no_memory();
 	}
-	return r;
+	return 0;
 }
 
 int spread_add(struct spread *s, struct sweep_words *words)
 {
-	if (s->count == s->room) {
-		const unsigned room = 2 * s->room + 16;
-		struct spread_part *const more = realloc(s->part, room * sizeof *more);
-
-		if (!more) {
-			sweep_words_end(words);
-			return no_memory();
-		}
-		s->part = more;
-		s->room = room;
+	if (!NVW_ROOM(s->part, s->room, s->count + 1)) {
+		sweep_words_end(words);
+		return no_memory();
 	}
 	struct spread_part *const p = &s->part[s->count++];
 
@@ -98,29 +108,28 @@ int spread_add(struct spread *s, struct sweep_words *words)
 	return 0;
 }
 
-static bool is_done(const void *of, unsigned i)
+static bool part_is_done(const void *of, unsigned i)
 {
 	return ((const struct spread *)of)->part[i].is_done;
 }
 
-static const char *key(const void *of, unsigned i)
+static const char *part_key(const void *of, unsigned i)
 {
 	return ((const struct spread *)of)->part[i].key;
 }
 
-static int words(const void *of, unsigned i, struct sweep_words *ret_words)
+static int part_words(const void *of, unsigned i, struct sweep_words *ret_words)
 {
 	const struct sweep_words *const from = &((const struct spread *)of)->part[i].words;
-	int r = 0;
 
 	*ret_words = (struct sweep_words){.count = 0};
-	for (int k = 0; k < from->count && r == 0; k++) {
-		r = spread_add_word(ret_words, "%s", from->word[k]);
+	for (int k = 0; k < from->count; k++) {
+		NVW_TRY(spread_add_word(ret_words, "%s", from->word[k]));
 	}
-	return r;
+	return 0;
 }
 
-static int take(void *of, unsigned i, const struct sweep_outcome *o)
+static int take_part(void *of, unsigned i, const struct sweep_outcome *o)
 {
 	struct spread_part *const p = &((struct spread *)of)->part[i];
 
@@ -128,10 +137,13 @@ static int take(void *of, unsigned i, const struct sweep_outcome *o)
 	p->outcome.out = strdup(o->out);
 	p->outcome.err = strdup(o->err);
 	p->is_done = true;
-	return p->outcome.out && p->outcome.err ? 0 : no_memory();
+	if (!p->outcome.out || !p->outcome.err) {
+		return no_memory();
+	}
+	return 0;
 }
 
-static int give_up(void *of, unsigned i, const char *reason)
+static int give_up_part(void *of, unsigned i, const char *reason)
 {
 	return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s; see the tasks' output in %s", i + 1,
 		((struct spread *)of)->count, reason, ((struct spread *)of)->folder);
@@ -149,9 +161,11 @@ static int check_part(const struct spread *s, unsigned i)
 		return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s", i + 1, s->count,
 			strsignal(WTERMSIG(o->exit_status)));
 	}
-	return WEXITSTATUS(o->exit_status) < 2 ? 0 :
-						 nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %.*s",
-							 i + 1, s->count, (int)strcspn(text, "\n"), text);
+	if (WEXITSTATUS(o->exit_status) < 2) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %.*s", i + 1, s->count,
+		(int)strcspn(text, "\n"), text);
 }
 
 int spread_run(struct spread *s, const struct cli_options *given, unsigned tasks)
@@ -162,11 +176,11 @@ int spread_run(struct spread *s, const struct cli_options *given, unsigned tasks
 		.folder = s->folder,
 		.what = "parts",
 		.of = s,
-		.is_done = is_done,
-		.key = key,
-		.words = words,
-		.take = take,
-		.give_up = give_up};
+		.is_done = part_is_done,
+		.key = part_key,
+		.words = part_words,
+		.take = take_part,
+		.give_up = give_up_part};
 	int r = slurm_run(&work, &manner);
 
 	s->keeps_folder = r < 0; /* for the same command, or its messages */

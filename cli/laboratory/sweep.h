@@ -40,7 +40,7 @@ enum {
 struct sweep_axis {
 	char *name;
 	char **value;
-	unsigned count;
+	unsigned count, room;
 	bool from_words; /* on the command line, which replaces the file's */
 };
 
@@ -82,11 +82,14 @@ struct sweep {
 	unsigned exclude_count;
 	struct sweep_rule baseline; /* count 0: none */
 	struct sweep_bundle *bundle;
-	unsigned bundle_count;
+	unsigned bundle_count, bundle_room;
 	const char *data; /* folder of input files, NULL: none */
 	struct sweep_point *point;
 	unsigned count;
 };
+
+/* Returns NVW_E_MEMORY with its message. */
+int sweep_no_memory(void);
 
 /* The file (NULL: none) and the words of the command line, checked as far as they can be without the commands
  * themselves. NVW_E_USAGE or NVW_E_INPUT. Release by sweep_end(), also after an error. */

@@ -19,20 +19,29 @@ const char *sweep_value(const struct sweep *s, const struct sweep_point *p, unsi
 	return s->axis[axis].value[p->choice[axis]];
 }
 
+/* Axes with one value are left out if others vary. */
 char *sweep_point_text(const struct sweep *s, const struct sweep_point *p)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *const f = open_memstream(&text, &bytes);
-	unsigned varying = 0;
+	const char *separator = "";
+	bool varies = false;
 
-	for (unsigned i = 0; f && i < s->axis_count; i++) {
-		if (s->axis[i].count > 1) {
-			fprintf(f, "%s%s=%s", varying++ ? " " : "", s->axis[i].name, sweep_value(s, p, i));
+	if (!f) {
+		return NULL;
+	}
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		varies = varies || s->axis[i].count > 1;
+	}
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		if (!varies || s->axis[i].count > 1) {
+			fprintf(f, "%s%s=%s", separator, s->axis[i].name, sweep_value(s, p, i));
+			separator = " ";
 		}
 	}
-	for (unsigned i = 0; f && !varying && i < s->axis_count; i++) {
-		fprintf(f, "%s%s=%s", i ? " " : "", s->axis[i].name, sweep_value(s, p, i));
+	if (fclose(f)) {
+		return NULL;
 	}
-	return f && fclose(f) == 0 ? text : NULL;
+	return text;
 }

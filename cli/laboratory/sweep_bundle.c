@@ -6,12 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "sweep.h"
-
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the sweep");
-}
 
 const struct sweep_bundle *sweep_bundle_of(const struct sweep *s, const char *axis, const char *value)
 {
@@ -37,20 +33,19 @@ bool sweep_is_bundle_axis(const struct sweep *s, const char *axis)
 static struct sweep_bundle *bundle_named(struct sweep *s, const char *section)
 {
 	const size_t n = strcspn(section, " ");
-	char *const axis = strndup(section, n), *const value = strdup(section + n + strspn(section + n, " "));
-	struct sweep_bundle *found =
-		axis && value ? (struct sweep_bundle *)sweep_bundle_of(s, axis, value) : NULL;
-	struct sweep_bundle *const more =
-		found || !axis || !value ? NULL : realloc(s->bundle, (s->bundle_count + 1) * sizeof *more);
+	const char *const value = section + n + strspn(section + n, " ");
+	struct sweep_bundle new = {.axis = strndup(section, n), .value = strdup(value)};
+	struct sweep_bundle *found = NULL;
 
-	if (more) {
-		s->bundle = more;
-		found = &more[s->bundle_count++];
-		*found = (struct sweep_bundle){.axis = axis, .value = value};
-		return found;
+	if (new.axis &&new.value) {
+		found = (struct sweep_bundle *)sweep_bundle_of(s, new.axis, value);
+		if (!found && NVW_ROOM(s->bundle, s->bundle_room, s->bundle_count + 1)) {
+			s->bundle[s->bundle_count] = new;
+			return &s->bundle[s->bundle_count++];
+		}
 	}
-	free(axis);
-	free(value);
+	free(new.axis);
+	free(new.value);
 	return found;
 }
 
@@ -59,22 +54,25 @@ int sweep_bundle_add(struct sweep *s, const char *section, const char *name, con
 	struct sweep_bundle *const b = bundle_named(s, section);
 
 	if (!b) {
-		return no_memory();
+		return sweep_no_memory();
 	}
 	if (b->count == SWEEP_BUNDLE_MAX) {
 		return nvw_fail(NVW_E_USAGE, "%s: [%s] has more than %d settings", s->where, section,
 			SWEEP_BUNDLE_MAX);
 	}
-	if (!*text || !strcmp(name, "seed")) {
-		return nvw_fail(NVW_E_USAGE, "%s: [%s]: %s %s", s->where, section, name,
-			*text ? "has to be an axis" : "has no value; - leaves the option out");
+	if (!*text) {
+		return nvw_fail(NVW_E_USAGE, "%s: [%s]: %s has no value; - leaves the option out", s->where,
+			section, name);
+	}
+	if (!strcmp(name, "seed")) {
+		return nvw_fail(NVW_E_USAGE, "%s: [%s]: seed has to be an axis", s->where, section);
 	}
 	b->name[b->count] = strdup(name);
 	b->text[b->count] = strdup(text);
 	if (!b->name[b->count] || !b->text[b->count]) {
 		free(b->name[b->count]);
 		free(b->text[b->count]);
-		return no_memory();
+		return sweep_no_memory();
 	}
 	b->count++;
 	return 0;

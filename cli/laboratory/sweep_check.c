@@ -6,29 +6,62 @@
 #include "../examine.h"
 #include "sweep.h"
 
-static int examine(const char *command, struct sweep_words *w, struct emu_config *config, bool *ret_machine)
+static const struct kind {
+	const char *command;
+	int (*with_machine)(int argc, char **argv, struct emu_config *config);
+	int (*without)(int argc, char **argv);
+	const char *argument, *expected; /* an axis that it needs; NULL: none */
+} kinds[] = {
+	{"run", cli_examine_run, NULL, "workload", "workload (see nvwave list workloads)"},
+	{"crash", cli_examine_crash, NULL, "workload", "workload (see nvwave list workloads)"},
+	{"litmus", NULL, cli_examine_litmus, "tests", "tests: .litmus files or folders of them"},
+	{"torture", NULL, cli_examine_torture, NULL, NULL},
+};
+
+/* NULL: points cannot be of this command. */
+static const struct kind *kind_of(const char *command)
 {
-	*ret_machine = !strcmp(command, "run") || !strcmp(command, "crash");
-	return !strcmp(command, "run")    ? cli_examine_run(w->count, w->word, config) :
-	       !strcmp(command, "crash")  ? cli_examine_crash(w->count, w->word, config) :
-	       !strcmp(command, "litmus") ? cli_examine_litmus(w->count, w->word) :
-					    cli_examine_torture(w->count, w->word);
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		if (!strcmp(command, kinds[i].command)) {
+			return &kinds[i];
+		}
+	}
+	return NULL;
+}
+
+static int examine(const struct kind *k, struct sweep_words *w, struct emu_config *config)
+{
+	if (k->with_machine) {
+		return k->with_machine(w->count, w->word, config);
+	}
+	return k->without(w->count, w->word);
+}
+
+static int check_words(
+	struct sweep_keys *c, const struct sweep *s, struct sweep_point *p, struct sweep_words *words)
+{
+	const struct kind *const kind = kind_of(s->command);
+	struct emu_config config;
+	const int r = examine(kind, words, &config);
+
+	if (r) {
+		char *const text = sweep_point_text(s, p);
+
+		nvw_fail(r, "%s: point %s: %s", s->where, text ? text : "", nvw_error_message());
+		free(text);
+		return r;
+	}
+	return sweep_key(c, words, kind->with_machine ? &config : NULL, p->key);
 }
 
 static int check_point(struct sweep_keys *c, const struct sweep *s, struct sweep_point *p)
 {
 	struct sweep_words words;
-	struct emu_config config;
-	bool has_machine;
 	int r = sweep_words(s, p, &words);
-	char *const text = r ? NULL : sweep_point_text(s, p);
 
 	if (r == 0) {
-		r = examine(s->command, &words, &config, &has_machine);
-		r = r ? nvw_fail(r, "%s: point %s: %s", s->where, text ? text : "", nvw_error_message()) : 0;
+		r = check_words(c, s, p, &words);
 	}
-	r = r ? r : sweep_key(c, &words, has_machine ? &config : NULL, p->key);
-	free(text);
 	sweep_words_end(&words);
 	return r;
 }
@@ -36,41 +69,40 @@ static int check_point(struct sweep_keys *c, const struct sweep *s, struct sweep
 /* An axis, or what a value of one stands for. */
 static bool has_setting(const struct sweep *s, const char *name)
 {
-	bool found = sweep_axis_named(s, name) >= 0;
-
 	for (unsigned i = 0; i < s->bundle_count; i++) {
 		for (unsigned k = 0; k < s->bundle[i].count; k++) {
-			found = found || !strcmp(s->bundle[i].name[k], name);
+			if (!strcmp(s->bundle[i].name[k], name)) {
+				return true;
+			}
 		}
 	}
-	return found;
+	return sweep_axis_named(s, name) >= 0;
 }
 
 static int check_command(const struct sweep *s)
 {
-	if (strcmp(s->command, "run") && strcmp(s->command, "crash") && strcmp(s->command, "litmus") &&
-		strcmp(s->command, "torture")) {
+	const struct kind *const kind = kind_of(s->command);
+
+	if (!kind) {
 		return nvw_fail(NVW_E_USAGE,
 			"%s: command: expected run, crash, litmus or torture, found \"%s\"", s->where,
 			s->command);
 	}
-	if ((!strcmp(s->command, "run") || !strcmp(s->command, "crash")) && !has_setting(s, "workload")) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s: expected an axis workload (see nvwave list workloads)", s->where);
-	}
-	if (!strcmp(s->command, "litmus") && !has_setting(s, "tests")) {
-		return nvw_fail(NVW_E_USAGE, "%s: expected an axis tests: .litmus files or folders of them",
-			s->where);
+	if (kind->argument && !has_setting(s, kind->argument)) {
+		return nvw_fail(NVW_E_USAGE, "%s: expected an axis %s", s->where, kind->expected);
 	}
 	return 0;
 }
 
 int sweep_check(struct sweep *s)
 {
-	int r = check_command(s);
-	struct sweep_keys *const keys = r ? NULL : sweep_keys_begin();
+	NVW_TRY(check_command(s));
+	struct sweep_keys *const keys = sweep_keys_begin();
+	int r = 0;
 
-	r = r || keys ? r : NVW_E_SYSTEM; /* it said why */
+	if (!keys) {
+		return NVW_E_SYSTEM; /* it said why */
+	}
 	for (unsigned i = 0; i < s->count && r == 0; i++) {
 		r = check_point(keys, s, &s->point[i]);
 	}

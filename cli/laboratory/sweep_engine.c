@@ -14,31 +14,31 @@ struct points {
 	unsigned given_up;
 };
 
-static bool is_done(const void *of, unsigned i)
+static bool point_is_done(const void *of, unsigned i)
 {
 	return ((const struct points *)of)->sweep->point[i].row != NULL;
 }
 
-static const char *key(const void *of, unsigned i)
+static const char *point_key(const void *of, unsigned i)
 {
 	return ((const struct points *)of)->sweep->point[i].key;
 }
 
-static int words(const void *of, unsigned i, struct sweep_words *ret_words)
+static int point_words(const void *of, unsigned i, struct sweep_words *ret_words)
 {
 	const struct sweep *const s = ((const struct points *)of)->sweep;
 
 	return sweep_words(s, &s->point[i], ret_words);
 }
 
-static int take(void *of, unsigned i, const struct sweep_outcome *o)
+static int take_point(void *of, unsigned i, const struct sweep_outcome *o)
 {
 	struct points *const p = of;
 
 	return sweep_take(p->sweep, p->manner, p->journal, &p->sweep->point[i], o);
 }
 
-static int give_up(void *of, unsigned i, const char *reason)
+static int give_up_point(void *of, unsigned i, const char *reason)
 {
 	struct points *const p = of;
 	struct sweep_point *const point = &p->sweep->point[i];
@@ -46,8 +46,10 @@ static int give_up(void *of, unsigned i, const char *reason)
 	p->given_up++;
 	point->row = json_pack(
 		"{s:s, s:s, s:f, s:{}}", "status", "error", "reason", reason, "seconds", 0.0, "values");
-	return point->row ? sweep_journal_add(p->journal, point) :
-			    nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	if (!point->row) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	}
+	return sweep_journal_add(p->journal, point);
 }
 
 /* In the folder OUTPUT.slurm beside the journal. It stays if points were given up, for the tasks' messages. */
@@ -59,13 +61,16 @@ static int run_on_cluster(struct points *p)
 		.folder = folder,
 		.what = "points",
 		.of = p,
-		.is_done = is_done,
-		.key = key,
-		.words = words,
-		.take = take,
-		.give_up = give_up};
-	const int r =
-		folder ? slurm_run(&work, p->manner) : nvw_fail(NVW_E_MEMORY, "no memory for a job array");
+		.is_done = point_is_done,
+		.key = point_key,
+		.words = point_words,
+		.take = take_point,
+		.give_up = give_up_point};
+
+	if (!folder) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a job array");
+	}
+	const int r = slurm_run(&work, p->manner);
 
 	if (r == 0 && p->given_up == 0) {
 		slurm_remove(folder);
@@ -78,5 +83,8 @@ int sweep_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_j
 {
 	struct points points = {.sweep = s, .manner = manner, .journal = journal};
 
-	return manner->engine == SWEEP_SLURM ? run_on_cluster(&points) : sweep_local_run(s, manner, journal);
+	if (manner->engine == SWEEP_SLURM) {
+		return run_on_cluster(&points);
+	}
+	return sweep_local_run(s, manner, journal);
 }

@@ -67,7 +67,11 @@ static void take_line(struct sweep_point **sorted, unsigned count, const char *l
 	memcpy(wanted.key, line, KEY_DIGITS);
 	wanted.key[KEY_DIGITS] = 0;
 	struct sweep_point **at = bsearch(&key, sorted, count, sizeof *sorted, by_key);
-	json_t *const row = at ? row_of(line) : NULL;
+
+	if (!at) {
+		return;
+	}
+	json_t *const row = row_of(line);
 
 	while (row && at > sorted && !strcmp(at[-1]->key, wanted.key)) {
 		at--;
@@ -100,68 +104,90 @@ static int take_rows(struct sweep *s, char *text)
 }
 
 /* A last line that was cut ends here, so that the next one begins a line of its own. */
-static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
+static int take_text(struct sweep *s, struct sweep_journal *j, bool fresh, char *text, uint64_t bytes)
 {
-	char *text = NULL;
-	uint64_t bytes;
-	int r = nvw_input_read(j->path, JOURNAL_BYTES_MAX, &text, &bytes);
-
-	if (r < 0) {
-		return r;
-	}
 	const char *const last = memrchr(text, '\n', bytes);
 	const bool is_new = bytes < sizeof heading - 1 && !strncmp(text, heading, bytes);
 
 	if (!is_new && strncmp(text, heading, sizeof heading - 1)) {
-		r = nvw_fail(NVW_E_INPUT, "%s: this is not the journal of a sweep", j->path);
-	} else if (is_new || fresh) {
-		r = ftruncate(j->fd, 0) || write(j->fd, heading, sizeof heading - 1) < 0 ?
-			    nvw_fail_errno("%s", j->path) :
-			    0;
-	} else {
-		r = ftruncate(j->fd, last + 1 - text) ? nvw_fail_errno("%s", j->path) : take_rows(s, text);
+		return nvw_fail(NVW_E_INPUT, "%s: this is not the journal of a sweep", j->path);
 	}
+	if (is_new || fresh) {
+		if (ftruncate(j->fd, 0) || write(j->fd, heading, sizeof heading - 1) < 0) {
+			return nvw_fail_errno("%s", j->path);
+		}
+		return 0;
+	}
+	if (ftruncate(j->fd, last + 1 - text)) {
+		return nvw_fail_errno("%s", j->path);
+	}
+	return take_rows(s, text);
+}
+
+static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
+{
+	char *text = NULL;
+	uint64_t bytes;
+
+	if (flock(j->fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK) {
+			return nvw_fail_errno("%s", j->path);
+		}
+		return nvw_fail(NVW_E_USAGE, "%s: another sweep is using it: wait, or name another --output",
+			j->path);
+	}
+	NVW_TRY(nvw_input_read(j->path, JOURNAL_BYTES_MAX, &text, &bytes));
+	const int r = take_text(s, j, fresh, text, bytes);
+
 	free(text);
 	return r;
 }
 
 int sweep_journal_open(struct sweep *s, const char *path, bool fresh, struct sweep_journal *j)
 {
-	int r = 0;
-
-	*j = (struct sweep_journal){.path = strdup(path)};
-	j->fd = j->path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666) : -1;
-	if (j->fd < 0) {
-		r = j->path ? nvw_fail_errno("%s", path) :
-			      nvw_fail(NVW_E_MEMORY, "no memory for the journal");
-	} else if (flock(j->fd, LOCK_EX | LOCK_NB)) {
-		r = errno == EWOULDBLOCK ?
-			    nvw_fail(NVW_E_USAGE,
-				    "%s: another sweep is using it: wait, or name another --output", path) :
-			    nvw_fail_errno("%s", path);
+	*j = (struct sweep_journal){.fd = -1, .path = strdup(path)};
+	if (!j->path) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the journal");
 	}
-	r = r ? r : prepare(s, j, fresh);
+	j->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+	const int r = j->fd < 0 ? nvw_fail_errno("%s", path) : prepare(s, j, fresh);
+
 	if (r < 0) {
 		sweep_journal_close(j);
 	}
 	return r;
 }
 
+static int write_line(const struct sweep_journal *j, const char *line, int bytes)
+{
+	const ssize_t written = write(j->fd, line, (size_t)bytes);
+
+	if (written < 0) {
+		return nvw_fail_errno("%s", j->path);
+	}
+	if (written < bytes) {
+		return nvw_fail(NVW_E_FULL, "%s: no space is left", j->path);
+	}
+	return 0;
+}
+
 int sweep_journal_add(struct sweep_journal *j, const struct sweep_point *p)
 {
 	char *const row = json_dumps(p->row, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	char *line = NULL;
-	const int n = row ? asprintf(&line, "%s %016" PRIx64 " %s\n", p->key, check_of(row), row) : -1;
-	const ssize_t written = n < 0 ? n : write(j->fd, line, (size_t)n);
+	int n = -1;
 
-	free(row);
-	if (n >= 0) {
-		free(line);
+	if (row) {
+		n = asprintf(&line, "%s %016" PRIx64 " %s\n", p->key, check_of(row), row);
 	}
-	return n < 0        ? nvw_fail(NVW_E_MEMORY, "no memory for a result") :
-	       written == n ? 0 :
-	       written >= 0 ? nvw_fail(NVW_E_FULL, "%s: no space is left", j->path) :
-			      nvw_fail_errno("%s", j->path);
+	free(row);
+	if (n < 0) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	}
+	const int r = write_line(j, line, n);
+
+	free(line);
+	return r;
 }
 
 void sweep_journal_close(struct sweep_journal *j)

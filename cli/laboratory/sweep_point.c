@@ -18,6 +18,8 @@
 
 #include <nvw/input.h>
 
+#include "core/array.h"
+#include "core/invariant.h"
 #include "sweep.h"
 
 /* ---- Words --------------------------------------------------------------------------------- */
@@ -40,33 +42,37 @@ static bool is_argument(const struct sweep *s, const char *name)
 	return !strcmp(name, "workload") || (!strcmp(name, "tests") && !strcmp(s->command, "litmus"));
 }
 
-static int add(struct sweep_words *w, const char *format, const char *name, const char *value)
+static int add_word(struct sweep_words *w, const char *format, const char *name, const char *value)
 {
 	if (w->count == SWEEP_WORDS_MAX) {
 		return nvw_fail(NVW_E_USAGE, "a point has more than %d options", SWEEP_WORDS_MAX);
 	}
-	const int n = asprintf(&w->word[w->count], format, name, value);
-
-	w->count += n >= 0;
-	return n >= 0 ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a point");
+	if (asprintf(&w->word[w->count], format, name, value) < 0) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a point");
+	}
+	w->count++;
+	return 0;
 }
 
 static int add_option(const struct sweep *s, const char *name, const char *value, struct sweep_words *w)
 {
-	const bool is_flag = cli_is_flag(s->command, name);
-	const bool is_model = !strcmp(name, "model") && !cli_has_option(s->command, name);
-
-	if (!strcmp(value, "-") || (is_flag && !strcmp(value, "off"))) {
+	if (!strcmp(value, "-")) {
 		return 0;
 	}
-	if (is_flag && strcmp(value, "on")) {
+	if (cli_is_flag(s->command, name)) {
+		if (!strcmp(value, "off")) {
+			return 0;
+		}
+		if (!strcmp(value, "on")) {
+			return add_word(w, "--%s%s", name, "");
+		}
 		return nvw_fail(
 			NVW_E_USAGE, "%s: axis %s: expected on or off, found \"%s\"", s->where, name, value);
 	}
-	return is_flag           ? add(w, "--%s%s", name, "") :
-	       is_model          ? add(w, "--set=persist.%s=%s", name, value) :
-	       strchr(name, '.') ? add(w, "--set=%s=%s", name, value) :
-				   add(w, "--%s=%s", name, value);
+	if (!strcmp(name, "model") && !cli_has_option(s->command, name)) {
+		return add_word(w, "--set=persist.%s=%s", name, value);
+	}
+	return add_word(w, strchr(name, '.') ? "--set=%s=%s" : "--%s=%s", name, value);
 }
 
 void sweep_words_end(struct sweep_words *w)
@@ -87,9 +93,11 @@ static int add_setting(const struct sweep *s, const char *name, const char *valu
 	if (!is_argument(s, name)) {
 		return add_option(s, name, value, w);
 	}
-	return *value == '-' ? nvw_fail(NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"", s->where,
-				       name, value) :
-			       add(w, "%s%s", value, "");
+	if (*value == '-') {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: axis %s: expected a name, found \"%s\"", s->where, name, value);
+	}
+	return add_word(w, "%s%s", value, "");
 }
 
 /* All that a value stands for. */
@@ -97,28 +105,40 @@ static int add_bundle(const struct sweep *s, const struct sweep_bundle *b, struc
 {
 	int r = 0;
 
-	for (unsigned i = 0; b && i < b->count && r == 0; i++) {
+	for (unsigned i = 0; i < b->count && r == 0; i++) {
 		char *const text = sweep_resolve(s, b->text[i]);
 
-		r = text ? add_setting(s, b->name[i], text, w) :
-			   nvw_fail(NVW_E_MEMORY, "no memory for a point");
+		if (!text) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for a point");
+		}
+		r = add_setting(s, b->name[i], text, w);
 		free(text);
 	}
 	return r;
 }
 
+static int add_value(const struct sweep *s, const char *axis, const char *value, struct sweep_words *w)
+{
+	const struct sweep_bundle *const bundle = sweep_bundle_of(s, axis, value);
+
+	if (bundle) {
+		return add_bundle(s, bundle, w);
+	}
+	/* "-" of an axis whose other values are sections */
+	if (sweep_is_bundle_axis(s, axis)) {
+		return 0;
+	}
+	return add_setting(s, axis, value, w);
+}
+
 int sweep_words(const struct sweep *s, const struct sweep_point *p, struct sweep_words *w)
 {
 	*w = (struct sweep_words){.count = 0};
-	int r = add(w, "%s%s", s->command, "");
-
-	for (unsigned i = 0; i < s->axis_count && r == 0; i++) {
-		const char *const name = s->axis[i].name, *const value = sweep_value(s, p, i);
-
-		r = sweep_is_bundle_axis(s, name) ? add_bundle(s, sweep_bundle_of(s, name, value), w) :
-						    add_setting(s, name, value, w);
+	NVW_TRY(add_word(w, "%s%s", s->command, ""));
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		NVW_TRY(add_value(s, s->axis[i].name, sweep_value(s, p, i), w));
 	}
-	return r ? r : add(w, "%s%s", "--output-format=json", "");
+	return add_word(w, "%s%s", "--output-format=json", "");
 }
 
 /* ---- Content ------------------------------------------------------------------------------- */
@@ -130,35 +150,43 @@ struct content {
 
 struct sweep_keys {
 	struct content *known;
-	unsigned known_count;
+	unsigned known_count, room;
 	XXH128_hash_t program;
 };
 
-static int hash_of_file(const char *path, XXH128_hash_t *ret)
+static int hash_of_bytes(const char *path, int fd, XXH128_hash_t *ret)
 {
 	struct stat about;
-	void *bytes = NULL;
-	int fd, r = nvw_input_open(path, O_RDONLY, &fd);
 
-	if (r < 0) {
-		return r;
+	if (fstat(fd, &about)) {
+		return nvw_fail_errno("%s", path);
 	}
-	r = fstat(fd, &about) ? nvw_fail_errno("%s", path) : 0;
-	if (r == 0 && about.st_size > 0) {
-		bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		r = bytes == MAP_FAILED ? nvw_fail_errno("%s", path) : 0;
+	if (about.st_size == 0) {
+		*ret = XXH3_128bits(NULL, 0);
+		return 0;
 	}
-	if (r == 0) {
-		*ret = XXH3_128bits(bytes, (size_t)about.st_size);
+	void *const bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (bytes == MAP_FAILED) {
+		return nvw_fail_errno("%s", path);
 	}
-	if (r == 0 && bytes) {
-		munmap(bytes, (size_t)about.st_size);
-	}
+	*ret = XXH3_128bits(bytes, (size_t)about.st_size);
+	munmap(bytes, (size_t)about.st_size);
+	return 0;
+}
+
+static int hash_of_file(const char *path, XXH128_hash_t *ret)
+{
+	int fd;
+
+	NVW_TRY(nvw_input_open(path, O_RDONLY, &fd));
+	const int r = hash_of_bytes(path, fd, ret);
+
 	close(fd);
 	return r;
 }
 
-/* Of a file, read once for all points. */
+/* Reads a file once for all points. */
 static int hash_once(struct sweep_keys *c, const char *path, XXH128_hash_t *ret)
 {
 	for (unsigned i = 0; i < c->known_count; i++) {
@@ -167,15 +195,14 @@ static int hash_once(struct sweep_keys *c, const char *path, XXH128_hash_t *ret)
 			return 0;
 		}
 	}
-	const int r = hash_of_file(path, ret);
-	struct content *const more = r ? NULL : realloc(c->known, (c->known_count + 1) * sizeof *more);
+	NVW_TRY(hash_of_file(path, ret));
+	if (NVW_ROOM(c->known, c->room, c->known_count + 1)) {
+		struct content *const new = &c->known[c->known_count];
 
-	if (more) {
-		c->known = more;
-		more[c->known_count] = (struct content){strdup(path), *ret};
-		c->known_count += more[c->known_count].path != NULL;
+		*new = (struct content){strdup(path), *ret};
+		c->known_count += new->path != NULL;
 	}
-	return r;
+	return 0;
 }
 
 static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path);
@@ -189,8 +216,11 @@ static int add_folder(struct sweep_keys *c, XXH3_state_t *state, const char *pat
 {
 	struct dirent **entry;
 	const int n = scandir(path, &entry, is_visible, alphasort);
-	int r = n < 0 ? nvw_fail_errno("%s", path) : 0;
+	int r = 0;
 
+	if (n < 0) {
+		return nvw_fail_errno("%s", path);
+	}
 	for (int i = 0; i < n; i++) {
 		char *inner = NULL;
 
@@ -201,9 +231,7 @@ static int add_folder(struct sweep_keys *c, XXH3_state_t *state, const char *pat
 		}
 		free(entry[i]);
 	}
-	if (n >= 0) {
-		free(entry);
-	}
+	free(entry);
 	return r;
 }
 
@@ -212,7 +240,6 @@ static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 {
 	XXH128_hash_t hash;
 	struct stat about;
-	int r = 0;
 
 	if (stat(path, &about)) {
 		return 0;
@@ -221,27 +248,23 @@ static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 		return add_folder(c, state, path);
 	}
 	if (S_ISREG(about.st_mode)) {
-		r = hash_once(c, path, &hash);
-		if (r == 0) {
-			XXH3_128bits_update(state, &hash, sizeof hash);
-		}
+		NVW_TRY(hash_once(c, path, &hash));
+		XXH3_128bits_update(state, &hash, sizeof hash);
 	}
-	return r;
+	return 0;
 }
 
 /* A word is a path, or has one behind "=" or, as text:PATH, behind a colon. Folders are inputs of litmus only. */
 static int add_files(struct sweep_keys *c, XXH3_state_t *state, const char *word, bool is_litmus)
 {
-	int r = 0;
+	struct stat about;
 
-	for (const char *at = word; at && r == 0; at = strpbrk(at, "=:") ? strpbrk(at, "=:") + 1 : NULL) {
-		struct stat about;
-
+	for (const char *at = word; at; at = strpbrk(at, "=:") ? strpbrk(at, "=:") + 1 : NULL) {
 		if (stat(at, &about) == 0 && (S_ISREG(about.st_mode) || is_litmus)) {
-			r = add_path(c, state, at);
+			NVW_TRY(add_path(c, state, at));
 		}
 	}
-	return r;
+	return 0;
 }
 
 static void add_environment(XXH3_state_t *state)
@@ -258,39 +281,51 @@ static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *const f = open_memstream(&text, &bytes);
-	int r = f ? emu_config_dump(config, f) : -1;
+	bool good = f && emu_config_dump(config, f) == 0;
 
-	if (!f || fclose(f) != 0 || r) {
-		r = nvw_fail(NVW_E_MEMORY, "no memory for the machine's description");
-	} else {
+	good = f && fclose(f) == 0 && good;
+	if (good) {
 		XXH3_128bits_update(state, text, bytes);
 	}
 	free(text);
-	return r;
+	if (!good) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the machine's description");
+	}
+	return 0;
 }
 
 /* ---- The key ------------------------------------------------------------------------------- */
 
-int sweep_key(struct sweep_keys *c, const struct sweep_words *w, const struct emu_config *machine,
-	char ret_key[SWEEP_KEY_BYTES])
+static int add_all(struct sweep_keys *c, XXH3_state_t *state, const struct sweep_words *w,
+	const struct emu_config *machine)
 {
 	const bool is_litmus = !strcmp(w->word[0], "litmus");
 
-	XXH3_state_t *const state = XXH3_createState();
-	int r = state ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a point");
-
-	if (r < 0) {
-		return r;
-	}
 	XXH3_128bits_reset(state);
 	XXH3_128bits_update(state, &c->program, sizeof c->program);
 	add_environment(state);
-	for (int i = 0; i < w->count && r == 0; i++) {
+	for (int i = 0; i < w->count; i++) {
 		XXH3_128bits_update(state, w->word[i], strlen(w->word[i]) + 1);
-		r = i ? add_files(c, state, w->word[i], is_litmus) : 0;
+		if (i > 0) {
+			NVW_TRY(add_files(c, state, w->word[i], is_litmus));
+		}
 	}
-	r = r || !machine ? r : add_machine(state, machine);
+	if (machine) {
+		NVW_TRY(add_machine(state, machine));
+	}
+	return 0;
+}
 
+int sweep_key(struct sweep_keys *c, const struct sweep_words *w, const struct emu_config *machine,
+	char ret_key[SWEEP_KEY_BYTES])
+{
+	XXH3_state_t *const state = XXH3_createState();
+
+	NVW_INVARIANT(w->count > 0);
+	if (!state) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a point");
+	}
+	const int r = add_all(c, state, w, machine);
 	const XXH128_hash_t hash = XXH3_128bits_digest(state);
 
 	snprintf(ret_key, SWEEP_KEY_BYTES, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
@@ -304,7 +339,9 @@ struct sweep_keys *sweep_keys_begin(void)
 
 	if (!c) {
 		nvw_fail(NVW_E_MEMORY, "no memory for the points");
-	} else if (hash_of_file("/proc/self/exe", &c->program)) {
+		return NULL;
+	}
+	if (hash_of_file("/proc/self/exe", &c->program)) {
 		free(c);
 		return NULL;
 	}
@@ -313,11 +350,12 @@ struct sweep_keys *sweep_keys_begin(void)
 
 void sweep_keys_end(struct sweep_keys *c)
 {
-	for (unsigned i = 0; c && i < c->known_count; i++) {
+	if (!c) {
+		return;
+	}
+	for (unsigned i = 0; i < c->known_count; i++) {
 		free(c->known[i].path);
 	}
-	if (c) {
-		free(c->known);
-	}
+	free(c->known);
 	free(c);
 }

@@ -5,16 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/units.h"
 #include "ini_file.h"
 #include "sweep.h"
 
 enum { RANGE_MAX = 100000 };
-
-static int no_memory(void)
-{
-	return nvw_fail(NVW_E_MEMORY, "no memory for the sweep");
-}
 
 /* Without blanks at its ends; changes the text. */
 static char *trim(char *text)
@@ -33,9 +29,6 @@ static char *trim(char *text)
 
 static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 {
-	char **const more = realloc(a->value, (a->count + 1) * sizeof *more);
-
-	a->value = more ? more : a->value;
 	if (!*text) {
 		return nvw_fail(NVW_E_USAGE, "%s: axis %s: a value is empty; - leaves the option out",
 			s->where, a->name);
@@ -46,8 +39,8 @@ static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 				NVW_E_USAGE, "%s: axis %s has the value %s twice", s->where, a->name, text);
 		}
 	}
-	if (!more || !(a->value[a->count] = strdup(text))) {
-		return no_memory();
+	if (!NVW_ROOM(a->value, a->room, a->count + 1) || !(a->value[a->count] = strdup(text))) {
+		return sweep_no_memory();
 	}
 	a->count++;
 	return 0;
@@ -73,21 +66,23 @@ static int add_range(struct sweep *s, struct sweep_axis *a, const char *text)
 {
 	uint64_t at, last, step;
 	char op, number[24];
-	int r = 0;
 
 	if (!is_range(text, &at, &last, &op, &step)) {
 		return add_value(s, a, text);
 	}
-	if (at > last || step < (op == '*' ? 2 : 1) || (op == '*' && at == 0) ||
-		last > UINT64_MAX / 2 / step || (op == '+' && (last - at) / step > RANGE_MAX)) {
+	const bool multiplies = op == '*';
+
+	if (at > last || step < 1u + multiplies || (multiplies && at == 0) || last > UINT64_MAX / 2 / step ||
+		(!multiplies && (last - at) / step > RANGE_MAX)) {
 		return nvw_fail(NVW_E_USAGE, "%s: axis %s: the range %s has no end or is empty", s->where,
 			a->name, text);
 	}
-	for (; at <= last && r == 0; at = op == '*' ? at * step : at + step) {
+	while (at <= last) {
 		snprintf(number, sizeof number, "%" PRIu64, at);
-		r = add_value(s, a, number);
+		NVW_TRY(add_value(s, a, number));
+		at = multiplies ? at * step : at + step;
 	}
-	return r;
+	return 0;
 }
 
 /* Values are separated by |, or, where there is none, by commas. */
@@ -95,8 +90,11 @@ static int add_values(struct sweep *s, struct sweep_axis *a, const char *values)
 {
 	char *const copy = strdup(values), *rest = copy, *next;
 	const char *const separator = strchr(values, '|') ? "|" : ",";
-	int r = copy ? 0 : no_memory();
+	int r = 0;
 
+	if (!copy) {
+		return sweep_no_memory();
+	}
 	while (r == 0 && (next = strsep(&rest, separator))) {
 		r = add_range(s, a, trim(next));
 	}
@@ -111,25 +109,29 @@ static void clear_axis(struct sweep_axis *a)
 	}
 	free(a->value);
 	a->value = NULL;
-	a->count = 0;
+	a->count = a->room = 0;
 }
 
 /* A line of the file or a word; a word replaces what the file has, and repeated lines add up. */
 static int add_axis(struct sweep *s, const char *name, const char *values, bool from_words)
 {
-	const int found = sweep_axis_named(s, name);
-	struct sweep_axis *const a = &s->axis[found < 0 ? (int)s->axis_count : found];
+	int at = sweep_axis_named(s, name);
 
-	if (found < 0 && s->axis_count == SWEEP_AXES_MAX) {
-		return nvw_fail(NVW_E_USAGE, "%s: there are more than %d axes", s->where, SWEEP_AXES_MAX);
-	}
-	if (found < 0) {
-		*a = (struct sweep_axis){.name = strdup(name), .from_words = from_words};
-		if (!a->name) {
-			return no_memory();
+	if (at < 0) {
+		if (s->axis_count == SWEEP_AXES_MAX) {
+			return nvw_fail(
+				NVW_E_USAGE, "%s: there are more than %d axes", s->where, SWEEP_AXES_MAX);
+		}
+		at = (int)s->axis_count;
+		s->axis[at] = (struct sweep_axis){.name = strdup(name), .from_words = from_words};
+		if (!s->axis[at].name) {
+			return sweep_no_memory();
 		}
 		s->axis_count++;
-	} else if (from_words && !a->from_words) {
+	}
+	struct sweep_axis *const a = &s->axis[at];
+
+	if (from_words && !a->from_words) {
 		clear_axis(a);
 		a->from_words = true;
 	}
@@ -138,18 +140,24 @@ static int add_axis(struct sweep *s, const char *name, const char *values, bool 
 
 /* ---- Rules --------------------------------------------------------------------------------- */
 
+static bool has_value(const struct sweep_axis *a, const char *text)
+{
+	for (unsigned i = 0; i < a->count; i++) {
+		if (!strcmp(a->value[i], text)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* A term of the baseline names one value that its axis has. */
 static int check_baseline(const struct sweep *s)
 {
 	for (unsigned i = 0; i < s->baseline.count; i++) {
 		const struct sweep_term *const t = &s->baseline.term[i];
 		const struct sweep_axis *const a = &s->axis[t->axis];
-		bool found = false;
 
-		for (unsigned k = 0; k < a->count; k++) {
-			found = found || !strcmp(a->value[k], t->text);
-		}
-		if (strcmp(t->op, "=") || !found || !strcmp(a->name, "seed")) {
+		if (strcmp(t->op, "=") || !has_value(a, t->text) || !strcmp(a->name, "seed")) {
 			return nvw_fail(NVW_E_USAGE,
 				"%s: baseline: %s%s%s is no value of an axis other than seed", s->where,
 				a->name, t->op, t->text);
@@ -164,19 +172,24 @@ static int add_rule(struct sweep *s, const char *text)
 		return nvw_fail(
 			NVW_E_USAGE, "%s: there are more than %d exclusions", s->where, SWEEP_RULES_MAX);
 	}
-	s->exclude[s->exclude_count].text = strdup(text);
-	return s->exclude[s->exclude_count++].text ? 0 : no_memory();
+	char *const copy = strdup(text);
+
+	if (!copy) {
+		return sweep_no_memory();
+	}
+	s->exclude[s->exclude_count++].text = copy;
+	return 0;
 }
 
 static int parse_rules(struct sweep *s)
 {
-	int r = 0;
-
-	for (unsigned i = 0; i < s->exclude_count && r == 0; i++) {
-		r = sweep_rule_parse(s, "exclude", &s->exclude[i]);
+	for (unsigned i = 0; i < s->exclude_count; i++) {
+		NVW_TRY(sweep_rule_parse(s, "exclude", &s->exclude[i]));
 	}
-	r = r || !s->baseline.text ? r : sweep_rule_parse(s, "baseline", &s->baseline);
-	return r ? r : check_baseline(s);
+	if (s->baseline.text) {
+		NVW_TRY(sweep_rule_parse(s, "baseline", &s->baseline));
+	}
+	return check_baseline(s);
 }
 
 /* ---- The file and the words ---------------------------------------------------------------- */
@@ -185,45 +198,68 @@ static int replace(char **text, const char *value)
 {
 	free(*text);
 	*text = strdup(value);
-	return *text ? 0 : no_memory();
+	if (!*text) {
+		return sweep_no_memory();
+	}
+	return 0;
 }
 
 static int on_own(struct sweep *s, const char *name, const char *value)
 {
-	static const char *const names[] = {"command", "baseline", "exclude", "metrics", NULL};
+	static const char *const names[] = {"command", "baseline", "metrics", "exclude", NULL};
+	char **const texts[] = {&s->command, &s->baseline.text, &s->metrics};
 	const char *const near = nvw_nearest(name, names);
+	unsigned i = 0;
 
-	return !strcmp(name, "command")  ? replace(&s->command, value) :
-	       !strcmp(name, "baseline") ? replace(&s->baseline.text, value) :
-	       !strcmp(name, "metrics")  ? replace(&s->metrics, value) :
-	       !strcmp(name, "exclude")  ? add_rule(s, value) :
-	       near ? nvw_fail(NVW_E_USAGE, "%s: [sweep] has no key %s; did you mean %s?", s->where, name,
-			      near) :
-		      nvw_fail(NVW_E_USAGE,
-			      "%s: [sweep] has no key %s: expected command, baseline, exclude or metrics",
-			      s->where, name);
+	while (names[i] && strcmp(name, names[i])) {
+		i++;
+	}
+	if (i < 3) {
+		return replace(texts[i], value);
+	}
+	if (names[i]) {
+		return add_rule(s, value);
+	}
+	if (near) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: [sweep] has no key %s; did you mean %s?", s->where, name, near);
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"%s: [sweep] has no key %s: expected command, baseline, exclude or metrics", s->where, name);
 }
 
 static int on_key(void *context, const char *section, const char *name, const char *value)
 {
 	struct sweep *const s = context;
 
-	return !strcmp(section, "sweep") ?
-		       on_own(s, name, value) :
-	       !strcmp(section, "axes") ?
-		       add_axis(s, name, value, false) :
-	       strchr(section, ' ') ?
-		       sweep_bundle_add(s, section, name, value) :
-		       nvw_fail(NVW_E_USAGE,
-			       "%s: there is no section [%s]: expected [sweep], [axes], or [AXIS VALUE] of an axis",
-			       s->where, section);
+	if (!strcmp(section, "sweep")) {
+		return on_own(s, name, value);
+	}
+	if (!strcmp(section, "axes")) {
+		return add_axis(s, name, value, false);
+	}
+	if (strchr(section, ' ')) {
+		return sweep_bundle_add(s, section, name, value);
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"%s: there is no section [%s]: expected [sweep], [axes], or [AXIS VALUE] of an axis",
+		s->where, section);
 }
 
 static int take_word(struct sweep *s, const char *word)
 {
 	const char *const equals = strchr(word, '=');
+
+	if (!equals) {
+		return nvw_fail(NVW_E_USAGE,
+			"sweep: expected one file and axes as NAME=VALUE,VALUE..., found \"%s\"", word);
+	}
 	char *const name = strndup(word, (size_t)(equals - word));
-	const int r = name ? add_axis(s, name, equals + 1, true) : no_memory();
+
+	if (!name) {
+		return sweep_no_memory();
+	}
+	const int r = add_axis(s, name, equals + 1, true);
 
 	free(name);
 	return r;
@@ -233,8 +269,11 @@ static int take_word(struct sweep *s, const char *word)
 static int take_exclusions(struct sweep *s, const char *text)
 {
 	char *const copy = strdup(text), *rest = copy, *next;
-	int r = copy ? 0 : no_memory();
+	int r = 0;
 
+	if (!copy) {
+		return sweep_no_memory();
+	}
 	while (r == 0 && (next = strsep(&rest, ";"))) {
 		r = add_rule(s, trim(next));
 	}
@@ -244,28 +283,22 @@ static int take_exclusions(struct sweep *s, const char *text)
 
 static int read_words(struct sweep *s, bool has_file, const struct cli_options *given)
 {
-	int r = 0;
-
-	for (unsigned i = has_file; i < given->argument_count && r == 0; i++) {
-		r = strchr(given->argument[i], '=') ?
-			    take_word(s, given->argument[i]) :
-			    nvw_fail(NVW_E_USAGE,
-				    "sweep: expected one file and axes as NAME=VALUE,VALUE..., found \"%s\"",
-				    given->argument[i]);
+	for (unsigned i = has_file; i < given->argument_count; i++) {
+		NVW_TRY(take_word(s, given->argument[i]));
 	}
-	if (r == 0 && cli_given(given, CLI_sweep_command)) {
-		r = replace(&s->command, cli_text(given, CLI_sweep_command));
+	if (cli_given(given, CLI_sweep_command)) {
+		NVW_TRY(replace(&s->command, cli_text(given, CLI_sweep_command)));
 	}
-	if (r == 0 && cli_given(given, CLI_sweep_baseline)) {
-		r = replace(&s->baseline.text, cli_text(given, CLI_sweep_baseline));
+	if (cli_given(given, CLI_sweep_baseline)) {
+		NVW_TRY(replace(&s->baseline.text, cli_text(given, CLI_sweep_baseline)));
 	}
-	if (r == 0 && cli_given(given, CLI_metrics)) {
-		r = replace(&s->metrics, cli_text(given, CLI_metrics));
+	if (cli_given(given, CLI_metrics)) {
+		NVW_TRY(replace(&s->metrics, cli_text(given, CLI_metrics)));
 	}
-	if (r == 0 && cli_given(given, CLI_exclude)) {
-		r = take_exclusions(s, cli_text(given, CLI_exclude));
+	if (cli_given(given, CLI_exclude)) {
+		NVW_TRY(take_exclusions(s, cli_text(given, CLI_exclude)));
 	}
-	return r;
+	return 0;
 }
 
 /* ---- Points -------------------------------------------------------------------------------- */
@@ -295,7 +328,7 @@ static int enumerate(struct sweep *s)
 {
 	struct sweep_point at = {.row = NULL};
 	uint64_t combinations = 1;
-	unsigned capacity = 0;
+	unsigned room = 0;
 
 	for (unsigned i = 0; i < s->axis_count; i++) {
 		combinations *= s->axis[i].count;
@@ -308,35 +341,34 @@ static int enumerate(struct sweep *s)
 		if (is_excluded(s, &at)) {
 			continue;
 		}
-		if (s->count == capacity) {
-			capacity = capacity ? 2 * capacity : 64;
-			struct sweep_point *const more = realloc(s->point, capacity * sizeof *more);
-
-			if (!more) {
-				return no_memory();
-			}
-			s->point = more;
+		if (!NVW_ROOM(s->point, room, s->count + 1)) {
+			return sweep_no_memory();
 		}
 		s->point[s->count++] = at;
 	} while (advance(s, &at));
-	return s->count ? 0 : nvw_fail(NVW_E_USAGE, "%s: every combination is excluded", s->where);
+	if (!s->count) {
+		return nvw_fail(NVW_E_USAGE, "%s: every combination is excluded", s->where);
+	}
+	return 0;
 }
 
 int sweep_read(struct sweep *s, const char *path, const struct cli_options *given)
 {
-	*s = (struct sweep){.where = path ? path : "sweep"};
-	int r = path ? ini_file_read(path, on_key, s) : 0;
-
-	r = r ? r : read_words(s, path != NULL, given);
-	if (r == 0 && !s->axis_count) {
-		r = nvw_fail(
+	*s = (struct sweep){.where = path ? path : "sweep", .data = cli_text(given, CLI_data)};
+	if (path) {
+		NVW_TRY(ini_file_read(path, on_key, s));
+	}
+	NVW_TRY(read_words(s, path != NULL, given));
+	if (!s->axis_count) {
+		return nvw_fail(
 			NVW_E_USAGE, "%s: expected axes, for example scope=workitem,workgroup", s->where);
 	}
-	r = r || s->command ? r : replace(&s->command, "run");
-	s->data = cli_given(given, CLI_data) ? cli_text(given, CLI_data) : NULL;
-	r = r ? r : sweep_bundle_check(s);
-	r = r ? r : parse_rules(s);
-	return r ? r : enumerate(s);
+	if (!s->command) {
+		NVW_TRY(replace(&s->command, "run"));
+	}
+	NVW_TRY(sweep_bundle_check(s));
+	NVW_TRY(parse_rules(s));
+	return enumerate(s);
 }
 
 void sweep_end(struct sweep *s)

@@ -103,13 +103,16 @@ static void last_line(const char *text, char reason[REASON_BYTES])
 /* The report's own words: a finding, a verdict, or what is said of a program. */
 static void explain_wrong(json_t *values, const char *err, char reason[REASON_BYTES])
 {
-	const char *const what = json_string_value(json_object_get(values, "what"));
-	const char *const verdict = json_string_value(json_object_get(values, "verdict"));
+	const char *text = json_string_value(json_object_get(values, "what"));
 
 	last_line(err, reason);
-	if (!*reason) {
-		snprintf(reason, REASON_BYTES, "%s", what ? what : verdict ? verdict : "exit status 1");
+	if (*reason) {
+		return;
 	}
+	if (!text) {
+		text = json_string_value(json_object_get(values, "verdict"));
+	}
+	snprintf(reason, REASON_BYTES, "%s", text ? text : "exit status 1");
 }
 
 static const char *judge(
@@ -143,18 +146,16 @@ json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *o
 {
 	char reason[REASON_BYTES];
 	json_t *const report = json_loads(out, 0, NULL);
-	json_t *const values = report ? values_of(report) : NULL;
+	json_t *values = report ? values_of(report) : NULL;
 	const char *const status = judge(exit_status, timed_out, err, values, reason);
-	const bool keep = values && (!strcmp(status, "ok") || !strcmp(status, "wrong"));
-	json_t *const row =
-		json_pack("{s:s, s:s, s:f}", "status", status, "reason", reason, "seconds", seconds);
 
-	if (row) {
-		json_object_set_new(row, "values", keep ? json_incref(values) : json_object());
+	if (strcmp(status, "ok") && strcmp(status, "wrong")) {
+		json_decref(values);
+		values = json_object();
 	}
-	json_decref(values);
 	json_decref(report);
-	return row;
+	return json_pack("{s:s, s:s, s:f, s:o}", "status", status, "reason", reason, "seconds", seconds,
+		"values", values);
 }
 
 /* ---- Columns ------------------------------------------------------------------------------- */
@@ -246,13 +247,9 @@ static void print_row(const struct sweep *s, const struct sweep_point *p, json_t
 int sweep_write_csv(const struct sweep *s, const char *path)
 {
 	struct nvw_new_file f;
-	const int r = nvw_new_file_begin(path, false, &f);
-	json_t *names;
 
-	if (r < 0) {
-		return r;
-	}
-	names = columns(s);
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	json_t *const names = columns(s);
 	print_head(s, names, f.file);
 	for (unsigned i = 0; i < s->count; i++) {
 		print_row(s, &s->point[i], names, f.file);
@@ -278,11 +275,9 @@ static json_t *typed(const char *text)
 int sweep_write_json_lines(const struct sweep *s, const char *path)
 {
 	struct nvw_new_file f;
-	int r = nvw_new_file_begin(path, false, &f);
+	int r = 0;
 
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	for (unsigned i = 0; i < s->count && r == 0; i++) {
 		const struct sweep_point *const p = &s->point[i];
 		json_t *const line = json_object();
@@ -294,10 +289,10 @@ int sweep_write_json_lines(const struct sweep *s, const char *path)
 		json_object_set(line, "reason", json_object_get(p->row, "reason"));
 		json_object_set(line, "host_seconds", json_object_get(p->row, "seconds"));
 		json_object_update_missing(line, json_object_get(p->row, "values"));
-		r = json_dumpf(line, f.file, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
-				    fputc('\n', f.file) == EOF ?
-			    nvw_fail_errno("%s", path) :
-			    0;
+		if (json_dumpf(line, f.file, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
+			fputc('\n', f.file) == EOF) {
+			r = nvw_fail_errno("%s", path);
+		}
 		json_decref(line);
 	}
 	return nvw_new_file_end(&f, r);

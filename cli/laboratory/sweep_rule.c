@@ -6,7 +6,7 @@
 #include "core/units.h"
 #include "sweep.h"
 
-static int no_memory(void)
+int sweep_no_memory(void)
 {
 	return nvw_fail(NVW_E_MEMORY, "no memory for the sweep");
 }
@@ -37,49 +37,69 @@ static int parse_term(const struct sweep *s, const char *what, char *word, struc
 	t->axis = (unsigned)axis;
 	t->other = sweep_axis_named(s, text);
 	t->text = strdup(text);
-	return t->text ? 0 : no_memory();
+	if (!t->text) {
+		return sweep_no_memory();
+	}
+	return 0;
+}
+
+static int add_term(const struct sweep *s, const char *what, char *word, struct sweep_rule *rule)
+{
+	if (rule->count == SWEEP_TERMS_MAX) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: %s: there are more than %d terms", s->where, what, SWEEP_TERMS_MAX);
+	}
+	NVW_TRY(parse_term(s, what, word, &rule->term[rule->count]));
+	rule->count++;
+	return 0;
 }
 
 int sweep_rule_parse(const struct sweep *s, const char *what, struct sweep_rule *rule)
 {
 	char *const copy = strdup(rule->text), *rest = copy, *next;
-	int r = copy ? 0 : no_memory();
+	int r = 0;
 
+	if (!copy) {
+		return sweep_no_memory();
+	}
 	while (r == 0 && (next = strsep(&rest, " \t"))) {
-		if (*next && rule->count == SWEEP_TERMS_MAX) {
-			r = nvw_fail(NVW_E_USAGE, "%s: %s: there are more than %d terms", s->where, what,
-				SWEEP_TERMS_MAX);
-		} else if (*next) {
-			r = parse_term(s, what, next, &rule->term[rule->count]);
-			rule->count += r == 0;
+		if (*next) {
+			r = add_term(s, what, next, rule);
 		}
 	}
 	free(copy);
 	return r;
 }
 
+static bool is_number(const char *text, uint64_t *ret)
+{
+	return nvw_parse_count(text, ret) == 0 || nvw_parse_bytes(text, ret) == 0;
+}
+
 /* Numbers, with k, M and units of size; texts otherwise. */
-static int compare(const char *a, const char *b)
+static int compare_values(const char *a, const char *b)
 {
 	uint64_t x, y;
-	const bool numbers = (nvw_parse_count(a, &x) == 0 || nvw_parse_bytes(a, &x) == 0) &&
-			     (nvw_parse_count(b, &y) == 0 || nvw_parse_bytes(b, &y) == 0);
 
-	return numbers ? (x > y) - (x < y) : strcmp(a, b);
+	if (is_number(a, &x) && is_number(b, &y)) {
+		return (x > y) - (x < y);
+	}
+	return strcmp(a, b);
 }
 
 /* Whether the value is one of the list's, separated by |. */
 static bool is_among(const char *value, const char *list)
 {
-	for (const char *at = list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+	for (const char *at = list; *at; at += *at == '|') {
 		const size_t n = strcspn(at, "|");
 		char *const one = strndup(at, n);
-		const bool same = one && compare(value, one) == 0;
+		const bool same = one && compare_values(value, one) == 0;
 
 		free(one);
 		if (same) {
 			return true;
 		}
+		at += n;
 	}
 	return false;
 }
@@ -88,13 +108,16 @@ static bool term_holds(const struct sweep *s, const struct sweep_term *t, const 
 {
 	const char *const value = sweep_value(s, p, t->axis);
 	const char *const with = t->other < 0 ? t->text : sweep_value(s, p, (unsigned)t->other);
-	const bool equal = t->op[0] == '=' || t->op[0] == '!' ? is_among(value, with) : false;
-	const int order = compare(value, with);
 
-	return t->op[0] == '=' ? equal :
-	       t->op[0] == '!' ? !equal :
-	       t->op[0] == '<' ? order < 0 || (t->op[1] && order == 0) :
-				 order > 0 || (t->op[1] && order == 0);
+	if (t->op[0] == '=') {
+		return is_among(value, with);
+	}
+	if (t->op[0] == '!') {
+		return !is_among(value, with);
+	}
+	const int order = compare_values(value, with);
+
+	return (t->op[1] && order == 0) || (t->op[0] == '<' ? order < 0 : order > 0);
 }
 
 bool sweep_holds(const struct sweep *s, const struct sweep_rule *rule, const struct sweep_point *p)

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "sweep.h"
@@ -52,15 +53,17 @@ static double seconds_now(void)
 unsigned sweep_processors(void)
 {
 	cpu_set_t set;
-	const int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 
-	return n < 1 ? 1 : n > JOBS_MAX ? JOBS_MAX : (unsigned)n;
+	if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 1) {
+		return 1;
+	}
+	return CPU_COUNT(&set) > JOBS_MAX ? JOBS_MAX : (unsigned)CPU_COUNT(&set);
 }
 
 /* ---- A process ----------------------------------------------------------------------------- */
 
 /* In the child: the parent's end is its end. */
-static void become(pid_t parent, struct child *c, const struct sweep_words *w)
+static void become_point(pid_t parent, struct child *c, const struct sweep_words *w)
 {
 	char *argv[SWEEP_WORDS_MAX + 2] = {"nvwave"};
 
@@ -75,7 +78,7 @@ static void become(pid_t parent, struct child *c, const struct sweep_words *w)
 	_exit(127);
 }
 
-static void release(struct child *c)
+static void release_child(struct child *c)
 {
 	const int fds[] = {c->watch, c->out, c->err};
 
@@ -87,30 +90,44 @@ static void release(struct child *c)
 	*c = (struct child){.pid = 0};
 }
 
-static int start(struct child *c, const struct sweep_words *words)
+static void kill_child(struct child *c)
+{
+	kill(c->pid, SIGKILL);
+	waitpid(c->pid, NULL, 0);
+}
+
+static bool try_to_start(struct child *c, const struct sweep_words *words)
 {
 	const pid_t parent = getpid();
-	int r = 0;
 
-	*c = (struct child){.watch = -1, .out = -1, .err = -1, .began = seconds_now()};
 	c->out = memfd_create("nvwave-out", MFD_CLOEXEC);
 	c->err = memfd_create("nvwave-err", MFD_CLOEXEC);
-	if (c->out >= 0 && c->err >= 0) {
-		c->pid = fork();
-		if (c->pid == 0) {
-			become(parent, c, words);
-		}
+	if (c->out < 0 || c->err < 0) {
+		return false;
 	}
-	if (c->out < 0 || c->err < 0 || c->pid < 0 || (c->watch = pidfd_open(c->pid, 0)) < 0) {
-		r = nvw_fail_errno("cannot start a point");
+	c->pid = fork();
+	if (c->pid == 0) {
+		become_point(parent, c, words);
 	}
-	if (r < 0 && c->pid > 0) {
-		kill(c->pid, SIGKILL);
-		waitpid(c->pid, NULL, 0);
+	if (c->pid < 0) {
+		return false;
 	}
-	if (r < 0) {
-		release(c);
+	c->watch = pidfd_open(c->pid, 0);
+	return c->watch >= 0;
+}
+
+static int start_child(struct child *c, const struct sweep_words *words)
+{
+	*c = (struct child){.watch = -1, .out = -1, .err = -1, .began = seconds_now()};
+	if (try_to_start(c, words)) {
+		return 0;
 	}
+	const int r = nvw_fail_errno("cannot start a point");
+
+	if (c->pid > 0) {
+		kill_child(c);
+	}
+	release_child(c);
 	return r;
 }
 
@@ -119,25 +136,27 @@ static int start_point(struct child *c, const struct sweep *s, struct sweep_poin
 	struct sweep_words words;
 	int r = sweep_words(s, p, &words);
 
-	r = r ? r : start(c, &words);
+	if (r == 0) {
+		r = start_child(c, &words);
+	}
 	c->point = p;
 	sweep_words_end(&words);
 	return r;
 }
 
 /* All that was written, with a 0 byte behind it; NULL without memory. */
-static char *content(int fd)
+static char *content_of(int fd)
 {
 	struct stat about;
-	char *text;
-	ssize_t n = 0;
 
 	if (fstat(fd, &about) || about.st_size > REPORT_BYTES_MAX) {
 		return NULL;
 	}
-	text = malloc((size_t)about.st_size + 1);
+	char *const text = malloc((size_t)about.st_size + 1);
+
 	if (text) {
-		n = pread(fd, text, (size_t)about.st_size, 0);
+		const ssize_t n = pread(fd, text, (size_t)about.st_size, 0);
+
 		text[n > 0 ? n : 0] = 0;
 	}
 	return text;
@@ -151,10 +170,13 @@ static int outcome_of(struct child *c, struct sweep_outcome *o)
 		return nvw_fail_errno("cannot wait for a point");
 	}
 	o->seconds = seconds_now() - c->began;
-	o->out = content(c->out);
-	o->err = content(c->err);
-	release(c);
-	return o->out && o->err ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	o->out = content_of(c->out);
+	o->err = content_of(c->err);
+	release_child(c);
+	if (!o->out || !o->err) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	}
+	return 0;
 }
 
 void sweep_outcome_end(struct sweep_outcome *o)
@@ -172,23 +194,23 @@ static bool is_late(const struct child *c, uint64_t timeout_ms)
 int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct sweep_outcome *o)
 {
 	struct child c;
-	int r = start(&c, words);
 
 	*o = (struct sweep_outcome){.out = NULL};
-	while (r == 0) {
+	NVW_TRY(start_child(&c, words));
+	for (;;) {
 		struct pollfd fd = {.fd = c.watch, .events = POLLIN};
-		const int n = poll(&fd, 1, POLL_MS);
+		const bool has_ended = poll(&fd, 1, POLL_MS) > 0;
+		const bool stopping = nvw_stopping();
 
 		c.timed_out = c.timed_out || is_late(&c, timeout_ms);
-		if (c.timed_out || nvw_stopping()) {
+		if (c.timed_out || stopping) {
 			kill(c.pid, SIGKILL);
 		}
-		if (n > 0 || c.timed_out || nvw_stopping()) {
-			r = outcome_of(&c, o);
-			return r ? r : nvw_stopping() ? nvw_stop_error() : 0;
+		if (has_ended || c.timed_out || stopping) {
+			NVW_TRY(outcome_of(&c, o));
+			return stopping ? nvw_stop_error() : 0;
 		}
 	}
-	return r;
 }
 
 /* ---- Progress ------------------------------------------------------------------------------ */
@@ -197,15 +219,17 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, boo
 {
 	const double now = seconds_now();
 
-	p->began = p->began > 0 ? p->began : now;
+	if (p->began == 0) {
+		p->began = now;
+	}
 	if (!manner->progress || (!last && now - p->shown < 0.2)) {
 		return;
 	}
-	const double spent = now - p->began, rate = spent > 0 ? p->ended / spent : 0;
-
 	p->shown = now;
 	fprintf(stderr, "\r%u of %u %s", p->ended, p->to_run, p->what ? p->what : "points");
-	if (p->ended && rate > 0) {
+	if (p->ended && now > p->began) {
+		const double rate = p->ended / (now - p->began);
+
 		fprintf(stderr, ", %.3g/s, %.0f s left", rate, (p->to_run - p->ended) / rate);
 	}
 	if (p->failed) {
@@ -221,7 +245,11 @@ char *sweep_report_path(const struct sweep *s, const struct sweep_point *p, cons
 {
 	char *path;
 
-	return asprintf(&path, "%s/%06u.json", folder, (unsigned)(p - s->point) + 1) < 0 ? NULL : path;
+	NVW_INVARIANT(p >= s->point && p < s->point + s->count);
+	if (asprintf(&path, "%s/%06u.json", folder, (unsigned)(p - s->point) + 1) < 0) {
+		return NULL;
+	}
+	return path;
 }
 
 static int write_report(
@@ -229,8 +257,11 @@ static int write_report(
 {
 	char *const path = sweep_report_path(s, p, folder);
 	struct nvw_new_file f;
-	int r = path ? nvw_new_file_begin(path, false, &f) :
-		       nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+
+	if (!path) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+	}
+	int r = nvw_new_file_begin(path, false, &f);
 
 	if (r == 0) {
 		fputs(text, f.file);
@@ -243,16 +274,19 @@ static int write_report(
 int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal,
 	struct sweep_point *p, const struct sweep_outcome *o)
 {
-	int r = manner->reports ? write_report(s, p, manner->reports, o->out) : 0;
-
+	if (manner->reports) {
+		NVW_TRY(write_report(s, p, manner->reports, o->out));
+	}
 	p->row = sweep_row(o->exit_status, o->timed_out, o->seconds, o->out, o->err);
-	r = r || p->row ? r : nvw_fail(NVW_E_MEMORY, "no memory for a result");
-	return r ? r : sweep_journal_add(journal, p);
+	if (!p->row) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	}
+	return sweep_journal_add(journal, p);
 }
 
 /* ---- All of them --------------------------------------------------------------------------- */
 
-static int finish(struct running *r, struct child *c)
+static int finish_point(struct running *r, struct child *c)
 {
 	struct sweep_point *const p = c->point;
 	struct sweep_outcome outcome;
@@ -260,9 +294,12 @@ static int finish(struct running *r, struct child *c)
 
 	r->active--;
 	r->progress.ended++;
-	error = error ? error : sweep_take(r->sweep, r->manner, r->journal, p, &outcome);
-	r->progress.failed +=
-		error == 0 && strcmp(json_string_value(json_object_get(p->row, "status")), "ok") != 0;
+	if (error == 0) {
+		error = sweep_take(r->sweep, r->manner, r->journal, p, &outcome);
+	}
+	if (error == 0 && strcmp(json_string_value(json_object_get(p->row, "status")), "ok")) {
+		r->progress.failed++;
+	}
 	sweep_outcome_end(&outcome);
 	return error;
 }
@@ -270,28 +307,26 @@ static int finish(struct running *r, struct child *c)
 static int start_more(struct running *r)
 {
 	struct sweep *const s = r->sweep;
-	int error = 0;
 
-	for (unsigned i = 0; i < r->manner->jobs && error == 0; i++) {
+	for (unsigned i = 0; i < r->manner->jobs; i++) {
 		while (r->next < s->count && s->point[r->next].row) {
 			r->next++;
 		}
 		if (r->child[i].pid == 0 && r->next < s->count) {
-			error = start_point(&r->child[i], s, &s->point[r->next++]);
-			r->active += error == 0;
+			NVW_TRY(start_point(&r->child[i], s, &s->point[r->next++]));
+			r->active++;
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* Waits until one has ended, at most for a moment. */
 static int wait_for_some(struct running *r)
 {
+	struct pollfd fds[JOBS_MAX];
 	const unsigned jobs = r->manner->jobs;
-	struct pollfd *const fds = calloc(jobs, sizeof *fds);
-	int error = fds ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the points");
 
-	for (unsigned i = 0; fds && i < jobs; i++) {
+	for (unsigned i = 0; i < jobs; i++) {
 		struct child *const c = &r->child[i];
 
 		fds[i] = (struct pollfd){.fd = c->pid ? c->watch : -1, .events = POLLIN};
@@ -300,35 +335,46 @@ static int wait_for_some(struct running *r)
 			kill(c->pid, SIGKILL);
 		}
 	}
-	if (fds && poll(fds, jobs, POLL_MS) < 0 && errno != EINTR) {
-		error = nvw_fail_errno("cannot wait for the points");
+	if (poll(fds, jobs, POLL_MS) < 0) {
+		return errno == EINTR ? 0 : nvw_fail_errno("cannot wait for the points");
 	}
-	for (unsigned i = 0; fds && i < jobs && error == 0; i++) {
+	for (unsigned i = 0; i < jobs; i++) {
 		if (fds[i].fd >= 0 && fds[i].revents) {
-			error = finish(r, &r->child[i]);
+			NVW_TRY(finish_point(r, &r->child[i]));
 		}
 	}
-	free(fds);
-	return error;
+	return 0;
 }
 
 static void kill_all(struct running *r)
 {
 	for (unsigned i = 0; i < r->manner->jobs; i++) {
 		if (r->child[i].pid) {
-			kill(r->child[i].pid, SIGKILL);
-			waitpid(r->child[i].pid, NULL, 0);
-			release(&r->child[i]);
+			kill_child(&r->child[i]);
+			release_child(&r->child[i]);
 		}
 	}
+}
+
+static int continue_run(struct running *r)
+{
+	if (nvw_stopping()) {
+		return nvw_stop_error();
+	}
+	NVW_TRY(start_more(r));
+	if (r->active) {
+		NVW_TRY(wait_for_some(r));
+	}
+	return 0;
 }
 
 int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal)
 {
 	struct running r = {
 		.sweep = s, .manner = manner, .journal = journal, .progress.began = seconds_now()};
-	int error = 0;
+	int error;
 
+	NVW_INVARIANT(manner->jobs > 0 && manner->jobs <= JOBS_MAX);
 	for (unsigned i = 0; i < s->count; i++) {
 		r.progress.to_run += s->point[i].row == NULL;
 	}
@@ -337,8 +383,7 @@ int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct s
 		return nvw_fail(NVW_E_MEMORY, "no memory for the points");
 	}
 	do {
-		error = nvw_stopping() ? nvw_stop_error() : start_more(&r);
-		error = error || !r.active ? error : wait_for_some(&r);
+		error = continue_run(&r);
 		sweep_show(manner, &r.progress, error || !r.active);
 	} while (error == 0 && (r.active || r.next < s->count));
 	kill_all(&r);

@@ -19,6 +19,7 @@
 
 #include <nvw/input.h>
 
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "../report/provenance.h"
@@ -50,8 +51,11 @@ static int write_text(const char *folder, const char *name, int mode, const char
 {
 	struct nvw_new_file f;
 	char *path = NULL;
-	int r = asprintf(&path, "%s/%s", folder, name) < 0 ? no_memory() :
-							     nvw_new_file_begin(path, false, &f);
+
+	if (asprintf(&path, "%s/%s", folder, name) < 0) {
+		return no_memory();
+	}
+	int r = nvw_new_file_begin(path, false, &f);
 
 	if (r == 0) {
 		fputs(text, f.file);
@@ -69,21 +73,26 @@ static int ask(const char *command, char *answer, size_t room)
 	size_t n = 0, more;
 
 	*answer = 0;
-	while (f && n + 1 < room && (more = fread(answer + n, 1, room - 1 - n, f)) > 0) {
+	if (!f) {
+		return -1;
+	}
+	while (n + 1 < room && (more = fread(answer + n, 1, room - 1 - n, f)) > 0) {
 		n += more;
 	}
 	answer[n] = 0;
-	return f ? pclose(f) : -1;
+	return pclose(f);
 }
 
 int sweep_slurm_find(void)
 {
 	char answer[64];
 
-	return ask("command -v sbatch squeue 2>&1", answer, sizeof answer) ?
-		       nvw_fail(NVW_E_USAGE,
-			       "--engine=slurm: there is no sbatch: install Slurm's commands (on Debian, the package slurm-client)") :
-		       0;
+	if (ask("command -v sbatch squeue 2>&1", answer, sizeof answer)) {
+		return nvw_fail(NVW_E_USAGE,
+			"--engine=slurm: there is no sbatch: install Slurm's commands (on Debian, the package "
+			"slurm-client)");
+	}
+	return 0;
 }
 
 /* ---- Outcomes ------------------------------------------------------------------------------ */
@@ -92,7 +101,10 @@ static char *outcome_path(const char *folder, const char *key)
 {
 	char *path;
 
-	return asprintf(&path, "%s/%s.json", folder, key) < 0 ? NULL : path;
+	if (asprintf(&path, "%s/%s.json", folder, key) < 0) {
+		return NULL;
+	}
+	return path;
 }
 
 static int write_outcome(const char *folder, const char *key, const struct sweep_outcome *o)
@@ -100,16 +112,19 @@ static int write_outcome(const char *folder, const char *key, const struct sweep
 	json_t *const all = json_pack(
 		"{s:i, s:b, s:f}", "exit", o->exit_status, "timed_out", o->timed_out, "seconds", o->seconds);
 	char name[SWEEP_KEY_BYTES + 8];
-	char *text;
-	int r;
 
 	json_object_set_new(all, "out", json_stringn_nocheck(o->out, strlen(o->out)));
 	json_object_set_new(all, "err", json_stringn_nocheck(o->err, strlen(o->err)));
-	text = json_dumps(all, JSON_COMPACT);
-	snprintf(name, sizeof name, "%s.json", key);
-	r = text ? write_text(folder, name, 0666, text) : no_memory();
-	free(text);
+	char *const text = json_dumps(all, JSON_COMPACT);
+
 	json_decref(all);
+	if (!text) {
+		return no_memory();
+	}
+	snprintf(name, sizeof name, "%s.json", key);
+	const int r = write_text(folder, name, 0666, text);
+
+	free(text);
 	return r;
 }
 
@@ -162,63 +177,95 @@ static int collect(struct front *f, unsigned *ret_missing)
 
 /* ---- A task -------------------------------------------------------------------------------- */
 
-static int run_line(const char *folder, const json_t *line, uint64_t timeout_ms)
+/* Copies the line's words; false if they are no command line. */
+static bool words_of(const json_t *line, struct sweep_words *words)
 {
-	const json_t *const list = json_object_get(line, "words");
-	const char *const key = json_string_value(json_object_get(line, "key"));
-	struct sweep_words words = {.count = 0};
-	struct sweep_outcome o = {.out = NULL};
-	const json_t *word;
+	const json_t *const list = json_object_get(line, "words"), *word;
 	size_t i;
-	int r = 0;
 
 	json_array_foreach(list, i, word)
 	{
-		if (json_string_value(word) && words.count < SWEEP_WORDS_MAX &&
-			(words.word[words.count] = strdup(json_string_value(word)))) {
-			words.count++;
+		if (!json_string_value(word) || words->count == SWEEP_WORDS_MAX ||
+			!(words->word[words->count] = strdup(json_string_value(word)))) {
+			return false;
+		}
+		words->count++;
+	}
+	return words->count > 0;
+}
+
+static int run_words(
+	const char *folder, const char *key, const struct sweep_words *words, uint64_t timeout_ms)
+{
+	struct sweep_outcome o;
+	int r = 0;
+
+	if (!read_outcome(folder, key, &o)) {
+		sweep_outcome_end(&o);
+		r = sweep_run_words(words, timeout_ms, &o);
+		if (r == 0) {
+			r = write_outcome(folder, key, &o);
 		}
 	}
-	if (!key || words.count == 0 || (size_t)words.count != json_array_size(list)) {
-		r = nvw_fail(NVW_E_INPUT, "--task: expected a list of points");
-	} else if (!read_outcome(folder, key, &o)) {
-		sweep_outcome_end(&o);
-		r = sweep_run_words(&words, timeout_ms, &o);
-		r = r ? r : write_outcome(folder, key, &o);
-	}
 	sweep_outcome_end(&o);
+	return r;
+}
+
+static int run_line(const char *folder, const json_t *line, uint64_t timeout_ms)
+{
+	const char *const key = json_string_value(json_object_get(line, "key"));
+	struct sweep_words words = {.count = 0};
+	int r;
+
+	if (words_of(line, &words) && key) {
+		r = run_words(folder, key, &words, timeout_ms);
+	} else {
+		r = nvw_fail(NVW_E_INPUT, "--task: expected a list of points");
+	}
 	sweep_words_end(&words);
+	return r;
+}
+
+/* The first line says how many tasks there are; of the others every task has each so many-th. */
+static int run_list(const char *path, const char *folder, char *text, uint64_t timeout_ms)
+{
+	const char *const task = getenv("SLURM_ARRAY_TASK_ID");
+	const unsigned long at = task ? strtoul(task, NULL, 10) : 0;
+	unsigned long tasks = 0, n = 0;
+	char *rest = text, *line;
+	int r = 0;
+
+	while (r == 0 && (line = strsep(&rest, "\n"))) {
+		json_t *const o = json_loads(line, 0, NULL);
+
+		if (*line && !tasks) {
+			tasks = (unsigned long)json_integer_value(json_object_get(o, "tasks"));
+			if (at < 1 || at > tasks) {
+				r = nvw_fail(NVW_E_INPUT,
+					"%s: this is no list of a job array, or this no task of it", path);
+			}
+		} else if (*line && n++ % tasks == at - 1) {
+			r = run_line(folder, o, timeout_ms);
+		}
+		json_decref(o);
+	}
 	return r;
 }
 
 int sweep_slurm_task(const char *path, uint64_t timeout_ms)
 {
-	const char *const task = getenv("SLURM_ARRAY_TASK_ID"), *const slash = strrchr(path, '/');
-	const unsigned long at = task ? strtoul(task, NULL, 10) : 0;
+	const char *const slash = strrchr(path, '/');
 	char *const folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-	char *text = NULL, *rest, *line;
-	unsigned long tasks = 0, n = 0;
+	char *text = NULL;
 	uint64_t bytes;
-	int r = folder ? nvw_input_read(path, LIST_BYTES_MAX, &text, &bytes) : no_memory();
 
-	rest = text;
-	while (r == 0 && (line = strsep(&rest, "\n"))) {
-		if (!*line) {
-			continue;
-		}
-		json_t *const o = json_loads(line, 0, NULL);
+	if (!folder) {
+		return no_memory();
+	}
+	int r = nvw_input_read(path, LIST_BYTES_MAX, &text, &bytes);
 
-		if (!tasks) {
-			tasks = (unsigned long)json_integer_value(json_object_get(o, "tasks"));
-			r = tasks && at >= 1 && at <= tasks ?
-				    0 :
-				    nvw_fail(NVW_E_INPUT,
-					    "%s: this is no list of a job array, or this no task of it",
-					    path);
-		} else if (n++ % tasks == at - 1) {
-			r = run_line(folder, o, timeout_ms);
-		}
-		json_decref(o);
+	if (r == 0) {
+		r = run_list(path, folder, text, timeout_ms);
 	}
 	free(text);
 	free(folder);
@@ -227,35 +274,40 @@ int sweep_slurm_task(const char *path, uint64_t timeout_ms)
 
 /* ---- Submitting ---------------------------------------------------------------------------- */
 
+static int add_to_list(const struct slurm_work *w, unsigned i, FILE *to)
+{
+	struct sweep_words words;
+	json_t *const line = json_pack("{s:s, s:[]}", "key", w->key(w->of, i), "words");
+	const int r = w->words(w->of, i, &words);
+
+	for (int k = 0; k < words.count; k++) {
+		json_array_append_new(json_object_get(line, "words"), json_string(words.word[k]));
+	}
+	json_dumpf(line, to, JSON_COMPACT);
+	fputc('\n', to);
+	json_decref(line);
+	sweep_words_end(&words);
+	return r;
+}
+
 /* The points without an outcome. */
 static char *list_text(const struct slurm_work *w, unsigned tasks)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *const to = open_memstream(&text, &bytes);
-	int r = to ? 0 : -1;
+	int r = 0;
 
-	if (to) {
-		fprintf(to, "{\"tasks\":%u}\n", tasks);
+	if (!to) {
+		return NULL;
 	}
+	fprintf(to, "{\"tasks\":%u}\n", tasks);
 	for (unsigned i = 0; i < w->count && r == 0; i++) {
-		struct sweep_words words;
-
-		if (w->is_done(w->of, i)) {
-			continue;
+		if (!w->is_done(w->of, i)) {
+			r = add_to_list(w, i, to);
 		}
-		json_t *const line = json_pack("{s:s, s:[]}", "key", w->key(w->of, i), "words");
-
-		r = w->words(w->of, i, &words);
-		for (int k = 0; k < words.count; k++) {
-			json_array_append_new(json_object_get(line, "words"), json_string(words.word[k]));
-		}
-		json_dumpf(line, to, JSON_COMPACT);
-		fputc('\n', to);
-		json_decref(line);
-		sweep_words_end(&words);
 	}
-	if (to && (fclose(to) || r)) {
+	if (fclose(to) || r) {
 		free(text);
 		return NULL;
 	}
@@ -305,28 +357,36 @@ static char *submit_command(const struct front *f, unsigned tasks)
 	return text;
 }
 
+static int submit_texts(
+	struct front *f, const char *list, const char *points, const char *script, const char *command)
+{
+	char answer[512], note[128];
+
+	if (!points || !script || !command) {
+		return no_memory();
+	}
+	NVW_TRY(write_text(f->work->folder, list, 0666, points));
+	NVW_TRY(write_text(f->work->folder, "task.sh", 0777, script));
+	if (ask(command, answer, sizeof answer) != 0 || sscanf(answer, "%llu", &f->job) != 1) {
+		answer[strcspn(answer, "\n")] = 0;
+		return nvw_fail(NVW_E_USAGE, "--engine=slurm: %s", *answer ? answer : "sbatch says nothing");
+	}
+	snprintf(note, sizeof note, "%llu %s\n", f->job, list);
+	return write_text(f->work->folder, "job", 0666, note);
+}
+
 static int submit(struct front *f, unsigned missing)
 {
 	const unsigned most = f->manner->tasks ? f->manner->tasks : TASKS;
 	const unsigned tasks = missing < most ? missing : most;
-	char list[64], answer[512], note[128];
+	char list[64];
 
 	snprintf(list, sizeof list, "list.%lld.%u", (long long)time(NULL), ++f->tries);
 
 	char *const points = list_text(f->work, tasks), *const script = script_text(f, list),
 		    *const command = submit_command(f, tasks);
-	int r = points && script && command ? 0 : no_memory();
+	const int r = submit_texts(f, list, points, script, command);
 
-	r = r ? r : write_text(f->work->folder, list, 0666, points);
-	r = r ? r : write_text(f->work->folder, "task.sh", 0777, script);
-	if (r == 0 && (ask(command, answer, sizeof answer) != 0 || sscanf(answer, "%llu", &f->job) != 1)) {
-		answer[strcspn(answer, "\n")] = 0;
-		r = nvw_fail(NVW_E_USAGE, "--engine=slurm: %s", *answer ? answer : "sbatch says nothing");
-	}
-	if (r == 0) {
-		snprintf(note, sizeof note, "%llu %s\n", f->job, list);
-		r = write_text(f->work->folder, "job", 0666, note);
-	}
 	free(points);
 	free(script);
 	free(command);
@@ -338,13 +398,20 @@ static unsigned long long earlier_job(const struct front *f)
 {
 	unsigned long long job = 0;
 	char *path = NULL;
-	FILE *const from = asprintf(&path, "%s/job", f->work->folder) < 0 ? NULL : fopen(path, "re");
 
-	if (from) {
-		job = fscanf(from, "%llu", &job) == 1 ? job : 0;
-		fclose(from);
+	if (asprintf(&path, "%s/job", f->work->folder) < 0) {
+		return 0;
 	}
+	FILE *const from = fopen(path, "re");
+
 	free(path);
+	if (!from) {
+		return 0;
+	}
+	if (fscanf(from, "%llu", &job) != 1) {
+		job = 0;
+	}
+	fclose(from);
 	return job;
 }
 
@@ -352,14 +419,14 @@ static unsigned long long earlier_job(const struct front *f)
 static bool is_active(const struct front *f)
 {
 	char command[96], *const answer = malloc(ANSWER_BYTES);
-	bool active = true;
 
-	snprintf(command, sizeof command, "squeue -h -j %llu -o %%T 2>&1", f->job);
-	if (answer) {
-		const int status = ask(command, answer, ANSWER_BYTES);
-
-		active = status ? !strstr(answer, "Invalid job id") : *answer != 0;
+	if (!answer) {
+		return true;
 	}
+	snprintf(command, sizeof command, "squeue -h -j %llu -o %%T 2>&1", f->job);
+	const bool failed = ask(command, answer, ANSWER_BYTES) != 0;
+	const bool active = failed ? !strstr(answer, "Invalid job id") : *answer != 0;
+
 	free(answer);
 	return active;
 }
@@ -372,31 +439,32 @@ static void pause_ms(unsigned ms)
 }
 
 /* Points that no try brought a result for. */
-static int give_up(struct front *f)
+static int give_up_missing(struct front *f)
 {
 	const struct slurm_work *const w = f->work;
 	char reason[64];
-	int r = 0;
 
 	snprintf(reason, sizeof reason, "its task ended %u times without a result", f->tries);
-	for (unsigned i = 0; i < w->count && r == 0; i++) {
+	for (unsigned i = 0; i < w->count; i++) {
 		if (!w->is_done(w->of, i)) {
-			r = w->give_up(w->of, i, reason);
 			f->progress.failed++;
+			NVW_TRY(w->give_up(w->of, i, reason));
 		}
 	}
-	return r;
+	return 0;
 }
 
 static int follow(struct front *f)
 {
-	unsigned missing, round = 0;
-	int r = collect(f, &missing);
+	unsigned missing;
 
+	NVW_TRY(collect(f, &missing));
 	f->progress.ended = 0;
 	f->progress.to_run = missing;
 	f->job = earlier_job(f);
-	for (bool active = f->job && missing && is_active(f); r == 0 && missing; round++) {
+	bool active = f->job && missing && is_active(f);
+
+	for (unsigned round = 0; missing; round++) {
 		if (nvw_stopping()) {
 			const int stopped = nvw_stop_error();
 
@@ -404,15 +472,17 @@ static int follow(struct front *f)
 				nvw_error_message(), f->job, f->job);
 		}
 		if (!active && f->tries == TRIES) {
-			return give_up(f);
+			return give_up_missing(f);
 		}
-		r = active ? 0 : submit(f, missing);
+		if (!active) {
+			NVW_TRY(submit(f, missing));
+		}
 		pause_ms(POLL_MS);
-		active = r == 0 && (round % ASK_EVERY != ASK_EVERY - 1 || is_active(f));
-		r = r ? r : collect(f, &missing);
-		sweep_show(f->manner, &f->progress, r || !missing);
+		active = round % ASK_EVERY != ASK_EVERY - 1 || is_active(f);
+		NVW_TRY(collect(f, &missing));
+		sweep_show(f->manner, &f->progress, !missing);
 	}
-	return r;
+	return 0;
 }
 
 void slurm_remove(const char *folder)
@@ -432,12 +502,17 @@ void slurm_remove(const char *folder)
 int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner)
 {
 	struct front f = {.work = work, .manner = manner, .progress.what = work->what};
-	int r = sweep_slurm_find();
+	int r;
 
-	if (r == 0 && mkdir(work->folder, 0777) && errno != EEXIST) {
-		r = nvw_fail_errno("%s", work->folder);
+	NVW_INVARIANT(work->folder && *work->folder == '/');
+	NVW_TRY(sweep_slurm_find());
+	if (mkdir(work->folder, 0777) && errno != EEXIST) {
+		return nvw_fail_errno("%s", work->folder);
 	}
-	r = r ? r : follow(&f);
+	r = follow(&f);
+	if (r < 0 && f.progress.shown > 0) {
+		sweep_show(manner, &f.progress, true);
+	}
 	if (r < 0 && f.job == 0) {
 		slurm_remove(work->folder);
 	}

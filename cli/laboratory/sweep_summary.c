@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "sweep.h"
 
 struct group {
 	const struct sweep_point *first;
-	unsigned points, ok;
+	unsigned points, ok, room;
 	double *value; /* ok, sorted */
 	double ratio;  /* 0: none */
 };
@@ -43,7 +45,7 @@ static int compare_points(const struct summary *m, const struct sweep_point *a, 
 {
 	for (unsigned i = 0; i < m->sweep->axis_count; i++) {
 		if ((int)i != m->seed && a->choice[i] != b->choice[i]) {
-			return a->choice[i] < b->choice[i] ? -1 : 1;
+			return (a->choice[i] > b->choice[i]) - (a->choice[i] < b->choice[i]);
 		}
 	}
 	return 0;
@@ -69,9 +71,10 @@ static bool value_of(const struct sweep_point *p, const char *metric, double *re
 	return json_is_number(value) && !strcmp(json_string_value(json_object_get(p->row, "status")), "ok");
 }
 
-static double median(const struct group *g)
+static double median_of(const struct group *g)
 {
-	return g->ok ? (g->value[(g->ok - 1) / 2] + g->value[g->ok / 2]) / 2 : 0;
+	NVW_INVARIANT(g->ok > 0);
+	return (g->value[(g->ok - 1) / 2] + g->value[g->ok / 2]) / 2;
 }
 
 static void clear_groups(struct summary *m)
@@ -87,24 +90,25 @@ static void clear_groups(struct summary *m)
 static int make_groups(struct summary *m, const struct sweep_point **sorted, const char *metric)
 {
 	m->group = calloc(m->sweep->count, sizeof *m->group);
-	for (unsigned i = 0; m->group && i < m->sweep->count; i++) {
-		const bool begins = i == 0 || compare_points(m, sorted[i - 1], sorted[i]) != 0;
-		struct group *const g = &m->group[begins ? m->count : m->count - 1];
-		double *const more = realloc(g->value, (g->ok + 1) * sizeof *more);
+	if (!m->group) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
+	}
+	for (unsigned i = 0; i < m->sweep->count; i++) {
+		if (i == 0 || compare_points(m, sorted[i - 1], sorted[i]) != 0) {
+			m->group[m->count++].first = sorted[i];
+		}
+		struct group *const g = &m->group[m->count - 1];
 
-		g->first = begins ? sorted[i] : g->first;
-		m->count += begins;
-		if (!more) {
+		if (!NVW_ROOM(g->value, g->room, g->ok + 1)) {
 			return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
 		}
-		g->value = more;
 		g->points++;
 		g->ok += value_of(sorted[i], metric, &g->value[g->ok]);
 	}
 	for (unsigned i = 0; i < m->count; i++) {
 		qsort(m->group[i].value, m->group[i].ok, sizeof(double), by_size);
 	}
-	return m->group ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the summary");
+	return 0;
 }
 
 /* The group that has the baseline's values in place of this one's; NULL if it was excluded. */
@@ -127,8 +131,11 @@ static const struct group *base_of(const struct summary *m, const struct group *
 		if (order == 0) {
 			return &m->group[at];
 		}
-		low = order < 0 ? at + 1 : low;
-		high = order < 0 ? high : at;
+		if (order < 0) {
+			low = at + 1;
+		} else {
+			high = at;
+		}
 	}
 	return NULL;
 }
@@ -139,11 +146,30 @@ static void set_ratios(struct summary *m)
 		struct group *const g = &m->group[i];
 		const struct group *const base = base_of(m, g);
 
-		g->ratio = base && g->ok && median(base) > 0 ? median(g) / median(base) : 0;
+		if (base && g->ok && base->ok && median_of(base) > 0) {
+			g->ratio = median_of(g) / median_of(base);
+		}
 	}
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
+
+static void add_values(json_t *row, const struct group *g)
+{
+	static const char *const names[] = {"median", "least", "most", "ratio"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		json_object_set_new(row, names[i], json_null());
+	}
+	if (g->ok) {
+		json_object_set_new(row, "median", json_real(median_of(g)));
+		json_object_set_new(row, "least", json_real(g->value[0]));
+		json_object_set_new(row, "most", json_real(g->value[g->ok - 1]));
+	}
+	if (g->ratio > 0) {
+		json_object_set_new(row, "ratio", json_real(g->ratio));
+	}
+}
 
 static void add_rows(struct summary *m, const char *metric)
 {
@@ -162,10 +188,7 @@ static void add_rows(struct summary *m, const char *metric)
 		json_object_set_new(row, "metric", json_string(metric));
 		json_object_set_new(row, "points", json_integer(g->points));
 		json_object_set_new(row, "ok", json_integer(g->ok));
-		json_object_set_new(row, "median", g->ok ? json_real(median(g)) : json_null());
-		json_object_set_new(row, "least", g->ok ? json_real(g->value[0]) : json_null());
-		json_object_set_new(row, "most", g->ok ? json_real(g->value[g->ok - 1]) : json_null());
-		json_object_set_new(row, "ratio", g->ratio > 0 ? json_real(g->ratio) : json_null());
+		add_values(row, g);
 		json_array_append_new(m->rows, row);
 	}
 }
@@ -174,13 +197,15 @@ static void add_rows(struct summary *m, const char *metric)
 static void variant_text(const struct summary *m, const struct group *g, char *text, size_t room)
 {
 	const struct sweep *const s = m->sweep;
+	const char *separator = "";
 	size_t used = 0;
 
 	*text = 0;
 	for (unsigned k = 0; k < s->axis_count && used < room; k++) {
 		if (is_of_baseline(s, k)) {
-			used += (size_t)snprintf(text + used, room - used, "%s%s=%s", used ? " " : "",
+			used += (size_t)snprintf(text + used, room - used, "%s%s=%s", separator,
 				s->axis[k].name, sweep_value(s, g->first, k));
+			separator = " ";
 		}
 	}
 }
@@ -202,9 +227,11 @@ static json_t *mean_of(const struct summary *m, const char *variant, const char 
 			n++;
 		}
 	}
-	return n ? json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", metric, "points", variant,
-			   "geometric_mean", exp(sum / n), "least", least, "most", most, "groups", (int)n) :
-		   NULL;
+	if (n == 0) {
+		return NULL;
+	}
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", metric, "points", variant,
+		"geometric_mean", exp(sum / n), "least", least, "most", most, "groups", (int)n);
 }
 
 static void add_means(struct summary *m, const char *metric)
@@ -246,12 +273,12 @@ static bool is_known(const struct sweep *s, const char *metric)
 
 static int summarise(struct summary *m, const struct sweep_point **sorted, const char *metric)
 {
-	int r = is_known(m->sweep, metric) ?
-			0 :
-			nvw_fail(NVW_E_USAGE, "%s: metrics: no point has a number named %s", m->sweep->where,
-				metric);
+	if (!is_known(m->sweep, metric)) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: metrics: no point has a number named %s", m->sweep->where, metric);
+	}
+	const int r = make_groups(m, sorted, metric);
 
-	r = r ? r : make_groups(m, sorted, metric);
 	if (r == 0) {
 		set_ratios(m);
 		add_rows(m, metric);
@@ -261,34 +288,50 @@ static int summarise(struct summary *m, const struct sweep_point **sorted, const
 	return r;
 }
 
-static const char *standard_metrics(const char *command)
+static const char *standard_metric(const char *command)
 {
-	return !strcmp(command, "run")    ? "sim_time" :
-	       !strcmp(command, "crash")  ? "states_distinct" :
-	       !strcmp(command, "litmus") ? "tests" :
-					    "operations";
+	static const char *const metrics[][2] = {{"run", "sim_time"}, {"crash", "states_distinct"},
+		{"litmus", "tests"}, {"torture", "operations"}};
+	unsigned i = 0;
+
+	while (i < 3 && strcmp(command, metrics[i][0])) {
+		i++;
+	}
+	return metrics[i][1];
+}
+
+static int summarise_all(struct summary *m, char *metrics)
+{
+	const struct sweep *const s = m->sweep;
+	const struct sweep_point **const sorted = malloc(s->count * sizeof *sorted);
+	char *metric;
+	int r = 0;
+
+	if (!sorted || !metrics) {
+		free(sorted);
+		return nvw_fail(NVW_E_MEMORY, "no memory for the summary");
+	}
+	for (unsigned i = 0; i < s->count; i++) {
+		sorted[i] = &s->point[i];
+	}
+	qsort_r(sorted, s->count, sizeof *sorted, by_point, m);
+	while (r == 0 && (metric = strsep(&metrics, ", "))) {
+		if (*metric) {
+			r = summarise(m, sorted, metric);
+		}
+	}
+	free(sorted);
+	return r;
 }
 
 int sweep_summarise(const struct sweep *s, json_t **ret_summary)
 {
 	struct summary m = {
 		.sweep = s, .seed = sweep_axis_named(s, "seed"), .rows = json_array(), .means = json_array()};
-	const struct sweep_point **const sorted = malloc(s->count * sizeof *sorted);
-	char *const metrics = strdup(s->metrics ? s->metrics : standard_metrics(s->command));
-	char *rest = metrics, *metric;
-	int r = sorted && metrics ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the summary");
+	char *const metrics = strdup(s->metrics ? s->metrics : standard_metric(s->command));
+	const int r = summarise_all(&m, metrics);
 
-	for (unsigned i = 0; r == 0 && i < s->count; i++) {
-		sorted[i] = &s->point[i];
-	}
-	if (r == 0) {
-		qsort_r(sorted, s->count, sizeof *sorted, by_point, &m);
-	}
-	while (r == 0 && (metric = strsep(&rest, ", "))) {
-		r = *metric ? summarise(&m, sorted, metric) : 0;
-	}
 	free(metrics);
-	free(sorted);
 	*ret_summary = json_pack("{s:o, s:o}", "summary", m.rows, "geometric_means", m.means);
 	return r;
 }
@@ -307,31 +350,28 @@ static void print_cell(const json_t *value, FILE *to)
 int sweep_write_summary(const struct sweep *s, const json_t *summary, const char *path)
 {
 	struct nvw_new_file f;
-	const int r = nvw_new_file_begin(path, false, &f);
 	json_t *const rows = json_object_get(summary, "summary"), *row, *value;
-	const char *key;
+	const char *key, *separator = "";
 	size_t i;
 
-	if (r < 0) {
-		return r;
+	(void)s;
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	json_object_foreach(json_array_get(rows, 0), key, value)
+	{
+		fputs(separator, f.file);
+		sweep_csv_field(key, f.file);
+		separator = ",";
 	}
 	json_array_foreach(rows, i, row)
 	{
-		if (i == 0) {
-			json_object_foreach(row, key, value)
-			{
-				fputs(value == json_object_iter_value(json_object_iter(row)) ? "" : ",",
-					f.file);
-				sweep_csv_field(key, f.file);
-			}
-			fputc('\n', f.file);
-		}
+		separator = "\n";
 		json_object_foreach(row, key, value)
 		{
-			fputs(value == json_object_iter_value(json_object_iter(row)) ? "" : ",", f.file);
+			fputs(separator, f.file);
 			print_cell(value, f.file);
+			separator = ",";
 		}
-		fputc('\n', f.file);
 	}
+	fputs(i ? "\n" : "", f.file);
 	return nvw_new_file_end(&f, 0);
 }
