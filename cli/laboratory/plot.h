@@ -41,7 +41,7 @@ struct plot_cell {
 	unsigned count;  /* of rows that are ok */
 	unsigned failed; /* others */
 	double *value;   /* sorted */
-	unsigned first_row;
+	unsigned room, first_row;
 	double median, least, most;
 };
 

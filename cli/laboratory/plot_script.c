@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "plot.h"
 #include "../report/provenance.h"
 
@@ -99,8 +100,10 @@ static void range_of(const struct plot *p, double *ret_least, double *ret_most)
 	*ret_least = INFINITY;
 	*ret_most = -INFINITY;
 	for (unsigned i = 0; i < cells_of(p); i++) {
-		*ret_least = p->cell[i].count ? fmin(*ret_least, p->cell[i].least) : *ret_least;
-		*ret_most = p->cell[i].count ? fmax(*ret_most, p->cell[i].most) : *ret_most;
+		if (p->cell[i].count) {
+			*ret_least = fmin(*ret_least, p->cell[i].least);
+			*ret_most = fmax(*ret_most, p->cell[i].most);
+		}
 	}
 }
 
@@ -132,30 +135,45 @@ static bool is_scaled(const struct plot *p)
 
 static double number_at(const struct script *s, unsigned at)
 {
-	return is_scaled(s->p) ? strtod(s->p->at.name[at], NULL) / s->x_scale : at;
+	if (!is_scaled(s->p)) {
+		return at;
+	}
+	return strtod(s->p->at.name[at], NULL) / s->x_scale;
 }
 
-/* Along the axis: of a logarithmic one, the logarithm. */
+/* A place along the axis: its logarithm if the axis is logarithmic. */
 static double place(const struct script *s, unsigned at)
 {
-	return s->p->log_x ? log(number_at(s, at)) : number_at(s, at);
+	const double number = number_at(s, at);
+
+	return s->p->log_x ? log(number) : number;
 }
 
 /* Where a series has its value: beside the others', if so decided; bars always. */
 static double position(const struct script *s, unsigned of, unsigned at)
 {
+	if (!s->beside) {
+		return number_at(s, at);
+	}
 	const double beside = place(s, at) + (of - (s->p->of.count - 1) / 2.0) * s->beside;
 
-	return !s->beside ? number_at(s, at) : s->p->log_x ? exp(beside) : beside;
+	return s->p->log_x ? exp(beside) : beside;
 }
 
-/* How high a value is drawn, of a figure of the height 1. */
+/* How high a value is drawn, in a figure of the height 1. */
 static double height(const struct plot *p, double value, double least, double most)
 {
-	least = p->log_y ? log(least) : fmin(least, 0);
-	most = p->log_y ? log(most) : most;
-	value = p->log_y ? log(value) : value;
-	return most > least ? (value - least) / (most - least) : 0;
+	if (p->log_y) {
+		least = log(least);
+		most = log(most);
+		value = log(value);
+	} else {
+		least = fmin(least, 0);
+	}
+	if (most <= least) {
+		return 0;
+	}
+	return (value - least) / (most - least);
 }
 
 /* Whether the points of two series, with their spread, cover each other. */
@@ -169,18 +187,26 @@ static bool cover(
 	       height(p, b->least, least, most) < height(p, a->most, least, most) + point;
 }
 
+static bool cover_at(const struct plot *p, unsigned at, double least, double most)
+{
+	for (unsigned a = 0; a < p->of.count; a++) {
+		for (unsigned b = 0; b < a; b++) {
+			if (cover(p, plot_cell(p, a, at), plot_cell(p, b, at), least, most)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 static bool any_cover(const struct plot *p)
 {
 	double least, most;
 
 	range_of(p, &least, &most);
 	for (unsigned at = 0; at < p->at.count; at++) {
-		for (unsigned a = 0; a < p->of.count; a++) {
-			for (unsigned b = 0; b < a; b++) {
-				if (cover(p, plot_cell(p, a, at), plot_cell(p, b, at), least, most)) {
-					return true;
-				}
-			}
+		if (cover_at(p, at, least, most)) {
+			return true;
 		}
 	}
 	return false;
@@ -199,11 +225,11 @@ static double decide_beside(const struct script *s)
 	if (p->kind != PLOT_LINES || p->of.count < 2 || p->at.count > BESIDE_MAX || !any_cover(p)) {
 		return 0;
 	}
-	for (unsigned i = 1; i < p->at.count; i++) {
-		least = fmin(least, place(s, i) - place(s, i - 1));
-	}
 	if (p->at.count < 2) {
 		return 0.03; /* of an axis of the width 2 */
+	}
+	for (unsigned i = 1; i < p->at.count; i++) {
+		least = fmin(least, place(s, i) - place(s, i - 1));
 	}
 	return fmin(of_axis * (place(s, p->at.count - 1) - place(s, 0)), 0.6 * least / p->of.count);
 }
@@ -241,54 +267,81 @@ static struct naming names_of_rows(const struct plot_names *n)
 static struct naming names_of_columns(const struct script *s, const struct plot_names *n)
 {
 	const unsigned room = s->wide / n->count, places = s->wide / 2;
-	const bool fits = plot_longest(n) < room || (room > 3 && break_into_lines(n, room - 1));
 
-	return fits ? (struct naming){room - 1, 0, 1} :
-		      (struct naming){NAME_WIDE - 6, room > 3 ? 35 : 90, (n->count + places - 1) / places};
+	if (plot_longest(n) < room || (room > 3 && break_into_lines(n, room - 1))) {
+		return (struct naming){room - 1, 0, 1};
+	}
+	return (struct naming){NAME_WIDE - 6, room > 3 ? 35 : 90, (n->count + places - 1) / places};
 }
 
-/* At 0, 1, 2 ... */
-static void print_names(const struct script *s, char axis, const struct plot_names *n)
+/* A name that has too many lines, or is turned, is shortened. */
+static void print_name(const struct script *s, const struct naming *how, const char *name, unsigned i)
 {
-	const struct naming how = axis == 'x' ? names_of_columns(s, n) : names_of_rows(n);
+	char text[PLOT_LABEL_BYTES] = "";
+	unsigned lines = 0;
 
-	fputs(how.turned == 35 ? "set lmargin 12\n" : "", s->to);
+	if (!how->turned) {
+		lines = plot_break(name, how->wide, text);
+	}
+	if (!lines || lines > LINES_MAX) {
+		plot_shorten(name, how->wide, text);
+	}
+	quote(i % how->every ? "" : text, s->to);
+}
+
+/* Names are at 0, 1, 2 ... */
+static void print_names(
+	const struct script *s, char axis, const struct plot_names *n, const struct naming *how)
+{
+	const char *before = "(";
+
+	NVW_INVARIANT(n->count > 0 && how->every > 0);
+	if (how->turned == 35) {
+		fputs("set lmargin 12\n", s->to);
+	}
 	fprintf(s->to, "set %ctics ", axis);
-	if (how.turned) {
-		fprintf(s->to, "rotate by %u right ", how.turned);
+	if (how->turned) {
+		fprintf(s->to, "rotate by %u right ", how->turned);
 	}
 	for (unsigned i = 0; i < n->count; i++) {
-		char text[PLOT_LABEL_BYTES] = "";
-		const unsigned lines = how.turned ? 0 : plot_break(n->name[i], how.wide, text);
-
-		if (!lines || lines > LINES_MAX) {
-			plot_shorten(n->name[i], how.wide, text);
-		}
-		fputs(i ? ", " : "(", s->to);
-		quote(i % how.every ? "" : text, s->to);
+		fputs(before, s->to);
+		print_name(s, how, n->name[i], i);
 		fprintf(s->to, " %u", i);
+		before = ", ";
 	}
 	fputs(")\n", s->to);
+}
+
+static void print_column_names(const struct script *s)
+{
+	const struct naming how = names_of_columns(s, &s->p->at);
+
+	print_names(s, 'x', &s->p->at, &how);
 }
 
 /* At the values, which rise. One too near to the last one that has its number on the axis has none. */
 static void print_log_tics(const struct script *s)
 {
 	const struct plot_names *const n = &s->p->at;
-	const double axis = place(s, n->count - 1) - place(s, 0);
+	const double first = place(s, 0), axis = place(s, n->count - 1) - first;
+
+	const char *before = "set xtics (";
 	double last_end = -INFINITY; /* of its number, in letters */
 
-	fputs("set xtics (", s->to);
 	for (unsigned i = 0; i < n->count; i++) {
 		char number[32];
 		const int letters = snprintf(number, sizeof number, "%.10g", number_at(s, i));
-		const double middle = axis > 0 ? (place(s, i) - place(s, 0)) / axis * s->wide : 0;
-		const bool near = middle - letters / 2.0 < last_end + 1;
+		const double middle = axis > 0 ? (place(s, i) - first) / axis * s->wide : 0;
 
-		fputs(i ? ", " : "", s->to);
-		quote(near ? "" : number, s->to);
+		fputs(before, s->to);
+		if (middle - letters / 2.0 < last_end + 1) {
+			*number = 0;
+		} else {
+			last_end = middle + letters / 2.0;
+		}
+		quote(number, s->to);
 		fprintf(s->to, " %.15g", number_at(s, i));
-		last_end = near ? last_end : middle + letters / 2.0;
+		before = ", ";
 	}
 	fputs(")\n", s->to);
 }
@@ -299,17 +352,32 @@ static void print_numbers(const struct script *s)
 	const struct plot *const p = s->p;
 	const double least = number_at(s, 0), most = number_at(s, p->at.count - 1);
 	const double beside = (p->of.count - 1) / 2.0 * s->beside;
-	const double margin = beside + (most > least ? 0.03 * (most - least) : 1);
+	double margin = 1, factor = 1.15;
 
+	if (most > least) {
+		margin = 0.03 * (most - least);
+		factor = pow(most / least, 0.04);
+	}
 	if (p->log_x) {
-		const double factor = exp(beside) * (most > least ? pow(most / least, 0.04) : 1.15);
-
+		factor *= exp(beside);
 		fprintf(s->to, "set logscale x\nset xrange [%.15g:%.15g]\n", least / factor, most * factor);
 		print_log_tics(s);
 	} else {
+		margin += beside;
 		fprintf(s->to, "set xrange [%.15g:%.15g]\nset format x '%%.10g'\n", least - margin,
 			most + margin);
 	}
+}
+
+static const char *vertical_axis(const struct plot *p, double least, double most)
+{
+	if (p->log_y) {
+		return "set logscale y\n";
+	}
+	if (least < 0) {
+		return "set xzeroaxis linetype -1\n";
+	}
+	return most <= 0 ? "set yrange [0:1]\n" : "set yrange [0:*]\n";
 }
 
 static void print_axes(const struct script *s)
@@ -321,14 +389,10 @@ static void print_axes(const struct script *s)
 	if (is_scaled(p)) {
 		print_numbers(s);
 	} else {
-		print_names(s, 'x', &p->at);
+		print_column_names(s);
 		fprintf(s->to, "set xrange [-0.6:%.1f]\n", p->at.count - 0.4);
 	}
-	fputs(p->log_y    ? "set logscale y\n" :
-		least < 0 ? "set xzeroaxis linetype -1\n" :
-		most <= 0 ? "set yrange [0:1]\n" :
-			    "set yrange [0:*]\n",
-		s->to);
+	fputs(vertical_axis(p, least, most), s->to);
 	if (p->baseline) {
 		fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#888888' dt 3 back\n",
 			s->to);
@@ -339,32 +403,71 @@ static void print_axes(const struct script *s)
 
 static void print_key(const struct script *s)
 {
+	static const struct {
+		const char *place, *end;
+		unsigned wide;
+	} keys[] = {{"set key outside right top vertical Left reverse samplen 3\n", " left\n", KEY_WIDE},
+		{"set key bottom center outside horizontal Left reverse samplen 3\n", " center\n",
+			PLOT_WIDE}};
 	const struct plot *const p = s->p;
 	char title[PLOT_LABEL_BYTES];
 	double ignored;
 
-	fputs(s->key_below ? "set key bottom center outside horizontal Left reverse samplen 3\n" :
-			     "set key outside right top vertical Left reverse samplen 3\n",
-		s->to);
+	fputs(keys[s->key_below].place, s->to);
 	if (p->series) {
-		plot_label(p->series, p->series_is_axis, p->series_label, 0,
-			s->key_below ? PLOT_WIDE : KEY_WIDE, title, &ignored);
-		set_text(s, "key title", title, s->key_below ? " center\n" : " left\n");
+		plot_label(p->series, p->series_is_axis, p->series_label, 0, keys[s->key_below].wide, title,
+			&ignored);
+		set_text(s, "key title", title, keys[s->key_below].end);
 	}
+}
+
+/* A ratio has no unit. */
+static void relate_to_baseline(struct script *s, char text[PLOT_LABEL_BYTES])
+{
+	char *const unit = strrchr(text, '(');
+
+	if (unit && unit > text && text[strlen(text) - 1] == ')') {
+		unit[-1] = 0;
+	}
+	s->y_scale = 1;
+	snprintf(text + strlen(text), PLOT_LABEL_BYTES - strlen(text), ",\nrelative to %s", s->p->baseline);
+}
+
+static void label_axes(struct script *s)
+{
+	const struct plot *const p = s->p;
+	const char *label = "ylabel", *end = "\n";
+	double largest_x = 0;
+	char text[PLOT_LABEL_BYTES];
+
+	if (is_scaled(p)) {
+		largest_x = fmax(
+			fabs(strtod(p->at.name[0], NULL)), fabs(strtod(p->at.name[p->at.count - 1], NULL)));
+	}
+	plot_label(p->x, p->x_is_axis, p->x_label, largest_x, PLOT_WIDE - AXIS_ROOM, text, &s->x_scale);
+	set_text(s, "xlabel", text, "\n");
+	plot_label(p->y, p->y_is_axis, p->y_label, p->baseline ? 0 : largest(p), PLOT_HIGH - 2, text,
+		&s->y_scale);
+	if (p->baseline) {
+		relate_to_baseline(s, text);
+	}
+	if (p->kind == PLOT_HEAT) {
+		label = "cblabel";
+		end = strchr(text, '\n') ? " offset 2\n" : "\n";
+	}
+	set_text(s, label, text, end);
 }
 
 static void print_head(struct script *s, const char *terminal)
 {
 	const struct plot *const p = s->p;
 	char text[PLOT_LABEL_BYTES];
-	const double largest_x = is_scaled(p) ? fmax(fabs(strtod(p->at.name[0], NULL)),
-							fabs(strtod(p->at.name[p->at.count - 1], NULL))) :
-						0;
 
 	fprintf(s->to,
 		"# made by nvwave %s from %s\nset encoding utf8\nset terminal %s\n"
 		"set termoption noenhanced\nset border 3 linewidth 1\nset tics out nomirror\n"
-		"set grid ytics linetype 1 dashtype solid linewidth 1 lc rgb '#cccccc'\nset format y '%%.10g'\n",
+		"set grid ytics linetype 1 dashtype solid linewidth 1 lc rgb '#cccccc'\n"
+		"set format y '%%.10g'\n",
 		cli_version, p->path, terminal);
 	print_key(s);
 	if (p->title) {
@@ -372,24 +475,25 @@ static void print_head(struct script *s, const char *terminal)
 		plot_wrap(text, PLOT_WIDE - 4);
 		set_text(s, "title", text, "\n");
 	}
-	plot_label(p->x, p->x_is_axis, p->x_label, largest_x, PLOT_WIDE - AXIS_ROOM, text, &s->x_scale);
-	set_text(s, "xlabel", text, "\n");
-	plot_label(p->y, p->y_is_axis, p->y_label, p->baseline ? 0 : largest(p), PLOT_HIGH - 2, text,
-		&s->y_scale);
-	if (p->baseline) {
-		char *const unit = strrchr(text, '(');
-
-		if (unit && unit > text && text[strlen(text) - 1] == ')') {
-			unit[-1] = 0; /* a ratio has none */
-		}
-		s->y_scale = 1;
-		snprintf(text + strlen(text), sizeof text - strlen(text), ",\nrelative to %s", p->baseline);
-	}
-	set_text(s, p->kind == PLOT_HEAT ? "cblabel" : "ylabel", text,
-		p->kind == PLOT_HEAT && strchr(text, '\n') ? " offset 2\n" : "\n");
+	label_axes(s);
 }
 
 /* ---- Lines, points and bars ------------------------------------------------------------------ */
+
+/* One block of data per series: place, median, least, most. Lines end at a place whose rows have failed. */
+static void print_cell(const struct script *s, const struct plot_cell *c, double at)
+{
+	if (s->p->kind != PLOT_POINTS) {
+		fprintf(s->to, "%.15g %.9g %.9g %.9g\n", at, c->median / s->y_scale, c->least / s->y_scale,
+			c->most / s->y_scale);
+		return;
+	}
+	fprintf(s->to, "%.15g %.9g %.9g %.9g\n", at, c->value[0] / s->y_scale, c->least / s->y_scale,
+		c->most / s->y_scale);
+	for (unsigned k = 1; k < c->count; k++) {
+		fprintf(s->to, "%.15g %.9g\n", at, c->value[k] / s->y_scale);
+	}
+}
 
 /* One block of data per series: place, median, least, most. Lines end at a place whose rows have failed. */
 static void print_data(const struct script *s, unsigned of)
@@ -399,17 +503,11 @@ static void print_data(const struct script *s, unsigned of)
 	fprintf(s->to, "$data%u << EOD\n", of);
 	for (unsigned i = 0; i < p->at.count; i++) {
 		const struct plot_cell *const c = plot_cell(p, of, i);
-		const bool each = p->kind == PLOT_POINTS;
 
 		if (c->count) {
-			fprintf(s->to, "%.15g %.9g %.9g %.9g\n", position(s, of, i),
-				(each ? c->value[0] : c->median) / s->y_scale, c->least / s->y_scale,
-				c->most / s->y_scale);
+			print_cell(s, c, position(s, of, i));
 		} else if (c->failed) {
 			fputc('\n', s->to);
-		}
-		for (unsigned k = 1; each && k < c->count; k++) {
-			fprintf(s->to, "%.15g %.9g\n", position(s, of, i), c->value[k] / s->y_scale);
 		}
 	}
 	fputs("EOD\n", s->to);
@@ -423,9 +521,12 @@ static void print_failures(const struct script *s)
 	for (unsigned i = 0; i < cells_of(p); i++) {
 		const unsigned of = i / p->at.count, at = i % p->at.count;
 
-		if (!p->cell[i].count && p->cell[i].failed && p->kind == PLOT_HEAT) {
+		if (p->cell[i].count || !p->cell[i].failed) {
+			continue;
+		}
+		if (p->kind == PLOT_HEAT) {
 			fprintf(s->to, "set label '×' at first %u, first %u center front\n", at, of);
-		} else if (!p->cell[i].count && p->cell[i].failed) {
+		} else {
 			fprintf(s->to, "set label '×' at first %.15g, graph 0.03 center front tc rgb '%s'\n",
 				position(s, of, at), colours[of % COLOURS]);
 		}
@@ -443,13 +544,19 @@ static void print_title(const struct script *s, unsigned of)
 }
 
 /* From the least to the most value of every place. */
-static void print_spread(const struct script *s, const char *const *colour)
+static void print_spread(const struct script *s, bool in_colour)
 {
 	for (unsigned i = 0; has_spread(s->p) && i < s->p->of.count; i++) {
 		fprintf(s->to,
 			", \\\n  $data%u using 1:3:(0):($4-$3) with vectors nohead lw 1.5 dt 1 lc rgb '%s' notitle",
-			i, colour ? colour[i % COLOURS] : "#000000");
+			i, in_colour ? colours[i % COLOURS] : "#000000");
 	}
+}
+
+/* The begin of the plot of a series. */
+static void print_series(const struct script *s, unsigned of, const char *style)
+{
+	fprintf(s->to, "%s$data%u using 1:2 with %s", of == 0 ? "plot " : ", \\\n  ", of, style);
 }
 
 static void print_all_data(const struct script *s)
@@ -459,7 +566,6 @@ static void print_all_data(const struct script *s)
 	for (unsigned i = 0; i < s->p->of.count; i++) {
 		print_data(s, i);
 	}
-	fputs("plot ", s->to);
 }
 
 static void print_lines(const struct script *s)
@@ -470,14 +576,14 @@ static void print_lines(const struct script *s)
 	for (unsigned i = 0; i < s->p->of.count; i++) {
 		const unsigned k = i % COLOURS;
 
-		fprintf(s->to, "%s$data%u using 1:2 with %s lc rgb '%s' lw 2.5 dt %s", i ? ", \\\n  " : "", i,
-			marked ? "linespoints" : "lines", colours[k], dashes[(k + i / COLOURS) % 5]);
+		print_series(s, i, marked ? "linespoints" : "lines");
+		fprintf(s->to, " lc rgb '%s' lw 2.5 dt %s", colours[k], dashes[(k + i / COLOURS) % 5]);
 		if (marked) {
 			fprintf(s->to, " pt %u ps 1", points[i % (2 * COLOURS)]);
 		}
 		print_title(s, i);
 	}
-	print_spread(s, colours);
+	print_spread(s, true);
 	fputc('\n', s->to);
 }
 
@@ -490,8 +596,9 @@ static void print_points(const struct script *s)
 	for (unsigned i = 0; i < s->p->of.count; i++) {
 		const unsigned k = i % COLOURS;
 
-		fprintf(s->to, "%s$data%u using 1:2 with points lc rgb '%s' lw 2 pt %u ps 1.2",
-			i ? ", \\\n  " : "", i, colours[k], open[(k + i / COLOURS) % COLOURS]);
+		print_series(s, i, "points");
+		fprintf(s->to, " lc rgb '%s' lw 2 pt %u ps 1.2", colours[k],
+			open[(k + i / COLOURS) % COLOURS]);
 		print_title(s, i);
 	}
 	fputc('\n', s->to);
@@ -507,11 +614,12 @@ static void print_bars(const struct script *s)
 	for (unsigned i = 0; i < s->p->of.count; i++) {
 		const unsigned k = i % COLOURS;
 
-		fprintf(s->to, "%s$data%u using 1:2 with boxes fill %s border lt -1 lc rgb '%s'",
-			i ? ", \\\n  " : "", i, fills[(k + i / COLOURS) % COLOURS], colours[k]);
+		print_series(s, i, "boxes");
+		fprintf(s->to, " fill %s border lt -1 lc rgb '%s'", fills[(k + i / COLOURS) % COLOURS],
+			colours[k]);
 		print_title(s, i);
 	}
-	print_spread(s, NULL);
+	print_spread(s, false);
 	fputc('\n', s->to);
 }
 
@@ -527,16 +635,15 @@ static int value_text(double value, char text[32])
 static bool has_room(const struct script *s)
 {
 	const struct plot *const p = s->p;
-	unsigned longest = 0;
 	char text[32];
 
 	for (unsigned i = 0; i < cells_of(p); i++) {
-		const unsigned n =
-			p->cell[i].count ? (unsigned)value_text(p->cell[i].median / s->y_scale, text) : 0;
-
-		longest = n > longest ? n : longest;
+		if (p->cell[i].count &&
+			(unsigned)value_text(p->cell[i].median / s->y_scale, text) >= s->wide / p->at.count) {
+			return false;
+		}
 	}
-	return p->of.count <= PLOT_HIGH / 2 && longest < s->wide / p->at.count;
+	return p->of.count <= PLOT_HIGH / 2 && s->wide >= p->at.count;
 }
 
 /* The values are written into their cells, light on dark and dark on light. */
@@ -557,30 +664,46 @@ static void print_values(const struct script *s, double middle)
 	}
 }
 
+/* The middle of all values, which decides on the colour of their texts. */
+static double print_range(const struct script *s)
+{
+	const struct plot *const p = s->p;
+	double least = INFINITY, most = -INFINITY;
+
+	for (unsigned i = 0; i < cells_of(p); i++) {
+		if (p->cell[i].count) {
+			least = fmin(least, p->cell[i].median / s->y_scale);
+			most = fmax(most, p->cell[i].median / s->y_scale);
+		}
+	}
+	if (least == most) {
+		fprintf(s->to, "set cbrange [%.9g:%.9g]\n", least - 1, most + 1);
+		return least + 1;
+	}
+	return least + 0.5 * (most - least);
+}
+
 static void print_heat(const struct script *s)
 {
 	const struct plot *const p = s->p;
+	const struct naming how = names_of_rows(&p->of);
 	char label[PLOT_LABEL_BYTES];
-	double least = INFINITY, most = -INFINITY, ignored;
+	double ignored;
 
-	for (unsigned i = 0; i < cells_of(p); i++) {
-		least = p->cell[i].count ? fmin(least, p->cell[i].median / s->y_scale) : least;
-		most = p->cell[i].count ? fmax(most, p->cell[i].median / s->y_scale) : most;
-	}
-	print_names(s, 'x', &p->at);
-	print_names(s, 'y', &p->of);
+	print_column_names(s);
+	print_names(s, 'y', &p->of, &how);
 	plot_label(p->series, p->series_is_axis, p->series_label, 0, PLOT_HIGH, label, &ignored);
 	set_text(s, "ylabel", label, "\n");
 	fprintf(s->to,
 		"set xrange [-0.5:%.1f]\nset yrange [-0.5:%.1f]\nunset key\nunset grid\n"
-		"set palette defined (0 '#00204c', 1 '#31446b', 2 '#666970', 3 '#958f78', 4 '#cbba69', 5 '#ffe945')\n",
+		"set palette defined (0 '#00204c', 1 '#31446b', 2 '#666970', 3 '#958f78', 4 '#cbba69', "
+		"5 '#ffe945')\n",
 		p->at.count - 0.5, p->of.count - 0.5);
-	if (least == most) {
-		fprintf(s->to, "set cbrange [%.9g:%.9g]\n", least - 1, most + 1);
-	}
+	const double middle = print_range(s);
+
 	print_failures(s);
 	if (has_room(s)) {
-		print_values(s, least < most ? least + 0.5 * (most - least) : least + 1);
+		print_values(s, middle);
 	}
 	fputs("$cells << EOD\n", s->to);
 	for (unsigned i = 0; i < cells_of(p); i++) {
@@ -595,7 +718,7 @@ static void print_heat(const struct script *s)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-static int check(const struct plot *p)
+static int check_plot(const struct plot *p)
 {
 	double least, most;
 
@@ -615,54 +738,50 @@ static int check(const struct plot *p)
 		return nvw_fail(NVW_E_USAGE,
 			"plot: --scale: the horizontal axis of %s has more than numbers above 0", p->x);
 	}
-	return p->kind == PLOT_POINTS && !p->at.numbers ?
-		       nvw_fail(NVW_E_USAGE, "plot: --kind=points: expected numbers in the column %s of --x",
-			       p->x) :
-		       0;
+	if (p->kind == PLOT_POINTS && !p->at.numbers) {
+		return nvw_fail(
+			NVW_E_USAGE, "plot: --kind=points: expected numbers in the column %s of --x", p->x);
+	}
+	return 0;
 }
 
 /* The key is beside the figure if its names are short. */
 static void lay_out(struct script *s)
 {
 	const struct plot *const p = s->p;
-	const unsigned key = p->series && p->kind != PLOT_HEAT ? plot_longest(&p->of) : 0;
 	const unsigned longest = plot_longest(&p->of);
-	const unsigned rows =
-		p->kind == PLOT_HEAT ? (longest < NAME_WIDE ? longest : NAME_WIDE) + AXIS_ROOM : 0;
 
-	s->key_below = key > KEY_WIDE;
-	s->wide = PLOT_WIDE - AXIS_ROOM - (key && !s->key_below ? key + KEY_ROOM : 0) - rows;
+	s->wide = PLOT_WIDE - AXIS_ROOM;
+	if (p->kind == PLOT_HEAT) {
+		s->wide -= (longest < NAME_WIDE ? longest : NAME_WIDE) + AXIS_ROOM;
+	} else if (p->series && longest > KEY_WIDE) {
+		s->key_below = true;
+	} else if (p->series && longest) {
+		s->wide -= longest + KEY_ROOM;
+	}
 }
 
 int plot_script(const struct plot *p, const char *path, bool names_output, FILE *to)
 {
+	static void (*const print[])(const struct script *) = {[PLOT_LINES] = print_lines,
+		[PLOT_POINTS] = print_points,
+		[PLOT_BARS] = print_bars,
+		[PLOT_HEAT] = print_heat};
 	struct script s = {.p = p, .to = to};
 	const char *terminal;
-	int r = plot_format(path, &terminal);
 
-	r = r ? r : check(p);
-	if (r < 0) {
-		return r;
-	}
+	NVW_INVARIANT(p->at.count > 0 && p->of.count > 0);
+	NVW_TRY(plot_format(path, &terminal));
+	NVW_TRY(check_plot(p));
 	lay_out(&s);
 	print_head(&s, terminal);
 	s.beside = decide_beside(&s);
 	if (names_output) {
 		set_text(&s, "output", path, "\n");
 	}
-	switch (p->kind) {
-	case PLOT_LINES:
-		print_lines(&s);
-		break;
-	case PLOT_POINTS:
-		print_points(&s);
-		break;
-	case PLOT_BARS:
-		print_bars(&s);
-		break;
-	case PLOT_HEAT:
-		print_heat(&s);
-		break;
+	print[p->kind](&s);
+	if (fflush(to)) {
+		return nvw_fail_errno("cannot write gnuplot's script");
 	}
-	return fflush(to) ? nvw_fail_errno("cannot write gnuplot's script") : 0;
+	return 0;
 }

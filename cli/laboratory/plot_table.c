@@ -7,6 +7,8 @@
 
 #include <nvw/input.h>
 
+#include "core/array.h"
+#include "core/invariant.h"
 #include "core/units.h"
 #include "plot.h"
 
@@ -19,8 +21,20 @@ static int no_memory(void)
 
 /* ---- CSV ----------------------------------------------------------------------------------- */
 
+/* Copies a quoted field over its begin; false if no quote ends it. */
+static bool unquote(char **from, char **to)
+{
+	while (*++*from) {
+		if (**from == '"' && *++*from != '"') {
+			return true;
+		}
+		*(*to)++ = **from;
+	}
+	return false;
+}
+
 /* Cuts out the field at *at and moves to the next one. false if a quote does not end as it should. */
-static bool cut(char **at, const char **ret_field, char *ret_end)
+static bool cut_field(char **at, const char **ret_field, char *ret_end)
 {
 	char *from = *at, *to = *at;
 
@@ -28,82 +42,70 @@ static bool cut(char **at, const char **ret_field, char *ret_end)
 	if (*from != '"') {
 		from += strcspn(from, ",\r\n");
 		to = from;
-	} else {
-		for (from++; *from && (*from != '"' || from[1] == '"'); from++) {
-			from += *from == '"';
-			*to++ = *from;
-		}
-		if (*from++ != '"') {
-			return false;
-		}
+	} else if (!unquote(&from, &to)) {
+		return false;
 	}
 	from += *from == '\r' && from[1] == '\n';
 	*ret_end = *from;
-	*at = *from ? from + 1 : from;
+	*at = from + (*from != 0);
 	*to = 0;
 	return *ret_end == ',' || *ret_end == '\n' || !*ret_end;
 }
 
-static int add_field(struct plot_table *t, uint64_t *count, uint64_t *capacity, const char *field)
+/* Ends a line of so many fields. */
+static int end_line(const char *path, struct plot_table *t, unsigned line, unsigned fields)
 {
-	if (*count == *capacity) {
-		*capacity = *capacity ? 2 * *capacity : 1024;
-		const char **const more = realloc(t->field, *capacity * sizeof *more);
-
-		if (!more) {
-			return no_memory();
-		}
-		t->field = more;
+	if (line == 1) {
+		t->columns = fields;
 	}
-	t->field[(*count)++] = field;
+	if (fields != t->columns) {
+		return nvw_fail(NVW_E_INPUT, "%s: line %u has %u fields, and the first line %u", path, line,
+			fields, t->columns);
+	}
 	return 0;
 }
 
 static int read_fields(const char *path, struct plot_table *t)
 {
-	uint64_t count = 0, capacity = 0, line = 1, in_line = 0;
+	uint64_t count = 0, room = 0;
+	unsigned line = 1, in_line = 0;
 	char *at = t->text, end = '\n';
-	int r = 0;
 
-	while (r == 0 && (*at || end == ',')) {
-		const char *field;
-
-		if (!cut(&at, &field, &end)) {
-			return nvw_fail(NVW_E_INPUT,
-				"%s: line %u is not CSV: text behind a quote, or none to end it", path,
-				(unsigned)line);
+	while (*at || end == ',') {
+		if (!NVW_ROOM(t->field, room, count + 1)) {
+			return no_memory();
 		}
-		r = add_field(t, &count, &capacity, field);
+		if (!cut_field(&at, &t->field[count], &end)) {
+			return nvw_fail(NVW_E_INPUT,
+				"%s: line %u is not CSV: text behind a quote, or none to end it", path, line);
+		}
+		count++;
 		in_line++;
 		if (end != ',') {
-			t->columns = line == 1 ? (unsigned)in_line : t->columns;
-			if (in_line != t->columns) {
-				return nvw_fail(NVW_E_INPUT,
-					"%s: line %u has %u fields, and the first line %u", path,
-					(unsigned)line, (unsigned)in_line, t->columns);
-			}
+			NVW_TRY(end_line(path, t, line++, in_line));
 			in_line = 0;
-			line++;
 		}
 	}
-	t->rows = t->columns ? (unsigned)(count / t->columns) - 1 : 0;
-	return r;
+	if (t->columns) {
+		t->rows = (unsigned)(count / t->columns) - 1;
+	}
+	return 0;
 }
 
 int plot_table_read(const char *path, struct plot_table *t)
 {
 	uint64_t bytes;
-	int r;
 
 	*t = (struct plot_table){.text = NULL};
-	r = nvw_input_read(path, TABLE_BYTES_MAX, &t->text, &bytes);
-	if (r < 0) {
-		return r;
+	NVW_TRY(nvw_input_read(path, TABLE_BYTES_MAX, &t->text, &bytes));
+	if (strlen(t->text) != bytes) {
+		return nvw_fail(NVW_E_INPUT, "%s: this is not a table in CSV: it has a zero byte", path);
 	}
-	r = strlen(t->text) == bytes ?
-		    read_fields(path, t) :
-		    nvw_fail(NVW_E_INPUT, "%s: this is not a table in CSV: it has a zero byte", path);
-	return r || t->rows ? r : nvw_fail(NVW_E_INPUT, "%s: this table has no rows", path);
+	NVW_TRY(read_fields(path, t));
+	if (!t->rows) {
+		return nvw_fail(NVW_E_INPUT, "%s: this table has no rows", path);
+	}
+	return 0;
 }
 
 void plot_table_end(struct plot_table *t)
@@ -115,6 +117,7 @@ void plot_table_end(struct plot_table *t)
 
 const char *plot_field(const struct plot_table *t, unsigned row, unsigned column)
 {
+	NVW_INVARIANT(row < t->rows && column < t->columns);
 	return t->field[((size_t)row + 1) * t->columns + column];
 }
 
@@ -177,7 +180,6 @@ enum { CONDITIONS_MAX = 16 };
 
 struct selection {
 	const struct plot_table *table;
-	char *text;
 	struct {
 		unsigned column;
 		const char *value;
@@ -188,31 +190,31 @@ struct selection {
 	int status, axes; /* column of the status, and number of axes before it; -1, 0: no table of a sweep */
 };
 
-static int read_where(struct selection *s, const char *where)
+static int take_condition(struct selection *s, char *word)
 {
-	char *rest, *word;
-	int r = 0;
+	char *const equals = strchr(word, '=');
 
-	s->text = where ? strdup(where) : NULL;
-	rest = s->text;
-	while (r == 0 && (word = strsep(&rest, " "))) {
-		char *const equals = strchr(word, '=');
+	if (!equals || s->count == CONDITIONS_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"plot: --where: expected at most %d times COLUMN=VALUE, found \"%s\"", CONDITIONS_MAX,
+			word);
+	}
+	*equals = 0;
+	s->condition[s->count].value = equals + 1;
+	return plot_column(s->table, "where", word, &s->condition[s->count++].column);
+}
 
-		if (!*word) {
-			continue;
-		}
-		if (!equals || s->count == CONDITIONS_MAX) {
-			r = nvw_fail(NVW_E_USAGE,
-				"plot: --where: expected at most %d times COLUMN=VALUE, found \"%s\"",
-				CONDITIONS_MAX, word);
-		} else {
-			*equals = 0;
-			s->condition[s->count].value = equals + 1;
-			r = plot_column(s->table, "where", word, &s->condition[s->count].column);
-			s->count++;
+/* Takes the text, whose parts the conditions are. */
+static int read_where(struct selection *s, char *text)
+{
+	char *word;
+
+	while ((word = strsep(&text, " "))) {
+		if (*word) {
+			NVW_TRY(take_condition(s, word));
 		}
 	}
-	return r;
+	return 0;
 }
 
 static bool is_selected(const struct selection *s, unsigned row)
@@ -272,6 +274,7 @@ static int by_number(const void *a, const void *b)
 
 static int collect(const struct selection *s, int column, struct plot_names *n)
 {
+	unsigned room = 0;
 	double number;
 
 	n->numbers = column >= 0;
@@ -281,12 +284,9 @@ static int collect(const struct selection *s, int column, struct plot_names *n)
 		if (!has_place(s, row) || place_of(n, name) < n->count) {
 			continue;
 		}
-		const char **const more = realloc(n->name, (n->count + 1) * sizeof *more);
-
-		if (!more) {
+		if (!NVW_ROOM(n->name, room, n->count + 1)) {
 			return no_memory();
 		}
-		n->name = more;
 		n->name[n->count++] = name;
 		n->numbers = n->numbers && is_number(name, &number);
 	}
@@ -318,36 +318,39 @@ static int check_same(const struct selection *s, unsigned row, unsigned other)
 	return 0;
 }
 
-static int add_row(struct plot *p, const struct selection *s, unsigned row)
+static struct plot_cell *cell_of(struct plot *p, const struct selection *s, unsigned row)
 {
 	const unsigned at = place_of(&p->at, plot_field(s->table, row, s->x));
-	const unsigned of = s->has_series ? place_of(&p->of, plot_field(s->table, row, s->series)) : 0;
-	struct plot_cell *const c = &p->cell[of * p->at.count + at];
+	unsigned of = 0;
+
+	if (s->has_series) {
+		of = place_of(&p->of, plot_field(s->table, row, s->series));
+	}
+	NVW_INVARIANT(at < p->at.count && of < p->of.count);
+	return &p->cell[of * p->at.count + at];
+}
+
+static int add_row(struct plot *p, const struct selection *s, unsigned row)
+{
+	struct plot_cell *const c = cell_of(p, s, row);
 	const char *const text = plot_field(s->table, row, s->y);
-	double *more;
 	double value;
 
 	if (!is_ok(s, row)) {
 		c->failed++;
 		return 0;
 	}
-	more = realloc(c->value, (c->count + 1) * sizeof *more);
-	if (!more) {
+	if (!NVW_ROOM(c->value, c->room, c->count + 1)) {
 		return no_memory();
 	}
-	c->value = more;
 	if (!is_number(text, &value)) {
 		return nvw_fail(NVW_E_USAGE, "plot: --y: row %u of %s is \"%s\", which is no number", row + 1,
 			s->table->field[s->y], text);
 	}
-	if (c->count && p->kind != PLOT_POINTS) {
-		const int r = check_same(s, row, c->first_row);
-
-		if (r < 0) {
-			return r;
-		}
-	} else if (!c->count) {
+	if (!c->count) {
 		c->first_row = row;
+	} else if (p->kind != PLOT_POINTS) {
+		NVW_TRY(check_same(s, row, c->first_row));
 	}
 	c->value[c->count++] = value;
 	return 0;
@@ -360,7 +363,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void measure(struct plot *p)
+static void measure_cells(struct plot *p)
 {
 	for (unsigned i = 0; i < p->at.count * p->of.count; i++) {
 		struct plot_cell *const c = &p->cell[i];
@@ -377,110 +380,146 @@ static void measure(struct plot *p)
 /* ---- Baseline ------------------------------------------------------------------------------ */
 
 /* The place that the baseline names, in the series or on the horizontal axis. */
-static int find_baseline(const struct plot *p, bool *ret_series, unsigned *ret_place)
+static bool is_value_of(const char *text, const char *column)
 {
-	const char *const equals = strchr(p->baseline, '=');
-	const size_t n = equals ? (size_t)(equals - p->baseline) : 0;
-	const bool is_x = equals && strlen(p->x) == n && !strncmp(p->baseline, p->x, n);
+	const size_t n = strlen(column);
 
-	*ret_series = equals && p->series && strlen(p->series) == n && !strncmp(p->baseline, p->series, n);
-	if (!is_x && !*ret_series) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: --baseline: expected a value of the columns of --x or --series, found "
-			"\"%s\"",
-			p->baseline);
-	}
-	const struct plot_names *const names = *ret_series ? &p->of : &p->at;
-
-	*ret_place = place_of(names, equals + 1);
-	return *ret_place < names->count ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "plot: --baseline: no row has %s", p->baseline);
+	return !strncmp(text, column, n) && text[n] == '=';
 }
 
-/* Cells without a baseline, or with one of 0, vanish. */
+/* The place that the baseline names, in the series or on the horizontal axis. */
+static int find_baseline(const struct plot *p, bool *ret_series, unsigned *ret_place)
+{
+	const struct plot_names *names = &p->at;
+
+	*ret_series = p->series && is_value_of(p->baseline, p->series);
+	if (*ret_series) {
+		names = &p->of;
+	} else if (!is_value_of(p->baseline, p->x)) {
+		return nvw_fail(NVW_E_USAGE,
+			"plot: --baseline: expected a value of the columns of --x or --series, found \"%s\"",
+			p->baseline);
+	}
+	*ret_place = place_of(names, strchr(p->baseline, '=') + 1);
+	if (*ret_place == names->count) {
+		return nvw_fail(NVW_E_USAGE, "plot: --baseline: no row has %s", p->baseline);
+	}
+	return 0;
+}
+
+/* Cells without a baseline, or with one of 0, vanish: what is relative to nothing is no failure. */
 static int divide(struct plot *p)
 {
-	double *const by = malloc(p->at.count * p->of.count * sizeof *by);
-	bool is_series = false;
-	unsigned place = 0;
-	int r = by ? find_baseline(p, &is_series, &place) : no_memory();
+	const unsigned cells = p->at.count * p->of.count;
+	bool is_series;
+	unsigned place;
 
-	for (unsigned i = 0; r == 0 && i < p->at.count * p->of.count; i++) {
-		const struct plot_cell *const base = is_series ?
-							     &p->cell[place * p->at.count + i % p->at.count] :
-							     &p->cell[i / p->at.count * p->at.count + place];
+	NVW_TRY(find_baseline(p, &is_series, &place));
+	double *const by = malloc(cells * sizeof *by);
+
+	if (!by) {
+		return no_memory();
+	}
+	for (unsigned i = 0; i < cells; i++) {
+		const unsigned at = i % p->at.count, of = i / p->at.count;
+		const struct plot_cell *const base =
+			is_series ? plot_cell(p, place, at) : plot_cell(p, of, place);
 
 		by[i] = base->count ? base->median : 0;
 	}
-	for (unsigned i = 0; r == 0 && i < p->at.count * p->of.count; i++) {
+	for (unsigned i = 0; i < cells; i++) {
 		struct plot_cell *const c = &p->cell[i];
 
-		c->count = by[i] > 0 ? c->count : 0; /* what is relative to nothing is no failure */
+		if (!(by[i] > 0)) {
+			c->count = 0;
+		}
 		c->median /= by[i];
 		c->least /= by[i];
 		c->most /= by[i];
 	}
 	free(by);
-	return r;
+	return 0;
 }
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-static int fill(struct plot *p, struct selection *s, unsigned ok)
+static int check_size(const struct plot *p)
 {
-	int r = collect(s, (int)s->x, &p->at);
-
-	r = r ? r : collect(s, s->has_series ? (int)s->series : -1, &p->of);
-	if (r == 0 && !ok) {
-		r = nvw_fail(NVW_E_USAGE, "plot: %s: no row is left to be drawn%s", p->path,
-			p->left_out ? ": none of the chosen points is ok" : "");
-	}
-	if (r == 0 && p->kind != PLOT_HEAT && p->of.count > PLOT_SERIES_MAX) {
-		r = nvw_fail(NVW_E_USAGE,
-			"plot: --series=%s has %u values, and a figure at most %d: use --where or "
-			"--kind=heat",
+	if (p->kind != PLOT_HEAT && p->of.count > PLOT_SERIES_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"plot: --series=%s has %u values, and a figure at most %d: use --where or --kind=heat",
 			p->series, p->of.count, PLOT_SERIES_MAX);
 	}
-	if (r == 0 && p->kind == PLOT_HEAT && (p->of.count > PLOT_HEAT_MAX || p->at.count > PLOT_HEAT_MAX)) {
-		r = nvw_fail(
+	if (p->kind == PLOT_HEAT && (p->of.count > PLOT_HEAT_MAX || p->at.count > PLOT_HEAT_MAX)) {
+		return nvw_fail(
 			NVW_E_USAGE, "plot: --kind=heat takes at most %d values on each axis", PLOT_HEAT_MAX);
 	}
-	if (r < 0) {
-		return r;
-	}
-	p->cell = calloc((size_t)p->at.count * p->of.count, sizeof *p->cell);
-	r = p->cell ? 0 : no_memory();
-	for (unsigned row = 0; row < s->table->rows && r == 0; row++) {
-		r = has_place(s, row) ? add_row(p, s, row) : 0;
-	}
-	return r;
+	return 0;
 }
 
-int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
+static int fill(struct plot *p, struct selection *s, unsigned ok)
+{
+	NVW_TRY(collect(s, (int)s->x, &p->at));
+	NVW_TRY(collect(s, s->has_series ? (int)s->series : -1, &p->of));
+	if (!ok) {
+		return nvw_fail(NVW_E_USAGE, "plot: %s: no row is left to be drawn%s", p->path,
+			p->left_out ? ": none of the chosen points is ok" : "");
+	}
+	NVW_TRY(check_size(p));
+	p->cell = calloc((size_t)p->at.count * p->of.count, sizeof *p->cell);
+	if (!p->cell) {
+		return no_memory();
+	}
+	for (unsigned row = 0; row < s->table->rows; row++) {
+		if (has_place(s, row)) {
+			NVW_TRY(add_row(p, s, row));
+		}
+	}
+	return 0;
+}
+
+static int select_cells(struct plot *p, const struct plot_table *t, char *where)
 {
 	struct selection s = {
 		.table = t, .has_series = p->series != NULL, .status = column_named(t, "status")};
-	unsigned selected = 0;
-	int r = plot_column(t, "x", p->x, &s.x);
+	unsigned ok = 0;
 
-	s.axes = s.status < 0 ? 0 : s.status;
-	r = r ? r : plot_column(t, "y", p->y, &s.y);
-	r = r || !p->series ? r : plot_column(t, "series", p->series, &s.series);
-	r = r ? r : read_where(&s, where);
-	for (unsigned row = 0; r == 0 && row < t->rows; row++) {
-		selected += is_selected(&s, row);
-		p->left_out += is_selected(&s, row) && !is_ok(&s, row);
+	if (s.status > 0) {
+		s.axes = s.status;
+	}
+	NVW_TRY(plot_column(t, "x", p->x, &s.x));
+	NVW_TRY(plot_column(t, "y", p->y, &s.y));
+	if (p->series) {
+		NVW_TRY(plot_column(t, "series", p->series, &s.series));
+	}
+	NVW_TRY(read_where(&s, where));
+	for (unsigned row = 0; row < t->rows; row++) {
+		if (is_selected(&s, row)) {
+			ok += is_ok(&s, row);
+			p->left_out += !is_ok(&s, row);
+		}
 	}
 	p->x_is_axis = is_axis(&s, s.x);
 	p->y_is_axis = is_axis(&s, s.y);
 	p->series_is_axis = s.has_series && is_axis(&s, s.series);
-	r = r ? r : fill(p, &s, selected - p->left_out);
-	if (r == 0) {
-		measure(p);
-		r = p->baseline ? divide(p) : 0;
+	NVW_TRY(fill(p, &s, ok));
+	measure_cells(p);
+	if (p->baseline) {
+		NVW_TRY(divide(p));
 	}
-	free(s.text);
+	return 0;
+}
+
+int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
+{
+	char *const text = strdup(where ? where : "");
+
+	if (!text) {
+		return no_memory();
+	}
+	const int r = select_cells(p, t, text);
+
+	free(text);
 	return r;
 }
 

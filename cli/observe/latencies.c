@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Histograms of latencies: 64 buckets of equal width for each power of two, so that a percentile is wrong by 1/64 at most, and never too low.
+ * Histograms of latencies: 64 buckets of equal width for each power of two, so that a percentile is wrong by
+ * 1/64 at most, and never too low.
  */
 #include "latencies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/invariant.h"
 
 enum { STEPS = 64, STEP_BITS = 6, POWERS = 64 - STEP_BITS };
 
@@ -32,14 +35,13 @@ struct cli_latencies {
 	} of[WHICH];
 };
 
-struct cli_latencies *cli_latencies_create(void)
+int cli_latencies_create(struct cli_latencies **ret)
 {
-	struct cli_latencies *const l = calloc(1, sizeof *l);
-
-	if (!l) {
-		(void)!nvw_fail(NVW_E_MEMORY, "no memory for histograms of latencies");
+	*ret = calloc(1, sizeof **ret);
+	if (!*ret) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for histograms of latencies");
 	}
-	return l;
+	return 0;
 }
 
 void cli_latencies_free(struct cli_latencies *l)
@@ -51,9 +53,12 @@ void cli_latencies_free(struct cli_latencies *l)
 
 static unsigned bucket_of(uint64_t ps)
 {
-	const unsigned power = ps < STEPS ? 0 : 64 - STEP_BITS - (unsigned)__builtin_clzll(ps);
+	if (ps < STEPS) {
+		return (unsigned)ps;
+	}
+	const unsigned power = 64 - STEP_BITS - (unsigned)__builtin_clzll(ps);
 
-	return power ? power * STEPS + (unsigned)(ps >> (power - 1) & (STEPS - 1)) : (unsigned)ps;
+	return power * STEPS + (unsigned)(ps >> (power - 1) & (STEPS - 1));
 }
 
 /* The longest latency in the bucket. */
@@ -62,7 +67,10 @@ static uint64_t end_of(unsigned bucket)
 	const unsigned power = bucket / STEPS;
 	const uint64_t step = bucket % STEPS;
 
-	return power ? ((STEPS + step + 1) << (power - 1)) - 1 : step;
+	if (power == 0) {
+		return step;
+	}
+	return ((STEPS + step + 1) << (power - 1)) - 1;
 }
 
 static uint64_t percentile(const struct histogram *h, unsigned percent)
@@ -83,7 +91,22 @@ static uint64_t percentile(const struct histogram *h, unsigned percent)
 
 static enum which which_access(const char *what)
 {
-	return *what == 'l' ? LOAD : *what == 's' ? STORE : ATOMIC;
+	switch (*what) {
+	case 'l':
+		return LOAD;
+	case 's':
+		return STORE;
+	default:
+		return ATOMIC;
+	}
+}
+
+static enum which which_stall(const char *what)
+{
+	if (!strcmp(what, "barrier (work-group)")) {
+		return BARRIER_WG;
+	}
+	return !strcmp(what, "barrier (kernel)") ? BARRIER_KR : WHICH;
 }
 
 static enum which which_of(const struct emu_sight *s)
@@ -94,9 +117,7 @@ static enum which which_of(const struct emu_sight *s)
 	case EMU_SIGHT_BARRIER:
 		return (enum which)(PERSIST_WI + s->unit);
 	case EMU_SIGHT_STALL:
-		return !strcmp(s->what, "barrier (work-group)") ? BARRIER_WG :
-		       !strcmp(s->what, "barrier (kernel)")     ? BARRIER_KR :
-								  WHICH;
+		return which_stall(s->what);
 	default:
 		return WHICH;
 	}
@@ -106,20 +127,23 @@ void cli_latencies_see(struct cli_latencies *l, const struct emu_sight *s)
 {
 	const enum which which = which_of(s);
 	const uint64_t ps = s->to - s->from;
-	struct histogram *h;
 
+	NVW_INVARIANT(s->from <= s->to);
 	if (which == WHICH) {
 		return;
 	}
-	h = &l->of[which];
+	struct histogram *const h = &l->of[which];
+
 	h->count++;
-	h->longest = ps > h->longest ? ps : h->longest;
+	if (ps > h->longest) {
+		h->longest = ps;
+	}
 	h->bucket[bucket_of(ps)]++;
 }
 
 /* ---- Report -------------------------------------------------------------------------------- */
 
-static int describe(
+static int describe_one(
 	struct nvw_description *d, unsigned which, const char *end, uint64_t value, const char *meaning)
 {
 	char name[64], text[128];
@@ -131,16 +155,14 @@ static int describe(
 
 int cli_latencies_describe(const struct cli_latencies *l, struct nvw_description *d)
 {
-	int r = 0;
-
-	for (unsigned i = 0; i < WHICH && r == 0; i++) {
+	for (unsigned i = 0; i < WHICH; i++) {
 		const struct histogram *const h = &l->of[i];
 
 		if (h->count) {
-			r = describe(d, i, "p50", percentile(h, 50), "half of the");
-			r = r ? r : describe(d, i, "p99", percentile(h, 99), "99 % of the");
-			r = r ? r : describe(d, i, "max", h->longest, "the longest of the");
+			NVW_TRY(describe_one(d, i, "p50", percentile(h, 50), "half of the"));
+			NVW_TRY(describe_one(d, i, "p99", percentile(h, 99), "99 % of the"));
+			NVW_TRY(describe_one(d, i, "max", h->longest, "the longest of the"));
 		}
 	}
-	return r;
+	return 0;
 }

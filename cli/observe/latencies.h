@@ -8,8 +8,7 @@
 
 struct cli_latencies;
 
-/* NULL without memory, with a message. */
-struct cli_latencies *cli_latencies_create(void);
+NVW_CHECKED int cli_latencies_create(struct cli_latencies **ret_latencies);
 void cli_latencies_free(struct cli_latencies *latencies); /* NULL is allowed */
 
 void cli_latencies_see(struct cli_latencies *latencies, const struct emu_sight *sight);

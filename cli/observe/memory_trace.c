@@ -2,7 +2,8 @@
 /*
  * Traces of a device's requests. See memory_trace.h.
  *
- * Sights do not come in the order of their times, and simulators want the times to ascend: so all requests are kept until the end.
+  * Sights do not come in the order of their times, and simulators want the times to ascend: so all requests are
+ * kept until the end.
  */
 #include "memory_trace.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 
 enum { NAME = 64 };
@@ -38,6 +40,7 @@ int cli_memory_trace_create(const char *path, enum cli_memory_format format, con
 	struct cli_memory_trace *const t = calloc(1, sizeof *t);
 	int r;
 
+	NVW_INVARIANT(cycle_ps > 0);
 	if (!t) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a memory trace");
 	}
@@ -70,12 +73,13 @@ static int no_device(const struct cli_memory_trace *t)
 {
 	struct emu_device_stats stats;
 	char *names = NULL;
-	const char *name;
+	const char *name, *separator = "";
 	size_t bytes;
 	FILE *const to = open_memstream(&names, &bytes);
 
 	for (unsigned i = 0; to && (name = emu_device_statistics(t->machine, i, &stats)); i++) {
-		fprintf(to, "%s%s", i ? ", " : "", name);
+		fprintf(to, "%s%s", separator, name);
+		separator = ", ";
 	}
 	const bool good = to && fclose(to) == 0;
 	const int r = nvw_fail(NVW_E_USAGE,
@@ -97,7 +101,10 @@ int cli_memory_trace_start(struct cli_memory_trace *t, const struct nvw_machine 
 	while ((name = emu_device_statistics(machine, i, &stats)) && strcmp(name, t->device) != 0) {
 		i++;
 	}
-	return name ? 0 : no_device(t);
+	if (!name) {
+		return no_device(t);
+	}
+	return 0;
 }
 
 /* Whether the channel is the device's. */
@@ -133,20 +140,24 @@ static int by_arrival(const void *a, const void *b)
 	const struct request *const x = a, *const y = b;
 
 	if (x->time_ps != y->time_ps) {
-		return x->time_ps < y->time_ps ? -1 : 1;
+		return (x->time_ps > y->time_ps) - (x->time_ps < y->time_ps);
 	}
-	return x->number < y->number ? -1 : x->number > y->number;
+	return (x->number > y->number) - (x->number < y->number);
 }
 
 static int write_request(const struct cli_memory_trace *t, const struct request *r)
 {
-	const int printed =
-		t->format == CLI_MEMORY_RAMULATOR ?
-			fprintf(t->file.file, "0x%" PRIx64 " %s\n", r->address, r->is_write ? "W" : "R") :
-			fprintf(t->file.file, "0x%" PRIx64 " %s %" PRIu64 "\n", r->address,
-				r->is_write ? "WRITE" : "READ", r->time_ps / t->cycle_ps);
+	static const char *const kinds[][2] = {
+		[CLI_MEMORY_DRAMSIM3] = {"READ", "WRITE"}, [CLI_MEMORY_RAMULATOR] = {"R", "W"}};
 
-	return printed < 0 ? nvw_fail_errno("%s", t->file.path) : 0;
+	fprintf(t->file.file, "0x%" PRIx64 " %s", r->address, kinds[t->format][r->is_write]);
+	if (t->format == CLI_MEMORY_DRAMSIM3) {
+		fprintf(t->file.file, " %" PRIu64, r->time_ps / t->cycle_ps);
+	}
+	if (fputc('\n', t->file.file) == EOF) {
+		return nvw_fail_errno("%s", t->file.path);
+	}
+	return 0;
 }
 
 int cli_memory_trace_end(struct cli_memory_trace *t)

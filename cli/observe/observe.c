@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "core/units.h"
 #include "latencies.h"
 #include "memory_trace.h"
@@ -51,51 +52,58 @@ static int take_time(const struct cli_options *o, enum cli_option_id id, const c
 	if (r == 0 && (cycles || !*ret_ps)) {
 		r = nvw_fail(NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
 	}
-	return r ? nvw_fail(r, "--%s=%s", name, nvw_error_message()) : 0;
+	if (r) {
+		nvw_fail(r, "--%s=%s", name, nvw_error_message());
+	}
+	return r;
 }
 
 static int create_timeline(struct cli_observers *o, const struct cli_options *options)
 {
 	struct cli_window window = {.to_ps = UINT64_MAX};
-	int r = 0;
 
 	if (cli_given(options, CLI_timeline_window)) {
-		r = cli_window_parse(cli_text(options, CLI_timeline_window), &window);
-		r = r ? nvw_fail(r, "--timeline-window=%s", nvw_error_message()) : 0;
+		const int r = cli_window_parse(cli_text(options, CLI_timeline_window), &window);
+
+		if (r) {
+			return nvw_fail(r, "--timeline-window=%s", nvw_error_message());
+		}
 	}
-	return r || !cli_given(options, CLI_timeline) ?
-		       r :
-		       cli_timeline_create(cli_text(options, CLI_timeline), &window, &o->timeline);
+	if (!cli_given(options, CLI_timeline)) {
+		return 0;
+	}
+	return cli_timeline_create(cli_text(options, CLI_timeline), &window, &o->timeline);
 }
 
 static int create_series(struct cli_observers *o, const struct cli_options *options)
 {
 	uint64_t interval_ps = 10 * look_ps;
-	int r = take_time(options, CLI_interval, "interval", &interval_ps);
 
-	return r || !cli_given(options, CLI_series) ?
-		       r :
-		       cli_series_create(cli_text(options, CLI_series),
-			       (enum cli_per)cli_number(options, CLI_per), interval_ps, &o->series);
+	NVW_TRY(take_time(options, CLI_interval, "interval", &interval_ps));
+	if (!cli_given(options, CLI_series)) {
+		return 0;
+	}
+	return cli_series_create(cli_text(options, CLI_series), (enum cli_per)cli_number(options, CLI_per),
+		interval_ps, &o->series);
 }
 
 static int create_memory_trace(struct cli_observers *o, const struct cli_options *options)
 {
 	const char *const device = cli_text(options, CLI_memory_device);
 	uint64_t cycle_ps = 1000;
-	int r = take_time(options, CLI_memory_cycle, "memory-cycle", &cycle_ps);
 
-	return r || !cli_given(options, CLI_memory_trace) ?
-		       r :
-		       cli_memory_trace_create(cli_text(options, CLI_memory_trace),
-			       (enum cli_memory_format)cli_number(options, CLI_memory_format),
-			       device ? device : "nvram", cycle_ps, &o->memory);
+	NVW_TRY(take_time(options, CLI_memory_cycle, "memory-cycle", &cycle_ps));
+	if (!cli_given(options, CLI_memory_trace)) {
+		return 0;
+	}
+	return cli_memory_trace_create(cli_text(options, CLI_memory_trace),
+		(enum cli_memory_format)cli_number(options, CLI_memory_format), device ? device : "nvram",
+		cycle_ps, &o->memory);
 }
 
 int cli_observers_create(const struct cli_options *options, struct cli_observers **ret)
 {
 	struct cli_observers *const o = calloc(1, sizeof *o);
-	int r;
 
 	if (!o) {
 		return nvw_fail(NVW_E_MEMORY, "no memory to observe the run");
@@ -105,15 +113,14 @@ int cli_observers_create(const struct cli_options *options, struct cli_observers
 	o->host_limit_text = cli_text(options, CLI_host_limit);
 	o->host_limit = (double)cli_number(options, CLI_host_limit) / 1e3;
 	o->is_terminal = isatty(STDERR_FILENO);
-	r = take_time(options, CLI_limit, "limit", &o->limit_ps);
-	r = r ? r : create_timeline(o, options);
-	r = r ? r : create_series(o, options);
-	r = r ? r : create_memory_trace(o, options);
-	if (r == 0 && cli_given(options, CLI_latencies)) {
-		o->latencies = cli_latencies_create();
-		r = o->latencies ? 0 : NVW_E_MEMORY;
+	NVW_TRY(take_time(options, CLI_limit, "limit", &o->limit_ps));
+	NVW_TRY(create_timeline(o, options));
+	NVW_TRY(create_series(o, options));
+	NVW_TRY(create_memory_trace(o, options));
+	if (cli_given(options, CLI_latencies)) {
+		NVW_TRY(cli_latencies_create(&o->latencies));
 	}
-	return r;
+	return 0;
 }
 
 void cli_observers_free(struct cli_observers *o)
@@ -166,7 +173,9 @@ static void clear_progress(struct cli_observers *o)
 
 void cli_observers_acknowledged(struct cli_observers *o, uint64_t count)
 {
-	o->acknowledged += o->machine ? count : 0;
+	if (o->machine) {
+		o->acknowledged += count;
+	}
 }
 
 /* ---- The clock ----------------------------------------------------------------------------- */
@@ -178,11 +187,13 @@ static int look(struct cli_observers *o, uint64_t until_ps)
 	if (o->is_terminal && now - o->began > 1 && now - o->shown > 0.5) {
 		show_progress(o, o->look_at_ps, now);
 	}
+	NVW_INVARIANT(until_ps >= o->look_at_ps);
 	/* Nothing happens until then: looking more often shows nothing new. */
 	o->look_at_ps += (1 + (until_ps - o->look_at_ps) / look_ps) * look_ps;
-	return o->host_limit > 0 && now - o->began > o->host_limit ?
-		       nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by --host-limit=%s", o->host_limit_text) :
-		       0;
+	if (o->host_limit > 0 && now - o->began > o->host_limit) {
+		return nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by --host-limit=%s", o->host_limit_text);
+	}
+	return 0;
 }
 
 static uint64_t next_ring(const struct cli_observers *o)
@@ -199,7 +210,6 @@ static int ring(void *context, uint64_t until_ps, uint64_t *next_ps)
 {
 	struct cli_observers *const o = context;
 	const uint64_t now = *next_ps;
-	int r = 0;
 
 	if (o->series && cli_series_next(o->series) == now) {
 		cli_series_ring(o->series);
@@ -208,10 +218,10 @@ static int ring(void *context, uint64_t until_ps, uint64_t *next_ps)
 		return nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by --limit=%s", o->limit_text);
 	}
 	if (o->look_at_ps == now) {
-		r = look(o, until_ps);
+		NVW_TRY(look(o, until_ps));
 	}
 	*next_ps = next_ring(o);
-	return r;
+	return 0;
 }
 
 /* ---- The measured part --------------------------------------------------------------------- */
@@ -236,20 +246,21 @@ static void see(void *context, const struct emu_sight *sight)
 	}
 }
 
-static int start_clock(struct cli_observers *o)
+static void start_clock(struct cli_observers *o)
 {
-	const bool looks = o->is_terminal || o->host_limit > 0;
-
-	o->limit_at_ps = o->limit_ps ? o->origin_ps + o->limit_ps : UINT64_MAX;
-	o->look_at_ps = looks ? o->origin_ps + look_ps : UINT64_MAX;
+	o->limit_at_ps = o->look_at_ps = UINT64_MAX;
+	if (o->limit_ps) {
+		o->limit_at_ps = o->origin_ps + o->limit_ps;
+	}
+	if (o->is_terminal || o->host_limit > 0) {
+		o->look_at_ps = o->origin_ps + look_ps;
+	}
 	emu_set_clock(o->machine, &(struct emu_clock){.time_ps = next_ring(o), .ring = ring, .context = o});
-	return 0;
 }
 
 int cli_observers_start(struct cli_observers *o, struct nvw_machine *machine, uint64_t operations)
 {
-	int r;
-
+	NVW_INVARIANT(!o->machine);
 	o->machine = machine;
 	o->operations = operations;
 	o->origin_ps = nvw_time_ps(machine);
@@ -257,42 +268,61 @@ int cli_observers_start(struct cli_observers *o, struct nvw_machine *machine, ui
 	if (o->timeline) {
 		cli_timeline_start(o->timeline, machine);
 	}
-	r = o->series ? cli_series_start(o->series, machine) : 0;
-	r = r || !o->memory ? r : cli_memory_trace_start(o->memory, machine);
-	r = r ? r : start_clock(o);
-	return r || !(o->timeline || o->series || o->latencies || o->memory || o->is_terminal) ?
-		       r :
-		       emu_watch(machine, see, o);
+	if (o->series) {
+		NVW_TRY(cli_series_start(o->series, machine));
+	}
+	if (o->memory) {
+		NVW_TRY(cli_memory_trace_start(o->memory, machine));
+	}
+	start_clock(o);
+	if (o->timeline || o->series || o->latencies || o->memory || o->is_terminal) {
+		return emu_watch(machine, see, o);
+	}
+	return 0;
 }
 
 static int write_timeline(struct cli_observers *o)
 {
 	char text[NVW_UNIT_TEXT];
 	uint64_t complete_ps;
-	const int r = cli_timeline_write(o->timeline, &complete_ps);
 
-	if (r == 0 && complete_ps != UINT64_MAX) {
+	NVW_TRY(cli_timeline_write(o->timeline, &complete_ps));
+	if (complete_ps != UINT64_MAX) {
 		fprintf(stderr,
-			"nvwave: the timeline is complete up to %s only, because it is too long: choose a part by --timeline-window\n",
+			"nvwave: the timeline is complete up to %s only, because it is too long: choose a part "
+			"by --timeline-window\n",
 			nvw_format_time(complete_ps, text));
 	}
-	return r;
+	return 0;
+}
+
+static int write_all(struct cli_observers *o, uint64_t now_ps, struct nvw_description *description)
+{
+	if (o->timeline) {
+		NVW_TRY(write_timeline(o));
+	}
+	if (o->series) {
+		NVW_TRY(cli_series_end(o->series, now_ps));
+	}
+	if (o->memory) {
+		NVW_TRY(cli_memory_trace_end(o->memory));
+	}
+	if (o->latencies) {
+		NVW_TRY(cli_latencies_describe(o->latencies, description));
+	}
+	return 0;
 }
 
 int cli_observers_end(struct cli_observers *o, struct nvw_description *description)
 {
-	int r = 0;
+	struct nvw_machine *const machine = o->machine;
 
-	if (!o->machine) {
+	if (!machine) {
 		return 0;
 	}
-	clear_progress(o);
-	emu_set_clock(o->machine, &(struct emu_clock){0});
-	(void)!emu_watch(o->machine, NULL, NULL);
-	r = o->timeline ? write_timeline(o) : 0;
-	r = r || !o->series ? r : cli_series_end(o->series, nvw_time_ps(o->machine));
-	r = r || !o->memory ? r : cli_memory_trace_end(o->memory);
-	r = r || !o->latencies ? r : cli_latencies_describe(o->latencies, description);
 	o->machine = NULL;
-	return r;
+	clear_progress(o);
+	emu_set_clock(machine, &(struct emu_clock){0});
+	(void)!emu_watch(machine, NULL, NULL);
+	return write_all(o, nvw_time_ps(machine), description);
 }

@@ -2,8 +2,9 @@
 /*
  * Rows of statistics. See series.h.
  *
- * Intervals and launches have the differences of the machine's statistics between two moments, so that rows add up to the report. CUs and
- * work-groups have what sights say of them (emu/watch.h): the machine's statistics are sums over all of it.
+  * Intervals and launches have the differences of the machine's statistics between two moments, so that rows add
+ * up to the report. CUs and work-groups have what sights say of them (emu/watch.h): the machine's statistics are
+ * sums over all of it.
  */
 #include "series.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/newfile.h"
 
 /* What a wavefront does, by the begin of the instruction's name. */
@@ -26,7 +28,7 @@ static const struct {
 	{"", "other"},
 };
 
-/* Of a CU, or of a wavefront context since its work-group came. */
+/* The sums of a CU, or of a wavefront context since its work-group came. */
 struct account {
 	uint64_t groups, resident_ps;
 	uint64_t stalls[KINDS], stall_ps[KINDS];
@@ -117,38 +119,53 @@ static void name_account(struct cli_series *s)
 	}
 }
 
+static void name_columns(struct cli_series *s)
+{
+	switch (s->per) {
+	case CLI_PER_CU:
+		put(s, "cu,work_groups,resident_time");
+		name_account(s);
+		put(s, ",flushes,flush_time,invalidations\n");
+		break;
+	case CLI_PER_GROUP:
+		put(s, "launch,kernel,work_group,cu,from,to");
+		name_account(s);
+		put(s, "\n");
+		break;
+	case CLI_PER_KERNEL:
+		put(s, "launch,kernel,");
+		name_statistics(s);
+		break;
+	case CLI_PER_INTERVAL:
+		name_statistics(s);
+	}
+}
+
 int cli_series_start(struct cli_series *s, struct nvw_machine *machine)
 {
 	const struct emu_config *const config = emu_machine_config(machine);
 
+	NVW_INVARIANT(!s->machine);
 	s->machine = machine;
 	s->origin_ps = nvw_time_ps(machine);
 	s->next_ps = s->per == CLI_PER_INTERVAL ? s->origin_ps + s->interval_ps : UINT64_MAX;
 	s->before = *emu_statistics(machine);
 	s->wavefronts_per_cu = config->wavefronts_per_cu;
-	s->account_count = config->cus * (s->per == CLI_PER_GROUP ? config->wavefronts_per_cu : 1);
+	s->account_count = config->cus;
+	if (s->per == CLI_PER_GROUP) {
+		s->account_count *= config->wavefronts_per_cu;
+	}
 	s->accounts = calloc(s->account_count, sizeof *s->accounts);
 	if (!s->accounts) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a table of statistics");
 	}
-	if (s->per == CLI_PER_CU) {
-		put(s, "cu,work_groups,resident_time");
-		name_account(s);
-		put(s, ",flushes,flush_time,invalidations\n");
-	} else if (s->per == CLI_PER_GROUP) {
-		put(s, "launch,kernel,work_group,cu,from,to");
-		name_account(s);
-		put(s, "\n");
-	} else {
-		put(s, s->per == CLI_PER_KERNEL ? "launch,kernel," : "");
-		name_statistics(s);
-	}
+	name_columns(s);
 	return 0;
 }
 
 /* ---- Rows of statistics -------------------------------------------------------------------- */
 
-/* What has happened since the last row. */
+/* Writes what has happened since the last row. */
 static void write_difference(struct cli_series *s, uint64_t to_ps)
 {
 	const struct emu_stats now = *emu_statistics(s->machine);
@@ -157,13 +174,15 @@ static void write_difference(struct cli_series *s, uint64_t to_ps)
 
 	s->failed = fprintf(s->file.file, "%" PRIu64 ",%" PRIu64, s->from_ps, to_ps) < 0 || s->failed;
 	for (unsigned i = 0; i < count; i++) {
+		if (table[i].offset == offsetof(struct emu_stats, sim_time_ps)) {
+			put_number(s, to_ps - s->from_ps);
+			continue;
+		}
 		uint64_t a, b;
 
 		memcpy(&a, (const char *)&s->before + table[i].offset, sizeof a);
 		memcpy(&b, (const char *)&now + table[i].offset, sizeof b);
-		put_number(s, table[i].offset == offsetof(struct emu_stats, sim_time_ps) ?
-				      to_ps - s->from_ps :
-				      b - a);
+		put_number(s, b - a);
 	}
 	put(s, "\n");
 	s->before = now;
@@ -174,11 +193,10 @@ static void write_difference(struct cli_series *s, uint64_t to_ps)
 static void put_text(struct cli_series *s, const char *text)
 {
 	put(s, "\"");
-	for (; *text; text++) {
-		const char one[] = {*text, *text == '"' ? '"' : '\0', '\0'};
-
-		put(s, one);
+	for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
+		s->failed = fprintf(s->file.file, "%.*s\"\"", (int)(quote - text), text) < 0 || s->failed;
 	}
+	put(s, text);
 	put(s, "\"");
 }
 
@@ -203,14 +221,21 @@ void cli_series_ring(struct cli_series *s)
 
 /* ---- Accounts ------------------------------------------------------------------------------ */
 
+/* The names of atomics and persist barriers contain those of others. */
 static unsigned kind_of(const char *what)
 {
 	unsigned i = 0;
 
+	if (!strncmp(what, "atomic", 6)) {
+		return 2;
+	}
+	if (!strncmp(what, "persist", 7)) {
+		return 4;
+	}
 	while (i < OTHER && !strstr(what, kinds[i].begin)) {
 		i++;
 	}
-	return !strncmp(what, "atomic", 6) ? 2 : !strncmp(what, "persist", 7) ? 4 : i;
+	return i;
 }
 
 static void put_account(struct cli_series *s, const struct account *a)
@@ -288,7 +313,7 @@ static struct account *account_of(struct cli_series *s, const struct emu_sight *
 	return &s->accounts[is_cu ? sight->unit : sight->unit / s->wavefronts_per_cu];
 }
 
-static void account(struct cli_series *s, const struct emu_sight *sight)
+static void add_to_account(struct cli_series *s, const struct emu_sight *sight)
 {
 	struct account *const a = account_of(s, sight);
 
@@ -330,7 +355,7 @@ void cli_series_see(struct cli_series *s, const struct emu_sight *sight)
 			write_launch(s, sight->what, s->launches, sight->to - s->origin_ps);
 		}
 	} else if (s->per >= CLI_PER_CU && is_of_a_cu(sight)) {
-		account(s, sight);
+		add_to_account(s, sight);
 		if (s->per == CLI_PER_GROUP && sight->kind == EMU_SIGHT_GROUP) {
 			write_group(s, sight);
 		}
@@ -368,5 +393,7 @@ int cli_series_end(struct cli_series *s, uint64_t now_ps)
 		write_difference(s, now_ps - s->origin_ps);
 	}
 	s->is_open = false;
-	return nvw_new_file_end(&s->file, s->failed ? nvw_fail_errno("%s", s->file.path) : 0);
+	const int r = s->failed ? nvw_fail_errno("%s", s->file.path) : 0;
+
+	return nvw_new_file_end(&s->file, r);
 }

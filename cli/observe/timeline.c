@@ -2,9 +2,9 @@
 /*
  * Collects the sights of a run and writes them as tracks. See timeline.h.
  *
- * Viewers want the slices of a track nested, and in the order of their times. So all sights are kept until the end, and sorted. Sights of one
- * place that overlap (reads of a channel, barriers of a scope) are put on several tracks of the same name, up to a number that viewers bear;
- * beyond it their begin and end are instants.
+  * Viewers want the slices of a track nested, and in the order of their times. So all sights are kept until the
+ * end, and sorted. Sights of one place that overlap (reads of a channel, barriers of a scope) are put on several
+ * tracks of the same name, up to a number that viewers bear; beyond it their begin and end are instants.
  */
 #include "timeline.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/units.h"
 
@@ -50,34 +51,41 @@ struct cli_timeline {
 
 /* ---- Windows ------------------------------------------------------------------------------- */
 
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+}
+
 static int parse_edge(const char *text, uint64_t *ret_ps)
 {
 	bool cycles;
-	int r;
 
 	if (!*text) {
 		return 0;
 	}
-	r = nvw_parse_time(text, ret_ps, &cycles);
-	return r || !cycles ? r : nvw_fail(NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
+	NVW_TRY(nvw_parse_time(text, ret_ps, &cycles));
+	if (cycles) {
+		return nvw_fail(NVW_E_USAGE, "\"%s\": expected a time such as 10us", text);
+	}
+	return 0;
 }
 
 int cli_window_parse(const char *text, struct cli_window *w)
 {
 	const char *const dots = strstr(text, "..");
 	char from[NVW_UNIT_TEXT];
-	int r;
 
 	*w = (struct cli_window){.to_ps = UINT64_MAX};
 	if (!dots || (size_t)(dots - text) >= sizeof from) {
 		return nvw_fail(NVW_E_USAGE, "\"%s\": expected FROM..TO, such as 10us..20us", text);
 	}
 	snprintf(from, sizeof from, "%.*s", (int)(dots - text), text);
-	r = parse_edge(from, &w->from_ps);
-	r = r ? r : parse_edge(dots + 2, &w->to_ps);
-	return r || w->from_ps < w->to_ps ?
-		       r :
-		       nvw_fail(NVW_E_USAGE, "\"%s\": the window ends before it begins", text);
+	NVW_TRY(parse_edge(from, &w->from_ps));
+	NVW_TRY(parse_edge(dots + 2, &w->to_ps));
+	if (w->from_ps >= w->to_ps) {
+		return nvw_fail(NVW_E_USAGE, "\"%s\": the window ends before it begins", text);
+	}
+	return 0;
 }
 
 /* ---- Collecting ---------------------------------------------------------------------------- */
@@ -92,13 +100,22 @@ static bool ends_with(const char *text, const char *end)
 /* By the ending, so that nobody looks for JSON in the other format because a letter was wrong. */
 static int choose_format(const char *path, const struct cli_timeline_format **ret)
 {
-	*ret = ends_with(path, ".json")                                          ? &cli_timeline_chrome :
-	       ends_with(path, ".pftrace") || ends_with(path, ".perfetto-trace") ? &cli_timeline_perfetto :
-										   NULL;
-	return *ret ? 0 :
-		      nvw_fail(NVW_E_USAGE,
-			      "--timeline: %s: expected a name that ends in .pftrace or .perfetto-trace (Perfetto's format) or .json (Chrome's)",
-			      path);
+	static const struct {
+		const char *end;
+		const struct cli_timeline_format *format;
+	} formats[] = {{".json", &cli_timeline_chrome}, {".pftrace", &cli_timeline_perfetto},
+		{".perfetto-trace", &cli_timeline_perfetto}};
+
+	for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
+		if (ends_with(path, formats[i].end)) {
+			*ret = formats[i].format;
+			return 0;
+		}
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"--timeline: %s: expected a name that ends in .pftrace or .perfetto-trace (Perfetto's format) "
+		"or .json (Chrome's)",
+		path);
 }
 
 int cli_timeline_create(const char *path, const struct cli_window *window, struct cli_timeline **ret)
@@ -106,13 +123,16 @@ int cli_timeline_create(const char *path, const struct cli_window *window, struc
 	struct cli_timeline *const t = calloc(1, sizeof *t);
 	int r;
 
+	NVW_INVARIANT(window->from_ps < window->to_ps);
 	if (!t) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+		return no_memory();
 	}
 	t->window = *window;
 	t->complete_ps = UINT64_MAX;
 	r = choose_format(path, &t->format);
-	r = r ? r : nvw_new_file_begin(path, false, &t->file);
+	if (r == 0) {
+		r = nvw_new_file_begin(path, false, &t->file);
+	}
 	t->is_open = r == 0;
 	if (r < 0) {
 		cli_timeline_free(t);
@@ -131,34 +151,42 @@ void cli_timeline_start(struct cli_timeline *t, const struct nvw_machine *machin
 /* A copy of the text, once. */
 static const char *keep(struct cli_timeline *t, const char *text)
 {
-	struct name *name = t->names;
+	for (const struct name *n = t->names; n; n = n->next) {
+		if (!strcmp(n->text, text)) {
+			return n->text;
+		}
+	}
+	struct name *const name = malloc(sizeof *name);
+	char *const copy = strdup(text);
 
-	while (name && strcmp(name->text, text) != 0) {
-		name = name->next;
-	}
-	if (name) {
-		return name->text;
-	}
-	name = malloc(sizeof *name);
-	if (name) {
-		*name = (struct name){.text = strdup(text), .next = t->names};
-	}
-	if (!name || !name->text) {
+	if (!name || !copy) {
 		free(name);
+		free(copy);
 		t->no_memory = true;
 		return "";
 	}
+	*name = (struct name){.text = copy, .next = t->names};
 	t->names = name;
-	return name->text;
+	return copy;
 }
 
+/* The time within the window, counted from the origin. */
+static uint64_t within(const struct cli_timeline *t, uint64_t time)
+{
+	if (time <= t->window.from_ps) {
+		return t->window.from_ps;
+	}
+	return time < t->window.to_ps ? time : t->window.to_ps;
+}
+
+/* False if there is nothing of it in the window. */
 static uint64_t since(uint64_t time, uint64_t origin)
 {
 	return time > origin ? time - origin : 0;
 }
 
 /* False if there is nothing of it in the window. */
-static bool cut(const struct cli_timeline *t, struct emu_sight *s)
+static bool cut_to_window(const struct cli_timeline *t, struct emu_sight *s)
 {
 	const bool is_moment = s->from == s->to;
 
@@ -167,30 +195,36 @@ static bool cut(const struct cli_timeline *t, struct emu_sight *s)
 	if (s->to + is_moment <= t->window.from_ps || s->from >= t->window.to_ps) {
 		return false;
 	}
-	s->from = s->from > t->window.from_ps ? s->from : t->window.from_ps;
-	s->to = s->to < t->window.to_ps ? s->to : t->window.to_ps;
+	s->from = within(t, s->from);
+	s->to = within(t, s->to);
 	return true;
 }
 
 static void leave_out(struct cli_timeline *t, const struct emu_sight *s)
 {
 	t->full = true;
-	t->complete_ps = s->from < t->complete_ps ? s->from : t->complete_ps;
+	if (s->from < t->complete_ps) {
+		t->complete_ps = s->from;
+	}
 }
 
 void cli_timeline_see(struct cli_timeline *t, const struct emu_sight *sight)
 {
 	struct emu_sight s = *sight;
 
-	if (s.kind == EMU_SIGHT_ACCESS || !cut(t, &s)) {
+	if (s.kind == EMU_SIGHT_ACCESS || !cut_to_window(t, &s)) {
 		return;
 	}
 	if (t->full || t->count == SIGHTS_MAX || !NVW_ROOM(t->rows, t->capacity, t->count + 1)) {
 		leave_out(t, &s);
 		return;
 	}
-	s.what = s.kind == EMU_SIGHT_KERNEL || s.kind == EMU_SIGHT_GROUP ? keep(t, s.what) : s.what;
-	t->barrier = s.kind == EMU_SIGHT_BARRIER ? t->count : t->barrier;
+	if (s.kind == EMU_SIGHT_KERNEL || s.kind == EMU_SIGHT_GROUP) {
+		s.what = keep(t, s.what);
+	}
+	if (s.kind == EMU_SIGHT_BARRIER) {
+		t->barrier = t->count;
+	}
 	t->rows[t->count] = (struct row){.sight = s, .of = t->barrier};
 	t->count++;
 }
@@ -198,31 +232,35 @@ void cli_timeline_see(struct cli_timeline *t, const struct emu_sight *sight)
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
 /* Rows of one place in the order of their times; longer ones first, so that those inside them follow. */
+static bool is_same_place(const struct row *a, const struct row *b)
+{
+	return a->sight.kind == b->sight.kind && a->sight.unit == b->sight.unit;
+}
+
+static int order_of(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Rows of one place in the order of their times; longer ones first, so that those inside them follow. */
 static int by_place(const void *a, const void *b)
 {
 	const struct row *const x = *(struct row *const *)a, *const y = *(struct row *const *)b;
 
-	if (x->sight.kind != y->sight.kind) {
-		return x->sight.kind < y->sight.kind ? -1 : 1;
-	}
-	if (x->sight.unit != y->sight.unit) {
-		return x->sight.unit < y->sight.unit ? -1 : 1;
+	if (!is_same_place(x, y)) {
+		return x->sight.kind == y->sight.kind ? order_of(x->sight.unit, y->sight.unit) :
+							order_of(x->sight.kind, y->sight.kind);
 	}
 	if (x->lane != y->lane) {
-		return x->lane < y->lane ? -1 : 1;
+		return order_of(x->lane, y->lane);
 	}
 	if (x->sight.from != y->sight.from) {
-		return x->sight.from < y->sight.from ? -1 : 1;
+		return order_of(x->sight.from, y->sight.from);
 	}
 	if (x->sight.to != y->sight.to) {
-		return x->sight.to > y->sight.to ? -1 : 1;
+		return order_of(y->sight.to, x->sight.to);
 	}
-	return x < y ? -1 : x > y;
-}
-
-static bool is_same_place(const struct row *a, const struct row *b)
-{
-	return a->sight.kind == b->sight.kind && a->sight.unit == b->sight.unit;
+	return (x > y) - (x < y);
 }
 
 /* The first lane that is free at the time. */
@@ -245,13 +283,15 @@ static void give_lanes(struct row **order, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		struct row *const row = order[i];
 
-		lanes = i && is_same_place(order[i - 1], row) ? lanes : 0;
+		if (i && !is_same_place(order[i - 1], row)) {
+			lanes = 0;
+		}
 		if (row->sight.kind == EMU_SIGHT_PART) {
 			continue;
 		}
 		row->lane = free_lane(busy_to, lanes, row->sight.from);
 		if (row->lane < LANES) {
-			lanes = row->lane < lanes ? lanes : row->lane + 1;
+			lanes += row->lane == lanes;
 			busy_to[row->lane] = row->sight.to;
 		}
 	}
@@ -283,7 +323,10 @@ static struct cli_track *add_track(
 	*track = (struct cli_track){
 		.id = t->track_count + 1, .folder = folder, .name = name, .is_counter = is_counter};
 	t->tracks[t->track_count++] = track;
-	return t->format->track(writer, track) == 0 ? track : NULL;
+	if (t->format->track(writer, track)) {
+		return NULL;
+	}
+	return track;
 }
 
 /* The folder of a kind's tracks; CUs have one each. */
@@ -300,22 +343,23 @@ static const char *folder_of(struct cli_timeline *t, const struct emu_sight *s)
 		[EMU_SIGHT_WRITE] = "memory",
 		[EMU_SIGHT_KINDS] = NULL,
 	};
-	char text[NAME], *comma;
+	char text[NAME];
 
 	if (folders[s->kind]) {
-		return folders[s->kind];
+		return keep(t, folders[s->kind]);
 	}
 	emu_sight_place(t->machine, s->kind, s->unit, text, sizeof text);
-	comma = strchr(text, ',');
-	if (comma) {
-		*comma = '\0';
-	}
+	text[strcspn(text, ",")] = '\0';
 	return keep(t, text);
 }
 
 /* The track's name within its folder. */
 static const char *track_name(struct cli_timeline *t, const struct row *row)
 {
+	static const char *const names[] = {[EMU_SIGHT_KERNEL] = "kernels",
+		[EMU_SIGHT_FLUSH] = "L1 flushes",
+		[EMU_SIGHT_INVALIDATION] = "L1 invalidations",
+		[EMU_SIGHT_KINDS] = NULL};
 	static const char *const ends[] = {
 		[EMU_SIGHT_GROUP] = ": work-groups",
 		[EMU_SIGHT_WAIT] = ": waits",
@@ -323,30 +367,34 @@ static const char *track_name(struct cli_timeline *t, const struct row *row)
 		[EMU_SIGHT_WRITE] = ": writes",
 		[EMU_SIGHT_KINDS] = NULL,
 	};
-	const char *const end = ends[row->sight.kind] ? ends[row->sight.kind] : "";
 	const struct emu_sight *const s = &row->sight;
-	char text[NAME], all[3 * NAME], *comma;
+	char text[NAME], all[3 * NAME], *name = text;
 
-	if (s->kind == EMU_SIGHT_KERNEL) {
-		return "kernels";
-	}
-	if (s->kind == EMU_SIGHT_FLUSH || s->kind == EMU_SIGHT_INVALIDATION) {
-		return s->kind == EMU_SIGHT_FLUSH ? "L1 flushes" : "L1 invalidations";
+	if (names[s->kind]) {
+		return names[s->kind];
 	}
 	emu_sight_place(t->machine, s->kind, s->unit, text, sizeof text);
-	comma = strchr(text, ',');
-	snprintf(
-		all, sizeof all, "%s%s%s", comma ? comma + 2 : text, end, row->lane == LANES ? ", more" : "");
+	if (strchr(text, ',')) {
+		name = strchr(text, ',') + 2;
+	}
+	snprintf(all, sizeof all, "%s%s%s", name, ends[s->kind] ? ends[s->kind] : "",
+		row->lane == LANES ? ", more" : "");
 	return keep(t, all);
 }
 
+/* NULL without memory. */
 static const struct cli_track *track_of(struct cli_timeline *t, void *writer, const struct row *row)
 {
-	const char *const name = keep(t, folder_of(t, &row->sight));
+	const char *const name = folder_of(t, &row->sight);
 	const struct cli_track *folder = find_track(t, 0, name);
 
-	folder = folder ? folder : add_track(t, writer, 0, name, false);
-	return folder ? add_track(t, writer, folder->id, track_name(t, row), false) : NULL;
+	if (!folder) {
+		folder = add_track(t, writer, 0, name, false);
+	}
+	if (!folder) {
+		return NULL;
+	}
+	return add_track(t, writer, folder->id, track_name(t, row), false);
 }
 
 /* ---- Slices -------------------------------------------------------------------------------- */
@@ -375,49 +423,59 @@ static int end_slice(struct cli_timeline *t, void *writer, const struct cli_trac
 		writer, &(struct cli_mark){.type = CLI_MARK_END, .track = track, .time_ps = time});
 }
 
-/* Rows without a lane. */
+/* Writes rows without a lane. */
 static int write_instants(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
 	const struct cli_track *track)
 {
-	int r = 0;
-
-	for (uint32_t i = 0; i < count && r == 0; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		struct cli_mark mark = mark_of(order[i], track);
 
 		mark.type = CLI_MARK_INSTANT;
-		r = t->format->mark(writer, &mark);
+		NVW_TRY(t->format->mark(writer, &mark));
 		mark.time_ps = order[i]->sight.to;
 		mark.name = "done";
-		r = r ? r : t->format->mark(writer, &mark);
+		NVW_TRY(t->format->mark(writer, &mark));
 	}
-	return r;
+	return 0;
+}
+
+/* Slices that have begun and not ended, each inside the one before it. */
+struct open_slices {
+	uint64_t to[8];
+	unsigned depth;
+};
+
+static int end_slices(struct cli_timeline *t, void *writer, const struct cli_track *track,
+	struct open_slices *open, uint64_t until)
+{
+	while (open->depth && open->to[open->depth - 1] <= until) {
+		NVW_TRY(end_slice(t, writer, track, open->to[--open->depth]));
+	}
+	return 0;
 }
 
 /* The rows of one track. Lanes and parts see to it that they do not overlap, but for parts in their barrier. */
 static int write_track(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
 	const struct cli_track *track)
 {
-	uint64_t open[8];
-	unsigned depth = 0;
-	int r = 0;
+	struct open_slices open = {.depth = 0};
 
-	for (uint32_t i = 0; i < count && r == 0; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct emu_sight *const s = &order[i]->sight;
 		const struct cli_mark mark = mark_of(order[i], track);
+		uint64_t to = s->to;
 
-		while (depth && open[depth - 1] <= s->from && r == 0) {
-			r = end_slice(t, writer, track, open[--depth]);
+		NVW_TRY(end_slices(t, writer, track, &open, s->from));
+		NVW_TRY(t->format->mark(writer, &mark));
+		if (mark.type != CLI_MARK_BEGIN || open.depth == sizeof open.to / sizeof *open.to) {
+			continue;
 		}
-		r = r ? r : t->format->mark(writer, &mark);
-		if (mark.type == CLI_MARK_BEGIN && depth < sizeof open / sizeof *open) {
-			open[depth] = depth && open[depth - 1] < s->to ? open[depth - 1] : s->to;
-			depth++;
+		if (open.depth && open.to[open.depth - 1] < to) {
+			to = open.to[open.depth - 1];
 		}
+		open.to[open.depth++] = to;
 	}
-	while (depth && r == 0) {
-		r = end_slice(t, writer, track, open[--depth]);
-	}
-	return r;
+	return end_slices(t, writer, track, &open, UINT64_MAX);
 }
 
 /* Parts have their barrier's kind and lane from here on: they are inside it. */
@@ -438,9 +496,7 @@ static void join_parts(struct cli_timeline *t)
 
 static int by_time(const void *a, const void *b)
 {
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
+	return order_of(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 /* Times at which a request comes or goes, each kind in ascending order: the length of the queue at each. */
@@ -448,9 +504,8 @@ static int write_lengths(struct cli_timeline *t, void *writer, const struct cli_
 	const uint64_t *come, const uint64_t *go, uint32_t count)
 {
 	uint32_t came = 0, gone = 0;
-	int r = 0;
 
-	while (gone < count && r == 0) {
+	while (gone < count) {
 		const uint64_t now = came < count && come[came] < go[gone] ? come[came] : go[gone];
 
 		while (came < count && come[came] <= now) {
@@ -459,12 +514,12 @@ static int write_lengths(struct cli_timeline *t, void *writer, const struct cli_
 		while (gone < came && go[gone] <= now) {
 			gone++;
 		}
-		r = t->format->mark(writer, &(struct cli_mark){.type = CLI_MARK_COUNTER,
-						    .track = track,
-						    .time_ps = now,
-						    .value = came - gone});
+		const struct cli_mark mark = {
+			.type = CLI_MARK_COUNTER, .track = track, .time_ps = now, .value = came - gone};
+
+		NVW_TRY(t->format->mark(writer, &mark));
 	}
-	return r;
+	return 0;
 }
 
 /* The queue of a channel: its reads, or its writes, that have arrived and are not done. */
@@ -477,10 +532,10 @@ static int write_queue(struct cli_timeline *t, void *writer, struct row **order,
 	int r;
 
 	snprintf(name, sizeof name, "%s: in flight", track_name(t, order[0]));
-	track = add_track(t, writer, find_track(t, 0, keep(t, folder_of(t, s)))->id, keep(t, name), true);
+	track = add_track(t, writer, find_track(t, 0, folder_of(t, s))->id, keep(t, name), true);
 	if (!times || !track) {
 		free(times);
-		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+		return no_memory();
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		times[i] = order[i]->sight.from;
@@ -500,27 +555,31 @@ static bool has_queue(const struct row *row)
 	return row->sight.kind == EMU_SIGHT_READ || row->sight.kind == EMU_SIGHT_WRITE;
 }
 
-/* All tracks of one place: a lane each, and its queue. */
+/* Writes all tracks of one place: a lane each, and its queue. */
 static int write_place(struct cli_timeline *t, void *writer, struct row **order, uint32_t count)
 {
-	int r = 0;
-
-	for (uint32_t from = 0, to; from < count && r == 0; from = to) {
+	for (uint32_t from = 0, to; from < count; from = to) {
 		const struct cli_track *const track = track_of(t, writer, order[from]);
 
+		if (!track) {
+			return no_memory();
+		}
 		for (to = from; to < count && order[to]->lane == order[from]->lane; to++) {
 		}
-		r = !track                     ? nvw_fail(NVW_E_MEMORY, "no memory for a timeline") :
-		    order[from]->lane == LANES ? write_instants(t, writer, order + from, to - from, track) :
-						 write_track(t, writer, order + from, to - from, track);
+		if (order[from]->lane == LANES) {
+			NVW_TRY(write_instants(t, writer, order + from, to - from, track));
+		} else {
+			NVW_TRY(write_track(t, writer, order + from, to - from, track));
+		}
 	}
-	return r || !has_queue(order[0]) ? r : write_queue(t, writer, order, count);
+	if (has_queue(order[0])) {
+		return write_queue(t, writer, order, count);
+	}
+	return 0;
 }
 
 static int write_all(struct cli_timeline *t, void *writer, struct row **order)
 {
-	int r = 0;
-
 	for (uint32_t i = 0; i < t->count; i++) {
 		order[i] = &t->rows[i];
 	}
@@ -528,29 +587,35 @@ static int write_all(struct cli_timeline *t, void *writer, struct row **order)
 	give_lanes(order, t->count);
 	join_parts(t);
 	qsort(order, t->count, sizeof *order, by_place);
-	for (uint32_t from = 0, to; from < t->count && r == 0; from = to) {
+	for (uint32_t from = 0, to; from < t->count; from = to) {
 		for (to = from; to < t->count && is_same_place(order[to], order[from]); to++) {
 		}
-		r = write_place(t, writer, order + from, to - from);
+		NVW_TRY(write_place(t, writer, order + from, to - from));
 	}
-	return r || !t->no_memory ? r : nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+	if (t->no_memory) {
+		return no_memory();
+	}
+	return 0;
+}
+
+static int write_with(struct cli_timeline *t, struct row **order, struct cli_timeline_file *writer)
+{
+	if (!order || !writer) {
+		return no_memory();
+	}
+	*writer = (struct cli_timeline_file){t->file.file, t->file.path};
+	const int r = write_all(t, writer, order);
+	const int ended = t->format->end(writer);
+
+	return r ? r : ended;
 }
 
 int cli_timeline_write(struct cli_timeline *t, uint64_t *ret_complete_ps)
 {
 	struct row **const order = malloc((t->count + 1) * sizeof *order);
-	struct cli_timeline_file *const writer = order ? calloc(1, t->format->writer_bytes) : NULL;
+	struct cli_timeline_file *const writer = calloc(1, t->format->writer_bytes);
+	const int r = write_with(t, order, writer);
 
-	if (writer) {
-		*writer = (struct cli_timeline_file){t->file.file, t->file.path};
-	}
-	int r = writer ? write_all(t, writer, order) : nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
-
-	if (writer) {
-		const int ended = t->format->end(writer);
-
-		r = r ? r : ended;
-	}
 	free(writer);
 	free(order);
 	t->is_open = false;

@@ -3,7 +3,7 @@
  * The timeline of a run: sights (emu/watch.h) within a window, as tracks with slices, instants and counters, in a file for
  * Perfetto's viewer or for Chrome's.
  *
- * Times in the file count from the begin of the measured part, as sim_time does. What is longer than the window is cut at its edges.
+  * Times in the file count from the begin of the measured part, as sim_time does. Slices are cut at the window's edges.
  */
 #ifndef CLI_TIMELINE_H
 #define CLI_TIMELINE_H
@@ -21,7 +21,8 @@ struct cli_window {
 /* NVW_E_USAGE with a message. */
 NVW_CHECKED int cli_window_parse(const char *text, struct cli_window *ret_window);
 
-/* Creates the file: Chrome's JSON if its name ends with .json, else Perfetto's format. Release by cli_timeline_free(). */
+/* Creates the file: Chrome's JSON if its name ends with .json, else Perfetto's format. Release by
+ * cli_timeline_free(). */
 NVW_CHECKED int cli_timeline_create(
 	const char *path, const struct cli_window *window, struct cli_timeline **ret_timeline);
 
@@ -55,7 +56,7 @@ struct cli_mark {
 	uint64_t value;              /* of a counter; of another mark: its number */
 };
 
-/* What the writer of every format begins with; the rest of it is zero at first. */
+/* The writer of every format begins with this; the rest of it is zero at first. */
 struct cli_timeline_file {
 	FILE *to;
 	const char *path;

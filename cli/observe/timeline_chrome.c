@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Timelines as Chrome's JSON: {"traceEvents": [...]}, which Perfetto's viewer and chrome://tracing read. Folders are processes, tracks their
- * threads. Times are in us, with all their digits.
+  * Timelines as Chrome's JSON: {"traceEvents": [...]}, which Perfetto's viewer and chrome://tracing read. Folders
+ * are processes, tracks their threads. Times are in us, with all their digits.
  */
 #include <jansson.h>
 
@@ -12,48 +12,59 @@ struct writer {
 	bool begun;
 };
 
-static int end(void *writer)
+static int end_chrome(void *writer)
 {
 	struct writer *const w = writer;
-	const bool good = fprintf(w->file.to, "%s]}\n", w->begun ? "\n" : "{\"traceEvents\": [") >= 0;
 
-	return good ? 0 : cli_timeline_failed(&w->file);
+	if (fprintf(w->file.to, "%s]}\n", w->begun ? "\n" : "{\"traceEvents\": [") < 0) {
+		return cli_timeline_failed(&w->file);
+	}
+	return 0;
 }
 
 /* Takes the event. */
 static int write_event(struct writer *w, json_t *event)
 {
-	const bool good = event && fputs(w->begun ? ",\n" : "{\"traceEvents\": [\n", w->file.to) >= 0 &&
+	if (!event) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+	}
+	const bool good = fputs(w->begun ? ",\n" : "{\"traceEvents\": [\n", w->file.to) >= 0 &&
 			  json_dumpf(event, w->file.to, JSON_COMPACT) == 0;
 
 	w->begun = true;
 	json_decref(event);
-	return good  ? 0 :
-	       event ? cli_timeline_failed(&w->file) :
-		       nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
+	if (!good) {
+		return cli_timeline_failed(&w->file);
+	}
+	return 0;
 }
 
-static int track(void *writer, const struct cli_track *track)
+static int track_chrome(void *writer, const struct cli_track *track)
 {
-	const bool is_folder = !track->folder;
+	const char *kind = "thread_name";
+	uint32_t process = track->folder;
 
 	if (track->is_counter) {
 		return 0; /* its events have its name */
 	}
-	return write_event(writer, json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name",
-					   is_folder ? "process_name" : "thread_name", "pid",
-					   (json_int_t)(is_folder ? track->id : track->folder), "tid",
-					   (json_int_t)track->id, "args", "name", track->name));
+	if (!track->folder) {
+		kind = "process_name";
+		process = track->id;
+	}
+	return write_event(writer,
+		json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name", kind, "pid",
+			(json_int_t)process, "tid", (json_int_t)track->id, "args", "name", track->name));
 }
 
-static json_t *notes(const struct cli_mark *mark)
+static json_t *notes_of(const struct cli_mark *mark)
 {
-	return mark->site ? json_pack("{s:o}", "source",
-				    json_sprintf("%s:%u", mark->site->file, mark->site->line)) :
-			    json_pack("{s:I}", "number", (json_int_t)mark->value);
+	if (!mark->site) {
+		return json_pack("{s:I}", "number", (json_int_t)mark->value);
+	}
+	return json_pack("{s:o}", "source", json_sprintf("%s:%u", mark->site->file, mark->site->line));
 }
 
-static int mark(void *writer, const struct cli_mark *mark)
+static int mark_chrome(void *writer, const struct cli_mark *mark)
 {
 	static const char *const types[] = {[CLI_MARK_BEGIN] = "B",
 		[CLI_MARK_END] = "E",
@@ -69,10 +80,10 @@ static int mark(void *writer, const struct cli_mark *mark)
 	} else if (event && mark->type != CLI_MARK_END) {
 		json_object_set_new(event, "name", json_string(mark->name));
 		json_object_set_new(event, "cat", json_string(mark->category));
-		json_object_set_new(event, "args", notes(mark));
+		json_object_set_new(event, "args", notes_of(mark));
 	}
 	return write_event(writer, event);
 }
 
 const struct cli_timeline_format cli_timeline_chrome = {
-	.writer_bytes = sizeof(struct writer), .track = track, .mark = mark, .end = end};
+	.writer_bytes = sizeof(struct writer), .track = track_chrome, .mark = mark_chrome, .end = end_chrome};

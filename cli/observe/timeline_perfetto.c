@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Timelines as Perfetto's trace packets (perfetto.proto): TrackEvents with interned names. Folders are processes, because every version
- * of the viewer groups tracks by them. Times are in ns there: fractions are cut off.
+  * Timelines as Perfetto's trace packets (perfetto.proto): TrackEvents with interned names. Folders are processes,
+ * because every version of the viewer groups tracks by them. Times are in ns there: fractions are cut off.
  *
  * A trace is a message whose field "packet" repeats; so each packet is written by itself.
  */
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "perfetto.pb-c.h"
 #include "timeline.h"
 
@@ -28,7 +29,7 @@ struct writer {
 	bool begun;
 };
 
-static int end(void *writer)
+static int end_perfetto(void *writer)
 {
 	struct writer *const w = writer;
 
@@ -56,7 +57,10 @@ static int write_packet(struct writer *w, Perfetto__TracePacket *packet)
 		return nvw_fail(NVW_E_MEMORY, "no memory for a timeline");
 	}
 	perfetto__trace__pack(&trace, w->buffer);
-	return fwrite(w->buffer, 1, bytes, w->file.to) == bytes ? 0 : cli_timeline_failed(&w->file);
+	if (fwrite(w->buffer, 1, bytes, w->file.to) != bytes) {
+		return cli_timeline_failed(&w->file);
+	}
+	return 0;
 }
 
 /* ---- Interning ----------------------------------------------------------------------------- */
@@ -84,7 +88,7 @@ static uint64_t intern(
 
 /* ---- Tracks -------------------------------------------------------------------------------- */
 
-static int track(void *writer, const struct cli_track *track)
+static int track_perfetto(void *writer, const struct cli_track *track)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__TrackDescriptor descriptor = PERFETTO__TRACK_DESCRIPTOR__INIT;
@@ -116,7 +120,7 @@ static int track(void *writer, const struct cli_track *track)
 
 static const char key_source[] = "source", key_number[] = "number";
 
-/* What an event says besides its name, with the names that its packet sends. */
+/* An event says this besides its name, with the names that its packet sends. */
 struct notes {
 	Perfetto__DebugAnnotation source, number, *list[2];
 	size_t count;
@@ -129,6 +133,7 @@ static void note(struct writer *w, struct notes *n, Perfetto__DebugAnnotation *a
 {
 	size_t fresh = 0;
 
+	NVW_INVARIANT(n->count < 2);
 	perfetto__debug_annotation__init(annotation);
 	annotation->has_name_iid = 1;
 	annotation->name_iid = intern(&w->keys, key, &n->fresh[n->fresh_count], &fresh);
@@ -180,7 +185,7 @@ static int named_mark(struct writer *w, Perfetto__TracePacket *packet, Perfetto_
 	return write_packet(w, packet);
 }
 
-static int mark(void *writer, const struct cli_mark *mark)
+static int mark_perfetto(void *writer, const struct cli_mark *mark)
 {
 	static const Perfetto__TrackEvent__Type types[] = {
 		[CLI_MARK_BEGIN] = PERFETTO__TRACK_EVENT__TYPE__SLICE_BEGIN,
@@ -206,5 +211,7 @@ static int mark(void *writer, const struct cli_mark *mark)
 	return write_packet(writer, &packet);
 }
 
-const struct cli_timeline_format cli_timeline_perfetto = {
-	.writer_bytes = sizeof(struct writer), .track = track, .mark = mark, .end = end};
+const struct cli_timeline_format cli_timeline_perfetto = {.writer_bytes = sizeof(struct writer),
+	.track = track_perfetto,
+	.mark = mark_perfetto,
+	.end = end_perfetto};
