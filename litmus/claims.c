@@ -94,11 +94,14 @@ static const char *nearest(const char *text, const char *const *names)
 	const char *best = nvw_nearest(text, names);
 	size_t longest = 3;
 
-	for (unsigned i = 0; !best && names[i]; i++) {
-		longest = common_prefix(text, names[i]) > longest ? common_prefix(text, names[i]) : longest;
+	if (best) {
+		return best;
 	}
-	for (unsigned i = 0; !best && names[i]; i++) {
-		best = longest > 3 && common_prefix(text, names[i]) == longest ? names[i] : NULL;
+	for (unsigned i = 0; names[i]; i++) {
+		if (common_prefix(text, names[i]) > longest) {
+			longest = common_prefix(text, names[i]);
+			best = names[i];
+		}
 	}
 	return best;
 }

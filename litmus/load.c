@@ -61,7 +61,9 @@ static int read_header(struct table *t, char *line)
 	for (unsigned c = 0; c < COLUMNS; c++) {
 		t->column[c] = -1;
 		for (unsigned i = 0; i < n; i++) {
-			t->column[c] = strcmp(cells[i], columns[c]) ? t->column[c] : (int)i;
+			if (!strcmp(cells[i], columns[c])) {
+				t->column[c] = (int)i;
+			}
 		}
 		if (t->column[c] < 0 && c != INIT && c != RACE_FREE) {
 			return nvw_fail(NVW_E_INPUT, "%s:%u: expected a header line with a column \"%s\"",
@@ -76,27 +78,25 @@ static int read_column(const struct table *t, struct litmus_test *test, const ch
 	int (*take)(struct litmus_reader *))
 {
 	struct litmus_reader r = {.file = t->path, .line = t->line, .at = text, .test = test};
-	int error;
 
 	if (!strcmp(text, "-")) {
 		return 0;
 	}
-	error = take(&r);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(take(&r));
 	litmus_skip(&r);
-	return *r.at ? nvw_fail(NVW_E_INPUT, "%s:%u: column \"%s\": expected its end, found \"%.24s\"",
-			       t->path, t->line, columns[column], r.at) :
-		       0;
+	if (*r.at) {
+		return nvw_fail(NVW_E_INPUT, "%s:%u: column \"%s\": expected its end, found \"%.24s\"",
+			t->path, t->line, columns[column], r.at);
+	}
+	return 0;
 }
 
 static int read_row(const struct table *t, char *line, struct litmus_test *test)
 {
+	struct litmus_reader reader = {.file = t->path, .line = t->line, .test = test};
 	char *cells[COLUMNS_MAX], none[] = "-";
 	const unsigned n = cut(line, cells);
 	const char *cell[COLUMNS];
-	int error;
 
 	for (unsigned c = 0; c < COLUMNS; c++) {
 		if (t->column[c] >= (int)n) {
@@ -110,36 +110,36 @@ static int read_row(const struct table *t, char *line, struct litmus_test *test)
 	snprintf(test->model, sizeof test->model, "%s", strcmp(cell[MODEL], "-") ? cell[MODEL] : "");
 	test->line = t->line;
 	test->is_racy = !strcmp(cell[RACE_FREE], "false");
-	error = !*test->model ? 0 :
-				litmus_check_model(&(struct litmus_reader){
-					.file = t->path, .line = t->line, .test = test});
-	error = error ? error : read_column(t, test, cell[INIT], INIT, litmus_take_init);
-	error = error ? error : read_column(t, test, cell[THREADS], THREADS, litmus_take_threads);
-	error = error ? error : read_column(t, test, cell[OUTCOME], OUTCOME, litmus_take_outcome);
-	error = error ? error : read_column(t, test, cell[VERDICT], VERDICT, litmus_take_verdict);
-	return error ? error :
-		       litmus_complete(
-			       &(struct litmus_reader){.file = t->path, .line = t->line, .test = test});
+	if (*test->model) {
+		NVW_TRY(litmus_check_model(&reader));
+	}
+	NVW_TRY(read_column(t, test, cell[INIT], INIT, litmus_take_init));
+	NVW_TRY(read_column(t, test, cell[THREADS], THREADS, litmus_take_threads));
+	NVW_TRY(read_column(t, test, cell[OUTCOME], OUTCOME, litmus_take_outcome));
+	NVW_TRY(read_column(t, test, cell[VERDICT], VERDICT, litmus_take_verdict));
+	return litmus_complete(&reader);
 }
 
 static int parse_table(const char *path, char *text, struct litmus_list *list)
 {
 	struct table t = {.path = path};
-	int error = 0;
 
-	for (char *line; !error && (line = strsep(&text, "\n"));) {
+	for (char *line; (line = strsep(&text, "\n"));) {
 		t.line++;
 		line[strcspn(line, "\r")] = 0;
 		if (t.line == 1) {
-			error = read_header(&t, line);
+			NVW_TRY(read_header(&t, line));
 		} else if (*line) {
 			struct litmus_test *const test = litmus_list_add(list);
 
-			error = test ? read_row(&t, line, test) : NVW_E_MEMORY;
-			list->count += !error;
+			if (!test) {
+				return NVW_E_MEMORY;
+			}
+			NVW_TRY(read_row(&t, line, test));
+			list->count++;
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Files and folders ------------------------------------------------------------------------------------------------ */
@@ -152,41 +152,50 @@ static bool ends_with(const char *name, const char *end)
 static int load_file(const char *path, struct litmus_list *list)
 {
 	char *text = NULL;
-	int error = read_all(path, &text);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(read_all(path, &text));
 	error = ends_with(path, ".tsv") ? parse_table(path, text, list) : litmus_parse(path, text, list);
 	free(text);
 	return error;
+}
+
+static int load_folder(const char *path, struct litmus_list *list, unsigned depth);
+
+static int load_entry(const char *folder, const char *name, struct litmus_list *list, unsigned depth)
+{
+	char path[4096];
+	struct stat s;
+
+	if (*name == '.' || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
+		stat(path, &s)) {
+		return 0;
+	}
+	if (S_ISDIR(s.st_mode) && depth < 16) {
+		return load_folder(path, list, depth + 1);
+	}
+	if (ends_with(path, ".litmus") || ends_with(path, ".tsv")) {
+		return load_file(path, list);
+	}
+	return 0;
 }
 
 static int load_folder(const char *path, struct litmus_list *list, unsigned depth)
 {
 	struct dirent **entries;
 	const int n = scandir(path, &entries, NULL, alphasort);
-	int error = n < 0 ? nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno)) : 0;
+	int error = 0;
 
+	if (n < 0) {
+		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
+	}
 	for (int i = 0; i < n; i++) {
-		char below[4096];
-		struct stat s;
-
-		if (!error && entries[i]->d_name[0] != '.' &&
-			snprintf(below, sizeof below, "%s/%s", path, entries[i]->d_name) <
-				(int)sizeof below &&
-			!stat(below, &s)) {
-			if (S_ISDIR(s.st_mode) && depth < 16) {
-				error = load_folder(below, list, depth + 1);
-			} else if (ends_with(below, ".litmus") || ends_with(below, ".tsv")) {
-				error = load_file(below, list);
-			}
+		if (!error) {
+			error = load_entry(path, entries[i]->d_name, list, depth);
 		}
 		free(entries[i]);
 	}
-	if (n >= 0) {
-		free(entries);
-	}
+	free(entries);
 	return error;
 }
 
@@ -194,13 +203,17 @@ int litmus_load(const char *path, struct litmus_list *list)
 {
 	const unsigned before = list->count;
 	struct stat s;
-	int error;
 
 	if (stat(path, &s)) {
 		return nvw_fail(NVW_E_INPUT, "%s: %s", path, strerror(errno));
 	}
-	error = S_ISDIR(s.st_mode) ? load_folder(path, list, 0) : load_file(path, list);
-	return error || list->count > before ?
-		       error :
-		       nvw_fail(NVW_E_INPUT, "%s: expected litmus tests, found none", path);
+	if (S_ISDIR(s.st_mode)) {
+		NVW_TRY(load_folder(path, list, 0));
+	} else {
+		NVW_TRY(load_file(path, list));
+	}
+	if (list->count == before) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected litmus tests, found none", path);
+	}
+	return 0;
 }

@@ -29,11 +29,9 @@ static int take_scope(struct litmus_reader *r, enum nvw_scope *ret)
 static int take_annotation(struct litmus_reader *r, struct litmus_op *op, bool may_be_plain)
 {
 	static const char *const orders[] = {"rlx", "acq", "rel", "ar", "sc", "plain", NULL};
-	int error = litmus_expect(r, "("), i;
+	int i;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(litmus_expect(r, "("));
 	i = litmus_take_choice(r, orders,
 		may_be_plain ? "plain or an order: rlx, acq, rel, ar, sc" :
 			       "an order: rlx, acq, rel, ar, sc");
@@ -48,88 +46,82 @@ static int take_annotation(struct litmus_reader *r, struct litmus_op *op, bool m
 	}
 	if (!op->is_plain) {
 		op->order = (enum nvw_order)i;
-		error = litmus_expect(r, ".");
-		error = error ? error : take_scope(r, &op->scope);
+		NVW_TRY(litmus_expect(r, "."));
+		NVW_TRY(take_scope(r, &op->scope));
 	}
-	error = error ? error : litmus_expect(r, ")");
-	while (!error && (litmus_accept(r, "+av") || litmus_accept(r, "+vis"))) {
+	NVW_TRY(litmus_expect(r, ")"));
+	while (litmus_accept(r, "+av") || litmus_accept(r, "+vis")) {
 	}
-	return error;
+	return 0;
 }
 
 static int take_load(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	int error = take_annotation(r, op, true);
-
+	NVW_TRY(take_annotation(r, op, true));
 	op->kind = LITMUS_LOAD;
-	error = error ? error : litmus_take_register(r, t, "a register", &op->to);
-	error = error ? error : litmus_expect(r, "<-");
-	return error ? error : litmus_take_variable(r, &op->variable);
+	NVW_TRY(litmus_take_register(r, t, "a register", &op->to));
+	NVW_TRY(litmus_expect(r, "<-"));
+	return litmus_take_variable(r, &op->variable);
 }
 
 /* ISSUE r<-x: a plain load, of which USE r takes the value. */
 static int take_issue(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	int error = litmus_take_register(r, t, "a register", &op->to);
-
+	NVW_TRY(litmus_take_register(r, t, "a register", &op->to));
 	op->kind = LITMUS_ISSUE;
 	op->is_plain = true;
-	error = error ? error : litmus_expect(r, "<-");
-	error = error ? error : litmus_take_variable(r, &op->variable);
-	return error || op->to >= 0 ? error :
-				      nvw_fail(NVW_E_INPUT, "%s:%u: an ISSUE needs a register for its USE",
-					      r->file, r->line);
+	NVW_TRY(litmus_expect(r, "<-"));
+	NVW_TRY(litmus_take_variable(r, &op->variable));
+	if (op->to < 0) {
+		return nvw_fail(
+			NVW_E_INPUT, "%s:%u: an ISSUE needs a register for its USE", r->file, r->line);
+	}
+	return 0;
 }
 
 static int take_use(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	const int error = litmus_take_register(r, t, "a register", &op->to);
-
+	NVW_TRY(litmus_take_register(r, t, "a register", &op->to));
 	op->kind = LITMUS_USE;
-	for (unsigned i = 0; !error && op->to >= 0 && i < t->op_count; i++) {
+	for (unsigned i = 0; op->to >= 0 && i < t->op_count; i++) {
 		if (t->op[i].kind == LITMUS_ISSUE && t->op[i].to == op->to) {
 			return 0;
 		}
 	}
-	return error ? error :
-		       nvw_fail(NVW_E_INPUT, "%s:%u: USE of a register without an earlier ISSUE", r->file,
-			       r->line);
+	return nvw_fail(NVW_E_INPUT, "%s:%u: USE of a register without an earlier ISSUE", r->file, r->line);
 }
 
 static int take_store(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	int error = take_annotation(r, op, true);
-
+	NVW_TRY(take_annotation(r, op, true));
 	op->kind = LITMUS_STORE;
-	error = error ? error : litmus_take_variable(r, &op->variable);
-	error = error ? error : litmus_expect(r, "=");
-	return error ? error : litmus_take_value(r, t, &op->a);
+	NVW_TRY(litmus_take_variable(r, &op->variable));
+	NVW_TRY(litmus_expect(r, "="));
+	return litmus_take_value(r, t, &op->a);
 }
 
 static int take_rmw(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
 	static const char *const names[] = {"add", "sub", "exch", "cas", NULL};
-	int error = litmus_expect(r, "."), i;
+	int i;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(litmus_expect(r, "."));
 	i = litmus_take_choice(r, names, "add, sub, exch or cas");
 	if (i < 0) {
 		return i;
 	}
 	op->kind = (enum litmus_op_kind)(LITMUS_ADD + i);
-	error = take_annotation(r, op, false);
-	error = error ? error : litmus_take_register(r, t, "a register", &op->to);
-	error = error ? error : litmus_expect(r, "<-");
-	error = error ? error : litmus_take_variable(r, &op->variable);
-	error = error ? error : litmus_expect(r, ",");
-	error = error ? error : litmus_take_value(r, t, &op->a);
-	if (!error && op->kind == LITMUS_COMPARE_EXCHANGE) {
-		error = litmus_expect(r, "->");
-		error = error ? error : litmus_take_value(r, t, &op->b);
+	NVW_TRY(take_annotation(r, op, false));
+	NVW_TRY(litmus_take_register(r, t, "a register", &op->to));
+	NVW_TRY(litmus_expect(r, "<-"));
+	NVW_TRY(litmus_take_variable(r, &op->variable));
+	NVW_TRY(litmus_expect(r, ","));
+	NVW_TRY(litmus_take_value(r, t, &op->a));
+	if (op->kind == LITMUS_COMPARE_EXCHANGE) {
+		NVW_TRY(litmus_expect(r, "->"));
+		NVW_TRY(litmus_take_value(r, t, &op->b));
 	}
-	return error;
+	return 0;
 }
 
 static int take_fence(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
@@ -147,34 +139,39 @@ static int take_barrier(struct litmus_reader *r, struct litmus_thread *t, struct
 {
 	static const char *const orders[] = {"none", "rlx", "acq", "rel", "ar", "sc", NULL};
 	unsigned number;
-	int error = litmus_expect(r, "("), i;
+	int i;
 
+	NVW_TRY(litmus_expect(r, "("));
 	(void)t;
 	op->kind = LITMUS_BARRIER;
 	op->order = NVW_RELAXED;
 	op->scope = NVW_SCOPE_WORKGROUP;
-	if (!error && !litmus_accept(r, "wg")) {
+	if (!litmus_accept(r, "wg")) {
 		i = litmus_take_choice(r, orders, "wg, or an order and a scope: none, rlx, acq, rel, ar, sc");
 		if (i < 0) {
 			return i;
 		}
-		op->order = i ? (enum nvw_order)(i - 1) : NVW_RELAXED;
-		error = litmus_expect(r, ".");
-		error = error ? error : take_scope(r, &op->scope);
+		if (i > 0) {
+			op->order = (enum nvw_order)(i - 1);
+		}
+		NVW_TRY(litmus_expect(r, "."));
+		NVW_TRY(take_scope(r, &op->scope));
 	}
-	error = error ? error : litmus_expect(r, ")");
-	return error ? error : litmus_take_small(r, &number);
+	NVW_TRY(litmus_expect(r, ")"));
+	return litmus_take_small(r, &number);
 }
 
 /* MOV r=a, ADD r=a+b */
 static int take_set(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	int error = litmus_take_register(r, t, "a register", &op->to);
-
+	NVW_TRY(litmus_take_register(r, t, "a register", &op->to));
 	op->kind = LITMUS_SET;
-	error = error ? error : litmus_expect(r, "=");
-	error = error ? error : litmus_take_value(r, t, &op->a);
-	return error || !litmus_accept(r, "+") ? error : litmus_take_value(r, t, &op->b);
+	NVW_TRY(litmus_expect(r, "="));
+	NVW_TRY(litmus_take_value(r, t, &op->a));
+	if (!litmus_accept(r, "+")) {
+		return 0;
+	}
+	return litmus_take_value(r, t, &op->b);
 }
 
 static int take_flush(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
@@ -187,26 +184,25 @@ static int take_flush(struct litmus_reader *r, struct litmus_thread *t, struct l
 static int take_persist_barrier(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
 	static const char *const names[] = {"wi", "wg", "kr", "sys", NULL};
-	const int error = litmus_expect(r, "(");
 	int i;
 
+	NVW_TRY(litmus_expect(r, "("));
 	(void)t;
-	if (error) {
-		return error;
-	}
 	i = litmus_take_choice(r, names, "a persist barrier's scope: wi, wg, kr or sys");
 	if (i < 0) {
 		return i;
 	}
-	op->kind = i < 3 ? LITMUS_PERSIST_BARRIER : LITMUS_DRAIN;
-	op->group = i < 3 ? (enum nvw_group)i : NVW_WORKITEM;
+	op->kind = LITMUS_DRAIN;
+	op->group = NVW_WORKITEM;
+	if (i < 3) {
+		op->kind = LITMUS_PERSIST_BARRIER;
+		op->group = (enum nvw_group)i;
+	}
 	return litmus_expect(r, ")");
 }
 
 static int take_guard(struct litmus_reader *r, struct litmus_thread *t, struct litmus_op *op)
 {
-	int error = 0;
-
 	do {
 		const unsigned i = op->condition_count;
 
@@ -214,12 +210,12 @@ static int take_guard(struct litmus_reader *r, struct litmus_thread *t, struct l
 			return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d conditions in a guard", r->file,
 				r->line, LITMUS_CONDITIONS);
 		}
-		error = litmus_take_source(r, t, "a register", &op->condition[i].register_number);
-		error = error ? error : litmus_take_relation(r, &op->condition[i].relation);
-		error = error ? error : litmus_take_value(r, t, &op->condition[i].value);
+		NVW_TRY(litmus_take_source(r, t, "a register", &op->condition[i].register_number));
+		NVW_TRY(litmus_take_relation(r, &op->condition[i].relation));
+		NVW_TRY(litmus_take_value(r, t, &op->condition[i].value));
 		op->condition_count++;
-	} while (!error && litmus_accept(r, "&&"));
-	return error ? error : litmus_expect(r, "]");
+	} while (litmus_accept(r, "&&"));
+	return litmus_expect(r, "]");
 }
 
 static int append_op(struct litmus_reader *r, struct litmus_thread *t, const struct litmus_op *op)
@@ -237,17 +233,16 @@ static int add_op(struct litmus_reader *r, struct litmus_thread *t, const struct
 {
 	const bool is_wide = op->kind == LITMUS_BARRIER && op->scope >= NVW_SCOPE_AGENT;
 	struct litmus_op fence = *op;
-	int error = 0;
 
 	fence.kind = LITMUS_FENCE;
 	if (is_wide && op->order >= NVW_RELEASE) {
-		error = append_op(r, t, &fence);
+		NVW_TRY(append_op(r, t, &fence));
 	}
-	error = error ? error : append_op(r, t, op);
-	if (!error && is_wide && (op->order == NVW_ACQUIRE || op->order >= NVW_ACQ_REL)) {
-		error = append_op(r, t, &fence);
+	NVW_TRY(append_op(r, t, op));
+	if (is_wide && (op->order == NVW_ACQUIRE || op->order >= NVW_ACQ_REL)) {
+		NVW_TRY(append_op(r, t, &fence));
 	}
-	return error;
+	return 0;
 }
 
 static int take_op(struct litmus_reader *r, struct litmus_thread *t)
@@ -258,18 +253,19 @@ static int take_op(struct litmus_reader *r, struct litmus_thread *t)
 		take_rmw, take_load, take_store, take_fence, take_barrier, take_set, take_set, take_flush,
 		take_persist_barrier, take_issue, take_use};
 	struct litmus_op op = {.to = -1, .a.register_number = -1, .b.register_number = -1};
-	int error = litmus_accept(r, "[") ? take_guard(r, t, &op) : 0, i;
 
-	if (error) {
-		return error;
+	int i;
+
+	if (litmus_accept(r, "[")) {
+		NVW_TRY(take_guard(r, t, &op));
 	}
 	i = litmus_take_choice(
 		r, names, "an operation: R, W, RMW, F, BAR, MOV, ADD, PFLUSH, PBARRIER, ISSUE or USE");
 	if (i < 0) {
 		return i;
 	}
-	error = takes[i](r, t, &op);
-	return error ? error : add_op(r, t, &op);
+	NVW_TRY(takes[i](r, t, &op));
+	return add_op(r, t, &op);
 }
 
 /* P0@wg0,dev0{op; op}; a thread may have no operation. */
@@ -278,42 +274,39 @@ static int take_thread(struct litmus_reader *r)
 	struct litmus_test *const test = r->test;
 	struct litmus_thread *const t = &test->thread[test->thread_count];
 	unsigned number = 0;
-	int error;
 
 	if (test->thread_count == LITMUS_THREADS) {
 		return nvw_fail(NVW_E_INPUT, "%s:%u: more than %d threads", r->file, r->line, LITMUS_THREADS);
 	}
-	error = litmus_expect(r, "P");
-	error = error ? error : litmus_take_small(r, &number);
-	if (!error && number != test->thread_count) {
+	NVW_TRY(litmus_expect(r, "P"));
+	NVW_TRY(litmus_take_small(r, &number));
+	if (number != test->thread_count) {
 		return nvw_fail(NVW_E_INPUT, "%s:%u: expected P%u, found P%u: threads are numbered from 0",
 			r->file, r->line, test->thread_count, number);
 	}
 	t->line = r->line;
-	error = error ? error : litmus_expect(r, "@wg");
-	error = error ? error : litmus_take_small(r, &t->work_group);
-	if (!error && litmus_accept(r, ",")) {
-		error = litmus_expect(r, "dev");
-		error = error ? error : litmus_take_small(r, &t->device);
+	NVW_TRY(litmus_expect(r, "@wg"));
+	NVW_TRY(litmus_take_small(r, &t->work_group));
+	if (litmus_accept(r, ",")) {
+		NVW_TRY(litmus_expect(r, "dev"));
+		NVW_TRY(litmus_take_small(r, &t->device));
 	}
-	error = error ? error : litmus_expect(r, "{");
-	if (!error && litmus_accept(r, "}")) {
+	NVW_TRY(litmus_expect(r, "{"));
+	if (litmus_accept(r, "}")) {
 		test->thread_count++;
 		return 0;
 	}
 	do {
-		error = error ? error : take_op(r, t);
-	} while (!error && litmus_accept(r, ";"));
-	test->thread_count += !error;
-	return error ? error : litmus_expect(r, "}");
+		NVW_TRY(take_op(r, t));
+	} while (litmus_accept(r, ";"));
+	test->thread_count++;
+	return litmus_expect(r, "}");
 }
 
 int litmus_take_threads(struct litmus_reader *r)
 {
-	int error;
-
 	do {
-		error = take_thread(r);
-	} while (!error && litmus_accept(r, "||"));
-	return error;
+		NVW_TRY(take_thread(r));
+	} while (litmus_accept(r, "||"));
+	return 0;
 }

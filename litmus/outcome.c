@@ -23,13 +23,11 @@ static int take_register_term(struct litmus_reader *r)
 {
 	struct litmus_term term = {.kind = LITMUS_TERM_REGISTER};
 	char name[LITMUS_WORD];
-	int error = litmus_take_small(r, &term.thread), i;
+	int i;
 
-	error = error ? error : litmus_expect(r, ":");
-	error = error ? error : litmus_take_word(r, name, "a register");
-	if (error) {
-		return error;
-	}
+	NVW_TRY(litmus_take_small(r, &term.thread));
+	NVW_TRY(litmus_expect(r, ":"));
+	NVW_TRY(litmus_take_word(r, name, "a register"));
 	if (term.thread >= r->test->thread_count) {
 		return nvw_fail(NVW_E_INPUT,
 			"%s:%u: the outcome names thread %u; the number of threads is %u", r->file, r->line,
@@ -50,12 +48,9 @@ static int take_memory_term(struct litmus_reader *r)
 {
 	struct litmus_term term = {.kind = litmus_accept(r, "nvm:") ? LITMUS_TERM_NVRAM : LITMUS_TERM_MEMORY};
 	char name[LITMUS_WORD];
-	const int error = litmus_take_word(r, name, "a variable, or thread:register");
-	const int v = error ? -1 : litmus_find_variable(r->test, name);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(litmus_take_word(r, name, "a variable, or thread:register"));
+	const int v = litmus_find_variable(r->test, name);
 	if (v < 0) {
 		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome names variable %s, which no thread uses",
 			r->file, r->line, name);
@@ -68,73 +63,73 @@ static int take_comparison(struct litmus_reader *r)
 {
 	struct litmus_term number = {.kind = LITMUS_TERM_NUMBER};
 	enum litmus_relation relation;
-	int error;
 
 	litmus_skip(r);
-	error = isdigit((unsigned char)*r->at) ? take_register_term(r) : take_memory_term(r);
-	error = error ? error : litmus_take_relation(r, &relation);
-	error = error ? error : litmus_take_number(r, &number.number);
-	error = error ? error : add_term(r, number);
-	return error ? error :
-		       add_term(r, (struct litmus_term){.kind = LITMUS_TERM_RELATION, .index = relation});
+	if (isdigit((unsigned char)*r->at)) {
+		NVW_TRY(take_register_term(r));
+	} else {
+		NVW_TRY(take_memory_term(r));
+	}
+	NVW_TRY(litmus_take_relation(r, &relation));
+	NVW_TRY(litmus_take_number(r, &number.number));
+	NVW_TRY(add_term(r, number));
+	return add_term(r, (struct litmus_term){.kind = LITMUS_TERM_RELATION, .index = relation});
 }
 
 static int take_any(struct litmus_reader *r, unsigned depth);
 
 static int take_one(struct litmus_reader *r, unsigned depth)
 {
-	int error;
-
 	if (depth > NESTING_MAX) {
 		return nvw_fail(NVW_E_INPUT, "%s:%u: the outcome is nested more than %d deep", r->file,
 			r->line, NESTING_MAX);
 	}
 	if (litmus_accept(r, "!")) {
-		error = take_one(r, depth + 1);
-		return error ? error : add_term(r, (struct litmus_term){.kind = LITMUS_TERM_NOT});
+		NVW_TRY(take_one(r, depth + 1));
+		return add_term(r, (struct litmus_term){.kind = LITMUS_TERM_NOT});
 	}
 	if (litmus_accept(r, "(")) {
-		error = take_any(r, depth + 1);
-		return error ? error : litmus_expect(r, ")");
+		NVW_TRY(take_any(r, depth + 1));
+		return litmus_expect(r, ")");
 	}
 	return take_comparison(r);
 }
 
 static int take_all(struct litmus_reader *r, unsigned depth)
 {
-	int error = take_one(r, depth);
-
-	while (!error && litmus_accept(r, "&&")) {
-		error = take_one(r, depth);
-		error = error ? error : add_term(r, (struct litmus_term){.kind = LITMUS_TERM_AND});
+	NVW_TRY(take_one(r, depth));
+	while (litmus_accept(r, "&&")) {
+		NVW_TRY(take_one(r, depth));
+		NVW_TRY(add_term(r, (struct litmus_term){.kind = LITMUS_TERM_AND}));
 	}
-	return error;
+	return 0;
 }
 
 static int take_any(struct litmus_reader *r, unsigned depth)
 {
-	int error = take_all(r, depth);
-
-	while (!error && litmus_accept(r, "||")) {
-		error = take_all(r, depth);
-		error = error ? error : add_term(r, (struct litmus_term){.kind = LITMUS_TERM_OR});
+	NVW_TRY(take_all(r, depth));
+	while (litmus_accept(r, "||")) {
+		NVW_TRY(take_all(r, depth));
+		NVW_TRY(add_term(r, (struct litmus_term){.kind = LITMUS_TERM_OR}));
 	}
-	return error;
+	return 0;
 }
 
 int litmus_take_outcome(struct litmus_reader *r)
 {
 	const char *from;
-	int error, n;
+	int n;
 
 	litmus_skip(r);
 	from = r->at;
-	error = take_any(r, 0);
+	NVW_TRY(take_any(r, 0));
 	for (n = (int)(r->at - from); n && isspace((unsigned char)from[n - 1]); n--) {
 	}
 	snprintf(r->test->outcome_text, sizeof r->test->outcome_text, "%.*s", n, from);
 	for (char *c = r->test->outcome_text; *c; c++) {
-		*c = isspace((unsigned char)*c) ? ' ' : *c;
+		if (isspace((unsigned char)*c)) {
+			*c = ' ';
+		}
 	}
-	return error;
+	return 0;
 }

@@ -18,13 +18,10 @@ int litmus_take_init(struct litmus_reader *r)
 {
 	do {
 		unsigned v;
-		int error = litmus_take_variable(r, &v);
 
-		error = error ? error : litmus_expect(r, "=");
-		error = error ? error : litmus_take_number(r, &r->test->variable[v].initial);
-		if (error) {
-			return error;
-		}
+		NVW_TRY(litmus_take_variable(r, &v));
+		NVW_TRY(litmus_expect(r, "="));
+		NVW_TRY(litmus_take_number(r, &r->test->variable[v].initial));
 		r->at += strspn(r->at, " \t,;");
 	} while (litmus_is_word(*r->at));
 	return 0;
@@ -34,6 +31,7 @@ int litmus_take_init(struct litmus_reader *r)
 int litmus_take_verdict(struct litmus_reader *r)
 {
 	static const char *const verdicts[] = {"forbidden", "allowed", NULL};
+	static const enum litmus_verdict said[] = {LITMUS_FORBIDDEN, LITMUS_ALLOWED};
 	static const char *const models[] = {
 #define MACHINE_MODEL(id, symbol, name) name,
 #define STATE_MODEL(id, symbol, name)
@@ -42,20 +40,21 @@ int litmus_take_verdict(struct litmus_reader *r)
 #undef STATE_MODEL
 		NULL};
 	const int i = litmus_take_choice(r, verdicts, "forbidden or allowed");
-	const enum litmus_verdict verdict = i == 0 ? LITMUS_FORBIDDEN : LITMUS_ALLOWED;
 
 	if (i < 0) {
 		return i;
 	}
-	r->test->verdict = r->test->verdict ? r->test->verdict : verdict;
+	if (!r->test->verdict) {
+		r->test->verdict = said[i];
+	}
 	for (;;) {
-		int model;
-
 		r->at += strspn(r->at, " \t,");
 		if (!litmus_is_word(*r->at)) {
 			return 0;
 		}
-		model = litmus_take_choice(r, models, "a persistency model: strict, epoch or buffered-epoch");
+		const int model =
+			litmus_take_choice(r, models, "a persistency model: strict, epoch or buffered-epoch");
+
 		if (model < 0) {
 			return model;
 		}
@@ -63,7 +62,7 @@ int litmus_take_verdict(struct litmus_reader *r)
 			return nvw_fail(NVW_E_INPUT, "%s:%u: a second verdict for %s", r->file, r->line,
 				models[model]);
 		}
-		r->test->under[model] = verdict;
+		r->test->under[model] = said[i];
 	}
 }
 
@@ -74,53 +73,92 @@ int litmus_check_model(const struct litmus_reader *r)
 	if (litmus_model_is_known(r->test->model, &near)) {
 		return 0;
 	}
-	return nvw_fail(NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"%s%s%s", r->file, r->line,
-		r->test->model, near ? "; did you mean " : "; docs/litmus.md lists them", near ? near : "",
-		near ? "?" : "");
+	if (near) {
+		return nvw_fail(NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"; did you mean %s?",
+			r->file, r->line, r->test->model, near);
+	}
+	return nvw_fail(NVW_E_INPUT, "%s:%u: there is no memory model \"%.60s\"; docs/litmus.md lists them",
+		r->file, r->line, r->test->model);
 }
 
-/* Checks for missing or inconsistent parts. */
+/* What the test lacks; NULL: nothing. */
+static const char *missing_part(const struct litmus_test *t)
+{
+	const struct {
+		bool is_there;
+		const char *name;
+	} parts[] = {
+		{*t->model, "model (\"model none\" says that it has none)"},
+		{t->thread_count, "thread"},
+		{t->term_count, "outcome"},
+		{t->verdict != LITMUS_UNSAID, "verdict"},
+	};
+
+	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (!parts[i].is_there) {
+			return parts[i].name;
+		}
+	}
+	return NULL;
+}
+
+/* Registers and DRAM are lost in a crash. */
+static int check_terms(const struct litmus_reader *r, struct litmus_test *t)
+{
+	const bool is_persist = litmus_is_persist(t);
+
+	for (unsigned i = 0; i < t->term_count; i++) {
+		const struct litmus_term *const term = &t->term[i];
+
+		if (is_persist && (term->kind == LITMUS_TERM_REGISTER || term->kind == LITMUS_TERM_MEMORY)) {
+			return nvw_fail(NVW_E_INPUT,
+				"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only nvm: "
+				"variables, since registers and DRAM are lost",
+				r->file, t->line, t->name);
+		}
+		if (term->kind == LITMUS_TERM_NVRAM) {
+			t->variable[term->index].is_nvram = true;
+		}
+	}
+	return 0;
+}
+
+static bool has_verdict_under_a_model(const struct litmus_test *t)
+{
+	for (unsigned i = 0; i < LITMUS_PERSISTENCY_COUNT; i++) {
+		if (t->under[i] != LITMUS_UNSAID) {
+			return true;
+		}
+	}
+	return false;
+}
+
 int litmus_complete(struct litmus_reader *r)
 {
 	struct litmus_test *const t = r->test;
 	const bool is_persist = litmus_is_persist(t);
-	unsigned under = 0;
 
-	for (unsigned i = 0; i < t->term_count; i++) {
-		if (is_persist &&
-			(t->term[i].kind == LITMUS_TERM_REGISTER || t->term[i].kind == LITMUS_TERM_MEMORY)) {
+	NVW_TRY(check_terms(r, t));
+	if (has_verdict_under_a_model(t)) {
+		if (!is_persist) {
 			return nvw_fail(NVW_E_INPUT,
-				"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only nvm: variables, since registers and DRAM are lost",
+				"%s:%u: test %s: a verdict under a persistency model needs an outcome over NVRAM "
+				"(nvm:)",
 				r->file, t->line, t->name);
 		}
-		if (t->term[i].kind == LITMUS_TERM_NVRAM) {
-			t->variable[t->term[i].index].is_nvram = true;
-		}
-	}
-	for (unsigned i = 0; i < LITMUS_PERSISTENCY_COUNT; i++) {
-		under += t->under[i] != LITMUS_UNSAID;
-	}
-	if (under && !is_persist) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s:%u: test %s: a verdict under a persistency model needs an outcome over NVRAM (nvm:)",
-			r->file, t->line, t->name);
-	}
-	if (!under && is_persist) {
+	} else if (is_persist) {
 		t->under[LITMUS_EPOCH] = t->verdict;
 	}
-	if (!*t->model || !t->thread_count || !t->term_count || !t->verdict) {
-		return nvw_fail(NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name,
-			!*t->model       ? "model (\"model none\" says that it has none)" :
-			!t->thread_count ? "thread" :
-			!t->term_count   ? "outcome" :
-					   "verdict");
+	if (missing_part(t)) {
+		return nvw_fail(
+			NVW_E_INPUT, "%s:%u: test %s has no %s", r->file, t->line, t->name, missing_part(t));
 	}
 	return 0;
 }
 
 /* ---- The file form ---------------------------------------------------------------------------------------------------- */
 
-/* The rest of the line. */
+/* Takes the rest of the line. */
 static int take_line(struct litmus_reader *r, char *text, size_t room)
 {
 	int n;
@@ -132,14 +170,16 @@ static int take_line(struct litmus_reader *r, char *text, size_t room)
 	for (n = (int)strlen(text); n && isspace((unsigned char)text[n - 1]); n--) {
 		text[n - 1] = 0;
 	}
-	return *text ? 0 : litmus_expected(r, "text");
+	if (!*text) {
+		return litmus_expected(r, "text");
+	}
+	return 0;
 }
 
 static int take_model(struct litmus_reader *r)
 {
-	const int error = take_line(r, r->test->model, sizeof r->test->model);
-
-	return error ? error : litmus_check_model(r);
+	NVW_TRY(take_line(r, r->test->model, sizeof r->test->model));
+	return litmus_check_model(r);
 }
 
 static int take_note(struct litmus_reader *r)
@@ -159,11 +199,8 @@ static int take_nvram(struct litmus_reader *r)
 {
 	do {
 		unsigned v;
-		const int error = litmus_take_variable(r, &v);
 
-		if (error) {
-			return error;
-		}
+		NVW_TRY(litmus_take_variable(r, &v));
 		r->test->variable[v].is_nvram = true;
 		r->at += strspn(r->at, " \t,");
 	} while (litmus_is_word(*r->at));
@@ -197,16 +234,19 @@ static int take_part(struct litmus_reader *r)
 static int take_test(struct litmus_reader *r)
 {
 	static const char *const begin[] = {"test", NULL};
-	int error;
+	const int found = litmus_take_choice(r, begin, "test NAME");
 
-	error = litmus_take_choice(r, begin, "test NAME");
 	r->test->line = r->line;
-	error = error < 0 ? error : take_line(r, r->test->name, sizeof r->test->name);
-	for (litmus_skip(r); !error && *r->at && !(!strncmp(r->at, "test", 4) && !litmus_is_word(r->at[4]));
-		litmus_skip(r)) {
-		error = take_part(r);
+	if (found < 0) {
+		return found;
 	}
-	return error ? error : litmus_complete(r);
+	NVW_TRY(take_line(r, r->test->name, sizeof r->test->name));
+	litmus_skip(r);
+	while (*r->at && (strncmp(r->at, "test", 4) || litmus_is_word(r->at[4]))) {
+		NVW_TRY(take_part(r));
+		litmus_skip(r);
+	}
+	return litmus_complete(r);
 }
 
 struct litmus_test *litmus_list_add(struct litmus_list *list)
@@ -224,17 +264,12 @@ int litmus_parse(const char *name, const char *text, struct litmus_list *list)
 	struct litmus_reader r = {.file = name, .line = 1, .at = text};
 
 	for (litmus_skip(&r); *r.at; litmus_skip(&r)) {
-		int error;
-
 		r.test = litmus_list_add(list);
 		if (!r.test) {
 			return NVW_E_MEMORY;
 		}
 		snprintf(r.test->file, sizeof r.test->file, "%s", name);
-		error = take_test(&r);
-		if (error) {
-			return error;
-		}
+		NVW_TRY(take_test(&r));
 		list->count++;
 	}
 	return 0;

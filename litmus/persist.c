@@ -46,9 +46,11 @@ static int pool(const void *plan, struct nvw_pool_params *ret_params)
 static int setup(void *plan, struct nvw_machine *machine)
 {
 	struct bench *const b = plan;
-	const int error = b->options->fault ? emu_plant_fault(machine, b->options->fault) : 0;
 
-	return error ? error : litmus_execution_prepare(&b->execution, machine);
+	if (b->options->fault) {
+		NVW_TRY(emu_plant_fault(machine, b->options->fault));
+	}
+	return litmus_execution_prepare(&b->execution, machine);
 }
 
 static int run(void *plan, struct nvw_machine *machine)
@@ -74,7 +76,10 @@ static int check(void *plan, struct nvw_pool *p, const struct nvw_acks *acks, st
 		}
 	}
 	litmus_report_count(&b->report, &state);
-	return litmus_holds(test, &state) ? nvw_violation(findings, 0, "the outcome was observed") : 0;
+	if (litmus_holds(test, &state)) {
+		return nvw_violation(findings, 0, "the outcome was observed");
+	}
+	return 0;
 }
 
 static const struct nvw_workload workload = {
@@ -82,7 +87,20 @@ static const struct nvw_workload workload = {
 
 /* ---- One schedule ---------------------------------------------------------------------------------------------------- */
 
-static int crash(struct bench *b, const struct emu_config *config, enum ct_mode mode)
+static void add_result(struct bench *b, const struct ct_result *result)
+{
+	struct litmus_report *const report = &b->report;
+
+	if (!report->seen && result->states_failing) {
+		litmus_report_witness(report, &b->execution.situation, &b->search);
+	}
+	report->seen += result->states_failing;
+	report->states += result->states_tested;
+	report->is_exhaustive &= result->instants_exhausted == result->instants && !result->states_undecided;
+}
+
+static int crash_into(
+	struct bench *b, const struct emu_config *config, enum ct_mode mode, struct ct_result *result)
 {
 	static const enum ct_model models[] = {
 #define MACHINE_MODEL(id, symbol, name) CT_MODEL_##id,
@@ -104,11 +122,23 @@ static int crash(struct bench *b, const struct emu_config *config, enum ct_mode 
 		.narrow_file = b->options->narrower ? "kernel.c" : NULL,
 		.narrow_line = litmus_persist_barrier_line,
 		.narrow_by = b->options->narrower};
-	struct ct_result *const result = calloc(1, sizeof *result);
-	int error = result ? ct_run(&subject, &options, result) :
-			     nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 
-	error = !error && result->interrupted ? nvw_stop_error() : error;
+	NVW_TRY(ct_run(&subject, &options, result));
+	if (result->interrupted) {
+		return nvw_stop_error();
+	}
+	return 0;
+}
+
+static int crash_schedule(struct bench *b, const struct emu_config *config, enum ct_mode mode)
+{
+	struct ct_result *const result = calloc(1, sizeof *result);
+	int error;
+
+	if (!result) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
+	}
+	error = crash_into(b, config, mode, result);
 	b->report.schedules++;
 	/* With the buffered machine, also if work-items race across a barrier without meeting
 	 * (persist/buffered.c): it orders lines, and the orders of stores to one line may contradict each
@@ -117,17 +147,9 @@ static int crash(struct bench *b, const struct emu_config *config, enum ct_mode 
 		b->report.unfinished++;
 		error = 0;
 	} else if (!error) {
-		if (!b->report.seen && result->states_failing) {
-			litmus_report_witness(&b->report, &b->execution.situation, &b->search);
-		}
-		b->report.seen += result->states_failing;
-		b->report.states += result->states_tested;
-		b->report.is_exhaustive &=
-			result->instants_exhausted == result->instants && !result->states_undecided;
+		add_result(b, result);
 	}
-	if (result) {
-		ct_result_free(result);
-	}
+	ct_result_free(result);
 	free(result);
 	return error;
 }
@@ -139,27 +161,25 @@ static bool has_enough(const struct bench *b)
 
 static int go_through_schedules(struct bench *b, enum ct_mode mode)
 {
+	const uint64_t schedules = b->options->schedules;
 	struct emu_config config;
-	int error = litmus_machine(b->report.test, &b->execution.situation, b->options, &config);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(litmus_machine(b->report.test, &b->execution.situation, b->options, &config));
 	b->execution.is_anonymous = emu_config_consistent(&config).store_buffer.entries;
 	if (mode == CT_OBSERVED) {
 		config.model = b->persistency;
 	}
 	b->report.situations++;
-	litmus_search_start(
-		&b->search, b->options->schedules ? b->options->schedules : SCHEDULES, b->options->seed);
+	litmus_search_start(&b->search, schedules ? schedules : SCHEDULES, b->options->seed);
 	do {
-		error = crash(b, &config, mode);
+		error = crash_schedule(b, &config, mode);
 	} while (!error && !has_enough(b) && litmus_search_next(&b->search));
 	b->report.is_exhaustive &= b->search.is_complete;
 	return error;
 }
 
-/* First only the model, then the machine that implements it. */
+/* Tests only the model first, then the machine that implements it. */
 static int go_through_situations(struct bench *b)
 {
 	static const struct {
@@ -205,9 +225,13 @@ int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency p
 	litmus_geometry(test, &b->execution.geometry);
 	litmus_report_begin(&b->report, test, options);
 	b->report.persistency = (int)persistency;
-	b->report.said = test->under[persistency] ? test->under[persistency] : test->verdict;
+	if (test->under[persistency]) {
+		b->report.said = test->under[persistency];
+	}
 	error = nvw__options_create(NULL, &b->none);
-	error = error ? error : go_through_situations(b);
+	if (error == 0) {
+		error = go_through_situations(b);
+	}
 	*ret_report = b->report;
 	nvw__options_free(b->none);
 	munmap(b, sizeof *b);

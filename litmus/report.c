@@ -57,15 +57,12 @@ void litmus_report_sort(struct litmus_report *report)
 
 const char *litmus_report_verdict(const struct litmus_report *r)
 {
-	if (!r->is_claimed) {
-		return !r->seen                    ? "not claimed, never seen" :
-		       r->said == LITMUS_FORBIDDEN ? "not claimed, FORBIDDEN SEEN" :
-						     "not claimed, allowed seen";
-	}
-	if (r->said == LITMUS_FORBIDDEN) {
-		return r->seen ? "FORBIDDEN SEEN" : "ok";
-	}
-	return r->seen ? "allowed, seen" : "allowed, never seen";
+	static const char *const verdicts[2][2][2] = {/* [is claimed][is forbidden][was seen] */
+		{{"not claimed, never seen", "not claimed, allowed seen"},
+			{"not claimed, never seen", "not claimed, FORBIDDEN SEEN"}},
+		{{"allowed, never seen", "allowed, seen"}, {"ok", "FORBIDDEN SEEN"}}};
+
+	return verdicts[r->is_claimed][r->said == LITMUS_FORBIDDEN][r->seen > 0];
 }
 
 bool litmus_has_failed(const struct litmus_report *r)

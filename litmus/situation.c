@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "internal.h"
 
 enum { EVICTING_SITUATIONS = 6 };
@@ -29,7 +30,7 @@ static void evicting(const struct litmus_test *test, unsigned i, uint64_t seed, 
 static void set_warm(const struct litmus_test *test, unsigned i, struct litmus_situation *s)
 {
 	if (i < 2) {
-		s->warm = i ? every_variable(test) : 0;
+		s->warm = i * every_variable(test);
 		snprintf(s->name, sizeof s->name, i ? "lines in the L1s" : "lines absent");
 	} else {
 		s->warm = UINT32_C(1) << (i - 2);
@@ -47,13 +48,19 @@ bool litmus_situation(const struct litmus_test *test, unsigned i, uint64_t seed,
 		{.name = "one CU, lines in the L1", .is_one_cu = true, .warm = all},
 	};
 	const unsigned fixed_count = sizeof fixed / sizeof *fixed;
-	const unsigned sets = test->variable_count > 1 ? 2 + test->variable_count : 2;
+	unsigned sets = 2;
 
+	NVW_INVARIANT(test->variable_count <= LITMUS_VARIABLES);
 	*ret = (struct litmus_situation){0};
+	if (test->variable_count > 1) {
+		sets += test->variable_count;
+	}
 	if (i < 2 * sets) {
-		ret->drains = i >= sets;
 		set_warm(test, i % sets, ret);
-		strcat(ret->name, ret->drains ? ", store buffers of one line" : "");
+		if (i >= sets) {
+			ret->drains = true;
+			strcat(ret->name, ", store buffers of one line");
+		}
 		return true;
 	}
 	i -= 2 * sets;
@@ -73,29 +80,36 @@ int litmus_machine(const struct litmus_test *test, const struct litmus_situation
 	const struct litmus_options *options, struct emu_config *ret)
 {
 	struct litmus_geometry g;
-	int error = 0;
 
 	litmus_geometry(test, &g);
 	emu_config_default(ret);
 	snprintf(ret->name, sizeof ret->name, "litmus");
 	snprintf(ret->protocol, sizeof ret->protocol, "%s", options->protocol);
 	ret->seed = 0; /* work-group g is on CU g */
-	ret->cus = s->is_one_cu ? 1 : g.groups;
+	ret->cus = g.groups;
 	ret->wavefront_width = 1; /* every thread is scheduled separately */
-	ret->wavefronts_per_cu = s->is_one_cu ? g.groups * g.group_size : g.group_size;
-	ret->l1.size = s->evicting ? 2 * 64 : 32 * 64;
-	ret->l1.ways = s->evicting ? 2 : 32;
-	ret->l2.size = s->evicting ? 4 * 64 : 64 * 64;
-	ret->l2.ways = s->evicting ? 4 : 64;
+	ret->wavefronts_per_cu = g.group_size;
+	if (s->is_one_cu) {
+		ret->cus = 1;
+		ret->wavefronts_per_cu = g.groups * g.group_size;
+	}
+	ret->l1.ways = 32;
+	ret->l2.ways = 64;
+	if (s->evicting) {
+		ret->l1.ways = 2;
+		ret->l2.ways = 4;
+	}
+	ret->l1.size = ret->l1.ways * 64;
+	ret->l2.size = ret->l2.ways * 64;
 	ret->l2_banks = 1;
 	if (s->drains || (s->evicting >> 3 & 1)) {
 		ret->l1.sfifo = ret->l1.nvw_fifo = ret->l2.sfifo = ret->l2.nvw_fifo = 1;
 	}
 	ret->dram.size = 64 << 10;
-	for (unsigned i = 0; !error && options->settings && options->settings[i]; i++) {
-		error = emu_config_set(ret, options->settings[i]);
+	for (unsigned i = 0; options->settings && options->settings[i]; i++) {
+		NVW_TRY(emu_config_set(ret, options->settings[i]));
 	}
-	return error;
+	return 0;
 }
 
 /* Work-groups are numbered in order of appearance. */
@@ -114,8 +128,9 @@ void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret
 		}
 		group_of[t] = other < t ? group_of[other] : ret->groups++;
 		members[group_of[t]]++;
-		ret->group_size =
-			members[group_of[t]] > ret->group_size ? members[group_of[t]] : ret->group_size;
+		if (members[group_of[t]] > ret->group_size) {
+			ret->group_size = members[group_of[t]];
+		}
 	}
 	memset(members, 0, sizeof members);
 	for (unsigned t = 0; t < test->thread_count; t++) {

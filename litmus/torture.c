@@ -139,10 +139,7 @@ static int in_process(const struct torture_options *o, const struct torture_prog
 	pid_t pid;
 
 	*progress = (struct progress){.seed = o->seed};
-	r = create_pool(&pool);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(create_pool(&pool));
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -162,7 +159,10 @@ static int in_process(const struct torture_options *o, const struct torture_prog
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		describe_death(status, progress);
 	}
-	return progress->outcome < 0 ? nvw_fail(progress->outcome, "%s", progress->text) : 0;
+	if (progress->outcome < 0) {
+		return nvw_fail(progress->outcome, "%s", progress->text);
+	}
+	return 0;
 }
 
 /* ---- Shrinking ----------------------------------------------------------------------------- */
@@ -240,7 +240,9 @@ static int look_closer(
 	}
 	r = torture_generate(p, o->protocol, result->seed, o->settings);
 	result->steps = steps_of(p);
-	r = r ? r : shrink(o, p, progress, result->text);
+	if (r == 0) {
+		r = shrink(o, p, progress, result->text);
+	}
 	result->steps_left = steps_of(p);
 	to = fmemopen(result->listing, sizeof result->listing, "w");
 	if (to) {
@@ -270,7 +272,9 @@ int torture_run(const struct torture_options *o, struct torture_result *result)
 		result->failed = true;
 		result->seed = progress->seed;
 		memcpy(result->text, progress->text, sizeof result->text);
-		r = o->shrink ? look_closer(o, progress, result) : 0;
+		if (o->shrink) {
+			r = look_closer(o, progress, result);
+		}
 	}
 	munmap(progress, sizeof *progress);
 	return r;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generation: machine, variables, steps. See torture_program.h for why the programs are race-free. */
-#include <assert.h>
+
 #include <stdarg.h>
 #include <string.h>
 
 #include <names.h>
 #include <nvw/random.h>
 
+#include "core/invariant.h"
 #include "torture_program.h"
 
 struct generator {
@@ -52,7 +53,7 @@ __attribute__((format(printf, 2, 3))) static int set(struct torture_program *p, 
 	va_start(arguments, format);
 	vsnprintf(setting, sizeof setting, format, arguments);
 	va_end(arguments);
-	snprintf(p->machine + n, sizeof p->machine - n, "%s%s", n ? " " : "", setting);
+	snprintf(p->machine + n, sizeof p->machine - n, "%s%s", n > 0 ? " " : "", setting);
 	return emu_config_set(&p->config, setting);
 }
 
@@ -63,27 +64,29 @@ static int draw_machine(struct generator *g)
 	static const char *const topologies[] = {"crossbar", "mesh", "torus"};
 	static const char *const replacements[] = {"auto", "lru", "registered-last"};
 	struct torture_program *const p = g->p;
-	int r;
 
 	p->machine[0] = 0;
-	p->config.seed = chance(g, 75) ? nvw_random_u64(&g->random) >> 32 : 0;
-	r = set(p, "gpu.cus=%u", 1 + below(g, 6));
-	r = r ? r : set(p, "gpu.wavefront_width=%u", chance(g, 80) ? 1 + below(g, 4) : 8);
-	r = r ? r : set(p, "l1.size=%uB", 256u << below(g, 4));
-	r = r ? r : set(p, "l1.ways=%u", 1u << below(g, 3));
-	r = r ? r : set(p, "l1.sfifo=%u", 1 + below(g, 8));
-	r = r ? r : set(p, "l1.nvw_fifo=%u", 1 + below(g, 8));
-	r = r ? r : set(p, "l1.replacement=%s", replacements[below(g, 3)]);
-	r = r ? r : set(p, "l2.size=%uB", 1024u << below(g, 5));
-	r = r ? r : set(p, "l2.ways=%u", 1u << below(g, 3));
-	r = r ? r : set(p, "l2.banks=%u", 1u << below(g, 3));
-	r = r ? r : set(p, "l2.sfifo=%u", 1 + below(g, 8));
-	r = r ? r : set(p, "l2.nvw_fifo=%u", 1 + below(g, 8));
-	r = r ? r : set(p, "l2.replacement=%s", replacements[below(g, 3)]);
-	r = r ? r : set(p, "network.topology=%s", topologies[below(g, 3)]);
-	r = r ? r : set(p, "network.banks=%s", chance(g, 50) ? "apart" : "beside");
-	r = r ? r : set(p, "nvram.domain=%s", domains[below(g, 4)]);
-	return r ? r : set(p, "nvram.queue=%u", 1 + below(g, 8));
+	p->config.seed = 0;
+	if (chance(g, 75)) {
+		p->config.seed = nvw_random_u64(&g->random) >> 32;
+	}
+	NVW_TRY(set(p, "gpu.cus=%u", 1 + below(g, 6)));
+	NVW_TRY(set(p, "gpu.wavefront_width=%u", chance(g, 80) ? 1 + below(g, 4) : 8));
+	NVW_TRY(set(p, "l1.size=%uB", 256u << below(g, 4)));
+	NVW_TRY(set(p, "l1.ways=%u", 1u << below(g, 3)));
+	NVW_TRY(set(p, "l1.sfifo=%u", 1 + below(g, 8)));
+	NVW_TRY(set(p, "l1.nvw_fifo=%u", 1 + below(g, 8)));
+	NVW_TRY(set(p, "l1.replacement=%s", replacements[below(g, 3)]));
+	NVW_TRY(set(p, "l2.size=%uB", 1024u << below(g, 5)));
+	NVW_TRY(set(p, "l2.ways=%u", 1u << below(g, 3)));
+	NVW_TRY(set(p, "l2.banks=%u", 1u << below(g, 3)));
+	NVW_TRY(set(p, "l2.sfifo=%u", 1 + below(g, 8)));
+	NVW_TRY(set(p, "l2.nvw_fifo=%u", 1 + below(g, 8)));
+	NVW_TRY(set(p, "l2.replacement=%s", replacements[below(g, 3)]));
+	NVW_TRY(set(p, "network.topology=%s", topologies[below(g, 3)]));
+	NVW_TRY(set(p, "network.banks=%s", chance(g, 50) ? "apart" : "beside"));
+	NVW_TRY(set(p, "nvram.domain=%s", domains[below(g, 4)]));
+	return set(p, "nvram.queue=%u", 1 + below(g, 8));
 }
 
 /* Called when the L2 is known: buffered epochs need two ways of it. */
@@ -92,10 +95,10 @@ static int draw_model(struct generator *g)
 	static const char *const models[] = {"epoch", "buffered-epoch"};
 	struct torture_program *const p = g->p;
 	const bool buffered = chance(g, 50) && p->config.l2.ways > 1;
-	int r = set(p, "persist.model=%s", models[buffered]);
 
-	r = r ? r : set(p, "persist.check=on");
-	return r ? r : set(p, "dram.size=1MiB");
+	NVW_TRY(set(p, "persist.model=%s", models[buffered]));
+	NVW_TRY(set(p, "persist.check=on"));
+	return set(p, "dram.size=1MiB");
 }
 
 /* Later additions are drawn separately, so that the programs of a seed do not change. */
@@ -108,55 +111,55 @@ static int draw_store_buffer(struct torture_program *p, struct nvw_random *rando
 {
 	static const char *const orders[] = {"fifo", "unordered"}, *const loads[] = {
 									   "forward", "pass", "wait"};
-	int r = 0;
 
 	if (nvw_random_below(random, 4) == 0 && p->config.model != EMU_MODEL_strict) {
-		r = set(p, "store_buffer.entries=%u", 1 + (unsigned)nvw_random_below(random, 4));
-		r = r ? r : set(p, "store_buffer.order=%s", orders[nvw_random_below(random, 2)]);
-		r = r ? r : set(p, "store_buffer.loads=%s", loads[nvw_random_below(random, 3)]);
+		NVW_TRY(set(p, "store_buffer.entries=%u", 1 + (unsigned)nvw_random_below(random, 4)));
+		NVW_TRY(set(p, "store_buffer.order=%s", orders[nvw_random_below(random, 2)]));
+		NVW_TRY(set(p, "store_buffer.loads=%s", loads[nvw_random_below(random, 3)]));
 	}
-	return r;
+	return 0;
 }
 
 /* Few and narrow bands, short epochs, and queues that are often full. */
 static int draw_turns(struct torture_program *p, struct nvw_random *random)
 {
-	int r = set(p, "stc.bits=%u", 1 + (unsigned)nvw_random_below(random, 3));
-
-	r = r ? r : set(p, "stc.seb_least=6");
-	r = r ? r : set(p, "stc.seb=%u", 6 + (unsigned)nvw_random_below(random, 3));
-	r = r ? r : set(p, "stc.at_once=%u", 1 + (unsigned)nvw_random_below(random, 3));
-	r = r ? r : set(p, "stc.wakeup=%ucycles", 1 + (unsigned)nvw_random_below(random, 40));
-	return r ? r : set(p, "stc.bsq=%u", 1 + (unsigned)nvw_random_below(random, 6));
+	NVW_TRY(set(p, "stc.bits=%u", 1 + (unsigned)nvw_random_below(random, 3)));
+	NVW_TRY(set(p, "stc.seb_least=6"));
+	NVW_TRY(set(p, "stc.seb=%u", 6 + (unsigned)nvw_random_below(random, 3)));
+	NVW_TRY(set(p, "stc.at_once=%u", 1 + (unsigned)nvw_random_below(random, 3)));
+	NVW_TRY(set(p, "stc.wakeup=%ucycles", 1 + (unsigned)nvw_random_below(random, 40)));
+	return set(p, "stc.bsq=%u", 1 + (unsigned)nvw_random_below(random, 6));
 }
 
-/* Leases that end early and late; but where time decides, a work-item that polls must not do so too long for one of them. */
+/* Leases that end early and late; but where time decides, a work-item that polls must not do so too long for one
+ * of them. */
 static int draw_leases(struct torture_program *p, uint64_t seed)
 {
 	struct nvw_random random = drawn_apart(seed + UINT64_C(0x6c6561736573));
-	int r = set(p, "tcs.lease=%ucycles", 5u << nvw_random_below(&random, p->schedule ? 10 : 6));
+	const unsigned powers = p->schedule ? 10 : 6;
 
-	r = r ? r : set(p, "tcs.most=%ucycles", p->schedule ? 8000 : 160);
-	r = r ? r : set(p, "tcs.step=%ucycles", (unsigned)nvw_random_below(&random, 40));
-	return r ? r : set(p, "tcs.mshrs=%u", 8u << nvw_random_below(&random, 3));
+	NVW_TRY(set(p, "tcs.lease=%ucycles", 5u << nvw_random_below(&random, powers)));
+	NVW_TRY(set(p, "tcs.most=%ucycles", p->schedule ? 8000 : 160));
+	NVW_TRY(set(p, "tcs.step=%ucycles", (unsigned)nvw_random_below(&random, 40)));
+	return set(p, "tcs.mshrs=%u", 8u << nvw_random_below(&random, 3));
 }
 
 /* Options of machines: store buffers, a bound on loads in flight, an L3. */
 static int draw_options(struct torture_program *p, uint64_t seed)
 {
 	struct nvw_random random = drawn_apart(seed);
-	int r = draw_store_buffer(p, &random);
 
-	if (r == 0 && nvw_random_below(&random, 2)) {
-		r = set(p, "gpu.loads=%u", 1 + (unsigned)nvw_random_below(&random, 4));
+	NVW_TRY(draw_store_buffer(p, &random));
+	if (nvw_random_below(&random, 2)) {
+		NVW_TRY(set(p, "gpu.loads=%u", 1 + (unsigned)nvw_random_below(&random, 4)));
 	}
-	if (r == 0 && nvw_random_below(&random, 4) == 0) {
-		r = set(p, "l3.size=%uB", 2048u << nvw_random_below(&random, 3));
-		r = r ? r : set(p, "l3.ways=%u", 1u << nvw_random_below(&random, 3));
-		r = r ? r : set(p, "l3.sfifo=%u", 1 + (unsigned)nvw_random_below(&random, 8));
-		r = r ? r : set(p, "l3.split=%s", nvw_random_below(&random, 2) ? "on" : "off");
+	if (nvw_random_below(&random, 4) == 0) {
+		NVW_TRY(set(p, "l3.size=%uB", 2048u << nvw_random_below(&random, 3)));
+		NVW_TRY(set(p, "l3.ways=%u", 1u << nvw_random_below(&random, 3)));
+		NVW_TRY(set(p, "l3.sfifo=%u", 1 + (unsigned)nvw_random_below(&random, 8)));
+		NVW_TRY(set(p, "l3.split=%s", nvw_random_below(&random, 2) ? "on" : "off"));
 	}
-	return r ? r : draw_turns(p, &random);
+	return draw_turns(p, &random);
 }
 
 /* Every second machine of a protocol with a directory has one of its own, of a few entries. */
@@ -164,32 +167,31 @@ static int draw_directory(struct torture_program *p, uint64_t seed)
 {
 	struct nvw_random random = drawn_apart(seed + UINT64_C(0x6469726563));
 	const unsigned ways = 1u << nvw_random_below(&random, 3);
-	int r = 0;
 
 	if (emu_protocol_has_owners(p->config.protocol) && nvw_random_below(&random, 2)) {
-		r = set(p, "directory.ways=%u", ways);
-		r = r ? r : set(p, "directory.lines=%u", ways << nvw_random_below(&random, 7));
-		r = r ? r : set(p, "directory.mshrs=%u", 1u << nvw_random_below(&random, 4));
+		NVW_TRY(set(p, "directory.ways=%u", ways));
+		NVW_TRY(set(p, "directory.lines=%u", ways << nvw_random_below(&random, 7)));
+		NVW_TRY(set(p, "directory.mshrs=%u", 1u << nvw_random_below(&random, 4)));
 	}
-	return r;
+	return 0;
 }
 
 /* Where caches are apart, write caches of a few lines. */
 static int draw_write_caches(struct torture_program *p, uint64_t seed)
 {
 	struct nvw_random random = drawn_apart(seed + 1);
-	const uint64_t least = emu_model_info(p->config.model)->l2_ways;
-	int r = 0;
+	unsigned least = (unsigned)emu_model_info(p->config.model)->l2_ways;
 
-	if (emu_protocol_is_apart(p->config.protocol)) {
-		r = set(p, "l1.write_size=%uB", 256u << nvw_random_below(&random, 3));
-		r = r ? r : set(p, "l1.write_ways=%u", 1u << nvw_random_below(&random, 3));
-		r = r ? r : set(p, "l2.write_size=%uB", 512u << nvw_random_below(&random, 4));
-		r = r ? r :
-			set(p, "l2.write_ways=%u",
-				(unsigned)(least ? least : 1) << nvw_random_below(&random, 2));
+	if (least == 0) {
+		least = 1;
 	}
-	return r;
+	if (emu_protocol_is_apart(p->config.protocol)) {
+		NVW_TRY(set(p, "l1.write_size=%uB", 256u << nvw_random_below(&random, 3)));
+		NVW_TRY(set(p, "l1.write_ways=%u", 1u << nvw_random_below(&random, 3)));
+		NVW_TRY(set(p, "l2.write_size=%uB", 512u << nvw_random_below(&random, 4)));
+		NVW_TRY(set(p, "l2.write_ways=%u", least << nvw_random_below(&random, 2)));
+	}
+	return 0;
 }
 
 /* Every second machine has a consistency model if its protocol lets it. */
@@ -199,10 +201,11 @@ static int draw_consistency(struct torture_program *p, uint64_t seed)
 	struct nvw_random random = drawn_apart(seed + UINT64_C(0x636f6e736973));
 	const unsigned model = (unsigned)nvw_random_below(&random, 8);
 
-	return model < 4 && emu_protocol_has_owners(p->config.protocol) &&
-			       p->config.model != EMU_MODEL_strict ?
-		       set(p, "gpu.consistency=%s", of[model]) :
-		       0;
+	if (model >= 4 || !emu_protocol_has_owners(p->config.protocol) ||
+		p->config.model == EMU_MODEL_strict) {
+		return 0;
+	}
+	return set(p, "gpu.consistency=%s", of[model]);
 }
 
 /* Every third load is issued and used later. */
@@ -217,12 +220,10 @@ static void draw_issued(struct torture_program *p, uint64_t seed)
 
 static int apply(struct torture_program *p, const char *const *settings)
 {
-	int r = 0;
-
-	for (; r == 0 && settings && *settings; settings++) {
-		r = emu_config_set(&p->config, *settings);
+	for (; settings && *settings; settings++) {
+		NVW_TRY(emu_config_set(&p->config, *settings));
 	}
-	return r;
+	return 0;
 }
 
 static unsigned wavefronts_per_group(const struct torture_program *p)
@@ -240,13 +241,17 @@ static int draw_groups(struct generator *g)
 	unsigned wavefronts;
 
 	p->groups = 1 + below(g, chance(g, 30) ? 4 * cus : cus + 2);
-	p->groups = p->groups > TORTURE_GROUPS_MAX ? TORTURE_GROUPS_MAX : p->groups;
+	if (p->groups > TORTURE_GROUPS_MAX) {
+		p->groups = TORTURE_GROUPS_MAX;
+	}
 	p->group_size = 1 + below(g, TORTURE_GROUP_SIZE_MAX);
 	wavefronts = wavefronts_per_group(p);
 	p->crowded = p->groups > cus && chance(g, 20);
 	p->schedule = below(g, 3);
-	return set(p, "gpu.wavefronts_per_cu=%u",
-		p->crowded ? wavefronts : wavefronts * ((p->groups + cus - 1) / cus));
+	if (!p->crowded) {
+		wavefronts *= (p->groups + cus - 1) / cus;
+	}
+	return set(p, "gpu.wavefronts_per_cu=%u", wavefronts);
 }
 
 /* Settings may leave less room than was drawn. */
@@ -296,12 +301,11 @@ static bool place(struct generator *g, unsigned from, unsigned to, unsigned size
 static uint8_t place_sync(struct generator *g, unsigned least_size)
 {
 	struct torture_program *const p = g->p;
+	const unsigned lines = g->apart ? g->sync_lines : p->line_count;
 	const bool placed =
-		place(g, 0, g->apart ? g->sync_lines : p->line_count, least_size << below(g, 2)) ||
-		place(g, 0, p->line_count, least_size);
+		place(g, 0, lines, least_size << below(g, 2)) || place(g, 0, p->line_count, least_size);
 
-	assert(placed);
-	(void)placed; /* builds without assertions */
+	NVW_INVARIANT(placed);
 	return (uint8_t)(p->variable_count - 1);
 }
 
@@ -338,18 +342,24 @@ static uint8_t scope_of(struct generator *g, enum nvw_scope least)
 	static const uint8_t wider[] = {NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM, NVW_SCOPE_SYSTEM,
 		NVW_SCOPE_REMOTE_AGENT, NVW_SCOPE_REMOTE_SYSTEM};
 
+	if (chance(g, g->p->promises.scopes ? 80 : 50)) {
+		return (uint8_t)least;
+	}
 	if (!g->p->promises.scopes) {
-		return (uint8_t)(chance(g, 50) ? least : below(g, NVW_SCOPE_REMOTE_SYSTEM + 1));
+		return (uint8_t)below(g, NVW_SCOPE_REMOTE_SYSTEM + 1);
 	}
 	if (least == NVW_SCOPE_REMOTE_AGENT) {
-		return chance(g, 80) ? NVW_SCOPE_REMOTE_AGENT : NVW_SCOPE_REMOTE_SYSTEM;
+		return NVW_SCOPE_REMOTE_SYSTEM;
 	}
-	return chance(g, 80) ? (uint8_t)least : wider[below(g, 5)];
+	return wider[below(g, 5)];
 }
 
 static uint8_t order_of(struct generator *g, enum nvw_order least)
 {
-	return (uint8_t)(chance(g, 70) ? least : chance(g, 50) ? NVW_ACQ_REL : NVW_SEQ_CST);
+	if (chance(g, 70)) {
+		return (uint8_t)least;
+	}
+	return chance(g, 50) ? NVW_ACQ_REL : NVW_SEQ_CST;
 }
 
 static unsigned group_of(const struct torture_program *p, unsigned work_item)
@@ -364,7 +374,7 @@ static struct torture_step *add_step(struct generator *g, enum torture_step_kind
 	struct torture_program *const p = g->p;
 	struct torture_step *const step = &p->steps[p->step_count++];
 
-	assert(p->step_count <= TORTURE_STEPS_MAX);
+	NVW_INVARIANT(p->step_count <= TORTURE_STEPS_MAX);
 	*step = (struct torture_step){.kind = kind,
 		.group = TORTURE_NONE,
 		.set = TORTURE_NONE,
@@ -378,7 +388,7 @@ static void add_op(struct generator *g, struct torture_step *step, unsigned kind
 {
 	struct torture_program *const p = g->p;
 
-	assert(p->op_count < TORTURE_OPS_MAX);
+	NVW_INVARIANT(p->op_count < TORTURE_OPS_MAX);
 	p->ops[p->op_count++] = (struct torture_op){.kind = (uint8_t)kind,
 		.variable = (uint8_t)variable,
 		.order = (uint8_t)below(g, NVW_SEQ_CST + 1),
@@ -397,7 +407,9 @@ static void deal(struct generator *g, bool *read_only, bool new_kernel)
 		for (unsigned i = 0; i < p->data_count; i++) {
 			read_only[i] = false;
 		}
-		for (unsigned i = 0, n = chance(g, 60) ? p->data_count / 4 : 0; i < n; i++) {
+		const bool has_read_only = chance(g, 60);
+
+		for (unsigned i = 0; has_read_only && i < p->data_count / 4; i++) {
 			read_only[below(g, p->data_count)] = true;
 		}
 	}
@@ -419,9 +431,11 @@ static void deal(struct generator *g, bool *read_only, bool new_kernel)
 		}
 	}
 	for (unsigned i = 0; i < p->data_count; i++) {
-		struct torture_set *const s =
-			&p->sets[g->first_set + (read_only[i] ? 0 : 1 + below(g, g->sets - 1))];
+		struct torture_set *s = &p->sets[g->first_set];
 
+		if (!read_only[i]) {
+			s += 1 + below(g, g->sets - 1);
+		}
 		s->variables[s->count++] = (uint8_t)i;
 		g->owner[i] = FREE;
 	}
@@ -434,16 +448,21 @@ static bool is_store(unsigned kind)
 
 static unsigned draw_kind(struct generator *g)
 {
+	static const struct {
+		unsigned below, kind;
+	} kinds[] = {{44, NVW__LOAD}, {86, NVW__STORE}, {92, NVW__P_BARRIER}};
 	const unsigned n = below(g, 100);
 
-	return n < 44 ? NVW__LOAD :
-	       n < 86 ? NVW__STORE :
-	       n < 92 ? NVW__P_BARRIER :
-			NVW__ATOMIC_LOAD + below(g, 10);
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		if (n < kinds[i].below) {
+			return kinds[i].kind;
+		}
+	}
+	return NVW__ATOMIC_LOAD + below(g, 10);
 }
 
 /* PHASED: whether the work-item may do this to the variable, which then belongs to it, or to the readers,
- * until the barrier. */
+ * until the barrier. An atomic load may register its variable, but stores nothing. */
 static bool claim(struct generator *g, unsigned variable, unsigned work_item, unsigned kind)
 {
 	int *const owner = &g->owner[variable];
@@ -451,11 +470,14 @@ static bool claim(struct generator *g, unsigned variable, unsigned work_item, un
 	if (*owner == (int)work_item) {
 		return true;
 	}
-	if (is_store(kind) ? *owner != FREE : *owner >= 0) {
+	if (is_store(kind) && *owner == FREE) {
+		*owner = (int)work_item;
+		return true;
+	}
+	if (is_store(kind) || *owner >= 0) {
 		return false;
 	}
-	/* An atomic load may register its variable, but stores nothing. */
-	*owner = is_store(kind) ? (int)work_item : READERS;
+	*owner = READERS;
 	return true;
 }
 
@@ -466,7 +488,10 @@ static void add_ops(struct generator *g, struct torture_step *step, const struct
 		unsigned kind = draw_kind(g);
 
 		if (s->style == TORTURE_READ_ONLY) {
-			kind = chance(g, 75) ? NVW__LOAD_READ_ONLY : NVW__LOAD;
+			kind = NVW__LOAD;
+			if (chance(g, 75)) {
+				kind = NVW__LOAD_READ_ONLY;
+			}
 		}
 		if (kind == NVW__P_BARRIER || s->style != TORTURE_PHASED ||
 			claim(g, variable, step->work_item, kind)) {
@@ -478,11 +503,13 @@ static void add_ops(struct generator *g, struct torture_step *step, const struct
 /* Draws how a group acquires and releases the lock of a set. */
 static void draw_lock(struct generator *g, struct torture_step *step, const struct torture_set *s)
 {
-	const bool is_owner = s->group == (int)group_of(g->p, step->work_item);
-	const enum nvw_scope least = is_owner                  ? NVW_SCOPE_WORKGROUP :
-				     s->style == TORTURE_STEAL ? NVW_SCOPE_REMOTE_AGENT :
-								 NVW_SCOPE_AGENT;
+	enum nvw_scope least = NVW_SCOPE_AGENT;
 
+	if (s->group == (int)group_of(g->p, step->work_item)) {
+		least = NVW_SCOPE_WORKGROUP;
+	} else if (s->style == TORTURE_STEAL) {
+		least = NVW_SCOPE_REMOTE_AGENT;
+	}
 	step->acquire = (struct torture_sync){.variable = g->p->lock[s->slot],
 		.how = (uint8_t)below(g, 4),
 		.order = order_of(g, NVW_ACQUIRE),
@@ -539,7 +566,9 @@ static void add_meeting(struct generator *g)
 	struct torture_step *const step = add_step(g, TORTURE_MEET);
 
 	step->persist = chance(g, 50);
-	step->group = step->persist && chance(g, 25) ? TORTURE_NONE : (int)below(g, p->groups);
+	if (!step->persist || !chance(g, 25)) {
+		step->group = (int)below(g, p->groups);
+	}
 	/* A persist barrier orders persists; it makes nothing visible. */
 	for (unsigned set = g->first_set; !step->persist && set < p->set_count; set++) {
 		const struct torture_set *const s = &p->sets[set];
@@ -591,7 +620,10 @@ static void draw_steps(struct generator *g)
 
 static uint8_t at_least(const struct torture_program *p, uint8_t scope, enum nvw_scope least)
 {
-	return p->promises.scopes && scope < least ? (uint8_t)least : scope;
+	if (p->promises.scopes && scope < least) {
+		return (uint8_t)least;
+	}
+	return scope;
 }
 
 /* b follows a in a set whose steps take turns: the first step of the next work-item waits for a word written
@@ -630,9 +662,9 @@ void torture_link(struct torture_program *p)
 		}
 		if (s->style == TORTURE_TICKET) {
 			step->acquire.variable = p->ticket[s->slot];
-			step->acquire.scope = s->group < 0 ?
-						      at_least(p, step->acquire.scope, NVW_SCOPE_AGENT) :
-						      step->acquire.scope;
+			if (s->group < 0) {
+				step->acquire.scope = at_least(p, step->acquire.scope, NVW_SCOPE_AGENT);
+			}
 			tickets[s->slot]++;
 		} else if (s->style == TORTURE_TURN) {
 			step->acquire.variable = step->release.variable = TORTURE_NONE;
@@ -648,7 +680,6 @@ int torture_generate(
 	struct torture_program *p, const char *protocol, uint64_t seed, const char *const *settings)
 {
 	struct generator g = {.p = p, .random = {nvw_mix64(seed ^ 0x6d616368696e65)}};
-	int r;
 
 	memset(p, 0, sizeof *p);
 	p->seed = seed;
@@ -656,23 +687,20 @@ int torture_generate(
 	p->settings = settings;
 	emu_config_default(&p->config);
 	snprintf(p->config.protocol, sizeof p->config.protocol, "%s", protocol);
-	r = draw_machine(&g);
-	r = r ? r : apply(p, settings);
-	r = r ? r : draw_model(&g);
-	r = r ? r : apply(p, settings); /* they may name the model */
-	r = r ? r : draw_options(p, seed);
-	r = r ? r : draw_write_caches(p, seed);
-	r = r ? r : draw_consistency(p, seed);
-	r = r ? r : draw_directory(p, seed);
-	r = r ? r : apply(p, settings);
-	r = r ? r : emu_config_check(&p->config);
-	r = r ? r : draw_groups(&g);
-	r = r ? r : draw_leases(p, seed);
-	r = r ? r : apply(p, settings);
-	r = r ? r : emu_config_check(&p->config);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(draw_machine(&g));
+	NVW_TRY(apply(p, settings));
+	NVW_TRY(draw_model(&g));
+	NVW_TRY(apply(p, settings)); /* they may name the model */
+	NVW_TRY(draw_options(p, seed));
+	NVW_TRY(draw_write_caches(p, seed));
+	NVW_TRY(draw_consistency(p, seed));
+	NVW_TRY(draw_directory(p, seed));
+	NVW_TRY(apply(p, settings));
+	NVW_TRY(emu_config_check(&p->config));
+	NVW_TRY(draw_groups(&g));
+	NVW_TRY(draw_leases(p, seed));
+	NVW_TRY(apply(p, settings));
+	NVW_TRY(emu_config_check(&p->config));
 	p->crowded = p->crowded || is_crowded(p);
 	g.random.state = nvw_mix64(seed ^ 0x70726f6772616d);
 	draw_variables(&g);
@@ -690,12 +718,15 @@ const char *torture_variable_name(const struct torture_program *p, unsigned vari
 
 	snprintf(buffer, TEXT, "d%u", variable);
 	for (unsigned slot = 0; variable >= p->data_count && slot < TORTURE_SLOTS; slot++) {
-		if (variable == p->lock[slot] || variable == p->turn[slot] || variable == p->ticket[slot]) {
-			snprintf(buffer, TEXT, "%s%u",
-				variable == p->lock[slot] ? "lock" :
-				variable == p->turn[slot] ? "turn" :
-							    "ticket",
-				slot);
+		const struct {
+			const char *name;
+			unsigned variable;
+		} of_slot[] = {{"lock", p->lock[slot]}, {"turn", p->turn[slot]}, {"ticket", p->ticket[slot]}};
+
+		for (unsigned i = 0; i < 3; i++) {
+			if (variable == of_slot[i].variable) {
+				snprintf(buffer, TEXT, "%s%u", of_slot[i].name, slot);
+			}
 		}
 		for (unsigned group = 0; group < p->groups; group++) {
 			if (variable == p->local_turn[slot][group]) {
@@ -727,19 +758,43 @@ static void print_sync(
 static void print_op(const struct torture_program *p, const struct torture_step *step,
 	const struct torture_op *op, FILE *to)
 {
-	const bool has_ticket = step->set >= 0 && p->sets[step->set].style == TORTURE_TICKET;
-	char name[24];
+	char name[24] = "its own";
 
 	if (op->kind == NVW__P_BARRIER) {
 		fprintf(to, " persist barrier;");
 		return;
 	}
-	fprintf(to, " %s%s %s", op->is_issued ? "issued " : "", emu_kind_names[op->kind],
-		has_ticket ? "its own" : torture_variable_name(p, op->variable, name));
+	if (step->set < 0 || p->sets[step->set].style != TORTURE_TICKET) {
+		torture_variable_name(p, op->variable, name);
+	}
+	fprintf(to, " %s%s %s", op->is_issued ? "issued " : "", emu_kind_names[op->kind], name);
 	if (op->kind >= NVW__ATOMIC_LOAD) {
 		fprintf(to, " (%s, %s)", emu_order_names[op->order], emu_scope_names[op->scope]);
 	}
 	putc(';', to);
+}
+
+static void print_subject(const struct torture_program *p, const struct torture_step *step, FILE *to)
+{
+	switch (step->kind) {
+	case TORTURE_LAUNCH:
+		fprintf(to, "launch: %u work-groups of %u", p->groups, p->group_size);
+		break;
+	case TORTURE_HOST:
+		fprintf(to, "host:");
+		break;
+	case TORTURE_MEET:
+		fprintf(to, "%s of ", step->persist ? "persist barrier" : "barrier");
+		if (step->group < 0) {
+			fprintf(to, "the kernel");
+		} else {
+			fprintf(to, "work-group %d", step->group);
+		}
+		break;
+	case TORTURE_ACCESS:
+		fprintf(to, "work-item %u of group %u, %s:", step->work_item, group_of(p, step->work_item),
+			styles[p->sets[step->set].style]);
+	}
 }
 
 static void print_step(const struct torture_program *p, unsigned i, FILE *to)
@@ -747,20 +802,7 @@ static void print_step(const struct torture_program *p, unsigned i, FILE *to)
 	const struct torture_step *const step = &p->steps[i];
 
 	fprintf(to, "  %3u ", i);
-	if (step->kind == TORTURE_LAUNCH) {
-		fprintf(to, "launch: %u work-groups of %u", p->groups, p->group_size);
-	} else if (step->kind == TORTURE_HOST) {
-		fprintf(to, "host:");
-	} else if (step->kind == TORTURE_MEET) {
-		fprintf(to, "%s of %s", step->persist ? "persist barrier" : "barrier",
-			step->group < 0 ? "the kernel" : "work-group");
-		if (step->group >= 0) {
-			fprintf(to, " %d", step->group);
-		}
-	} else {
-		fprintf(to, "work-item %u of group %u, %s:", step->work_item, group_of(p, step->work_item),
-			styles[p->sets[step->set].style]);
-	}
+	print_subject(p, step, to);
 	print_sync(p, "acquire", &step->acquire, to);
 	for (unsigned k = 0; k < step->op_count; k++) {
 		print_op(p, step, &p->ops[step->first_op + k], to);
@@ -769,10 +811,22 @@ static void print_step(const struct torture_program *p, unsigned i, FILE *to)
 	putc('\n', to);
 }
 
-void torture_print(const struct torture_program *p, FILE *to)
+static void print_line(const struct torture_program *p, unsigned line, FILE *to)
 {
 	char name[24];
 
+	fprintf(to, " %s %u", p->lines[line].is_nvram ? "NVRAM" : "DRAM", p->lines[line].number);
+	for (unsigned i = 0; i < p->variable_count; i++) {
+		const struct torture_variable *const v = &p->variables[i];
+
+		if (v->line == line) {
+			fprintf(to, " %s@%u:%u", torture_variable_name(p, i, name), v->offset, v->size);
+		}
+	}
+}
+
+void torture_print(const struct torture_program *p, FILE *to)
+{
 	fprintf(to, "  machine: %s, seed %llu, schedule %u\n", p->machine, (unsigned long long)p->config.seed,
 		p->schedule);
 	if (p->settings && *p->settings) {
@@ -784,16 +838,8 @@ void torture_print(const struct torture_program *p, FILE *to)
 	}
 	fputs("  lines:", to);
 	for (unsigned line = 0; line < p->line_count; line++) {
-		fprintf(to, "%s %s %u", line ? ";" : "", p->lines[line].is_nvram ? "NVRAM" : "DRAM",
-			p->lines[line].number);
-		for (unsigned i = 0; i < p->variable_count; i++) {
-			const struct torture_variable *const v = &p->variables[i];
-
-			if (v->line == line) {
-				fprintf(to, " %s@%u:%u", torture_variable_name(p, i, name), v->offset,
-					v->size);
-			}
-		}
+		fputs(line > 0 ? ";" : "", to);
+		print_line(p, line, to);
 	}
 	putc('\n', to);
 	for (unsigned i = 0; i < p->step_count; i++) {

@@ -102,7 +102,7 @@ static uint64_t truncated(const struct run *run, unsigned variable, uint64_t val
 {
 	const unsigned size = run->p->variables[variable].size;
 
-	return size == 8 ? value : value & ((UINT64_C(1) << 8 * size) - 1);
+	return value & (UINT64_MAX >> (64 - 8 * size));
 }
 
 /* Before each memory operation; false if the run is over. */
@@ -169,16 +169,20 @@ static void compare(
 static void load(struct run *run, unsigned step, const struct torture_op *op, unsigned variable)
 {
 	void *const at = address_of(run, variable);
+	const char *what = "a load";
 	uint64_t got;
 
 #define READ_ONLY(type) nvw_load_read_only((type *)at)
 #define LOAD(type)      nvw_load((type *)at)
-	got = op->kind == NVW__LOAD_READ_ONLY ? BY_SIZE(run->p->variables[variable].size, READ_ONLY) :
-						BY_SIZE(run->p->variables[variable].size, LOAD);
+	if (op->kind == NVW__LOAD_READ_ONLY) {
+		got = BY_SIZE(run->p->variables[variable].size, READ_ONLY);
+		what = "a read-only load";
+	} else {
+		got = BY_SIZE(run->p->variables[variable].size, LOAD);
+	}
 #undef READ_ONLY
 #undef LOAD
-	compare(run, step, op->kind == NVW__LOAD ? "a load" : "a read-only load", variable, got,
-		run->expected[variable]);
+	compare(run, step, what, variable, got, run->expected[variable]);
 }
 
 static void store(struct run *run, const struct torture_op *op, unsigned variable)
@@ -522,9 +526,13 @@ static int launch(struct run *run, unsigned first, unsigned end)
 	if (run->failed) {
 		return 0; /* others may have waited for work-items that gave up */
 	}
-	r = r ? r : compare_visible(run);
+	NVW_TRY(r);
+	NVW_TRY(compare_visible(run));
 	/* Not after every kernel, because it writes everything back. */
-	return r == 0 && (end == p->step_count || run->kernel % 2) ? compare_durable(run) : r;
+	if (end == p->step_count || run->kernel % 2) {
+		return compare_durable(run);
+	}
+	return 0;
 }
 
 static int execute(struct run *run)
@@ -540,7 +548,9 @@ static int execute(struct run *run)
 			run->kernel += r == 0 && !run->failed;
 			i = end;
 		} else {
-			r = p->steps[i].removed ? 0 : host_stores(run, &p->steps[i]);
+			if (!p->steps[i].removed) {
+				r = host_stores(run, &p->steps[i]);
+			}
 			i++;
 		}
 	}
@@ -565,19 +575,30 @@ static int set_up(struct run *run)
 		(char *)(uintptr_t)nvw_nvram_base(run->machine) + nvw_pool_geometry(run->pool)->chunks;
 	char *const dram = nvw_alloc(run->machine, 64 * (p->lines[p->line_count - 1].number + 1));
 	static const uint8_t zero[64];
-	int r = dram ? 0 : NVW_E_MEMORY;
 
-	for (unsigned i = 0; r == 0 && i < p->line_count; i++) {
+	if (!dram) {
+		return NVW_E_MEMORY;
+	}
+	for (unsigned i = 0; i < p->line_count; i++) {
 		run->at[i] = (p->lines[i].is_nvram ? nvram : dram) + 64 * p->lines[i].number;
-		r = nvw_write(run->machine, run->at[i], zero, sizeof zero);
+		NVW_TRY(nvw_write(run->machine, run->at[i], zero, sizeof zero));
 	}
 	for (unsigned slot = 0; slot < TORTURE_SLOTS; slot++) {
 		run->holder[slot] = NOBODY;
 	}
-	if (r == 0 && p->schedule) {
+	if (p->schedule) {
 		emu_set_scheduler(run->machine, choose, run);
 	}
-	return r;
+	return 0;
+}
+
+static int execute_with(struct run *run, const char *fault)
+{
+	NVW_TRY(set_up(run));
+	if (fault) {
+		NVW_TRY(emu_plant_fault(run->machine, fault));
+	}
+	return execute(run);
 }
 
 static bool is_finding(int r)
@@ -610,15 +631,16 @@ int torture_run_program(const struct torture_program *program, struct nvw_pool *
 		.text_bytes = text_bytes};
 	int r = emu_create(&program->config, pool, NULL, &run.machine);
 
-	r = r ? r : set_up(&run);
-	if (r == 0 && fault) {
-		r = emu_plant_fault(run.machine, fault);
+	if (r == 0) {
+		r = execute_with(&run, fault);
 	}
-	r = r ? r : execute(&run);
 	if (is_finding(r)) {
 		report(&run, "kernel %u: %s", run.kernel, nvw_error_message());
 	}
 	*ret_work = work_of(&run);
 	emu_destroy(run.machine);
-	return run.failed ? 1 : r < 0 ? r : 0;
+	if (run.failed) {
+		return 1;
+	}
+	return r < 0 ? r : 0;
 }

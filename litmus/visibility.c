@@ -23,32 +23,32 @@ struct runner {
 static int execute_on(struct runner *run, struct nvw_machine *m)
 {
 	struct litmus_execution *const x = &run->execution;
-	int error = run->options->fault ? emu_plant_fault(m, run->options->fault) : 0;
+	int error;
 
-	error = error ? error : litmus_execution_prepare(x, m);
-	error = error ? error : litmus_execution_run(x, m);
+	if (run->options->fault) {
+		NVW_TRY(emu_plant_fault(m, run->options->fault));
+	}
+	NVW_TRY(litmus_execution_prepare(x, m));
+	error = litmus_execution_run(x, m);
 	if (error == NVW_E_DEADLOCK) {
 		run->report->unfinished++;
 		return 0;
 	}
-	error = error ? error : litmus_execution_read(x, m);
-	if (!error) {
-		litmus_report_count(run->report, &x->state);
-		if (litmus_holds(run->test, &x->state) && !run->report->seen++) {
-			litmus_report_witness(run->report, &x->situation, &run->search);
-		}
+	NVW_TRY(error);
+	NVW_TRY(litmus_execution_read(x, m));
+	litmus_report_count(run->report, &x->state);
+	if (litmus_holds(run->test, &x->state) && !run->report->seen++) {
+		litmus_report_witness(run->report, &x->situation, &run->search);
 	}
-	return error;
+	return 0;
 }
 
 static int execute(struct runner *run, const struct emu_config *config)
 {
 	struct nvw_machine *m;
-	int error = emu_create(config, run->pool, NULL, &m);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(emu_create(config, run->pool, NULL, &m));
 	error = execute_on(run, m);
 	emu_destroy(m);
 	run->report->schedules++;
@@ -62,15 +62,13 @@ static bool has_enough(const struct runner *run)
 
 static int go_through_schedules(struct runner *run)
 {
+	const uint64_t schedules = run->options->schedules;
 	struct emu_config config;
-	int error = litmus_machine(run->test, &run->execution.situation, run->options, &config);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(litmus_machine(run->test, &run->execution.situation, run->options, &config));
 	run->execution.is_anonymous = emu_config_consistent(&config).store_buffer.entries;
-	litmus_search_start(&run->search, run->options->schedules ? run->options->schedules : SCHEDULES,
-		run->options->seed);
+	litmus_search_start(&run->search, schedules ? schedules : SCHEDULES, run->options->seed);
 	do {
 		error = execute(run, &config);
 	} while (!error && !has_enough(run) && litmus_search_next(&run->search));
@@ -115,23 +113,24 @@ int litmus_run_visibility(
 	const struct litmus_test *test, const struct litmus_options *options, struct litmus_report *report)
 {
 	struct runner *const run = calloc(1, sizeof *run);
-	int error = run ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a litmus test");
+	int error = 0;
 
 	litmus_report_begin(report, test, options);
-	if (!error && needs_nvram(test)) {
+	if (!run) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a litmus test");
+	}
+	run->test = run->execution.test = test;
+	run->options = options;
+	run->report = report;
+	run->execution.search = &run->search;
+	litmus_geometry(test, &run->execution.geometry);
+	if (needs_nvram(test)) {
 		error = make_pool(&run->pool);
 	}
-	if (!error) {
-		run->test = run->execution.test = test;
-		run->options = options;
-		run->report = report;
-		run->execution.search = &run->search;
-		litmus_geometry(test, &run->execution.geometry);
+	if (error == 0) {
 		error = go_through_situations(run);
 	}
-	if (run) {
-		nvw_pool_close(run->pool);
-	}
+	nvw_pool_close(run->pool);
 	free(run);
 	return error;
 }

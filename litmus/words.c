@@ -13,10 +13,12 @@ int litmus_expected(const struct litmus_reader *r, const char *what)
 {
 	const size_t n = strcspn(r->at, " \t\r\n");
 
-	return *r->at ? nvw_fail(NVW_E_INPUT, "%s:%u: expected %s, found \"%.*s\"", r->file, r->line, what,
-				(int)(n < 24 ? n ? n : 1 : 24), r->at) :
-			nvw_fail(NVW_E_INPUT, "%s:%u: expected %s, found the end of the file", r->file,
-				r->line, what);
+	if (!*r->at) {
+		return nvw_fail(
+			NVW_E_INPUT, "%s:%u: expected %s, found the end of the file", r->file, r->line, what);
+	}
+	return nvw_fail(NVW_E_INPUT, "%s:%u: expected %s, found \"%.*s\"", r->file, r->line, what,
+		n < 24 ? (int)n + !n : 24, r->at);
 }
 
 void litmus_skip(struct litmus_reader *r)
@@ -47,7 +49,10 @@ int litmus_expect(struct litmus_reader *r, const char *text)
 	char what[32];
 
 	snprintf(what, sizeof what, "\"%s\"", text);
-	return litmus_accept(r, text) ? 0 : litmus_expected(r, what);
+	if (!litmus_accept(r, text)) {
+		return litmus_expected(r, what);
+	}
+	return 0;
 }
 
 bool litmus_is_word(char c)
@@ -105,11 +110,8 @@ int litmus_take_number(struct litmus_reader *r, int64_t *ret)
 int litmus_take_small(struct litmus_reader *r, unsigned *ret)
 {
 	int64_t number = 0;
-	const int error = litmus_take_number(r, &number);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(litmus_take_number(r, &number));
 	if (number < 0 || number > 255) {
 		return nvw_fail(NVW_E_INPUT, "%s:%u: expected a number from 0 to 255, found %lld", r->file,
 			r->line, (long long)number);
@@ -148,13 +150,10 @@ int litmus_find_variable(const struct litmus_test *t, const char *name)
 int litmus_take_variable(struct litmus_reader *r, unsigned *ret)
 {
 	char name[LITMUS_WORD];
-	const int error = litmus_take_word(r, name, "a variable");
 	struct litmus_test *const t = r->test;
-	int v = error ? -1 : litmus_find_variable(t, name);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(litmus_take_word(r, name, "a variable"));
+	int v = litmus_find_variable(t, name);
 	if (v < 0 && t->variable_count == LITMUS_VARIABLES) {
 		return nvw_fail(
 			NVW_E_INPUT, "%s:%u: more than %d variables", r->file, r->line, LITMUS_VARIABLES);
@@ -180,12 +179,9 @@ int litmus_find_register(const struct litmus_thread *t, const char *name)
 int litmus_take_register(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
 {
 	char name[LITMUS_WORD];
-	const int error = litmus_take_word(r, name, what);
 
-	if (error) {
-		return error;
-	}
-	*ret = strcmp(name, "_") ? litmus_find_register(t, name) : -1;
+	NVW_TRY(litmus_take_word(r, name, what));
+	*ret = litmus_find_register(t, name);
 	if (*ret >= 0 || !strcmp(name, "_")) {
 		return 0;
 	}
@@ -200,16 +196,20 @@ int litmus_take_register(struct litmus_reader *r, struct litmus_thread *t, const
 
 int litmus_take_source(struct litmus_reader *r, struct litmus_thread *t, const char *what, int *ret)
 {
-	const int error = litmus_take_register(r, t, what, ret);
-
-	return error || *ret >= 0 ? error : nvw_fail(NVW_E_INPUT, "%s:%u: _ has no value", r->file, r->line);
+	NVW_TRY(litmus_take_register(r, t, what, ret));
+	if (*ret < 0) {
+		return nvw_fail(NVW_E_INPUT, "%s:%u: _ has no value", r->file, r->line);
+	}
+	return 0;
 }
 
 int litmus_take_value(struct litmus_reader *r, struct litmus_thread *t, struct litmus_value *ret)
 {
 	ret->register_number = -1;
-	return at_number(r) ? litmus_take_number(r, &ret->number) :
-			      litmus_take_source(r, t, "a number or a register", &ret->register_number);
+	if (at_number(r)) {
+		return litmus_take_number(r, &ret->number);
+	}
+	return litmus_take_source(r, t, "a number or a register", &ret->register_number);
 }
 
 static const char *const relations[] = {
@@ -222,6 +222,9 @@ int litmus_take_relation(struct litmus_reader *r, enum litmus_relation *ret)
 {
 	const int i = litmus_take_choice(r, relations, "one of == != <= >= < >");
 
-	*ret = (enum litmus_relation)(i < 0 ? 0 : i);
-	return i < 0 ? i : 0;
+	if (i < 0) {
+		return i;
+	}
+	*ret = (enum litmus_relation)i;
+	return 0;
 }
