@@ -28,11 +28,11 @@ static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state
 		"before the highest key");
 }
 
-#define BROKEN "crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 "
-"--mutate=update-before-log --model=epoch"
+#define BROKEN                                                                          \
+	"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 " \
+	"--mutate=update-before-log --model=epoch"
 
-	static void
-	a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
+static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
 {
 	command_expect(BROKEN " --save=%D/findings", 1, "replay with: nvwave replay", "");
 	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED", "");

@@ -170,11 +170,10 @@ static void a_bit_field_has_no_address_also_where_a_header_declares_it(void **st
 #define OWN                                                                                               \
 	"static void fence(void)\n{\n\t__asm__ volatile(\"mfence\" ::: \"memory\");\n}\n"                 \
 	"static void flush_line(const void *p)\n{\n\t__asm__ volatile(\"clflush %0\" : \"+m\"(*p));\n}\n" \
-	"static void persist(char *data, int n)\n{\n\tfor (; n > 0; n -= 64) "
-"{\n\t\t_mm_clwb(data);\n\t}\n\t_mm_sfence();\n}\n"
+	"static void persist(char *data, int n)\n{\n\tfor (; n > 0; n -= 64) "                            \
+	"{\n\t\t_mm_clwb(data);\n\t}\n\t_mm_sfence();\n}\n"
 
-	static void
-	the_programs_own_functions_are_called_as_they_are_declared(void **state)
+static void the_programs_own_functions_are_called_as_they_are_declared(void **state)
 {
 	expect(OWN "void f(void)\n{\n\tp->x = 1; /* HERE */\n\tflush_line(p);\n\tfence();\n}\n",
 		PATCH_PERSIST, "flush_line(&p->x); fence();");
