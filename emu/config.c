@@ -87,9 +87,14 @@ static int set(struct emu_config *c, const struct key *key, const char *text)
 {
 	const struct config_place place = place_of(c, key);
 
-	return key->type == FREQ ? set_clock(c, text) :
-	       key->type == NAME ? set_name(c, text) :
-				   config_value_set(&place, key->type, text);
+	switch (key->type) {
+	case FREQ:
+		return set_clock(c, text);
+	case NAME:
+		return set_name(c, text);
+	default:
+		return config_value_set(&place, key->type, text);
+	}
 }
 
 static const struct key *find(const char *full)
@@ -300,7 +305,10 @@ static int parse(struct reading *r)
 	if (!line && r->too_long) {
 		snprintf(r->error, sizeof r->error, "a line has at most %d bytes", r->room);
 	}
-	return line ? line : r->too_long ? r->too_long : incomplete_device(r);
+	if (line || r->too_long) {
+		return line ? line : r->too_long;
+	}
+	return incomplete_device(r);
 }
 
 static void take_name(struct emu_config *c, const char *path)
@@ -418,15 +426,15 @@ static int check_l3(const struct emu_config *c)
 
 static int check_directory(const struct emu_directory_config *c)
 {
-	int r = check_range("directory.lines", c->lines, 0, 1u << 24);
-
-	r = r ? r : check_range("directory.ways", c->ways, 1, 1u << 20);
-	r = r ? r : check_range("directory.mshrs", c->mshrs, 1, 1u << 20);
-	return r == 0 && c->lines % c->ways ?
-		       nvw_fail(NVW_E_CONFIG,
-			       "directory.lines: %" PRIu64 " are not a multiple of directory.ways, %" PRIu64,
-			       c->lines, c->ways) :
-		       r;
+	NVW_TRY(check_range("directory.lines", c->lines, 0, 1u << 24));
+	NVW_TRY(check_range("directory.ways", c->ways, 1, 1u << 20));
+	NVW_TRY(check_range("directory.mshrs", c->mshrs, 1, 1u << 20));
+	if (c->lines % c->ways) {
+		return nvw_fail(NVW_E_CONFIG,
+			"directory.lines: %" PRIu64 " are not a multiple of directory.ways, %" PRIu64,
+			c->lines, c->ways);
+	}
+	return 0;
 }
 
 /* The paper's buffers and MSHRs are "perfect"; these are the largest and an ample one. */
@@ -449,9 +457,11 @@ struct emu_config emu_config_consistent(const struct emu_config *config)
 	if (model == EMU_CONSISTENCY_none) {
 		return c;
 	}
-	c.store_buffer.entries = !models[model].has_buffer ? 0 :
-				 c.store_buffer.entries    ? c.store_buffer.entries :
-							     STORES_MAX;
+	if (!models[model].has_buffer) {
+		c.store_buffer.entries = 0;
+	} else if (!c.store_buffer.entries) {
+		c.store_buffer.entries = STORES_MAX;
+	}
 	c.store_buffer.order = models[model].order;
 	c.store_buffer.loads = models[model].loads;
 	c.loads = c.loads && models[model].in_flight ? c.loads : models[model].in_flight;
@@ -473,27 +483,26 @@ static int check_store_buffer(const struct emu_config *config)
 
 static int check_stc(const struct emu_stc_config *c)
 {
-	int r = check_range("stc.bits", c->bits, 1, 5);
-
-	r = r ? r : check_range("stc.seb", c->seb, 6, 32);
-	r = r ? r : check_range("stc.seb_least", c->seb_least, 6, 32);
-	r = r ? r : check_range("stc.at_once", c->at_once, 1, 32);
-	r = r ? r : check_range("stc.wakeup (ps)", c->wakeup, 1, UINT64_C(1000000000));
-	r = r ? r : check_range("stc.cycle (ps)", c->cycle, 1, UINT64_C(1000000000));
-	r = r ? r : check_range("stc.bsq", c->bsq, 1, 1u << 20);
-	r = r ? r : check_range("stc.bsq_banks", c->bsq_banks, 1, 64);
-	return r ? r : check_range("stc.bsq_drain", c->bsq_drain, 1, 1024);
+	NVW_TRY(check_range("stc.bits", c->bits, 1, 5));
+	NVW_TRY(check_range("stc.seb", c->seb, 6, 32));
+	NVW_TRY(check_range("stc.seb_least", c->seb_least, 6, 32));
+	NVW_TRY(check_range("stc.at_once", c->at_once, 1, 32));
+	NVW_TRY(check_range("stc.wakeup (ps)", c->wakeup, 1, UINT64_C(1000000000)));
+	NVW_TRY(check_range("stc.cycle (ps)", c->cycle, 1, UINT64_C(1000000000)));
+	NVW_TRY(check_range("stc.bsq", c->bsq, 1, 1u << 20));
+	NVW_TRY(check_range("stc.bsq_banks", c->bsq_banks, 1, 64));
+	return check_range("stc.bsq_drain", c->bsq_drain, 1, 1024);
 }
 
 static int check_tcs(const struct emu_tcs_config *c)
 {
 	const uint64_t most = UINT64_C(1000000000);
-	int r = check_range("tcs.most (ps)", c->most, 0, most);
 
-	r = r ? r : check_range("tcs.least (ps)", c->least, 0, c->most);
-	r = r ? r : check_range("tcs.lease (ps)", c->lease, c->least, c->most);
-	r = r ? r : check_range("tcs.step (ps)", c->step, 0, most);
-	return r ? r : check_range("tcs.mshrs", c->mshrs, 1, 1u << 20);
+	NVW_TRY(check_range("tcs.most (ps)", c->most, 0, most));
+	NVW_TRY(check_range("tcs.least (ps)", c->least, 0, c->most));
+	NVW_TRY(check_range("tcs.lease (ps)", c->lease, c->least, c->most));
+	NVW_TRY(check_range("tcs.step (ps)", c->step, 0, most));
+	return check_range("tcs.mshrs", c->mshrs, 1, 1u << 20);
 }
 
 /* A switch that has a third position elsewhere has two here. */
@@ -506,39 +515,38 @@ static int check_acquire(const struct emu_config *c)
 
 int emu_config_check(const struct emu_config *c)
 {
-	int r = check_range("gpu.cus", c->cus, 1, 128);
-
-	r = r ? r : check_range("gpu.wavefronts_per_cu", c->wavefronts_per_cu, 1, 1024);
-	r = r ? r : check_range("gpu.wavefront_width", c->wavefront_width, 1, 64);
-	r = r ? r : check_range("gpu.loads", c->loads, 0, 64);
-	r = r ? r : check_range("l2.banks", c->l2_banks, 1, 1024);
-	r = r ? r : check_range("network.columns", c->columns, 0, 1024);
-	r = r ? r : check_range("network.flit (bytes)", c->flit, 1, 4096);
-	r = r ? r : check_range("persist.buffer", c->buffer, 1, 1u << 20);
-	r = r ? r : check_range("host.stack (bytes)", c->stack, 2048, 1u << 24);
-	r = r ? r : check_cache("l1", &c->l1);
-	r = r ? r : check_acquire(c);
-	r = r ? r : check_cache("l2", &c->l2);
-	r = r ? r : check_l3(c);
-	r = r ? r : check_directory(&c->directory);
-	r = r ? r : check_stc(&c->stc);
-	r = r ? r : check_tcs(&c->tcs);
-	r = r ? r : config_devices_check(c);
-	if (r == 0 && c->nvram.atomicity != 8 && c->nvram.atomicity != 64) {
-		r = nvw_fail(
+	NVW_TRY(check_range("gpu.cus", c->cus, 1, 128));
+	NVW_TRY(check_range("gpu.wavefronts_per_cu", c->wavefronts_per_cu, 1, 1024));
+	NVW_TRY(check_range("gpu.wavefront_width", c->wavefront_width, 1, 64));
+	NVW_TRY(check_range("gpu.loads", c->loads, 0, 64));
+	NVW_TRY(check_range("l2.banks", c->l2_banks, 1, 1024));
+	NVW_TRY(check_range("network.columns", c->columns, 0, 1024));
+	NVW_TRY(check_range("network.flit (bytes)", c->flit, 1, 4096));
+	NVW_TRY(check_range("persist.buffer", c->buffer, 1, 1u << 20));
+	NVW_TRY(check_range("host.stack (bytes)", c->stack, 2048, 1u << 24));
+	NVW_TRY(check_cache("l1", &c->l1));
+	NVW_TRY(check_acquire(c));
+	NVW_TRY(check_cache("l2", &c->l2));
+	NVW_TRY(check_l3(c));
+	NVW_TRY(check_directory(&c->directory));
+	NVW_TRY(check_stc(&c->stc));
+	NVW_TRY(check_tcs(&c->tcs));
+	NVW_TRY(config_devices_check(c));
+	if (c->nvram.atomicity != 8 && c->nvram.atomicity != 64) {
+		return nvw_fail(
 			NVW_E_CONFIG, "nvram.atomicity: 8B or 64B, not %" PRIu64 "B", c->nvram.atomicity);
 	}
-	if (r == 0 && c->l2.ways < emu_model_info(c->model)->l2_ways) {
-		r = nvw_fail(NVW_E_CONFIG,
+	if (c->l2.ways < emu_model_info(c->model)->l2_ways) {
+		return nvw_fail(NVW_E_CONFIG,
 			"l2.ways: %s persistency needs at least %" PRIu64
 			": an eviction may need a second way",
 			emu_model_info(c->model)->name, emu_model_info(c->model)->l2_ways);
 	}
-	r = r ? r : check_store_buffer(c);
-	if (r == 0 && c->stack % 64) {
-		r = nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
+	NVW_TRY(check_store_buffer(c));
+	if (c->stack % 64) {
+		return nvw_fail(NVW_E_CONFIG, "host.stack: a multiple of 64B, not %" PRIu64 "B", c->stack);
 	}
-	return r;
+	return 0;
 }
 
 bool emu_config_key(unsigned i, struct emu_key *ret)

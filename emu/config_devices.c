@@ -151,9 +151,14 @@ int emu_config_device(const struct emu_config *c, const char *name)
 		return device;
 	}
 	near = nearest_device(c, name);
-	nvw_fail(NVW_E_CONFIG, "the machine %s has no device %s%s%s%s", c->name, name,
-		near ? "; did you mean " : "", near ? near : "",
-		near ? "?" : " (docs/machine-files.md, \"Memory devices\")");
+	if (near) {
+		nvw_fail(NVW_E_CONFIG, "the machine %s has no device %s; did you mean %s?", c->name, name,
+			near);
+	} else {
+		nvw_fail(NVW_E_CONFIG,
+			"the machine %s has no device %s (docs/machine-files.md, \"Memory devices\")",
+			c->name, name);
+	}
 	return -1;
 }
 
@@ -395,13 +400,11 @@ static int check_domain(const struct emu_config *c, unsigned device)
 
 int config_devices_check(const struct emu_config *c)
 {
-	int r = 0;
-
-	for (unsigned i = 0; i < c->device_count && r == 0; i++) {
-		r = check_device(c, i);
-		r = r ? r : check_domain(c, i);
+	for (unsigned i = 0; i < c->device_count; i++) {
+		NVW_TRY(check_device(c, i));
+		NVW_TRY(check_domain(c, i));
 	}
-	return r;
+	return 0;
 }
 
 const char *emu_domain_name(const struct emu_config *c)
@@ -448,13 +451,11 @@ bool config_devices_key(unsigned i, struct emu_key *ret)
 	for (unsigned d = 0; d <= EMU_DEVICES_NAMED; d++) {
 		for (unsigned k = 0; k < KEYS; k++) {
 			if (keys[k].of & devices[d] && i-- == 0) {
+				const enum emu_kind kind = d == EMU_DRAM ? EMU_KIND_dram : EMU_KIND_nvram;
 				const bool is_needed = d == EMU_DEVICES_NAMED && keys[k].of == needed;
-				const char *const *const value = keys[k].value;
 
 				*ret = (struct emu_key){.name = keys[k].full[d], .meaning = keys[k].meaning};
-				ret->value = is_needed ?
-						     "" :
-						     value[d == EMU_DRAM ? EMU_KIND_dram : EMU_KIND_nvram];
+				ret->value = is_needed ? "" : keys[k].value[kind];
 				return true;
 			}
 		}

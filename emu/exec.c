@@ -270,10 +270,13 @@ static bool is_fence(const struct nvw__request *r)
 static bool loads_hold(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	const struct nvw__request *const r = emu_request(wf, __builtin_ctzll(lanes));
-	const emu_time until = is_only_issued(wf, lanes) ? emu_loads_room(m, wf, lanes) :
-			       is_fence(r)               ? emu_loads_done(m, wf, lanes) :
-							   0;
+	emu_time until = 0;
 
+	if (is_only_issued(wf, lanes)) {
+		until = emu_loads_room(m, wf, lanes);
+	} else if (is_fence(r)) {
+		until = emu_loads_done(m, wf, lanes);
+	}
 	if (until <= t) {
 		return false;
 	}

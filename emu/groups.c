@@ -142,7 +142,11 @@ static void copy_stacks(struct nvw_machine *m, struct emu_slot *slot, char *asid
 			const uint64_t bytes = emu_wavefront_stack_used(m, wf, lane);
 			char *const stack = emu_wavefront_stack(m, wf, lane);
 
-			memcpy(out ? aside : stack, out ? stack : aside, bytes);
+			if (out) {
+				memcpy(aside, stack, bytes);
+			} else {
+				memcpy(stack, aside, bytes);
+			}
 			aside += bytes;
 		}
 	}

@@ -235,11 +235,13 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, emu_tim
 	const uint32_t place = along_row ? from % n->columns : from / n->columns;
 	const uint32_t last = (along_row ? n->columns : n->rows) - 1;
 
+	static const unsigned directions[2][2] = {{SOUTH, NORTH}, {EAST, WEST}};
+	const ptrdiff_t apart = along_row ? 1 : (ptrdiff_t)n->columns;
+
 	for (unsigned back = 0; back < 2; back++) {
-		const ptrdiff_t stride = (back ? -1 : 1) * (along_row ? 1 : (ptrdiff_t)n->columns);
+		const ptrdiff_t stride = back ? -apart : apart;
 		const uint32_t steps = back ? place : last - place;
-		size_t link = (size_t)n->nodes * PORTS + (size_t)from * LINKS +
-			      (along_row ? (back ? WEST : EAST) : (back ? NORTH : SOUTH));
+		size_t link = (size_t)n->nodes * PORTS + (size_t)from * LINKS + directions[along_row][back];
 		emu_time *at = arrived + from, t = *at;
 
 		for (uint32_t i = 0; i < steps; i++) {
@@ -305,10 +307,13 @@ void emu_network_link_name(const struct nvw_machine *m, uint32_t link, char *tex
 	static const char *const directions[] = {
 		[EAST] = "east", [WEST] = "west", [SOUTH] = "south", [NORTH] = "north"};
 	const uint32_t ports = m->network.nodes * PORTS;
-	const bool is_port = link < ports;
 	char node[32];
 
-	node_name(m, is_port ? link / PORTS : (link - ports) / LINKS, node);
-	snprintf(text, size, "%s %s", node,
-		is_port ? (link % PORTS ? "in" : "out") : directions[(link - ports) % LINKS]);
+	if (link < ports) {
+		node_name(m, link / PORTS, node);
+		snprintf(text, size, "%s %s", node, link % PORTS ? "in" : "out");
+	} else {
+		node_name(m, (link - ports) / LINKS, node);
+		snprintf(text, size, "%s %s", node, directions[(link - ports) % LINKS]);
+	}
 }

@@ -7,17 +7,24 @@
 extern inline void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps)
 {
 	struct emu_stats *const s = &m->stats;
-	const bool is_load = kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY;
+	const char *what = "atomic";
 
-	++*(is_load ? &s->loads : kind == NVW__STORE ? &s->stores : &s->atomics);
-	*(is_load ? &s->load_ps : kind == NVW__STORE ? &s->store_ps : &s->atomic_ps) += ps;
+	if (kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY) {
+		what = "load";
+		s->loads++;
+		s->load_ps += ps;
+	} else if (kind == NVW__STORE) {
+		what = "store";
+		s->stores++;
+		s->store_ps += ps;
+	} else {
+		s->atomics++;
+		s->atomic_ps += ps;
+	}
 	if (emu_is_watched(m)) {
-		emu_tell(m, &(struct emu_sight){.kind = EMU_SIGHT_ACCESS,
-				    .from = m->now,
-				    .to = m->now + ps,
-				    .what = is_load            ? "load" :
-					    kind == NVW__STORE ? "store" :
-								 "atomic"});
+		emu_tell(m,
+			&(struct emu_sight){
+				.kind = EMU_SIGHT_ACCESS, .from = m->now, .to = m->now + ps, .what = what});
 	}
 }
 

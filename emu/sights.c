@@ -49,8 +49,11 @@ void emu_sight_place(
 		snprintf(text, size, "CU %u", unit);
 		break;
 	case EMU_SIGHT_BANK:
-		snprintf(text, size, "%s bank %u", unit < m->l2.banks ? "L2" : "L3",
-			unit < m->l2.banks ? unit : unit - m->l2.banks);
+		if (unit < m->l2.banks) {
+			snprintf(text, size, "L2 bank %u", unit);
+		} else {
+			snprintf(text, size, "L3 bank %u", unit - m->l2.banks);
+		}
 		break;
 	case EMU_SIGHT_LINK:
 		emu_network_link_name(m, unit, text, size);

@@ -190,9 +190,10 @@ static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 
 static enum emu_message message_of(const struct coh_request *r)
 {
-	return coh_is_atomic(r)      ? EMU_MESSAGE_ATOMIC :
-	       r->kind == NVW__STORE ? EMU_MESSAGE_WRITE :
-				       EMU_MESSAGE_READ;
+	if (coh_is_atomic(r)) {
+		return EMU_MESSAGE_ATOMIC;
+	}
+	return r->kind == NVW__STORE ? EMU_MESSAGE_WRITE : EMU_MESSAGE_READ;
 }
 
 static uint32_t touched(const struct coh_request *r)

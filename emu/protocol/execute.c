@@ -175,9 +175,13 @@ static void count_synchronization(const struct coh_request *r, enum coh_place pl
 	const bool at_l1 = steps[0]->part == COH_PART_L1;
 
 	m->stats.sync_ops++;
-	++*(at_l1                         ? &m->stats.sync_l1 :
-		place == COH_PLACE_REMOTE ? &m->stats.sync_remote :
-					    &m->stats.sync_l2);
+	if (at_l1) {
+		m->stats.sync_l1++;
+	} else if (place == COH_PLACE_REMOTE) {
+		m->stats.sync_remote++;
+	} else {
+		m->stats.sync_l2++;
+	}
 }
 
 static __attribute__((noinline)) enum coh_place place_in_registry(const struct coh_request *r, emu_time *t)

@@ -253,6 +253,18 @@ void races_launch(struct nvw_machine *m)
 
 /* ---- A detector's life --------------------------------------------------------------------------------- */
 
+/* What a race is, in words. */
+static const char *model_name(const struct emu_races *r)
+{
+	if (!r->scopes) {
+		return "DRF";
+	}
+	if (r->remote) {
+		return "HRF-indirect with remote scopes";
+	}
+	return r->by_cu ? "HRF-indirect, work-group scope is that of the CU" : "HRF-indirect";
+}
+
 int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 {
 	const bool scopes = model == EMU_RACES_HRF ||
@@ -267,10 +279,7 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 	r->scopes = scopes;
 	r->remote = scopes && m->protocol->scopes == EMU_SCOPES_PROMOTED;
 	r->by_cu = scopes && m->protocol->local_scope == COH_LOCAL_CU;
-	r->report.model = !scopes   ? "DRF" :
-			  r->remote ? "HRF-indirect with remote scopes" :
-			  r->by_cu  ? "HRF-indirect, work-group scope is that of the CU" :
-				      "HRF-indirect";
+	r->report.model = model_name(r);
 	return 0;
 }
 

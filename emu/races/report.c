@@ -34,7 +34,7 @@ static struct emu_race *place_for(
 {
 	struct emu_race_report *const report = &r->report;
 	const uint32_t a = r->whats[first].line, b = r->whats[second].line;
-	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
+	const uint32_t low = a < b ? a : b, high = a ^ b ^ low;
 	unsigned i = 0;
 
 	while (i < report->count && (report->race[i].kind != kind || r->found[i].lines[0] != low ||

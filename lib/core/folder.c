@@ -205,22 +205,24 @@ static void outlive_errors(void)
 
 static int choose_place(bool in_memory, char ret_where[NVW__FOLDER_PATH])
 {
-	const char *const tmp = getenv("TMPDIR");
-	const char *const name = tmp && *tmp                                ? tmp :
-				 in_memory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
-									      "/tmp";
-	char *const where = realpath(name, NULL);
-	const int error = where == NULL ? nvw_fail_errno("TMPDIR: %s", name) :
-			  strlen(where) > 200 ?
-					  nvw_fail(NVW_E_USAGE,
-						  "TMPDIR: %s: expected a path of at most 200 bytes", name) :
-					  0;
+	const char *name = getenv("TMPDIR");
+	char *where;
+	size_t bytes;
 
-	if (!error) {
-		snprintf(ret_where, NVW__FOLDER_PATH, "%s", where);
+	if (!name || !*name) {
+		name = in_memory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	}
+	where = realpath(name, NULL);
+	if (where == NULL) {
+		return nvw_fail_errno("TMPDIR: %s", name);
+	}
+	bytes = strlen(where);
+	snprintf(ret_where, NVW__FOLDER_PATH, "%s", where);
 	free(where);
-	return error;
+	if (bytes > 200) {
+		return nvw_fail(NVW_E_USAGE, "TMPDIR: %s: expected a path of at most 200 bytes", name);
+	}
+	return 0;
 }
 
 static bool remember(const char *path)

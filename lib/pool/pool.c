@@ -113,8 +113,8 @@ static int map_shared(struct nvw_pool *pool)
 static int map_apart(struct nvw_pool *pool, enum nvw_pool_mode mode, size_t bytes)
 {
 	const bool private = mode == NVW_POOL_PRIVATE;
-	void *p = mmap(NULL, bytes, PROT_READ | (private ? PROT_WRITE : 0),
-		private ? MAP_PRIVATE : MAP_SHARED, pool->lock_fd, 0);
+	const int access = private ? PROT_READ | PROT_WRITE : PROT_READ;
+	void *p = mmap(NULL, bytes, access, private ? MAP_PRIVATE : MAP_SHARED, pool->lock_fd, 0);
 
 	if (p == MAP_FAILED) {
 		return nvw_fail_errno("%s: the pool cannot be mapped", pool->path);

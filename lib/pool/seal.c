@@ -37,9 +37,12 @@ __attribute__((constructor)) static void fill_table(void)
 		for (unsigned value = 1; value < 256; value++) {
 			const unsigned rest = value & (value - 1);
 
-			table[byte][value] =
-				rest ? table[byte][rest] ^ table[byte][value ^ rest] :
-				       crc_shift(byte ? table[byte - 1][value] : (uint16_t)(value << 8), 8);
+			if (rest) {
+				table[byte][value] = table[byte][rest] ^ table[byte][value ^ rest];
+			} else {
+				table[byte][value] =
+					crc_shift(byte ? table[byte - 1][value] : (uint16_t)(value << 8), 8);
+			}
 		}
 	}
 }
