@@ -48,7 +48,8 @@ static uint8_t *slot_of(struct requests *q, emu_line_id line)
 	return &q->slots[slot];
 }
 
-/* One pair after the other: compilers make memset() of this size an instruction that takes as long as forty. */
+/* One pair after the other: compilers make memset() of this size an instruction that takes as long as
+ * forty. */
 static inline void clear_slots(struct requests *q)
 {
 	const emu_pair zero = {0, 0};
@@ -94,8 +95,8 @@ static bool ascend(const uint64_t *address, unsigned count, unsigned size)
 }
 
 /*
- * Whether the lanes are neighbours that access neighbouring objects, none of them across lines: what most instructions do. Asks the
- * last one first, which is elsewhere if they are scattered.
+ * Whether the lanes are neighbours that access neighbouring objects, none of them across lines: what most
+ * instructions do. Asks the last one first, which is elsewhere if they are scattered.
  */
 static bool is_sequence(const uint64_t *address, unsigned first, unsigned end, unsigned size)
 {
@@ -195,9 +196,10 @@ static bool coalesce(
 }
 
 /*
- * Scattered requests miss the host's caches in every array. The L2's tags and the bytes in memory are prefetched first; a few requests
- * later the tags are there, and lead to what else is needed. Not all requests' at once: what comes too early has left the host's first
- * cache before it is used. To fetch what an L1 needs gained nothing.
+ * Scattered requests miss the host's caches in every array. The L2's tags and the bytes in memory are
+ * prefetched first; a few requests later the tags are there, and lead to what else is needed. Not all
+ * requests' at once: what comes too early has left the host's first cache before it is used. To fetch what an
+ * L1 needs gained nothing.
  */
 static void prefetch_tags(const struct nvw_machine *m, emu_line_id id)
 {

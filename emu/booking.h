@@ -31,7 +31,8 @@ static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, e
 	}
 	return start;
 }
-/* The same for a resource whose use an observer sees. Without one nothing is kept for it while the resource is booked. */
+/* The same for a resource whose use an observer sees. Without one nothing is kept for it while the resource
+ * is booked. */
 static inline emu_time emu_book_seen(struct nvw_machine *m, struct emu_resource *r, enum emu_sight_kind kind,
 	uint32_t unit, const char *what, emu_time t, emu_time occupancy)
 {

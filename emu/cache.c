@@ -2,15 +2,16 @@
 /*
  * Tag arrays with true LRU, and the rings of the S-FIFOs and NVW-FIFOs.
  *
- * Tags are stored apart from the lines, so that a look-up in a 16-way set reads one cache line of the host. The ways of a set are
- * compared four at a time where their number allows it, in the vectors that every compiler knows, and 16 at once where the host has SSE2.
- * emu_scan_tags() defines the result.
+ * Tags are stored apart from the lines, so that a look-up in a 16-way set reads one cache line of the host.
+ * The ways of a set are compared four at a time where their number allows it, in the vectors that every
+ * compiler knows, and 16 at once where the host has SSE2. emu_scan_tags() defines the result.
  *
- * The usual cache has 16 ways and a power of two of sets. Its stamps are one byte each, of a clock of the set's own, so that the oldest
- * of them is found without a loop. Any other cache has stamps of one clock. Both give the same victims.
+ * The usual cache has 16 ways and a power of two of sets. Its stamps are one byte each, of a clock of the
+ * set's own, so that the oldest of them is found without a loop. Any other cache has stamps of one clock.
+ * Both give the same victims.
  *
- * A tag is stored as its difference from EMU_NO_LINE. So memory full of zeros is an empty cache, and a large cache costs
- * what a run touches of it.
+ * A tag is stored as its difference from EMU_NO_LINE. So memory full of zeros is an empty cache, and a large
+ * cache costs what a run touches of it.
  */
 #include <stdlib.h>
 #ifdef __SSE2__
@@ -111,7 +112,8 @@ uint32_t emu_scan_oldest(const uint32_t *stamps, uint32_t ways)
 	return oldest;
 }
 
-/* At most one way has the tag, so the numbers of the ways that have it, counted from 1, can be added up with "or". */
+/* At most one way has the tag, so the numbers of the ways that have it, counted from 1, can be added up with
+ * "or". */
 static uint32_t find_by_fours(const uint32_t *tags, uint32_t ways, uint32_t tag)
 {
 	const lanes *const vector = (const void *)tags;
@@ -344,7 +346,8 @@ static bool is_kept(const struct emu_cache *cache, uint32_t i)
 	       (cache->tags[i] && cache->lines[i].registered);
 }
 
-/* Lines with registered bytes go last, but before a line that is being evicted. Nearly always the oldest has none, and goes. */
+/* Lines with registered bytes go last, but before a line that is being evicted. Nearly always the oldest has
+ * none, and goes. */
 static __attribute__((noinline)) struct emu_line *victim_registered_last(
 	const struct emu_cache *cache, uint32_t start)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A cache: lines by their tags, and the order in which they are replaced (cache.c). What a line's state means is the
- * protocol's affair. A FIFO of line numbers belongs to a cache, which knows nothing of it.
+ * A cache: lines by their tags, and the order in which they are replaced (cache.c). What a line's state means
+ * is the protocol's affair. A FIFO of line numbers belongs to a cache, which knows nothing of it.
  */
 #ifndef EMU_CACHE_H
 #define EMU_CACHE_H
@@ -10,9 +10,9 @@
 #include "line.h"
 
 /*
- * The order in which the ways of a 16-way set were used: a way's stamp is larger than those of ways used before it; 0: it has no line;
- * EMU_PINNED: its line is being evicted. The clock is the largest of the others; before it would reach EMU_PINNED, they are
- * numbered anew.
+ * The order in which the ways of a 16-way set were used: a way's stamp is larger than those of ways used
+ * before it; 0: it has no line; EMU_PINNED: its line is being evicted. The clock is the largest of the
+ * others; before it would reach EMU_PINNED, they are numbered anew.
  */
 struct emu_set {
 	uint8_t stamp[16];
@@ -61,7 +61,8 @@ static inline emu_line_id emu_cache_tag_at(const struct emu_cache *cache, uint32
 {
 	return cache->tags[i] ^ EMU_NO_LINE;
 }
-/* The index of the next line that has a tag, from i on; sets * ways if there is none. What a run never touched costs nothing. */
+/* The index of the next line that has a tag, from i on; sets * ways if there is none. What a run never
+ * touched costs nothing. */
 uint32_t emu_cache_next(const struct emu_cache *cache, uint32_t i);
 /* The way is the one used last. The first way with the smallest stamp; by a scan: the same. */
 void emu_set_touch(struct emu_set *set, uint32_t way);
@@ -79,7 +80,8 @@ static inline bool emu_cache_has(const struct emu_cache *cache, const struct emu
 {
 	return line >= cache->lines && line < cache->lines + (size_t)cache->sets * cache->ways;
 }
-/* For the host's caches: the tags of id's set; then, when they are there, the line that id has or would replace, whose tag is returned. */
+/* For the host's caches: the tags of id's set; then, when they are there, the line that id has or would
+ * replace, whose tag is returned. */
 void emu_cache_prefetch(const struct emu_cache *cache, emu_line_id id);
 emu_line_id emu_cache_prefetch_line(const struct emu_cache *cache, emu_line_id id);
 

@@ -173,24 +173,26 @@ void emu_config_default(struct emu_config *config);
  */
 NVW_CHECKED int emu_config_load(struct emu_config *config, const char *name_or_path);
 
-/* One override, "section.key=value", as --set takes it. A device NAME of the machine file is the section NAME. */
+/* One override, "section.key=value", as --set takes it. A device NAME of the machine file is the section
+ * NAME. */
 NVW_CHECKED int emu_config_set(struct emu_config *config, const char *assignment);
 
-/* The configuration with the store buffers and the loads in flight that its consistency model asks for. Called by
- * emu_create(). */
+/* The configuration with the store buffers and the loads in flight that its consistency model asks for.
+ * Called by emu_create(). */
 struct emu_config emu_config_consistent(const struct emu_config *config);
 
 /* Checks the configuration for contradictions (ways that do not divide the size, zero CUs ...). Called by
  * emu_create(). */
 NVW_CHECKED int emu_config_check(const struct emu_config *config);
 
-/* The persistence domain in words, and of the other NVRAM devices where they differ: "adr, nvram2 device". Valid until
- * the next call. */
+/* The persistence domain in words, and of the other NVRAM devices where they differ: "adr, nvram2 device".
+ * Valid until the next call. */
 const char *emu_domain_name(const struct emu_config *config);
 
 /* Whether the machine has the device at this index. */
 bool emu_config_has_device(const struct emu_config *config, unsigned device);
-/* The index of the machine's device of that name, "" is nvram; -1 with a message that names the nearest (NVW_E_CONFIG). */
+/* The index of the machine's device of that name, "" is nvram; -1 with a message that names the nearest
+ * (NVW_E_CONFIG). */
 int emu_config_device(const struct emu_config *config, const char *name);
 
 /* Writes the effective machine as a machine file; emu_config_load() reads back the same machine. */
@@ -199,8 +201,8 @@ NVW_CHECKED int emu_config_dump(const struct emu_config *config, FILE *to);
 /* The shipped machines: NULL-terminated names. */
 const char *const *emu_machine_names(void);
 
-/* A key of machine files: "gpu.cus", or "device.hops" of sections [device NAME]; its default as a user would type it ("": it has to be
- * given, or is not set); its meaning in words. */
+/* A key of machine files: "gpu.cus", or "device.hops" of sections [device NAME]; its default as a user would
+ * type it ("": it has to be given, or is not set); its meaning in words. */
 struct emu_key {
 	const char *name, *value, *meaning;
 };

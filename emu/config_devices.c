@@ -2,8 +2,9 @@
 /*
  * The memory devices of a machine's description.
  *
- * Every machine has dram and nvram, and nvram2 where nvram2.holds says so. Further devices are sections [device NAME], whose
- * first key is kind. They are kept in the order of the file. device.def has the keys of all.
+ * Every machine has dram and nvram, and nvram2 where nvram2.holds says so. Further devices are sections
+ * [device NAME], whose first key is kind. They are kept in the order of the file. device.def has the keys of
+ * all.
  */
 #include "config_devices.h"
 
@@ -11,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The devices that have a key (device.def): a bit for each device of every machine, then for those of sections [device NAME]
- * by their kind. */
+/* The devices that have a key (device.def): a bit for each device of every machine, then for those of
+ * sections [device NAME] by their kind. */
 enum {
 	first = 1 << EMU_NVRAM,
 	second = 1 << EMU_NVRAM2,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory devices of a machine's description: sections [dram], [nvram], [nvram2] and [device NAME]. See config_devices.c. */
+/* The memory devices of a machine's description: sections [dram], [nvram], [nvram2] and [device NAME]. See
+ * config_devices.c. */
 #ifndef EMU_CONFIG_DEVICES_H
 #define EMU_CONFIG_DEVICES_H
 
@@ -15,8 +16,8 @@ enum {
 void config_devices_default(struct emu_config *c);
 
 /*
- * Sets "device NAME.key" or "NAME.key". *ret_found is false if it is neither; otherwise 0, or a message without the key's
- * name. A new device must not have the name of a section.
+ * Sets "device NAME.key" or "NAME.key". *ret_found is false if it is neither; otherwise 0, or a message
+ * without the key's name. A new device must not have the name of a section.
  */
 NVW_CHECKED int config_devices_set(struct emu_config *c, const char *full, const char *text,
 	bool (*is_section)(const char *name), bool *ret_found);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory behind the caches, from an address or the number of a line down to the device: reads, writes, and when these are
- * durable.
+ * The memory behind the caches, from an address or the number of a line down to the device: reads, writes,
+ * and when these are durable.
  */
 #ifndef EMU_DEVICE_MEMORY_H
 #define EMU_DEVICE_MEMORY_H
@@ -35,8 +35,9 @@ int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool);
 void emu_devices_finish(struct nvw_machine *m);
 
 /*
- * The bytes [from, from + bytes) of a DRAM device have been allocated. Where they are many, they come from the host in huge pages, as they
- * are touched: a host that emulates scattered accesses would look nearly every one of them up in its page tables.
+ * The bytes [from, from + bytes) of a DRAM device have been allocated. Where they are many, they come from
+ * the host in huge pages, as they are touched: a host that emulates scattered accesses would look nearly
+ * every one of them up in its page tables.
  */
 void emu_device_expect(const struct emu_device *d, uint64_t from, uint64_t bytes);
 /* From now on the NVRAM devices have the DRAM's latencies, and nothing is persistent. */
@@ -144,7 +145,8 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 /* These bytes of a line, from offset on, become durable now: a store under eadr. */
 void emu_nvram_store_through(
 	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *data, unsigned bytes);
-/* The bytes of mask are the last of their line in coherence order (eadr): those that the medium has not become durable now. */
+/* The bytes of mask are the last of their line in coherence order (eadr): those that the medium has not
+ * become durable now. */
 void emu_nvram_catch_up(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 /* Overlays to with the bytes of writes in flight. */
 void emu_nvram_forward(const struct nvw_machine *m, emu_line_id id, uint8_t *to);

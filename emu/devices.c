@@ -2,10 +2,10 @@
 /*
  * The devices behind the caches: their places and bytes, their write queues, and their traffic.
  *
- * A channel transfers one line at a time in each direction, at its bandwidth; latency is added and overlaps. Reads
- * and writes have separate queues and share nothing: reads overtake posted writes, and writes do not slow reads.
- * A shared channel (the key shared) transfers one line at a time, whichever way. A write that waits has its time
- * already, so a read takes the first time that is left.
+ * A channel transfers one line at a time in each direction, at its bandwidth; latency is added and overlaps.
+ * Reads and writes have separate queues and share nothing: reads overtake posted writes, and writes do not
+ * slow reads. A shared channel (the key shared) transfers one line at a time, whichever way. A write that
+ * waits has its time already, so a read takes the first time that is left.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -277,7 +277,8 @@ const struct emu_device *emu_device_at(const struct nvw_machine *m, const char *
 
 /* ---- Write queues ------------------------------------------------------------------------- */
 
-/* Books the time of a write on a shared channel. The queue takes it when the one that many places before has begun. */
+/* Books the time of a write on a shared channel. The queue takes it when the one that many places before has
+ * begun. */
 static emu_time share(struct nvw_machine *m, const struct emu_channels *c, uint32_t channel, emu_time arrival,
 	emu_time *ret_accepted)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory devices, their channels and write queues, and the writes in flight to those of NVRAM. device_memory.h has what
- * can be done with them.
+ * The memory devices, their channels and write queues, and the writes in flight to those of NVRAM.
+ * device_memory.h has what can be done with them.
  */
 #ifndef EMU_DEVICES_H
 #define EMU_DEVICES_H
@@ -34,8 +34,8 @@ struct emu_traffic {
 };
 
 /*
- * A memory device behind the caches, with its controller. An NVRAM device has a pool, or a range of one's bytes; without
- * one it has no bytes, and nothing leads to it.
+ * A memory device behind the caches, with its controller. An NVRAM device has a pool, or a range of one's
+ * bytes; without one it has no bytes, and nothing leads to it.
  */
 struct emu_device {
 	const char *name; /* in machine files; the machine's description has it */

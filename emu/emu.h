@@ -50,9 +50,9 @@ struct emu_power_cut {
 void emu_set_power_cut(struct nvw_machine *machine, const struct emu_power_cut *cut);
 
 /*
- * Calls ring() before the first event later than time_ps, and again at each time that it puts into *next_ps (UINT64_MAX: never), which must be
- * later than the last. It may read statistics: they have what was begun up to then. until_ps is that event's time. An error that it returns ends
- * the run. ring NULL: no clock.
+ * Calls ring() before the first event later than time_ps, and again at each time that it puts into *next_ps
+ * (UINT64_MAX: never), which must be later than the last. It may read statistics: they have what was begun up
+ * to then. until_ps is that event's time. An error that it returns ends the run. ring NULL: no clock.
  */
 struct emu_clock {
 	uint64_t time_ps;
@@ -79,9 +79,9 @@ void emu_set_host_fault(
 void emu_narrow_barriers(struct nvw_machine *machine, const char *file, uint32_t line, unsigned by);
 
 /*
- * A persist barrier that the source does not have, where a line added to the source would be: before or after the statement at a line.
- * A work-item meets it each time that it executes that statement, in a loop once a round. widens: instead, the barriers at that line have at
- * least this scope. Lines as above.
+ * A persist barrier that the source does not have, where a line added to the source would be: before or after
+ * the statement at a line. A work-item meets it each time that it executes that statement, in a loop once a
+ * round. widens: instead, the barriers at that line have at least this scope. Lines as above.
  */
 enum { EMU_INSERTED_MAX = 32 };
 enum emu_insertion { EMU_INSERT_BEFORE, EMU_INSERT_AFTER, EMU_INSERT_WIDENS };
@@ -92,8 +92,8 @@ struct emu_inserted {
 	enum nvw_group scope;
 };
 
-/* Runs kernels with them. Copies the array; the caller owns the strings. A work-group or a kernel of which only some members come to
- * such a barrier deadlocks, and the run fails. At most EMU_INSERTED_MAX. */
+/* Runs kernels with them. Copies the array; the caller owns the strings. A work-group or a kernel of which
+ * only some members come to such a barrier deadlocks, and the run fails. At most EMU_INSERTED_MAX. */
 void emu_insert_barriers(struct nvw_machine *machine, const struct emu_inserted *inserted, unsigned count);
 /* How often work-items have met them. */
 uint64_t emu_inserted_met(const struct nvw_machine *machine);
@@ -118,8 +118,8 @@ NVW_CHECKED int emu_plant_fault(struct nvw_machine *machine, const char *action)
 const char *emu_protocol_action(const char *protocol, unsigned i);
 
 /*
- * Ends the kernel from within a work-item: nvw_launch() returns error, whose message the caller has set by nvw_fail(). For doors
- * that find mistakes in kernels which the machine does not know.
+ * Ends the kernel from within a work-item: nvw_launch() returns error, whose message the caller has set by
+ * nvw_fail(). For doors that find mistakes in kernels which the machine does not know.
  */
 _Noreturn void emu_fail_kernel(struct nvw_machine *machine, int error);
 
@@ -168,8 +168,8 @@ struct emu_race_report {
 };
 
 /*
- * Barriers of work-groups and kernels no longer wait for work-items that have returned (as CUDA's do not). Without it a work-group of which
- * some have returned never passes one. Between launches.
+ * Barriers of work-groups and kernels no longer wait for work-items that have returned (as CUDA's do not).
+ * Without it a work-group of which some have returned never passes one. Between launches.
  */
 void emu_barriers_without_returned(struct nvw_machine *machine);
 
@@ -242,10 +242,12 @@ struct emu_device_stats {
 #undef STAT
 };
 
-/* The table that device_stats.def makes: *ret_count rows, constant; offsets are in struct emu_device_stats. */
+/* The table that device_stats.def makes: *ret_count rows, constant; offsets are in struct
+ * emu_device_stats. */
 const struct emu_stat_info *emu_device_stat_table(unsigned *ret_count);
 
-/* The name of device i of the machine's description, and its statistics since nvw_begin_measurement(); NULL past the last. */
+/* The name of device i of the machine's description, and its statistics since nvw_begin_measurement(); NULL
+ * past the last. */
 const char *emu_device_statistics(
 	const struct nvw_machine *machine, unsigned i, struct emu_device_stats *ret_stats);
 

@@ -33,7 +33,8 @@ static inline void event_push(struct nvw_machine *m, struct emu_event event)
 	for (; i && before(&event, &x->events[(i - 1) / 4]); i = (i - 1) / 4) {
 		x->events[i] = x->events[(i - 1) / 4];
 	}
-	/* Field by field: as a whole it is loaded in larger pieces than it has just been stored in, and the host waits. */
+	/* Field by field: as a whole it is loaded in larger pieces than it has just been stored in, and the
+	 * host waits. */
 	x->events[i].time = event.time;
 	x->events[i].order = event.order;
 	x->events[i].wavefront = event.wavefront;
@@ -140,8 +141,8 @@ static uint32_t first_owed(const struct emu_exec *x)
 	return first;
 }
 
-/* The next event when a scheduler decides instead of time. The memory system's own events go first, also before open ones of
- * an earlier instant. */
+/* The next event when a scheduler decides instead of time. The memory system's own events go first, also
+ * before open ones of an earlier instant. */
 static struct emu_event event_choose(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;

@@ -28,7 +28,8 @@ struct emu_exec {
 	struct emu_wavefront *wavefronts;
 	uint32_t wavefront_count;
 	uint64_t *lanes_used; /* by the place of a wavefront's stacks: lanes that ever had one */
-	/* Turns of wavefronts before huge pages were last considered, from then until the next time, and left until then. */
+	/* Turns of wavefronts before huge pages were last considered, from then until the next time, and left
+	 * until then. */
 	uint64_t turns, turns_asked, turns_left;
 	bool huge_pages;   /* have been asked for */
 	uint32_t expected; /* places whose stacks come in huge pages (launch.c) */

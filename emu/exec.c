@@ -266,7 +266,8 @@ static bool is_fence(const struct nvw__request *r)
 					       (r->op >> 16 & 0xff) != NVW_RELAXED);
 }
 
-/* Whether lanes with too many loads in flight, or at a fence behind some, have to wait. They are posted again. */
+/* Whether lanes with too many loads in flight, or at a fence behind some, have to wait. They are posted
+ * again. */
 static bool loads_hold(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	const struct nvw__request *const r = emu_request(wf, __builtin_ctzll(lanes));

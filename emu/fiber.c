@@ -10,8 +10,9 @@
  * The System V ABI requires rbx, rbp and r12 to r15 to be preserved. The floating-point control words are the
  * same in all fibers, because kernels do not change them.
  *
- * It ends with a jump: a processor predicts that a return goes behind the last call, and that was another fiber's, elsewhere in the
- * kernel; the target of a jump it takes for that of the jump before, and so for where the neighbouring lane went on.
+ * It ends with a jump: a processor predicts that a return goes behind the last call, and that was another
+ * fiber's, elsewhere in the kernel; the target of a jump it takes for that of the jump before, and so for
+ * where the neighbouring lane went on.
  */
 __asm__(".text\n"
 	".globl emu_fiber_switch\n"

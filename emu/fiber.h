@@ -2,8 +2,8 @@
 /*
  * The stack switch of work-items.
  *
- * x86-64 switches by hand, in 17 instructions; elsewhere (and with -Dfiber=ucontext) swapcontext() does it, correctly but ten
- * times slower, because it makes a system call.
+ * x86-64 switches by hand, in 17 instructions; elsewhere (and with -Dfiber=ucontext) swapcontext() does it,
+ * correctly but ten times slower, because it makes a system call.
  */
 #ifndef EMU_FIBER_H
 #define EMU_FIBER_H
@@ -21,8 +21,9 @@
 #include <stdint.h>
 
 /*
- * A context: its registers, which fill a line of the host's caches. Those of many fibers are in an array, since stacks are far apart: each
- * is in a page of its own, and a switch that leaves them alone does not wait for the host's memory.
+ * A context: its registers, which fill a line of the host's caches. Those of many fibers are in an array,
+ * since stacks are far apart: each is in a page of its own, and a switch that leaves them alone does not wait
+ * for the host's memory.
  */
 struct emu_fiber {
 	void *rbx, *rbp, *r12, *r13, *r14, *r15;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persist barriers that the source does not have: where a line added to the source would be, or widened. The run that a cure is verified
- * by must be that of the patched source, so a barrier is met once an execution of its statement. An execution begins with the work-item's
- * first operation at the line; another one, with that very operation again. Loads of other lines do not end it: they are operands.
+ * Persist barriers that the source does not have: where a line added to the source would be, or widened. The
+ * run that a cure is verified by must be that of the patched source, so a barrier is met once an execution of
+ * its statement. An execution begins with the work-item's first operation at the line; another one, with that
+ * very operation again. Loads of other lines do not end it: they are operands.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The issue of a request, as kernels jump to it (lib/nvw/kernel.h): the switch from a work-item to the next one, in assembly (issue.S).
+ * The issue of a request, as kernels jump to it (lib/nvw/kernel.h): the switch from a work-item to the next
+ * one, in assembly (issue.S).
  *
- * There are thousands of work-items, and their stacks are cold whenever they resume. So a switch leaves them alone: registers are saved in
- * the wavefront, and what the switch itself needs is here.
+ * There are thousands of work-items, and their stacks are cold whenever they resume. So a switch leaves them
+ * alone: registers are saved in the wavefront, and what the switch itself needs is here.
  *
- * Address sanitizer has to be told of switches, and other processors have no such assembly: there the jump, if any, leads to nvw__issue(), in C
- * (EMU_ISSUE_BY_JUMP, emu/meson.build).
+ * Address sanitizer has to be told of switches, and other processors have no such assembly: there the jump,
+ * if any, leads to nvw__issue(), in C (EMU_ISSUE_BY_JUMP, emu/meson.build).
  */
 #ifndef EMU_ISSUE_H
 #define EMU_ISSUE_H

@@ -4,8 +4,8 @@
  *
  * All reads and writes of the L2 pass through it, so it needs no coherence protocol: its content is that of
  * memory. It keeps stores to DRAM until they are replaced, its S-FIFO is full, or a protocol flushes it; with
- * l3.split in a separate write cache. Under a protocol with owners it has no S-FIFO: nothing is released. Under a protocol that writes through, it passes them on, like those to
- * NVRAM.
+ * l3.split in a separate write cache. Under a protocol with owners it has no S-FIFO: nothing is released.
+ * Under a protocol that writes through, it passes them on, like those to NVRAM.
  *
  * Guarantee: it does not hold back stores to NVRAM. They go on to the device, with their records and tags,
  * and update its copy on the way; so persist barriers, persistency models and the durability checker do not

@@ -35,7 +35,8 @@ extern inline void coh_lanes_load(const struct coh_request *request, const struc
 	struct emu_requests *const r = &request->wf->requests;
 	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), size = request->size;
 
-	/* Eight neighbours: a whole line. Lanes may be fewer than the bytes say: a store buffer has served the others. */
+	/* Eight neighbours: a whole line. Lanes may be fewer than the bytes say: a store buffer has served
+	 * the others. */
 	if (request->is_sequence && size == 8 && request->lanes >> first == 0xff) {
 		memcpy(&r->value[first], line->data, EMU_LINE);
 		return;

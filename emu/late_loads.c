@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads that wait between a wavefront and its L1, as stores do in a store buffer (hechtman14 3.3, RMO): instructions go on past a
- * load until its value is needed, so a later store of the same work-item may be seen before the load is performed (load buffering).
+ * Loads that wait between a wavefront and its L1, as stores do in a store buffer (hechtman14 3.3, RMO):
+ * instructions go on past a load until its value is needed, so a later store of the same work-item may be
+ * seen before the load is performed (load buffering).
  *
- * A load that is issued for later use (nvw_load_issue) waits under gpu.consistency=rmo where a scheduler chooses the order of
- * events, as in litmus tests and torture; it is one event more, which the scheduler may put anywhere. Where time decides, such a load
- * is performed when it is issued: nothing holds it back then, and no weaker outcome is forbidden.
+ * A load that is issued for later use (nvw_load_issue) waits under gpu.consistency=rmo where a scheduler
+ * chooses the order of events, as in litmus tests and torture; it is one event more, which the scheduler may
+ * put anywhere. Where time decides, such a load is performed when it is issued: nothing holds it back then,
+ * and no weaker outcome is forbidden.
  *
  * Guarantees
  *	(1) A load is performed before its value is used, and before a later access of its work-item to the same line: so
@@ -13,8 +15,8 @@
  *	(2) Atomics, barriers of all kinds, acknowledgements and the return from a kernel complete all earlier loads of their work-items.
  *	(3) A load whose line has an own store in the store buffer does not wait here: the buffer is asked first, as ever.
  *
- * The value is known after nvw_load_issue() has returned, so a ticket is returned in its place. The table of tickets lasts for a
- * kernel.
+ * The value is known after nvw_load_issue() has returned, so a ticket is returned in its place. The table of
+ * tickets lasts for a kernel.
  */
 #include "store_buffer.h"
 

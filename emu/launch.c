@@ -76,8 +76,9 @@ static char *nearest_huge_page(char *at)
 }
 
 /*
- * Where the work-items of this kernel fill huge pages with their stacks, these come from the host in huge pages: one fault in place of 256.
- * This is for stacks of which a work-item uses about half anyway. A host without huge pages uses small ones.
+ * Where the work-items of this kernel fill huge pages with their stacks, these come from the host in huge
+ * pages: one fault in place of 256. This is for stacks of which a work-item uses about half anyway. A host
+ * without huge pages uses small ones.
  */
 static void expect_stacks(struct nvw_machine *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The levels of the memory hierarchy: the CUs with their L1s, the L2, the L3, the directory. Each has caches, FIFOs of their
- * dirty lines, and times: until when it is busy, and when all that has left it has arrived.
+ * The levels of the memory hierarchy: the CUs with their L1s, the L2, the L3, the directory. Each has caches,
+ * FIFOs of their dirty lines, and times: until when it is busy, and when all that has left it has arrived.
  */
 #ifndef EMU_LEVELS_H
 #define EMU_LEVELS_H
@@ -31,8 +31,8 @@ struct emu_cu {
 	emu_time acknowledged; /* write-through: when the L1 knows */
 };
 
-/* The lock of all L1s' read-modify-writes: how many remote operations have it, how many read-modify-writes have been let pass
- * and are still on their way, and the requests that wait. */
+/* The lock of all L1s' read-modify-writes: how many remote operations have it, how many read-modify-writes
+ * have been let pass and are still on their way, and the requests that wait. */
 struct coh_lock {
 	unsigned holders, passing;
 	struct coh_wait *waiting, **end;
@@ -58,8 +58,8 @@ struct emu_l3 {
 };
 
 /*
- * A directory of its own (protocol/directory.c). Its entries are lines without data: state, owner and sharers. cache.sets 0: there
- * is none, and the L2's lines have these.
+ * A directory of its own (protocol/directory.c). Its entries are lines without data: state, owner and
+ * sharers. cache.sets 0: there is none, and the L2's lines have these.
  */
 struct emu_directory {
 	struct emu_cache cache;

@@ -14,14 +14,15 @@ enum { EMU_LINE = 64, EMU_CUS_MAX = 128 };
 typedef uint64_t emu_time; /* ps */
 
 /*
- * A line of device memory, by its number. The numbers have 16 windows of 16 GiB each; a device has one or more windows
- * of its own, so that the top bits of a number lead to the device.
+ * A line of device memory, by its number. The numbers have 16 windows of 16 GiB each; a device has one or
+ * more windows of its own, so that the top bits of a number lead to the device.
  */
 typedef uint32_t emu_line_id;
 enum { EMU_WINDOWS = 16, EMU_WINDOW_BITS = 28 };
 #define EMU_NO_LINE 0x7fffffffu
 
-/* number % count: counts of banks, channels and sets are nearly always powers of two, and a division takes as long as a look-up. */
+/* number % count: counts of banks, channels and sets are nearly always powers of two, and a division takes as
+ * long as a look-up. */
 static inline uint32_t emu_interleave(uint32_t number, uint32_t count)
 {
 	return count & (count - 1) ? number % count : number & (count - 1);
@@ -86,7 +87,8 @@ static inline uint64_t emu_byte_mask(uint8_t bits)
 	return ((each + 0x7f * ones) >> 7 & ones) * 0xff;
 }
 
-/* The bytes of a line that have this value, as a mask. By words of eight: the highest bit of a byte is set where all others are 0. */
+/* The bytes of a line that have this value, as a mask. By words of eight: the highest bit of a byte is set
+ * where all others are 0. */
 static inline uint64_t emu_bytes_with(const uint8_t *line, uint8_t value)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones;
@@ -129,8 +131,8 @@ static inline void emu_copy_masked(uint8_t *to, const uint8_t *from, uint64_t ma
 }
 
 /*
- * Asks the host for its line with this address. gcc takes a function that does nothing else for one without effects, and drops
- * calls of it; the empty statement is an effect.
+ * Asks the host for its line with this address. gcc takes a function that does nothing else for one without
+ * effects, and drops calls of it; the empty statement is an effect.
  */
 static inline void emu_prefetch(const void *address)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network between CUs, banks of the L2 and memory controllers (network.c): messages become flits, which book the links on
- * their way.
+ * The network between CUs, banks of the L2 and memory controllers (network.c): messages become flits, which
+ * book the links on their way.
  */
 #ifndef EMU_NETWORK_H
 #define EMU_NETWORK_H

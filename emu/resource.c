@@ -8,13 +8,14 @@
  * for one that arrives after them.
  *
  * The number of intervals is not bounded. No booking is for a time before the machine's, so intervals that
- * have ended by then are not needed; they are dropped, but for one of them, when the array is full, and the array grows if
- * there are few of them.
+ * have ended by then are not needed; they are dropped, but for one of them, when the array is full, and the
+ * array grows if there are few of them.
  *
- * Next to the latest booking that was not for the end, the array has a gap of unused places (see struct emu_resource). The next
- * one is nearly always for the same place or one beside it: the requests of one instruction follow each other on the same
- * path. So the gap moves by an interval or two, and nothing else does. The first interval and the last are before and behind every
- * such booking, so that a move asks for no end of the array.
+ * Next to the latest booking that was not for the end, the array has a gap of unused places (see struct
+ * emu_resource). The next one is nearly always for the same place or one beside it: the requests of one
+ * instruction follow each other on the same path. So the gap moves by an interval or two, and nothing else
+ * does. The first interval and the last are before and behind every such booking, so that a move asks for no
+ * end of the array.
  */
 #include <stdlib.h>
 
@@ -209,7 +210,8 @@ static __attribute__((noinline)) emu_time book_far(
 	return book_at_gap(m, r, t, occupancy);
 }
 
-/* The gap is not where t is, or is closed, or the booking closes it. It moves interval by interval as long as t is near. */
+/* The gap is not where t is, or is closed, or the booking closes it. It moves interval by interval as long as
+ * t is near. */
 static __attribute__((noinline)) emu_time book_near(
 	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {

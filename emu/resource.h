@@ -10,10 +10,11 @@
 #include "line.h"
 
 /*
- * The busy times of a resource that serves one request at a time (resource.c): disjoint intervals in ascending order, none of which
- * ends where the next begins. The array has them at [busy, gap) and [right, end), and a gap of unused places between the two. The first
- * begins at 0, so no booking goes before it. The second part is empty only if the gap is, too; so the last
- * interval is before end. All are NULL before the first booking.
+ * The busy times of a resource that serves one request at a time (resource.c): disjoint intervals in
+ * ascending order, none of which ends where the next begins. The array has them at [busy, gap) and [right,
+ * end), and a gap of unused places between the two. The first begins at 0, so no booking goes before it. The
+ * second part is empty only if the gap is, too; so the last interval is before end. All are NULL before the
+ * first booking.
  */
 struct emu_interval {
 	emu_time from, to;

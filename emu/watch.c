@@ -2,7 +2,8 @@
 /*
  * Sights for the observer of a run (watch.h): what has a beginning that the machine itself does not keep.
  *
- * A wavefront stalls from the issue of an instruction to the issue of the next one; so one test per turn suffices for it.
+ * A wavefront stalls from the issue of an instruction to the issue of the next one; so one test per turn
+ * suffices for it.
  */
 #include "watch.h"
 

@@ -2,9 +2,10 @@
 /*
  * Watching a run: who is told what the machine does, and when.
  *
- * An observer is told of everything below at the moment when the machine knows both its beginning and its end. So sights do not
- * come in the order of their times: a transaction books its whole path when it begins. All times are simulated ones, in ps.
- * Watching takes no simulated time and changes nothing in the run. Without an observer it costs a test per event.
+ * An observer is told of everything below at the moment when the machine knows both its beginning and its
+ * end. So sights do not come in the order of their times: a transaction books its whole path when it begins.
+ * All times are simulated ones, in ps. Watching takes no simulated time and changes nothing in the run.
+ * Without an observer it costs a test per event.
  */
 #ifndef EMU_WATCH_H
 #define EMU_WATCH_H
@@ -52,13 +53,14 @@ struct emu_sight {
 };
 
 /*
- * From now on see() is told of every sight; it must not use the machine. NULL: nobody is. Returns 0, or NVW_E_MEMORY with a
- * message.
+ * From now on see() is told of every sight; it must not use the machine. NULL: nobody is. Returns 0, or
+ * NVW_E_MEMORY with a message.
  */
 int emu_watch(struct nvw_machine *machine, void (*see)(void *context, const struct emu_sight *sight),
 	void *context);
 
-/* A unit's place in words, for example "CU 3, wavefront 7", "nvram channel 1", "node 4 east": writes at most size bytes. */
+/* A unit's place in words, for example "CU 3, wavefront 7", "nvram channel 1", "node 4 east": writes at most
+ * size bytes. */
 void emu_sight_place(
 	const struct nvw_machine *machine, enum emu_sight_kind kind, uint32_t unit, char *text, size_t size);
 

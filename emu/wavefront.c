@@ -10,7 +10,8 @@
 #include "issue.h"
 #include "machine.h"
 
-/* STACK_CALLED: for what is called by code that asks how deep it may go (emu_fiber_limit()), and does not ask itself. */
+/* STACK_CALLED: for what is called by code that asks how deep it may go (emu_fiber_limit()), and does not ask
+ * itself. */
 enum {
 	STACK_RESERVE = 512,
 	STACK_CALLED = 16 << 10,
@@ -229,9 +230,10 @@ static bool are_used(const struct emu_exec *x, uint64_t from, uint64_t to)
 }
 
 /*
- * The stacks of many work-items are in so many pages that the host's processor looks most of them up anew at each switch. A
- * huge page has those of 256. It has to be filled first, which pays once every wavefront has had some hundred turns; before that
- * a stack costs the pages that it touches. A host without huge pages goes on with small ones.
+ * The stacks of many work-items are in so many pages that the host's processor looks most of them up anew at
+ * each switch. A huge page has those of 256. It has to be filled first, which pays once every wavefront has
+ * had some hundred turns; before that a stack costs the pages that it touches. A host without huge pages goes
+ * on with small ones.
  */
 static void use_huge_pages(struct emu_exec *x)
 {
@@ -265,7 +267,8 @@ static __attribute__((noinline, cold)) void consider_huge_pages(struct emu_exec 
 	x->turns_left = x->turns_asked;
 }
 
-/* Whether the wavefront's kernel has more on its stack than the way there, so that its lanes look at it when they resume. */
+/* Whether the wavefront's kernel has more on its stack than the way there, so that its lanes look at it when
+ * they resume. */
 static bool has_frame(const struct nvw_machine *m, const struct emu_wavefront *wf)
 {
 	return emu_wavefront_stack_used(m, wf, (unsigned)__builtin_ctzll(wf->runnable)) >
@@ -315,8 +318,8 @@ void emu_lane_abandon(void)
 }
 
 /*
- * Slots have their stacks one after the other, in the order in which they are filled. So the stacks of a kernel are together, and
- * share huge pages, also where its work-groups are too few for all contexts of a CU.
+ * Slots have their stacks one after the other, in the order in which they are filled. So the stacks of a
+ * kernel are together, and share huge pages, also where its work-groups are too few for all contexts of a CU.
  */
 static uint64_t place_of_stacks(const struct emu_exec *x, const struct emu_wavefront *wf)
 {
@@ -379,7 +382,8 @@ int emu_wavefronts_init(struct nvw_machine *m)
 	struct emu_exec *const x = &m->exec;
 
 	x->wavefront_count = (uint32_t)(m->config.cus * m->config.wavefronts_per_cu);
-	/* An odd number of the host's lines, because otherwise all stacks would map to the same sets of its caches. */
+	/* An odd number of the host's lines, because otherwise all stacks would map to the same sets of its
+	 * caches. */
 	x->stack_bytes = m->config.stack | HOST_LINE;
 #if defined(EMU_ASAN) || defined(NVW__TSAN)
 	x->stack_bytes = x->stack_bytes < 65536 ? 65536 | HOST_LINE :

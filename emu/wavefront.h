@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who executes: wavefronts of work-items in lockstep (wavefront.c), work-groups and the slots where they are resident
- * (groups.c), and the barriers at which they wait (release.c).
+ * Who executes: wavefronts of work-items in lockstep (wavefront.c), work-groups and the slots where they are
+ * resident (groups.c), and the barriers at which they wait (release.c).
  */
 #ifndef EMU_WAVEFRONT_H
 #define EMU_WAVEFRONT_H
@@ -121,7 +121,8 @@ static inline unsigned emu_run_end(uint64_t lanes)
 	return others ? (unsigned)__builtin_ctzll(others) : EMU_LANES;
 }
 
-/* Loops over lanes, upwards; declares lane. Nearly always they are neighbours. There is no way to leave it by "break". */
+/* Loops over lanes, upwards; declares lane. Nearly always they are neighbours. There is no way to leave it by
+ * "break". */
 #define EMU_FOR_LANES(lane, lanes)                                                                        \
 	for (uint64_t rest_ = (lanes), end_; rest_; rest_ = end_ < EMU_LANES ? rest_ >> end_ << end_ : 0) \
 		for (uint64_t lane = (end_ = emu_run_end(rest_), (uint64_t)__builtin_ctzll(rest_));       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bytes of a pool that hold something, by kind. For tools that damage pools, and for comparing two pools in what counts: bytes
- * outside of these ranges may differ between pools that mean the same.
+ * The bytes of a pool that hold something, by kind. For tools that damage pools, and for comparing two pools
+ * in what counts: bytes outside of these ranges may differ between pools that mean the same.
  */
 #ifndef RECOVERY_LIVE_H
 #define RECOVERY_LIVE_H
@@ -18,9 +18,9 @@ enum rec_live {
 };
 
 /*
- * Visits these ranges of one pool, in ascending order within a kind; ends at the first visit that does not return 0, and returns that.
- * needed: recovery or the structure depends on the bytes. Of a pool that recovery would refuse the ranges end where the damage is
- * (NVW_E_DAMAGED).
+ * Visits these ranges of one pool, in ascending order within a kind; ends at the first visit that does not
+ * return 0, and returns that. needed: recovery or the structure depends on the bytes. Of a pool that recovery
+ * would refuse the ranges end where the damage is (NVW_E_DAMAGED).
  */
 NVW_CHECKED int rec_each_live(const struct nvw_pool *pool,
 	int (*visit)(void *context, enum rec_live kind, nvw_off off, uint64_t bytes, bool needed),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every store is durable when it becomes visible (eadr), or there is no NVRAM: work-items meet at a persist
- * barrier, which has nothing else to do. Write-backs cost time and do not change the medium, except where what they bring comes later
- * in coherence order than what it has.
+ * barrier, which has nothing else to do. Write-backs cost time and do not change the medium, except where
+ * what they bring comes later in coherence order than what it has.
  */
 #include "../device_memory.h"
 #include "persist.h"
@@ -26,8 +26,8 @@ static void stored(struct nvw_machine *m, const struct coh_request *request, uns
 	emu_nvram_store_through(m, request->line, offset, line->data + offset, request->size);
 }
 
-/* The medium has the bytes in the order of the instructions. The order of coherence is another one where a work-item has stored at
- * work-group scope, and one elsewhere at the L2 before those bytes came there. */
+/* The medium has the bytes in the order of the instructions. The order of coherence is another one where a
+ * work-item has stored at work-group scope, and one elsewhere at the L2 before those bytes came there. */
 static void latest(struct nvw_machine *m, emu_line_id id, const struct emu_line *line, uint64_t bytes)
 {
 	if (emu_is_persistent(m, id)) {

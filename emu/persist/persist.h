@@ -43,7 +43,8 @@ struct persist_model {
 
 	/* The lanes whose stores may share a line's dirty bytes with the first one's. NULL: all. */
 	uint64_t (*together)(const struct emu_wavefront *wf, uint64_t lanes);
-	/* The lanes are about to store into a line of cu's L1 or (NULL) of the L2, which is looked up next. */
+	/* The lanes are about to store into a line of cu's L1 or (NULL) of the L2, which is looked up
+	 * next. */
 	void (*prepare)(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, struct emu_cu *cu,
 		emu_line_id id, emu_time *t);
 	/* The line has been found, and becomes dirty. */
@@ -52,8 +53,8 @@ struct persist_model {
 	/* One lane has stored to NVRAM at an offset of the line. */
 	void (*stored)(struct nvw_machine *m, const struct coh_request *request, unsigned lane,
 		struct emu_line *line, unsigned offset);
-	/* From now on these dirty bytes of an L1 are the last ones in coherence order: the L2 takes them, or the L1 has
-	 * registered them. */
+	/* From now on these dirty bytes of an L1 are the last ones in coherence order: the L2 takes them, or
+	 * the L1 has registered them. */
 	void (*latest)(struct nvw_machine *m, emu_line_id id, const struct emu_line *line, uint64_t bytes);
 	/* All lanes have stored; an atomic may have stored nothing. */
 	void (*settle)(struct nvw_machine *m, struct emu_line *line);

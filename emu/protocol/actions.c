@@ -101,7 +101,8 @@ static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 	return line;
 }
 
-/* A line that has been read, as one that may be stored into: the write cache's, with the bytes that were read. */
+/* A line that has been read, as one that may be stored into: the write cache's, with the bytes that were
+ * read. */
 static struct emu_line *l1_writable(const struct coh_request *r, struct emu_line *read, emu_time *t)
 {
 	struct emu_line *line;
@@ -148,7 +149,8 @@ static emu_time st_l1(const struct coh_request *r, emu_time t)
 	return t;
 }
 
-/* The same for an instruction that is going to write it: a directory is asked for the right to write at once. */
+/* The same for an instruction that is going to write it: a directory is asked for the right to write at
+ * once. */
 static struct emu_line *l1_own(const struct coh_request *r, emu_time *t)
 {
 	struct nvw_machine *const m = r->m;
@@ -393,7 +395,8 @@ static emu_time mark_sfifos(const struct coh_request *r, emu_time t)
 	return COH_NOT_YET;
 }
 
-/* The store of a release (hechtman14 4.3.1): it drives out what the S-FIFOs hold, itself last, and nobody waits. */
+/* The store of a release (hechtman14 4.3.1): it drives out what the S-FIFOs hold, itself last, and nobody
+ * waits. */
 static emu_time push_sfifos(const struct coh_request *r, emu_time t)
 {
 	const emu_time taken = coh_flush_whole_l1(r->m, r->cu, flush_cause(r), t);
@@ -415,8 +418,8 @@ static emu_time enter_atomic(const struct coh_request *r, emu_time t)
 
 /* ---- Write-through (hechtman14 4.2.3) --------------------------------------------------------- */
 
-/* The store's bytes leave the L1 at once. The wavefront waits until the L2 has accepted them; memory's acknowledgement comes
- * later. */
+/* The store's bytes leave the L1 at once. The wavefront waits until the L2 has accepted them; memory's
+ * acknowledgement comes later. */
 static emu_time send_stores(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
@@ -543,8 +546,8 @@ static emu_time invalidate_all_l1s(const struct coh_request *r, emu_time t)
 	return broadcast(r, invalidate_one, t);
 }
 
-/* Where nothing comes between lock and unlock, the cost of the lock is that the read-modify-writes of other CUs begin after the
- * unlock has reached them. */
+/* Where nothing comes between lock and unlock, the cost of the lock is that the read-modify-writes of other
+ * CUs begin after the unlock has reached them. */
 static emu_time lock_rmws(const struct coh_request *r, emu_time t)
 {
 	if (coh_is_locked_out(r)) {

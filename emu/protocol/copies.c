@@ -54,8 +54,8 @@ void coh_line_drop_copy(struct coh_event *e)
 	}
 }
 
-/* One message that the network copies, without answers. The line does not wait for it; releases wait until the
- * last copy has arrived (hechtman14 4.3.1: "the invalidations only delay synchronization completion"). */
+/* One message that the network copies, without answers. The line does not wait for it; releases wait until
+ * the last copy has arrived (hechtman14 4.3.1: "the invalidations only delay synchronization completion"). */
 void coh_line_drop_copies(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A full-map directory that includes the L1s (hechtman14 3.3, 4.2): what an L1 asks of it. An entry has the line's sharers and,
- * in the grid's state for that, its owner. The messages to other L1s are in sharers.c.
+ * A full-map directory that includes the L1s (hechtman14 3.3, 4.2): what an L1 asks of it. An entry has the
+ * line's sharers and, in the grid's state for that, its owner. The messages to other L1s are in sharers.c.
  *
  * The entry is one of two things:
  *	- the line of the L2 (directory.lines 0): the L2 includes the L1s, and recalls the lines that it replaces (hechtman14 3.3);
@@ -117,7 +117,8 @@ static void ask_sharer(struct coh_event *e, const struct emu_line *entry)
 	}
 }
 
-/* The bytes that are still missing: from the L2, which has them, or another L1; else from memory, by way of the L2. */
+/* The bytes that are still missing: from the L2, which has them, or another L1; else from memory, by way of
+ * the L2. */
 static void bring_data(struct coh_event *e, const struct emu_line *entry)
 {
 	struct nvw_machine *const m = e->m;
@@ -211,7 +212,8 @@ void coh_line_read_shared(struct coh_event *e)
 		m, e->cu, e->line, e->id, is_shared ? COH_L1_SHARED : COH_L1_ALONE, e->reason, e->t);
 }
 
-/* Every other L1 gives the line up, then it is read: from the L2, to which a former owner has written it back. */
+/* Every other L1 gives the line up, then it is read: from the L2, to which a former owner has written it
+ * back. */
 void coh_line_read_own(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;

@@ -77,8 +77,9 @@ static uint64_t *synchronization_time(const struct coh_request *r, coh_action ac
 static emu_time after_release(struct coh_request *r, emu_time waited, emu_time t);
 
 /*
- * A release takes until t: what follows it in the row is performed then, and nobody sees it before. Other instructions go on in
- * the meantime. So a lock is free when its owner's stores are where the next owner finds them, not when they begin their way.
+ * A release takes until t: what follows it in the row is performed then, and nobody sees it before. Other
+ * instructions go on in the meantime. So a lock is free when its owner's stores are where the next owner
+ * finds them, not when they begin their way.
  */
 static emu_time finish_release(const struct coh_request *r, emu_time began, emu_time t)
 {

@@ -8,9 +8,10 @@
 #include "protocol.h"
 
 /*
- * What a FIFO is for: when it is empty, no line waits in the cache that it should have named. Bytes that an L1 has registered
- * wait for no release. It holds after the outermost drain: a line on its way out may need room in the L2, whose victim's owner
- * drains this cache once more while the line is still dirty. Planted faults break it on purpose.
+ * What a FIFO is for: when it is empty, no line waits in the cache that it should have named. Bytes that an
+ * L1 has registered wait for no release. It holds after the outermost drain: a line on its way out may need
+ * room in the L2, whose victim's owner drains this cache once more while the line is still dirty. Planted
+ * faults break it on purpose.
  */
 __attribute__((unused)) static bool names_all_that_waits(
 	const struct nvw_machine *m, const struct emu_cache *cache, bool of_nvram)

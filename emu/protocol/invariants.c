@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Invariants shared by protocols, for broken_invariant: NULL, or a description of the violation; what is below a line. */
+/* Invariants shared by protocols, for broken_invariant: NULL, or a description of the violation; what is
+ * below a line. */
 #include "../device_memory.h"
 #include "protocol.h"
 

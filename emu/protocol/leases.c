@@ -2,8 +2,8 @@
 /*
  * See leases.h. From top to bottom: what the L2 remembers, the prediction, lines, stores, invariants.
  *
- * Leases are compared with the time of events, not with the time that a transaction has come to: a store changes bytes in the
- * event in which it is carried out, and until that event L1s may be hit.
+ * Leases are compared with the time of events, not with the time that a transaction has come to: a store
+ * changes bytes in the event in which it is carried out, and until that event L1s may be hit.
  */
 #include "leases.h"
 
@@ -117,8 +117,8 @@ static void shorten(struct nvw_machine *m, struct leases_bank *bank)
 
 /* ---- Lines ------------------------------------------------------------------------------------- */
 
-/* Whether the L1 asks again for the same bytes because its lease has ended: its request carries the old timestamp, and a line
- * that was written since has none as late. */
+/* Whether the L1 asks again for the same bytes because its lease has ended: its request carries the old
+ * timestamp, and a line that was written since has none as late. */
 static bool has_expired(
 	const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, emu_line_id id)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Leases: an L1 may keep a line until a time that the L2 has given it, by clocks that run alike (temporal coherence; stc 5.1, 7.5).
+ * Leases: an L1 may keep a line until a time that the L2 has given it, by clocks that run alike (temporal
+ * coherence; stc 5.1, 7.5).
  *
- * A line in an L1 is hit until its lease ends, and then forgets itself: nobody sends invalidations. The L2 remembers of each line
- * when the last lease ends, also of lines that it has replaced (in MSHRs), and a store waits there until then. How long leases
- * are is predicted by bank: longer after a read that comes because its lease has ended, shorter after a store or a replacement
- * that comes before the end.
+ * A line in an L1 is hit until its lease ends, and then forgets itself: nobody sends invalidations. The L2
+ * remembers of each line when the last lease ends, also of lines that it has replaced (in MSHRs), and a store
+ * waits there until then. How long leases are is predicted by bank: longer after a read that comes because
+ * its lease has ended, shorter after a store or a replacement that comes before the end.
  *
  * Guarantees
  *	(1) At any event, if a line in an L1 can be hit, the L2 knows of a lease that lasts as long, and the line's bytes are those of

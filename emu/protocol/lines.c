@@ -244,8 +244,9 @@ static struct emu_cache *cache_of(const struct coh_event *e)
 }
 
 /*
- * An L2 that sends messages to a line's sharers learns of what has left an L1, in no time. To any other the sharers are L1s that may
- * have the line: a recall looks, in no time and without a message, and finds nothing.
+ * An L2 that sends messages to a line's sharers learns of what has left an L1, in no time. To any other the
+ * sharers are L1s that may have the line: a recall looks, in no time and without a message, and finds
+ * nothing.
  */
 void coh_line_drop(struct coh_event *e)
 {
@@ -298,7 +299,8 @@ static __attribute__((noinline)) emu_time recall_from(struct nvw_machine *m, str
 	if (line->dirty && m->protocol->inclusive) {
 		persist_merge(m, below, id, line, &t);
 		merge_into_l2(m, below, id, line);
-		/* The state is that of a line with dirty bytes: those of the next L1 may have to wait until these have left. */
+		/* The state is that of a line with dirty bytes: those of the next L1 may have to wait until
+		 * these have left. */
 		below->state = m->protocol->l2[below->state * COH_L2_EVENT_COUNT + COH_L2_WRITE].next;
 	}
 	coh_l1_event_on(m, cu, line, id, COH_L1_RECALL, COH_BY_RECALL, UINT64_MAX, t);

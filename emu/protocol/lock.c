@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lock of read-modify-writes (alsop16 II.D): remote operations have it while they are under way, and no L1 performs a
- * read-modify-write in the meantime. The paper delays nothing else, so remote operations share it.
+ * The lock of read-modify-writes (alsop16 II.D): remote operations have it while they are under way, and no
+ * L1 performs a read-modify-write in the meantime. The paper delays nothing else, so remote operations share
+ * it.
  *
  * Guarantees
  *	(1) Who has the lock waits for nothing but its own flush, so it always opens.
@@ -46,8 +47,8 @@ void coh_take_lock(const struct coh_request *r)
 	r->m->lock.holders += !r->again;
 }
 
-/* Those at the head of the queue that may go now: read-modify-writes up to the first remote operation, and the remote operations
- * behind them, which begin when these have been performed. */
+/* Those at the head of the queue that may go now: read-modify-writes up to the first remote operation, and
+ * the remote operations behind them, which begin when these have been performed. */
 static void let_pass(struct nvw_machine *m)
 {
 	struct coh_lock *const lock = &m->lock;

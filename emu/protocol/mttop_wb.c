@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MTTOP-WB: the write-back protocol over which hechtman14 3 compares consistency models. The L2's banks hold a directory
- * (3.3): a single writer or many readers of each line, and writers invalidate.
+ * MTTOP-WB: the write-back protocol over which hechtman14 3 compares consistency models. The L2's banks hold
+ * a directory (3.3): a single writer or many readers of each line, and writers invalidate.
  *
  *	L1:	I  not here	S  here, perhaps elsewhere, too	E  here and nowhere else
  *		M  here and nowhere else, some bytes dirty
@@ -16,8 +16,9 @@
  *	(4) The directory includes the L1s and recalls the lines whose entries it replaces; it is the L2's tags, or one of its own.
  *	(5) Persistence takes no ownership away.
  *
- * Deviations: the paper names no states, and its figure of the machine is lost; MESI is ours, the smallest set that lets private
- * data be read and written with one request. Without O, unlike rfo: an owner that is read writes its bytes back to the L2.
+ * Deviations: the paper names no states, and its figure of the machine is lost; MESI is ours, the smallest
+ * set that lets private data be read and written with one request. Without O, unlike rfo: an owner that is
+ * read writes its bytes back to the L2.
  */
 #include "tables.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * No L1: coherent accesses pass the L1, as in NVIDIA's Kepler (hechtman14 4.2.1, 4.5.1): what the thesis' run times are
- * relative to.
+ * No L1: coherent accesses pass the L1, as in NVIDIA's Kepler (hechtman14 4.2.1, 4.5.1): what the thesis' run
+ * times are relative to.
  *
  * Guarantees
  *	(1) A load reads its bytes at the L2, a store goes to the L2 and to memory at once. The L1 has no line afterwards.
  *	(2) A release waits until memory has acknowledged all stores of its CU; an acquire has nothing to do.
  *	(3) Atomics as under wt. There are no scopes.
  *
- * Deviations: those of wt. A load's answer has the bytes that its wavefront wants; the thesis does not say how much is sent.
+ * Deviations: those of wt. A load's answer has the bytes that its wavefront wants; the thesis does not say
+ * how much is sent.
  */
 #include "through.h"
 

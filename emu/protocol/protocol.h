@@ -7,8 +7,9 @@
  *     named actions in order, as the papers print them.
  *
  * A protocol is a file that fills in struct coh_protocol, and a line in protocols.def. execute.c interprets
- * the table of instructions; the actions are in actions.c (instructions), lines.c, registry.c, directory.c and
- * sharers.c (lines): they move the bytes, account for time and messages. A protocol never touches a cache itself.
+ * the table of instructions; the actions are in actions.c (instructions), lines.c, registry.c, directory.c
+ * and sharers.c (lines): they move the bytes, account for time and messages. A protocol never touches a cache
+ * itself.
  *
  * Guarantees of the shared mechanisms, under every protocol
  *   (1) A work-item sees its own stores: an access at the L2 also takes the local L1's copy of the line.
@@ -307,19 +308,20 @@ struct coh_protocol {
 	enum emu_scopes scopes;                      /* requirements of tests, and the claimed models */
 	bool inclusive;                              /* guarantee (3) */
 	const struct coh_registration *registration; /* NULL: no registration */
-	/* There is a directory: an L1 owns a line before it writes it, and the directory's entry names the owner (directory.c). The
-	 * entry is the L2's line, or that of a directory of its own, whose events the L2's grid has, too. Requires inclusion (in
-	 * the directory) and one cache at each level. */
+	/* There is a directory: an L1 owns a line before it writes it, and the directory's entry names the
+	 * owner (directory.c). The entry is the L2's line, or that of a directory of its own, whose events
+	 * the L2's grid has, too. Requires inclusion (in the directory) and one cache at each level. */
 	bool directory;
 	enum coh_local_scope {
 		COH_LOCAL_GROUP,
 		COH_LOCAL_CU
 	} local_scope; /* HRF: whom work-group scope includes */
-	/* Whether it has cells for machines with read and write caches apart; for no others. Registration and inclusion need one
-	 * cache at each level. */
+	/* Whether it has cells for machines with read and write caches apart; for no others. Registration and
+	 * inclusion need one cache at each level. */
 	enum coh_caches { COH_CACHES_TOGETHER, COH_CACHES_EITHER, COH_CACHES_APART } caches;
-	/* What an L3, where the machine has one, does with stores to DRAM, unless l3.split says something else: keeps them until it
-	 * replaces them; passes them on to memory; keeps them in a write cache of its own. */
+	/* What an L3, where the machine has one, does with stores to DRAM, unless l3.split says something
+	 * else: keeps them until it replaces them; passes them on to memory; keeps them in a write cache of
+	 * its own. */
 	enum coh_l3 { COH_L3_KEEPS, COH_L3_PASSES, COH_L3_APART } l3;
 	bool registered_last;       /* the replacement that the paper evaluates */
 	bool keeps_read_only;       /* acquires do not invalidate read-only data (sinclair15 3) */
@@ -412,7 +414,8 @@ emu_time coh_drain_l1(struct nvw_machine *m, struct emu_cu *cu, struct emu_fifo 
 	enum coh_reason reason, emu_time t);
 emu_time coh_drain_l2(
 	struct nvw_machine *m, struct emu_fifo *fifo, uint32_t keep, enum coh_reason reason, emu_time t);
-/* Flushes a whole L1 at t, for this cause; returns when the L2 has accepted the last line, also of those that left before. */
+/* Flushes a whole L1 at t, for this cause; returns when the L2 has accepted the last line, also of those that
+ * left before. */
 emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *cause, emu_time t);
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
@@ -442,8 +445,8 @@ struct emu_line *coh_l2_obtain(struct nvw_machine *m, emu_line_id id, uint64_t b
 /* The same, requested by a CU's L1. */
 struct emu_line *coh_l2_obtain_by(
 	struct nvw_machine *m, const struct emu_cu *by, emu_line_id id, uint64_t bytes, emu_time *t);
-/* Informs the inclusive L2, at t, that the CU holds the line; takes no time. A directory learns it from the request for the
- * line. */
+/* Informs the inclusive L2, at t, that the CU holds the line; takes no time. A directory learns it from the
+ * request for the line. */
 void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
 
 /* ---- Services of invariants.c: for broken_invariant, NULL or the violation
@@ -487,14 +490,15 @@ void coh_waits_forget(struct nvw_machine *m);
 
 /* ---- Services of lock.c ----------------------------------------------------------------------------------- */
 
-/* Whether the request has to wait: a read-modify-write of an L1 while remote operations have the lock, one of these while
- * read-modify-writes that came before it wait or are on their way. */
+/* Whether the request has to wait: a read-modify-write of an L1 while remote operations have the lock, one of
+ * these while read-modify-writes that came before it wait or are on their way. */
 bool coh_is_locked_out(const struct coh_request *request);
 /* Delays the request until it may pass: it does not ask again. */
 emu_time coh_await_lock(const struct coh_request *request, emu_time t);
 /* For a remote operation; others may have it, too. */
 void coh_take_lock(const struct coh_request *request);
-/* When its last holder opens it, the requests that wait are retried, as far as lock.c lets them, when the opening has come to their CU. */
+/* When its last holder opens it, the requests that wait are retried, as far as lock.c lets them, when the
+ * opening has come to their CU. */
 void coh_open_lock(struct nvw_machine *m);
 /* A read-modify-write that had waited has been performed. */
 void coh_passed_lock(struct nvw_machine *m);
@@ -574,7 +578,8 @@ void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 
 int coh_directory_init(struct nvw_machine *m);
 void coh_directory_finish(struct nvw_machine *m);
-/* Whether the machine has a directory of its own, and the protocol uses it; then the L2 need not include the L1s. */
+/* Whether the machine has a directory of its own, and the protocol uses it; then the L2 need not include the
+ * L1s. */
 static inline bool coh_has_directory(const struct nvw_machine *m)
 {
 	return m->directory.cache.sets;
@@ -584,13 +589,15 @@ static inline struct emu_line *coh_entry(const struct nvw_machine *m, emu_line_i
 {
 	return emu_cache_peek(coh_has_directory(m) ? &m->directory.cache : &m->l2.cache, id);
 }
-/* Whether the protocol's L2 sends messages to a line's sharers other than recalls. If so, what leaves an L1 is no longer a sharer. */
+/* Whether the protocol's L2 sends messages to a line's sharers other than recalls. If so, what leaves an L1
+ * is no longer a sharer. */
 bool coh_tells_sharers(const struct coh_protocol *protocol);
 /* Every holder gives the line up, and the L2, too: its entry is being replaced. */
 void coh_recall_entry(struct coh_event *e);
 /* Overlays to with what the line's owner has stored, for a host's read. */
 void coh_directory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
-/* For a protocol with a directory: NULL or the violation. owned: the L2's state of a line that an L1 may write. */
+/* For a protocol with a directory: NULL or the violation. owned: the L2's state of a line that an L1 may
+ * write. */
 const char *coh_broken_directory(const struct nvw_machine *m, emu_line_id id, unsigned owned);
 
 /* ---- Services of registry.c: changing owners

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * QuickRelease: write-combining caches beside read caches at three levels, each with an S-FIFO that releases go through
- * (hechtman14 4.3).
+ * QuickRelease: write-combining caches beside read caches at three levels, each with an S-FIFO that releases
+ * go through (hechtman14 4.3).
  *
  *	I  not here
  *	V  a copy in the read cache	W  the same with its written bit: newer bytes are in the write cache beside it
@@ -21,9 +21,9 @@
  *	    gone.
  *	(6) An atomic that changes memory enters the S-FIFO and goes down at once. There are no scopes.
  *
- * Deviations: the directory, which performs atomics, is the L2 here, and what they store goes through to the L3 at once. The
- * wL3 holds DRAM only (l3.c) and invalidates no CPUs, which this machine does not have. On a machine without an L3 the S-FIFO
- * of the L2 is the last.
+ * Deviations: the directory, which performs atomics, is the L2 here, and what they store goes through to the
+ * L3 at once. The wL3 holds DRAM only (l3.c) and invalidates no CPUs, which this machine does not have. On a
+ * machine without an L3 the S-FIFO of the L2 is the last.
  */
 #include "tables.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RFO: read for ownership (hechtman14 4.2), the coherence of CPUs' caches. A full-map directory at the L2 keeps a single
- * writer or many readers of each line; the states are those of "recent AMD CPU architectures", MOESI.
+ * RFO: read for ownership (hechtman14 4.2), the coherence of CPUs' caches. A full-map directory at the L2
+ * keeps a single writer or many readers of each line; the states are those of "recent AMD CPU architectures",
+ * MOESI.
  *
  *	L1:	I  not here	S  here, perhaps elsewhere, too	E  here and nowhere else
  *		O  here; others may read it, this one answers for it	M  here and nowhere else, some bytes dirty
@@ -17,9 +18,10 @@
  *	(5) The directory includes the L1s (one of its own, the L2, too) and recalls the lines whose entries it replaces.
  *	(6) Persistence takes no ownership away: a line that a persist barrier has written back stays with its owner.
  *
- * Deviations: the paper has 256 KiB of directory beside an L2 of the same size, and neither the size of an entry nor the time of a
- * look-up; machines/hechtman14-apu.ini marks ours. Elsewhere the L2's tags are the directory. The CPU cores behind the paper's directory are the host, which reads and writes
- * between kernels. Dirty bytes do not go from owner to owner but by way of the L2 (directory.c, guarantee (2)).
+ * Deviations: the paper has 256 KiB of directory beside an L2 of the same size, and neither the size of an
+ * entry nor the time of a look-up; machines/hechtman14-apu.ini marks ours. Elsewhere the L2's tags are the
+ * directory. The CPU cores behind the paper's directory are the host, which reads and writes between kernels.
+ * Dirty bytes do not go from owner to owner but by way of the L2 (directory.c, guarantee (2)).
  */
 #include "tables.h"
 

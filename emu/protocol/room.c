@@ -59,9 +59,9 @@ static bool flush_owner(struct nvw_machine *m, const struct emu_line *victim, em
 }
 
 /*
- * A line of the L2's cache for id, which is not there; made room for. It is not there afterwards either: what a recall makes an L1
- * send ahead of the old line (buffered epochs) is in the L2 already, which includes it, and under protocols that register a recall sends
- * nothing ahead (recall_from()).
+ * A line of the L2's cache for id, which is not there; made room for. It is not there afterwards either: what
+ * a recall makes an L1 send ahead of the old line (buffered epochs) is in the L2 already, which includes it,
+ * and under protocols that register a recall sends nothing ahead (recall_from()).
  */
 static struct emu_line *replace_in_l2(
 	struct nvw_machine *m, struct emu_cache *cache, emu_line_id id, emu_time *t)

@@ -2,8 +2,9 @@
 /*
  * Line events to other L1s: the L2 notifies those that may hold a line when another one writes or reads it.
  *
- * The L2's line, or the directory's entry, records its sharers. An L1 that drops the line silently (self-invalidation) remains a sharer
- * until the next message, so a message may find nothing; it is sent and answered all the same.
+ * The L2's line, or the directory's entry, records its sharers. An L1 that drops the line silently
+ * (self-invalidation) remains a sharer until the next message, so a message may find nothing; it is sent and
+ * answered all the same.
  */
 #include "protocol.h"
 
@@ -23,8 +24,8 @@ bool coh_tells_sharers(const struct coh_protocol *protocol)
 	return tells;
 }
 
-/* Under a directory of its own an L1 that gives the line up answers with its bytes, if the requester does not have them yet; then
- * nobody has to ask the L2, which need not have the line. True if it does. */
+/* Under a directory of its own an L1 that gives the line up answers with its bytes, if the requester does not
+ * have them yet; then nobody has to ask the L2, which need not have the line. True if it does. */
 static bool supply(const struct coh_event *e, const struct emu_line *line)
 {
 	struct emu_line *const wanted =
@@ -38,7 +39,8 @@ static bool supply(const struct coh_event *e, const struct emu_line *line)
 	return true;
 }
 
-/* A message to one L1, its action, and its answer with so many bytes; returns when the answer is at the L2. */
+/* A message to one L1, its action, and its answer with so many bytes; returns when the answer is at the
+ * L2. */
 static emu_time tell(
 	struct coh_event *e, struct emu_cu *cu, enum coh_l1_event event, uint32_t bytes, uint64_t *count)
 {
@@ -89,7 +91,8 @@ void coh_line_downgrade_owner(struct coh_event *e)
 	tell_sharers(e, COH_L1_READ_ELSEWHERE, &e->m->stats.l1_downgraded);
 }
 
-/* The owner answers with the line and keeps what it has stored; the answer passes the directory on its way to the reader. */
+/* The owner answers with the line and keeps what it has stored; the answer passes the directory on its way to
+ * the reader. */
 void coh_line_ask_owner(struct coh_event *e)
 {
 	struct nvw_machine *const m = e->m;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * STC: turn-based spatiotemporal coherence (stc 2 to 4). Address bands have turns: a band is written in its epochs only, and
- * cached only outside them. So no L1 has old data at any time, and neither acquires nor kernels invalidate.
+ * STC: turn-based spatiotemporal coherence (stc 2 to 4). Address bands have turns: a band is written in its
+ * epochs only, and cached only outside them. So no L1 has old data at any time, and neither acquires nor
+ * kernels invalidate.
  *
  *	I  not here	V  here	(L2: D  some bytes are newer than the memory's)
  *
@@ -15,11 +16,12 @@
  *	stc-nv  turns go round, demanded or not	stc-es  epochs without demand are skipped
  *	stc-ab  bands move (SEB)		stc-mb  up to stc.at_once epochs at once
  *
- * Deviations: transactions are atomic here, so Table 1's states I_V and I_I, in which data are on their way, last for no event;
- * data that return in an epoch of their band (Data_E) are forgotten when the line is next met. An L1's lines learn of epochs when
- * they are next met; the paper's search at an epoch's end is not needed for that. All CUs enter an epoch when the last one has
- * received ChangeEpoch. Bits below 12 play no part in the comparison that moves the bands, and addresses that no band position
- * sets apart move nothing (4.4 says neither). A full BSQ stalls the loads of its CU, too. The EMU is at the node of the first L2
+ * Deviations: transactions are atomic here, so Table 1's states I_V and I_I, in which data are on their way,
+ * last for no event; data that return in an epoch of their band (Data_E) are forgotten when the line is next
+ * met. An L1's lines learn of epochs when they are next met; the paper's search at an epoch's end is not
+ * needed for that. All CUs enter an epoch when the last one has received ChangeEpoch. Bits below 12 play no
+ * part in the comparison that moves the bands, and addresses that no band position sets apart move nothing
+ * (4.4 says neither). A full BSQ stalls the loads of its CU, too. The EMU is at the node of the first L2
  * bank.
  */
 #include "tables.h"

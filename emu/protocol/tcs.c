@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TCS: temporal coherence, the strong variant, as stc compares itself with it (stc 5.1, 7.5). An L1 keeps a line for the time of a
- * lease; stores wait at the L2 until all leases on their line have ended. So no L1 has old data at any time, and neither acquires
- * nor kernels invalidate.
+ * TCS: temporal coherence, the strong variant, as stc compares itself with it (stc 5.1, 7.5). An L1 keeps a
+ * line for the time of a lease; stores wait at the L2 until all leases on their line have ended. So no L1 has
+ * old data at any time, and neither acquires nor kernels invalidate.
  *
  *	I  not here	V  here; in an L1 it is hit until its lease ends	(L2: D  some bytes are newer than the memory's)
  *
@@ -12,11 +12,12 @@
  *	    Atomics are stores; atomic loads are loads.
  *	(3) A release waits for the acknowledgements of its wavefront's stores, as under stc-*.
  *
- * Deviations: the L2 is inclusive in that it knows the lease of each line in an L1, also of those that it has replaced; it recalls
- * nothing. An MSHR that is missing costs time, and the lease is remembered all the same. stc has no numbers for the prediction: the
- * keys tcs.* are free. stc lacks the case of guarantee (3) of leases.h; without it, each store to a line that
- * its CU has just read would wait. Loads that come while a store waits get no lease, so its wait ends. The
- * clock has no end (32 bits in 7.5), but messages carry 4 bytes of it.
+ * Deviations: the L2 is inclusive in that it knows the lease of each line in an L1, also of those that it has
+ * replaced; it recalls nothing. An MSHR that is missing costs time, and the lease is remembered all the same.
+ * stc has no numbers for the prediction: the keys tcs.* are free. stc lacks the case of guarantee (3) of
+ * leases.h; without it, each store to a line that its CU has just read would wait. Loads that come while a
+ * store waits get no lease, so its wait ends. The clock has no end (32 bits in 7.5), but messages carry 4
+ * bytes of it.
  */
 #include "tables.h"
 

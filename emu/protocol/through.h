@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Write-through to memory (hechtman14 4.2.3): the lines of an L2, and of an L1, that keep no stored byte back.
+ * Write-through to memory (hechtman14 4.2.3): the lines of an L2, and of an L1, that keep no stored byte
+ * back.
  *
  *	I  absent            V  present, clean       D  during a store: its bytes leave at once
  */

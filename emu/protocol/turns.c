@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See turns.h. From top to bottom: the CU's side (stores and loads), the EMU's side (a change of epochs), lines, rules.
+ * See turns.h. From top to bottom: the CU's side (stores and loads), the EMU's side (a change of epochs),
+ * lines, rules.
  *
- * If a scheduler chooses the order of events, time has no meaning: the EMU is awake only while stores wait, and when it wakes
- * is the scheduler's choice.
+ * If a scheduler chooses the order of events, time has no meaning: the EMU is awake only while stores wait,
+ * and when it wakes is the scheduler's choice.
  */
 #include "turns.h"
 
@@ -42,7 +43,8 @@ static emu_time at_emu_clock(const struct nvw_machine *m, emu_time t)
 	return (t + cycle - 1) / cycle * cycle;
 }
 
-/* An event of the EMU: it keeps no kernel from ending, and where one has ended it comes with the next kernel, late. */
+/* An event of the EMU: it keeps no kernel from ending, and where one has ended it comes with the next kernel,
+ * late. */
 static void schedule(
 	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), bool is_a_choice)
 {
@@ -163,8 +165,8 @@ static emu_time acknowledge(const struct coh_request *r, emu_time t)
 
 /* ---- Loads ------------------------------------------------------------------------------------- */
 
-/* Where the bits that set two addresses apart are: 1 above the band's bits, -1 below them, 0 in neither place. Below the lowest
- * SEB nothing can set them apart. */
+/* Where the bits that set two addresses apart are: 1 above the band's bits, -1 below them, 0 in neither
+ * place. Below the lowest SEB nothing can set them apart. */
 static int side_of(const struct coh_turns *turns, uint64_t a, uint64_t b)
 {
 	const unsigned width = (unsigned)__builtin_ctz(turns->bands);
@@ -291,8 +293,9 @@ static void sweep(struct nvw_machine *m, struct emu_cu *cu)
 	}
 }
 
-/* The bands move by one bit, where the conflicts since the last change want it. The EMU forgets its demands by old bands, of
- * which the CUs remind it, and grants those bands of now in which it had chosen addresses. */
+/* The bands move by one bit, where the conflicts since the last change want it. The EMU forgets its demands
+ * by old bands, of which the CUs remind it, and grants those bands of now in which it had chosen
+ * addresses. */
 static void move_bands(struct nvw_machine *m)
 {
 	struct coh_turns *const turns = m->turns;
@@ -316,7 +319,8 @@ static void move_bands(struct nvw_machine *m)
 	m->stats.stc_moves++;
 }
 
-/* The stores of the current epochs leave the BSQ, some from each bank per cycle; the others demand theirs again. */
+/* The stores of the current epochs leave the BSQ, some from each bank per cycle; the others demand theirs
+ * again. */
 static void drain(struct nvw_machine *m, struct emu_cu *cu)
 {
 	struct turns_cu *const here = &m->turns->cu[cu->id];
@@ -381,7 +385,8 @@ static void enter_epochs(struct nvw_machine *m)
 	}
 }
 
-/* Whether the EMU has to wake again: stores wait, or it never sleeps; then, when it has slept, something else goes on. */
+/* Whether the EMU has to wake again: stores wait, or it never sleeps; then, when it has slept, something else
+ * goes on. */
 static bool stays_awake(const struct nvw_machine *m)
 {
 	for (unsigned i = 0; i < m->config.cus; i++) {
@@ -405,7 +410,8 @@ static void rest(struct nvw_machine *m)
 	}
 }
 
-/* By how much the EMU's event is late. Its messages are sent now; their times are taken as if they had been sent in time. */
+/* By how much the EMU's event is late. Its messages are sent now; their times are taken as if they had been
+ * sent in time. */
 static emu_time delay(const struct nvw_machine *m)
 {
 	return m->now - m->turns->at;
@@ -442,7 +448,8 @@ static emu_time tell_all(struct nvw_machine *m, emu_time t, emu_time *arrivals)
 	return last;
 }
 
-/* PrepareEpochChange is at the last CU. Each answers when its writes are acknowledged; where one never is, nothing goes on. */
+/* PrepareEpochChange is at the last CU. Each answers when its writes are acknowledged; where one never is,
+ * nothing goes on. */
 static void prepared(struct nvw_machine *m, void *nothing)
 {
 	struct coh_turns *const turns = m->turns;

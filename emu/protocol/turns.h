@@ -2,9 +2,10 @@
 /*
  * Turns: write permission by epochs (spatiotemporal coherence, stc 2 and 4).
  *
- * Bits of an address, from the start epoch bits (SEB) on, are the number of its band. The bands of the current epochs may be
- * written and are not cached; all others are cached and not written. The epoch management unit (EMU) changes epochs by a
- * handshake with all CUs. A store out of its turn waits in its CU's blocked store queue (BSQ).
+ * Bits of an address, from the start epoch bits (SEB) on, are the number of its band. The bands of the
+ * current epochs may be written and are not cached; all others are cached and not written. The epoch
+ * management unit (EMU) changes epochs by a handshake with all CUs. A store out of its turn waits in its CU's
+ * blocked store queue (BSQ).
  *
  * Guarantees
  *	(1) At any event all CUs are in the same epochs (rule ER3): a change happens at one instant, when ChangeEpoch has come to the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WT: the realistic write-through GPU memory system, hechtman14's baseline (4.2.1, 4.2.3), and the lines that it shares with
- * no-l1.
+ * WT: the realistic write-through GPU memory system, hechtman14's baseline (4.2.1, 4.2.3), and the lines that
+ * it shares with no-l1.
  *
  * Guarantees
  *	(1) A store goes through the L1 and the L2 to memory at once, each by itself: nothing is combined. Both caches keep its
@@ -11,8 +11,9 @@
  *	(3) An acquire (LdAcq, the beginning of a kernel) invalidates the L1.
  *	(4) Atomics are performed at the L2 and written through from there. There are no scopes.
  *
- * Deviations: the thesis' point of coherence is a directory behind the L2, which CPUs share; here the GPU is alone, and that
- * point is the L2. A wavefront waits until the L2 has accepted its store. A release waits for other wavefronts of its CU, too.
+ * Deviations: the thesis' point of coherence is a directory behind the L2, which CPUs share; here the GPU is
+ * alone, and that point is the L2. A wavefront waits until the L2 has accepted its store. A release waits for
+ * other wavefronts of its CU, too.
  */
 #include "through.h"
 

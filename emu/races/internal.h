@@ -20,7 +20,8 @@
 #include "races.h"
 #include "vclock.h"
 
-/* In the kind of an operation: a compare-exchange that stored nothing; the atomic load or store of a fence, which is no access. */
+/* In the kind of an operation: a compare-exchange that stored nothing; the atomic load or store of a fence,
+ * which is no access. */
 enum { FAILED = 0x80, FENCE = 0x40, KIND = FENCE - 1 };
 enum { FIRST_TIME = 1, MISSES = 1024, PRUNE_MIN = 32 };
 
@@ -208,7 +209,8 @@ bool race_grow_whats(struct emu_races *r);
 
 /* Reports the races of the event with earlier accesses to its bytes, and remembers it. */
 void race_check(const struct event *e, struct cell *c);
-/* A read-only load promises that nobody writes the bytes in this kernel, ordered or not: tells where that is broken. */
+/* A read-only load promises that nobody writes the bytes in this kernel, ordered or not: tells where that is
+ * broken. */
 void race_check_read_only(const struct event *e, struct cell *c);
 
 /* ---- synchronize.c ------------------------------------------------------------------------------------- */

@@ -26,8 +26,8 @@ static bool is_read_modify_write(const struct what *w)
 	return w->is_atomic && w->is_write && (w->op & 0xff) != NVW__ATOMIC_STORE;
 }
 
-/* Handles the event's bytes of one cell; the event is of one lane if it synchronizes. A fence acquires what its work-item has read;
- * what it releases is passed on by the atomic that comes after it. */
+/* Handles the event's bytes of one cell; the event is of one lane if it synchronizes. A fence acquires what
+ * its work-item has read; what it releases is passed on by the atomic that comes after it. */
 static void take_cell(const struct event *e, struct cell *c)
 {
 	struct emu_races *const r = e->m->races;

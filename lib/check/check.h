@@ -20,8 +20,8 @@ struct nvw_acks {
 	/* Operations of a program that have begun (nvw/ack.h), whether acknowledged or not; a bit each. */
 	uint64_t *begun;
 	uint64_t begun_words;
-	/* Told of every operation that nvw_acked() is asked for, and of NVW__ACKS_ALL by nvw_acked_count(), and of what the
-	 * set says; answers nvw_acked() instead of it. NULL: nobody. */
+	/* Told of every operation that nvw_acked() is asked for, and of NVW__ACKS_ALL by nvw_acked_count(),
+	 * and of what the set says; answers nvw_acked() instead of it. NULL: nobody. */
 	bool (*asked)(void *asker, uint64_t op, bool acked);
 	void *asker;
 };

@@ -296,7 +296,8 @@ void nvw_folder_remove(struct nvw_folder *folder)
 	}
 	volatile bool *const taken = taken_for(folder->path);
 
-	/* In this order: a signal that ends the process in between finds the folder, and removes the rest of it. */
+	/* In this order: a signal that ends the process in between finds the folder, and removes the rest of
+	 * it. */
 	if (taken) {
 		remove_at(AT_FDCWD, folder->path, 0);
 		*taken = false;

@@ -29,7 +29,8 @@ NVW_CHECKED int nvw_folder_make(const char *what, bool in_memory, struct nvw_fol
  * child. */
 void nvw_folder_remove(struct nvw_folder *folder);
 
-/* Creates the pools of a run in files that no longer have names when this returns, so nothing can leave them behind. */
+/* Creates the pools of a run in files that no longer have names when this returns, so nothing can leave them
+ * behind. */
 NVW_CHECKED int nvw__pool_create_unnamed(
 	const char *what, const struct nvw_pool_params *params, unsigned count, struct nvw_pool **ret_first);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory full of zeros of which only a part may be used. What is large comes from the system, page by page when it is first
- * written to, also in a process that has given such memory back: calloc() would clear that again, all of it.
+ * Memory full of zeros of which only a part may be used. What is large comes from the system, page by page
+ * when it is first written to, also in a process that has given such memory back: calloc() would clear that
+ * again, all of it.
  */
 #ifndef CORE_ZEROED_H
 #define CORE_ZEROED_H

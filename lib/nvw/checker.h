@@ -45,17 +45,19 @@ struct nvw_check {
 int nvw_check(struct nvw_check *check);
 
 /*
- * The check in parts. Optional: an object that exports nvw_check_part() exports nvw_check_parts() as well. Each part states
- * something about few words, and together the parts state what nvw_check() does: it finds something exactly if one of them
- * does. The tester tries each part with every combination of what it looks at, and so accounts for every permitted state
- * under x86 and eadr (docs/parts.md). A part that fails is no finding before nvw_check() fails as well.
+ * The check in parts. Optional: an object that exports nvw_check_part() exports nvw_check_parts() as well.
+ * Each part states something about few words, and together the parts state what nvw_check() does: it finds
+ * something exactly if one of them does. The tester tries each part with every combination of what it looks
+ * at, and so accounts for every permitted state under x86 and eadr (docs/parts.md). A part that fails is no
+ * finding before nvw_check() fails as well.
  *
- * A part reads through look() alone (image is NULL, and write() fails), only what it needs, and remembers nothing. It sees
- * the image as the crash leaves it: if nvw_check() recovers first, a part computes what recovery would make of a word. It may
- * ask for operations.
+ * A part reads through look() alone (image is NULL, and write() fails), only what it needs, and remembers
+ * nothing. It sees the image as the crash leaves it: if nvw_check() recovers first, a part computes what
+ * recovery would make of a word. It may ask for operations.
  */
 
-/* The number of parts: the same for the whole run, whatever the image holds. bytes and operations are known, nothing else. */
+/* The number of parts: the same for the whole run, whatever the image holds. bytes and operations are known,
+ * nothing else. */
 uint64_t nvw_check_parts(const struct nvw_check *check);
 /* Returns 0 if this part of the check passes. */
 int nvw_check_part(struct nvw_check *check, uint64_t part);

@@ -86,7 +86,8 @@ bool nvw_undo(const struct nvw_epoch *epoch, nvw_off off);
  * the caller's. Afterwards *epoch is the stream's next epoch. */
 void nvw_epoch_complete(struct nvw_epoch *epoch);
 
-/* Where a pool has the EST word of a stream, and the number of the last settled epoch in such a word; 0: none. */
+/* Where a pool has the EST word of a stream, and the number of the last settled epoch in such a word; 0:
+ * none. */
 nvw_off nvw_epoch_off(const struct nvw_pool_geometry *geometry, uint32_t stream);
 uint64_t nvw_epoch_settled(uint64_t word);
 

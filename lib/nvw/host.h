@@ -29,8 +29,8 @@ void *nvw_alloc(struct nvw_machine *machine, uint64_t bytes);
 uint64_t nvw_mark(const struct nvw_machine *machine);
 void nvw_release(struct nvw_machine *machine, uint64_t mark);
 
-/* The same on a further DRAM device of the machine ([device NAME] with kind = dram); nvw_release() does not free it.
- * NULL with a message also if the machine has no DRAM device of this name. */
+/* The same on a further DRAM device of the machine ([device NAME] with kind = dram); nvw_release() does not
+ * free it. NULL with a message also if the machine has no DRAM device of this name. */
 void *nvw_alloc_on(struct nvw_machine *machine, const char *device, uint64_t bytes);
 
 /* The machine's pool, the first of several; NULL if it has none. */
@@ -45,10 +45,10 @@ NVW_CHECKED int nvw_pmem_attach(struct nvw_machine *machine, struct nvw_pmem *re
 NVW_CHECKED int nvw_pmem_attach_to(struct nvw_machine *machine, unsigned number, struct nvw_pmem *ret_pmem);
 
 /*
- * Copies n bytes between host memory and device memory. A copy takes the simulated time of the machine's keys host.copy
- * and host.bandwidth, by default none. Reads see every store of
- * completed kernels. A write to NVRAM is durable when nvw_write() returns; its words become durable in
- * ascending order. NVW_E_USAGE if the range is outside device memory.
+ * Copies n bytes between host memory and device memory. A copy takes the simulated time of the machine's keys
+ * host.copy and host.bandwidth, by default none. Reads see every store of completed kernels. A write to NVRAM
+ * is durable when nvw_write() returns; its words become durable in ascending order. NVW_E_USAGE if the range
+ * is outside device memory.
  */
 NVW_CHECKED int nvw_read(struct nvw_machine *machine, void *to, const void *device, uint64_t n);
 NVW_CHECKED int nvw_write(struct nvw_machine *machine, void *device, const void *from, uint64_t n);
@@ -57,8 +57,9 @@ NVW_CHECKED int nvw_write(struct nvw_machine *machine, void *device, const void 
  * Runs kernel once per work-item, for work_items work-items in groups of group_size, and returns when all
  * have returned. The last group is filled up: work_items is rounded up to a multiple of group_size, so
  * kernels test nvw_global_id(). The kernel begins with an acquire and ends with a release of agent scope on
- * every CU. The launch itself takes gpu.launch of simulated time, by default none. name appears in reports and in the persist log. args must stay constant until nvw_launch()
- * returns. On NVW_E_KERNEL, NVW_E_DEADLOCK or NVW_E_MODEL (with a message) the machine can only be destroyed.
+ * every CU. The launch itself takes gpu.launch of simulated time, by default none. name appears in reports
+ * and in the persist log. args must stay constant until nvw_launch() returns. On NVW_E_KERNEL, NVW_E_DEADLOCK
+ * or NVW_E_MODEL (with a message) the machine can only be destroyed.
  */
 NVW_CHECKED int nvw_launch(struct nvw_machine *machine, const char *name, nvw_kernel kernel, const void *args,
 	uint64_t work_items, unsigned group_size);

@@ -118,10 +118,11 @@ unsigned nvw_cu_id(void);       /* index of the CU that runs this work-group fro
  *
  *	nvw_store(z, nvw_load_use(a, uint64_t) + nvw_load_use(b, uint64_t));
  *
- * The value is the one that nvw_load() would have returned at the issue, or, under gpu.consistency=rmo, at some instant
- * before the use and before what the work-item does to the same line, or to synchronize; type is the type of the object. A
- * value may be used any number of times, including none. The machine key gpu.loads bounds the loads in flight of a work-item; atomics
- * that are not relaxed and barriers then wait for them, too. By default there is no bound.
+ * The value is the one that nvw_load() would have returned at the issue, or, under gpu.consistency=rmo, at
+ * some instant before the use and before what the work-item does to the same line, or to synchronize; type is
+ * the type of the object. A value may be used any number of times, including none. The machine key gpu.loads
+ * bounds the loads in flight of a work-item; atomics that are not relaxed and barriers then wait for them,
+ * too. By default there is no bound.
  */
 struct nvw_issued {
 	uint64_t nvw__raw, nvw__ready;
@@ -173,10 +174,10 @@ struct nvw_issued {
 	NVW__ATOMIC(COMPARE_EXCHANGE, p, desired, expected, order, scope)
 
 /*
- * An atomic add of a wavefront. The work-items that execute it together on the same object sum up their values first (a
- * reduction in the work-group's local memory, which takes no time: hechtman14 5.5.4), and one of them adds the sum. Each gets the
- * value that it would have got, had they added one after the other. nvw_wavefront_added(), right after it: whether this work-item
- * was the one, for those who count atomics.
+ * An atomic add of a wavefront. The work-items that execute it together on the same object sum up their
+ * values first (a reduction in the work-group's local memory, which takes no time: hechtman14 5.5.4), and one
+ * of them adds the sum. Each gets the value that it would have got, had they added one after the other.
+ * nvw_wavefront_added(), right after it: whether this work-item was the one, for those who count atomics.
  */
 #define nvw_wavefront_add(p, v, order, scope) NVW__ATOMIC(ADD, p, v, 1, order, scope)
 #define nvw_wavefront_added()                 (nvw__self->compare != 0)
@@ -264,17 +265,19 @@ enum nvw__kind {
 enum { NVW__LANES = 64 };
 
 /*
- * An operation of a work-item: its request to the machine, and the value that comes back. The machine has each field of a
- * wavefront's work-items in an array, so that it can look at many of them at once: a work-item's fields are NVW__LANES words
- * apart, with those of others between them. So a request is never assigned as a whole.
+ * An operation of a work-item: its request to the machine, and the value that comes back. The machine has
+ * each field of a wavefront's work-items in an array, so that it can look at many of them at once: a
+ * work-item's fields are NVW__LANES words apart, with those of others between them. So a request is never
+ * assigned as a whole.
  */
 struct __attribute__((__may_alias__)) nvw__request {
 	uint64_t address; /* the kernel's pointer */
 	uint64_t nvw__others1[NVW__LANES - 1];
 	uint64_t value; /* operand; result when the work-item resumes */
 	uint64_t nvw__others2[NVW__LANES - 1];
-	/* compare-exchange: the expected value; issued load: 1, then its completion time; add of a wavefront: 1, then whether
-	 * this work-item was the one that added; atomic load or store that stands for a fence, which is no access: 1 */
+	/* compare-exchange: the expected value; issued load: 1, then its completion time; add of a wavefront:
+	 * 1, then whether this work-item was the one that added; atomic load or store that stands for a
+	 * fence, which is no access: 1 */
 	uint64_t compare;
 	uint64_t nvw__others3[NVW__LANES - 1];
 	const struct nvw_site *site;
@@ -321,8 +324,9 @@ static inline uint64_t nvw__bytes(const void *object, size_t size)
 }
 
 /*
- * nvw__issue(), without touching the work-item's stack: thousands of them are cold. The jump leaves where to go on in rcx, and changes what a call may change. It
- * goes through the table of addresses, since a procedure's stub would use the stack when it is bound.
+ * nvw__issue(), without touching the work-item's stack: thousands of them are cold. The jump leaves where to
+ * go on in rcx, and changes what a call may change. It goes through the table of addresses, since a
+ * procedure's stub would use the stack when it is bound.
  */
 static inline __attribute__((__always_inline__)) void nvw__issue_here(void)
 {

@@ -12,8 +12,8 @@
 #include <nvw/kernel.h>
 #include <nvw/pool.h>
 
-/* The version grows by what a log has beside the first one's records, so that earlier readers take all others: by one with named
- * operations, by two with the callers of sites. */
+/* The version grows by what a log has beside the first one's records, so that earlier readers take all
+ * others: by one with named operations, by two with the callers of sites. */
 enum {
 	NVW_LOG_VERSION = 3,
 	NVW_LOG_WITH_OPERATIONS = 1,
@@ -159,7 +159,8 @@ NVW_CHECKED int nvw_log_create_fd(
 /* Appends a record, buffered. A failed write (NVW_E_FULL, NVW_E_SYSTEM) is reported here and again at close;
  * nothing is written after it. */
 NVW_CHECKED int nvw_log_append(struct nvw_log_writer *writer, const struct nvw_log_record *record);
-/* Writes what is buffered, so that all records up to here can be read even if the writer's process is killed. */
+/* Writes what is buffered, so that all records up to here can be read even if the writer's process is
+ * killed. */
 NVW_CHECKED int nvw_log_flush(struct nvw_log_writer *writer);
 /* Writes NVW_LOG_END at time_ps and the trailer, closes and frees the writer. NULL is allowed. */
 NVW_CHECKED int nvw_log_close(struct nvw_log_writer *writer, uint64_t time_ps);

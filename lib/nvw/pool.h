@@ -12,10 +12,11 @@
  *
  *	pool header | header copy | root words | epoch status table | undo log | chunk table | chunks ...
  *
- * A run can have several pools, each on its own NVRAM device of the machine and each a pool file: the first at the
- * named path, pool i at the path followed by ".i". Opening the first opens all; the others cannot be opened alone. The
- * pools of a run form one range of offsets: pool i begins at nvw_pool_begin(), where pool i - 1 ends. The persist log,
- * crash states and findings use these offsets, and a reference from one pool to another should too.
+ * A run can have several pools, each on its own NVRAM device of the machine and each a pool file: the first
+ * at the named path, pool i at the path followed by ".i". Opening the first opens all; the others cannot be
+ * opened alone. The pools of a run form one range of offsets: pool i begins at nvw_pool_begin(), where pool i
+ * - 1 ends. The persist log, crash states and findings use these offsets, and a reference from one pool to
+ * another should too.
  *
  * Caveats
  *   - Only one writer may have a pool open; a conflicting open is refused with NVW_E_BUSY.
@@ -115,8 +116,9 @@ struct nvw_pool_image {
 		uint32_t *order, *rank;
 		uint32_t count;
 	} * reads;
-	/* Optional, for an image that is made word by word: called before n bytes at off are read, to make them. What it was
-	 * not called for is not read. ask() makes only of(from, word) for the aligned word at off. */
+	/* Optional, for an image that is made word by word: called before n bytes at off are read, to make
+	 * them. What it was not called for is not read. ask() makes only of(from, word) for the aligned word
+	 * at off. */
 	void (*fetch)(void *context, nvw_off off, uint64_t n);
 	uint64_t (*ask)(void *context, nvw_off off, uint64_t (*of)(const void *from, uint64_t word),
 		const void *from);
@@ -125,15 +127,16 @@ struct nvw_pool_image {
 };
 NVW_CHECKED int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool);
 
-/* Makes all writes durable, unmaps, unlocks and frees the pool; with the first pool of a run the others too. NULL is
- * allowed. */
+/* Makes all writes durable, unmaps, unlocks and frees the pool; with the first pool of a run the others too.
+ * NULL is allowed. */
 void nvw_pool_close(struct nvw_pool *pool);
 
 /* Number of pools in the run of this first pool. */
 unsigned nvw_pool_count(const struct nvw_pool *first);
 /* Pool i of the run, where 0 is the first; NULL past the last. It is closed with the first. */
 struct nvw_pool *nvw_pool_number(const struct nvw_pool *first, unsigned i);
-/* The begin of the pool in its run's range of offsets (0 for the first), and the size of that range in bytes. */
+/* The begin of the pool in its run's range of offsets (0 for the first), and the size of that range in
+ * bytes. */
 nvw_off nvw_pool_begin(const struct nvw_pool *pool);
 uint64_t nvw_pool_run_bytes(const struct nvw_pool *first);
 /* The name of the device that holds the pool, "" for nvram. */
@@ -156,15 +159,16 @@ const void *nvw_pool_at(const struct nvw_pool *pool, nvw_off off, uint64_t n);
 uint64_t nvw_pool_word(const struct nvw_pool *pool, nvw_off off);
 
 /*
- * of(from, word) of the aligned word at off. Unlike nvw_pool_word() this looks at no more of the word than of() tells,
- * which keeps a part of a check narrow (nvw_parts in nvw/workload.h): "does this slot belong to another key?"
+ * of(from, word) of the aligned word at off. Unlike nvw_pool_word() this looks at no more of the word than
+ * of() tells, which keeps a part of a check narrow (nvw_parts in nvw/workload.h): "does this slot belong to
+ * another key?"
  */
 uint64_t nvw_pool_ask(const struct nvw_pool *pool, nvw_off off,
 	uint64_t (*of)(const void *from, uint64_t word), const void *from);
 
 /*
- * For parts of a check: the words that have this key (nvw_parts) in at least one of their versions, in ascending order, at
- * most max. Returns how many there are. Each must still be read. On any other pool 0.
+ * For parts of a check: the words that have this key (nvw_parts) in at least one of their versions, in
+ * ascending order, at most max. Returns how many there are. Each must still be read. On any other pool 0.
  */
 unsigned nvw_pool_holders(const struct nvw_pool *pool, uint64_t key, nvw_off *ret_offs, unsigned max);
 
@@ -177,7 +181,8 @@ NVW_CHECKED int nvw_pool_write(struct nvw_pool *pool, nvw_off off, const void *f
 NVW_CHECKED int nvw_pool_write_word(struct nvw_pool *pool, nvw_off off, uint64_t value);
 
 /* When this returns, all writes survive a power cut of the host (on persistent memory they always do;
- * elsewhere this is an msync). Killing the process never loses a write. The first pool of a run stands for all. */
+ * elsewhere this is an msync). Killing the process never loses a write. The first pool of a run stands for
+ * all. */
 NVW_CHECKED int nvw_pool_sync(struct nvw_pool *pool);
 
 /* Words written by nvw_pool_write() since the pool was opened. */

@@ -8,8 +8,8 @@
  *	   epochs, newest entry first;
  *	3. marks those epochs as rolled back in the epoch status table;
  *	4. settles every block word that names one of them (nvw/heap.h, guarantees 1 and 2).
- * A structure's own recovery (nvw_workload.recover) runs afterwards. With the first pool of a run, nvw_recover()
- * recovers all pools of the run.
+ * A structure's own recovery (nvw_workload.recover) runs afterwards. With the first pool of a run,
+ * nvw_recover() recovers all pools of the run.
  *
  * Guarantees
  *   (1) Idempotent: recovering a recovered pool writes nothing.
@@ -69,8 +69,8 @@ NVW_CHECKED int nvw_heap_visit(const struct nvw_pool *pool,
 bool nvw_heap_is_allocated(const struct nvw_pool *pool, nvw_off block, uint64_t *ret_bytes);
 
 /*
- * The places at which a block for bytes can begin, whatever else the heap holds: their number, and each by its number
- * below that. For checks of one block after the other (nvw_parts).
+ * The places at which a block for bytes can begin, whatever else the heap holds: their number, and each by
+ * its number below that. For checks of one block after the other (nvw_parts).
  */
 uint64_t nvw_heap_places(const struct nvw_pool_geometry *geometry, uint64_t bytes);
 nvw_off nvw_heap_place(const struct nvw_pool_geometry *geometry, uint64_t bytes, uint64_t number);

@@ -2,11 +2,12 @@
 /*
  * A workload: a persistent structure (or any kernel) that nvwave can run, crash, recover and check.
  *
- * Workloads that are in the command are listed in workloads/workloads.def. A workload built outside the tree is a shared
- * object that exports "const struct nvw_workload nvw_workload"; the command line names it by its path, and it
- * can do everything that a shipped one can. docs/tutorial.md writes one from scratch. A shared object with several exports
- * "const struct nvw_workload *const nvw_workloads[]", which NULL ends; in a folder of NVWAVE_WORKLOADS its workloads have
- * names as those in the command. The kernels of the papers are such a library (papers/kernels).
+ * Workloads that are in the command are listed in workloads/workloads.def. A workload built outside the tree
+ * is a shared object that exports "const struct nvw_workload nvw_workload"; the command line names it by its
+ * path, and it can do everything that a shipped one can. docs/tutorial.md writes one from scratch. A shared
+ * object with several exports "const struct nvw_workload *const nvw_workloads[]", which NULL ends; in a
+ * folder of NVWAVE_WORKLOADS its workloads have names as those in the command. The kernels of the papers are
+ * such a library (papers/kernels).
  *
  * The life of one run:
  *
@@ -101,8 +102,9 @@ struct nvw_mutation {
 };
 
 /*
- * What a seeded bug takes away, as its source says it: the cure that the report of a crash test must ask for. One of these,
- * alternatives separated by "; "; LOST, EARLY and STORES are functions, alternatives by "|", EARLY also "ack", "host" or "*", which is anything:
+ * What a seeded bug takes away, as its source says it: the cure that the report of a crash test must ask for.
+ * One of these, alternatives separated by "; "; LOST, EARLY and STORES are functions, alternatives by "|",
+ * EARLY also "ack", "host" or "*", which is anything:
  *
  *	barrier SCOPE LOST EARLY	of at least this scope, between a store of LOST and what must not be durable before it
  *	exchange LOST EARLY		EARLY comes before LOST, and must follow it
@@ -115,14 +117,16 @@ struct nvw_lack {
 };
 
 /*
- * The check in parts. Each part states something about few words, and the parts together state all that check() does:
- * check() finds something exactly if one of them does. Since a part looks at few words, the crash tester can try it with
- * every combination of them, and so account for every permitted state; docs/parts.md says how to find such parts.
+ * The check in parts. Each part states something about few words, and the parts together state all that
+ * check() does: check() finds something exactly if one of them does. Since a part looks at few words, the
+ * crash tester can try it with every combination of them, and so account for every permitted state;
+ * docs/parts.md says how to find such parts.
  *
- * A part reads through nvw_pool_word(), nvw_pool_at(), nvw_pool_ask(), nvw_heap_is_allocated() and nvw_acked() alone, only
- * what it needs, and nothing that it remembers: a word is certain, or each of its versions is tried. The pool is as
- * nvw_recover() leaves it; recover() has not run, so a part looks through it: what recover() would make of a word, the
- * part computes from the words that recover() reads. The epoch status table cannot be read.
+ * A part reads through nvw_pool_word(), nvw_pool_at(), nvw_pool_ask(), nvw_heap_is_allocated() and
+ * nvw_acked() alone, only what it needs, and nothing that it remembers: a word is certain, or each of its
+ * versions is tried. The pool is as nvw_recover() leaves it; recover() has not run, so a part looks through
+ * it: what recover() would make of a word, the part computes from the words that recover() reads. The epoch
+ * status table cannot be read.
  *
  * Every finding is confirmed with recover() and check() on the whole pool, or is not reported.
  */
@@ -132,8 +136,8 @@ struct nvw_parts {
 	/* Checks part number part: returns 0, or nvw_violation(). */
 	int (*check)(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
 		struct nvw_findings *findings);
-	/* What a word is found by (nvw_pool_holders()), so that a part need not look through a whole array for the word that
-	 * refers to it. 0: it is not looked for. Optional. */
+	/* What a word is found by (nvw_pool_holders()), so that a part need not look through a whole array
+	 * for the word that refers to it. 0: it is not looked for. Optional. */
 	uint64_t (*key)(const void *plan, uint64_t word);
 	/* What the part is of, for messages: "slot 17". */
 	void (*name)(const void *plan, uint64_t part, char *ret_name, size_t bytes);
@@ -166,10 +170,10 @@ struct nvw_workload {
 	int (*pool)(const void *plan, struct nvw_pool_params *ret_params);
 
 	/*
-	 * Further pools of the run; pool() describes the first. Describes them in ret_params and returns their number, at
-	 * most NVW_POOLS_MAX - 1. Each names the device that holds it (nvw_pool_params.device); a device holds one
-	 * pool. recover(), check() and inspect() get the first pool and reach the others by nvw_pool_number().
-	 * Optional: none.
+	 * Further pools of the run; pool() describes the first. Describes them in ret_params and returns
+	 * their number, at most NVW_POOLS_MAX - 1. Each names the device that holds it
+	 * (nvw_pool_params.device); a device holds one pool. recover(), check() and inspect() get the first
+	 * pool and reach the others by nvw_pool_number(). Optional: none.
 	 */
 	unsigned (*further_pools)(const void *plan, struct nvw_pool_params *ret_params);
 

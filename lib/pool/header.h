@@ -11,7 +11,8 @@
  */
 unsigned nvw__header_damaged(const struct nvw_pool *pool);
 
-/* Writes that page from the other one, changed words only. A crash in between leaves the same repair to do. */
+/* Writes that page from the other one, changed words only. A crash in between leaves the same repair to
+ * do. */
 NVW_CHECKED int nvw__header_repair(struct nvw_pool *pool, unsigned damaged);
 
 /* An image of a recovered pool that is made word by word (nvw_pool_image.recovered). */

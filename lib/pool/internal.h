@@ -43,9 +43,9 @@ void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n);
 NVW_CHECKED int nvw__header_make(const struct nvw_pool *pool, struct nvw__header *ret_header);
 
 /*
- * Checks both header pages of a file of bytes bytes at base (which may be short). 0 and the pool's geometry, member
- * and device if at least one is intact; otherwise NVW_E_NOT_A_POOL, NVW_E_VERSION or NVW_E_DAMAGED with a message. In
- * an image the next pool of the run may follow.
+ * Checks both header pages of a file of bytes bytes at base (which may be short). 0 and the pool's geometry,
+ * member and device if at least one is intact; otherwise NVW_E_NOT_A_POOL, NVW_E_VERSION or NVW_E_DAMAGED
+ * with a message. In an image the next pool of the run may follow.
  */
 NVW_CHECKED int nvw__header_check(
 	const char *path, const char *base, uint64_t bytes, bool is_image, struct nvw_pool *ret_pool);

@@ -29,8 +29,9 @@ static uint16_t crc_shift(uint16_t crc, unsigned bits)
 	return crc;
 }
 
-/* Byte 0 of the payload is the last of the message, so it passes through 8 + 8 bits. The sum of two values has the sum of their
- * remainders, and every program that links the library waits for this table: single bits are shifted, the rest is added. */
+/* Byte 0 of the payload is the last of the message, so it passes through 8 + 8 bits. The sum of two values
+ * has the sum of their remainders, and every program that links the library waits for this table: single bits
+ * are shifted, the rest is added. */
 __attribute__((constructor)) static void fill_table(void)
 {
 	for (unsigned byte = 0; byte < BYTES; byte++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of C++ functions. See demangle.h. The C++ library knows the rules; it is loaded when the first such name comes, since
- * who tests C++ programs has it, and nobody else needs it.
+ * Names of C++ functions. See demangle.h. The C++ library knows the rules; it is loaded when the first such
+ * name comes, since who tests C++ programs has it, and nobody else needs it.
  */
 #include <dlfcn.h>
 #include <stdio.h>

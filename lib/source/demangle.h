@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Writes the name of a symbol, without parameters: "tree::insert" for _ZN4tree6insertEi. Other symbols, and all where there is
- * no C++ library, stay as they are.
+ * Writes the name of a symbol, without parameters: "tree::insert" for _ZN4tree6insertEi. Other symbols, and
+ * all where there is no C++ library, stay as they are.
  */
 void nvw__demangle(const char *symbol, size_t length, char *ret_name, size_t n);
 

@@ -30,12 +30,12 @@ enum nvw__fault nvw__signal_fault(const void *context);
  */
 void nvw__frames_place(void *const *address, unsigned count, char *ret_place, size_t n);
 
-/* The same for another process while it runs, which is stopped for a moment: a child, or a descendant. "" also if it may not be
- * looked into. */
+/* The same for another process while it runs, which is stopped for a moment: a child, or a descendant. ""
+ * also if it may not be looked into. */
 void nvw__process_place(pid_t pid, char *ret_place, size_t n);
 
-/* All frames with a source line, innermost first, a line of text each: "file:line (function)", with inlined calls as frames of
- * their own. Frames of the C library and the sanitizers are skipped. */
+/* All frames with a source line, innermost first, a line of text each: "file:line (function)", with inlined
+ * calls as frames of their own. Frames of the C library and the sanitizers are skipped. */
 void nvw__frames_stack(void *const *address, unsigned count, char *ret_stack, size_t n);
 
 /* The same for a thread that the caller has stopped by ptrace. */

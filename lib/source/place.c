@@ -61,8 +61,9 @@ static bool begins(const char *text, const char *beginning)
 }
 
 /*
- * Headers of the system and of compilers (atomic_base.h, emmintrin.h), and those of nvwave-nvcc, whose functions are CUDA's.
- * clang names those of C++ by way of gcc's folder: /usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12.
+ * Headers of the system and of compilers (atomic_base.h, emmintrin.h), and those of nvwave-nvcc, whose
+ * functions are CUDA's. clang names those of C++ by way of gcc's folder:
+ * /usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12.
  */
 static bool is_library(const char *file)
 {
@@ -132,7 +133,8 @@ static unsigned frames_of(
 		return 0;
 	}
 	Dwarf_Die *const unit = unit_of(module, address, &bias), *innermost = NULL, *scopes = NULL;
-	/* Behind an inlined function the first array goes on with where that is written, the second with where it is called. */
+	/* Behind an inlined function the first array goes on with where that is written, the second with
+	 * where it is called. */
 	const int found = unit ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
 	const int count = found > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
 	unsigned n = 0;

@@ -14,7 +14,8 @@ struct nvw__place {
 	int line;
 	bool library; /* in a header of the system, of a compiler, or of nvwave-nvcc */
 	/* Without parameters, and without a compiler's suffix, as in check.lto_priv.0. Inlined code has both:
-	 * "find, inlined in get", with the function that the line is in first. "": not in the symbol tables. */
+	 * "find, inlined in get", with the function that the line is in first. "": not in the symbol
+	 * tables. */
 	char function[192];
 };
 
