@@ -98,7 +98,8 @@ static int check_extent(const struct nvw_pool *pool, uint64_t first, uint64_t ch
 		const nvw_off off = nvw__chunk_word_off(g, first + i);
 
 		if (words[i] != 0 && (!nvw_unseal(off, words[i], &payload) || payload != 0)) {
-			return rec_damage(pool, off, "a chunk in the middle of an extent", "one that is marked free");
+			return rec_damage(
+				pool, off, "a chunk in the middle of an extent", "one that is marked free");
 		}
 	}
 	return 0;
