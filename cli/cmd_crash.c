@@ -10,10 +10,11 @@
 #include "report/provenance.h"
 #include "session.h"
 #include "laboratory/spread.h"
+#include "report/words.h"
 
 #include <emu.h>
 
-static int crash(const struct cli_session *s, struct crash_request *request)
+static int crash_workload(const struct cli_session *s, struct crash_request *request)
 {
 	char *const command = cli_command_text(s->config.protocol);
 	json_t *const made_by = cli_provenance(&s->config, command);
@@ -29,58 +30,68 @@ static int crash(const struct cli_session *s, struct crash_request *request)
 		.machine = s->config.name,
 		.protocol = s->config.protocol,
 		.model = cli_model_name(&s->config),
-		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
-		.command = command ? command : "",
+		.mutation = cli_mutation_name(s),
+		.command = words_or(command, ""),
 		.made_by = made_by,
 		.intervals = request->intervals,
 		.atomicity = (unsigned)s->config.nvram.atomicity,
 		.seed = s->config.seed};
-	int status;
 
 	request->options.seed = s->config.seed;
-	status = crash_execute(&subject, request, &heading, s->json);
+	const int status = crash_execute(&subject, request, &heading, s->json);
+
 	json_decref(made_by);
 	free(command);
 	return status;
 }
 
+/* What stands before the report of a protocol. */
+static void print_separator(bool json, unsigned tested)
+{
+	if (json) {
+		putchar(tested ? ',' : '[');
+	} else if (tested) {
+		putchar('\n');
+	}
+}
+
 /* The worst verdict of the reports under all protocols; with JSON, one array of them. */
 static int crash_under_each(struct cli_session *s, struct crash_request *request)
 {
-	unsigned protocols = 0, tested = 0, clean = 0;
+	unsigned tested = 0, clean = 0;
 	const char *name, *citation, *summary;
 	int worst = STATUS_CLEAN;
 
-	for (; emu_protocol_info(protocols, &name, &citation, &summary) && worst != STATUS_INPUT;
-		protocols++) {
-		int status;
-
+	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary) && worst != STATUS_INPUT; i++) {
 		if (cli_session_keeps(s, name) < 0) {
 			fprintf(stderr, "nvwave: left out: %s\n", nvw_error_message());
 			continue;
 		}
 		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", name);
-		fputs(s->json ? (tested ? "," : "[") : (tested ? "\n" : ""), stdout);
-		tested++;
-		status = crash(s, request);
+		print_separator(s->json, tested++);
+		const int status = crash_workload(s, request);
+
 		clean += status == STATUS_CLEAN;
-		worst = status > worst ? status : worst;
+		if (status > worst) {
+			worst = status;
+		}
 	}
 	if (s->json) {
-		fputs("]\n", stdout);
+		puts("]");
 	} else if (worst != STATUS_INPUT) {
 		printf("\n%s: nothing failed under %u of %u protocols\n", s->workload->name, clean, tested);
 	}
 	return worst;
 }
 
-static int store_log(const struct cli_session *s, struct crash_request *request)
+static int test_foreign(const struct cli_session *s, struct crash_request *request)
 {
 	char *const command = cli_command_text(NULL);
+	const char *const text = words_or(command, "");
 
 	request->options.seed = s->config.seed;
-	const int status = request->exec ? crash_exec(&s->config, request, command ? command : "", s->json) :
-					   crash_store_log(NULL, request, command ? command : "", s->json);
+	const int status = request->exec ? crash_exec(&s->config, request, text, s->json) :
+					   crash_store_log(NULL, request, text, s->json);
 
 	free(command);
 	return status;
@@ -90,72 +101,68 @@ static int self_test(const struct cli_session *s, struct crash_request *request)
 {
 	char *const command = cli_command_text(NULL);
 	bool good;
+	int error;
 
 	request->options.seed = s->config.seed;
-	const int error =
-		request->exec ?
-			crash_self_test_program(&s->config, request, command ? command : "", s->json, &good) :
-			crash_self_test(s->workload, &s->config, &request->options, s->json, &good);
-
+	if (request->exec) {
+		error = crash_self_test_program(&s->config, request, words_or(command, ""), s->json, &good);
+	} else {
+		error = crash_self_test(s->workload, &s->config, &request->options, s->json, &good);
+	}
 	free(command);
-	return error ? cli_fail() : good ? STATUS_CLEAN : STATUS_INCONSISTENT;
+	if (error) {
+		return cli_fail();
+	}
+	return good ? STATUS_CLEAN : STATUS_INCONSISTENT;
 }
 
-/* The circumstances of the command line, as bits of enum cli_circumstance. */
+/* The circumstances of the command line. */
 static uint64_t circumstances(const struct cli_session *s, const struct crash_request *r)
 {
-	const bool is_kill = r->options.mode == CT_KILL;
-	const struct {
-		enum cli_circumstance bit;
-		bool holds;
-	} all[] = {
-		{CLI_AT_WORKLOAD, !r->exec && !r->store_log},
-		{CLI_AT_EXEC, r->exec != NULL},
-		{CLI_AT_STORE_LOG, r->store_log != NULL},
-		{CLI_AT_HOST_LOG, r->store_log && !ct_is_block_log(r->store_log)},
-		{CLI_AT_EACH, s->each_protocol},
-		{CLI_AT_MATRIX, r->matrix},
-		{CLI_AT_SELF_TEST, r->self_test},
-		{CLI_AT_WORKLOAD_SELF_TEST, r->self_test && !r->exec},
-		{CLI_AT_NO_SELF_TEST, !r->self_test},
-		{CLI_AT_KILL, is_kill && !r->exec},
-		{CLI_AT_EXEC_KILL, is_kill && r->exec},
-		{CLI_AT_LOCAL, cli_number(&s->given, CLI_engine) == SWEEP_LOCAL},
-		{CLI_AT_SLURM, cli_number(&s->given, CLI_engine) == SWEEP_SLURM},
-		{CLI_AT_PERMITTED, r->options.mode == CT_PERMITTED},
-		{CLI_AT_OBSERVED, cli_given(&s->given, CLI_mode) && r->options.mode == CT_OBSERVED},
-	};
-	uint64_t bits = 0;
+	const enum ct_mode mode = r->options.mode;
+	const uint64_t engine = cli_number(&s->given, CLI_engine);
 
-	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-		bits |= all[i].holds ? UINT64_C(1) << all[i].bit : 0;
-	}
-	return bits;
+	return cli_at(CLI_AT_WORKLOAD, !r->exec && !r->store_log) | cli_at(CLI_AT_EXEC, r->exec) |
+	       cli_at(CLI_AT_STORE_LOG, r->store_log) |
+	       cli_at(CLI_AT_HOST_LOG, r->store_log && !ct_is_block_log(r->store_log)) |
+	       cli_at(CLI_AT_EACH, s->each_protocol) | cli_at(CLI_AT_MATRIX, r->matrix) |
+	       cli_at(CLI_AT_SELF_TEST, r->self_test) |
+	       cli_at(CLI_AT_WORKLOAD_SELF_TEST, r->self_test && !r->exec) |
+	       cli_at(CLI_AT_NO_SELF_TEST, !r->self_test) | cli_at(CLI_AT_KILL, mode == CT_KILL && !r->exec) |
+	       cli_at(CLI_AT_EXEC_KILL, mode == CT_KILL && r->exec) |
+	       cli_at(CLI_AT_LOCAL, engine == SWEEP_LOCAL) | cli_at(CLI_AT_SLURM, engine == SWEEP_SLURM) |
+	       cli_at(CLI_AT_PERMITTED, mode == CT_PERMITTED) |
+	       cli_at(CLI_AT_OBSERVED, cli_given(&s->given, CLI_mode) && mode == CT_OBSERVED);
 }
 
 /* Only a block device's log from the emulated machine has the timing that observed mode needs. */
 static int check_mode(const struct cli_session *s, const struct crash_request *r)
 {
-	const bool is_host = r->exec || (r->store_log && !ct_is_block_log(r->store_log));
+	const bool is_host_log = !r->exec && r->store_log && !ct_is_block_log(r->store_log);
+	const char *const text = cli_text(&s->given, CLI_mode);
 
-	if (!is_host || !cli_given(&s->given, CLI_mode) || r->options.mode == CT_PERMITTED ||
-		(r->exec && r->options.mode == CT_KILL)) {
+	if (!text || r->options.mode == CT_PERMITTED) {
 		return 0;
 	}
-	return nvw_fail(NVW_E_USAGE, "crash: --mode=%s has no effect on %s: expected %s",
-		cli_text(&s->given, CLI_mode), r->exec ? "--exec" : "the store log of a program",
-		r->exec ? "kill or permitted" : "permitted");
+	if (r->exec && r->options.mode != CT_KILL) {
+		return nvw_fail(NVW_E_USAGE,
+			"crash: --mode=%s has no effect on --exec: expected kill or permitted", text);
+	}
+	if (is_host_log) {
+		return nvw_fail(NVW_E_USAGE,
+			"crash: --mode=%s has no effect on the store log of a program: expected permitted",
+			text);
+	}
+	return 0;
 }
 
 static int check_subject(const struct cli_session *s, const struct crash_request *r)
 {
-	const char *const other = r->exec ? "--exec" : r->store_log ? "--store-log" : NULL;
-
-	if (s->workload && other) {
-		return nvw_fail(NVW_E_USAGE, "crash: %s cannot be combined with a workload (%s)", other,
-			s->workload->name);
+	if (s->workload && (r->exec || r->store_log)) {
+		return nvw_fail(NVW_E_USAGE, "crash: %s cannot be combined with a workload (%s)",
+			r->exec ? "--exec" : "--store-log", s->workload->name);
 	}
-	if (!s->workload && !other && !r->self_test) {
+	if (!s->workload && !r->exec && !r->store_log && !r->self_test) {
 		return nvw_fail(NVW_E_USAGE, "crash: expected a workload (see nvwave list workloads)");
 	}
 	return 0;
@@ -197,57 +204,81 @@ static int check_domain(const struct cli_session *s, const struct crash_request 
 		cli_text(&s->given, CLI_model));
 }
 
-static int check(const struct cli_session *s, const struct crash_request *r)
+static int take_request(const struct cli_session *s, struct crash_request *r)
 {
-	int error = check_subject(s, r);
-
-	error = error ? error : cli_options_check_use(&s->given, circumstances(s, r));
-	error = error ? error : check_slice(s);
-	error = error ? error : check_mode(s, r);
-	return error ? error : check_domain(s, r);
+	NVW_TRY(crash_request_from(&s->given, r));
+	NVW_TRY(check_subject(s, r));
+	NVW_TRY(cli_options_check_use(&s->given, circumstances(s, r)));
+	NVW_TRY(check_slice(s));
+	NVW_TRY(check_mode(s, r));
+	return check_domain(s, r);
 }
 
 static int dispatch(struct cli_session *s, struct crash_request *r)
 {
-	return r->self_test            ? self_test(s, r) :
-	       r->store_log || r->exec ? store_log(s, r) :
-	       s->each_protocol        ? crash_under_each(s, r) :
-					 crash(s, r);
+	if (r->self_test) {
+		return self_test(s, r);
+	}
+	if (r->store_log || r->exec) {
+		return test_foreign(s, r);
+	}
+	return s->each_protocol ? crash_under_each(s, r) : crash_workload(s, r);
 }
 
 /* ---- On a cluster -------------------------------------------------------------------------- */
 
 /* Each task explores a slice. What follows takes the slices, and goes on as with processes of its own. */
-static int explore_on_cluster(
-	struct cli_session *s, struct crash_request *r, int argc, char **argv, struct spread *spread)
-{
-	static const char *const left_out[] = {
-		"engine", "sbatch", "array", "html", "patch", "save", "intervals", "output-format", NULL};
-	const unsigned tasks = (unsigned)cli_number(&s->given, CLI_crash_array);
-	struct sweep_words words;
-	int error = spread_words(argc, argv, left_out, &words);
+static const char *const not_of_a_task[] = {
+	"engine", "sbatch", "array", "html", "patch", "save", "intervals", "output-format", NULL};
 
-	error = error ? error : spread_add_word(&words, "--slice=N/%u", tasks);
-	error = error ? error : spread_begin(spread, &words, &s->config);
-	sweep_words_end(&words);
-	for (unsigned i = 1; i <= tasks && !error; i++) {
-		error = spread_words(argc, argv, left_out, &words);
-		error = error ? error : spread_add_word(&words, "--slice=%u/%u:%s", i, tasks, spread->folder);
-		error = error ? error : spread_add(spread, &words);
+/* A command line of its own for the folder, which no task has. */
+static int name_folder(const struct cli_session *s, unsigned tasks, struct spread *spread)
+{
+	struct sweep_words words;
+	int error = spread_words(s->given.argc, s->given.argv, not_of_a_task, &words);
+
+	if (!error) {
+		error = spread_add_word(&words, "--slice=N/%u", tasks);
 	}
-	r->options.jobs = tasks;
-	r->options.slices = spread->folder;
-	return error ? error : spread_run(spread, &s->given, tasks);
+	if (!error) {
+		error = spread_begin(spread, &words, &s->config);
+	}
+	sweep_words_end(&words);
+	return error;
 }
 
-static int work(struct cli_session *s, struct crash_request *r, int argc, char **argv)
+/* Each task explores a slice. What follows takes the slices, and goes on as with processes of its own. */
+static int explore_on_cluster(struct cli_session *s, struct crash_request *r, struct spread *spread)
+{
+	const unsigned tasks = (unsigned)cli_number(&s->given, CLI_crash_array);
+	struct sweep_words words;
+
+	NVW_TRY(name_folder(s, tasks, spread));
+	r->options.jobs = tasks;
+	r->options.slices = spread->folder;
+	for (unsigned i = 1; i <= tasks; i++) {
+		NVW_TRY(spread_words(s->given.argc, s->given.argv, not_of_a_task, &words));
+		NVW_TRY(spread_add_word(&words, "--slice=%u/%u:%s", i, tasks, spread->folder));
+		NVW_TRY(spread_add(spread, &words));
+	}
+	return spread_run(spread, &s->given, tasks);
+}
+
+static int prepare_cluster(struct cli_session *s, struct crash_request *r, struct spread *spread)
+{
+	NVW_TRY(sweep_slurm_find());
+	NVW_TRY(cli_session_try(s));
+	return explore_on_cluster(s, r, spread);
+}
+
+static int work(struct cli_session *s, struct crash_request *r)
 {
 	struct spread spread = {.folder = NULL};
-	const bool spreads = cli_number(&s->given, CLI_engine) == SWEEP_SLURM;
-	int error = spreads ? sweep_slurm_find() : 0;
+	int error = 0;
 
-	error = error || !spreads ? error : cli_session_try(s);
-	error = error || !spreads ? error : explore_on_cluster(s, r, argc, argv, &spread);
+	if (cli_number(&s->given, CLI_engine) == SWEEP_SLURM) {
+		error = prepare_cluster(s, r, &spread);
+	}
 	const int status = error ? cli_fail() : dispatch(s, r);
 
 	spread_end(&spread);
@@ -262,7 +293,9 @@ static int merge(int argc, char **argv)
 	struct cli_options given;
 	int error = cli_options_parse(&given, false, argc, argv);
 
-	error = error ? error : cli_options_check_use(&given, UINT64_C(1) << CLI_AT_MERGE);
+	if (!error) {
+		error = cli_options_check_use(&given, cli_at(CLI_AT_MERGE, true));
+	}
 	const int status = error ? cli_fail() : crash_merge(&given);
 
 	cli_options_end(&given);
@@ -275,13 +308,25 @@ int cli_examine_crash(int argc, char **argv, struct emu_config *ret_config)
 	struct cli_session session;
 	int error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
 
-	error = error ? error : crash_request_from(&session.given, &request);
-	error = error ? error : check(&session, &request);
-	error = error || !session.workload ? error : cli_session_try(&session);
+	if (!error) {
+		error = take_request(&session, &request);
+	}
+	if (!error && session.workload) {
+		error = cli_session_try(&session);
+	}
 	*ret_config = session.config;
 	crash_request_end(&request);
 	cli_session_end(&session);
 	return error;
+}
+
+static int crash_or_help(struct cli_session *s, struct crash_request *r)
+{
+	if (s->help) {
+		cli_session_help("crash", s->workload);
+		return STATUS_CLEAN;
+	}
+	return take_request(s, r) ? cli_fail() : work(s, r);
 }
 
 int cmd_crash(int argc, char **argv)
@@ -293,16 +338,9 @@ int cmd_crash(int argc, char **argv)
 	}
 	struct crash_request request = {.judge = {NULL}};
 	struct cli_session session;
-	int status, error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
+	const int error = cli_session_begin(&session, CLI_MAY_WORKLOAD, argc, argv);
+	const int status = error ? cli_fail() : crash_or_help(&session, &request);
 
-	if (!error && session.help) {
-		cli_session_help("crash", session.workload);
-		status = STATUS_CLEAN;
-	} else {
-		error = error ? error : crash_request_from(&session.given, &request);
-		error = error ? error : check(&session, &request);
-		status = error ? cli_fail() : work(&session, &request, argc, argv);
-	}
 	crash_request_end(&request);
 	cli_session_end(&session);
 	return status;

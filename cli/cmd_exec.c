@@ -50,47 +50,49 @@ static int check_distinct(const struct host_control *c, const char *path)
 
 static int write_log(struct host_session *s, unsigned i, const char *log)
 {
-	const int error = check_distinct(s->control, log);
-	const int fd = error ? -1 : open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	NVW_TRY(check_distinct(s->control, log));
+	const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
-	return error ? error : fd < 0 ? nvw_fail_errno("%s", log) : host_session_convert(s, i, fd, log, NULL);
+	return fd < 0 ? nvw_fail_errno("%s", log) : host_session_convert(s, i, fd, log, NULL);
+}
+
+static int write_log_and_image(struct host_session *s, unsigned i, const char *log)
+{
+	char image[4200];
+
+	NVW_TRY(write_log(s, i, log));
+	snprintf(image, sizeof image, "%s.image", log);
+	NVW_TRY(check_distinct(s->control, image));
+	return host_session_save_base(s, i, image);
 }
 
 /* Writes the logs and the initial content of the files; file i, from the second on, goes to LOG.i. */
 static int write_logs(struct host_session *s, const char *path)
 {
-	const struct host_control *const c = s->control;
-	int error = host_session_check_followed(s, NULL);
-
-	if (error) {
-		return error;
-	}
-	if (c->file_count == 0) {
+	NVW_TRY(host_session_check_followed(s, NULL));
+	if (s->control->file_count == 0) {
 		return nvw_fail(NVW_E_INPUT, "--record: the program mapped no file that can be recorded");
 	}
-	for (unsigned i = 0; i < c->file_count && !error; i++) {
-		char log[4096], image[4200];
+	for (unsigned i = 0; i < s->control->file_count; i++) {
+		char log[4096];
 
 		snprintf(log, sizeof log, i ? "%.4000s.%u" : "%.4000s", path, i + 1);
-		snprintf(image, sizeof image, "%s.image", log);
-		error = write_log(s, i, log);
-		error = error ? error : check_distinct(c, image);
-		error = error ? error : host_session_save_base(s, i, image);
+		NVW_TRY(write_log_and_image(s, i, log));
 	}
-	return error;
+	return 0;
 }
 
 /* Checked before the program runs, and not hours later. */
 static int check_writable(const char *path)
 {
-	const bool there = path == NULL || access(path, F_OK) == 0;
-	const int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666) : -1;
-
-	if (path == NULL || (fd < 0 && errno == ENXIO)) { /* a pipe without a reader yet */
+	if (path == NULL) {
 		return 0;
 	}
+	const bool there = access(path, F_OK) == 0;
+	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+
 	if (fd < 0) {
-		return nvw_fail_errno("%s", path);
+		return errno == ENXIO ? 0 : nvw_fail_errno("%s", path); /* a pipe without a reader yet */
 	}
 	close(fd);
 	if (!there) {
@@ -99,33 +101,39 @@ static int check_writable(const char *path)
 	return 0;
 }
 
-static int report(const struct host_session *s, const struct cli_session *session, const json_t *kernels,
-	const char *path)
+static int print_report(
+	const struct host_session *s, const struct cli_session *session, const json_t *kernels, FILE *to)
 {
-	struct nvw_new_file f = {.file = stderr};
-	int error = path ? nvw_new_file_begin(path, false, &f) : 0;
-
-	if (error) {
-		return error;
-	}
 	json_t *const made_by = cli_provenance(&session->config, NULL);
+	int error = 0;
 
 	if (session->json) {
-		error = exec_report_json(s, made_by, kernels, f.file);
+		error = exec_report_json(s, made_by, kernels, to);
 	} else {
-		exec_report_text(s, made_by, f.file);
-		exec_kernels_text(kernels, f.file);
+		exec_report_text(s, made_by, to);
+		exec_kernels_text(kernels, to);
 	}
 	json_decref(made_by);
-	if (path) {
-		return nvw_new_file_end(&f, error);
-	}
-	return !error && (fflush(stderr) || ferror(stderr)) ?
-		       nvw_fail_errno("standard error: cannot write the report") :
-		       error;
+	return error;
 }
 
-static int begin(const struct cli_session *session, const struct request *r, struct host_session *s)
+static int write_report(const struct host_session *s, const struct cli_session *session,
+	const json_t *kernels, const char *path)
+{
+	struct nvw_new_file f;
+
+	if (path) {
+		NVW_TRY(nvw_new_file_begin(path, false, &f));
+		return nvw_new_file_end(&f, print_report(s, session, kernels, f.file));
+	}
+	NVW_TRY(print_report(s, session, kernels, stderr));
+	if (fflush(stderr) || ferror(stderr)) {
+		return nvw_fail_errno("standard error: cannot write the report");
+	}
+	return 0;
+}
+
+static int begin_session(const struct cli_session *session, const struct request *r, struct host_session *s)
 {
 	const struct host_options options = {.machine = &session->config,
 		.delays = r->delays,
@@ -133,15 +141,14 @@ static int begin(const struct cli_session *session, const struct request *r, str
 		.stacks = r->stacks,
 		.compare = r->compare,
 		.advice = r->advice};
-	int error = check_writable(r->record);
 
-	error = error ? error : check_writable(r->report);
-	error = error ? error : host_session_begin(&options, s);
-	if (!error && r->emulate) {
-		error = host_kernels_emulate(s, &session->config, r->races);
-		if (error) {
-			host_session_end(s);
-		}
+	NVW_TRY(check_writable(r->record));
+	NVW_TRY(check_writable(r->report));
+	NVW_TRY(host_session_begin(&options, s));
+	const int error = r->emulate ? host_kernels_emulate(s, &session->config, r->races) : 0;
+
+	if (error) {
+		host_session_end(s);
 	}
 	return error;
 }
@@ -149,84 +156,100 @@ static int begin(const struct cli_session *session, const struct request *r, str
 /* The program's own result, or that of its kernels. */
 static int conclude(const struct host_session *s, const json_t *kernels)
 {
-	return nvw_stopping()                          ? STATUS_INPUT :
-	       s->status || exec_kernels_race(kernels) ? STATUS_INCONSISTENT :
-							 STATUS_CLEAN;
+	if (nvw_stopping()) {
+		return STATUS_INPUT;
+	}
+	return s->status || exec_kernels_race(kernels) ? STATUS_INCONSISTENT : STATUS_CLEAN;
+}
+
+static int collect(struct host_session *s, const struct request *r, char **argv, json_t **ret_kernels)
+{
+	NVW_TRY(host_session_run(s, argv));
+	if (r->record != NULL) {
+		NVW_TRY(write_logs(s, r->record));
+	}
+	return r->emulate ? exec_kernels_load(s, r->emulate, ret_kernels) : 0;
 }
 
 static int execute(const struct cli_session *session, const struct request *r, char **argv)
 {
 	struct host_session s;
 	json_t *kernels = NULL;
-	int error = begin(session, r, &s), status = STATUS_CLEAN;
 
-	if (error) {
-		return cli_fail();
-	}
-	error = host_session_run(&s, argv);
-	if (!error && r->record != NULL) {
-		error = write_logs(&s, r->record);
-	}
-	if (!error && r->emulate) {
-		error = exec_kernels_load(&s, r->emulate, &kernels);
-	}
+	NVW_TRY(begin_session(session, r, &s));
+	int result = collect(&s, r, argv, &kernels);
+
 	if (s.seconds > 0) {
-		const int reported = report(&s, session, kernels, r->report);
+		const int reported = write_report(&s, session, kernels, r->report);
 
-		error = error ? error : reported;
+		result = result ? result : reported;
 	}
-	status = error ? cli_fail() : conclude(&s, kernels);
+	if (result == 0) {
+		result = conclude(&s, kernels);
+	}
 	json_decref(kernels);
 	host_session_end(&s);
-	return status;
+	return result;
 }
 
 /* argv[last] is "--", or argc is last. */
-static int check(const struct cli_session *s, int argc, int last)
+static int check_words(const struct cli_options *o, int argc, int last)
 {
-	const uint64_t recording = UINT64_C(1)
-				   << (cli_given(&s->given, CLI_record) ? CLI_AT_RECORD : CLI_AT_NO_RECORD);
+	const bool records = cli_given(o, CLI_record);
 
-	if (s->given.argument_count) {
-		return nvw_fail(NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"",
-			s->given.argument[0]);
+	if (o->argument_count) {
+		return nvw_fail(
+			NVW_E_USAGE, "exec: expected -- before the program, found \"%s\"", o->argument[0]);
 	}
 	if (last + 1 >= argc) {
 		return nvw_fail(NVW_E_USAGE, "exec: expected -- and a program");
 	}
-	return cli_options_check_use(&s->given, recording);
+	return cli_options_check_use(o, cli_at(CLI_AT_RECORD, records) | cli_at(CLI_AT_NO_RECORD, !records));
+}
+
+static struct request request_of(const struct cli_options *o)
+{
+	static const char *const models[] = {"claimed", "drf", "hrf"};
+	struct request r = {.delays = cli_number(o, CLI_delays) == 0,
+		.advice = cli_given(o, CLI_advice),
+		.record = cli_text(o, CLI_record),
+		.stacks = cli_number(o, CLI_callers) == 0,
+		.compare = cli_number(o, CLI_compare) == 1,
+		.report = cli_text(o, CLI_report)};
+
+	if (cli_given(o, CLI_races)) {
+		r.emulate = "check";
+		r.races = models[cli_number(o, CLI_races)];
+	}
+	if (cli_given(o, CLI_protocol)) {
+		r.emulate = "protocol";
+	}
+	return r;
+}
+
+static int check_and_execute(const struct cli_session *s, int argc, char **argv, int last)
+{
+	const struct request r = request_of(&s->given);
+
+	NVW_TRY(check_words(&s->given, argc, last));
+	return execute(s, &r, argv + last + 1);
 }
 
 int cmd_exec(int argc, char **argv)
 {
-	static const char *const models[] = {"claimed", "drf", "hrf"};
 	struct cli_session session;
-	int last = 1, status = STATUS_CLEAN;
+	int last = 1;
 
 	while (last < argc && strcmp(argv[last], "--") != 0) {
 		last++;
 	}
-	int error = cli_session_begin(&session, CLI_NO_WORKLOAD, last, argv);
+	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, last, argv);
 
-	if (!error && session.help) {
+	if (result == 0 && session.help) {
 		print_help();
-	} else {
-		const struct request r = {.delays = cli_number(&session.given, CLI_delays) == 0,
-			.advice = cli_given(&session.given, CLI_advice),
-			.emulate = cli_given(&session.given, CLI_protocol) ? "protocol" :
-				   cli_given(&session.given, CLI_races)    ? "check" :
-									     NULL,
-			.races = cli_given(&session.given, CLI_races) ?
-					 models[cli_number(&session.given, CLI_races)] :
-					 NULL,
-			.record = cli_text(&session.given, CLI_record),
-			.stacks = cli_number(&session.given, CLI_callers) == 0,
-			.compare = cli_number(&session.given, CLI_compare) == 1,
-			.report = cli_text(&session.given, CLI_report)};
-
-		error = error ? error : check(&session, argc, last);
-		status = error ? cli_fail() : execute(&session, &r, argv + last + 1);
+	} else if (result == 0) {
+		result = check_and_execute(&session, argc, argv, last);
 	}
 	cli_session_end(&session);
-	return status;
+	return cli_status(result);
 }

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/units.h"
 #include "fio_run.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
+#include "report/words.h"
 
 static void print_help(void)
 {
@@ -64,14 +66,33 @@ static double rate_of(const struct emu_config *m)
 }
 
 /* Time of the NVRAM for one block without contention. */
-static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
+static double asked_ns(const struct emu_config *m, const char *op, uint64_t bytes)
 {
+	const bool write = !strcmp(op, "write");
 	const double lines = (double)((bytes + HOST_LINE - 1) / HOST_LINE);
-	const double latency = 1e-3 * (double)(write ? m->nvram.write : m->nvram.read);
 
-	return write && m->nvram.domain != EMU_DOMAIN_device ?
-		       0 :
-		       latency + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
+	if (write && m->nvram.domain != EMU_DOMAIN_device) {
+		return 0;
+	}
+	return 1e-3 * (double)(write ? m->nvram.write : m->nvram.read) +
+	       (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
+}
+
+/* A comma-separated list, each word parsed by parse(); "none" is an empty list. The message begins with the
+ * option's name. */
+static int parse_word(
+	const char *at, size_t n, int (*parse)(const char *word, uint64_t *ret_value), struct list *list)
+{
+	char word[32];
+
+	if (n >= sizeof word) {
+		return nvw_fail(NVW_E_USAGE, "\"%.40s\" is too long", at);
+	}
+	if (list->count == LIST_MAX) {
+		return nvw_fail(NVW_E_USAGE, "more than %d values", LIST_MAX);
+	}
+	snprintf(word, sizeof word, "%.*s", (int)n, at);
+	return parse(word, &list->value[list->count++]);
 }
 
 /* A comma-separated list, each word parsed by parse(); "none" is an empty list. The message begins with the
@@ -79,17 +100,16 @@ static double asked_ns(const struct emu_config *m, bool write, uint64_t bytes)
 static int parse_list(const char *option, const char *text,
 	int (*parse)(const char *word, uint64_t *ret_value), struct list *ret_list)
 {
-	char word[32];
 	int error = 0;
 
 	*ret_list = (struct list){.count = 0};
-	for (const char *at = strcmp(text, "none") ? text : ""; *at != '\0' && !error;) {
+	if (!strcmp(text, "none")) {
+		return 0;
+	}
+	for (const char *at = text; *at != '\0' && !error;) {
 		const size_t n = strcspn(at, ",");
 
-		snprintf(word, sizeof word, "%.*s", (int)n, at);
-		error = n >= sizeof word            ? nvw_fail(NVW_E_USAGE, "\"%.40s\" is too long", at) :
-			ret_list->count == LIST_MAX ? nvw_fail(NVW_E_USAGE, "more than %d values", LIST_MAX) :
-						      parse(word, &ret_list->value[ret_list->count++]);
+		error = parse_word(at, n, parse, ret_list);
 		at += n + (at[n] == ',');
 	}
 	return error ? nvw_fail(NVW_E_USAGE, "%s: %s", option, nvw_error_message()) : 0;
@@ -98,19 +118,21 @@ static int parse_list(const char *option, const char *text,
 static int parse_latency(const char *word, uint64_t *ret_ps)
 {
 	bool cycles = false;
-	const int error = nvw_parse_time(word, ret_ps, &cycles);
 
-	return !error && cycles ? nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word) :
-				  error;
+	NVW_TRY(nvw_parse_time(word, ret_ps, &cycles));
+	if (cycles) {
+		return nvw_fail(NVW_E_USAGE, "expected a time like 250ns, found \"%s\"", word);
+	}
+	return 0;
 }
 
 static int parse_rate(const char *word, uint64_t *ret_rate)
 {
-	const int error = nvw_parse_rate(word, ret_rate);
-
-	return !error && *ret_rate == 0 ?
-		       nvw_fail(NVW_E_USAGE, "expected a rate like 1GB/s, found \"%s\"", word) :
-		       error;
+	NVW_TRY(nvw_parse_rate(word, ret_rate));
+	if (*ret_rate == 0) {
+		return nvw_fail(NVW_E_USAGE, "expected a rate like 1GB/s, found \"%s\"", word);
+	}
+	return 0;
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------------------------------ */
@@ -121,8 +143,8 @@ static int run_once(
 {
 	char keep[4200];
 
-	snprintf(keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s",
-		m->request->keep ? m->request->keep : "", m->runs + 1);
+	snprintf(keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s", words_or(m->request->keep, ""),
+		m->runs + 1);
 	*ret_run = (struct fio_run){
 		.machine = machine, .delays = delays, .keep = m->request->keep ? keep : NULL};
 	const int error = fio_run(&m->place, ret_run);
@@ -139,7 +161,7 @@ static int measure(const struct fio_run *run, const char *job, const char *op, s
 	const struct host_delays *const delays = !strcmp(op, "write") ? &run->sum.write : &run->sum.read;
 
 	ret_sample->exec_p50 = (double)host_percentile(&delays->achieved, 0.5);
-	return fio_measured(run, job ? job : op, op, &ret_sample->fio);
+	return fio_measured(run, words_or(job, op), op, &ret_sample->fio);
 }
 
 static int by_median(const void *a_, const void *b_)
@@ -150,28 +172,44 @@ static int by_median(const void *a_, const void *b_)
 }
 
 /* A read and a write, with or without delays: of the repeated runs, the one with the median p50. */
+static int sample_rows(struct measuring *m, const struct emu_config *machine, bool with, const char *job,
+	const struct row rows[2], struct sample ret_sample[2])
+{
+	struct fio_run run;
+	int error = run_once(m, machine, with, &run);
+
+	for (unsigned i = 0; i < 2 && !error; i++) {
+		error = measure(&run, job, rows[i].op, &ret_sample[i]);
+	}
+	fio_run_end(&run);
+	return error;
+}
+
+/* A read and a write, with or without delays: of the repeated runs, the one with the median p50. */
 static int run_rows(
 	struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
 {
 	const uint64_t repeat = m->request->repeat ? m->request->repeat : 1;
-	struct sample sample[2][REPEAT_MAX];
-	int error = 0;
+	struct sample sample[2][REPEAT_MAX], both[2];
 
-	for (uint64_t r = 0; r < repeat && !error; r++) {
-		struct fio_run run;
-
-		error = run_once(m, machine, with, &run);
-		for (unsigned i = 0; i < 2 && !error; i++) {
-			error = measure(&run, job, rows[i].op, &sample[i][r]);
-		}
-		fio_run_end(&run);
+	NVW_INVARIANT(repeat <= REPEAT_MAX);
+	for (uint64_t r = 0; r < repeat; r++) {
+		NVW_TRY(sample_rows(m, machine, with, job, rows, both));
+		sample[0][r] = both[0];
+		sample[1][r] = both[1];
 	}
-	for (unsigned i = 0; i < 2 && !error; i++) {
+	for (unsigned i = 0; i < 2; i++) {
 		qsort(sample[i], repeat, sizeof sample[i][0], by_median);
-		*(with ? &rows[i].with : &rows[i].without) = sample[i][repeat / 2].fio;
-		rows[i].exec_p50 = with ? sample[i][repeat / 2].exec_p50 : 0;
+		const struct sample *const median = &sample[i][repeat / 2];
+
+		if (with) {
+			rows[i].with = median->fio;
+			rows[i].exec_p50 = median->exec_p50;
+		} else {
+			rows[i].without = median->fio;
+		}
 	}
-	return error;
+	return 0;
 }
 
 /* Two rows, a read and a write. without: results of the same job without delays; NULL: it has to be run. */
@@ -186,12 +224,13 @@ static int add_rows(struct measuring *m, const struct emu_config *machine, uint6
 	rows[0] = (struct row){.op = "read", .bytes = bytes, .sweep = without != NULL};
 	rows[1] = (struct row){.op = "write", .bytes = bytes, .sweep = without != NULL};
 	m->row_count += 2;
-	for (unsigned i = 0; i < 2 && without != NULL; i++) {
-		rows[i].without = without[i].without;
+	if (without != NULL) {
+		rows[0].without = without[0].without;
+		rows[1].without = without[1].without;
+	} else {
+		NVW_TRY(run_rows(m, machine, false, job, rows));
 	}
-	const int error = without == NULL ? run_rows(m, machine, false, job, rows) : 0;
-
-	return error ? error : run_rows(m, machine, true, job, rows);
+	return run_rows(m, machine, true, job, rows);
 }
 
 static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
@@ -205,69 +244,60 @@ static int write_job(const struct measuring *m, const char *job, uint64_t bytes)
 }
 
 /* A read and a write of one size with the machine's own latencies, or with others. */
-static int add_latency(
-	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
+static int add_latency(struct measuring *m, const struct emu_config *machine, uint64_t bytes, const char *job,
+	const struct row without[2])
 {
-	const int error = add_rows(m, machine, bytes, NULL, without);
-
-	for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
-		m->row[i].asked = asked_ns(machine, !strcmp(m->row[i].op, "write"), bytes);
+	NVW_TRY(add_rows(m, machine, bytes, job, without));
+	for (unsigned i = m->row_count - 2; i < m->row_count; i++) {
+		m->row[i].asked = asked_ns(machine, m->row[i].op, bytes);
 	}
-	return error;
+	return 0;
 }
 
 static int run_latency(struct measuring *m)
 {
 	struct emu_config machine = *m->request->machine;
-	int error = 0;
 
-	for (unsigned i = 0; i < m->sizes.count && !error; i++) {
-		error = write_job(m, "latency", m->sizes.value[i]);
-		error = error ? error : add_latency(m, &machine, m->sizes.value[i], NULL);
+	for (unsigned i = 0; i < m->sizes.count; i++) {
+		NVW_TRY(write_job(m, "latency", m->sizes.value[i]));
+		NVW_TRY(add_latency(m, &machine, m->sizes.value[i], NULL, NULL));
 	}
-	error = error ? error : write_job(m, "latency", m->sizes.value[0]);
-	for (unsigned i = 0; i < m->sweep.count && !error; i++) {
+	NVW_TRY(write_job(m, "latency", m->sizes.value[0]));
+	for (unsigned i = 0; i < m->sweep.count; i++) {
 		machine.nvram.read = machine.nvram.write = m->sweep.value[i];
-		error = add_latency(m, &machine, m->sizes.value[0], m->row);
+		NVW_TRY(add_latency(m, &machine, m->sizes.value[0], NULL, m->row));
 	}
-	return error;
+	return 0;
 }
 
 static int add_bandwidth(
 	struct measuring *m, const struct emu_config *machine, uint64_t bytes, const struct row without[2])
 {
-	const int error = add_rows(m, machine, bytes, NULL, without);
-
-	for (unsigned i = m->row_count - 2; i < m->row_count && !error; i++) {
+	NVW_TRY(add_rows(m, machine, bytes, NULL, without));
+	for (unsigned i = m->row_count - 2; i < m->row_count; i++) {
 		m->row[i].asked = rate_of(machine);
 	}
-	return error;
+	return 0;
 }
 
 static int run_bandwidth(struct measuring *m)
 {
 	struct emu_config machine = *m->request->machine;
-	int error = write_job(m, "bandwidth", m->sizes.value[0]);
 
-	error = error ? error : add_bandwidth(m, &machine, m->sizes.value[0], NULL);
-	for (unsigned i = 0; i < m->sweep.count && !error; i++) {
+	NVW_TRY(write_job(m, "bandwidth", m->sizes.value[0]));
+	NVW_TRY(add_bandwidth(m, &machine, m->sizes.value[0], NULL));
+	for (unsigned i = 0; i < m->sweep.count; i++) {
 		machine.nvram.bandwidth = m->sweep.value[i] / machine.nvram.channels;
-		error = emu_config_check(&machine);
-		error = error ? error : add_bandwidth(m, &machine, m->sizes.value[0], m->row);
+		NVW_TRY(emu_config_check(&machine));
+		NVW_TRY(add_bandwidth(m, &machine, m->sizes.value[0], m->row));
 	}
-	return error;
+	return 0;
 }
 
 static int run_mixed(struct measuring *m)
 {
-	const struct emu_config *const machine = m->request->machine;
-	int error = write_job(m, "mixed", m->sizes.value[0]);
-
-	error = error ? error : add_rows(m, machine, m->sizes.value[0], "mixed", NULL);
-	for (unsigned i = 0; i < 2 && !error; i++) {
-		m->row[i].asked = asked_ns(machine, !strcmp(m->row[i].op, "write"), m->sizes.value[0]);
-	}
-	return error;
+	NVW_TRY(write_job(m, "mixed", m->sizes.value[0]));
+	return add_latency(m, m->request->machine, m->sizes.value[0], "mixed", NULL);
 }
 
 /* ---- Reports ---------------------------------------------------------------------------------------------------------- */
@@ -293,7 +323,7 @@ static void latency_row(const struct row *r)
 		exec_text(r, exec), r->with.p50_ns, r->without.p50_ns, r->with.p99_ns);
 	if (r->asked > 0) {
 		printf("%+9.1f%s\n", 100 * (r->with.p50_ns / r->asked - 1),
-			r->without.p50_ns > r->asked ? " *" : "");
+			words_if(r->without.p50_ns > r->asked, " *"));
 	} else {
 		puts("        -");
 	}
@@ -309,7 +339,8 @@ static void bandwidth_row(const struct row *r)
 {
 	printf("%-6s %8llu %11.0f %8.0f %8.0f %+9.1f%s\n", r->op, (unsigned long long)r->bytes,
 		1e-6 * r->asked, 1e-6 * r->with.bytes_per_s, 1e-6 * r->without.bytes_per_s,
-		100 * (r->with.bytes_per_s / r->asked - 1), r->without.bytes_per_s < r->asked ? " *" : "");
+		100 * (r->with.bytes_per_s / r->asked - 1),
+		words_if(r->without.bytes_per_s < r->asked, " *"));
 }
 
 static void mixed_head(void)
@@ -353,15 +384,7 @@ static const struct test tests[] = {
 	{"mixed", "asked_ns", "4k", "none", NULL, run_mixed, mixed_head, mixed_row, NULL},
 };
 
-static void print_provenance(const struct emu_config *machine)
-{
-	json_t *const made_by = cli_provenance(machine, NULL);
-
-	cli_print_provenance(made_by, stdout);
-	json_decref(made_by);
-}
-
-static void print_text(const struct test *t, const struct measuring *m)
+static int print_text(const struct test *t, const struct measuring *m)
 {
 	const struct emu_config *const machine = m->request->machine;
 
@@ -375,13 +398,14 @@ static void print_text(const struct test *t, const struct measuring *m)
 		}
 		t->row(&m->row[i]);
 	}
-	print_provenance(machine);
+	cli_print_made_by(machine);
 	if (t->starred != NULL) {
 		printf("*: %s\n", t->starred);
 	} else {
 		printf("The bandwidth allows at most %.0f IOPS.\n",
 			rate_of(machine) / (double)m->row[0].bytes);
 	}
+	return 0;
 }
 
 static int print_json(const struct test *t, const struct measuring *m)
@@ -407,27 +431,47 @@ static int print_json(const struct test *t, const struct measuring *m)
 	return cli_print_json(o, stdout);
 }
 
+static int take_lists(const struct test *t, const char *bs, const char *sweep, struct measuring *m)
+{
+	const char *expected = NULL;
+
+	NVW_TRY(parse_list("--bs", words_or(bs, t->sizes), cli_parse_block, &m->sizes));
+	NVW_TRY(parse_list("--sweep", words_or(sweep, t->sweep), t->parse_sweep, &m->sweep));
+	if (m->sizes.count == 0) {
+		expected = "a size";
+	} else if (m->sizes.count > 1 && t->run != run_latency) {
+		expected = "one size (only latency takes a list)";
+	}
+	return expected ? nvw_fail(NVW_E_USAGE, "--bs: expected %s, found \"%s\"", expected, bs) : 0;
+}
+
+static int run_test(const struct test *t, struct measuring *m)
+{
+	int error = fio_place_begin(&m->place);
+
+	if (!error) {
+		error = t->run(m);
+	}
+	fio_place_end(&m->place);
+	NVW_TRY(error);
+	return m->request->json ? print_json(t, m) : print_text(t, m);
+}
+
 static int execute(const struct test *t, const struct fio_request *request, const char *bs, const char *sweep)
 {
-	static struct measuring m;
+	struct measuring *const m = calloc(1, sizeof *m);
+	int error;
 
-	m = (struct measuring){.request = request};
-	int error = parse_list("--bs", bs ? bs : t->sizes, cli_parse_block, &m.sizes);
-
-	error = error ? error : parse_list("--sweep", sweep ? sweep : t->sweep, t->parse_sweep, &m.sweep);
-	if (!error && (m.sizes.count == 0 || (m.sizes.count > 1 && t->run != run_latency))) {
-		error = nvw_fail(NVW_E_USAGE, "--bs: expected %s, found \"%s\"",
-			m.sizes.count ? "one size (only latency takes a list)" : "a size", bs);
+	if (m == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the measurements");
 	}
-	error = error ? error : fio_place_begin(&m.place);
-	error = error ? error : t->run(&m);
-	fio_place_end(&m.place);
-	if (!error && request->json) {
-		error = print_json(t, &m);
-	} else if (!error) {
-		print_text(t, &m);
+	m->request = request;
+	error = take_lists(t, bs, sweep, m);
+	if (!error) {
+		error = run_test(t, m);
 	}
-	return error ? cli_fail() : STATUS_CLEAN;
+	free(m);
+	return error;
 }
 
 /* ---- The command line --------------------------------------------------------------------------------------------------- */
@@ -473,8 +517,7 @@ static int verify(struct options *o)
 	uint64_t bytes;
 
 	if (o->bs != NULL && cli_parse_block(o->bs, &bytes)) {
-		nvw_fail(NVW_E_USAGE, "--bs: %s", nvw_error_message());
-		return cli_fail();
+		return nvw_fail(NVW_E_USAGE, "--bs: %s", nvw_error_message());
 	}
 	if (o->bs != NULL) {
 		fio_add_line(&o->request.lines, "bs", o->bs);
@@ -482,54 +525,50 @@ static int verify(struct options *o)
 	return fio_verify(&o->request);
 }
 
-static int dispatch(const char *name, struct options *o, const struct cli_session *session)
+static int check_arguments(const struct cli_options *o)
 {
+	static const char *const names[] = {"latency", "bandwidth", "mixed", "verify"};
+	const char *const name = words_or(o->argument[0], "");
+
+	for (unsigned i = 0; i < 4; i++) {
+		if (!strcmp(name, names[i])) {
+			NVW_TRY(o->argument_count > 1 ? cli_options_surplus(o, o->argument[1]) : 0);
+			return cli_options_check_use(o, cli_at(CLI_AT_LATENCY + i, true));
+		}
+	}
+	return nvw_fail(NVW_E_USAGE, "fio: expected latency, bandwidth, mixed or verify, found \"%s\"", name);
+}
+
+static int measure_or_verify(const struct cli_session *session)
+{
+	const char *const name = words_or(session->given.argument[0], "");
+	struct options o;
 	char seed[32];
 
+	NVW_TRY(check_arguments(&session->given));
+	take_options(&o, session);
 	if (strcmp(name, "bandwidth") != 0) {
 		snprintf(seed, sizeof seed, "%llu", (unsigned long long)session->config.seed);
-		fio_add_line(&o->request.lines, "randseed", seed);
-	}
-	if (!strcmp(name, "verify")) {
-		return verify(o);
+		fio_add_line(&o.request.lines, "randseed", seed);
 	}
 	for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++) {
 		if (!strcmp(name, tests[i].name)) {
-			return execute(&tests[i], &o->request, o->bs, o->sweep);
+			return execute(&tests[i], &o.request, o.bs, o.sweep);
 		}
 	}
-	return STATUS_INPUT;
-}
-
-static int check(const struct cli_session *s)
-{
-	static const char *const names[] = {"latency", "bandwidth", "mixed", "verify"};
-	const struct cli_options *const o = &s->given;
-
-	for (unsigned i = 0; o->argument_count && i < 4; i++) {
-		if (!strcmp(o->argument[0], names[i])) {
-			return o->argument_count > 1 ?
-				       cli_options_surplus(o, o->argument[1]) :
-				       cli_options_check_use(o, UINT64_C(1) << (CLI_AT_LATENCY + i));
-		}
-	}
-	return nvw_fail(NVW_E_USAGE, "fio: expected latency, bandwidth, mixed or verify, found \"%s\"",
-		o->argument_count ? o->argument[0] : "");
+	return verify(&o);
 }
 
 int cmd_fio(int argc, char **argv)
 {
 	struct cli_session session;
-	struct options o;
-	int status = STATUS_CLEAN, error = cli_session_begin(&session, CLI_NO_WORKLOAD, argc, argv);
+	int result = cli_session_begin(&session, CLI_NO_WORKLOAD, argc, argv);
 
-	if (!error && session.help) {
+	if (result == 0 && session.help) {
 		print_help();
-	} else {
-		error = error ? error : check(&session);
-		take_options(&o, &session);
-		status = error ? cli_fail() : dispatch(session.given.argument[0], &o, &session);
+	} else if (result == 0) {
+		result = measure_or_verify(&session);
 	}
 	cli_session_end(&session);
-	return status;
+	return cli_status(result);
 }

@@ -15,11 +15,12 @@
 #include "report/protocol_tables.h"
 #include "registry.h"
 #include "session.h"
+#include "report/words.h"
 
 enum { COLUMNS = 4 };
 
 struct table {
-	const char *columns[COLUMNS]; /* NULL ends */
+	const char *const *columns; /* NULL ends, unless there are COLUMNS */
 	json_t *rows;
 	const char *section; /* of keys; NULL: all */
 };
@@ -37,19 +38,13 @@ static void add(struct table *t, const char *a, const char *b, const char *c, co
 
 static void list_workloads(struct table *t)
 {
-	t->columns[0] = "name";
-	t->columns[1] = "from";
-	t->columns[2] = "summary";
 	for (const struct cli_workload *w = cli_workloads(); w->workload; w++) {
-		const char *const slash = strrchr(w->from, '/');
-
-		add(t, w->workload->name, slash ? slash + 1 : w->from, w->workload->summary, NULL);
+		add(t, w->workload->name, basename(w->from), w->workload->summary, NULL);
 	}
 }
 
 static void list_machines(struct table *t)
 {
-	t->columns[0] = "name";
 	for (const char *const *name = emu_machine_names(); *name; name++) {
 		add(t, *name, NULL, NULL, NULL);
 	}
@@ -57,20 +52,17 @@ static void list_machines(struct table *t)
 
 static bool is_in_section(const char *key, const char *section)
 {
-	const size_t n = section ? strlen(section) : 0;
+	const size_t n = strlen(section);
 
-	return section == NULL || (strncmp(key, section, n) == 0 && key[n] == '.');
+	return strncmp(key, section, n) == 0 && key[n] == '.';
 }
 
 static void list_keys(struct table *t)
 {
 	struct emu_key key;
 
-	t->columns[0] = "key";
-	t->columns[1] = "default";
-	t->columns[2] = "meaning";
 	for (unsigned i = 0; emu_config_key(i, &key); i++) {
-		if (is_in_section(key.name, t->section)) {
+		if (!t->section || is_in_section(key.name, t->section)) {
 			add(t, key.name, key.value, key.meaning, NULL);
 		}
 	}
@@ -80,9 +72,6 @@ static void list_protocols(struct table *t)
 {
 	const char *name, *citation, *summary;
 
-	t->columns[0] = "name";
-	t->columns[1] = "source";
-	t->columns[2] = "summary";
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
 		add(t, name, citation, summary, NULL);
 	}
@@ -92,21 +81,23 @@ static void list_protocols(struct table *t)
 static void add_cure(const struct table *t, const struct nvw_workload *w, const struct nvw_mutation *m)
 {
 	json_t *const row = json_array_get(t->rows, json_array_size(t->rows) - 1);
-	const char *lacks = "";
+	const char *lacks = "", *options = m->options;
 
 	for (const struct nvw_lack *l = w->lacks; l && l->mutation; l++) {
-		lacks = strcmp(l->mutation, m->name) == 0 ? l->lacks : lacks;
+		if (strcmp(l->mutation, m->name) == 0) {
+			lacks = l->lacks;
+		}
 	}
-	json_object_set_new(row, "options", json_string(m->options ? m->options : w->trial ? w->trial : ""));
+	if (!options) {
+		options = words_or(w->trial, "");
+	}
+	json_object_set_new(row, "options", json_string(options));
+
 	json_object_set_new(row, "lacks", json_string(lacks));
 }
 
 static void list_mutations(struct table *t)
 {
-	t->columns[0] = "workload";
-	t->columns[1] = "name";
-	t->columns[2] = "found_by";
-	t->columns[3] = "breaks";
 	for (const struct cli_workload *w = cli_workloads(); w->workload; w++) {
 		for (const struct nvw_mutation *m = w->workload->mutations; m && m->name; m++) {
 			add(t, w->workload->name, m->name, m->found_by, m->breaks);
@@ -116,27 +107,29 @@ static void list_mutations(struct table *t)
 }
 
 /* The axioms by name; crashtest/states/model.h and the HTML report explain them. */
+static void list_axioms(const struct ct_model_info *model, char *text, size_t bytes)
+{
+	const char *name;
+
+	*text = '\0';
+	for (unsigned k = 0; ct_axiom_text(k, &name); k++) {
+		if (model->axioms >> k & 1) {
+			snprintf(text + strlen(text), bytes - strlen(text), "%s%s", words_if(*text, ", "),
+				name);
+		}
+	}
+}
+
 static void list_models(struct table *t)
 {
-	t->columns[0] = "name";
-	t->columns[1] = "source";
-	t->columns[2] = "axioms";
 	for (enum ct_model i = 0; i < CT_MODEL_COUNT; i++) {
 		const struct ct_model_info *const model = ct_model_info(i);
-		const char *name;
-		char axioms[256] = "";
+		char axioms[256];
 
-		if (model->replays) {
-			continue; /* mode observed */
+		if (!model->replays) { /* which is mode observed */
+			list_axioms(model, axioms, sizeof axioms);
+			add(t, model->name, model->who, axioms, NULL);
 		}
-
-		for (unsigned k = 0; ct_axiom_text(k, &name); k++) {
-			if (model->axioms >> k & 1) {
-				snprintf(axioms + strlen(axioms), sizeof axioms - strlen(axioms), "%s%s",
-					*axioms ? ", " : "", name);
-			}
-		}
-		add(t, model->name, model->who, axioms, NULL);
 	}
 }
 
@@ -170,9 +163,6 @@ static void list_stats(struct table *t)
 	unsigned count;
 	const struct emu_stat_info *const stats = emu_stat_table(&count);
 
-	t->columns[0] = "name";
-	t->columns[1] = "unit";
-	t->columns[2] = "meaning";
 	for (unsigned i = 0; i < count; i++) {
 		add(t, stats[i].name, stats[i].unit, stats[i].meaning, NULL);
 	}
@@ -182,10 +172,6 @@ static void list_stats(struct table *t)
 
 static void list_options(struct table *t)
 {
-	t->columns[0] = "workload";
-	t->columns[1] = "name";
-	t->columns[2] = "default";
-	t->columns[3] = "meaning";
 	for (const struct cli_workload *w = cli_workloads(); w->workload; w++) {
 		for (const struct nvw_option *o = w->workload->options; o && o->name; o++) {
 			add(t, w->workload->name, o->name, o->value, o->help);
@@ -195,27 +181,24 @@ static void list_options(struct table *t)
 
 static void list_command_options(struct table *t)
 {
-	t->columns[0] = "command";
-	t->columns[1] = "name";
-	t->columns[2] = "default";
-	t->columns[3] = "help";
 	json_decref(t->rows);
 	t->rows = cli_options_json();
 }
 
-static const struct {
+static const struct list {
 	const char *name;
 	void (*fill)(struct table *table);
+	const char *columns[COLUMNS];
 } lists[] = {
-	{"workloads", list_workloads},
-	{"machines", list_machines},
-	{"keys", list_keys},
-	{"protocols", list_protocols},
-	{"mutations", list_mutations},
-	{"models", list_models},
-	{"stats", list_stats},
-	{"options", list_options},
-	{"command-options", list_command_options},
+	{"workloads", list_workloads, {"name", "from", "summary"}},
+	{"machines", list_machines, {"name"}},
+	{"keys", list_keys, {"key", "default", "meaning"}},
+	{"protocols", list_protocols, {"name", "source", "summary"}},
+	{"mutations", list_mutations, {"workload", "name", "found_by", "breaks"}},
+	{"models", list_models, {"name", "source", "axioms"}},
+	{"stats", list_stats, {"name", "unit", "meaning"}},
+	{"options", list_options, {"workload", "name", "default", "meaning"}},
+	{"command-options", list_command_options, {"command", "name", "default", "help"}},
 };
 
 enum { LISTS = sizeof lists / sizeof *lists };
@@ -225,87 +208,117 @@ static const char *cell(const json_t *row, const char *column)
 	return json_string_value(json_object_get(row, column));
 }
 
-static void print(const struct table *t)
+static unsigned columns_of(const struct table *t)
 {
-	int width[COLUMNS] = {0};
-	size_t i;
-	json_t *row;
+	unsigned n = 0;
 
-	json_array_foreach(t->rows, i, row)
-	{
-		for (unsigned c = 0; c < COLUMNS && t->columns[c]; c++) {
-			const int n = (int)strlen(cell(row, t->columns[c]));
+	while (n < COLUMNS && t->columns[n]) {
+		n++;
+	}
+	return n;
+}
 
-			width[c] = n > width[c] ? n : width[c];
+static int widest(const struct table *t, const char *column)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < json_array_size(t->rows); i++) {
+		const int n = (int)strlen(cell(json_array_get(t->rows, i), column));
+
+		if (n > width) {
+			width = n;
 		}
 	}
-	json_array_foreach(t->rows, i, row)
-	{
-		for (unsigned c = 0; c < COLUMNS && t->columns[c]; c++) {
-			const bool last = c + 1 == COLUMNS || !t->columns[c + 1];
+	return width;
+}
 
-			printf("%-*s%s", last ? 0 : width[c], cell(row, t->columns[c]), last ? "\n" : "  ");
+static void print_table(const struct table *t)
+{
+	const unsigned last = columns_of(t) - 1;
+	int width[COLUMNS];
+
+	for (unsigned c = 0; c < last; c++) {
+		width[c] = widest(t, t->columns[c]);
+	}
+	for (size_t i = 0; i < json_array_size(t->rows); i++) {
+		const json_t *const row = json_array_get(t->rows, i);
+
+		for (unsigned c = 0; c < last; c++) {
+			printf("%-*s  ", width[c], cell(row, t->columns[c]));
 		}
+		puts(cell(row, t->columns[last]));
 	}
 }
 
 /* section: of keys, or NULL. */
-static int list(const char *what, const char *section, bool json)
+static int print_list(const struct list *list, const char *section, bool json)
 {
-	const char *names[LISTS + 1] = {NULL}, *near;
+	struct table t = {.columns = list->columns, .rows = json_array(), .section = section};
+
+	list->fill(&t);
+	if (json_array_size(t.rows) == 0 && section) {
+		json_decref(t.rows);
+		return nvw_fail(
+			NVW_E_USAGE, "machine files have no section \"%s\"; see nvwave list keys", section);
+	}
+	if (json) {
+		json_dumpf(t.rows, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		print_table(&t);
+	}
+	json_decref(t.rows);
+	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the list");
+}
+
+static int find_list(const char *what, const struct list **ret_list)
+{
+	const char *names[LISTS + 1] = {NULL};
 
 	for (unsigned i = 0; i < LISTS; i++) {
-		struct table t = {.rows = json_array(), .section = section};
-
 		names[i] = lists[i].name;
-		if (strcmp(what, lists[i].name)) {
-			json_decref(t.rows);
-			continue;
+		if (strcmp(what, names[i]) == 0) {
+			*ret_list = &lists[i];
+			return 0;
 		}
-		lists[i].fill(&t);
-		if (json_array_size(t.rows) == 0 && section) {
-			json_decref(t.rows);
-			return nvw_fail(NVW_E_USAGE,
-				"machine files have no section \"%s\"; see nvwave list keys", section);
-		}
-		if (json) {
-			json_dumpf(t.rows, stdout, JSON_INDENT(2));
-			putchar('\n');
-		} else {
-			print(&t);
-		}
-		json_decref(t.rows);
-		return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the list");
 	}
-	near = nvw_nearest(what, names);
-	return nvw_fail(NVW_E_USAGE, "there is no list \"%s\"%s%s%s", what, near ? "; did you mean " : "",
-		near ? near : "", near ? "?" : "");
+	const char *const near = nvw_nearest(what, names);
+
+	return nvw_fail(NVW_E_USAGE, "there is no list \"%s\"%s%s%s", what, words_if(near, "; did you mean "),
+		words_or(near, ""), words_if(near, "?"));
+}
+
+static int list(struct cli_options *o)
+{
+	const struct list *list;
+
+	if (o->argument_count == 2 && !strcmp(o->argument[0], "protocols")) {
+		return protocol_tables_print(o->argument[1], cli_json(o));
+	}
+	if (o->argument_count == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"list: expected one of workloads, machines, keys, protocols, mutations, models, stats, options, "
+			"command-options");
+	}
+	const bool of_section = o->argument_count == 2 && !strcmp(o->argument[0], "keys");
+
+	if (o->argument_count != 1 && !of_section) {
+		return cli_options_surplus(o, o->argument[1]);
+	}
+	NVW_TRY(find_list(o->argument[0], &list));
+	return print_list(list, of_section ? o->argument[1] : NULL, cli_json(o));
 }
 
 int cmd_list(int argc, char **argv)
 {
-	struct cli_options o;
-	int r = cli_options_parse(&o, false, argc, argv);
+	static const struct cli_command command = {
+		.help = "nvwave list workloads|machines|keys|protocols|mutations|models|stats|options|command-options [options]\n"
+			"nvwave list keys SECTION [options]\n"
+			"nvwave list protocols NAME [options]\n\n"
+			"Lists what there is: keys are those of machine files, by section; options are those of workloads, "
+			"command-options those of the commands.\n"
+			"With the name of a protocol, prints its tables: instructions, and the states of lines in L1s and L2.\n",
+		.run = list};
 
-	if (r == 0 && cli_given(&o, CLI_help)) {
-		puts("nvwave list workloads|machines|keys|protocols|mutations|models|stats|options|command-options [options]\n"
-		     "nvwave list keys SECTION [options]\n"
-		     "nvwave list protocols NAME [options]\n\n"
-		     "Lists what there is: keys are those of machine files, by section; options are those of workloads, command-options those of the commands.\n"
-		     "With the name of a protocol, prints its tables: instructions, and the states of lines in L1s and L2.\n");
-		cli_options_help("list");
-	} else if (r == 0 && o.argument_count == 2 && !strcmp(o.argument[0], "protocols")) {
-		r = protocol_tables_print(o.argument[1], cli_json(&o));
-	} else if (r == 0 && o.argument_count == 2 && !strcmp(o.argument[0], "keys")) {
-		r = list("keys", o.argument[1], cli_json(&o));
-	} else if (r == 0 && o.argument_count != 1) {
-		r = o.argument_count ?
-			    cli_options_surplus(&o, o.argument[1]) :
-			    nvw_fail(NVW_E_USAGE,
-				    "list: expected one of workloads, machines, keys, protocols, mutations, models, stats, options, command-options");
-	} else if (r == 0) {
-		r = list(o.argument[0], NULL, cli_json(&o));
-	}
-	cli_options_end(&o);
-	return r < 0 ? cli_fail() : STATUS_CLEAN;
+	return cli_run_command(&command, argc, argv);
 }

@@ -11,28 +11,21 @@
 #include <litmus/litmus.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
+#include "report/words.h"
 
 enum { PROTOCOLS_MAX = 32, OUTCOMES_SHOWN = 16, VERDICTS = 7 };
-
-static void print_help(void)
-{
-	puts("nvwave litmus FILE|DIR... [options]\n\n"
-	     "Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of their operations and in several\n"
-	     "situations of the caches, and compares the outcomes with what the test's memory model says.\n"
-	     "Exit status 1 if a forbidden outcome was seen under a protocol that claims the model.\n");
-	cli_options_help("litmus");
-}
 
 static const char *const verdicts[VERDICTS] = {"ok", "FORBIDDEN SEEN", "allowed, seen", "allowed, never seen",
 	"not claimed, FORBIDDEN SEEN", "not claimed, allowed seen", "not claimed, never seen"};
 
-struct command {
+struct litmus_command {
 	struct litmus_options options;
 	struct litmus_list tests;
 	const char *only; /* part of the tests' names; NULL: all tests */
@@ -45,25 +38,19 @@ struct command {
 
 /* ---- Reports ------------------------------------------------------------------------------------------------------- */
 
-static void print(const struct litmus_report *r, bool brief)
+static const char *said_by(const struct litmus_report *r)
 {
-	const struct litmus_test *const t = r->test;
+	return r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed";
+}
 
-	printf("%s under %s%s%s: %s\n", t->name, r->protocol, r->persistency < 0 ? "" : ", ",
-		r->persistency < 0 ? "" : litmus_persistency_name(r->persistency), litmus_report_verdict(r));
-	if (brief) {
-		return;
-	}
-	printf("  %s by %s: %s\n", r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed",
-		*t->model ? t->model : "no model", t->outcome_text);
-	if (!r->is_claimed) {
-		printf("  not claimed: %s\n", r->why);
-	}
-	printf("  %u situations, %" PRIu64 " schedules, ", r->situations, r->schedules);
-	if (r->persistency >= 0) {
-		printf("%" PRIu64 " crash states, ", r->states);
-	}
-	puts(r->is_exhaustive ? "exhaustive" : "sampled");
+/* NULL: of a test without crashes. */
+static const char *persistency_of(const struct litmus_report *r)
+{
+	return r->persistency < 0 ? NULL : litmus_persistency_name(r->persistency);
+}
+
+static void print_outcomes(const struct litmus_report *r)
+{
 	for (unsigned i = 0; i < r->outcome_count && i < OUTCOMES_SHOWN; i++) {
 		printf("  %c %10" PRIu64 "  %s\n", r->outcome[i].holds ? '*' : ' ', r->outcome[i].count,
 			r->outcome[i].text);
@@ -75,6 +62,28 @@ static void print(const struct litmus_report *r, bool brief)
 		printf("    %10" PRIu64 "  no end: a deadlock, or an order that contradicts itself\n",
 			r->unfinished);
 	}
+}
+
+static void print_report(const struct litmus_report *r, bool brief)
+{
+	const struct litmus_test *const t = r->test;
+	const char *const persistency = persistency_of(r);
+
+	printf("%s under %s%s%s: %s\n", t->name, r->protocol, words_if(persistency, ", "),
+		words_or(persistency, ""), litmus_report_verdict(r));
+	if (brief) {
+		return;
+	}
+	printf("  %s by %s: %s\n", said_by(r), words_or(t->model, "no model"), t->outcome_text);
+	if (!r->is_claimed) {
+		printf("  not claimed: %s\n", r->why);
+	}
+	printf("  %u situations, %" PRIu64 " schedules, ", r->situations, r->schedules);
+	if (persistency) {
+		printf("%" PRIu64 " crash states, ", r->states);
+	}
+	puts(r->is_exhaustive ? "exhaustive" : "sampled");
+	print_outcomes(r);
 	if (*r->witness) {
 		printf("  seen first with %s\n", r->witness);
 	}
@@ -92,16 +101,15 @@ static json_t *to_json(const struct litmus_report *r)
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s}",
 		"test", r->test->name, "file", r->test->file, "model", r->test->model, "protocol",
-		r->protocol, "persistency",
-		r->persistency < 0 ? NULL : litmus_persistency_name(r->persistency), "outcome",
-		r->test->outcome_text, "said", r->said == LITMUS_FORBIDDEN ? "forbidden" : "allowed",
-		"claimed", r->is_claimed, "verdict", litmus_report_verdict(r), "seen", (json_int_t)r->seen,
-		"schedules", (json_int_t)r->schedules, "unfinished", (json_int_t)r->unfinished, "states",
-		(json_int_t)r->states, "situations", (json_int_t)r->situations, "exhaustive",
-		r->is_exhaustive, "states_seen", outcomes, "witness", r->witness);
+		r->protocol, "persistency", persistency_of(r), "outcome", r->test->outcome_text, "said",
+		said_by(r), "claimed", r->is_claimed, "verdict", litmus_report_verdict(r), "seen",
+		(json_int_t)r->seen, "schedules", (json_int_t)r->schedules, "unfinished",
+		(json_int_t)r->unfinished, "states", (json_int_t)r->states, "situations",
+		(json_int_t)r->situations, "exhaustive", r->is_exhaustive, "states_seen", outcomes, "witness",
+		r->witness);
 }
 
-static int take_report(struct command *c, unsigned protocol, const struct litmus_report *r)
+static int take_report(struct litmus_command *c, unsigned protocol, const struct litmus_report *r)
 {
 	const char *const verdict = litmus_report_verdict(r);
 
@@ -110,15 +118,28 @@ static int take_report(struct command *c, unsigned protocol, const struct litmus
 	}
 	c->has_failed |= litmus_has_failed(r);
 	if (!c->json) {
-		print(r, c->brief);
-		return 0;
+		print_report(r, c->brief);
+	} else if (json_array_append_new(c->reports, to_json(r))) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
 	}
-	return json_array_append_new(c->reports, to_json(r)) ?
-		       nvw_fail(NVW_E_MEMORY, "no memory for the report") :
-		       0;
+	return 0;
 }
 
-static void print_summary(const struct command *c)
+static void print_counts(const uint64_t count[VERDICTS], const char *protocol)
+{
+	uint64_t all = 0;
+
+	for (unsigned v = 0; v < VERDICTS; v++) {
+		all += count[v];
+	}
+	printf("%-12s %6" PRIu64, protocol, all);
+	for (unsigned v = 0; v < VERDICTS; v++) {
+		printf("  %*" PRIu64, (int)strlen(verdicts[v]), count[v]);
+	}
+	putchar('\n');
+}
+
+static int print_summary(const struct litmus_command *c)
 {
 	printf("\n%-12s %6s", "protocol", "tests");
 	for (unsigned v = 0; v < VERDICTS; v++) {
@@ -126,22 +147,24 @@ static void print_summary(const struct command *c)
 	}
 	putchar('\n');
 	for (unsigned p = 0; p < c->protocol_count; p++) {
-		uint64_t all = 0;
-
-		for (unsigned v = 0; v < VERDICTS; v++) {
-			all += c->count[p][v];
-		}
-		printf("%-12s %6" PRIu64, c->protocol[p], all);
-		for (unsigned v = 0; v < VERDICTS; v++) {
-			printf("  %*" PRIu64, (int)strlen(verdicts[v]), c->count[p][v]);
-		}
-		putchar('\n');
+		print_counts(c->count[p], c->protocol[p]);
 	}
+	cli_print_made_by(NULL);
+	fputs(words_if(c->stopped, "UNDECIDED: interrupted, the other tests were not run\n"), stdout);
+	return 0;
 }
 
-static int print_json(struct command *c)
+static const char *verdict_of(const struct litmus_command *c)
 {
-	json_t *const summary = json_object(), *whole;
+	if (c->has_failed) {
+		return "inconsistent";
+	}
+	return c->stopped ? "undecided" : "consistent";
+}
+
+static int print_json(const struct litmus_command *c)
+{
+	json_t *const summary = json_object();
 
 	for (unsigned p = 0; p < c->protocol_count; p++) {
 		json_t *const counts = json_object();
@@ -151,152 +174,146 @@ static int print_json(struct command *c)
 		}
 		json_object_set_new(summary, c->protocol[p], counts);
 	}
-	whole = json_pack("{s:s, s:O, s:o, s:o}", "verdict",
-		c->has_failed ? "inconsistent" :
-		c->stopped    ? "undecided" :
-				"consistent",
-		"tests", c->reports, "summary", summary, "made_by", cli_provenance(NULL, NULL));
-	return cli_print_json(whole, stdout);
+	return cli_print_json(json_pack("{s:s, s:O, s:o, s:o}", "verdict", verdict_of(c), "tests", c->reports,
+				      "summary", summary, "made_by", cli_provenance(NULL, NULL)),
+		stdout);
 }
 
 /* ---- Running --------------------------------------------------------------------------------------------------------- */
 
-static int run_test(
-	struct command *c, unsigned protocol, const struct litmus_test *test, struct litmus_report *report)
+static int run_test(struct litmus_command *c, unsigned protocol, const struct litmus_test *test,
+	struct litmus_report *report)
 {
-	int error = 0;
-
 	if (!litmus_is_persist(test)) {
-		error = litmus_run_visibility(test, &c->options, report);
-		return error ? error : take_report(c, protocol, report);
+		NVW_TRY(litmus_run_visibility(test, &c->options, report));
+		return take_report(c, protocol, report);
 	}
-	for (unsigned model = 0; model < LITMUS_PERSISTENCY_COUNT && !error; model++) {
+	for (unsigned model = 0; model < LITMUS_PERSISTENCY_COUNT; model++) {
 		if (test->under[model]) {
-			error = litmus_run_persist(test, model, &c->options, report);
-			error = error ? error : take_report(c, protocol, report);
+			NVW_TRY(litmus_run_persist(test, model, &c->options, report));
+			NVW_TRY(take_report(c, protocol, report));
 		}
 	}
-	return error;
+	return 0;
 }
 
-static int run_tests(struct command *c)
+static int run_chosen(struct litmus_command *c, struct litmus_report *report)
 {
-	struct litmus_report *const report = calloc(1, sizeof *report);
 	unsigned chosen = 0;
-	int error = report ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a report");
 
-	for (unsigned p = 0; p < c->protocol_count && !error; p++) {
+	if (!report) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a report");
+	}
+	for (unsigned p = 0; p < c->protocol_count; p++) {
 		c->options.protocol = c->protocol[p];
-		for (unsigned i = 0; i < c->tests.count && !error; i++) {
+		for (unsigned i = 0; i < c->tests.count; i++) {
 			if (!c->only || strstr(c->tests.test[i].name, c->only)) {
 				chosen++;
-				error = run_test(c, p, &c->tests.test[i], report);
+				NVW_TRY(run_test(c, p, &c->tests.test[i], report));
 			}
 		}
 	}
+	return chosen ? 0 : nvw_fail(NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
+}
+
+static int run_tests(struct litmus_command *c)
+{
+	struct litmus_report *const report = calloc(1, sizeof *report);
+	const int error = run_chosen(c, report);
+
 	free(report);
-	return error || chosen ? error :
-				 nvw_fail(NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
+	return error;
 }
 
 /* ---- The command line -------------------------------------------------------------------------------------------------- */
 
-static int take_protocol(struct command *c, const char *value)
+static int take_protocols(struct litmus_command *c, const char *value)
 {
-	const char *names[PROTOCOLS_MAX + 1], *citation, *summary, *near;
-	unsigned n = 0;
+	const char *name, *citation, *summary;
+	const bool each = !strcmp(value, "each");
 
-	while (n < PROTOCOLS_MAX && emu_protocol_info(n, &names[n], &citation, &summary)) {
-		n++;
+	if (!each) {
+		NVW_TRY(cli_find_protocol(value));
 	}
-	names[n] = NULL;
-	c->protocol_count = 0;
-	for (unsigned i = 0; i < n; i++) {
-		if (!strcmp(value, "each") || !strcmp(value, names[i])) {
-			c->protocol[c->protocol_count++] = names[i];
+	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+		if (each || !strcmp(value, name)) {
+			NVW_INVARIANT(c->protocol_count < PROTOCOLS_MAX);
+			c->protocol[c->protocol_count++] = name;
 		}
 	}
-	near = nvw_nearest(value, names);
-	return c->protocol_count ? 0 :
-				   nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; %s%s%s", value,
-					   near ? "did you mean " : "see nvwave list protocols",
-					   near ? near : "", near ? "?" : "");
+	return 0;
 }
 
-static int take(struct command *c, const struct cli_options *o)
+static int take_litmus(struct litmus_command *c, const struct cli_options *o)
 {
-	const char *const protocol = cli_text(o, CLI_each_protocol);
-	int error = take_protocol(c, protocol ? protocol : "vi");
-
+	NVW_TRY(cli_options_check_use(o, 0));
+	NVW_TRY(take_protocols(c, words_or(cli_text(o, CLI_each_protocol), "vi")));
 	c->options.settings = o->setting; /* NULL-terminated */
 	c->options.seed = cli_number(o, CLI_seed);
 	c->options.schedules = cli_number(o, CLI_schedules);
 	c->only = cli_text(o, CLI_test);
 	c->brief = cli_given(o, CLI_brief);
 	c->json = cli_json(o);
-	for (unsigned i = 0; i < o->argument_count && !error; i++) {
-		error = litmus_load(o->argument[i], &c->tests);
+	for (unsigned i = 0; i < o->argument_count; i++) {
+		NVW_TRY(litmus_load(o->argument[i], &c->tests));
 	}
-	if (!error && !c->tests.count) {
-		error = nvw_fail(
+	if (c->tests.count == 0) {
+		return nvw_fail(
 			NVW_E_USAGE, "litmus: expected .litmus files, .tsv tables, or folders of them");
 	}
-	return error;
+	return 0;
 }
 
 int cli_examine_litmus(int argc, char **argv)
 {
-	struct command c = {.protocol_count = 0};
+	struct litmus_command c = {.protocol_count = 0};
 	struct cli_options given;
 	int error = cli_options_parse(&given, false, argc, argv);
 
-	error = error ? error : cli_options_check_use(&given, 0);
-	error = error ? error : take(&c, &given);
+	if (!error) {
+		error = take_litmus(&c, &given);
+	}
 	litmus_list_free(&c.tests);
 	cli_options_end(&given);
 	return error;
 }
 
-static int litmus(struct command *c, const struct cli_options *o)
+static int run_and_print(struct litmus_command *c, const struct cli_options *o)
 {
-	json_t *made_by;
-	int error = take(c, o);
+	NVW_TRY(take_litmus(c, o));
+	const int error = run_tests(c);
 
-	error = error ? error : run_tests(c);
 	nvw_stop_reporting();
 	c->stopped = error == NVW_E_STOPPED;
-	error = c->stopped ? 0 : error;
-	if (!error && c->json) {
-		error = print_json(c);
-	} else if (!error) {
-		print_summary(c);
-		made_by = cli_provenance(NULL, NULL);
-		cli_print_provenance(made_by, stdout);
-		json_decref(made_by);
-		fputs(c->stopped ? "UNDECIDED: interrupted, the other tests were not run\n" : "", stdout);
+	if (error && !c->stopped) {
+		return error;
 	}
-	return error || !fflush(stdout) ? error : nvw_fail_errno("cannot write the report");
+	NVW_TRY(c->json ? print_json(c) : print_summary(c));
+	NVW_TRY(cli_flush());
+	if (c->has_failed) {
+		return NVW_E_INCONSISTENT;
+	}
+	return c->stopped ? STATUS_INPUT : STATUS_CLEAN;
+}
+
+static int litmus(struct cli_options *o)
+{
+	struct litmus_command c = {.reports = json_array()};
+	const int result = run_and_print(&c, o);
+
+	json_decref(c.reports);
+	litmus_list_free(&c.tests);
+	return result;
 }
 
 int cmd_litmus(int argc, char **argv)
 {
-	struct command c = {.protocol_count = 0};
-	struct cli_options given;
-	int error = cli_options_parse(&given, false, argc, argv);
+	static const struct cli_command command = {
+		.help = "nvwave litmus FILE|DIR... [options]\n\n"
+			"Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of their operations and in several\n"
+			"situations of the caches, and compares the outcomes with what the test's memory model says.\n"
+			"Exit status 1 if a forbidden outcome was seen under a protocol that claims the model.\n",
+		.run = litmus};
 
-	if (!error && cli_given(&given, CLI_help)) {
-		print_help();
-		cli_options_end(&given);
-		return STATUS_CLEAN;
-	}
-	c.reports = json_array();
-	error = error ? error : cli_options_check_use(&given, 0);
-	error = error ? error : litmus(&c, &given);
-	json_decref(c.reports);
-	litmus_list_free(&c.tests);
-	cli_options_end(&given);
-	return error        ? cli_fail() :
-	       c.has_failed ? STATUS_INCONSISTENT :
-	       c.stopped    ? STATUS_INPUT :
-			      STATUS_CLEAN;
+	return cli_run_command(&command, argc, argv);
 }

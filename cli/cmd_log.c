@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "log_export.h"
 #include "session.h"
+#include "report/words.h"
 
 /* The sites seen so far: number i at i - 1. */
 struct sites {
@@ -157,7 +158,7 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 	case NVW_LOG_BEGIN:
 		print_operation_place(s, r->begin.site);
 		printf("thread %llu  operation %llu%s%s", (ull)r->begin.thread, (ull)r->begin.number,
-			*r->begin.name ? ": " : "", r->begin.name);
+			words_if(*r->begin.name, ": "), r->begin.name);
 		break;
 	case NVW_LOG_HOST:
 		printf("0x%llx, %u bytes =", (ull)r->host.off, r->host.bytes);
@@ -166,7 +167,7 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 	case NVW_LOG_FLUSH:
 		print_place(s, r->flush.site);
 		printf(" thread %llu  0x%llx, %llu bytes%s", (ull)r->flush.thread, (ull)r->flush.off,
-			(ull)r->flush.bytes, r->flush.ordered ? ", in order" : "");
+			(ull)r->flush.bytes, words_if(r->flush.ordered, ", in order"));
 		break;
 	case NVW_LOG_FENCE:
 		print_place(s, r->fence.site);
@@ -185,7 +186,7 @@ static void print_record(const struct sites *s, const struct nvw_log_record *r)
 /* The log of a host program has no machine. */
 static void print_info(const struct nvw_log_info *i)
 {
-	printf("# persist log of %s%s%s", i->workload, *i->options ? " " : "", i->options);
+	printf("# persist log of %s%s%s", i->workload, words_if(*i->options, " "), i->options);
 	if (*i->machine) {
 		printf(" on %s, protocol %s, %s persistency, domain %s, %u-byte atomicity, seed %llu, pool of",
 			i->machine, i->protocol, i->model, i->domain, i->atomicity, (ull)i->seed);
@@ -360,75 +361,74 @@ static void json_info(const struct nvw_log_info *i)
 
 /* ---- The command ------------------------------------------------------------------------------------------- */
 
-static int dump(const char *path, bool json)
+static int dump_records(struct nvw_log_reader *reader, bool json, struct sites *sites)
+{
+	struct nvw_log_record r;
+	int more;
+
+	(json ? json_info : print_info)(nvw_log_info(reader));
+	while ((more = nvw_log_next(reader, &r)) == 1) {
+		if (r.kind == NVW_LOG_SITE) {
+			NVW_TRY(remember_site(sites, &r));
+		}
+		(json ? json_record : print_record)(sites, &r);
+		if (ferror(stdout)) {
+			return nvw_fail_errno("cannot write");
+		}
+	}
+	NVW_TRY(more);
+	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write");
+}
+
+static int dump_log(const char *path, bool json)
 {
 	struct nvw_log_reader *reader;
-	struct nvw_log_record r;
 	struct sites sites = {0};
-	int error = nvw_log_open(path, &reader);
 
-	if (error) {
-		return error;
-	}
-	(json ? json_info : print_info)(nvw_log_info(reader));
-	while ((error = nvw_log_next(reader, &r)) == 1) {
-		if (r.kind == NVW_LOG_SITE && (error = remember_site(&sites, &r)) != 0) {
-			break;
-		}
-		(json ? json_record : print_record)(&sites, &r);
-		if (ferror(stdout)) {
-			error = nvw_fail_errno("cannot write");
-			break;
-		}
-	}
+	NVW_TRY(nvw_log_open(path, &reader));
+	const int error = dump_records(reader, json, &sites);
+
 	free(sites.site);
 	nvw_log_reader_close(reader);
-	if (!error && fflush(stdout) != 0) {
-		error = nvw_fail_errno("cannot write");
-	}
 	return error;
 }
 
-static void print_help(void)
-{
-	puts("nvwave log dump|export FILE [options]\n\n"
-	     "dump prints a persist log, one record per line (docs/persist-log.md). export writes the log of a program on the\n"
-	     "host as a store log of pmemcheck, for pmreorder and others.\n");
-	cli_options_help("log");
-}
-
-static int check(const struct cli_options *o, bool export)
+static int check_log(const struct cli_options *o, bool export)
 {
 	if (o->argument_count == 0 || (!export && strcmp(o->argument[0], "dump"))) {
 		return nvw_fail(NVW_E_USAGE, "log: expected dump or export, found \"%s\"",
-			o->argument_count ? o->argument[0] : "");
+			words_or(o->argument[0], ""));
 	}
 	if (o->argument_count == 1) {
 		return nvw_fail(NVW_E_USAGE, "log %s: expected a persist log", o->argument[0]);
 	}
-	return o->argument_count > 2 ?
-		       cli_options_surplus(o, o->argument[2]) :
-		       cli_options_check_use(o, UINT64_C(1) << (export ? CLI_AT_EXPORT : CLI_AT_DUMP));
+	if (o->argument_count > 2) {
+		return cli_options_surplus(o, o->argument[2]);
+	}
+	return cli_options_check_use(o, UINT64_C(1) << (export ? CLI_AT_EXPORT : CLI_AT_DUMP));
+}
+
+static int dump_or_export(struct cli_options *o)
+{
+	const bool export = o->argument_count && !strcmp(o->argument[0], "export");
+
+	NVW_TRY(check_log(o, export));
+	if (!export) {
+		return dump_log(o->argument[1], cli_json(o));
+	}
+	const int error = log_export(o->argument[1], cli_text(o, CLI_file), cli_given(o, CLI_words));
+
+	fflush(stdout);
+	return error;
 }
 
 int cmd_log(int argc, char **argv)
 {
-	struct cli_options o;
-	int error = cli_options_parse(&o, false, argc, argv);
+	static const struct cli_command command = {
+		.help = "nvwave log dump|export FILE [options]\n\n"
+			"dump prints a persist log, one record per line (docs/persist-log.md). export writes the log of a program on the\n"
+			"host as a store log of pmemcheck, for pmreorder and others.\n",
+		.run = dump_or_export};
 
-	if (!error && cli_given(&o, CLI_help)) {
-		print_help();
-		cli_options_end(&o);
-		return STATUS_CLEAN;
-	}
-	const bool export = o.argument_count && !strcmp(o.argument[0], "export");
-
-	error = error ? error : check(&o, export);
-	if (!error) {
-		error = export ? log_export(o.argument[1], cli_text(&o, CLI_file), cli_given(&o, CLI_words)) :
-				 dump(o.argument[1], cli_json(&o));
-		fflush(stdout);
-	}
-	cli_options_end(&o);
-	return error ? cli_fail() : STATUS_CLEAN;
+	return cli_run_command(&command, argc, argv);
 }

@@ -5,10 +5,22 @@
 
 #include "commands.h"
 #include "laboratory/plot.h"
+#include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
 
-static int take(const struct cli_options *o, struct plot *p)
+static const char *first_missing(const struct plot *p)
+{
+	if (!p->path) {
+		return "the table";
+	}
+	if (!p->x) {
+		return "--x";
+	}
+	return p->y ? "-o FILE" : "--y";
+}
+
+static int take_plot(const struct cli_options *o, struct plot *p)
 {
 	const uint64_t scale = cli_number(o, CLI_scale);
 
@@ -29,10 +41,7 @@ static int take(const struct cli_options *o, struct plot *p)
 	}
 	if (!p->path || !p->x || !p->y || !cli_given(o, CLI_plot_output)) {
 		return nvw_fail(NVW_E_USAGE, "plot: expected a table, --x, --y and -o FILE: %s is missing",
-			!p->path ? "the table" :
-			!p->x    ? "--x" :
-			!p->y    ? "--y" :
-				   "-o FILE");
+			first_missing(p));
 	}
 	if (p->kind == PLOT_POINTS && p->baseline) {
 		return nvw_fail(
@@ -41,60 +50,60 @@ static int take(const struct cli_options *o, struct plot *p)
 	if (p->series_label && !p->series) {
 		return nvw_fail(NVW_E_USAGE, "plot: --series-label needs --series, which it names");
 	}
-	return p->kind == PLOT_HEAT && !p->series ?
-		       nvw_fail(NVW_E_USAGE, "plot: --kind=heat needs --series, the vertical axis") :
-		       0;
+	if (p->kind == PLOT_HEAT && !p->series) {
+		return nvw_fail(NVW_E_USAGE, "plot: --kind=heat needs --series, the vertical axis");
+	}
+	return cli_options_check_use(o, (uint64_t)(p->kind == PLOT_HEAT) << CLI_AT_HEAT);
 }
 
-static void print_json(const struct plot *p, const char *path)
+static int print_json(const struct plot *p, const char *path)
 {
-	json_t *const report = json_pack("{s:s, s:s, s:i, s:i, s:i, s:o}", "figure", path, "table", p->path,
-		"places", (int)p->at.count, "series", (int)p->of.count, "rows_left_out", (int)p->left_out,
-		"made_by", cli_provenance(NULL, NULL));
-
-	json_dumpf(report, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(report);
+	return cli_print_json(json_pack("{s:s, s:s, s:i, s:i, s:i, s:o}", "figure", path, "table", p->path,
+				      "places", (int)p->at.count, "series", (int)p->of.count, "rows_left_out",
+				      (int)p->left_out, "made_by", cli_provenance(NULL, NULL)),
+		stdout);
 }
 
-static int plot(const struct cli_options *o)
+static int draw(const struct plot *p, const char *path, bool keeps_script)
 {
-	const char *const path = cli_text(o, CLI_plot_output), *terminal;
-	struct plot_table table = {.text = NULL};
-	struct plot p;
 	char *script = NULL;
-	int r = take(o, &p);
 
-	r = r ? r : cli_options_check_use(o, p.kind == PLOT_HEAT ? UINT64_C(1) << CLI_AT_HEAT : 0);
-	r = r ? r : plot_format(path, &terminal);
-	r = r ? r : plot_find_gnuplot();
-	r = r ? r : plot_table_read(p.path, &table);
-	r = r ? r : plot_cells(&p, &table, cli_text(o, CLI_where));
-	if (r == 0 && cli_given(o, CLI_keep_script) && asprintf(&script, "%s.gp", path) < 0) {
-		script = NULL;
-		r = nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+	if (keeps_script && asprintf(&script, "%s.gp", path) < 0) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
 	}
-	r = r ? r : plot_draw(&p, path, script);
-	if (r == 0 && p.left_out) {
-		fprintf(stderr,
-			"nvwave: plot: %u rows are left out: their status is not ok; where a place has no other row, the figure has a cross\n",
-			p.left_out);
-	}
-	if (r == 0 && cli_json(o)) {
-		print_json(&p, path);
-	}
+	const int r = plot_draw(p, path, script);
+
 	free(script);
-	plot_cells_end(&p);
-	plot_table_end(&table);
 	return r;
 }
 
-static void print_help(void)
+static int plot_of(const struct cli_options *o, struct plot *p, struct plot_table *table)
 {
-	puts("nvwave plot CSV --x=COLUMN --y=COLUMN [--series=COLUMN] -o FILE [options]\n\n"
-	     "Draws a table, for example of nvwave sweep, through gnuplot: medians over the rows that differ in the seed,\n"
-	     "with a line from the least to the most.\n");
-	cli_options_help("plot");
+	const char *const path = cli_text(o, CLI_plot_output), *terminal;
+
+	NVW_TRY(take_plot(o, p));
+	NVW_TRY(plot_format(path, &terminal));
+	NVW_TRY(plot_find_gnuplot());
+	NVW_TRY(plot_table_read(p->path, table));
+	NVW_TRY(plot_cells(p, table, cli_text(o, CLI_where)));
+	NVW_TRY(draw(p, path, cli_given(o, CLI_keep_script)));
+	if (p->left_out) {
+		fprintf(stderr,
+			"nvwave: plot: %u rows are left out: their status is not ok; where a place has no other row, the figure has a cross\n",
+			p->left_out);
+	}
+	return cli_json(o) ? print_json(p, path) : 0;
+}
+
+static int plot(struct cli_options *o)
+{
+	struct plot_table table = {.text = NULL};
+	struct plot p;
+	const int r = plot_of(o, &p, &table);
+
+	plot_cells_end(&p);
+	plot_table_end(&table);
+	return r;
 }
 
 /* -o is the short form that every plotting program has. */
@@ -111,17 +120,19 @@ static char **with_long_names(int argc, char **argv)
 
 int cmd_plot(int argc, char **argv)
 {
+	static const struct cli_command command = {
+		.help = "nvwave plot CSV --x=COLUMN --y=COLUMN [--series=COLUMN] -o FILE [options]\n\n"
+			"Draws a table, for example of nvwave sweep, through gnuplot: medians over the rows that differ in the seed,\n"
+			"with a line from the least to the most.\n",
+		.run = plot};
 	char **const words = with_long_names(argc, argv);
-	struct cli_options given = {.command = argv[0]};
-	int r = words ? cli_options_parse(&given, false, argc, words) :
-			nvw_fail(NVW_E_MEMORY, "no memory for the command line");
 
-	if (r == 0 && cli_given(&given, CLI_help)) {
-		print_help();
-	} else {
-		r = r ? r : plot(&given);
+	if (!words) {
+		nvw_fail(NVW_E_MEMORY, "no memory for the command line");
+		return cli_fail();
 	}
-	cli_options_end(&given);
+	const int status = cli_run_command(&command, argc, words);
+
 	free(words);
-	return r < 0 ? cli_fail() : STATUS_CLEAN;
+	return status;
 }

@@ -17,17 +17,11 @@
 #include "core/newfile.h"
 #include "core/options.h"
 #include "core/pools.h"
+#include "report/json_report.h"
 #include "report/provenance.h"
 #include "registry.h"
 #include "session.h"
-
-static void print_help(void)
-{
-	puts("nvwave replay FINDING [options]\n\n"
-	     "Recovers and checks the pool of a saved finding (nvwave crash --save=DIRECTORY) again, in this build.\n");
-	cli_options_help("replay");
-	puts("\nExit status: 1 the finding is still there, 0 the state passes now, 2 it could not be tried.");
-}
+#include "report/words.h"
 
 struct replay {
 	struct ct_saved saved;
@@ -38,25 +32,29 @@ struct replay {
 
 static const char *text_of(const json_t *o, const char *name)
 {
-	const char *const text = json_string_value(json_object_get(o, name));
+	return words_or(json_string_value(json_object_get(o, name)), "");
+}
 
-	return text ? text : "";
+static unsigned number_of(const json_t *o, const char *name)
+{
+	return (unsigned)json_integer_value(json_object_get(o, name));
 }
 
 /* Replays a finding of an external checker. */
 static int judge_by_checker(
 	const struct ct_saved *s, const struct ct_operations *operations, struct ct_finding *ret_finding)
 {
-	const char *const command = text_of(s->head, "checker");
-	const struct ct_checker_is is = {.command = *command ? command : NULL,
+	const struct ct_checker_is is = {.command = words_or(text_of(s->head, "checker"), NULL),
 		.library = text_of(s->head, "library"),
 		.bytes = (uint64_t)json_integer_value(json_object_get(s->head, "image_bytes")),
-		.timeout_ms = (unsigned)json_integer_value(json_object_get(s->head, "timeout_ms")),
+		.timeout_ms = number_of(s->head, "timeout_ms"),
 		.operations = operations};
 	struct ct_checker checker;
 	int error = ct_checker_create(&is, &checker);
 
-	error = error ? error : ct_saved_judge(s, ct_checker_judge, &checker, is.timeout_ms, ret_finding);
+	if (!error) {
+		error = ct_saved_judge(s, ct_checker_judge, &checker, is.timeout_ms, ret_finding);
+	}
 	ct_checker_destroy(&checker);
 	return error;
 }
@@ -67,9 +65,10 @@ static int judge_by_output(const struct ct_saved *s, const char *command, struct
 	struct ct_replay_oracle oracle;
 	int error = ct_replay_oracle_load(command, s->head, &oracle);
 
-	error = error ? error :
-			ct_saved_judge(
-				s, ct_replay_oracle_judge, &oracle, oracle.asked.timeout_ms, ret_finding);
+	if (!error) {
+		error = ct_saved_judge(
+			s, ct_replay_oracle_judge, &oracle, oracle.asked.timeout_ms, ret_finding);
+	}
 	ct_replay_oracle_destroy(&oracle);
 	return error;
 }
@@ -80,19 +79,32 @@ static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_findin
 	struct ct_operations operations;
 	int error = ct_operations_from_json(json_object_get(s->head, "operations"), &operations);
 
-	error = error    ? error :
-		*recover ? judge_by_output(s, recover, ret_finding) :
-			   judge_by_checker(s, &operations, ret_finding);
+	if (!error && *recover) {
+		error = judge_by_output(s, recover, ret_finding);
+	} else if (!error) {
+		error = judge_by_checker(s, &operations, ret_finding);
+	}
 	ct_operations_free(&operations);
 	return error;
 }
 
-static int judge(const struct replay *r, struct ct_finding *ret_finding)
+static int judge_by_workload(const struct replay *r, struct ct_finding *ret_finding)
 {
 	struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan};
 
-	return ct_saved_judge(&r->saved, ct_oracle_judge, &oracle,
-		(unsigned)json_integer_value(json_object_get(r->saved.head, "timeout_ms")), ret_finding);
+	return ct_saved_judge(
+		&r->saved, ct_oracle_judge, &oracle, number_of(r->saved.head, "timeout_ms"), ret_finding);
+}
+
+/* Its place in the workload's list; -1: it has none of that name. */
+static int mutation_of(const struct nvw_workload *w, const char *name)
+{
+	for (int i = 0; w->mutations && w->mutations[i].name; i++) {
+		if (strcmp(w->mutations[i].name, name) == 0) {
+			return i;
+		}
+	}
+	return -1;
 }
 
 /* Makes the same plan as in the crash test. */
@@ -101,22 +113,15 @@ static int prepare(struct replay *r)
 	const json_t *const head = r->saved.head;
 	const char *const mutation = text_of(head, "mutation"), *name;
 	const json_t *value;
-	int number = -1, error = nvw_workload_load(text_of(head, "workload"), &r->workload);
 
-	error = error ? error : nvw__options_create(r->workload->options, &r->options);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_workload_load(text_of(head, "workload"), &r->workload));
+	NVW_TRY(nvw__options_create(r->workload->options, &r->options));
 	json_object_foreach(json_object_get(head, "options"), name, value)
 	{
-		error = nvw__options_set(r->options, name, json_string_value(value));
-		if (error) {
-			return error;
-		}
+		NVW_TRY(nvw__options_set(r->options, name, json_string_value(value)));
 	}
-	for (int i = 0; *mutation && r->workload->mutations && r->workload->mutations[i].name; i++) {
-		number = strcmp(r->workload->mutations[i].name, mutation) == 0 ? i : number;
-	}
+	const int number = mutation_of(r->workload, mutation);
+
 	if (*mutation && number < 0) {
 		return nvw_fail(NVW_E_USAGE, "%s no longer has the mutation %s", r->workload->name, mutation);
 	}
@@ -127,30 +132,30 @@ static int prepare(struct replay *r)
 static int extract_to(const char *path, const uint8_t *content, uint64_t bytes)
 {
 	struct nvw_new_file pool;
-	const int error = nvw_new_file_begin(path, false, &pool);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_new_file_begin(path, false, &pool));
 	fwrite(content, 1, bytes, pool.file);
 	return nvw_new_file_end(&pool, 0);
+}
+
+static int extract_pool(const struct ct_saved *s, const struct nvw_pool *pool, char *path)
+{
+	if (!path) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the path of a pool");
+	}
+	const int error = extract_to(path, s->image + nvw_pool_begin(pool), nvw_pool_geometry(pool)->bytes);
+
+	free(path);
+	return error;
 }
 
 /* The pools of the run, each into a file of its own. */
 static int extract_pools(const struct ct_saved *s, const struct nvw_pool *first, const char *path)
 {
-	int error = 0;
-
-	for (unsigned i = 0; i < nvw_pool_count(first) && !error; i++) {
-		const struct nvw_pool *const pool = nvw_pool_number(first, i);
-		char *const its = nvw__pool_path(path, i);
-
-		error = its ? extract_to(
-				      its, s->image + nvw_pool_begin(pool), nvw_pool_geometry(pool)->bytes) :
-			      nvw_fail(NVW_E_MEMORY, "no memory for the path of a pool");
-		free(its);
+	for (unsigned i = 0; i < nvw_pool_count(first); i++) {
+		NVW_TRY(extract_pool(s, nvw_pool_number(first, i), nvw__pool_path(path, i)));
 	}
-	return error;
+	return 0;
 }
 
 /* An image that does not begin with a pool is one file. */
@@ -158,12 +163,12 @@ static int extract(const struct ct_saved *s, const char *path)
 {
 	const struct nvw_pool_image image = {.image = s->image, .bytes = s->bytes};
 	struct nvw_pool *first;
-	int error;
 
 	if (nvw_pool_open_image(&image, &first) != 0) {
 		return extract_to(path, s->image, s->bytes);
 	}
-	error = extract_pools(s, first, path);
+	const int error = extract_pools(s, first, path);
+
 	nvw_pool_close(first);
 	return error;
 }
@@ -177,96 +182,110 @@ static const char *verdict_of(const struct ct_finding *now, bool same)
 	return same ? "reproduced" : "fails differently";
 }
 
-static void print(const struct replay *r, const struct ct_finding *now, bool same, bool json)
+static int print_json(const struct replay *r, const struct ct_finding *now, const char *verdict)
 {
-	const char *const verdict = verdict_of(now, same);
+	const json_t *const head = r->saved.head;
 
-	if (json) {
-		json_t *const o = json_pack("{s:s, s:s, s:s, s:O, s:o, s:O*}", "verdict", verdict, "text",
-			now->text, "command", text_of(r->saved.head, "command"), "finding",
-			json_object_get(r->saved.head, "finding"), "made_by", cli_provenance(NULL, NULL),
-			"found_by", json_object_get(r->saved.head, "made_by"));
+	return cli_print_json(
+		json_pack("{s:s, s:s, s:s, s:O, s:o, s:O*}", "verdict", verdict, "text", now->text, "command",
+			text_of(head, "command"), "finding", json_object_get(head, "finding"), "made_by",
+			cli_provenance(NULL, NULL), "found_by", json_object_get(head, "made_by")),
+		stdout);
+}
 
-		json_dumpf(o, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(o);
-		return;
-	}
+static int print_text(const struct replay *r, const struct ct_finding *now, const char *verdict, bool same)
+{
+	const json_t *const head = r->saved.head, *const then = json_object_get(head, "finding"),
+			    *const then_by = json_object_get(head, "made_by");
+
 	for (const char *c = verdict; *c != '\0'; c++) {
 		putchar(toupper((unsigned char)*c));
 	}
-	printf("   %s\n", *now->text ? now->text : "the state passes recovery and check now");
+	printf("   %s\n", words_or(now->text, "the state passes recovery and check now"));
 	if (!same) {
-		printf("found then: %s\n", text_of(json_object_get(r->saved.head, "finding"), "text"));
+		printf("found then: %s\n", text_of(then, "text"));
 	}
-	printf("%s\n", text_of(json_object_get(json_object_get(r->saved.head, "finding"), "cause"), "text"));
-	json_t *const now_by = cli_provenance(NULL, NULL), *const then_by =
-								   json_object_get(r->saved.head, "made_by");
-
-	cli_print_provenance(now_by, stdout);
-	json_decref(now_by);
+	puts(text_of(json_object_get(then, "cause"), "text"));
+	cli_print_made_by(NULL);
 	if (then_by) {
 		puts("the finding was:");
 		cli_print_provenance(then_by, stdout);
 	} else {
-		printf("found by: %s\n", text_of(r->saved.head, "command"));
+		printf("found by: %s\n", text_of(head, "command"));
 	}
+	return 0;
 }
 
-static int replay(const char *path, const char *extract_to, bool json, int *ret_status)
+static int judge_again(struct replay *r, struct ct_finding *ret_now)
 {
-	struct replay r = {0};
+	if (json_object_get(r->saved.head, "workload") == NULL) {
+		return judge_foreign(&r->saved, ret_now);
+	}
+	NVW_TRY(prepare(r));
+	return judge_by_workload(r, ret_now);
+}
+
+static int judge_and_print(struct replay *r, bool json)
+{
 	struct ct_finding now = {0};
 	char then_shape[CT_TEXT_BYTES], now_shape[CT_TEXT_BYTES];
-	int error = ct_saved_load(path, &r.saved);
 
-	if (!error && json_object_get(r.saved.head, "workload") == NULL) {
-		error = judge_foreign(&r.saved, &now);
-	} else if (!error) {
-		error = prepare(&r);
-		error = error ? error : judge(&r, &now);
-	}
-	if (!error) {
-		ct_shape(text_of(json_object_get(r.saved.head, "finding"), "text"), then_shape);
-		ct_shape(now.text, now_shape);
-		print(&r, &now, strcmp(then_shape, now_shape) == 0, json);
-		*ret_status = *now.text ? STATUS_INCONSISTENT : STATUS_CLEAN;
-		error = fflush(stdout) ? nvw_fail_errno("cannot write the report") : 0;
-	}
-	if (r.saved.image && extract_to) { /* even without its workload */
-		const int extracted = extract(&r.saved, extract_to);
+	NVW_TRY(judge_again(r, &now));
+	ct_shape(text_of(json_object_get(r->saved.head, "finding"), "text"), then_shape);
+	ct_shape(now.text, now_shape);
+	const bool same = strcmp(then_shape, now_shape) == 0;
+	const char *const verdict = verdict_of(&now, same);
 
-		error = error ? error : extracted;
+	NVW_TRY(json ? print_json(r, &now, verdict) : print_text(r, &now, verdict, same));
+	NVW_TRY(cli_flush());
+	return *now.text ? NVW_E_INCONSISTENT : 0;
+}
+
+static void replay_end(struct replay *r)
+{
+	if (r->plan && r->workload->dispose) {
+		r->workload->dispose(r->plan);
 	}
-	if (r.plan && r.workload->dispose) {
-		r.workload->dispose(r.plan);
+	nvw__options_free(r->options);
+	ct_saved_free(&r->saved);
+}
+
+static int replay(struct cli_options *given)
+{
+	const char *const path = cli_text(given, CLI_extract);
+	struct replay r = {0};
+
+	if (given->argument_count == 0) {
+		return nvw_fail(
+			NVW_E_USAGE, "replay: expected a finding saved by nvwave crash --save=DIRECTORY");
 	}
-	nvw__options_free(r.options);
-	ct_saved_free(&r.saved);
-	return error;
+	if (given->argument_count > 1) {
+		return cli_options_surplus(given, given->argument[1]);
+	}
+	int result = ct_saved_load(given->argument[0], &r.saved);
+
+	if (result == 0) {
+		result = judge_and_print(&r, cli_json(given));
+	}
+	if (r.saved.image && path) { /* even without its workload */
+		const int extracted = extract(&r.saved, path);
+
+		if (extracted && (result == 0 || result == NVW_E_INCONSISTENT)) {
+			result = extracted;
+		}
+	}
+	replay_end(&r);
+	return result;
 }
 
 int cmd_replay(int argc, char **argv)
 {
-	struct cli_options given;
-	int status = STATUS_CLEAN, error = cli_options_parse(&given, false, argc, argv);
+	static const struct cli_command command = {
+		.help = "nvwave replay FINDING [options]\n\n"
+			"Recovers and checks the pool of a saved finding (nvwave crash --save=DIRECTORY) again, in this build.\n",
+		.after_help =
+			"\nExit status: 1 the finding is still there, 0 the state passes now, 2 it could not be tried.",
+		.run = replay};
 
-	if (!error && cli_given(&given, CLI_help)) {
-		print_help();
-		cli_options_end(&given);
-		return STATUS_CLEAN;
-	}
-	if (!error && given.argument_count != 1) {
-		error = given.argument_count ?
-				cli_options_surplus(&given, given.argument[1]) :
-				nvw_fail(NVW_E_USAGE,
-					"replay: expected a finding saved by nvwave crash --save=DIRECTORY");
-	}
-	error = error ? error :
-			replay(given.argument[0], cli_text(&given, CLI_extract), cli_json(&given), &status);
-	if (error == 0 && fflush(stdout) != 0) {
-		error = nvw_fail_errno("cannot write");
-	}
-	cli_options_end(&given);
-	return error < 0 ? cli_fail() : status;
+	return cli_run_command(&command, argc, argv);
 }

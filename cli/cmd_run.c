@@ -64,9 +64,25 @@ static void on_acknowledged(void *context, uint64_t first, uint64_t count)
 	if (run->observers) {
 		cli_observers_acknowledged(run->observers, count);
 	}
-	r = r == 0 && run->drive ? nvw__drive_acknowledged(run->drive, first, count) : r;
+	if (r == 0 && run->drive) {
+		r = nvw__drive_acknowledged(run->drive, first, count);
+	}
+	if (run->ack_error == 0) {
+		run->ack_error = r;
+	}
+}
 
-	run->ack_error = run->ack_error ? run->ack_error : r;
+/* A temporary pool loses its name before the run begins, so that it cannot be left behind. */
+static int create_kept_pool(
+	struct run *run, const char *path, const struct nvw_pool_params *params, unsigned count)
+{
+	const int r = nvw_pool_create_several(path, params, count, &run->pool);
+
+	if (r == -EEXIST) {
+		return nvw_fail(r, "%s, and a run creates its pool: remove the file or name another",
+			nvw_error_message());
+	}
+	return r;
 }
 
 /* A temporary pool loses its name before the run begins, so that it cannot be left behind. */
@@ -76,23 +92,17 @@ static int create_pool(struct run *run)
 	const char *const kept = cli_text(&s->given, CLI_pool);
 	struct nvw_pool_params params[NVW_POOLS_MAX] = {{0}};
 	unsigned count;
-	int r;
 
+	if (!s->workload->pool && kept) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool", s->workload->name);
+	}
 	if (!s->workload->pool) {
-		return kept ? nvw_fail(NVW_E_USAGE, "%s keeps nothing in NVRAM: it needs no --pool",
-				      s->workload->name) :
-			      0;
+		return 0;
 	}
-	r = nvw__workload_pools(s->workload, run->plan, params, &count);
-	if (r < 0) {
-		return r;
-	}
+	NVW_TRY(nvw__workload_pools(s->workload, run->plan, params, &count));
 	if (kept) {
-		r = nvw_pool_create_several(kept, params, count, &run->pool);
-		return r == -EEXIST ?
-			       nvw_fail(r, "%s, and a run creates its pool: remove the file or name another",
-				       nvw_error_message()) :
-			       r;
+		return create_kept_pool(run, kept, params, count);
 	}
 	return nvw__pool_create_unnamed("run", params, count, &run->pool);
 }
@@ -112,7 +122,10 @@ static int create_log(struct run *run)
 
 	const char *const path = cli_text(&s->given, CLI_log);
 
-	return path ? nvw_log_create(path, &info, &run->log) : 0;
+	if (path) {
+		NVW_TRY(nvw_log_create(path, &info, &run->log));
+	}
+	return 0;
 }
 
 static int start_readers(struct run *run)
@@ -123,9 +136,11 @@ static int start_readers(struct run *run)
 		return 0;
 	}
 	run->sightings = nvw__sightings_create(s->workload, run->plan, (unsigned)run->host_readers);
-	return run->sightings ? nvw__drive_start(s->workload, run->plan, run->machine, run->sightings,
-					(unsigned)run->reader_scans, s->config.seed, &run->drive) :
-				NVW_E_USAGE;
+	if (!run->sightings) {
+		return NVW_E_USAGE;
+	}
+	return nvw__drive_start(s->workload, run->plan, run->machine, run->sightings,
+		(unsigned)run->reader_scans, s->config.seed, &run->drive);
 }
 
 /* ---- The run ------------------------------------------------------------------------------- */
@@ -133,50 +148,60 @@ static int start_readers(struct run *run)
 /* Workloads that acknowledge operations have an option for their number. */
 static uint64_t operations(const struct run *run)
 {
-	const struct nvw_option *o = run->session->workload->options;
-
-	while (o && o->name && strcmp(o->name, "count") != 0) {
-		o++;
-	}
-	return o && o->name && o->type == NVW_OPTION_COUNT ? nvw_option_u64(run->session->options, "count") :
+	for (const struct nvw_option *o = run->session->workload->options; o && o->name; o++) {
+		if (!strcmp(o->name, "count")) {
+			return o->type == NVW_OPTION_COUNT ? nvw_option_u64(run->session->options, "count") :
 							     0;
+		}
+	}
+	return 0;
+}
+
+static int begin_measurement(struct run *run)
+{
+	const struct nvw_workload *const w = run->session->workload;
+
+	if (w->setup) {
+		NVW_TRY(w->setup(run->plan, run->machine));
+	}
+	NVW_TRY(nvw_persist(run->machine));
+	nvw_begin_measurement(run->machine);
+	NVW_TRY(cli_observers_start(run->observers, run->machine, operations(run)));
+	return start_readers(run);
+}
+
+/* To the end of its last write. */
+static int run_kernels(struct run *run)
+{
+	const double begin = seconds_now();
+	const int r = run->session->workload->run(run->plan, run->machine);
+
+	run->seconds = seconds_now() - begin;
+	if (r == NVW_E_INCONSISTENT) {
+		nvw_violation(&run->findings, 0, "%s", nvw_error_message());
+	}
+	return r ? r : nvw_persist(run->machine);
 }
 
 static int measured_part(struct run *run)
 {
 	const struct nvw_workload *const w = run->session->workload;
-	uint64_t acknowledged;
-	double begin;
-	int r = w->setup ? w->setup(run->plan, run->machine) : 0;
 
-	r = r ? r : nvw_persist(run->machine);
-	if (r < 0) {
-		return r;
-	}
-	nvw_begin_measurement(run->machine);
-	r = cli_observers_start(run->observers, run->machine, operations(run));
-	if (r < 0) {
-		return r;
-	}
-	acknowledged = run->acks.count;
-	r = start_readers(run);
-	if (r < 0) {
-		return r;
-	}
-	begin = seconds_now();
-	r = w->run(run->plan, run->machine);
-	run->seconds = seconds_now() - begin;
-	if (r == NVW_E_INCONSISTENT) {
-		nvw_violation(&run->findings, 0, "%s", nvw_error_message());
-	}
-	r = r ? r : nvw_persist(run->machine);
+	NVW_TRY(begin_measurement(run));
+	const uint64_t acknowledged = run->acks.count;
+	const int r = run_kernels(run);
+
 	nvw_end_measurement(run->machine);
-	r = r ? r : run->ack_error;
 	nvw__drive_stop(run->drive);
-	r = r || !w->report ? r : w->report(run->plan, run->machine, &run->report);
-	return r || !run->drive ?
-		       r :
-		       nvw__drive_describe(run->drive, run->acks.count - acknowledged, &run->report);
+	NVW_TRY(r);
+	NVW_TRY(run->ack_error);
+	if (w->report) {
+		NVW_TRY(w->report(run->plan, run->machine, &run->report));
+	}
+	if (run->drive) {
+		NVW_TRY(nvw__drive_describe(run->drive, run->acks.count - acknowledged, &run->report));
+	}
+	return 0;
 }
 
 /* 0, NVW_E_INCONSISTENT, or an error; *ret_verdict in words. */
@@ -198,36 +223,54 @@ static void host_fault(void *context, const char *message)
 	_exit(STATUS_INPUT);
 }
 
-static int execute(struct run *run, const char **ret_verdict)
+static int prepare(struct run *run)
 {
 	const struct cli_session *const s = run->session;
 	const struct emu_power_cut listen = {
 		.time_ps = UINT64_MAX, .acknowledged = on_acknowledged, .context = run};
-	int r = s->workload->prepare(s->options, s->config.seed, s->mutation, &run->plan);
 
-	r = r ? r : create_pool(run);
-	r = r ? r : create_log(run);
-	r = r ? r : cli_observers_create(&s->given, &run->observers);
-	r = r ? r : emu_create(&s->config, run->pool, run->log, &run->machine);
-	if (r == 0 && run->look_for_races) {
-		r = emu_check_races(run->machine, run->race_model);
+	NVW_TRY(s->workload->prepare(s->options, s->config.seed, s->mutation, &run->plan));
+	NVW_TRY(create_pool(run));
+	NVW_TRY(create_log(run));
+	NVW_TRY(cli_observers_create(&s->given, &run->observers));
+	NVW_TRY(emu_create(&s->config, run->pool, run->log, &run->machine));
+	if (run->look_for_races) {
+		NVW_TRY(emu_check_races(run->machine, run->race_model));
+	}
+	emu_set_power_cut(run->machine, &listen);
+	emu_set_host_fault(run->machine, host_fault, NULL);
+	return 0;
+}
+
+static int close_log(struct run *run)
+{
+	struct nvw_log_writer *const log = run->log;
+
+	run->log = NULL;
+	return log ? nvw_log_close(log, nvw_time_ps(run->machine)) : 0;
+}
+
+static int execute(struct run *run, const char **ret_verdict)
+{
+	int r = prepare(run);
+
+	if (r == 0) {
+		r = measured_part(run);
+		if (r == NVW_E_INCONSISTENT) {
+			*ret_verdict = "WRONG";
+		}
 	}
 	if (r == 0) {
-		emu_set_power_cut(run->machine, &listen);
-		emu_set_host_fault(run->machine, host_fault, NULL);
-		r = measured_part(run);
-		*ret_verdict = r == NVW_E_INCONSISTENT ? "WRONG" : *ret_verdict;
-	}
-	if (r == 0 && run->log) {
-		r = nvw_log_close(run->log, nvw_time_ps(run->machine));
-		run->log = NULL;
+		r = close_log(run);
 	}
 	if (run->observers && (r == 0 || r == NVW_E_STOPPED)) {
 		const int shown = cli_observers_end(run->observers, &run->report);
 
-		r = r ? r : shown;
+		NVW_TRY(r);
+		NVW_TRY(shown);
 	}
-	return r ? r : check(run, ret_verdict);
+	NVW_TRY(r);
+	return check(run, ret_verdict);
 }
 
 static void end(struct run *run)
@@ -250,7 +293,7 @@ static int print(const struct run *run, const char *verdict)
 	const struct cli_session *const s = run->session;
 	struct cli_run_result result = {.workload = s->workload->name,
 		.options = s->options_text,
-		.mutation = s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name,
+		.mutation = cli_mutation_name(s),
 		.config = &s->config,
 		.made_by = cli_provenance(&s->config, NULL),
 		.stats = emu_statistics(run->machine),
@@ -272,9 +315,11 @@ static int print(const struct run *run, const char *verdict)
 		fprintf(stderr, "nvwave: %s: %s\n", s->workload->name, run->findings.finding[i].text);
 	}
 	json_decref(result.made_by);
-	return r == 0 && fflush(stdout) != 0 ? nvw_fail_errno("cannot write the report") : r;
+	NVW_TRY(r);
+	return cli_flush();
 }
 
+/* NULL: none was found. */
 static const struct emu_race_report *races_of(const struct run *run)
 {
 	const struct emu_race_report *const races = run->machine ? emu_races(run->machine) : NULL;
@@ -285,26 +330,19 @@ static const struct emu_race_report *races_of(const struct run *run)
 static int dump_machine(const struct cli_session *s)
 {
 	const char *const path = cli_text(&s->given, CLI_dump_machine);
-	const bool is_stdout = path && !strcmp(path, "-");
 	struct nvw_new_file f;
-	int r;
 
 	if (!path) {
 		return 0;
 	}
-	if (is_stdout) {
+	if (!strcmp(path, "-")) {
 		return emu_config_dump(&s->config, stdout);
 	}
-	r = nvw_new_file_begin(path, false, &f);
-	return r ? r : nvw_new_file_end(&f, emu_config_dump(&s->config, f.file));
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	return nvw_new_file_end(&f, emu_config_dump(&s->config, f.file));
 }
 
 /* ---- Options ------------------------------------------------------------------------------- */
-
-static uint64_t at(bool is_so, enum cli_circumstance circumstance)
-{
-	return (uint64_t)is_so << circumstance;
-}
 
 static int take_own(struct run *run)
 {
@@ -315,21 +353,23 @@ static int take_own(struct run *run)
 	run->race_model = models[cli_number(o, CLI_races)];
 	run->host_readers = cli_number(o, CLI_host_readers);
 	run->reader_scans = cli_number(o, CLI_reader_scans);
-	return cli_options_check_use(
-		o, at(!run->host_readers, CLI_AT_NO_READERS) |
-			   at(!cli_given(o, CLI_timeline), CLI_AT_NO_TIMELINE) |
-			   at(!cli_given(o, CLI_series), CLI_AT_NO_SERIES) |
-			   at(cli_number(o, CLI_per) != CLI_PER_INTERVAL, CLI_AT_NOT_INTERVAL) |
-			   at(!cli_given(o, CLI_memory_trace), CLI_AT_NO_MEMORY_TRACE) |
-			   at(cli_number(o, CLI_memory_format) == CLI_MEMORY_RAMULATOR, CLI_AT_RAMULATOR));
+	return cli_options_check_use(o,
+		cli_at(CLI_AT_NO_READERS, !run->host_readers) |
+			cli_at(CLI_AT_NO_TIMELINE, !cli_given(o, CLI_timeline)) |
+			cli_at(CLI_AT_NO_SERIES, !cli_given(o, CLI_series)) |
+			cli_at(CLI_AT_NOT_INTERVAL, cli_number(o, CLI_per) != CLI_PER_INTERVAL) |
+			cli_at(CLI_AT_NO_MEMORY_TRACE, !cli_given(o, CLI_memory_trace)) |
+			cli_at(CLI_AT_RAMULATOR, cli_number(o, CLI_memory_format) == CLI_MEMORY_RAMULATOR));
 }
 
-static int refuse_each(const struct cli_session *s)
+static int take_command_line(struct run *run)
 {
-	return s->each_protocol ?
-		       nvw_fail(NVW_E_USAGE,
-			       "run: --protocol=each is not supported: name one protocol, or use nvwave crash") :
-		       0;
+	NVW_TRY(take_own(run));
+	if (run->session->each_protocol) {
+		return nvw_fail(NVW_E_USAGE,
+			"run: --protocol=each is not supported: name one protocol, or use nvwave crash");
+	}
+	return 0;
 }
 
 int cli_examine_run(int argc, char **argv, struct emu_config *ret_config)
@@ -338,11 +378,47 @@ int cli_examine_run(int argc, char **argv, struct emu_config *ret_config)
 	struct run run = {.session = &session};
 	int r = cli_session_begin(&session, CLI_WORKLOAD, argc, argv);
 
-	r = r ? r : take_own(&run);
-	r = r ? r : refuse_each(&session);
-	r = r ? r : cli_session_try(&session);
+	if (r == 0) {
+		r = take_command_line(&run);
+	}
+	if (r == 0) {
+		r = cli_session_try(&session);
+	}
 	*ret_config = session.config;
 	cli_session_end(&session);
+	return r;
+}
+
+/* What the run ended with, printed; perhaps races are the reason. */
+static int report(const struct run *run, int r, const char *verdict)
+{
+	const struct emu_race_report *const races = races_of(run);
+
+	if (r == NVW_E_STOPPED && run->machine) {
+		nvw_stop_reporting();
+		(void)print(run, "UNDECIDED");
+	} else if (r == 0 || r == NVW_E_INCONSISTENT) {
+		NVW_TRY(print(run, verdict));
+		return races ? NVW_E_INCONSISTENT : r;
+	} else if (races) {
+		cli_print_races(races, stderr);
+	}
+	return r;
+}
+
+static int run_workload(struct run *run)
+{
+	const char *verdict = "not checked";
+	int r = take_command_line(run);
+
+	if (r == 0) {
+		r = dump_machine(run->session);
+	}
+	if (r == 0) {
+		r = execute(run, &verdict);
+	}
+	r = report(run, r, verdict);
+	end(run);
 	return r;
 }
 
@@ -350,30 +426,13 @@ int cmd_run(int argc, char **argv)
 {
 	struct cli_session session;
 	struct run run = {.session = &session};
-	const char *verdict = "not checked";
 	int r = cli_session_begin(&session, CLI_WORKLOAD, argc, argv);
 
 	if (r == 0 && session.help) {
 		cli_session_help("run", session.workload);
-		cli_session_end(&session);
-		return STATUS_CLEAN;
+	} else if (r == 0) {
+		r = run_workload(&run);
 	}
-	r = r ? r : take_own(&run);
-	r = r ? r : refuse_each(&session);
-	r = r ? r : dump_machine(&session);
-	r = r ? r : execute(&run, &verdict);
-	if (r == NVW_E_STOPPED && run.machine) {
-		nvw_stop_reporting();
-		verdict = "UNDECIDED";
-		(void)print(&run, verdict);
-	} else if (r == 0 || r == NVW_E_INCONSISTENT) {
-		const int printed = print(&run, verdict);
-
-		r = printed ? printed : races_of(&run) ? NVW_E_INCONSISTENT : r;
-	} else if (races_of(&run)) {
-		cli_print_races(races_of(&run), stderr); /* perhaps the reason */
-	}
-	end(&run);
 	cli_session_end(&session);
-	return r == 0 ? STATUS_CLEAN : r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : cli_fail();
+	return cli_status(r);
 }

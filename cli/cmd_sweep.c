@@ -9,9 +9,11 @@
 
 #include "commands.h"
 #include "core/stop.h"
+#include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
 #include "laboratory/sweep.h"
+#include "report/words.h"
 
 struct counts {
 	unsigned ok, wrong, failed, known;
@@ -46,12 +48,13 @@ static const char *file_of(const struct cli_options *o)
 /* --output, else the file's name without .ini in this folder, else "sweep". */
 static char *output_of(const struct cli_options *o)
 {
-	const char *const file = file_of(o), *const slash = file ? strrchr(file, '/') : NULL;
-	const char *const name = slash ? slash + 1 : file ? file : "sweep";
+	const char *const file = file_of(o), *const name = file ? basename(file) : "sweep";
 	const size_t n = strlen(name), cut = n > 4 && !strcmp(name + n - 4, ".ini") ? 4 : 0;
 
-	return cli_given(o, CLI_sweep_output) ? strdup(cli_text(o, CLI_sweep_output)) :
-						strndup(name, n - cut);
+	if (cli_given(o, CLI_sweep_output)) {
+		return strdup(cli_text(o, CLI_sweep_output));
+	}
+	return strndup(name, n - cut);
 }
 
 /* The output with an end; freed by the caller. */
@@ -83,7 +86,11 @@ static int write_file(const struct sweep_command *c, const char *end,
 	int (*write_to)(const struct sweep_command *, const char *))
 {
 	char *const name = name_of(c, end);
-	const int r = name ? write_to(c, name) : nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+
+	if (!name) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+	}
+	const int r = write_to(c, name);
 
 	free(name);
 	return r;
@@ -91,7 +98,7 @@ static int write_file(const struct sweep_command *c, const char *end,
 
 /* ---- The report ---------------------------------------------------------------------------- */
 
-static void count(struct sweep_command *c)
+static void count_points(struct sweep_command *c)
 {
 	for (unsigned i = 0; i < c->sweep.count; i++) {
 		const char *const status =
@@ -111,9 +118,9 @@ static void print_means(const struct sweep_command *c)
 
 	json_array_foreach(json_object_get(c->summary, "geometric_means"), i, mean)
 	{
-		printf("%s%s relative to %s: %s %.4g, geometric mean of %lld (%.4g to %.4g)\n", i ? "" : "\n",
-			json_string_value(json_object_get(mean, "metric")), c->sweep.baseline.text,
-			json_string_value(json_object_get(mean, "points")),
+		printf("%s%s relative to %s: %s %.4g, geometric mean of %lld (%.4g to %.4g)\n",
+			words_if(!i, "\n"), json_string_value(json_object_get(mean, "metric")),
+			c->sweep.baseline.text, json_string_value(json_object_get(mean, "points")),
 			json_real_value(json_object_get(mean, "geometric_mean")),
 			(long long)json_integer_value(json_object_get(mean, "groups")),
 			json_real_value(json_object_get(mean, "least")),
@@ -132,7 +139,7 @@ static void print_failures(const struct sweep_command *c)
 		if (strcmp(status, "ok") != 0 && shown++ < 10) {
 			char *const text = sweep_point_text(&c->sweep, p);
 
-			printf("%s: %s: %s\n", status, text ? text : "",
+			printf("%s: %s: %s\n", status, words_or(text, ""),
 				json_string_value(json_object_get(p->row, "reason")));
 			free(text);
 		}
@@ -142,7 +149,7 @@ static void print_failures(const struct sweep_command *c)
 	}
 }
 
-static void print_report(const struct sweep_command *c)
+static int print_text(const struct sweep_command *c)
 {
 	const struct counts *const n = &c->counts;
 
@@ -155,9 +162,10 @@ static void print_report(const struct sweep_command *c)
 	print_failures(c);
 	printf("written: %s.csv, %s.jsonl, %s.summary.csv\n", c->output, c->output, c->output);
 	print_means(c);
+	return 0;
 }
 
-static void print_json(const struct sweep_command *c)
+static int print_json(const struct sweep_command *c)
 {
 	json_t *const report = json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:s}", "points", (int)c->sweep.count,
 		"ok", (int)c->counts.ok, "wrong", (int)c->counts.wrong, "without_result",
@@ -166,9 +174,7 @@ static void print_json(const struct sweep_command *c)
 
 	json_object_update(report, c->summary);
 	json_object_set_new(report, "made_by", cli_provenance(NULL, NULL));
-	json_dumpf(report, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(report);
+	return cli_print_json(report, stdout);
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
@@ -184,6 +190,17 @@ static void print_words(const struct sweep_words *words)
 }
 
 /* The command line of every point, as it can be pasted into a shell; with JSON, a list of lists of words. */
+static json_t *words_json(const struct sweep_words *words)
+{
+	json_t *const point = json_array();
+
+	for (int i = 0; i < words->count - 1; i++) {
+		json_array_append_new(point, json_string(words->word[i]));
+	}
+	return point;
+}
+
+/* The command line of every point, as it can be pasted into a shell; with JSON, a list of lists of words. */
 static int list_points(const struct sweep *s, bool json)
 {
 	json_t *const all = json_array();
@@ -191,21 +208,17 @@ static int list_points(const struct sweep *s, bool json)
 
 	for (unsigned i = 0; i < s->count && r == 0; i++) {
 		struct sweep_words words;
-		json_t *const point = json_array();
 
 		r = sweep_words(s, &s->point[i], &words);
-		for (int k = 0; r == 0 && k < words.count - 1; k++) {
-			json_array_append_new(point, json_string(words.word[k]));
-		}
-		json_array_append_new(all, point);
-		if (r == 0 && !json) {
+		if (r == 0 && json) {
+			json_array_append_new(all, words_json(&words));
+		} else if (r == 0) {
 			print_words(&words);
 		}
 		sweep_words_end(&words);
 	}
 	if (r == 0 && json) {
-		json_dumpf(all, stdout, JSON_INDENT(2));
-		putchar('\n');
+		return cli_print_json(all, stdout);
 	}
 	json_decref(all);
 	return r;
@@ -214,9 +227,11 @@ static int list_points(const struct sweep *s, bool json)
 static int open_journal(struct sweep_command *c)
 {
 	char *const path = name_of(c, ".journal");
-	const int r =
-		path ? sweep_journal_open(&c->sweep, path, cli_given(&c->given, CLI_fresh), &c->journal) :
-		       nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+
+	if (!path) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+	}
+	const int r = sweep_journal_open(&c->sweep, path, cli_given(&c->given, CLI_fresh), &c->journal);
 
 	free(path);
 	return r;
@@ -244,89 +259,83 @@ static int prepare_reports(struct sweep_command *c, const char *folder)
 
 static int run_points(struct sweep_command *c)
 {
-	const struct sweep_manner manner = {.jobs = cli_given(&c->given, CLI_sweep_jobs) ?
-							    (unsigned)cli_number(&c->given, CLI_sweep_jobs) :
-							    sweep_processors(),
-		.timeout_ms = cli_number(&c->given, CLI_point_timeout),
-		.progress = isatty(STDERR_FILENO),
-		.engine = (enum sweep_engine)cli_number(&c->given, CLI_engine),
-		.reports = cli_text(&c->given, CLI_reports),
-		.sbatch = cli_text(&c->given, CLI_sbatch),
-		.tasks = (unsigned)cli_number(&c->given, CLI_array)};
+	struct sweep_manner manner = cli_manner(&c->given);
 	const double began = seconds_now();
-	int r = open_journal(c);
 
-	r = r || !manner.reports ? r : prepare_reports(c, manner.reports);
-	r = r ? r : sweep_run(&c->sweep, &manner, &c->journal);
+	manner.reports = cli_text(&c->given, CLI_reports);
+	NVW_TRY(open_journal(c));
+	if (manner.reports) {
+		NVW_TRY(prepare_reports(c, manner.reports));
+	}
+	const int r = sweep_run(&c->sweep, &manner, &c->journal);
+
 	c->seconds = seconds_now() - began;
-	return r == NVW_E_STOPPED ?
-		       nvw_fail(r,
-			       "%s; what has been run is in %s.journal, and the same command goes on from there",
-			       nvw_error_message(), c->output) :
-		       r;
-}
-
-static int report(struct sweep_command *c)
-{
-	int r = write_file(c, ".csv", write_csv);
-
-	r = r ? r : write_file(c, ".jsonl", write_lines);
-	r = r ? r : sweep_summarise(&c->sweep, &c->summary);
-	r = r ? r : write_file(c, ".summary.csv", write_summary);
-	if (r == 0) {
-		count(c);
-		(cli_json(&c->given) ? print_json : print_report)(c);
+	if (r == NVW_E_STOPPED) {
+		return nvw_fail(r,
+			"%s; what has been run is in %s.journal, and the same command goes on from there",
+			nvw_error_message(), c->output);
 	}
 	return r;
 }
 
-static int sweep(struct sweep_command *c)
+static int write_and_print(struct sweep_command *c)
 {
-	int r = cli_number(&c->given, CLI_engine) == SWEEP_SLURM ? sweep_slurm_find() : 0;
-
-	r = r ? r : sweep_read(&c->sweep, file_of(&c->given), &c->given);
-	r = r ? r : sweep_check(&c->sweep);
-	if (r || cli_given(&c->given, CLI_points)) {
-		return r ? r : list_points(&c->sweep, cli_json(&c->given));
-	}
-	c->output = output_of(&c->given);
-	r = c->output ? run_points(c) : nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-	return r ? r : report(c);
+	NVW_TRY(write_file(c, ".csv", write_csv));
+	NVW_TRY(write_file(c, ".jsonl", write_lines));
+	NVW_TRY(sweep_summarise(&c->sweep, &c->summary));
+	NVW_TRY(write_file(c, ".summary.csv", write_summary));
+	count_points(c);
+	NVW_TRY(cli_json(&c->given) ? print_json(c) : print_text(c));
+	return c->counts.wrong || c->counts.failed ? NVW_E_INCONSISTENT : 0;
 }
 
-static void print_help(void)
+static int sweep_points(struct sweep_command *c)
 {
-	puts("nvwave sweep [FILE] [NAME=VALUE,VALUE... ...] [options]\n\n"
-	     "Runs a command at every point of axes: its options, its workload's options, keys of the machine\n"
-	     "(nvram.write=250ns,500ns), workload, machine, protocol, model, seed=1..3, size=64..4096*2. FILE is an INI\n"
-	     "file with the sections [sweep] (command, baseline, exclude, metrics) and [axes]; words replace its axes.\n");
-	cli_options_help("sweep");
+	const struct cli_options *const o = &c->given;
+
+	if (cli_number(o, CLI_engine) == SWEEP_SLURM) {
+		NVW_TRY(sweep_slurm_find());
+	}
+	NVW_TRY(sweep_read(&c->sweep, file_of(o), o));
+	NVW_TRY(sweep_check(&c->sweep));
+	if (cli_given(o, CLI_points)) {
+		return list_points(&c->sweep, cli_json(o));
+	}
+	c->output = output_of(o);
+	if (!c->output) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
+	}
+	NVW_TRY(run_points(c));
+	return write_and_print(c);
 }
 
-int cmd_sweep(int argc, char **argv)
+static int sweep(struct cli_options *o)
 {
-	struct sweep_command c = {.journal = {.fd = -1}};
-	int r = cli_options_parse(&c.given, false, argc, argv);
+	const bool is_local = cli_number(o, CLI_engine) == SWEEP_LOCAL;
+	struct sweep_command c = {.given = *o, .journal = {.fd = -1}};
 
-	if (r == 0 && cli_given(&c.given, CLI_help)) {
-		print_help();
-		cli_options_end(&c.given);
-		return STATUS_CLEAN;
+	NVW_TRY(cli_options_check_use(
+		o, cli_at(CLI_AT_POINTS, cli_given(o, CLI_points)) | cli_at(CLI_AT_LOCAL, is_local)));
+	if (cli_given(o, CLI_task)) {
+		return sweep_slurm_task(cli_text(o, CLI_task), cli_number(o, CLI_point_timeout));
 	}
-	r = r ? r :
-		cli_options_check_use(
-			&c.given, (cli_given(&c.given, CLI_points) ? UINT64_C(1) << CLI_AT_POINTS : 0) |
-					  (cli_number(&c.given, CLI_engine) == SWEEP_LOCAL ?
-							  UINT64_C(1) << CLI_AT_LOCAL :
-							  0));
-	r = r ? r :
-	    cli_given(&c.given, CLI_task) ?
-		sweep_slurm_task(cli_text(&c.given, CLI_task), cli_number(&c.given, CLI_point_timeout)) :
-		sweep(&c);
+	const int result = sweep_points(&c);
+
 	sweep_journal_close(&c.journal);
 	sweep_end(&c.sweep);
 	json_decref(c.summary);
 	free(c.output);
-	cli_options_end(&c.given);
-	return r < 0 ? cli_fail() : c.counts.wrong || c.counts.failed ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	return result;
+}
+
+int cmd_sweep(int argc, char **argv)
+{
+	static const struct cli_command command = {
+		.help = "nvwave sweep [FILE] [NAME=VALUE,VALUE... ...] [options]\n\n"
+			"Runs a command at every point of axes: its options, its workload's options, keys of the machine\n"
+			"(nvram.write=250ns,500ns), workload, machine, protocol, model, seed=1..3, size=64..4096*2. FILE is an INI\n"
+			"file with the sections [sweep] (command, baseline, exclude, metrics) and [axes]; words replace its axes.\n",
+		.run = sweep};
+
+	return cli_run_command(&command, argc, argv);
 }

@@ -8,12 +8,15 @@
 #include <litmus/torture.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
+#include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
 #include "laboratory/spread.h"
+#include "report/words.h"
 
 enum { PROGRAMS = 200, FAULT_PROGRAMS = 100, TASKS = 100 };
 
@@ -29,13 +32,6 @@ struct torture_command {
 	unsigned parts; /* of each run */
 	unsigned next;  /* part to collect */
 };
-
-static void print_help(void)
-{
-	puts("nvwave torture [options]\n\n"
-	     "Runs random programs without data races and compares every load with the one right value.\n");
-	cli_options_help("torture");
-}
 
 /* ---- The command line ---------------------------------------------------------------------- */
 
@@ -54,10 +50,20 @@ static int take_protocol(struct torture_command *c, const char *value)
 		"--protocol: there is no coherence protocol \"%s\"; see nvwave list protocols", value);
 }
 
-static int parse(struct torture_command *c, const struct cli_options *o)
+static uint64_t programs_of(const struct cli_options *o)
 {
-	const char *const protocol = cli_text(o, CLI_torture_protocol);
-	int r = take_protocol(c, protocol ? protocol : "each");
+	if (cli_given(o, CLI_programs)) {
+		return cli_number(o, CLI_programs);
+	}
+	if (cli_given(o, CLI_faults)) {
+		return FAULT_PROGRAMS;
+	}
+	return o->value[CLI_seconds].real > 0 ? 0 : PROGRAMS;
+}
+
+static int take_torture(struct torture_command *c, const struct cli_options *o)
+{
+	const bool is_local = cli_number(o, CLI_engine) == SWEEP_LOCAL;
 
 	c->json = cli_json(o);
 	c->faults = cli_given(o, CLI_faults);
@@ -67,22 +73,18 @@ static int parse(struct torture_command *c, const struct cli_options *o)
 	c->options.shrink = !c->faults && cli_number(o, CLI_shrink) == 0;
 	c->options.settings = o->setting; /* NULL-terminated */
 	c->setting_count = o->setting_count;
-	c->options.programs = cli_given(o, CLI_programs) ? cli_number(o, CLI_programs) :
-			      c->faults                  ? FAULT_PROGRAMS :
-			      c->options.seconds > 0     ? 0 :
-							   PROGRAMS;
-	if (r == 0 && o->argument_count) {
-		r = cli_options_surplus(o, o->argument[0]);
+	c->options.programs = programs_of(o);
+	NVW_TRY(take_protocol(c, words_or(cli_text(o, CLI_torture_protocol), "each")));
+	if (o->argument_count) {
+		return cli_options_surplus(o, o->argument[0]);
 	}
-	const bool is_local = cli_number(o, CLI_engine) == SWEEP_LOCAL;
-
-	r = r ? r :
-		cli_options_check_use(o, (c->faults ? UINT64_C(1) << CLI_AT_FAULTS : 0) |
-						 UINT64_C(1) << (is_local ? CLI_AT_LOCAL : CLI_AT_SLURM));
-	return r || is_local || c->options.programs ?
-		       r :
-		       nvw_fail(NVW_E_USAGE,
-			       "--programs: with --engine=slurm expected a number from 1, found 0");
+	NVW_TRY(cli_options_check_use(
+		o, cli_at(CLI_AT_FAULTS, c->faults) | cli_at(is_local ? CLI_AT_LOCAL : CLI_AT_SLURM, true)));
+	if (!is_local && c->options.programs == 0) {
+		return nvw_fail(
+			NVW_E_USAGE, "--programs: with --engine=slurm expected a number from 1, found 0");
+	}
+	return 0;
 }
 
 /* ---- Programs ------------------------------------------------------------------------------ */
@@ -102,13 +104,19 @@ static void print_repetition(const struct torture_command *c, const struct tortu
 	putchar('\n');
 }
 
+static const char *said_of(const struct torture_command *c, const struct torture_result *result)
+{
+	if (result->failed) {
+		return "FAILED";
+	}
+	return c->stopped ? "UNDECIDED, interrupted; every load so far was right" : "every load was right";
+}
+
 static void print_result(const struct torture_command *c, const struct torture_result *result)
 {
 	printf("%-11s  %llu programs, %llu operations: %s\n", c->options.protocol,
 		(unsigned long long)result->programs, (unsigned long long)result->work.operations,
-		result->failed ? "FAILED" :
-		c->stopped     ? "UNDECIDED, interrupted; every load so far was right" :
-				 "every load was right");
+		said_of(c, result));
 	if (result->failed) {
 		printf("  seed %llu: %s\n", (unsigned long long)result->seed, result->text);
 		print_repetition(c, result);
@@ -128,6 +136,22 @@ static void set_hit_rate(json_t *row, const char *name, uint64_t hits, uint64_t 
 	json_object_set_new(row, name, all > 0 ? json_real((double)hits / all) : json_null());
 }
 
+static void set_number(json_t *row, const char *name, uint64_t value)
+{
+	json_object_set_new(row, name, json_integer((json_int_t)value));
+}
+
+static void describe_failure(json_t *row, const struct torture_result *result)
+{
+	set_number(row, "seed", result->seed);
+	json_object_set_new(row, "what", json_string(result->text));
+	if (*result->listing) {
+		set_number(row, "steps", result->steps);
+		set_number(row, "steps_left", result->steps_left);
+		json_object_set_new(row, "program", json_string(result->listing));
+	}
+}
+
 static json_t *describe(const struct torture_command *c, const struct torture_result *result)
 {
 	json_t *const row = json_pack("{s:s, s:I, s:I, s:b, s:b}", "protocol", c->options.protocol,
@@ -135,10 +159,10 @@ static json_t *describe(const struct torture_command *c, const struct torture_re
 		"failed", result->failed, "interrupted", c->stopped);
 
 	json_object_set_new(row, "cpu_seconds", json_real(result->cpu_seconds));
-	json_object_set_new(row, "l1_hits", json_integer((json_int_t)result->work.l1_hits));
-	json_object_set_new(row, "l1_misses", json_integer((json_int_t)result->work.l1_misses));
-	json_object_set_new(row, "l2_hits", json_integer((json_int_t)result->work.l2_hits));
-	json_object_set_new(row, "l2_misses", json_integer((json_int_t)result->work.l2_misses));
+	set_number(row, "l1_hits", result->work.l1_hits);
+	set_number(row, "l1_misses", result->work.l1_misses);
+	set_number(row, "l2_hits", result->work.l2_hits);
+	set_number(row, "l2_misses", result->work.l2_misses);
 	set_hit_rate(row, "l1_hit_rate", result->work.l1_hits, result->work.l1_misses);
 	set_hit_rate(row, "l2_hit_rate", result->work.l2_hits, result->work.l2_misses);
 	json_object_set_new(row, "made_by", cli_provenance(NULL, NULL));
@@ -146,13 +170,7 @@ static json_t *describe(const struct torture_command *c, const struct torture_re
 		json_object_set_new(row, "fault", json_string(c->options.fault));
 	}
 	if (result->failed) {
-		json_object_set_new(row, "seed", json_integer((json_int_t)result->seed));
-		json_object_set_new(row, "what", json_string(result->text));
-	}
-	if (result->failed && *result->listing) {
-		json_object_set_new(row, "steps", json_integer(result->steps));
-		json_object_set_new(row, "steps_left", json_integer(result->steps_left));
-		json_object_set_new(row, "program", json_string(result->listing));
+		describe_failure(row, result);
 	}
 	return row;
 }
@@ -162,45 +180,57 @@ static json_t *describe(const struct torture_command *c, const struct torture_re
 /* Program i of a run is that of seed + i: a part is a run of some of them. */
 static uint64_t first_of(uint64_t programs, unsigned part, unsigned parts)
 {
+	NVW_INVARIANT(part <= parts && parts > 0);
 	return programs / parts * part + programs % parts * part / parts;
 }
 
 static unsigned parts_of_run(const struct torture_command *c)
 {
-	return c->faults ? 1 : c->options.programs < c->parts ? (unsigned)c->options.programs : c->parts;
+	if (c->faults) {
+		return 1;
+	}
+	return c->options.programs < c->parts ? (unsigned)c->options.programs : c->parts;
+}
+
+static int make_words(
+	const struct torture_command *c, uint64_t first, uint64_t programs, struct sweep_words *w)
+{
+	NVW_TRY(spread_add_word(w, "torture"));
+	NVW_TRY(spread_add_word(w, "--output-format=json"));
+	NVW_TRY(spread_add_word(w, "--protocol=%s", c->options.protocol));
+	NVW_TRY(spread_add_word(w, "--seed=%llu", (unsigned long long)(c->options.seed + first)));
+	NVW_TRY(spread_add_word(w, "--programs=%llu", (unsigned long long)programs));
+	for (unsigned i = 0; i < c->setting_count; i++) {
+		NVW_TRY(spread_add_word(w, "--set=%s", c->options.settings[i]));
+	}
+	if (c->options.fault) {
+		NVW_TRY(spread_add_word(w, "--fault=%s", c->options.fault));
+	}
+	return c->options.shrink ? 0 : spread_add_word(w, "--shrink=off");
 }
 
 static int add_part(struct torture_command *c, uint64_t first, uint64_t programs)
 {
 	struct sweep_words w = {.count = 0};
-	int r = spread_add_word(&w, "torture");
+	const int r = make_words(c, first, programs, &w);
 
-	r = r ? r : spread_add_word(&w, "--output-format=json");
-	r = r ? r : spread_add_word(&w, "--protocol=%s", c->options.protocol);
-	r = r ? r : spread_add_word(&w, "--seed=%llu", (unsigned long long)(c->options.seed + first));
-	r = r ? r : spread_add_word(&w, "--programs=%llu", (unsigned long long)programs);
-	for (unsigned i = 0; i < c->setting_count && r == 0; i++) {
-		r = spread_add_word(&w, "--set=%s", c->options.settings[i]);
-	}
-	r = r || !c->options.fault ? r : spread_add_word(&w, "--fault=%s", c->options.fault);
-	r = r || c->options.shrink ? r : spread_add_word(&w, "--shrink=off");
 	if (r) {
 		sweep_words_end(&w);
+		return r;
 	}
-	return r ? r : spread_add(&c->spread, &w);
+	return spread_add(&c->spread, &w);
 }
 
 static int list_parts(struct torture_command *c)
 {
 	const unsigned parts = parts_of_run(c);
-	int r = 0;
 
-	for (unsigned i = 0; i < parts && r == 0; i++) {
+	for (unsigned i = 0; i < parts; i++) {
 		const uint64_t first = first_of(c->options.programs, i, parts);
 
-		r = add_part(c, first, first_of(c->options.programs, i + 1, parts) - first);
+		NVW_TRY(add_part(c, first, first_of(c->options.programs, i + 1, parts) - first));
 	}
-	return r;
+	return 0;
 }
 
 static uint64_t count_of(const json_t *row, const char *name)
@@ -210,9 +240,7 @@ static uint64_t count_of(const json_t *row, const char *name)
 
 static void copy_text(const json_t *row, const char *name, char *ret_text, size_t bytes)
 {
-	const char *const text = json_string_value(json_object_get(row, name));
-
-	snprintf(ret_text, bytes, "%s", text ? text : "");
+	snprintf(ret_text, bytes, "%s", words_or(json_string_value(json_object_get(row, name)), ""));
 }
 
 /* As torture_run() would have gone on with the programs of this row. */
@@ -234,52 +262,63 @@ static void add_row(struct torture_result *to, const json_t *row)
 }
 
 /* The programs end with the first that fails: what later parts did does not count. */
+static int collect_part(struct torture_command *c, struct torture_result *result)
+{
+	const unsigned at = c->next++;
+
+	NVW_INVARIANT(at < c->spread.count);
+	json_t *const report = json_loads(c->spread.part[at].outcome.out, 0, NULL);
+	const json_t *const row = json_array_get(report, 0);
+	int r = 0;
+
+	if (!row) {
+		r = nvw_fail(
+			NVW_E_SYSTEM, "--engine=slurm: part %u of %u has no report", at + 1, c->spread.count);
+	} else if (!result->failed) {
+		add_row(result, row);
+	}
+	json_decref(report);
+	return r;
+}
+
 static int collect_parts(struct torture_command *c, struct torture_result *ret_result)
 {
 	const unsigned parts = parts_of_run(c);
-	int r = 0;
 
 	*ret_result = (struct torture_result){.programs = 0};
-	for (unsigned i = 0; i < parts && r == 0; i++) {
-		const unsigned at = c->next++;
-		json_t *const report = json_loads(c->spread.part[at].outcome.out, 0, NULL);
-		const json_t *const row = json_array_get(report, 0);
-
-		if (!row) {
-			r = nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u has no report", at + 1,
-				c->spread.count);
-		} else if (!ret_result->failed) {
-			add_row(ret_result, row);
-		}
-		json_decref(report);
+	for (unsigned i = 0; i < parts; i++) {
+		NVW_TRY(collect_part(c, ret_result));
 	}
-	return r;
+	return 0;
 }
 
 static int make_result(struct torture_command *c, struct torture_result *ret_result)
 {
-	return c->on == LIST    ? list_parts(c) :
-	       c->on == COLLECT ? collect_parts(c, ret_result) :
-				  torture_run(&c->options, ret_result);
+	switch (c->on) {
+	case LIST:
+		return list_parts(c);
+	case COLLECT:
+		return collect_parts(c, ret_result);
+	default:
+		return torture_run(&c->options, ret_result);
+	}
 }
 
 /* ---- Runs ---------------------------------------------------------------------------------- */
 
-static int run_programs(struct torture_command *c)
+static int run_programs(struct torture_command *c, struct torture_result *result)
 {
-	static struct torture_result result;
-	int r;
+	const int r = make_result(c, result);
 
-	r = make_result(c, &result);
 	c->stopped = r == NVW_E_STOPPED;
 	if (c->on == LIST || (r < 0 && !c->stopped)) {
 		return r;
 	}
-	c->failed = c->failed || result.failed;
+	c->failed = c->failed || result->failed;
 	if (c->json) {
-		json_array_append_new(c->report, describe(c, &result));
+		json_array_append_new(c->report, describe(c, result));
 	} else {
-		print_result(c, &result);
+		print_result(c, result);
 	}
 	return r;
 }
@@ -292,43 +331,51 @@ static void print_fault(
 	printf("%-11s  %-48s  ", c->options.protocol, c->options.fault);
 	if (result->failed) {
 		printf("found after %llu: %s\n", (unsigned long long)result->programs, result->text);
+	} else if (unnoticed) {
+		printf("survived %llu: %s\n", (unsigned long long)result->programs, unnoticed);
 	} else {
-		printf("survived %llu%s%s\n", (unsigned long long)result->programs,
-			unnoticed ? ": " : ", WHICH IT SHOULD NOT", unnoticed ? unnoticed : "");
+		printf("survived %llu, WHICH IT SHOULD NOT\n", (unsigned long long)result->programs);
 	}
 	fflush(stdout);
 }
 
+static void report_fault(
+	struct torture_command *c, const struct torture_result *result, const char *unnoticed)
+{
+	if (!c->json) {
+		print_fault(c, result, unnoticed);
+		return;
+	}
+	json_t *const row = describe(c, result);
+
+	json_object_set_new(row, "unnoticed", unnoticed ? json_string(unnoticed) : json_null());
+	json_array_append_new(c->report, row);
+}
+
 /* Leaves out every action of the protocol's tables. A fault that is not found must be in the list of
  * undetectable ones. */
-static int run_faults(struct torture_command *c)
+static int run_fault(struct torture_command *c, struct torture_result *result, unsigned *found)
 {
-	static struct torture_result result;
+	const char *const unnoticed = torture_unnoticed(c->options.protocol, c->options.fault);
+
+	NVW_TRY(make_result(c, result));
+	if (c->on != LIST) {
+		*found += result->failed;
+		c->failed = c->failed || (!result->failed && !unnoticed);
+		report_fault(c, result, unnoticed);
+	}
+	return 0;
+}
+
+/* Leaves out every action of the protocol's tables. A fault that is not found must be in the list of undetectable ones. */
+static int run_faults(struct torture_command *c, struct torture_result *result)
+{
 	unsigned found = 0;
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && (c->options.fault = emu_protocol_action(c->options.protocol, i));
 		i++) {
-		const char *const unnoticed = torture_unnoticed(c->options.protocol, c->options.fault);
-
-		r = make_result(c, &result);
-		if (r < 0) {
-			break;
-		}
-		if (c->on == LIST) {
-			continue;
-		}
-		found += result.failed;
-		c->failed = c->failed || (!result.failed && !unnoticed);
-		if (c->json) {
-			json_t *const row = describe(c, &result);
-
-			json_object_set_new(
-				row, "unnoticed", unnoticed ? json_string(unnoticed) : json_null());
-			json_array_append_new(c->report, row);
-		} else {
-			print_fault(c, &result, unnoticed);
-		}
+		r = run_fault(c, result, &found);
 	}
 	c->options.fault = NULL;
 	if (c->on == LIST) {
@@ -344,53 +391,66 @@ static int run_faults(struct torture_command *c)
 
 /* ---- The command --------------------------------------------------------------------------- */
 
-static int run(struct torture_command *c)
+static int run_protocol(struct torture_command *c, const char *protocol)
 {
-	int (*const of_protocol)(struct torture_command *) = c->faults ? run_faults : run_programs;
-	const char *name, *citation, *summary;
-	int r = 0;
+	struct torture_result *const result = calloc(1, sizeof *result);
 
-	if (!c->each) {
-		return of_protocol(c);
+	if (!result) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
 	}
-	for (unsigned i = 0; r == 0 && emu_protocol_info(i, &name, &citation, &summary); i++) {
-		c->options.protocol = name;
-		r = of_protocol(c);
-	}
+	c->options.protocol = protocol;
+	const int r = (c->faults ? run_faults : run_programs)(c, result);
+
+	free(result);
 	return r;
 }
 
-static unsigned protocols(const struct torture_command *c)
+static int run_protocols(struct torture_command *c)
+{
+	const char *name, *citation, *summary;
+
+	if (!c->each) {
+		return run_protocol(c, c->options.protocol);
+	}
+	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
+		NVW_TRY(run_protocol(c, name));
+	}
+	return 0;
+}
+
+static unsigned count_protocols(const struct torture_command *c)
 {
 	const char *name, *citation, *summary;
 	unsigned n = 0;
 
-	while (c->each && emu_protocol_info(n, &name, &citation, &summary)) {
+	if (!c->each) {
+		return 1;
+	}
+	while (emu_protocol_info(n, &name, &citation, &summary)) {
 		n++;
 	}
-	return c->each ? n : 1;
+	return n;
 }
 
-static int run_on_cluster(struct torture_command *c, const struct cli_options *o, int argc, char **argv)
+static int run_on_cluster(struct torture_command *c, const struct cli_options *o)
 {
 	static const char *const left_out[] = {
 		"engine", "sbatch", "output-format", NULL}; /* --array divides */
 	const unsigned tasks = cli_given(o, CLI_array) ? (unsigned)cli_number(o, CLI_array) : TASKS;
 	struct sweep_words words;
-	int r = sweep_slurm_find();
 
-	r = r ? r : spread_words(argc, argv, left_out, &words);
-	if (r) {
-		return r;
-	}
-	c->parts = (tasks + protocols(c) - 1) / protocols(c);
-	r = spread_begin(&c->spread, &words, NULL);
+	NVW_TRY(sweep_slurm_find());
+	NVW_TRY(spread_words(o->argc, o->argv, left_out, &words));
+	c->parts = (tasks + count_protocols(c) - 1) / count_protocols(c);
+	const int r = spread_begin(&c->spread, &words, NULL);
+
 	sweep_words_end(&words);
+	NVW_TRY(r);
 	c->on = LIST;
-	r = r ? r : run(c);
+	NVW_TRY(run_protocols(c));
 	c->on = COLLECT;
-	r = r ? r : spread_run(&c->spread, o, tasks);
-	return r ? r : run(c);
+	NVW_TRY(spread_run(&c->spread, o, tasks));
+	return run_protocols(c);
 }
 
 int cli_examine_torture(int argc, char **argv)
@@ -399,44 +459,50 @@ int cli_examine_torture(int argc, char **argv)
 	struct cli_options given;
 	int r = cli_options_parse(&given, false, argc, argv);
 
-	r = r ? r : parse(&c, &given);
+	if (r == 0) {
+		r = take_torture(&c, &given);
+	}
 	cli_options_end(&given);
+	return r;
+}
+
+static int print_end(const struct torture_command *c)
+{
+	if (c->json) {
+		NVW_TRY(cli_print_json(json_incref(c->report), stdout));
+	} else {
+		cli_print_made_by(NULL);
+	}
+	NVW_TRY(cli_flush());
+	if (c->failed) {
+		return NVW_E_INCONSISTENT;
+	}
+	return c->stopped ? STATUS_INPUT : STATUS_CLEAN;
+}
+
+static int torture(struct cli_options *o)
+{
+	struct torture_command c = {.report = json_array()};
+	int r = take_torture(&c, o);
+
+	if (r == 0) {
+		r = cli_number(o, CLI_engine) == SWEEP_SLURM ? run_on_cluster(&c, o) : run_protocols(&c);
+	}
+	spread_end(&c.spread);
+	nvw_stop_reporting();
+	if (r == 0 || c.stopped) {
+		r = print_end(&c);
+	}
+	json_decref(c.report);
 	return r;
 }
 
 int cmd_torture(int argc, char **argv)
 {
-	struct torture_command c = {0};
-	struct cli_options given;
-	int r = cli_options_parse(&given, false, argc, argv);
+	static const struct cli_command command = {
+		.help = "nvwave torture [options]\n\n"
+			"Runs random programs without data races and compares every load with the one right value.\n",
+		.run = torture};
 
-	if (r == 0 && cli_given(&given, CLI_help)) {
-		print_help();
-		cli_options_end(&given);
-		return STATUS_CLEAN;
-	}
-	r = r ? r : parse(&c, &given);
-	c.report = json_array();
-	r = r                                             ? r :
-	    cli_number(&given, CLI_engine) == SWEEP_SLURM ? run_on_cluster(&c, &given, argc, argv) :
-							    run(&c);
-	spread_end(&c.spread);
-	nvw_stop_reporting();
-	r = c.stopped ? 0 : r;
-	json_t *const made_by = cli_provenance(NULL, NULL);
-
-	if (r == 0 && !c.json) {
-		cli_print_provenance(made_by, stdout);
-	}
-	json_decref(made_by);
-	if (r == 0 && c.json) {
-		json_dumpf(c.report, stdout, JSON_INDENT(2));
-		putchar('\n');
-	}
-	json_decref(c.report);
-	cli_options_end(&given);
-	if (r == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
-		r = nvw_fail_errno("cannot write the report");
-	}
-	return r < 0 ? cli_fail() : c.failed ? STATUS_INCONSISTENT : c.stopped ? STATUS_INPUT : STATUS_CLEAN;
+	return cli_run_command(&command, argc, argv);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "commands.h"
 #include "crash_command.h"
@@ -13,6 +14,7 @@
 #include "report/patch.h"
 #include "image_name.h"
 #include "report/provenance.h"
+#include "session.h"
 
 enum { SETTLE_AFTER = 1024 }; /* states in a row that fail in known ways settle an instant */
 
@@ -50,36 +52,51 @@ static int take_slice(const char *text, struct ct_options *o)
 static void take_mode(const struct cli_options *given, struct ct_options *o)
 {
 	static const enum ct_mode modes[] = {CT_KILL, CT_OBSERVED, CT_PERMITTED};
+	const char *const model = cli_text(given, CLI_model);
 
-	o->mode = cli_given(given, CLI_mode) ? modes[cli_number(given, CLI_mode)] : CT_OBSERVED;
-	if (!cli_given(given, CLI_model)) {
-		return;
+	o->mode = model ? CT_PERMITTED : CT_OBSERVED;
+	if (cli_given(given, CLI_mode)) {
+		o->mode = modes[cli_number(given, CLI_mode)];
 	}
-	o->mode = cli_given(given, CLI_mode) ? o->mode : CT_PERMITTED;
-	ct_model_find(cli_text(given, CLI_model), &o->model);
+	if (model) {
+		ct_model_find(model, &o->model);
+	}
+}
+
+/* "FILE:LINE:FILE:LINE", or the second without its file. */
+static bool take_order(const char *text, struct ct_edit *e)
+{
+	unsigned a, b;
+	char after;
+
+	e->kind = CT_EDIT_ORDERED;
+	if (sscanf(text, "%127[^:]:%u:%127[^:]:%u%c", e->a.file, &a, e->b.file, &b, &after) != 4) {
+		if (sscanf(text, "%127[^:]:%u:%u%c", e->a.file, &a, &b, &after) != 3) {
+			return false;
+		}
+		*e->b.file = '\0';
+	}
+	if (strchr(e->b.file, '.') == NULL) {
+		memcpy(e->b.file, e->a.file, sizeof e->b.file);
+	}
+	e->a.line = a;
+	e->b.line = b;
+	return a > 0 && b > 0;
 }
 
 /* "FILE:LINE" as durable, "FILE:LINE:FILE:LINE" as ordered; of the second the file may be left out. */
 static int take_assumption(const char *text, struct ct_edit *ret)
 {
 	struct ct_edit e = {.kind = CT_EDIT_DURABLE};
-	unsigned a, b;
-	char file[128], after;
+	unsigned line;
+	char after;
 
-	if (sscanf(text, "%127[^:]:%u%c", e.a.file, &a, &after) == 2 && a > 0) {
-		e.a.line = a;
-	} else if ((sscanf(text, "%127[^:]:%u:%127[^:]:%u%c", e.a.file, &a, file, &b, &after) == 4 ||
-			   sscanf(text, "%127[^:]:%u:%u%c", e.a.file, &a, &b, &after) == 3) &&
-		   a > 0 && b > 0) {
-		e.kind = CT_EDIT_ORDERED;
-		e.a.line = a;
-		e.b.line = b;
-		snprintf(e.b.file, sizeof e.b.file, "%s",
-			sscanf(text, "%*[^:]:%*u:%127[^:]:%*u", file) == 1 && strchr(file, '.') ? file :
-												  e.a.file);
-	} else {
+	if (sscanf(text, "%127[^:]:%u%c", e.a.file, &line, &after) == 2 && line > 0) {
+		e.a.line = line;
+	} else if (!take_order(text, &e)) {
 		return nvw_fail(NVW_E_USAGE,
-			"--assume-durable, --assume-ordered: expected FILE:LINE, or FILE:LINE:FILE:LINE, found \"%s\"",
+			"--assume-durable, --assume-ordered: expected FILE:LINE, or FILE:LINE:FILE:LINE, found "
+			"\"%s\"",
 			text);
 	}
 	*ret = e;
@@ -88,33 +105,29 @@ static int take_assumption(const char *text, struct ct_edit *ret)
 
 static int take_assumptions(const struct cli_options *given, struct crash_request *r)
 {
-	int error = 0;
-
 	if (given->assumption_count > CRASH_ASSUMPTIONS_MAX) {
 		return nvw_fail(NVW_E_USAGE, "at most %d assumptions", CRASH_ASSUMPTIONS_MAX);
 	}
-	for (unsigned i = 0; i < given->assumption_count && !error; i++) {
-		error = take_assumption(given->assumption[i], &r->assumed[i]);
-	}
 	r->options.assumed = r->assumed;
 	r->options.assumed_count = given->assumption_count;
-	return error;
+	for (unsigned i = 0; i < given->assumption_count; i++) {
+		NVW_TRY(take_assumption(given->assumption[i], &r->assumed[i]));
+	}
+	return 0;
 }
 
 /* In the commands that judge a state, its file takes the place of the image. */
 static int take_judges(struct crash_request *r)
 {
-	int error = 0;
-
 	if (r->image != NULL && r->check != NULL) {
-		error = cli_image_as_braces(r->check, r->image, "--check", &r->judge[0]);
+		NVW_TRY(cli_image_as_braces(r->check, r->image, "--check", &r->judge[0]));
 		r->check = r->judge[0];
 	}
-	if (r->image != NULL && r->recover != NULL && !error) {
-		error = cli_image_as_braces(r->recover, r->image, "--recover", &r->judge[1]);
+	if (r->image != NULL && r->recover != NULL) {
+		NVW_TRY(cli_image_as_braces(r->recover, r->image, "--recover", &r->judge[1]));
 		r->recover = r->judge[1];
 	}
-	return error;
+	return 0;
 }
 
 void crash_request_end(struct crash_request *r)
@@ -123,10 +136,27 @@ void crash_request_end(struct crash_request *r)
 	free(r->judge[1]);
 }
 
+static void take_options(const struct cli_options *given, struct ct_options *o)
+{
+	take_mode(given, o);
+	o->states = cli_number(given, CLI_states);
+	o->jobs = (unsigned)cli_number(given, CLI_jobs);
+	o->timeout_ms = (unsigned)cli_number(given, CLI_timeout);
+	o->nested = cli_given(given, CLI_nested);
+	o->cures = !cli_given(given, CLI_cures) || cli_number(given, CLI_cures) == 0;
+	o->cure_states = cli_number(given, CLI_cure_states);
+	o->symmetric = cli_given(given, CLI_symmetric);
+	o->resume = cli_text(given, CLI_resume);
+	o->save = cli_text(given, CLI_save);
+	if (cli_given(given, CLI_atomicity)) {
+		o->atomicity = strcmp(cli_text(given, CLI_atomicity), "8") ? 64 : 8;
+	}
+	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
+	o->settle_after = o->cures * SETTLE_AFTER;
+}
+
 int crash_request_from(const struct cli_options *given, struct crash_request *ret)
 {
-	struct ct_options *const o = &ret->options;
-
 	*ret = (struct crash_request){.matrix = cli_given(given, CLI_matrix),
 		.self_test = cli_given(given, CLI_self_test),
 		.intervals = cli_given(given, CLI_intervals),
@@ -143,27 +173,13 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.stacks = cli_number(given, CLI_callers) == 0,
 		.compare = cli_number(given, CLI_compare) == 1,
 		.replays = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 1};
-	take_mode(given, o);
-	o->states = cli_number(given, CLI_states);
-	o->jobs = (unsigned)cli_number(given, CLI_jobs);
-	o->timeout_ms = (unsigned)cli_number(given, CLI_timeout);
-	o->nested = cli_given(given, CLI_nested);
-	o->cures = !cli_given(given, CLI_cures) || cli_number(given, CLI_cures) == 0;
-	o->cure_states = cli_number(given, CLI_cure_states);
-	o->symmetric = cli_given(given, CLI_symmetric);
-	o->resume = cli_text(given, CLI_resume);
-	o->save = cli_text(given, CLI_save);
-	if (cli_given(given, CLI_atomicity)) {
-		o->atomicity = strcmp(cli_text(given, CLI_atomicity), "8") ? 64 : 8;
+	take_options(given, &ret->options);
+	NVW_TRY(take_assumptions(given, ret));
+	NVW_TRY(take_judges(ret));
+	if (cli_given(given, CLI_slice)) {
+		NVW_TRY(take_slice(cli_text(given, CLI_slice), &ret->options));
 	}
-	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
-	o->settle_after = o->cures ? SETTLE_AFTER : 0;
-	int error = take_assumptions(given, ret);
-
-	error = error ? error : take_judges(ret);
-
-	error = error || !cli_given(given, CLI_slice) ? error : take_slice(cli_text(given, CLI_slice), o);
-	return error ? error : cli_given(given, CLI_shard) ? take_shard(cli_text(given, CLI_shard), o) : 0;
+	return cli_given(given, CLI_shard) ? take_shard(cli_text(given, CLI_shard), &ret->options) : 0;
 }
 
 /* One crash test from the command line. */
@@ -180,48 +196,56 @@ struct crash_run {
 
 static void show_progress(void *context, const struct ct_progress *p)
 {
-	const double rate = p->seconds > 0 ? (double)p->done / p->seconds : 0;
-
 	if (p->total == 0) {
 		fprintf(stderr, "\r\033[K %s", p->what);
 		return;
 	}
-	fprintf(stderr, "\r\033[K %s  %3.0f %%   %llu of %llu   %.0f/s   %.0f s left", p->what,
-		100.0 * (double)p->done / (double)p->total, (unsigned long long)p->done,
-		(unsigned long long)p->total, rate, rate > 0 ? (double)(p->total - p->done) / rate : 0);
+	const double done = (double)p->done, all = (double)p->total;
+	const double rate = p->seconds > 0 ? done / p->seconds : 0;
+
+	fprintf(stderr, "\r\033[K %s  %3.0f %%   %.0f of %.0f   %.0f/s   %.0f s left", p->what,
+		100.0 * done / all, done, all, rate, rate > 0 ? (all - done) / rate : 0);
 }
 
 static void show_slice(const struct crash_run *r)
 {
 	const struct ct_options *const o = &r->request->options;
 
-	if (r->json) {
-		printf("{\"slice\": %u, \"slices\": %u, \"states_tested\": %llu}\n", o->slice, o->jobs,
-			(unsigned long long)r->result.states_tested);
-	} else {
-		printf("slice %u of %u: %llu states tested, no verdict\n", o->slice, o->jobs,
-			(unsigned long long)r->result.states_tested);
-	}
+	printf(r->json ? "{\"slice\": %u, \"slices\": %u, \"states_tested\": %llu}\n" :
+			 "slice %u of %u: %llu states tested, no verdict\n",
+		o->slice, o->jobs, (unsigned long long)r->result.states_tested);
 }
 
-static int show(struct crash_run *r)
+static int show(const struct crash_run *r)
 {
 	if (r->request->options.slice > 0) {
 		show_slice(r);
-		return 0;
-	}
-	if (r->request->matrix) {
-		if (r->json) {
-			return crash_matrix_json(r->heading, &r->matrix, stdout);
-		}
+	} else if (r->request->matrix && r->json) {
+		return crash_matrix_json(r->heading, &r->matrix, stdout);
+	} else if (r->request->matrix) {
 		crash_matrix_text(r->heading, &r->matrix, stdout);
+	} else if (r->json) {
+		return crash_report_json(r->heading, &r->result, stdout);
+	} else {
+		crash_report_text(r->heading, &r->result, stdout);
+	}
+	return 0;
+}
+
+/* A block device's log needs no checker. */
+static int check_judges(const struct crash_request *r)
+{
+	const bool has_one = (r->check == NULL) != (r->check_lib == NULL);
+
+	if (has_one || r->replays ||
+		(r->store_log != NULL && r->check == NULL && ct_is_block_log(r->store_log))) {
 		return 0;
 	}
-	if (r->json) {
-		return crash_report_json(r->heading, &r->result, stdout);
+	if (r->store_log != NULL && access(r->store_log, R_OK) != 0) {
+		return nvw_fail_errno("%s", r->store_log); /* it may be one that needs none */
 	}
-	crash_report_text(r->heading, &r->result, stdout);
-	return 0;
+	return nvw_fail(NVW_E_USAGE,
+		"--store-log and --exec need one checker: --check=COMMAND, --check-lib=FILE.so or --oracle=replay");
 }
 
 int crash_check_foreign(const struct crash_request *r)
@@ -241,17 +265,7 @@ int crash_check_foreign(const struct crash_request *r)
 		return nvw_fail(NVW_E_USAGE,
 			"--oracle=replay needs --recover=COMMAND: a log does not know its program's command");
 	}
-	const bool needs_none = r->replays || (r->store_log != NULL && r->check == NULL &&
-						      r->check_lib == NULL && ct_is_block_log(r->store_log));
-
-	if ((r->check == NULL) == (r->check_lib == NULL) && !needs_none) {
-		if (r->store_log != NULL && access(r->store_log, R_OK) != 0) {
-			return nvw_fail_errno("%s", r->store_log); /* it may be one that needs none */
-		}
-		return nvw_fail(NVW_E_USAGE,
-			"--store-log and --exec need one checker: --check=COMMAND, --check-lib=FILE.so or --oracle=replay");
-	}
-	return 0;
+	return check_judges(r);
 }
 
 static int test_foreign(struct crash_run *r, const struct ct_options *o)
@@ -264,22 +278,29 @@ static int test_foreign(struct crash_run *r, const struct ct_options *o)
 		.recover = q->recover,
 		.command_line = r->heading->command,
 		.made_by = r->heading->made_by};
-	const int error = crash_check_foreign(q);
 
-	return error ? error : ct_run_foreign(&foreign, o, &r->result);
+	NVW_TRY(crash_check_foreign(q));
+	return ct_run_foreign(&foreign, o, &r->result);
 }
 
 static int test_subject(struct crash_run *r, const struct ct_options *o)
 {
-	if (r->request->matrix) {
+	const struct crash_request *const q = r->request;
+
+	if (q->run) {
+		return q->run(q->context, o, &r->result);
+	}
+	if (q->store_log) {
+		return test_foreign(r, o);
+	}
+	if (q->matrix) {
 		return ct_run_matrix(r->subject, o, &r->matrix);
 	}
-	const int error = ct_run(r->subject, o, &r->result);
-
-	if (!error && o->shards == 0 && o->slice == 0) {
+	NVW_TRY(ct_run(r->subject, o, &r->result));
+	if (o->shards == 0 && o->slice == 0) {
 		ct_find_fewest(r->subject, o, &r->result);
 	}
-	return error;
+	return 0;
 }
 
 static int test(struct crash_run *r)
@@ -287,9 +308,7 @@ static int test(struct crash_run *r)
 	struct ct_options o = r->request->options;
 
 	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-	const int error = r->request->run       ? r->request->run(r->request->context, &o, &r->result) :
-			  r->request->store_log ? test_foreign(r, &o) :
-						  test_subject(r, &o);
+	const int error = test_subject(r, &o);
 
 	if (o.progress != NULL) {
 		fputs("\r\033[K", stderr);
@@ -317,39 +336,49 @@ int crash_status(enum ct_verdict verdict)
 		[CT_VERDICT_UNREFUTED] = STATUS_CLEAN,
 		[CT_VERDICT_INCONSISTENT] = STATUS_INCONSISTENT};
 
+	NVW_INVARIANT(verdict < sizeof status / sizeof *status);
 	return status[verdict];
+}
+
+static int test_and_show(struct crash_run *run)
+{
+	const struct crash_request *const q = run->request;
+	const int error = test(run);
+
+	nvw_stop_reporting();
+	NVW_TRY(error);
+	NVW_TRY(show(run));
+	NVW_TRY(cli_flush());
+	if (q->patch) {
+		NVW_TRY(cli_patch_write(&run->result, q->patch));
+	}
+	if (q->html) { /* the verdict stands even if the page cannot be written */
+		NVW_TRY(crash_report_html(run->heading, &run->result, q->html));
+	}
+	if (q->options.slice > 0) {
+		return run->result.interrupted ? STATUS_INPUT : STATUS_CLEAN;
+	}
+	return crash_status(verdict_of(run));
 }
 
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json)
 {
-	static struct crash_run run;
+	struct crash_run *const run = calloc(1, sizeof *run);
 
-	ct_result_free(&run.result); /* result of the previous protocol */
-	run = (struct crash_run){.subject = subject, .request = request, .heading = heading, .json = json};
-	int error = test(&run);
+	if (run == NULL) {
+		nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
+		return cli_fail();
+	}
+	run->subject = subject;
+	run->request = request;
+	run->heading = heading;
+	run->json = json;
+	const int status = test_and_show(run);
 
-	nvw_stop_reporting();
-	if (!error) {
-		error = show(&run);
-	}
-	if (!error && fflush(stdout) != 0) {
-		error = nvw_fail_errno("cannot write the report");
-	}
-	if (!error && request->patch) {
-		error = cli_patch_write(&run.result, request->patch);
-	}
-	if (!error && request->html) { /* the verdict stands even if the page cannot be written */
-		error = crash_report_html(heading, &run.result, request->html);
-	}
-	if (error) {
-		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
-		return 2;
-	}
-	if (request->options.slice > 0) {
-		return run.result.interrupted ? 2 : 0;
-	}
-	return crash_status(verdict_of(&run));
+	ct_result_free(&run->result);
+	free(run);
+	return status < 0 ? cli_fail() : status;
 }
 
 int crash_store_log(

@@ -17,8 +17,8 @@ struct crash_request {
 	bool matrix, self_test, intervals;
 	const char *patch; /* file for the cures; NULL: none */
 	const char *html;  /* page to write; NULL: none */
-	const char *
-		try_cures; /* command that builds a copy of the sources with the cures; NULL: they are not tried */
+	/* Command that builds a copy of the sources with the cures; NULL: they are not tried. */
+	const char *try_cures;
 	/* Makes the result instead of a subject or a store log, with the test's final options; NULL: none. */
 	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
 	void *context;

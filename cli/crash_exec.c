@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <crashtest/judge/process.h>
 #include <nvw/random.h>
 
 #include "commands.h"
@@ -48,17 +48,18 @@ static int copy_image(const char *from, const char *to)
 static int make_copy(const char *image, struct working_copy *w)
 {
 	const char *const name = basename(image);
-	int error = *name ? 0 : nvw_fail(NVW_E_USAGE, "--image: expected a file, found \"%s\"", image);
 
-	error = error ? error : nvw_folder_make("pool", true, &w->folder);
-	if (error) {
-		return error;
+	if (*name == '\0') {
+		return nvw_fail(NVW_E_USAGE, "--image: expected a file, found \"%s\"", image);
 	}
+	NVW_TRY(nvw_folder_make("pool", true, &w->folder));
 	const int n = snprintf(w->path, sizeof w->path, "%s/", w->folder.path);
 
 	snprintf(w->path + n, sizeof w->path - (size_t)n, "%.255s", name);
 	for (char *c = w->path + n; *c != '\0'; c++) {
-		*c = strchr(" \t\n|&;<>()$`\\\"'*?[]#~%!{}", *c) ? '_' : *c;
+		if (strchr(" \t\n|&;<>()$`\\\"'*?[]#~%!{}", *c)) {
+			*c = '_';
+		}
 	}
 	return copy_image(image, w->path);
 }
@@ -85,21 +86,23 @@ static char *default_recover(const char *exec)
 	return text;
 }
 
-/* The command with the copy instead of the image, split into words; run by a shell if it needs one. */
-static int make_command(const char *command, const char *image, struct working_copy *w)
+/* The command with the copy instead of the image. */
+static int name_copy(const char *command, const char *image, struct working_copy *w)
 {
-	static char shell[] = "/bin/sh", option[] = "-c";
-	size_t bytes, length;
+	size_t bytes;
 	FILE *const f = open_memstream(&w->text, &bytes);
-	unsigned n = 0, named = 0;
+	unsigned named = 0;
 
-	for (size_t at = 0; f != NULL && command[at] != '\0'; at += length) {
-		const size_t image_length = cli_names_image(command, at, image);
+	for (size_t at = 0; f != NULL && command[at] != '\0';) {
+		const size_t length = cli_names_image(command, at, image);
 
-		length = image_length ? image_length : 1;
-		named += image_length > 0;
-		fprintf(f, "%.*s", image_length ? (int)strlen(w->path) : 1,
-			image_length ? w->path : command + at);
+		if (length > 0) {
+			named++;
+			fputs(w->path, f);
+			at += length;
+		} else {
+			fputc(command[at++], f);
+		}
 	}
 	if (f == NULL || fclose(f)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
@@ -109,10 +112,20 @@ static int make_command(const char *command, const char *image, struct working_c
 			"--exec: expected %s, or {}, in \"%s\": the program must work on a copy of the image",
 			image, command);
 	}
+	return 0;
+}
+
+/* The command's words; run by a shell if it needs one. */
+static int make_command(const char *command, const char *image, struct working_copy *w)
+{
+	static char shell[] = "/bin/sh", option[] = "-c";
+	unsigned n = 0;
+
+	NVW_TRY(name_copy(command, image, w));
 	if (strpbrk(w->text, "|&;<>()$`\\\"'*?[]#~%!\n") != NULL) {
-		w->words[n++] = shell;
-		w->words[n++] = option;
-		w->words[n++] = w->text;
+		w->words[0] = shell;
+		w->words[1] = option;
+		w->words[2] = w->text;
 		return 0;
 	}
 	for (char *rest = w->text, *word; (word = strtok_r(rest, " \t", &rest)) != NULL;) {
@@ -198,12 +211,15 @@ static int check_followed(const struct host_session *s, const char *path)
 static int refuse_unmapped(const struct host_session *s)
 {
 	const struct host_control *const c = s->control;
+	const char *what = ": it did not load the recording library", *other = "";
 
-	return nvw_fail(NVW_E_INPUT, "--exec: %s did not map the image's copy%s%s", s->program,
-		c->file_count ? ", but " :
-		c->attached   ? ", nor any other file" :
-				": it did not load the recording library",
-		c->file_count ? c->file[0].path : "");
+	if (c->file_count) {
+		what = ", but ";
+		other = c->file[0].path;
+	} else if (c->attached) {
+		what = ", nor any other file";
+	}
+	return nvw_fail(NVW_E_INPUT, "--exec: %s did not map the image's copy%s%s", s->program, what, other);
 }
 
 /* Writes the log and the initial content of the file next to the copy. */
@@ -211,17 +227,60 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 {
 	struct host_counts counts;
 	const int fd = open(r->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int error =
-		fd < 0 ? nvw_fail_errno("%s", r->log) : host_session_convert(s, file, fd, r->log, &counts);
 
-	error = error ? error : host_session_save_base(s, file, r->base);
-	if (!error && counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
+	if (fd < 0) {
+		return nvw_fail_errno("%s", r->log);
+	}
+	NVW_TRY(host_session_convert(s, file, fd, r->log, &counts));
+	NVW_TRY(host_session_save_base(s, file, r->base));
+	if (counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
 		fprintf(stderr, "nvwave: note: %s stored to the file and never flushed %s\n", s->program,
 			s->control->instrumented ?
 				"it, neither by libpmem nor by what nvwave-cc has built" :
 				"through libpmem: flushes of its own are not seen; nvwave-cc makes them seen");
 	}
-	return error;
+	return 0;
+}
+
+/* 1, 0 if the program was killed before it mapped the file, or an error. */
+static int take_record(struct host_session *s, struct crash_recording *r)
+{
+	unsigned file = 0;
+	const int found = find_file(s, r->path, &file);
+
+	if (!r->judged) {
+		tell_end(s);
+	}
+	tell_gaps(s->control);
+	r->events = s->control->events;
+	r->status = s->status;
+	r->seconds = s->seconds;
+	NVW_TRY(check_followed(s, r->path));
+	if (found) {
+		NVW_TRY(write_log(s, r, file));
+	} else if (r->kill_at == 0) {
+		return refuse_unmapped(s);
+	}
+	return found;
+}
+
+static int run_recorded(struct host_session *s, struct crash_recording *r)
+{
+	int error = r->emulate ? host_kernels_emulate(s, r->machine, NULL) : 0;
+
+	s->quiet = s->alone = true;
+	s->apart = r->kill_at > 0;
+	s->control->kill_at = r->kill_at;
+	s->limit = r->limit;
+	if (!error) {
+		error = host_session_run(s, r->words);
+	}
+	r->timed_out = s->timed_out;
+	NVW_TRY(error);
+	if (nvw_stopping()) {
+		return nvw_stop_error();
+	}
+	return s->timed_out ? 0 : take_record(s, r);
 }
 
 int crash_record(struct crash_recording *r)
@@ -229,44 +288,12 @@ int crash_record(struct crash_recording *r)
 	const struct host_options options = {
 		.machine = r->machine, .record = true, .stacks = r->stacks, .compare = r->compare};
 	struct host_session s;
-	unsigned file = 0;
-	int error = host_session_begin(&options, &s);
 
-	if (error) {
-		return error;
-	}
-	if (r->emulate) {
-		error = host_kernels_emulate(&s, r->machine, NULL);
-	}
-	s.quiet = s.alone = true;
-	s.apart = r->kill_at > 0;
-	s.control->kill_at = r->kill_at;
-	s.limit = r->limit;
-	error = error ? error : host_session_run(&s, r->words);
-	r->timed_out = s.timed_out;
-	if (!error && nvw_stopping()) {
-		error = nvw_stop_error();
-	}
-	if (!error && !s.timed_out) {
-		const int found = find_file(&s, r->path, &file);
+	NVW_TRY(host_session_begin(&options, &s));
+	const int found = run_recorded(&s, r);
 
-		if (!r->judged) {
-			tell_end(&s);
-		}
-		tell_gaps(s.control);
-		r->events = s.control->events;
-		r->status = s.status;
-		r->seconds = s.seconds;
-		error = check_followed(&s, r->path);
-		if (!error && found) {
-			error = write_log(&s, r, file);
-		} else if (!error && r->kill_at == 0) {
-			error = refuse_unmapped(&s);
-		}
-		error = error ? error : found;
-	}
 	host_session_end(&s);
-	return error;
+	return found;
 }
 
 /* The model is that of kernels on the machine, and not of a processor. */
@@ -329,6 +356,23 @@ static int without_log(int error, const struct ct_options *o, struct ct_result *
 /* ---- Cures ------------------------------------------------------------------------------------------------------------- */
 
 /* image: where it is. Ends with end_test(), also after an error. */
+static int check_request(const struct crash_request *r)
+{
+	NVW_TRY(crash_check_foreign(r));
+	if (r->store_log != NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"crash: --exec cannot be combined with --store-log: it makes its own log");
+	}
+	if (r->try_cures != NULL) {
+		NVW_TRY(cli_try_cures_check(r->exec));
+	}
+	if (r->try_cures != NULL && !r->options.cures) {
+		return nvw_fail(NVW_E_USAGE, "crash: --try-cures has no effect with --cures=off");
+	}
+	return 0;
+}
+
+/* image: where it is. Ends with end_test(), also after an error. */
 static int begin_test(const struct emu_config *machine, const struct crash_request *request,
 	const char *image, const char *command, struct tested *t)
 {
@@ -336,27 +380,17 @@ static int begin_test(const struct emu_config *machine, const struct crash_reque
 		.request = request,
 		.command = command,
 		.made_by = cli_provenance(machine, command)};
-	int error = crash_check_foreign(request);
-
-	if (!error && request->store_log != NULL) {
-		error = nvw_fail(NVW_E_USAGE,
-			"crash: --exec cannot be combined with --store-log: it makes its own log");
-	}
-	if (!error && request->replays) {
+	NVW_TRY(check_request(request));
+	if (request->replays) {
 		t->recover = request->recover ? strdup(request->recover) : default_recover(request->exec);
-		error = t->recover ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a command");
+		if (t->recover == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for a command");
+		}
 	}
-	if (!error && request->try_cures != NULL) {
-		error = cli_try_cures_check(request->exec);
-	}
-	if (!error && request->try_cures != NULL && !request->options.cures) {
-		error = nvw_fail(NVW_E_USAGE, "crash: --try-cures has no effect with --cures=off");
-	}
-	error = error ? error : make_copy(image, &t->copy);
-	error = error ? error : make_command(request->exec, request->image, &t->copy);
+	NVW_TRY(make_copy(image, &t->copy));
 	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
 	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
-	return error;
+	return make_command(request->exec, request->image, &t->copy);
 }
 
 static void end_test(struct tested *t)
@@ -385,8 +419,9 @@ static int run_copy(
 	again.limit = limit;
 	if (!error) {
 		error = record(&again, 0, &events);
-		*ret_status = again.recorded.seconds > 0 ? again.recorded.status :
-							   *ret_status; /* it may not have begun */
+		if (again.recorded.seconds > 0) { /* else it has not begun */
+			*ret_status = again.recorded.status;
+		}
 		*ret_timed_out = again.recorded.timed_out;
 	}
 	if (error > 0 && *ret_status == t->recorded.status) {
@@ -436,31 +471,59 @@ static int run_once(void *context, const struct ct_options *o, struct ct_result 
 
 enum { KILLS = 20, STATES_A_KILL = 8 };
 
+static void add_kill(struct ct_result *result, struct ct_result *sum)
+{
+	result->states_failing = !result->consistent; /* kills are counted */
+	for (unsigned i = 0; i < result->finding_count; i++) {
+		result->finding[i].states = 1;
+	}
+	ct_result_add(sum, result);
+}
+
+static int explore_kill(struct tested *t, const struct ct_options *o, struct ct_result *sum)
+{
+	struct ct_result *const result = calloc(1, sizeof *result);
+	struct ct_options few = *o;
+
+	if (result == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	}
+	few.states = STATES_A_KILL;
+	few.save = sum->finding_count ? NULL : o->save; /* of the first one */
+	const int error = explore(t, &few, true, false, result);
+
+	if (!error) {
+		add_kill(result, sum);
+	}
+	free(result);
+	return error;
+}
+
 static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, struct ct_result *sum)
 {
-	static struct ct_result result;
-	struct ct_options few = *o;
 	uint64_t events;
 
 	unlink(t->copy.path);
-	int error = copy_image(t->request->image, t->copy.path);
+	NVW_TRY(copy_image(t->request->image, t->copy.path));
+	const int found = record(t, at, &events);
 
-	error = error ? error : record(t, at, &events);
-	if (error <= 0) {
-		return error;
+	return found > 0 ? explore_kill(t, o, sum) : found;
+}
+
+/* Kills the program by SIGKILL at seeded events; for each run, checks the certainly durable state and some of
+ * the possible ones. */
+static int kill_often(struct tested *t, const struct ct_options *o, uint64_t events, struct ct_result *sum)
+{
+	const uint64_t kills = o->states ? o->states : KILLS;
+	struct nvw_random random = {o->seed};
+	int error = 0;
+
+	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
+		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), sum);
+		sum->states_tested += !error;
 	}
-	result = (struct ct_result){0};
-	few.states = STATES_A_KILL;
-	few.save = sum->finding_count ? NULL : o->save; /* of the first one */
-	error = explore(t, &few, true, false, &result);
-	if (!error) {
-		result.states_failing = !result.consistent; /* kills are counted */
-		for (unsigned i = 0; i < result.finding_count; i++) {
-			result.finding[i].states = 1;
-		}
-		ct_result_add(sum, &result);
-	}
-	return error;
+	sum->interrupted = nvw_stopping();
+	return error == NVW_E_STOPPED ? 0 : error; /* the other kills stand */
 }
 
 /* Kills the program by SIGKILL at seeded events; for each run, checks the certainly durable state and some of
@@ -468,29 +531,18 @@ static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, 
 static int run_kills(void *context, const struct ct_options *o, struct ct_result *ret_result)
 {
 	struct tested *const t = context;
-	const uint64_t kills = o->states ? o->states : KILLS;
-	struct nvw_random random = {o->seed};
+	const double began = ct_wall_seconds();
 	uint64_t events = 0;
-	struct timespec began, ended;
-	int error;
+	int error = record(t, 0, &events);
 
-	clock_gettime(CLOCK_MONOTONIC, &began);
-	error = record(t, 0, &events);
 	error = error < 0 ? without_log(error, o, ret_result) : explore(t, o, false, true, ret_result);
 	if (error || !ct_is_consistent(ret_result)) {
 		return error;
 	}
 	*ret_result = (struct ct_result){
 		.mode = CT_KILL, .model = ct_model_or(o->model, CT_USE_PROGRAMS), .consistent = true};
-	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
-		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), ret_result);
-		ret_result->states_tested += !error;
-	}
-	error = error == NVW_E_STOPPED ? 0 : error; /* the other kills stand */
-	ret_result->interrupted = nvw_stopping();
-	clock_gettime(CLOCK_MONOTONIC, &ended);
-	ret_result->host_seconds =
-		(double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
+	error = kill_often(t, o, events, ret_result);
+	ret_result->host_seconds = ct_wall_seconds() - began;
 	return error;
 }
 

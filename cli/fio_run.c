@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../host/program.h"
+#include "report/words.h"
 
 extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
 
@@ -32,7 +33,10 @@ int fio_place_begin(struct fio_place *p)
 	snprintf(p->job, sizeof p->job, "%s/job.fio", p->folder.path);
 	snprintf(p->output, sizeof p->output, "%s/output", p->folder.path);
 	snprintf(p->pool, sizeof p->pool, "%s/nvram", p->folder.path);
-	return setenv("NVRAM", p->pool, 1) ? nvw_fail_errno("NVRAM") : 0;
+	if (setenv("NVRAM", p->pool, 1)) {
+		return nvw_fail_errno("NVRAM");
+	}
+	return 0;
 }
 
 void fio_place_end(struct fio_place *p)
@@ -86,6 +90,21 @@ static bool has_key(const char *text, const char *key)
 	return strstr(text, line) != NULL;
 }
 
+static void write_lines(FILE *to, const char *text, const struct fio_lines *lines)
+{
+	for (const char *line = text; *line != '\0';) {
+		const char *const value = replaced(lines, line);
+		const int n = (int)strcspn(line, "\n");
+
+		if (value) {
+			fprintf(to, "%.*s=%s\n", (int)strcspn(line, "="), line, value);
+		} else {
+			fprintf(to, "%.*s\n", n, line);
+		}
+		line += n + (line[n] == '\n');
+	}
+}
+
 int fio_write_job(const struct fio_place *p, const char *job, const struct fio_lines *lines)
 {
 	const char *const text = job_text(job);
@@ -99,14 +118,11 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 	}
 	FILE *const to = fopen(p->job, "w");
 
-	for (const char *line = text; to != NULL && *line != '\0';) {
-		const char *const value = replaced(lines, line);
-		const int n = (int)strcspn(line, "\n");
-
-		fprintf(to, "%.*s%s\n", value ? (int)strcspn(line, "=") + 1 : n, line, value ? value : "");
-		line += n + (line[n] == '\n');
+	if (to == NULL) {
+		return nvw_fail_errno("%s", p->job);
 	}
-	return to == NULL || fclose(to) ? nvw_fail_errno("%s", p->job) : 0;
+	write_lines(to, text, lines);
+	return fclose(to) ? nvw_fail_errno("%s", p->job) : 0;
 }
 
 /* ---- fio's output --------------------------------------------------------------------------------------------------- */
@@ -134,7 +150,7 @@ static int keep(const char *path, const char *json)
 	return (to != NULL && fclose(to)) || !written ? nvw_fail_errno("%s", path) : 0;
 }
 
-static int parse(struct fio_run *run, const char *json)
+static int parse_json(struct fio_run *run, const char *json)
 {
 	json_error_t e;
 	unsigned major = 0;
@@ -150,17 +166,24 @@ static int parse(struct fio_run *run, const char *json)
 	return run->keep != NULL ? keep(run->keep, json) : 0;
 }
 
+/* There may be warnings before the object. */
+static int parse_output(struct fio_run *run, const char *text)
+{
+	if (text == NULL) {
+		return nvw_fail(NVW_E_INPUT, "fio wrote no results");
+	}
+	const char *const json = text[0] == '{' ? text : strstr(text, "\n{");
+
+	if (json == NULL) {
+		return nvw_fail(NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text);
+	}
+	return parse_json(run, json);
+}
+
 static int read_output(const struct fio_place *p, struct fio_run *run)
 {
 	char *const text = read_text(p->output);
-	/* There may be warnings before the object. */
-	const char *const json = text == NULL ? NULL : text[0] == '{' ? text : strstr(text, "\n{");
-	const int error =
-		text == NULL ?
-			nvw_fail(NVW_E_INPUT, "fio wrote no results") :
-		json == NULL ?
-			nvw_fail(NVW_E_INPUT, "fio's output: expected a JSON object, found \"%.60s\"", text) :
-			parse(run, json);
+	const int error = parse_output(run, text);
 
 	free(text);
 	return error;
@@ -168,9 +191,7 @@ static int read_output(const struct fio_place *p, struct fio_run *run)
 
 const char *fio_version(const struct fio_run *run)
 {
-	const char *const version = json_string_value(json_object_get(run->result, "fio version"));
-
-	return version ? version : "none";
+	return words_or(json_string_value(json_object_get(run->result, "fio version")), "none");
 }
 
 /* ---- The run -------------------------------------------------------------------------------------------------------- */
@@ -206,10 +227,9 @@ int fio_check(const struct fio_place *p, int status)
 		return 0;
 	}
 	char *const text = read_text(p->output);
-	const char *said = text ? strstr(text, "fio: ") : NULL;
+	const char *const said = words_or(text ? strstr(text, "fio: ") : NULL, "");
 
-	said = said ? said : "";
-	nvw_fail(NVW_E_INPUT, "fio exited with status %d%s%.*s", WEXITSTATUS(status), *said ? ": " : "",
+	nvw_fail(NVW_E_INPUT, "fio exited with status %d%s%.*s", WEXITSTATUS(status), words_if(*said, ": "),
 		(int)strcspn(said, "\n"), said);
 	free(text);
 	return NVW_E_INPUT;
@@ -220,18 +240,20 @@ int fio_run(const struct fio_place *p, struct fio_run *run)
 	const struct host_options options = {.machine = run->machine, .delays = run->delays};
 	char word[2][320], *argv[FIO_ARGUMENTS_MAX + 8];
 	struct host_session s;
-	int error = host_session_begin(&options, &s);
 
 	run->result = NULL;
 	unlink(p->output);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(host_session_begin(&options, &s));
 	make_arguments(p, run, word, argv);
 	s.quiet = true;
-	error = host_session_run(&s, argv);
-	error = error ? error : fio_check(p, s.status);
-	error = error ? error : read_output(p, run);
+	int error = host_session_run(&s, argv);
+
+	if (!error) {
+		error = fio_check(p, s.status);
+	}
+	if (!error) {
+		error = read_output(p, run);
+	}
 	host_session_sum(&s, &run->sum);
 	host_session_end(&s);
 	return error;
@@ -268,9 +290,10 @@ int fio_measured(const struct fio_run *run, const char *name, const char *direct
 			NVW_E_INPUT, "fio's JSON: expected results of the job \"%s\", found none", name);
 	}
 	*m = (struct fio_measured){0};
-	return json_unpack_ex(job, &e, 0, "{s:{s:F, s:F, s:F, s:{s:{s:F, s:F}}}}", direction, "total_ios",
-		       &m->count, "iops", &m->iops, "bw_bytes", &m->bytes_per_s, "clat_ns", "percentile",
-		       "50.000000", &m->p50_ns, "99.000000", &m->p99_ns) ?
-		       nvw_fail(NVW_E_INPUT, "fio's JSON: job \"%s\", %s: %s", name, direction, e.text) :
-		       0;
+	if (json_unpack_ex(job, &e, 0, "{s:{s:F, s:F, s:F, s:{s:{s:F, s:F}}}}", direction, "total_ios",
+		    &m->count, "iops", &m->iops, "bw_bytes", &m->bytes_per_s, "clat_ns", "percentile",
+		    "50.000000", &m->p50_ns, "99.000000", &m->p99_ns)) {
+		return nvw_fail(NVW_E_INPUT, "fio's JSON: job \"%s\", %s: %s", name, direction, e.text);
+	}
+	return 0;
 }

@@ -81,7 +81,7 @@ struct fio_request {
 	bool fault;             /* for verify: writes are not drained */
 };
 
-/* nvwave fio verify (fio_verify.c): the exit status. */
+/* nvwave fio verify (fio_verify.c): the exit status, or an error. */
 int fio_verify(const struct fio_request *request);
 
 #endif

@@ -21,6 +21,7 @@
 #include <nvw/random.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "crash_command.h"
 #include "crash_exec.h"
@@ -28,6 +29,7 @@
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
+#include "report/words.h"
 
 enum { KILLS = 10, KILLS_MAX = 1000, STATES = 8 };
 
@@ -52,12 +54,10 @@ static int count_flushes(const char *path, uint64_t *ret_flushes)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
-	int error = nvw_log_open(path, &reader);
+	int error;
 
 	*ret_flushes = 0;
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_log_open(path, &reader));
 	while ((error = nvw_log_next(reader, &r)) == 1) {
 		*ret_flushes += r.kind == NVW_LOG_FLUSH;
 	}
@@ -101,9 +101,10 @@ static int try_check(const struct verify *v)
 	char command[1500];
 
 	snprintf(command, sizeof command, "%s '%s' >&2", v->check, v->scratch);
-	return system(command) == 0 ?
-		       0 :
-		       nvw_fail(NVW_E_INPUT, "without a crash, fio fails to verify what it wrote");
+	if (system(command)) {
+		return nvw_fail(NVW_E_INPUT, "without a crash, fio fails to verify what it wrote");
+	}
+	return 0;
 }
 
 /* fio's own state after this many blocks, from the same job on another file. */
@@ -119,49 +120,58 @@ static int save_state(struct verify *v, uint64_t blocks)
 	setenv("NVRAM", v->place.pool, 1);
 	snprintf(v->version, sizeof v->version, "%s", fio_version(&run));
 	fio_run_end(&run);
-	return error || v->kill_count > 0 ? error : try_check(v);
+	NVW_TRY(error);
+	return v->kill_count > 0 ? 0 : try_check(v);
 }
 
 /* ---- A kill ------------------------------------------------------------------------------------------------------- */
 
-static int explore(struct verify *v, struct kill *k, uint64_t seed)
+static int explore_kill(struct verify *v, struct kill *k, uint64_t seed)
 {
-	static struct ct_result result;
+	const struct fio_request *const q = v->request;
 	const struct ct_foreign foreign = {
 		.store_log = v->log, .image = v->base, .command = v->check, .last_only = true};
-	const bool keeps_caches = v->request->machine->nvram.domain == EMU_DOMAIN_eadr;
+	const bool keeps_caches = q->machine->nvram.domain == EMU_DOMAIN_eadr;
 	const struct ct_options options = {
 		.model = ct_model_for(keeps_caches ? CT_USE_KEPT_CACHES : CT_USE_PROGRAMS),
-		.states = v->request->states ? v->request->states : STATES,
+		.states = q->states ? q->states : STATES,
 		.seed = seed,
 		.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
 		.unexplained = true,
 	};
+	struct ct_result *const result = calloc(1, sizeof *result);
 
-	result = (struct ct_result){0};
-	const int error = ct_run_foreign(&foreign, &options, &result);
+	if (result == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
+	}
+	const int error = ct_run_foreign(&foreign, &options, result);
 
 	if (!error) {
-		k->states = result.states_tested;
-		k->lost = result.states_failing;
-		v->undecided += result.states_undecided;
-		snprintf(k->text, sizeof k->text, "%s", result.finding_count ? result.finding[0].text : "");
-		ct_result_free(&result);
+		k->states = result->states_tested;
+		k->lost = result->states_failing;
+		v->undecided += result->states_undecided;
+		snprintf(k->text, sizeof k->text, "%s",
+			words_if(result->finding_count, result->finding[0].text));
+		ct_result_free(result);
 	}
+	free(result);
 	return error;
 }
 
 static int kill_once(struct verify *v, struct kill *k, uint64_t seed)
 {
 	uint64_t events, flushes;
-	int error = record(v, k->event, &events, &flushes);
+	const int error = record(v, k->event, &events, &flushes);
 
-	k->acknowledged = flushes > 0 ? flushes - 1 : 0;
-	if (error || k->acknowledged == 0) {
-		return error;
+	if (flushes > 0) {
+		k->acknowledged = flushes - 1;
 	}
-	error = save_state(v, k->acknowledged);
-	return error ? error : explore(v, k, seed);
+	NVW_TRY(error);
+	if (k->acknowledged == 0) {
+		return 0;
+	}
+	NVW_TRY(save_state(v, k->acknowledged));
+	return explore_kill(v, k, seed);
 }
 
 /*
@@ -177,31 +187,40 @@ static void make_check(struct verify *v)
 		v->place.folder.path, v->place.job);
 }
 
+static int run_kill(struct verify *v, struct nvw_random *random, uint64_t seed)
+{
+	struct kill *const k = &v->kill[v->kill_count];
+
+	k->event = 1 + nvw_random_below(random, v->events);
+	const int error = kill_once(v, k, seed + v->kill_count);
+
+	v->states += k->states;
+	v->lost += k->lost;
+	v->kill_count += !error;
+	return error;
+}
+
 static int run_kills(struct verify *v)
 {
 	const uint64_t seed = v->request->machine->seed,
 		       kills = v->request->kills ? v->request->kills : KILLS;
 	struct nvw_random random = {seed};
-	int error = record(v, 0, &v->events, &v->blocks);
 
-	if (!error && v->blocks == 0) {
-		error = nvw_fail(NVW_E_INPUT, "fio wrote no block: nothing was recorded");
+	NVW_INVARIANT(kills <= KILLS_MAX);
+	NVW_TRY(record(v, 0, &v->events, &v->blocks));
+	if (v->blocks == 0) {
+		return nvw_fail(NVW_E_INPUT, "fio wrote no block: nothing was recorded");
 	}
-	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
-		struct kill *const k = &v->kill[i];
-
-		k->event = 1 + nvw_random_below(&random, v->events);
-		error = kill_once(v, k, seed + i);
-		v->kill_count += !error;
-		v->states += k->states;
-		v->lost += k->lost;
+	while (v->kill_count < kills && !nvw_stopping()) {
+		NVW_TRY(run_kill(v, &random, seed));
 	}
-	if (!error && !nvw_stopping() && v->states == 0) {
-		error = nvw_fail(NVW_E_INPUT,
-			"nothing was verified: no kill came after the first acknowledged block (the job writes %llu)",
+	if (!nvw_stopping() && v->states == 0) {
+		return nvw_fail(NVW_E_INPUT,
+			"nothing was verified: no kill came after the first acknowledged block (the job writes "
+			"%llu)",
 			(unsigned long long)v->blocks);
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Reports -------------------------------------------------------------------------------------------------------- */
@@ -230,7 +249,14 @@ static void print_states(const struct verify *v)
 	}
 }
 
-static void print_text(const struct verify *v)
+static void print_kill(const struct kill *k)
+{
+	printf("%11llu %13llu %7llu %5llu%s%s\n", (unsigned long long)k->event,
+		(unsigned long long)k->acknowledged, (unsigned long long)k->states,
+		(unsigned long long)k->lost, words_if(k->text[0], "  "), k->text);
+}
+
+static int print_text(const struct verify *v)
 {
 	const struct emu_config *const m = v->request->machine;
 
@@ -239,20 +265,15 @@ static void print_text(const struct verify *v)
 	printf("%s\n"
 	       "verify of %s on %s: domain %s, seed %llu%s; the whole job writes %llu blocks in %llu events\n"
 	       "  killed at  acknowledged  states  lost\n",
-		nvw_stopping() ? ", interrupted" : "", v->version[0] ? v->version : "fio", m->name,
-		cli_domain_name(m), (unsigned long long)m->seed, v->request->fault ? ", fault no-drain" : "",
-		(unsigned long long)v->blocks, (unsigned long long)v->events);
+		words_if(nvw_stopping(), ", interrupted"), words_or(v->version, "fio"), m->name,
+		cli_domain_name(m), (unsigned long long)m->seed,
+		words_if(v->request->fault, ", fault no-drain"), (unsigned long long)v->blocks,
+		(unsigned long long)v->events);
 	for (uint64_t i = 0; i < v->kill_count; i++) {
-		const struct kill *const k = &v->kill[i];
-
-		printf("%11llu %13llu %7llu %5llu%s%s\n", (unsigned long long)k->event,
-			(unsigned long long)k->acknowledged, (unsigned long long)k->states,
-			(unsigned long long)k->lost, k->text[0] ? "  " : "", k->text);
+		print_kill(&v->kill[i]);
 	}
-	json_t *const made_by = cli_provenance(m, NULL);
-
-	cli_print_provenance(made_by, stdout);
-	json_decref(made_by);
+	cli_print_made_by(m);
+	return 0;
 }
 
 static int print_json(const struct verify *v)
@@ -280,43 +301,54 @@ static int print_json(const struct verify *v)
 
 /* ---- The whole -------------------------------------------------------------------------------------------------------- */
 
-static int begin(struct verify *v)
+static int begin_verify(struct verify *v)
 {
 	struct fio_lines lines = v->request->lines;
-	int error = fio_place_begin(&v->place);
 
+	NVW_TRY(fio_place_begin(&v->place));
 	if (v->request->fault) {
 		fio_add_line(&lines, "sync", "0");
 	}
-	if (!error && v->request->kills > KILLS_MAX) {
-		error = nvw_fail(NVW_E_USAGE, "--kills: expected at most %d", KILLS_MAX);
+	if (v->request->kills > KILLS_MAX) {
+		return nvw_fail(NVW_E_USAGE, "--kills: expected at most %d", KILLS_MAX);
 	}
-	if (!error && strchr(v->place.folder.path, '\'') != NULL) {
-		error = nvw_fail(NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s",
+	if (strchr(v->place.folder.path, '\'') != NULL) {
+		return nvw_fail(NVW_E_USAGE, "TMPDIR: expected a path without quotes, found %s",
 			v->place.folder.path);
 	}
 	snprintf(v->log, sizeof v->log, "%s/log", v->place.folder.path);
 	snprintf(v->base, sizeof v->base, "%s/base", v->place.folder.path);
 	snprintf(v->scratch, sizeof v->scratch, "%s/scratch", v->place.folder.path);
 	make_check(v);
-	return error ? error : fio_write_job(&v->place, "verify", &lines);
+	return fio_write_job(&v->place, "verify", &lines);
+}
+
+static int verify_and_print(struct verify *v)
+{
+	int error = begin_verify(v);
+
+	if (!error) {
+		error = run_kills(v);
+	}
+	nvw_stop_reporting();
+	fio_place_end(&v->place);
+	if (error && error != NVW_E_STOPPED) {
+		return error;
+	}
+	NVW_TRY(v->request->json ? print_json(v) : print_text(v));
+	return crash_status(verdict_of(v));
 }
 
 int fio_verify(const struct fio_request *request)
 {
-	static struct verify v;
+	struct verify *const v = calloc(1, sizeof *v);
 
-	v = (struct verify){.request = request};
-	int error = begin(&v);
-
-	error = error ? error : run_kills(&v);
-	error = error == NVW_E_STOPPED ? 0 : error;
-	nvw_stop_reporting();
-	fio_place_end(&v.place);
-	if (!error && request->json) {
-		error = print_json(&v);
-	} else if (!error) {
-		print_text(&v);
+	if (v == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the kills");
 	}
-	return error ? cli_fail() : crash_status(verdict_of(&v));
+	v->request = request;
+	const int result = verify_and_print(v);
+
+	free(v);
+	return result;
 }

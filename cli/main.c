@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "core/stop.h"
 #include "core/units.h"
+#include "report/words.h"
 #include "report/provenance.h"
 
 static const struct {
@@ -43,8 +44,8 @@ static int unknown(const char *name)
 		names[i] = commands[i].name;
 	}
 	near = nvw_nearest(name, names);
-	fprintf(stderr, "nvwave: there is no command %s%s%s%s\n", name, near ? "; did you mean " : "",
-		near ? near : "", near ? "?" : "");
+	fprintf(stderr, "nvwave: there is no command %s%s%s%s\n", name, words_if(near, "; did you mean "),
+		words_or(near, ""), words_if(near, "?"));
 	return STATUS_INPUT;
 }
 

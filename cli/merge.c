@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "crash_command.h"
 #include "session.h"
+#include "report/words.h"
 
 /* ---- Reading a report --------------------------------------------------------------------------------------- */
 
@@ -22,9 +23,7 @@ static uint64_t number_of(const json_t *o, const char *name)
 
 static const char *text_of(const json_t *o, const char *name)
 {
-	const char *const text = json_string_value(json_object_get(o, name));
-
-	return text ? text : "";
+	return words_or(json_string_value(json_object_get(o, name)), "");
 }
 
 static bool flag_of(const json_t *o, const char *name)
@@ -44,31 +43,26 @@ static enum ct_fate fate_of(const char *name)
 	return fate;
 }
 
-static void read_places(const json_t *o, struct ct_finding *f)
+static void read_place(const json_t *place, struct ct_place *p)
 {
-	const json_t *place;
-	size_t i;
+	COPY(p->file, place, "file");
+	COPY(p->function, place, "function");
+	COPY(p->kernel, place, "kernel");
+	p->line = (uint32_t)number_of(place, "line");
+	p->work_item = number_of(place, "work_item");
+	p->group = number_of(place, "group");
+	p->epoch_wi = (uint32_t)number_of(place, "epoch_wi");
+	p->epoch_wg = (uint32_t)number_of(place, "epoch_wg");
+	p->epoch_kr = (uint32_t)number_of(place, "epoch_kr");
+	p->off = number_of(place, "offset");
+	p->bytes = (uint32_t)number_of(place, "bytes");
+	p->fate = fate_of(text_of(place, "fate"));
+}
 
-	json_array_foreach(json_object_get(o, "places"), i, place)
-	{
-		struct ct_place *const p = &f->place[f->place_count];
-
-		if (f->place_count++ == CT_PLACES_MAX) {
-			f->place_count = CT_PLACES_MAX;
-			return;
-		}
-		COPY(p->file, place, "file");
-		COPY(p->function, place, "function");
-		COPY(p->kernel, place, "kernel");
-		p->line = (uint32_t)number_of(place, "line");
-		p->work_item = number_of(place, "work_item");
-		p->group = number_of(place, "group");
-		p->epoch_wi = (uint32_t)number_of(place, "epoch_wi");
-		p->epoch_wg = (uint32_t)number_of(place, "epoch_wg");
-		p->epoch_kr = (uint32_t)number_of(place, "epoch_kr");
-		p->off = number_of(place, "offset");
-		p->bytes = (uint32_t)number_of(place, "bytes");
-		p->fate = fate_of(text_of(place, "fate"));
+static void read_places(const json_t *places, struct ct_finding *f)
+{
+	for (size_t i = 0; i < json_array_size(places) && f->place_count < CT_PLACES_MAX; i++) {
+		read_place(json_array_get(places, i), &f->place[f->place_count++]);
 	}
 }
 
@@ -84,15 +78,11 @@ static enum ct_cause_kind cause_kind_of(const char *name)
 
 static void read_stack(const json_t *lines, char ret_stack[CT_STACK_BYTES])
 {
-	const json_t *line;
-	size_t i;
-
-	json_array_foreach(lines, i, line)
-	{
+	for (size_t i = 0; i < json_array_size(lines); i++) {
 		const size_t at = strlen(ret_stack);
-		const char *const text = json_string_value(line);
 
-		snprintf(ret_stack + at, CT_STACK_BYTES - at, "%s%s", at ? "\n" : "", text ? text : "");
+		snprintf(ret_stack + at, CT_STACK_BYTES - at, "%s%s", words_if(at, "\n"),
+			words_or(json_string_value(json_array_get(lines, i)), ""));
 	}
 }
 
@@ -149,7 +139,7 @@ static void read_finding(const json_t *o, struct ct_finding *f)
 	COPY(f->in_flight, o, "in_flight");
 	read_stack(json_object_get(o, "stack"), f->stack);
 	read_cause(json_object_get(o, "cause"), &f->cause);
-	read_places(o, f);
+	read_places(json_object_get(o, "places"), f);
 }
 
 /* ---- Merging
@@ -189,17 +179,20 @@ static int compare(const struct merge *m, const json_t *report, const char *path
 	return 0;
 }
 
-static void add_findings(struct merge *m, const json_t *report)
+static int add_findings(struct merge *m, const json_t *report)
 {
-	static struct ct_finding f;
-	const json_t *finding;
-	size_t i;
+	const json_t *const findings = json_object_get(report, "findings");
+	struct ct_finding *const f = malloc(sizeof *f);
 
-	json_array_foreach(json_object_get(report, "findings"), i, finding)
-	{
-		read_finding(finding, &f);
-		ct_groups_add(&m->groups, &f);
+	if (f == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a finding");
 	}
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		read_finding(json_array_get(findings, i), f);
+		ct_groups_add(&m->groups, f);
+	}
+	free(f);
+	return 0;
 }
 
 static void add_parts(struct ct_result *r, const json_t *o)
@@ -207,7 +200,10 @@ static void add_parts(struct ct_result *r, const json_t *o)
 	struct ct_by_parts *const p = &r->by_parts;
 
 	r->instants_by_parts += number_of(o, "instants");
-	p->parts = p->parts > number_of(o, "parts") ? p->parts : number_of(o, "parts");
+	if (number_of(o, "parts") > p->parts) {
+		p->parts = number_of(o, "parts");
+	}
+
 	p->evaluations += number_of(o, "evaluations");
 	if (number_of(o, "widest_words") > p->most_forks) {
 		p->most_forks = (uint32_t)number_of(o, "widest_words");
@@ -224,7 +220,10 @@ static void add_parts(struct ct_result *r, const json_t *o)
 	p->denied += number_of(o, "denied");
 	p->confirmations += number_of(o, "confirmations");
 	p->missed += number_of(o, "missed");
-	p->crowd = p->crowded == 0 ? number_of(o, "crowd_stores") : p->crowd;
+	if (p->crowded == 0) {
+		p->crowd = number_of(o, "crowd_stores");
+	}
+
 	p->crowded += number_of(o, "crowded");
 	p->died += number_of(o, "died");
 }
@@ -240,54 +239,72 @@ static void add_recoveries(struct ct_result *r, const json_t *o)
 	ct_recoveries_join(&r->recoveries, &its);
 }
 
+static void add_counts(struct ct_result *r, const json_t *report)
+{
+	const struct {
+		uint64_t *sum;
+		const char *name;
+	} counts[] = {{&r->states_tested, "states_tested"}, {&r->states_distinct, "states_distinct"},
+		{&r->states_equal, "states_equal"}, {&r->states_failing, "states_failing"},
+		{&r->states_planned, "states_planned"}, {&r->instants, "instants"},
+		{&r->instants_exhausted, "instants_exhausted"}, {&r->states_unread, "states_unread"},
+		{&r->states_symmetric, "states_symmetric"}, {&r->instants_by_reads, "instants_by_reads"},
+		{&r->findings_unlisted, "findings_unlisted"}};
+
+	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+		*counts[i].sum += number_of(report, counts[i].name);
+	}
+	if (r->states_undecided == 0) {
+		COPY(r->undecided, report, "undecided");
+	}
+	r->states_undecided += number_of(report, "states_undecided");
+	r->executed = r->executed || flag_of(report, "checker_executed");
+	r->gave_up = r->gave_up || flag_of(report, "gave_up");
+	r->interrupted = r->interrupted || flag_of(report, "interrupted");
+	r->host_seconds += json_real_value(json_object_get(report, "host_seconds"));
+	r->explore_seconds += json_real_value(json_object_get(report, "explore_seconds"));
+	add_parts(r, json_object_get(report, "by_parts"));
+	add_recoveries(r, json_object_get(report, "recovery"));
+}
+
+static int check_shard(struct merge *m, const json_t *report, const char *path)
+{
+	const uint64_t shard = number_of(report, "shard");
+
+	NVW_TRY(compare(m, report, path));
+	if (shard == 0) {
+		return nvw_fail(NVW_E_INPUT, "%s: not a shard (--shard=I/N)", path);
+	}
+	if (shard > 65536 || m->seen[shard]) {
+		return nvw_fail(NVW_E_INPUT, "%s: this shard is given twice", path);
+	}
+	m->seen[shard] = true;
+	return 0;
+}
+
 static int add_report(struct merge *m, const char *path)
 {
-	struct ct_result *const r = &m->result;
 	json_error_t where;
 	json_t *const report = json_load_file(path, 0, &where);
 
-	if (report == NULL || !json_is_object(report) || json_object_get(report, "states_distinct") == NULL) {
-		json_decref(report);
-		return nvw_fail(NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json%s%s",
-			path, report ? "" : ": ", report ? "" : where.text);
+	if (report == NULL) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json: %s",
+			path, where.text);
 	}
-	const uint64_t shard = number_of(report, "shard");
-
+	if (json_object_get(report, "states_distinct") == NULL) {
+		json_decref(report);
+		return nvw_fail(
+			NVW_E_INPUT, "%s: expected a report of nvwave crash --output-format=json", path);
+	}
 	if (m->first == NULL) {
 		m->first = json_incref(report);
 		m->first_path = path;
 	}
-	int error = compare(m, report, path);
+	int error = check_shard(m, report, path);
 
-	if (!error && (shard == 0 || shard > 65536 || m->seen[shard])) {
-		error = nvw_fail(NVW_E_INPUT, "%s: %s", path,
-			shard ? "this shard is given twice" : "not a shard (--shard=I/N)");
-	}
 	if (!error) {
-		m->seen[shard] = true;
-		r->states_tested += number_of(report, "states_tested");
-		r->states_distinct += number_of(report, "states_distinct");
-		r->states_equal += number_of(report, "states_equal");
-		r->states_failing += number_of(report, "states_failing");
-		r->states_planned += number_of(report, "states_planned");
-		r->instants += number_of(report, "instants");
-		r->instants_exhausted += number_of(report, "instants_exhausted");
-		r->states_unread += number_of(report, "states_unread");
-		r->states_symmetric += number_of(report, "states_symmetric");
-		r->instants_by_reads += number_of(report, "instants_by_reads");
-		add_parts(r, json_object_get(report, "by_parts"));
-		add_recoveries(r, json_object_get(report, "recovery"));
-		r->findings_unlisted += number_of(report, "findings_unlisted");
-		if (r->states_undecided == 0) {
-			COPY(r->undecided, report, "undecided");
-		}
-		r->states_undecided += number_of(report, "states_undecided");
-		r->executed = r->executed || flag_of(report, "checker_executed");
-		r->gave_up = r->gave_up || flag_of(report, "gave_up");
-		r->interrupted = r->interrupted || flag_of(report, "interrupted");
-		r->host_seconds += json_real_value(json_object_get(report, "host_seconds"));
-		r->explore_seconds += json_real_value(json_object_get(report, "explore_seconds"));
-		add_findings(m, report);
+		add_counts(&m->result, report);
+		error = add_findings(m, report);
 	}
 	json_decref(report);
 	return error;
@@ -297,8 +314,10 @@ static int by_first(const void *a, const void *b)
 {
 	const struct ct_finding *const x = a, *const y = b;
 
-	return x->instant != y->instant ? (x->instant < y->instant ? -1 : 1) :
-					  (x->draw > y->draw) - (x->draw < y->draw);
+	if (x->instant != y->instant) {
+		return x->instant < y->instant ? -1 : 1;
+	}
+	return (x->draw > y->draw) - (x->draw < y->draw);
 }
 
 static void complete(struct merge *m)

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/units.h"
+#include "report/words.h"
 
 enum { HELP_COLUMN = 30, HELP_WIDTH = 110, CHOICE_BYTES = 128 };
 
@@ -56,7 +58,10 @@ static unsigned number_of(const char *command)
 
 static bool has(const char *command, unsigned id)
 {
-	return records[id].commands >> number_of(command) & 1;
+	const unsigned number = number_of(command);
+
+	NVW_INVARIANT(id < CLI_OPTIONS);
+	return number < COMMANDS && (records[id].commands >> number & 1);
 }
 
 /* ---- Values -------------------------------------------------------------------------------- */
@@ -66,29 +71,29 @@ static size_t choice(const struct record *r, unsigned i, const char **ret_text)
 {
 	const char *at = r->value;
 
-	for (; i > 0 && at; i--) {
+	for (; i > 0; i--) {
 		at = strchr(at, '|');
-		at = at ? at + 1 : NULL;
+		if (!at) {
+			return 0;
+		}
+		at++;
 	}
 	*ret_text = at;
-	return at ? strcspn(at, "|") : 0;
+	return strcspn(at, "|");
 }
 
 /* "kill, observed or permitted". */
 static const char *choices_text(const struct record *r, char text[CHOICE_BYTES])
 {
-	const char *at, *next;
+	const char *at, *next, *before = "";
 	size_t n, used = 0;
 
 	text[0] = 0;
 	for (unsigned i = 0; (n = choice(r, i, &at)) > 0 && used < CHOICE_BYTES; i++) {
-		const bool is_last = choice(r, i + 1, &next) == 0;
-
-		used += (size_t)snprintf(text + used, CHOICE_BYTES - used, "%s%.*s",
-			i == 0  ? "" :
-			is_last ? " or " :
-				  ", ",
-			(int)n, at);
+		if (i > 0) {
+			before = choice(r, i + 1, &next) == 0 ? " or " : ", ";
+		}
+		used += (size_t)snprintf(text + used, CHOICE_BYTES - used, "%s%.*s", before, (int)n, at);
 	}
 	return text;
 }
@@ -115,14 +120,16 @@ static int parse_count(const struct record *r, const char *text, uint64_t *ret)
 	if (error == 0 && *ret >= r->least && *ret <= r->most) {
 		return 0;
 	}
-	return r->most == UINT64_MAX && r->least == 0 ?
-		       error :
-	       r->most == UINT64_MAX ?
-		       nvw_fail(NVW_E_USAGE, "expected a number from %" PRIu64 ", found \"%s\"", r->least,
-			       text) :
-		       nvw_fail(NVW_E_USAGE,
-			       "expected a number from %" PRIu64 " to %" PRIu64 ", found \"%s\"", r->least,
-			       r->most, text);
+	if (r->most < UINT64_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"expected a number from %" PRIu64 " to %" PRIu64 ", found \"%s\"", r->least, r->most,
+			text);
+	}
+	if (r->least > 0) {
+		return nvw_fail(
+			NVW_E_USAGE, "expected a number from %" PRIu64 ", found \"%s\"", r->least, text);
+	}
+	return error;
 }
 
 /* In milliseconds. */
@@ -130,7 +137,13 @@ static int parse_time(const struct record *r, const char *text, uint64_t *ret)
 {
 	char *end;
 	const double n = strtod(text, &end);
-	const double ms = !strcmp(end, "s") ? 1000 * n : !strcmp(end, "ms") ? n : 0;
+	double ms = 0;
+
+	if (!strcmp(end, "s")) {
+		ms = 1000 * n;
+	} else if (!strcmp(end, "ms")) {
+		ms = n;
+	}
 
 	if (!(ms >= (double)r->least && ms <= (double)r->most)) {
 		return nvw_fail(NVW_E_USAGE,
@@ -149,11 +162,13 @@ int cli_parse_block(const char *text, uint64_t *ret_bytes)
 
 	errno = 0;
 	*ret_bytes = strtoull(text, &end, 10);
-	const char *const unit = *end != '\0' ? strchr(units, *end | 0x20) : NULL;
-	const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	const bool in_range = !errno && *ret_bytes > 0 && *ret_bytes <= UINT32_MAX && end - text <= 10;
+	unsigned shift = 0;
 
-	if (*text < '0' || *text > '9' || errno || end[unit != NULL] != '\0' || *ret_bytes == 0 ||
-		*ret_bytes > UINT32_MAX || end - text > 10) {
+	if (*end != '\0' && strchr(units, *end | 0x20)) {
+		shift = 10 * (unsigned)(strchr(units, *end++ | 0x20) - units + 1);
+	}
+	if (*text < '0' || *text > '9' || !in_range || *end != '\0') {
 		return nvw_fail(
 			NVW_E_USAGE, "expected a size as fio writes it (64, 4k or 16m), found \"%s\"", text);
 	}
@@ -200,28 +215,35 @@ static const char *owner(const char *name)
 int cli_options_unknown(const struct cli_options *o, const struct nvw_workload *workload, const char *name)
 {
 	const char *names[CLI_OPTIONS + 64];
+	char whose[512];
 	unsigned n = 0;
+
+	snprintf(whose, sizeof whose, "%s", o->command);
 
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
 		if (has(o->command, id)) {
 			names[n++] = records[id].name;
 		}
 	}
-	for (const struct nvw_option *w = workload ? workload->options : NULL;
-		w && w->name && n < CLI_OPTIONS + 63; w++) {
-		names[n++] = w->name;
+	if (workload) {
+		snprintf(whose, sizeof whose, "%s %s", o->command, workload->name);
+		for (const struct nvw_option *w = workload->options; w && w->name && n < CLI_OPTIONS + 63;
+			w++) {
+			names[n++] = w->name;
+		}
 	}
 	names[n] = NULL;
-	const char *const other = owner(name), *const near = other ? NULL : nvw_nearest(name, names);
-	const char *const whose = workload ? workload->name : "";
-	const char *const blank = workload ? " " : "";
+	const char *const other = owner(name), *const near = nvw_nearest(name, names);
 
-	return other ? nvw_fail(NVW_E_USAGE, "%s%s%s: there is no option --%s; it belongs to nvwave %s",
-			       o->command, blank, whose, name, other) :
-	       near ? nvw_fail(NVW_E_USAGE, "%s%s%s: there is no option --%s; did you mean --%s?", o->command,
-			      blank, whose, name, near) :
-		      nvw_fail(NVW_E_USAGE, "%s%s%s: there is no option --%s; see nvwave %s%s%s --help",
-			      o->command, blank, whose, name, o->command, blank, whose);
+	if (other) {
+		return nvw_fail(NVW_E_USAGE, "%s: there is no option --%s; it belongs to nvwave %s", whose,
+			name, other);
+	}
+	if (near) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: there is no option --%s; did you mean --%s?", whose, name, near);
+	}
+	return nvw_fail(NVW_E_USAGE, "%s: there is no option --%s; see nvwave %s --help", whose, name, whose);
 }
 
 int cli_options_surplus(const struct cli_options *o, const char *argument)
@@ -238,11 +260,12 @@ int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 #undef X
 	};
 
-	circumstances |= cli_json(o) ? AT(JSON) : 0;
-	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
-		const uint64_t idle = cli_given(o, id) ? records[id].idle & circumstances : 0;
+	circumstances |= cli_at(CLI_AT_JSON, cli_json(o));
 
-		if (idle) {
+	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
+		const uint64_t idle = records[id].idle & circumstances;
+
+		if (idle && cli_given(o, id)) {
 			return nvw_fail(NVW_E_USAGE, "%s: --%s has no effect %s", o->command,
 				records[id].name, texts[__builtin_ctzll(idle)]);
 		}
@@ -252,7 +275,7 @@ int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 
 /* ---- The command line ---------------------------------------------------------------------- */
 
-static unsigned find(const char *command, const char *name)
+static unsigned find_option(const char *command, const char *name)
 {
 	unsigned id = 0;
 
@@ -262,7 +285,7 @@ static unsigned find(const char *command, const char *name)
 	return id;
 }
 
-static int take(struct cli_options *o, unsigned id, const char *text)
+static int take_value(struct cli_options *o, unsigned id, const char *text)
 {
 	const struct record *const r = &records[id];
 	const int error = parse_value(r, text, &o->value[id].number, &o->value[id].real);
@@ -291,17 +314,20 @@ static const char *split(char *name, char **argv, int argc, int *i, bool is_flag
 		*equals = 0;
 		return equals + 1;
 	}
-	return is_flag || *i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2) ? NULL : argv[++*i];
+	if (is_flag || *i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2)) {
+		return NULL;
+	}
+	return argv[++*i];
 }
 
 bool cli_has_option(const char *command, const char *name)
 {
-	return find(command, name) < CLI_OPTIONS;
+	return find_option(command, name) < CLI_OPTIONS;
 }
 
 bool cli_is_flag(const char *command, const char *word)
 {
-	const unsigned id = find(command, word);
+	const unsigned id = find_option(command, word);
 
 	return id < CLI_OPTIONS && records[id].type == CLI_FLAG;
 }
@@ -315,7 +341,7 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 	}
 	o->word[o->word_count++] = name;
 	const char *const value = split(name, argv, argc, i, cli_is_flag(o->command, name));
-	const unsigned id = find(o->command, name);
+	const unsigned id = find_option(o->command, name);
 
 	if (id == CLI_OPTIONS && takes_workload) {
 		o->other[o->other_count++] = (struct cli_other){name, value};
@@ -324,14 +350,17 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 	if (id == CLI_OPTIONS) {
 		return cli_options_unknown(o, NULL, name);
 	}
-	if (records[id].type == CLI_FLAG) {
-		return value ? nvw_fail(NVW_E_USAGE, "%s: --%s takes no value, found \"%s\"", o->command,
-				       name, value) :
-			       take(o, id, "");
+	const bool is_flag = records[id].type == CLI_FLAG;
+
+	if (is_flag && value) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: --%s takes no value, found \"%s\"", o->command, name, value);
 	}
-	return value ? take(o, id, value) :
-		       nvw_fail(NVW_E_USAGE, "%s: --%s needs a value: --%s=%s", o->command, name, name,
-			       records[id].value);
+	if (!is_flag && !value) {
+		return nvw_fail(NVW_E_USAGE, "%s: --%s needs a value: --%s=%s", o->command, name, name,
+			records[id].value);
+	}
+	return take_value(o, id, is_flag ? "" : value);
 }
 
 int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char **argv)
@@ -339,6 +368,8 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 	int error = 0;
 
 	*o = (struct cli_options){.command = argv[0],
+		.argc = argc,
+		.argv = argv,
 		.setting = calloc((size_t)argc, sizeof *o->setting),
 		.assumption = calloc((size_t)argc, sizeof *o->assumption),
 		.argument = calloc((size_t)argc, sizeof *o->argument),
@@ -375,23 +406,26 @@ void cli_options_end(struct cli_options *o)
 
 bool cli_given(const struct cli_options *o, enum cli_option_id id)
 {
+	NVW_INVARIANT(id < CLI_OPTIONS);
 	return o->value[id].given;
 }
 
 const char *cli_text(const struct cli_options *o, enum cli_option_id id)
 {
+	NVW_INVARIANT(id < CLI_OPTIONS);
 	return o->value[id].text;
 }
 
 uint64_t cli_number(const struct cli_options *o, enum cli_option_id id)
 {
+	NVW_INVARIANT(id < CLI_OPTIONS);
 	uint64_t number = o->value[id].number;
 	double real;
 
-	if (!cli_given(o, id) && *records[id].standard &&
-		parse_value(&records[id], records[id].standard, &number, &real) < 0) {
-		fprintf(stderr, "cli/options.def: --%s: %s\n", records[id].name, nvw_error_message());
-		abort();
+	if (!cli_given(o, id) && *records[id].standard) {
+		const int error = parse_value(&records[id], records[id].standard, &number, &real);
+
+		NVW_INVARIANT(error == 0); /* options.def */
 	}
 	return number;
 }
@@ -413,7 +447,7 @@ static void print_wrapped(const char *text, int column, int indent)
 			printf("\n%*s", indent, "");
 			column = indent;
 		}
-		column += printf("%s%.*s", column > indent ? " " : "", n, text);
+		column += printf("%s%.*s", words_if(column > indent, " "), n, text);
 		text += n + (text[n] == ' ');
 	}
 	putchar('\n');
@@ -422,11 +456,12 @@ static void print_wrapped(const char *text, int column, int indent)
 static void print_record(const struct record *r)
 {
 	char text[1024];
-	const int used = printf("  --%s%s%s", r->name, *r->value ? "=" : "", r->value);
+	const int used = printf("  --%s%s%s", r->name, words_if(*r->value, "="), r->value);
 
 	snprintf(text, sizeof text, *r->standard ? "%s [%s]" : "%s", r->help, r->standard);
-	printf("%*s", used < HELP_COLUMN ? HELP_COLUMN - used : 0, "");
-	if (used >= HELP_COLUMN) {
+	if (used < HELP_COLUMN) {
+		printf("%*s", HELP_COLUMN - used, "");
+	} else {
 		printf("\n%*s", HELP_COLUMN, "");
 	}
 	print_wrapped(text, HELP_COLUMN, HELP_COLUMN);

@@ -75,6 +75,8 @@ enum cli_option_id {
 /* A command line; its strings live until cli_options_end(). */
 struct cli_options {
 	const char *command;
+	int argc;
+	char **argv;
 	struct {
 		bool given;
 		const char *text; /* the last one given */
@@ -102,7 +104,13 @@ struct cli_options {
 NVW_CHECKED int cli_options_parse(struct cli_options *options, bool takes_workload, int argc, char **argv);
 void cli_options_end(struct cli_options *options);
 
-/* Refuses an option without effect in these circumstances, bits 1 << CLI_AT_.... */
+/* The bit of a circumstance, if it holds. */
+static inline uint64_t cli_at(enum cli_circumstance circumstance, bool holds)
+{
+	return (uint64_t)holds << circumstance;
+}
+
+/* Refuses an option without effect in these circumstances. */
 NVW_CHECKED int cli_options_check_use(const struct cli_options *options, uint64_t circumstances);
 
 /* Refuses an option that neither the command nor the workload (NULL: none) has. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The check at the end of a run. See run_check.h. */
 #include "run_check.h"
+#include "report/words.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -85,7 +86,7 @@ static int describe_death(struct answer *a, int status)
 	}
 	ct_describe_death(a->phase, false, status, &a->frames, &f);
 	a->verdict = "INCONSISTENT";
-	return nvw_violation(&a->findings, 0, "%s%s%s", f.text, f.where[0] ? " at " : "", f.where);
+	return nvw_violation(&a->findings, 0, "%s%s%s", f.text, words_if(f.where[0], " at "), f.where);
 }
 
 static int wait_for(pid_t pid, struct answer *a)

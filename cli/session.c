@@ -5,15 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <emu.h>
 
 #include "commands.h"
 #include "core/options.h"
 #include "core/units.h"
+#include "laboratory/sweep.h"
 #include "registry.h"
+#include "report/words.h"
 
 /* ---- Names --------------------------------------------------------------------------------- */
+
+const char *cli_mutation_name(const struct cli_session *s)
+{
+	return s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name;
+}
 
 const char *cli_model_name(const struct emu_config *config)
 {
@@ -31,6 +39,49 @@ int cli_fail(void)
 	return STATUS_INPUT;
 }
 
+int cli_status(int result)
+{
+	if (result == NVW_E_INCONSISTENT) {
+		return STATUS_INCONSISTENT;
+	}
+	return result < 0 ? cli_fail() : result;
+}
+
+int cli_flush(void)
+{
+	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the report");
+}
+
+struct sweep_manner cli_manner(const struct cli_options *given)
+{
+	const unsigned jobs = (unsigned)cli_number(given, CLI_sweep_jobs);
+
+	return (struct sweep_manner){.jobs = cli_given(given, CLI_sweep_jobs) ? jobs : sweep_processors(),
+		.timeout_ms = cli_number(given, CLI_point_timeout),
+		.progress = isatty(STDERR_FILENO),
+		.engine = (enum sweep_engine)cli_number(given, CLI_engine),
+		.sbatch = cli_text(given, CLI_sbatch),
+		.tasks = (unsigned)cli_number(given, CLI_array)};
+}
+
+int cli_run_command(const struct cli_command *command, int argc, char **argv)
+{
+	struct cli_options given;
+	int result = cli_options_parse(&given, false, argc, argv);
+
+	if (result == 0 && cli_given(&given, CLI_help)) {
+		puts(command->help);
+		cli_options_help(given.command);
+		if (command->after_help) {
+			puts(command->after_help);
+		}
+	} else if (result == 0) {
+		result = command->run(&given);
+	}
+	cli_options_end(&given);
+	return cli_status(result);
+}
+
 /* ---- The machine --------------------------------------------------------------------------- */
 
 int cli_find_protocol(const char *name)
@@ -45,26 +96,22 @@ int cli_find_protocol(const char *name)
 	}
 	names[n] = NULL;
 	near = nvw_nearest(name, names);
-	return near ? nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", name,
-			      near) :
-		      nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; see nvwave list protocols",
-			      name);
+	if (near) {
+		return nvw_fail(
+			NVW_E_USAGE, "there is no coherence protocol %s; did you mean %s?", name, near);
+	}
+	return nvw_fail(NVW_E_USAGE, "there is no coherence protocol %s; see nvwave list protocols", name);
 }
 
 static int take_protocol(struct cli_session *s, const char *value)
 {
-	int r;
-
 	s->protocol_named = true;
 	s->each_protocol = !strcmp(value, "each");
-	if (s->each_protocol) {
-		return 0;
-	}
-	r = cli_find_protocol(value);
-	if (r == 0) {
+	if (!s->each_protocol) {
+		NVW_TRY(cli_find_protocol(value));
 		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", value);
 	}
-	return r;
+	return 0;
 }
 
 /* The protocol that was named, NULL: none. */
@@ -135,8 +182,10 @@ static int take_mutation(struct cli_session *s, const char *value)
 	}
 	const char *const whose = s->workload->name;
 
-	return near ? nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", whose, value, near) :
-		      nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", whose, value);
+	if (near) {
+		return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", whose, value, near);
+	}
+	return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", whose, value);
 }
 
 static bool has_option(const struct nvw_workload *w, const char *name)
@@ -197,8 +246,8 @@ int cli_session_keeps(const struct cli_session *s, const char *protocol)
 	}
 	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
 		if (emu_protocol_keeps(name, asked.scopes)) {
-			snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
-				name);
+			snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+				words_if(*list, ", "), name);
 		}
 	}
 	return nvw_fail(NVW_E_USAGE, "%s %s cannot run correctly under %s: it needs %s (%s)",
@@ -228,33 +277,28 @@ static int choose_protocol(struct cli_session *s)
 
 static int prepare(struct cli_session *s)
 {
-	int r = nvw__options_create(s->workload ? s->workload->options : NULL, &s->options);
-
-	r = r ? r : describe_machine(s);
-	if (r == 0 && cli_given(&s->given, CLI_mutate)) {
-		r = take_mutation(s, cli_text(&s->given, CLI_mutate));
+	NVW_TRY(nvw__options_create(s->workload ? s->workload->options : NULL, &s->options));
+	NVW_TRY(describe_machine(s));
+	if (cli_given(&s->given, CLI_mutate)) {
+		NVW_TRY(take_mutation(s, cli_text(&s->given, CLI_mutate)));
 	}
-	r = r ? r : take_options(s);
-	r = r ? r : choose_protocol(s);
-	if (r == 0) {
-		s->options_text = nvw__options_text(s->options);
-		r = s->options_text ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the command line");
-	}
-	return r;
+	NVW_TRY(take_options(s));
+	NVW_TRY(choose_protocol(s));
+	s->options_text = nvw__options_text(s->options);
+	return s->options_text ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the command line");
 }
 
 int cli_session_begin(struct cli_session *s, enum cli_subject subject, int argc, char **argv)
 {
 	*s = (struct cli_session){.mutation = -1};
 	emu_config_default(&s->config);
-	int r = cli_options_parse(&s->given, subject != CLI_NO_WORKLOAD, argc, argv);
-
+	NVW_TRY(cli_options_parse(&s->given, subject != CLI_NO_WORKLOAD, argc, argv));
 	s->help = cli_given(&s->given, CLI_help);
 	s->json = cli_json(&s->given);
-	if (r == 0 && subject != CLI_NO_WORKLOAD) {
-		r = find_workload(s, subject);
+	if (subject != CLI_NO_WORKLOAD) {
+		NVW_TRY(find_workload(s, subject));
 	}
-	return r || s->help ? r : prepare(s);
+	return s->help ? 0 : prepare(s);
 }
 
 void cli_session_end(struct cli_session *s)

@@ -8,6 +8,8 @@
 
 #include "options.h"
 
+struct sweep_manner;
+
 struct cli_session {
 	struct cli_options given;
 	const struct nvw_workload *workload; /* NULL: none was named */
@@ -48,11 +50,31 @@ NVW_CHECKED int cli_session_try(const struct cli_session *session);
 /* Prints --help of a command that takes a workload (NULL: only the command's options). */
 void cli_session_help(const char *command, const struct nvw_workload *workload);
 
-/* Names of the persistency model and of the persistence domain. */
+/* Names of the mutation ("": none), of the persistency model and of the persistence domain. */
+const char *cli_mutation_name(const struct cli_session *session);
 const char *cli_model_name(const struct emu_config *config);
 const char *cli_domain_name(const struct emu_config *config);
 
 /* Prints this thread's message as "nvwave: ..." and returns the exit status of a bad input. */
 int cli_fail(void);
+
+/* The exit status of a result: 0, NVW_E_INCONSISTENT, or an error, whose message it prints. */
+int cli_status(int result);
+
+/* NVW_E_SYSTEM if standard output has not taken everything. */
+NVW_CHECKED int cli_flush(void);
+
+/* A command without a workload. */
+struct cli_command {
+	const char *help, *after_help; /* around the options; after_help may be NULL */
+	/* Returns the exit status, NVW_E_INCONSISTENT, or an error. */
+	int (*run)(struct cli_options *given);
+};
+
+/* How the points of a sweep are run, by the options that all such commands have. */
+struct sweep_manner cli_manner(const struct cli_options *given);
+
+/* Parses the command line, prints the help or runs the command, and returns the exit status. */
+int cli_run_command(const struct cli_command *command, int argc, char **argv);
 
 #endif

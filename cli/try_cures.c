@@ -19,6 +19,7 @@
 
 #include "report/patch.h"
 #include "try_cures.h"
+#include "report/words.h"
 
 enum { BUILD_SECONDS = 600, RUN_FACTOR = 20, RUN_SECONDS = 10, COPY_MIB = 1024, POLL_MS = 20 };
 
@@ -211,8 +212,8 @@ static bool build(const struct cure_trial *t, const struct copy *c, struct outco
 			BUILD_SECONDS);
 	} else if (status != 0) {
 		snprintf(o->text, sizeof o->text, "a copy with it does not build (status %d)%s%s",
-			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), said[0] ? ": " : "",
-			said);
+			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+			words_if(said[0], ": "), said);
 	} else if (access(program, X_OK) != 0) {
 		snprintf(o->text, sizeof o->text, "the build of a copy with it made no %.100s there",
 			c->program);
@@ -326,7 +327,7 @@ static void note(struct ct_result *r, const char *const *why, const struct outco
 		c->run = o->run == CT_CURE_REFUTED && left > 0 ? CT_CURE_NOT_RUN : o->run;
 		snprintf(c->run_text, sizeof c->run_text,
 			c->run != o->run ? "%.170s; the copy has no cure of %u other finding%s" : "%s",
-			o->text, left, left == 1 ? "" : "s");
+			o->text, left, plural(left));
 		if (c->run == CT_CURE_HOLDS) {
 			note_held(o->result, applied, c);
 		}

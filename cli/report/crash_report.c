@@ -14,6 +14,7 @@
 #include "cure_report.h"
 #include "json_report.h"
 #include "provenance.h"
+#include "words.h"
 
 typedef unsigned long long ull;
 
@@ -44,11 +45,8 @@ static void print_time(FILE *to, uint64_t time_ps)
 /* Only one interleaving of the program's threads was recorded. */
 static void print_interleaving(const struct ct_result *r, FILE *to)
 {
-	char a[NVW_UNIT_TEXT];
-
 	if (r->threads > 1) {
-		fprintf(to, " of this recorded interleaving of %s threads",
-			nvw_format_grouped(r->threads, a));
+		fprintf(to, " of this recorded interleaving of %s threads", GROUPED(r->threads));
 	} else if (r->kernels > 0) {
 		fputs(" of this interleaving of work-items", to);
 	}
@@ -58,13 +56,12 @@ static void print_interleaving(const struct ct_result *r, FILE *to)
 static void print_possible(const struct ct_result *r, FILE *to)
 {
 	const double log2_states = r->states_possible_log2, whole = round(log2_states);
-	char a[NVW_UNIT_TEXT];
 
 	if (!r->states_possible_exact) {
 		fputs("at most ", to);
 	}
 	if (log2_states < 53) {
-		fprintf(to, "%s", nvw_format_grouped((uint64_t)(r->states_possible + 0.5), a));
+		fprintf(to, "%s", GROUPED((uint64_t)(r->states_possible + 0.5)));
 	} else {
 		fprintf(to, "2^%.*f", fabs(log2_states - whole) < 0.05 ? 0 : 1, log2_states);
 	}
@@ -72,14 +69,12 @@ static void print_possible(const struct ct_result *r, FILE *to)
 
 static void print_states(const struct ct_result *r, FILE *to)
 {
-	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
-
 	if (r->mode == CT_KILL) {
-		fprintf(to, "%s kills (%s different states)", nvw_format_grouped(r->states_tested, a),
-			nvw_format_grouped(r->states_distinct, b));
+		fprintf(to, "%s kills (%s different states)", GROUPED(r->states_tested),
+			GROUPED(r->states_distinct));
 		return;
 	}
-	fputs(nvw_format_grouped(r->states_distinct, a), to);
+	fputs(GROUPED(r->states_distinct), to);
 	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED &&
 		!r->grouped) { /* else there are more than are known */
 		fputs(" of ", to);
@@ -89,26 +84,24 @@ static void print_states(const struct ct_result *r, FILE *to)
 		fputs(" distinct states", to);
 	}
 	print_interleaving(r, to);
-	fprintf(to, " (plus %s duplicates", nvw_format_grouped(r->states_equal, b));
+	fprintf(to, " (plus %s duplicates", GROUPED(r->states_equal));
 	if (r->states_unread > 0) {
-		fprintf(to, ", %s that differ only in words never read",
-			nvw_format_grouped(r->states_unread, a));
+		fprintf(to, ", %s that differ only in words never read", GROUPED(r->states_unread));
 	}
 	if (r->states_symmetric > 0) {
-		fprintf(to, ", %s symmetric states skipped", nvw_format_grouped(r->states_symmetric, a));
+		fprintf(to, ", %s symmetric states skipped", GROUPED(r->states_symmetric));
 	}
 	fputc(')', to);
 }
 
 const char *crash_caution(const struct ct_result *r)
 {
-	return r->grouped ? "stores within a line were not ordered: build with nvwave-cc" : "";
+	return words_if(r->grouped, "stores within a line were not ordered: build with nvwave-cc");
 }
 
 void crash_report_headline(const struct ct_result *r, FILE *to)
 {
 	const enum ct_verdict verdict = ct_verdict_of(r);
-	char a[NVW_UNIT_TEXT];
 
 	fputs(ct_verdict_words(verdict), to);
 	fputs(verdict == CT_VERDICT_UNREFUTED ? " in " : "   ", to);
@@ -122,7 +115,7 @@ void crash_report_headline(const struct ct_result *r, FILE *to)
 			print_possible(r, to);
 			fputc(' ', to);
 		}
-		fprintf(to, "states at all %s instants", nvw_format_grouped(r->instants, a));
+		fprintf(to, "states at all %s instants", GROUPED(r->instants));
 		if (!r->states_possible_exact) {
 			fputs(", ", to);
 			print_possible(r, to);
@@ -130,43 +123,39 @@ void crash_report_headline(const struct ct_result *r, FILE *to)
 		return;
 	}
 	if (!r->consistent) {
-		fprintf(to, "%u finding%s in %s of ", r->finding_count, r->finding_count == 1 ? "" : "s",
-			nvw_format_grouped(r->states_failing, a));
+		fprintf(to, "%u finding%s in %s of ", r->finding_count, plural(r->finding_count),
+			GROUPED(r->states_failing));
 	}
 	print_states(r, to);
-	fprintf(to, "%s%s", r->grouped ? "; " : "", crash_caution(r));
+	fprintf(to, "%s%s", words_if(r->grouped, "; "), crash_caution(r));
 }
 
 static void print_verdict(const struct ct_result *r, FILE *to)
 {
 	const bool by_parts = r->instants_by_parts > 0 && ct_verdict_of(r) == CT_VERDICT_CONSISTENT;
-	char a[NVW_UNIT_TEXT];
 
 	crash_report_headline(r, to);
 	fprintf(to, "   %.1f s", r->host_seconds);
 	if (r->explore_seconds > 0 && !by_parts) {
-		fprintf(to, ", %s/s",
-			nvw_format_grouped((uint64_t)((double)r->states_distinct / r->explore_seconds), a));
+		fprintf(to, ", %s/s", GROUPED((uint64_t)((double)r->states_distinct / r->explore_seconds)));
 	}
 	fputc('\n', to);
 }
 
 static void print_exhausted(const struct ct_result *r, FILE *to)
 {
-	char a[NVW_UNIT_TEXT];
-
 	if (ct_covers_all(r)) {
 		fputs("100 %", to);
 		print_interleaving(r, to);
 		fputs(": all instants exhausted", to);
 	} else {
-		fprintf(to, "%s of them exhausted", nvw_format_grouped(r->instants_exhausted, a));
+		fprintf(to, "%s of them exhausted", GROUPED(r->instants_exhausted));
 	}
 	if (r->instants_by_parts > 0) {
-		fprintf(to, ", %s by parts", nvw_format_grouped(r->instants_by_parts, a));
+		fprintf(to, ", %s by parts", GROUPED(r->instants_by_parts));
 	}
 	if (r->instants_by_reads > 0) {
-		fprintf(to, ", %s by read-based pruning", nvw_format_grouped(r->instants_by_reads, a));
+		fprintf(to, ", %s by read-based pruning", GROUPED(r->instants_by_reads));
 	}
 	fputc('\n', to);
 }
@@ -175,30 +164,27 @@ unsigned crash_report_sampled(
 	const struct ct_result *r, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES])
 {
 	const struct ct_by_parts *const p = &r->by_parts;
-	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
 	unsigned n = 0;
 
 	if (p->wide > 0) {
 		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
 			"a part looks at too much %s time%s, the first with %u uncertain words (%s)",
-			nvw_format_grouped(p->wide, a), p->wide == 1 ? "" : "s", p->wide_forks,
-			p->first_wide);
+			GROUPED(p->wide), plural(p->wide), p->wide_forks, p->first_wide);
 	}
 	if (p->crowded > 0) {
 		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
 			"%s instant%s with more stores in flight than their order can be kept of, the first with %s",
-			nvw_format_grouped(p->crowded, a), p->crowded == 1 ? "" : "s",
-			nvw_format_grouped(p->crowd, b));
+			GROUPED(p->crowded), plural(p->crowded), GROUPED(p->crowd));
 	}
 	if (p->denied > 0) {
 		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
-			"a part fails in %s state%s that the whole check passes: %s",
-			nvw_format_grouped(p->denied, a), p->denied == 1 ? "" : "s", p->first_denied);
+			"a part fails in %s state%s that the whole check passes: %s", GROUPED(p->denied),
+			plural(p->denied), p->first_denied);
 	}
 	if (p->missed > 0) {
 		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
-			"at %s instant%s all parts passed, but the whole check fails",
-			nvw_format_grouped(p->missed, a), p->missed == 1 ? "" : "s");
+			"at %s instant%s all parts passed, but the whole check fails", GROUPED(p->missed),
+			plural(p->missed));
 	}
 	if (p->died > 0) {
 		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
@@ -211,21 +197,20 @@ unsigned crash_report_sampled(
 static void print_parts(const struct ct_result *r, FILE *to)
 {
 	const struct ct_by_parts *const p = &r->by_parts;
-	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
+	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
 
 	if (p->parts == 0) {
 		return;
 	}
-	fprintf(to, "by parts: %s evaluations of %s parts", nvw_format_grouped(p->evaluations, a),
-		nvw_format_grouped(p->parts, b));
+	fprintf(to, "by parts: %s evaluations of %s parts", GROUPED(p->evaluations), GROUPED(p->parts));
 	if (p->most_forks > 0) {
 		fprintf(to, ", the widest with %u uncertain word%s (%s)", p->most_forks,
-			p->most_forks == 1 ? "" : "s", p->widest);
+			plural(p->most_forks), p->widest);
 	}
-	fprintf(to, "; %s whole states besides", nvw_format_grouped(r->states_distinct, a));
+	fprintf(to, "; %s whole states besides", GROUPED(r->states_distinct));
 	if (p->confirmations > 0) {
 		fprintf(to, ", of which %s, outside of the budget, to confirm parts that fail",
-			nvw_format_grouped(p->confirmations, a));
+			GROUPED(p->confirmations));
 	}
 	fputc('\n', to);
 	for (unsigned i = 0, lines = crash_report_sampled(r, line); i < lines; i++) {
@@ -236,15 +221,13 @@ static void print_parts(const struct ct_result *r, FILE *to)
 /* Limits of the verdict. */
 static void print_limits(const struct ct_result *r, FILE *to)
 {
-	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
-
 	if (r->interrupted) {
 		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n",
-			nvw_format_grouped(r->states_tested, a), nvw_format_grouped(r->states_planned, b));
+			GROUPED(r->states_tested), GROUPED(r->states_planned));
 	}
 	if (r->states_undecided > 0) {
-		fprintf(to, "%s state%s without an answer: %s\n", nvw_format_grouped(r->states_undecided, a),
-			r->states_undecided == 1 ? "" : "s", r->undecided);
+		fprintf(to, "%s state%s without an answer: %s\n", GROUPED(r->states_undecided),
+			plural(r->states_undecided), r->undecided);
 	}
 	if (r->gave_up) {
 		fputs("recovery or check crashed or hung too often: some states were not tested\n", to);
@@ -261,19 +244,20 @@ static void print_limits(const struct ct_result *r, FILE *to)
 	if (r->hangs_alike > 0) {
 		fprintf(to,
 			"note: %s checks were cut early, in a function in which another one did not terminate\n",
-			nvw_format_grouped(r->hangs_alike, a));
+			GROUPED(r->hangs_alike));
 	}
 	if (r->states_settled > 0) {
 		fprintf(to,
 			"%s states were not tested: at their instants all states kept failing in ways that are known\n",
-			nvw_format_grouped(r->states_settled, a));
+			GROUPED(r->states_settled));
 	}
 	for (unsigned i = 0; i < r->assumed_count; i++) {
 		char text[512];
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);
 		fprintf(to, "%s %s%s\n", i ? "and" : "with", text,
-			r->assumed_idle >> i & 1 ? ", which changes nothing: no state is without it" : "");
+			words_if(
+				r->assumed_idle >> i & 1, ", which changes nothing: no state is without it"));
 	}
 	if (r->why_executed[0] != '\0') {
 		fprintf(to, "note: the checker was executed anew for every state, because %s\n",
@@ -284,8 +268,6 @@ static void print_limits(const struct ct_result *r, FILE *to)
 /* The number of possible states, and how many of them were covered. */
 static void print_coverage(const struct ct_result *r, FILE *to)
 {
-	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], c[NVW_UNIT_TEXT], d[NVW_UNIT_TEXT];
-
 	if (r->without_crash) {
 		fprintf(to, "the image as the program leaves it %s%s: no crash state was tested\n",
 			r->consistent ? "no verdict, " : "fails the check", r->undecided);
@@ -295,8 +277,7 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		fprintf(to, "possible: ");
 		print_possible(r, to);
 		fprintf(to, " states%s at %s instants; ",
-			r->grouped ? " with the stores of a line together," : "",
-			nvw_format_grouped(r->instants, a));
+			words_if(r->grouped, " with the stores of a line together,"), GROUPED(r->instants));
 		print_exhausted(r, to);
 		print_parts(r, to);
 	}
@@ -304,10 +285,8 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		fprintf(to,
 			"recovery, at most in a whole state: open epochs %s, log entries read %s, words restored %s, words "
 			"written %s\n",
-			nvw_format_grouped(r->recoveries.epochs_open, a),
-			nvw_format_grouped(r->recoveries.entries_read, b),
-			nvw_format_grouped(r->recoveries.words_restored, c),
-			nvw_format_grouped(r->recoveries.words_written, d));
+			GROUPED(r->recoveries.epochs_open), GROUPED(r->recoveries.entries_read),
+			GROUPED(r->recoveries.words_restored), GROUPED(r->recoveries.words_written));
 	}
 	if (r->shards > 0) {
 		fprintf(to, "shard %u of %u: the states and instants above are those of this shard\n",
@@ -333,16 +312,15 @@ static void print_place(const struct ct_place *p, FILE *to)
 static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 {
 	const struct ct_finding *f = &r->finding[i];
-	char a[NVW_UNIT_TEXT];
 
 	fprintf(to, "\n %u  %s\n", i + 1, f->text);
 	if (r->without_crash) {
 		return;
 	}
 	if (f->states > 0) {
-		fprintf(to, "    %s %s%s%s, first at ", nvw_format_grouped(f->states, a),
-			r->mode == CT_KILL ? "kill" : "state", f->states == 1 ? "" : "s",
-			f->by_cure ? "" : " failing in these words");
+		fprintf(to, "    %s %s%s%s, first at ", GROUPED(f->states),
+			r->mode == CT_KILL ? "kill" : "state", plural(f->states),
+			words_if(!f->by_cure, " failing in these words"));
 	} else { /* met behind a cure, and not counted */
 		fputs("    first at ", to);
 	}
@@ -371,9 +349,8 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	for (unsigned k = 0; k < f->also_count; k++) {
 		fprintf(to, "    also: %s", f->also[k].text);
 		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
-			fprintf(to, " (%s state%s%s)", nvw_format_grouped(f->also[k].states, a),
-				f->also[k].states == 1 ? "" : "s",
-				f->by_cure ? "" : " failing in these words");
+			fprintf(to, " (%s state%s%s)", GROUPED(f->also[k].states), plural(f->also[k].states),
+				words_if(!f->by_cure, " failing in these words"));
 		}
 		fputc('\n', to);
 	}
@@ -405,17 +382,14 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 /* The subject of the test. */
 static void print_subject(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
-	char a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT], c[NVW_UNIT_TEXT];
-
 	if (*h->machine == '\0') {
 		fprintf(to, "%s under %s%s: %s stores, %s %s", h->workload, ct_model_info(r->model)->name,
-			r->kernels && !ct_model_keeps_caches(r->model) ? " (kernels) and x86 (host code)" :
-									 "",
-			nvw_format_grouped(r->stores, a), nvw_format_grouped(r->barriers, b),
+			words_if(r->kernels && !ct_model_keeps_caches(r->model),
+				" (kernels) and x86 (host code)"),
+			GROUPED(r->stores), GROUPED(r->barriers),
 			r->kernels ? "fences and persist barriers" : "fences");
 		if (r->stores_elsewhere > 0) {
-			fprintf(to, "; %s stores to other files ignored",
-				nvw_format_grouped(r->stores_elsewhere, c));
+			fprintf(to, "; %s stores to other files ignored", GROUPED(r->stores_elsewhere));
 		}
 		if (r->threads == 0) {
 			fputs(", in one recorded order (the log names no threads)", to);
@@ -426,11 +400,10 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, ", h->workload,
 		h->machine, h->protocol, r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model,
 		crash_atomicity(h, r), (ull)h->seed);
-	fprintf(to, "%s mode%s%s", mode_name(r->mode), *h->mutation ? ", mutation " : "", h->mutation);
+	fprintf(to, "%s mode%s%s", mode_name(r->mode), words_if(*h->mutation, ", mutation "), h->mutation);
 	if (r->mode != CT_KILL) {
-		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged",
-			nvw_format_grouped(r->stores, a), nvw_format_grouped(r->barriers, b),
-			nvw_format_grouped(r->acks, c));
+		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", GROUPED(r->stores),
+			GROUPED(r->barriers), GROUPED(r->acks));
 	}
 	fputs(" in ", to);
 	print_time(to, r->sim_time_ps);
@@ -448,7 +421,7 @@ static void print_intervals(const struct ct_result *r, FILE *to)
 		if (k->possible_log2 < 40) {
 			fprintf(to, "%14.0f", isfinite(k->possible_log2) ? exp2(k->possible_log2) : 0.0);
 		} else {
-			fprintf(to, "%8s2^%-4.0f", k->exact ? "" : "<= ", k->possible_log2);
+			fprintf(to, "%8s2^%-4.0f", words_if(!k->exact, "<= "), k->possible_log2);
 		}
 		fprintf(to, " %9u %9u %9u  %s\n", k->distinct, k->equal, k->unread,
 			k->exhausted ? "exhausted" : "sampled");
@@ -457,8 +430,6 @@ static void print_intervals(const struct ct_result *r, FILE *to)
 
 void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
-	char a[NVW_UNIT_TEXT];
-
 	print_verdict(r, to);
 	print_subject(h, r, to);
 	print_coverage(r, to);
@@ -471,8 +442,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	}
 	cli_cure_report_all(r, to);
 	if (r->findings_unlisted > 0) {
-		fprintf(to, "\n and %s states that fail in other ways\n",
-			nvw_format_grouped(r->findings_unlisted, a));
+		fprintf(to, "\n and %s states that fail in other ways\n", GROUPED(r->findings_unlisted));
 	}
 	if (!r->consistent) {
 		fputc('\n', to);

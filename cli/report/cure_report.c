@@ -8,24 +8,22 @@
 #include "core/units.h"
 
 #include "cure_report.h"
+#include "words.h"
 
 /* The test of the cure. */
 static void print_proof(const struct ct_cure *c, FILE *to)
 {
-	char a[NVW_UNIT_TEXT];
-
 	if (c->exhaustive && c->possible_log2 >= 53) {
 		fprintf(to, "all 2^%.1f possible states", c->possible_log2);
 		return;
 	}
 	if (c->exhaustive) {
-		fprintf(to, "all %s possible states",
-			nvw_format_grouped((uint64_t)(exp2(c->possible_log2) + 0.5), a));
+		fprintf(to, "all %s possible states", GROUPED((uint64_t)(exp2(c->possible_log2) + 0.5)));
 		return;
 	}
-	fprintf(to, "%s tested of ", nvw_format_grouped(c->states, a));
+	fprintf(to, "%s tested of ", GROUPED(c->states));
 	fprintf(to, c->possible_log2 < 53 ? "%s%.0f possible" : "%s2^%.1f possible",
-		c->possible_exact ? "" : "at most ",
+		words_if(!c->possible_exact, "at most "),
 		c->possible_log2 < 53 ? exp2(c->possible_log2) : c->possible_log2);
 }
 
@@ -77,7 +75,7 @@ static void print_none(const struct ct_cure *c, const char *indent, FILE *to)
 /* Fewer states fail with it, but some do. */
 static void print_part(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
 {
-	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+	char text[1024];
 
 	ct_cure_text(c, text, sizeof text);
 	if (c->run == CT_CURE_REFUTED) {
@@ -85,7 +83,7 @@ static void print_part(const struct ct_result *r, const struct ct_cure *c, const
 		return;
 	}
 	fprintf(to, "%snot verified: with %s%s %s of %s tested states still fail\n", indent, text,
-		with_others(c), nvw_format_grouped(r->states_uncured, a), nvw_format_grouped(c->states, b));
+		with_others(c), GROUPED(r->states_uncured), GROUPED(c->states));
 }
 
 /* No state of the log failed with it, and a run of the program with it ended otherwise. */
@@ -104,16 +102,15 @@ static void print_verified(const struct ct_result *r, const struct ct_cure *c, c
 {
 	static const char *const words[] = {
 		[CT_CURE_NOT_RUN] = "verified on this log", [CT_CURE_HOLDS] = "verified by running"};
-	char text[1024], a[NVW_UNIT_TEXT], b[NVW_UNIT_TEXT];
+	char text[1024];
 
 	ct_cure_text(c, text, sizeof text);
 	fprintf(to, "%s%s: with %s%s no tested state fails%s%s (", indent, words[c->run], text,
-		with_others(c), r->mode == CT_OBSERVED ? " under " : "",
+		with_others(c), words_if(r->mode == CT_OBSERVED, " under "),
 		r->mode == CT_OBSERVED ? ct_model_info(r->proved_under)->name : "");
 	print_proof(c, to);
 	if (c->assumed > 0) {
-		fprintf(to, "; %u finding%s without a cure assumed away", c->assumed,
-			c->assumed == 1 ? "" : "s");
+		fprintf(to, "; %u finding%s without a cure assumed away", c->assumed, plural(c->assumed));
 	}
 	fputc(')', to);
 	if (is_wide(c)) {
@@ -126,14 +123,14 @@ static void print_verified(const struct ct_result *r, const struct ct_cure *c, c
 	}
 	if (c->others > 0) {
 		fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
-			nvw_format_grouped(c->only, a), nvw_format_grouped(c->only_of, b));
+			GROUPED(c->only), GROUPED(c->only_of));
 	}
 }
 
 /* In a run in which only the cure of another finding was applied; otherwise in one with all of them. */
 static void print_gone(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
 {
-	char text[1024], a[NVW_UNIT_TEXT];
+	char text[1024];
 
 	if (c->cured_by == 0) {
 		fprintf(to, "%sno longer occurs with the cures of the other findings together\n", indent);
@@ -147,7 +144,7 @@ static void print_gone(const struct ct_result *r, const struct ct_cure *c, const
 	} else {
 		fprintf(to, "%sno longer occurs with the cure of finding %u alone", indent, c->cured_by);
 	}
-	fprintf(to, " (%s states tested)\n", nvw_format_grouped(c->cured_in, a));
+	fprintf(to, " (%s states tested)\n", GROUPED(c->cured_in));
 }
 
 void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
@@ -157,7 +154,7 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 
 	if (c->behind > 0) {
 		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
-			c->behind == 1 ? "" : "s");
+			plural(c->behind));
 	}
 	if (c->refuted > 0) {
 		print_none(c, indent, to);
@@ -174,7 +171,7 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 		fprintf(to, "%sno cure was looked for: the search had used up its budget\n", indent);
 	} else if (c->count == 0 && c->tried > 0) {
 		fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)%s\n",
-			indent, c->tried, c->left > 0 ? ", and not all were" : "");
+			indent, c->tried, words_if(c->left > 0, ", and not all were"));
 		if (c->masked) {
 			ct_edit_text(&c->mask, text, sizeof text);
 			fprintf(to, "%sthe test continued with %s\n", indent, text);
@@ -192,35 +189,33 @@ static void print_left(const struct ct_result *r, FILE *to)
 
 		if (c->left > 0) {
 			fprintf(to, "%sof finding %u %u candidate%s", before, i + 1, c->left,
-				c->left == 1 ? "" : "s");
+				plural(c->left));
 			before = ", ";
 		}
 	}
-	fputs(*before == '\0' ? "what is behind the cures so far" : "", to);
+	fputs(words_if(*before == '\0', "what is behind the cures so far"), to);
 }
 
 void cli_cure_report_all(const struct ct_result *r, FILE *to)
 {
-	char a[NVW_UNIT_TEXT];
-
 	if (r->cures_unshown) {
 		fprintf(to, "\nno cure was tried: of the states that %s permits none of those tested fails\n",
 			ct_model_info(r->proved_under)->name);
 	}
 	if (r->states_of_several > 0) {
 		fprintf(to, "\n%s of the failing states pass only with several of these cures together\n",
-			nvw_format_grouped(r->states_of_several, a));
+			GROUPED(r->states_of_several));
 	}
 	if (r->states_in_none > 0) {
 		fprintf(to,
 			"\n%s tested state%s with all of these cures and assumptions, and %s in none of the findings\n",
-			nvw_format_grouped(r->states_in_none, a),
-			r->states_in_none == 1 ? " fails" : "s fail", r->states_in_none == 1 ? "is" : "are");
+			GROUPED(r->states_in_none), r->states_in_none == 1 ? " fails" : "s fail",
+			r->states_in_none == 1 ? "is" : "are");
 	}
 	if (r->cure_search_ended) {
 		fprintf(to,
 			"\nthe search for cures ended at its budget of %s states (--cure-states); not searched: ",
-			nvw_format_grouped(r->cure_states_most, a));
+			GROUPED(r->cure_states_most));
 		print_left(r, to);
 		fputc('\n', to);
 	}

@@ -10,6 +10,7 @@
 #include "json_report.h"
 #include "provenance.h"
 #include "exec_report.h"
+#include "words.h"
 
 enum { PLACES = 5 };
 
@@ -141,7 +142,7 @@ static void print_advice(const struct host_control *c, FILE *to)
 		}
 		if (s->empty_fences > 0) {
 			fprintf(to, "%s%llu of %llu drains had nothing flushed before them",
-				s->idle_flushes ? "; " : "", (unsigned long long)s->empty_fences,
+				words_if(s->idle_flushes, "; "), (unsigned long long)s->empty_fences,
 				(unsigned long long)s->fences);
 		}
 		fputc('\n', to);

@@ -7,6 +7,7 @@
 #include "html_finding.h"
 #include "html_text.h"
 #include "source_lines.h"
+#include "words.h"
 
 typedef unsigned long long ull;
 
@@ -24,7 +25,7 @@ static void source(FILE *to, const char *file, uint32_t line)
 
 	if (f == NULL) {
 		fputs("<p class=\"soft\">The source file was not found; searched: ", to);
-		html_text(to, searched ? searched : "nothing, since its name is unknown");
+		html_text(to, words_or(searched, "nothing, since its name is unknown"));
 		fputs("</p>", to);
 		return;
 	}
@@ -32,7 +33,7 @@ static void source(FILE *to, const char *file, uint32_t line)
 	for (uint32_t i = 1; fgets(text, sizeof text, f) != NULL && i <= line + SOURCE_AROUND; i++) {
 		text[strcspn(text, "\n")] = '\0';
 		if (i + SOURCE_AROUND >= line) {
-			fprintf(to, "<span%s>%5u  ", i == line ? " class=\"hit\"" : "", i);
+			fprintf(to, "<span%s>%5u  ", words_if(i == line, " class=\"hit\""), i);
 			html_text(to, text);
 			fputs("</span>", to);
 		}
@@ -291,7 +292,7 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 		"store &nbsp; <span style=\"color:var(--bar)\">&#9644;</span> persist barrier &nbsp; <span style=\"color:var(--good)\">"
 		"&#9670;</span> acknowledgement. Oldest first, one column of marks per work-item or group.</p>"
 		"<ol class=\"timeline\" style=\"--lanes:%u\">",
-		is_open ? " open" : "", d->moment_count, lanes.count);
+		words_if(is_open, " open"), d->moment_count, lanes.count);
 	for (unsigned i = 0; i < d->moment_count; i++) {
 		row(to, r, &d->moment[i], lane_of(&lanes, &d->moment[i]));
 	}
@@ -310,9 +311,9 @@ static void places(FILE *to, const struct ct_finding *d)
 	fprintf(to,
 		"<details%s><summary>All %u stores behind the finding</summary><div class=\"scroll\"><table><tr><th>store</th>%s"
 		"<th>offset</th><th>after the crash</th></tr>",
-		d->cause.kind == CT_CAUSE_NONE ? " open" : "", d->place_count,
-		on_device ? "<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>" :
-			    "");
+		words_if(d->cause.kind == CT_CAUSE_NONE, " open"), d->place_count,
+		words_if(on_device,
+			"<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>"));
 	for (unsigned i = 0; i < d->place_count; i++) {
 		const struct ct_place *const p = &d->place[i];
 
@@ -374,8 +375,8 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 	fputs("</h3><p class=\"soft\">", to);
 	if (d->states > 0) {
 		html_figure(to, d->states);
-		fprintf(to, " %s%s%s, ", r->mode == CT_KILL ? "kill" : "state", d->states == 1 ? "" : "s",
-			d->by_cure ? "" : " failing in these words");
+		fprintf(to, " %s%s%s, ", r->mode == CT_KILL ? "kill" : "state", plural(d->states),
+			words_if(!d->by_cure, " failing in these words"));
 	}
 	fputs("first at ", to);
 	html_moment(to, r, (int64_t)d->first_time_ps);
@@ -392,7 +393,7 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 		html_text(to, d->also[k].text);
 		if (d->also[k].states > 0) {
 			fprintf(to, " (%llu states%s)", (ull)d->also[k].states,
-				d->by_cure ? "" : " failing in these words");
+				words_if(!d->by_cure, " failing in these words"));
 		}
 		fputs("</p>", to);
 	}

@@ -11,6 +11,7 @@
 #include "provenance.h"
 #include "html_text.h"
 #include "machines.h"
+#include "words.h"
 
 typedef unsigned long long ull;
 
@@ -26,7 +27,7 @@ static void print_possible(FILE *f, const struct ct_result *r)
 	if (r->states_possible_log2 < 53) {
 		html_figure(f, (uint64_t)r->states_possible);
 	} else {
-		fprintf(f, "%s2<sup>%.0f</sup>", r->states_possible_exact ? "" : "&le; ",
+		fprintf(f, "%s2<sup>%.0f</sup>", words_if(!r->states_possible_exact, "&le; "),
 			r->states_possible_log2);
 	}
 }
@@ -64,7 +65,7 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	char verdict[64];
 
 	snprintf(verdict, sizeof verdict, "%s%s", ct_verdict_words(ct_verdict_of(r)),
-		r->without_crash && !r->consistent ? " WITHOUT ANY CRASH" : "");
+		words_if(r->without_crash && !r->consistent, " WITHOUT ANY CRASH"));
 
 	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
 	      "<title>",
@@ -90,7 +91,7 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 		fprintf(f, "states that the model <b>%s</b> permits", ct_model_info(r->model)->name);
 	}
 	fprintf(f, ", %u-byte atomicity, seed %llu%s", crash_atomicity(h, r), (ull)h->seed,
-		*h->mutation ? ", mutation " : "");
+		words_if(*h->mutation, ", mutation "));
 	html_text(f, h->mutation);
 	fputs("</p><p><code>", f);
 	html_text(f, h->command);

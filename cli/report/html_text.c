@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "html_text.h"
+#include "words.h"
 
 void html_text(FILE *to, const char *text)
 {
@@ -50,6 +51,6 @@ void html_moment(FILE *to, const struct ct_result *r, int64_t ps)
 		fprintf(to, "operation %lld", (long long)(ps / 1000));
 		return;
 	}
-	fputs(ps < 0 ? "&minus;" : "", to);
+	fputs(words_if(ps < 0, "&minus;"), to);
 	html_time(to, (uint64_t)llabs(ps));
 }

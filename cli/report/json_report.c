@@ -2,15 +2,27 @@
 /* See json_report.h. */
 #include "json_report.h"
 
+#include "core/describe.h"
+
 int cli_print_json(json_t *report, FILE *to)
 {
 	if (!report) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
 	}
-	const int error = json_dumpf(report, to, JSON_INDENT(2)) || fputc('\n', to) == EOF ?
-				  nvw_fail_errno("cannot write the report") :
-				  0;
+	const bool failed = json_dumpf(report, to, JSON_INDENT(2)) || fputc('\n', to) == EOF;
 
 	json_decref(report);
-	return error;
+	return failed ? nvw_fail_errno("cannot write the report") : 0;
+}
+
+json_t *cli_value_json(const struct nvw__value *value)
+{
+	switch (value->type) {
+	case NVW__VALUE_U64:
+		return json_integer((json_int_t)value->u64);
+	case NVW__VALUE_REAL:
+		return json_real(value->real);
+	default:
+		return json_string(value->text);
+	}
 }

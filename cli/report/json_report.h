@@ -12,4 +12,8 @@
 /* Prints and releases it; NULL is a report for which there was no memory. NVW_E_MEMORY, NVW_E_SYSTEM. */
 NVW_CHECKED int cli_print_json(json_t *report, FILE *to);
 
+/* A value of a workload's report. */
+struct nvw__value;
+json_t *cli_value_json(const struct nvw__value *value);
+
 #endif

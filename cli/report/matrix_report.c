@@ -7,6 +7,7 @@
 #include "crash_report.h"
 #include "json_report.h"
 #include "provenance.h"
+#include "words.h"
 
 typedef unsigned long long ull;
 
@@ -118,7 +119,7 @@ static void print_spare(const struct ct_barrier *b, FILE *to)
 	} else if (of_all > 0) {
 		fprintf(to, "%s scope is enough in every state that %s permits", scope, all);
 	}
-	fputs(of_all > 0 && of_sample > 0 ? "; " : "", to);
+	fputs(words_if(of_all > 0 && of_sample > 0, "; "), to);
 	if (of_sample > 0 && is_none) {
 		fputs("nothing failed without it", to);
 	} else if (of_sample > 0) {
@@ -171,7 +172,7 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 	fprintf(to,
 		"%s on %s, protocol %s, seed %llu%s%s: one run of %.2f us, %llu NVRAM stores, %llu barriers, %llu acknowledged   "
 		"%.1f s\n",
-		h->workload, h->machine, h->protocol, (ull)h->seed, *h->mutation ? ", mutation " : "",
+		h->workload, h->machine, h->protocol, (ull)h->seed, words_if(*h->mutation, ", mutation "),
 		h->mutation, (double)x->sim_time_ps / 1e6, (ull)x->stores, (ull)x->barriers_met, (ull)x->acks,
 		x->host_seconds);
 	cli_print_provenance(h->made_by, to);

@@ -14,6 +14,7 @@
 #include "provenance.h"
 #include "race_report.h"
 #include "../session.h"
+#include "words.h"
 
 static uint64_t memory_bytes(void)
 {
@@ -63,12 +64,12 @@ static void each_device_stat(const struct cli_run_result *r,
 
 static void line_u64(FILE *to, const char *name, uint64_t value, const char *meaning, const char *unit)
 {
-	fprintf(to, "%-28s %20" PRIu64 "  # %s (%s)\n", name, value, meaning, *unit ? unit : "count");
+	fprintf(to, "%-28s %20" PRIu64 "  # %s (%s)\n", name, value, meaning, words_or(unit, "count"));
 }
 
 static void line_real(FILE *to, const char *name, double value, const char *meaning, const char *unit)
 {
-	fprintf(to, "%-28s %20.6f  # %s (%s)\n", name, value, meaning, *unit ? unit : "ratio");
+	fprintf(to, "%-28s %20.6f  # %s (%s)\n", name, value, meaning, words_or(unit, "ratio"));
 }
 
 static void print_waits(const struct cli_waits *w, FILE *to)
@@ -97,7 +98,7 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 
 	fprintf(to, "%s on %s, protocol %s, %s persistency, seed %" PRIu64 "%s%s%s%s: %s\n", r->workload,
 		r->config->name, r->config->protocol, cli_model_name(r->config), r->config->seed,
-		*r->options ? ", " : "", r->options, *r->mutation ? ", mutation " : "", r->mutation,
+		words_if(*r->options, ", "), r->options, words_if(*r->mutation, ", mutation "), r->mutation,
 		r->verdict);
 	cli_print_provenance(r->made_by, to);
 	fputs("---------- Begin Simulation Statistics ----------\n", to);

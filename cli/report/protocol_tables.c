@@ -10,6 +10,7 @@
 
 #include "protocol_tables.h"
 #include "../session.h"
+#include "words.h"
 
 enum { GAP = 2 };
 
@@ -96,7 +97,7 @@ static const char *cell_line(const json_t *cell, size_t n, char *room, size_t si
 	const size_t count = json_array_size(actions);
 
 	if (!json_is_object(cell)) {
-		return n ? "" : "-";
+		return words_if(!n, "-");
 	}
 	if (n < count) {
 		return json_string_value(json_array_get(actions, n));
@@ -204,8 +205,8 @@ static void join(char *to, size_t room, const json_t *actions)
 	*to = 0;
 	json_array_foreach(actions, i, action)
 	{
-		snprintf(
-			to + strlen(to), room - strlen(to), "%s%s", i ? "; " : "", json_string_value(action));
+		snprintf(to + strlen(to), room - strlen(to), "%s%s", words_if(i, "; "),
+			json_string_value(action));
 	}
 }
 

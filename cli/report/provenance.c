@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The origin of a result. See provenance.h. */
 #include "provenance.h"
+#include "words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,7 @@ char *cli_command_text(const char *protocol)
 		const bool is_value =
 			i > 0 && !strcmp(words[i - 1], "--protocol") && !strcmp(words[i], "each");
 
-		fputs(i ? " " : "", f);
+		fputs(words_if(i, " "), f);
 		if (protocol && !strcmp(words[i], "--protocol=each")) {
 			fprintf(f, "--protocol=%s", protocol);
 		} else {
@@ -205,7 +206,7 @@ static const char *text_of(const json_t *o, const char *name)
 {
 	const char *const text = json_string_value(json_object_get(o, name));
 
-	return text ? text : "";
+	return words_or(text, "");
 }
 
 static void print_changes(json_t *machine, FILE *to)
@@ -226,6 +227,14 @@ static void print_changes(json_t *machine, FILE *to)
 	if (n > CHANGES_PRINTED) {
 		fprintf(to, " and %u other keys", n - CHANGES_PRINTED);
 	}
+}
+
+void cli_print_made_by(const struct emu_config *machine)
+{
+	json_t *const made_by = cli_provenance(machine, NULL);
+
+	cli_print_provenance(made_by, stdout);
+	json_decref(made_by);
 }
 
 void cli_print_provenance(const json_t *o, FILE *to)

@@ -41,4 +41,7 @@ json_t *cli_provenance(const struct emu_config *machine, const char *command);
 /* Prints "made by" and "machine", one line each. */
 void cli_print_provenance(const json_t *provenance, FILE *to);
 
+/* The same of this process, with a machine or NULL, on standard output. */
+void cli_print_made_by(const struct emu_config *machine);
+
 #endif

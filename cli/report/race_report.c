@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Printing races. See race_report.h. */
 #include "race_report.h"
+#include "words.h"
 
 #include <inttypes.h>
 
@@ -55,9 +56,9 @@ static void print_remedy(const struct emu_race *race, FILE *to)
 static void print_race(unsigned number, const struct emu_race *race, FILE *to)
 {
 	fprintf(to, " %u  %s, %u byte%s at %s offset 0x%" PRIx64 ", kernel \"%s\", %" PRIu64 " time%s%s\n",
-		number, headline(race), race->bytes, race->bytes == 1 ? "" : "s",
-		race->in_nvram ? "pool" : "DRAM", race->offset, race->kernel, race->count,
-		race->count == 1 ? "" : "s", race->same_value ? ", always the same value" : "");
+		number, headline(race), race->bytes, plural(race->bytes), race->in_nvram ? "pool" : "DRAM",
+		race->offset, race->kernel, race->count, plural(race->count),
+		words_if(race->same_value, ", always the same value"));
 	print_access("first", &race->first, to);
 	print_access("then ", &race->second, to);
 	print_remedy(race, to);
@@ -70,8 +71,8 @@ void cli_print_races(const struct emu_race_report *report, FILE *to)
 		return;
 	}
 	fprintf(to, "races: %" PRIu64 " under %s, between %s%u pair%s of source lines\n", report->races,
-		report->model, report->unlisted ? "more than " : "", report->count,
-		report->count == 1 ? "" : "s");
+		report->model, words_if(report->unlisted, "more than "), report->count,
+		plural(report->count));
 	for (unsigned i = 0; i < report->count; i++) {
 		print_race(i + 1, &report->race[i], to);
 	}

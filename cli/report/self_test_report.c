@@ -10,6 +10,7 @@
 #include "provenance.h"
 #include "../registry.h"
 #include "self_test_report.h"
+#include "words.h"
 
 static const char *verdict(const struct ct_trial *t)
 {
@@ -24,8 +25,8 @@ void self_test_row(struct self_test_report *r, const struct ct_trial *t, const c
 		json_array_append_new(r->rows,
 			json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:s}",
 				r->of_program ? "program" : "workload", r->subject,
-				r->of_program ? "bug" : "mutation", t->mutation ? t->mutation : "", "way",
-				t->way, "options", t->options, "result", says, "states_distinct",
+				r->of_program ? "bug" : "mutation", words_or(t->mutation, ""), "way", t->way,
+				"options", t->options, "result", says, "states_distinct",
 				(json_int_t)t->states_distinct, "states_failing",
 				(json_int_t)t->states_failing, "seconds", t->seconds, "text", t->text));
 		return;
@@ -33,9 +34,9 @@ void self_test_row(struct self_test_report *r, const struct ct_trial *t, const c
 	const char *const more = t->mutation || *t->text ? t->text : t->options;
 
 	printf("%-*s %-*s %-15s %-11s %7llu of %7llu states  %5.1f s%s%s\n", r->of_program ? 12 : 8,
-		r->subject, r->of_program ? 16 : 24, t->mutation ? t->mutation : "(none)", t->way, says,
+		r->subject, r->of_program ? 16 : 24, words_or(t->mutation, "(none)"), t->way, says,
 		(unsigned long long)t->states_failing, (unsigned long long)t->states_distinct, t->seconds,
-		*more ? "  " : "", more);
+		words_if(*more, "  "), more);
 	fflush(stdout);
 }
 
@@ -60,7 +61,7 @@ int self_test_sum(struct self_test_report *r, const struct ct_self_test *sum, co
 		json_decref(o);
 	} else {
 		printf("\n%s%u of %u %s found (%.0f %%), %u false alarms in %u tests of %s\n",
-			sum->interrupted ? "UNDECIDED, interrupted: " : "", sum->found, sum->mutations,
+			words_if(sum->interrupted, "UNDECIDED, interrupted: "), sum->found, sum->mutations,
 			r->of_program ? "bugs" : "mutations",
 			sum->mutations ? 100.0 * sum->found / sum->mutations : 100.0, sum->alarms, sum->clean,
 			r->of_program ? "the program without a bug, or with a harmless one" :

@@ -11,6 +11,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "source_lines.h"
+#include "words.h"
 
 enum { FOUND_MAX = 32, NAME_MAX_BYTES = 128 };
 
@@ -53,7 +54,7 @@ static void look_at_unit(struct search *s, Dwarf_Die *unit)
 		return;
 	}
 	for (size_t i = 0; i < count && *s->path == '\0'; i++) {
-		look_at_file(s, dwarf_filesrc(files, i, NULL, NULL), folder ? folder : "");
+		look_at_file(s, dwarf_filesrc(files, i, NULL, NULL), words_or(folder, ""));
 	}
 }
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Words of a sentence that depend on a value. */
+#ifndef CLI_WORDS_H
+#define CLI_WORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/units.h"
+
+/* The ending of a noun behind its number. */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* A part that the sentence has in some cases alone. */
+static inline const char *words_if(bool holds, const char *words)
+{
+	return holds ? words : "";
+}
+
+/* The words, if there are any. */
+static inline const char *words_or(const char *words, const char *otherwise)
+{
+	return words && *words ? words : otherwise;
+}
+
+/* 1234567 as 1,234,567; valid to the end of the block. */
+#define GROUPED(n) nvw_format_grouped((n), (char[NVW_UNIT_TEXT]){0})
+
+#endif
