@@ -39,6 +39,13 @@ static const char *const readers[] = {
 
 enum { READERS = sizeof readers / sizeof *readers };
 
+/* A folder of tests, or of pools, is what it takes. */
+static bool takes_folders(const char *words)
+{
+	return !strncmp(words, "litmus ", 7) || !strncmp(words, "inspect ", 8) ||
+	       !strncmp(words, "recover ", 8);
+}
+
 static void each_reader_refuses(const char *path, const char *message)
 {
 	command_write("image", "", 1);
@@ -46,8 +53,8 @@ static void each_reader_refuses(const char *path, const char *message)
 		char words[512];
 
 		snprintf(words, sizeof words, readers[i], path);
-		if (!strncmp(words, "litmus", 6) && !strcmp(path, "%D")) {
-			continue; /* a folder of tests is what it takes */
+		if (takes_folders(words) && !strcmp(path, "%D")) {
+			continue;
 		}
 		command_expect(words, 2, "", message);
 	}
