@@ -131,7 +131,7 @@ struct emu_config {
 	uint64_t seed;
 
 	uint64_t loads, consistency, first_cu;
-	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, preempt, launch;
+	uint64_t cus, clock, wavefronts_per_cu, wavefront_width, issue, instruction, memory, preempt, launch;
 	struct emu_store_buffer_config {
 		uint64_t entries, order, loads;
 	} store_buffer;

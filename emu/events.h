@@ -68,6 +68,8 @@ void emu_schedule_open(
 	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what);
 /* At t, the wavefront has its turn. */
 void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
+/* The wavefront's access has been served at t, by its L1 or beyond. */
+void emu_wake_after_access(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t);
 /* Removes the next event: the earliest, or the one that the scheduler chooses. There must be one. */
 struct emu_event emu_events_take(struct nvw_machine *m);
 /* Removes and frees all events. */

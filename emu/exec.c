@@ -149,6 +149,21 @@ static void tell_when_done(struct emu_wavefront *wf, uint64_t lanes, emu_time do
 	}
 }
 
+/*
+ * The next turn of a wavefront whose access the L1 has served at t. The way between the wavefront and its L1 delays the wavefront, not
+ * the access: what others see, and when, is as if it were all behind the access.
+ */
+extern inline void emu_wake_after_access(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+{
+	persist_wake(m, wf, t + m->config.memory + m->config.instruction);
+}
+
+/* A load that is used later: the wavefront goes on as soon as it is issued. */
+static void wake_after_issue(struct nvw_machine *m, struct emu_wavefront *wf, emu_time start)
+{
+	persist_wake(m, wf, start + emu_later(m->config.issue, m->config.instruction));
+}
+
 static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
 	const bool only_issued = is_only_issued(wf, lanes);
@@ -156,14 +171,14 @@ static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 
 	if (only_issued && emu_late_issue(m, wf, lanes, start)) {
 		wf->runnable |= lanes;
-		persist_wake(m, wf, start + m->config.issue);
+		wake_after_issue(m, wf, start);
 		return;
 	}
 	const emu_time done = emu_later(emu_access(m, wf, lanes, start), start + m->config.issue);
 
 	wf->runnable |= lanes;
 	if (only_issued) {
-		tell_when_done(wf, lanes, wf->queued ? 0 : done);
+		tell_when_done(wf, lanes, wf->queued ? 0 : done + m->config.memory);
 		if (m->loads && !wf->queued) {
 			emu_loads_add(m, wf, lanes, done);
 		}
@@ -171,9 +186,9 @@ static void issue_memory(struct nvw_machine *m, struct emu_wavefront *wf, uint64
 	if (wf->queued) {
 		wf->served = done;
 	} else if (only_issued && !m->loads_complete) {
-		persist_wake(m, wf, start + m->config.issue);
+		wake_after_issue(m, wf, start);
 	} else {
-		persist_wake(m, wf, done);
+		emu_wake_after_access(m, wf, done);
 	}
 }
 
@@ -186,6 +201,20 @@ static void issue_ack(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 	}
 	wf->runnable |= lanes;
 	emu_wake(m, wf, t);
+}
+
+/* The wavefront executes as many instructions as its lane with the most. */
+static void issue_work(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
+{
+	uint64_t most = 0;
+
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+		const uint64_t n = wf->requests.value[__builtin_ctzll(rest)];
+
+		most = n > most ? n : most;
+	}
+	wf->runnable |= lanes;
+	emu_wake(m, wf, t + most * m->config.instruction);
 }
 
 /* The wavefront continues when the last of its lanes' loads is complete. */
@@ -330,6 +359,8 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 		issue_ack(m, wf, lanes, t);
 	} else if (kind == NVW__USE) {
 		issue_use(m, wf, lanes, t);
+	} else if (kind == NVW__WORK) {
+		issue_work(m, wf, lanes, t);
 	} else {
 		issue_barrier(m, wf, lanes, t);
 	}

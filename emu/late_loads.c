@@ -69,7 +69,8 @@ static void perform(struct nvw_machine *m, struct emu_late *e)
 	for (uint64_t rest = e->lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		m->late.results[e->ticket[lane]] = (struct emu_late_result){e->request[lane].value, done};
+		m->late.results[e->ticket[lane]] =
+			(struct emu_late_result){e->request[lane].value, done + m->config.memory};
 	}
 	if (m->loads && !m->error) {
 		emu_loads_add(m, e->wf, e->lanes, done);

@@ -36,6 +36,6 @@ void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 	}
 	if (--wf->queued == 0) {
 		emu_count_latency(m, wf->requests.op[__builtin_ctzll(lanes)] & 0xff, wf->served - wf->issued);
-		persist_wake(m, wf, wf->served);
+		emu_wake_after_access(m, wf, wf->served);
 	}
 }

@@ -225,6 +225,17 @@ struct nvw_issued {
 		(void)nvw__op(&nvw__site, NVW__OP_ACK, NULL, (op), 0); \
 	})
 
+/*
+ * Says that the work-item executes n instructions here that access no memory: its wavefront goes on after n times the machine
+ * key gpu.instruction. A plain expression of a kernel takes no time; one instruction between two accesses is counted
+ * without being asked for. Count what a GPU would execute, a branch as one.
+ */
+#define nvw_work(n)                                                             \
+	({                                                                      \
+		NVW__SITE(nvw__site);                                           \
+		(void)nvw__op(&nvw__site, NVW__OP_WORK, NULL, (uint64_t)(n), 0); \
+	})
+
 /* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
 
 /* A source location: one static record per use of a macro above. */
@@ -252,6 +263,7 @@ struct nvw_site {
 	X(P_BARRIER, "persist barrier")                \
 	X(ACK, "acknowledgement")                      \
 	X(USE, "use of a load")                        \
+	X(WORK, "work")                                \
 	X(RETURN, "return")
 
 enum nvw__kind {
@@ -298,6 +310,7 @@ void nvw__issue_at(void);              /* the same for assembly, see nvw__issue_
 #define NVW__OP_P_BARRIER ((uint32_t)NVW__P_BARRIER)
 #define NVW__OP_ACK       ((uint32_t)NVW__ACK)
 #define NVW__OP_USE       ((uint32_t)NVW__USE)
+#define NVW__OP_WORK      ((uint32_t)NVW__WORK)
 
 #define NVW__SITE(name) static const struct nvw_site name = {__FILE__, __func__, __LINE__}
 

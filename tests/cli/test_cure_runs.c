@@ -78,7 +78,7 @@ static void a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is(void *
 
 	const char *const put = report(
 		"crash kv --mutate=publish-before-value --seed=102 --states=1500 --count=600 --batch=128 "
-		"--slots=64 --group-size=64 --scope=kernel",
+		"--slots=64 --group-size=64 --scope=kernel --writers=group",
 		1);
 
 	expect(put, "it would deadlock: kernel kv_batch is deadlocked in ");

@@ -43,6 +43,9 @@ static void begin(struct rig *rig, uint64_t seed, const char *const *settings, b
 	emu_config_default(&rig->config);
 	rig->config.seed = seed;
 	rig_ok(emu_config_set(&rig->config, "persist.check=on"));
+	/* Times in tests are those of the memory system alone. */
+	rig_ok(emu_config_set(&rig->config, "gpu.instruction=0ns"));
+	rig_ok(emu_config_set(&rig->config, "gpu.memory=0ns"));
 	for (; settings && *settings; settings++) {
 		if (!strncmp(*settings, "protocol=", 9)) {
 			snprintf(rig->config.protocol, sizeof rig->config.protocol, "%s", *settings + 9);

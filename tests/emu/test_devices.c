@@ -154,7 +154,7 @@ static void reads_of_a_channel_do_not_wait_for_its_writes(void **state)
 	uint8_t data[EMU_LINE];
 	emu_time done;
 
-	begin(&rig, (const char *const[]){FAST_THEN_SLOW, NULL}, ids);
+	begin(&rig, (const char *const[]){FAST_THEN_SLOW, "nvram.shared=off", NULL}, ids);
 	for (unsigned i = 0; i < 4; i++) {
 		emu_channel_write(rig.machine, &rig.machine->device[EMU_NVRAM], ids[0], 0, &done);
 		assert_int_equal(done, 100000 + 5000 * i);

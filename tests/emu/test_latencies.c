@@ -166,6 +166,48 @@ static void launches_and_copies_take_the_time_that_the_machine_says(void **state
 	rig_end(&rig);
 }
 
+/* ---- Instructions -------------------------------------------------------------------------------- */
+
+struct counted {
+	uint64_t *word;
+	uint64_t work;
+};
+
+enum { LOADS = 8 };
+
+static void load_and_work(const void *args)
+{
+	const struct counted *const c = args;
+
+	for (unsigned i = 0; i < LOADS; i++) {
+		(void)nvw_load(c->word);
+		nvw_work(c->work);
+	}
+}
+
+static uint64_t time_of(const char *instruction, const char *memory, uint64_t work)
+{
+	struct rig rig;
+	struct counted c = {.work = work};
+	uint64_t ps;
+
+	rig_begin(&rig, 1, (const char *const[]){instruction, memory, NULL});
+	c.word = nvw_alloc(rig.machine, 64);
+	rig_ok(nvw_launch(rig.machine, "count", load_and_work, &c, 1, 1));
+	ps = nvw_time_ps(rig.machine);
+	rig_end(&rig);
+	return ps;
+}
+
+static void instructions_and_the_way_to_the_l1_take_their_time(void **state)
+{
+	const uint64_t none = time_of("gpu.instruction=0ns", "gpu.memory=0ns", 5);
+
+	assert_int_equal(time_of("gpu.instruction=3ns", "gpu.memory=0ns", 0), none + LOADS * 3000);
+	assert_int_equal(time_of("gpu.instruction=3ns", "gpu.memory=0ns", 5), none + LOADS * 6 * 3000);
+	assert_int_equal(time_of("gpu.instruction=0ns", "gpu.memory=40ns", 5), none + LOADS * 40000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +215,7 @@ int main(void)
 		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
 		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
 		cmocka_unit_test(launches_and_copies_take_the_time_that_the_machine_says),
+		cmocka_unit_test(instructions_and_the_way_to_the_l1_take_their_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

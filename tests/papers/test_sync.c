@@ -270,26 +270,31 @@ static void the_time_of_acquires_and_releases_is_part_of_that_of_atomics(void **
 	assert_true(hlrc.kernel_begin_ps > 0);
 }
 
-/* What a work-item has waited, by the word that it idles on: idle_for() leaves one less than the cycles. */
+/* What a work-item has waited, in steps of three instructions. */
 struct waits {
+	struct nvw_machine *machine;
 	struct sync_polls polls;
-	uint32_t *idle;
-	uint32_t cycles[40], count;
+	uint64_t last_ps;
+	uint64_t steps[40], count;
 };
 
 static bool note_wait(void *context)
 {
 	struct waits *const w = context;
 
-	w->cycles[w->count++] = nvw_load(w->idle) + 1;
-	return w->count == sizeof(w->cycles) / sizeof(*w->cycles);
+	enum { STEP_PS = 3 * 4 * 1000000 / 700 }; /* of sinclair15's clock, in MHz */
+	const uint64_t now = nvw_time_ps(w->machine);
+
+	w->steps[w->count++] = (now - w->last_ps + STEP_PS / 2) / STEP_PS;
+	w->last_ps = now;
+	return w->count == sizeof(w->steps) / sizeof(*w->steps);
 }
 
 static struct waits *const waits = &(struct waits){.count = 0};
 
 static void wait_kernel(const void *args)
 {
-	sync_wait_alone(&waits->polls, waits->idle, note_wait, waits);
+	sync_wait_alone(&waits->polls, note_wait, waits);
 }
 
 static void wait_with(enum sync_backoff backoff)
@@ -297,18 +302,17 @@ static void wait_with(enum sync_backoff backoff)
 	const struct setting s = {"gd", 1, 1, -1};
 	struct nvw_machine *const machine = make_machine(&s);
 
-	*waits = (struct waits){.polls = {.backs_off = true, .backoff = backoff, .backoff_max = 100},
-		.idle = nvw_alloc(machine, sizeof(uint32_t))};
-	assert_non_null(waits->idle);
+	*waits = (struct waits){
+		.machine = machine, .polls = {.backs_off = true, .backoff = backoff, .backoff_max = 100}};
 	assert_int_equal(nvw_launch(machine, "wait", wait_kernel, NULL, 1, 1), 0);
 	emu_destroy(machine);
 }
 
-static void a_linear_back_off_grows_by_five_cycles_and_begins_anew_after_twenty_six(void **state)
+static void a_linear_back_off_grows_by_five_steps_and_begins_anew_after_twenty_six(void **state)
 {
 	wait_with(SYNC_LINEAR);
 	for (unsigned i = 1; i < 40; i++) {
-		assert_int_equal(waits->cycles[i], i <= 26 ? 10 + 5 * (i - 1) : 1 + 5 * (i - 27));
+		assert_int_equal(waits->steps[i], i <= 26 ? 10 + 5 * (i - 1) : 1 + 5 * (i - 27));
 	}
 }
 
@@ -316,7 +320,7 @@ static void an_exponential_back_off_doubles_up_to_its_limit(void **state)
 {
 	wait_with(SYNC_EXPONENTIAL);
 	for (unsigned i = 1; i < 40; i++) {
-		assert_int_equal(waits->cycles[i], i <= 7 ? 1u << (i - 1) : 100);
+		assert_int_equal(waits->steps[i], i <= 7 ? 1u << (i - 1) : 100);
 	}
 }
 
@@ -370,7 +374,7 @@ int main(void)
 		cmocka_unit_test(a_group_that_polls_together_meets_before_and_after_each_poll),
 		cmocka_unit_test(a_gap_between_polls_makes_fewer_polls),
 		cmocka_unit_test(the_time_of_acquires_and_releases_is_part_of_that_of_atomics),
-		cmocka_unit_test(a_linear_back_off_grows_by_five_cycles_and_begins_anew_after_twenty_six),
+		cmocka_unit_test(a_linear_back_off_grows_by_five_steps_and_begins_anew_after_twenty_six),
 		cmocka_unit_test(an_exponential_back_off_doubles_up_to_its_limit),
 		cmocka_unit_test(without_scopes_a_narrow_one_does_no_harm),
 		cmocka_unit_test(bad_options_are_refused),

@@ -483,7 +483,7 @@ void nvw__issue(void)
 		assert(r->value < OPS);
 		acks.count += !acks.op[r->value];
 		acks.op[r->value] = 1;
-	} else {
+	} else if (kind != NVW__WORK) {
 		access_memory(r);
 	}
 }

@@ -11,7 +11,6 @@ static const char *const scopes[] = {
 };
 
 static const char *const writers[] = {
-	[KV_WRITERS_OF_SCOPE] = "scope",
 	[KV_WRITERS_OWN] = "own",
 	[KV_WRITERS_GROUP] = "group",
 	NULL,
@@ -28,8 +27,8 @@ const struct nvw_option kv_options[] = {
 	{"ycsb", NVW_OPTION_STRING, "", NULL, "YCSB mix: a to f, or a property file; sets keys and mix"},
 	{"value-size", NVW_OPTION_BYTES, "64B", NULL, "of every value, 1B to 4KiB"},
 	{"scope", NVW_OPTION_CHOICE, "workitem", scopes, "of the persist barriers"},
-	{"writers", NVW_OPTION_CHOICE, "scope", writers,
-		"of an entry: its own work-item, its work-group, or own with --scope=workitem and else group"},
+	{"writers", NVW_OPTION_CHOICE, "own", writers,
+		"of an entry: its own work-item, or its work-group (not with --scope=workitem)"},
 	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations per kernel launch"},
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},
 	{"slots", NVW_OPTION_COUNT, "256", NULL, "of the first table, rounded up to a power of two"},
@@ -56,8 +55,8 @@ const struct nvw_workload nvw_workload_kv = {
 	.lacks = kv_lacks,
 	.trial =
 		"count=600 batch=128 slots=64; count=600 batch=128 slots=64 mix=put=80,delete=20 records=200; "
-		"count=600 batch=128 slots=64 scope=workgroup; "
-		"count=600 batch=128 slots=64 group-size=64 scope=kernel; "
+		"count=600 batch=128 slots=64 scope=workgroup writers=group; "
+		"count=600 batch=128 slots=64 group-size=64 scope=kernel writers=group; "
 		"count=600 batch=128 slots=64 group-size=64 scope=workgroup writers=own",
 	.prepare = kv_prepare,
 	.dispose = kv_dispose,

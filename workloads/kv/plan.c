@@ -491,9 +491,6 @@ static int read_options(const struct nvw_options *options, struct kv_plan *p)
 	p->group_size = (unsigned)nvw_option_u64(options, "group-size");
 	p->scope = (enum kv_scope)nvw_option_choice(options, "scope");
 	p->writers = (enum kv_writers)nvw_option_choice(options, "writers");
-	if (p->writers == KV_WRITERS_OF_SCOPE) {
-		p->writers = p->scope == KV_SCOPE_WORKITEM ? KV_WRITERS_OWN : KV_WRITERS_GROUP;
-	}
 	if (p->scope == KV_SCOPE_WORKITEM && p->writers == KV_WRITERS_GROUP) {
 		return nvw_fail(NVW_E_USAGE,
 			"--writers=group needs --scope=workgroup or --scope=kernel: barriers of work-item scope do not "

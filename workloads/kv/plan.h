@@ -18,8 +18,8 @@ enum kv_kind { KV_GET = 1, KV_PUT = 2, KV_DELETE = 4, KV_SCAN = 8 };
 
 enum kv_scope { KV_SCOPE_WORKITEM, KV_SCOPE_WORKGROUP, KV_SCOPE_KERNEL };
 
-/* Who writes an entry: the work-item that publishes it, or its work-group; as the scope implies. */
-enum kv_writers { KV_WRITERS_OF_SCOPE, KV_WRITERS_OWN, KV_WRITERS_GROUP };
+/* Who writes an entry: the work-item that publishes it, or its work-group. */
+enum kv_writers { KV_WRITERS_OWN, KV_WRITERS_GROUP };
 
 /* Seeded bugs, in the order of the table in mutations.c. */
 enum kv_mutation {
@@ -57,7 +57,7 @@ struct kv_plan {
 	unsigned group_size;
 	unsigned log2_slots; /* of the first table */
 	enum kv_scope scope;
-	enum kv_writers writers; /* not KV_WRITERS_OF_SCOPE */
+	enum kv_writers writers;
 	enum kv_mutation mutation;
 
 	/* Operation i, 0 to preload + count - 1. */

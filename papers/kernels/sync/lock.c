@@ -88,11 +88,11 @@ uint32_t lock_acquire(const struct lock *lock, const struct sync_place *place)
 	return at.ticket;
 }
 
-uint32_t lock_acquire_alone(const struct lock *lock, uint32_t *idle)
+uint32_t lock_acquire_alone(const struct lock *lock)
 {
 	struct lock_attempt at = {.lock = lock};
 
-	sync_wait_alone(&lock->polls, idle, try_lock, &at);
+	sync_wait_alone(&lock->polls, try_lock, &at);
 	return at.ticket;
 }
 

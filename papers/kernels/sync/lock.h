@@ -41,7 +41,7 @@ uint64_t lock_words(enum lock_kind kind, uint64_t groups);
 uint32_t lock_acquire(const struct lock *lock, const struct sync_place *place);
 
 /* The same for a single work-item, for which no other waits. */
-uint32_t lock_acquire_alone(const struct lock *lock, uint32_t *idle);
+uint32_t lock_acquire_alone(const struct lock *lock);
 
 void lock_release(const struct lock *lock, uint32_t ticket);
 

@@ -110,7 +110,6 @@ static struct sync_place place_from(const struct sync_places *places, uint64_t g
 	return (struct sync_place){
 		.cu = word >> 16,
 		.number = word & UINT16_MAX,
-		.idle = &places->groups[group].idle,
 		.has = &places->has[group],
 	};
 }
@@ -160,48 +159,42 @@ int sync_launch(struct nvw_machine *machine, const struct sync_shape *shape, con
 
 /* ---- Waiting ----------------------------------------------------------------------------------------- */
 
-/* Waits for about this many cycles: a work-item cannot sleep, so it stores to its own word in the L1. */
-static void idle_for(uint32_t *idle, uint32_t cycles)
-{
-	for (uint32_t i = 0; i < cycles; i++) {
-		nvw_store(idle, i);
-	}
-}
-
 /* State of a waiting work-item. */
 struct patience {
-	uint32_t failures, cycles; /* since the back-off restarted; the next wait */
+	uint32_t failures, steps; /* since the back-off restarted; of the next wait */
 };
+
+/* A step of HeteroSync's back-off is one of an empty loop: add, compare, branch. */
+enum { STEP_INSTRUCTIONS = 3 };
 
 enum { LINEAR_FIRST = 10, LINEAR_MORE = 5, LINEAR_ANEW = 1, LINEAR_FAILURES = 25 };
 
 static struct patience begin_waiting(const struct sync_polls *polls)
 {
-	return (struct patience){.cycles = polls->backoff == SYNC_LINEAR ? LINEAR_FIRST : 1};
+	return (struct patience){.steps = polls->backoff == SYNC_LINEAR ? LINEAR_FIRST : 1};
 }
 
-static void pause_after_failure(const struct sync_polls *polls, struct patience *p, uint32_t *idle)
+static void pause_after_failure(const struct sync_polls *polls, struct patience *p)
 {
 	if (polls->backs_off) {
-		idle_for(idle, p->cycles);
+		nvw_work(STEP_INSTRUCTIONS * p->steps);
 		if (polls->backoff == SYNC_EXPONENTIAL) {
-			p->cycles = 2 * p->cycles < polls->backoff_max ? 2 * p->cycles : polls->backoff_max;
+			p->steps = 2 * p->steps < polls->backoff_max ? 2 * p->steps : polls->backoff_max;
 		} else if (++p->failures > LINEAR_FAILURES) {
-			*p = (struct patience){.cycles = LINEAR_ANEW};
+			*p = (struct patience){.steps = LINEAR_ANEW};
 		} else {
-			p->cycles += LINEAR_MORE;
+			p->steps += LINEAR_MORE;
 		}
 	}
-	idle_for(idle, polls->gap);
+	nvw_work(polls->gap);
 }
 
-void sync_wait_alone(
-	const struct sync_polls *polls, uint32_t *idle, bool (*try)(void *context), void *context)
+void sync_wait_alone(const struct sync_polls *polls, bool (*try)(void *context), void *context)
 {
 	struct patience p = begin_waiting(polls);
 
 	while (!try(context)) {
-		pause_after_failure(polls, &p, idle);
+		pause_after_failure(polls, &p);
 	}
 }
 
@@ -217,7 +210,7 @@ static void poll_together(const struct sync_polls *polls, const struct sync_plac
 		if (nvw_local_id() == 0) {
 			*place->has = try(context);
 			if (!*place->has) {
-				pause_after_failure(polls, &p, place->idle);
+				pause_after_failure(polls, &p);
 			}
 		}
 		nvw_barrier(NVW_WORKGROUP);
@@ -232,7 +225,7 @@ void sync_wait(const struct sync_polls *polls, const struct sync_place *place, b
 		return;
 	}
 	if (nvw_local_id() == 0) {
-		sync_wait_alone(polls, place->idle, try, context);
+		sync_wait_alone(polls, try, context);
 	}
 	nvw_barrier(NVW_WORKGROUP);
 }

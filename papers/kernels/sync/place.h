@@ -40,10 +40,10 @@ extern const char *const sync_scopes[], *const sync_layouts[], *const sync_poll_
 		"of the data: rows, each computed from the preceding one, the first read-only; flat: independent data"}, \
 	{"polls", NVW_OPTION_CHOICE, "together", sync_poll_kinds, \
 		"a waiting work-group meets before and after each poll, or only its first work-item polls"}, \
-	{"poll-gap", NVW_OPTION_COUNT, "0", NULL, "extra cycles between two polls (the paper does not state any)"}, \
+	{"poll-gap", NVW_OPTION_COUNT, "25", NULL, "instructions between two polls: HeteroSync's loop takes 80 to 120 cycles (the paper does not state any)"}, \
 	{"backoff", NVW_OPTION_CHOICE, "linear", sync_backoffs, \
-		"waits of spin-backoff: 10 cycles and 5 more each time, restarting after 25 polls; or doubled"}, \
-	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of an exponential back-off, in cycles"}
+		"waits of spin-backoff: 10 steps and 5 more each time, restarting after 25 polls; or doubled"}, \
+	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of an exponential back-off, in steps"}
 /* clang-format on */
 
 /* Values of these options; iterations and accesses are 0 for a table without them. */
@@ -67,7 +67,7 @@ struct sync_polls {
 	bool together;  /* all work-items of the group meet before and after each poll */
 	bool backs_off; /* after a poll that failed; set by the workload */
 	enum sync_backoff backoff;
-	uint32_t gap, backoff_max; /* cycles */
+	uint32_t gap, backoff_max; /* instructions; steps of three */
 };
 
 /* Reads the options of SYNC_POLL_OPTIONS; rows need at least two accesses, so that their order can be
@@ -84,8 +84,7 @@ struct sync_cu {
 };
 struct sync_group {
 	uint32_t place; /* the work-group's CU << 16 | its number there */
-	uint32_t idle;  /* the word that it writes while backing off */
-	uint32_t unused[SYNC_LINE_WORDS - 2];
+	uint32_t unused[SYNC_LINE_WORDS - 1];
 };
 
 /* Device memory, except where host memory is stated. */
@@ -101,7 +100,6 @@ struct sync_places {
 struct sync_place {
 	unsigned cu, number; /* number of the CU, and of the work-group on it */
 	unsigned neighbours; /* work-groups on the CU, including this one */
-	uint32_t *idle;
 	bool *has;
 };
 
@@ -134,7 +132,7 @@ void sync_wait(const struct sync_polls *polls, const struct sync_place *place, b
 
 /* The same for a single work-item, for which no other waits. */
 void sync_wait_alone(
-	const struct sync_polls *polls, uint32_t *idle, bool (*try)(void *context), void *context);
+	const struct sync_polls *polls, bool (*try)(void *context), void *context);
 
 /* Reports the number of critical sections in this simulated time, and the time per section; whose describes
  * the sections. */

@@ -116,7 +116,7 @@ static uint32_t take(struct worker *w, const struct queue *q)
 	uint32_t count;
 
 	if (id == 0) {
-		lock_acquire_alone(&q->lock, w->place.idle);
+		lock_acquire_alone(&q->lock);
 
 		const uint32_t held = nvw_atomic_load(q->count, NVW_RELAXED, q->lock.scope);
 		const uint32_t share = (held + q->sharers - 1) / q->sharers;
@@ -141,7 +141,7 @@ static uint32_t take(struct worker *w, const struct queue *q)
 /* If there is room for the children, the queue stays locked. */
 static bool make_room(struct worker *w, const struct queue *q, uint32_t children, bool is_global)
 {
-	lock_acquire_alone(&q->lock, w->place.idle);
+	lock_acquire_alone(&q->lock);
 
 	const uint32_t held = nvw_atomic_load(q->count, NVW_RELAXED, q->lock.scope);
 
