@@ -10,6 +10,7 @@
 #include "core/stop.h"
 #include "commands.h"
 #include "crash_command.h"
+#include "exported.h"
 #include "report/html_report.h"
 #include "report/patch.h"
 #include "image_name.h"
@@ -148,6 +149,9 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	o->symmetric = cli_given(given, CLI_symmetric);
 	o->resume = cli_text(given, CLI_resume);
 	o->save = cli_text(given, CLI_save);
+	o->exports = cli_text(given, CLI_export_states);
+	o->whole = o->exports != NULL;
+	o->cures = o->cures && !o->whole;
 	if (cli_given(given, CLI_atomicity)) {
 		o->atomicity = strcmp(cli_text(given, CLI_atomicity), "8") ? 64 : 8;
 	}
@@ -169,6 +173,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.check = cli_text(given, CLI_checker),
 		.check_lib = cli_text(given, CLI_check_lib),
 		.recover = cli_text(given, CLI_recover),
+		.tool = cli_text(given, CLI_tool),
 		.bugs = cli_text(given, CLI_bugs),
 		.stacks = cli_number(given, CLI_callers) == 0,
 		.compare = cli_number(given, CLI_compare) == 1,
@@ -297,7 +302,7 @@ static int test_subject(struct crash_run *r, const struct ct_options *o)
 		return ct_run_matrix(r->subject, o, &r->matrix);
 	}
 	NVW_TRY(ct_run(r->subject, o, &r->result));
-	if (o->shards == 0 && o->slice == 0) {
+	if (o->shards == 0 && o->slice == 0 && o->exports == NULL) {
 		ct_find_fewest(r->subject, o, &r->result);
 	}
 	return 0;
@@ -307,6 +312,9 @@ static int test(struct crash_run *r)
 {
 	struct ct_options o = r->request->options;
 
+	if (o.exports != NULL) {
+		NVW_TRY(exported_begin(o.exports));
+	}
 	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	const int error = test_subject(r, &o);
 
@@ -343,11 +351,15 @@ int crash_status(enum ct_verdict verdict)
 static int test_and_show(struct crash_run *run)
 {
 	const struct crash_request *const q = run->request;
+	unsigned failed = 0;
 	const int error = test(run);
 
 	nvw_stop_reporting();
 	NVW_TRY(error);
 	NVW_TRY(show(run));
+	if (q->options.exports) {
+		NVW_TRY(exported_end(q->options.exports, q->tool, run->heading->made_by, run->json, &failed));
+	}
 	NVW_TRY(cli_flush());
 	if (q->patch) {
 		NVW_TRY(cli_patch_write(&run->result, q->patch));
@@ -358,7 +370,7 @@ static int test_and_show(struct crash_run *run)
 	if (q->options.slice > 0) {
 		return run->result.interrupted ? STATUS_INPUT : STATUS_CLEAN;
 	}
-	return crash_status(verdict_of(run));
+	return failed != 0 ? STATUS_INCONSISTENT : crash_status(verdict_of(run));
 }
 
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,

@@ -13,6 +13,7 @@
 
 #include "../parts/parts.h"
 #include "../judge/process.h"
+#include "export.h"
 #include "worker.h"
 
 enum {
@@ -207,6 +208,12 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	}
 	s->draw = draw;
 	s->sequence++;
+	if (r->e->options.exports != NULL && !again) {
+		r->error = ct_export_state(r->e, m, draw);
+		if (r->error != 0) {
+			return;
+		}
+	}
 	nvw__findings_clear(&r->findings);
 	ct_image_forget_reads(&m->image);
 	s->phase = CT_PHASE_OPEN;

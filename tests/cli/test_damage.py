@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 import common
-from common import ok, run
+from common import ok, plan, run
 
 nvwave = common.nvwave = os.path.abspath(sys.argv[1])
 copies = int(sys.argv[2]) if len(sys.argv) > 2 else 200
@@ -114,6 +114,29 @@ def refused():
     ok(not wrong, "a_word_that_is_no_damage_is_refused_by_name", *wrong)
 
 
+def exported():
+    """Crash states as files: the manifest names each, recovery and check pass on all of them, a tool of others runs over copies, and metadata of open epochs is guarded, too."""
+    states = ["crash", "btree", "--count=80", "--preload=60", "--states=60", "--model=epoch", "--seed=1"]
+    status, out, err = run(*states, "--export-states=states", "--tool=rm {} && test ! -e {}")
+    manifest = json.load(open("states/manifest.json"))
+    named = sorted(s["file"] for s in manifest["states"])
+    left = sorted(n for n in os.listdir("states") if n != "manifest.json")
+    ok(status == 0 and named == left and len(left) > 40 and all(s["tool_status"] == 0 for s in manifest["states"]),
+       "each_tested_state_is_a_file_that_a_tool_cannot_change", status, err, out[-500:])
+    status, out, err = run("recover", "states", "--verify", "--output-format=json")
+    pools = json.loads(out)["pools"]
+    ok(status == 0 and any(p["epochs_rolled_back"] for p in pools) and all(p["words_written_again"] == 0 for p in pools),
+       "every_crash_state_is_recovered_as_a_file_too", status, err, [p for p in pools if p["status"]])
+    open_epochs = [os.path.basename(p["pool"]) for p in pools if p["epochs_rolled_back"]]
+    status, report, err = damage("states/" + named[left.index(open_epochs[0])], "--copies=100", "--what=header,log,epoch,heap")
+    ok(not report or report["all"]["crashed"] + report["all"]["touched"] == 0, "a_pool_with_open_epochs_is_damaged_and_judged_too", status, err, report)
+    status, _, err = run(*states[:-1], "--seed=2", "--export-states=failing", "--mutate=update-before-log", "--tool=false")
+    failing = json.load(open("failing/manifest.json"))["states"]
+    ok(status == 1 and failing and all(s["tool_status"] == 1 for s in failing), "a_tool_that_fails_is_exit_status_1", status, err)
+    status, _, err = run(*states, "--export-states=states")
+    ok(status == 2 and "states exists" in err, "an_existing_folder_is_not_filled", err)
+
+
 def mutant():
     """A pool whose structure is wrong already has nothing to be compared with."""
     with open("kv", "rb") as f:
@@ -124,7 +147,6 @@ def mutant():
     ok(status == 2 and "bytes, expected" in err, "a_pool_that_is_damaged_already_is_refused", err)
 
 
-print("1..11")
 for name in structures:
     make(name, name)
 metadata()
@@ -133,4 +155,6 @@ repeats()
 kept()
 folders()
 refused()
+exported()
 mutant()
+plan()

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See exported.h. */
+#include "exported.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/copy.h"
+#include "core/folder.h"
+#include "core/newfile.h"
+#include "core/stop.h"
+#include "report/json_report.h"
+
+enum { COMMAND_BYTES = 8192, PATH_BYTES = 4096, STATUSES = 256 };
+
+int exported_begin(const char *folder)
+{
+	if (mkdir(folder, 0777) == 0) {
+		return 0;
+	}
+	return errno == EEXIST ?
+		       nvw_fail(NVW_E_USAGE, "--export-states: %s exists, expected a new folder", folder) :
+		       nvw_fail_errno("--export-states: %s", folder);
+}
+
+/* ---- The list ------------------------------------------------------------------------------------- */
+
+static int by_file(const void *a, const void *b)
+{
+	const json_t *const *const one = a, *const *const other = b;
+
+	return strcmp(json_string_value(json_object_get(*one, "file")),
+		json_string_value(json_object_get(*other, "file")));
+}
+
+static json_t *read_lines(FILE *file)
+{
+	json_t *const list = json_array(), *line;
+
+	while ((line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
+		json_array_append_new(list, line);
+	}
+	return list;
+}
+
+/* Workers have written side by side: in order of instants and draws. */
+static json_t *in_order(const json_t *list)
+{
+	const size_t count = json_array_size(list);
+	json_t **const at = calloc(count + 1, sizeof *at), *const ordered = json_array();
+
+	for (size_t i = 0; at != NULL && i < count; i++) {
+		at[i] = json_array_get(list, i);
+	}
+	if (at != NULL) {
+		qsort(at, count, sizeof *at, by_file);
+	}
+	for (size_t i = 0; at != NULL && i < count; i++) {
+		json_array_append(ordered, at[i]);
+	}
+	free(at);
+	return ordered;
+}
+
+static int read_states(const char *folder, json_t **ret_list)
+{
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof path, "%s/states.jsonl", folder);
+	FILE *const file = fopen(path, "re");
+
+	if (file == NULL) {
+		return errno == ENOENT ? nvw_fail(NVW_E_INPUT, "%s: no state was tested", folder) :
+					 nvw_fail_errno("%s", path);
+	}
+	json_t *const list = read_lines(file);
+
+	fclose(file);
+	unlink(path);
+	*ret_list = in_order(list);
+	json_decref(list);
+	return 0;
+}
+
+/* ---- The tool --------------------------------------------------------------------------------------- */
+
+static int tool_command(const char *tool, const char *path, char command[COMMAND_BYTES])
+{
+	const char *const braces = strstr(tool, "{}");
+	const int n = braces != NULL ? snprintf(command, COMMAND_BYTES, "%.*s%s%s", (int)(braces - tool),
+					       tool, path, braces + 2) :
+				       snprintf(command, COMMAND_BYTES, "%s %s", tool, path);
+
+	return n < COMMAND_BYTES ?
+		       0 :
+		       nvw_fail(NVW_E_USAGE, "--tool: expected a command of at most %d characters",
+			       COMMAND_BYTES - PATH_BYTES);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The exit status as a shell has it: 128 and the signal. */
+static int run_tool(const char *command, int *ret_status)
+{
+	int status;
+
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		nvw_stop_leave_to_parent();
+		if (freopen("/dev/null", "r", stdin) == NULL || freopen("/dev/null", "w", stdout) == NULL ||
+			freopen("/dev/null", "w", stderr) == NULL) {
+			_exit(127);
+		}
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0) {
+		return nvw_fail_errno("--tool: no process");
+	}
+	NVW_TRY(nvw_stop_wait(pid, &status));
+	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return 0;
+}
+
+/* The state of a run with several pools has files of the same name with numbers behind it. */
+static int copy_state(const char *from, const char *to)
+{
+	NVW_TRY(nvw_copy_file(from, to));
+	for (unsigned i = 1; i < NVW_POOLS_MAX; i++) {
+		char its[2][PATH_BYTES + 16];
+
+		snprintf(its[0], sizeof its[0], "%s.%u", from, i);
+		snprintf(its[1], sizeof its[1], "%s.%u", to, i);
+		const int error = access(its[0], F_OK) == 0 ? nvw_copy_file(its[0], its[1]) : 0;
+
+		if (error != 0) {
+			return error;
+		}
+	}
+	return 0;
+}
+
+static int tool_on_state(const char *folder, const char *tool, json_t *state, int *ret_status)
+{
+	struct nvw_folder scratch;
+	char from[PATH_BYTES], to[NVW__FOLDER_PATH + 16], command[COMMAND_BYTES];
+
+	snprintf(from, sizeof from, "%s/%s", folder, json_string_value(json_object_get(state, "file")));
+	NVW_TRY(nvw_folder_make("tool", true, &scratch));
+	snprintf(to, sizeof to, "%s/state", scratch.path);
+	int error = tool_command(tool, to, command);
+
+	if (error == 0) {
+		error = copy_state(from, to);
+	}
+	const double began = now();
+
+	if (error == 0) {
+		error = run_tool(command, ret_status);
+	}
+	json_object_set_new(state, "tool_status", json_integer(*ret_status));
+	json_object_set_new(state, "tool_seconds", json_real(now() - began));
+	nvw_folder_remove(&scratch);
+	return error;
+}
+
+struct tool_times {
+	unsigned count;
+	double least, most, sum;
+};
+
+static void add_time(struct tool_times *t, double seconds)
+{
+	t->least = t->count == 0 || seconds < t->least ? seconds : t->least;
+	t->most = seconds > t->most ? seconds : t->most;
+	t->sum += seconds;
+	t->count++;
+}
+
+static void print_times(const char *tool, const struct tool_times times[STATUSES])
+{
+	printf("%s\n  exit status   states   least      mean      most\n", tool);
+	for (unsigned i = 0; i < STATUSES; i++) {
+		const struct tool_times *const t = &times[i];
+
+		if (t->count != 0) {
+			printf("  %11u %8u %7.1f ms %7.1f ms %7.1f ms\n", i, t->count, 1e3 * t->least,
+				1e3 * t->sum / t->count, 1e3 * t->most);
+		}
+	}
+}
+
+static int tool_on_all(const char *folder, const char *tool, json_t *states, bool quiet, unsigned *ret_failed)
+{
+	struct tool_times times[STATUSES] = {{0}};
+	json_t *state;
+	size_t i;
+
+	json_array_foreach(states, i, state)
+	{
+		int status = 0;
+
+		NVW_TRY(tool_on_state(folder, tool, state, &status));
+		add_time(&times[status & 0xff], json_real_value(json_object_get(state, "tool_seconds")));
+		*ret_failed += status != 0;
+	}
+	if (!quiet) {
+		print_times(tool, times);
+	}
+	return 0;
+}
+
+/* ---- The manifest ------------------------------------------------------------------------------------ */
+
+static int write_manifest(const char *folder, const char *tool, json_t *states, const json_t *made_by)
+{
+	json_t *const manifest = json_pack("{s:O, s:O*}", "states", states, "made_by", made_by);
+	struct nvw_new_file file;
+	char path[PATH_BYTES];
+
+	if (tool != NULL) {
+		json_object_set_new(manifest, "tool", json_string(tool));
+	}
+	snprintf(path, sizeof path, "%s/manifest.json", folder);
+	const int error = nvw_new_file_begin(path, false, &file);
+
+	if (error != 0) {
+		json_decref(manifest);
+		return error;
+	}
+	return nvw_new_file_end(&file, cli_print_json(manifest, file.file));
+}
+
+int exported_end(
+	const char *folder, const char *tool, const json_t *made_by, bool quiet, unsigned *ret_failed)
+{
+	json_t *states = NULL;
+	int error = read_states(folder, &states);
+
+	*ret_failed = 0;
+	if (error == 0 && !quiet) {
+		printf("%zu states in %s; manifest.json says of which instants\n", json_array_size(states),
+			folder);
+	}
+	if (error == 0 && tool != NULL) {
+		error = tool_on_all(folder, tool, states, quiet, ret_failed);
+	}
+	if (error == 0 || error == NVW_E_STOPPED) {
+		const int written = write_manifest(folder, tool, states, made_by);
+
+		error = error != 0 ? error : written;
+	}
+	json_decref(states);
+	return error;
+}
