@@ -81,12 +81,31 @@ static void evict_lines(
 	}
 }
 
+/* Nobody needs the bytes of these lines any more, so that they leave without being written. */
+static void forget_stores(struct emu_cache *cache, emu_line_id first, emu_line_id end)
+{
+	const uint32_t count = cache->sets * cache->ways;
+
+	for (uint32_t i = emu_cache_next(cache, 0); i < count; i = emu_cache_next(cache, i + 1)) {
+		const emu_line_id id = emu_cache_tag_at(cache, i);
+
+		if (id >= first && id < end) {
+			cache->lines[i].dirty = 0;
+		}
+	}
+}
+
 /* Drops a range of DRAM from the caches and zeroes it. */
 static void clear_dram(struct nvw_machine *m, uint64_t from, uint64_t to)
 {
 	const emu_line_id base = m->device[EMU_DRAM].first, first = base + (emu_line_id)(from / EMU_LINE),
 			  end = base + (emu_line_id)(to / EMU_LINE);
 
+	for (unsigned i = 0; i < m->config.cus; i++) {
+		forget_stores(&m->cus[i].l1, first, end);
+	}
+	forget_stores(&m->l2.cache, first, end);
+	forget_stores(m->l2.stores, first, end);
 	if (coh_has_directory(m)) {
 		evict_lines(m, NULL, &m->directory.cache, first, end);
 	}

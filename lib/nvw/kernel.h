@@ -230,9 +230,9 @@ struct nvw_issued {
  * key gpu.instruction. A plain expression of a kernel takes no time; one instruction between two accesses is counted
  * without being asked for. Count what a GPU would execute, a branch as one.
  */
-#define nvw_work(n)                                                             \
-	({                                                                      \
-		NVW__SITE(nvw__site);                                           \
+#define nvw_work(n)                                                              \
+	({                                                                       \
+		NVW__SITE(nvw__site);                                            \
 		(void)nvw__op(&nvw__site, NVW__OP_WORK, NULL, (uint64_t)(n), 0); \
 	})
 

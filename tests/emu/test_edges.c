@@ -315,6 +315,26 @@ static void add_to_words(const void *args)
 	nvw_atomic_add(&w->a[id], 1000, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 }
 
+/* Its dirty lines in the caches are no traffic, and take no time of a channel. */
+static void memory_that_is_given_back_is_not_written(void **state)
+{
+	for (unsigned i = 0; coh_protocols[i]; i++) {
+		struct rig rig;
+		struct words w;
+		uint64_t mark, writes;
+
+		rig_begin_under(&rig, coh_protocols[i]->name);
+		mark = nvw_mark(rig.machine);
+		w.a = nvw_alloc(rig.machine, 8 * 300);
+		w.b = nvw_alloc(rig.machine, 8 * 300);
+		rig_ok(nvw_launch(rig.machine, "add", add_to_words, &w, 300, 50));
+		writes = emu_statistics(rig.machine)->dram_writes;
+		nvw_release(rig.machine, mark);
+		assert_int_equal(emu_statistics(rig.machine)->dram_writes, writes);
+		rig_end(&rig);
+	}
+}
+
 /* Whatever level of the caches has them; the kernel before has left copies in all of them. */
 static void host_and_kernels_see_each_other_s_stores_under_every_protocol(void **state)
 {
@@ -515,6 +535,7 @@ int main(void)
 		cmocka_unit_test(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do),
 		cmocka_unit_test(a_remote_store_holds_up_the_read_modify_writes_of_every_cu),
 		cmocka_unit_test(host_and_kernels_see_each_other_s_stores_under_every_protocol),
+		cmocka_unit_test(memory_that_is_given_back_is_not_written),
 		cmocka_unit_test(the_log_has_all_that_the_host_writes),
 		cmocka_unit_test(writes_complete_in_the_order_in_which_they_are_due),
 		cmocka_unit_test(every_store_in_the_log_has_its_own_source_line),

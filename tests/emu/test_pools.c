@@ -160,7 +160,8 @@ static void hops_take_network_time_each_way(void **state)
 	struct two t;
 	uint8_t data[EMU_LINE] = {7};
 
-	begin(&t, (const char *const[]){"far.hops=3", "far.shared=off", "network.hop=10ns", "nvram.hops=2", NULL});
+	begin(&t, (const char *const[]){
+			  "far.hops=3", "far.shared=off", "network.hop=10ns", "nvram.hops=2", NULL});
 	const emu_line_id near = line_at(&t, t.near), far = line_at(&t, t.far);
 
 	assert_int_equal(emu_memory_read(t.rig.machine, far, data, 0), 700000 + 2 * 30000);
