@@ -128,7 +128,8 @@ static uint64_t circumstances(const struct cli_session *s, const struct crash_re
 	       cli_at(CLI_AT_EACH, s->each_protocol) | cli_at(CLI_AT_MATRIX, r->matrix) |
 	       cli_at(CLI_AT_SELF_TEST, r->self_test) |
 	       cli_at(CLI_AT_WORKLOAD_SELF_TEST, r->self_test && !r->exec) |
-	       cli_at(CLI_AT_NO_SELF_TEST, !r->self_test) | cli_at(CLI_AT_NO_EXPORT, !r->options.exports) | cli_at(CLI_AT_KILL, mode == CT_KILL && !r->exec) |
+	       cli_at(CLI_AT_NO_SELF_TEST, !r->self_test) | cli_at(CLI_AT_NO_EXPORT, !r->options.exports) |
+	       cli_at(CLI_AT_KILL, mode == CT_KILL && !r->exec) |
 	       cli_at(CLI_AT_EXEC_KILL, mode == CT_KILL && r->exec) |
 	       cli_at(CLI_AT_LOCAL, engine == SWEEP_LOCAL) | cli_at(CLI_AT_SLURM, engine == SWEEP_SLURM) |
 	       cli_at(CLI_AT_PERMITTED, mode == CT_PERMITTED) |

@@ -93,9 +93,10 @@ struct ct_options {
 	/* directory (created if needed) for saved findings, one file each, replayed by nvwave replay; NULL:
 	 * none */
 	const char *save;
-	const char *exports; /* folder for the tested states as files (explore/export.h); implies whole; NULL: none */
-	bool nested;        /* recovery is also crashed before each of its own writes; not in kill mode */
-	bool whole;         /* tests whole states alone, though the check has parts (parts.h) */
+	const char *
+		exports; /* folder for the tested states as files (explore/export.h); implies whole; NULL: none */
+	bool nested;     /* recovery is also crashed before each of its own writes; not in kill mode */
+	bool whole;      /* tests whole states alone, though the check has parts (parts.h) */
 	bool parts_alone;   /* for tests: a whole state is tested only where a part of the check fails */
 	bool unexplained;   /* findings keep their first text: faster */
 	bool keeps_failing; /* the result has its failing states; not with resume and slices */

@@ -28,8 +28,8 @@ static void the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_togeth
 	command_remove("a.pool.1");
 	command_expect("inspect %D/a.pool", 2, "", "a.pool.1: No such file");
 	command_remove("a.pool");
-	command_expect("crash " TWO_POOLS " --states=400 --mutate=value-unordered --save=%D", 1,
-		"INCONSISTENT", "");
+	command_expect(
+		"crash " TWO_POOLS " --states=400 --mutate=value-unordered --save=%D", 1, "INCONSISTENT", "");
 	command_expect("replay %D/finding-1 --extract=%D/b.pool", 1, "REPRODUCED", "");
 	command_expect("recover %D/b.pool", 1, "structure tiered: inconsistent", "");
 	command_remove("finding-1");
