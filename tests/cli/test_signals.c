@@ -26,8 +26,8 @@ static const char *const long_commands[] = {
 	"run kv --count=100000000",
 	"crash kv --count=2000 --model=buffered-epoch --states=100000000 --nested",
 	"crash kv --count=2000 --mode=kill --states=1000000",
-	"crash kv --count=2000 --mode=permitted --model=buffered-epoch --states=100000000 --nested "
-	"--output-format=json",
+	("crash kv --count=2000 --mode=permitted --model=buffered-epoch --states=100000000 --nested "
+	 "--output-format=json"),
 	"crash kv --matrix --count=2000 --states=100000000",
 	"crash kv --self-test --states=100000000",
 	"crash kv --count=1000000 --states=1000000",

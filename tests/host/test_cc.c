@@ -590,8 +590,8 @@ static void it_compiles_as_the_compiler_alone_does(void **state)
 		"cc -O2 pre.h -o pre.h.gch && %s cc -O2 -Winvalid-pch -include pre.h x.c -o x && ./x",
 		"cc -x c-header pre.txt -o pre.gch",
 		"cc -O2 -march=skylake-avx512 -c masked.c -o x.o && nm x.o | grep -q nvwave_cc_instruction",
-		"cc -O2 -march=skylake-avx512 -masm=intel -c masked.c -o x.o && nm x.o | grep -q "
-		"nvwave_cc_instruction",
+		("cc -O2 -march=skylake-avx512 -masm=intel -c masked.c -o x.o && nm x.o | grep -q "
+		 "nvwave_cc_instruction"),
 		"cc -O2 -fno-plt -c plain.c -o x.o && ! nm x.o | grep -e nvwave_cc_instruction -e tsan_read",
 		"cc -c section.s -o x.o",
 		"cc -c sum.s -o x.o && objdump -d x.o | grep -q 'lea *0xa0(%%rsp),%%rax'",
