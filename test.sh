@@ -4,7 +4,7 @@
 # debug with address and undefined sanitizers (the emulator's own checks are on in it); and what has threads with thread
 # sanitizer. clang reads every file without a warning, and builds the fuzz targets and the command that makes their pools.
 # On Debian 12, as root.
-# A few planted faults and a few mutants are tried (tests/faults); with --all every planted fault, and hundreds of random
+# A few planted faults are tried (tests/faults); with --all every planted fault, a few mutants, and hundreds of random
 # CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all
 # tried, 94 runs whose states a second definition makes, four bugs at once, a cluster (Slurm), and CUDA programs by
 # clang 14, 16 and 19, which it installs where they can be had.
@@ -22,9 +22,9 @@ fi
 . scripts/dependencies.sh
 
 install_dependencies clang libcu++-dev libcub-dev libthrust-dev clang-format libclang-rt-14-dev fio mandoc protobuf-compiler zsh
-install_optional python3-clang-14 # tests/faults/mutants.py
 if [ "$faults" = --all ]; then
 	# The matrix of CUDA compilers; each by itself, since not every Debian has each.
+	install_optional python3-clang-14 # tests/faults/mutants.py
 	install_optional clang-14
 	install_optional clang-16
 	install_optional clang-19
@@ -155,10 +155,7 @@ if [ "$faults" = --all ]; then
 	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
 	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi
-if [ -e /usr/lib/python3/dist-packages/clang/cindex.py ]; then
-	one_of "a sample of mutants" tests/faults/mutants.py --sample=20 --most=15 --least=40
-fi
-# All of them in a copy of the tree a core, four at most: each copy is built. The first is that of the mutants.
+# All of them in a copy of the tree a core, four at most: each copy is built.
 copies=1
 if [ "$faults" = --all ]; then
 	copies=$(nproc)
@@ -166,6 +163,9 @@ if [ "$faults" = --all ]; then
 fi
 one_of "planted faults: $faults" tests/faults/faults.py "$faults" "--jobs=$copies"
 if [ "$faults" = --all ]; then
+	if [ -e /usr/lib/python3/dist-packages/clang/cindex.py ]; then
+		one_of "a sample of mutants" tests/faults/mutants.py --sample=20 --most=15 --least=40
+	fi
 	one_of "the whole suite with a protocol added as docs/protocols.md says" tests/emu/new_protocol.sh
 	one_of "each action of each protocol left out" build-release/cli/nvwave torture --faults
 	one_of "random CUDA kernels" tests/host/cuda/test_random.py build-release/cli/nvwave build-release/host/cuda/nvwave-nvcc --programs=100
