@@ -149,15 +149,6 @@ static void tell_when_done(struct emu_wavefront *wf, uint64_t lanes, emu_time do
 	}
 }
 
-/*
- * The next turn of a wavefront whose access the L1 has served at t. The way between the wavefront and its L1 delays the wavefront, not
- * the access: what others see, and when, is as if it were all behind the access.
- */
-extern inline void emu_wake_after_access(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
-{
-	persist_wake(m, wf, t + m->config.memory + m->config.instruction);
-}
-
 /* A load that is used later: the wavefront goes on as soon as it is issued. */
 static void wake_after_issue(struct nvw_machine *m, struct emu_wavefront *wf, emu_time start)
 {

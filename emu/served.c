@@ -4,6 +4,15 @@
 #include "persist/persist.h"
 #include "races/races.h"
 
+/*
+ * The next turn of a wavefront whose access the L1 has served at t. The way between the wavefront and its L1 delays the wavefront, not
+ * the access: what others see, and when, is as if it were all behind the access.
+ */
+extern inline void emu_wake_after_access(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
+{
+	persist_wake(m, wf, t + m->config.memory + m->config.instruction);
+}
+
 extern inline void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps)
 {
 	struct emu_stats *const s = &m->stats;
