@@ -30,7 +30,8 @@ struct run {
 };
 
 static const struct run stack = {&nvw_workload_stack, {{"count", "48"}, {"take", "50"}}},
-			kv = {&nvw_workload_kv, {{"count", "1500"}, {"scope", "workgroup"}}};
+			kv = {&nvw_workload_kv,
+				{{"count", "1500"}, {"scope", "workgroup"}, {"writers", "group"}}};
 
 /* mutation NULL: the program as it is. */
 static struct ct_result *test(const struct run *run, const char *mutation, enum ct_model model)
