@@ -73,12 +73,7 @@ int pool_command_check(struct nvw_pool *pool, json_t *report)
 void pool_command_describe(json_t *object, const struct nvw_description *d)
 {
 	for (unsigned i = 0; i < d->count; i++) {
-		const struct nvw__value *const v = &d->values[i];
-
-		json_object_set_new(object, v->name,
-			v->type == NVW__VALUE_U64  ? json_integer((json_int_t)v->u64) :
-			v->type == NVW__VALUE_REAL ? json_real(v->real) :
-						     json_string(v->text));
+		json_object_set_new(object, d->values[i].name, cli_value_json(&d->values[i]));
 	}
 }
 

@@ -148,12 +148,7 @@ static json_t *stats_json(const struct cli_run_result *r)
 	}
 	each_device_stat(r, add_device_stat, stats);
 	for (unsigned i = 0; i < r->report->count; i++) {
-		const struct nvw__value *const v = &r->report->values[i];
-
-		json_object_set_new(stats, v->name,
-			v->type == NVW__VALUE_U64  ? json_integer((json_int_t)v->u64) :
-			v->type == NVW__VALUE_REAL ? json_real(v->real) :
-						     json_string(v->text));
+		json_object_set_new(stats, r->report->values[i].name, cli_value_json(&r->report->values[i]));
 	}
 	json_object_set_new(stats, "host_op_rate", json_real(rate(r)));
 	json_object_set_new(stats, "host_mem_usage", json_integer((json_int_t)memory_bytes()));

@@ -55,6 +55,14 @@ def everything():
     ok(not wrong and reported > 0, "no_damage_crashes_recovery_or_makes_it_write_before_it_refuses", *wrong)
 
 
+def silent():
+    """The judge itself: keys and values of a B+tree have no checksum, so flips in them that the check cannot know of are said to be silent."""
+    status, report, err = damage("btree", "--what=data", "--how=flip", "--copies=60")
+    bad = report["bad"]
+    ok(status == 1 and report["all"]["silent"] > 0 and report["all"]["repaired"] == report["all"]["refused"] == 0 and bad and
+       all(b["verdict"] == "silent" and b["before"] != b["after"] for b in bad), "what_no_check_can_know_is_said_to_be_silent", err, report)
+
+
 def repeats():
     first, again, other = (damage("kv", "--copies=20", "--seed=%d" % seed)[1] for seed in (3, 3, 4))
     ok(first["rows"] == again["rows"] and first["all"] == again["all"] and first["all"] != other["all"], "the_same_seed_damages_the_same_places",
@@ -151,6 +159,7 @@ for name in structures:
     make(name, name)
 metadata()
 everything()
+silent()
 repeats()
 kept()
 folders()
