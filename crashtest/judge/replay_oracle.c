@@ -332,10 +332,17 @@ static size_t common(const char *a, const char *b)
 	return n;
 }
 
-static const struct ct_reference *nearer(
-	const struct ct_reference *a, const struct ct_reference *b, const struct printed *p)
+enum { NO_REFERENCE = -1 };
+
+/* Numbers of references: their array moves when one more is made. */
+static int64_t nearer(const struct ct_replay_oracle *o, int64_t a, int64_t b, const struct printed *p)
 {
-	return b->useful && (a == NULL || common(b->text, p->text) > common(a->text, p->text)) ? b : a;
+	const struct ct_reference *const of = o->reference;
+
+	if (!of[b].useful) {
+		return a;
+	}
+	return a == NO_REFERENCE || common(of[b].text, p->text) > common(of[a].text, p->text) ? b : a;
 }
 
 /* Operations in flight, by their acknowledgements: those without one last. */
@@ -374,7 +381,8 @@ static bool subset(unsigned count, uint64_t i, uint64_t *ret_chosen)
 static int compare_output(struct ct_replay_oracle *o, const struct nvw_acks *acks, const struct printed *p,
 	struct nvw_findings *findings)
 {
-	const struct ct_reference *nearest = NULL, *r;
+	const struct ct_reference *r;
+	int64_t nearest = NO_REFERENCE;
 	uint32_t flying[64];
 	struct set s = {.acks = acks, .flying = flying, .count = list_flying(o, acks, flying)};
 
@@ -384,29 +392,29 @@ static int compare_output(struct ct_replay_oracle *o, const struct nvw_acks *ack
 		if (error || equals(r, p)) {
 			return error;
 		}
-		nearest = nearer(nearest, r, p);
+		nearest = nearer(o, nearest, r - o->reference, p);
 	}
-	if (nearest == NULL) {
+	if (nearest == NO_REFERENCE) {
 		return nvw_fail(NVW_E_INPUT,
 			"--recover: the command fails on a file of the run without a crash: it must exit "
 			"with "
 			"status 0 after each acknowledged operation");
 	}
-	return differs(nearest, p, findings);
+	return differs(&o->reference[nearest], p, findings);
 }
 
 static int compare_saved(
 	const struct ct_replay_oracle *o, const struct printed *p, struct nvw_findings *findings)
 {
-	const struct ct_reference *nearest = NULL;
+	int64_t nearest = NO_REFERENCE;
 
 	for (uint64_t i = 0; i < o->reference_count; i++) {
 		if (equals(&o->reference[i], p)) {
 			return 0;
 		}
-		nearest = nearer(nearest, &o->reference[i], p);
+		nearest = nearer(o, nearest, (int64_t)i, p);
 	}
-	return differs(nearest, p, findings);
+	return differs(nearest == NO_REFERENCE ? NULL : &o->reference[nearest], p, findings);
 }
 
 /* The command has failed on a state. What it says is worth less if it fails without a crash as well. */

@@ -22,7 +22,8 @@ def commands(build):
     found = {}
     for entry in entries:
         words = [w.strip("'") for w in re.findall(r"'[^']*'|\S+", entry['command'])]
-        options = tuple(w for w in words if w.startswith(READ) and w != '-Winvalid-pch')
+        options = tuple(w for before, w in zip([''] + words, words)
+                        if (w.startswith(READ) and w != '-Winvalid-pch') or before in ('-isystem', '-include'))
         if entry['file'].endswith('.c'):
             defined = tuple(w for w in options if w.startswith('-D'))
             found.setdefault((entry['file'], defined), (entry['directory'], options))
