@@ -249,7 +249,9 @@ static int set_key(struct emu_config *c, unsigned device, const char *name, cons
 
 	const struct config_place place = place_of(c, d, key);
 
-	d->given |= place.bit;
+	if (is_named(device) || key->of == extra) {
+		d->given |= place.bit;
+	}
 	return config_value_set(&place, key->type, text);
 }
 
