@@ -55,6 +55,41 @@ static pid_t start(const char *words)
 	return command_start(text);
 }
 
+/* Whether the process has installed its handlers: SigCgt of proc(5). */
+static bool catches(pid_t pid, int signal)
+{
+	char path[64], line[256];
+	unsigned long long caught = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	FILE *const f = fopen(path, "r");
+
+	while (f && fgets(line, sizeof line, f)) {
+		sscanf(line, "SigCgt: %llx", &caught);
+	}
+	if (f) {
+		fclose(f);
+	}
+	return caught >> (signal - 1) & 1;
+}
+
+/* A sanitized command on a busy machine takes its time to begin. */
+static void wait_until_begun(pid_t pid)
+{
+	for (unsigned i = 0; i < 3000 && !catches(pid, SIGTERM); i++) {
+		usleep(20000);
+	}
+	assert_true(catches(pid, SIGTERM));
+}
+
+static void wait_for_files(unsigned count)
+{
+	for (unsigned i = 0; i < 3000 && command_files() != count; i++) {
+		usleep(20000);
+	}
+	assert_int_equal(command_files(), count);
+}
+
 /* Children die with their parent, a moment later. False if they do not. */
 static bool wait_for_group(pid_t pid)
 {
@@ -69,6 +104,7 @@ static void stops(const char *words, int signal, bool group)
 	const pid_t pid = start(words);
 	const struct command_outcome *o;
 
+	wait_until_begun(pid);
 	usleep(BEGINS_MS * 1000);
 	assert_int_equal(kill(group ? -pid : pid, signal), 0);
 	o = command_wait(pid);
@@ -141,7 +177,7 @@ static void a_program_that_ignores_the_signal_is_killed(void **state)
  */
 static void an_interrupt_makes_neither_a_finding_nor_a_note(void **state)
 {
-	enum { INTERRUPTS = 24, FIRST_MS = 150, STEP_MS = 45 };
+	enum { INTERRUPTS = 24, STEP_MS = 45 };
 	const char *const list = getenv("HOST_LIST");
 	char create[512], crash[1024];
 
@@ -158,7 +194,8 @@ static void an_interrupt_makes_neither_a_finding_nor_a_note(void **state)
 		const pid_t pid = start(crash);
 		const struct command_outcome *o;
 
-		usleep(1000 * (FIRST_MS + i * STEP_MS));
+		wait_until_begun(pid);
+		usleep(1000 * i * STEP_MS);
 		kill(-pid, i % 2 ? SIGTERM : SIGINT);
 		o = command_wait(pid);
 		if (o->status != 2 || strstr(o->out, "INCONSISTENT") || strstr(o->out, "forked") ||
@@ -176,7 +213,7 @@ static void what_a_killed_command_left_is_removed_by_the_next_one(void **state)
 {
 	const pid_t pid = start("crash kv --count=2000 --mode=kill --states=1000000");
 
-	usleep(1000 * BEGINS_MS);
+	wait_for_files(2);
 	kill(pid, SIGKILL);
 	command_wait(pid);
 	wait_for_group(pid);
@@ -190,8 +227,7 @@ static void what_a_living_command_uses_is_not_removed(void **state)
 	const pid_t pid = start("crash kv --count=2000 --mode=kill --states=1000000");
 	int status;
 
-	usleep(1000 * BEGINS_MS);
-	assert_int_equal(command_files(), 2);
+	wait_for_files(2);
 	assert_int_equal(system("TMPDIR=$TMPDIR $NVWAVE run kv --count=10 >/dev/null"), 0);
 	assert_int_equal(command_files(), 2);
 	kill(pid, SIGTERM);

@@ -143,7 +143,7 @@ def children_die():
 
 
 def failures():
-    status, out, err = sweep(*kv, "count=8,%d" % long, "--timeout=1s", "--output=late")
+    status, out, err = sweep(*kv, "count=8,%d" % long, "--timeout=5s", "--output=late")
     late = [(r["status"], r["reason"]) for r in rows("late.csv")]
     ok(status == 1 and late == [("ok", ""), ("timeout", "it took longer than --timeout")],
        "a_point_that_takes_too_long_is_a_row", out, err, late)
