@@ -121,7 +121,7 @@ struct emu_device_config {
 	uint64_t hops;      /* between the L2 and its controller */
 	uint64_t link;      /* ps, besides the hops, each way */
 	uint64_t read_energy, write_energy;
-	uint64_t given;     /* bit i: key i of device.def was given; of a fixed device: where the key is extra */
+	uint64_t given;     /* bit i: key i of device.def was given; of a fixed device, an extra one */
 	uint64_t in_cycles; /* bit i: it is a time in cycles of gpu.clock */
 };
 
