@@ -85,7 +85,9 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 	}
 	NVW_TRY(nvw_folder_make("crash", false, &b.folder));
 	error = w->prepare(subject->options, subject->config->seed, subject->mutation, &b.plan);
-
+	if (!error && w->unfit && w->unfit(b.plan)) {
+		error = nvw_fail(NVW_E_USAGE, "%s", w->unfit(b.plan));
+	}
 	if (!error) {
 		error = make_initial(&b);
 	}

@@ -166,6 +166,10 @@ struct nvw_workload {
 	int (*prepare)(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 	void (*dispose)(void *plan);
 
+	/* Why a crash test of the plan would say nothing: its options are a measurement that gives up recovery. NULL: it
+	 * says something. Optional. */
+	const char *(*unfit)(const void *plan);
+
 	/* The pool that the plan needs. NULL for a workload without NVRAM. */
 	int (*pool)(const void *plan, struct nvw_pool_params *ret_params);
 

@@ -284,6 +284,22 @@ static void host_readers_are_measured_beside_the_kernels(void **state)
 	}
 }
 
+static void one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_tests(void **state)
+{
+	static const char *const scopes[] = {"workgroup", "kernel"};
+
+	for (unsigned i = 0; i < sizeof scopes / sizeof *scopes; i++) {
+		char words[160];
+
+		snprintf(words, sizeof words,
+			"run btree --barriers=paper --undo=off --count=3000 --preload=900 --batch=1000 --group-size=64 --scope=%s",
+			scopes[i]);
+		command_expect(words, 0, ": consistent", "");
+	}
+	command_expect("crash btree --barriers=paper --undo=off", 2, "", "a crash may break the tree");
+	command_expect("run btree --barriers=paper", 2, "", "give --undo=off");
+}
+
 static void host_readers_are_refused_where_nothing_is_served(void **state)
 {
 	command_expect("run sgemm --host-readers=1", 2, "", "sgemm does not support host readers");
@@ -407,6 +423,7 @@ int main(void)
 		cmocka_unit_test(statistics_are_lines_between_markers),
 		cmocka_unit_test(host_readers_are_measured_beside_the_kernels),
 		cmocka_unit_test(host_readers_are_refused_where_nothing_is_served),
+		cmocka_unit_test(one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_tests),
 		cmocka_unit_test(races_are_told_with_their_source_lines_and_end_in_exit_status_1),
 		cmocka_unit_test(looking_for_races_changes_nothing_else),
 		cmocka_unit_test(litmus_tests_have_verdicts_and_exit_statuses),

@@ -7,6 +7,7 @@
 
 static const char *const ops[] = {"insert", "update", "delete", "lookup", "scan", NULL};
 static const char *const scopes[] = {"kernel", "workgroup", NULL};
+static const char *const barriers[] = {"safe", "paper", NULL};
 
 const struct nvw_option btree_options[] = {
 	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [all keys of a key file]"},
@@ -21,6 +22,8 @@ const struct nvw_option btree_options[] = {
 	{"persist", NVW_OPTION_BOOL, "on", NULL, "off: the DRAM-only baseline"},
 	{"undo", NVW_OPTION_BOOL, "on", NULL,
 		"undo logging of splits; off measures only the barriers, and a crash may break the tree"},
+	{"barriers", NVW_OPTION_CHOICE, "safe", barriers,
+		"per level of an insertion: those that a crash needs, or the paper's one, a measurement that crash refuses"},
 	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations per kernel launch"},
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},
 	{"scan-length", NVW_OPTION_COUNT, "50", NULL, "pairs read per scan"},
@@ -104,6 +107,7 @@ const struct nvw_workload nvw_workload_btree = {
 	.prepare = btree_prepare,
 	.dispose = dispose,
 	.pool = btree_pool,
+	.unfit = btree_unfit,
 	.setup = btree_setup,
 	.run = btree_run,
 	.check = btree_check,

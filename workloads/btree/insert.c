@@ -14,7 +14,8 @@
  *	settle	after splits, each work-group's first work-item records the completion of its epoch
  *	-- persist barrier --
  *
- * and new nodes are inserted into the parents. Barriers have work-group scope on the levels that belong to a
+ * and new nodes are inserted into the parents. --barriers=paper has the second barrier alone, as the paper's algorithms
+ * print it: measurements of it are the paper's, and a crash may break the tree. Barriers have work-group scope on the levels that belong to a
  * work-group (Algorithm 2), and kernel scope above them and everywhere in Algorithm 1.
  *
  * STEP() marks the steps that a seeded bug may replace (mutations.c).
@@ -35,6 +36,7 @@ static void input_next(struct input *in)
 {
 	const struct btree_args *const a = in->it->a;
 	const unsigned below = in->it->level - 1, parity = below & 1;
+	const bool near = btree_is_near(a, in->it->level);
 
 	in->more = true;
 	if (in->it->level == 0) {
@@ -53,13 +55,13 @@ static void input_next(struct input *in)
 			in->more = false;
 			return;
 		}
-		made = nvw_load(&a->made[in->run]);
+		made = STAGED(a, near, made[in->run]);
 		in->left = made >> 32 == below ? (uint32_t)made : 0;
 		in->i = 2 * in->run;
-		in->run += nvw_load(&a->run[parity][in->run]);
+		in->run += STAGED(a, near, run[parity][in->run]);
 	}
-	in->key = nvw_load(&a->up_key[parity][in->i]);
-	in->value = nvw_load(&a->up_child[parity][in->i]);
+	in->key = STAGED(a, near, up_key[parity][in->i]);
+	in->value = STAGED(a, near, up_child[parity][in->i]);
 	in->i++;
 	in->left--;
 }
@@ -241,6 +243,7 @@ static bool make_nodes(
 	const struct btree_item *it, uint64_t k, struct merge *m, uint64_t rest, nvw_off *ret_first)
 {
 	const struct btree_args *const a = it->a;
+	const bool near = btree_is_near(a, it->level + 1);
 	const uint64_t nodes = btree_nodes_for(m->slots, rest), high = nvw_load(&m->v->node->high);
 	const nvw_off last_next = nvw_load(&m->v->node->next);
 	nvw_off off = STEP(it->replaced, allocate, it);
@@ -253,13 +256,13 @@ static bool make_nodes(
 		if (!off || (i + 1 < nodes && !next)) {
 			return false;
 		}
-		nvw_store(&a->up_key[it->level & 1][2 * k + i], merge_key(m));
-		nvw_store(&a->up_child[it->level & 1][2 * k + i], off);
+		STAGE(a, near, up_key[it->level & 1][2 * k + i], merge_key(m));
+		STAGE(a, near, up_child[it->level & 1][2 * k + i], off);
 		write_node(it, off, m, count, next, high);
 		rest -= count;
 		off = next;
 	}
-	nvw_store(&a->made[k], (uint64_t)it->level << 32 | nodes);
+	STAGE(a, near, made[k], (uint64_t)it->level << 32 | nodes);
 	return true;
 }
 
@@ -300,10 +303,18 @@ static uint64_t order_after_split(const struct btree_view *v, unsigned slots, un
 
 static void note_split(const struct btree_item *it)
 {
-	nvw_atomic_add(&it->a->splits[it->level], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
-	nvw_atomic_add(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + it->level], 1, NVW_RELAXED,
-		NVW_SCOPE_AGENT);
-	it->a->plan->splits++;
+	const struct btree_args *const a = it->a;
+	const uint64_t mine = nvw_group_id() * BTREE_LEVELS_MAX + it->level;
+
+	if (!btree_is_near(a, it->level + 1)) {
+		nvw_atomic_add(&a->splits[it->level], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+	if (btree_is_near(a, it->level)) {
+		a->pad->group_splits[mine]++;
+	} else {
+		nvw_atomic_add(&a->group_splits[mine], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+	a->plan->splits++;
 }
 
 /* After a split of the root: adds levels above it until one node is enough. Pair i of a level: */
@@ -379,9 +390,11 @@ static void grow(const struct btree_item *it, nvw_off root)
 INLINE_STEP void stage_split(
 	const struct btree_item *it, uint64_t k, uint64_t order, nvw_off next, uint64_t high)
 {
-	nvw_store(&it->a->order[k], order | SPLIT);
-	nvw_store(&it->a->next[k], next);
-	nvw_store(&it->a->high[k], high);
+	const struct btree_args *const a = it->a;
+
+	STAGE(a, a->pad, order[k], order | SPLIT);
+	STAGE(a, a->pad, next[k], next);
+	STAGE(a, a->pad, high[k], high);
 }
 
 static void fill_split(
@@ -411,21 +424,22 @@ static void fill_split(
 static uint64_t measure(const struct btree_item *it, uint64_t k, nvw_off off)
 {
 	const struct btree_args *const a = it->a;
-	const uint64_t *const path = a->path + it->level * a->n;
+	const uint64_t first = it->level * a->n;
+	const bool near = btree_is_near(a, it->level);
 	const uint64_t last = it->scope == NVW_WORKGROUP ? it->end : a->n;
 	uint64_t end = k;
 
 	do {
-		end += it->level ? nvw_load(&a->run[(it->level - 1) & 1][end]) : 1;
-	} while (end < last && nvw_load(&path[end]) == off);
-	nvw_store(&a->run[it->level & 1][k], end - k);
+		end += it->level ? STAGED(a, near, run[(it->level - 1) & 1][end]) : 1;
+	} while (end < last && STAGED(a, near, path[first + end]) == off);
+	STAGE(a, btree_is_near(a, it->level + 1), run[it->level & 1][k], end - k);
 	return end;
 }
 
 /* Stages the stores that publish() makes to a node that was not split. */
 INLINE_STEP void stage_slots(const struct btree_item *it, uint64_t k, uint64_t order)
 {
-	nvw_store(&it->a->order[k], order);
+	STAGE(it->a, it->a->pad, order[k], order);
 }
 
 static void fill_slots(const struct btree_item *it, const struct btree_view *v, uint64_t k, uint64_t end)
@@ -485,9 +499,9 @@ static void publish_order(const struct btree_item *it, nvw_off off, uint64_t ord
 static void publish(const struct btree_item *it, uint64_t k, uint64_t end)
 {
 	const struct btree_args *const a = it->a;
-	const nvw_off off = nvw_load(&a->path[it->level * a->n + k]);
+	const nvw_off off = STAGED(a, btree_is_near(a, it->level), path[it->level * a->n + k]);
 	struct btree_node *const node = btree_node_at(a->pmem, off);
-	const uint64_t order = nvw_load(&a->order[k]);
+	const uint64_t order = STAGED(a, a->pad, order[k]);
 
 	if (!order) {
 		return;
@@ -499,8 +513,8 @@ static void publish(const struct btree_item *it, uint64_t k, uint64_t end)
 	if (order & SPLIT) {
 		const uint64_t root = it->level + 1 == a->height ? nvw_load(a->root) : 0;
 
-		PUT(it, &node->next, nvw_load(&a->next[k]));
-		PUT(it, &node->high, nvw_load(&a->high[k]));
+		PUT(it, &node->next, STAGED(a, a->pad, next[k]));
+		PUT(it, &node->high, STAGED(a, a->pad, high[k]));
 		if (root) {
 			PUT(it, nvw_at(a->pmem, uint64_t, nvw_pool_root_off(&a->pmem->geometry, 0)), root);
 		}
@@ -523,12 +537,17 @@ static void find_paths(const struct btree_item *it)
 
 		for (unsigned level = a->height; level-- > 0;) {
 			off = btree_move_right(a->pmem, off, key);
-			nvw_store(&a->path[level * a->n + k], off);
+			STAGE(a, btree_is_near(a, level), path[level * a->n + k], off);
 			off = level ? btree_child(a->pmem, a->slots, off, key) : off;
 		}
-		nvw_store(&a->run[0][k], 0);
-		nvw_store(&a->run[1][k], 0);
-		nvw_store(&a->made[k], UINT64_MAX);
+		STAGE(a, a->pad, run[0][k], 0);
+		STAGE(a, a->pad, run[1][k], 0);
+		if (a->pad) {
+			a->pad->made[k] = UINT64_MAX;
+		}
+		if (!btree_is_near(a, a->height - 1)) {
+			nvw_store(&a->made[k], UINT64_MAX);
+		}
 	}
 }
 
@@ -537,15 +556,17 @@ static void find_paths(const struct btree_item *it)
 static bool owns(const struct btree_item *it, uint64_t k, nvw_off *ret_off)
 {
 	const struct btree_args *const a = it->a;
-	const uint64_t *const path = a->path + it->level * a->n;
+	const uint64_t first = it->level * a->n;
+	const bool near = btree_is_near(a, it->level);
 
-	if (it->level && !nvw_load(&a->run[(it->level - 1) & 1][k])) {
+	if (it->level && !STAGED(a, near, run[(it->level - 1) & 1][k])) {
 		return false;
 	}
-	*ret_off = nvw_load(&path[k]);
+	*ret_off = STAGED(a, near, path[first + k]);
 	/* On its own levels a work-group's first key begins a run: keys of other work-groups lead to other
 	 * nodes, and their arrays are not visible yet. */
-	return k == 0 || (it->scope == NVW_WORKGROUP && k == it->begin) || nvw_load(&path[k - 1]) != *ret_off;
+	return k == 0 || (it->scope == NVW_WORKGROUP && k == it->begin) ||
+	       STAGED(a, near, path[first + k - 1]) != *ret_off;
 }
 
 static void fill_level(const struct btree_item *it, bool work)
@@ -561,7 +582,7 @@ static void fill_level(const struct btree_item *it, bool work)
 		}
 		end = measure(it, k, off);
 		if (work) {
-			nvw_store(&a->order[k], 0);
+			STAGE(a, a->pad, order[k], 0);
 			fill(it, k, end, off);
 		}
 	}
@@ -573,7 +594,9 @@ INLINE_STEP void publish_level(struct btree_item *it)
 		nvw_off off;
 
 		if (owns(it, k, &off)) {
-			publish(it, k, k + nvw_load(&it->a->run[it->level & 1][k]));
+			publish(it, k,
+				k + STAGED(it->a, btree_is_near(it->a, it->level + 1),
+					    run[it->level & 1][k]));
 		}
 	}
 }
@@ -590,8 +613,12 @@ static void acknowledge(const struct btree_item *it)
 
 static uint64_t splits_of_group(const struct btree_item *it, unsigned level)
 {
-	return nvw_atomic_load(&it->a->group_splits[nvw_group_id() * BTREE_LEVELS_MAX + level], NVW_RELAXED,
-		NVW_SCOPE_AGENT);
+	const uint64_t mine = nvw_group_id() * BTREE_LEVELS_MAX + level;
+
+	if (btree_is_near(it->a, level)) {
+		return it->a->pad->group_splits[mine];
+	}
+	return nvw_atomic_load(&it->a->group_splits[mine], NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
 static uint64_t splits_of_kernel(const struct btree_item *it, unsigned level)
@@ -647,10 +674,12 @@ static void run_level(struct btree_item *it, bool work)
 	}
 	it->a->plan->steps[it->level] +=
 		it->scope == NVW_WORKGROUP ? nvw_local_id() == 0 : nvw_global_id() == 0;
-	STEP(it->replaced, order_data, it);
+	if (!it->a->pad) {
+		STEP(it->replaced, order_data, it);
+	}
 	STEP(it->replaced, publish_level, it);
 	STEP(it->replaced, order_updates, it);
-	if (btree_has_splits(it)) {
+	if (!it->a->pad && btree_has_splits(it)) {
 		STEP(it->replaced, settle, it);
 	}
 	STEP(it->replaced, acknowledge, it);

@@ -25,6 +25,23 @@ struct btree_view {
 	uint64_t keys[BTREE_SLOTS_MAX]; /* ascending */
 };
 
+/* Whether the scratchpad has what this level reads of its staging arrays: only the work-group reads it. */
+static inline bool btree_is_near(const struct btree_args *a, unsigned level)
+{
+	return a->pad && level < a->own_levels;
+}
+
+/* An element of a staging array, in the scratchpad (or in registers) or in DRAM. */
+#define STAGED(a, is_near, element) ((is_near) ? (a)->pad->element : nvw_load(&(a)->element))
+#define STAGE(a, is_near, element, v)                  \
+	do {                                           \
+		if (is_near) {                         \
+			(a)->pad->element = (v);       \
+		} else {                               \
+			nvw_store(&(a)->element, (v)); \
+		}                                      \
+	} while (0)
+
 /* A store to NVRAM, counted by level (gope18 Table 3). */
 #define PUT(it, p, v) ((it)->a->plan->writes[(it)->level]++, nvw_store((p), (v)))
 

@@ -137,10 +137,15 @@ static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan
 	p->scope = (enum btree_scope)nvw_option_choice(o, "scope");
 	p->persist = nvw_option_bool(o, "persist");
 	p->undo = nvw_option_bool(o, "undo");
+	p->is_paper = nvw_option_choice(o, "barriers") == 1;
 	p->slots = (unsigned)nvw_option_u64(o, "order");
 	error = check_bounds(o);
 	if (error) {
 		return error;
+	}
+	if (p->is_paper && p->undo) {
+		return nvw_fail(NVW_E_USAGE,
+			"btree: --barriers=paper has one barrier per level, which cannot order an undo log: give --undo=off");
 	}
 	if (p->op != BTREE_INSERT && !p->preload) {
 		return nvw_fail(NVW_E_USAGE, "btree: --op other than insert needs keys: give --preload=N");
@@ -177,6 +182,15 @@ void btree_free_plan(struct btree_plan *p)
 	free(p->keys);
 	free(p->by_key);
 	free(p);
+}
+
+const char *btree_unfit(const void *plan)
+{
+	const struct btree_plan *const p = plan;
+
+	return p->is_paper ? "btree: --barriers=paper orders new keys and what publishes them by no barrier; "
+			     "it measures gope18's figures, and a crash may break the tree" :
+			     NULL;
 }
 
 int btree_pool(const void *plan, struct nvw_pool_params *ret_params)

@@ -17,7 +17,8 @@ struct btree_plan {
 	enum btree_op op;
 	enum btree_scope scope;
 	bool persist, undo;
-	int mutation; /* index of the seeded bug, -1 for none */
+	bool is_paper; /* --barriers=paper */
+	int mutation;  /* index of the seeded bug, -1 for none */
 
 	uint64_t *loaded; /* keys of the preload, ascending, distinct */
 	uint64_t loaded_count;
@@ -79,6 +80,8 @@ int btree_serve_judge(
 	void *plan, struct nvw_pool *pool, const struct nvw_sighting *seen, struct nvw_findings *findings);
 
 int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+/* Why a crash test of the plan says nothing, NULL if it does. */
+const char *btree_unfit(const void *plan);
 int btree_pool(const void *plan, struct nvw_pool_params *ret_params);
 int btree_setup(void *plan, struct nvw_machine *machine);
 int btree_run(void *plan, struct nvw_machine *machine);

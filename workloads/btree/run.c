@@ -10,7 +10,8 @@ struct btree_run {
 	struct btree_plan *p;
 	struct nvw_machine *machine;
 	struct nvw_pmem pmem;
-	struct btree_args args;
+	struct btree_args args, pad;
+	uint64_t *pad_words;           /* of the arrays of pad */
 	struct btree_range *ranges;    /* device */
 	uint64_t *keys, *values, *ops; /* device */
 	/* host: the rest of the batch, ascending */
@@ -308,6 +309,35 @@ static int device_arrays(struct btree_run *r)
 	return 0;
 }
 
+/* The staging arrays once more, where they take no time (--barriers=paper). */
+static int pad_arrays(struct btree_run *r)
+{
+	const uint64_t n = r->p->batch;
+	struct btree_args *const pad = &r->pad;
+	const struct {
+		uint64_t **array, words;
+	} arrays[] = {{&pad->path, BTREE_LEVELS_MAX * n}, {&pad->run[0], n}, {&pad->run[1], n},
+		{&pad->made, n}, {&pad->up_key[0], 2 * n}, {&pad->up_key[1], 2 * n},
+		{&pad->up_child[0], 2 * n}, {&pad->up_child[1], 2 * n}, {&pad->order, n}, {&pad->next, n},
+		{&pad->high, n}, {&pad->group_splits, BTREE_LEVELS_MAX * r->p->streams}};
+	uint64_t words = 0;
+
+	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+		words += arrays[i].words;
+	}
+	r->pad_words = calloc(words, sizeof *r->pad_words);
+	if (!r->pad_words) {
+		return nvw_fail(NVW_E_MEMORY, "btree: no memory for scratchpads");
+	}
+	words = 0;
+	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+		*arrays[i].array = r->pad_words + words;
+		words += arrays[i].words;
+	}
+	r->args.pad = pad;
+	return 0;
+}
+
 static int host_arrays(struct btree_run *r)
 {
 	uint64_t **const arrays[] = {
@@ -338,6 +368,7 @@ void btree_end_run(struct btree_plan *p)
 	free(r->now_values);
 	free(r->now_ops);
 	free(r->parts);
+	free(r->pad_words);
 	free(r);
 	p->run = NULL;
 }
@@ -411,6 +442,9 @@ static int insert_launch(struct btree_run *r)
 	error = error ? error : nvw_write(r->machine, r->ranges, r->parts, groups * sizeof *r->parts);
 	error = error ? error : zero(r, r->args.splits, BTREE_LEVELS_MAX);
 	error = error ? error : zero(r, r->args.group_splits, BTREE_LEVELS_MAX * groups);
+	if (r->args.pad) {
+		memset(r->pad.group_splits, 0, 8 * BTREE_LEVELS_MAX * groups);
+	}
 	error = error ? error : zero(r, r->args.root, 1);
 	error = error ? error : zero(r, r->args.failed, 1);
 	r->args.own_levels = own_levels < r->args.height ? own_levels : r->args.height;
@@ -531,6 +565,7 @@ int btree_run(void *plan, struct nvw_machine *machine)
 
 	r->pmem.readers = btree_serve_readers(p);
 	error = error ? error : device_arrays(r);
+	error = error == 0 && r->p->is_paper ? pad_arrays(r) : error;
 	for (uint64_t at = 0; at < p->count && error == 0; at += p->batch) {
 		error = run_batch(r, at, p->count - at < p->batch ? p->count - at : p->batch);
 	}
