@@ -404,11 +404,32 @@ static void every_size_of_road_comes_out_exactly(void **state)
 	}
 }
 
+static void chung_lu_graphs_have_their_sizes_hubs_and_half_of_their_edges_near(void **state)
+{
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		struct graph g = make("chung-lu:64810:501186", seed);
+		uint32_t near = 0;
+
+		assert_int_equal(g.nodes, 64810);
+		assert_int_equal(g.arcs, 501186);
+		assert_in_range(largest_degree(&g), 200, 500);
+		for (uint32_t v = 0; v < g.nodes; v++) {
+			for (uint32_t i = g.row[v]; i < g.row[v + 1]; i++) {
+				const uint32_t away = (g.column[i] - v + g.nodes) % g.nodes;
+
+				near += away <= 64 || away >= g.nodes - 64;
+			}
+		}
+		assert_in_range(100ull * near / g.arcs, 45, 52);
+		graph_free(&g);
+	}
+}
+
 static void the_same_seed_makes_the_same_graph(void **state)
 {
-	static const char *const names[] = {"rmat:8", "road:500", "grid:10x10"};
+	static const char *const names[] = {"rmat:8", "road:500", "grid:10x10", "chung-lu:500:3000"};
 
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct graph a = make(names[i], 5), b = make(names[i], 5), c = make(names[i], 6);
 
 		assert_int_equal(a.arcs, b.arcs);
@@ -425,7 +446,8 @@ static void bad_generators_are_refused(void **state)
 {
 	static const char *const bad[] = {"grid:", "grid:0x4", "grid:4", "grid:4x", "grid:4x4x",
 		"grid:9999x9999999", "grid:-1x4", "rmat:", "rmat:0", "rmat:26", "rmat:4:", "rmat:4:0",
-		"rmat:4x", "road:", "road:11", "road:33554433", "road:99999999999999999999"};
+		"rmat:4x", "road:", "road:11", "road:33554433", "road:99999999999999999999", "chung-lu:500",
+		"chung-lu:255:600", "chung-lu:500:1", "chung-lu:500:16001", "chung-lu:500:600:7"};
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		char part[64];
@@ -489,6 +511,7 @@ int main(void)
 		cmocka_unit_test(rmat_has_hubs),
 		cmocka_unit_test(roads_are_connected_sparse_and_long),
 		cmocka_unit_test(every_size_of_road_comes_out_exactly),
+		cmocka_unit_test(chung_lu_graphs_have_their_sizes_hubs_and_half_of_their_edges_near),
 		cmocka_unit_test(the_same_seed_makes_the_same_graph),
 		cmocka_unit_test(bad_generators_are_refused),
 		cmocka_unit_test(real_graphs_have_their_published_sizes),

@@ -2,6 +2,7 @@
 /* Graphs from generators (graph.h): a table of them; any other name is a file. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,114 @@ static int make_road(const char *at, struct made *m)
 	return error;
 }
 
+/* ---- chung-lu -------------------------------------------------------------------------------------- */
+
+/*
+ * The graphs of papers that could not be had, by their numbers of nodes and arcs. Nodes have ranks, in random order. An
+ * edge's first end has rank r with a probability in proportion to (r + N / 10000) ^ -1/2 (Chung and Lu): degrees follow
+ * a power law of exponent 3, and the largest is expected to be 50 times the mean, as in coAuthorsDBLP (336 of 6.5). Its
+ * second end is drawn likewise or, for half of the edges, is one of the 64 nodes on either side, as neighbours in such
+ * files have near numbers. Edges that there are already are drawn again.
+ */
+enum { NEAR = 64, LARGEST_BY_MEAN = 10000 };
+
+struct ranks {
+	uint32_t *node; /* of each rank */
+	uint32_t nodes;
+	double first, last; /* the roots of N / 10000 and of N + N / 10000 */
+};
+
+static uint32_t draw_by_rank(const struct ranks *r, struct nvw_random *random)
+{
+	const double root = r->first + nvw_random_real(random) * (r->last - r->first);
+	const double rank = root * root - r->first * r->first;
+
+	return r->node[rank < r->nodes ? (uint32_t)rank : r->nodes - 1];
+}
+
+static uint32_t draw_near(const struct ranks *r, struct nvw_random *random, uint32_t u)
+{
+	const uint64_t at = u + r->nodes - NEAR + nvw_random_below(random, 2 * NEAR + 1);
+
+	return (uint32_t)(at % r->nodes);
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void drop_repetitions(struct graph_edges *e)
+{
+	uint64_t kept = 0;
+
+	qsort(e->pairs, e->count, sizeof(*e->pairs), compare_pairs);
+	for (uint64_t i = 0; i < e->count; i++) {
+		if (kept == 0 || e->pairs[kept - 1] != e->pairs[i]) {
+			e->pairs[kept++] = e->pairs[i];
+		}
+	}
+	e->count = kept;
+}
+
+static int draw_edges(struct made *m, const struct ranks *r, uint64_t edges)
+{
+	struct nvw_random random = {m->seed + 1};
+
+	while (m->edges.count < edges) {
+		for (uint64_t missing = edges - m->edges.count; missing > 0; missing--) {
+			const uint32_t u = draw_by_rank(r, &random);
+			const uint32_t v = nvw_random_below(&random, 2) ? draw_near(r, &random, u) :
+									  draw_by_rank(r, &random);
+
+			NVW_TRY(graph_add_edge(&m->edges, u < v ? u : v, u < v ? v : u));
+		}
+		drop_repetitions(&m->edges);
+	}
+	return 0;
+}
+
+static void shuffle_ranks(struct ranks *r, uint64_t seed)
+{
+	struct nvw_random random = {seed};
+
+	for (uint32_t i = 0; i < r->nodes; i++) {
+		const uint32_t k = (uint32_t)nvw_random_below(&random, i + 1);
+
+		r->node[i] = r->node[k];
+		r->node[k] = i;
+	}
+}
+
+static int make_chung_lu(const char *at, struct made *m)
+{
+	uint64_t nodes, arcs;
+
+	if (!parse_number(&at, 4 * NEAR, GRAPH_NODES_MAX, &nodes) || *at++ != ':' ||
+		!parse_number(&at, 2, 2 * GRAPH_EDGES_MAX, &arcs) || *at != 0 || arcs > 32 * nodes) {
+		return nvw_fail(NVW_E_USAGE,
+			"expected chung-lu:NODES:ARCS of %d to %d nodes, at most 32 arcs each", 4 * NEAR,
+			GRAPH_NODES_MAX);
+	}
+	struct ranks r = {.node = calloc(nodes, sizeof(*r.node)),
+		.nodes = (uint32_t)nodes,
+		.first = sqrt((double)nodes / LARGEST_BY_MEAN),
+		.last = sqrt((double)nodes + (double)nodes / LARGEST_BY_MEAN)};
+
+	if (r.node == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu64 " nodes", nodes);
+	}
+	m->nodes = r.nodes;
+	shuffle_ranks(&r, m->seed);
+
+	const int error = draw_edges(m, &r, arcs / 2);
+
+	free(r.node);
+	return error;
+}
+
 /* ---- Choice of the generator --------------------------------------------------------------------------- */
 
 static const struct generator {
@@ -205,6 +314,7 @@ static const struct generator {
 	{"grid:", make_grid},
 	{"rmat:", make_rmat},
 	{"road:", make_road},
+	{"chung-lu:", make_chung_lu},
 };
 
 static int generate(const struct generator *g, const char *source, uint64_t seed, struct graph *ret_graph)
