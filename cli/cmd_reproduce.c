@@ -19,7 +19,7 @@ struct reproduce_command {
 	struct papers papers;
 	char *folder; /* of the published results */
 	bool has_gnuplot;
-	unsigned lost;
+	unsigned lost, moved;
 };
 
 /* Beside the installed program; NULL: it is not there. */
@@ -62,8 +62,9 @@ static void add_judgement(json_t *o, const struct paper_row *row)
 	json_object_set_new(o, "judgement", json_string(paper_verdict_text(row->verdict)));
 	json_object_set_new(o, "remark", json_string(row->judgement));
 	json_object_set_new(o, "no_longer_agrees", json_boolean(paper_is_lost(row)));
+	json_object_set_new(o, "moved", json_boolean(paper_has_moved(row)));
 	if (row->here.count) {
-		paper_number_text(&row->here, row->measure.form, number);
+		paper_number_text(&row->here, row->form, number);
 		json_object_set_new(o, "here", json_string(number));
 		json_object_set_new(o, "mean", json_real(row->here.mean));
 		json_object_set_new(o, "least", json_real(row->here.least));
@@ -124,10 +125,10 @@ static void print_published(const struct paper_row *row)
 
 static void print_row(const struct paper_row *row)
 {
-	char name[256], number[PAPER_NUMBER_BYTES], published[64] = "";
+	char name[256], number[PAPER_NUMBER_BYTES], published[64] = "", ends[1024];
 
 	paper_row_name(row, name, sizeof name);
-	paper_number_text(&row->here, row->measure.form, number);
+	paper_number_text(&row->here, row->form, number);
 	if (row->measured) {
 		paper_interval_text(&row->published, published, sizeof published);
 	}
@@ -136,8 +137,16 @@ static void print_row(const struct paper_row *row)
 		printf("; kept: %s", paper_verdict_text(row->kept));
 	}
 	puts(words_if(paper_is_lost(row), ": NO LONGER AGREES"));
-	if (row->measured && row->here.count == 0) {
-		printf("%-18s %s\n", "", row->here.reason);
+	if (*row->judgement) {
+		printf("%-18s %s\n", "", row->judgement);
+	}
+	paper_ends_text(row, ends, sizeof ends);
+	if (*ends) {
+		printf("%-18s %s\n", "", ends);
+	}
+	if (paper_has_moved(row)) {
+		paper_number_text(&row->kept_here, row->form, number);
+		printf("%-18s MOVED: %s is kept\n", "", number);
 	}
 }
 
@@ -165,6 +174,22 @@ static int print_report(const struct reproduce_command *c, const char *folder)
 		printf("%u rows that agreed no longer do\n", c->lost);
 	}
 	return 0;
+}
+
+/* Rows at both ends of the values that the papers do not give. */
+static void print_ends(const struct papers *p)
+{
+	for (unsigned i = 0; i < p->row_count; i++) {
+		const struct paper_row *const row = &p->row[i];
+		char name[256], ends[1024];
+
+		if (!row->wanted) {
+			continue;
+		}
+		paper_row_name(row, name, sizeof name);
+		paper_ends_text(row, ends, sizeof ends);
+		printf("%-18s %s\n", name, *row->here.reason ? row->here.reason : ends);
+	}
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
@@ -222,17 +247,28 @@ static int judge_rows(struct reproduce_command *c, const char *folder)
 {
 	struct papers *const p = &c->papers;
 
-	NVW_TRY(papers_read_kept(p));
 	papers_judge(p);
 	for (unsigned i = 0; i < p->row_count; i++) {
 		c->lost += p->row[i].wanted && paper_is_lost(&p->row[i]);
+		c->moved += p->row[i].wanted && paper_has_moved(&p->row[i]);
 	}
 	NVW_TRY(papers_write(p, folder, c->has_gnuplot));
-	NVW_TRY(cli_json(&c->given) ? print_json(p, false) : print_report(c, folder));
-	if (cli_given(&c->given, CLI_keep)) {
-		NVW_TRY(papers_keep(p));
+	return cli_json(&c->given) ? print_json(p, false) : print_report(c, folder);
+}
+
+static int report_rows(struct reproduce_command *c, const char *folder)
+{
+	NVW_TRY(papers_read_kept(&c->papers));
+	if (c->papers.run == PAPER_RUN_ENDS) {
+		papers_measure_ends(&c->papers);
+		print_ends(&c->papers);
+	} else {
+		NVW_TRY(judge_rows(c, folder));
 	}
-	return c->lost ? NVW_E_INCONSISTENT : 0;
+	if (cli_given(&c->given, CLI_keep)) {
+		NVW_TRY(papers_keep(&c->papers));
+	}
+	return c->lost || (c->moved && cli_given(&c->given, CLI_short_rows)) ? NVW_E_INCONSISTENT : 0;
 }
 
 static int list_rows(struct papers *p, bool json)
@@ -249,17 +285,34 @@ static int list_rows(struct papers *p, bool json)
 	return 0;
 }
 
-static int reproduce_rows(struct reproduce_command *c)
+static enum paper_run run_of(const struct cli_options *o)
+{
+	if (cli_given(o, CLI_sensitivity)) {
+		return PAPER_RUN_ENDS;
+	}
+	return cli_given(o, CLI_long_rows) ? PAPER_RUN_LONG : PAPER_RUN_ROWS;
+}
+
+static int open_papers(struct reproduce_command *c)
 {
 	const struct cli_options *const o = &c->given;
-	const char *const folder = words_or(cli_text(o, CLI_reproduce_output), "reproduce");
+	const enum paper_run run = run_of(o);
+	const unsigned seeds = run == PAPER_RUN_ROWS ? (unsigned)cli_number(o, CLI_seeds) : 1;
 
 	if (!c->folder) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
 	}
 	NVW_TRY(papers_read(c->folder, &c->papers));
 	NVW_TRY(papers_choose(&c->papers, o->argument, o->argument_count, cli_given(o, CLI_short_rows)));
-	NVW_TRY(papers_open(&c->papers, cli_text(o, CLI_data), (unsigned)cli_number(o, CLI_seeds)));
+	return papers_open(&c->papers, cli_text(o, CLI_data), seeds, run);
+}
+
+static int reproduce_rows(struct reproduce_command *c)
+{
+	const struct cli_options *const o = &c->given;
+	const char *const folder = words_or(cli_text(o, CLI_reproduce_output), "reproduce");
+
+	NVW_TRY(open_papers(c));
 	if (cli_given(o, CLI_list_rows)) {
 		return list_rows(&c->papers, cli_json(o));
 	}
@@ -268,7 +321,7 @@ static int reproduce_rows(struct reproduce_command *c)
 	}
 	c->has_gnuplot = plot_find_gnuplot() == 0;
 	NVW_TRY(run_all(c, folder));
-	return judge_rows(c, folder);
+	return report_rows(c, folder);
 }
 
 static int reproduce(struct cli_options *o)
@@ -276,8 +329,9 @@ static int reproduce(struct cli_options *o)
 	const bool is_local = cli_number(o, CLI_engine) == SWEEP_LOCAL;
 	struct reproduce_command c = {.given = *o};
 
-	NVW_TRY(cli_options_check_use(
-		o, cli_at(CLI_AT_LIST, cli_given(o, CLI_list_rows)) | cli_at(CLI_AT_LOCAL, is_local)));
+	NVW_TRY(cli_options_check_use(o, cli_at(CLI_AT_LIST, cli_given(o, CLI_list_rows)) |
+						 cli_at(CLI_AT_LOCAL, is_local) |
+						 cli_at(CLI_AT_LONG, run_of(o) == PAPER_RUN_LONG)));
 	c.folder = papers_folder(o);
 	const int result = reproduce_rows(&c);
 
@@ -291,7 +345,7 @@ int cmd_reproduce(int argc, char **argv)
 	static const struct cli_command command = {
 		.help = "nvwave reproduce [ID|PAPER...] [options]\n\n"
 			"Runs what published results need (all of them, rows by their ID, or those of a paper), judges each row, and\n"
-			"writes a page with the papers' values beside ours. Exit status 1: a row that agreed no longer does.\n",
+			"writes a page with the papers' values beside ours. Exit status 1: a row that agreed no longer does, or,\nwith --short, moved.\n",
 		.run = reproduce};
 
 	return cli_run_command(&command, argc, argv);

@@ -53,6 +53,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(POINTS, "with --points")                       \
 	X(LIST, "with --list")                           \
 	X(LOCAL, "with --engine=local")                  \
+	X(LONG, "with --long")                           \
 	X(SLURM, "with --engine=slurm")                  \
 	X(NO_EXPORT, "without --export-states")          \
 	X(HEAT, "with --kind=heat")                      \

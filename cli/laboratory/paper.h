@@ -5,7 +5,8 @@
  *	paper_read.c     files -> rows and tables, as texts; which of them are wanted
  *	paper_measure.c  a row -> points of a sweep, and a number for each seed from their results
  *	paper_formula.c  arithmetic over the statistics of a point
- *	paper_judge.c    numbers -> agreement with the paper; against the judgement that was kept
+ *	paper_judge.c    numbers -> agreement with the paper, by a table of rules
+ *	paper_kept.c     judgements, and rows at both ends of free values, in files of the folder
  *	paper_page.c     HTML, Markdown, figures
  */
 #ifndef CLI_PAPER_H
@@ -18,15 +19,19 @@
 
 #include "sweep.h"
 
-enum { PAPER_SEEDS_MAX = 64, PAPER_COLUMNS_MAX = 127, PAPER_TERMS = 2, PAPER_REASON_BYTES = 512 };
+enum { PAPER_SEEDS_MAX = 64, PAPER_COLUMNS_MAX = 127, PAPER_REASON_BYTES = 512, PAPER_SENSITIVE_MAX = 6 };
 
-/* From the weakest; what a row is called is the strongest that it reaches. */
+/* What is run of the rows: their points; the points at both ends of the free values, with one seed; the points of runs
+ * that are otherwise cut short, with one seed. */
+enum paper_run { PAPER_RUN_ROWS, PAPER_RUN_ENDS, PAPER_RUN_LONG };
+
 enum paper_verdict {
-	PAPER_UNJUDGED, /* cannot be judged */
+	PAPER_UNJUDGED, /* cannot be judged: there is no number */
+	PAPER_INCOMPARABLE,
 	PAPER_DISAGREES,
-	PAPER_SIGN,  /* agrees in sign */
-	PAPER_ORDER, /* and in order: to the other rows of its figure */
-	PAPER_SIZE   /* and within half of the published size */
+	PAPER_LUCK, /* sign and size, but not for the paper's reasons */
+	PAPER_AGREES,
+	PAPER_VERDICTS
 };
 
 /* What a number is relative to what it is measured over. */
@@ -47,7 +52,7 @@ struct paper_interval {
 
 /* A sweep of papers/sweeps, with the points that rows need. */
 struct paper_sweep {
-	char *name, *path;
+	char *name, *path; /* "stc", or with what is added to its axes: "stc@network.flit=128B" */
 	struct sweep sweep;
 	struct sweep_journal journal;
 	bool *needed; /* per point, while the points are chosen */
@@ -71,18 +76,38 @@ struct paper_numbers {
 	char reason[PAPER_REASON_BYTES];
 };
 
+/* A value that a paper does not give: [sensitive KEY], with low, high, source, and the rows that it concerns. */
+struct paper_sensitive {
+	const char *paper;
+	char *key;
+	json_t *keys;
+};
+
+/* A row at both ends of such a value. */
+struct paper_end {
+	const struct paper_sensitive *of;
+	struct paper_measure at[2];
+	double value[2];
+	bool is_known;
+	char version[64]; /* of the program that measured it */
+};
+
 struct paper_row {
 	const char *paper; /* name of the file */
 	char *id, *part;   /* "G1", "small"; part "" */
 	json_t *keys;      /* the section's texts, with those of [ID] where it has none of its own */
 	bool wanted, measured;
 	struct paper_interval published;
+	enum paper_form form; /* that of measure, also where only its ends are measured */
 	struct paper_measure measure;
 	struct paper_numbers here;
+	struct paper_end end[PAPER_SENSITIVE_MAX];
+	unsigned ends;
 	enum paper_verdict verdict, kept;
-	bool is_kept;                       /* kept is of the same inputs */
-	char *kept_line;                    /* its numbers and inputs; NULL: nothing is kept */
-	char judgement[PAPER_REASON_BYTES]; /* what else there is to say: order, seeds */
+	bool is_kept;      /* kept is of the same inputs */
+	char *kept_inputs; /* NULL: nothing is kept */
+	struct paper_numbers kept_here;
+	char judgement[PAPER_REASON_BYTES]; /* the rule's remark */
 };
 
 struct paper_table {
@@ -107,9 +132,12 @@ struct papers {
 	unsigned row_count;
 	struct paper_table *table;
 	unsigned table_count;
+	struct paper_sensitive *sensitive;
+	unsigned sensitive_count;
 	struct paper_sweep **sweep;
 	unsigned sweep_count;
-	unsigned seeds; /* 0: those of the sweeps */
+	unsigned seeds; /* 1 to seeds */
+	enum paper_run run;
 };
 
 /* All files of the folder. NVW_E_INPUT. Release by papers_end(), also after an error. */
@@ -124,11 +152,20 @@ void paper_row_name(const struct paper_row *row, char *text, size_t room);
  * nearest name. */
 NVW_CHECKED int papers_choose(struct papers *papers, const char *const *name, unsigned count, bool is_short);
 
-/* Reads the sweeps of the wanted rows and leaves in them the points that these need. seeds > 0: 1 to seeds. */
-NVW_CHECKED int papers_open(struct papers *papers, const char *data, unsigned seeds);
+/* Reads the sweeps of the wanted rows and leaves in them the points that these need, with the seeds 1 to seeds. */
+NVW_CHECKED int papers_open(struct papers *papers, const char *data, unsigned seeds, enum paper_run run);
 /* A number per seed; only of points with the choices on these axes (-1: all). */
 void paper_measure(const struct paper_measure *measure, int axis, unsigned choice, int other_axis,
 	unsigned other_choice, struct paper_numbers *ret_numbers);
+
+/* Of PAPER_RUN_ENDS: the values of the rows at both ends. */
+void papers_measure_ends(struct papers *papers);
+/* The points of a mean, by the axes in which they differ, that are more than least away from 1 and on the other side of
+ * it than their mean; without those that are named. False if there is none. */
+bool paper_opposites(
+	const struct paper_measure *measure, double least, const char *named, char *text, size_t room);
+/* "sssp-1 3, color-3 21": a formula at each point of the first seed. */
+void paper_at_points(const struct paper_measure *measure, const char *formula, char *text, size_t room);
 
 /* NVW_E_INPUT if it is no formula. */
 NVW_CHECKED int paper_formula_check(const char *formula, const char *where);
@@ -138,12 +175,15 @@ bool paper_formula(const char *formula, const json_t *values, double *ret, const
 /* Of every wanted row. */
 void papers_judge(struct papers *papers);
 const char *paper_verdict_text(enum paper_verdict verdict);
-/* The kept judgements, judgements.tsv of the folder; none if there is no such file. */
+enum paper_verdict paper_verdict_named(const char *text);
+/* What is kept in judgements.tsv and ends.tsv of the folder; nothing if there is no such file. */
 NVW_CHECKED int papers_read_kept(struct papers *papers);
-/* Those of wanted rows are replaced. */
+/* Those of wanted rows are replaced: the judgements, or, of PAPER_RUN_ENDS, the ends. */
 NVW_CHECKED int papers_keep(const struct papers *papers);
 /* A row that agreed in its kept judgement and does not now. */
 bool paper_is_lost(const struct paper_row *row);
+/* Its mean is farther outside of the kept seeds than they are apart (and than a point, or a fiftieth). */
+bool paper_has_moved(const struct paper_row *row);
 
 /* Figures (if draw), FOLDER/index.html and FOLDER/results.md. */
 NVW_CHECKED int papers_write(const struct papers *papers, const char *folder, bool draw);
@@ -151,6 +191,8 @@ NVW_CHECKED int papers_write(const struct papers *papers, const char *folder, bo
 enum { PAPER_NUMBER_BYTES = 104 };
 void paper_number_text(
 	const struct paper_numbers *numbers, enum paper_form form, char text[PAPER_NUMBER_BYTES]);
+/* "-2.0 to -19.1 by the gap between polls (0 to 200)"; "" if no end is known */
+void paper_ends_text(const struct paper_row *row, char *text, size_t room);
 /* "8 to 10", "above 20" */
 void paper_interval_text(const struct paper_interval *interval, char *text, size_t room);
 

@@ -1,151 +1,202 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does a row agree with the paper? A reproduction is judged by shape first, then by size:
+ * Does a row agree with the paper? The first rule of the table that applies decides; if none does, the row agrees: its
+ * sign and size are the paper's, every row of its mean has the mean's sign or is named, and the sign survives every free
+ * value that is known to matter (paper_ends.c).
  *
- *	sign   as far from "no change" on the same side
- *	order  above and below the same rows of its figure as in the paper
- *	size   within half of the published number: of the nearer end of an interval. Where that is 0, half of the
- *	       other end; where both are, 5 (percentage points)
- *
- * All are judged of the mean over the seeds. Rows without a sign (counts, shares) have order and size. Order is judged
- * if all rows of the figure are there.
+ * Size is within a third of the published number: of the nearer end of an interval. Where that is 0, a third of the
+ * other end; where both are, 5 percentage points. Shares are within 10 points.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <nvw/input.h>
-
-#include "core/newfile.h"
 #include "paper.h"
 
-enum { NAME_BYTES = 160, LINE_FIELDS = 7, JUDGEMENTS_BYTES_MAX = 1 << 20 };
-static const double equal_points = 5;
-static const char heading[] = "id\tpart\tjudgement\tmean\tleast\tmost\tinputs\n";
+static const double equal_points = 5, share_points = 10, no_change = 0.005;
 
-static const char *const verdict_names[] = {
-	"cannot be judged", "disagrees", "agrees in sign", "agrees in order", "agrees within half its size"};
+static const char *const verdict_names[PAPER_VERDICTS] = {[PAPER_UNJUDGED] = "cannot be judged",
+	[PAPER_INCOMPARABLE] = "not comparable",
+	[PAPER_DISAGREES] = "disagrees",
+	[PAPER_LUCK] = "agrees by luck",
+	[PAPER_AGREES] = "agrees"};
 
 const char *paper_verdict_text(enum paper_verdict v)
 {
 	return verdict_names[v];
 }
 
-/* ---- Sign, size, order --------------------------------------------------------------------- */
-
-static double neutral(enum paper_form form)
+enum paper_verdict paper_verdict_named(const char *text)
 {
-	return form == PAPER_RATIO || form == PAPER_FASTER ? 1 : 0;
+	unsigned v = PAPER_AGREES;
+
+	while (v > PAPER_UNJUDGED && strcmp(verdict_names[v], text) != 0) {
+		v--;
+	}
+	return (enum paper_verdict)v;
 }
 
-/* 1, -1, or 0 if the interval includes "no change" or the form has no sign. */
+/* ---- Sign and size ------------------------------------------------------------------------- */
+
+static bool is_ratio(enum paper_form form)
+{
+	return form == PAPER_RATIO || form == PAPER_FASTER;
+}
+
+static double neutral(const struct paper_row *row)
+{
+	return is_ratio(row->measure.form) ? 1 : 0;
+}
+
+/* 1, -1, or 0 if the interval includes "no change" or the form has no sign. An interval without an end (a trend) begins
+ * beyond "no change". */
 static int sign_of(const struct paper_row *row)
 {
-	const double zero = neutral(row->measure.form);
+	const double zero = neutral(row), low = row->published.low, high = row->published.high;
 
-	return row->measure.form == PAPER_VALUE                         ? 0 :
-	       row->published.low >= zero && row->published.high > zero ? 1 :
-	       row->published.high <= zero && row->published.low < zero ? -1 :
-									  0;
+	if (row->measure.form == PAPER_VALUE) {
+		return 0;
+	}
+	if (low > zero || (low == zero && isinf(high))) {
+		return 1;
+	}
+	return high < zero || (high == zero && isinf(low)) ? -1 : 0;
 }
 
-static bool has_sign(const struct paper_row *row, int sign)
+static bool is_on_side(const struct paper_row *row, double x)
 {
-	return (row->here.mean - neutral(row->measure.form)) * sign > 0;
+	const int sign = sign_of(row);
+
+	return sign == 0 || (x - neutral(row)) * sign > 0;
 }
 
-static bool is_within_half(const struct paper_row *row)
+static bool is_share(const struct paper_row *row)
+{
+	const char *const unit = paper_text(row->keys, "unit");
+
+	return row->measure.form == PAPER_VALUE && unit && !strcmp(unit, "percent");
+}
+
+/* How far from the published number a row may be. */
+static double allowance(const struct paper_row *row, double near, double other)
+{
+	if (is_share(row)) {
+		return share_points;
+	}
+	if (near != 0) {
+		return fabs(near) / 3;
+	}
+	return other != 0 && isfinite(other) ? fabs(other) / 3 : equal_points;
+}
+
+static bool is_near(const struct paper_row *row)
 {
 	const struct paper_interval *const p = &row->published;
-	const double x = row->here.mean, near = x < p->low ? p->low : p->high;
-	const double other = x < p->low ? p->high : p->low;
-	const double size = near != 0 ? fabs(near) : isfinite(other) ? fabs(other) : 0;
+	const double x = row->here.mean;
 
-	return (x >= p->low && x <= p->high) || fabs(x - near) <= (size > 0 ? size / 2 : equal_points);
-}
-
-static bool is_below(const struct paper_interval *a, const struct paper_interval *b)
-{
-	return a->high < b->low;
-}
-
-static bool is_judged(const struct paper_row *row)
-{
-	return row->wanted && row->measured && row->here.count > 0;
-}
-
-/* Rows that the paper draws together. */
-static bool are_in_one_figure(const struct paper_row *a, const struct paper_row *b)
-{
-	const char *const x = paper_text(a->keys, "figure"), *const y = paper_text(b->keys, "figure");
-
-	return x && y && a != b && !strcmp(x, y) && !strcmp(a->paper, b->paper);
-}
-
-/* Whether every row of its figure has been measured: if not, its order is not judged. */
-static bool has_whole_figure(const struct papers *p, const struct paper_row *row)
-{
-	for (unsigned i = 0; i < p->row_count; i++) {
-		if (are_in_one_figure(row, &p->row[i]) && !is_judged(&p->row[i])) {
-			return false;
-		}
+	if (x >= p->low && x <= p->high) {
+		return true;
 	}
+	const double near = x < p->low ? p->low : p->high, other = x < p->low ? p->high : p->low;
+
+	return fabs(x - near) <= allowance(row, near, other);
+}
+
+/* ---- The rules ----------------------------------------------------------------------------- */
+
+static bool is_unmeasured(const struct paper_row *row, char *remark, size_t room)
+{
+	const char *const cannot = paper_text(row->keys, "cannot");
+
+	snprintf(remark, room, "%s", cannot ? cannot : row->here.reason);
+	return row->here.count == 0;
+}
+
+static bool is_text(const struct paper_row *row, const char *key, char *remark, size_t room)
+{
+	const char *const text = paper_text(row->keys, key);
+
+	snprintf(remark, room, "%s", text ? text : "");
+	return text != NULL;
+}
+
+static bool is_incomparable(const struct paper_row *row, char *remark, size_t room)
+{
+	return is_text(row, "incomparable", remark, room);
+}
+
+static bool has_other_sign(const struct paper_row *row, char *remark, size_t room)
+{
+	snprintf(remark, room, "other sign");
+	return !is_on_side(row, row->here.mean);
+}
+
+static bool has_other_size(const struct paper_row *row, char *remark, size_t room)
+{
+	snprintf(remark, room, is_share(row) ? "not within 10 points" : "not within a third");
+	return !is_near(row);
+}
+
+static bool is_known_luck(const struct paper_row *row, char *remark, size_t room)
+{
+	return is_text(row, "luck", remark, room);
+}
+
+static bool has_mixed_seeds(const struct paper_row *row, char *remark, size_t room)
+{
+	snprintf(remark, room, "seeds differ in sign");
+	return !is_on_side(row, row->here.least) || !is_on_side(row, row->here.most);
+}
+
+/* Points of the mean on its other side that the paper does not name. */
+static bool has_opposite_rows(const struct paper_row *row, char *remark, size_t room)
+{
+	const char *const named = paper_text(row->keys, "opposite");
+	char others[PAPER_REASON_BYTES];
+
+	if (sign_of(row) == 0 || !paper_opposites(&row->measure, no_change, named, others, sizeof others)) {
+		return false;
+	}
+	snprintf(remark, room, "rows of the mean have the other sign: %s", others);
 	return true;
 }
 
-/* The first row of its figure that it is on the wrong side of; any: whether there is one to compare with. */
-static const struct paper_row *out_of_order(
-	const struct papers *p, const struct paper_row *row, bool *ret_any)
+static bool turns_by_free_value(const struct paper_row *row, char *remark, size_t room)
 {
-	*ret_any = false;
-	for (unsigned i = 0; has_whole_figure(p, row) && i < p->row_count; i++) {
-		const struct paper_row *const other = &p->row[i];
-		const bool below = is_below(&row->published, &other->published);
+	for (unsigned i = 0; i < row->ends; i++) {
+		const struct paper_end *const e = &row->end[i];
 
-		if (!are_in_one_figure(row, other) ||
-			(!below && !is_below(&other->published, &row->published))) {
-			continue;
-		}
-		*ret_any = true;
-		if (below ? row->here.mean >= other->here.mean : row->here.mean <= other->here.mean) {
-			return other;
+		if (e->is_known && (!is_on_side(row, e->value[0]) || !is_on_side(row, e->value[1]))) {
+			snprintf(remark, room, "the sign is decided by %s", e->of->key);
+			return true;
 		}
 	}
-	return NULL;
+	return false;
 }
 
-static bool straddles(const struct paper_row *row)
+static const struct rule {
+	bool (*applies)(const struct paper_row *row, char *remark, size_t room);
+	enum paper_verdict verdict;
+} rules[] = {
+	{is_unmeasured, PAPER_UNJUDGED},
+	{is_incomparable, PAPER_INCOMPARABLE},
+	{has_other_sign, PAPER_DISAGREES},
+	{has_other_size, PAPER_DISAGREES},
+	{is_known_luck, PAPER_LUCK},
+	{has_mixed_seeds, PAPER_LUCK},
+	{has_opposite_rows, PAPER_LUCK},
+	{turns_by_free_value, PAPER_LUCK},
+};
+
+static void judge(struct paper_row *row)
 {
-	const double zero = neutral(row->measure.form);
-
-	return (row->here.least - zero) * (row->here.most - zero) <= 0;
-}
-
-static void judge(const struct papers *p, struct paper_row *row)
-{
-	const int sign = sign_of(row);
-	const bool mixed = sign != 0 && straddles(row);
-	bool any;
-	const struct paper_row *const other = out_of_order(p, row, &any);
-	char name[NAME_BYTES] = "";
-
-	row->verdict = sign != 0 && !has_sign(row, sign) ? PAPER_DISAGREES :
-		       is_within_half(row)               ? PAPER_SIZE :
-		       any && !other                     ? PAPER_ORDER :
-		       sign != 0                         ? PAPER_SIGN :
-		       has_whole_figure(p, row)          ? PAPER_DISAGREES :
-							   PAPER_UNJUDGED;
-	if (other) {
-		paper_row_name(other, name, sizeof name);
+	for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
+		if (rules[i].applies(row, row->judgement, sizeof row->judgement)) {
+			row->verdict = rules[i].verdict;
+			return;
+		}
 	}
-	if (row->verdict == PAPER_UNJUDGED) {
-		snprintf(row->judgement, sizeof row->judgement,
-			"not within half of the size; its order needs the other rows of its figure");
-		return;
-	}
-	snprintf(row->judgement, sizeof row->judgement, "%s%s%s%s", other ? "not in order with " : "", name,
-		other && mixed ? "; " : "", mixed ? "seeds differ in sign" : "");
+	row->judgement[0] = 0;
+	row->verdict = PAPER_AGREES;
 }
 
 void papers_judge(struct papers *p)
@@ -156,124 +207,8 @@ void papers_judge(struct papers *p)
 		if (row->wanted && row->measured) {
 			paper_measure(&row->measure, -1, 0, -1, 0, &row->here);
 		}
-	}
-	for (unsigned i = 0; i < p->row_count; i++) {
-		struct paper_row *const row = &p->row[i];
-
-		row->verdict = PAPER_UNJUDGED;
-		if (is_judged(row)) {
-			judge(p, row);
-		} else if (row->wanted && row->measured) {
-			snprintf(row->judgement, sizeof row->judgement, "%s", row->here.reason);
+		if (row->wanted) {
+			judge(row);
 		}
 	}
-}
-
-/* ---- Kept judgements ----------------------------------------------------------------------- */
-
-/* Which inputs a row's points have: a judgement of others says nothing about this one. */
-static const char *inputs_of(const struct paper_row *row)
-{
-	const struct sweep *const s = row->measured ? &row->measure.of->sweep : NULL;
-	bool any = false, from_files = false;
-
-	for (unsigned i = 0; s && i < s->bundle_count; i++) {
-		for (unsigned k = 0; k < s->bundle[i].count; k++) {
-			const char *const text = s->bundle[i].text[k], *const bar = strchr(text, '|');
-			char *const taken = strncmp(text, "data:", 5) || !bar ? NULL : sweep_resolve(s, text);
-
-			any = any || taken;
-			from_files = from_files || (taken && strcmp(taken, bar + 1) != 0);
-			free(taken);
-		}
-	}
-	return !any ? "-" : from_files ? "files" : "generated";
-}
-
-bool paper_is_lost(const struct paper_row *row)
-{
-	const bool is_known =
-		row->verdict != PAPER_UNJUDGED || row->here.count == 0 || row->kept == PAPER_SIZE;
-
-	return row->is_kept && row->kept >= PAPER_SIGN && row->verdict < PAPER_SIGN && is_known;
-}
-
-static void take_line(struct papers *p, char *const field[LINE_FIELDS])
-{
-	for (unsigned i = 0; i < p->row_count; i++) {
-		struct paper_row *const row = &p->row[i];
-		unsigned v = 0;
-
-		if (strcmp(row->id, field[0]) != 0 || strcmp(row->part, field[1]) != 0) {
-			continue;
-		}
-		while (v < PAPER_SIZE && strcmp(verdict_names[v], field[2]) != 0) {
-			v++;
-		}
-		row->kept = (enum paper_verdict)v;
-		row->is_kept = !row->measured || !strcmp(inputs_of(row), field[6]);
-		free(row->kept_line);
-		if (asprintf(&row->kept_line, "%s\t%s\t%s\t%s", field[3], field[4], field[5], field[6]) < 0) {
-			row->kept_line = NULL;
-		}
-	}
-}
-
-int papers_read_kept(struct papers *p)
-{
-	char *path = NULL, *text = NULL, *rest, *line;
-	uint64_t bytes;
-	int r = asprintf(&path, "%s/judgements.tsv", p->folder) < 0 ?
-			nvw_fail(NVW_E_MEMORY, "no memory for a file name") :
-			0;
-
-	if (r == 0 && access(path, F_OK) == 0) {
-		r = nvw_input_read(path, JUDGEMENTS_BYTES_MAX, &text, &bytes);
-	}
-	rest = text;
-	for (unsigned at = 1; r == 0 && (line = strsep(&rest, "\n")); at++) {
-		char *field[LINE_FIELDS], *next = line;
-		unsigned n = 0;
-
-		while (next && n < LINE_FIELDS) {
-			field[n++] = strsep(&next, "\t");
-		}
-		if (*line && (n < LINE_FIELDS || next)) {
-			r = nvw_fail(NVW_E_INPUT, "%s: line %u has %s than %d fields", path, at,
-				next ? "more" : "fewer", LINE_FIELDS);
-		} else if (*line && at > 1) {
-			take_line(p, field);
-		}
-	}
-	free(text);
-	free(path);
-	return r;
-}
-
-int papers_keep(const struct papers *p)
-{
-	struct nvw_new_file f;
-	char *path = NULL;
-	int r = asprintf(&path, "%s/judgements.tsv", p->folder) < 0 ?
-			nvw_fail(NVW_E_MEMORY, "no memory for a file name") :
-			nvw_new_file_begin(path, false, &f);
-
-	free(path);
-	if (r < 0) {
-		return r;
-	}
-	fputs(heading, f.file);
-	for (unsigned i = 0; i < p->row_count; i++) {
-		const struct paper_row *const row = &p->row[i];
-
-		if (is_judged(row)) {
-			fprintf(f.file, "%s\t%s\t%s\t%.5g\t%.5g\t%.5g\t%s\n", row->id, row->part,
-				verdict_names[row->verdict], row->here.mean, row->here.least, row->here.most,
-				inputs_of(row));
-		} else if (row->kept_line) {
-			fprintf(f.file, "%s\t%s\t%s\t%s\n", row->id, row->part, verdict_names[row->kept],
-				row->kept_line);
-		}
-	}
-	return nvw_new_file_end(&f, 0);
 }

@@ -2,12 +2,13 @@
 /*
  * Rows and tables as points of sweeps. A measure takes the points that a rule selects; each may be set against another,
  * which differs in the values that over names ("protocol=gd"; of "protocol=gd|gh" the least counts). What is left of
- * the axes is averaged, the seed is not.
+ * the axes is averaged, the seed is not. A row may be measured again with one value added to the axes of its sweep.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../report/provenance.h"
 #include "paper.h"
 
 struct choice {
@@ -38,40 +39,61 @@ static int choose(const struct choice *list, const char *text, const char *where
 
 /* ---- Sweeps -------------------------------------------------------------------------------- */
 
-static int open_sweep(struct papers *p, const char *name, struct paper_sweep **ret)
+static struct paper_sweep *sweep_named(const struct papers *p, const char *name)
 {
-	char seeds[32];
-
 	for (unsigned i = 0; i < p->sweep_count; i++) {
 		if (!strcmp(p->sweep[i]->name, name)) {
-			*ret = p->sweep[i];
-			return 0;
+			return p->sweep[i];
 		}
 	}
-	struct paper_sweep *const s = calloc(1, sizeof *s),
-				  **const more = realloc(
-					  p->sweep, (p->sweep_count + 1) * sizeof(struct paper_sweep *));
+	return NULL;
+}
+
+/* An entry for a sweep: its name, and the path of its file. */
+static struct paper_sweep *add_sweep(struct papers *p, const char *file, const char *name)
+{
+	struct paper_sweep *const s = calloc(1, sizeof *s);
+	struct paper_sweep **const more =
+		realloc(p->sweep, (p->sweep_count + 1) * sizeof(struct paper_sweep *));
 
 	if (more) {
 		p->sweep = more;
 	}
 	if (!s || !more || !(s->name = strdup(name)) ||
-		asprintf(&s->path, "%s/sweeps/%s.ini", p->folder, name) < 0) {
+		asprintf(&s->path, "%s/sweeps/%s.ini", p->folder, file) < 0) {
 		free(s);
-		return no_memory();
+		return NULL;
 	}
 	s->journal.fd = -1;
 	more[p->sweep_count++] = s;
+	return s;
+}
+
+/* word: NAME=VALUE that is added to its axes, NULL: nothing. */
+static int open_sweep(struct papers *p, const char *file, const char *word, struct paper_sweep **ret)
+{
+	char seeds[32], name[256];
+
+	snprintf(name, sizeof name, "%s%s%s", file, word ? "@" : "", word ? word : "");
+	*ret = sweep_named(p, name);
+	if (*ret) {
+		return 0;
+	}
+	struct paper_sweep *const s = *ret = add_sweep(p, file, name);
+
+	if (!s) {
+		return no_memory();
+	}
 	snprintf(seeds, sizeof seeds, "seed=1..%u", p->seeds);
 
-	const char *words[] = {s->path, seeds};
-	const struct cli_options given = {.command = "sweep", .argument = words, .argument_count = 2};
-	int r = sweep_read(&s->sweep, s->path, &given);
+	const char *words[] = {s->path, seeds, word};
+	const struct cli_options given = {
+		.command = "sweep", .argument = words, .argument_count = word ? 3 : 2};
 
+	NVW_TRY(sweep_read(&s->sweep, s->path, &given));
 	s->sweep.data = p->data;
-	s->needed = r ? NULL : calloc(s->sweep.count, sizeof *s->needed);
-	*ret = s;
-	return r ? r : s->needed ? 0 : no_memory();
+	s->needed = calloc(s->sweep.count, sizeof *s->needed);
+	return s->needed ? 0 : no_memory();
 }
 
 /* ---- Points -------------------------------------------------------------------------------- */
@@ -201,11 +223,12 @@ static int mark(const struct paper_measure *m, const char *where)
 	return any ? 0 : nvw_fail(NVW_E_INPUT, "%s: no point of %s is selected", where, s->where);
 }
 
-static int set_measure(struct papers *p, const json_t *keys, const char *where, struct paper_measure *m)
+static int set_measure(
+	struct papers *p, const json_t *keys, const char *word, const char *where, struct paper_measure *m)
 {
 	const char *const over = paper_text(keys, "over"), *const mean = paper_text(keys, "mean");
 	int form = 0, kind = PAPER_GEOMETRIC;
-	int r = open_sweep(p, paper_text(keys, "sweep"), &m->of);
+	int r = open_sweep(p, paper_text(keys, "sweep"), word, &m->of);
 
 	m->value = paper_text(keys, "value");
 	m->base = paper_text(keys, "base") ? paper_text(keys, "base") : m->value;
@@ -223,6 +246,17 @@ static int set_measure(struct papers *p, const json_t *keys, const char *where, 
 	return r ? r : mark(m, where);
 }
 
+/* What --long adds to the sweeps of a paper. */
+static const char *long_word(const struct papers *p, const char *paper)
+{
+	for (unsigned i = 0; p->run == PAPER_RUN_LONG && i < p->paper_count; i++) {
+		if (!strcmp(p->paper[i].name, paper)) {
+			return paper_text(p->paper[i].keys, "long");
+		}
+	}
+	return NULL;
+}
+
 static int set_table(struct papers *p, struct paper_table *t)
 {
 	static const char *const needed[] = {"what", "sweep", "points", "value", "as", "rows"};
@@ -235,7 +269,7 @@ static int set_table(struct papers *p, struct paper_table *t)
 			return nvw_fail(NVW_E_INPUT, "%s: expected the key %s", where, needed[i]);
 		}
 	}
-	const int r = set_measure(p, t->keys, where, &t->measure);
+	const int r = set_measure(p, t->keys, long_word(p, t->paper), where, &t->measure);
 
 	if (r < 0) {
 		return r;
@@ -267,30 +301,66 @@ static void choose_points(struct paper_sweep *ps)
 	s->count = kept;
 }
 
-int papers_open(struct papers *p, const char *data, unsigned seeds)
+static int set_end(struct papers *p, const struct paper_row *row, const char *where, struct paper_end *end)
 {
-	int r = 0;
+	static const char *const names[2] = {"low", "high"};
 
+	for (unsigned k = 0; k < 2; k++) {
+		char word[128];
+
+		snprintf(word, sizeof word, "%s=%s", end->of->key, paper_text(end->of->keys, names[k]));
+		NVW_TRY(set_measure(p, row->keys, word, where, &end->at[k]));
+	}
+	return 0;
+}
+
+static int open_row(struct papers *p, struct paper_row *row)
+{
+	char where[256];
+
+	snprintf(where, sizeof where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id,
+		*row->part ? " " : "", row->part);
+	if (p->run == PAPER_RUN_ENDS) {
+		for (unsigned i = 0; i < row->ends; i++) {
+			NVW_TRY(set_end(p, row, where, &row->end[i]));
+			row->form = row->end[i].at[0].form;
+		}
+		return 0;
+	}
+	NVW_TRY(set_measure(p, row->keys, long_word(p, row->paper), where, &row->measure));
+	row->form = row->measure.form;
+	row->measured = true;
+	return 0;
+}
+
+int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_run run)
+{
 	p->data = data;
 	p->seeds = seeds;
-	for (unsigned i = 0; i < p->row_count && r == 0; i++) {
+	p->run = run;
+	for (unsigned i = 0; i < p->row_count; i++) {
 		struct paper_row *const row = &p->row[i];
-		char where[256];
 
-		snprintf(where, sizeof where, "%s/%s.ini: [%s%s%s]", p->folder, row->paper, row->id,
-			*row->part ? " " : "", row->part);
+		row->wanted = row->wanted && (run != PAPER_RUN_LONG || long_word(p, row->paper)) &&
+			      (run != PAPER_RUN_ENDS || row->ends > 0);
 		if (row->wanted && !paper_text(row->keys, "cannot")) {
-			r = set_measure(p, row->keys, where, &row->measure);
-			row->measured = r == 0;
+			NVW_TRY(open_row(p, row));
 		}
 	}
-	for (unsigned i = 0; i < p->table_count && r == 0; i++) {
-		r = p->table[i].wanted ? set_table(p, &p->table[i]) : 0;
+	for (unsigned i = 0; i < p->table_count; i++) {
+		struct paper_table *const table = &p->table[i];
+
+		table->wanted =
+			table->wanted &&
+			(run == PAPER_RUN_ROWS || (run == PAPER_RUN_LONG && long_word(p, table->paper)));
+		if (table->wanted) {
+			NVW_TRY(set_table(p, table));
+		}
 	}
-	for (unsigned i = 0; i < p->sweep_count && r == 0; i++) {
+	for (unsigned i = 0; i < p->sweep_count; i++) {
 		choose_points(p->sweep[i]);
 	}
-	return r;
+	return 0;
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
@@ -421,5 +491,161 @@ void paper_measure(const struct paper_measure *m, int axis, unsigned choice, int
 	}
 	if (n->count) {
 		spread(n);
+	}
+}
+
+/* ---- Single points ------------------------------------------------------------------------- */
+
+/* Whether the points differ in the seed alone. */
+static bool is_same_but_seed(
+	const struct sweep *s, int seed, const struct sweep_point *a, const struct sweep_point *b)
+{
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		if ((int)i != seed && a->choice[i] != b->choice[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Whether the measure takes the point, and it is of the first seed. */
+static bool is_first(const struct paper_measure *m, const struct sweep_point *p)
+{
+	const struct sweep *const s = &m->of->sweep;
+
+	return p->choice[sweep_axis_named(s, "seed")] == 0 && sweep_holds(s, &m->points, p);
+}
+
+/* The mean over the seeds of what the point is over what it is set against; 0 if there is none. */
+static double ratio_over_seeds(const struct paper_measure *m, const struct sweep_point *first)
+{
+	const struct sweep *const s = &m->of->sweep;
+	const int seed = sweep_axis_named(s, "seed");
+	struct paper_numbers unused;
+	double total = 0, x;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if (is_same_but_seed(s, seed, first, &s->point[i]) &&
+			ratio_of(m, &s->point[i], &x, &unused)) {
+			total += x;
+			n++;
+		}
+	}
+	return n ? total / n : 0;
+}
+
+static bool differs(const struct paper_measure *m, unsigned axis, const struct sweep_point *from)
+{
+	const struct sweep *const s = &m->of->sweep;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if (is_first(m, &s->point[i]) && s->point[i].choice[axis] != from->choice[axis]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The point's values on the axes in which the measure's points differ: "sssp-1". */
+static void point_name(const struct paper_measure *m, const struct sweep_point *p, char *name, size_t room)
+{
+	const struct sweep *const s = &m->of->sweep;
+	size_t at = 0;
+
+	*name = 0;
+	for (unsigned i = 0; i < s->axis_count && at < room; i++) {
+		if (differs(m, i, p)) {
+			at += (size_t)snprintf(
+				name + at, room - at, "%s%s", at ? " " : "", sweep_value(s, p, i));
+		}
+	}
+}
+
+static bool is_word_of(const char *word, const char *text)
+{
+	const size_t n = strlen(word);
+
+	for (const char *at = text; at && (at = strstr(at, word)); at += n) {
+		if ((at == text || at[-1] == ' ') && (at[n] == ' ' || !at[n])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void append(char *text, size_t room, const char *more)
+{
+	const size_t at = strlen(text);
+
+	snprintf(text + at, room - at, "%s%s", at ? ", " : "", more);
+}
+
+bool paper_opposites(const struct paper_measure *m, double least, const char *named, char *text, size_t room)
+{
+	const struct sweep *const s = &m->of->sweep;
+	double logs = 0;
+	unsigned n = 0;
+
+	*text = 0;
+	if (!m->over.count || m->form == PAPER_VALUE || m->mean > PAPER_ARITHMETIC) {
+		return false;
+	}
+	for (unsigned i = 0; i < s->count; i++) {
+		if (is_first(m, &s->point[i])) {
+			logs += log(ratio_over_seeds(m, &s->point[i]));
+			n++;
+		}
+	}
+	for (unsigned i = 0; n > 1 && i < s->count; i++) {
+		char name[64];
+		const double x = is_first(m, &s->point[i]) ? ratio_over_seeds(m, &s->point[i]) : 1;
+
+		if (fabs(x - 1) <= least || (x > 1) == (logs > 0)) {
+			continue;
+		}
+		point_name(m, &s->point[i], name, sizeof name);
+		if (!is_word_of(name, named)) {
+			append(text, room, name);
+		}
+	}
+	return *text;
+}
+
+void paper_at_points(const struct paper_measure *m, const char *formula, char *text, size_t room)
+{
+	const struct sweep *const s = &m->of->sweep;
+	struct paper_numbers unused;
+	double x;
+
+	*text = 0;
+	for (unsigned i = 0; i < s->count; i++) {
+		char name[64], entry[128];
+
+		if (!is_first(m, &s->point[i]) || !number_of(m, &s->point[i], formula, &x, &unused)) {
+			continue;
+		}
+		point_name(m, &s->point[i], name, sizeof name);
+		snprintf(entry, sizeof entry, "%s%s%g", name, *name ? " " : "", x);
+		append(text, room, entry);
+	}
+}
+
+void papers_measure_ends(struct papers *p)
+{
+	for (unsigned i = 0; i < p->row_count; i++) {
+		for (unsigned k = 0; p->row[i].wanted && k < p->row[i].ends; k++) {
+			struct paper_end *const e = &p->row[i].end[k];
+			struct paper_numbers low, high;
+
+			paper_measure(&e->at[0], -1, 0, -1, 0, &low);
+			paper_measure(&e->at[1], -1, 0, -1, 0, &high);
+			e->is_known = low.count && high.count;
+			e->value[0] = low.mean;
+			e->value[1] = high.mean;
+			snprintf(e->version, sizeof e->version, "%s", cli_version);
+			snprintf(p->row[i].here.reason, PAPER_REASON_BYTES, "%s",
+				low.count ? high.reason : low.reason);
+		}
 	}
 }

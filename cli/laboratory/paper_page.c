@@ -15,7 +15,7 @@
 
 extern const struct emu_text report_style[]; /* report.css */
 
-enum { TEXT_BYTES = 256, FIGURE_BYTES_MAX = 1 << 22, CELLS = 7 };
+enum { TEXT_BYTES = 256, FIGURE_BYTES_MAX = 1 << 22, CELLS = 8 };
 
 struct page {
 	const struct papers *papers;
@@ -71,6 +71,26 @@ void paper_interval_text(const struct paper_interval *i, char *text, size_t room
 		snprintf(text, room, "%g to %g", i->low, i->high);
 	} else {
 		snprintf(text, room, "%g", i->low);
+	}
+}
+
+void paper_ends_text(const struct paper_row *row, char *text, size_t room)
+{
+	size_t at = 0;
+
+	*text = 0;
+	for (unsigned i = 0; i < row->ends && at < room; i++) {
+		const struct paper_end *const e = &row->end[i];
+		char low[32], high[32];
+
+		if (!e->is_known) {
+			continue;
+		}
+		one_number(e->value[0], row->form, low);
+		one_number(e->value[1], row->form, high);
+		at += (size_t)snprintf(text + at, room - at, "%s%s to %s by %s (%s, %s)", at ? "; " : "", low,
+			high, paper_text(e->of->keys, "what"), paper_text(e->of->keys, "low"),
+			paper_text(e->of->keys, "high"));
 	}
 }
 
@@ -273,16 +293,9 @@ static int embed(const struct page *p, const char *path)
 
 static int show_figure(const struct page *p, const struct paper_row *first)
 {
-	const char *const figure = paper_text(first->keys, "figure");
-	char *const path = figure_path(p, first->paper, figure, ".svg");
-	int r = path ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a figure");
+	char *const path = figure_path(p, first->paper, paper_text(first->keys, "figure"), ".svg");
+	const int r = path ? embed(p, path) : nvw_fail(NVW_E_MEMORY, "no memory for a figure");
 
-	if (path && p->html) {
-		r = embed(p, path);
-	} else if (path) {
-		fprintf(p->to, "![%s, %s: the paper's values beside ours](%s)\n\n", first->paper, figure,
-			strrchr(path, '/') + 1);
-	}
 	free(path);
 	return r;
 }
@@ -298,48 +311,60 @@ static void judged_text(const struct paper_row *row, char *text, size_t room)
 		changed ? paper_verdict_text(row->kept) : "", changed ? ")" : "");
 }
 
+static void add_text(char *text, size_t room, const char *before, const char *more)
+{
+	const size_t at = strlen(text);
+
+	if (more && *more) {
+		snprintf(text + at, room - at, "%s%s%s", at ? "; " : "", before, more);
+	}
+}
+
+/* What the judgement says, the cause of a difference, and how far runs that are cut short went. */
 static void remark_text(const struct paper_row *row, char *text, size_t room)
 {
-	const char *const cannot = paper_text(row->keys, "cannot"), *const why = paper_text(row->keys, "why");
-	const char *const reason = row->verdict == PAPER_SIZE || cannot ? "" :
-				   why                                  ? why :
-				   row->verdict == PAPER_UNJUDGED       ? "" :
-									  "open";
+	const char *const ran = paper_text(row->keys, "ran"), *const why = paper_text(row->keys, "why");
+	char points[PAPER_REASON_BYTES];
 
-	snprintf(text, room, "%s%s%s", cannot ? cannot : row->judgement,
-		*row->judgement && *reason ? "; " : "", reason);
+	*text = 0;
+	add_text(text, room, "", row->judgement);
+	if (row->verdict == PAPER_DISAGREES || row->verdict == PAPER_LUCK) {
+		add_text(text, room, "", why ? why : "open");
+	}
+	if (row->measured && row->here.count && ran) {
+		paper_at_points(&row->measure, ran, points, sizeof points);
+		add_text(text, room, "iterations: ", points);
+	}
 }
 
 static void show_row(const struct page *p, const struct paper_row *row)
 {
-	char name[TEXT_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES], judged[TEXT_BYTES], remark[2048];
-	const char *const unit = paper_text(row->keys, "unit");
-	const bool judged_here = row->measured;
-	char with_unit[128];
+	char name[TEXT_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES], ends[1024], judged[TEXT_BYTES],
+			       remark[4096], with_unit[128];
+	const char *const unit = paper_text(row->keys, "unit"), *paper = paper_text(row->keys, "paper");
 
 	paper_row_name(row, name, sizeof name);
-	if (judged_here) {
+	if (row->measured) {
 		paper_interval_text(&row->published, published, sizeof published);
+		paper = published;
 	}
-	snprintf(with_unit, sizeof with_unit, "%s%s%s",
-		judged_here                    ? published :
-		paper_text(row->keys, "paper") ? paper_text(row->keys, "paper") :
-						 "",
-		unit ? " " : "", unit ? unit : "");
-	paper_number_text(&row->here, row->measure.form, here);
+	snprintf(
+		with_unit, sizeof with_unit, "%s%s%s", paper ? paper : "", unit ? " " : "", unit ? unit : "");
+	paper_number_text(&row->here, row->form, here);
+	paper_ends_text(row, ends, sizeof ends);
 	judged_text(row, judged, sizeof judged);
 	remark_text(row, remark, sizeof remark);
 
 	const char *const cell[CELLS] = {name, paper_text(row->keys, "what"), paper_text(row->keys, "in"),
-		with_unit, here, judged, remark};
+		with_unit, here, ends, judged, remark};
 
 	table_row(p, cell, CELLS, false);
 }
 
 static void show_rows(const struct page *p, const char *paper)
 {
-	static const char *const names[CELLS] = {
-		"", "what", "in", "paper", "here: mean (least, most)", "judgement", "remarks"};
+	static const char *const names[CELLS] = {"", "what", "in", "paper", "here: mean (least, most)",
+		"here, at both ends of a free value", "judgement", "remarks"};
 
 	table_begin(p);
 	table_row(p, names, CELLS, true);
@@ -437,8 +462,8 @@ static void begin(const struct page *p)
 
 static void summary(const struct page *p)
 {
-	unsigned count[PAPER_SIZE + 1] = {0}, all = 0, lost = 0;
-	char text[TEXT_BYTES * 2];
+	unsigned count[PAPER_VERDICTS] = {0}, all = 0, lost = 0;
+	char text[1024];
 
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
 		const struct paper_row *const row = &p->papers->row[i];
@@ -450,11 +475,75 @@ static void summary(const struct page *p)
 		}
 	}
 	snprintf(text, sizeof text,
-		"%u rows: %u agree within half of the published size, %u in order, %u in sign alone, %u disagree, "
-		"%u cannot be judged here. %u that agreed no longer do. Numbers are means over %u seeds, in brackets the "
-		"least and the most; bars of figures are medians.",
-		all, count[PAPER_SIZE], count[PAPER_ORDER], count[PAPER_SIGN], count[PAPER_DISAGREES],
-		count[PAPER_UNJUDGED], lost, p->papers->seeds);
+		"%u rows: %u agree, %u agree by luck, %u disagree, %u are not comparable, %u cannot be judged here. %u that agreed "
+		"no longer do. Numbers are means over %u seeds, in brackets the least and the most.",
+		all, count[PAPER_AGREES], count[PAPER_LUCK], count[PAPER_DISAGREES],
+		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], lost, p->papers->seeds);
+	paragraph(p, text);
+	snprintf(text, sizeof text,
+		"Rows and tables are of nvwave %s. What rows are at both ends of a free value is of seed 1, and of the version "
+		"that the table of the paper's free values names.",
+		cli_version);
+	paragraph(p, text);
+}
+
+/* The version that measured a free value's ends; "" if no row has them. */
+static const char *version_of_ends(const struct papers *p, const struct paper_sensitive *s)
+{
+	for (unsigned i = 0; i < p->row_count; i++) {
+		for (unsigned k = 0; k < p->row[i].ends; k++) {
+			if (p->row[i].end[k].of == s && p->row[i].end[k].is_known) {
+				return p->row[i].end[k].version;
+			}
+		}
+	}
+	return "";
+}
+
+static void show_sensitive(const struct page *p, const char *paper)
+{
+	static const char *const names[] = {"free value", "", "from", "to", "source", "measured by"};
+	bool any = false;
+
+	for (unsigned i = 0; i < p->papers->sensitive_count; i++) {
+		const struct paper_sensitive *const s = &p->papers->sensitive[i];
+		const char *const cell[] = {s->key, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
+			paper_text(s->keys, "high"), paper_text(s->keys, "source"),
+			version_of_ends(p->papers, s)};
+
+		if (strcmp(s->paper, paper) != 0) {
+			continue;
+		}
+		if (!any) {
+			table_begin(p);
+			table_row(p, names, sizeof names / sizeof *names, true);
+			any = true;
+		}
+		table_row(p, cell, sizeof cell / sizeof *cell, false);
+	}
+	if (any) {
+		table_end(p);
+	}
+}
+
+/* Processor time of the paper's points, those of earlier runs included. */
+static void show_time(const struct page *p, const char *paper)
+{
+	const struct papers *const all = p->papers;
+	double seconds = 0;
+	unsigned points = 0;
+	char text[TEXT_BYTES];
+
+	for (unsigned i = 0; i < all->sweep_count; i++) {
+		const struct sweep *const s = &all->sweep[i]->sweep;
+
+		for (unsigned k = 0; k < s->count && !strncmp(all->sweep[i]->name, paper, strlen(paper));
+			k++) {
+			seconds += json_number_value(json_object_get(s->point[k].row, "processor_seconds"));
+			points++;
+		}
+	}
+	snprintf(text, sizeof text, "%u points took %.0f minutes of processor time.", points, seconds / 60);
 	paragraph(p, text);
 }
 
@@ -481,8 +570,10 @@ static int show_paper(const struct page *p, const struct paper *paper)
 	if (note) {
 		paragraph(p, note);
 	}
+	show_time(p, paper->name);
 	show_rows(p, paper->name);
-	for (unsigned i = 0; p->drawn && i < all->row_count && r == 0; i++) {
+	show_sensitive(p, paper->name);
+	for (unsigned i = 0; p->drawn && p->html && i < all->row_count && r == 0; i++) {
 		if (!strcmp(all->row[i].paper, paper->name) && begins_figure(all, &all->row[i])) {
 			r = show_figure(p, &all->row[i]);
 		}
@@ -495,23 +586,9 @@ static int show_paper(const struct page *p, const struct paper *paper)
 	return r;
 }
 
-/* Program and command line. */
 static void end(const struct page *p)
 {
-	json_t *const made_by = cli_provenance(NULL, NULL);
-	char *text = NULL;
-	size_t bytes;
-	FILE *const to = open_memstream(&text, &bytes);
-
-	if (to) {
-		cli_print_provenance(made_by, to);
-		fclose(to);
-	}
-	fputs(p->html ? "<footer>" : "", p->to);
-	put(p, text ? text : "");
-	fputs(p->html ? "</footer></main></body></html>\n" : "", p->to);
-	free(text);
-	json_decref(made_by);
+	fputs(p->html ? "</main></body></html>\n" : "", p->to);
 }
 
 static int write_page(struct page *p, const char *name)

@@ -13,10 +13,12 @@
 #include "paper.h"
 
 static const char *const row_keys[] = {"what", "in", "paper", "exact", "unit", "note", "sweep", "points",
-	"over", "value", "base", "as", "mean", "figure", "short", "why", "cannot", NULL};
+	"over", "value", "base", "as", "mean", "figure", "short", "why", "luck", "opposite", "ran",
+	"incomparable", "cannot", NULL};
 static const char *const table_keys[] = {
 	"what", "sweep", "points", "over", "value", "base", "as", "mean", "rows", "columns", "note", NULL};
-static const char *const paper_keys[] = {"title", "note", NULL};
+static const char *const paper_keys[] = {"title", "note", "long", NULL};
+static const char *const sensitive_keys[] = {"what", "low", "high", "source", "rows", NULL};
 
 struct reading {
 	struct papers *papers;
@@ -84,6 +86,24 @@ static struct paper_table *table_named(struct papers *p, const char *name, const
 	return &p->table[p->table_count++];
 }
 
+static struct paper_sensitive *sensitive_named(struct papers *p, const char *key, const char *paper)
+{
+	for (unsigned i = 0; i < p->sensitive_count; i++) {
+		if (!strcmp(p->sensitive[i].key, key) && !strcmp(p->sensitive[i].paper, paper)) {
+			return &p->sensitive[i];
+		}
+	}
+	struct paper_sensitive *const more = realloc(p->sensitive, (p->sensitive_count + 1) * sizeof *more);
+
+	if (!more) {
+		return NULL;
+	}
+	p->sensitive = more;
+	more[p->sensitive_count] =
+		(struct paper_sensitive){.paper = paper, .key = strdup(key), .keys = json_object()};
+	return &p->sensitive[p->sensitive_count++];
+}
+
 /* A line behind the first of a text goes on in it. */
 static int set_text(json_t *keys, const char *name, const char *value)
 {
@@ -96,15 +116,42 @@ static int set_text(json_t *keys, const char *name, const char *value)
 	return r ? no_memory() : 0;
 }
 
+/* The keys of a section, which is made; known: those that it may have. */
+static json_t *keys_of(
+	struct papers *p, const char *section, const char *paper, const char *const **ret_known)
+{
+	if (!strncmp(section, "table ", 6)) {
+		struct paper_table *const table = table_named(p, section + 6, paper);
+
+		*ret_known = table_keys;
+		return table ? table->keys : NULL;
+	}
+	if (!strncmp(section, "sensitive ", 10)) {
+		struct paper_sensitive *const sensitive = sensitive_named(p, section + 10, paper);
+
+		*ret_known = sensitive_keys;
+		return sensitive ? sensitive->keys : NULL;
+	}
+	if (!strcmp(section, "paper")) {
+		*ret_known = paper_keys;
+		return p->paper[p->paper_count - 1].keys;
+	}
+	struct paper_row *const row = row_named(p, section, paper);
+
+	*ret_known = row_keys;
+	return row ? row->keys : NULL;
+}
+
 static int on_key(void *context, const char *section, const char *name, const char *value)
 {
 	const struct reading *const r = context;
-	struct papers *const p = r->papers;
-	const bool is_table = !strncmp(section, "table ", 6), is_paper = !strcmp(section, "paper");
-	const char *const *const known = is_table ? table_keys : is_paper ? paper_keys : row_keys;
-	json_t *keys = p->paper[p->paper_count - 1].keys;
+	const char *const *known = row_keys;
+	json_t *const keys = keys_of(r->papers, section, r->paper, &known);
 	unsigned k = 0;
 
+	if (!keys) {
+		return no_memory();
+	}
 	while (known[k] && strcmp(known[k], name) != 0) {
 		k++;
 	}
@@ -114,16 +161,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 		return nvw_fail(NVW_E_INPUT, "%s: [%s] has no key %s%s%s%s", r->path, section, name,
 			near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	}
-	if (is_table) {
-		struct paper_table *const table = table_named(p, section + 6, r->paper);
-
-		keys = table ? table->keys : NULL;
-	} else if (!is_paper) {
-		struct paper_row *const row = row_named(p, section, r->paper);
-
-		keys = row ? row->keys : NULL;
-	}
-	return keys ? set_text(keys, name, value) : no_memory();
+	return set_text(keys, name, value);
 }
 
 /* ---- Rows with parts ----------------------------------------------------------------------- */
@@ -158,10 +196,16 @@ static void row_end(struct paper_row *row)
 {
 	free(row->id);
 	free(row->part);
-	free(row->kept_line);
+	free(row->kept_inputs);
 	json_decref(row->keys);
 	sweep_rule_end(&row->measure.points);
 	sweep_rule_end(&row->measure.over);
+	for (unsigned i = 0; i < row->ends; i++) {
+		for (unsigned k = 0; k < 2; k++) {
+			sweep_rule_end(&row->end[i].at[k].points);
+			sweep_rule_end(&row->end[i].at[k].over);
+		}
+	}
 }
 
 /* What the parts have taken from is no row itself. */
@@ -244,6 +288,65 @@ static int check_row(struct papers *p, struct paper_row *row)
 	return cannot ? 0 : parse_interval(paper_text(row->keys, "paper"), where, &row->published);
 }
 
+/* ---- Free values --------------------------------------------------------------------------- */
+
+static int check_sensitive(const struct papers *p, const struct paper_sensitive *s)
+{
+	static const char *const needed[] = {"what", "low", "high", "source"};
+
+	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
+		if (!paper_text(s->keys, needed[i])) {
+			return nvw_fail(NVW_E_INPUT, "%s/%s.ini: [sensitive %s]: expected the key %s",
+				p->folder, s->paper, s->key, needed[i]);
+		}
+	}
+	return 0;
+}
+
+/* Whether the row is among the free value's. */
+static bool concerns(const struct paper_sensitive *s, const struct paper_row *row)
+{
+	const char *const rows = paper_text(s->keys, "rows");
+	const size_t n = strlen(row->id);
+
+	if (strcmp(s->paper, row->paper) != 0 || paper_text(row->keys, "cannot")) {
+		return false;
+	}
+	for (const char *at = rows; at && *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+		if (!strncmp(at, row->id, n) && (at[n] == ' ' || !at[n])) {
+			return true;
+		}
+	}
+	return !rows;
+}
+
+static int set_ends(struct papers *p, struct paper_row *row)
+{
+	for (unsigned i = 0; i < p->sensitive_count; i++) {
+		if (!concerns(&p->sensitive[i], row)) {
+			continue;
+		}
+		if (row->ends == PAPER_SENSITIVE_MAX) {
+			return nvw_fail(NVW_E_INPUT,
+				"%s/%s.ini: more than %d sections [sensitive KEY] concern %s", p->folder,
+				row->paper, PAPER_SENSITIVE_MAX, row->id);
+		}
+		row->end[row->ends++].of = &p->sensitive[i];
+	}
+	return 0;
+}
+
+static int set_sensitive(struct papers *p)
+{
+	for (unsigned i = 0; i < p->sensitive_count; i++) {
+		NVW_TRY(check_sensitive(p, &p->sensitive[i]));
+	}
+	for (unsigned i = 0; i < p->row_count; i++) {
+		NVW_TRY(set_ends(p, &p->row[i]));
+	}
+	return 0;
+}
+
 /* ---- All files ----------------------------------------------------------------------------- */
 
 static int is_paper_file(const struct dirent *e)
@@ -295,7 +398,7 @@ int papers_read(const char *folder, struct papers *p)
 	for (unsigned i = 0; i < p->row_count && r == 0; i++) {
 		r = check_row(p, &p->row[i]);
 	}
-	return r;
+	return r ? r : set_sensitive(p);
 }
 
 static void sweeps_end(struct papers *p)
@@ -328,7 +431,12 @@ void papers_end(struct papers *p)
 		free(p->paper[i].name);
 		json_decref(p->paper[i].keys);
 	}
+	for (unsigned i = 0; i < p->sensitive_count; i++) {
+		free(p->sensitive[i].key);
+		json_decref(p->sensitive[i].keys);
+	}
 	sweeps_end(p);
+	free(p->sensitive);
 	free(p->row);
 	free(p->table);
 	free(p->paper);

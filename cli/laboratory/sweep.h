@@ -168,7 +168,7 @@ struct sweep_manner {
 struct sweep_outcome {
 	int exit_status; /* as of waitpid() */
 	bool timed_out;
-	double seconds;
+	double seconds, processor_seconds; /* the latter 0 of a job array */
 	char *out, *err;
 };
 void sweep_outcome_end(struct sweep_outcome *outcome);

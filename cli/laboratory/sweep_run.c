@@ -13,6 +13,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,11 +166,15 @@ static char *content_of(int fd)
 /* Waits for its end, which has come or will come. */
 static int outcome_of(struct child *c, struct sweep_outcome *o)
 {
+	struct rusage used;
+
 	*o = (struct sweep_outcome){.timed_out = c->timed_out};
-	if (waitpid(c->pid, &o->exit_status, 0) < 0) {
+	if (wait4(c->pid, &o->exit_status, 0, &used) < 0) {
 		return nvw_fail_errno("cannot wait for a point");
 	}
 	o->seconds = seconds_now() - c->began;
+	o->processor_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+			       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 	o->out = content_of(c->out);
 	o->err = content_of(c->err);
 	release_child(c);
@@ -281,6 +286,7 @@ int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct 
 	if (!p->row) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
 	}
+	json_object_set_new(p->row, "processor_seconds", json_real(o->processor_seconds));
 	return sweep_journal_add(journal, p);
 }
 
