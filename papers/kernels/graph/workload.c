@@ -114,9 +114,10 @@ static int take_epsilon(const struct nvw_options *options, struct graph_plan *p)
 		return nvw_fail(NVW_E_USAGE, "--epsilon: expected 0 to 1, found %g", epsilon);
 	}
 	p->epsilon = (uint64_t)(epsilon * (double)GRAPH_RANK_ONE);
-	return p->max_iterations ?
+	return p->max_iterations || p->epsilon ?
 		       0 :
-		       nvw_fail(NVW_E_USAGE, "--max-iterations: expected 1 or more for pagerank, found 0");
+		       nvw_fail(NVW_E_USAGE,
+			       "--max-iterations: expected 1 or more for pagerank without --epsilon, found 0");
 }
 
 static int prepare(
