@@ -33,23 +33,25 @@ const struct nvw_option btree_options[] = {
 /* Number of levels whose writes are reported, from the leaves upwards. */
 static int report_levels(const struct btree_plan *p, struct nvw_description *d)
 {
-	int r = 0;
+	char name[64], suffix[16] = "";
 
-	for (unsigned level = 0; level < p->height && r == 0; level++) {
-		char name[64];
+	for (unsigned level = 0; level < p->height; level++) {
+		double a_scope = 0;
 
-		snprintf(
-			name, sizeof name, level ? "btree.nv_writes.leaf-%u" : "btree.nv_writes.leaf", level);
-		r = nvw_describe_u64(d, name, p->writes[level], "count",
-			"stores to NVRAM on this level, of the whole run");
-		snprintf(name, sizeof name,
-			level ? "btree.nv_writes_a_scope.leaf-%u" : "btree.nv_writes_a_scope.leaf", level);
-		r = r ? r :
-			nvw_describe_real(d, name,
-				p->steps[level] ? (double)p->writes[level] / (double)p->steps[level] : 0,
-				"count", "of these, between a scope's persist barriers (gope18 Table 3)");
+		if (level > 0) {
+			snprintf(suffix, sizeof suffix, "-%u", level);
+		}
+		if (p->steps[level]) {
+			a_scope = (double)p->writes[level] / (double)p->steps[level];
+		}
+		snprintf(name, sizeof name, "btree.nv_writes.leaf%s", suffix);
+		NVW_TRY(nvw_describe_u64(d, name, p->writes[level], "count",
+			"stores to NVRAM on this level, of the whole run"));
+		snprintf(name, sizeof name, "btree.nv_writes_a_scope.leaf%s", suffix);
+		NVW_TRY(nvw_describe_real(d, name, a_scope, "count",
+			"of these, between a scope's persist barriers (gope18 Table 3)"));
 	}
-	return r;
+	return 0;
 }
 
 int btree_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)

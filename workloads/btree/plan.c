@@ -12,10 +12,10 @@ int btree_compare_u64(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return (x > y) - (x < y);
 }
 
-static uint64_t distinct(uint64_t *keys, uint64_t count)
+uint64_t btree_distinct(uint64_t *keys, uint64_t count)
 {
 	uint64_t n = 0;
 
@@ -40,7 +40,7 @@ static int make_preload(const char *source, struct btree_plan *p)
 	for (uint64_t i = 0; i < p->preload; i++) {
 		p->loaded[i] = sequential ? i : keys_of_record(i);
 	}
-	p->loaded_count = distinct(p->loaded, p->preload);
+	p->loaded_count = btree_distinct(p->loaded, p->preload);
 	return 0;
 }
 
@@ -62,16 +62,17 @@ static int make_keys(const struct nvw_options *options, uint64_t seed, struct bt
 	return error;
 }
 
-static const uint64_t *order_keys;
-
-static int compare_by_key(const void *a, const void *b)
+static int compare_by_key(const void *a, const void *b, void *keys)
 {
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const uint64_t *const key = keys;
+	const int order = btree_compare_u64(&key[*(const uint64_t *)a], &key[*(const uint64_t *)b]);
 
-	if (order_keys[x] != order_keys[y]) {
-		return order_keys[x] < order_keys[y] ? -1 : 1;
-	}
-	return x < y ? -1 : x > y;
+	return order != 0 ? order : btree_compare_u64(a, b);
+}
+
+void btree_sort_by_key(const uint64_t *keys, uint64_t *ops, uint64_t count)
+{
+	qsort_r(ops, count, sizeof *ops, compare_by_key, (void *)(uintptr_t)keys);
 }
 
 static int sort_operations(struct btree_plan *p)
@@ -83,8 +84,7 @@ static int sort_operations(struct btree_plan *p)
 	for (uint64_t i = 0; i < p->count; i++) {
 		p->by_key[i] = i;
 	}
-	order_keys = p->keys;
-	qsort(p->by_key, p->count, 8, compare_by_key);
+	btree_sort_by_key(p->keys, p->by_key, p->count);
 	return 0;
 }
 
@@ -94,7 +94,7 @@ static int sort_operations(struct btree_plan *p)
  */
 uint64_t btree_nodes_at_most(const struct btree_plan *p, uint64_t nodes, uint64_t height, uint64_t n)
 {
-	const uint64_t fill = btree_fill(p->slots), touched = n * height < nodes ? n * height : nodes;
+	const uint64_t fill = btree_fill(p->slots), touched = u64_min(n * height, nodes);
 	const uint64_t made = (2 * fill * touched + n) / (fill - 1);
 
 	return made + made / (fill - 1) + BTREE_LEVELS_MAX;
@@ -102,14 +102,15 @@ uint64_t btree_nodes_at_most(const struct btree_plan *p, uint64_t nodes, uint64_
 
 static void size_pool(struct btree_plan *p)
 {
-	const uint64_t batch = p->batch < p->count ? p->batch : p->count;
-	const uint64_t keys = p->preload + (p->op == BTREE_INSERT ? p->count : 0);
-	const uint64_t nodes = keys / (p->slots / 2 - 1) + 64; /* all levels half full */
+	const bool inserts = p->op == BTREE_INSERT;
+	const uint64_t keys = p->preload + inserts * p->count;
 
-	p->streams = batch / p->group_size + 1;
+	p->streams = p->batch / p->group_size + 1;
 	p->log_entries = 6 * (uint64_t)p->group_size + 8;
-	p->nodes =
-		nodes + (p->op == BTREE_INSERT ? btree_nodes_at_most(p, nodes, BTREE_LEVELS_MAX, batch) : 0);
+	p->nodes = keys / (p->slots / 2 - 1) + 64; /* all levels half full */
+	if (inserts) {
+		p->nodes += btree_nodes_at_most(p, p->nodes, BTREE_LEVELS_MAX, p->batch);
+	}
 }
 
 static int check_bounds(const struct nvw_options *o)
@@ -124,10 +125,8 @@ static int check_bounds(const struct nvw_options *o)
 	return BOUNDS_CHECK("btree", o, bounds);
 }
 
-static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan *p)
+static int make_plan(const struct nvw_options *o, uint64_t seed, struct btree_plan *p)
 {
-	int error;
-
 	p->preload = nvw_option_u64(o, "preload");
 	p->count = nvw_option_u64(o, "count");
 	p->batch = nvw_option_u64(o, "batch");
@@ -139,10 +138,7 @@ static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan
 	p->undo = nvw_option_bool(o, "undo");
 	p->is_paper = nvw_option_choice(o, "barriers") == 1;
 	p->slots = (unsigned)nvw_option_u64(o, "order");
-	error = check_bounds(o);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(check_bounds(o));
 	if (p->is_paper && p->undo) {
 		return nvw_fail(NVW_E_USAGE,
 			"btree: --barriers=paper has one barrier per level, which cannot order an undo log: give --undo=off");
@@ -150,12 +146,12 @@ static int prepare(const struct nvw_options *o, uint64_t seed, struct btree_plan
 	if (p->op != BTREE_INSERT && !p->preload) {
 		return nvw_fail(NVW_E_USAGE, "btree: --op other than insert needs keys: give --preload=N");
 	}
-	error = make_preload(nvw_option_string(o, "keys"), p);
-	error = error ? error : make_keys(o, seed, p);
-	error = error ? error : sort_operations(p);
-	p->batch = p->batch < p->count ? p->batch : p->count;
+	NVW_TRY(make_preload(nvw_option_string(o, "keys"), p));
+	NVW_TRY(make_keys(o, seed, p));
+	NVW_TRY(sort_operations(p));
+	p->batch = u64_min(p->batch, p->count);
 	size_pool(p);
-	return error;
+	return 0;
 }
 
 int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
@@ -167,7 +163,7 @@ int btree_prepare(const struct nvw_options *options, uint64_t seed, int mutation
 		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 	}
 	p->mutation = mutation;
-	error = prepare(options, seed, p);
+	error = make_plan(options, seed, p);
 	if (error) {
 		btree_free_plan(p);
 		return error;

@@ -49,6 +49,12 @@ static inline uint64_t btree_value_of_load(uint64_t key)
 /* For qsort() and bsearch(). */
 int btree_compare_u64(const void *a, const void *b);
 
+/* Sorts operations by the keys that they have, those of one key by number. */
+void btree_sort_by_key(const uint64_t *keys, uint64_t *ops, uint64_t count);
+
+/* Sorts keys and drops repeated ones; returns how many are left. */
+uint64_t btree_distinct(uint64_t *keys, uint64_t count);
+
 extern const struct nvw_option btree_options[];
 extern const struct nvw_parts btree_parts;          /* parts.c */
 extern const struct nvw_mutation btree_mutations[]; /* mutations.c */

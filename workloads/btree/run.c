@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bounds.h"
 #include "steps.h"
 
 /* A run: device arrays that last for all batches, and the current batch. */
@@ -39,7 +40,7 @@ static int write_root(const struct btree_run *r, nvw_off root)
 
 /* ---- Bulk load ----------------------------------------------------------------------------- */
 
-static int allocate(struct btree_run *r, uint64_t count, nvw_off *ret_nodes)
+static int allocate_nodes(struct btree_run *r, uint64_t count, nvw_off *ret_nodes)
 {
 	struct btree_allocate_args args = {
 		.pmem = &r->pmem, .count = count, .bytes = btree_node_bytes(r->p->slots)};
@@ -65,9 +66,13 @@ static int load_level(const struct btree_run *r, unsigned level, uint64_t *keys,
 	for (uint64_t i = 0; i < count && error == 0; i++) {
 		const uint64_t share = (pairs - at + count - i - 1) / (count - i);
 		struct btree_node node = {.order = btree_order(slots, (unsigned)share),
-			.next = i + 1 < count ? nodes[i + 1] : 0,
-			.high = i + 1 < count ? keys[at + share] - 1 : UINT64_MAX,
+			.high = UINT64_MAX,
 			.info = btree_info(slots, level)};
+
+		if (i + 1 < count) {
+			node.next = nodes[i + 1];
+			node.high = keys[at + share] - 1;
+		}
 
 		memcpy(BTREE_KEY(&node, 0), keys + at, 8 * share);
 		memcpy(BTREE_VALUE(&node, slots, 0), values + at, 8 * share);
@@ -79,35 +84,39 @@ static int load_level(const struct btree_run *r, unsigned level, uint64_t *keys,
 	return error;
 }
 
-static int load(struct btree_run *r, uint64_t *keys, uint64_t *values, uint64_t pairs)
+/* Loads all levels, from the leaves up. */
+static int load_levels(struct btree_run *r, uint64_t *keys, uint64_t *values, uint64_t pairs, nvw_off *nodes)
 {
-	uint64_t total = 0, at = 0;
+	unsigned level = 0;
+
+	NVW_TRY(allocate_nodes(r, r->p->node_count, nodes));
+	do {
+		const uint64_t count = btree_nodes_for(r->p->slots, pairs);
+
+		NVW_TRY(load_level(r, level++, keys, values, pairs, nodes, count));
+		nodes += count;
+		pairs = count;
+	} while (pairs > 1);
+	r->p->height = level;
+	return write_root(r, values[0]);
+}
+
+static int load_tree(struct btree_run *r, uint64_t *keys, uint64_t *values, uint64_t pairs)
+{
+	uint64_t total = 0, level = pairs;
 	nvw_off *nodes;
 	int error;
 
-	for (uint64_t level = pairs;;) {
+	do {
 		level = btree_nodes_for(r->p->slots, level);
 		total += level;
-		if (level == 1) {
-			break;
-		}
-	}
+	} while (level > 1);
 	nodes = malloc(8 * total);
-	error = nodes ? allocate(r, total, nodes) :
-			nvw_fail(NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
-	for (unsigned level = 0; error == 0; level++) {
-		const uint64_t count = btree_nodes_for(r->p->slots, pairs);
-
-		error = load_level(r, level, keys, values, pairs, nodes + at, count);
-		at += count;
-		pairs = count;
-		if (count == 1) {
-			r->p->height = level + 1;
-			break;
-		}
+	if (!nodes) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu nodes", (unsigned long long)total);
 	}
-	error = error ? error : write_root(r, values[0]);
 	r->p->node_count = total;
+	error = load_levels(r, keys, values, pairs, nodes);
 	free(nodes);
 	return error;
 }
@@ -115,30 +124,32 @@ static int load(struct btree_run *r, uint64_t *keys, uint64_t *values, uint64_t 
 int btree_setup(void *plan, struct nvw_machine *machine)
 {
 	struct btree_plan *const p = plan;
+	const uint64_t n = p->loaded_count;
 	struct btree_run *const r = calloc(1, sizeof *r);
-	uint64_t *const keys = malloc(8 * (p->loaded_count + 1)), *const values =
-									  malloc(8 * (p->loaded_count + 1));
-	int error = r && keys && values ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the bulk load");
+	uint64_t *const keys = malloc(16 * (n + 1)), *values;
+	int error;
 
 	btree_end_run(p);
 	p->run = r;
-	if (error == 0) {
-		r->p = p;
-		r->machine = machine;
+	if (!r || !keys) {
+		free(keys);
+		return nvw_fail(NVW_E_MEMORY, "no memory for the bulk load");
 	}
+	values = keys + n + 1;
+	r->p = p;
+	r->machine = machine;
 	if (!p->persist) {
 		nvw_machine_set_volatile(machine);
 	}
-	error = error ? error : nvw_pmem_attach(machine, &r->pmem);
+	error = nvw_pmem_attach(machine, &r->pmem);
 	if (error == 0) {
-		memcpy(keys, p->loaded, 8 * p->loaded_count);
-		for (uint64_t i = 0; i < p->loaded_count; i++) {
+		memcpy(keys, p->loaded, 8 * n);
+		for (uint64_t i = 0; i < n; i++) {
 			values[i] = btree_value_of_load(keys[i]);
 		}
-		error = load(r, keys, values, p->loaded_count);
+		error = load_tree(r, keys, values, n);
 	}
 	free(keys);
-	free(values);
 	return error;
 }
 
@@ -147,12 +158,11 @@ int btree_setup(void *plan, struct nvw_machine *machine)
 /* Algorithm 1: equal slices. */
 static uint64_t slices(struct btree_run *r)
 {
-	const uint64_t most = r->p->streams * r->p->group_size, n = r->left < most ? r->left : most;
+	const uint64_t size = r->p->group_size, n = u64_min(r->left, r->p->streams * size);
 	uint64_t groups = 0;
 
-	for (uint64_t at = 0; at < n; at += r->p->group_size, groups++) {
-		r->parts[groups] =
-			(struct btree_range){at, n - at < r->p->group_size ? n : at + r->p->group_size};
+	for (uint64_t at = 0; at < n; at += size) {
+		r->parts[groups++] = (struct btree_range){at, u64_min(n, at + size)};
 	}
 	return groups;
 }
@@ -165,13 +175,19 @@ static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **
 	const unsigned slots = r->p->slots;
 	uint64_t count = 1, *lows = calloc(1, 8), *offs = malloc(8);
 	unsigned level = (unsigned)r->p->height - 1;
-	int error = lows && offs ? read_root(r, offs) : NVW_E_MEMORY;
+	int error = NVW_E_MEMORY;
+
+	if (lows && offs) {
+		error = read_root(r, offs);
+	}
 
 	while (error == 0 && count < wanted && level > 1) {
 		uint64_t *const below_lows = malloc(8 * count * slots),
 				*const below = malloc(8 * count * slots), n = 0;
 
-		error = below_lows && below ? 0 : NVW_E_MEMORY;
+		if (!below_lows || !below) {
+			error = NVW_E_MEMORY;
+		}
 		for (uint64_t i = 0; i < count && error == 0; i++) {
 			struct btree_node node;
 
@@ -192,7 +208,10 @@ static int find_subtrees(const struct btree_run *r, uint64_t wanted, uint64_t **
 	*ret_lows = lows;
 	*ret_count = count;
 	*ret_level = level;
-	return error == NVW_E_MEMORY ? nvw_fail(error, "no memory to distribute the keys") : error;
+	if (error == NVW_E_MEMORY) {
+		return nvw_fail(error, "no memory to distribute the keys");
+	}
+	return error;
 }
 
 /* Algorithm 2: each work-group gets the keys of whole subtrees, at most twice its size; the remaining keys
@@ -227,9 +246,7 @@ static int subtrees(struct btree_run *r, uint64_t *ret_groups, unsigned *ret_own
 		}
 	}
 	for (uint64_t i = 0; i < groups; i++) {
-		if (r->parts[i].end - r->parts[i].begin > cap) {
-			r->parts[i].end = r->parts[i].begin + cap;
-		}
+		r->parts[i].end = u64_min(r->parts[i].end, r->parts[i].begin + cap);
 	}
 	free(lows);
 	*ret_groups = groups;
@@ -243,16 +260,17 @@ static uint64_t take_parts(struct btree_run *r, uint64_t groups)
 	uint64_t n = 0, kept = 0, at = 0;
 
 	for (uint64_t i = 0; i <= groups; i++) {
-		const uint64_t begin = i < groups ? r->parts[i].begin : r->left,
-			       end = i < groups ? r->parts[i].end : r->left;
+		uint64_t begin = r->left, end = r->left;
 
+		if (i < groups) {
+			begin = r->parts[i].begin;
+			end = r->parts[i].end;
+			r->parts[i] = (struct btree_range){n, n + (end - begin)};
+		}
 		for (; at < begin; at++, kept++) {
 			r->left_keys[kept] = r->left_keys[at];
 			r->left_values[kept] = r->left_values[at];
 			r->left_ops[kept] = r->left_ops[at];
-		}
-		if (i < groups) {
-			r->parts[i] = (struct btree_range){n, n + (end - begin)};
 		}
 		for (; at < end; at++, n++) {
 			r->now_keys[n] = r->left_keys[at];
@@ -351,7 +369,10 @@ static int host_arrays(struct btree_run *r)
 		}
 	}
 	r->parts = malloc(r->p->streams * sizeof *r->parts);
-	return r->parts ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a batch");
+	if (!r->parts) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a batch");
+	}
+	return 0;
 }
 
 void btree_end_run(struct btree_plan *p)
@@ -375,25 +396,22 @@ void btree_end_run(struct btree_plan *p)
 
 static int upload(struct btree_run *r, uint64_t n)
 {
-	int error = nvw_write(r->machine, r->keys, r->now_keys, 8 * n);
-
-	error = error ? error : nvw_write(r->machine, r->values, r->now_values, 8 * n);
-	error = error ? error : nvw_write(r->machine, r->ops, r->now_ops, 8 * n);
 	r->args.n = n;
 	r->args.height = (unsigned)r->p->height;
 	r->args.host_ops = r->now_ops;
-	return error;
+	NVW_TRY(nvw_write(r->machine, r->keys, r->now_keys, 8 * n));
+	NVW_TRY(nvw_write(r->machine, r->values, r->now_values, 8 * n));
+	return nvw_write(r->machine, r->ops, r->now_ops, 8 * n);
 }
 
 static int zero(struct btree_run *r, uint64_t *words, uint64_t count)
 {
 	static const uint64_t none[256];
-	int error = 0;
 
-	for (uint64_t at = 0; at < count && error == 0; at += 256) {
-		error = nvw_write(r->machine, words + at, none, 8 * (count - at < 256 ? count - at : 256));
+	for (uint64_t at = 0; at < count; at += 256) {
+		NVW_TRY(nvw_write(r->machine, words + at, none, 8 * u64_min(count - at, 256)));
 	}
-	return error;
+	return 0;
 }
 
 static int after_insert(struct btree_run *r)
@@ -401,58 +419,48 @@ static int after_insert(struct btree_run *r)
 	uint64_t failed = 0, used = 0;
 	struct btree_node node;
 	nvw_off root;
-	int error = nvw_read(r->machine, &failed, r->args.failed, 8);
-
-	if (error == 0 && failed) {
+	NVW_TRY(nvw_read(r->machine, &failed, r->args.failed, 8));
+	if (failed) {
 		return nvw_fail(NVW_E_FULL,
 			"btree: the pool's heap or undo log is too small for a batch of %llu keys",
 			(unsigned long long)r->args.n);
 	}
-	error = error ? error :
-			nvw_read(r->machine, &used, r->pmem.heap[btree_node_class(r->p->slots)].next, 8);
-	error = error ? error : read_root(r, &root);
-	error = error ? error : read_node(r, root, &node);
-	if (error == 0) {
-		r->p->node_count += used;
-		r->p->height = btree_level(node.info) + 1;
-	}
-	return error;
+	NVW_TRY(nvw_read(r->machine, &used, r->pmem.heap[btree_node_class(r->p->slots)].next, 8));
+	NVW_TRY(read_root(r, &root));
+	NVW_TRY(read_node(r, root, &node));
+	r->p->node_count += used;
+	r->p->height = btree_level(node.info) + 1;
+	return 0;
 }
 
 static int insert_launch(struct btree_run *r)
 {
 	uint64_t groups = 0, n;
 	unsigned own_levels = 0;
-	int error = 0;
 
 	if (r->p->scope == BTREE_WORKGROUP) {
-		error = subtrees(r, &groups, &own_levels);
+		NVW_TRY(subtrees(r, &groups, &own_levels));
 	} else {
 		groups = slices(r);
 	}
-	if (error) {
-		return error;
-	}
 	n = take_parts(r, groups);
-	error = upload(r, n);
-	error = error ? error : btree_serve_between(r->p);
-	error = error ? error :
-			nvw_heap_provision(r->machine, &r->pmem, btree_node_bytes(r->p->slots),
-				btree_nodes_at_most(r->p, r->p->node_count, r->p->height, n));
-	error = error ? error : nvw_write(r->machine, r->ranges, r->parts, groups * sizeof *r->parts);
-	error = error ? error : zero(r, r->args.splits, BTREE_LEVELS_MAX);
-	error = error ? error : zero(r, r->args.group_splits, BTREE_LEVELS_MAX * groups);
+	NVW_TRY(upload(r, n));
+	NVW_TRY(btree_serve_between(r->p));
+	NVW_TRY(nvw_heap_provision(r->machine, &r->pmem, btree_node_bytes(r->p->slots),
+		btree_nodes_at_most(r->p, r->p->node_count, r->p->height, n)));
+	NVW_TRY(nvw_write(r->machine, r->ranges, r->parts, groups * sizeof *r->parts));
+	NVW_TRY(zero(r, r->args.splits, BTREE_LEVELS_MAX));
+	NVW_TRY(zero(r, r->args.group_splits, BTREE_LEVELS_MAX * groups));
 	if (r->args.pad) {
 		memset(r->pad.group_splits, 0, 8 * BTREE_LEVELS_MAX * groups);
 	}
-	error = error ? error : zero(r, r->args.root, 1);
-	error = error ? error : zero(r, r->args.failed, 1);
-	r->args.own_levels = own_levels < r->args.height ? own_levels : r->args.height;
+	NVW_TRY(zero(r, r->args.root, 1));
+	NVW_TRY(zero(r, r->args.failed, 1));
+	r->args.own_levels = (unsigned)u64_min(own_levels, r->args.height);
 	r->p->groups += groups;
-	error = error ? error :
-			nvw_launch(r->machine, "btree insert", btree_insert_kernel, &r->args,
-				groups * r->p->group_size, r->p->group_size);
-	return error ? error : after_insert(r);
+	NVW_TRY(nvw_launch(r->machine, "btree insert", btree_insert_kernel, &r->args,
+		groups * r->p->group_size, r->p->group_size));
+	return after_insert(r);
 }
 
 static int simple_launch(struct btree_run *r)
@@ -466,58 +474,39 @@ static int simple_launch(struct btree_run *r)
 		[BTREE_LOOKUP] = {"btree lookup", btree_lookup_kernel},
 		[BTREE_SCAN] = {"btree scan", btree_scan_kernel},
 	};
-	int error;
-
 	r->parts[0] = (struct btree_range){0, r->left};
-	take_parts(r, 1);
-	error = upload(r, r->args.n = r->parts[0].end);
-	return error ? error :
-		       nvw_launch(r->machine, kernels[r->p->op].name, kernels[r->p->op].kernel, &r->args,
-			       r->args.n, r->p->group_size);
+	NVW_TRY(upload(r, take_parts(r, 1)));
+	return nvw_launch(r->machine, kernels[r->p->op].name, kernels[r->p->op].kernel, &r->args, r->args.n,
+		r->p->group_size);
 }
 
 /* A lookup must find the loaded value. */
 static int check_lookups(struct btree_run *r)
 {
-	int error = 0;
-
 	if (r->p->op != BTREE_LOOKUP) {
 		return 0;
 	}
-	for (uint64_t i = 0; i < r->args.n && error == 0; i++) {
-		const uint64_t expected =
-			bsearch(&r->now_keys[i], r->p->loaded, r->p->loaded_count, 8, btree_compare_u64) ?
-				btree_value_of_load(r->now_keys[i]) :
-				0;
-		uint64_t found;
+	for (uint64_t i = 0; i < r->args.n; i++) {
+		const uint64_t key = r->now_keys[i];
+		uint64_t found, expected = 0;
 
-		error = nvw_read(r->machine, &found, r->args.result + i, 8);
+		if (bsearch(&key, r->p->loaded, r->p->loaded_count, 8, btree_compare_u64)) {
+			expected = btree_value_of_load(key);
+		}
+		NVW_TRY(nvw_read(r->machine, &found, r->args.result + i, 8));
 		r->p->found += found != 0;
 		r->p->absent += found == 0;
-		if (error == 0 && found != expected) {
-			error = nvw_fail(NVW_E_INCONSISTENT,
+		if (found != expected) {
+			return nvw_fail(NVW_E_INCONSISTENT,
 				"btree: a lookup of key %llu found %llx, expected %llx",
-				(unsigned long long)r->now_keys[i], (unsigned long long)found,
+				(unsigned long long)key, (unsigned long long)found,
 				(unsigned long long)expected);
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Batches ------------------------------------------------------------------------------- */
-
-static const struct btree_plan *sorted_plan;
-
-static int compare_ops(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	const uint64_t *const keys = sorted_plan->keys;
-
-	if (keys[x] != keys[y]) {
-		return keys[x] < keys[y] ? -1 : 1;
-	}
-	return x < y ? -1 : x > y;
-}
 
 /* The batch's keys in ascending order; of equal keys only the last operation. Scans and lookups keep all. */
 static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count)
@@ -528,8 +517,7 @@ static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count)
 	for (uint64_t i = 0; i < count; i++) {
 		r->left_ops[i] = first + i;
 	}
-	sorted_plan = p;
-	qsort(r->left_ops, count, 8, compare_ops);
+	btree_sort_by_key(p->keys, r->left_ops, count);
 	r->left = 0;
 	for (uint64_t i = 0; i < count; i++) {
 		const uint64_t op = r->left_ops[i];
@@ -545,29 +533,28 @@ static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count)
 
 static int run_batch(struct btree_run *r, uint64_t first, uint64_t count)
 {
-	int error = 0;
-
 	sort_batch(r, first, count);
-	while (r->left && error == 0) {
-		error = r->p->op == BTREE_INSERT ? insert_launch(r) : simple_launch(r);
-		error = error ? error : check_lookups(r);
+	while (r->left) {
+		NVW_TRY(r->p->op == BTREE_INSERT ? insert_launch(r) : simple_launch(r));
+		NVW_TRY(check_lookups(r));
 	}
 	/* An operation replaced by a later one of its batch is acknowledged with it. */
-	error = error ? error : nvw_persist(r->machine);
-	return error ? error : nvw_acknowledge(r->machine, first, count);
+	NVW_TRY(nvw_persist(r->machine));
+	return nvw_acknowledge(r->machine, first, count);
 }
 
 int btree_run(void *plan, struct nvw_machine *machine)
 {
 	struct btree_plan *const p = plan;
 	struct btree_run *const r = p->run;
-	int error = host_arrays(r);
-
+	NVW_TRY(host_arrays(r));
 	r->pmem.readers = btree_serve_readers(p);
-	error = error ? error : device_arrays(r);
-	error = error == 0 && r->p->is_paper ? pad_arrays(r) : error;
-	for (uint64_t at = 0; at < p->count && error == 0; at += p->batch) {
-		error = run_batch(r, at, p->count - at < p->batch ? p->count - at : p->batch);
+	NVW_TRY(device_arrays(r));
+	if (p->is_paper) {
+		NVW_TRY(pad_arrays(r));
 	}
-	return error;
+	for (uint64_t at = 0; at < p->count; at += p->batch) {
+		NVW_TRY(run_batch(r, at, u64_min(p->count - at, p->batch)));
+	}
+	return 0;
 }

@@ -19,6 +19,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernel.h"
 
@@ -40,17 +41,9 @@ static const struct btree_node *leaf_at(const struct btree_serving *s, nvw_off o
 
 /* ---- Keys and their states --------------------------------------------------------------------------- */
 
-static uint64_t distinct(uint64_t *keys, uint64_t count)
+static int no_memory(void)
 {
-	uint64_t n = 0;
-
-	qsort(keys, count, sizeof *keys, btree_compare_u64);
-	for (uint64_t i = 0; i < count; i++) {
-		if (n == 0 || keys[n - 1] != keys[i]) {
-			keys[n++] = keys[i];
-		}
-	}
-	return n;
+	return nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
 }
 
 static int number_keys(const struct btree_plan *p, struct btree_serving *s)
@@ -59,27 +52,28 @@ static int number_keys(const struct btree_plan *p, struct btree_serving *s)
 
 	s->keys = malloc(8 * (count + 1));
 	if (!s->keys) {
-		return nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
+		return no_memory();
 	}
-	for (uint64_t i = 0; i < count; i++) {
-		s->keys[i] = i < p->loaded_count ? p->loaded[i] : p->keys[i - p->loaded_count];
-	}
-	s->key_count = distinct(s->keys, count);
+	memcpy(s->keys, p->loaded, 8 * p->loaded_count);
+	memcpy(s->keys + p->loaded_count, p->keys, 8 * p->count);
+	s->key_count = btree_distinct(s->keys, count);
 	return 0;
 }
 
 int btree_serve_keys(void *plan, uint64_t *ret_keys)
 {
 	struct btree_plan *const p = plan;
-	int error = 0;
 
+	*ret_keys = 0;
 	if (!p->serving) {
 		p->serving = calloc(1, sizeof *p->serving);
-		error = p->serving ? number_keys(p, p->serving) :
-				     nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
+		if (!p->serving) {
+			return no_memory();
+		}
+		NVW_TRY(number_keys(p, p->serving));
 	}
-	*ret_keys = error ? 0 : p->serving->key_count;
-	return error;
+	*ret_keys = p->serving->key_count;
+	return 0;
 }
 
 void btree_serve_dispose(struct btree_plan *p)
@@ -144,17 +138,15 @@ static int refresh(struct btree_serving *s, nvw_off leaf)
 {
 	const struct btree_node *const node = leaf_at(s, leaf);
 	const uint64_t *const known = find_record(s, leaf);
-	int error = 0;
 
 	if (known && known[ORDER] == node->order && known[NEXT] == node->next && known[HIGH] == node->high) {
 		return 0;
 	}
-	for (nvw_off next = node->next; error == 0 && next && !find_record(s, next);
-		next = leaf_at(s, next)->next) {
-		error = publish_leaf(s, next);
+	for (nvw_off next = node->next; next && !find_record(s, next); next = leaf_at(s, next)->next) {
+		NVW_TRY(publish_leaf(s, next));
 		s->has_new_leaves = true;
 	}
-	return error ? error : publish_leaf(s, leaf);
+	return publish_leaf(s, leaf);
 }
 
 static nvw_off first_leaf(const struct btree_serving *s, unsigned slots, const struct nvw_pool_geometry *g)
@@ -176,17 +168,18 @@ static int publish_order(struct btree_serving *s, nvw_off first)
 	for (nvw_off leaf = first; leaf; leaf = find_record(s, leaf)[NEXT]) {
 		count++;
 	}
-	lows = malloc(8 * count);
-	leaves = malloc(8 * count);
-	error = lows && leaves ? 0 : nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
-	for (nvw_off leaf = first; error == 0 && leaf; leaf = find_record(s, leaf)[NEXT]) {
+	lows = malloc(16 * count);
+	if (!lows) {
+		return no_memory();
+	}
+	leaves = lows + count;
+	for (nvw_off leaf = first; leaf; leaf = find_record(s, leaf)[NEXT]) {
 		lows[at] = low;
 		leaves[at++] = leaf;
 		low = find_record(s, leaf)[HIGH] + 1;
 	}
-	error = error ? error : nvw_readers_publish_order(s->readers, lows, leaves, count);
+	error = nvw_readers_publish_order(s->readers, lows, leaves, count);
 	free(lows);
-	free(leaves);
 	s->has_new_leaves = false;
 	return error;
 }
@@ -216,19 +209,18 @@ int btree_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_reader
 	struct nvw_pool *const pool = nvw_machine_pool(machine);
 	struct btree_serving *const s = p->serving;
 	nvw_off first;
-	int error = 0;
 
 	s->leaves = calloc(p->count + 1, sizeof *s->leaves);
 	if (!s->leaves) {
-		return nvw_fail(NVW_E_MEMORY, "btree: no memory to serve host readers");
+		return no_memory();
 	}
 	s->readers = readers;
 	s->medium = nvw_pool_base(pool);
 	first = first_leaf(s, p->slots, nvw_pool_geometry(pool));
-	for (nvw_off leaf = first; error == 0 && leaf; leaf = leaf_at(s, leaf)->next) {
-		error = publish_leaf(s, leaf);
+	for (nvw_off leaf = first; leaf; leaf = leaf_at(s, leaf)->next) {
+		NVW_TRY(publish_leaf(s, leaf));
 	}
-	return error ? error : publish_order(s, first);
+	return publish_order(s, first);
 }
 
 void btree_serve_end(void *plan)
@@ -251,12 +243,12 @@ void btree_serve_note(struct btree_plan *p, const uint64_t *ops, uint64_t count,
 int btree_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 {
 	struct btree_serving *const s = ((struct btree_plan *)plan)->serving;
-	int error = 0;
-
-	for (uint64_t op = first; error == 0 && op < first + count; op++) {
-		error = s->leaves[op] ? refresh(s, s->leaves[op]) : 0;
+	for (uint64_t op = first; op < first + count; op++) {
+		if (s->leaves[op]) {
+			NVW_TRY(refresh(s, s->leaves[op]));
+		}
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Readers ------------------------------------------------------------------------------------------ */
@@ -401,10 +393,11 @@ int btree_serve_judge(
 	const bool present = recovered_value(pool, key, &value);
 	const uint64_t version = version_of(p, key, value, present);
 
-	return version >= seen->version ?
-		       0 :
-		       nvw_violation(findings, 0,
-			       "key %" PRIu64 ": a host reader saw version %" PRIu64
-			       ", but recovery restored version %" PRIu64 " (%s)",
-			       key, seen->version, version, present ? "present" : "absent");
+	if (version >= seen->version) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"key %" PRIu64 ": a host reader saw version %" PRIu64
+		", but recovery restored version %" PRIu64 " (%s)",
+		key, seen->version, version, present ? "present" : "absent");
 }

@@ -14,6 +14,16 @@ struct bounds {
 NVW_CHECKED int bounds_check(
 	const char *workload, const struct nvw_options *options, const struct bounds *rows, unsigned count);
 
+static inline uint64_t u64_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t u64_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 #define BOUNDS_CHECK(workload, options, rows) \
 	bounds_check(workload, options, rows, sizeof(rows) / sizeof *(rows))
 
