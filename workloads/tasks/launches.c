@@ -119,24 +119,24 @@ static int allocate_vector(struct trees *t)
 			t->run.machine, 4 * stride * (t->run.program->words + !t->run.program->words));
 	}
 	t->shared = nvw_alloc(t->run.machine, 4 * SHARED_WORDS);
-	return t->vector.code && t->vector.word && t->shared ?
-		       0 :
-		       nvw_fail(NVW_E_MEMORY,
-			       "program %s: no device memory for a task vector of %u entries with %u words",
-			       t->run.program->name, t->run.options.entries, t->run.program->words);
+	if (!t->vector.code || !t->vector.word || !t->shared) {
+		return nvw_fail(NVW_E_MEMORY,
+			"program %s: no device memory for a task vector of %u entries with %u words",
+			t->run.program->name, t->run.options.entries, t->run.program->words);
+	}
+	return 0;
 }
 
 static int write_first(struct trees *t, nvw_task_run function, const uint32_t *words, unsigned n)
 {
 	struct nvw_machine *const m = t->run.machine;
 	int32_t code;
-	int error = task_run_first(&t->run, function, n, &code);
-
-	error = error ? error : nvw_write(m, &t->vector.code[0], &code, sizeof code);
-	for (unsigned i = 0; error == 0 && i < n; i++) {
-		error = nvw_write(m, word_of(t, 0, i), &words[i], 4);
+	NVW_TRY(task_run_first(&t->run, function, n, &code));
+	NVW_TRY(nvw_write(m, &t->vector.code[0], &code, sizeof code));
+	for (unsigned i = 0; i < n; i++) {
+		NVW_TRY(nvw_write(m, word_of(t, 0, i), &words[i], 4));
 	}
-	return error;
+	return 0;
 }
 
 static int launch_maps(struct trees *t, uint32_t next)
@@ -148,60 +148,63 @@ static int launch_maps(struct trees *t, uint32_t next)
 	return nvw_launch(t->run.machine, "trees-map", run_maps, &args, groups * group_size, group_size);
 }
 
-static int tell(struct trees *t)
+static int tell_epoch(struct trees *t)
 {
-	static uint32_t *entry;
+	uint32_t *entry;
 	int error;
 
 	if (t->run.options.on_epoch == NULL) {
 		return 0;
 	}
 	entry = calloc(t->run.options.entries, sizeof *entry);
-	error = entry ? nvw_read(t->run.machine, entry, t->vector.code, 4ul * t->run.options.entries) :
-			nvw_fail(NVW_E_MEMORY, "program %s: no memory to report an epoch",
-				t->run.program->name);
-	error = error ? error : task_tell_epoch(&t->run, entry);
+	if (!entry) {
+		return nvw_fail(
+			NVW_E_MEMORY, "program %s: no memory to report an epoch", t->run.program->name);
+	}
+	error = nvw_read(t->run.machine, entry, t->vector.code, 4ul * t->run.options.entries);
+	if (error == 0) {
+		error = task_tell_epoch(&t->run, entry);
+	}
 	free(entry);
 	return error;
 }
 
-static int epoch(struct trees *t)
+static int launch_epoch(struct trees *t)
 {
 	struct task_run *const r = &t->run;
 	uint32_t shared[] = {[NEXT] = r->free_first, [JOINS] = 0, [MAPS] = 0};
 	struct trees *const args = t;
-	int error = nvw_write(r->machine, t->shared, shared, sizeof shared);
-
-	error = error == 0 && is_undone(r) ? task_log(r, &t->vector) : error;
-	error = error ? error :
-			nvw_launch(r->machine, "trees-epoch", run_epoch, &args, r->now.end - r->now.first,
-				r->options.group_size);
-	error = error ? error : nvw_read(r->machine, shared, t->shared, sizeof shared);
-	if (error == 0 && r->error == 0 && shared[MAPS] != 0) {
-		error = launch_maps(t, shared[NEXT]);
+	NVW_TRY(nvw_write(r->machine, t->shared, shared, sizeof shared));
+	if (is_undone(r)) {
+		NVW_TRY(task_log(r, &t->vector));
 	}
-	error = error ? error : task_end_epoch(r, shared[NEXT], shared[JOINS] != 0, shared[MAPS] != 0);
-	return error ? error : tell(t);
+	NVW_TRY(nvw_launch(r->machine, "trees-epoch", run_epoch, &args, r->now.end - r->now.first,
+		r->options.group_size));
+	NVW_TRY(nvw_read(r->machine, shared, t->shared, sizeof shared));
+	if (r->error == 0 && shared[MAPS] != 0) {
+		NVW_TRY(launch_maps(t, shared[NEXT]));
+	}
+	NVW_TRY(task_end_epoch(r, shared[NEXT], shared[JOINS] != 0, shared[MAPS] != 0));
+	return tell_epoch(t);
 }
 
 static int read_result(struct trees *t)
 {
-	int error = 0;
-
-	for (unsigned i = 0; error == 0 && i < t->run.program->words; i++) {
-		error = nvw_read(t->run.machine, &t->run.totals.result[i], word_of(t, 0, i), 4);
+	for (unsigned i = 0; i < t->run.program->words; i++) {
+		NVW_TRY(nvw_read(t->run.machine, &t->run.totals.result[i], word_of(t, 0, i), 4));
 	}
-	return error;
+	return 0;
 }
 
 /* A recovery point, if one is due: before the first epoch, after every so many, at the end. */
-static int save(struct trees *t)
+static int save_if_due(struct trees *t)
 {
 	const struct nvw_task_save *const save = t->run.options.save;
 
-	return save != NULL && (t->run.depth == 0 || t->run.totals.epochs % save->every == 0) ?
-		       task_save(&t->run, &t->vector) :
-		       0;
+	if (save == NULL || (t->run.depth != 0 && t->run.totals.epochs % save->every != 0)) {
+		return 0;
+	}
+	return task_save(&t->run, &t->vector);
 }
 
 static int check_save(const struct task_run *run)
@@ -227,7 +230,7 @@ static int check_save(const struct task_run *run)
 	return 0;
 }
 
-static int begin(struct trees *t, struct nvw_machine *machine, const struct nvw_task_program *program,
+static int begin_run(struct trees *t, struct nvw_machine *machine, const struct nvw_task_program *program,
 	const struct nvw_task_options *options)
 {
 	NVW_TRY(task_run_begin(&t->run, &trees_machine, machine, program, options));
@@ -235,19 +238,24 @@ static int begin(struct trees *t, struct nvw_machine *machine, const struct nvw_
 	return allocate_vector(t);
 }
 
-/* From here on, whether it is the beginning or a recovery point. */
+/* Carries out the epochs that are left, whether it is the beginning or a recovery point. */
 static int go_on(struct trees *t)
 {
-	int error = 0;
-
-	while (error == 0 && task_next_epoch(&t->run)) {
-		error = epoch(t);
-		error = error ? error : save(t);
+	while (task_next_epoch(&t->run)) {
+		NVW_TRY(launch_epoch(t));
+		NVW_TRY(save_if_due(t));
 	}
-	return error ? error : read_result(t);
+	return read_result(t);
 }
 
-static int end(struct trees *t, uint64_t mark, int error, struct nvw_task_totals *ret_totals)
+static int run_from_first(struct trees *t, nvw_task_run function, const uint32_t *words, unsigned n)
+{
+	NVW_TRY(write_first(t, function, words, n));
+	NVW_TRY(save_if_due(t));
+	return go_on(t);
+}
+
+static int end_run(struct trees *t, uint64_t mark, int error, struct nvw_task_totals *ret_totals)
 {
 	task_run_end(&t->run);
 	nvw_release(t->run.machine, mark);
@@ -261,12 +269,12 @@ int nvw_trees_run(struct nvw_machine *machine, const struct nvw_task_program *pr
 {
 	const uint64_t mark = nvw_mark(machine);
 	struct trees t = {.shared = NULL};
-	int error = begin(&t, machine, program, options);
+	int error = begin_run(&t, machine, program, options);
 
-	error = error ? error : write_first(&t, function, words, n);
-	error = error ? error : save(&t);
-	error = error ? error : go_on(&t);
-	return end(&t, mark, error, ret_totals);
+	if (error == 0) {
+		error = run_from_first(&t, function, words, n);
+	}
+	return end_run(&t, mark, error, ret_totals);
 }
 
 int nvw_trees_resume(struct nvw_machine *machine, const struct nvw_task_program *program,
@@ -274,9 +282,13 @@ int nvw_trees_resume(struct nvw_machine *machine, const struct nvw_task_program 
 {
 	const uint64_t mark = nvw_mark(machine);
 	struct trees t = {.shared = NULL};
-	int error = begin(&t, machine, program, options);
+	int error = begin_run(&t, machine, program, options);
 
-	error = error ? error : task_restore(&t.run, &t.vector);
-	error = error ? error : go_on(&t);
-	return end(&t, mark, error, ret_totals);
+	if (error == 0) {
+		error = task_restore(&t.run, &t.vector);
+	}
+	if (error == 0) {
+		error = go_on(&t);
+	}
+	return end_run(&t, mark, error, ret_totals);
 }

@@ -2,6 +2,8 @@
 /* Recovery points of task programs: writing and reading them on the machine. See tasks/tasks.h. */
 #include "save.h"
 
+#include "common/bounds.h"
+
 #include <stdlib.h>
 
 #include <nvw/epoch.h>
@@ -37,7 +39,7 @@ uint64_t nvw_task_save_bytes(uint32_t entries, unsigned words, uint64_t array_by
 	const uint64_t copies = save_copy_off(false, 2, entries, words, array_bytes / 8),
 		       undo = save_copy_off(true, 2, entries, words, array_bytes / 8);
 
-	return copies > undo ? copies : undo;
+	return u64_max(copies, undo);
 }
 
 uint32_t nvw_task_log_entries(uint32_t entries, unsigned words)
@@ -273,9 +275,7 @@ static void restore_point(const void *args)
 
 static int launch(struct task_run *run, const char *name, nvw_kernel kernel, const struct save_args *a)
 {
-	const uint64_t work_items = a->parts.total < WORK_ITEMS_MAX ? a->parts.total : WORK_ITEMS_MAX;
-
-	return nvw_launch(run->machine, name, kernel, a, work_items, GROUP);
+	return nvw_launch(run->machine, name, kernel, a, u64_min(a->parts.total, WORK_ITEMS_MAX), GROUP);
 }
 
 /* ---- The host ------------------------------------------------------------------------------------- */
@@ -285,14 +285,15 @@ static int read_last(struct task_run *run, struct save_last *ret_last)
 	const struct nvw_task_save *const save = run->options.save;
 	const char *const base = save->pmem->base;
 	uint64_t settled, last = 0;
-	int error = nvw_read(run->machine, &settled,
-		base + nvw_epoch_off(&save->pmem->geometry, save->stream), sizeof settled);
 
-	if (error == 0 && save->undo) {
-		error = nvw_read(run->machine, &last, base + last_at(run), sizeof last);
+	*ret_last = (struct save_last){0};
+	NVW_TRY(nvw_read(run->machine, &settled, base + nvw_epoch_off(&save->pmem->geometry, save->stream),
+		sizeof settled));
+	if (save->undo) {
+		NVW_TRY(nvw_read(run->machine, &last, base + last_at(run), sizeof last));
 	}
-	*ret_last = error ? (struct save_last){0} : save_last(save->undo, nvw_epoch_settled(settled), last);
-	return error;
+	*ret_last = save_last(save->undo, nvw_epoch_settled(settled), last);
+	return 0;
 }
 
 /* The copies take turns. */
@@ -307,15 +308,12 @@ int task_save(struct task_run *run, const struct save_vector *vector)
 {
 	struct save_args a;
 	struct save_last last;
-	int error = read_last(run, &last);
 
-	if (error == 0 && run->depth > NVW_TASK_SAVED_DEPTH_MAX) {
-		error = nvw_fail(NVW_E_FULL,
+	NVW_TRY(read_last(run, &last));
+	if (run->depth > NVW_TASK_SAVED_DEPTH_MAX) {
+		return nvw_fail(NVW_E_FULL,
 			"program %s: a recovery point has room for %u epochs that wait, found %u",
 			run->program->name, NVW_TASK_SAVED_DEPTH_MAX, run->depth);
-	}
-	if (error != 0) {
-		return error;
 	}
 	a = make_args(run, vector, next_copy(run->options.save, &last),
 		SAVE_STEP(run->options.save, entries, entries_in_use(run), entries_in_use(run)),
@@ -338,17 +336,16 @@ int task_log(struct task_run *run, const struct save_vector *vector)
 	const struct nvw_task_save *const save = run->options.save;
 	const struct save_args a = {.run = run, .vector = vector, .save = save, .last = last_at(run)};
 	const uint64_t pairs = save_pairs(run->now.end) - run->now.first / 2;
-	int error = nvw_write(run->machine, &save->pmem->log_used[save->stream], &none, sizeof none);
-
-	error = error ? error : nvw_launch(run->machine, "tasks-log", log_epoch, &a, pairs, GROUP);
-	if (error == 0 && run->error != 0) {
-		error = nvw_fail(run->error,
+	NVW_TRY(nvw_write(run->machine, &save->pmem->log_used[save->stream], &none, sizeof none));
+	NVW_TRY(nvw_launch(run->machine, "tasks-log", log_epoch, &a, pairs, GROUP));
+	if (run->error != 0) {
+		return nvw_fail(run->error,
 			"program %s: epoch %u: the undo log of %u entries is full; any epoch of %u entries fits into %u",
 			run->program->name, run->number, save->pmem->geometry.log_entries,
 			run->options.entries,
 			nvw_task_log_entries(run->options.entries, run->program->words));
 	}
-	return error;
+	return 0;
 }
 
 static int read_stack(struct task_run *run, nvw_off copy, uint32_t depth)
@@ -356,20 +353,18 @@ static int read_stack(struct task_run *run, nvw_off copy, uint32_t depth)
 	run->depth = 0;
 	for (uint32_t i = 0; i < depth; i++) {
 		uint64_t w[SAVE_RANGE_WORDS];
-		int error = nvw_read(run->machine, w,
+		NVW_TRY(nvw_read(run->machine, w,
 			run->options.save->pmem->base + copy +
 				8 * (SAVE_HEADER_WORDS + SAVE_RANGE_WORDS * (uint64_t)i),
-			sizeof w);
+			sizeof w));
+
 		const struct task_range range = {.number = (uint32_t)w[0],
 			.first = (uint32_t)(w[0] >> 32),
 			.end = (uint32_t)w[1],
 			.kept_first = (uint32_t)(w[1] >> 32),
 			.kept_end = (uint32_t)w[2]};
 
-		error = error ? error : task_push(run, &range);
-		if (error != 0) {
-			return error;
-		}
+		NVW_TRY(task_push(run, &range));
 	}
 	return 0;
 }
@@ -379,11 +374,7 @@ static int read_header(
 {
 	struct nvw_task_totals *const t = &run->totals;
 	uint64_t h[SAVE_HEADER_WORDS];
-	const int error = nvw_read(run->machine, h, run->options.save->pmem->base + copy, sizeof h);
-
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(nvw_read(run->machine, h, run->options.save->pmem->base + copy, sizeof h));
 	*ret_depth = (uint32_t)h[SAVE_DEPTH];
 	*ret_entries = (uint32_t)h[SAVE_ENTRIES];
 	if (h[SAVE_NUMBER] != number || h[SAVE_UNDO] != run->options.save->undo ||
@@ -414,17 +405,14 @@ int task_restore(struct task_run *run, const struct save_vector *vector)
 	uint32_t entries, depth;
 	struct save_args a;
 	struct save_last last;
-	int error = read_last(run, &last);
 
-	if (error == 0 && last.number == 0) {
+	NVW_TRY(read_last(run, &last));
+	if (last.number == 0) {
 		return nvw_fail(NVW_E_USAGE, "program %s: the pool has no recovery point to resume from",
 			run->program->name);
 	}
-	error = error ? error : read_header(run, copy_at(run, last.copy), last.number, &entries, &depth);
-	error = error ? error : read_stack(run, copy_at(run, last.copy), depth);
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(read_header(run, copy_at(run, last.copy), last.number, &entries, &depth));
+	NVW_TRY(read_stack(run, copy_at(run, last.copy), depth));
 	a = make_args(run, vector, last.copy, entries, depth);
 	return launch(run, "tasks-restore", restore_point, &a);
 }

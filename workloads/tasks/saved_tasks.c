@@ -50,7 +50,7 @@ static const struct nvw_task_program *program_of(const struct saved_plan *p)
 	return of[p->program];
 }
 
-/* Of the array that tasks change: a counter of solutions, or the marks. */
+/* The size of the array that tasks change: a counter of solutions, or the marks. */
 static uint64_t array_bytes(const struct saved_plan *p)
 {
 	return p->program == SAVED_MARKS ? 8 * ((p->n + 1) / 2) : 8;
@@ -79,14 +79,12 @@ static int read_plan(const struct nvw_options *o, uint64_t seed, int mutation, v
 {
 	static const struct bounds bounds[] = {{"n", 1, N_MAX}, {"checkpoint", 1, 1 << 20},
 		{"entries", 2, 1 << 24}, {"group-size", 1, 1024}};
-	const int error = BOUNDS_CHECK("saved-tasks", o, bounds);
-	struct saved_plan *const p = error ? NULL : malloc(sizeof *p);
+	struct saved_plan *p;
 
 	(void)seed;
 	*ret_plan = NULL;
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(BOUNDS_CHECK("saved-tasks", o, bounds));
+	p = malloc(sizeof *p);
 	if (p == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "saved-tasks: no memory for a plan");
 	}
@@ -103,11 +101,12 @@ static int read_plan(const struct nvw_options *o, uint64_t seed, int mutation, v
 	return 0;
 }
 
-static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret_plan)
+static int saved_prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret_plan)
 {
-	int error = read_plan(o, seed, mutation, ret_plan);
+	int error;
 
-	error = error ? error : check_plan(*ret_plan);
+	NVW_TRY(read_plan(o, seed, mutation, ret_plan));
+	error = check_plan(*ret_plan);
 	if (error != 0) {
 		free(*ret_plan);
 		*ret_plan = NULL;
@@ -120,19 +119,18 @@ static uint64_t area_bytes(const struct saved_plan *p)
 	return nvw_task_save_bytes(p->entries, program_of(p)->words, array_bytes(p));
 }
 
-static int pool(const void *plan, struct nvw_pool_params *ret_params)
+static int saved_pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	const struct saved_plan *const p = plan;
 
-	const uint32_t entries = nvw_task_log_entries(p->entries, program_of(p)->words);
-
 	*ret_params = (struct nvw_pool_params){
-		.log_entries = p->recovery != SAVED_UNDO ? 0 :
-			       entries < LOG_MAX         ? entries :
-							   LOG_MAX,
 		.heap_bytes = area_bytes(plan) + UINT64_C(2) * NVW_POOL_CHUNK_BYTES,
 		.layout = "saved-tasks",
 	};
+	if (p->recovery == SAVED_UNDO) {
+		ret_params->log_entries =
+			(uint32_t)u64_min(nvw_task_log_entries(p->entries, program_of(p)->words), LOG_MAX);
+	}
 	return 0;
 }
 
@@ -143,7 +141,7 @@ static uint64_t shape_of(const struct saved_plan *p)
 	return p->program | (uint64_t)p->recovery << 4 | (uint64_t)p->n << 8 | (uint64_t)p->entries << 32;
 }
 
-static int setup(void *plan, struct nvw_machine *machine)
+static int saved_setup(void *plan, struct nvw_machine *machine)
 {
 	const struct saved_plan *const p = plan;
 	uint64_t words[ROOTS] = {[ROOT_SHAPE] = shape_of(p)};
@@ -165,43 +163,49 @@ static int run_program(
 		[SAVED_NQUEENS] = {trees_place, {0, 0, 0}, 3},
 		[SAVED_MARKS] = {trees_mark, {0, p->n}, 2}};
 
-	return resume ? nvw_trees_resume(machine, program_of(p), o, &p->totals) :
-			nvw_trees_run(machine, program_of(p), o, first[p->program].function,
-				first[p->program].words, first[p->program].count, &p->totals);
+	if (resume) {
+		return nvw_trees_resume(machine, program_of(p), o, &p->totals);
+	}
+	return nvw_trees_run(machine, program_of(p), o, first[p->program].function, first[p->program].words,
+		first[p->program].count, &p->totals);
 }
 
 static int read_result(struct saved_plan *p, struct nvw_machine *machine, const uint32_t *device)
 {
 	uint32_t array[N_MAX + 1] = {0};
-	const int error = nvw_read(machine, array, device, array_bytes(p));
-
-	p->result = p->program == SAVED_FIB ? p->totals.result[0] : array[0];
-	if (p->program == SAVED_MARKS) {
+	NVW_TRY(nvw_read(machine, array, device, array_bytes(p)));
+	switch (p->program) {
+	case SAVED_FIB:
+		p->result = p->totals.result[0];
+		break;
+	case SAVED_NQUEENS:
+		p->result = array[0];
+		break;
+	case SAVED_MARKS:
 		p->result = 0;
 		for (uint64_t i = 0; i < p->n; i++) {
 			p->result += (i + 1) * (i + 1) * array[i];
 		}
+		break;
 	}
-	return error;
+	return 0;
 }
 
 int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 {
-	uint32_t *const device = nvw_alloc(machine, array_bytes(p)), *const unused = nvw_alloc(
-									     machine, array_bytes(p));
+	uint32_t *const device = nvw_alloc(machine, array_bytes(p));
+	uint32_t *const unused = nvw_alloc(machine, array_bytes(p));
 	const struct trees_queens queens = {device, (uint32_t)((UINT64_C(1) << p->n) - 1)};
 	const struct trees_marks marks = {device};
 	const bool forgets = p->mutation == SAVED_FORGOTTEN_ARRAY;
 	const struct nvw_task_array array = {forgets ? unused : device, array_bytes(p)};
 	struct nvw_pmem pmem;
 	nvw_off area;
-	int error = device && unused ? nvw_pmem_attach(machine, &pmem) :
-				       nvw_fail(NVW_E_MEMORY, "saved-tasks: no device memory for an array");
-
-	error = error ? error : roots_read(machine, &pmem, &area, 1);
-	if (error != 0) {
-		return error;
+	if (!device || !unused) {
+		return nvw_fail(NVW_E_MEMORY, "saved-tasks: no device memory for an array");
 	}
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(roots_read(machine, &pmem, &area, 1));
 
 	const struct nvw_task_save save = {.pmem = &pmem,
 		.area = area,
@@ -216,8 +220,8 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 		.data = p->program == SAVED_MARKS ? (const void *)&marks : &queens,
 		.save = p->recovery == SAVED_NONE ? NULL : &save};
 
-	error = run_program(p, machine, resume, &o);
-	return error ? error : read_result(p, machine, device);
+	NVW_TRY(run_program(p, machine, resume, &o));
+	return read_result(p, machine, device);
 }
 
 static uint64_t fib_of(uint32_t n)
@@ -235,23 +239,28 @@ static uint64_t fib_of(uint32_t n)
 
 uint64_t saved_expected(const struct saved_plan *p)
 {
-	return p->program == SAVED_FIB     ? fib_of(p->n) :
-	       p->program == SAVED_NQUEENS ? trees_solutions((UINT32_C(1) << p->n) - 1, 0, 0, 0) :
-					     trees_marks_of(0, p->n);
+	switch (p->program) {
+	case SAVED_FIB:
+		return fib_of(p->n);
+	case SAVED_NQUEENS:
+		return trees_solutions((UINT32_C(1) << p->n) - 1, 0, 0, 0);
+	default:
+		return trees_marks_of(0, p->n);
+	}
 }
 
-static int run(void *plan, struct nvw_machine *machine)
+static int saved_run_and_judge(void *plan, struct nvw_machine *machine)
 {
 	struct saved_plan *const p = plan;
-	int error = saved_run(p, machine, false);
 
-	error = error ? error : nvw_persist(machine);
-	if (error == 0 && p->mutation == SAVED_UNMUTATED && p->result != saved_expected(p)) {
+	NVW_TRY(saved_run(p, machine, false));
+	NVW_TRY(nvw_persist(machine));
+	if (p->mutation == SAVED_UNMUTATED && p->result != saved_expected(p)) {
 		return nvw_fail(NVW_E_INCONSISTENT,
 			"saved-tasks: the result is %" PRIu64 ", expected %" PRIu64, p->result,
 			saved_expected(p));
 	}
-	return error;
+	return 0;
 }
 
 /* ---- The check ------------------------------------------------------------------------------------ */
@@ -275,7 +284,10 @@ static int64_t value_of(const struct nvw_task_saved *s, uint32_t entry, uint32_t
 		return first <= N_MAX ? (int64_t)fib_of(first) : -1;
 	}
 	a = value_of(s, first, left);
-	b = a < 0 ? a : value_of(s, nvw_task_saved_word(s, entry, 1), left);
+	if (a < 0) {
+		return a;
+	}
+	b = value_of(s, nvw_task_saved_word(s, entry, 1), left);
 	return b < 0 ? b : a + b;
 }
 
@@ -331,11 +343,12 @@ static int check_point(const struct saved_plan *p, const struct nvw_task_saved *
 	const int64_t found = p->program == SAVED_FIB ? value_of(s, 0, &left) : done_and_left(s, p);
 	const int64_t expected = (int64_t)saved_expected(p);
 
-	return found == expected ? 0 :
-				   nvw_violation(findings, area,
-					   "recovery point %" PRIu64 " leads to the result %" PRId64
-					   ", expected %" PRId64,
-					   s->number, found, expected);
+	if (found == expected) {
+		return 0;
+	}
+	return nvw_violation(findings, area,
+		"recovery point %" PRIu64 " leads to the result %" PRId64 ", expected %" PRId64, s->number,
+		found, expected);
 }
 
 /* Recovery points are acknowledged by their numbers, one after the other. */
@@ -379,13 +392,13 @@ static int open_saved(
 		p->recovery == SAVED_UNDO, ret_saved);
 }
 
-static int check(
+static int saved_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
 	struct nvw_task_saved s;
 	struct saved_plan p;
 	nvw_off area;
-	int verdict = 0;
+	int verdict = 0, lost = 0;
 
 	(void)plan;
 	if (open_saved(pool, &p, &area, &s) != 0) {
@@ -396,16 +409,14 @@ static int check(
 		verdict = check_point(&p, &s, area, findings);
 	}
 	if (acks != NULL) {
-		const int lost = check_acknowledged(&s, acks, area, findings);
-
-		verdict = verdict ? verdict : lost;
+		lost = check_acknowledged(&s, acks, area, findings);
 	}
-	return verdict;
+	return verdict ? verdict : lost;
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */
 
-static int inspect(struct nvw_pool *pool, struct nvw_description *d)
+static int saved_inspect(struct nvw_pool *pool, struct nvw_description *d)
 {
 	struct nvw_task_saved s;
 	struct saved_plan p;
@@ -423,17 +434,19 @@ static int inspect(struct nvw_pool *pool, struct nvw_description *d)
 	return FIGURES_DESCRIBE(d, rows);
 }
 
-static int report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
+static int saved_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
 {
 	const struct saved_plan *const p = plan;
+	uint64_t points = 0;
+
+	if (p->recovery != SAVED_NONE) {
+		points = 1 + (p->totals.epochs + p->every - 1) / p->every;
+	}
+
 	const struct figure rows[] = {
 		{"tasks.run", p->totals.tasks, "count", "tasks that ran, continuations included (T1)"},
 		{"tasks.epochs", p->totals.epochs, "count", "epochs, one after the other (Tinf)"},
-		{"tasks.recovery_points",
-			p->recovery == SAVED_NONE ?
-				0 :
-				1 + p->totals.epochs / p->every + (p->totals.epochs % p->every != 0),
-			"count", "recovery points that were made"},
+		{"tasks.recovery_points", points, "count", "recovery points that were made"},
 	};
 
 	(void)machine;
@@ -454,12 +467,12 @@ const struct nvw_workload nvw_workload_saved_tasks = {
 		"recovery=undo program=fib n=6 entries=64 group-size=16; "
 		"recovery=undo program=nqueens n=5 entries=128 group-size=16; "
 		"program=marks n=9 entries=64 group-size=16; recovery=undo program=marks n=9 entries=64 group-size=16",
-	.prepare = prepare,
+	.prepare = saved_prepare,
 	.dispose = free,
-	.pool = pool,
-	.setup = setup,
-	.run = run,
-	.check = check,
-	.inspect = inspect,
-	.report = report,
+	.pool = saved_pool,
+	.setup = saved_setup,
+	.run = saved_run_and_judge,
+	.check = saved_check,
+	.inspect = saved_inspect,
+	.report = saved_report,
 };

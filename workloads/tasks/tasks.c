@@ -416,7 +416,6 @@ int task_run_begin(struct task_run *run, const struct task_machine *does, struct
 	const struct nvw_task_program *program, const struct nvw_task_options *options)
 {
 	static const struct task_range first = {.number = 0, .first = 0, .end = 1};
-	int error;
 
 	run->does = does;
 	run->machine = machine;
@@ -435,8 +434,8 @@ int task_run_begin(struct task_run *run, const struct task_machine *does, struct
 		return nvw_fail(NVW_E_USAGE, "program %s: expected a stack of at most %u epochs, found %u",
 			program->name, NVW_TASK_DEPTH_MAX, run->options.depth);
 	}
-	error = check_program(run);
-	return error ? error : task_push(run, &first);
+	NVW_TRY(check_program(run));
+	return task_push(run, &first);
 }
 
 int task_run_first(struct task_run *run, nvw_task_run function, unsigned n, int32_t *ret_code)
