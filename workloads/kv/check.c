@@ -41,7 +41,9 @@ static int check_slots(const struct kv_case *c, uint64_t *ret_entries)
 		if (error == 0) {
 			error = check_reachable(c, i);
 		}
-		result = error ? error : result;
+		if (error != 0) {
+			result = error;
+		}
 		entries++;
 	}
 	*ret_entries = entries;
@@ -55,9 +57,9 @@ static int check_keys(const struct kv_case *c)
 	int result = 0;
 
 	for (uint64_t id = 0; id < p->key_count; id++) {
-		const int error = p->seen[id] == p->checks ? 0 : kv_check_key(c, &p->by_key[id]);
-
-		result = error ? error : result;
+		if (p->seen[id] != p->checks && kv_check_key(c, &p->by_key[id]) != 0) {
+			result = NVW_E_INCONSISTENT;
+		}
 	}
 	return result;
 }

@@ -65,11 +65,7 @@ static int parse_mix(const char *text, struct mix *ret_mix)
 
 	for (const char *part = text;; part++) {
 		const size_t n = strcspn(part, ",");
-		const int error = parse_part(part, n, &mix);
-
-		if (error != 0) {
-			return error;
-		}
+		NVW_TRY(parse_part(part, n, &mix));
 		part += n;
 		if (*part == 0) {
 			break;
@@ -130,7 +126,10 @@ static int allocate_ops(struct kv_plan *p)
 	p->kinds = calloc(n, sizeof(*p->kinds));
 	p->key_ids = calloc(n, sizeof(*p->key_ids));
 	p->headers = calloc(n, sizeof(*p->headers));
-	return p->keys && p->kinds && p->key_ids && p->headers ? 0 : out_of_memory(p);
+	if (!p->keys || !p->kinds || !p->key_ids || !p->headers) {
+		return out_of_memory(p);
+	}
+	return 0;
 }
 
 static void preload_records(struct kv_plan *p, bool is_sequential)
@@ -146,30 +145,26 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 	static const uint32_t kinds[YCSB_OPS] = {KV_GET, KV_PUT, KV_PUT, KV_SCAN, KV_GET | KV_PUT};
 	struct ycsb_requests requests;
 	struct ycsb mix;
-	int error = ycsb_load(nvw_option_string(options, "ycsb"), &mix);
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(ycsb_load(nvw_option_string(options, "ycsb"), &mix));
 	if (nvw_option_given(options, "keys") || nvw_option_given(options, "mix")) {
 		return nvw_fail(
 			NVW_E_USAGE, "--ycsb sets keys and mix: it cannot be combined with --keys or --mix");
 	}
-	p->preload = nvw_option_given(options, "preload") ? p->preload : mix.records;
-	p->count = nvw_option_given(options, "count") ? p->count : mix.operations;
+	if (!nvw_option_given(options, "preload")) {
+		p->preload = mix.records;
+	}
+	if (!nvw_option_given(options, "count")) {
+		p->count = mix.operations;
+	}
 	if (!nvw_option_given(options, "value-size")) {
 		p->value_bytes = mix.field_count * mix.field_length;
 	}
 	if (p->preload == 0) {
 		return nvw_fail(NVW_E_USAGE, "--ycsb: expected at least one record to load, found 0");
 	}
-	error = check_counts(p);
-	if (error == 0) {
-		error = allocate_ops(p);
-	}
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(check_counts(p));
+	NVW_TRY(allocate_ops(p));
 	preload_records(p, false);
 	ycsb_requests_init(&requests, &mix, p->preload, p->count, p->seed);
 	for (uint64_t op = p->preload; op < op_total(p); op++) {
@@ -184,13 +179,12 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 /* Keys from a file: the first are preloaded, the operations use the next. */
 static int plan_file_keys(const struct nvw_options *options, struct kv_plan *p, struct keys_source source)
 {
-	const bool is_counted = nvw_option_given(options, "count");
-	uint64_t found;
-	const int error = keys_make(&source, is_counted ? op_total(p) : 0, &p->keys, &found);
+	uint64_t found, wanted = 0;
 
-	if (error != 0) {
-		return error;
+	if (nvw_option_given(options, "count")) {
+		wanted = op_total(p);
 	}
+	NVW_TRY(keys_make(&source, wanted, &p->keys, &found));
 	if (found < p->preload) {
 		return nvw_fail(NVW_E_INPUT, "%s: expected %" PRIu64 " keys to preload, found %" PRIu64,
 			source.source, p->preload, found);
@@ -204,38 +198,34 @@ static int plan_generated_keys(struct kv_plan *p, struct keys_source source, boo
 {
 	const bool is_sequential = strcmp(source.source, "sequential") == 0;
 	const uint64_t start = is_sequential && is_put_only ? p->preload : 0;
-	uint64_t found, *keys;
+	uint64_t found, *keys = NULL;
 
 	if (source.records == 0) {
 		source.records = p->preload != 0 ? p->preload : p->count;
 	}
-
-	int error = p->count == 0 ? 0 : keys_make(&source, p->count, &keys, &found);
-
-	if (error != 0) {
-		return error;
+	if (p->count != 0) {
+		NVW_TRY(keys_make(&source, p->count, &keys, &found));
 	}
 	p->keys = calloc(op_total(p) + 1, sizeof(*p->keys));
 	if (p->keys == NULL) {
-		error = out_of_memory(p);
-	} else {
-		preload_records(p, is_sequential);
+		free(keys);
+		return out_of_memory(p);
 	}
-	for (uint64_t i = 0; error == 0 && i < p->count; i++) {
+	preload_records(p, is_sequential);
+	for (uint64_t i = 0; i < p->count; i++) {
 		p->keys[p->preload + i] = is_sequential ? (start + i) % (start + source.records) : keys[i];
 	}
-	if (p->count != 0) {
-		free(keys);
-	}
-	return error;
+	free(keys);
+	return 0;
 }
 
 /* "tombstone-delete" has an effect only if keys are deleted and return. */
 static const char *mix_of(const struct nvw_options *options, const struct kv_plan *p)
 {
-	return p->mutation == KV_TOMBSTONE_DELETE && !nvw_option_given(options, "mix") ?
-		       "put=60,delete=40" :
-		       nvw_option_string(options, "mix");
+	if (p->mutation == KV_TOMBSTONE_DELETE && !nvw_option_given(options, "mix")) {
+		return "put=60,delete=40";
+	}
+	return nvw_option_string(options, "mix");
 }
 
 static int plan_mix(const struct nvw_options *options, struct kv_plan *p)
@@ -248,20 +238,17 @@ static int plan_mix(const struct nvw_options *options, struct kv_plan *p)
 	};
 	struct nvw_random random = {nvw_mix64(p->seed + 1)};
 	struct mix mix = {{0}};
-	int error = parse_mix(mix_of(options, p), &mix);
-
-	if (error == 0) {
-		error = keys_is_file(source.source) ?
-				plan_file_keys(options, p, source) :
-				plan_generated_keys(p, source, mix.percent[0] == PERCENT);
+	NVW_TRY(parse_mix(mix_of(options, p), &mix));
+	if (keys_is_file(source.source)) {
+		NVW_TRY(plan_file_keys(options, p, source));
+	} else {
+		NVW_TRY(plan_generated_keys(p, source, mix.percent[0] == PERCENT));
 	}
-	if (error == 0) {
-		error = allocate_ops(p);
-	}
-	for (uint64_t op = p->preload; error == 0 && op < op_total(p); op++) {
+	NVW_TRY(allocate_ops(p));
+	for (uint64_t op = p->preload; op < op_total(p); op++) {
 		p->kinds[op] = draw_kind(&mix, &random);
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Keys and the operations on them ---------------------------------------------------------------- */
@@ -402,8 +389,8 @@ static struct need plan_need(const struct kv_plan *p)
 			kv_rebuild_log2((struct kv_table){0, need.log2_slots}, need.keys, need.keys, puts);
 
 		need.rebuilds += log2_slots != 0;
-		need.log2_slots = log2_slots > need.log2_slots ? log2_slots : need.log2_slots;
-		need.blocks = need.blocks > need.keys + puts ? need.blocks : need.keys + puts;
+		need.log2_slots = (unsigned)u64_max(log2_slots, need.log2_slots);
+		need.blocks = u64_max(need.blocks, need.keys + puts);
 		need.keys += fresh;
 		puts = fresh = 0;
 	}
@@ -503,33 +490,19 @@ static int read_options(const struct nvw_options *options, struct kv_plan *p)
 	return BOUNDS_CHECK("kv", options, bounds);
 }
 
-static int prepare(const struct nvw_options *options, struct kv_plan *p)
+static int make_plan(const struct nvw_options *options, struct kv_plan *p)
 {
-	int error = read_options(options, p);
-
-	if (error == 0) {
-		error = check_counts(p);
-	}
-	if (error == 0) {
-		error = nvw_option_given(options, "ycsb") ? plan_ycsb(options, p) : plan_mix(options, p);
-	}
-	if (error == 0) {
-		error = check_options(p);
-	}
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(read_options(options, p));
+	NVW_TRY(check_counts(p));
+	NVW_TRY(nvw_option_given(options, "ycsb") ? plan_ycsb(options, p) : plan_mix(options, p));
+	NVW_TRY(check_options(p));
 	for (uint64_t op = 0; op < p->preload; op++) {
 		p->kinds[op] = KV_PUT;
 	}
-	error = index_keys(p);
-	if (error == 0) {
-		error = check_mutation(options, p);
-	}
-	if (error == 0) {
-		size_heap(p);
-	}
-	return error;
+	NVW_TRY(index_keys(p));
+	NVW_TRY(check_mutation(options, p));
+	size_heap(p);
+	return 0;
 }
 
 int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
@@ -542,7 +515,7 @@ int kv_prepare(const struct nvw_options *options, uint64_t seed, int mutation, v
 	p->seed = seed;
 	p->mutation = (enum kv_mutation)mutation;
 
-	const int error = prepare(options, p);
+	const int error = make_plan(options, p);
 
 	if (error != 0) {
 		kv_dispose(p);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/bounds.h"
 #include "common/figures.h"
 #include "steps.h"
 
@@ -26,16 +27,11 @@ struct run {
 	uint64_t *host_results;
 };
 
-static int start(struct run *r, struct kv_plan *plan, struct nvw_machine *machine)
+static int start_run(struct run *r, struct kv_plan *plan, struct nvw_machine *machine)
 {
 	*r = (struct run){.plan = plan, .machine = machine};
 
-	const int error = nvw_pmem_attach(machine, &r->pmem);
-
-	if (error != 0) {
-		return error;
-	}
-
+	NVW_TRY(nvw_pmem_attach(machine, &r->pmem));
 	r->pmem.readers = plan->readers;
 
 	const uint64_t n =
@@ -69,10 +65,10 @@ static int launch_rebuild(const struct run *r, struct kv_table to)
 	const uint64_t slots = kv_slot_count(r->plan->table);
 	const uint64_t resident = nvw_resident_work_items(r->machine);
 	const uint64_t group = r->plan->group_size;
-	const uint64_t wanted = slots < resident ? slots : resident;
+	const uint64_t wanted = u64_min(slots, resident);
 	/* At most as many work-groups as are resident at once, so that none is switched out at the
 	 * kernel-wide barriers. */
-	const uint64_t groups = wanted / group == 0 ? 1 : wanted / group;
+	const uint64_t groups = u64_max(1, wanted / group);
 	const struct kv_rebuild_args args = {
 		.pmem = r->pmem,
 		.from = r->plan->table,
@@ -84,29 +80,21 @@ static int launch_rebuild(const struct run *r, struct kv_table to)
 	return nvw_launch(r->machine, "kv_rebuild", kv_rebuild, &args, args.work_items, r->plan->group_size);
 }
 
-static int rebuild(struct run *r, unsigned log2_slots)
+static int rebuild_table(struct run *r, unsigned log2_slots)
 {
 	struct kv_plan *const p = r->plan;
 	const bool is_free_first = p->mutation == KV_FREE_TABLE_FIRST;
 	struct kv_table to = {.log2_slots = log2_slots};
-	int error = nvw_heap_alloc_extent(r->machine, &r->pmem, 8 * kv_slot_count(to), &to.slots);
-
-	if (error == 0 && is_free_first) {
-		error = nvw_heap_free_extent(r->machine, &r->pmem, p->table.slots);
+	NVW_TRY(nvw_heap_alloc_extent(r->machine, &r->pmem, 8 * kv_slot_count(to), &to.slots));
+	if (is_free_first) {
+		NVW_TRY(nvw_heap_free_extent(r->machine, &r->pmem, p->table.slots));
 	}
-	if (error == 0) {
-		error = launch_rebuild(r, to);
-	}
+	NVW_TRY(launch_rebuild(r, to));
 	/* The switch must be durable before the old table is freed, and before any operation on the new one
 	 * is acknowledged. */
-	if (error == 0) {
-		error = nvw_persist(r->machine);
-	}
-	if (error == 0 && !is_free_first) {
-		error = nvw_heap_free_extent(r->machine, &r->pmem, p->table.slots);
-	}
-	if (error != 0) {
-		return error;
+	NVW_TRY(nvw_persist(r->machine));
+	if (!is_free_first) {
+		NVW_TRY(nvw_heap_free_extent(r->machine, &r->pmem, p->table.slots));
 	}
 	p->table = to;
 	p->used = p->live;
@@ -142,15 +130,14 @@ static bool may_see(struct kv_plan *p, uint64_t op, uint64_t result)
 			}
 			last = its;
 		}
-		if ((p->kinds[change] & KV_PUT) != 0 ? kv_header_of(p, change) == result :
-						       result == KV_RESULT_NONE) {
+		if (result == ((p->kinds[change] & KV_PUT) != 0 ? kv_header_of(p, change) : KV_RESULT_NONE)) {
 			return true;
 		}
 	}
 	return last == UINT64_MAX && result == KV_RESULT_NONE;
 }
 
-static int judge(struct kv_plan *p, uint64_t op, uint64_t result)
+static int judge_result(struct kv_plan *p, uint64_t op, uint64_t result)
 {
 	const bool is_get = (p->kinds[op] & KV_GET) != 0;
 
@@ -184,12 +171,11 @@ static int judge(struct kv_plan *p, uint64_t op, uint64_t result)
 
 static int judge_batch(struct run *r, uint64_t first, uint64_t count)
 {
-	int error = nvw_read(r->machine, r->host_results, r->results, count * sizeof(*r->host_results));
-
-	for (uint64_t i = 0; error == 0 && i < count; i++) {
-		error = judge(r->plan, first + i, r->host_results[i]);
+	NVW_TRY(nvw_read(r->machine, r->host_results, r->results, count * sizeof(*r->host_results)));
+	for (uint64_t i = 0; i < count; i++) {
+		NVW_TRY(judge_result(r->plan, first + i, r->host_results[i]));
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Batches -------------------------------------------------------------------------------------- */
@@ -209,28 +195,24 @@ static int make_room(struct run *r, uint64_t puts)
 {
 	struct kv_plan *const p = r->plan;
 	const unsigned log2_slots = kv_rebuild_log2(p->table, p->used, p->live, puts);
-	int error = log2_slots == 0 ? 0 : rebuild(r, log2_slots);
-
-	if (error == 0 && puts != 0) {
-		error = nvw_heap_provision(r->machine, &r->pmem, kv_entry_bytes(p->value_bytes), puts);
+	if (log2_slots != 0) {
+		NVW_TRY(rebuild_table(r, log2_slots));
 	}
-	return error;
+	if (puts == 0) {
+		return 0;
+	}
+	return nvw_heap_provision(r->machine, &r->pmem, kv_entry_bytes(p->value_bytes), puts);
 }
 
 static int send_batch(struct run *r, uint64_t first, uint64_t count)
 {
 	const struct kv_plan *const p = r->plan;
-	int error = nvw_write(r->machine, r->keys, p->keys + first, count * sizeof(*p->keys));
-
-	if (error == 0) {
-		error = nvw_write(r->machine, r->kinds, p->kinds + first, count * sizeof(*p->kinds));
-	}
+	NVW_TRY(nvw_write(r->machine, r->keys, p->keys + first, count * sizeof(*p->keys)));
+	NVW_TRY(nvw_write(r->machine, r->kinds, p->kinds + first, count * sizeof(*p->kinds)));
 	for (uint64_t i = 0; i < count; i++) {
 		r->host_results[i] = KV_RESULT_NONE;
 	}
-	return error != 0 ?
-		       error :
-		       nvw_write(r->machine, r->results, r->host_results, count * sizeof(*r->host_results));
+	return nvw_write(r->machine, r->results, r->host_results, count * sizeof(*r->host_results));
 }
 
 static int launch_batch(struct run *r, uint64_t first, uint64_t count)
@@ -262,39 +244,26 @@ static int launch_batch(struct run *r, uint64_t first, uint64_t count)
 static int run_batch(struct run *r, uint64_t first, uint64_t count)
 {
 	struct kv_counters counters;
-	int error = make_room(r, count_puts(r->plan, first, count));
 
-	if (error == 0) {
-		error = send_batch(r, first, count);
-	}
-	if (error == 0) {
-		error = launch_batch(r, first, count);
-	}
-	if (error == 0) {
-		error = judge_batch(r, first, count);
-	}
-	if (error == 0) {
-		error = nvw_read(r->machine, &counters, r->counters, sizeof(counters));
-	}
-	if (error == 0) {
-		r->plan->used = counters.used;
-		r->plan->live = counters.live;
-	}
-	return error;
+	NVW_TRY(make_room(r, count_puts(r->plan, first, count)));
+	NVW_TRY(send_batch(r, first, count));
+	NVW_TRY(launch_batch(r, first, count));
+	NVW_TRY(judge_batch(r, first, count));
+	NVW_TRY(nvw_read(r->machine, &counters, r->counters, sizeof(counters)));
+	r->plan->used = counters.used;
+	r->plan->live = counters.live;
+	return 0;
 }
 
 static int run_operations(struct run *r, uint64_t first, uint64_t end)
 {
-	int error = 0;
+	while (first < end) {
+		const uint64_t count = u64_min(end - first, r->plan->batch);
 
-	while (error == 0 && first < end) {
-		const uint64_t left = end - first;
-		const uint64_t count = left < r->plan->batch ? left : r->plan->batch;
-
-		error = run_batch(r, first, count);
+		NVW_TRY(run_batch(r, first, count));
 		first += count;
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Hooks ---------------------------------------------------------------------------------------- */
@@ -303,13 +272,8 @@ static int run_operations(struct run *r, uint64_t first, uint64_t end)
 static int create_table(struct run *r)
 {
 	struct kv_table *const t = &r->plan->table;
-	int error;
-
 	t->log2_slots = r->plan->log2_slots;
-	error = nvw_heap_alloc_extent(r->machine, &r->pmem, 8 * kv_slot_count(*t), &t->slots);
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(nvw_heap_alloc_extent(r->machine, &r->pmem, 8 * kv_slot_count(*t), &t->slots));
 
 	const uint64_t word = kv_root_word(*t);
 
@@ -324,11 +288,9 @@ int kv_setup(void *plan, struct nvw_machine *machine)
 
 	p->used = p->live = p->growths = p->gets_found = p->gets_absent = p->scanned = 0;
 
-	int error = start(&r, p, machine);
+	int error;
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(start_run(&r, p, machine));
 	error = create_table(&r);
 	if (error == 0) {
 		error = run_operations(&r, 0, p->preload);
@@ -345,11 +307,9 @@ int kv_run(void *plan, struct nvw_machine *machine)
 {
 	struct kv_plan *const p = plan;
 	struct run r;
-	int error = start(&r, p, machine);
+	int error;
 
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(start_run(&r, p, machine));
 	error = run_operations(&r, p->preload, p->preload + p->count);
 	if (error == 0) {
 		error = nvw_persist(machine);
@@ -385,8 +345,7 @@ int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *d
 		{"kv.slots", kv_slot_count(p->table), "count", "slots of the table at the end"},
 		{"kv.rebuilds", p->growths, "count", "rebuilds of the table, preload included"},
 	};
-	const int error = nvw_describe_real(description, "kv.load",
-		(double)p->used / (double)kv_slot_count(p->table), "ratio", "slots taken at the end");
-
-	return error ? error : FIGURES_DESCRIBE(description, rows);
+	NVW_TRY(nvw_describe_real(description, "kv.load", (double)p->used / (double)kv_slot_count(p->table),
+		"ratio", "slots taken at the end"));
+	return FIGURES_DESCRIBE(description, rows);
 }

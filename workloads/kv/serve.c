@@ -45,24 +45,27 @@ int kv_serve_keys(void *plan, uint64_t *ret_keys)
 }
 
 /* Publishes that the key's slot durably has this word, as changed by op. */
-static int publish(struct kv_plan *p, uint64_t key, uint64_t word, uint64_t op)
+static int publish_slot(struct kv_plan *p, uint64_t key, uint64_t word, uint64_t op)
 {
-	const bool is_deleted = (word & KV_DELETED) != 0 || kv_slot_entry(word) == 0;
-	const nvw_off entry = is_deleted ? 0 : kv_slot_entry(word);
+	const nvw_off entry = (word & KV_DELETED) != 0 ? 0 : kv_slot_entry(word);
+	static const uint64_t never[NVW_READERS_WORDS];
 	const uint64_t *now;
 
 	/* Only this thread replaces records, so the record outlives the section. */
 	nvw_reader_enter(p->readers);
 	now = nvw_reader_find(p->readers, key);
 	nvw_reader_leave(p->readers);
-	if (now != NULL ? now[ENTRY] == entry : is_deleted) {
+	if (now == NULL) {
+		now = never;
+	}
+	if (now[ENTRY] == entry) {
 		return 0;
 	}
 
 	const uint64_t words[NVW_READERS_WORDS] = {
 		[ENTRY] = entry,
-		[STATE] = is_deleted ? state_of_delete(op) : words_at(p, entry)[1],
-		[VERSION] = now == NULL ? 1 : now[VERSION] + 1,
+		[STATE] = entry == 0 ? state_of_delete(op) : words_at(p, entry)[1],
+		[VERSION] = now[VERSION] + 1,
 	};
 
 	return nvw_readers_publish(p->readers, key, words);
@@ -71,17 +74,16 @@ static int publish(struct kv_plan *p, uint64_t key, uint64_t word, uint64_t op)
 static int publish_preload(struct kv_plan *p, struct nvw_pool *pool)
 {
 	struct kv_view v;
-	int error = kv_view_open(pool, &v);
-	const uint64_t slots = error != 0 || v.words == NULL ? 0 : kv_slot_count(v.table);
 
-	for (uint64_t i = 0; error == 0 && i < slots; i++) {
+	NVW_TRY(kv_view_open(pool, &v));
+	for (uint64_t i = 0; v.words != NULL && i < kv_slot_count(v.table); i++) {
 		const nvw_off entry = kv_slot_entry(v.words[i]);
 
 		if (entry != 0 && (v.words[i] & KV_DELETED) == 0) {
-			error = publish(p, words_at(p, entry)[0], v.words[i], 0);
+			NVW_TRY(publish_slot(p, words_at(p, entry)[0], v.words[i], 0));
 		}
 	}
-	return error;
+	return 0;
 }
 
 int kv_serve_begin(void *plan, struct nvw_machine *machine, struct nvw_readers *readers)
@@ -110,18 +112,21 @@ void kv_serve_end(void *plan)
 int kv_serve_acknowledged(void *plan, uint64_t first, uint64_t count)
 {
 	struct kv_plan *const p = plan;
-	int error = 0;
 
-	for (uint64_t op = first; error == 0 && op < first + count; op++) {
+	for (uint64_t op = first; op < first + count; op++) {
 		const struct kv_note *const note = &p->notes[op];
+		uint64_t word;
 
-		if (note->slot != 0) {
-			const uint64_t durable = __atomic_load_n(words_at(p, note->slot), __ATOMIC_RELAXED);
-
-			error = publish(p, p->keys[op], durable == note->before ? note->after : durable, op);
+		if (note->slot == 0) {
+			continue;
 		}
+		word = __atomic_load_n(words_at(p, note->slot), __ATOMIC_RELAXED);
+		if (word == note->before) {
+			word = note->after;
+		}
+		NVW_TRY(publish_slot(p, p->keys[op], word, op));
 	}
-	return error;
+	return 0;
 }
 
 /* ---- Readers ---------------------------------------------------------------------------------------- */
@@ -142,11 +147,11 @@ static int check_entry(const struct kv_plan *p, uint64_t key, const uint64_t *re
 	for (uint64_t i = 0; i < kv_value_words(bytes); i++) {
 		check = kv_check_add(check, entry[2 + i]);
 	}
-	return kv_check_end(check, bytes) == header ?
-		       0 :
-		       nvw_fail(NVW_E_INCONSISTENT,
-			       "the value of key %" PRIu64 " at offset %" PRIu64 " is torn", key,
-			       record[ENTRY]);
+	if (kv_check_end(check, bytes) != header) {
+		return nvw_fail(NVW_E_INCONSISTENT,
+			"the value of key %" PRIu64 " at offset %" PRIu64 " is torn", key, record[ENTRY]);
+	}
+	return 0;
 }
 
 int kv_serve_lookup(const void *plan, uint64_t number, struct nvw_sighting *ret_sighting)
@@ -185,16 +190,17 @@ int kv_serve_scan(const void *plan, uint64_t number, unsigned limit, struct nvw_
 /* The header of the key's entry in a recovered pool; 0: absent. */
 static uint64_t recovered_state(const struct kv_view *v, uint64_t key)
 {
-	const uint64_t hash = kv_hash(key), slots = v->words == NULL ? 0 : kv_slot_count(v->table);
+	uint64_t i = kv_home(v->table, kv_hash(key));
 
-	for (uint64_t n = 0, i = kv_home(v->table, hash); n < slots && v->words[i] != 0;
-		n++, i = kv_next_slot(v->table, i)) {
+	for (uint64_t n = 0; v->words != NULL && n < kv_slot_count(v->table) && v->words[i] != 0; n++) {
 		const uint64_t word = v->words[i];
+		const nvw_off entry = kv_slot_entry(word);
 		uint64_t there;
 
-		if (kv_slot_entry(word) != 0 && kv_view_key(v, kv_slot_entry(word), &there) && there == key) {
-			return (word & KV_DELETED) != 0 ? 0 : nvw_pool_word(v->pool, kv_slot_entry(word) + 8);
+		if (entry != 0 && kv_view_key(v, entry, &there) && there == key) {
+			return (word & KV_DELETED) != 0 ? 0 : nvw_pool_word(v->pool, entry + 8);
 		}
+		i = kv_next_slot(v->table, i);
 	}
 	return 0;
 }
@@ -247,12 +253,17 @@ int kv_serve_judge(
 
 	const uint64_t found = recovered_state(&v, k->key);
 
-	if (is_value(found) ? batch_of_state(p, k, found) >= since :
-			      !is_value(seen->state) || is_deleted_since(p, k, since)) {
+	const char *const saw = is_value(seen->state) ? "the value" : "the delete", *did = "undid it";
+
+	if (is_value(found)) {
+		if (batch_of_state(p, k, found) >= since) {
+			return 0;
+		}
+		did = "restored an older value";
+	} else if (!is_value(seen->state) || is_deleted_since(p, k, since)) {
 		return 0;
 	}
 	return nvw_violation(findings, 0,
-		"key %" PRIu64 ": a host reader saw %s of batch %" PRId64 ", but recovery %s", k->key,
-		is_value(seen->state) ? "the value" : "the delete", since,
-		is_value(found) ? "restored an older value" : "undid it");
+		"key %" PRIu64 ": a host reader saw %s of batch %" PRId64 ", but recovery %s", k->key, saw,
+		since, did);
 }

@@ -49,14 +49,14 @@ static int check_all(const struct queue_case *c)
 	int result = 0;
 
 	for (uint64_t part = 1; part < queue_part_count(&c->v); part++) {
-		const int error = queue_check_part(c, part);
-
-		result = error ? error : result;
+		if (queue_check_part(c, part) != 0) {
+			result = NVW_E_INCONSISTENT;
+		}
 	}
 	for (uint64_t i = 0; i < c->v.capacity; i++) {
-		const int error = check_settled(c, i);
-
-		result = error ? error : result;
+		if (check_settled(c, i) != 0) {
+			result = NVW_E_INCONSISTENT;
+		}
 	}
 	return result;
 }

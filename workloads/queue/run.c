@@ -2,6 +2,7 @@
 /* The host side of a queue run: the empty queue, one launch, figures. */
 #include <inttypes.h>
 
+#include "common/bounds.h"
 #include "common/figures.h"
 #include "common/roots.h"
 #include "steps.h"
@@ -33,30 +34,31 @@ static int check_room(const struct queue_plan *p, struct nvw_machine *machine, u
 	const uint64_t width = nvw_wavefront_width(machine), resident = nvw_resident_work_items(machine);
 	const uint64_t wanted = groups * ((p->group_size + width - 1) / width * width);
 
-	return wanted <= resident ? 0 :
-				    nvw_fail(NVW_E_USAGE,
-					    "queue: %" PRIu64 " producers and %" PRIu64
-					    " consumers of %u work-items wait for each "
-					    "other: expected at most %" PRIu64
-					    " work-items at a time on this machine, found %" PRIu64,
-					    p->producers, p->consumers, p->group_size, resident, wanted);
+	if (wanted <= resident) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"queue: %" PRIu64 " producers and %" PRIu64 " consumers of %u work-items wait for each "
+		"other: expected at most %" PRIu64 " work-items at a time on this machine, found %" PRIu64,
+		p->producers, p->consumers, p->group_size, resident, wanted);
 }
 
-static int allocate(struct queue_args *a, struct nvw_machine *machine, uint64_t groups)
+static int queue_allocate(struct queue_args *a, struct nvw_machine *machine, uint64_t groups)
 {
 	a->tail = nvw_alloc(machine, 8);
 	a->head = nvw_alloc(machine, 8);
 	a->turns = nvw_alloc(machine, 8 * a->ring_batches);
 	a->drawn = nvw_alloc(machine, 64 * groups);
 	a->digests = nvw_alloc(machine, 8 * groups * a->plan->group_size);
-	return a->tail && a->head && a->turns && a->drawn && a->digests ?
-		       0 :
-		       nvw_fail(NVW_E_MEMORY, "queue: no memory for the turns of %" PRIu64 " slots",
-			       a->plan->capacity);
+	if (!a->tail || !a->head || !a->turns || !a->drawn || !a->digests) {
+		return nvw_fail(NVW_E_MEMORY, "queue: no memory for the turns of %" PRIu64 " slots",
+			a->plan->capacity);
+	}
+	return 0;
 }
 
 /* A seeded bug may also show to consumers; only the crash states count. */
-static int judge(const struct queue_plan *p)
+static int queue_judge(const struct queue_plan *p)
 {
 	if (p->stuck != 0) {
 		return nvw_fail(NVW_E_DEADLOCK,
@@ -87,10 +89,10 @@ int queue_run(void *plan, struct nvw_machine *machine)
 	NVW_TRY(roots_read(machine, &a.pmem, words, sizeof words / sizeof *words));
 	a.ring = words[QUEUE_RING];
 	a.ledgers = words[QUEUE_LEDGERS];
-	NVW_TRY(allocate(&a, machine, groups));
+	NVW_TRY(queue_allocate(&a, machine, groups));
 	NVW_TRY(nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size));
 	NVW_TRY(nvw_persist(machine));
-	return judge(p);
+	return queue_judge(p);
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */
@@ -101,8 +103,8 @@ int queue_report(void *plan, struct nvw_machine *machine, struct nvw_description
 	uint64_t least = UINT64_MAX, most = 0;
 
 	for (uint64_t i = 0; i < p->consumers; i++) {
-		least = p->consumed[i] < least ? p->consumed[i] : least;
-		most = p->consumed[i] > most ? p->consumed[i] : most;
+		least = u64_min(least, p->consumed[i]);
+		most = u64_max(most, p->consumed[i]);
 	}
 
 	const struct figure rows[] = {

@@ -118,9 +118,8 @@ int queue_inspect(struct nvw_pool *pool, struct nvw_description *d)
 		effects += nvw_pool_word(pool,
 				   queue_record(v.ledgers, v.records, i / v.records, i % v.records)) != 0;
 	}
-	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
-		error = nvw_describe_u64(d, rows[i].name, slots[i], "count", rows[i].meaning);
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		NVW_TRY(nvw_describe_u64(d, rows[i].name, slots[i], "count", rows[i].meaning));
 	}
-	return error ? error :
-		       nvw_describe_u64(d, "queue.effects", effects, "count", "records in all ledgers");
+	return nvw_describe_u64(d, "queue.effects", effects, "count", "records in all ledgers");
 }

@@ -45,9 +45,9 @@ static int check_records(const struct steal_case *c, nvw_off *records)
 		if (task < tasks && head == steal_head(task, n % v->records) && records[task] == 0) {
 			records[task] = off;
 		}
-		const int error = steal_check_part(c, 1 + tasks + n);
-
-		result = error ? error : result;
+		if (steal_check_part(c, 1 + tasks + n) != 0) {
+			result = NVW_E_INCONSISTENT;
+		}
 	}
 	return result;
 }
@@ -59,7 +59,9 @@ static int check_tasks(const struct steal_case *c)
 	for (uint64_t task = 0; task < steal_task_count(&c->v.tree); task++) {
 		const int error = steal_check_part(c, 1 + task), unsettled = check_claim(c, task);
 
-		result = error || unsettled ? NVW_E_INCONSISTENT : result;
+		if (error != 0 || unsettled != 0) {
+			result = NVW_E_INCONSISTENT;
+		}
 	}
 	return result;
 }

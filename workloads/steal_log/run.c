@@ -15,16 +15,14 @@ static int write_first_tasks(
 	const struct steal_plan *p, struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_off tasks)
 {
 	uint64_t item[1 + STEAL_WORDS_MAX] = {STEAL_PRESENT};
-	int error = 0;
-
-	for (uint64_t t = 0; error == 0 && t < p->tree.roots; t++) {
+	for (uint64_t t = 0; t < p->tree.roots; t++) {
 		for (uint64_t i = 0; i < p->words; i++) {
 			item[1 + i] = steal_root_input(p->seed, t, i);
 		}
-		error = nvw_write(
-			machine, pmem->base + steal_task(tasks, p->words, t), item, 8 * (1 + p->words));
+		NVW_TRY(nvw_write(
+			machine, pmem->base + steal_task(tasks, p->words, t), item, 8 * (1 + p->words)));
 	}
-	return error;
+	return 0;
 }
 
 int steal_setup(void *plan, struct nvw_machine *machine)
@@ -73,25 +71,29 @@ static int fill_deques(const struct steal_args *a, struct nvw_machine *machine)
 	}
 	error = nvw_write(machine, a->deques, deques, p->groups * bytes);
 	free(deques);
-	return error ? error : nvw_write(machine, a->left, &p->tree.roots, 8);
+	if (error != 0) {
+		return error;
+	}
+	return nvw_write(machine, a->left, &p->tree.roots, 8);
 }
 
-static int allocate(struct steal_args *a, struct nvw_machine *machine)
+static int steal_allocate(struct steal_args *a, struct nvw_machine *machine)
 {
 	const struct steal_plan *const p = a->plan;
 
 	a->deques = nvw_alloc(machine, p->groups * steal_deque_bytes(p->tree.roots));
 	a->left = nvw_alloc(machine, 8);
 	a->drawn = nvw_alloc(machine, 64 * p->groups);
-	return a->deques && a->left && a->drawn ?
-		       fill_deques(a, machine) :
-		       nvw_fail(NVW_E_MEMORY,
-			       "steal-log: no device memory for %" PRIu64 " deques of %" PRIu64 " tasks",
-			       p->groups, p->tree.roots);
+	if (!a->deques || !a->left || !a->drawn) {
+		return nvw_fail(NVW_E_MEMORY,
+			"steal-log: no device memory for %" PRIu64 " deques of %" PRIu64 " tasks", p->groups,
+			p->tree.roots);
+	}
+	return fill_deques(a, machine);
 }
 
 /* A seeded bug may lose tasks or execute them twice; only the crash states count. */
-static int judge(const struct steal_plan *p)
+static int steal_judge(const struct steal_plan *p)
 {
 	if (p->mutation == STEAL_UNMUTATED && (p->stuck != 0 || p->executed != p->count)) {
 		return nvw_fail(NVW_E_INCONSISTENT,
@@ -122,10 +124,10 @@ int steal_run(void *plan, struct nvw_machine *machine)
 	NVW_TRY(roots_read(machine, &a.pmem, words, sizeof words / sizeof *words));
 	a.tasks = words[STEAL_TASKS];
 	a.logs = words[STEAL_LOGS];
-	NVW_TRY(allocate(&a, machine));
+	NVW_TRY(steal_allocate(&a, machine));
 	NVW_TRY(nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size, p->group_size));
 	NVW_TRY(nvw_persist(machine));
-	return judge(p);
+	return steal_judge(p);
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */

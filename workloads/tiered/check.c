@@ -37,14 +37,14 @@ int tiered_check(
 		return 0;
 	}
 	for (uint64_t part = 1; part < tiered_part_count(&c.v.layout); part++) {
-		const int error = tiered_check_part(&c, part);
-
-		result = error ? error : result;
+		if (tiered_check_part(&c, part) != 0) {
+			result = NVW_E_INCONSISTENT;
+		}
 	}
 	for (uint64_t item = 0; item < c.v.layout.items; item++) {
-		const int error = check_truncated(&c, item);
-
-		result = error ? error : result;
+		if (check_truncated(&c, item) != 0) {
+			result = NVW_E_INCONSISTENT;
+		}
 	}
 	return result;
 }

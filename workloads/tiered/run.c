@@ -10,17 +10,14 @@ static int alloc_table(
 {
 	struct nvw_pmem far;
 	nvw_off extent;
-	int error;
 
 	if (!*p->table_device) {
 		return nvw_heap_alloc_extent(machine, log, tiered_table_bytes(&p->shape), ret_table);
 	}
-	error = nvw_pmem_attach_to(machine, 1, &far);
-	error = error ? error : nvw_heap_alloc_extent(machine, &far, tiered_table_bytes(&p->shape), &extent);
-	if (!error) {
-		*ret_table = nvw_pool_begin(nvw_pool_number(nvw_machine_pool(machine), 1)) + extent;
-	}
-	return error;
+	NVW_TRY(nvw_pmem_attach_to(machine, 1, &far));
+	NVW_TRY(nvw_heap_alloc_extent(machine, &far, tiered_table_bytes(&p->shape), &extent));
+	*ret_table = nvw_pool_begin(nvw_pool_number(nvw_machine_pool(machine), 1)) + extent;
+	return 0;
 }
 
 int tiered_setup(void *plan, struct nvw_machine *machine)
@@ -45,17 +42,13 @@ int tiered_run(void *plan, struct nvw_machine *machine)
 	struct tiered_plan *const p = plan;
 	struct tiered_args a = {.plan = p, .replaced = tiered_replaced(p->mutation), .layout = p->shape};
 	uint64_t words[TIERED_TABLE + 1];
-	int error = nvw_pmem_attach(machine, &a.pmem);
-
 	p->truncations = 0;
-	error = error ? error : roots_read(machine, &a.pmem, words, TIERED_TABLE + 1);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
+	NVW_TRY(roots_read(machine, &a.pmem, words, TIERED_TABLE + 1));
 	a.layout.log = words[TIERED_LOG];
 	a.layout.table = words[TIERED_TABLE];
-	error = nvw_launch(machine, "tiered", tiered_kernel, &a, p->groups * p->group_size, p->group_size);
-	return error ? error : nvw_persist(machine);
+	NVW_TRY(nvw_launch(machine, "tiered", tiered_kernel, &a, p->groups * p->group_size, p->group_size));
+	return nvw_persist(machine);
 }
 
 int tiered_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)

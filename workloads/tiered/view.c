@@ -76,10 +76,11 @@ bool tiered_has_record(
 
 static int write_table(const struct tiered_view *v, nvw_off off, uint64_t word)
 {
-	return off < nvw_pool_begin(v->table) ?
-		       nvw_fail(NVW_E_DAMAGED,
-			       "a log record names offset %" PRIu64 ", which is not in the table", off) :
-		       nvw_pool_write_word(v->table, off - nvw_pool_begin(v->table), word);
+	if (off < nvw_pool_begin(v->table)) {
+		return nvw_fail(NVW_E_DAMAGED,
+			"a log record names offset %" PRIu64 ", which is not in the table", off);
+	}
+	return nvw_pool_write_word(v->table, off - nvw_pool_begin(v->table), word);
 }
 
 /* Executes the puts of one log; *ret_end is the first that it does not have. */
@@ -91,7 +92,9 @@ static int redo(const struct tiered_view *v, uint64_t item, uint64_t *ret_end, s
 
 	while (error == 0 && tiered_has_record(v, item, k, &row, &value)) {
 		error = write_table(v, row, item + k * v->layout.items + 1);
-		error = error ? error : write_table(v, row + 8, value);
+		if (error == 0) {
+			error = write_table(v, row + 8, value);
+		}
 		report->structure_repairs++;
 		k++;
 	}
@@ -108,8 +111,8 @@ static int recover_log(const struct tiered_view *v, uint64_t item, struct nvw_re
 	if (error || end == tiered_log_word(v, applied)) {
 		return error;
 	}
-	error = nvw_pool_sync(v->table);
-	return error ? error : nvw_pool_write_word(v->log, applied, end);
+	NVW_TRY(nvw_pool_sync(v->table));
+	return nvw_pool_write_word(v->log, applied, end);
 }
 
 int tiered_recover(struct nvw_pool *pool, struct nvw_recovery *report)
