@@ -331,7 +331,8 @@ static int reproduce(struct cli_options *o)
 
 	NVW_TRY(cli_options_check_use(o, cli_at(CLI_AT_LIST, cli_given(o, CLI_list_rows)) |
 						 cli_at(CLI_AT_LOCAL, is_local) |
-						 cli_at(CLI_AT_LONG, run_of(o) == PAPER_RUN_LONG)));
+						 cli_at(CLI_AT_LONG, cli_given(o, CLI_long_rows)) |
+						 cli_at(CLI_AT_SENSITIVITY, cli_given(o, CLI_sensitivity))));
 	c.folder = papers_folder(o);
 	const int result = reproduce_rows(&c);
 
@@ -345,7 +346,8 @@ int cmd_reproduce(int argc, char **argv)
 	static const struct cli_command command = {
 		.help = "nvwave reproduce [ID|PAPER...] [options]\n\n"
 			"Runs what published results need (all of them, rows by their ID, or those of a paper), judges each row, and\n"
-			"writes a page with the papers' values beside ours. Exit status 1: a row that agreed no longer does, or,\nwith --short, moved.\n",
+			"writes a page with the papers' values beside ours. Exit status 1: a row that agreed no longer does,\n"
+			"or, with --short, a row moved.\n",
 		.run = reproduce};
 
 	return cli_run_command(&command, argc, argv);

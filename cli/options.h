@@ -54,6 +54,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(LIST, "with --list")                           \
 	X(LOCAL, "with --engine=local")                  \
 	X(LONG, "with --long")                           \
+	X(SENSITIVITY, "with --sensitivity")             \
 	X(SLURM, "with --engine=slurm")                  \
 	X(NO_EXPORT, "without --export-states")          \
 	X(HEAT, "with --kind=heat")                      \
