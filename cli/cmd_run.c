@@ -232,7 +232,7 @@ static int prepare(struct run *run)
 	NVW_TRY(s->workload->prepare(s->options, s->config.seed, s->mutation, &run->plan));
 	NVW_TRY(create_pool(run));
 	NVW_TRY(create_log(run));
-	NVW_TRY(cli_observers_create(&s->given, &run->observers));
+	NVW_TRY(cli_observers_create(&s->given, s->workload->operations, &run->observers));
 	NVW_TRY(emu_create(&s->config, run->pool, run->log, &run->machine));
 	if (run->look_for_races) {
 		NVW_TRY(emu_check_races(run->machine, run->race_model));

@@ -11,6 +11,7 @@
 
 #include "booking.h"
 #include "device_memory.h"
+#include "issue.h"
 #include "machine.h"
 #include "names.h"
 
@@ -149,6 +150,25 @@ void emu_watch_wait(struct nvw_machine *m, const struct emu_wavefront *wf, const
 			    .to = to,
 			    .what = cause,
 			    .site = site});
+}
+
+/* ---- Operations of the structure ----------------------------------------------------------- */
+
+uint64_t nvw_operation_begin(void)
+{
+	return emu_now.machine->now;
+}
+
+void nvw_operation_end(unsigned operation, uint64_t begun)
+{
+	struct nvw_machine *const m = emu_now.machine;
+
+	if (emu_is_watched(m)) {
+		emu_tell(m, &(struct emu_sight){.kind = EMU_SIGHT_OPERATION,
+				    .from = begun < m->now ? begun : m->now,
+				    .to = m->now,
+				    .number = operation});
+	}
 }
 
 /* ---- What statistics count ----------------------------------------------------------------- */

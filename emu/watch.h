@@ -31,6 +31,7 @@ struct nvw_site;
 	X(BANK, "bank", "bank")                   /* busy; what: the level */                      \
 	X(LINK, "link", "link")                   /* busy; what: the message's class */            \
 	X(ACCESS, "access", "none")               /* a memory instruction, to its results; what: load, store or atomic */ \
+	X(OPERATION, "operation", "none")         /* of the structure, by a work-item; number: its kind */ \
 	X(READ, "read", "channel")                /* from its arrival at the controller to the data; number: the line's offset */ \
 	X(WRITE, "write", "channel")              /* from its arrival at the controller to completion; number: likewise */
 /* clang-format on */

@@ -28,19 +28,32 @@ static const struct {
 	[PERSIST_KR] = {"persist_barrier_kr", "kernel persist barriers, from the first arrival on"},
 };
 
-struct cli_latencies {
-	struct histogram {
-		uint64_t count, longest;
-		uint64_t bucket[(POWERS + 1) * STEPS];
-	} of[WHICH];
+struct histogram {
+	uint64_t count, longest;
+	uint64_t bucket[(POWERS + 1) * STEPS];
 };
 
-int cli_latencies_create(struct cli_latencies **ret)
+struct cli_latencies {
+	const char *const *operations; /* names; NULL: none */
+	unsigned operation_count;
+	struct histogram of[]; /* WHICH, then all operations, then those of each name */
+};
+
+int cli_latencies_create(const char *const *operations, struct cli_latencies **ret)
 {
-	*ret = calloc(1, sizeof **ret);
-	if (!*ret) {
+	unsigned n = 0;
+
+	while (operations && operations[n]) {
+		n++;
+	}
+	struct cli_latencies *const l = calloc(1, sizeof *l + (WHICH + 1 + n) * sizeof *l->of);
+
+	*ret = l;
+	if (!l) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for histograms of latencies");
 	}
+	l->operations = operations;
+	l->operation_count = n;
 	return 0;
 }
 
@@ -73,9 +86,10 @@ static uint64_t end_of(unsigned bucket)
 	return ((STEPS + step + 1) << (power - 1)) - 1;
 }
 
-static uint64_t percentile(const struct histogram *h, unsigned percent)
+/* The latency that so many of 1,000 do not exceed. */
+static uint64_t percentile(const struct histogram *h, unsigned per_mille)
 {
-	const uint64_t rank = (h->count * percent + 99) / 100;
+	const uint64_t rank = (h->count * per_mille + 999) / 1000;
 	uint64_t seen = 0;
 
 	for (unsigned i = 0; i < sizeof h->bucket / sizeof *h->bucket; i++) {
@@ -123,17 +137,8 @@ static enum which which_of(const struct emu_sight *s)
 	}
 }
 
-void cli_latencies_see(struct cli_latencies *l, const struct emu_sight *s)
+static void count_latency(struct histogram *h, uint64_t ps)
 {
-	const enum which which = which_of(s);
-	const uint64_t ps = s->to - s->from;
-
-	NVW_INVARIANT(s->from <= s->to);
-	if (which == WHICH) {
-		return;
-	}
-	struct histogram *const h = &l->of[which];
-
 	h->count++;
 	if (ps > h->longest) {
 		h->longest = ps;
@@ -141,28 +146,68 @@ void cli_latencies_see(struct cli_latencies *l, const struct emu_sight *s)
 	h->bucket[bucket_of(ps)]++;
 }
 
+void cli_latencies_see(struct cli_latencies *l, const struct emu_sight *s)
+{
+	const enum which which = which_of(s);
+
+	NVW_INVARIANT(s->from <= s->to);
+	if (which != WHICH) {
+		count_latency(&l->of[which], s->to - s->from);
+	}
+	if (s->kind == EMU_SIGHT_OPERATION) {
+		count_latency(&l->of[WHICH], s->to - s->from);
+	}
+	if (s->kind == EMU_SIGHT_OPERATION && s->number < l->operation_count) {
+		count_latency(&l->of[WHICH + 1 + s->number], s->to - s->from);
+	}
+}
+
 /* ---- Report -------------------------------------------------------------------------------- */
 
-static int describe_one(
-	struct nvw_description *d, unsigned which, const char *end, uint64_t value, const char *meaning)
+static int describe_one(struct nvw_description *d, const char *of, const char *end, uint64_t value,
+	const char *meaning, const char *kind)
 {
-	char name[64], text[128];
+	char name[96], text[160];
 
-	snprintf(name, sizeof name, "latency.%s.%s", kinds[which].name, end);
-	snprintf(text, sizeof text, "%s %s", meaning, kinds[which].meaning);
-	return nvw_describe_u64(d, name, value, "ps", text);
+	snprintf(name, sizeof name, "latency.%s.%s", of, end);
+	snprintf(text, sizeof text, "%s %s", meaning, kind);
+	return nvw_describe_u64(d, name, value, strcmp(end, "count") ? "ps" : "count", text);
+}
+
+static int describe(struct nvw_description *d, const struct histogram *h, const char *of, const char *kind)
+{
+	NVW_TRY(describe_one(d, of, "p50", percentile(h, 500), "half of the", kind));
+	NVW_TRY(describe_one(d, of, "p99", percentile(h, 990), "99 % of the", kind));
+	NVW_TRY(describe_one(d, of, "p999", percentile(h, 999), "99.9 % of the", kind));
+	return describe_one(d, of, "max", h->longest, "the longest of the", kind);
+}
+
+/* name NULL: of all names. */
+static int describe_operation(struct nvw_description *d, const struct histogram *h, const char *name)
+{
+	char of[64] = "operation", kind[64] = "operations of the structure, from beginning to end";
+
+	if (name) {
+		snprintf(of, sizeof of, "operation.%s", name);
+		snprintf(kind, sizeof kind, "operations \"%s\"", name);
+	}
+	if (h->count == 0) {
+		return 0;
+	}
+	NVW_TRY(describe_one(d, of, "count", h->count, "number of the", kind));
+	return describe(d, h, of, kind);
 }
 
 int cli_latencies_describe(const struct cli_latencies *l, struct nvw_description *d)
 {
 	for (unsigned i = 0; i < WHICH; i++) {
-		const struct histogram *const h = &l->of[i];
-
-		if (h->count) {
-			NVW_TRY(describe_one(d, i, "p50", percentile(h, 50), "half of the"));
-			NVW_TRY(describe_one(d, i, "p99", percentile(h, 99), "99 % of the"));
-			NVW_TRY(describe_one(d, i, "max", h->longest, "the longest of the"));
+		if (l->of[i].count) {
+			NVW_TRY(describe(d, &l->of[i], kinds[i].name, kinds[i].meaning));
 		}
+	}
+	NVW_TRY(describe_operation(d, &l->of[WHICH], NULL));
+	for (unsigned i = 0; i < l->operation_count; i++) {
+		NVW_TRY(describe_operation(d, &l->of[WHICH + 1 + i], l->operations[i]));
 	}
 	return 0;
 }

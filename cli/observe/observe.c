@@ -101,7 +101,8 @@ static int create_memory_trace(struct cli_observers *o, const struct cli_options
 		cycle_ps, &o->memory);
 }
 
-int cli_observers_create(const struct cli_options *options, struct cli_observers **ret)
+int cli_observers_create(
+	const struct cli_options *options, const char *const *operations, struct cli_observers **ret)
 {
 	struct cli_observers *const o = calloc(1, sizeof *o);
 
@@ -118,7 +119,7 @@ int cli_observers_create(const struct cli_options *options, struct cli_observers
 	NVW_TRY(create_series(o, options));
 	NVW_TRY(create_memory_trace(o, options));
 	if (cli_given(options, CLI_latencies)) {
-		NVW_TRY(cli_latencies_create(&o->latencies));
+		NVW_TRY(cli_latencies_create(operations, &o->latencies));
 	}
 	return 0;
 }

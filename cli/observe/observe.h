@@ -13,8 +13,10 @@
 
 struct cli_observers;
 
-/* As the options say; creates their files. Release by cli_observers_free(). */
-NVW_CHECKED int cli_observers_create(const struct cli_options *options, struct cli_observers **ret_observers);
+/* As the options say; creates their files. operations: names of the structure's, NULL: none. Release by
+ * cli_observers_free(). */
+NVW_CHECKED int cli_observers_create(const struct cli_options *options, const char *const *operations,
+	struct cli_observers **ret_observers);
 void cli_observers_free(struct cli_observers *observers); /* NULL is allowed */
 
 /* The measured part begins; it has ended, also by a limit or a signal. operations: how many it will acknowledge,

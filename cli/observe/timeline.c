@@ -212,7 +212,7 @@ void cli_timeline_see(struct cli_timeline *t, const struct emu_sight *sight)
 {
 	struct emu_sight s = *sight;
 
-	if (s.kind == EMU_SIGHT_ACCESS || !cut_to_window(t, &s)) {
+	if (s.kind == EMU_SIGHT_ACCESS || s.kind == EMU_SIGHT_OPERATION || !cut_to_window(t, &s)) {
 		return;
 	}
 	if (t->full || t->count == SIGHTS_MAX || !NVW_ROOM(t->rows, t->capacity, t->count + 1)) {

@@ -42,13 +42,13 @@ static bool device_statistic(const char *name, struct cli_number *ret)
 	return !strncmp(name, "device.", 7) && end > name + 7 && statistic(stats, count, end + 1, ret);
 }
 
-/* "latency.load.p99" (latencies.c): all of them are times. */
+/* "latency.load.p99" (latencies.c): all of them are times, but for the numbers of operations. */
 static bool latency(const char *name, struct cli_number *ret)
 {
 	const char *const end = strrchr(name, '.');
 
 	if (strncmp(name, "latency.", 8) || !end ||
-		(strcmp(end, ".p50") && strcmp(end, ".p99") && strcmp(end, ".max"))) {
+		(strcmp(end, ".p50") && strcmp(end, ".p99") && strcmp(end, ".p999") && strcmp(end, ".max"))) {
 		return false;
 	}
 	*ret = (struct cli_number){name, "ps", name};

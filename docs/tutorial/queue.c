@@ -40,6 +40,7 @@ struct args {
 static void append(const void *args)
 {
 	const struct args *const a = args;
+	const uint64_t begun = nvw_operation_begin();
 	uint64_t ticket;
 	struct record *r;
 
@@ -57,6 +58,7 @@ static void append(const void *args)
 	nvw_store(&r->sequence, ticket + 1);
 	nvw_p_barrier_wi(); /* the number is durable before anybody hears of it */
 	nvw_ack(ticket);
+	nvw_operation_end(0, begun);
 }
 
 /* ---- The host ------------------------------------------------------------------------------ */
@@ -212,6 +214,8 @@ static const struct nvw_mutation mutations[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+static const char *const operations[] = {"append", NULL};
+
 extern const struct nvw_workload nvw_workload;
 
 const struct nvw_workload nvw_workload = {
@@ -226,4 +230,5 @@ const struct nvw_workload nvw_workload = {
 	.run = run,
 	.check = check,
 	.parts = &parts,
+	.operations = operations,
 };

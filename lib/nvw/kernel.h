@@ -236,6 +236,21 @@ struct nvw_issued {
 		(void)nvw__op(&nvw__site, NVW__OP_WORK, NULL, (uint64_t)(n), 0); \
 	})
 
+/* ---- Operations ---------------------------------------------------------------------------------- */
+
+/*
+ * Where an operation of the structure begins and where it ends, for nvwave run --latencies and nvwave bench. operation is
+ * its index in nvw_workload.operations (nvw/workload.h); begun is what the beginning has returned, the simulated time in
+ * ps. The work-item keeps it, so that the kind may be known at the end only, and another kernel may end the operation.
+ * They take no simulated time and change nothing in the run.
+ *
+ *	const uint64_t begun = nvw_operation_begin();
+ *	... store, persist barrier, nvw_ack(op) ...
+ *	nvw_operation_end(PUT, begun);
+ */
+uint64_t nvw_operation_begin(void);
+void nvw_operation_end(unsigned operation, uint64_t begun);
+
 /* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
 
 /* A source location: one static record per use of a macro above. */

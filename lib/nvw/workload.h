@@ -223,6 +223,10 @@ struct nvw_workload {
 
 	/* Look-ups and scans by host threads during run() (nvw/readers.h). Optional. */
 	const struct nvw_serving *serving;
+
+	/* Names of the operations that kernels begin and end (nvw_operation_end()), in letters, digits and "_"; NULL ends
+	 * them. Optional: nvwave bench has no latencies of operations. */
+	const char *const *operations;
 };
 
 #endif

@@ -26,7 +26,7 @@ static void persist_change(const struct btree_args *a)
 void btree_update_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
-	const uint64_t k = nvw_global_id();
+	const uint64_t begun = nvw_operation_begin(), k = nvw_global_id();
 	unsigned rank, slot;
 	nvw_off leaf;
 
@@ -44,6 +44,7 @@ void btree_update_kernel(const void *args)
 	}
 	STEP(a->replaced, persist_change, a);
 	nvw_ack(nvw_load(&a->ops[k]));
+	nvw_operation_end(BTREE_UPDATE, begun);
 }
 
 /* The work-item of the first key in a run of keys of one leaf deletes all of them: one store of the order
@@ -51,7 +52,7 @@ void btree_update_kernel(const void *args)
 void btree_delete_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
-	const uint64_t k = nvw_global_id();
+	const uint64_t begun = nvw_operation_begin(), k = nvw_global_id();
 	uint64_t end = k, order;
 	struct btree_node *node;
 	nvw_off leaf;
@@ -86,13 +87,14 @@ void btree_delete_kernel(const void *args)
 	STEP(a->replaced, persist_change, a);
 	for (uint64_t i = k; i < end; i++) {
 		nvw_ack(nvw_load(&a->ops[i]));
+		nvw_operation_end(BTREE_DELETE, begun);
 	}
 }
 
 void btree_lookup_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
-	const uint64_t k = nvw_global_id();
+	const uint64_t begun = nvw_operation_begin(), k = nvw_global_id();
 	unsigned rank, slot;
 	nvw_off leaf;
 
@@ -104,13 +106,14 @@ void btree_lookup_kernel(const void *args)
 					 nvw_load(BTREE_VALUE(btree_node_at(a->pmem, leaf), a->slots, slot)) :
 					 0);
 	nvw_ack(nvw_load(&a->ops[k]));
+	nvw_operation_end(BTREE_LOOKUP, begun);
 }
 
 /* Reads up to scan_length pairs from the key on, along the leaves; the result is the sum of their values. */
 void btree_scan_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
-	const uint64_t k = nvw_global_id();
+	const uint64_t begun = nvw_operation_begin(), k = nvw_global_id();
 	uint64_t sum = 0, left = a->scan_length, key;
 	nvw_off leaf;
 
@@ -131,6 +134,7 @@ void btree_scan_kernel(const void *args)
 	a->plan->scanned += a->scan_length - left;
 	nvw_store(&a->result[k], sum);
 	nvw_ack(nvw_load(&a->ops[k]));
+	nvw_operation_end(BTREE_SCAN, begun);
 }
 
 void btree_allocate_kernel(const void *args)

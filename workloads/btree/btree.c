@@ -117,4 +117,5 @@ const struct nvw_workload nvw_workload_btree = {
 	.inspect = btree_inspect,
 	.report = btree_report,
 	.serving = &serving,
+	.operations = ops,
 };

@@ -611,6 +611,17 @@ static void acknowledge(const struct btree_item *it)
 	}
 }
 
+/* What is left is the level of the parents: the keys are durable and found without it. */
+static void end_operations(const struct btree_item *it)
+{
+	if (it->level != 0) {
+		return;
+	}
+	for (uint64_t k = it->begin + nvw_local_id(); k < it->end; k += nvw_group_size()) {
+		nvw_operation_end(BTREE_INSERT, it->begun);
+	}
+}
+
 static uint64_t splits_of_group(const struct btree_item *it, unsigned level)
 {
 	const uint64_t mine = nvw_group_id() * BTREE_LEVELS_MAX + level;
@@ -683,6 +694,7 @@ static void run_level(struct btree_item *it, bool work)
 		STEP(it->replaced, settle, it);
 	}
 	STEP(it->replaced, acknowledge, it);
+	end_operations(it);
 }
 
 const struct btree_steps btree_steps = {
@@ -698,7 +710,8 @@ void btree_insert_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
 	const struct btree_range *const range = &a->ranges[nvw_group_id()];
-	struct btree_item it = {.a = a,
+	struct btree_item it = {.begun = nvw_operation_begin(),
+		.a = a,
 		.replaced = a->replaced,
 		.begin = nvw_load(&range->begin),
 		.end = nvw_load(&range->end),

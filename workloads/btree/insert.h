@@ -14,6 +14,7 @@ struct btree_item {
 	uint64_t begin, end; /* the work-group's keys */
 	unsigned level;
 	enum nvw_group scope;
+	uint64_t begun; /* the operations of its keys */
 };
 
 /* A node as seen by its owner. */

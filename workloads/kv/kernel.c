@@ -279,8 +279,23 @@ static void apply(const struct kv_batch_args *a, struct kv_change *c)
 	}
 }
 
+/* The operation's name; YCSB's updates and inserts are puts. */
+static enum kv_operation operation_of(uint32_t kind)
+{
+	if ((kind & KV_SCAN) != 0) {
+		return KV_OPERATION_SCAN;
+	}
+	if ((kind & KV_DELETE) != 0) {
+		return KV_OPERATION_DELETE;
+	}
+	if ((kind & KV_PUT) == 0) {
+		return KV_OPERATION_GET;
+	}
+	return (kind & KV_GET) != 0 ? KV_OPERATION_READ_MODIFY_WRITE : KV_OPERATION_PUT;
+}
+
 /* (e), (f), and the result for the host. */
-static void settle(const struct kv_batch_args *a, struct kv_change *c, uint64_t id)
+static void settle(const struct kv_batch_args *a, struct kv_change *c, uint64_t id, uint64_t begun)
 {
 	if (is_change(c) && c->result != KV_RESULT_NO_SLOT) {
 		nvw_ack(c->op);
@@ -289,6 +304,7 @@ static void settle(const struct kv_batch_args *a, struct kv_change *c, uint64_t 
 	if (c->result != KV_RESULT_NONE) {
 		nvw_store(&a->results[id], c->result);
 	}
+	nvw_operation_end(operation_of((uint32_t)c->kind), begun);
 }
 
 /* (b): the publisher of an entry is its writer, or another work-item of its group. */
@@ -308,7 +324,7 @@ static void order_change(const struct kv_batch_args *a, struct kv_change *c, enu
 void kv_batch_workitem(const void *args)
 {
 	const struct kv_batch_args *const a = args;
-	const uint64_t id = nvw_global_id();
+	const uint64_t begun = nvw_operation_begin(), id = nvw_global_id();
 
 	if (id >= a->count) {
 		return;
@@ -327,7 +343,7 @@ void kv_batch_workitem(const void *args)
 	if (is_change(&c)) {
 		STEP(a->replaced, order_change, a, &c, NVW_WORKITEM); /* (d) */
 	}
-	settle(a, &c, id);
+	settle(a, &c, id, begun);
 }
 
 /*
@@ -373,7 +389,7 @@ static void write_entries(const struct kv_batch_args *a, const struct kv_change 
 void kv_batch_together(const void *args)
 {
 	const struct kv_batch_args *const a = args;
-	const uint64_t id = nvw_global_id();
+	const uint64_t begun = nvw_operation_begin(), id = nvw_global_id();
 	struct kv_change c = fetch(a, id);
 
 	if ((c.kind & KV_PUT) != 0) {
@@ -384,7 +400,7 @@ void kv_batch_together(const void *args)
 	apply(a, &c);
 	STEP(a->replaced, order_change, a, &c, a->scope); /* (d) */
 	if (id < a->count) {
-		settle(a, &c, id);
+		settle(a, &c, id, begun);
 	}
 }
 

@@ -16,6 +16,15 @@ static const char *const writers[] = {
 	NULL,
 };
 
+static const char *const operations[] = {
+	[KV_OPERATION_GET] = "get",
+	[KV_OPERATION_PUT] = "put",
+	[KV_OPERATION_DELETE] = "delete",
+	[KV_OPERATION_SCAN] = "scan",
+	[KV_OPERATION_READ_MODIFY_WRITE] = "read_modify_write",
+	NULL,
+};
+
 const struct nvw_option kv_options[] = {
 	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [all keys of a key file]"},
 	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys put before the measured operations"},
@@ -69,4 +78,5 @@ const struct nvw_workload nvw_workload_kv = {
 	.inspect = kv_inspect,
 	.report = kv_report,
 	.serving = &serving,
+	.operations = operations,
 };

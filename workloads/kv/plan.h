@@ -16,6 +16,15 @@
 /* Kinds are bits, so that a read-modify-write is both a get and a put. */
 enum kv_kind { KV_GET = 1, KV_PUT = 2, KV_DELETE = 4, KV_SCAN = 8 };
 
+/* In the order of kv_operations. */
+enum kv_operation {
+	KV_OPERATION_GET,
+	KV_OPERATION_PUT,
+	KV_OPERATION_DELETE,
+	KV_OPERATION_SCAN,
+	KV_OPERATION_READ_MODIFY_WRITE,
+};
+
 enum kv_scope { KV_SCOPE_WORKITEM, KV_SCOPE_WORKGROUP, KV_SCOPE_KERNEL };
 
 /* Who writes an entry: the work-item that publishes it, or its work-group. */

@@ -136,6 +136,14 @@ static bool is_shared(const struct queue_args *a)
 	return a->plan->scope == QUEUE_SCOPE_WORKGROUP;
 }
 
+/* From the turn that the work-group was given to the turn that it has passed on. */
+static void end_operation(const struct queue_message *m, enum queue_operation operation, uint64_t begun)
+{
+	if (m->exists) {
+		nvw_operation_end(operation, begun);
+	}
+}
+
 /* ---- Producers ------------------------------------------------------------------------------------ */
 
 static void write_word(const struct queue_args *a, uint64_t ticket, uint64_t i)
@@ -204,7 +212,10 @@ static void produce(const struct queue_args *a)
 	struct queue_message m;
 
 	while (take_batch(a, a->tail, 0, &m)) {
+		const uint64_t begun = nvw_operation_begin();
+
 		produce_batch(a, &m);
+		end_operation(&m, QUEUE_OPERATION_PRODUCE, begun);
 	}
 }
 
@@ -305,7 +316,10 @@ static void consume(const struct queue_args *a, uint64_t consumer)
 	while (take_batch(a, a->head, 1, &m)) {
 		const uint64_t left = a->plan->count - m.batch * nvw_group_size();
 
+		const uint64_t begun = nvw_operation_begin();
+
 		consume_batch(a, &m, consumer, records);
+		end_operation(&m, QUEUE_OPERATION_CONSUME, begun);
 		records += left < nvw_group_size() ? left : nvw_group_size();
 	}
 	if (nvw_local_id() == 0) {

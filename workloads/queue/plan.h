@@ -10,6 +10,7 @@
 enum queue_scope { QUEUE_SCOPE_WORKITEM, QUEUE_SCOPE_WORKGROUP };
 enum queue_placement { QUEUE_APART, QUEUE_TOGETHER };
 enum queue_release { QUEUE_DURABLE, QUEUE_VISIBLE };
+enum queue_operation { QUEUE_OPERATION_PRODUCE, QUEUE_OPERATION_CONSUME };
 
 /* Seeded bugs, in the order of the table in mutations.c. */
 enum queue_mutation {

@@ -118,6 +118,9 @@ int queue_pool(const void *plan, struct nvw_pool_params *ret_params)
 	return 0;
 }
 
+static const char *const operations[] = {
+	[QUEUE_OPERATION_PRODUCE] = "produce", [QUEUE_OPERATION_CONSUME] = "consume", NULL};
+
 extern const struct nvw_workload nvw_workload_queue;
 
 const struct nvw_workload nvw_workload_queue = {
@@ -141,4 +144,5 @@ const struct nvw_workload nvw_workload_queue = {
 	.parts = &queue_parts,
 	.inspect = queue_inspect,
 	.report = queue_report,
+	.operations = operations,
 };

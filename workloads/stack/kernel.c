@@ -219,9 +219,16 @@ void stack_kernel(const void *args)
 
 	/* The work-group continues as long as its first work-item has a node: all meet in (b). */
 	for (uint64_t node = nvw_global_id(); node - nvw_local_id() < a->plan->count; node += work_items) {
+		uint64_t begun = nvw_operation_begin();
+
 		push(a, node);
+		if (node < a->plan->count) {
+			nvw_operation_end(STACK_OPERATION_PUSH, begun);
+		}
 		if (takes_after(a, node, &stack)) {
+			begun = nvw_operation_begin();
 			take(a, stack);
+			nvw_operation_end(STACK_OPERATION_TAKE, begun);
 		}
 	}
 }

@@ -9,6 +9,7 @@
 #include "layout.h"
 
 enum stack_scope { STACK_SCOPE_WORKITEM, STACK_SCOPE_WORKGROUP };
+enum stack_operation { STACK_OPERATION_PUSH, STACK_OPERATION_TAKE };
 
 /* Seeded bugs, in the order of the table in mutations.c. */
 enum stack_mutation {

@@ -77,6 +77,9 @@ int stack_pool(const void *plan, struct nvw_pool_params *ret_params)
 	return 0;
 }
 
+static const char *const operations[] = {
+	[STACK_OPERATION_PUSH] = "push", [STACK_OPERATION_TAKE] = "take", NULL};
+
 extern const struct nvw_workload nvw_workload_stack;
 
 const struct nvw_workload nvw_workload_stack = {
@@ -97,4 +100,5 @@ const struct nvw_workload nvw_workload_stack = {
 	.check = stack_check,
 	.inspect = stack_inspect,
 	.report = stack_report,
+	.operations = operations,
 };

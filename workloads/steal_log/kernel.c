@@ -298,9 +298,13 @@ void steal_kernel(const void *args)
 	uint64_t records = 0, task;
 
 	while ((task = take_task(a)) != NO_TASK && records < a->plan->count) {
+		const uint64_t begun = nvw_operation_begin();
 		const struct steal_work w = begin(a, task, records);
 
 		execute(a, &w);
+		if (nvw_local_id() == 0) {
+			nvw_operation_end(0, begun);
+		}
 		records += STEP(a->replaced, records_used, &w);
 	}
 	if (nvw_local_id() == 0 && records > a->plan->most) {

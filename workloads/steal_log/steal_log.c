@@ -146,6 +146,8 @@ int steal_pool(const void *plan, struct nvw_pool_params *ret_params)
 	return 0;
 }
 
+static const char *const operations[] = {"task", NULL};
+
 extern const struct nvw_workload nvw_workload_steal_log;
 
 const struct nvw_workload nvw_workload_steal_log = {
@@ -169,4 +171,5 @@ const struct nvw_workload nvw_workload_steal_log = {
 	.parts = &steal_parts,
 	.inspect = steal_inspect,
 	.report = steal_report,
+	.operations = operations,
 };

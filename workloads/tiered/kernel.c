@@ -100,6 +100,8 @@ void tiered_kernel(const void *args)
 			.row = tiered_row(l, item, tiered_key(l, a->plan->seed, op)),
 			.value = tiered_value(l, op)};
 
+		const uint64_t begun = nvw_operation_begin();
+
 		if (k > 0 && k % l->records == 0) {
 			STEP(a->replaced, truncate, a, item, k); /* (g), (h) */
 			a->plan->truncations++;
@@ -108,6 +110,7 @@ void tiered_kernel(const void *args)
 		STEP(a->replaced, order_value);          /* (b) */
 		STEP(a->replaced, log_put, a, &put);     /* (c), (d), (e) */
 		tiered_store_row(a, &put);               /* (f) */
+		nvw_operation_end(0, begun);
 	}
 	STEP(a->replaced, truncate, a, item, k); /* (g), (h) */
 }

@@ -103,6 +103,8 @@ unsigned tiered_further_pools(const void *plan, struct nvw_pool_params *ret_para
 	return 1;
 }
 
+static const char *const operations[] = {"put", NULL};
+
 extern const struct nvw_workload nvw_workload_tiered;
 
 const struct nvw_workload nvw_workload_tiered = {
@@ -122,4 +124,5 @@ const struct nvw_workload nvw_workload_tiered = {
 	.parts = &tiered_parts,
 	.inspect = tiered_inspect,
 	.report = tiered_report,
+	.operations = operations,
 };
