@@ -106,18 +106,6 @@ static int plot(struct cli_options *o)
 	return r;
 }
 
-/* -o is the short form that every plotting program has. */
-static char **with_long_names(int argc, char **argv)
-{
-	static char name[] = "--output";
-	char **const words = calloc((size_t)argc + 1, sizeof *words);
-
-	for (int i = 0; words && i < argc; i++) {
-		words[i] = strcmp(argv[i], "-o") ? argv[i] : name;
-	}
-	return words;
-}
-
 int cmd_plot(int argc, char **argv)
 {
 	static const struct cli_command command = {
@@ -125,14 +113,6 @@ int cmd_plot(int argc, char **argv)
 			"Draws a table, for example of nvwave sweep, through gnuplot: medians over the rows that differ in the seed,\n"
 			"with a line from the least to the most.\n",
 		.run = plot};
-	char **const words = with_long_names(argc, argv);
 
-	if (!words) {
-		nvw_fail(NVW_E_MEMORY, "no memory for the command line");
-		return cli_fail();
-	}
-	const int status = cli_run_command(&command, argc, words);
-
-	free(words);
-	return status;
+	return cli_run_with_output(&command, argc, argv);
 }

@@ -298,6 +298,9 @@ static int take_value(struct cli_options *o, unsigned id, const char *text)
 	if (id == CLI_set) {
 		o->setting[o->setting_count++] = text;
 	}
+	if (id == CLI_against) {
+		o->against[o->against_count++] = text;
+	}
 	if (id == CLI_assume_durable || id == CLI_assume_ordered) {
 		o->assumption[o->assumption_count++] = text;
 	}
@@ -372,10 +375,11 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 		.argv = argv,
 		.setting = calloc((size_t)argc, sizeof *o->setting),
 		.assumption = calloc((size_t)argc, sizeof *o->assumption),
+		.against = calloc((size_t)argc, sizeof *o->against),
 		.argument = calloc((size_t)argc, sizeof *o->argument),
 		.other = calloc((size_t)argc, sizeof *o->other),
 		.word = calloc((size_t)argc, sizeof *o->word)};
-	if (!o->setting || !o->assumption || !o->argument || !o->other || !o->word) {
+	if (!o->setting || !o->assumption || !o->against || !o->argument || !o->other || !o->word) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
 	}
 	for (int i = 1; i < argc && !error; i++) {
@@ -399,6 +403,7 @@ void cli_options_end(struct cli_options *o)
 	free(o->word);
 	free(o->setting);
 	free(o->assumption);
+	free(o->against);
 	free(o->argument);
 	free(o->other);
 	*o = (struct cli_options){.command = o->command};

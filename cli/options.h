@@ -57,6 +57,8 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(SENSITIVITY, "with --sensitivity")             \
 	X(SLURM, "with --engine=slurm")                  \
 	X(NO_EXPORT, "without --export-states")          \
+	X(UNCHECKED, "with --unchecked")                 \
+	X(NO_OUTPUT, "without --output")                 \
 	X(HEAT, "with --kind=heat")                      \
 	X(JSON, "with --output-format=json")
 /* clang-format on */
@@ -90,6 +92,8 @@ struct cli_options {
 	unsigned setting_count;
 	const char **assumption; /* every --assume-durable and --assume-ordered, in order */
 	unsigned assumption_count;
+	const char **against; /* every --against, in order */
+	unsigned against_count;
 	const char **argument; /* non-options, in order */
 	unsigned argument_count;
 	struct cli_other { /* options that the command does not have, but perhaps its workload */

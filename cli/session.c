@@ -82,6 +82,32 @@ int cli_run_command(const struct cli_command *command, int argc, char **argv)
 	return cli_status(result);
 }
 
+/* -o is the short form of --output that every plotting program has. */
+static char **with_long_names(int argc, char **argv)
+{
+	static char name[] = "--output";
+	char **const words = calloc((size_t)argc + 1, sizeof *words);
+
+	for (int i = 0; words && i < argc; i++) {
+		words[i] = strcmp(argv[i], "-o") ? argv[i] : name;
+	}
+	return words;
+}
+
+int cli_run_with_output(const struct cli_command *command, int argc, char **argv)
+{
+	char **const words = with_long_names(argc, argv);
+
+	if (!words) {
+		nvw_fail(NVW_E_MEMORY, "no memory for the command line");
+		return cli_fail();
+	}
+	const int status = cli_run_command(command, argc, words);
+
+	free(words);
+	return status;
+}
+
 /* ---- The machine --------------------------------------------------------------------------- */
 
 int cli_find_protocol(const char *name)

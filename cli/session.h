@@ -76,5 +76,7 @@ struct sweep_manner cli_manner(const struct cli_options *given);
 
 /* Parses the command line, prints the help or runs the command, and returns the exit status. */
 int cli_run_command(const struct cli_command *command, int argc, char **argv);
+/* The same; -o is --output. */
+int cli_run_with_output(const struct cli_command *command, int argc, char **argv);
 
 #endif

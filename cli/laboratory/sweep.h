@@ -96,6 +96,9 @@ int sweep_no_memory(void);
 NVW_CHECKED int sweep_read(struct sweep *sweep, const char *path, const struct cli_options *given);
 void sweep_end(struct sweep *sweep);
 
+/* An axis, or more values of one. Also of a sweep that is no file's. */
+NVW_CHECKED int sweep_add_axis(struct sweep *sweep, const char *name, const char *values);
+
 /* A text's terms, of axes that there are; text is set. Release by sweep_rule_end(), also after an error. */
 NVW_CHECKED int sweep_rule_parse(const struct sweep *sweep, const char *what, struct sweep_rule *rule);
 void sweep_rule_end(struct sweep_rule *rule);
@@ -148,6 +151,7 @@ struct sweep_journal {
 /* Opens or creates it, locked for this process, and takes the rows of points that it knows; none if fresh. */
 NVW_CHECKED int sweep_journal_open(
 	struct sweep *sweep, const char *path, bool fresh, struct sweep_journal *ret_journal);
+/* Without a file (fd -1) nothing is kept. */
 NVW_CHECKED int sweep_journal_add(struct sweep_journal *journal, const struct sweep_point *point);
 void sweep_journal_close(struct sweep_journal *journal);
 

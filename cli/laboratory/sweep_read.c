@@ -138,6 +138,11 @@ static int add_axis(struct sweep *s, const char *name, const char *values, bool 
 	return add_values(s, a, values);
 }
 
+int sweep_add_axis(struct sweep *s, const char *name, const char *values)
+{
+	return add_axis(s, name, values, true);
+}
+
 /* ---- Rules --------------------------------------------------------------------------------- */
 
 static bool has_value(const struct sweep_axis *a, const char *text)

@@ -101,13 +101,17 @@ static void last_line(const char *text, char reason[REASON_BYTES])
 }
 
 /* The report's own words: a finding, a verdict, or what is said of a program. */
-static void explain_wrong(json_t *values, const char *err, char reason[REASON_BYTES])
+static void explain_wrong(json_t *report, json_t *values, const char *err, char reason[REASON_BYTES])
 {
-	const char *text = json_string_value(json_object_get(values, "what"));
+	const json_t *const finding = json_array_get(json_object_get(report, "findings"), 0);
+	const char *text = json_string_value(json_object_get(finding, "text"));
 
 	last_line(err, reason);
 	if (*reason) {
 		return;
+	}
+	if (!text) {
+		text = json_string_value(json_object_get(values, "what"));
 	}
 	if (!text) {
 		text = json_string_value(json_object_get(values, "verdict"));
@@ -115,8 +119,8 @@ static void explain_wrong(json_t *values, const char *err, char reason[REASON_BY
 	snprintf(reason, REASON_BYTES, "%s", text ? text : "exit status 1");
 }
 
-static const char *judge(
-	int exit_status, bool timed_out, const char *err, json_t *values, char reason[REASON_BYTES])
+static const char *judge(int exit_status, bool timed_out, const char *err, json_t *report, json_t *values,
+	char reason[REASON_BYTES])
 {
 	*reason = 0;
 	if (timed_out) {
@@ -136,7 +140,7 @@ static const char *judge(
 		return "error";
 	}
 	if (WEXITSTATUS(exit_status) == 1) {
-		explain_wrong(values, err, reason);
+		explain_wrong(report, values, err, reason);
 		return "wrong";
 	}
 	return "ok";
@@ -147,7 +151,7 @@ json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *o
 	char reason[REASON_BYTES];
 	json_t *const report = json_loads(out, 0, NULL);
 	json_t *values = report ? values_of(report) : NULL;
-	const char *const status = judge(exit_status, timed_out, err, values, reason);
+	const char *const status = judge(exit_status, timed_out, err, report, values, reason);
 
 	if (strcmp(status, "ok") && strcmp(status, "wrong")) {
 		json_decref(values);

@@ -68,6 +68,7 @@ modes = {
     "litmus": [("litmus", ["litmus", test]), ("json", ["litmus", test, "--output-format=json"])],
     "sweep": [("sweep", ["sweep", "workload=kv", "count=6", "batch=2", "slots=16", "scope=workitem,workgroup", "--output=out"]),
               ("points", ["sweep", "workload=kv", "count=6", "scope=workitem,workgroup", "--points"])],
+    "bench": [("bench", ["bench", "stack", "--operations=64"])],
     "reproduce": [("reproduce", ["reproduce", "--papers=papers", "--output=out"]), ("list", ["reproduce", "--papers=papers", "--list"])],
     "plot": [("plot", plot), ("heat", plot + ["--kind=heat", "--series=b"])],
     "list": [("list", ["list", "protocols"])],
@@ -86,6 +87,7 @@ samples = {
     "export-states": "out-states", "tool": "true", "what": "header", "how": "flip", "copies": "3",
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
     "engine": "slurm", "sbatch": "--hold", "array": "2", "task": "nothing", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
+    "against": "scope=workitem,workgroup", "mix": "load", "records": "30", "operations": "32",
     "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title", "x-label": "words", "y-label": "words", "series-label": "words",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "slice": "1/2:out-slice", "shrink": "off", "test": "zzz", "output-format": "json",
 }
@@ -93,7 +95,7 @@ other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", 
                  ("torture", "fault"): "nothing",
                  ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch",
                  ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out", ("damage", "output"): "out-damaged", ("sweep", "data"): "keys",
-                 ("reproduce", "output"): "out2"}
+                 ("reproduce", "output"): "out2", ("bench", "output"): "out.csv", ("bench", "mutate"): "publish-unordered"}
 
 # What an option changes that is no part of a result, or only of some: the reason.
 no_effect_here = {

@@ -14,7 +14,7 @@
 
 #include "bytes.h"
 
-/* ---- The six mixes -------------------------------------------------------------------------------- */
+/* ---- The mixes -------------------------------------------------------------------------------- */
 
 #define COMMON                                                                                      \
 	.records = 1000, .operations = 1000, .field_count = 10, .field_length = 100, .scan_min = 1, \
@@ -38,6 +38,12 @@ static const struct {
 		      .request = YCSB_ZIPFIAN}},
 	{"f", {COMMON, .share = {[YCSB_READ] = 0.5, [YCSB_READ_MODIFY_WRITE] = 0.5},
 		      .request = YCSB_ZIPFIAN}},
+	{"load", {.operations = 1000,
+			 .field_count = 10,
+			 .field_length = 100,
+			 .scan_min = 1,
+			 .scan_max = 1,
+			 .share = {[YCSB_INSERT] = 1}}},
 };
 
 /* ---- Property files ------------------------------------------------------------------------------- */
@@ -242,6 +248,30 @@ int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb)
 		*ret_ycsb = y;
 	}
 	return error;
+}
+
+int ycsb_of_options(const struct nvw_options *options, struct ycsb *ret_ycsb)
+{
+	const char *const keys = nvw_option_string(options, "keys");
+	uint64_t request = 0;
+
+	NVW_TRY(ycsb_load(nvw_option_string(options, "ycsb"), ret_ycsb));
+	if (!nvw_option_given(options, "keys")) {
+		return 0;
+	}
+	while (request <= YCSB_LATEST && strcmp(keys, distributions[request]) != 0) {
+		request++;
+	}
+	if (request > YCSB_LATEST) {
+		return nvw_fail(NVW_E_USAGE,
+			"--ycsb makes the keys: with it, expected --keys=uniform, zipfian or latest, found \"%s\"",
+			keys);
+	}
+	if (ret_ycsb->share[YCSB_INSERT] == 1) {
+		return nvw_fail(NVW_E_USAGE, "--ycsb: of a mix that only inserts --keys changes nothing");
+	}
+	ret_ycsb->request = request;
+	return 0;
 }
 
 /* ---- Requests ------------------------------------------------------------------------------------- */

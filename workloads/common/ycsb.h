@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * YCSB core workloads (Cooper, Silberstein, Tam, Ramakrishnan, Sears, "Benchmarking Cloud Serving Systems
- * with YCSB", SoCC 2010): the six mixes by name and any mix from a YCSB property file.
+ * with YCSB", SoCC 2010): the six mixes and the load phase by name, and any mix from a YCSB property
+ * file.
  *
  * Properties used (others are ignored, as in YCSB):
  *   readproportion updateproportion insertproportion scanproportion readmodifywriteproportion
@@ -22,7 +23,7 @@
 
 #include "zipf.h"
 
-#include <nvw/pool.h>
+#include <nvw/workload.h>
 
 enum ycsb_op { YCSB_READ, YCSB_UPDATE, YCSB_INSERT, YCSB_SCAN, YCSB_READ_MODIFY_WRITE, YCSB_OPS };
 enum ycsb_distribution { YCSB_UNIFORM, YCSB_ZIPFIAN, YCSB_LATEST };
@@ -37,10 +38,14 @@ struct ycsb {
 };
 
 /*
- * A mix by name ("a" to "f") or from a property file. NVW_E_INPUT with file and line for a value that is not
+ * A mix by name ("a" to "f"; "load": inserts into an empty structure) or from a property file. NVW_E_INPUT with file and line for a value that is not
  * a number, a share below 0, no share above 0, an unknown distribution; NVW_E_MEMORY.
  */
 NVW_CHECKED int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb);
+
+/* The mix of a workload's options --ycsb and --keys: the latter replaces the distribution of its requests. NVW_E_USAGE
+ * if it is none of YCSB's. */
+NVW_CHECKED int ycsb_of_options(const struct nvw_options *options, struct ycsb *ret_ycsb);
 
 /* A generator of the requests of a mix. */
 struct ycsb_requests {
@@ -57,7 +62,7 @@ struct ycsb_request {
 	uint64_t scan_length; /* records, 0 unless op is YCSB_SCAN */
 };
 
-/* records > 0 records are loaded and operations requests are expected (they may differ from the mix's
+/* records are loaded, more than 0 unless all requests are inserts, and operations requests are expected (they may differ from the mix's
  * own). */
 void ycsb_requests_init(struct ycsb_requests *r, const struct ycsb *mix, uint64_t records,
 	uint64_t operations, uint64_t seed);

@@ -146,11 +146,10 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 	struct ycsb_requests requests;
 	struct ycsb mix;
 
-	NVW_TRY(ycsb_load(nvw_option_string(options, "ycsb"), &mix));
-	if (nvw_option_given(options, "keys") || nvw_option_given(options, "mix")) {
-		return nvw_fail(
-			NVW_E_USAGE, "--ycsb sets keys and mix: it cannot be combined with --keys or --mix");
+	if (nvw_option_given(options, "mix")) {
+		return nvw_fail(NVW_E_USAGE, "--ycsb is a mix: it cannot be combined with --mix");
 	}
+	NVW_TRY(ycsb_of_options(options, &mix));
 	if (!nvw_option_given(options, "preload")) {
 		p->preload = mix.records;
 	}
@@ -160,7 +159,7 @@ static int plan_ycsb(const struct nvw_options *options, struct kv_plan *p)
 	if (!nvw_option_given(options, "value-size")) {
 		p->value_bytes = mix.field_count * mix.field_length;
 	}
-	if (p->preload == 0) {
+	if (p->preload == 0 && mix.share[YCSB_INSERT] < 1) {
 		return nvw_fail(NVW_E_USAGE, "--ycsb: expected at least one record to load, found 0");
 	}
 	NVW_TRY(check_counts(p));

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Structures, their mixes, and the rows of a benchmark. See bench.h. Both sweeps have the same axes:
+ *
+ *	case | what the command line fixes | --against | memory: "-", or the latencies of DRAM | seed
+ *
+ * A row is checked as its run and its crash test would check it, so that what a structure cannot do is known before
+ * anything runs.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../examine.h"
+#include "../registry.h"
+#include "bench.h"
+#include "core/array.h"
+#include "core/invariant.h"
+#include "core/units.h"
+
+enum { TEXT_BYTES = 256 };
+
+static const struct mix {
+	const char *workload, *name, *options;
+} mixes[] = {
+#define MIX(workload, name, options) {workload, name, options},
+#include "bench_mixes.def"
+#undef MIX
+	{NULL, "own", ""},
+};
+
+enum { MIXES = sizeof mixes / sizeof *mixes };
+
+/* The position of a mix in the table; MIXES: there is none of that name. */
+static unsigned rank_of(const char *name)
+{
+	unsigned i = 0;
+
+	/* "own" comes last, whoever has it first */
+	while (strcmp(name, "own") != 0 && i < MIXES && strcmp(mixes[i].name, name) != 0) {
+		i++;
+	}
+	return strcmp(name, "own") == 0 ? MIXES - 1 : i;
+}
+
+/* ---- Cases --------------------------------------------------------------------------------- */
+
+/* Whether the list, separated by commas, has the name; NULL has all. */
+static bool lists(const char *list, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		if (strcspn(at, ",") == n && !strncmp(at, name, n)) {
+			return true;
+		}
+	}
+	return !list;
+}
+
+static int check_mixes(const char *list)
+{
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		char name[TEXT_BYTES];
+
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+		if (rank_of(name) == MIXES) {
+			return nvw_fail(NVW_E_USAGE,
+				"bench: --mix=%s: expected load, a, b, c, d, e, f or own, found \"%s\"", list,
+				name);
+		}
+	}
+	return 0;
+}
+
+static int add_case(struct bench *b, const struct nvw_workload *w, const char *reference, const char *mix)
+{
+	if (!lists(cli_text(b->given, CLI_bench_mix), mix)) {
+		return 0;
+	}
+	if (b->case_count == BENCH_CASES_MAX) {
+		return nvw_fail(
+			NVW_E_USAGE, "bench: there are more than %d structures and mixes", BENCH_CASES_MAX);
+	}
+	for (unsigned i = 0; i < b->case_count; i++) {
+		if (!strcmp(b->of[i].reference, reference) && !strcmp(b->of[i].mix, mix)) {
+			return nvw_fail(NVW_E_USAGE, "bench: %s is named twice", reference);
+		}
+	}
+	b->of[b->case_count++] = (struct bench_case){w, reference, mix, rank_of(mix)};
+	return 0;
+}
+
+static int add_workload(struct bench *b, const char *reference)
+{
+	const struct nvw_workload *w;
+	bool has_mixes = false;
+
+	NVW_TRY(nvw_workload_load(reference, &w));
+	for (unsigned i = 0; i + 1 < MIXES; i++) {
+		if (!strcmp(mixes[i].workload, w->name)) {
+			has_mixes = true;
+			NVW_TRY(add_case(b, w, reference, mixes[i].name));
+		}
+	}
+	return has_mixes ? 0 : add_case(b, w, reference, "own");
+}
+
+static int add_workloads(struct bench *b)
+{
+	static const char *const standard[] = {"kv", "btree", "queue", "stack", "tiered", "steal-log"};
+	const unsigned given = b->given->argument_count;
+
+	NVW_TRY(check_mixes(cli_text(b->given, CLI_bench_mix)));
+	for (unsigned i = 0; i < given; i++) {
+		NVW_TRY(add_workload(b, b->given->argument[i]));
+	}
+	for (unsigned i = 0; given == 0 && i < sizeof standard / sizeof *standard; i++) {
+		NVW_TRY(add_workload(b, standard[i]));
+	}
+	if (b->case_count == 0) {
+		return nvw_fail(NVW_E_USAGE, "bench: --mix=%s: these structures have no such mix",
+			cli_text(b->given, CLI_bench_mix));
+	}
+	return 0;
+}
+
+static const char *options_of(const struct bench_case *c)
+{
+	for (unsigned i = 0; i + 1 < MIXES; i++) {
+		if (!strcmp(mixes[i].workload, c->workload->name) && !strcmp(mixes[i].name, c->mix)) {
+			return mixes[i].options;
+		}
+	}
+	return "";
+}
+
+/* ---- Axes ---------------------------------------------------------------------------------- */
+
+/* A model is a key of the machine, for crash tests as well. */
+static const char *axis_name(const char *name)
+{
+	return strcmp(name, "model") != 0 ? name : "persist.model";
+}
+
+static bool has_option(const struct nvw_workload *w, const char *name)
+{
+	const struct nvw_option *o = w->options;
+
+	if (strchr(name, '.') || cli_has_option("run", name)) {
+		return true;
+	}
+	while (o && o->name && strcmp(o->name, name) != 0) {
+		o++;
+	}
+	return o && o->name;
+}
+
+/* "NAME=VALUES", of --against or of --set. */
+static int add_pair(struct sweep *s, const char *what, const char *pair)
+{
+	const size_t n = strcspn(pair, "=");
+	char name[TEXT_BYTES];
+
+	if (pair[n] == 0 || n == 0 || n >= sizeof name) {
+		return nvw_fail(NVW_E_USAGE, "bench: --%s=%s: expected NAME=VALUE", what, pair);
+	}
+	snprintf(name, sizeof name, "%.*s", (int)n, pair);
+	if (sweep_axis_named(s, axis_name(name)) >= 0 || !strcmp(name, "memory") || !strcmp(name, "seed")) {
+		return nvw_fail(NVW_E_USAGE, "bench: --%s=%s: %s is fixed already", what, pair, name);
+	}
+	return sweep_add_axis(s, axis_name(name), pair + n + 1);
+}
+
+/* Options that every run has. */
+static int add_fixed(const struct bench *b, struct sweep *s)
+{
+	static const struct {
+		enum cli_option_id id;
+		const char *name;
+	} passed[] = {{CLI_machine, "machine"}, {CLI_protocol, "protocol"}, {CLI_mutate, "mutate"}};
+
+	for (unsigned i = 0; i < sizeof passed / sizeof *passed; i++) {
+		if (cli_given(b->given, passed[i].id)) {
+			NVW_TRY(sweep_add_axis(s, passed[i].name, cli_text(b->given, passed[i].id)));
+		}
+	}
+	for (unsigned i = 0; i < b->given->setting_count; i++) {
+		NVW_TRY(add_pair(s, "set", b->given->setting[i]));
+	}
+	return 0;
+}
+
+static bool has_value(const struct sweep_axis *a, const char *value)
+{
+	unsigned i = 0;
+
+	while (i < a->count && strcmp(a->value[i], value) != 0) {
+		i++;
+	}
+	return i < a->count;
+}
+
+/* A structure without the option has "-". */
+static int complete_axis(const struct bench *b, struct sweep *s, const char *name)
+{
+	unsigned having = 0;
+
+	for (unsigned i = 0; i < b->case_count; i++) {
+		having += has_option(b->of[i].workload, name);
+	}
+	if (having == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"bench: --against: none of these structures has an option %s, nor has nvwave run",
+			name);
+	}
+	if (having == b->case_count || has_value(&s->axis[sweep_axis_named(s, name)], "-")) {
+		return 0;
+	}
+	return sweep_add_axis(s, name, "-");
+}
+
+static int add_against(struct bench *b, struct sweep *s)
+{
+	b->first_axis = s->axis_count;
+	for (unsigned i = 0; i < b->given->against_count; i++) {
+		NVW_TRY(add_pair(s, "against", b->given->against[i]));
+	}
+	b->axis_count = s->axis_count - b->first_axis;
+	if (b->axis_count > BENCH_AXES_MAX) {
+		return nvw_fail(NVW_E_USAGE, "bench: there are more than %d axes", BENCH_AXES_MAX);
+	}
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		NVW_TRY(complete_axis(b, s, s->axis[b->first_axis + i].name));
+	}
+	return 0;
+}
+
+/* "{records}" and "{operations}" stand for numbers. */
+static void number_text(const struct bench *b, const char *value, char text[TEXT_BYTES])
+{
+	const uint64_t n = strcmp(value, "{records}") == 0 ? b->records : b->operations;
+
+	snprintf(text, TEXT_BYTES, "%s", value);
+	if (*value == '{') {
+		snprintf(text, TEXT_BYTES, "%llu", (unsigned long long)n);
+	}
+}
+
+/* One "name=value" of a mix; --against replaces it. */
+static int add_setting(const struct bench *b, struct sweep *s, const char *section, char *pair)
+{
+	char *const value = strchr(pair, '=');
+	char text[TEXT_BYTES];
+
+	NVW_INVARIANT(value);
+	*value = 0;
+	if (sweep_axis_named(s, pair) >= 0) {
+		return 0;
+	}
+	number_text(b, value + 1, text);
+	return sweep_bundle_add(s, section, pair, text);
+}
+
+static int add_settings(const struct bench *b, struct sweep *s, unsigned i)
+{
+	char section[TEXT_BYTES], *const copy = strdup(options_of(&b->of[i])), *rest = copy, *pair;
+	int r;
+
+	if (!copy) {
+		return sweep_no_memory();
+	}
+	snprintf(section, sizeof section, "case %u", i);
+	r = sweep_bundle_add(s, section, "workload", b->of[i].reference);
+	while (r == 0 && (pair = strsep(&rest, " "))) {
+		if (*pair) {
+			r = add_setting(b, s, section, pair);
+		}
+	}
+	free(copy);
+	return r;
+}
+
+/* Value i of the axis "case" is case i. */
+static int add_cases(const struct bench *b, struct sweep *s)
+{
+	char name[24];
+
+	for (unsigned i = 0; i < b->case_count; i++) {
+		snprintf(name, sizeof name, "%u", i);
+		NVW_TRY(sweep_add_axis(s, "case", name));
+	}
+	return 0;
+}
+
+static int add_seeds(const struct bench *b, struct sweep *s)
+{
+	char seeds[24];
+
+	snprintf(seeds, sizeof seeds, "1..%u", b->seeds);
+	return sweep_add_axis(s, "seed", seeds);
+}
+
+static int begin(struct bench *b, struct sweep *s, const char *command)
+{
+	*s = (struct sweep){.where = "bench", .command = strdup(command)};
+	if (!s->command) {
+		return sweep_no_memory();
+	}
+	NVW_TRY(add_cases(b, s));
+	NVW_TRY(add_fixed(b, s));
+	NVW_TRY(add_against(b, s));
+	for (unsigned i = 0; i < b->case_count; i++) {
+		NVW_TRY(add_settings(b, s, i));
+	}
+	NVW_TRY(sweep_add_axis(s, "memory", "-"));
+	return add_seeds(b, s);
+}
+
+static int begin_runs(struct bench *b)
+{
+	NVW_TRY(begin(b, &b->runs, "run"));
+	return sweep_add_axis(&b->runs, "latencies", "on");
+}
+
+/* A sample: the first kind of failure is enough. */
+static int begin_crashes(struct bench *b)
+{
+	char states[24];
+
+	snprintf(states, sizeof states, "%llu", (unsigned long long)b->states);
+	NVW_TRY(begin(b, &b->crashes, "crash"));
+	NVW_TRY(sweep_add_axis(&b->crashes, "states", states));
+	NVW_TRY(sweep_add_axis(&b->crashes, "stop-after", "1"));
+	return sweep_add_axis(&b->crashes, "cures", "off");
+}
+
+/* ---- Points -------------------------------------------------------------------------------- */
+
+/* A point of the row, in either sweep. memory: a value of the axis. */
+static struct sweep_point point_of(const struct bench *b, const struct sweep *s, const struct bench_row *row,
+	uint32_t memory, uint32_t seed)
+{
+	struct sweep_point p = {.choice = {row->of}};
+
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		p.choice[b->first_axis + i] = row->choice[i];
+	}
+	p.choice[sweep_axis_named(s, "memory")] = memory;
+	p.choice[sweep_axis_named(s, "seed")] = seed;
+	return p;
+}
+
+/* Its key, if the command takes it. */
+static int examine(
+	struct sweep_keys *keys, const struct sweep *s, struct sweep_point *p, struct emu_config *config)
+{
+	struct sweep_words words;
+	int r = sweep_words(s, p, &words);
+
+	if (r == 0) {
+		r = !strcmp(s->command, "run") ? cli_examine_run(words.count, words.word, config) :
+						 cli_examine_crash(words.count, words.word, config);
+	}
+	if (r == 0) {
+		r = sweep_key(keys, &words, config, p->key);
+	}
+	sweep_words_end(&words);
+	return r;
+}
+
+static int add_point(struct sweep *s, unsigned *room, const struct sweep_point *p)
+{
+	if (!NVW_ROOM(s->point, *room, s->count + 1)) {
+		return sweep_no_memory();
+	}
+	s->point[s->count++] = *p;
+	return 0;
+}
+
+/* The value of the axis "memory" that gives NVRAM the latencies of the machine's DRAM; it is added if it is new. */
+static int memory_of(struct sweep *s, const struct emu_config *config, uint32_t *ret)
+{
+	char read[NVW_UNIT_TEXT], write[NVW_UNIT_TEXT], name[TEXT_BYTES], section[2 * TEXT_BYTES];
+	const struct sweep_axis *const a = &s->axis[sweep_axis_named(s, "memory")];
+
+	snprintf(name, sizeof name, "%s/%s", nvw_format_time(config->dram.read, read),
+		nvw_format_time(config->dram.write, write));
+	for (*ret = 0; *ret < a->count; ++*ret) {
+		if (!strcmp(a->value[*ret], name)) {
+			return 0;
+		}
+	}
+	snprintf(section, sizeof section, "memory %s", name);
+	NVW_TRY(sweep_bundle_add(s, section, "nvram.read", read));
+	NVW_TRY(sweep_bundle_add(s, section, "nvram.write", write));
+	return sweep_add_axis(s, "memory", name);
+}
+
+struct planner {
+	struct bench *b;
+	struct sweep_keys *keys;
+	unsigned rooms[3];
+};
+
+static int refuse(struct bench_row *row, enum bench_status status)
+{
+	row->status = status;
+	row->reason = strdup(nvw_error_message());
+	return row->reason ? 0 : sweep_no_memory();
+}
+
+static int add_runs(struct planner *of, struct bench_row *row, const struct emu_config *config)
+{
+	struct bench *const b = of->b;
+	uint32_t dram;
+
+	NVW_TRY(memory_of(&b->runs, config, &dram));
+	row->first = b->runs.count;
+	for (uint32_t i = 0; i < 2 * b->seeds; i++) {
+		struct emu_config own;
+		struct sweep_point p = point_of(b, &b->runs, row, i < b->seeds ? 0 : dram, i % b->seeds);
+
+		NVW_TRY(examine(of->keys, &b->runs, &p, &own));
+		NVW_TRY(add_point(&b->runs, &of->rooms[0], &p));
+	}
+	return 0;
+}
+
+static int add_crash(struct planner *of, struct bench_row *row)
+{
+	struct bench *const b = of->b;
+	struct emu_config config;
+
+	row->crash = -1;
+	if (b->states == 0) {
+		return 0;
+	}
+	struct sweep_point p = point_of(b, &b->crashes, row, 0, 0);
+
+	if (examine(of->keys, &b->crashes, &p, &config)) {
+		return refuse(row, BENCH_UNCHECKED);
+	}
+	row->crash = (int)b->crashes.count;
+	return add_point(&b->crashes, &of->rooms[1], &p);
+}
+
+static int add_row(struct planner *of, struct bench_row row)
+{
+	struct bench *const b = of->b;
+	struct sweep_point first = point_of(b, &b->runs, &row, 0, 0);
+	struct emu_config config;
+
+	if (!NVW_ROOM(b->row, of->rooms[2], b->row_count + 1)) {
+		return sweep_no_memory();
+	}
+	struct bench_row *const new = &b->row[b->row_count++];
+
+	*new = row;
+	if (examine(of->keys, &b->runs, &first, &config)) {
+		new->crash = -1;
+		return refuse(new, BENCH_REFUSED);
+	}
+	NVW_TRY(add_runs(of, new, &config));
+	return add_crash(of, new);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* "-" is for structures without the option, where the command line does not name it. */
+static bool is_apt(const struct bench *b, const struct bench_row *row, unsigned axis)
+{
+	const struct sweep_axis *const a = &b->runs.axis[b->first_axis + axis];
+	const bool is_dash = strcmp(a->value[row->choice[axis]], "-") == 0;
+
+	if (!has_option(b->of[row->of].workload, a->name)) {
+		return is_dash;
+	}
+	return !is_dash || strstr(b->given->against[axis], "=-") || strstr(b->given->against[axis], ",-");
+}
+
+static bool is_wanted(const struct bench *b, const struct bench_row *row)
+{
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		if (!is_apt(b, row, i)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool advance(const struct bench *b, struct bench_row *row)
+{
+	for (unsigned i = b->axis_count; i-- > 0; row->choice[i] = 0) {
+		if (++row->choice[i] < b->runs.axis[b->first_axis + i].count) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int add_rows(struct planner *of)
+{
+	struct bench *const b = of->b;
+
+	for (unsigned i = 0; i < b->case_count; i++) {
+		struct bench_row row = {.of = i};
+
+		do {
+			if (is_wanted(b, &row)) {
+				NVW_TRY(add_row(of, row));
+			}
+		} while (advance(b, &row));
+	}
+	return 0;
+}
+
+/* A table of refused rows says nothing: the first reason ends the command. */
+static int expect_runs(const struct bench *b)
+{
+	if (b->runs.count == 0) {
+		return nvw_fail(NVW_E_USAGE, "bench: %s", b->row[0].reason);
+	}
+	return 0;
+}
+
+int bench_plan(struct bench *b, const struct cli_options *given)
+{
+	struct planner of = {.b = b};
+
+	*b = (struct bench){.given = given,
+		.of = calloc(BENCH_CASES_MAX, sizeof *b->of),
+		.seeds = (unsigned)cli_number(given, CLI_seeds),
+		.records = cli_number(given, CLI_records),
+		.operations = cli_number(given, CLI_operations),
+		.states = cli_given(given, CLI_unchecked) ? 0 : cli_number(given, CLI_bench_states)};
+	if (!b->of) {
+		return sweep_no_memory();
+	}
+	NVW_TRY(add_workloads(b));
+	NVW_TRY(begin_runs(b));
+	NVW_TRY(begin_crashes(b));
+	of.keys = sweep_keys_begin();
+	if (!of.keys) {
+		return NVW_E_SYSTEM; /* it said why */
+	}
+	const int r = add_rows(&of);
+
+	sweep_keys_end(of.keys);
+	NVW_TRY(r);
+	return expect_runs(b);
+}
+
+void bench_end(struct bench *b)
+{
+	for (unsigned i = 0; i < b->row_count; i++) {
+		free(b->row[i].reason);
+		free(b->row[i].states);
+	}
+	sweep_end(&b->runs);
+	sweep_end(&b->crashes);
+	free(b->row);
+	free(b->of);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of a benchmark, as text, CSV and JSON. See bench.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../report/words.h"
+#include "bench.h"
+#include "core/invariant.h"
+#include "core/newfile.h"
+
+enum { CELL_BYTES = 64, COLUMNS_MAX = 2 + BENCH_AXES_MAX + BENCH_METRIC_COUNT + 1 };
+
+enum unit { NUMBER, RATE, TIME, ENERGY };
+
+static const struct {
+	const char *column, *head;
+	enum unit unit;
+} metrics[BENCH_METRIC_COUNT] = {
+#define X(id, column, unit, head) {column, head, unit},
+	BENCH_METRICS(X)
+#undef X
+};
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+/* Three digits, and the unit that leaves none or few before the point. */
+static void scaled(double x, const char *const *units, char cell[CELL_BYTES])
+{
+	while (units[1] && x >= 999.5) {
+		x /= 1000;
+		units++;
+	}
+	snprintf(cell, CELL_BYTES, x < 9.995 ? "%.2f%s" : x < 99.95 ? "%.1f%s" : "%.0f%s", x, *units);
+}
+
+static void print_number(double x, enum unit unit, char cell[CELL_BYTES])
+{
+	static const char *const units[][6] = {[NUMBER] = {"", NULL},
+		[RATE] = {"", "k", "M", "G", NULL},
+		[TIME] = {"ps", "ns", "us", "ms", "s", NULL},
+		[ENERGY] = {"pJ", "nJ", "uJ", "mJ", "J", NULL}};
+
+	scaled(x, units[unit], cell);
+}
+
+/* The mean; of the throughput also what the seeds leave open. */
+static void print_cell(const struct bench_row *row, unsigned metric, char cell[CELL_BYTES])
+{
+	const struct bench_number *const n = &row->number[metric];
+	char mean[CELL_BYTES], most[CELL_BYTES];
+
+	if (n->count == 0) {
+		snprintf(cell, CELL_BYTES, "-");
+		return;
+	}
+	print_number(n->mean, metrics[metric].unit, mean);
+	if (metric != BENCH_THROUGHPUT || n->count == 1) {
+		snprintf(cell, CELL_BYTES, "%s", mean);
+	} else if (!isnan(n->half)) {
+		snprintf(cell, CELL_BYTES, "%.40s ±%.1f%%", mean, 100 * n->half / n->mean);
+	} else {
+		print_number(n->least, metrics[metric].unit, mean);
+		print_number(n->most, metrics[metric].unit, most);
+		snprintf(cell, CELL_BYTES, "%.28s..%.28s", mean, most);
+	}
+}
+
+static const char *checked_text(const struct bench *b, const struct bench_row *row)
+{
+	switch (row->status) {
+	case BENCH_LOSES:
+		return "LOSES DATA";
+	case BENCH_FAILED:
+		return "no result";
+	case BENCH_REFUSED:
+		return "-";
+	default:
+		return row->states ? row->states : b->states ? "not checked" : "unchecked";
+	}
+}
+
+static const char *axis_value(const struct bench *b, const struct bench_row *row, unsigned axis)
+{
+	return b->runs.axis[b->first_axis + axis].value[row->choice[axis]];
+}
+
+/* The name that is the workload's own, not a path. */
+static const char *workload_of(const struct bench *b, const struct bench_row *row)
+{
+	return b->of[row->of].workload->name;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+struct table {
+	unsigned columns, rows;
+	char (*cell)[CELL_BYTES]; /* rows x columns; the first row is the head */
+	unsigned wide[COLUMNS_MAX];
+};
+
+/* Letters of UTF-8. */
+static unsigned letters(const char *text)
+{
+	unsigned n = 0;
+
+	for (; *text; text++) {
+		n += (*text & 0xc0) != 0x80;
+	}
+	return n;
+}
+
+static char *cell_at(const struct table *t, unsigned row, unsigned column)
+{
+	NVW_INVARIANT(row < t->rows && column < t->columns);
+	return t->cell[row * t->columns + column];
+}
+
+static void fill_head(const struct bench *b, struct table *t)
+{
+	unsigned c = 0;
+
+	snprintf(cell_at(t, 0, c++), CELL_BYTES, "workload");
+	snprintf(cell_at(t, 0, c++), CELL_BYTES, "mix");
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", b->runs.axis[b->first_axis + i].name);
+	}
+	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", metrics[i].head);
+	}
+	snprintf(cell_at(t, 0, c), CELL_BYTES, "crash states");
+}
+
+static void fill_row(const struct bench *b, struct table *t, unsigned of)
+{
+	const struct bench_row *const row = &b->row[of];
+	unsigned c = 0;
+
+	snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", workload_of(b, row));
+	snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", b->of[row->of].mix);
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", axis_value(b, row, i));
+	}
+	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+		print_cell(row, i, cell_at(t, of + 1, c++));
+	}
+	snprintf(cell_at(t, of + 1, c), CELL_BYTES, "%s", checked_text(b, row));
+}
+
+static void measure(struct table *t)
+{
+	for (unsigned r = 0; r < t->rows; r++) {
+		for (unsigned c = 0; c < t->columns; c++) {
+			const unsigned n = letters(cell_at(t, r, c));
+
+			t->wide[c] = n > t->wide[c] ? n : t->wide[c];
+		}
+	}
+}
+
+/* Names to the left, numbers to the right. */
+static void print_table(const struct table *t, unsigned names, FILE *to)
+{
+	for (unsigned r = 0; r < t->rows; r++) {
+		for (unsigned c = 0; c < t->columns; c++) {
+			const char *const cell = cell_at(t, r, c);
+			const int pad = (int)(t->wide[c] - letters(cell));
+
+			if (c + 1 == t->columns) {
+				fprintf(to, "  %s\n", cell);
+			} else if (c < names) {
+				fprintf(to, "%s%s%*s", words_if(c > 0, "  "), cell, pad, "");
+			} else {
+				fprintf(to, "  %*s%s", pad, "", cell);
+			}
+		}
+	}
+}
+
+/* "kv a scope=kernel" */
+static void print_row_name(const struct bench *b, const struct bench_row *row, FILE *to)
+{
+	fprintf(to, "%s %s", workload_of(b, row), b->of[row->of].mix);
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		fprintf(to, " %s=%s", b->runs.axis[b->first_axis + i].name, axis_value(b, row, i));
+	}
+}
+
+static void print_reasons(const struct bench *b, FILE *to)
+{
+	for (unsigned i = 0; i < b->row_count; i++) {
+		if (b->row[i].reason) {
+			print_row_name(b, &b->row[i], to);
+			fprintf(to, ": %s: %s\n", checked_text(b, &b->row[i]), b->row[i].reason);
+		}
+	}
+}
+
+void bench_print(const struct bench *b, FILE *to)
+{
+	struct table t = {.columns = 2 + b->axis_count + BENCH_METRIC_COUNT + 1, .rows = b->row_count + 1};
+
+	t.cell = calloc((size_t)t.columns * t.rows, sizeof *t.cell);
+	if (!t.cell) {
+		return;
+	}
+	fill_head(b, &t);
+	for (unsigned i = 0; i < b->row_count; i++) {
+		fill_row(b, &t, i);
+	}
+	measure(&t);
+	print_table(&t, 2 + b->axis_count, to);
+	free(t.cell);
+	fprintf(to, "simulated time; %s records, %s operations, %u seed%s", GROUPED(b->records),
+		GROUPED(b->operations), b->seeds, plural(b->seeds));
+	fputs(b->seeds >= BENCH_CONFIDENT ? ": means, ± 95 % confidence\n" : "\n", to);
+	if (b->states == 0) {
+		fputs("unchecked: no row was crash-tested\n", to);
+	}
+	print_reasons(b, to);
+}
+
+/* ---- CSV ----------------------------------------------------------------------------------- */
+
+/* As in the tables of sweeps: what is not "ok" is left out of figures. */
+static const char *csv_status(const struct bench_row *row)
+{
+	static const char *const names[] = {[BENCH_OK] = "ok",
+		[BENCH_UNCHECKED] = "ok",
+		[BENCH_REFUSED] = "refused",
+		[BENCH_FAILED] = "error",
+		[BENCH_LOSES] = "wrong"};
+
+	return names[row->status];
+}
+
+static void print_csv_head(const struct bench *b, FILE *to)
+{
+	fputs("workload,mix", to);
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		fputc(',', to);
+		sweep_csv_field(b->runs.axis[b->first_axis + i].name, to);
+	}
+	fputs(",seed,status,reason,crash_states", to);
+	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+		fprintf(to, ",%s", metrics[i].column);
+	}
+	fputs(",nvwave\n", to);
+}
+
+static void print_csv_row(const struct bench *b, const struct bench_row *row, unsigned seed, FILE *to)
+{
+	const bool is_refused = row->status == BENCH_REFUSED;
+	const struct sweep_point *const p = is_refused ? NULL : &b->runs.point[row->first + seed];
+	const json_t *const values = p ? json_object_get(p->row, "values") : NULL,
+			    *const dram = p ? json_object_get(p[b->seeds].row, "values") : NULL;
+	double number[BENCH_METRIC_COUNT];
+
+	bench_numbers(values, dram, number);
+	fprintf(to, "%s,%s", workload_of(b, row), b->of[row->of].mix);
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		fputc(',', to);
+		sweep_csv_field(axis_value(b, row, i), to);
+	}
+	fprintf(to, ",%u,%s,", seed + 1, csv_status(row));
+	sweep_csv_field(words_or(row->reason, ""), to);
+	fprintf(to, ",%s", checked_text(b, row));
+	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+		fprintf(to, isnan(number[i]) ? "," : ",%.15g", number[i]);
+	}
+	fprintf(to, ",%s\n", words_or(json_string_value(json_object_get(values, "nvwave")), ""));
+}
+
+int bench_write_csv(const struct bench *b, const char *path)
+{
+	struct nvw_new_file f;
+
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	print_csv_head(b, f.file);
+	for (unsigned i = 0; i < b->row_count; i++) {
+		for (unsigned seed = 0; seed < (b->row[i].status == BENCH_REFUSED ? 1 : b->seeds); seed++) {
+			print_csv_row(b, &b->row[i], seed, f.file);
+		}
+	}
+	return nvw_new_file_end(&f, 0);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static json_t *number_json(const struct bench_number *n)
+{
+	if (n->count == 0) {
+		return json_null();
+	}
+	json_t *const o = json_pack("{s:f, s:f, s:f, s:i}", "mean", n->mean, "least", n->least, "most",
+		n->most, "seeds", (int)n->count);
+
+	if (!isnan(n->half)) {
+		json_object_set_new(o, "confidence_95", json_real(n->half));
+	}
+	return o;
+}
+
+static json_t *row_json(const struct bench *b, const struct bench_row *row)
+{
+	json_t *const o = json_pack("{s:s, s:s}", "workload", workload_of(b, row), "mix", b->of[row->of].mix);
+
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		json_object_set_new(
+			o, b->runs.axis[b->first_axis + i].name, json_string(axis_value(b, row, i)));
+	}
+	json_object_set_new(o, "status", json_string(csv_status(row)));
+	json_object_set_new(o, "reason", json_string(words_or(row->reason, "")));
+	json_object_set_new(o, "crash_states", json_string(checked_text(b, row)));
+	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+		json_object_set_new(o, metrics[i].column, number_json(&row->number[i]));
+	}
+	return o;
+}
+
+json_t *bench_json(const struct bench *b)
+{
+	json_t *const rows = json_array();
+
+	for (unsigned i = 0; i < b->row_count; i++) {
+		json_array_append_new(rows, row_json(b, &b->row[i]));
+	}
+	return json_pack("{s:I, s:I, s:i, s:b, s:o}", "records", (json_int_t)b->records, "operations",
+		(json_int_t)b->operations, "seeds", (int)b->seeds, "checked", b->states != 0, "rows", rows);
+}
