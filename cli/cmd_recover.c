@@ -25,14 +25,14 @@ static void print_text(const json_t *report, const struct pool_recover_how *how)
 	const json_t *const findings = json_object_get(report, "findings");
 
 	printf("%s: %lld epochs complete, %lld rolled back (%lld words), %lld log entries torn; %lld blocks freed, %lld kept%s; "
-	       "structure %s: %s.\n%lld words %s; %lld log entries read\n",
+	       "structure %s: %s.\n%lld words %s; %lld log entries and %lld words of tables read\n",
 		text(report, "pool"), number(report, "epochs_completed"),
 		number(report, "epochs_rolled_back"), number(report, "words_restored"),
 		number(report, "entries_torn"), number(report, "blocks_freed"), number(report, "blocks_kept"),
 		number(report, "header_repaired") ? ", header restored from its copy" : "",
 		text(report, "layout"), text(report, "structure"), number(report, "words_written"),
 		how->dry_run ? "would have been written: nothing was changed (--dry-run)" : "written",
-		number(report, "entries_read"));
+		number(report, "entries_read"), number(report, "words_read"));
 	if (how->verify && number(report, "words_written_again") == 0) {
 		puts("verified: a second recovery writes nothing");
 	}
@@ -64,7 +64,7 @@ static int recover_command(const struct pool_command *c, int *ret_status)
 {
 	static const struct pool_column columns[] = {{"layout", "layout", -10},
 		{"open epochs", "epochs_rolled_back", 11}, {"entries undone", "words_restored", 14},
-		{"words written", "words_written", 13}, {"entries read", "entries_read", 12},
+		{"words written", "words_written", 13}, {"words read", "words_read", 10},
 		{"structure", "structure", -12}, {NULL, NULL, 0}};
 	struct pool_recover_how how = {cli_given(&c->given, CLI_dry_run), cli_given(&c->given, CLI_verify)};
 

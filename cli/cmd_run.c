@@ -72,10 +72,18 @@ static void on_acknowledged(void *context, uint64_t first, uint64_t count)
 	}
 }
 
-/* A temporary pool loses its name before the run begins, so that it cannot be left behind. */
-static int create_kept_pool(
-	struct run *run, const char *path, const struct nvw_pool_params *params, unsigned count)
+static int create_kept_pool(struct run *run, const char *path, struct nvw_pool_params *params, unsigned count)
 {
+	const char *const size = cli_text(&run->session->given, CLI_pool_size);
+	uint64_t bytes = 0;
+
+	if (size != NULL && nvw_parse_bytes(size, &bytes) != 0) {
+		return nvw_fail(NVW_E_USAGE, "--pool-size: %s", nvw_error_message());
+	}
+	for (unsigned i = 0; i < count; i++) {
+		params[i].bytes = bytes;
+		params[i].sparse = size != NULL;
+	}
 	const int r = nvw_pool_create_several(path, params, count, &run->pool);
 
 	if (r == -EEXIST) {
@@ -355,6 +363,7 @@ static int take_own(struct run *run)
 	run->reader_scans = cli_number(o, CLI_reader_scans);
 	return cli_options_check_use(o,
 		cli_at(CLI_AT_NO_READERS, !run->host_readers) |
+			cli_at(CLI_AT_NO_POOL, !cli_given(o, CLI_pool)) |
 			cli_at(CLI_AT_NO_TIMELINE, !cli_given(o, CLI_timeline)) |
 			cli_at(CLI_AT_NO_SERIES, !cli_given(o, CLI_series)) |
 			cli_at(CLI_AT_NOT_INTERVAL, cli_number(o, CLI_per) != CLI_PER_INTERVAL) |

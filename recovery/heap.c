@@ -23,10 +23,12 @@ int nvw_heap_visit(const struct nvw_pool *pool, int (*visit)(void *context, nvw_
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	struct walk w = {visit, context};
-	uint64_t payload = 0;
-	int r = rec_each_block(pool, visit_if_allocated, &w);
+	struct nvw__written written = {0};
+	uint64_t payload = 0, words_read = 0;
+	int r = rec_each_block(pool, &words_read, visit_if_allocated, &w);
 
-	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count; chunk = rec_chunk_after(chunk, payload)) {
+	for (uint64_t chunk = rec_next_chunk(pool, 0, &written); r == 0 && chunk < g->chunk_count;
+		chunk = rec_next_chunk(pool, rec_chunk_after(chunk, payload), &written)) {
 		r = rec_chunk(pool, chunk, &payload);
 		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
 			r = visit(context, nvw__chunk_off(g, chunk),
@@ -126,10 +128,12 @@ int nvw_heap_sweep(struct nvw_pool *pool, bool (*reachable)(void *context, nvw_o
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	const uint64_t before = nvw_pool_words_written(pool);
 	struct sweep s = {pool, reachable, context, report};
+	struct nvw__written written = {0};
 	uint64_t payload = 0;
-	int r = rec_each_block(pool, sweep_block, &s);
+	int r = rec_each_block(pool, &report->words_read, sweep_block, &s);
 
-	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count; chunk = rec_chunk_after(chunk, payload)) {
+	for (uint64_t chunk = rec_next_chunk(pool, 0, &written); r == 0 && chunk < g->chunk_count;
+		chunk = rec_next_chunk(pool, rec_chunk_after(chunk, payload), &written)) {
 		const nvw_off word_off = nvw__chunk_word_off(g, chunk), off = nvw__chunk_off(g, chunk);
 
 		r = rec_chunk(pool, chunk, &payload);

@@ -17,13 +17,15 @@ static int header_pages(const struct live *l)
 	return l->visit(l->context, REC_LIVE_HEADER, NVW__COPY_OFF, NVW__PAGE_BYTES, true);
 }
 
-static int log_of_stream(const struct live *l, uint32_t stream)
+static int log_of_stream(const struct live *l, uint32_t stream, struct nvw__written *written)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(l->pool);
+	uint32_t end;
 	uint64_t est;
 
 	NVW_TRY(rec_est(l->pool, stream, &est));
-	for (uint32_t i = 0; i < g->log_entries; i++) {
+	for (uint32_t i = rec_next_entry(l->pool, stream, 0, written, &end); i < g->log_entries;
+		i = rec_next_entry(l->pool, stream, i + 1, written, &end)) {
 		const nvw_off off = nvw__entry_off(g, stream, i);
 		const uint64_t *const words = nvw_pool_at(l->pool, off, NVW__ENTRY_BYTES);
 
@@ -45,10 +47,12 @@ static int class_words(const struct live *l, uint64_t chunk, unsigned class)
 static int heap(const struct live *l)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(l->pool);
-	uint64_t payload = 0;
+	struct nvw__written written = {0};
+	uint64_t payload;
 
 	NVW_TRY(l->visit(l->context, REC_LIVE_HEAP, g->chunk_table, 8 * (uint64_t)g->chunk_count, true));
-	for (uint64_t chunk = 0; chunk < g->chunk_count; chunk = rec_chunk_after(chunk, payload)) {
+	for (uint64_t chunk = rec_next_chunk(l->pool, 0, &written); chunk < g->chunk_count;
+		chunk = rec_next_chunk(l->pool, rec_chunk_after(chunk, payload), &written)) {
 		NVW_TRY(rec_chunk(l->pool, chunk, &payload));
 		if (nvw__chunk_kind(payload) == NVW__CHUNK_CLASS) {
 			NVW_TRY(class_words(l, chunk, (unsigned)nvw__chunk_value(payload)));
@@ -70,10 +74,12 @@ int rec_each_live(const struct nvw_pool *pool,
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	struct live l = {pool, visit, context};
+	struct rec_streams walk = {.est = {0}};
 
 	NVW_TRY(header_pages(&l));
-	for (uint32_t stream = 0; stream < g->streams; stream++) {
-		NVW_TRY(log_of_stream(&l, stream));
+	for (uint32_t stream = rec_next_stream(pool, 0, &walk); stream < g->streams;
+		stream = rec_next_stream(pool, stream + 1, &walk)) {
+		NVW_TRY(log_of_stream(&l, stream, &walk.log));
 	}
 	NVW_TRY(visit(context, REC_LIVE_EPOCH, g->est, 8 * (uint64_t)g->streams, true));
 	NVW_TRY(heap(&l));

@@ -22,41 +22,59 @@
 
 /* ---- The log ------------------------------------------------------------------------------- */
 
-/* The entries of one stream, newest first. Restores old values if restore is set, otherwise only classifies
- * and counts. */
-static int stream_log(struct nvw_pool *pool, uint32_t stream, uint64_t settled, bool restore, bool *ret_open,
-	struct nvw_recovery *report)
+struct stream_log {
+	struct nvw_pool *pool;
+	uint32_t stream;
+	uint64_t settled;
+	bool restore; /* old values; otherwise entries are only classified and counted */
+	struct nvw_recovery *report;
+	bool open; /* an entry is of the open epoch */
+};
+
+static int one_entry(struct stream_log *l, const uint64_t *words, nvw_off off)
 {
-	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	const uint64_t *const log =
-		nvw_pool_at(pool, nvw__entry_off(g, stream, 0), (uint64_t)g->log_entries * NVW__ENTRY_BYTES);
-	int r = 0;
+	/* Most entries have never been written. */
+	if (rec_is_unused(words) || rec_is_settled(words, l->settled)) {
+		return 0;
+	}
+	const struct rec_entry entry = rec_judge(l->pool, words, off, l->settled);
 
-	for (uint32_t i = g->log_entries; r == 0 && i-- > 0;) {
-		report->entries_read++;
-
-		const uint64_t *const words = log + (uint64_t)i * NVW__ENTRY_WORDS;
-		const nvw_off off = nvw__entry_off(g, stream, i);
-		struct rec_entry entry;
-
-		/* Most entries have never been written. */
-		if (rec_is_unused(words) || rec_is_settled(words, settled)) {
-			continue;
-		}
-		entry = rec_judge(pool, words, off, settled);
-		*ret_open = *ret_open || entry.of_open_epoch;
-		if (entry.verdict == REC_DAMAGE) {
-			r = rec_damaged_entry(pool, off);
-		} else if (entry.verdict == REC_TORN) {
-			report->entries_torn += !restore;
-		} else if (entry.verdict == REC_RESTORE && restore) {
-			report->words_restored++;
-			if (nvw_pool_word(pool, entry.undo.off) != entry.undo.value) {
-				r = nvw_pool_write_word(pool, entry.undo.off, entry.undo.value);
-			}
+	l->open = l->open || entry.of_open_epoch;
+	if (entry.verdict == REC_DAMAGE) {
+		return rec_damaged_entry(l->pool, off);
+	}
+	l->report->entries_torn += entry.verdict == REC_TORN && !l->restore;
+	if (entry.verdict == REC_RESTORE && l->restore) {
+		l->report->words_restored++;
+		if (nvw_pool_word(l->pool, entry.undo.off) != entry.undo.value) {
+			return nvw_pool_write_word(l->pool, entry.undo.off, entry.undo.value);
 		}
 	}
-	return r;
+	return 0;
+}
+
+/* The entries of the stream from this one on, newest first; walk is one through the log. */
+static int newest_first(struct stream_log *l, uint32_t entry, struct nvw__written *walk)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(l->pool);
+	uint32_t end;
+	const uint32_t begin = rec_next_entry(l->pool, l->stream, entry, walk, &end);
+
+	if (begin == g->log_entries) {
+		return 0;
+	}
+	NVW_TRY(newest_first(l, end, walk));
+
+	const nvw_off off = nvw__entry_off(g, l->stream, begin);
+	const uint64_t count = end - begin, *const words =
+						    nvw_pool_at(l->pool, off, count * NVW__ENTRY_BYTES);
+
+	l->report->entries_read += count;
+	l->report->words_read += count * NVW__ENTRY_WORDS;
+	for (uint64_t i = count; i-- > 0;) {
+		NVW_TRY(one_entry(l, words + i * NVW__ENTRY_WORDS, off + i * NVW__ENTRY_BYTES));
+	}
+	return 0;
 }
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
@@ -94,20 +112,25 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 /* Checks all metadata; sets open for the streams with an incomplete epoch, and *ret_unsettled if any block
- * word is undecided. */
+ * word is undecided. Counts the last epoch in the table as completed; mark() takes it back where a later one is open. */
 static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool *ret_unsettled)
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open};
+	struct rec_streams walk = {.est = {0}};
 
-	for (uint32_t stream = 0; stream < nvw_pool_geometry(pool)->streams; stream++) {
-		bool is_open = false;
+	for (uint32_t stream = rec_next_stream(pool, 0, &walk); stream < nvw_pool_geometry(pool)->streams;
+		stream = rec_next_stream(pool, stream + 1, &walk)) {
+		struct stream_log log = {.pool = pool, .stream = stream, .report = report};
 		uint64_t est;
 
+		report->words_read++;
 		NVW_TRY(rec_est(pool, stream, &est));
-		NVW_TRY(stream_log(pool, stream, nvw__est_epoch(est), false, &is_open, report));
-		open[stream] = is_open;
+		report->epochs_completed += nvw__est_state(est) == NVW__EST_COMPLETED;
+		log.settled = nvw__est_epoch(est);
+		NVW_TRY(newest_first(&log, 0, &walk.log));
+		open[stream] = log.open;
 	}
-	NVW_TRY(rec_each_block(pool, visit_block, &blocks));
+	NVW_TRY(rec_each_block(pool, &report->words_read, visit_block, &blocks));
 	*ret_unsettled = blocks.unsettled;
 	return 0;
 }
@@ -116,12 +139,15 @@ static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t
 static int restore_all(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
 {
 	for (uint32_t stream = 0; stream < nvw_pool_geometry(pool)->streams; stream++) {
-		bool is_open = false;
+		struct stream_log log = {.pool = pool, .stream = stream, .restore = true, .report = report};
+		struct nvw__written walk = {0};
 		uint64_t est;
 
 		if (open[stream]) {
+			report->words_read++;
 			NVW_TRY(rec_est(pool, stream, &est));
-			NVW_TRY(stream_log(pool, stream, nvw__est_epoch(est), true, &is_open, report));
+			log.settled = nvw__est_epoch(est);
+			NVW_TRY(newest_first(&log, 0, &walk));
 		}
 	}
 	return 0;
@@ -132,7 +158,7 @@ static int settle_blocks(struct nvw_pool *pool, struct nvw_recovery *report, uin
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open, .settle = true};
 
-	return rec_each_block(pool, visit_block, &blocks);
+	return rec_each_block(pool, &report->words_read, visit_block, &blocks);
 }
 
 static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_t *open)
@@ -143,13 +169,13 @@ static int mark(struct nvw_pool *pool, struct nvw_recovery *report, const uint8_
 		const nvw_off off = nvw__est_off(g, stream);
 		uint64_t est;
 
-		NVW_TRY(rec_est(pool, stream, &est));
 		if (open[stream]) {
+			report->words_read++;
+			NVW_TRY(rec_est(pool, stream, &est));
 			report->epochs_rolled_back++;
+			report->epochs_completed -= nvw__est_state(est) == NVW__EST_COMPLETED;
 			est = nvw__est_payload(NVW__EST_ROLLED_BACK, nvw__est_epoch(est) + 1);
 			NVW_TRY(nvw_pool_write_word(pool, off, nvw_seal(off, est)));
-		} else {
-			report->epochs_completed += nvw__est_state(est) == NVW__EST_COMPLETED;
 		}
 	}
 	return 0;
@@ -244,6 +270,8 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream, struct nvw_stream_state *ret_state)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	struct nvw__written written = {0};
+	uint32_t end;
 	uint64_t est;
 	int r;
 
@@ -257,7 +285,8 @@ int nvw_stream_state(const struct nvw_pool *pool, uint32_t stream, struct nvw_st
 	}
 	*ret_state = (struct nvw_stream_state){
 		.settled = nvw__est_epoch(est), .state = (enum nvw_epoch_state)nvw__est_state(est)};
-	for (uint32_t i = 0; i < g->log_entries; i++) {
+	for (uint32_t i = rec_next_entry(pool, stream, 0, &written, &end); i < g->log_entries;
+		i = rec_next_entry(pool, stream, i + 1, &written, &end)) {
 		const nvw_off off = nvw__entry_off(g, stream, i);
 
 		ret_state->open_entries +=

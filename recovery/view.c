@@ -20,7 +20,7 @@ int rec_est(const struct nvw_pool *pool, uint32_t stream, uint64_t *ret_payload)
 	if (!nvw_unseal(off, nvw_pool_word(pool, off), &payload)) {
 		return rec_damage(pool, off, "a broken seal", "a word of the epoch status table");
 	}
-	if (nvw__est_state(payload) >= NVW__EST_STATES ||
+	if (nvw__est_state(payload) >= NVW__EST_STATES || nvw__est_epoch(payload) > NVW__EPOCH_MAX ||
 		(nvw__est_state(payload) == NVW__EST_NEVER) != (nvw__est_epoch(payload) == 0)) {
 		return rec_damage(pool, off, "an impossible state",
 			"an epoch that never began, completed or was rolled back");
@@ -87,17 +87,58 @@ int rec_block(const struct nvw_pool *pool, nvw_off off, uint64_t *ret_payload, e
 	return 0;
 }
 
-/* The chunks of an extent behind its first are marked free. */
-static int check_extent(const struct nvw_pool *pool, uint64_t first, uint64_t chunks)
+/* ---- Walks ----------------------------------------------------------------------------------- */
+
+static uint64_t min_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint32_t rec_next_stream(const struct nvw_pool *pool, uint32_t stream, struct rec_streams *walk)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	const uint64_t *const words = nvw_pool_at(pool, nvw__chunk_word_off(g, first), 8 * chunks);
+	const nvw_off est = nvw__written_from(pool, nvw__est_off(g, stream), &walk->est),
+		      log = nvw__written_from(pool, nvw__entry_off(g, stream, 0), &walk->log);
+
+	return (uint32_t)min_of(g->streams,
+		min_of((est - g->est) / 8, (log - g->log) / ((uint64_t)g->log_entries * NVW__ENTRY_BYTES)));
+}
+
+uint32_t rec_next_entry(const struct nvw_pool *pool, uint32_t stream, uint32_t entry,
+	struct nvw__written *walk, uint32_t *ret_end)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const nvw_off log = nvw__entry_off(g, stream, 0);
+	const nvw_off off = nvw__written_from(pool, nvw__entry_off(g, stream, entry), walk);
+
+	*ret_end = (uint32_t)min_of(g->log_entries, (walk->to - log) / NVW__ENTRY_BYTES);
+	return (uint32_t)min_of(g->log_entries, (off - log) / NVW__ENTRY_BYTES);
+}
+
+uint64_t rec_next_chunk(const struct nvw_pool *pool, uint64_t chunk, struct nvw__written *walk)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const nvw_off off = nvw__written_from(pool, nvw__chunk_word_off(g, chunk), walk);
+
+	return min_of(g->chunk_count, (off - g->chunk_table) / 8);
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+/* The chunks of an extent behind its first are marked free. */
+static int check_extent(const struct nvw_pool *pool, uint64_t first, uint64_t chunks,
+	struct nvw__written *walk, uint64_t *words_read)
+{
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
 	uint64_t payload;
 
-	for (uint64_t i = 1; i < chunks; i++) {
-		const nvw_off off = nvw__chunk_word_off(g, first + i);
+	for (uint64_t i = rec_next_chunk(pool, first + 1, walk); i < first + chunks;
+		i = rec_next_chunk(pool, i + 1, walk)) {
+		const nvw_off off = nvw__chunk_word_off(g, i);
+		const uint64_t word = nvw_pool_word(pool, off);
 
-		if (words[i] != 0 && (!nvw_unseal(off, words[i], &payload) || payload != 0)) {
+		++*words_read;
+		if (word != 0 && (!nvw_unseal(off, word, &payload) || payload != 0)) {
 			return rec_damage(
 				pool, off, "a chunk in the middle of an extent", "one that is marked free");
 		}
@@ -105,29 +146,32 @@ static int check_extent(const struct nvw_pool *pool, uint64_t first, uint64_t ch
 	return 0;
 }
 
-int rec_each_block(const struct nvw_pool *pool,
+int rec_each_block(const struct nvw_pool *pool, uint64_t *words_read,
 	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
 		nvw_off block, uint32_t bytes),
 	void *context)
 {
 	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
-	uint64_t payload = 0;
-	int r = 0;
+	struct nvw__written walk = {0};
+	uint64_t payload;
 
-	for (uint64_t chunk = 0; r == 0 && chunk < g->chunk_count; chunk = rec_chunk_after(chunk, payload)) {
+	for (uint64_t chunk = rec_next_chunk(pool, 0, &walk); chunk < g->chunk_count;
+		chunk = rec_next_chunk(pool, rec_chunk_after(chunk, payload), &walk)) {
 		const nvw_off off = nvw__chunk_off(g, chunk);
 		const uint64_t *words;
 		unsigned class;
 
-		r = rec_chunk(pool, chunk, &payload);
-		if (r == 0 && nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
-			r = check_extent(pool, chunk, nvw__chunk_value(payload));
+		++*words_read;
+		NVW_TRY(rec_chunk(pool, chunk, &payload));
+		if (nvw__chunk_kind(payload) == NVW__CHUNK_EXTENT) {
+			NVW_TRY(check_extent(pool, chunk, nvw__chunk_value(payload), &walk, words_read));
 		}
-		if (r < 0 || nvw__chunk_kind(payload) != NVW__CHUNK_CLASS) {
+		if (nvw__chunk_kind(payload) != NVW__CHUNK_CLASS) {
 			continue;
 		}
 		class = (unsigned)nvw__chunk_value(payload);
 		words = nvw_pool_at(pool, off, 8 * (uint64_t)nvw__class_blocks[class]);
+		*words_read += nvw__class_blocks[class];
 		for (uint32_t i = 0; i < nvw__class_blocks[class]; i++) {
 			enum nvw__outcome outcome;
 			uint64_t block;
@@ -139,5 +183,5 @@ int rec_each_block(const struct nvw_pool *pool,
 			}
 		}
 	}
-	return r;
+	return 0;
 }

@@ -6,6 +6,7 @@
 #include <nvw/recovery.h>
 
 #include "pool/layout.h"
+#include "pool/written.h"
 
 /* NVW_E_DAMAGED: the content at off is not what was expected there. */
 int rec_damage(const struct nvw_pool *pool, nvw_off off, const char *found, const char *expected);
@@ -15,6 +16,22 @@ NVW_CHECKED int rec_est(const struct nvw_pool *pool, uint32_t stream, uint64_t *
 
 /* The payload of a chunk; damage in the same cases. */
 NVW_CHECKED int rec_chunk(const struct nvw_pool *pool, uint64_t chunk, uint64_t *ret_payload);
+
+/* A walk through the streams, and one through the chunks. Each begins as zero, and passes over holes of the file. */
+struct rec_streams {
+	struct nvw__written est, log;
+};
+
+/* The first stream from this one on with a word in the epoch status table or the log; the number of streams: none. */
+uint32_t rec_next_stream(const struct nvw_pool *pool, uint32_t stream, struct rec_streams *walk);
+
+/* The first entry of the stream from this one on that may have been written; the number of entries: none. *ret_end: with
+ * those up to it. */
+uint32_t rec_next_entry(const struct nvw_pool *pool, uint32_t stream, uint32_t entry,
+	struct nvw__written *walk, uint32_t *ret_end);
+
+/* The first chunk from this one on with a word in the chunk table; the number of chunks: none. */
+uint64_t rec_next_chunk(const struct nvw_pool *pool, uint64_t chunk, struct nvw__written *walk);
 
 /* The next chunk that can be the first of a class or extent. */
 static inline uint64_t rec_chunk_after(uint64_t chunk, uint64_t payload)
@@ -43,8 +60,8 @@ static inline bool rec_is_allocated(uint64_t payload, enum nvw__outcome outcome)
 }
 
 /* Calls visit for every non-zero block word of every class chunk; ends at the first visit that does not
- * return 0. */
-NVW_CHECKED int rec_each_block(const struct nvw_pool *pool,
+ * return 0. Adds to *words_read the words of the chunk table and the block words. */
+NVW_CHECKED int rec_each_block(const struct nvw_pool *pool, uint64_t *words_read,
 	int (*visit)(void *context, nvw_off word_off, uint64_t payload, enum nvw__outcome outcome,
 		nvw_off block, uint32_t bytes),
 	void *context);

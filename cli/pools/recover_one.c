@@ -23,14 +23,15 @@ static int recover(struct nvw_pool *pool, struct nvw_recovery *report)
 
 static json_t *report_json(const struct nvw_pool *pool, const struct nvw_recovery *r, bool dry_run)
 {
-	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pool",
+	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pool",
 		nvw_pool_path(pool), "layout", nvw_pool_geometry(pool)->layout, "dry_run", dry_run,
 		"epochs_completed", (json_int_t)r->epochs_completed, "epochs_rolled_back",
-		(json_int_t)r->epochs_rolled_back, "entries_read", (json_int_t)r->entries_read,
-		"words_restored", (json_int_t)r->words_restored, "entries_torn", (json_int_t)r->entries_torn,
-		"blocks_freed", (json_int_t)r->blocks_freed, "blocks_kept", (json_int_t)r->blocks_kept,
-		"header_repaired", (json_int_t)r->header_repaired, "structure_repairs",
-		(json_int_t)r->structure_repairs, "words_written", (json_int_t)r->words_written);
+		(json_int_t)r->epochs_rolled_back, "entries_read", (json_int_t)r->entries_read, "words_read",
+		(json_int_t)r->words_read, "words_restored", (json_int_t)r->words_restored, "entries_torn",
+		(json_int_t)r->entries_torn, "blocks_freed", (json_int_t)r->blocks_freed, "blocks_kept",
+		(json_int_t)r->blocks_kept, "header_repaired", (json_int_t)r->header_repaired,
+		"structure_repairs", (json_int_t)r->structure_repairs, "words_written",
+		(json_int_t)r->words_written);
 }
 
 /* Recovery is idempotent (nvw/recovery.h, guarantee 1). */

@@ -50,11 +50,12 @@ enum {
 /* Content of a new pool. A zero chooses the default in brackets. */
 struct nvw_pool_params {
 	uint64_t bytes;       /* file size, a multiple of 4096 [the smallest that fits the rest] */
-	uint64_t heap_bytes;  /* used when bytes is 0: the heap's size, rounded up to chunks [1 chunk] */
+	uint64_t heap_bytes;  /* the heap's least size, rounded up to chunks [1 chunk] */
 	uint32_t streams;     /* epoch streams (nvw/epoch.h) [1] */
 	uint32_t log_entries; /* undo log entries per stream [64] */
 	char layout[NVW_POOL_LAYOUT_BYTES]; /* owner of the data: the workload's name */
 	char device[NVW_DEVICE_NAME_BYTES]; /* the machine's device that holds the pool [nvram] */
+	bool sparse; /* takes disk blocks as they are written; a full disk is then a SIGBUS [no: reserves all] */
 };
 
 /* Geometry, as stored in the header; in bytes from the start of the pool. Constant. */

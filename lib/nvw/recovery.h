@@ -27,8 +27,10 @@
 struct nvw_recovery {
 	uint64_t epochs_completed;   /* streams whose last epoch had completed */
 	uint64_t epochs_rolled_back; /* streams with a rolled back epoch */
-	uint64_t
-		entries_read; /* undo log entries looked at: all of them, and those of open epochs' streams again */
+	/* Undo log entries looked at: all in pages that were ever written, and those of open epochs' streams again. */
+	uint64_t entries_read;
+	/* 8-byte words of epoch status table, undo log, chunk table and block words looked at. */
+	uint64_t words_read;
 	uint64_t words_restored;  /* 8-byte words restored from the undo log */
 	uint64_t entries_torn;    /* log entries torn by the crash, ignored */
 	uint64_t blocks_freed;    /* allocations of incomplete epochs undone, and unreachable blocks swept */

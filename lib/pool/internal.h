@@ -21,9 +21,10 @@ struct nvw_pool {
 	char *writable;        /* the same mapping, NULL if this handle cannot store to it */
 	bool shared;           /* stores reach the file: opened with NVW_POOL_WRITE */
 	bool is_pmem;          /* flushing the CPU caches makes stores durable; otherwise msync does */
-	size_t mapped_bytes;   /* 0: an image, which the caller owns */
-	int lock_fd;           /* holds the lock; -1 for an image */
-	char *path;            /* NULL for an image */
+	bool has_holes; /* its file does not have all blocks, and its file system tells which (written.h) */
+	size_t mapped_bytes; /* 0: an image, which the caller owns */
+	int lock_fd;         /* holds the lock; -1 for an image */
+	char *path;          /* NULL for an image */
 	struct nvw_pool_image image;
 	uint64_t words_written;
 	uint64_t unsynced_begin, unsynced_end; /* written but not yet msynced */

@@ -65,12 +65,13 @@ _Static_assert(offsetof(struct nvw__header, checksum) == 248, "header");
 
 /* ---- Limits: the widths of the bit fields below ---------------------------------------------------- */
 
-#define NVW__EPOCH_BITS      24
-#define NVW__STREAM_BITS     22
-#define NVW__EPOCH_MAX       ((UINT64_C(1) << NVW__EPOCH_BITS) - 1) /* the last epoch of a stream */
-#define NVW__STREAMS_MAX     (UINT32_C(1) << NVW__STREAM_BITS)
-#define NVW__POOL_BYTES_MAX  (UINT64_C(1) << 35) /* a log entry holds the offset of a word in 32 bits */
-#define NVW__LOG_ENTRIES_MAX (UINT32_C(1) << 20)
+#define NVW__EPOCH_BITS       24
+#define NVW__ENTRY_EPOCH_BITS 23
+#define NVW__STREAM_BITS      22
+#define NVW__EPOCH_MAX        ((UINT64_C(1) << NVW__ENTRY_EPOCH_BITS) - 1) /* the last epoch of a stream */
+#define NVW__STREAMS_MAX      (UINT32_C(1) << NVW__STREAM_BITS)
+#define NVW__POOL_BYTES_MAX   (UINT64_C(1) << 37) /* a log entry holds the number of a word in 34 bits */
+#define NVW__LOG_ENTRIES_MAX  (UINT32_C(1) << 20)
 
 static inline uint64_t nvw__field(uint64_t payload, unsigned low, unsigned bits)
 {
@@ -101,7 +102,7 @@ static inline uint64_t nvw__est_state(uint64_t payload)
 	return payload >> NVW__EPOCH_BITS;
 }
 
-/* ---- Undo log entry: four sealed words, payload = epoch << 24 | a quarter of (offset / 8, old value) --- */
+/* ---- Undo log entry: four sealed words, payload = high << 47 | epoch << 24 | a quarter of (offset / 8, old value) */
 
 enum { NVW__ENTRY_WORDS = 4, NVW__ENTRY_BYTES = 32 };
 
@@ -115,13 +116,16 @@ static inline nvw_off nvw__entry_off(const struct nvw_pool_geometry *g, uint32_t
 	return g->log + NVW__ENTRY_BYTES * ((uint64_t)stream * g->log_entries + entry);
 }
 
-/* The payload of word i of an entry. The 96 bits are the 32 of the word's number, then the value. */
+/*
+ * The payload of word i of an entry. The quarters are 32 bits of the word's number, then the value. The first two words
+ * have two more bits of the number above the epoch.
+ */
 static inline uint64_t nvw__entry_payload(const struct nvw__undo *u, uint64_t epoch, unsigned i)
 {
 	const uint64_t number = u->off >> 3;
 	const uint64_t quarter[NVW__ENTRY_WORDS] = {
-		number & 0xffffff,
-		number >> 24 | (u->value & 0xffff) << 8,
+		(number & 0xffffff) | (number >> 32 & 1) << 47,
+		(number >> 24 & 0xff) | (number >> 33) << 47 | (u->value & 0xffff) << 8,
 		u->value >> 16 & 0xffffff,
 		u->value >> 40,
 	};
@@ -132,7 +136,9 @@ static inline uint64_t nvw__entry_payload(const struct nvw__undo *u, uint64_t ep
 static inline struct nvw__undo nvw__entry_undo(const uint64_t payload[NVW__ENTRY_WORDS])
 {
 	return (struct nvw__undo){
-		.off = ((payload[0] & 0xffffff) | (payload[1] & 0xff) << 24) << 3,
+		.off = ((payload[0] & 0xffffff) | (payload[1] & 0xff) << 24 | (payload[0] >> 47 & 1) << 32 |
+			       (payload[1] >> 47 & 1) << 33)
+		       << 3,
 		.value = (payload[1] >> 8 & 0xffff) | (payload[2] & 0xffffff) << 16 |
 			 (payload[3] & 0xffffff) << 40,
 	};
@@ -141,7 +147,7 @@ static inline struct nvw__undo nvw__entry_undo(const uint64_t payload[NVW__ENTRY
 /* The epoch of an entry's word, sealed or bare: the CRC lies above it. */
 static inline uint64_t nvw__entry_epoch(uint64_t word)
 {
-	return nvw__field(word, 24, NVW__EPOCH_BITS);
+	return nvw__field(word, 24, NVW__ENTRY_EPOCH_BITS);
 }
 
 /* ---- Chunk table: payload = value << 4 | kind ------------------------------------------------------- */

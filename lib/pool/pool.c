@@ -16,9 +16,11 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <libpmem.h>
+#include <linux/magic.h>
 
 #include <nvw/input.h>
 
@@ -114,7 +116,9 @@ static int map_apart(struct nvw_pool *pool, enum nvw_pool_mode mode, size_t byte
 {
 	const bool private = mode == NVW_POOL_PRIVATE;
 	const int access = private ? PROT_READ | PROT_WRITE : PROT_READ;
-	void *p = mmap(NULL, bytes, access, private ? MAP_PRIVATE : MAP_SHARED, pool->lock_fd, 0);
+	/* Of a large pool few pages become private. */
+	const int kind = private ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
+	void *p = mmap(NULL, bytes, access, kind, pool->lock_fd, 0);
 
 	if (p == MAP_FAILED) {
 		return nvw_fail_errno("%s: the pool cannot be mapped", pool->path);
@@ -165,6 +169,19 @@ static int file_bytes(const struct nvw_pool *pool, uint64_t *ret_bytes)
 	return 0;
 }
 
+/*
+ * A pool that has reserved its blocks has no holes; what its file system takes for one depends on what is cached. A FUSE
+ * file system may not know yet what is in the page cache.
+ */
+static bool has_holes(int fd)
+{
+	struct statfs of;
+	struct stat s;
+
+	return fstat(fd, &s) == 0 && s.st_blocks < s.st_size / 512 && fstatfs(fd, &of) == 0 &&
+	       of.f_type != FUSE_SUPER_MAGIC;
+}
+
 static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
 {
 	const bool writes = mode == NVW_POOL_WRITE;
@@ -181,6 +198,7 @@ static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
 		error = writes ? map_shared(pool) : map_apart(pool, mode, bytes);
 	}
 	if (!error) {
+		pool->has_holes = has_holes(pool->lock_fd);
 		error = nvw__header_check(pool->path, pool->base, pool->mapped_bytes, false, pool);
 	}
 	return error;
@@ -332,25 +350,24 @@ static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geo
 {
 	const uint32_t streams = params->streams != 0 ? params->streams : 1;
 	const uint32_t entries = params->log_entries != 0 ? params->log_entries : DEFAULT_LOG_ENTRIES;
-	uint64_t bytes = params->bytes;
+	const uint64_t heap = params->heap_bytes != 0 ? params->heap_bytes : 1;
+	uint64_t least;
 	int error;
 
 	if (memchr(params->layout, 0, sizeof params->layout) == NULL) {
 		return nvw_fail(NVW_E_USAGE, "a pool's layout name has at most %d characters",
 			NVW_POOL_LAYOUT_BYTES - 1);
 	}
-	if (bytes == 0) {
-		const uint64_t heap = params->heap_bytes != 0 ? params->heap_bytes : 1;
-
-		if (heap > NVW__POOL_BYTES_MAX) {
-			return nvw_fail(NVW_E_USAGE,
-				"a pool's heap has at most %" PRIu64 " bytes, not %" PRIu64,
-				NVW__POOL_BYTES_MAX, heap);
-		}
-		bytes = nvw__pool_bytes(
-			streams, entries, (heap + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES);
+	if (heap > NVW__POOL_BYTES_MAX) {
+		return nvw_fail(NVW_E_USAGE, "a pool's heap has at most %" PRIu64 " bytes, not %" PRIu64,
+			NVW__POOL_BYTES_MAX, heap);
 	}
-	error = nvw__geometry(bytes, streams, entries, ret_geometry);
+	least = nvw__pool_bytes(streams, entries, (heap + NVW_POOL_CHUNK_BYTES - 1) / NVW_POOL_CHUNK_BYTES);
+	if (params->bytes != 0 && params->bytes < least) {
+		return nvw_fail(NVW_E_USAGE, "this pool needs at least %" PRIu64 " bytes, not %" PRIu64,
+			least, params->bytes);
+	}
+	error = nvw__geometry(params->bytes != 0 ? params->bytes : least, streams, entries, ret_geometry);
 	if (!error) {
 		/* Bytes after the name's end are not part of it and must not differ between equal pools. */
 		snprintf(ret_geometry->layout, sizeof ret_geometry->layout, "%s", params->layout);
@@ -358,11 +375,15 @@ static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geo
 	return error;
 }
 
-/* Reserves disk blocks for the whole file: the emulated NVRAM must not meet a full disk later. */
-static int reserve(const struct nvw_pool *pool, uint64_t bytes)
+/* Reserves disk blocks for the whole file, unless it is to be sparse: the emulated NVRAM must not meet a full disk later. */
+static int reserve(const struct nvw_pool *pool, uint64_t bytes, bool sparse)
 {
-	const int error = posix_fallocate(pool->lock_fd, 0, (off_t)bytes);
+	int error;
 
+	if (sparse) {
+		return ftruncate(pool->lock_fd, (off_t)bytes) == 0 ? 0 : nvw_fail_errno("%s", pool->path);
+	}
+	error = posix_fallocate(pool->lock_fd, 0, (off_t)bytes);
 	if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
 		return nvw_fail(NVW_E_FULL, "%s: no room for a pool of %" PRIu64 " bytes: %s", pool->path,
 			bytes, strerror(error));
@@ -393,12 +414,12 @@ static int write_headers(struct nvw_pool *pool)
 }
 
 /* From here on the file is ours to remove. */
-static int fill_new_file(struct nvw_pool *pool)
+static int fill_new_file(struct nvw_pool *pool, bool sparse)
 {
 	int error = lock(pool, true);
 
 	if (error == 0) {
-		error = reserve(pool, pool->geometry.bytes);
+		error = reserve(pool, pool->geometry.bytes, sparse);
 	}
 	if (error == 0) {
 		error = map_shared(pool);
@@ -427,7 +448,7 @@ static int create_one(const char *path, const struct nvw_pool_params *params,
 		nvw_pool_close(pool);
 		return error;
 	}
-	error = fill_new_file(pool);
+	error = fill_new_file(pool, params->sparse);
 	if (error) {
 		(void)unlink(path);
 		nvw_pool_close(pool);

@@ -17,7 +17,7 @@
 #define CRC_XOR        0xffff /* so that word 0 with payload 0 has a seal as well */
 #define CRC_FOR_ZERO   0x5aa5
 
-enum { PAYLOAD_BYTES = 6, NUMBER_BYTES = 4, BYTES = PAYLOAD_BYTES + NUMBER_BYTES };
+enum { PAYLOAD_BYTES = 6, NUMBER_BYTES = 5, BYTES = PAYLOAD_BYTES + NUMBER_BYTES };
 
 static uint16_t table[BYTES][256];
 
@@ -58,6 +58,7 @@ static inline uint16_t crc(nvw_off off, uint64_t payload)
 	c ^= table[5][payload >> 40 & 255];
 	c ^= table[6][number & 255] ^ table[7][number >> 8 & 255];
 	c ^= table[8][number >> 16 & 255] ^ table[9][number >> 24 & 255];
+	c ^= table[10][number >> 32 & 255];
 	return c != 0 ? c : CRC_FOR_ZERO;
 }
 

@@ -41,7 +41,7 @@ modes = {
     "run": [("run", ["run"] + kv), ("readers", ["run"] + kv + ["--host-readers=1"]),
             ("timeline", ["run"] + kv + ["--timeline=out.json"]),
             ("series", ["run"] + kv + ["--series=out.csv"]),
-            ("memory trace", ["run"] + kv + ["--memory-trace=out-memory.csv"])],
+            ("memory trace", ["run"] + kv + ["--memory-trace=out-memory.csv"]), ("pool", ["run"] + kv + ["--pool=out"])],
     "crash": [
         ("observed", ["crash"] + kv),
         ("permitted", ["crash"] + kv + ["--mode=permitted"]),
@@ -78,7 +78,7 @@ too_long = {"self-test", "faults"} | {job for job, _ in modes["fio"]}  # modes a
 # A value that makes a difference where the option makes one.
 samples = {
     "machine": "alsop16", "set": "nvram.write=700ns", "protocol": "gh", "seed": "7", "mutate": "publish-before-value",
-    "pool": "out", "log": "out", "timeline": "out", "timeline-window": "0us..1us", "per": "kernel", "memory-trace": "out-memory.csv", "memory-format": "ramulator", "memory-device": "dram", "memory-cycle": "2ns", "interval": "1us", "limit": "10ns", "host-limit": "100s", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
+    "pool": "out", "pool-size": "64MiB", "log": "out", "timeline": "out", "timeline-window": "0us..1us", "per": "kernel", "memory-trace": "out-memory.csv", "memory-format": "ramulator", "memory-device": "dram", "memory-cycle": "2ns", "interval": "1us", "limit": "10ns", "host-limit": "100s", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
     "model": "strict", "atomicity": "line", "states": "2", "jobs": "2", "cures": "off", "cure-states": "1", "stop-after": "1", "patch": "out", "try-cures": "true", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
     "timeout": "5s", "bugs": "none", "exec": "true", "store-log": "log",
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "save": "out", "delays": "off", "callers": "off", "compare": "fences",

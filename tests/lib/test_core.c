@@ -173,7 +173,7 @@ static void every_change_of_a_byte_breaks_a_seal(void **state)
 	struct nvw_random random = {2};
 
 	for (unsigned i = 0; i < 300; i++) {
-		const nvw_off off = 8 * nvw_random_below(&random, UINT64_C(1) << 32);
+		const nvw_off off = 8 * nvw_random_below(&random, UINT64_C(1) << 34);
 		const uint64_t payload = nvw_random_u64(&random) >> 16;
 		const uint64_t word = nvw_seal(off, payload);
 		uint64_t back;
@@ -193,7 +193,7 @@ static void a_seal_holds_for_its_own_place_near_and_far(void **state)
 	const uint64_t word = nvw_seal(4096, 77);
 	uint64_t back;
 
-	for (unsigned bit = 3; bit < 35; bit++) {
+	for (unsigned bit = 3; bit < 37; bit++) {
 		assert_false(nvw_unseal(4096 ^ UINT64_C(1) << bit, word, &back));
 	}
 	assert_true(nvw_unseal(4096, 0, &back)); /* never written */
@@ -205,8 +205,8 @@ static uint64_t documented_seal(nvw_off off, uint64_t payload)
 {
 	uint16_t crc = 0;
 
-	for (unsigned byte = 0; byte < 10; byte++) {
-		crc ^= (uint16_t)((byte < 4 ? off / 8 >> (24 - 8 * byte) : payload >> (72 - 8 * byte)) << 8);
+	for (unsigned byte = 0; byte < 11; byte++) {
+		crc ^= (uint16_t)((byte < 5 ? off / 8 >> (32 - 8 * byte) : payload >> (80 - 8 * byte)) << 8);
 		for (unsigned bit = 0; bit < 8; bit++) {
 			crc = (uint16_t)(crc << 1 ^ (crc >> 15 ? 0x1021 : 0));
 		}
@@ -221,7 +221,7 @@ static void a_seal_is_the_one_of_the_pool_format(void **state)
 	struct nvw_random random = {3};
 
 	for (uint64_t i = 0; i < 70000; i++) {
-		const nvw_off off = i < 65536 ? 4096 : 8 * nvw_random_below(&random, UINT64_C(1) << 32);
+		const nvw_off off = i < 65536 ? 4096 : 8 * nvw_random_below(&random, UINT64_C(1) << 34);
 		const uint64_t payload = i < 65536 ? i : nvw_random_u64(&random) >> 16;
 
 		assert_int_equal(nvw_seal(off, payload), documented_seal(off, payload));

@@ -331,7 +331,7 @@ static void a_torn_entry_is_ignored_whichever_words_are_missing(void **state)
  */
 static void an_entry_is_torn_however_long_ago_its_slot_was_used(void **state)
 {
-	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 23};
+	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 22};
 
 	for (unsigned i = 0; i < sizeof distances / sizeof *distances * 16; i++) {
 		const uint64_t old = 70000, epoch = old + distances[i / 16];
@@ -682,10 +682,65 @@ static void random_histories_end_before_or_after_their_last_epoch(void **state)
 		random_history(seed, 1);
 	}
 	/* Streams that have counted for long: over every power of two below the last epoch. */
-	for (unsigned bit = 4; bit < NVW__EPOCH_BITS; bit++) {
+	for (unsigned bit = 4; bit < NVW__ENTRY_EPOCH_BITS; bit++) {
 		random_history(bit, (UINT64_C(1) << bit) - 2);
 	}
 	random_history(0, NVW__EPOCH_MAX - 6);
+}
+
+/* As docs/pool-format.md places them. */
+static void an_entry_names_every_word_of_the_largest_pool(void **state)
+{
+	struct nvw_random random = {5};
+
+	for (unsigned i = 0; i < 1000; i++) {
+		const struct nvw__undo undo = {
+			8 * (nvw_random_u64(&random) >> (30 + i % 20)), nvw_random_u64(&random)};
+		const uint64_t number = undo.off / 8, epoch = NVW__EPOCH_MAX - i;
+		uint64_t payload[NVW__ENTRY_WORDS];
+
+		for (unsigned k = 0; k < NVW__ENTRY_WORDS; k++) {
+			payload[k] = nvw__entry_payload(&undo, epoch, k);
+			assert_int_equal(payload[k] >> NVW_SEAL_PAYLOAD_BITS, 0);
+			assert_int_equal(nvw__entry_epoch(payload[k]), epoch);
+		}
+		assert_int_equal(nvw__entry_undo(payload).off, undo.off);
+		assert_int_equal(nvw__entry_undo(payload).value, undo.value);
+		assert_int_equal(payload[0] & 0xffffff, number & 0xffffff);
+		assert_int_equal(payload[1] & 0xff, number >> 24 & 0xff);
+		assert_int_equal(payload[0] >> 47 | payload[1] >> 47 << 1, number >> 32);
+	}
+}
+
+/* The last word of a file with holes of 64 GiB, which takes a few pages of the disk. */
+static void a_word_beyond_32_GiB_is_restored(void **state)
+{
+	const struct nvw_pool_params params = {.bytes = UINT64_C(64) << 30, .sparse = true, .layout = "test"};
+	struct nvw_recovery report = {0};
+	struct nvw_pool *pool;
+	char path[64];
+
+	snprintf(path, sizeof path, "/tmp/nvwave-test-%ld.pool", (long)getpid());
+	unlink(path);
+	assert_int_equal(nvw_pool_create(path, &params, &pool), 0);
+	const struct nvw_pool_geometry *const g = nvw_pool_geometry(pool);
+	const struct nvw__undo undo = {nvw__chunk_off(g, g->chunk_count) - 8, 77};
+
+	assert_true(undo.off > UINT64_C(63) << 30);
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		const nvw_off at = nvw__entry_off(g, 0, 0) + 8 * i;
+
+		assert_int_equal(
+			nvw_pool_write_word(pool, at, nvw_seal(at, nvw__entry_payload(&undo, 1, i))), 0);
+	}
+	assert_int_equal(nvw_pool_write_word(pool, undo.off, 78), 0);
+	nvw_pool_close(pool);
+	assert_int_equal(nvw_pool_open(path, NVW_POOL_WRITE, &pool), 0);
+	assert_int_equal(nvw_recover(pool, &report), 0);
+	assert_int_equal(report.words_restored, 1);
+	assert_int_equal(nvw_pool_word(pool, undo.off), 77);
+	nvw_pool_close(pool);
+	unlink(path);
 }
 
 static void the_state_of_a_stream_is_told_of_those_that_exist(void **state)
@@ -1106,6 +1161,8 @@ int main(void)
 		cmocka_unit_test(an_epoch_from_the_future_is_damage),
 		cmocka_unit_test(a_sealed_word_that_says_the_impossible_is_damage),
 		cmocka_unit_test(random_histories_end_before_or_after_their_last_epoch),
+		cmocka_unit_test(an_entry_names_every_word_of_the_largest_pool),
+		cmocka_unit_test(a_word_beyond_32_GiB_is_restored),
 		cmocka_unit_test(the_state_of_a_stream_is_told_of_those_that_exist),
 		cmocka_unit_test(recovery_and_sweep_count_every_word_that_they_write),
 		cmocka_unit_test(
