@@ -21,7 +21,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void apsp_shape(struct dense_plan *p)
 {
 	const uint64_t nodes = p->graph.nodes;
 
@@ -31,7 +31,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
 }
 
-static void fill(struct dense_plan *p)
+static void apsp_fill(struct dense_plan *p)
 {
 	int32_t *const distances = p->array[DISTANCES].input;
 	const uint64_t nodes = p->graph.nodes;
@@ -94,7 +94,7 @@ static void apsp_relax(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int apsp_run(struct dense_plan *p)
 {
 	const struct args args = {.rows = p->array[ROWS].device,
 		.columns = p->array[COLUMNS].device,
@@ -132,7 +132,7 @@ static bool relax_all(const struct graph *g, const int32_t *weights, int32_t *di
 	return is_shorter;
 }
 
-static void expect(struct dense_plan *p)
+static void apsp_expect(struct dense_plan *p)
 {
 	int32_t *const distances = p->array[DISTANCES].expected;
 
@@ -142,12 +142,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "apsp",
-	.options = options,
-	.nodes_most = NODES_MAX,
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD(apsp, "shortest paths between all pairs of nodes by load-acquire and store-release");
+DENSE_WORKLOAD(apsp, "apsp", "shortest paths between all pairs of nodes by load-acquire and store-release",
+	.nodes_most = NODES_MAX);

@@ -33,7 +33,7 @@ static uint64_t part_count(const struct dense_plan *p)
 	return (unit_count(p) + PART - 1) / PART;
 }
 
-static void shape(struct dense_plan *p)
+static void backprop_shape(struct dense_plan *p)
 {
 	const uint64_t units = unit_count(p);
 
@@ -46,7 +46,7 @@ static void shape(struct dense_plan *p)
 }
 
 /* Weights that keep the sums of any number of inputs where the sigmoid is steep. */
-static void fill(struct dense_plan *p)
+static void backprop_fill(struct dense_plan *p)
 {
 	const double most = 1 / sqrt((double)unit_count(p));
 
@@ -229,7 +229,7 @@ static int forward(struct dense_plan *p, struct args *args)
 	return r ? r : dense_launch(p, backprop_forward_kept, args, groups * p->group_size);
 }
 
-static int run(struct dense_plan *p)
+static int backprop_run(struct dense_plan *p)
 {
 	struct args args = {.units = p->array[UNITS].device,
 		.errors = p->array[ERRORS].device,
@@ -244,7 +244,7 @@ static int run(struct dense_plan *p)
 	return dense_launch(p, backprop_adjust, &args, args.unit_count * HIDDEN);
 }
 
-static void expect(struct dense_plan *p)
+static void backprop_expect(struct dense_plan *p)
 {
 	const float *const units = p->array[UNITS].expected;
 	float *const weights = p->array[WEIGHTS].expected, *const momenta = p->array[MOMENTA].expected;
@@ -265,7 +265,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "backprop", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(backprop, "one training step of a perceptron with 16 hidden units");
+DENSE_WORKLOAD(backprop, "backprop", "one training step of a perceptron with 16 hidden units");

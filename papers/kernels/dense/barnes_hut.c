@@ -25,7 +25,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void barnes_hut_shape(struct dense_plan *p)
 {
 	const uint64_t n = p->size[BODIES];
 
@@ -39,7 +39,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, SKIPS, "skips", DENSE_UINT32, DENSE_WRITTEN, 2 * n);
 }
 
-static void fill(struct dense_plan *p)
+static void barnes_hut_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, MASSES, 0.5, 1.5);
 	dense_fill_real(p, PLACES, 0, 1);
@@ -284,7 +284,7 @@ static float theta(const struct dense_plan *p)
 	return (float)p->size[THETA] / 100;
 }
 
-static int run(struct dense_plan *p)
+static int barnes_hut_run(struct dense_plan *p)
 {
 	struct args args = {.cells = p->array[CELLS].device,
 		.order = p->array[ORDER].device,
@@ -323,7 +323,7 @@ static struct vector expect_acceleration(const struct dense_plan *p, struct vect
 	return sum;
 }
 
-static void expect(struct dense_plan *p)
+static void barnes_hut_expect(struct dense_plan *p)
 {
 	const uint32_t n = (uint32_t)p->size[BODIES];
 	float *const places = p->array[PLACES].expected, *const velocities = p->array[VELOCITIES].expected;
@@ -347,12 +347,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "barnes-hut",
-	.options = options,
-	.most = {[THETA] = 100},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD_AS(barnes_hut, "barnes-hut", "bodies that attract each other, by a tree of cells");
+DENSE_WORKLOAD(barnes_hut, "barnes-hut", "bodies that attract each other, by a tree of cells",
+	.most = {[THETA] = 100});

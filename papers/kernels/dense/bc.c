@@ -18,7 +18,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void bc_shape(struct dense_plan *p)
 {
 	const uint64_t nodes = p->graph.nodes;
 
@@ -30,7 +30,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
 }
 
-static void fill(struct dense_plan *p)
+static void bc_fill(struct dense_plan *p)
 {
 }
 
@@ -139,7 +139,7 @@ static int run_source(struct dense_plan *p, struct args *args)
 	return r;
 }
 
-static int run(struct dense_plan *p)
+static int bc_run(struct dense_plan *p)
 {
 	struct args args = {.rows = p->array[ROWS].device,
 		.columns = p->array[COLUMNS].device,
@@ -205,7 +205,7 @@ static void expect_backwards(struct dense_plan *p, const uint32_t *queue, uint32
 }
 
 /* The queue is in the place of the rows, which it never outgrows, and which are as before afterwards. */
-static void expect(struct dense_plan *p)
+static void bc_expect(struct dense_plan *p)
 {
 	uint32_t *const queue = p->array[ROWS].expected;
 
@@ -222,7 +222,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "bc", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(bc, "betweenness centrality of a graph's nodes");
+DENSE_WORKLOAD(bc, "bc", "betweenness centrality of a graph's nodes");

@@ -24,7 +24,7 @@ static uint32_t source(const struct dense_plan *p)
 	return (uint32_t)((p->size[SOURCE] - 1) % p->graph.nodes);
 }
 
-static void shape(struct dense_plan *p)
+static void bfs_shape(struct dense_plan *p)
 {
 	const uint64_t nodes = p->graph.nodes;
 
@@ -36,7 +36,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
 }
 
-static void fill(struct dense_plan *p)
+static void bfs_fill(struct dense_plan *p)
 {
 	int32_t *const levels = p->array[LEVELS].input;
 
@@ -95,7 +95,7 @@ static void bfs_advance(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int bfs_run(struct dense_plan *p)
 {
 	const struct args args = {.rows = p->array[ROWS].device,
 		.columns = p->array[COLUMNS].device,
@@ -118,7 +118,7 @@ static int run(struct dense_plan *p)
 }
 
 /* With a queue: in place of the frontier's array, which is empty in the end. */
-static void expect(struct dense_plan *p)
+static void bfs_expect(struct dense_plan *p)
 {
 	const struct graph *const g = &p->graph;
 	int32_t *const levels = p->array[LEVELS].expected, *const visited = p->array[VISITED].expected;
@@ -143,7 +143,4 @@ static void expect(struct dense_plan *p)
 	queue[source(p)] = 0;
 }
 
-static const struct dense_kernel kernel = {
-	.name = "bfs", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(bfs, "breadth-first search of a graph, level by level");
+DENSE_WORKLOAD(bfs, "bfs", "breadth-first search of a graph, level by level");

@@ -14,13 +14,13 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void cache_reuse_shape(struct dense_plan *p)
 {
 	dense_array(p, READ, "read", DENSE_UINT32, DENSE_READ_ONLY, p->size[SIZE]);
 	dense_array(p, UPDATED, "updated", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
 }
 
-static void fill(struct dense_plan *p)
+static void cache_reuse_fill(struct dense_plan *p)
 {
 	dense_fill_int(p, READ, 0, INT32_MAX);
 	dense_fill_int(p, UPDATED, 0, INT32_MAX);
@@ -42,7 +42,7 @@ static void cache_reuse_update(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int cache_reuse_run(struct dense_plan *p)
 {
 	const struct args args = {
 		.read = p->array[READ].device, .updated = p->array[UPDATED].device, .size = p->size[SIZE]};
@@ -54,7 +54,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void cache_reuse_expect(struct dense_plan *p)
 {
 	const uint32_t *const read = p->array[READ].expected;
 	uint32_t *const updated = p->array[UPDATED].expected;
@@ -64,11 +64,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "cache-reuse",
-	.options = options,
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD_AS(cache_reuse, "cache-reuse", "launches that read one array and update another one");
+DENSE_WORKLOAD(cache_reuse, "cache-reuse", "launches that read one array and update another one");

@@ -19,7 +19,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void convolution_shape(struct dense_plan *p)
 {
 	const uint64_t pixels = p->size[ROWS] * p->size[COLUMNS];
 
@@ -28,7 +28,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, RESULT, "result", DENSE_FLOAT, DENSE_WRITTEN, pixels);
 }
 
-static void fill(struct dense_plan *p)
+static void convolution_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, IMAGE, 0, 1);
 	dense_fill_real(p, FILTER, -1, 1);
@@ -78,7 +78,7 @@ static void convolution_pixel(const void *args)
 	nvw_store(&a->result[id], sum);
 }
 
-static int run(struct dense_plan *p)
+static int convolution_run(struct dense_plan *p)
 {
 	const struct args args = {.image = p->array[IMAGE].device,
 		.filter = p->array[FILTER].device,
@@ -91,7 +91,7 @@ static int run(struct dense_plan *p)
 }
 
 /* Each element of the filter adds the shifted image: every sum still has its terms in order. */
-static void expect(struct dense_plan *p)
+static void convolution_expect(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], width = p->size[WIDTH];
 	const float *const image = p->array[IMAGE].expected, *const filter = p->array[FILTER].expected;
@@ -111,12 +111,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "convolution",
-	.options = options,
-	.most = {[WIDTH] = WIDTH_MAX},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD(convolution, "2D convolution of an image with a filter");
+DENSE_WORKLOAD(convolution, "convolution", "2D convolution of an image with a filter",
+	.most = {[WIDTH] = WIDTH_MAX});

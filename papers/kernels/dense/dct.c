@@ -24,7 +24,7 @@ static uint64_t pixels(const struct dense_plan *p)
 	return p->size[BLOCK_ROWS] * p->size[BLOCK_COLUMNS] * BLOCK * BLOCK;
 }
 
-static void shape(struct dense_plan *p)
+static void dct_shape(struct dense_plan *p)
 {
 	dense_array(p, IMAGE, "image", DENSE_FLOAT, DENSE_READ_ONLY, pixels(p));
 	dense_array(p, BASIS, "basis", DENSE_FLOAT, DENSE_READ_ONLY, BLOCK * BLOCK);
@@ -34,7 +34,7 @@ static void shape(struct dense_plan *p)
 }
 
 /* Row u of the basis: the cosine of frequency u at eight places, of length 1. */
-static void fill(struct dense_plan *p)
+static void dct_fill(struct dense_plan *p)
 {
 	float *const basis = p->array[BASIS].input;
 
@@ -146,7 +146,7 @@ static int run_with_scratchpads(struct dense_plan *p, struct args *args)
 	return r ? r : dense_launch(p, dct_blocks, args, work_items);
 }
 
-static int run(struct dense_plan *p)
+static int dct_run(struct dense_plan *p)
 {
 	struct args args = {.image = p->array[IMAGE].device,
 		.basis = p->array[BASIS].device,
@@ -184,7 +184,7 @@ static void expect_block(struct dense_plan *p, uint64_t corner, uint64_t columns
 	}
 }
 
-static void expect(struct dense_plan *p)
+static void dct_expect(struct dense_plan *p)
 {
 	const uint64_t columns = p->size[BLOCK_COLUMNS] * BLOCK;
 
@@ -195,7 +195,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "dct", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(dct, "discrete cosine transform of an image in blocks of 8 x 8");
+DENSE_WORKLOAD(dct, "dct", "discrete cosine transform of an image in blocks of 8 x 8");

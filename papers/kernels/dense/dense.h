@@ -85,25 +85,29 @@ struct dense_kernel {
 /* clang-format on */
 
 /*
- * Defines the workload nvw_workload_NAME from the file's "static const struct dense_kernel kernel". DENSE_WORKLOAD_AS: for a
- * name that is not an identifier, for example "vec-cpy".
+ * DENSE_WORKLOAD defines the workload nvw_workload_SYMBOL from the file's options and its functions SYMBOL_shape(), SYMBOL_fill(),
+ * SYMBOL_run() and SYMBOL_expect(). Other fields of the kernel follow the summary. DENSE_DEFINE leaves the choice of all of them.
  */
-#define DENSE_WORKLOAD(NAME, SUMMARY) DENSE_WORKLOAD_AS(NAME, #NAME, SUMMARY)
-#define DENSE_WORKLOAD_AS(SYMBOL, NAME, SUMMARY)                                                 \
-	static int prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret) \
-	{                                                                                        \
-		return dense_prepare(&kernel, o, seed, ret);                                     \
-	}                                                                                        \
-	extern const struct nvw_workload nvw_workload_##SYMBOL;                                  \
-	const struct nvw_workload nvw_workload_##SYMBOL = {                                      \
-		.name = NAME,                                                                    \
-		.summary = SUMMARY,                                                              \
-		.options = options,                                                              \
-		.prepare = prepare,                                                              \
-		.dispose = dense_dispose,                                                        \
-		.run = dense_run,                                                                \
-		.verify = dense_verify,                                                          \
-		.report = dense_report,                                                          \
+#define DENSE_WORKLOAD(SYMBOL, NAME, SUMMARY, ...) \
+	DENSE_DEFINE(SYMBOL, NAME, SUMMARY, options, dense_prepare, DENSE_HOOKS(SYMBOL), __VA_ARGS__)
+#define DENSE_HOOKS(SYMBOL) \
+	.shape = SYMBOL##_shape, .fill = SYMBOL##_fill, .run = SYMBOL##_run, .expect = SYMBOL##_expect
+#define DENSE_DEFINE(SYMBOL, NAME, SUMMARY, OPTIONS, PREPARE, ...)                                         \
+	static int SYMBOL##_prepare(const struct nvw_options *o, uint64_t seed, int mutation, void **ret)  \
+	{                                                                                                  \
+		static const struct dense_kernel kernel = {.name = NAME, .options = OPTIONS, __VA_ARGS__}; \
+		return PREPARE(&kernel, o, seed, ret);                                                     \
+	}                                                                                                  \
+	extern const struct nvw_workload nvw_workload_##SYMBOL;                                            \
+	const struct nvw_workload nvw_workload_##SYMBOL = {                                                \
+		.name = NAME,                                                                              \
+		.summary = SUMMARY,                                                                        \
+		.options = OPTIONS,                                                                        \
+		.prepare = SYMBOL##_prepare,                                                               \
+		.dispose = dense_dispose,                                                                  \
+		.run = dense_run,                                                                          \
+		.verify = dense_verify,                                                                    \
+		.report = dense_report,                                                                    \
 	}
 
 /* shape(): array number i has count elements, at least 1. */

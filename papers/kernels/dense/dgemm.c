@@ -16,14 +16,14 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void dgemm_shape(struct dense_plan *p)
 {
 	dense_array(p, LEFT, "left", DENSE_DOUBLE, DENSE_READ_ONLY, p->size[ROWS] * p->size[INNER]);
 	dense_array(p, RIGHT, "right", DENSE_DOUBLE, DENSE_READ_ONLY, p->size[INNER] * p->size[COLUMNS]);
 	dense_array(p, RESULT, "result", DENSE_DOUBLE, DENSE_WRITTEN, p->size[ROWS] * p->size[COLUMNS]);
 }
 
-static void fill(struct dense_plan *p)
+static void dgemm_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, LEFT, -1, 1);
 	dense_fill_real(p, RIGHT, -1, 1);
@@ -60,7 +60,7 @@ static void dgemm_element(const void *args)
 	nvw_store(&a->result[id], combine(sum, nvw_load(&a->result[id])));
 }
 
-static int run(struct dense_plan *p)
+static int dgemm_run(struct dense_plan *p)
 {
 	const struct args args = {.left = p->array[LEFT].device,
 		.right = p->array[RIGHT].device,
@@ -72,7 +72,7 @@ static int run(struct dense_plan *p)
 	return dense_launch(p, dgemm_element, &args, args.rows * args.columns);
 }
 
-static void expect(struct dense_plan *p)
+static void dgemm_expect(struct dense_plan *p)
 {
 	const uint64_t columns = p->size[COLUMNS], inner = p->size[INNER];
 	const double *const left = p->array[LEFT].expected, *const right = p->array[RIGHT].expected;
@@ -88,7 +88,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "dgemm", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(dgemm, "product of two matrices of doubles");
+DENSE_WORKLOAD(dgemm, "dgemm", "product of two matrices of doubles");

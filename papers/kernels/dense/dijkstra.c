@@ -21,7 +21,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void dijkstra_shape(struct dense_plan *p)
 {
 	const uint64_t pairs = p->size[NODES] * p->size[NODES];
 
@@ -31,7 +31,7 @@ static void shape(struct dense_plan *p)
 }
 
 /* About one pair in eight has an edge. */
-static void fill(struct dense_plan *p)
+static void dijkstra_fill(struct dense_plan *p)
 {
 	const uint64_t n = p->size[NODES];
 	int32_t *const weights = p->array[WEIGHTS].input, *const distances = p->array[DISTANCES].input;
@@ -117,7 +117,7 @@ static void dijkstra_source(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int dijkstra_run(struct dense_plan *p)
 {
 	const struct args args = {.weights = p->array[WEIGHTS].device,
 		.distances = p->array[DISTANCES].device,
@@ -128,7 +128,7 @@ static int run(struct dense_plan *p)
 }
 
 /* Another algorithm, Floyd and Warshall's: distances are unique, and in the end all nodes are done. */
-static void expect(struct dense_plan *p)
+static void dijkstra_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[NODES];
 	const int32_t *const weights = p->array[WEIGHTS].expected;
@@ -143,12 +143,5 @@ static void expect(struct dense_plan *p)
 	dense_shorten(distances, n);
 }
 
-static const struct dense_kernel kernel = {.name = "dijkstra",
-	.options = options,
-	.most = {[NODES] = 2048},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD(dijkstra, "shortest paths between all pairs of nodes by Dijkstra's algorithm");
+DENSE_WORKLOAD(dijkstra, "dijkstra", "shortest paths between all pairs of nodes by Dijkstra's algorithm",
+	.most = {[NODES] = 2048});

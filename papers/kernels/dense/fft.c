@@ -26,14 +26,14 @@ static uint64_t butterflies(const struct dense_plan *p)
 	return UINT64_C(1) << (p->size[STAGES] - 1);
 }
 
-static void shape(struct dense_plan *p)
+static void fft_shape(struct dense_plan *p)
 {
 	dense_array(p, EVEN, "even", DENSE_FLOAT, DENSE_WRITTEN, 4 * butterflies(p));
 	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, 4 * butterflies(p));
 	dense_array(p, ROOTS, "roots", DENSE_FLOAT, DENSE_READ_ONLY, 2 * butterflies(p));
 }
 
-static void fill(struct dense_plan *p)
+static void fft_fill(struct dense_plan *p)
 {
 	float *const roots = p->array[ROOTS].input;
 
@@ -97,7 +97,7 @@ static void fft_stage(const void *args)
 	store_at(a->to, to + a->width, turned_difference(x, y, root));
 }
 
-static int run(struct dense_plan *p)
+static int fft_run(struct dense_plan *p)
 {
 	int r = 0;
 
@@ -113,7 +113,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void fft_expect(struct dense_plan *p)
 {
 	const struct complex *const roots = p->array[ROOTS].expected;
 	const uint64_t half = butterflies(p);
@@ -132,12 +132,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "fft",
-	.options = options,
-	.most = {[STAGES] = 20},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD(fft, "fast Fourier transform, one launch per stage");
+DENSE_WORKLOAD(fft, "fft", "fast Fourier transform, one launch per stage", .most = {[STAGES] = 20});

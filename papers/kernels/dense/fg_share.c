@@ -18,13 +18,13 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void fg_share_shape(struct dense_plan *p)
 {
 	dense_array(p, LOCK, "lock", DENSE_INT32, DENSE_WRITTEN, 1);
 	dense_array(p, LEDGER, "ledger", DENSE_UINT32, DENSE_WRITTEN, p->size[ACCOUNTS]);
 }
 
-static void fill(struct dense_plan *p)
+static void fg_share_fill(struct dense_plan *p)
 {
 	dense_fill_int(p, LEDGER, 0, INT32_MAX);
 }
@@ -73,7 +73,7 @@ static void fg_share_update(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int fg_share_run(struct dense_plan *p)
 {
 	const struct args args = {.lock = p->array[LOCK].device,
 		.ledger = p->array[LEDGER].device,
@@ -83,7 +83,7 @@ static int run(struct dense_plan *p)
 	return dense_launch(p, fg_share_update, &args, p->size[GROUPS] * p->group_size);
 }
 
-static void expect(struct dense_plan *p)
+static void fg_share_expect(struct dense_plan *p)
 {
 	uint32_t *const ledger = p->array[LEDGER].expected;
 
@@ -94,12 +94,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "fg-share",
-	.options = options,
-	.most = {[GROUPS] = 1024},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD_AS(fg_share, "fg-share", "work-groups that lock one structure and update it in place");
+DENSE_WORKLOAD(fg_share, "fg-share", "work-groups that lock one structure and update it in place",
+	.most = {[GROUPS] = 1024});

@@ -17,13 +17,13 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void fw_shape(struct dense_plan *p)
 {
 	dense_array(p, DISTANCES, "distances", DENSE_INT32, DENSE_WRITTEN, p->size[NODES] * p->size[NODES]);
 }
 
 /* About one pair in eight has an edge. */
-static void fill(struct dense_plan *p)
+static void fw_fill(struct dense_plan *p)
 {
 	const uint64_t n = p->size[NODES];
 	int32_t *const distances = p->array[DISTANCES].input;
@@ -60,7 +60,7 @@ static void fw_node(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int fw_run(struct dense_plan *p)
 {
 	struct args args = {.distances = p->array[DISTANCES].device, .nodes = p->size[NODES]};
 	int r = 0;
@@ -71,17 +71,10 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void fw_expect(struct dense_plan *p)
 {
 	dense_shorten(p->array[DISTANCES].expected, p->size[NODES]);
 }
 
-static const struct dense_kernel kernel = {.name = "fw",
-	.options = options,
-	.most = {[NODES] = 2048},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD(fw, "shortest paths between all pairs of nodes by Floyd and Warshall's algorithm");
+DENSE_WORKLOAD(fw, "fw", "shortest paths between all pairs of nodes by Floyd and Warshall's algorithm",
+	.most = {[NODES] = 2048});

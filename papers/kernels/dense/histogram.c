@@ -35,7 +35,7 @@ static uint64_t group_count(const struct dense_plan *p)
 	return (batch_size(p) + per_group - 1) / per_group;
 }
 
-static void shape(struct dense_plan *p)
+static void histogram_shape(struct dense_plan *p)
 {
 	dense_array(p, VALUES, "values", DENSE_UINT32, DENSE_READ_ONLY, p->size[SIZE]);
 	dense_array(p, GROUP_BINS, "group bins", DENSE_UINT32, DENSE_WRITTEN, group_count(p) * BIN_COUNT);
@@ -43,7 +43,7 @@ static void shape(struct dense_plan *p)
 }
 
 /* Darker values are more frequent, as in a photograph. */
-static void fill(struct dense_plan *p)
+static void histogram_fill(struct dense_plan *p)
 {
 	uint32_t *const values = p->array[VALUES].input;
 
@@ -112,7 +112,7 @@ static int collect(struct dense_plan *p)
 	return r ? r : dense_put(p, BINS, 0, BIN_COUNT, bins);
 }
 
-static int run(struct dense_plan *p)
+static int histogram_run(struct dense_plan *p)
 {
 	const uint64_t batch = batch_size(p);
 	struct args args = {.values = p->array[VALUES].device, .group_bins = p->array[GROUP_BINS].device};
@@ -131,7 +131,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void histogram_expect(struct dense_plan *p)
 {
 	const uint32_t *const values = p->array[VALUES].expected;
 	uint32_t *const bins = p->array[BINS].expected;
@@ -141,7 +141,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "histogram", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(histogram, "how often 256 values occur, counted by work-groups and added up by the host");
+DENSE_WORKLOAD(histogram, "histogram",
+	"how often 256 values occur, counted by work-groups and added up by the host");

@@ -30,7 +30,7 @@ static uint64_t launches_with_scratchpads(const struct dense_plan *p)
 }
 
 /* With a scratchpad only the last temperatures are compared: those before depend on the steps of a launch. */
-static void shape(struct dense_plan *p)
+static void hotspot_shape(struct dense_plan *p)
 {
 	const uint64_t cells = p->size[ROWS] * p->size[COLUMNS];
 
@@ -42,7 +42,7 @@ static void shape(struct dense_plan *p)
 	}
 }
 
-static void fill(struct dense_plan *p)
+static void hotspot_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, POWER, 0, 0.01); /* W */
 	dense_fill_real(p, EVEN, 323, 343); /* K */
@@ -186,7 +186,7 @@ static int run_with_scratchpads(struct dense_plan *p)
 	return r;
 }
 
-static int run(struct dense_plan *p)
+static int hotspot_run(struct dense_plan *p)
 {
 	int r = 0;
 
@@ -205,7 +205,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void hotspot_expect(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS];
 	const float *const power = p->array[POWER].expected;
@@ -236,7 +236,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "hotspot", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(hotspot, "temperatures of a chip: a grid in which every cell follows its neighbours");
+DENSE_WORKLOAD(
+	hotspot, "hotspot", "temperatures of a chip: a grid in which every cell follows its neighbours");

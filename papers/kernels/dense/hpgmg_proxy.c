@@ -38,7 +38,7 @@ static uint64_t first_of(const struct dense_plan *p, uint64_t level)
 	return first;
 }
 
-static void shape(struct dense_plan *p)
+static void hpgmg_proxy_shape(struct dense_plan *p)
 {
 	static const char *const names[] = {"right-hand side", "solution", "smoothed", "residual"};
 
@@ -47,7 +47,7 @@ static void shape(struct dense_plan *p)
 	}
 }
 
-static void fill(struct dense_plan *p)
+static void hpgmg_proxy_fill(struct dense_plan *p)
 {
 	double *const right_side = p->array[RIGHT_SIDE].input;
 
@@ -214,7 +214,7 @@ static int run_cycle(struct dense_plan *p)
 	return r;
 }
 
-static int run(struct dense_plan *p)
+static int hpgmg_proxy_run(struct dense_plan *p)
 {
 	int r = 0;
 
@@ -294,19 +294,12 @@ static void expect_level(struct dense_plan *p, uint64_t level)
 	expect_smoothing(p, level, 2);
 }
 
-static void expect(struct dense_plan *p)
+static void hpgmg_proxy_expect(struct dense_plan *p)
 {
 	for (uint64_t i = 0; i < p->size[CYCLES]; i++) {
 		expect_level(p, 0);
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "hpgmg-proxy",
-	.options = options,
-	.most = {[LEVELS] = 7},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD_AS(hpgmg_proxy, "hpgmg-proxy", "V-cycles of a multigrid: launches that shrink and grow");
+DENSE_WORKLOAD(hpgmg_proxy, "hpgmg-proxy", "V-cycles of a multigrid: launches that shrink and grow",
+	.most = {[LEVELS] = 7});

@@ -20,7 +20,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void kmeans_shape(struct dense_plan *p)
 {
 	const uint64_t values = p->size[POINTS] * p->size[FEATURES];
 
@@ -31,7 +31,7 @@ static void shape(struct dense_plan *p)
 }
 
 /* The first points are the first centres. Of more clusters than points the last ones begin at 0. */
-static void fill(struct dense_plan *p)
+static void kmeans_fill(struct dense_plan *p)
 {
 	const uint64_t clusters = p->size[CLUSTERS] < p->size[POINTS] ? p->size[CLUSTERS] : p->size[POINTS];
 
@@ -132,7 +132,7 @@ static int iterate(struct dense_plan *p, const struct args *args, int32_t **memb
 	return r;
 }
 
-static int run(struct dense_plan *p)
+static int kmeans_run(struct dense_plan *p)
 {
 	const struct args args = {.given = p->array[GIVEN].device,
 		.centres = p->array[CENTRES].device,
@@ -178,7 +178,7 @@ static int32_t nearest_centre(const struct dense_plan *p, const float *point, co
 	return nearest;
 }
 
-static void expect(struct dense_plan *p)
+static void kmeans_expect(struct dense_plan *p)
 {
 	const uint64_t points = p->size[POINTS], features = p->size[FEATURES];
 	const float *const given = p->array[GIVEN].expected;
@@ -201,7 +201,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "kmeans", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(kmeans, "clusters of points, whose centres the host moves after each launch");
+DENSE_WORKLOAD(kmeans, "kmeans", "clusters of points, whose centres the host moves after each launch");

@@ -25,14 +25,14 @@ static uint64_t particle_count(const struct dense_plan *p)
 	return p->size[BOXES] * p->size[BOXES] * p->size[BOXES] * p->size[PARTICLES];
 }
 
-static void shape(struct dense_plan *p)
+static void lavamd_shape(struct dense_plan *p)
 {
 	dense_array(p, PLACES, "places", DENSE_DOUBLE, DENSE_READ_ONLY, VECTOR * particle_count(p));
 	dense_array(p, CHARGES, "charges", DENSE_DOUBLE, DENSE_READ_ONLY, particle_count(p));
 	dense_array(p, FORCES, "forces", DENSE_DOUBLE, DENSE_WRITTEN, VECTOR * particle_count(p));
 }
 
-static void fill(struct dense_plan *p)
+static void lavamd_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, PLACES, 0.1, 1);
 	dense_fill_real(p, CHARGES, 0.1, 1);
@@ -114,7 +114,7 @@ static void lavamd_forces(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int lavamd_run(struct dense_plan *p)
 {
 	const struct args args = {.places = p->array[PLACES].device,
 		.charges = p->array[CHARGES].device,
@@ -135,7 +135,7 @@ static bool touches(uint64_t a, uint64_t b, uint64_t boxes)
 	return x * x <= 1 && y * y <= 1 && z * z <= 1;
 }
 
-static void expect(struct dense_plan *p)
+static void lavamd_expect(struct dense_plan *p)
 {
 	const uint64_t particles = p->size[PARTICLES];
 	const double *const places = p->array[PLACES].expected, *const charges = p->array[CHARGES].expected;
@@ -151,14 +151,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "lavamd",
-	.options = options,
-	.most = {[BOXES] = 1024},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-};
-
-DENSE_WORKLOAD(lavamd, "forces between particles of neighbouring boxes");
+DENSE_WORKLOAD(lavamd, "lavamd", "forces between particles of neighbouring boxes", .most = {[BOXES] = 1024});

@@ -20,13 +20,13 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void lud_shape(struct dense_plan *p)
 {
 	dense_array(p, MATRIX, "matrix", DENSE_FLOAT, DENSE_WRITTEN, p->size[SIZE] * p->size[SIZE]);
 }
 
 /* Diagonally dominant: needs no pivoting. */
-static void fill(struct dense_plan *p)
+static void lud_fill(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	float *const matrix = p->array[MATRIX].input;
@@ -284,7 +284,7 @@ static int launch_rest(struct dense_plan *p, const struct args *args)
 	return dense_launch(p, lud_internal_block, args, blocks * blocks * size);
 }
 
-static int run(struct dense_plan *p)
+static int lud_run(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	const uint64_t blocks = blocks_of(n);
@@ -315,7 +315,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void lud_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	float *const m = p->array[MATRIX].expected;
@@ -330,7 +330,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "lud", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(lud, "LU decomposition of a matrix, in blocks");
+DENSE_WORKLOAD(lud, "lud", "LU decomposition of a matrix, in blocks");

@@ -35,7 +35,7 @@ static uint64_t node_count(const struct dense_plan *p)
 	return nodes * nodes * nodes;
 }
 
-static void shape(struct dense_plan *p)
+static void lulesh_proxy_shape(struct dense_plan *p)
 {
 	const uint64_t elements = element_count(p), nodes = node_count(p);
 
@@ -71,7 +71,7 @@ static void fill_tables(struct dense_plan *p)
 }
 
 /* Elements of size 1, with a little energy; the first one has much, as in Sedov's blast. */
-static void fill(struct dense_plan *p)
+static void lulesh_proxy_fill(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE] + 1;
 	double *const volumes = p->array[VOLUMES].input, *const places = p->array[PLACES].input;
@@ -213,7 +213,7 @@ static void lulesh_compress(const void *args)
 	nvw_store(&a->volumes[e], volume);
 }
 
-static int run(struct dense_plan *p)
+static int lulesh_proxy_run(struct dense_plan *p)
 {
 	const struct args args = {.corners = p->array[CORNERS].device,
 		.around = p->array[AROUND].device,
@@ -274,7 +274,7 @@ static void expect_element(struct dense_plan *p, uint64_t e)
 	volumes[e] = volume;
 }
 
-static void expect(struct dense_plan *p)
+static void lulesh_proxy_expect(struct dense_plan *p)
 {
 	const double *const energies = p->array[ENERGIES].expected, *const volumes =
 									    p->array[VOLUMES].expected;
@@ -292,12 +292,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "lulesh-proxy",
-	.options = options,
-	.most = {[SIZE] = 64},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD_AS(lulesh_proxy, "lulesh-proxy", "many short launches over the elements and nodes of a mesh");
+DENSE_WORKLOAD(lulesh_proxy, "lulesh-proxy", "many short launches over the elements and nodes of a mesh",
+	.most = {[SIZE] = 64});

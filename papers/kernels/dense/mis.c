@@ -19,7 +19,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void mis_shape(struct dense_plan *p)
 {
 	const uint64_t nodes = p->graph.nodes;
 
@@ -31,7 +31,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, MORE, "more", DENSE_INT32, DENSE_WRITTEN, 1);
 }
 
-static void fill(struct dense_plan *p)
+static void mis_fill(struct dense_plan *p)
 {
 	dense_fill_int(p, PRIORITIES, 0, INT32_MAX);
 }
@@ -109,7 +109,7 @@ static void mis_leave(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int mis_run(struct dense_plan *p)
 {
 	const struct args args = {.rows = p->array[ROWS].device,
 		.columns = p->array[COLUMNS].device,
@@ -155,7 +155,7 @@ static int32_t decide(const struct dense_plan *p, uint32_t v)
 	return is_waiting ? UNDECIDED : INSIDE;
 }
 
-static void expect(struct dense_plan *p)
+static void mis_expect(struct dense_plan *p)
 {
 	int32_t *const states = p->array[STATES].expected;
 	bool is_more = true;
@@ -173,7 +173,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "mis", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(mis, "a maximal independent set of a graph");
+DENSE_WORKLOAD(mis, "mis", "a maximal independent set of a graph");

@@ -18,13 +18,13 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void nn_shape(struct dense_plan *p)
 {
 	dense_array(p, PLACES, "places", DENSE_FLOAT, DENSE_READ_ONLY, 2 * p->size[RECORDS]);
 	dense_array(p, DISTANCES, "distances", DENSE_FLOAT, DENSE_WRITTEN, p->size[RECORDS]);
 }
 
-static void fill(struct dense_plan *p)
+static void nn_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, PLACES, 0, 180);
 }
@@ -54,7 +54,7 @@ static void nn_distance(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int nn_run(struct dense_plan *p)
 {
 	const struct args args = {.places = p->array[PLACES].device,
 		.distances = p->array[DISTANCES].device,
@@ -63,7 +63,7 @@ static int run(struct dense_plan *p)
 	return dense_launch(p, nn_distance, &args, args.records);
 }
 
-static void expect(struct dense_plan *p)
+static void nn_expect(struct dense_plan *p)
 {
 	const float *const places = p->array[PLACES].expected;
 	float *const distances = p->array[DISTANCES].expected;
@@ -96,12 +96,4 @@ static int report(struct dense_plan *p, struct nvw_description *description)
 	return r;
 }
 
-static const struct dense_kernel kernel = {.name = "nn",
-	.options = options,
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-	.report = report};
-
-DENSE_WORKLOAD(nn, "distances of records from a place, for the nearest neighbour");
+DENSE_WORKLOAD(nn, "nn", "distances of records from a place, for the nearest neighbour", .report = report);

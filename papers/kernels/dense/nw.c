@@ -21,7 +21,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void nw_shape(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 
@@ -46,7 +46,7 @@ static unsigned letter(uint64_t sequence, uint64_t place)
 	return (unsigned)(nvw_mix64(sequence + place) % LETTERS);
 }
 
-static void fill(struct dense_plan *p)
+static void nw_fill(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	const uint64_t first = nvw_random_u64(&p->random), second = nvw_random_u64(&p->random);
@@ -197,7 +197,7 @@ static int run_with_scratchpads(struct dense_plan *p)
 	return r;
 }
 
-static int run(struct dense_plan *p)
+static int nw_run(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	int r = 0;
@@ -219,7 +219,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void nw_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	const int32_t *const similarity = p->array[SIMILARITY].expected;
@@ -235,7 +235,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "nw", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(nw, "alignment scores of two sequences, diagonal by diagonal (Needleman-Wunsch)");
+DENSE_WORKLOAD(nw, "nw", "alignment scores of two sequences, diagonal by diagonal (Needleman-Wunsch)");

@@ -14,14 +14,14 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void pathfinder_shape(struct dense_plan *p)
 {
 	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, p->size[ROWS] * p->size[COLUMNS]);
 	dense_array(p, EVEN, "even", DENSE_INT32, DENSE_WRITTEN, p->size[COLUMNS]);
 	dense_array(p, ODD, "odd", DENSE_INT32, DENSE_WRITTEN, p->size[COLUMNS]);
 }
 
-static void fill(struct dense_plan *p)
+static void pathfinder_fill(struct dense_plan *p)
 {
 	const int32_t *const weights = p->array[WEIGHTS].input;
 	int32_t *const costs = p->array[EVEN].input;
@@ -63,7 +63,7 @@ static void pathfinder_row(const void *args)
 	nvw_store(&a->costs[id], cheapest + nvw_load_read_only(&a->weights[id]));
 }
 
-static int run(struct dense_plan *p)
+static int pathfinder_run(struct dense_plan *p)
 {
 	const int32_t *const weights = p->array[WEIGHTS].device;
 	int r = 0;
@@ -79,7 +79,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void pathfinder_expect(struct dense_plan *p)
 {
 	const int32_t *weights = p->array[WEIGHTS].expected;
 	const uint64_t last = p->size[COLUMNS] - 1;
@@ -97,7 +97,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "pathfinder", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(pathfinder, "the cheapest way down a grid of weights, row by row");
+DENSE_WORKLOAD(pathfinder, "pathfinder", "the cheapest way down a grid of weights, row by row");

@@ -23,7 +23,7 @@ static uint64_t groups_of(uint64_t count, unsigned group_size)
 	return (count + 2 * (uint64_t)group_size - 1) / (2 * (uint64_t)group_size);
 }
 
-static void shape(struct dense_plan *p)
+static void reduction_shape(struct dense_plan *p)
 {
 	const uint64_t groups = groups_of(p->size[SIZE], p->group_size);
 
@@ -33,7 +33,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, ODD, "odd", DENSE_UINT32, DENSE_WRITTEN, groups);
 }
 
-static void fill(struct dense_plan *p)
+static void reduction_fill(struct dense_plan *p)
 {
 	dense_fill_int(p, VALUES, 0, INT32_MAX);
 }
@@ -85,7 +85,7 @@ static void reduction_sum(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int reduction_run(struct dense_plan *p)
 {
 	struct args args = {
 		.from = p->array[VALUES].device, .tree = p->array[TREE].device, .count = p->size[SIZE]};
@@ -107,7 +107,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void reduction_expect(struct dense_plan *p)
 {
 	const uint32_t *from = p->array[VALUES].expected;
 	uint64_t count = p->size[SIZE];
@@ -132,12 +132,4 @@ static int report(struct dense_plan *p, struct nvw_description *description)
 	return nvw_describe_u64(description, "sum", sum, "", "of all values, modulo 2^32");
 }
 
-static const struct dense_kernel kernel = {.name = "reduction",
-	.options = options,
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-	.report = report};
-
-DENSE_WORKLOAD(reduction, "the sum of an array, in trees of work-groups");
+DENSE_WORKLOAD(reduction, "reduction", "the sum of an array, in trees of work-groups", .report = report);

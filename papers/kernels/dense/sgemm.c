@@ -18,14 +18,14 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void sgemm_shape(struct dense_plan *p)
 {
 	dense_array(p, LEFT, "left", DENSE_FLOAT, DENSE_READ_ONLY, p->size[ROWS] * p->size[INNER]);
 	dense_array(p, RIGHT, "right", DENSE_FLOAT, DENSE_READ_ONLY, p->size[INNER] * p->size[COLUMNS]);
 	dense_array(p, PRODUCT, "product", DENSE_FLOAT, DENSE_WRITTEN, p->size[ROWS] * p->size[COLUMNS]);
 }
 
-static void fill(struct dense_plan *p)
+static void sgemm_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, LEFT, -1, 1);
 	dense_fill_real(p, RIGHT, -1, 1);
@@ -101,7 +101,7 @@ static void sgemm_tile(const void *args)
 	store_tile(a, id, sum);
 }
 
-static int run(struct dense_plan *p)
+static int sgemm_run(struct dense_plan *p)
 {
 	const struct args args = {.left = p->array[LEFT].device,
 		.right = p->array[RIGHT].device,
@@ -116,7 +116,7 @@ static int run(struct dense_plan *p)
 }
 
 /* Term by term over a whole row of the product; every sum keeps the order of its terms. */
-static void expect(struct dense_plan *p)
+static void sgemm_expect(struct dense_plan *p)
 {
 	const uint64_t columns = p->size[COLUMNS], inner = p->size[INNER];
 	const float *const left = p->array[LEFT].expected, *const right = p->array[RIGHT].expected;
@@ -131,7 +131,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "sgemm", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(sgemm, "product of two matrices of floats");
+DENSE_WORKLOAD(sgemm, "sgemm", "product of two matrices of floats");

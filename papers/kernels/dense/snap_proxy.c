@@ -27,7 +27,7 @@ static uint64_t cells(const struct dense_plan *p)
 	return p->size[SIZE] * p->size[SIZE] * p->size[SIZE];
 }
 
-static void shape(struct dense_plan *p)
+static void snap_proxy_shape(struct dense_plan *p)
 {
 	const uint64_t flows = p->size[SIZE] * p->size[SIZE] * DIRECTIONS;
 
@@ -40,7 +40,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, FLOW_Z, "flow z", DENSE_DOUBLE, DENSE_WRITTEN, flows);
 }
 
-static void fill(struct dense_plan *p)
+static void snap_proxy_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, SOURCE, 0.5, 1.5);
 	dense_fill_real(p, SECTIONS, 0.5, 1.5);
@@ -146,7 +146,7 @@ static int run_sweeps(struct dense_plan *p, struct args *args)
 	return r;
 }
 
-static int run(struct dense_plan *p)
+static int snap_proxy_run(struct dense_plan *p)
 {
 	struct args args = {.source = p->array[SOURCE].device,
 		.sections = p->array[SECTIONS].device,
@@ -184,7 +184,7 @@ static void expect_cell(struct dense_plan *p, unsigned octant, uint64_t x, uint6
 	}
 }
 
-static void expect(struct dense_plan *p)
+static void snap_proxy_expect(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
 	const double *const source = p->array[SOURCE].expected, *const sections = p->array[SECTIONS].expected;
@@ -203,12 +203,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "snap-proxy",
-	.options = options,
-	.most = {[SIZE] = 128},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD_AS(snap_proxy, "snap-proxy", "sweeps through a grid, one launch per diagonal plane");
+DENSE_WORKLOAD(snap_proxy, "snap-proxy", "sweeps through a grid, one launch per diagonal plane",
+	.most = {[SIZE] = 128});

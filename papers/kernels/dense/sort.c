@@ -18,7 +18,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void sort_shape(struct dense_plan *p)
 {
 	dense_array(p, KEYS, "keys", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
 	dense_array(p, OTHERS, "others", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
@@ -26,7 +26,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, FROM, "from", DENSE_UINT32, DENSE_WRITTEN, p->size[SIZE]);
 }
 
-static void fill(struct dense_plan *p)
+static void sort_fill(struct dense_plan *p)
 {
 	uint32_t *const keys = p->array[KEYS].input;
 
@@ -91,7 +91,7 @@ static void sort_move(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int sort_run(struct dense_plan *p)
 {
 	uint32_t *const arrays[] = {p->array[KEYS].device, p->array[OTHERS].device};
 	int r = 0;
@@ -135,19 +135,11 @@ static void expect_pass(struct dense_plan *p, unsigned pass)
 	}
 }
 
-static void expect(struct dense_plan *p)
+static void sort_expect(struct dense_plan *p)
 {
 	for (unsigned pass = 0; pass < PASSES; pass++) {
 		expect_pass(p, pass);
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "sort",
-	.options = options,
-	.most = {[SIZE] = 1 << 16},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD(sort, "radix sort of 4-byte keys in four passes");
+DENSE_WORKLOAD(sort, "sort", "radix sort of 4-byte keys in four passes", .most = {[SIZE] = 1 << 16});

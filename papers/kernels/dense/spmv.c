@@ -13,7 +13,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void spmv_shape(struct dense_plan *p)
 {
 	dense_array_graph(p, ROWS);
 	dense_array(p, VALUES, "values", DENSE_FLOAT, DENSE_READ_ONLY, p->array[COLUMNS].count);
@@ -21,7 +21,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, PRODUCT, "product", DENSE_FLOAT, DENSE_WRITTEN, p->graph.nodes);
 }
 
-static void fill(struct dense_plan *p)
+static void spmv_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, VALUES, -1, 1);
 	dense_fill_real(p, VECTOR, -1, 1);
@@ -54,7 +54,7 @@ static void spmv_row(const void *args)
 	nvw_store(&a->product[row], sum);
 }
 
-static int run(struct dense_plan *p)
+static int spmv_run(struct dense_plan *p)
 {
 	const struct args args = {.rows = p->array[ROWS].device,
 		.columns = p->array[COLUMNS].device,
@@ -66,7 +66,7 @@ static int run(struct dense_plan *p)
 	return dense_launch(p, spmv_row, &args, args.row_count);
 }
 
-static void expect(struct dense_plan *p)
+static void spmv_expect(struct dense_plan *p)
 {
 	const struct graph *const g = &p->graph;
 	const float *const values = p->array[VALUES].expected, *const vector = p->array[VECTOR].expected;
@@ -79,7 +79,4 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "spmv", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD(spmv, "product of a sparse matrix and a vector");
+DENSE_WORKLOAD(spmv, "spmv", "product of a sparse matrix and a vector");

@@ -25,7 +25,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void srad_shape(struct dense_plan *p)
 {
 	static const char *const names[] = {"image", "coefficients", "north", "south", "west", "east"};
 
@@ -35,7 +35,7 @@ static void shape(struct dense_plan *p)
 }
 
 /* An image whose brightness was logarithmic. */
-static void fill(struct dense_plan *p)
+static void srad_fill(struct dense_plan *p)
 {
 	float *const image = p->array[IMAGE].input;
 
@@ -285,7 +285,7 @@ static int iterate(struct dense_plan *p, struct args *args, float *image)
 	return r ? r : dense_launch(p, srad_diffuse, args, pixels);
 }
 
-static int run(struct dense_plan *p)
+static int srad_run(struct dense_plan *p)
 {
 	float *const image = calloc(p->array[IMAGE].count, sizeof(*image)); /* the host's copy */
 	struct args args = {.image = p->array[IMAGE].device,
@@ -355,7 +355,7 @@ static void expect_diffuse(struct dense_plan *p)
 	}
 }
 
-static void expect(struct dense_plan *p)
+static void srad_expect(struct dense_plan *p)
 {
 	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
 		expect_coefficients(p);
@@ -363,14 +363,6 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "srad",
-	.options = options,
-	.least = {[ROWS] = 3, [COLUMNS] = 3}, /* so that the quarter has a variance */
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-};
-
-DENSE_WORKLOAD(srad, "speckle reducing anisotropic diffusion of an image");
+DENSE_WORKLOAD(srad, "srad", "speckle reducing anisotropic diffusion of an image",
+	.least = {[ROWS] = 3, [COLUMNS] = 3},
+	/* so that the quarter has a variance */);

@@ -17,7 +17,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void stencil_shape(struct dense_plan *p)
 {
 	const uint64_t points = p->size[ROWS] * p->size[COLUMNS] * p->size[DEPTH];
 
@@ -26,7 +26,7 @@ static void shape(struct dense_plan *p)
 }
 
 /* Both grids have the same initial content, so that both have the edge. */
-static void fill(struct dense_plan *p)
+static void stencil_fill(struct dense_plan *p)
 {
 	const float *const even = p->array[EVEN].input;
 	float *const odd = p->array[ODD].input;
@@ -71,7 +71,7 @@ static void stencil_step(const void *args)
 	nvw_store(&a->to[i], step(here, west, east, north, south, over, under));
 }
 
-static int run(struct dense_plan *p)
+static int stencil_run(struct dense_plan *p)
 {
 	int r = 0;
 
@@ -88,7 +88,7 @@ static int run(struct dense_plan *p)
 	return r;
 }
 
-static void expect(struct dense_plan *p)
+static void stencil_expect(struct dense_plan *p)
 {
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], plane = rows * columns;
 
@@ -109,12 +109,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {.name = "stencil",
-	.options = options,
-	.least = {[ROWS] = 3, [COLUMNS] = 3, [DEPTH] = 3},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect};
-
-DENSE_WORKLOAD(stencil, "seven-point stencil on a grid of three dimensions");
+DENSE_WORKLOAD(stencil, "stencil", "seven-point stencil on a grid of three dimensions",
+	.least = {[ROWS] = 3, [COLUMNS] = 3, [DEPTH] = 3});

@@ -15,13 +15,13 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void vec_cpy_shape(struct dense_plan *p)
 {
 	dense_array(p, FROM, "from", DENSE_INT32, DENSE_READ_ONLY, p->size[SIZE]);
 	dense_array(p, TO, "to", DENSE_INT32, DENSE_WRITTEN, p->size[SIZE]);
 }
 
-static void fill(struct dense_plan *p)
+static void vec_cpy_fill(struct dense_plan *p)
 {
 	dense_fill_int(p, FROM, 0, INT32_MAX);
 }
@@ -42,7 +42,7 @@ static void vec_cpy(const void *args)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int vec_cpy_run(struct dense_plan *p)
 {
 	const struct args args = {
 		.from = p->array[FROM].device, .to = p->array[TO].device, .size = p->size[SIZE]};
@@ -50,12 +50,9 @@ static int run(struct dense_plan *p)
 	return dense_launch(p, vec_cpy, &args, args.size);
 }
 
-static void expect(struct dense_plan *p)
+static void vec_cpy_expect(struct dense_plan *p)
 {
 	memcpy(p->array[TO].expected, p->array[FROM].expected, p->size[SIZE] * sizeof(int32_t));
 }
 
-static const struct dense_kernel kernel = {
-	.name = "vec-cpy", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-DENSE_WORKLOAD_AS(vec_cpy, "vec-cpy", "copy of a vector, one element per work-item");
+DENSE_WORKLOAD(vec_cpy, "vec-cpy", "copy of a vector, one element per work-item");

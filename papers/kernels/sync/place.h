@@ -131,8 +131,7 @@ void sync_wait(const struct sync_polls *polls, const struct sync_place *place, b
 	void *context);
 
 /* The same for a single work-item, for which no other waits. */
-void sync_wait_alone(
-	const struct sync_polls *polls, bool (*try)(void *context), void *context);
+void sync_wait_alone(const struct sync_polls *polls, bool (*try)(void *context), void *context);
 
 /* Reports the number of critical sections in this simulated time, and the time per section; whose describes
  * the sections. */

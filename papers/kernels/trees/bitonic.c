@@ -37,13 +37,13 @@ static uint64_t padded(const struct dense_plan *p)
 	return padded_size(p->size[SIZE]);
 }
 
-static void shape(struct dense_plan *p)
+static void bitonic_shape(struct dense_plan *p)
 {
 	dense_array(p, KEYS, "keys", DENSE_INT32, DENSE_WRITTEN, p->size[SIZE]);
 	dense_array(p, PADDED, "padded", DENSE_INT32, DENSE_SCRATCH, padded(p));
 }
 
-static void fill(struct dense_plan *p)
+static void bitonic_fill(struct dense_plan *p)
 {
 	int32_t *const keys = p->array[PADDED].input;
 
@@ -90,7 +90,7 @@ static void bitonic_result(const void *args)
 	give(args, nvw_global_id());
 }
 
-static int run(struct dense_plan *p)
+static int bitonic_run(struct dense_plan *p)
 {
 	struct args a = {.keys = p->array[PADDED].device, .result = p->array[KEYS].device, .size = padded(p)};
 	int error = 0;
@@ -182,22 +182,12 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void expect(struct dense_plan *p)
+static void bitonic_expect(struct dense_plan *p)
 {
 	qsort(p->array[KEYS].expected, p->size[SIZE], sizeof(int32_t), ascending);
 }
 
-static const struct dense_kernel kernel = {
-	.name = "bitonic", .options = options, .shape = shape, .fill = fill, .run = run, .expect = expect};
-
-static const struct dense_kernel as_tasks = {.name = "trees-bitonic",
-	.options = task_options,
-	.shape = shape,
-	.fill = fill,
-	.run = run_tasks,
-	.expect = expect,
-	.report = trees_report};
-
-TREES_RIVAL(bitonic, "bitonic", kernel, options, "bitonic sort, a launch per step");
-TREES_WORKLOAD(trees_bitonic, "trees-bitonic", as_tasks, task_options,
-	"tasks: bitonic sort, a map operation per chunk and step");
+DENSE_WORKLOAD(bitonic, "bitonic", "bitonic sort, a launch per step");
+TREES_DEFINE(trees_bitonic, "trees-bitonic", "tasks: bitonic sort, a map operation per chunk and step",
+	task_options, .shape = bitonic_shape, .fill = bitonic_fill, .run = run_tasks,
+	.expect = bitonic_expect);

@@ -80,7 +80,7 @@ static const struct nvw_task_program program = {
 	.words = 5,
 };
 
-static void shape(struct dense_plan *p)
+static void trees_fft_shape(struct dense_plan *p)
 {
 	const uint64_t n = UINT64_C(1) << p->size[LOG2];
 
@@ -94,7 +94,7 @@ static void shape(struct dense_plan *p)
 	dense_array(p, OTHER_IM, "other_im", DENSE_FLOAT, DENSE_SCRATCH, n);
 }
 
-static void fill(struct dense_plan *p)
+static void trees_fft_fill(struct dense_plan *p)
 {
 	const uint64_t n = UINT64_C(1) << p->size[LOG2];
 
@@ -106,7 +106,7 @@ static void fill(struct dense_plan *p)
 	}
 }
 
-static int run(struct dense_plan *p)
+static int trees_fft_run(struct dense_plan *p)
 {
 	const uint32_t n = UINT32_C(1) << p->size[LOG2];
 	const struct data data = {
@@ -148,20 +148,9 @@ static void fft(struct dense_plan *p, uint64_t at, uint64_t n, uint64_t from, ui
 	}
 }
 
-static void expect(struct dense_plan *p)
+static void trees_fft_expect(struct dense_plan *p)
 {
 	fft(p, 0, UINT64_C(1) << p->size[LOG2], 0, 1);
 }
 
-static const struct dense_kernel kernel = {
-	.name = "trees-fft",
-	.options = options,
-	.most = {[LOG2] = 20},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-	.report = trees_report,
-};
-
-TREES_WORKLOAD(trees_fft, "trees-fft", kernel, options, "tasks: fast Fourier transform");
+TREES_WORKLOAD(trees_fft, "trees-fft", "tasks: fast Fourier transform", .most = {[LOG2] = 20});

@@ -12,17 +12,17 @@ static const struct nvw_option options[] = {
 	TREES_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void trees_fib_shape(struct dense_plan *p)
 {
 	dense_array(p, RESULT, "result", DENSE_INT32, DENSE_WRITTEN, 1);
 }
 
-static void fill(struct dense_plan *p)
+static void trees_fib_fill(struct dense_plan *p)
 {
 	(void)p;
 }
 
-static int run(struct dense_plan *p)
+static int trees_fib_run(struct dense_plan *p)
 {
 	int error = trees_run(p, &trees_fib_program, NULL, trees_fib, (uint32_t)p->size[N]);
 	const uint32_t result = trees_totals(p)->result[0];
@@ -30,7 +30,7 @@ static int run(struct dense_plan *p)
 	return error ? error : nvw_write(p->machine, p->array[RESULT].device, &result, sizeof result);
 }
 
-static void expect(struct dense_plan *p)
+static void trees_fib_expect(struct dense_plan *p)
 {
 	uint32_t a = 0, b = 1;
 
@@ -43,15 +43,5 @@ static void expect(struct dense_plan *p)
 	((uint32_t *)p->array[RESULT].expected)[0] = a;
 }
 
-static const struct dense_kernel kernel = {
-	.name = "trees-fib",
-	.options = options,
-	.most = {[N] = 40},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-	.report = trees_report,
-};
-
-TREES_WORKLOAD(trees_fib, "trees-fib", kernel, options, "tasks: the n-th Fibonacci number by its definition");
+TREES_WORKLOAD(
+	trees_fib, "trees-fib", "tasks: the n-th Fibonacci number by its definition", .most = {[N] = 40});

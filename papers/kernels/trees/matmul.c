@@ -87,7 +87,7 @@ static const struct nvw_task_program program = {
 	.words = 3,
 };
 
-static void shape(struct dense_plan *p)
+static void trees_matmul_shape(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE] * p->size[SIZE];
 
@@ -96,13 +96,13 @@ static void shape(struct dense_plan *p)
 	dense_array(p, C, "c", DENSE_FLOAT, DENSE_WRITTEN, n);
 }
 
-static void fill(struct dense_plan *p)
+static void trees_matmul_fill(struct dense_plan *p)
 {
 	dense_fill_real(p, A, -1, 1);
 	dense_fill_real(p, B, -1, 1);
 }
 
-static int run(struct dense_plan *p)
+static int trees_matmul_run(struct dense_plan *p)
 {
 	const uint32_t all = range(0, (uint32_t)p->size[SIZE]);
 	const struct data data = {
@@ -111,7 +111,7 @@ static int run(struct dense_plan *p)
 	return trees_run(p, &program, &data, multiply, all, all, all);
 }
 
-static void expect(struct dense_plan *p)
+static void trees_matmul_expect(struct dense_plan *p)
 {
 	const float *const a = p->array[A].expected, *const b = p->array[B].expected;
 	float *const c = p->array[C].expected;
@@ -124,15 +124,5 @@ static void expect(struct dense_plan *p)
 	}
 }
 
-static const struct dense_kernel kernel = {
-	.name = "trees-matmul",
-	.options = options,
-	.most = {[SIZE] = 1024},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-	.report = trees_report,
-};
-
-TREES_WORKLOAD(trees_matmul, "trees-matmul", kernel, options, "tasks: matrix multiplication by blocks");
+TREES_WORKLOAD(
+	trees_matmul, "trees-matmul", "tasks: matrix multiplication by blocks", .most = {[SIZE] = 1024});

@@ -111,13 +111,13 @@ static const struct nvw_task_program program = {
 	.words = 3,
 };
 
-static void shape(struct dense_plan *p)
+static void trees_msort_shape(struct dense_plan *p)
 {
 	dense_array(p, KEYS, "keys", DENSE_INT32, DENSE_WRITTEN, p->size[SIZE]);
 	dense_array(p, OTHER, "other", DENSE_INT32, DENSE_SCRATCH, p->size[SIZE]);
 }
 
-static void fill(struct dense_plan *p)
+static void trees_msort_fill(struct dense_plan *p)
 {
 	dense_fill_int(p, KEYS, -1000000, 1000000);
 }
@@ -129,12 +129,12 @@ static int sort_by(struct dense_plan *p, nvw_task_run how)
 	return trees_run(p, &program, &data, sort, 0, (uint32_t)p->size[SIZE], 0);
 }
 
-static int run_merge(struct dense_plan *p)
+static int trees_msort_run(struct dense_plan *p)
 {
 	return sort_by(p, merge);
 }
 
-static int run_map(struct dense_plan *p)
+static int trees_msort_map_run(struct dense_plan *p)
 {
 	return sort_by(p, merge_by_map);
 }
@@ -146,30 +146,12 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void expect(struct dense_plan *p)
+static void trees_msort_expect(struct dense_plan *p)
 {
 	qsort(p->array[KEYS].expected, p->size[SIZE], sizeof(int32_t), ascending);
 }
 
-static const struct dense_kernel by_merge = {
-	.name = "trees-msort",
-	.options = options,
-	.shape = shape,
-	.fill = fill,
-	.run = run_merge,
-	.expect = expect,
-	.report = trees_report,
-};
-static const struct dense_kernel by_map = {
-	.name = "trees-msort-map",
-	.options = options,
-	.shape = shape,
-	.fill = fill,
-	.run = run_map,
-	.expect = expect,
-	.report = trees_report,
-};
-
-TREES_WORKLOAD(trees_msort, "trees-msort", by_merge, options, "tasks: merge sort, each merge by one task");
-TREES_WORKLOAD(trees_msort_map, "trees-msort-map", by_map, options,
-	"tasks: merge sort, each merge by a map operation");
+TREES_WORKLOAD(trees_msort, "trees-msort", "tasks: merge sort, each merge by one task");
+TREES_DEFINE(trees_msort_map, "trees-msort-map", "tasks: merge sort, each merge by a map operation", options,
+	.shape = trees_msort_shape, .fill = trees_msort_fill, .run = trees_msort_map_run,
+	.expect = trees_msort_expect);

@@ -13,39 +13,28 @@ static const struct nvw_option options[] = {
 	TREES_OPTIONS_END,
 };
 
-static void shape(struct dense_plan *p)
+static void trees_nqueens_shape(struct dense_plan *p)
 {
 	dense_array(p, SOLUTIONS, "solutions", DENSE_INT32, DENSE_WRITTEN, 1);
 }
 
-static void fill(struct dense_plan *p)
+static void trees_nqueens_fill(struct dense_plan *p)
 {
 	(void)p;
 }
 
-static int run(struct dense_plan *p)
+static int trees_nqueens_run(struct dense_plan *p)
 {
 	const struct trees_queens data = {p->array[SOLUTIONS].device, (UINT32_C(1) << p->size[N]) - 1};
 
 	return trees_run(p, &trees_queens_program, &data, trees_place, 0, 0, 0);
 }
 
-static void expect(struct dense_plan *p)
+static void trees_nqueens_expect(struct dense_plan *p)
 {
 	((uint32_t *)p->array[SOLUTIONS].expected)[0] =
 		trees_solutions((UINT32_C(1) << p->size[N]) - 1, 0, 0, 0);
 }
 
-static const struct dense_kernel kernel = {
-	.name = "trees-nqueens",
-	.options = options,
-	.most = {[N] = 14},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-	.report = trees_report,
-};
-
 TREES_WORKLOAD(
-	trees_nqueens, "trees-nqueens", kernel, options, "tasks: placements of n queens, without joins");
+	trees_nqueens, "trees-nqueens", "tasks: placements of n queens, without joins", .most = {[N] = 14});

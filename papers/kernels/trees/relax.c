@@ -50,7 +50,7 @@ static struct data data_of(const struct dense_plan *p)
 		p->array[DISTANCES].device};
 }
 
-static void shape(struct dense_plan *p)
+static void relax_shape(struct dense_plan *p)
 {
 	dense_array_graph(p, ROWS);
 	dense_array(p, WEIGHTS, "weights", DENSE_INT32, DENSE_READ_ONLY, p->array[COLUMNS].count);
@@ -80,7 +80,7 @@ static void fill_sssp(struct dense_plan *p)
 }
 
 /* The Bellman-Ford algorithm. */
-static void expect(struct dense_plan *p)
+static void relax_expect(struct dense_plan *p)
 {
 	const struct graph *const g = &p->graph;
 	const int32_t *const weights = p->array[WEIGHTS].expected;
@@ -156,7 +156,7 @@ static void relax_list(const void *args)
 
 static void shape_lists(struct dense_plan *p)
 {
-	shape(p);
+	relax_shape(p);
 	dense_array(p, LISTS, "lists", DENSE_UINT32, DENSE_SCRATCH,
 		2 * (uint64_t)(p->graph.arcs + p->graph.nodes));
 	dense_array(p, TAIL, "tail", DENSE_UINT32, DENSE_SCRATCH, 1);
@@ -201,30 +201,14 @@ static int run_lists(struct dense_plan *p)
 static const struct nvw_option task_options[] = {SEARCH_OPTIONS, TREES_OPTIONS_END},
 			       list_options[] = {SEARCH_OPTIONS, DENSE_OPTIONS_END};
 
-#define TASKS(WHAT)                                                              \
-	static const struct dense_kernel trees_##WHAT = {.name = "trees-" #WHAT, \
-		.options = task_options,                                         \
-		.shape = shape,                                                  \
-		.fill = fill_##WHAT,                                             \
-		.run = run_tasks,                                                \
-		.expect = expect,                                                \
-		.report = trees_report}
-#define LISTS(WHAT)                                                            \
-	static const struct dense_kernel list_##WHAT = {.name = "list-" #WHAT, \
-		.options = list_options,                                       \
-		.shape = shape_lists,                                          \
-		.fill = fill_##WHAT,                                           \
-		.run = run_lists,                                              \
-		.expect = expect}
+#define TASKS(WHAT, SUMMARY)                                                                              \
+	TREES_DEFINE(trees_##WHAT, "trees-" #WHAT, "tasks: " SUMMARY, task_options, .shape = relax_shape, \
+		.fill = fill_##WHAT, .run = run_tasks, .expect = relax_expect)
+#define LISTS(WHAT, SUMMARY)                                                                          \
+	DENSE_DEFINE(list_##WHAT, "list-" #WHAT, "work lists: " SUMMARY, list_options, dense_prepare, \
+		.shape = shape_lists, .fill = fill_##WHAT, .run = run_lists, .expect = relax_expect)
 
-TASKS(bfs);
-TASKS(sssp);
-LISTS(bfs);
-LISTS(sssp);
-
-TREES_WORKLOAD(trees_bfs, "trees-bfs", trees_bfs, task_options, "tasks: distances in edges from a node");
-TREES_WORKLOAD(trees_sssp, "trees-sssp", trees_sssp, task_options,
-	"tasks: lengths of the shortest paths from a node");
-TREES_RIVAL(list_bfs, "list-bfs", list_bfs, list_options, "work lists: distances in edges from a node");
-TREES_RIVAL(list_sssp, "list-sssp", list_sssp, list_options,
-	"work lists: lengths of the shortest paths from a node");
+TASKS(bfs, "distances in edges from a node");
+TASKS(sssp, "lengths of the shortest paths from a node");
+LISTS(bfs, "distances in edges from a node");
+LISTS(sssp, "lengths of the shortest paths from a node");

@@ -24,29 +24,11 @@ extern const char *const trees_runtimes[];
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL}
 /* clang-format on */
 
-/* Defines the workload nvw_workload_NAME, printed as TEXT, of a "static const struct dense_kernel KERNEL". */
-#define TREES_WORKLOAD(NAME, TEXT, KERNEL, OPTIONS, SUMMARY) \
-	TREES__DEFINE(NAME, TEXT, KERNEL, OPTIONS, SUMMARY, trees_prepare)
-/* The same for a kernel that does without tasks. */
-#define TREES_RIVAL(NAME, TEXT, KERNEL, OPTIONS, SUMMARY) \
-	TREES__DEFINE(NAME, TEXT, KERNEL, OPTIONS, SUMMARY, dense_prepare)
-
-#define TREES__DEFINE(NAME, TEXT, KERNEL, OPTIONS, SUMMARY, PREPARE)                                    \
-	static int prepare_##NAME(const struct nvw_options *o, uint64_t seed, int mutation, void **ret) \
-	{                                                                                               \
-		return PREPARE(&KERNEL, o, seed, ret);                                                  \
-	}                                                                                               \
-	extern const struct nvw_workload nvw_workload_##NAME;                                           \
-	const struct nvw_workload nvw_workload_##NAME = {                                               \
-		.name = TEXT,                                                                           \
-		.summary = SUMMARY,                                                                     \
-		.options = OPTIONS,                                                                     \
-		.prepare = prepare_##NAME,                                                              \
-		.dispose = dense_dispose,                                                               \
-		.run = dense_run,                                                                       \
-		.verify = dense_verify,                                                                 \
-		.report = dense_report,                                                                 \
-	}
+/* Defines a workload, as DENSE_WORKLOAD does. */
+#define TREES_WORKLOAD(SYMBOL, NAME, SUMMARY, ...) \
+	TREES_DEFINE(SYMBOL, NAME, SUMMARY, options, DENSE_HOOKS(SYMBOL), __VA_ARGS__)
+#define TREES_DEFINE(SYMBOL, NAME, SUMMARY, OPTIONS, ...) \
+	DENSE_DEFINE(SYMBOL, NAME, SUMMARY, OPTIONS, trees_prepare, .report = trees_report, __VA_ARGS__)
 
 /* run(): the program from function(words ...) to its end, on the runtime that the options choose. */
 #define trees_run(p, program, data, function, ...)                                   \

@@ -54,7 +54,7 @@ static const struct nvw_task_program program = {
 	.words = 3,
 };
 
-static void shape(struct dense_plan *p)
+static void trees_tsp_shape(struct dense_plan *p)
 {
 	dense_array(
 		p, DISTANCES, "distances", DENSE_INT32, DENSE_READ_ONLY, p->size[CITIES] * p->size[CITIES]);
@@ -84,7 +84,7 @@ static int32_t nearest_first(const int32_t *distances, uint64_t n)
 	return length + distances[last * n];
 }
 
-static void fill(struct dense_plan *p)
+static void trees_tsp_fill(struct dense_plan *p)
 {
 	int32_t place[CITIES_MAX][2];
 	const uint64_t n = p->size[CITIES];
@@ -100,7 +100,7 @@ static void fill(struct dense_plan *p)
 	((int32_t *)p->array[SHORTEST].input)[0] = nearest_first(p->array[DISTANCES].input, n);
 }
 
-static int run(struct dense_plan *p)
+static int trees_tsp_run(struct dense_plan *p)
 {
 	const struct data data = {
 		p->array[DISTANCES].device, p->array[SHORTEST].device, (uint32_t)p->size[CITIES]};
@@ -109,7 +109,7 @@ static int run(struct dense_plan *p)
 }
 
 /* By dynamic programming over sets of cities (Held and Karp): not the tasks' way. */
-static void expect(struct dense_plan *p)
+static void trees_tsp_expect(struct dense_plan *p)
 {
 	const uint32_t n = (uint32_t)p->size[CITIES], sets = UINT32_C(1) << n;
 	const int32_t *const distances = p->array[DISTANCES].expected;
@@ -137,16 +137,5 @@ static void expect(struct dense_plan *p)
 	free(best);
 }
 
-static const struct dense_kernel kernel = {
-	.name = "trees-tsp",
-	.options = options,
-	.most = {[CITIES] = CITIES_MAX},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-	.report = trees_report,
-};
-
-TREES_WORKLOAD(
-	trees_tsp, "trees-tsp", kernel, options, "tasks: the shortest round trip, by branch and bound");
+TREES_WORKLOAD(trees_tsp, "trees-tsp", "tasks: the shortest round trip, by branch and bound",
+	.most = {[CITIES] = CITIES_MAX});

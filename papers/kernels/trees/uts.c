@@ -47,14 +47,14 @@ static const struct nvw_task_program program = {
 	.words = 2,
 };
 
-static void shape(struct dense_plan *p)
+static void trees_uts_shape(struct dense_plan *p)
 {
 	dense_array(p, TABLE, "table", DENSE_UINT32, DENSE_READ_ONLY, UNBALANCED_TABLE);
 	dense_array(p, ROOT, "root", DENSE_UINT32, DENSE_READ_ONLY, ROOT_WORDS);
 	dense_array(p, TOTAL, "total", DENSE_UINT32, DENSE_WRITTEN, TOTAL_WORDS);
 }
 
-static void fill(struct dense_plan *p)
+static void trees_uts_fill(struct dense_plan *p)
 {
 	uint32_t *const table = p->array[TABLE].input, *const root = p->array[ROOT].input;
 	struct unbalanced tree;
@@ -85,7 +85,7 @@ static int prepare_tree(
 	return nvw_fail(NVW_E_USAGE, "trees-uts: --nodes: found no tree with so many nodes");
 }
 
-static int run(struct dense_plan *p)
+static int trees_uts_run(struct dense_plan *p)
 {
 	const uint32_t *const root = p->array[ROOT].input;
 	const struct data data = {p->array[TABLE].device, p->array[TOTAL].device,
@@ -95,7 +95,7 @@ static int run(struct dense_plan *p)
 }
 
 /* The search by which the tree was found: one node after the other, with a stack. */
-static void expect(struct dense_plan *p)
+static void trees_uts_expect(struct dense_plan *p)
 {
 	const uint32_t *const root = p->array[ROOT].input;
 	uint32_t *const total = p->array[TOTAL].expected;
@@ -104,16 +104,6 @@ static void expect(struct dense_plan *p)
 	total[TOTAL_SUM] = root[ROOT_SUM];
 }
 
-static const struct dense_kernel kernel = {
-	.name = "trees-uts",
-	.options = options,
-	.least = {[NODES] = UNBALANCED_SUBTREE},
-	.shape = shape,
-	.fill = fill,
-	.run = run,
-	.expect = expect,
-	.report = trees_report,
-};
-
-TREES__DEFINE(trees_uts, "trees-uts", kernel, options,
-	"tasks: unbalanced tree search (sinclair15, UTS), on the trees of uts", prepare_tree);
+DENSE_DEFINE(trees_uts, "trees-uts", "tasks: unbalanced tree search (sinclair15, UTS), on the trees of uts",
+	options, prepare_tree, DENSE_HOOKS(trees_uts), .least = {[NODES] = UNBALANCED_SUBTREE},
+	.report = trees_report);
