@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * apsp: shortest paths between all pairs of nodes, as hechtman14 4.4.2 describes it: from every node a search for the shortest
- * paths of a single source, until all have converged. Loads of distances are load-acquires and stores are
- * store-releases, so that a work-item sees what others have found in the same launch; the host launches until nobody finds
- * anything shorter. The thesis says no more; here work-item (s, v) looks at the neighbours of v a few times per launch.
+ * apsp: shortest paths between all pairs of nodes, as hechtman14 4.4.2 describes it: from every node a search
+ * for the shortest paths of a single source, until all have converged. Loads of distances are load-acquires
+ * and stores are store-releases, so that a work-item sees what others have found in the same launch; the host
+ * launches until nobody finds anything shorter. The thesis says no more; here work-item (s, v) looks at the
+ * neighbours of v a few times per launch.
  *
  * A distance is written by only one work-item, never grows, and is the length of some path. So the launches
  * end with the lengths of the shortest paths, whatever the schedule. The number of launches depends on the
@@ -82,7 +83,9 @@ static void apsp_relax(const void *args)
 			const int32_t there = nvw_atomic_load(&distances[u], NVW_ACQUIRE, NVW_SCOPE_AGENT);
 			const int32_t here = over(there, nvw_load_read_only(&a->weights[i]));
 
-			least = here < least ? here : least;
+			if (here < least) {
+				least = here;
+			}
 		}
 		if (least < distance) {
 			shorten(&distances[v], least);
@@ -104,14 +107,13 @@ static int apsp_run(struct dense_plan *p)
 		.nodes = p->graph.nodes,
 		.sweeps = p->size[SWEEPS]};
 	bool is_more = true;
-	int r = 0;
 
-	while (r == 0 && is_more) {
-		r = dense_clear_flag(p, MORE);
-		r = r ? r : dense_launch(p, apsp_relax, &args, args.nodes * args.nodes);
-		r = r ? r : dense_get_flag(p, MORE, &is_more);
+	while (is_more) {
+		NVW_TRY(dense_clear_flag(p, MORE));
+		NVW_TRY(dense_launch(p, apsp_relax, &args, args.nodes * args.nodes));
+		NVW_TRY(dense_get_flag(p, MORE, &is_more));
 	}
-	return r;
+	return 0;
 }
 
 /* One pass over the nodes for one source; whether a distance has fallen. */

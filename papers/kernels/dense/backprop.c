@@ -4,8 +4,9 @@
  * partial sums of the weighted inputs; the host completes the sums and computes the output, its error and the
  * errors of the hidden units; the second launch adjusts the weights between input and hidden layer.
  *
- * With a scratchpad the first launch has a work-item per weight, as in Rodinia: work-groups keep the units and products of a part there.
- * The original also stores the products over the weights, which its host then restores; that is left out.
+ * With a scratchpad the first launch has a work-item per weight, as in Rodinia: work-groups keep the units
+ * and products of a part there. The original also stores the products over the weights, which its host then
+ * restores; that is left out.
  */
 #include "dense.h"
 
@@ -119,7 +120,7 @@ static void backprop_forward(const void *args)
 {
 	const struct args *const a = args;
 	const uint64_t id = nvw_global_id(), first = id / HIDDEN * PART;
-	const uint64_t end = first + PART < a->unit_count ? first + PART : a->unit_count;
+	const uint64_t end = u64_min(first + PART, a->unit_count);
 	float sum = 0;
 
 	if (id >= a->part_count * HIDDEN) {
@@ -142,13 +143,13 @@ static inline float sum_of(const struct args *a, const struct scratchpad *pad, u
 	return sum;
 }
 
-/* As backprop_forward(), with a work-item per weight; those of the first column load the units and store the sums. */
+/* As backprop_forward(), with a work-item per weight; those of the first column load the units and store the
+ * sums. */
 static void backprop_forward_kept(const void *args)
 {
 	const struct args *const a = args;
 	const uint64_t first = nvw_group_id() * a->parts_of_group;
-	const uint64_t parts =
-		a->part_count - first < a->parts_of_group ? a->part_count - first : a->parts_of_group;
+	const uint64_t parts = u64_min(a->part_count - first, a->parts_of_group);
 	const uint64_t cells = parts * PART * HIDDEN;
 	struct scratchpad *const pads = a->scratchpads + first;
 
@@ -203,30 +204,33 @@ static int middle_on_device(struct dense_plan *p)
 	void *parts = NULL;
 	int r = dense_copy(p, PARTS, &parts);
 
-	r = r ? r : dense_get(p, OUTPUT, 0, HIDDEN + 1, output);
+	if (r == 0) {
+		r = dense_get(p, OUTPUT, 0, HIDDEN + 1, output);
+	}
 	if (r == 0) {
 		middle(parts, part_count(p), output, errors);
 		r = dense_put(p, OUTPUT, 0, HIDDEN + 1, output);
 	}
-	r = r ? r : dense_put(p, ERRORS, 0, HIDDEN, errors);
+	if (r == 0) {
+		r = dense_put(p, ERRORS, 0, HIDDEN, errors);
+	}
 	free(parts);
 	return r;
 }
 
 static int forward(struct dense_plan *p, struct args *args)
 {
-	const uint64_t of_group = p->group_size / (PART * HIDDEN);
 	uint64_t groups;
-	int r;
 
 	if (!p->has_scratchpad) {
 		return dense_launch(p, backprop_forward, args, args->part_count * HIDDEN);
 	}
-	args->parts_of_group = of_group ? of_group : 1;
+	args->parts_of_group = u64_max(p->group_size / (PART * HIDDEN), 1);
 	groups = (args->part_count + args->parts_of_group - 1) / args->parts_of_group;
-	r = dense_scratchpads(p, args->parts_of_group * sizeof(struct scratchpad), groups * p->group_size);
+	NVW_TRY(dense_scratchpads(
+		p, args->parts_of_group * sizeof(struct scratchpad), groups * p->group_size));
 	args->scratchpads = p->more;
-	return r ? r : dense_launch(p, backprop_forward_kept, args, groups * p->group_size);
+	return dense_launch(p, backprop_forward_kept, args, groups * p->group_size);
 }
 
 static int backprop_run(struct dense_plan *p)
@@ -238,8 +242,8 @@ static int backprop_run(struct dense_plan *p)
 		.parts = p->array[PARTS].device,
 		.unit_count = unit_count(p),
 		.part_count = part_count(p)};
-	NVW_TRY(forward(p, &args));
 
+	NVW_TRY(forward(p, &args));
 	NVW_TRY(middle_on_device(p));
 	return dense_launch(p, backprop_adjust, &args, args.unit_count * HIDDEN);
 }

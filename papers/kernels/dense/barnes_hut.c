@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * barnes-hut: bodies that attract each other (hechtman14 Table 3.2, a microbenchmark of the author). In each step the host
- * builds a tree of cells from the bodies' places; a launch computes the acceleration of every body, in which a cell that is far
- * away counts as one body; a second launch moves the bodies.
+ * barnes-hut: bodies that attract each other (hechtman14 Table 3.2, a microbenchmark of the author). In each
+ * step the host builds a tree of cells from the bodies' places; a launch computes the acceleration of every
+ * body, in which a cell that is far away counts as one body; a second launch moves the bodies.
  *
- * The tree is an array of cells in depth-first order: behind a cell come its parts, and "skips" has the number of the cell
- * behind those. A work-item walks through it forwards without a stack. The bodies are taken in the order of the tree, so that
- * neighbours among the work-items are neighbours in space and take similar ways.
+ * The tree is an array of cells in depth-first order: behind a cell come its parts, and "skips" has the
+ * number of the cell behind those. A work-item walks through it forwards without a stack. The bodies are
+ * taken in the order of the tree, so that neighbours among the work-items are neighbours in space and take
+ * similar ways.
  */
 #include "dense.h"
 
@@ -34,7 +35,8 @@ static void barnes_hut_shape(struct dense_plan *p)
 	dense_array(p, VELOCITIES, "velocities", DENSE_FLOAT, DENSE_WRITTEN, 3 * n);
 	dense_array(p, ACCELERATIONS, "accelerations", DENSE_FLOAT, DENSE_WRITTEN, 3 * n);
 	dense_array(p, ORDER, "order", DENSE_UINT32, DENSE_WRITTEN, n); /* the bodies, cell by cell */
-	/* Every cell but those of one body has two parts or more: there are fewer than twice as many as bodies. */
+	/* Every cell but those of one body has two parts or more: there are fewer than twice as many as
+	 * bodies. */
 	dense_array(p, CELLS, "cells", DENSE_FLOAT, DENSE_WRITTEN, 2 * n * CELL);
 	dense_array(p, SKIPS, "skips", DENSE_UINT32, DENSE_WRITTEN, 2 * n);
 }
@@ -233,8 +235,12 @@ static void barnes_hut_accelerate(const void *args)
 		const bool is_one = counts_as_one(nvw_load(cell + 4), away, a->theta);
 		const uint32_t skip = nvw_load(&a->skips[i]);
 
-		sum = is_one ? pull(sum, away, mass) : sum;
-		i = is_one ? skip : i + 1;
+		if (is_one) {
+			sum = pull(sum, away, mass);
+			i = skip;
+		} else {
+			i++;
+		}
 	}
 	nvw_store(&a->accelerations[3 * body], sum.x);
 	nvw_store(&a->accelerations[3 * body + 1], sum.y);
@@ -259,23 +265,23 @@ static void barnes_hut_move(const void *args)
 /* The host's part of a step. */
 static int build_on_device(struct dense_plan *p, uint64_t *ret_cells)
 {
-	void *places = NULL, *order = NULL, *cells = NULL, *skips = NULL;
-	int r = dense_copy(p, PLACES, &places);
+	void *copy[SKIPS + 1] = {NULL};
+	int r = dense_copy(p, PLACES, &copy[PLACES]);
 
-	r = r ? r : dense_copy(p, ORDER, &order);
-	r = r ? r : dense_copy(p, CELLS, &cells);
-	r = r ? r : dense_copy(p, SKIPS, &skips);
-	if (r == 0) {
-		*ret_cells = build_all((struct tree){p->array[MASSES].input, places, cells, order, skips, 0},
-			(uint32_t)p->size[BODIES]);
-		r = dense_put(p, ORDER, 0, p->array[ORDER].count, order);
+	for (unsigned i = ORDER; r == 0 && i <= SKIPS; i++) {
+		r = dense_copy(p, i, &copy[i]);
 	}
-	r = r ? r : dense_put(p, CELLS, 0, p->array[CELLS].count, cells);
-	r = r ? r : dense_put(p, SKIPS, 0, p->array[SKIPS].count, skips);
-	free(places);
-	free(order);
-	free(cells);
-	free(skips);
+	if (r == 0) {
+		*ret_cells = build_all((struct tree){p->array[MASSES].input, copy[PLACES], copy[CELLS],
+					       copy[ORDER], copy[SKIPS], 0},
+			(uint32_t)p->size[BODIES]);
+	}
+	for (unsigned i = ORDER; r == 0 && i <= SKIPS; i++) {
+		r = dense_put(p, i, 0, p->array[i].count, copy[i]);
+	}
+	for (unsigned i = PLACES; i <= SKIPS; i++) {
+		free(copy[i]);
+	}
 	return r;
 }
 
@@ -294,14 +300,13 @@ static int barnes_hut_run(struct dense_plan *p)
 		.accelerations = p->array[ACCELERATIONS].device,
 		.bodies = p->size[BODIES],
 		.theta = theta(p)};
-	int r = 0;
 
-	for (uint64_t i = 0; r == 0 && i < p->size[STEPS]; i++) {
-		r = build_on_device(p, &args.cell_count);
-		r = r ? r : dense_launch(p, barnes_hut_accelerate, &args, args.bodies);
-		r = r ? r : dense_launch(p, barnes_hut_move, &args, 3 * args.bodies);
+	for (uint64_t i = 0; i < p->size[STEPS]; i++) {
+		NVW_TRY(build_on_device(p, &args.cell_count));
+		NVW_TRY(dense_launch(p, barnes_hut_accelerate, &args, args.bodies));
+		NVW_TRY(dense_launch(p, barnes_hut_move, &args, 3 * args.bodies));
 	}
-	return r;
+	return 0;
 }
 
 /* ---- The sequential version ------------------------------------------------------------------------ */
@@ -315,10 +320,13 @@ static struct vector expect_acceleration(const struct dense_plan *p, struct vect
 	for (uint32_t i = 0; i < cells;) {
 		const float *const c = cell + i * CELL;
 		const struct vector away = minus((struct vector){c[0], c[1], c[2]}, here);
-		const bool is_one = counts_as_one(c[4], away, theta(p));
 
-		sum = is_one ? pull(sum, away, c[3]) : sum;
-		i = is_one ? skips[i] : i + 1;
+		if (counts_as_one(c[4], away, theta(p))) {
+			sum = pull(sum, away, c[3]);
+			i = skips[i];
+		} else {
+			i++;
+		}
 	}
 	return sum;
 }

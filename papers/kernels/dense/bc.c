@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bc: betweenness centrality as in Pannotia (Brandes's algorithm; stc 6). From each source the launches go forwards, level by level:
- * they find the nodes of the next level and count the shortest paths to them; then backwards: each node collects
- * from the next level the part of the paths that lead through it.
+ * bc: betweenness centrality as in Pannotia (Brandes's algorithm; stc 6). From each source the launches go
+ * forwards, level by level: they find the nodes of the next level and count the shortest paths to them; then
+ * backwards: each node collects from the next level the part of the paths that lead through it.
  *
- * Forwards several nodes may find one node. The first one sets its level by a compare-exchange, all add their paths; all
- * set the same level, and additions of integers commute (modulo 2^32). Backwards a node is written by its own work-item.
+ * Forwards several nodes may find one node. The first one sets its level by a compare-exchange, all add their
+ * paths; all set the same level, and additions of integers commute (modulo 2^32). Backwards a node is written
+ * by its own work-item.
  */
 #include "dense.h"
 
@@ -36,7 +37,7 @@ static void bc_fill(struct dense_plan *p)
 
 static uint64_t sources(const struct dense_plan *p)
 {
-	return p->size[SOURCES] < p->graph.nodes ? p->size[SOURCES] : p->graph.nodes;
+	return u64_min(p->size[SOURCES], p->graph.nodes);
 }
 
 struct args {
@@ -57,7 +58,7 @@ static void bc_clear(const void *args)
 
 	if (v < a->nodes) {
 		nvw_store(&a->levels[v], v == a->source ? 0 : -1);
-		nvw_store(&a->paths[v], v == a->source ? 1 : 0);
+		nvw_store(&a->paths[v], v == a->source);
 		nvw_store(&a->shares[v], 0);
 	}
 }
@@ -126,17 +127,17 @@ static void bc_backwards(const void *args)
 static int run_source(struct dense_plan *p, struct args *args)
 {
 	bool is_more = true;
-	int r = dense_launch(p, bc_clear, args, args->nodes);
 
-	for (args->level = 0; r == 0 && is_more; args->level++) {
-		r = dense_clear_flag(p, MORE);
-		r = r ? r : dense_launch(p, bc_forwards, args, args->nodes);
-		r = r ? r : dense_get_flag(p, MORE, &is_more);
+	NVW_TRY(dense_launch(p, bc_clear, args, args->nodes));
+	for (args->level = 0; is_more; args->level++) {
+		NVW_TRY(dense_clear_flag(p, MORE));
+		NVW_TRY(dense_launch(p, bc_forwards, args, args->nodes));
+		NVW_TRY(dense_get_flag(p, MORE, &is_more));
 	}
-	for (args->level--; r == 0 && args->level > 0; args->level--) {
-		r = dense_launch(p, bc_backwards, args, args->nodes);
+	for (args->level--; args->level > 0; args->level--) {
+		NVW_TRY(dense_launch(p, bc_backwards, args, args->nodes));
 	}
-	return r;
+	return 0;
 }
 
 static int bc_run(struct dense_plan *p)
@@ -149,12 +150,11 @@ static int bc_run(struct dense_plan *p)
 		.shares = p->array[SHARES].device,
 		.centrality = p->array[CENTRALITY].device,
 		.nodes = p->graph.nodes};
-	int r = 0;
 
-	for (args.source = 0; r == 0 && args.source < sources(p); args.source++) {
-		r = run_source(p, &args);
+	for (args.source = 0; args.source < sources(p); args.source++) {
+		NVW_TRY(run_source(p, &args));
 	}
-	return r;
+	return 0;
 }
 
 /* ---- The sequential version ------------------------------------------------------------------------ */
@@ -177,7 +177,9 @@ static uint32_t expect_forwards(struct dense_plan *p, uint32_t source, uint32_t 
 				levels[u] = levels[v] + 1;
 				queue[tail++] = u;
 			}
-			paths[u] += levels[u] == levels[v] + 1 ? paths[v] : 0;
+			if (levels[u] == levels[v] + 1) {
+				paths[u] += paths[v];
+			}
 		}
 	}
 	return tail;

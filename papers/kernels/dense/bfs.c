@@ -19,7 +19,7 @@ static const struct nvw_option options[] = {
 	DENSE_OPTIONS_END,
 };
 
-static uint32_t source(const struct dense_plan *p)
+static uint32_t bfs_source(const struct dense_plan *p)
 {
 	return (uint32_t)((p->size[SOURCE] - 1) % p->graph.nodes);
 }
@@ -43,9 +43,9 @@ static void bfs_fill(struct dense_plan *p)
 	for (uint32_t v = 0; v < p->graph.nodes; v++) {
 		levels[v] = -1;
 	}
-	levels[source(p)] = 0;
-	((int32_t *)p->array[FRONTIER].input)[source(p)] = 1;
-	((int32_t *)p->array[VISITED].input)[source(p)] = 1;
+	levels[bfs_source(p)] = 0;
+	((int32_t *)p->array[FRONTIER].input)[bfs_source(p)] = 1;
+	((int32_t *)p->array[VISITED].input)[bfs_source(p)] = 1;
 }
 
 struct args {
@@ -106,15 +106,14 @@ static int bfs_run(struct dense_plan *p)
 		.more = p->array[MORE].device,
 		.nodes = p->graph.nodes};
 	bool is_more = true;
-	int r = 0;
 
-	while (r == 0 && is_more) {
-		r = dense_clear_flag(p, MORE);
-		r = r ? r : dense_launch(p, bfs_visit, &args, args.nodes);
-		r = r ? r : dense_launch(p, bfs_advance, &args, args.nodes);
-		r = r ? r : dense_get_flag(p, MORE, &is_more);
+	while (is_more) {
+		NVW_TRY(dense_clear_flag(p, MORE));
+		NVW_TRY(dense_launch(p, bfs_visit, &args, args.nodes));
+		NVW_TRY(dense_launch(p, bfs_advance, &args, args.nodes));
+		NVW_TRY(dense_get_flag(p, MORE, &is_more));
 	}
-	return r;
+	return 0;
 }
 
 /* With a queue: in place of the frontier's array, which is empty in the end. */
@@ -125,7 +124,7 @@ static void bfs_expect(struct dense_plan *p)
 	int32_t *const queue = p->array[FRONTIER].expected;
 	uint32_t head = 0, tail = 1;
 
-	queue[0] = (int32_t)source(p);
+	queue[0] = (int32_t)bfs_source(p);
 	while (head < tail) {
 		const uint32_t v = (uint32_t)queue[head];
 
@@ -140,7 +139,7 @@ static void bfs_expect(struct dense_plan *p)
 		}
 		queue[head++] = 0;
 	}
-	queue[source(p)] = 0;
+	queue[bfs_source(p)] = 0;
 }
 
 DENSE_WORKLOAD(bfs, "bfs", "breadth-first search of a graph, level by level");

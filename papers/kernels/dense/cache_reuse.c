@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache-reuse: ten launches that read the same array and update another one (stc 6). A protocol that keeps the first array in the
- * L1s from launch to launch loads it once.
+ * cache-reuse: ten launches that read the same array and update another one (stc 6). A protocol that keeps
+ * the first array in the L1s from launch to launch loads it once.
  */
 #include "dense.h"
 
@@ -46,12 +46,11 @@ static int cache_reuse_run(struct dense_plan *p)
 {
 	const struct args args = {
 		.read = p->array[READ].device, .updated = p->array[UPDATED].device, .size = p->size[SIZE]};
-	int r = 0;
 
-	for (uint64_t i = 0; r == 0 && i < p->size[LAUNCHES]; i++) {
-		r = dense_launch(p, cache_reuse_update, &args, args.size);
+	for (uint64_t i = 0; i < p->size[LAUNCHES]; i++) {
+		NVW_TRY(dense_launch(p, cache_reuse_update, &args, args.size));
 	}
-	return r;
+	return 0;
 }
 
 static void cache_reuse_expect(struct dense_plan *p)

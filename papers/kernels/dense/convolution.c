@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * convolution: 2D convolution of an image with a square filter (hechtman14 Table 3.2, a microbenchmark of the author). Pixels
- * outside the image are 0.
+ * convolution: 2D convolution of an image with a square filter (hechtman14 Table 3.2, a microbenchmark of the
+ * author). Pixels outside the image are 0.
  *
- * The loads for one row of the filter are issued together and used afterwards: they are independent, and a memory system
- * that allows several loads under way per work-item can overlap them (3.4.3).
+ * The loads for one row of the filter are issued together and used afterwards: they are independent, and a
+ * memory system that allows several loads under way per work-item can overlap them (3.4.3).
  */
 #include "dense.h"
 
@@ -40,7 +40,8 @@ struct args {
 	uint64_t rows, columns, width;
 };
 
-/* Adds the products of row i of the filter; line is the image's row under it, and x its column under the filter's first. */
+/* Adds the products of row i of the filter; line is the image's row under it, and x its column under the
+ * filter's first. */
 static float add_row(const struct args *a, uint64_t i, const float *line, int64_t x, float sum)
 {
 	struct nvw_issued pixels[WIDTH_MAX], weights[WIDTH_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dct: discrete cosine transform of an image in blocks of 8 x 8 pixels, as in the AMD APP SDK and in JPEG: transform =
- * basis x block x basis transposed. The original keeps the first product in the scratchpad; without one it is an array here, and
- * each product is a launch.
+ * dct: discrete cosine transform of an image in blocks of 8 x 8 pixels, as in the AMD APP SDK and in JPEG:
+ * transform = basis x block x basis transposed. The original keeps the first product in the scratchpad;
+ * without one it is an array here, and each product is a launch.
  */
 #include "dense.h"
 
@@ -134,16 +134,14 @@ static void dct_blocks(const void *args)
 
 static int run_with_scratchpads(struct dense_plan *p, struct args *args)
 {
-	const uint64_t blocks = p->size[BLOCK_ROWS] * p->size[BLOCK_COLUMNS],
-		       of_group = p->group_size / (BLOCK * BLOCK);
+	const uint64_t blocks = p->size[BLOCK_ROWS] * p->size[BLOCK_COLUMNS];
 	uint64_t work_items;
-	int r;
 
-	args->blocks = of_group ? of_group : 1;
+	args->blocks = u64_max(p->group_size / (BLOCK * BLOCK), 1);
 	work_items = (blocks + args->blocks - 1) / args->blocks * p->group_size;
-	r = dense_scratchpads(p, args->blocks * BLOCK * BLOCK * sizeof(float), work_items);
+	NVW_TRY(dense_scratchpads(p, args->blocks * BLOCK * BLOCK * sizeof(float), work_items));
 	args->scratchpads = p->more;
-	return r ? r : dense_launch(p, dct_blocks, args, work_items);
+	return dense_launch(p, dct_blocks, args, work_items);
 }
 
 static int dct_run(struct dense_plan *p)
@@ -154,33 +152,39 @@ static int dct_run(struct dense_plan *p)
 		.transform = p->array[TRANSFORM].device,
 		.rows = p->size[BLOCK_ROWS] * BLOCK,
 		.columns = p->size[BLOCK_COLUMNS] * BLOCK};
-	int r;
 
 	if (p->has_scratchpad) {
 		return run_with_scratchpads(p, &args);
 	}
-	r = dense_launch(p, dct_columns, &args, pixels(p));
-
-	return r ? r : dense_launch(p, dct_rows, &args, pixels(p));
+	NVW_TRY(dense_launch(p, dct_columns, &args, pixels(p)));
+	return dense_launch(p, dct_rows, &args, pixels(p));
 }
 
-/* Block by block. */
+/* The sum of the products of elements that are so far apart. */
+static float product(const float *a, uint64_t a_step, const float *b, uint64_t b_step)
+{
+	float sum = 0;
+
+	for (unsigned k = 0; k < BLOCK; k++) {
+		sum += a[k * a_step] * b[k * b_step];
+	}
+	return sum;
+}
+
 static void expect_block(struct dense_plan *p, uint64_t corner, uint64_t columns)
 {
 	const float *const image = p->array[IMAGE].expected, *const basis = p->array[BASIS].expected;
 	float *const half = p->array[HALF].expected, *const transform = p->array[TRANSFORM].expected;
 
-	for (unsigned pass = 0; pass < 2; pass++) {
-		for (unsigned i = 0; i < BLOCK * BLOCK; i++) {
-			const unsigned y = i / BLOCK, x = i % BLOCK;
-			float sum = 0;
+	for (unsigned i = 0; i < BLOCK * BLOCK; i++) {
+		const unsigned y = i / BLOCK, x = i % BLOCK;
 
-			for (unsigned k = 0; k < BLOCK; k++) {
-				sum += pass ? half[corner + y * columns + k] * basis[x * BLOCK + k] :
-					      basis[y * BLOCK + k] * image[corner + k * columns + x];
-			}
-			(pass ? transform : half)[corner + y * columns + x] = sum;
-		}
+		half[corner + y * columns + x] = product(&basis[y * BLOCK], 1, &image[corner + x], columns);
+	}
+	for (unsigned i = 0; i < BLOCK * BLOCK; i++) {
+		const uint64_t row = corner + i / BLOCK * columns, x = i % BLOCK;
+
+		transform[row + x] = product(&half[row], 1, &basis[x * BLOCK], 1);
 	}
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/bounds.h"
+#include "common/figures.h"
 
 enum { GROUP_SIZE_MAX = 1024, ELEMENT_TEXT = 32 };
 
@@ -34,8 +34,8 @@ static uint64_t array_bytes(const struct dense_array *a)
 
 static int read_size(struct dense_plan *p, unsigned i, const struct nvw_options *options, const char *name)
 {
-	const struct bounds bounds = {name, p->kernel->least[i] == 0 ? 1 : p->kernel->least[i],
-		p->kernel->most[i] == 0 ? DENSE_SIZE_MAX : p->kernel->most[i]};
+	const uint64_t most = p->kernel->most[i];
+	const struct bounds bounds = {name, u64_max(p->kernel->least[i], 1), most ? most : DENSE_SIZE_MAX};
 
 	p->size[i] = nvw_option_u64(options, name);
 	return bounds_check(p->kernel->name, options, &bounds, 1);
@@ -44,14 +44,14 @@ static int read_size(struct dense_plan *p, unsigned i, const struct nvw_options 
 static int read_graph(struct dense_plan *p, const char *name, const char *source, uint64_t seed)
 {
 	const uint64_t most = p->kernel->nodes_most;
-	const int r = graph_make(source, seed, &p->graph);
 
-	if (r == 0 && most != 0 && p->graph.nodes > most) {
+	NVW_TRY(graph_make(source, seed, &p->graph));
+	if (most != 0 && p->graph.nodes > most) {
 		return nvw_fail(NVW_E_USAGE,
 			"%s: --%s: expected a graph of at most %" PRIu64 " nodes, found %" PRIu32,
 			p->kernel->name, name, most, p->graph.nodes);
 	}
-	return r;
+	return 0;
 }
 
 static int read_options(struct dense_plan *p, const struct nvw_options *options, uint64_t seed)
@@ -62,15 +62,10 @@ static int read_options(struct dense_plan *p, const struct nvw_options *options,
 	for (const struct nvw_option *row = p->kernel->options; strcmp(row->name, "group-size") != 0; row++) {
 		if (row->type == NVW_OPTION_BOOL) {
 			p->has_scratchpad = nvw_option_bool(options, row->name);
-			continue;
-		}
-
-		const int r = row->type == NVW_OPTION_STRING ?
-				      read_graph(p, row->name, nvw_option_string(options, row->name), seed) :
-				      read_size(p, sizes++, options, row->name);
-
-		if (r != 0) {
-			return r;
+		} else if (row->type == NVW_OPTION_STRING) {
+			NVW_TRY(read_graph(p, row->name, nvw_option_string(options, row->name), seed));
+		} else {
+			NVW_TRY(read_size(p, sizes++, options, row->name));
 		}
 	}
 	p->group_size = (unsigned)nvw_option_u64(options, "group-size");
@@ -81,7 +76,9 @@ void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_
 	uint64_t count)
 {
 	p->array[i] = (struct dense_array){.name = name, .type = type, .use = use, .count = count};
-	p->arrays = i + 1 > p->arrays ? i + 1 : p->arrays;
+	if (p->arrays <= i) {
+		p->arrays = i + 1;
+	}
 }
 
 /* A graph without edges has one column, which no row refers to. */
@@ -90,7 +87,7 @@ void dense_array_graph(struct dense_plan *p, unsigned i)
 	const struct graph *const g = &p->graph;
 
 	dense_array(p, i, "rows", DENSE_UINT32, DENSE_READ_ONLY, (uint64_t)g->nodes + 1);
-	dense_array(p, i + 1, "columns", DENSE_UINT32, DENSE_READ_ONLY, g->arcs ? g->arcs : 1);
+	dense_array(p, i + 1, "columns", DENSE_UINT32, DENSE_READ_ONLY, u64_max(g->arcs, 1));
 	p->array[i].graph = g->row;
 	p->array[i + 1].graph = g->column;
 }
@@ -186,7 +183,9 @@ void dense_shorten(int32_t *distances, uint64_t n)
 		for (uint64_t i = 0; i < n * n; i++) {
 			const int32_t over = distances[i / n * n + k] + distances[k * n + i % n];
 
-			distances[i] = over < distances[i] ? over : distances[i];
+			if (over < distances[i]) {
+				distances[i] = over;
+			}
 		}
 	}
 }
@@ -197,7 +196,6 @@ static int copy_in(struct dense_plan *p)
 {
 	for (struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		const uint64_t bytes = array_bytes(a);
-		int r;
 
 		a->device = nvw_alloc(p->machine, bytes);
 		if (!a->device) {
@@ -205,10 +203,7 @@ static int copy_in(struct dense_plan *p)
 				"%s: expected %" PRIu64 " bytes of DRAM (dram.size) for %s", p->kernel->name,
 				bytes, a->name);
 		}
-		r = nvw_write(p->machine, a->device, a->input, bytes);
-		if (r != 0) {
-			return r;
-		}
+		NVW_TRY(nvw_write(p->machine, a->device, a->input, bytes));
 	}
 	return 0;
 }
@@ -216,12 +211,11 @@ static int copy_in(struct dense_plan *p)
 int dense_run(void *plan, struct nvw_machine *machine)
 {
 	struct dense_plan *const p = plan;
-	int r;
 
 	p->machine = machine;
 	p->launches = 0;
-	r = copy_in(p);
-	return r ? r : p->kernel->run(p);
+	NVW_TRY(copy_in(p));
+	return p->kernel->run(p);
 }
 
 int dense_launch_named(
@@ -237,9 +231,11 @@ int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items)
 
 	free(p->more);
 	p->more = calloc(groups, bytes);
-	return p->more ? 0 :
-			 nvw_fail(NVW_E_MEMORY, "%s: no memory for %" PRIu64 " scratchpads", p->kernel->name,
-				 groups);
+	if (p->more == NULL) {
+		return nvw_fail(
+			NVW_E_MEMORY, "%s: no memory for %" PRIu64 " scratchpads", p->kernel->name, groups);
+	}
+	return 0;
 }
 
 int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, void *to)
@@ -260,10 +256,12 @@ int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy)
 {
 	const struct dense_array *const a = &p->array[i];
 	void *const copy = malloc(array_bytes(a));
-	const int r =
-		copy ? dense_get(p, i, 0, a->count, copy) :
-		       nvw_fail(NVW_E_MEMORY, "%s: no memory for a copy of %s", p->kernel->name, a->name);
+	int r;
 
+	if (copy == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "%s: no memory for a copy of %s", p->kernel->name, a->name);
+	}
+	r = dense_get(p, i, 0, a->count, copy);
 	if (r != 0) {
 		free(copy);
 		return r;
@@ -290,19 +288,18 @@ int dense_report(void *plan, struct nvw_machine *machine, struct nvw_description
 {
 	struct dense_plan *const p = plan;
 	uint64_t bytes[3] = {0};
-	int r;
 
 	for (const struct dense_array *a = p->array; a < p->array + p->arrays; a++) {
 		bytes[a->use] += array_bytes(a);
 	}
-	r = nvw_describe_u64(description, "launches", p->launches, "", "kernels, one after the other");
-	r = r ? r :
-		nvw_describe_u64(description, "read_only_bytes", bytes[DENSE_READ_ONLY], "B",
-			"of arrays that no launch writes");
-	r = r ? r :
-		nvw_describe_u64(description, "written_bytes", bytes[DENSE_WRITTEN] + bytes[DENSE_SCRATCH],
-			"B", "of the other arrays");
-	return r || !p->kernel->report ? r : p->kernel->report(p, description);
+	const struct figure rows[] = {
+		{"launches", p->launches, "", "kernels, one after the other"},
+		{"read_only_bytes", bytes[DENSE_READ_ONLY], "B", "of arrays that no launch writes"},
+		{"written_bytes", bytes[DENSE_WRITTEN] + bytes[DENSE_SCRATCH], "B", "of the other arrays"},
+	};
+
+	NVW_TRY(FIGURES_DESCRIBE(description, rows));
+	return p->kernel->report == NULL ? 0 : p->kernel->report(p, description);
 }
 
 /* ---- The check ------------------------------------------------------------------------------------- */
@@ -328,7 +325,7 @@ static const char *element_text(const struct dense_array *a, const char *element
 }
 
 /* Bitwise: every computation has the same order on both sides (dense.h). */
-static int compare(const struct dense_array *a, const char *found, struct nvw_findings *findings)
+static int compare_array(const struct dense_array *a, const char *found, struct nvw_findings *findings)
 {
 	const size_t bytes = element_bytes(a->type);
 	const char *const expected = a->expected;
@@ -350,6 +347,23 @@ static int compare(const struct dense_array *a, const char *found, struct nvw_fi
 		element_text(a, expected + first * bytes, should_be), a->count, wrong);
 }
 
+static int compare_on_device(struct dense_plan *p, struct nvw_machine *machine, const struct dense_array *a,
+	struct nvw_findings *findings)
+{
+	char *const found = malloc(array_bytes(a));
+	int r;
+
+	if (found == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
+	}
+	r = nvw_read(machine, found, a->device, array_bytes(a));
+	if (r == 0) {
+		r = compare_array(a, found, findings);
+	}
+	free(found);
+	return r;
+}
+
 /* Compares every array but scratch; read-only arrays must be unchanged. */
 static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct nvw_findings *findings)
 {
@@ -360,17 +374,13 @@ static int compare_all(struct dense_plan *p, struct nvw_machine *machine, struct
 			continue;
 		}
 
-		char *const found = malloc(array_bytes(a));
-		int r = found ? nvw_read(machine, found, a->device, array_bytes(a)) :
-				nvw_fail(
-					NVW_E_MEMORY, "%s: no memory to verify %s", p->kernel->name, a->name);
+		const int r = compare_on_device(p, machine, a, findings);
 
-		r = r ? r : compare(a, found, findings);
-		free(found);
-		if (r != 0 && r != NVW_E_INCONSISTENT) {
-			return r;
+		if (r == NVW_E_INCONSISTENT) {
+			verdict = r;
+		} else {
+			NVW_TRY(r);
 		}
-		verdict = r ? r : verdict;
 	}
 	return verdict;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Small kernels: arrays that the host fills, copies to device memory, lets a few successive launches change, and compares
- * with its own sequential result. A kernel's file has its sizes, its arrays and the computation (sinclair15 5.4.1,
- * hechtman14 3.4.2 and 4.4.2, stc 6).
+ * Small kernels: arrays that the host fills, copies to device memory, lets a few successive launches change,
+ * and compares with its own sequential result. A kernel's file has its sizes, its arrays and the computation
+ * (sinclair15 5.4.1, hechtman14 3.4.2 and 4.4.2, stc 6).
  *
  * Results, including floats, are compared bit by bit: every compared element comes from the operations of the
- * sequential version in the same order, whatever order the work-items run in. In most kernels only launches order
- * accesses: within one, no work-item reads an element that another one writes. A kernel that shares data within a launch uses
- * atomics or barriers, and its header says why the result is the same in every order: integers are added, there is
- * one fixed point, or all work-items store the same value. DENSE_SCRATCH arrays have the data that do depend on the order, for
- * example intermediate values.
+ * sequential version in the same order, whatever order the work-items run in. In most kernels only launches
+ * order accesses: within one, no work-item reads an element that another one writes. A kernel that shares
+ * data within a launch uses atomics or barriers, and its header says why the result is the same in every
+ * order: integers are added, there is one fixed point, or all work-items store the same value. DENSE_SCRATCH
+ * arrays have the data that do depend on the order, for example intermediate values.
  */
 #ifndef PAPERS_DENSE_DENSE_H
 #define PAPERS_DENSE_DENSE_H
@@ -18,6 +18,7 @@
 #include <nvw/random.h>
 #include <nvw/workload.h>
 
+#include "common/bounds.h"
 #include "graph/graph.h"
 
 /* Products of three sizes, in bytes, fit into 64 bits. */
@@ -26,8 +27,8 @@ enum { DENSE_SIZES = 4, DENSE_ARRAYS = 10, DENSE_SIZE_MAX = 1 << 20 };
 enum dense_type { DENSE_INT32, DENSE_UINT32, DENSE_FLOAT, DENSE_DOUBLE };
 
 /*
- * READ_ONLY: neither a launch nor the host changes it once the first launch has begun. SCRATCH: launches write it, but its
- * contents are not compared.
+ * READ_ONLY: neither a launch nor the host changes it once the first launch has begun. SCRATCH: launches
+ * write it, but its contents are not compared.
  */
 enum dense_use { DENSE_READ_ONLY, DENSE_WRITTEN, DENSE_SCRATCH };
 
@@ -59,8 +60,8 @@ struct dense_plan {
 
 struct dense_kernel {
 	const char *name;
-	/* Sizes of 1 to DENSE_SIZE_MAX, DENSE_GRAPH_OPTION if it reads a graph, DENSE_SCRATCHPAD_OPTION if it can keep data there,
-	 * then DENSE_OPTIONS_END. */
+	/* Sizes of 1 to DENSE_SIZE_MAX, DENSE_GRAPH_OPTION if it reads a graph, DENSE_SCRATCHPAD_OPTION if it
+	 * can keep data there, then DENSE_OPTIONS_END. */
 	const struct nvw_option *options;
 	uint64_t least[DENSE_SIZES]; /* smallest value of a size, if not 1 */
 	uint64_t most[DENSE_SIZES];  /* largest value of a size, if not DENSE_SIZE_MAX */
@@ -77,7 +78,8 @@ struct dense_kernel {
 
 #define DENSE_SCRATCHPAD_OPTION                                                                    \
 	{"scratchpad", NVW_OPTION_BOOL, "off", NULL,                                                 \
-		"work-groups keep in a scratchpad, which takes no time, what the original program keeps there"}
+		"work-groups keep in a scratchpad, which takes no time, "                            \
+		"what the original program keeps there"}
 
 #define DENSE_OPTIONS_END                                                                          \
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},                  \
@@ -85,8 +87,9 @@ struct dense_kernel {
 /* clang-format on */
 
 /*
- * DENSE_WORKLOAD defines the workload nvw_workload_SYMBOL from the file's options and its functions SYMBOL_shape(), SYMBOL_fill(),
- * SYMBOL_run() and SYMBOL_expect(). Other fields of the kernel follow the summary. DENSE_DEFINE leaves the choice of all of them.
+ * DENSE_WORKLOAD defines the workload nvw_workload_SYMBOL from the file's options and its functions
+ * SYMBOL_shape(), SYMBOL_fill(), SYMBOL_run() and SYMBOL_expect(). Other fields of the kernel follow the
+ * summary. DENSE_DEFINE leaves the choice of all of them.
  */
 #define DENSE_WORKLOAD(SYMBOL, NAME, SUMMARY, ...) \
 	DENSE_DEFINE(SYMBOL, NAME, SUMMARY, options, dense_prepare, DENSE_HOOKS(SYMBOL), __VA_ARGS__)
@@ -114,15 +117,16 @@ struct dense_kernel {
 void dense_array(struct dense_plan *p, unsigned i, const char *name, enum dense_type type, enum dense_use use,
 	uint64_t count);
 
-/* shape(): arrays i and i + 1 are the rows and the columns of the plan's graph, as in graph/graph.h. They need no fill(). */
+/* shape(): arrays i and i + 1 are the rows and the columns of the plan's graph, as in graph/graph.h. They
+ * need no fill(). */
 void dense_array_graph(struct dense_plan *p, unsigned i);
 
 /* fill(): elements that are uniform in [low, high); integers. */
 void dense_fill_real(struct dense_plan *p, unsigned i, double low, double high);
 void dense_fill_int(struct dense_plan *p, unsigned i, int32_t low, int32_t high);
 
-/* expect(): n rows of the lengths of edges become the distances between all nodes, by Floyd and Warshall's algorithm. Whether a row is of edges from a node or to it
- * makes no difference. */
+/* expect(): n rows of the lengths of edges become the distances between all nodes, by Floyd and Warshall's
+ * algorithm. Whether a row is of edges from a node or to it makes no difference. */
 void dense_shorten(int32_t *distances, uint64_t n);
 
 /* run(): launches function once per work-item. */
@@ -132,26 +136,30 @@ NVW_CHECKED int dense_launch_named(
 	struct dense_plan *p, const char *name, nvw_kernel function, const void *args, uint64_t work_items);
 
 /*
- * run(): scratchpads of bytes each, zeroed, one per work-group of launches of at most so many work-items, in p->more. They are host
- * memory: kernels access them in no time, as they do registers, and a work-group's barriers order its accesses. Those of an
- * earlier call are gone.
+ * run(): scratchpads of bytes each, zeroed, one per work-group of launches of at most so many work-items, in
+ * p->more. They are host memory: kernels access them in no time, as they do registers, and a work-group's
+ * barriers order its accesses. Those of an earlier call are gone.
  */
 NVW_CHECKED int dense_scratchpads(struct dense_plan *p, uint64_t bytes, uint64_t work_items);
 
 /*
- * run() and report(): the host reads or writes count elements of array i from number first on, between launches; or it reads
- * all of them into a copy, which the caller frees.
+ * run() and report(): the host reads or writes count elements of array i from number first on, between
+ * launches; or it reads all of them into a copy, which the caller frees.
  */
 NVW_CHECKED int dense_get(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, void *to);
 NVW_CHECKED int dense_put(struct dense_plan *p, unsigned i, uint64_t first, uint64_t count, const void *from);
 NVW_CHECKED int dense_copy(struct dense_plan *p, unsigned i, void **ret_copy);
 
 /*
- * run(): a flag, element 0 of array i of integers. The host clears it before a launch and reads it afterwards; work-items
- * set it by dense_tell() if there is more to do.
+ * run(): a flag, element 0 of array i of integers. The host clears it before a launch and reads it
+ * afterwards; work-items set it by dense_tell() if there is more to do.
  */
 NVW_CHECKED int dense_clear_flag(struct dense_plan *p, unsigned i);
 NVW_CHECKED int dense_get_flag(struct dense_plan *p, unsigned i, bool *ret_is_set);
+
+/* Loads the element at a place, or takes "here", which is beside it, if the array ends between them. It is a
+ * macro, so that each load is an instruction of its own: lanes at different ones do not issue together. */
+#define DENSE_BESIDE(is_there, place, here) ((is_there) ? nvw_load(place) : (here))
 
 static inline void dense_tell(int32_t *flag)
 {
@@ -159,9 +167,9 @@ static inline void dense_tell(int32_t *flag)
 }
 
 /*
- * For a function with the memory operations of a branch in a loop. It is not inlined: lanes that are deeper in calls issue first,
- * so the lanes in the branch catch up with those that skipped it. In the loop's own function the skipping lanes would
- * run ahead, iteration by iteration.
+ * For a function with the memory operations of a branch in a loop. It is not inlined: lanes that are deeper
+ * in calls issue first, so the lanes in the branch catch up with those that skipped it. In the loop's own
+ * function the skipping lanes would run ahead, iteration by iteration.
  */
 #define DENSE_BRANCH static __attribute__((noinline))
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dijkstra: shortest paths between all pairs of nodes (hechtman14 Table 3.2, a microbenchmark of the author): one work-item
- * per source runs Dijkstra's algorithm on a matrix of weights. Neighbours among the work-items have their distances side by side.
+ * dijkstra: shortest paths between all pairs of nodes (hechtman14 Table 3.2, a microbenchmark of the author):
+ * one work-item per source runs Dijkstra's algorithm on a matrix of weights. Neighbours among the work-items
+ * have their distances side by side.
  *
- * Loads of several nodes are issued together and used afterwards: they are independent, and a memory system that allows
- * several loads under way per work-item can overlap them (3.4.3).
+ * Loads of several nodes are issued together and used afterwards: they are independent, and a memory system
+ * that allows several loads under way per work-item can overlap them (3.4.3).
  */
 #include "dense.h"
 
@@ -38,7 +39,9 @@ static void dijkstra_fill(struct dense_plan *p)
 
 	dense_fill_int(p, WEIGHTS, 1, 8 * WEIGHT_MAX + 1);
 	for (uint64_t i = 0; i < n * n; i++) {
-		weights[i] = weights[i] > WEIGHT_MAX ? FAR : weights[i];
+		if (weights[i] > WEIGHT_MAX) {
+			weights[i] = FAR;
+		}
 		distances[i] = i / n == i % n ? 0 : FAR;
 	}
 }
@@ -57,7 +60,7 @@ static uint64_t nearest(const struct args *a, const int32_t *distances, const in
 	int32_t least = FAR;
 
 	for (uint64_t first = 0; first < n; first += ISSUED) {
-		const unsigned count = n - first < ISSUED ? (unsigned)(n - first) : ISSUED;
+		const uint64_t count = u64_min(n - first, ISSUED);
 		struct nvw_issued distance[ISSUED], is_done[ISSUED];
 
 		for (unsigned i = 0; i < count; i++) {
@@ -87,7 +90,7 @@ static void relax(const struct args *a, int32_t *distances, uint64_t u, int32_t 
 	const uint64_t n = a->nodes;
 
 	for (uint64_t first = 0; first < n; first += ISSUED) {
-		const unsigned count = n - first < ISSUED ? (unsigned)(n - first) : ISSUED;
+		const uint64_t count = u64_min(n - first, ISSUED);
 		struct nvw_issued distance[ISSUED], weight[ISSUED];
 
 		for (unsigned i = 0; i < count; i++) {

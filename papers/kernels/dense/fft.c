@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fft: fast Fourier transform of 2^stages complex numbers (hechtman14 Table 3.2; stc 6). Stockham's radix-2 algorithm: a
- * launch per stage, which reads one array and writes the other; a work-item computes one butterfly. No
- * reordering is necessary.
+ * fft: fast Fourier transform of 2^stages complex numbers (hechtman14 Table 3.2; stc 6). Stockham's radix-2
+ * algorithm: a launch per stage, which reads one array and writes the other; a work-item computes one
+ * butterfly. No reordering is necessary.
  */
 #include "dense.h"
 
@@ -52,7 +52,7 @@ struct complex {
 	float re, im;
 };
 
-static inline struct complex add(struct complex a, struct complex b)
+static inline struct complex complex_add(struct complex a, struct complex b)
 {
 	return (struct complex){a.re + b.re, a.im + b.im};
 }
@@ -93,24 +93,22 @@ static void fft_stage(const void *args)
 	const struct complex root = {
 		nvw_load_read_only(&a->roots[2 * first]), nvw_load_read_only(&a->roots[2 * first + 1])};
 
-	store_at(a->to, to, add(x, y));
+	store_at(a->to, to, complex_add(x, y));
 	store_at(a->to, to + a->width, turned_difference(x, y, root));
 }
 
 static int fft_run(struct dense_plan *p)
 {
-	int r = 0;
-
-	for (uint64_t s = 0; r == 0 && s < p->size[STAGES]; s++) {
-		const struct args args = {.from = p->array[s % 2 ? ODD : EVEN].device,
-			.to = p->array[s % 2 ? EVEN : ODD].device,
+	for (uint64_t s = 0; s < p->size[STAGES]; s++) {
+		const struct args args = {.from = p->array[EVEN + s % 2].device,
+			.to = p->array[ODD - s % 2].device,
 			.roots = p->array[ROOTS].device,
 			.butterflies = butterflies(p),
 			.width = UINT64_C(1) << s};
 
-		r = dense_launch(p, fft_stage, &args, args.butterflies);
+		NVW_TRY(dense_launch(p, fft_stage, &args, args.butterflies));
 	}
-	return r;
+	return 0;
 }
 
 static void fft_expect(struct dense_plan *p)
@@ -119,13 +117,13 @@ static void fft_expect(struct dense_plan *p)
 	const uint64_t half = butterflies(p);
 
 	for (uint64_t s = 0; s < p->size[STAGES]; s++) {
-		const struct complex *const from = p->array[s % 2 ? ODD : EVEN].expected;
-		struct complex *const to = p->array[s % 2 ? EVEN : ODD].expected;
+		const struct complex *const from = p->array[EVEN + s % 2].expected;
+		struct complex *const to = p->array[ODD - s % 2].expected;
 		const uint64_t width = UINT64_C(1) << s;
 
 		for (uint64_t j = 0; j < half; j += width) {
 			for (uint64_t k = j; k < j + width; k++) {
-				to[j + k] = add(from[k], from[k + half]);
+				to[j + k] = complex_add(from[k], from[k + half]);
 				to[j + k + width] = turned_difference(from[k], from[k + half], roots[j]);
 			}
 		}

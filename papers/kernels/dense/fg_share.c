@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fg-share: all work-groups lock one ledger by compare-exchange, read and update it in place, and unlock it (stc 6: "a centralized
- * ledger update"). The first work-item of a group takes the lock for all of the group.
+ * fg-share: all work-groups lock one ledger by compare-exchange, read and update it in place, and unlock it
+ * (stc 6: "a centralized ledger update"). The first work-item of a group takes the lock for all of the group.
  *
- * Every update adds an integer to every account, so the ledger is the same in whatever order the groups come. An update that was
- * lost shows in the sums.
+ * Every update adds an integer to every account, so the ledger is the same in whatever order the groups come.
+ * An update that was lost shows in the sums.
  */
 #include "dense.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fw: shortest paths between all pairs of nodes as in Pannotia (Floyd and Warshall's algorithm; stc 6): a launch per node k, in
- * which every pair tries the way over k.
+ * fw: shortest paths between all pairs of nodes as in Pannotia (Floyd and Warshall's algorithm; stc 6): a
+ * launch per node k, in which every pair tries the way over k.
  *
- * In launch k all work-items read row k and column k of the matrix, and no way over k shortens those: the launch does not write
- * what other work-items read.
+ * In launch k all work-items read row k and column k of the matrix, and no way over k shortens those: the
+ * launch does not write what other work-items read.
  */
 #include "dense.h"
 
@@ -63,12 +63,11 @@ static void fw_node(const void *args)
 static int fw_run(struct dense_plan *p)
 {
 	struct args args = {.distances = p->array[DISTANCES].device, .nodes = p->size[NODES]};
-	int r = 0;
 
-	for (args.over = 0; r == 0 && args.over < args.nodes; args.over++) {
-		r = dense_launch(p, fw_node, &args, args.nodes * args.nodes);
+	for (args.over = 0; args.over < args.nodes; args.over++) {
+		NVW_TRY(dense_launch(p, fw_node, &args, args.nodes * args.nodes));
 	}
-	return r;
+	return 0;
 }
 
 static void fw_expect(struct dense_plan *p)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * histogram: how often each of 256 values occurs, as in the AMD APP SDK: every work-group counts in bins of its own,
- * and the host adds those up. The data come in batches, one launch each: the thesis (hechtman14 4.5.1) says that the kernel
- * is launched often and that host and device share data frequently, and no more.
+ * histogram: how often each of 256 values occurs, as in the AMD APP SDK: every work-group counts in bins of
+ * its own, and the host adds those up. The data come in batches, one launch each: the thesis (hechtman14
+ * 4.5.1) says that the kernel is launched often and that host and device share data frequently, and no more.
  *
- * Without a scratchpad the groups' bins are in device memory; a group's work-items add to them by relaxed atomics of
- * work-group scope. With one (the original's) a group stores its bins when it has counted. Additions of integers commute.
+ * Without a scratchpad the groups' bins are in device memory; a group's work-items add to them by relaxed
+ * atomics of work-group scope. With one (the original's) a group stores its bins when it has counted.
+ * Additions of integers commute.
  */
 #include "dense.h"
 
@@ -95,13 +96,10 @@ static int collect(struct dense_plan *p)
 {
 	uint32_t bins[BIN_COUNT], *group_bins;
 	void *copy = NULL;
-	int r = dense_copy(p, GROUP_BINS, &copy);
+	int r;
 
-	r = r ? r : dense_get(p, BINS, 0, BIN_COUNT, bins);
-	if (r != 0) {
-		free(copy);
-		return r;
-	}
+	NVW_TRY(dense_get(p, BINS, 0, BIN_COUNT, bins));
+	NVW_TRY(dense_copy(p, GROUP_BINS, &copy));
 	group_bins = copy;
 	for (uint64_t i = 0; i < p->array[GROUP_BINS].count; i++) {
 		bins[i % BIN_COUNT] += group_bins[i];
@@ -109,26 +107,27 @@ static int collect(struct dense_plan *p)
 	}
 	r = dense_put(p, GROUP_BINS, 0, p->array[GROUP_BINS].count, group_bins);
 	free(copy);
-	return r ? r : dense_put(p, BINS, 0, BIN_COUNT, bins);
+	NVW_TRY(r);
+	return dense_put(p, BINS, 0, BIN_COUNT, bins);
 }
 
 static int histogram_run(struct dense_plan *p)
 {
 	const uint64_t batch = batch_size(p);
 	struct args args = {.values = p->array[VALUES].device, .group_bins = p->array[GROUP_BINS].device};
-	int r = 0;
 
-	for (uint64_t first = 0; r == 0 && first < p->size[SIZE]; first += batch) {
+	for (uint64_t first = 0; first < p->size[SIZE]; first += batch) {
 		if (p->has_scratchpad) { /* emptied */
-			r = dense_scratchpads(p, sizeof *args.scratchpads, group_count(p) * p->group_size);
+			NVW_TRY(dense_scratchpads(
+				p, sizeof *args.scratchpads, group_count(p) * p->group_size));
 			args.scratchpads = p->more;
 		}
 		args.first = first;
-		args.end = p->size[SIZE] - first < batch ? p->size[SIZE] : first + batch;
-		r = r ? r : dense_launch(p, histogram_count, &args, group_count(p) * p->group_size);
-		r = r ? r : collect(p);
+		args.end = u64_min(p->size[SIZE], first + batch);
+		NVW_TRY(dense_launch(p, histogram_count, &args, group_count(p) * p->group_size));
+		NVW_TRY(collect(p));
 	}
-	return r;
+	return 0;
 }
 
 static void histogram_expect(struct dense_plan *p)

@@ -3,8 +3,8 @@
  * hotspot: temperatures of a chip computed from the power of its parts, on a grid, in time steps. The
  * temperature of a cell depends on its power, its four neighbours (at the edge: itself) and the air above it.
  *
- * With a scratchpad a launch computes two steps, as in Rodinia: a work-group loads a block, and each step is good for a block that is
- * one cell narrower on every side.
+ * With a scratchpad a launch computes two steps, as in Rodinia: a work-group loads a block, and each step is
+ * good for a block that is one cell narrower on every side.
  */
 #include "dense.h"
 
@@ -38,7 +38,7 @@ static void hotspot_shape(struct dense_plan *p)
 	dense_array(p, EVEN, "even", DENSE_FLOAT, DENSE_WRITTEN, cells);
 	dense_array(p, ODD, "odd", DENSE_FLOAT, DENSE_WRITTEN, cells);
 	if (p->has_scratchpad) {
-		p->array[launches_with_scratchpads(p) % 2 ? EVEN : ODD].use = DENSE_SCRATCH;
+		p->array[ODD - launches_with_scratchpads(p) % 2].use = DENSE_SCRATCH;
 	}
 }
 
@@ -82,10 +82,10 @@ static void hotspot_step(const void *args)
 
 	const float *const from = a->from + id;
 	const float here = nvw_load(from);
-	const float north = row > 0 ? nvw_load(from - a->columns) : here;
-	const float south = row + 1 < a->rows ? nvw_load(from + a->columns) : here;
-	const float west = column > 0 ? nvw_load(from - 1) : here;
-	const float east = column + 1 < a->columns ? nvw_load(from + 1) : here;
+	const float north = DENSE_BESIDE(row > 0, from - a->columns, here);
+	const float south = DENSE_BESIDE(row + 1 < a->rows, from + a->columns, here);
+	const float west = DENSE_BESIDE(column > 0, from - 1, here);
+	const float east = DENSE_BESIDE(column + 1 < a->columns, from + 1, here);
 
 	nvw_store(&a->to[id], step(nvw_load_read_only(&a->power[id]), here, north, south, west, east));
 }
@@ -121,11 +121,10 @@ static inline float step_kept(
 {
 	const unsigned y = i / BLOCK, x = i % BLOCK;
 	const int64_t row = at.top + y, column = at.left + x;
-	const float(*const t)[BLOCK] = pad->temperature[n % 2], here = t[y][x];
+	const float(*const t)[BLOCK] = pad->temperature[n % 2];
 
-	return step(pad->power[y][x], here, row > 0 ? t[y - 1][x] : here,
-		row + 1 < (int64_t)a->rows ? t[y + 1][x] : here, column > 0 ? t[y][x - 1] : here,
-		column + 1 < (int64_t)a->columns ? t[y][x + 1] : here);
+	return step(pad->power[y][x], t[y][x], t[y - (row > 0)][x], t[y + (row + 1 < (int64_t)a->rows)][x],
+		t[y][x - (column > 0)], t[y][x + (column + 1 < (int64_t)a->columns)]);
 }
 
 /* Step n is good for cells that are more than n from the block's border. */
@@ -167,42 +166,40 @@ static uint64_t groups_with_scratchpads(const struct dense_plan *p, uint64_t ste
 static int run_with_scratchpads(struct dense_plan *p)
 {
 	/* The more steps, the more groups. */
-	int r = dense_scratchpads(
-		p, sizeof(struct scratchpad), groups_with_scratchpads(p, STEPS) * p->group_size);
+	NVW_TRY(dense_scratchpads(
+		p, sizeof(struct scratchpad), groups_with_scratchpads(p, STEPS) * p->group_size));
 
-	for (uint64_t i = 0; r == 0 && i < launches_with_scratchpads(p); i++) {
+	for (uint64_t i = 0; i < launches_with_scratchpads(p); i++) {
 		const uint64_t rest = p->size[ITERATIONS] - i * STEPS;
 		const struct args args = {.power = p->array[POWER].device,
-			.from = p->array[i % 2 ? ODD : EVEN].device,
-			.to = p->array[i % 2 ? EVEN : ODD].device,
+			.from = p->array[EVEN + i % 2].device,
+			.to = p->array[ODD - i % 2].device,
 			.rows = p->size[ROWS],
 			.columns = p->size[COLUMNS],
-			.steps = rest < STEPS ? rest : STEPS,
+			.steps = u64_min(rest, STEPS),
 			.scratchpads = p->more};
 
-		r = dense_launch(
-			p, hotspot_steps, &args, groups_with_scratchpads(p, args.steps) * p->group_size);
+		NVW_TRY(dense_launch(
+			p, hotspot_steps, &args, groups_with_scratchpads(p, args.steps) * p->group_size));
 	}
-	return r;
+	return 0;
 }
 
 static int hotspot_run(struct dense_plan *p)
 {
-	int r = 0;
-
 	if (p->has_scratchpad) {
 		return run_with_scratchpads(p);
 	}
-	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
+	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
 		const struct args args = {.power = p->array[POWER].device,
-			.from = p->array[i % 2 ? ODD : EVEN].device,
-			.to = p->array[i % 2 ? EVEN : ODD].device,
+			.from = p->array[EVEN + i % 2].device,
+			.to = p->array[ODD - i % 2].device,
 			.rows = p->size[ROWS],
 			.columns = p->size[COLUMNS]};
 
-		r = dense_launch(p, hotspot_step, &args, args.rows * args.columns);
+		NVW_TRY(dense_launch(p, hotspot_step, &args, args.rows * args.columns));
 	}
-	return r;
+	return 0;
 }
 
 static void hotspot_expect(struct dense_plan *p)
@@ -211,27 +208,26 @@ static void hotspot_expect(struct dense_plan *p)
 	const float *const power = p->array[POWER].expected;
 
 	for (uint64_t t = 0; t < p->size[ITERATIONS]; t++) {
-		const float *const from = p->array[t % 2 ? ODD : EVEN].expected;
-		float *const to = p->array[t % 2 ? EVEN : ODD].expected;
+		const float *const from = p->array[EVEN + t % 2].expected;
+		float *const to = p->array[ODD - t % 2].expected;
 
 		for (uint64_t y = 0; y < rows; y++) {
 			const float *const line = from + y * columns;
-			const float *const above = y ? line - columns : line;
-			const float *const below = y < rows - 1 ? line + columns : line;
+			const float *const above = line - (y > 0) * columns;
+			const float *const below = line + (y < rows - 1) * columns;
 
 			for (uint64_t x = 0; x < columns; x++) {
-				const float west = line[x ? x - 1 : 0];
-				const float east = line[x < columns - 1 ? x + 1 : x];
 				const uint64_t i = y * columns + x;
 
-				to[i] = step(power[i], line[x], above[x], below[x], west, east);
+				to[i] = step(power[i], line[x], above[x], below[x], line[x - (x > 0)],
+					line[x + (x < columns - 1)]);
 			}
 		}
 	}
 	if (p->has_scratchpad && (p->size[ITERATIONS] + launches_with_scratchpads(p)) % 2) {
-		const unsigned last = p->size[ITERATIONS] % 2 ? ODD : EVEN;
+		const uint64_t last = p->size[ITERATIONS] % 2;
 
-		memcpy(p->array[last == ODD ? EVEN : ODD].expected, p->array[last].expected,
+		memcpy(p->array[ODD - last].expected, p->array[EVEN + last].expected,
 			rows * columns * sizeof(float));
 	}
 }

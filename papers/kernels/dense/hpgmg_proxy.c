@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hpgmg-proxy: the launch pattern of HPGMG (stc 6), not its solver. It stands for V-cycles of a geometric multigrid: launches that
- * shrink from the whole grid to a few cells and grow again, each of which reads what the one before wrote on the same or the
- * next level. Missing: full multigrid, Chebyshev or Gauss-Seidel smoothers, variable coefficients, higher order.
+ * hpgmg-proxy: the launch pattern of HPGMG (stc 6), not its solver. It stands for V-cycles of a geometric
+ * multigrid: launches that shrink from the whole grid to a few cells and grow again, each of which reads what
+ * the one before wrote on the same or the next level. Missing: full multigrid, Chebyshev or Gauss-Seidel
+ * smoothers, variable coefficients, higher order.
  *
- * What it computes: minus the Laplacian of the solution is the right-hand side, on a cube of 2^levels cells in each direction, 0 at the
- * walls. On the way down each level smooths twice (Jacobi), and restricts its residual to the right-hand side of the next coarser
- * level; on the way up it adds the coarser solution and smooths twice. The coarsest level has two cells in each direction.
+ * What it computes: minus the Laplacian of the solution is the right-hand side, on a cube of 2^levels cells
+ * in each direction, 0 at the walls. On the way down each level smooths twice (Jacobi), and restricts its
+ * residual to the right-hand side of the next coarser level; on the way up it adds the coarser solution and
+ * smooths twice. The coarsest level has two cells in each direction.
  *
  * The levels lie in each array one after the other, the finest one first.
  */
@@ -58,7 +60,8 @@ static void hpgmg_proxy_fill(struct dense_plan *p)
 
 /* ---- Arithmetic of both sides ---------------------------------------------------------------------- */
 
-/* A cell of a level and its six neighbours: x - 1, x + 1, y - 1 ... Behind a wall is the negative, so that the wall has 0. */
+/* A cell of a level and its six neighbours: x - 1, x + 1, y - 1 ... Behind a wall is the negative, so that
+ * the wall has 0. */
 struct around {
 	double here, beside[6];
 };
@@ -187,52 +190,51 @@ static int level_launch(
 /* An even number, so that the solution is where it was. */
 static int smooth_level(struct dense_plan *p, uint64_t level, unsigned smoothings)
 {
-	int r = 0;
-
-	for (unsigned i = 0; r == 0 && i < smoothings; i += 2) {
-		r = LEVEL_LAUNCH(p, hpgmg_smooth, SOLUTION, SMOOTHED, level);
-		r = r ? r : LEVEL_LAUNCH(p, hpgmg_smooth, SMOOTHED, SOLUTION, level);
+	for (unsigned i = 0; i < smoothings; i += 2) {
+		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_smooth, SOLUTION, SMOOTHED, level));
+		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_smooth, SMOOTHED, SOLUTION, level));
 	}
-	return r;
+	return 0;
 }
 
 static int run_cycle(struct dense_plan *p)
 {
 	const uint64_t coarsest = p->size[LEVELS] - 1;
-	int r = 0;
 
-	for (uint64_t level = 0; r == 0 && level < coarsest; level++) {
-		r = smooth_level(p, level, 2);
-		r = r ? r : LEVEL_LAUNCH(p, hpgmg_residual, SOLUTION, RESIDUAL, level);
-		r = r ? r : LEVEL_LAUNCH(p, hpgmg_restrict, RESIDUAL, RESIDUAL, level);
+	for (uint64_t level = 0; level < coarsest; level++) {
+		NVW_TRY(smooth_level(p, level, 2));
+		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_residual, SOLUTION, RESIDUAL, level));
+		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_restrict, RESIDUAL, RESIDUAL, level));
 	}
-	r = r ? r : smooth_level(p, coarsest, COARSEST_SMOOTHINGS);
-	for (uint64_t level = coarsest; r == 0 && level-- > 0;) {
-		r = LEVEL_LAUNCH(p, hpgmg_prolong, SOLUTION, SOLUTION, level);
-		r = r ? r : smooth_level(p, level, 2);
+	NVW_TRY(smooth_level(p, coarsest, COARSEST_SMOOTHINGS));
+	for (uint64_t level = coarsest; level-- > 0;) {
+		NVW_TRY(LEVEL_LAUNCH(p, hpgmg_prolong, SOLUTION, SOLUTION, level));
+		NVW_TRY(smooth_level(p, level, 2));
 	}
-	return r;
+	return 0;
 }
 
 static int hpgmg_proxy_run(struct dense_plan *p)
 {
-	int r = 0;
-
-	for (uint64_t i = 0; r == 0 && i < p->size[CYCLES]; i++) {
-		r = run_cycle(p);
+	for (uint64_t i = 0; i < p->size[CYCLES]; i++) {
+		NVW_TRY(run_cycle(p));
 	}
-	return r;
+	return 0;
 }
 
 /* ---- The sequential version: recursive ---------------------------------------------------------------- */
 
-static struct around host_around(const double *array, uint64_t x, uint64_t y, uint64_t z, uint64_t w)
+static struct around host_around(const double *array, const uint64_t at[3], uint64_t w)
 {
-	const double *const u = array + (z * w + y) * w + x;
+	const uint64_t stride[3] = {1, w, w * w};
+	const double *const here = array + (at[2] * w + at[1]) * w + at[0];
+	struct around u = {.here = *here};
 
-	return (struct around){
-		*u, {x ? u[-1] : -*u, x + 1 < w ? u[1] : -*u, y ? *(u - w) : -*u, y + 1 < w ? u[w] : -*u,
-			    z ? *(u - w * w) : -*u, z + 1 < w ? u[w * w] : -*u}};
+	for (unsigned d = 0; d < 3; d++) {
+		u.beside[2 * d] = at[d] ? *(here - stride[d]) : -*here;
+		u.beside[2 * d + 1] = at[d] + 1 < w ? here[stride[d]] : -*here;
+	}
+	return u;
 }
 
 /* From array "from" to "to": the residual, or one smoothing. */
@@ -240,13 +242,13 @@ static void expect_pass(struct dense_plan *p, unsigned from, unsigned to, uint64
 {
 	const uint64_t w = width_of(p, level), first = first_of(p, level);
 	const double *const right_side = (double *)p->array[RIGHT_SIDE].expected + first;
+	const double *const before = (double *)p->array[from].expected + first;
 	double *const result = (double *)p->array[to].expected + first;
 
 	for (uint64_t z = 0, i = 0; z < w; z++) {
 		for (uint64_t y = 0; y < w; y++) {
 			for (uint64_t x = 0; x < w; x++, i++) {
-				const struct around u =
-					host_around((double *)p->array[from].expected + first, x, y, z, w);
+				const struct around u = host_around(before, (const uint64_t[]){x, y, z}, w);
 
 				result[i] = to == RESIDUAL ? right_side[i] - laplace(u, level) :
 							     smooth(u, right_side[i], level);
@@ -258,7 +260,7 @@ static void expect_pass(struct dense_plan *p, unsigned from, unsigned to, uint64
 static void expect_smoothing(struct dense_plan *p, uint64_t level, unsigned smoothings)
 {
 	for (unsigned i = 0; i < smoothings; i++) {
-		expect_pass(p, i % 2 ? SMOOTHED : SOLUTION, i % 2 ? SOLUTION : SMOOTHED, level);
+		expect_pass(p, SOLUTION + i % 2, SMOOTHED - i % 2, level);
 	}
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kmeans: clusters of points as in Rodinia. The first launch turns the points' features around, so that neighbours among
- * the work-items load neighbouring features; each further one finds the nearest centre of every point. In between
- * the host moves each centre to the mean of its points, and stops when no point has changed its cluster.
+ * kmeans: clusters of points as in Rodinia. The first launch turns the points' features around, so that
+ * neighbours among the work-items load neighbouring features; each further one finds the nearest centre of
+ * every point. In between the host moves each centre to the mean of its points, and stops when no point has
+ * changed its cluster.
  */
 #include "dense.h"
 
@@ -33,7 +34,7 @@ static void kmeans_shape(struct dense_plan *p)
 /* The first points are the first centres. Of more clusters than points the last ones begin at 0. */
 static void kmeans_fill(struct dense_plan *p)
 {
-	const uint64_t clusters = p->size[CLUSTERS] < p->size[POINTS] ? p->size[CLUSTERS] : p->size[POINTS];
+	const uint64_t clusters = u64_min(p->size[CLUSTERS], p->size[POINTS]);
 
 	dense_fill_real(p, GIVEN, 0, 1);
 	memcpy(p->array[CENTRES].input, p->array[GIVEN].input, clusters * p->size[FEATURES] * sizeof(float));
@@ -44,7 +45,8 @@ static void kmeans_fill(struct dense_plan *p)
 
 /* ---- The host's part of an iteration ----------------------------------------------------------------- */
 
-/* Whether a point is in another cluster than before; moves the centres, but leaves one without points where it is. */
+/* Whether a point is in another cluster than before; moves the centres, but leaves one without points where
+ * it is. */
 static bool move_centres(const struct dense_plan *p, const float *given, const int32_t *before,
 	const int32_t *now, float *centres)
 {
@@ -60,7 +62,9 @@ static bool move_centres(const struct dense_plan *p, const float *given, const i
 			float sum = 0;
 
 			for (uint64_t i = 0; i < points; i++) {
-				sum += (uint64_t)now[i] == c ? given[i * features + f] : 0;
+				if ((uint64_t)now[i] == c) {
+					sum += given[i * features + f];
+				}
 			}
 			centres[c * features + f] = sum / (float)members;
 		}
@@ -115,13 +119,15 @@ static void kmeans_assign(const void *args)
 }
 
 /* memberships: of this iteration, allocated here, in place of those of the one before. */
-static int iterate(struct dense_plan *p, const struct args *args, int32_t **memberships, bool *ret_changed)
+static int kmeans_iterate(
+	struct dense_plan *p, const struct args *args, int32_t **memberships, bool *ret_changed)
 {
 	void *now = NULL, *centres = NULL;
-	int r = dense_launch(p, kmeans_assign, args, args->points);
+	int r;
 
-	r = r ? r : dense_copy(p, MEMBERSHIP, &now);
-	r = r ? r : dense_copy(p, CENTRES, &centres);
+	NVW_TRY(dense_launch(p, kmeans_assign, args, args->points));
+	NVW_TRY(dense_copy(p, MEMBERSHIP, &now));
+	r = dense_copy(p, CENTRES, &centres);
 	if (r == 0) {
 		*ret_changed = move_centres(p, p->array[GIVEN].input, *memberships, now, centres);
 		r = dense_put(p, CENTRES, 0, p->array[CENTRES].count, centres);
@@ -144,12 +150,13 @@ static int kmeans_run(struct dense_plan *p)
 	void *copy = NULL;
 	int32_t *memberships;
 	bool is_changed = true;
-	int r = dense_launch(p, kmeans_turn, &args, args.points);
+	int r = 0;
 
-	r = r ? r : dense_copy(p, MEMBERSHIP, &copy);
+	NVW_TRY(dense_launch(p, kmeans_turn, &args, args.points));
+	NVW_TRY(dense_copy(p, MEMBERSHIP, &copy));
 	memberships = copy;
 	for (uint64_t i = 0; r == 0 && is_changed && i < p->size[ITERATIONS]; i++) {
-		r = iterate(p, &args, &memberships, &is_changed);
+		r = kmeans_iterate(p, &args, &memberships, &is_changed);
 	}
 	free(memberships);
 	return r;

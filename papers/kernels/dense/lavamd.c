@@ -88,7 +88,7 @@ struct span {
 
 static inline struct span around(uint64_t i, uint64_t boxes)
 {
-	return (struct span){i == 0 ? 0 : i - 1, i + 2 < boxes ? i + 2 : boxes};
+	return (struct span){i - (i > 0), u64_min(i + 2, boxes)};
 }
 
 static void lavamd_forces(const void *args)

@@ -6,7 +6,8 @@
  * Every element is reduced by its products one by one, in order, over all launches. So the result is bitwise
  * that of the elimination column by column.
  *
- * With a scratchpad work-groups load and store blocks as they lie in memory, and what their elements share once, as in Rodinia.
+ * With a scratchpad work-groups load and store blocks as they lie in memory, and what their elements share
+ * once, as in Rodinia.
  */
 #include "dense.h"
 
@@ -45,8 +46,8 @@ struct args {
 	uint64_t scratchpad_bytes;
 };
 
-/* Of the rest: rows of L that lie left of a block, columns of U above it. Of the diagonal and the perimeter: the diagonal block, as
- * "rows", and the rows of L that the work-items of the group solve. */
+/* Of the rest: rows of L that lie left of a block, columns of U above it. Of the diagonal and the perimeter:
+ * the diagonal block, as "rows", and the rows of L that the work-items of the group solve. */
 struct scratchpad {
 	float rows[BLOCK][BLOCK], columns[BLOCK][BLOCK];
 	float solved[][BLOCK];
@@ -275,11 +276,11 @@ static void lud_internal_block(const void *args)
 static int launch_rest(struct dense_plan *p, const struct args *args)
 {
 	const uint64_t size = p->group_size, blocks = blocks_of(args->rest);
-	/* Whole groups: all of their work-items meet at the barrier. */
-	const int r = dense_launch(p, lud_perimeter, args, (2 * args->rest + size - 1) / size * size);
 
-	if (r != 0 || !args->scratchpads) {
-		return r ? r : dense_launch(p, lud_internal, args, args->rest * args->rest);
+	/* Whole groups are launched: all of their work-items meet at the barrier. */
+	NVW_TRY(dense_launch(p, lud_perimeter, args, (2 * args->rest + size - 1) / size * size));
+	if (!args->scratchpads) {
+		return dense_launch(p, lud_internal, args, args->rest * args->rest);
 	}
 	return dense_launch(p, lud_internal_block, args, blocks * blocks * size);
 }
@@ -289,16 +290,14 @@ static int lud_run(struct dense_plan *p)
 	const uint64_t n = p->size[SIZE];
 	const uint64_t blocks = blocks_of(n);
 	uint64_t bytes = 0;
-	int r = 0;
 
 	if (p->has_scratchpad) {
-		const uint64_t most = blocks * blocks * p->group_size, least = 2 * n + p->group_size;
-
 		bytes = sizeof(struct scratchpad) + p->group_size * sizeof(float[BLOCK]);
-		r = dense_scratchpads(p, bytes, most > least ? most : least);
+		NVW_TRY(dense_scratchpads(
+			p, bytes, u64_max(blocks * blocks * p->group_size, 2 * n + p->group_size)));
 	}
-	for (uint64_t first = 0; r == 0 && first < n; first += BLOCK) {
-		const uint64_t width = n - first < BLOCK ? n - first : BLOCK;
+	for (uint64_t first = 0; first < n; first += BLOCK) {
+		const uint64_t width = u64_min(n - first, BLOCK);
 		const struct args args = {.matrix = p->array[MATRIX].device,
 			.size = n,
 			.first = first,
@@ -307,12 +306,12 @@ static int lud_run(struct dense_plan *p)
 			.scratchpads = p->more,
 			.scratchpad_bytes = bytes};
 
-		r = dense_launch(p, lud_diagonal, &args, p->has_scratchpad ? p->group_size : 1);
-		if (r == 0 && args.rest > 0) {
-			r = launch_rest(p, &args);
+		NVW_TRY(dense_launch(p, lud_diagonal, &args, p->has_scratchpad ? p->group_size : 1));
+		if (args.rest > 0) {
+			NVW_TRY(launch_rest(p, &args));
 		}
 	}
-	return r;
+	return 0;
 }
 
 static void lud_expect(struct dense_plan *p)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lulesh-proxy: the launch pattern of LULESH (stc 6), not its physics. It stands for many short launches per time step, which go over
- * the elements and the nodes of a mesh in turns, look their neighbours up in the same read-only tables in every step, and
- * update the same few arrays in place. A protocol that keeps the tables in the L1s from launch to launch loads them once.
- * Missing: the equation of state, viscosity, hourglass forces, and a time step that follows from the flow.
+ * lulesh-proxy: the launch pattern of LULESH (stc 6), not its physics. It stands for many short launches per
+ * time step, which go over the elements and the nodes of a mesh in turns, look their neighbours up in the
+ * same read-only tables in every step, and update the same few arrays in place. A protocol that keeps the
+ * tables in the L1s from launch to launch loads them once. Missing: the equation of state, viscosity,
+ * hourglass forces, and a time step that follows from the flow.
  *
- * What it computes: a gas in a closed box, a cube of hexahedral elements. Four launches per step: the pressure of an element
- * from its energy and volume; the velocity of a node from the pressures around it; its place; and the volume and energy of
- * an element from the places of its nodes. stc's run has 3,380 launches: 845 steps.
+ * What it computes: a gas in a closed box, a cube of hexahedral elements. Four launches per step: the
+ * pressure of an element from its energy and volume; the velocity of a node from the pressures around it; its
+ * place; and the volume and energy of an element from the places of its nodes. stc's run has 3,380 launches:
+ * 845 steps.
  */
 #include "dense.h"
 
@@ -48,7 +50,8 @@ static void lulesh_proxy_shape(struct dense_plan *p)
 	dense_array(p, PLACES, "places", DENSE_DOUBLE, DENSE_WRITTEN, 3 * nodes);
 }
 
-/* Bit d of a corner's number: the corner is on the far side in direction d. The node at corner c has the element at its corner 7 - c. */
+/* Bit d of a corner's number: the corner is on the far side in direction d. The node at corner c has the
+ * element at its corner 7 - c. */
 static void fill_tables(struct dense_plan *p)
 {
 	uint32_t *const corners = p->array[CORNERS].input, *const around = p->array[AROUND].input;
@@ -225,15 +228,14 @@ static int lulesh_proxy_run(struct dense_plan *p)
 		.elements = element_count(p),
 		.nodes = node_count(p),
 		.size = p->size[SIZE]};
-	int r = 0;
 
-	for (uint64_t i = 0; r == 0 && i < p->size[STEPS]; i++) {
-		r = dense_launch(p, lulesh_pressure, &args, args.elements);
-		r = r ? r : dense_launch(p, lulesh_accelerate, &args, args.nodes);
-		r = r ? r : dense_launch(p, lulesh_move, &args, 3 * args.nodes);
-		r = r ? r : dense_launch(p, lulesh_compress, &args, args.elements);
+	for (uint64_t i = 0; i < p->size[STEPS]; i++) {
+		NVW_TRY(dense_launch(p, lulesh_pressure, &args, args.elements));
+		NVW_TRY(dense_launch(p, lulesh_accelerate, &args, args.nodes));
+		NVW_TRY(dense_launch(p, lulesh_move, &args, 3 * args.nodes));
+		NVW_TRY(dense_launch(p, lulesh_compress, &args, args.elements));
 	}
-	return r;
+	return 0;
 }
 
 /* ---- The sequential version ------------------------------------------------------------------------ */

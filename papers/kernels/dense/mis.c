@@ -120,21 +120,21 @@ static int mis_run(struct dense_plan *p)
 		.more = p->array[MORE].device,
 		.nodes = p->graph.nodes};
 	bool is_more = true;
-	int r = 0;
 
-	while (r == 0 && is_more) {
-		r = dense_clear_flag(p, MORE);
-		r = r ? r : dense_launch(p, mis_compare, &args, args.nodes);
-		r = r ? r : dense_launch(p, mis_join, &args, args.nodes);
-		r = r ? r : dense_launch(p, mis_leave, &args, args.nodes);
-		r = r ? r : dense_get_flag(p, MORE, &is_more);
+	while (is_more) {
+		NVW_TRY(dense_clear_flag(p, MORE));
+		NVW_TRY(dense_launch(p, mis_compare, &args, args.nodes));
+		NVW_TRY(dense_launch(p, mis_join, &args, args.nodes));
+		NVW_TRY(dense_launch(p, mis_leave, &args, args.nodes));
+		NVW_TRY(dense_get_flag(p, MORE, &is_more));
 	}
-	return r;
+	return 0;
 }
 
 /* ---- The sequential version: the greedy algorithm --------------------------------------------------- */
 
-/* A node is outside if a neighbour that goes before it is inside; inside, if all of those are outside; else it has to wait. */
+/* A node is outside if a neighbour that goes before it is inside; inside, if all of those are outside; else
+ * it has to wait. */
 static int32_t decide(const struct dense_plan *p, uint32_t v)
 {
 	const struct graph *const g = &p->graph;
@@ -163,7 +163,9 @@ static void mis_expect(struct dense_plan *p)
 	while (is_more) {
 		is_more = false;
 		for (uint32_t v = 0; v < p->graph.nodes; v++) {
-			states[v] = states[v] == UNDECIDED ? decide(p, v) : states[v];
+			if (states[v] == UNDECIDED) {
+				states[v] = decide(p, v);
+			}
 			is_more |= states[v] == UNDECIDED;
 		}
 	}

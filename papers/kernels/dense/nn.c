@@ -73,27 +73,28 @@ static void nn_expect(struct dense_plan *p)
 	}
 }
 
-static int report(struct dense_plan *p, struct nvw_description *description)
+static int nn_report(struct dense_plan *p, struct nvw_description *description)
 {
 	uint64_t nearest = 0;
 	void *copy;
-	int r = dense_copy(p, DISTANCES, &copy);
+	int r;
 
-	if (r != 0) {
-		return r;
-	}
+	NVW_TRY(dense_copy(p, DISTANCES, &copy));
 
 	float *const distances = copy;
 
 	for (uint64_t i = 1; i < p->size[RECORDS]; i++) {
-		nearest = distances[i] < distances[nearest] ? i : nearest;
+		if (distances[i] < distances[nearest]) {
+			nearest = i;
+		}
 	}
 	r = nvw_describe_u64(description, "nearest", nearest, "", "number of the nearest record");
-	r = r ? r :
-		nvw_describe_real(description, "distance", (double)distances[nearest], "degrees",
+	if (r == 0) {
+		r = nvw_describe_real(description, "distance", (double)distances[nearest], "degrees",
 			"of the nearest record");
+	}
 	free(distances);
 	return r;
 }
 
-DENSE_WORKLOAD(nn, "nn", "distances of records from a place, for the nearest neighbour", .report = report);
+DENSE_WORKLOAD(nn, "nn", "distances of records from a place, for the nearest neighbour", .report = nn_report);

@@ -4,8 +4,9 @@
  * advance, which adds the similarity of their next letters, or one advances and pays for a gap. Scores of a
  * diagonal depend on the two previous diagonals: one launch per diagonal.
  *
- * With a scratchpad there is one launch per diagonal of blocks, as in Rodinia: a work-group loads its block's similarities and the scores
- * around it, computes diagonal by diagonal with barriers between them, and stores the block.
+ * With a scratchpad there is one launch per diagonal of blocks, as in Rodinia: a work-group loads its block's
+ * similarities and the scores around it, computes diagonal by diagonal with barriers between them, and stores
+ * the block.
  */
 #include "dense.h"
 
@@ -64,11 +65,14 @@ static void nw_fill(struct dense_plan *p)
 	}
 }
 
+static inline int32_t most(int32_t a, int32_t b)
+{
+	return a > b ? a : b;
+}
+
 static inline int32_t best(int32_t both, int32_t above, int32_t left, int32_t similarity)
 {
-	const int32_t gap = (above > left ? above : left) - GAP;
-
-	return both + similarity > gap ? both + similarity : gap;
+	return most(both + similarity, most(above, left) - GAP);
 }
 
 /* The cells (first_row + i, diagonal - first_row - i) for i < cells; rows and columns from 1. */
@@ -95,7 +99,8 @@ static void nw_diagonal(const void *args)
 	nvw_store(score, best(both, above, left, similarity));
 }
 
-/* The blocks (first_row + i, diagonal - first_row - i) for i < work-groups; rows and columns of blocks from 0. */
+/* The blocks (first_row + i, diagonal - first_row - i) for i < work-groups; rows and columns of blocks from
+ * 0. */
 struct block_args {
 	const int32_t *similarity;
 	int32_t *scores;
@@ -120,8 +125,8 @@ static inline struct block block_of(const struct block_args *a)
 
 	return (struct block){.top = top,
 		.left = left,
-		.rows = a->size - top < BLOCK ? a->size - top : BLOCK,
-		.columns = a->size - left < BLOCK ? a->size - left : BLOCK};
+		.rows = u64_min(a->size - top, BLOCK),
+		.columns = u64_min(a->size - left, BLOCK)};
 }
 
 static void keep_block(const struct block_args *a, struct scratchpad *pad, struct block b)
@@ -181,42 +186,41 @@ static void nw_block(const void *args)
 static int run_with_scratchpads(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE], blocks = (n + BLOCK - 1) / BLOCK;
-	int r = dense_scratchpads(p, sizeof(struct scratchpad), blocks * p->group_size);
 
-	for (uint64_t diagonal = 0; r == 0 && diagonal <= 2 * (blocks - 1); diagonal++) {
+	NVW_TRY(dense_scratchpads(p, sizeof(struct scratchpad), blocks * p->group_size));
+	for (uint64_t diagonal = 0; diagonal <= 2 * (blocks - 1); diagonal++) {
+		const uint64_t first = diagonal < blocks ? 0 : diagonal - blocks + 1;
 		const struct block_args args = {.similarity = p->array[SIMILARITY].device,
 			.scores = p->array[SCORES].device,
 			.size = n,
 			.diagonal = diagonal,
-			.first_row = diagonal < blocks ? 0 : diagonal - blocks + 1,
+			.first_row = first,
 			.scratchpads = p->more};
-		const uint64_t groups = diagonal < blocks ? diagonal + 1 : 2 * blocks - 1 - diagonal;
 
-		r = dense_launch(p, nw_block, &args, groups * p->group_size);
+		NVW_TRY(dense_launch(p, nw_block, &args, (diagonal + 1 - 2 * first) * p->group_size));
 	}
-	return r;
+	return 0;
 }
 
 static int nw_run(struct dense_plan *p)
 {
 	const uint64_t n = p->size[SIZE];
-	int r = 0;
 
 	if (p->has_scratchpad) {
 		return run_with_scratchpads(p);
 	}
-
-	for (uint64_t diagonal = 2; r == 0 && diagonal <= 2 * n; diagonal++) {
+	for (uint64_t diagonal = 2; diagonal <= 2 * n; diagonal++) {
+		const uint64_t first = diagonal > n ? diagonal - n : 1;
 		const struct args args = {.similarity = p->array[SIMILARITY].device,
 			.scores = p->array[SCORES].device,
 			.size = n,
 			.diagonal = diagonal,
-			.first_row = diagonal > n ? diagonal - n : 1,
-			.cells = diagonal > n ? 2 * n - diagonal + 1 : diagonal - 1};
+			.first_row = first,
+			.cells = diagonal + 1 - 2 * first};
 
-		r = dense_launch(p, nw_diagonal, &args, args.cells);
+		NVW_TRY(dense_launch(p, nw_diagonal, &args, args.cells));
 	}
-	return r;
+	return 0;
 }
 
 static void nw_expect(struct dense_plan *p)

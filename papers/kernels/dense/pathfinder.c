@@ -66,17 +66,16 @@ static void pathfinder_row(const void *args)
 static int pathfinder_run(struct dense_plan *p)
 {
 	const int32_t *const weights = p->array[WEIGHTS].device;
-	int r = 0;
 
-	for (uint64_t row = 1; r == 0 && row < p->size[ROWS]; row++) {
+	for (uint64_t row = 1; row < p->size[ROWS]; row++) {
 		const struct args args = {.weights = weights + row * p->size[COLUMNS],
-			.above = p->array[row % 2 ? EVEN : ODD].device,
-			.costs = p->array[row % 2 ? ODD : EVEN].device,
+			.above = p->array[ODD - row % 2].device,
+			.costs = p->array[EVEN + row % 2].device,
 			.columns = p->size[COLUMNS]};
 
-		r = dense_launch(p, pathfinder_row, &args, args.columns);
+		NVW_TRY(dense_launch(p, pathfinder_row, &args, args.columns));
 	}
-	return r;
+	return 0;
 }
 
 static void pathfinder_expect(struct dense_plan *p)
@@ -85,14 +84,14 @@ static void pathfinder_expect(struct dense_plan *p)
 	const uint64_t last = p->size[COLUMNS] - 1;
 
 	for (uint64_t row = 1; row < p->size[ROWS]; row++) {
-		const int32_t *const above = p->array[row % 2 ? EVEN : ODD].expected;
-		int32_t *const costs = p->array[row % 2 ? ODD : EVEN].expected;
+		const int32_t *const above = p->array[ODD - row % 2].expected;
+		int32_t *const costs = p->array[EVEN + row % 2].expected;
 
 		weights += p->size[COLUMNS];
 		for (uint64_t x = 0; x <= last; x++) {
-			const int32_t left = above[x ? x - 1 : 0], right = above[x < last ? x + 1 : last];
+			const int32_t beside = least(above[x - (x > 0)], above[x + (x < last)]);
 
-			costs[x] = weights[x] + least(above[x], least(left, right));
+			costs[x] = weights[x] + least(above[x], beside);
 		}
 	}
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reduction: the sum of an array, as in the AMD APP SDK: a work-group adds up a part in a tree, with a barrier
- * between steps, and leaves one sum; the next launch does so with those, until one is left. Integers, modulo 2^32.
+ * reduction: the sum of an array, as in the AMD APP SDK: a work-group adds up a part in a tree, with a
+ * barrier between steps, and leaves one sum; the next launch does so with those, until one is left. Integers,
+ * modulo 2^32.
  *
- * Without a scratchpad (the original has one) the tree is in device memory. A work-item adds the upper half's elements to the lower half's; the barrier
- * orders a step's loads after the stores of the one before.
+ * Without a scratchpad (the original has one) the tree is in device memory. A work-item adds the upper half's
+ * elements to the lower half's; the barrier orders a step's loads after the stores of the one before.
  */
 #include "dense.h"
 
@@ -67,9 +68,14 @@ static void reduction_sum(const void *args)
 	const unsigned local = nvw_local_id(), size = nvw_group_size();
 	const uint64_t first = 2 * nvw_group_id() * size + local;
 	const uint64_t mine = nvw_group_id() * size + local;
-	uint32_t sum = first < a->count ? nvw_load(&a->from[first]) : 0;
+	uint32_t sum = 0;
 
-	sum += first + size < a->count ? nvw_load(&a->from[first + size]) : 0;
+	if (first < a->count) {
+		sum = nvw_load(&a->from[first]);
+	}
+	if (first + size < a->count) {
+		sum += nvw_load(&a->from[first + size]);
+	}
 	to_tree(a, mine, sum);
 	for (unsigned width = size; width > 1; width = (width + 1) / 2) {
 		const unsigned half = (width + 1) / 2;
@@ -89,22 +95,21 @@ static int reduction_run(struct dense_plan *p)
 {
 	struct args args = {
 		.from = p->array[VALUES].device, .tree = p->array[TREE].device, .count = p->size[SIZE]};
-	int r = 0;
 
 	if (p->has_scratchpad) {
-		r = dense_scratchpads(p, p->group_size * sizeof(uint32_t),
-			groups_of(args.count, p->group_size) * p->group_size);
+		NVW_TRY(dense_scratchpads(p, p->group_size * sizeof(uint32_t),
+			groups_of(args.count, p->group_size) * p->group_size));
 		args.scratchpads = p->more;
 	}
-	for (unsigned i = 0; r == 0 && (i == 0 || args.count > 1); i++) {
+	for (unsigned i = 0; i == 0 || args.count > 1; i++) {
 		const uint64_t groups = groups_of(args.count, p->group_size);
 
-		args.to = p->array[i % 2 ? ODD : EVEN].device;
-		r = dense_launch(p, reduction_sum, &args, groups * p->group_size);
+		args.to = p->array[EVEN + i % 2].device;
+		NVW_TRY(dense_launch(p, reduction_sum, &args, groups * p->group_size));
 		args.from = args.to;
 		args.count = groups;
 	}
-	return r;
+	return 0;
 }
 
 static void reduction_expect(struct dense_plan *p)
@@ -114,22 +119,26 @@ static void reduction_expect(struct dense_plan *p)
 
 	for (unsigned i = 0; i == 0 || count > 1; i++) {
 		const uint64_t width = 2 * (uint64_t)p->group_size;
-		uint32_t *const to = p->array[i % 2 ? ODD : EVEN].expected;
+		uint32_t *const to = p->array[EVEN + i % 2].expected;
 
 		for (uint64_t k = 0; k < count; k++) {
-			to[k / width] = (k % width ? to[k / width] : 0) + from[k];
+			if (k % width == 0) {
+				to[k / width] = 0;
+			}
+			to[k / width] += from[k];
 		}
 		from = to;
 		count = groups_of(count, p->group_size);
 	}
 }
 
-static int report(struct dense_plan *p, struct nvw_description *description)
+static int reduction_report(struct dense_plan *p, struct nvw_description *description)
 {
 	uint32_t sum = 0;
 
-	NVW_TRY(dense_get(p, p->launches % 2 ? EVEN : ODD, 0, 1, &sum));
+	NVW_TRY(dense_get(p, ODD - p->launches % 2, 0, 1, &sum));
 	return nvw_describe_u64(description, "sum", sum, "", "of all values, modulo 2^32");
 }
 
-DENSE_WORKLOAD(reduction, "reduction", "the sum of an array, in trees of work-groups", .report = report);
+DENSE_WORKLOAD(
+	reduction, "reduction", "the sum of an array, in trees of work-groups", .report = reduction_report);

@@ -38,11 +38,6 @@ struct args {
 	uint64_t tile_rows, tile_columns; /* rows / TILE and columns / TILE, rounded up */
 };
 
-static inline uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Row and column i of a work-item's tile. Beyond the edge, the last row or column is loaded and nothing is
  * stored. */
 static inline uint64_t row_of(const struct args *a, uint64_t id, unsigned i)
@@ -61,12 +56,12 @@ static inline void add_term(const struct args *a, uint64_t id, uint64_t k, float
 	float right[TILE];
 
 	for (unsigned j = 0; j < TILE; j++) {
-		const uint64_t column = least(column_of(a, id, j), a->columns - 1);
+		const uint64_t column = u64_min(column_of(a, id, j), a->columns - 1);
 
 		right[j] = nvw_load_read_only(&a->right[k * a->columns + column]);
 	}
 	for (unsigned i = 0; i < TILE; i++) {
-		const uint64_t row = least(row_of(a, id, i), a->rows - 1);
+		const uint64_t row = u64_min(row_of(a, id, i), a->rows - 1);
 		const float left = nvw_load_read_only(&a->left[row * a->inner + k]);
 
 		for (unsigned j = 0; j < TILE; j++) {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * snap-proxy: the launch pattern of SNAP (stc 6), not its physics. It stands for sweeps through a grid, one launch per diagonal
- * plane: launches that begin with one cell, grow to some hundred, and shrink again, thousands per time step, and all read the same
- * cross sections. Missing: energy groups, anisotropic scattering, time.
+ * snap-proxy: the launch pattern of SNAP (stc 6), not its physics. It stands for sweeps through a grid, one
+ * launch per diagonal plane: launches that begin with one cell, grow to some hundred, and shrink again,
+ * thousands per time step, and all read the same cross sections. Missing: energy groups, anisotropic
+ * scattering, time.
  *
- * What it computes: the flux of particles that a source emits, that matter absorbs and scatters, and that leave through the
- * walls. In each iteration a launch computes what every cell emits and scatters; then come eight sweeps, one per octant of
- * directions, in which a cell takes in the flows through the three faces that it faces and passes its own flow on. A cell of a plane
- * needs only cells of the plane before.
+ * What it computes: the flux of particles that a source emits, that matter absorbs and scatters, and that
+ * leave through the walls. In each iteration a launch computes what every cell emits and scatters; then come
+ * eight sweeps, one per octant of directions, in which a cell takes in the flows through the three faces that
+ * it faces and passes its own flow on. A cell of a plane needs only cells of the plane before.
  */
 #include "dense.h"
 
 enum { SIZE, ITERATIONS };
-/* Emitted: by the source and by scattering. Flows: through the faces across x, y and z, for each direction of an octant. */
+/* Emitted: by the source and by scattering. Flows: through the faces across x, y and z, for each direction of
+ * an octant. */
 enum { SOURCE, SECTIONS, EMITTED, FLUX, FLOW_X, FLOW_Y, FLOW_Z };
 enum { OCTANTS = 8, DIRECTIONS = 3 };
 
@@ -103,7 +105,8 @@ DENSE_BRANCH double incoming(const double *face, uint64_t i)
 	return i == 0 ? 0 : nvw_load(face);
 }
 
-/* Work-item (y, z) has the cell of the plane whose places, seen from the sweep's corner, add up to the plane's number. */
+/* Work-item (y, z) has the cell of the plane whose places, seen from the sweep's corner, add up to the
+ * plane's number. */
 static void snap_sweep(const void *args)
 {
 	const struct args *const a = args;
@@ -136,14 +139,14 @@ static void snap_sweep(const void *args)
 static int run_sweeps(struct dense_plan *p, struct args *args)
 {
 	const uint64_t planes = 3 * args->size - 2;
-	int r = dense_launch(p, snap_emit, args, cells(p));
 
-	for (uint64_t i = 0; r == 0 && i < OCTANTS * planes; i++) {
+	NVW_TRY(dense_launch(p, snap_emit, args, cells(p)));
+	for (uint64_t i = 0; i < OCTANTS * planes; i++) {
 		args->octant = (unsigned)(i / planes);
 		args->plane = i % planes;
-		r = dense_launch(p, snap_sweep, args, args->size * args->size);
+		NVW_TRY(dense_launch(p, snap_sweep, args, args->size * args->size));
 	}
-	return r;
+	return 0;
 }
 
 static int snap_proxy_run(struct dense_plan *p)
@@ -156,15 +159,19 @@ static int snap_proxy_run(struct dense_plan *p)
 		.flow_y = p->array[FLOW_Y].device,
 		.flow_z = p->array[FLOW_Z].device,
 		.size = p->size[SIZE]};
-	int r = 0;
 
-	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
-		r = run_sweeps(p, &args);
+	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+		NVW_TRY(run_sweeps(p, &args));
 	}
-	return r;
+	return 0;
 }
 
 /* ---- The sequential version: row by row ------------------------------------------------------------- */
+
+static double flow_in(const double *face, uint64_t i)
+{
+	return i == 0 ? 0 : *face;
+}
 
 static void expect_cell(struct dense_plan *p, unsigned octant, uint64_t x, uint64_t y, uint64_t z)
 {
@@ -177,7 +184,7 @@ static void expect_cell(struct dense_plan *p, unsigned octant, uint64_t x, uint6
 		double *const fx = (double *)p->array[FLOW_X].expected + (z * n + y) * DIRECTIONS + d;
 		double *const fy = (double *)p->array[FLOW_Y].expected + (z * n + x) * DIRECTIONS + d;
 		double *const fz = (double *)p->array[FLOW_Z].expected + (y * n + x) * DIRECTIONS + d;
-		const double out = flow(emitted, section, d, x ? *fx : 0, y ? *fy : 0, z ? *fz : 0);
+		const double out = flow(emitted, section, d, flow_in(fx, x), flow_in(fy, y), flow_in(fz, z));
 
 		*fx = *fy = *fz = out;
 		((double *)p->array[FLUX].expected)[cell] += weight * out;

@@ -94,9 +94,8 @@ static void sort_move(const void *args)
 static int sort_run(struct dense_plan *p)
 {
 	uint32_t *const arrays[] = {p->array[KEYS].device, p->array[OTHERS].device};
-	int r = 0;
 
-	for (unsigned pass = 0; r == 0 && pass < PASSES; pass++) {
+	for (unsigned pass = 0; pass < PASSES; pass++) {
 		const struct args args = {.keys = arrays[pass % 2],
 			.others = arrays[1 - pass % 2],
 			.counts = (uint32_t *)p->array[COUNTS].device + pass * VALUES,
@@ -104,11 +103,11 @@ static int sort_run(struct dense_plan *p)
 			.size = p->size[SIZE],
 			.pass = pass};
 
-		r = dense_launch(p, sort_count, &args, args.size);
-		r = r ? r : dense_launch(p, sort_find, &args, args.size);
-		r = r ? r : dense_launch(p, sort_move, &args, args.size);
+		NVW_TRY(dense_launch(p, sort_count, &args, args.size));
+		NVW_TRY(dense_launch(p, sort_find, &args, args.size));
+		NVW_TRY(dense_launch(p, sort_move, &args, args.size));
 	}
-	return r;
+	return 0;
 }
 
 /* ---- The sequential version ------------------------------------------------------------------------ */
@@ -116,8 +115,8 @@ static int sort_run(struct dense_plan *p)
 /* Each key goes to the next free place of its byte's value. */
 static void expect_pass(struct dense_plan *p, unsigned pass)
 {
-	const uint32_t *const keys = p->array[pass % 2 ? OTHERS : KEYS].expected;
-	uint32_t *const others = p->array[pass % 2 ? KEYS : OTHERS].expected;
+	const uint32_t *const keys = p->array[KEYS + pass % 2].expected;
+	uint32_t *const others = p->array[OTHERS - pass % 2].expected;
 	uint32_t *const counts = (uint32_t *)p->array[COUNTS].expected + pass * VALUES;
 	uint32_t *const from = p->array[FROM].expected, next[VALUES] = {0};
 

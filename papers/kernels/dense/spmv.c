@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spmv: product of a sparse matrix and a vector, as in OpenDwarfs: compressed sparse rows, one work-item per row. The graph
- * says where the matrix has elements (a matrix in a Matrix Market file becomes symmetric, and its diagonal goes);
- * their values follow from the seed.
+ * spmv: product of a sparse matrix and a vector, as in OpenDwarfs: compressed sparse rows, one work-item per
+ * row. The graph says where the matrix has elements (a matrix in a Matrix Market file becomes symmetric, and
+ * its diagonal goes); their values follow from the seed.
  */
 #include "dense.h"
 

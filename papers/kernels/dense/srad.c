@@ -5,8 +5,9 @@
  * where they indicate an edge; the second changes the pixel accordingly. Between iterations the host measures
  * the speckle of a part of the image assumed to be homogeneous, its upper left quarter.
  *
- * With a scratchpad work-groups keep blocks of 16 x 16 pixels or coefficients there with what lies around them, as in the second version of
- * Rodinia's program: every work-item loads its own element and those beside the block in its row and its column.
+ * With a scratchpad work-groups keep blocks of 16 x 16 pixels or coefficients there with what lies around
+ * them, as in the second version of Rodinia's program: every work-item loads its own element and those beside
+ * the block in its row and its column.
  */
 #include "dense.h"
 
@@ -135,10 +136,10 @@ static void srad_coefficients(const void *args)
 	const float *const image = a->image + id;
 	const float pixel = nvw_load(image);
 	const struct differences d = {
-		.north = (row > 0 ? nvw_load(image - a->columns) : pixel) - pixel,
-		.south = (row + 1 < a->rows ? nvw_load(image + a->columns) : pixel) - pixel,
-		.west = (column > 0 ? nvw_load(image - 1) : pixel) - pixel,
-		.east = (column + 1 < a->columns ? nvw_load(image + 1) : pixel) - pixel,
+		.north = DENSE_BESIDE(row > 0, image - a->columns, pixel) - pixel,
+		.south = DENSE_BESIDE(row + 1 < a->rows, image + a->columns, pixel) - pixel,
+		.west = DENSE_BESIDE(column > 0, image - 1, pixel) - pixel,
+		.east = DENSE_BESIDE(column + 1 < a->columns, image + 1, pixel) - pixel,
 	};
 
 	store_coefficient(a, id, pixel, d);
@@ -154,8 +155,8 @@ static void srad_diffuse(const void *args)
 	}
 
 	const float own = nvw_load(&a->coefficients[id]);
-	const float south = row + 1 < a->rows ? nvw_load(&a->coefficients[id + a->columns]) : own;
-	const float east = column + 1 < a->columns ? nvw_load(&a->coefficients[id + 1]) : own;
+	const float south = DENSE_BESIDE(row + 1 < a->rows, &a->coefficients[id + a->columns], own);
+	const float east = DENSE_BESIDE(column + 1 < a->columns, &a->coefficients[id + 1], own);
 	const struct differences d = load_differences(a, id);
 
 	nvw_store(&a->image[id], diffuse(nvw_load(&a->image[id]), d, own, south, east));
@@ -163,7 +164,8 @@ static void srad_diffuse(const void *args)
 
 /* ---- With a scratchpad ----------------------------------------------------------------------------- */
 
-/* A block, and an element beside each end of its rows and columns; pixels of the rim are their own neighbours. */
+/* A block, and an element beside each end of its rows and columns; pixels of the rim are their own
+ * neighbours. */
 struct scratchpad {
 	float element[BLOCK + 2][BLOCK + 2];
 };
@@ -184,8 +186,8 @@ static inline struct block block_of(const struct args *a)
 
 	return (struct block){.top = top,
 		.left = left,
-		.rows = a->rows - top < BLOCK ? a->rows - top : BLOCK,
-		.columns = a->columns - left < BLOCK ? a->columns - left : BLOCK};
+		.rows = u64_min(a->rows - top, BLOCK),
+		.columns = u64_min(a->columns - left, BLOCK)};
 }
 
 /* Row and column of a work-item's i-th element in the block; false: the image ends before it. */
@@ -200,9 +202,8 @@ static inline bool is_inside(struct block b, uint64_t i, uint64_t *ret_y, uint64
 static void keep_block(const struct args *a, const float *from, struct block b, bool all)
 {
 	struct scratchpad *const pad = a->scratchpads + nvw_group_id();
-	const uint64_t above = b.top ? b.top - 1 : 0, before = b.left ? b.left - 1 : 0;
-	const uint64_t below = b.top + b.rows < a->rows ? b.top + b.rows : a->rows - 1;
-	const uint64_t behind = b.left + b.columns < a->columns ? b.left + b.columns : a->columns - 1;
+	const uint64_t above = b.top - (b.top > 0), below = u64_min(b.top + b.rows, a->rows - 1);
+	const uint64_t before = b.left - (b.left > 0), behind = u64_min(b.left + b.columns, a->columns - 1);
 	uint64_t y, x;
 
 	for (uint64_t i = nvw_local_id(); i < BLOCK * BLOCK; i += nvw_group_size()) {
@@ -270,19 +271,17 @@ static int iterate_kept(struct dense_plan *p, const struct args *args)
 	return dense_launch(p, srad_diffuse_kept, args, work_items);
 }
 
-static int iterate(struct dense_plan *p, struct args *args, float *image)
+static int srad_iterate(struct dense_plan *p, struct args *args, float *image)
 {
 	const uint64_t pixels = args->rows * args->columns;
-	int r = nvw_read(p->machine, image, args->image, pixels * sizeof(*image));
 
-	if (r == 0) {
-		args->speckle = speckle_of(image, args->rows, args->columns);
+	NVW_TRY(nvw_read(p->machine, image, args->image, pixels * sizeof(*image)));
+	args->speckle = speckle_of(image, args->rows, args->columns);
+	if (args->scratchpads) {
+		return iterate_kept(p, args);
 	}
-	if (r != 0 || args->scratchpads) {
-		return r ? r : iterate_kept(p, args);
-	}
-	r = dense_launch(p, srad_coefficients, args, pixels);
-	return r ? r : dense_launch(p, srad_diffuse, args, pixels);
+	NVW_TRY(dense_launch(p, srad_coefficients, args, pixels));
+	return dense_launch(p, srad_diffuse, args, pixels);
 }
 
 static int srad_run(struct dense_plan *p)
@@ -304,7 +303,7 @@ static int srad_run(struct dense_plan *p)
 		args.scratchpads = p->more;
 	}
 	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
-		r = iterate(p, &args, image);
+		r = srad_iterate(p, &args, image);
 	}
 	free(image);
 	return r;
@@ -320,12 +319,12 @@ static void expect_coefficients(struct dense_plan *p)
 
 	for (uint64_t y = 0; y < rows; y++) {
 		const float *const line = image + y * columns;
-		const float *const above = y ? line - columns : line;
-		const float *const below = y < rows - 1 ? line + columns : line;
+		const float *const above = line - (y > 0) * columns;
+		const float *const below = line + (y < rows - 1) * columns;
 
 		for (uint64_t x = 0; x < columns; x++) {
 			const struct differences d = {above[x] - line[x], below[x] - line[x],
-				line[x ? x - 1 : 0] - line[x], line[x < columns - 1 ? x + 1 : x] - line[x]};
+				line[x - (x > 0)] - line[x], line[x + (x < columns - 1)] - line[x]};
 			const uint64_t i = y * columns + x;
 
 			((float *)p->array[NORTH].expected)[i] = d.north;
@@ -349,8 +348,8 @@ static void expect_diffuse(struct dense_plan *p)
 		for (uint64_t x = 0; x < columns; x++, i++) {
 			const struct differences d = {north[i], south[i], west[i], east[i]};
 
-			image[i] = diffuse(image[i], d, c[i], c[y < rows - 1 ? i + columns : i],
-				c[x < columns - 1 ? i + 1 : i]);
+			image[i] = diffuse(
+				image[i], d, c[i], c[i + (y < rows - 1) * columns], c[i + (x < columns - 1)]);
 		}
 	}
 }

@@ -73,19 +73,17 @@ static void stencil_step(const void *args)
 
 static int stencil_run(struct dense_plan *p)
 {
-	int r = 0;
-
-	for (uint64_t i = 0; r == 0 && i < p->size[ITERATIONS]; i++) {
-		const struct args args = {.from = p->array[i % 2 ? ODD : EVEN].device,
-			.to = p->array[i % 2 ? EVEN : ODD].device,
+	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
+		const struct args args = {.from = p->array[EVEN + i % 2].device,
+			.to = p->array[ODD - i % 2].device,
 			.rows = p->size[ROWS],
 			.columns = p->size[COLUMNS],
 			.depth = p->size[DEPTH]};
 
-		r = dense_launch(
-			p, stencil_step, &args, (args.rows - 2) * (args.columns - 2) * (args.depth - 2));
+		NVW_TRY(dense_launch(
+			p, stencil_step, &args, (args.rows - 2) * (args.columns - 2) * (args.depth - 2)));
 	}
-	return r;
+	return 0;
 }
 
 static void stencil_expect(struct dense_plan *p)
@@ -93,8 +91,8 @@ static void stencil_expect(struct dense_plan *p)
 	const uint64_t rows = p->size[ROWS], columns = p->size[COLUMNS], plane = rows * columns;
 
 	for (uint64_t i = 0; i < p->size[ITERATIONS]; i++) {
-		const float *const from = p->array[i % 2 ? ODD : EVEN].expected;
-		float *const to = p->array[i % 2 ? EVEN : ODD].expected;
+		const float *const from = p->array[EVEN + i % 2].expected;
+		float *const to = p->array[ODD - i % 2].expected;
 
 		for (uint64_t z = 1; z < p->size[DEPTH] - 1; z++) {
 			for (uint64_t y = 1; y < rows - 1; y++) {

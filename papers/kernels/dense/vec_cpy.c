@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * vec-cpy: copies a vector, one element per work-item (stc 6). All groups write all the time, and nothing is used twice: the worst
- * case for a protocol that makes stores wait (stc 7.1).
+ * vec-cpy: copies a vector, one element per work-item (stc 6). All groups write all the time, and nothing is
+ * used twice: the worst case for a protocol that makes stores wait (stc 7.1).
  */
 #include "dense.h"
 
