@@ -111,9 +111,11 @@ int graph_build(const struct graph_edges *edges, uint32_t nodes, struct graph *r
 	}
 	free(end);
 	free(unsorted);
-	return g.row ? 0 :
-		       nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu32 " nodes and %" PRIu64 " edges",
-			       nodes, edges->count);
+	if (g.row == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "graph: no memory for %" PRIu32 " nodes and %" PRIu64 " edges",
+			nodes, edges->count);
+	}
+	return 0;
 }
 
 void graph_free(struct graph *graph)

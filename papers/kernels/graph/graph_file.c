@@ -34,8 +34,11 @@ static bool next_line(struct scanner *s)
 	}
 	s->line = s->at = s->next;
 	s->line_end = memchr(s->line, '\n', (size_t)(s->end - s->line));
-	s->line_end = s->line_end ? s->line_end : s->end;
-	s->next = s->line_end < s->end ? s->line_end + 1 : s->end;
+	if (s->line_end != NULL) {
+		s->next = s->line_end + 1;
+	} else {
+		s->line_end = s->next = s->end;
+	}
 	s->number++;
 	return true;
 }
@@ -135,10 +138,18 @@ static int miscounted(const struct scanner *s, const char *what, uint64_t expect
 		s->path, expected, what, s->header, found);
 }
 
+static int check_count(const struct scanner *s, const char *what, uint64_t expected, uint64_t found)
+{
+	return found == expected ? 0 : miscounted(s, what, expected, found);
+}
+
 /* The number of nodes, in a header. */
 static int check_nodes(const struct scanner *s, uint64_t nodes)
 {
-	return nodes >= 1 && nodes <= GRAPH_NODES_MAX ? 0 : malformed(s, "1 to %d nodes", GRAPH_NODES_MAX);
+	if (nodes < 1 || nodes > GRAPH_NODES_MAX) {
+		return malformed(s, "1 to %d nodes", GRAPH_NODES_MAX);
+	}
+	return 0;
 }
 
 /* A node from 1 to nodes, returned counted from 0. */
@@ -186,9 +197,9 @@ static int read_dimacs_header(struct scanner *s, uint64_t *ret_nodes, uint64_t *
 static int read_dimacs(struct scanner *s, struct graph_edges *edges, uint64_t *ret_nodes)
 {
 	uint64_t expected = 0, found = 0;
-	int error = read_dimacs_header(s, ret_nodes, &expected);
 
-	for (; error == 0 && next_dimacs_line(s); found++) {
+	NVW_TRY(read_dimacs_header(s, ret_nodes, &expected));
+	for (; next_dimacs_line(s); found++) {
 		uint32_t u, v;
 
 		if (!take_word(s, "a")) {
@@ -200,9 +211,9 @@ static int read_dimacs(struct scanner *s, struct graph_edges *edges, uint64_t *r
 				"\"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to %" PRIu64,
 				*ret_nodes);
 		}
-		error = graph_add_edge(edges, u, v);
+		NVW_TRY(graph_add_edge(edges, u, v));
 	}
-	return error == 0 && found != expected ? miscounted(s, "lines of edges", expected, found) : error;
+	return check_count(s, "lines of edges", expected, found);
 }
 
 /* ---- METIS ----------------------------------------------------------------------------------------- */
@@ -260,47 +271,44 @@ static int read_metis_header(struct scanner *s, struct metis_layout *layout)
 static int read_metis_node(struct scanner *s, const struct metis_layout *layout, uint32_t v,
 	struct graph_edges *edges, uint64_t *arcs)
 {
-	int error = 0;
-
 	for (uint64_t i = 0; i < layout->before; i++) {
 		if (!take_value(s)) {
 			return malformed(
 				s, "%" PRIu64 " sizes and weights of node %" PRIu32, layout->before, v + 1);
 		}
 	}
-	for (; error == 0 && !at_line_end(s); ++*arcs) {
+	for (; !at_line_end(s); ++*arcs) {
 		uint32_t u;
 
 		if (!take_node(s, layout->nodes, &u) || (layout->has_edge_weights && !take_value(s))) {
 			return malformed(s, "neighbours%s of node %" PRIu32 ", from 1 to %" PRIu64,
 				layout->has_edge_weights ? " and weights" : "", v + 1, layout->nodes);
 		}
-		error = graph_add_edge(edges, v, u);
+		NVW_TRY(graph_add_edge(edges, v, u));
 	}
-	return error;
+	return 0;
 }
 
 static int read_metis(struct scanner *s, struct graph_edges *edges, uint64_t *ret_nodes)
 {
 	struct metis_layout layout = {0};
 	uint64_t arcs = 0, v = 0;
-	int error = read_metis_header(s, &layout);
 
-	while (error == 0 && next_metis_line(s)) {
+	NVW_TRY(read_metis_header(s, &layout));
+	while (next_metis_line(s)) {
 		if (v < layout.nodes) {
-			error = read_metis_node(s, &layout, (uint32_t)v++, edges, &arcs);
+			NVW_TRY(read_metis_node(s, &layout, (uint32_t)v++, edges, &arcs));
 		} else if (!at_line_end(s)) {
-			error = malformed(s, "nothing after the line of node %" PRIu64, layout.nodes);
+			NVW_TRY(malformed(s, "nothing after the line of node %" PRIu64, layout.nodes));
 		}
 	}
 	*ret_nodes = layout.nodes;
-	if (error == 0 && v != layout.nodes) {
-		return miscounted(s, "lines of nodes", layout.nodes, v);
-	}
+	NVW_TRY(check_count(s, "lines of nodes", layout.nodes, v));
 	/* Each edge is listed by both of its nodes. */
-	return error == 0 && (arcs % 2 != 0 || arcs / 2 != layout.edges) ?
-		       miscounted(s, "edges", layout.edges, arcs / 2) :
-		       error;
+	if (arcs % 2 != 0 || arcs / 2 != layout.edges) {
+		return miscounted(s, "edges", layout.edges, arcs / 2);
+	}
+	return 0;
 }
 
 /* ---- Matrix Market --------------------------------------------------------------------------------- */
@@ -366,10 +374,10 @@ static int read_matrix(struct scanner *s, struct graph_edges *edges, uint64_t *r
 {
 	uint64_t expected = 0, found = 0;
 	unsigned values = 0;
-	int error = read_matrix_type(s, &values);
 
-	error = error ? error : read_matrix_size(s, ret_nodes, &expected);
-	for (; error == 0 && next_matrix_line(s); found++) {
+	NVW_TRY(read_matrix_type(s, &values));
+	NVW_TRY(read_matrix_size(s, ret_nodes, &expected));
+	for (; next_matrix_line(s); found++) {
 		uint32_t u, v;
 		bool is_good = take_node(s, *ret_nodes, &u) && take_node(s, *ret_nodes, &v);
 
@@ -380,9 +388,9 @@ static int read_matrix(struct scanner *s, struct graph_edges *edges, uint64_t *r
 			return malformed(
 				s, "row and column from 1 to %" PRIu64 " and %u values", *ret_nodes, values);
 		}
-		error = graph_add_edge(edges, u, v);
+		NVW_TRY(graph_add_edge(edges, u, v));
 	}
-	return error == 0 && found != expected ? miscounted(s, "entries", expected, found) : error;
+	return check_count(s, "entries", expected, found);
 }
 
 /* ---- Edge lists ------------------------------------------------------------------------------------ */
@@ -427,10 +435,8 @@ static int grow(struct renumbering *r)
 
 static int renumber(const struct scanner *s, struct renumbering *r, uint64_t id, uint32_t *ret_node)
 {
-	const int error = 2 * (uint64_t)r->nodes >= r->room ? grow(r) : 0;
-
-	if (error) {
-		return error;
+	if (2 * (uint64_t)r->nodes >= r->room) {
+		NVW_TRY(grow(r));
 	}
 
 	const uint64_t i = find_slot(r, id);
@@ -455,11 +461,9 @@ static int read_edge(struct scanner *s, struct renumbering *r, struct graph_edge
 		(!at_line_end(s) && (!take_value(s) || !at_line_end(s)))) {
 		return malformed(s, "an edge \"u v\" of two numbers");
 	}
-
-	int error = renumber(s, r, from, &u);
-
-	error = error ? error : renumber(s, r, to, &v);
-	return error ? error : graph_add_edge(edges, u, v);
+	NVW_TRY(renumber(s, r, from, &u));
+	NVW_TRY(renumber(s, r, to, &v));
+	return graph_add_edge(edges, u, v);
 }
 
 static int read_edge_list(struct scanner *s, struct graph_edges *edges, uint64_t *ret_nodes)
@@ -474,10 +478,11 @@ static int read_edge_list(struct scanner *s, struct graph_edges *edges, uint64_t
 	}
 	free(r.slots);
 	*ret_nodes = r.nodes;
-	return error == 0 && r.nodes == 0 ?
-		       nvw_fail(NVW_E_INPUT, "%s: expected edges \"u v\", found none in %" PRIu64 " lines",
-			       s->path, s->number) :
-		       error;
+	if (error == 0 && r.nodes == 0) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected edges \"u v\", found none in %" PRIu64 " lines",
+			s->path, s->number);
+	}
+	return error;
 }
 
 /* ---- Choice of the reader ------------------------------------------------------------------------------ */
@@ -523,17 +528,17 @@ int graph_read(const char *path, struct graph *ret_graph)
 	struct graph_edges edges = {0};
 	uint64_t bytes, nodes = 0;
 	char *content;
-	int error = bytes_slurp(path, &content, &bytes);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(bytes_slurp(path, &content, &bytes));
 
 	struct scanner s = {.path = path, .next = content, .end = content + bytes};
 
 	error = choose_reader(&s)(&s, &edges, &nodes);
 	free(content);
-	error = error ? error : graph_build(&edges, (uint32_t)nodes, ret_graph);
+	if (error == 0) {
+		error = graph_build(&edges, (uint32_t)nodes, ret_graph);
+	}
 	free(edges.pairs);
 	return error;
 }

@@ -42,16 +42,15 @@ static int make_grid(const char *at, struct made *m)
 		return nvw_fail(NVW_E_USAGE, "expected grid:WxH of at most %d nodes", GRAPH_NODES_MAX);
 	}
 	m->nodes = (uint32_t)(width * height);
-
-	int error = 0;
-
-	for (uint32_t v = 0; v < m->nodes && error == 0; v++) {
-		error = (v + 1) % width ? graph_add_edge(&m->edges, v, v + 1) : 0;
-		if (error == 0 && v + width < m->nodes) {
-			error = graph_add_edge(&m->edges, v, v + (uint32_t)width);
+	for (uint32_t v = 0; v < m->nodes; v++) {
+		if ((v + 1) % width) {
+			NVW_TRY(graph_add_edge(&m->edges, v, v + 1));
+		}
+		if (v + width < m->nodes) {
+			NVW_TRY(graph_add_edge(&m->edges, v, v + (uint32_t)width));
 		}
 	}
-	return error;
+	return 0;
 }
 
 /* ---- rmat ------------------------------------------------------------------------------------------ */
@@ -78,7 +77,6 @@ static int make_rmat(const char *at, struct made *m)
 {
 	struct nvw_random random = {m->seed};
 	uint64_t scale, factor = RMAT_FACTOR;
-	int error = 0;
 
 	if (!parse_number(&at, 1, RMAT_SCALE_MAX, &scale) ||
 		(*at == ':' && (++at, !parse_number(&at, 1, RMAT_FACTOR_MAX, &factor))) || *at != 0) {
@@ -87,10 +85,10 @@ static int make_rmat(const char *at, struct made *m)
 			RMAT_SCALE_MAX, RMAT_FACTOR_MAX);
 	}
 	m->nodes = UINT32_C(1) << scale;
-	for (uint64_t i = 0; i < factor * m->nodes && error == 0; i++) {
-		error = add_rmat_edge(m, &random, scale);
+	for (uint64_t i = 0; i < factor * m->nodes; i++) {
+		NVW_TRY(add_rmat_edge(m, &random, scale));
 	}
-	return error;
+	return 0;
 }
 
 /* ---- road ------------------------------------------------------------------------------------------ */
@@ -116,11 +114,18 @@ struct road {
 static unsigned road_joins(const struct road *r, uint64_t c)
 {
 	const uint64_t chance = nvw_mix64(r->seed + c);
-	const bool has_left = c % r->width != 0, has_up = c >= r->width;
-	const unsigned tree = !has_up || (has_left && chance % 2) ? ROAD_LEFT : ROAD_UP;
-	const unsigned both = (chance >> 8) % 10 < 7 ? ROAD_LEFT | ROAD_UP : tree;
+	unsigned neighbours = 0;
 
-	return both & ((has_left ? ROAD_LEFT : 0) | (has_up ? ROAD_UP : 0));
+	if (c % r->width != 0) {
+		neighbours |= ROAD_LEFT;
+	}
+	if (c >= r->width) {
+		neighbours |= ROAD_UP;
+	}
+	if (neighbours != (ROAD_LEFT | ROAD_UP) || (chance >> 8) % 10 < 7) {
+		return neighbours;
+	}
+	return chance % 2 ? ROAD_LEFT : ROAD_UP;
 }
 
 /* Number of nodes between the ends of the next road: a walk over the remaining nodes and ends of roads. */
@@ -140,13 +145,11 @@ static uint64_t draw_between(struct road *r)
 
 static int build_road(struct road *r, uint32_t from, uint32_t to)
 {
-	int error = 0;
-
-	for (uint64_t n = draw_between(r); n > 0 && error == 0; n--) {
-		error = graph_add_edge(&r->made->edges, from, r->made->nodes);
+	for (uint64_t n = draw_between(r); n > 0; n--) {
+		NVW_TRY(graph_add_edge(&r->made->edges, from, r->made->nodes));
 		from = r->made->nodes++;
 	}
-	return error ? error : graph_add_edge(&r->made->edges, from, to);
+	return graph_add_edge(&r->made->edges, from, to);
 }
 
 static int build_crossing(struct road *r, uint64_t c)
@@ -154,10 +157,12 @@ static int build_crossing(struct road *r, uint64_t c)
 	uint32_t *const column = &r->node[c % r->width];
 	const uint32_t above = *column, here = r->made->nodes++;
 	const unsigned joins = road_joins(r, c);
-	int error = joins & ROAD_LEFT ? build_road(r, column[-1], here) : 0;
 
+	if (joins & ROAD_LEFT) {
+		NVW_TRY(build_road(r, column[-1], here));
+	}
 	*column = here;
-	return error == 0 && joins & ROAD_UP ? build_road(r, above, here) : error;
+	return joins & ROAD_UP ? build_road(r, above, here) : 0;
 }
 
 static uint64_t root(uint64_t x)
@@ -200,11 +205,12 @@ static int make_road(const char *at, struct made *m)
 /* ---- chung-lu -------------------------------------------------------------------------------------- */
 
 /*
- * The graphs of papers that could not be had, by their numbers of nodes and arcs. Nodes have ranks, in random order. An
- * edge's first end has rank r with a probability in proportion to (r + N / 10000) ^ -1/2 (Chung and Lu): degrees follow
- * a power law of exponent 3, and the largest is expected to be 50 times the mean, as in coAuthorsDBLP (336 of 6.5). Its
- * second end is drawn likewise or, for half of the edges, is one of the 64 nodes on either side, as neighbours in such
- * files have near numbers. Edges that there are already are drawn again.
+ * The graphs of papers that could not be had, by their numbers of nodes and arcs. Nodes have ranks, in random
+ * order. An edge's first end has rank r with a probability in proportion to (r + N / 10000) ^ -1/2 (Chung and
+ * Lu): degrees follow a power law of exponent 3, and the largest is expected to be 50 times the mean, as in
+ * coAuthorsDBLP (336 of 6.5). Its second end is drawn likewise or, for half of the edges, is one of the 64
+ * nodes on either side, as neighbours in such files have near numbers. Edges that there are already are drawn
+ * again.
  */
 enum { NEAR = 64, LARGEST_BY_MEAN = 10000 };
 
@@ -259,7 +265,7 @@ static int draw_edges(struct made *m, const struct ranks *r, uint64_t edges)
 			const uint32_t v = nvw_random_below(&random, 2) ? draw_near(r, &random, u) :
 									  draw_by_rank(r, &random);
 
-			NVW_TRY(graph_add_edge(&m->edges, u < v ? u : v, u < v ? v : u));
+			NVW_TRY(u < v ? graph_add_edge(&m->edges, u, v) : graph_add_edge(&m->edges, v, u));
 		}
 		drop_repetitions(&m->edges);
 	}
@@ -328,7 +334,9 @@ static int generate(const struct generator *g, const char *source, uint64_t seed
 		snprintf(expected, sizeof(expected), "%s", nvw_error_message());
 		error = nvw_fail(error, "--graph: %s, found \"%s\"", expected, source);
 	}
-	error = error ? error : graph_build(&m.edges, m.nodes, ret_graph);
+	if (error == 0) {
+		error = graph_build(&m.edges, m.nodes, ret_graph);
+	}
 	free(m.edges.pairs);
 	return error;
 }

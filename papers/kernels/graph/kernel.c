@@ -54,7 +54,7 @@ static void turn_to(const struct graph_args *a, struct taker *t)
 
 /* The next task of t's current queue, 0 if there is none. Lock-free: a compare-exchange fails only because
  * another one succeeded. */
-static uint64_t take(const struct graph_args *a, struct taker *t)
+static uint64_t take_task(const struct graph_args *a, struct taker *t)
 {
 	const uint64_t q = queue_number(a, t);
 
@@ -83,7 +83,7 @@ static uint64_t next_task(const struct graph_args *a, struct taker *t)
 {
 	while (t->away < a->reach) {
 		const bool is_held = t->held < t->held_end;
-		const uint64_t task = take(a, t);
+		const uint64_t task = take_task(a, t);
 
 		t->counts.attempts += t->away != 0 && !is_held;
 		if (task) {
@@ -127,7 +127,7 @@ static void tell(const struct graph_args *a, const struct taker *t, bool is_left
 
 /* Processes task after task; visit() computes the next value of a node, and returns whether there is more to
  * do. */
-static inline __attribute__((always_inline)) void iterate(
+static inline __attribute__((always_inline)) void for_each_task(
 	const struct graph_args *a, bool (*visit)(const struct graph_args *a, uint64_t v))
 {
 	struct taker t = {.own = nvw_group_id()};
@@ -310,7 +310,7 @@ static inline bool apply_pagerank(const struct graph_args *a, uint64_t v)
 #define GRAPH_KERNEL(name, visit)           \
 	void graph_##name(const void *args) \
 	{                                   \
-		iterate(args, visit);       \
+		for_each_task(args, visit); \
 	}
 
 GRAPH_KERNEL(sssp, visit_sssp)

@@ -11,6 +11,7 @@
 #include <nvw/random.h>
 #include <nvw/workload.h>
 
+#include "common/bounds.h"
 #include "graph.h"
 
 enum graph_algorithm { GRAPH_SSSP, GRAPH_COLOR, GRAPH_PAGERANK };
@@ -56,9 +57,7 @@ enum { GRAPH_WEIGHT_MAX = 100 };
 
 static inline uint32_t graph_weight(uint32_t u, uint32_t v)
 {
-	const uint64_t low = u < v ? u : v, high = u < v ? v : u;
-
-	return 1 + (uint32_t)(nvw_mix64(low << 32 | high) % GRAPH_WEIGHT_MAX);
+	return 1 + (uint32_t)(nvw_mix64(u64_min(u, v) << 32 | u64_max(u, v)) % GRAPH_WEIGHT_MAX);
 }
 
 /* color: 0 means none yet. Of two neighbours, the one with the larger priority goes first; of equal

@@ -20,15 +20,18 @@ struct run {
  * *error is set, before or now. */
 static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t element, int *error)
 {
-	void *const device = *error == 0 ? nvw_alloc(r->machine, n * element + 1) : NULL;
+	void *device;
 
-	if (*error == 0 && device == NULL) {
+	if (*error != 0) {
+		return NULL;
+	}
+	device = nvw_alloc(r->machine, n * element + 1);
+	if (device == NULL) {
 		*error = nvw_fail(NVW_E_MEMORY,
 			"graph: the machine's DRAM (dram.size) is too small for %" PRIu64
 			" nodes and %" PRIu64 " edges",
 			(uint64_t)r->plan->graph.nodes, (uint64_t)r->plan->graph.arcs / 2);
-	}
-	if (*error == 0 && from && n != 0) {
+	} else if (from && n != 0) {
 		*error = nvw_write(r->machine, device, from, n * element);
 	}
 	return device;
@@ -38,16 +41,18 @@ static void *to_device(struct run *r, const void *from, uint64_t n, uint64_t ele
 static void *make_array(struct run *r, uint64_t n, uint64_t element,
 	void (*make)(const struct graph_plan *p, void *array), int *error)
 {
-	void *const array = *error == 0 ? calloc(n + 1, element) : NULL;
-	void *device = NULL;
+	void *array, *device;
 
-	if (*error == 0 && array == NULL) {
+	if (*error != 0) {
+		return NULL;
+	}
+	array = calloc(n + 1, element);
+	if (array == NULL) {
 		*error = nvw_fail(NVW_E_MEMORY, "graph: no memory for an array of %" PRIu64, n);
+		return NULL;
 	}
-	if (array) {
-		make(r->plan, array);
-		device = to_device(r, array, n, element, error);
-	}
+	make(r->plan, array);
+	device = to_device(r, array, n, element, error);
 	free(array);
 	return device;
 }
@@ -124,7 +129,7 @@ static void make_values(struct run *r, int *error)
 	}
 }
 
-static int start(struct run *r)
+static int start_graph(struct run *r)
 {
 	const struct graph_plan *const p = r->plan;
 	struct graph_args *const a = &r->args;
@@ -160,44 +165,38 @@ static int start(struct run *r)
 static int push_tasks(struct run *r)
 {
 	struct graph_plan *const p = r->plan;
-	int error = 0;
 
-	for (uint64_t q = 0; q < p->queues && error == 0; q++) {
+	for (uint64_t q = 0; q < p->queues; q++) {
 		const uint64_t tasks = graph_tasks(p->graph.nodes, p->queues, p->chunk, q);
 
 		p->tasks += tasks;
 		r->tails[q] += tasks;
-		error = nvw_write(r->machine, &r->args.queues[q].tail, &r->tails[q], sizeof(r->tails[q]));
+		NVW_TRY(nvw_write(r->machine, &r->args.queues[q].tail, &r->tails[q], sizeof(r->tails[q])));
 	}
-	return error;
+	return 0;
 }
 
 static int add_counts(struct run *r)
 {
 	struct graph_plan *const p = r->plan;
 	struct graph_counts counts;
-	int error = 0;
 
-	for (uint64_t q = 0; q < p->queues && error == 0; q++) {
-		error = nvw_read(r->machine, &counts, &r->args.queues[q].counts, sizeof(counts));
-		if (error == 0) {
-			p->popped += counts.popped;
-			p->stolen += counts.stolen;
-			p->attempts += counts.attempts;
-		}
+	for (uint64_t q = 0; q < p->queues; q++) {
+		NVW_TRY(nvw_read(r->machine, &counts, &r->args.queues[q].counts, sizeof(counts)));
+		p->popped += counts.popped;
+		p->stolen += counts.stolen;
+		p->attempts += counts.attempts;
 	}
-	return error;
+	return 0;
 }
 
-static int launch(struct run *r, const char *name, nvw_kernel kernel)
+static int launch_tasks(struct run *r, const char *name, nvw_kernel kernel)
 {
 	const struct graph_plan *const p = r->plan;
-	int error = push_tasks(r);
 
-	error = error ? error :
-			nvw_launch(
-				r->machine, name, kernel, &r->args, p->queues * p->group_size, p->group_size);
-	return error ? error : add_counts(r);
+	NVW_TRY(push_tasks(r));
+	NVW_TRY(nvw_launch(r->machine, name, kernel, &r->args, p->queues * p->group_size, p->group_size));
+	return add_counts(r);
 }
 
 /* With one launch, next becomes now; with two, the second has stored the values in now. */
@@ -220,40 +219,37 @@ static int launch_iteration(struct run *r)
 	int error;
 
 	if (r->plan->kernels == 2) {
-		error = launch(r, kernels[algorithm].gather_name, kernels[algorithm].gather);
-		return error ? error : launch(r, kernels[algorithm].apply_name, kernels[algorithm].apply);
+		NVW_TRY(launch_tasks(r, kernels[algorithm].gather_name, kernels[algorithm].gather));
+		return launch_tasks(r, kernels[algorithm].apply_name, kernels[algorithm].apply);
 	}
-	error = launch(r, kernels[algorithm].name, kernels[algorithm].kernel);
+	error = launch_tasks(r, kernels[algorithm].name, kernels[algorithm].kernel);
 	a->now = a->next;
 	a->next = now;
 	return error;
 }
 
-static int iterate(struct run *r)
+static int run_iteration(struct run *r)
 {
 	struct graph_plan *const p = r->plan;
 	uint64_t changed;
-	int error;
 
 	r->args.iteration = ++p->iterations;
-	error = launch_iteration(r);
-	error = error ? error : nvw_read(r->machine, &changed, r->args.changed, sizeof(changed));
-	if (error == 0) {
-		p->is_done = changed != r->args.iteration;
-	}
-	return error;
+	NVW_TRY(launch_iteration(r));
+	NVW_TRY(nvw_read(r->machine, &changed, r->args.changed, sizeof(changed)));
+	p->is_done = changed != r->args.iteration;
+	return 0;
 }
 
 int graph_run(void *plan, struct nvw_machine *machine)
 {
 	struct graph_plan *const p = plan;
 	struct run r = {.plan = p, .machine = machine};
-	int error = start(&r);
+	int error = start_graph(&r);
 
 	p->iterations = p->tasks = p->popped = p->stolen = p->attempts = 0;
 	p->is_done = false;
 	while (error == 0 && !p->is_done && (p->max_iterations == 0 || p->iterations < p->max_iterations)) {
-		error = iterate(&r);
+		error = run_iteration(&r);
 	}
 	p->result = p->algorithm == GRAPH_PAGERANK ? r.args.rank : r.args.now;
 	free(r.tails);

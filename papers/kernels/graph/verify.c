@@ -41,7 +41,9 @@ static bool relax(struct reference *r, uint32_t v)
 	for (uint32_t i = g->row[v]; i < g->row[v + 1]; i++) {
 		const uint64_t before = r->now[g->column[i]], over_u = before + graph_weight(v, g->column[i]);
 
-		best = before != GRAPH_FAR && over_u < best ? over_u : best;
+		if (before != GRAPH_FAR && over_u < best) {
+			best = over_u;
+		}
 	}
 	r->next[v] = best;
 	return best != r->now[v];
@@ -59,7 +61,7 @@ static bool color(struct reference *r, uint32_t v)
 		is_first = r->now[u] != 0 ||
 			   !graph_goes_first(graph_priority(seed, u), u, graph_priority(seed, v), v);
 	}
-	r->next[v] = r->now[v] ? r->now[v] : is_first ? r->iteration : 0;
+	r->next[v] = r->now[v] == 0 && is_first ? r->iteration : r->now[v];
 	return r->next[v] == 0;
 }
 
@@ -113,7 +115,7 @@ struct heap {
 	uint64_t *entries, count;
 };
 
-static void push(struct heap *h, uint64_t entry)
+static void heap_push(struct heap *h, uint64_t entry)
 {
 	uint64_t i = h->count++;
 
@@ -123,7 +125,7 @@ static void push(struct heap *h, uint64_t entry)
 	h->entries[i] = entry;
 }
 
-static uint64_t pop(struct heap *h)
+static uint64_t heap_pop(struct heap *h)
 {
 	const uint64_t least = h->entries[0], last = h->entries[--h->count];
 	uint64_t i = 0;
@@ -147,9 +149,9 @@ static void dijkstra(const struct graph_plan *p, struct heap *h, uint64_t *dista
 		distance[v] = GRAPH_FAR;
 	}
 	distance[p->source] = 0;
-	push(h, p->source);
+	heap_push(h, p->source);
 	while (h->count) {
-		const uint64_t entry = pop(h), v = entry & UINT32_MAX;
+		const uint64_t entry = heap_pop(h), v = entry & UINT32_MAX;
 
 		for (uint32_t i = g->row[v]; i < g->row[v + 1] && entry >> 32 == distance[v]; i++) {
 			const uint32_t u = g->column[i];
@@ -157,7 +159,7 @@ static void dijkstra(const struct graph_plan *p, struct heap *h, uint64_t *dista
 
 			if (over_v < distance[u]) {
 				distance[u] = over_v;
-				push(h, over_v << 32 | u);
+				heap_push(h, over_v << 32 | u);
 			}
 		}
 	}
@@ -165,8 +167,8 @@ static void dijkstra(const struct graph_plan *p, struct heap *h, uint64_t *dista
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */
 
-static int compare(const struct graph_plan *p, const char *what, const char *computed, const uint64_t *found,
-	const uint64_t *expected, struct nvw_findings *findings)
+static int compare_values(const struct graph_plan *p, const char *what, const char *computed,
+	const uint64_t *found, const uint64_t *expected, struct nvw_findings *findings)
 {
 	uint64_t wrong = 0;
 
@@ -177,31 +179,38 @@ static int compare(const struct graph_plan *p, const char *what, const char *com
 				what, v, expected[v], computed, found[v]);
 		}
 	}
-	return wrong == 0 ? 0 :
-			    nvw_violation(findings, 0, "%s of %" PRIu64 " of %" PRIu32 " nodes are wrong",
-				    what, wrong, p->graph.nodes);
+	if (wrong == 0) {
+		return 0;
+	}
+	return nvw_violation(
+		findings, 0, "%s of %" PRIu64 " of %" PRIu32 " nodes are wrong", what, wrong, p->graph.nodes);
 }
 
 static int judge_tasks(const struct graph_plan *p, struct nvw_findings *findings)
 {
-	return p->popped + p->stolen == p->tasks ?
-		       0 :
-		       nvw_violation(findings, 0,
-			       "tasks: expected each of %" PRIu64 " to be taken once, found %" PRIu64
-			       " popped and %" PRIu64 " stolen",
-			       p->tasks, p->popped, p->stolen);
+	if (p->popped + p->stolen == p->tasks) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"tasks: expected each of %" PRIu64 " to be taken once, found %" PRIu64 " popped and %" PRIu64
+		" stolen",
+		p->tasks, p->popped, p->stolen);
+}
+
+static const char *done_text(bool is_done)
+{
+	return is_done ? "done" : "not done";
 }
 
 static int judge_iterations(const struct reference *r, bool is_done, struct nvw_findings *findings)
 {
 	const struct graph_plan *const p = r->plan;
 
-	return p->iterations == r->iteration && p->is_done == is_done ?
-		       0 :
-		       nvw_violation(findings, 0,
-			       "iterations: expected %" PRIu64 " (%s), found %" PRIu64 " (%s)", r->iteration,
-			       is_done ? "done" : "not done", p->iterations,
-			       p->is_done ? "done" : "not done");
+	if (p->iterations == r->iteration && p->is_done == is_done) {
+		return 0;
+	}
+	return nvw_violation(findings, 0, "iterations: expected %" PRIu64 " (%s), found %" PRIu64 " (%s)",
+		r->iteration, done_text(is_done), p->iterations, done_text(p->is_done));
 }
 
 static int judge_distances(
@@ -214,7 +223,7 @@ static int judge_distances(
 		return nvw_fail(NVW_E_MEMORY, "graph: no memory to compute distances");
 	}
 	dijkstra(p, &h, scratch);
-	error = compare(p, "distance", "Dijkstra's algorithm", found, scratch, findings);
+	error = compare_values(p, "distance", "Dijkstra's algorithm", found, scratch, findings);
 	free(h.entries);
 	return error;
 }
@@ -260,6 +269,11 @@ static int fetch(const struct graph_plan *p, struct nvw_machine *machine, uint64
 	return error;
 }
 
+static int first_failure(int earlier, int later)
+{
+	return earlier != 0 ? earlier : later;
+}
+
 static int judge(
 	struct reference *r, struct nvw_machine *machine, uint64_t *found, struct nvw_findings *findings)
 {
@@ -271,20 +285,18 @@ static int judge(
 	const struct graph_plan *const p = r->plan;
 	const bool is_done = compute(r);
 	const uint64_t *const expected = p->algorithm == GRAPH_PAGERANK ? r->rank : r->now;
-	int error = fetch(p, machine, found), worst = judge_tasks(p, findings);
+	int verdict;
 
-	if (error) {
-		return error;
+	NVW_TRY(fetch(p, machine, found));
+	verdict = judge_tasks(p, findings);
+	verdict = first_failure(verdict, judge_iterations(r, is_done, findings));
+	verdict = first_failure(
+		verdict, compare_values(p, what[p->algorithm], "the host", found, expected, findings));
+	if (verdict != 0 || !is_done || p->algorithm == GRAPH_PAGERANK) {
+		return verdict;
 	}
-	error = judge_iterations(r, is_done, findings);
-	worst = worst ? worst : error;
-	error = compare(p, what[p->algorithm], "the host", found, expected, findings);
-	worst = worst ? worst : error;
-	if (worst == 0 && is_done && p->algorithm == GRAPH_SSSP) {
-		return judge_distances(p, found, r->next, findings);
-	}
-	return worst == 0 && is_done && p->algorithm == GRAPH_COLOR ? judge_colors(p, found, findings) :
-								      worst;
+	return p->algorithm == GRAPH_SSSP ? judge_distances(p, found, r->next, findings) :
+					    judge_colors(p, found, findings);
 }
 
 int graph_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)

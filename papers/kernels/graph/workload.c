@@ -20,13 +20,13 @@ enum { SCENARIOS = 7 };
 	}
 /* clang-format off */
 static const struct graph_scenario scenarios[SCENARIOS] = {
-	{"baseline",	false, NVW_SCOPE_AGENT,		NVW_SCOPE_AGENT,	{.option = "--scenario=baseline"}},
-	{"scope-only",	false, NVW_SCOPE_WORKGROUP,	NVW_SCOPE_WORKGROUP,	{.option = "--scenario=scope-only"}},
-	{"steal-only",	true,  NVW_SCOPE_AGENT,		NVW_SCOPE_AGENT,	{.option = "--scenario=steal-only"}},
-	{"rsp",		true,  NVW_SCOPE_WORKGROUP,	NVW_SCOPE_REMOTE_AGENT,	MADE_FOR("rsp", NVW_ASKS_REMOTE)},
-	{"denovo-b",	true,  NVW_SCOPE_AGENT,		NVW_SCOPE_AGENT,	MADE_FOR("denovo-b", NVW_ASKS_NOTHING)},
-	{"hlrc",	true,  NVW_SCOPE_AGENT,		NVW_SCOPE_AGENT,	MADE_FOR("hlrc", NVW_ASKS_NOTHING)},
-	{"hlrc-scoped",	true,  NVW_SCOPE_WORKGROUP,	NVW_SCOPE_AGENT,	MADE_FOR("hlrc-scoped", NVW_ASKS_ALL)},
+	{"baseline", false, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT, {.option = "--scenario=baseline"}},
+	{"scope-only", false, NVW_SCOPE_WORKGROUP, NVW_SCOPE_WORKGROUP, {.option = "--scenario=scope-only"}},
+	{"steal-only", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT, {.option = "--scenario=steal-only"}},
+	{"rsp", true, NVW_SCOPE_WORKGROUP, NVW_SCOPE_REMOTE_AGENT, MADE_FOR("rsp", NVW_ASKS_REMOTE)},
+	{"denovo-b", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT, MADE_FOR("denovo-b", NVW_ASKS_NOTHING)},
+	{"hlrc", true, NVW_SCOPE_AGENT, NVW_SCOPE_AGENT, MADE_FOR("hlrc", NVW_ASKS_NOTHING)},
+	{"hlrc-scoped", true, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, MADE_FOR("hlrc-scoped", NVW_ASKS_ALL)},
 };
 /* clang-format on */
 
@@ -41,8 +41,8 @@ static const char *const steals[] = {"one", "half", NULL};
 #define COMMON_OPTIONS(iterations)                                                                        \
 	{"graph", NVW_OPTION_STRING, "grid:64x64", NULL, GRAPH_HELP},                                     \
 	{"scenario", NVW_OPTION_CHOICE, "baseline", scenario_names,                                       \
-		"scopes of the task queues, and whether tasks are stolen (alsop16 IV.B); the last four imply " \
-		"the protocol of that name"}, \
+		"scopes of the task queues, and whether tasks are stolen (alsop16 IV.B); "                 \
+		"the last four imply the protocol of that name"},                                          \
 	{"queues", NVW_OPTION_COUNT, "128", NULL, "task queues, one per work-group"},                       \
 	{"group-size", NVW_OPTION_COUNT, "128", NULL, "work-items per work-group"},                         \
 	{"chunk", NVW_OPTION_COUNT, "0", NULL, "nodes per task [0: one per work-item of a work-group]"}, \
@@ -80,8 +80,8 @@ static int take_common(const char *workload, const struct nvw_options *options, 
 		{"max-iterations", 0, UINT32_MAX},
 		{"kernels", 1, 2},
 	};
-	const int error = BOUNDS_CHECK(workload, options, bounds);
 
+	NVW_TRY(BOUNDS_CHECK(workload, options, bounds));
 	p->queues = nvw_option_u64(options, "queues");
 	p->group_size = (unsigned)nvw_option_u64(options, "group-size");
 	p->chunk = nvw_option_u64(options, "chunk");
@@ -92,9 +92,11 @@ static int take_common(const char *workload, const struct nvw_options *options, 
 	if (p->victims == 0 || p->victims >= p->queues) {
 		p->victims = p->queues - 1;
 	}
-	p->chunk = p->chunk ? p->chunk : p->group_size;
+	if (p->chunk == 0) {
+		p->chunk = p->group_size;
+	}
 	p->scenario = &scenarios[nvw_option_choice(options, "scenario")];
-	return error ? error : graph_make(nvw_option_string(options, "graph"), p->seed, &p->graph);
+	return graph_make(nvw_option_string(options, "graph"), p->seed, &p->graph);
 }
 
 static int take_source(const char *workload, const struct nvw_options *options, struct graph_plan *p)
@@ -114,13 +116,14 @@ static int take_epsilon(const struct nvw_options *options, struct graph_plan *p)
 		return nvw_fail(NVW_E_USAGE, "--epsilon: expected 0 to 1, found %g", epsilon);
 	}
 	p->epsilon = (uint64_t)(epsilon * (double)GRAPH_RANK_ONE);
-	return p->max_iterations || p->epsilon ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE,
-			       "--max-iterations: expected 1 or more for pagerank without --epsilon, found 0");
+	if (p->max_iterations == 0 && p->epsilon == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--max-iterations: expected 1 or more for pagerank without --epsilon, found 0");
+	}
+	return 0;
 }
 
-static int prepare(
+static int graph_prepare(
 	const struct nvw_options *options, uint64_t seed, enum graph_algorithm algorithm, void **ret_plan)
 {
 	static const char *const names[] = {
@@ -150,17 +153,17 @@ static int prepare(
 
 int graph_prepare_sssp(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
-	return prepare(options, seed, GRAPH_SSSP, ret_plan);
+	return graph_prepare(options, seed, GRAPH_SSSP, ret_plan);
 }
 
 int graph_prepare_color(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
-	return prepare(options, seed, GRAPH_COLOR, ret_plan);
+	return graph_prepare(options, seed, GRAPH_COLOR, ret_plan);
 }
 
 int graph_prepare_pagerank(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
-	return prepare(options, seed, GRAPH_PAGERANK, ret_plan);
+	return graph_prepare(options, seed, GRAPH_PAGERANK, ret_plan);
 }
 
 static struct nvw_asked asks(const struct nvw_options *options)
@@ -183,7 +186,9 @@ static uint32_t largest_degree(const struct graph *g)
 	uint32_t largest = 0;
 
 	for (uint32_t v = 0; v < g->nodes; v++) {
-		largest = graph_degree(g, v) > largest ? graph_degree(g, v) : largest;
+		if (graph_degree(g, v) > largest) {
+			largest = graph_degree(g, v);
+		}
 	}
 	return largest;
 }
@@ -205,14 +210,14 @@ int graph_report(void *plan, struct nvw_machine *machine, struct nvw_description
 		{"graph.steal_attempts", p->attempts, "count",
 			"looks into another's queue, with or without a task"},
 	};
-	int error = nvw_describe_text(description, "graph.scenario", p->scenario->name, "alsop16 IV.B");
 
-	error = error ? error : FIGURES_DESCRIBE(description, rows);
-	if (error == 0 && p->algorithm == GRAPH_SSSP) {
-		error = nvw_describe_text(
+	NVW_TRY(nvw_describe_text(description, "graph.scenario", p->scenario->name, "alsop16 IV.B"));
+	NVW_TRY(FIGURES_DESCRIBE(description, rows));
+	if (p->algorithm == GRAPH_SSSP) {
+		return nvw_describe_text(
 			description, "graph.weights", GRAPH_WEIGHT_FUNCTION, "weight of an edge");
 	}
-	return error;
+	return 0;
 }
 
 /* ---- The workloads --------------------------------------------------------------------------------- */
