@@ -63,9 +63,7 @@ struct plan {
  */
 static uint32_t before(unsigned other, uint32_t groups_there, unsigned cu, uint32_t n)
 {
-	const uint32_t earlier = n + (other < cu);
-
-	return groups_there < earlier ? groups_there : earlier;
+	return (uint32_t)u64_min(groups_there, n + (other < cu));
 }
 
 static uint32_t changed(uint32_t datum, uint32_t position, uint32_t iteration)
@@ -150,7 +148,7 @@ static void join_tree(const struct args *a, const struct member *me, uint32_t ro
 }
 
 /* Works on the block at a position in this iteration. */
-static void work(const struct args *a, const struct member *me, uint32_t at, uint32_t iteration)
+static void barrier_work(const struct args *a, const struct member *me, uint32_t at, uint32_t iteration)
 {
 	uint32_t *const block =
 		a->data + (at + iteration) % a->places.group_count * a->block_words + nvw_local_id();
@@ -168,10 +166,10 @@ static void barrier_kernel(const void *args)
 	const struct member me = become_member(a);
 
 	for (uint32_t i = 0; i < a->iterations; i++) {
-		work(a, &me, me.position, i);
+		barrier_work(a, &me, me.position, i);
 		if (a->exchange == EXCHANGE_LOCAL) {
 			join_local(a, &me, i + 1);
-			work(a, &me, me.next_position, i);
+			barrier_work(a, &me, me.next_position, i);
 		}
 		join_tree(a, &me, i + 1);
 	}
@@ -179,7 +177,7 @@ static void barrier_kernel(const void *args)
 
 /* ---- Host ------------------------------------------------------------------------------------------ */
 
-static void dispose(void *plan)
+static void barrier_dispose(void *plan)
 {
 	struct plan *const p = plan;
 
@@ -187,17 +185,12 @@ static void dispose(void *plan)
 	free(p);
 }
 
-static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+static int barrier_options(const struct nvw_options *given, uint64_t seed, int mutation, void *plan)
 {
-	struct plan *const p = calloc(1, sizeof(*p));
-	int error = p ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+	struct plan *const p = plan;
 
-	error = error ? error : sync_read_place_options("tree-barrier", given, &p->shape);
-	error = error ? error : sync_read_work_options("tree-barrier", given, &p->shape);
-	if (error) {
-		free(p);
-		return error;
-	}
+	NVW_TRY(sync_read_place_options("tree-barrier", given, &p->shape));
+	NVW_TRY(sync_read_work_options("tree-barrier", given, &p->shape));
 	p->args = (struct args){
 		.replaced = barrier_replaced((enum barrier_mutation)mutation),
 		.local = p->shape.local,
@@ -206,19 +199,20 @@ static int prepare(const struct nvw_options *given, uint64_t seed, int mutation,
 		.iterations = (uint32_t)p->shape.iterations,
 		.accesses = p->shape.accesses,
 	};
-	*ret_plan = p;
 	return 0;
 }
 
-static int run(void *plan, struct nvw_machine *machine)
+static int barrier_prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+{
+	return sync_make_plan(sizeof(struct plan), barrier_options, given, seed, mutation, ret_plan);
+}
+
+static int barrier_run(void *plan, struct nvw_machine *machine)
 {
 	struct plan *const p = plan;
 	struct args *const a = &p->args;
-	const int error = sync_make_places(machine, &p->shape, &a->places);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(sync_make_places(machine, &p->shape, &a->places));
 	a->barriers = nvw_alloc(machine, a->places.cu_count * sizeof(*a->barriers));
 	a->arrived = nvw_alloc(machine, sizeof(*a->arrived));
 	a->data = nvw_alloc(machine, a->places.group_count * a->block_words * sizeof(*a->data));
@@ -261,7 +255,7 @@ static void expect_half(const struct args *a, const uint32_t *groups_on, bool is
 }
 
 /* All data of a block begin as 0 and have the same history. */
-static void expect(const struct args *a, const uint32_t *groups_on, uint32_t *blocks)
+static void expect_blocks(const struct args *a, const uint32_t *groups_on, uint32_t *blocks)
 {
 	for (uint32_t i = 0; i < a->iterations; i++) {
 		expect_half(a, groups_on, false, i, blocks);
@@ -274,43 +268,40 @@ static void expect(const struct args *a, const uint32_t *groups_on, uint32_t *bl
 static int verify_block(const struct args *a, struct nvw_machine *machine, uint64_t block, uint32_t expected,
 	uint32_t *data, struct nvw_findings *findings)
 {
-	const int error =
-		nvw_read(machine, data, a->data + block * a->block_words, a->block_words * sizeof(*data));
 	uint64_t wrong = 0, last = 0;
 
-	for (uint64_t i = 0; error == 0 && i < a->block_words; i++) {
+	NVW_TRY(nvw_read(machine, data, a->data + block * a->block_words, a->block_words * sizeof(*data)));
+	for (uint64_t i = 0; i < a->block_words; i++) {
 		if (data[i] != expected) {
 			wrong++;
 			last = i;
 		}
 	}
-	return wrong == 0 ? error :
-			    nvw_violation(findings, 0,
-				    "block %" PRIu64 ": %" PRIu64 " of %" PRIu64
-				    " data are wrong; datum %" PRIu64 " is %#" PRIx32 ", expected %#" PRIx32,
-				    block, wrong, a->block_words, last, data[last], expected);
+	if (wrong == 0) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"block %" PRIu64 ": %" PRIu64 " of %" PRIu64 " data are wrong; datum %" PRIu64 " is %#" PRIx32
+		", expected %#" PRIx32,
+		block, wrong, a->block_words, last, data[last], expected);
 }
 
 static int verify_blocks(const struct args *a, struct nvw_machine *machine, uint32_t *groups_on,
 	uint32_t *blocks, uint32_t *data, struct nvw_findings *findings)
 {
-	int error = 0;
+	int verdict = 0;
 
-	for (unsigned cu = 0; error == 0 && cu < a->places.cu_count; cu++) {
-		error = sync_groups_on(machine, &a->places, cu, &groups_on[cu]);
+	for (unsigned cu = 0; cu < a->places.cu_count; cu++) {
+		NVW_TRY(sync_groups_on(machine, &a->places, cu, &groups_on[cu]));
 	}
-	if (error == 0) {
-		expect(a, groups_on, blocks);
+	expect_blocks(a, groups_on, blocks);
+	for (uint64_t b = 0; b < a->places.group_count; b++) {
+		NVW_TRY(sync_note(verify_block(a, machine, b, blocks[b], data, findings), &verdict));
 	}
-	for (uint64_t b = 0; (error == 0 || error == NVW_E_INCONSISTENT) && b < a->places.group_count; b++) {
-		const int found = verify_block(a, machine, b, blocks[b], data, findings);
-
-		error = found ? found : error;
-	}
-	return error;
+	return verdict;
 }
 
-static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+static int barrier_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
 {
 	const struct args *const a = &((const struct plan *)plan)->args;
 	uint32_t *const groups_on = calloc(a->places.cu_count, sizeof(*groups_on));
@@ -326,7 +317,7 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 	return error;
 }
 
-static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+static int barrier_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
 
@@ -343,9 +334,9 @@ const struct nvw_workload nvw_workload_tree_barrier = {
 	.options = options,
 	.mutations = barrier_mutations,
 	.asks = sync_asks,
-	.prepare = prepare,
-	.dispose = dispose,
-	.run = run,
-	.verify = verify,
-	.report = report,
+	.prepare = barrier_prepare,
+	.dispose = barrier_dispose,
+	.run = barrier_run,
+	.verify = barrier_verify,
+	.report = barrier_report,
 };

@@ -164,10 +164,11 @@ const struct lock_steps *uts_replaced(enum lock_mutation mutation, bool is_globa
 
 int mutex_check_mutation(enum lock_mutation mutation, bool is_local)
 {
-	return !is_local || mutation == LOCK_UNMUTATED || mutation == LOCK_NO_LOCK ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --sharing=global",
-			       mutex_mutations[mutation].name);
+	if (!is_local || mutation == LOCK_UNMUTATED || mutation == LOCK_NO_LOCK) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE, "mutation %s has an effect only with --sharing=global",
+		mutex_mutations[mutation].name);
 }
 
 const struct semaphore_steps *semaphore_replaced(enum semaphore_mutation mutation)

@@ -43,7 +43,7 @@ struct plan {
 
 /* ---- Kernel ---------------------------------------------------------------------------------------- */
 
-static void count(const struct args *a, uint32_t *data)
+static void count_up(const struct args *a, uint32_t *data)
 {
 	for (unsigned i = 0; i < a->accesses; i++) {
 		uint32_t *const word = data + i * nvw_group_size() + nvw_local_id();
@@ -52,13 +52,13 @@ static void count(const struct args *a, uint32_t *data)
 	}
 }
 
-static void work(const struct args *a, uint32_t *data, uint64_t iteration)
+static void mutex_work(const struct args *a, uint32_t *data, uint64_t iteration)
 {
 	if (a->layout == SYNC_ROWS) {
 		sync_move_rows(a->history, data, a->accesses,
 			(uint32_t)(nvw_group_id() * a->iterations + iteration + 1));
 	} else {
-		count(a, data);
+		count_up(a, data);
 	}
 }
 
@@ -73,7 +73,7 @@ static void mutex_kernel(const void *args)
 	for (uint64_t i = 0; i < a->iterations; i++) {
 		const uint32_t ticket = lock_acquire(&lock, &place);
 
-		work(a, a->data + domain * a->data_words, i);
+		mutex_work(a, a->data + domain * a->data_words, i);
 		nvw_barrier(NVW_WORKGROUP);
 		if (nvw_local_id() == 0) {
 			lock_release(&lock, ticket);
@@ -83,19 +83,19 @@ static void mutex_kernel(const void *args)
 
 /* ---- Host ------------------------------------------------------------------------------------------ */
 
-static int read_options(const struct nvw_options *given, int mutation, struct plan *p)
+static int mutex_options(const struct nvw_options *given, uint64_t seed, int mutation, void *plan)
 {
+	struct plan *const p = plan;
 	struct args *const a = &p->args;
 	struct sync_polls polls;
-	int error = sync_read_place_options("mutex", given, &p->shape);
 
-	error = error ? error : sync_read_work_options("mutex", given, &p->shape);
-	error = error ? error : sync_read_poll_options("mutex", given, &p->shape, &polls, &a->layout);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(sync_read_place_options("mutex", given, &p->shape));
+	NVW_TRY(sync_read_work_options("mutex", given, &p->shape));
+	NVW_TRY(sync_read_poll_options("mutex", given, &p->shape, &polls, &a->layout));
 	a->is_local = nvw_option_choice(given, "sharing") == 1;
-	p->shape.local = a->is_local ? p->shape.local : NVW_SCOPE_AGENT;
+	if (!a->is_local) {
+		p->shape.local = NVW_SCOPE_AGENT;
+	}
 	a->iterations = p->shape.iterations;
 	a->accesses = p->shape.accesses;
 	polls.backs_off = nvw_option_choice(given, "kind") == LOCK_SPIN_BACKOFF;
@@ -108,35 +108,24 @@ static int read_options(const struct nvw_options *given, int mutation, struct pl
 	return mutex_check_mutation((enum lock_mutation)mutation, a->is_local);
 }
 
-static void dispose(void *plan)
+static void mutex_dispose(void *plan)
 {
 	struct plan *const p = plan;
 
-	if (p) {
-		sync_free_places(&p->args.places);
-		sync_history_free(&p->history);
-		free(p);
-	}
+	sync_free_places(&p->args.places);
+	sync_history_free(&p->history);
+	free(p);
 }
 
 /* The lock of all CUs is taken with agent scope. */
-static struct nvw_asked asks(const struct nvw_options *given)
+static struct nvw_asked mutex_asks(const struct nvw_options *given)
 {
 	return nvw_option_choice(given, "sharing") == 1 ? sync_asks(given) : (struct nvw_asked){0};
 }
 
-static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+static int mutex_prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
 {
-	struct plan *const p = calloc(1, sizeof(*p));
-	const int error =
-		p ? read_options(given, mutation, p) : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
-
-	if (error) {
-		dispose(p);
-		return error;
-	}
-	*ret_plan = p;
-	return 0;
+	return sync_make_plan(sizeof(struct plan), mutex_options, given, seed, mutation, ret_plan);
 }
 
 static uint64_t domains(const struct args *a)
@@ -144,21 +133,17 @@ static uint64_t domains(const struct args *a)
 	return a->is_local ? a->places.cu_count : 1;
 }
 
-static int run(void *plan, struct nvw_machine *machine)
+static int mutex_run(void *plan, struct nvw_machine *machine)
 {
 	struct plan *const p = plan;
 	struct args *const a = &p->args;
-	int error = sync_make_places(machine, &p->shape, &a->places);
 
-	error = error ? error : sync_history_make(&p->history, a->places.group_count * a->iterations);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(sync_make_places(machine, &p->shape, &a->places));
+	NVW_TRY(sync_history_make(&p->history, a->places.group_count * a->iterations));
 	a->history = &p->history;
 	a->lock.places = lock_places(a->lock.kind, a->places.group_count);
 	a->lock_words = lock_words(a->lock.kind, a->places.group_count);
-	a->data_words = a->layout == SYNC_ROWS ? sync_rows_words(a->accesses, p->shape.group_size) :
-						 (uint64_t)a->accesses * p->shape.group_size;
+	a->data_words = sync_layout_words(a->layout, a->accesses, p->shape.group_size);
 	a->lock.words = nvw_alloc(machine, domains(a) * a->lock_words * sizeof(uint32_t));
 	a->data = nvw_alloc(machine, domains(a) * a->data_words * sizeof(uint32_t));
 	if (!a->lock.words || !a->data) {
@@ -168,13 +153,16 @@ static int run(void *plan, struct nvw_machine *machine)
 }
 
 /* The expected number of critical sections of a domain. */
-static int expect(const struct args *a, struct nvw_machine *machine, uint64_t domain, uint64_t *ret_sections)
+static int sections_of(
+	const struct args *a, struct nvw_machine *machine, uint64_t domain, uint64_t *ret_sections)
 {
 	uint32_t groups = (uint32_t)a->places.group_count;
-	const int error = a->is_local ? sync_groups_on(machine, &a->places, (unsigned)domain, &groups) : 0;
 
+	if (a->is_local) {
+		NVW_TRY(sync_groups_on(machine, &a->places, (unsigned)domain, &groups));
+	}
 	*ret_sections = groups * a->iterations;
-	return error;
+	return 0;
 }
 
 static int verify_counts(const struct args *a, uint64_t domain, const uint32_t *data, uint64_t expected,
@@ -188,12 +176,13 @@ static int verify_counts(const struct args *a, uint64_t domain, const uint32_t *
 			first = i;
 		}
 	}
-	return wrong == 0 ?
-		       0 :
-		       nvw_violation(findings, 0,
-			       "lock %" PRIu64 ": %" PRIu64 " of %" PRIu64 " data are wrong; datum %" PRIu64
-			       " counts %" PRIu32 " critical sections, expected %" PRIu64,
-			       domain, wrong, a->data_words, first, data[first], expected);
+	if (wrong == 0) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"lock %" PRIu64 ": %" PRIu64 " of %" PRIu64 " data are wrong; datum %" PRIu64
+		" counts %" PRIu32 " critical sections, expected %" PRIu64,
+		domain, wrong, a->data_words, first, data[first], expected);
 }
 
 /* The rows name the last sections, and those name all earlier ones. */
@@ -213,14 +202,15 @@ static int verify_rows(const struct plan *p, uint64_t domain, const uint32_t *da
 			section = p->history.before[section];
 		}
 	}
-	return length == expected && wrong + p->history.wrong == 0 ?
-		       0 :
-		       nvw_violation(findings, 0,
-			       "lock %" PRIu64 ": found a chain of %" PRIu32
-			       " critical sections, expected %" PRIu64 "; %" PRIu64
-			       " loads of all locks did not find the data of the preceding section, and %" PRIu64
-			       " data are wrong at the end",
-			       domain, length == SYNC_UNSEEN ? 0 : length, expected, p->history.wrong, wrong);
+	if (length == expected && wrong + p->history.wrong == 0) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"lock %" PRIu64 ": found a chain of %" PRIu32 " critical sections, expected %" PRIu64
+		"; %" PRIu64
+		" loads of all locks did not find the data of the preceding section, and %" PRIu64
+		" data are wrong at the end",
+		domain, length == SYNC_UNSEEN ? 0 : length, expected, p->history.wrong, wrong);
 }
 
 static int verify_domain(const struct plan *p, struct nvw_machine *machine, uint64_t domain, uint32_t *data,
@@ -228,35 +218,31 @@ static int verify_domain(const struct plan *p, struct nvw_machine *machine, uint
 {
 	const struct args *const a = &p->args;
 	uint64_t expected;
-	int error = expect(a, machine, domain, &expected);
 
-	error = error ? error :
-			nvw_read(machine, data, a->data + domain * a->data_words,
-				a->data_words * sizeof(*data));
-	if (error) {
-		return error;
-	}
+	NVW_TRY(sections_of(a, machine, domain, &expected));
+	NVW_TRY(nvw_read(machine, data, a->data + domain * a->data_words, a->data_words * sizeof(*data)));
 	return a->layout == SYNC_ROWS ? verify_rows(p, domain, data, expected, findings) :
 					verify_counts(a, domain, data, expected, findings);
 }
 
-static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+static int mutex_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
 {
 	const struct plan *const p = plan;
 	const struct args *const a = &p->args;
 	uint32_t *const data = calloc(a->data_words, sizeof(*data));
-	int error = data ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to verify in");
+	int verdict = 0, error = 0;
 
-	for (uint64_t d = 0; (error == 0 || error == NVW_E_INCONSISTENT) && d < domains(a); d++) {
-		const int found = verify_domain(p, machine, d, data, findings);
-
-		error = found ? found : error;
+	if (data == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory to verify in");
+	}
+	for (uint64_t d = 0; error == 0 && d < domains(a); d++) {
+		error = sync_note(verify_domain(p, machine, d, data, findings), &verdict);
 	}
 	free(data);
-	return error;
+	return error != 0 ? error : verdict;
 }
 
-static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+static int mutex_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
 
@@ -271,10 +257,10 @@ const struct nvw_workload nvw_workload_mutex = {
 	.summary = "sinclair15's mutexes (FAM, SLM, SPM, SPMBO): critical sections, global or per CU",
 	.options = options,
 	.mutations = mutex_mutations,
-	.asks = asks,
-	.prepare = prepare,
-	.dispose = dispose,
-	.run = run,
-	.verify = verify,
-	.report = report,
+	.asks = mutex_asks,
+	.prepare = mutex_prepare,
+	.dispose = mutex_dispose,
+	.run = mutex_run,
+	.verify = mutex_verify,
+	.report = mutex_report,
 };

@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/bounds.h"
-
 const char *const sync_scopes[] = {"local", "global", NULL}, *const sync_layouts[] = {"rows", "flat", NULL},
 		  *const sync_poll_kinds[] = {"together", "alone", NULL},
 		  *const sync_backoffs[] = {"linear", "exponential", NULL};
@@ -50,8 +48,8 @@ int sync_read_poll_options(const char *workload, const struct nvw_options *optio
 	const struct sync_shape *shape, struct sync_polls *ret_polls, enum sync_layout *ret_layout)
 {
 	static const struct bounds bounds[] = {{"backoff-max", 1, 1 << 20}, {"poll-gap", 0, 1 << 20}};
-	const int error = BOUNDS_CHECK(workload, options, bounds);
 
+	NVW_TRY(BOUNDS_CHECK(workload, options, bounds));
 	*ret_layout = (enum sync_layout)nvw_option_choice(options, "layout");
 	*ret_polls = (struct sync_polls){
 		.together = nvw_option_choice(options, "polls") == 0,
@@ -59,14 +57,46 @@ int sync_read_poll_options(const char *workload, const struct nvw_options *optio
 		.gap = (uint32_t)nvw_option_u64(options, "poll-gap"),
 		.backoff_max = (uint32_t)nvw_option_u64(options, "backoff-max"),
 	};
-	if (error == 0 && ret_polls->backoff == SYNC_LINEAR && nvw_option_changed(options, "backoff-max")) {
+	if (ret_polls->backoff == SYNC_LINEAR && nvw_option_changed(options, "backoff-max")) {
 		return nvw_fail(NVW_E_USAGE,
-			"--backoff-max needs --backoff=exponential; a linear back-off starts again after 25 polls");
+			"--backoff-max needs --backoff=exponential; a linear back-off starts again "
+			"after 25 polls");
 	}
-	return error || *ret_layout == SYNC_FLAT || shape->accesses > 1 ?
-		       error :
-		       nvw_fail(NVW_E_USAGE,
-			       "--accesses=1: --layout=rows needs 2 or more, or use --layout=flat");
+	if (*ret_layout == SYNC_ROWS && shape->accesses < 2) {
+		return nvw_fail(
+			NVW_E_USAGE, "--accesses=1: --layout=rows needs 2 or more, or use --layout=flat");
+	}
+	return 0;
+}
+
+/* ---- Plans ----------------------------------------------------------------------------------------- */
+
+int sync_make_plan(uint64_t bytes,
+	int (*read)(const struct nvw_options *options, uint64_t seed, int mutation, void *plan),
+	const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	void *const plan = calloc(1, bytes);
+	int error;
+
+	if (plan == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+	}
+	error = read(options, seed, mutation, plan);
+	if (error != 0) {
+		free(plan);
+		return error;
+	}
+	*ret_plan = plan;
+	return 0;
+}
+
+int sync_note(int found, int *verdict)
+{
+	if (found != NVW_E_INCONSISTENT) {
+		return found;
+	}
+	*verdict = found;
+	return 0;
 }
 
 /* ---- Places ---------------------------------------------------------------------------------------- */
@@ -179,7 +209,7 @@ static void pause_after_failure(const struct sync_polls *polls, struct patience 
 	if (polls->backs_off) {
 		nvw_work(STEP_INSTRUCTIONS * p->steps);
 		if (polls->backoff == SYNC_EXPONENTIAL) {
-			p->steps = 2 * p->steps < polls->backoff_max ? 2 * p->steps : polls->backoff_max;
+			p->steps = (uint32_t)u64_min(2 * p->steps, polls->backoff_max);
 		} else if (++p->failures > LINEAR_FAILURES) {
 			*p = (struct patience){.steps = LINEAR_ANEW};
 		} else {

@@ -18,6 +18,8 @@
 #include <nvw/kernel.h>
 #include <nvw/workload.h>
 
+#include "common/bounds.h"
+
 enum { SYNC_ACCESSES_MAX = 64, SYNC_LINE_WORDS = 16 };
 enum sync_layout { SYNC_ROWS, SYNC_FLAT };
 enum sync_backoff { SYNC_LINEAR, SYNC_EXPONENTIAL };
@@ -31,18 +33,23 @@ extern const char *const sync_scopes[], *const sync_layouts[], *const sync_poll_
 	{"groups-per-cu", NVW_OPTION_COUNT, "3", NULL, "work-groups for each CU"}, \
 	{"group-size", NVW_OPTION_COUNT, group_size, NULL, "work-items per work-group"}, \
 	{"scope", NVW_OPTION_CHOICE, "local", sync_scopes, \
-		"of the synchronization within a CU; local implies gh if the machine's protocol does not support it"}
+		"of the synchronization within a CU; local implies gh "\
+		"if the machine's protocol does not support it"}
 #define SYNC_WORK_OPTIONS \
 	{"iterations", NVW_OPTION_COUNT, "100", NULL, "per work-group in the kernel"}, \
 	{"accesses", NVW_OPTION_COUNT, "10", NULL, "loads and stores per work-item and iteration"}
 #define SYNC_POLL_OPTIONS \
 	{"layout", NVW_OPTION_CHOICE, "rows", sync_layouts, \
-		"of the data: rows, each computed from the preceding one, the first read-only; flat: independent data"}, \
+		"of the data: rows, each computed from the preceding one, the first read-only; " \
+		"flat: independent data"}, \
 	{"polls", NVW_OPTION_CHOICE, "together", sync_poll_kinds, \
 		"a waiting work-group meets before and after each poll, or only its first work-item polls"}, \
-	{"poll-gap", NVW_OPTION_COUNT, "25", NULL, "instructions between two polls: HeteroSync's loop takes 80 to 120 cycles (the paper does not state any)"}, \
+	{"poll-gap", NVW_OPTION_COUNT, "25", NULL, \
+		"instructions between two polls: HeteroSync's loop takes 80 to 120 cycles " \
+		"(the paper does not state any)"}, \
 	{"backoff", NVW_OPTION_CHOICE, "linear", sync_backoffs, \
-		"waits of spin-backoff: 10 steps and 5 more each time, restarting after 25 polls; or doubled"}, \
+		"waits of spin-backoff: 10 steps and 5 more each time, " \
+		"restarting after 25 polls; or doubled"}, \
 	{"backoff-max", NVW_OPTION_COUNT, "1024", NULL, "longest wait of an exponential back-off, in steps"}
 /* clang-format on */
 
@@ -61,6 +68,15 @@ NVW_CHECKED int sync_read_place_options(
 	const char *workload, const struct nvw_options *options, struct sync_shape *ret_shape);
 NVW_CHECKED int sync_read_work_options(
 	const char *workload, const struct nvw_options *options, struct sync_shape *shape);
+
+/* The plan of a run: zeroed memory, which read() fills in from the options; freed if that fails. */
+NVW_CHECKED int sync_make_plan(uint64_t bytes,
+	int (*read)(const struct nvw_options *options, uint64_t seed, int mutation, void *plan),
+	const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
+
+/* Notes what a check found: an inconsistency becomes the verdict, and other checks follow; returns any other
+ * error. */
+NVW_CHECKED int sync_note(int found, int *verdict);
 
 /* The way in which work-groups wait. */
 struct sync_polls {

@@ -16,6 +16,12 @@ static inline uint64_t sync_rows_words(unsigned rows, unsigned group_size)
 	       SYNC_LINE_WORDS;
 }
 
+/* Words of the data of a work-group, in either layout. */
+static inline uint64_t sync_layout_words(enum sync_layout layout, unsigned accesses, unsigned group_size)
+{
+	return layout == SYNC_ROWS ? sync_rows_words(accesses, group_size) : (uint64_t)accesses * group_size;
+}
+
 /* Index of a work-item's datum in a row, 0 to rows. */
 static inline uint64_t sync_row_word(unsigned rows, unsigned row, unsigned item)
 {

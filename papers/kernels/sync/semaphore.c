@@ -150,6 +150,12 @@ static void write_turn(const struct args *a, const struct sync_place *place, uin
 	}
 }
 
+/* Flat: the expected value of element j of a part after this many turns. */
+static uint64_t element_after(uint64_t turns, uint64_t j)
+{
+	return j > turns ? j - turns : 0;
+}
+
 /*
  * How far the part has moved, according to the work-item's elements, which must agree. Counted up to the
  * first element of the last access, so that every work-item can tell: its element in that access is further
@@ -166,9 +172,9 @@ static uint32_t read_flat(const struct args *a, const uint32_t *part, struct see
 		if (i == a->accesses - 1) {
 			moved = j - value;
 		}
-		seen->wrong += value != (j > moved ? j - moved : 0);
+		seen->wrong += value != element_after(moved, j);
 	}
-	return moved < most ? moved : most;
+	return (uint32_t)u64_min(moved, most);
 }
 
 /* The expected content of a row after this many turns: the turn that made it. */
@@ -208,7 +214,7 @@ static void read_turn(const struct args *a, const struct sync_place *place, uint
 	seen->hash = 31 * seen->hash + moved;
 	nvw_barrier(NVW_WORKGROUP);
 	if (nvw_local_id() == 0) {
-		seen->wrong += moved != (turns < most ? turns : most);
+		seen->wrong += moved != u64_min(turns, most);
 		STEP(a->replaced, give, semaphore, 1, 0, a->scope);
 	}
 }
@@ -235,7 +241,7 @@ static void semaphore_kernel(const void *args)
 
 /* ---- Host ------------------------------------------------------------------------------------------ */
 
-static void dispose(void *plan)
+static void semaphore_dispose(void *plan)
 {
 	struct plan *const p = plan;
 
@@ -243,35 +249,33 @@ static void dispose(void *plan)
 	free(p);
 }
 
-static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+static int semaphore_options(const struct nvw_options *given, uint64_t seed, int mutation, void *plan)
 {
-	struct plan *const p = calloc(1, sizeof(*p));
+	struct plan *const p = plan;
 	enum sync_layout layout = SYNC_ROWS;
 	struct sync_polls polls;
-	int error = p ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a plan");
 
-	error = error ? error : sync_read_place_options("semaphore", given, &p->shape);
-	error = error ? error : sync_read_work_options("semaphore", given, &p->shape);
-	error = error ? error : sync_read_poll_options("semaphore", given, &p->shape, &polls, &layout);
-	if (error) {
-		free(p);
-		return error;
-	}
+	NVW_TRY(sync_read_place_options("semaphore", given, &p->shape));
+	NVW_TRY(sync_read_work_options("semaphore", given, &p->shape));
+	NVW_TRY(sync_read_poll_options("semaphore", given, &p->shape, &polls, &layout));
 	polls.backs_off = nvw_option_choice(given, "kind") == SPIN_BACKOFF;
 	p->args = (struct args){
 		.scope = p->shape.local,
 		.polls = polls,
 		.layout = layout,
 		.replaced = semaphore_replaced((enum semaphore_mutation)mutation),
-		.part_words = layout == SYNC_ROWS ? sync_rows_words(p->shape.accesses, p->shape.group_size) :
-						    (uint64_t)p->shape.accesses * p->shape.group_size,
+		.part_words = sync_layout_words(layout, p->shape.accesses, p->shape.group_size),
 		.iterations = p->shape.iterations,
-		.parts = p->shape.groups_per_cu > 1 ? (uint32_t)p->shape.groups_per_cu - 1 : 1,
+		.parts = (uint32_t)u64_max(p->shape.groups_per_cu, 2) - 1,
 		.accesses = p->shape.accesses,
 		.group_size = p->shape.group_size,
 	};
-	*ret_plan = p;
 	return 0;
+}
+
+static int semaphore_prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+{
+	return sync_make_plan(sizeof(struct plan), semaphore_options, given, seed, mutation, ret_plan);
 }
 
 /* Word j of a part after this many turns; where no work-item has a column, rows stay empty. */
@@ -281,92 +285,88 @@ static uint32_t word_after(const struct args *a, uint64_t turns, uint64_t j)
 	const uint64_t item = line / rows * SYNC_LINE_WORDS + j % SYNC_LINE_WORDS;
 
 	if (a->layout == SYNC_FLAT) {
-		return (uint32_t)(j > turns ? j - turns : 0);
+		return (uint32_t)element_after(turns, j);
 	}
 	return item < a->group_size ? row_after((uint32_t)turns, (unsigned)(line % rows)) : 0;
 }
 
 /* A CU's data after this many turns of the writer. */
-static void fill(const struct args *a, uint64_t turns, uint32_t *data)
+static void fill_parts(const struct args *a, uint64_t turns, uint32_t *data)
 {
 	for (uint64_t i = 0; i < a->parts * a->part_words; i++) {
 		data[i] = word_after(a, turns, i % a->part_words);
 	}
 }
 
-static int start(const struct args *a, struct nvw_machine *machine)
+static int write_cu(const struct args *a, struct nvw_machine *machine, unsigned cu, const uint32_t *data)
 {
-	const uint64_t cu_words = a->parts * a->part_words;
-	uint32_t *const data = calloc(cu_words, sizeof(*data));
-	int error = data ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a CU's data");
+	const uint64_t words = a->parts * a->part_words;
 
-	if (error == 0) {
-		fill(a, 0, data);
+	NVW_TRY(nvw_write(machine, a->data + cu * words, data, words * sizeof(*data)));
+	return nvw_write(machine, a->semaphores + cu * SYNC_LINE_WORDS, &a->parts, sizeof(a->parts));
+}
+
+static int write_all(const struct args *a, struct nvw_machine *machine)
+{
+	uint32_t *const data = calloc(a->parts * a->part_words, sizeof(*data));
+	int error = 0;
+
+	if (data == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a CU's data");
 	}
+	fill_parts(a, 0, data);
 	for (unsigned cu = 0; error == 0 && cu < a->places.cu_count; cu++) {
-		error = nvw_write(machine, a->data + cu * cu_words, data, cu_words * sizeof(*data));
-		error = error ? error :
-				nvw_write(machine, a->semaphores + cu * SYNC_LINE_WORDS, &a->parts,
-					sizeof(a->parts));
+		error = write_cu(a, machine, cu, data);
 	}
 	free(data);
 	return error;
 }
 
-static int run(void *plan, struct nvw_machine *machine)
+static int semaphore_run(void *plan, struct nvw_machine *machine)
 {
 	struct plan *const p = plan;
 	struct args *const a = &p->args;
-	int error = sync_make_places(machine, &p->shape, &a->places);
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(sync_make_places(machine, &p->shape, &a->places));
 	a->semaphores = nvw_alloc(machine, a->places.cu_count * SYNC_LINE_WORDS * sizeof(uint32_t));
 	a->data = nvw_alloc(machine, a->places.cu_count * a->parts * a->part_words * sizeof(uint32_t));
 	a->seen = nvw_alloc(machine, a->places.group_count * p->shape.group_size * sizeof(struct seen));
 	if (!a->semaphores || !a->data || !a->seen) {
 		return NVW_E_MEMORY;
 	}
-	error = start(a, machine);
-	return error ? error :
-		       sync_launch(machine, &p->shape, &a->places, "semaphore", semaphore_kernel, a, &p->ps);
+	NVW_TRY(write_all(a, machine));
+	return sync_launch(machine, &p->shape, &a->places, "semaphore", semaphore_kernel, a, &p->ps);
 }
 
-/* Checks the data left by the writer of a CU. */
-static int verify_data(
-	const struct args *a, struct nvw_machine *machine, unsigned cu, struct nvw_findings *findings)
+/* Checks the data left by the writer of a CU; data has room for what is found, and for what is expected. */
+static int verify_data(const struct args *a, struct nvw_machine *machine, unsigned cu, uint32_t *data,
+	struct nvw_findings *findings)
 {
 	const uint64_t words = a->parts * a->part_words;
-	uint32_t *const data = calloc(2 * words, sizeof(*data)), groups = 0, word = 0;
-	int error = data ? 0 : nvw_fail(NVW_E_MEMORY, "no memory to verify in");
+	uint32_t groups = 0, word = 0, turns;
 	uint64_t i = 0;
+	int verdict = 0;
 
-	error = error ? error : sync_groups_on(machine, &a->places, cu, &groups);
-	error = error ? error : nvw_read(machine, data, a->data + cu * words, words * sizeof(*data));
-	error = error ? error : nvw_read(machine, &word, a->semaphores + cu * SYNC_LINE_WORDS, sizeof(word));
-	if (error == 0) {
-		const uint32_t turns = groups == 0 ? 0 : (uint32_t)a->iterations;
-
-		fill(a, turns, data + words);
-		while (i < words && data[i] == data[words + i]) {
-			i++;
-		}
-		if (i < words) {
-			error = nvw_violation(findings, 0,
-				"CU %u: element %" PRIu64 " of part %" PRIu64 " is %" PRIu32
-				", expected %" PRIu32,
-				cu, i % a->part_words, i / a->part_words, data[i], data[words + i]);
-		}
-		if (word != (turns << UNITS_BITS | a->parts)) {
-			error = nvw_violation(findings, 0,
-				"CU %u: the semaphore has %" PRIu32 " units after %" PRIu32
-				" turns, expected %" PRIu32 " after %" PRIu32,
-				cu, word & UNITS_MASK, word >> UNITS_BITS, a->parts, turns);
-		}
+	NVW_TRY(sync_groups_on(machine, &a->places, cu, &groups));
+	NVW_TRY(nvw_read(machine, data, a->data + cu * words, words * sizeof(*data)));
+	NVW_TRY(nvw_read(machine, &word, a->semaphores + cu * SYNC_LINE_WORDS, sizeof(word)));
+	turns = groups == 0 ? 0 : (uint32_t)a->iterations;
+	fill_parts(a, turns, data + words);
+	while (i < words && data[i] == data[words + i]) {
+		i++;
 	}
-	free(data);
-	return error;
+	if (i < words) {
+		verdict = nvw_violation(findings, 0,
+			"CU %u: element %" PRIu64 " of part %" PRIu64 " is %" PRIu32 ", expected %" PRIu32,
+			cu, i % a->part_words, i / a->part_words, data[i], data[words + i]);
+	}
+	if (word != (turns << UNITS_BITS | a->parts)) {
+		verdict = nvw_violation(findings, 0,
+			"CU %u: the semaphore has %" PRIu32 " units after %" PRIu32
+			" turns, expected %" PRIu32 " after %" PRIu32,
+			cu, word & UNITS_MASK, word >> UNITS_BITS, a->parts, turns);
+	}
+	return verdict;
 }
 
 /* Checks the observations of a reader's work-items: no wrong element, and all equal. */
@@ -379,46 +379,54 @@ static int verify_reader(
 	struct sync_place place;
 	uint64_t wrong = 0;
 	unsigned torn = 0;
-	int error = sync_place_of(machine, &a->places, group, &place);
 
-	error = error ? error : nvw_read(machine, seen, a->seen + group * size, size * sizeof(*seen));
-	if (error || place.number == 0) {
-		return error;
+	NVW_TRY(sync_place_of(machine, &a->places, group, &place));
+	NVW_TRY(nvw_read(machine, seen, a->seen + group * size, size * sizeof(*seen)));
+	if (place.number == 0) {
+		return 0;
 	}
 	for (unsigned i = 0; i < size; i++) {
 		wrong += seen[i].wrong;
 		torn += seen[i].hash != seen[0].hash;
 	}
-	return wrong + torn == 0 ?
-		       0 :
-		       nvw_violation(findings, 0,
-			       "reader %u of CU %u: %" PRIu64
-			       " wrong or stale elements; %u work-items saw different turns than the first one",
-			       place.number, place.cu, wrong, torn);
+	if (wrong + torn == 0) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"reader %u of CU %u: %" PRIu64
+		" wrong or stale elements; %u work-items saw different turns than the first one",
+		place.number, place.cu, wrong, torn);
 }
 
-static int worse(int error, int found)
+static int verify_all(
+	const struct plan *p, struct nvw_machine *machine, uint32_t *data, struct nvw_findings *findings)
 {
-	return found ? found : error;
+	int verdict = 0;
+
+	for (unsigned cu = 0; cu < p->args.places.cu_count; cu++) {
+		NVW_TRY(sync_note(verify_data(&p->args, machine, cu, data, findings), &verdict));
+	}
+	for (uint64_t g = 0; g < p->args.places.group_count; g++) {
+		NVW_TRY(sync_note(verify_reader(p, machine, g, findings), &verdict));
+	}
+	return verdict;
 }
 
-static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+static int semaphore_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
 {
 	const struct plan *const p = plan;
-	int error = 0;
+	uint32_t *const data = calloc(2 * p->args.parts * p->args.part_words, sizeof(*data));
+	int verdict;
 
-	for (unsigned cu = 0; (error == 0 || error == NVW_E_INCONSISTENT) && cu < p->args.places.cu_count;
-		cu++) {
-		error = worse(error, verify_data(&p->args, machine, cu, findings));
+	if (data == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory to verify in");
 	}
-	for (uint64_t g = 0; (error == 0 || error == NVW_E_INCONSISTENT) && g < p->args.places.group_count;
-		g++) {
-		error = worse(error, verify_reader(p, machine, g, findings));
-	}
-	return error;
+	verdict = verify_all(p, machine, data, findings);
+	free(data);
+	return verdict;
 }
 
-static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+static int semaphore_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
 
@@ -434,9 +442,9 @@ const struct nvw_workload nvw_workload_semaphore = {
 	.options = options,
 	.mutations = semaphore_mutations,
 	.asks = sync_asks,
-	.prepare = prepare,
-	.dispose = dispose,
-	.run = run,
-	.verify = verify,
-	.report = report,
+	.prepare = semaphore_prepare,
+	.dispose = semaphore_dispose,
+	.run = semaphore_run,
+	.verify = semaphore_verify,
+	.report = semaphore_report,
 };

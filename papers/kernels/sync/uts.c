@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/bounds.h"
 #include "common/unbalanced.h"
 #include "steps.h"
 
@@ -91,22 +90,9 @@ struct worker {
 	uint64_t polls; /* by the first work-item, waiting for nodes */
 };
 
-static struct queue queue_of(
-	const struct args *a, struct queue_words *words, uint64_t *nodes, bool is_global, uint32_t sharers)
+static struct lock lock_of(struct queue_words *words, enum nvw_scope scope, const struct lock_steps *replaced)
 {
-	return (struct queue){
-		.lock =
-			{
-				.words = words->lock,
-				.kind = LOCK_SPIN,
-				.scope = is_global ? NVW_SCOPE_AGENT : a->local,
-				.replaced = is_global ? a->global_replaced : a->local_replaced,
-			},
-		.count = words->count,
-		.nodes = nodes,
-		.capacity = is_global ? a->global_capacity : a->local_capacity,
-		.sharers = sharers,
-	};
+	return (struct lock){.words = words->lock, .kind = LOCK_SPIN, .scope = scope, .replaced = replaced};
 }
 
 /* Takes up to one node per work-item and leaves others their share; returns the number of nodes. */
@@ -121,7 +107,7 @@ static uint32_t take(struct worker *w, const struct queue *q)
 		const uint32_t held = nvw_atomic_load(q->count, NVW_RELAXED, q->lock.scope);
 		const uint32_t share = (held + q->sharers - 1) / q->sharers;
 
-		count = share < nvw_group_size() ? share : nvw_group_size();
+		count = (uint32_t)u64_min(share, nvw_group_size());
 		nvw_atomic_store(q->count, held - count, NVW_RELAXED, q->lock.scope);
 		nvw_store(&w->mail->first, held - count);
 		nvw_store(&w->mail->count, count);
@@ -158,7 +144,7 @@ static bool make_room(struct worker *w, const struct queue *q, uint32_t children
 }
 
 /* Pushes the children of all work-items' nodes together. */
-static void push(struct worker *w, uint32_t children)
+static void push_children(struct worker *w, uint32_t children)
 {
 	uint32_t *const counter = &w->mail->children;
 	const uint32_t before =
@@ -204,7 +190,7 @@ static void visit(struct worker *w, uint32_t count)
 		w->result.visited++;
 		w->result.sum += w->node;
 	}
-	push(w, children);
+	push_children(w, children);
 }
 
 /* Waits until a queue has nodes; false when no work-group is left that could push any. */
@@ -244,10 +230,22 @@ static void uts_kernel(const void *args)
 	struct worker w = {
 		.args = a, .place = sync_take_place(&a->places), .mail = a->mailboxes + nvw_group_id()};
 	struct result *const result = a->results + nvw_global_id();
+	struct queue_words *const own = a->local_words + w.place.cu;
 
-	w.local = queue_of(a, a->local_words + w.place.cu,
-		a->local_nodes + (uint64_t)w.place.cu * a->local_capacity, false, w.place.neighbours);
-	w.global = queue_of(a, a->global_words, a->global_nodes, true, (uint32_t)a->places.group_count);
+	w.local = (struct queue){
+		.lock = lock_of(own, a->local, a->local_replaced),
+		.count = own->count,
+		.nodes = a->local_nodes + (uint64_t)w.place.cu * a->local_capacity,
+		.capacity = a->local_capacity,
+		.sharers = w.place.neighbours,
+	};
+	w.global = (struct queue){
+		.lock = lock_of(a->global_words, NVW_SCOPE_AGENT, a->global_replaced),
+		.count = a->global_words->count,
+		.nodes = a->global_nodes,
+		.capacity = a->global_capacity,
+		.sharers = (uint32_t)a->places.group_count,
+	};
 	do {
 		uint32_t count;
 
@@ -268,21 +266,16 @@ static void uts_kernel(const void *args)
 static int plan_tree(const struct nvw_options *given, uint64_t seed, struct plan *p)
 {
 	static const struct bounds bounds[] = {{"nodes", UNBALANCED_SUBTREE, 1 << 24}, {"queue", 1, 1 << 20}};
-	const uint64_t wanted = nvw_option_u64(given, "nodes"), queue = nvw_option_u64(given, "queue");
-	const int error = BOUNDS_CHECK("uts", given, bounds);
 
-	if (error) {
-		return error;
-	}
-	const int found = unbalanced_find(&p->tree, wanted, seed);
-
+	NVW_TRY(BOUNDS_CHECK("uts", given, bounds));
+	NVW_TRY(unbalanced_find(&p->tree, nvw_option_u64(given, "nodes"), seed));
 	p->args.root = p->tree.root;
 	p->args.root_children = p->tree.root_children;
-	p->args.local_capacity = (uint32_t)queue;
-	return found;
+	p->args.local_capacity = (uint32_t)nvw_option_u64(given, "queue");
+	return 0;
 }
 
-static void dispose(void *plan)
+static void uts_dispose(void *plan)
 {
 	struct plan *const p = plan;
 
@@ -290,24 +283,23 @@ static void dispose(void *plan)
 	free(p);
 }
 
-static int prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+static int uts_options(const struct nvw_options *given, uint64_t seed, int mutation, void *plan)
 {
-	struct plan *const p = calloc(1, sizeof(*p));
-	int error = p ? sync_read_place_options("uts", given, &p->shape) :
-			nvw_fail(NVW_E_MEMORY, "no memory for a plan");
+	struct plan *const p = plan;
 
-	error = error ? error : plan_tree(given, seed, p);
-	if (error) {
-		free(p);
-		return error;
-	}
+	NVW_TRY(sync_read_place_options("uts", given, &p->shape));
+	NVW_TRY(plan_tree(given, seed, p));
 	p->args.local = p->shape.local;
 	p->args.local_replaced = uts_replaced((enum lock_mutation)mutation, false);
 	p->args.global_replaced = uts_replaced((enum lock_mutation)mutation, true);
 	p->args.global_capacity = (uint32_t)p->tree.nodes;
 	p->args.patience = 4 * p->tree.nodes;
-	*ret_plan = p;
 	return 0;
+}
+
+static int uts_prepare(const struct nvw_options *given, uint64_t seed, int mutation, void **ret_plan)
+{
+	return sync_make_plan(sizeof(struct plan), uts_options, given, seed, mutation, ret_plan);
 }
 
 static int allocate(struct plan *p, struct nvw_machine *machine)
@@ -323,30 +315,29 @@ static int allocate(struct plan *p, struct nvw_machine *machine)
 	a->table = nvw_alloc(machine, sizeof(p->tree.table));
 	a->mailboxes = nvw_alloc(machine, a->places.group_count * sizeof(*a->mailboxes));
 	a->results = nvw_alloc(machine, a->places.group_count * p->shape.group_size * sizeof(*a->results));
-	return a->local_words && a->global_words && a->local_nodes && a->global_nodes && a->idle &&
-			       a->table && a->mailboxes && a->results ?
-		       0 :
-		       NVW_E_MEMORY;
+	if (!a->local_words || !a->global_words || !a->local_nodes || !a->global_nodes || !a->idle ||
+		!a->table || !a->mailboxes || !a->results) {
+		return NVW_E_MEMORY;
+	}
+	return 0;
 }
 
 static int sum_results(struct plan *p, struct nvw_machine *machine)
 {
-	int error = 0;
-
 	p->total = (struct result){0};
-	for (uint64_t i = 0; error == 0 && i < p->args.places.group_count * p->shape.group_size; i++) {
-		struct result r = {0};
+	for (uint64_t i = 0; i < p->args.places.group_count * p->shape.group_size; i++) {
+		struct result r;
 
-		error = nvw_read(machine, &r, p->args.results + i, sizeof(r));
+		NVW_TRY(nvw_read(machine, &r, p->args.results + i, sizeof(r)));
 		p->total.sum += r.sum;
 		p->total.visited += r.visited;
 		p->total.pushed[0] += r.pushed[0];
 		p->total.pushed[1] += r.pushed[1];
 	}
-	return error;
+	return 0;
 }
 
-static int run(void *plan, struct nvw_machine *machine)
+static int uts_run(void *plan, struct nvw_machine *machine)
 {
 	static const uint32_t one = 1;
 	struct plan *const p = plan;
@@ -361,7 +352,7 @@ static int run(void *plan, struct nvw_machine *machine)
 	return sum_results(p, machine);
 }
 
-static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
+static int uts_verify(void *plan, struct nvw_machine *machine, struct nvw_findings *findings)
 {
 	const struct plan *const p = plan;
 
@@ -369,15 +360,16 @@ static int verify(void *plan, struct nvw_machine *machine, struct nvw_findings *
 		return nvw_violation(findings, 0, "%" PRIu64 " nodes were visited, expected %" PRIu64,
 			p->total.visited, p->tree.nodes);
 	}
-	return p->total.sum == p->tree.sum ?
-		       0 :
-		       nvw_violation(findings, 0,
-			       "the right number of nodes was visited, but not the right nodes: their sum is %#" PRIx64
-			       ", expected %#" PRIx64,
-			       p->total.sum, p->tree.sum);
+	if (p->total.sum == p->tree.sum) {
+		return 0;
+	}
+	return nvw_violation(findings, 0,
+		"the right number of nodes was visited, but not the right nodes: their sum is %#" PRIx64
+		", expected %#" PRIx64,
+		p->total.sum, p->tree.sum);
 }
 
-static int report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
+static int uts_report(void *plan, struct nvw_machine *machine, struct nvw_description *description)
 {
 	const struct plan *const p = plan;
 
@@ -398,9 +390,9 @@ const struct nvw_workload nvw_workload_uts = {
 	.options = options,
 	.mutations = uts_mutations,
 	.asks = sync_asks,
-	.prepare = prepare,
-	.dispose = dispose,
-	.run = run,
-	.verify = verify,
-	.report = report,
+	.prepare = uts_prepare,
+	.dispose = uts_dispose,
+	.run = uts_run,
+	.verify = uts_verify,
+	.report = uts_report,
 };
