@@ -3,8 +3,9 @@
  * bitonic: the data-parallel counterpart of trees-msort (hechtman14 5.6.5): one launch per step of Batcher's
  * bitonic sort, one work-item per key. The keys are padded to a power of two with keys that sort last.
  *
- * trees-bitonic: the same algorithm as tasks, the thesis's merge sort with map. A task maps a chunk of each step, and joins itself for the
- * next one: so a step takes the launch of an epoch besides that of its maps, and the launch of the epoch that the maps' entries make.
+ * trees-bitonic: the same algorithm as tasks, the thesis's merge sort with map. A task maps a chunk of each
+ * step, and joins itself for the next one: so a step takes the launch of an epoch besides that of its maps,
+ * and the launch of the epoch that the maps' entries make.
  */
 #include "trees.h"
 
@@ -93,15 +94,14 @@ static void bitonic_result(const void *args)
 static int bitonic_run(struct dense_plan *p)
 {
 	struct args a = {.keys = p->array[PADDED].device, .result = p->array[KEYS].device, .size = padded(p)};
-	int error = 0;
 
-	for (a.block = 2; error == 0 && a.block <= a.size; a.block *= 2) {
-		for (a.distance = a.block / 2; error == 0 && a.distance > 0; a.distance /= 2) {
-			error = dense_launch(p, bitonic_step, &a, a.size / 2);
+	for (a.block = 2; a.block <= a.size; a.block *= 2) {
+		for (a.distance = a.block / 2; a.distance > 0; a.distance /= 2) {
+			NVW_TRY(dense_launch(p, bitonic_step, &a, a.size / 2));
 		}
 	}
 	a.size = p->size[SIZE];
-	return error ? error : dense_launch(p, bitonic_result, &a, a.size);
+	return dense_launch(p, bitonic_result, &a, a.size);
 }
 
 /* ---- As tasks ------------------------------------------------------------------------------------- */
@@ -143,8 +143,11 @@ static void sort_chunk(struct nvw_task *t)
 		nvw_map(t, give_chunk, chunk);
 	} else {
 		nvw_map(t, order_chunk, chunk, block, distance);
-		nvw_join(t, sort_chunk, chunk, distance > 1 ? block : 2 * block,
-			distance > 1 ? distance / 2 : block);
+		if (distance > 1) {
+			nvw_join(t, sort_chunk, chunk, block, distance / 2);
+		} else {
+			nvw_join(t, sort_chunk, chunk, 2 * block, block);
+		}
 	}
 }
 

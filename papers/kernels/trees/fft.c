@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trees-fft: the discrete Fourier transform of 2^log2 complex numbers (hechtman14 5.6.3). A task transforms the inputs at every
- * stride-th place: it forks the even and the odd ones, and its continuation combines them. At an even depth the result goes to
- * the first pair of arrays, at an odd depth to the second.
+ * trees-fft: the discrete Fourier transform of 2^log2 complex numbers (hechtman14 5.6.3). A task transforms
+ * the inputs at every stride-th place: it forks the even and the odd ones, and its continuation combines
+ * them. At an even depth the result goes to the first pair of arrays, at an odd depth to the second.
  */
 #include "trees.h"
 

@@ -24,10 +24,8 @@ static void trees_fib_fill(struct dense_plan *p)
 
 static int trees_fib_run(struct dense_plan *p)
 {
-	int error = trees_run(p, &trees_fib_program, NULL, trees_fib, (uint32_t)p->size[N]);
-	const uint32_t result = trees_totals(p)->result[0];
-
-	return error ? error : nvw_write(p->machine, p->array[RESULT].device, &result, sizeof result);
+	NVW_TRY(trees_run(p, &trees_fib_program, NULL, trees_fib, (uint32_t)p->size[N]));
+	return nvw_write(p->machine, p->array[RESULT].device, &trees_totals(p)->result[0], sizeof(uint32_t));
 }
 
 static void trees_fib_expect(struct dense_plan *p)

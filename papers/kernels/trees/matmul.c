@@ -22,7 +22,8 @@ struct data {
 	uint32_t size;
 };
 
-/* A range of rows, columns, or the inner side: the first in the low half of a word, the length in the high half. */
+/* A range of rows, columns, or the inner side: the first in the low half of a word, the length in the high
+ * half. */
 static uint32_t range(uint32_t first, uint32_t length)
 {
 	return first | length << 16;
@@ -65,7 +66,7 @@ static void multiply_block(const struct data *d, uint32_t rows, uint32_t columns
 static void multiply(struct nvw_task *t)
 {
 	const uint32_t rows = nvw_task_word(t, 0), columns = nvw_task_word(t, 1), inner = nvw_task_word(t, 2);
-	const uint32_t longest = length_of(rows) > length_of(columns) ? length_of(rows) : length_of(columns);
+	const uint64_t longest = u64_max(length_of(rows), length_of(columns));
 
 	if (longest <= BLOCK && length_of(inner) <= BLOCK) {
 		multiply_block(nvw_task_data(t), rows, columns, inner);

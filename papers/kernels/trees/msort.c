@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trees-msort and trees-msort-map: merge sort (hechtman14 5.6.5). A task sorts a range: it forks the halves, and its
- * continuation merges them from one array into the other, by itself or by a map operation. At an even depth the result goes to
- * the first array, at an odd depth to the second.
+ * trees-msort and trees-msort-map: merge sort (hechtman14 5.6.5). A task sorts a range: it forks the halves,
+ * and its continuation merges them from one array into the other, by itself or by a map operation. At an even
+ * depth the result goes to the first array, at an odd depth to the second.
  */
 #include "trees.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trees-bfs, trees-sssp, and their rivals list-bfs, list-sssp (hechtman14 5.6.4): distances from one node, driven by the nodes
- * whose distance has become less. Both relax the neighbours of such a node by atomic minimum. As tasks, each neighbour that got nearer is
- * a fork. With work lists, as Lonestar has them, it is appended to the list that the next launch reads; the host reads its length.
+ * trees-bfs, trees-sssp, and their rivals list-bfs, list-sssp (hechtman14 5.6.4): distances from one node,
+ * driven by the nodes whose distance has become less. Both relax the neighbours of such a node by atomic
+ * minimum. As tasks, each neighbour that got nearer is a fork. With work lists, as Lonestar has them, it is
+ * appended to the list that the next launch reads; the host reads its length.
  *
- * A node may be in an epoch, or on a list, several times. Distances end at those of the shortest paths in any order.
+ * A node may be in an epoch, or on a list, several times. Distances end at those of the shortest paths in any
+ * order.
  */
 #include "trees.h"
 
@@ -39,7 +41,7 @@ struct data {
 
 /* ---- What all share ------------------------------------------------------------------------------- */
 
-static uint32_t source(const struct dense_plan *p)
+static uint32_t relax_source(const struct dense_plan *p)
 {
 	return (uint32_t)((p->size[SOURCE] - 1) % p->graph.nodes);
 }
@@ -64,7 +66,7 @@ static void fill_distances(struct dense_plan *p)
 	for (uint32_t v = 0; v < p->graph.nodes; v++) {
 		distances[v] = FAR;
 	}
-	distances[source(p)] = 0;
+	distances[relax_source(p)] = 0;
 }
 
 static void fill_bfs(struct dense_plan *p)
@@ -122,7 +124,7 @@ static int run_tasks(struct dense_plan *p)
 {
 	const struct data data = data_of(p);
 
-	return trees_run(p, &program, &data, visit, source(p));
+	return trees_run(p, &program, &data, visit, relax_source(p));
 }
 
 /* ---- Work lists ----------------------------------------------------------------------------------- */
@@ -164,29 +166,29 @@ static void shape_lists(struct dense_plan *p)
 
 static int run_lists(struct dense_plan *p)
 {
-	uint32_t *const lists = p->array[LISTS].device, first = source(p);
+	uint32_t *const lists = p->array[LISTS].device, first = relax_source(p);
 	struct list_args a = {.data = data_of(p),
 		.in = lists,
 		.out = lists + p->array[LISTS].count / 2,
 		.tail = p->array[TAIL].device,
 		.count = 1,
 		.room = (uint32_t)(p->array[LISTS].count / 2)};
-	int error = dense_put(p, LISTS, 0, 1, &first);
 
-	while (error == 0 && a.count > 0) {
+	NVW_TRY(dense_put(p, LISTS, 0, 1, &first));
+	while (a.count > 0) {
 		const uint32_t *const read = a.in, none = 0;
 
-		error = dense_put(p, TAIL, 0, 1, &none);
-		error = error ? error : dense_launch(p, relax_list, &a, a.count);
-		error = error ? error : dense_get(p, TAIL, 0, 1, &a.count);
-		if (error == 0 && a.count > a.room) {
-			error = nvw_fail(
+		NVW_TRY(dense_put(p, TAIL, 0, 1, &none));
+		NVW_TRY(dense_launch(p, relax_list, &a, a.count));
+		NVW_TRY(dense_get(p, TAIL, 0, 1, &a.count));
+		if (a.count > a.room) {
+			return nvw_fail(
 				NVW_E_FULL, "%s: the work list of %u nodes is full", p->kernel->name, a.room);
 		}
 		a.in = a.out;
 		a.out = (uint32_t *)read;
 	}
-	return error;
+	return 0;
 }
 
 /* ---- The four workloads --------------------------------------------------------------------------- */

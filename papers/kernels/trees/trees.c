@@ -22,12 +22,9 @@ int trees_prepare(
 {
 	static const struct bounds bounds[] = {{"entries", 2, NVW_TASK_ENTRIES_MAX}};
 	struct run *run;
-	int error = BOUNDS_CHECK(kernel->name, options, bounds);
 
-	error = error ? error : dense_prepare(kernel, options, seed, ret_plan);
-	if (error != 0) {
-		return error;
-	}
+	NVW_TRY(BOUNDS_CHECK(kernel->name, options, bounds));
+	NVW_TRY(dense_prepare(kernel, options, seed, ret_plan));
 	run = calloc(1, sizeof *run);
 	if (run == NULL) {
 		dense_dispose(*ret_plan);
@@ -69,7 +66,8 @@ int trees_report(struct dense_plan *p, struct nvw_description *description)
 		{"tasks.emits", t->emits, "count", "values that tasks left to the continuation that waited"},
 		{"tasks.maps", t->maps, "count", "data-parallel operations"},
 		{"tasks.atomics", t->atomics, "count",
-			"atomics that took entries of the task vector: one per wavefront that forks together"},
+			"atomics that took entries of the task vector: "
+			"one per wavefront that forks together"},
 		{"tasks.entries_most", t->entries_most, "count",
 			"entries of the task vector in use, at most"},
 		{"tasks.depth_most", t->depth_most, "count", "epochs that waited at a time, at most"},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trees-tsp: the shortest round trip through cities of a map, by branch and bound. A task is a path from city 0; it forks one
- * longer path per city that is not on it, unless the path is as long as the shortest round trip known. That bound begins with the round trip
- * to the nearest city each time, and is read while others lower it: which paths are cut depends on the schedule, the result does not.
+ * trees-tsp: the shortest round trip through cities of a map, by branch and bound. A task is a path from city
+ * 0; it forks one longer path per city that is not on it, unless the path is as long as the shortest round
+ * trip known. That bound begins with the round trip to the nearest city each time, and is read while others
+ * lower it: which paths are cut depends on the schedule, the result does not.
  */
 #include "trees.h"
 

@@ -97,7 +97,7 @@ static void run_maps(const void *args)
 	}
 }
 
-static int launch(struct tvm *t, const char *name, nvw_kernel kernel)
+static int tvm_launch(struct tvm *t, const char *name, nvw_kernel kernel)
 {
 	struct tvm *const args = t;
 
@@ -146,16 +146,15 @@ static int epoch(struct tvm *t)
 	t->joins = t->maps = false;
 	t->next = r->free_first;
 	t->mask = mask;
-	error = launch(t, "tvm-epoch", run_epoch);
+	error = tvm_launch(t, "tvm-epoch", run_epoch);
 	if (error == 0 && r->error == 0 && t->maps) {
-		error = launch(t, "tvm-map", run_maps);
+		error = tvm_launch(t, "tvm-map", run_maps);
 	}
 	free(mask);
 	t->stack[r->depth] = NULL;
-	error = error ? error : end_epoch(t);
-	return error || r->options.on_epoch == NULL ?
-		       error :
-		       task_tell_epoch(r, (const uint32_t *)(const void *)t->code);
+	NVW_TRY(error);
+	NVW_TRY(end_epoch(t));
+	return r->options.on_epoch == NULL ? 0 : task_tell_epoch(r, (const uint32_t *)(const void *)t->code);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------ */
@@ -164,7 +163,6 @@ static int begin(struct tvm *t, nvw_task_run function, const uint32_t *words, un
 {
 	static const bool one = true;
 	const uint64_t entries = t->run.options.entries, per_entry = t->run.program->words;
-	int error;
 
 	t->code = calloc(entries, sizeof *t->code);
 	t->word = calloc(entries * per_entry + 1, sizeof *t->word);
@@ -175,11 +173,11 @@ static int begin(struct tvm *t, nvw_task_run function, const uint32_t *words, un
 		return nvw_fail(NVW_E_MEMORY, "program %s: no memory for a task vector of %u entries",
 			t->run.program->name, t->run.options.entries);
 	}
-	error = task_run_first(&t->run, function, n, &t->code[0]);
-	if (error == 0 && n > 0) {
+	NVW_TRY(task_run_first(&t->run, function, n, &t->code[0]));
+	if (n > 0) {
 		memcpy(t->word, words, 4ul * n);
 	}
-	return error ? error : push_mask(t, 0, &one, 0, 1);
+	return push_mask(t, 0, &one, 0, 1);
 }
 
 static void end(struct tvm *t)
@@ -202,7 +200,9 @@ int nvw_tvm_run(struct nvw_machine *machine, const struct nvw_task_program *prog
 	struct tvm t = {.code = NULL};
 	int error = task_run_begin(&t.run, &tvm_machine, machine, program, options);
 
-	error = error ? error : begin(&t, function, words, n);
+	if (error == 0) {
+		error = begin(&t, function, words, n);
+	}
 	while (error == 0 && task_next_epoch(&t.run)) {
 		error = epoch(&t);
 	}

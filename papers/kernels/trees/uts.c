@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trees-uts: unbalanced tree search, on the trees of uts (common/unbalanced.h; sinclair15 5.4.2). A task is a node: it adds its hash to
- * a sum and forks its children. There are no queues, and nobody steals: the next epoch's launch spreads the nodes over the CUs.
+ * trees-uts: unbalanced tree search, on the trees of uts (common/unbalanced.h; sinclair15 5.4.2). A task is a
+ * node: it adds its hash to a sum and forks its children. There are no queues, and nobody steals: the next
+ * epoch's launch spreads the nodes over the CUs.
  */
 #include "trees.h"
 
@@ -75,11 +76,12 @@ static void trees_uts_fill(struct dense_plan *p)
 static int prepare_tree(
 	const struct dense_kernel *kernel, const struct nvw_options *o, uint64_t seed, void **ret_plan)
 {
-	const int error = trees_prepare(kernel, o, seed, ret_plan);
-	const struct dense_plan *const p = error ? NULL : *ret_plan;
+	const struct dense_plan *p;
 
-	if (error != 0 || ((const uint32_t *)p->array[ROOT].input)[ROOT_NODES] != 0) {
-		return error;
+	NVW_TRY(trees_prepare(kernel, o, seed, ret_plan));
+	p = *ret_plan;
+	if (((const uint32_t *)p->array[ROOT].input)[ROOT_NODES] != 0) {
+		return 0;
 	}
 	dense_dispose(*ret_plan);
 	return nvw_fail(NVW_E_USAGE, "trees-uts: --nodes: found no tree with so many nodes");
