@@ -16,7 +16,7 @@ static const char *scaled_unit(const char *unit, double most, double *ret_scale)
 		double scale;
 	} scales[] = {{"ps", "s", 1e12}, {"ps", "ms", 1e9}, {"ps", "µs", 1e6}, {"ps", "ns", 1e3},
 		{"ns", "s", 1e9}, {"ns", "ms", 1e6}, {"ns", "µs", 1e3}, {"pJ", "mJ", 1e9}, {"pJ", "µJ", 1e6},
-		{"pJ", "nJ", 1e3}};
+		{"pJ", "nJ", 1e3}, {"operations/s", "Mop/s", 1e6}, {"operations/s", "kop/s", 1e3}};
 
 	*ret_scale = 1;
 	for (unsigned i = 0; i < sizeof scales / sizeof *scales; i++) {

@@ -84,7 +84,7 @@ def spread():
 
 
 def losing():
-    status, table = report("btree", "--against=undo=off,on", "--seeds=1")
+    status, table = report("btree", "--mix=load", "--against=undo=off,on", "--seeds=1")
     off, on = table[1], table[0]
     ok(status == 1 and (off["undo"], off["status"], off["crash_states"]) == ("off", "wrong", "LOSES DATA") and on["status"] == "ok"
        and off["throughput"]["mean"] > on["throughput"]["mean"] and off["reason"],
@@ -127,6 +127,23 @@ def own():
     ok(status == 1 and table[0]["crash_states"] == "LOSES DATA", "its_seeded_bug_is_seen", status, table)
 
 
+def same_requests():
+    """A mix is the same requests for every structure; a run checks what its lookups find."""
+    names = {"get": "lookup", "put": "update", "read_modify_write": "read_modify_write", "scan": "scan"}
+    wrong = []
+    for mix in "abcdef":
+        words = ["--ycsb=" + mix, "--preload=100", "--count=600", "--batch=128", "--latencies"]
+        kv, btree = statistics("run", "kv", *words, "--value-size=8B"), statistics("run", "btree", *words)
+        for name, other in names.items():
+            other = "insert" if name == "put" and mix in "de" else other
+            counts = [s.get("latency.operation.%s.count" % n, 0) for s, n in ((kv, name), (btree, other))]
+            if counts[0] != counts[1]:
+                wrong.append((mix, name, counts))
+        if btree["latency.operation.count"] != 600 or btree["btree.absent"]:
+            wrong.append((mix, btree["latency.operation.count"], btree["btree.absent"]))
+    ok(not wrong, "a_mix_is_the_same_requests_for_every_structure_that_has_it", *wrong)
+
+
 def one_operation():
     """Of a single operation: from the first instruction of its wavefront to the last one's end."""
     stats = statistics("run", tutorial, "--count=1", "--latencies", "--timeline=one.json")
@@ -146,5 +163,6 @@ spread()
 losing()
 refused()
 own()
+same_requests()
 one_operation()
 plan()

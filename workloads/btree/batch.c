@@ -15,6 +15,26 @@ static bool find_slot(
 	return rank < btree_count(order) && nvw_load(BTREE_KEY(node, *ret_slot)) == key;
 }
 
+static void end_operation(const struct btree_plan *p, uint64_t op, uint64_t begun)
+{
+	const enum btree_op kind = btree_op_of(p, op);
+
+	nvw_operation_end(kind, kind == BTREE_READ_MODIFY_WRITE ? p->begun[op] : begun);
+}
+
+void btree_end_change(const struct btree_args *a, uint64_t op, uint64_t begun)
+{
+	const struct btree_plan *const p = a->plan;
+
+	end_operation(p, op, begun);
+	if (a->combined_from == UINT64_MAX) {
+		return;
+	}
+	for (uint64_t at = btree_first_of(p, p->keys[op], a->combined_from); p->by_key[at] != op; at++) {
+		end_operation(p, p->by_key[at], begun);
+	}
+}
+
 static void persist_change(const struct btree_args *a)
 {
 	if (a->persist) {
@@ -44,7 +64,7 @@ void btree_update_kernel(const void *args)
 	}
 	STEP(a->replaced, persist_change, a);
 	nvw_ack(nvw_load(&a->ops[k]));
-	nvw_operation_end(BTREE_UPDATE, begun);
+	btree_end_change(a, a->host_ops[k], begun);
 }
 
 /* The work-item of the first key in a run of keys of one leaf deletes all of them: one store of the order
@@ -87,7 +107,7 @@ void btree_delete_kernel(const void *args)
 	STEP(a->replaced, persist_change, a);
 	for (uint64_t i = k; i < end; i++) {
 		nvw_ack(nvw_load(&a->ops[i]));
-		nvw_operation_end(BTREE_DELETE, begun);
+		btree_end_change(a, a->host_ops[i], begun);
 	}
 }
 
@@ -105,21 +125,29 @@ void btree_lookup_kernel(const void *args)
 	nvw_store(&a->result[k], find_slot(a, leaf, nvw_load(&a->keys[k]), &rank, &slot) ?
 					 nvw_load(BTREE_VALUE(btree_node_at(a->pmem, leaf), a->slots, slot)) :
 					 0);
+	if (btree_op_of(a->plan, a->host_ops[k]) == BTREE_READ_MODIFY_WRITE) {
+		a->plan->begun[a->host_ops[k]] = begun;
+		return;
+	}
 	nvw_ack(nvw_load(&a->ops[k]));
 	nvw_operation_end(BTREE_LOOKUP, begun);
 }
 
-/* Reads up to scan_length pairs from the key on, along the leaves; the result is the sum of their values. */
+/* Reads up to scan_length pairs, or as many as the mix asks for, from the key on, along the leaves; the result is the sum of their values. */
 void btree_scan_kernel(const void *args)
 {
 	const struct btree_args *const a = args;
 	const uint64_t begun = nvw_operation_begin(), k = nvw_global_id();
-	uint64_t sum = 0, left = a->scan_length, key;
+	uint64_t sum = 0, length = a->scan_length, left, key;
 	nvw_off leaf;
 
 	if (k >= a->n) {
 		return;
 	}
+	if (a->plan->kinds) {
+		length = nvw_load(&a->values[k]);
+	}
+	left = length;
 	key = nvw_load(&a->keys[k]);
 	for (leaf = btree_find_leaf(a, key); leaf && left;
 		leaf = nvw_load(&btree_node_at(a->pmem, leaf)->next)) {
@@ -131,7 +159,7 @@ void btree_scan_kernel(const void *args)
 			sum += nvw_load(BTREE_VALUE(node, a->slots, btree_slot(order, i)));
 		}
 	}
-	a->plan->scanned += a->scan_length - left;
+	a->plan->scanned += length - left;
 	nvw_store(&a->result[k], sum);
 	nvw_ack(nvw_load(&a->ops[k]));
 	nvw_operation_end(BTREE_SCAN, begun);

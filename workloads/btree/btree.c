@@ -6,6 +6,8 @@
 #include "plan.h"
 
 static const char *const ops[] = {"insert", "update", "delete", "lookup", "scan", NULL};
+static const char *const operations[] = {
+	"insert", "update", "delete", "lookup", "scan", "read_modify_write", NULL};
 static const char *const scopes[] = {"kernel", "workgroup", NULL};
 static const char *const barriers[] = {"safe", "paper", NULL};
 
@@ -13,6 +15,8 @@ const struct nvw_option btree_options[] = {
 	{"count", NVW_OPTION_COUNT, "10000", NULL, "operations [all keys of a key file]"},
 	{"preload", NVW_OPTION_COUNT, "0", NULL, "keys bulk loaded before the measured operations"},
 	{"op", NVW_OPTION_CHOICE, "insert", ops, "kind of operation"},
+	{"ycsb", NVW_OPTION_STRING, "", NULL,
+		"YCSB mix in place of --op: a to f, load, or a property file; --keys changes its requests"},
 	{"order", NVW_OPTION_COUNT, "4", NULL,
 		"most keys per node, 4 to 14; gope18's Table 3 implies about 4"},
 	{"keys", NVW_OPTION_STRING, "uniform", NULL, KEYS_HELP},
@@ -117,5 +121,5 @@ const struct nvw_workload nvw_workload_btree = {
 	.inspect = btree_inspect,
 	.report = btree_report,
 	.serving = &serving,
-	.operations = ops,
+	.operations = operations,
 };

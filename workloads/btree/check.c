@@ -55,7 +55,7 @@ static void judge_up_to(struct walk *w, uint64_t limit, bool present, bool last,
 	const struct btree_plan *const p = w->c.plan;
 
 	for (;;) {
-		const bool some_op = w->op < p->count, some_load = w->loaded < p->loaded_count;
+		const bool some_op = w->op < p->by_key_count, some_load = w->loaded < p->loaded_count;
 		const uint64_t op_key = some_op ? p->keys[p->by_key[w->op]] : UINT64_MAX;
 		const uint64_t load_key = some_load ? p->loaded[w->loaded] : UINT64_MAX;
 		const uint64_t key = op_key < load_key ? op_key : load_key;
@@ -64,7 +64,7 @@ static void judge_up_to(struct walk *w, uint64_t limit, bool present, bool last,
 		if ((!some_op && !some_load) || (!last && key >= limit)) {
 			break;
 		}
-		while (end < p->count && p->keys[p->by_key[end]] == key) {
+		while (end < p->by_key_count && p->keys[p->by_key[end]] == key) {
 			end++;
 		}
 		judge_key(w, key, w->op, end, false, 0, off);
@@ -74,7 +74,7 @@ static void judge_up_to(struct walk *w, uint64_t limit, bool present, bool last,
 	if (present) {
 		uint64_t end = w->op;
 
-		while (end < p->count && p->keys[p->by_key[end]] == limit) {
+		while (end < p->by_key_count && p->keys[p->by_key[end]] == limit) {
 			end++;
 		}
 		judge_key(w, limit, w->op, end, true, value, off);

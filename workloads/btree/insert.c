@@ -618,7 +618,7 @@ static void end_operations(const struct btree_item *it)
 		return;
 	}
 	for (uint64_t k = it->begin + nvw_local_id(); k < it->end; k += nvw_group_size()) {
-		nvw_operation_end(BTREE_INSERT, it->begun);
+		btree_end_change(it->a, it->a->host_ops[k], it->begun);
 	}
 }
 

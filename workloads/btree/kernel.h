@@ -50,7 +50,11 @@ struct btree_args {
 
 	uint64_t *result; /* of lookups and scans */
 	uint64_t scan_length;
+	uint64_t combined_from; /* changes of a key from this operation on are one; UINT64_MAX: none are */
 };
+
+/* The change of an operation ends, and with it those that it has replaced. Without simulated time. */
+void btree_end_change(const struct btree_args *args, uint64_t op, uint64_t begun);
 
 void btree_insert_kernel(const void *args);
 void btree_update_kernel(const void *args);

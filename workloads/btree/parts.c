@@ -58,7 +58,8 @@ static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
 {
 	const struct btree_plan *const p = plan;
 
-	return 1 + p->count + p->loaded_count + nvw_heap_places(g, btree_node_bytes(p->slots)) * aspects(p);
+	return 1 + p->by_key_count + p->loaded_count +
+	       nvw_heap_places(g, btree_node_bytes(p->slots)) * aspects(p);
 }
 
 /* ---- Words of a node ------------------------------------------------------------------------------ */
@@ -391,30 +392,14 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The first of a key's operations in by_key, or of a higher key's. */
-static uint64_t first_op(const struct btree_plan *p, uint64_t key)
-{
-	uint64_t low = 0, high = p->count;
-
-	while (low < high) {
-		const uint64_t middle = (low + high) / 2;
-
-		if (p->keys[p->by_key[middle]] < key) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low;
-}
-
 static struct btree_owed owed_to(const struct btree_case *c, uint64_t key)
 {
 	const struct btree_plan *const plan = c->plan;
-	struct btree_owed owed = {.plan = plan, .acks = c->acks, .key = key, .first = first_op(plan, key)};
+	struct btree_owed owed = {
+		.plan = plan, .acks = c->acks, .key = key, .first = btree_first_of(plan, key, 0)};
 
 	owed.end = owed.first;
-	while (owed.end < plan->count && plan->keys[plan->by_key[owed.end]] == key) {
+	while (owed.end < plan->by_key_count && plan->keys[plan->by_key[owed.end]] == key) {
 		owed.end++;
 	}
 	owed.loaded = plan->loaded_count > 0 &&
@@ -522,12 +507,12 @@ static int check(void *plan, const struct nvw_pool *pool, const struct nvw_acks 
 		return check_tree(&c);
 	}
 	part--;
-	if (part < b->count) {
+	if (part < b->by_key_count) {
 		const uint64_t key = b->keys[b->by_key[part]];
 
 		return part > 0 && b->keys[b->by_key[part - 1]] == key ? 0 : check_key(&c, key);
 	}
-	part -= b->count;
+	part -= b->by_key_count;
 	if (part < b->loaded_count) {
 		return check_key(&c, b->loaded[part]);
 	}
@@ -543,13 +528,13 @@ static void name(const void *plan, uint64_t part, char *ret_name, size_t bytes)
 
 	if (part == 0) {
 		snprintf(ret_name, bytes, "the tree");
-	} else if (part - 1 < p->count) {
+	} else if (part - 1 < p->by_key_count) {
 		snprintf(ret_name, bytes, "key %" PRIu64, p->keys[p->by_key[part - 1]]);
-	} else if (part - 1 - p->count < p->loaded_count) {
-		snprintf(ret_name, bytes, "key %" PRIu64, p->loaded[part - 1 - p->count]);
+	} else if (part - 1 - p->by_key_count < p->loaded_count) {
+		snprintf(ret_name, bytes, "key %" PRIu64, p->loaded[part - 1 - p->by_key_count]);
 	} else {
 		static const char *const about[] = {"the order", "the right neighbour", "who names it"};
-		const uint64_t number = part - 1 - p->count - p->loaded_count;
+		const uint64_t number = part - 1 - p->by_key_count - p->loaded_count;
 		const unsigned aspect = (unsigned)(number % aspects(p));
 
 		if (aspect < ASPECT_SLOTS) {

@@ -7,6 +7,7 @@
 
 #include "common/bounds.h"
 #include "common/keys.h"
+#include "common/ycsb.h"
 
 int btree_compare_u64(const void *a, const void *b)
 {
@@ -75,6 +76,78 @@ void btree_sort_by_key(const uint64_t *keys, uint64_t *ops, uint64_t count)
 	qsort_r(ops, count, sizeof *ops, compare_by_key, (void *)(uintptr_t)keys);
 }
 
+/* ---- A YCSB mix ---------------------------------------------------------------------------- */
+
+/* What changes the tree is one kind: updates in place, or, of a mix that also inserts, inserts of keys that may be there. */
+static int make_kinds(const struct ycsb *mix, uint64_t seed, struct btree_plan *p)
+{
+	const uint32_t kinds[YCSB_OPS] = {[YCSB_READ] = BTREE_LOOKUP,
+		[YCSB_UPDATE] = p->op,
+		[YCSB_INSERT] = p->op,
+		[YCSB_SCAN] = BTREE_SCAN,
+		[YCSB_READ_MODIFY_WRITE] = BTREE_READ_MODIFY_WRITE};
+	struct ycsb_requests requests;
+
+	p->keys = malloc(8 * (p->count + 1));
+	p->kinds = malloc(sizeof *p->kinds * (p->count + 1));
+	p->begun = calloc(p->count + 1, sizeof *p->begun);
+	if (!p->keys || !p->kinds || !p->begun) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu operations", (unsigned long long)p->count);
+	}
+	ycsb_requests_init(&requests, mix, p->preload, p->count, seed);
+	for (uint64_t i = 0; i < p->count; i++) {
+		const struct ycsb_request r = ycsb_requests_next(&requests);
+
+		p->kinds[i] = kinds[r.op] | (uint32_t)r.scan_length << 8;
+		p->keys[i] = keys_of_record(r.record);
+	}
+	return 0;
+}
+
+static int take_mix(const struct nvw_options *o, struct ycsb *mix, struct btree_plan *p)
+{
+	NVW_TRY(ycsb_of_options(o, mix));
+	if (nvw_option_given(o, "op")) {
+		return nvw_fail(
+			NVW_E_USAGE, "btree: --ycsb is a mix of operations: it cannot be combined with --op");
+	}
+	p->reads_last = mix->share[YCSB_READ_MODIFY_WRITE] <= 0;
+	p->op = mix->share[YCSB_INSERT] > 0 ? BTREE_INSERT : BTREE_UPDATE;
+	if (!nvw_option_given(o, "preload")) {
+		p->preload = mix->records;
+	}
+	if (!nvw_option_given(o, "count")) {
+		p->count = mix->operations;
+	}
+	if (!p->preload && mix->share[YCSB_INSERT] < 1) {
+		return nvw_fail(NVW_E_USAGE, "btree: --ycsb: expected at least one record to load, found 0");
+	}
+	return 0;
+}
+
+/* ---- The order of keys --------------------------------------------------------------------- */
+
+static bool is_sorted_in(const struct btree_plan *p, uint64_t i)
+{
+	return !p->kinds || (btree_op_of(p, i) != BTREE_LOOKUP && btree_op_of(p, i) != BTREE_SCAN);
+}
+
+uint64_t btree_first_of(const struct btree_plan *p, uint64_t key, uint64_t op)
+{
+	uint64_t low = 0, high = p->by_key_count;
+
+	while (low < high) {
+		const uint64_t middle = (low + high) / 2, at = p->by_key[middle];
+
+		if (p->keys[at] < key || (p->keys[at] == key && at < op)) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
 static int sort_operations(struct btree_plan *p)
 {
 	p->by_key = malloc(8 * (p->count + 1));
@@ -82,9 +155,10 @@ static int sort_operations(struct btree_plan *p)
 		return nvw_fail(NVW_E_MEMORY, "no memory for %llu operations", (unsigned long long)p->count);
 	}
 	for (uint64_t i = 0; i < p->count; i++) {
-		p->by_key[i] = i;
+		p->by_key[p->by_key_count] = i;
+		p->by_key_count += is_sorted_in(p, i);
 	}
-	btree_sort_by_key(p->keys, p->by_key, p->count);
+	btree_sort_by_key(p->keys, p->by_key, p->by_key_count);
 	return 0;
 }
 
@@ -125,6 +199,22 @@ static int check_bounds(const struct nvw_options *o)
 	return BOUNDS_CHECK("btree", o, bounds);
 }
 
+static int make_operations(const struct nvw_options *o, uint64_t seed, struct btree_plan *p)
+{
+	struct ycsb mix;
+
+	if (nvw_option_given(o, "ycsb")) {
+		NVW_TRY(take_mix(o, &mix, p));
+		NVW_TRY(make_preload("uniform", p));
+		return make_kinds(&mix, seed, p);
+	}
+	if (p->op != BTREE_INSERT && !p->preload) {
+		return nvw_fail(NVW_E_USAGE, "btree: --op other than insert needs keys: give --preload=N");
+	}
+	NVW_TRY(make_preload(nvw_option_string(o, "keys"), p));
+	return make_keys(o, seed, p);
+}
+
 static int make_plan(const struct nvw_options *o, uint64_t seed, struct btree_plan *p)
 {
 	p->preload = nvw_option_u64(o, "preload");
@@ -143,11 +233,7 @@ static int make_plan(const struct nvw_options *o, uint64_t seed, struct btree_pl
 		return nvw_fail(NVW_E_USAGE,
 			"btree: --barriers=paper has one barrier per level, which cannot order an undo log: give --undo=off");
 	}
-	if (p->op != BTREE_INSERT && !p->preload) {
-		return nvw_fail(NVW_E_USAGE, "btree: --op other than insert needs keys: give --preload=N");
-	}
-	NVW_TRY(make_preload(nvw_option_string(o, "keys"), p));
-	NVW_TRY(make_keys(o, seed, p));
+	NVW_TRY(make_operations(o, seed, p));
 	NVW_TRY(sort_operations(p));
 	p->batch = u64_min(p->batch, p->count);
 	size_pool(p);
@@ -176,6 +262,8 @@ void btree_free_plan(struct btree_plan *p)
 {
 	free(p->loaded);
 	free(p->keys);
+	free(p->kinds);
+	free(p->begun);
 	free(p->by_key);
 	free(p);
 }

@@ -8,22 +8,33 @@
 
 #include "layout.h"
 
-enum btree_op { BTREE_INSERT, BTREE_UPDATE, BTREE_DELETE, BTREE_LOOKUP, BTREE_SCAN };
+enum btree_op {
+	BTREE_INSERT,
+	BTREE_UPDATE,
+	BTREE_DELETE,
+	BTREE_LOOKUP,
+	BTREE_SCAN,
+	BTREE_READ_MODIFY_WRITE, /* of a YCSB mix: a lookup, then the change */
+};
 enum btree_scope { BTREE_KERNEL, BTREE_WORKGROUP };
 
 struct btree_plan {
 	uint64_t preload, count, batch, scan_length;
 	unsigned group_size, slots; /* work-items per work-group; keys per node */
-	enum btree_op op;
+	enum btree_op op;           /* of all operations; of a YCSB mix, of all that change the tree */
 	enum btree_scope scope;
 	bool persist, undo;
+	bool reads_last; /* of a YCSB mix, in each batch: no change needs what a read has found */
 	bool is_paper; /* --barriers=paper */
 	int mutation;  /* index of the seeded bug, -1 for none */
 
 	uint64_t *loaded; /* keys of the preload, ascending, distinct */
 	uint64_t loaded_count;
-	uint64_t *keys;                       /* of operation i */
-	uint64_t *by_key;                     /* operations in order of key, then of number */
+	uint64_t *keys;  /* of operation i */
+	uint32_t *kinds; /* of a YCSB mix: enum btree_op | pairs of a scan << 8; else NULL */
+	uint64_t *begun; /* of a YCSB mix: when a read-modify-write has begun */
+	uint64_t *by_key,
+		by_key_count; /* operations in order of key, then of number; of a YCSB mix, its changes */
 	uint64_t streams, log_entries, nodes; /* needs of the pool */
 
 	struct btree_run *run;         /* run.c: from setup() on */
@@ -34,6 +45,11 @@ struct btree_plan {
 	uint64_t writes[BTREE_LEVELS_MAX]; /* stores to NVRAM, by level */
 	uint64_t steps[BTREE_LEVELS_MAX];  /* executions of a level by a group, or by the kernel */
 };
+
+static inline enum btree_op btree_op_of(const struct btree_plan *plan, uint64_t i)
+{
+	return plan->kinds ? (enum btree_op)(plan->kinds[i] & 0xff) : plan->op;
+}
 
 /* A value identifies the operation that wrote it. */
 static inline uint64_t btree_value_of_op(uint64_t op)
@@ -59,6 +75,9 @@ extern const struct nvw_option btree_options[];
 extern const struct nvw_parts btree_parts;          /* parts.c */
 extern const struct nvw_mutation btree_mutations[]; /* mutations.c */
 extern const struct nvw_lack btree_lacks[];         /* likewise */
+
+/* The first position in by_key of an operation on the key that is not below op. */
+uint64_t btree_first_of(const struct btree_plan *plan, uint64_t key, uint64_t op);
 
 /* Largest number of nodes that n new keys can make in a tree with this many nodes and levels. */
 uint64_t btree_nodes_at_most(const struct btree_plan *plan, uint64_t nodes, uint64_t height, uint64_t n);

@@ -463,7 +463,7 @@ static int insert_launch(struct btree_run *r)
 	return after_insert(r);
 }
 
-static int simple_launch(struct btree_run *r)
+static int simple_launch(struct btree_run *r, enum btree_op op)
 {
 	static const struct {
 		const char *name;
@@ -476,23 +476,27 @@ static int simple_launch(struct btree_run *r)
 	};
 	r->parts[0] = (struct btree_range){0, r->left};
 	NVW_TRY(upload(r, take_parts(r, 1)));
-	return nvw_launch(r->machine, kernels[r->p->op].name, kernels[r->p->op].kernel, &r->args, r->args.n,
-		r->p->group_size);
+	return nvw_launch(
+		r->machine, kernels[op].name, kernels[op].kernel, &r->args, r->args.n, r->p->group_size);
 }
 
-/* A lookup must find the loaded value. */
-static int check_lookups(struct btree_run *r)
+/* What a lookup has to find after the changes before operation bound: the last of them, or the loaded value. */
+static uint64_t value_before(const struct btree_plan *p, uint64_t key, uint64_t bound)
 {
-	if (r->p->op != BTREE_LOOKUP) {
-		return 0;
-	}
-	for (uint64_t i = 0; i < r->args.n; i++) {
-		const uint64_t key = r->now_keys[i];
-		uint64_t found, expected = 0;
+	const uint64_t at = btree_first_of(p, key, bound);
 
-		if (bsearch(&key, r->p->loaded, r->p->loaded_count, 8, btree_compare_u64)) {
-			expected = btree_value_of_load(key);
-		}
+	if (p->kinds && at > 0 && p->keys[p->by_key[at - 1]] == key) {
+		return btree_value_of_op(p->by_key[at - 1]);
+	}
+	return bsearch(&key, p->loaded, p->loaded_count, 8, btree_compare_u64) ? btree_value_of_load(key) : 0;
+}
+
+static int check_lookups(struct btree_run *r, uint64_t bound)
+{
+	for (uint64_t i = 0; i < r->args.n; i++) {
+		const uint64_t key = r->now_keys[i], expected = value_before(r->p, key, bound);
+		uint64_t found;
+
 		NVW_TRY(nvw_read(r->machine, &found, r->args.result + i, 8));
 		r->p->found += found != 0;
 		r->p->absent += found == 0;
@@ -508,35 +512,73 @@ static int check_lookups(struct btree_run *r)
 
 /* ---- Batches ------------------------------------------------------------------------------- */
 
-/* The batch's keys in ascending order; of equal keys only the last operation. Scans and lookups keep all. */
-static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count)
+/* Whether an operation has a launch of this kind: a read-modify-write has two. */
+static bool is_of(const struct btree_plan *p, uint64_t i, enum btree_op op)
+{
+	const enum btree_op its = btree_op_of(p, i);
+
+	return its == op || (its == BTREE_READ_MODIFY_WRITE && op != BTREE_SCAN);
+}
+
+static uint64_t value_for(const struct btree_plan *p, uint64_t i, enum btree_op op)
+{
+	return p->kinds && op == BTREE_SCAN ? p->kinds[i] >> 8 : btree_value_of_op(i);
+}
+
+/* The keys of the batch's operations of a kind, in ascending order; of equal keys only the last operation. Scans and
+ * lookups keep all. */
+static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count, enum btree_op kind)
 {
 	const struct btree_plan *const p = r->p;
-	const bool distinct = p->op <= BTREE_DELETE;
+	uint64_t n = 0;
 
-	for (uint64_t i = 0; i < count; i++) {
-		r->left_ops[i] = first + i;
+	for (uint64_t i = first; i < first + count; i++) {
+		r->left_ops[n] = i;
+		n += is_of(p, i, kind);
 	}
-	btree_sort_by_key(p->keys, r->left_ops, count);
+	btree_sort_by_key(p->keys, r->left_ops, n);
 	r->left = 0;
-	for (uint64_t i = 0; i < count; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		const uint64_t op = r->left_ops[i];
 
-		if (distinct && i + 1 < count && p->keys[r->left_ops[i + 1]] == p->keys[op]) {
+		if (kind <= BTREE_DELETE && i + 1 < n && p->keys[r->left_ops[i + 1]] == p->keys[op]) {
 			continue;
 		}
 		r->left_ops[r->left] = op;
 		r->left_keys[r->left] = p->keys[op];
-		r->left_values[r->left++] = btree_value_of_op(op);
+		r->left_values[r->left++] = value_for(p, op, kind);
 	}
+	r->args.combined_from = r->left < n ? first : UINT64_MAX;
+}
+
+static int run_kind(struct btree_run *r, uint64_t first, uint64_t count, enum btree_op op)
+{
+	sort_batch(r, first, count, op);
+	while (r->left) {
+		NVW_TRY(op == BTREE_INSERT ? insert_launch(r) : simple_launch(r, op));
+		if (op == BTREE_LOOKUP) {
+			NVW_TRY(check_lookups(r, r->p->reads_last ? first + count : first));
+		}
+	}
+	return 0;
+}
+
+static int run_reads(struct btree_run *r, uint64_t first, uint64_t count)
+{
+	NVW_TRY(run_kind(r, first, count, BTREE_SCAN));
+	return run_kind(r, first, count, BTREE_LOOKUP);
 }
 
 static int run_batch(struct btree_run *r, uint64_t first, uint64_t count)
 {
-	sort_batch(r, first, count);
-	while (r->left) {
-		NVW_TRY(r->p->op == BTREE_INSERT ? insert_launch(r) : simple_launch(r));
-		NVW_TRY(check_lookups(r));
+	const bool has_reads = r->p->kinds != NULL, reads_last = r->p->reads_last;
+
+	if (has_reads && !reads_last) {
+		NVW_TRY(run_reads(r, first, count));
+	}
+	NVW_TRY(run_kind(r, first, count, r->p->op));
+	if (has_reads && reads_last) {
+		NVW_TRY(run_reads(r, first, count));
 	}
 	/* An operation replaced by a later one of its batch is acknowledged with it. */
 	NVW_TRY(nvw_persist(r->machine));
