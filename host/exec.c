@@ -544,6 +544,19 @@ void host_session_base(const struct host_session *s, unsigned i, char *ret_path,
 	snprintf(ret_path, n, "%s/base-%u", s->folder.path, i);
 }
 
+static void add_operations(struct host_operations *sum, const struct host_operations *o)
+{
+	sum->count += o->count;
+	sum->longest_ns = o->longest_ns > sum->longest_ns ? o->longest_ns : sum->longest_ns;
+	sum->flushes += o->flushes;
+	sum->fences += o->fences;
+	sum->lines_flushed += o->lines_flushed;
+	sum->bytes_asked += o->bytes_asked;
+	for (unsigned b = 0; b < HOST_BINS; b++) {
+		sum->latency.bin[b] += o->latency.bin[b];
+	}
+}
+
 void host_session_sum(const struct host_session *s, struct host_thread *ret_sum)
 {
 	*ret_sum = (struct host_thread){0};
@@ -553,6 +566,7 @@ void host_session_sum(const struct host_session *s, struct host_thread *ret_sum)
 #define STAT(name, meaning) ret_sum->name += t->name;
 		HOST_STATS(STAT)
 #undef STAT
+		add_operations(&ret_sum->operations, &t->operations);
 		ret_sum->read.count += t->read.count;
 		ret_sum->write.count += t->write.count;
 		for (unsigned b = 0; b < HOST_BINS; b++) {

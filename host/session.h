@@ -26,7 +26,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 8,
+	HOST_VERSION = 9,
 	HOST_FILES_MAX = 32,
 	HOST_UNFOLLOWED_MAX = 32,
 	HOST_THREADS_MAX = 1024,
@@ -90,11 +90,19 @@ struct host_delays {
 	struct host_histogram requested, achieved;
 };
 
+/* Operations of the program (nvw/ack.h), from their beginning until they are durable, and what the thread did within. */
+struct host_operations {
+	uint64_t count, longest_ns;
+	uint64_t flushes, fences, lines_flushed, bytes_asked;
+	struct host_histogram latency;
+};
+
 struct host_thread {
 #define STAT(name, meaning) uint64_t name;
 	HOST_STATS(STAT)
 #undef STAT
 	struct host_delays read, write;
+	struct host_operations operations;
 };
 
 /* ---- The session ------------------------------------------------------------------------------------------------ */

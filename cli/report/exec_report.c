@@ -116,6 +116,56 @@ static void print_delays(FILE *to, const char *kind, const struct host_delays *d
 	}
 }
 
+struct operation_line {
+	const char *name;
+	double value;
+	const char *meaning;
+};
+
+enum { OPERATION_LINES = 9 };
+
+/* The middle of a bin may lie above everything in it. */
+static double latency_of(const struct host_operations *o, double fraction)
+{
+	const uint64_t ns = host_percentile(&o->latency, fraction);
+
+	return (double)(ns < o->longest_ns ? ns : o->longest_ns);
+}
+
+/* What the report says of the program's operations (nvw/ack.h): in real time. */
+static void operation_lines(const struct host_operations *o, struct operation_line ret[OPERATION_LINES])
+{
+	const double n = (double)o->count;
+	const struct operation_line lines[OPERATION_LINES] = {
+		{"count", n, "operations, from their beginning until they are durable"},
+		{"p50", latency_of(o, 0.5), "half of them (ns)"},
+		{"p99", latency_of(o, 0.99), "99 % of them (ns)"},
+		{"p999", latency_of(o, 0.999), "99.9 % of them (ns)"},
+		{"longest", (double)o->longest_ns, "the longest (ns)"},
+		{"flushes_per_op", (double)o->flushes / n, "calls that flush, within one"},
+		{"fences_per_op", (double)o->fences / n, "calls that drain, within one"},
+		{"lines_per_op", (double)o->lines_flushed / n, "cache lines flushed, within one"},
+		{"bytes_per_op", (double)o->bytes_asked / n,
+			"bytes in calls that flush or copy, within one"}};
+
+	memcpy(ret, lines, sizeof lines);
+}
+
+static void print_operations(FILE *to, const struct host_operations *o)
+{
+	struct operation_line lines[OPERATION_LINES];
+	char name[64];
+
+	if (o->count == 0) {
+		return;
+	}
+	operation_lines(o, lines);
+	for (unsigned i = 0; i < OPERATION_LINES; i++) {
+		snprintf(name, sizeof name, "operation.%s", lines[i].name);
+		line(to, name, lines[i].value, lines[i].meaning);
+	}
+}
+
 static void print_note(void *context, const char *text, uint64_t times)
 {
 	if (times > 1) {
@@ -169,6 +219,7 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 		print_delays(to, "read", &sum.read);
 		print_delays(to, "write", &sum.write);
 	}
+	print_operations(to, &sum.operations);
 	if (c->record || c->advice) {
 		print_advice(c, to);
 	}
@@ -187,6 +238,19 @@ static json_t *delays_json(const struct host_delays *d)
 		(json_int_t)host_percentile(&d->achieved, 0.5), "requested_p99_ns",
 		(json_int_t)host_percentile(&d->requested, 0.99), "achieved_p99_ns",
 		(json_int_t)host_percentile(&d->achieved, 0.99));
+}
+
+/* NULL: there was none. */
+static json_t *operations_json(const struct host_operations *o)
+{
+	struct operation_line lines[OPERATION_LINES];
+	json_t *const all = o->count ? json_object() : NULL;
+
+	operation_lines(o, lines);
+	for (unsigned i = 0; all && i < OPERATION_LINES; i++) {
+		json_object_set_new(all, lines[i].name, json_real(lines[i].value));
+	}
+	return all;
 }
 
 static void add_note(void *context, const char *text, uint64_t times)
@@ -226,12 +290,14 @@ int exec_report_json(const struct host_session *s, json_t *made_by, const json_t
 	HOST_STATS(STAT)
 #undef STAT
 	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
-	json_t *const o = json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s*, s:O*}",
-		"program", s->program, "status", WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1, "signal",
-		WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0, "seconds", s->seconds, "processes",
-		(int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
-		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "advice", advice_json(c),
-		"notes", notes, "compared", c->compared[0] ? c->compared : NULL, "made_by", made_by);
+	json_t *const o =
+		json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o*, s:o, s:o, s:s*, s:O*}",
+			"program", s->program, "status", WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1,
+			"signal", WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0, "seconds", s->seconds,
+			"processes", (int)c->processes, "threads", (int)c->threads, "pmem", stats,
+			"read_delays", delays_json(&sum.read), "write_delays", delays_json(&sum.write),
+			"operations", operations_json(&sum.operations), "advice", advice_json(c), "notes",
+			notes, "compared", c->compared[0] ? c->compared : NULL, "made_by", made_by);
 
 	if (o && kernels) {
 		json_object_set(o, "gpu", (json_t *)(uintptr_t)kernels);

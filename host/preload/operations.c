@@ -12,17 +12,64 @@ enum { BEGINS = 1, IS_DURABLE = 2 }; /* as in nvw/ack.h, of which this is the ot
 
 HOST_EXPORT void nvwave_operation_1(int what, unsigned long long number, const char *name);
 
+/* ---- Measuring -------------------------------------------------------------------------------------------------- */
+
+static void begin(const struct host_thread *t, uint64_t number)
+{
+	host_self.begun = (struct host_begun){.number = number,
+		.ticks = host_ticks(),
+		.flushes = t->flushes,
+		.fences = t->fences,
+		.lines_flushed = t->lines_flushed,
+		.bytes_asked = t->bytes_asked};
+}
+
+/* An operation that another thread began, or none, is not measured. */
+static void end(struct host_thread *t, uint64_t number)
+{
+	const struct host_begun *const b = &host_self.begun;
+	struct host_operations *const o = &t->operations;
+	const uint64_t ns = (uint64_t)((double)(host_ticks() - b->ticks) / host_control->ticks_per_ns + 0.5);
+
+	if (b->ticks == 0 || b->number != number) {
+		return;
+	}
+	o->count++;
+	o->longest_ns = ns > o->longest_ns ? ns : o->longest_ns;
+	o->latency.bin[host_bin(ns)]++;
+	o->flushes += t->flushes - b->flushes;
+	o->fences += t->fences - b->fences;
+	o->lines_flushed += t->lines_flushed - b->lines_flushed;
+	o->bytes_asked += t->bytes_asked - b->bytes_asked;
+	host_self.begun.ticks = 0;
+}
+
+/* ---- What the program calls ------------------------------------------------------------------------------------- */
+
+static void record(int what, unsigned long long number, const char *name, const struct host_caller *caller)
+{
+	if (host_recording && host_enter()) {
+		host_record_operation(
+			what == BEGINS ? HOST_BEGIN : HOST_DURABLE, number, name ? name : "", caller);
+		host_leave();
+	}
+}
+
+/* Recording is no part of what is measured. */
 HOST_EXPORT void nvwave_operation_1(int what, unsigned long long number, const char *name)
 {
 	const struct host_caller caller = HOST_CALLER;
 	const int before = errno;
 
 	host_attach(); /* a constructor of the program's may come before ours */
-	if (host_control != NULL && host_recording && (what == BEGINS || what == IS_DURABLE) &&
-		host_thread() != NULL && host_enter()) {
-		host_record_operation(
-			what == BEGINS ? HOST_BEGIN : HOST_DURABLE, number, name ? name : "", &caller);
-		host_leave();
+	if (host_control != NULL && (what == BEGINS || what == IS_DURABLE) && host_thread() != NULL) {
+		if (what == IS_DURABLE) {
+			end(host_thread(), number);
+		}
+		record(what, number, name, &caller);
+		if (what == BEGINS) {
+			begin(host_thread(), number);
+		}
 	}
 	errno = before;
 }

@@ -37,6 +37,10 @@ struct host_self {
 	uint64_t owed;             /* lines collected for the next portion */
 	bool flushed;              /* since its last fence */
 	bool inside;               /* in the recorder, which must not be entered again */
+	struct host_begun {
+		uint64_t number, ticks; /* 0: none has begun */
+		uint64_t flushes, fences, lines_flushed, bytes_asked;
+	} begun;  /* the operation of nvw/ack.h, with the counters then */
 	bool own; /* runs the emulator (kernels.c): what it does to memory is not the program's */
 };
 extern HOST_TLS struct host_self host_self;

@@ -141,6 +141,34 @@ static void the_header_needs_nothing_and_does_nothing_outside_of_nvwave(void **s
 	assert_true(tried >= 5);
 }
 
+/* A number of the report of nvwave exec, -1 if it is not there. */
+static double reported(const char *name)
+{
+	const char *const at = strstr(output, name);
+
+	return at ? strtod(at + strlen(name), NULL) : -1;
+}
+
+/* The subject flushes and drains at least once in an operation; a wait for the device is never shorter than asked for. */
+static void exec_reports_latencies_and_flushes_of_operations(void **state)
+{
+	clean();
+	assert_int_equal(run("%s exec --set nvram.write=50us -- %s run pool 24", nvwave, skeleton), 0);
+	assert_true(reported("operation.count ") == 24);
+	assert_true(reported("operation.p50 ") >= 49000 && reported("operation.p99 ") >= 49000);
+	assert_true(reported("operation.p50 ") <= reported("operation.p999 "));
+	assert_true(reported("operation.p999 ") <= reported("operation.longest "));
+	assert_true(reported("operation.fences_per_op ") >= 1);
+	assert_true(reported("operation.fences_per_op ") * 24 <= reported("pmem.fences "));
+	assert_true(reported("operation.lines_per_op ") * 24 <= reported("pmem.lines_flushed "));
+	assert_true(reported("operation.lines_per_op ") >= reported("operation.flushes_per_op "));
+	assert_int_equal(run("%s exec -- true", nvwave), 0);
+	assert_true(reported("operation.count ") == -1);
+	write_text("plain.c", plain_program);
+	assert_int_equal(run("cc -I%s -o plain plain.c && %s exec -- ./plain", HEADERS, nvwave), 0);
+	assert_true(reported("operation.count ") == 3 && reported("operation.fences_per_op ") == 0);
+}
+
 /* A program that maps a file by hand, one store an operation; built by whatever compiler. */
 static const char mapping_program[] =
 	"#include <fcntl.h>\n#include <stdint.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
@@ -503,6 +531,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_store_lies_between_begin_and_acknowledgement_of_its_operation),
 		cmocka_unit_test(the_header_needs_nothing_and_does_nothing_outside_of_nvwave),
+		cmocka_unit_test(exec_reports_latencies_and_flushes_of_operations),
 		cmocka_unit_test(operations_are_heard_from_programs_of_nvwave_cc_too),
 		cmocka_unit_test(functions_of_cpp_have_their_names_and_inlined_ones_are_named_too),
 		cmocka_unit_test(checkers_are_told_what_was_acknowledged_however_they_are_started),
