@@ -76,6 +76,46 @@ def trees():
        revision("tree/unpacked"))
 
 
+def tarballs():
+    """What meson dist puts into a tarball, and what a tree that came from one says."""
+    os.mkdir("dist")
+    subprocess.run([script, "1.2.3"], env={**os.environ, "MESON_DIST_ROOT": os.path.abspath("dist")}, check=True)
+    with open("dist/REVISION") as f:
+        written = f.read().strip()
+    here = subprocess.run([script, "1.2.3"], capture_output=True, text=True, check=True).stdout.strip()
+    plant("dist")
+    ok(written == here == revision("dist"), "a_tarball_has_the_revision_that_it_was_made_of", written, here, revision("dist"))
+
+
+def releases():
+    """The version of a release is in five places; each is planted wrong."""
+    root = os.path.dirname(os.path.dirname(script))
+    places = {"meson.build": "  version: '9.9.9',", "CHANGELOG.md": "## 9.9.9", "CITATION.cff": "version: 9.9.9", "docs/stable.md": "The release is 9.9.9. A"}
+
+    def check():
+        done = subprocess.run(["sh", os.path.join(root, "scripts/release.sh"), "--check", "release"], capture_output=True, text=True)
+        return done.returncode, done.stdout.strip(), done.stderr
+
+    def fill(path, text):
+        with open("release/" + path, "w") as f:
+            f.write(text + "\n")
+
+    os.makedirs("release/docs")
+    os.makedirs("release/tests/kept/9.9.9")
+    for path, text in places.items():
+        fill(path, text)
+    wrong = [check()]
+    fill("tests/kept/9.9.9/kept.json", "{}")
+    right = check()
+    for path, text in places.items():
+        fill(path, text.replace("9.9.9", "9.9.8"))
+        wrong.append(check())
+        fill(path, text)
+    of_tree = subprocess.run(["sh", os.path.join(root, "scripts/release.sh"), "--check"], capture_output=True, text=True)
+    ok(right == (0, "9.9.9", "") and all(w[0] == 1 and w[2] for w in wrong), "a_version_that_one_place_does_not_have_is_named", right, *wrong)
+    ok(of_tree.returncode == 0, "this_tree_names_one_version", of_tree.stderr)
+
+
 def results():
     """Text, JSON, page and tables say the same."""
     version = run("--version")[1].strip()
@@ -108,7 +148,7 @@ def cost():
     ok(not wrong and os.path.exists(build + "/cli/revision.c"), "no_other_file_is_compiled_for_it", *wrong)
 
 
-tests = [trees, results, cost]
+tests = [trees, tarballs, releases, results, cost]
 for test in tests:
     test()
 plan()
