@@ -8,19 +8,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* From one hole to the next. */
-static bool copy_data(int from, int to, off_t bytes)
+static bool copy_range(int from, int to, off_t at, off_t end)
 {
 	char buffer[1 << 14];
+
+	while (at < end) {
+		const size_t left = (size_t)(end - at);
+		const ssize_t n = pread(from, buffer, left < sizeof buffer ? left : sizeof buffer, at);
+
+		if (n <= 0 || pwrite(to, buffer, (size_t)n, at) != n) {
+			return false;
+		}
+		at += n;
+	}
+	return true;
+}
+
+/* From one hole to the next. */
+static bool copy_data(int from, int to)
+{
 	off_t at = 0;
 
 	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
-		const ssize_t n = pread(from, buffer, sizeof buffer, at);
+		const off_t hole = lseek(from, at, SEEK_HOLE);
 
-		if (n <= 0 || pwrite(to, buffer, (size_t)n, at) != n) {
-			return n == 0 && at >= bytes;
+		if (hole < 0 || !copy_range(from, to, at, hole)) {
+			return false;
 		}
-		at += n;
+		at = hole;
 	}
 	return errno == ENXIO; /* no data behind it */
 }
@@ -40,7 +55,7 @@ int nvw_copy_file(const char *from_path, const char *to_path)
 	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
 	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
 	const bool good = to >= 0 && fchmod(to, s.st_mode & 0777) == 0 && ftruncate(to, s.st_size) == 0 &&
-			  copy_data(from, to, s.st_size);
+			  copy_data(from, to);
 	const int error = good ? 0 : nvw_fail_errno("%s: cannot be copied to %s", from_path, to_path);
 
 	if (from >= 0) {

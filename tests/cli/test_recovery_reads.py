@@ -46,6 +46,9 @@ ok(large["epochs_rolled_back"] > 100 and os.path.getsize("copy") == 64 << 30, "a
 ok(same_but_pages(small, large, 4), "recovery_reads_as_much_of_a_pool_of_64_GiB_as_of_one_of_32_MiB", small, large)
 ok(all(8 * r["words_read"] <= 3 * used for r, used in ((small, small_used), (large, large_used))),
    "recovery_reads_at_most_three_times_what_the_file_occupies", small, small_used, large, large_used)
+status, _, err = run("damage", "copy", "--output=bad", "--copies=1", "--what=header", "--how=flip")
+blocks = [os.stat(name).st_blocks for name in ("copy", "bad/000001-header-flip")]
+ok(status == 0 and blocks[1] <= blocks[0] + 16, "copies_of_a_pool_have_its_holes", err, blocks)
 unused = ["--limit=1ns", "--group-size=64"]
 short, _ = make("8GiB", "--count=640", "--batch=640", *unused)
 long, used = make("8GiB", "--count=64000", "--batch=64000", *unused)
