@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave-pibench: drives an index that was built for PiBench (Lersch, Hao, Oukid, Wang, Willhalm, "Evaluating Persistent
+ * Memory Range Indexes", VLDB 2019) by a YCSB mix, for nvwave exec. Each operation of the mix is announced and acknowledged
+ * (nvw/ack.h), and each result is compared with what it has to be.
+ *
+ * PiBench's interface is a C++ class, tree_api, and a function, create_tree(). Below is how the Itanium C++ ABI, that of gcc
+ * and clang, lays both out, so that no C++ is needed: a pointer to a table of the virtual functions in the order of their
+ * declarations, the destructor being two of them, and libstdc++'s std::string.
+ */
+#include <dlfcn.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <common/keys.h>
+#include <common/ycsb.h>
+#include <nvw/ack.h>
+
+#include "core/units.h"
+
+enum { WORD = 8, STATUS_WRONG = 1, STATUS_USAGE = 2 };
+
+/* ---- PiBench's interface ------------------------------------------------------------------- */
+
+struct tree;
+
+/* Those that every version has. One that bulk loads, of later versions, stands before them. */
+struct tree_functions {
+	bool (*find)(struct tree *tree, const char *key, size_t key_bytes, char *ret_value);
+	bool (*insert)(
+		struct tree *tree, const char *key, size_t key_bytes, const char *value, size_t value_bytes);
+	bool (*update)(
+		struct tree *tree, const char *key, size_t key_bytes, const char *value, size_t value_bytes);
+	bool (*remove)(struct tree *tree, const char *key, size_t key_bytes);
+	int (*scan)(struct tree *tree, const char *key, size_t key_bytes, int records, char **ret_values);
+};
+
+struct tree {
+	void (*const *table)(void);
+};
+
+enum { DELETING_DESTRUCTOR = 1, FIRST = 2 };
+
+/* std::string of libstdc++; the text is not its own. */
+struct text {
+	const char *at;
+	size_t bytes;
+	char local[16];
+};
+
+struct tree_options {
+	size_t key_bytes, value_bytes;
+	struct text pool_path;
+	size_t pool_bytes, threads;
+};
+
+typedef struct tree *create_tree(const struct tree_options *options);
+
+/* ---- The run ------------------------------------------------------------------------------- */
+
+struct run {
+	const char *library, *mix_name, *pool_path;
+	uint64_t records, operations, pool_bytes, seed;
+	bool has_bulk_load;
+	struct ycsb mix;
+	struct tree *tree;
+	const struct tree_functions *call;
+	uint64_t *value; /* of each record, 0: none */
+	uint64_t count[YCSB_OPS];
+};
+
+static const char *const names[YCSB_OPS] = {[YCSB_READ] = "read",
+	[YCSB_UPDATE] = "update",
+	[YCSB_INSERT] = "insert",
+	[YCSB_SCAN] = "scan",
+	[YCSB_READ_MODIFY_WRITE] = "read-modify-write"};
+
+static int fail(int status)
+{
+	fprintf(stderr, "nvwave-pibench: %s\n", nvw_error_message());
+	return status;
+}
+
+static int wrong(const char *what, uint64_t record)
+{
+	return nvw_fail(NVW_E_INCONSISTENT, "%s of record %" PRIu64 " gave a wrong result", what, record);
+}
+
+static int find(const struct run *r, uint64_t record)
+{
+	const uint64_t key = keys_of_record(record);
+	uint64_t value = 0;
+	const bool found = r->call->find(r->tree, (const char *)&key, WORD, (char *)&value);
+
+	return found && value == r->value[record] ? 0 : wrong("a look-up", record);
+}
+
+static int insert(struct run *r, uint64_t record, uint64_t value)
+{
+	const uint64_t key = keys_of_record(record);
+
+	r->value[record] = value;
+	return r->call->insert(r->tree, (const char *)&key, WORD, (const char *)&value, WORD) ?
+		       0 :
+		       wrong("an insertion", record);
+}
+
+static int update(struct run *r, uint64_t record, uint64_t value)
+{
+	const uint64_t key = keys_of_record(record);
+
+	r->value[record] = value;
+	return r->call->update(r->tree, (const char *)&key, WORD, (const char *)&value, WORD) ?
+		       0 :
+		       wrong("an update", record);
+}
+
+/* The first record of a scan is the one that it begins with, if the scan has its key. */
+static int scan(const struct run *r, uint64_t record, uint64_t length)
+{
+	const uint64_t key = keys_of_record(record);
+	char *values = NULL;
+	const int found = r->call->scan(r->tree, (const char *)&key, WORD, (int)length, &values);
+
+	if (found < 1 || found > (int)length || memcmp(values, &key, WORD) != 0 ||
+		memcmp(values + WORD, &r->value[record], WORD) != 0) {
+		return wrong("a scan from the key", record);
+	}
+	return 0;
+}
+
+/* A value tells which operation has written it; 0 is none. */
+static int carry_out(struct run *r, uint64_t i, const struct ycsb_request *q)
+{
+	const uint64_t value = r->records + i + 1;
+
+	switch (q->op) {
+	case YCSB_READ:
+		return find(r, q->record);
+	case YCSB_UPDATE:
+		return update(r, q->record, value);
+	case YCSB_INSERT:
+		return insert(r, q->record, value);
+	case YCSB_SCAN:
+		return scan(r, q->record, q->scan_length);
+	default:
+		NVW_TRY(find(r, q->record));
+		return update(r, q->record, value);
+	}
+}
+
+static int run_operations(struct run *r)
+{
+	struct ycsb_requests requests;
+
+	ycsb_requests_init(&requests, &r->mix, r->records, r->operations, r->seed);
+	for (uint64_t i = 0; i < r->operations; i++) {
+		const struct ycsb_request q = ycsb_requests_next(&requests);
+
+		nvw_operation_begins(i, names[q.op]);
+		const int error = carry_out(r, i, &q);
+		nvw_operation_is_durable(i);
+		NVW_TRY(error);
+		r->count[q.op]++;
+	}
+	return 0;
+}
+
+/* Everything that was written is there in the end. */
+static int check_all(const struct run *r)
+{
+	for (uint64_t i = 0; i < r->records + r->operations; i++) {
+		if (r->value[i]) {
+			NVW_TRY(find(r, i));
+		}
+	}
+	return 0;
+}
+
+static int load(struct run *r)
+{
+	for (uint64_t i = 0; i < r->records; i++) {
+		NVW_TRY(insert(r, i, i + 1));
+	}
+	return 0;
+}
+
+static int open_tree(struct run *r)
+{
+	const struct tree_options options = {.key_bytes = WORD,
+		.value_bytes = WORD,
+		.pool_path = {.at = r->pool_path, .bytes = strlen(r->pool_path)},
+		.pool_bytes = r->pool_bytes,
+		.threads = 1};
+	void *const library = dlopen(r->library, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library) {
+		return nvw_fail(NVW_E_USAGE, "%s", dlerror());
+	}
+	union {
+		void *object;
+		create_tree *function;
+	} create = {.object = dlsym(library, "create_tree")};
+
+	if (!create.object) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s exports no create_tree(): it was not built for PiBench", r->library);
+	}
+	r->tree = create.function(&options);
+	r->value = calloc(r->records + r->operations, sizeof *r->value);
+	if (!r->tree || !r->value) {
+		return nvw_fail(NVW_E_INPUT, "%s: create_tree() has made no tree", r->library);
+	}
+	r->call = (const struct tree_functions *)(const void *)(r->tree->table + FIRST + r->has_bulk_load);
+	return 0;
+}
+
+static void close_tree(struct run *r)
+{
+	if (r->tree) {
+		((void (*)(struct tree *))r->tree->table[DELETING_DESTRUCTOR])(r->tree);
+	}
+	free(r->value);
+}
+
+static void print(const struct run *r)
+{
+	printf("%s: %" PRIu64 " operations of mix %s on %" PRIu64 " records, every result right:", r->library,
+		r->operations, r->mix_name, r->records);
+	for (unsigned i = 0; i < YCSB_OPS; i++) {
+		if (r->count[i]) {
+			printf(" %s=%" PRIu64, names[i], r->count[i]);
+		}
+	}
+	putchar('\n');
+}
+
+static int run(struct run *r)
+{
+	NVW_TRY(ycsb_load(r->mix_name, &r->mix));
+	if (r->mix.share[YCSB_INSERT] == 1) {
+		r->records = 0;
+	} else if (r->records == 0) {
+		return nvw_fail(NVW_E_USAGE, "expected at least one record to load, found 0");
+	}
+	NVW_TRY(open_tree(r));
+	NVW_TRY(load(r));
+	NVW_TRY(run_operations(r));
+	return check_all(r);
+}
+
+/* ---- The command line ---------------------------------------------------------------------- */
+
+static const char help[] =
+	"nvwave exec [options] -- nvwave-pibench LIBRARY.so [options]\n\n"
+	"Runs a YCSB mix on an index that was built for PiBench (tree_api, create_tree), with keys and values of 8 bytes.\n\n"
+	"  --mix=a..f|load|FILE   YCSB mix, or its property file [a]\n"
+	"  --records=N            records inserted before the mix [1000]\n"
+	"  --operations=N         operations of the mix [10000]\n"
+	"  --pool=PATH            pool_path of the index\n"
+	"  --pool-size=SIZE       its pool_size [0]\n"
+	"  --seed=N               seed of the requests [1]\n"
+	"  --no-bulk-load         the library is older than tree_api's bulk_load()\n";
+
+enum { MIX = 1, RECORDS, OPERATIONS, POOL, POOL_SIZE, SEED, NO_BULK_LOAD, HELP };
+
+static int take(struct run *r, int option)
+{
+	switch (option) {
+	case MIX:
+		r->mix_name = optarg;
+		return 0;
+	case RECORDS:
+		return nvw_parse_count(optarg, &r->records);
+	case OPERATIONS:
+		return nvw_parse_count(optarg, &r->operations);
+	case POOL:
+		r->pool_path = optarg;
+		return 0;
+	case POOL_SIZE:
+		return nvw_parse_bytes(optarg, &r->pool_bytes);
+	case SEED:
+		return nvw_parse_count(optarg, &r->seed);
+	case NO_BULK_LOAD:
+		r->has_bulk_load = false;
+		return 0;
+	default:
+		return nvw_fail(NVW_E_USAGE, "see nvwave-pibench --help");
+	}
+}
+
+static int take_words(struct run *r, int argc, char **argv)
+{
+	static const struct option options[] = {{"mix", 1, NULL, MIX}, {"records", 1, NULL, RECORDS},
+		{"operations", 1, NULL, OPERATIONS}, {"pool", 1, NULL, POOL},
+		{"pool-size", 1, NULL, POOL_SIZE}, {"seed", 1, NULL, SEED},
+		{"no-bulk-load", 0, NULL, NO_BULK_LOAD}, {"help", 0, NULL, HELP}, {0}};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == HELP) {
+			fputs(help, stdout);
+			exit(0);
+		}
+		NVW_TRY(take(r, option));
+	}
+	if (optind + 1 != argc) {
+		return nvw_fail(NVW_E_USAGE, "expected one library, see nvwave-pibench --help");
+	}
+	if (r->operations == 0 || r->operations >= 1 << 30) {
+		return nvw_fail(NVW_E_USAGE, "expected 1 to 2^30 - 1 operations");
+	}
+	r->library = argv[optind];
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct run r = {.mix_name = "a",
+		.pool_path = "",
+		.records = 1000,
+		.operations = 10000,
+		.seed = 1,
+		.has_bulk_load = true};
+
+	if (take_words(&r, argc, argv)) {
+		return fail(STATUS_USAGE);
+	}
+	const int error = run(&r);
+
+	if (error) {
+		return fail(error == NVW_E_INCONSISTENT ? STATUS_WRONG : STATUS_USAGE);
+	}
+	print(&r);
+	close_tree(&r);
+	return 0;
+}
