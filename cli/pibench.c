@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvwave-pibench: drives an index that was built for PiBench (Lersch, Hao, Oukid, Wang, Willhalm, "Evaluating Persistent
- * Memory Range Indexes", VLDB 2019) by a YCSB mix, for nvwave exec. Each operation of the mix is announced and acknowledged
- * (nvw/ack.h), and each result is compared with what it has to be.
+ * nvwave-pibench: drives an index that was built for PiBench (Lersch, Hao, Oukid, Wang, Willhalm, "Evaluating
+ * Persistent Memory Range Indexes", VLDB 2019) by a YCSB mix, for nvwave exec. Each operation of the mix is
+ * announced and acknowledged (nvw/ack.h), and each result is compared with what it has to be.
  *
- * PiBench's interface is a C++ class, tree_api, and a function, create_tree(). Below is how the Itanium C++ ABI, that of gcc
- * and clang, lays both out, so that no C++ is needed: a pointer to a table of the virtual functions in the order of their
- * declarations, the destructor being two of them, and libstdc++'s std::string.
+ * PiBench's interface is a C++ class, tree_api, and a function, create_tree(). Below is how the Itanium C++
+ * ABI, that of gcc and clang, lays both out, so that no C++ is needed: a pointer to a table of the virtual
+ * functions in the order of their declarations, the destructor being two of them, and libstdc++'s std::string.
  */
 #include <dlfcn.h>
 #include <getopt.h>

@@ -25,8 +25,8 @@ struct btree_plan {
 	enum btree_scope scope;
 	bool persist, undo;
 	bool reads_last; /* of a YCSB mix, in each batch: no change needs what a read has found */
-	bool is_paper; /* --barriers=paper */
-	int mutation;  /* index of the seeded bug, -1 for none */
+	bool is_paper;   /* --barriers=paper */
+	int mutation;    /* index of the seeded bug, -1 for none */
 
 	uint64_t *loaded; /* keys of the preload, ascending, distinct */
 	uint64_t loaded_count;
