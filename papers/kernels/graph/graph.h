@@ -6,19 +6,18 @@
  *
  * A graph is named by a generator, which makes the same graph from the same name and seed on every host,
  *
- * grid:WxH         W x H nodes, row after row, each with the four around it (ecology1: grid:1000x1000)
- * rmat:SCALE[:F]   2^SCALE nodes, F [16] times as many edges: R-MAT, a=.57 b=.19 c=.19; hubs come first
- * road:N           N nodes as in road maps: planar, connected, mean degree about 2.5, chains, wide
- * chung-lu:N:ARCS  N nodes, ARCS / 2 edges exactly: degrees as a power law (exponent 3), half of the edges
- * local
+ *	grid:WxH         W x H nodes, row after row, each with the four around it (ecology1: grid:1000x1000)
+ *	rmat:SCALE[:F]   2^SCALE nodes, F [16] times as many edges: R-MAT, a=.57 b=.19 c=.19; hubs come first
+ *	road:N           N nodes as in road maps: planar, connected, mean degree about 2.5, chains, wide
+ *	chung-lu:N:ARCS  N nodes, ARCS / 2 edges exactly: degrees as a power law (exponent 3), half of them near
  *
  * or by a file, plain or compressed in a format of libarchive:
  *
- * Matrix Market    it begins with "%%MatrixMarket", or is called .mtx: coordinate, square
- * DIMACS, PACE     its first non-comment line begins with "p", or it is called .gr: "p sp N M" and
- *                  "a u v weight", or "p tw N M" and "u v"
- * METIS            it is called .graph or .metis: "N M [fmt [ncon]]", then a line per node
- * edge list        any other: "u v [weight]", # or % comments; any numbers, renumbered as they appear
+ *	Matrix Market    it begins with "%%MatrixMarket", or is called .mtx: coordinate, square
+ *	DIMACS, PACE     its first non-comment line begins with "p", or it is called .gr: "p sp N M" and
+ *	                 "a u v weight", or "p tw N M" and "u v"
+ *	METIS            it is called .graph or .metis: "N M [fmt [ncon]]", then a line per node
+ *	edge list        any other: "u v [weight]", # or % comments; any numbers, renumbered as they appear
  *
  * The suffix may be followed by that of a compressor. Weights and values in files are skipped: workloads have
  * their own weight functions.

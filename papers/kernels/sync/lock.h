@@ -2,10 +2,10 @@
 /*
  * The mutexes of sinclair15 Table 4, after their names there.
  *
- * FA            a ticket lock: fetch-and-add takes a ticket; all wait at one word for their number
- * sleep         a queue in a ring buffer: a ticket is a place in it, and each waiter has a word of its own
- * spin          exchange until the lock was free
- * spin+backoff  as spin, and waits longer after each failure
+ *	FA            a ticket lock: fetch-and-add takes a ticket; all wait at one word for their number
+ *	sleep         a queue in a ring buffer: a ticket is a place in it; each waiter has a word of its own
+ *	spin          exchange until the lock was free
+ *	spin+backoff  as spin, and waits longer after each failure
  *
  * FA is a ring of one place: a place holds the ticket that may enter there, and a release writes the next
  * ticket to the next place. Every poll is an acquire: the paper has no relaxed atomics.
