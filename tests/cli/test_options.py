@@ -41,7 +41,7 @@ modes = {
     "run": [("run", ["run"] + kv), ("readers", ["run"] + kv + ["--host-readers=1"]),
             ("timeline", ["run"] + kv + ["--timeline=out.json"]),
             ("series", ["run"] + kv + ["--series=out.csv"]),
-            ("memory trace", ["run"] + kv + ["--memory-trace=out-memory.csv"]), ("pool", ["run"] + kv + ["--pool=out"])],
+            ("memory trace", ["run"] + kv + ["--memory-trace=out-memory.csv"]), ("pool", ["run"] + kv + ["--pool=out.pool"])],
     "crash": [
         ("observed", ["crash"] + kv),
         ("permitted", ["crash"] + kv + ["--mode=permitted"]),
@@ -162,7 +162,7 @@ def essence(text):
 
 def result(words):
     status, out, err = run(words)
-    files = sorted((n, open(n).read() if n.endswith((".svg", ".csv", ".json")) else "")
+    files = sorted((n, open(n).read() if n.endswith((".svg", ".csv", ".json")) else os.path.getsize(n) if n.endswith(".pool") else "")
                    for n in os.listdir(".") if n.startswith(("out", "record")))
     clean()
     return status, essence(out), essence(err), files
