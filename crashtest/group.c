@@ -74,6 +74,7 @@ static struct ct_group *group_of(struct ct_groups *groups, const struct ct_findi
 	if (i == groups->count) {
 		memcpy(g->shape, shape, sizeof shape);
 		g->finding = *finding;
+		memset(g->sample, 0, sizeof g->sample);
 		groups->count++; /* last: a worker may die at any point */
 		return g;
 	}
@@ -84,6 +85,12 @@ static struct ct_group *group_of(struct ct_groups *groups, const struct ct_findi
 	}
 	g->finding.states = states;
 	return g;
+}
+
+void ct_groups_clear(struct ct_groups *groups)
+{
+	groups->count = 0;
+	groups->unlisted = 0;
 }
 
 void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding)

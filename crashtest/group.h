@@ -30,6 +30,8 @@ struct ct_groups {
 void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES]);
 uint64_t ct_shape_hash(const char *text);
 
+/* No groups; the memory of later ones is not touched. */
+void ct_groups_clear(struct ct_groups *groups);
 /* Adds finding->states states that fail so; the earlier (instant, draw) stays as the example. */
 void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding);
 /* The same for a state whose newest store is of this site: also a sample. */

@@ -26,6 +26,7 @@ static struct bench {
 	struct litmus_report report; /* shared: final states are counted where they are checked */
 	const struct litmus_options *options;
 	struct nvw_options *none; /* the workload has no options */
+	struct ct_result *result; /* of the schedule at hand */
 	enum litmus_persistency persistency;
 } * bench;
 
@@ -99,8 +100,7 @@ static void add_result(struct bench *b, const struct ct_result *result)
 	report->is_exhaustive &= result->instants_exhausted == result->instants && !result->states_undecided;
 }
 
-static int crash_into(
-	struct bench *b, const struct emu_config *config, enum ct_mode mode, struct ct_result *result)
+static int crash_into(struct bench *b, const struct emu_config *config, enum ct_mode mode)
 {
 	static const enum ct_model models[] = {
 #define MACHINE_MODEL(id, symbol, name) CT_MODEL_##id,
@@ -123,8 +123,8 @@ static int crash_into(
 		.narrow_line = litmus_persist_barrier_line,
 		.narrow_by = b->options->narrower};
 
-	NVW_TRY(ct_run(&subject, &options, result));
-	if (result->interrupted) {
+	NVW_TRY(ct_run(&subject, &options, b->result));
+	if (b->result->interrupted) {
 		return nvw_stop_error();
 	}
 	return 0;
@@ -132,13 +132,8 @@ static int crash_into(
 
 static int crash_schedule(struct bench *b, const struct emu_config *config, enum ct_mode mode)
 {
-	struct ct_result *const result = calloc(1, sizeof *result);
-	int error;
+	int error = crash_into(b, config, mode);
 
-	if (!result) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
-	}
-	error = crash_into(b, config, mode, result);
 	b->report.schedules++;
 	/* With the buffered machine, also if work-items race across a barrier without meeting
 	 * (persist/buffered.c): it orders lines, and the orders of stores to one line may contradict each
@@ -147,10 +142,9 @@ static int crash_schedule(struct bench *b, const struct emu_config *config, enum
 		b->report.unfinished++;
 		error = 0;
 	} else if (!error) {
-		add_result(b, result);
+		add_result(b, b->result);
 	}
-	ct_result_free(result);
-	free(result);
+	ct_result_free(b->result);
 	return error;
 }
 
@@ -230,9 +224,12 @@ int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency p
 	}
 	error = nvw__options_create(NULL, &b->none);
 	if (error == 0) {
-		error = go_through_situations(b);
+		b->result = calloc(1, sizeof *b->result);
+		error = b->result ? go_through_situations(b) :
+				    nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 	}
 	*ret_report = b->report;
+	free(b->result);
 	nvw__options_free(b->none);
 	munmap(b, sizeof *b);
 	bench = NULL;

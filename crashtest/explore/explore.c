@@ -628,7 +628,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	if (x == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for an exploration");
 	}
-	memset(ret_result, 0, sizeof *ret_result);
+	ct_result_clear(ret_result);
 	ret_result->mode = ct_model_info(e->rules.model)->replays ? CT_OBSERVED : CT_PERMITTED;
 	ret_result->model = e->rules.model;
 	ret_result->grouped = e->grouped;

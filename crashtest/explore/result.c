@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the workers have found becomes one result. See result.h; crash.h has what is asked of a result. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,11 @@ bool ct_verdict_passes(enum ct_verdict v)
 	return v == CT_VERDICT_CONSISTENT || v == CT_VERDICT_UNREFUTED;
 }
 
+void ct_result_clear(struct ct_result *r)
+{
+	memset(r, 0, offsetof(struct ct_result, finding));
+}
+
 void ct_result_free(struct ct_result *r)
 {
 	free(r->failing.at);
@@ -148,11 +154,12 @@ static int join_failing(const struct ct_worker *worker, unsigned workers, struct
 int ct_result_gather(const struct ct_plan *plan, const struct ct_options *options,
 	const struct ct_worker *worker, unsigned workers, struct ct_result *r)
 {
-	struct ct_groups *const all = calloc(1, sizeof *all);
+	struct ct_groups *const all = malloc(sizeof *all);
 
 	if (all == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the findings of a test");
 	}
+	ct_groups_clear(all);
 	for (unsigned i = 0; i < workers; i++) {
 		const struct ct_shared *s = worker[i].shared;
 

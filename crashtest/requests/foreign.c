@@ -661,7 +661,7 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 {
 	static struct ct_groups groups; /* too large for a stack, and there is no error to return */
 
-	groups = (struct ct_groups){0};
+	ct_groups_clear(&groups);
 	for (unsigned i = 0; i < sum->finding_count; i++) {
 		ct_groups_add(&groups, &sum->finding[i]);
 	}

@@ -447,7 +447,7 @@ int ct_run_kill(
 	if (k == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 	}
-	memset(ret_result, 0, sizeof *ret_result);
+	ct_result_clear(ret_result);
 	ret_result->mode = CT_KILL;
 	int error = ct_bench_create(subject, &bench);
 
