@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Speed of the persist log (records a second, written and read) and of the explorer itself (crash states a second
- * on a 1 MiB pool, with a check that reads little: what remains is the tester's own cost). One host thread.
+ * Speed of the persist log (records a second, written and read) and of the explorer itself (crash states a
+ * second on a 1 MiB pool, with a check that reads little: what remains is the tester's own cost). One host
+ * thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -98,27 +99,27 @@ static int write_run(int fd)
 	struct nvw_log_writer *w;
 	struct nvw_log_record r = {0};
 	uint64_t line[8] = {1};
-	int error = nvw_log_create_fd(dup(fd), "log", &info, &w);
 
-	for (uint64_t op = 0; op < OPS && !error; op += 4) {
-		for (unsigned i = 0; i < 8 && !error; i++) {
+	NVW_TRY(nvw_log_create_fd(dup(fd), "log", &info, &w));
+	for (uint64_t op = 0; op < OPS; op += 4) {
+		for (unsigned i = 0; i < 8; i++) {
 			r = (struct nvw_log_record){.kind = NVW_LOG_ISSUE, .time_ps = op * 1000};
 			r.issue.write = 2 * op + i + 1;
 			r.issue.off = (i < 4 ? 0 : FLAGS) + 64 * (op + i % 4);
 			r.issue.mask = 0xff;
 			r.issue.data = (const uint8_t *)line;
-			error = nvw_log_append(w, &r);
+			NVW_TRY(nvw_log_append(w, &r));
 		}
-		for (unsigned i = 0; i < 8 && !error; i++) {
+		for (unsigned i = 0; i < 8; i++) {
 			r = (struct nvw_log_record){.kind = NVW_LOG_DONE, .time_ps = op * 1000};
 			r.done.write = 2 * op + i + 1;
-			error = nvw_log_append(w, &r);
+			NVW_TRY(nvw_log_append(w, &r));
 		}
 		r = (struct nvw_log_record){
 			.kind = NVW_LOG_ACK, .time_ps = op * 1000, .ack = {.first = op, .count = 4}};
-		error = error ? error : nvw_log_append(w, &r);
+		NVW_TRY(nvw_log_append(w, &r));
 	}
-	return error ? error : nvw_log_close(w, r.time_ps);
+	return nvw_log_close(w, r.time_ps);
 }
 
 static int judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
@@ -151,7 +152,8 @@ static int bench_states(uint64_t states)
 	if (write_run(fd) || ct_explore(&e, NULL, &r)) {
 		return fail();
 	}
-	printf("explorer: %.0f distinct states/s (%llu in %.2f s, without recovery and check of a structure)\n",
+	printf("explorer: %.0f distinct states/s (%llu in %.2f s, "
+	       "without recovery and check of a structure)\n",
 		(double)r.states_distinct / r.explore_seconds, (unsigned long long)r.states_distinct,
 		r.explore_seconds);
 	close(fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernels of cuda_sources.cu with nvwave's macros: PROGRAM MACHINE PROTOCOL KERNEL LAUNCHES [KEY=VALUE] prints the same. Wavefronts are 32 wide, as
- * warps are.
+ * The kernels of cuda_sources.cu with nvwave's macros: PROGRAM MACHINE PROTOCOL KERNEL LAUNCHES [KEY=VALUE]
+ * prints the same. Wavefronts are 32 wide, as warps are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,26 +68,32 @@ static int launch(struct nvw_machine *m, unsigned k, struct work *w, unsigned la
 }
 
 /* The table is filled with zeroes first, as CUDA's is. */
+static int hash_all(
+	struct nvw_machine *m, unsigned k, struct work *w, unsigned long long *copy, unsigned launches)
+{
+	const size_t bytes = HASH_SLOTS * sizeof *copy;
+	struct work_time begin, end;
+
+	NVW_TRY(nvw_write(m, w->table, copy, bytes));
+	begin = work_time();
+	NVW_TRY(launch(m, k, w, launches));
+	end = work_time();
+	NVW_TRY(nvw_read(m, copy, w->table, bytes));
+	work_print(begin, end, work_probes(copy));
+	return 0;
+}
+
 static int run_hash(struct nvw_machine *m, unsigned k, unsigned launches)
 {
-	const size_t bytes = HASH_SLOTS * sizeof(unsigned long long);
 	unsigned long long *const copy = calloc(HASH_SLOTS, sizeof *copy);
-	struct work w = {.table = nvw_alloc(m, bytes)};
-	int r = w.table && copy ? nvw_write(m, w.table, copy, bytes) : NVW_E_MEMORY;
-	const struct work_time begin = work_time();
+	struct work w = {.table = nvw_alloc(m, HASH_SLOTS * sizeof *copy)};
+	const int r = w.table && copy ? hash_all(m, k, &w, copy, launches) : NVW_E_MEMORY;
 
-	r = r ? r : launch(m, k, &w, launches);
-	const struct work_time end = work_time();
-
-	r = r ? r : nvw_read(m, copy, w.table, bytes);
-	if (r == 0) {
-		work_print(begin, end, work_probes(copy));
-	}
 	free(copy);
 	return r;
 }
 
-static int run(struct nvw_machine *m, unsigned k, unsigned launches)
+static int run_array(struct nvw_machine *m, unsigned k, unsigned launches)
 {
 	struct work w = {.x = nvw_alloc(m, SUM_VALUES * WORK_ITEMS * sizeof *w.x),
 		.y = nvw_alloc(m, WORK_ITEMS * sizeof *w.y)};
@@ -101,9 +107,22 @@ static int run(struct nvw_machine *m, unsigned k, unsigned launches)
 	return r;
 }
 
-int main(int argc, char **argv)
+static int make_machine(int argc, char **argv, struct nvw_machine **ret_machine)
 {
 	struct emu_config config;
+
+	emu_config_default(&config);
+	NVW_TRY(emu_config_load(&config, argv[1]));
+	snprintf(config.protocol, sizeof config.protocol, "%s", argv[2]);
+	NVW_TRY(emu_config_set(&config, "gpu.wavefront_width=32"));
+	for (int i = 5; i < argc; i++) {
+		NVW_TRY(emu_config_set(&config, argv[i]));
+	}
+	return emu_create(&config, NULL, NULL, ret_machine);
+}
+
+int main(int argc, char **argv)
+{
 	struct nvw_machine *m = NULL;
 	unsigned k = 0;
 	int r;
@@ -113,19 +132,15 @@ int main(int argc, char **argv)
 	}
 	if (argc < 5 || k == KERNELS || (!kernels[k].operations && atoi(argv[4]) > HASH_ROUNDS)) {
 		fprintf(stderr,
-			"usage: cuda_macros MACHINE PROTOCOL saxpy|sum|hash LAUNCHES [KEY=VALUE] (hash: at most %d)\n",
+			"usage: cuda_macros MACHINE PROTOCOL saxpy|sum|hash LAUNCHES [KEY=VALUE] "
+			"(hash: at most %d)\n",
 			HASH_ROUNDS);
 		return 2;
 	}
-	emu_config_default(&config);
-	r = emu_config_load(&config, argv[1]);
-	snprintf(config.protocol, sizeof config.protocol, "%s", argv[2]);
-	r = r ? r : emu_config_set(&config, "gpu.wavefront_width=32");
-	for (int i = 5; i < argc && r == 0; i++) {
-		r = emu_config_set(&config, argv[i]);
+	r = make_machine(argc, argv, &m);
+	if (r == 0) {
+		r = (kernels[k].operations ? run_array : run_hash)(m, k, (unsigned)atoi(argv[4]));
 	}
-	r = r ? r : emu_create(&config, NULL, NULL, &m);
-	r = r ? r : (kernels[k].operations ? run : run_hash)(m, k, (unsigned)atoi(argv[4]));
 	if (r < 0) {
 		fprintf(stderr, "%s\n", nvw_error_message());
 	}

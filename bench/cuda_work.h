@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What cuda_sources.cu and cuda_macros.c have in common: sizes, keys of the hash table, the clock. C and C++. */
+/* What cuda_sources.cu and cuda_macros.c have in common: sizes, keys of the hash table, the clock. C and
+ * C++. */
 #ifndef BENCH_CUDA_WORK_H
 #define BENCH_CUDA_WORK_H
 
@@ -39,7 +40,9 @@ static inline uint64_t work_probes(const unsigned long long *table)
 	uint64_t probes = 0;
 
 	for (unsigned i = 0; i < HASH_SLOTS; i++) {
-		probes += table[i] ? (i - (unsigned)work_hash(table[i])) % HASH_SLOTS + 1 : 0;
+		if (table[i]) {
+			probes += (i - (unsigned)work_hash(table[i])) % HASH_SLOTS + 1;
+		}
 	}
 	return probes;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What calls of libpmem take, as the program sees it: each timed by itself with the time-stamp counter, the counter's own
- * cost taken off. bench/exec.sh runs it with and without nvwave exec.
+ * What calls of libpmem take, as the program sees it: each timed by itself with the time-stamp counter, the
+ * counter's own cost taken off. bench/exec.sh runs it with and without nvwave exec.
  *
- *	exec_calls FILE            one line: p50 of a persist of a line, of a copy of 256 bytes, of a step of a pointer
- *	                           chase (a node of 64 bytes copied out of the pool) through a set that caches hold, and
- *	                           through one that they do not, of a drain of nothing, in ns
+ *	exec_calls FILE            one line: p50 of a persist of a line, of a copy of 256 bytes, of a step of
+ *	                           a pointer chase (a node of 64 bytes copied out of the pool) through a set
+ *	                           that caches hold, and through one that they do not, of a drain of nothing,
+ *	                           in ns
  *	exec_calls FILE loop N     N times a persist: mean of the CPU time, in ns
  */
 #include <libpmem.h>
@@ -149,9 +150,11 @@ static void loop(char *pool, unsigned long calls)
 int main(int argc, char **argv)
 {
 	size_t bytes;
-	char *const pool =
-		argc > 1 ? pmem_map_file(argv[1], POOL, PMEM_FILE_CREATE, 0600, &bytes, NULL) : NULL;
+	char *pool = NULL;
 
+	if (argc > 1) {
+		pool = pmem_map_file(argv[1], POOL, PMEM_FILE_CREATE, 0600, &bytes, NULL);
+	}
 	if (pool == NULL) {
 		fprintf(stderr, "exec_calls FILE [loop N]\n");
 		return 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A loop of insertions, to see what recording costs a program that nvwave-cc has built: sorted leaves of 14 pairs in a mapped
- * file, as in a persistent B+tree. An insertion moves the greater pairs up by stores of 8 bytes, flushes each line that it
- * leaves, and fences twice. A full leaf is emptied.
+ * A loop of insertions, to see what recording costs a program that nvwave-cc has built: sorted leaves of 14
+ * pairs in a mapped file, as in a persistent B+tree. An insertion moves the greater pairs up by stores of 8
+ * bytes, flushes each line that it leaves, and fences twice. A full leaf is emptied.
  *
  *	exec_inserts FILE [COUNT]      prints the CPU time of an insertion, in ns
  */
@@ -79,12 +79,12 @@ int main(int argc, char **argv)
 {
 	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : part_of(INSERTIONS);
 	const int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
-	struct leaf *const leaf =
-		fd >= 0 && ftruncate(fd, LEAVES * sizeof *leaf) == 0 ?
-			mmap(NULL, LEAVES * sizeof *leaf, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
-			MAP_FAILED;
+	struct leaf *leaf = MAP_FAILED;
 	unsigned a, b, c, d;
 
+	if (fd >= 0 && ftruncate(fd, LEAVES * sizeof *leaf) == 0) {
+		leaf = mmap(NULL, LEAVES * sizeof *leaf, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
 	if (leaf == MAP_FAILED) {
 		fprintf(stderr, "exec_inserts FILE [COUNT]\n");
 		return 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nvwave-cc costs: stores to ordinary memory (a table that is filled and sorted), and appending to a log on a mapping
- * with clflush and mfence.
+ * What nvwave-cc costs: stores to ordinary memory (a table that is filled and sorted), and appending to a log
+ * on a mapping with clflush and mfence.
  *
  *	exec_stores FILE      prints the CPU time of a step of each, in ns
  */
@@ -57,11 +57,11 @@ int main(int argc, char **argv)
 {
 	uint64_t *const table = malloc(TABLE * sizeof *table), steps = 0;
 	const int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
-	volatile uint64_t *const log =
-		fd >= 0 && ftruncate(fd, 64 * SLOTS) == 0 ?
-			mmap(NULL, 64 * SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
-			MAP_FAILED;
+	volatile uint64_t *log = MAP_FAILED;
 
+	if (fd >= 0 && ftruncate(fd, 64 * SLOTS) == 0) {
+		log = mmap(NULL, 64 * SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
 	if (table == NULL || log == MAP_FAILED) {
 		return 2;
 	}

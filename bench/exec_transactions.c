@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A loop of libpmemobj transactions, for the slow-down of recording: each changes a counter and a slot of an array.
+ * A loop of libpmemobj transactions, for the slow-down of recording: each changes a counter and a slot of an
+ * array.
  *
  *	exec_transactions FILE COUNT     prints nanoseconds a transaction; makes the pool if need be
  */
@@ -24,12 +25,18 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+static PMEMobjpool *open_pool(const char *path)
+{
+	PMEMobjpool *const pool = pmemobj_open(path, "transactions");
+
+	return pool ? pool : pmemobj_create(path, "transactions", PMEMOBJ_MIN_POOL, 0600);
+}
+
 int main(int argc, char **argv)
 {
 	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
-	PMEMobjpool *pool = argc > 2 ? pmemobj_open(argv[1], "transactions") : NULL;
+	PMEMobjpool *const pool = argc > 2 ? open_pool(argv[1]) : NULL;
 
-	pool = pool || argc < 3 ? pool : pmemobj_create(argv[1], "transactions", PMEMOBJ_MIN_POOL, 0600);
 	if (pool == NULL) {
 		fprintf(stderr, "exec_transactions FILE COUNT\n");
 		return 2;

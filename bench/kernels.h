@@ -3,8 +3,10 @@
 #ifndef BENCH_KERNELS_H
 #define BENCH_KERNELS_H
 
+#include <stdio.h>
 #include <time.h>
 
+#include <emu.h>
 #include <nvw/kernel.h>
 
 enum { HIT_WORDS = 512 };
@@ -54,6 +56,19 @@ static inline void scatter(const void *args)
 			(void)nvw_load(line);
 		}
 	}
+}
+
+/* alsop16's machine with a setting ("gpu.cus=4"), two wavefronts a CU, and a protocol. */
+static inline int alsop16_machine(const char *protocol, const char *setting, struct nvw_machine **ret_machine)
+{
+	struct emu_config config;
+
+	emu_config_default(&config);
+	NVW_TRY(emu_config_load(&config, "alsop16"));
+	NVW_TRY(emu_config_set(&config, setting));
+	NVW_TRY(emu_config_set(&config, "gpu.wavefronts_per_cu=2"));
+	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
+	return emu_create(&config, NULL, NULL, ret_machine);
 }
 
 #endif

@@ -11,7 +11,10 @@ static inline unsigned part_of(unsigned work)
 	const char *const text = getenv("PART");
 	const long part = text ? strtol(text, NULL, 10) : 1;
 
-	return part <= 1 ? work : work > part ? work / (unsigned)part : 1;
+	if (part <= 1) {
+		return work;
+	}
+	return work > part ? work / (unsigned)part : 1;
 }
 
 #endif

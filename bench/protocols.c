@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a work-item memory operation costs the host under each protocol against vi, where hit rates are alike, and with 128 CUs
- * against 4. protocols.sh counts instructions with this program; alone it compares processor times within one run.
+ * What a work-item memory operation costs the host under each protocol against vi, where hit rates are alike,
+ * and with 128 CUs against 4. protocols.sh counts instructions with this program; alone it compares processor
+ * times within one run.
  *
- *	bench_protocols                              all protocols, by processor time
- *	bench_protocols list                         their names
- *	bench_protocols PROTOCOL KERNEL CUS ROUNDS   one run: its operations, and the share of loads that hit the L1
+ *	bench_protocols                             all protocols, by processor time
+ *	bench_protocols list                        their names
+ *	bench_protocols PROTOCOL KERNEL CUS ROUNDS  one run: its operations, and the share of loads that hit
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,80 +52,72 @@ struct outcome {
 	double hits;
 };
 
-static int measure(
+static int measure_protocol(
 	const char *protocol, unsigned kernel, const char *cus, unsigned rounds, struct outcome *ret)
 {
-	struct emu_config config;
 	struct nvw_machine *m = NULL;
 	char setting[32];
 	int r;
 
 	snprintf(setting, sizeof setting, "gpu.cus=%s", cus);
-	emu_config_default(&config);
-	r = emu_config_load(&config, "alsop16");
-	r = r ? r : emu_config_set(&config, setting);
-	r = r ? r : emu_config_set(&config, "gpu.wavefronts_per_cu=2");
-	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
-	r = r ? r : emu_create(&config, NULL, NULL, &m);
-	if (r == 0) {
-		const struct args args = {
-			.words = nvw_alloc(m, FOOTPRINT), .lines = FOOTPRINT / 64, .rounds = rounds};
-		const struct emu_stats *stats;
-		double begin;
+	NVW_TRY(alsop16_machine(protocol, setting, &m));
 
-		nvw_begin_measurement(m);
-		begin = seconds();
-		r = nvw_launch(m, kernels[kernel].name, kernels[kernel].kernel, &args, WORK_ITEMS, GROUP);
-		stats = emu_statistics(m);
-		ret->operations = stats->work_item_ops;
-		ret->ns = 1e9 * (seconds() - begin) / (double)stats->work_item_ops;
-		ret->hits = stats->l1_load_hits ?
-				    (double)stats->l1_load_hits /
-					    (double)(stats->l1_load_hits + stats->l1_load_misses) :
-				    0;
+	const struct args args = {
+		.words = nvw_alloc(m, FOOTPRINT), .lines = FOOTPRINT / 64, .rounds = rounds};
+	const struct emu_stats *stats;
+	double begin;
+
+	nvw_begin_measurement(m);
+	begin = seconds();
+	r = nvw_launch(m, kernels[kernel].name, kernels[kernel].kernel, &args, WORK_ITEMS, GROUP);
+	stats = emu_statistics(m);
+	ret->operations = stats->work_item_ops;
+	ret->ns = 1e9 * (seconds() - begin) / (double)stats->work_item_ops;
+	ret->hits = 0;
+	if (stats->l1_load_hits > 0) {
+		ret->hits =
+			(double)stats->l1_load_hits / (double)(stats->l1_load_hits + stats->l1_load_misses);
 	}
 	emu_destroy(m);
 	return r;
 }
 
 /* The least of some runs. */
-static int least(const char *protocol, unsigned kernel, const char *cus, struct outcome *ret)
+static int measure_least(const char *protocol, unsigned kernel, const char *cus, struct outcome *ret)
 {
-	int r = 0;
+	double least = 1e9;
 
-	for (unsigned run = 0; r == 0 && run < part_of(RUNS); run++) {
-		const double before = run ? ret->ns : 1e9;
-
-		r = measure(protocol, kernel, cus, part_of(kernels[kernel].rounds), ret);
-		ret->ns = before < ret->ns ? before : ret->ns;
+	for (unsigned run = 0; run < part_of(RUNS); run++) {
+		NVW_TRY(measure_protocol(protocol, kernel, cus, part_of(kernels[kernel].rounds), ret));
+		least = fmin(ret->ns, least);
 	}
-	return r;
+	ret->ns = least;
+	return 0;
 }
 
 static int compare_all(void)
 {
 	struct outcome vi[KERNELS], each[KERNELS], many;
 	const char *name, *citation, *summary;
-	int r = 0;
 
 	printf("processor time of an operation over vi's, and L1 hits; 128 CUs over 4\n");
 	for (unsigned k = 0; k < KERNELS; k++) {
-		r = r ? r : least("vi", k, "4", &vi[k]);
+		NVW_TRY(measure_least("vi", k, "4", &vi[k]));
 	}
-	for (unsigned i = 0; r == 0 && emu_protocol_info(i, &name, &citation, &summary); i++) {
+	for (unsigned i = 0; emu_protocol_info(i, &name, &citation, &summary); i++) {
 		printf("%-13s", name);
-		for (unsigned k = 0; r == 0 && k < KERNELS; k++) {
-			r = least(name, k, "4", &each[k]);
+		for (unsigned k = 0; k < KERNELS; k++) {
+			NVW_TRY(measure_least(name, k, "4", &each[k]));
 			printf("  %s %4.2f (%2.0f %%)", kernels[k].name, each[k].ns / vi[k].ns,
 				100 * each[k].hits);
 		}
-		r = r ? r : least(name, MIX, "128", &many);
+		NVW_TRY(measure_least(name, MIX, "128", &many));
 		printf("  128 CUs %4.2f\n", many.ns / each[MIX].ns);
 	}
-	return r;
+	return 0;
 }
 
-static int run_one(char **argv)
+static int run_chosen(char **argv)
 {
 	struct outcome outcome = {0};
 	unsigned k = 0;
@@ -135,7 +129,7 @@ static int run_one(char **argv)
 	if (k == KERNELS) {
 		return nvw_fail(NVW_E_USAGE, "there is no kernel \"%s\"", argv[2]);
 	}
-	r = measure(argv[1], k, argv[3], (unsigned)strtoul(argv[4], NULL, 10), &outcome);
+	r = measure_protocol(argv[1], k, argv[3], (unsigned)strtoul(argv[4], NULL, 10), &outcome);
 	printf("%llu %.3f\n", (unsigned long long)outcome.operations, outcome.hits);
 	return r;
 }
@@ -150,7 +144,7 @@ int main(int argc, char **argv)
 			puts(name);
 		}
 	} else {
-		r = argc == 5 ? run_one(argv) : compare_all();
+		r = argc == 5 ? run_chosen(argv) : compare_all();
 	}
 	if (r < 0) {
 		fprintf(stderr, "%s\n", nvw_error_message());

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A random tester whose work is nothing but checked accesses of 4 bytes, to compare the emulator with other
- * simulators' testers of that kind: requests per second of processor time, at chosen CUs, lanes, caches and footprint.
+ * simulators' testers of that kind: requests per second of processor time, at chosen CUs, lanes, caches and
+ * footprint.
  *
  *	bench_random [NAME=VALUE...]
  *
- * Without arguments: a table under vi at 4 and 8 CUs, where nearly all requests miss, where the L2 serves them, and
- * where the L1s do. With arguments: one row of
+ * Without arguments: a table under vi at 4 and 8 CUs, where nearly all requests miss, where the L2 serves
+ * them, and where the L1s do. With arguments: one row of
  *
- *	footprint=BYTES, wavefronts=N (per CU), lanes=N (per wavefront), episodes=N, length=N (requests of a work-item in an
- *	episode), stores=PERCENT, seed=N, fault=ACTION (left out of the protocol: emu_plant_fault()), and any key of a
- *	machine file, as --set takes it: gpu.cus=8, l1.size=16KiB, protocol=dd
+ *	footprint=BYTES, wavefronts=N (per CU), lanes=N (per wavefront), episodes=N, length=N (requests of a
+ *	work-item in an episode), stores=PERCENT, seed=N, fault=ACTION (left out of the protocol:
+ *	emu_plant_fault()), and any key of a machine file, as --set takes it: gpu.cus=8, l1.size=16KiB,
+ *	protocol=dd
  *
  * Design
- *	A work-item loads and stores words at random. In an episode, one kernel, every second row of words (as long as there are
- *	work-items) is read only, and each other word belongs to one work-item; the next episode exchanges rows and deals the words anew,
- *	to other CUs. So no two work-items race, and each load has one right value, which an array of the host has. Every work-item
- *	ends an episode with an atomic add to one counter, which is checked as well.
+ *	A work-item loads and stores words at random. In an episode, one kernel, every second row of words (as
+ *	long as there are work-items) is read only; each other word belongs to one work-item; the next
+ *	episode exchanges rows and deals the words anew, to other CUs. So no two work-items race: each load
+ *	has one right value, which an array of the host has. Every work-item ends an episode with an atomic add
+ *	to one counter, which is checked as well.
  *
  * The exit status is 1 if a value was wrong.
  */
@@ -125,23 +128,20 @@ static int run_episodes(struct nvw_machine *m, const struct emu_config *config, 
 	struct tester *const args = t;
 	uint64_t sum = 0;
 	double begin;
-	int r = 0;
 
 	nvw_begin_measurement(m);
 	begin = seconds();
-	for (t->episode = 0; t->episode < t->n.episodes && r == 0; t->episode++) {
-		r = nvw_launch(m, "episode", episode, &args, t->items, (unsigned)t->n.lanes);
+	for (t->episode = 0; t->episode < t->n.episodes; t->episode++) {
+		NVW_TRY(nvw_launch(m, "episode", episode, &args, t->items, (unsigned)t->n.lanes));
 	}
 	begin = seconds() - begin;
-	r = r ? r : nvw_read(m, &sum, t->counter, sizeof sum);
-	if (r == 0) {
-		print_row(config, t, emu_statistics(m), begin);
-	}
-	if (r == 0 && sum != t->items * t->n.episodes && !t->wrong++) {
+	NVW_TRY(nvw_read(m, &sum, t->counter, sizeof sum));
+	print_row(config, t, emu_statistics(m), begin);
+	if (sum != t->items * t->n.episodes && !t->wrong++) {
 		snprintf(t->first, sizeof t->first, "the counter is %llu instead of %llu",
 			(unsigned long long)sum, (unsigned long long)(t->items * t->n.episodes));
 	}
-	return r;
+	return 0;
 }
 
 /* Zeros, in huge pages where the host has them; NULL without memory. */
@@ -156,15 +156,30 @@ static void *array_of(size_t bytes)
 	return array;
 }
 
+static int run_on(struct nvw_machine *m, const struct emu_config *config, struct tester *t, const char *fault)
+{
+	t->words = nvw_alloc(m, t->n.footprint);
+	t->counter = nvw_alloc(m, 64);
+	if (!t->words || !t->counter) {
+		return nvw_fail(NVW_E_MEMORY, "the footprint is larger than the machine's DRAM");
+	}
+	if (fault) {
+		NVW_TRY(emu_plant_fault(m, fault));
+	}
+	return run_episodes(m, config, t);
+}
+
 /* 0, or an error whose message is set: also of a wrong value. */
-static int test(const struct emu_config *config, const struct numbers *n, const char *fault)
+static int test_random(const struct emu_config *config, const struct numbers *n, const char *fault)
 {
 	struct tester t = {.n = *n, .items = config->cus * n->wavefronts * n->lanes};
 	struct nvw_machine *m = NULL;
 	int r;
 
-	t.rows = n->footprint / sizeof *t.words / (t.items ? t.items : 1);
-	if (!t.items || !n->length || t.rows < 2) {
+	if (t.items) {
+		t.rows = n->footprint / sizeof *t.words / t.items;
+	}
+	if (!n->length || t.rows < 2) {
 		return nvw_fail(NVW_E_USAGE,
 			"%llu work-items with %llu requests each need a footprint of two words each",
 			(unsigned long long)t.items, (unsigned long long)n->length);
@@ -176,19 +191,15 @@ static int test(const struct emu_config *config, const struct numbers *n, const 
 	}
 	r = emu_create(config, NULL, NULL, &m);
 	if (r == 0) {
-		t.words = nvw_alloc(m, n->footprint);
-		t.counter = nvw_alloc(m, 64);
-		r = t.words && t.counter ?
-			    0 :
-			    nvw_fail(NVW_E_MEMORY, "the footprint is larger than the machine's DRAM");
-		r = r || !fault ? r : emu_plant_fault(m, fault);
-		r = r ? r : run_episodes(m, config, &t);
+		r = run_on(m, config, &t, fault);
 		emu_destroy(m);
 	}
 	munmap(t.expected, t.rows * t.items * sizeof *t.expected);
-	return r == 0 && t.wrong ?
-		       nvw_fail(NVW_E_MODEL, "%llu wrong values; %s", (unsigned long long)t.wrong, t.first) :
-		       r;
+	NVW_TRY(r);
+	if (t.wrong) {
+		return nvw_fail(NVW_E_MODEL, "%llu wrong values; %s", (unsigned long long)t.wrong, t.first);
+	}
+	return 0;
 }
 
 /* ---- The table, or the caller's row ---------------------------------------------------------- */
@@ -206,10 +217,9 @@ static int print_table(void)
 		{{"gpu.cus=8", "l2.size=2MiB"}, 1 << 20, 200},
 		{{"gpu.cus=8", "l1.size=256KiB"}, 128 << 10, 2000},
 	};
-	int r = 0;
 
 	print_head();
-	for (unsigned i = 0; i < sizeof rows / sizeof *rows && r == 0; i++) {
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct numbers n = {.footprint = rows[i].footprint,
 			.wavefronts = 4,
 			.lanes = 64,
@@ -219,13 +229,13 @@ static int print_table(void)
 		struct emu_config config;
 
 		emu_config_default(&config);
-		for (unsigned k = 0; k < 3 && rows[i].settings[k] && r == 0; k++) {
-			r = emu_config_set(&config, rows[i].settings[k]);
+		for (unsigned k = 0; k < 3 && rows[i].settings[k]; k++) {
+			NVW_TRY(emu_config_set(&config, rows[i].settings[k]));
 		}
 		n.episodes = 1 + part_of(REQUESTS) / (config.cus * n.wavefronts * n.lanes * n.length);
-		r = r ? r : test(&config, &n, NULL);
+		NVW_TRY(test_random(&config, &n, NULL));
 	}
-	return r;
+	return 0;
 }
 
 /* Whether the argument is one of the tester's own numbers. */
@@ -280,7 +290,7 @@ static int print_chosen(int count, char **arguments)
 	}
 	if (r == 0) {
 		print_head();
-		r = test(&config, &n, fault);
+		r = test_random(&config, &n, fault);
 	}
 	return r;
 }

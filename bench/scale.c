@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a work-item memory operation costs the host on alsop16's 128 CUs, each with 128 resident work-items, against
- * the same machine with 4 CUs: the same kernels, the same number of operations, in one process.
+ * What a work-item memory operation costs the host on alsop16's 128 CUs, each with 128 resident work-items,
+ * against the same machine with 4 CUs: the same kernels, the same number of operations, in one process.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include <emu.h>
@@ -43,18 +44,12 @@ static const struct {
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 /* Host nanoseconds a work-item operation of each kernel: the least of some runs. */
-static int measure(const char *protocol, const char *cus, double *ret_ns)
+static int measure_scale(const char *protocol, const char *cus, double *ret_ns)
 {
-	struct emu_config config;
 	struct nvw_machine *m = NULL;
-	int r;
+	int r = 0;
 
-	emu_config_default(&config);
-	r = emu_config_load(&config, "alsop16");
-	r = r ? r : emu_config_set(&config, cus);
-	r = r ? r : emu_config_set(&config, "gpu.wavefronts_per_cu=2");
-	snprintf(config.protocol, sizeof config.protocol, "%s", protocol);
-	r = r ? r : emu_create(&config, NULL, NULL, &m);
+	NVW_TRY(alsop16_machine(protocol, cus, &m));
 	for (unsigned k = 0; r == 0 && k < KERNELS; k++) {
 		struct args args = {.words = nvw_alloc(m, FOOTPRINT),
 			.lines = FOOTPRINT / 64,
@@ -68,7 +63,7 @@ static int measure(const char *protocol, const char *cus, double *ret_ns)
 			begin = seconds();
 			r = nvw_launch(m, kernels[k].name, kernels[k].kernel, &args, WORK_ITEMS, GROUP);
 			each = 1e9 * (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
-			ret_ns[k] = each < ret_ns[k] ? each : ret_ns[k];
+			ret_ns[k] = fmin(each, ret_ns[k]);
 		}
 	}
 	emu_destroy(m);
@@ -82,8 +77,8 @@ int main(void)
 	for (unsigned p = 0; p < sizeof protocols / sizeof *protocols; p++) {
 		double few[KERNELS], many[KERNELS];
 
-		if (measure(protocols[p], "gpu.cus=4", few) < 0 ||
-			measure(protocols[p], "gpu.cus=128", many) < 0) {
+		if (measure_scale(protocols[p], "gpu.cus=4", few) < 0 ||
+			measure_scale(protocols[p], "gpu.cus=128", many) < 0) {
 			fprintf(stderr, "%s\n", nvw_error_message());
 			return 1;
 		}

@@ -3,8 +3,9 @@
  * How fast the emulator runs on this host: work-item memory operations a second, and what one costs in bare
  * fiber switches of the same run, a figure that travels better between hosts.
  *
- * The second table has the limit of a design with one switch an access: fibers that do nothing but switch to the next one and look
- * a line up, on as many stacks as the emulator's wavefronts have, and beside it the emulator's coalesced hits.
+ * The second table has the limit of a design with one switch an access: fibers that do nothing but switch to
+ * the next one and look a line up, on as many stacks as the emulator's wavefronts have, and beside it the
+ * emulator's coalesced hits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ static double bare_switch(unsigned switches)
 	return (seconds() - begin) / switches;
 }
 
-static int measure(struct nvw_machine *m, const char *name, nvw_kernel kernel, struct args *args, double bare)
+static int measure_kernel(
+	struct nvw_machine *m, const char *name, nvw_kernel kernel, struct args *args, double bare)
 {
 	double begin, each;
 	int r;
@@ -139,7 +141,9 @@ static int compare_with_limit(struct emu_config config, unsigned wavefronts)
 		r = nvw_launch(m, "touch", hit, &touch, wavefronts * EMU_LANES, EMU_LANES);
 		nvw_begin_measurement(m);
 		begin = seconds();
-		r = r ? r : nvw_launch(m, "hits", hit, &hits, wavefronts * EMU_LANES, EMU_LANES);
+		if (r == 0) {
+			r = nvw_launch(m, "hits", hit, &hits, wavefronts * EMU_LANES, EMU_LANES);
+		}
 		begin = (seconds() - begin) / (double)emu_statistics(m)->work_item_ops;
 		printf("%10u %16.1f %34.1f %10.2f\n", wavefronts, 1e9 * begin, 1e9 * bare, begin / bare);
 		emu_destroy(m);
@@ -160,14 +164,16 @@ static int print_limit(const struct emu_config *config)
 }
 
 /* "hits=N" or "scattered=N": only such a kernel, N accesses a work-item, for those who count instructions. */
-static int run_one(const struct emu_config *config, const char *what)
+static int run_kernel(const struct emu_config *config, const char *what)
 {
 	const bool hits = strncmp(what, "hits=", 5) == 0;
-	const char *const rounds = hits ? what + 5 : strncmp(what, "scattered=", 10) == 0 ? what + 10 : "";
-	struct args args = {.lines = FOOTPRINT / 64, .rounds = (unsigned)strtoul(rounds, NULL, 10)};
+	struct args args = {.lines = FOOTPRINT / 64};
 	struct nvw_machine *m;
 	int r;
 
+	if (hits || strncmp(what, "scattered=", 10) == 0) {
+		args.rounds = (unsigned)strtoul(strchr(what, '=') + 1, NULL, 10);
+	}
 	if (!args.rounds) {
 		return nvw_fail(
 			NVW_E_USAGE, "%s: hits=N or scattered=N was expected, N accesses a work-item", what);
@@ -182,24 +188,29 @@ static int run_one(const struct emu_config *config, const char *what)
 	return r;
 }
 
+static int measure_all(struct nvw_machine *m, double bare)
+{
+	struct args hits = {.words = nvw_alloc(m, 8 * HIT_WORDS), .rounds = part_of(2000)};
+	struct args scattered = {
+		.words = nvw_alloc(m, FOOTPRINT), .lines = FOOTPRINT / 64, .rounds = part_of(400)};
+
+	printf("%-28s %8.2f M switches/s\n", "bare fiber switch", 1e-6 / bare);
+	NVW_TRY(measure_kernel(m, "coalesced L1 hits", hit, &hits, bare));
+	NVW_TRY(measure_kernel(m, "scattered, 40 MB, warming", scatter, &scattered, bare));
+	return measure_kernel(m, "scattered, 40 MB", scatter, &scattered, bare);
+}
+
 static int run_all(const struct emu_config *description)
 {
 	struct emu_config config = *description;
 	struct nvw_machine *m;
-	struct args hits = {.rounds = part_of(2000)};
-	struct args scattered = {.lines = FOOTPRINT / 64, .rounds = part_of(400)};
 	const double bare = bare_switch(2 * part_of(SWITCHES / 2));
 	struct rusage usage;
 	int r;
 
 	r = emu_create(&config, NULL, NULL, &m);
 	if (r == 0) {
-		hits.words = nvw_alloc(m, 8 * HIT_WORDS);
-		scattered.words = nvw_alloc(m, FOOTPRINT);
-		printf("%-28s %8.2f M switches/s\n", "bare fiber switch", 1e-6 / bare);
-		r = measure(m, "coalesced L1 hits", hit, &hits, bare);
-		r = r ? r : measure(m, "scattered, 40 MB, warming", scatter, &scattered, bare);
-		r = r ? r : measure(m, "scattered, 40 MB", scatter, &scattered, bare);
+		r = measure_all(m, bare);
 		emu_destroy(m);
 	}
 	if (r < 0) {
@@ -217,7 +228,7 @@ int main(int argc, char **argv)
 	int r;
 
 	emu_config_default(&config);
-	r = argc > 1 ? run_one(&config, argv[1]) : run_all(&config);
+	r = argc > 1 ? run_kernel(&config, argv[1]) : run_all(&config);
 	if (r < 0) {
 		fprintf(stderr, "bench_speed: %s\n", nvw_error_message());
 	}

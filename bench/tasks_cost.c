@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What recovery points of a task program cost, against the work that power cuts lose: simulated time until fib(18) is done, all
- * attempts together, when the power fails at random (exponential) intervals. After a cut, recovery opens the pool, and the run
- * resumes from the last recovery point, or begins again where there is none. Host time of recovery does not count; it has no
- * simulated time. tasks_cost [n [us]]: another Fibonacci number, and only this mean between two cuts (0: none). Then, of a million tasks: the run that resumes after a cut near the end.
+ * What recovery points of a task program cost, against the work that power cuts lose: simulated time until
+ * fib(18) is done, all attempts together, when the power fails at random (exponential) intervals. After a
+ * cut, recovery opens the pool, and the run resumes from the last recovery point, or begins again where there
+ * is none. Host time of recovery does not count; it has no simulated time. tasks_cost [n [us]]: another
+ * Fibonacci number, and only this mean between two cuts (0: none). Then, of a million tasks: the run that
+ * resumes after a cut near the end.
  */
 #include <math.h>
 #include <stdio.h>
@@ -45,15 +47,25 @@ static int open_pool(const struct saved_plan *plan, bool resumes, struct nvw_poo
 {
 	struct nvw_recovery report = {0};
 	struct nvw_pool_params params;
-	int error;
 
 	if (!resumes) {
 		unlink(path);
-		error = nvw_workload_saved_tasks.pool(plan, &params);
-		return error ? error : nvw_pool_create(path, &params, ret_pool);
+		NVW_TRY(nvw_workload_saved_tasks.pool(plan, &params));
+		return nvw_pool_create(path, &params, ret_pool);
 	}
-	error = nvw_pool_open(path, NVW_POOL_WRITE, ret_pool);
-	return error ? error : nvw_recover(*ret_pool, &report);
+	NVW_TRY(nvw_pool_open(path, NVW_POOL_WRITE, ret_pool));
+	return nvw_recover(*ret_pool, &report);
+}
+
+static int run_until_cut(
+	struct saved_plan *plan, bool resumes, struct nvw_machine *machine, const struct emu_power_cut *cut)
+{
+	if (!resumes) {
+		NVW_TRY(nvw_workload_saved_tasks.setup(plan, machine));
+	}
+	NVW_TRY(nvw_persist(machine));
+	emu_set_power_cut(machine, cut);
+	return saved_run(plan, machine, resumes);
 }
 
 /* An attempt, in a process of its own. */
@@ -68,12 +80,11 @@ static void attempt(struct saved_plan *plan, bool resumes, uint64_t seed, uint64
 	emu_config_default(&config);
 	config.seed = seed;
 	*time_ps = cut_ps;
-	error = error ? error : emu_create(&config, pool, NULL, &machine);
 	if (error == 0) {
-		error = resumes ? 0 : nvw_workload_saved_tasks.setup(plan, machine);
-		error = error ? error : nvw_persist(machine);
-		emu_set_power_cut(machine, &cut);
-		error = error ? error : saved_run(plan, machine, resumes);
+		error = emu_create(&config, pool, NULL, &machine);
+	}
+	if (error == 0) {
+		error = run_until_cut(plan, resumes, machine, &cut);
 	}
 	if (error == NVW_E_USAGE && resumes) {
 		_exit(NOTHING_SAVED);
@@ -138,7 +149,7 @@ static double until_done(const struct mode *mode, uint32_t n, unsigned mean_us, 
 }
 
 /* Of a mode, over all trials: a seed's mean each; false after an error. */
-static bool measure(const struct mode *mode, uint32_t n, unsigned mean_us, unsigned trials)
+static bool measure_mode(const struct mode *mode, uint32_t n, unsigned mean_us, unsigned trials)
 {
 	double least = INFINITY, most = 0, sum = 0;
 
@@ -155,8 +166,8 @@ static bool measure(const struct mode *mode, uint32_t n, unsigned mean_us, unsig
 			of_seed += us / trials;
 		}
 		sum += of_seed / SEEDS;
-		least = of_seed < least ? of_seed : least;
-		most = of_seed > most ? of_seed : most;
+		least = fmin(of_seed, least);
+		most = fmax(of_seed, most);
 	}
 	if (most < INFINITY) {
 		printf(" %7.0f (%5.0f %5.0f)", sum, least, most);
@@ -201,15 +212,19 @@ static int near_end(const struct mode *mode, uint32_t n)
 
 int main(int argc, char **argv)
 {
-	const uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : getenv("PART") ? 9 : 18;
 	const unsigned trials = part_of(TRIALS), rates = sizeof means_us / sizeof *means_us;
+	uint32_t n = getenv("PART") ? 9 : 18;
 
+	if (argc > 1) {
+		n = (uint32_t)strtoul(argv[1], NULL, 10);
+	}
 	snprintf(path, sizeof path, "/tmp/nvwave-tasks-cost-%ld.pool", (long)getpid());
 	time_ps = mmap(NULL, sizeof *time_ps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (time_ps == MAP_FAILED) {
 		return 1;
 	}
-	printf("us of simulated time until fib(%u) is done: mean of %d seeds with %u trials each (lowest, highest seed)\n",
+	printf("us of simulated time until fib(%u) is done: mean of %d seeds with %u trials each "
+	       "(lowest, highest seed)\n",
 		n, SEEDS, trials);
 	printf("%-14s", "between cuts");
 	for (const struct mode *mode = modes; mode < modes + sizeof modes / sizeof *modes; mode++) {
@@ -225,7 +240,7 @@ int main(int argc, char **argv)
 			printf("\n%-14s", "no cuts");
 		}
 		for (const struct mode *mode = modes; mode < modes + sizeof modes / sizeof *modes; mode++) {
-			if (!measure(mode, n, means_us[i], means_us[i] ? trials : 1)) {
+			if (!measure_mode(mode, n, means_us[i], means_us[i] ? trials : 1)) {
 				unlink(path);
 				return 1;
 			}
