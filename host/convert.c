@@ -4,8 +4,8 @@
  *
  * The spool has the new content of changed lines. A replay of the file finds the words that changed. All
  * changes that one call reveals in a line have one instruction number: their order is unknown, so they
- * persist together (docs/host.md). A change that one thread's fence reveals may be another thread's store; the
- * thread that flushes the line next is taken for the one that stored.
+ * persist together (docs/host.md). A change that one thread's fence reveals may be another thread's store;
+ * the thread that flushes the line next is taken for the one that stored.
  *
  * Each store of a program built by nvwave-cc has its own number. If a file has no other stores, its log has
  * an atomicity of 8 bytes. A first pass over the spool, which writes nothing, finds that out.
@@ -22,14 +22,14 @@
 
 #define NO_SITE UINT32_MAX   /* in converter.site: it is only somebody's caller, and has none */
 enum { EVENTS_AHEAD = 256 }; /* looked at for the flush of a changed line */
+enum { PORTION = 1 << 20 };  /* bytes of a file that are read at once */
 
-/* The site's own callers have their number. What calls main() has no line, and is no caller. A function of a library's header has
- * its caller's place. */
+/* The site's own callers have their number. What calls main() has no line, and is no caller. A function of a
+ * library's header has its caller's place. */
 static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool calls)
 {
 	struct host_place place[HOST_INLINED_MAX];
 	unsigned count = host_places_of(c->s->control, site, place);
-	int error = 0;
 
 	if (calls && caller == 0 && place[0].line == 0) {
 		c->site[site] = NO_SITE;
@@ -39,7 +39,10 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 		c->site[site] = caller;
 		return 0;
 	}
-	for (count = c->s->control->stacks && count > 0 ? count : 1; count > 0 && !error; count--) {
+	if (!c->s->control->stacks || count == 0) {
+		count = 1;
+	}
+	for (; count > 0; count--) {
 		const struct host_place *const p = &place[count - 1];
 		struct nvw_log_record r = {.kind = NVW_LOG_SITE,
 			.site = {.id = ++c->sites,
@@ -48,37 +51,46 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 				.function = p->function,
 				.caller = caller}};
 
-		error = host_convert_append(c, &r);
+		NVW_TRY(host_convert_append(c, &r));
 		caller = c->sites;
 	}
 	c->site[site] = c->sites;
-	return error;
+	return 0;
+}
+
+static uint32_t caller_of(const struct converter *c, uint32_t site)
+{
+	return site > 0 ? c->s->control->site[site - 1].caller : 0;
 }
 
 static int site_of(struct converter *c, uint32_t site, uint32_t *ret_site)
 {
-	const struct host_control *const control = c->s->control;
-	int error = 0;
+	if (site > c->s->control->site_count) {
+		site = 0;
+	}
+	if (c->site[site] == NO_SITE) {
+		c->site[site] = 0;
+	}
+	while (c->log != NULL && c->site[site] == 0) { /* the outermost one first */
+		uint32_t outer = site, caller = caller_of(c, site), number = 0;
 
-	site = site <= control->site_count ? site : 0;
-	c->site[site] = c->site[site] == NO_SITE ? 0 : c->site[site];
-	while (c->log != NULL && c->site[site] == 0 && !error) { /* the outermost one first */
-		uint32_t outer = site, caller;
-
-		while ((caller = outer > 0 ? control->site[outer - 1].caller : 0) != 0 &&
-			c->site[caller] == 0) {
+		while (caller != 0 && c->site[caller] == 0) {
 			outer = caller;
+			caller = caller_of(c, outer);
 		}
-		error = add_site(
-			c, outer, caller && c->site[caller] != NO_SITE ? c->site[caller] : 0, outer != site);
+		if (caller != 0 && c->site[caller] != NO_SITE) {
+			number = c->site[caller];
+		}
+		NVW_TRY(add_site(c, outer, number, outer != site));
 	}
 	*ret_site = c->site[site];
-	return error;
+	return 0;
 }
 
-/* ---- Changes ------------------------------------------------------------------------------------------------------------ */
+/* ---- Changes -------------------------------------------------------------------------------------- */
 
-/* The next flush of a line, among the events of the spool that come soon; the change's own event if there is none. */
+/* The next flush of a line, among the events of the spool that come soon; the change's own event if there is
+ * none. */
 static const struct host_event *flush_of(const struct converter *c, const struct host_event *e, uint64_t line)
 {
 	/* What read_rest() makes is no event of the spool. */
@@ -98,13 +110,13 @@ static const struct host_event *flush_of(const struct converter *c, const struct
 	return e;
 }
 
-static int change(struct converter *c, const struct host_event *e, const uint8_t *data)
+static int convert_change(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread, .bytes = 8}};
-	int error = site_of(c, e->site, &r.store.site);
 	uint64_t line = UINT64_MAX;
 
-	for (uint32_t at = 0; at < e->bytes && !error; at += 8) {
+	NVW_TRY(site_of(c, e->site, &r.store.site));
+	for (uint32_t at = 0; at < e->bytes; at += 8) {
 		const uint64_t off = e->off + at;
 
 		c->instruction += at % HOST_LINE == 0;
@@ -117,10 +129,7 @@ static int change(struct converter *c, const struct host_event *e, const uint8_t
 			const struct host_event *const by = f->thread != e->thread ? f : e;
 
 			r.store.work_item = by->thread;
-			error = site_of(c, by->site, &r.store.site);
-			if (error) {
-				break;
-			}
+			NVW_TRY(site_of(c, by->site, &r.store.site));
 		}
 		memcpy(c->replay + off, data + at, 8);
 		memcpy(&r.store.value, data + at, 8);
@@ -128,21 +137,21 @@ static int change(struct converter *c, const struct host_event *e, const uint8_t
 		r.store.group = c->instruction;
 		c->counts.stores++;
 		c->found++;
-		error = host_convert_append(c, &r);
+		NVW_TRY(host_convert_append(c, &r));
 	}
-	return error;
+	return 0;
 }
 
 /* An instruction of its own, or the part of one that lies in a word. */
-static int store(struct converter *c, const struct host_event *e, const uint8_t *data)
+static int convert_store(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE,
 		.store = {
 			.work_item = e->thread, .group = ++c->instruction, .bytes = e->bytes, .off = e->off}};
-	const int error = site_of(c, e->site, &r.store.site);
 
-	if (error || e->off + e->bytes > c->bytes) {
-		return error;
+	NVW_TRY(site_of(c, e->site, &r.store.site));
+	if (e->off + e->bytes > c->bytes) {
+		return 0;
 	}
 	memcpy(c->replay + e->off, data, e->bytes);
 	memcpy(&r.store.value, data, e->bytes);
@@ -150,11 +159,18 @@ static int store(struct converter *c, const struct host_event *e, const uint8_t 
 	return host_convert_append(c, &r);
 }
 
-static int written(struct converter *c, const struct host_event *e, const uint8_t *data)
+/* The number of the event's bytes that lie in the file. */
+static uint64_t bytes_inside(const struct converter *c, const struct host_event *e)
 {
-	const uint64_t n = e->off >= c->bytes           ? 0 :
-			   e->off + e->bytes > c->bytes ? c->bytes - e->off :
-							  e->bytes;
+	if (e->off >= c->bytes) {
+		return 0;
+	}
+	return host_min(e->bytes, c->bytes - e->off);
+}
+
+static int convert_written(struct converter *c, const struct host_event *e, const uint8_t *data)
+{
+	const uint64_t n = bytes_inside(c, e);
 	struct nvw_log_record r = {
 		.kind = NVW_LOG_HOST, .host = {.off = e->off, .bytes = (uint32_t)n, .data = data}};
 
@@ -167,15 +183,15 @@ static int written(struct converter *c, const struct host_event *e, const uint8_
 }
 
 /* Of every file: an operation may store to several. */
-static int operation(struct converter *c, const struct host_event *e, const uint8_t *data)
+static int convert_operation(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {
 		.kind = NVW_LOG_ACK, .ack = {.first = e->off, .count = 1, .work_item = e->thread}};
 	char name[HOST_NAME_MAX + 1];
-	int error = site_of(c, e->site, &r.ack.site);
 
-	if (!error && e->kind == HOST_BEGIN) {
-		const uint32_t site = r.ack.site, n = e->bytes < HOST_NAME_MAX ? e->bytes : HOST_NAME_MAX;
+	NVW_TRY(site_of(c, e->site, &r.ack.site));
+	if (e->kind == HOST_BEGIN) {
+		const uint32_t site = r.ack.site, n = (uint32_t)host_min(e->bytes, HOST_NAME_MAX);
 
 		for (uint32_t i = 0; i < n; i++) {
 			name[i] = data[i] >= ' ' && data[i] <= '~' ? (char)data[i] : '?';
@@ -187,23 +203,22 @@ static int operation(struct converter *c, const struct host_event *e, const uint
 		r.begin.number = e->off;
 		r.begin.name = name;
 	}
-	return error ? error : host_convert_append(c, &r);
+	return host_convert_append(c, &r);
 }
 
 static int convert_event(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
-	int error;
 
 	c->time_ps = 1000 * e->call;
 	if (e->kind == HOST_FENCE) {
 		c->counts.fences++;
 		r.fence.thread = e->thread;
-		error = site_of(c, e->site, &r.fence.site);
-		return error ? error : host_convert_append(c, &r);
+		NVW_TRY(site_of(c, e->site, &r.fence.site));
+		return host_convert_append(c, &r);
 	}
 	if (e->kind == HOST_BEGIN || e->kind == HOST_DURABLE) {
-		return operation(c, e, data);
+		return convert_operation(c, e, data);
 	}
 	if (e->kind == HOST_KERNEL || e->kind == HOST_KERNEL_END) {
 		return host_merge_kernel(c, e, (const struct host_kernel_range *)(const void *)data);
@@ -213,11 +228,11 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 	}
 	switch (e->kind) {
 	case HOST_CHANGE:
-		return change(c, e, data);
+		return convert_change(c, e, data);
 	case HOST_STORE:
-		return store(c, e, data);
+		return convert_store(c, e, data);
 	case HOST_WRITTEN:
-		return written(c, e, data);
+		return convert_written(c, e, data);
 	case HOST_GIVEN:
 		host_merge_given(c, e, data);
 		return 0;
@@ -226,30 +241,27 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		r.flush.thread = e->thread;
 		r.flush.ordered = e->kind == HOST_FLUSH_ORDERED;
 		r.flush.off = e->off;
-		r.flush.bytes = e->off >= c->bytes           ? 0 :
-				e->off + e->bytes > c->bytes ? c->bytes - e->off :
-							       e->bytes;
+		r.flush.bytes = bytes_inside(c, e);
 		c->counts.flushes++;
-		error = site_of(c, e->site, &r.flush.site);
-		return error || r.flush.bytes == 0 ? error : host_convert_append(c, &r);
+		NVW_TRY(site_of(c, e->site, &r.flush.site));
+		return r.flush.bytes == 0 ? 0 : host_convert_append(c, &r);
 	}
 }
 
 static int convert_spool(struct converter *c)
 {
 	uint64_t at = 0;
-	int error = 0;
 
-	while (at + sizeof(struct host_event) <= c->spool_bytes && !error) {
+	while (at + sizeof(struct host_event) <= c->spool_bytes) {
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
 
-		error = convert_event(c, e, c->spool + at + sizeof *e);
+		NVW_TRY(convert_event(c, e, c->spool + at + sizeof *e));
 		at += host_event_bytes(e);
 	}
-	return error;
+	return 0;
 }
 
-/* ---- What a killed program left unrecorded -------------------------------------------------------------------------------- */
+/* ---- What a killed program left unrecorded -------------------------------------------------------- */
 
 /* The first page at or after an offset that either of the two files has; it may be far behind a hole in
  * both. */
@@ -286,14 +298,14 @@ static bool read_rest(struct converter *c, int *ret_error)
 		const struct host_event e = {.kind = HOST_CHANGE, .off = off, .bytes = (uint32_t)n & ~7u};
 
 		if (memcmp(page, c->replay + off, e.bytes) != 0) {
-			*ret_error = change(c, &e, page);
+			*ret_error = convert_change(c, &e, page);
 		}
 	}
 	close(fd);
 	return true;
 }
 
-/* ---- The whole -------------------------------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------------ */
 
 static int map_spool(struct converter *c)
 {
@@ -325,16 +337,18 @@ static int map_replay(struct converter *c)
 	struct stat s;
 	uint64_t at = 0;
 	ssize_t n = 1;
+	void *to = MAP_FAILED;
 
 	host_session_base(c->s, c->file, path, sizeof path);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	c->replay_fd = memfd_create("replay", MFD_CLOEXEC);
-	void *const to = c->replay_fd >= 0 && ftruncate(c->replay_fd, (off_t)c->bytes) == 0 ?
-				 mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->replay_fd, 0) :
-				 MAP_FAILED;
-
-	c->replay = to != MAP_FAILED ? to : NULL;
+	if (c->replay_fd >= 0 && ftruncate(c->replay_fd, (off_t)c->bytes) == 0) {
+		to = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->replay_fd, 0);
+	}
+	if (to != MAP_FAILED) {
+		c->replay = to;
+	}
 	if (fd < 0 || to == MAP_FAILED || fstat(fd, &s)) {
 		const int error = nvw_fail_errno("%s", path);
 
@@ -350,12 +364,10 @@ static int map_replay(struct converter *c)
 		if (data < 0) {
 			break;
 		}
-		n = pread(fd, c->replay + data,
-			(uint64_t)s.st_size - (uint64_t)data < 1 << 20 ?
-				(uint64_t)s.st_size - (uint64_t)data :
-				1 << 20,
-			data);
-		at = (uint64_t)data + (uint64_t)(n > 0 ? n : 0);
+		const uint64_t rest = (uint64_t)(s.st_size - data);
+
+		n = pread(fd, c->replay + data, host_min(rest, PORTION), data);
+		at = (uint64_t)data + (uint64_t)n;
 	}
 	close(fd);
 	return n < 0 ? nvw_fail_errno("%s", path) : 0;
@@ -378,20 +390,24 @@ static void unmap(struct converter *c)
 static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 {
 	const struct converter before = *c;
-	int error = c->s->control->instrumented ? convert_spool(c) : 0;
+	int error = 0;
 
 	*ret_atomicity = 64;
-	if (error || !c->s->control->instrumented) {
-		return error;
+	if (!c->s->control->instrumented) {
+		return 0;
 	}
+	NVW_TRY(convert_spool(c));
 	read_rest(c, &error);
 	*ret_atomicity = c->found > 0 ? 64 : 8;
 	unmap(c);
-	error = error ? error : host_merge_again(c);
+	if (error == 0) {
+		error = host_merge_again(c);
+	}
 	*c = before;
 	c->replay = NULL;
 	c->replay_fd = -1;
-	return error ? error : map_replay(c);
+	NVW_TRY(error);
+	return map_replay(c);
 }
 
 /* Size of the file: when it was mapped, or now if it has grown since then, as far as it was mapped. */
@@ -400,13 +416,42 @@ static uint64_t size_of(const struct host_session *s, unsigned i)
 	const struct host_file *const f = &s->control->file[i];
 	struct stat now;
 
-	if (stat(f->path, &now) || now.st_dev != f->device || now.st_ino != f->inode ||
-		(uint64_t)now.st_size <= f->bytes) {
+	if (stat(f->path, &now) || now.st_dev != f->device || now.st_ino != f->inode) {
 		return f->bytes;
 	}
-	return (uint64_t)now.st_size < f->mapped ? (uint64_t)now.st_size :
-	       f->mapped > f->bytes              ? f->mapped :
-						   f->bytes;
+	return host_max(f->bytes, host_min((uint64_t)now.st_size, f->mapped));
+}
+
+static int prepare_log(struct converter *c, struct host_merge *merge, struct nvw_log_info *info)
+{
+	if (c->bytes == 0) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected a file of at least 1 byte", info->options);
+	}
+	NVW_TRY(map_replay(c));
+	NVW_TRY(map_spool(c));
+	NVW_TRY(host_merge_begin(c, merge));
+	c->site = calloc(HOST_SITES_MAX + 1, sizeof *c->site);
+	if (c->site == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
+	}
+	NVW_TRY(find_atomicity(c, &info->atomicity));
+	if (merge->info) {
+		info->machine = merge->info->machine;
+		info->protocol = merge->info->protocol;
+		info->model = merge->info->model;
+		info->domain = merge->info->domain;
+		info->seed = merge->info->seed;
+		info->atomicity = merge->info->atomicity;
+	}
+	return 0;
+}
+
+static int fill_log(struct converter *c, uint32_t threads)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_THREADS, .threads = {.count = threads}};
+
+	NVW_TRY(host_convert_append(c, &r));
+	return convert_spool(c);
 }
 
 int host_session_convert(
@@ -422,32 +467,16 @@ int host_session_convert(
 		.operations = s->control->operations,
 		.callers = s->control->stacks};
 	struct host_merge merge = {.log = NULL};
-	struct nvw_log_record threads = {.kind = NVW_LOG_THREADS, .threads = {.count = f->threads}};
-	int error = c.bytes == 0 ? nvw_fail(NVW_E_INPUT, "%s: expected a file of at least 1 byte", f->path) :
-				   map_replay(&c);
+	int error = prepare_log(&c, &merge, &info);
 
-	error = error ? error : map_spool(&c);
-	error = error ? error : host_merge_begin(&c, &merge);
-	c.site = calloc(HOST_SITES_MAX + 1, sizeof *c.site);
-	if (!error && c.site == NULL) {
-		error = nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
-	}
-	error = error ? error : find_atomicity(&c, &info.atomicity);
-	if (!error && merge.info) {
-		info.machine = merge.info->machine;
-		info.protocol = merge.info->protocol;
-		info.model = merge.info->model;
-		info.domain = merge.info->domain;
-		info.seed = merge.info->seed;
-		info.atomicity = merge.info->atomicity;
-	}
 	if (error) {
 		close(fd);
 	} else {
 		error = nvw_log_create_fd(fd, name, &info, &c.log);
 	}
-	error = error ? error : host_convert_append(&c, &threads);
-	error = error ? error : convert_spool(&c);
+	if (!error) {
+		error = fill_log(&c, f->threads);
+	}
 	if (!error && !read_rest(&c, &error)) {
 		fprintf(stderr,
 			"nvwave: %s is gone: stores to it after the last flush or drain are not in the log\n",
@@ -462,7 +491,9 @@ int host_session_convert(
 	}
 	if (merge.differing > 0) {
 		fprintf(stderr,
-			"nvwave: note: kernels left %llu words of %s otherwise than by the last of their stores in the log: their work-items race\n",
+			"nvwave: note: kernels left %llu words of %s otherwise than by the last of their "
+			"stores in "
+			"the log: their work-items race\n",
 			(unsigned long long)merge.differing, f->path);
 	}
 	host_merge_end(&merge);
@@ -477,12 +508,12 @@ int host_session_convert(
 	return error;
 }
 
-/* ---- The base ------------------------------------------------------------------------------------------------------------------ */
+/* ---- The base ------------------------------------------------------------------------------------- */
 
 int host_session_save_base(const struct host_session *s, unsigned i, const char *path)
 {
 	char from_path[300];
-	static char buffer[1 << 16];
+	char buffer[1 << 16];
 	uint64_t at = 0;
 	ssize_t n;
 

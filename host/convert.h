@@ -58,7 +58,7 @@ static inline uint64_t host_event_bytes(const struct host_event *e)
 	return sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
 }
 
-/* ---- merge.c ---------------------------------------------------------------------------------------------- */
+/* ---- merge.c -------------------------------------------------------------------------------------- */
 
 /* Opens the logs of the machines that had parts of the file in their NVRAM. */
 int host_merge_begin(struct converter *c, struct host_merge *ret_merge);

@@ -25,7 +25,7 @@
 #define NVWAVE_LIBRARY ""
 #endif
 
-/* ---- Clocks --------------------------------------------------------------------------------------------------------- */
+/* ---- Clocks --------------------------------------------------------------------------------------- */
 
 static uint64_t raw_ns(void)
 {
@@ -62,8 +62,7 @@ static double measure_ticks(void)
 	return (double)(ticks[1] - ticks[0]) / (double)(ns[1] - ns[0]);
 }
 
-/* ---- Signals: they are meant for the program, whose run must still be reported
- * ------------------------------------------ */
+/* ---- Signals: they are meant for the program, whose run must still be reported -------------------- */
 
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
@@ -126,7 +125,7 @@ static void restore_signals(void)
 	}
 }
 
-/* ---- The session -------------------------------------------------------------------------------------------------------- */
+/* ---- The session ---------------------------------------------------------------------------------- */
 
 enum { PORTION_NS = 100 };
 
@@ -149,11 +148,11 @@ static void set_machine(struct host_control *c, const struct emu_config *m)
 static int make_lock(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t a;
-	int error = pthread_mutexattr_init(&a);
 
-	error = error ? error : pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
-	error = error ? error : pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
-	return error ? error : pthread_mutex_init(lock, &a);
+	NVW_TRY(pthread_mutexattr_init(&a));
+	NVW_TRY(pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED));
+	NVW_TRY(pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST));
+	return pthread_mutex_init(lock, &a);
 }
 
 static int make_file(const struct host_session *s, const char *name, off_t bytes)
@@ -178,8 +177,9 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	if (fd >= 0) {
 		/* With all its space allocated, so that no store to it can fail later. */
 		errno = posix_fallocate(fd, 0, sizeof *s->control);
-		at = errno ? MAP_FAILED :
-			     mmap(NULL, sizeof *s->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (errno == 0) {
+			at = mmap(NULL, sizeof *s->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		}
 		close(fd);
 	}
 	if (spool >= 0) {
@@ -196,9 +196,10 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	s->control->advice = o->advice;
 	s->control->delays = o->delays;
 	set_machine(s->control, o->machine);
-	return make_lock(&s->control->lock) ?
-		       nvw_fail(NVW_E_SYSTEM, "cannot create a lock shared between processes") :
-		       0;
+	if (make_lock(&s->control->lock)) {
+		return nvw_fail(NVW_E_SYSTEM, "cannot create a lock shared between processes");
+	}
+	return 0;
 }
 
 /* The delays and the persistence domain of a session are those of one device. */
@@ -207,7 +208,9 @@ static int check_devices(const struct emu_config *m)
 	for (unsigned i = EMU_NVRAM2; i < m->device_count; i++) {
 		if (emu_config_has_device(m, i) && m->device[i].kind == EMU_KIND_nvram) {
 			return nvw_fail(NVW_E_CONFIG,
-				"device %s: a program of the host runs on one NVRAM device, and the machine %s has further ones",
+				"device %s: a program of the host runs on one NVRAM device, and the "
+				"machine %s "
+				"has further ones",
 				m->device[i].name, m->name);
 		}
 	}
@@ -222,33 +225,34 @@ static int check_delays(const struct emu_config *m)
 	const uint64_t latency = m->nvram.read > m->nvram.write ? m->nvram.read : m->nvram.write;
 	const double rate = (double)m->nvram.bandwidth * (double)m->nvram.channels;
 
-	return latency > most_ps ?
-		       nvw_fail(NVW_E_CONFIG, "nvram.%s: expected at most 1s, found %.6gs",
-			       m->nvram.read == latency ? "read" : "write", 1e-12 * (double)latency) :
-	       rate < HOST_LINE ?
-		       nvw_fail(NVW_E_CONFIG,
-			       "nvram.bandwidth: expected at least %d B/s (one line per second), found %.0f",
-			       HOST_LINE, rate) :
-		       0;
+	if (latency > most_ps) {
+		return nvw_fail(NVW_E_CONFIG, "nvram.%s: expected at most 1s, found %.6gs",
+			m->nvram.read == latency ? "read" : "write", 1e-12 * (double)latency);
+	}
+	if (rate < HOST_LINE) {
+		return nvw_fail(NVW_E_CONFIG,
+			"nvram.bandwidth: expected at least %d B/s (one line per second), found %.0f",
+			HOST_LINE, rate);
+	}
+	return 0;
 }
 
 int host_session_begin(const struct host_options *o, struct host_session *ret_session)
 {
+	int error;
+
 	*ret_session = (struct host_session){.kernels = {.fences = (enum emu_fence)o->machine->fence_system,
 						     .sbrp = (enum emu_sbrp)o->machine->sbrp}};
 	if (getenv(HOST_SESSION_VARIABLE) != NULL) {
 		return nvw_fail(NVW_E_USAGE, "nvwave exec cannot run under nvwave exec (%s is set)",
 			HOST_SESSION_VARIABLE);
 	}
-	int error = check_devices(o->machine);
-
-	error = error || !o->delays ? error : check_delays(o->machine);
-
-	if (error) {
-		return error;
+	NVW_TRY(check_devices(o->machine));
+	if (o->delays) {
+		NVW_TRY(check_delays(o->machine));
 	}
-	error = nvw_folder_make("exec", true, &ret_session->folder);
-	error = error ? error : make_control(ret_session, o);
+	NVW_TRY(nvw_folder_make("exec", true, &ret_session->folder));
+	error = make_control(ret_session, o);
 	if (error) {
 		host_session_end(ret_session);
 	}
@@ -268,16 +272,16 @@ void host_session_end(struct host_session *s)
 	*s = (struct host_session){0};
 }
 
-/* ---- Running ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Running -------------------------------------------------------------------------------------- */
 
-/* Next to the command in a build folder, in the tree that it is installed in, or where it was to be installed. */
+/* Next to the command in a build folder, in the tree that it is installed in, or where it was to be
+ * installed. */
 static int find_library(char *ret_path, size_t n)
 {
 	const char *const named = getenv(HOST_LIBRARY_VARIABLE);
 	char self[4096];
-	const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
-	self[length > 0 ? length : 0] = '\0';
+	host_read_link("/proc/self/exe", self, sizeof self);
 	char *const slash = strrchr(self, '/');
 
 	if (slash != NULL) {
@@ -303,12 +307,14 @@ static int find_library(char *ret_path, size_t n)
 	}
 	snprintf(ret_path, n, "%s", absolute);
 	free(absolute);
-	return strpbrk(ret_path, " :") == NULL ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE,
-			       "%s: the dynamic linker cannot preload from a path with a space or a colon; set %s to a "
-			       "copy of the library elsewhere",
-			       ret_path, HOST_LIBRARY_VARIABLE);
+	if (strpbrk(ret_path, " :") != NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: the dynamic linker cannot preload from a path with a space or a colon; set %s "
+			"to a "
+			"copy of the library elsewhere",
+			ret_path, HOST_LIBRARY_VARIABLE);
+	}
+	return 0;
 }
 
 static int check_program(const char *name)
@@ -326,15 +332,16 @@ static int check_program(const char *name)
 			path);
 	case HOST_PROGRAM_SET_ID:
 		return nvw_fail(NVW_E_USAGE,
-			"%s is set-user-id, set-group-id or has capabilities: the dynamic linker does not preload into it; "
-			"run a copy without them",
+			"%s is set-user-id, set-group-id or has capabilities: the dynamic linker does not "
+			"preload "
+			"into it; run a copy without them",
 			path);
 	default:
 		return nvw_fail(NVW_E_USAGE, "%s is a program for another architecture", path);
 	}
 }
 
-/* ---- Processes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Processes ------------------------------------------------------------------------------------ */
 
 enum { CHILDREN_MAX = 64, WAIT_MS = 50 };
 
@@ -390,11 +397,13 @@ static unsigned left_running(const pid_t *before, unsigned n, bool end)
 
 static void set_preload(const char *library)
 {
-	const char *const before = getenv("LD_PRELOAD");
+	const char *before = getenv("LD_PRELOAD");
 	char preload[8192];
 
-	snprintf(preload, sizeof preload, "%s%s%.3900s", library, before && *before ? ":" : "",
-		before ? before : "");
+	if (before == NULL) {
+		before = "";
+	}
+	snprintf(preload, sizeof preload, "%s%s%.3900s", library, *before ? ":" : "", before);
 	setenv("LD_PRELOAD", preload, 1);
 }
 
@@ -435,7 +444,11 @@ static pid_t start_program(struct host_session *s, const char *library, char *co
 		setpgid(pid, pid); /* whichever process is first */
 	}
 	close(failed[1]);
-	pass_signals(pid < 0 ? 0 : s->apart ? -pid : pid);
+	if (pid < 0) {
+		pass_signals(0);
+	} else {
+		pass_signals(s->apart ? -pid : pid);
+	}
 	if (pid > 0 && read(failed[0], &error, sizeof error) == sizeof error) {
 		waitpid(pid, NULL, 0);
 		errno = error;
@@ -458,7 +471,9 @@ static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 		}
 		poll(&p, 1, p.fd < 0 ? 1 : WAIT_MS);
 		ended = waitpid(-1, &status, WNOHANG);
-		s->status = ended == pid ? status : s->status;
+		if (ended == pid) {
+			s->status = status;
+		}
 	}
 	if (p.fd >= 0) {
 		close(p.fd);
@@ -480,12 +495,10 @@ int host_session_run(struct host_session *s, char *const argv[])
 {
 	char library[4096];
 	pid_t before[CHILDREN_MAX];
-	int error = check_program(argv[0]);
+	int error = 0;
 
-	error = error ? error : find_library(library, sizeof library);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(check_program(argv[0]));
+	NVW_TRY(find_library(library, sizeof library));
 	snprintf(s->program, sizeof s->program, "%s", argv[0]);
 	fflush(NULL);
 	const unsigned n = children(before);
@@ -529,15 +542,15 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 			snprintf(line, sizeof line, ":%u", (unsigned)p.line);
 		}
 		return nvw_fail(NVW_E_INPUT,
-			"UNDECIDED: %s writes %s by %s() at %s%s (%s) while it has the file mapped: system calls that write are "
-			"not followed, so it is not known what a crash may leave",
+			"UNDECIDED: %s writes %s by %s() at %s%s (%s) while it has the file mapped: system "
+			"calls "
+			"that write are not followed, so it is not known what a crash may leave",
 			s->program, u->name, u->call, p.file, line, p.function);
 	}
 	return 0;
 }
 
-/* ---- Results
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Results -------------------------------------------------------------------------------------- */
 
 void host_session_base(const struct host_session *s, unsigned i, char *ret_path, size_t n)
 {

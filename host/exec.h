@@ -19,7 +19,7 @@ struct host_options {
 	bool delays;  /* calls take as long as the NVRAM does */
 	bool record;  /* for host_session_convert() */
 	bool stacks;  /* the record has the callers of its places */
-	bool compare; /* pages are compared at every fence, also of a program whose stores are all announced */
+	bool compare; /* pages are compared at every fence, even if all stores are announced */
 	bool advice;  /* flushed lines are compared, but not recorded */
 };
 
@@ -28,7 +28,7 @@ enum { HOST_LIBRARY_PATH = 4096 };
 struct host_session {
 	struct nvw_folder folder;
 	struct host_control *control;
-	bool apart; /* the program gets its own process group, which control->kill_at needs; set before the run */
+	bool apart;     /* the program has its own process group, for control->kill_at; set before the run */
 	bool quiet;     /* the program's standard output goes to standard error; set before the run */
 	bool alone;     /* processes left running by the program are ended; set before the run */
 	double limit;   /* seconds after which the program is ended by SIGKILL, 0: none; set before the run */
@@ -59,8 +59,8 @@ void host_session_end(struct host_session *session);
  */
 NVW_CHECKED int host_session_run(struct host_session *session, char *const argv[]);
 
-/* NVW_E_INPUT if the program has written the file, or with NULL any that it has mapped, by system calls that are not followed: what a
- * crash may leave is not known. */
+/* NVW_E_INPUT if the program has written the file, or with NULL any that it has mapped, by system calls that
+ * are not followed: what a crash may leave is not known. */
 struct stat;
 NVW_CHECKED int host_session_check_followed(const struct host_session *session, const struct stat *file);
 
@@ -88,8 +88,11 @@ struct host_place {
 	uint32_t line;
 };
 void host_place_of(const struct host_control *control, uint32_t site, struct host_place *ret_place);
-/* The same and then, outwards, the functions that it was inlined in. Returns their number, from 1 to HOST_INLINED_MAX; 0 if the
- * place is in a function of a library's header that was not inlined: then it is the caller's that counts. */
+/*
+ * The same and then, outwards, the functions that it was inlined in. Returns their number, from 1 to
+ * HOST_INLINED_MAX; 0 if the place is in a function of a library's header that was not inlined: then it is
+ * the caller's that counts.
+ */
 enum { HOST_INLINED_MAX = 8 };
 unsigned host_places_of(
 	const struct host_control *control, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX]);

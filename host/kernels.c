@@ -14,9 +14,8 @@ static int find_machine(char ret_path[HOST_LIBRARY_PATH])
 {
 	static const char *const places[] = {"../host/cuda/libnvwave-cuda-machine.so", NVWAVE_CUDA_BESIDE};
 	char self[HOST_LIBRARY_PATH];
-	const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
-	self[length > 0 ? length : 0] = '\0';
+	host_read_link("/proc/self/exe", self, sizeof self);
 	char *const slash = strrchr(self, '/');
 
 	self[slash ? slash - self : 0] = '\0';
@@ -40,21 +39,22 @@ static void machine_path(const struct host_session *s, char *ret_path, size_t n)
 int host_kernels_emulate(struct host_session *s, const struct emu_config *machine, const char *races)
 {
 	char path[512];
-	int error = find_machine(s->kernels.library);
+	FILE *to;
+	int error;
 
+	NVW_TRY(find_machine(s->kernels.library));
 	snprintf(s->kernels.machine, sizeof s->kernels.machine, "%s", machine->name);
 	snprintf(s->kernels.races, sizeof s->kernels.races, "%s", races ? races : "");
 	machine_path(s, path, sizeof path);
-	FILE *const to = error ? NULL : fopen(path, "we");
-
-	if (error) {
-		return error;
-	}
+	to = fopen(path, "we");
 	if (!to) {
 		return nvw_fail_errno("%s", path);
 	}
 	error = emu_config_dump(machine, to);
-	return fclose(to) && !error ? nvw_fail_errno("%s", path) : error;
+	if (fclose(to) && !error) {
+		return nvw_fail_errno("%s", path);
+	}
+	return error;
 }
 
 void host_kernels_report(const struct host_session *s, char *ret_path, size_t n)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels of a CUDA program that a session runs: on the emulated machine, whose library the program loads (host/cuda/seam.h). */
+/* The kernels of a CUDA program that a session runs: on the emulated machine, whose library the program loads
+ * (host/cuda/seam.h). */
 #ifndef HOST_KERNELS_H
 #define HOST_KERNELS_H
 
 #include "exec.h"
 
 /*
- * Before the run: the session's program runs its kernels on machine. races: the memory model under which races are looked for
- * ("claimed", "drf", "hrf"); NULL: none. NVW_E_SYSTEM if the library is not there.
+ * Before the run: the session's program runs its kernels on machine. races: the memory model under which
+ * races are looked for ("claimed", "drf", "hrf"); NULL: none. NVW_E_SYSTEM if the library is not there.
  */
 NVW_CHECKED int host_kernels_emulate(
 	struct host_session *session, const struct emu_config *machine, const char *races);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels that ran on a machine (cuda/recorded.h), in the log of a file: the session's spool says where each belongs and which part of
- * the machine's NVRAM was the file, the machine's own log has its stores and persist barriers. Of that log only those are taken: what is durable follows
- * from the model that the log is explored under.
+ * Kernels that ran on a machine (cuda/recorded.h), in the log of a file: the session's spool says where each
+ * belongs and which part of the machine's NVRAM was the file, the machine's own log has its stores and
+ * persist barriers. Of that log only those are taken: what is durable follows from the model that the log is
+ * explored under.
  *
  * A file that no kernel could store to has the log of a host program.
  */
@@ -18,7 +19,7 @@ static int no_memory(void)
 	return nvw_fail(NVW_E_MEMORY, "no memory for the kernels of a persist log");
 }
 
-/* ---- The machines' logs ----------------------------------------------------------------------------------- */
+/* ---- The machines' logs --------------------------------------------------------------------------- */
 
 static const struct host_kernel_range *ranges_of(const struct host_event *e)
 {
@@ -110,7 +111,7 @@ void host_merge_end(struct host_merge *m)
 	*m = (struct host_merge){.log = NULL};
 }
 
-/* ---- Records ---------------------------------------------------------------------------------------------- */
+/* ---- Records -------------------------------------------------------------------------------------- */
 
 /* A kernel whose records are being taken. */
 struct taken {
@@ -154,31 +155,30 @@ static bool locate(const struct taken *t, uint64_t nvram, uint64_t *ret_off)
 	return false;
 }
 
-/* One record for each word of the file: a mapping that was registered from the middle of a word on is in other words of the NVRAM. */
+/* One record for each word of the file: a mapping that was registered from the middle of a word on is in
+ * other words of the NVRAM. */
 static int take_store(const struct taken *t, const struct nvw_log_record *from)
 {
 	struct nvw_log_record r = *from;
 	uint64_t value = from->store.value, off;
-	int error = 0;
 
 	r.store.kernel = t->c->merge->kernels;
 	r.store.site = site_in_log(t, from->store.site);
-	for (uint32_t at = 0, n; at < from->store.bytes && !error; at += n) {
+	for (uint32_t at = 0, n; at < from->store.bytes; at += n) {
 		n = 1;
 		if (!locate(t, from->store.off + at, &off)) {
 			continue;
 		}
-		n = from->store.bytes - at < 8 - off % 8 ? from->store.bytes - at : 8 - (uint32_t)(off % 8);
-		n = n < t->c->bytes - off ? n : (uint32_t)(t->c->bytes - off);
+		n = (uint32_t)host_min(from->store.bytes - at, host_min(8 - off % 8, t->c->bytes - off));
 		r.store.off = off;
 		r.store.bytes = n;
 		r.store.value = value >> 8 * at;
 		r.store.value &= n < 8 ? (UINT64_C(1) << 8 * n) - 1 : UINT64_MAX;
 		memcpy(t->c->replay + off, &r.store.value, n);
 		t->c->counts.stores++;
-		error = host_convert_append(t->c, &r);
+		NVW_TRY(host_convert_append(t->c, &r));
 	}
-	return error;
+	return 0;
 }
 
 static int take(const struct taken *t, const struct nvw_log_record *from)

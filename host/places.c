@@ -44,7 +44,10 @@ void host_places_close(void)
 
 static const struct host_site *known_site(const struct host_control *c, uint32_t site)
 {
-	return site == 0 || site > c->site_count || c->site[site - 1].module == 0 ? NULL : &c->site[site - 1];
+	if (site == 0 || site > c->site_count || c->site[site - 1].module == 0) {
+		return NULL;
+	}
+	return &c->site[site - 1];
 }
 
 /* The call, not the return address. */
@@ -60,6 +63,12 @@ static Dwfl_Module *module_of(const struct host_control *c, const struct host_si
 	return dwfl ? dwfl_addrmodule(dwfl, call_of(s)) : NULL;
 }
 
+static void name_function(struct host_place *p, const struct nvw__place *found)
+{
+	snprintf(p->function, sizeof p->function, "%.*s", (int)sizeof p->function - 1,
+		*found->function ? found->function : "?");
+}
+
 void host_place_of(const struct host_control *c, uint32_t site, struct host_place *p)
 {
 	const struct host_site *const s = known_site(c, site);
@@ -69,10 +78,12 @@ void host_place_of(const struct host_control *c, uint32_t site, struct host_plac
 		return;
 	}
 	Dwfl_Module *const m = module_of(c, s);
-	const struct nvw__place found = m ? nvw__place_of(m, call_of(s)) : (struct nvw__place){0};
+	struct nvw__place found = {0};
 
-	snprintf(p->function, sizeof p->function, "%.*s", (int)sizeof p->function - 1,
-		*found.function ? found.function : "?");
+	if (m != NULL) {
+		found = nvw__place_of(m, call_of(s));
+	}
+	name_function(p, &found);
 	if (found.file == NULL) {
 		snprintf(p->file, sizeof p->file, "%.200s+0x%llx", basename(c->module[s->module - 1].path),
 			(unsigned long long)call_of(s));
@@ -86,10 +97,16 @@ unsigned host_places_of(
 	const struct host_control *c, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX])
 {
 	const struct host_site *const s = known_site(c, site);
-	Dwfl_Module *const m = s ? module_of(c, s) : NULL;
+	Dwfl_Module *m = NULL;
 	struct nvw__place found[HOST_INLINED_MAX];
-	const unsigned count = m ? nvw__places_of(m, call_of(s), found, HOST_INLINED_MAX) : 0;
+	unsigned count = 0;
 
+	if (s != NULL) {
+		m = module_of(c, s);
+	}
+	if (m != NULL) {
+		count = nvw__places_of(m, call_of(s), found, HOST_INLINED_MAX);
+	}
 	host_place_of(c, site, &ret_places[0]);
 	if (count > 0 && found[0].library) {
 		return 0;
@@ -99,8 +116,7 @@ unsigned host_places_of(
 
 		*p = (struct host_place){.line = (uint32_t)found[i].line};
 		snprintf(p->file, sizeof p->file, "%s", found[i].file);
-		snprintf(p->function, sizeof p->function, "%.*s", (int)sizeof p->function - 1,
-			*found[i].function ? found[i].function : "?");
+		name_function(p, &found[i]);
 	}
 	return count > 0 ? count : 1;
 }

@@ -22,9 +22,10 @@ static enum host_program look_at_script(const char *head, unsigned depth)
 {
 	char interpreter[256];
 
-	return depth < SCRIPTS_MAX && sscanf(head, "#! %255[^ \t\n]", interpreter) == 1 ?
-		       look_at(interpreter, depth + 1) :
-		       HOST_PROGRAM_FITS;
+	if (depth == SCRIPTS_MAX || sscanf(head, "#! %255[^ \t\n]", interpreter) != 1) {
+		return HOST_PROGRAM_FITS;
+	}
+	return look_at(interpreter, depth + 1);
 }
 
 static bool has_interpreter(int fd, const Elf64_Ehdr *e)
@@ -114,8 +115,12 @@ static bool find_in(const char *list, const char *name, char *ret_path, size_t n
 
 enum host_program host_program_look(const char *name, char *ret_path, size_t n)
 {
-	const char *const list = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
+	const char *list = getenv("PATH");
 	char path[4096];
+
+	if (list == NULL) {
+		list = "/usr/local/bin:/usr/bin:/bin";
+	}
 
 	if (strchr(name, '/') != NULL) {
 		snprintf(path, sizeof path, "%s", name);

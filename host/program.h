@@ -9,7 +9,7 @@ enum host_program {
 	HOST_PROGRAM_FITS,    /* dynamically linked; or a script with such an interpreter */
 	HOST_PROGRAM_MISSING, /* errno gives the reason */
 	HOST_PROGRAM_STATIC,
-	HOST_PROGRAM_SET_ID, /* set-user-id, set-group-id, or with capabilities: the linker ignores LD_PRELOAD */
+	HOST_PROGRAM_SET_ID,  /* set-user-id, set-group-id, or with capabilities: LD_PRELOAD is ignored */
 	HOST_PROGRAM_FOREIGN, /* for another machine */
 };
 

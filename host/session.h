@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #define HOST_SESSION_VARIABLE "NVWAVE_SESSION"
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
@@ -39,7 +40,25 @@ enum {
 	HOST_NAME_MAX = 95, /* characters of an operation's name */
 };
 
-/* ---- Statistics ---------------------------------------------------------------------------------------------- */
+static inline uint64_t host_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t host_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The target of a symbolic link; "" if it cannot be read. */
+static inline void host_read_link(const char *link, char *ret_path, size_t n)
+{
+	const ssize_t length = readlink(link, ret_path, n - 1);
+
+	ret_path[length > 0 ? length : 0] = '\0';
+}
+
+/* ---- Statistics ----------------------------------------------------------------------------------- */
 
 /* STAT(name, meaning): counters per thread. */
 #define HOST_STATS(STAT)                                                                               \
@@ -105,7 +124,7 @@ struct host_thread {
 	struct host_operations operations;
 };
 
-/* ---- The session ------------------------------------------------------------------------------------------------ */
+/* ---- The session ---------------------------------------------------------------------------------- */
 
 /* A mapped file. */
 struct host_file {
@@ -132,7 +151,8 @@ struct host_site {
 	uint64_t flushes, idle_flushes, fences, empty_fences;
 };
 
-/* A file that the program has written by a system call while it had it mapped: no record of it is right (preload/writes.c). */
+/* A file that the program has written by a system call while it had it mapped: no record of it is right
+ * (preload/writes.c). */
 struct host_unfollowed {
 	uint64_t device, inode;
 	uint32_t site; /* of the first such call */
@@ -141,20 +161,27 @@ struct host_unfollowed {
 
 /* Reasons why the log is incomplete. Each one is reported. */
 /* clang-format off */
-#define HOST_GAPS(GAP)                                                                                             \
-	GAP(SPOOL_FULL, "no space was left for the record, or it could no longer be reached: it ends early")                                       \
-	GAP(FILES, "more files were mapped than a session can hold: the rest were not recorded")                    \
-	GAP(MAPPINGS, "more mappings were made than a process may have: the rest were not recorded")             \
-	GAP(INTERRUPTED, "a signal handler flushed or drained while its own thread was being recorded: that call is missing") \
-	GAP(NO_SHADOW, "a file could not be copied: its stores were not recorded")                               \
-	GAP(TEARING, "pages could no longer be watched: stores to them were seen only where they were flushed") \
-	GAP(EXEC_STATIC, "the program executed another that cannot be interposed (static or set-user-id): it was not recorded") \
-	GAP(EXEC_CLEARED, "the program executed another without LD_PRELOAD or the session's variable: it was not recorded") \
+#define HOST_GAPS(GAP) \
+	GAP(SPOOL_FULL, "no space was left for the record, or it could no longer be reached: it ends early") \
+	GAP(FILES, "more files were mapped than a session can hold: the rest were not recorded") \
+	GAP(MAPPINGS, "more mappings were made than a process may have: the rest were not recorded") \
+	GAP(INTERRUPTED, "a signal handler flushed or drained while its own thread was being " \
+		"recorded: that call is missing") \
+	GAP(NO_SHADOW, "a file could not be copied: its stores were not recorded") \
+	GAP(TEARING, "pages could no longer be watched: stores to them were seen only where " \
+		"they were flushed") \
+	GAP(EXEC_STATIC, "the program executed another that cannot be interposed (static or " \
+		"set-user-id): it was not recorded") \
+	GAP(EXEC_CLEARED, "the program executed another without LD_PRELOAD or the session's " \
+		"variable: it was not recorded") \
 	GAP(NOT_ATTACHED, "a program could not map the memory shared with nvwave: it was not recorded") \
-	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their record ends there") \
-	GAP(TRUNCATED, "a file became shorter while it was mapped: stores behind its end are not recorded")      \
-	GAP(RAW_REMAP, "a mapping was moved whose file is no longer at its path: later stores were not recorded")                        \
-	GAP(LATE, "stores were found late, which nothing had announced: crash states before them are missing; --compare=fences finds such stores at the next fence") \
+	GAP(STILL_RUNNING, "processes of the program were still running when it ended: their " \
+		"record ends there") \
+	GAP(TRUNCATED, "a file became shorter while it was mapped: stores behind its end are not recorded") \
+	GAP(RAW_REMAP, "a mapping was moved whose file is no longer at its path: later stores " \
+		"were not recorded") \
+	GAP(LATE, "stores were found late, which nothing had announced: crash states before " \
+		"them are missing; --compare=fences finds such stores at the next fence") \
 	GAP(KERNEL_FAILED, "a kernel failed on the machine: the record ends with what it had stored")
 /* clang-format on */
 
@@ -206,7 +233,7 @@ struct host_control {
 	struct host_thread thread[HOST_THREADS_MAX];
 };
 
-/* ---- Events ------------------------------------------------------------------------------------------------------- */
+/* ---- Events --------------------------------------------------------------------------------------- */
 
 enum host_event_kind {
 	HOST_CHANGE = 1, /* the content of changed lines of the file; bytes follow */
@@ -217,8 +244,10 @@ enum host_event_kind {
 	HOST_FLUSH_ORDERED, /* like HOST_FLUSH, but ordered before all later stores (clflush) */
 	HOST_BEGIN,         /* an operation, whose number is in off; its name follows (nvw/ack.h) */
 	HOST_DURABLE,       /* likewise: it is acknowledged */
-	HOST_KERNEL, /* a kernel runs on a machine: off is the number of its log << 32 | its number there; struct host_kernel_range follow */
-	HOST_GIVEN,  /* changed lines that a kernel has left; bytes follow */
+	/* A kernel runs on a machine: off is the number of its log << 32 | its number there. Items of struct
+	 * host_kernel_range follow. */
+	HOST_KERNEL,
+	HOST_GIVEN,      /* changed lines that a kernel has left; bytes follow */
 	HOST_KERNEL_END, /* what it has left is in the files */
 };
 

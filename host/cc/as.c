@@ -16,8 +16,8 @@
  * the last call gets a call here, unless it goes to the stack or to a variable. Calls that announce loads are
  * removed.
  *
- * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some cannot be:
- * system calls, scattered vectors, saved processor states, bodies of .macro.
+ * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some
+ * cannot be: system calls, scattered vectors, saved processor states, bodies of .macro.
  *
  * During the inserted code the stack pointer is lower than the unwind information assumes: unwinding from a
  * signal handler there, for example by a profiler, may go wrong.
@@ -53,7 +53,7 @@ struct stage {
 	bool framed; /* %rbp is the function's frame pointer */
 };
 
-/* ---- Addresses ------------------------------------------------------------------------------------------------------------ */
+/* ---- Addresses ------------------------------------------------------------------------------------ */
 
 /* The operand without the mask of a vector: (%rdi){%k1}. */
 static struct piece unmasked(struct piece p)
@@ -95,7 +95,7 @@ static bool address_of(const struct stage *s, struct piece p, char *to, size_t n
 		       (int)(p.n - (size_t)(stack - p.at) - 3), stack + 3) < n;
 }
 
-/* ---- Calls --------------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ---------------------------------------------------------------------------------------- */
 
 static void note(const struct stage *s, const char *what)
 {
@@ -119,7 +119,8 @@ static void emit_call(const struct stage *s, const char *address, unsigned what)
 			fprintf(s->to, "lea %s, %%rax; ", address);
 		}
 		fprintf(s->to,
-			"push $%u; call __nvwave_cc_instruction; lea 8(%%rsp), %%rsp; pop %%rax; lea 128(%%rsp), %%rsp; ",
+			"push $%u; call __nvwave_cc_instruction; lea 8(%%rsp), %%rsp; pop %%rax; "
+			"lea 128(%%rsp), %%rsp; ",
 			what);
 		return;
 	}
@@ -128,11 +129,12 @@ static void emit_call(const struct stage *s, const char *address, unsigned what)
 		fprintf(s->to, "lea %srax, %s; ", r, address);
 	}
 	fprintf(s->to,
-		"push %u; call __nvwave_cc_instruction; lea %srsp, [%srsp+8]; pop %srax; lea %srsp, [%srsp+128]; ",
+		"push %u; call __nvwave_cc_instruction; lea %srsp, [%srsp+8]; pop %srax; "
+		"lea %srsp, [%srsp+128]; ",
 		what, r, r, r, r, r);
 }
 
-/* ---- Instructions --------------------------------------------------------------------------------------------------------- */
+/* ---- Instructions --------------------------------------------------------------------------------- */
 
 static bool is_on_stack(const struct stage *s, struct piece p)
 {
@@ -149,7 +151,9 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 		return false;
 	}
 	if (s->announced == bytes || s->announced == UINT_MAX) {
-		s->announced = s->announced == UINT_MAX ? UINT_MAX : 0;
+		if (s->announced == bytes) {
+			s->announced = 0;
+		}
 		return false;
 	}
 	return piece_find(to, "rip") == NULL;
@@ -158,62 +162,74 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 /* The target of a call, also through the table of offsets (-fno-plt); empty: not a call. */
 static struct piece callee(const struct instruction *i)
 {
-	const bool calls = piece_begins(i->mnemonic, "call") && i->operands == 1;
-
-	return !calls                           ? (struct piece){0} :
-	       piece_begins(i->operand[0], "*") ? piece_rest(i->operand[0], 1) :
-						  i->operand[0];
+	if (!piece_begins(i->mnemonic, "call") || i->operands != 1) {
+		return (struct piece){0};
+	}
+	return piece_begins(i->operand[0], "*") ? piece_rest(i->operand[0], 1) : i->operand[0];
 }
 
 /* A call ends earlier announcements, and may announce a store: a range, or any number of them. */
 static void meet_call(struct stage *s, const struct instruction *i)
 {
 	const struct piece to = callee(i);
-	const char *const write = piece_begins(to, "__tsan_") ? piece_find(to, "write") : NULL;
+	const char *const write = piece_find(to, "write");
 
-	s->announced = write == NULL           ? 0 :
-		       piece_find(to, "range") ? UINT_MAX :
-						 (unsigned)atoi(write + strlen("write"));
+	if (write == NULL || !piece_begins(to, "__tsan_")) {
+		s->announced = 0;
+	} else if (piece_find(to, "range")) {
+		s->announced = UINT_MAX;
+	} else {
+		s->announced = (unsigned)atoi(write + strlen("write"));
+	}
+}
+
+static unsigned sized(unsigned kind, unsigned bytes)
+{
+	return kind | bytes << NVWAVE_CC_BYTES_SHIFT;
+}
+
+/* What string instructions and masked moves store to. */
+static struct piece by_rdi(const struct stage *s)
+{
+	return s->intel ? (struct piece){"[rdi]", 5} : (struct piece){"(%rdi)", 6};
 }
 
 /* The kind of an instruction, with its bytes; 0: irrelevant. Its operand may not be memory. */
 static unsigned what_of(struct stage *s, const struct instruction *i, struct piece *ret_operand)
 {
-	static const char rdi[] = "(%rdi)", intel_rdi[] = "[rdi]";
 	const unsigned target = s->intel ? 0 : i->operands - 1; /* the destination */
 	unsigned flush, bytes;
-	bool by_rdi;
+	bool is_by_rdi;
 
 	*ret_operand = i->operands > 0 ? unmasked(i->operand[target]) : (struct piece){0};
 	if ((flush = cc_flush_of(i)) != 0) {
 		return flush;
 	}
-	if ((bytes = cc_streamed_bytes(i, &by_rdi)) != 0) {
-		if (by_rdi) {
-			*ret_operand = s->intel ? (struct piece){intel_rdi, 5} : (struct piece){rdi, 6};
+	if ((bytes = cc_streamed_bytes(i, &is_by_rdi)) != 0) {
+		if (is_by_rdi) {
+			*ret_operand = by_rdi(s);
 		}
-		return NVWAVE_CC_STREAM | bytes << NVWAVE_CC_BYTES_SHIFT;
+		return sized(NVWAVE_CC_STREAM, bytes);
 	}
 	if (i->locked || piece_is(i->mnemonic, "xchg") ||
 		(piece_begins(i->mnemonic, "xchg") && i->mnemonic.n == 5)) {
 		if (!i->locked && i->operands == 2 && !cc_is_memory(i, *ret_operand)) {
 			*ret_operand = i->operand[1 - target];
 		}
-		return cc_is_memory(i, *ret_operand) ?
-			       NVWAVE_CC_ATOMIC | cc_bytes_of(i) << NVWAVE_CC_BYTES_SHIFT :
-			       0;
+		return cc_is_memory(i, *ret_operand) ? sized(NVWAVE_CC_ATOMIC, cc_bytes_of(i)) : 0;
 	}
 	if ((bytes = cc_string_bytes(i)) != 0) {
-		*ret_operand = s->intel ? (struct piece){intel_rdi, 5} : (struct piece){rdi, 6};
-		return s->announced == UINT_MAX && !s->inline_assembly ?
-			       0 :
-			       (i->repeated ? NVWAVE_CC_STRING : NVWAVE_CC_STORE) |
-				       bytes << NVWAVE_CC_BYTES_SHIFT;
+		*ret_operand = by_rdi(s);
+		if (s->announced == UINT_MAX && !s->inline_assembly) {
+			return 0;
+		}
+		return sized(i->repeated ? NVWAVE_CC_STRING : NVWAVE_CC_STORE, bytes);
 	}
-	bytes = i->operands > 0 ? cc_plain_bytes(i, *ret_operand) : 0;
-	return bytes > 0 && is_unannounced(s, *ret_operand, bytes) ?
-		       NVWAVE_CC_STORE | bytes << NVWAVE_CC_BYTES_SHIFT :
-		       0;
+	bytes = cc_plain_bytes(i, *ret_operand);
+	if (bytes == 0 || !is_unannounced(s, *ret_operand, bytes)) {
+		return 0;
+	}
+	return sized(NVWAVE_CC_STORE, bytes);
 }
 
 static bool is_load_call(const struct instruction *i)
@@ -270,7 +286,7 @@ static void instruct(struct stage *s, const struct instruction *i)
 	emit_call(s, address, what);
 }
 
-/* ---- Statements -------------------------------------------------------------------------------------------------------------- */
+/* ---- Statements ----------------------------------------------------------------------------------- */
 
 /* clang has its own section types, which other assemblers warn of. */
 static void cut_type(struct stage *s, struct piece p)
@@ -357,7 +373,9 @@ static void statement(struct stage *s, struct piece p)
 	direct(s, p);
 	p = take_prefixes(p, &i);
 	if (p.n == 0 || is_0x66) {
-		s->hold = s->hold ? s->hold : i.whole.at;
+		if (s->hold == NULL) {
+			s->hold = i.whole.at;
+		}
 		s->locked = i.locked;
 		s->wide = i.wide || is_0x66;
 		s->repeated = i.repeated;
@@ -381,11 +399,11 @@ static size_t skip(struct stage *s, const char *at, const char *end)
 
 	if (*at == '"') {
 		while (at + n < end && at[n] != '"') {
-			n += at[n] == '\\' ? 2 : 1;
+			n += 1 + (at[n] == '\\');
 		}
 		n++;
 	} else if (*at == '\'') {
-		n += at + 1 < end && at[1] == '\\' ? 2 : 1;
+		n += 1 + (at + 1 < end && at[1] == '\\');
 	} else if (*at == '/' && at + 1 < end && at[1] == '*') {
 		s->comment = true;
 		n = 2;
@@ -430,7 +448,7 @@ static void line(struct stage *s, const char *at, const char *end)
 	}
 }
 
-/* ---- Files --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Files ---------------------------------------------------------------------------------------- */
 
 static void die(const char *what)
 {
@@ -506,7 +524,7 @@ static char *rewrite(const char *path)
 	return result;
 }
 
-/* ---- The real assembler ------------------------------------------------------------------------------------------------------ */
+/* ---- The real assembler --------------------------------------------------------------------------- */
 
 static bool is_self(const char *path)
 {

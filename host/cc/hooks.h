@@ -17,7 +17,7 @@
 #define NVWAVE_CC_STORE         4 /* a store by inline assembly */
 #define NVWAVE_CC_FENCE         5 /* sfence, mfence */
 #define NVWAVE_CC_ATOMIC        6 /* a locked instruction: fences, then stores */
-#define NVWAVE_CC_STRING        7 /* a repeated string instruction: as many stores as the fourth argument says */
+#define NVWAVE_CC_STRING        7 /* a repeated string instruction: the fourth argument counts stores */
 #define NVWAVE_CC_BYTES_SHIFT   8
 
 /* What the assembler stage writes into each object file, and the linker stage looks for. */
@@ -38,13 +38,14 @@ struct nvwave_cc_hooks {
 	bool (*begin)(void *address, size_t n, bool fences, void *place);
 	void (*end)(void);
 	void (*fence)(void *place);
-	/* Any of the above, for the thunk: preserves all registers except the general ones. times: of a string. */
+	/* Any of the above, for the thunk: preserves all registers except the general ones. times: of a
+	 * string. */
 	void (*instruction)(unsigned what, void *address, void *place, size_t times);
 };
 
 #define NVWAVE_CC_HOOKS "nvwave_cc_hooks_2"
-/* The library's function of that name; NULL outside of nvwave exec. code: of the executable or shared object that asks;
- * watched: the linker stage found that all of it was built by nvwave-cc. */
+/* The library's function of that name; NULL outside of nvwave exec. code: of the executable or shared object
+ * that asks; watched: the linker stage found that all of it was built by nvwave-cc. */
 typedef const struct nvwave_cc_hooks *nvwave_cc_find_hooks(const void *code, bool watched);
 #endif
 

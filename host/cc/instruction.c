@@ -22,7 +22,25 @@ void cc_take_operands(struct instruction *i, struct piece p)
 	i->operands = n;
 }
 
-/* ---- Registers and memory ---------------------------------------------------------------------------------------------- */
+/* ---- Registers and memory ------------------------------------------------------------------------- */
+
+/* The bytes that the last letter of a mnemonic says; 0: none. */
+static unsigned suffix_bytes(struct piece mnemonic)
+{
+	switch (tolower(mnemonic.at[mnemonic.n - 1])) {
+	case 'b':
+		return 1;
+	case 'w':
+		return 2;
+	case 'l':
+	case 'd':
+		return 4;
+	case 'q':
+		return 8;
+	default:
+		return 0;
+	}
+}
 
 /* Bytes of a register; 0: not a register. */
 static unsigned register_bytes(struct piece p)
@@ -36,7 +54,7 @@ static unsigned register_bytes(struct piece p)
 		return 0;
 	}
 	if (piece_begins(p, "xmm") || piece_begins(p, "ymm") || piece_begins(p, "zmm")) {
-		return tolower(*p.at) == 'x' ? 16 : tolower(*p.at) == 'y' ? 32 : 64;
+		return 16u << (tolower(*p.at) - 'x');
 	}
 	if (piece_begins(p, "mm") && isdigit((unsigned char)p.at[2])) {
 		return 8;
@@ -44,7 +62,10 @@ static unsigned register_bytes(struct piece p)
 	if (piece_begins(p, "r") && isdigit((unsigned char)p.at[1])) {
 		const char last = (char)tolower(p.at[p.n - 1]);
 
-		return isdigit((unsigned char)last) ? 8 : last == 'd' ? 4 : last == 'w' ? 2 : 1;
+		if (isdigit((unsigned char)last) || last == 'd') {
+			return last == 'd' ? 4 : 8;
+		}
+		return last == 'w' ? 2 : 1;
 	}
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (piece_is(p, names[i])) {
@@ -54,7 +75,7 @@ static unsigned register_bytes(struct piece p)
 			return tolower(*p.at) == 'r' ? 8 : 4;
 		}
 	}
-	return (p.n == 2 || p.n == 3) && strchr("lLhH", p.at[p.n - 1]) ? 1 : 0;
+	return (p.n == 2 || p.n == 3) && strchr("lLhH", p.at[p.n - 1]);
 }
 
 bool cc_is_memory(const struct instruction *i, struct piece p)
@@ -68,7 +89,7 @@ bool cc_is_memory(const struct instruction *i, struct piece p)
 	return register_bytes(p) == 0 && (*p.at != '%' || piece_find(p, ":") != NULL);
 }
 
-/* ---- Stores --------------------------------------------------------------------------------------------------------------- */
+/* ---- Stores --------------------------------------------------------------------------------------- */
 
 /* %cl says how far to shift, not what. */
 static bool is_distance(const struct instruction *i, unsigned operand)
@@ -115,21 +136,20 @@ unsigned cc_bytes_of(const struct instruction *i)
 			}
 		}
 	}
-	switch (tolower(i->mnemonic.at[i->mnemonic.n - 1])) {
-	case 'b':
-		return piece_is(i->mnemonic, "sub") ? 4 : 1;
-	case 'w':
-		return 2;
-	case 'q':
-		return 8;
-	default:
-		return 4;
-	}
+	const unsigned bytes = suffix_bytes(i->mnemonic);
+
+	return bytes == 0 || piece_is(i->mnemonic, "sub") ? 4 : bytes;
+}
+
+/* Instructions on vectors have the names of their older forms, with a v before them. */
+static struct piece without_v(struct piece mnemonic)
+{
+	return piece_begins(mnemonic, "v") ? piece_rest(mnemonic, 1) : mnemonic;
 }
 
 unsigned cc_streamed_bytes(const struct instruction *i, bool *ret_by_rdi)
 {
-	const struct piece m = piece_begins(i->mnemonic, "v") ? piece_rest(i->mnemonic, 1) : i->mnemonic;
+	const struct piece m = without_v(i->mnemonic);
 
 	*ret_by_rdi = piece_begins(m, "maskmov") && (piece_is(m, "maskmovdqu") || piece_is(m, "maskmovq"));
 	if (*ret_by_rdi) {
@@ -139,7 +159,10 @@ unsigned cc_streamed_bytes(const struct instruction *i, bool *ret_by_rdi)
 		piece_is(m, "movntpd") || piece_begins(m, "movdiri")) {
 		return cc_bytes_of(i);
 	}
-	return piece_is(m, "movntq") || piece_is(m, "movntsd") ? 8 : piece_is(m, "movntss") ? 4 : 0;
+	if (piece_is(m, "movntss")) {
+		return 4;
+	}
+	return piece_is(m, "movntq") || piece_is(m, "movntsd") ? 8 : 0;
 }
 
 unsigned cc_flush_of(const struct instruction *i)
@@ -148,8 +171,11 @@ unsigned cc_flush_of(const struct instruction *i)
 		(piece_is(i->mnemonic, "xsaveopt") && i->wide)) {
 		return NVWAVE_CC_FLUSH;
 	}
+	if (!piece_is(i->mnemonic, "clflush")) {
+		return 0;
+	}
 	/* With 0x66 before it, as old assemblers need, it is clflushopt. */
-	return piece_is(i->mnemonic, "clflush") ? (i->wide ? NVWAVE_CC_FLUSH : NVWAVE_CC_FLUSH_ORDERED) : 0;
+	return i->wide ? NVWAVE_CC_FLUSH : NVWAVE_CC_FLUSH_ORDERED;
 }
 
 /* With the size from an operand or suffix (0), or a size of their own. */
@@ -252,7 +278,7 @@ static const char *const partial_stores[] = {
 
 unsigned cc_plain_bytes(const struct instruction *i, struct piece to)
 {
-	const struct piece m = i->mnemonic, bare = piece_begins(m, "v") ? piece_rest(m, 1) : m;
+	const struct piece m = i->mnemonic, bare = without_v(m);
 
 	if (!cc_is_memory(i, to)) {
 		return 0;
@@ -269,11 +295,9 @@ unsigned cc_plain_bytes(const struct instruction *i, struct piece to)
 			return cc_bytes_of(i);
 		}
 		if (plain_stores[k].bytes > 0 && piece_is(bare, name)) {
-			const unsigned wide = plain_stores[k].bytes == 16 || plain_stores[k].bytes == 64 ?
-						      cc_bytes_of(i) :
-						      0;
+			const unsigned own = plain_stores[k].bytes, wide = cc_bytes_of(i);
 
-			return wide >= 16 ? wide : plain_stores[k].bytes;
+			return (own == 16 || own == 64) && wide >= 16 ? wide : own;
 		}
 	}
 	for (unsigned k = 0; k < sizeof partial_stores / sizeof *partial_stores; k++) {
@@ -302,19 +326,7 @@ unsigned cc_string_bytes(const struct instruction *i)
 	if (bare) {
 		return cc_bytes_of(i);
 	}
-	switch (tolower(m.at[m.n - 1])) {
-	case 'b':
-		return 1;
-	case 'w':
-		return 2;
-	case 'l':
-	case 'd':
-		return 4;
-	case 'q':
-		return 8;
-	default:
-		return 0;
-	}
+	return suffix_bytes(m);
 }
 
 bool cc_is_unwatchable(const struct instruction *i)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An instruction of x86-64 as its text, in AT&T or Intel syntax, and what it stores to: to which operand, how many bytes, past the
- * caches or not. What is not known to store counts as not storing; what stores where nothing can say it counts as unwatchable.
+ * An instruction of x86-64 as its text, in AT&T or Intel syntax, and what it stores to: to which operand, how
+ * many bytes, past the caches or not. What is not known to store counts as not storing; what stores where
+ * nothing can say it counts as unwatchable.
  */
 #ifndef HOST_CC_INSTRUCTION_H
 #define HOST_CC_INSTRUCTION_H
@@ -29,7 +30,8 @@ unsigned cc_flush_of(const struct instruction *i);
 unsigned cc_streamed_bytes(const struct instruction *i, bool *ret_by_rdi);
 /* Bytes of each store of a string instruction, which goes to (%rdi); 0: not one. */
 unsigned cc_string_bytes(const struct instruction *i);
-/* Bytes of a plain store, at least: a masked store counts as a whole one; 0: not one, or it cannot go to a mapping. */
+/* Bytes of a plain store, at least: a masked store counts as a whole one; 0: not one, or it cannot go to a
+ * mapping. */
 unsigned cc_plain_bytes(const struct instruction *i, struct piece to);
 /* Whether an instruction may store to a mapping what cannot be announced. */
 bool cc_is_unwatchable(const struct instruction *i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A piece of an assembler's text, which stays where it is: no piece ends with a 0, and none is freed. Case does not matter to
- * comparisons, as it does not to mnemonics, registers and keywords.
+ * A piece of an assembler's text, which stays where it is: no piece ends with a 0, and none is freed. Case
+ * does not matter to comparisons, as it does not to mnemonics, registers and keywords.
  */
 #ifndef HOST_CC_PIECE_H
 #define HOST_CC_PIECE_H

@@ -21,7 +21,8 @@ static void (*on_store)(void *address, size_t n, void *place);
 static const uintptr_t *lowest, *highest;
 void (*__nvwave_cc_on_instruction)(unsigned what, void *address, void *place, size_t times);
 
-/* The linker stage (ld.in) links watched.c, which replaces this, where all of the link was built by nvwave-cc. */
+/* The linker stage (ld.in) links watched.c, which replaces this, where all of the link was built by
+ * nvwave-cc. */
 extern const volatile bool __nvwave_cc_watched;
 __attribute__((weak)) const volatile bool __nvwave_cc_watched = false;
 
@@ -41,7 +42,7 @@ __attribute__((constructor(101))) static void find_hooks(void)
 	}
 }
 
-/* ---- Stores and loads --------------------------------------------------------------------------------------------- */
+/* ---- Stores and loads ----------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void announce(void *address, size_t n, void *place)
 {
@@ -125,7 +126,7 @@ void *__tsan_memset(void *to, int c, size_t n)
 	return __builtin_memset(to, c, n);
 }
 
-/* ---- Atomics ------------------------------------------------------------------------------------------------------ */
+/* ---- Atomics -------------------------------------------------------------------------------------- */
 
 /* Between the two, changes at the address are recorded as one store; fences: as by a locked instruction. */
 #define BEGIN(address, fences)               \

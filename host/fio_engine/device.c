@@ -50,31 +50,31 @@ static atomic_flag in_use = ATOMIC_FLAG_INIT;
 
 static int take_process(const char *path)
 {
-	return atomic_flag_test_and_set(&in_use) ?
-		       nvw_fail(NVW_E_USAGE,
-			       "%s: a process can emulate only one machine at a time; remove thread=1 to give each job its own process",
-			       path) :
-		       0;
+	if (atomic_flag_test_and_set(&in_use)) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: a process can emulate only one machine at a time; remove thread=1 to give "
+			"each job "
+			"its own process",
+			path);
+	}
+	return 0;
 }
 
-/* ---- The pool ------------------------------------------------------------------------------------------- */
+/* ---- The pool ------------------------------------------------------------------------------------- */
 
 /* First the extent, then its size: a device is valid once it has a size. */
 static int make_extent(struct nvw_machine *machine, uint64_t bytes)
 {
 	struct nvw_pmem pmem;
 	nvw_off extent;
-	int error = nvw_pmem_attach(machine, &pmem);
 
-	error = error ? error : nvw_heap_alloc_extent(machine, &pmem, bytes, &extent);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, bytes, &extent));
 	char *const root = pmem.base + nvw_pool_root_off(&pmem.geometry, 0);
 
-	error = nvw_write(machine, root + 8 * ROOT_EXTENT, &extent, sizeof extent);
-	error = error ? error : nvw_write(machine, root + 8 * ROOT_BYTES, &bytes, sizeof bytes);
-	return error ? error : nvw_persist(machine);
+	NVW_TRY(nvw_write(machine, root + 8 * ROOT_EXTENT, &extent, sizeof extent));
+	NVW_TRY(nvw_write(machine, root + 8 * ROOT_BYTES, &bytes, sizeof bytes));
+	return nvw_persist(machine);
 }
 
 static int fill_pool(struct nvw_pool *pool, uint64_t bytes)
@@ -85,7 +85,9 @@ static int fill_pool(struct nvw_pool *pool, uint64_t bytes)
 	emu_config_default(&config);
 	int error = emu_create(&config, pool, NULL, &machine);
 
-	error = error ? error : make_extent(machine, bytes);
+	if (!error) {
+		error = make_extent(machine, bytes);
+	}
 	emu_destroy(machine);
 	return error;
 }
@@ -146,15 +148,20 @@ int block_device_size(const char *path, uint64_t *ret_bytes)
 	return error;
 }
 
-/* ---- Opening and closing --------------------------------------------------------------------------------- */
+/* ---- Opening and closing -------------------------------------------------------------------------- */
 
 static int set_keys(struct emu_config *config, const char *set)
 {
 	char *const copy = strdup(set), *rest = copy, *key;
-	int error = copy ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for \"%s\"", set);
+	int error = 0;
 
+	if (copy == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "set: no memory for \"%s\"", set);
+	}
 	while (!error && (key = strsep(&rest, ", ")) != NULL) {
-		error = *key ? emu_config_set(config, key) : 0;
+		if (*key) {
+			error = emu_config_set(config, key);
+		}
 	}
 	free(copy);
 	return error ? nvw_fail(error, "set: %s", nvw_error_message()) : 0;
@@ -181,20 +188,19 @@ static int set_protocol(struct emu_config *config, const char *protocol)
 static int configure(struct block_device *d)
 {
 	const struct block_options *const o = &d->options;
-	int error = 0;
 
 	emu_config_default(&d->config);
 	if (o->machine) {
-		error = emu_config_load(&d->config, o->machine);
+		NVW_TRY(emu_config_load(&d->config, o->machine));
 	}
-	if (!error && o->set) {
-		error = set_keys(&d->config, o->set);
+	if (o->set) {
+		NVW_TRY(set_keys(&d->config, o->set));
 	}
-	if (!error && o->protocol) {
-		error = set_protocol(&d->config, o->protocol);
+	if (o->protocol) {
+		NVW_TRY(set_protocol(&d->config, o->protocol));
 	}
 	d->config.seed = o->seed;
-	return error ? error : emu_config_check(&d->config);
+	return emu_config_check(&d->config);
 }
 
 /* The pool before the first record of the log, from which crash tests start. */
@@ -233,9 +239,9 @@ static int create_log(struct block_device *d)
 		.seed = d->config.seed,
 		.pool_bytes = nvw_pool_geometry(d->pool)->bytes,
 		.atomicity = (uint32_t)d->config.nvram.atomicity};
-	const int error = copy_image(d);
 
-	return error ? error : nvw_log_create(d->options.log, &info, &d->log);
+	NVW_TRY(copy_image(d));
+	return nvw_log_create(d->options.log, &info, &d->log);
 }
 
 /* The log is complete up to the power cut; the pool has the machine's durable data. */
@@ -286,20 +292,18 @@ static int make_buffers(struct block_device *d)
 	return d->buffers ? 0 : NVW_E_MEMORY;
 }
 
-static int start(struct block_device *d, const char *path)
+static int start_device(struct block_device *d, const char *path)
 {
 	nvw_off extent;
-	int error = configure(d);
+	int error;
 
-	error = error ? error : nvw_pool_open(path, NVW_POOL_WRITE, &d->pool);
-	error = error ? error : locate(d->pool, &extent, &d->bytes);
-	if (!error && d->options.log) {
-		error = create_log(d);
+	NVW_TRY(configure(d));
+	NVW_TRY(nvw_pool_open(path, NVW_POOL_WRITE, &d->pool));
+	NVW_TRY(locate(d->pool, &extent, &d->bytes));
+	if (d->options.log) {
+		NVW_TRY(create_log(d));
 	}
-	error = error ? error : emu_create(&d->config, d->pool, d->log, &d->machine);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(emu_create(&d->config, d->pool, d->log, &d->machine));
 	d->data = (uint64_t *)(uintptr_t)(nvw_nvram_base(d->machine) + extent);
 	error = make_buffers(d);
 	if (!error && d->options.power_cut) {
@@ -309,7 +313,7 @@ static int start(struct block_device *d, const char *path)
 	return error;
 }
 
-static int end(struct block_device *d)
+static int end_device(struct block_device *d)
 {
 	int error = 0;
 
@@ -334,11 +338,9 @@ static int end(struct block_device *d)
 
 int block_device_open(const char *path, const struct block_options *options, struct block_device **ret_device)
 {
-	int error = take_process(path);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(take_process(path));
 	struct block_device *const d = calloc(1, sizeof *d);
 
 	if (!d) {
@@ -347,7 +349,7 @@ int block_device_open(const char *path, const struct block_options *options, str
 	}
 	d->options = *options;
 	d->cut_ps = UINT64_MAX;
-	error = start(d, path);
+	error = start_device(d, path);
 	if (error) {
 		d->failed = true;
 		(void)!block_device_close(d);
@@ -359,15 +361,17 @@ int block_device_open(const char *path, const struct block_options *options, str
 
 int block_device_close(struct block_device *d)
 {
-	const int error = d ? end(d) : 0;
+	int error;
 
-	if (d) {
-		atomic_flag_clear(&in_use);
+	if (d == NULL) {
+		return 0;
 	}
+	error = end_device(d);
+	atomic_flag_clear(&in_use);
 	return error;
 }
 
-/* ---- I/O -------------------------------------------------------------------------------------------------- */
+/* ---- I/O ------------------------------------------------------------------------------------------ */
 
 static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint64_t bytes)
 {
@@ -399,12 +403,10 @@ static int check_range(const struct block_device *d, const struct block_io *io)
 
 static int check_all(const struct block_device *d, const struct block_io *ios, unsigned count)
 {
-	int error = 0;
-
-	for (unsigned i = 0; i < count && !error; i++) {
-		error = check_range(d, &ios[i]);
+	for (unsigned i = 0; i < count; i++) {
+		NVW_TRY(check_range(d, &ios[i]));
 	}
-	return error;
+	return 0;
 }
 
 static int has_failed(void)
@@ -413,27 +415,28 @@ static int has_failed(void)
 }
 
 /* Prepares the I/Os for the kernel; copies data to be written to their buffers. */
-static int send(struct block_device *d, const struct block_io *ios, unsigned count, struct block_args *args)
+static int send_all(
+	struct block_device *d, const struct block_io *ios, unsigned count, struct block_args *args)
 {
-	int error = 0;
-
-	for (unsigned i = 0; i < count && !error; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const struct block_io *const io = &ios[i];
 		uint64_t *const buffer = (uint64_t *)(d->buffers + i * d->options.bytes_max);
 		uint64_t *const place = d->data + io->off / 8;
 
-		d->copies[i] = (struct block_copy){.from = io->is_write ? buffer : place,
-			.to = io->is_write ? place : buffer,
+		d->copies[i] = (struct block_copy){.from = place,
+			.to = buffer,
 			.words = io->bytes / 8,
 			.durable = io->is_write && io->durable,
 			.op = d->ops};
 		d->ops += io->is_write;
 		args->any_durable |= d->copies[i].durable;
 		if (io->is_write) {
-			error = nvw_write(d->machine, buffer, io->buffer, io->bytes);
+			d->copies[i].from = buffer;
+			d->copies[i].to = place;
+			NVW_TRY(nvw_write(d->machine, buffer, io->buffer, io->bytes));
 		}
 	}
-	return error;
+	return 0;
 }
 
 static int receive(struct block_device *d, const struct block_io *ios, unsigned count, uint64_t ps)
@@ -445,7 +448,9 @@ static int receive(struct block_device *d, const struct block_io *ios, unsigned 
 		const struct block_io *const io = &ios[i];
 		const enum block_kind kind = io->is_write ? BLOCK_WRITE : BLOCK_READ;
 
-		d->sample[kind].busy_ps += seen[kind] ? 0 : ps;
+		if (!seen[kind]) {
+			d->sample[kind].busy_ps += ps;
+		}
 		seen[kind] = true;
 		error = note(d, kind, ps, io->bytes);
 		if (!error && !io->is_write) {
@@ -459,21 +464,25 @@ int block_device_run(struct block_device *d, const struct block_io *ios, unsigne
 {
 	struct block_args args = {.copies = d->copies, .scope = d->options.scope, .fault = d->options.fault};
 	const uint64_t began = nvw_time_ps(d->machine);
-	int error = d->failed ? has_failed() : check_all(d, ios, count);
+	int error;
 
-	if (error) {
-		return error;
+	if (d->failed) {
+		return has_failed();
 	}
+	NVW_TRY(check_all(d, ios, count));
 	between_kernels(d);
-	error = send(d, ios, count, &args);
-	error = error ? error :
-			nvw_launch(d->machine, "block I/O", block_kernel, &args,
-				(uint64_t)count * d->options.group_size, d->options.group_size);
+	error = send_all(d, ios, count, &args);
+	if (!error) {
+		error = nvw_launch(d->machine, "block I/O", block_kernel, &args,
+			(uint64_t)count * d->options.group_size, d->options.group_size);
+	}
 	const uint64_t ps = nvw_time_ps(d->machine) - began;
 
 	d->operations++;
 	d->time_ps += ps;
-	error = error ? error : receive(d, ios, count, ps);
+	if (!error) {
+		error = receive(d, ios, count, ps);
+	}
 	if (args.any_durable) {
 		d->acknowledged = d->ops; /* all of a job's writes are durable */
 	}
@@ -500,12 +509,14 @@ int block_device_sync(struct block_device *d)
 	d->operations++;
 	d->time_ps += ps;
 	d->sample[BLOCK_SYNC].busy_ps += ps;
-	error = error ? error : note(d, BLOCK_SYNC, ps, 0);
+	if (!error) {
+		error = note(d, BLOCK_SYNC, ps, 0);
+	}
 	d->failed |= error != 0;
 	return error;
 }
 
-/* ---- Figures ---------------------------------------------------------------------------------------------- */
+/* ---- Figures -------------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {

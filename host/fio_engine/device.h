@@ -67,7 +67,7 @@ NVW_CHECKED int block_device_run(struct block_device *device, const struct block
 /* All writes so far are durable and acknowledged when it returns. */
 NVW_CHECKED int block_device_sync(struct block_device *device);
 
-/* ---- Figures: simulated time, in picoseconds -------------------------------------------------------------- */
+/* ---- Figures: simulated time, in picoseconds ------------------------------------------------------ */
 
 enum block_kind { BLOCK_READ, BLOCK_WRITE, BLOCK_SYNC, BLOCK_KINDS };
 

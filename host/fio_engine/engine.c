@@ -90,22 +90,34 @@ struct engine {
 	struct block_io *ios;
 };
 
+static int errno_of(int error)
+{
+	switch (error) {
+	case NVW_E_BUSY:
+		return EBUSY;
+	case NVW_E_MEMORY:
+		return ENOMEM;
+	case NVW_E_FULL:
+		return ENOSPC;
+	case NVW_E_KERNEL:
+	case NVW_E_MODEL:
+		return EIO;
+	default:
+		return error < 0 && error > -4096 ? -error : EINVAL;
+	}
+}
+
 /* The whole message goes to fio's log, because fio may truncate its own copy. */
 static int fail(struct thread_data *td, int error)
 {
-	const int number = error < 0 && error > -4096                    ? -error :
-			   error == NVW_E_BUSY                           ? EBUSY :
-			   error == NVW_E_MEMORY                         ? ENOMEM :
-			   error == NVW_E_FULL                           ? ENOSPC :
-			   error == NVW_E_KERNEL || error == NVW_E_MODEL ? EIO :
-									   EINVAL;
+	const int number = errno_of(error);
 
 	log_err("nvwave: %s: %s\n", td->o.name, nvw_error_message());
 	td_vmsg(td, number, nvw_error_message(), "nvwave");
 	return number;
 }
 
-/* ---- Files, in fio's process ------------------------------------------------------------------------------------ */
+/* ---- Files, in fio's process ---------------------------------------------------------------------- */
 
 /* The size of a device that does not exist yet: the range that the job may access. */
 static int create_file(struct thread_data *td, const struct fio_file *f)
@@ -125,7 +137,6 @@ static int create_file(struct thread_data *td, const struct fio_file *f)
 static int find_size(struct thread_data *td, const struct fio_file *f, uint64_t *ret_bytes)
 {
 	const struct engine *const e = td->io_ops_data;
-	int error = 0;
 
 	if (td->files_index != 1) {
 		return nvw_fail(
@@ -139,9 +150,9 @@ static int find_size(struct thread_data *td, const struct fio_file *f, uint64_t 
 		return 0;
 	}
 	if (access(f->file_name, F_OK)) {
-		error = create_file(td, f);
+		NVW_TRY(create_file(td, f));
 	}
-	return error ? error : block_device_size(f->file_name, ret_bytes);
+	return block_device_size(f->file_name, ret_bytes);
 }
 
 static int engine_get_file_size(struct thread_data *td, struct fio_file *f)
@@ -165,11 +176,12 @@ static int engine_get_file_size(struct thread_data *td, struct fio_file *f)
 static int engine_open_file(struct thread_data *td, struct fio_file *f)
 {
 	if (f->io_size > f->real_file_size || f->file_offset > f->real_file_size - f->io_size) {
-		return fail(td,
-			nvw_fail(NVW_E_USAGE,
-				"%s has %llu bytes, but the job needs %llu from offset %llu: use another pool",
-				f->file_name, (unsigned long long)f->real_file_size,
-				(unsigned long long)f->io_size, (unsigned long long)f->file_offset));
+		return fail(
+			td, nvw_fail(NVW_E_USAGE,
+				    "%s has %llu bytes, but the job needs %llu from offset %llu: use another "
+				    "pool",
+				    f->file_name, (unsigned long long)f->real_file_size,
+				    (unsigned long long)f->io_size, (unsigned long long)f->file_offset));
 	}
 	return 0;
 }
@@ -179,7 +191,7 @@ static int engine_close_file(struct thread_data *td, struct fio_file *f)
 	return 0;
 }
 
-/* ---- A job's beginning and end, in its own process -------------------------------------------------------------- */
+/* ---- A job's beginning and end, in its own process ------------------------------------------------ */
 
 static void dispose(struct engine *e)
 {
@@ -295,7 +307,7 @@ static void engine_cleanup(struct thread_data *td)
 	td->io_ops_data = NULL;
 }
 
-/* ---- I/O -------------------------------------------------------------------------------------------------------- */
+/* ---- I/O ------------------------------------------------------------------------------------------ */
 
 static void run_gathered(struct thread_data *td, struct engine *e)
 {

@@ -45,13 +45,14 @@ void block_report_text(struct block_device *d, const char *job, FILE *to)
 			ns(f.max_ps));
 	}
 	fprintf(to,
-		"  NVRAM: %llu lines written, %llu read; persist barriers: %llu work-item, %llu work-group, %llu kernel\n",
+		"  NVRAM: %llu lines written, %llu read; persist barriers: %llu work-item, %llu "
+		"work-group, %llu kernel\n",
 		(unsigned long long)s->nvram_writes, (unsigned long long)s->nvram_reads,
 		(unsigned long long)s->p_barriers_wi, (unsigned long long)s->p_barriers_wg,
 		(unsigned long long)s->p_barriers_kr);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------------------------- */
 
 static json_t *kind_json(struct block_device *d, enum block_kind kind)
 {
@@ -84,10 +85,14 @@ int block_report_json(struct block_device *d, const char *job, const char *path)
 		c->name, "protocol", c->protocol, "simulated_ns", ns(block_device_time_ps(d)), "read",
 		kind_json(d, BLOCK_READ), "write", kind_json(d, BLOCK_WRITE), "sync",
 		kind_json(d, BLOCK_SYNC), "statistics", machine_json(d));
-	const int error = !o ? nvw_fail(NVW_E_MEMORY, "no memory for the report") :
-			  json_dump_file(o, path, JSON_INDENT(2)) ? nvw_fail_errno("%s", path) :
-								    0;
+	int error = 0;
 
+	if (!o) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
+	}
+	if (json_dump_file(o, path, JSON_INDENT(2))) {
+		error = nvw_fail_errno("%s", path);
+	}
 	json_decref(o);
 	return error;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether everything that this process can store to a mapping is announced before it happens. Then written pages need not be
- * compared at every fence.
+ * Whether everything that this process can store to a mapping is announced before it happens. Then written
+ * pages need not be compared at every fence.
  *
  * It is so if
- *   - the program and every shared object from which it calls a function were built by nvwave-cc, each with all of its object
- *     files, as the linker stage found (cc/ld.in); or
- *   - what it calls elsewhere is in the list below: functions of the C library and of libpmem that store to nothing but their
- *     own memory, or that this library interposes;
- *   - none of its objects defines the functions that hand out memory, since other libraries would store to that; and
- *   - none looks functions up at run time: dlopen() is not in the list, and the assembler stage sees dlsym(), which the runtime
- *     of nvwave-cc calls itself.
+ *   - the program and every shared object from which it calls a function were built by nvwave-cc, each with
+ *     all of its object files, as the linker stage found (cc/ld.in); or
+ *   - what it calls elsewhere is in the list below: functions of the C library and of libpmem that store to
+ *     nothing but their own memory, or that this library interposes;
+ *   - none of its objects defines the functions that hand out memory, since other libraries would store to
+ *     that; and
+ *   - none looks functions up at run time: dlopen() is not in the list, and the assembler stage sees dlsym(),
+ *     which the runtime of nvwave-cc calls itself.
  *
  * The list is of names that are known to be harmless, so a function that it lacks costs speed and no store.
  */
@@ -33,41 +34,57 @@ static unsigned watched_count;
 /* clang-format off */
 static const char *const harmless[] = {
 	/* interposed here: fills.c, libc.c, libpmem.c, threads.c */
-	"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy", "stpcpy", "strncpy", "strcat", "pmem_*", "mmap",
-	"mmap64", "munmap", "mremap", "mprotect", "msync", "fsync", "fdatasync", "read", "pread", "pread64", "recv",
+	"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy", "stpcpy", "strncpy", "strcat", "pmem_*",
+	"mmap",
+	"mmap64", "munmap", "mremap", "mprotect", "msync", "fsync", "fdatasync", "read", "pread", "pread64",
+	"recv",
 	"readv", "preadv", "preadv64", "fread", "execve", "execv", "execvp", "execvpe",
 	"fexecve", "execl", "execlp", "execle", "fork", "_exit", "_Exit",
-	"pthread_create", "signal", "clock_gettime", "fstat", "fstat64", "stat", "stat64", "snprintf", "vsnprintf", "fgets", "strtol",
+	"pthread_create", "signal", "clock_gettime", "fstat", "fstat64", "stat", "stat64", "snprintf",
+	"vsnprintf", "fgets", "strtol",
 	"strtoul", "strtoll", "strtoull", "strtod", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll",
 	"__isoc23_strtoull", "sigprocmask", "pthread_sigmask",
 	/* memory, which is never a mapping's */
-	"malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "memalign", "strdup", "strndup",
+	"malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "memalign", "strdup",
+	"strndup",
 	"_ZdlPv*", "_ZdaPv*", "_Znwm*", "_Znam*", "malloc_usable_size",
 	/* what only reads */
 	"strlen", "strnlen", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strchr", "strrchr", "strstr",
-	"strspn", "strcspn", "strpbrk", "memcmp", "memchr", "memrchr", "rawmemchr", "strchrnul", "strerror", "atoi",
+	"strspn", "strcspn", "strpbrk", "memcmp", "memchr", "memrchr", "rawmemchr", "strchrnul", "strerror",
+	"atoi",
 	"atol", "atoll", "atof", "abs", "labs", "getenv", "secure_getenv", "bsearch", "strcoll", "isatty",
-	"__ctype_b_loc", "__errno_location", "tolower", "toupper", "isalpha", "isdigit", "__ctype_tolower_loc",
+	"__ctype_b_loc", "__errno_location", "tolower", "toupper", "isalpha", "isdigit",
+	"__ctype_tolower_loc",
 	"__ctype_toupper_loc",
 	/* files and streams */
-	"open", "open64", "openat", "creat", "close", "lseek", "lseek64", "ftruncate", "ftruncate64", "truncate",
-	"fallocate", "posix_fallocate", "posix_fallocate64", "unlink", "unlinkat", "rename", "link", "symlink",
+	"open", "open64", "openat", "creat", "close", "lseek", "lseek64", "ftruncate", "ftruncate64",
+	"truncate",
+	"fallocate", "posix_fallocate", "posix_fallocate64", "unlink", "unlinkat", "rename", "link",
+	"symlink",
 	"mkdir", "rmdir", "access", "chmod", "fchmod", "flock", "dup", "dup2", "write", "pwrite", "pwrite64",
-	"writev", "send", "sendto", "fopen", "fopen64", "fdopen", "fclose", "fflush", "fwrite", "fputs", "fputc",
-	"putc", "putchar", "puts", "printf", "fprintf", "dprintf", "vprintf", "vfprintf", "perror", "fgetc", "getc",
-	"getchar", "ungetc", "feof", "ferror", "clearerr", "fileno", "fseek", "fseeko", "ftell", "ftello", "rewind",
+	"writev", "send", "sendto", "fopen", "fopen64", "fdopen", "fclose", "fflush", "fwrite", "fputs",
+	"fputc",
+	"putc", "putchar", "puts", "printf", "fprintf", "dprintf", "vprintf", "vfprintf", "perror", "fgetc",
+	"getc",
+	"getchar", "ungetc", "feof", "ferror", "clearerr", "fileno", "fseek", "fseeko", "ftell", "ftello",
+	"rewind",
 	"syslog", "err", "errx", "warn", "warnx", "error",
 	/* the process and its threads */
 	"exit", "abort", "atexit", "__cxa_atexit", "__cxa_finalize", "__libc_start_main", "__stack_chk_fail",
-	"__assert_fail", "__assert", "getpid", "getppid", "getuid", "geteuid", "getgid", "kill", "raise", "pause",
-	"alarm", "sleep", "usleep", "sched_yield", "sysconf", "getpagesize", "madvise", "posix_madvise", "mlock",
+	"__assert_fail", "__assert", "getpid", "getppid", "getuid", "geteuid", "getgid", "kill", "raise",
+	"pause",
+	"alarm", "sleep", "usleep", "sched_yield", "sysconf", "getpagesize", "madvise", "posix_madvise",
+	"mlock",
 	"munlock", "setlocale", "srand", "rand", "srandom", "random", "clock", "pthread_self", "pthread_exit",
-	"pthread_detach", "__gmon_start__", "dlsym", "_ITM_*", "__tls_get_addr", "setenv", "unsetenv", "putenv",
+	"pthread_detach", "__gmon_start__", "dlsym", "_ITM_*", "__tls_get_addr", "setenv", "unsetenv",
+	"putenv",
 	"sync", "syncfs", "getopt", "getopt_long",
 	/* C++ without objects of the library's own */
 	"__cxa_allocate_exception", "__cxa_throw", "__cxa_begin_catch", "__cxa_end_catch", "__cxa_rethrow",
-	"__cxa_free_exception", "__cxa_guard_*", "__cxa_pure_virtual", "__gxx_personality_v0", "_Unwind_Resume",
-	"_ZSt*__throw_*", "_ZSt9terminatev", "_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev", "_ZNSolsE*",
+	"__cxa_free_exception", "__cxa_guard_*", "__cxa_pure_virtual", "__gxx_personality_v0",
+	"_Unwind_Resume",
+	"_ZSt*__throw_*", "_ZSt9terminatev", "_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev",
+	"_ZNSolsE*",
 	"_ZNSo*", "_ZStlsISt11char_traitsIcE*", "_ZSt16__ostream_insert*", "_ZSt4endl*", "_ZSt5flush*",
 };
 /* clang-format on */
@@ -105,7 +122,7 @@ static bool is_watched(uintptr_t base)
 	return false;
 }
 
-/* ---- The functions that an object calls elsewhere ------------------------------------------------------------------------ */
+/* ---- The functions that an object calls elsewhere ------------------------------------------------- */
 
 struct symbols {
 	const ElfW(Sym) * symbol;
@@ -121,7 +138,7 @@ static uint32_t count_hashed(const uint32_t *gnu)
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < gnu[0]; i++) {
-		last = bucket[i] > last ? bucket[i] : last;
+		last = (uint32_t)host_max(bucket[i], last);
 	}
 	while (last >= gnu[1] && !(chain[last - gnu[1]] & 1)) {
 		last++;
@@ -137,14 +154,9 @@ static uint32_t count_relocated(const ElfW(Rela) * r, size_t bytes)
 	for (size_t i = 0; r != NULL && i < bytes / sizeof *r; i++) {
 		const uint32_t symbol = (uint32_t)ELF64_R_SYM(r[i].r_info);
 
-		count = symbol >= count ? symbol + 1 : count;
+		count = (uint32_t)host_max(symbol + 1, count);
 	}
 	return count;
-}
-
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
 }
 
 /* By the dynamic section, whose addresses the dynamic linker has already relocated, or not. */
@@ -187,20 +199,26 @@ static struct symbols symbols_of(uintptr_t base, const ElfW(Dyn) * d)
 			break;
 		}
 	}
-	ret.count = hash ? hash[1] : gnu ? count_hashed(gnu) : 0;
-	ret.count = larger(ret.count, count_relocated(relocation, bytes));
-	ret.count = larger(ret.count, count_relocated(of_calls, bytes_of_calls));
+	if (hash) {
+		ret.count = hash[1];
+	} else if (gnu) {
+		ret.count = count_hashed(gnu);
+	}
+	ret.count = (uint32_t)host_max(ret.count, count_relocated(relocation, bytes));
+	ret.count = (uint32_t)host_max(ret.count, count_relocated(of_calls, bytes_of_calls));
 	return ret;
 }
 
 /*
- * The objects are looked at while the dynamic linker keeps their list from changing. To find a function takes another of its locks,
- * which a thread in dlopen() holds while it waits to change the list, so that comes after.
+ * The objects are looked at while the dynamic linker keeps their list from changing. To find a function takes
+ * another of its locks, which a thread in dlopen() holds while it waits to change the list, so that comes
+ * after.
  */
 struct look {
 	char *why; /* HOST_WHY_BYTES */
 	bool first, no_memory;
-	/* of calls that may be harmful: a name of an object, a name of a function, and so on, each ended by a 0 */
+	/* of calls that may be harmful: a name of an object, a name of a function, and so on, each ended by a
+	 * 0 */
 	char *calls;
 	size_t bytes, room;
 };
@@ -235,9 +253,13 @@ static const char *base_name(const char *path)
 static bool is_elsewhere(const char *name)
 {
 	void *const f = host_dlsym ? host_dlsym(RTLD_DEFAULT, name) : NULL;
-	const struct link_map *const map = f != NULL ? host_object_of(f) : NULL;
+	const struct link_map *map;
 
-	return f != NULL && (map == NULL || !is_watched(map->l_addr));
+	if (f == NULL) {
+		return false;
+	}
+	map = host_object_of(f);
+	return map == NULL || !is_watched(map->l_addr);
 }
 
 static bool is_allocator(const char *name)
@@ -246,7 +268,8 @@ static bool is_allocator(const char *name)
 	       strcmp(name, "_Znwm") == 0;
 }
 
-/* Sets why if an object stores, or has others store, what is not announced; adds the calls that have to be looked up. */
+/* Sets why if an object stores, or has others store, what is not announced; adds the calls that have to be
+ * looked up. */
 static int look_at(struct dl_phdr_info *o, size_t n, void *to)
 {
 	struct look *const l = to;

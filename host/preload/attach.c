@@ -13,7 +13,7 @@
 
 #include "preload.h"
 
-/* ---- Forks ------------------------------------------------------------------------------------------------------ */
+/* ---- Forks ---------------------------------------------------------------------------------------- */
 
 /* The thread that continues in a child is a new one. */
 static void forked(void)
@@ -45,7 +45,7 @@ static void forked_parent(void)
 	}
 }
 
-/* ---- Attaching ------------------------------------------------------------------------------------------------------------ */
+/* ---- Attaching ------------------------------------------------------------------------------------ */
 
 /* A program that cannot be watched prints a message, because it may be unable to inform the session. */
 static void not_attached(int fd)
@@ -85,8 +85,9 @@ static struct host_control *open_control(void)
 }
 
 /*
- * Finds the functions behind those that the recorder calls under the session's lock: to find one takes the dynamic linker's lock,
- * and a thread may hold that and wait for the session's, in a constructor that dlopen() calls.
+ * Finds the functions behind those that the recorder calls under the session's lock: to find one takes the
+ * dynamic linker's lock, and a thread may hold that and wait for the session's, in a constructor that
+ * dlopen() calls.
  */
 static void find_functions(void)
 {

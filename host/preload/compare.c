@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bytes of a mapping against their shadow: lines that differ are recorded, and the shadow has them from then on. A store that has been
- * announced and is among them is recorded first, as itself (pending.c).
+ * Bytes of a mapping against their shadow: lines that differ are recorded, and the shadow has them from then
+ * on. A store that has been announced and is among them is recorded first, as itself (pending.c).
  */
 #include <string.h>
 
@@ -114,7 +114,9 @@ static bool compare_lines(
 		memcpy(r.data + r.n, line, HOST_LINE);
 		r.n += HOST_LINE;
 		m->lines[at / HOST_LINE] = 1;
-		host_self.stats->bytes_changed += kind == HOST_CHANGE ? 8 * words : 0;
+		if (kind == HOST_CHANGE) {
+			host_self.stats->bytes_changed += 8 * words;
+		}
 		changed = true;
 	}
 	end_run(&r);
@@ -132,7 +134,7 @@ bool host_compare(
 		return false;
 	}
 	while (from < to) {
-		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = page < to ? page : to;
+		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = host_min(page, to);
 
 		if (memcmp(m->alias + from, m->shadow + from, end - from) != 0) {
 			changed |= compare_lines(m, from, end, kind, site);

@@ -60,8 +60,12 @@ static uint64_t due(uint64_t lines)
 	if (host_control->timed) {
 		return lines;
 	}
-	host_self.owed = sum < host_control->portion ? sum : 0;
-	return sum < host_control->portion ? 0 : sum;
+	if (sum < host_control->portion) {
+		host_self.owed = sum;
+		return 0;
+	}
+	host_self.owed = 0;
+	return sum;
 }
 
 static uint64_t known(uint64_t began)
@@ -76,7 +80,9 @@ static void send(uint64_t began, uint64_t lines, uint64_t before)
 	const uint64_t last = begins + (lines - 1) * host_control->line_ticks;
 	const uint64_t durable = host_control->accept ? 0 : last + host_control->write_ticks;
 
-	host_self.pending = (int64_t)(durable - host_self.pending) > 0 ? durable : host_self.pending;
+	if ((int64_t)(durable - host_self.pending) > 0) {
+		host_self.pending = durable;
+	}
 	if ((int64_t)(last - began - host_control->queue_ticks) > 0) {
 		wait_until(began, last - host_control->queue_ticks, &host_self.stats->write);
 	}
@@ -84,8 +90,12 @@ static void send(uint64_t began, uint64_t lines, uint64_t before)
 
 void host_delay_flush(uint64_t began, uint64_t lines)
 {
-	const uint64_t n = host_control->delays && !host_control->auto_flush ? due(lines) : 0;
+	uint64_t n;
 
+	if (!host_control->delays || host_control->auto_flush) {
+		return;
+	}
+	n = due(lines);
 	if (n > 0) {
 		send(known(began), n, n - lines);
 	}

@@ -65,7 +65,8 @@ static void note_stray(uintptr_t address)
 
 		if (address - g->start < g->end - g->start) {
 			snprintf(host_control->stray, sizeof host_control->stray,
-				"the program touched %s, offset %llu of the mapping, after it had unmapped it",
+				"the program touched %s, offset %llu of the mapping, after it had unmapped "
+				"it",
 				g->file >= 0 ? host_control->file[g->file].path : "a file",
 				(unsigned long long)(address - g->start));
 			return;

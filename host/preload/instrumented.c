@@ -78,7 +78,7 @@ static void end(void)
 	errno = before;
 }
 
-/* ---- Instructions ---------------------------------------------------------------------------------------------------- */
+/* ---- Instructions --------------------------------------------------------------------------------- */
 
 /* The registers that xsave must save: SSE, AVX, AVX-512; 0: there is no xsave. */
 __attribute__((visibility("hidden"))) uint32_t host_vector_state;
@@ -186,7 +186,7 @@ static uint32_t vector_state(void)
 	return enabled & 0xe6;
 }
 
-/* ---- The table ---------------------------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------------ */
 
 HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_2;
 

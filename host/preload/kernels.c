@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels that run on a machine in the program's process (cuda/recorded.h): their place among the events, and where their memory is
- * in the files.
+ * Kernels that run on a machine in the program's process (cuda/recorded.h): their place among the events, and
+ * where their memory is in the files.
  *
- * While one runs, the bytes of the program's mappings are not those of any instant: no thread compares them. Afterwards they are what the kernel has
- * left; the difference is recorded as such, and not as stores of host code.
+ * While one runs, the bytes of the program's mappings are not those of any instant: no thread compares them.
+ * Afterwards they are what the kernel has left; the difference is recorded as such, and not as stores of host
+ * code.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,14 +26,15 @@ static bool new_log(char *ret_path, size_t n, uint32_t *ret_number)
 static struct host_kernel_range range_in_file(const struct nvwave_kernel_range *r)
 {
 	const struct host_mapping *const m = host_find(r->start);
-	const size_t at = m ? (uintptr_t)r->start - m->start : 0;
 
 	if (m == NULL || m->file < 0) {
 		return (struct host_kernel_range){.nvram = r->off};
 	}
+	const size_t at = (uintptr_t)r->start - m->start;
+
 	return (struct host_kernel_range){.nvram = r->off,
 		.off = m->off + at,
-		.bytes = r->bytes < m->length - at ? r->bytes : m->length - at,
+		.bytes = host_min(r->bytes, m->length - at),
 		.file = (uint32_t)m->file};
 }
 

@@ -23,7 +23,7 @@
 #include "preload.h"
 #include "../program.h"
 
-/* ---- Mappings --------------------------------------------------------------------------------------------------------- */
+/* ---- Mappings ------------------------------------------------------------------------------------- */
 
 /* A mapping that may become writable, because the file was opened for writing. */
 static bool is_ours(int prot, int flags, int fd)
@@ -94,8 +94,10 @@ HOST_EXPORT void *mremap(void *old, size_t old_length, size_t length, int flags,
 	}
 	void *const at = REAL(mremap)(old, old_length, length, flags, to);
 
-	if (ours) {
-		host_moved(&moved, at == MAP_FAILED ? old : at, at == MAP_FAILED ? old_length : length);
+	if (ours && at == MAP_FAILED) {
+		host_moved(&moved, old, old_length);
+	} else if (ours) {
+		host_moved(&moved, at, length);
 	}
 	return at;
 }
@@ -108,8 +110,7 @@ HOST_EXPORT int mprotect(void *addr, size_t length, int prot)
 	return REAL(mprotect)(addr, length, watched ? prot & ~PROT_WRITE : prot);
 }
 
-/* ---- The kernel's ways to make a file durable
- * ------------------------------------------------------------------------------- */
+/* ---- The kernel's ways to make a file durable ----------------------------------------------------- */
 
 HOST_EXPORT int msync(void *addr, size_t length, int flags)
 {
@@ -140,7 +141,7 @@ static void synced_file(int fd, const struct host_caller *caller)
 			const uint64_t n = (uint64_t)s.st_size -
 					   m->off; /* behind the file's end there is nothing to read */
 
-			host_synced((void *)m->start, n < m->length ? n : m->length, caller);
+			host_synced((void *)m->start, host_min(n, m->length), caller);
 		}
 	}
 }
@@ -167,7 +168,7 @@ HOST_EXPORT int fdatasync(int fd)
 	return error;
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------------- */
+/* ---- Copies --------------------------------------------------------------------------------------- */
 
 typedef void *copy_function(void *to, const void *from, size_t n);
 

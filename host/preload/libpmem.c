@@ -21,6 +21,11 @@ static uint64_t lines_of(const void *address, size_t n)
 	return n == 0 ? 0 : ((uintptr_t)address + n - 1) / HOST_LINE - first + 1;
 }
 
+static const struct host_mapping *mapping_of(const void *address)
+{
+	return host_control ? host_find(address) : NULL;
+}
+
 /* Orders the program's own stores past the caches. */
 static void store_fence(void)
 {
@@ -31,7 +36,7 @@ static void store_fence(void)
 #endif
 }
 
-/* ---- Mappings -------------------------------------------------------------------------------------------------------- */
+/* ---- Mappings ------------------------------------------------------------------------------------- */
 
 HOST_EXPORT void *pmem_map_file(
 	const char *path, size_t len, int flags, mode_t mode, size_t *mapped_lenp, int *is_pmemp)
@@ -57,7 +62,7 @@ HOST_EXPORT int pmem_unmap(void *addr, size_t len)
 
 HOST_EXPORT int pmem_is_pmem(const void *addr, size_t len)
 {
-	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_mapping *const m = mapping_of(addr);
 
 	if (m != NULL && len <= m->start + m->length - (uintptr_t)addr) {
 		host_control->libpmem_calls = 1;
@@ -76,7 +81,7 @@ HOST_EXPORT int pmem_has_hw_drain(void)
 	return REAL(pmem_has_hw_drain)();
 }
 
-/* ---- Flushes and drains ---------------------------------------------------------------------------------------------- */
+/* ---- Flushes and drains --------------------------------------------------------------------------- */
 
 void host_flush(const struct host_mapping *m, const void *addr, size_t len, uint64_t began,
 	const struct host_caller *caller, enum host_flush how)
@@ -114,7 +119,7 @@ void host_drain(uint64_t began, const struct host_caller *caller)
 HOST_EXPORT void pmem_flush(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_mapping *const m = mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 
 	if (m == NULL || m->real) {
@@ -129,7 +134,7 @@ HOST_EXPORT void pmem_flush(const void *addr, size_t len)
 HOST_EXPORT void pmem_deep_flush(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_mapping *const m = mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 
 	if (m == NULL || m->real) {
@@ -157,7 +162,7 @@ HOST_EXPORT void pmem_drain(void)
 HOST_EXPORT int pmem_deep_drain(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_mapping *const m = mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 	const int error = m == NULL || m->real ? REAL(pmem_deep_drain)(addr, len) : 0;
 
@@ -189,7 +194,7 @@ void host_synced(void *addr, size_t len, const struct host_caller *caller)
 HOST_EXPORT void pmem_persist(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_mapping *const m = mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 
 	if (m == NULL || m->real) {
@@ -203,7 +208,7 @@ HOST_EXPORT void pmem_persist(const void *addr, size_t len)
 HOST_EXPORT int pmem_deep_persist(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_mapping *const m = mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 	const int error = m == NULL || m->real ? REAL(pmem_deep_persist)(addr, len) : 0;
 
@@ -217,7 +222,7 @@ HOST_EXPORT int pmem_deep_persist(const void *addr, size_t len)
 HOST_EXPORT int pmem_msync(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = host_control ? host_find(addr) : NULL;
+	const struct host_mapping *const m = mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 	const bool inside = host_self.inside;
 
@@ -231,7 +236,7 @@ HOST_EXPORT int pmem_msync(const void *addr, size_t len)
 	return error;
 }
 
-/* ---- Copies and fills -------------------------------------------------------------------------------------------------- */
+/* ---- Copies and fills ----------------------------------------------------------------------------- */
 
 struct copy {
 	void *to;
@@ -269,7 +274,7 @@ static void *writable(const struct host_mapping *m, const struct copy *o)
 static void *copy(const struct copy *o, uint64_t began, const struct host_caller *caller)
 {
 	const struct host_mapping *const m = host_control ? host_find(o->to) : NULL;
-	const struct host_mapping *const source = host_control && o->from ? host_find(o->from) : NULL;
+	const struct host_mapping *const source = o->from ? mapping_of(o->from) : NULL;
 
 	if (source != NULL) {
 		struct host_thread *const t = host_thread();

@@ -22,8 +22,12 @@ void *host_real(const char *name)
 	void *f = host_dlsym(RTLD_NEXT, name);
 
 	if (f == NULL && strncmp(name, "pmem_", 5) == 0) {
-		libpmem = libpmem ? libpmem : dlopen("libpmem.so.1", RTLD_NOW | RTLD_NOLOAD);
-		f = libpmem ? host_dlsym(libpmem, name) : NULL;
+		if (libpmem == NULL) {
+			libpmem = dlopen("libpmem.so.1", RTLD_NOW | RTLD_NOLOAD);
+		}
+		if (libpmem != NULL) {
+			f = host_dlsym(libpmem, name);
+		}
 	}
 	if (f == NULL) {
 		dprintf(STDERR_FILENO, "nvwave exec: there is no function %s behind the interposed one\n",
@@ -77,8 +81,9 @@ __attribute__((used, visibility("hidden"))) void *host_own_function(void *handle
 	if (self == NULL) {
 		Dl_info info;
 
-		self = dladdr((void *)&host_dlsym, &info) ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) :
-							    NULL;
+		if (dladdr((void *)&host_dlsym, &info)) {
+			self = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+		}
 	}
 	void *const real = handle == RTLD_DEFAULT ? NULL : host_dlsym(handle, name);
 	void *const own = self ? host_dlsym(self, name) : NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The files that the program has mapped, and where: every shared, writable mapping of a regular file is
- * treated as persistent memory. table.c looks them up. One that mprotect() may make writable is asleep until it does.
+ * treated as persistent memory. table.c looks them up. One that mprotect() may make writable is asleep until
+ * it does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,12 +32,10 @@ static void find_path(int fd, char path[1024])
 	char link[64];
 
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	const ssize_t n = readlink(link, path, 1023);
-
-	path[n > 0 ? n : 0] = '\0';
+	host_read_link(link, path, 1024);
 }
 
-/* ---- Files ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Files ---------------------------------------------------------------------------------------- */
 
 /* Copies n bytes from off on, and keeps holes. */
 static int copy_part(int from, int to, off_t off, off_t end)
@@ -50,8 +49,7 @@ static int copy_part(int from, int to, off_t off, off_t end)
 		if (n > 0) {
 			continue;
 		}
-		const size_t piece =
-			(size_t)(end - off) < sizeof buffer ? (size_t)(end - off) : sizeof buffer;
+		const size_t piece = host_min((uint64_t)(end - off), sizeof buffer);
 		const ssize_t got = pread(from, buffer, piece, off);
 
 		if (got <= 0 || pwrite(to, buffer, (size_t)got, off) != got) {
@@ -70,11 +68,12 @@ static int copy_file(int from, const char *name, int number, off_t bytes)
 
 	while (!error && at < bytes) {
 		const off_t data = lseek(from, at, SEEK_DATA);
-		const off_t hole = data < 0 ? bytes : lseek(from, data, SEEK_HOLE);
 
 		if (data < 0) {
 			break; /* only a hole remains */
 		}
+		const off_t hole = lseek(from, data, SEEK_HOLE);
+
 		error = copy_part(from, to, data, hole < bytes ? hole : bytes);
 		at = hole;
 	}
@@ -139,7 +138,7 @@ static int number_of(int fd, const struct stat *s, bool *ret_known)
 	return (int)c->file_count++;
 }
 
-/* ---- Watching ------------------------------------------------------------------------------------------------------------- */
+/* ---- Watching ------------------------------------------------------------------------------------- */
 
 /* Maps part of a file of the session; extends the file as needed. */
 static void *map_part(const char *name, int number, uint64_t off, size_t n)
@@ -217,7 +216,7 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 		return;
 	}
 	struct host_file *const f = &host_control->file[m->file];
-	const uint64_t end = m->off + length < (uint64_t)s->st_size ? m->off + length : (uint64_t)s->st_size;
+	const uint64_t end = host_min(m->off + length, (uint64_t)s->st_size);
 	void *const alias = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)m->off);
 	void *const pages = mmap(NULL, length / HOST_PAGE * sizeof *m->page, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -234,8 +233,8 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 		return;
 	}
 	populate(m, fd, (off_t)end);
-	f->bytes = (uint64_t)s->st_size > f->bytes ? (uint64_t)s->st_size : f->bytes;
-	f->mapped = m->off + length > f->mapped ? m->off + length : f->mapped;
+	f->bytes = host_max((uint64_t)s->st_size, f->bytes);
+	f->mapped = host_max(m->off + length, f->mapped);
 	if (known && end > m->off) {
 		host_record_written(m, end - m->off);
 	}
@@ -243,7 +242,7 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 	host_count_mapper((unsigned)m->file);
 }
 
-/* ---- The table -------------------------------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------------ */
 
 static void find_bounds(void)
 {
@@ -253,13 +252,13 @@ static void find_bounds(void)
 		const struct host_mapping *const m = &host_mapping[i];
 
 		if (m->length > 0) {
-			lowest = m->start < lowest ? m->start : lowest;
-			highest = m->start + m->length > highest ? m->start + m->length : highest;
+			lowest = host_min(m->start, lowest);
+			highest = host_max(m->start + m->length, highest);
 		}
 	}
 	/* In between, a reader may find too much, but never too little. */
-	host_highest = highest > host_highest ? highest : host_highest;
-	host_lowest = lowest < highest ? lowest : highest;
+	host_highest = host_max(highest, host_highest);
+	host_lowest = host_min(lowest, highest);
 	host_highest = highest;
 }
 
@@ -404,8 +403,11 @@ bool host_has_mapped(uint64_t device, uint64_t inode)
 /* Makes the part from a byte on a separate entry. */
 static void split(struct host_mapping *m, size_t at)
 {
-	struct host_mapping *const rest = at > 0 && at < m->length ? free_entry() : NULL;
+	struct host_mapping *rest = NULL;
 
+	if (at > 0 && at < m->length) {
+		rest = free_entry();
+	}
 	if (rest == NULL) {
 		return;
 	}

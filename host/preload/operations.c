@@ -35,7 +35,7 @@ static void end(struct host_thread *t, uint64_t number)
 		return;
 	}
 	o->count++;
-	o->longest_ns = ns > o->longest_ns ? ns : o->longest_ns;
+	o->longest_ns = host_max(ns, o->longest_ns);
 	o->latency.bin[host_bin(ns)]++;
 	o->flushes += t->flushes - b->flushes;
 	o->fences += t->fences - b->fences;
@@ -48,9 +48,11 @@ static void end(struct host_thread *t, uint64_t number)
 
 static void record(int what, unsigned long long number, const char *name, const struct host_caller *caller)
 {
+	if (name == NULL) {
+		name = "";
+	}
 	if (host_recording && host_enter()) {
-		host_record_operation(
-			what == BEGINS ? HOST_BEGIN : HOST_DURABLE, number, name ? name : "", caller);
+		host_record_operation(what == BEGINS ? HOST_BEGIN : HOST_DURABLE, number, name, caller);
 		host_leave();
 	}
 }

@@ -27,17 +27,12 @@ enum { PENDING_MAX = 64 };
 static struct host_pending pending[PENDING_MAX];
 static unsigned pending_count;
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Records the bytes of a store in one word, if they changed. content: of the word, read at once. */
 static bool settle_word(
 	const struct host_pending *p, const struct host_mapping *m, size_t word, uint64_t content)
 {
 	const size_t begin = p->address - m->start;
-	const size_t from = begin > word ? begin : word, to = least(begin + p->n, word + 8);
+	const size_t from = host_max(begin, word), to = host_min(begin + p->n, word + 8);
 	const uint8_t *const data = (const uint8_t *)&content + (from - word);
 
 	if (memcmp(data, m->shadow + from, to - from) == 0) {
@@ -69,7 +64,7 @@ bool host_settle_store(const struct host_pending *p)
 	if (m == NULL || m->file < 0) {
 		return false;
 	}
-	const size_t at = p->address - m->start, n = least(p->n, m->length - at);
+	const size_t at = p->address - m->start, n = host_min(p->n, m->length - at);
 
 	return memcmp(m->alias + at, m->shadow + at, n) != 0 && settle(p, m, at, at + n, NULL);
 }
@@ -77,7 +72,7 @@ bool host_settle_store(const struct host_pending *p)
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site)
 {
 	const struct host_pending p = {.address = (uintptr_t)address,
-		.n = least(n, m->start + m->length - (uintptr_t)address),
+		.n = host_min(n, m->start + m->length - (uintptr_t)address),
 		.thread = host_self.number,
 		.site = site};
 
@@ -117,7 +112,7 @@ void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t li
 		const size_t begin = p->address - m->start; /* wraps, and then it is far away */
 
 		if (p->address >= m->start && begin < at + HOST_LINE && begin + p->n > at) {
-			settle(p, m, begin > at ? begin : at, least(begin + p->n, at + HOST_LINE), line);
+			settle(p, m, host_max(begin, at), host_min(begin + p->n, at + HOST_LINE), line);
 		}
 	}
 }

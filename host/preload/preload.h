@@ -23,7 +23,7 @@ static inline int host_protect(uintptr_t start, size_t n, int prot)
 	return (int)syscall(SYS_mprotect, start, n, prot);
 }
 
-/* ---- The session (session.c) ---------------------------------------------------------------------------------- */
+/* ---- The session (session.c) ---------------------------------------------------------------------- */
 
 extern struct host_control *host_control; /* NULL: not run by nvwave exec */
 extern bool host_recording;               /* record or advice */
@@ -69,12 +69,12 @@ void host_gap(enum host_gap gap);
  * signal. */
 int host_grow(int fd, uint64_t off, uint64_t n, bool hole);
 
-/* ---- Attaching (attach.c) ------------------------------------------------------------------------------------- */
+/* ---- Attaching (attach.c) ------------------------------------------------------------------------- */
 
 /* Called once; before that there is no session. */
 void host_attach(void);
 
-/* ---- Functions behind the interposed ones (lookup.c) ---------------------------------------------------------- */
+/* ---- Functions behind the interposed ones (lookup.c) ---------------------------------------------- */
 
 /* The function that the name would have without this library; ends the process with a message if there is
  * none. */
@@ -88,8 +88,8 @@ void *host_real(const char *name);
 		}                                           \
 		real;                                       \
 	})
-/* The object that contains an address; NULL: none. Without the dynamic linker's lock, where the C library can (2.35): a thread may
- * hold that one and wait for the session's, in a constructor that dlopen() calls. */
+/* The object that contains an address; NULL: none. Without the dynamic linker's lock, where the C library can
+ * (2.35): a thread may hold that one and wait for the session's, in a constructor that dlopen() calls. */
 struct link_map *host_object_of(const void *code);
 /* The handle of a libpmem that was loaded by dlopen(). */
 void host_learn_libpmem(void *handle);
@@ -97,14 +97,14 @@ void host_learn_libpmem(void *handle);
 extern void *(*host_dlsym)(void *handle, const char *name);
 void *host_own_function(void *handle, const char *name);
 
-/* ---- Threads that may store (threads.c) ----------------------------------------------------------------------- */
+/* ---- Threads that may store (threads.c) ----------------------------------------------------------- */
 
 /* This process has mapped a file of the session. */
 void host_count_mapper(unsigned file);
 /* This process is the child of a fork. */
 void host_count_fork(void);
 
-/* ---- Delays (delay.c) ----------------------------------------------------------------------------------------- */
+/* ---- Delays (delay.c) ----------------------------------------------------------------------------- */
 
 /* The time at which a call began; 0: not read, because it makes little or no difference. */
 static inline uint64_t host_began(void)
@@ -122,7 +122,7 @@ void host_delay_drain(uint64_t began);
 /* A read of contiguous bytes. */
 void host_delay_read(uint64_t began, uint64_t bytes);
 
-/* ---- Mappings (mappings.c; table.c: their table) -------------------------------------------------------------- */
+/* ---- Mappings (mappings.c; table.c: their table) -------------------------------------------------- */
 
 enum host_page_state {
 	HOST_CLEAN,
@@ -187,7 +187,7 @@ void host_moved(const struct host_moved *moved, void *start, size_t length);
  * must not be granted. */
 bool host_protecting(void *start, size_t length, bool writable);
 
-/* ---- The spool (spool.c) -------------------------------------------------------------------------------------- */
+/* ---- The spool (spool.c) -------------------------------------------------------------------------- */
 
 /* Enters the recorder: false in a signal handler that interrupted it. host_leave() restores errno. */
 bool host_enter(void);
@@ -210,20 +210,21 @@ void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *d
 /* A store past the caches has happened: records its flush. */
 void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 
-/* ---- Comparing (compare.c) ------------------------------------------------------------------------------------ */
+/* ---- Comparing (compare.c) ------------------------------------------------------------------------ */
 
-/* Under the lock: records the changes in a range of the mapping as of this kind; true if there were any. Fast if not. */
+/* Under the lock: records the changes in a range of the mapping as of this kind; true if there were any. Fast
+ * if not. */
 bool host_compare(
 	const struct host_mapping *m, size_t from, size_t to, enum host_event_kind kind, uint32_t site);
 /* A kernel runs: the content of mappings is nobody's, and is not compared. */
 extern bool host_window;
 
-/* ---- Recording (record.c) ------------------------------------------------------------------------------------- */
+/* ---- Recording (record.c) ------------------------------------------------------------------------- */
 
 struct host_caller {
 	void *address; /* the return address of the call */
-	/* the canonical frame address of the interposed function, or of the hook; 0: address is the place itself, and the frames above it
-	 * cannot be found */
+	/* the canonical frame address of the interposed function, or of the hook; 0: address is the place
+	 * itself, and the frames above it cannot be found */
 	uintptr_t frame;
 };
 #define HOST_CALLER ((struct host_caller){__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
@@ -254,13 +255,15 @@ void host_record_others(const struct host_mapping *m, size_t at, size_t n, uint3
 /* Pages of the range are no longer hot: they are unmapped or protected. */
 void host_forget_hot(uintptr_t start, uintptr_t end);
 
-/* Everything that this process stores is announced, as far as is known: written pages are not compared at fences. */
+/* Everything that this process stores is announced, as far as is known: written pages are not compared at
+ * fences. */
 extern bool host_announced;
 /* Something was stored that nothing had announced; set by faults, too. */
 extern bool host_foreign;
 /* Under the lock: from now on they are; why: a clause for the report. */
 void host_compare_always(const char *why);
-/* Under the lock: looks for stores that nothing has announced in the pages of a mapping that are not compared; NULL: of all. */
+/* Under the lock: looks for stores that nothing has announced in the pages of a mapping that are not
+ * compared; NULL: of all. */
 void host_check_announced(const struct host_mapping *m);
 /* Under the lock: an announced store comes. */
 void host_admit(const struct host_mapping *m, size_t at, size_t n);
@@ -270,16 +273,16 @@ bool host_page_fault(void *address);
 /* Makes pages writable before the kernel writes to them for the program. */
 void host_touch(void *address, size_t n);
 
-/* ---- Whether all stores are announced (announced.c) ----------------------------------------------------------- */
+/* ---- Whether all stores are announced (announced.c) ----------------------------------------------- */
 
 /* The executable or shared object with this code was built by nvwave-cc, all of it. */
 void host_announces(const void *code);
-/* Whether that is enough; if not, why: a clause for the report, or nothing. Takes the dynamic linker's locks, one after the other,
- * so not under the session's. */
+/* Whether that is enough; if not, why: a clause for the report, or nothing. Takes the dynamic linker's locks,
+ * one after the other, so not under the session's. */
 enum { HOST_WHY_BYTES = sizeof((struct host_control *)0)->compared };
 bool host_all_announced(char why[HOST_WHY_BYTES]);
 
-/* ---- Faults (faults.c) ---------------------------------------------------------------------------------------- */
+/* ---- Faults (faults.c) ---------------------------------------------------------------------------- */
 
 /* The program's own actions for SIGSEGV and SIGBUS. */
 extern struct sigaction host_program_action[2];
@@ -287,7 +290,7 @@ void host_catch_faults(void);
 /* Remembers a removed mapping, for a message if it is accessed later. */
 void host_note_gone(const struct host_mapping *m);
 
-/* ---- Stores one by one (pending.c, stores.c) ------------------------------------------------------------------ */
+/* ---- Stores one by one (pending.c, stores.c) ------------------------------------------------------ */
 
 /* An announced store that may not have happened yet. */
 struct host_pending {
@@ -326,7 +329,7 @@ static inline __attribute__((always_inline)) void host_copy_comes(void *to, size
 	}
 }
 
-/* ---- Flushes and fences (libpmem.c) --------------------------------------------------------------------------- */
+/* ---- Flushes and fences (libpmem.c) --------------------------------------------------------------- */
 
 /* Counts, records and delays a flush; and a drain. */
 void host_flush(const struct host_mapping *m, const void *address, size_t n, uint64_t began,
@@ -335,7 +338,7 @@ void host_drain(uint64_t began, const struct host_caller *caller);
 /* The kernel has written a range back: flushed and drained (libpmem.c). */
 void host_synced(void *address, size_t n, const struct host_caller *caller);
 
-/* ---- Places (sites.c) ----------------------------------------------------------------------------------------- */
+/* ---- Places (sites.c) ----------------------------------------------------------------------------- */
 
 /* Number of the program's source location of a call, from 1; 0 if there is no room. Under the lock. */
 uint32_t host_site(const struct host_caller *caller);

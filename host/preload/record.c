@@ -18,11 +18,12 @@
  * Faults change the state without the lock, so each change is a compare-and-exchange. A fault puts its page
  * into a list of fresh pages; under the lock they move to the list of hot ones.
  *
- * Where everything that the process stores is announced (announced.c), a page that an announced store makes writable is
- * neither compared at fences nor protected again: it is ANNOUNCED. What has been announced is known without. Under this is a
- * net for what should not be there: such pages are compared when the mapping or the process ends, and each of their lines
- * when it is flushed or stored to. A store that is found in this way is late, and the session says so. From then on, as after
- * a fault, which no announced store has, all written pages are hot.
+ * Where everything that the process stores is announced (announced.c), a page that an announced store makes
+ * writable is neither compared at fences nor protected again: it is ANNOUNCED. What has been announced is
+ * known without. Under this is a net for what should not be there: such pages are compared when the mapping
+ * or the process ends, and each of their lines when it is flushed or stored to. A store that is found in this
+ * way is late, and the session says so. From then on, as after a fault, which no announced store has, all
+ * written pages are hot.
  *
  * A flush compares the lines that it flushes. That is enough: the order of stores to different lines between
  * two fences does not change what a crash may leave.
@@ -61,7 +62,7 @@ bool host_announced;
 bool host_foreign;
 static unsigned admitted; /* pages */
 
-/* ---- Hot pages --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Hot pages ------------------------------------------------------------------------------------ */
 
 static struct host_page *page_of(const struct host_mapping *m, uintptr_t address)
 {
@@ -156,7 +157,7 @@ static void compare_hot(uintptr_t start, uintptr_t end, enum host_event_kind kin
 	my.hot_end = link;
 }
 
-/* ---- Pages whose stores are announced --------------------------------------------------------------------------------------------- */
+/* ---- Pages whose stores are announced ------------------------------------------------------------- */
 
 static void check_page(const struct host_mapping *m, size_t page)
 {
@@ -215,7 +216,9 @@ static void forget_announced(uintptr_t start, uintptr_t end)
 	for (uintptr_t at = start; m != NULL && at < end && at - m->start < m->length; at += HOST_PAGE) {
 		struct host_page *const p = page_of(m, at);
 
-		p->state = p->state == HOST_ANNOUNCED ? HOST_CLEAN : p->state;
+		if (p->state == HOST_ANNOUNCED) {
+			p->state = HOST_CLEAN;
+		}
 	}
 }
 
@@ -337,7 +340,7 @@ void host_admit(const struct host_mapping *m, size_t at, size_t n)
 	}
 }
 
-/* ---- Events -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Events --------------------------------------------------------------------------------------- */
 
 /* Counts lines of the range without a store since their last flush; marks them as flushed. */
 static uint64_t flush_lines(const struct host_mapping *m, size_t from, size_t to)

@@ -24,7 +24,7 @@ void host_meet_thread(void)
 	host_self.stats = number <= HOST_THREADS_MAX ? &host_control->thread[number - 1] : &uncounted;
 }
 
-/* ---- The lock ------------------------------------------------------------------------------------------------------ */
+/* ---- The lock ------------------------------------------------------------------------------------- */
 
 void host_lock(void)
 {
@@ -43,7 +43,7 @@ void host_gap(enum host_gap gap)
 	__atomic_add_fetch(&host_control->gap[gap], 1, __ATOMIC_RELAXED);
 }
 
-/* ---- Files of the folder ------------------------------------------------------------------------------------- */
+/* ---- Files of the folder -------------------------------------------------------------------------- */
 
 int host_open(const char *name, int number, int flags)
 {

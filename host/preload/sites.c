@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The origin of a call: the innermost frame that is in the program and not in a persistent-memory library; with stacks, also the
- * frames that called it. A site is a place with its callers, so equal stacks have the same number.
+ * The origin of a call: the innermost frame that is in the program and not in a persistent-memory library;
+ * with stacks, also the frames that called it. A site is a place with its callers, so equal stacks have the
+ * same number.
  *
- * Unwinding takes a microsecond for a frame or two, so its result is cached, with the stack positions of all return addresses that
- * it passed. A later call from the same place is considered equal if all these positions hold the same addresses: then its
- * frames are the same.
+ * Unwinding takes a microsecond for a frame or two, so its result is cached, with the stack positions of all
+ * return addresses that it passed. A later call from the same place is considered equal if all these
+ * positions hold the same addresses: then its frames are the same.
  */
 #include <link.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ struct walk {
 	unsigned count;
 };
 
-/* ---- Modules --------------------------------------------------------------------------------------------------------------- */
+/* ---- Modules -------------------------------------------------------------------------------------- */
 
 static bool is_library(const char *path)
 {
@@ -72,9 +73,7 @@ static uint32_t module_of(const char *path)
 	char name[512];
 
 	if (strcmp(path, "/proc/self/exe") == 0) {
-		const ssize_t n = readlink(path, name, sizeof name - 1);
-
-		name[n > 0 ? n : 0] = '\0';
+		host_read_link(path, name, sizeof name);
 		path = name;
 	}
 	for (uint32_t i = 0; i < c->module_count; i++) {
@@ -111,7 +110,11 @@ static uint32_t number_of(void *address, uint32_t caller)
 	struct host_control *const c = host_control;
 	const char *path = NULL;
 	uint64_t base = 0;
-	const uint32_t module = object_of(address, &path, &base) ? module_of(path) : 0;
+	uint32_t module = 0;
+
+	if (object_of(address, &path, &base)) {
+		module = module_of(path);
+	}
 	const uint64_t offset = (uint64_t)(uintptr_t)address - base;
 	uint32_t *const slot = slot_of(module, offset, caller);
 
@@ -145,7 +148,7 @@ static uint32_t number_of_frames(void *const *frame, unsigned count)
 	return site;
 }
 
-/* ---- Unwinding --------------------------------------------------------------------------------------------------------------- */
+/* ---- Unwinding ------------------------------------------------------------------------------------ */
 
 static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 {
@@ -158,14 +161,17 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 	uint64_t base;
 
 	if (interrupted) {
-		return _URC_END_OF_STACK; /* perhaps in code that nvwave-cc has inserted, which cannot be unwound */
+		/* It may be in code that nvwave-cc has inserted, which cannot be unwound. */
+		return _URC_END_OF_STACK;
 	}
 	w->met = w->met || address == w->caller->address;
 	if (slot >= w->caller->frame - sizeof(void *) && c->count < DEPTH && *(void **)slot == address) {
 		c->link[c->count].at = (ptrdiff_t)(slot - w->caller->frame);
 		c->link[c->count++].address = address;
 	} else if (w->met && w->count > 0) {
-		return _URC_END_OF_STACK; /* behind main(), or a frame that is not like others: it could not be checked again */
+		/* It is behind main(), or a frame that is not like others, which could not be checked
+		 * again. */
+		return _URC_END_OF_STACK;
 	} else if (w->met) {
 		w->whole = false;
 	}
@@ -175,8 +181,9 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 		return _URC_NO_REASON;
 	}
 	w->frame[w->count++] = address;
-	return host_control->stacks && w->count < FRAMES && c->count < DEPTH ? _URC_NO_REASON :
-									       _URC_END_OF_STACK;
+	const bool goes_on = host_control->stacks && w->count < FRAMES && c->count < DEPTH;
+
+	return goes_on ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 static bool is_same(const struct chain *c, const struct host_caller *caller)

@@ -20,7 +20,7 @@ static struct {
 	uint64_t call; /* number of the event that changes belong to */
 } spool;
 
-/* ---- Entering ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Entering ------------------------------------------------------------------------------------- */
 
 uint64_t host_call(void)
 {
@@ -58,7 +58,7 @@ void host_leave(void)
 	host_self.inside = false;
 }
 
-/* ---- The spool ------------------------------------------------------------------------------------------------------------------ */
+/* ---- The spool ------------------------------------------------------------------------------------ */
 
 uint8_t *host_room(size_t n)
 {
@@ -120,7 +120,7 @@ void host_lines_of(
 	const struct host_mapping *m, const void *address, size_t n, size_t *ret_from, size_t *ret_to)
 {
 	const size_t at = (uintptr_t)address - m->start;
-	const size_t end = at + n < m->length ? at + n : m->length;
+	const size_t end = host_min(at + n, m->length);
 
 	*ret_from = at & ~(size_t)(HOST_LINE - 1);
 	*ret_to = (end + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel as a writer of a file: calls that change a file which this process has mapped. The record does not follow them, so
- * the session notes the first one of each file, and no crash test of the file is given a verdict. What is written before the
- * first mapping is in the file's first content, and what is written between two mappings is found at the second one.
+ * The kernel as a writer of a file: calls that change a file which this process has mapped. The record does
+ * not follow them, so the session notes the first one of each file, and no crash test of the file is given a
+ * verdict. What is written before the first mapping is in the file's first content, and what is written
+ * between two mappings is found at the second one.
  *
- * Not seen: what the C library writes by itself (stdio), system calls that are made without it (io_uring), and a process that
- * writes a file which only others have mapped.
+ * Not seen: what the C library writes by itself (stdio), system calls that are made without it (io_uring),
+ * and a process that writes a file which only others have mapped.
  */
 #undef _FILE_OFFSET_BITS /* otherwise pwrite() is another name of pwrite64() */
 
@@ -26,9 +27,7 @@ static void find_name(int fd, char name[256])
 	char link[64], path[4096];
 
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	const ssize_t n = readlink(link, path, sizeof path - 1);
-
-	path[n > 0 ? n : 0] = '\0';
+	host_read_link(link, path, sizeof path);
 	snprintf(name, 256, "%.255s", basename(path));
 }
 
