@@ -7,7 +7,7 @@
  *	bench_rows.c     results -> numbers per operation, their means over the seeds, the order of the rows
  *	bench_print.c    the table as text, CSV and JSON
  *
- * Three sweeps' points are run as those of nvwave sweep: the runs, with one more for each in which NVRAM has the
+ * The points of two sweeps are run as those of nvwave sweep: the runs, with one more for each in which NVRAM has the
  * latencies of DRAM, and the crash tests.
  */
 #ifndef CLI_BENCH_H

@@ -214,9 +214,9 @@ void bench_print(const struct bench *b, FILE *to)
 	fprintf(to, "simulated time; %s records, %s operations, %u seed%s", GROUPED(b->records),
 		GROUPED(b->operations), b->seeds, plural(b->seeds));
 	fputs(b->seeds >= BENCH_CONFIDENT ? ": means, ± 95 % confidence\n" : "\n", to);
-	if (b->states == 0) {
-		fputs("unchecked: no row was crash-tested\n", to);
-	}
+	fputs(b->states == 0 ? "unchecked: no row was crash-tested\n" :
+			       "crash states: those that the timing of one run, with seed 1, could leave\n",
+		to);
 	print_reasons(b, to);
 }
 
