@@ -165,11 +165,14 @@ static int print_report(const struct reproduce_command *c, const char *folder)
 			print_row(&p->row[i]);
 		}
 	}
-	printf("%u points, %u of them unchanged since an earlier run; seeds 1 to %u\n", points, known,
-		p->seeds);
+	if (p->run != PAPER_RUN_NOTHING) {
+		printf("%u points, %u of them unchanged since an earlier run; seeds 1 to %u\n", points, known,
+			p->seeds);
+	}
 	cli_print_made_by(NULL);
 	printf("written: %s/index.html, %s/results.md%s\n", folder, folder,
-		words_if(!c->has_gnuplot, ", without figures: there is no gnuplot"));
+		words_if(p->run != PAPER_RUN_NOTHING && !c->has_gnuplot,
+			", without figures: there is no gnuplot"));
 	if (c->lost) {
 		printf("%u rows that agreed no longer do\n", c->lost);
 	}
@@ -227,6 +230,11 @@ static int run_sweep(const struct reproduce_command *c, struct paper_sweep *s, c
 	return r;
 }
 
+static int make_folder(const char *folder)
+{
+	return mkdir(folder, 0777) && errno != EEXIST ? nvw_fail_errno("%s", folder) : 0;
+}
+
 static int run_all(const struct reproduce_command *c, const char *folder)
 {
 	const struct papers *const p = &c->papers;
@@ -234,9 +242,7 @@ static int run_all(const struct reproduce_command *c, const char *folder)
 	for (unsigned i = 0; i < p->sweep_count; i++) {
 		NVW_TRY(sweep_check(&p->sweep[i]->sweep));
 	}
-	if (mkdir(folder, 0777) && errno != EEXIST) {
-		return nvw_fail_errno("%s", folder);
-	}
+	NVW_TRY(make_folder(folder));
 	for (unsigned i = 0; i < p->sweep_count; i++) {
 		NVW_TRY(run_sweep(c, p->sweep[i], folder));
 	}
@@ -254,6 +260,16 @@ static int judge_rows(struct reproduce_command *c, const char *folder)
 	}
 	NVW_TRY(papers_write(p, folder, c->has_gnuplot));
 	return cli_json(&c->given) ? print_json(p, false) : print_report(c, folder);
+}
+
+/* The pages, from what is kept. */
+static int show_kept(struct reproduce_command *c, const char *folder)
+{
+	NVW_TRY(papers_read_kept(&c->papers));
+	papers_show_kept(&c->papers);
+	NVW_TRY(make_folder(folder));
+	NVW_TRY(papers_write(&c->papers, folder, false));
+	return cli_json(&c->given) ? print_json(&c->papers, false) : print_report(c, folder);
 }
 
 static int report_rows(struct reproduce_command *c, const char *folder)
@@ -287,6 +303,9 @@ static int list_rows(struct papers *p, bool json)
 
 static enum paper_run run_of(const struct cli_options *o)
 {
+	if (cli_given(o, CLI_kept_rows)) {
+		return PAPER_RUN_NOTHING;
+	}
 	if (cli_given(o, CLI_sensitivity)) {
 		return PAPER_RUN_ENDS;
 	}
@@ -316,6 +335,9 @@ static int reproduce_rows(struct reproduce_command *c)
 	if (cli_given(o, CLI_list_rows)) {
 		return list_rows(&c->papers, cli_json(o));
 	}
+	if (c->papers.run == PAPER_RUN_NOTHING) {
+		return show_kept(c, folder);
+	}
 	if (cli_number(o, CLI_engine) == SWEEP_SLURM) {
 		NVW_TRY(sweep_slurm_find());
 	}
@@ -330,6 +352,7 @@ static int reproduce(struct cli_options *o)
 	struct reproduce_command c = {.given = *o};
 
 	NVW_TRY(cli_options_check_use(o, cli_at(CLI_AT_LIST, cli_given(o, CLI_list_rows)) |
+						 cli_at(CLI_AT_KEPT, cli_given(o, CLI_kept_rows)) |
 						 cli_at(CLI_AT_LOCAL, is_local) |
 						 cli_at(CLI_AT_LONG, cli_given(o, CLI_long_rows)) |
 						 cli_at(CLI_AT_SENSITIVITY, cli_given(o, CLI_sensitivity))));

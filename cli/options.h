@@ -53,6 +53,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(FAULTS, "with --faults")                       \
 	X(POINTS, "with --points")                       \
 	X(LIST, "with --list")                           \
+	X(KEPT, "with --kept")                           \
 	X(LOCAL, "with --engine=local")                  \
 	X(LONG, "with --long")                           \
 	X(SENSITIVITY, "with --sensitivity")             \

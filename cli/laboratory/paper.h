@@ -6,7 +6,7 @@
  *	paper_measure.c  a row -> points of a sweep, and a number for each seed from their results
  *	paper_formula.c  arithmetic over the statistics of a point
  *	paper_judge.c    numbers -> agreement with the paper, by a table of rules
- *	paper_kept.c     judgements, and rows at both ends of free values, in files of the folder
+ *	paper_kept.c     judgements, rows at both ends of free values, and tables, in files of the folder
  *	paper_page.c     HTML, Markdown, figures
  */
 #ifndef CLI_PAPER_H
@@ -22,8 +22,8 @@
 enum { PAPER_SEEDS_MAX = 64, PAPER_COLUMNS_MAX = 127, PAPER_REASON_BYTES = 512, PAPER_SENSITIVE_MAX = 6 };
 
 /* What is run of the rows: their points; the points at both ends of the free values, with one seed; the points of runs
- * that are otherwise cut short, with one seed. */
-enum paper_run { PAPER_RUN_ROWS, PAPER_RUN_ENDS, PAPER_RUN_LONG };
+ * that are otherwise cut short, with one seed; nothing, since what is kept is shown. */
+enum paper_run { PAPER_RUN_ROWS, PAPER_RUN_ENDS, PAPER_RUN_LONG, PAPER_RUN_NOTHING };
 
 enum paper_verdict {
 	PAPER_UNJUDGED, /* cannot be judged: there is no number */
@@ -106,8 +106,17 @@ struct paper_row {
 	enum paper_verdict verdict, kept;
 	bool is_kept;      /* kept is of the same inputs */
 	char *kept_inputs; /* NULL: nothing is kept */
+	char *kept_version, *kept_remark, *kept_ran;
 	struct paper_numbers kept_here;
 	char judgement[PAPER_REASON_BYTES]; /* the rule's remark */
+	char ran[PAPER_REASON_BYTES];       /* how far the runs of its points went, if it has the key ran */
+};
+
+/* A number of a table that is kept. */
+struct paper_cell {
+	char *row, *column; /* values of the axes; row "mean": over all of them; column "": the only one */
+	struct paper_numbers here;
+	char *version;
 };
 
 struct paper_table {
@@ -117,6 +126,8 @@ struct paper_table {
 	bool wanted;
 	struct paper_measure measure;
 	int rows, columns; /* axes; columns -1: one. At most PAPER_COLUMNS_MAX values */
+	struct paper_cell *kept;
+	unsigned kept_count;
 };
 
 struct paper {
@@ -176,10 +187,17 @@ bool paper_formula(const char *formula, const json_t *values, double *ret, const
 void papers_judge(struct papers *papers);
 const char *paper_verdict_text(enum paper_verdict verdict);
 enum paper_verdict paper_verdict_named(const char *text);
-/* What is kept in judgements.tsv and ends.tsv of the folder; nothing if there is no such file. */
+/* What is kept in judgements.tsv, ends.tsv and tables.tsv of the folder; nothing if there is no such file. */
 NVW_CHECKED int papers_read_kept(struct papers *papers);
-/* Those of wanted rows are replaced: the judgements, or, of PAPER_RUN_ENDS, the ends. */
+/* Of PAPER_RUN_NOTHING: what is kept of the wanted rows stands for what is measured. */
+void papers_show_kept(struct papers *papers);
+/* Those of wanted rows are replaced: the judgements and the tables, or, of PAPER_RUN_ENDS, the ends. */
 NVW_CHECKED int papers_keep(const struct papers *papers);
+/* A number of a table (row -1: over all of them), as measured or, of PAPER_RUN_NOTHING, as kept. */
+void paper_table_number(const struct papers *papers, const struct paper_table *table, int row,
+	unsigned column, struct paper_numbers *ret_numbers);
+/* Has the table a point with this value on its axis of rows or of columns (axis -1: always)? */
+bool paper_table_has(const struct paper_table *table, int axis, unsigned choice);
 /* A row that agreed in its kept judgement and does not now. */
 bool paper_is_lost(const struct paper_row *row);
 /* Its mean is farther outside of the kept seeds than they are apart (and than a point, or a fiftieth). */

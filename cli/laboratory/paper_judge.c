@@ -199,6 +199,17 @@ static void judge(struct paper_row *row)
 	row->verdict = PAPER_AGREES;
 }
 
+/* How far runs that are cut short went. */
+static void tell_how_far(struct paper_row *row)
+{
+	const char *const ran = paper_text(row->keys, "ran");
+
+	row->ran[0] = 0;
+	if (ran && row->here.count) {
+		paper_at_points(&row->measure, ran, row->ran, sizeof row->ran);
+	}
+}
+
 void papers_judge(struct papers *p)
 {
 	for (unsigned i = 0; i < p->row_count; i++) {
@@ -206,6 +217,7 @@ void papers_judge(struct papers *p)
 
 		if (row->wanted && row->measured) {
 			paper_measure(&row->measure, -1, 0, -1, 0, &row->here);
+			tell_how_far(row);
 		}
 		if (row->wanted) {
 			judge(row);

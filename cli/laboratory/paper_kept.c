@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is kept in the folder of the papers: the last judgement of each row (judgements.tsv), and what rows are at both
- * ends of the values that the papers do not give (ends.tsv).
+ * What is kept in the folder of the papers: the last judgement of each row (judgements.tsv), what rows are at both ends
+ * of the values that the papers do not give (ends.tsv), and the tables of the papers' other figures (tables.tsv). The
+ * pages can be written from these files alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,16 +12,44 @@
 #include <nvw/input.h>
 
 #include "core/newfile.h"
+#include "../report/provenance.h"
 #include "paper.h"
 
-enum { JUDGEMENT_FIELDS = 7, END_FIELDS = 8, FIELDS_MAX = 8, KEPT_BYTES_MAX = 1 << 20 };
+enum {
+	JUDGEMENT_FIELDS = 11,
+	END_FIELDS = 8,
+	CELL_FIELDS = 9,
+	FIELDS_MAX = 11,
+	KEPT_BYTES_MAX = 1 << 20,
+	WITHOUT_ROUNDING = 6 /* digits */
+};
 
 /* How a file of what is kept is read: its fields, and what a line of them means. */
 struct kept_file {
 	const char *name, *heading;
 	unsigned fields;
-	void (*take)(struct papers *p, char *const field[FIELDS_MAX]);
+	int (*take)(struct papers *p, char *const field[FIELDS_MAX]);
 };
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for what is kept of published results");
+}
+
+/* From the fields mean, least, most, seeds. */
+static struct paper_numbers numbers_of(char *const field[4])
+{
+	return (struct paper_numbers){.count = (unsigned)strtoul(field[3], NULL, 10),
+		.mean = strtod(field[0], NULL),
+		.least = strtod(field[1], NULL),
+		.most = strtod(field[2], NULL)};
+}
+
+static void write_numbers(const struct paper_numbers *n, FILE *to)
+{
+	fprintf(to, "\t%.*g\t%.*g\t%.*g\t%u", WITHOUT_ROUNDING, n->mean, WITHOUT_ROUNDING, n->least,
+		WITHOUT_ROUNDING, n->most, n->count);
+}
 
 /* ---- Judgements ---------------------------------------------------------------------------- */
 
@@ -72,28 +101,36 @@ static struct paper_row *row_of(struct papers *p, const char *id, const char *pa
 	return NULL;
 }
 
-static void take_judgement(struct papers *p, char *const field[FIELDS_MAX])
+static int take_judgement(struct papers *p, char *const field[FIELDS_MAX])
 {
 	struct paper_row *const row = row_of(p, field[0], field[1]);
 
-	if (!row) {
-		return;
+	if (!row || row->kept_inputs) {
+		return 0;
 	}
 	row->kept = paper_verdict_named(field[2]);
-	row->is_kept = !row->measured || !strcmp(inputs_of(row), field[6]);
-	row->kept_here = (struct paper_numbers){.count = 1,
-		.mean = strtod(field[3], NULL),
-		.least = strtod(field[4], NULL),
-		.most = strtod(field[5], NULL)};
-	free(row->kept_inputs);
-	row->kept_inputs = strdup(field[6]);
+	row->kept_here = numbers_of(&field[3]);
+	row->kept_inputs = strdup(field[7]);
+	row->kept_version = strdup(field[8]);
+	row->kept_remark = strdup(field[9]);
+	row->kept_ran = strdup(field[10]);
+	row->is_kept = !row->measured || !strcmp(inputs_of(row), field[7]);
+	return row->kept_inputs && row->kept_version && row->kept_remark && row->kept_ran ? 0 : no_memory();
 }
 
-static void write_judgement(const struct paper_row *row, enum paper_verdict v, const struct paper_numbers *n,
-	const char *inputs, FILE *to)
+static void write_judged(const struct paper_row *row, FILE *to)
 {
-	fprintf(to, "%s\t%s\t%s\t%.5g\t%.5g\t%.5g\t%s\n", row->id, row->part, paper_verdict_text(v), n->mean,
-		n->least, n->most, inputs);
+	fprintf(to, "%s\t%s\t%s", row->id, row->part, paper_verdict_text(row->verdict));
+	write_numbers(&row->here, to);
+	fprintf(to, "\t%s\t%s\t%s\t%s\n", inputs_of(row), cli_version, row->judgement, row->ran);
+}
+
+static void write_kept_judgement(const struct paper_row *row, FILE *to)
+{
+	fprintf(to, "%s\t%s\t%s", row->id, row->part, paper_verdict_text(row->kept));
+	write_numbers(&row->kept_here, to);
+	fprintf(to, "\t%s\t%s\t%s\t%s\n", row->kept_inputs, row->kept_version, row->kept_remark,
+		row->kept_ran);
 }
 
 static void write_judgements(const struct papers *p, FILE *to)
@@ -102,9 +139,29 @@ static void write_judgements(const struct papers *p, FILE *to)
 		const struct paper_row *const row = &p->row[i];
 
 		if (row->wanted && row->measured && row->here.count > 0) {
-			write_judgement(row, row->verdict, &row->here, inputs_of(row), to);
+			write_judged(row, to);
 		} else if (row->kept_inputs) {
-			write_judgement(row, row->kept, &row->kept_here, row->kept_inputs, to);
+			write_kept_judgement(row, to);
+		}
+	}
+}
+
+static void show_kept(struct paper_row *row)
+{
+	const char *const cannot = paper_text(row->keys, "cannot");
+	const char *const unknown = cannot ? cannot : "no judgement is kept";
+
+	row->here = row->kept_here;
+	row->verdict = row->kept_inputs ? row->kept : PAPER_UNJUDGED;
+	snprintf(row->judgement, sizeof row->judgement, "%s", row->kept_inputs ? row->kept_remark : unknown);
+	snprintf(row->ran, sizeof row->ran, "%s", row->kept_inputs ? row->kept_ran : "");
+}
+
+void papers_show_kept(struct papers *p)
+{
+	for (unsigned i = 0; i < p->row_count; i++) {
+		if (p->row[i].wanted) {
+			show_kept(&p->row[i]);
 		}
 	}
 }
@@ -112,7 +169,7 @@ static void write_judgements(const struct papers *p, FILE *to)
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
 /* Of values that are still those of the paper's list. */
-static void take_end(struct papers *p, char *const field[FIELDS_MAX])
+static int take_end(struct papers *p, char *const field[FIELDS_MAX])
 {
 	struct paper_row *const row = row_of(p, field[0], field[1]);
 
@@ -127,6 +184,7 @@ static void take_end(struct papers *p, char *const field[FIELDS_MAX])
 			snprintf(e->version, sizeof e->version, "%s", field[7]);
 		}
 	}
+	return 0;
 }
 
 static void write_ends(const struct papers *p, FILE *to)
@@ -147,10 +205,143 @@ static void write_ends(const struct papers *p, FILE *to)
 	}
 }
 
-/* ---- Both files ---------------------------------------------------------------------------- */
+/* ---- Tables -------------------------------------------------------------------------------- */
+
+static struct paper_table *table_of(struct papers *p, const char *paper, const char *name)
+{
+	for (unsigned i = 0; i < p->table_count; i++) {
+		if (!strcmp(p->table[i].paper, paper) && !strcmp(p->table[i].name, name)) {
+			return &p->table[i];
+		}
+	}
+	return NULL;
+}
+
+static int take_cell(struct papers *p, char *const field[FIELDS_MAX])
+{
+	struct paper_table *const t = table_of(p, field[0], field[1]);
+
+	if (!t) {
+		return 0;
+	}
+	struct paper_cell *const more = realloc(t->kept, (t->kept_count + 1) * sizeof *more);
+
+	if (!more) {
+		return no_memory();
+	}
+	t->kept = more;
+	struct paper_cell *const cell = &more[t->kept_count++];
+
+	*cell = (struct paper_cell){.row = strdup(field[2]),
+		.column = strdup(field[3]),
+		.here = numbers_of(&field[4]),
+		.version = strdup(field[8])};
+	return cell->row && cell->column && cell->version ? 0 : no_memory();
+}
+
+static const char *row_name(const struct paper_table *t, int row)
+{
+	return row < 0 ? "mean" : t->measure.of->sweep.axis[t->rows].value[row];
+}
+
+static const char *column_name(const struct paper_table *t, unsigned column)
+{
+	return t->columns < 0 ? "" : t->measure.of->sweep.axis[t->columns].value[column];
+}
+
+bool paper_table_has(const struct paper_table *t, int axis, unsigned choice)
+{
+	const struct sweep *const s = &t->measure.of->sweep;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		if ((axis < 0 || s->point[i].choice[axis] == choice) &&
+			sweep_holds(s, &t->measure.points, &s->point[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void paper_table_number(const struct papers *p, const struct paper_table *t, int row, unsigned column,
+	struct paper_numbers *ret)
+{
+	if (p->run != PAPER_RUN_NOTHING) {
+		paper_measure(&t->measure, row < 0 ? -1 : t->rows, (unsigned)row, t->columns, column, ret);
+		return;
+	}
+	*ret = (struct paper_numbers){.count = 0};
+	for (unsigned i = 0; i < t->kept_count; i++) {
+		if (!strcmp(t->kept[i].row, row_name(t, row)) &&
+			!strcmp(t->kept[i].column, column_name(t, column))) {
+			*ret = t->kept[i].here;
+		}
+	}
+}
+
+static void write_cell(const struct paper_table *t, const char *row, const char *column,
+	const struct paper_numbers *n, const char *version, FILE *to)
+{
+	fprintf(to, "%s\t%s\t%s\t%s", t->paper, t->name, row, column);
+	write_numbers(n, to);
+	fprintf(to, "\t%s\n", version);
+}
+
+static void write_row(const struct papers *p, const struct paper_table *t, int row, FILE *to)
+{
+	const unsigned columns = t->columns < 0 ? 1 : t->measure.of->sweep.axis[t->columns].count;
+
+	for (unsigned k = 0; k < columns; k++) {
+		struct paper_numbers n;
+
+		if (!paper_table_has(t, t->columns, k)) {
+			continue;
+		}
+		paper_table_number(p, t, row, k, &n);
+		if (n.count > 0) {
+			write_cell(t, row_name(t, row), column_name(t, k), &n, cli_version, to);
+		}
+	}
+}
+
+static void write_measured(const struct papers *p, const struct paper_table *t, FILE *to)
+{
+	for (unsigned i = 0; i < t->measure.of->sweep.axis[t->rows].count; i++) {
+		if (paper_table_has(t, t->rows, i)) {
+			write_row(p, t, (int)i, to);
+		}
+	}
+	if (paper_text(t->keys, "mean")) {
+		write_row(p, t, -1, to);
+	}
+}
+
+static void write_kept_cells(const struct paper_table *t, FILE *to)
+{
+	for (unsigned i = 0; i < t->kept_count; i++) {
+		const struct paper_cell *const cell = &t->kept[i];
+
+		write_cell(t, cell->row, cell->column, &cell->here, cell->version, to);
+	}
+}
+
+static void write_tables(const struct papers *p, FILE *to)
+{
+	for (unsigned i = 0; i < p->table_count; i++) {
+		if (p->table[i].wanted) {
+			write_measured(p, &p->table[i], to);
+		} else {
+			write_kept_cells(&p->table[i], to);
+		}
+	}
+}
+
+/* ---- The files ----------------------------------------------------------------------------- */
 
 static const struct kept_file judgements = {"judgements.tsv",
-	"id\tpart\tjudgement\tmean\tleast\tmost\tinputs\n", JUDGEMENT_FIELDS, take_judgement};
+	"id\tpart\tjudgement\tmean\tleast\tmost\tseeds\tinputs\tversion\tremark\tran\n", JUDGEMENT_FIELDS,
+	take_judgement};
+static const struct kept_file tables = {"tables.tsv",
+	"paper\ttable\trow\tcolumn\tmean\tleast\tmost\tseeds\tversion\n", CELL_FIELDS, take_cell};
 static const struct kept_file ends = {
 	"ends.tsv", "id\tpart\tkey\tlow\thigh\tat_low\tat_high\tversion\n", END_FIELDS, take_end};
 
@@ -181,7 +372,7 @@ static int read_lines(struct papers *p, const struct kept_file *f, const char *p
 				next ? "more" : "fewer", f->fields);
 		}
 		if (*line && at > 1) {
-			f->take(p, field);
+			NVW_TRY(f->take(p, field));
 		}
 	}
 	return 0;
@@ -207,6 +398,7 @@ static int read_kept(struct papers *p, const struct kept_file *f)
 int papers_read_kept(struct papers *p)
 {
 	NVW_TRY(read_kept(p, &judgements));
+	NVW_TRY(read_kept(p, &tables));
 	return read_kept(p, &ends);
 }
 
@@ -231,5 +423,6 @@ int papers_keep(const struct papers *p)
 	if (p->run == PAPER_RUN_ENDS) {
 		return write_kept(p, &ends, write_ends);
 	}
-	return write_kept(p, &judgements, write_judgements);
+	NVW_TRY(write_kept(p, &judgements, write_judgements));
+	return write_kept(p, &tables, write_tables);
 }

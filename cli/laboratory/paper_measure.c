@@ -351,8 +351,8 @@ int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_r
 		struct paper_table *const table = &p->table[i];
 
 		table->wanted =
-			table->wanted &&
-			(run == PAPER_RUN_ROWS || (run == PAPER_RUN_LONG && long_word(p, table->paper)));
+			table->wanted && (run == PAPER_RUN_ROWS || run == PAPER_RUN_NOTHING ||
+						 (run == PAPER_RUN_LONG && long_word(p, table->paper)));
 		if (table->wanted) {
 			NVW_TRY(set_table(p, table));
 		}

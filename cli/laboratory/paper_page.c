@@ -15,7 +15,7 @@
 
 extern const struct emu_text report_style[]; /* report.css */
 
-enum { TEXT_BYTES = 256, FIGURE_BYTES_MAX = 1 << 22, CELLS = 8 };
+enum { TEXT_BYTES = 256, FIGURE_BYTES_MAX = 1 << 22, CELLS = 6 };
 
 struct page {
 	const struct papers *papers;
@@ -311,36 +311,38 @@ static void judged_text(const struct paper_row *row, char *text, size_t room)
 		changed ? paper_verdict_text(row->kept) : "", changed ? ")" : "");
 }
 
-static void add_text(char *text, size_t room, const char *before, const char *more)
+/* Rows of the page: those of a paper that are wanted. */
+static bool is_shown(const struct paper_row *row, const char *paper)
 {
-	const size_t at = strlen(text);
-
-	if (more && *more) {
-		snprintf(text + at, room - at, "%s%s%s", at ? "; " : "", before, more);
-	}
+	return row->wanted && !strcmp(row->paper, paper);
 }
 
-/* What the judgement says, the cause of a difference, and how far runs that are cut short went. */
-static void remark_text(const struct paper_row *row, char *text, size_t room)
+/* The row above of the same table; NULL: it is the first one. */
+static const struct paper_row *row_above(const struct papers *p, const struct paper_row *row)
 {
-	const char *const ran = paper_text(row->keys, "ran"), *const why = paper_text(row->keys, "why");
-	char points[PAPER_REASON_BYTES];
+	while (row-- > p->row) {
+		if (is_shown(row, row[1].paper)) {
+			return row;
+		}
+	}
+	return NULL;
+}
 
-	*text = 0;
-	add_text(text, room, "", row->judgement);
-	if (row->verdict == PAPER_DISAGREES || row->verdict == PAPER_LUCK) {
-		add_text(text, room, "", why ? why : "open");
-	}
-	if (row->measured && row->here.count && ran) {
-		paper_at_points(&row->measure, ran, points, sizeof points);
-		add_text(text, room, "iterations: ", points);
-	}
+/* "" where the row above has the same text. */
+static const char *unless_above(const struct papers *p, const struct paper_row *row, const char *key)
+{
+	const struct paper_row *const above = row_above(p, row);
+	const char *const mine = paper_text(row->keys, key), *const other =
+								     above ? paper_text(above->keys, key) :
+									     NULL;
+
+	return mine && other && !strcmp(mine, other) ? "" : mine;
 }
 
 static void show_row(const struct page *p, const struct paper_row *row)
 {
-	char name[TEXT_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES], ends[1024], judged[TEXT_BYTES],
-			       remark[4096], with_unit[128];
+	char name[TEXT_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES], judged[TEXT_BYTES],
+			       verdict[2 * PAPER_REASON_BYTES], with_unit[128];
 	const char *const unit = paper_text(row->keys, "unit"), *paper = paper_text(row->keys, "paper");
 
 	paper_row_name(row, name, sizeof name);
@@ -351,45 +353,217 @@ static void show_row(const struct page *p, const struct paper_row *row)
 	snprintf(
 		with_unit, sizeof with_unit, "%s%s%s", paper ? paper : "", unit ? " " : "", unit ? unit : "");
 	paper_number_text(&row->here, row->form, here);
-	paper_ends_text(row, ends, sizeof ends);
 	judged_text(row, judged, sizeof judged);
-	remark_text(row, remark, sizeof remark);
+	snprintf(verdict, sizeof verdict, "%s%s%s", judged, *row->judgement ? ": " : "", row->judgement);
 
-	const char *const cell[CELLS] = {name, paper_text(row->keys, "what"), paper_text(row->keys, "in"),
-		with_unit, here, ends, judged, remark};
+	const char *const cell[CELLS] = {name, unless_above(p->papers, row, "what"),
+		unless_above(p->papers, row, "in"), with_unit, here, verdict};
 
 	table_row(p, cell, CELLS, false);
 }
 
 static void show_rows(const struct page *p, const char *paper)
 {
-	static const char *const names[CELLS] = {"", "what", "in", "paper", "here: mean (least, most)",
-		"here, at both ends of a free value", "judgement", "remarks"};
+	static const char *const names[CELLS] = {
+		"", "what", "in", "paper", "here: mean (least, most)", "judgement"};
 
 	table_begin(p);
 	table_row(p, names, CELLS, true);
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
-		if (p->papers->row[i].wanted && !strcmp(p->papers->row[i].paper, paper)) {
+		if (is_shown(&p->papers->row[i], paper)) {
 			show_row(p, &p->papers->row[i]);
 		}
 	}
 	table_end(p);
 }
 
-/* ---- Tables -------------------------------------------------------------------------------- */
+/* ---- Remarks ------------------------------------------------------------------------------- */
 
-static bool has_points(const struct paper_table *t, int axis, unsigned choice)
+/* The cause of a difference; NULL if there is none to explain. */
+static const char *cause_of(const struct paper_row *row)
 {
-	const struct sweep *const s = &t->measure.of->sweep;
+	const char *const why = paper_text(row->keys, "why");
 
-	for (unsigned i = 0; i < s->count; i++) {
-		if ((axis < 0 || s->point[i].choice[axis] == choice) &&
-			sweep_holds(s, &t->measure.points, &s->point[i])) {
-			return true;
+	if (row->verdict != PAPER_DISAGREES && row->verdict != PAPER_LUCK) {
+		return NULL;
+	}
+	return why ? why : "open";
+}
+
+static const char *ran_of(const struct paper_row *row)
+{
+	return *row->ran ? row->ran : NULL;
+}
+
+static bool has_remark(const struct paper_row *row, const char *paper,
+	const char *(*of)(const struct paper_row *), const char *text)
+{
+	const char *const mine = is_shown(row, paper) ? of(row) : NULL;
+
+	return mine && !strcmp(mine, text);
+}
+
+/* "A2, A4" */
+static void names_with(const struct papers *p, const char *paper, const char *(*of)(const struct paper_row *),
+	const char *text, char *names, size_t room)
+{
+	size_t at = 0;
+
+	for (unsigned i = 0; i < p->row_count; i++) {
+		char name[TEXT_BYTES];
+
+		if (!has_remark(&p->row[i], paper, of, text)) {
+			continue;
+		}
+		paper_row_name(&p->row[i], name, sizeof name);
+		at += (size_t)snprintf(names + at, room - at, "%s%s", at ? ", " : "", name);
+		at = at < room ? at : room - 1;
+	}
+}
+
+/* Each remark once, with the names of its rows. */
+static void show_remarks(const struct page *p, const char *paper, const char *title,
+	const char *(*of)(const struct paper_row *row))
+{
+	const struct papers *const all = p->papers;
+	const char *const head[] = {"rows", title};
+	bool any = false;
+
+	for (unsigned i = 0; i < all->row_count; i++) {
+		const char *const text = is_shown(&all->row[i], paper) ? of(&all->row[i]) : NULL;
+		bool said = false;
+		char names[1024] = "";
+
+		for (unsigned k = 0; k < i && text; k++) {
+			said = said || has_remark(&all->row[k], paper, of, text);
+		}
+		if (!text || said) {
+			continue;
+		}
+		if (!any) {
+			table_begin(p);
+			table_row(p, head, 2, true);
+			any = true;
+		}
+		names_with(all, paper, of, text, names, sizeof names);
+		table_row(p, (const char *const[]){names, text}, 2, false);
+	}
+	if (any) {
+		table_end(p);
+	}
+}
+
+/* ---- Free values --------------------------------------------------------------------------- */
+
+static const struct paper_end *end_of(const struct paper_row *row, const struct paper_sensitive *s)
+{
+	for (unsigned i = 0; i < row->ends; i++) {
+		if (row->end[i].of == s && row->end[i].is_known) {
+			return &row->end[i];
 		}
 	}
-	return false;
+	return NULL;
 }
+
+/* A shown row that was measured at the value's ends; NULL if there is none. */
+static const struct paper_end *any_end(const struct papers *p, const struct paper_sensitive *s)
+{
+	for (unsigned i = 0; i < p->row_count; i++) {
+		const struct paper_end *const e = p->row[i].wanted ? end_of(&p->row[i], s) : NULL;
+
+		if (e) {
+			return e;
+		}
+	}
+	return NULL;
+}
+
+/* The row at both ends of each value. False if it has none. */
+static bool ends_of_row(
+	const struct page *p, const struct paper_row *row, char text[PAPER_SENSITIVE_MAX][TEXT_BYTES])
+{
+	unsigned n = 0;
+	bool any = false;
+
+	for (unsigned i = 0; i < p->papers->sensitive_count && n < PAPER_SENSITIVE_MAX; i++) {
+		const struct paper_sensitive *const s = &p->papers->sensitive[i];
+		const struct paper_end *const e = end_of(row, s);
+		char low[32], high[32];
+
+		if (strcmp(s->paper, row->paper) != 0 || !any_end(p->papers, s)) {
+			continue;
+		}
+		text[n][0] = 0;
+		if (e) {
+			one_number(e->value[0], row->form, low);
+			one_number(e->value[1], row->form, high);
+			snprintf(text[n], TEXT_BYTES, "%s to %s", low, high);
+		}
+		n++;
+		any = any || e;
+	}
+	return any;
+}
+
+static void show_sensitive(const struct page *p, const char *paper)
+{
+	static const char *const names[] = {
+		"", "value that the paper does not give", "from", "to", "source", "measured by nvwave"};
+
+	table_begin(p);
+	table_row(p, names, sizeof names / sizeof *names, true);
+	for (unsigned i = 0; i < p->papers->sensitive_count; i++) {
+		const struct paper_sensitive *const s = &p->papers->sensitive[i];
+		const struct paper_end *const e = any_end(p->papers, s);
+
+		if (strcmp(s->paper, paper) != 0) {
+			continue;
+		}
+		const char *const cell[] = {s->key, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
+			paper_text(s->keys, "high"), paper_text(s->keys, "source"), e ? e->version : "-"};
+
+		table_row(p, cell, sizeof cell / sizeof *cell, false);
+	}
+	table_end(p);
+}
+
+/* A line per row that was measured at both ends of a free value, a column per value. */
+static void show_ends(const struct page *p, const char *paper)
+{
+	const char *cell[1 + PAPER_SENSITIVE_MAX] = {"here, from end to end"};
+	unsigned n = 1;
+
+	for (unsigned i = 0; i < p->papers->sensitive_count && n <= PAPER_SENSITIVE_MAX; i++) {
+		const struct paper_sensitive *const s = &p->papers->sensitive[i];
+
+		if (!strcmp(s->paper, paper) && any_end(p->papers, s)) {
+			cell[n++] = s->key;
+		}
+	}
+	if (n == 1) {
+		return;
+	}
+	show_sensitive(p, paper);
+	table_begin(p);
+	table_row(p, cell, n, true);
+	for (unsigned i = 0; i < p->papers->row_count; i++) {
+		const struct paper_row *const row = &p->papers->row[i];
+		char name[TEXT_BYTES], text[PAPER_SENSITIVE_MAX][TEXT_BYTES];
+
+		if (!is_shown(row, paper) || !ends_of_row(p, row, text)) {
+			continue;
+		}
+		paper_row_name(row, name, sizeof name);
+		cell[0] = name;
+		for (unsigned k = 1; k < n; k++) {
+			cell[k] = text[k - 1];
+		}
+		table_row(p, cell, n, false);
+	}
+	table_end(p);
+}
+
+/* ---- Tables -------------------------------------------------------------------------------- */
 
 /* A line per value of the rows' axis (row -1: over all of them), a cell per value of the columns'. */
 static void table_line(const struct page *p, const struct paper_table *t, int row)
@@ -404,10 +578,10 @@ static void table_line(const struct page *p, const struct paper_table *t, int ro
 	for (unsigned k = 0; k < columns; k++) {
 		struct paper_numbers numbers;
 
-		if (!has_points(t, t->columns, k)) {
+		if (!paper_table_has(t, t->columns, k)) {
 			continue;
 		}
-		paper_measure(&t->measure, row < 0 ? -1 : t->rows, (unsigned)row, t->columns, k, &numbers);
+		paper_table_number(p->papers, t, row, k, &numbers);
 		paper_number_text(&numbers, t->measure.form, text[n]);
 		cell[n] = text[n];
 		n++;
@@ -427,13 +601,13 @@ static void show_table(const struct page *p, const struct paper_table *t)
 	head_line(p, 3, title);
 	table_begin(p);
 	for (unsigned k = 0; k < columns; k++) {
-		if (has_points(t, t->columns, k)) {
+		if (paper_table_has(t, t->columns, k)) {
 			cell[n++] = t->columns < 0 ? "" : s->axis[t->columns].value[k];
 		}
 	}
 	table_row(p, cell, n, true);
 	for (unsigned i = 0; i < s->axis[t->rows].count; i++) {
-		if (has_points(t, t->rows, i)) {
+		if (paper_table_has(t, t->rows, i)) {
 			table_line(p, t, (int)i);
 		}
 	}
@@ -460,10 +634,43 @@ static void begin(const struct page *p)
 	head_line(p, 1, "Published results and ours");
 }
 
+/* The program that measured a row. */
+static const char *version_of(const struct papers *p, const struct paper_row *row)
+{
+	return p->run == PAPER_RUN_NOTHING ? row->kept_version : cli_version;
+}
+
+/* Of the wanted rows, each once. */
+static void versions(const struct papers *p, char *text, size_t room)
+{
+	*text = 0;
+	for (unsigned i = 0; i < p->row_count; i++) {
+		const struct paper_row *const row = &p->row[i];
+		const size_t at = strlen(text);
+
+		if (row->wanted && row->here.count && !strstr(text, version_of(p, row))) {
+			snprintf(text + at, room - at, "%s%s", at ? ", " : "", version_of(p, row));
+		}
+	}
+}
+
+/* The most that a row has. */
+static unsigned seeds_of(const struct papers *p)
+{
+	unsigned seeds = 0;
+
+	for (unsigned i = 0; i < p->row_count; i++) {
+		if (p->row[i].wanted && p->row[i].here.count > seeds) {
+			seeds = p->row[i].here.count;
+		}
+	}
+	return seeds;
+}
+
 static void summary(const struct page *p)
 {
 	unsigned count[PAPER_VERDICTS] = {0}, all = 0, lost = 0;
-	char text[1024];
+	char text[1024], made_by[TEXT_BYTES];
 
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
 		const struct paper_row *const row = &p->papers->row[i];
@@ -475,76 +682,24 @@ static void summary(const struct page *p)
 		}
 	}
 	snprintf(text, sizeof text,
-		"%u rows: %u agree, %u agree by luck, %u disagree, %u are not comparable, %u cannot be judged here. %u that agreed "
-		"no longer do. Numbers are means over %u seeds, in brackets the least and the most.",
+		"%u rows: %u agree, %u agree by luck, %u disagree, %u are not comparable, %u cannot be judged here. "
+		"Numbers are means over %u seeds, in brackets the least and the most.",
 		all, count[PAPER_AGREES], count[PAPER_LUCK], count[PAPER_DISAGREES],
-		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], lost, p->papers->seeds);
+		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], seeds_of(p->papers));
 	paragraph(p, text);
-	snprintf(text, sizeof text,
-		"Rows and tables are of nvwave %s. What rows are at both ends of a free value is of seed 1, and of the version "
-		"that the table of the paper's free values names.",
-		cli_version);
+	if (lost > 0) {
+		snprintf(text, sizeof text, "%u rows that agreed no longer do.", lost);
+		paragraph(p, text);
+	}
+	versions(p->papers, made_by, sizeof made_by);
+	snprintf(text, sizeof text, "Measured by nvwave %s. Rows at both ends of a free value are of seed 1.",
+		made_by);
 	paragraph(p, text);
-}
-
-/* The version that measured a free value's ends; "" if no row has them. */
-static const char *version_of_ends(const struct papers *p, const struct paper_sensitive *s)
-{
-	for (unsigned i = 0; i < p->row_count; i++) {
-		for (unsigned k = 0; k < p->row[i].ends; k++) {
-			if (p->row[i].end[k].of == s && p->row[i].end[k].is_known) {
-				return p->row[i].end[k].version;
-			}
-		}
+	if (!p->html) {
+		paragraph(p,
+			"The tables of the papers' other figures are in index.html; nvwave reproduce --kept writes both pages from "
+			"what is kept in papers/.");
 	}
-	return "";
-}
-
-static void show_sensitive(const struct page *p, const char *paper)
-{
-	static const char *const names[] = {"free value", "", "from", "to", "source", "measured by"};
-	bool any = false;
-
-	for (unsigned i = 0; i < p->papers->sensitive_count; i++) {
-		const struct paper_sensitive *const s = &p->papers->sensitive[i];
-		const char *const cell[] = {s->key, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
-			paper_text(s->keys, "high"), paper_text(s->keys, "source"),
-			version_of_ends(p->papers, s)};
-
-		if (strcmp(s->paper, paper) != 0) {
-			continue;
-		}
-		if (!any) {
-			table_begin(p);
-			table_row(p, names, sizeof names / sizeof *names, true);
-			any = true;
-		}
-		table_row(p, cell, sizeof cell / sizeof *cell, false);
-	}
-	if (any) {
-		table_end(p);
-	}
-}
-
-/* Processor time of the paper's points, those of earlier runs included. */
-static void show_time(const struct page *p, const char *paper)
-{
-	const struct papers *const all = p->papers;
-	double seconds = 0;
-	unsigned points = 0;
-	char text[TEXT_BYTES];
-
-	for (unsigned i = 0; i < all->sweep_count; i++) {
-		const struct sweep *const s = &all->sweep[i]->sweep;
-
-		for (unsigned k = 0; k < s->count && !strncmp(all->sweep[i]->name, paper, strlen(paper));
-			k++) {
-			seconds += json_number_value(json_object_get(s->point[k].row, "processor_seconds"));
-			points++;
-		}
-	}
-	snprintf(text, sizeof text, "%u points took %.0f minutes of processor time.", points, seconds / 60);
-	paragraph(p, text);
 }
 
 static bool has_rows(const struct papers *p, const char *paper)
@@ -570,15 +725,16 @@ static int show_paper(const struct page *p, const struct paper *paper)
 	if (note) {
 		paragraph(p, note);
 	}
-	show_time(p, paper->name);
 	show_rows(p, paper->name);
-	show_sensitive(p, paper->name);
+	show_remarks(p, paper->name, "cause of the difference", cause_of);
+	show_remarks(p, paper->name, "iterations that were run", ran_of);
+	show_ends(p, paper->name);
 	for (unsigned i = 0; p->drawn && p->html && i < all->row_count && r == 0; i++) {
 		if (!strcmp(all->row[i].paper, paper->name) && begins_figure(all, &all->row[i])) {
 			r = show_figure(p, &all->row[i]);
 		}
 	}
-	for (unsigned i = 0; i < all->table_count && r == 0; i++) {
+	for (unsigned i = 0; p->html && i < all->table_count && r == 0; i++) {
 		if (all->table[i].wanted && !strcmp(all->table[i].paper, paper->name)) {
 			show_table(p, &all->table[i]);
 		}

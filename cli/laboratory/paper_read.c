@@ -197,6 +197,9 @@ static void row_end(struct paper_row *row)
 	free(row->id);
 	free(row->part);
 	free(row->kept_inputs);
+	free(row->kept_version);
+	free(row->kept_remark);
+	free(row->kept_ran);
 	json_decref(row->keys);
 	sweep_rule_end(&row->measure.points);
 	sweep_rule_end(&row->measure.over);
@@ -401,6 +404,20 @@ int papers_read(const char *folder, struct papers *p)
 	return r ? r : set_sensitive(p);
 }
 
+static void table_end(struct paper_table *table)
+{
+	free(table->name);
+	json_decref(table->keys);
+	sweep_rule_end(&table->measure.points);
+	sweep_rule_end(&table->measure.over);
+	for (unsigned i = 0; i < table->kept_count; i++) {
+		free(table->kept[i].row);
+		free(table->kept[i].column);
+		free(table->kept[i].version);
+	}
+	free(table->kept);
+}
+
 static void sweeps_end(struct papers *p)
 {
 	for (unsigned i = 0; i < p->sweep_count; i++) {
@@ -422,10 +439,7 @@ void papers_end(struct papers *p)
 		row_end(&p->row[i]);
 	}
 	for (unsigned i = 0; i < p->table_count; i++) {
-		free(p->table[i].name);
-		json_decref(p->table[i].keys);
-		sweep_rule_end(&p->table[i].measure.points);
-		sweep_rule_end(&p->table[i].measure.over);
+		table_end(&p->table[i]);
 	}
 	for (unsigned i = 0; i < p->paper_count; i++) {
 		free(p->paper[i].name);

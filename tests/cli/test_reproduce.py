@@ -128,6 +128,21 @@ def kept():
        "the_status_is_1_when_a_row_that_agreed_no_longer_does", seen, out, err, before, read("papers/judgements.tsv"))
 
 
+def shown():
+    """The pages of what is kept are those of the runs that it is kept of, tables too, and nothing is run for them."""
+    table = "[table by size]\nwhat = t\nsweep = s\npoints = scope=kernel write=slow\nover = write=fast\nvalue = sim_time\nas = ratio\nrows = row\nmean = geometric\n"
+    write("papers5/sweeps/s.ini", sweep)
+    write("papers5/p.ini", row("K1", change, "ran = kv.operations\n") + row("K2", -change, "why = a sign\n") + row("K3", -change, "why = a sign\n")
+          + "[K4]\nwhat = a row\nin = 1\ncannot = there is no such thing\n" + table)
+    measured = run("reproduce", "--papers=papers5", "--output=out6", "--keep")
+    kept_pages = [run("reproduce", "--papers=papers5", "--output=out7", "--kept"), read("out7/results.md"), read("out7/index.html")]
+    pages = [read("out6/results.md"), re.sub(r"<p><img.*?</p>\n", "", read("out6/index.html"))]
+    first = "%s (" % ("%+.1f" % change)
+    ok(measured[0] == kept_pages[0][0] == 0 and kept_pages[1:] == pages and first in pages[0] and "| K2, K3 | a sign |" in pages[0]
+       and "by size" in pages[1] and os.listdir("out7") != [] and not [f for f in os.listdir("out7") if f.endswith(".journal")],
+       "what_is_kept_makes_the_pages_without_a_run", measured, *kept_pages, *pages)
+
+
 def both_ends():
     """A free value that makes the difference vanish takes the sign away, and with it the agreement."""
     free = "what = the latency\nlow = 50ns\nsource = nobody\n"
@@ -142,7 +157,7 @@ def both_ends():
     at = [line.split("\t") for line in read("papers3/ends.tsv").splitlines()[1:]] if ends[0] == 0 else [[""] * 8]
     ok(ends[0] == 0 and "+0.0 to +0.0 by the latency (50ns, 100ns)" in ends[1] and at[0][:5] == ["E1", "", "nvram.write", "50ns", "100ns"]
        and float(at[1][6]) > 0 and got == {"E1": "agrees by luck", "E2": "agrees"}
-       and "+0.0 to +0.0 by the latency" in read("out4/results.md"),
+       and "| E1 | +0.0 to +0.0 |" in read("out4/results.md"),
        "a_row_whose_sign_a_free_value_decides_agrees_by_luck", ends, got, at)
 
 
@@ -166,7 +181,7 @@ def subsets():
     got = judged("X5", "X2")
     write("papers2/sweeps/s.ini", sweep)
     write("papers2/p.ini", row("Y1", 10, "short = yes", form="value", value="sim_time", over=None) + row("Y2", 20))
-    write("papers2/judgements.tsv", "id\tpart\tjudgement\tmean\tleast\tmost\tinputs\nY1\t\tdisagrees\t1\t1\t1\tgenerated\n")
+    write("papers2/judgements.tsv", "id\tpart\tjudgement\tmean\tleast\tmost\tseeds\tinputs\tversion\tremark\tran\nY1\t\tdisagrees\t1\t1\t1\t1\tgenerated\tv\t\t\n")
     moved = run("reproduce", "--papers=papers2", "--short", "--output=out2")
     kept_now = run("reproduce", "--papers=papers2", "--short", "--output=out2", "--keep")
     again = run("reproduce", "--papers=papers2", "--short", "--output=out2")
@@ -177,7 +192,7 @@ def subsets():
 def inputs():
     """Judgements of other input files are not compared, and points of other content are run again."""
     write("papers/p.ini", row("Z", -change, points="row=small scope=kernel write=slow"))
-    write("papers/judgements.tsv", "id\tpart\tjudgement\tmean\tleast\tmost\tinputs\nZ\t\tagrees\t1\t1\t1\tfiles\n")
+    write("papers/judgements.tsv", "id\tpart\tjudgement\tmean\tleast\tmost\tseeds\tinputs\tversion\tremark\tran\nZ\t\tagrees\t1\t1\t1\t1\tfiles\tv\t\t\n")
     without = reproduce("--output=out3")
     write("data/keys", "x")
     refused = reproduce("--output=out3", "--data=data")
@@ -229,6 +244,14 @@ def shipped():
        sorted(ids ^ expected), unsaid)
 
 
+def document():
+    """docs/results.md is the page of what is kept in papers/."""
+    status, out, err = run("reproduce", "--papers=" + papers, "--kept", "--output=of-kept")
+    ours = os.path.join(os.path.dirname(papers), "docs", "results.md")
+    ok(status == 0 and read("of-kept/results.md") == read(ours),
+       "the_page_among_the_documents_is_that_of_what_is_kept (nvwave reproduce --kept --output=FOLDER)", status, err)
+
+
 def short():
     status, out, err = run("reproduce", "--papers=" + papers, "--short", "--output=short")
     judged_rows = re.findall(r"(?m)^([A-Z]\d+\S*( \S+)?) .* (agrees|disagrees)", out)
@@ -236,7 +259,7 @@ def short():
        "the_short_rows_are_where_they_were", out, err)
 
 
-tests = [verdicts, kept, both_ends, to_the_end, subsets, inputs, refusals, shipped] + ([short] if "short" in sys.argv[3:] else [])
+tests = [verdicts, kept, shown, both_ends, to_the_end, subsets, inputs, refusals, shipped, document] + ([short] if "short" in sys.argv[3:] else [])
 for test in tests:
     test()
 common.plan()
