@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An index as it would be built for PiBench: a map, and a log of its changes in a pool. The declarations are those of PiBench's
-// interface. PIBENCH_MAP=forgets loses every tenth update; unordered scans backwards.
+// interface; BULK_LOAD adds that of forks, HIDDEN hides the names of the index's functions. PIBENCH_MAP=forgets loses every tenth update,
+// unordered scans backwards, aside leaves scanned records with itself, as published wrappers do.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -22,7 +23,7 @@ class tree_api {
 public:
 	virtual ~tree_api() {}
 #ifdef BULK_LOAD
-	virtual bool bulk_load(const char *, size_t, size_t, size_t) { return false; }
+	virtual bool bulk_load(const char *, size_t, size_t, size_t) { abort(); }
 #endif
 	virtual bool find(const char *key, size_t key_sz, char *value_out) = 0;
 	virtual bool insert(const char *key, size_t key_sz, const char *value, size_t value_sz) = 0;
@@ -33,7 +34,9 @@ public:
 
 extern "C" tree_api *create_tree(const tree_options_t &opt);
 
+#ifdef HIDDEN
 namespace {
+#endif
 
 typedef unsigned long long word;
 
@@ -93,12 +96,15 @@ public:
 		found_.clear();
 		for (auto at = map_.lower_bound(take(key)); at != map_.end() && (int)found_.size() < scan_sz; ++at)
 			found_.insert(bug_ == "unordered" ? found_.begin() : found_.end(), {at->first, at->second});
-		values_out = (char *)found_.data();
+		if (bug_ != "aside")
+			values_out = (char *)found_.data();
 		return (int)found_.size();
 	}
 };
 
+#ifdef HIDDEN
 } // namespace
+#endif
 
 extern "C" tree_api *create_tree(const tree_options_t &opt)
 {
