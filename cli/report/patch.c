@@ -10,9 +10,12 @@
 
 #include <crashtest/explain/cure.h>
 
+#include "core/array.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "patch.h"
 #include "patch_flush.h"
+#include "patch_text.h"
 #include "source_lines.h"
 
 enum { CONTEXT = 3, INSERTIONS_MAX = CT_FINDINGS_MAX * CT_CURE_MAX };
@@ -26,7 +29,7 @@ struct insertion {
 
 struct source {
 	char **line;
-	uint32_t count;
+	uint32_t count, room;
 };
 
 static void source_free(struct source *s)
@@ -38,36 +41,47 @@ static void source_free(struct source *s)
 	*s = (struct source){0};
 }
 
+static bool add_line(struct source *s, const char *text)
+{
+	char *const line = strdup(text);
+
+	if (line == NULL || !NVW_ROOM(s->line, s->room, s->count + 1)) {
+		free(line);
+		return false;
+	}
+	s->line[s->count++] = line;
+	return true;
+}
+
 static bool source_read(const char *file, struct source *ret)
 {
 	const char *searched;
 	FILE *const f = cli_open_source(file, &searched);
 	char *text = NULL;
 	size_t room = 0;
-	bool good = f != NULL;
+	bool good = true;
 
 	*ret = (struct source){0};
+	if (f == NULL) {
+		return false;
+	}
 	while (good && getline(&text, &room, f) >= 0) {
-		char **const grown = realloc(ret->line, (ret->count + 1) * sizeof *grown);
-
-		good = grown != NULL;
-		ret->line = grown ? grown : ret->line;
 		text[strcspn(text, "\n")] = '\0';
-		good = good && (ret->line[ret->count] = strdup(text)) != NULL;
-		ret->count += good;
+		good = add_line(ret, text);
 	}
 	free(text);
-	if (f != NULL) {
-		fclose(f);
-	}
+	fclose(f);
 	return good;
 }
 
 /* Bytes in front of a comment. */
 static size_t code_bytes(const char *line)
 {
-	const char *const comment = strstr(line, "/*") ? strstr(line, "/*") : strstr(line, "//");
+	const char *comment = strstr(line, "/*");
 
+	if (comment == NULL) {
+		comment = strstr(line, "//");
+	}
 	return comment ? (size_t)(comment - line) : strlen(line);
 }
 
@@ -91,26 +105,13 @@ static bool ends_statement(const struct source *s, uint32_t number)
 	return number > 0 && strchr(";{}:", last_of(s->line[number - 1])) != NULL;
 }
 
-static const char *call_of(const struct ct_edit *e)
+/* The list ends with NULL. */
+static bool has_word(const char *line, const char *const *words)
 {
-	static const char *const barriers[] = {
-		"nvw_p_barrier_wi();", "nvw_p_barrier_wg();", "nvw_p_barrier_kr();"};
-
-	return e->kind == CT_EDIT_BARRIER ? barriers[e->scope] : NULL;
-}
-
-static bool has_word(const char *line, const char *word)
-{
-	const size_t n = strlen(word), bytes = code_bytes(line);
-	const char *at = line;
-
-	while ((at = strstr(at, word)) != NULL && at < line + bytes) {
-		const bool begins = at == line || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
-
-		if (begins && !isalnum((unsigned char)at[n]) && at[n] != '_') {
+	for (; *words != NULL; words++) {
+		if (text_find_word(line, 0, *words) < code_bytes(line)) {
 			return true;
 		}
-		at += n;
 	}
 	return false;
 }
@@ -118,25 +119,18 @@ static bool has_word(const char *line, const char *word)
 /* True if a line that follows is executed each time that this one was, and before anything else is. */
 static bool goes_on_below(const char *line)
 {
-	static const char *const words[] = {"return", "break", "continue", "goto", "for", "while", "do"};
-	bool goes_on = last_of(line) == ';';
+	static const char *const words[] = {
+		"return", "break", "continue", "goto", "for", "while", "do", NULL};
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-		goes_on = goes_on && !has_word(line, words[i]);
-	}
-	return goes_on;
+	return last_of(line) == ';' && !has_word(line, words);
 }
 
 /* True if a line before it is executed each time that this one's statement is, and for nothing else. */
 static bool begins_statement(const char *line)
 {
-	static const char *const words[] = {"for", "while", "do", "else", "case", "default"};
-	bool begins = line[strspn(line, " \t")] != '}';
+	static const char *const words[] = {"for", "while", "do", "else", "case", "default", NULL};
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-		begins = begins && !has_word(line, words[i]);
-	}
-	return begins;
+	return line[strspn(line, " \t")] != '}' && !has_word(line, words);
 }
 
 static bool has_place(const struct source *s, uint32_t line, bool before)
@@ -146,31 +140,40 @@ static bool has_place(const struct source *s, uint32_t line, bool before)
 	return ends_statement(s, line - 1) && (before ? begins_statement(text) : goes_on_below(text));
 }
 
-/* What an edit inserts, and where; or why it does not. */
-static const char *insertion_of(const struct ct_edit *e, struct insertion *ret)
+/* The barrier of an edit, at a line of its source; or why there is none. */
+static const char *barrier_at(
+	const struct source *s, const struct ct_edit *e, const struct ct_line *at, struct insertion *ret)
 {
+	static const char *const barriers[] = {
+		"nvw_p_barrier_wi();", "nvw_p_barrier_wg();", "nvw_p_barrier_kr();"};
 	const bool before = ct_edit_stands_before(e);
-	const struct ct_line *const at = ct_edit_place(e);
-	struct source s;
-	const char *why = NULL;
 
-	if (call_of(e) == NULL) {
+	if (at->line < 1 || at->line > s->count) {
+		return "its source file has changed";
+	}
+	if (!has_place(s, at->line, before)) {
+		return "the statement at its line is not on a line of its own";
+	}
+	const char *const text = s->line[at->line - 1];
+
+	*ret = (struct insertion){.file = at->file, .line = at->line + !before};
+	snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(text, " \t") & 0xff, text,
+		barriers[e->scope]);
+	return NULL;
+}
+
+/* What an edit inserts, and where; or why it does not. */
+static const char *barrier_of(const struct ct_edit *e, struct insertion *ret)
+{
+	const struct ct_line *const at = ct_edit_place(e);
+	const char *why = "its source file was not found";
+	struct source s;
+
+	if (e->kind != CT_EDIT_BARRIER) {
 		return "its cure is more than a line to insert";
 	}
-	if (!source_read(at->file, &s)) {
-		source_free(&s);
-		return "its source file was not found";
-	}
-	if (at->line < 1 || at->line > s.count) {
-		why = "its source file has changed";
-	} else if (!has_place(&s, at->line, before)) {
-		why = "the statement at its line is not on a line of its own";
-	} else {
-		const char *const text = s.line[at->line - 1];
-
-		*ret = (struct insertion){.file = at->file, .line = before ? at->line : at->line + 1};
-		snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(text, " \t") & 0xff, text,
-			call_of(e));
+	if (source_read(at->file, &s)) {
+		why = barrier_at(&s, e, at, ret);
 	}
 	source_free(&s);
 	return why;
@@ -190,7 +193,7 @@ static const char *name_below(const char *file, const char *folder)
 	return strncmp(path, whole, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
-/* ---- Flushes and fences of host programs ----------------------------------------------------------------------- */
+/* ---- Flushes and fences of host programs --------------------------------------------------------- */
 
 static bool is_one_line(const struct ct_line *a, const struct ct_line *b)
 {
@@ -201,12 +204,12 @@ static bool is_one_line(const struct ct_line *a, const struct ct_line *b)
 /* Another edit of a cure, of this kind and at the line of edit k. */
 static bool has_beside(const struct ct_cure *c, unsigned k, enum ct_edit_kind kind)
 {
-	bool has = false;
-
 	for (unsigned i = 0; i < c->count; i++) {
-		has = has || (c->edit[i].kind == kind && is_one_line(&c->edit[i].a, &c->edit[k].a));
+		if (c->edit[i].kind == kind && is_one_line(&c->edit[i].a, &c->edit[k].a)) {
+			return true;
+		}
 	}
-	return has;
+	return false;
 }
 
 static const char *flush_at(
@@ -223,11 +226,14 @@ static const char *flush_at(
 	const char *const at = s->line[line - 1];
 
 	*ret = (struct insertion){.file = file, .line = after + 1, .fences = what == PATCH_FENCE};
-	snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(at, " \t") & 0x3f, at, why ? "" : text);
+	if (why == NULL) {
+		snprintf(ret->text, sizeof ret->text, "%.*s%s", (int)strspn(at, " \t") & 0x3f, at, text);
+	}
 	return why;
 }
 
-/* A flush, with the fence of its line if the cure has one, or a fence alone. A fence for one caller of a line stands behind the call. */
+/* A flush, with the fence of its line if the cure has one, or a fence alone. A fence for one caller of a line
+ * stands behind the call. */
 static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertion *ret)
 {
 	const struct ct_edit *const e = &c->edit[k];
@@ -255,14 +261,16 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 static const char *insertions_of(
 	const struct ct_cure *c, unsigned k, struct insertion *ret, unsigned *ret_count)
 {
-	const struct ct_edit *const e = &c->edit[k];
+	const enum ct_edit_kind kind = c->edit[k].kind;
 
-	*ret_count = e->kind != CT_EDIT_FENCE || !has_beside(c, k, CT_EDIT_FLUSH);
+	*ret_count = kind != CT_EDIT_FENCE || !has_beside(c, k, CT_EDIT_FLUSH);
 	if (*ret_count == 0) {
 		return NULL;
 	}
-	return e->kind == CT_EDIT_FLUSH || e->kind == CT_EDIT_FENCE ? flush_of(c, k, ret) :
-								      insertion_of(e, ret);
+	if (kind == CT_EDIT_FLUSH || kind == CT_EDIT_FENCE) {
+		return flush_of(c, k, ret);
+	}
+	return barrier_of(&c->edit[k], ret);
 }
 
 static int by_place(const void *a, const void *b)
@@ -270,12 +278,13 @@ static int by_place(const void *a, const void *b)
 	const struct insertion *x = a, *y = b;
 	const int files = strcmp(x->file, y->file);
 
-	const int lines = (x->line > y->line) - (x->line < y->line);
-
 	if (files != 0) {
 		return files;
 	}
-	return lines ? lines : x->fences - y->fences;
+	if (x->line != y->line) {
+		return x->line > y->line ? 1 : -1;
+	}
+	return x->fences - y->fences;
 }
 
 /* One hunk of insertions that are close to each other; shift: lines that the hunks before have added. */
@@ -283,8 +292,8 @@ static void write_hunk(
 	FILE *to, const struct source *s, const struct insertion *in, unsigned count, unsigned shift)
 {
 	const uint32_t first = in[0].line > CONTEXT ? in[0].line - CONTEXT : 1;
-	const uint32_t last =
-		in[count - 1].line + CONTEXT - 1 < s->count ? in[count - 1].line + CONTEXT - 1 : s->count;
+	const uint32_t after = in[count - 1].line + CONTEXT - 1;
+	const uint32_t last = after < s->count ? after : s->count;
 	unsigned next = 0;
 
 	fprintf(to, "@@ -%u,%u +%u,%u @@\n", first, last - first + 1, first + shift,
@@ -303,11 +312,12 @@ static void write_hunk(
 static void write_file(FILE *to, const struct insertion *in, unsigned count)
 {
 	/* For patch -p1 in the working directory if the file is below it, else in the root. */
-	const char *const below = name_below(in[0].file, ".");
-	const char *const name = below ? below : in[0].file + strspn(in[0].file, "/");
-
+	const char *name = name_below(in[0].file, ".");
 	struct source s;
 
+	if (name == NULL) {
+		name = in[0].file + strspn(in[0].file, "/");
+	}
 	if (source_read(in[0].file, &s)) {
 		fprintf(to, "--- a/%s\n+++ b/%s\n", name, name);
 		for (unsigned i = 0, end; i < count; i = end) {
@@ -325,21 +335,26 @@ static void write_file(FILE *to, const struct insertion *in, unsigned count)
 static const char *collect_finding(
 	const struct ct_cure *c, const char *below, struct insertion *in, unsigned *count)
 {
-	const char *why = c->verified ? NULL : "no cure of it is verified";
 	unsigned more = 0;
 
 	*count = 0;
 	if (c->run == CT_CURE_REFUTED) {
 		return "its cure was refuted by running";
 	}
-	for (unsigned k = 0; k < c->count && why == NULL; k++) {
-		why = insertions_of(c, k, &in[*count], &more);
-		if (why == NULL && more > 0 && below != NULL && name_below(in[*count].file, below) == NULL) {
-			why = "its source file is not below the working directory, which is what is copied";
-		}
-		*count += more;
+	if (!c->verified) {
+		return "no cure of it is verified";
 	}
-	return why;
+	for (unsigned k = 0; k < c->count; k++, *count += more) {
+		const char *const why = insertions_of(c, k, &in[*count], &more);
+
+		if (why != NULL) {
+			return why;
+		}
+		if (more > 0 && below != NULL && name_below(in[*count].file, below) == NULL) {
+			return "its source file is not below the working directory, which is what is copied";
+		}
+	}
+	return NULL;
 }
 
 /* why: of each finding that has no insertion; NULL: it has, or needs none. */
@@ -356,7 +371,9 @@ static unsigned collect(
 			continue;
 		}
 		why[i] = collect_finding(c, below, &in[count], &mine);
-		count += why[i] == NULL ? mine : 0; /* a part of a cure is none */
+		if (why[i] == NULL) { /* a part of a cure is none */
+			count += mine;
+		}
 	}
 	qsort(in, count, sizeof *in, by_place);
 	return count;
@@ -388,11 +405,7 @@ int cli_patch_write(const struct ct_result *r, const char *path)
 	if (count == 0) {
 		return 0;
 	}
-	const int error = nvw_new_file_begin(path, false, &f);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	for (unsigned i = 0, end; i < count; i = end) {
 		end = end_of_file(in, i, count);
 		write_file(f.file, &in[i], end - i);
@@ -401,24 +414,36 @@ int cli_patch_write(const struct ct_result *r, const char *path)
 }
 
 /* The source with its insertions, as a new file: what is there may be a link to elsewhere. */
-static int rewrite(const struct insertion *in, unsigned count, const char *path)
+static bool rewrite(const struct source *s, const struct insertion *in, unsigned count, const char *path)
 {
-	struct source s;
 	unsigned next = 0;
-	const bool is_read = source_read(in[0].file, &s);
-	FILE *const to = is_read && (unlink(path) == 0 || errno == ENOENT) ? fopen(path, "wxe") : NULL;
 
-	for (uint32_t i = 1; to != NULL && i <= s.count + 1; i++) {
+	if (unlink(path) != 0 && errno != ENOENT) {
+		return false;
+	}
+	FILE *const to = fopen(path, "wxe");
+
+	if (to == NULL) {
+		return false;
+	}
+	for (uint32_t i = 1; i <= s->count + 1; i++) {
 		for (; next < count && in[next].line == i; next++) {
 			fprintf(to, "%s\n", in[next].text);
 		}
-		if (i <= s.count) {
-			fprintf(to, "%s\n", s.line[i - 1]);
+		if (i <= s->count) {
+			fprintf(to, "%s\n", s->line[i - 1]);
 		}
 	}
+	return fclose(to) == 0;
+}
+
+static int patch_file(const struct insertion *in, unsigned count, const char *path)
+{
+	struct source s;
+	const bool good = source_read(in[0].file, &s) && rewrite(&s, in, count, path);
+
 	source_free(&s);
-	return to != NULL && fclose(to) == 0 ? 0 :
-					       nvw_fail_errno("%s: cannot write the patched source", path);
+	return good ? 0 : nvw_fail_errno("%s: cannot write the patched source", path);
 }
 
 int cli_patch_apply(
@@ -426,14 +451,13 @@ int cli_patch_apply(
 {
 	static struct insertion in[INSERTIONS_MAX];
 	const unsigned count = collect(r, folder, in, ret_why);
-	int error = 0;
 
-	for (unsigned i = 0, end; i < count && !error; i = end) {
+	for (unsigned i = 0, end; i < count; i = end) {
 		char path[2 * PATH_MAX];
 
 		end = end_of_file(in, i, count);
 		snprintf(path, sizeof path, "%s/%s", copy, name_below(in[i].file, folder));
-		error = rewrite(&in[i], end - i, path);
+		NVW_TRY(patch_file(&in[i], end - i, path));
 	}
-	return error ? error : (int)count;
+	return (int)count;
 }

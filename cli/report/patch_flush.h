@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The statement that a host program lacks behind a store: a flush, a fence, or both, of what the store's own statement names, written as
- * the program writes it elsewhere. Sources are read as text, so only plain statements are understood: what is not is refused.
+ * The statement that a host program lacks behind a store: a flush, a fence, or both, of what the store's own
+ * statement names, written as the program writes it elsewhere. Sources are read as text, so only plain
+ * statements are understood: what is not is refused.
  */
 #ifndef CLI_PATCH_FLUSH_H
 #define CLI_PATCH_FLUSH_H
@@ -19,12 +20,14 @@ struct patch_lines {
 };
 
 /*
- * The statement that comes behind the store (flush, or both) or behind whatever is at the line (fence), without indentation.
- * *ret_after: the line behind which it stands. Returns NULL, or why there is none.
+ * The statement that comes behind the store (flush, or both) or behind whatever is at the line (fence),
+ * without indentation. *ret_after: the line behind which it stands. Returns NULL, or why there is none. line:
+ * from 1 on, in the source.
  *
- * The address: "p->valid = 1;" gives "&p->valid, sizeof p->valid"; "*v = x", increments, std::atomic's and C's atomic stores, memcpy() and
- * its like are understood as well. The call: libpmem's or libpmemobj's, the compiler's for single instructions, or a function of
- * the source or of its own headers that executes them, whichever is called nearest to the line, in its own function first.
+ * The address: "p->valid = 1;" gives "&p->valid, sizeof p->valid"; "*v = x", increments, std::atomic's and
+ * C's atomic stores, memcpy() and its like are understood as well. The call: libpmem's or libpmemobj's, the
+ * compiler's for single instructions, or a function of the source or of its own headers that executes them,
+ * whichever is called nearest to the line, in its own function first.
  */
 const char *patch_flush_statement(const struct patch_lines *source, uint32_t line, enum patch_flush what,
 	char *ret_text, size_t bytes, uint32_t *ret_after);
