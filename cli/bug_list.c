@@ -10,7 +10,7 @@
 
 #include "laboratory/ini_file.h"
 
-/* ---- The file ------------------------------------------------------------------------------------------------ */
+/* ---- The file ------------------------------------------------------------------------------------ */
 
 /* The next word of a list; returns its length, 0 at the end. */
 static size_t next_word(const char **at)
@@ -85,11 +85,35 @@ static int set_models(const struct bug_list *l, struct bug *b, const char *model
 		snprintf(name, sizeof name, "%.*s", (int)n, at);
 		if (ct_model_find(name, &model) == NULL) {
 			return nvw_fail(NVW_E_INPUT,
-				"%s: harmless: expected persistency models (x86, eadr, strict ...), found \"%s\"",
+				"%s: harmless: expected persistency models (x86, eadr, strict ...), found "
+				"\"%s\"",
 				l->path, name);
 		}
 	}
 	return set(l, "harmless", models, b->harmless, sizeof b->harmless);
+}
+
+/* A key of the bug's section. */
+static int set_key(const struct bug_list *l, struct bug *b, const char *name, const char *value)
+{
+	if (strcmp(name, "arguments") == 0) {
+		return set(l, name, value, b->arguments, sizeof b->arguments);
+	}
+	if (strcmp(name, "finding") == 0) {
+		return set(l, name, value, b->finding, sizeof b->finding);
+	}
+	if (strcmp(name, "durable") == 0) {
+		return set_place(l, name, value, b->durable, sizeof b->durable);
+	}
+	if (strcmp(name, "lost") == 0) {
+		return set_place(l, name, value, b->lost, sizeof b->lost);
+	}
+	if (strcmp(name, "harmless") == 0) {
+		return set_models(l, b, value);
+	}
+	return nvw_fail(NVW_E_INPUT,
+		"%s: [%s]: expected arguments, finding, durable, lost or harmless, found \"%s\"", l->path,
+		b->name, name);
 }
 
 static int on_key(void *context, const char *section, const char *name, const char *value)
@@ -97,11 +121,12 @@ static int on_key(void *context, const char *section, const char *name, const ch
 	struct bug_list *const l = context;
 
 	if (*section == '\0') {
-		return strcmp(name, "bugs") == 0 ?
-			       add_bugs(l, value) :
-			       nvw_fail(NVW_E_INPUT,
-				       "%s: expected \"bugs = NAMES\" or a section [NAME], found the key \"%s\"",
-				       l->path, name);
+		if (strcmp(name, "bugs") == 0) {
+			return add_bugs(l, value);
+		}
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected \"bugs = NAMES\" or a section [NAME], found the key \"%s\"", l->path,
+			name);
 	}
 	struct bug *const b = find(l, section);
 
@@ -109,33 +134,21 @@ static int on_key(void *context, const char *section, const char *name, const ch
 		return nvw_fail(NVW_E_INPUT, "%s: [%s]: expected one of the names that \"bugs =\" lists",
 			l->path, section);
 	}
-	return strcmp(name, "arguments") == 0 ?
-		       set(l, name, value, b->arguments, sizeof b->arguments) :
-	       strcmp(name, "finding") == 0 ?
-		       set(l, name, value, b->finding, sizeof b->finding) :
-	       strcmp(name, "durable") == 0 ?
-		       set_place(l, name, value, b->durable, sizeof b->durable) :
-	       strcmp(name, "lost") == 0 ?
-		       set_place(l, name, value, b->lost, sizeof b->lost) :
-	       strcmp(name, "harmless") == 0 ?
-		       set_models(l, b, value) :
-		       nvw_fail(NVW_E_INPUT,
-			       "%s: [%s]: expected arguments, finding, durable, lost or harmless, found \"%s\"",
-			       l->path, section, name);
+	return set_key(l, b, name, value);
 }
 
 int bug_list_read(const char *path, struct bug_list *ret_list)
 {
 	*ret_list = (struct bug_list){.count = 0};
 	snprintf(ret_list->path, sizeof ret_list->path, "%s", path);
-	const int error = ini_file_read(path, on_key, ret_list);
-
-	return error           ? error :
-	       ret_list->count ? 0 :
-				 nvw_fail(NVW_E_INPUT, "%s: expected \"bugs = NAMES\", found no bug", path);
+	NVW_TRY(ini_file_read(path, on_key, ret_list));
+	if (ret_list->count == 0) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected \"bugs = NAMES\", found no bug", path);
+	}
+	return 0;
 }
 
-/* ---- What is found ------------------------------------------------------------------------------------------- */
+/* ---- What is found ------------------------------------------------------------------------------- */
 
 bool bug_is_harmless(const struct bug *bug, const char *model)
 {
@@ -149,7 +162,8 @@ bool bug_is_harmless(const struct bug *bug, const char *model)
 	return false;
 }
 
-/* The finding has a store of this place, durable or lost. "" is everywhere; a path that is given counts from its end. */
+/* The finding has a store of this place, durable or lost. "" is everywhere; a path that is given counts from
+ * its end. */
 static bool has_place(const struct ct_finding *f, const char *place, bool durable)
 {
 	const size_t n = strlen(place);

@@ -18,6 +18,7 @@
 #include "core/copy.h"
 #include "core/stop.h"
 #include "report/provenance.h"
+#include "report/words.h"
 #include "crash_command.h"
 #include "crash_exec.h"
 #include "image_name.h"
@@ -34,14 +35,17 @@ struct working_copy {
 	char *words[WORDS_MAX + 1];
 };
 
-/* ---- The copy ---------------------------------------------------------------------------------------------------- */
+/* ---- The copy ------------------------------------------------------------------------------------ */
 
 /* The program may create the image. */
 static int copy_image(const char *from, const char *to)
 {
 	const int error = nvw_copy_file(from, to);
 
-	return error == -ENOENT ? 0 : error;
+	if (error == -ENOENT) {
+		return 0;
+	}
+	return error;
 }
 
 /* Makes a copy with the image's name, except for characters that would need quoting in a command. */
@@ -70,7 +74,7 @@ static void drop_copy(struct working_copy *w)
 	free(w->text);
 }
 
-/* ---- The command -------------------------------------------------------------------------------------------------- */
+/* ---- The command --------------------------------------------------------------------------------- */
 
 /* The program itself, with the option to print. */
 static char *default_recover(const char *exec)
@@ -137,7 +141,7 @@ static int make_command(const char *command, const char *image, struct working_c
 	return 0;
 }
 
-/* ---- The run ------------------------------------------------------------------------------------------------------- */
+/* ---- The run ------------------------------------------------------------------------------------- */
 
 struct tested {
 	const struct emu_config *machine;
@@ -195,7 +199,8 @@ static int find_file(const struct host_session *s, const char *path, unsigned *r
 	}
 	if (found > 1) {
 		fprintf(stderr,
-			"nvwave: note: %s replaced the file by another of its name: only the first is explored\n",
+			"nvwave: note: %s replaced the file by another of its name: only the first is "
+			"explored\n",
 			s->program);
 	}
 	return found > 0;
@@ -205,7 +210,10 @@ static int check_followed(const struct host_session *s, const char *path)
 {
 	struct stat file;
 
-	return stat(path, &file) == 0 ? host_session_check_followed(s, &file) : 0;
+	if (stat(path, &file) != 0) {
+		return 0;
+	}
+	return host_session_check_followed(s, &file);
 }
 
 static int refuse_unmapped(const struct host_session *s)
@@ -222,6 +230,16 @@ static int refuse_unmapped(const struct host_session *s)
 	return nvw_fail(NVW_E_INPUT, "--exec: %s did not map the image's copy%s%s", s->program, what, other);
 }
 
+static void tell_unflushed(const struct host_session *s)
+{
+	const char *what = "through libpmem: flushes of its own are not seen; nvwave-cc makes them seen";
+
+	if (s->control->instrumented) {
+		what = "it, neither by libpmem nor by what nvwave-cc has built";
+	}
+	fprintf(stderr, "nvwave: note: %s stored to the file and never flushed %s\n", s->program, what);
+}
+
 /* Writes the log and the initial content of the file next to the copy. */
 static int write_log(struct host_session *s, const struct crash_recording *r, unsigned file)
 {
@@ -234,10 +252,7 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 	NVW_TRY(host_session_convert(s, file, fd, r->log, &counts));
 	NVW_TRY(host_session_save_base(s, file, r->base));
 	if (counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
-		fprintf(stderr, "nvwave: note: %s stored to the file and never flushed %s\n", s->program,
-			s->control->instrumented ?
-				"it, neither by libpmem nor by what nvwave-cc has built" :
-				"through libpmem: flushes of its own are not seen; nvwave-cc makes them seen");
+		tell_unflushed(s);
 	}
 	return 0;
 }
@@ -266,8 +281,11 @@ static int take_record(struct host_session *s, struct crash_recording *r)
 
 static int run_recorded(struct host_session *s, struct crash_recording *r)
 {
-	int error = r->emulate ? host_kernels_emulate(s, r->machine, NULL) : 0;
+	int error = 0;
 
+	if (r->emulate) {
+		error = host_kernels_emulate(s, r->machine, NULL);
+	}
 	s->quiet = s->alone = true;
 	s->apart = r->kill_at > 0;
 	s->control->kill_at = r->kill_at;
@@ -353,9 +371,8 @@ static int without_log(int error, const struct ct_options *o, struct ct_result *
 	return 0;
 }
 
-/* ---- Cures ------------------------------------------------------------------------------------------------------------- */
+/* ---- Cures --------------------------------------------------------------------------------------- */
 
-/* image: where it is. Ends with end_test(), also after an error. */
 static int check_request(const struct crash_request *r)
 {
 	NVW_TRY(crash_check_foreign(r));
@@ -372,6 +389,11 @@ static int check_request(const struct crash_request *r)
 	return 0;
 }
 
+static char *recover_command(const struct crash_request *r)
+{
+	return r->recover ? strdup(r->recover) : default_recover(r->exec);
+}
+
 /* image: where it is. Ends with end_test(), also after an error. */
 static int begin_test(const struct emu_config *machine, const struct crash_request *request,
 	const char *image, const char *command, struct tested *t)
@@ -382,7 +404,7 @@ static int begin_test(const struct emu_config *machine, const struct crash_reque
 		.made_by = cli_provenance(machine, command)};
 	NVW_TRY(check_request(request));
 	if (request->replays) {
-		t->recover = request->recover ? strdup(request->recover) : default_recover(request->exec);
+		t->recover = recover_command(request);
 		if (t->recover == NULL) {
 			return nvw_fail(NVW_E_MEMORY, "no memory for a command");
 		}
@@ -401,6 +423,11 @@ static void end_test(struct tested *t)
 	json_decref(t->made_by);
 }
 
+static const char *image_of(const struct tested *t)
+{
+	return words_or(t->image, t->request->image);
+}
+
 /* The same test, of the program of this working directory. */
 static int run_copy(
 	void *context, double limit, struct ct_result *ret_result, int *ret_status, bool *ret_timed_out)
@@ -409,8 +436,7 @@ static int run_copy(
 	struct ct_options o = *t->options;
 	struct tested again;
 	uint64_t events;
-	const char *const image = t->image ? t->image : t->request->image;
-	int error = begin_test(t->machine, t->request, image, t->command, &again);
+	int error = begin_test(t->machine, t->request, image_of(t), t->command, &again);
 
 	o.cures = false;
 	o.unexplained = true;
@@ -444,7 +470,7 @@ static void try_cures(struct tested *t, struct ct_result *result)
 	}
 	cli_try_cures(&(struct cure_trial){.command = t->request->try_cures,
 			      .exec = t->request->exec,
-			      .image = t->image ? t->image : t->request->image,
+			      .image = image_of(t),
 			      .seconds = t->recorded.seconds,
 			      .status = t->recorded.status,
 			      .run = run_copy,
@@ -456,10 +482,12 @@ static int run_once(void *context, const struct ct_options *o, struct ct_result 
 {
 	struct tested *const t = context;
 	uint64_t events;
-	const int recorded = record(t, 0, &events);
-	const int error =
-		recorded < 0 ? without_log(recorded, o, ret_result) : explore(t, o, false, false, ret_result);
+	int error = record(t, 0, &events);
 
+	if (error < 0) {
+		return without_log(error, o, ret_result);
+	}
+	error = explore(t, o, false, false, ret_result);
 	if (!error && t->request->try_cures != NULL && !ret_result->interrupted) {
 		t->options = o;
 		try_cures(t, ret_result);
@@ -467,7 +495,7 @@ static int run_once(void *context, const struct ct_options *o, struct ct_result 
 	return error;
 }
 
-/* ---- Kills ----------------------------------------------------------------------------------------------------------- */
+/* ---- Kills --------------------------------------------------------------------------------------- */
 
 enum { KILLS = 20, STATES_A_KILL = 8 };
 
@@ -489,7 +517,9 @@ static int explore_kill(struct tested *t, const struct ct_options *o, struct ct_
 		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
 	}
 	few.states = STATES_A_KILL;
-	few.save = sum->finding_count ? NULL : o->save; /* of the first one */
+	if (sum->finding_count) { /* of the first one */
+		few.save = NULL;
+	}
 	const int error = explore(t, &few, true, false, result);
 
 	if (!error) {
@@ -507,7 +537,10 @@ static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, 
 	NVW_TRY(copy_image(t->request->image, t->copy.path));
 	const int found = record(t, at, &events);
 
-	return found > 0 ? explore_kill(t, o, sum) : found;
+	if (found <= 0) {
+		return found;
+	}
+	return explore_kill(t, o, sum);
 }
 
 /* Kills the program by SIGKILL at seeded events; for each run, checks the certainly durable state and some of
@@ -526,8 +559,6 @@ static int kill_often(struct tested *t, const struct ct_options *o, uint64_t eve
 	return error == NVW_E_STOPPED ? 0 : error; /* the other kills stand */
 }
 
-/* Kills the program by SIGKILL at seeded events; for each run, checks the certainly durable state and some of
- * the possible ones. */
 static int run_kills(void *context, const struct ct_options *o, struct ct_result *ret_result)
 {
 	struct tested *const t = context;
@@ -535,7 +566,10 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 	uint64_t events = 0;
 	int error = record(t, 0, &events);
 
-	error = error < 0 ? without_log(error, o, ret_result) : explore(t, o, false, true, ret_result);
+	if (error < 0) {
+		return without_log(error, o, ret_result);
+	}
+	error = explore(t, o, false, true, ret_result);
 	if (error || !ct_is_consistent(ret_result)) {
 		return error;
 	}
@@ -546,7 +580,7 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 	return error;
 }
 
-/* ---- The whole ---------------------------------------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------- */
 
 /* The test's options, and what makes its result. */
 static struct crash_request to_explore(struct tested *t)

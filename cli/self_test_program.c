@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nvwave crash --self-test --exec: a program's own seeded bugs (bug_list.h). It is crash-tested as the command says, and with each bug
- * switched on. A bug is found by the finding that the list expects.
+ * nvwave crash --self-test --exec: a program's own seeded bugs (bug_list.h). It is crash-tested as the
+ * command says, and with each bug switched on. A bug is found by the finding that the list expects.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,8 @@
 
 enum { STATES = 1000, KILLS = 20 };
 
+static const struct bug no_bug;
+
 struct self_test {
 	const struct emu_config *machine;
 	struct crash_request request;
@@ -29,7 +31,7 @@ struct self_test {
 	char name[64];           /* the list's, without ".bugs" */
 };
 
-/* ---- The command --------------------------------------------------------------------------------------------- */
+/* ---- The command --------------------------------------------------------------------------------- */
 
 /* The command with a bug's arguments in place of {bug}, or else behind it; to be freed. */
 static char *command_with(const char *exec, const char *arguments)
@@ -57,24 +59,23 @@ static char *command_with(const char *exec, const char *arguments)
 	return text;
 }
 
-/* ---- The list ------------------------------------------------------------------------------------------------ */
+/* ---- The list ------------------------------------------------------------------------------------ */
 
 static int read_list(struct self_test *t)
 {
-	const char *const exec = t->request.exec;
+	const char *const exec = t->request.exec, *list = t->request.bugs;
 	char path[4096];
 
-	snprintf(path, sizeof path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
-	if (!t->request.bugs && access(path, F_OK)) {
-		return nvw_fail(NVW_E_USAGE,
-			"--self-test: there is no %s: expected --bugs=FILE, the list of the program's bugs",
-			path);
+	if (list == NULL) {
+		snprintf(path, sizeof path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
+		if (access(path, F_OK)) {
+			return nvw_fail(NVW_E_USAGE,
+				"--self-test: there is no %s: expected --bugs=FILE, the list of the program's bugs",
+				path);
+		}
+		list = path;
 	}
-	const int error = bug_list_read(t->request.bugs ? t->request.bugs : path, &t->bugs);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(bug_list_read(list, &t->bugs));
 	snprintf(t->name, sizeof t->name, "%.63s", basename(t->bugs.path));
 	char *const end = strstr(t->name, ".bugs");
 
@@ -85,23 +86,25 @@ static int read_list(struct self_test *t)
 	return 0;
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------------------- */
+/* ---- Tests --------------------------------------------------------------------------------------- */
 
 /* The checker's words, and the first store of each fate. */
 static void describe(const struct ct_finding *f, char *text, size_t bytes)
 {
-	bool durable = false, lost = false;
+	static const char *const fates[] = {"lost", "durable"};
+	bool said[2] = {false, false};
+	const char *before = ":";
 	int n = snprintf(text, bytes, "%.140s", f->text);
 
 	for (unsigned i = 0; i < f->place_count && n >= 0 && (size_t)n < bytes; i++) {
 		const struct ct_place *const p = &f->place[i];
-		bool *const said = p->fate == CT_FATE_DURABLE ? &durable : &lost;
+		const bool durable = p->fate == CT_FATE_DURABLE;
 
-		if (!*said && p->line > 0) {
-			n += snprintf(text + n, bytes - (size_t)n, "%s %.40s:%u %s",
-				durable || lost ? "," : ":", basename(p->file), (unsigned)p->line,
-				said == &durable ? "durable" : "lost");
-			*said = true;
+		if (!said[durable] && p->line > 0) {
+			n += snprintf(text + n, bytes - (size_t)n, "%s %.40s:%u %s", before,
+				basename(p->file), (unsigned)p->line, fates[durable]);
+			said[durable] = true;
+			before = ",";
 		}
 	}
 }
@@ -111,44 +114,53 @@ static const char *way_of(const struct crash_request *r, const struct ct_result 
 	return r->options.mode == CT_KILL ? "kill" : ct_model_info(result->model)->name;
 }
 
-/* A row for the test with this bug, or (NULL) with none. */
+/* What the row says otherwise than of every test, or NULL. */
+static const char *special_result(const struct ct_trial *trial, bool harmless, bool other)
+{
+	if (harmless) {
+		return trial->as_expected ? "harmless" : "FALSE ALARM";
+	}
+	return other ? "OTHER" : NULL;
+}
+
+/* A row for the test with this bug, or (no_bug) with none. */
 static void judge(struct self_test *t, const struct bug *bug, const struct ct_result *result)
 {
 	const char *const way = way_of(&t->request, result);
-	const bool harmless = bug && bug_is_harmless(bug, way), expects = bug && !harmless;
-	const struct ct_finding *const first = result->finding_count ? &result->finding[0] : NULL;
-	const struct ct_finding *const found = expects ? bug_find(bug, result) : NULL;
-	struct ct_trial trial = {.mutation = bug ? bug->name : NULL,
-		.way = way,
-		.options = bug ? bug->arguments : "",
-		.as_expected = expects ? found != NULL : ct_is_consistent(result),
+	const bool harmless = bug_is_harmless(bug, way), expects = bug != &no_bug && !harmless;
+	const bool fails = result->finding_count > 0;
+	const struct ct_finding *found = NULL;
+	struct ct_trial trial = {.way = way,
+		.options = bug->arguments,
+		.as_expected = ct_is_consistent(result),
 		.states_distinct = result->states_distinct,
 		.states_failing = result->states_failing,
 		.seconds = result->host_seconds};
-	const char *said = NULL;
 
-	if (found || first) {
-		describe(found ? found : first, trial.text, sizeof trial.text);
-	} else if (!result->consistent || !ct_is_consistent(result)) {
-		snprintf(trial.text, sizeof trial.text, "without a verdict: %.200s", result->undecided);
+	if (bug != &no_bug) {
+		trial.mutation = bug->name;
 	}
-	if (harmless) {
-		said = trial.as_expected ? "harmless" : "FALSE ALARM";
-	} else if (expects && !found && first) {
-		said = "OTHER";
+	if (expects) {
+		found = bug_find(bug, result);
+		trial.as_expected = found != NULL;
+	}
+	if (fails) {
+		describe(found ? found : &result->finding[0], trial.text, sizeof trial.text);
+	} else if (!ct_is_consistent(result)) {
+		snprintf(trial.text, sizeof trial.text, "without a verdict: %.200s", result->undecided);
 	}
 	t->sum.mutations += expects;
 	t->sum.found += expects && trial.as_expected;
 	t->sum.clean += !expects;
 	t->sum.alarms += !expects && !trial.as_expected;
-	self_test_row(&t->report, &trial, said);
+	self_test_row(&t->report, &trial, special_result(&trial, harmless, expects && !found && fails));
 }
 
 static int try(struct self_test *t, const struct bug *bug)
 {
 	struct ct_result *const result = &t->result;
 	struct crash_request request = t->request;
-	char *const command = command_with(t->request.exec, bug ? bug->arguments : "");
+	char *const command = command_with(t->request.exec, bug->arguments);
 
 	if (command == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
@@ -158,15 +170,24 @@ static int try(struct self_test *t, const struct bug *bug)
 	const int error = crash_exec_result(t->machine, &request, result);
 
 	free(command);
-	if (error) {
-		return error;
-	}
+	NVW_TRY(error);
 	if (result->interrupted) {
 		t->sum.interrupted = true;
 	} else {
 		judge(t, bug, result);
 	}
 	ct_result_free(result);
+	return 0;
+}
+
+static int try_all(struct self_test *t)
+{
+	NVW_TRY(crash_check_foreign(&t->request));
+	NVW_TRY(read_list(t));
+	NVW_TRY(try(t, &no_bug));
+	for (unsigned i = 0; i < t->bugs.count && !t->sum.interrupted; i++) {
+		NVW_TRY(try(t, &t->bugs.bug[i]));
+	}
 	return 0;
 }
 
@@ -186,13 +207,8 @@ int crash_self_test_program(const struct emu_config *machine, const struct crash
 	if (t->request.options.states == 0) {
 		t->request.options.states = request->options.mode == CT_KILL ? KILLS : STATES;
 	}
-	int error = crash_check_foreign(request);
+	int error = try_all(t);
 
-	error = error ? error : read_list(t);
-	error = error ? error : try(t, NULL);
-	for (unsigned i = 0; i < t->bugs.count && !error && !t->sum.interrupted; i++) {
-		error = try(t, &t->bugs.bug[i]);
-	}
 	if (error) {
 		json_decref(t->report.rows);
 	} else {

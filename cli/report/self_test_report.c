@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "../crash_command.h"
 #include "provenance.h"
@@ -12,32 +13,48 @@
 #include "self_test_report.h"
 #include "words.h"
 
+/* Words for a workload and its mutations, and for a program and its bugs. */
+static const struct {
+	const char *subject, *bug, *bugs, *clean;
+	int subject_columns, bug_columns;
+} words[] = {
+	{"workload", "mutation", "mutations", "the structures as they are", 8, 24},
+	{"program", "bug", "bugs", "the program without a bug, or with a harmless one", 12, 16},
+};
+
 static const char *verdict(const struct ct_trial *t)
 {
-	return t->as_expected ? t->mutation ? "found" : "clean" : t->mutation ? "MISSED" : "FALSE ALARM";
+	static const char *const of[2][2] = {{"FALSE ALARM", "clean"}, {"MISSED", "found"}};
+
+	return of[t->mutation != NULL][t->as_expected];
+}
+
+static void print_row(const struct self_test_report *r, const struct ct_trial *t, const char *says)
+{
+	const char *const more = t->mutation || *t->text ? t->text : t->options;
+
+	printf("%-*s %-*s %-15s %-11s %7llu of %7llu states  %5.1f s%s%s\n",
+		words[r->of_program].subject_columns, r->subject, words[r->of_program].bug_columns,
+		words_or(t->mutation, "(none)"), t->way, says, (unsigned long long)t->states_failing,
+		(unsigned long long)t->states_distinct, t->seconds, words_if(*more, "  "), more);
+	fflush(stdout);
 }
 
 void self_test_row(struct self_test_report *r, const struct ct_trial *t, const char *said)
 {
-	const char *const says = said ? said : verdict(t);
+	const char *const says = words_or(said, verdict(t));
 
-	if (r->rows != NULL) {
-		json_array_append_new(r->rows,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:s}",
-				r->of_program ? "program" : "workload", r->subject,
-				r->of_program ? "bug" : "mutation", words_or(t->mutation, ""), "way", t->way,
-				"options", t->options, "result", says, "states_distinct",
-				(json_int_t)t->states_distinct, "states_failing",
-				(json_int_t)t->states_failing, "seconds", t->seconds, "text", t->text));
+	NVW_INVARIANT(r->subject != NULL);
+	if (r->rows == NULL) {
+		print_row(r, t, says);
 		return;
 	}
-	const char *const more = t->mutation || *t->text ? t->text : t->options;
-
-	printf("%-*s %-*s %-15s %-11s %7llu of %7llu states  %5.1f s%s%s\n", r->of_program ? 12 : 8,
-		r->subject, r->of_program ? 16 : 24, words_or(t->mutation, "(none)"), t->way, says,
-		(unsigned long long)t->states_failing, (unsigned long long)t->states_distinct, t->seconds,
-		words_if(*more, "  "), more);
-	fflush(stdout);
+	json_array_append_new(
+		r->rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:s}",
+				 words[r->of_program].subject, r->subject, words[r->of_program].bug,
+				 words_or(t->mutation, ""), "way", t->way, "options", t->options, "result",
+				 says, "states_distinct", (json_int_t)t->states_distinct, "states_failing",
+				 (json_int_t)t->states_failing, "seconds", t->seconds, "text", t->text));
 }
 
 static void tried(void *context, const struct ct_trial *t)
@@ -45,28 +62,37 @@ static void tried(void *context, const struct ct_trial *t)
 	self_test_row(context, t, NULL);
 }
 
+static void print_sum_json(const struct self_test_report *r, const struct ct_self_test *sum, json_t *made_by)
+{
+	json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:b, s:o, s:O*}", words[r->of_program].bugs,
+		(int)sum->mutations, "found", (int)sum->found, "clean_tests", (int)sum->clean, "false_alarms",
+		(int)sum->alarms, "interrupted", sum->interrupted, "tests", r->rows, "made_by", made_by);
+
+	json_dumpf(o, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(o);
+}
+
+static void print_sum(const struct self_test_report *r, const struct ct_self_test *sum, json_t *made_by)
+{
+	const double percent = sum->mutations ? 100.0 * sum->found / sum->mutations : 100.0;
+
+	printf("\n%s%u of %u %s found (%.0f %%), %u false alarms in %u tests of %s\n",
+		words_if(sum->interrupted, "UNDECIDED, interrupted: "), sum->found, sum->mutations,
+		words[r->of_program].bugs, percent, sum->alarms, sum->clean, words[r->of_program].clean);
+	cli_print_provenance(made_by, stdout);
+}
+
 int self_test_sum(struct self_test_report *r, const struct ct_self_test *sum, const struct emu_config *config,
 	const char *command, bool *ret_good)
 {
 	json_t *const made_by = cli_provenance(config, command);
 
+	NVW_INVARIANT(sum->found <= sum->mutations && sum->alarms <= sum->clean);
 	if (r->rows != NULL) {
-		json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:b, s:o, s:O*}",
-			r->of_program ? "bugs" : "mutations", (int)sum->mutations, "found", (int)sum->found,
-			"clean_tests", (int)sum->clean, "false_alarms", (int)sum->alarms, "interrupted",
-			sum->interrupted, "tests", r->rows, "made_by", made_by);
-
-		json_dumpf(o, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(o);
+		print_sum_json(r, sum, made_by);
 	} else {
-		printf("\n%s%u of %u %s found (%.0f %%), %u false alarms in %u tests of %s\n",
-			words_if(sum->interrupted, "UNDECIDED, interrupted: "), sum->found, sum->mutations,
-			r->of_program ? "bugs" : "mutations",
-			sum->mutations ? 100.0 * sum->found / sum->mutations : 100.0, sum->alarms, sum->clean,
-			r->of_program ? "the program without a bug, or with a harmless one" :
-					"the structures as they are");
-		cli_print_provenance(made_by, stdout);
+		print_sum(r, sum, made_by);
 	}
 	json_decref(made_by);
 	*ret_good = sum->found == sum->mutations && sum->alarms == 0;
@@ -90,22 +116,25 @@ static int add(const struct nvw_workload *w, const struct emu_config *config,
 	return error;
 }
 
+static int add_all(const struct emu_config *config, const struct ct_options *options,
+	struct self_test_report *r, struct ct_self_test *sum)
+{
+	for (const struct cli_workload *w = cli_workloads(); w->workload && !sum->interrupted; w++) {
+		if (w->workload->check != NULL) {
+			NVW_TRY(add(w->workload, config, options, r, sum));
+		}
+	}
+	return 0;
+}
+
 int crash_self_test(const struct nvw_workload *workload, const struct emu_config *config,
 	const struct ct_options *options, bool json, bool *ret_good)
 {
 	struct self_test_report r = {.rows = json ? json_array() : NULL};
 	struct ct_self_test sum = {0};
-	int error = 0;
+	const int error =
+		workload ? add(workload, config, options, &r, &sum) : add_all(config, options, &r, &sum);
 
-	for (const struct cli_workload *w = cli_workloads();
-		w->workload && !error && !sum.interrupted && workload == NULL; w++) {
-		if (w->workload->check != NULL) {
-			error = add(w->workload, config, options, &r, &sum);
-		}
-	}
-	if (workload != NULL) {
-		error = add(workload, config, options, &r, &sum);
-	}
 	if (error) {
 		json_decref(r.rows);
 		return error;
