@@ -201,7 +201,8 @@ static int check_domain(const struct cli_session *s, const struct crash_request 
 		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE,
-		"crash: --model=%s: the caches are lost in it, and nvram.domain=eadr keeps them: expected --model=eadr",
+		"crash: --model=%s: the caches are lost in it, and nvram.domain=eadr keeps them: expected "
+		"--model=eadr",
 		cli_text(&s->given, CLI_model));
 }
 
@@ -226,7 +227,7 @@ static int dispatch(struct cli_session *s, struct crash_request *r)
 	return s->each_protocol ? crash_under_each(s, r) : crash_workload(s, r);
 }
 
-/* ---- On a cluster -------------------------------------------------------------------------- */
+/* ---- On a cluster -------------------------------------------------------------------------------- */
 
 /* Each task explores a slice. What follows takes the slices, and goes on as with processes of its own. */
 static const char *const not_of_a_task[] = {
@@ -286,7 +287,7 @@ static int work(struct cli_session *s, struct crash_request *r)
 	return status;
 }
 
-/* ---- The command --------------------------------------------------------------------------- */
+/* ---- The command --------------------------------------------------------------------------------- */
 
 /* The arguments of --merge are reports. */
 static int merge(int argc, char **argv)

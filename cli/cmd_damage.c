@@ -14,7 +14,7 @@
 #include "report/provenance.h"
 #include "session.h"
 
-/* ---- Lists of names -------------------------------------------------------------------------------- */
+/* ---- Lists of names ------------------------------------------------------------------------------ */
 
 static int bit_of(const char *option, const char *word, size_t n, const char *const *names, unsigned count,
 	unsigned *set)
@@ -45,7 +45,7 @@ static int set_of(const struct cli_options *o, enum cli_option_id id, const char
 	return 0;
 }
 
-/* ---- The campaign ---------------------------------------------------------------------------------- */
+/* ---- The campaign -------------------------------------------------------------------------------- */
 
 static bool has_bad(const struct campaign *c)
 {
@@ -161,7 +161,7 @@ static int run_campaign(
 	return error;
 }
 
-/* ---- Copies that are kept --------------------------------------------------------------------------- */
+/* ---- Copies that are kept ------------------------------------------------------------------------ */
 
 static int write_manifest(const char *folder, json_t *manifest)
 {
@@ -248,9 +248,13 @@ int cmd_damage(int argc, char **argv)
 {
 	return pool_command_run(argc, argv, damage_command,
 		"nvwave damage POOL [options]\n\n"
-		"Damages copies of a pool, one place each, recovers each copy and judges it: all bytes are as without damage\n"
-		"(repaired), or all that holds something means the same (harmless); recovery refused it and wrote nothing; the\n"
-		"check reports a finding; or it differs in words that the check does not read (unread): nobody can tell.\n"
-		"Exit status 1: a copy was accepted and differs in words that the check reads (silent), was refused after a write\n"
+		"Damages copies of a pool, one place each, recovers each copy and judges it: all bytes are "
+		"as without damage\n"
+		"(repaired), or all that holds something means the same (harmless); recovery refused it and "
+		"wrote nothing; the\n"
+		"check reports a finding; or it differs in words that the check does not read (unread): "
+		"nobody can tell.\n"
+		"Exit status 1: a copy was accepted and differs in words that the check reads (silent), was "
+		"refused after a write\n"
 		"(touched), or its recovery crashed.\n");
 }

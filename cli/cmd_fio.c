@@ -20,16 +20,19 @@ static void print_help(void)
 	puts("nvwave fio latency|bandwidth|mixed|verify [options]\n\n"
 	     "Runs a job of workloads/fio with fio's libpmem engine on the emulated NVRAM.\n\n"
 	     "  latency                     one block at a time, at random: requested vs. measured latency\n"
-	     "  bandwidth                   sequential writes and reads of several threads: requested vs. measured bandwidth\n"
+	     "  bandwidth                   sequential writes and reads of several threads: requested vs. "
+	     "measured bandwidth\n"
 	     "  mixed                       70 % reads and 30 % writes of several threads\n"
-	     "  verify                      kill a writing fio, and have fio verify what a crash could leave of acknowledged blocks\n");
+	     "  verify                      kill a writing fio, and have fio verify what a crash could leave "
+	     "of acknowledged blocks\n");
 	cli_options_help("fio");
-	puts("\nExit status: 0; 1 if verify finds acknowledged blocks lost; 2 if fio is missing or fails, or the input is bad.");
+	puts("\nExit status: 0; 1 if verify finds acknowledged blocks lost; 2 if fio is missing or fails, or "
+	     "the input is bad.");
 }
 
 enum { LIST_MAX = 16, ROWS_MAX = 4 * LIST_MAX, REPEAT_MAX = 99 };
 
-/* ---- Requested latency and bandwidth -------------------------------------------------------------------------------------------- */
+/* ---- Requested latency and bandwidth ------------------------------------------------------------- */
 
 struct row {
 	const char *op;
@@ -135,7 +138,7 @@ static int parse_rate(const char *word, uint64_t *ret_rate)
 	return 0;
 }
 
-/* ---- Runs ------------------------------------------------------------------------------------------------------------ */
+/* ---- Runs ---------------------------------------------------------------------------------------- */
 
 /* One run of the job file; the caller frees its results. */
 static int run_once(
@@ -300,7 +303,7 @@ static int run_mixed(struct measuring *m)
 	return add_latency(m, m->request->machine, m->sizes.value[0], "mixed", NULL);
 }
 
-/* ---- Reports ---------------------------------------------------------------------------------------------------------- */
+/* ---- Reports ------------------------------------------------------------------------------------- */
 
 static void latency_head(void)
 {
@@ -474,7 +477,7 @@ static int execute(const struct test *t, const struct fio_request *request, cons
 	return error;
 }
 
-/* ---- The command line --------------------------------------------------------------------------------------------------- */
+/* ---- The command line ---------------------------------------------------------------------------- */
 
 struct options {
 	struct fio_request request;

@@ -77,7 +77,8 @@ static void list_protocols(struct table *t)
 	}
 }
 
-/* What a reader of JSON gets besides: the runs in which a mutation shows, and the cure that a report must ask for. */
+/* What a reader of JSON gets besides: the runs in which a mutation shows, and the cure that a report must ask
+ * for. */
 static void add_cure(const struct table *t, const struct nvw_workload *w, const struct nvw_mutation *m)
 {
 	json_t *const row = json_array_get(t->rows, json_array_size(t->rows) - 1);
@@ -296,9 +297,8 @@ static int list(struct cli_options *o)
 		return protocol_tables_print(o->argument[1], cli_json(o));
 	}
 	if (o->argument_count == 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"list: expected one of workloads, machines, keys, protocols, mutations, models, stats, options, "
-			"command-options");
+		return nvw_fail(NVW_E_USAGE, "list: expected one of workloads, machines, keys, protocols, "
+					     "mutations, models, stats, options, command-options");
 	}
 	const bool of_section = o->argument_count == 2 && !strcmp(o->argument[0], "keys");
 
@@ -312,12 +312,15 @@ static int list(struct cli_options *o)
 int cmd_list(int argc, char **argv)
 {
 	static const struct cli_command command = {
-		.help = "nvwave list workloads|machines|keys|protocols|mutations|models|stats|options|command-options [options]\n"
+		.help = "nvwave list "
+			"workloads|machines|keys|protocols|mutations|models|stats|options|command-options "
+			"[options]\n"
 			"nvwave list keys SECTION [options]\n"
 			"nvwave list protocols NAME [options]\n\n"
-			"Lists what there is: keys are those of machine files, by section; options are those of workloads, "
-			"command-options those of the commands.\n"
-			"With the name of a protocol, prints its tables: instructions, and the states of lines in L1s and L2.\n",
+			"Lists what there is: keys are those of machine files, by section; options are those "
+			"of workloads, command-options those of the commands.\n"
+			"With the name of a protocol, prints its tables: instructions, and the states of "
+			"lines in L1s and L2.\n",
 		.run = list};
 
 	return cli_run_command(&command, argc, argv);

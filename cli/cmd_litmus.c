@@ -36,7 +36,7 @@ struct litmus_command {
 	json_t *reports;
 };
 
-/* ---- Reports ------------------------------------------------------------------------------------------------------- */
+/* ---- Reports ------------------------------------------------------------------------------------- */
 
 static const char *said_by(const struct litmus_report *r)
 {
@@ -179,7 +179,7 @@ static int print_json(const struct litmus_command *c)
 		stdout);
 }
 
-/* ---- Running --------------------------------------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------------------------- */
 
 static int run_test(struct litmus_command *c, unsigned protocol, const struct litmus_test *test,
 	struct litmus_report *report)
@@ -225,7 +225,7 @@ static int run_tests(struct litmus_command *c)
 	return error;
 }
 
-/* ---- The command line -------------------------------------------------------------------------------------------------- */
+/* ---- The command line ---------------------------------------------------------------------------- */
 
 static int take_protocols(struct litmus_command *c, const char *value)
 {
@@ -310,9 +310,12 @@ int cmd_litmus(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave litmus FILE|DIR... [options]\n\n"
-			"Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of their operations and in several\n"
-			"situations of the caches, and compares the outcomes with what the test's memory model says.\n"
-			"Exit status 1 if a forbidden outcome was seen under a protocol that claims the model.\n",
+			"Runs litmus tests (.litmus files, .tsv tables; docs/litmus.md) in every order of "
+			"their operations and in several\n"
+			"situations of the caches, and compares the outcomes with what the test's memory "
+			"model says.\n"
+			"Exit status 1 if a forbidden outcome was seen under a protocol that claims the "
+			"model.\n",
 		.run = litmus};
 
 	return cli_run_command(&command, argc, argv);

@@ -62,7 +62,7 @@ static const char *const scope_names[] = {
 
 typedef unsigned long long ull;
 
-/* ---- Text ------------------------------------------------------------------------------------------------ */
+/* ---- Text ---------------------------------------------------------------------------------------- */
 
 static void print_bytes(const uint8_t *data, uint64_t mask, unsigned n)
 {
@@ -188,7 +188,8 @@ static void print_info(const struct nvw_log_info *i)
 {
 	printf("# persist log of %s%s%s", i->workload, words_if(*i->options, " "), i->options);
 	if (*i->machine) {
-		printf(" on %s, protocol %s, %s persistency, domain %s, %u-byte atomicity, seed %llu, pool of",
+		printf(" on %s, protocol %s, %s persistency, domain %s, %u-byte atomicity, seed %llu, pool "
+		       "of",
 			i->machine, i->protocol, i->model, i->domain, i->atomicity, (ull)i->seed);
 	} else {
 		printf(", %s persistency, %u-byte atomicity, file of", i->model, i->atomicity);
@@ -359,7 +360,7 @@ static void json_info(const struct nvw_log_info *i)
 		"pool_bytes", (json_int_t)i->pool_bytes, "atomicity", (int)i->atomicity));
 }
 
-/* ---- The command ------------------------------------------------------------------------------------------- */
+/* ---- The command --------------------------------------------------------------------------------- */
 
 static int dump_records(struct nvw_log_reader *reader, bool json, struct sites *sites)
 {
@@ -426,7 +427,8 @@ int cmd_log(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave log dump|export FILE [options]\n\n"
-			"dump prints a persist log, one record per line (docs/persist-log.md). export writes the log of a program on the\n"
+			"dump prints a persist log, one record per line (docs/persist-log.md). export writes "
+			"the log of a program on the\n"
 			"host as a store log of pmemcheck, for pmreorder and others.\n",
 		.run = dump_or_export};
 

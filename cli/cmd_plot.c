@@ -89,7 +89,8 @@ static int plot_of(const struct cli_options *o, struct plot *p, struct plot_tabl
 	NVW_TRY(draw(p, path, cli_given(o, CLI_keep_script)));
 	if (p->left_out) {
 		fprintf(stderr,
-			"nvwave: plot: %u rows are left out: their status is not ok; where a place has no other row, the figure has a cross\n",
+			"nvwave: plot: %u rows are left out: their status is not ok; where a place has no "
+			"other row, the figure has a cross\n",
 			p->left_out);
 	}
 	return cli_json(o) ? print_json(p, path) : 0;
@@ -110,7 +111,8 @@ int cmd_plot(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave plot CSV --x=COLUMN --y=COLUMN [--series=COLUMN] -o FILE [options]\n\n"
-			"Draws a table, for example of nvwave sweep, through gnuplot: medians over the rows that differ in the seed,\n"
+			"Draws a table, for example of nvwave sweep, through gnuplot: medians over the rows "
+			"that differ in the seed,\n"
 			"with a line from the least to the most.\n",
 		.run = plot};
 

@@ -24,8 +24,9 @@ static void print_text(const json_t *report, const struct pool_recover_how *how)
 {
 	const json_t *const findings = json_object_get(report, "findings");
 
-	printf("%s: %lld epochs complete, %lld rolled back (%lld words), %lld log entries torn; %lld blocks freed, %lld kept%s; "
-	       "structure %s: %s.\n%lld words %s; %lld log entries and %lld words of tables read\n",
+	printf("%s: %lld epochs complete, %lld rolled back (%lld words), %lld log entries torn; %lld blocks "
+	       "freed, %lld kept%s; structure %s: %s.\n%lld words %s; %lld log entries and %lld words of "
+	       "tables read\n",
 		text(report, "pool"), number(report, "epochs_completed"),
 		number(report, "epochs_rolled_back"), number(report, "words_restored"),
 		number(report, "entries_torn"), number(report, "blocks_freed"), number(report, "blocks_kept"),
@@ -81,6 +82,8 @@ int cmd_recover(int argc, char **argv)
 {
 	return pool_command_run(argc, argv, recover_command,
 		"nvwave recover POOL|FOLDER [options]\n\n"
-		"Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery and checks the\n"
-		"result. Of a folder, each of its pools, in a process of its own: a table, and the worst exit status.\n");
+		"Rolls incomplete epochs back, frees what they allocated, runs the structure's own recovery "
+		"and checks the\n"
+		"result. Of a folder, each of its pools, in a process of its own: a table, and the worst "
+		"exit status.\n");
 }

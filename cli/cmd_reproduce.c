@@ -53,7 +53,7 @@ static char *papers_folder(const struct cli_options *o)
 	return installed ? installed : strdup(NVWAVE_SOURCE_ROOT "/papers");
 }
 
-/* ---- The list ------------------------------------------------------------------------------ */
+/* ---- The list ------------------------------------------------------------------------------------ */
 
 static void add_judgement(json_t *o, const struct paper_row *row)
 {
@@ -121,7 +121,7 @@ static void print_published(const struct paper_row *row)
 		paper_text(row->keys, "what"), "", kept_judgement(row));
 }
 
-/* ---- The report ---------------------------------------------------------------------------- */
+/* ---- The report ---------------------------------------------------------------------------------- */
 
 static void print_row(const struct paper_row *row)
 {
@@ -195,7 +195,7 @@ static void print_ends(const struct papers *p)
 	}
 }
 
-/* ---- The command --------------------------------------------------------------------------- */
+/* ---- The command --------------------------------------------------------------------------------- */
 
 static int open_journal(const struct reproduce_command *c, struct paper_sweep *s, const char *folder)
 {
@@ -368,8 +368,10 @@ int cmd_reproduce(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave reproduce [ID|PAPER...] [options]\n\n"
-			"Runs what published results need (all of them, rows by their ID, or those of a paper), judges each row, and\n"
-			"writes a page with the papers' values beside ours. Exit status 1: a row that agreed no longer does,\n"
+			"Runs what published results need (all of them, rows by their ID, or those of a "
+			"paper), judges each row, and\n"
+			"writes a page with the papers' values beside ours. Exit status 1: a row that agreed "
+			"no longer does,\n"
 			"or, with --short, a row moved.\n",
 		.run = reproduce};
 

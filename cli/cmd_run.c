@@ -151,7 +151,7 @@ static int start_readers(struct run *run)
 		(unsigned)run->reader_scans, s->config.seed, &run->drive);
 }
 
-/* ---- The run ------------------------------------------------------------------------------- */
+/* ---- The run ------------------------------------------------------------------------------------- */
 
 /* Workloads that acknowledge operations have an option for their number. */
 static uint64_t operations(const struct run *run)
@@ -350,7 +350,7 @@ static int dump_machine(const struct cli_session *s)
 	return nvw_new_file_end(&f, emu_config_dump(&s->config, f.file));
 }
 
-/* ---- Options ------------------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------------------------------- */
 
 static int take_own(struct run *run)
 {

@@ -37,7 +37,7 @@ static double seconds_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- Names --------------------------------------------------------------------------------- */
+/* ---- Names --------------------------------------------------------------------------------------- */
 
 /* The first argument, if it is no axis. */
 static const char *file_of(const struct cli_options *o)
@@ -65,7 +65,7 @@ static char *name_of(const struct sweep_command *c, const char *end)
 	return asprintf(&name, "%s%s", c->output, end) < 0 ? NULL : name;
 }
 
-/* ---- Files --------------------------------------------------------------------------------- */
+/* ---- Files --------------------------------------------------------------------------------------- */
 
 static int write_summary(const struct sweep_command *c, const char *path)
 {
@@ -96,7 +96,7 @@ static int write_file(const struct sweep_command *c, const char *end,
 	return r;
 }
 
-/* ---- The report ---------------------------------------------------------------------------- */
+/* ---- The report ---------------------------------------------------------------------------------- */
 
 static void count_points(struct sweep_command *c)
 {
@@ -177,7 +177,7 @@ static int print_json(const struct sweep_command *c)
 	return cli_print_json(report, stdout);
 }
 
-/* ---- The command --------------------------------------------------------------------------- */
+/* ---- The command --------------------------------------------------------------------------------- */
 
 static void print_words(const struct sweep_words *words)
 {
@@ -332,9 +332,12 @@ int cmd_sweep(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave sweep [FILE] [NAME=VALUE,VALUE... ...] [options]\n\n"
-			"Runs a command at every point of axes: its options, its workload's options, keys of the machine\n"
-			"(nvram.write=250ns,500ns), workload, machine, protocol, model, seed=1..3, size=64..4096*2. FILE is an INI\n"
-			"file with the sections [sweep] (command, baseline, exclude, metrics) and [axes]; words replace its axes.\n",
+			"Runs a command at every point of axes: its options, its workload's options, keys of "
+			"the machine\n"
+			"(nvram.write=250ns,500ns), workload, machine, protocol, model, seed=1..3, "
+			"size=64..4096*2. FILE is an INI\n"
+			"file with the sections [sweep] (command, baseline, exclude, metrics) and [axes]; "
+			"words replace its axes.\n",
 		.run = sweep};
 
 	return cli_run_command(&command, argc, argv);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave torture: random programs without data races under coherence protocols, and faults planted in the protocols. */
+/* nvwave torture: random programs without data races under coherence protocols, and faults planted in the
+ * protocols. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,14 +27,15 @@ struct torture_command {
 	bool json, faults, each;
 	json_t *report; /* one row per run */
 	bool failed, stopped;
-	/* On a cluster: the runs are gone through twice, first to list their parts, then with what the parts found. */
+	/* On a cluster: the runs are gone through twice, first to list their parts, then with what the parts
+	 * found. */
 	enum { HERE, LIST, COLLECT } on;
 	struct spread spread;
 	unsigned parts; /* of each run */
 	unsigned next;  /* part to collect */
 };
 
-/* ---- The command line ---------------------------------------------------------------------- */
+/* ---- The command line ---------------------------------------------------------------------------- */
 
 static int take_protocol(struct torture_command *c, const char *value)
 {
@@ -87,7 +89,7 @@ static int take_torture(struct torture_command *c, const struct cli_options *o)
 	return 0;
 }
 
-/* ---- Programs ------------------------------------------------------------------------------ */
+/* ---- Programs ------------------------------------------------------------------------------------ */
 
 static void print_repetition(const struct torture_command *c, const struct torture_result *result)
 {
@@ -175,7 +177,7 @@ static json_t *describe(const struct torture_command *c, const struct torture_re
 	return row;
 }
 
-/* ---- On a cluster -------------------------------------------------------------------------- */
+/* ---- On a cluster -------------------------------------------------------------------------------- */
 
 /* Program i of a run is that of seed + i: a part is a run of some of them. */
 static uint64_t first_of(uint64_t programs, unsigned part, unsigned parts)
@@ -304,7 +306,7 @@ static int make_result(struct torture_command *c, struct torture_result *ret_res
 	}
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------- */
+/* ---- Runs ---------------------------------------------------------------------------------------- */
 
 static int run_programs(struct torture_command *c, struct torture_result *result)
 {
@@ -323,7 +325,7 @@ static int run_programs(struct torture_command *c, struct torture_result *result
 	return r;
 }
 
-/* ---- Faults -------------------------------------------------------------------------------- */
+/* ---- Faults -------------------------------------------------------------------------------------- */
 
 static void print_fault(
 	const struct torture_command *c, const struct torture_result *result, const char *unnoticed)
@@ -367,7 +369,8 @@ static int run_fault(struct torture_command *c, struct torture_result *result, u
 	return 0;
 }
 
-/* Leaves out every action of the protocol's tables. A fault that is not found must be in the list of undetectable ones. */
+/* Leaves out every action of the protocol's tables. A fault that is not found must be in the list of
+ * undetectable ones. */
 static int run_faults(struct torture_command *c, struct torture_result *result)
 {
 	unsigned found = 0;
@@ -389,7 +392,7 @@ static int run_faults(struct torture_command *c, struct torture_result *result)
 	return r;
 }
 
-/* ---- The command --------------------------------------------------------------------------- */
+/* ---- The command --------------------------------------------------------------------------------- */
 
 static int run_protocol(struct torture_command *c, const char *protocol)
 {
@@ -499,9 +502,9 @@ static int torture(struct cli_options *o)
 
 int cmd_torture(int argc, char **argv)
 {
-	static const struct cli_command command = {
-		.help = "nvwave torture [options]\n\n"
-			"Runs random programs without data races and compares every load with the one right value.\n",
+	static const struct cli_command command = {.help = "nvwave torture [options]\n\n"
+							   "Runs random programs without data races and "
+							   "compares every load with the one right value.\n",
 		.run = torture};
 
 	return cli_run_command(&command, argc, argv);

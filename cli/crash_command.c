@@ -19,7 +19,7 @@
 
 enum { SETTLE_AFTER = 1024 }; /* states in a row that fail in known ways settle an instant */
 
-/* ---- Options ------------------------------------------------------------------------------------------------ */
+/* ---- Options ------------------------------------------------------------------------------------- */
 
 static int take_shard(const char *text, struct ct_options *o)
 {
@@ -96,8 +96,8 @@ static int take_assumption(const char *text, struct ct_edit *ret)
 		e.a.line = line;
 	} else if (!take_order(text, &e)) {
 		return nvw_fail(NVW_E_USAGE,
-			"--assume-durable, --assume-ordered: expected FILE:LINE, or FILE:LINE:FILE:LINE, found "
-			"\"%s\"",
+			"--assume-durable, --assume-ordered: expected FILE:LINE, or FILE:LINE:FILE:LINE, "
+			"found \"%s\"",
 			text);
 	}
 	*ret = e;
@@ -197,7 +197,7 @@ struct crash_run {
 	struct ct_matrix matrix;
 };
 
-/* ---- Running --------------------------------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------------------------- */
 
 static void show_progress(void *context, const struct ct_progress *p)
 {
@@ -249,19 +249,19 @@ static int check_judges(const struct crash_request *r)
 	if (r->store_log != NULL && access(r->store_log, R_OK) != 0) {
 		return nvw_fail_errno("%s", r->store_log); /* it may be one that needs none */
 	}
-	return nvw_fail(NVW_E_USAGE,
-		"--store-log and --exec need one checker: --check=COMMAND, --check-lib=FILE.so or --oracle=replay");
+	return nvw_fail(NVW_E_USAGE, "--store-log and --exec need one checker: --check=COMMAND, "
+				     "--check-lib=FILE.so or --oracle=replay");
 }
 
 int crash_check_foreign(const struct crash_request *r)
 {
 	if (r->image == NULL) {
-		return nvw_fail(NVW_E_USAGE,
-			"--store-log and --exec need --image=FILE: the file as it was before the program began");
+		return nvw_fail(NVW_E_USAGE, "--store-log and --exec need --image=FILE: the file as it was "
+					     "before the program began");
 	}
 	if (r->replays && (r->check != NULL || r->check_lib != NULL)) {
-		return nvw_fail(NVW_E_USAGE,
-			"--oracle=replay cannot be combined with --check and --check-lib: it needs no checker");
+		return nvw_fail(NVW_E_USAGE, "--oracle=replay cannot be combined with --check and "
+					     "--check-lib: it needs no checker");
 	}
 	if (r->recover != NULL && !r->replays) {
 		return nvw_fail(NVW_E_USAGE, "--recover has no effect without --oracle=replay");

@@ -39,8 +39,8 @@ void crash_request_end(struct crash_request *request);
 /* The exit status of a command that says so: 0 where nothing failed. */
 int crash_status(enum ct_verdict verdict);
 
-/* Runs the test, with progress on stderr if that is a terminal, and reports on stdout. Exit status: that of the verdict, or
- * 2 after an error, whose message has been printed. */
+/* Runs the test, with progress on stderr if that is a terminal, and reports on stdout. Exit status: that of
+ * the verdict, or 2 after an error, whose message has been printed. */
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A command line checked as its command does before it begins, and nothing run: for commands that start others.
+ * A command line checked as its command does before it begins, and nothing run: for commands that start
+ * others.
  *
  * argv[0] is the command's name. 0, or a negative value with the message that the command itself would print.
  */

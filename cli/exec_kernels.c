@@ -21,8 +21,8 @@ int exec_kernels_load(const struct host_session *s, const char *option, json_t *
 	}
 	if (access(path, F_OK) != 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"--%s: the program ran no kernels on the machine, or ended before it could report on them; nvwave-nvcc builds "
-			"programs whose kernels run there",
+			"--%s: the program ran no kernels on the machine, or ended before it could report on "
+			"them; nvwave-nvcc builds programs whose kernels run there",
 			option);
 	}
 	*ret_report = json_load_file(path, 0, &wrong);

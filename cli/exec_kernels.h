@@ -10,8 +10,9 @@
 
 #include "../host/exec.h"
 
-/* After the run, if its kernels were to run on the machine: *ret_report, owned by the caller. NVW_E_USAGE if the program ran none; option
- * is what the user asked by. NULL, with a note, if a signal has ended the program before it could report. */
+/* After the run, if its kernels were to run on the machine: *ret_report, owned by the caller. NVW_E_USAGE if
+ * the program ran none; option is what the user asked by. NULL, with a note, if a signal has ended the
+ * program before it could report. */
 NVW_CHECKED int exec_kernels_load(
 	const struct host_session *session, const char *option, json_t **ret_report);
 

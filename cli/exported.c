@@ -28,7 +28,7 @@ int exported_begin(const char *folder)
 		       nvw_fail_errno("--export-states: %s", folder);
 }
 
-/* ---- The list ------------------------------------------------------------------------------------- */
+/* ---- The list ------------------------------------------------------------------------------------ */
 
 static int by_file(const void *a, const void *b)
 {
@@ -87,7 +87,7 @@ static int read_states(const char *folder, json_t **ret_list)
 	return 0;
 }
 
-/* ---- The tool --------------------------------------------------------------------------------------- */
+/* ---- The tool ------------------------------------------------------------------------------------ */
 
 static int tool_command(const char *tool, const char *path, char command[COMMAND_BYTES])
 {
@@ -223,7 +223,7 @@ static int tool_on_all(const char *folder, const char *tool, json_t *states, boo
 	return 0;
 }
 
-/* ---- The manifest ------------------------------------------------------------------------------------ */
+/* ---- The manifest -------------------------------------------------------------------------------- */
 
 static int write_manifest(const char *folder, const char *tool, json_t *states, const json_t *made_by)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave crash --export-states: the folder of crash states, its manifest, and a tool of somebody else that is run over them. */
+/* nvwave crash --export-states: the folder of crash states, its manifest, and a tool of somebody else that is
+ * run over them. */
 #ifndef CLI_EXPORTED_H
 #define CLI_EXPORTED_H
 
@@ -11,9 +12,10 @@
 NVW_CHECKED int exported_begin(const char *folder);
 
 /*
- * Makes manifest.json of what the exploration wrote, with made_by (borrowed). With a tool (a command; {} or its last argument is the path) each
- * state is copied and the tool runs on the copy, which it may change; its exit status and time are added. Prints a summary unless quiet.
- * *ret_failed: how many runs did not exit with 0.
+ * Makes manifest.json of what the exploration wrote, with made_by (borrowed). With a tool (a command; {} or
+ * its last argument is the path) each state is copied and the tool runs on the copy, which it may change; its
+ * exit status and time are added. Prints a summary unless quiet. *ret_failed: how many runs did not exit with
+ * 0.
  */
 NVW_CHECKED int exported_end(
 	const char *folder, const char *tool, const json_t *made_by, bool quiet, unsigned *ret_failed);

@@ -16,7 +16,7 @@
 
 extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
 
-/* ---- The folder --------------------------------------------------------------------------------------------------- */
+/* ---- The folder ---------------------------------------------------------------------------------- */
 
 int fio_place_begin(struct fio_place *p)
 {
@@ -45,7 +45,7 @@ void fio_place_end(struct fio_place *p)
 	*p = (struct fio_place){.job = ""};
 }
 
-/* ---- The job file -------------------------------------------------------------------------------------------------- */
+/* ---- The job file -------------------------------------------------------------------------------- */
 
 static const char *job_text(const char *name)
 {
@@ -125,7 +125,7 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 	return fclose(to) ? nvw_fail_errno("%s", p->job) : 0;
 }
 
-/* ---- fio's output --------------------------------------------------------------------------------------------------- */
+/* ---- fio's output -------------------------------------------------------------------------------- */
 
 static char *read_text(const char *path)
 {
@@ -194,7 +194,7 @@ const char *fio_version(const struct fio_run *run)
 	return words_or(json_string_value(json_object_get(run->result, "fio version")), "none");
 }
 
-/* ---- The run -------------------------------------------------------------------------------------------------------- */
+/* ---- The run ------------------------------------------------------------------------------------- */
 
 /* The argv of fio; word[] holds composed words. */
 static void make_arguments(const struct fio_place *p, const struct fio_run *run, char word[2][320],

@@ -14,13 +14,15 @@
 
 #include "../host/exec.h"
 
-/* A folder in $TMPDIR (/dev/shm) with the job file, fio's output, its saved states and the file that it works on. */
+/* A folder in $TMPDIR (/dev/shm) with the job file, fio's output, its saved states and the file that it works
+ * on. */
 struct fio_place {
 	struct nvw_folder folder;
 	char job[288], output[288], pool[288];
 };
 
-/* NVW_E_USAGE if there is no fio, NVW_E_USAGE or NVW_E_SYSTEM if no folder can be made. Sets the environment's NVRAM to the pool. */
+/* NVW_E_USAGE if there is no fio, NVW_E_USAGE or NVW_E_SYSTEM if no folder can be made. Sets the
+ * environment's NVRAM to the pool. */
 NVW_CHECKED int fio_place_begin(struct fio_place *ret_place);
 void fio_place_end(struct fio_place *place);
 

@@ -47,7 +47,7 @@ struct verify {
 	struct kill kill[KILLS_MAX];
 };
 
-/* ---- Recorded runs ---------------------------------------------------------------------------------------------- */
+/* ---- Recorded runs ------------------------------------------------------------------------------- */
 
 /* The number of flushes in the log: one per block, because the engine copies each block by one call. */
 static int count_flushes(const char *path, uint64_t *ret_flushes)
@@ -124,7 +124,7 @@ static int save_state(struct verify *v, uint64_t blocks)
 	return v->kill_count > 0 ? 0 : try_check(v);
 }
 
-/* ---- A kill ------------------------------------------------------------------------------------------------------- */
+/* ---- A kill -------------------------------------------------------------------------------------- */
 
 static int explore_kill(struct verify *v, struct kill *k, uint64_t seed)
 {
@@ -181,9 +181,9 @@ static int kill_once(struct verify *v, struct kill *k, uint64_t seed)
 static void make_check(struct verify *v)
 {
 	snprintf(v->check, sizeof v->check,
-		"check() { NVRAM=\"$1\" PMEM_IS_PMEM_FORCE=1 fio --readonly --eta=never --section=check --output=/dev/null "
-		"--aux-path='%s' '%s' 2>\"$1.said\"; status=$?; "
-		"sed -e '/refusing to write/d' -e 's/ at file [^ ]*/ at/' \"$1.said\"; return $status; }; check",
+		"check() { NVRAM=\"$1\" PMEM_IS_PMEM_FORCE=1 fio --readonly --eta=never --section=check "
+		"--output=/dev/null --aux-path='%s' '%s' 2>\"$1.said\"; status=$?; sed -e '/refusing to "
+		"write/d' -e 's/ at file [^ ]*/ at/' \"$1.said\"; return $status; }; check",
 		v->place.folder.path, v->place.job);
 }
 
@@ -216,14 +216,14 @@ static int run_kills(struct verify *v)
 	}
 	if (!nvw_stopping() && v->states == 0) {
 		return nvw_fail(NVW_E_INPUT,
-			"nothing was verified: no kill came after the first acknowledged block (the job writes "
-			"%llu)",
+			"nothing was verified: no kill came after the first acknowledged block (the job "
+			"writes %llu)",
 			(unsigned long long)v->blocks);
 	}
 	return 0;
 }
 
-/* ---- Reports -------------------------------------------------------------------------------------------------------- */
+/* ---- Reports ------------------------------------------------------------------------------------- */
 
 /* Kills, and the states that one leaves, are a sample. */
 static enum ct_verdict verdict_of(const struct verify *v)
@@ -299,7 +299,7 @@ static int print_json(const struct verify *v)
 	return cli_print_json(o, stdout);
 }
 
-/* ---- The whole -------------------------------------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------- */
 
 static int begin_verify(struct verify *v)
 {

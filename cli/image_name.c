@@ -60,7 +60,7 @@ int cli_image_as_braces(const char *command, const char *image, const char *opti
 	return braces == 0 || named == 0 ?
 		       0 :
 		       nvw_fail(NVW_E_USAGE,
-			       "%s: expected {} or %s, found both in \"%s\": both stand for the file that is judged; if the "
-			       "command needs the image as it was, give it a copy",
+			       "%s: expected {} or %s, found both in \"%s\": both stand for the file that is "
+			       "judged; if the command needs the image as it was, give it a copy",
 			       option, image, command);
 }

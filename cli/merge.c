@@ -14,7 +14,7 @@
 #include "session.h"
 #include "report/words.h"
 
-/* ---- Reading a report --------------------------------------------------------------------------------------- */
+/* ---- Reading a report ---------------------------------------------------------------------------- */
 
 static uint64_t number_of(const json_t *o, const char *name)
 {

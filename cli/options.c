@@ -64,7 +64,7 @@ static bool has(const char *command, unsigned id)
 	return number < COMMANDS && (records[id].commands >> number & 1);
 }
 
-/* ---- Values -------------------------------------------------------------------------------- */
+/* ---- Values -------------------------------------------------------------------------------------- */
 
 /* Choice number i of "kill|observed|permitted": its length, 0 if there is no such choice. */
 static size_t choice(const struct record *r, unsigned i, const char **ret_text)
@@ -197,7 +197,7 @@ static int parse_value(const struct record *r, const char *text, uint64_t *ret_n
 	return 0;
 }
 
-/* ---- Refusals ------------------------------------------------------------------------------ */
+/* ---- Refusals ------------------------------------------------------------------------------------ */
 
 /* " of nvwave run" for an option of other commands. */
 static const char *owner(const char *name)
@@ -273,7 +273,7 @@ int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 	return 0;
 }
 
-/* ---- The command line ---------------------------------------------------------------------- */
+/* ---- The command line ---------------------------------------------------------------------------- */
 
 static unsigned find_option(const char *command, const char *name)
 {
@@ -440,7 +440,7 @@ bool cli_json(const struct cli_options *o)
 	return cli_number(o, CLI_output_format) == 1;
 }
 
-/* ---- Help ---------------------------------------------------------------------------------- */
+/* ---- Help ---------------------------------------------------------------------------------------- */
 
 /* Prints the words of a text from a column on, within the width. */
 static void print_wrapped(const char *text, int column, int indent)

@@ -15,8 +15,8 @@ struct pool_command {
 	bool json, help;
 };
 
-/* Parses the command line and does the command's work, or prints its help and options; returns the exit status. The work sets *ret_status, or
- * returns an error with a message. */
+/* Parses the command line and does the command's work, or prints its help and options; returns the exit
+ * status. The work sets *ret_status, or returns an error with a message. */
 int pool_command_run(
 	int argc, char **argv, int (*work)(const struct pool_command *c, int *ret_status), const char *help);
 

@@ -24,7 +24,7 @@ static const struct nvw_workload *const built_in[] = {
 
 enum { WORKLOADS_MAX = 512, PATH_BYTES = 4096 };
 
-/* ---- Libraries --------------------------------------------------------------------------------------- */
+/* ---- Libraries ----------------------------------------------------------------------------------- */
 
 /* Found once, for the life of the process. */
 static struct cli_workload found[WORKLOADS_MAX + 1];
@@ -145,7 +145,7 @@ const struct cli_workload *cli_workloads(void)
 	return found;
 }
 
-/* ---- One workload ------------------------------------------------------------------------------------ */
+/* ---- One workload -------------------------------------------------------------------------------- */
 
 const struct nvw_workload *nvw_workload_find(const char *name)
 {

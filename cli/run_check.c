@@ -24,7 +24,7 @@ struct answer {
 	struct ct_frames frames;
 };
 
-/* ---- In the child -------------------------------------------------------------------------- */
+/* ---- In the child -------------------------------------------------------------------------------- */
 
 static int check(const struct cli_checked *c, struct answer *a)
 {
@@ -73,7 +73,7 @@ static _Noreturn void answer(const struct cli_checked *c, struct answer *a)
 	_exit(0);
 }
 
-/* ---- In the parent ------------------------------------------------------------------------- */
+/* ---- In the parent ------------------------------------------------------------------------------- */
 
 /* The check has not answered. */
 static int describe_death(struct answer *a, int status)

@@ -16,7 +16,7 @@
 #include "registry.h"
 #include "report/words.h"
 
-/* ---- Names --------------------------------------------------------------------------------- */
+/* ---- Names --------------------------------------------------------------------------------------- */
 
 const char *cli_mutation_name(const struct cli_session *s)
 {
@@ -108,7 +108,7 @@ int cli_run_with_output(const struct cli_command *command, int argc, char **argv
 	return status;
 }
 
-/* ---- The machine --------------------------------------------------------------------------- */
+/* ---- The machine --------------------------------------------------------------------------------- */
 
 int cli_find_protocol(const char *name)
 {
@@ -166,7 +166,7 @@ static int describe_machine(struct cli_session *s)
 	return r ? r : emu_config_check(&s->config);
 }
 
-/* ---- The workload -------------------------------------------------------------------------- */
+/* ---- The workload -------------------------------------------------------------------------------- */
 
 static int find_workload(struct cli_session *s, enum cli_subject subject)
 {
@@ -248,7 +248,7 @@ static int take_options(struct cli_session *s)
 	return 0;
 }
 
-/* ---- The protocol -------------------------------------------------------------------------- */
+/* ---- The protocol -------------------------------------------------------------------------------- */
 
 static struct nvw_asked asked_by(const struct cli_session *s)
 {
@@ -299,7 +299,7 @@ static int choose_protocol(struct cli_session *s)
 	return s->each_protocol ? 0 : cli_session_keeps(s, s->config.protocol);
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------- */
 
 static int prepare(struct cli_session *s)
 {

@@ -30,7 +30,7 @@ struct copy {
 	char program[256];
 };
 
-/* ---- Running commands -------------------------------------------------------------------------------------------- */
+/* ---- Running commands ---------------------------------------------------------------------------- */
 
 /* Waits for a process group that may take so long: its status, -1 if it was ended. */
 static int wait_for(pid_t pid, double limit)
@@ -94,7 +94,7 @@ static void tell_output(const char *output, char *ret_text, size_t bytes)
 	}
 }
 
-/* ---- The copy ---------------------------------------------------------------------------------------------------- */
+/* ---- The copy ------------------------------------------------------------------------------------ */
 
 static size_t program_length(const char *exec)
 {
@@ -107,7 +107,8 @@ int cli_try_cures_check(const char *exec)
 
 	if (memchr(exec, '/', n) == NULL || exec[0] == '/' || memmem(exec, n, "..", 2) != NULL) {
 		return nvw_fail(NVW_E_USAGE,
-			"--try-cures: expected --exec to begin with the program's path below the working directory, as ./PROGRAM, found \"%.*s\"",
+			"--try-cures: expected --exec to begin with the program's path below the working "
+			"directory, as ./PROGRAM, found \"%.*s\"",
 			(int)n, exec);
 	}
 	return 0;
@@ -129,14 +130,16 @@ static int check_folder(const struct copy *c, const char *image)
 
 	if (n == 1 || (strncmp(c->folder.path, c->from, n) == 0 && c->folder.path[n] == '/')) {
 		return nvw_fail(NVW_E_USAGE,
-			"the working directory, %s, is what is copied, and has the temporary files (TMPDIR) in it: run nvwave in the folder of the sources",
+			"the working directory, %s, is what is copied, and has the temporary files (TMPDIR) "
+			"in it: run nvwave in the folder of the sources",
 			c->from);
 	}
 	found_bytes = 0;
 	left_out = image;
 	if (nftw(c->from, count_bytes, 32, FTW_PHYS | FTW_MOUNT) != 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"the working directory, %s, is what is copied, and has more than %d MiB, or cannot be read: run nvwave in the folder of the sources",
+			"the working directory, %s, is what is copied, and has more than %d MiB, or cannot "
+			"be read: run nvwave in the folder of the sources",
 			c->from, COPY_MIB);
 	}
 	return 0;
@@ -180,7 +183,7 @@ static int begin(const struct cure_trial *t, struct copy *c)
 	return error ? error : copy_tree(c, t->image);
 }
 
-/* ---- The build and the run --------------------------------------------------------------------------------------- */
+/* ---- The build and the run ----------------------------------------------------------------------- */
 
 struct outcome {
 	enum ct_cure_outcome run;
@@ -188,7 +191,8 @@ struct outcome {
 	struct ct_result *result;
 };
 
-/* The program is removed before, so that the one that is there was built from the copy. False: why not is in the outcome. */
+/* The program is removed before, so that the one that is there was built from the copy. False: why not is in
+ * the outcome. */
 static bool build(const struct cure_trial *t, const struct copy *c, struct outcome *o)
 {
 	char shell[] = "/bin/sh", option[] = "-c", program[600], said[160];
@@ -281,7 +285,7 @@ static int run_copy(const struct cure_trial *t, const struct copy *c, struct out
 	return 0;
 }
 
-/* ---- What it says of each cure ----------------------------------------------------------------------------------- */
+/* ---- What it says of each cure ------------------------------------------------------------------- */
 
 /* Findings that the copy may still have, since it has no cure of theirs. */
 static unsigned left_in(const struct ct_result *r, const char *const *why)

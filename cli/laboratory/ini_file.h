@@ -5,8 +5,8 @@
 
 #include <nvw/input.h>
 
-/* Called per key, in the file's order; an indented line is another call with the same name. 0, or an error that ends
- * the reading. */
+/* Called per key, in the file's order; an indented line is another call with the same name. 0, or an error
+ * that ends the reading. */
 typedef int ini_key(void *context, const char *section, const char *name, const char *value);
 
 /* NVW_E_INPUT, with the file's name and line, for what is no such file, also for lines above 198 bytes. */

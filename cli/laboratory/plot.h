@@ -2,10 +2,9 @@
 /*
  * nvwave plot: a table becomes a figure, drawn by gnuplot.
  *
- *	plot_table.c   CSV file -> rows -> cells: a median, least and most of the rows with one x and one series
- *	plot_label.c   what columns are called in a figure, and their units
- *	plot_script.c  cells -> gnuplot's script
- *	plot_draw.c    gnuplot's script -> a file
+ *	plot_table.c   CSV file -> rows -> cells: a median, least and most of the rows with one x and one
+ *series plot_label.c   what columns are called in a figure, and their units plot_script.c  cells -> gnuplot's
+ *script plot_draw.c    gnuplot's script -> a file
  */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H
@@ -64,8 +63,8 @@ struct plot {
 	unsigned left_out;      /* rows whose status is not "ok" */
 };
 
-/* Takes the rows that where ("COLUMN=VALUE ..." or NULL) selects. NVW_E_USAGE if rows of one cell differ in more than
- * the seed, or if nothing is left. Release by plot_cells_end(), also after an error. */
+/* Takes the rows that where ("COLUMN=VALUE ..." or NULL) selects. NVW_E_USAGE if rows of one cell differ in
+ * more than the seed, or if nothing is left. Release by plot_cells_end(), also after an error. */
 NVW_CHECKED int plot_cells(struct plot *plot, const struct plot_table *table, const char *where);
 void plot_cells_end(struct plot *plot);
 
@@ -74,13 +73,14 @@ static inline const struct plot_cell *plot_cell(const struct plot *p, unsigned o
 	return &p->cell[of * p->at.count + at];
 }
 
-/* What a column is called in the figure, in lines of at most wide letters. given, if not NULL, takes the place of its name. The
- * unit leaves few digits of the largest value; values are divided by *ret_scale. */
+/* What a column is called in the figure, in lines of at most wide letters. given, if not NULL, takes the
+ * place of its name. The unit leaves few digits of the largest value; values are divided by *ret_scale. */
 void plot_label(const char *column, bool is_axis, const char *given, double largest, unsigned wide,
 	char ret_text[PLOT_LABEL_BYTES], double *ret_scale);
 /* Breaks lines at blanks, where they have more than wide letters. */
 void plot_wrap(char *text, unsigned wide);
-/* Breaks a name between its words, into lines of at most wide letters; returns how many. 0: a word is longer. */
+/* Breaks a name between its words, into lines of at most wide letters; returns how many. 0: a word is longer.
+ */
 unsigned plot_break(const char *name, unsigned wide, char ret_text[PLOT_LABEL_BYTES]);
 /* Leaves out the middle of a name that has more than so many letters. */
 void plot_shorten(const char *name, unsigned letters, char ret_text[PLOT_LABEL_BYTES]);
@@ -89,7 +89,8 @@ unsigned plot_letters(const char *text);
 /* The longest of the names. */
 unsigned plot_longest(const struct plot_names *names);
 
-/* gnuplot's script, whose figure is for its standard output, or for path if names_output. NVW_E_USAGE if it cannot be drawn so. */
+/* gnuplot's script, whose figure is for its standard output, or for path if names_output. NVW_E_USAGE if it
+ * cannot be drawn so. */
 NVW_CHECKED int plot_script(const struct plot *plot, const char *path, bool names_output, FILE *to);
 
 /* The end of the file's name decides on the format: .svg, .png or .pdf. NVW_E_USAGE for others. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gnuplot's script for a figure. Colours are those of Okabe and Ito, which colour-blind readers can tell apart; in grey print the
- * series differ by their points and dashes, or by the hatching of bars. A heat map goes from dark to light in one order of brightness
- * and has its values written into it.
+ * gnuplot's script for a figure. Colours are those of Okabe and Ito, which colour-blind readers can tell
+ * apart; in grey print the series differ by their points and dashes, or by the hatching of bars. A heat map
+ * goes from dark to light in one order of brightness and has its values written into it.
  *
- * Letters are counted, to see whether names have room: those of the horizontal axis are turned, and the key goes below the figure,
- * where they have not. Series that would cover each other are drawn beside each other.
+ * Letters are counted, to see whether names have room: those of the horizontal axis are turned, and the key
+ * goes below the figure, where they have not. Series that would cover each other are drawn beside each other.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ struct script {
 	double x_scale, y_scale; /* values are divided by them */
 	unsigned wide;           /* of the axis, in letters */
 	bool key_below;
-	double beside; /* series are this far apart on the horizontal axis, as place() measures it; 0: they are not */
+	double beside; /* series are this far apart on the horizontal axis, as place() measures it; 0: they
+			  are not */
 };
 
 static unsigned cells_of(const struct plot *p)
@@ -69,7 +70,7 @@ static void set_text(const struct script *s, const char *what, const char *text,
 	fputs(end, s->to);
 }
 
-/* ---- Formats ---------------------------------------------------------------------------------- */
+/* ---- Formats ------------------------------------------------------------------------------------- */
 
 int plot_format(const char *path, const char **ret_terminal)
 {
@@ -77,8 +78,8 @@ int plot_format(const char *path, const char **ret_terminal)
 		const char *end, *terminal;
 	} formats[] = {
 		{".svg", "svg size 800,500 font 'DejaVu Sans,15' background '#ffffff'"},
-		{".png",
-			"pngcairo size 1600,1000 font 'DejaVu Sans,25' linewidth 2 pointscale 2 background '#ffffff'"},
+		{".png", "pngcairo size 1600,1000 font 'DejaVu Sans,25' linewidth 2 pointscale 2 background "
+			 "'#ffffff'"},
 		{".pdf", "pdfcairo size 16cm,10cm font 'DejaVu Sans,11'"},
 	};
 	const char *const dot = strrchr(path, '.');
@@ -92,7 +93,7 @@ int plot_format(const char *path, const char **ret_terminal)
 	return nvw_fail(NVW_E_USAGE, "plot: %s: expected a name that ends in .svg, .png or .pdf", path);
 }
 
-/* ---- Values -------------------------------------------------------------------------------- */
+/* ---- Values -------------------------------------------------------------------------------------- */
 
 /* The least and the most of all values. */
 static void range_of(const struct plot *p, double *ret_least, double *ret_most)
@@ -125,7 +126,7 @@ static bool has_spread(const struct plot *p)
 	return false;
 }
 
-/* ---- Places on the horizontal axis ----------------------------------------------------------- */
+/* ---- Places on the horizontal axis --------------------------------------------------------------- */
 
 /* Whether the horizontal axis has numbers at their places, not names side by side. */
 static bool is_scaled(const struct plot *p)
@@ -212,7 +213,8 @@ static bool any_cover(const struct plot *p)
 	return false;
 }
 
-/* Lines of several series of which some cover each other: far enough apart for their points, and nearer than their places. */
+/* Lines of several series of which some cover each other: far enough apart for their points, and nearer than
+ * their places. */
 static double decide_beside(const struct script *s)
 {
 	const struct plot *const p = s->p;
@@ -234,9 +236,10 @@ static double decide_beside(const struct script *s)
 	return fmin(of_axis * (place(s, p->at.count - 1) - place(s, 0)), 0.6 * least / p->of.count);
 }
 
-/* ---- Names on axes ------------------------------------------------------------------------- */
+/* ---- Names on axes ------------------------------------------------------------------------------- */
 
-/* How the names of an axis are written: in lines, turned by so many degrees, or shortened, and how many of them. */
+/* How the names of an axis are written: in lines, turned by so many degrees, or shortened, and how many of
+ * them. */
 struct naming {
 	unsigned wide, turned, every;
 };
@@ -394,12 +397,13 @@ static void print_axes(const struct script *s)
 	}
 	fputs(vertical_axis(p, least, most), s->to);
 	if (p->baseline) {
-		fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#888888' dt 3 back\n",
+		fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#888888' dt 3 "
+		      "back\n",
 			s->to);
 	}
 }
 
-/* ---- Head ---------------------------------------------------------------------------------- */
+/* ---- Head ---------------------------------------------------------------------------------------- */
 
 static void print_key(const struct script *s)
 {
@@ -478,7 +482,7 @@ static void print_head(struct script *s, const char *terminal)
 	label_axes(s);
 }
 
-/* ---- Lines, points and bars ------------------------------------------------------------------ */
+/* ---- Lines, points and bars ---------------------------------------------------------------------- */
 
 /* One block of data per series: place, median, least, most. Lines end at a place whose rows have failed. */
 static void print_cell(const struct script *s, const struct plot_cell *c, double at)
@@ -548,7 +552,8 @@ static void print_spread(const struct script *s, bool in_colour)
 {
 	for (unsigned i = 0; has_spread(s->p) && i < s->p->of.count; i++) {
 		fprintf(s->to,
-			", \\\n  $data%u using 1:3:(0):($4-$3) with vectors nohead lw 1.5 dt 1 lc rgb '%s' notitle",
+			", \\\n  $data%u using 1:3:(0):($4-$3) with vectors nohead lw 1.5 dt 1 lc rgb '%s' "
+			"notitle",
 			i, in_colour ? colours[i % COLOURS] : "#000000");
 	}
 }
@@ -623,7 +628,7 @@ static void print_bars(const struct script *s)
 	fputc('\n', s->to);
 }
 
-/* ---- Heat ---------------------------------------------------------------------------------- */
+/* ---- Heat ---------------------------------------------------------------------------------------- */
 
 /* Four digits, which are enough for a reader and leave room. */
 static int value_text(double value, char text[32])
@@ -716,7 +721,7 @@ static void print_heat(const struct script *s)
 		s->to);
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------- */
 
 static int check_plot(const struct plot *p)
 {
@@ -731,8 +736,8 @@ static int check_plot(const struct plot *p)
 		return nvw_fail(NVW_E_USAGE, "plot: --scale: %s has values that are not above 0", p->y);
 	}
 	if (p->log_x && p->kind == PLOT_BARS) {
-		return nvw_fail(NVW_E_USAGE,
-			"plot: --scale: bars stand side by side: a logarithmic horizontal axis needs lines or points");
+		return nvw_fail(NVW_E_USAGE, "plot: --scale: bars stand side by side: a logarithmic "
+					     "horizontal axis needs lines or points");
 	}
 	if (p->log_x && (!p->at.numbers || strtod(p->at.name[0], NULL) <= 0)) {
 		return nvw_fail(NVW_E_USAGE,

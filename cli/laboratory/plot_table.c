@@ -19,7 +19,7 @@ static int no_memory(void)
 	return nvw_fail(NVW_E_MEMORY, "no memory for the table");
 }
 
-/* ---- CSV ----------------------------------------------------------------------------------- */
+/* ---- CSV ----------------------------------------------------------------------------------------- */
 
 /* Copies a quoted field over its begin; false if no quote ends it. */
 static bool unquote(char **from, char **to)
@@ -174,7 +174,7 @@ int plot_column(const struct plot_table *t, const char *what, const char *name, 
 		NVW_E_USAGE, "plot: --%s: the table has no column %s; it has %s", what, name, columns);
 }
 
-/* ---- Selected rows ------------------------------------------------------------------------- */
+/* ---- Selected rows ------------------------------------------------------------------------------- */
 
 enum { CONDITIONS_MAX = 16 };
 
@@ -253,7 +253,7 @@ static bool has_place(const struct selection *s, unsigned row)
 	       (is_ok(s, row) || (is_axis(s, s->x) && (!s->has_series || is_axis(s, s->series))));
 }
 
-/* ---- Names of the figure's places ---------------------------------------------------------- */
+/* ---- Names of the figure's places ---------------------------------------------------------------- */
 
 static unsigned place_of(const struct plot_names *n, const char *name)
 {
@@ -296,7 +296,7 @@ static int collect(const struct selection *s, int column, struct plot_names *n)
 	return 0;
 }
 
-/* ---- Cells --------------------------------------------------------------------------------- */
+/* ---- Cells --------------------------------------------------------------------------------------- */
 
 /* Rows of one cell are repetitions: they differ in the seed only. */
 static int check_same(const struct selection *s, unsigned row, unsigned other)
@@ -308,8 +308,8 @@ static int check_same(const struct selection *s, unsigned row, unsigned other)
 			strcmp(s->table->field[c], "seed") &&
 			strcmp(plot_field(s->table, row, c), plot_field(s->table, other, c)) != 0) {
 			return nvw_fail(NVW_E_USAGE,
-				"plot: rows with the same place in the figure differ in %s (%s and %s): choose one by "
-				"--where=%s=%s, or take --series=%s",
+				"plot: rows with the same place in the figure differ in %s (%s and %s): "
+				"choose one by --where=%s=%s, or take --series=%s",
 				s->table->field[c], plot_field(s->table, other, c),
 				plot_field(s->table, row, c), s->table->field[c],
 				plot_field(s->table, other, c), s->table->field[c]);
@@ -377,7 +377,7 @@ static void measure_cells(struct plot *p)
 	}
 }
 
-/* ---- Baseline ------------------------------------------------------------------------------ */
+/* ---- Baseline ------------------------------------------------------------------------------------ */
 
 /* The place that the baseline names, in the series or on the horizontal axis. */
 static bool is_value_of(const char *text, const char *column)
@@ -441,13 +441,14 @@ static int divide(struct plot *p)
 	return 0;
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------- */
 
 static int check_size(const struct plot *p)
 {
 	if (p->kind != PLOT_HEAT && p->of.count > PLOT_SERIES_MAX) {
 		return nvw_fail(NVW_E_USAGE,
-			"plot: --series=%s has %u values, and a figure at most %d: use --where or --kind=heat",
+			"plot: --series=%s has %u values, and a figure at most %d: use --where or "
+			"--kind=heat",
 			p->series, p->of.count, PLOT_SERIES_MAX);
 	}
 	if (p->kind == PLOT_HEAT && (p->of.count > PLOT_HEAT_MAX || p->at.count > PLOT_HEAT_MAX)) {

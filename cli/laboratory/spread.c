@@ -17,7 +17,7 @@ static int no_memory(void)
 	return nvw_fail(NVW_E_MEMORY, "no memory for the parts of a job array");
 }
 
-/* ---- Words --------------------------------------------------------------------------------- */
+/* ---- Words --------------------------------------------------------------------------------------- */
 
 int spread_add_word(struct sweep_words *w, const char *format, ...)
 {
@@ -63,7 +63,7 @@ int spread_words(int argc, char **argv, const char *const *left_out, struct swee
 	return r;
 }
 
-/* ---- Parts --------------------------------------------------------------------------------- */
+/* ---- Parts --------------------------------------------------------------------------------------- */
 
 static int key_of(
 	const struct sweep_words *command, const struct emu_config *machine, char key[SWEEP_KEY_BYTES])
@@ -149,7 +149,7 @@ static int give_up_part(void *of, unsigned i, const char *reason)
 		((struct spread *)of)->count, reason, ((struct spread *)of)->folder);
 }
 
-/* ---- All of them --------------------------------------------------------------------------- */
+/* ---- All of them --------------------------------------------------------------------------------- */
 
 /* The first line of its message, without "nvwave: ". */
 static int check_part(const struct spread *s, unsigned i)

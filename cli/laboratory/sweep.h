@@ -110,7 +110,8 @@ NVW_CHECKED int sweep_bundle_add(
 NVW_CHECKED int sweep_bundle_check(const struct sweep *sweep);
 bool sweep_is_bundle_axis(const struct sweep *sweep, const char *axis);
 const struct sweep_bundle *sweep_bundle_of(const struct sweep *sweep, const char *axis, const char *value);
-/* "data:FILE|OTHER" -> the file, if the folder of data has it, else OTHER. Freed by the caller; NULL without memory. */
+/* "data:FILE|OTHER" -> the file, if the folder of data has it, else OTHER. Freed by the caller; NULL without
+ * memory. */
 char *sweep_resolve(const struct sweep *sweep, const char *text);
 void sweep_bundles_end(struct sweep *sweep);
 
@@ -120,8 +121,8 @@ const char *sweep_value(const struct sweep *sweep, const struct sweep_point *poi
 int sweep_axis_named(const struct sweep *sweep, const char *name);
 /* Whether all terms hold. */
 bool sweep_holds(const struct sweep *sweep, const struct sweep_rule *rule, const struct sweep_point *point);
-/* "scope=kernel seed=1" of the axes with more than one value, or of all if there is no such axis. Freed by the
- * caller; NULL without memory. */
+/* "scope=kernel seed=1" of the axes with more than one value, or of all if there is no such axis. Freed by
+ * the caller; NULL without memory. */
 char *sweep_point_text(const struct sweep *sweep, const struct sweep_point *point);
 
 /* The words of a point behind the command's program: argv[0] is the command's name. */
@@ -133,11 +134,12 @@ NVW_CHECKED int sweep_words(
 	const struct sweep *sweep, const struct sweep_point *point, struct sweep_words *ret_words);
 void sweep_words_end(struct sweep_words *words);
 
-/* Checks every point as its command would, and sets its key. The message names the first point that is refused. */
+/* Checks every point as its command would, and sets its key. The message names the first point that is
+ * refused. */
 NVW_CHECKED int sweep_check(struct sweep *sweep);
 
-/* The key of a command line that was checked already: "crash", ...; machine NULL: none. NULL with a message if this program's file
- * cannot be read. What was read once is remembered. */
+/* The key of a command line that was checked already: "crash", ...; machine NULL: none. NULL with a message
+ * if this program's file cannot be read. What was read once is remembered. */
 struct sweep_keys *sweep_keys_begin(void);
 NVW_CHECKED int sweep_key(struct sweep_keys *keys, const struct sweep_words *words,
 	const struct emu_config *machine, char ret_key[SWEEP_KEY_BYTES]);
@@ -210,8 +212,8 @@ struct slurm_work {
 	int (*take)(void *of, unsigned i, const struct sweep_outcome *outcome);
 	int (*give_up)(void *of, unsigned i, const char *reason);
 };
-/* Until all of it is done or given up. The folder has what was submitted and the outcomes, so that a front end that was killed goes
- * on, also while its job runs. It stays, unless nothing could be submitted. */
+/* Until all of it is done or given up. The folder has what was submitted and the outcomes, so that a front
+ * end that was killed goes on, also while its job runs. It stays, unless nothing could be submitted. */
 NVW_CHECKED int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner);
 void slurm_remove(const char *folder);
 /* "/here/NAME.slurm" of the first bytes of a name. Freed by the caller; NULL without memory. */
@@ -222,7 +224,8 @@ NVW_CHECKED int sweep_slurm_task(const char *list, uint64_t timeout_ms);
 NVW_CHECKED int sweep_local_run(
 	struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
 
-/* Runs every point without a row, by the engine. NVW_E_STOPPED on a signal: rows so far are in the journal. */
+/* Runs every point without a row, by the engine. NVW_E_STOPPED on a signal: rows so far are in the journal.
+ */
 NVW_CHECKED int sweep_run(
 	struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sections [AXIS VALUE] of a sweep's file: what the value stands for, options and keys of the machine. See sweep.h.
+ * Sections [AXIS VALUE] of a sweep's file: what the value stands for, options and keys of the machine. See
+ * sweep.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,8 +84,8 @@ int sweep_bundle_check(const struct sweep *s)
 	for (unsigned i = 0; i < s->bundle_count; i++) {
 		if (sweep_axis_named(s, s->bundle[i].axis) < 0) {
 			return nvw_fail(NVW_E_USAGE,
-				"%s: there is no section [%s %s]: expected [sweep], [axes], or [AXIS VALUE] of "
-				"an axis",
+				"%s: there is no section [%s %s]: expected [sweep], [axes], or [AXIS VALUE] "
+				"of an axis",
 				s->where, s->bundle[i].axis, s->bundle[i].value);
 		}
 	}

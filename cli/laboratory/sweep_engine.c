@@ -5,7 +5,7 @@
 
 #include "sweep.h"
 
-/* ---- The points as work of a job array ------------------------------------------------------ */
+/* ---- The points as work of a job array ----------------------------------------------------------- */
 
 struct points {
 	struct sweep *sweep;
@@ -52,7 +52,8 @@ static int give_up_point(void *of, unsigned i, const char *reason)
 	return sweep_journal_add(p->journal, point);
 }
 
-/* In the folder OUTPUT.slurm beside the journal. It stays if points were given up, for the tasks' messages. */
+/* In the folder OUTPUT.slurm beside the journal. It stays if points were given up, for the tasks' messages.
+ */
 static int run_on_cluster(struct points *p)
 {
 	const char *const journal = p->journal->path;

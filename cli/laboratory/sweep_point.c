@@ -2,8 +2,8 @@
 /*
  * A point's command line, and its key: a hash of everything that its result depends on.
  *
- *	this program | NVWAVE_* and PMEM* of the environment | the words | the effective machine | the content of
- *	every file that a word names
+ *	this program | NVWAVE_* and PMEM* of the environment | the words | the effective machine | the content
+ *of every file that a word names
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 #include "core/invariant.h"
 #include "sweep.h"
 
-/* ---- Words --------------------------------------------------------------------------------- */
+/* ---- Words --------------------------------------------------------------------------------------- */
 
 /* Options that write files, which points side by side would share, or that change the report's form. */
 static const char *const refused[] = {"output-format", "help", "merge", "pool", "log", "dump-machine",
@@ -141,7 +141,7 @@ int sweep_words(const struct sweep *s, const struct sweep_point *p, struct sweep
 	return add_word(w, "%s%s", "--output-format=json", "");
 }
 
-/* ---- Content ------------------------------------------------------------------------------- */
+/* ---- Content ------------------------------------------------------------------------------------- */
 
 struct content {
 	char *path;
@@ -254,7 +254,8 @@ static int add_path(struct sweep_keys *c, XXH3_state_t *state, const char *path)
 	return 0;
 }
 
-/* A word is a path, or has one behind "=" or, as text:PATH, behind a colon. Folders are inputs of litmus only. */
+/* A word is a path, or has one behind "=" or, as text:PATH, behind a colon. Folders are inputs of litmus
+ * only. */
 static int add_files(struct sweep_keys *c, XXH3_state_t *state, const char *word, bool is_litmus)
 {
 	struct stat about;
@@ -294,7 +295,7 @@ static int add_machine(XXH3_state_t *state, const struct emu_config *config)
 	return 0;
 }
 
-/* ---- The key ------------------------------------------------------------------------------- */
+/* ---- The key ------------------------------------------------------------------------------------- */
 
 static int add_all(struct sweep_keys *c, XXH3_state_t *state, const struct sweep_words *w,
 	const struct emu_config *machine)

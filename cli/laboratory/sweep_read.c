@@ -25,7 +25,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* ---- Axes ---------------------------------------------------------------------------------- */
+/* ---- Axes ---------------------------------------------------------------------------------------- */
 
 static int add_value(struct sweep *s, struct sweep_axis *a, const char *text)
 {
@@ -143,7 +143,7 @@ int sweep_add_axis(struct sweep *s, const char *name, const char *values)
 	return add_axis(s, name, values, true);
 }
 
-/* ---- Rules --------------------------------------------------------------------------------- */
+/* ---- Rules --------------------------------------------------------------------------------------- */
 
 static bool has_value(const struct sweep_axis *a, const char *text)
 {
@@ -197,7 +197,7 @@ static int parse_rules(struct sweep *s)
 	return check_baseline(s);
 }
 
-/* ---- The file and the words ---------------------------------------------------------------- */
+/* ---- The file and the words ---------------------------------------------------------------------- */
 
 static int replace(char **text, const char *value)
 {
@@ -306,7 +306,7 @@ static int read_words(struct sweep *s, bool has_file, const struct cli_options *
 	return 0;
 }
 
-/* ---- Points -------------------------------------------------------------------------------- */
+/* ---- Points -------------------------------------------------------------------------------------- */
 
 /* The next combination, the last axis first; false behind the last one. */
 static bool advance(const struct sweep *s, struct sweep_point *p)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows: what is kept of a point's report, and the files that have a row per point. The files depend on the results only:
- * not on how many points ran side by side, which came from the journal, or how long they took. The exception is
- * host_seconds in the JSON lines.
+ * Rows: what is kept of a point's report, and the files that have a row per point. The files depend on the
+ * results only: not on how many points ran side by side, which came from the journal, or how long they took.
+ * The exception is host_seconds in the JSON lines.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { NAME_BYTES = 256, REASON_BYTES = 512 };
 
-/* ---- A report becomes values --------------------------------------------------------------- */
+/* ---- A report becomes values --------------------------------------------------------------------- */
 
 /* What depends on this computer, or repeats the point's description. */
 static bool is_left_out(const char *name)
@@ -82,7 +82,7 @@ static json_t *values_of(json_t *report)
 	return values;
 }
 
-/* ---- Why a point failed -------------------------------------------------------------------- */
+/* ---- Why a point failed -------------------------------------------------------------------------- */
 
 /* The last line that is not blank, without "nvwave: ". */
 static void last_line(const char *text, char reason[REASON_BYTES])
@@ -162,7 +162,7 @@ json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *o
 		"values", values);
 }
 
-/* ---- Columns ------------------------------------------------------------------------------- */
+/* ---- Columns ------------------------------------------------------------------------------------- */
 
 /* Names of all values, in the order in which the points' reports have them, without those of axes. */
 static json_t *columns(const struct sweep *s)
@@ -262,7 +262,7 @@ int sweep_write_csv(const struct sweep *s, const char *path)
 	return nvw_new_file_end(&f, 0);
 }
 
-/* ---- JSON lines ---------------------------------------------------------------------------- */
+/* ---- JSON lines ---------------------------------------------------------------------------------- */
 
 /* A number where the whole text is one. */
 static json_t *typed(const char *text)

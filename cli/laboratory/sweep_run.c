@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Points as processes of this program, side by side. A point that dies takes nothing along, and all of them die with
- * the sweep.
+ * Points as processes of this program, side by side. A point that dies takes nothing along, and all of them
+ * die with the sweep.
  */
 #include <errno.h>
 #include <poll.h>
@@ -61,7 +61,7 @@ unsigned sweep_processors(void)
 	return CPU_COUNT(&set) > JOBS_MAX ? JOBS_MAX : (unsigned)CPU_COUNT(&set);
 }
 
-/* ---- A process ----------------------------------------------------------------------------- */
+/* ---- A process ----------------------------------------------------------------------------------- */
 
 /* In the child: the parent's end is its end. */
 static void become_point(pid_t parent, struct child *c, const struct sweep_words *w)
@@ -218,7 +218,7 @@ int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct
 	}
 }
 
-/* ---- Progress ------------------------------------------------------------------------------ */
+/* ---- Progress ------------------------------------------------------------------------------------ */
 
 void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, bool last)
 {
@@ -244,7 +244,7 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, boo
 	fflush(stderr);
 }
 
-/* ---- A result ------------------------------------------------------------------------------ */
+/* ---- A result ------------------------------------------------------------------------------------ */
 
 char *sweep_report_path(const struct sweep *s, const struct sweep_point *p, const char *folder)
 {
@@ -290,7 +290,7 @@ int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct 
 	return sweep_journal_add(journal, p);
 }
 
-/* ---- All of them --------------------------------------------------------------------------- */
+/* ---- All of them --------------------------------------------------------------------------------- */
 
 static int finish_point(struct running *r, struct child *c)
 {

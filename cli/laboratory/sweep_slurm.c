@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Points of a sweep, or parts of another command, as tasks of a job array of Slurm. The front end writes a list of the points that
- * are missing, submits an array whose tasks run it in turns, and takes outcomes as they appear. An outcome is a file named after its
- * point's key, written beside and renamed: a task that runs twice writes the same, one that was lost leaves none, and its points
- * are submitted again. All is in a folder, which every node must see by the same name:
+ * Points of a sweep, or parts of another command, as tasks of a job array of Slurm. The front end writes a
+ *list of the points that are missing, submits an array whose tasks run it in turns, and takes outcomes as
+ *they appear. An outcome is a file named after its point's key, written beside and renamed: a task that runs
+ *twice writes the same, one that was lost leaves none, and its points are submitted again. All is in a
+ *folder, which every node must see by the same name:
  *
  *	list.N     KEY and words of each point, as JSON lines      job         the last job and its list
  *	task.sh    what the array runs                             task-I.log  what it prints
@@ -88,14 +89,13 @@ int sweep_slurm_find(void)
 	char answer[64];
 
 	if (ask("command -v sbatch squeue 2>&1", answer, sizeof answer)) {
-		return nvw_fail(NVW_E_USAGE,
-			"--engine=slurm: there is no sbatch: install Slurm's commands (on Debian, the package "
-			"slurm-client)");
+		return nvw_fail(NVW_E_USAGE, "--engine=slurm: there is no sbatch: install Slurm's commands "
+					     "(on Debian, the package slurm-client)");
 	}
 	return 0;
 }
 
-/* ---- Outcomes ------------------------------------------------------------------------------ */
+/* ---- Outcomes ------------------------------------------------------------------------------------ */
 
 static char *outcome_path(const char *folder, const char *key)
 {
@@ -175,7 +175,7 @@ static int collect(struct front *f, unsigned *ret_missing)
 	return r;
 }
 
-/* ---- A task -------------------------------------------------------------------------------- */
+/* ---- A task -------------------------------------------------------------------------------------- */
 
 /* Copies the line's words; false if they are no command line. */
 static bool words_of(const json_t *line, struct sweep_words *words)
@@ -272,7 +272,7 @@ int sweep_slurm_task(const char *path, uint64_t timeout_ms)
 	return r;
 }
 
-/* ---- Submitting ---------------------------------------------------------------------------- */
+/* ---- Submitting ---------------------------------------------------------------------------------- */
 
 static int add_to_list(const struct slurm_work *w, unsigned i, FILE *to)
 {
@@ -346,7 +346,8 @@ static char *submit_command(const struct front *f, unsigned tasks)
 
 	if (to) {
 		fprintf(to,
-			"sbatch --parsable --requeue --open-mode=append --job-name=nvwave --array=1-%u --output=",
+			"sbatch --parsable --requeue --open-mode=append --job-name=nvwave --array=1-%u "
+			"--output=",
 			tasks);
 		cli_print_quoted(f->work->folder, to);
 		fprintf(to, "/task-%%a.log %s ", f->manner->sbatch ? f->manner->sbatch : "");
@@ -431,7 +432,7 @@ static bool is_active(const struct front *f)
 	return active;
 }
 
-/* ---- Following ----------------------------------------------------------------------------- */
+/* ---- Following ----------------------------------------------------------------------------------- */
 
 static void pause_ms(unsigned ms)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group of points differs in the seed only. Its median is over the points that are ok; its ratio is to the median of
- * the group that has the baseline's values instead of its own. A geometric mean is of the ratios of all groups with the
- * same values of the baseline's axes; groups without a ratio are not in it, and it says of how many it is.
+ * A group of points differs in the seed only. Its median is over the points that are ok; its ratio is to the
+ * median of the group that has the baseline's values instead of its own. A geometric mean is of the ratios of
+ * all groups with the same values of the baseline's axes; groups without a ratio are not in it, and it says
+ * of how many it is.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static bool is_of_baseline(const struct sweep *s, unsigned axis)
 	return false;
 }
 
-/* ---- Groups -------------------------------------------------------------------------------- */
+/* ---- Groups -------------------------------------------------------------------------------------- */
 
 /* Orders points by all axes but the seed; the order of the points otherwise. */
 static int compare_points(const struct summary *m, const struct sweep_point *a, const struct sweep_point *b)
@@ -152,7 +153,7 @@ static void set_ratios(struct summary *m)
 	}
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------- */
+/* ---- Rows ---------------------------------------------------------------------------------------- */
 
 static void add_values(json_t *row, const struct group *g)
 {
@@ -254,7 +255,7 @@ static void add_means(struct summary *m, const char *metric)
 	json_decref(done);
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------- */
 
 static bool is_known(const struct sweep *s, const char *metric)
 {

@@ -62,7 +62,7 @@ void cli_latencies_free(struct cli_latencies *l)
 	free(l);
 }
 
-/* ---- Buckets ------------------------------------------------------------------------------- */
+/* ---- Buckets ------------------------------------------------------------------------------------- */
 
 static unsigned bucket_of(uint64_t ps)
 {
@@ -101,7 +101,7 @@ static uint64_t percentile(const struct histogram *h, unsigned per_mille)
 	return h->longest;
 }
 
-/* ---- Sights -------------------------------------------------------------------------------- */
+/* ---- Sights -------------------------------------------------------------------------------------- */
 
 static enum which which_access(const char *what)
 {
@@ -162,7 +162,7 @@ void cli_latencies_see(struct cli_latencies *l, const struct emu_sight *s)
 	}
 }
 
-/* ---- Report -------------------------------------------------------------------------------- */
+/* ---- Report -------------------------------------------------------------------------------------- */
 
 static int describe_one(struct nvw_description *d, const char *of, const char *end, uint64_t value,
 	const char *meaning, const char *kind)

@@ -2,8 +2,8 @@
 /*
  * Traces of a device's requests. See memory_trace.h.
  *
-  * Sights do not come in the order of their times, and simulators want the times to ascend: so all requests are
- * kept until the end.
+ * Sights do not come in the order of their times, and simulators want the times to ascend: so all requests
+ * are kept until the end.
  */
 #include "memory_trace.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  * The reads and writes of lines that reach a memory device, as traces for DRAM simulators. Addresses are offsets
- * on the device: in its DRAM, or in the range of the run's pools. Requests are in the order in which they arrive
- * at the controller, from the begin of the measured part on.
+ * The reads and writes of lines that reach a memory device, as traces for DRAM simulators. Addresses are
+ *offsets on the device: in its DRAM, or in the range of the run's pools. Requests are in the order in which
+ *they arrive at the controller, from the begin of the measured part on.
  *
  *	DRAMsim3	0x1c40 READ 130		address, READ or WRITE, cycle
  *	Ramulator	0x1c40 R		address, R or W
@@ -16,8 +16,8 @@ struct cli_memory_trace;
 
 enum cli_memory_format { CLI_MEMORY_DRAMSIM3, CLI_MEMORY_RAMULATOR };
 
-/* Creates the file. device: its name in the machine's description, which the caller keeps. cycle_ps, not 0: of
- * DRAMsim3's cycles. */
+/* Creates the file. device: its name in the machine's description, which the caller keeps. cycle_ps, not 0:
+ * of DRAMsim3's cycles. */
 NVW_CHECKED int cli_memory_trace_create(const char *path, enum cli_memory_format format, const char *device,
 	uint64_t cycle_ps, struct cli_memory_trace **ret_trace);
 /* NULL is allowed. A file that was not finished is removed. */

@@ -37,7 +37,7 @@ static double seconds_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- Options ------------------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------------------------------- */
 
 static int take_time(const struct cli_options *o, enum cli_option_id id, const char *name, uint64_t *ret_ps)
 {
@@ -135,7 +135,7 @@ void cli_observers_free(struct cli_observers *o)
 	}
 }
 
-/* ---- Progress ------------------------------------------------------------------------------ */
+/* ---- Progress ------------------------------------------------------------------------------------ */
 
 /* The share of the work that is known to be done; 0: unknown. */
 static double share_done(const struct cli_observers *o, uint64_t now_ps)
@@ -179,7 +179,7 @@ void cli_observers_acknowledged(struct cli_observers *o, uint64_t count)
 	}
 }
 
-/* ---- The clock ----------------------------------------------------------------------------- */
+/* ---- The clock ----------------------------------------------------------------------------------- */
 
 static int look(struct cli_observers *o, uint64_t until_ps)
 {
@@ -225,7 +225,7 @@ static int ring(void *context, uint64_t until_ps, uint64_t *next_ps)
 	return 0;
 }
 
-/* ---- The measured part --------------------------------------------------------------------- */
+/* ---- The measured part --------------------------------------------------------------------------- */
 
 static void see(void *context, const struct emu_sight *sight)
 {
@@ -290,8 +290,8 @@ static int write_timeline(struct cli_observers *o)
 	NVW_TRY(cli_timeline_write(o->timeline, &complete_ps));
 	if (complete_ps != UINT64_MAX) {
 		fprintf(stderr,
-			"nvwave: the timeline is complete up to %s only, because it is too long: choose a part "
-			"by --timeline-window\n",
+			"nvwave: the timeline is complete up to %s only, because it is too long: choose a "
+			"part by --timeline-window\n",
 			nvw_format_time(complete_ps, text));
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  * nvwave run shows this of a run besides its report: timeline, table of statistics, latencies, and progress on a
- * terminal. Limits end the run. One observer and one clock of the machine serve all of them.
+ * nvwave run shows this of a run besides its report: timeline, table of statistics, latencies, and progress
+ * on a terminal. Limits end the run. One observer and one clock of the machine serve all of them.
  */
 #ifndef CLI_OBSERVE_H
 #define CLI_OBSERVE_H
@@ -19,8 +19,8 @@ NVW_CHECKED int cli_observers_create(const struct cli_options *options, const ch
 	struct cli_observers **ret_observers);
 void cli_observers_free(struct cli_observers *observers); /* NULL is allowed */
 
-/* The measured part begins; it has ended, also by a limit or a signal. operations: how many it will acknowledge,
- * 0: unknown. */
+/* The measured part begins; it has ended, also by a limit or a signal. operations: how many it will
+ * acknowledge, 0: unknown. */
 NVW_CHECKED int cli_observers_start(
 	struct cli_observers *observers, struct nvw_machine *machine, uint64_t operations);
 NVW_CHECKED int cli_observers_end(struct cli_observers *observers, struct nvw_description *description);

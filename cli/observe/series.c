@@ -2,9 +2,9 @@
 /*
  * Rows of statistics. See series.h.
  *
-  * Intervals and launches have the differences of the machine's statistics between two moments, so that rows add
- * up to the report. CUs and work-groups have what sights say of them (emu/watch.h): the machine's statistics are
- * sums over all of it.
+ * Intervals and launches have the differences of the machine's statistics between two moments, so that rows
+ * add up to the report. CUs and work-groups have what sights say of them (emu/watch.h): the machine's
+ * statistics are sums over all of it.
  */
 #include "series.h"
 
@@ -47,7 +47,7 @@ struct cli_series {
 	uint64_t account_count, wavefronts_per_cu, launches;
 };
 
-/* ---- Creation ------------------------------------------------------------------------------ */
+/* ---- Creation ------------------------------------------------------------------------------------ */
 
 int cli_series_create(const char *path, enum cli_per per, uint64_t interval_ps, struct cli_series **ret)
 {
@@ -80,7 +80,7 @@ void cli_series_free(struct cli_series *s)
 	}
 }
 
-/* ---- Columns ------------------------------------------------------------------------------- */
+/* ---- Columns ------------------------------------------------------------------------------------- */
 
 static void put(struct cli_series *s, const char *text)
 {
@@ -163,7 +163,7 @@ int cli_series_start(struct cli_series *s, struct nvw_machine *machine)
 	return 0;
 }
 
-/* ---- Rows of statistics -------------------------------------------------------------------- */
+/* ---- Rows of statistics -------------------------------------------------------------------------- */
 
 /* Writes what has happened since the last row. */
 static void write_difference(struct cli_series *s, uint64_t to_ps)
@@ -219,7 +219,7 @@ void cli_series_ring(struct cli_series *s)
 	s->next_ps += s->interval_ps;
 }
 
-/* ---- Accounts ------------------------------------------------------------------------------ */
+/* ---- Accounts ------------------------------------------------------------------------------------ */
 
 /* The names of atomics and persist barriers contain those of others. */
 static unsigned kind_of(const char *what)
@@ -362,7 +362,7 @@ void cli_series_see(struct cli_series *s, const struct emu_sight *sight)
 	}
 }
 
-/* ---- The end ------------------------------------------------------------------------------- */
+/* ---- The end ------------------------------------------------------------------------------------- */
 
 static void write_cus(struct cli_series *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  * Statistics of a run in parts, as CSV: a row for each interval of simulated time or each launch, with every
- * statistic; or for each CU or work-group, with its stalls, delays, flushes and invalidations. Times are in ps,
- * and count from the begin of the measured part.
+ * Statistics of a run in parts, as CSV: a row for each interval of simulated time or each launch, with every
+ * statistic; or for each CU or work-group, with its stalls, delays, flushes and invalidations. Times are in
+ * ps, and count from the begin of the measured part.
  */
 #ifndef CLI_SERIES_H
 #define CLI_SERIES_H

@@ -2,9 +2,10 @@
 /*
  * Collects the sights of a run and writes them as tracks. See timeline.h.
  *
-  * Viewers want the slices of a track nested, and in the order of their times. So all sights are kept until the
- * end, and sorted. Sights of one place that overlap (reads of a channel, barriers of a scope) are put on several
- * tracks of the same name, up to a number that viewers bear; beyond it their begin and end are instants.
+ * Viewers want the slices of a track nested, and in the order of their times. So all sights are kept until
+ * the end, and sorted. Sights of one place that overlap (reads of a channel, barriers of a scope) are put on
+ * several tracks of the same name, up to a number that viewers bear; beyond it their begin and end are
+ * instants.
  */
 #include "timeline.h"
 
@@ -49,7 +50,7 @@ struct cli_timeline {
 	uint32_t track_count, track_capacity;
 };
 
-/* ---- Windows ------------------------------------------------------------------------------- */
+/* ---- Windows ------------------------------------------------------------------------------------- */
 
 static int no_memory(void)
 {
@@ -88,7 +89,7 @@ int cli_window_parse(const char *text, struct cli_window *w)
 	return 0;
 }
 
-/* ---- Collecting ---------------------------------------------------------------------------- */
+/* ---- Collecting ---------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -113,8 +114,8 @@ static int choose_format(const char *path, const struct cli_timeline_format **re
 		}
 	}
 	return nvw_fail(NVW_E_USAGE,
-		"--timeline: %s: expected a name that ends in .pftrace or .perfetto-trace (Perfetto's format) "
-		"or .json (Chrome's)",
+		"--timeline: %s: expected a name that ends in .pftrace or .perfetto-trace (Perfetto's "
+		"format) or .json (Chrome's)",
 		path);
 }
 
@@ -229,7 +230,7 @@ void cli_timeline_see(struct cli_timeline *t, const struct emu_sight *sight)
 	t->count++;
 }
 
-/* ---- Lanes --------------------------------------------------------------------------------- */
+/* ---- Lanes --------------------------------------------------------------------------------------- */
 
 /* Rows of one place in the order of their times; longer ones first, so that those inside them follow. */
 static bool is_same_place(const struct row *a, const struct row *b)
@@ -297,7 +298,7 @@ static void give_lanes(struct row **order, uint32_t count)
 	}
 }
 
-/* ---- Tracks -------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------------- */
 
 static struct cli_track *find_track(const struct cli_timeline *t, uint32_t folder, const char *name)
 {
@@ -397,7 +398,7 @@ static const struct cli_track *track_of(struct cli_timeline *t, void *writer, co
 	return add_track(t, writer, folder->id, track_name(t, row), false);
 }
 
-/* ---- Slices -------------------------------------------------------------------------------- */
+/* ---- Slices -------------------------------------------------------------------------------------- */
 
 static bool is_instant(const struct emu_sight *s)
 {
@@ -454,7 +455,8 @@ static int end_slices(struct cli_timeline *t, void *writer, const struct cli_tra
 	return 0;
 }
 
-/* The rows of one track. Lanes and parts see to it that they do not overlap, but for parts in their barrier. */
+/* The rows of one track. Lanes and parts see to it that they do not overlap, but for parts in their barrier.
+ */
 static int write_track(struct cli_timeline *t, void *writer, struct row **order, uint32_t count,
 	const struct cli_track *track)
 {
@@ -492,7 +494,7 @@ static void join_parts(struct cli_timeline *t)
 	}
 }
 
-/* ---- Queues -------------------------------------------------------------------------------- */
+/* ---- Queues -------------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -548,7 +550,7 @@ static int write_queue(struct cli_timeline *t, void *writer, struct row **order,
 	return r;
 }
 
-/* ---- The file ------------------------------------------------------------------------------ */
+/* ---- The file ------------------------------------------------------------------------------------ */
 
 static bool has_queue(const struct row *row)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timeline of a run: sights (emu/watch.h) within a window, as tracks with slices, instants and counters, in a file for
- * Perfetto's viewer or for Chrome's.
+ * The timeline of a run: sights (emu/watch.h) within a window, as tracks with slices, instants and counters,
+ * in a file for Perfetto's viewer or for Chrome's.
  *
-  * Times in the file count from the begin of the measured part, as sim_time does. Slices are cut at the window's edges.
+ * Times in the file count from the begin of the measured part, as sim_time does. Slices are cut at the
+ * window's edges.
  */
 #ifndef CLI_TIMELINE_H
 #define CLI_TIMELINE_H
@@ -35,7 +36,7 @@ NVW_CHECKED int cli_timeline_write(struct cli_timeline *timeline, uint64_t *ret_
 /* NULL is allowed. A file that was not written is removed. */
 void cli_timeline_free(struct cli_timeline *timeline);
 
-/* ---- Formats ------------------------------------------------------------------------------- */
+/* ---- Formats ------------------------------------------------------------------------------------- */
 
 struct cli_track {
 	uint32_t id;     /* from 1 */

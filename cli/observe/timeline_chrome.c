@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  * Timelines as Chrome's JSON: {"traceEvents": [...]}, which Perfetto's viewer and chrome://tracing read. Folders
- * are processes, tracks their threads. Times are in us, with all their digits.
+ * Timelines as Chrome's JSON: {"traceEvents": [...]}, which Perfetto's viewer and chrome://tracing read.
+ * Folders are processes, tracks their threads. Times are in us, with all their digits.
  */
 #include <jansson.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  * Timelines as Perfetto's trace packets (perfetto.proto): TrackEvents with interned names. Folders are processes,
- * because every version of the viewer groups tracks by them. Times are in ns there: fractions are cut off.
+ * Timelines as Perfetto's trace packets (perfetto.proto): TrackEvents with interned names. Folders are
+ * processes, because every version of the viewer groups tracks by them. Times are in ns there: fractions are
+ * cut off.
  *
  * A trace is a message whose field "packet" repeats; so each packet is written by itself.
  */
@@ -63,7 +64,7 @@ static int write_packet(struct writer *w, Perfetto__TracePacket *packet)
 	return 0;
 }
 
-/* ---- Interning ----------------------------------------------------------------------------- */
+/* ---- Interning ----------------------------------------------------------------------------------- */
 
 /* The text's number; *fresh gets it if this packet has to send it. 0 without memory. */
 static uint64_t intern(
@@ -86,7 +87,7 @@ static uint64_t intern(
 	return i->count;
 }
 
-/* ---- Tracks -------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------------- */
 
 static int track_perfetto(void *writer, const struct cli_track *track)
 {
@@ -116,7 +117,7 @@ static int track_perfetto(void *writer, const struct cli_track *track)
 	return write_packet(writer, &packet);
 }
 
-/* ---- Events -------------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------------------------------- */
 
 static const char key_source[] = "source", key_number[] = "number";
 

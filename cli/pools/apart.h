@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a command does with one pool, in a process of its own: a structure's code that crashes or hangs on a damaged pool ends alone. */
+/* What a command does with one pool, in a process of its own: a structure's code that crashes or hangs on a
+ * damaged pool ends alone. */
 #ifndef CLI_POOLS_APART_H
 #define CLI_POOLS_APART_H
 
@@ -7,7 +8,8 @@
 
 #include <nvw/pool.h>
 
-/* One pool: 0 or NVW_E_INCONSISTENT with a report, which the caller releases, or another error without one. */
+/* One pool: 0 or NVW_E_INCONSISTENT with a report, which the caller releases, or another error without one.
+ */
 typedef int pool_work(void *context, const char *path, json_t **ret_report);
 
 struct pool_outcome {
@@ -19,8 +21,8 @@ struct pool_outcome {
 	uint64_t memory_bytes; /* the most that was resident, the pool's mapped pages included */
 };
 
-/* Does the work, for at most 60 s of processor time. An error is that of the attempt; the work's own is in *ret. NVW_E_STOPPED on a
- * signal to this process. */
+/* Does the work, for at most 60 s of processor time. An error is that of the attempt; the work's own is in
+ * *ret. NVW_E_STOPPED on a signal to this process. */
 NVW_CHECKED int pool_apart(pool_work *work, void *context, const char *path, struct pool_outcome *ret);
 void pool_outcome_end(struct pool_outcome *outcome);
 

@@ -37,7 +37,7 @@ struct run {
 	uint64_t *read; /* a bit for each word of the run that the check of the whole copy reads */
 };
 
-/* ---- Files of a copy ------------------------------------------------------------------------------- */
+/* ---- Files of a copy ----------------------------------------------------------------------------- */
 
 struct bytes {
 	const void *at;
@@ -100,7 +100,7 @@ static int add_hash(struct run *r, unsigned pool, const char *path, void *contex
 	return 0;
 }
 
-/* ---- Comparing ---------------------------------------------------------------------------------------- */
+/* ---- Comparing ----------------------------------------------------------------------------------- */
 
 struct difference {
 	bool any, unread, needed;
@@ -247,7 +247,7 @@ static int one_copy(struct run *r, const struct damage *d)
 	return error != 0 ? error : each_file(r, remove_file, NULL);
 }
 
-/* ---- All of them ------------------------------------------------------------------------------------- */
+/* ---- All of them --------------------------------------------------------------------------------- */
 
 static unsigned nth_bit(unsigned set, uint64_t n)
 {
@@ -267,7 +267,8 @@ bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const
 		       hows = (unsigned)__builtin_popcount(c->hows);
 	struct nvw_random random = {nvw_mix64(c->seed) + i};
 
-	/* In turn, so that each kind gets its share; one that this pool does not have gives its turn to the next. */
+	/* In turn, so that each kind gets its share; one that this pool does not have gives its turn to the
+	 * next. */
 	for (uint64_t k = 0; k < (uint64_t)whats * hows; k++) {
 		const uint64_t turn = i + k;
 
@@ -337,7 +338,8 @@ static int make_whole(struct run *r)
 	json_decref(report);
 	if (error == NVW_E_INCONSISTENT) {
 		return nvw_fail(error,
-			"%s: it does not pass recovery and check without damage; nvwave recover --dry-run says why",
+			"%s: it does not pass recovery and check without damage; nvwave recover --dry-run "
+			"says why",
 			nvw_pool_path(r->first));
 	}
 	if (error != 0) {
@@ -374,8 +376,8 @@ int campaign_run(struct campaign *campaign, const struct nvw_pool *first)
 
 	if (nvw_pool_run_bytes(first) > UINT64_C(1) << 30) {
 		return nvw_fail(NVW_E_USAGE,
-			"%s: expected a pool of at most 1 GiB, whose copies are compared byte by byte, found %" PRIu64
-			" bytes; --output keeps copies of larger ones",
+			"%s: expected a pool of at most 1 GiB, whose copies are compared byte by byte, found "
+			"%" PRIu64 " bytes; --output keeps copies of larger ones",
 			nvw_pool_path(first), nvw_pool_run_bytes(first));
 	}
 	const int error = run_all(&r);

@@ -41,13 +41,15 @@ struct campaign {
 	unsigned bad_count;
 };
 
-/* Draws copy number i, which is a function of the seed and i. False if the pool has nothing that could be damaged so. */
+/* Draws copy number i, which is a function of the seed and i. False if the pool has nothing that could be
+ * damaged so. */
 bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places,
 	uint64_t i, struct damage *ret);
 
 /*
- * Damages, recovers and judges all copies, in a temporary folder. first is open for reading. NVW_E_INCONSISTENT if the pool itself does
- * not pass recovery and check; NVW_E_USAGE if it has no bytes to damage, or more than 1 GiB; NVW_E_STOPPED with the results so far.
+ * Damages, recovers and judges all copies, in a temporary folder. first is open for reading.
+ * NVW_E_INCONSISTENT if the pool itself does not pass recovery and check; NVW_E_USAGE if it has no bytes to
+ * damage, or more than 1 GiB; NVW_E_STOPPED with the results so far.
  */
 NVW_CHECKED int campaign_run(struct campaign *campaign, const struct nvw_pool *first);
 

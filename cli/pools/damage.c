@@ -26,7 +26,7 @@ const char *const damage_how_names[DAMAGE_HOWS] = {
 #undef X
 };
 
-/* ---- Places ---------------------------------------------------------------------------------------- */
+/* ---- Places -------------------------------------------------------------------------------------- */
 
 struct collect {
 	struct damage_places *places;
@@ -80,7 +80,7 @@ static nvw_off draw_byte(
 	return range->off + at;
 }
 
-/* ---- Drawing ---------------------------------------------------------------------------------------- */
+/* ---- Drawing ------------------------------------------------------------------------------------- */
 
 static bool draw_once(const struct nvw_pool *first, const struct damage_places *places,
 	struct nvw_random *random, struct damage *d)
@@ -130,7 +130,7 @@ bool damage_draw(const struct nvw_pool *first, const struct damage_places *place
 	return false;
 }
 
-/* ---- Doing it ---------------------------------------------------------------------------------------- */
+/* ---- Doing it ------------------------------------------------------------------------------------ */
 
 static bool put_word(int fd, nvw_off off, uint64_t word)
 {

@@ -54,8 +54,8 @@ struct damage {
 };
 
 /*
- * Draws a damage of this kind which changes something. False if there is none: no such bytes, or all equal. OLD_VERSION is one of the
- * header alone.
+ * Draws a damage of this kind which changes something. False if there is none: no such bytes, or all equal.
+ * OLD_VERSION is one of the header alone.
  */
 bool damage_draw(const struct nvw_pool *first, const struct damage_places *places, enum rec_live what,
 	enum damage_how how, struct nvw_random *random, struct damage *ret);

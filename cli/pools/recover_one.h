@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recovery of one pool as the command does it: the generic one, the structure's own, and the check of the result. */
+/* Recovery of one pool as the command does it: the generic one, the structure's own, and the check of the
+ * result. */
 #ifndef CLI_POOLS_RECOVER_ONE_H
 #define CLI_POOLS_RECOVER_ONE_H
 
@@ -9,7 +10,8 @@
 
 struct pool_recover_how {
 	bool dry_run; /* on a private copy of the pool */
-	bool verify; /* recover once more: the second recovery may write nothing (NVW_E_INCONSISTENT, with a finding) */
+	bool verify;  /* recover once more: the second recovery may write nothing (NVW_E_INCONSISTENT, with a
+			 finding) */
 };
 
 /* A pool_work; the context is a struct pool_recover_how. */

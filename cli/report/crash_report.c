@@ -26,7 +26,7 @@ static const char *mode_name(enum ct_mode mode)
 	return names[mode];
 }
 
-/* ---- Text --------------------------------------------------------------------------------------------------- */
+/* ---- Text ---------------------------------------------------------------------------------------- */
 
 static void print_time(FILE *to, uint64_t time_ps)
 {
@@ -173,7 +173,8 @@ unsigned crash_report_sampled(
 	}
 	if (p->crowded > 0) {
 		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
-			"%s instant%s with more stores in flight than their order can be kept of, the first with %s",
+			"%s instant%s with more stores in flight than their order can be kept of, the first "
+			"with %s",
 			GROUPED(p->crowded), plural(p->crowded), GROUPED(p->crowd));
 	}
 	if (p->denied > 0) {
@@ -233,22 +234,25 @@ static void print_limits(const struct ct_result *r, FILE *to)
 		fputs("recovery or check crashed or hung too often: some states were not tested\n", to);
 	}
 	if (r->threads > 1) {
-		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
+		fputs("other interleavings of the threads may leave other states: record the program more "
+		      "than once\n",
 			to);
 	}
 	if (r->kernels > 0) {
-		fputs("other interleavings of the kernels' work-items may leave other states: test on another machine, or under another "
-		      "protocol, too\n",
+		fputs("other interleavings of the kernels' work-items may leave other states: test on "
+		      "another machine, or under another protocol, too\n",
 			to);
 	}
 	if (r->hangs_alike > 0) {
 		fprintf(to,
-			"note: %s checks were cut early, in a function in which another one did not terminate\n",
+			"note: %s checks were cut early, in a function in which another one did not "
+			"terminate\n",
 			GROUPED(r->hangs_alike));
 	}
 	if (r->states_settled > 0) {
 		fprintf(to,
-			"%s states were not tested: at their instants all states kept failing in ways that are known\n",
+			"%s states were not tested: at their instants all states kept failing in ways that "
+			"are known\n",
 			GROUPED(r->states_settled));
 	}
 	for (unsigned i = 0; i < r->assumed_count; i++) {
@@ -283,8 +287,8 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	}
 	if (r->has_recoveries && r->recoveries.epochs_open > 0) {
 		fprintf(to,
-			"recovery, at most in a whole state: open epochs %s, log entries read %s, words restored %s, words "
-			"written %s\n",
+			"recovery, at most in a whole state: open epochs %s, log entries read %s, words "
+			"restored %s, words written %s\n",
 			GROUPED(r->recoveries.epochs_open), GROUPED(r->recoveries.entries_read),
 			GROUPED(r->recoveries.words_restored), GROUPED(r->recoveries.words_written));
 	}
@@ -303,8 +307,8 @@ static void print_place(const struct ct_place *p, FILE *to)
 		return;
 	}
 	fprintf(to,
-		"    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu, group %llu, epoch "
-		"wi %u wg %u kr %u   %s\n",
+		"    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu, group %llu, "
+		"epoch wi %u wg %u kr %u   %s\n",
 		p->file, p->line, p->function, p->bytes, (ull)p->off, p->kernel, (ull)p->work_item,
 		(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr, ct_fate_name(p->fate));
 }
@@ -334,7 +338,8 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	}
 	fputc('\n', to);
 	if (f->sample) {
-		fputs("    another cause of states that fail in the same words as those of an earlier finding\n",
+		fputs("    another cause of states that fail in the same words as those of an earlier "
+		      "finding\n",
 			to);
 	}
 	if (f->where[0] != '\0') {
@@ -453,7 +458,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	}
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static json_t *json_intervals(const struct ct_result *r)
 {
@@ -529,8 +534,9 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
 	}
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, s:I, "
-		"s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
+		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
+		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model",
 		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",

@@ -208,13 +208,15 @@ void cli_cure_report_all(const struct ct_result *r, FILE *to)
 	}
 	if (r->states_in_none > 0) {
 		fprintf(to,
-			"\n%s tested state%s with all of these cures and assumptions, and %s in none of the findings\n",
+			"\n%s tested state%s with all of these cures and assumptions, and %s in none of the "
+			"findings\n",
 			GROUPED(r->states_in_none), r->states_in_none == 1 ? " fails" : "s fail",
 			r->states_in_none == 1 ? "is" : "are");
 	}
 	if (r->cure_search_ended) {
 		fprintf(to,
-			"\nthe search for cures ended at its budget of %s states (--cure-states); not searched: ",
+			"\nthe search for cures ended at its budget of %s states (--cure-states); not "
+			"searched: ",
 			GROUPED(r->cure_states_most));
 		print_left(r, to);
 		fputc('\n', to);

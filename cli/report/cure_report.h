@@ -11,7 +11,8 @@
 void cli_cure_report(
 	const struct ct_result *result, const struct ct_finding *finding, const char *indent, FILE *to);
 
-/* What is known of all cures together: states that they leave, what was not searched. Nothing, or lines, each after an empty one. */
+/* What is known of all cures together: states that they leave, what was not searched. Nothing, or lines, each
+ * after an empty one. */
 void cli_cure_report_all(const struct ct_result *result, FILE *to);
 
 #endif

@@ -71,10 +71,11 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 	} else if (c->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0 &&
 		   s->kernels.library[0] == '\0') { /* kernels on the machine persist by themselves */
 		note(context,
-			c->instrumented ?
-				"nothing of a mapped file was flushed, neither by libpmem nor by what nvwave-cc has built" :
-				"no function of libpmem was called through the dynamic linker: a libpmem that is linked "
-				"statically, or flushes of the program's own, are not seen; nvwave-cc makes them seen",
+			c->instrumented ? "nothing of a mapped file was flushed, neither by libpmem nor by "
+					  "what nvwave-cc has built" :
+					  "no function of libpmem was called through the dynamic linker: a "
+					  "libpmem that is linked statically, or flushes of the program's "
+					  "own, are not seen; nvwave-cc makes them seen",
 			1);
 	}
 	if (c->threads > HOST_THREADS_MAX) {
@@ -91,7 +92,7 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 	}
 }
 
-/* ---- Text ------------------------------------------------------------------------------------------------------ */
+/* ---- Text ---------------------------------------------------------------------------------------- */
 
 static void line(FILE *to, const char *name, double value, const char *meaning)
 {
@@ -229,7 +230,7 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 	for_notes(s, &sum, print_note, to);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static json_t *delays_json(const struct host_delays *d)
 {

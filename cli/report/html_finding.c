@@ -15,7 +15,7 @@ enum { SOURCE_AROUND = 2, LANES_MAX = 8, WORDS_MAX = 8 };
 
 static const char *const scopes[] = {"work-item", "work-group", "kernel"};
 
-/* ---- Source ------------------------------------------------------------------------------------------------------- */
+/* ---- Source -------------------------------------------------------------------------------------- */
 
 static void source(FILE *to, const char *file, uint32_t line)
 {
@@ -49,7 +49,7 @@ static void place(FILE *to, const char *file, uint32_t line)
 	fprintf(to, ":%u</code>", line);
 }
 
-/* ---- Cause -------------------------------------------------------------------------------------------------------- */
+/* ---- Cause --------------------------------------------------------------------------------------- */
 
 static const struct ct_moment *moment_of(const struct ct_finding *d, enum ct_role role)
 {
@@ -74,7 +74,8 @@ static void who(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 static void tell_lost(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 {
 	fprintf(to,
-		"<li class=\"is-lost\"><span class=\"badge\">A</span> <b>lost</b>: store of %u bytes at pool offset <code>0x%llx</code>, ",
+		"<li class=\"is-lost\"><span class=\"badge\">A</span> <b>lost</b>: store of %u bytes at pool "
+		"offset <code>0x%llx</code>, ",
 		m->bytes, (ull)m->off);
 	who(to, r, m);
 	fputs(", at ", to);
@@ -92,7 +93,8 @@ static void tell_early(FILE *to, const struct ct_result *r, const struct ct_mome
 		fprintf(to, "<b>acknowledged</b>, although A is lost: operation %llu, ", (ull)m->value);
 	} else {
 		fprintf(to,
-			"<b>durable</b>, although it relies on A: store of %u bytes at pool offset <code>0x%llx</code>, ",
+			"<b>durable</b>, although it relies on A: store of %u bytes at pool offset "
+			"<code>0x%llx</code>, ",
 			m->bytes, (ull)m->off);
 	}
 	who(to, r, m);
@@ -159,7 +161,8 @@ static void story(FILE *to, const struct ct_result *r, const struct ct_finding *
 	if (d->cause.kind != CT_CAUSE_NONE) {
 		tell_gap(to, r, d);
 	} else {
-		fputs("<li>The cause is open: no pair of stores explains the failure. The stores behind it are listed below.</li>",
+		fputs("<li>The cause is open: no pair of stores explains the failure. The stores behind it "
+		      "are listed below.</li>",
 			to);
 	}
 	if (lost && reversed) {
@@ -173,7 +176,7 @@ static void story(FILE *to, const struct ct_result *r, const struct ct_finding *
 	fputs("</li></ol>", to);
 }
 
-/* ---- Timeline ----------------------------------------------------------------------------------------------------- */
+/* ---- Timeline ------------------------------------------------------------------------------------ */
 
 /* Columns of marks: one per work-item, or per work-group or kernel for their barriers; the last one for all
  * others. */
@@ -264,7 +267,8 @@ static void row(FILE *to, const struct ct_result *r, const struct ct_moment *m, 
 
 	if (m->left_out > 0) {
 		fprintf(to,
-			"<li><span class=\"left-out\">%llu moments of these work-items are left out</span></li>",
+			"<li><span class=\"left-out\">%llu moments of these work-items are left "
+			"out</span></li>",
 			(ull)m->left_out);
 	}
 	fprintf(to, "<li%s>", styles[m->role]);
@@ -287,11 +291,13 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 		lane_of(&lanes, &d->moment[i]);
 	}
 	fprintf(to,
-		"<details%s><summary>Before the crash: %u moments of the work-items behind the finding</summary>"
-		"<p class=\"soft\"><span class=\"kept\">&#9679;</span> durable store &nbsp; <span class=\"kept\">&#9675;</span> store overwritten by a durable one &nbsp; <span class=\"lost\">&#9675;</span> lost "
-		"store &nbsp; <span style=\"color:var(--bar)\">&#9644;</span> persist barrier &nbsp; <span style=\"color:var(--good)\">"
-		"&#9670;</span> acknowledgement. Oldest first, one column of marks per work-item or group.</p>"
-		"<ol class=\"timeline\" style=\"--lanes:%u\">",
+		"<details%s><summary>Before the crash: %u moments of the work-items behind the "
+		"finding</summary><p class=\"soft\"><span class=\"kept\">&#9679;</span> durable store &nbsp; "
+		"<span class=\"kept\">&#9675;</span> store overwritten by a durable one &nbsp; <span "
+		"class=\"lost\">&#9675;</span> lost store &nbsp; <span "
+		"style=\"color:var(--bar)\">&#9644;</span> persist barrier &nbsp; <span "
+		"style=\"color:var(--good)\">&#9670;</span> acknowledgement. Oldest first, one column of "
+		"marks per work-item or group.</p><ol class=\"timeline\" style=\"--lanes:%u\">",
 		words_if(is_open, " open"), d->moment_count, lanes.count);
 	for (unsigned i = 0; i < d->moment_count; i++) {
 		row(to, r, &d->moment[i], lane_of(&lanes, &d->moment[i]));
@@ -299,7 +305,7 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 	fputs("</ol></details>", to);
 }
 
-/* ---- Stores and words --------------------------------------------------------------------------------------------- */
+/* ---- Stores and words ---------------------------------------------------------------------------- */
 
 static void places(FILE *to, const struct ct_finding *d)
 {
@@ -309,8 +315,8 @@ static void places(FILE *to, const struct ct_finding *d)
 		return;
 	}
 	fprintf(to,
-		"<details%s><summary>All %u stores behind the finding</summary><div class=\"scroll\"><table><tr><th>store</th>%s"
-		"<th>offset</th><th>after the crash</th></tr>",
+		"<details%s><summary>All %u stores behind the finding</summary><div "
+		"class=\"scroll\"><table><tr><th>store</th>%s<th>offset</th><th>after the crash</th></tr>",
 		words_if(d->cause.kind == CT_CAUSE_NONE, " open"), d->place_count,
 		words_if(on_device,
 			"<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>"));
@@ -342,16 +348,17 @@ static void words(FILE *to, const struct ct_finding *d)
 	if (d->unit_count == 0) {
 		return;
 	}
-	fputs("<details><summary>Words that matter</summary><div class=\"scroll\"><table><tr><th>offset</th><th>after the crash</th>"
-	      "<th>with nothing lost</th><th></th></tr>",
+	fputs("<details><summary>Words that matter</summary><div "
+	      "class=\"scroll\"><table><tr><th>offset</th><th>after the crash</th><th>with nothing "
+	      "lost</th><th></th></tr>",
 		to);
 	for (unsigned i = 0; i < 2 * d->unit_count && shown < WORDS_MAX; i++) {
 		const struct ct_unit *const u = &d->unit[i % d->unit_count];
 
 		if (u->lost == (i < d->unit_count)) {
 			fprintf(to,
-				"<tr><td class=\"mono\">0x%llx</td><td class=\"mono\">%016llx</td><td class=\"mono\">%016llx</td>"
-				"<td class=\"%s\">%s</td></tr>",
+				"<tr><td class=\"mono\">0x%llx</td><td class=\"mono\">%016llx</td><td "
+				"class=\"mono\">%016llx</td><td class=\"%s\">%s</td></tr>",
 				(ull)u->off, (ull)u->now, (ull)u->newest, u->lost ? "lost" : "kept",
 				u->lost ? "lost" : "durable; its loss would avoid the failure");
 			shown++;
@@ -364,7 +371,7 @@ static void words(FILE *to, const struct ct_finding *d)
 	fputs("</details>", to);
 }
 
-/* ---- The finding -------------------------------------------------------------------------------------------------- */
+/* ---- The finding --------------------------------------------------------------------------------- */
 
 static void heading(FILE *to, const struct ct_result *r, unsigned i)
 {

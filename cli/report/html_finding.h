@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One finding on the page of a crash test: the cause with its source lines, the moments before the crash, the words. */
+/* One finding on the page of a crash test: the cause with its source lines, the moments before the crash, the
+ * words. */
 #ifndef CLI_HTML_FINDING_H
 #define CLI_HTML_FINDING_H
 

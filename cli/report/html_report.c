@@ -32,7 +32,7 @@ static void print_possible(FILE *f, const struct ct_result *r)
 	}
 }
 
-/* ---- Head ------------------------------------------------------------------------------------------------------ */
+/* ---- Head ---------------------------------------------------------------------------------------- */
 
 /* Version and machine; the command line is above. */
 static void made_by(FILE *f, const struct crash_heading *h)
@@ -67,8 +67,8 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	snprintf(verdict, sizeof verdict, "%s%s", ct_verdict_words(ct_verdict_of(r)),
 		words_if(r->without_crash && !r->consistent, " WITHOUT ANY CRASH"));
 
-	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-	      "<title>",
+	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+	      "content=\"width=device-width\"><title>",
 		f);
 	html_text(f, h->workload);
 	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
@@ -170,8 +170,8 @@ static void recorded_run(FILE *f, const struct ct_result *r)
 	}
 	if (r->threads > 1) {
 		fprintf(f,
-			"<p class=\"soft\">All of this holds for the recorded interleaving of %llu threads: others may leave other "
-			"states.</p>",
+			"<p class=\"soft\">All of this holds for the recorded interleaving of %llu threads: "
+			"others may leave other states.</p>",
 			(ull)r->threads);
 	}
 }
@@ -193,13 +193,14 @@ static void reservations(FILE *f, const struct ct_result *r)
 	}
 	if (r->hangs_alike > 0) {
 		fprintf(f,
-			"<p class=\"soft\">%llu checks were cut early, in a function in which another one did not terminate.</p>",
+			"<p class=\"soft\">%llu checks were cut early, in a function in which another one "
+			"did not terminate.</p>",
 			(ull)r->hangs_alike);
 	}
 	if (r->states_settled > 0) {
 		fprintf(f,
-			"<p class=\"soft\">%llu states were not tested: at their instants all states kept failing in ways that are "
-			"known.</p>",
+			"<p class=\"soft\">%llu states were not tested: at their instants all states kept "
+			"failing in ways that are known.</p>",
 			(ull)r->states_settled);
 	}
 	for (unsigned i = 0; i < r->assumed_count; i++) {
@@ -239,7 +240,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 	reservations(f, r);
 }
 
-/* ---- Intervals --------------------------------------------------------------------------------------------------- */
+/* ---- Intervals ----------------------------------------------------------------------------------- */
 
 static bool has_finding(const struct ct_result *r, uint64_t first, uint64_t end)
 {
@@ -282,8 +283,9 @@ static void intervals(FILE *f, const struct ct_result *r)
 		most = fmax(most, r->interval[i].possible_log2);
 	}
 	fprintf(f,
-		"<h2>Intervals</h2><div class=\"card\"><div style=\"max-width:%llupx\"><div class=\"intervals\" role=\"img\" "
-		"aria-label=\"possible states per interval: %llu intervals, %llu of them exhausted\">",
+		"<h2>Intervals</h2><div class=\"card\"><div style=\"max-width:%llupx\"><div "
+		"class=\"intervals\" role=\"img\" aria-label=\"possible states per interval: %llu intervals, "
+		"%llu of them exhausted\">",
 		(ull)(columns * BAR_PX), (ull)n, (ull)r->instants_exhausted);
 	for (uint64_t c = 0; c < columns; c++) {
 		bar(f, r, c * n / columns, (c + 1) * n / columns, most);
@@ -293,9 +295,10 @@ static void intervals(FILE *f, const struct ct_result *r)
 	fputs("</span><span>", f);
 	html_moment(f, r, (int64_t)r->interval[n - 1].time_ps);
 	fprintf(f,
-		"</span></p></div><p class=\"soft\">Height: states that are new in the interval, as a power of two (up to 2<sup>%.0f</sup>). "
-		"<span style=\"color:var(--good)\">&#9632;</span> exhausted &nbsp; <span style=\"color:var(--bar)\">&#9632;</span> "
-		"sampled &nbsp; <span style=\"color:var(--bad)\">&#9632;</span> a finding begins here</p></div>",
+		"</span></p></div><p class=\"soft\">Height: states that are new in the interval, as a power "
+		"of two (up to 2<sup>%.0f</sup>). <span style=\"color:var(--good)\">&#9632;</span> exhausted "
+		"&nbsp; <span style=\"color:var(--bar)\">&#9632;</span> sampled &nbsp; <span "
+		"style=\"color:var(--bad)\">&#9632;</span> a finding begins here</p></div>",
 		most);
 }
 

@@ -14,7 +14,8 @@ void html_text(FILE *to, const char *text);
 void html_figure(FILE *to, uint64_t n);
 /* "12.5 ns", "40.11 us". */
 void html_time(FILE *to, uint64_t ps);
-/* The time, negative in the set-up; in a host program's log, whose clock counts operations, the number of the operation. */
+/* The time, negative in the set-up; in a host program's log, whose clock counts operations, the number of the
+ * operation. */
 void html_moment(FILE *to, const struct ct_result *result, int64_t ps);
 
 #endif

@@ -41,7 +41,7 @@ static unsigned list_models(const struct ct_matrix_cell under[CT_MODEL_COUNT], e
 	return count;
 }
 
-/* ---- Text ------------------------------------------------------------------------------------------------------ */
+/* ---- Text ---------------------------------------------------------------------------------------- */
 
 static bool is_of_caches(enum ct_model model)
 {
@@ -70,7 +70,8 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 				word(&x->under[m]), word(eadr));
 		}
 	}
-	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes visible)\n",
+	fputs("(a model orders stores alike on device and adr; on eadr a store is durable as it becomes "
+	      "visible)\n",
 		to);
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
 		const struct ct_matrix_cell *const v = &x->under[m];
@@ -170,8 +171,8 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x, FILE *to)
 {
 	fprintf(to,
-		"%s on %s, protocol %s, seed %llu%s%s: one run of %.2f us, %llu NVRAM stores, %llu barriers, %llu acknowledged   "
-		"%.1f s\n",
+		"%s on %s, protocol %s, seed %llu%s%s: one run of %.2f us, %llu NVRAM stores, %llu barriers, "
+		"%llu acknowledged   %.1f s\n",
 		h->workload, h->machine, h->protocol, (ull)h->seed, words_if(*h->mutation, ", mutation "),
 		h->mutation, (double)x->sim_time_ps / 1e6, (ull)x->stores, (ull)x->barriers_met, (ull)x->acks,
 		x->host_seconds);
@@ -194,11 +195,12 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 	if (x->interrupted) {
 		fputs("UNDECIDED: interrupted, so not all verdicts are known\n", to);
 	}
-	fputs("These are the stores of one run: other inputs may need the barrier. \"Nothing failed\" is said of a sample of the states.\n",
+	fputs("These are the stores of one run: other inputs may need the barrier. \"Nothing failed\" is "
+	      "said of a sample of the states.\n",
 		to);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static json_t *cell_json(const struct ct_matrix_cell *v)
 {

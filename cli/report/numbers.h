@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the numbers of all reports and tables are called: statistics of the machine and of its devices, numbers.def, and latencies. */
+/* What the numbers of all reports and tables are called: statistics of the machine and of its devices,
+ * numbers.def, and latencies. */
 #ifndef CLI_NUMBERS_H
 #define CLI_NUMBERS_H
 

@@ -60,7 +60,7 @@ static void each_device_stat(const struct cli_run_result *r,
 	}
 }
 
-/* ---- Text ---------------------------------------------------------------------------------- */
+/* ---- Text ---------------------------------------------------------------------------------------- */
 
 static void line_u64(FILE *to, const char *name, uint64_t value, const char *meaning, const char *unit)
 {
@@ -129,7 +129,7 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 	}
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static void add_device_stat(void *context, const char *name, uint64_t value, const struct emu_stat_info *info)
 {

@@ -14,7 +14,7 @@
 
 enum { GAP = 2 };
 
-/* ---- JSON ---------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static json_t *texts_json(const char *const *texts, unsigned room)
 {
@@ -83,7 +83,7 @@ static json_t *protocol_json(const char *protocol)
 		"instructions", instructions_json(protocol));
 }
 
-/* ---- Text ---------------------------------------------------------------------------------- */
+/* ---- Text ---------------------------------------------------------------------------------------- */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -245,7 +245,7 @@ static void print_instructions(const json_t *rows)
 	}
 }
 
-/* ---- Legend -------------------------------------------------------------------------------- */
+/* ---- Legend -------------------------------------------------------------------------------------- */
 
 static bool grid_names(const json_t *rows, enum emu_grid grid, const char *action)
 {
@@ -302,7 +302,8 @@ static void print_legend(const json_t *l1, const json_t *l2)
 	}
 	puts("\n  -> V               the next state of the line is V\n"
 	     "  -                  cannot happen\n"
-	     "  place              where the bytes are registered: nowhere (L2), here, in another L1, or other bytes of the\n"
+	     "  place              where the bytes are registered: nowhere (L2), here, in another L1, or "
+	     "other bytes of the\n"
 	     "                     line are registered here (beside)");
 }
 

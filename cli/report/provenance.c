@@ -20,7 +20,7 @@ void cli_command_line(int argc, char **argv)
 	words = argv;
 }
 
-/* ---- The command line ---------------------------------------------------------------------- */
+/* ---- The command line ---------------------------------------------------------------------------- */
 
 static bool is_plain(const char *text)
 {
@@ -93,7 +93,7 @@ char *cli_command_text(const char *protocol)
 	return f && fclose(f) == 0 ? text : NULL;
 }
 
-/* ---- The machine --------------------------------------------------------------------------- */
+/* ---- The machine --------------------------------------------------------------------------------- */
 
 /* The machine file without its first line, which has the name. */
 static char *keys_text(const struct emu_config *machine)
@@ -144,7 +144,8 @@ static json_t *keys_of(char *text)
 	return keys;
 }
 
-/* The keys that base does not have, or has with other values: a section [device NAME] may be in one text only. */
+/* The keys that base does not have, or has with other values: a section [device NAME] may be in one text
+ * only. */
 static json_t *changes(char *now, char *base)
 {
 	json_t *const changed = keys_of(now), *const before = keys_of(base), *value;
@@ -183,7 +184,7 @@ static json_t *describe_machine(const struct emu_config *machine)
 	return o;
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------- */
 
 json_t *cli_provenance(const struct emu_config *machine, const char *command)
 {

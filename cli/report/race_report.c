@@ -43,12 +43,13 @@ static void print_remedy(const struct emu_race *race, FILE *to)
 		fputs("    use a scope in both accesses that includes both work-items\n", to);
 	} else if (race->release.site) {
 		fprintf(to,
-			"    scope mismatch: release of %s scope at %s:%u, acquire of %s scope at %s:%u; use a scope that includes "
-			"both\n",
+			"    scope mismatch: release of %s scope at %s:%u, acquire of %s scope at %s:%u; use "
+			"a scope that includes both\n",
 			race->release.scope, race->release.site->file, race->release.site->line,
 			race->acquire.scope, race->acquire.site->file, race->acquire.site->line);
 	} else if (race->scopes_to_blame) {
-		fputs("    scope mismatch: use scopes that include both work-items; then releases and acquires order the accesses\n",
+		fputs("    scope mismatch: use scopes that include both work-items; then releases and "
+		      "acquires order the accesses\n",
 			to);
 	}
 }
@@ -81,7 +82,7 @@ void cli_print_races(const struct emu_race_report *report, FILE *to)
 	}
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------- */
 
 static json_t *place_json(const struct emu_race_access *a)
 {
