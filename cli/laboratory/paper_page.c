@@ -507,20 +507,18 @@ static bool ends_of_row(
 
 static void show_sensitive(const struct page *p, const char *paper)
 {
-	static const char *const names[] = {
-		"", "value that the paper does not give", "from", "to", "source", "measured by nvwave"};
+	static const char *const names[] = {"", "value that the paper does not give", "from", "to", "source"};
 
 	table_begin(p);
 	table_row(p, names, sizeof names / sizeof *names, true);
 	for (unsigned i = 0; i < p->papers->sensitive_count; i++) {
 		const struct paper_sensitive *const s = &p->papers->sensitive[i];
-		const struct paper_end *const e = any_end(p->papers, s);
+		const char *const cell[] = {s->key, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
+			paper_text(s->keys, "high"), paper_text(s->keys, "source")};
 
 		if (strcmp(s->paper, paper) != 0) {
 			continue;
 		}
-		const char *const cell[] = {s->key, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
-			paper_text(s->keys, "high"), paper_text(s->keys, "source"), e ? e->version : "-"};
 
 		table_row(p, cell, sizeof cell / sizeof *cell, false);
 	}
@@ -640,16 +638,35 @@ static const char *version_of(const struct papers *p, const struct paper_row *ro
 	return p->run == PAPER_RUN_NOTHING ? row->kept_version : cli_version;
 }
 
+static void add_version(char *text, size_t room, const char *version)
+{
+	const size_t at = strlen(text);
+
+	if (!strstr(text, version)) {
+		snprintf(text + at, room - at, "%s%s", at ? ", " : "", version);
+	}
+}
+
 /* Of the wanted rows, each once. */
 static void versions(const struct papers *p, char *text, size_t room)
 {
 	*text = 0;
 	for (unsigned i = 0; i < p->row_count; i++) {
-		const struct paper_row *const row = &p->row[i];
-		const size_t at = strlen(text);
+		if (p->row[i].wanted && p->row[i].here.count) {
+			add_version(text, room, version_of(p, &p->row[i]));
+		}
+	}
+}
 
-		if (row->wanted && row->here.count && !strstr(text, version_of(p, row))) {
-			snprintf(text + at, room - at, "%s%s", at ? ", " : "", version_of(p, row));
+/* Of the free values' ends. */
+static void versions_of_ends(const struct papers *p, char *text, size_t room)
+{
+	*text = 0;
+	for (unsigned i = 0; i < p->sensitive_count; i++) {
+		const struct paper_end *const e = any_end(p, &p->sensitive[i]);
+
+		if (e) {
+			add_version(text, room, e->version);
 		}
 	}
 }
@@ -692,9 +709,14 @@ static void summary(const struct page *p)
 		paragraph(p, text);
 	}
 	versions(p->papers, made_by, sizeof made_by);
-	snprintf(text, sizeof text, "Measured by nvwave %s. Rows at both ends of a free value are of seed 1.",
-		made_by);
+	snprintf(text, sizeof text, "Measured by nvwave %s.", made_by);
 	paragraph(p, text);
+	versions_of_ends(p->papers, made_by, sizeof made_by);
+	if (*made_by) {
+		snprintf(text, sizeof text,
+			"Rows at both ends of a free value are of seed 1, measured by nvwave %s.", made_by);
+		paragraph(p, text);
+	}
 	if (!p->html) {
 		paragraph(p,
 			"The tables of the papers' other figures are in index.html; nvwave reproduce --kept writes both pages from "
