@@ -328,36 +328,45 @@ static const struct paper_row *row_above(const struct papers *p, const struct pa
 	return NULL;
 }
 
-/* "" where the row above has the same text. */
-static const char *unless_above(const struct papers *p, const struct paper_row *row, const char *key)
+static bool is_as_above(const struct papers *p, const struct paper_row *row, const char *key)
 {
 	const struct paper_row *const above = row_above(p, row);
-	const char *const mine = paper_text(row->keys, key), *const other =
-								     above ? paper_text(above->keys, key) :
-									     NULL;
+	const char *const mine = paper_text(row->keys, key);
+	const char *const other = above ? paper_text(above->keys, key) : NULL;
 
-	return mine && other && !strcmp(mine, other) ? "" : mine;
+	return above && !strcmp(mine ? mine : "", other ? other : "");
+}
+
+/* What is measured, with its unit; "" where the row above has the same. */
+static void what_text(const struct papers *p, const struct paper_row *row, char *text, size_t room)
+{
+	const char *const what = paper_text(row->keys, "what"), *const unit = paper_text(row->keys, "unit");
+
+	*text = 0;
+	if (!is_as_above(p, row, "what") || !is_as_above(p, row, "unit")) {
+		snprintf(text, room, unit ? "%s (%s)" : "%s", what, unit); /* NOLINT */
+	}
 }
 
 static void show_row(const struct page *p, const struct paper_row *row)
 {
-	char name[TEXT_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES], judged[TEXT_BYTES],
-			       verdict[2 * PAPER_REASON_BYTES], with_unit[128];
-	const char *const unit = paper_text(row->keys, "unit"), *paper = paper_text(row->keys, "paper");
+	char name[TEXT_BYTES], what[PAPER_REASON_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES],
+							 judged[TEXT_BYTES], verdict[2 * PAPER_REASON_BYTES];
+	const char *paper = paper_text(row->keys, "paper");
 
 	paper_row_name(row, name, sizeof name);
+	what_text(p->papers, row, what, sizeof what);
 	if (row->measured) {
 		paper_interval_text(&row->published, published, sizeof published);
 		paper = published;
 	}
-	snprintf(
-		with_unit, sizeof with_unit, "%s%s%s", paper ? paper : "", unit ? " " : "", unit ? unit : "");
 	paper_number_text(&row->here, row->form, here);
 	judged_text(row, judged, sizeof judged);
 	snprintf(verdict, sizeof verdict, "%s%s%s", judged, *row->judgement ? ": " : "", row->judgement);
 
-	const char *const cell[CELLS] = {name, unless_above(p->papers, row, "what"),
-		unless_above(p->papers, row, "in"), with_unit, here, verdict};
+	const char *const cell[CELLS] = {name, what,
+		is_as_above(p->papers, row, "in") ? "" : paper_text(row->keys, "in"), paper ? paper : "",
+		here, verdict};
 
 	table_row(p, cell, CELLS, false);
 }
