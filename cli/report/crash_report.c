@@ -94,32 +94,52 @@ static void print_states(const struct ct_result *r, FILE *to)
 	fputc(')', to);
 }
 
+const char *crash_state_name(const struct ct_result *r)
+{
+	return r->mode == CT_KILL ? "kill" : "state";
+}
+
+const char *crash_model_name(const struct crash_heading *h, const struct ct_result *r)
+{
+	return r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model;
+}
+
 const char *crash_caution(const struct ct_result *r)
 {
 	return words_if(r->grouped, "stores within a line were not ordered: build with nvwave-cc");
+}
+
+/* All of them, by parts. */
+static void print_all_states(const struct ct_result *r, FILE *to)
+{
+	fputs("all ", to);
+	if (r->states_possible_exact) {
+		print_possible(r, to);
+		fputc(' ', to);
+	}
+	fprintf(to, "states at all %s instants", GROUPED(r->instants));
+	if (!r->states_possible_exact) {
+		fputs(", ", to);
+		print_possible(r, to);
+	}
+}
+
+static bool is_by_parts(const struct ct_result *r)
+{
+	return r->instants_by_parts > 0 && ct_verdict_of(r) == CT_VERDICT_CONSISTENT;
 }
 
 void crash_report_headline(const struct ct_result *r, FILE *to)
 {
 	const enum ct_verdict verdict = ct_verdict_of(r);
 
-	fputs(ct_verdict_words(verdict), to);
-	fputs(verdict == CT_VERDICT_UNREFUTED ? " in " : "   ", to);
+	fprintf(to, "%s%s", ct_verdict_words(verdict), verdict == CT_VERDICT_UNREFUTED ? " in " : "   ");
 	if (r->without_crash) {
 		fputs("WITHOUT ANY CRASH", to);
 		return;
 	}
-	if (verdict == CT_VERDICT_CONSISTENT && r->instants_by_parts > 0) {
-		fputs("all ", to);
-		if (r->states_possible_exact) {
-			print_possible(r, to);
-			fputc(' ', to);
-		}
-		fprintf(to, "states at all %s instants", GROUPED(r->instants));
-		if (!r->states_possible_exact) {
-			fputs(", ", to);
-			print_possible(r, to);
-		}
+	if (is_by_parts(r)) {
+		print_all_states(r, to);
 		return;
 	}
 	if (!r->consistent) {
@@ -132,11 +152,9 @@ void crash_report_headline(const struct ct_result *r, FILE *to)
 
 static void print_verdict(const struct ct_result *r, FILE *to)
 {
-	const bool by_parts = r->instants_by_parts > 0 && ct_verdict_of(r) == CT_VERDICT_CONSISTENT;
-
 	crash_report_headline(r, to);
 	fprintf(to, "   %.1f s", r->host_seconds);
-	if (r->explore_seconds > 0 && !by_parts) {
+	if (r->explore_seconds > 0 && !is_by_parts(r)) {
 		fprintf(to, ", %s/s", GROUPED((uint64_t)((double)r->states_distinct / r->explore_seconds)));
 	}
 	fputc('\n', to);
@@ -219,8 +237,22 @@ static void print_parts(const struct ct_result *r, FILE *to)
 	}
 }
 
-/* Limits of the verdict. */
-static void print_limits(const struct ct_result *r, FILE *to)
+/* What the options assumed of the program. */
+static void print_assumed(const struct ct_result *r, FILE *to)
+{
+	const char *before = "with";
+
+	for (unsigned i = 0; i < r->assumed_count; i++, before = "and") {
+		const bool idle = r->assumed_idle >> i & 1;
+		char text[512];
+
+		ct_edit_text(&r->assumed[i], text, sizeof text);
+		fprintf(to, "%s %s%s\n", before, text,
+			words_if(idle, ", which changes nothing: no state is without it"));
+	}
+}
+
+static void print_untested(const struct ct_result *r, FILE *to)
 {
 	if (r->interrupted) {
 		fprintf(to, "INTERRUPTED after %s of %s planned states: no verdict on the rest\n",
@@ -233,40 +265,45 @@ static void print_limits(const struct ct_result *r, FILE *to)
 	if (r->gave_up) {
 		fputs("recovery or check crashed or hung too often: some states were not tested\n", to);
 	}
+}
+
+/* Limits of the verdict. */
+static void print_limits(const struct ct_result *r, FILE *to)
+{
+	print_untested(r, to);
 	if (r->threads > 1) {
-		fputs("other interleavings of the threads may leave other states: record the program more "
-		      "than once\n",
+		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
 			to);
 	}
 	if (r->kernels > 0) {
-		fputs("other interleavings of the kernels' work-items may leave other states: test on "
-		      "another machine, or under another protocol, too\n",
+		fputs("other interleavings of the kernels' work-items may leave other states: test on another machine, or "
+		      "under another protocol, too\n",
 			to);
 	}
 	if (r->hangs_alike > 0) {
 		fprintf(to,
-			"note: %s checks were cut early, in a function in which another one did not "
-			"terminate\n",
+			"note: %s checks were cut early, in a function in which another one did not terminate\n",
 			GROUPED(r->hangs_alike));
 	}
 	if (r->states_settled > 0) {
 		fprintf(to,
-			"%s states were not tested: at their instants all states kept failing in ways that "
-			"are known\n",
+			"%s states were not tested: at their instants all states kept failing in ways that are known\n",
 			GROUPED(r->states_settled));
 	}
-	for (unsigned i = 0; i < r->assumed_count; i++) {
-		char text[512];
-
-		ct_edit_text(&r->assumed[i], text, sizeof text);
-		fprintf(to, "%s %s%s\n", i ? "and" : "with", text,
-			words_if(
-				r->assumed_idle >> i & 1, ", which changes nothing: no state is without it"));
-	}
+	print_assumed(r, to);
 	if (r->why_executed[0] != '\0') {
 		fprintf(to, "note: the checker was executed anew for every state, because %s\n",
 			r->why_executed);
 	}
+}
+
+static void print_recoveries(const struct ct_recoveries *c, FILE *to)
+{
+	fprintf(to,
+		"recovery, at most in a whole state: open epochs %s, log entries read %s, words restored %s, words "
+		"written %s\n",
+		GROUPED(c->epochs_open), GROUPED(c->entries_read), GROUPED(c->words_restored),
+		GROUPED(c->words_written));
 }
 
 /* The number of possible states, and how many of them were covered. */
@@ -286,11 +323,7 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 		print_parts(r, to);
 	}
 	if (r->has_recoveries && r->recoveries.epochs_open > 0) {
-		fprintf(to,
-			"recovery, at most in a whole state: open epochs %s, log entries read %s, words "
-			"restored %s, words written %s\n",
-			GROUPED(r->recoveries.epochs_open), GROUPED(r->recoveries.entries_read),
-			GROUPED(r->recoveries.words_restored), GROUPED(r->recoveries.words_written));
+		print_recoveries(&r->recoveries, to);
 	}
 	if (r->shards > 0) {
 		fprintf(to, "shard %u of %u: the states and instants above are those of this shard\n",
@@ -313,21 +346,15 @@ static void print_place(const struct ct_place *p, FILE *to)
 		(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr, ct_fate_name(p->fate));
 }
 
-static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
+/* How many states fail, and where the first of them was. */
+static void print_first(const struct ct_result *r, const struct ct_finding *f, FILE *to)
 {
-	const struct ct_finding *f = &r->finding[i];
-
-	fprintf(to, "\n %u  %s\n", i + 1, f->text);
-	if (r->without_crash) {
-		return;
-	}
-	if (f->states > 0) {
-		fprintf(to, "    %s %s%s%s, first at ", GROUPED(f->states),
-			r->mode == CT_KILL ? "kill" : "state", plural(f->states),
+	fputs("    ", to);
+	if (f->states > 0) { /* else met behind a cure, and not counted */
+		fprintf(to, "%s %s%s%s, ", GROUPED(f->states), crash_state_name(r), plural(f->states),
 			words_if(!f->by_cure, " failing in these words"));
-	} else { /* met behind a cure, and not counted */
-		fputs("    first at ", to);
 	}
+	fputs("first at ", to);
 	if (ct_model_has_threads(r->model) || r->kernels) {
 		fprintf(to, "operation %llu of the log", (ull)(f->first_time_ps / 1000));
 	} else {
@@ -337,20 +364,18 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fprintf(to, ", pool offset 0x%llx", (ull)f->off);
 	}
 	fputc('\n', to);
-	if (f->sample) {
-		fputs("    another cause of states that fail in the same words as those of an earlier "
-		      "finding\n",
-			to);
+}
+
+static void print_text(const char *before, const char *text, const char *behind, FILE *to)
+{
+	if (*text != '\0') {
+		fprintf(to, "    %s%s%s\n", before, text, behind);
 	}
-	if (f->where[0] != '\0') {
-		fprintf(to, "    in %s\n", f->where);
-	}
-	if (f->operation[0] != '\0') {
-		fprintf(to, "    operation %s was acknowledged\n", f->operation);
-	}
-	if (f->in_flight[0] != '\0') {
-		fprintf(to, "    in flight: operation %s\n", f->in_flight);
-	}
+}
+
+/* Failures in other words that have the same cause. */
+static void print_also(const struct ct_finding *f, FILE *to)
+{
 	for (unsigned k = 0; k < f->also_count; k++) {
 		fprintf(to, "    also: %s", f->also[k].text);
 		if (f->also[k].states > 0) { /* else met behind a cure, and not counted */
@@ -362,6 +387,10 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	if (f->also_more > 0) {
 		fprintf(to, "    and %u more failures with the same cause\n", f->also_more);
 	}
+}
+
+static void print_explanation(const struct ct_result *r, const struct ct_finding *f, FILE *to)
+{
 	for (unsigned k = 0; k < f->place_count; k++) {
 		print_place(&f->place[k], to);
 	}
@@ -377,6 +406,26 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		fputs("    the explanation ended at its bound of tested states: the cause may be another\n",
 			to);
 	}
+}
+
+static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
+{
+	const struct ct_finding *f = &r->finding[i];
+
+	fprintf(to, "\n %u  %s\n", i + 1, f->text);
+	if (r->without_crash) {
+		return;
+	}
+	print_first(r, f, to);
+	if (f->sample) {
+		fputs("    another cause of states that fail in the same words as those of an earlier finding\n",
+			to);
+	}
+	print_text("in ", f->where, "", to);
+	print_text("operation ", f->operation, " was acknowledged", to);
+	print_text("in flight: operation ", f->in_flight, "", to);
+	print_also(f, to);
+	print_explanation(r, f, to);
 	if (f->saved[0] != '\0') {
 		fputs("    replay with: nvwave replay ", to);
 		cli_print_quoted(f->saved, to);
@@ -384,27 +433,30 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	}
 }
 
+/* Of a program on the host, or a store log. */
+static void print_program(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	fprintf(to, "%s under %s%s: %s stores, %s fences%s", h->workload, ct_model_info(r->model)->name,
+		words_if(r->kernels && !ct_model_keeps_caches(r->model), " (kernels) and x86 (host code)"),
+		GROUPED(r->stores), GROUPED(r->barriers), words_if(r->kernels, " and persist barriers"));
+	if (r->stores_elsewhere > 0) {
+		fprintf(to, "; %s stores to other files ignored", GROUPED(r->stores_elsewhere));
+	}
+	if (r->threads == 0) {
+		fputs(", in one recorded order (the log names no threads)", to);
+	}
+	fputc('\n', to);
+}
+
 /* The subject of the test. */
 static void print_subject(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	if (*h->machine == '\0') {
-		fprintf(to, "%s under %s%s: %s stores, %s %s", h->workload, ct_model_info(r->model)->name,
-			words_if(r->kernels && !ct_model_keeps_caches(r->model),
-				" (kernels) and x86 (host code)"),
-			GROUPED(r->stores), GROUPED(r->barriers),
-			r->kernels ? "fences and persist barriers" : "fences");
-		if (r->stores_elsewhere > 0) {
-			fprintf(to, "; %s stores to other files ignored", GROUPED(r->stores_elsewhere));
-		}
-		if (r->threads == 0) {
-			fputs(", in one recorded order (the log names no threads)", to);
-		}
-		fputc('\n', to);
+		print_program(h, r, to);
 		return;
 	}
 	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, ", h->workload,
-		h->machine, h->protocol, r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model,
-		crash_atomicity(h, r), (ull)h->seed);
+		h->machine, h->protocol, crash_model_name(h, r), crash_atomicity(h, r), (ull)h->seed);
 	fprintf(to, "%s mode%s%s", mode_name(r->mode), words_if(*h->mutation, ", mutation "), h->mutation);
 	if (r->mode != CT_KILL) {
 		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", GROUPED(r->stores),
@@ -415,21 +467,24 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	fputc('\n', to);
 }
 
+static void print_interval(const struct ct_interval *k, FILE *to)
+{
+	fprintf(to, "%11.1f ns ", (double)k->time_ps / 1000);
+	if (k->possible_log2 < 40) {
+		fprintf(to, "%14.0f", exp2(k->possible_log2)); /* 0 of minus infinity */
+	} else {
+		fprintf(to, "%8s2^%-4.0f", words_if(!k->exact, "<= "), k->possible_log2);
+	}
+	fprintf(to, " %9u %9u %9u  %s\n", k->distinct, k->equal, k->unread,
+		k->exhausted ? "exhausted" : "sampled");
+}
+
 /* One line per interval: the number of its new states, and how they were covered. */
 static void print_intervals(const struct ct_result *r, FILE *to)
 {
 	fprintf(to, "\n%14s %14s %9s %9s %9s\n", "until", "states", "distinct", "duplicate", "unread");
 	for (uint64_t i = 0; i < r->interval_count; i++) {
-		const struct ct_interval *const k = &r->interval[i];
-
-		fprintf(to, "%11.1f ns ", (double)k->time_ps / 1000);
-		if (k->possible_log2 < 40) {
-			fprintf(to, "%14.0f", isfinite(k->possible_log2) ? exp2(k->possible_log2) : 0.0);
-		} else {
-			fprintf(to, "%8s2^%-4.0f", words_if(!k->exact, "<= "), k->possible_log2);
-		}
-		fprintf(to, " %9u %9u %9u  %s\n", k->distinct, k->equal, k->unread,
-			k->exhausted ? "exhausted" : "sampled");
+		print_interval(&r->interval[i], to);
 	}
 }
 
@@ -460,13 +515,19 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
+/* JSON has no -inf: nothing was possible. */
+static double finite_or_0(double log2_states)
+{
+	return isfinite(log2_states) ? log2_states : 0.0;
+}
+
 static json_t *json_intervals(const struct ct_result *r)
 {
 	json_t *const all = json_array();
 
 	for (uint64_t i = 0; i < r->interval_count; i++) {
 		const struct ct_interval *const k = &r->interval[i];
-		const double log2_states = isfinite(k->possible_log2) ? k->possible_log2 : 0.0;
+		const double log2_states = finite_or_0(k->possible_log2);
 
 		json_array_append_new(
 			all, json_pack("{s:f, s:f, s:b, s:i, s:i, s:i, s:b}", "until_ns",
@@ -508,27 +569,28 @@ static json_t *json_recoveries(const struct ct_result *r)
 {
 	const struct ct_recoveries *const c = &r->recoveries;
 
-	return r->has_recoveries ?
-		       json_pack("{s:I, s:I, s:I, s:I}", "epochs_open", (json_int_t)c->epochs_open,
-			       "entries_read", (json_int_t)c->entries_read, "words_restored",
-			       (json_int_t)c->words_restored, "words_written", (json_int_t)c->words_written) :
-		       json_null();
+	if (!r->has_recoveries) {
+		return json_null();
+	}
+	return json_pack("{s:I, s:I, s:I, s:I}", "epochs_open", (json_int_t)c->epochs_open, "entries_read",
+		(json_int_t)c->entries_read, "words_restored", (json_int_t)c->words_restored, "words_written",
+		(json_int_t)c->words_written);
 }
 
 /* Of the search for cures, if there was one. */
 static json_t *json_cure_search(const struct ct_result *r)
 {
-	return r->proved ? json_pack("{s:I, s:I, s:b, s:I, s:I}", "states", (json_int_t)r->cure_states,
-				   "states_most", (json_int_t)r->cure_states_most, "ended_by_budget",
-				   r->cure_search_ended, "states_in_none", (json_int_t)r->states_in_none,
-				   "states_of_several", (json_int_t)r->states_of_several) :
-			   json_null();
+	if (!r->proved) {
+		return json_null();
+	}
+	return json_pack("{s:I, s:I, s:b, s:I, s:I}", "states", (json_int_t)r->cure_states, "states_most",
+		(json_int_t)r->cure_states_most, "ended_by_budget", r->cure_search_ended, "states_in_none",
+		(json_int_t)r->states_in_none, "states_of_several", (json_int_t)r->states_of_several);
 }
 
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
 	json_t *findings = json_array();
-	const bool finite = isfinite(r->states_possible_log2); /* -inf: nothing was possible */
 
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		json_array_append_new(findings, ct_finding_json(&r->finding[i]));
@@ -538,14 +600,14 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
 		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
-		h->workload, "machine", h->machine, "protocol", h->protocol, "model",
-		r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model, "seed",
-		(json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r), "atomicity",
-		(int)crash_atomicity(h, r), "states_tested", (json_int_t)r->states_tested, "states_distinct",
-		(json_int_t)r->states_distinct, "states_equal", (json_int_t)r->states_equal, "states_failing",
-		(json_int_t)r->states_failing, "states_possible_log2", finite ? r->states_possible_log2 : 0.0,
-		"instants", (json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted,
-		"gave_up", r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers,
+		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
+		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),
+		"atomicity", (int)crash_atomicity(h, r), "states_tested", (json_int_t)r->states_tested,
+		"states_distinct", (json_int_t)r->states_distinct, "states_equal",
+		(json_int_t)r->states_equal, "states_failing", (json_int_t)r->states_failing,
+		"states_possible_log2", finite_or_0(r->states_possible_log2), "instants",
+		(json_int_t)r->instants, "instants_exhausted", (json_int_t)r->instants_exhausted, "gave_up",
+		r->gave_up, "stores", (json_int_t)r->stores, "barriers", (json_int_t)r->barriers,
 		"acknowledged", (json_int_t)r->acks, "sim_time_ns", (double)r->sim_time_ps / 1000,
 		"host_seconds", r->host_seconds, "explore_seconds", r->explore_seconds, "findings_unlisted",
 		(json_int_t)r->findings_unlisted, "repeat", h->command, "findings", findings,

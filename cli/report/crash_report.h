@@ -28,6 +28,12 @@ static inline unsigned crash_atomicity(const struct crash_heading *h, const stru
 	return r->atomicity > 0 ? r->atomicity : h->atomicity;
 }
 
+/* What a tested state is called: "kill" or "state". */
+const char *crash_state_name(const struct ct_result *result);
+
+/* The persistency model that judged, in permitted mode; else the machine's. */
+const char *crash_model_name(const struct crash_heading *heading, const struct ct_result *result);
+
 /* What the verdict does not cover, whatever was tested; "": nothing. */
 const char *crash_caution(const struct ct_result *result);
 

@@ -21,25 +21,28 @@ static void print_proof(const struct ct_cure *c, FILE *to)
 		fprintf(to, "all %s possible states", GROUPED((uint64_t)(exp2(c->possible_log2) + 0.5)));
 		return;
 	}
-	fprintf(to, "%s tested of ", GROUPED(c->states));
-	fprintf(to, c->possible_log2 < 53 ? "%s%.0f possible" : "%s2^%.1f possible",
-		words_if(!c->possible_exact, "at most "),
-		c->possible_log2 < 53 ? exp2(c->possible_log2) : c->possible_log2);
+	fprintf(to, "%s tested of %s", GROUPED(c->states), words_if(!c->possible_exact, "at most "));
+	if (c->possible_log2 < 53) {
+		fprintf(to, "%.0f possible", exp2(c->possible_log2));
+	} else {
+		fprintf(to, "2^%.1f possible", c->possible_log2);
+	}
 }
 
 /* Of the run with all cures. */
 static void print_cost(const struct ct_cure *c, FILE *to)
 {
-	const double us = (double)c->cost_ps / 1e6;
-
-	if (c->costed && c->cost_ps < 0) { /* what a barrier delays may then meet less contention */
-		fprintf(to, "; %s no simulated time in this run",
-			c->others ? "together they cost" : "it costs");
-	} else if (c->costed) {
-		fprintf(to, "; %s %.1f %% of simulated time (%.2f us)",
-			c->others ? "together they cost" : "it costs",
-			100.0 * (double)c->cost_ps / (double)(c->cost_of_ps ? c->cost_of_ps : 1), us);
+	if (!c->costed) {
+		return;
 	}
+	fprintf(to, "; %s ", c->others ? "together they cost" : "it costs");
+	if (c->cost_ps < 0) { /* what a barrier delays may then meet less contention */
+		fputs("no simulated time in this run", to);
+		return;
+	}
+	fprintf(to, "%.1f %% of simulated time (%.2f us)",
+		100.0 * (double)c->cost_ps / (double)(c->cost_of_ps ? c->cost_of_ps : 1),
+		(double)c->cost_ps / 1e6);
 }
 
 static const char *with_others(const struct ct_cure *c)
@@ -105,9 +108,11 @@ static void print_verified(const struct ct_result *r, const struct ct_cure *c, c
 	char text[1024];
 
 	ct_cure_text(c, text, sizeof text);
-	fprintf(to, "%s%s: with %s%s no tested state fails%s%s (", indent, words[c->run], text,
-		with_others(c), words_if(r->mode == CT_OBSERVED, " under "),
-		r->mode == CT_OBSERVED ? ct_model_info(r->proved_under)->name : "");
+	fprintf(to, "%s%s: with %s%s no tested state fails", indent, words[c->run], text, with_others(c));
+	if (r->mode == CT_OBSERVED) {
+		fprintf(to, " under %s", ct_model_info(r->proved_under)->name);
+	}
+	fputs(" (", to);
 	print_proof(c, to);
 	if (c->assumed > 0) {
 		fprintf(to, "; %u finding%s without a cure assumed away", c->assumed, plural(c->assumed));
@@ -207,11 +212,13 @@ void cli_cure_report_all(const struct ct_result *r, FILE *to)
 			GROUPED(r->states_of_several));
 	}
 	if (r->states_in_none > 0) {
+		static const char *const ends[] = {"s fail", " fails"}, *const verbs[] = {"are", "is"};
+		const bool one = r->states_in_none == 1;
+
 		fprintf(to,
 			"\n%s tested state%s with all of these cures and assumptions, and %s in none of the "
 			"findings\n",
-			GROUPED(r->states_in_none), r->states_in_none == 1 ? " fails" : "s fail",
-			r->states_in_none == 1 ? "is" : "are");
+			GROUPED(r->states_in_none), ends[one], verbs[one]);
 	}
 	if (r->cure_search_ended) {
 		fprintf(to,

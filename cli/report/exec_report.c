@@ -14,8 +14,7 @@
 
 enum { PLACES = 5 };
 
-/* ---- Content
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Content ------------------------------------------------------------------------------------- */
 
 /* Bytes sent to the medium per byte that the program meant to write; changed bytes are known if it was
  * recorded. */
@@ -23,7 +22,10 @@ static double amplification(const struct host_control *c, const struct host_thre
 {
 	const uint64_t meant = c->record || c->advice ? sum->bytes_changed : sum->bytes_asked;
 
-	return meant ? (double)(sum->lines_flushed * HOST_LINE) / (double)meant : 0;
+	if (meant == 0) {
+		return 0;
+	}
+	return (double)(sum->lines_flushed * HOST_LINE) / (double)meant;
 }
 
 /* The sites with the most wasted calls, in descending order. */
@@ -33,7 +35,7 @@ static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES]
 
 	for (uint32_t i = 0; i < c->site_count; i++) {
 		const uint64_t wasted = c->site[i].idle_flushes + c->site[i].empty_fences;
-		unsigned at = n < PLACES ? n : PLACES;
+		unsigned at = n; /* at most PLACES */
 
 		while (at > 0 && wasted > c->site[worst[at - 1] - 1].idle_flushes +
 						  c->site[worst[at - 1] - 1].empty_fences) {
@@ -60,6 +62,19 @@ static const char *ending(const struct host_session *s, char text[96])
 	return text;
 }
 
+static const char unflushed[] =
+	"nothing of a mapped file was flushed, neither by libpmem nor by what nvwave-cc has built";
+static const char unwatched[] =
+	"no function of libpmem was called through the dynamic linker: a libpmem that is linked statically, or "
+	"flushes of the program's own, are not seen; nvwave-cc makes them seen";
+
+/* Kernels on the machine persist by themselves. */
+static bool has_no_flush(const struct host_session *s, const struct host_thread *sum)
+{
+	return s->control->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0 &&
+	       s->kernels.library[0] == '\0';
+}
+
 /* Calls the function with each sentence that begins with "note: ". */
 static void for_notes(const struct host_session *s, const struct host_thread *sum,
 	void (*note)(void *context, const char *text, uint64_t times), void *context)
@@ -68,15 +83,8 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 
 	if (c->attached == 0) {
 		note(context, "the program did not load the recording library: nothing was recorded", 1);
-	} else if (c->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0 &&
-		   s->kernels.library[0] == '\0') { /* kernels on the machine persist by themselves */
-		note(context,
-			c->instrumented ? "nothing of a mapped file was flushed, neither by libpmem nor by "
-					  "what nvwave-cc has built" :
-					  "no function of libpmem was called through the dynamic linker: a "
-					  "libpmem that is linked statically, or flushes of the program's "
-					  "own, are not seen; nvwave-cc makes them seen",
-			1);
+	} else if (has_no_flush(s, sum)) {
+		note(context, c->instrumented ? unflushed : unwatched, 1);
 	}
 	if (c->threads > HOST_THREADS_MAX) {
 		note(context, "threads beyond the 1024th are not in the counts",
@@ -128,9 +136,7 @@ enum { OPERATION_LINES = 9 };
 /* The middle of a bin may lie above everything in it. */
 static double latency_of(const struct host_operations *o, double fraction)
 {
-	const uint64_t ns = host_percentile(&o->latency, fraction);
-
-	return (double)(ns < o->longest_ns ? ns : o->longest_ns);
+	return (double)host_min(host_percentile(&o->latency, fraction), o->longest_ns);
 }
 
 /* What the report says of the program's operations (nvw/ack.h): in real time. */
@@ -245,10 +251,14 @@ static json_t *delays_json(const struct host_delays *d)
 static json_t *operations_json(const struct host_operations *o)
 {
 	struct operation_line lines[OPERATION_LINES];
-	json_t *const all = o->count ? json_object() : NULL;
+
+	if (o->count == 0) {
+		return NULL;
+	}
+	json_t *const all = json_object();
 
 	operation_lines(o, lines);
-	for (unsigned i = 0; all && i < OPERATION_LINES; i++) {
+	for (unsigned i = 0; i < OPERATION_LINES; i++) {
 		json_object_set_new(all, lines[i].name, json_real(lines[i].value));
 	}
 	return all;
@@ -290,15 +300,18 @@ int exec_report_json(const struct host_session *s, json_t *made_by, const json_t
 #define STAT(name, meaning) json_object_set_new(stats, #name, json_integer((json_int_t)sum.name));
 	HOST_STATS(STAT)
 #undef STAT
+	const int status = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
+	const int signal = WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
+	const char *const compared = words_or(c->compared, NULL);
+
 	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
 	json_t *const o =
 		json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o*, s:o, s:o, s:s*, s:O*}",
-			"program", s->program, "status", WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1,
-			"signal", WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0, "seconds", s->seconds,
+			"program", s->program, "status", status, "signal", signal, "seconds", s->seconds,
 			"processes", (int)c->processes, "threads", (int)c->threads, "pmem", stats,
 			"read_delays", delays_json(&sum.read), "write_delays", delays_json(&sum.write),
 			"operations", operations_json(&sum.operations), "advice", advice_json(c), "notes",
-			notes, "compared", c->compared[0] ? c->compared : NULL, "made_by", made_by);
+			notes, "compared", compared, "made_by", made_by);
 
 	if (o && kernels) {
 		json_object_set(o, "gpu", (json_t *)(uintptr_t)kernels);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crash_report.h"
 #include "cure_report.h"
 #include "html_finding.h"
 #include "html_text.h"
@@ -20,9 +21,12 @@ static const char *const scopes[] = {"work-item", "work-group", "kernel"};
 static void source(FILE *to, const char *file, uint32_t line)
 {
 	const char *searched = NULL;
-	FILE *const f = *file ? cli_open_source(file, &searched) : NULL;
+	FILE *f = NULL;
 	char text[512];
 
+	if (*file) {
+		f = cli_open_source(file, &searched);
+	}
 	if (f == NULL) {
 		fputs("<p class=\"soft\">The source file was not found; searched: ", to);
 		html_text(to, words_or(searched, "nothing, since its name is unknown"));
@@ -188,10 +192,23 @@ struct lanes {
 	} lane[LANES_MAX];
 };
 
+/* Of the work-item or group; a kernel has none. */
+static uint64_t number_in(const struct ct_moment *m, int kind)
+{
+	switch (kind) {
+	case NVW_WORKITEM:
+		return m->work_item;
+	case NVW_WORKGROUP:
+		return m->group;
+	default:
+		return 0;
+	}
+}
+
 static unsigned lane_of(struct lanes *l, const struct ct_moment *m)
 {
 	const int kind = m->kind == CT_MOMENT_BARRIER ? (int)m->scope : NVW_WORKITEM;
-	const uint64_t number = kind == NVW_WORKITEM ? m->work_item : kind == NVW_WORKGROUP ? m->group : 0;
+	const uint64_t number = number_in(m, kind);
 	unsigned i = 0;
 
 	while (i < l->count && (l->lane[i].kind != kind || l->lane[i].number != number)) {
@@ -205,6 +222,25 @@ static unsigned lane_of(struct lanes *l, const struct ct_moment *m)
 	return i < LANES_MAX ? i : LANES_MAX - 1;
 }
 
+enum store_fate { STORE_LOST, STORE_OVERWRITTEN, STORE_DURABLE };
+
+/* Of a moment that is a store. */
+static enum store_fate fate_of(const struct ct_moment *m)
+{
+	if (m->durable) {
+		return STORE_DURABLE;
+	}
+	return m->overwritten ? STORE_OVERWRITTEN : STORE_LOST;
+}
+
+static const struct {
+	const char *name, *mark;
+} fates[] = {
+	[STORE_LOST] = {"lost", "<span class=\"lost\">&#9675;</span>"},
+	[STORE_OVERWRITTEN] = {"overwritten", "<span class=\"kept\">&#9675;</span>"},
+	[STORE_DURABLE] = {"durable", "<span class=\"kept\">&#9679;</span>"},
+};
+
 static void mark(FILE *to, const struct ct_moment *m, unsigned lane)
 {
 	static const char *const marks[] = {
@@ -214,31 +250,30 @@ static void mark(FILE *to, const struct ct_moment *m, unsigned lane)
 		[CT_MOMENT_FENCE] = "<span>&#9646;</span>"};
 
 	fprintf(to, "<span class=\"mark\" style=\"--lane:%u\" aria-hidden=\"true\">%s</span>", lane,
-		m->kind != CT_MOMENT_STORE ? marks[m->kind] :
-		m->durable                 ? "<span class=\"kept\">&#9679;</span>" :
-		m->overwritten             ? "<span class=\"kept\">&#9675;</span>" :
-					     "<span class=\"lost\">&#9675;</span>");
+		m->kind == CT_MOMENT_STORE ? fates[fate_of(m)].mark : marks[m->kind]);
+}
+
+static void barrier(FILE *to, const struct ct_result *r, const struct ct_moment *m)
+{
+	fprintf(to, "persist barrier, %s scope, ", scopes[m->scope]);
+	if (m->end_ps == INT64_MAX) {
+		fputs("not completed, ", to);
+		return;
+	}
+	fputs("completed at ", to);
+	html_moment(to, r, m->end_ps);
+	fputs(", ", to);
 }
 
 static void what(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 {
 	switch (m->kind) {
 	case CT_MOMENT_STORE:
-		fprintf(to, "store, %s: <code>0x%llx = 0x%llx</code>, ",
-			m->durable     ? "durable" :
-			m->overwritten ? "overwritten" :
-					 "lost",
-			(ull)m->off, (ull)m->value);
+		fprintf(to, "store, %s: <code>0x%llx = 0x%llx</code>, ", fates[fate_of(m)].name, (ull)m->off,
+			(ull)m->value);
 		break;
 	case CT_MOMENT_BARRIER:
-		fprintf(to, "persist barrier, %s scope, ", scopes[m->scope]);
-		if (m->end_ps == INT64_MAX) {
-			fputs("not completed, ", to);
-		} else {
-			fputs("completed at ", to);
-			html_moment(to, r, m->end_ps);
-			fputs(", ", to);
-		}
+		barrier(to, r, m);
 		break;
 	case CT_MOMENT_ACK:
 		fprintf(to, "acknowledgement of operation %llu, ", (ull)m->value);
@@ -307,13 +342,35 @@ static void timeline(FILE *to, const struct ct_result *r, const struct ct_findin
 
 /* ---- Stores and words ---------------------------------------------------------------------------- */
 
+static const char *style_of(bool lost)
+{
+	return lost ? "lost" : "kept";
+}
+
+static void place_row(FILE *to, const struct ct_place *p, bool on_device)
+{
+	fputs("<tr><td class=\"mono\">", to);
+	html_text(to, p->file);
+	fprintf(to, ":%u (", p->line);
+	html_text(to, p->function);
+	fputs(")</td>", to);
+	if (on_device) {
+		fputs("<td>", to);
+		html_text(to, p->kernel);
+		fprintf(to, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", (ull)p->work_item,
+			(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr);
+	}
+	fprintf(to, "<td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>", (ull)p->off,
+		style_of(p->fate != CT_FATE_DURABLE), ct_fate_name(p->fate));
+}
+
 static void places(FILE *to, const struct ct_finding *d)
 {
-	const bool on_device = d->place_count && d->place[0].kernel[0] != '\0';
-
 	if (d->place_count == 0) {
 		return;
 	}
+	const bool on_device = d->place[0].kernel[0] != '\0';
+
 	fprintf(to,
 		"<details%s><summary>All %u stores behind the finding</summary><div "
 		"class=\"scroll\"><table><tr><th>store</th>%s<th>offset</th><th>after the crash</th></tr>",
@@ -321,21 +378,7 @@ static void places(FILE *to, const struct ct_finding *d)
 		words_if(on_device,
 			"<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>"));
 	for (unsigned i = 0; i < d->place_count; i++) {
-		const struct ct_place *const p = &d->place[i];
-
-		fputs("<tr><td class=\"mono\">", to);
-		html_text(to, p->file);
-		fprintf(to, ":%u (", p->line);
-		html_text(to, p->function);
-		fputs(")</td>", to);
-		if (on_device) {
-			fputs("<td>", to);
-			html_text(to, p->kernel);
-			fprintf(to, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", (ull)p->work_item,
-				(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr);
-		}
-		fprintf(to, "<td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>", (ull)p->off,
-			p->fate == CT_FATE_DURABLE ? "kept" : "lost", ct_fate_name(p->fate));
+		place_row(to, &d->place[i], on_device);
 	}
 	fputs("</table></div></details>", to);
 }
@@ -359,7 +402,7 @@ static void words(FILE *to, const struct ct_finding *d)
 			fprintf(to,
 				"<tr><td class=\"mono\">0x%llx</td><td class=\"mono\">%016llx</td><td "
 				"class=\"mono\">%016llx</td><td class=\"%s\">%s</td></tr>",
-				(ull)u->off, (ull)u->now, (ull)u->newest, u->lost ? "lost" : "kept",
+				(ull)u->off, (ull)u->now, (ull)u->newest, style_of(u->lost),
 				u->lost ? "lost" : "durable; its loss would avoid the failure");
 			shown++;
 		}
@@ -382,7 +425,7 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 	fputs("</h3><p class=\"soft\">", to);
 	if (d->states > 0) {
 		html_figure(to, d->states);
-		fprintf(to, " %s%s%s, ", r->mode == CT_KILL ? "kill" : "state", plural(d->states),
+		fprintf(to, " %s%s%s, ", crash_state_name(r), plural(d->states),
 			words_if(!d->by_cure, " failing in these words"));
 	}
 	fputs("first at ", to);

@@ -41,22 +41,22 @@ static void made_by(FILE *f, const struct crash_heading *h)
 	size_t bytes;
 	FILE *const to = open_memstream(&text, &bytes);
 
+	fprintf(f, "<p class=\"soft\">made by nvwave %s", cli_version);
 	if (to) {
 		cli_print_provenance(h->made_by, to);
 		fclose(to);
-	}
-	const char *const machine = text ? strchr(text, '\n') : NULL;
+		const char *const machine = strchr(text, '\n');
 
-	fprintf(f, "<p class=\"soft\">made by nvwave %s", cli_version);
-	if (machine && machine[1]) {
-		fputs("; ", f);
-		html_text(f, machine + 1);
+		if (machine && machine[1]) {
+			fputs("; ", f);
+			html_text(f, machine + 1);
+		}
 	}
 	fputs("</p>", f);
 	free(text);
 }
 
-static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+static void title(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
 	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
 		[CT_VERDICT_CONSISTENT] = "good",
@@ -79,6 +79,11 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 		crash_report_headline(r, f);
 		fputs("</p>", f);
 	}
+}
+
+static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+{
+	title(f, h, r);
 	fputs("<p class=\"soft\">", f);
 	if (*h->machine) {
 		fprintf(f, "machine %s, protocol %s, ", h->machine, h->protocol);
@@ -106,33 +111,39 @@ static void tile(FILE *f, const char *name, uint64_t n)
 	fprintf(f, "</b>%s</div>", name);
 }
 
+/* Of instants, and of the parts of the check. */
+static void figures_of_instants(FILE *f, const struct ct_result *r)
+{
+	tile(f, "differ only in unread words", r->states_unread);
+	fputs("<div><b>", f);
+	html_figure(f, r->instants_exhausted);
+	fputs(" of ", f);
+	html_figure(f, r->instants);
+	fputs("</b>intervals exhausted</div>", f);
+	if (r->instants_by_parts > 0) {
+		tile(f, "of them by parts of the check", r->instants_by_parts);
+		tile(f, "evaluations of parts", r->by_parts.evaluations);
+		tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
+	}
+	if (r->by_parts.confirmations > 0) {
+		tile(f, "of the tested outside of the budget, to confirm parts that fail",
+			r->by_parts.confirmations);
+	}
+}
+
 static void figures_of_states(FILE *f, const struct ct_result *r)
 {
 	fputs("<div class=\"figures\">", f);
-	if (r->mode != CT_KILL) {
+	if (r->mode == CT_KILL) {
+		tile(f, "kills", r->states_tested);
+		tile(f, "duplicates", r->states_equal);
+	} else {
 		fputs("<div><b>", f);
 		print_possible(f, r);
 		fputs("</b>states possible</div>", f);
-	}
-	tile(f, r->mode == CT_KILL ? "kills" : "distinct states tested",
-		r->mode == CT_KILL ? r->states_tested : r->states_distinct);
-	tile(f, "duplicates", r->states_equal);
-	if (r->mode != CT_KILL) {
-		tile(f, "differ only in unread words", r->states_unread);
-		fputs("<div><b>", f);
-		html_figure(f, r->instants_exhausted);
-		fputs(" of ", f);
-		html_figure(f, r->instants);
-		fputs("</b>intervals exhausted</div>", f);
-		if (r->instants_by_parts > 0) {
-			tile(f, "of them by parts of the check", r->instants_by_parts);
-			tile(f, "evaluations of parts", r->by_parts.evaluations);
-			tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
-		}
-		if (r->by_parts.confirmations > 0) {
-			tile(f, "of the tested outside of the budget, to confirm parts that fail",
-				r->by_parts.confirmations);
-		}
+		tile(f, "distinct states tested", r->states_distinct);
+		tile(f, "duplicates", r->states_equal);
+		figures_of_instants(f, r);
 	}
 	tile(f, "states that fail", r->states_failing);
 	fputs("</div>", f);
@@ -154,19 +165,25 @@ static void recoveries(FILE *f, const struct ct_result *r)
 	fputs("</div>", f);
 }
 
+static void recorded_stores(FILE *f, const struct ct_result *r)
+{
+	fprintf(f, "<p class=\"soft\">%llu stores, %llu ", (ull)r->stores, (ull)r->barriers);
+	if (ct_model_has_threads(r->model)) {
+		fputs("fences", f);
+	} else if (r->kernels) {
+		fputs("fences and persist barriers", f);
+	} else {
+		fprintf(f, "barriers, %llu acknowledged operations in ", (ull)r->acks);
+		html_time(f, r->sim_time_ps);
+		fputs(" of simulated time (times count from the end of the set-up)", f);
+	}
+	fprintf(f, "; explored in %.1f s.</p>", r->explore_seconds);
+}
+
 static void recorded_run(FILE *f, const struct ct_result *r)
 {
 	if (r->mode != CT_KILL) {
-		fprintf(f, "<p class=\"soft\">%llu stores, %llu %s", (ull)r->stores, (ull)r->barriers,
-			ct_model_has_threads(r->model) ? "fences" :
-			r->kernels                     ? "fences and persist barriers" :
-							 "barriers");
-		if (!ct_model_has_threads(r->model) && !r->kernels) {
-			fprintf(f, ", %llu acknowledged operations in ", (ull)r->acks);
-			html_time(f, r->sim_time_ps);
-			fputs(" of simulated time (times count from the end of the set-up)", f);
-		}
-		fprintf(f, "; explored in %.1f s.</p>", r->explore_seconds);
+		recorded_stores(f, r);
 	}
 	if (r->threads > 1) {
 		fprintf(f,
@@ -176,15 +193,32 @@ static void recorded_run(FILE *f, const struct ct_result *r)
 	}
 }
 
+static void paragraph(FILE *f, const char *before, const char *text, const char *behind)
+{
+	fprintf(f, "<p class=\"%s", before);
+	html_text(f, text);
+	fprintf(f, "%s</p>", behind);
+}
+
+static void assumptions(FILE *f, const struct ct_result *r)
+{
+	for (unsigned i = 0; i < r->assumed_count; i++) {
+		const bool idle = r->assumed_idle >> i & 1;
+		char text[512];
+
+		ct_edit_text(&r->assumed[i], text, sizeof text);
+		paragraph(f, "soft\">With ", text,
+			idle ? ", which changes nothing: no state is without it." : ".");
+	}
+}
+
 /* What the figures leave out, and how states were tested otherwise than a reader expects. */
 static void reservations(FILE *f, const struct ct_result *r)
 {
 	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
 
 	for (unsigned i = 0, lines = crash_report_sampled(r, line); i < lines; i++) {
-		fputs("<p class=\"lost\">Sampled: ", f);
-		html_text(f, line[i]);
-		fputs("</p>", f);
+		paragraph(f, "lost\">Sampled: ", line[i], "");
 	}
 	if (r->states_undecided > 0) {
 		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
@@ -203,20 +237,10 @@ static void reservations(FILE *f, const struct ct_result *r)
 			"failing in ways that are known.</p>",
 			(ull)r->states_settled);
 	}
-	for (unsigned i = 0; i < r->assumed_count; i++) {
-		char text[512];
-
-		ct_edit_text(&r->assumed[i], text, sizeof text);
-		fputs("<p class=\"soft\">With ", f);
-		html_text(f, text);
-		fputs(r->assumed_idle >> i & 1 ? ", which changes nothing: no state is without it.</p>" :
-						 ".</p>",
-			f);
-	}
+	assumptions(f, r);
 	if (r->why_executed[0] != '\0') {
-		fputs("<p class=\"soft\">The checker was executed anew for every state, because ", f);
-		html_text(f, r->why_executed);
-		fputs(".</p>", f);
+		paragraph(f, "soft\">The checker was executed anew for every state, because ",
+			r->why_executed, ".");
 	}
 	if (r->interrupted || r->gave_up) {
 		fputs("<p class=\"lost\">The exploration stopped early: there is no verdict on the rest.</p>",
@@ -262,10 +286,10 @@ static void bar(FILE *f, const struct ct_result *r, uint64_t first, uint64_t end
 		log2_states = fmax(log2_states, r->interval[i].possible_log2);
 		all = all && r->interval[i].exhausted;
 	}
-	fprintf(f, "<span%s style=\"height:%.1f%%\" title=\"interval %llu, until ",
-		has_finding(r, first, end) ? " class=\"finding\"" :
-		all                        ? " class=\"all\"" :
-					     "",
+	const bool fails = has_finding(r, first, end);
+
+	fprintf(f, "<span%s%s style=\"height:%.1f%%\" title=\"interval %llu, until ",
+		words_if(fails, " class=\"finding\""), words_if(!fails && all, " class=\"all\""),
 		3 + 97 * log2_states / most, (ull)first + 1);
 	html_moment(f, r, (int64_t)r->interval[end - 1].time_ps);
 	fprintf(f, ": 2^%.1f states, %s\"></span>", log2_states, all ? "exhausted" : "sampled");
@@ -322,12 +346,8 @@ static void axioms(FILE *f, const struct ct_result *r)
 int crash_report_html(const struct crash_heading *h, const struct ct_result *r, const char *path)
 {
 	struct nvw_new_file page;
-	const int error = nvw_new_file_begin(path, false, &page);
 
-	if (error) {
-		return error;
-	}
-
+	NVW_TRY(nvw_new_file_begin(path, false, &page));
 	FILE *const f = page.file;
 
 	head(f, h, r);

@@ -42,7 +42,11 @@ void html_figure(FILE *to, uint64_t n)
 
 void html_time(FILE *to, uint64_t ps)
 {
-	fprintf(to, ps < 1000000 ? "%.4g ns" : "%.6g us", ps < 1000000 ? (double)ps / 1e3 : (double)ps / 1e6);
+	if (ps < 1000000) {
+		fprintf(to, "%.4g ns", (double)ps / 1e3);
+	} else {
+		fprintf(to, "%.6g us", (double)ps / 1e6);
+	}
 }
 
 void html_moment(FILE *to, const struct ct_result *r, int64_t ps)

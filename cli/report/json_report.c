@@ -12,7 +12,10 @@ int cli_print_json(json_t *report, FILE *to)
 	const bool failed = json_dumpf(report, to, JSON_INDENT(2)) || fputc('\n', to) == EOF;
 
 	json_decref(report);
-	return failed ? nvw_fail_errno("cannot write the report") : 0;
+	if (failed) {
+		return nvw_fail_errno("cannot write the report");
+	}
+	return 0;
 }
 
 json_t *cli_value_json(const struct nvw__value *value)

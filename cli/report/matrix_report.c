@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The output of "nvwave crash --matrix". See crash_report.h. */
+#include <math.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -35,7 +36,7 @@ static unsigned list_models(const struct ct_matrix_cell under[CT_MODEL_COUNT], e
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
 		if (under[m].verdict == verdict) {
 			length += (size_t)snprintf(ret_names + length, CT_TEXT_BYTES - length, "%s%s",
-				count++ > 0 ? between : "", ct_model_info(m)->name);
+				words_if(count++ > 0, between), ct_model_info(m)->name);
 		}
 	}
 	return count;
@@ -159,10 +160,10 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 	}
 	print_spare(b, to);
 	if (b->measured) {
+		const double ps = fabs((double)b->saved_ps);
+
 		fprintf(to, ": %s %.2f us, %.1f %% of the run\n", b->saved_ps < 0 ? "costs" : "saves",
-			(double)(b->saved_ps < 0 ? -b->saved_ps : b->saved_ps) / 1e6,
-			100.0 * (double)(b->saved_ps < 0 ? -b->saved_ps : b->saved_ps) /
-				(double)x->sim_time_ps);
+			ps / 1e6, 100.0 * ps / (double)x->sim_time_ps);
 	} else {
 		fprintf(to, "; not measured: %s\n", b->trouble);
 	}

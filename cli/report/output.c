@@ -25,7 +25,10 @@ static uint64_t memory_bytes(void)
 
 static double rate(const struct cli_run_result *r)
 {
-	return r->host_seconds > 0 ? (double)r->stats->work_item_ops / r->host_seconds : 0;
+	if (r->host_seconds <= 0) {
+		return 0;
+	}
+	return (double)r->stats->work_item_ops / r->host_seconds;
 }
 
 static uint64_t stat_value(const struct emu_stats *stats, const struct emu_stat_info *info)

@@ -103,7 +103,7 @@ static const char *cell_line(const json_t *cell, size_t n, char *room, size_t si
 		return json_string_value(json_array_get(actions, n));
 	}
 	snprintf(room, size, "-> %s", text_of(cell, "next"));
-	return n == count ? room : "";
+	return words_if(n == count, room);
 }
 
 static int width_of(const json_t *rows, const char *event)
@@ -118,7 +118,9 @@ static int width_of(const json_t *rows, const char *event)
 			const size_t length =
 				strlen(cell_line(json_object_get(row, event), n, room, sizeof room));
 
-			width = length > width ? length : width;
+			if (length > width) {
+				width = length;
+			}
 		}
 	}
 	return (int)width;
@@ -163,7 +165,7 @@ static void print_state(const json_t *rows, const json_t *row, enum emu_grid gri
 		if (!more) {
 			return;
 		}
-		put(n ? "" : text_of(row, "state"), (int)strlen("state"), &owed);
+		put(words_if(n == 0, text_of(row, "state")), (int)strlen("state"), &owed);
 		for (unsigned k = 0; (event = emu_protocol_event(grid, k)); k++) {
 			if (can_happen(rows, event->name)) {
 				put(cell_line(json_object_get(row, event->name), n, room, sizeof room),
@@ -225,7 +227,9 @@ static void print_instructions(const json_t *rows)
 		{
 			const int length = (int)strlen(text_of(row, columns[c]));
 
-			width[c] = length > width[c] ? length : width[c];
+			if (length > width[c]) {
+				width[c] = length;
+			}
 		}
 		put(columns[c], width[c], &owed);
 	}
@@ -334,5 +338,8 @@ int protocol_tables_print(const char *name, bool json)
 		print(p);
 	}
 	json_decref(p);
-	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the tables");
+	if (fflush(stdout) != 0) {
+		return nvw_fail_errno("cannot write the tables");
+	}
+	return 0;
 }

@@ -70,27 +70,35 @@ static void print_environment(FILE *to)
 	}
 }
 
+/* A word of the command line. protocol: in place of "each", unless it is NULL. */
+static void print_word(int i, const char *protocol, FILE *f)
+{
+	if (protocol && !strcmp(words[i], "--protocol=each")) {
+		fprintf(f, "--protocol=%s", protocol);
+		return;
+	}
+	if (protocol && i > 0 && !strcmp(words[i - 1], "--protocol") && !strcmp(words[i], "each")) {
+		cli_print_quoted(protocol, f);
+		return;
+	}
+	cli_print_quoted(words[i], f);
+}
+
 char *cli_command_text(const char *protocol)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *const f = open_memstream(&text, &bytes);
 
-	if (f) {
-		print_environment(f);
+	if (!f) {
+		return NULL;
 	}
-	for (int i = 0; f && i < word_count; i++) {
-		const bool is_value =
-			i > 0 && !strcmp(words[i - 1], "--protocol") && !strcmp(words[i], "each");
-
+	print_environment(f);
+	for (int i = 0; i < word_count; i++) {
 		fputs(words_if(i, " "), f);
-		if (protocol && !strcmp(words[i], "--protocol=each")) {
-			fprintf(f, "--protocol=%s", protocol);
-		} else {
-			cli_print_quoted(protocol && is_value ? protocol : words[i], f);
-		}
+		print_word(i, protocol, f);
 	}
-	return f && fclose(f) == 0 ? text : NULL;
+	return fclose(f) == 0 ? text : NULL;
 }
 
 /* ---- The machine --------------------------------------------------------------------------------- */
@@ -98,16 +106,21 @@ char *cli_command_text(const char *protocol)
 /* The machine file without its first line, which has the name. */
 static char *keys_text(const struct emu_config *machine)
 {
-	char *text = NULL, *end;
+	char *text = NULL;
 	size_t bytes;
 	FILE *const f = open_memstream(&text, &bytes);
-	const int error = f ? emu_config_dump(machine, f) : -1;
 
-	if (!f || fclose(f) != 0 || error) {
+	if (!f) {
+		return NULL;
+	}
+	const int error = emu_config_dump(machine, f);
+
+	if (fclose(f) != 0 || error) {
 		free(text);
 		return NULL;
 	}
-	end = strchr(text, '\n');
+	char *const end = strchr(text, '\n');
+
 	if (end) {
 		memmove(text, end + 1, strlen(end + 1) + 1);
 	}
@@ -188,11 +201,12 @@ static json_t *describe_machine(const struct emu_config *machine)
 
 json_t *cli_provenance(const struct emu_config *machine, const char *command)
 {
-	char *const own = command ? NULL : cli_command_text(NULL);
-	json_t *const o = json_pack("{s:s, s:s}", "version", cli_version, "command",
-		command ? command :
-		own     ? own :
-			  "");
+	char *own = NULL;
+
+	if (!command) {
+		command = own = cli_command_text(NULL);
+	}
+	json_t *const o = json_pack("{s:s, s:s}", "version", cli_version, "command", words_or(command, ""));
 
 	free(own);
 	if (o && machine) {
@@ -219,11 +233,14 @@ static void print_changes(json_t *machine, FILE *to)
 	if (json_object_size(changed) && strcmp(over, text_of(machine, "name"))) {
 		fprintf(to, ", over %s", over);
 	}
+	const char *before = " with";
+
 	json_object_foreach(changed, key, value)
 	{
 		if (n++ < CHANGES_PRINTED) {
-			fprintf(to, "%s %s=%s", n > 1 ? "," : " with", key, json_string_value(value));
+			fprintf(to, "%s %s=%s", before, key, json_string_value(value));
 		}
+		before = ",";
 	}
 	if (n > CHANGES_PRINTED) {
 		fprintf(to, " and %u other keys", n - CHANGES_PRINTED);

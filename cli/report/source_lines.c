@@ -33,7 +33,11 @@ static void look_at_file(struct search *s, const char *path, const char *folder)
 	if (path == NULL) {
 		return;
 	}
-	snprintf(whole, sizeof whole, "%s%s%s", *path == '/' ? "" : folder, *path == '/' ? "" : "/", path);
+	if (*path == '/') {
+		snprintf(whole, sizeof whole, "%s", path);
+	} else {
+		snprintf(whole, sizeof whole, "%s/%s", folder, path);
+	}
 	for (unsigned i = 0; i < 2; i++) {
 		if (snprintf(wanted, sizeof wanted, "%s%s/%s", folder, within[i], s->file) <
 				(int)sizeof wanted &&
@@ -115,8 +119,11 @@ FILE *cli_open_source(const char *file, const char **ret_searched)
 {
 	static char searched[2 * PATH_MAX];
 	char path[PATH_MAX];
-	FILE *f = *file == '/' ? NULL : fopen(compiled_from(file), "re");
+	FILE *f = NULL;
 
+	if (*file != '/') {
+		f = fopen(compiled_from(file), "re");
+	}
 	if (f == NULL) {
 		f = fopen(file, "re");
 	}
@@ -127,7 +134,7 @@ FILE *cli_open_source(const char *file, const char **ret_searched)
 	if (f == NULL) {
 		snprintf(searched, sizeof searched,
 			"%s, %s, and the folders that the debug information names",
-			getcwd(path, sizeof path) ? path : ".", NVWAVE_SOURCE_ROOT);
+			words_or(getcwd(path, sizeof path), "."), NVWAVE_SOURCE_ROOT);
 		*ret_searched = searched;
 	}
 	return f;
