@@ -89,10 +89,14 @@ static int test_foreign(const struct cli_session *s, struct crash_request *reque
 	char *const command = cli_command_text(NULL);
 	const char *const text = words_or(command, "");
 
-	request->options.seed = s->config.seed;
-	const int status = request->exec ? crash_exec(&s->config, request, text, s->json) :
-					   crash_store_log(NULL, request, text, s->json);
+	int status;
 
+	request->options.seed = s->config.seed;
+	if (request->exec) {
+		status = crash_exec(&s->config, request, text, s->json);
+	} else {
+		status = crash_store_log(NULL, request, text, s->json);
+	}
 	free(command);
 	return status;
 }
@@ -224,7 +228,10 @@ static int dispatch(struct cli_session *s, struct crash_request *r)
 	if (r->store_log || r->exec) {
 		return test_foreign(s, r);
 	}
-	return s->each_protocol ? crash_under_each(s, r) : crash_workload(s, r);
+	if (s->each_protocol) {
+		return crash_under_each(s, r);
+	}
+	return crash_workload(s, r);
 }
 
 /* ---- On a cluster -------------------------------------------------------------------------------- */

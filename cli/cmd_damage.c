@@ -35,14 +35,20 @@ static int set_of(const struct cli_options *o, enum cli_option_id id, const char
 {
 	const char *at = cli_text(o, id);
 
-	*ret_set = at != NULL ? 0 : (1u << count) - 1;
-	while (at != NULL) {
+	if (at == NULL) {
+		*ret_set = (1u << count) - 1;
+		return 0;
+	}
+	*ret_set = 0;
+	for (;;) {
 		const size_t n = strcspn(at, ",");
 
 		NVW_TRY(bit_of(option, at, n, names, count, ret_set));
-		at = at[n] == ',' ? at + n + 1 : NULL;
+		if (at[n] == '\0') {
+			return 0;
+		}
+		at += n + 1;
 	}
-	return 0;
 }
 
 /* ---- The campaign -------------------------------------------------------------------------------- */
@@ -218,11 +224,7 @@ static int keep_in(const struct pool_command *command, const struct campaign *c,
 {
 	const char *const folder = cli_text(&command->given, CLI_damage_output);
 
-	if (mkdir(folder, 0777) != 0) {
-		return errno == EEXIST ?
-			       nvw_fail(NVW_E_USAGE, "--output: %s exists, expected a new folder", folder) :
-			       nvw_fail_errno("--output: %s", folder);
-	}
+	NVW_TRY(cli_new_folder("--output", folder));
 	NVW_TRY(keep_copies(c, first, folder));
 	printf("%s: %" PRIu64 " damaged copies; manifest.json says where\n", folder, c->copies);
 	return 0;

@@ -55,7 +55,10 @@ static int write_log(struct host_session *s, unsigned i, const char *log)
 	NVW_TRY(check_distinct(s->control, log));
 	const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
-	return fd < 0 ? nvw_fail_errno("%s", log) : host_session_convert(s, i, fd, log, NULL);
+	if (fd < 0) {
+		return nvw_fail_errno("%s", log);
+	}
+	return host_session_convert(s, i, fd, log, NULL);
 }
 
 static int write_log_and_image(struct host_session *s, unsigned i, const char *log)
@@ -93,8 +96,11 @@ static int check_writable(const char *path)
 	const bool there = access(path, F_OK) == 0;
 	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
 
+	if (fd < 0 && errno == ENXIO) { /* a pipe without a reader yet */
+		return 0;
+	}
 	if (fd < 0) {
-		return errno == ENXIO ? 0 : nvw_fail_errno("%s", path); /* a pipe without a reader yet */
+		return nvw_fail_errno("%s", path);
 	}
 	close(fd);
 	if (!there) {
@@ -147,7 +153,10 @@ static int begin_session(const struct cli_session *session, const struct request
 	NVW_TRY(check_writable(r->record));
 	NVW_TRY(check_writable(r->report));
 	NVW_TRY(host_session_begin(&options, s));
-	const int error = r->emulate ? host_kernels_emulate(s, &session->config, r->races) : 0;
+	if (!r->emulate) {
+		return 0;
+	}
+	const int error = host_kernels_emulate(s, &session->config, r->races);
 
 	if (error) {
 		host_session_end(s);
@@ -170,7 +179,10 @@ static int collect(struct host_session *s, const struct request *r, char **argv,
 	if (r->record != NULL) {
 		NVW_TRY(write_logs(s, r->record));
 	}
-	return r->emulate ? exec_kernels_load(s, r->emulate, ret_kernels) : 0;
+	if (r->emulate) {
+		return exec_kernels_load(s, r->emulate, ret_kernels);
+	}
+	return 0;
 }
 
 static int execute(const struct cli_session *session, const struct request *r, char **argv)
@@ -184,7 +196,9 @@ static int execute(const struct cli_session *session, const struct request *r, c
 	if (s.seconds > 0) {
 		const int reported = write_report(&s, session, kernels, r->report);
 
-		result = result ? result : reported;
+		if (result == 0) {
+			result = reported;
+		}
 	}
 	if (result == 0) {
 		result = conclude(&s, kernels);

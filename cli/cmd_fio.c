@@ -71,14 +71,16 @@ static double rate_of(const struct emu_config *m)
 /* Time of the NVRAM for one block without contention. */
 static double asked_ns(const struct emu_config *m, const char *op, uint64_t bytes)
 {
-	const bool write = !strcmp(op, "write");
 	const double lines = (double)((bytes + HOST_LINE - 1) / HOST_LINE);
+	uint64_t ps = m->nvram.read;
 
-	if (write && m->nvram.domain != EMU_DOMAIN_device) {
-		return 0;
+	if (!strcmp(op, "write")) {
+		if (m->nvram.domain != EMU_DOMAIN_device) {
+			return 0;
+		}
+		ps = m->nvram.write;
 	}
-	return 1e-3 * (double)(write ? m->nvram.write : m->nvram.read) +
-	       (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
+	return 1e-3 * (double)ps + (lines - 1) * 1e9 * HOST_LINE / rate_of(m);
 }
 
 /* A comma-separated list, each word parsed by parse(); "none" is an empty list. The message begins with the
@@ -115,7 +117,10 @@ static int parse_list(const char *option, const char *text,
 		error = parse_word(at, n, parse, ret_list);
 		at += n + (at[n] == ',');
 	}
-	return error ? nvw_fail(NVW_E_USAGE, "%s: %s", option, nvw_error_message()) : 0;
+	if (error) {
+		return nvw_fail(NVW_E_USAGE, "%s: %s", option, nvw_error_message());
+	}
+	return 0;
 }
 
 static int parse_latency(const char *word, uint64_t *ret_ps)
@@ -146,10 +151,12 @@ static int run_once(
 {
 	char keep[4200];
 
-	snprintf(keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s", words_or(m->request->keep, ""),
-		m->runs + 1);
-	*ret_run = (struct fio_run){
-		.machine = machine, .delays = delays, .keep = m->request->keep ? keep : NULL};
+	*ret_run = (struct fio_run){.machine = machine, .delays = delays};
+	if (m->request->keep) {
+		snprintf(
+			keep, sizeof keep, m->runs ? "%.4000s.%u" : "%.4000s", m->request->keep, m->runs + 1);
+		ret_run->keep = keep;
+	}
 	const int error = fio_run(&m->place, ret_run);
 
 	ret_run->keep = NULL;
@@ -445,7 +452,10 @@ static int take_lists(const struct test *t, const char *bs, const char *sweep, s
 	} else if (m->sizes.count > 1 && t->run != run_latency) {
 		expected = "one size (only latency takes a list)";
 	}
-	return expected ? nvw_fail(NVW_E_USAGE, "--bs: expected %s, found \"%s\"", expected, bs) : 0;
+	if (expected) {
+		return nvw_fail(NVW_E_USAGE, "--bs: expected %s, found \"%s\"", expected, bs);
+	}
+	return 0;
 }
 
 static int run_test(const struct test *t, struct measuring *m)
@@ -535,7 +545,9 @@ static int check_arguments(const struct cli_options *o)
 
 	for (unsigned i = 0; i < 4; i++) {
 		if (!strcmp(name, names[i])) {
-			NVW_TRY(o->argument_count > 1 ? cli_options_surplus(o, o->argument[1]) : 0);
+			if (o->argument_count > 1) {
+				return cli_options_surplus(o, o->argument[1]);
+			}
 			return cli_options_check_use(o, cli_at(CLI_AT_LATENCY + i, true));
 		}
 	}

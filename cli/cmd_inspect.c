@@ -190,7 +190,9 @@ static int inspect_command(const struct pool_command *c, int *ret_status)
 	const int printed = pool_command_print(report, c->json);
 
 	json_decref(report);
-	*ret_status = r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	if (r == NVW_E_INCONSISTENT) {
+		*ret_status = STATUS_INCONSISTENT;
+	}
 	return printed;
 }
 

@@ -213,7 +213,10 @@ static int run_chosen(struct litmus_command *c, struct litmus_report *report)
 			}
 		}
 	}
-	return chosen ? 0 : nvw_fail(NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
+	if (!chosen) {
+		return nvw_fail(NVW_E_USAGE, "--test: no test's name contains \"%s\"", c->only);
+	}
+	return 0;
 }
 
 static int run_tests(struct litmus_command *c)

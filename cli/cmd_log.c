@@ -378,7 +378,10 @@ static int dump_records(struct nvw_log_reader *reader, bool json, struct sites *
 		}
 	}
 	NVW_TRY(more);
-	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write");
+	if (fflush(stdout) != 0) {
+		return nvw_fail_errno("cannot write");
+	}
+	return 0;
 }
 
 static int dump_log(const char *path, bool json)

@@ -24,7 +24,7 @@ static int take_plot(const struct cli_options *o, struct plot *p)
 {
 	const uint64_t scale = cli_number(o, CLI_scale);
 
-	*p = (struct plot){.path = o->argument_count ? o->argument[0] : NULL,
+	*p = (struct plot){.path = o->argument[0],
 		.x = cli_text(o, CLI_x),
 		.y = cli_text(o, CLI_y),
 		.series = cli_text(o, CLI_plot_series),
@@ -93,7 +93,10 @@ static int plot_of(const struct cli_options *o, struct plot *p, struct plot_tabl
 			"other row, the figure has a cross\n",
 			p->left_out);
 	}
-	return cli_json(o) ? print_json(p, path) : 0;
+	if (cli_json(o)) {
+		return print_json(p, path);
+	}
+	return 0;
 }
 
 static int plot(struct cli_options *o)

@@ -7,6 +7,7 @@
 #include "pool_command.h"
 #include "pools/folder.h"
 #include "pools/recover_one.h"
+#include "report/words.h"
 #include "session.h"
 
 static long long number(const json_t *report, const char *member)
@@ -30,7 +31,7 @@ static void print_text(const json_t *report, const struct pool_recover_how *how)
 		text(report, "pool"), number(report, "epochs_completed"),
 		number(report, "epochs_rolled_back"), number(report, "words_restored"),
 		number(report, "entries_torn"), number(report, "blocks_freed"), number(report, "blocks_kept"),
-		number(report, "header_repaired") ? ", header restored from its copy" : "",
+		words_if(number(report, "header_repaired"), ", header restored from its copy"),
 		text(report, "layout"), text(report, "structure"), number(report, "words_written"),
 		how->dry_run ? "would have been written: nothing was changed (--dry-run)" : "written",
 		number(report, "entries_read"), number(report, "words_read"));
@@ -58,7 +59,8 @@ static int one_pool(const struct pool_command *c, struct pool_recover_how *how)
 	const int printed = pool_command_print(report, true);
 
 	json_decref(report);
-	return r != 0 ? r : printed;
+	NVW_TRY(r);
+	return printed;
 }
 
 static int recover_command(const struct pool_command *c, int *ret_status)
@@ -74,8 +76,11 @@ static int recover_command(const struct pool_command *c, int *ret_status)
 	}
 	const int r = one_pool(c, &how);
 
-	*ret_status = r == NVW_E_INCONSISTENT ? STATUS_INCONSISTENT : STATUS_CLEAN;
-	return r == NVW_E_INCONSISTENT ? 0 : r;
+	if (r == NVW_E_INCONSISTENT) {
+		*ret_status = STATUS_INCONSISTENT;
+		return 0;
+	}
+	return r;
 }
 
 int cmd_recover(int argc, char **argv)

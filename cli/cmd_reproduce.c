@@ -50,7 +50,10 @@ static char *papers_folder(const struct cli_options *o)
 	}
 	char *const installed = installed_folder();
 
-	return installed ? installed : strdup(NVWAVE_SOURCE_ROOT "/papers");
+	if (installed) {
+		return installed;
+	}
+	return strdup(NVWAVE_SOURCE_ROOT "/papers");
 }
 
 /* ---- The list ------------------------------------------------------------------------------------ */
@@ -232,7 +235,10 @@ static int run_sweep(const struct reproduce_command *c, struct paper_sweep *s, c
 
 static int make_folder(const char *folder)
 {
-	return mkdir(folder, 0777) && errno != EEXIST ? nvw_fail_errno("%s", folder) : 0;
+	if (mkdir(folder, 0777) && errno != EEXIST) {
+		return nvw_fail_errno("%s", folder);
+	}
+	return 0;
 }
 
 static int run_all(const struct reproduce_command *c, const char *folder)
@@ -284,7 +290,10 @@ static int report_rows(struct reproduce_command *c, const char *folder)
 	if (cli_given(&c->given, CLI_keep)) {
 		NVW_TRY(papers_keep(&c->papers));
 	}
-	return c->lost || (c->moved && cli_given(&c->given, CLI_short_rows)) ? NVW_E_INCONSISTENT : 0;
+	if (c->lost || (c->moved && cli_given(&c->given, CLI_short_rows))) {
+		return NVW_E_INCONSISTENT;
+	}
+	return 0;
 }
 
 static int list_rows(struct papers *p, bool json)

@@ -157,9 +157,8 @@ static int start_readers(struct run *run)
 static uint64_t operations(const struct run *run)
 {
 	for (const struct nvw_option *o = run->session->workload->options; o && o->name; o++) {
-		if (!strcmp(o->name, "count")) {
-			return o->type == NVW_OPTION_COUNT ? nvw_option_u64(run->session->options, "count") :
-							     0;
+		if (!strcmp(o->name, "count") && o->type == NVW_OPTION_COUNT) {
+			return nvw_option_u64(run->session->options, "count");
 		}
 	}
 	return 0;
@@ -188,7 +187,8 @@ static int run_kernels(struct run *run)
 	if (r == NVW_E_INCONSISTENT) {
 		nvw_violation(&run->findings, 0, "%s", nvw_error_message());
 	}
-	return r ? r : nvw_persist(run->machine);
+	NVW_TRY(r);
+	return nvw_persist(run->machine);
 }
 
 static int measured_part(struct run *run)
@@ -255,7 +255,10 @@ static int close_log(struct run *run)
 	struct nvw_log_writer *const log = run->log;
 
 	run->log = NULL;
-	return log ? nvw_log_close(log, nvw_time_ps(run->machine)) : 0;
+	if (!log) {
+		return 0;
+	}
+	return nvw_log_close(log, nvw_time_ps(run->machine));
 }
 
 static int execute(struct run *run, const char **ret_verdict)
@@ -330,7 +333,10 @@ static int print(const struct run *run, const char *verdict)
 /* NULL: none was found. */
 static const struct emu_race_report *races_of(const struct run *run)
 {
-	const struct emu_race_report *const races = run->machine ? emu_races(run->machine) : NULL;
+	if (!run->machine) {
+		return NULL;
+	}
+	const struct emu_race_report *const races = emu_races(run->machine);
 
 	return races && races->races ? races : NULL;
 }

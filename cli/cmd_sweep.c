@@ -48,13 +48,21 @@ static const char *file_of(const struct cli_options *o)
 /* --output, else the file's name without .ini in this folder, else "sweep". */
 static char *output_of(const struct cli_options *o)
 {
-	const char *const file = file_of(o), *const name = file ? basename(file) : "sweep";
-	const size_t n = strlen(name), cut = n > 4 && !strcmp(name + n - 4, ".ini") ? 4 : 0;
+	const char *const file = file_of(o);
 
 	if (cli_given(o, CLI_sweep_output)) {
 		return strdup(cli_text(o, CLI_sweep_output));
 	}
-	return strndup(name, n - cut);
+	if (!file) {
+		return strdup("sweep");
+	}
+	const char *const name = basename(file);
+	const size_t n = strlen(name);
+
+	if (n > 4 && !strcmp(name + n - 4, ".ini")) {
+		return strndup(name, n - 4);
+	}
+	return strdup(name);
 }
 
 /* The output with an end; freed by the caller. */
@@ -286,7 +294,10 @@ static int write_and_print(struct sweep_command *c)
 	NVW_TRY(write_file(c, ".summary.csv", write_summary));
 	count_points(c);
 	NVW_TRY(cli_json(&c->given) ? print_json(c) : print_text(c));
-	return c->counts.wrong || c->counts.failed ? NVW_E_INCONSISTENT : 0;
+	if (c->counts.wrong || c->counts.failed) {
+		return NVW_E_INCONSISTENT;
+	}
+	return 0;
 }
 
 static int sweep_points(struct sweep_command *c)

@@ -208,7 +208,10 @@ static int make_words(
 	if (c->options.fault) {
 		NVW_TRY(spread_add_word(w, "--fault=%s", c->options.fault));
 	}
-	return c->options.shrink ? 0 : spread_add_word(w, "--shrink=off");
+	if (c->options.shrink) {
+		return 0;
+	}
+	return spread_add_word(w, "--shrink=off");
 }
 
 static int add_part(struct torture_command *c, uint64_t first, uint64_t programs)

@@ -15,6 +15,7 @@
 #include "report/patch.h"
 #include "image_name.h"
 #include "report/provenance.h"
+#include "report/words.h"
 #include "session.h"
 
 enum { SETTLE_AFTER = 1024 }; /* states in a row that fail in known ways settle an instant */
@@ -55,12 +56,13 @@ static void take_mode(const struct cli_options *given, struct ct_options *o)
 	static const enum ct_mode modes[] = {CT_KILL, CT_OBSERVED, CT_PERMITTED};
 	const char *const model = cli_text(given, CLI_model);
 
-	o->mode = model ? CT_PERMITTED : CT_OBSERVED;
+	o->mode = CT_OBSERVED;
+	if (model) {
+		o->mode = CT_PERMITTED;
+		ct_model_find(model, &o->model);
+	}
 	if (cli_given(given, CLI_mode)) {
 		o->mode = modes[cli_number(given, CLI_mode)];
-	}
-	if (model) {
-		ct_model_find(model, &o->model);
 	}
 }
 
@@ -184,7 +186,10 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	if (cli_given(given, CLI_slice)) {
 		NVW_TRY(take_slice(cli_text(given, CLI_slice), &ret->options));
 	}
-	return cli_given(given, CLI_shard) ? take_shard(cli_text(given, CLI_shard), &ret->options) : 0;
+	if (cli_given(given, CLI_shard)) {
+		return take_shard(cli_text(given, CLI_shard), &ret->options);
+	}
+	return 0;
 }
 
 /* One crash test from the command line. */
@@ -206,10 +211,14 @@ static void show_progress(void *context, const struct ct_progress *p)
 		return;
 	}
 	const double done = (double)p->done, all = (double)p->total;
-	const double rate = p->seconds > 0 ? done / p->seconds : 0;
+	double rate = 0, left = 0;
 
+	if (p->seconds > 0 && done > 0) {
+		rate = done / p->seconds;
+		left = (all - done) / rate;
+	}
 	fprintf(stderr, "\r\033[K %s  %3.0f %%   %.0f of %.0f   %.0f/s   %.0f s left", p->what,
-		100.0 * done / all, done, all, rate, rate > 0 ? (all - done) / rate : 0);
+		100.0 * done / all, done, all, rate, left);
 }
 
 static void show_slice(const struct crash_run *r)
@@ -315,7 +324,9 @@ static int test(struct crash_run *r)
 	if (o.exports != NULL) {
 		NVW_TRY(exported_begin(o.exports));
 	}
-	o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+	if (isatty(STDERR_FILENO)) {
+		o.progress = show_progress;
+	}
 	const int error = test_subject(r, &o);
 
 	if (o.progress != NULL) {
@@ -370,7 +381,10 @@ static int test_and_show(struct crash_run *run)
 	if (q->options.slice > 0) {
 		return run->result.interrupted ? STATUS_INPUT : STATUS_CLEAN;
 	}
-	return failed != 0 ? STATUS_INCONSISTENT : crash_status(verdict_of(run));
+	if (failed != 0) {
+		return STATUS_INCONSISTENT;
+	}
+	return crash_status(verdict_of(run));
 }
 
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
@@ -397,7 +411,7 @@ int crash_store_log(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
 	json_t *const made_by = cli_provenance(machine, command);
-	const struct crash_heading heading = {.workload = request->exec ? request->exec : request->store_log,
+	const struct crash_heading heading = {.workload = words_or(request->exec, request->store_log),
 		.machine = "",
 		.protocol = "",
 		.model = "",

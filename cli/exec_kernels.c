@@ -26,7 +26,10 @@ int exec_kernels_load(const struct host_session *s, const char *option, json_t *
 			option);
 	}
 	*ret_report = json_load_file(path, 0, &wrong);
-	return *ret_report ? 0 : nvw_fail(NVW_E_INPUT, "%s: %s", path, wrong.text);
+	if (*ret_report == NULL) {
+		return nvw_fail(NVW_E_INPUT, "%s: %s", path, wrong.text);
+	}
+	return 0;
 }
 
 static double statistic(json_t *kernel, const char *name)

@@ -3,6 +3,7 @@
 #include "exported.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,17 +16,13 @@
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "report/json_report.h"
+#include "session.h"
 
 enum { COMMAND_BYTES = 8192, PATH_BYTES = 4096, STATUSES = 256 };
 
 int exported_begin(const char *folder)
 {
-	if (mkdir(folder, 0777) == 0) {
-		return 0;
-	}
-	return errno == EEXIST ?
-		       nvw_fail(NVW_E_USAGE, "--export-states: %s exists, expected a new folder", folder) :
-		       nvw_fail_errno("--export-states: %s", folder);
+	return cli_new_folder("--export-states", folder);
 }
 
 /* ---- The list ------------------------------------------------------------------------------------ */
@@ -75,8 +72,10 @@ static int read_states(const char *folder, json_t **ret_list)
 	FILE *const file = fopen(path, "re");
 
 	if (file == NULL) {
-		return errno == ENOENT ? nvw_fail(NVW_E_INPUT, "%s: no state was tested", folder) :
-					 nvw_fail_errno("%s", path);
+		if (errno == ENOENT) {
+			return nvw_fail(NVW_E_INPUT, "%s: no state was tested", folder);
+		}
+		return nvw_fail_errno("%s", path);
 	}
 	json_t *const list = read_lines(file);
 
@@ -92,14 +91,19 @@ static int read_states(const char *folder, json_t **ret_list)
 static int tool_command(const char *tool, const char *path, char command[COMMAND_BYTES])
 {
 	const char *const braces = strstr(tool, "{}");
-	const int n = braces != NULL ? snprintf(command, COMMAND_BYTES, "%.*s%s%s", (int)(braces - tool),
-					       tool, path, braces + 2) :
-				       snprintf(command, COMMAND_BYTES, "%s %s", tool, path);
+	int n;
 
-	return n < COMMAND_BYTES ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "--tool: expected a command of at most %d characters",
-			       COMMAND_BYTES - PATH_BYTES);
+	if (braces != NULL) {
+		n = snprintf(
+			command, COMMAND_BYTES, "%.*s%s%s", (int)(braces - tool), tool, path, braces + 2);
+	} else {
+		n = snprintf(command, COMMAND_BYTES, "%s %s", tool, path);
+	}
+	if (n >= COMMAND_BYTES) {
+		return nvw_fail(NVW_E_USAGE, "--tool: expected a command of at most %d characters",
+			COMMAND_BYTES - PATH_BYTES);
+	}
+	return 0;
 }
 
 static double now(void)
@@ -131,7 +135,7 @@ static int run_tool(const char *command, int *ret_status)
 		return nvw_fail_errno("--tool: no process");
 	}
 	NVW_TRY(nvw_stop_wait(pid, &status));
-	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	*ret_status = cli_exit_status(status);
 	return 0;
 }
 
@@ -144,10 +148,8 @@ static int copy_state(const char *from, const char *to)
 
 		snprintf(its[0], sizeof its[0], "%s.%u", from, i);
 		snprintf(its[1], sizeof its[1], "%s.%u", to, i);
-		const int error = access(its[0], F_OK) == 0 ? nvw_copy_file(its[0], its[1]) : 0;
-
-		if (error != 0) {
-			return error;
+		if (access(its[0], F_OK) == 0) {
+			NVW_TRY(nvw_copy_file(its[0], its[1]));
 		}
 	}
 	return 0;
@@ -184,8 +186,10 @@ struct tool_times {
 
 static void add_time(struct tool_times *t, double seconds)
 {
-	t->least = t->count == 0 || seconds < t->least ? seconds : t->least;
-	t->most = seconds > t->most ? seconds : t->most;
+	if (t->count == 0 || seconds < t->least) {
+		t->least = seconds;
+	}
+	t->most = fmax(t->most, seconds);
 	t->sum += seconds;
 	t->count++;
 }

@@ -122,7 +122,10 @@ int fio_write_job(const struct fio_place *p, const char *job, const struct fio_l
 		return nvw_fail_errno("%s", p->job);
 	}
 	write_lines(to, text, lines);
-	return fclose(to) ? nvw_fail_errno("%s", p->job) : 0;
+	if (fclose(to)) {
+		return nvw_fail_errno("%s", p->job);
+	}
+	return 0;
 }
 
 /* ---- fio's output -------------------------------------------------------------------------------- */
@@ -147,7 +150,10 @@ static int keep(const char *path, const char *json)
 	FILE *const to = fopen(path, "w");
 	const bool written = to != NULL && fputs(json, to) >= 0;
 
-	return (to != NULL && fclose(to)) || !written ? nvw_fail_errno("%s", path) : 0;
+	if ((to != NULL && fclose(to)) || !written) {
+		return nvw_fail_errno("%s", path);
+	}
+	return 0;
 }
 
 static int parse_json(struct fio_run *run, const char *json)
@@ -163,7 +169,10 @@ static int parse_json(struct fio_run *run, const char *json)
 		return nvw_fail(
 			NVW_E_INPUT, "expected fio-3 or a later version, found \"%s\"", fio_version(run));
 	}
-	return run->keep != NULL ? keep(run->keep, json) : 0;
+	if (run->keep != NULL) {
+		return keep(run->keep, json);
+	}
+	return 0;
 }
 
 /* There may be warnings before the object. */
@@ -227,7 +236,7 @@ int fio_check(const struct fio_place *p, int status)
 		return 0;
 	}
 	char *const text = read_text(p->output);
-	const char *const said = words_or(text ? strstr(text, "fio: ") : NULL, "");
+	const char *const said = words_or(strstr(words_or(text, ""), "fio: "), "");
 
 	nvw_fail(NVW_E_INPUT, "fio exited with status %d%s%.*s", WEXITSTATUS(status), words_if(*said, ": "),
 		(int)strcspn(said, "\n"), said);

@@ -92,7 +92,10 @@ static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint
 	if ((kill_at == 0 || WIFEXITED(r.status)) && fio_check(&v->place, r.status)) {
 		return NVW_E_INPUT;
 	}
-	return found > 0 ? count_flushes(v->log, ret_flushes) : found;
+	if (found > 0) {
+		return count_flushes(v->log, ret_flushes);
+	}
+	return found;
 }
 
 /* A check that fails without a crash would report that everything is lost. */
@@ -121,7 +124,10 @@ static int save_state(struct verify *v, uint64_t blocks)
 	snprintf(v->version, sizeof v->version, "%s", fio_version(&run));
 	fio_run_end(&run);
 	NVW_TRY(error);
-	return v->kill_count > 0 ? 0 : try_check(v);
+	if (v->kill_count > 0) {
+		return 0;
+	}
+	return try_check(v);
 }
 
 /* ---- A kill -------------------------------------------------------------------------------------- */
@@ -132,8 +138,9 @@ static int explore_kill(struct verify *v, struct kill *k, uint64_t seed)
 	const struct ct_foreign foreign = {
 		.store_log = v->log, .image = v->base, .command = v->check, .last_only = true};
 	const bool keeps_caches = q->machine->nvram.domain == EMU_DOMAIN_eadr;
+	const enum ct_use use = keeps_caches ? CT_USE_KEPT_CACHES : CT_USE_PROGRAMS;
 	const struct ct_options options = {
-		.model = ct_model_for(keeps_caches ? CT_USE_KEPT_CACHES : CT_USE_PROGRAMS),
+		.model = ct_model_for(use),
 		.states = q->states ? q->states : STATES,
 		.seed = seed,
 		.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),

@@ -36,31 +36,38 @@ size_t cli_names_image(const char *command, size_t at, const char *image)
 		(command[at + n] == '\0' || strchr(after, command[at + n]))) {
 		return n;
 	}
-	return is_file(command + at, word, image) ? word : 0;
+	if (is_file(command + at, word, image)) {
+		return word;
+	}
+	return 0;
 }
 
 int cli_image_as_braces(const char *command, const char *image, const char *option, char **ret_command)
 {
-	size_t bytes, length;
+	size_t bytes;
 	unsigned braces = 0, named = 0;
 	FILE *const f = open_memstream(ret_command, &bytes);
 
-	for (size_t at = 0; f != NULL && command[at] != '\0'; at += length) {
-		const size_t image_length = cli_names_image(command, at, image);
-		const bool is_braces = image_length > 0 && command[at] == '{';
+	for (size_t at = 0; f != NULL && command[at] != '\0';) {
+		const size_t length = cli_names_image(command, at, image);
 
-		length = image_length ? image_length : 1;
-		braces += is_braces;
-		named += image_length > 0 && !is_braces;
-		fprintf(f, "%.*s", image_length ? 2 : 1, image_length ? "{}" : command + at);
+		if (length == 0) {
+			fputc(command[at++], f);
+			continue;
+		}
+		braces += command[at] == '{';
+		named += command[at] != '{';
+		fputs("{}", f);
+		at += length;
 	}
 	if (f == NULL || fclose(f)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a command");
 	}
-	return braces == 0 || named == 0 ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE,
-			       "%s: expected {} or %s, found both in \"%s\": both stand for the file that is "
-			       "judged; if the command needs the image as it was, give it a copy",
-			       option, image, command);
+	if (braces > 0 && named > 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: expected {} or %s, found both in \"%s\": both stand for the file that is judged; if "
+			"the command needs the image as it was, give it a copy",
+			option, image, command);
+	}
+	return 0;
 }

@@ -139,7 +139,9 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 	if (*info->machine != '\0') {
 		return is_kernels(e);
 	}
-	file = file ? file : info->options;
+	if (file == NULL) {
+		file = info->options;
+	}
 	if (*file == '\0' || strpbrk(file, ";|\n") != NULL) {
 		return nvw_fail(NVW_E_INPUT,
 			"%s: expected the name of the file that was recorded, without ; and |, found \"%s\"",

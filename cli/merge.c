@@ -351,7 +351,11 @@ static void complete(struct merge *m)
 
 static int check_whole(const struct merge *m)
 {
-	const uint64_t shards = m->first ? number_of(m->first, "shards") : 0;
+	if (!m->first) {
+		return nvw_fail(
+			NVW_E_USAGE, "--merge: expected the JSON reports of all shards of an exploration");
+	}
+	const uint64_t shards = number_of(m->first, "shards");
 
 	for (uint64_t i = 1; i <= shards; i++) {
 		if (!m->seen[i]) {
@@ -359,9 +363,7 @@ static int check_whole(const struct merge *m)
 				(unsigned long long)i, (unsigned long long)shards);
 		}
 	}
-	return m->first ? 0 :
-			  nvw_fail(NVW_E_USAGE,
-				  "--merge: expected the JSON reports of all shards of an exploration");
+	return 0;
 }
 
 static int show(const struct merge *m, bool json)
@@ -383,19 +385,21 @@ static int show(const struct merge *m, bool json)
 	return 0;
 }
 
+static int merge_all(struct merge *m, const struct cli_options *given)
+{
+	for (unsigned i = 0; i < given->argument_count; i++) {
+		NVW_TRY(add_report(m, given->argument[i]));
+	}
+	NVW_TRY(check_whole(m));
+	complete(m);
+	return show(m, cli_json(given));
+}
+
 int crash_merge(const struct cli_options *given)
 {
 	static struct merge m;
-	int error = 0;
+	const int error = merge_all(&m, given);
 
-	for (unsigned i = 0; i < given->argument_count && !error; i++) {
-		error = add_report(&m, given->argument[i]);
-	}
-	error = error ? error : check_whole(&m);
-	if (!error) {
-		complete(&m);
-		error = show(&m, cli_json(given));
-	}
 	json_decref(m.first);
 	return error ? cli_fail() : crash_status(ct_verdict_of(&m.result));
 }

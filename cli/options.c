@@ -190,7 +190,10 @@ static int parse_value(const struct record *r, const char *text, uint64_t *ret_n
 	case CLI_BLOCK:
 		return cli_parse_block(text, ret_number);
 	case CLI_TEXT:
-		return *text ? 0 : nvw_fail(NVW_E_USAGE, "expected %s", r->value);
+		if (*text == '\0') {
+			return nvw_fail(NVW_E_USAGE, "expected %s", r->value);
+		}
+		return 0;
 	case CLI_FLAG:
 		break;
 	}

@@ -10,24 +10,22 @@
 #include "core/describe.h"
 #include "registry.h"
 #include "session.h"
+#include "report/words.h"
 
 static int parse(struct pool_command *c, int argc, char **argv)
 {
 	struct cli_options *const o = &c->given;
-	const int r = cli_options_parse(o, false, argc, argv);
-
-	if (r) {
-		return r;
-	}
+	NVW_TRY(cli_options_parse(o, false, argc, argv));
 	c->json = cli_json(o);
 	c->help = cli_given(o, CLI_help);
-	c->path = o->argument_count ? o->argument[0] : NULL;
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}
-	return c->path || c->help ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "%s: expected a pool file, or a folder of pools", argv[0]);
+	if (o->argument_count == 0 && !c->help) {
+		return nvw_fail(NVW_E_USAGE, "%s: expected a pool file, or a folder of pools", argv[0]);
+	}
+	c->path = o->argument[0];
+	return 0;
 }
 
 int pool_command_run(
@@ -88,7 +86,7 @@ static void print_value(const char *prefix, const char *name, const json_t *valu
 		{
 			char path[256];
 
-			snprintf(path, sizeof path, "%s%s%s", prefix, *prefix ? "." : "", key);
+			snprintf(path, sizeof path, "%s%s%s", prefix, words_if(*prefix, "."), key);
 			print_value(path, key, member);
 		}
 		return;
@@ -120,5 +118,5 @@ int pool_command_print(const json_t *report, bool json)
 	} else if (cli_print_json(json_incref((json_t *)(uintptr_t)report), stdout)) {
 		return NVW_E_SYSTEM;
 	}
-	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the report");
+	return cli_flush();
 }

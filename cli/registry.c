@@ -53,8 +53,12 @@ static bool is_complete(const struct nvw_workload *w)
 static void load_library(const char *path)
 {
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const struct nvw_workload *const *const list = object ? dlsym(object, "nvw_workloads") : NULL;
+	const struct nvw_workload *const *list = NULL;
 	const char *const from = strdup(path);
+
+	if (object != NULL) {
+		list = dlsym(object, "nvw_workloads");
+	}
 
 	if (list == NULL || from == NULL) {
 		fprintf(stderr, "nvwave: note: %s is no library of workloads: %s\n", path, dlerror());
@@ -216,5 +220,8 @@ int nvw_workload_load(const char *name, const struct nvw_workload **ret_workload
 		return load_object(name, ret_workload);
 	}
 	*ret_workload = nvw_workload_find(name);
-	return *ret_workload != NULL ? 0 : fail_unknown(name);
+	if (*ret_workload == NULL) {
+		return fail_unknown(name);
+	}
+	return 0;
 }

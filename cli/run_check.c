@@ -26,6 +26,14 @@ struct answer {
 
 /* ---- In the child -------------------------------------------------------------------------------- */
 
+static void say(struct answer *a, int result, const char *good, const char *bad)
+{
+	a->verdict = good;
+	if (result == NVW_E_INCONSISTENT) {
+		a->verdict = bad;
+	}
+}
+
 static int check(const struct cli_checked *c, struct answer *a)
 {
 	const struct nvw_workload *const w = c->workload;
@@ -33,16 +41,15 @@ static int check(const struct cli_checked *c, struct answer *a)
 
 	if (w->verify) {
 		r = w->verify(c->plan, c->machine, &a->findings);
-		a->verdict = r == NVW_E_INCONSISTENT ? "WRONG" : "verified";
+		say(a, r, "verified", "WRONG");
 	}
 	if (r == 0 && w->check && c->pool && !nvw_machine_is_volatile(c->machine)) {
 		r = w->check(c->plan, c->pool, c->acks, &a->findings);
-		a->verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT" : "consistent";
+		say(a, r, "consistent", "INCONSISTENT");
 	}
 	if (r == 0 && c->sightings) {
 		r = nvw__sightings_judge(c->sightings, w, c->plan, c->pool, &a->findings);
-		a->verdict = r == NVW_E_INCONSISTENT ? "INCONSISTENT for host readers" :
-						       "consistent, for host readers too";
+		say(a, r, "consistent, for host readers too", "INCONSISTENT for host readers");
 	}
 	return r;
 }
@@ -101,8 +108,10 @@ static int wait_for(pid_t pid, struct answer *a)
 	if (a->phase != CT_PHASE_IDLE) {
 		return describe_death(a, status);
 	}
-	return a->result && a->result != NVW_E_INCONSISTENT ? nvw_fail(a->result, "%s", a->message) :
-							      a->result;
+	if (a->result && a->result != NVW_E_INCONSISTENT) {
+		return nvw_fail(a->result, "%s", a->message);
+	}
+	return a->result;
 }
 
 int cli_check(const struct cli_checked *c, struct nvw_findings *findings, const char **ret_verdict)

@@ -2,14 +2,18 @@
 /* The shared part of the command line. See session.h. */
 #include "session.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <emu.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/options.h"
 #include "core/units.h"
 #include "laboratory/sweep.h"
@@ -47,9 +51,28 @@ int cli_status(int result)
 	return result < 0 ? cli_fail() : result;
 }
 
+int cli_exit_status(int wait_status)
+{
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+int cli_new_folder(const char *option, const char *folder)
+{
+	if (mkdir(folder, 0777) == 0) {
+		return 0;
+	}
+	if (errno == EEXIST) {
+		return nvw_fail(NVW_E_USAGE, "%s: %s exists, expected a new folder", option, folder);
+	}
+	return nvw_fail_errno("%s: %s", option, folder);
+}
+
 int cli_flush(void)
 {
-	return fflush(stdout) == 0 ? 0 : nvw_fail_errno("cannot write the report");
+	if (fflush(stdout) != 0) {
+		return nvw_fail_errno("cannot write the report");
+	}
+	return 0;
 }
 
 struct sweep_manner cli_manner(const struct cli_options *given)
@@ -89,7 +112,10 @@ static char **with_long_names(int argc, char **argv)
 	char **const words = calloc((size_t)argc + 1, sizeof *words);
 
 	for (int i = 0; words && i < argc; i++) {
-		words[i] = strcmp(argv[i], "-o") ? argv[i] : name;
+		words[i] = argv[i];
+		if (!strcmp(argv[i], "-o")) {
+			words[i] = name;
+		}
 	}
 	return words;
 }
@@ -140,45 +166,63 @@ static int take_protocol(struct cli_session *s, const char *value)
 	return 0;
 }
 
-/* The protocol that was named, NULL: none. */
-static const char *named_protocol(const struct cli_options *o)
+/* "gpu.protocol=NAME" names the protocol, too. */
+static int take_setting(struct cli_session *s, const char *setting)
 {
-	return cli_given(o, CLI_protocol)      ? cli_text(o, CLI_protocol) :
-	       cli_given(o, CLI_each_protocol) ? cli_text(o, CLI_each_protocol) :
-						 NULL;
+	const int error = emu_config_set(&s->config, setting);
+
+	if (error) {
+		return nvw_fail(error, "%s: %s", s->config.name, nvw_error_message());
+	}
+	if (!strncmp(setting, "gpu.protocol=", 13)) {
+		s->protocol_named = true;
+	}
+	return 0;
 }
 
 /* Settings are applied after the machine that they override. */
 static int describe_machine(struct cli_session *s)
 {
 	const struct cli_options *const o = &s->given;
-	int r = cli_given(o, CLI_machine) ? emu_config_load(&s->config, cli_text(o, CLI_machine)) : 0;
 
-	for (unsigned i = 0; i < o->setting_count && r == 0; i++) {
-		r = emu_config_set(&s->config, o->setting[i]);
-		r = r ? nvw_fail(r, "%s: %s", s->config.name, nvw_error_message()) : 0;
-		s->protocol_named = s->protocol_named || !strncmp(o->setting[i], "gpu.protocol=", 13);
+	if (cli_given(o, CLI_machine)) {
+		NVW_TRY(emu_config_load(&s->config, cli_text(o, CLI_machine)));
 	}
-	if (r == 0 && named_protocol(o)) {
-		r = take_protocol(s, named_protocol(o));
+	for (unsigned i = 0; i < o->setting_count; i++) {
+		NVW_TRY(take_setting(s, o->setting[i]));
+	}
+	if (cli_given(o, CLI_protocol)) {
+		NVW_TRY(take_protocol(s, cli_text(o, CLI_protocol)));
+	} else if (cli_given(o, CLI_each_protocol)) {
+		NVW_TRY(take_protocol(s, cli_text(o, CLI_each_protocol)));
 	}
 	s->config.seed = cli_number(o, CLI_seed);
-	return r ? r : emu_config_check(&s->config);
+	return emu_config_check(&s->config);
 }
 
 /* ---- The workload -------------------------------------------------------------------------------- */
+
+/* There is no workload; an option may have been meant for one. */
+static int without_workload(const struct cli_session *s, enum cli_subject subject)
+{
+	const struct cli_options *const o = &s->given;
+
+	if (o->other_count) {
+		return cli_options_unknown(o, NULL, o->other[0].name);
+	}
+	if (subject == CLI_WORKLOAD && !s->help) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s: expected a workload (see nvwave list workloads)", o->command);
+	}
+	return 0;
+}
 
 static int find_workload(struct cli_session *s, enum cli_subject subject)
 {
 	const struct cli_options *const o = &s->given;
 
 	if (o->argument_count == 0) {
-		return o->other_count ?
-			       cli_options_unknown(o, NULL, o->other[0].name) :
-		       subject == CLI_WORKLOAD && !s->help ?
-			       nvw_fail(NVW_E_USAGE, "%s: expected a workload (see nvwave list workloads)",
-				       o->command) :
-			       0;
+		return without_workload(s, subject);
 	}
 	if (o->argument_count > 1) {
 		return nvw_fail(NVW_E_USAGE, "%s: expected one workload, found %s and \"%s\"", o->command,
@@ -188,11 +232,25 @@ static int find_workload(struct cli_session *s, enum cli_subject subject)
 	return nvw_workload_load(o->argument[0], &s->workload);
 }
 
+static int refuse_mutation(const struct nvw_workload *w, const char *value, const char *const *names)
+{
+	const char *const near = nvw_nearest(value, names);
+
+	if (near) {
+		return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", w->name, value, near);
+	}
+	return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", w->name, value);
+}
+
 static int take_mutation(struct cli_session *s, const char *value)
 {
-	const struct nvw_mutation *const list = s->workload ? s->workload->mutations : NULL;
-	const char *names[65], *near;
+	const char *names[65];
 	unsigned n = 0;
+
+	if (!s->workload) {
+		return nvw_fail(NVW_E_USAGE, "%s: --mutate needs a workload", s->given.command);
+	}
+	const struct nvw_mutation *const list = s->workload->mutations;
 
 	for (; list && n < 64 && list[n].name; n++) {
 		names[n] = list[n].name;
@@ -202,16 +260,7 @@ static int take_mutation(struct cli_session *s, const char *value)
 		}
 	}
 	names[n] = NULL;
-	near = nvw_nearest(value, names);
-	if (!s->workload) {
-		return nvw_fail(NVW_E_USAGE, "%s: --mutate needs a workload", s->given.command);
-	}
-	const char *const whose = s->workload->name;
-
-	if (near) {
-		return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; did you mean %s?", whose, value, near);
-	}
-	return nvw_fail(NVW_E_USAGE, "%s has no mutation %s; see nvwave list mutations", whose, value);
+	return refuse_mutation(s->workload, value, names);
 }
 
 static bool has_option(const struct nvw_workload *w, const char *name)
@@ -225,25 +274,19 @@ static bool has_option(const struct nvw_workload *w, const char *name)
 }
 
 /* An option that the command does not have belongs to the workload. */
-static int take_options(struct cli_session *s)
+static int take_option(struct cli_session *s, const struct cli_other *other)
 {
-	const struct cli_options *const o = &s->given;
+	if (!s->workload || !has_option(s->workload, other->name)) {
+		return cli_options_unknown(&s->given, s->workload, other->name);
+	}
+	if (!other->value) {
+		return nvw_fail(NVW_E_USAGE, "%s: --%s needs a value: --%s=VALUE", s->workload->name,
+			other->name, other->name);
+	}
+	const int error = nvw__options_set(s->options, other->name, other->value);
 
-	for (unsigned i = 0; i < o->other_count; i++) {
-		const struct cli_other *const other = &o->other[i];
-		int r;
-
-		if (!s->workload || !has_option(s->workload, other->name)) {
-			return cli_options_unknown(o, s->workload, other->name);
-		}
-		if (!other->value) {
-			return nvw_fail(NVW_E_USAGE, "%s: --%s needs a value: --%s=VALUE", s->workload->name,
-				other->name, other->name);
-		}
-		r = nvw__options_set(s->options, other->name, other->value);
-		if (r < 0) {
-			return nvw_fail(r, "%s: %s", s->workload->name, nvw_error_message());
-		}
+	if (error < 0) {
+		return nvw_fail(error, "%s: %s", s->workload->name, nvw_error_message());
 	}
 	return 0;
 }
@@ -252,7 +295,10 @@ static int take_options(struct cli_session *s)
 
 static struct nvw_asked asked_by(const struct cli_session *s)
 {
-	return s->workload && s->workload->asks ? s->workload->asks(s->options) : (struct nvw_asked){0};
+	if (!s->workload || !s->workload->asks) {
+		return (struct nvw_asked){0};
+	}
+	return s->workload->asks(s->options);
 }
 
 int cli_session_keeps(const struct cli_session *s, const char *protocol)
@@ -296,7 +342,10 @@ static int choose_protocol(struct cli_session *s)
 	if (!s->protocol_named && implied) {
 		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", implied);
 	}
-	return s->each_protocol ? 0 : cli_session_keeps(s, s->config.protocol);
+	if (s->each_protocol) {
+		return 0;
+	}
+	return cli_session_keeps(s, s->config.protocol);
 }
 
 /* ---- The whole ----------------------------------------------------------------------------------- */
@@ -308,10 +357,15 @@ static int prepare(struct cli_session *s)
 	if (cli_given(&s->given, CLI_mutate)) {
 		NVW_TRY(take_mutation(s, cli_text(&s->given, CLI_mutate)));
 	}
-	NVW_TRY(take_options(s));
+	for (unsigned i = 0; i < s->given.other_count; i++) {
+		NVW_TRY(take_option(s, &s->given.other[i]));
+	}
 	NVW_TRY(choose_protocol(s));
 	s->options_text = nvw__options_text(s->options);
-	return s->options_text ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the command line");
+	if (!s->options_text) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
+	}
+	return 0;
 }
 
 int cli_session_begin(struct cli_session *s, enum cli_subject subject, int argc, char **argv)
@@ -324,7 +378,10 @@ int cli_session_begin(struct cli_session *s, enum cli_subject subject, int argc,
 	if (subject != CLI_NO_WORKLOAD) {
 		NVW_TRY(find_workload(s, subject));
 	}
-	return s->help ? 0 : prepare(s);
+	if (s->help) {
+		return 0;
+	}
+	return prepare(s);
 }
 
 void cli_session_end(struct cli_session *s)
@@ -338,12 +395,31 @@ void cli_session_end(struct cli_session *s)
 int cli_session_try(const struct cli_session *s)
 {
 	void *plan = NULL;
+
+	NVW_INVARIANT(s->workload != NULL);
 	const int r = s->workload->prepare(s->options, s->config.seed, s->mutation, &plan);
 
 	if (plan && s->workload->dispose) {
 		s->workload->dispose(plan);
 	}
 	return r;
+}
+
+/* An option of a workload, with its choices below. */
+static void print_option(const struct nvw_option *o)
+{
+	printf(*o->value ? "  --%-22s %s [%s]\n" : "  --%-22s %s\n", o->name, o->help, o->value);
+	if (o->type != NVW_OPTION_CHOICE) {
+		return;
+	}
+	const char *before = "                           ";
+
+	for (unsigned i = 0; o->choices[i]; i++, before = ", ") {
+		printf("%s%s", before, o->choices[i]);
+	}
+	if (o->choices[0]) {
+		putchar('\n');
+	}
 }
 
 void cli_session_help(const char *command, const struct nvw_workload *workload)
@@ -356,10 +432,6 @@ void cli_session_help(const char *command, const struct nvw_workload *workload)
 	}
 	printf("\nOptions of %s (%s):\n", workload->name, workload->summary);
 	for (const struct nvw_option *o = workload->options; o && o->name; o++) {
-		printf(*o->value ? "  --%-22s %s [%s]\n" : "  --%-22s %s\n", o->name, o->help, o->value);
-		for (unsigned i = 0; o->type == NVW_OPTION_CHOICE && o->choices[i]; i++) {
-			printf("%s%s%s", i ? ", " : "                           ", o->choices[i],
-				o->choices[i + 1] ? "" : "\n");
-		}
+		print_option(o);
 	}
 }

@@ -61,6 +61,12 @@ int cli_fail(void);
 /* The exit status of a result: 0, NVW_E_INCONSISTENT, or an error, whose message it prints. */
 int cli_status(int result);
 
+/* Of a process that has ended, as a shell says it: 128 and the number of a signal. */
+int cli_exit_status(int wait_status);
+
+/* Makes a folder that an option names. NVW_E_USAGE if it exists. */
+NVW_CHECKED int cli_new_folder(const char *option, const char *folder);
+
 /* NVW_E_SYSTEM if standard output has not taken everything. */
 NVW_CHECKED int cli_flush(void);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "core/stop.h"
 
 #include "report/patch.h"
+#include "session.h"
 #include "try_cures.h"
 #include "report/words.h"
 
@@ -120,7 +122,9 @@ static const char *left_out;
 static int count_bytes(const char *path, const struct stat *s, int type, struct FTW *at)
 {
 	(void)at;
-	found_bytes += type == FTW_F && strcmp(path, left_out) != 0 ? (uint64_t)s->st_blocks * 512 : 0;
+	if (type == FTW_F && strcmp(path, left_out) != 0) {
+		found_bytes += (uint64_t)s->st_blocks * 512;
+	}
 	return found_bytes > (uint64_t)COPY_MIB << 20;
 }
 
@@ -166,21 +170,16 @@ static int copy_tree(struct copy *c, const char *image)
 
 static int begin(const struct cure_trial *t, struct copy *c)
 {
-	*c = (struct copy){.from = ""};
-	int error = cli_try_cures_check(t->exec);
-
-	if (error) {
-		return error;
-	}
+	NVW_TRY(cli_try_cures_check(t->exec));
 	if (getcwd(c->from, sizeof c->from) == NULL) {
 		return nvw_fail_errno("the working directory");
 	}
-	error = nvw_folder_make("cures", false, &c->folder);
+	NVW_TRY(nvw_folder_make("cures", false, &c->folder));
 	snprintf(c->tree, sizeof c->tree, "%s/tree", c->folder.path);
 	snprintf(c->output, sizeof c->output, "%s/output", c->folder.path);
 	snprintf(c->program, sizeof c->program, "%.*s", (int)program_length(t->exec), t->exec);
-	error = error ? error : check_folder(c, t->image);
-	return error ? error : copy_tree(c, t->image);
+	NVW_TRY(check_folder(c, t->image));
+	return copy_tree(c, t->image);
 }
 
 /* ---- The build and the run ----------------------------------------------------------------------- */
@@ -191,23 +190,35 @@ struct outcome {
 	struct ct_result *result;
 };
 
+/* Of the command, which may not return: -1. */
+static int run_build(const struct cure_trial *t, const struct copy *c)
+{
+	char shell[] = "/bin/sh", option[] = "-c";
+	char *const command = strdup(t->command);
+	char *const argv[] = {shell, option, command, NULL};
+	int status = -1;
+
+	setenv("NVWAVE_SOURCES", c->from, 1);
+	setenv("NVWAVE_COPY", c->tree, 1);
+	if (command) {
+		status = run(argv, c->tree, c->output);
+	}
+	unsetenv("NVWAVE_SOURCES");
+	unsetenv("NVWAVE_COPY");
+	free(command);
+	return status;
+}
+
 /* The program is removed before, so that the one that is there was built from the copy. False: why not is in
  * the outcome. */
 static bool build(const struct cure_trial *t, const struct copy *c, struct outcome *o)
 {
-	char shell[] = "/bin/sh", option[] = "-c", program[600], said[160];
-	char *command = strdup(t->command);
-	char *const argv[] = {shell, option, command, NULL};
+	char program[600], said[160];
 
 	snprintf(program, sizeof program, "%s/%s", c->tree, c->program);
 	unlink(program);
-	setenv("NVWAVE_SOURCES", c->from, 1);
-	setenv("NVWAVE_COPY", c->tree, 1);
-	const int status = command ? run(argv, c->tree, c->output) : -1;
+	const int status = run_build(t, c);
 
-	unsetenv("NVWAVE_SOURCES");
-	unsetenv("NVWAVE_COPY");
-	free(command);
 	tell_output(c->output, said, sizeof said);
 	if (nvw_stopping()) {
 		snprintf(o->text, sizeof o->text, "nvwave was stopped");
@@ -216,8 +227,7 @@ static bool build(const struct cure_trial *t, const struct copy *c, struct outco
 			BUILD_SECONDS);
 	} else if (status != 0) {
 		snprintf(o->text, sizeof o->text, "a copy with it does not build (status %d)%s%s",
-			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-			words_if(said[0], ": "), said);
+			cli_exit_status(status), words_if(said[0], ": "), said);
 	} else if (access(program, X_OK) != 0) {
 		snprintf(o->text, sizeof o->text, "the build of a copy with it made no %.100s there",
 			c->program);
@@ -233,7 +243,7 @@ static void tell_end(int status, int expected, struct outcome *o)
 	} else {
 		snprintf(o->text, sizeof o->text,
 			"the program ends with status %d, and not as before with %d", WEXITSTATUS(status),
-			WIFEXITED(expected) ? WEXITSTATUS(expected) : 128 + WTERMSIG(expected));
+			cli_exit_status(expected));
 	}
 }
 
@@ -259,7 +269,7 @@ static void tell_result(const struct ct_result *r, struct outcome *o)
 
 static int run_copy(const struct cure_trial *t, const struct copy *c, struct outcome *o)
 {
-	const double limit = RUN_FACTOR * t->seconds > RUN_SECONDS ? RUN_FACTOR * t->seconds : RUN_SECONDS;
+	const double limit = fmax(RUN_FACTOR * t->seconds, RUN_SECONDS);
 	bool timed_out = false;
 	int status = t->status;
 
@@ -309,6 +319,23 @@ static void note_held(const struct ct_result *run, unsigned applied, struct ct_c
 	c->exhaustive = ct_covers_all(run) && run->states_possible_exact;
 }
 
+/* Of a verified cure that the copy had. left: findings whose cures it did not have. */
+static void note_run(const struct outcome *o, unsigned applied, unsigned left, struct ct_cure *c)
+{
+	/* What fails without the cures of others refutes nobody's. */
+	if (o->run == CT_CURE_REFUTED && left > 0) {
+		c->run = CT_CURE_NOT_RUN;
+		snprintf(c->run_text, sizeof c->run_text,
+			"%.170s; the copy has no cure of %u other finding%s", o->text, left, plural(left));
+		return;
+	}
+	c->run = o->run;
+	snprintf(c->run_text, sizeof c->run_text, "%s", o->text);
+	if (c->run == CT_CURE_HOLDS) {
+		note_held(o->result, applied, c);
+	}
+}
+
 static void note(struct ct_result *r, const char *const *why, const struct outcome *o)
 {
 	const unsigned left = left_in(r, why);
@@ -320,20 +347,10 @@ static void note(struct ct_result *r, const char *const *why, const struct outco
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		struct ct_cure *const c = &r->finding[i].cure;
 
-		if (!c->verified) {
-			continue;
-		}
-		if (why[i] != NULL) {
+		if (c->verified && why[i] == NULL) {
+			note_run(o, applied, left, c);
+		} else if (c->verified) {
 			snprintf(c->run_text, sizeof c->run_text, "there is no patch of it: %s", why[i]);
-			continue;
-		}
-		/* What fails without the cures of others refutes nobody's. */
-		c->run = o->run == CT_CURE_REFUTED && left > 0 ? CT_CURE_NOT_RUN : o->run;
-		snprintf(c->run_text, sizeof c->run_text,
-			c->run != o->run ? "%.170s; the copy has no cure of %u other finding%s" : "%s",
-			o->text, left, plural(left));
-		if (c->run == CT_CURE_HOLDS) {
-			note_held(o->result, applied, c);
 		}
 	}
 }
@@ -350,23 +367,28 @@ static void drop(struct copy *c)
 	}
 }
 
+static int try_copy(const struct cure_trial *t, struct ct_result *r, struct copy *c,
+	const char *why[CT_FINDINGS_MAX], struct outcome *o)
+{
+	NVW_TRY(begin(t, c));
+	const int lines = cli_patch_apply(r, c->from, c->tree, why);
+
+	if (lines <= 0 || !build(t, c, o)) {
+		return lines < 0 ? lines : 0;
+	}
+	return run_copy(t, c, o);
+}
+
 void cli_try_cures(const struct cure_trial *t, struct ct_result *r)
 {
 	const char *why[CT_FINDINGS_MAX] = {NULL};
 	struct outcome o = {.result = calloc(1, sizeof *o.result)};
-	struct copy c;
-	int error = o.result ? begin(t, &c) : nvw_fail(NVW_E_MEMORY, "no memory to try cures");
+	struct copy c = {.from = ""};
 
 	if (o.result == NULL) {
 		return;
 	}
-	const int lines = error ? error : cli_patch_apply(r, c.from, c.tree, why);
-
-	error = lines < 0 ? lines : 0;
-	if (lines > 0 && build(t, &c, &o)) {
-		error = run_copy(t, &c, &o);
-	}
-	if (error) {
+	if (try_copy(t, r, &c, why, &o)) {
 		o.run = CT_CURE_NOT_RUN;
 		snprintf(o.text, sizeof o.text, "%s", nvw_error_message());
 	}

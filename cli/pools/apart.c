@@ -12,6 +12,7 @@
 
 #include "../commands.h"
 #include "core/stop.h"
+#include "../report/words.h"
 
 enum { SECONDS_MAX = 60 };
 
@@ -32,8 +33,9 @@ __attribute__((noreturn)) static void child(pool_work *work, void *context, cons
 	setrlimit(RLIMIT_CPU, &time);
 
 	const int error = work(context, path, &report);
-	json_t *const all = json_pack(
-		"{s:i, s:s}", "error", error, "message", error == 0 || report ? "" : nvw_error_message());
+	const bool fails = error != 0 && report == NULL;
+	json_t *const all =
+		json_pack("{s:i, s:s}", "error", error, "message", words_if(fails, nvw_error_message()));
 	FILE *const file = fdopen(to, "w");
 
 	if (report != NULL) {
@@ -45,11 +47,9 @@ __attribute__((noreturn)) static void child(pool_work *work, void *context, cons
 	_exit(0);
 }
 
-/* What the child has written; nothing, or not all of it, if it died. */
-static void take(int from, struct pool_outcome *o)
+static void take_result(FILE *file, struct pool_outcome *o)
 {
-	FILE *const file = fdopen(from, "r");
-	json_t *const all = file != NULL ? json_loadf(file, 0, NULL) : NULL;
+	json_t *const all = json_loadf(file, 0, NULL);
 
 	if (all != NULL) {
 		o->error = (int)json_integer_value(json_object_get(all, "error"));
@@ -58,11 +58,19 @@ static void take(int from, struct pool_outcome *o)
 			json_string_value(json_object_get(all, "message")));
 		json_decref(all);
 	}
-	if (file != NULL) {
-		fclose(file);
-	} else {
+}
+
+/* What the child has written; nothing, or not all of it, if it died. */
+static void take(int from, struct pool_outcome *o)
+{
+	FILE *const file = fdopen(from, "r");
+
+	if (file == NULL) {
 		close(from);
+		return;
 	}
+	take_result(file, o);
+	fclose(file);
 }
 
 static void say_how_it_ended(struct pool_outcome *o, const char *path, int status)
@@ -106,7 +114,10 @@ int pool_apart(pool_work *work, void *context, const char *path, struct pool_out
 	say_how_it_ended(ret, path, status);
 	ret->seconds = now() - began;
 	ret->memory_bytes = (uint64_t)used.ru_maxrss * 1024;
-	return nvw_stopping() ? nvw_stop_error() : 0;
+	if (nvw_stopping()) {
+		return nvw_stop_error();
+	}
+	return 0;
 }
 
 void pool_outcome_end(struct pool_outcome *o)

@@ -166,9 +166,11 @@ static bool change(int fd, const struct damage *d)
 static int change_file(const char *path, const struct damage *d)
 {
 	const int fd = open(path, O_RDWR | O_CLOEXEC);
-	const bool good = fd >= 0 && change(fd, d);
-	const int error = good ? 0 : nvw_fail_errno("%s: cannot be damaged", path);
+	int error = 0;
 
+	if (fd < 0 || !change(fd, d)) {
+		error = nvw_fail_errno("%s: cannot be damaged", path);
+	}
 	if (fd >= 0) {
 		close(fd);
 	}
@@ -178,8 +180,11 @@ static int change_file(const char *path, const struct damage *d)
 static int copy_pool(const struct nvw_pool *pool, unsigned i, const struct damage *d, const char *first_path)
 {
 	char *const path = nvw__pool_path(first_path, i);
-	int error = path != NULL ? nvw_copy_file(nvw_pool_path(pool), path) :
-				   nvw_fail(NVW_E_MEMORY, "no memory for a path");
+
+	if (path == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a path");
+	}
+	int error = nvw_copy_file(nvw_pool_path(pool), path);
 
 	if (error == 0 && i == d->pool) {
 		error = change_file(path, d);

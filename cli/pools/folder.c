@@ -135,7 +135,11 @@ static int one_file(struct folder *f, const char *name, pool_work *work, void *c
 	} else {
 		print_row(f, name, &o);
 	}
-	f->status = pool_outcome_status(&o) > f->status ? pool_outcome_status(&o) : f->status;
+	const int status = pool_outcome_status(&o);
+
+	if (status > f->status) {
+		f->status = status;
+	}
 	pool_outcome_end(&o);
 	return 0;
 }
@@ -155,30 +159,45 @@ static int print_all(const struct folder *f)
 	return 0;
 }
 
-int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns,
-	bool json, int *ret_status)
+/* In the order of their names. */
+static int all_files(struct folder *f, pool_work *work, void *context)
 {
-	struct folder f = {.path = path, .columns = columns, .pools = json ? json_array() : NULL};
 	struct dirent **names;
-	const int n = scandir(path, &names, NULL, alphasort);
-	int error = n < 0 ? nvw_fail_errno("%s", path) : 0;
+	const int n = scandir(f->path, &names, NULL, alphasort);
+	int error = 0;
 
+	if (n < 0) {
+		return nvw_fail_errno("%s", f->path);
+	}
 	for (int i = 0; i < n; i++) {
 		if (error == 0) {
-			error = one_file(&f, names[i]->d_name, work, context);
+			error = one_file(f, names[i]->d_name, work, context);
 		}
 		free(names[i]);
 	}
-	if (n >= 0) {
-		free(names);
+	free(names);
+	return error;
+}
+
+int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns,
+	bool json, int *ret_status)
+{
+	struct folder f = {.path = path, .columns = columns};
+
+	if (json) {
+		f.pools = json_array();
 	}
-	if (error == 0 && f.count == 0) {
-		error = nvw_fail(NVW_E_INPUT, "%s: expected a folder with pools, found none among %u files",
-			path, f.others);
-	} else if (f.count != 0) {
+	int error = all_files(&f, work, context);
+
+	if (f.count != 0) {
 		const int printed = print_all(&f);
 
-		error = error != 0 ? error : printed;
+		if (error == 0) {
+			error = printed;
+		}
+	} else if (error == 0) {
+		error = nvw_fail(NVW_E_INPUT, "%s: expected a folder with pools, found none among %u files",
+			path, f.others);
 	}
 	json_decref(f.pools);
 	*ret_status = f.status;

@@ -54,10 +54,13 @@ static int verify(struct nvw_pool *pool, json_t *report)
 static int report_on(struct nvw_pool *pool, const struct pool_recover_how *how, json_t *report)
 {
 	const int checked = pool_command_check(pool, report);
-	const int verified =
-		how->verify && (checked == 0 || checked == NVW_E_INCONSISTENT) ? verify(pool, report) : 0;
+	int verified = 0;
 
-	return checked != 0 ? checked : verified;
+	if (how->verify && (checked == 0 || checked == NVW_E_INCONSISTENT)) {
+		verified = verify(pool, report);
+	}
+	NVW_TRY(checked);
+	return verified;
 }
 
 static int recover_opened(struct nvw_pool *pool, const struct pool_recover_how *how, json_t **ret_report)
