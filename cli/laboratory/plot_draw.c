@@ -9,6 +9,7 @@
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "plot.h"
+#include "report/words.h"
 
 enum { MESSAGE_BYTES = 400 };
 
@@ -48,7 +49,7 @@ static int check_end(int status, int messages)
 	for (char *c = text; (c = strchr(c, '\n'));) {
 		*c = ' ';
 	}
-	return nvw_fail(NVW_E_SYSTEM, "plot: gnuplot failed: %s", *text ? text : "it said nothing");
+	return nvw_fail(NVW_E_SYSTEM, "plot: gnuplot failed: %s", words_or(text, "it said nothing"));
 }
 
 static void become_gnuplot(int script, int output, int messages)

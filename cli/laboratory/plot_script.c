@@ -14,6 +14,7 @@
 #include "core/invariant.h"
 #include "plot.h"
 #include "../report/provenance.h"
+#include "report/words.h"
 
 enum {
 	COLOURS = 7,
@@ -289,7 +290,7 @@ static void print_name(const struct script *s, const struct naming *how, const c
 	if (!lines || lines > LINES_MAX) {
 		plot_shorten(name, how->wide, text);
 	}
-	quote(i % how->every ? "" : text, s->to);
+	quote(words_if(i % how->every == 0, text), s->to);
 }
 
 /* Names are at 0, 1, 2 ... */
@@ -334,7 +335,11 @@ static void print_log_tics(const struct script *s)
 	for (unsigned i = 0; i < n->count; i++) {
 		char number[32];
 		const int letters = snprintf(number, sizeof number, "%.10g", number_at(s, i));
-		const double middle = axis > 0 ? (place(s, i) - first) / axis * s->wide : 0;
+		double middle = 0;
+
+		if (axis > 0) {
+			middle = (place(s, i) - first) / axis * s->wide;
+		}
 
 		fputs(before, s->to);
 		if (middle - letters / 2.0 < last_end + 1) {

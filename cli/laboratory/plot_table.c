@@ -11,6 +11,7 @@
 #include "core/invariant.h"
 #include "core/units.h"
 #include "plot.h"
+#include "report/words.h"
 
 enum { TABLE_BYTES_MAX = 1 << 30 };
 
@@ -143,7 +144,7 @@ static void list_columns(const struct plot_table *t, char *text, size_t room)
 			snprintf(text + n, room - n, " and %u more", t->columns - i);
 			return;
 		}
-		n += (size_t)snprintf(text + n, room - n, "%s%s", i ? ", " : "", t->field[i]);
+		n += (size_t)snprintf(text + n, room - n, "%s%s", words_if(i, ", "), t->field[i]);
 	}
 }
 
@@ -464,7 +465,7 @@ static int fill(struct plot *p, struct selection *s, unsigned ok)
 	NVW_TRY(collect(s, s->has_series ? (int)s->series : -1, &p->of));
 	if (!ok) {
 		return nvw_fail(NVW_E_USAGE, "plot: %s: no row is left to be drawn%s", p->path,
-			p->left_out ? ": none of the chosen points is ok" : "");
+			words_if(p->left_out, ": none of the chosen points is ok"));
 	}
 	NVW_TRY(check_size(p));
 	p->cell = calloc((size_t)p->at.count * p->of.count, sizeof *p->cell);
@@ -513,7 +514,7 @@ static int select_cells(struct plot *p, const struct plot_table *t, char *where)
 
 int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 {
-	char *const text = strdup(where ? where : "");
+	char *const text = strdup(words_or(where, ""));
 
 	if (!text) {
 		return no_memory();

@@ -5,6 +5,7 @@
 
 #include "../examine.h"
 #include "sweep.h"
+#include "report/words.h"
 
 static const struct kind {
 	const char *command;
@@ -47,7 +48,7 @@ static int check_words(
 	if (r) {
 		char *const text = sweep_point_text(s, p);
 
-		nvw_fail(r, "%s: point %s: %s", s->where, text ? text : "", nvw_error_message());
+		nvw_fail(r, "%s: point %s: %s", s->where, words_or(text, ""), nvw_error_message());
 		free(text);
 		return r;
 	}

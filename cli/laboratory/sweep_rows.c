@@ -11,6 +11,7 @@
 
 #include "core/newfile.h"
 #include "sweep.h"
+#include "report/words.h"
 
 enum { NAME_BYTES = 256, REASON_BYTES = 512 };
 
@@ -38,7 +39,7 @@ static void add_value(json_t *to, const char *name, json_t *value)
 	if (!strcmp(name, "summary") && json_object_size(value) == 1) {
 		flatten(to, "", json_object_iter_value(json_object_iter(value)));
 	} else if (json_is_object(value)) {
-		flatten(to, strcmp(name, "stats") ? name : "", value);
+		flatten(to, words_if(strcmp(name, "stats"), name), value);
 	} else if (json_is_array(value)) {
 		json_object_set_new(to, name, json_integer((json_int_t)json_array_size(value)));
 	} else if (!json_is_null(value)) {
@@ -55,7 +56,7 @@ static void flatten(json_t *to, const char *prefix, json_t *from)
 	{
 		char name[NAME_BYTES];
 
-		snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "", key);
+		snprintf(name, sizeof name, "%s%s%s", prefix, words_if(*prefix, "."), key);
 		if (!is_left_out(key)) {
 			add_value(to, name, value);
 		}
@@ -77,7 +78,7 @@ static json_t *values_of(json_t *report)
 	{
 		const char *const name = json_string_value(json_object_get(element, "protocol"));
 
-		flatten(values, json_array_size(report) > 1 && name ? name : "", element);
+		flatten(values, words_if(json_array_size(report) > 1 && name, name), element);
 	}
 	return values;
 }
@@ -116,7 +117,7 @@ static void explain_wrong(json_t *report, json_t *values, const char *err, char 
 	if (!text) {
 		text = json_string_value(json_object_get(values, "verdict"));
 	}
-	snprintf(reason, REASON_BYTES, "%s", text ? text : "exit status 1");
+	snprintf(reason, REASON_BYTES, "%s", words_or(text, "exit status 1"));
 }
 
 static const char *judge(int exit_status, bool timed_out, const char *err, json_t *report, json_t *values,

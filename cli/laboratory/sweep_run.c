@@ -22,6 +22,7 @@
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "sweep.h"
+#include "report/words.h"
 
 enum { JOBS_MAX = 256, POLL_MS = 100, REPORT_BYTES_MAX = 1 << 28 };
 
@@ -213,7 +214,10 @@ int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct
 		}
 		if (has_ended || c.timed_out || stopping) {
 			NVW_TRY(outcome_of(&c, o));
-			return stopping ? nvw_stop_error() : 0;
+			if (stopping) {
+				return nvw_stop_error();
+			}
+			return 0;
 		}
 	}
 }
@@ -231,7 +235,7 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, boo
 		return;
 	}
 	p->shown = now;
-	fprintf(stderr, "\r%u of %u %s", p->ended, p->to_run, p->what ? p->what : "points");
+	fprintf(stderr, "\r%u of %u %s", p->ended, p->to_run, words_or(p->what, "points"));
 	if (p->ended && now > p->began) {
 		const double rate = p->ended / (now - p->began);
 
@@ -342,7 +346,10 @@ static int wait_for_some(struct running *r)
 		}
 	}
 	if (poll(fds, jobs, POLL_MS) < 0) {
-		return errno == EINTR ? 0 : nvw_fail_errno("cannot wait for the points");
+		if (errno == EINTR) {
+			return 0;
+		}
+		return nvw_fail_errno("cannot wait for the points");
 	}
 	for (unsigned i = 0; i < jobs; i++) {
 		if (fds[i].fd >= 0 && fds[i].revents) {

@@ -25,6 +25,7 @@
 #include "core/stop.h"
 #include "../report/provenance.h"
 #include "sweep.h"
+#include "report/words.h"
 
 enum {
 	TRIES = 3,
@@ -350,7 +351,7 @@ static char *submit_command(const struct front *f, unsigned tasks)
 			"--output=",
 			tasks);
 		cli_print_quoted(f->work->folder, to);
-		fprintf(to, "/task-%%a.log %s ", f->manner->sbatch ? f->manner->sbatch : "");
+		fprintf(to, "/task-%%a.log %s ", words_or(f->manner->sbatch, ""));
 		cli_print_quoted(f->work->folder, to);
 		fputs("/task.sh 2>&1", to);
 		fclose(to);
@@ -370,7 +371,7 @@ static int submit_texts(
 	NVW_TRY(write_text(f->work->folder, "task.sh", 0777, script));
 	if (ask(command, answer, sizeof answer) != 0 || sscanf(answer, "%llu", &f->job) != 1) {
 		answer[strcspn(answer, "\n")] = 0;
-		return nvw_fail(NVW_E_USAGE, "--engine=slurm: %s", *answer ? answer : "sbatch says nothing");
+		return nvw_fail(NVW_E_USAGE, "--engine=slurm: %s", words_or(answer, "sbatch says nothing"));
 	}
 	snprintf(note, sizeof note, "%llu %s\n", f->job, list);
 	return write_text(f->work->folder, "job", 0666, note);
@@ -524,7 +525,7 @@ char *slurm_folder(const char *name, int bytes)
 {
 	char *const here = *name == '/' ? strdup("") : getcwd(NULL, 0), *folder = NULL;
 
-	if (here && asprintf(&folder, "%s%s%.*s.slurm", here, *here ? "/" : "", bytes, name) < 0) {
+	if (here && asprintf(&folder, "%s%s%.*s.slurm", here, words_if(*here, "/"), bytes, name) < 0) {
 		folder = NULL;
 	}
 	free(here);

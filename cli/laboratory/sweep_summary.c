@@ -13,6 +13,7 @@
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "sweep.h"
+#include "report/words.h"
 
 struct group {
 	const struct sweep_point *first;
@@ -373,6 +374,6 @@ int sweep_write_summary(const struct sweep *s, const json_t *summary, const char
 			separator = ",";
 		}
 	}
-	fputs(i ? "\n" : "", f.file);
+	fputs(words_if(i, "\n"), f.file);
 	return nvw_new_file_end(&f, 0);
 }

@@ -162,7 +162,11 @@ static int write_request(const struct cli_memory_trace *t, const struct request 
 
 int cli_memory_trace_end(struct cli_memory_trace *t)
 {
-	int r = t->no_memory ? nvw_fail(NVW_E_MEMORY, "no memory for a memory trace") : 0;
+	int r = 0;
+
+	if (t->no_memory) {
+		r = nvw_fail(NVW_E_MEMORY, "no memory for a memory trace");
+	}
 
 	if (t->count) {
 		qsort(t->requests, t->count, sizeof *t->requests, by_arrival);

@@ -2,6 +2,7 @@
 /* One observer and one clock for all that looks into a run. See observe.h. */
 #include "observe.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -140,10 +141,15 @@ void cli_observers_free(struct cli_observers *o)
 /* The share of the work that is known to be done; 0: unknown. */
 static double share_done(const struct cli_observers *o, uint64_t now_ps)
 {
-	const double by_limit = o->limit_ps ? (double)(now_ps - o->origin_ps) / (double)o->limit_ps : 0;
-	const double by_acks = o->operations ? (double)o->acknowledged / (double)o->operations : 0;
+	double by_limit = 0, by_acks = 0;
 
-	return by_limit > by_acks ? by_limit : by_acks;
+	if (o->limit_ps) {
+		by_limit = (double)(now_ps - o->origin_ps) / (double)o->limit_ps;
+	}
+	if (o->operations) {
+		by_acks = (double)o->acknowledged / (double)o->operations;
+	}
+	return fmax(by_limit, by_acks);
 }
 
 static void show_progress(struct cli_observers *o, uint64_t now_ps, double now)

@@ -16,6 +16,7 @@
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/units.h"
+#include "report/words.h"
 
 enum {
 	SIGHTS_MAX = 4000000, /* 64 bytes each */
@@ -180,7 +181,7 @@ static uint64_t within(const struct cli_timeline *t, uint64_t time)
 	return time < t->window.to_ps ? time : t->window.to_ps;
 }
 
-/* False if there is nothing of it in the window. */
+/* 0 before the origin. */
 static uint64_t since(uint64_t time, uint64_t origin)
 {
 	return time > origin ? time - origin : 0;
@@ -232,7 +233,6 @@ void cli_timeline_see(struct cli_timeline *t, const struct emu_sight *sight)
 
 /* ---- Lanes --------------------------------------------------------------------------------------- */
 
-/* Rows of one place in the order of their times; longer ones first, so that those inside them follow. */
 static bool is_same_place(const struct row *a, const struct row *b)
 {
 	return a->sight.kind == b->sight.kind && a->sight.unit == b->sight.unit;
@@ -249,8 +249,9 @@ static int by_place(const void *a, const void *b)
 	const struct row *const x = *(struct row *const *)a, *const y = *(struct row *const *)b;
 
 	if (!is_same_place(x, y)) {
-		return x->sight.kind == y->sight.kind ? order_of(x->sight.unit, y->sight.unit) :
-							order_of(x->sight.kind, y->sight.kind);
+		const int kinds = order_of(x->sight.kind, y->sight.kind);
+
+		return kinds ? kinds : order_of(x->sight.unit, y->sight.unit);
 	}
 	if (x->lane != y->lane) {
 		return order_of(x->lane, y->lane);
@@ -378,8 +379,8 @@ static const char *track_name(struct cli_timeline *t, const struct row *row)
 	if (strchr(text, ',')) {
 		name = strchr(text, ',') + 2;
 	}
-	snprintf(all, sizeof all, "%s%s%s", name, ends[s->kind] ? ends[s->kind] : "",
-		row->lane == LANES ? ", more" : "");
+	snprintf(all, sizeof all, "%s%s%s", name, words_or(ends[s->kind], ""),
+		words_if(row->lane == LANES, ", more"));
 	return keep(t, all);
 }
 
@@ -409,11 +410,13 @@ static struct cli_mark mark_of(const struct row *row, const struct cli_track *tr
 {
 	const struct emu_sight *const s = &row->sight;
 
+	const enum emu_sight_kind shown = row->is_part ? EMU_SIGHT_PART : s->kind;
+
 	return (struct cli_mark){.type = is_instant(s) ? CLI_MARK_INSTANT : CLI_MARK_BEGIN,
 		.track = track,
 		.time_ps = s->from,
 		.name = s->what,
-		.category = emu_sight_name(row->is_part ? EMU_SIGHT_PART : s->kind),
+		.category = emu_sight_name(shown),
 		.site = s->site,
 		.value = s->number};
 }
@@ -609,7 +612,8 @@ static int write_with(struct cli_timeline *t, struct row **order, struct cli_tim
 	const int r = write_all(t, writer, order);
 	const int ended = t->format->end(writer);
 
-	return r ? r : ended;
+	NVW_TRY(r);
+	return ended;
 }
 
 int cli_timeline_write(struct cli_timeline *t, uint64_t *ret_complete_ps)
