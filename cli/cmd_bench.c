@@ -59,6 +59,7 @@ static int measure(struct bench *b, const struct cli_options *o)
 	NVW_TRY(bench_plan(b, o));
 	NVW_TRY(run_points(&b->runs, o, cli_given(o, CLI_fresh)));
 	NVW_TRY(run_points(&b->crashes, o, false));
+	NVW_TRY(bench_host_run(b, cli_manner(o).timeout_ms));
 	NVW_TRY(bench_rows(b));
 	if (cli_given(o, CLI_bench_output)) {
 		NVW_TRY(bench_write_csv(b, cli_text(o, CLI_bench_output)));
@@ -82,10 +83,11 @@ static int bench(struct cli_options *o)
 int cmd_bench(int argc, char **argv)
 {
 	static const struct cli_command command = {
-		.help = "nvwave bench [WORKLOAD|FILE.so...] [--against=NAME=VALUE,VALUE...] [-o FILE.csv] [options]\n\n"
+		.help = "nvwave bench [WORKLOAD|FILE.so|pibench:LIBRARY|exec:COMMAND...] [--against=NAME=VALUE,VALUE...] [-o FILE.csv] [options]\n\n"
 			"A row per structure, mix of operations and value of --against: throughput, latencies, writes to NVRAM,\n"
 			"barriers and energy per operation, all in simulated time. Each row is checked at its end, and a sample of\n"
-			"its crash states is recovered and checked: what loses data comes last, and the exit status is 1.\n",
+			"its crash states is recovered and checked: what loses data comes last, and the exit status is 1.\n"
+			"Rows of host programs (an index for PiBench, a program with nvw/ack.h; {} is a new file) are real time.\n",
 		.run = bench};
 
 	return cli_run_with_output(&command, argc, argv);

@@ -259,9 +259,7 @@ static void print(const struct run *r)
 			printf(" %s=%" PRIu64, names[i], r->count[i]);
 		}
 	}
-	if (r->wrong) {
-		printf("; %" PRIu64 " results were wrong, the first: %s", r->wrong, r->first_wrong);
-	} else {
+	if (r->wrong == 0) {
 		fputs("; every result was right", stdout);
 	}
 	if (r->unseen) {
@@ -364,5 +362,10 @@ int main(int argc, char **argv)
 	}
 	print(&r);
 	close_tree(&r);
-	return r.wrong ? STATUS_WRONG : 0;
+	if (r.wrong) {
+		fprintf(stderr, "nvwave-pibench: %" PRIu64 " results were wrong, the first: %s\n", r.wrong,
+			r.first_wrong);
+		return STATUS_WRONG;
+	}
+	return 0;
 }

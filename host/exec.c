@@ -559,6 +559,10 @@ void host_session_base(const struct host_session *s, unsigned i, char *ret_path,
 
 static void add_operations(struct host_operations *sum, const struct host_operations *o)
 {
+	if (o->count && (sum->count == 0 || o->began_ns < sum->began_ns)) {
+		sum->began_ns = o->began_ns;
+	}
+	sum->ended_ns = o->ended_ns > sum->ended_ns ? o->ended_ns : sum->ended_ns;
 	sum->count += o->count;
 	sum->longest_ns = o->longest_ns > sum->longest_ns ? o->longest_ns : sum->longest_ns;
 	sum->flushes += o->flushes;

@@ -112,6 +112,7 @@ struct host_delays {
 /* Operations of the program (nvw/ack.h), from their beginning until they are durable, and what the thread did within. */
 struct host_operations {
 	uint64_t count, longest_ns;
+	uint64_t began_ns, ended_ns; /* the first, and the last */
 	uint64_t flushes, fences, lines_flushed, bytes_asked;
 	struct host_histogram latency;
 };

@@ -4,11 +4,13 @@
  *
  *	bench_plan.c     command line -> cases and rows; a row's runs are points of a sweep, and so is its crash test
  *	bench_mixes.def  the mixes of the structures of the command
+ *	bench_host.c     rows of host programs, which nvwave exec runs one after another
  *	bench_rows.c     results -> numbers per operation, their means over the seeds, the order of the rows
  *	bench_print.c    the table as text, CSV and JSON
  *
  * The points of two sweeps are run as those of nvwave sweep: the runs, with one more for each in which NVRAM has the
- * latencies of DRAM, and the crash tests.
+ * latencies of DRAM, and the crash tests. Rows of host programs are real time: nothing else of the benchmark runs beside
+ * them, they are measured anew each time, and they are never ranked among simulated ones.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
@@ -43,9 +45,10 @@ enum bench_metric {
 };
 
 struct bench_case {
-	const struct nvw_workload *workload;
-	const char *reference; /* as the command line names it */
+	const struct nvw_workload *workload; /* NULL: a host program */
+	const char *reference;               /* as the command line names it */
 	const char *mix;
+	char name[48]; /* in the table */
 	unsigned rank; /* of the mix in the table */
 };
 
@@ -54,7 +57,7 @@ enum bench_status {
 	BENCH_UNCHECKED, /* no crash test, and the reason */
 	BENCH_REFUSED,   /* the structure cannot do it, and the reason */
 	BENCH_FAILED,    /* no result, and the reason */
-	BENCH_LOSES      /* a check failed */
+	BENCH_LOSES      /* a check failed; a host program had a wrong result */
 };
 
 struct bench_number {
@@ -68,8 +71,9 @@ struct bench_row {
 	enum bench_status status;
 	char *reason;
 	unsigned first; /* point of the first seed; those with DRAM's latencies follow the seeds' */
-	int crash;      /* point of the crash sweep, -1: none */
-	char *states;   /* "all 2^636", "100 of 2^476" */
+	double (*of_seed)[BENCH_METRIC_COUNT]; /* NAN: not known; NULL of a refused row */
+	int crash;                             /* point of the crash sweep, -1: none */
+	char *states;                          /* "all 2^636", "100 of 2^476" */
 	struct bench_number number[BENCH_METRIC_COUNT];
 };
 
@@ -83,6 +87,7 @@ struct bench {
 	struct sweep runs, crashes;
 	struct bench_row *row;
 	unsigned row_count;
+	bool has_host;      /* a case is a host program */
 	bool loses, failed; /* a row is BENCH_LOSES, BENCH_FAILED */
 };
 
@@ -91,12 +96,27 @@ struct bench {
 NVW_CHECKED int bench_plan(struct bench *bench, const struct cli_options *given);
 void bench_end(struct bench *bench);
 
+/* "pibench:LIBRARY [options]", "exec:COMMAND". */
+bool bench_is_host(const char *reference);
+/* The axes that hold for host programs: the machine, and keys of its NVRAM. */
+bool bench_host_has(const char *axis);
+/* The name of its row: of the library, or of the command's first word. */
+void bench_host_name(const char *reference, char *ret_name, size_t bytes);
+/* Runs the rows of host programs. NVW_E_STOPPED, or an error that concerns all of them. */
+NVW_CHECKED int bench_host_run(struct bench *bench, uint64_t timeout_ms);
+
 /* Of both sweeps' results; then rows are in the order of the table. */
 NVW_CHECKED int bench_rows(struct bench *bench);
 /* Of one point: NAN where there is none. dram: its run with DRAM's latencies. */
 void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_METRIC_COUNT]);
 /* Two-sided 95 % of Student's t. */
 double bench_student(unsigned degrees);
+
+/* The value of an axis of --against. */
+const char *bench_axis_value(const struct bench *bench, const struct bench_row *row, unsigned axis);
+NVW_CHECKED int bench_set_status(struct bench_row *row, enum bench_status status, const char *reason);
+/* Room for the numbers of each seed, none of which is known. */
+NVW_CHECKED int bench_begin_numbers(const struct bench *bench, struct bench_row *row);
 
 void bench_print(const struct bench *bench, FILE *to);
 NVW_CHECKED int bench_write_csv(const struct bench *bench, const char *path);

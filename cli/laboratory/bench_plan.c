@@ -72,7 +72,8 @@ static int check_mixes(const char *list)
 	return 0;
 }
 
-static int add_case(struct bench *b, const struct nvw_workload *w, const char *reference, const char *mix)
+static int add_case(struct bench *b, const struct nvw_workload *w, const char *reference, const char *name,
+	const char *mix)
 {
 	if (!lists(cli_text(b->given, CLI_bench_mix), mix)) {
 		return 0;
@@ -86,8 +87,32 @@ static int add_case(struct bench *b, const struct nvw_workload *w, const char *r
 			return nvw_fail(NVW_E_USAGE, "bench: %s is named twice", reference);
 		}
 	}
-	b->of[b->case_count++] = (struct bench_case){w, reference, mix, rank_of(mix)};
+	struct bench_case *const c = &b->of[b->case_count++];
+
+	*c = (struct bench_case){.workload = w, .reference = reference, .mix = mix, .rank = rank_of(mix)};
+	snprintf(c->name, sizeof c->name, "%s", name);
 	return 0;
+}
+
+/* An index for PiBench has the mixes of btree. */
+static int add_pibench(struct bench *b, const char *reference, const char *name)
+{
+	for (unsigned i = 0; i + 1 < MIXES; i++) {
+		if (!strcmp(mixes[i].workload, "btree")) {
+			NVW_TRY(add_case(b, NULL, reference, name, mixes[i].name));
+		}
+	}
+	return 0;
+}
+
+static int add_host(struct bench *b, const char *reference)
+{
+	char name[TEXT_BYTES];
+
+	b->has_host = true;
+	bench_host_name(reference, name, sizeof name);
+	return *reference == 'p' ? add_pibench(b, reference, name) :
+				   add_case(b, NULL, reference, name, "own");
 }
 
 static int add_workload(struct bench *b, const char *reference)
@@ -95,14 +120,17 @@ static int add_workload(struct bench *b, const char *reference)
 	const struct nvw_workload *w;
 	bool has_mixes = false;
 
+	if (bench_is_host(reference)) {
+		return add_host(b, reference);
+	}
 	NVW_TRY(nvw_workload_load(reference, &w));
 	for (unsigned i = 0; i + 1 < MIXES; i++) {
 		if (!strcmp(mixes[i].workload, w->name)) {
 			has_mixes = true;
-			NVW_TRY(add_case(b, w, reference, mixes[i].name));
+			NVW_TRY(add_case(b, w, reference, w->name, mixes[i].name));
 		}
 	}
-	return has_mixes ? 0 : add_case(b, w, reference, "own");
+	return has_mixes ? 0 : add_case(b, w, reference, w->name, "own");
 }
 
 static int add_workloads(struct bench *b)
@@ -144,6 +172,9 @@ static const char *axis_name(const char *name)
 
 static bool has_option(const struct nvw_workload *w, const char *name)
 {
+	if (!w) {
+		return bench_host_has(name);
+	}
 	const struct nvw_option *o = w->options;
 
 	if (strchr(name, '.') || cli_has_option("run", name)) {
@@ -310,7 +341,9 @@ static int begin(struct bench *b, struct sweep *s, const char *command)
 	NVW_TRY(add_fixed(b, s));
 	NVW_TRY(add_against(b, s));
 	for (unsigned i = 0; i < b->case_count; i++) {
-		NVW_TRY(add_settings(b, s, i));
+		if (b->of[i].workload) {
+			NVW_TRY(add_settings(b, s, i));
+		}
 	}
 	NVW_TRY(sweep_add_axis(s, "memory", "-"));
 	return add_seeds(b, s);
@@ -456,8 +489,11 @@ static int add_row(struct planner *of, struct bench_row row)
 	struct bench_row *const new = &b->row[b->row_count++];
 
 	*new = row;
+	new->crash = -1;
+	if (!b->of[row.of].workload) {
+		return 0;
+	}
 	if (examine(of->keys, &b->runs, &first, &config)) {
-		new->crash = -1;
 		return refuse(new, BENCH_REFUSED);
 	}
 	NVW_TRY(add_runs(of, new, &config));
@@ -517,7 +553,7 @@ static int add_rows(struct planner *of)
 /* A table of refused rows says nothing: the first reason ends the command. */
 static int expect_runs(const struct bench *b)
 {
-	if (b->runs.count == 0) {
+	if (b->runs.count == 0 && !b->has_host) {
 		return nvw_fail(NVW_E_USAGE, "bench: %s", b->row[0].reason);
 	}
 	return 0;
@@ -555,6 +591,7 @@ void bench_end(struct bench *b)
 	for (unsigned i = 0; i < b->row_count; i++) {
 		free(b->row[i].reason);
 		free(b->row[i].states);
+		free(b->row[i].of_seed);
 	}
 	sweep_end(&b->runs);
 	sweep_end(&b->crashes);

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../report/provenance.h"
 #include "../report/words.h"
 #include "bench.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 
-enum { CELL_BYTES = 64, COLUMNS_MAX = 2 + BENCH_AXES_MAX + BENCH_METRIC_COUNT + 1 };
+enum { CELL_BYTES = 64, COLUMNS_MAX = 3 + BENCH_AXES_MAX + BENCH_METRIC_COUNT + 1 };
 
 enum unit { NUMBER, RATE, TIME, ENERGY };
 
@@ -70,25 +71,46 @@ static const char *checked_text(const struct bench *b, const struct bench_row *r
 {
 	switch (row->status) {
 	case BENCH_LOSES:
-		return "LOSES DATA";
+		return b->of[row->of].workload ? "LOSES DATA" : "WRONG RESULTS";
 	case BENCH_FAILED:
 		return "no result";
 	case BENCH_REFUSED:
 		return "-";
 	default:
-		return row->states ? row->states : b->states ? "not checked" : "unchecked";
+		break;
 	}
+	if (!b->of[row->of].workload) {
+		return "-";
+	}
+	return row->states ? row->states : b->states ? "not checked" : "unchecked";
 }
 
-static const char *axis_value(const struct bench *b, const struct bench_row *row, unsigned axis)
+const char *bench_axis_value(const struct bench *b, const struct bench_row *row, unsigned axis)
 {
 	return b->runs.axis[b->first_axis + axis].value[row->choice[axis]];
+}
+
+static bool is_host(const struct bench *b, const struct bench_row *row)
+{
+	return b->of[row->of].workload == NULL;
 }
 
 /* The name that is the workload's own, not a path. */
 static const char *workload_of(const struct bench *b, const struct bench_row *row)
 {
-	return b->of[row->of].workload->name;
+	return b->of[row->of].name;
+}
+
+/* Whose time it is: a column of tables that have both. */
+static const char *time_of(const struct bench *b, const struct bench_row *row)
+{
+	return is_host(b, row) ? "real" : "simulated";
+}
+
+/* Columns before the numbers. */
+static unsigned name_count(const struct bench *b)
+{
+	return 2 + b->axis_count + b->has_host;
 }
 
 /* ---- Text ---------------------------------------------------------------------------------- */
@@ -125,6 +147,9 @@ static void fill_head(const struct bench *b, struct table *t)
 	for (unsigned i = 0; i < b->axis_count; i++) {
 		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", b->runs.axis[b->first_axis + i].name);
 	}
+	if (b->has_host) {
+		snprintf(cell_at(t, 0, c++), CELL_BYTES, "time");
+	}
 	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
 		snprintf(cell_at(t, 0, c++), CELL_BYTES, "%s", metrics[i].head);
 	}
@@ -139,7 +164,10 @@ static void fill_row(const struct bench *b, struct table *t, unsigned of)
 	snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", workload_of(b, row));
 	snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", b->of[row->of].mix);
 	for (unsigned i = 0; i < b->axis_count; i++) {
-		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", axis_value(b, row, i));
+		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", bench_axis_value(b, row, i));
+	}
+	if (b->has_host) {
+		snprintf(cell_at(t, of + 1, c++), CELL_BYTES, "%s", time_of(b, row));
 	}
 	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
 		print_cell(row, i, cell_at(t, of + 1, c++));
@@ -182,7 +210,7 @@ static void print_row_name(const struct bench *b, const struct bench_row *row, F
 {
 	fprintf(to, "%s %s", workload_of(b, row), b->of[row->of].mix);
 	for (unsigned i = 0; i < b->axis_count; i++) {
-		fprintf(to, " %s=%s", b->runs.axis[b->first_axis + i].name, axis_value(b, row, i));
+		fprintf(to, " %s=%s", b->runs.axis[b->first_axis + i].name, bench_axis_value(b, row, i));
 	}
 }
 
@@ -196,9 +224,35 @@ static void print_reasons(const struct bench *b, FILE *to)
 	}
 }
 
+static const char *times_of(const struct bench *b)
+{
+	if (b->runs.count == 0) {
+		return "real time";
+	}
+	return b->has_host ? "simulated and real time" : "simulated time";
+}
+
+static void print_legend(const struct bench *b, FILE *to)
+{
+	fprintf(to, "%s; %s records, %s operations, %u seed%s", times_of(b), GROUPED(b->records),
+		GROUPED(b->operations), b->seeds, plural(b->seeds));
+	fputs(b->seeds >= BENCH_CONFIDENT ? ": means, ± 95 % confidence\n" : "\n", to);
+	if (b->runs.count > 0) {
+		fputs(b->states == 0 ?
+				"unchecked: no row was crash-tested\n" :
+				"crash states: those that the timing of one run, with seed 1, could leave\n",
+			to);
+	}
+	if (b->has_host) {
+		fputs("real: a host program on this computer, under the NVRAM's delays, which no simulated time compares with;\n"
+		      "its lines/op are flushed, its barriers/op are drains, and it is not crash-tested here\n",
+			to);
+	}
+}
+
 void bench_print(const struct bench *b, FILE *to)
 {
-	struct table t = {.columns = 2 + b->axis_count + BENCH_METRIC_COUNT + 1, .rows = b->row_count + 1};
+	struct table t = {.columns = name_count(b) + BENCH_METRIC_COUNT + 1, .rows = b->row_count + 1};
 
 	t.cell = calloc((size_t)t.columns * t.rows, sizeof *t.cell);
 	if (!t.cell) {
@@ -209,14 +263,9 @@ void bench_print(const struct bench *b, FILE *to)
 		fill_row(b, &t, i);
 	}
 	measure(&t);
-	print_table(&t, 2 + b->axis_count, to);
+	print_table(&t, name_count(b), to);
 	free(t.cell);
-	fprintf(to, "simulated time; %s records, %s operations, %u seed%s", GROUPED(b->records),
-		GROUPED(b->operations), b->seeds, plural(b->seeds));
-	fputs(b->seeds >= BENCH_CONFIDENT ? ": means, ± 95 % confidence\n" : "\n", to);
-	fputs(b->states == 0 ? "unchecked: no row was crash-tested\n" :
-			       "crash states: those that the timing of one run, with seed 1, could leave\n",
-		to);
+	print_legend(b, to);
 	print_reasons(b, to);
 }
 
@@ -241,6 +290,7 @@ static void print_csv_head(const struct bench *b, FILE *to)
 		fputc(',', to);
 		sweep_csv_field(b->runs.axis[b->first_axis + i].name, to);
 	}
+	fputs(words_if(b->has_host, ",time"), to);
 	fputs(",seed,status,reason,crash_states", to);
 	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
 		fprintf(to, ",%s", metrics[i].column);
@@ -248,27 +298,40 @@ static void print_csv_head(const struct bench *b, FILE *to)
 	fputs(",nvwave\n", to);
 }
 
+/* Of the build that measured it, perhaps earlier. */
+static const char *revision_of(const struct bench *b, const struct bench_row *row, unsigned seed)
+{
+	if (row->status == BENCH_REFUSED) {
+		return "";
+	}
+	if (is_host(b, row)) {
+		return cli_version;
+	}
+	const json_t *const values = json_object_get(b->runs.point[row->first + seed].row, "values");
+
+	return words_or(json_string_value(json_object_get(values, "nvwave")), "");
+}
+
 static void print_csv_row(const struct bench *b, const struct bench_row *row, unsigned seed, FILE *to)
 {
-	const bool is_refused = row->status == BENCH_REFUSED;
-	const struct sweep_point *const p = is_refused ? NULL : &b->runs.point[row->first + seed];
-	const json_t *const values = p ? json_object_get(p->row, "values") : NULL,
-			    *const dram = p ? json_object_get(p[b->seeds].row, "values") : NULL;
-	double number[BENCH_METRIC_COUNT];
-
-	bench_numbers(values, dram, number);
-	fprintf(to, "%s,%s", workload_of(b, row), b->of[row->of].mix);
+	sweep_csv_field(workload_of(b, row), to);
+	fprintf(to, ",%s", b->of[row->of].mix);
 	for (unsigned i = 0; i < b->axis_count; i++) {
 		fputc(',', to);
-		sweep_csv_field(axis_value(b, row, i), to);
+		sweep_csv_field(bench_axis_value(b, row, i), to);
+	}
+	if (b->has_host) {
+		fprintf(to, ",%s", time_of(b, row));
 	}
 	fprintf(to, ",%u,%s,", seed + 1, csv_status(row));
 	sweep_csv_field(words_or(row->reason, ""), to);
 	fprintf(to, ",%s", checked_text(b, row));
 	for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
-		fprintf(to, isnan(number[i]) ? "," : ",%.15g", number[i]);
+		const double x = row->of_seed ? row->of_seed[seed][i] : NAN;
+
+		fprintf(to, isnan(x) ? "," : ",%.15g", x);
 	}
-	fprintf(to, ",%s\n", words_or(json_string_value(json_object_get(values, "nvwave")), ""));
+	fprintf(to, ",%s\n", revision_of(b, row, seed));
 }
 
 int bench_write_csv(const struct bench *b, const char *path)
@@ -307,7 +370,10 @@ static json_t *row_json(const struct bench *b, const struct bench_row *row)
 
 	for (unsigned i = 0; i < b->axis_count; i++) {
 		json_object_set_new(
-			o, b->runs.axis[b->first_axis + i].name, json_string(axis_value(b, row, i)));
+			o, b->runs.axis[b->first_axis + i].name, json_string(bench_axis_value(b, row, i)));
+	}
+	if (b->has_host) {
+		json_object_set_new(o, "time", json_string(time_of(b, row)));
 	}
 	json_object_set_new(o, "status", json_string(csv_status(row)));
 	json_object_set_new(o, "reason", json_string(words_or(row->reason, "")));

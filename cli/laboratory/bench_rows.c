@@ -103,7 +103,7 @@ static const char *reason_of(const struct sweep_point *p)
 	return json_string_value(json_object_get(p->row, "reason"));
 }
 
-static int set_status(struct bench_row *row, enum bench_status status, const char *reason)
+int bench_set_status(struct bench_row *row, enum bench_status status, const char *reason)
 {
 	free(row->reason);
 	row->status = status;
@@ -118,10 +118,10 @@ static int judge_runs(const struct bench *b, struct bench_row *row)
 		const struct sweep_point *const p = &b->runs.point[row->first + i];
 
 		if (!strcmp(status_of(p), "wrong")) {
-			return set_status(row, BENCH_LOSES, reason_of(p));
+			return bench_set_status(row, BENCH_LOSES, reason_of(p));
 		}
 		if (strcmp(status_of(p), "ok") != 0) {
-			NVW_TRY(set_status(row, BENCH_FAILED, reason_of(p)));
+			NVW_TRY(bench_set_status(row, BENCH_FAILED, reason_of(p)));
 		}
 	}
 	return 0;
@@ -150,26 +150,47 @@ static int judge_crash(const struct bench *b, struct bench_row *row)
 		return 0;
 	}
 	if (!strcmp(status_of(p), "wrong")) {
-		NVW_TRY(set_status(row, BENCH_LOSES, reason_of(p)));
+		NVW_TRY(bench_set_status(row, BENCH_LOSES, reason_of(p)));
 	} else if (strcmp(status_of(p), "ok") != 0) {
-		return set_status(row, BENCH_UNCHECKED, reason_of(p));
+		return bench_set_status(row, BENCH_UNCHECKED, reason_of(p));
 	}
 	return describe_states(row, json_object_get(p->row, "values"));
 }
 
-static void set_numbers(const struct bench *b, struct bench_row *row)
+int bench_begin_numbers(const struct bench *b, struct bench_row *row)
 {
-	double of_seed[BENCH_METRIC_COUNT], of[BENCH_METRIC_COUNT][BENCH_SEEDS_MAX];
-	unsigned count[BENCH_METRIC_COUNT] = {0};
+	row->of_seed = malloc(b->seeds * sizeof *row->of_seed);
+	if (!row->of_seed) {
+		return sweep_no_memory();
+	}
+	for (unsigned i = 0; i < b->seeds * BENCH_METRIC_COUNT; i++) {
+		row->of_seed[i / BENCH_METRIC_COUNT][i % BENCH_METRIC_COUNT] = NAN;
+	}
+	return 0;
+}
 
+static int take_runs(const struct bench *b, struct bench_row *row)
+{
+	NVW_TRY(bench_begin_numbers(b, row));
 	for (unsigned i = 0; i < b->seeds; i++) {
 		const struct sweep_point *const p = &b->runs.point[row->first + i];
 
 		bench_numbers(json_object_get(p->row, "values"), json_object_get(p[b->seeds].row, "values"),
-			of_seed);
+			row->of_seed[i]);
+	}
+	NVW_TRY(judge_runs(b, row));
+	return judge_crash(b, row);
+}
+
+static void set_numbers(const struct bench *b, struct bench_row *row)
+{
+	double of[BENCH_METRIC_COUNT][BENCH_SEEDS_MAX];
+	unsigned count[BENCH_METRIC_COUNT] = {0};
+
+	for (unsigned i = 0; i < b->seeds; i++) {
 		for (unsigned k = 0; k < BENCH_METRIC_COUNT; k++) {
-			of[k][count[k]] = of_seed[k];
-			count[k] += !isnan(of_seed[k]);
+			of[k][count[k]] = row->of_seed[i][k];
+			count[k] += !isnan(row->of_seed[i][k]);
 		}
 	}
 	for (unsigned k = 0; k < BENCH_METRIC_COUNT; k++) {
@@ -179,16 +200,16 @@ static void set_numbers(const struct bench *b, struct bench_row *row)
 
 /* ---- The order ----------------------------------------------------------------------------- */
 
-/* What has lost data stands below everything else, however fast it is. */
-static int group_of(const struct bench_row *row)
+/* What has lost data stands below everything else, however fast it is; real time stands below simulated time. */
+static int group_of(const struct bench *b, const struct bench_row *row)
 {
 	static const int groups[] = {[BENCH_OK] = 0,
 		[BENCH_UNCHECKED] = 0,
-		[BENCH_REFUSED] = 1,
-		[BENCH_FAILED] = 2,
-		[BENCH_LOSES] = 3};
+		[BENCH_REFUSED] = 2,
+		[BENCH_FAILED] = 4,
+		[BENCH_LOSES] = 6};
 
-	return groups[row->status];
+	return groups[row->status] + (b->of[row->of].workload == NULL);
 }
 
 /* By mix, the fastest first; rows alike in the order of the command line. */
@@ -198,8 +219,8 @@ static int compare_rows(const void *a, const void *b, void *bench)
 	const struct bench_case *const of = ((const struct bench *)bench)->of;
 	const double faster = y->number[BENCH_THROUGHPUT].mean - x->number[BENCH_THROUGHPUT].mean;
 
-	if (group_of(x) != group_of(y)) {
-		return group_of(x) - group_of(y);
+	if (group_of(bench, x) != group_of(bench, y)) {
+		return group_of(bench, x) - group_of(bench, y);
 	}
 	if (of[x->of].rank != of[y->of].rank) {
 		return (int)of[x->of].rank - (int)of[y->of].rank;
@@ -218,8 +239,9 @@ int bench_rows(struct bench *b)
 		if (row->status == BENCH_REFUSED) {
 			continue;
 		}
-		NVW_TRY(judge_runs(b, row));
-		NVW_TRY(judge_crash(b, row));
+		if (b->of[row->of].workload) {
+			NVW_TRY(take_runs(b, row));
+		}
 		set_numbers(b, row);
 		b->loses = b->loses || row->status == BENCH_LOSES;
 		b->failed = b->failed || row->status == BENCH_FAILED;

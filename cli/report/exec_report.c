@@ -131,7 +131,7 @@ struct operation_line {
 	const char *meaning;
 };
 
-enum { OPERATION_LINES = 9 };
+enum { OPERATION_LINES = 10 };
 
 /* The middle of a bin may lie above everything in it. */
 static double latency_of(const struct host_operations *o, double fraction)
@@ -145,6 +145,8 @@ static void operation_lines(const struct host_operations *o, struct operation_li
 	const double n = (double)o->count;
 	const struct operation_line lines[OPERATION_LINES] = {
 		{"count", n, "operations, from their beginning until they are durable"},
+		{"seconds", (double)(o->ended_ns - o->began_ns) / 1e9,
+			"from the beginning of the first to the end of the last (s)"},
 		{"p50", latency_of(o, 0.5), "half of them (ns)"},
 		{"p99", latency_of(o, 0.99), "99 % of them (ns)"},
 		{"p999", latency_of(o, 0.999), "99.9 % of them (ns)"},

@@ -24,17 +24,25 @@ static void begin(const struct host_thread *t, uint64_t number)
 		.bytes_asked = t->bytes_asked};
 }
 
+static uint64_t ns_of(uint64_t ticks)
+{
+	return (uint64_t)((double)ticks / host_control->ticks_per_ns + 0.5);
+}
+
 /* An operation that another thread began, or none, is not measured. */
 static void end(struct host_thread *t, uint64_t number)
 {
 	const struct host_begun *const b = &host_self.begun;
 	struct host_operations *const o = &t->operations;
-	const uint64_t ns = (uint64_t)((double)(host_ticks() - b->ticks) / host_control->ticks_per_ns + 0.5);
+	const uint64_t now = host_ticks(), ns = ns_of(now - b->ticks);
 
 	if (b->ticks == 0 || b->number != number) {
 		return;
 	}
-	o->count++;
+	if (o->count++ == 0) {
+		o->began_ns = ns_of(b->ticks);
+	}
+	o->ended_ns = ns_of(now);
 	o->longest_ns = host_max(ns, o->longest_ns);
 	o->latency.bin[host_bin(ns)]++;
 	o->flushes += t->flushes - b->flushes;

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_bench.py NVWAVE TUTORIAL-QUEUE: nvwave bench, its numbers against runs by themselves, and its order."""
+"""test_bench.py NVWAVE TUTORIAL-QUEUE [SKELETON PIBENCH-MAP.CPP]: nvwave bench, its numbers against runs by themselves, and its order."""
 import json
 import math
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
 import common
 from common import ok, plan, rows, run, statistics
 
-nvwave, tutorial = (os.path.abspath(p) for p in sys.argv[1:3])
+nvwave, tutorial, *programs = (os.path.abspath(p) for p in sys.argv[1:])
 folder = tempfile.TemporaryDirectory(prefix="nvwave-bench-")
 os.chdir(folder.name)
 common.nvwave = nvwave
@@ -158,6 +159,51 @@ def one_operation():
        "an_operation_lasts_from_its_first_instruction_to_its_end", whole, stats["latency.operation.append.max"])
 
 
+def host(skeleton):
+    """Host programs: what nvwave exec reports of them, in the same columns, apart from simulated rows."""
+    status, out, err = bench("queue", "exec:%s run {} 50" % skeleton, "--against=nvram.write=1us,40us", "--seeds=2", "--unchecked", "-o", "h.csv")
+    table = rows("h.csv")
+    real = [r for r in table if r["time"] == "real"]
+    wrong = [err] if status else []
+    for r in real:
+        known = {k for k, v in r.items() if v}
+        wait = 1e6 if r["nvram.write"] == "1us" else 40e6
+        if not (known.isdisjoint(["bytes_per_op", "amplification", "stall_per_op", "energy_per_op", "over_dram"]) and r["crash_states"] == "-"
+                and float(r["p99"]) >= 0.9 * wait and 0 < float(r["throughput"]) <= 1e12 / (0.9 * wait * 0.5)
+                and 1 <= float(r["barriers_per_op"]) <= float(r["lines_per_op"]) < 9):
+            wrong.append(r)
+    ok(not wrong and [r["time"] for r in table] == ["simulated"] * 4 + ["real"] * 4 and {r["workload"] for r in real} == {"skeleton"}
+       and "simulated and real time; " in out and "which no simulated time compares with" in out,
+       "a_host_program_has_a_row_of_what_exec_knows_below_simulated_rows", *wrong, table, out)
+    status, out, err = bench("exec:true", "exec:%s run {} 5; exit 3" % skeleton, "exec:/nowhere/at-all {}", "--seeds=1")
+    lines = {line.split(":")[0]: line for line in out.splitlines() if ": " in line}
+    ok(status == 1 and lines["true own"] == "true own: no result: it acknowledged no operation (nvw/ack.h)" and "WRONG RESULTS" in lines["skeleton own"]
+       and "at-all" in lines["at-all own"] and "no result" in lines["at-all own"] and "real time; " in out and "crash states:" not in out,
+       "a_host_program_that_fails_has_no_good_row", status, out, err)
+    status, out, err = bench("exec:true", "--against=scope=kernel")
+    ok(status == 2 and "has an option scope" in err, "an_axis_that_no_row_has_is_refused", err)
+
+
+def indexes(index):
+    """Of PiBench: the mixes of btree, and a wrong result is no good row."""
+    if not shutil.which("g++"):
+        ok(True, "an_index_for_pibench_has_rows # SKIP there is no g++")
+        return
+    subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", "map.so", index, "-lpmem"], check=True)
+    words = ["btree", "pibench:./map.so --pool-size=1MiB", "--mix=a,load", "--seeds=1", "--unchecked"]
+    status, out, err = run("bench", *words, *small, "--against=scope=workgroup", "-o", "i.csv")
+    places = [(r["workload"], r["mix"], r["scope"], r["time"], r["status"]) for r in rows("i.csv")]
+    ok(status == 0 and places == [("btree", "load", "workgroup", "simulated", "ok"), ("btree", "a", "workgroup", "simulated", "ok"),
+                                  ("map.so", "load", "-", "real", "ok"), ("map.so", "a", "-", "real", "ok")],
+       "an_index_for_pibench_has_rows", status, places, err)
+    os.environ["PIBENCH_MAP"] = "forgets"
+    status, out, err = run("bench", *words, *small)
+    del os.environ["PIBENCH_MAP"]
+    lines = out.splitlines()
+    ok(status == 1 and lines[4].startswith("map.so") and lines[4].endswith("WRONG RESULTS") and "results were wrong, the first: a look-up found another" in out,
+       "an_index_with_wrong_results_comes_last", status, out, err)
+
+
 numbers()
 spread()
 losing()
@@ -165,4 +211,7 @@ refused()
 own()
 same_requests()
 one_operation()
+if programs:  # sanitized builds watch no host programs
+    host(programs[0])
+    indexes(programs[1])
 plan()

@@ -50,7 +50,7 @@ for library, words in (("fork.so", []), ("hidden.so", []), ("hidden-fork.so", ["
         wrong.append((library, status, out))
 ok(not wrong, "an_index_is_driven_with_and_without_bulk_load", *wrong)
 status, out, report = drive(bug="forgets")
-ok(status == 1 and re.search(r"; [1-9]\d* results were wrong, the first: a look-up found another value of record", out) and
+ok(status == 1 and re.search(r": [1-9]\d* results were wrong, the first: a look-up found another value of record", out) and
    report["operations"]["count"] == 600, "updates_that_are_lost_are_counted_and_the_run_goes_on", status, out)
 status, out, _ = drive("--mix=e", bug="unordered")
 ok(status == 1 and "a scan did not begin with record" in out, "a_scan_out_of_order_is_seen", status, out)
