@@ -708,7 +708,7 @@ static void summary(const struct page *p)
 		}
 	}
 	snprintf(text, sizeof text,
-		"%u rows: %u agree, %u agree by luck, %u disagree, %u are not comparable, %u cannot be judged here. "
+		"%u rows: %u agree, %u agree by luck, %u disagree, %u cannot be compared, %u cannot be judged here. "
 		"Numbers are means over %u seeds, in brackets the least and the most.",
 		all, count[PAPER_AGREES], count[PAPER_LUCK], count[PAPER_DISAGREES],
 		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], seeds_of(p->papers));
