@@ -147,7 +147,6 @@ readers_with_tsan() {
 } >build-release/other_builds.log 2>&1 &
 other_builds=$!
 one_of "fuzz targets" tests/fuzz/fuzz.sh
-one_of "manual page" mandoc -T lint -W warning build-release/nvwave.1
 if [ "$faults" = --all ]; then
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
 	one_of "states of small runs by a second definition of the models" tests/crashtest/second_definition.py --runs=94 --most=4000 build-release/cli/nvwave build-release/tests/judge

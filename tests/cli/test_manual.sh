@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# test_manual.sh NVWAVE MANUAL: the manual page has every command and option that --help shows, and no others.
+# test_manual.sh NVWAVE MANUAL: the manual page has every command and option that --help shows, and
+# no others; mandoc, where it is installed, has no warning of it.
 set -eu
 nvwave=$1
 manual=$2
@@ -16,7 +17,7 @@ grep -o 'Fl -[a-z][a-z-]*' "$manual" | sed 's/^Fl -/--/' | sort -u >"$folder/wri
 # Of every command; in "options are written --name=value"; of the programs that --oracle=replay asks.
 printf '%s\n' --help --name --recover-and-print >"$folder/general"
 
-echo 1..3
+echo 1..4
 for command in $commands; do
 	grep -q "^\.Cm $command" "$manual" || echo "# no $command in the manual page"
 done >"$folder/lacking"
@@ -31,3 +32,8 @@ sort -u "$folder/shown" "$folder/general" | comm -13 - "$folder/written" | sed '
 cat "$folder/lacking"
 [ ! -s "$folder/lacking" ] && [ -s "$folder/shown" ] && echo "ok 3 - every_option_of_the_manual_page_is_in_the_help" ||
 	echo "not ok 3 - every_option_of_the_manual_page_is_in_the_help"
+if command -v mandoc >/dev/null; then
+	mandoc -T lint -W warning "$manual" && echo "ok 4 - mandoc_has_no_warning" || echo "not ok 4 - mandoc_has_no_warning"
+else
+	echo "ok 4 - mandoc_has_no_warning # SKIP no mandoc"
+fi
