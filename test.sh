@@ -2,22 +2,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs what is missing, builds in four ways and runs the tests: optimised with gcc, the command also across files;
 # debug with address and undefined sanitizers (the emulator's own checks are on in it); and what has threads with thread
-# sanitizer. clang reads every file without a warning, and builds the fuzz targets and the command that makes their pools.
+# sanitizer. Each test runs in one of the first two (tests/meson.build). clang reads every file without a warning.
 # On Debian 12, as root.
-# A few planted faults are tried (tests/faults); with --all every planted fault, a few mutants, and hundreds of random
-# CUDA kernels, each action of each protocol left out, 60 small runs of each structure with parts, whose states are all
-# tried, 94 runs whose states a second definition makes, four bugs at once, a cluster (Slurm), and CUDA programs by
-# clang 14, 16 and 19, which it installs where they can be had.
+# A few planted faults are tried (tests/faults). With --all each test runs in both builds, and there are also: every
+# planted fault, a few mutants, libFuzzer, hundreds of random CUDA kernels, each action of each protocol left out, 60 small
+# runs of each structure with parts, whose states are all tried, 94 runs whose states a second definition makes, four
+# bugs at once, a cluster (Slurm), and CUDA programs by clang 14, 16 and 19, which it installs where they can be had.
 # Each stage says how long it took. The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
 faults=--sample=3
+# A build's targets and suites; with --all everything.
+plain="all program-tests --no-suite=sanitized"
+sanitized="sanitized-tests --suite=sanitized"
 if [ $# -gt 0 ]; then
 	if [ "$*" != --all ]; then
 		echo "usage: ./test.sh [--all]" >&2
 		exit 2
 	fi
 	faults=--all
+	plain="all tests --suite=unit"
+	sanitized=$plain
 fi
 . scripts/dependencies.sh
 
@@ -29,7 +34,7 @@ if [ "$faults" = --all ]; then
 	install_optional clang-16
 	install_optional clang-19
 	install_optional slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
-	export FOUR_BUGS=1 CLUSTER=1
+	export FOUR_BUGS=1 CLUSTER=1 EVERY_CASE=1
 fi
 passed=0
 failed=0
@@ -56,14 +61,17 @@ count() {
 	fi
 }
 
-# build_and_test FOLDER MESON-OPTIONS...
+# build_and_test FOLDER "TARGETS SUITE" MESON-OPTIONS...
 build_and_test() {
 	folder=$1
+	targets=${2% *}
+	suite=${2##* }
 	began=$(date +%s)
-	shift
+	shift 2
 	echo "== $folder: $*"
 	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@" >/dev/null
-	ninja -C "$folder" all tests >"$folder/build.log" 2>&1 || {
+	# shellcheck disable=SC2086
+	ninja -C "$folder" $targets >"$folder/build.log" 2>&1 || {
 		tail -n 40 "$folder/build.log"
 		echo "failed: $folder: it does not build" >>"$failures"
 		failed=$((failed + 1))
@@ -72,7 +80,7 @@ build_and_test() {
 	status=0
 	# One more at once than there are cores: many a test waits for what it has started. Meson has malloc() fill what it
 	# gives and takes, which doubles the time of tests with large results: the address sanitizer fills as well.
-	MALLOC_PERTURB_=0 meson test -C "$folder" --no-rebuild --print-errorlogs --num-processes "$(($(nproc) + 1))" || status=$?
+	MALLOC_PERTURB_=0 meson test -C "$folder" --no-rebuild "$suite" --print-errorlogs --num-processes "$(($(nproc) + 1))" || status=$?
 	count "$folder" "$status"
 	echo "== took $(($(date +%s) - began)) s"
 }
@@ -91,11 +99,12 @@ if scripts/fetch_fio.sh build-fio; then
 	fio_src=build-fio
 fi
 # Linking every test with optimisation across files takes as long as the tests: only the command is built so, below.
-build_and_test build-release -Dwerror=true -Db_lto=false -Dfio_src="$fio_src"
+build_and_test build-release "$plain" -Dwerror=true -Db_lto=false -Dfio_src="$fio_src"
 # The command, too, ends at its first fault: by itself the undefined sanitizer only prints.
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
-# Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors.
-build_and_test build-sanitize -Dbuildtype=debug -Doptimization=2 -Db_lto=false -Db_sanitize=address,undefined
+# Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
+# optimisation would take twice as long to compile as it would save in the tests.
+build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined
 
 # one_of NAME COMMAND...: a stage that passes or fails as one.
 one_of() {
@@ -136,7 +145,7 @@ readers_with_tsan() {
 		build-tsan/tests/test_host-readers
 }
 
-# Beside the next stages, since linking and single tests leave a core idle.
+# Beside the next stages, since building one copy leaves a core idle.
 {
 	passed=0
 	failed=0
@@ -146,8 +155,8 @@ readers_with_tsan() {
 	echo "$passed $failed" >build-release/other_builds
 } >build-release/other_builds.log 2>&1 &
 other_builds=$!
-one_of "fuzz targets" tests/fuzz/fuzz.sh
 if [ "$faults" = --all ]; then
+	one_of "fuzz targets" tests/fuzz/fuzz.sh
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
 	one_of "states of small runs by a second definition of the models" tests/crashtest/second_definition.py --runs=94 --most=4000 build-release/cli/nvwave build-release/tests/judge
 	one_of "patches of the cures of all seeded bugs" tests/crashtest/patches.py --all --nvwave build-release/cli/nvwave --build "$PWD/build-release" --tree .
@@ -182,7 +191,7 @@ if [ -f build-release/other_builds ]; then
 	passed=$((passed + also_passed))
 	failed=$((failed + also_failed))
 else
-	echo "failed: the stages beside the fuzz targets ended before their count" >>"$failures"
+	echo "failed: the stages beside the planted faults ended before their count" >>"$failures"
 	failed=$((failed + 1))
 fi
 

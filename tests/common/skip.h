@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaves a test that lacks its input, visibly: cmocka's own skip() is "not ok" in TAP, which counts as a
- * failure. */
+/* What a run of the tests leaves out. A test that lacks its input is left visibly: cmocka's own skip() is "not ok" in
+ * TAP, which counts as a failure. */
 #ifndef TESTS_COMMON_SKIP_H
 #define TESTS_COMMON_SKIP_H
 
 #include <stdio.h>
+#include <stdlib.h>
+
+/* Of a loop over combinations each step-th, so that every row and every column is met; with EVERY_CASE in the
+ * environment (./test.sh --all) each. */
+static inline unsigned one_in(unsigned step)
+{
+	return getenv("EVERY_CASE") ? 1 : step;
+}
 
 #define skip_test(...)                             \
 	do {                                       \

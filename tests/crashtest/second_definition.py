@@ -253,7 +253,7 @@ def compare(options, number, totals):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=18, help="number of runs")
+    parser.add_argument("--runs", type=int, default=9, help="number of runs")
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--most", type=int, default=2000, help="states of a run under a model; one with more is left out")
     parser.add_argument("nvwave")

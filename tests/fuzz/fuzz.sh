@@ -37,12 +37,7 @@ ninja -C build-fuzz $programs >build-fuzz/build.log 2>&1 || { tail -n 40 build-f
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
-for workload in kv btree queue steal-log stack tiered; do
-	count=--count=40
-	[ $workload != steal-log ] || count=
-	# shellcheck disable=SC2086
-	build-fuzz/cli/nvwave run $workload $count --pool="$work/$workload.pool" >/dev/null
-done
+tests/fuzz/pools.sh build-fuzz/cli/nvwave "$work"
 passed=0
 failed=0
 for target in $targets; do

@@ -129,6 +129,32 @@ unsigned nvw_option_choice(const struct nvw_options *o, const char *name)
 
 /* ---- Pool ----------------------------------------------------------------------------------------- */
 
+/* The memory of the last copy is used again: with address sanitizer, pages that the system has just given cost far more
+ * than the copying. */
+static struct {
+	uint8_t *memory;
+	uint64_t bytes;
+} spare;
+
+static void leave_spare(uint8_t *memory, uint64_t bytes)
+{
+	free(spare.memory);
+	spare.memory = memory;
+	spare.bytes = bytes;
+}
+
+static uint8_t *take_spare(uint64_t bytes)
+{
+	uint8_t *const memory = spare.memory;
+
+	if (spare.bytes != bytes) {
+		return malloc(bytes);
+	}
+	spare.memory = NULL;
+	spare.bytes = 0;
+	return memory;
+}
+
 struct nvw_machine *ideal_create(uint64_t bytes, uint64_t seed)
 {
 	machine = (struct nvw_machine){.random = {seed}};
@@ -150,6 +176,7 @@ struct nvw_machine *ideal_create(uint64_t bytes, uint64_t seed)
 
 void ideal_destroy(void)
 {
+	leave_spare(NULL, 0);
 	free(machine.heap.blocks);
 	free(machine.pool.bytes);
 	free(machine.dram);
@@ -176,7 +203,7 @@ struct nvw_pool *ideal_pool_copy(void)
 
 	assert(copy != NULL);
 	*copy = machine.pool;
-	copy->bytes = malloc(copy->geometry.bytes);
+	copy->bytes = take_spare(copy->geometry.bytes);
 	assert(copy->bytes != NULL);
 	memcpy(copy->bytes, machine.pool.bytes, copy->geometry.bytes);
 	return copy;
@@ -184,7 +211,7 @@ struct nvw_pool *ideal_pool_copy(void)
 
 void ideal_pool_free(struct nvw_pool *pool)
 {
-	free(pool->bytes);
+	leave_spare(pool->bytes, pool->geometry.bytes);
 	free(pool);
 }
 
