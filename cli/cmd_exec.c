@@ -13,6 +13,7 @@
 #include "core/newfile.h"
 #include "../host/kernels.h"
 #include "exec_kernels.h"
+#include "report/exec_races.h"
 #include "report/exec_report.h"
 #include "report/provenance.h"
 #include "core/stop.h"
@@ -23,7 +24,7 @@ static void print_help(void)
 	puts("nvwave exec [options] -- PROGRAM [ARGS]\n\n"
 	     "Runs a program with its libpmem interposed. Files that it maps are emulated NVRAM of the "
 	     "machine. With --protocol or\n"
-	     "--check, the kernels of a CUDA program that nvwave-nvcc has built run on the machine.\n");
+	     "--check=races, the kernels of a CUDA program that nvwave-nvcc has built run on the machine.\n");
 	cli_options_help("exec");
 	puts("\nExit status: 0 if the program ended with 0 and no race was found, else 1; 2 if it could not "
 	     "be run. The report has the program's own.");
@@ -32,8 +33,15 @@ static void print_help(void)
 struct request {
 	bool delays, advice, stacks, compare;
 	const char *record, *report;
-	const char *emulate; /* the option that asks for kernels on the machine; NULL: none */
-	const char *races;   /* the memory model under which they are looked for; NULL: they are not */
+	const char *emulate;       /* the option that asks for kernels on the machine; NULL: none */
+	const char *races;         /* the memory model under which they are looked for; NULL: they are not */
+	bool persistency, initial; /* candidates of persistency races */
+};
+
+/* What the run has left for the report. */
+struct outcome {
+	json_t *kernels; /* NULL: none ran on the machine */
+	struct host_candidates candidates;
 };
 
 /* A record must not replace a file that the program had mapped. */
@@ -110,31 +118,32 @@ static int check_writable(const char *path)
 }
 
 static int print_report(
-	const struct host_session *s, const struct cli_session *session, const json_t *kernels, FILE *to)
+	const struct host_session *s, const struct cli_session *session, const struct outcome *o, FILE *to)
 {
 	json_t *const made_by = cli_provenance(&session->config, NULL);
 	int error = 0;
 
 	if (session->json) {
-		error = exec_report_json(s, made_by, kernels, to);
+		error = exec_report_json(s, made_by, o->kernels, exec_races_json(s, &o->candidates), to);
 	} else {
 		exec_report_text(s, made_by, to);
-		exec_kernels_text(kernels, to);
+		exec_kernels_text(o->kernels, to);
+		exec_races_text(s, &o->candidates, to);
 	}
 	json_decref(made_by);
 	return error;
 }
 
 static int write_report(const struct host_session *s, const struct cli_session *session,
-	const json_t *kernels, const char *path)
+	const struct outcome *o, const char *path)
 {
 	struct nvw_new_file f;
 
 	if (path) {
 		NVW_TRY(nvw_new_file_begin(path, false, &f));
-		return nvw_new_file_end(&f, print_report(s, session, kernels, f.file));
+		return nvw_new_file_end(&f, print_report(s, session, o, f.file));
 	}
-	NVW_TRY(print_report(s, session, kernels, stderr));
+	NVW_TRY(print_report(s, session, o, stderr));
 	if (fflush(stderr) || ferror(stderr)) {
 		return nvw_fail_errno("standard error: cannot write the report");
 	}
@@ -148,8 +157,14 @@ static int begin_session(const struct cli_session *session, const struct request
 		.record = r->record != NULL,
 		.stacks = r->stacks,
 		.compare = r->compare,
-		.advice = r->advice};
+		.advice = r->advice,
+		.check = r->persistency,
+		.initial = r->initial};
 
+	if (r->persistency && session->config.nvram.domain == EMU_DOMAIN_eadr) {
+		return nvw_fail(NVW_E_USAGE,
+			"--check=persistency: the domain is eadr, where every store is durable at once");
+	}
 	NVW_TRY(check_writable(r->record));
 	NVW_TRY(check_writable(r->report));
 	NVW_TRY(host_session_begin(&options, s));
@@ -164,23 +179,29 @@ static int begin_session(const struct cli_session *session, const struct request
 	return error;
 }
 
-/* The program's own result, or that of its kernels. */
-static int conclude(const struct host_session *s, const json_t *kernels)
+/* The program's own result, or that of its kernels or threads. */
+static int conclude(const struct host_session *s, const struct outcome *o)
 {
 	if (nvw_stopping()) {
 		return STATUS_INPUT;
 	}
-	return s->status || exec_kernels_race(kernels) ? STATUS_INCONSISTENT : STATUS_CLEAN;
+	if (s->status || exec_kernels_race(o->kernels) || o->candidates.strong > 0) {
+		return STATUS_INCONSISTENT;
+	}
+	return STATUS_CLEAN;
 }
 
-static int collect(struct host_session *s, const struct request *r, char **argv, json_t **ret_kernels)
+static int collect(struct host_session *s, const struct request *r, char **argv, struct outcome *ret_outcome)
 {
 	NVW_TRY(host_session_run(s, argv));
 	if (r->record != NULL) {
 		NVW_TRY(write_logs(s, r->record));
 	}
+	if (r->persistency) {
+		NVW_TRY(host_candidates_find(s, &ret_outcome->candidates));
+	}
 	if (r->emulate) {
-		return exec_kernels_load(s, r->emulate, ret_kernels);
+		return exec_kernels_load(s, r->emulate, &ret_outcome->kernels);
 	}
 	return 0;
 }
@@ -188,22 +209,23 @@ static int collect(struct host_session *s, const struct request *r, char **argv,
 static int execute(const struct cli_session *session, const struct request *r, char **argv)
 {
 	struct host_session s;
-	json_t *kernels = NULL;
+	struct outcome o = {.kernels = NULL};
 
 	NVW_TRY(begin_session(session, r, &s));
-	int result = collect(&s, r, argv, &kernels);
+	int result = collect(&s, r, argv, &o);
 
 	if (s.seconds > 0) {
-		const int reported = write_report(&s, session, kernels, r->report);
+		const int reported = write_report(&s, session, &o, r->report);
 
 		if (result == 0) {
 			result = reported;
 		}
 	}
 	if (result == 0) {
-		result = conclude(&s, kernels);
+		result = conclude(&s, &o);
 	}
-	json_decref(kernels);
+	json_decref(o.kernels);
+	host_candidates_free(&o.candidates);
 	host_session_end(&s);
 	return result;
 }
@@ -223,6 +245,8 @@ static int check_words(const struct cli_options *o, int argc, int last)
 	return cli_options_check_use(o, cli_at(CLI_AT_RECORD, records) | cli_at(CLI_AT_NO_RECORD, !records));
 }
 
+enum { PERSISTENCY = 3 }; /* among the choices of --check */
+
 static struct request request_of(const struct cli_options *o)
 {
 	static const char *const models[] = {"claimed", "drf", "hrf"};
@@ -233,9 +257,12 @@ static struct request request_of(const struct cli_options *o)
 		.compare = cli_number(o, CLI_compare) == 1,
 		.report = cli_text(o, CLI_report)};
 
-	if (cli_given(o, CLI_races)) {
+	if (cli_given(o, CLI_exec_races) && cli_number(o, CLI_exec_races) >= PERSISTENCY) {
+		r.persistency = true;
+		r.initial = cli_number(o, CLI_exec_races) > PERSISTENCY;
+	} else if (cli_given(o, CLI_exec_races)) {
 		r.emulate = "check";
-		r.races = models[cli_number(o, CLI_races)];
+		r.races = models[cli_number(o, CLI_exec_races)];
 	}
 	if (cli_given(o, CLI_protocol)) {
 		r.emulate = "protocol";

@@ -17,6 +17,7 @@
 
 #include "exec.h"
 #include "kernels.h"
+#include "persistency.h"
 #include "core/folder.h"
 #include "core/stop.h"
 #include "program.h"
@@ -169,6 +170,21 @@ static int make_file(const struct host_session *s, const char *name, off_t bytes
 	return fd;
 }
 
+/* With holes: what is not used takes no memory. */
+static int make_races(struct host_session *s, const struct host_options *o)
+{
+	const int fd = o->check ? make_file(s, "races", sizeof(struct host_races)) : -1;
+	const bool initial = o->initial;
+	bool failed = o->check && fd < 0;
+
+	_Static_assert(offsetof(struct host_races, initial) == 0, "as it is written");
+	if (fd >= 0) {
+		failed = pwrite(fd, &initial, sizeof initial, 0) != sizeof initial;
+		close(fd);
+	}
+	return failed ? nvw_fail_errno("%s/races", s->folder.path) : 0;
+}
+
 static int make_control(struct host_session *s, const struct host_options *o)
 {
 	const int fd = make_file(s, "control", sizeof *s->control), spool = make_file(s, "spool", 0);
@@ -194,12 +210,13 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	s->control->stacks = o->record && o->stacks;
 	s->control->compare = o->compare;
 	s->control->advice = o->advice;
+	s->control->check = o->check;
 	s->control->delays = o->delays;
 	set_machine(s->control, o->machine);
 	if (make_lock(&s->control->lock)) {
 		return nvw_fail(NVW_E_SYSTEM, "cannot create a lock shared between processes");
 	}
-	return 0;
+	return make_races(s, o);
 }
 
 /* The delays and the persistence domain of a session are those of one device. */
@@ -395,22 +412,28 @@ static unsigned left_running(const pid_t *before, unsigned n, bool end)
 	return left;
 }
 
-static void set_preload(const char *library)
+/* Beside the library is that for locks. */
+static void set_preload(const char *library, bool locks)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char preload[8192];
+	const char *const slash = strrchr(library, '/');
+	char preload[16384];
+	int n = snprintf(preload, sizeof preload, "%s", library);
 
-	if (before == NULL) {
-		before = "";
+	if (locks && slash != NULL) {
+		n += snprintf(preload + n, sizeof preload - (size_t)n, ":%.*s/libnvwave-locks.so",
+			(int)(slash - library), library);
 	}
-	snprintf(preload, sizeof preload, "%s%s%.3900s", library, *before ? ":" : "", before);
+	if (before != NULL && *before) {
+		snprintf(preload + n, sizeof preload - (size_t)n, ":%.3900s", before);
+	}
 	setenv("LD_PRELOAD", preload, 1);
 }
 
 /* In the child; tells the parent why the program could not start. */
 static void enter_program(const struct host_session *s, const char *library, char *const argv[], int failed)
 {
-	set_preload(library);
+	set_preload(library, s->control->check);
 	setenv(HOST_SESSION_VARIABLE, s->folder.path, 1);
 	host_kernels_enter(s);
 	if (s->apart) {

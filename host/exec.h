@@ -21,6 +21,8 @@ struct host_options {
 	bool stacks;  /* the record has the callers of its places */
 	bool compare; /* pages are compared at every fence, even if all stores are announced */
 	bool advice;  /* flushed lines are compared, but not recorded */
+	bool check;   /* for host_candidates_find() (candidates.h) */
+	bool initial; /* likewise: also stores to what one thread alone has touched so far */
 };
 
 enum { HOST_LIBRARY_PATH = 4096 };

@@ -14,7 +14,7 @@
  * The compiler announces plain stores, but not all: gcc omits bit-fields, values returned through memory, and
  * small copies of its own; no compiler announces inline assembly. So a store without an announcement since
  * the last call gets a call here, unless it goes to the stack or to a variable. Calls that announce loads are
- * removed.
+ * removed, unless loads are asked for (nvwave-cc --loads).
  *
  * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some
  * cannot be: system calls, scattered vectors, saved processor states, bodies of .macro.
@@ -48,6 +48,7 @@ struct stage {
 	bool comment, intel, bare, inline_assembly; /* bare: registers without % */
 	bool locked, wide, repeated;                /* a prefix that was held: lock; 0x66; rep */
 	bool unwatched;                             /* some store cannot be announced */
+	bool loads;                                 /* calls that announce them are kept */
 	/* bytes of the announced store that has not come yet; UINT_MAX: of several */
 	unsigned announced;
 	bool framed; /* %rbp is the function's frame pointer */
@@ -258,6 +259,9 @@ static void instruct(struct stage *s, const struct instruction *i)
 	struct piece operand;
 	char address[1024];
 
+	if (is_load_call(i) && s->loads) {
+		return;
+	}
 	if (is_load_call(i)) {
 		emit_to(s, i->whole.at);
 		s->emitted = i->whole.at + i->whole.n;
@@ -492,7 +496,7 @@ static char *read_all(const char *path, size_t *ret_n)
 static char *rewrite(const char *path)
 {
 	const char *const name = path ? path : "{standard input}";
-	struct stage s = {.file = name};
+	struct stage s = {.file = name, .loads = getenv("NVWAVE_CC_LOADS") != NULL};
 	size_t n;
 	char *const text = read_all(path, &n), *result = NULL;
 	const char *const end = text + n;

@@ -41,9 +41,17 @@ struct nvwave_cc_hooks {
 	/* Any of the above, for the thunk: preserves all registers except the general ones. times: of a
 	 * string. */
 	void (*instruction)(unsigned what, void *address, void *place, size_t times);
+	/* A load; an atomic, before it (NVWAVE_CC_RELEASES) and after it (the other two). Both NULL unless loads
+	 * are looked at. */
+	void (*load)(const void *address, size_t n, void *place);
+	void (*atomic)(const void *address, size_t n, unsigned how, void *place);
 };
 
-#define NVWAVE_CC_HOOKS "nvwave_cc_hooks_2"
+#define NVWAVE_CC_RELEASES 0 /* it is about to store */
+#define NVWAVE_CC_LOADED   1
+#define NVWAVE_CC_STORED   2
+
+#define NVWAVE_CC_HOOKS "nvwave_cc_hooks_3"
 /* The library's function of that name; NULL outside of nvwave exec. code: of the executable or shared object
  * that asks; watched: the linker stage found that all of it was built by nvwave-cc. */
 typedef const struct nvwave_cc_hooks *nvwave_cc_find_hooks(const void *code, bool watched);

@@ -2,7 +2,8 @@
 /*
  * Linked into programs built by nvwave-cc: the functions that the compiler calls before memory accesses when
  * it instruments for thread sanitizer, instead of the sanitizer's library. Stores are passed to the hooks of
- * "nvwave exec", atomics are executed, loads are ignored (the assembler stage removes most of their calls).
+ * "nvwave exec", atomics are executed. Loads are passed on if they are looked at (nvwave-cc --loads; otherwise
+ * the assembler stage removes most of their calls).
  *
  * Hidden: every executable and shared object has its own copy.
  */
@@ -18,6 +19,8 @@ extern __typeof__(dlsym) dlsym __attribute__((weak)); /* absent without a C libr
 
 static const struct nvwave_cc_hooks *hooks;
 static void (*on_store)(void *address, size_t n, void *place);
+static void (*on_load)(const void *address, size_t n, void *place);
+static void (*on_atomic)(const void *address, size_t n, unsigned how, void *place);
 static const uintptr_t *lowest, *highest;
 void (*__nvwave_cc_on_instruction)(unsigned what, void *address, void *place, size_t times);
 
@@ -38,6 +41,8 @@ __attribute__((constructor(101))) static void find_hooks(void)
 		lowest = hooks->lowest;
 		highest = hooks->highest;
 		on_store = hooks->store;
+		on_load = hooks->load;
+		on_atomic = hooks->atomic;
 		__nvwave_cc_on_instruction = hooks->instruction;
 	}
 }
@@ -51,21 +56,36 @@ static inline __attribute__((always_inline)) void announce(void *address, size_t
 	}
 }
 
+static inline __attribute__((always_inline)) void announce_load(const void *address, size_t n, void *place)
+{
+	if (UNLIKELY(on_load) && UNLIKELY((uintptr_t)address - *lowest < *highest - *lowest)) {
+		on_load(address, n, place);
+	}
+}
+
 #define STORE(name, n)                       \
 	void __tsan_##name(void *address);   \
 	void __tsan_##name(void *address)    \
 	{                                    \
 		announce(address, n, PLACE); \
 	}
-#define LOAD(name)                         \
-	void __tsan_##name(void *address); \
-	void __tsan_##name(void *address)  \
-	{                                  \
+#define LOAD(name, n)                             \
+	void __tsan_##name(void *address);        \
+	void __tsan_##name(void *address)         \
+	{                                         \
+		announce_load(address, n, PLACE); \
 	}
-#define ACCESSES(prefix, n)             \
-	STORE(prefix##write##n, n)      \
-	STORE(prefix##read_write##n, n) \
-	LOAD(prefix##read##n)
+#define LOAD_AND_STORE_OF(name, n)                \
+	void __tsan_##name(void *address);        \
+	void __tsan_##name(void *address)         \
+	{                                         \
+		announce_load(address, n, PLACE); \
+		announce(address, n, PLACE);      \
+	}
+#define ACCESSES(prefix, n)                         \
+	STORE(prefix##write##n, n)                  \
+	LOAD_AND_STORE_OF(prefix##read_write##n, n) \
+	LOAD(prefix##read##n, n)
 #define SIZE(n)                 \
 	ACCESSES(, n)           \
 	ACCESSES(unaligned_, n) \
@@ -77,8 +97,12 @@ SIZE(2)
 SIZE(4)
 SIZE(8)
 SIZE(16)
-LOAD(vptr_read)
-LOAD(func_entry)
+LOAD(vptr_read, sizeof(void *))
+
+void __tsan_func_entry(void *address);
+void __tsan_func_entry(void *address)
+{
+}
 
 void __tsan_init(void);
 void __tsan_init(void)
@@ -105,6 +129,7 @@ void __tsan_write_range(void *address, size_t n)
 void __tsan_read_range(void *address, size_t n);
 void __tsan_read_range(void *address, size_t n)
 {
+	announce_load(address, n, PLACE);
 }
 
 /* Newer compilers' names for copies: the preloaded library interposes the C library's functions itself. */
@@ -128,16 +153,27 @@ void *__tsan_memset(void *to, int c, size_t n)
 
 /* ---- Atomics -------------------------------------------------------------------------------------- */
 
-/* Between the two, changes at the address are recorded as one store; fences: as by a locked instruction. */
+#define ATOMIC(address, how)                                                                            \
+	do {                                                                                            \
+		if (UNLIKELY(on_atomic)) {                                                              \
+			on_atomic((const void *)(uintptr_t)(address), sizeof *(address), (how), PLACE); \
+		}                                                                                       \
+	} while (0)
+
+/* Between the two, changes at the address are recorded as one store; fences: as by a locked instruction. how: what
+ * it has turned out to be. */
 #define BEGIN(address, fences)               \
+	ATOMIC(address, NVWAVE_CC_RELEASES); \
 	const bool held = UNLIKELY(hooks) && \
 			  hooks->begin((void *)(uintptr_t)(address), sizeof *(address), fences, PLACE)
-#define END()                         \
+#define END(address, how)             \
 	do {                          \
 		if (UNLIKELY(held)) { \
 			hooks->end(); \
 		}                     \
+		ATOMIC(address, how); \
 	} while (0)
+#define BOTH (NVWAVE_CC_LOADED | NVWAVE_CC_STORED)
 
 typedef unsigned __int128 uint128_t;
 
@@ -149,7 +185,7 @@ typedef unsigned __int128 uint128_t;
 		BEGIN(a, true);                                                                              \
 		const uint##bits##_t before = operation;                                                     \
                                                                                                              \
-		END();                                                                                       \
+		END(a, BOTH);                                                                                \
 		return before;                                                                               \
 	}
 #define COMPARE(bits, name)                                                                 \
@@ -162,7 +198,7 @@ typedef unsigned __int128 uint128_t;
 		const uint##bits##_t before = __sync_val_compare_and_swap(a, *expected, v); \
 		const int done = before == *expected;                                       \
                                                                                             \
-		END();                                                                      \
+		END(a, done ? BOTH : NVWAVE_CC_LOADED);                                     \
 		if (!done) {                                                                \
 			*expected = before;                                                 \
 		}                                                                           \
@@ -179,7 +215,7 @@ typedef unsigned __int128 uint128_t;
 		BEGIN(a, true);                                                               \
 		const uint##bits##_t before = __sync_val_compare_and_swap(a, expected, v);    \
                                                                                               \
-		END();                                                                        \
+		END(a, before == expected ? BOTH : NVWAVE_CC_LOADED);                         \
 		return before;                                                                \
 	}
 #define UPDATES(bits)                                           \
@@ -195,7 +231,10 @@ typedef unsigned __int128 uint128_t;
 	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order);    \
 	uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t *a, int order)     \
 	{                                                                                          \
-		return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                       \
+		const uint##bits##_t v = __atomic_load_n(a, __ATOMIC_SEQ_CST);                     \
+                                                                                                   \
+		ATOMIC(a, NVWAVE_CC_LOADED);                                                       \
+		return v;                                                                          \
 	}                                                                                          \
 	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order); \
 	void __tsan_atomic##bits##_store(volatile uint##bits##_t *a, uint##bits##_t v, int order)  \
@@ -208,7 +247,7 @@ typedef unsigned __int128 uint128_t;
 		} else {                                                                           \
 			__atomic_store_n(a, v, __ATOMIC_RELEASE);                                  \
 		}                                                                                  \
-		END();                                                                             \
+		END(a, NVWAVE_CC_STORED);                                                          \
 	}
 
 #define EXCHANGE(a, v)            __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST)
@@ -242,7 +281,10 @@ UPDATES(128)
 uint128_t __tsan_atomic128_load(const volatile uint128_t *a, int order);
 uint128_t __tsan_atomic128_load(const volatile uint128_t *a, int order)
 {
-	return __sync_val_compare_and_swap((volatile uint128_t *)(uintptr_t)a, 0, 0);
+	const uint128_t v = __sync_val_compare_and_swap((volatile uint128_t *)(uintptr_t)a, 0, 0);
+
+	ATOMIC(a, NVWAVE_CC_LOADED);
+	return v;
 }
 
 void __tsan_atomic128_store(volatile uint128_t *a, uint128_t v, int order);
@@ -251,7 +293,7 @@ void __tsan_atomic128_store(volatile uint128_t *a, uint128_t v, int order)
 	BEGIN(a, true);
 
 	EXCHANGE(a, v);
-	END();
+	END(a, NVWAVE_CC_STORED);
 }
 
 void __tsan_atomic_thread_fence(int order);

@@ -123,6 +123,9 @@ __attribute__((constructor)) void host_attach(void)
 	find_functions();
 	host_control = c;
 	host_recording = c->record || c->advice;
+	if (c->check) {
+		host_check_attach();
+	}
 	__atomic_add_fetch(&c->processes, 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&c->attached, 1, __ATOMIC_RELAXED);
 	if (host_recording) {

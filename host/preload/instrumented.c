@@ -7,12 +7,15 @@
 #include <errno.h>
 
 #include "../cc/hooks.h"
-#include "preload.h"
+#include "windows.h"
 
 static const struct host_mapping *find(const void *address)
 {
 	return host_control != NULL ? host_find(address) : NULL;
 }
+
+/* For the detector a place needs no callers, so it is found without a walk. */
+#define place_of(at) ((struct host_caller){.address = (at)})
 
 /* Lines of a range flushed by one instruction. */
 static void flush(const void *address, size_t n, enum host_flush how, void *place)
@@ -51,9 +54,45 @@ static void store(void *address, size_t n, void *place)
 		const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
 		const int before = errno;
 
-		host_store(address, n, false, &caller);
+		if (host_recording) {
+			host_store(address, n, false, &caller);
+		}
+		if (host_checking) {
+			host_check_store(find(address), address, n, HOST_STORE_PLAIN, &place_of(place));
+		}
 		errno = before;
 	}
+}
+
+static void load(const void *address, size_t n, void *place)
+{
+	const struct host_mapping *const m = find(address);
+	const int before = errno;
+
+	if (m != NULL) {
+		host_races->loads_seen = true;
+		host_check_load(m, address, n, &place_of(place));
+	}
+	errno = before;
+}
+
+static void atomic(const void *address, size_t n, unsigned how, void *place)
+{
+	const struct host_mapping *const m = find(address);
+	const int before = errno;
+
+	if (how == NVWAVE_CC_RELEASES) {
+		host_check_release(address);
+	}
+	if (how & NVWAVE_CC_LOADED) {
+		host_check_acquire(address);
+		host_check_load(m, address, n, &place_of(place));
+	}
+	if (how & NVWAVE_CC_STORED) {
+		host_check_store(m, address, n, how & NVWAVE_CC_LOADED ? HOST_STORE_LOCKED : HOST_STORE_PLAIN,
+			&place_of(place));
+	}
+	errno = before;
 }
 
 static bool begin(void *address, size_t n, bool fences, void *place)
@@ -94,9 +133,16 @@ static void *line_of(const void *address)
 	return (void *)((uintptr_t)address & ~(uintptr_t)(HOST_LINE - 1));
 }
 
+/* A locked instruction of inline assembly: it has not happened yet, so what it acquires may be missed. */
+static void locked(const void *address, size_t n, void *place)
+{
+	atomic(address, n, NVWAVE_CC_RELEASES, place);
+	atomic(address, n, NVWAVE_CC_LOADED | NVWAVE_CC_STORED, place);
+}
+
 void host_instruction(unsigned what, void *address, void *place, size_t times)
 {
-	const struct host_caller caller = {.address = place}; /* the thunk's frame cannot be unwound */
+	const struct host_caller caller = place_of(place); /* the thunk's frame cannot be unwound */
 	const size_t bytes = what >> NVWAVE_CC_BYTES_SHIFT;
 	const size_t n = (what & 0xff) == NVWAVE_CC_STRING ? bytes * times : bytes;
 	const int before = errno;
@@ -112,6 +158,9 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 		if (host_recording && find(address) != NULL) {
 			host_store(address, n, true, &caller);
 		}
+		if (host_checking) {
+			host_check_store(find(address), address, n, HOST_STORE_STREAMED, &caller);
+		}
 		flush(address, n, HOST_FLUSH_STREAMED, place);
 		break;
 	case NVWAVE_CC_FENCE:
@@ -119,10 +168,16 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 		break;
 	case NVWAVE_CC_ATOMIC:
 		fence_flushed(place);
+		if (host_checking) {
+			locked(address, n, place);
+		}
 		__attribute__((fallthrough));
 	default:
 		if (host_recording && find(address) != NULL) {
 			host_store(address, n, false, &caller);
+		}
+		if (host_checking && (what & 0xff) != NVWAVE_CC_ATOMIC) {
+			host_check_store(find(address), address, n, HOST_STORE_PLAIN, &caller);
 		}
 	}
 	errno = before;
@@ -188,9 +243,9 @@ static uint32_t vector_state(void)
 
 /* ---- The table ------------------------------------------------------------------------------------ */
 
-HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_2;
+HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_3;
 
-HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_2(const void *code, bool watched)
+HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_3(const void *code, bool watched)
 {
 	static struct nvwave_cc_hooks hooks = {.lowest = &host_lowest,
 		.highest = &host_highest,
@@ -204,7 +259,9 @@ HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_2(const void *code, bo
 		return NULL;
 	}
 	host_vector_state = vector_state();
-	hooks.store = host_recording ? store : NULL;
+	hooks.store = host_recording || host_checking ? store : NULL;
+	hooks.load = host_checking ? load : NULL;
+	hooks.atomic = host_checking ? atomic : NULL;
 	host_control->instrumented = true;
 	if (watched) {
 		host_announces(code);
@@ -214,8 +271,14 @@ HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_2(const void *code, bo
 
 /* Programs that an earlier nvwave-cc has built. */
 HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void);
+HOST_EXPORT nvwave_cc_find_hooks nvwave_cc_hooks_2;
 
 HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_1(void)
 {
-	return nvwave_cc_hooks_2(NULL, false);
+	return nvwave_cc_hooks_3(NULL, false);
+}
+
+HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_2(const void *code, bool watched)
+{
+	return nvwave_cc_hooks_3(code, watched);
 }

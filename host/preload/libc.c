@@ -200,13 +200,17 @@ __attribute__((constructor(101))) static void find_copies(void)
 	*(void **)&real_memcpy = host_real("memcpy");
 }
 
-static void *copy_read(copy_function *real, void *to, const void *from, size_t n)
+static void *copy_read(
+	copy_function *real, void *to, const void *from, size_t n, const struct host_caller *caller)
 {
 	const uint64_t began = host_began();
 	struct host_thread *const t = host_thread();
 
 	t->reads++;
 	t->bytes_read += n;
+	if (host_checking) {
+		host_check_load(host_find(from), from, n, caller);
+	}
 	real(to, from, n);
 	host_delay_read(began, n);
 	return to;
@@ -219,7 +223,7 @@ HOST_EXPORT void *memcpy(void *restrict to, const void *restrict from, size_t n)
 	host_copy_comes(to, n);
 	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ?
 		       real(to, from, n) :
-		       copy_read(real, to, from, n);
+		       copy_read(real, to, from, n, &HOST_CALLER);
 }
 
 HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
@@ -229,7 +233,7 @@ HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
 	host_copy_comes(to, n);
 	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ?
 		       real(to, from, n) :
-		       copy_read(real, to, from, n);
+		       copy_read(real, to, from, n, &HOST_CALLER);
 }
 
 /* ---- The kernel as a writer: a protected page would make the call fail

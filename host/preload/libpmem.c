@@ -96,6 +96,9 @@ void host_flush(const struct host_mapping *m, const void *addr, size_t len, uint
 		host_record_flush(m, addr, len, caller, how);
 		host_leave();
 	}
+	if (host_checking) {
+		host_check_flush(m, addr, len, how, caller);
+	}
 	host_delay_flush(began, lines);
 }
 
@@ -111,6 +114,9 @@ void host_drain(uint64_t began, const struct host_caller *caller)
 	if (host_recording && host_enter()) {
 		host_record_fence(caller);
 		host_leave();
+	}
+	if (host_checking) {
+		host_check_fence(caller);
 	}
 	host_self.flushed = false;
 	host_delay_drain(began);
@@ -276,6 +282,9 @@ static void *copy(const struct copy *o, uint64_t began, const struct host_caller
 	const struct host_mapping *const m = host_control ? host_find(o->to) : NULL;
 	const struct host_mapping *const source = o->from ? mapping_of(o->from) : NULL;
 
+	if (source != NULL && host_checking) {
+		host_check_load(source, o->from, o->n, caller);
+	}
 	if (source != NULL) {
 		struct host_thread *const t = host_thread();
 
@@ -293,6 +302,9 @@ static void *copy(const struct copy *o, uint64_t began, const struct host_caller
 	if (host_recording && host_enter()) {
 		host_record_change(m, o->to, o->n, caller);
 		host_leave();
+	}
+	if (host_checking) {
+		host_check_store(m, o->to, o->n, HOST_STORE_PLAIN, caller);
 	}
 	if (!(o->flags & PMEM_F_MEM_NOFLUSH)) {
 		host_flush(m, o->to, o->n, began, caller, HOST_FLUSH_COPIED);

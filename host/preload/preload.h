@@ -42,6 +42,8 @@ struct host_self {
 		uint64_t flushes, fences, lines_flushed, bytes_asked;
 	} begun;  /* the operation of nvw/ack.h, with the counters then */
 	bool own; /* runs the emulator (kernels.c): what it does to memory is not the program's */
+	struct host_watched *watched; /* NULL: not yet (windows.h) */
+	bool unwatched;               /* there is no room for it */
 };
 extern HOST_TLS struct host_self host_self;
 
@@ -143,12 +145,13 @@ struct host_mapping {
 	size_t length; /* 0: a free entry */
 	uint64_t off;  /* offset in the file */
 	uint64_t device, inode;
-	int file;       /* number in the session; negative: not recorded */
-	bool asleep;    /* the program cannot store to it: recorded once it can */
-	bool real;      /* persistent memory: the processor's flushes are executed */
-	bool part;      /* part of a mapping: page and lines are shared with the rest, and are kept */
-	bool read_only; /* at present, by the program's own mprotect() */
-	uint8_t *alias; /* the same bytes, always writable */
+	int file;           /* number in the session; negative: not recorded */
+	bool asleep;        /* the program cannot store to it: recorded once it can */
+	bool real;          /* persistent memory: the processor's flushes are executed */
+	bool part;          /* part of a mapping: page and lines are shared with the rest, and are kept */
+	bool read_only;     /* at present, by the program's own mprotect() */
+	uint32_t race_file; /* its number there; 0: none yet (windows.c) */
+	uint8_t *alias;     /* the same bytes, always writable */
 	uint8_t *shadow, *lines;
 	struct host_page *page;
 };
@@ -321,13 +324,38 @@ bool host_store_begins(void *address, size_t n, const struct host_caller *caller
 void host_store_ends(void);
 
 /* Announces a store by a function of the C library; no effect unless the program was built by nvwave-cc. */
+void host_copied(void *to, size_t n, const struct host_caller *caller);
 static inline __attribute__((always_inline)) void host_copy_comes(void *to, size_t n)
 {
-	if (__builtin_expect(host_find(to) != NULL, 0) && host_recording && host_control->instrumented &&
-		!host_self.inside) {
-		host_store(to, n, false, &HOST_CALLER);
+	if (__builtin_expect(host_find(to) != NULL, 0) && host_control->instrumented && !host_self.inside) {
+		host_copied(to, n, &HOST_CALLER);
 	}
 }
+
+/* ---- Persistency races (order.c, held.c, windows.c, loads.c; ../persistency.h) -------------------- */
+
+extern bool host_checking; /* they are looked for; without that, none of the following has an effect */
+void host_check_attach(void);
+
+/* Called before the access or just behind it. m NULL: it goes to no mapping. */
+enum { HOST_STORE_PLAIN, HOST_STORE_STREAMED, HOST_STORE_LOCKED };
+void host_check_store(const struct host_mapping *m, const void *address, size_t n, unsigned how,
+	const struct host_caller *caller);
+void host_check_load(
+	const struct host_mapping *m, const void *address, size_t n, const struct host_caller *caller);
+void host_check_flush(const struct host_mapping *m, const void *address, size_t n, enum host_flush how,
+	const struct host_caller *caller);
+void host_check_fence(const struct host_caller *caller);
+
+/* An atomic is about to release, has acquired. */
+void host_check_release(const void *address);
+void host_check_acquire(const void *address);
+
+/* This thread creates another: one of the functions behind starts it there, with the result as its argument. NULL:
+ * it is not looked at. */
+struct host_watched *host_check_creates(void *(*start)(void *), int (*start_c11)(void *), void *argument);
+void *host_check_starts(void *created);
+int host_check_starts_c11(void *created);
 
 /* ---- Flushes and fences (libpmem.c) --------------------------------------------------------------- */
 

@@ -54,3 +54,13 @@ void host_store_ends(void)
 	host_settle_store(&atomic);
 	host_leave();
 }
+
+void host_copied(void *to, size_t n, const struct host_caller *caller)
+{
+	if (host_recording) {
+		host_store(to, n, false, caller);
+	}
+	if (host_checking) {
+		host_check_store(host_find(to), to, n, HOST_STORE_PLAIN, caller);
+	}
+}

@@ -54,6 +54,12 @@ HOST_EXPORT int pthread_create(
 {
 	host_copy_comes(thread, sizeof *thread);
 	count_created(1);
+	struct host_watched *const watched = host_checking ? host_check_creates(start, NULL, argument) : NULL;
+
+	if (watched != NULL) {
+		start = host_check_starts;
+		argument = watched;
+	}
 	const int error = REAL(pthread_create)(thread, attributes, start, argument);
 
 	if (error) {
@@ -65,6 +71,12 @@ HOST_EXPORT int pthread_create(
 HOST_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
 	count_created(1);
+	struct host_watched *const watched = host_checking ? host_check_creates(NULL, start, argument) : NULL;
+
+	if (watched != NULL) {
+		start = host_check_starts_c11;
+		argument = watched;
+	}
 	const int error = REAL(thrd_create)(thread, start, argument);
 
 	if (error != thrd_success) {

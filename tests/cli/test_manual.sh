@@ -14,8 +14,8 @@ for command in $commands; do
 done 2>&1 | grep -o -e '--[a-z][a-z-]*' | sort -u >"$folder/shown"
 # Fl -name is how the manual page writes --name.
 grep -o 'Fl -[a-z][a-z-]*' "$manual" | sed 's/^Fl -/--/' | sort -u >"$folder/written"
-# Of every command; in "options are written --name=value"; of the programs that --oracle=replay asks.
-printf '%s\n' --help --name --recover-and-print >"$folder/general"
+# Of every command; in "options are written --name=value"; of the programs that --oracle=replay asks; of nvwave-cc.
+printf '%s\n' --help --name --recover-and-print --loads >"$folder/general"
 
 echo 1..4
 for command in $commands; do

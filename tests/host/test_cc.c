@@ -555,8 +555,9 @@ static void what_cannot_be_watched_is_refused(void **state)
 		{"cc -c wrong.c", "undeclared", 1},
 		{"cc -c wrong.s", "wrong.s:2: Error", 1},
 		{"cc -c -pipe wrong.c", "undeclared", 1},
-		{"", "nvwave-cc COMPILER", 0},
-		{"--help", "nvwave-cc COMPILER", 0},
+		{"--loads", "expected a compiler before its options", 2},
+		{"", "nvwave-cc [--loads] COMPILER", 0},
+		{"--help", "nvwave-cc [--loads] COMPILER", 0},
 		{"cc -flto -c x.c", "left out", 0},
 		{"cc -c macro.s", "macro.s:2: an instruction in the body of a .macro is not watched", 0},
 	};
@@ -593,6 +594,7 @@ static void it_compiles_as_the_compiler_alone_does(void **state)
 		("cc -O2 -march=skylake-avx512 -masm=intel -c masked.c -o x.o && nm x.o | grep -q "
 		 "nvwave_cc_instruction"),
 		"cc -O2 -fno-plt -c plain.c -o x.o && ! nm x.o | grep -e nvwave_cc_instruction -e tsan_read",
+		"--loads cc -O2 -fno-plt -c plain.c -o x.o && nm x.o | grep -q tsan_read",
 		"cc -c section.s -o x.o",
 		"cc -c sum.s -o x.o && objdump -d x.o | grep -q 'lea *0xa0(%%rsp),%%rax'",
 	};

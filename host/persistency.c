@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which loads may come within a window: what the program's threads have noted, pair by pair. See
+ * persistency.h. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "candidates.h"
+
+enum { HEADS = 1 << 14 };
+
+struct search {
+	const struct host_session *s;
+	const struct host_races *r;
+	struct host_race_window *window; /* the stores that are not durable at the end, too */
+	size_t windows;
+	struct host_race_load *load;
+	uint32_t *same_place; /* of a site: the first with its place; 0: not asked yet */
+	char **text;          /* of a site's place */
+	struct host_candidates *found;
+	uint32_t head[HEADS], *next; /* numbers of candidates, from 1, by a hash of their places */
+	size_t room;
+};
+
+/* ---- What is compared ----------------------------------------------------------------------------- */
+
+static int by_word_of_window(const void *a, const void *b)
+{
+	const struct host_race_window *const x = a, *const y = b;
+
+	return (x->word > y->word) - (x->word < y->word);
+}
+
+static int by_word_of_load(const void *a, const void *b)
+{
+	const struct host_race_load *const x = a, *const y = b;
+
+	return (x->word > y->word) - (x->word < y->word);
+}
+
+static uint32_t threads(const struct host_races *r)
+{
+	return r->threads < HOST_RACE_THREADS ? r->threads : HOST_RACE_THREADS;
+}
+
+static uint32_t word_state(const struct host_races *r, uint64_t word)
+{
+	const uint64_t key = word / HOST_RACE_WORDS;
+
+	for (uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;; i++) {
+		const uint64_t at = i % (2 * HOST_RACE_PAGES);
+
+		if (r->page_key[at] == key) {
+			return r->word[r->page_number[at]][word % HOST_RACE_WORDS];
+		}
+		if (r->page_key[at] == 0) {
+			return 0;
+		}
+	}
+}
+
+/* A store that its thread has never made durable. */
+static void add_unended(struct search *x, uint32_t thread, const struct host_race_store *s)
+{
+	if (s->mask == 0 || (!(word_state(x->r, s->word) & HOST_WORD_SHARED) && !x->r->initial)) {
+		return;
+	}
+	x->window[x->windows++] = (struct host_race_window){.word = s->word,
+		.store = s->site,
+		.clock = s->clock,
+		.hints = s->hints,
+		.mask = s->mask,
+		.thread = (uint8_t)thread};
+}
+
+static int gather(struct search *x)
+{
+	size_t most = x->r->windows;
+
+	for (uint32_t t = 1; t <= threads(x->r); t++) {
+		most += x->r->thread[t].open;
+	}
+	x->window = calloc(most + 1, sizeof *x->window);
+	x->load = calloc(x->r->loads + (size_t)1, sizeof *x->load);
+	x->same_place = calloc(HOST_SITES_MAX + 1, sizeof *x->same_place);
+	x->text = calloc(HOST_SITES_MAX + 1, sizeof *x->text);
+	if (x->window == NULL || x->load == NULL || x->same_place == NULL || x->text == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for windows and loads");
+	}
+	x->windows = x->r->windows;
+	memcpy(x->window, x->r->window + 1, x->windows * sizeof *x->window);
+	memcpy(x->load, x->r->load + 1, x->r->loads * sizeof *x->load);
+	for (uint32_t t = 1; t <= threads(x->r); t++) {
+		for (uint32_t i = 0; i < HOST_RACE_PENDING && x->r->thread[t].open > 0 && x->windows < most;
+			i++) {
+			add_unended(x, t, &x->r->thread[t].store[i]);
+		}
+	}
+	qsort(x->window, x->windows, sizeof *x->window, by_word_of_window);
+	qsort(x->load, x->r->loads, sizeof *x->load, by_word_of_load);
+	return 0;
+}
+
+/* ---- Pairs ---------------------------------------------------------------------------------------- */
+
+/* A lock is in both sets, and not held for reading by both. */
+static bool exclude_each_other(const struct host_lockset *a, const struct host_lockset *b)
+{
+	for (uint32_t i = 0; i < a->count; i++) {
+		for (uint32_t k = 0; k < b->count; k++) {
+			const bool both_read = a->shared >> i & b->shared >> k & 1;
+
+			if (a->lock[i] == b->lock[k] && !both_read) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static bool may_come_within(
+	const struct host_races *r, const struct host_race_window *w, const struct host_race_load *l)
+{
+	if (l->thread == w->thread || !(l->mask & w->mask) ||
+		r->thread[l->thread].process != r->thread[w->thread].process) {
+		return false;
+	}
+	if (host_race_before(r, l->thread, l->clock, w->clock)) {
+		return false;
+	}
+	if (w->ended && host_race_before(r, w->end_thread, w->end_clock, l->clock)) {
+		return false;
+	}
+	return !exclude_each_other(&r->lockset[w->lockset], &r->lockset[l->lockset]);
+}
+
+/* The loading thread has made something durable afterwards, or one that comes after the load. */
+static bool has_effect(const struct host_races *r, const struct host_race_load *l)
+{
+	bool has = l->state == HOST_LOAD_EFFECT;
+
+	for (uint32_t t = 1; t <= threads(r) && !has; t++) {
+		has = t != l->thread && host_race_before(r, l->thread, l->clock, r->thread[t].effect);
+	}
+	return has;
+}
+
+static enum host_hint hint_of(
+	const struct host_races *r, const struct host_race_window *w, const struct host_race_load *l)
+{
+	if (!w->at_once && word_state(r, w->word) & HOST_WORD_LOCKED) {
+		return HOST_HINT_LOCKED;
+	}
+	if ((w->ended && host_race_before(r, w->end_thread, w->end_hints, l->hints)) ||
+		host_race_before(r, l->thread, l->hints, w->hints)) {
+		return HOST_HINT_ORDERED;
+	}
+	return HOST_HINT_NONE;
+}
+
+/* ---- Candidates ----------------------------------------------------------------------------------- */
+
+/* A place with those that it was inlined at, because a helper's line alone says little. NULL: no memory. */
+static char *text_of(const struct search *x, uint32_t site)
+{
+	struct host_place p[HOST_INLINED_MAX];
+	const unsigned n = host_places_of(x->s->control, site, p);
+	char *text = NULL;
+	size_t bytes;
+	FILE *const to = open_memstream(&text, &bytes);
+
+	if (to == NULL) {
+		return NULL;
+	}
+	for (unsigned i = 0; i < n || i == 0; i++) {
+		fprintf(to, "%s:%u %s\n", p[i].file, p[i].line, p[i].function);
+	}
+	return fclose(to) ? NULL : text;
+}
+
+static uint32_t place_of(struct search *x, uint32_t site)
+{
+	if (site == 0 || site > HOST_SITES_MAX) {
+		return 0;
+	}
+	if (x->same_place[site] != 0) {
+		return x->same_place[site];
+	}
+	x->text[site] = text_of(x, site);
+	x->same_place[site] = site;
+	for (uint32_t i = 1; i <= HOST_SITES_MAX && x->text[site]; i++) {
+		if (i != site && x->same_place[i] == i && x->text[i] &&
+			strcmp(x->text[i], x->text[site]) == 0) {
+			x->same_place[site] = i;
+			break;
+		}
+	}
+	return x->same_place[site];
+}
+
+/* That of the pair of places, perhaps new; NULL: no memory. */
+static struct host_candidate *candidate_of(struct search *x, uint32_t store, uint32_t load)
+{
+	struct host_candidates *const f = x->found;
+	const uint64_t hash = ((uint64_t)store << 32 | load) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+	uint32_t *const head = &x->head[hash % HEADS];
+
+	for (uint32_t i = *head; i != 0; i = x->next[i]) {
+		if (f->list[i - 1].store == store && f->list[i - 1].load == load) {
+			return &f->list[i - 1];
+		}
+	}
+	if (f->count + 1 >= x->room) {
+		const size_t room = 2 * x->room + 64;
+		struct host_candidate *const more = realloc(f->list, room * sizeof *more);
+		uint32_t *const next = more ? realloc(x->next, room * sizeof *next) : NULL;
+
+		f->list = more ? more : f->list;
+		x->next = next ? next : x->next;
+		if (next == NULL) {
+			return NULL;
+		}
+		x->room = room;
+	}
+	f->list[f->count] = (struct host_candidate){.store = store, .load = load};
+	f->count++;
+	x->next[f->count] = *head;
+	*head = (uint32_t)f->count;
+	return &f->list[f->count - 1];
+}
+
+/* The first pair with the weakest hint stands for all. */
+static int add_pair(struct search *x, const struct host_race_window *w, const struct host_race_load *l)
+{
+	const enum host_hint hint = hint_of(x->r, w, l);
+	struct host_candidate *const c = candidate_of(x, place_of(x, w->store), place_of(x, l->site));
+
+	if (c == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for candidates");
+	}
+	if (c->times++ == 0 || hint < c->hint) {
+		c->hint = hint;
+		c->end = place_of(x, w->end);
+		c->off = (w->word & ((UINT64_C(1) << 48) - 1)) * 8 +
+			 (unsigned)__builtin_ctz(l->mask & w->mask);
+		c->bytes = (unsigned)__builtin_popcount(l->mask & w->mask);
+		c->over = w->lockset;
+		c->at = l->lockset;
+	}
+	c->unended = c->unended || !w->ended;
+	return 0;
+}
+
+static int compare_word(struct search *x, size_t window, size_t windows, size_t load, size_t loads)
+{
+	for (size_t i = window; i < windows; i++) {
+		for (size_t k = load; k < loads; k++) {
+			const struct host_race_window *const w = &x->window[i];
+			const struct host_race_load *const l = &x->load[k];
+
+			if (!may_come_within(x->r, w, l)) {
+				continue;
+			}
+			if (!has_effect(x->r, l)) {
+				x->found->without_effect++;
+				continue;
+			}
+			NVW_TRY(add_pair(x, w, l));
+		}
+	}
+	return 0;
+}
+
+static int compare_all(struct search *x)
+{
+	size_t w = 0, l = 0;
+
+	while (w < x->windows && l < x->r->loads) {
+		const uint64_t word = x->window[w].word;
+		size_t windows = w, loads;
+
+		while (windows < x->windows && x->window[windows].word == word) {
+			windows++;
+		}
+		while (l < x->r->loads && x->load[l].word < word) {
+			l++;
+		}
+		for (loads = l; loads < x->r->loads && x->load[loads].word == word;) {
+			loads++;
+		}
+		NVW_TRY(compare_word(x, w, windows, l, loads));
+		w = windows;
+		l = loads;
+	}
+	return 0;
+}
+
+static int by_hint(const void *a, const void *b)
+{
+	const struct host_candidate *const x = a, *const y = b;
+
+	if (x->hint != y->hint) {
+		return x->hint < y->hint ? -1 : 1;
+	}
+	if ((x->end == 0) != (y->end == 0)) {
+		return x->end != 0 ? -1 : 1;
+	}
+	if (x->store != y->store) {
+		return x->store < y->store ? -1 : 1;
+	}
+	return (x->load > y->load) - (x->load < y->load);
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------ */
+
+static int map_races(const struct host_session *s, const struct host_races **ret_races)
+{
+	char path[300];
+
+	snprintf(path, sizeof path, "%s/races", s->folder.path);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *const at = fd >= 0 ? mmap(NULL, sizeof **ret_races, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+	const int error = at == MAP_FAILED ? nvw_fail_errno("%s", path) : 0;
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	*ret_races = at;
+	return error;
+}
+
+int host_candidates_find(const struct host_session *s, struct host_candidates *ret_found)
+{
+	struct search x = {.s = s, .found = ret_found};
+
+	*ret_found = (struct host_candidates){.list = NULL};
+	NVW_TRY(map_races(s, &ret_found->races));
+	x.r = ret_found->races;
+	int error = gather(&x);
+
+	if (!error) {
+		error = compare_all(&x);
+	}
+	ret_found->windows = x.windows;
+	if (ret_found->count > 0) {
+		qsort(ret_found->list, ret_found->count, sizeof *ret_found->list, by_hint);
+	}
+	while (ret_found->strong < ret_found->count &&
+		ret_found->list[ret_found->strong].hint == HOST_HINT_NONE) {
+		ret_found->strong++;
+	}
+	for (uint32_t i = 0; x.text && i <= HOST_SITES_MAX; i++) {
+		free(x.text[i]);
+	}
+	free(x.text);
+	free(x.next);
+	free(x.window);
+	free(x.load);
+	free(x.same_place);
+	if (error) {
+		host_candidates_free(ret_found);
+	}
+	return error;
+}
+
+void host_candidates_free(struct host_candidates *c)
+{
+	free(c->list);
+	if (c->races != NULL) {
+		munmap((void *)(uintptr_t)c->races, sizeof *c->races);
+	}
+	*c = (struct host_candidates){.list = NULL};
+}
+
+const char *host_race_limit_text(enum host_race_limit limit)
+{
+	static const char *const texts[] = {
+#define LIMIT(name, text) text,
+		HOST_RACE_LIMITS(LIMIT)
+#undef LIMIT
+	};
+
+	return texts[limit];
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads of the detector of persistency races, and what orders them.
+ *
+ * The creation and the joining of threads order what they do in every run: clock. Atomics order it in this
+ * run, perhaps not in another: hints, a clock that has both. A release at an address and a later acquire
+ * there are kept in a table of addresses; one that is full forgets, and the hint is then missing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "windows.h"
+
+enum { ADDRESSES = 1 << 13, PROBES = 8, CLOCKS_OF_THREADS = 1 << 10 }; /* the last clocks are for those */
+
+struct host_races *host_races;
+bool host_checking;
+
+static struct released {
+	uintptr_t address;
+	uint32_t busy;
+	struct host_clock hints;
+} * released;
+
+static void *allocate(size_t n)
+{
+	void *const at =
+		mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void host_check_attach(void)
+{
+	const bool inside = host_self.inside;
+	const int fd = host_open("races", -1, O_RDWR);
+	void *at = MAP_FAILED;
+
+	host_self.inside = true; /* these mappings are not the program's */
+	if (fd >= 0) {
+		at = mmap(
+			NULL, sizeof *host_races, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		close(fd);
+	}
+	released = allocate(ADDRESSES * sizeof *released);
+	host_self.inside = inside;
+	if (at != MAP_FAILED && released != NULL) {
+		host_races = at;
+		host_checking = true;
+	}
+}
+
+void host_race_limit(enum host_race_limit limit)
+{
+	__atomic_add_fetch(&host_races->limit[limit], 1, __ATOMIC_RELAXED);
+}
+
+/* ---- Clocks --------------------------------------------------------------------------------------- */
+
+/* Keeps a clock for records; 0 if there is no room. */
+static uint32_t keep(const struct host_clock *c, uint32_t room)
+{
+	if (__atomic_load_n(&host_races->clocks, __ATOMIC_RELAXED) >= room) {
+		return 0;
+	}
+	const uint32_t number = __atomic_add_fetch(&host_races->clocks, 1, __ATOMIC_RELAXED);
+
+	if (number >= room) {
+		return 0;
+	}
+	host_races->clock[number] = *c;
+	return number;
+}
+
+static void join(struct host_clock *to, const struct host_clock *from)
+{
+	for (unsigned i = 0; i < HOST_RACE_THREADS; i++) {
+		to->of[i] = (uint32_t)host_max(to->of[i], from->of[i]);
+	}
+}
+
+static void clock_changed(struct host_watched *w)
+{
+	w->clock = keep(&w->shared->clock, HOST_RACE_CLOCKS);
+	w->hints = 0;
+}
+
+uint32_t host_hints(struct host_watched *w)
+{
+	if (w->hints == 0) {
+		w->hints = keep(&w->shared->hints, HOST_RACE_CLOCKS - CLOCKS_OF_THREADS);
+	}
+	return w->hints;
+}
+
+/* ---- Threads -------------------------------------------------------------------------------------- */
+
+static struct host_watched *new_thread(void)
+{
+	const uint32_t number = __atomic_add_fetch(&host_races->threads, 1, __ATOMIC_RELAXED);
+	struct host_watched *w = NULL;
+
+	if (number <= HOST_RACE_THREADS) {
+		w = allocate(sizeof *w);
+	}
+	if (w == NULL) {
+		host_race_limit(HOST_RACE_MANY_THREADS);
+		return NULL;
+	}
+	w->number = number;
+	w->shared = &host_races->thread[number];
+	w->shared->process = getpid();
+	return w;
+}
+
+/* Its own component begins, so that what it does comes after nothing that others know. */
+static void begin_clocks(struct host_watched *w)
+{
+	w->shared->clock.of[w->number - 1] = 1;
+	w->shared->hints.of[w->number - 1] = 1;
+	clock_changed(w);
+}
+
+static void tick(struct host_watched *w)
+{
+	w->shared->clock.of[w->number - 1]++;
+	w->shared->hints.of[w->number - 1]++;
+	clock_changed(w);
+}
+
+/* A thread that was not created by a function that we see. */
+static void meet(void)
+{
+	const int before = errno;
+	struct host_watched *const w = new_thread();
+
+	if (w != NULL) {
+		w->shared->self = (uint64_t)pthread_self();
+		begin_clocks(w);
+	}
+	host_self.watched = w;
+	host_self.unwatched = w == NULL;
+	errno = before;
+}
+
+struct host_watched *host_watch_begins(void)
+{
+	if (!host_checking || host_self.own || host_self.unwatched || host_control->closed) {
+		return NULL;
+	}
+	if (host_self.inside) {
+		return NULL;
+	}
+	host_self.inside = true;
+	if (host_self.watched == NULL) {
+		meet();
+	}
+	if (host_self.watched == NULL) {
+		host_self.inside = false;
+	}
+	return host_self.watched;
+}
+
+void host_watch_ends(void)
+{
+	host_self.inside = false;
+}
+
+/* The creator's clock, so far, comes before the thread. */
+struct host_watched *host_check_creates(void *(*start)(void *), int (*start_c11)(void *), void *argument)
+{
+	struct host_watched *const creator = host_watch_begins();
+	struct host_watched *w = NULL;
+
+	if (creator == NULL) {
+		return NULL;
+	}
+	w = new_thread();
+	if (w != NULL) {
+		w->start = start;
+		w->start_c11 = start_c11;
+		w->argument = argument;
+		w->shared->clock = creator->shared->clock;
+		w->shared->hints = creator->shared->hints;
+		begin_clocks(w);
+		tick(creator);
+	}
+	host_watch_ends();
+	return w;
+}
+
+void *host_check_starts(void *created)
+{
+	struct host_watched *const w = created;
+
+	host_self.watched = w;
+	w->shared->self = (uint64_t)pthread_self();
+	return w->start(w->argument);
+}
+
+int host_check_starts_c11(void *created)
+{
+	struct host_watched *const w = created;
+
+	host_self.watched = w;
+	w->shared->self = (uint64_t)pthread_self();
+	return w->start_c11(w->argument);
+}
+
+/* The latest thread of that name: names of threads that have ended are used again. */
+static struct host_race_thread *thread_named(uint64_t self, int32_t process)
+{
+	uint32_t i = (uint32_t)host_min(host_races->threads, HOST_RACE_THREADS);
+
+	while (i > 0 && (host_races->thread[i].self != self || host_races->thread[i].process != process)) {
+		i--;
+	}
+	return i > 0 ? &host_races->thread[i] : NULL;
+}
+
+HOST_EXPORT void nvwave_joined_1(pthread_t thread);
+
+HOST_EXPORT void nvwave_joined_1(pthread_t thread)
+{
+	struct host_watched *const w = host_watch_begins();
+
+	if (w == NULL) {
+		return;
+	}
+	struct host_race_thread *const ended = thread_named((uint64_t)thread, w->shared->process);
+
+	if (ended != NULL && ended != w->shared) {
+		join(&w->shared->clock, &ended->clock);
+		join(&w->shared->hints, &ended->hints);
+		clock_changed(w);
+		ended->joined = true;
+	}
+	host_watch_ends();
+}
+
+/* ---- Atomics -------------------------------------------------------------------------------------- */
+
+/* The entry of an address; NULL: none, and, for a new one, no room. */
+static struct released *released_at(uintptr_t address, bool new)
+{
+	const size_t hash = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct released *const r = &released[(hash + i) % ADDRESSES];
+		uintptr_t found = __atomic_load_n(&r->address, __ATOMIC_ACQUIRE);
+
+		if (found == 0 && !new) {
+			return NULL;
+		}
+		if (found == 0 && __atomic_compare_exchange_n(&r->address, &found, address, false,
+					  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			return r;
+		}
+		if (found == address) {
+			return r;
+		}
+	}
+	return NULL;
+}
+
+static void hold(struct released *r)
+{
+	while (__atomic_exchange_n(&r->busy, 1, __ATOMIC_ACQUIRE)) {
+	}
+}
+
+static void let_go(struct released *r)
+{
+	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
+}
+
+void host_check_release(const void *address)
+{
+	struct host_watched *const w = host_watch_begins();
+	struct released *r;
+
+	if (w == NULL) {
+		return;
+	}
+	r = released_at((uintptr_t)address, true);
+	if (r != NULL) {
+		hold(r);
+		join(&r->hints, &w->shared->hints);
+		let_go(r);
+		w->shared->hints.of[w->number - 1]++;
+		w->hints = 0;
+	}
+	host_watch_ends();
+}
+
+void host_check_acquire(const void *address)
+{
+	struct host_watched *const w = host_watch_begins();
+	struct released *r;
+
+	if (w == NULL) {
+		return;
+	}
+	r = released_at((uintptr_t)address, false);
+	if (r != NULL) {
+		const struct host_clock before = w->shared->hints;
+
+		hold(r);
+		join(&w->shared->hints, &r->hints);
+		let_go(r);
+		if (memcmp(&before, &w->shared->hints, sizeof before) != 0) {
+			w->hints = 0;
+		}
+	}
+	host_watch_ends();
+}

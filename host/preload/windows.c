@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Windows for the detector of persistency races (../persistency.h): from a store until the fence of its
+ * thread behind a flush of its line. The detector follows HawkSet (EuroSys'25), with these differences:
+ *
+ *	- A store past the caches needs no flush, and its window ends at the fence.
+ *	- clflush ends a window by itself: what its thread does later is visible only after it (raad20).
+ *	- A flush of another thread ends nothing: the storer does not know of it. What a thread reads,
+ *	  flushes and fences by itself is durable for that thread (loads.c). Where the flushing thread
+ *	  has joined the storer, its flush and fence end the window.
+ *	- Bytes are told apart by a mask on 8 of them.
+ *
+ * A thread's own state needs no lock. Records of windows and loads are shared, and added under the
+ * session's.
+ */
+#include <string.h>
+
+#include "windows.h"
+
+enum { PROBES = 64 };
+
+/* ---- Words ---------------------------------------------------------------------------------------- */
+
+/* The file's number, from 1; 0: there is no room. Under the lock. */
+static uint32_t file_of(const struct host_mapping *m)
+{
+	struct host_races *const r = host_races;
+
+	for (uint32_t i = 0; i < r->files; i++) {
+		if (r->file[i].device == m->device && r->file[i].inode == m->inode) {
+			return i + 1;
+		}
+	}
+	if (r->files == HOST_RACE_FILES) {
+		return 0;
+	}
+	r->file[r->files].device = m->device;
+	r->file[r->files].inode = m->inode;
+	return ++r->files;
+}
+
+/* The states of the words of a page, by its key: its first word's number / HOST_RACE_WORDS. Under the lock.
+ * */
+static uint32_t *new_page(uint64_t key)
+{
+	struct host_races *const r = host_races;
+	uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+
+	for (;; i++) {
+		const uint64_t at = i % (2 * HOST_RACE_PAGES);
+
+		if (r->page_key[at] == key) {
+			return r->word[r->page_number[at]];
+		}
+		if (r->page_key[at] == 0 && r->pages == HOST_RACE_PAGES) {
+			return NULL;
+		}
+		if (r->page_key[at] == 0) {
+			r->page_key[at] = key;
+			r->page_number[at] = ++r->pages;
+			return r->word[r->pages];
+		}
+	}
+}
+
+static uint32_t *page_of(struct host_watched *w, uint64_t key)
+{
+	if (w->last_page != key) {
+		host_lock();
+		w->last_words = new_page(key);
+		host_unlock();
+		w->last_page = key;
+	}
+	return w->last_words;
+}
+
+void host_each_word(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
+	host_word_function *f, const void *context)
+{
+	const uintptr_t from = (uintptr_t)address;
+	const uintptr_t end = from + host_min(n, m->start + m->length - from);
+
+	if (m->race_file == 0) {
+		host_lock();
+		host_mapping[m - host_mapping].race_file = file_of(m);
+		host_unlock();
+	}
+	for (uintptr_t at = from & ~(uintptr_t)7; at < end; at += 8) {
+		const uint64_t word = (uint64_t)m->race_file << 48 | (m->off + (at - m->start)) / 8;
+		uint32_t *const page = m->race_file ? page_of(w, word / HOST_RACE_WORDS) : NULL;
+		unsigned mask = 0xff;
+
+		if (at < from) {
+			mask &= 0xffu << (from - at);
+		}
+		if (at + 8 > end) {
+			mask &= 0xffu >> (at + 8 - end);
+		}
+		if (page == NULL) {
+			host_race_limit(HOST_RACE_MANY_PAGES);
+			continue;
+		}
+		f(w, word, &page[word % HOST_RACE_WORDS], mask, context);
+	}
+}
+
+uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t flags)
+{
+	uint32_t before = __atomic_load_n(state, __ATOMIC_RELAXED), now;
+
+	do {
+		now = before | flags;
+		if ((now & HOST_WORD_OWNER) == 0) {
+			now |= w->number;
+		} else if ((now & HOST_WORD_OWNER) != w->number) {
+			now |= HOST_WORD_SHARED;
+		}
+	} while (now != before &&
+		 !__atomic_compare_exchange_n(state, &before, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return now;
+}
+
+/* A place without a frame has no callers, so its address is enough to know it again. */
+uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller)
+{
+	const size_t at = (uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+	uint32_t site;
+
+	if (caller->frame == 0 && w->site[at].address == caller->address) {
+		return w->site[at].site;
+	}
+	host_lock();
+	site = host_site(caller);
+	host_unlock();
+	if (caller->frame == 0) {
+		w->site[at].address = caller->address;
+		w->site[at].site = site;
+	}
+	return site;
+}
+
+/* ---- Stores that are not durable ------------------------------------------------------------------ */
+
+struct storing {
+	uint32_t site, flags;
+	uint8_t state;
+};
+
+/* The entry for a store; what it replaces of earlier ones is forgotten. NULL: there is no room. */
+static struct host_race_store *entry_for(struct host_race_thread *t, uint64_t word, unsigned mask)
+{
+	struct host_race_store *room = NULL;
+
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct host_race_store *const s = &t->store[(word + i) % HOST_RACE_PENDING];
+
+		if (s->word == word && s->mask != 0) {
+			s->mask &= (uint8_t)~mask;
+			t->open -= s->mask == 0;
+		}
+		if (room == NULL && s->mask == 0) {
+			room = s;
+		}
+		if (s->word == 0) {
+			break;
+		}
+	}
+	return room;
+}
+
+static void store_word(
+	struct host_watched *w, uint64_t word, uint32_t *state, unsigned mask, const void *context)
+{
+	const struct storing *const how = context;
+	struct host_race_store *const s = entry_for(w->shared, word, mask);
+
+	host_touch_word(w, state, how->flags);
+	if (s == NULL) {
+		host_race_limit(HOST_RACE_MANY_PENDING);
+		return;
+	}
+	*s = (struct host_race_store){.word = word,
+		.taken = w->taken,
+		.number = w->accesses,
+		.site = how->site,
+		.clock = w->clock,
+		.hints = w->hints,
+		.mask = (uint8_t)mask,
+		.state = how->state};
+	w->shared->open++;
+	if (how->state == HOST_STORE_FLUSHED && w->flushed_count < FLUSHED_STORES) {
+		w->flushed[w->flushed_count++] =
+			(struct host_flushed){.thread = w->number, .entry = (uint32_t)(s - w->shared->store)};
+	}
+}
+
+void host_check_store(const struct host_mapping *m, const void *address, size_t n, unsigned how,
+	const struct host_caller *caller)
+{
+	struct host_watched *const w = m && n > 0 ? host_watch_begins() : NULL;
+
+	if (w == NULL) {
+		return;
+	}
+	const struct storing s = {.site = host_race_site(w, caller),
+		.flags = how == HOST_STORE_LOCKED ? HOST_WORD_LOCKED : 0,
+		.state = how == HOST_STORE_STREAMED ? HOST_STORE_FLUSHED : HOST_STORE_PENDING};
+
+	w->last_store = ++w->accesses;
+	host_each_word(w, m, address, n, store_word, &s);
+	host_watch_ends();
+}
+
+/* ---- Windows -------------------------------------------------------------------------------------- */
+
+static bool is_same(const struct host_race_window *a, const struct host_race_window *b)
+{
+	return a->word == b->word && a->store == b->store && a->end == b->end && a->lockset == b->lockset &&
+	       a->clock == b->clock && a->end_clock == b->end_clock && a->mask == b->mask;
+}
+
+/* Keeps one of each kind. Under the lock. */
+static void add_window(struct host_race_window *new)
+{
+	struct host_races *const r = host_races;
+	const uint64_t hash = ((new->word * 31 + new->store) * 31 + new->end) * 31 + new->lockset;
+	uint32_t *const head =
+		&r->window_index[(hash * UINT64_C(0x9e3779b97f4a7c15) >> 40) % HOST_RACE_INDEX];
+
+	for (uint32_t i = *head; i != 0; i = r->window[i].next) {
+		if (is_same(&r->window[i], new)) {
+			return;
+		}
+	}
+	if (r->windows + 1 >= HOST_RACE_RECORDS) {
+		host_race_limit(HOST_RACE_MANY_WINDOWS);
+		return;
+	}
+	new->next = *head;
+	r->window[r->windows + 1] = *new;
+	*head = ++r->windows;
+}
+
+/* A store becomes durable at a site of the thread. Its set of locks is that of both ends, if none was
+ * released in between. */
+static void close_window(
+	struct host_watched *w, struct host_race_thread *t, struct host_race_store *s, uint32_t site)
+{
+	const uint32_t *const page = page_of(w, s->word / HOST_RACE_WORDS);
+	const uint32_t state = page ? __atomic_load_n(&page[s->word % HOST_RACE_WORDS], __ATOMIC_RELAXED) : 0;
+	struct host_race_window new = {.word = s->word,
+		.store = s->site,
+		.end = site,
+		.clock = s->clock,
+		.end_clock = w->clock,
+		.mask = s->mask,
+		.thread = (uint8_t)(t - host_races->thread),
+		.end_thread = (uint8_t)w->number,
+		.ended = true,
+		.at_once = s->at_once};
+
+	s->mask = 0;
+	t->open--;
+	if (!(state & HOST_WORD_SHARED) && !host_races->initial) {
+		__atomic_add_fetch(&host_races->private_windows, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	if (t == w->shared) {
+		new.lockset = host_lockset_since(w, s->taken);
+	}
+	new.end_hints = host_hints(w);
+	new.hints = s->hints == new.end_hints ? s->hints : 0;
+	host_lock();
+	add_window(&new);
+	host_unlock();
+}
+
+/* ---- Flushes -------------------------------------------------------------------------------------- */
+
+/* The thread's entries for a word of a line that it flushes. */
+static void flush_word(struct host_watched *w, struct host_race_thread *t, uint64_t word)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		const uint32_t at = (uint32_t)((word + i) % HOST_RACE_PENDING);
+		struct host_race_store *const s = &t->store[at];
+
+		if (s->word == 0) {
+			return;
+		}
+		if (s->word != word || s->mask == 0 || s->state != HOST_STORE_PENDING ||
+			w->flushed_count == FLUSHED_STORES) {
+			continue;
+		}
+		s->state = HOST_STORE_FLUSHED;
+		s->at_once = t == w->shared && s->number == w->last_store;
+		w->flushed[w->flushed_count++] =
+			(struct host_flushed){.thread = (uint32_t)(t - host_races->thread), .entry = at};
+	}
+}
+
+/* Of threads that have ended before: what they stored is in the line, too. */
+static void flush_joined(struct host_watched *w, uint64_t word)
+{
+	const uint32_t count = (uint32_t)host_min(host_races->threads, HOST_RACE_THREADS);
+
+	for (uint32_t i = 1; i <= count; i++) {
+		struct host_race_thread *const t = &host_races->thread[i];
+
+		if (t->joined && t->open > 0 && t->process == w->shared->process &&
+			w->shared->clock.of[i - 1] >= t->clock.of[i - 1]) {
+			host_lock(); /* several may have joined, one after the other */
+			flush_word(w, t, word);
+			host_unlock();
+		}
+	}
+}
+
+/* The stores that the thread has flushed are durable; returns the number of its own last one. */
+static uint64_t end_windows(struct host_watched *w, uint32_t site)
+{
+	uint64_t last = 0;
+
+	for (unsigned i = 0; i < w->flushed_count; i++) {
+		struct host_race_thread *const t = &host_races->thread[w->flushed[i].thread];
+		struct host_race_store *const s = &t->store[w->flushed[i].entry];
+
+		if (s->mask == 0 || s->state != HOST_STORE_FLUSHED) {
+			continue;
+		}
+		if (t == w->shared) {
+			last = host_max(last, s->number);
+			t->effect = s->clock;
+		}
+		close_window(w, t, s, site);
+	}
+	w->flushed_count = 0;
+	return last;
+}
+
+void host_check_flush(const struct host_mapping *m, const void *address, size_t n, enum host_flush how,
+	const struct host_caller *caller)
+{
+	struct host_watched *const w = how == HOST_FLUSH_STREAMED || n == 0 ? NULL : host_watch_begins();
+
+	if (w == NULL) {
+		return;
+	}
+	const uint64_t at = m->off + ((uintptr_t)address - m->start);
+	const uint64_t end = m->off + host_min((uintptr_t)address + n - m->start, m->length);
+
+	for (uint64_t line = at & ~(uint64_t)(HOST_LINE - 1); line < end; line += HOST_LINE) {
+		const uint64_t word = (uint64_t)m->race_file << 48 | line / 8;
+
+		for (unsigned i = 0; i < HOST_LINE / 8; i++) {
+			flush_word(w, w->shared, word + i);
+			flush_joined(w, word + i);
+		}
+		host_loads_flushed(w, word);
+	}
+	if (how == HOST_FLUSH_IN_ORDER && w->flushed_count > 0) {
+		host_loads_fenced(w, end_windows(w, host_race_site(w, caller)));
+	}
+	host_watch_ends();
+}
+
+void host_check_fence(const struct host_caller *caller)
+{
+	struct host_watched *const w = host_watch_begins();
+
+	if (w == NULL) {
+		return;
+	}
+	if (w->flushed_count > 0 || w->helped_count > 0) {
+		host_loads_fenced(w, end_windows(w, host_race_site(w, caller)));
+	}
+	host_watch_ends();
+}

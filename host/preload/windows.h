@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the detector of persistency races (../persistency.h) keeps of a thread, and calls of its parts:
+ * order.c (threads, clocks), held.c (locks), windows.c (stores, flushes, fences), loads.c.
+ */
+#ifndef HOST_PRELOAD_WINDOWS_H
+#define HOST_PRELOAD_WINDOWS_H
+
+#include "../persistency.h"
+#include "preload.h"
+
+enum { SITES_KEPT = 1 << 10, LOADS_KEPT = 1 << 12, OPEN_LOADS = 1 << 14, FLUSHED_STORES = 1 << 17 };
+
+/* A store of the thread's own, or of one that it has joined, whose line it has flushed since its last
+ * fence. */
+struct host_flushed {
+	uint32_t thread, entry;
+};
+
+/* A load after which the thread has made nothing durable. */
+struct host_open_load {
+	uint64_t number; /* among the thread's accesses */
+	uint32_t load;
+	bool helped; /* the thread has flushed its line since, and stored nothing in between */
+};
+
+/* Private to its thread, except where it is said. */
+struct host_watched {
+	struct host_race_thread *shared;
+	uint32_t number;
+	void *(*start)(void *); /* of a thread that is being created */
+	int (*start_c11)(void *);
+	void *argument;
+
+	uint64_t accesses, last_store;
+	uint32_t clock, hints; /* their numbers; hints 0: it has changed since */
+
+	uint64_t taken; /* acquisitions of locks so far */
+	struct host_held {
+		uint64_t lock, number; /* of the acquisition */
+		uint32_t site, depth;
+		bool for_reading;
+	} held[HOST_RACE_HELD];
+	unsigned held_count;
+	uint32_t lockset;
+	bool lockset_known;
+
+	unsigned flushed_count, open_count, helped_count;
+	uint64_t last_page; /* key; and its words */
+	uint32_t *last_words;
+	struct {
+		const void *address;
+		uint32_t site;
+	} site[SITES_KEPT];
+	struct {
+		uint64_t word;
+		uint32_t site, lockset, clock, load;
+		uint8_t mask;
+	} load[LOADS_KEPT];
+	struct host_flushed flushed[FLUSHED_STORES];
+	struct host_open_load open[OPEN_LOADS];
+};
+
+extern struct host_races *host_races;
+
+/* ---- order.c -------------------------------------------------------------------------------------- */
+
+/* Enters the detector: NULL if this thread is not looked at, or is inside of it or of the recorder. */
+struct host_watched *host_watch_begins(void);
+void host_watch_ends(void);
+
+void host_race_limit(enum host_race_limit limit);
+/* The number of the thread's clock of hints, for a record. */
+uint32_t host_hints(struct host_watched *w);
+
+/* ---- held.c --------------------------------------------------------------------------------------- */
+
+/* The set of locks that the thread holds; those that it has held since its acquisition of that number. */
+uint32_t host_lockset(struct host_watched *w);
+uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken);
+
+/* ---- windows.c ------------------------------------------------------------------------------------ */
+
+/* The words of an access: f(w, word, its state, mask of bytes, context) for each. */
+typedef void host_word_function(
+	struct host_watched *w, uint64_t word, uint32_t *state, unsigned mask, const void *context);
+void host_each_word(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
+	host_word_function *f, const void *context);
+/* This thread touches a word: its state from now on. */
+uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t flags);
+uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller);
+
+/* ---- loads.c -------------------------------------------------------------------------------------- */
+
+/* The thread has flushed a line, from its first word on; has made its stores up to a number durable. */
+void host_loads_flushed(struct host_watched *w, uint64_t word);
+void host_loads_fenced(struct host_watched *w, uint64_t durable);
+
+#endif

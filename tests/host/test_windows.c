@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Candidates of persistency races, predicted from one run of small programs (windows.c): each property with
+ * its planted race and the clean program beside it. The first eight are HawkSet's.
+ */
+#include "host_rig.h"
+
+#include <string.h>
+
+static char *programs[4]; /* one a compiler, NULL at the end */
+
+/* ---- Running -------------------------------------------------------------------------------------- */
+
+static json_t *races;
+
+static void forget(void)
+{
+	json_decref(races);
+	races = NULL;
+}
+
+/* The exit status. */
+static int look(const char *program, const char *check, const char *mode)
+{
+	forget();
+	const int status =
+		run("%s exec --check=%s --delays=off --report=report --output-format=json -- %s pool %s",
+			nvwave, check, program, mode);
+	json_t *const o = report();
+
+	races = json_incref(json_object_get(o, "persistency_races"));
+	json_decref(o);
+	assert_non_null(races);
+	return status;
+}
+
+static json_t *candidates(void)
+{
+	return json_object_get(races, "candidates");
+}
+
+static const char *function_of(const json_t *candidate, const char *what)
+{
+	const char *const name =
+		json_string_value(json_object_get(json_object_get(candidate, what), "function"));
+
+	return name ? name : "";
+}
+
+/* How often something was left out, by words of the sentence that says so. */
+static json_int_t left_out(const char *words)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(races, "left_out"), i, one)
+	{
+		if (strstr(json_string_value(json_object_get(one, "text")), words)) {
+			return json_integer_value(json_object_get(one, "times"));
+		}
+	}
+	return 0;
+}
+
+enum { CLEAN, RACE, SECOND_RANK };
+
+/* One candidate of the rank, between these functions, or none, whatever the compiler. */
+static void expect(const char *mode, int rank, const char *store, const char *load)
+{
+	for (unsigned i = 0; programs[i]; i++) {
+		const int status = look(programs[i], "persistency", mode);
+		const json_t *const first = json_array_get(candidates(), 0);
+
+		if (json_array_size(candidates()) != (rank != CLEAN) || status != (rank == RACE)) {
+			fail_msg("%s, %s: %zu candidates, status %d", programs[i], mode,
+				json_array_size(candidates()), status);
+		}
+		if (rank != CLEAN) {
+			assert_int_equal(json_integer_value(json_object_get(first, "rank")), rank);
+			assert_memory_equal(function_of(first, "store"), store, strlen(store));
+			assert_memory_equal(function_of(first, "load"), load, strlen(load));
+		}
+	}
+}
+
+/* ---- What a lock excludes ------------------------------------------------------------------------- */
+
+static void a_lock_over_store_flush_and_fence_protects(void **state)
+{
+	expect("all-locked", CLEAN, "", "");
+	expect("load-unlocked", RACE, "store_all_locked", "load_unlocked");
+}
+
+static void a_flush_behind_the_lock_is_too_late(void **state)
+{
+	expect("flush-outside", RACE, "store_flush_outside", "load_locked");
+}
+
+static void a_fence_behind_the_lock_is_too_late(void **state)
+{
+	expect("fence-outside", RACE, "store_fence_outside", "load_locked");
+	expect("clflush", CLEAN, "", ""); /* which needs no fence */
+	expect("atomic-fences", CLEAN, "", "");
+}
+
+static void a_lock_released_and_taken_again_does_not_protect(void **state)
+{
+	expect("retaken", RACE, "store_lock_retaken", "load_locked");
+	expect("condition", RACE, "store_waits_on_condition", "load_locked");
+}
+
+static void of_two_locks_the_one_that_is_held_to_the_end_protects(void **state)
+{
+	expect("two-locks-a", RACE, "store_two_locks", "load_locked");
+	expect("two-locks-b", CLEAN, "", "");
+}
+
+static void readers_of_a_lock_do_not_exclude_each_other(void **state)
+{
+	expect("both-read", RACE, "store_reading", "load_reading");
+	expect("one-writes", CLEAN, "", "");
+}
+
+static void spin_locks_and_those_of_c11_protect(void **state)
+{
+	expect("spin", CLEAN, "", "");
+	expect("c11", CLEAN, "", "");
+}
+
+static void a_lock_that_was_tried_protects_if_it_was_taken(void **state)
+{
+	expect("trylock", CLEAN, "", "");
+	expect("trylock-fails", RACE, "store_two_locks", "load_trylock_fails");
+}
+
+/* ---- What threads order --------------------------------------------------------------------------- */
+
+static void what_is_durable_before_a_thread_is_created_is_durable_for_it(void **state)
+{
+	expect("before-create", CLEAN, "", "");
+	expect("before-create-c11", CLEAN, "", "");
+	expect("across-create", RACE, "before_create", "child_loads");
+}
+
+static void what_a_thread_made_durable_is_so_for_who_joins_it(void **state)
+{
+	expect("after-join", CLEAN, "", "");
+}
+
+static void who_has_joined_a_thread_makes_its_stores_durable(void **state)
+{
+	expect("joined-flush", CLEAN, "", "");
+	expect("joined-no-flush", RACE, "store_never", "child_loads");
+}
+
+static void one_thread_has_no_races(void **state)
+{
+	expect("alone", CLEAN, "", "");
+}
+
+/* ---- Which stores and loads ----------------------------------------------------------------------- */
+
+static void bytes_of_one_thread_alone_are_left_out_unless_asked_for(void **state)
+{
+	for (unsigned i = 0; programs[i]; i++) {
+		assert_int_equal(look(programs[i], "persistency", "until-published"), 0);
+		assert_int_equal(json_array_size(candidates()), 0);
+		assert_int_equal(left_out("one thread alone"), 2);
+		assert_int_equal(look(programs[i], "persistency:initial", "until-published"), 1);
+		assert_int_equal(json_array_size(candidates()), 1);
+		assert_int_equal(left_out("one thread alone"), 0);
+	}
+}
+
+static void a_store_that_is_never_flushed_is_a_window_without_an_end(void **state)
+{
+	expect("never", RACE, "store_never", "load_locked");
+	assert_true(json_is_null(json_object_get(json_array_get(candidates(), 0), "end")));
+	assert_true(json_is_true(json_object_get(json_array_get(candidates(), 0), "never")));
+}
+
+static void a_store_past_the_caches_has_a_window_up_to_the_fence(void **state)
+{
+	expect("streamed", RACE, "store_streamed", "load_unlocked");
+	expect("streamed-locked", CLEAN, "", "");
+}
+
+static void bytes_beside_are_others(void **state)
+{
+	expect("half", RACE, "store_half", "load_half");
+	expect("other-half", CLEAN, "", "");
+	expect("text", RACE, "store_text", "load_text");
+	expect("text-behind", CLEAN, "", "");
+}
+
+static void what_the_reader_makes_durable_itself_is_no_race(void **state)
+{
+	expect("helped", CLEAN, "", "");
+	expect("helped-late", RACE, "store_flush_outside", "load_and_help_late");
+}
+
+static void a_load_that_nothing_durable_follows_is_left_out_and_counted(void **state)
+{
+	expect("no-effect", CLEAN, "", "");
+	assert_int_equal(left_out("nothing was made durable after the load"), 1);
+}
+
+static void what_atomics_order_in_this_run_is_of_second_rank(void **state)
+{
+	expect("published", SECOND_RANK, "store_then_publish", "load_when_published");
+}
+
+static void what_may_be_a_lock_is_of_second_rank(void **state)
+{
+	expect("own-lock", SECOND_RANK, "store_own_lock", "load_lock_free");
+	expect("lock-free", RACE, "store_lock_free", "load_lock_free");
+}
+
+/* ---- The report ----------------------------------------------------------------------------------- */
+
+static void the_report_names_both_places_the_end_and_the_locks(void **state)
+{
+	static const char *const expected[] = {"persistency races: 1 candidates, and 0 of second rank",
+		"candidate: not witnessed", "store ", "(store_two_locks), durable from ", "(fence",
+		"1  load ", "(load_locked) of another thread may come before that: 8 bytes at 0x0",
+		"locks over that time: of ", "; at the load: of ",
+		"not looked at: code that nvwave-cc --loads has not built"};
+
+	assert_int_equal(
+		run("%s exec --check=persistency --delays=off -- %s pool two-locks-a", nvwave, programs[0]),
+		1);
+	for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
+		if (!strstr(output, expected[i])) {
+			fail_msg("expected \"%s\" in:\n%s", expected[i], output);
+		}
+	}
+}
+
+static void a_program_whose_loads_are_not_announced_is_told(void **state)
+{
+	assert_int_equal(run("%s cc -O1 -g -pthread -o plain %s", getenv("HOST_CC"), WINDOWS_SOURCE), 0);
+	assert_int_equal(look("./plain", "persistency", "flush-outside"), 0);
+	assert_int_equal(json_array_size(candidates()), 0);
+	assert_int_equal(left_out("build the program with nvwave-cc --loads"), 1);
+}
+
+static void candidates_are_found_beside_a_record_and_after_a_kill(void **state)
+{
+	assert_int_equal(run("%s exec --check=persistency --record=log --delays=off --report=report "
+			     "--output-format=json -- %s pool flush-outside",
+				 nvwave, programs[0]),
+		1);
+	json_t *const o = report();
+
+	assert_int_equal(
+		json_array_size(json_object_get(json_object_get(o, "persistency_races"), "candidates")), 1);
+	json_decref(o);
+	assert_int_equal(run("%s log dump log | grep -q fence", nvwave), 0);
+	assert_int_equal(look(programs[0], "persistency", "killed"), 1);
+	assert_int_equal(json_array_size(candidates()), 1);
+}
+
+/* ---- Setting up ----------------------------------------------------------------------------------- */
+
+static int begin_windows(void **state)
+{
+	char *list = getenv("HOST_WINDOWS");
+	unsigned n = 0;
+
+	for (char *name = strtok(list, ":"); name && n < 3; name = strtok(NULL, ":")) {
+		programs[n++] = name;
+	}
+	return n > 0 ? begin(state) : -1;
+}
+
+static int end_windows(void **state)
+{
+	forget();
+	return end(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lock_over_store_flush_and_fence_protects),
+		cmocka_unit_test(a_flush_behind_the_lock_is_too_late),
+		cmocka_unit_test(a_fence_behind_the_lock_is_too_late),
+		cmocka_unit_test(a_lock_released_and_taken_again_does_not_protect),
+		cmocka_unit_test(of_two_locks_the_one_that_is_held_to_the_end_protects),
+		cmocka_unit_test(readers_of_a_lock_do_not_exclude_each_other),
+		cmocka_unit_test(spin_locks_and_those_of_c11_protect),
+		cmocka_unit_test(a_lock_that_was_tried_protects_if_it_was_taken),
+		cmocka_unit_test(what_is_durable_before_a_thread_is_created_is_durable_for_it),
+		cmocka_unit_test(what_a_thread_made_durable_is_so_for_who_joins_it),
+		cmocka_unit_test(who_has_joined_a_thread_makes_its_stores_durable),
+		cmocka_unit_test(one_thread_has_no_races),
+		cmocka_unit_test(bytes_of_one_thread_alone_are_left_out_unless_asked_for),
+		cmocka_unit_test(a_store_that_is_never_flushed_is_a_window_without_an_end),
+		cmocka_unit_test(a_store_past_the_caches_has_a_window_up_to_the_fence),
+		cmocka_unit_test(bytes_beside_are_others),
+		cmocka_unit_test(what_the_reader_makes_durable_itself_is_no_race),
+		cmocka_unit_test(a_load_that_nothing_durable_follows_is_left_out_and_counted),
+		cmocka_unit_test(what_atomics_order_in_this_run_is_of_second_rank),
+		cmocka_unit_test(what_may_be_a_lock_is_of_second_rank),
+		cmocka_unit_test(the_report_names_both_places_the_end_and_the_locks),
+		cmocka_unit_test(a_program_whose_loads_are_not_announced_is_told),
+		cmocka_unit_test(candidates_are_found_beside_a_record_and_after_a_kill),
+	};
+
+	return cmocka_run_group_tests(tests, begin_windows, end_windows);
+}

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads with and without persistency races, a case each: windows POOL CASE. Threads run one after the
+ * other, so that no load falls into a window in this run: what is found is predicted.
+ */
+#include <emmintrin.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <threads.h>
+#include <unistd.h>
+
+enum { POOL_BYTES = 1 << 16, LINE = 64 };
+
+static struct pool {
+	_Alignas(LINE) volatile uint64_t x; /* what is raced for */
+	_Alignas(LINE) volatile uint64_t y; /* what the reader makes durable */
+	_Alignas(LINE) _Atomic uint64_t word;
+	_Alignas(LINE) volatile uint32_t half[2];
+	_Alignas(LINE) char text[256];
+} * pool;
+
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t many = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static mtx_t c11;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static _Atomic int turn; /* of thread 0, 1 ...: no order that the detector knows */
+static _Atomic int published;
+static char copy[256];
+
+/* clwb, so that a window ends at the fence */
+static void flush(volatile const void *at)
+{
+	__asm__ volatile("clwb %0" : : "m"(*(volatile const char *)at) : "memory");
+}
+
+static void fence(void)
+{
+	_mm_sfence();
+}
+
+static void persist(volatile const void *at)
+{
+	flush(at);
+	fence();
+}
+
+/* Threads take turns by a file's lock: neither a lock of theirs nor an atomic that is seen. */
+static void wait_turn(int mine)
+{
+	while (true) {
+		char now;
+
+		if (pread(3, &now, 1, 0) == 1 && now == mine) {
+			return;
+		}
+		usleep(100);
+	}
+}
+
+static void pass_turn(int next)
+{
+	const char to = (char)next;
+
+	if (pwrite(3, &to, 1, 0) != 1) {
+		_exit(9);
+	}
+}
+
+static void consume(uint64_t value)
+{
+	pool->y = value + 1;
+	persist(&pool->y);
+}
+
+/* ---- The storing thread and the reading one, case by case ---------------------------------------- */
+
+struct pair {
+	const char *name;
+	void (*store)(void), (*load)(void);
+};
+
+static void store_all_locked(void)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	flush(&pool->x);
+	fence();
+	pthread_mutex_unlock(&a);
+}
+
+static void load_locked(void)
+{
+	pthread_mutex_lock(&a);
+	const uint64_t value = pool->x;
+	pthread_mutex_unlock(&a);
+	consume(value);
+}
+
+static void load_unlocked(void)
+{
+	consume(pool->x);
+}
+
+static void store_flush_outside(void)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	pthread_mutex_unlock(&a);
+	flush(&pool->x);
+	fence();
+}
+
+static void store_fence_outside(void)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	flush(&pool->x);
+	pthread_mutex_unlock(&a);
+	fence();
+}
+
+static void store_lock_retaken(void)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	pthread_mutex_unlock(&a);
+	pthread_mutex_lock(&a);
+	persist(&pool->x);
+	pthread_mutex_unlock(&a);
+}
+
+static void store_waits_on_condition(void)
+{
+	struct timespec past = {.tv_sec = 1};
+
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	pthread_cond_timedwait(&changed, &a, &past);
+	persist(&pool->x);
+	pthread_mutex_unlock(&a);
+}
+
+/* Under both, then under b alone. */
+static void store_two_locks(void)
+{
+	pthread_mutex_lock(&b);
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	pthread_mutex_unlock(&a);
+	persist(&pool->x);
+	pthread_mutex_unlock(&b);
+}
+
+static void load_locked_b(void)
+{
+	pthread_mutex_lock(&b);
+	const uint64_t value = pool->x;
+	pthread_mutex_unlock(&b);
+	consume(value);
+}
+
+static void store_reading(void)
+{
+	pthread_rwlock_rdlock(&many);
+	pool->x = 1;
+	persist(&pool->x);
+	pthread_rwlock_unlock(&many);
+}
+
+static void store_writing(void)
+{
+	pthread_rwlock_wrlock(&many);
+	pool->x = 1;
+	persist(&pool->x);
+	pthread_rwlock_unlock(&many);
+}
+
+static void load_reading(void)
+{
+	pthread_rwlock_rdlock(&many);
+	const uint64_t value = pool->x;
+	pthread_rwlock_unlock(&many);
+	consume(value);
+}
+
+static void store_spinning(void)
+{
+	pthread_spin_lock(&spin);
+	pool->x = 1;
+	persist(&pool->x);
+	pthread_spin_unlock(&spin);
+}
+
+static void load_spinning(void)
+{
+	pthread_spin_lock(&spin);
+	const uint64_t value = pool->x;
+	pthread_spin_unlock(&spin);
+	consume(value);
+}
+
+static void store_c11(void)
+{
+	mtx_lock(&c11);
+	pool->x = 1;
+	persist(&pool->x);
+	mtx_unlock(&c11);
+}
+
+static void load_c11(void)
+{
+	mtx_lock(&c11);
+	const uint64_t value = pool->x;
+	mtx_unlock(&c11);
+	consume(value);
+}
+
+static void store_trylock(void)
+{
+	if (pthread_mutex_trylock(&a) == 0) {
+		pool->x = 1;
+		persist(&pool->x);
+		pthread_mutex_unlock(&a);
+	}
+}
+
+static void load_trylock_fails(void)
+{
+	pthread_mutex_lock(&b);
+	if (pthread_mutex_trylock(&b) != 0) { /* which takes nothing */
+		pthread_mutex_unlock(&b);
+	}
+	consume(pool->x);
+}
+
+static void store_never(void)
+{
+	pool->x = 1;
+}
+
+static void store_streamed(void)
+{
+	_mm_stream_si64((long long *)(uintptr_t)&pool->x, 1);
+	fence();
+}
+
+static void store_streamed_locked(void)
+{
+	pthread_mutex_lock(&a);
+	_mm_stream_si64((long long *)(uintptr_t)&pool->x, 1);
+	fence();
+	pthread_mutex_unlock(&a);
+}
+
+/* clflush ends the window: the fence behind the lock is too much. */
+static void store_clflush_locked(void)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	_mm_clflush((const void *)(uintptr_t)&pool->x);
+	pthread_mutex_unlock(&a);
+	fence();
+}
+
+static void store_atomic_fences(void)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	flush(&pool->x);
+	atomic_fetch_add(&turn, 1); /* a locked instruction fences */
+	pthread_mutex_unlock(&a);
+}
+
+static void store_half(void)
+{
+	pool->half[0] = 1;
+	persist(&pool->half[0]);
+}
+
+static void load_half(void)
+{
+	consume(pool->half[0]);
+}
+
+static void load_other_half(void)
+{
+	consume(pool->half[1]);
+}
+
+static void store_text(void)
+{
+	memset(pool->text + 3, 'x', 100);
+	for (unsigned i = 0; i < 128; i += LINE) {
+		flush(pool->text + i);
+	}
+	fence();
+}
+
+static void load_text(void)
+{
+	memcpy(copy, pool->text + 90, 20);
+	consume((uint64_t)copy[0]);
+}
+
+static void load_text_behind(void)
+{
+	memcpy(copy, pool->text + 103, 20);
+	consume((uint64_t)copy[0]);
+}
+
+/* What it has read is flushed and fenced by the reader, before it depends on it. */
+static void load_and_help(void)
+{
+	const uint64_t value = pool->x;
+
+	persist(&pool->x);
+	consume(value);
+}
+
+static void load_and_help_late(void)
+{
+	consume(pool->x);
+	persist(&pool->x);
+}
+
+static void load_and_forget(void)
+{
+	copy[0] = (char)pool->x;
+}
+
+static void store_then_publish(void)
+{
+	pool->x = 1;
+	persist(&pool->x);
+	atomic_store(&published, 1);
+}
+
+static void load_when_published(void)
+{
+	while (!atomic_load(&published)) {
+	}
+	consume(pool->x);
+}
+
+static void store_lock_free(void)
+{
+	uint64_t before = 0;
+
+	atomic_compare_exchange_strong(&pool->word, &before, 1);
+	persist(&pool->word);
+}
+
+static void load_lock_free(void)
+{
+	consume(atomic_load(&pool->word));
+}
+
+static void store_own_lock(void)
+{
+	uint64_t before = 0;
+
+	atomic_compare_exchange_strong(&pool->word, &before, 1);
+	pool->half[1] = 5;
+	persist(&pool->half[1]);
+	atomic_store(&pool->word, 0);
+}
+
+static const struct pair pairs[] = {
+	{"all-locked", store_all_locked, load_locked},
+	{"flush-outside", store_flush_outside, load_locked},
+	{"fence-outside", store_fence_outside, load_locked},
+	{"load-unlocked", store_all_locked, load_unlocked},
+	{"retaken", store_lock_retaken, load_locked},
+	{"condition", store_waits_on_condition, load_locked},
+	{"two-locks-a", store_two_locks, load_locked},
+	{"two-locks-b", store_two_locks, load_locked_b},
+	{"both-read", store_reading, load_reading},
+	{"one-writes", store_writing, load_reading},
+	{"spin", store_spinning, load_spinning},
+	{"c11", store_c11, load_c11},
+	{"trylock", store_trylock, load_locked},
+	{"trylock-fails", store_two_locks, load_trylock_fails},
+	{"never", store_never, load_locked},
+	{"streamed", store_streamed, load_unlocked},
+	{"streamed-locked", store_streamed_locked, load_locked},
+	{"clflush", store_clflush_locked, load_locked},
+	{"atomic-fences", store_atomic_fences, load_locked},
+	{"half", store_half, load_half},
+	{"other-half", store_half, load_other_half},
+	{"text", store_text, load_text},
+	{"text-behind", store_text, load_text_behind},
+	{"helped", store_flush_outside, load_and_help},
+	{"helped-late", store_flush_outside, load_and_help_late},
+	{"no-effect", store_flush_outside, load_and_forget},
+	{"published", store_then_publish, load_when_published},
+	{"lock-free", store_lock_free, load_lock_free},
+	{"own-lock", store_own_lock, load_lock_free},
+};
+
+/* ---- Threads -------------------------------------------------------------------------------------- */
+
+static void touch_all(void)
+{
+	pool->half[0] = pool->half[1] = 0;
+	pool->x = pool->y = 0;
+	atomic_store(&pool->word, 0);
+	memset(pool->text, 'a', sizeof pool->text);
+	for (unsigned at = 0; at < sizeof *pool; at += LINE) {
+		flush((const char *)pool + at);
+	}
+	fence();
+}
+
+static void *read_all(void *unused)
+{
+	memcpy(copy, pool->text, sizeof copy);
+	copy[0] = (char)(pool->x + pool->y + pool->half[0] + pool->half[1] + atomic_load(&pool->word));
+	return unused;
+}
+
+static void in_thread(void *(*what)(void *))
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, what, NULL);
+	pthread_join(t, NULL);
+}
+
+static void *storing(void *to)
+{
+	const struct pair *const p = to;
+
+	wait_turn(0);
+	p->store();
+	pass_turn(1);
+	return NULL;
+}
+
+static void *loading(void *to)
+{
+	const struct pair *const p = to;
+
+	wait_turn(1);
+	p->load();
+	return NULL;
+}
+
+/* Two threads have touched the pool before, so that no word is one thread's alone. */
+static void run_pair(const struct pair *p)
+{
+	pthread_t first, second;
+
+	touch_all();
+	in_thread(read_all);
+	pthread_create(&first, NULL, storing, (void *)(uintptr_t)p);
+	pthread_create(&second, NULL, loading, (void *)(uintptr_t)p);
+	pthread_join(first, NULL);
+	pthread_join(second, NULL);
+}
+
+static void *child_loads(void *unused)
+{
+	consume(pool->x);
+	return unused;
+}
+
+static void *child_stores(void *unused)
+{
+	store_flush_outside();
+	return unused;
+}
+
+static int child_loads_c11(void *unused)
+{
+	(void)unused;
+	consume(pool->x);
+	return 0;
+}
+
+static void *child_only_stores(void *unused)
+{
+	store_never();
+	return unused;
+}
+
+/* A store of the parent, and a load of its child. */
+static void before_create(bool durable_before)
+{
+	pthread_t t;
+
+	in_thread(read_all);
+	pool->x = 1;
+	if (durable_before) {
+		persist(&pool->x);
+	}
+	pthread_create(&t, NULL, child_loads, NULL);
+	if (!durable_before) {
+		persist(&pool->x);
+	}
+	pthread_join(t, NULL);
+}
+
+static void before_create_c11(void)
+{
+	thrd_t t;
+
+	in_thread(read_all);
+	pool->x = 1;
+	persist(&pool->x);
+	thrd_create(&t, child_loads_c11, NULL);
+	thrd_join(t, NULL);
+}
+
+static void after_join(void)
+{
+	touch_all();
+	in_thread(child_stores);
+	consume(pool->x);
+}
+
+/* The child's store is made durable by the parent, who has joined it; another child comes later. */
+static void joined_flush(bool flushes)
+{
+	touch_all();
+	in_thread(read_all);
+	in_thread(child_only_stores);
+	if (flushes) {
+		persist(&pool->x);
+	}
+	in_thread(child_loads);
+}
+
+static void alone(void)
+{
+	store_flush_outside();
+	load_locked();
+	load_unlocked();
+}
+
+static void *stores_alone(void *unused)
+{
+	wait_turn(0);
+	pool->x = 1;
+	persist(&pool->x);
+	pass_turn(1);
+	return unused;
+}
+
+static void *loads_later(void *unused)
+{
+	wait_turn(1);
+	consume(pool->x);
+	return unused;
+}
+
+static void until_published(void)
+{
+	pthread_t first, second;
+
+	pthread_create(&first, NULL, stores_alone, NULL);
+	pthread_create(&second, NULL, loads_later, NULL);
+	pthread_join(first, NULL);
+	pthread_join(second, NULL);
+}
+
+static bool run(const char *name)
+{
+	for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		if (strcmp(pairs[i].name, name) == 0) {
+			run_pair(&pairs[i]);
+			return true;
+		}
+	}
+	if (strcmp(name, "before-create") == 0) {
+		before_create(true);
+	} else if (strcmp(name, "across-create") == 0) {
+		before_create(false);
+	} else if (strcmp(name, "before-create-c11") == 0) {
+		before_create_c11();
+	} else if (strcmp(name, "after-join") == 0) {
+		after_join();
+	} else if (strcmp(name, "joined-flush") == 0) {
+		joined_flush(true);
+	} else if (strcmp(name, "joined-no-flush") == 0) {
+		joined_flush(false);
+	} else if (strcmp(name, "alone") == 0) {
+		alone();
+	} else if (strcmp(name, "killed") == 0) {
+		run("flush-outside");
+		kill(getpid(), SIGKILL);
+	} else if (strcmp(name, "until-published") == 0) {
+		until_published();
+	} else {
+		return false;
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "windows POOL CASE\n");
+		return 2;
+	}
+	const int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	char turns[] = "/tmp/windowsXXXXXX";
+	const int order = mkstemp(turns);
+
+	unlink(turns);
+	if (fd < 0 || order < 0 || ftruncate(fd, POOL_BYTES) || pwrite(order, "", 1, 0) != 1) {
+		perror(argv[1]);
+		return 2;
+	}
+	pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (pool == MAP_FAILED) {
+		perror(argv[1]);
+		return 2;
+	}
+	if (order != 3 && dup2(order, 3) != 3) {
+		return 2;
+	}
+	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+	mtx_init(&c11, mtx_plain);
+	if (!run(argv[2])) {
+		fprintf(stderr, "%s: expected a case\n", argv[2]);
+		return 2;
+	}
+	return 0;
+}
