@@ -38,31 +38,14 @@ static int remember_site(struct sites *s, const struct nvw_log_record *r)
 	return 0;
 }
 
-static const char *const kind_names[] = {
-	[NVW_LOG_BEGIN] = "begin",
-	[NVW_LOG_SITE] = "site",
-	[NVW_LOG_LAUNCH] = "launch",
-	[NVW_LOG_FINISH] = "finish",
-	[NVW_LOG_STORE] = "store",
-	[NVW_LOG_ISSUE] = "issue",
-	[NVW_LOG_DONE] = "done",
-	[NVW_LOG_BARRIER] = "barrier",
-	[NVW_LOG_PERSISTED] = "persisted",
-	[NVW_LOG_ACK] = "ack",
-	[NVW_LOG_HOST] = "host",
-	[NVW_LOG_DRAINED] = "drained",
-	[NVW_LOG_FLUSH] = "flush",
-	[NVW_LOG_FENCE] = "fence",
-	[NVW_LOG_END] = "end",
-	[NVW_LOG_THREADS] = "threads",
-};
-
 static const char *const scope_names[] = {
 	[NVW_WORKITEM] = "work-item", [NVW_WORKGROUP] = "work-group", [NVW_KERNEL] = "kernel"};
 
 typedef unsigned long long ull;
 
 /* ---- Text ---------------------------------------------------------------------------------------- */
+
+typedef void print_record(const struct sites *s, const struct nvw_log_record *r);
 
 static void print_bytes(const uint8_t *data, uint64_t mask, unsigned n)
 {
@@ -91,6 +74,26 @@ static void print_operation_place(const struct sites *s, uint32_t id)
 	}
 }
 
+static void print_site(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("%u is ", r->site.id);
+	print_place(s, r->site.id);
+	if (r->site.caller != 0) {
+		printf(", called at site %u", r->site.caller);
+	}
+}
+
+static void print_launch(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("kernel %u \"%s\" %llu work-items in groups of %u", r->launch.kernel, r->launch.name,
+		(ull)r->launch.work_items, r->launch.group_size);
+}
+
+static void print_finish(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("kernel %u", r->finish.kernel);
+}
+
 static void print_store(const struct sites *s, const struct nvw_log_record *r)
 {
 	print_place(s, r->store.site);
@@ -104,6 +107,17 @@ static void print_store(const struct sites *s, const struct nvw_log_record *r)
 	printf("  0x%llx = 0x%0*llx", (ull)r->store.off, 2 * (int)r->store.bytes, (ull)r->store.value);
 }
 
+static void print_issue(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("write %llu  0x%llx =", (ull)r->issue.write, (ull)r->issue.off);
+	print_bytes(r->issue.data, r->issue.mask, NVW_LOG_LINE_BYTES);
+}
+
+static void print_done(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("write %llu", (ull)r->done.write);
+}
+
 static void print_barrier(const struct sites *s, const struct nvw_log_record *r)
 {
 	print_place(s, r->barrier.site);
@@ -112,75 +126,48 @@ static void print_barrier(const struct sites *s, const struct nvw_log_record *r)
 		(ull)r->barrier.group, r->barrier.work_items, r->barrier.epoch);
 }
 
-static void print_record(const struct sites *s, const struct nvw_log_record *r)
+static void print_ack(const struct sites *s, const struct nvw_log_record *r)
 {
-	printf("%15.3f  %-9s ", (double)r->time_ps / 1000, kind_names[r->kind]);
-	switch (r->kind) {
-	case NVW_LOG_SITE:
-		printf("%u is ", r->site.id);
-		print_place(s, r->site.id);
-		if (r->site.caller != 0) {
-			printf(", called at site %u", r->site.caller);
-		}
-		break;
-	case NVW_LOG_LAUNCH:
-		printf("kernel %u \"%s\" %llu work-items in groups of %u", r->launch.kernel, r->launch.name,
-			(ull)r->launch.work_items, r->launch.group_size);
-		break;
-	case NVW_LOG_FINISH:
-		printf("kernel %u", r->finish.kernel);
-		break;
-	case NVW_LOG_STORE:
-		print_store(s, r);
-		break;
-	case NVW_LOG_ISSUE:
-		printf("write %llu  0x%llx =", (ull)r->issue.write, (ull)r->issue.off);
-		print_bytes(r->issue.data, r->issue.mask, NVW_LOG_LINE_BYTES);
-		break;
-	case NVW_LOG_DONE:
-		printf("write %llu", (ull)r->done.write);
-		break;
-	case NVW_LOG_BARRIER:
-	case NVW_LOG_PERSISTED:
-		print_barrier(s, r);
-		break;
-	case NVW_LOG_ACK:
-		print_operation_place(s, r->ack.site);
-		printf("operations %llu to %llu", (ull)r->ack.first, (ull)(r->ack.first + r->ack.count - 1));
-		if (r->ack.kernel != 0) {
-			printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u", r->ack.kernel,
-				(ull)r->ack.work_item, (ull)r->ack.group, r->ack.epoch_wi, r->ack.epoch_wg,
-				r->ack.epoch_kr);
-		} else if (r->ack.work_item != 0) {
-			printf(" thread %llu", (ull)r->ack.work_item);
-		}
-		break;
-	case NVW_LOG_BEGIN:
-		print_operation_place(s, r->begin.site);
-		printf("thread %llu  operation %llu%s%s", (ull)r->begin.thread, (ull)r->begin.number,
-			words_if(*r->begin.name, ": "), r->begin.name);
-		break;
-	case NVW_LOG_HOST:
-		printf("0x%llx, %u bytes =", (ull)r->host.off, r->host.bytes);
-		print_bytes(r->host.data, UINT64_MAX, r->host.bytes);
-		break;
-	case NVW_LOG_FLUSH:
-		print_place(s, r->flush.site);
-		printf(" thread %llu  0x%llx, %llu bytes%s", (ull)r->flush.thread, (ull)r->flush.off,
-			(ull)r->flush.bytes, words_if(r->flush.ordered, ", in order"));
-		break;
-	case NVW_LOG_FENCE:
-		print_place(s, r->fence.site);
-		printf(" thread %llu", (ull)r->fence.thread);
-		break;
-	case NVW_LOG_THREADS:
-		printf("%llu", (ull)r->threads.count);
-		break;
-	case NVW_LOG_DRAINED:
-	case NVW_LOG_END:
-		break;
+	print_operation_place(s, r->ack.site);
+	printf("operations %llu to %llu", (ull)r->ack.first, (ull)(r->ack.first + r->ack.count - 1));
+	if (r->ack.kernel != 0) {
+		printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u", r->ack.kernel,
+			(ull)r->ack.work_item, (ull)r->ack.group, r->ack.epoch_wi, r->ack.epoch_wg,
+			r->ack.epoch_kr);
+	} else if (r->ack.work_item != 0) {
+		printf(" thread %llu", (ull)r->ack.work_item);
 	}
-	putchar('\n');
+}
+
+static void print_begin(const struct sites *s, const struct nvw_log_record *r)
+{
+	print_operation_place(s, r->begin.site);
+	printf("thread %llu  operation %llu%s%s", (ull)r->begin.thread, (ull)r->begin.number,
+		words_if(*r->begin.name, ": "), r->begin.name);
+}
+
+static void print_host(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("0x%llx, %u bytes =", (ull)r->host.off, r->host.bytes);
+	print_bytes(r->host.data, UINT64_MAX, r->host.bytes);
+}
+
+static void print_flush(const struct sites *s, const struct nvw_log_record *r)
+{
+	print_place(s, r->flush.site);
+	printf(" thread %llu  0x%llx, %llu bytes%s", (ull)r->flush.thread, (ull)r->flush.off,
+		(ull)r->flush.bytes, words_if(r->flush.ordered, ", in order"));
+}
+
+static void print_fence(const struct sites *s, const struct nvw_log_record *r)
+{
+	print_place(s, r->fence.site);
+	printf(" thread %llu", (ull)r->fence.thread);
+}
+
+static void print_threads(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("%llu", (ull)r->threads.count);
 }
 
 /* The log of a host program has no machine. */
@@ -198,8 +185,9 @@ static void print_info(const struct nvw_log_info *i)
 	puts("# time (ns)      record");
 }
 
-/* ---- JSON: one object per line, so that a log of any length can be streamed
- * ---------------------------------- */
+/* ---- JSON: one object per line, so that a log of any length can be streamed ---------------------- */
+
+typedef void put_record(json_t *o, const struct sites *s, const struct nvw_log_record *r);
 
 static void put_site(json_t *o, const struct sites *s, uint32_t id)
 {
@@ -252,87 +240,95 @@ static void put_barrier(json_t *o, const struct sites *s, const struct nvw_log_r
 	}
 }
 
-static void put_record(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+static void put_called_site(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
-	switch (r->kind) {
-	case NVW_LOG_SITE:
-		put_number(o, "site", r->site.id);
-		put_site(o, s, r->site.id);
-		if (r->site.caller != 0) {
-			put_number(o, "caller", r->site.caller);
-		}
-		break;
-	case NVW_LOG_LAUNCH:
-		put_number(o, "kernel", r->launch.kernel);
-		json_object_set_new(o, "name", json_string(r->launch.name));
-		put_number(o, "work_items", r->launch.work_items);
-		put_number(o, "group_size", r->launch.group_size);
-		break;
-	case NVW_LOG_FINISH:
-		put_number(o, "kernel", r->finish.kernel);
-		break;
-	case NVW_LOG_STORE:
-		put_store(o, s, r);
-		break;
-	case NVW_LOG_ISSUE:
-		put_number(o, "write", r->issue.write);
-		put_number(o, "offset", r->issue.off);
-		put_hex(o, "mask", (const uint8_t *)&r->issue.mask, 8);
-		put_hex(o, "data", r->issue.data, NVW_LOG_LINE_BYTES);
-		break;
-	case NVW_LOG_DONE:
-		put_number(o, "write", r->done.write);
-		break;
-	case NVW_LOG_BARRIER:
-	case NVW_LOG_PERSISTED:
-		put_barrier(o, s, r);
-		break;
-	case NVW_LOG_ACK:
-		put_number(o, "first", r->ack.first);
-		put_number(o, "count", r->ack.count);
-		put_number(o, "kernel", r->ack.kernel);
-		if (r->ack.kernel != 0) {
-			put_number(o, "site", r->ack.site);
-			put_number(o, "work_item", r->ack.work_item);
-			put_number(o, "group", r->ack.group);
-			put_number(o, "epoch_wi", r->ack.epoch_wi);
-			put_number(o, "epoch_wg", r->ack.epoch_wg);
-			put_number(o, "epoch_kr", r->ack.epoch_kr);
-		} else if (r->ack.work_item != 0) {
-			put_number(o, "site", r->ack.site);
-			put_number(o, "thread", r->ack.work_item);
-		}
-		break;
-	case NVW_LOG_BEGIN:
-		put_number(o, "site", r->begin.site);
-		put_number(o, "thread", r->begin.thread);
-		put_number(o, "operation", r->begin.number);
-		json_object_set_new(o, "name", json_string(r->begin.name));
-		break;
-	case NVW_LOG_HOST:
-		put_number(o, "offset", r->host.off);
-		put_hex(o, "data", r->host.data, r->host.bytes);
-		break;
-	case NVW_LOG_FLUSH:
-		put_site(o, s, r->flush.site);
-		put_number(o, "thread", r->flush.thread);
-		put_number(o, "offset", r->flush.off);
-		put_number(o, "bytes", r->flush.bytes);
-		if (r->flush.ordered) {
-			json_object_set_new(o, "ordered", json_true());
-		}
-		break;
-	case NVW_LOG_FENCE:
-		put_site(o, s, r->fence.site);
-		put_number(o, "thread", r->fence.thread);
-		break;
-	case NVW_LOG_THREADS:
-		put_number(o, "count", r->threads.count);
-		break;
-	case NVW_LOG_DRAINED:
-	case NVW_LOG_END:
-		break;
+	put_number(o, "site", r->site.id);
+	put_site(o, s, r->site.id);
+	if (r->site.caller != 0) {
+		put_number(o, "caller", r->site.caller);
 	}
+}
+
+static void put_launch(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "kernel", r->launch.kernel);
+	json_object_set_new(o, "name", json_string(r->launch.name));
+	put_number(o, "work_items", r->launch.work_items);
+	put_number(o, "group_size", r->launch.group_size);
+}
+
+static void put_finish(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "kernel", r->finish.kernel);
+}
+
+static void put_issue(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "write", r->issue.write);
+	put_number(o, "offset", r->issue.off);
+	put_hex(o, "mask", (const uint8_t *)&r->issue.mask, 8);
+	put_hex(o, "data", r->issue.data, NVW_LOG_LINE_BYTES);
+}
+
+static void put_done(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "write", r->done.write);
+}
+
+static void put_ack(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "first", r->ack.first);
+	put_number(o, "count", r->ack.count);
+	put_number(o, "kernel", r->ack.kernel);
+	if (r->ack.kernel == 0 && r->ack.work_item == 0) {
+		return;
+	}
+	put_number(o, "site", r->ack.site);
+	if (r->ack.kernel == 0) {
+		put_number(o, "thread", r->ack.work_item);
+		return;
+	}
+	put_number(o, "work_item", r->ack.work_item);
+	put_number(o, "group", r->ack.group);
+	put_number(o, "epoch_wi", r->ack.epoch_wi);
+	put_number(o, "epoch_wg", r->ack.epoch_wg);
+	put_number(o, "epoch_kr", r->ack.epoch_kr);
+}
+
+static void put_begin(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "site", r->begin.site);
+	put_number(o, "thread", r->begin.thread);
+	put_number(o, "operation", r->begin.number);
+	json_object_set_new(o, "name", json_string(r->begin.name));
+}
+
+static void put_host(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "offset", r->host.off);
+	put_hex(o, "data", r->host.data, r->host.bytes);
+}
+
+static void put_flush(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_site(o, s, r->flush.site);
+	put_number(o, "thread", r->flush.thread);
+	put_number(o, "offset", r->flush.off);
+	put_number(o, "bytes", r->flush.bytes);
+	if (r->flush.ordered) {
+		json_object_set_new(o, "ordered", json_true());
+	}
+}
+
+static void put_fence(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_site(o, s, r->fence.site);
+	put_number(o, "thread", r->fence.thread);
+}
+
+static void put_threads(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "count", r->threads.count);
 }
 
 static void print_json(json_t *o)
@@ -342,22 +338,59 @@ static void print_json(json_t *o)
 	json_decref(o);
 }
 
-static void json_record(const struct sites *s, const struct nvw_log_record *r)
-{
-	json_t *o = json_object();
-
-	put_number(o, "time_ps", r->time_ps);
-	json_object_set_new(o, "record", json_string(kind_names[r->kind]));
-	put_record(o, s, r);
-	print_json(o);
-}
-
 static void json_info(const struct nvw_log_info *i)
 {
 	print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i}", "record", "info",
 		"workload", i->workload, "options", i->options, "machine", i->machine, "protocol",
 		i->protocol, "model", i->model, "domain", i->domain, "seed", (json_int_t)i->seed,
 		"pool_bytes", (json_int_t)i->pool_bytes, "atomicity", (int)i->atomicity));
+}
+
+/* ---- Records ------------------------------------------------------------------------------------- */
+
+/* NULL: the record says its name and its time only. */
+static const struct {
+	const char *name;
+	print_record *print;
+	put_record *put;
+} kinds[] = {
+	[NVW_LOG_BEGIN] = {"begin", print_begin, put_begin},
+	[NVW_LOG_SITE] = {"site", print_site, put_called_site},
+	[NVW_LOG_LAUNCH] = {"launch", print_launch, put_launch},
+	[NVW_LOG_FINISH] = {"finish", print_finish, put_finish},
+	[NVW_LOG_STORE] = {"store", print_store, put_store},
+	[NVW_LOG_ISSUE] = {"issue", print_issue, put_issue},
+	[NVW_LOG_DONE] = {"done", print_done, put_done},
+	[NVW_LOG_BARRIER] = {"barrier", print_barrier, put_barrier},
+	[NVW_LOG_PERSISTED] = {"persisted", print_barrier, put_barrier},
+	[NVW_LOG_ACK] = {"ack", print_ack, put_ack},
+	[NVW_LOG_HOST] = {"host", print_host, put_host},
+	[NVW_LOG_DRAINED] = {"drained", NULL, NULL},
+	[NVW_LOG_FLUSH] = {"flush", print_flush, put_flush},
+	[NVW_LOG_FENCE] = {"fence", print_fence, put_fence},
+	[NVW_LOG_END] = {"end", NULL, NULL},
+	[NVW_LOG_THREADS] = {"threads", print_threads, put_threads},
+};
+
+static void text_record(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("%15.3f  %-9s ", (double)r->time_ps / 1000, kinds[r->kind].name);
+	if (kinds[r->kind].print) {
+		kinds[r->kind].print(s, r);
+	}
+	putchar('\n');
+}
+
+static void json_record(const struct sites *s, const struct nvw_log_record *r)
+{
+	json_t *o = json_object();
+
+	put_number(o, "time_ps", r->time_ps);
+	json_object_set_new(o, "record", json_string(kinds[r->kind].name));
+	if (kinds[r->kind].put) {
+		kinds[r->kind].put(o, s, r);
+	}
+	print_json(o);
 }
 
 /* ---- The command --------------------------------------------------------------------------------- */
@@ -372,7 +405,7 @@ static int dump_records(struct nvw_log_reader *reader, bool json, struct sites *
 		if (r.kind == NVW_LOG_SITE) {
 			NVW_TRY(remember_site(sites, &r));
 		}
-		(json ? json_record : print_record)(sites, &r);
+		(json ? json_record : text_record)(sites, &r);
 		if (ferror(stdout)) {
 			return nvw_fail_errno("cannot write");
 		}
