@@ -8,6 +8,7 @@
 
 #include <crashtest/states/model.h>
 
+#include "core/invariant.h"
 #include "laboratory/ini_file.h"
 
 /* ---- The file ------------------------------------------------------------------------------------ */
@@ -183,6 +184,7 @@ static bool has_place(const struct ct_finding *f, const char *place, bool durabl
 
 const struct ct_finding *bug_find(const struct bug *bug, const struct ct_result *result)
 {
+	NVW_INVARIANT(result->finding_count <= CT_FINDINGS_MAX);
 	for (unsigned i = 0; i < result->finding_count; i++) {
 		const struct ct_finding *const f = &result->finding[i];
 

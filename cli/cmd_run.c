@@ -6,8 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <crashtest/judge/process.h>
 
 #include "check/check.h"
 #include "commands.h"
@@ -47,14 +48,6 @@ struct run {
 	struct nvw_description report;
 	struct nvw_findings findings;
 };
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void on_acknowledged(void *context, uint64_t first, uint64_t count)
 {
@@ -180,10 +173,10 @@ static int begin_measurement(struct run *run)
 /* To the end of its last write. */
 static int run_kernels(struct run *run)
 {
-	const double begin = seconds_now();
+	const double begin = ct_wall_seconds();
 	const int r = run->session->workload->run(run->plan, run->machine);
 
-	run->seconds = seconds_now() - begin;
+	run->seconds = ct_wall_seconds() - begin;
 	if (r == NVW_E_INCONSISTENT) {
 		nvw_violation(&run->findings, 0, "%s", nvw_error_message());
 	}

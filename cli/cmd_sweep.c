@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <crashtest/judge/process.h>
 
 #include "commands.h"
 #include "core/stop.h"
@@ -28,14 +29,6 @@ struct sweep_command {
 	struct counts counts;
 	double seconds;
 };
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- Names --------------------------------------------------------------------------------------- */
 
@@ -268,7 +261,7 @@ static int prepare_reports(struct sweep_command *c, const char *folder)
 static int run_points(struct sweep_command *c)
 {
 	struct sweep_manner manner = cli_manner(&c->given);
-	const double began = seconds_now();
+	const double began = ct_wall_seconds();
 
 	manner.reports = cli_text(&c->given, CLI_reports);
 	NVW_TRY(open_journal(c));
@@ -277,7 +270,7 @@ static int run_points(struct sweep_command *c)
 	}
 	const int r = sweep_run(&c->sweep, &manner, &c->journal);
 
-	c->seconds = seconds_now() - began;
+	c->seconds = ct_wall_seconds() - began;
 	if (r == NVW_E_STOPPED) {
 		return nvw_fail(r,
 			"%s; what has been run is in %s.journal, and the same command goes on from there",

@@ -264,6 +264,7 @@ static int check_judges(const struct crash_request *r)
 
 int crash_check_foreign(const struct crash_request *r)
 {
+	NVW_INVARIANT(r->exec != NULL || r->store_log != NULL);
 	if (r->image == NULL) {
 		return nvw_fail(NVW_E_USAGE, "--store-log and --exec need --image=FILE: the file as it was "
 					     "before the program began");
@@ -390,6 +391,8 @@ static int test_and_show(struct crash_run *run)
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,
 	const struct crash_heading *heading, bool json)
 {
+	NVW_INVARIANT(subject != NULL || request->run != NULL || request->store_log != NULL);
+
 	struct crash_run *const run = calloc(1, sizeof *run);
 
 	if (run == NULL) {
@@ -410,6 +413,8 @@ int crash_execute(const struct ct_subject *subject, const struct crash_request *
 int crash_store_log(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
+	NVW_INVARIANT(request->exec != NULL || request->store_log != NULL);
+
 	json_t *const made_by = cli_provenance(machine, command);
 	const struct crash_heading heading = {.workload = words_or(request->exec, request->store_log),
 		.machine = "",

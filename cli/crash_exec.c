@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "../host/kernels.h"
+#include "core/invariant.h"
 #include "core/copy.h"
 #include "core/stop.h"
 #include "report/provenance.h"
@@ -303,6 +304,8 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 
 int crash_record(struct crash_recording *r)
 {
+	NVW_INVARIANT(r->words[0] != NULL && r->path != NULL);
+
 	const struct host_options options = {
 		.machine = r->machine, .record = true, .stacks = r->stacks, .compare = r->compare};
 	struct host_session s;
@@ -598,6 +601,8 @@ static struct crash_request to_explore(struct tested *t)
 int crash_exec(
 	const struct emu_config *machine, const struct crash_request *request, const char *command, bool json)
 {
+	NVW_INVARIANT(request->exec != NULL);
+
 	struct tested t;
 	const int error = begin_test(machine, request, request->image, command, &t);
 	int status = STATUS_INPUT;
@@ -614,6 +619,8 @@ int crash_exec(
 int crash_exec_result(
 	const struct emu_config *machine, const struct crash_request *request, struct ct_result *ret_result)
 {
+	NVW_INVARIANT(request->exec != NULL);
+
 	struct tested t;
 	int error = begin_test(machine, request, request->image, "", &t);
 

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <crashtest/judge/process.h>
 
 #include "core/copy.h"
 #include "core/folder.h"
@@ -106,14 +107,6 @@ static int tool_command(const char *tool, const char *path, char command[COMMAND
 	return 0;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The exit status as a shell has it: 128 and the signal. */
 static int run_tool(const char *command, int *ret_status)
 {
@@ -168,13 +161,13 @@ static int tool_on_state(const char *folder, const char *tool, json_t *state, in
 	if (error == 0) {
 		error = copy_state(from, to);
 	}
-	const double began = now();
+	const double began = ct_wall_seconds();
 
 	if (error == 0) {
 		error = run_tool(command, ret_status);
 	}
 	json_object_set_new(state, "tool_status", json_integer(*ret_status));
-	json_object_set_new(state, "tool_seconds", json_real(now() - began));
+	json_object_set_new(state, "tool_seconds", json_real(ct_wall_seconds() - began));
 	nvw_folder_remove(&scratch);
 	return error;
 }

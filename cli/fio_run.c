@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "../host/program.h"
 #include "report/words.h"
 
@@ -246,6 +247,8 @@ int fio_check(const struct fio_place *p, int status)
 
 int fio_run(const struct fio_place *p, struct fio_run *run)
 {
+	NVW_INVARIANT(run->machine != NULL && run->result == NULL);
+
 	const struct host_options options = {.machine = run->machine, .delays = run->delays};
 	char word[2][320], *argv[FIO_ARGUMENTS_MAX + 8];
 	struct host_session s;
@@ -291,6 +294,8 @@ static const json_t *find_job(const struct fio_run *run, const char *name)
 
 int fio_measured(const struct fio_run *run, const char *name, const char *direction, struct fio_measured *m)
 {
+	NVW_INVARIANT(run->result != NULL);
+
 	json_t *const job = (json_t *)(uintptr_t)find_job(run, name);
 	json_error_t e;
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "image_name.h"
+#include "core/invariant.h"
 
 /* Also by another spelling of its path, or a link. */
 static bool is_file(const char *word, size_t n, const char *image)
@@ -23,6 +24,8 @@ static bool is_file(const char *word, size_t n, const char *image)
 
 size_t cli_names_image(const char *command, size_t at, const char *image)
 {
+	NVW_INVARIANT(command[at] != '\0');
+
 	static const char before[] = " \t\n='\":,;&|()<>", after[] = " \t\n'\":,;&|()<>";
 	const size_t n = strlen(image), word = strcspn(command + at, after);
 
@@ -65,8 +68,8 @@ int cli_image_as_braces(const char *command, const char *image, const char *opti
 	}
 	if (braces > 0 && named > 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"%s: expected {} or %s, found both in \"%s\": both stand for the file that is judged; if "
-			"the command needs the image as it was, give it a copy",
+			"%s: expected {} or %s, found both in \"%s\": both stand for the file that is "
+			"judged; if the command needs the image as it was, give it a copy",
 			option, image, command);
 	}
 	return 0;

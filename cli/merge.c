@@ -142,8 +142,7 @@ static void read_finding(const json_t *o, struct ct_finding *f)
 	read_places(json_object_get(o, "places"), f);
 }
 
-/* ---- Merging
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Merging ------------------------------------------------------------------------------------- */
 
 struct merge {
 	json_t *first; /* a report; the others must belong to the same exploration */

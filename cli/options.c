@@ -257,6 +257,8 @@ int cli_options_surplus(const struct cli_options *o, const char *argument)
 
 int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 {
+	NVW_INVARIANT(circumstances >> CLI_AT_COUNT == 0);
+
 	static const char *const texts[CLI_AT_COUNT] = {
 #define X(name, text) text,
 		CLI_CIRCUMSTANCES(X)
@@ -371,6 +373,8 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 
 int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char **argv)
 {
+	NVW_INVARIANT(argc >= 1);
+
 	int error = 0;
 
 	*o = (struct cli_options){.command = argv[0],

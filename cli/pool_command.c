@@ -7,6 +7,7 @@
 
 #include "check/check.h"
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/describe.h"
 #include "registry.h"
 #include "session.h"
@@ -46,6 +47,8 @@ int pool_command_run(
 
 int pool_command_check(struct nvw_pool *pool, json_t *report)
 {
+	NVW_INVARIANT(json_is_object(report));
+
 	const struct nvw_workload *const w = nvw_workload_find(nvw_pool_geometry(pool)->layout);
 	struct nvw_findings findings = {0};
 	json_t *list;
@@ -70,6 +73,7 @@ int pool_command_check(struct nvw_pool *pool, json_t *report)
 
 void pool_command_describe(json_t *object, const struct nvw_description *d)
 {
+	NVW_INVARIANT(json_is_object(object));
 	for (unsigned i = 0; i < d->count; i++) {
 		json_object_set_new(object, d->values[i].name, cli_value_json(&d->values[i]));
 	}
@@ -113,6 +117,7 @@ static void print_value(const char *prefix, const char *name, const json_t *valu
 
 int pool_command_print(const json_t *report, bool json)
 {
+	NVW_INVARIANT(json_is_object(report));
 	if (!json) {
 		print_value("", "", report);
 	} else if (cli_print_json(json_incref((json_t *)(uintptr_t)report), stdout)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The check at the end of a run. See run_check.h. */
 #include "run_check.h"
+#include "core/invariant.h"
 #include "report/words.h"
 
 #include <errno.h>
@@ -116,6 +117,8 @@ static int wait_for(pid_t pid, struct answer *a)
 
 int cli_check(const struct cli_checked *c, struct nvw_findings *findings, const char **ret_verdict)
 {
+	NVW_INVARIANT(c->workload != NULL && c->machine != NULL);
+
 	struct answer *const a =
 		mmap(NULL, sizeof *a, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid;

@@ -12,6 +12,7 @@
 
 #include "bug_list.h"
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "crash_exec.h"
 #include "report/provenance.h"
@@ -70,7 +71,8 @@ static int read_list(struct self_test *t)
 		snprintf(path, sizeof path, "%.*s.bugs", (int)strcspn(exec, " \t"), exec);
 		if (access(path, F_OK)) {
 			return nvw_fail(NVW_E_USAGE,
-				"--self-test: there is no %s: expected --bugs=FILE, the list of the program's bugs",
+				"--self-test: there is no %s: expected --bugs=FILE, the list of the "
+				"program's bugs",
 				path);
 		}
 		list = path;
@@ -194,6 +196,8 @@ static int try_all(struct self_test *t)
 int crash_self_test_program(const struct emu_config *machine, const struct crash_request *request,
 	const char *command, bool json, bool *ret_good)
 {
+	NVW_INVARIANT(request->exec != NULL);
+
 	struct self_test *const t = calloc(1, sizeof *t);
 
 	if (t == NULL) {

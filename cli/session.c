@@ -24,6 +24,7 @@
 
 const char *cli_mutation_name(const struct cli_session *s)
 {
+	NVW_INVARIANT(s->mutation < 0 || s->workload != NULL);
 	return s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name;
 }
 
@@ -53,6 +54,7 @@ int cli_status(int result)
 
 int cli_exit_status(int wait_status)
 {
+	NVW_INVARIANT(WIFEXITED(wait_status) || WIFSIGNALED(wait_status));
 	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
@@ -89,6 +91,8 @@ struct sweep_manner cli_manner(const struct cli_options *given)
 
 int cli_run_command(const struct cli_command *command, int argc, char **argv)
 {
+	NVW_INVARIANT(command->run != NULL && command->help != NULL);
+
 	struct cli_options given;
 	int result = cli_options_parse(&given, false, argc, argv);
 
@@ -370,6 +374,7 @@ static int prepare(struct cli_session *s)
 
 int cli_session_begin(struct cli_session *s, enum cli_subject subject, int argc, char **argv)
 {
+	NVW_INVARIANT(argc >= 1);
 	*s = (struct cli_session){.mutation = -1};
 	emu_config_default(&s->config);
 	NVW_TRY(cli_options_parse(&s->given, subject != CLI_NO_WORKLOAD, argc, argv));

@@ -15,6 +15,7 @@
 
 #include <crashtest/judge/process.h>
 
+#include "core/invariant.h"
 #include "core/folder.h"
 #include "core/stop.h"
 
@@ -381,6 +382,8 @@ static int try_copy(const struct cure_trial *t, struct ct_result *r, struct copy
 
 void cli_try_cures(const struct cure_trial *t, struct ct_result *r)
 {
+	NVW_INVARIANT(t->run != NULL && t->seconds >= 0);
+
 	const char *why[CT_FINDINGS_MAX] = {NULL};
 	struct outcome o = {.result = calloc(1, sizeof *o.result)};
 	struct copy c = {.from = ""};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See ini_file.h. */
 #include "ini_file.h"
+#include "core/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,8 @@ static int read_text(const char *path, const char *text, struct reading *reading
 
 int ini_file_read(const char *path, ini_key *on_key, void *context)
 {
+	NVW_INVARIANT(on_key != NULL);
+
 	struct reading reading = {.on_key = on_key, .context = context};
 	char *text = NULL;
 	uint64_t bytes;

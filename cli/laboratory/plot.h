@@ -3,8 +3,10 @@
  * nvwave plot: a table becomes a figure, drawn by gnuplot.
  *
  *	plot_table.c   CSV file -> rows -> cells: a median, least and most of the rows with one x and one
- *series plot_label.c   what columns are called in a figure, and their units plot_script.c  cells -> gnuplot's
- *script plot_draw.c    gnuplot's script -> a file
+ *	               series
+ *	plot_label.c   what columns are called in a figure, and their units
+ *	plot_script.c  cells -> gnuplot's script
+ *	plot_draw.c    gnuplot's script -> a file
  */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "../report/numbers.h"
 #include "plot.h"
 
@@ -87,6 +88,8 @@ unsigned plot_longest(const struct plot_names *names)
 
 void plot_wrap(char *text, unsigned wide)
 {
+	NVW_INVARIANT(wide > 0);
+
 	char *blank = NULL;
 	unsigned in_line = 0;
 

@@ -514,6 +514,8 @@ static int select_cells(struct plot *p, const struct plot_table *t, char *where)
 
 int plot_cells(struct plot *p, const struct plot_table *t, const char *where)
 {
+	NVW_INVARIANT(p->x != NULL && p->y != NULL);
+
 	char *const text = strdup(words_or(where, ""));
 
 	if (!text) {

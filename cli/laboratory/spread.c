@@ -81,6 +81,8 @@ static int key_of(
 
 int spread_begin(struct spread *s, const struct sweep_words *command, const struct emu_config *machine)
 {
+	NVW_INVARIANT(command->count > 0);
+
 	char key[SWEEP_KEY_BYTES], name[64];
 
 	*s = (struct spread){.folder = NULL};
@@ -97,6 +99,7 @@ int spread_begin(struct spread *s, const struct sweep_words *command, const stru
 
 int spread_add(struct spread *s, struct sweep_words *words)
 {
+	NVW_INVARIANT(words->count > 0);
 	if (!NVW_ROOM(s->part, s->room, s->count + 1)) {
 		sweep_words_end(words);
 		return no_memory();

@@ -2,6 +2,7 @@
 /* Axes and the values of points on them. See sweep.h. */
 #include <string.h>
 
+#include "core/invariant.h"
 #include "sweep.h"
 
 int sweep_axis_named(const struct sweep *s, const char *name)
@@ -16,6 +17,7 @@ int sweep_axis_named(const struct sweep *s, const char *name)
 
 const char *sweep_value(const struct sweep *s, const struct sweep_point *p, unsigned axis)
 {
+	NVW_INVARIANT(axis < s->axis_count && p->choice[axis] < s->axis[axis].count);
 	return s->axis[axis].value[p->choice[axis]];
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What is known of points, in a file: what has been run survives the end of the process at any instant, and
- *the next sweep of the same output takes it from there. A line per result, in the order of their ends:
+ * the next sweep of the same output takes it from there. A line per result, in the order of their ends:
  *
  *	KEY CHECK {"status": ...}
  *
  * CHECK is 64 bits of the row's text in hexadecimal. A line is one write at the file's end; one that was cut
- *or damaged is not used. Rows "error", "died" and "timeout" are not taken: those points run again.
+ * or damaged is not used. Rows "error", "died" and "timeout" are not taken: those points run again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 
 #include <nvw/input.h>
 
+#include "core/invariant.h"
 #include "sweep.h"
 
 static const char heading[] = "nvwave sweep journal 1\n";
@@ -173,6 +174,7 @@ static int write_line(const struct sweep_journal *j, const char *line, int bytes
 
 int sweep_journal_add(struct sweep_journal *j, const struct sweep_point *p)
 {
+	NVW_INVARIANT(p->row != NULL);
 	if (j->fd < 0) {
 		return 0;
 	}

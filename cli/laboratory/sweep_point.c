@@ -2,8 +2,8 @@
 /*
  * A point's command line, and its key: a hash of everything that its result depends on.
  *
- *	this program | NVWAVE_* and PMEM* of the environment | the words | the effective machine | the content
- *of every file that a word names
+ *	this program | NVWAVE_* and PMEM* of the environment | the words | the effective machine | the
+ *	content of every file that a word names
  */
 #include <fcntl.h>
 #include <inttypes.h>

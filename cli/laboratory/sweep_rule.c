@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/units.h"
 #include "sweep.h"
 
@@ -56,6 +57,8 @@ static int add_term(const struct sweep *s, const char *what, char *word, struct 
 
 int sweep_rule_parse(const struct sweep *s, const char *what, struct sweep_rule *rule)
 {
+	NVW_INVARIANT(rule->text != NULL);
+
 	char *const copy = strdup(rule->text), *rest = copy, *next;
 	int r = 0;
 
@@ -122,6 +125,7 @@ static bool term_holds(const struct sweep *s, const struct sweep_term *t, const 
 
 bool sweep_holds(const struct sweep *s, const struct sweep_rule *rule, const struct sweep_point *p)
 {
+	NVW_INVARIANT(rule->count <= SWEEP_TERMS_MAX);
 	for (unsigned i = 0; i < rule->count; i++) {
 		if (!term_holds(s, &rule->term[i], p)) {
 			return false;

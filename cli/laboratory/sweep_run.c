@@ -15,8 +15,9 @@
 #include <sys/stat.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <crashtest/judge/process.h>
 
 #include "core/invariant.h"
 #include "core/newfile.h"
@@ -43,14 +44,6 @@ struct running {
 	unsigned next, active;
 	struct sweep_progress progress;
 };
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 unsigned sweep_processors(void)
 {
@@ -120,7 +113,7 @@ static bool try_to_start(struct child *c, const struct sweep_words *words)
 
 static int start_child(struct child *c, const struct sweep_words *words)
 {
-	*c = (struct child){.watch = -1, .out = -1, .err = -1, .began = seconds_now()};
+	*c = (struct child){.watch = -1, .out = -1, .err = -1, .began = ct_wall_seconds()};
 	if (try_to_start(c, words)) {
 		return 0;
 	}
@@ -173,7 +166,7 @@ static int outcome_of(struct child *c, struct sweep_outcome *o)
 	if (wait4(c->pid, &o->exit_status, 0, &used) < 0) {
 		return nvw_fail_errno("cannot wait for a point");
 	}
-	o->seconds = seconds_now() - c->began;
+	o->seconds = ct_wall_seconds() - c->began;
 	o->processor_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
 			       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 	o->out = content_of(c->out);
@@ -194,7 +187,7 @@ void sweep_outcome_end(struct sweep_outcome *o)
 
 static bool is_late(const struct child *c, uint64_t timeout_ms)
 {
-	return timeout_ms && (seconds_now() - c->began) * 1000 >= (double)timeout_ms;
+	return timeout_ms && (ct_wall_seconds() - c->began) * 1000 >= (double)timeout_ms;
 }
 
 int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct sweep_outcome *o)
@@ -226,7 +219,7 @@ int sweep_run_words(const struct sweep_words *words, uint64_t timeout_ms, struct
 
 void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, bool last)
 {
-	const double now = seconds_now();
+	const double now = ct_wall_seconds();
 
 	if (p->began == 0) {
 		p->began = now;
@@ -384,7 +377,7 @@ static int continue_run(struct running *r)
 int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal)
 {
 	struct running r = {
-		.sweep = s, .manner = manner, .journal = journal, .progress.began = seconds_now()};
+		.sweep = s, .manner = manner, .journal = journal, .progress.began = ct_wall_seconds()};
 	int error;
 
 	NVW_INVARIANT(manner->jobs > 0 && manner->jobs <= JOBS_MAX);

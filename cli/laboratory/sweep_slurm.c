@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Points of a sweep, or parts of another command, as tasks of a job array of Slurm. The front end writes a
- *list of the points that are missing, submits an array whose tasks run it in turns, and takes outcomes as
- *they appear. An outcome is a file named after its point's key, written beside and renamed: a task that runs
- *twice writes the same, one that was lost leaves none, and its points are submitted again. All is in a
- *folder, which every node must see by the same name:
+ * list of the points that are missing, submits an array whose tasks run it in turns, and takes outcomes as
+ * they appear. An outcome is a file named after its point's key, written beside and renamed: a task that
+ * runs twice writes the same, one that was lost leaves none, and its points are submitted again. All is in a
+ * folder, which every node must see by the same name:
  *
  *	list.N     KEY and words of each point, as JSON lines      job         the last job and its list
  *	task.sh    what the array runs                             task-I.log  what it prints

@@ -351,6 +351,8 @@ static void print_cell(const json_t *value, FILE *to)
 
 int sweep_write_summary(const struct sweep *s, const json_t *summary, const char *path)
 {
+	NVW_INVARIANT(json_is_object(summary));
+
 	struct nvw_new_file f;
 	json_t *const rows = json_object_get(summary, "summary"), *row, *value;
 	const char *key, *separator = "";

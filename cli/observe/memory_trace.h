@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The reads and writes of lines that reach a memory device, as traces for DRAM simulators. Addresses are
- *offsets on the device: in its DRAM, or in the range of the run's pools. Requests are in the order in which
- *they arrive at the controller, from the begin of the measured part on.
+ * offsets on the device: in its DRAM, or in the range of the run's pools. Requests are in the order in which
+ * they arrive at the controller, from the begin of the measured part on.
  *
  *	DRAMsim3	0x1c40 READ 130		address, READ or WRITE, cycle
  *	Ramulator	0x1c40 R		address, R or W

@@ -4,8 +4,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <crashtest/judge/process.h>
 
 #include "core/invariant.h"
 #include "core/units.h"
@@ -29,14 +30,6 @@ struct cli_observers {
 	uint64_t operations, acknowledged, launches, groups;
 	bool is_terminal;
 };
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- Options ------------------------------------------------------------------------------------- */
 
@@ -189,7 +182,7 @@ void cli_observers_acknowledged(struct cli_observers *o, uint64_t count)
 
 static int look(struct cli_observers *o, uint64_t until_ps)
 {
-	const double now = seconds_now();
+	const double now = ct_wall_seconds();
 
 	if (o->is_terminal && now - o->began > 1 && now - o->shown > 0.5) {
 		show_progress(o, o->look_at_ps, now);
@@ -271,7 +264,7 @@ int cli_observers_start(struct cli_observers *o, struct nvw_machine *machine, ui
 	o->machine = machine;
 	o->operations = operations;
 	o->origin_ps = nvw_time_ps(machine);
-	o->began = seconds_now();
+	o->began = ct_wall_seconds();
 	if (o->timeline) {
 		cli_timeline_start(o->timeline, machine);
 	}

@@ -51,6 +51,8 @@ struct cli_series {
 
 int cli_series_create(const char *path, enum cli_per per, uint64_t interval_ps, struct cli_series **ret)
 {
+	NVW_INVARIANT(per != CLI_PER_INTERVAL || interval_ps > 0);
+
 	struct cli_series *const s = calloc(1, sizeof *s);
 	int r;
 

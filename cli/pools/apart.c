@@ -7,22 +7,16 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <crashtest/judge/process.h>
+
 #include "../commands.h"
+#include "core/invariant.h"
 #include "core/stop.h"
 #include "../report/words.h"
 
 enum { SECONDS_MAX = 60 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 __attribute__((noreturn)) static void child(pool_work *work, void *context, const char *path, int to)
 {
@@ -87,7 +81,7 @@ static void say_how_it_ended(struct pool_outcome *o, const char *path, int statu
 
 int pool_apart(pool_work *work, void *context, const char *path, struct pool_outcome *ret)
 {
-	const double began = now();
+	const double began = ct_wall_seconds();
 	struct rusage used;
 	int ends[2], status;
 
@@ -112,7 +106,7 @@ int pool_apart(pool_work *work, void *context, const char *path, struct pool_out
 		return nvw_fail_errno("no result of %s", path);
 	}
 	say_how_it_ended(ret, path, status);
-	ret->seconds = now() - began;
+	ret->seconds = ct_wall_seconds() - began;
 	ret->memory_bytes = (uint64_t)used.ru_maxrss * 1024;
 	if (nvw_stopping()) {
 		return nvw_stop_error();
@@ -128,6 +122,7 @@ void pool_outcome_end(struct pool_outcome *o)
 
 int pool_outcome_status(const struct pool_outcome *o)
 {
+	NVW_INVARIANT(o->signal == 0 || o->error != 0);
 	if (o->error == 0) {
 		return STATUS_CLEAN;
 	}
@@ -141,6 +136,7 @@ static bool counts(const struct pool_outcome *o, const char *member)
 
 const char *pool_outcome_state(const struct pool_outcome *o)
 {
+	NVW_INVARIANT(o->signal == 0 || o->error != 0);
 	if (o->signal != 0) {
 		return o->signal == SIGXCPU ? "does not end" : "crashes";
 	}

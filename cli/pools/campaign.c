@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "../pool_command.h"
+#include "core/invariant.h"
 #include "core/folder.h"
 #include "core/pools.h"
 #include "core/stop.h"
@@ -263,6 +264,8 @@ static unsigned nth_bit(unsigned set, uint64_t n)
 bool campaign_draw(const struct campaign *c, const struct nvw_pool *first, const struct damage_places *places,
 	uint64_t i, struct damage *ret)
 {
+	NVW_INVARIANT(c->whats != 0 && c->hows != 0);
+
 	const unsigned whats = (unsigned)__builtin_popcount(c->whats),
 		       hows = (unsigned)__builtin_popcount(c->hows);
 	struct nvw_random random = {nvw_mix64(c->seed) + i};
@@ -372,6 +375,8 @@ static int run_all(struct run *r)
 
 int campaign_run(struct campaign *campaign, const struct nvw_pool *first)
 {
+	NVW_INVARIANT(campaign->drawn == 0 && campaign->bad_count == 0);
+
 	struct run r = {.campaign = campaign, .first = first};
 
 	if (nvw_pool_run_bytes(first) > UINT64_C(1) << 30) {

@@ -121,6 +121,7 @@ static bool draw_once(const struct nvw_pool *first, const struct damage_places *
 bool damage_draw(const struct nvw_pool *first, const struct damage_places *places, enum rec_live what,
 	enum damage_how how, struct nvw_random *random, struct damage *ret)
 {
+	NVW_INVARIANT(what < REC_LIVE_KINDS && how < DAMAGE_HOWS);
 	for (unsigned i = 0; i < TRIES && places->bytes[what] != 0; i++) {
 		*ret = (struct damage){.what = what, .how = how};
 		if (draw_once(first, places, random, ret)) {
@@ -211,6 +212,8 @@ static json_t *hexadecimal(uint64_t n)
 
 json_t *damage_json(const struct damage *d)
 {
+	NVW_INVARIANT(d->what < REC_LIVE_KINDS && d->how < DAMAGE_HOWS);
+
 	json_t *const object = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o}", "pool", (int)d->pool, "what",
 		damage_what_names[d->what], "how", damage_how_names[d->how], "offset", hexadecimal(d->off),
 		"before", hexadecimal(d->before), "after", hexadecimal(d->after));

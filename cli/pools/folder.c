@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "../report/json_report.h"
 #include "pool/layout.h"
 
@@ -182,6 +183,8 @@ static int all_files(struct folder *f, pool_work *work, void *context)
 int pool_folder_each(const char *path, pool_work *work, void *context, const struct pool_column *columns,
 	bool json, int *ret_status)
 {
+	NVW_INVARIANT(columns[0].title != NULL);
+
 	struct folder f = {.path = path, .columns = columns};
 
 	if (json) {

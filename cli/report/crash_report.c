@@ -8,6 +8,7 @@
 
 #include <crashtest/explain/finding.h>
 
+#include "core/invariant.h"
 #include "core/units.h"
 
 #include "crash_report.h"
@@ -272,22 +273,25 @@ static void print_limits(const struct ct_result *r, FILE *to)
 {
 	print_untested(r, to);
 	if (r->threads > 1) {
-		fputs("other interleavings of the threads may leave other states: record the program more than once\n",
+		fputs("other interleavings of the threads may leave other states: record the program more "
+		      "than once\n",
 			to);
 	}
 	if (r->kernels > 0) {
-		fputs("other interleavings of the kernels' work-items may leave other states: test on another machine, or "
-		      "under another protocol, too\n",
+		fputs("other interleavings of the kernels' work-items may leave other states: test on "
+		      "another machine, or under another protocol, too\n",
 			to);
 	}
 	if (r->hangs_alike > 0) {
 		fprintf(to,
-			"note: %s checks were cut early, in a function in which another one did not terminate\n",
+			"note: %s checks were cut early, in a function in which another one did not "
+			"terminate\n",
 			GROUPED(r->hangs_alike));
 	}
 	if (r->states_settled > 0) {
 		fprintf(to,
-			"%s states were not tested: at their instants all states kept failing in ways that are known\n",
+			"%s states were not tested: at their instants all states kept failing in ways that "
+			"are known\n",
 			GROUPED(r->states_settled));
 	}
 	print_assumed(r, to);
@@ -300,8 +304,8 @@ static void print_limits(const struct ct_result *r, FILE *to)
 static void print_recoveries(const struct ct_recoveries *c, FILE *to)
 {
 	fprintf(to,
-		"recovery, at most in a whole state: open epochs %s, log entries read %s, words restored %s, words "
-		"written %s\n",
+		"recovery, at most in a whole state: open epochs %s, log entries read %s, words restored %s, "
+		"words written %s\n",
 		GROUPED(c->epochs_open), GROUPED(c->entries_read), GROUPED(c->words_restored),
 		GROUPED(c->words_written));
 }
@@ -418,7 +422,8 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	}
 	print_first(r, f, to);
 	if (f->sample) {
-		fputs("    another cause of states that fail in the same words as those of an earlier finding\n",
+		fputs("    another cause of states that fail in the same words as those of an earlier "
+		      "finding\n",
 			to);
 	}
 	print_text("in ", f->where, "", to);
@@ -490,6 +495,7 @@ static void print_intervals(const struct ct_result *r, FILE *to)
 
 void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
+	NVW_INVARIANT(h->command != NULL);
 	print_verdict(r, to);
 	print_subject(h, r, to);
 	print_coverage(r, to);
@@ -626,5 +632,6 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
+	NVW_INVARIANT(h->command != NULL);
 	return cli_print_json(json_result(h, r), to);
 }

@@ -65,8 +65,8 @@ static const char *ending(const struct host_session *s, char text[96])
 static const char unflushed[] =
 	"nothing of a mapped file was flushed, neither by libpmem nor by what nvwave-cc has built";
 static const char unwatched[] =
-	"no function of libpmem was called through the dynamic linker: a libpmem that is linked statically, or "
-	"flushes of the program's own, are not seen; nvwave-cc makes them seen";
+	"no function of libpmem was called through the dynamic linker: a libpmem that is linked statically, "
+	"or flushes of the program's own, are not seen; nvwave-cc makes them seen";
 
 /* Kernels on the machine persist by themselves. */
 static bool has_no_flush(const struct host_session *s, const struct host_thread *sum)

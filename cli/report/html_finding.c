@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "crash_report.h"
 #include "cure_report.h"
 #include "html_finding.h"
@@ -478,6 +479,8 @@ static void circumstances(FILE *to, const struct ct_finding *d)
 
 void html_finding(FILE *to, const struct ct_result *r, unsigned i)
 {
+	NVW_INVARIANT(i < r->finding_count);
+
 	const struct ct_finding *const d = &r->finding[i];
 
 	heading(to, r, i);

@@ -10,6 +10,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/invariant.h"
 #include "core/describe.h"
 #include "provenance.h"
 #include "race_report.h"
@@ -96,6 +97,8 @@ static void print_device_stat(
 
 void cli_print_run(const struct cli_run_result *r, FILE *to)
 {
+	NVW_INVARIANT(r->verdict != NULL);
+
 	unsigned count;
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
@@ -176,6 +179,8 @@ static json_t *waits_json(const struct cli_waits *w)
 
 int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 {
+	NVW_INVARIANT(r->verdict != NULL);
+
 	json_t *const root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:I, s:f, s:s, s:o}",
 		"workload", r->workload, "options", r->options, "mutation", r->mutation, "machine",
 		r->config->name, "protocol", r->config->protocol, "model", cli_model_name(r->config),

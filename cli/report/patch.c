@@ -361,6 +361,8 @@ static const char *collect_finding(
 static unsigned collect(
 	const struct ct_result *r, const char *below, struct insertion *in, const char *why[CT_FINDINGS_MAX])
 {
+	NVW_INVARIANT(r->finding_count <= CT_FINDINGS_MAX);
+
 	unsigned count = 0, mine;
 
 	for (unsigned i = 0; i < r->finding_count; i++) {

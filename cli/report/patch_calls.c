@@ -356,6 +356,8 @@ static bool is_nearer(const struct patch_call *c, const struct patch_call *best,
 
 const struct patch_call *patch_choose(const struct patch_reader *r, enum patch_flush what, bool in_line)
 {
+	NVW_INVARIANT((what & PATCH_PERSIST) != 0);
+
 	const struct patch_call *best = NULL;
 
 	for (unsigned i = 0; i < r->calls; i++) {

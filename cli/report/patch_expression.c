@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "patch_expression.h"
+#include "core/invariant.h"
 
 bool text_is_pure(const char *name, size_t n)
 {
@@ -42,6 +43,7 @@ static bool is_impure_call(const char *text, size_t at, size_t begin)
 
 bool text_is_harmless(const char *text, struct text_span in)
 {
+	NVW_INVARIANT(in.from <= in.to);
 	for (size_t i = in.from; i < in.to; i++) {
 		if (has_effect(text, i, in) || is_impure_call(text, i, in.from)) {
 			return false;

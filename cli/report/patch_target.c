@@ -74,6 +74,8 @@ static bool begins_with_keyword(const char *text, size_t at)
 
 bool patch_find_statement(const char *code, uint32_t line, struct text_span *ret)
 {
+	NVW_INVARIANT(line >= 1);
+
 	const size_t at = text_skip_space(code, begin_of_line(code, line));
 
 	ret->from = begin_of_statement(code, at);

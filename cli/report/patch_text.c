@@ -184,6 +184,8 @@ unsigned text_lines_between(const char *text, size_t a, size_t b)
 
 bool text_copy(char ret[TEXT_EXPRESSION], const char *text, struct text_span from)
 {
+	NVW_INVARIANT(from.from <= from.to);
+
 	const size_t begin = text_skip_space(text, from.from);
 	size_t end = from.to;
 

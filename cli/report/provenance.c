@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The origin of a result. See provenance.h. */
 #include "provenance.h"
+#include "core/invariant.h"
 #include "words.h"
 
 #include <stdlib.h>
@@ -86,6 +87,8 @@ static void print_word(int i, const char *protocol, FILE *f)
 
 char *cli_command_text(const char *protocol)
 {
+	NVW_INVARIANT(words != NULL);
+
 	char *text = NULL;
 	size_t bytes;
 	FILE *const f = open_memstream(&text, &bytes);
