@@ -60,7 +60,12 @@ static bool has_bad(const struct campaign *c)
 
 static const char *verdict_of(const struct campaign *c)
 {
-	return has_bad(c) ? "NOT ALL NOTICED" : "ALL NOTICED OR HARMLESS";
+	if (has_bad(c)) {
+		return "NOT ALL NOTICED";
+	}
+	return c->total[CAMPAIGN_UNREAD] + c->total[CAMPAIGN_UNGUARDED] != 0 ?
+		       "ALL NOTICED THAT THE STRUCTURE GUARDS" :
+		       "ALL NOTICED OR HARMLESS";
 }
 
 static uint64_t row_sum(const uint64_t row[CAMPAIGN_COUNT])
@@ -91,6 +96,13 @@ static void print_bad(const struct campaign_bad *bad)
 		d->pool, d->before, d->after, bad->message);
 }
 
+static void print_reasons(const struct campaign *c)
+{
+	for (unsigned i = 0; i < CAMPAIGN_REASONS && c->reason[i].text != NULL; i++) {
+		printf("  not noticeable: %s (%" PRIu64 ")\n", c->reason[i].text, c->reason[i].count);
+	}
+}
+
 static void print_campaign(const struct campaign *c, const char *path)
 {
 	printf("%s   %" PRIu64 " damaged copies of %s, seed %" PRIu64 "\n", verdict_of(c), c->drawn, path,
@@ -109,6 +121,7 @@ static void print_campaign(const struct campaign *c, const char *path)
 		}
 	}
 	print_row("all", "", c->total);
+	print_reasons(c);
 	for (unsigned i = 0; i < c->bad_count; i++) {
 		print_bad(&c->bad[i]);
 	}
@@ -120,6 +133,16 @@ static json_t *row_json(const uint64_t row[CAMPAIGN_COUNT])
 
 	for (unsigned v = 0; v < CAMPAIGN_COUNT; v++) {
 		json_object_set_new(object, campaign_names[v], json_integer((json_int_t)row[v]));
+	}
+	return object;
+}
+
+static json_t *reasons_json(const struct campaign *c)
+{
+	json_t *const object = json_object();
+
+	for (unsigned i = 0; i < CAMPAIGN_REASONS && c->reason[i].text != NULL; i++) {
+		json_object_set_new(object, c->reason[i].text, json_integer((json_int_t)c->reason[i].count));
 	}
 	return object;
 }
@@ -145,9 +168,10 @@ static json_t *campaign_json(const struct campaign *c, const char *path)
 		json_object_set_new(one, "message", json_string(c->bad[i].message));
 		json_array_append_new(bad, one);
 	}
-	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "pool", path, "verdict", verdict_of(c),
-		"copies", (json_int_t)c->drawn, "seed", (json_int_t)c->seed, "all", row_json(c->total),
-		"rows", rows, "bad", bad, "made_by", cli_provenance(NULL, NULL));
+	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "pool", path, "verdict",
+		verdict_of(c), "copies", (json_int_t)c->drawn, "seed", (json_int_t)c->seed, "all",
+		row_json(c->total), "rows", rows, "not_noticeable", reasons_json(c), "bad", bad, "made_by",
+		cli_provenance(NULL, NULL));
 }
 
 static int run_campaign(
@@ -254,9 +278,10 @@ int cmd_damage(int argc, char **argv)
 		"as without damage\n"
 		"(repaired), or all that holds something means the same (harmless); recovery refused it and "
 		"wrote nothing; the\n"
-		"check reports a finding; or it differs in words that the check does not read (unread): "
-		"nobody can tell.\n"
-		"Exit status 1: a copy was accepted and differs in words that the check reads (silent), was "
-		"refused after a write\n"
-		"(touched), or its recovery crashed.\n");
+		"check reports a finding; or nobody can tell: it differs in words that the check does not "
+		"read (unread), or\n"
+		"the structure keeps nothing that could contradict the damage (unguarded).\n"
+		"Exit status 1: a copy was accepted although the check could have compared the damaged word "
+		"(silent), was\n"
+		"refused after a write (touched), or its recovery crashed.\n");
 }

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "../pool_command.h"
+#include "../registry.h"
 #include "core/invariant.h"
 #include "core/folder.h"
 #include "core/pools.h"
@@ -35,6 +36,7 @@ struct run {
 	char path[PATH_BYTES];
 	struct nvw_pool *whole; /* a copy without damage, recovered */
 	struct damage_places whole_places;
+	const struct nvw_workload *workload; /* NULL: not known */
 	uint64_t *read; /* a bit for each word of the run that the check of the whole copy reads */
 };
 
@@ -184,8 +186,67 @@ static int compare_file(struct run *r, unsigned pool, const char *path, void *co
 	return 0;
 }
 
-static int judge(
-	struct run *r, const struct pool_outcome *o, uint64_t hash_before, enum campaign_verdict *ret)
+/* ---- What nobody can notice --------------------------------------------------------------------------- */
+
+/* "": the check does not read the word; NULL: it has to notice that the word became found. */
+static const char *reason_of(const struct run *r, unsigned pool, nvw_off off, uint64_t found)
+{
+	if (!is_read(r, pool, off)) {
+		return "";
+	}
+	if (r->workload == NULL || r->workload->unguarded == NULL) {
+		return NULL;
+	}
+	return r->workload->unguarded(r->whole, nvw_pool_begin(nvw_pool_number(r->whole, pool)) + off, found);
+}
+
+/* Why no check can notice the damage; NULL: one can. Of two words that change places, each has to be such. */
+static const char *why_unguarded(const struct run *r, const struct damage *d)
+{
+	if (d->what != REC_LIVE_DATA || d->how == DAMAGE_TRUNCATE) {
+		return NULL;
+	}
+	const char *const one = reason_of(r, d->pool, d->off, d->after), *const other =
+										 d->how == DAMAGE_SWAP ?
+											 reason_of(r, d->pool,
+												 d->other,
+												 d->before) :
+											 one;
+
+	if (one == NULL || other == NULL) {
+		return NULL;
+	}
+	if (*one != '\0') {
+		return one;
+	}
+	return *other != '\0' ? other : NULL;
+}
+
+static void count_reason(struct campaign *c, const char *text)
+{
+	unsigned i = 0;
+
+	while (i + 1 < CAMPAIGN_REASONS && c->reason[i].text != NULL &&
+		strcmp(c->reason[i].text, text) != 0) {
+		i++;
+	}
+	c->reason[i].text = text;
+	c->reason[i].count++;
+}
+
+static enum campaign_verdict judge_silent(struct run *r, const struct damage *damage)
+{
+	const char *const why = why_unguarded(r, damage);
+
+	if (why == NULL) {
+		return CAMPAIGN_SILENT;
+	}
+	count_reason(r->campaign, why);
+	return CAMPAIGN_UNGUARDED;
+}
+
+static int judge(struct run *r, const struct damage *damage, const struct pool_outcome *o,
+	uint64_t hash_before, enum campaign_verdict *ret)
 {
 	struct difference d = {false, false, false};
 	uint64_t hash = 0;
@@ -205,7 +266,7 @@ static int judge(
 	}
 	NVW_TRY(each_file(r, compare_file, &d));
 	if (d.needed) {
-		*ret = CAMPAIGN_SILENT;
+		*ret = judge_silent(r, damage);
 	} else if (d.unread) {
 		*ret = CAMPAIGN_UNREAD;
 	} else {
@@ -239,7 +300,7 @@ static int one_copy(struct run *r, const struct damage *d)
 	NVW_TRY(damage_copy(r->first, d, r->path));
 	NVW_TRY(each_file(r, add_hash, &hash));
 	NVW_TRY(pool_apart(pool_recover_one, &how, r->path, &o));
-	const int error = judge(r, &o, hash, &verdict);
+	const int error = judge(r, d, &o, hash, &verdict);
 
 	if (error == 0) {
 		count(r->campaign, d, verdict, o.message);
@@ -349,6 +410,7 @@ static int make_whole(struct run *r)
 		return error;
 	}
 	NVW_TRY(nvw_pool_open(path, NVW_POOL_READ, &r->whole));
+	r->workload = nvw_workload_find(nvw_pool_geometry(r->whole)->layout);
 	NVW_TRY(damage_places_of(r->whole, &r->whole_places));
 	return note_reads(r);
 }

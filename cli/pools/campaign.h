@@ -13,7 +13,8 @@
 	X(REPORTED, "reported") /* the check has a finding */                                                \
 	X(UNREAD,                                                                                            \
 		"unread") /* accepted, and differs in words that the check does not read: nobody can tell */ \
-	X(SILENT, "silent")   /* accepted, and differs in words that the check reads */                      \
+	X(UNGUARDED, "unguarded") /* accepted; the structure keeps nothing that could contradict it */       \
+	X(SILENT, "silent")   /* accepted, and differs in words that the check reads and could compare */    \
 	X(CRASHED, "crashed") /* a signal, or no end */                                                      \
 	X(TOUCHED, "touched") /* refused, after a write */
 
@@ -25,7 +26,7 @@ enum campaign_verdict {
 };
 extern const char *const campaign_names[CAMPAIGN_COUNT];
 
-enum { CAMPAIGN_KEPT = 8 };
+enum { CAMPAIGN_KEPT = 8, CAMPAIGN_REASONS = 16 };
 
 struct campaign {
 	unsigned whats, hows; /* sets of bits: what to damage, and how */
@@ -39,6 +40,10 @@ struct campaign {
 		char message[1024];
 	} bad[CAMPAIGN_KEPT];
 	unsigned bad_count;
+	struct campaign_reason { /* what the structure says of unguarded words */
+		const char *text;
+		uint64_t count;
+	} reason[CAMPAIGN_REASONS];
 };
 
 /* Draws copy number i, which is a function of the seed and i. False if the pool has nothing that could be

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_damage.py NVWAVE [COPIES]: folders of pools, and pools damaged on purpose.
 
-Of every structure that persists COPIES copies in all are damaged (default 200; ./test.sh --all has 10,000): in the metadata no damage is accepted
-silently but a word that becomes 0, which is one that was never written; nothing crashes, and what is refused is left as it was."""
+Of every structure that persists COPIES copies in all are damaged (default 200; ./test.sh --all has 10,000): no damage is accepted silently but
+of words that a structure says it does not guard, none of them metadata; nothing crashes, and what is refused is left as it was."""
 import json
 import os
 import shutil
@@ -48,7 +48,7 @@ def metadata():
     for name in structures:
         status, report, err = damage(name, "--what=header,log,epoch,heap", "--how=flip,swap,truncate,old-version",
                                      "--copies=%d" % (copies // len(structures)))
-        if status != 0 or report["all"]["silent"] + report["all"]["crashed"] + report["all"]["touched"] + report["all"]["unread"]:
+        if status != 0 or report["all"]["silent"] + report["all"]["crashed"] + report["all"]["touched"] + report["all"]["unread"] + report["all"]["unguarded"]:
             wrong.append((name, status, err, report))
         if report["all"]["refused"] == 0 or report["all"]["repaired"] == 0:
             wrong.append((name, "nothing was refused, or nothing repaired", report["all"]))
@@ -58,23 +58,42 @@ def metadata():
 
 
 def everything():
-    """Data too, and words that become 0: a structure may miss a lost key, but recovery and check come to an end, and write nothing that they refuse."""
+    """Data too, and words that become 0: a structure may miss what it does not guard; recovery and check come to an end, and write nothing that they refuse."""
     wrong, reports = [], []
     for name in structures:
         status, report, err = damage(name, "--copies=%d" % (copies // len(structures)), "--seed=7")
-        if status == 2 or report["all"]["crashed"] + report["all"]["touched"]:
+        if status or report["all"]["silent"] + report["all"]["crashed"] + report["all"]["touched"]:
             wrong.append((name, err, report))
         reports.append(report)
     table("everything, zero too", reports)
-    ok(not wrong and any(r["all"]["reported"] for r in reports), "no_damage_crashes_recovery_or_makes_it_write_before_it_refuses", *wrong)
+    ok(not wrong and any(r["all"]["reported"] for r in reports), "no_damage_is_silent_or_crashes_recovery_or_makes_it_write_before_it_refuses", *wrong)
 
 
-def silent():
-    """The judge itself: keys and values of a B+tree have no checksum, so flips in them that the check cannot know of are said to be silent."""
-    status, report, err = damage("btree", "--what=data", "--how=flip", "--copies=60")
-    bad = report["bad"]
-    ok(status == 1 and report["all"]["silent"] > 0 and report["all"]["repaired"] == report["all"]["refused"] == 0 and bad and
-       all(b["verdict"] == "silent" and b["before"] != b["after"] for b in bad), "what_no_check_can_know_is_said_to_be_silent", err, report)
+def unguarded():
+    """What a structure keeps nothing to compare with is counted apart, by what it is; damage of all else is noticed."""
+    wrong, reasons = [], {}
+    for name in structures:
+        status, report, err = damage(name, "--what=data", "--copies=120", "--seed=2")
+        total, why = report["all"], report["not_noticeable"]
+        if status or total["silent"] or sum(why.values()) != total["unguarded"] or total["reported"] + total["refused"] == 0:
+            wrong.append((name, status, err, report))
+        reasons[name] = set(why)
+    ok(not wrong and {"a key", "a value", "a slot without a key"} <= reasons["btree"] and "a slot" in reasons["kv"] and "a link" in reasons["stack"],
+       "what_no_check_can_know_is_counted_apart_and_all_else_is_noticed", *wrong, reasons)
+    status, out, err = run("damage", "btree", "--what=data", "--copies=120", "--seed=2")
+    ok(status == 0 and out.startswith("ALL NOTICED THAT THE STRUCTURE GUARDS") and "\n  not noticeable: a value (" in out, "a_report_says_what_is_not_noticeable", out, err)
+
+
+def lost_root():
+    """The root word is durable before the first entry: kv without it, but with entries, is no empty table."""
+    shutil.copy("kv", "rootless")
+    with open("rootless", "r+b") as f:
+        f.seek(0x2000)
+        root = f.read(8)
+        f.seek(0x2000)
+        f.write(b"\0" * 8)
+    status, out, err = run("recover", "rootless")
+    ok(any(root) and status == 2 and "expected a table, since the block at offset" in err, "a_root_word_that_became_0_is_noticed_by_the_entries", status, out, err)
 
 
 def repeats():
@@ -173,7 +192,8 @@ for name in structures:
     make(name, name)
 metadata()
 everything()
-silent()
+unguarded()
+lost_root()
 repeats()
 kept()
 folders()

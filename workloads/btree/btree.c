@@ -122,4 +122,5 @@ const struct nvw_workload nvw_workload_btree = {
 	.report = btree_report,
 	.serving = &serving,
 	.operations = operations,
+	.unguarded = btree_unguarded,
 };

@@ -495,6 +495,55 @@ static int check_aspect(const struct btree_case *c, nvw_off off, unsigned aspect
 	}
 }
 
+/* ---- What nobody can notice ------------------------------------------------------------------------ */
+
+/* The key in a slot may be any between its neighbours. */
+static bool key_fits(const struct btree_case *c, nvw_off node, unsigned slot, uint64_t key)
+{
+	const uint64_t order = order_of(c, node);
+	const unsigned count = btree_count(order);
+	unsigned i = 0;
+
+	while (i < count && btree_slot(order, i) != slot) {
+		i++;
+	}
+	return (i == 0 || key > key_at(c, node, order, i - 1)) &&
+	       (i + 1 >= count || key < key_at(c, node, order, i + 1)) && key <= high_of(c, node);
+}
+
+static bool order_fits(const struct btree_case *c, nvw_off node, unsigned level, uint64_t order)
+{
+	return order_is_sound(c, order) && (level == 0 || btree_count(order) > 0) &&
+	       check_order(c, node, order) == 0;
+}
+
+/* Of leaves, keys and values are stored once, without a checksum; nobody counts the keys of a node. */
+const char *btree_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
+{
+	const struct btree_case c = {.pool = pool, .slots = btree_slots(btree_root_info(pool))};
+	const struct place at = c.slots > 0 ? place_of(&c, off) : (struct place){0};
+	uint64_t bytes;
+
+	if (at.node == 0 || !nvw_heap_is_allocated(pool, at.node, &bytes)) {
+		return NULL;
+	}
+	const unsigned level = btree_level(info_of(&c, at.node));
+
+	if (off == at.node + offsetof(struct btree_node, order) && order_fits(&c, at.node, level, found)) {
+		return "which keys a node has";
+	}
+	if (off >= at.node + offsetof(struct btree_node, words) + 16 * c.slots) {
+		return "room behind a node";
+	}
+	if ((at.is_key || at.is_value) && !is_used(&c, at.node, at.slot)) {
+		return "a slot without a key";
+	}
+	if (level == 0 && at.is_value) {
+		return "a value";
+	}
+	return level == 0 && at.is_key && key_fits(&c, at.node, at.slot, found) ? "a key" : NULL;
+}
+
 /* ---- All parts ------------------------------------------------------------------------------------ */
 
 static int check(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,

@@ -115,3 +115,25 @@ int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, str
 	}
 	return check_leaks(&c, entries + (c.words != NULL));
 }
+
+/* A slot that is lost, or has moved, is one of a table with other keys: nobody counts the keys. */
+const char *kv_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
+{
+	struct kv_view v;
+
+	if (kv_view_open(pool, &v) != 0 || v.words == NULL || off < v.table.slots ||
+		off >= v.table.slots + 8 * kv_slot_count(v.table)) {
+		return NULL;
+	}
+	const uint64_t word = v.words[(off - v.table.slots) / 8];
+
+	if ((found ^ word) == KV_DELETED && kv_slot_entry(word) != 0) {
+		return "whether a key is deleted";
+	}
+	bool is_slot = found == 0 || found == KV_FILLER;
+
+	for (uint64_t i = 0; i < kv_slot_count(v.table); i++) {
+		is_slot = is_slot || v.words[i] == found;
+	}
+	return is_slot ? "a slot" : NULL;
+}

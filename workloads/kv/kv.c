@@ -80,4 +80,5 @@ const struct nvw_workload nvw_workload_kv = {
 	.report = kv_report,
 	.serving = &serving,
 	.operations = operations,
+	.unguarded = kv_unguarded,
 };

@@ -105,8 +105,14 @@ static uint64_t slot_of(const struct kv_case *c, uint64_t key, uint64_t but, boo
 
 int kv_check_table(const struct kv_case *c)
 {
-	if (c->owed.plan == NULL || c->table.slots == 0 ||
-		kv_slot_count(c->table) <= most_slots(c->owed.plan)) {
+	if (c->table.slots == 0) {
+		return kv_view_expect_empty(c->pool) == 0 ?
+			       0 :
+			       nvw_violation(c->findings,
+				       nvw_pool_root_off(nvw_pool_geometry(c->pool), KV_ROOT), "%s",
+				       nvw_error_message());
+	}
+	if (c->owed.plan == NULL || kv_slot_count(c->table) <= most_slots(c->owed.plan)) {
 		return 0;
 	}
 	return nvw_violation(c->findings, nvw_pool_root_off(nvw_pool_geometry(c->pool), KV_ROOT),

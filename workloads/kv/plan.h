@@ -127,6 +127,7 @@ extern const struct nvw_lack kv_lacks[];         /* likewise */
 int kv_setup(void *plan, struct nvw_machine *machine);
 int kv_run(void *plan, struct nvw_machine *machine);
 int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+const char *kv_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found);
 int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int kv_recover(struct nvw_pool *pool, struct nvw_recovery *report);
 int kv_inspect(struct nvw_pool *pool, struct nvw_description *description);

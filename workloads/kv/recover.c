@@ -11,6 +11,8 @@
  * does not name yet, an old one that it no longer names: the sweep frees all blocks that no slot refers to.
  * This keeps (5). Holes are filled first, so that the sweep finds a key by probing.
  *
+ * A root word of 0 beside an entry is damage, and is refused: the sweep would free all entries.
+ *
  * Both are idempotent and may stop after any word. A slot that no crash of a correct program can leave is not
  * touched; check() reports it.
  */
@@ -93,6 +95,9 @@ int kv_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 
 	if (error == 0 && v.words != NULL) {
 		error = fill_holes(&v, report);
+	}
+	if (error == 0 && v.words == NULL) {
+		error = kv_view_expect_empty(pool);
 	}
 	if (error == 0) {
 		error = nvw_heap_sweep(pool, is_reachable, &v, report);

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include <nvw/heap.h>
+
 #include "../common/figures.h"
 #include "plan.h"
 
@@ -41,6 +43,24 @@ int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view)
 	}
 	*ret_view = v;
 	return 0;
+}
+
+static int expect_no_entry(void *context, nvw_off block, uint64_t bytes)
+{
+	const struct nvw_pool *const pool = context;
+
+	if (bytes > NVW_HEAP_BLOCK_MAX) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_DAMAGED,
+		"%s: root word %d at offset %" PRIu64
+		": found 0, expected a table, since the block at offset %" PRIu64 " is allocated",
+		nvw_pool_path(pool), KV_ROOT, nvw_pool_root_off(nvw_pool_geometry(pool), KV_ROOT), block);
+}
+
+int kv_view_expect_empty(const struct nvw_pool *pool)
+{
+	return nvw_heap_visit(pool, expect_no_entry, (struct nvw_pool *)(uintptr_t)pool);
 }
 
 /* ---- Inspection ----------------------------------------------------------------------------------- */

@@ -82,3 +82,10 @@ int queue_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	free(effects);
 	return result;
 }
+
+const char *queue_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
+{
+	const bool is_ring = off == nvw_pool_root_off(nvw_pool_geometry(pool), QUEUE_RING);
+
+	return is_ring && found == 0 ? "that the pool is set up" : NULL;
+}

@@ -103,5 +103,6 @@ int queue_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int queue_inspect(struct nvw_pool *pool, struct nvw_description *description);
 int queue_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+const char *queue_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found);
 
 #endif

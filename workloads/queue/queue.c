@@ -145,4 +145,5 @@ const struct nvw_workload nvw_workload_queue = {
 	.inspect = queue_inspect,
 	.report = queue_report,
 	.operations = operations,
+	.unguarded = queue_unguarded,
 };

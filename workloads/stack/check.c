@@ -136,3 +136,26 @@ int stack_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	free(c.state);
 	return c.error;
 }
+
+/* A stack that ends early is one that never had more: nobody counts its nodes. */
+const char *stack_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
+{
+	struct stack_view v;
+
+	if (found != 0 || stack_view_open(pool, &v) != 0 || v.layout.extent == 0) {
+		return NULL;
+	}
+	if (off == nvw_pool_root_off(nvw_pool_geometry(pool), STACK_EXTENT)) {
+		return "that the pool is set up";
+	}
+	if (off < v.layout.extent || off >= v.layout.extent + stack_extent_bytes(&v.layout)) {
+		return NULL;
+	}
+	if (off < stack_head(&v.layout, v.layout.stacks)) {
+		return "a head";
+	}
+	if (off < stack_first_node(&v.layout)) {
+		return "an announcement";
+	}
+	return stack_node_number(&v.layout, off) != UINT64_MAX ? "a link" : NULL;
+}

@@ -87,5 +87,6 @@ int stack_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int stack_inspect(struct nvw_pool *pool, struct nvw_description *description);
 int stack_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+const char *stack_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found);
 
 #endif

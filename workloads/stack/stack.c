@@ -101,4 +101,5 @@ const struct nvw_workload nvw_workload_stack = {
 	.inspect = stack_inspect,
 	.report = stack_report,
 	.operations = operations,
+	.unguarded = stack_unguarded,
 };

@@ -89,3 +89,26 @@ int steal_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	free(records);
 	return error ? error : other;
 }
+
+/* A task without a result is one to be executed yet. */
+const char *steal_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
+{
+	struct steal_view v;
+
+	if (steal_view_open(pool, &v) != 0 || v.tasks == 0) {
+		return NULL;
+	}
+	const uint64_t item = steal_item_bytes(v.words);
+
+	if (off == nvw_pool_root_off(nvw_pool_geometry(pool), STEAL_TASKS) && found == 0) {
+		return "that the pool is set up";
+	}
+	if (off >= v.tasks && off < v.tasks + steal_task_count(&v.tree) * item) {
+		return (off - v.tasks) % item == 0 && (found & 15) <= STEAL_CLAIMED ? "the state of a task" :
+										      NULL;
+	}
+	if (off < v.logs || off >= v.logs + v.groups * v.records * item) {
+		return NULL;
+	}
+	return (off - v.logs) % item == 0 && found == 0 ? "that a task has a result" : NULL;
+}

@@ -114,5 +114,6 @@ int steal_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int steal_inspect(struct nvw_pool *pool, struct nvw_description *description);
 int steal_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+const char *steal_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found);
 
 #endif

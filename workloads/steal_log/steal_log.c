@@ -172,4 +172,5 @@ const struct nvw_workload nvw_workload_steal_log = {
 	.inspect = steal_inspect,
 	.report = steal_report,
 	.operations = operations,
+	.unguarded = steal_unguarded,
 };

@@ -48,3 +48,27 @@ int tiered_check(
 	}
 	return result;
 }
+
+/* Records that the table has are free, and what they hold means nothing. */
+const char *tiered_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
+{
+	struct tiered_view v;
+
+	if (tiered_view_open(pool, &v) != 0 || v.layout.log == 0) {
+		return NULL;
+	}
+	const uint64_t log = tiered_log_bytes(&v.layout), in = off - v.layout.log;
+
+	if (off == nvw_pool_root_off(nvw_pool_geometry(pool), TIERED_LOG) && found == 0) {
+		return "that the pools are set up";
+	}
+	if (off < v.layout.log || in >= v.layout.items * log) {
+		return NULL;
+	}
+	if (in % log >= TIERED_LINE) {
+		return "a free record of a log";
+	}
+	const uint64_t puts = (v.layout.count + v.layout.items - 1 - in / log) / v.layout.items;
+
+	return in % log == 0 && found <= puts ? "how many puts the table has" : NULL;
+}

@@ -67,5 +67,6 @@ int tiered_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int tiered_inspect(struct nvw_pool *pool, struct nvw_description *description);
 int tiered_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
+const char *tiered_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found);
 
 #endif

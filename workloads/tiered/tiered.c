@@ -125,4 +125,5 @@ const struct nvw_workload nvw_workload_tiered = {
 	.inspect = tiered_inspect,
 	.report = tiered_report,
 	.operations = operations,
+	.unguarded = tiered_unguarded,
 };
