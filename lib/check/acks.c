@@ -24,15 +24,7 @@ int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
 			"acknowledged: operation %llu and %llu more: expected operations below %d",
 			(unsigned long long)first, (unsigned long long)count, NVW__ACKS_MAX);
 	}
-	const uint64_t words = (first + count + 63) / 64;
-
-	if (words > acks->words) {
-		const int error = grow(&acks->bits, &acks->words, words);
-
-		if (error) {
-			return error;
-		}
-	}
+	NVW_TRY(grow(&acks->bits, &acks->words, (first + count + 63) / 64));
 	nvw__acks_restore(acks, first, count);
 	return 0;
 }
@@ -43,7 +35,7 @@ static void flip(struct nvw_acks *acks, uint64_t op, bool wanted)
 
 	if (((acks->bits[op / 64] & bit) != 0) != wanted) {
 		acks->bits[op / 64] ^= bit;
-		acks->count += wanted ? 1 : UINT64_MAX;
+		acks->count += 2 * (uint64_t)wanted - 1;
 		acks->hash ^= nvw_mix64(op + 0x2545f4914f6cdd1du);
 	}
 }
@@ -80,13 +72,9 @@ int nvw__acks_begin(struct nvw_acks *acks, uint64_t op)
 		return nvw_fail(NVW_E_KERNEL, "begun: operation %llu: expected operations below %d",
 			(unsigned long long)op, NVW__ACKS_MAX);
 	}
-	const int error =
-		op / 64 < acks->begun_words ? 0 : grow(&acks->begun, &acks->begun_words, op / 64 + 1);
-
-	if (!error) {
-		acks->begun[op / 64] |= (uint64_t)1 << op % 64;
-	}
-	return error;
+	NVW_TRY(grow(&acks->begun, &acks->begun_words, op / 64 + 1));
+	acks->begun[op / 64] |= (uint64_t)1 << op % 64;
+	return 0;
 }
 
 bool nvw__acks_in_flight(const struct nvw_acks *acks, uint64_t op)

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
+
 enum { ROOM_MIN = 16 };
 
 bool nvw__room(void **at, uint64_t *capacity, uint64_t count, size_t bytes)
 {
-	uint64_t more = *capacity ? *capacity : ROOM_MIN;
+	uint64_t more = NVW_OR(*capacity, ROOM_MIN);
 	char *grown;
 
 	if (count <= *capacity) {

@@ -8,13 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bounds.h"
+
 static bool copy_range(int from, int to, off_t at, off_t end)
 {
 	char buffer[1 << 14];
 
 	while (at < end) {
-		const size_t left = (size_t)(end - at);
-		const ssize_t n = pread(from, buffer, left < sizeof buffer ? left : sizeof buffer, at);
+		const ssize_t n = pread(from, buffer, nvw_min((uint64_t)(end - at), sizeof buffer), at);
 
 		if (n <= 0 || pwrite(to, buffer, (size_t)n, at) != n) {
 			return false;
@@ -45,19 +46,24 @@ int nvw_copy_file(const char *from_path, const char *to_path)
 	struct stat s;
 
 	if (stat(from_path, &s)) {
-		return errno == ENOENT ? nvw_fail(-ENOENT, "%s: %s", from_path, strerror(ENOENT)) :
-					 nvw_fail_errno("%s", from_path);
+		if (errno == ENOENT) {
+			return nvw_fail(-ENOENT, "%s: %s", from_path, strerror(ENOENT));
+		}
+		return nvw_fail_errno("%s", from_path);
 	}
 	if (!S_ISREG(s.st_mode)) {
 		return nvw_fail(NVW_E_INPUT,
 			"%s: expected a regular file, found a folder, a device or a pipe", from_path);
 	}
 	const int from = open(from_path, O_RDONLY | O_CLOEXEC);
-	const int to = from >= 0 ? open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-	const bool good = to >= 0 && fchmod(to, s.st_mode & 0777) == 0 && ftruncate(to, s.st_size) == 0 &&
-			  copy_data(from, to);
-	const int error = good ? 0 : nvw_fail_errno("%s: cannot be copied to %s", from_path, to_path);
+	int to = -1, error = 0;
 
+	if (from >= 0) {
+		to = open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	if (to < 0 || fchmod(to, s.st_mode & 0777) || ftruncate(to, s.st_size) || !copy_data(from, to)) {
+		error = nvw_fail_errno("%s: cannot be copied to %s", from_path, to_path);
+	}
 	if (from >= 0) {
 		close(from);
 	}

@@ -19,15 +19,15 @@ static struct nvw__value *add(struct nvw_description *d, const char *name, enum 
 	*v = (struct nvw__value){
 		.name = strdup(name), .unit = strdup(unit), .meaning = strdup(meaning), .type = type};
 	d->count++;
-	return v->name && v->unit && v->meaning ? v : NULL;
+	if (!v->name || !v->unit || !v->meaning) {
+		return NULL;
+	}
+	return v;
 }
 
-static int result(const struct nvw__value *v)
+static int no_memory(void)
 {
-	if (!v) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a description");
-	}
-	return 0;
+	return nvw_fail(NVW_E_MEMORY, "no memory for a description");
 }
 
 int nvw_describe_u64(struct nvw_description *description, const char *name, uint64_t value, const char *unit,
@@ -35,10 +35,11 @@ int nvw_describe_u64(struct nvw_description *description, const char *name, uint
 {
 	struct nvw__value *const v = add(description, name, NVW__VALUE_U64, unit, meaning);
 
-	if (v) {
-		v->u64 = value;
+	if (!v) {
+		return no_memory();
 	}
-	return result(v);
+	v->u64 = value;
+	return 0;
 }
 
 int nvw_describe_real(struct nvw_description *description, const char *name, double value, const char *unit,
@@ -46,10 +47,11 @@ int nvw_describe_real(struct nvw_description *description, const char *name, dou
 {
 	struct nvw__value *const v = add(description, name, NVW__VALUE_REAL, unit, meaning);
 
-	if (v) {
-		v->real = value;
+	if (!v) {
+		return no_memory();
 	}
-	return result(v);
+	v->real = value;
+	return 0;
 }
 
 int nvw_describe_text(
@@ -57,10 +59,14 @@ int nvw_describe_text(
 {
 	struct nvw__value *const v = add(description, name, NVW__VALUE_TEXT, "", meaning);
 
-	if (v) {
-		v->text = strdup(value);
+	if (!v) {
+		return no_memory();
 	}
-	return result(v && v->text ? v : NULL);
+	v->text = strdup(value);
+	if (!v->text) {
+		return no_memory();
+	}
+	return 0;
 }
 
 void nvw__description_clear(struct nvw_description *d)

@@ -18,9 +18,11 @@ const char *nvw_strerror(int error)
 		return meaning;
 		NVW_ERRORS(X)
 #undef X
-	default:
-		return error < 0 ? strerror(-error) : "not an error number";
 	}
+	if (error < 0) {
+		return strerror(-error);
+	}
+	return "not an error number";
 }
 
 const char *nvw_error_message(void)

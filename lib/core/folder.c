@@ -108,7 +108,10 @@ static unsigned long long start_of(pid_t pid)
 	for (unsigned i = 2; at != NULL && i < 22; i++) {
 		at = strchr(at + 1, ' ');
 	}
-	return at != NULL && sscanf(at, "%llu", &start) == 1 ? start : 0;
+	if (at != NULL) {
+		(void)sscanf(at, "%llu", &start);
+	}
+	return start;
 }
 
 static int open_lock(const char *folder, int flags)

@@ -12,6 +12,8 @@
 
 #include <nvw/input.h>
 
+#include "bounds.h"
+
 enum { FIRST_BYTES = 1 << 16, WRITER_WAIT_MS = 1000, POLL_MS = 20 };
 
 static int cannot(const char *path, int error)
@@ -38,26 +40,33 @@ static const char *kind_name(mode_t mode)
 
 static int check_kind(const char *path, mode_t mode, bool pipes_too)
 {
+	static const char *const expected[] = {"regular file", "file"};
+
 	if (S_ISREG(mode) || (pipes_too && S_ISFIFO(mode))) {
 		return 0;
 	}
-	return nvw_fail(NVW_E_INPUT, "%s: expected a %s, found %s", path, pipes_too ? "file" : "regular file",
-		kind_name(mode));
+	return nvw_fail(
+		NVW_E_INPUT, "%s: expected a %s, found %s", path, expected[pipes_too], kind_name(mode));
 }
 
 /* Examined before it is opened, because opening a device may have an effect. */
 static int open_checked(const char *path, int flags, bool pipes_too, int *ret_fd, struct stat *s)
 {
-	int fd, error = stat(path, s) ? cannot(path, errno) : check_kind(path, s->st_mode, pipes_too);
+	int fd, error;
 
-	if (error) {
-		return error;
+	if (stat(path, s)) {
+		return cannot(path, errno);
 	}
+	NVW_TRY(check_kind(path, s->st_mode, pipes_too));
 	fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
 		return cannot(path, errno);
 	}
-	error = fstat(fd, s) ? cannot(path, errno) : check_kind(path, s->st_mode, pipes_too);
+	if (fstat(fd, s)) {
+		error = cannot(path, errno);
+	} else {
+		error = check_kind(path, s->st_mode, pipes_too);
+	}
 	if (error) {
 		close(fd);
 		return error;
@@ -126,7 +135,7 @@ struct content {
 
 static int grow(const char *path, struct content *c)
 {
-	const uint64_t room = c->room ? 2 * c->room : FIRST_BYTES;
+	const uint64_t room = NVW_OR(2 * c->room, FIRST_BYTES);
 	char *const bytes = realloc(c->bytes, room);
 
 	if (bytes == NULL) {
@@ -142,16 +151,16 @@ static int read_all(const char *path, int fd, uint64_t most, struct content *c)
 	ssize_t n;
 
 	do {
-		const int error = c->room - c->used < 2 ? grow(path, c) : 0;
-
-		if (error) {
-			return error;
+		if (c->room - c->used < 2) {
+			NVW_TRY(grow(path, c));
 		}
 		n = read(fd, c->bytes + c->used, c->room - c->used - 1);
 		if (n < 0 && errno != EINTR) {
 			return nvw_fail(NVW_E_INPUT, "%s: cannot be read: %s", path, strerror(errno));
 		}
-		c->used += n > 0 ? (uint64_t)n : 0;
+		if (n > 0) {
+			c->used += (uint64_t)n;
+		}
 		if (c->used > most) {
 			return nvw_fail(NVW_E_INPUT, "%s: more than %" PRIu64 " bytes", path, most);
 		}

@@ -7,16 +7,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "bounds.h"
+
 enum { WORD_MAX = 64 };
 
 static bool is_same(char a, char b)
 {
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
 }
 
 static size_t distance(const char *a, const char *b)
@@ -37,7 +34,8 @@ static size_t distance(const char *a, const char *b)
 		for (size_t k = 1; k <= columns; k++) {
 			const size_t above = row[k];
 
-			row[k] = least(least(above, row[k - 1]) + 1, diagonal + !is_same(a[i - 1], b[k - 1]));
+			row[k] = nvw_min(
+				nvw_min(above, row[k - 1]) + 1, diagonal + !is_same(a[i - 1], b[k - 1]));
 			diagonal = above;
 		}
 	}
@@ -53,8 +51,11 @@ const char *nvw_nearest(const char *word, const char *const *names)
 	for (; *names; names++) {
 		/* A correct prefix counts as one wrong letter. */
 		const bool begins = strlen(word) > 1 && !strncasecmp(word, *names, strlen(word));
-		const size_t far = distance(word, *names), d = begins ? least(far, 1) : far;
+		size_t d = distance(word, *names);
 
+		if (begins) {
+			d = nvw_min(d, 1);
+		}
 		if (d < best_distance || (d == best_distance && !best)) {
 			best = *names;
 			best_distance = d;

@@ -29,13 +29,15 @@ static FILE *open_temporary(char *name)
 {
 	const mode_t mask = umask(0);
 	const int fd = mkstemp(name);
-	FILE *file;
+	FILE *file = NULL;
 
 	umask(mask);
 	if (fd < 0) {
 		return NULL;
 	}
-	file = fchmod(fd, 0666 & ~mask) ? NULL : fdopen(fd, "w");
+	if (fchmod(fd, 0666 & ~mask) == 0) {
+		file = fdopen(fd, "w");
+	}
 	if (file == NULL) {
 		close(fd);
 		unlink(name);
@@ -67,7 +69,7 @@ int nvw_new_file_begin(const char *path, bool keep, struct nvw_new_file *ret_fil
 
 static int give_name(const struct nvw_new_file *f)
 {
-	const unsigned how = f->keep ? RENAME_NOREPLACE : 0;
+	const unsigned how = f->keep * RENAME_NOREPLACE;
 
 	if (renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, how) == 0) {
 		return 0;

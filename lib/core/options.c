@@ -165,7 +165,10 @@ char *nvw__options_text(const struct nvw_options *options)
 			first = false;
 		}
 	}
-	return f && fclose(f) == 0 ? text : NULL;
+	if (!f || fclose(f) != 0) {
+		return NULL;
+	}
+	return text;
 }
 
 bool nvw__options_given(

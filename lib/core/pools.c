@@ -9,11 +9,12 @@
 int nvw__workload_pools(const struct nvw_workload *workload, const void *plan,
 	struct nvw_pool_params ret_params[NVW_POOLS_MAX], unsigned *ret_count)
 {
-	const int r = workload->pool(plan, &ret_params[0]);
-
-	*ret_count =
-		1 + (r == 0 && workload->further_pools ? workload->further_pools(plan, &ret_params[1]) : 0);
-	return r;
+	*ret_count = 1;
+	NVW_TRY(workload->pool(plan, &ret_params[0]));
+	if (workload->further_pools) {
+		*ret_count += workload->further_pools(plan, &ret_params[1]);
+	}
+	return 0;
 }
 
 char *nvw__pool_path(const char *first, unsigned i)

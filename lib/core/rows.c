@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "invariant.h"
 
 enum { ROWS_MIN = 256 };
@@ -12,10 +13,13 @@ enum { ROWS_MIN = 256 };
 /* Row 0 has a place too, which is not used. */
 static int grow(struct nvw_rows *rows)
 {
-	const uint32_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_MIN;
-	char *const grown =
-		capacity > rows->capacity ? realloc(rows->at, (size_t)capacity * rows->row_bytes) : NULL;
+	const uint32_t capacity = NVW_OR(2 * rows->capacity, ROWS_MIN);
+	char *grown;
 
+	if (capacity <= rows->capacity) {
+		return -1;
+	}
+	grown = realloc(rows->at, (size_t)capacity * rows->row_bytes);
 	if (!grown) {
 		return -1;
 	}

@@ -97,6 +97,17 @@ static bool split(const char *text, uint64_t *ret_integer, long double *ret_real
 	return errno == 0;
 }
 
+static const char *whole_of(const struct unit *units)
+{
+	if (units == count_units) {
+		return "";
+	}
+	if (units == byte_units) {
+		return " of bytes";
+	}
+	return " of the smallest unit";
+}
+
 /* The number in multiples of the unit's base. expected names examples. */
 static int parse(const char *text, const struct unit *units, const char *expected, uint64_t *ret)
 {
@@ -118,10 +129,7 @@ static int parse(const char *text, const struct unit *units, const char *expecte
 		}
 		*ret = whole ? integer * u->scale : (uint64_t)roundl(real);
 		if (!whole && fabsl(real - roundl(real)) > 1e-6L * (real + 1)) {
-			return nvw_fail(NVW_E_USAGE, "\"%s\" is not a whole number%s", text,
-				units == count_units ? "" :
-				units == byte_units  ? " of bytes" :
-						       " of the smallest unit");
+			return nvw_fail(NVW_E_USAGE, "\"%s\" is not a whole number%s", text, whole_of(units));
 		}
 		return 0;
 	}
@@ -138,13 +146,13 @@ int nvw_parse_count(const char *text, uint64_t *ret)
 
 int nvw_parse_bytes(const char *text, uint64_t *ret)
 {
-	char expected[64];
+	const size_t digits = strspn(text, "0123456789");
+	char expected[64] = "a size such as 64B, 16KiB or 1MiB";
 
-	snprintf(expected, sizeof expected, "%.16sB or %.16sKiB", text, text);
-	return parse(text, byte_units,
-		strspn(text, "0123456789") == strlen(text) && *text ? expected :
-								      "a size such as 64B, 16KiB or 1MiB",
-		ret);
+	if (digits && !text[digits]) {
+		snprintf(expected, sizeof expected, "%.16sB or %.16sKiB", text, text);
+	}
+	return parse(text, byte_units, expected, ret);
 }
 
 int nvw_parse_frequency(const char *text, uint64_t *ret)
@@ -165,7 +173,7 @@ int nvw_parse_energy(const char *text, uint64_t *ret)
 int nvw_parse_time(const char *text, uint64_t *ret, bool *ret_cycles)
 {
 	const size_t digits = strspn(text, "0123456789");
-	char expected[64];
+	char expected[64] = "a time such as 250ns, 1us or 4cycles";
 
 	*ret_cycles = digits && (!strcmp(text + digits, "cycles") || !strcmp(text + digits, "cycle"));
 	if (*ret_cycles) {
@@ -178,9 +186,10 @@ int nvw_parse_time(const char *text, uint64_t *ret, bool *ret_cycles)
 		number[digits] = 0;
 		return nvw_parse_count(number, ret);
 	}
-	snprintf(expected, sizeof expected, "%.16sns or %.16scycles", text, text);
-	return parse(text, time_units,
-		digits && !text[digits] ? expected : "a time such as 250ns, 1us or 4cycles", ret);
+	if (digits && !text[digits]) {
+		snprintf(expected, sizeof expected, "%.16sns or %.16scycles", text, text);
+	}
+	return parse(text, time_units, expected, ret);
 }
 
 int nvw_parse_real(const char *text, double *ret)

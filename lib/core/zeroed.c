@@ -24,7 +24,10 @@ void *nvw__zeroed(size_t bytes)
 		void *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-		return memory == MAP_FAILED ? NULL : memory;
+		if (memory == MAP_FAILED) {
+			return NULL;
+		}
+		return memory;
 	}
 	return calloc(1, bytes);
 }

@@ -16,6 +16,7 @@
 #include <nvw/host.h>
 #include <nvw/readers.h>
 
+#include "core/bounds.h"
 #include "pool/layout.h"
 
 static int read_words(
@@ -44,7 +45,7 @@ static int zero(struct nvw_machine *machine, const struct nvw_pmem *pmem, nvw_of
 	int r = 0;
 
 	while (bytes && r == 0) {
-		const uint64_t piece = bytes < sizeof zeros ? bytes : sizeof zeros;
+		const uint64_t piece = nvw_min(bytes, sizeof zeros);
 		char now[sizeof zeros];
 
 		r = nvw_read(machine, now, pmem->base + off, piece);
@@ -215,7 +216,7 @@ static int pass_begin(struct pass *p)
 
 	p->chunks = malloc(8 * (uint64_t)g->chunk_count);
 	p->est = malloc(8 * (uint64_t)g->streams);
-	p->found = malloc(8 * (p->wanted ? p->wanted : 1));
+	p->found = malloc(8 * NVW_OR(p->wanted, 1));
 	if (!p->chunks || !p->est || !p->found) {
 		return nvw_fail(NVW_E_MEMORY, "no memory to scan the pool's heap");
 	}
@@ -238,11 +239,11 @@ static int publish(struct pass *p, struct nvw_heap_class *heap)
 
 	if (heap->capacity < p->count) {
 		heap->blocks = nvw_alloc(p->machine, 8 * p->count);
-		heap->capacity = heap->blocks ? p->count : 0;
-		heap->count = 0;
+		heap->capacity = heap->count = 0;
 		if (!heap->blocks) {
 			return NVW_E_MEMORY;
 		}
+		heap->capacity = p->count;
 	}
 	NVW_TRY(nvw_write(p->machine, heap->blocks, p->found, 8 * p->count));
 	NVW_TRY(nvw_write(p->machine, heap->next, &first, sizeof first));
@@ -288,12 +289,11 @@ static int find_run(const struct pass *p, uint64_t length, uint64_t *ret_chunk)
 
 	*ret_chunk = count;
 	for (uint64_t chunk = 0; chunk < count; chunk = after(chunk, payload)) {
-		const int r = chunk_payload(p, chunk, &payload);
-
-		if (r < 0) {
-			return r;
+		NVW_TRY(chunk_payload(p, chunk, &payload));
+		run++;
+		if (nvw__chunk_kind(payload) != NVW__CHUNK_FREE) {
+			run = 0;
 		}
-		run = nvw__chunk_kind(payload) == NVW__CHUNK_FREE ? run + 1 : 0;
 		if (run == length) {
 			*ret_chunk = chunk + 1 - length;
 			return 0;

@@ -129,7 +129,7 @@ static inline uint64_t log_words_to_bytes(uint8_t words)
 	uint64_t mask = 0;
 
 	for (int i = 0; i < 8; i++) {
-		mask |= (words >> i & 1u) ? (uint64_t)0xff << 8 * i : 0;
+		mask |= (words >> i & UINT64_C(1)) * 0xff << 8 * i;
 	}
 	return mask;
 }

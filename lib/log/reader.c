@@ -423,11 +423,16 @@ static bool get_issue_data(struct nvw_log_reader *r, unsigned tag, uint64_t *ret
 {
 	const size_t left = (size_t)(r->end - r->p);
 	const size_t head = tag & LOG_WHOLE_WORDS ? 1 : 8;
+	uint64_t mask;
 
 	if (left < head) {
 		return false;
 	}
-	const uint64_t mask = tag & LOG_WHOLE_WORDS ? log_words_to_bytes(*r->p) : log_get64(r->p);
+	if (head == 1) {
+		mask = log_words_to_bytes(*r->p);
+	} else {
+		mask = log_get64(r->p);
+	}
 
 	r->p += head;
 	if (left - head < (size_t)__builtin_popcountll(mask)) {

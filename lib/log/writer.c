@@ -11,6 +11,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "core/bounds.h"
+
 #include "format.h"
 
 /* Negative levels trade size for speed: most of the time of a logged run must be spent on the run. */
@@ -136,12 +138,11 @@ static void put_bytes(struct nvw_log_writer *w, const void *from, size_t n)
 
 static void put_string(struct nvw_log_writer *w, const char *s)
 {
-	const size_t n = s ? strnlen(s, LOG_STRING_MAX) : 0;
+	const char *const text = NVW_OR(s, "");
+	const size_t n = strnlen(text, LOG_STRING_MAX);
 
 	put_varint(w, n);
-	if (n > 0) {
-		put_bytes(w, s, n);
-	}
+	put_bytes(w, text, n);
 }
 
 /* The tag, and the time if it has changed. */
@@ -160,7 +161,7 @@ static void put_site(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	const bool called = w->callers && r->site.caller != 0;
 
-	put_tag(w, r, called ? LOG_CALLED : 0);
+	put_tag(w, r, called * LOG_CALLED);
 	put_varint(w, r->site.id);
 	put_varint(w, r->site.line);
 	put_string(w, r->site.file);
@@ -198,10 +199,8 @@ static void put_store(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	const bool same_stride = stride == c->store_stride;
 
 	put_tag(w, r,
-		(same_site ? LOG_SAME_SITE : 0) | (same_group ? LOG_SAME_GROUP : 0) |
-			(same_epochs ? LOG_SAME_EPOCHS : 0));
-	*w->p++ = (uint8_t)((r->store.bytes - 1) | (next_item ? LOG_NEXT_ITEM : 0) |
-			    (same_stride ? LOG_SAME_STRIDE : 0));
+		same_site * LOG_SAME_SITE | same_group * LOG_SAME_GROUP | same_epochs * LOG_SAME_EPOCHS);
+	*w->p++ = (uint8_t)((r->store.bytes - 1) | next_item * LOG_NEXT_ITEM | same_stride * LOG_SAME_STRIDE);
 	if (!same_site) {
 		put_varint(w, r->store.site);
 		c->site = r->store.site;
@@ -240,7 +239,7 @@ static void put_issue(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	const bool whole = log_bytes_to_words(r->issue.mask, &words);
 	const bool next = r->issue.write == c->issue_write + 1;
 
-	put_tag(w, r, (whole ? LOG_WHOLE_WORDS : 0) | (next ? LOG_NEXT_WRITE : 0));
+	put_tag(w, r, whole * LOG_WHOLE_WORDS | next * LOG_NEXT_WRITE);
 	if (!next) {
 		put_difference(w, r->issue.write, c->issue_write);
 	}
@@ -298,7 +297,7 @@ static void put_ack(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	const bool of_thread = w->operations && r->ack.kernel == 0;
 
-	put_tag(w, r, of_thread ? LOG_OF_THREAD : 0);
+	put_tag(w, r, of_thread * LOG_OF_THREAD);
 	put_difference(w, r->ack.first, w->context.ack_next);
 	put_varint(w, r->ack.count);
 	w->context.ack_next = r->ack.first + r->ack.count;
@@ -327,7 +326,7 @@ static void put_host(struct nvw_log_writer *w, const struct nvw_log_record *r)
 
 static void put_flush(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
-	put_tag(w, r, r->flush.ordered ? LOG_ORDERED : 0);
+	put_tag(w, r, r->flush.ordered * LOG_ORDERED);
 	put_varint(w, r->flush.site);
 	put_varint(w, r->flush.thread);
 	put_varint(w, r->flush.off);
@@ -400,17 +399,18 @@ static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *inf
 	uint8_t *p = h + LOG_HEADER_FIXED_BYTES;
 
 	memcpy(h, LOG_MAGIC, LOG_MAGIC_BYTES);
-	log_put32(h + 8, NVW_LOG_VERSION + (info->operations ? NVW_LOG_WITH_OPERATIONS : 0) +
-				 (info->callers ? NVW_LOG_WITH_CALLERS : 0));
+	log_put32(h + 8, NVW_LOG_VERSION + info->operations * NVW_LOG_WITH_OPERATIONS +
+				 info->callers * NVW_LOG_WITH_CALLERS);
 	log_put64(h + 16, info->seed);
 	log_put64(h + 24, info->pool_bytes);
 	log_put32(h + 32, info->atomicity);
 	for (unsigned i = 0; i < LOG_STRINGS; i++) {
-		const size_t n = strings[i] ? strnlen(strings[i], LOG_STRING_MAX) : 0;
+		const char *const text = NVW_OR(strings[i], "");
+		const size_t n = strnlen(text, LOG_STRING_MAX);
 
 		*p++ = (uint8_t)n;
 		*p++ = (uint8_t)(n >> 8);
-		memcpy(p, n > 0 ? strings[i] : "", n);
+		memcpy(p, text, n);
 		p += n;
 	}
 	log_put32(h + 12, (uint32_t)(p - h) + 8);
@@ -481,7 +481,8 @@ int nvw_log_create(const char *path, const struct nvw_log_info *info, struct nvw
 
 int nvw_log_flush(struct nvw_log_writer *w)
 {
-	return w->error ? w->error : flush_block(w);
+	NVW_TRY(w->error);
+	return flush_block(w);
 }
 
 /* Writes what is buffered and the trailer; closes and frees. */
@@ -508,7 +509,7 @@ int nvw_log_close(struct nvw_log_writer *w, uint64_t time_ps)
 	const int error = nvw_log_append(w, &end); /* the writer keeps the error too */
 	const int at_end = finish(w);
 
-	return error ? error : at_end;
+	return NVW_OR(error, at_end);
 }
 
 void nvw_log_abandon(struct nvw_log_writer *w)

@@ -5,6 +5,7 @@
 
 #include <libpmem.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "internal.h"
@@ -16,7 +17,7 @@ const struct nvw_pool_geometry *nvw_pool_geometry(const struct nvw_pool *pool)
 
 const char *nvw_pool_path(const struct nvw_pool *pool)
 {
-	return pool->path != NULL ? pool->path : "(image)";
+	return NVW_OR(pool->path, "(image)");
 }
 
 void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
@@ -31,8 +32,8 @@ void nvw__note_read(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 	const uint64_t end = (pool->begin + off + n + 7) / 8;
 
 	while (r != NULL && n > 0 && word < end) {
-		const uint64_t left = 64 - word % 64, count = end - word < left ? end - word : left;
-		const uint64_t mask = (count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1) << word % 64;
+		const uint64_t count = nvw_min(end - word, 64 - word % 64);
+		const uint64_t mask = nvw_low_bits(count) << word % 64;
 
 		if (r->words[word / 64] == 0) {
 			r->rank[word / 64] = r->count;
@@ -51,7 +52,10 @@ const void *nvw_pool_base(const struct nvw_pool *pool)
 
 void *nvw_pool_medium(struct nvw_pool *pool)
 {
-	return pool->shared ? pool->writable : NULL;
+	if (pool->shared) {
+		return pool->writable;
+	}
+	return NULL;
 }
 
 static bool in_pool(const struct nvw_pool *pool, nvw_off off, uint64_t n)
@@ -114,12 +118,8 @@ static void store_word(struct nvw_pool *pool, nvw_off off, uint64_t word)
 	if (pool->unsynced_begin == pool->unsynced_end) {
 		pool->unsynced_begin = off;
 	}
-	if (off < pool->unsynced_begin) {
-		pool->unsynced_begin = off;
-	}
-	if (off + 8 > pool->unsynced_end) {
-		pool->unsynced_end = off + 8;
-	}
+	pool->unsynced_begin = nvw_min(pool->unsynced_begin, off);
+	pool->unsynced_end = nvw_max(pool->unsynced_end, off + 8);
 }
 
 /* n bytes within one aligned word. */
@@ -139,6 +139,14 @@ static int write_piece(struct nvw_pool *pool, nvw_off off, const void *from, siz
 	return 0;
 }
 
+static bool is_writable(const struct nvw_pool *pool)
+{
+	if (pool->mapped_bytes == 0) {
+		return pool->image.write != NULL;
+	}
+	return pool->writable != NULL;
+}
+
 static int check_write(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 {
 	if (!in_pool(pool, off, n)) {
@@ -147,7 +155,7 @@ static int check_write(const struct nvw_pool *pool, nvw_off off, uint64_t n)
 			" bytes to write, expected a range within the pool's %" PRIu64 " bytes",
 			nvw_pool_path(pool), off, n, pool->geometry.bytes);
 	}
-	if (pool->mapped_bytes == 0 ? pool->image.write == NULL : pool->writable == NULL) {
+	if (!is_writable(pool)) {
 		return nvw_fail(NVW_E_USAGE, "%s: the pool is open for reading only and cannot be written",
 			nvw_pool_path(pool));
 	}
@@ -160,8 +168,7 @@ int nvw_pool_write(struct nvw_pool *pool, nvw_off off, const void *from, uint64_
 	int error = check_write(pool, off, n);
 
 	while (!error && n > 0) {
-		const uint64_t left = 8 - off % 8;
-		const uint64_t piece = n < left ? n : left;
+		const uint64_t piece = nvw_min(n, 8 - off % 8);
 
 		error = write_piece(pool, off, bytes, piece);
 		off += piece;

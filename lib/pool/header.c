@@ -2,11 +2,11 @@
 /*
  * The pool's header: two pages with the same bytes, written once, at creation.
  *
- *	(1) Every byte of both pages is accounted for: 256 by a checksum, the others must be 0. A page with any
- *	    changed byte is not intact.
+ *	(1) Every byte of both pages is accounted for: 256 by a checksum, the others must be 0. A page with
+ *	    any changed byte is not intact.
  *	(2) One intact page is enough to open the pool; recovery rewrites the other from it.
- *	(3) All offsets follow from size, streams and log entries, and are compared with the results, so a header
- *	    cannot send a reader outside the file.
+ *	(3) All offsets follow from size, streams and log entries, and are compared with the results, so a
+ *	    header cannot send a reader outside the file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +15,8 @@
 #include <sys/random.h>
 
 #include <xxhash.h>
+
+#include "core/invariant.h"
 
 #include "header.h"
 #include "internal.h"
@@ -77,12 +79,9 @@ int nvw__geometry(
 	uint64_t bytes, uint32_t streams, uint32_t log_entries, struct nvw_pool_geometry *ret_geometry)
 {
 	struct nvw_pool_geometry g = {.bytes = bytes, .streams = streams, .log_entries = log_entries};
-	const int error = check_limits(bytes, streams, log_entries);
 	uint64_t count;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(check_limits(bytes, streams, log_entries));
 	place_tables(streams, log_entries, &g);
 	/* Each chunk costs its bytes and one word of the table; the table is padded, so estimate and step
 	 * back. */
@@ -173,7 +172,9 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 		return nvw_fail(NVW_E_DAMAGED, "%s: offset 0x%zx: the layout's name is not terminated", path,
 			offsetof(struct nvw__header, layout));
 	}
-	if (is_image && h->count > h->number + 1 ? file_bytes < h->bytes : file_bytes != h->bytes) {
+	const bool more_follow = is_image && h->count > h->number + 1;
+
+	if (file_bytes < h->bytes || (file_bytes > h->bytes && !more_follow)) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: the file has %" PRIu64 " bytes, expected %" PRIu64 " as its header says", path,
 			file_bytes, h->bytes);
@@ -186,7 +187,9 @@ static int check_geometry(const char *path, const struct nvw__header *h, uint64_
 /* A single pool, or one of several; and the name of a device. */
 static int check_member(const char *path, const struct nvw__header *h)
 {
-	if (h->count ? h->count < 2 || h->count > NVW_POOLS_MAX || h->number >= h->count : h->number != 0) {
+	const bool single = h->count == 0 && h->number == 0;
+
+	if (!single && (h->count < 2 || h->count > NVW_POOLS_MAX || h->number >= h->count)) {
 		return nvw_fail(NVW_E_DAMAGED,
 			"%s: offset 0x%zx: found pool %" PRIu32 " of %" PRIu32 ", expected one of 2 to %d",
 			path, offsetof(struct nvw__header, number), h->number, h->count, NVW_POOLS_MAX);
@@ -247,14 +250,9 @@ int nvw__header_check(
 	}
 
 	const struct nvw__header *const h = (const void *)(whole ? base : copy);
-	int error = check_geometry(path, h, bytes, is_image, &ret_pool->geometry);
 
-	if (error == 0) {
-		error = check_member(path, h);
-	}
-	if (error) {
-		return error;
-	}
+	NVW_TRY(check_geometry(path, h, bytes, is_image, &ret_pool->geometry));
+	NVW_TRY(check_member(path, h));
 	memcpy(ret_pool->device, h->device, sizeof ret_pool->device);
 	memcpy(ret_pool->member.run, h->run, sizeof ret_pool->member.run);
 	ret_pool->member.number = h->number;
@@ -267,21 +265,23 @@ unsigned nvw__header_damaged(const struct nvw_pool *pool)
 	if (!page_is_whole(pool->base + NVW__HEADER_OFF)) {
 		return 1;
 	}
-	return page_is_whole(pool->base + NVW__COPY_OFF) ? 0 : 2;
+	if (!page_is_whole(pool->base + NVW__COPY_OFF)) {
+		return 2;
+	}
+	return 0;
 }
 
 int nvw__header_repair(struct nvw_pool *pool, unsigned damaged)
 {
-	const nvw_off to = damaged == 1 ? NVW__HEADER_OFF : NVW__COPY_OFF;
-	const nvw_off from = damaged == 1 ? NVW__COPY_OFF : NVW__HEADER_OFF;
+	static const nvw_off page[] = {[1] = NVW__HEADER_OFF, [2] = NVW__COPY_OFF};
+	NVW_INVARIANT(damaged == 1 || damaged == 2);
+	const nvw_off to = page[damaged], from = page[3 - damaged];
 
 	for (uint64_t i = 0; i < NVW__PAGE_BYTES; i += 8) {
 		const uint64_t word = nvw_pool_word(pool, from + i);
-		const int error =
-			word == nvw_pool_word(pool, to + i) ? 0 : nvw_pool_write_word(pool, to + i, word);
 
-		if (error) {
-			return error;
+		if (word != nvw_pool_word(pool, to + i)) {
+			NVW_TRY(nvw_pool_write_word(pool, to + i, word));
 		}
 	}
 	return 0;

@@ -189,8 +189,10 @@ static inline uint64_t nvw__chunk_value(uint64_t payload)
 static inline uint32_t nvw__class_block_bytes(unsigned class)
 {
 	/* Fifteen blocks of the largest class fit into a chunk with room for a header in each. */
-	return class == NVW_HEAP_CLASSES - 1 ? (uint32_t)NVW_HEAP_BLOCK_MAX :
-					       (uint32_t)NVW_HEAP_BLOCK_MIN << class;
+	if (class == NVW_HEAP_CLASSES - 1) {
+		return NVW_HEAP_BLOCK_MAX;
+	}
+	return (uint32_t)NVW_HEAP_BLOCK_MIN << class;
 }
 
 /* Smallest class whose blocks hold bytes; NVW_HEAP_CLASSES if none does. */
@@ -258,7 +260,10 @@ static inline enum nvw__outcome nvw__outcome_of(uint64_t est_payload, uint64_t e
 		 * begin. */
 		return NVW__COMPLETED;
 	}
-	return epoch == settled + 1 ? NVW__OPEN : NVW__IMPOSSIBLE;
+	if (epoch == settled + 1) {
+		return NVW__OPEN;
+	}
+	return NVW__IMPOSSIBLE;
 }
 
 /* Where block i of a class chunk and its word are. */

@@ -24,6 +24,7 @@
 
 #include <nvw/input.h>
 
+#include "core/bounds.h"
 #include "core/pools.h"
 
 #include "internal.h"
@@ -31,6 +32,11 @@
 enum { DEFAULT_LOG_ENTRIES = 64 };
 
 /* ---- The handle ----------------------------------------------------------------------------------- */
+
+static int no_handle(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for a pool handle");
+}
 
 static int new_handle(const char *path, struct nvw_pool **ret_pool)
 {
@@ -41,7 +47,7 @@ static int new_handle(const char *path, struct nvw_pool **ret_pool)
 	}
 	if (pool == NULL || (path != NULL && pool->path == NULL)) {
 		free(pool);
-		return nvw_fail(NVW_E_MEMORY, "no memory for a pool handle");
+		return no_handle();
 	}
 	pool->lock_fd = -1;
 	*ret_pool = pool;
@@ -114,17 +120,22 @@ static int map_shared(struct nvw_pool *pool)
 
 static int map_apart(struct nvw_pool *pool, enum nvw_pool_mode mode, size_t bytes)
 {
-	const bool private = mode == NVW_POOL_PRIVATE;
-	const int access = private ? PROT_READ | PROT_WRITE : PROT_READ;
-	/* Of a large pool few pages become private. */
-	const int kind = private ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
-	void *p = mmap(NULL, bytes, access, kind, pool->lock_fd, 0);
+	int access = PROT_READ, kind = MAP_SHARED;
+	void *p;
+
+	if (mode == NVW_POOL_PRIVATE) {
+		access |= PROT_WRITE;
+		kind = MAP_PRIVATE | MAP_NORESERVE; /* of a large pool few pages become private */
+	}
+	p = mmap(NULL, bytes, access, kind, pool->lock_fd, 0);
 
 	if (p == MAP_FAILED) {
 		return nvw_fail_errno("%s: the pool cannot be mapped", pool->path);
 	}
 	pool->base = p;
-	pool->writable = private ? p : NULL;
+	if (mode == NVW_POOL_PRIVATE) {
+		pool->writable = p;
+	}
 	pool->mapped_bytes = bytes;
 	return 0;
 }
@@ -170,8 +181,8 @@ static int file_bytes(const struct nvw_pool *pool, uint64_t *ret_bytes)
 }
 
 /*
- * A pool that has reserved its blocks has no holes; what its file system takes for one depends on what is cached. A FUSE
- * file system may not know yet what is in the page cache.
+ * A pool that has reserved its blocks has no holes; what its file system takes for one depends on what is
+ * cached. A FUSE file system may not know yet what is in the page cache.
  */
 static bool has_holes(int fd)
 {
@@ -186,32 +197,25 @@ static int open_and_check(struct nvw_pool *pool, enum nvw_pool_mode mode)
 {
 	const bool writes = mode == NVW_POOL_WRITE;
 	uint64_t bytes = 0;
-	int error = open_file(pool, writes ? O_RDWR : O_RDONLY);
 
-	if (error == 0) {
-		error = lock(pool, writes);
+	NVW_TRY(open_file(pool, writes ? O_RDWR : O_RDONLY));
+	NVW_TRY(lock(pool, writes));
+	NVW_TRY(file_bytes(pool, &bytes));
+	if (writes) {
+		NVW_TRY(map_shared(pool));
+	} else {
+		NVW_TRY(map_apart(pool, mode, bytes));
 	}
-	if (error == 0) {
-		error = file_bytes(pool, &bytes);
-	}
-	if (!error) {
-		error = writes ? map_shared(pool) : map_apart(pool, mode, bytes);
-	}
-	if (!error) {
-		pool->has_holes = has_holes(pool->lock_fd);
-		error = nvw__header_check(pool->path, pool->base, pool->mapped_bytes, false, pool);
-	}
-	return error;
+	pool->has_holes = has_holes(pool->lock_fd);
+	return nvw__header_check(pool->path, pool->base, pool->mapped_bytes, false, pool);
 }
 
 static int open_one(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool *pool;
-	int error = new_handle(path, &pool);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(new_handle(path, &pool));
 	error = open_and_check(pool, mode);
 	if (error) {
 		nvw_pool_close(pool);
@@ -231,6 +235,7 @@ static void append(struct nvw_pool *first, struct nvw_pool *pool)
 	while (last->next != NULL) {
 		last = last->next;
 	}
+	NVW_INVARIANT(pool->next == NULL && pool != last);
 	pool->begin = last->begin + last->geometry.bytes;
 	last->next = pool;
 }
@@ -262,25 +267,24 @@ static int open_next(struct nvw_pool *first, unsigned i, enum nvw_pool_mode mode
 {
 	struct nvw_pool *pool = NULL;
 	char *const path = nvw__pool_path(first->path, i);
-	int error =
-		path ? open_one(path, mode, &pool) : nvw_fail(NVW_E_MEMORY, "no memory for a pool handle");
+	int error;
 
-	free(path);
-	if (!error) {
-		error = check_number(first, pool, i);
-		append(first, pool);
+	if (path == NULL) {
+		return no_handle();
 	}
-	return error;
+	error = open_one(path, mode, &pool);
+	free(path);
+	NVW_TRY(error);
+	append(first, pool);
+	return check_number(first, pool, i);
 }
 
 int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool *first;
-	int error = open_one(path, mode, &first);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(open_one(path, mode, &first));
 	error = check_first(first);
 	for (unsigned i = 1; i < first->member.count && !error; i++) {
 		error = open_next(first, i, mode);
@@ -297,11 +301,9 @@ int nvw_pool_open(const char *path, enum nvw_pool_mode mode, struct nvw_pool **r
 static int open_image_at(const struct nvw_pool_image *image, nvw_off begin, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool *pool;
-	int error = new_handle(NULL, &pool);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(new_handle(NULL, &pool));
 	pool->image = *image;
 	pool->base = (const char *)image->image + begin;
 	pool->begin = begin;
@@ -321,11 +323,9 @@ static int open_image_at(const struct nvw_pool_image *image, nvw_off begin, stru
 int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **ret_pool)
 {
 	struct nvw_pool *first;
-	int error = open_image_at(image, 0, &first);
+	int error;
 
-	if (error) {
-		return error;
-	}
+	NVW_TRY(open_image_at(image, 0, &first));
 	error = check_first(first);
 	for (unsigned i = 1; i < first->member.count && !error; i++) {
 		struct nvw_pool *pool = NULL;
@@ -348,11 +348,10 @@ int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **re
 
 static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geometry *ret_geometry)
 {
-	const uint32_t streams = params->streams != 0 ? params->streams : 1;
-	const uint32_t entries = params->log_entries != 0 ? params->log_entries : DEFAULT_LOG_ENTRIES;
-	const uint64_t heap = params->heap_bytes != 0 ? params->heap_bytes : 1;
+	const uint32_t streams = NVW_OR(params->streams, 1);
+	const uint32_t entries = NVW_OR(params->log_entries, DEFAULT_LOG_ENTRIES);
+	const uint64_t heap = NVW_OR(params->heap_bytes, 1);
 	uint64_t least;
-	int error;
 
 	if (memchr(params->layout, 0, sizeof params->layout) == NULL) {
 		return nvw_fail(NVW_E_USAGE, "a pool's layout name has at most %d characters",
@@ -367,21 +366,23 @@ static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geo
 		return nvw_fail(NVW_E_USAGE, "this pool needs at least %" PRIu64 " bytes, not %" PRIu64,
 			least, params->bytes);
 	}
-	error = nvw__geometry(params->bytes != 0 ? params->bytes : least, streams, entries, ret_geometry);
-	if (!error) {
-		/* Bytes after the name's end are not part of it and must not differ between equal pools. */
-		snprintf(ret_geometry->layout, sizeof ret_geometry->layout, "%s", params->layout);
-	}
-	return error;
+	NVW_TRY(nvw__geometry(NVW_OR(params->bytes, least), streams, entries, ret_geometry));
+	/* Bytes after the name's end are not part of it and must not differ between equal pools. */
+	snprintf(ret_geometry->layout, sizeof ret_geometry->layout, "%s", params->layout);
+	return 0;
 }
 
-/* Reserves disk blocks for the whole file, unless it is to be sparse: the emulated NVRAM must not meet a full disk later. */
+/* Reserves disk blocks for the whole file, unless it is to be sparse: the emulated NVRAM must not meet a full
+ * disk later. */
 static int reserve(const struct nvw_pool *pool, uint64_t bytes, bool sparse)
 {
 	int error;
 
+	if (sparse && ftruncate(pool->lock_fd, (off_t)bytes) != 0) {
+		return nvw_fail_errno("%s", pool->path);
+	}
 	if (sparse) {
-		return ftruncate(pool->lock_fd, (off_t)bytes) == 0 ? 0 : nvw_fail_errno("%s", pool->path);
+		return 0;
 	}
 	error = posix_fallocate(pool->lock_fd, 0, (off_t)bytes);
 	if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
@@ -399,32 +400,21 @@ static int reserve(const struct nvw_pool *pool, uint64_t bytes, bool sparse)
 static int write_headers(struct nvw_pool *pool)
 {
 	struct nvw__header header;
-	int error = nvw__header_make(pool, &header);
 
-	if (error == 0) {
-		error = nvw_pool_write(pool, NVW__COPY_OFF, &header, sizeof header);
-	}
-	if (error == 0) {
-		error = nvw_pool_sync(pool);
-	}
-	if (error == 0) {
-		error = nvw_pool_write(pool, NVW__HEADER_OFF, &header, sizeof header);
-	}
-	return error ? error : nvw_pool_sync(pool);
+	NVW_TRY(nvw__header_make(pool, &header));
+	NVW_TRY(nvw_pool_write(pool, NVW__COPY_OFF, &header, sizeof header));
+	NVW_TRY(nvw_pool_sync(pool));
+	NVW_TRY(nvw_pool_write(pool, NVW__HEADER_OFF, &header, sizeof header));
+	return nvw_pool_sync(pool);
 }
 
 /* From here on the file is ours to remove. */
 static int fill_new_file(struct nvw_pool *pool, bool sparse)
 {
-	int error = lock(pool, true);
-
-	if (error == 0) {
-		error = reserve(pool, pool->geometry.bytes, sparse);
-	}
-	if (error == 0) {
-		error = map_shared(pool);
-	}
-	return error ? error : write_headers(pool);
+	NVW_TRY(lock(pool, true));
+	NVW_TRY(reserve(pool, pool->geometry.bytes, sparse));
+	NVW_TRY(map_shared(pool));
+	return write_headers(pool);
 }
 
 static int create_one(const char *path, const struct nvw_pool_params *params,
@@ -432,14 +422,10 @@ static int create_one(const char *path, const struct nvw_pool_params *params,
 {
 	struct nvw_pool_geometry geometry;
 	struct nvw_pool *pool;
-	int error = geometry_of(params, &geometry);
+	int error;
 
-	if (error == 0) {
-		error = new_handle(path, &pool);
-	}
-	if (error) {
-		return error;
-	}
+	NVW_TRY(geometry_of(params, &geometry));
+	NVW_TRY(new_handle(path, &pool));
 	pool->geometry = geometry;
 	pool->member = *member;
 	snprintf(pool->device, sizeof pool->device, "%s", params->device);
@@ -468,8 +454,10 @@ static int create_number(const char *path, const struct nvw_pool_params *params,
 	int error;
 
 	member.number = i;
-	error = its ? create_one(its, params, &member, ret_pool) :
-		      nvw_fail(NVW_E_MEMORY, "no memory for a pool handle");
+	if (its == NULL) {
+		return no_handle();
+	}
+	error = create_one(its, params, &member, ret_pool);
 	free(its);
 	return error;
 }

@@ -13,6 +13,8 @@
  */
 #include <nvw/pool.h>
 
+#include "core/bounds.h"
+
 #define CRC_POLYNOMIAL 0x1021
 #define CRC_XOR        0xffff /* so that word 0 with payload 0 has a seal as well */
 #define CRC_FOR_ZERO   0x5aa5
@@ -24,7 +26,7 @@ static uint16_t table[BYTES][256];
 static uint16_t crc_shift(uint16_t crc, unsigned bits)
 {
 	for (unsigned i = 0; i < bits; i++) {
-		crc = (uint16_t)(crc << 1 ^ (crc & 0x8000 ? CRC_POLYNOMIAL : 0));
+		crc = (uint16_t)(crc << 1 ^ (crc >> 15) * CRC_POLYNOMIAL);
 	}
 	return crc;
 }
@@ -59,7 +61,7 @@ static inline uint16_t crc(nvw_off off, uint64_t payload)
 	c ^= table[6][number & 255] ^ table[7][number >> 8 & 255];
 	c ^= table[8][number >> 16 & 255] ^ table[9][number >> 24 & 255];
 	c ^= table[10][number >> 32 & 255];
-	return c != 0 ? c : CRC_FOR_ZERO;
+	return NVW_OR(c, CRC_FOR_ZERO);
 }
 
 extern inline uint64_t nvw_seal(nvw_off off, uint64_t payload)

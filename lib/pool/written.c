@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "internal.h"
@@ -22,7 +23,10 @@ static void ask_file(const struct nvw_pool *pool, nvw_off off, struct nvw__writt
 		const off_t hole = lseek(pool->lock_fd, data, SEEK_HOLE);
 
 		walk->from = (nvw_off)data;
-		walk->to = hole > data ? (nvw_off)hole : pool->geometry.bytes;
+		walk->to = pool->geometry.bytes;
+		if (hole > data) {
+			walk->to = (nvw_off)hole;
+		}
 	} else if (errno == ENXIO) {
 		walk->from = walk->to; /* no data behind it */
 	}
@@ -37,5 +41,5 @@ nvw_off nvw__written_from(const struct nvw_pool *pool, nvw_off off, struct nvw__
 			ask_file(pool, off, walk);
 		}
 	}
-	return off > walk->from ? off : walk->from;
+	return nvw_max(off, walk->from);
 }

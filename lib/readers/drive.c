@@ -2,6 +2,8 @@
 /* Driving host readers. See drive.h. */
 #include "readers/drive.h"
 
+#include "core/bounds.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -127,9 +129,11 @@ int nvw__sightings_judge(const struct nvw__sightings *s, const struct nvw_worklo
 	}
 	for (uint64_t n = 0; n < s->keys; n++) {
 		struct nvw_sighting seen;
-		const int r =
-			newest_seen(s, n, &seen) ? workload->serving->judge(plan, pool, &seen, findings) : 0;
+		int r = 0;
 
+		if (newest_seen(s, n, &seen)) {
+			r = workload->serving->judge(plan, pool, &seen, findings);
+		}
 		if (r) {
 			error = r;
 		}
@@ -162,29 +166,23 @@ static unsigned bucket_of(uint64_t ns)
 /* The longest time in a bucket. */
 static uint64_t bucket_ns(unsigned bucket)
 {
-	const unsigned exponent = bucket < 2 * STEPS ? 0 : bucket / STEPS - 1;
-
-	if (exponent) {
-		return ((uint64_t)(bucket % STEPS + STEPS + 1) << exponent) - 1;
+	if (bucket < 2 * STEPS) {
+		return bucket;
 	}
-	return bucket;
+	return ((uint64_t)(bucket % STEPS + STEPS + 1) << (bucket / STEPS - 1)) - 1;
 }
 
 static void histogram_add(struct histogram *h, uint64_t ns)
 {
 	h->count++;
-	if (ns > h->max) {
-		h->max = ns;
-	}
+	h->max = nvw_max(h->max, ns);
 	h->bucket[bucket_of(ns)]++;
 }
 
 static void histogram_merge(struct histogram *to, const struct histogram *from)
 {
 	to->count += from->count;
-	if (from->max > to->max) {
-		to->max = from->max;
-	}
+	to->max = nvw_max(to->max, from->max);
 	for (unsigned i = 0; i < BUCKETS; i++) {
 		to->bucket[i] += from->bucket[i];
 	}
@@ -199,7 +197,7 @@ static uint64_t histogram_quantile(const struct histogram *h, uint64_t of_1000)
 	for (unsigned i = 0; i < BUCKETS; i++) {
 		before += h->bucket[i];
 		if (h->count && before >= rank) {
-			return bucket_ns(i) < h->max ? bucket_ns(i) : h->max;
+			return nvw_min(bucket_ns(i), h->max);
 		}
 	}
 	return 0;
@@ -276,14 +274,16 @@ static void remember(const struct reader *r, const struct nvw_sighting *s)
 /* (1), (2): at least the version known when the read began. */
 static void judge(const struct reader *r, const struct nvw_sighting *s, uint64_t known, const char *what)
 {
+	static const char *const presence[] = {"absent", "present"};
+
 	if (code_of(s) < known) {
 		char text[FAULT_TEXT];
 
 		snprintf(text, sizeof text,
 			"a %s of key number %" PRIu64 " found version %" PRIu64 " (%s) after version %" PRIu64
 			" (%s) had been seen",
-			what, s->number, s->version, s->present ? "present" : "absent", (known >> 1) - 1,
-			known & 1 ? "present" : "absent");
+			what, s->number, s->version, presence[s->present], (known >> 1) - 1,
+			presence[known & 1]);
 		fault(r, text);
 	}
 	remember(r, s);
@@ -491,6 +491,14 @@ void nvw__drive_destroy(struct nvw__drive *d)
 
 /* ---- Figures ----------------------------------------------------------------------------------------- */
 
+static double a_second(uint64_t count, double seconds)
+{
+	if (seconds > 0) {
+		return (double)count / seconds;
+	}
+	return 0;
+}
+
 static int describe_kind(
 	const struct histogram *h, const char *kind, double seconds, struct nvw_description *description)
 {
@@ -500,35 +508,28 @@ static int describe_kind(
 	} quantiles[] = {{"p50", "half of them took at most this", 500}, {"p99", "99 of 100", 990},
 		{"p999", "999 of 1000", 999}, {"max", "all of them", 1000}};
 	char name[64];
-	int error;
 
 	snprintf(name, sizeof name, "host_readers.%ss", kind);
-	error = nvw_describe_u64(
-		description, name, h->count, "count", "by all readers while the kernels ran");
+	NVW_TRY(nvw_describe_u64(
+		description, name, h->count, "count", "by all readers while the kernels ran"));
 	snprintf(name, sizeof name, "host_readers.%s_rate", kind);
-	error = error ? error :
-			nvw_describe_real(description, name, seconds > 0 ? (double)h->count / seconds : 0,
-				"1/s", "of these a second of real time");
-	for (unsigned i = 0; error == 0 && i < sizeof quantiles / sizeof *quantiles; i++) {
+	NVW_TRY(nvw_describe_real(
+		description, name, a_second(h->count, seconds), "1/s", "of these a second of real time"));
+	for (unsigned i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
 		snprintf(name, sizeof name, "host_readers.%s_%s", kind, quantiles[i].name);
-		error = nvw_describe_u64(description, name, histogram_quantile(h, quantiles[i].of_1000), "ns",
-			quantiles[i].meaning);
+		NVW_TRY(nvw_describe_u64(description, name, histogram_quantile(h, quantiles[i].of_1000), "ns",
+			quantiles[i].meaning));
 	}
-	return error;
+	return 0;
 }
 
-int nvw__drive_describe(
+static int describe_counts(
 	const struct nvw__drive *d, uint64_t acknowledged, struct nvw_description *description)
 {
 	const struct nvw_readers_figures figures = nvw_readers_figures(d->readers);
-	const double seconds = (double)(d->ended_ns - d->began_ns) * 1e-9;
-	struct histogram *const all = calloc(2, sizeof *all);
 	uint64_t pairs = 0;
-	int error = all ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the readers' latencies");
 
-	for (unsigned i = 0; all && i < d->sightings->readers; i++) {
-		histogram_merge(&all[0], &d->reader[i].lookups);
-		histogram_merge(&all[1], &d->reader[i].scans);
+	for (unsigned i = 0; i < d->sightings->readers; i++) {
 		pairs += d->reader[i].pairs;
 	}
 	const struct {
@@ -548,20 +549,39 @@ int nvw__drive_describe(
 		{"host_readers.grace_time", figures.grace_ns, "ns", "real time of these waits"},
 	};
 
-	for (unsigned i = 0; error == 0 && i < sizeof rows / sizeof *rows; i++) {
-		error = nvw_describe_u64(
-			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning);
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		NVW_TRY(nvw_describe_u64(
+			description, rows[i].name, rows[i].value, rows[i].unit, rows[i].meaning));
 	}
-	error = error ? error :
-			nvw_describe_real(description, "host_readers.gpu_rate",
-				seconds > 0 ? (double)acknowledged / seconds : 0, "1/s",
-				"operations of the GPU a second of real time");
-	if (error == 0) {
-		error = describe_kind(&all[0], "lookup", seconds, description);
+	return 0;
+}
+
+/* Of one kind of reads, lookups or scans: of all readers together. */
+static int describe_reads(const struct nvw__drive *d, const char *kind, size_t offset, double seconds,
+	struct nvw_description *description)
+{
+	struct histogram *const all = calloc(1, sizeof *all);
+	int error;
+
+	if (!all) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the readers' latencies");
 	}
-	if (error == 0) {
-		error = describe_kind(&all[1], "scan", seconds, description);
+	for (unsigned i = 0; i < d->sightings->readers; i++) {
+		histogram_merge(all, (const void *)((const char *)&d->reader[i] + offset));
 	}
+	error = describe_kind(all, kind, seconds, description);
 	free(all);
 	return error;
+}
+
+int nvw__drive_describe(
+	const struct nvw__drive *d, uint64_t acknowledged, struct nvw_description *description)
+{
+	const double seconds = (double)(d->ended_ns - d->began_ns) * 1e-9;
+
+	NVW_TRY(describe_counts(d, acknowledged, description));
+	NVW_TRY(nvw_describe_real(description, "host_readers.gpu_rate", a_second(acknowledged, seconds),
+		"1/s", "operations of the GPU a second of real time"));
+	NVW_TRY(describe_reads(d, "lookup", offsetof(struct reader, lookups), seconds, description));
+	return describe_reads(d, "scan", offsetof(struct reader, scans), seconds, description);
 }

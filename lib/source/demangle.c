@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
+
 #include "demangle.h"
 
 typedef char *demangle(const char *symbol, char *buffer, size_t *n, int *ret_status);
@@ -62,7 +64,7 @@ static size_t name_length(const char *name)
 
 		depth += plain == 0 && name[i] == '<';
 		depth -= plain == 0 && name[i] == '>' && depth > 0;
-		i += plain ? plain : 1;
+		i += NVW_OR(plain, 1);
 	}
 	return i;
 }

@@ -91,6 +91,14 @@ static bool is_system(Dwfl_Module *module)
 	return path == NULL;
 }
 
+static const char *function_of(const struct nvw__place *p)
+{
+	if (*p->function) {
+		return p->function;
+	}
+	return "?";
+}
+
 static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
 {
 	Dwfl_Module *const module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)address);
@@ -101,7 +109,7 @@ static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
 	}
 	p = nvw__place_of(module, (Dwarf_Addr)(uintptr_t)address);
 	if (p.file != NULL) {
-		snprintf(ret_place, n, "%.120s:%d (%s)", p.file, p.line, *p.function ? p.function : "?");
+		snprintf(ret_place, n, "%.120s:%d (%s)", p.file, p.line, function_of(&p));
 	}
 }
 
@@ -146,7 +154,10 @@ static int look_at_frame(Dwfl_Frame *frame, void *context)
 		return DWARF_CB_ABORT;
 	}
 	place_of(s->dwfl, (const void *)(uintptr_t)(address - !is_activation), s->place, s->n);
-	return s->place[0] != '\0' ? DWARF_CB_ABORT : DWARF_CB_OK;
+	if (s->place[0] != '\0') {
+		return DWARF_CB_ABORT;
+	}
+	return DWARF_CB_OK;
 }
 
 void nvw__process_place(pid_t pid, char *ret_place, size_t n)
@@ -178,7 +189,7 @@ static void add_frame(Dwfl *dwfl, Dwarf_Addr address, char *stack, size_t n)
 		const size_t at = strlen(stack);
 
 		snprintf(stack + at, n - at, "%s%.120s:%d (%s)", at ? "\n" : "", place[i].file, place[i].line,
-			*place[i].function ? place[i].function : "?");
+			function_of(&place[i]));
 	}
 }
 

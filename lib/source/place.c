@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
+
 #include "demangle.h"
 #include "place.h"
 
@@ -69,7 +71,7 @@ static bool is_library(const char *file)
 {
 	static const char *const folders[] = {"/include/c++/", "/lib/gcc/", "/lib/clang/"};
 	const size_t n = strlen(file);
-	const char *const slash = strrchr(file, '/'), *const name = slash ? slash + 1 : file;
+	const char *const name = basename(file);
 	bool is = begins(file, "/usr/include/") || begins(file, "/usr/local/include/");
 
 	for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
@@ -82,9 +84,9 @@ static bool is_library(const char *file)
 static void own_name(Dwarf_Die *scope, struct nvw__place *p)
 {
 	Dwarf_Attribute attribute;
-	const char *const linked =
-		dwarf_formstring(dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute));
-	const char *const name = linked ? linked : dwarf_diename(scope);
+	const char *const name =
+		NVW_OR(dwarf_formstring(dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute)),
+			dwarf_diename(scope));
 
 	p->function[0] = '\0';
 	if (name != NULL) {
@@ -167,7 +169,10 @@ static unsigned own_frame(const struct nvw__place *frames, unsigned count)
 	while (i < count && frames[i].library) {
 		i++;
 	}
-	return i < count ? i : 0;
+	if (i == count) {
+		return 0;
+	}
+	return i;
 }
 
 struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address)
@@ -201,5 +206,8 @@ unsigned nvw__places_of(
 			ret_places[kept++] = ret_places[i];
 		}
 	}
-	return kept == 0 && count > 0 ? 1 : kept;
+	if (count > 0) {
+		return NVW_OR(kept, 1);
+	}
+	return 0;
 }
