@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Source lines of sites, from the debug information of their objects. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec.h"
 #include "source/place.h"
 
+/* What was found for a site before: a search in the debug information takes milliseconds. */
+struct known {
+	unsigned count;
+	struct host_place place[];
+};
+
+static struct known *known[HOST_SITES_MAX + 1];
 static Dwfl *opened[HOST_MODULES_MAX];
 static bool tried[HOST_MODULES_MAX];
 
@@ -39,6 +47,10 @@ void host_places_close(void)
 		}
 		opened[i] = NULL;
 		tried[i] = false;
+	}
+	for (unsigned i = 0; i <= HOST_SITES_MAX; i++) {
+		free(known[i]);
+		known[i] = NULL;
 	}
 }
 
@@ -93,7 +105,7 @@ void host_place_of(const struct host_control *c, uint32_t site, struct host_plac
 	p->line = (uint32_t)found.line;
 }
 
-unsigned host_places_of(
+static unsigned find_places(
 	const struct host_control *c, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX])
 {
 	const struct host_site *const s = known_site(c, site);
@@ -119,4 +131,24 @@ unsigned host_places_of(
 		name_function(p, &found[i]);
 	}
 	return count > 0 ? count : 1;
+}
+
+unsigned host_places_of(
+	const struct host_control *c, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX])
+{
+	struct known *k = site <= HOST_SITES_MAX ? known[site] : NULL;
+	const unsigned count = k ? k->count : find_places(c, site, ret_places);
+	const unsigned kept = count > 0 ? count : 1;
+
+	if (k != NULL) {
+		memcpy(ret_places, k->place, kept * sizeof *ret_places);
+		return count;
+	}
+	k = site <= HOST_SITES_MAX ? malloc(sizeof *k + kept * sizeof *k->place) : NULL;
+	if (k != NULL) {
+		k->count = count;
+		memcpy(k->place, ret_places, kept * sizeof *ret_places);
+		known[site] = k;
+	}
+	return count;
 }

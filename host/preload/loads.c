@@ -106,8 +106,7 @@ void host_loads_flushed(struct host_watched *w, uint64_t word)
 	for (unsigned i = 0; i < w->open_count; i++) {
 		struct host_open_load *const o = &w->open[i];
 
-		if (!o->helped && host_races->load[o->load].word - word < HOST_LINE / 8 &&
-			o->number > w->last_store) {
+		if (!o->helped && host_races->load[o->load].word - word < HOST_LINE / 8) {
 			o->helped = true;
 			w->helped_count++;
 		}

@@ -21,7 +21,7 @@ struct host_flushed {
 struct host_open_load {
 	uint64_t number; /* among the thread's accesses */
 	uint32_t load;
-	bool helped; /* the thread has flushed its line since, and stored nothing in between */
+	bool helped; /* the thread has flushed its line since */
 };
 
 /* Private to its thread, except where it is said. */

@@ -197,6 +197,7 @@ static void what_the_reader_makes_durable_itself_is_no_race(void **state)
 {
 	expect("helped", CLEAN, "", "");
 	expect("helped-late", RACE, "store_flush_outside", "load_and_help_late");
+	expect("helped-behind-a-store", RACE, "store_flush_outside", "load_store_and_help");
 }
 
 static void a_load_that_nothing_durable_follows_is_left_out_and_counted(void **state)

@@ -331,6 +331,13 @@ static void load_and_help_late(void)
 	persist(&pool->x);
 }
 
+static void load_store_and_help(void)
+{
+	pool->y = pool->x;
+	persist(&pool->x);
+	persist(&pool->y);
+}
+
 static void load_and_forget(void)
 {
 	copy[0] = (char)pool->x;
@@ -399,6 +406,7 @@ static const struct pair pairs[] = {
 	{"text-behind", store_text, load_text_behind},
 	{"helped", store_flush_outside, load_and_help},
 	{"helped-late", store_flush_outside, load_and_help_late},
+	{"helped-behind-a-store", store_flush_outside, load_store_and_help},
 	{"no-effect", store_flush_outside, load_and_forget},
 	{"published", store_then_publish, load_when_published},
 	{"lock-free", store_lock_free, load_lock_free},
