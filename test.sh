@@ -160,7 +160,7 @@ if [ "$faults" = --all ]; then
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
 	one_of "states of small runs by a second definition of the models" tests/crashtest/second_definition.py --runs=94 --most=4000 build-release/cli/nvwave build-release/tests/judge
 	one_of "patches of the cures of all seeded bugs" tests/crashtest/patches.py --all --nvwave build-release/cli/nvwave --build "$PWD/build-release" --tree .
-	one_of "10,000 damaged pools" tests/cli/test_damage.py build-release/cli/nvwave 10000
+	one_of "10,000 damaged pools" tests/cli/test_damage.py build-release/cli/nvwave build-release/tests/cli/unsaid.so 10000
 	one_of "every state of small runs, by parts and as a whole" env PARTS_SEEDS=60 build-release/tests/test_parts-exact
 	one_of "every seeded bug by parts alone, under every model" env PARTS_SEEDS=1 build-release/tests/test_parts-bugs
 fi

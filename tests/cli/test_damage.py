@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_damage.py NVWAVE [COPIES]: folders of pools, and pools damaged on purpose.
+"""test_damage.py NVWAVE UNSAID.so [COPIES]: folders of pools, and pools damaged on purpose.
 
 Of every structure that persists COPIES copies in all are damaged (default 200; ./test.sh --all has 10,000): no damage is accepted silently but
 of words that a structure says it does not guard, none of them metadata; nothing crashes, and what is refused is left as it was."""
@@ -14,7 +14,8 @@ import common
 from common import ok, plan, run
 
 nvwave = common.nvwave = os.path.abspath(sys.argv[1])
-copies = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+unsaid = os.path.abspath(sys.argv[2])
+copies = int(sys.argv[3]) if len(sys.argv) > 3 else 200
 folder = tempfile.TemporaryDirectory(prefix="nvwave-damage-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 os.chdir(folder.name)
 
@@ -82,6 +83,17 @@ def unguarded():
        "what_no_check_can_know_is_counted_apart_and_all_else_is_noticed", *wrong, reasons)
     status, out, err = run("damage", "btree", "--what=data", "--copies=120", "--seed=2")
     ok(status == 0 and out.startswith("ALL NOTICED THAT THE STRUCTURE GUARDS") and "\n  not noticeable: a value (" in out, "a_report_says_what_is_not_noticeable", out, err)
+
+
+def silent():
+    """The judge itself: of a structure that says nothing of what it does not guard, the same damage is silent."""
+    os.environ["NVWAVE_WORKLOADS"] = os.path.dirname(unsaid)
+    status, _, err = run("run", "unsaid", *small["btree"], "--pool=unsaid")
+    damaged, report, why = damage("unsaid", "--what=data", "--how=flip", "--copies=60")
+    del os.environ["NVWAVE_WORKLOADS"]
+    bad = report["bad"] if report else []
+    ok(status == 0 and damaged == 1 and report["all"]["silent"] > 0 and report["all"]["unguarded"] == 0 and not report["not_noticeable"] and bad and
+       all(b["verdict"] == "silent" and b["before"] != b["after"] for b in bad), "what_is_not_said_to_be_unguarded_is_silent", status, err, report, why)
 
 
 def lost_root():
@@ -193,6 +205,7 @@ for name in structures:
 metadata()
 everything()
 unguarded()
+silent()
 lost_root()
 repeats()
 kept()
