@@ -180,7 +180,7 @@ static int check_slice(const struct cli_session *s)
 		enum cli_option_id id;
 		const char *name;
 	} others[] = {{CLI_jobs, "jobs"}, {CLI_resume, "resume"}, {CLI_save, "save"}, {CLI_html, "html"},
-		{CLI_patch, "patch"}, {CLI_intervals, "intervals"}};
+		{CLI_coverage, "coverage"}, {CLI_patch, "patch"}, {CLI_intervals, "intervals"}};
 
 	for (unsigned i = 0; i < sizeof others / sizeof *others && cli_given(&s->given, CLI_slice); i++) {
 		if (cli_given(&s->given, others[i].id)) {
@@ -238,7 +238,7 @@ static int dispatch(struct cli_session *s, struct crash_request *r)
 
 /* Each task explores a slice. What follows takes the slices, and goes on as with processes of its own. */
 static const char *const not_of_a_task[] = {
-	"engine", "sbatch", "array", "html", "patch", "save", "intervals", "output-format", NULL};
+	"engine", "sbatch", "array", "html", "coverage", "patch", "save", "intervals", "output-format", NULL};
 
 /* A command line of its own for the folder, which no task has. */
 static int name_folder(const struct cli_session *s, unsigned tasks, struct spread *spread)

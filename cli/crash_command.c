@@ -12,6 +12,7 @@
 #include "crash_command.h"
 #include "exported.h"
 #include "report/html_report.h"
+#include "report/statements.h"
 #include "report/patch.h"
 #include "image_name.h"
 #include "report/provenance.h"
@@ -167,6 +168,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.self_test = cli_given(given, CLI_self_test),
 		.intervals = cli_given(given, CLI_intervals),
 		.html = cli_text(given, CLI_html),
+		.coverage = cli_text(given, CLI_coverage),
 		.patch = cli_text(given, CLI_patch),
 		.try_cures = cli_text(given, CLI_try_cures),
 		.store_log = cli_text(given, CLI_store_log),
@@ -378,6 +380,9 @@ static int test_and_show(struct crash_run *run)
 	}
 	if (q->html) { /* the verdict stands even if the page cannot be written */
 		NVW_TRY(crash_report_html(run->heading, &run->result, q->html));
+	}
+	if (q->coverage) {
+		NVW_TRY(cli_write_statements(&run->result.coverage, q->coverage));
 	}
 	if (q->options.slice > 0) {
 		return run->result.interrupted ? STATUS_INPUT : STATUS_CLEAN;

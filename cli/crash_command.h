@@ -15,9 +15,10 @@ struct crash_request {
 	struct ct_options options;
 	struct ct_edit assumed[CRASH_ASSUMPTIONS_MAX]; /* options points here */
 	bool matrix, self_test, intervals;
-	const char *patch; /* file for the cures; NULL: none */
-	const char *html;  /* page to write; NULL: none */
-	const char *tool;  /* command that is run over the exported states; NULL: none */
+	const char *patch;    /* file for the cures; NULL: none */
+	const char *html;     /* page to write; NULL: none */
+	const char *coverage; /* tracefile to write; NULL: none */
+	const char *tool;     /* command that is run over the exported states; NULL: none */
 	/* Command that builds a copy of the sources with the cures; NULL: they are not tried. */
 	const char *try_cures;
 	/* Makes the result instead of a subject or a store log, with the test's final options; NULL: none. */

@@ -161,6 +161,7 @@ const struct nvw_workload *nvw_workload_find(const char *name)
 	return find_among(cli_workloads(), name);
 }
 
+/* What is no workload stays loaded: the sites of its accesses are known already (device/sites.h). */
 static int load_object(const char *path, const struct nvw_workload **ret_workload)
 {
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -171,19 +172,16 @@ static int load_object(const char *path, const struct nvw_workload **ret_workloa
 	const struct nvw_workload *const w = dlsym(object, "nvw_workload");
 
 	if (w == NULL && dlsym(object, "nvw_workloads") != NULL) {
-		dlclose(object);
 		return nvw_fail(NVW_E_USAGE,
 			"%s is a library of workloads: with its folder in NVWAVE_WORKLOADS they have names",
 			path);
 	}
 	if (w == NULL) {
-		dlclose(object);
 		return nvw_fail(NVW_E_USAGE,
 			"%s is not a workload: it exports no \"const struct nvw_workload nvw_workload\"",
 			path);
 	}
 	if (!is_complete(w)) {
-		dlclose(object);
 		return nvw_fail(NVW_E_USAGE,
 			"%s is not a workload: its nvw_workload has no name, prepare or run", path);
 	}

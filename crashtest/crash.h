@@ -45,6 +45,7 @@
 #include <nvw/persist_log.h>
 #include <nvw/workload.h>
 
+#include "coverage.h"
 #include "states/model.h"
 #include "explain/proposal.h"
 
@@ -389,6 +390,7 @@ struct ct_result {
 	uint64_t sim_time_ps;
 	double host_seconds, explore_seconds; /* total; exploration only */
 	uint64_t findings_unlisted;           /* states of findings that are not listed */
+	struct ct_coverage coverage;          /* of a workload's run; freed by ct_result_free() */
 	uint64_t fewest_operations;           /* smallest failing --count (ct_find_fewest); 0: unknown */
 	unsigned finding_count;
 	struct ct_finding finding[CT_FINDINGS_MAX];

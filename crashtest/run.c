@@ -19,6 +19,7 @@
 #include "core/folder.h"
 #include "core/pools.h"
 #include "core/stop.h"
+#include "device/sites.h"
 
 #include "judge/process.h"
 #include "run.h"
@@ -163,14 +164,26 @@ static int write_initial(const struct ct_bench *b, const char *path)
 
 /* ---- Memory shared with the run ------------------------------------------------------------------------ */
 
-static size_t shared_bytes(uint64_t ack_capacity)
+static size_t shared_bytes(uint64_t ack_capacity, unsigned sites)
 {
-	return sizeof(struct ct_run_shared) + ack_capacity * sizeof(struct ct_ack);
+	return sizeof(struct ct_run_shared) + ack_capacity * sizeof(struct ct_ack) + sites;
+}
+
+/* Behind the acknowledgements. */
+static uint8_t *executed_of(const struct ct_run_shared *s)
+{
+	return (uint8_t *)(s->ack + s->ack_capacity);
+}
+
+const uint8_t *ct_run_executed(const struct ct_run_shared *s)
+{
+	return executed_of(s);
 }
 
 struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity)
 {
-	struct ct_run_shared *s = mmap(NULL, shared_bytes(ack_capacity), PROT_READ | PROT_WRITE,
+	const unsigned sites = nvw__site_count();
+	struct ct_run_shared *s = mmap(NULL, shared_bytes(ack_capacity, sites), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (s == MAP_FAILED) {
@@ -178,13 +191,14 @@ struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity)
 		return NULL;
 	}
 	s->ack_capacity = ack_capacity;
+	s->sites = sites;
 	return s;
 }
 
 void ct_run_shared_destroy(struct ct_run_shared *s)
 {
 	if (s != NULL) {
-		munmap(s, shared_bytes(s->ack_capacity));
+		munmap(s, shared_bytes(s->ack_capacity, s->sites));
 	}
 }
 
@@ -356,12 +370,16 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	emu_narrow_barriers(r->machine, s->narrow_file, s->narrow_line, s->narrow_by);
 	emu_insert_barriers(r->machine, s->inserted, s->inserted_count);
 	set_limits(r);
+	nvw__sites_forget();
 	error = set_up(r);
 	if (!error) {
 		error = s->workload->run(r->bench->plan, r->machine);
 	}
 	if (error) {
 		return error;
+	}
+	for (unsigned i = 0; i < r->shared->sites; i++) {
+		executed_of(r->shared)[i] = nvw__site(i)->executed;
 	}
 	r->shared->end_ps = nvw_time_ps(r->machine);
 	r->shared->inserted_met = emu_inserted_met(r->machine);

@@ -31,6 +31,7 @@ struct ct_run_shared {
 	uint64_t inserted_met;     /* how often work-items met barriers that the source does not have */
 	bool goes_on;              /* it was ended by the subject's limits */
 	uint64_t operations;       /* memory instructions of wavefronts, with those of set-up */
+	unsigned sites;            /* accesses in the source, of which ct_run_executed() tells */
 	uint64_t ack_capacity;
 	volatile uint64_t ack_count; /* set after the entry is written */
 	struct ct_ack {
@@ -52,6 +53,9 @@ int ct_log_file(void);
 /* Memory for a run's report with room for this many acknowledgements; NULL without memory. */
 struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity);
 void ct_run_shared_destroy(struct ct_run_shared *shared);
+
+/* Which accesses in the source of kernels (device/sites.h) a run that has ended executed, of shared->sites. */
+const uint8_t *ct_run_executed(const struct ct_run_shared *shared);
 
 /* Adds what the run has acknowledged so far. */
 NVW_CHECKED int ct_run_acks(const struct ct_run_shared *shared, struct nvw_acks *acks);

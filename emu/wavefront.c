@@ -191,7 +191,7 @@ void nvw__issue(void)
 /* The first and last function on a work-item's stack. */
 static void work_item(void)
 {
-	static const struct nvw_site at_return = {"(return)", "", 0};
+	static const struct nvw_site at_return = {.file = "(return)", .function = ""};
 
 #ifdef EMU_ASAN
 	/* The very first lane comes from the engine; later ones mostly from another lane. */

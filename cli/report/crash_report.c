@@ -15,6 +15,7 @@
 #include "cure_report.h"
 #include "json_report.h"
 #include "provenance.h"
+#include "statements.h"
 #include "words.h"
 
 typedef unsigned long long ull;
@@ -499,6 +500,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	print_verdict(r, to);
 	print_subject(h, r, to);
 	print_coverage(r, to);
+	cli_print_statements(&r->coverage, to);
 	cli_print_provenance(h->made_by, to);
 	if (h->intervals) {
 		print_intervals(r, to);
@@ -604,7 +606,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
-		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o}",
+		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
 		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),
@@ -627,7 +629,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
 		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
 		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r), "assumed",
-		json_assumed(r));
+		json_assumed(r), "source", cli_statements_json(&r->coverage));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -101,6 +101,7 @@ void ct_result_free(struct ct_result *r)
 	free(r->interval);
 	r->interval = NULL;
 	r->interval_count = 0;
+	ct_coverage_free(&r->coverage);
 }
 
 static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)

@@ -363,8 +363,11 @@ static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 	if (k->options->progress != NULL) {
 		k->options->progress(k->options->context, &emulating);
 	}
-	const int error = ct_run_whole(k->bench, 0, -1, &never, run);
+	int error = ct_run_whole(k->bench, 0, -1, &never, run);
 
+	if (!error) {
+		error = ct_coverage_of(ct_run_executed(run), &k->result->coverage);
+	}
 	k->begin_ps = run->begin_ps;
 	k->end_ps = run->end_ps;
 	*ret_ack_ranges = run->ack_count;

@@ -130,8 +130,11 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.head = head,
 		.hangs = &hangs,
 	};
-	const int error = explore_and_cure(&e, ret_result);
+	int error = explore_and_cure(&e, ret_result);
 
+	if (!error) {
+		error = ct_coverage_of(ct_run_executed(l->shared), &ret_result->coverage);
+	}
 	ret_result->has_recoveries = ret_result->states_distinct > 0;
 	json_decref(head);
 	return error;

@@ -86,7 +86,7 @@ unsigned nvw_cu_id(void);       /* index of the CU that runs this work-group fro
  */
 #define nvw_load(p)                                                                                 \
 	({                                                                                          \
-		NVW__SITE(nvw__site);                                                               \
+		NVW__SITE(nvw__site, LOAD);                                                         \
 		union {                                                                             \
 			__typeof__(*(p)) nvw__v;                                                    \
 			uint64_t nvw__raw;                                                          \
@@ -101,7 +101,7 @@ unsigned nvw_cu_id(void);       /* index of the CU that runs this work-group fro
  */
 #define nvw_load_read_only(p)                                                                             \
 	({                                                                                                \
-		NVW__SITE(nvw__site);                                                                     \
+		NVW__SITE(nvw__site, LOAD_READ_ONLY);                                                     \
 		union {                                                                                   \
 			__typeof__(*(p)) nvw__v;                                                          \
 			uint64_t nvw__raw;                                                                \
@@ -130,13 +130,13 @@ struct nvw_issued {
 
 #define nvw_load_issue(p)                                                \
 	({                                                               \
-		NVW__SITE(nvw__site);                                    \
+		NVW__SITE(nvw__site, LOAD);                              \
 		nvw__issued(&nvw__site, NVW__OP(LOAD, *(p), 0, 0), (p)); \
 	})
 
 #define nvw_load_use(issued, type)                                                                       \
 	({                                                                                               \
-		NVW__SITE(nvw__site);                                                                    \
+		NVW__SITE(nvw__site, USE);                                                               \
 		const struct nvw_issued nvw__i = (issued);                                               \
 		union {                                                                                  \
 			type nvw__v;                                                                     \
@@ -148,7 +148,7 @@ struct nvw_issued {
 
 #define nvw_store(p, v)                                                                        \
 	({                                                                                     \
-		NVW__SITE(nvw__site);                                                          \
+		NVW__SITE(nvw__site, STORE);                                                   \
 		(void)nvw__op(&nvw__site, NVW__OP(STORE, *(p), 0, 0), (p), NVW__RAW(p, v), 0); \
 	})
 
@@ -191,7 +191,7 @@ struct nvw_issued {
  */
 #define nvw_barrier(group)                                                    \
 	({                                                                    \
-		NVW__SITE(nvw__site);                                         \
+		NVW__SITE(nvw__site, BARRIER);                                \
 		(void)nvw__op(&nvw__site, NVW__OP_BARRIER, NULL, (group), 0); \
 	})
 
@@ -206,7 +206,7 @@ struct nvw_issued {
  */
 #define nvw_p_barrier(group)                                                    \
 	({                                                                      \
-		NVW__SITE(nvw__site);                                           \
+		NVW__SITE(nvw__site, P_BARRIER);                                \
 		(void)nvw__op(&nvw__site, NVW__OP_P_BARRIER, NULL, (group), 0); \
 	})
 #define nvw_p_barrier_wi() nvw_p_barrier(NVW_WORKITEM)
@@ -221,7 +221,7 @@ struct nvw_issued {
  */
 #define nvw_ack(op)                                                    \
 	({                                                             \
-		NVW__SITE(nvw__site);                                  \
+		NVW__SITE(nvw__site, ACK);                             \
 		(void)nvw__op(&nvw__site, NVW__OP_ACK, NULL, (op), 0); \
 	})
 
@@ -232,7 +232,7 @@ struct nvw_issued {
  */
 #define nvw_work(n)                                                              \
 	({                                                                       \
-		NVW__SITE(nvw__site);                                            \
+		NVW__SITE(nvw__site, WORK);                                      \
 		(void)nvw__op(&nvw__site, NVW__OP_WORK, NULL, (uint64_t)(n), 0); \
 	})
 
@@ -253,11 +253,13 @@ void nvw_operation_end(unsigned operation, uint64_t begun);
 
 /* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
 
-/* A source location: one static record per use of a macro above. */
-struct nvw_site {
+/* A source location: one static record per use of a macro above. All those of a program or shared object are in one
+ * section, so that the uses which a run has not executed can be named (device/sites.h). */
+struct __attribute__((__aligned__(32))) nvw_site { /* as compilers would align it: the section has no gaps */
 	const char *file;
 	const char *function;
 	unsigned line;
+	uint8_t kind, executed;
 };
 
 #define NVW__KINDS(X)                                  \
@@ -327,14 +329,36 @@ void nvw__issue_at(void);              /* the same for assembly, see nvw__issue_
 #define NVW__OP_USE       ((uint32_t)NVW__USE)
 #define NVW__OP_WORK      ((uint32_t)NVW__WORK)
 
-#define NVW__SITE(name) static const struct nvw_site name = {__FILE__, __func__, __LINE__}
+/* A file that defines NVW_NOT_COVERED before it includes this one, such as a file of seeded bugs, has sites that nobody
+ * asks for when a run has not executed them. */
+#ifdef NVW_NOT_COVERED
+#define NVW__SITES "nvwave_sites_not_covered"
+#else
+#define NVW__SITES "nvwave_sites"
+#endif
+/* Declares the site of an access, which is about to be executed. */
+#define NVW__SITE(name, kind)                                                              \
+	static struct nvw_site name __attribute__((__used__, __section__(NVW__SITES))) = { \
+		__FILE__, __func__, __LINE__, NVW__##kind, 0};                             \
+	name.executed = 1
+
+extern struct nvw_site __start_nvwave_sites[] __attribute__((__weak__, __visibility__("hidden")));
+extern struct nvw_site __stop_nvwave_sites[] __attribute__((__weak__, __visibility__("hidden")));
+void nvw__have_sites(struct nvw_site *begin, struct nvw_site *end) __attribute__((__weak__));
+
+__attribute__((__constructor__)) static void nvw__tell_sites(void)
+{
+	if (nvw__have_sites) {
+		nvw__have_sites(__start_nvwave_sites, __stop_nvwave_sites);
+	}
+}
 
 /* The bytes of v, converted to the type of *p, as a number. */
 #define NVW__RAW(p, v) nvw__bytes(&(__typeof__(*(p))){(v)}, sizeof(*(p)))
 
 #define NVW__ATOMIC(kind, p, v, c, order, scope)                                                    \
 	({                                                                                          \
-		NVW__SITE(nvw__site);                                                               \
+		NVW__SITE(nvw__site, kind);                                                         \
 		union {                                                                             \
 			__typeof__(*(p)) nvw__v;                                                    \
 			uint64_t nvw__raw;                                                          \

@@ -268,7 +268,7 @@ struct hand {
 	struct emu_group group;
 };
 
-static const struct nvw_site planted = {"planted.c", "planted", 7};
+static const struct nvw_site planted = {.file = "planted.c", .function = "planted", .line = 7};
 
 static void hand_begin(struct hand *h)
 {

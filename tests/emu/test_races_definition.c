@@ -285,7 +285,7 @@ static unsigned act(
 	struct emu_wavefront *const wf = &s->wavefronts[g][w];
 	unsigned races = 0;
 
-	s->sites[step] = (struct nvw_site){"made-up.c", "made_up", step + 1};
+	s->sites[step] = (struct nvw_site){.file = "made-up.c", .function = "made_up", .line = step + 1};
 	for (unsigned lane = 0; lane < ACTIVE; lane++) {
 		const unsigned place = first_place + (unsigned)nvw_random_below(random, places),
 			       half = (unsigned)nvw_random_below(random, 2);

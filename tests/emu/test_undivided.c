@@ -167,7 +167,7 @@ static void an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it(void **stat
 
 static void the_durability_checker_tells_a_store_that_is_sent_in_parts(void **state)
 {
-	static const struct nvw_site site = {"parts.c", "store", 7};
+	static const struct nvw_site site = {.file = "parts.c", .function = "store", .line = 7};
 	static const uint64_t sent[] = {0xff00, 0x0f00, 0x00ff};
 
 	for (unsigned i = 0; i < sizeof sent / sizeof *sent; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of kv: for each, the steps that it replaces. "free-table-first" is in the host code
  * (run.c). */
+#define NVW_NOT_COVERED
 #include "steps.h"
 
 /* ---- Entries -------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of the queue: for each, the steps that it replaces. */
+#define NVW_NOT_COVERED
 #include "steps.h"
 
 /* ---- Turns and states ----------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of work stealing: for each, the steps that it replaces. */
+#define NVW_NOT_COVERED
 #include "steps.h"
 
 /* ---- Deques --------------------------------------------------------------------------------------- */

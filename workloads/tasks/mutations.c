@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of saved-tasks: for each, the steps of a recovery point (tasks/tasks.h) that it replaces. */
+#define NVW_NOT_COVERED
 #include "saved_tasks.h"
 
 #include <stddef.h>

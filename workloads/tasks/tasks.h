@@ -241,13 +241,13 @@ uint64_t nvw_task_saved_array_word(const struct nvw_task_saved *saved, uint64_t 
 /* clang-format off */
 #define NVW__TASK_CALL(how, task, function, ...)                                                 \
 	({                                                                                       \
-		NVW__SITE(nvw__task_site);                                                       \
+		NVW__SITE(nvw__task_site, WORK);                                                 \
 		const uint32_t nvw__words[] = {__VA_ARGS__};                                     \
 		how(task, &nvw__task_site, function, nvw__words, sizeof nvw__words / 4);         \
 	})
 #define NVW__TASK_READ(task, entry, i)                                                           \
 	({                                                                                       \
-		NVW__SITE(nvw__task_site);                                                       \
+		NVW__SITE(nvw__task_site, WORK);                                                 \
 		nvw__task_read(task, &nvw__task_site, entry, i);                                 \
 	})
 /* clang-format on */

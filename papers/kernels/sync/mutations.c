@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seeded bugs of mutex, uts, semaphore and tree-barrier: what each one does in place of a step. */
+#define NVW_NOT_COVERED
 #include "steps.h"
 
 /* ---- Orders and scopes ------------------------------------------------------------------------------ */

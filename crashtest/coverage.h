@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the recorded run executed of the workload's source. The states of a crash test are those of one run: of a
+ * statement that it never executed nothing was tested, however many states pass.
+ *
+ * A statement is a line with stores, atomics that store, persist barriers or acknowledgements. It belongs to the
+ * workload if its file is in a folder of which the run executed an access.
+ */
+#ifndef CRASHTEST_COVERAGE_H
+#define CRASHTEST_COVERAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The texts belong to the workload's code. */
+struct ct_statement {
+	const char *file, *function;
+	unsigned line;
+	bool executed;
+};
+
+struct ct_coverage {
+	struct ct_statement *statement; /* by file, then by line; NULL: unknown */
+	unsigned count, executed;
+	unsigned functions, functions_executed; /* that have such statements; of which one was executed */
+};
+
+/* The coverage of a run: executed[i] of site i (device/sites.h), as many as there are. */
+int ct_coverage_of(const uint8_t *executed, struct ct_coverage *ret_coverage);
+
+void ct_coverage_free(struct ct_coverage *coverage);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See sites.h. Each source file with kernels tells the section of its program or shared object when that is loaded. */
+#include "device/sites.h"
+
+#include <stdlib.h>
+
+struct range {
+	struct nvw_site *begin;
+	unsigned count;
+};
+
+static struct range *ranges; /* as long as the process: shared objects are not unloaded */
+static unsigned range_count;
+
+void nvw__have_sites(struct nvw_site *begin, struct nvw_site *end)
+{
+	for (unsigned i = 0; i < range_count; i++) {
+		if (ranges[i].begin == begin) {
+			return;
+		}
+	}
+	struct range *const more = realloc(ranges, (range_count + 1) * sizeof *ranges);
+
+	if (more != NULL) {
+		ranges = more;
+		ranges[range_count++] = (struct range){begin, (unsigned)(end - begin)};
+	}
+}
+
+unsigned nvw__site_count(void)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < range_count; i++) {
+		count += ranges[i].count;
+	}
+	return count;
+}
+
+const struct nvw_site *nvw__site(unsigned i)
+{
+	const struct range *r = ranges;
+
+	while (i >= r->count) {
+		i -= r->count;
+		r++;
+	}
+	return &r->begin[i];
+}
+
+void nvw__sites_forget(void)
+{
+	for (unsigned i = 0; i < range_count; i++) {
+		for (unsigned k = 0; k < ranges[i].count; k++) {
+			ranges[i].begin[k].executed = 0;
+		}
+	}
+}
