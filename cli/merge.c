@@ -86,11 +86,22 @@ static void read_stack(const json_t *lines, char ret_stack[CT_STACK_BYTES])
 	}
 }
 
+/* Lines that the cause names as a group. */
+static void read_group(const json_t *lines, struct ct_cause *c)
+{
+	for (size_t i = 0; i < json_array_size(lines) && c->group_count < CT_GROUP_MAX; i++) {
+		const json_t *const line = json_array_get(lines, i);
+		struct ct_line *const to = &c->group[c->group_count++];
+
+		COPY(to->file, line, "file");
+		COPY(to->caller_file, line, "caller_file");
+		to->caller_line = (uint32_t)number_of(line, "caller_line");
+		to->line = (uint32_t)number_of(line, "line");
+	}
+}
+
 static void read_cause(const json_t *o, struct ct_cause *c)
 {
-	const json_t *line;
-	size_t i;
-
 	c->kind = cause_kind_of(text_of(o, "kind"));
 	COPY(c->text, o, "text");
 	COPY(c->file, o, "barrier_file");
@@ -108,15 +119,7 @@ static void read_cause(const json_t *o, struct ct_cause *c)
 	read_stack(json_object_get(o, "early_stack"), c->early_stack);
 	c->line = (uint32_t)number_of(o, "barrier_line");
 	c->group_more = (unsigned)number_of(o, "group_more");
-	json_array_foreach(json_object_get(o, "group"), i, line)
-	{
-		if (c->group_count < CT_GROUP_MAX) {
-			COPY(c->group[c->group_count].file, line, "file");
-			COPY(c->group[c->group_count].caller_file, line, "caller_file");
-			c->group[c->group_count].caller_line = (uint32_t)number_of(line, "caller_line");
-			c->group[c->group_count++].line = (uint32_t)number_of(line, "line");
-		}
-	}
+	read_group(json_object_get(o, "group"), c);
 }
 
 static void read_finding(const json_t *o, struct ct_finding *f)

@@ -152,18 +152,22 @@ static void print_gone(const struct ct_result *r, const struct ct_cure *c, const
 	fprintf(to, " (%s states tested)\n", GROUPED(c->cured_in));
 }
 
-void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
+/* No cure that was tried helps. */
+static void print_unknown(const struct ct_cure *c, const char *indent, FILE *to)
 {
-	const struct ct_cure *const c = &f->cure;
 	char text[1024];
 
-	if (c->behind > 0) {
-		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
-			plural(c->behind));
+	fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)%s\n", indent,
+		c->tried, words_if(c->left > 0, ", and not all were"));
+	if (c->masked) {
+		ct_edit_text(&c->mask, text, sizeof text);
+		fprintf(to, "%sthe test continued with %s\n", indent, text);
 	}
-	if (c->refuted > 0) {
-		print_none(c, indent, to);
-	}
+}
+
+/* How the cure was tested, or why there is none. */
+static void print_outcome(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
+{
 	if (c->gone) {
 		print_gone(r, c, indent, to);
 	} else if (c->verified && c->run == CT_CURE_REFUTED) {
@@ -175,13 +179,22 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 	} else if (!c->searched && c->left > 0) {
 		fprintf(to, "%sno cure was looked for: the search had used up its budget\n", indent);
 	} else if (c->count == 0 && c->tried > 0) {
-		fprintf(to, "%sno cure is known: these states fail with every cure that was tried (%u)%s\n",
-			indent, c->tried, words_if(c->left > 0, ", and not all were"));
-		if (c->masked) {
-			ct_edit_text(&c->mask, text, sizeof text);
-			fprintf(to, "%sthe test continued with %s\n", indent, text);
-		}
+		print_unknown(c, indent, to);
 	}
+}
+
+void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
+{
+	const struct ct_cure *const c = &f->cure;
+
+	if (c->behind > 0) {
+		fprintf(to, "%sfound after curing %u cause%s, which hid it\n", indent, c->behind,
+			plural(c->behind));
+	}
+	if (c->refuted > 0) {
+		print_none(c, indent, to);
+	}
+	print_outcome(r, c, indent, to);
 }
 
 /* Which findings, and how many sets of edits. */

@@ -208,6 +208,19 @@ static void print_advice(const struct host_control *c, FILE *to)
 	}
 }
 
+static void print_counts(const struct host_session *s, const struct host_thread *sum, FILE *to)
+{
+	const struct host_control *const c = s->control;
+
+	line(to, "host.seconds", s->seconds, "that it ran (s)");
+	line(to, "host.processes", c->processes, "processes that were watched");
+	line(to, "host.threads", c->threads, "threads that called, or were recorded");
+#define STAT(name, meaning) line(to, "pmem." #name, (double)sum->name, meaning);
+	HOST_STATS(STAT)
+#undef STAT
+	line(to, "pmem.amplification", amplification(c, sum), "bytes flushed for each byte meant");
+}
+
 void exec_report_text(const struct host_session *s, const json_t *made_by, FILE *to)
 {
 	const struct host_control *const c = s->control;
@@ -217,13 +230,7 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 	host_session_sum(s, &sum);
 	fprintf(to, "---------- %s %s\n", s->program, ending(s, text));
 	cli_print_provenance(made_by, to);
-	line(to, "host.seconds", s->seconds, "that it ran (s)");
-	line(to, "host.processes", c->processes, "processes that were watched");
-	line(to, "host.threads", c->threads, "threads that called, or were recorded");
-#define STAT(name, meaning) line(to, "pmem." #name, (double)sum.name, meaning);
-	HOST_STATS(STAT)
-#undef STAT
-	line(to, "pmem.amplification", amplification(c, &sum), "bytes flushed for each byte meant");
+	print_counts(s, &sum, to);
 	if (c->delays) {
 		print_delays(to, "read", &sum.read);
 		print_delays(to, "write", &sum.write);

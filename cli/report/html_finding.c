@@ -417,6 +417,20 @@ static void words(FILE *to, const struct ct_finding *d)
 
 /* ---- The finding --------------------------------------------------------------------------------- */
 
+/* Failures in other words that have the same cause. */
+static void also(FILE *to, const struct ct_finding *d)
+{
+	for (unsigned k = 0; k < d->also_count; k++) {
+		fputs("<p class=\"soft\">also: ", to);
+		html_text(to, d->also[k].text);
+		if (d->also[k].states > 0) {
+			fprintf(to, " (%llu states%s)", (ull)d->also[k].states,
+				words_if(!d->by_cure, " failing in these words"));
+		}
+		fputs("</p>", to);
+	}
+}
+
 static void heading(FILE *to, const struct ct_result *r, unsigned i)
 {
 	const struct ct_finding *const d = &r->finding[i];
@@ -439,15 +453,7 @@ static void heading(FILE *to, const struct ct_result *r, unsigned i)
 			(ull)(d->units - d->units_durable), (ull)d->units);
 	}
 	fputs("</p>", to);
-	for (unsigned k = 0; k < d->also_count; k++) {
-		fputs("<p class=\"soft\">also: ", to);
-		html_text(to, d->also[k].text);
-		if (d->also[k].states > 0) {
-			fprintf(to, " (%llu states%s)", (ull)d->also[k].states,
-				words_if(!d->by_cure, " failing in these words"));
-		}
-		fputs("</p>", to);
-	}
+	also(to, d);
 }
 
 static void note(FILE *to, const char *name, const char *text, const char *end)

@@ -60,6 +60,17 @@ static enum ct_model of_caches(void)
 	return model;
 }
 
+/* What fails under a model, and in how many states. */
+static void print_failing(const char *name, const struct ct_matrix_cell *v, FILE *to)
+{
+	fprintf(to, "%s: %s (%llu of %llu states", name, v->text, (ull)v->states_failing,
+		(ull)v->states_distinct);
+	if (v->confirmations > 0) {
+		fprintf(to, ", %llu outside of the budget", (ull)v->confirmations);
+	}
+	fputs(")\n", to);
+}
+
 static void print_models(const struct ct_matrix *x, FILE *to)
 {
 	const struct ct_matrix_cell *const eadr = &x->under[of_caches()];
@@ -75,15 +86,8 @@ static void print_models(const struct ct_matrix *x, FILE *to)
 	      "visible)\n",
 		to);
 	for (enum ct_model m = 0; m < CT_MODEL_COUNT; m++) {
-		const struct ct_matrix_cell *const v = &x->under[m];
-
-		if (v->verdict == CT_VERDICT_INCONSISTENT && !is_of_caches(m)) {
-			fprintf(to, "%s: %s (%llu of %llu states", ct_model_info(m)->name, v->text,
-				(ull)v->states_failing, (ull)v->states_distinct);
-			if (v->confirmations > 0) {
-				fprintf(to, ", %llu outside of the budget", (ull)v->confirmations);
-			}
-			fputs(")\n", to);
+		if (x->under[m].verdict == CT_VERDICT_INCONSISTENT && !is_of_caches(m)) {
+			print_failing(ct_model_info(m)->name, &x->under[m], to);
 		}
 	}
 	if (eadr->verdict == CT_VERDICT_INCONSISTENT) {
@@ -169,16 +173,8 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 	}
 }
 
-void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x, FILE *to)
+static void print_barriers(const struct ct_matrix *x, FILE *to)
 {
-	fprintf(to,
-		"%s on %s, protocol %s, seed %llu%s%s: one run of %.2f us, %llu NVRAM stores, %llu barriers, "
-		"%llu acknowledged   %.1f s\n",
-		h->workload, h->machine, h->protocol, (ull)h->seed, words_if(*h->mutation, ", mutation "),
-		h->mutation, (double)x->sim_time_ps / 1e6, (ull)x->stores, (ull)x->barriers_met, (ull)x->acks,
-		x->host_seconds);
-	cli_print_provenance(h->made_by, to);
-	print_models(x, to);
 	fprintf(to, "\n%-44s %-11s %6s %10s  %s\n", "persist barrier", "scope", "met", "stalls",
 		"one step narrower, and on");
 	for (unsigned i = 0; i < x->count; i++) {
@@ -193,6 +189,19 @@ void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x,
 	if (x->unlisted > 0) {
 		fprintf(to, "and barriers at further places\n");
 	}
+}
+
+void crash_matrix_text(const struct crash_heading *h, const struct ct_matrix *x, FILE *to)
+{
+	fprintf(to,
+		"%s on %s, protocol %s, seed %llu%s%s: one run of %.2f us, %llu NVRAM stores, %llu barriers, "
+		"%llu acknowledged   %.1f s\n",
+		h->workload, h->machine, h->protocol, (ull)h->seed, words_if(*h->mutation, ", mutation "),
+		h->mutation, (double)x->sim_time_ps / 1e6, (ull)x->stores, (ull)x->barriers_met, (ull)x->acks,
+		x->host_seconds);
+	cli_print_provenance(h->made_by, to);
+	print_models(x, to);
+	print_barriers(x, to);
 	if (x->interrupted) {
 		fputs("UNDECIDED: interrupted, so not all verdicts are known\n", to);
 	}

@@ -95,38 +95,50 @@ static void print_device_stat(
 	line_u64(context, name, value, info->meaning, info->unit);
 }
 
-void cli_print_run(const struct cli_run_result *r, FILE *to)
+static void print_value(const struct nvw__value *v, FILE *to)
 {
-	NVW_INVARIANT(r->verdict != NULL);
+	switch (v->type) {
+	case NVW__VALUE_U64:
+		line_u64(to, v->name, v->u64, v->meaning, v->unit);
+		break;
+	case NVW__VALUE_REAL:
+		line_real(to, v->name, v->real, v->meaning, v->unit);
+		break;
+	case NVW__VALUE_TEXT:
+		fprintf(to, "%-28s %20s  # %s\n", v->name, v->text, v->meaning);
+		break;
+	}
+}
 
+static void print_statistics(const struct cli_run_result *r, FILE *to)
+{
 	unsigned count;
 	const struct emu_stat_info *const table = emu_stat_table(&count);
 
-	fprintf(to, "%s on %s, protocol %s, %s persistency, seed %" PRIu64 "%s%s%s%s: %s\n", r->workload,
-		r->config->name, r->config->protocol, cli_model_name(r->config), r->config->seed,
-		words_if(*r->options, ", "), r->options, words_if(*r->mutation, ", mutation "), r->mutation,
-		r->verdict);
-	cli_print_provenance(r->made_by, to);
 	fputs("---------- Begin Simulation Statistics ----------\n", to);
 	for (unsigned i = 0; i < count; i++) {
 		line_u64(to, table[i].name, stat_value(r->stats, &table[i]), table[i].meaning, table[i].unit);
 	}
 	each_device_stat(r, print_device_stat, to);
 	for (unsigned i = 0; i < r->report->count; i++) {
-		const struct nvw__value *const v = &r->report->values[i];
-
-		if (v->type == NVW__VALUE_U64) {
-			line_u64(to, v->name, v->u64, v->meaning, v->unit);
-		} else if (v->type == NVW__VALUE_REAL) {
-			line_real(to, v->name, v->real, v->meaning, v->unit);
-		} else {
-			fprintf(to, "%-28s %20s  # %s\n", v->name, v->text, v->meaning);
-		}
+		print_value(&r->report->values[i], to);
 	}
 	line_real(to, "host_seconds", r->host_seconds, "real time of the measured part", "s");
 	line_real(to, "host_op_rate", rate(r), "work-item memory operations a second of real time", "1/s");
 	line_u64(to, "host_mem_usage", memory_bytes(), "largest resident memory of this process", "bytes");
 	fputs("---------- End Simulation Statistics   ----------\n", to);
+}
+
+void cli_print_run(const struct cli_run_result *r, FILE *to)
+{
+	NVW_INVARIANT(r->verdict != NULL);
+
+	fprintf(to, "%s on %s, protocol %s, %s persistency, seed %" PRIu64 "%s%s%s%s: %s\n", r->workload,
+		r->config->name, r->config->protocol, cli_model_name(r->config), r->config->seed,
+		words_if(*r->options, ", "), r->options, words_if(*r->mutation, ", mutation "), r->mutation,
+		r->verdict);
+	cli_print_provenance(r->made_by, to);
+	print_statistics(r, to);
 	if (r->races) {
 		cli_print_races(r->races, to);
 	}

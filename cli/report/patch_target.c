@@ -264,6 +264,17 @@ static bool is_stepped(const char *text, bool before, size_t behind)
 	return before && text[behind] == ';';
 }
 
+/* "x = value;", whose value begins at an offset. */
+static bool take_assignment(
+	const char *text, struct text_span object, size_t value, size_t end, struct patch_target *ret)
+{
+	if (!is_one_value(text, value, end) || !take_object(text, object.from, object.to, ret)) {
+		return false;
+	}
+	ret->in_line = text[text_skip_space(text, value)] != '*'; /* which may be a whole structure */
+	return true;
+}
+
 bool patch_find_target(const char *text, struct text_span statement, struct patch_target *ret)
 {
 	const bool steps = is_step(text, statement.from);
@@ -276,23 +287,19 @@ bool patch_find_target(const char *text, struct text_span statement, struct patc
 	if (name > first && text[name] == '(' && !text_is_pure(text + first, name - first)) {
 		return take_call(text, first, name, ret);
 	}
-	const size_t behind = text_behind_object(text, first, &member);
-	const size_t at = text_skip_space(text, behind), value = behind_operator(text, at);
+	const struct text_span object = {first, text_behind_object(text, first, &member)};
+	const size_t at = text_skip_space(text, object.to), value = behind_operator(text, at);
 
-	if (behind == first) {
+	if (object.to == first) {
 		return false;
 	}
 	if (text[at] == '(' && member > 0) {
 		return take_method(text, first, member, at, ret);
 	}
-	if (value == 0) {
-		return is_stepped(text, steps, at) && take_object(text, first, behind, ret);
+	if (value > 0) {
+		return take_assignment(text, object, value, statement.to, ret);
 	}
-	if (!is_one_value(text, value, statement.to) || !take_object(text, first, behind, ret)) {
-		return false;
-	}
-	ret->in_line = text[text_skip_space(text, value)] != '*'; /* which may be a whole structure */
-	return true;
+	return is_stepped(text, steps, at) && take_object(text, first, object.to, ret);
 }
 
 /* ---- Bit-fields ---------------------------------------------------------------------------------- */

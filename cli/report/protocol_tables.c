@@ -212,45 +212,75 @@ static void join(char *to, size_t room, const json_t *actions)
 	}
 }
 
+static int width_of_column(const json_t *rows, const char *column)
+{
+	int width = (int)strlen(column);
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		const int length = (int)strlen(text_of(row, column));
+
+		if (length > width) {
+			width = length;
+		}
+	}
+	return width;
+}
+
+static const char *const instruction_columns[] = {"instruction", "order", "scope", "place"};
+enum { INSTRUCTION_COLUMNS = sizeof instruction_columns / sizeof *instruction_columns };
+
+static void print_instruction(const json_t *row, const int width[INSTRUCTION_COLUMNS])
+{
+	char actions[512];
+	int owed = 0;
+
+	for (unsigned c = 0; c < INSTRUCTION_COLUMNS; c++) {
+		put(text_of(row, instruction_columns[c]), width[c], &owed);
+	}
+	join(actions, sizeof actions, json_object_get(row, "actions"));
+	put(actions, 0, &owed);
+	putchar('\n');
+}
+
 static void print_instructions(const json_t *rows)
 {
-	static const char *const columns[] = {"instruction", "order", "scope", "place"};
-	enum { COLUMNS = sizeof columns / sizeof *columns };
-	int width[COLUMNS], owed = 0;
+	int width[INSTRUCTION_COLUMNS], owed = 0;
 	const json_t *row;
 	size_t i;
 
 	puts("\nInstructions: the first row that fits is used");
-	for (unsigned c = 0; c < COLUMNS; c++) {
-		width[c] = (int)strlen(columns[c]);
-		json_array_foreach(rows, i, row)
-		{
-			const int length = (int)strlen(text_of(row, columns[c]));
-
-			if (length > width[c]) {
-				width[c] = length;
-			}
-		}
-		put(columns[c], width[c], &owed);
+	for (unsigned c = 0; c < INSTRUCTION_COLUMNS; c++) {
+		width[c] = width_of_column(rows, instruction_columns[c]);
+		put(instruction_columns[c], width[c], &owed);
 	}
 	put("actions", 0, &owed);
 	putchar('\n');
 	json_array_foreach(rows, i, row)
 	{
-		char actions[512];
-
-		owed = 0;
-		for (unsigned c = 0; c < COLUMNS; c++) {
-			put(text_of(row, columns[c]), width[c], &owed);
-		}
-		join(actions, sizeof actions, json_object_get(row, "actions"));
-		put(actions, 0, &owed);
-		putchar('\n');
+		print_instruction(row, width);
 	}
 }
 
 /* ---- Legend -------------------------------------------------------------------------------------- */
 
+static bool has_name(const json_t *names, const char *wanted)
+{
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name)
+	{
+		if (strcmp(json_string_value(name), wanted) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Does a line take the action in one of the states, on one of the events? */
 static bool grid_names(const json_t *rows, enum emu_grid grid, const char *action)
 {
 	const struct emu_protocol_word *event;
@@ -260,15 +290,10 @@ static bool grid_names(const json_t *rows, enum emu_grid grid, const char *actio
 	json_array_foreach(rows, i, row)
 	{
 		for (unsigned k = 0; (event = emu_protocol_event(grid, k)); k++) {
-			const json_t *name, *const actions = json_object_get(
-						    json_object_get(row, event->name), "actions");
-			size_t n;
+			const json_t *const cell = json_object_get(row, event->name);
 
-			json_array_foreach(actions, n, name)
-			{
-				if (strcmp(json_string_value(name), action) == 0) {
-					return true;
-				}
+			if (has_name(json_object_get(cell, "actions"), action)) {
+				return true;
 			}
 		}
 	}
