@@ -147,20 +147,27 @@ static json_t *reasons_json(const struct campaign *c)
 	return object;
 }
 
-static json_t *campaign_json(const struct campaign *c, const char *path)
+/* A row for each kind of damage that was done. */
+static json_t *rows_json(const struct campaign *c)
 {
-	json_t *const rows = json_array(), *const bad = json_array();
+	json_t *const rows = json_array();
 
-	for (unsigned what = 0; what < REC_LIVE_KINDS; what++) {
-		for (unsigned how = 0; how < DAMAGE_HOWS; how++) {
-			if (row_sum(c->count[what][how]) != 0) {
-				json_array_append_new(
-					rows, json_pack("{s:s, s:s, s:o}", "what", damage_what_names[what],
-						      "how", damage_how_names[how], "copies",
-						      row_json(c->count[what][how])));
-			}
+	for (unsigned i = 0; i < REC_LIVE_KINDS * DAMAGE_HOWS; i++) {
+		const unsigned what = i / DAMAGE_HOWS, how = i % DAMAGE_HOWS;
+
+		if (row_sum(c->count[what][how]) != 0) {
+			json_array_append_new(rows,
+				json_pack("{s:s, s:s, s:o}", "what", damage_what_names[what], "how",
+					damage_how_names[how], "copies", row_json(c->count[what][how])));
 		}
 	}
+	return rows;
+}
+
+static json_t *bad_json(const struct campaign *c)
+{
+	json_t *const bad = json_array();
+
 	for (unsigned i = 0; i < c->bad_count; i++) {
 		json_t *const one = damage_json(&c->bad[i].damage);
 
@@ -168,10 +175,15 @@ static json_t *campaign_json(const struct campaign *c, const char *path)
 		json_object_set_new(one, "message", json_string(c->bad[i].message));
 		json_array_append_new(bad, one);
 	}
+	return bad;
+}
+
+static json_t *campaign_json(const struct campaign *c, const char *path)
+{
 	return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "pool", path, "verdict",
 		verdict_of(c), "copies", (json_int_t)c->drawn, "seed", (json_int_t)c->seed, "all",
-		row_json(c->total), "rows", rows, "not_noticeable", reasons_json(c), "bad", bad, "made_by",
-		cli_provenance(NULL, NULL));
+		row_json(c->total), "rows", rows_json(c), "not_noticeable", reasons_json(c), "bad",
+		bad_json(c), "made_by", cli_provenance(NULL, NULL));
 }
 
 static int run_campaign(

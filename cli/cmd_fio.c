@@ -181,7 +181,7 @@ static int by_median(const void *a_, const void *b_)
 	return (a->fio.p50_ns > b->fio.p50_ns) - (a->fio.p50_ns < b->fio.p50_ns);
 }
 
-/* A read and a write, with or without delays: of the repeated runs, the one with the median p50. */
+/* A read and a write of one run, with or without delays. */
 static int sample_rows(struct measuring *m, const struct emu_config *machine, bool with, const char *job,
 	const struct row rows[2], struct sample ret_sample[2])
 {
@@ -193,6 +193,19 @@ static int sample_rows(struct measuring *m, const struct emu_config *machine, bo
 	}
 	fio_run_end(&run);
 	return error;
+}
+
+static void keep_median(struct sample *samples, uint64_t count, bool with, struct row *row)
+{
+	qsort(samples, count, sizeof *samples, by_median);
+	const struct sample *const median = &samples[count / 2];
+
+	if (with) {
+		row->with = median->fio;
+		row->exec_p50 = median->exec_p50;
+	} else {
+		row->without = median->fio;
+	}
 }
 
 /* A read and a write, with or without delays: of the repeated runs, the one with the median p50. */
@@ -209,15 +222,7 @@ static int run_rows(
 		sample[1][r] = both[1];
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		qsort(sample[i], repeat, sizeof sample[i][0], by_median);
-		const struct sample *const median = &sample[i][repeat / 2];
-
-		if (with) {
-			rows[i].with = median->fio;
-			rows[i].exec_p50 = median->exec_p50;
-		} else {
-			rows[i].without = median->fio;
-		}
+		keep_median(sample[i], repeat, with, &rows[i]);
 	}
 	return 0;
 }
@@ -418,9 +423,8 @@ static int print_text(const struct test *t, const struct measuring *m)
 	return 0;
 }
 
-static int print_json(const struct test *t, const struct measuring *m)
+static json_t *rows_json(const struct test *t, const struct measuring *m)
 {
-	const struct emu_config *const machine = m->request->machine;
 	json_t *const rows = json_array();
 
 	for (unsigned i = 0; i < m->row_count; i++) {
@@ -432,11 +436,17 @@ static int print_json(const struct test *t, const struct measuring *m)
 				      "exec_p50_ns", r->exec_p50, "fio", measured_json(&r->with),
 				      "fio_without_delays", measured_json(&r->without)));
 	}
+	return rows;
+}
+
+static int print_json(const struct test *t, const struct measuring *m)
+{
+	const struct emu_config *const machine = m->request->machine;
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:o, s:o}", "test", t->name,
 		"fio_version", m->version, "machine", machine->name, "domain", cli_domain_name(machine),
 		"read_ns", 1e-3 * (double)machine->nvram.read, "write_ns",
-		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows, "made_by",
-		cli_provenance(machine, NULL));
+		1e-3 * (double)machine->nvram.write, "bytes_per_s", rate_of(machine), "rows", rows_json(t, m),
+		"made_by", cli_provenance(machine, NULL));
 
 	return cli_print_json(o, stdout);
 }

@@ -66,29 +66,42 @@ static int add_further_pools(const struct nvw_pool *first, json_t *report)
 	return r;
 }
 
+static void add_stream(json_t *list, uint32_t number, const struct nvw_stream_state *s)
+{
+	static const char *const names[] = {"never", "completed", "rolled back"};
+
+	json_array_append_new(list,
+		json_pack("{s:i, s:I, s:s, s:I}", "stream", (int)number, "settled", (json_int_t)s->settled,
+			"state", names[s->state], "open_entries", (json_int_t)s->open_entries));
+}
+
+/* Counts the streams by their last epochs' outcomes; list: each that has had one, NULL: not wanted. */
+static int count_epochs(const struct nvw_pool *pool, uint64_t count[3], uint64_t *open, json_t *list)
+{
+	for (uint32_t i = 0; i < nvw_pool_geometry(pool)->streams; i++) {
+		struct nvw_stream_state s;
+
+		NVW_TRY(nvw_stream_state(pool, i, &s));
+		count[s.state]++;
+		*open += s.open_entries != 0;
+		if (list && s.state != NVW_EPOCH_NEVER) {
+			add_stream(list, i, &s);
+		}
+	}
+	return 0;
+}
+
 /* The outcomes of the streams' last epochs; with --epochs, one by one. */
 static int add_epochs(const struct nvw_pool *pool, bool each, json_t *report)
 {
-	static const char *const names[] = {"never", "completed", "rolled back"};
 	uint64_t count[3] = {0}, open = 0;
-	json_t *const list = json_array();
-	int r = 0;
+	json_t *list = NULL;
 
-	for (uint32_t i = 0; r == 0 && i < nvw_pool_geometry(pool)->streams; i++) {
-		struct nvw_stream_state s;
-
-		r = nvw_stream_state(pool, i, &s);
-		if (r == 0) {
-			count[s.state]++;
-			open += s.open_entries != 0;
-		}
-		if (r == 0 && each && s.state != NVW_EPOCH_NEVER) {
-			json_array_append_new(
-				list, json_pack("{s:i, s:I, s:s, s:I}", "stream", (int)i, "settled",
-					      (json_int_t)s.settled, "state", names[s.state], "open_entries",
-					      (json_int_t)s.open_entries));
-		}
+	if (each) {
+		list = json_array();
 	}
+	const int error = count_epochs(pool, count, &open, list);
+
 	json_object_set_new(report, "epochs",
 		json_pack("{s:I, s:I, s:I, s:I, s:I}", "streams",
 			(json_int_t)nvw_pool_geometry(pool)->streams, "never", (json_int_t)count[0],
@@ -96,10 +109,8 @@ static int add_epochs(const struct nvw_pool *pool, bool each, json_t *report)
 			(json_int_t)open));
 	if (each) {
 		json_object_set_new(report, "stream", list);
-	} else {
-		json_decref(list);
 	}
-	return r;
+	return error;
 }
 
 static int add_structure(struct nvw_pool *pool, json_t *report)

@@ -89,7 +89,7 @@ static void print_report(const struct litmus_report *r, bool brief)
 	}
 }
 
-static json_t *to_json(const struct litmus_report *r)
+static json_t *outcomes_json(const struct litmus_report *r)
 {
 	json_t *const outcomes = json_array();
 
@@ -98,6 +98,11 @@ static json_t *to_json(const struct litmus_report *r)
 			outcomes, json_pack("{s:s, s:b, s:I}", "state", r->outcome[i].text, "holds",
 					  r->outcome[i].holds, "count", (json_int_t)r->outcome[i].count));
 	}
+	return outcomes;
+}
+
+static json_t *to_json(const struct litmus_report *r)
+{
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s}",
 		"test", r->test->name, "file", r->test->file, "model", r->test->model, "protocol",
@@ -105,8 +110,8 @@ static json_t *to_json(const struct litmus_report *r)
 		said_by(r), "claimed", r->is_claimed, "verdict", litmus_report_verdict(r), "seen",
 		(json_int_t)r->seen, "schedules", (json_int_t)r->schedules, "unfinished",
 		(json_int_t)r->unfinished, "states", (json_int_t)r->states, "situations",
-		(json_int_t)r->situations, "exhaustive", r->is_exhaustive, "states_seen", outcomes, "witness",
-		r->witness);
+		(json_int_t)r->situations, "exhaustive", r->is_exhaustive, "states_seen", outcomes_json(r),
+		"witness", r->witness);
 }
 
 static int take_report(struct litmus_command *c, unsigned protocol, const struct litmus_report *r)

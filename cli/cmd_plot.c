@@ -20,11 +20,11 @@ static const char *first_missing(const struct plot *p)
 	return p->y ? "-o FILE" : "--y";
 }
 
-static int take_plot(const struct cli_options *o, struct plot *p)
+static struct plot plot_from(const struct cli_options *o)
 {
 	const uint64_t scale = cli_number(o, CLI_scale);
 
-	*p = (struct plot){.path = o->argument[0],
+	return (struct plot){.path = o->argument[0],
 		.x = cli_text(o, CLI_x),
 		.y = cli_text(o, CLI_y),
 		.series = cli_text(o, CLI_plot_series),
@@ -36,13 +36,11 @@ static int take_plot(const struct cli_options *o, struct plot *p)
 		.kind = (enum plot_kind)cli_number(o, CLI_kind),
 		.log_x = scale == 1 || scale == 3,
 		.log_y = scale == 2 || scale == 3};
-	if (o->argument_count > 1) {
-		return cli_options_surplus(o, o->argument[1]);
-	}
-	if (!p->path || !p->x || !p->y || !cli_given(o, CLI_plot_output)) {
-		return nvw_fail(NVW_E_USAGE, "plot: expected a table, --x, --y and -o FILE: %s is missing",
-			first_missing(p));
-	}
+}
+
+/* What is named fits together. */
+static int check_plot(const struct plot *p)
+{
 	if (p->kind == PLOT_POINTS && p->baseline) {
 		return nvw_fail(
 			NVW_E_USAGE, "plot: --kind=points draws every row as it is: expected no --baseline");
@@ -53,7 +51,21 @@ static int take_plot(const struct cli_options *o, struct plot *p)
 	if (p->kind == PLOT_HEAT && !p->series) {
 		return nvw_fail(NVW_E_USAGE, "plot: --kind=heat needs --series, the vertical axis");
 	}
-	return cli_options_check_use(o, (uint64_t)(p->kind == PLOT_HEAT) << CLI_AT_HEAT);
+	return 0;
+}
+
+static int take_plot(const struct cli_options *o, struct plot *p)
+{
+	*p = plot_from(o);
+	if (o->argument_count > 1) {
+		return cli_options_surplus(o, o->argument[1]);
+	}
+	if (!p->path || !p->x || !p->y || !cli_given(o, CLI_plot_output)) {
+		return nvw_fail(NVW_E_USAGE, "plot: expected a table, --x, --y and -o FILE: %s is missing",
+			first_missing(p));
+	}
+	NVW_TRY(check_plot(p));
+	return cli_options_check_use(o, cli_at(CLI_AT_HEAT, p->kind == PLOT_HEAT));
 }
 
 static int print_json(const struct plot *p, const char *path)

@@ -153,29 +153,35 @@ static void print_row(const struct paper_row *row)
 	}
 }
 
-static int print_report(const struct reproduce_command *c, const char *folder)
+static void print_points(const struct papers *p)
 {
-	const struct papers *const p = &c->papers;
 	unsigned points = 0, known = 0;
 
 	for (unsigned i = 0; i < p->sweep_count; i++) {
 		points += p->sweep[i]->sweep.count;
 		known += p->sweep[i]->known;
 	}
+	printf("%u points, %u of them unchanged since an earlier run; seeds 1 to %u\n", points, known,
+		p->seeds);
+}
+
+static int print_report(const struct reproduce_command *c, const char *folder)
+{
+	const struct papers *const p = &c->papers;
+	const bool runs = p->run != PAPER_RUN_NOTHING;
+
 	printf("%-18s %-14s %-26s judgement\n", "row", "paper", "here: mean (least, most)");
 	for (unsigned i = 0; i < p->row_count; i++) {
 		if (p->row[i].wanted) {
 			print_row(&p->row[i]);
 		}
 	}
-	if (p->run != PAPER_RUN_NOTHING) {
-		printf("%u points, %u of them unchanged since an earlier run; seeds 1 to %u\n", points, known,
-			p->seeds);
+	if (runs) {
+		print_points(p);
 	}
 	cli_print_made_by(NULL);
 	printf("written: %s/index.html, %s/results.md%s\n", folder, folder,
-		words_if(p->run != PAPER_RUN_NOTHING && !c->has_gnuplot,
-			", without figures: there is no gnuplot"));
+		words_if(runs && !c->has_gnuplot, ", without figures: there is no gnuplot"));
 	if (c->lost) {
 		printf("%u rows that agreed no longer do\n", c->lost);
 	}

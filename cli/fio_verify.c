@@ -283,7 +283,7 @@ static int print_text(const struct verify *v)
 	return 0;
 }
 
-static int print_json(const struct verify *v)
+static json_t *kills_json(const struct verify *v)
 {
 	json_t *const kills = json_array();
 
@@ -295,13 +295,18 @@ static int print_json(const struct verify *v)
 				       "acknowledged", (json_int_t)k->acknowledged, "states",
 				       (json_int_t)k->states, "lost", (json_int_t)k->lost, "text", k->text));
 	}
+	return kills;
+}
+
+static int print_json(const struct verify *v)
+{
+	const struct emu_config *const m = v->request->machine;
 	json_t *const o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o}",
-		"test", "verify", "fio_version", v->version, "machine", v->request->machine->name, "domain",
-		cli_domain_name(v->request->machine), "seed", (json_int_t)v->request->machine->seed,
-		"verdict", ct_verdict_name(verdict_of(v)), "blocks", (json_int_t)v->blocks, "events",
-		(json_int_t)v->events, "states", (json_int_t)v->states, "lost", (json_int_t)v->lost,
-		"interrupted", nvw_stopping(), "kills", kills, "made_by",
-		cli_provenance(v->request->machine, NULL));
+		"test", "verify", "fio_version", v->version, "machine", m->name, "domain", cli_domain_name(m),
+		"seed", (json_int_t)m->seed, "verdict", ct_verdict_name(verdict_of(v)), "blocks",
+		(json_int_t)v->blocks, "events", (json_int_t)v->events, "states", (json_int_t)v->states,
+		"lost", (json_int_t)v->lost, "interrupted", nvw_stopping(), "kills", kills_json(v), "made_by",
+		cli_provenance(m, NULL));
 
 	return cli_print_json(o, stdout);
 }

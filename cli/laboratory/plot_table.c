@@ -408,6 +408,16 @@ static int find_baseline(const struct plot *p, bool *ret_series, unsigned *ret_p
 	return 0;
 }
 
+static void divide_cell(struct plot_cell *c, double by)
+{
+	if (!(by > 0)) {
+		c->count = 0;
+	}
+	c->median /= by;
+	c->least /= by;
+	c->most /= by;
+}
+
 /* Cells without a baseline, or with one of 0, vanish: what is relative to nothing is no failure. */
 static int divide(struct plot *p)
 {
@@ -416,7 +426,7 @@ static int divide(struct plot *p)
 	unsigned place;
 
 	NVW_TRY(find_baseline(p, &is_series, &place));
-	double *const by = malloc(cells * sizeof *by);
+	double *const by = calloc(cells, sizeof *by);
 
 	if (!by) {
 		return no_memory();
@@ -426,17 +436,12 @@ static int divide(struct plot *p)
 		const struct plot_cell *const base =
 			is_series ? plot_cell(p, place, at) : plot_cell(p, of, place);
 
-		by[i] = base->count ? base->median : 0;
+		if (base->count) {
+			by[i] = base->median;
+		}
 	}
 	for (unsigned i = 0; i < cells; i++) {
-		struct plot_cell *const c = &p->cell[i];
-
-		if (!(by[i] > 0)) {
-			c->count = 0;
-		}
-		c->median /= by[i];
-		c->least /= by[i];
-		c->most /= by[i];
+		divide_cell(&p->cell[i], by[i]);
 	}
 	free(by);
 	return 0;
@@ -480,31 +485,45 @@ static int fill(struct plot *p, struct selection *s, unsigned ok)
 	return 0;
 }
 
-static int select_cells(struct plot *p, const struct plot_table *t, char *where)
+static int name_columns(struct selection *s, const struct plot *p)
 {
-	struct selection s = {
-		.table = t, .has_series = p->series != NULL, .status = column_named(t, "status")};
+	s->status = column_named(s->table, "status");
+	if (s->status > 0) {
+		s->axes = s->status;
+	}
+	NVW_TRY(plot_column(s->table, "x", p->x, &s->x));
+	NVW_TRY(plot_column(s->table, "y", p->y, &s->y));
+	if (p->series) {
+		s->has_series = true;
+		return plot_column(s->table, "series", p->series, &s->series);
+	}
+	return 0;
+}
+
+/* How many of the selected rows are ok, and are not. */
+static unsigned count_rows(const struct selection *s, unsigned *ret_left_out)
+{
 	unsigned ok = 0;
 
-	if (s.status > 0) {
-		s.axes = s.status;
-	}
-	NVW_TRY(plot_column(t, "x", p->x, &s.x));
-	NVW_TRY(plot_column(t, "y", p->y, &s.y));
-	if (p->series) {
-		NVW_TRY(plot_column(t, "series", p->series, &s.series));
-	}
-	NVW_TRY(read_where(&s, where));
-	for (unsigned row = 0; row < t->rows; row++) {
-		if (is_selected(&s, row)) {
-			ok += is_ok(&s, row);
-			p->left_out += !is_ok(&s, row);
+	for (unsigned row = 0; row < s->table->rows; row++) {
+		if (is_selected(s, row)) {
+			ok += is_ok(s, row);
+			*ret_left_out += !is_ok(s, row);
 		}
 	}
+	return ok;
+}
+
+static int select_cells(struct plot *p, const struct plot_table *t, char *where)
+{
+	struct selection s = {.table = t};
+
+	NVW_TRY(name_columns(&s, p));
+	NVW_TRY(read_where(&s, where));
 	p->x_is_axis = is_axis(&s, s.x);
 	p->y_is_axis = is_axis(&s, s.y);
 	p->series_is_axis = s.has_series && is_axis(&s, s.series);
-	NVW_TRY(fill(p, &s, ok));
+	NVW_TRY(fill(p, &s, count_rows(&s, &p->left_out)));
 	measure_cells(p);
 	if (p->baseline) {
 		NVW_TRY(divide(p));

@@ -79,6 +79,18 @@ int sweep_bundle_add(struct sweep *s, const char *section, const char *name, con
 	return 0;
 }
 
+/* Each value has a section, if the axis has sections at all. */
+static int check_values(const struct sweep *s, const struct sweep_axis *a)
+{
+	for (unsigned k = 0; sweep_is_bundle_axis(s, a->name) && k < a->count; k++) {
+		if (strcmp(a->value[k], "-") != 0 && !sweep_bundle_of(s, a->name, a->value[k])) {
+			return nvw_fail(NVW_E_USAGE, "%s: axis %s: the value %s has no section [%s %s]",
+				s->where, a->name, a->value[k], a->name, a->value[k]);
+		}
+	}
+	return 0;
+}
+
 int sweep_bundle_check(const struct sweep *s)
 {
 	for (unsigned i = 0; i < s->bundle_count; i++) {
@@ -90,15 +102,7 @@ int sweep_bundle_check(const struct sweep *s)
 		}
 	}
 	for (unsigned i = 0; i < s->axis_count; i++) {
-		const struct sweep_axis *const a = &s->axis[i];
-
-		for (unsigned k = 0; sweep_is_bundle_axis(s, a->name) && k < a->count; k++) {
-			if (strcmp(a->value[k], "-") != 0 && !sweep_bundle_of(s, a->name, a->value[k])) {
-				return nvw_fail(NVW_E_USAGE,
-					"%s: axis %s: the value %s has no section [%s %s]", s->where, a->name,
-					a->value[k], a->name, a->value[k]);
-			}
-		}
+		NVW_TRY(check_values(s, &s->axis[i]));
 	}
 	return 0;
 }

@@ -277,6 +277,20 @@ static json_t *typed(const char *text)
 	return json_string(text);
 }
 
+static json_t *line_of(const struct sweep *s, const struct sweep_point *p)
+{
+	json_t *const line = json_object();
+
+	for (unsigned k = 0; k < s->axis_count; k++) {
+		json_object_set_new(line, s->axis[k].name, typed(sweep_value(s, p, k)));
+	}
+	json_object_set(line, "status", json_object_get(p->row, "status"));
+	json_object_set(line, "reason", json_object_get(p->row, "reason"));
+	json_object_set(line, "host_seconds", json_object_get(p->row, "seconds"));
+	json_object_update_missing(line, json_object_get(p->row, "values"));
+	return line;
+}
+
 int sweep_write_json_lines(const struct sweep *s, const char *path)
 {
 	struct nvw_new_file f;
@@ -284,16 +298,8 @@ int sweep_write_json_lines(const struct sweep *s, const char *path)
 
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	for (unsigned i = 0; i < s->count && r == 0; i++) {
-		const struct sweep_point *const p = &s->point[i];
-		json_t *const line = json_object();
+		json_t *const line = line_of(s, &s->point[i]);
 
-		for (unsigned k = 0; k < s->axis_count; k++) {
-			json_object_set_new(line, s->axis[k].name, typed(sweep_value(s, p, k)));
-		}
-		json_object_set(line, "status", json_object_get(p->row, "status"));
-		json_object_set(line, "reason", json_object_get(p->row, "reason"));
-		json_object_set(line, "host_seconds", json_object_get(p->row, "seconds"));
-		json_object_update_missing(line, json_object_get(p->row, "values"));
 		if (json_dumpf(line, f.file, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
 			fputc('\n', f.file) == EOF) {
 			r = nvw_fail_errno("%s", path);

@@ -113,6 +113,25 @@ static int make_groups(struct summary *m, const struct sweep_point **sorted, con
 	return 0;
 }
 
+/* The group with the same values of all axes, but the seed. */
+static const struct group *group_with(const struct summary *m, const struct sweep_point *wanted)
+{
+	for (unsigned low = 0, high = m->count; low < high;) {
+		const unsigned at = (low + high) / 2;
+		const int order = compare_points(m, m->group[at].first, wanted);
+
+		if (order == 0) {
+			return &m->group[at];
+		}
+		if (order < 0) {
+			low = at + 1;
+		} else {
+			high = at;
+		}
+	}
+	return NULL;
+}
+
 /* The group that has the baseline's values in place of this one's; NULL if it was excluded. */
 static const struct group *base_of(const struct summary *m, const struct group *g)
 {
@@ -126,20 +145,7 @@ static const struct group *base_of(const struct summary *m, const struct group *
 		for (*choice = 0; strcmp(a->value[*choice], s->baseline.term[i].text) != 0; ++*choice) {
 		}
 	}
-	for (unsigned low = 0, high = m->count; low < high;) {
-		const unsigned at = (low + high) / 2;
-		const int order = compare_points(m, m->group[at].first, &wanted);
-
-		if (order == 0) {
-			return &m->group[at];
-		}
-		if (order < 0) {
-			low = at + 1;
-		} else {
-			high = at;
-		}
-	}
-	return NULL;
+	return group_with(m, &wanted);
 }
 
 static void set_ratios(struct summary *m)
@@ -173,25 +179,27 @@ static void add_values(json_t *row, const struct group *g)
 	}
 }
 
-static void add_rows(struct summary *m, const char *metric)
+static json_t *row_of(const struct summary *m, const struct group *g, const char *metric)
 {
 	const struct sweep *const s = m->sweep;
+	json_t *const row = json_object();
 
-	for (unsigned i = 0; i < m->count; i++) {
-		const struct group *const g = &m->group[i];
-		json_t *const row = json_object();
-
-		for (unsigned k = 0; k < s->axis_count; k++) {
-			if ((int)k != m->seed) {
-				json_object_set_new(
-					row, s->axis[k].name, json_string(sweep_value(s, g->first, k)));
-			}
+	for (unsigned k = 0; k < s->axis_count; k++) {
+		if ((int)k != m->seed) {
+			json_object_set_new(row, s->axis[k].name, json_string(sweep_value(s, g->first, k)));
 		}
-		json_object_set_new(row, "metric", json_string(metric));
-		json_object_set_new(row, "points", json_integer(g->points));
-		json_object_set_new(row, "ok", json_integer(g->ok));
-		add_values(row, g);
-		json_array_append_new(m->rows, row);
+	}
+	json_object_set_new(row, "metric", json_string(metric));
+	json_object_set_new(row, "points", json_integer(g->points));
+	json_object_set_new(row, "ok", json_integer(g->ok));
+	add_values(row, g);
+	return row;
+}
+
+static void add_rows(struct summary *m, const char *metric)
+{
+	for (unsigned i = 0; i < m->count; i++) {
+		json_array_append_new(m->rows, row_of(m, &m->group[i], metric));
 	}
 }
 

@@ -79,29 +79,39 @@ static void say_how_it_ended(struct pool_outcome *o, const char *path, int statu
 	}
 }
 
-int pool_apart(pool_work *work, void *context, const char *path, struct pool_outcome *ret)
+/* In a new process, whose number is *ret_pid; what it writes can be read at *ret_from. */
+static int begin(pool_work *work, void *context, const char *path, pid_t *ret_pid, int *ret_from)
 {
-	const double began = ct_wall_seconds();
-	struct rusage used;
-	int ends[2], status;
+	int ends[2];
 
-	*ret = (struct pool_outcome){.error = NVW_E_SYSTEM, .message = "the process left no result"};
 	fflush(NULL);
 	if (pipe(ends) != 0) {
 		return nvw_fail_errno("no pipe");
 	}
-	const pid_t pid = fork();
-
-	if (pid == 0) {
+	*ret_pid = fork();
+	if (*ret_pid == 0) {
 		close(ends[0]);
 		child(work, context, path, ends[1]);
 	}
 	close(ends[1]);
-	if (pid < 0) {
+	if (*ret_pid < 0) {
 		close(ends[0]);
 		return nvw_fail_errno("no process for %s", path);
 	}
-	take(ends[0], ret);
+	*ret_from = ends[0];
+	return 0;
+}
+
+int pool_apart(pool_work *work, void *context, const char *path, struct pool_outcome *ret)
+{
+	const double began = ct_wall_seconds();
+	struct rusage used;
+	pid_t pid;
+	int from, status;
+
+	*ret = (struct pool_outcome){.error = NVW_E_SYSTEM, .message = "the process left no result"};
+	NVW_TRY(begin(work, context, path, &pid, &from));
+	take(from, ret);
 	if (wait4(pid, &status, 0, &used) != pid) {
 		return nvw_fail_errno("no result of %s", path);
 	}
