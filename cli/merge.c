@@ -197,20 +197,9 @@ static int add_findings(struct merge *m, const json_t *report)
 	return 0;
 }
 
-static void add_parts(struct ct_result *r, const json_t *o)
+/* Of what is kept from the shard that first had it. */
+static void add_first_parts(struct ct_by_parts *p, const json_t *o)
 {
-	struct ct_by_parts *const p = &r->by_parts;
-
-	r->instants_by_parts += number_of(o, "instants");
-	if (number_of(o, "parts") > p->parts) {
-		p->parts = number_of(o, "parts");
-	}
-
-	p->evaluations += number_of(o, "evaluations");
-	if (number_of(o, "widest_words") > p->most_forks) {
-		p->most_forks = (uint32_t)number_of(o, "widest_words");
-		COPY(p->widest, o, "widest");
-	}
 	if (p->wide == 0) {
 		p->wide_forks = (uint32_t)number_of(o, "too_wide_words");
 		COPY(p->first_wide, o, "first_too_wide");
@@ -218,14 +207,29 @@ static void add_parts(struct ct_result *r, const json_t *o)
 	if (p->denied == 0) {
 		COPY(p->first_denied, o, "first_denied");
 	}
+	if (p->crowded == 0) {
+		p->crowd = number_of(o, "crowd_stores");
+	}
+}
+
+static void add_parts(struct ct_result *r, const json_t *o)
+{
+	struct ct_by_parts *const p = &r->by_parts;
+
+	add_first_parts(p, o);
+	r->instants_by_parts += number_of(o, "instants");
+	if (number_of(o, "parts") > p->parts) {
+		p->parts = number_of(o, "parts");
+	}
+	p->evaluations += number_of(o, "evaluations");
+	if (number_of(o, "widest_words") > p->most_forks) {
+		p->most_forks = (uint32_t)number_of(o, "widest_words");
+		COPY(p->widest, o, "widest");
+	}
 	p->wide += number_of(o, "too_wide");
 	p->denied += number_of(o, "denied");
 	p->confirmations += number_of(o, "confirmations");
 	p->missed += number_of(o, "missed");
-	if (p->crowded == 0) {
-		p->crowd = number_of(o, "crowd_stores");
-	}
-
 	p->crowded += number_of(o, "crowded");
 	p->died += number_of(o, "died");
 }

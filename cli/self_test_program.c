@@ -125,13 +125,8 @@ static const char *special_result(const struct ct_trial *trial, bool harmless, b
 	return other ? "OTHER" : NULL;
 }
 
-/* A row for the test with this bug, or (no_bug) with none. */
-static void judge(struct self_test *t, const struct bug *bug, const struct ct_result *result)
+static struct ct_trial trial_of(const struct bug *bug, const char *way, const struct ct_result *result)
 {
-	const char *const way = way_of(&t->request, result);
-	const bool harmless = bug_is_harmless(bug, way), expects = bug != &no_bug && !harmless;
-	const bool fails = result->finding_count > 0;
-	const struct ct_finding *found = NULL;
 	struct ct_trial trial = {.way = way,
 		.options = bug->arguments,
 		.as_expected = ct_is_consistent(result),
@@ -142,20 +137,45 @@ static void judge(struct self_test *t, const struct bug *bug, const struct ct_re
 	if (bug != &no_bug) {
 		trial.mutation = bug->name;
 	}
+	return trial;
+}
+
+/* found: the finding that the list expects, NULL: none. */
+static void tell_finding(
+	const struct ct_result *result, const struct ct_finding *found, struct ct_trial *trial)
+{
+	if (result->finding_count > 0) {
+		describe(found ? found : &result->finding[0], trial->text, sizeof trial->text);
+	} else if (!ct_is_consistent(result)) {
+		snprintf(trial->text, sizeof trial->text, "without a verdict: %.200s", result->undecided);
+	}
+}
+
+static void count_trial(struct ct_self_test *sum, bool expects, bool as_expected)
+{
+	sum->mutations += expects;
+	sum->found += expects && as_expected;
+	sum->clean += !expects;
+	sum->alarms += !expects && !as_expected;
+}
+
+/* A row for the test with this bug, or (no_bug) with none. */
+static void judge(struct self_test *t, const struct bug *bug, const struct ct_result *result)
+{
+	const char *const way = way_of(&t->request, result);
+	const bool harmless = bug_is_harmless(bug, way), expects = bug != &no_bug && !harmless;
+	struct ct_trial trial = trial_of(bug, way, result);
+	const struct ct_finding *found = NULL;
+
 	if (expects) {
 		found = bug_find(bug, result);
 		trial.as_expected = found != NULL;
 	}
-	if (fails) {
-		describe(found ? found : &result->finding[0], trial.text, sizeof trial.text);
-	} else if (!ct_is_consistent(result)) {
-		snprintf(trial.text, sizeof trial.text, "without a verdict: %.200s", result->undecided);
-	}
-	t->sum.mutations += expects;
-	t->sum.found += expects && trial.as_expected;
-	t->sum.clean += !expects;
-	t->sum.alarms += !expects && !trial.as_expected;
-	self_test_row(&t->report, &trial, special_result(&trial, harmless, expects && !found && fails));
+	tell_finding(result, found, &trial);
+	count_trial(&t->sum, expects, trial.as_expected);
+	const bool other = expects && !found && result->finding_count > 0;
+
+	self_test_row(&t->report, &trial, special_result(&trial, harmless, other));
 }
 
 static int try(struct self_test *t, const struct bug *bug)

@@ -280,6 +280,19 @@ static bool find_body(const struct text *t, size_t behind, struct text_span *ret
 	return ret->to > 0 && text_find_word(t->code, ret->from, "if") >= ret->to;
 }
 
+/* What the body executes, for a caller who knows the parameters: an address and perhaps a size, or none. */
+static bool takes_what_it_needs(
+	const struct text *t, const struct text_arguments *a, struct text_span body, struct patch_call *c)
+{
+	/* The size that the program gives to the library is unknown here. */
+	const bool hides_size = !c->sized && text_has_any(t->whole, body, sizing);
+
+	if (!has_parameters(t->code, a->span[0].from - 1, a->behind)) {
+		return c->fences && !c->flushes;
+	}
+	return c->flushes && !hides_size && take_parameters(t->code, a, c->cast);
+}
+
 /* The program's own function whose name is at an offset, by what it executes. */
 static void add_own(struct patch_reader *r, const struct text *t, size_t at, size_t open)
 {
@@ -292,19 +305,10 @@ static void add_own(struct patch_reader *r, const struct text *t, size_t at, siz
 		return;
 	}
 	snprintf(c.name, sizeof c.name, "%.*s", (int)(open - at), t->code + at);
-	c.far = how_far(r, c.name, &call);
 	c.flushes = text_has_any(t->whole, body, flushing);
 	c.fences = text_has_any(t->whole, body, fencing);
-	if (!has_parameters(t->code, open, a.behind)) {
-		if (c.fences && !c.flushes) {
-			add_call(r, &c);
-		}
-		return;
-	}
-	/* The size that the program gives to the library is unknown here. */
-	const bool hides_size = !c.sized && text_has_any(t->whole, body, sizing);
-
-	if (c.flushes && !hides_size && take_parameters(t->code, &a, c.cast)) {
+	if (takes_what_it_needs(t, &a, body, &c)) {
+		c.far = how_far(r, c.name, &call);
 		add_call(r, &c);
 	}
 }
