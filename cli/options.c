@@ -215,27 +215,36 @@ static const char *owner(const char *name)
 	return NULL;
 }
 
-int cli_options_unknown(const struct cli_options *o, const struct nvw_workload *workload, const char *name)
+/* The options of the command and of its workload (NULL: none), with NULL behind the last. */
+static void list_names(
+	const char *command, const struct nvw_workload *workload, const char *names[CLI_OPTIONS + 64])
 {
-	const char *names[CLI_OPTIONS + 64];
-	char whose[512];
 	unsigned n = 0;
 
-	snprintf(whose, sizeof whose, "%s", o->command);
-
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
-		if (has(o->command, id)) {
+		if (has(command, id)) {
 			names[n++] = records[id].name;
 		}
 	}
 	if (workload) {
-		snprintf(whose, sizeof whose, "%s %s", o->command, workload->name);
 		for (const struct nvw_option *w = workload->options; w && w->name && n < CLI_OPTIONS + 63;
 			w++) {
 			names[n++] = w->name;
 		}
 	}
 	names[n] = NULL;
+}
+
+int cli_options_unknown(const struct cli_options *o, const struct nvw_workload *workload, const char *name)
+{
+	const char *names[CLI_OPTIONS + 64];
+	char whose[512];
+
+	snprintf(whose, sizeof whose, "%s", o->command);
+	if (workload) {
+		snprintf(whose, sizeof whose, "%s %s", o->command, workload->name);
+	}
+	list_names(o->command, workload, names);
 	const char *const other = owner(name), *const near = nvw_nearest(name, names);
 
 	if (other) {

@@ -101,6 +101,18 @@ static void print_refuted(const struct ct_cure *c, const char *indent, FILE *to)
 	fputs(")\n", to);
 }
 
+/* Whose cures were tested together with it, and what they leave. */
+static void print_context(const struct ct_cure *c, const char *indent, FILE *to)
+{
+	if (c->run == CT_CURE_NOT_RUN && c->run_text[0] != '\0') {
+		fprintf(to, "%snot verified by running: %s\n", indent, c->run_text);
+	}
+	if (c->others > 0) {
+		fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
+			GROUPED(c->only), GROUPED(c->only_of));
+	}
+}
+
 static void print_verified(const struct ct_result *r, const struct ct_cure *c, const char *indent, FILE *to)
 {
 	static const char *const words[] = {
@@ -123,13 +135,7 @@ static void print_verified(const struct ct_result *r, const struct ct_cure *c, c
 	}
 	print_cost(c, to);
 	fputc('\n', to);
-	if (c->run == CT_CURE_NOT_RUN && c->run_text[0] != '\0') {
-		fprintf(to, "%snot verified by running: %s\n", indent, c->run_text);
-	}
-	if (c->others > 0) {
-		fprintf(to, "%swith all other cures but not this one, %s of %s states fail\n", indent,
-			GROUPED(c->only), GROUPED(c->only_of));
-	}
+	print_context(c, indent, to);
 }
 
 /* In a run in which only the cure of another finding was applied; otherwise in one with all of them. */
