@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave damage POOL: damaged copies, kept in a folder, or each recovered and judged. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commands.h"
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "pool_command.h"
 #include "pools/campaign.h"
@@ -55,6 +54,7 @@ static int set_of(const struct cli_options *o, enum cli_option_id id, const char
 
 static bool has_bad(const struct campaign *c)
 {
+	NVW_INVARIANT(c->bad_count <= CAMPAIGN_KEPT);
 	return c->bad_count != 0;
 }
 

@@ -356,11 +356,13 @@ static int take_word(struct cli_options *o, bool takes_workload, int argc, char 
 	if (!name) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
 	}
+	NVW_INVARIANT(o->word_count < (unsigned)o->argc);
 	o->word[o->word_count++] = name;
 	const char *const value = split(name, argv, argc, i, cli_is_flag(o->command, name));
 	const unsigned id = find_option(o->command, name);
 
 	if (id == CLI_OPTIONS && takes_workload) {
+		NVW_INVARIANT(o->other_count < (unsigned)o->argc);
 		o->other[o->other_count++] = (struct cli_other){name, value};
 		return 0;
 	}
@@ -405,6 +407,7 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 			error = nvw_fail(NVW_E_USAGE, "%s: there is no option %s; options begin with --",
 				o->command, argv[i]);
 		} else {
+			NVW_INVARIANT(o->argument_count < (unsigned)argc);
 			o->argument[o->argument_count++] = argv[i];
 		}
 	}

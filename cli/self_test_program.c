@@ -207,6 +207,7 @@ static int try_all(struct self_test *t)
 	NVW_TRY(crash_check_foreign(&t->request));
 	NVW_TRY(read_list(t));
 	NVW_TRY(try(t, &no_bug));
+	NVW_INVARIANT(t->bugs.count > 0 && t->bugs.count <= BUGS_MAX);
 	for (unsigned i = 0; i < t->bugs.count && !t->sum.interrupted; i++) {
 		NVW_TRY(try(t, &t->bugs.bug[i]));
 	}

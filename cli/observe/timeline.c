@@ -294,6 +294,7 @@ static void give_lanes(struct row **order, uint32_t count)
 		}
 		row->lane = free_lane(busy_to, lanes, row->sight.from);
 		if (row->lane < LANES) {
+			NVW_INVARIANT(row->lane <= lanes);
 			lanes += row->lane == lanes;
 			busy_to[row->lane] = row->sight.to;
 		}

@@ -211,6 +211,7 @@ unsigned crash_report_sampled(
 		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
 			"a part crashed or hung, after which the check ran on whole states alone");
 	}
+	NVW_INVARIANT(n <= CRASH_SAMPLED_MAX);
 	return n;
 }
 

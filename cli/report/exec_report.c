@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "core/invariant.h"
 #include "json_report.h"
 #include "provenance.h"
 #include "exec_report.h"
@@ -45,6 +46,7 @@ static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES]
 			continue;
 		}
 		n += n < PLACES;
+		NVW_INVARIANT(at < n && n <= PLACES);
 		memmove(worst + at + 1, worst + at, (n - at - 1) * sizeof *worst);
 		worst[at] = i + 1;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "core/newfile.h"
 #include "html_finding.h"
 #include "html_report.h"
@@ -282,6 +283,7 @@ static void bar(FILE *f, const struct ct_result *r, uint64_t first, uint64_t end
 	double log2_states = 0;
 	bool all = true;
 
+	NVW_INVARIANT(first < end && end <= r->interval_count);
 	for (uint64_t i = first; i < end; i++) {
 		log2_states = fmax(log2_states, r->interval[i].possible_log2);
 		all = all && r->interval[i].exhausted;

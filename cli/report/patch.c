@@ -296,6 +296,7 @@ static void write_hunk(
 	const uint32_t last = after < s->count ? after : s->count;
 	unsigned next = 0;
 
+	NVW_INVARIANT(count > 0 && in[0].line >= 1);
 	fprintf(to, "@@ -%u,%u +%u,%u @@\n", first, last - first + 1, first + shift,
 		last - first + 1 + count);
 	for (uint32_t i = first; i <= last; i++) {
@@ -377,6 +378,7 @@ static unsigned collect(
 			count += mine;
 		}
 	}
+	NVW_INVARIANT(count <= INSERTIONS_MAX);
 	qsort(in, count, sizeof *in, by_place);
 	return count;
 }
@@ -386,6 +388,7 @@ static unsigned end_of_file(const struct insertion *in, unsigned first, unsigned
 {
 	unsigned end = first + 1;
 
+	NVW_INVARIANT(first < count);
 	while (end < count && strcmp(in[end].file, in[first].file) == 0) {
 		end++;
 	}

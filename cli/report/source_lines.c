@@ -11,6 +11,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "source_lines.h"
+#include "core/invariant.h"
 #include "words.h"
 
 enum { FOUND_MAX = 32, NAME_MAX_BYTES = 128 };
@@ -112,6 +113,7 @@ static const char *compiled_from(const char *file)
 		snprintf(found[i].file, sizeof found[i].file, "%s", file);
 		snprintf(found[i].path, sizeof found[i].path, "%s", s.path);
 	}
+	NVW_INVARIANT(i < FOUND_MAX);
 	return found[i].path;
 }
 
