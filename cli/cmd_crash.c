@@ -300,15 +300,16 @@ static int work(struct cli_session *s, struct crash_request *r)
 static int merge(int argc, char **argv)
 {
 	struct cli_options given;
-	int error = cli_options_parse(&given, false, argc, argv);
+	int status = cli_options_parse(&given, false, argc, argv);
 
-	if (!error) {
-		error = cli_options_check_use(&given, cli_at(CLI_AT_MERGE, true));
+	if (!status) {
+		status = cli_options_check_use(&given, cli_at(CLI_AT_MERGE, true));
 	}
-	const int status = error ? cli_fail() : crash_merge(&given);
-
+	if (!status) {
+		status = crash_merge(&given);
+	}
 	cli_options_end(&given);
-	return status;
+	return cli_status(status);
 }
 
 int cli_examine_crash(int argc, char **argv, struct emu_config *ret_config)

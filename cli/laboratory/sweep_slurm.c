@@ -231,7 +231,7 @@ static int run_line(const char *folder, const json_t *line, uint64_t timeout_ms)
 static int run_list(const char *path, const char *folder, char *text, uint64_t timeout_ms)
 {
 	const char *const task = getenv("SLURM_ARRAY_TASK_ID");
-	const unsigned long at = task ? strtoul(task, NULL, 10) : 0;
+	const unsigned long at = strtoul(words_or(task, "0"), NULL, 10);
 	unsigned long tasks = 0, n = 0;
 	char *rest = text, *line;
 	int r = 0;

@@ -61,7 +61,10 @@ static int map_file(const char *path, struct bytes *ret)
 		ret->count = (uint64_t)s.st_size;
 	}
 	close(fd);
-	return ret->at == MAP_FAILED ? nvw_fail_errno("%s: cannot be mapped", path) : 0;
+	if (ret->at == MAP_FAILED) {
+		return nvw_fail_errno("%s: cannot be mapped", path);
+	}
+	return 0;
 }
 
 static void unmap_file(struct bytes *b)
@@ -76,20 +79,24 @@ static int each_file(const struct run *r,
 {
 	for (unsigned i = 0; i < nvw_pool_count(r->first); i++) {
 		char *const path = nvw__pool_path(r->path, i);
-		const int error = path != NULL ? visit((struct run *)(uintptr_t)r, i, path, context) :
-						 nvw_fail(NVW_E_MEMORY, "no memory for a path");
+
+		if (path == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for a path");
+		}
+		const int error = visit((struct run *)(uintptr_t)r, i, path, context);
 
 		free(path);
-		if (error != 0) {
-			return error;
-		}
+		NVW_TRY(error);
 	}
 	return 0;
 }
 
 static int remove_file(struct run *r, unsigned pool, const char *path, void *context)
 {
-	return unlink(path) == 0 ? 0 : nvw_fail_errno("%s", path);
+	if (unlink(path) != 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	return 0;
 }
 
 static int add_hash(struct run *r, unsigned pool, const char *path, void *context)
@@ -306,7 +313,8 @@ static int one_copy(struct run *r, const struct damage *d)
 		count(r->campaign, d, verdict, o.message);
 	}
 	pool_outcome_end(&o);
-	return error != 0 ? error : each_file(r, remove_file, NULL);
+	NVW_TRY(error);
+	return each_file(r, remove_file, NULL);
 }
 
 /* ---- All of them --------------------------------------------------------------------------------- */

@@ -239,8 +239,8 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 	const struct ct_edit *const e = &c->edit[k];
 	const bool called = e->a.caller_line != 0, flushes = e->kind == CT_EDIT_FLUSH;
 	const bool fences = !flushes || has_beside(c, k, CT_EDIT_FENCE);
-	const char *const file = called ? e->a.caller_file : e->a.file;
-	const uint32_t line = called ? e->a.caller_line : e->a.line;
+	const char *file = e->a.file;
+	uint32_t line = e->a.line;
 	const char *why = "its source file was not found";
 	struct source s;
 
@@ -249,6 +249,10 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 	}
 	if (called && !e->behind_call) {
 		return "its fence is for one caller, and behind the call it may come too late";
+	}
+	if (called) {
+		file = e->a.caller_file;
+		line = e->a.caller_line;
 	}
 	if (source_read(file, &s)) {
 		why = flush_at(file, line, flushes * PATCH_FLUSH | fences * PATCH_FENCE, &s, ret);
@@ -448,7 +452,10 @@ static int patch_file(const struct insertion *in, unsigned count, const char *pa
 	const bool good = source_read(in[0].file, &s) && rewrite(&s, in, count, path);
 
 	source_free(&s);
-	return good ? 0 : nvw_fail_errno("%s: cannot write the patched source", path);
+	if (!good) {
+		return nvw_fail_errno("%s: cannot write the patched source", path);
+	}
+	return 0;
 }
 
 int cli_patch_apply(

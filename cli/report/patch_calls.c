@@ -11,6 +11,7 @@
 #include "patch_calls.h"
 #include "patch_expression.h"
 #include "source_lines.h"
+#include "words.h"
 
 /* ---- Reading ------------------------------------------------------------------------------------- */
 
@@ -165,7 +166,7 @@ static void add_library(struct patch_reader *r, const char *prefix, const char *
 			.flushes = flushes, .fences = library_calls[i].fences, .sized = flushes, .far = far};
 
 		name_library_call(c.name, prefix, i);
-		snprintf(c.before, sizeof c.before, *pool && flushes ? "%.70s, " : "%.70s", pool);
+		snprintf(c.before, sizeof c.before, "%.70s%s", pool, words_if(*pool && flushes, ", "));
 		add_call(r, &c);
 	}
 }
@@ -347,7 +348,10 @@ void patch_find_calls(struct patch_reader *r)
 
 static bool fits(const struct patch_call *c, enum patch_flush what, bool in_line)
 {
-	return what & PATCH_FLUSH ? c->flushes && (c->sized || in_line) : !c->flushes && c->fences;
+	if ((what & PATCH_FLUSH) == 0) {
+		return !c->flushes && c->fences;
+	}
+	return c->flushes && (c->sized || in_line);
 }
 
 static bool is_nearer(const struct patch_call *c, const struct patch_call *best, bool fence)

@@ -73,7 +73,10 @@ static size_t behind_part(const char *text, size_t at, size_t next, size_t *ret_
 	if (text[next] == '[') {
 		const size_t end = text_behind_bracket(text, next);
 
-		return end && text_is_harmless(text, (struct text_span){next, end}) ? end : at;
+		if (end == 0 || !text_is_harmless(text, (struct text_span){next, end})) {
+			return at;
+		}
+		return end;
 	}
 	if (text[next] != '.' && !arrow) {
 		return at;
@@ -110,7 +113,10 @@ static size_t behind_variable(const char *text, size_t at)
 	}
 	const size_t behind = text_behind_bracket(text, end);
 
-	return behind && text_is_pure(text + at, end - at) ? behind : at;
+	if (behind == 0 || !text_is_pure(text + at, end - at)) {
+		return at;
+	}
+	return behind;
 }
 
 /* Behind casts, and then what they are of or, without that, the last bracket; 0: an effect is in one. */
