@@ -194,9 +194,9 @@ static void recorded_run(FILE *f, const struct ct_result *r)
 	}
 }
 
-static void paragraph(FILE *f, const char *before, const char *text, const char *behind)
+static void paragraph(FILE *f, const char *style, const char *before, const char *text, const char *behind)
 {
-	fprintf(f, "<p class=\"%s", before);
+	fprintf(f, "<p class=\"%s\">%s", style, before);
 	html_text(f, text);
 	fprintf(f, "%s</p>", behind);
 }
@@ -208,7 +208,7 @@ static void assumptions(FILE *f, const struct ct_result *r)
 		char text[512];
 
 		ct_edit_text(&r->assumed[i], text, sizeof text);
-		paragraph(f, "soft\">With ", text,
+		paragraph(f, "soft", "With ", text,
 			idle ? ", which changes nothing: no state is without it." : ".");
 	}
 }
@@ -219,7 +219,7 @@ static void reservations(FILE *f, const struct ct_result *r)
 	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
 
 	for (unsigned i = 0, lines = crash_report_sampled(r, line); i < lines; i++) {
-		paragraph(f, "lost\">Sampled: ", line[i], "");
+		paragraph(f, "lost", "Sampled: ", line[i], "");
 	}
 	if (r->states_undecided > 0) {
 		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
@@ -240,7 +240,7 @@ static void reservations(FILE *f, const struct ct_result *r)
 	}
 	assumptions(f, r);
 	if (r->why_executed[0] != '\0') {
-		paragraph(f, "soft\">The checker was executed anew for every state, because ",
+		paragraph(f, "soft", "The checker was executed anew for every state, because ",
 			r->why_executed, ".");
 	}
 	if (r->interrupted || r->gave_up) {
