@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/units.h"
 #include "fio_run.h"
@@ -212,7 +213,7 @@ static void keep_median(struct sample *samples, uint64_t count, bool with, struc
 static int run_rows(
 	struct measuring *m, const struct emu_config *machine, bool with, const char *job, struct row rows[2])
 {
-	const uint64_t repeat = m->request->repeat ? m->request->repeat : 1;
+	const uint64_t repeat = NVW_OR(m->request->repeat, 1);
 	struct sample sample[2][REPEAT_MAX], both[2];
 
 	NVW_INVARIANT(repeat <= REPEAT_MAX);

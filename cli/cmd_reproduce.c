@@ -200,7 +200,7 @@ static void print_ends(const struct papers *p)
 		}
 		paper_row_name(row, name, sizeof name);
 		paper_ends_text(row, ends, sizeof ends);
-		printf("%-18s %s\n", name, *row->here.reason ? row->here.reason : ends);
+		printf("%-18s %s\n", name, words_or(row->here.reason, ends));
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <litmus/torture.h>
 
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/stop.h"
 #include "core/units.h"
@@ -191,7 +192,7 @@ static unsigned parts_of_run(const struct torture_command *c)
 	if (c->faults) {
 		return 1;
 	}
-	return c->options.programs < c->parts ? (unsigned)c->options.programs : c->parts;
+	return (unsigned)nvw_min(c->options.programs, c->parts);
 }
 
 static int make_words(

@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "../host/kernels.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/copy.h"
 #include "core/stop.h"
@@ -550,7 +551,7 @@ static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, 
  * the possible ones. */
 static int kill_often(struct tested *t, const struct ct_options *o, uint64_t events, struct ct_result *sum)
 {
-	const uint64_t kills = o->states ? o->states : KILLS;
+	const uint64_t kills = NVW_OR(o->states, KILLS);
 	struct nvw_random random = {o->seed};
 	int error = 0;
 

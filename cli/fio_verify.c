@@ -21,6 +21,7 @@
 #include <nvw/random.h>
 
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/stop.h"
 #include "crash_command.h"
@@ -141,7 +142,7 @@ static int explore_kill(struct verify *v, struct kill *k, uint64_t seed)
 	const enum ct_use use = keeps_caches ? CT_USE_KEPT_CACHES : CT_USE_PROGRAMS;
 	const struct ct_options options = {
 		.model = ct_model_for(use),
-		.states = q->states ? q->states : STATES,
+		.states = NVW_OR(q->states, STATES),
 		.seed = seed,
 		.jobs = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
 		.unexplained = true,
@@ -209,8 +210,7 @@ static int run_kill(struct verify *v, struct nvw_random *random, uint64_t seed)
 
 static int run_kills(struct verify *v)
 {
-	const uint64_t seed = v->request->machine->seed,
-		       kills = v->request->kills ? v->request->kills : KILLS;
+	const uint64_t seed = v->request->machine->seed, kills = NVW_OR(v->request->kills, KILLS);
 	struct nvw_random random = {seed};
 
 	NVW_INVARIANT(kills <= KILLS_MAX);

@@ -12,6 +12,7 @@
 
 #include "bug_list.h"
 #include "commands.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/stop.h"
 #include "crash_exec.h"
@@ -145,7 +146,7 @@ static void tell_finding(
 	const struct ct_result *result, const struct ct_finding *found, struct ct_trial *trial)
 {
 	if (result->finding_count > 0) {
-		describe(found ? found : &result->finding[0], trial->text, sizeof trial->text);
+		describe(NVW_OR(found, &result->finding[0]), trial->text, sizeof trial->text);
 	} else if (!ct_is_consistent(result)) {
 		snprintf(trial->text, sizeof trial->text, "without a verdict: %.200s", result->undecided);
 	}

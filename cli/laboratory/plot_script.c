@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "plot.h"
 #include "../report/provenance.h"
@@ -763,7 +764,7 @@ static void lay_out(struct script *s)
 
 	s->wide = PLOT_WIDE - AXIS_ROOM;
 	if (p->kind == PLOT_HEAT) {
-		s->wide -= (longest < NAME_WIDE ? longest : NAME_WIDE) + AXIS_ROOM;
+		s->wide -= (unsigned)nvw_min(longest, NAME_WIDE) + AXIS_ROOM;
 	} else if (p->series && longest > KEY_WIDE) {
 		s->key_below = true;
 	} else if (p->series && longest) {

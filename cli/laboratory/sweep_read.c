@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/array.h"
 #include "core/units.h"
 #include "ini_file.h"
@@ -359,7 +360,7 @@ static int enumerate(struct sweep *s)
 
 int sweep_read(struct sweep *s, const char *path, const struct cli_options *given)
 {
-	*s = (struct sweep){.where = path ? path : "sweep", .data = cli_text(given, CLI_data)};
+	*s = (struct sweep){.where = NVW_OR(path, "sweep"), .data = cli_text(given, CLI_data)};
 	if (path) {
 		NVW_TRY(ini_file_read(path, on_key, s));
 	}

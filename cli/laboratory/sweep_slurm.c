@@ -20,6 +20,7 @@
 
 #include <nvw/input.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/stop.h"
@@ -379,8 +380,7 @@ static int submit_texts(
 
 static int submit(struct front *f, unsigned missing)
 {
-	const unsigned most = f->manner->tasks ? f->manner->tasks : TASKS;
-	const unsigned tasks = missing < most ? missing : most;
+	const unsigned tasks = (unsigned)nvw_min(missing, NVW_OR(f->manner->tasks, TASKS));
 	char list[64];
 
 	snprintf(list, sizeof list, "list.%lld.%u", (long long)time(NULL), ++f->tries);

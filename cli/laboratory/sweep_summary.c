@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
@@ -338,7 +339,7 @@ int sweep_summarise(const struct sweep *s, json_t **ret_summary)
 {
 	struct summary m = {
 		.sweep = s, .seed = sweep_axis_named(s, "seed"), .rows = json_array(), .means = json_array()};
-	char *const metrics = strdup(s->metrics ? s->metrics : standard_metric(s->command));
+	char *const metrics = strdup(NVW_OR(s->metrics, standard_metric(s->command)));
 	const int r = summarise_all(&m, metrics);
 
 	free(metrics);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 enum { STEPS = 64, STEP_BITS = 6, POWERS = 64 - STEP_BITS };
@@ -95,7 +96,7 @@ static uint64_t percentile(const struct histogram *h, unsigned per_mille)
 	for (unsigned i = 0; i < sizeof h->bucket / sizeof *h->bucket; i++) {
 		seen += h->bucket[i];
 		if (seen >= rank) {
-			return end_of(i) < h->longest ? end_of(i) : h->longest;
+			return nvw_min(end_of(i), h->longest);
 		}
 	}
 	return h->longest;

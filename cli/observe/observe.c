@@ -8,6 +8,7 @@
 
 #include <crashtest/judge/process.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/units.h"
 #include "latencies.h"
@@ -91,7 +92,7 @@ static int create_memory_trace(struct cli_observers *o, const struct cli_options
 		return 0;
 	}
 	return cli_memory_trace_create(cli_text(options, CLI_memory_trace),
-		(enum cli_memory_format)cli_number(options, CLI_memory_format), device ? device : "nvram",
+		(enum cli_memory_format)cli_number(options, CLI_memory_format), NVW_OR(device, "nvram"),
 		cycle_ps, &o->memory);
 }
 
@@ -198,7 +199,7 @@ static int look(struct cli_observers *o, uint64_t until_ps)
 
 static uint64_t next_ring(const struct cli_observers *o)
 {
-	uint64_t next = o->limit_at_ps < o->look_at_ps ? o->limit_at_ps : o->look_at_ps;
+	uint64_t next = nvw_min(o->limit_at_ps, o->look_at_ps);
 
 	if (o->series && cli_series_next(o->series) < next) {
 		next = cli_series_next(o->series);

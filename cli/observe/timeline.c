@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
@@ -179,7 +180,7 @@ static uint64_t within(const struct cli_timeline *t, uint64_t time)
 	if (time <= t->window.from_ps) {
 		return t->window.from_ps;
 	}
-	return time < t->window.to_ps ? time : t->window.to_ps;
+	return nvw_min(time, t->window.to_ps);
 }
 
 /* 0 before the origin. */
@@ -252,7 +253,7 @@ static int by_place(const void *a, const void *b)
 	if (!is_same_place(x, y)) {
 		const int kinds = order_of(x->sight.kind, y->sight.kind);
 
-		return kinds ? kinds : order_of(x->sight.unit, y->sight.unit);
+		return NVW_OR(kinds, order_of(x->sight.unit, y->sight.unit));
 	}
 	if (x->lane != y->lane) {
 		return order_of(x->lane, y->lane);

@@ -5,6 +5,7 @@
 
 #include <crashtest/explain/cure.h>
 
+#include "core/bounds.h"
 #include "core/units.h"
 
 #include "cure_report.h"
@@ -41,15 +42,14 @@ static void print_cost(const struct ct_cure *c, FILE *to)
 		return;
 	}
 	fprintf(to, "%.1f %% of simulated time (%.2f us)",
-		100.0 * (double)c->cost_ps / (double)(c->cost_of_ps ? c->cost_of_ps : 1),
-		(double)c->cost_ps / 1e6);
+		100.0 * (double)c->cost_ps / (double)NVW_OR(c->cost_of_ps, 1), (double)c->cost_ps / 1e6);
 }
 
 static const char *with_others(const struct ct_cure *c)
 {
 	static const char *const words[] = {"", ", and the other cure,", ", and the other cures,"};
 
-	return words[c->others < 2 ? c->others : 2];
+	return words[nvw_min(c->others, 2)];
 }
 
 /* A barrier for which work-items wait for each other. */

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "json_report.h"
 #include "provenance.h"
@@ -138,7 +139,7 @@ enum { OPERATION_LINES = 10 };
 /* The middle of a bin may lie above everything in it. */
 static double latency_of(const struct host_operations *o, double fraction)
 {
-	return (double)host_min(host_percentile(&o->latency, fraction), o->longest_ns);
+	return (double)nvw_min(host_percentile(&o->latency, fraction), o->longest_ns);
 }
 
 /* What the report says of the program's operations (nvw/ack.h): in real time. */

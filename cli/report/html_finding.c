@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "crash_report.h"
 #include "cure_report.h"
@@ -220,7 +221,7 @@ static unsigned lane_of(struct lanes *l, const struct ct_moment *m)
 		l->lane[i].number = number;
 		l->count++;
 	}
-	return i < LANES_MAX ? i : LANES_MAX - 1;
+	return (unsigned)nvw_min(i, LANES_MAX - 1);
 }
 
 enum store_fate { STORE_LOST, STORE_OVERWRITTEN, STORE_DURABLE };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "html_finding.h"
@@ -299,7 +300,7 @@ static void bar(FILE *f, const struct ct_result *r, uint64_t first, uint64_t end
 
 static void intervals(FILE *f, const struct ct_result *r)
 {
-	const uint64_t n = r->interval_count, columns = n < COLUMNS_MAX ? n : COLUMNS_MAX;
+	const uint64_t n = r->interval_count, columns = nvw_min(n, COLUMNS_MAX);
 	double most = 1;
 
 	if (n == 0) {

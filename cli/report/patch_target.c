@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "patch_expression.h"
@@ -44,7 +45,7 @@ static size_t end_of_statement(const char *code, size_t at)
 		if (strchr("([", code[at])) {
 			behind = text_behind_bracket(code, at);
 		}
-		at = behind ? behind : at + 1;
+		at = NVW_OR(behind, at + 1);
 	}
 	return at;
 }
