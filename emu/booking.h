@@ -36,8 +36,10 @@ static inline emu_time emu_book(struct nvw_machine *m, struct emu_resource *r, e
 static inline emu_time emu_book_seen(struct nvw_machine *m, struct emu_resource *r, enum emu_sight_kind kind,
 	uint32_t unit, const char *what, emu_time t, emu_time occupancy)
 {
-	return emu_is_watched(m) ? emu_watch_book(m, r, kind, unit, what, t, occupancy) :
-				   emu_book(m, r, t, occupancy);
+	if (emu_is_watched(m)) {
+		return emu_watch_book(m, r, kind, unit, what, t, occupancy);
+	}
+	return emu_book(m, r, t, occupancy);
 }
 
 #endif

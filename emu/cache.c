@@ -54,8 +54,11 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 			NVW_E_MEMORY, "no memory for a cache of %llu lines", (unsigned long long)count);
 	}
 	cache->tags = (void *)(cache->memory + -(uintptr_t)cache->memory % ALIGNMENT);
-	cache->set = usual ? (void *)((char *)cache->tags + tags) : NULL;
-	cache->stamps = usual ? NULL : (void *)((char *)cache->tags + tags);
+	if (usual) {
+		cache->set = (void *)((char *)cache->tags + tags);
+	} else {
+		cache->stamps = (void *)((char *)cache->tags + tags);
+	}
 	cache->used = (void *)((char *)cache->tags + tags + stamps);
 	cache->lines = (void *)((char *)cache->used + used);
 	return 0;
@@ -88,7 +91,7 @@ static uint32_t next_stamp(struct emu_cache *cache)
 	return cache->clock;
 }
 
-/* ---- Searching a set ----------------------------------------------------------------------------- */
+/* ---- Searching a set ------------------------------------------------------------------------- */
 
 uint32_t emu_scan_tags(const uint32_t *tags, uint32_t ways, uint32_t tag)
 {
@@ -197,7 +200,7 @@ uint32_t emu_find_oldest(const uint32_t *stamps, uint32_t ways)
 	return first_of(least, oldest);
 }
 
-/* ---- Stamps of 16 ways ------------------------------------------------------------------------------ */
+/* ---- Stamps of 16 ways ----------------------------------------------------------------------- */
 
 uint32_t emu_set_scan_oldest(const struct emu_set *set)
 {
@@ -271,14 +274,17 @@ static inline void touch(struct emu_set *set, uint32_t way)
 	}
 }
 
-/* ---- Any other cache -------------------------------------------------------------------------------- */
+/* ---- Any other cache ------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) struct emu_line *peek_unusual(const struct emu_cache *cache, emu_line_id id)
 {
 	const uint32_t start = set_start(cache, id);
 	const uint32_t way = emu_find_way(cache->tags + start, cache->ways, id ^ EMU_NO_LINE);
 
-	return way == UINT32_MAX ? NULL : &cache->lines[start + way];
+	if (way == UINT32_MAX) {
+		return NULL;
+	}
+	return &cache->lines[start + way];
 }
 
 static __attribute__((noinline)) struct emu_line *find_unusual(struct emu_cache *cache, emu_line_id id)
@@ -296,7 +302,7 @@ static __attribute__((noinline)) void stamp_unusual(struct emu_cache *cache, uin
 	cache->stamps[i] = next_stamp(cache);
 }
 
-/* ---- Look-ups ---------------------------------------------------------------------------------------- */
+/* ---- Look-ups -------------------------------------------------------------------------------- */
 
 extern inline struct emu_line *emu_cache_find(struct emu_cache *cache, emu_line_id id)
 {
@@ -327,10 +333,13 @@ extern inline struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu
 	}
 	start = set_of(cache, id) * WAYS;
 	way = find_of_16(cache->tags + start, id ^ EMU_NO_LINE);
-	return way == UINT32_MAX ? NULL : &cache->lines[start + way];
+	if (way == UINT32_MAX) {
+		return NULL;
+	}
+	return &cache->lines[start + way];
 }
 
-/* ---- Replacement ------------------------------------------------------------------------------------ */
+/* ---- Replacement ----------------------------------------------------------------------------- */
 
 static uint32_t stamp_of(const struct emu_cache *cache, uint32_t i)
 {

@@ -28,8 +28,8 @@ struct emu_cache {
 	char *memory;         /* of all that follows */
 	uint64_t bytes;
 	uint32_t *tags; /* sets * ways: each "exclusive or" EMU_NO_LINE */
-	struct emu_set *
-		set; /* of the usual cache: 16 ways, a power of two of sets; NULL: another one, with stamps of its clock */
+	struct emu_set
+		*set; /* of the usual cache: 16 ways, 2^n sets; NULL: another one, with stamps of its clock */
 	uint32_t *stamps;
 	uint64_t *used; /* a bit for EMU_CACHE_BLOCK lines: one of them had a tag */
 	struct emu_line *lines;

@@ -132,8 +132,10 @@ static int unknown_key(const struct emu_config *c, const char *full)
 	}
 	names[KEYS + n] = NULL;
 	near = nvw_nearest(full, names);
-	return near ? nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine; did you mean %s?", full, near) :
-		      nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine", full);
+	if (near) {
+		return nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine; did you mean %s?", full, near);
+	}
+	return nvw_fail(NVW_E_CONFIG, "%s is not a key of a machine", full);
 }
 
 static int set_by_name(struct emu_config *c, const char *full, const char *text)
@@ -142,11 +144,18 @@ static int set_by_name(struct emu_config *c, const char *full, const char *text)
 	bool found = true;
 	int r;
 
-	r = key ? set(c, key, text) : config_devices_set(c, full, text, is_section, &found);
+	if (key) {
+		r = set(c, key, text);
+	} else {
+		r = config_devices_set(c, full, text, is_section, &found);
+	}
 	if (!found) {
 		return unknown_key(c, full);
 	}
-	return r < 0 ? nvw_fail(NVW_E_CONFIG, "%s: %s", full, nvw_error_message()) : 0;
+	if (r < 0) {
+		return nvw_fail(NVW_E_CONFIG, "%s: %s", full, nvw_error_message());
+	}
+	return 0;
 }
 
 void emu_config_default(struct emu_config *c)
@@ -243,7 +252,7 @@ static char *next_line(char *to, int room, void *stream)
 		r->room = room - 2;
 		return NULL;
 	}
-	snprintf(to, (size_t)room, "%.*s\n", is_comment ? 0 : (int)n, r->next);
+	snprintf(to, (size_t)room, "%.*s\n", (int)n * !is_comment, r->next);
 	r->next += n + (r->next[n] == '\n');
 	return to;
 }
@@ -279,10 +288,11 @@ static int not_found(const char *name, int error)
 	if (error != -ENOENT || strchr(name, '/') || strchr(name, '.')) {
 		return nvw_fail(NVW_E_CONFIG, "machine file %s", nvw_error_message());
 	}
-	return near ? nvw_fail(NVW_E_CONFIG, "there is no machine %s; did you mean %s?", name, near) :
-		      nvw_fail(NVW_E_CONFIG,
-			      "there is no shipped machine and no file called %s (see nvwave list machines)",
-			      name);
+	if (near) {
+		return nvw_fail(NVW_E_CONFIG, "there is no machine %s; did you mean %s?", name, near);
+	}
+	return nvw_fail(NVW_E_CONFIG,
+		"there is no shipped machine and no file called %s (see nvwave list machines)", name);
 }
 
 /* The line of the first device that lacks a key, 0 if none does. */
@@ -300,13 +310,10 @@ static int incomplete_device(struct reading *r)
 /* 0, or the first line with an error. */
 static int parse(struct reading *r)
 {
-	const int line = ini_parse_stream(next_line, r, on_key, r);
-
-	if (!line && r->too_long) {
+	NVW_TRY(ini_parse_stream(next_line, r, on_key, r));
+	if (r->too_long) {
 		snprintf(r->error, sizeof r->error, "a line has at most %d bytes", r->room);
-	}
-	if (line || r->too_long) {
-		return line ? line : r->too_long;
+		return r->too_long;
 	}
 	return incomplete_device(r);
 }
@@ -350,18 +357,23 @@ int emu_config_dump(const struct emu_config *config, FILE *to)
 	fprintf(to, "; machine %s\n", config->name);
 	for (unsigned i = 0; i < KEYS; i++) {
 		const struct config_place place = place_of(&copy, &keys[i]);
+		const char *value = config->protocol;
 		char buffer[NVW_UNIT_TEXT];
 
 		if (strcmp(section, keys[i].section)) {
 			section = keys[i].section;
 			fprintf(to, "\n[%s]\n", section);
 		}
-		fprintf(to, "%s = %s\n", keys[i].name,
-			keys[i].type == NAME ? config->protocol :
-					       config_value_text(&place, keys[i].type, buffer));
+		if (keys[i].type != NAME) {
+			value = config_value_text(&place, keys[i].type, buffer);
+		}
+		fprintf(to, "%s = %s\n", keys[i].name, value);
 	}
 	config_devices_dump(config, to);
-	return ferror(to) ? nvw_fail_errno("cannot write the machine file") : 0;
+	if (ferror(to)) {
+		return nvw_fail_errno("cannot write the machine file");
+	}
+	return 0;
 }
 
 const char *const *emu_machine_names(void)
@@ -377,6 +389,14 @@ const char *const *emu_machine_names(void)
 /* ---- Contradictions ------------------------------------------------------------------------ */
 
 /* Conditions for a machine to exist, each with its message. */
+static int check_fifo(const char *cache, const char *name, uint64_t entries)
+{
+	if (entries == 0 || entries > 1u << 20) {
+		return nvw_fail(NVW_E_CONFIG, "%s.%s: expected a FIFO of 1 to 1048576 entries", cache, name);
+	}
+	return 0;
+}
+
 static int check_cache(const char *name, const struct emu_cache_config *c)
 {
 	if (!c->ways || c->size < 64 * c->ways || c->size % (64 * c->ways)) {
@@ -399,29 +419,30 @@ static int check_cache(const char *name, const struct emu_cache_config *c)
 		return nvw_fail(NVW_E_CONFIG,
 			"%s.tag: the look-up of tags takes no longer than a hit (%s.latency)", name, name);
 	}
-	if (!c->sfifo || !c->nvw_fifo || c->sfifo > 1u << 20 || c->nvw_fifo > 1u << 20) {
-		return nvw_fail(NVW_E_CONFIG, "%s.%s: expected a FIFO of 1 to 1048576 entries", name,
-			!c->sfifo || c->sfifo > 1u << 20 ? "sfifo" : "nvw_fifo");
-	}
-	return 0;
+	NVW_TRY(check_fifo(name, "sfifo", c->sfifo));
+	return check_fifo(name, "nvw_fifo", c->nvw_fifo);
 }
 
 static int check_range(const char *key, uint64_t value, uint64_t least, uint64_t most)
 {
-	return value < least || value > most ?
-		       nvw_fail(NVW_E_CONFIG, "%s: between %" PRIu64 " and %" PRIu64 ", not %" PRIu64, key,
-			       least, most, value) :
-		       0;
+	if (value < least || value > most) {
+		return nvw_fail(NVW_E_CONFIG, "%s: between %" PRIu64 " and %" PRIu64 ", not %" PRIu64, key,
+			least, most, value);
+	}
+	return 0;
 }
 
 /* It has no NVW-FIFO. */
 static int check_l3(const struct emu_config *c)
 {
 	struct emu_cache_config l3 = c->l3;
-	const int r = check_range("l3.banks", c->l3_banks, 1, 1024);
 
 	l3.nvw_fifo = 1;
-	return r || !l3.size ? r : check_cache("l3", &l3);
+	NVW_TRY(check_range("l3.banks", c->l3_banks, 1, 1024));
+	if (!l3.size) {
+		return 0;
+	}
+	return check_cache("l3", &l3);
 }
 
 static int check_directory(const struct emu_directory_config *c)
@@ -464,21 +485,25 @@ struct emu_config emu_config_consistent(const struct emu_config *config)
 	}
 	c.store_buffer.order = models[model].order;
 	c.store_buffer.loads = models[model].loads;
-	c.loads = c.loads && models[model].in_flight ? c.loads : models[model].in_flight;
+	if (!c.loads || !models[model].in_flight) {
+		c.loads = models[model].in_flight;
+	}
 	return c;
 }
 
 static int check_store_buffer(const struct emu_config *config)
 {
 	const struct emu_config c = emu_config_consistent(config);
-	const int r = check_range("store_buffer.entries", c.store_buffer.entries, 0, STORES_MAX);
+	static const char *const keys_of[] = {"store_buffer.entries", "gpu.consistency"};
 
-	if (r == 0 && c.store_buffer.entries && c.model == EMU_MODEL_strict) {
+	NVW_TRY(check_range(keys_of[0], c.store_buffer.entries, 0, STORES_MAX));
+	if (c.store_buffer.entries && c.model == EMU_MODEL_strict) {
 		return nvw_fail(NVW_E_CONFIG,
-			"%s: strict persistency has each store durable before the next one, so its stores cannot wait in a buffer",
-			c.consistency ? "gpu.consistency" : "store_buffer.entries");
+			"%s: strict persistency has each store durable before the next one, so its stores "
+			"cannot wait in a buffer",
+			keys_of[c.consistency != 0]);
 	}
-	return r;
+	return 0;
 }
 
 static int check_stc(const struct emu_stc_config *c)
@@ -508,9 +533,10 @@ static int check_tcs(const struct emu_tcs_config *c)
 /* A switch that has a third position elsewhere has two here. */
 static int check_acquire(const struct emu_config *c)
 {
-	return c->l1_acquire == EMU_AUTO ?
-		       nvw_fail(NVW_E_CONFIG, "l1.acquire: expected off or on, found auto") :
-		       0;
+	if (c->l1_acquire == EMU_AUTO) {
+		return nvw_fail(NVW_E_CONFIG, "l1.acquire: expected off or on, found auto");
+	}
+	return 0;
 }
 
 int emu_config_check(const struct emu_config *c)

@@ -62,7 +62,19 @@ static bool is_named(unsigned device)
 /* Whether the device's section may have the key. */
 static bool has_key(const struct emu_config *c, unsigned device, const struct device_key *key)
 {
-	return key->of >> (is_named(device) ? EMU_DEVICES_NAMED + c->device[device].kind : device) & 1;
+	if (is_named(device)) {
+		return key->of >> (EMU_DEVICES_NAMED + c->device[device].kind) & 1;
+	}
+	return key->of >> device & 1;
+}
+
+/* Of a device that every machine has. */
+static enum emu_kind kind_of(unsigned device)
+{
+	if (device == EMU_DRAM) {
+		return EMU_KIND_dram;
+	}
+	return EMU_KIND_nvram;
 }
 
 static void default_energies(struct emu_device_config *d)
@@ -104,7 +116,7 @@ void config_devices_default(struct emu_config *c)
 		struct emu_device_config *const d = &c->device[i];
 
 		snprintf(d->name, sizeof d->name, "%s", names[i]);
-		d->kind = i == EMU_DRAM ? EMU_KIND_dram : EMU_KIND_nvram;
+		d->kind = kind_of(i);
 		if (default_values(c, d) < 0) {
 			fprintf(stderr, "emu/device.def: %s\n", nvw_error_message());
 			abort();
@@ -145,9 +157,12 @@ static const char *nearest_device(const struct emu_config *c, const char *name)
 
 int emu_config_device(const struct emu_config *c, const char *name)
 {
-	const int device = *name ? index_of(c, name) : EMU_NVRAM;
+	int device = EMU_NVRAM;
 	const char *near;
 
+	if (*name) {
+		device = index_of(c, name);
+	}
 	if (device >= 0 && emu_config_has_device(c, (unsigned)device)) {
 		return device;
 	}
@@ -216,13 +231,13 @@ static const struct device_key *find(const char *name)
 
 static int unknown_key(const struct emu_config *c, unsigned device, const char *name)
 {
+	static const char *const kinds[] = {[EMU_KIND_dram] = "dram", [EMU_KIND_nvram] = "nvram"};
 	const char *names[KEYS + 1], *near;
 	unsigned n = 0;
 
 	if (find(name)) {
-		return nvw_fail(NVW_E_USAGE, "%s has no such key",
-			c->device[device].kind == EMU_KIND_dram ? "a device of kind dram" :
-								  "a device of kind nvram");
+		return nvw_fail(
+			NVW_E_USAGE, "a device of kind %s has no such key", kinds[c->device[device].kind]);
 	}
 	for (unsigned i = 0; i < KEYS; i++) {
 		if (has_key(c, device, &keys[i])) {
@@ -231,8 +246,10 @@ static int unknown_key(const struct emu_config *c, unsigned device, const char *
 	}
 	names[n] = NULL;
 	near = nvw_nearest(name, names);
-	return near ? nvw_fail(NVW_E_USAGE, "not a key of a device; did you mean %s?", near) :
-		      nvw_fail(NVW_E_USAGE, "not a key of a device");
+	if (near) {
+		return nvw_fail(NVW_E_USAGE, "not a key of a device; did you mean %s?", near);
+	}
+	return nvw_fail(NVW_E_USAGE, "not a key of a device");
 }
 
 static int set_key(struct emu_config *c, unsigned device, const char *name, const char *text)
@@ -260,10 +277,11 @@ static int no_such_device(const struct emu_config *c, const char *name)
 {
 	const char *const near = nearest_device(c, name);
 
-	return near ? nvw_fail(NVW_E_USAGE, "there is no device %s; did you mean %s?", name, near) :
-		      nvw_fail(NVW_E_USAGE,
-			      "there is no device %s: a section with kind = dram or kind = nvram creates it",
-			      name);
+	if (near) {
+		return nvw_fail(NVW_E_USAGE, "there is no device %s; did you mean %s?", name, near);
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"there is no device %s: a section with kind = dram or kind = nvram creates it", name);
 }
 
 int config_devices_set(struct emu_config *c, const char *full, const char *text,
@@ -271,12 +289,14 @@ int config_devices_set(struct emu_config *c, const char *full, const char *text,
 {
 	static const char prefix[] = "device ";
 	const bool declares = !strncmp(full, prefix, sizeof prefix - 1);
-	const char *const name =
-		full + (declares ? strspn(full + sizeof prefix - 1, " \t") + sizeof prefix - 1 : 0);
-	const char *const dot = strrchr(name, '.');
+	const char *const dot = strrchr(full, '.'), *name = full;
 	char device[128];
 	int i;
 
+	if (declares) {
+		name += sizeof prefix - 1;
+		name += strspn(name, " \t");
+	}
 	*ret_found = dot != NULL;
 	if (!dot) {
 		return NVW_E_USAGE;
@@ -294,7 +314,10 @@ int config_devices_set(struct emu_config *c, const char *full, const char *text,
 		return NVW_E_USAGE;
 	}
 	*ret_found = declares || i >= 0;
-	return i >= 0 ? set_key(c, (unsigned)i, dot + 1, text) : no_such_device(c, device);
+	if (i < 0) {
+		return no_such_device(c, device);
+	}
+	return set_key(c, (unsigned)i, dot + 1, text);
 }
 
 unsigned config_devices_names(
@@ -367,10 +390,11 @@ static int check_device(const struct emu_config *c, unsigned device)
 		return nvw_fail(NVW_E_CONFIG, "%s.size (bytes): between 4096 and %" PRIu64 ", not %" PRIu64,
 			d->name, UINT64_C(64) << 30, d->size);
 	}
-	return d->kind == EMU_KIND_dram && d->size % 64 ?
-		       nvw_fail(NVW_E_CONFIG, "%s.size: a multiple of 64B, not %" PRIu64 "B", d->name,
-			       d->size) :
-		       0;
+	if (d->kind == EMU_KIND_dram && d->size % 64) {
+		return nvw_fail(
+			NVW_E_CONFIG, "%s.size: a multiple of 64B, not %" PRIu64 "B", d->name, d->size);
+	}
+	return 0;
 }
 
 static const char *domain_text(const struct emu_config *c, unsigned device)
@@ -393,12 +417,15 @@ static bool is_other_nvram(const struct emu_config *c, unsigned device)
 /* Flushing the caches when the power fails is up to the processor, not to a device. */
 static int check_domain(const struct emu_config *c, unsigned device)
 {
-	return is_other_nvram(c, device) && (c->nvram.domain == EMU_DOMAIN_eadr) !=
-						    (c->device[device].domain == EMU_DOMAIN_eadr) ?
-		       nvw_fail(NVW_E_CONFIG,
-			       "%s.domain: %s, but nvram.domain is %s: caches are inside the domain (eadr) for all NVRAM devices or for none",
-			       c->device[device].name, domain_text(c, device), domain_text(c, EMU_NVRAM)) :
-		       0;
+	const bool is_inside = c->device[device].domain == EMU_DOMAIN_eadr;
+
+	if (is_other_nvram(c, device) && is_inside != (c->nvram.domain == EMU_DOMAIN_eadr)) {
+		return nvw_fail(NVW_E_CONFIG,
+			"%s.domain: %s, but nvram.domain is %s: caches are inside the domain (eadr) for all "
+			"NVRAM devices or for none",
+			c->device[device].name, domain_text(c, device), domain_text(c, EMU_NVRAM));
+	}
+	return 0;
 }
 
 int config_devices_check(const struct emu_config *c)
@@ -454,11 +481,13 @@ bool config_devices_key(unsigned i, struct emu_key *ret)
 	for (unsigned d = 0; d <= EMU_DEVICES_NAMED; d++) {
 		for (unsigned k = 0; k < KEYS; k++) {
 			if (keys[k].of & devices[d] && i-- == 0) {
-				const enum emu_kind kind = d == EMU_DRAM ? EMU_KIND_dram : EMU_KIND_nvram;
 				const bool is_needed = d == EMU_DEVICES_NAMED && keys[k].of == needed;
 
-				*ret = (struct emu_key){.name = keys[k].full[d], .meaning = keys[k].meaning};
-				ret->value = is_needed ? "" : keys[k].value[kind];
+				*ret = (struct emu_key){
+					.name = keys[k].full[d], .value = "", .meaning = keys[k].meaning};
+				if (!is_needed) {
+					ret->value = keys[k].value[kind_of(d)];
+				}
 				return true;
 			}
 		}

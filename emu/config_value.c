@@ -105,7 +105,10 @@ static const char *const *words_of(enum config_type type)
 
 static uint64_t cycle_ps(uint64_t clock)
 {
-	return clock ? (uint64_t)(1e12 / (double)clock + 0.5) : 1;
+	if (!clock) {
+		return 1;
+	}
+	return (uint64_t)(1e12 / (double)clock + 0.5);
 }
 
 static int parse_word(const char *text, const char *const *words, uint64_t *ret)

@@ -43,7 +43,10 @@ static unsigned collect(
 
 static const char *action_of(const struct coh_request *r)
 {
-	return r->steps ? r->steps[r->step]->name : "the instruction";
+	if (r->steps) {
+		return r->steps[r->step]->name;
+	}
+	return "the instruction";
 }
 
 static void describe(const struct coh_wait *w, char *text, size_t room)
@@ -54,8 +57,8 @@ static void describe(const struct coh_wait *w, char *text, size_t room)
 		r->stored ? emu_stored_site(r->stored, lane) : r->wf->requests.site[lane];
 
 	snprintf(text, room,
-		"%d work-items of work-group %llu, the first is %llu, wait at %s:%u (%s): \"%s\" of line %#x (%s offset %#llx) was put off "
-		"at %llu ps, to be woken by %s",
+		"%d work-items of work-group %llu, the first is %llu, wait at %s:%u (%s): \"%s\" of line %#x "
+		"(%s offset %#llx) was put off at %llu ps, to be woken by %s",
 		__builtin_popcountll(r->lanes), (unsigned long long)r->wf->group->id,
 		(unsigned long long)(r->wf->first_global + lane), site->file, site->line, site->function,
 		action_of(r), r->line, emu_device_of(r->m, r->line)->name,
@@ -104,7 +107,9 @@ int emu_deadlock(struct nvw_machine *m)
 			places[i].site->file, places[i].site->line, places[i].site->function);
 	}
 	return m->error = nvw_fail(NVW_E_DEADLOCK,
-		       "kernel %s is deadlocked in %llu of its %llu work-groups; %llu of their work-items have returned:%s%s%s",
+		       "kernel %s is deadlocked in %llu of its %llu work-groups; %llu of their work-items "
+		       "have "
+		       "returned:%s%s%s",
 		       m->exec.name, (unsigned long long)live, (unsigned long long)m->exec.groups,
 		       (unsigned long long)returned, report_requests(m, requests, sizeof requests), text,
 		       count == REPORT_PLACES ? "\n  and perhaps more" : "");

@@ -8,7 +8,7 @@
 
 #include "machine.h"
 
-/* ---- host.c ------------------------------------------------------------------------------------------------ */
+/* ---- host.c ---------------------------------------------------------------------------------- */
 
 /* The memory behind a device pointer. False outside device memory. */
 static inline bool emu_locate(const struct nvw_machine *m, uint64_t address, uint64_t size,
@@ -28,7 +28,7 @@ static inline bool emu_locate(const struct nvw_machine *m, uint64_t address, uin
 	return true;
 }
 
-/* ---- devices.c: the devices and their write queues ------------------------------------------------------- */
+/* ---- devices.c: the devices and their write queues ------------------------------------------- */
 
 /* Creates the devices of m->config; pool, if not NULL, is the NVRAM's. */
 int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool);
@@ -96,7 +96,7 @@ static inline bool emu_is_persistent(const struct nvw_machine *m, emu_line_id id
 	return m->persistent >> (id >> EMU_WINDOW_BITS) & 1;
 }
 
-/* ---- memory.c: reads and writes of lines ------------------------------------------------------------------ */
+/* ---- memory.c: reads and writes of lines ----------------------------------------------------- */
 
 /* Reads the whole line into to; returns when it has arrived at the L2. */
 emu_time emu_memory_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t);
@@ -111,7 +111,7 @@ static inline void emu_memory_prefetch(const struct nvw_machine *m, emu_line_id 
 /* The current bytes behind the caches; takes no time. */
 void emu_memory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 
-/* ---- l3.c: between the L2 and memory, where the machine has it ----------------------------------------- */
+/* ---- l3.c: between the L2 and memory, where the machine has it ------------------------------- */
 
 int emu_l3_init(struct nvw_machine *m);
 void emu_l3_finish(struct nvw_machine *m);
@@ -120,11 +120,17 @@ emu_time emu_l3_write_here(struct nvw_machine *m, emu_line_id id, struct emu_lin
 /* As emu_memory_read() and emu_memory_write(), by the L3 if there is one. */
 static inline emu_time emu_l3_read(struct nvw_machine *m, emu_line_id id, uint8_t *to, emu_time t)
 {
-	return m->l3.banks ? emu_l3_read_here(m, id, to, t) : emu_memory_read(m, id, to, t);
+	if (m->l3.banks) {
+		return emu_l3_read_here(m, id, to, t);
+	}
+	return emu_memory_read(m, id, to, t);
 }
 static inline emu_time emu_l3_write(struct nvw_machine *m, emu_line_id id, struct emu_line *line, emu_time t)
 {
-	return m->l3.banks ? emu_l3_write_here(m, id, line, t) : emu_memory_write(m, id, line, t);
+	if (m->l3.banks) {
+		return emu_l3_write_here(m, id, line, t);
+	}
+	return emu_memory_write(m, id, line, t);
 }
 /* Writes all that it keeps to memory; returns when memory has accepted it. There is one. */
 emu_time emu_l3_flush(struct nvw_machine *m, emu_time t);
@@ -134,7 +140,7 @@ void emu_l3_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to);
 void emu_l3_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 void emu_l3_forget(struct nvw_machine *m, emu_line_id first, emu_line_id end);
 
-/* ---- nvram.c: writes in flight, durability ------------------------------------------------------------- */
+/* ---- nvram.c: writes in flight, durability --------------------------------------------------- */
 
 int emu_nvram_init(struct nvw_machine *m);
 void emu_nvram_finish(struct nvw_machine *m);

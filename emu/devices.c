@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "core/bounds.h"
 #include "booking.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -28,7 +29,7 @@ static int channels_init(struct emu_channels *c, const struct emu_device_config 
 	c->write_free = calloc(c->count, sizeof *c->write_free);
 	if (config->shared) {
 		c->places = config->queue;
-		c->begun = calloc(c->count, (c->places ? c->places : 1) * sizeof *c->begun);
+		c->begun = calloc(c->count, NVW_OR(c->places, 1) * sizeof *c->begun);
 		c->turn = calloc(c->count, sizeof *c->turn);
 	}
 	if (c->read && c->write_free && (!config->shared || (c->begun && c->turn))) {
@@ -223,7 +224,10 @@ int emu_devices_init(struct nvw_machine *m, struct nvw_pool *pool)
 		return nvw_fail(
 			NVW_E_CONFIG, "the machine's DRAM devices are larger than its line numbers reach");
 	}
-	return pool ? pools_init(m, pool) : 0;
+	if (!pool) {
+		return 0;
+	}
+	return pools_init(m, pool);
 }
 
 void emu_devices_finish(struct nvw_machine *m)
@@ -241,7 +245,7 @@ void emu_devices_finish(struct nvw_machine *m)
 			unmap(d->behind, d->bytes);
 		}
 	}
-	unmap(m->nvram_base, m->pool ? nvw_pool_run_bytes(m->pool) : 0);
+	unmap(m->nvram_base, nvw_pool_run_bytes(m->pool));
 }
 
 /* On a DRAM-only machine the pools' range is DRAM too: with as many channels as the machine that it is
@@ -308,7 +312,7 @@ emu_time emu_channel_write(
 		start = share(m, c, channel, arrival, &accepted);
 	} else {
 		start = emu_reserve(&c->write_free[channel], arrival, c->line_ps);
-		accepted = start - arrival > c->queue_ps ? start - c->queue_ps : arrival;
+		accepted = start - nvw_min(start - arrival, c->queue_ps);
 	}
 
 	d->traffic.writes++;
@@ -345,9 +349,12 @@ static bool serves_as_dram(const struct nvw_machine *m, const struct emu_device 
 /* In fJ. */
 static uint64_t energy_of(const struct nvw_machine *m, const struct emu_device *d)
 {
-	const struct emu_traffic *const t = &d->traffic;
+	uint64_t written = d->traffic.words;
 
-	return t->reads * d->read_energy + (serves_as_dram(m, d) ? t->writes : t->words) * d->write_energy;
+	if (serves_as_dram(m, d)) {
+		written = d->traffic.writes;
+	}
+	return d->traffic.reads * d->read_energy + written * d->write_energy;
 }
 
 /* A request and its answer, one of which carries the line. */
@@ -361,17 +368,22 @@ static uint64_t link_flits(const struct nvw_machine *m, const struct emu_device 
 void emu_devices_count(struct nvw_machine *m)
 {
 	struct emu_stats *const s = &m->stats;
-	const struct emu_traffic nvram2 =
-		m->is_volatile ? (struct emu_traffic){0} : m->device[EMU_NVRAM2].traffic;
-	struct emu_traffic dram = {0}, nvram = {0};
+	struct emu_traffic dram = {0}, nvram = {0}, nvram2 = {0};
 	uint64_t dram_fj = 0, nvram_fj = 0;
 
+	if (!m->is_volatile) {
+		nvram2 = m->device[EMU_NVRAM2].traffic;
+	}
 	for (unsigned i = 0; i < m->device_count; i++) {
 		const struct emu_device *const d = &m->device[i];
-		const bool as_dram = serves_as_dram(m, d);
 
-		add_up(as_dram ? &dram : &nvram, &d->traffic);
-		*(as_dram ? &dram_fj : &nvram_fj) += energy_of(m, d);
+		if (serves_as_dram(m, d)) {
+			add_up(&dram, &d->traffic);
+			dram_fj += energy_of(m, d);
+		} else {
+			add_up(&nvram, &d->traffic);
+			nvram_fj += energy_of(m, d);
+		}
 	}
 	s->dram_reads = dram.reads;
 	s->dram_writes = dram.writes;
@@ -400,7 +412,7 @@ const char *emu_device_statistics(const struct nvw_machine *m, unsigned i, struc
 
 	*ret_stats = (struct emu_device_stats){.reads = d->traffic.reads,
 		.writes = d->traffic.writes,
-		.words = m->is_volatile ? 0 : d->traffic.words,
+		.words = d->traffic.words * !m->is_volatile,
 		.read_wait_ps = d->traffic.read_wait_ps,
 		.write_wait_ps = d->traffic.write_wait_ps,
 		.barrier_wait_ps = d->traffic.barrier_wait_ps,

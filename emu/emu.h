@@ -123,7 +123,7 @@ const char *emu_protocol_action(const char *protocol, unsigned i);
  */
 _Noreturn void emu_fail_kernel(struct nvw_machine *machine, int error);
 
-/* ---- Races ----------------------------------------------------------------------------------------- */
+/* ---- Races ----------------------------------------------------------------------------------- */
 
 /* The memory model that orders accesses; CLAIMED: the one claimed by the machine's protocol. */
 enum emu_race_model { EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF };
@@ -182,7 +182,7 @@ NVW_CHECKED int emu_check_races(struct nvw_machine *machine, enum emu_race_model
 /* The races found so far; NULL if detection is off. Valid until the machine is destroyed. */
 const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 
-/* ---- Waiting --------------------------------------------------------------------------------------- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Why a wavefront's request is delayed, and by whom it is woken. Statistics wait.NAME and wait.NAME_time
  * count the delays. */
@@ -215,7 +215,7 @@ struct emu_waited {
  * continues. */
 const struct emu_waited *emu_waited(struct nvw_machine *machine, unsigned *ret_count);
 
-/* ---- Statistics ------------------------------------------------------------------------------------ */
+/* ---- Statistics ------------------------------------------------------------------------------ */
 
 /* Every statistic: STAT(field, name, unit, meaning) in stats.def. */
 struct emu_stats {
@@ -274,7 +274,7 @@ bool emu_protocol_is_apart(const char *protocol);
  * name. */
 bool emu_protocol_keeps(const char *protocol, enum nvw_scopes_asked asked);
 
-/* ---- A protocol's tables as texts -------------------------------------------------------------------- */
+/* ---- A protocol's tables as texts ------------------------------------------------------------ */
 
 enum emu_grid { EMU_GRID_L1, EMU_GRID_L2 };
 

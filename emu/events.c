@@ -17,7 +17,10 @@ enum { EVENTS_MIN = 1024 };
 
 static bool before(const struct emu_event *a, const struct emu_event *b)
 {
-	return a->time != b->time ? a->time < b->time : a->order < b->order;
+	if (a->time != b->time) {
+		return a->time < b->time;
+	}
+	return a->order < b->order;
 }
 
 static inline void event_push(struct nvw_machine *m, struct emu_event event)

@@ -56,7 +56,7 @@ struct emu_exec {
 	struct nvw_random schedule; /* seeded choices */
 };
 
-/* ---- events.c: what happens when -------------------------------------------------------------------------- */
+/* ---- events.c: what happens when ------------------------------------------------------------- */
 
 int emu_events_init(struct nvw_machine *m);
 void emu_events_finish(struct nvw_machine *m);
@@ -75,7 +75,7 @@ struct emu_event emu_events_take(struct nvw_machine *m);
 /* Removes and frees all events. */
 void emu_events_forget(struct nvw_machine *m);
 
-/* ---- exec.c, launch.c ------------------------------------------------------------------------------------ */
+/* ---- exec.c, launch.c ------------------------------------------------------------------------ */
 
 /* Runs events until none is left or the run fails. */
 int emu_run_events(struct nvw_machine *m);

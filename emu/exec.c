@@ -8,10 +8,11 @@
  * Guarantees
  *   (1) The slowest lanes first, so that diverged lanes meet again: the deepest stack goes first, then the
  *       smallest line number (a lane inside a branch or a callee is behind one that waits after it).
- *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next of these in rotation
- *       goes first (a lane may spin on a word that another lane of its wavefront stores). Not the next of all: where
- *       most lanes spin on a lock, its holder would have one turn in thousands.
+ *   (2) No starvation: after PASSED_OVER_MAX turns in which lanes were passed over, the next of these in
+ *       rotation goes first (a lane may spin on a word that another lane of its wavefront stores). Not the
+ *       next of all: where most lanes spin on a lock, its holder would have one turn in thousands.
  */
+#include "core/bounds.h"
 #include "core/stop.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -79,7 +80,7 @@ static uint64_t laggards(const struct nvw_machine *m, const struct emu_wavefront
 static unsigned next_in_turn(struct emu_wavefront *wf, uint64_t lanes)
 {
 	const uint64_t from = lanes & (UINT64_MAX << wf->fair);
-	const unsigned lane = (unsigned)__builtin_ctzll(from ? from : lanes);
+	const unsigned lane = (unsigned)__builtin_ctzll(NVW_OR(from, lanes));
 
 	wf->fair = (lane + 1) % EMU_LANES;
 	return lane;
@@ -200,9 +201,7 @@ static void issue_work(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 	uint64_t most = 0;
 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
-		const uint64_t n = wf->requests.value[__builtin_ctzll(rest)];
-
-		most = n > most ? n : most;
+		most = nvw_max(most, wf->requests.value[__builtin_ctzll(rest)]);
 	}
 	wf->runnable |= lanes;
 	emu_wake(m, wf, t + most * m->config.instruction);
@@ -215,10 +214,11 @@ static void issue_use(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t 
 
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		struct nvw__request *const r = emu_request(wf, __builtin_ctzll(rest));
-		const struct emu_late_result result = r->value == EMU_LATE ?
-							      m->late.results[r->compare] :
-							      (struct emu_late_result){r->compare, r->value};
+		struct emu_late_result result = {r->compare, r->value};
 
+		if (r->value == EMU_LATE) {
+			result = m->late.results[r->compare];
+		}
 		ready = emu_later(ready, result.ready);
 		r->value = result.value;
 	}
@@ -379,7 +379,7 @@ static int sound_alarm(struct nvw_machine *m, emu_time t)
 		cut_power(m);
 		return m->error = nvw_fail(NVW_E_STOPPED, "the power was cut");
 	}
-	m->alarm = m->cut.time_ps < m->clock.time_ps ? m->cut.time_ps : m->clock.time_ps;
+	m->alarm = nvw_min(m->cut.time_ps, m->clock.time_ps);
 	return 0;
 }
 

@@ -8,14 +8,15 @@
  * return to the same slot later, because pointers into the work-items' stacks must remain valid.
  *
  * Guarantees
- *   (1) A work-group barrier opens when all work-items of the group have arrived, a kernel-wide barrier when
- *       all work-items of the kernel have; a returned work-item never arrives. With emu_barriers_without_returned()
- *       none waits for those that have returned.
+ *   (1) A work-group barrier opens when all work-items of the group have arrived, a kernel-wide barrier
+ *       when all work-items of the kernel have; a returned work-item never arrives. With
+ *       emu_barriers_without_returned() none waits for those that have returned.
  *   (2) A slot whose work-group waits at a kernel-wide barrier is never idle while another work-group could
  *       use it.
  */
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "fiber.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -33,12 +34,12 @@ static unsigned width(const struct nvw_machine *m)
 /* How many work-items a barrier waits for: those of the kernel, and those of a work-group. */
 static uint64_t work_items_left(const struct nvw_machine *m)
 {
-	return m->exec.groups * m->exec.group_size - (m->exec.without_returned ? m->exec.returned : 0);
+	return m->exec.groups * m->exec.group_size - m->exec.without_returned * m->exec.returned;
 }
 
 static uint32_t work_items_of(const struct nvw_machine *m, const struct emu_group *group)
 {
-	return group->size - (m->exec.without_returned ? group->returned : 0);
+	return group->size - m->exec.without_returned * group->returned;
 }
 
 static void start_group(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
@@ -72,7 +73,7 @@ static void start_group(struct nvw_machine *m, struct emu_slot *slot, emu_time t
 		wf->first_local = first;
 		wf->first_global = group->id * x->group_size + first;
 		wf->age = x->ages++;
-		emu_wavefront_start(m, wf, rest < width(m) ? rest : width(m));
+		emu_wavefront_start(m, wf, (unsigned)nvw_min(rest, width(m)));
 		emu_wake(m, wf, t);
 	}
 }

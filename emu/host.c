@@ -8,6 +8,7 @@
  */
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -139,7 +140,7 @@ const char *nvw_nvram_base(const struct nvw_machine *m)
 	return m->nvram_base;
 }
 
-/* ---- Copies ---------------------------------------------------------------------------------------------- */
+/* ---- Copies ---------------------------------------------------------------------------------- */
 
 /* A range may go on from an NVRAM device to the next of the same pool. */
 static bool is_device_memory(const struct nvw_machine *m, const char *from, uint64_t n)
@@ -170,7 +171,7 @@ static uint64_t piece_at(const struct nvw_machine *m, uint64_t address, uint64_t
 	*ret_line = EMU_NO_LINE;
 	*ret_offset = 0;
 	emu_locate(m, address, 1, ret_line, ret_offset);
-	return n < EMU_LINE - *ret_offset ? n : EMU_LINE - *ret_offset;
+	return nvw_min(n, EMU_LINE - *ret_offset);
 }
 
 #define PS_PER_SECOND UINT64_C(1000000000000)
@@ -179,10 +180,11 @@ static uint64_t piece_at(const struct nvw_machine *m, uint64_t address, uint64_t
 static void spend_copy(struct nvw_machine *m, uint64_t bytes)
 {
 	const uint64_t per_second = m->config.host_bandwidth;
-	const emu_time took =
-		m->config.host_copy +
-		(per_second ? (emu_time)((unsigned __int128)bytes * PS_PER_SECOND / per_second) : 0);
+	emu_time took = m->config.host_copy;
 
+	if (per_second) {
+		took += (emu_time)((unsigned __int128)bytes * PS_PER_SECOND / per_second);
+	}
 	if (m->measured_to == 0) {
 		m->stats.host_copies++;
 		m->stats.host_copy_ps += took;
@@ -246,7 +248,7 @@ static void update(struct emu_cache *cache, emu_line_id id, const uint8_t *data,
 static void update_caches(
 	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *from, uint64_t n)
 {
-	const uint64_t mask = (n == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << n) - 1) << offset;
+	const uint64_t mask = nvw_low_bits(n) << offset;
 	uint8_t data[EMU_LINE];
 
 	memcpy(data + offset, from, n);
@@ -297,8 +299,7 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 			uint8_t line[EMU_LINE];
 
 			memcpy(line + offset, in, piece);
-			emu_medium_write(m, id, line,
-				(piece == EMU_LINE ? UINT64_MAX : (UINT64_C(1) << piece) - 1) << offset);
+			emu_medium_write(m, id, line, nvw_low_bits(piece) << offset);
 		} else {
 			memcpy(emu_memory_behind(m, id) + offset, in, piece);
 		}
@@ -310,10 +311,10 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 	if (r == 0) {
 		spend_copy(m, (uint64_t)(in - (const uint8_t *)from));
 	}
-	return r < 0 ? r : m->error;
+	return NVW_OR(r, m->error);
 }
 
-/* ---- Durability, time ------------------------------------------------------------------------------------------ */
+/* ---- Durability, time ------------------------------------------------------------------------ */
 
 int nvw_persist(struct nvw_machine *m)
 {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "machine.h"
 
 /* What is known of a work-item. */
@@ -23,7 +24,7 @@ static bool is_at(const struct nvw_site *site, const char *file, uint32_t line)
 
 void emu_insert_barriers(struct nvw_machine *m, const struct emu_inserted *inserted, unsigned count)
 {
-	m->inserted.count = count < EMU_INSERTED_MAX ? count : EMU_INSERTED_MAX;
+	m->inserted.count = (unsigned)nvw_min(count, EMU_INSERTED_MAX);
 	m->inserted.met = 0;
 	for (unsigned i = 0; i < m->inserted.count; i++) {
 		m->inserted.barrier[i] = inserted[i];
@@ -102,17 +103,25 @@ static bool begins(const struct emu_inserted_item *item, const struct nvw_site *
 uint32_t emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nvw__request *r)
 {
 	const enum nvw__kind kind = (enum nvw__kind)(r->op & 0xff);
-	struct emu_inserted_item *const item = kind == NVW__USE ? NULL : item_at(m, id);
+	struct emu_inserted_item *item = NULL;
 
+	if (kind != NVW__USE) {
+		item = item_at(m, id);
+	}
 	if (item == NULL) {
 		return 0;
 	}
 	const uint32_t at = insertions_at(m, r->site), after = insertions_of(m, EMU_INSERT_AFTER);
 	const bool is_new = begins(item, r->site);
-	const uint32_t left = is_new ? item->owes : item->owes & ~at;
-	const uint32_t due = left | (is_new ? at & ~after : 0);
+	uint32_t due = item->owes;
 
-	item->owes &= ~left;
+	if (!is_new) {
+		due &= ~at;
+	}
+	item->owes &= ~due;
+	if (is_new) {
+		due |= at & ~after;
+	}
 	if (!is_load(kind)) {
 		item->owes |= at & after;
 	}

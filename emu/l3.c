@@ -13,6 +13,7 @@
  */
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "booking.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -30,7 +31,7 @@ static emu_time bank(struct nvw_machine *m, emu_line_id id, emu_time t)
 
 static emu_time of_tags(const struct nvw_machine *m)
 {
-	return m->config.l3.tag ? m->config.l3.tag : m->config.l3.latency;
+	return NVW_OR(m->config.l3.tag, m->config.l3.latency);
 }
 
 /* ---- Lines that leave ---------------------------------------------------------------------- */
@@ -163,8 +164,11 @@ emu_time emu_l3_write_here(struct nvw_machine *m, emu_line_id id, struct emu_lin
 
 void emu_l3_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
-	const struct emu_line *const line = m->l3.banks ? emu_cache_peek(m->l3.stores, id) : NULL;
+	const struct emu_line *line = NULL;
 
+	if (m->l3.banks) {
+		line = emu_cache_peek(m->l3.stores, id);
+	}
 	if (line) {
 		emu_copy_masked(to, line->data, line->dirty);
 	}

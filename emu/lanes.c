@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values: the effect of a request's lanes on the bytes of its line, lane by lane. */
+#include "core/bounds.h"
 #include "device_memory.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
@@ -112,8 +113,7 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 
 void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 {
-	const unsigned bits = 8 * request->size;
-	const uint64_t all = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+	const uint64_t all = nvw_low_bits(8 * request->size);
 
 	if (adds_together(request)) {
 		add_together(request, line, all);
@@ -142,10 +142,10 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 			new = old | operand;
 			break;
 		case NVW__MIN:
-			new = old < operand ? old : operand;
+			new = nvw_min(old, operand);
 			break;
 		case NVW__MAX:
-			new = old > operand ? old : operand;
+			new = nvw_max(old, operand);
 			break;
 		case NVW__COMPARE_EXCHANGE:
 			new = old == (r->compare & all) ? operand : old;

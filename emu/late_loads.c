@@ -10,10 +10,12 @@
  * and no weaker outcome is forbidden.
  *
  * Guarantees
- *	(1) A load is performed before its value is used, and before a later access of its work-item to the same line: so
- *	    a work-item sees its own stores in program order.
- *	(2) Atomics, barriers of all kinds, acknowledgements and the return from a kernel complete all earlier loads of their work-items.
- *	(3) A load whose line has an own store in the store buffer does not wait here: the buffer is asked first, as ever.
+ *	(1) A load is performed before its value is used, and before a later access of its work-item to the
+ *	    same line: so a work-item sees its own stores in program order.
+ *	(2) Atomics, barriers of all kinds, acknowledgements and the return from a kernel complete all
+ *	    earlier loads of their work-items.
+ *	(3) A load whose line has an own store in the store buffer does not wait here: the buffer is asked
+ *	    first, as ever.
  *
  * The value is known after nvw_load_issue() has returned, so a ticket is returned in its place. The table of
  * tickets lasts for a kernel.

@@ -6,6 +6,7 @@
  */
 #include <sys/mman.h>
 
+#include "core/bounds.h"
 #include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -83,7 +84,7 @@ static char *nearest_huge_page(char *at)
 static void expect_stacks(struct nvw_machine *m)
 {
 	struct emu_exec *const x = &m->exec;
-	const uint64_t slots = x->groups < x->slot_count ? x->groups : x->slot_count;
+	const uint64_t slots = nvw_min(x->groups, x->slot_count);
 	const uint64_t used = slots * x->group_wavefronts, of_one = EMU_LANES * x->stack_bytes;
 	char *const first = x->stacks + x->stacks_bytes - x->wavefront_count * of_one,
 		    *const from = nearest_huge_page(first),

@@ -26,8 +26,7 @@ struct emu_cu {
 	struct emu_fifo nvw_fifo; /* NV writes in the L1 (gope18 6) */
 	unsigned drains;          /* of its FIFOs, one within the other, at this instant */
 	emu_time taken;           /* when the next level has taken, or registered, all that left the L1 */
-	emu_time
-		accepted; /* when the L2, or memory behind one that writes through, has all that was sent to it */
+	emu_time accepted; /* when the L2, or memory behind one that writes through, has all that was sent */
 	emu_time acknowledged; /* write-through: when the L1 knows */
 };
 

@@ -47,7 +47,9 @@ struct emu_line {
 	uint8_t state;       /* in the protocol's table */
 	bool in_sfifo;       /* an S-FIFO entry names this line */
 	uint8_t buffered;    /* L1: its words in the store buffer, if that counts words */
-	uint8_t owner; /* L2, directory: the CU whose L1 may write, in the states of a directory that say so, or alone has leases */
+	/* L2, directory: the CU whose L1 may write, in the states of a directory that say so, or alone has
+	 * leases */
+	uint8_t owner;
 	uint32_t stores; /* chain of store records whose bytes are dirty here; 0 is none */
 	uint32_t stores_tail;
 	uint32_t tag; /* of the persistency model; 0 if clean */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
@@ -23,16 +24,20 @@ static bool is_registered_last(const struct nvw_machine *m, uint64_t replacement
 /* Whether a level has read and write caches apart: as the configuration says, and the protocol allows. */
 static int settle_split(struct nvw_machine *m, const char *level, struct emu_cache_config *config)
 {
+	static const struct {
+		enum coh_caches caches;
+		const char *needs;
+	} against[] = {{COH_CACHES_APART, "apart"}, {COH_CACHES_TOGETHER, "in one"}};
 	const enum coh_caches caches = m->protocol->caches;
 
 	if (config->split == EMU_AUTO) {
 		config->split = caches == COH_CACHES_APART;
 	}
-	if (config->split ? caches != COH_CACHES_TOGETHER : caches != COH_CACHES_APART) {
+	if (caches != against[config->split].caches) {
 		return 0;
 	}
 	return nvw_fail(NVW_E_CONFIG, "%s.split: protocol %s needs read and write caches %s", level,
-		m->protocol->name, config->split ? "in one" : "apart");
+		m->protocol->name, against[config->split].needs);
 }
 
 /* The same for an L3, which every protocol allows. */
@@ -71,7 +76,8 @@ static int settle_acquires(struct nvw_machine *m)
 		}
 	}
 	return nvw_fail(NVW_E_CONFIG,
-		"l1.acquire: off needs a protocol that registers nothing, without owners, turns and leases (%s); found %s",
+		"l1.acquire: off needs a protocol that registers nothing, without owners, turns and leases "
+		"(%s); found %s",
 		names, m->protocol->name);
 }
 
@@ -94,7 +100,7 @@ static int write_cache_init(struct emu_cache *write, struct emu_cache *read,
 /* The part of a hit's latency that a miss does not take: it only looks up the tags. */
 static emu_time spared(const struct emu_cache_config *config)
 {
-	return config->tag ? config->latency - config->tag : 0;
+	return config->latency - NVW_OR(config->tag, config->latency);
 }
 
 /* An eviction may need a second way (buffered epochs). */
@@ -185,7 +191,8 @@ static int protocol_init(struct nvw_machine *m)
 
 				if (!row) {
 					return nvw_fail(NVW_E_MODEL,
-						"protocol %s: its table has no row for instruction %u, order %u, scope %u, place %u",
+						"protocol %s: its table has no row for instruction %u, "
+						"order %u, scope %u, place %u",
 						m->protocol->name, instruction, order, scope, place);
 				}
 				NVW_INVARIANT(!row->steps[COH_STEPS_MAX]);
@@ -206,7 +213,8 @@ static int consistency_init(struct nvw_machine *m)
 		return 0;
 	}
 	return nvw_fail(NVW_E_CONFIG,
-		"gpu.consistency needs a protocol in which a line has one writer or many readers (rfo, mttop-wb), or to be none; found %s",
+		"gpu.consistency needs a protocol in which a line has one writer or many readers (rfo, "
+		"mttop-wb), or to be none; found %s",
 		m->protocol->name);
 }
 
@@ -282,14 +290,16 @@ void emu_destroy(struct nvw_machine *m)
 void emu_set_power_cut(struct nvw_machine *m, const struct emu_power_cut *cut)
 {
 	m->cut = *cut;
-	m->alarm = cut->time_ps < m->clock.time_ps ? cut->time_ps : m->clock.time_ps;
+	m->alarm = nvw_min(m->cut.time_ps, m->clock.time_ps);
 }
 
 void emu_set_clock(struct nvw_machine *m, const struct emu_clock *clock)
 {
 	m->clock = *clock;
-	m->clock.time_ps = clock->ring ? clock->time_ps : UINT64_MAX;
-	m->alarm = m->cut.time_ps < m->clock.time_ps ? m->cut.time_ps : m->clock.time_ps;
+	if (!clock->ring) {
+		m->clock.time_ps = UINT64_MAX;
+	}
+	m->alarm = nvw_min(m->cut.time_ps, m->clock.time_ps);
 }
 
 const struct emu_config *emu_machine_config(const struct nvw_machine *m)
@@ -312,7 +322,7 @@ static void add_up_energy(struct emu_stats *s)
 
 const struct emu_stats *emu_statistics(struct nvw_machine *m)
 {
-	m->stats.sim_time_ps = (m->measured_to ? m->measured_to : m->now) - m->measured_from;
+	m->stats.sim_time_ps = NVW_OR(m->measured_to, m->now) - m->measured_from;
 	emu_devices_count(m);
 	add_up_energy(&m->stats);
 	return &m->stats;

@@ -17,7 +17,7 @@
  *
  * This header has the machine as a whole. Its parts, none of which knows it, come first:
  *
- *	line, cache, resource    the bytes of a line with their number; caches; what serves one request at a time
+ *	line, cache, resource    the bytes of a line with their number; caches; what serves a request at a time
  *	levels, network          CUs with L1s, L2, L3, directory; links
  *	devices                  memory devices, writes in flight
  *	wavefront, events        work-items, work-groups; events and the running kernel
@@ -128,7 +128,7 @@ struct nvw_machine {
 	emu_time measured_from, measured_to; /* to: 0 while it goes on */
 };
 
-/* ---- watch.c: sights for an observer --------------------------------------------------------------------- */
+/* ---- watch.c: sights for an observer --------------------------------------------------------- */
 
 static inline bool emu_is_watched(const struct nvw_machine *m)
 {
@@ -155,14 +155,14 @@ __attribute__((cold)) void emu_watch_memory(
 	struct nvw_machine *m, enum emu_sight_kind kind, emu_line_id id, emu_time from, emu_time to);
 void emu_watch_finish(struct nvw_machine *m);
 
-/* ---- inserted.c: persist barriers that the source does not have ------------------------------------------ */
+/* ---- inserted.c: persist barriers that the source does not have ------------------------------ */
 
 /* The barriers, as bits, that a work-item meets before a request; the scope of one of the source. */
 uint32_t emu_inserted_before(struct nvw_machine *m, uint64_t id, const struct nvw__request *r);
 enum nvw_group emu_widened(struct nvw_machine *m, const struct nvw_site *site, enum nvw_group group);
 void emu_inserted_finish(struct nvw_machine *m);
 
-/* ---- fault.c: plain code that reads or writes device memory ------------------------------------------------- */
+/* ---- fault.c: plain code that reads or writes device memory ---------------------------------- */
 
 /* Starts catching faults, on the calling thread. NVW_E_SYSTEM, NVW_E_MEMORY. */
 NVW_CHECKED int emu_faults_catch(struct nvw_machine *m);
@@ -171,22 +171,22 @@ void emu_faults_release(struct nvw_machine *m);
 /* After a work-item was abandoned: sets the message of m->error. */
 void emu_faults_tell(struct nvw_machine *m);
 
-/* ---- protocol/queue.c ------------------------------------------------------------------------------------- */
+/* ---- protocol/queue.c ------------------------------------------------------------------------ */
 
 /* Drops the waiting requests of a kernel that did not finish. Events own the queues themselves. */
 void coh_queue_forget(struct nvw_machine *m);
 
-/* ---- protocol/lock.c -------------------------------------------------------------------------------------- */
+/* ---- protocol/lock.c ------------------------------------------------------------------------- */
 
 /* Opens the lock of a kernel that did not finish. */
 void coh_lock_forget(struct nvw_machine *m);
 
-/* ---- protocol/leases.c ------------------------------------------------------------------------------------ */
+/* ---- protocol/leases.c ----------------------------------------------------------------------- */
 
 int coh_leases_init(struct nvw_machine *m);
 void coh_leases_finish(struct nvw_machine *m);
 
-/* ---- protocol/turns.c ------------------------------------------------------------------------------------- */
+/* ---- protocol/turns.c ------------------------------------------------------------------------ */
 
 int coh_turns_init(struct nvw_machine *m);
 void coh_turns_finish(struct nvw_machine *m);
@@ -195,14 +195,14 @@ void coh_turns_launch(struct nvw_machine *m);
 /* Drops the waiting requests of a kernel that did not finish, and the EMU's events. */
 void coh_turns_forget(struct nvw_machine *m);
 
-/* ---- waiting.c -------------------------------------------------------------------------------------------- */
+/* ---- waiting.c ------------------------------------------------------------------------------- */
 
 /* Counts a delay of this length for a request of the source line. */
 void emu_count_wait(
 	struct nvw_machine *m, const struct nvw_site *site, enum emu_cause cause, emu_time waited);
 void emu_forget_waits(struct nvw_machine *m);
 
-/* ---- loads.c: loads in flight, where gpu.loads bounds them (m->loads) ---------------------------------------- */
+/* ---- loads.c: loads in flight, where gpu.loads bounds them (m->loads) ------------------------ */
 
 int emu_loads_init(struct nvw_machine *m);
 void emu_loads_finish(struct nvw_machine *m);
@@ -214,7 +214,7 @@ emu_time emu_loads_done(const struct nvw_machine *m, const struct emu_wavefront 
 /* They have issued one that is done then. */
 void emu_loads_add(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes, emu_time done);
 
-/* ---- late_loads.c: loads that wait in front of the L1 (RMO, where a scheduler chooses) ------------------------- */
+/* ---- late_loads.c: loads that wait in front of the L1 (RMO, where a scheduler chooses) ------- */
 
 /* In the place of its completion time: the load's value is a ticket, an index of m->late.results. */
 #define EMU_LATE UINT64_MAX
@@ -230,19 +230,19 @@ void emu_late_complete(struct nvw_machine *m, const struct emu_wavefront *wf, ui
 /* Forgets all tickets, and loads whose events are dropped. */
 void emu_late_forget(struct nvw_machine *m);
 
-/* ---- deadlock.c -------------------------------------------------------------------------------------------- */
+/* ---- deadlock.c ------------------------------------------------------------------------------ */
 
 /* No event is left, but work-items are: NVW_E_DEADLOCK, with the places of their waits and their causes. */
 int emu_deadlock(struct nvw_machine *m);
 
-/* ---- served.c --------------------------------------------------------------------------------------------- */
+/* ---- served.c -------------------------------------------------------------------------------- */
 
 /* Counts this latency for a memory instruction of this kind. */
 void emu_count_latency(struct nvw_machine *m, unsigned kind, emu_time ps);
 /* The delayed request of these lanes completes at t. */
 void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t);
 
-/* ---- access.c -------------------------------------------------------------------------------------------- */
+/* ---- access.c -------------------------------------------------------------------------------- */
 
 /* Executes the memory instruction posted by the lanes of mask; returns when its results are available. Sets
  * m->error if an address is bad. If requests are delayed (wf->queued), the caller must not wake the

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "booking.h"
 #include "machine.h"
 
@@ -32,8 +33,7 @@ int emu_network_init(struct nvw_machine *m)
 
 	n->nodes = (uint32_t)(m->config.cus + m->config.l2_banks);
 	if (m->config.bank_nodes == EMU_BANKS_beside) {
-		n->nodes =
-			(uint32_t)(m->config.cus > m->config.l2_banks ? m->config.cus : m->config.l2_banks);
+		n->nodes = (uint32_t)nvw_max(m->config.cus, m->config.l2_banks);
 	}
 	n->columns = (uint32_t)m->config.columns;
 	while (m->config.columns == 0 && n->columns * n->columns < n->nodes) {
@@ -112,10 +112,10 @@ static emu_time follow(struct nvw_machine *m, const struct line *line, uint32_t 
 {
 	while (steps--) {
 		t = book(m, line->first + at * line->stride, t, occupancy) + m->config.hop;
-		if (up) {
-			at = at + 1 == line->size ? 0 : at + 1;
-		} else {
-			at = (at ? at : line->size) - 1;
+		if (!up) {
+			at = NVW_OR(at, line->size) - 1;
+		} else if (++at == line->size) {
+			at = 0;
 		}
 	}
 	return t;
@@ -124,11 +124,23 @@ static emu_time follow(struct nvw_machine *m, const struct line *line, uint32_t 
 /* The steps from node to node of a line, and whether they go up. A torus takes the shorter way round. */
 static inline uint32_t steps_of(uint32_t at, uint32_t to, uint32_t size, bool torus, bool *ret_up)
 {
-	const uint32_t ahead = to >= at ? to - at : to + size - at;
+	uint32_t ahead = to - at;
 
-	*ret_up = torus ? 2 * ahead <= size : to > at;
-	return *ret_up ? ahead : size - ahead;
+	*ret_up = to > at;
+	if (to < at) {
+		ahead += size;
+	}
+	if (torus) {
+		*ret_up = 2 * ahead <= size;
+	}
+	if (*ret_up) {
+		return ahead;
+	}
+	return size - ahead;
 }
+
+/* Ahead and back along a column, and along a row. */
+static const unsigned directions[2][2] = {{SOUTH, NORTH}, {EAST, WEST}};
 
 /* Follows the links, columns first; returns the head's arrival and the number of hops. */
 static emu_time walk(
@@ -144,20 +156,20 @@ static emu_time walk(
 	*ret_hops = 0;
 	if (at.x != end.x) {
 		steps = steps_of(at.x, end.x, n->columns, torus, &up);
-		t = follow(m, &(struct line){links + at.y * row + (up ? EAST : WEST), n->columns, LINKS},
+		t = follow(m, &(struct line){links + at.y * row + directions[true][!up], n->columns, LINKS},
 			at.x, steps, up, occupancy, t);
 		*ret_hops += steps;
 	}
 	if (at.y != end.y) {
 		steps = steps_of(at.y, end.y, n->rows, torus, &up);
-		t = follow(m, &(struct line){links + end.x * LINKS + (up ? SOUTH : NORTH), n->rows, row},
+		t = follow(m, &(struct line){links + end.x * LINKS + directions[false][!up], n->rows, row},
 			at.y, steps, up, occupancy, t);
 		*ret_hops += steps;
 	}
 	return t;
 }
 
-uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t bytes)
+extern inline uint32_t emu_network_flits(const struct nvw_machine *m, uint32_t bytes)
 {
 	if (bytes < EMU_MESSAGE_BYTES) {
 		return m->network.flits[bytes];
@@ -216,7 +228,7 @@ extern inline emu_time emu_network_send(
 	struct nvw_machine *m, uint32_t from, uint32_t to, uint32_t bytes, enum emu_message what, emu_time t)
 {
 	struct emu_resource *const link = m->network.link;
-	const uint32_t flits = bytes < EMU_MESSAGE_BYTES ? m->network.flits[bytes] : flits_of(m, bytes);
+	const uint32_t flits = emu_network_flits(m, bytes);
 	const emu_time occupancy = flits * m->network.flit_ps;
 
 	if (m->config.topology != EMU_TOPOLOGY_crossbar || emu_is_watched(m)) {
@@ -232,22 +244,25 @@ static void spread(struct nvw_machine *m, uint32_t from, bool along_row, emu_tim
 	emu_time *arrived, uint32_t *hops)
 {
 	const struct emu_network *const n = &m->network;
-	const uint32_t place = along_row ? from % n->columns : from / n->columns;
-	const uint32_t last = (along_row ? n->columns : n->rows) - 1;
+	uint32_t place = from / n->columns, size = n->rows;
+	ptrdiff_t apart = (ptrdiff_t)n->columns;
 
-	static const unsigned directions[2][2] = {{SOUTH, NORTH}, {EAST, WEST}};
-	const ptrdiff_t apart = along_row ? 1 : (ptrdiff_t)n->columns;
+	if (along_row) {
+		place = from % n->columns;
+		size = n->columns;
+		apart = 1;
+	}
+	const uint32_t both[] = {size - 1 - place, place};
 
-	for (unsigned back = 0; back < 2; back++) {
-		const ptrdiff_t stride = back ? -apart : apart;
-		const uint32_t steps = back ? place : last - place;
+	for (unsigned back = 0; back < 2; back++, apart = -apart) {
+		const uint32_t steps = both[back];
 		size_t link = (size_t)n->nodes * PORTS + (size_t)from * LINKS + directions[along_row][back];
 		emu_time *at = arrived + from, t = *at;
 
 		for (uint32_t i = 0; i < steps; i++) {
 			t = book(m, link, t, occupancy) + m->config.hop;
-			link += (size_t)(stride * LINKS);
-			at += stride;
+			link += (size_t)(apart * LINKS);
+			at += apart;
 			*at = t;
 		}
 		*hops += steps;
@@ -283,8 +298,10 @@ void emu_network_broadcast(
 	for (unsigned i = 0; i < m->config.cus; i++) {
 		const uint32_t node = emu_network_cu_node(m, i);
 
-		ret_arrivals[i] =
-			node == from ? t : book(m, node * PORTS + 1, arrived[node], occupancy) + occupancy;
+		ret_arrivals[i] = t;
+		if (node != from) {
+			ret_arrivals[i] = book(m, node * PORTS + 1, arrived[node], occupancy) + occupancy;
+		}
 	}
 	count(m, what, flits, hops);
 }
@@ -304,16 +321,17 @@ static void node_name(const struct nvw_machine *m, uint32_t node, char text[32])
 
 void emu_network_link_name(const struct nvw_machine *m, uint32_t link, char *text, size_t size)
 {
-	static const char *const directions[] = {
+	static const char *const ports_of[] = {"out", "in"};
+	static const char *const names[] = {
 		[EAST] = "east", [WEST] = "west", [SOUTH] = "south", [NORTH] = "north"};
 	const uint32_t ports = m->network.nodes * PORTS;
 	char node[32];
 
 	if (link < ports) {
 		node_name(m, link / PORTS, node);
-		snprintf(text, size, "%s %s", node, link % PORTS ? "in" : "out");
+		snprintf(text, size, "%s %s", node, ports_of[link % PORTS]);
 	} else {
 		node_name(m, (link - ports) / LINKS, node);
-		snprintf(text, size, "%s %s", node, directions[(link - ports) % LINKS]);
+		snprintf(text, size, "%s %s", node, names[(link - ports) % LINKS]);
 	}
 }

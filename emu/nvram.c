@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -270,8 +271,7 @@ static void write_at_once(struct nvw_machine *m, struct emu_nvram_write *w)
 void emu_nvram_store_through(
 	struct nvw_machine *m, emu_line_id id, unsigned offset, const uint8_t *data, unsigned bytes)
 {
-	struct emu_nvram_write w = {
-		.line = id, .mask = (bytes == 64 ? UINT64_MAX : (UINT64_C(1) << bytes) - 1) << offset};
+	struct emu_nvram_write w = {.line = id, .mask = nvw_low_bits(bytes) << offset};
 
 	memcpy(w.data + offset, data, bytes);
 	write_at_once(m, &w);
@@ -301,7 +301,7 @@ static void tear(struct nvw_machine *m, const struct emu_nvram_write *w, struct 
 
 	for (unsigned at = 0; at < EMU_LINE; at += unit) {
 		if (nvw_random_u64(random) & 1) {
-			survives |= (unit == 64 ? UINT64_MAX : (UINT64_C(1) << unit) - 1) << at;
+			survives |= nvw_low_bits(unit) << at;
 		}
 	}
 	emu_medium_write(m, w->line, w->data, w->mask & survives);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "core/rows.h"
 #include "device_memory.h"
 
@@ -270,7 +271,8 @@ static void check_issue(struct nvw_machine *m, const struct store *store)
 			char what[160];
 
 			snprintf(what, sizeof what,
-				"was sent to the NVRAM while stores of an earlier epoch of %s are not durable",
+				"was sent to the NVRAM while stores of an earlier epoch of %s are not "
+				"durable",
 				of[k]);
 			model_violation(m, store->site, what);
 		}
@@ -334,7 +336,10 @@ void record_done(struct nvw_machine *m, const struct emu_nvram_write *write)
 
 uint64_t record_outstanding(const struct nvw_machine *m)
 {
-	return m->record ? m->record->outstanding : 0;
+	if (!m->record) {
+		return 0;
+	}
+	return m->record->outstanding;
 }
 
 /* ---- Kernels, barriers, the host ----------------------------------------------------------- */
@@ -501,7 +506,7 @@ void record_host_write(struct nvw_machine *m, nvw_off off, const uint8_t *data, 
 		return;
 	}
 	while (n && !m->error) {
-		const uint32_t bytes = n < HOST_PIECE ? (uint32_t)n : HOST_PIECE;
+		const uint32_t bytes = (uint32_t)nvw_min(n, HOST_PIECE);
 		const struct nvw_log_record record = {.kind = NVW_LOG_HOST,
 			.time_ps = m->now,
 			.host = {.off = off, .bytes = bytes, .data = data}};
@@ -522,9 +527,12 @@ int record_init(struct nvw_machine *m, struct nvw_log_writer *log)
 #else
 	const bool is_default = false;
 #endif
-	const bool check = m->config.persist_check == EMU_AUTO ? is_default : m->config.persist_check;
+	bool check = m->config.persist_check;
 	struct emu_record *r;
 
+	if (m->config.persist_check == EMU_AUTO) {
+		check = is_default;
+	}
 	if (!log && !check) {
 		return 0;
 	}

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "booking.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "machine.h"
 
@@ -85,7 +86,7 @@ static bool make_room(struct emu_resource *r, emu_time now)
 	behind = (size_t)(r->end - r->right);
 	count = (size_t)(r->gap - r->busy) + behind;
 	if (2 * (count + GAP) >= capacity) {
-		capacity = capacity ? 2 * capacity : INTERVALS_MIN;
+		capacity = NVW_OR(2 * capacity, INTERVALS_MIN);
 		if (!resize(r, capacity)) {
 			return false;
 		}
@@ -150,7 +151,10 @@ static __attribute__((noinline, cold)) emu_time no_memory(
 static __attribute__((noinline)) emu_time book_with_room(
 	struct nvw_machine *m, struct emu_resource *r, emu_time t, emu_time occupancy)
 {
-	return make_room(r, m->now) ? emu_book(m, r, t, occupancy) : no_memory(m, r, t);
+	if (!make_room(r, m->now)) {
+		return no_memory(m, r, t);
+	}
+	return emu_book(m, r, t, occupancy);
 }
 
 /* A new interval at the gap, which is closed. */
@@ -232,7 +236,10 @@ static __attribute__((noinline)) emu_time book_near(
 	}
 	r->gap = gap;
 	r->right = right;
-	return near ? book_at_gap(m, r, t, occupancy) : book_far(m, r, t, occupancy);
+	if (!near) {
+		return book_far(m, r, t, occupancy);
+	}
+	return book_at_gap(m, r, t, occupancy);
 }
 
 /* Most bookings go to the gap, and end before what is behind it. */

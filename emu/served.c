@@ -5,8 +5,9 @@
 #include "races/races.h"
 
 /*
- * The next turn of a wavefront whose access the L1 has served at t. The way between the wavefront and its L1 delays the wavefront, not
- * the access: what others see, and when, is as if it were all behind the access.
+ * The next turn of a wavefront whose access the L1 has served at t. The way between the wavefront and its
+ * L1 delays the wavefront, not the access: what others see, and when, is as if it were all behind the
+ * access.
  */
 extern inline void emu_wake_after_access(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See store_buffer.h. Everything here happens only on machines with store_buffer.entries > 0. */
+#include "core/bounds.h"
 #include "store_buffer.h"
 
 #include <stdlib.h>
@@ -64,7 +65,9 @@ static void take_out(struct emu_store_buffer *b, const struct emu_stored *e)
 		place = &(*place)->younger;
 	}
 	*place = e->younger;
-	b->end = *place ? b->end : place;
+	if (!*place) {
+		b->end = place;
+	}
 	b->count--;
 }
 
@@ -82,8 +85,7 @@ static void look_at(struct look_up *found, const struct emu_saved_request *store
 	if (address >= store->address && address + size <= store->address + store_size) {
 		const uint64_t value = store->value >> 8 * (address - store->address);
 
-		*found = (struct look_up){.is_found = true,
-			.value = size == 8 ? value : value & ((UINT64_C(1) << 8 * size) - 1)};
+		*found = (struct look_up){.is_found = true, .value = value & nvw_low_bits(8 * size)};
 	} else if (address < store->address + store_size && store->address < address + size) {
 		*found = (struct look_up){.overlaps = true};
 	}
@@ -224,9 +226,10 @@ bool emu_store_buffer_holds(struct nvw_machine *m, struct emu_wavefront *wf, uin
 bool emu_store_buffer_has_lines_of(
 	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
-	const struct emu_stored *e = m->store_buffers ? buffer_of(m, wf)->oldest : NULL;
-
-	for (; e; e = e->younger) {
+	if (!m->store_buffers) {
+		return false;
+	}
+	for (const struct emu_stored *e = buffer_of(m, wf)->oldest; e; e = e->younger) {
 		for (uint64_t rest = lanes & e->lanes; rest; rest &= rest - 1) {
 			const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
@@ -316,7 +319,10 @@ static emu_time load(const struct coh_request *r, emu_time t, uint64_t *late)
 		return put_off(r, EMU_CAUSE_overlap, t, begin);
 	}
 	others.lanes = *late = forward(b, r);
-	return others.lanes ? coh_execute(&others, t) : t;
+	if (!others.lanes) {
+		return t;
+	}
+	return coh_execute(&others, t);
 }
 
 emu_time emu_store_buffer_access(const struct coh_request *r, emu_time t, uint64_t *late)

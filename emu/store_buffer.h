@@ -10,11 +10,11 @@
  * for those to its bytes: the buffer cannot be read), or wait (until the buffer is empty).
  *
  * Guarantees
- *	(1) A work-item sees its own stores, and no other work-item, even of the same wavefront, sees them before
- *	    they leave the buffer.
- *	(2) Atomics, barriers, persist barriers and the return from a kernel wait until the buffer is empty. So
- *	    releases and persist barriers cover all stores before them, and a group that leaves its slot has no
- *	    buffered stores.
+ *	(1) A work-item sees its own stores, and no other work-item, even of the same wavefront, sees them
+ *	    before they leave the buffer.
+ *	(2) Atomics, barriers, persist barriers and the return from a kernel wait until the buffer is empty.
+ *	    So releases and persist barriers cover all stores before them, and a group that leaves its slot
+ *	    has no buffered stores.
  *	(3) A store belongs to the epochs of its place in program order, whenever it leaves.
  *
  * Statistics: store_buffer.*, and the waits room, overlap and drain.

@@ -5,6 +5,7 @@
  * A wavefront stalls from the issue of an instruction to the issue of the next one; so one test per turn
  * suffices for it.
  */
+#include "core/bounds.h"
 #include "watch.h"
 
 #include <stdlib.h>
@@ -165,7 +166,7 @@ void nvw_operation_end(unsigned operation, uint64_t begun)
 
 	if (emu_is_watched(m)) {
 		emu_tell(m, &(struct emu_sight){.kind = EMU_SIGHT_OPERATION,
-				    .from = begun < m->now ? begun : m->now,
+				    .from = nvw_min(begun, m->now),
 				    .to = m->now,
 				    .number = operation});
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "core/bounds.h"
 #include "core/zeroed.h"
 #include "issue.h"
 #include "machine.h"
@@ -82,7 +83,8 @@ static void overflow(struct nvw_machine *m, const struct nvw__request *r)
 {
 	if (!m->error) {
 		m->error = nvw_fail(NVW_E_KERNEL,
-			"%s:%u: the work-item's stack of %llu bytes has overflowed; use less stack, or --set host.stack=...",
+			"%s:%u: the work-item's stack of %llu bytes has overflowed; use less stack, or "
+			"--set host.stack=...",
 			r->site->file, r->site->line, (unsigned long long)m->config.stack);
 	}
 }
@@ -338,7 +340,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 	const uint64_t place = place_of_stacks(&m->exec, wf);
 
 	wf->stacks = stacks_at(&m->exec, place);
-	wf->live = lanes == EMU_LANES ? UINT64_MAX : (UINT64_C(1) << lanes) - 1;
+	wf->live = nvw_low_bits(lanes);
 	wf->runnable = wf->live;
 	m->exec.lanes_used[place] |= wf->live;
 	wf->posted = wf->parked = 0;

@@ -128,7 +128,7 @@ static inline unsigned emu_run_end(uint64_t lanes)
 		for (uint64_t lane = (end_ = emu_run_end(rest_), (uint64_t)__builtin_ctzll(rest_));       \
 			lane < end_; lane++)
 
-/* ---- wavefront.c: lanes as fibers --------------------------------------------------------------------------- */
+/* ---- wavefront.c: lanes as fibers ------------------------------------------------------------ */
 
 int emu_wavefronts_init(struct nvw_machine *m);
 void emu_wavefronts_finish(struct nvw_machine *m);
@@ -152,13 +152,13 @@ bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp);
  * engine, with m->error set. */
 _Noreturn void emu_lane_abandon(void);
 
-/* ---- release.c: barriers open --------------------------------------------------------------------------------- */
+/* ---- release.c: barriers open ---------------------------------------------------------------- */
 
 /* Lets the parked lanes of a group's wavefronts continue at t. */
 void emu_group_release(struct nvw_machine *m, struct emu_group *group, emu_time t);
 void emu_kernel_release(struct nvw_machine *m, emu_time t);
 
-/* ---- groups.c: work-groups on slots --------------------------------------------------------------------------- */
+/* ---- groups.c: work-groups on slots ---------------------------------------------------------- */
 
 /* Gives an empty slot to a work-group that waits for it, else to one that has not started. */
 void emu_slot_fill(struct nvw_machine *m, struct emu_slot *slot, emu_time t);

@@ -9,8 +9,8 @@
  * first (a conflict). Write-backs of the L2 enter a buffer and go to the NVRAM:
  *
  *	(1) after all buffered write-backs of the same bytes (coherence order);
- *	(2) when the earlier epochs of their three streams are over: no work-item can store in them any more, and
- *	    all their stores are durable (equations 1 to 3).
+ *	(2) when the earlier epochs of their three streams are over: no work-item can store in them any
+ *	    more, and all their stores are durable (equations 1 to 3).
  *
  * Acknowledgements wait in the same way. Before a line leaves an L1, that L1's lines of earlier epochs leave
  * it (gope18 6.1: an eviction first triggers evictions of the blocks that must persist before it). The buffer
@@ -739,8 +739,10 @@ static void report_contradiction(struct nvw_machine *m)
 
 		if (held) {
 			m->error = nvw_fail(NVW_E_KERNEL,
-				"kernel %s: work-items race across a persist barrier of a scope in which they do not meet: "
-				"the order that the barriers require contradicts the order of the stores to pool offset %#llx",
+				"kernel %s: work-items race across a persist barrier of a scope in which "
+				"they do not meet: "
+				"the order that the barriers require contradicts the order of the stores "
+				"to pool offset %#llx",
 				m->exec.name, (unsigned long long)emu_line_off(m, entry_at(m, held)->line));
 			return;
 		}

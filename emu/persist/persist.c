@@ -28,7 +28,10 @@ int persist_init(struct nvw_machine *m)
 {
 	m->persist = m->pool && m->config.nvram.domain != EMU_DOMAIN_eadr ? models[m->config.model] :
 									    &persist_free;
-	return m->persist->init ? m->persist->init(m) : 0;
+	if (!m->persist->init) {
+		return 0;
+	}
+	return m->persist->init(m);
 }
 
 void persist_finish(struct nvw_machine *m)

@@ -5,7 +5,8 @@
  * calls its operations at the places named here, and never asks which model it is.
  *
  *	epoch.c		gope18 6.1, proposed: a barrier stalls its group until its stores are durable
- *	buffered.c	gope18 6.1, alternative: a barrier only begins an epoch; lines carry their epoch, and what
+ *	buffered.c	gope18 6.1, alternative: a barrier only begins an epoch; lines carry their epoch, and
+ *			what
  *			leaves the L2 waits for all earlier stores to persist
  *	strict.c	each store is durable before the next one is sent (gope18 2.2)
  *	free.c		every store is durable when it becomes visible: domain eadr
@@ -152,7 +153,10 @@ static inline void persist_launch(struct nvw_machine *m)
 static inline uint64_t persist_together(
 	const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
-	return m->persist->together ? m->persist->together(wf, lanes) : lanes;
+	if (!m->persist->together) {
+		return lanes;
+	}
+	return m->persist->together(wf, lanes);
 }
 
 static inline void persist_prepare(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes,
@@ -206,7 +210,10 @@ static inline void persist_wake(struct nvw_machine *m, struct emu_wavefront *wf,
 static inline emu_time persist_evict_earlier(
 	struct nvw_machine *m, struct emu_cu *cu, const struct emu_line *line, emu_time t)
 {
-	return m->persist->evict_earlier ? m->persist->evict_earlier(m, cu, line->tag, t) : t;
+	if (!m->persist->evict_earlier) {
+		return t;
+	}
+	return m->persist->evict_earlier(m, cu, line->tag, t);
 }
 
 static inline void persist_merge(

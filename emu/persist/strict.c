@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "../device_memory.h"
 #include "../protocol/protocol.h"
 #include "persist.h"
@@ -57,7 +58,7 @@ static struct store *store_at(const struct strict *s, uint32_t i)
 
 static int grow(struct strict *s)
 {
-	const uint32_t capacity = s->capacity ? 2 * s->capacity : QUEUE_MIN;
+	const uint32_t capacity = NVW_OR(2 * s->capacity, QUEUE_MIN);
 	struct store *const grown = malloc(capacity * sizeof *grown);
 
 	if (!grown) {

@@ -2,12 +2,13 @@
 /*
  * Actions of instructions, named as in the papers.
  */
+#include "core/bounds.h"
 #include "../device_memory.h"
 #include "protocol.h"
 
 #include "../persist/persist.h"
 
-/* ---- Stores under the persistency model -------------------------------------------------------- */
+/* ---- Stores under the persistency model ------------------------------------------------------ */
 
 static void prepare(const struct coh_request *r, struct emu_cu *cu, emu_time *t)
 {
@@ -34,16 +35,22 @@ static emu_time l1_port(const struct coh_request *r, emu_time t)
 /* A line's registration may still be in flight: all work-items of its CU wait for it together. */
 static emu_time wait_for_grant(const struct nvw_machine *m, const struct emu_line *line, emu_time t)
 {
-	return m->protocol->registration ? emu_later(t, line->granted) : t;
+	if (!m->protocol->registration) {
+		return t;
+	}
+	return emu_later(t, line->granted);
 }
 
 /* A store is about to change the line. */
 static emu_time l1_write(const struct coh_request *r, struct emu_line *line, emu_time t)
 {
-	const bool own = line->registered && !(r->bytes & ~line->registered);
+	enum coh_l1_event event = COH_L1_STORE;
 
-	return coh_l1_event_on(r->m, r->cu, line, r->line, own ? COH_L1_STORE_OWN : COH_L1_STORE,
-		COH_BY_ACCESS, r->bytes, own ? wait_for_grant(r->m, line, t) : t);
+	if (line->registered && !(r->bytes & ~line->registered)) {
+		event = COH_L1_STORE_OWN;
+		t = wait_for_grant(r->m, line, t);
+	}
+	return coh_l1_event_on(r->m, r->cu, line, r->line, event, COH_BY_ACCESS, r->bytes, t);
 }
 
 static emu_time hit_in_l1(const struct coh_request *r, struct emu_line *line, emu_time t)
@@ -96,7 +103,7 @@ static struct emu_line *l1_read(const struct coh_request *r, emu_time *t)
 		line = coh_l1_find(m, r->cu, &r->cu->l1, r->line);
 	}
 	m->stats.l1_load_misses++;
-	line = line ? line : coh_l1_replace(m, r->cu, &r->cu->l1, r->line, t);
+	line = NVW_OR(line, coh_l1_replace(m, r->cu, &r->cu->l1, r->line, t));
 	*t = coh_l1_event_on(m, r->cu, line, r->line, COH_L1_LOAD_MISS, COH_BY_ACCESS, r->bytes, *t);
 	return line;
 }
@@ -175,7 +182,11 @@ static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 	    m->config.l1.latency;
 	m->stats.l1_atomics++;
 	prepare(r, r->cu, &t);
-	line = m->protocol->directory ? l1_own(r, &t) : l1_writable(r, l1_read(r, &t), &t);
+	if (m->protocol->directory) {
+		line = l1_own(r, &t);
+	} else {
+		line = l1_writable(r, l1_read(r, &t), &t);
+	}
 	mark(r, line);
 	t = l1_write(r, line, t);
 	coh_lanes_rmw(r, line);
@@ -195,7 +206,10 @@ static enum emu_message message_of(const struct coh_request *r)
 	if (coh_is_atomic(r)) {
 		return EMU_MESSAGE_ATOMIC;
 	}
-	return r->kind == NVW__STORE ? EMU_MESSAGE_WRITE : EMU_MESSAGE_READ;
+	if (r->kind == NVW__STORE) {
+		return EMU_MESSAGE_WRITE;
+	}
+	return EMU_MESSAGE_READ;
 }
 
 static uint32_t touched(const struct coh_request *r)
@@ -207,9 +221,11 @@ static uint32_t touched(const struct coh_request *r)
 static emu_time leave_l1(const struct coh_request *r, emu_time t)
 {
 	struct nvw_machine *const m = r->m;
-	struct emu_line *line;
+	struct emu_line *line = NULL;
 
-	line = coh_is_apart_l1(r->cu) ? coh_l1_find(m, r->cu, r->cu->stores, r->line) : NULL;
+	if (coh_is_apart_l1(r->cu)) {
+		line = coh_l1_find(m, r->cu, r->cu->stores, r->line);
+	}
 	if (line) {
 		t = coh_l1_event(m, r->cu, line, r->line, COH_L1_EVICT, COH_BY_ATOMIC, t);
 	}
@@ -229,9 +245,10 @@ static bool is_load(const struct coh_request *r)
 /* Read-modify-writes of the same bytes are served one by one. */
 static emu_time bank_occupancy(const struct coh_request *r)
 {
-	const bool is_rmw = coh_is_atomic(r) && !is_load(r) && r->kind != NVW__ATOMIC_STORE;
-
-	return (is_rmw ? coh_lanes_serial(r) : 1) * r->m->config.l2.occupancy;
+	if (!coh_is_atomic(r) || is_load(r) || r->kind == NVW__ATOMIC_STORE) {
+		return r->m->config.l2.occupancy;
+	}
+	return coh_lanes_serial(r) * r->m->config.l2.occupancy;
 }
 
 emu_time coh_send_to_l2(const struct coh_request *r, emu_time t)
@@ -248,7 +265,10 @@ emu_time coh_send_to_l2(const struct coh_request *r, emu_time t)
 /* The request's path to the bank, if it is not there. */
 static emu_time to_l2(const struct coh_request *r, emu_time t)
 {
-	return r->is_at_l2 ? leave_l1(r, t) : coh_send_to_l2(r, t);
+	if (r->is_at_l2) {
+		return leave_l1(r, t);
+	}
+	return coh_send_to_l2(r, t);
 }
 
 static emu_time from_l2(const struct coh_request *r, uint32_t bytes, emu_time t)
@@ -318,7 +338,10 @@ static emu_time rmw_l2(const struct coh_request *r, emu_time t)
 
 static uint64_t *flush_cause(const struct coh_request *r)
 {
-	return coh_is_of_kernel(r) ? &r->m->stats.flushes_kernel : &r->m->stats.flushes_release;
+	if (coh_is_of_kernel(r)) {
+		return &r->m->stats.flushes_kernel;
+	}
+	return &r->m->stats.flushes_release;
 }
 
 static emu_time flush_l1(const struct coh_request *r, emu_time t)
@@ -347,7 +370,10 @@ static emu_time flush_l2(const struct coh_request *r, emu_time t)
 
 static emu_time flush_l3(const struct coh_request *r, emu_time t)
 {
-	return r->m->l3.banks ? emu_l3_flush(r->m, t) : t;
+	if (!r->m->l3.banks) {
+		return t;
+	}
+	return emu_l3_flush(r->m, t);
 }
 
 /* The marker has come to the end of the last S-FIFO; the acknowledgement wakes the instruction. */
@@ -411,12 +437,13 @@ static emu_time enter_atomic(const struct coh_request *r, emu_time t)
 	struct emu_fifo *const fifo = &r->cu->sfifo;
 
 	emu_fifo_push(fifo, r->line);
-	return emu_fifo_length(fifo) > fifo->capacity ?
-		       coh_drain_l1(r->m, r->cu, fifo, fifo->capacity, COH_BY_SFIFO, t) :
-		       t;
+	if (emu_fifo_length(fifo) <= fifo->capacity) {
+		return t;
+	}
+	return coh_drain_l1(r->m, r->cu, fifo, fifo->capacity, COH_BY_SFIFO, t);
 }
 
-/* ---- Write-through (hechtman14 4.2.3) --------------------------------------------------------- */
+/* ---- Write-through (hechtman14 4.2.3) -------------------------------------------------------- */
 
 /* The store's bytes leave the L1 at once. The wavefront waits until the L2 has accepted them; memory's
  * acknowledgement comes later. */
@@ -463,7 +490,10 @@ static uint64_t *invalidation_cause(const struct coh_request *r)
 	if (coh_is_of_kernel(r)) {
 		return &s->invalidations_kernel;
 	}
-	return p->count_invalidation ? p->count_invalidation(s) : &s->invalidations_acquire;
+	if (p->count_invalidation) {
+		return p->count_invalidation(s);
+	}
+	return &s->invalidations_acquire;
 }
 
 static emu_time invalidate_l1(const struct coh_request *r, emu_time t)
@@ -516,7 +546,10 @@ static emu_time flush_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
 {
 	const emu_time taken = coh_flush_whole_l1(m, cu, &m->stats.flushes_remote, t);
 
-	return taken == t ? t : taken + m->config.l2.latency;
+	if (taken == t) {
+		return t;
+	}
+	return taken + m->config.l2.latency;
 }
 
 static emu_time invalidate_one(struct nvw_machine *m, struct emu_cu *cu, emu_time t)
@@ -588,10 +621,13 @@ static emu_time register_stores(const struct coh_request *r, emu_time t)
 	const bool was_here = is_registered_here(r);
 
 	t = coh_flush_whole_l1(r->m, r->cu, flush_cause(r), t);
-	return was_here && !is_registered_here(r) ? register_l1(r, t) : t;
+	if (!was_here || is_registered_here(r)) {
+		return t;
+	}
+	return register_l1(r, t);
 }
 
-/* ---- Names in the tables ------------------------------------------------------------------------ */
+/* ---- Names in the tables --------------------------------------------------------------------- */
 
 #define X(name, text, part) const struct coh_action_info coh_##name = {name, text, COH_PART_##part};
 COH_ACTIONS(X)

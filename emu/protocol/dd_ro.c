@@ -3,8 +3,8 @@
  * DD+RO: DD with selective invalidation of read-only regions (sinclair15 3, 4.2 and 5.3).
  *
  *	(1) As DD; in addition, data loaded as read-only (nvw_load_read_only) stays in the L1 across acquires.
- *	(2) Read-only is a property of a kernel: it ends at the next kernel's beginning, because the host may have
- *	    written in between.
+ *	(2) Read-only is a property of a kernel: it ends at the next kernel's beginning, because the host
+ *	    may have written in between.
  */
 #include "denovo.h"
 

@@ -9,7 +9,8 @@
  * Guarantees
  *	(1) A registered byte is up to date: acquires do not invalidate it, loads and stores of it hit.
  *	(2) A release waits until all stores of its CU are registered; nothing is written through for it.
- *	(3) Synchronization accesses, including loads, are performed in the L1, after registration (DeNovoSync0).
+ *	(3) Synchronization accesses, including loads, are performed in the L1, after registration
+ *	    (DeNovoSync0).
  *	(4) The L2 has the data of unregistered bytes, and writes back to memory.
  *
  * The states of single bytes are the masks of struct emu_line; the states here are those of lines. The store

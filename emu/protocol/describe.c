@@ -27,17 +27,22 @@ _Static_assert(EMU_CELL_ACTIONS == sizeof((struct coh_cell){0}.actions) / sizeof
 const char *emu_protocol_state(const char *protocol, enum emu_grid grid, unsigned state)
 {
 	const struct coh_protocol *const p = coh_protocol_find(protocol);
-	const bool is_l1 = grid == EMU_GRID_L1;
 
-	if (!p || state >= (is_l1 ? p->l1_state_count : p->l2_state_count)) {
-		return NULL;
+	if (p && grid == EMU_GRID_L1 && state < p->l1_state_count) {
+		return p->l1_states[state];
 	}
-	return is_l1 ? p->l1_states[state] : p->l2_states[state];
+	if (p && grid == EMU_GRID_L2 && state < p->l2_state_count) {
+		return p->l2_states[state];
+	}
+	return NULL;
 }
 
 const struct emu_protocol_word *emu_protocol_event(enum emu_grid grid, unsigned event)
 {
-	return event < grids[grid].events ? &grids[grid].event[event] : NULL;
+	if (event < grids[grid].events) {
+		return &grids[grid].event[event];
+	}
+	return NULL;
 }
 
 const struct emu_protocol_word *emu_protocol_line_action(unsigned i)
@@ -71,7 +76,11 @@ bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state,
 	if (!emu_protocol_state(protocol, grid, state) || event >= grids[grid].events) {
 		return false;
 	}
-	cell = &(grid == EMU_GRID_L1 ? p->l1 : p->l2)[state * grids[grid].events + event];
+	cell = p->l2;
+	if (grid == EMU_GRID_L1) {
+		cell = p->l1;
+	}
+	cell += state * grids[grid].events + event;
 	if (!cell->possible) {
 		return false;
 	}

@@ -5,8 +5,8 @@
  *	(1) Synchronization of work-group scope is performed in the L1 directly: it registers, invalidates and
  *	    flushes nothing; like data, its stores are registered by the next global release of its CU.
  *	(2) Synchronization of agent and of system scope is as under DD.
- *	(3) HRF-Indirect: a global release registers all stores of its CU, including those that its work-group has
- *	    only learned of.
+ *	(3) HRF-Indirect: a global release registers all stores of its CU, including those that its
+ *	    work-group has only learned of.
  */
 #include "denovo.h"
 
@@ -24,8 +24,8 @@ static const struct coh_row rows[] = {
 const struct coh_protocol coh_dh = {
 	.name = "dh",
 	.citation = "sinclair15 3, 4",
-	.summary =
-		"DeNovo by words, HRF-Indirect: as dd, but synchronization of work-group scope stays in the L1",
+	.summary = "DeNovo by words, HRF-Indirect: as dd, but synchronization of work-group scope stays in "
+		   "the L1",
 	.scopes = EMU_SCOPES_KEPT,
 	.local_scope = COH_LOCAL_CU,
 	DENOVO_PROTOCOL,

@@ -4,17 +4,21 @@
  * line's sharers and, in the grid's state for that, its owner. The messages to other L1s are in sharers.c.
  *
  * The entry is one of two things:
- *	- the line of the L2 (directory.lines 0): the L2 includes the L1s, and recalls the lines that it replaces (hechtman14 3.3);
- *	- an entry of a directory of its own, in the L2's banks (hechtman14 4.2, Table 4.1). It includes the L1s and the L2, and
- *	  recalls a line from all of them when it needs room. The L2 replaces its lines for itself. A line that the L2 has not
- *	  comes from an L1 that has it, else from memory. Such an entry has no data, and the events of the L2's grid.
+ *	- the line of the L2 (directory.lines 0): the L2 includes the L1s, and recalls the lines that it
+ *	  replaces (hechtman14 3.3);
+ *	- an entry of a directory of its own, in the L2's banks (hechtman14 4.2, Table 4.1). It includes the
+ *	  L1s and the L2, and recalls a line from all of them when it needs room. The L2 replaces its lines
+ *	  for itself. A line that the L2 has not comes from an L1 that has it, else from memory. Such an
+ *	  entry has no data, and the events of the L2's grid.
  *
  * Guarantees
- *	(1) A line has one writer or many readers: an L1 is granted ownership when every other L1 has given the line up.
- *	(2) Dirty bytes never change owners: a line that another L1 is going to write is written back first, with its store
- *	    records. So the NVW-FIFOs of an L1 and of the L2 name all that a CU has stored to NVRAM.
- *	(3) What an L1 has not stored itself is in the L2, or in memory if the L2 does not have it: an owner's dirty bytes over those
- *	    of the L2 over those of memory are the line.
+ *	(1) A line has one writer or many readers: an L1 is granted ownership when every other L1 has given
+ *	    the line up.
+ *	(2) Dirty bytes never change owners: a line that another L1 is going to write is written back first,
+ *	    with its store records. So the NVW-FIFOs of an L1 and of the L2 name all that a CU has stored to
+ *	    NVRAM.
+ *	(3) What an L1 has not stored itself is in the L2, or in memory if the L2 does not have it: an
+ *	    owner's dirty bytes over those of the L2 over those of memory are the line.
  *
  * The directory learns of replacements in L1s in no time.
  */
@@ -171,7 +175,7 @@ static bool has_other_sharers(const struct emu_line *entry, const struct emu_cu 
 	uint64_t others = 0;
 
 	for (unsigned word = 0; word < EMU_CUS_MAX / 64; word++) {
-		others |= entry->sharers[word] & ~(cu->id / 64 == word ? UINT64_C(1) << cu->id % 64 : 0);
+		others |= entry->sharers[word] & ~((uint64_t)(cu->id / 64 == word) << cu->id % 64);
 	}
 	return others;
 }
@@ -257,9 +261,14 @@ void coh_line_disown(struct coh_event *e)
 
 void coh_directory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
-	const struct emu_line *const entry = m->protocol->directory ? coh_entry(m, id) : NULL;
-	const struct emu_line *const line = entry ? emu_cache_peek(&m->cus[entry->owner].l1, id) : NULL;
+	const struct emu_line *entry = NULL, *line = NULL;
 
+	if (m->protocol->directory) {
+		entry = coh_entry(m, id);
+	}
+	if (entry) {
+		line = emu_cache_peek(&m->cus[entry->owner].l1, id);
+	}
 	if (line) {
 		emu_copy_masked(to, line->data, line->dirty);
 	}
@@ -271,7 +280,7 @@ static const char *broken_copy(const struct nvw_machine *m, emu_line_id id, cons
 	const struct emu_cu *cu, bool is_owned)
 {
 	const struct emu_line *const line = emu_cache_peek(&cu->l1, id);
-	const struct emu_line *owners;
+	bool is_old;
 
 	if (!line || !line->valid) {
 		return NULL;
@@ -282,10 +291,16 @@ static const char *broken_copy(const struct nvw_machine *m, emu_line_id id, cons
 	if (line->dirty && !(is_owned && entry->owner == cu->id)) {
 		return "an L1 has written a line that it does not own";
 	}
-	owners = is_owned ? emu_cache_peek(&m->cus[entry->owner].l1, id) : NULL;
-	return (owners ? memcmp(line->data, owners->data, EMU_LINE) != 0 : coh_differs_below(m, line, id)) ?
-		       "an L1 has an old copy of a line" :
-		       NULL;
+	if (is_owned) {
+		is_old =
+			memcmp(line->data, emu_cache_peek(&m->cus[entry->owner].l1, id)->data, EMU_LINE) != 0;
+	} else {
+		is_old = coh_differs_below(m, line, id);
+	}
+	if (is_old) {
+		return "an L1 has an old copy of a line";
+	}
+	return NULL;
 }
 
 const char *coh_broken_directory(const struct nvw_machine *m, emu_line_id id, unsigned owned)

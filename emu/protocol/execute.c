@@ -221,7 +221,11 @@ static void check_invariants(const struct coh_request *r)
 /* Executes the request from its step on. */
 static emu_time carry_on(struct coh_request *r, emu_time t)
 {
-	t = coh_is_atomic(r) ? run_synchronization(r, t) : run(r, t);
+	if (coh_is_atomic(r)) {
+		t = run_synchronization(r, t);
+	} else {
+		t = run(r, t);
+	}
 	check_invariants(r);
 	return t;
 }
@@ -242,14 +246,16 @@ static emu_time execute_at(struct coh_request *r, enum coh_place place, emu_time
 
 static emu_time resume(struct coh_request *r, emu_time waited, emu_time t)
 {
-	uint64_t *time;
+	uint64_t *time = NULL;
 
 	if (!r->steps) {
 		const enum coh_place place = place_of(r, &t);
 
 		return execute_at(r, place, t);
 	}
-	time = coh_is_atomic(r) ? synchronization_time(r, r->steps[r->step]) : NULL;
+	if (coh_is_atomic(r)) {
+		time = synchronization_time(r, r->steps[r->step]);
+	}
 	if (time) {
 		*time += waited;
 	}

@@ -20,8 +20,8 @@ static const struct coh_row rows[] = {
 const struct coh_protocol coh_gd = {
 	.name = "gd",
 	.citation = "sinclair15 3, 4",
-	.summary =
-		"GPU coherence, DRF: no scopes, synchronization at the L2, self-invalidation, coalescing writethrough",
+	.summary = "GPU coherence, DRF: no scopes, synchronization at the L2, self-invalidation, coalescing "
+		   "writethrough",
 	.scopes = EMU_SCOPES_WIDENED,
 	GPU_PROTOCOL,
 	.l1 = coh_gpu_l1[0],

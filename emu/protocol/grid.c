@@ -36,29 +36,22 @@ extern inline emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_
 /* The grid marks this as impossible, so the protocol's table is wrong: the run ends. */
 static __attribute__((noinline, cold)) emu_time never(struct coh_event *e, unsigned event)
 {
-	static const struct {
-		const char *symbol, *text;
-	} l1_events[] =
-		{
-#define X(name, text) {#name, text},
-			COH_L1_EVENTS(X)
-#undef X
-		},
-	  l2_events[] = {
-#define X(name, text) {#name, text},
-		  COH_L2_EVENTS(X)
-#undef X
-	  };
-	const struct coh_protocol *const p = e->m->protocol;
+	static const char *const caches[] = {[EMU_GRID_L1] = "an L1", [EMU_GRID_L2] = "the L2"};
+	const char *const protocol = e->m->protocol->name;
+	enum emu_grid grid = EMU_GRID_L2;
+	const struct emu_protocol_word *word;
 
-	if (!e->m->error) {
-		e->m->error = nvw_fail(NVW_E_MODEL,
-			"protocol %s, line %#x: event %s (%s) in state %s of %s is NEVER in the protocol's table",
-			p->name, e->id, e->cu ? l1_events[event].symbol : l2_events[event].symbol,
-			e->cu ? l1_events[event].text : l2_events[event].text,
-			e->cu ? p->l1_states[e->line->state] : p->l2_states[e->line->state],
-			e->cu ? "an L1" : "the L2");
+	if (e->m->error) {
+		return e->t;
 	}
+	if (e->cu) {
+		grid = EMU_GRID_L1;
+	}
+	word = emu_protocol_event(grid, event);
+	e->m->error = nvw_fail(NVW_E_MODEL,
+		"protocol %s, line %#x: event %s (%s) in state %s of %s is NEVER in the protocol's table",
+		protocol, e->id, word->name, word->text, emu_protocol_state(protocol, grid, e->line->state),
+		caches[grid]);
 	return e->t;
 }
 

@@ -12,8 +12,8 @@ static const struct coh_row rows[] = {
 const struct coh_protocol coh_hlrc = {
 	.name = "hlrc",
 	.citation = "alsop16 III, Table 3",
-	.summary =
-		"lazy release consistency: atomics are registered, flushes and invalidations follow their way, no scopes",
+	.summary = "lazy release consistency: atomics are registered, flushes and invalidations follow their "
+		   "way, no scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	LAZY_PROTOCOL,
 };

@@ -3,8 +3,9 @@
  * hLRC-scoped: hLRC, with scopes as hints on the better place for an atomic (alsop16 V.C).
  *
  *	(1) Work-group scope is as hLRC. A wrong hint costs time, not correctness.
- *	(2) Agent and system scope: the atomic is performed at the L2, which first revokes its registration by an
- *	    L1; that L1 is flushed. A release first flushes the local L1, an acquire then invalidates it.
+ *	(2) Agent and system scope: the atomic is performed at the L2, which first revokes its registration
+ *	    by an L1; that L1 is flushed. A release first flushes the local L1, an acquire then invalidates
+ *	    it.
  */
 #include "lazy.h"
 

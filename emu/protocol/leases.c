@@ -10,10 +10,11 @@
 #include <stdlib.h>
 
 #include "core/array.h"
+#include "core/bounds.h"
 
 enum { SHARED = UINT8_MAX }; /* in place of an owner: L1s of several CUs have had leases */
 
-/* ---- What the L2 remembers --------------------------------------------------------------------- */
+/* ---- What the L2 remembers ------------------------------------------------------------------- */
 
 static struct leases_bank *bank_of(const struct nvw_machine *m, emu_line_id id)
 {
@@ -37,10 +38,16 @@ static struct leases_left *left_of(const struct nvw_machine *m, emu_line_id id)
 static emu_time leased_until(const struct nvw_machine *m, const struct emu_cu *by, emu_line_id id)
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
-	const emu_time here = below && !(by && below->owner == by->id) ? below->lease : 0;
 	const struct leases_left *const left = left_of(m, id);
+	emu_time until = 0;
 
-	return left ? emu_later(here, left->until) : here;
+	if (below && !(by && below->owner == by->id)) {
+		until = below->lease;
+	}
+	if (left) {
+		until = emu_later(until, left->until);
+	}
+	return until;
 }
 
 /* A store waits until then: no lease is given on the line. */
@@ -60,9 +67,11 @@ static void refuse_until(struct nvw_machine *m, emu_line_id id, emu_time until)
 static bool is_refused(const struct nvw_machine *m, const struct emu_line *below, emu_line_id id)
 {
 	const struct leases_left *const left = left_of(m, id);
+	emu_time until = below->refuses;
 
-	const emu_time until = emu_later(below->refuses, left ? left->refuses : 0);
-
+	if (left) {
+		until = emu_later(until, left->refuses);
+	}
 	return until && m->now <= until;
 }
 
@@ -99,23 +108,21 @@ static void insert(struct leases_bank *bank, struct leases_left entry)
 	bank->left[i] = entry;
 }
 
-/* ---- Prediction -------------------------------------------------------------------------------- */
+/* ---- Prediction ------------------------------------------------------------------------------ */
 
 static void lengthen(struct nvw_machine *m, struct leases_bank *bank)
 {
-	const emu_time longer = bank->prediction + m->config.tcs.step;
-
-	bank->prediction = longer < m->config.tcs.most ? longer : m->config.tcs.most;
+	bank->prediction = nvw_min(bank->prediction + m->config.tcs.step, m->config.tcs.most);
 }
 
 static void shorten(struct nvw_machine *m, struct leases_bank *bank)
 {
-	const emu_time least = m->config.tcs.least, step = m->config.tcs.step;
+	const emu_time step = m->config.tcs.step;
 
-	bank->prediction = bank->prediction > least + step ? bank->prediction - step : least;
+	bank->prediction = emu_later(bank->prediction, m->config.tcs.least + step) - step;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 /* Whether the L1 asks again for the same bytes because its lease has ended: its request carries the old
  * timestamp, and a line that was written since has none as late. */
@@ -145,7 +152,11 @@ void coh_line_lease(struct coh_event *e)
 		m->stats.tcs_refused++;
 		return;
 	}
-	line->owner = is_first || line->owner == e->by->id ? (uint8_t)e->by->id : SHARED;
+	if (is_first) {
+		line->owner = (uint8_t)e->by->id;
+	} else if (line->owner != e->by->id) {
+		line->owner = SHARED;
+	}
 	line->lease = emu_later(line->lease, e->t + bank_of(m, e->id)->prediction);
 	m->stats.tcs_leases++;
 }
@@ -155,7 +166,10 @@ void coh_line_take_lease(struct coh_event *e)
 {
 	const struct emu_line *const below = emu_cache_peek(&e->m->l2.cache, e->id);
 
-	e->line->lease = below && !is_refused(e->m, below, e->id) ? below->lease : 0;
+	e->line->lease = 0;
+	if (below && !is_refused(e->m, below, e->id)) {
+		e->line->lease = below->lease;
+	}
 }
 
 /* When the L2's line leaves, its lease goes to an MSHR; if all are taken, it waits for the first to end. */
@@ -182,7 +196,7 @@ void coh_line_keep_lease(struct coh_event *e)
 	m->stats.tcs_mshr_most = emu_later(m->stats.tcs_mshr_most, bank->count);
 }
 
-/* ---- Stores ------------------------------------------------------------------------------------ */
+/* ---- Stores ---------------------------------------------------------------------------------- */
 
 /* A store, at first at its CU: if the line is leased, it goes to the L2 and waits there until it is not. */
 static emu_time await_lease(const struct coh_request *r, emu_time t)
@@ -210,7 +224,7 @@ static emu_time await_lease(const struct coh_request *r, emu_time t)
 	return COH_NOT_YET;
 }
 
-/* ---- Invariants -------------------------------------------------------------------------------- */
+/* ---- Invariants ------------------------------------------------------------------------------ */
 
 static const char *broken_copy(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
@@ -238,10 +252,10 @@ const char *coh_leases_broken(const struct nvw_machine *m, emu_line_id id)
 	for (unsigned i = 0; i < m->config.cus && !broken; i++) {
 		broken = broken_copy(m, &m->cus[i], id);
 	}
-	return broken ? broken : coh_broken_dirty(m, id, COH_LEASES_DIRTY);
+	return NVW_OR(broken, coh_broken_dirty(m, id, COH_LEASES_DIRTY));
 }
 
-/* ---- A machine's life -------------------------------------------------------------------------- */
+/* ---- A machine's life ------------------------------------------------------------------------ */
 
 int coh_leases_init(struct nvw_machine *m)
 {
@@ -272,7 +286,7 @@ void coh_leases_finish(struct nvw_machine *m)
 	free(m->leases);
 }
 
-/* ---- Names in the tables ------------------------------------------------------------------------ */
+/* ---- Names in the tables --------------------------------------------------------------------- */
 
 #define X(name, text, part) const struct coh_action_info coh_##name = {name, text, COH_PART_##part};
 COH_LEASE_ACTIONS(X)

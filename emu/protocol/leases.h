@@ -9,10 +9,12 @@
  * its lease has ended, shorter after a store or a replacement that comes before the end.
  *
  * Guarantees
- *	(1) At any event, if a line in an L1 can be hit, the L2 knows of a lease that lasts as long, and the line's bytes are those of
- *	    the L2's side.
- *	(2) A store that waits at the L2 ends the giving of leases on its line, so it waits for one end and no more.
- *	(3) A CU whose L1 alone has leases on a line writes it without waiting: its own copy leaves with the store.
+ *	(1) At any event, if a line in an L1 can be hit, the L2 knows of a lease that lasts as long, and the
+ *	    line's bytes are those of the L2's side.
+ *	(2) A store that waits at the L2 ends the giving of leases on its line, so it waits for one end and
+ *	    no more.
+ *	(3) A CU whose L1 alone has leases on a line writes it without waiting: its own copy leaves with the
+ *	    store.
  */
 #ifndef EMU_PROTOCOL_LEASES_H
 #define EMU_PROTOCOL_LEASES_H

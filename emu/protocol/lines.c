@@ -41,7 +41,10 @@ static emu_time fetch_from_owners(struct coh_event *e, const struct emu_line *be
 /* Bytes of a request, and of its answer, besides the line's. */
 static uint32_t timestamp(const struct nvw_machine *m)
 {
-	return m->protocol->leases ? LEASES_TIMESTAMP : 0;
+	if (!m->protocol->leases) {
+		return 0;
+	}
+	return LEASES_TIMESTAMP;
 }
 
 static __attribute__((noinline)) void fetch_from_l2(struct coh_event *e)
@@ -64,8 +67,11 @@ static __attribute__((noinline)) void fetch_from_l2(struct coh_event *e)
 	emu_copy_masked(e->line->data, below->data, below->valid & ~e->line->valid);
 	e->line->valid |= below->valid;
 	remote = fetch_from_owners(e, below, e->t);
-	e->t = remote > e->t ? remote :
-			       emu_network_send(m, bank, cu, EMU_LINE + timestamp(m), EMU_MESSAGE_READ, e->t);
+	if (remote > e->t) {
+		e->t = remote;
+	} else {
+		e->t = emu_network_send(m, bank, cu, EMU_LINE + timestamp(m), EMU_MESSAGE_READ, e->t);
+	}
 }
 
 static __attribute__((noinline)) void fetch_from_memory(struct coh_event *e)

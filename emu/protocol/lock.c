@@ -6,8 +6,8 @@
  *
  * Guarantees
  *	(1) Who has the lock waits for nothing but its own flush, so it always opens.
- *	(2) Read-modify-writes that wait are performed before the remote operations that come after them: those wait behind
- *	    them. Work-items that spin on remote operations keep nobody out.
+ *	(2) Read-modify-writes that wait are performed before the remote operations that come after them:
+ *	    those wait behind them. Work-items that spin on remote operations keep nobody out.
  */
 #include "core/invariant.h"
 #include "protocol.h"

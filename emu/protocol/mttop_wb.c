@@ -9,11 +9,14 @@
  *
  * Guarantees
  *	(1) A line has one writer or many readers.
- *	(2) Before an L1 reads a line that another may write, that one has written it back, and may no longer write it.
- *	(3) A store is complete when its L1 owns the line: no L1 can read what it has overwritten (write atomicity). So the order
- *	    in which an L1 serves instructions is the order of memory, and what waits in front of it decides the consistency model
- *	    (gpu.consistency). Acquires and releases add nothing.
- *	(4) The directory includes the L1s and recalls the lines whose entries it replaces; it is the L2's tags, or one of its own.
+ *	(2) Before an L1 reads a line that another may write, that one has written it back, and may no
+ *	    longer write it.
+ *	(3) A store is complete when its L1 owns the line: no L1 can read what it has overwritten (write
+ *	    atomicity). So the order in which an L1 serves instructions is the order of memory, and what
+ *	    waits in front of it decides the consistency model (gpu.consistency). Acquires and releases add
+ *	    nothing.
+ *	(4) The directory includes the L1s and recalls the lines whose entries it replaces; it is the L2's
+ *	    tags, or one of its own.
  *	(5) Persistence takes no ownership away.
  *
  * Deviations: the paper names no states, and its figure of the machine is lost; MESI is ours, the smallest
@@ -75,7 +78,8 @@ const struct coh_protocol coh_mttop_wb = {
 	.name = "mttop-wb",
 	.citation = "hechtman14 3.3",
 	.summary =
-		"write-back with a directory: MESI, writers invalidate, consistency models in front of it, no scopes",
+		"write-back with a directory: MESI, writers invalidate, consistency models in front of it, "
+		"no scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	.l1_states = l1_states,
 	.l2_states = l2_states,

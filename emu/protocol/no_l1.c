@@ -4,7 +4,8 @@
  * times are relative to.
  *
  * Guarantees
- *	(1) A load reads its bytes at the L2, a store goes to the L2 and to memory at once. The L1 has no line afterwards.
+ *	(1) A load reads its bytes at the L2, a store goes to the L2 and to memory at once. The L1 has no
+ *	    line afterwards.
  *	(2) A release waits until memory has acknowledged all stores of its CU; an acquire has nothing to do.
  *	(3) Atomics as under wt. There are no scopes.
  *
@@ -47,7 +48,8 @@ const struct coh_protocol coh_no_l1 = {
 	.name = "no-l1",
 	.citation = "hechtman14 4.2.1",
 	.summary =
-		"loads and stores pass the L1, stores go through the L2 to memory, releases wait for them; no scopes",
+		"loads and stores pass the L1, stores go through the L2 to memory, releases wait for them; "
+		"no scopes",
 	THROUGH_PROTOCOL,
 	.l1 = l1[0],
 	.broken_invariant = broken_invariant,

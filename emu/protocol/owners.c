@@ -51,15 +51,24 @@ enum coh_place coh_registry_place(
 	if (!below) {
 		return COH_PLACE_L2;
 	}
-	elsewhere = below->registered & ~(line ? line->registered : 0) & coh_taken_with(m, bytes);
-	return elsewhere ? COH_PLACE_REMOTE : COH_PLACE_L2;
+	elsewhere = below->registered & coh_taken_with(m, bytes);
+	if (line) {
+		elsewhere &= ~line->registered;
+	}
+	if (elsewhere) {
+		return COH_PLACE_REMOTE;
+	}
+	return COH_PLACE_L2;
 }
 
 void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
 
-	for (uint64_t rest = below ? below->registered : 0; rest; rest &= rest - 1) {
+	if (!below) {
+		return;
+	}
+	for (uint64_t rest = below->registered; rest; rest &= rest - 1) {
 		const unsigned byte = (unsigned)__builtin_ctzll(rest);
 
 		to[byte] = emu_cache_peek(&m->cus[below->data[byte]].l1, id)->data[byte];
@@ -70,7 +79,10 @@ void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 {
 	const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
 
-	for (uint64_t rest = below ? below->registered & mask : 0; rest; rest &= rest - 1) {
+	if (!below) {
+		return;
+	}
+	for (uint64_t rest = below->registered & mask; rest; rest &= rest - 1) {
 		const unsigned byte = (unsigned)__builtin_ctzll(rest);
 		struct emu_line *const line = emu_cache_peek(&m->cus[below->data[byte]].l1, id);
 

@@ -21,7 +21,7 @@
 
 #include "../machine.h"
 
-/* ---- Instructions ---------------------------------------------------------------------------------- */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
 #define COH_INSTRUCTIONS(X)                 \
 	X(LOAD, "load")                     \
@@ -155,7 +155,7 @@ struct coh_row {
 	coh_action steps[COH_STEPS_MAX + 1];  /* ends with NULL */
 };
 
-/* ---- Lines ------------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 #define COH_L1_EVENTS(X)                                         \
 	X(LOAD_HIT, "load, bytes here")                          \
@@ -274,7 +274,7 @@ struct coh_cell {
 #define COH_NEVER          {false, 0, {NULL}}
 /* clang-format on */
 
-/* ---- Registration (registry.c) --------------------------------------------------------------------- */
+/* ---- Registration (registry.c) --------------------------------------------------------------- */
 
 /* The way in which a protocol registers. */
 struct coh_registration {
@@ -295,7 +295,7 @@ extern const struct coh_registration
 	coh_registers_atomics; /* atomics alone; their line changes hands as a whole
 							       (alsop16 III) */
 
-/* ---- A protocol ---------------------------------------------------------------------------------------- */
+/* ---- A protocol ------------------------------------------------------------------------------ */
 
 struct coh_protocol {
 	const char *name, *citation, *summary;
@@ -376,7 +376,7 @@ const struct coh_row *const *coh_rows_of(
 /* Runs a list of actions that belong to no instruction, on a CU. */
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
 
-/* ---- Services of grid.c: events and ports ----------------------------------------------------------------- */
+/* ---- Services of grid.c: events and ports ---------------------------------------------------- */
 
 /* Applies an event of the L1's or the L2's grid to a line; returns when its actions are complete. */
 emu_time coh_l1_event(struct nvw_machine *m, struct emu_cu *cu, struct emu_line *line, emu_line_id id,
@@ -399,7 +399,7 @@ emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_time occupancy
 emu_time coh_l1_port(struct nvw_machine *m, struct emu_cu *cu, emu_time t, emu_time occupancy);
 uint32_t coh_bank_node(const struct nvw_machine *m, emu_line_id id);
 
-/* ---- Services of fifos.c ----------------------------------------------------------------------------------- */
+/* ---- Services of fifos.c --------------------------------------------------------------------- */
 
 /*
  * Stores in this cache have just made bytes of the line dirty. Records an update of NVRAM in the NVW-FIFO
@@ -420,13 +420,16 @@ emu_time coh_flush_whole_l1(struct nvw_machine *m, struct emu_cu *cu, uint64_t *
 /* Writes back every dirty NVRAM line of every cache. */
 emu_time coh_flush_nvram(struct nvw_machine *m, emu_time t);
 
-/* ---- Services of room.c ------------------------------------------------------------------------------------ */
+/* ---- Services of room.c ---------------------------------------------------------------------- */
 
 /* Whether a read of the bytes hits the line, in cu's L1 or (NULL) in the L2. */
 static inline bool coh_hits(
 	const struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *line, uint64_t bytes)
 {
-	return m->protocol->hits ? m->protocol->hits(m, cu, line, bytes) : (line->valid & bytes) == bytes;
+	if (m->protocol->hits) {
+		return m->protocol->hits(m, cu, line, bytes);
+	}
+	return (line->valid & bytes) == bytes;
 }
 
 /* The line in the CU's L1, brought up to the cache's generation; NULL if it is not there. If the L1 is split,
@@ -449,8 +452,7 @@ struct emu_line *coh_l2_obtain_by(
  * request for the line. */
 void coh_l2_include(struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t);
 
-/* ---- Services of invariants.c: for broken_invariant, NULL or the violation
- * ------------------------------------- */
+/* ---- Services of invariants.c: for broken_invariant, NULL or the violation ------------------- */
 
 /* The clean bytes of an L1's line become those on the L2's side, in no time. */
 void coh_renew(const struct nvw_machine *m, struct emu_line *line, emu_line_id id);
@@ -461,7 +463,7 @@ const char *coh_broken_dirty(const struct nvw_machine *m, emu_line_id id, unsign
 /* For a protocol with registration: at most one L1 has a byte, and L1s and L2 agree. */
 const char *coh_broken_registration(const struct nvw_machine *m, emu_line_id id);
 
-/* ---- Services of wait.c: an action that answers COH_NOT_YET ------------------------------------------------ */
+/* ---- Services of wait.c: an action that answers COH_NOT_YET ---------------------------------- */
 
 /* A delayed request. */
 struct coh_wait {
@@ -488,7 +490,7 @@ void coh_wait_forget(struct coh_wait *wait);
 /* The same for all waits of the machine, except those owned by events. */
 void coh_waits_forget(struct nvw_machine *m);
 
-/* ---- Services of lock.c ----------------------------------------------------------------------------------- */
+/* ---- Services of lock.c ---------------------------------------------------------------------- */
 
 /* Whether the request has to wait: a read-modify-write of an L1 while remote operations have the lock, one of
  * these while read-modify-writes that came before it wait or are on their way. */
@@ -503,7 +505,7 @@ void coh_open_lock(struct nvw_machine *m);
 /* A read-modify-write that had waited has been performed. */
 void coh_passed_lock(struct nvw_machine *m);
 
-/* ---- Services of queue.c ---------------------------------------------------------------------------------- */
+/* ---- Services of queue.c --------------------------------------------------------------------- */
 
 /* For a synchronization request, sent at t, for bytes that another L1 has registered: true if it is delayed
  * until that L1 has received them. */
@@ -527,15 +529,20 @@ emu_time coh_l2_copy_is_old(struct nvw_machine *m, emu_line_id id, emu_time t);
 static inline emu_time coh_l1_written_beside(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, emu_time t)
 {
-	return coh_is_apart_l1(cu) ? coh_l1_copy_is_old(m, cu, id, t) : t;
+	if (!coh_is_apart_l1(cu)) {
+		return t;
+	}
+	return coh_l1_copy_is_old(m, cu, id, t);
 }
 static inline emu_time coh_l2_written_beside(struct nvw_machine *m, emu_line_id id, emu_time t)
 {
-	return coh_is_apart_l2(m) ? coh_l2_copy_is_old(m, id, t) : t;
+	if (!coh_is_apart_l2(m)) {
+		return t;
+	}
+	return coh_l2_copy_is_old(m, id, t);
 }
 
-/* ---- Services of owners.c: the L2's records
- * -------------------------------------------------------------------- */
+/* ---- Services of owners.c: the L2's records -------------------------------------------------- */
 
 /* The CU's L1 may hold the L2's line. */
 static inline void coh_sharer_add(struct emu_line *below, const struct emu_cu *cu)
@@ -567,6 +574,9 @@ enum coh_place coh_registry_place(
 	const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id, uint64_t bytes);
 /* The L1 that has registered the first of these bytes of the L2's line; NULL if none has. */
 struct emu_cu *coh_registry_owner(struct nvw_machine *m, const struct emu_line *below, uint64_t bytes);
+/* The same of the L1s other than cu's, if cu is one; NULL also where the L2 does not have the line. */
+struct emu_cu *coh_registry_other(
+	struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, uint64_t bytes);
 /* The bytes of the L2's line that the CU has registered. */
 uint64_t coh_registry_owned(const struct emu_line *below, const struct emu_cu *cu);
 /* Overlays to with the bytes of the line that L1s have registered, for a host's read. */
@@ -574,7 +584,7 @@ void coh_registry_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to)
 /* The host has written these bytes: updates the L1s that have registered them. */
 void coh_registry_update(struct nvw_machine *m, emu_line_id id, const uint8_t *data, uint64_t mask);
 
-/* ---- Services of directory.c ------------------------------------------------------------------------------- */
+/* ---- Services of directory.c ----------------------------------------------------------------- */
 
 int coh_directory_init(struct nvw_machine *m);
 void coh_directory_finish(struct nvw_machine *m);
@@ -587,7 +597,10 @@ static inline bool coh_has_directory(const struct nvw_machine *m)
 /* Who has the line: its entry in the directory, or the line of the L2 that includes the L1s. NULL: nobody. */
 static inline struct emu_line *coh_entry(const struct nvw_machine *m, emu_line_id id)
 {
-	return emu_cache_peek(coh_has_directory(m) ? &m->directory.cache : &m->l2.cache, id);
+	if (coh_has_directory(m)) {
+		return emu_cache_peek(&m->directory.cache, id);
+	}
+	return emu_cache_peek(&m->l2.cache, id);
 }
 /* Whether the protocol's L2 sends messages to a line's sharers other than recalls. If so, what leaves an L1
  * is no longer a sharer. */
@@ -600,8 +613,7 @@ void coh_directory_peek(const struct nvw_machine *m, emu_line_id id, uint8_t *to
  * write. */
 const char *coh_broken_directory(const struct nvw_machine *m, emu_line_id id, unsigned owned);
 
-/* ---- Services of registry.c: changing owners
- * ------------------------------------------------------------------- */
+/* ---- Services of registry.c: changing owners ------------------------------------------------- */
 
 /*
  * Revokes the bytes from every L1 except cu's (NULL: from every L1) that has registered some of them; at t

@@ -29,11 +29,12 @@ struct coh_queue {
 static emu_time owner_waits_until(const struct coh_request *r)
 {
 	const struct emu_line *const below = emu_cache_peek(&r->m->l2.cache, r->line);
-	const uint64_t bytes = coh_taken_with(r->m, r->bytes);
-	struct emu_cu *const owner =
-		below ? coh_registry_owner(r->m, below, bytes & ~coh_registry_owned(below, r->cu)) : NULL;
+	struct emu_cu *const owner = coh_registry_other(r->m, r->cu, below, coh_taken_with(r->m, r->bytes));
 
-	return owner ? emu_cache_peek(&owner->l1, r->line)->granted : 0;
+	if (!owner) {
+		return 0;
+	}
+	return emu_cache_peek(&owner->l1, r->line)->granted;
 }
 
 /* Removes the request at *place from the queue and executes it. */
@@ -42,7 +43,9 @@ static void serve_one(struct nvw_machine *m, struct coh_queue *q, struct coh_wai
 	struct coh_wait *const served = *place;
 
 	*place = served->next;
-	q->end = *place ? q->end : place;
+	if (!*place) {
+		q->end = place;
+	}
 	m->head_start = m->now - served->since;
 	coh_try_again(m, served);
 	m->head_start = 0;
@@ -126,9 +129,11 @@ bool coh_queue_up(const struct coh_request *r, emu_time t)
 		return false;
 	}
 	last = coh_put_off(r, EMU_CAUSE_owner, t);
-	q = q || !last ? q : open_queue(m, r->line, until);
 	if (!last) {
 		return false;
+	}
+	if (!q) {
+		q = open_queue(m, r->line, until);
 	}
 	if (!q) {
 		coh_wait_forget(last);

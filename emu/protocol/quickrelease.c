@@ -107,8 +107,8 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 const struct coh_protocol coh_quickrelease = {
 	.name = "quickrelease",
 	.citation = "hechtman14 4.3",
-	.summary =
-		"read and write caches apart, releases are markers in S-FIFOs, broadcast invalidation, acquires do nothing; no scopes",
+	.summary = "read and write caches apart, releases are markers in S-FIFOs, broadcast invalidation, "
+		   "acquires do nothing; no scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	.caches = COH_CACHES_APART,
 	.l3 = COH_L3_APART,

@@ -17,6 +17,7 @@
  *	(4) A store to NVRAM is written undivided, unless atomics are apart from data and share no
  *	    write: whole words are registered and taken, so all of a store waits for registration, or nothing.
  */
+#include "core/bounds.h"
 #include "../device_memory.h"
 #include "protocol.h"
 
@@ -31,17 +32,33 @@ const struct coh_registration coh_registers_atomics = {
 /* Bytes whose values an L1 waits for: bytes that it has stored over need not be sent. */
 static uint64_t wanted(const struct emu_cu *cu, emu_line_id id, uint64_t bytes)
 {
-	const struct emu_line *const line = cu ? emu_cache_peek(&cu->l1, id) : NULL;
+	const struct emu_line *line = NULL;
 
-	return line ? bytes & ~line->dirty : bytes;
+	if (cu) {
+		line = emu_cache_peek(&cu->l1, id);
+	}
+	if (line) {
+		bytes &= ~line->dirty;
+	}
+	return bytes;
 }
 
 /* The arrival of a request that would arrive at t: a delayed request was sent earlier. */
 static emu_time arrival(struct nvw_machine *m, emu_time t)
 {
-	const emu_time way = t - m->now, spared = way < m->head_start ? way : m->head_start;
+	return t - nvw_min(t - m->now, m->head_start);
+}
 
-	return t - spared;
+extern inline struct emu_cu *coh_registry_other(
+	struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, uint64_t bytes)
+{
+	if (!below) {
+		return NULL;
+	}
+	if (cu) {
+		bytes &= ~coh_registry_owned(below, cu);
+	}
+	return coh_registry_owner(m, below, bytes);
 }
 
 static __attribute__((noinline)) emu_time take_back(
@@ -53,8 +70,7 @@ static __attribute__((noinline)) emu_time take_back(
 	for (;;) {
 		/* Looked up again each time, because an L1's write-backs may replace the line in the L2. */
 		const struct emu_line *const below = emu_cache_peek(&m->l2.cache, id);
-		const uint64_t own = below && cu ? coh_registry_owned(below, cu) : 0;
-		struct emu_cu *const owner = below ? coh_registry_owner(m, below, bytes & ~own) : NULL;
+		struct emu_cu *const owner = coh_registry_other(m, cu, below, bytes);
 		struct emu_line *line;
 		uint64_t mask;
 		emu_time at;
@@ -84,14 +100,10 @@ static __attribute__((noinline)) emu_time take_back(
 emu_time coh_registry_take(
 	struct nvw_machine *m, struct emu_cu *cu, emu_line_id id, uint64_t bytes, emu_time t)
 {
-	return m->protocol->registration ? take_back(m, cu, id, bytes, t) : t;
-}
-
-/* Buffered epochs: making room in the L2 sends other lines ahead, which may register bytes of this one. */
-static bool is_elsewhere(
-	struct nvw_machine *m, const struct emu_cu *cu, const struct emu_line *below, uint64_t bytes)
-{
-	return coh_registry_owner(m, below, bytes & ~(cu ? coh_registry_owned(below, cu) : 0));
+	if (!m->protocol->registration) {
+		return t;
+	}
+	return take_back(m, cu, id, bytes, t);
 }
 
 extern inline struct emu_line *coh_registry_claim(
@@ -99,10 +111,12 @@ extern inline struct emu_line *coh_registry_claim(
 {
 	struct emu_line *below;
 
+	/* Buffered epochs: making room in the L2 sends other lines ahead, which may register bytes of this
+	 * one. */
 	do {
 		*t = coh_registry_take(m, cu, id, bytes, *t);
 		below = coh_l2_obtain(m, id, need, t);
-	} while (!m->error && is_elsewhere(m, cu, below, bytes));
+	} while (!m->error && coh_registry_other(m, cu, below, bytes));
 	return below;
 }
 
@@ -154,7 +168,7 @@ void coh_line_register(struct coh_event *e)
 		need = mask & ~line->dirty; /* a valid byte that is not registered may be stale */
 		below = coh_l2_obtain(m, e->id, need, &at);
 	} while (!m->error && (mask != (grain & ~line->registered) ||
-				      is_elsewhere(m, e->cu, below, coh_taken_with(m, mask))));
+				      coh_registry_other(m, e->cu, below, coh_taken_with(m, mask))));
 	hand_over(m, e->cu, below, line, e->id, mask, need);
 	at = emu_network_send(m, bank, node, taken > at ? 0 : emu_ones(need), EMU_MESSAGE_REGISTER, at);
 	e->t = line->granted = emu_later(arrival(m, at), taken);

@@ -82,8 +82,8 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 const struct coh_protocol coh_rfo = {
 	.name = "rfo",
 	.citation = "hechtman14 4.2",
-	.summary =
-		"read for ownership: MOESI, inclusive full-map directory, synchronization in the L1, no scopes",
+	.summary = "read for ownership: MOESI, inclusive full-map directory, synchronization in the L1, no "
+		   "scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	.l1_states = l1_states,
 	.l2_states = l2_states,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Room in the caches: looking lines up, and replacing others for them. */
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "protocol.h"
 
@@ -41,7 +42,7 @@ struct emu_line *coh_l1_obtain(
 {
 	struct emu_line *const line = coh_l1_find(m, cu, cache, id);
 
-	return line ? line : coh_l1_replace(m, cu, cache, id, t);
+	return NVW_OR(line, coh_l1_replace(m, cu, cache, id, t));
 }
 
 /* Replacing a registered atomic flushes the L1 that has it (alsop16 III.C.2). That flush needs room in the L2
@@ -90,7 +91,7 @@ static struct emu_line *make_room(struct nvw_machine *m, struct emu_cache *cache
 	while (!line && flush_owner(m, emu_cache_victim(cache, id), t)) {
 		line = emu_cache_find(cache, id);
 	}
-	return line ? line : replace_in_l2(m, cache, id, t);
+	return NVW_OR(line, replace_in_l2(m, cache, id, t));
 }
 
 static void hit_in_l2(

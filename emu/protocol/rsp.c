@@ -6,7 +6,8 @@
  *
  *	(1) Synchronization of work-group scope stays in the L1; of agent scope it is performed at the L2, an
  *	    acquire invalidates the L1, a release first flushes it.
- *	(2) A remote operation does not know which L1 it synchronizes with: it flushes or invalidates all of them.
+ *	(2) A remote operation does not know which L1 it synchronizes with: it flushes or invalidates all of
+ *	    them.
  *	(3) A remote store or read-modify-write locks the read-modify-writes of every CU during the operation.
  *	(4) The L2 writes through to memory; writes of L1s leave no copy in the L2 (alsop16 V.A), writes of
  *	    atomics at the L2 do.

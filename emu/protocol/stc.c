@@ -7,11 +7,12 @@
  *	I  not here	V  here	(L2: D  some bytes are newer than the memory's)
  *
  * Guarantees
- *	(1) Loads see the latest store to their bytes, whatever their order and scope (write atomicity, stc 3.2).
- *	(2) A store is performed at the L2, in an epoch of its band; it is complete when the L2 has acknowledged it. Atomics are stores
- *	    (4.5); atomic loads are loads (4.7).
- *	(3) A release waits for the acknowledgements of its wavefront's stores: a store ends its instruction when it is acknowledged,
- *	    or waits in a store buffer, which atomics and barriers find empty.
+ *	(1) Loads see the latest store to their bytes, whatever their order and scope (write atomicity, stc
+ *	    3.2).
+ *	(2) A store is performed at the L2, in an epoch of its band; it is complete when the L2 has
+ *	    acknowledged it. Atomics are stores (4.5); atomic loads are loads (4.7).
+ *	(3) A release waits for the acknowledgements of its wavefront's stores: a store ends its instruction
+ *	    when it is acknowledged, or waits in a store buffer, which atomics and barriers find empty.
  *
  *	stc-nv  turns go round, demanded or not	stc-es  epochs without demand are skipped
  *	stc-ab  bands move (SEB)		stc-mb  up to stc.at_once epochs at once
@@ -68,8 +69,8 @@ static const struct coh_row rows[] = {
 const struct coh_protocol coh_stc_nv = {
 	.name = "stc-nv",
 	.citation = "stc 4.2",
-	.summary =
-		"spatiotemporal coherence: bands of addresses are written by turns, and cached at other times",
+	.summary = "spatiotemporal coherence: bands of addresses are written by turns, and cached at other "
+		   "times",
 	.turns = &(const struct coh_turns_rules){.skips = false},
 	STC_PROTOCOL,
 };

@@ -8,7 +8,8 @@
  *
  * Guarantees
  *	(1) Loads see the latest store to their bytes, whatever their order and scope (write atomicity, stc 7.5).
- *	(2) A store is performed at the L2 when no other L1 has a lease on its line; it is complete when the L2 has acknowledged it.
+ *	(2) A store is performed at the L2 when no other L1 has a lease on its line; it is complete when the L2
+ *	    has acknowledged it.
  *	    Atomics are stores; atomic loads are loads.
  *	(3) A release waits for the acknowledgements of its wavefront's stores, as under stc-*.
  *
@@ -65,7 +66,8 @@ const struct coh_protocol coh_tcs = {
 	.name = "tcs",
 	.citation = "stc 7.5",
 	.summary =
-		"temporal coherence, strong: L1s keep lines for the time of a lease, and stores wait until it ends",
+		"temporal coherence, strong: L1s keep lines for the time of a lease, and stores wait until "
+		"it ends",
 	.scopes = EMU_SCOPES_WIDENED,
 	.l1_states = states,
 	.l2_states = states,

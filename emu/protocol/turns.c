@@ -6,6 +6,7 @@
  * If a scheduler chooses the order of events, time has no meaning: the EMU is awake only while stores wait,
  * and when it wakes is the scheduler's choice.
  */
+#include "core/bounds.h"
 #include "turns.h"
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static void append(struct coh_wait ***end, struct coh_wait *w)
 	*end = &w->next;
 }
 
-/* ---- The EMU sleeps and wakes ------------------------------------------------------------------ */
+/* ---- The EMU sleeps and wakes ---------------------------------------------------------------- */
 
 static void wake_up(struct nvw_machine *m, void *nothing);
 
@@ -93,7 +94,7 @@ static void demand(struct nvw_machine *m, const struct emu_cu *cu, emu_line_id i
 	demand_wakes(m, t);
 }
 
-/* ---- Stores ------------------------------------------------------------------------------------ */
+/* ---- Stores ---------------------------------------------------------------------------------- */
 
 static bool is_full(const struct nvw_machine *m, const struct turns_cu *here)
 {
@@ -163,7 +164,7 @@ static emu_time acknowledge(const struct coh_request *r, emu_time t)
 	return t;
 }
 
-/* ---- Loads ------------------------------------------------------------------------------------- */
+/* ---- Loads ----------------------------------------------------------------------------------- */
 
 /* Where the bits that set two addresses apart are: 1 above the band's bits, -1 below them, 0 in neither
  * place. Below the lowest SEB nothing can set them apart. */
@@ -175,7 +176,7 @@ static int side_of(const struct coh_turns *turns, uint64_t a, uint64_t b)
 	if (differ & ((UINT64_C(1) << turns->seb) - 1)) {
 		return -1;
 	}
-	return differ >> (turns->seb + width) ? 1 : 0;
+	return differ >> (turns->seb + width) != 0;
 }
 
 /* EpochConflict: the first read, in an epoch, of a band that a store of this CU waits to write. */
@@ -215,7 +216,7 @@ static emu_time ld_turn(const struct coh_request *r, emu_time t)
 	return coh_ld_l1.carry_out(r, t);
 }
 
-/* ---- A change of epochs: PrepareEpochChange, ReadyAck, ChangeEpoch, DoneAck ----------------------- */
+/* ---- A change of epochs: PrepareEpochChange, ReadyAck, ChangeEpoch, DoneAck ------------------ */
 
 static bool is_demanded(const struct nvw_machine *m, unsigned band)
 {
@@ -472,9 +473,12 @@ static void prepared(struct nvw_machine *m, void *nothing)
 static void catch_up(struct nvw_machine *m)
 {
 	struct coh_turns *const turns = m->turns;
-	const uint64_t missed =
-		turns->rules->skips || m->now < turns->due ? 0 : (m->now - turns->due) / m->config.stc.wakeup;
+	uint64_t missed;
 
+	if (turns->rules->skips || m->now < turns->due) {
+		return;
+	}
+	missed = (m->now - turns->due) / m->config.stc.wakeup;
 	if (!missed) {
 		return;
 	}
@@ -514,7 +518,7 @@ static void wake_up(struct nvw_machine *m, void *nothing)
 	schedule(m, last, prepared, false);
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 /* Whether the line's band has had an epoch since the line was last met. */
 static bool has_missed_one(const struct coh_turns *turns, const struct emu_line *line, emu_line_id id)
@@ -531,7 +535,7 @@ void coh_line_drop_granted(struct coh_event *e)
 	}
 }
 
-/* ---- Rules ------------------------------------------------------------------------------------- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 static const char *broken_line(const struct nvw_machine *m, const struct emu_cu *cu, emu_line_id id)
 {
@@ -598,12 +602,10 @@ const char *coh_turns_broken(const struct nvw_machine *m, emu_line_id id)
 		broken = broken_turn(turns);
 	}
 	for (unsigned i = 0; i < m->config.cus && !broken; i++) {
-		broken = m->cus[i].l1.generation != turns->changes ?
-				 "two CUs are in different epochs (rule ER3)" :
-				 NULL;
-		if (!broken) {
-			broken = broken_wait(turns, &turns->cu[i]);
+		if (m->cus[i].l1.generation != turns->changes) {
+			return "two CUs are in different epochs (rule ER3)";
 		}
+		broken = broken_wait(turns, &turns->cu[i]);
 		if (!broken) {
 			broken = broken_read(m, &turns->cu[i]);
 		}
@@ -611,10 +613,10 @@ const char *coh_turns_broken(const struct nvw_machine *m, emu_line_id id)
 			broken = broken_line(m, &m->cus[i], id);
 		}
 	}
-	return broken ? broken : coh_broken_dirty(m, id, COH_TURNS_DIRTY);
+	return NVW_OR(broken, coh_broken_dirty(m, id, COH_TURNS_DIRTY));
 }
 
-/* ---- A machine's life -------------------------------------------------------------------------- */
+/* ---- A machine's life ------------------------------------------------------------------------ */
 
 static void empty(struct turns_cu *here)
 {
@@ -676,7 +678,7 @@ void coh_turns_finish(struct nvw_machine *m)
 	free(m->turns);
 }
 
-/* ---- Names in the tables ------------------------------------------------------------------------ */
+/* ---- Names in the tables --------------------------------------------------------------------- */
 
 #define X(name, text, part) const struct coh_action_info coh_##name = {name, text, COH_PART_##part};
 COH_TURN_ACTIONS(X)

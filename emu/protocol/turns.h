@@ -8,12 +8,13 @@
  * blocked store queue (BSQ).
  *
  * Guarantees
- *	(1) At any event all CUs are in the same epochs (rule ER3): a change happens at one instant, when ChangeEpoch has come to the
- *	    last CU.
+ *	(1) At any event all CUs are in the same epochs (rule ER3): a change happens at one instant, when
+ *	    ChangeEpoch has come to the last CU.
  *	(2) A write that has passed await_turn is acknowledged before the next change (ER2).
- *	(3) A line of a band that has had an epoch since the line was last met is forgotten before it is used (ER1).
- *	(4) While stores wait, the EMU is awake or will be, and every band of theirs is demanded; no demand is passed over by more
- *	    changes than there are bands (DAR 1 to 3).
+ *	(3) A line of a band that has had an epoch since the line was last met is forgotten before it is
+ *	    used (ER1).
+ *	(4) While stores wait, the EMU is awake or will be, and every band of theirs is demanded; no demand
+ *	    is passed over by more changes than there are bands (DAR 1 to 3).
  */
 #ifndef EMU_PROTOCOL_TURNS_H
 #define EMU_PROTOCOL_TURNS_H

@@ -38,7 +38,8 @@ struct coh_wait *coh_put_off(const struct coh_request *r, enum emu_cause cause, 
 
 	if (!r->wf) {
 		m->error = nvw_fail(NVW_E_MODEL,
-			"protocol %s: an action waits at the beginning or end of a kernel, where no instruction can be retried",
+			"protocol %s: an action waits at the beginning or end of a kernel, where no "
+			"instruction can be retried",
 			m->protocol->name);
 		return NULL;
 	}

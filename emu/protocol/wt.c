@@ -4,10 +4,10 @@
  * it shares with no-l1.
  *
  * Guarantees
- *	(1) A store goes through the L1 and the L2 to memory at once, each by itself: nothing is combined. Both caches keep its
- *	    bytes; the L1 allocates a line for them.
- *	(2) A release (StRel, the end of a kernel, a work-group barrier) waits until memory has acknowledged all stores of
- *	    its CU. Acknowledgements come in order, so there are no MSHRs to look through.
+ *	(1) A store goes through the L1 and the L2 to memory at once, each by itself: nothing is combined.
+ *	    Both caches keep its bytes; the L1 allocates a line for them.
+ *	(2) A release (StRel, the end of a kernel, a work-group barrier) waits until memory has acknowledged
+ *	    all stores of its CU. Acknowledgements come in order, so there are no MSHRs to look through.
  *	(3) An acquire (LdAcq, the beginning of a kernel) invalidates the L1.
  *	(4) Atomics are performed at the L2 and written through from there. There are no scopes.
  *
@@ -64,8 +64,8 @@ const char *coh_through_broken_invariant(const struct nvw_machine *m, emu_line_i
 const struct coh_protocol coh_wt = {
 	.name = "wt",
 	.citation = "hechtman14 4.2.3",
-	.summary =
-		"stores go through L1 and L2 to memory one by one, releases wait for them, acquires invalidate the L1; no scopes",
+	.summary = "stores go through L1 and L2 to memory one by one, releases wait for them, acquires "
+		   "invalidate the L1; no scopes",
 	THROUGH_PROTOCOL,
 	.l1 = coh_gpu_l1[0],
 	.kernel_begin = {invalidate_l1},

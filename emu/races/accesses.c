@@ -7,6 +7,7 @@
  * everything that it conflicts with, so an access unordered with the earlier one is unordered with the later
  * one.
  */
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "internal.h"
 
@@ -68,12 +69,15 @@ static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t
 	const vclock first = ordered(r, e->wavefront, (unsigned)__builtin_ctzll(lanes));
 	uint64_t same = 0;
 
-	for (uint64_t rest = party ? lanes : 0; rest; rest &= rest - 1) {
+	if (!party) {
+		return lanes;
+	}
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
 		same |= (uint64_t)(party->ordered[lane] == first) << lane;
 	}
-	return party ? same : lanes;
+	return same;
 }
 
 /* The lanes of x that precede some lane of the event; reports races with the others if the two conflict. */
@@ -89,11 +93,13 @@ static uint64_t ordered_before(
 
 		same = alike(r, e, rest);
 		before |= x->lanes & ~unknown;
-		for (uint64_t lanes = conflicting && unknown ? same : 0; lanes; lanes &= lanes - 1) {
+		for (uint64_t lanes = same; conflicting && unknown && lanes; lanes &= lanes - 1) {
 			const unsigned lane = (unsigned)__builtin_ctzll(lanes);
-			const uint64_t others =
-				x->wavefront == e->wavefront ? unknown & ~(UINT64_C(1) << lane) : unknown;
+			uint64_t others = unknown;
 
+			if (x->wavefront == e->wavefront) {
+				others &= ~(UINT64_C(1) << lane);
+			}
 			if (others) {
 				race_tell(e, c, x, (unsigned)__builtin_ctzll(others), lane);
 			}
@@ -139,12 +145,17 @@ static uint32_t meet(const struct event *e, struct cell *c, uint32_t *list)
 		struct access *const x = access_at(r, *link);
 		const uint32_t i = *link;
 		const bool conflicting = (x->mask & e->mask) && conflict(r, x, e);
-		uint64_t before = x->wavefront == e->wavefront ? x->lanes & e->lanes : 0;
+		uint64_t before = 0;
 
+		if (x->wavefront == e->wavefront) {
+			before = x->lanes & e->lanes;
+		}
 		if (conflicting || prune) {
 			before |= ordered_before(e, c, x, conflicting);
 		}
-		same = same || !is_same(x, e) ? same : i;
+		if (!same && is_same(x, e)) {
+			same = i;
+		}
 		if (i != same && before && stands_for(r, e, x)) {
 			x->lanes &= ~before;
 		}
@@ -194,12 +205,14 @@ void race_check(const struct event *e, struct cell *c)
 	}
 	if (same) {
 		access_at(r, same)->lanes |= e->lanes;
+	} else if (is_write) {
+		race_remember(e, c, &c->writes);
 	} else {
-		race_remember(e, c, is_write ? &c->writes : &c->reads);
+		race_remember(e, c, &c->reads);
 	}
 	NVW_DEEP_INVARIANT(e->m->error || is_whole(r, c));
 	if (prune) {
-		c->prune_at = c->count < PRUNE_MIN / 2 ? PRUNE_MIN : 2 * c->count;
+		c->prune_at = (uint32_t)nvw_max(PRUNE_MIN, 2 * c->count);
 	}
 }
 
@@ -207,12 +220,15 @@ void race_check_read_only(const struct event *e, struct cell *c)
 {
 	const struct what *const w = &e->m->races->whats[e->what];
 	const bool read_only = (w->op & 0xff) == NVW__LOAD_READ_ONLY;
-	struct touch *const other = read_only ? &c->written : &c->read_only;
-	struct touch *const own = read_only ? &c->read_only : &c->written;
+	struct touch *other = &c->read_only, *own = &c->written;
 	const unsigned lane = (unsigned)__builtin_ctzll(e->lanes);
 
 	if (!read_only && !w->is_write) {
 		return;
+	}
+	if (read_only) {
+		other = &c->written;
+		own = &c->read_only;
 	}
 	if (other->mask & e->mask) {
 		race_tell_read_only(e, c, other);

@@ -175,7 +175,7 @@ static inline uint32_t *race_recent_of(const struct event *e, const struct cell 
 	return &e->m->races->recent[race_hash(key) & e->m->races->recent_mask];
 }
 
-/* ---- store.c ------------------------------------------------------------------------------------------- */
+/* ---- store.c --------------------------------------------------------------------------------- */
 
 /* Ends the run, unless it has ended already. */
 void race_out_of_memory(struct nvw_machine *m);
@@ -198,14 +198,14 @@ bool race_store_begin(struct emu_races *r);
 /* Frees the detector and its memory, also after race_store_begin() or race_grow_whats() failed. */
 void race_store_free(struct emu_races *r);
 
-/* ---- operations.c -------------------------------------------------------------------------------------- */
+/* ---- operations.c ---------------------------------------------------------------------------- */
 
 /* The number, in whats, of a source line's operation; 0 without memory. */
 uint32_t race_what_number(struct nvw_machine *m, const struct nvw_site *site, uint32_t op);
 /* Makes room for the first, or for more of them; false without memory: existing ones are kept. */
 bool race_grow_whats(struct emu_races *r);
 
-/* ---- accesses.c ---------------------------------------------------------------------------------------- */
+/* ---- accesses.c ------------------------------------------------------------------------------ */
 
 /* Reports the races of the event with earlier accesses to its bytes, and remembers it. */
 void race_check(const struct event *e, struct cell *c);
@@ -213,7 +213,7 @@ void race_check(const struct event *e, struct cell *c);
  * broken. */
 void race_check_read_only(const struct event *e, struct cell *c);
 
-/* ---- synchronize.c ------------------------------------------------------------------------------------- */
+/* ---- synchronize.c --------------------------------------------------------------------------- */
 
 /* Joins other into *clock, a reference of the caller's. */
 void race_learn(struct emu_races *r, vclock *clock, vclock other);
@@ -223,7 +223,7 @@ void race_release(const struct event *e, struct cell *c, unsigned lane);
 /* After a store that is not a read-modify-write, a read no longer synchronizes with earlier releases. */
 void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask);
 
-/* ---- report.c ------------------------------------------------------------------------------------------ */
+/* ---- report.c -------------------------------------------------------------------------------- */
 
 /* Counts a race of the event's lane with an access, and describes it if it is the first of its pair of
  * lines. */

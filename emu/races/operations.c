@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "internal.h"
 
 enum { WHATS_MIN = 256 };
@@ -29,7 +30,10 @@ static enum reach reach_of(const struct emu_races *r, enum nvw_scope scope)
 	case NVW_SCOPE_REMOTE_SYSTEM:
 		break;
 	}
-	return r->remote ? REACH_REMOTE : REACH_AGENT;
+	if (r->remote) {
+		return REACH_REMOTE;
+	}
+	return REACH_AGENT;
 }
 
 static struct what describe(const struct emu_races *r, const struct nvw_site *site, uint32_t op)
@@ -39,7 +43,9 @@ static struct what describe(const struct emu_races *r, const struct nvw_site *si
 
 	w.is_atomic = kind >= NVW__ATOMIC_LOAD;
 	w.is_write = kind == NVW__STORE || (w.is_atomic && kind != NVW__ATOMIC_LOAD && !(op & FAILED));
-	w.reach = w.is_atomic ? reach_of(r, (enum nvw_scope)(op >> 24)) : REACH_SELF;
+	if (w.is_atomic) {
+		w.reach = reach_of(r, (enum nvw_scope)(op >> 24));
+	}
 	w.acquires = w.is_atomic && kind != NVW__ATOMIC_STORE && order != NVW_RELAXED && order != NVW_RELEASE;
 	w.releases = w.is_atomic && w.is_write && order != NVW_RELAXED && order != NVW_ACQUIRE;
 	for (uint32_t i = 0; i < r->what_count; i++) {
@@ -68,7 +74,7 @@ static uint32_t what_slot(const struct emu_races *r, const struct nvw_site *site
 
 bool race_grow_whats(struct emu_races *r)
 {
-	const uint32_t capacity = r->what_capacity ? 2 * r->what_capacity : WHATS_MIN;
+	const uint32_t capacity = NVW_OR(2 * r->what_capacity, WHATS_MIN);
 	struct what *const whats = realloc(r->whats, capacity * sizeof *whats);
 	uint32_t *const table = calloc(2 * capacity, sizeof *table);
 

@@ -9,11 +9,12 @@
  */
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "../device_memory.h"
 #include "../protocol/protocol.h"
 #include "internal.h"
 
-/* ---- Instructions -------------------------------------------------------------------------------------- */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
 static uint32_t number_of(const struct nvw_machine *m, const struct emu_wavefront *wf)
 {
@@ -79,14 +80,20 @@ static void take_lanes(
 {
 	static const uint32_t never[EMU_LANES] = {[0 ... EMU_LANES - 1] = FIRST_TIME};
 	const struct party *const party = e->m->races->parties[e->wavefront];
-	const uint32_t *const since = party ? party->since : never;
+	const uint32_t *since = never;
 	const unsigned first = (unsigned)__builtin_ctzll(lanes);
 
+	if (party) {
+		since = party->since;
+	}
+	if (alone) {
+		lanes &= -lanes;
+	}
 	e->lanes = 0;
 	e->since = since[first];
-	e->value = is_store ? wf->requests.value[first] : 0;
+	e->value = wf->requests.value[first];
 	e->has_value = is_store;
-	for (uint64_t rest = alone ? lanes & -lanes : lanes; rest; rest &= rest - 1) {
+	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
 		if (wf->requests.address[lane] == wf->requests.address[first] &&
@@ -103,15 +110,15 @@ static void take_lanes(
 /* The operation of a completed request. */
 static uint32_t operation(const struct nvw__request *request, unsigned size)
 {
-	const uint64_t all = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
+	const uint64_t all = nvw_low_bits(8 * size);
 	const uint32_t op = (uint32_t)request->op;
 
 	switch (op & 0xff) {
 	case NVW__COMPARE_EXCHANGE:
-		return request->value != (request->compare & all) ? op | FAILED : op;
+		return op | FAILED * (request->value != (request->compare & all));
 	case NVW__ATOMIC_LOAD:
 	case NVW__ATOMIC_STORE:
-		return request->compare ? op | FENCE : op;
+		return op | FENCE * (request->compare != 0);
 	default:
 		return op;
 	}
@@ -155,7 +162,15 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 	finish_instruction(m);
 }
 
-/* ---- Barriers, kernels --------------------------------------------------------------------------------- */
+/* ---- Barriers, kernels ----------------------------------------------------------------------- */
+
+static vclock *clocks_of(struct party *party, bool unscoped)
+{
+	if (unscoped) {
+		return party->unscoped;
+	}
+	return party->ordered;
+}
 
 /* The join of the clocks of a group's work-items, and of their arrival here. */
 static vclock known_to_group(struct nvw_machine *m, uint32_t first, bool unscoped)
@@ -164,10 +179,10 @@ static vclock known_to_group(struct nvw_machine *m, uint32_t first, bool unscope
 	vclock known = VCLOCK_NONE, previous = VCLOCK_NONE;
 
 	for (uint32_t i = first; i < first + m->exec.group_wavefronts; i++) {
-		const struct party *const party = r->parties[i];
+		struct party *const party = r->parties[i];
 
 		for (unsigned lane = 0; party && lane < EMU_LANES; lane++) {
-			const vclock clock = unscoped ? party->unscoped[lane] : party->ordered[lane];
+			const vclock clock = clocks_of(party, unscoped)[lane];
 
 			if (clock != previous) {
 				race_learn(r, &known, clock);
@@ -196,8 +211,7 @@ void races_group_barrier(struct nvw_machine *m, const struct emu_group *group)
 			struct party *const party = race_party_of(m, first + n / EMU_LANES);
 
 			if (party) {
-				vclock *const clock =
-					&(unscoped ? party->unscoped : party->ordered)[n % EMU_LANES];
+				vclock *const clock = &clocks_of(party, unscoped)[n % EMU_LANES];
 
 				vclock_drop(&r->clocks, *clock);
 				*clock = vclock_keep(known);
@@ -251,7 +265,7 @@ void races_launch(struct nvw_machine *m)
 	}
 }
 
-/* ---- A detector's life --------------------------------------------------------------------------------- */
+/* ---- A detector's life ----------------------------------------------------------------------- */
 
 /* What a race is, in words. */
 static const char *model_name(const struct emu_races *r)
@@ -262,7 +276,10 @@ static const char *model_name(const struct emu_races *r)
 	if (r->remote) {
 		return "HRF-indirect with remote scopes";
 	}
-	return r->by_cu ? "HRF-indirect, work-group scope is that of the CU" : "HRF-indirect";
+	if (r->by_cu) {
+		return "HRF-indirect, work-group scope is that of the CU";
+	}
+	return "HRF-indirect";
 }
 
 int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
@@ -285,7 +302,10 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 
 const struct emu_race_report *emu_races(const struct nvw_machine *m)
 {
-	return m->races ? &m->races->report : NULL;
+	if (!m->races) {
+		return NULL;
+	}
+	return &m->races->report;
 }
 
 void races_finish(struct nvw_machine *m)

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "core/bounds.h"
 #include "../device_memory.h"
 #include "../names.h"
 #include "internal.h"
@@ -19,13 +20,16 @@ static struct emu_race_access told(
 	const struct nvw_machine *m, uint32_t what, uint32_t wavefront, unsigned lane)
 {
 	const struct what *const w = &m->races->whats[what];
-
-	return (struct emu_race_access){.site = w->site,
+	struct emu_race_access access = {.site = w->site,
 		.kind = emu_kind_names[w->op & KIND],
-		.order = w->is_atomic ? emu_order_names[w->op >> 16 & 0xff] : NULL,
-		.scope = w->is_atomic ? emu_scope_names[w->op >> 24] : NULL,
 		.work_item = work_item_of(m, wavefront, lane),
 		.group = race_group_of(m, wavefront)};
+
+	if (w->is_atomic) {
+		access.order = emu_order_names[w->op >> 16 & 0xff];
+		access.scope = emu_scope_names[w->op >> 24];
+	}
+	return access;
 }
 
 /* The entry of a pair of source lines in the report, a new one if there is room; NULL if there is none. */
@@ -34,7 +38,7 @@ static struct emu_race *place_for(
 {
 	struct emu_race_report *const report = &r->report;
 	const uint32_t a = r->whats[first].line, b = r->whats[second].line;
-	const uint32_t low = a < b ? a : b, high = a ^ b ^ low;
+	const uint32_t low = (uint32_t)nvw_min(a, b), high = a ^ b ^ low;
 	unsigned i = 0;
 
 	while (i < report->count && (report->race[i].kind != kind || r->found[i].lines[0] != low ||

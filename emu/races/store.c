@@ -29,7 +29,7 @@ uint32_t race_row_take(struct nvw_machine *m, struct nvw_rows *rows)
 	return i;
 }
 
-/* ---- Cells and their accesses -------------------------------------------------------------------------- */
+/* ---- Cells and their accesses ---------------------------------------------------------------- */
 
 static void put_cell(struct emu_races *r, uint32_t i)
 {
@@ -123,7 +123,7 @@ void race_remember(const struct event *e, struct cell *c, uint32_t *list)
 	}
 }
 
-/* ---- What wavefronts know ------------------------------------------------------------------------------ */
+/* ---- What wavefronts know -------------------------------------------------------------------- */
 
 struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront)
 {
@@ -158,7 +158,7 @@ void race_forget_order(struct emu_races *r)
 	r->time = FIRST_TIME;
 }
 
-/* ---- Kernels, and a detector's life -------------------------------------------------------------------- */
+/* ---- Kernels, and a detector's life ---------------------------------------------------------- */
 
 void race_store_launch(struct nvw_machine *m)
 {

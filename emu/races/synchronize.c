@@ -132,8 +132,9 @@ void race_release(const struct event *e, struct cell *c, unsigned lane)
 		}
 		s->latest[w->reach] = e->what;
 		s->turn[w->reach] = ++r->turns;
-		s->domain_of_latest =
-			w->reach == REACH_LOCAL ? r->domain_of[e->wavefront] : s->domain_of_latest;
+		if (w->reach == REACH_LOCAL) {
+			s->domain_of_latest = r->domain_of[e->wavefront];
+		}
 	}
 	vclock_drop(&r->clocks, published);
 	party->since[lane] = r->time + 1;
@@ -205,7 +206,9 @@ static void acquire_scoped(const struct event *e, const struct sync *s, struct p
 	}
 	if (reach >= REACH_LOCAL) {
 		race_learn(r, known, s->released[BY_REMOTE]);
-		race_learn(r, known, d ? d->released : VCLOCK_NONE);
+	}
+	if (reach >= REACH_LOCAL && d) {
+		race_learn(r, known, d->released);
 	}
 	race_learn(r, &party->unscoped[lane], s->released[IGNORING_SCOPES]);
 	all = vclock_join(&r->clocks, *known, s->released[BY_ANY]);
@@ -218,9 +221,13 @@ static void acquire_scoped(const struct event *e, const struct sync *s, struct p
 void race_acquire(const struct event *e, struct cell *c, unsigned lane)
 {
 	struct emu_races *const r = e->m->races;
-	struct party *const party = c->syncs ? race_party_of(e->m, e->wavefront) : NULL;
+	struct party *party;
 
-	for (uint32_t i = party ? c->syncs : 0; i; i = sync_at(r, i)->next) {
+	if (!c->syncs) {
+		return;
+	}
+	party = race_party_of(e->m, e->wavefront);
+	for (uint32_t i = c->syncs; party && i; i = sync_at(r, i)->next) {
 		const struct sync *const s = sync_at(r, i);
 
 		if (!(s->mask & e->mask)) {

@@ -40,25 +40,37 @@ static struct vclock_node *node_of(vclock c)
 
 static uint32_t low(vclock c)
 {
-	return is_uniform(c) ? (uint32_t)(c >> 1) : node_of(c)->low;
+	if (is_uniform(c)) {
+		return (uint32_t)(c >> 1);
+	}
+	return node_of(c)->low;
 }
 
 static uint32_t high(vclock c)
 {
-	return is_uniform(c) ? (uint32_t)(c >> 1) : node_of(c)->high;
+	if (is_uniform(c)) {
+		return (uint32_t)(c >> 1);
+	}
+	return node_of(c)->high;
 }
 
 static vclock child(vclock c, unsigned i)
 {
-	return is_uniform(c) ? c : node_of(c)->child[i];
+	if (is_uniform(c)) {
+		return c;
+	}
+	return node_of(c)->child[i];
 }
 
 static uint32_t lane(vclock c, unsigned i)
 {
-	return is_uniform(c) ? (uint32_t)(c >> 1) : node_of(c)->lane[i];
+	if (is_uniform(c)) {
+		return (uint32_t)(c >> 1);
+	}
+	return node_of(c)->lane[i];
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static void forget_results(struct vclock_pool *p)
 {
@@ -144,13 +156,13 @@ void vclock_drop(struct vclock_pool *p, vclock c)
 	forget_results(p);
 }
 
-/* ---- Making nodes -------------------------------------------------------------------------------------- */
+/* ---- Making nodes ---------------------------------------------------------------------------- */
 
 /* A node of these lanes. */
 static vclock make_leaf(struct vclock_pool *p, const uint32_t lanes[LANES])
 {
 	uint32_t least = lanes[0], most = lanes[0];
-	struct vclock_node *node;
+	struct vclock_node *node = NULL;
 
 	for (unsigned i = 1; i < LANES; i++) {
 		if (lanes[i] < least) {
@@ -160,7 +172,9 @@ static vclock make_leaf(struct vclock_pool *p, const uint32_t lanes[LANES])
 			most = lanes[i];
 		}
 	}
-	node = least == most ? NULL : take(p);
+	if (least != most) {
+		node = take(p);
+	}
 	if (!node) {
 		return uniform(least);
 	}
@@ -176,7 +190,7 @@ static vclock make_leaf(struct vclock_pool *p, const uint32_t lanes[LANES])
 static vclock make_inner(struct vclock_pool *p, unsigned level, const vclock parts[FAN])
 {
 	uint32_t least = low(parts[0]), most = high(parts[0]);
-	struct vclock_node *node;
+	struct vclock_node *node = NULL;
 
 	for (unsigned i = 1; i < FAN; i++) {
 		if (low(parts[i]) < least) {
@@ -186,7 +200,9 @@ static vclock make_inner(struct vclock_pool *p, unsigned level, const vclock par
 			most = high(parts[i]);
 		}
 	}
-	node = least == most ? NULL : take(p);
+	if (least != most) {
+		node = take(p);
+	}
 	if (!node) {
 		for (unsigned i = 0; i < FAN; i++) {
 			vclock_drop(p, parts[i]);
@@ -201,7 +217,7 @@ static vclock make_inner(struct vclock_pool *p, unsigned level, const vclock par
 	return (vclock)node;
 }
 
-/* ---- Join ---------------------------------------------------------------------------------------------- */
+/* ---- Join ------------------------------------------------------------------------------------ */
 
 static vclock join_leaves(struct vclock_pool *p, vclock a, vclock b)
 {
@@ -264,7 +280,7 @@ vclock vclock_join(struct vclock_pool *p, vclock a, vclock b)
 	return vclock_keep(p->joined.result);
 }
 
-/* ---- One wavefront ------------------------------------------------------------------------------------- */
+/* ---- One wavefront --------------------------------------------------------------------------- */
 
 static unsigned part_of(uint32_t wavefront, unsigned level)
 {
@@ -285,9 +301,11 @@ static vclock mark(
 		return make_leaf(p, times);
 	}
 	for (unsigned i = 0; i < FAN; i++) {
-		parts[i] = i == part_of(wavefront, level) ?
-				   mark(p, child(a, i), wavefront, lanes, time, level - 1) :
-				   vclock_keep(child(a, i));
+		if (i == part_of(wavefront, level)) {
+			parts[i] = mark(p, child(a, i), wavefront, lanes, time, level - 1);
+		} else {
+			parts[i] = vclock_keep(child(a, i));
+		}
 	}
 	return make_inner(p, level, parts);
 }

@@ -24,8 +24,7 @@ static struct {
 	volatile bool taken;
 } mine[FOLDERS_MAX];
 
-/* ---- Removal, with system calls only
- * ------------------------------------------------------------------------ */
+/* ---- Removal, with system calls only --------------------------------------------------------- */
 
 struct entry {
 	uint64_t inode;
@@ -83,8 +82,7 @@ void nvw__folders_remove_all(void)
 	}
 }
 
-/* ---- Ownership
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Ownership ------------------------------------------------------------------------------- */
 
 /* The time at which a process began, in clock ticks since boot; 0 if there is no such process. */
 static unsigned long long start_of(pid_t pid)
@@ -183,8 +181,7 @@ static void sweep_once(const char *where)
 	}
 }
 
-/* ---- Creation
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Creation -------------------------------------------------------------------------------- */
 
 static void nothing(int number)
 {

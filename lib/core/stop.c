@@ -28,7 +28,7 @@ static volatile int signals;
 static volatile pid_t owner; /* the process that stops */
 static struct timespec since;
 
-/* ---- The end, which is safe in a handler ------------------------------------------------------------------- */
+/* ---- The end, which is safe in a handler ----------------------------------------------------- */
 
 static const char *name_of(int signal)
 {
@@ -101,7 +101,7 @@ static void set_deadline(unsigned ms)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* ---- The flag ------------------------------------------------------------------------------------------------ */
+/* ---- The flag -------------------------------------------------------------------------------- */
 
 void nvw_stop_note(int signal)
 {
@@ -180,7 +180,7 @@ int nvw_stop_error(void)
 	return nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by %s", name_of(nvw__stop_signal));
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------------- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 int nvw_stop_wait(pid_t pid, int *ret_status)
 {

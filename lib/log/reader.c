@@ -75,7 +75,7 @@ static int read_at(const struct nvw_log_reader *r, uint64_t off, void *to, size_
 	return 0;
 }
 
-/* ---- Header ------------------------------------------------------------------------------------------ */
+/* ---- Header ---------------------------------------------------------------------------------- */
 
 static int parse_strings(struct nvw_log_reader *r, const uint8_t *p, const uint8_t *end)
 {
@@ -153,7 +153,7 @@ static void fill_info(struct nvw_log_reader *r)
 	};
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------ */
+/* ---- Blocks ---------------------------------------------------------------------------------- */
 
 static int check_trailer(struct nvw_log_reader *r, const uint8_t *body, size_t n)
 {
@@ -229,8 +229,7 @@ static int read_block(struct nvw_log_reader *r)
 	return inflate_block(r, stored, raw);
 }
 
-/* ---- Records: the parsers return false if the record does not fit in the block or the pool
- * --------------- */
+/* ---- Records: the parsers return false if the record does not fit in the block or the pool --- */
 
 static inline bool get_varint(struct nvw_log_reader *r, uint64_t *ret)
 {
@@ -640,7 +639,7 @@ int nvw_log_next(struct nvw_log_reader *r, struct nvw_log_record *ret_record)
 	return 1;
 }
 
-/* ---- Beginning and end --------------------------------------------------------------------------------- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 const struct nvw_log_info *nvw_log_info(const struct nvw_log_reader *r)
 {

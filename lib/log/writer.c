@@ -64,7 +64,7 @@ static int write_all(struct nvw_log_writer *w, const uint8_t *from, size_t n)
 	return 0;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------ */
+/* ---- Blocks ---------------------------------------------------------------------------------- */
 
 /* Completes the block header before n stored bytes and writes both. */
 static int seal_block(struct nvw_log_writer *w, enum log_block_kind kind, size_t n, size_t raw,
@@ -114,7 +114,7 @@ static int write_trailer(struct nvw_log_writer *w)
 	return seal_block(w, LOG_BLOCK_TRAILER, 16, 16, 0, w->context.time_ps);
 }
 
-/* ---- Records ----------------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 static inline void put_varint(struct nvw_log_writer *w, uint64_t v)
 {
@@ -389,7 +389,7 @@ uint64_t nvw_log_records(const struct nvw_log_writer *w)
 	return w->records;
 }
 
-/* ---- Beginning and end --------------------------------------------------------------------------------- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *info)
 {

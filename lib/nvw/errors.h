@@ -68,7 +68,8 @@ static inline int nvw__failure(int error)
 #define nvw_fail(...)       nvw__failure(nvw_fail(__VA_ARGS__))
 #define nvw_fail_errno(...) nvw__failure(nvw_fail_errno(__VA_ARGS__))
 
-/* Returns from the calling function what the call returned, unless that is 0. For functions that have nothing to clean up:
+/* Returns from the calling function what the call returned, unless that is 0. For functions that have nothing
+ * to clean up:
  *	NVW_TRY(check_range("l2.banks", c->l2_banks, 1, 1024));
  */
 #define NVW_TRY(call)                       \

@@ -24,7 +24,7 @@
 
 struct nvw_machine;
 
-/* ---- From kernels -------------------------------------------------------------------------------- */
+/* ---- From kernels ---------------------------------------------------------------------------- */
 
 /*
  * Allocates a block of at least bytes bytes (1 to NVW_HEAP_BLOCK_MAX), 64-byte aligned, with undefined
@@ -41,7 +41,7 @@ void nvw_pfree(const struct nvw_pmem *pmem, nvw_off block, uint64_t bytes, const
 /* The block size to which bytes is rounded up; 0 if bytes is 0 or above NVW_HEAP_BLOCK_MAX. */
 uint64_t nvw_heap_block_bytes(uint64_t bytes);
 
-/* ---- From the host, between kernels --------------------------------------------------------------- */
+/* ---- From the host, between kernels ---------------------------------------------------------- */
 
 /*
  * Sets aside at least count free blocks for bytes, taking fresh chunks as needed; durable at once, in no

@@ -146,7 +146,7 @@ struct nvw_log_info {
 	bool callers;    /* sites may have callers */
 };
 
-/* ---- Writing --------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 struct nvw_log_writer;
 /* Creates path (an existing file is replaced). */
@@ -170,7 +170,7 @@ void nvw_log_abandon(struct nvw_log_writer *writer);
 /* Records appended so far. */
 uint64_t nvw_log_records(const struct nvw_log_writer *writer);
 
-/* ---- Reading --------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 struct nvw_log_reader;
 NVW_CHECKED int nvw_log_open(const char *path, struct nvw_log_reader **ret_reader);

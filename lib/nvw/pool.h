@@ -55,7 +55,7 @@ struct nvw_pool_params {
 	uint32_t log_entries; /* undo log entries per stream [64] */
 	char layout[NVW_POOL_LAYOUT_BYTES]; /* owner of the data: the workload's name */
 	char device[NVW_DEVICE_NAME_BYTES]; /* the machine's device that holds the pool [nvram] */
-	bool sparse; /* takes disk blocks as they are written; a full disk is then a SIGBUS [no: reserves all] */
+	bool sparse; /* takes disk blocks as they are written; a full disk is a SIGBUS [no: reserves all] */
 };
 
 /* Geometry, as stored in the header; in bytes from the start of the pool. Constant. */

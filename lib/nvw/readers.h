@@ -39,7 +39,7 @@ struct nvw_readers;
 
 enum { NVW_READERS_WORDS = 3 }; /* words per record, of the structure's choice */
 
-/* ---- The index, on the emulation's thread ----------------------------------------------------------- */
+/* ---- The index, on the emulation's thread ---------------------------------------------------- */
 
 /* Creates an empty index for about keys keys. Only the calling thread may publish to it and destroy it. */
 NVW_CHECKED int nvw_readers_create(uint64_t keys, struct nvw_readers **ret_readers);
@@ -66,7 +66,7 @@ struct nvw_readers_figures {
 };
 struct nvw_readers_figures nvw_readers_figures(const struct nvw_readers *readers);
 
-/* ---- Readers ------------------------------------------------------------------------------------------ */
+/* ---- Readers --------------------------------------------------------------------------------- */
 
 /* A thread joins before its first section and quits after its last one. */
 void nvw_reader_join(void);
@@ -83,7 +83,7 @@ const uint64_t *nvw_reader_find(struct nvw_readers *readers, uint64_t key);
  * none. */
 bool nvw_reader_floor(struct nvw_readers *readers, uint64_t key, uint64_t *ret_value);
 
-/* ---- The hooks of a workload -------------------------------------------------------------------------- */
+/* ---- The hooks of a workload ----------------------------------------------------------------- */
 
 /* A reader's result for a key. */
 struct nvw_sighting {

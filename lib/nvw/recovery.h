@@ -4,8 +4,8 @@
  *
  * nvw_recover() does the generic part, in this order, each step durable before the next:
  *	1. repairs a damaged header from its copy;
- *	2. classifies every undo log entry (table in recovery/cases.h) and restores the old values of incomplete
- *	   epochs, newest entry first;
+ *	2. classifies every undo log entry (table in recovery/cases.h) and restores the old values of
+ *	   incomplete epochs, newest entry first;
  *	3. marks those epochs as rolled back in the epoch status table;
  *	4. settles every block word that names one of them (nvw/heap.h, guarantees 1 and 2).
  * A structure's own recovery (nvw_workload.recover) runs afterwards. With the first pool of a run,
@@ -27,7 +27,8 @@
 struct nvw_recovery {
 	uint64_t epochs_completed;   /* streams whose last epoch had completed */
 	uint64_t epochs_rolled_back; /* streams with a rolled back epoch */
-	/* Undo log entries looked at: all in pages that were ever written, and those of open epochs' streams again. */
+	/* Undo log entries looked at: all in pages that were ever written, and those of open epochs' streams
+	 * again. */
 	uint64_t entries_read;
 	/* 8-byte words of epoch status table, undo log, chunk table and block words looked at. */
 	uint64_t words_read;

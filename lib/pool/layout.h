@@ -17,7 +17,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pools are little-endian");
 
-/* ---- Header --------------------------------------------------------------------------------------- */
+/* ---- Header ---------------------------------------------------------------------------------- */
 
 #define NVW__MAGIC "nvwpool\n"
 
@@ -63,7 +63,7 @@ _Static_assert(offsetof(struct nvw__header, device) == 128, "header");
 _Static_assert(offsetof(struct nvw__header, count) == 164, "header");
 _Static_assert(offsetof(struct nvw__header, checksum) == 248, "header");
 
-/* ---- Limits: the widths of the bit fields below ---------------------------------------------------- */
+/* ---- Limits: the widths of the bit fields below ---------------------------------------------- */
 
 #define NVW__EPOCH_BITS       24
 #define NVW__ENTRY_EPOCH_BITS 23
@@ -78,7 +78,7 @@ static inline uint64_t nvw__field(uint64_t payload, unsigned low, unsigned bits)
 	return payload >> low & ((UINT64_C(1) << bits) - 1);
 }
 
-/* ---- Epoch status table: payload = state << 24 | epoch --------------------------------------------- */
+/* ---- Epoch status table: payload = state << 24 | epoch --------------------------------------- */
 
 enum nvw__est_state { NVW__EST_NEVER, NVW__EST_COMPLETED, NVW__EST_ROLLED_BACK, NVW__EST_STATES };
 
@@ -102,7 +102,8 @@ static inline uint64_t nvw__est_state(uint64_t payload)
 	return payload >> NVW__EPOCH_BITS;
 }
 
-/* ---- Undo log entry: four sealed words, payload = high << 47 | epoch << 24 | a quarter of (offset / 8, old value) */
+/* ---- Undo log entry: four sealed words, payload = high << 47 | epoch << 24 | a quarter of (offset / 8, old
+ * value) */
 
 enum { NVW__ENTRY_WORDS = 4, NVW__ENTRY_BYTES = 32 };
 
@@ -117,8 +118,8 @@ static inline nvw_off nvw__entry_off(const struct nvw_pool_geometry *g, uint32_t
 }
 
 /*
- * The payload of word i of an entry. The quarters are 32 bits of the word's number, then the value. The first two words
- * have two more bits of the number above the epoch.
+ * The payload of word i of an entry. The quarters are 32 bits of the word's number, then the value. The
+ * first two words have two more bits of the number above the epoch.
  */
 static inline uint64_t nvw__entry_payload(const struct nvw__undo *u, uint64_t epoch, unsigned i)
 {
@@ -150,7 +151,7 @@ static inline uint64_t nvw__entry_epoch(uint64_t word)
 	return nvw__field(word, 24, NVW__ENTRY_EPOCH_BITS);
 }
 
-/* ---- Chunk table: payload = value << 4 | kind ------------------------------------------------------- */
+/* ---- Chunk table: payload = value << 4 | kind ------------------------------------------------ */
 
 enum nvw__chunk_kind {
 	NVW__CHUNK_FREE,   /* value 0; also all chunks of an extent but the first */
@@ -184,7 +185,7 @@ static inline uint64_t nvw__chunk_value(uint64_t payload)
 	return payload >> 4;
 }
 
-/* ---- A class chunk: block words, padded to a line, then the blocks ----------------------------------- */
+/* ---- A class chunk: block words, padded to a line, then the blocks --------------------------- */
 
 static inline uint32_t nvw__class_block_bytes(unsigned class)
 {

@@ -31,7 +31,7 @@
 
 enum { DEFAULT_LOG_ENTRIES = 64 };
 
-/* ---- The handle ----------------------------------------------------------------------------------- */
+/* ---- The handle ------------------------------------------------------------------------------ */
 
 static int no_handle(void)
 {
@@ -140,7 +140,7 @@ static int map_apart(struct nvw_pool *pool, enum nvw_pool_mode mode, size_t byte
 	return 0;
 }
 
-/* ---- Open ------------------------------------------------------------------------------------------ */
+/* ---- Open ------------------------------------------------------------------------------------ */
 
 static int create_file(struct nvw_pool *pool)
 {
@@ -225,7 +225,7 @@ static int open_one(const char *path, enum nvw_pool_mode mode, struct nvw_pool *
 	return 0;
 }
 
-/* ---- The pools of a run --------------------------------------------------------------------------- */
+/* ---- The pools of a run ---------------------------------------------------------------------- */
 
 /* pool is behind the last of first's run. */
 static void append(struct nvw_pool *first, struct nvw_pool *pool)
@@ -344,7 +344,7 @@ int nvw_pool_open_image(const struct nvw_pool_image *image, struct nvw_pool **re
 	return 0;
 }
 
-/* ---- Create ---------------------------------------------------------------------------------------- */
+/* ---- Create ---------------------------------------------------------------------------------- */
 
 static int geometry_of(const struct nvw_pool_params *params, struct nvw_pool_geometry *ret_geometry)
 {

@@ -4,10 +4,10 @@
  * number of the word in the pool. See nvw/pool.h.
  *
  *	(1) A change of one byte, or of up to 16 neighbouring bits, of a sealed word is detected.
- *	(2) No change of one byte turns a sealed word with a payload into the word 0, which means "never written":
- *	    a CRC that would come out as 0 is replaced by CRC_FOR_ZERO, so two bytes at least of every such word
- *	    are not 0. No change of one payload byte of 0 gives that value, so (1) still holds (the tests try
- *	    all).
+ *	(2) No change of one byte turns a sealed word with a payload into the word 0, which means "never
+ *	    written": a CRC that would come out as 0 is replaced by CRC_FOR_ZERO, so two bytes at least of
+ *	    every such word are not 0. No change of one payload byte of 0 gives that value, so (1) still
+ *	    holds (the tests try all).
  *
  * A CRC is linear, so it is the XOR of one table entry per byte.
  */

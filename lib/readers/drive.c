@@ -16,7 +16,7 @@
 
 enum { SCAN_KEYS = 16, FAULT_TEXT = 200, STEPS = 32, BUCKETS = STEPS * 60 };
 
-/* ---- Observations ----------------------------------------------------------------------------------- */
+/* ---- Observations ---------------------------------------------------------------------------- */
 
 /* A reader's last observation of a key: the version plus one, or 0 while the other fields are being written,
  * because the power may be cut at any time. */
@@ -144,7 +144,7 @@ int nvw__sightings_judge(const struct nvw__sightings *s, const struct nvw_worklo
 	return error;
 }
 
-/* ---- Latencies --------------------------------------------------------------------------------------- */
+/* ---- Latencies ------------------------------------------------------------------------------- */
 
 /* 32 steps per power of two: within 3 %. */
 struct histogram {
@@ -203,7 +203,7 @@ static uint64_t histogram_quantile(const struct histogram *h, uint64_t of_1000)
 	return 0;
 }
 
-/* ---- A reader ---------------------------------------------------------------------------------------- */
+/* ---- A reader -------------------------------------------------------------------------------- */
 
 struct reader {
 	struct nvw__drive *drive;
@@ -397,7 +397,7 @@ static void *read_on(void *context)
 	return NULL;
 }
 
-/* ---- All of them ------------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static int start_threads(struct nvw__drive *d, uint64_t seed)
 {
@@ -489,7 +489,7 @@ void nvw__drive_destroy(struct nvw__drive *d)
 	free(d);
 }
 
-/* ---- Figures ----------------------------------------------------------------------------------------- */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 static double a_second(uint64_t count, double seconds)
 {

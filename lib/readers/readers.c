@@ -62,7 +62,7 @@ static int match(struct cds_lfht_node *node, const void *key)
 	return __atomic_load_n(&record->key, __ATOMIC_ACQUIRE) == *(const uint64_t *)key;
 }
 
-/* ---- The emulation's thread ------------------------------------------------------------------------ */
+/* ---- The emulation's thread ------------------------------------------------------------------ */
 
 int nvw_readers_create(uint64_t keys, struct nvw_readers **ret_readers)
 {
@@ -210,7 +210,7 @@ struct nvw_readers_figures nvw_readers_figures(const struct nvw_readers *readers
 	return readers->figures;
 }
 
-/* ---- Readers ---------------------------------------------------------------------------------------- */
+/* ---- Readers --------------------------------------------------------------------------------- */
 
 void nvw_reader_join(void)
 {

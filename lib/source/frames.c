@@ -136,7 +136,7 @@ void nvw__frames_place(void *const *address, unsigned count, char *ret_place, si
 	}
 }
 
-/* ---- Other processes ----------------------------------------------------------------------------------------- */
+/* ---- Other processes ------------------------------------------------------------------------- */
 
 struct seeker {
 	Dwfl *dwfl;
@@ -175,7 +175,7 @@ void nvw__process_place(pid_t pid, char *ret_place, size_t n)
 	}
 }
 
-/* ---- Whole stacks --------------------------------------------------------------------------------------------- */
+/* ---- Whole stacks ---------------------------------------------------------------------------- */
 
 enum { INLINED_MAX = 8 };
 
