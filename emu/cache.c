@@ -45,6 +45,7 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 	const uint64_t stamps = rounded(usual ? sets * sizeof *cache->set : count * sizeof *cache->stamps);
 	const uint64_t used = rounded((blocks(count) + 63) / 64 * sizeof *cache->used);
 
+	NVW_INVARIANT(!cache->memory && sets > 0 && count == sets * config->ways);
 	cache->ways = (uint32_t)config->ways;
 	cache->sets = (uint32_t)sets;
 	cache->bytes = tags + stamps + used + count * sizeof *cache->lines + ALIGNMENT;
@@ -72,12 +73,14 @@ void emu_cache_finish(struct emu_cache *cache)
 /* The usual cache's. */
 static inline uint32_t set_of(const struct emu_cache *cache, emu_line_id id)
 {
+	NVW_DEEP_INVARIANT(cache->set != NULL);
 	return id & (cache->sets - 1);
 }
 
 /* The first way of the set of any other. */
 static uint32_t set_start(const struct emu_cache *cache, emu_line_id id)
 {
+	NVW_DEEP_INVARIANT(cache->set == NULL);
 	return emu_interleave(emu_line_number(id), cache->sets) * cache->ways;
 }
 
@@ -267,6 +270,7 @@ void emu_set_touch(struct emu_set *set, uint32_t way)
 
 static inline void touch(struct emu_set *set, uint32_t way)
 {
+	NVW_DEEP_INVARIANT(way < WAYS);
 	if (__builtin_expect(set->clock < EMU_PINNED - 1, 1)) {
 		set->stamp[way] = ++set->clock;
 	} else {
@@ -407,6 +411,7 @@ void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line)
 {
 	const uint32_t i = (uint32_t)(line - cache->lines);
 
+	NVW_DEEP_INVARIANT(emu_cache_has(cache, line) && cache->tags[i]);
 	if (cache->set) {
 		cache->set[i / WAYS].stamp[i % WAYS] = EMU_PINNED;
 	} else {
@@ -416,6 +421,7 @@ void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line)
 
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line)
 {
+	NVW_DEEP_INVARIANT(emu_cache_has(cache, line));
 	return emu_cache_tag_at(cache, (uint32_t)(line - cache->lines));
 }
 
@@ -483,6 +489,7 @@ extern inline void emu_cache_assign(struct emu_cache *cache, struct emu_line *li
 {
 	const uint32_t i = (uint32_t)(line - cache->lines);
 
+	NVW_DEEP_INVARIANT(emu_cache_has(cache, line));
 	if (id == EMU_NO_LINE) {
 		clear(cache, line);
 		drop(cache, i);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "booking.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -64,6 +65,7 @@ void emu_device_expect(const struct emu_device *d, uint64_t from, uint64_t bytes
 	char *const first = d->behind + from;
 	const uint64_t before = -(uintptr_t)first % HUGE_PAGE;
 
+	NVW_INVARIANT(from + bytes <= d->bytes);
 	if (bytes >= 2 * HUGE_PAGE) {
 		/* Where the host has no huge pages, nothing changes. */
 		(void)madvise(first + before, (bytes - before) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
@@ -125,6 +127,7 @@ static int nvram_init(struct nvw_machine *m, unsigned i, struct nvw_pool *pool, 
 {
 	struct emu_device *const d = &m->device[i];
 
+	NVW_INVARIANT(from < to);
 	if (d->pool) {
 		return nvw_fail(
 			NVW_E_USAGE, "%s: the device %s has a pool already", nvw_pool_path(pool), d->name);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "machine.h"
 
 enum { EVENTS_MIN = 1024 };
@@ -48,6 +49,7 @@ static inline void event_push(struct nvw_machine *m, struct emu_event event)
 /* Removes event i from the heap. */
 static inline struct emu_event event_take(struct emu_exec *x, uint32_t i)
 {
+	NVW_DEEP_INVARIANT(i < x->event_count);
 	const struct emu_event taken = x->events[i], last = x->events[--x->event_count];
 
 	if (i == x->event_count) {

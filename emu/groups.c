@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "fiber.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -95,6 +96,7 @@ void emu_group_finish(struct nvw_machine *m, struct emu_group *group, emu_time t
 {
 	struct emu_slot *const slot = group->slot;
 
+	NVW_INVARIANT(slot->resident == group);
 	for (unsigned i = 0; i < m->exec.group_wavefronts; i++) {
 		record_close_wavefront(m, &slot->wavefronts[i]);
 	}
@@ -158,6 +160,7 @@ static void switch_out(struct nvw_machine *m, struct emu_slot *slot, emu_time t)
 	const uint64_t contexts = m->exec.group_wavefronts * sizeof *slot->wavefronts;
 	struct emu_group *const group = slot->resident;
 
+	NVW_INVARIANT(group && !group->saved);
 	if (emu_is_watched(m)) {
 		emu_watch_leave(m, slot, t);
 	}

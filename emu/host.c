@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -251,6 +252,7 @@ static void update_caches(
 	const uint64_t mask = nvw_low_bits(n) << offset;
 	uint8_t data[EMU_LINE];
 
+	NVW_DEEP_INVARIANT(offset + n <= EMU_LINE);
 	memcpy(data + offset, from, n);
 	coh_registry_update(m, id, data, mask);
 	update(&m->l2.cache, id, data, mask);

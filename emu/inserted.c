@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "machine.h"
 
 /* What is known of a work-item. */
@@ -74,6 +75,7 @@ static uint32_t insertions_at(const struct nvw_machine *m, const struct nvw_site
 {
 	uint32_t at = 0;
 
+	NVW_DEEP_INVARIANT(m->inserted.count <= EMU_INSERTED_MAX);
 	for (unsigned i = 0; i < m->inserted.count; i++) {
 		const struct emu_inserted *const b = &m->inserted.barrier[i];
 		const bool is_its = b->where != EMU_INSERT_WIDENS && is_at(site, b->file, b->line);

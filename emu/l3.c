@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "booking.h"
 #include "device_memory.h"
 #include "machine.h"
@@ -31,6 +32,7 @@ static emu_time bank(struct nvw_machine *m, emu_line_id id, emu_time t)
 
 static emu_time of_tags(const struct nvw_machine *m)
 {
+	NVW_DEEP_INVARIANT(m->l3.banks > 0);
 	return NVW_OR(m->config.l3.tag, m->config.l3.latency);
 }
 
@@ -83,6 +85,7 @@ static emu_time drain(struct nvw_machine *m, uint32_t keep, uint64_t *cause, emu
 
 emu_time emu_l3_flush(struct nvw_machine *m, emu_time t)
 {
+	NVW_DEEP_INVARIANT(m->l3.banks > 0);
 	return drain(m, 0, &m->stats.l3_writeback_release, t);
 }
 

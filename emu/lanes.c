@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values: the effect of a request's lanes on the bytes of its line, lane by lane. */
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "device_memory.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
@@ -14,6 +15,7 @@ static unsigned offset_of(const struct nvw__request *r)
 /* Copies 1, 2, 4 or 8 bytes; memcpy() of a number that the compiler does not know is a call. */
 static inline void copy_object(void *to, const void *from, unsigned size)
 {
+	NVW_DEEP_INVARIANT(size == 8 || size == 4 || size == 2 || size == 1);
 	if (size == 8) {
 		memcpy(to, from, 8);
 	} else if (size == 4) {
@@ -27,12 +29,14 @@ static inline uint64_t get(const struct emu_line *line, unsigned offset, unsigne
 {
 	uint64_t value = 0;
 
+	NVW_DEEP_INVARIANT(offset + size <= EMU_LINE);
 	copy_object(&value, line->data + offset, size);
 	return value;
 }
 
 extern inline void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
 {
+	NVW_DEEP_INVARIANT(request->lanes);
 	struct emu_requests *const r = &request->wf->requests;
 	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), size = request->size;
 
@@ -70,6 +74,7 @@ static inline void put(
 
 extern inline void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
 {
+	NVW_DEEP_INVARIANT(request->lanes);
 	for (uint64_t rest = request->lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
@@ -115,6 +120,7 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 {
 	const uint64_t all = nvw_low_bits(8 * request->size);
 
+	NVW_DEEP_INVARIANT(request->lanes);
 	if (adds_together(request)) {
 		add_together(request, line, all);
 		return;

@@ -58,6 +58,7 @@ static void perform(struct nvw_machine *m, struct emu_late *e)
 	const uint32_t queued = e->wf->queued; /* of the wavefront's present instruction */
 	emu_time done;
 
+	NVW_INVARIANT(e->lanes && !e->is_performed);
 	while (*place != e) {
 		place = &(*place)->next;
 	}

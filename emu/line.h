@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 enum { EMU_LINE = 64, EMU_CUS_MAX = 128 };
 
 typedef uint64_t emu_time; /* ps */
@@ -25,6 +27,7 @@ enum { EMU_WINDOWS = 16, EMU_WINDOW_BITS = 28 };
  * long as a look-up. */
 static inline uint32_t emu_interleave(uint32_t number, uint32_t count)
 {
+	NVW_DEEP_INVARIANT(count > 0);
 	return count & (count - 1) ? number % count : number & (count - 1);
 }
 

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "machine.h"
 
 int emu_loads_init(struct nvw_machine *m)
@@ -28,6 +29,7 @@ void emu_loads_finish(struct nvw_machine *m)
 /* When each of the lane's latest loads is done, in no order. */
 static emu_time *of_lane(const struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(m->config.loads > 0 && lane < EMU_LANES);
 	return m->loads + ((size_t)(wf - m->exec.wavefronts) * EMU_LANES + lane) * m->config.loads;
 }
 

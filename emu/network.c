@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "booking.h"
 #include "machine.h"
 
@@ -64,11 +65,13 @@ void emu_network_finish(struct nvw_machine *m)
 
 extern inline uint32_t emu_network_cu_node(const struct nvw_machine *m, unsigned cu)
 {
+	NVW_DEEP_INVARIANT(cu < m->config.cus);
 	return cu;
 }
 
 extern inline uint32_t emu_network_bank_node(const struct nvw_machine *m, uint32_t bank)
 {
+	NVW_DEEP_INVARIANT(bank < m->config.l2_banks);
 	if (m->config.bank_nodes == EMU_BANKS_beside) {
 		return (uint32_t)(bank * (uint64_t)m->network.nodes / m->config.l2_banks); /* evenly spread */
 	}
@@ -110,6 +113,7 @@ struct line {
 static emu_time follow(struct nvw_machine *m, const struct line *line, uint32_t at, uint32_t steps, bool up,
 	emu_time occupancy, emu_time t)
 {
+	NVW_DEEP_INVARIANT(at < line->size && steps <= line->size);
 	while (steps--) {
 		t = book(m, line->first + at * line->stride, t, occupancy) + m->config.hop;
 		if (!up) {
@@ -126,6 +130,7 @@ static inline uint32_t steps_of(uint32_t at, uint32_t to, uint32_t size, bool to
 {
 	uint32_t ahead = to - at;
 
+	NVW_DEEP_INVARIANT(at < size && to < size && at != to);
 	*ret_up = to > at;
 	if (to < at) {
 		ahead += size;
@@ -231,6 +236,7 @@ extern inline emu_time emu_network_send(
 	const uint32_t flits = emu_network_flits(m, bytes);
 	const emu_time occupancy = flits * m->network.flit_ps;
 
+	NVW_DEEP_INVARIANT(from < m->network.nodes && to < m->network.nodes);
 	if (m->config.topology != EMU_TOPOLOGY_crossbar || emu_is_watched(m)) {
 		return send_far(m, from, to, flits, what, t);
 	}
@@ -279,6 +285,7 @@ void emu_network_broadcast(
 	emu_time arrived[2 * NODES_MAX];
 	uint32_t hops = 0;
 
+	NVW_INVARIANT(from < n->nodes && n->nodes <= NODES_MAX);
 	n->message = what;
 	t = book(m, from * PORTS, t, occupancy);
 	if (m->config.topology == EMU_TOPOLOGY_crossbar) {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "device_memory.h"
 #include "machine.h"
 #include "persist/persist.h"
@@ -97,6 +98,7 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 	emu_time done, accepted;
 	uint32_t i;
 
+	NVW_DEEP_INVARIANT(d->pool && mask);
 	accepted = emu_channel_write(m, d, id, t, &done);
 	if (emu_is_watched(m)) {
 		emu_watch_memory(m, EMU_SIGHT_WRITE, id, t + d->channels.link_ps, done);
@@ -105,6 +107,7 @@ emu_time emu_nvram_write(struct nvw_machine *m, emu_line_id id, const uint8_t *d
 		return accepted +
 		       d->channels.link_ps; /* these bytes, or newer ones, are durable since the store */
 	}
+	NVW_DEEP_INVARIANT(queue < n->queue_count);
 	i = nvw_rows_take(&n->writes);
 	if (!i) {
 		m->error = nvw_fail(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See store_buffer.h. Everything here happens only on machines with store_buffer.entries > 0. */
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "store_buffer.h"
 
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static void take_out(struct emu_store_buffer *b, const struct emu_stored *e)
 {
 	struct emu_stored **place = &b->oldest;
 
+	NVW_DEEP_INVARIANT(b->count > 0);
 	while (*place != e) {
 		place = &(*place)->younger;
 	}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "machine.h"
 
 static void count_cause(struct emu_stats *s, enum emu_cause cause, emu_time waited)
@@ -72,11 +73,13 @@ static const struct {
 
 const char *emu_cause_name(enum emu_cause cause)
 {
+	NVW_INVARIANT(cause < sizeof causes / sizeof *causes);
 	return causes[cause].name;
 }
 
 const char *emu_cause_waker(enum emu_cause cause)
 {
+	NVW_INVARIANT(cause < sizeof causes / sizeof *causes);
 	return causes[cause].waker;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/zeroed.h"
 #include "issue.h"
 #include "machine.h"
@@ -339,6 +340,7 @@ void emu_wavefront_start(struct nvw_machine *m, struct emu_wavefront *wf, unsign
 {
 	const uint64_t place = place_of_stacks(&m->exec, wf);
 
+	NVW_INVARIANT(lanes > 0 && lanes <= EMU_LANES);
 	wf->stacks = stacks_at(&m->exec, place);
 	wf->live = nvw_low_bits(lanes);
 	wf->runnable = wf->live;

@@ -8,6 +8,7 @@
 
 #include <nvw/kernel.h>
 
+#include "core/invariant.h"
 #include "issue.h"
 #include "levels.h"
 
@@ -118,6 +119,7 @@ static inline unsigned emu_run_end(uint64_t lanes)
 {
 	const uint64_t others = ~(lanes | (lanes - 1));
 
+	NVW_DEEP_INVARIANT(lanes);
 	return others ? (unsigned)__builtin_ctzll(others) : EMU_LANES;
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "../device_memory.h"
 #include "../protocol/protocol.h"
 #include "persist.h"
@@ -61,6 +62,7 @@ static int grow(struct strict *s)
 	const uint32_t capacity = NVW_OR(2 * s->capacity, QUEUE_MIN);
 	struct store *const grown = malloc(capacity * sizeof *grown);
 
+	NVW_INVARIANT(s->end - s->first == s->capacity);
 	if (!grown) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for %u stores that are not durable", capacity);
 	}

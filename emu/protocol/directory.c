@@ -24,6 +24,7 @@
  */
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "protocol.h"
 
 int coh_directory_init(struct nvw_machine *m)
@@ -182,6 +183,7 @@ static bool has_other_sharers(const struct emu_line *entry, const struct emu_cu 
 
 static void grant(struct coh_event *e, struct emu_line *entry)
 {
+	NVW_DEEP_INVARIANT(coh_entry(e->m, e->id) == entry);
 	coh_sharer_add(entry, e->cu);
 	entry->owner = (uint8_t)e->cu->id;
 	e->t = coh_l2_event_by(e->m, e->cu, entry, e->id, COH_L2_OWN, COH_BY_ACCESS, e->t);

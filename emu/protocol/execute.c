@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interpreter of the synchronization tables: it finds an instruction's row and executes its actions in
  * order. */
+#include "core/invariant.h"
 #include "protocol.h"
 
 #include "../persist/persist.h"
@@ -232,6 +233,7 @@ static emu_time carry_on(struct coh_request *r, emu_time t)
 
 static emu_time execute_at(struct coh_request *r, enum coh_place place, emu_time t)
 {
+	NVW_DEEP_INVARIANT(place < COH_PLACES);
 	r->steps = r->rows[place]->steps;
 	r->step = 0;
 	r->again = false;

@@ -6,6 +6,7 @@
  * Only the tables know the actions: code that moves lines calls this file, and this file calls the actions
  * named in the table.
  */
+#include "core/invariant.h"
 #include "../booking.h"
 #include "protocol.h"
 
@@ -88,6 +89,7 @@ static inline __attribute__((always_inline)) void apply(
 	const unsigned before = e->line->state;
 	const coh_line_action *const actions = cell->actions;
 
+	NVW_DEEP_INVARIANT(e->line && (e->cu || !e->by || e->by->id < e->m->config.cus));
 	if (__builtin_expect(!cell->possible, 0)) {
 		never(e, event);
 		return;

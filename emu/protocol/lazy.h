@@ -7,13 +7,14 @@
  *	here
  *
  * Guarantees
- *	(1) An atomic is performed in the L1 that has registered its line. If it is registered already, nothing
- *	    else happens.
+ *	(1) An atomic is performed in the L1 that has registered its line. If it is registered already,
+ *	    nothing else happens.
  *	(2) The L1 that obtains a registration is invalidated; the one that loses it, to another L1 or by
  *	    replacement at either level, is flushed first (alsop16 III.B).
- *	(3) A line in R holds only its atomics. Data in the same line is loaded and stored at the L2 (III.C.1);
- *	    data and registered bytes never share a write.
- *	(4) The L2 writes data through to memory and keeps no copy of it (V.A); it writes returned atomics back.
+ *	(3) A line in R holds only its atomics. Data in the same line is loaded and stored at the L2
+ *	    (III.C.1); data and registered bytes never share a write.
+ *	(4) The L2 writes data through to memory and keeps no copy of it (V.A); it writes returned atomics
+ *	    back.
  *
  * Deviations: a relaxed atomic acts like the others (the paper leaves this open, III.C.3). The store buffer
  * is the L1's S-FIFO. The place "beside" is the paper's local L1 for atomics: their bytes come from the L2

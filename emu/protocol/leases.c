@@ -11,6 +11,7 @@
 
 #include "core/array.h"
 #include "core/bounds.h"
+#include "core/invariant.h"
 
 enum { SHARED = UINT8_MAX }; /* in place of an owner: L1s of several CUs have had leases */
 
@@ -102,6 +103,7 @@ static void insert(struct leases_bank *bank, struct leases_left entry)
 {
 	uint32_t i = bank->count++;
 
+	NVW_INVARIANT(bank->count <= bank->capacity);
 	for (; i && bank->left[i - 1].until > entry.until; i--) {
 		bank->left[i] = bank->left[i - 1];
 	}

@@ -17,6 +17,7 @@
  */
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "protocol.h"
 
 struct coh_queue {
@@ -42,6 +43,7 @@ static void serve_one(struct nvw_machine *m, struct coh_queue *q, struct coh_wai
 {
 	struct coh_wait *const served = *place;
 
+	NVW_DEEP_INVARIANT(served && served->request.line == q->line);
 	*place = served->next;
 	if (!*place) {
 		q->end = place;

@@ -8,17 +8,19 @@
  *	D  in the write cache: some bytes dirty
  *
  * Guarantees (4.3.1)
- *	(1) A store goes into the wL1, its address into the S-FIFO, and it is done; nobody acknowledges it. A line leaves by
- *	    replacement, at the S-FIFO's head, or with a release. It takes the copy in the rL1 along.
- *	(2) What leaves the wL2 takes the copy in the rL2 and those in all rL1s along (broadcast). Nobody answers; releases wait
- *	    until the invalidations have arrived.
- *	(3) A load hits the rL1 if the written bit is clear; else it hits the wL1 if that has all its bytes; else what the wL1
- *	    has of the line is written through and the request goes down. The L2 does the same.
- *	(4) A release sends a marker through the three S-FIFOs; the lines ahead of it leave. When it comes out of the last,
- *	    the wavefront goes on. A StRel's store then takes the way of stores, drives out what the S-FIFOs hold, and is not
- *	    waited for.
- *	(5) An acquire does nothing, the beginning of a kernel neither: LdAcq is a load. A copy whose line has been released is
- *	    gone.
+ *	(1) A store goes into the wL1, its address into the S-FIFO, and it is done; nobody acknowledges it.
+ *	    A line leaves by replacement, at the S-FIFO's head, or with a release. It takes the copy in the
+ *	    rL1 along.
+ *	(2) What leaves the wL2 takes the copy in the rL2 and those in all rL1s along (broadcast). Nobody
+ *	    answers; releases wait until the invalidations have arrived.
+ *	(3) A load hits the rL1 if the written bit is clear; else it hits the wL1 if that has all its bytes;
+ *	    else what the wL1 has of the line is written through and the request goes down. The L2 does the
+ *	    same.
+ *	(4) A release sends a marker through the three S-FIFOs; the lines ahead of it leave. When it comes
+ *	    out of the last, the wavefront goes on. A StRel's store then takes the way of stores, drives out
+ *	    what the S-FIFOs hold, and is not waited for.
+ *	(5) An acquire does nothing, the beginning of a kernel neither: LdAcq is a load. A copy whose line
+ *	    has been released is gone.
  *	(6) An atomic that changes memory enters the S-FIFO and goes down at once. There are no scopes.
  *
  * Deviations: the directory, which performs atomics, is the L2 here, and what they store goes through to the

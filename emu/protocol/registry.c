@@ -18,6 +18,7 @@
  *	    write: whole words are registered and taken, so all of a store waits for registration, or nothing.
  */
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "../device_memory.h"
 #include "protocol.h"
 
@@ -126,6 +127,7 @@ static void hand_over(struct nvw_machine *m, struct emu_cu *cu, struct emu_line 
 {
 	uint8_t owner[EMU_LINE];
 
+	NVW_DEEP_INVARIANT(!(need & ~mask) && !(need & ~below->valid) && !(mask & below->registered));
 	if ((below->dirty & mask) && emu_is_persistent(m, id)) {
 		coh_l2_event(m, below, id, COH_L2_FLUSH, COH_BY_PERSIST, m->now); /* guarantee (3) */
 	}

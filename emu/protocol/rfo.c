@@ -12,11 +12,14 @@
  * Guarantees
  *	(1) A line has one writer or many readers.
  *	(2) A reader gets what the owner has; the owner keeps its dirty bytes, in O.
- *	(3) A writer gets a line that every other L1 has given up; the dirty bytes of the former owner are in the L2 then.
- *	(4) So loads see the latest store. Acquires and releases, of any scope, are performed in the L1 and add nothing;
- *	    dirty lines outlive kernels.
- *	(5) The directory includes the L1s (one of its own, the L2, too) and recalls the lines whose entries it replaces.
- *	(6) Persistence takes no ownership away: a line that a persist barrier has written back stays with its owner.
+ *	(3) A writer gets a line that every other L1 has given up; the dirty bytes of the former owner are
+ *	    in the L2 then.
+ *	(4) So loads see the latest store. Acquires and releases, of any scope, are performed in the L1 and
+ *	    add nothing; dirty lines outlive kernels.
+ *	(5) The directory includes the L1s (one of its own, the L2, too) and recalls the lines whose entries
+ *	    it replaces.
+ *	(6) Persistence takes no ownership away: a line that a persist barrier has written back stays with
+ *	    its owner.
  *
  * Deviations: the paper has 256 KiB of directory beside an L2 of the same size, and neither the size of an
  * entry nor the time of a look-up; machines/hechtman14-apu.ini marks ours. Elsewhere the L2's tags are the

@@ -7,10 +7,10 @@
  *	I  not here	V  here; in an L1 it is hit until its lease ends	(L2: D  some bytes are newer than the memory's)
  *
  * Guarantees
- *	(1) Loads see the latest store to their bytes, whatever their order and scope (write atomicity, stc 7.5).
- *	(2) A store is performed at the L2 when no other L1 has a lease on its line; it is complete when the L2
- *	    has acknowledged it.
- *	    Atomics are stores; atomic loads are loads.
+ *	(1) Loads see the latest store to their bytes, whatever their order and scope (write atomicity, stc
+ *	    7.5).
+ *	(2) A store is performed at the L2 when no other L1 has a lease on its line; it is complete when the
+ *	    L2 has acknowledged it. Atomics are stores; atomic loads are loads.
  *	(3) A release waits for the acknowledgements of its wavefront's stores, as under stc-*.
  *
  * Deviations: the L2 is inclusive in that it knows the lease of each line in an L1, also of those that it has

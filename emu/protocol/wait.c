@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "../store_buffer.h"
 #include "protocol.h"
 
@@ -56,6 +57,7 @@ struct coh_wait *coh_put_off(const struct coh_request *r, enum emu_cause cause, 
 
 void coh_wait_forget(struct coh_wait *w)
 {
+	NVW_DEEP_INVARIANT(*w->link == w);
 	strike(w);
 	free(w);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "../device_memory.h"
 #include "../protocol/protocol.h"
 #include "internal.h"
@@ -89,6 +90,7 @@ static void take_lanes(
 	if (alone) {
 		lanes &= -lanes;
 	}
+	NVW_DEEP_INVARIANT(lanes);
 	e->lanes = 0;
 	e->since = since[first];
 	e->value = wf->requests.value[first];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Vector clocks as trees with shared parts. See vclock.h. */
+#include "core/invariant.h"
 #include "vclock.h"
 
 #include <stdlib.h>
@@ -284,6 +285,7 @@ vclock vclock_join(struct vclock_pool *p, vclock a, vclock b)
 
 static unsigned part_of(uint32_t wavefront, unsigned level)
 {
+	NVW_DEEP_INVARIANT(level > 0);
 	return wavefront >> (level - 1) * FAN_LOG2 & (FAN - 1);
 }
 

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "core/array.h"
+#include "core/invariant.h"
 
 static int grow(uint64_t **bitmap, uint64_t *bitmap_words, uint64_t words)
 {
@@ -42,6 +43,7 @@ static void flip(struct nvw_acks *acks, uint64_t op, bool wanted)
 
 void nvw__acks_restore(struct nvw_acks *acks, uint64_t first, uint64_t count)
 {
+	NVW_INVARIANT(first + count <= 64 * acks->words);
 	for (uint64_t op = first; op < first + count; op++) {
 		flip(acks, op, true);
 	}
@@ -49,6 +51,7 @@ void nvw__acks_restore(struct nvw_acks *acks, uint64_t first, uint64_t count)
 
 void nvw__acks_drop(struct nvw_acks *acks, uint64_t first, uint64_t count)
 {
+	NVW_INVARIANT(first + count <= 64 * acks->words);
 	for (uint64_t op = first; op < first + count; op++) {
 		flip(acks, op, false);
 	}

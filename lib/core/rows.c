@@ -32,6 +32,7 @@ uint32_t nvw_rows_take(struct nvw_rows *rows)
 {
 	uint32_t i = rows->free;
 
+	NVW_DEEP_INVARIANT(rows->row_bytes >= sizeof rows->free);
 	if (i) {
 		memcpy(&rows->free, nvw_row(rows, i), sizeof rows->free);
 		NVW_DEEP_INVARIANT(rows->free <= rows->count);

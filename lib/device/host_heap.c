@@ -17,6 +17,7 @@
 #include <nvw/readers.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "pool/layout.h"
 
 static int read_words(
@@ -245,6 +246,7 @@ static int publish(struct pass *p, struct nvw_heap_class *heap)
 		}
 		heap->capacity = p->count;
 	}
+	NVW_INVARIANT(p->count <= heap->capacity);
 	NVW_TRY(nvw_write(p->machine, heap->blocks, p->found, 8 * p->count));
 	NVW_TRY(nvw_write(p->machine, heap->next, &first, sizeof first));
 	heap->count = p->count;

@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 
 #include "format.h"
 
@@ -72,6 +73,7 @@ static int seal_block(struct nvw_log_writer *w, enum log_block_kind kind, size_t
 {
 	uint8_t *h = w->stored;
 
+	NVW_INVARIANT(LOG_BLOCK_HEADER_BYTES + n <= w->stored_capacity);
 	log_put32(h + 8, (uint32_t)n);
 	log_put32(h + 12, (uint32_t)raw);
 	log_put32(h + 16, records);
@@ -198,6 +200,7 @@ static void put_store(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	const bool next_item = r->store.work_item == c->work_item + 1;
 	const bool same_stride = stride == c->store_stride;
 
+	NVW_DEEP_INVARIANT(r->store.bytes > 0 && r->store.bytes <= 8);
 	put_tag(w, r,
 		same_site * LOG_SAME_SITE | same_group * LOG_SAME_GROUP | same_epochs * LOG_SAME_EPOCHS);
 	*w->p++ = (uint8_t)((r->store.bytes - 1) | next_item * LOG_NEXT_ITEM | same_stride * LOG_SAME_STRIDE);
@@ -378,7 +381,9 @@ int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record
 	if (w->p > w->raw + LOG_RAW_MAX - LOG_RECORD_MAX && flush_block(w)) {
 		return w->error;
 	}
+	NVW_INVARIANT(record->kind < sizeof put_record / sizeof *put_record && put_record[record->kind]);
 	put_record[record->kind](w, record);
+	NVW_INVARIANT(w->p <= w->raw + LOG_RAW_MAX);
 	w->block_records++;
 	w->records++;
 	return 0;
@@ -413,6 +418,7 @@ static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *inf
 		memcpy(p, text, n);
 		p += n;
 	}
+	NVW_INVARIANT(p - h + 8 <= LOG_HEADER_MAX);
 	log_put32(h + 12, (uint32_t)(p - h) + 8);
 	log_put64(p, XXH64(h, (size_t)(p - h), 0));
 	return write_all(w, h, (size_t)(p - h) + 8);

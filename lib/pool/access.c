@@ -107,6 +107,7 @@ static void store_word(struct nvw_pool *pool, nvw_off off, uint64_t word)
 {
 	uint64_t *const to = (uint64_t *)(void *)(pool->writable + off);
 
+	NVW_DEEP_INVARIANT(off % 8 == 0 && off + 8 <= pool->geometry.bytes);
 	__atomic_store_n(to, word, __ATOMIC_RELEASE);
 	if (!pool->shared) {
 		return;
@@ -188,6 +189,7 @@ static int sync_one(struct nvw_pool *pool)
 	const nvw_off begin = pool->unsynced_begin;
 	const nvw_off end = pool->unsynced_end;
 
+	NVW_INVARIANT(begin <= end && end <= pool->geometry.bytes);
 	if (begin == end) {
 		return 0;
 	}

@@ -91,6 +91,7 @@ int nvw__geometry(
 	}
 	g.chunk_count = (uint32_t)count;
 	g.chunks = chunks_off(g.chunk_table, count);
+	NVW_INVARIANT(count > 0 && g.chunks + count * NVW_POOL_CHUNK_BYTES <= bytes);
 	*ret_geometry = g;
 	return 0;
 }

@@ -15,6 +15,8 @@
 #include <nvw/heap.h>
 #include <nvw/pool.h>
 
+#include "core/invariant.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "pools are little-endian");
 
 /* ---- Header ---------------------------------------------------------------------------------- */
@@ -75,6 +77,7 @@ _Static_assert(offsetof(struct nvw__header, checksum) == 248, "header");
 
 static inline uint64_t nvw__field(uint64_t payload, unsigned low, unsigned bits)
 {
+	NVW_DEEP_INVARIANT(low + bits <= NVW_SEAL_PAYLOAD_BITS);
 	return payload >> low & ((UINT64_C(1) << bits) - 1);
 }
 
@@ -89,6 +92,7 @@ static inline nvw_off nvw__est_off(const struct nvw_pool_geometry *g, uint32_t s
 
 static inline uint64_t nvw__est_payload(enum nvw__est_state state, uint64_t epoch)
 {
+	NVW_DEEP_INVARIANT(epoch >> NVW__EPOCH_BITS == 0);
 	return (uint64_t)state << NVW__EPOCH_BITS | epoch;
 }
 
@@ -131,6 +135,7 @@ static inline uint64_t nvw__entry_payload(const struct nvw__undo *u, uint64_t ep
 		u->value >> 40,
 	};
 
+	NVW_DEEP_INVARIANT(epoch <= NVW__EPOCH_MAX && i < NVW__ENTRY_WORDS);
 	return epoch << 24 | quarter[i];
 }
 
@@ -162,6 +167,7 @@ enum nvw__chunk_kind {
 
 static inline nvw_off nvw__chunk_word_off(const struct nvw_pool_geometry *g, uint64_t chunk)
 {
+	NVW_DEEP_INVARIANT(chunk <= g->chunk_count);
 	return g->chunk_table + 8 * chunk;
 }
 
@@ -189,6 +195,7 @@ static inline uint64_t nvw__chunk_value(uint64_t payload)
 
 static inline uint32_t nvw__class_block_bytes(unsigned class)
 {
+	NVW_DEEP_INVARIANT(class < NVW_HEAP_CLASSES);
 	/* Fifteen blocks of the largest class fit into a chunk with room for a header in each. */
 	if (class == NVW_HEAP_CLASSES - 1) {
 		return NVW_HEAP_BLOCK_MAX;

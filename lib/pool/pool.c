@@ -25,6 +25,7 @@
 #include <nvw/input.h>
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "core/pools.h"
 
 #include "internal.h"
@@ -106,6 +107,7 @@ static int map_shared(struct nvw_pool *pool)
 	size_t bytes = 0;
 	void *p = pmem_map_file(pool->path, 0, 0, 0, &bytes, &is_pmem);
 
+	NVW_INVARIANT(pool->mapped_bytes == 0);
 	if (p == NULL) {
 		return nvw_fail(
 			NVW_E_SYSTEM, "%s: the pool cannot be mapped: %s", pool->path, pmem_errormsg());
@@ -127,6 +129,7 @@ static int map_apart(struct nvw_pool *pool, enum nvw_pool_mode mode, size_t byte
 		access |= PROT_WRITE;
 		kind = MAP_PRIVATE | MAP_NORESERVE; /* of a large pool few pages become private */
 	}
+	NVW_INVARIANT(pool->mapped_bytes == 0);
 	p = mmap(NULL, bytes, access, kind, pool->lock_fd, 0);
 
 	if (p == MAP_FAILED) {

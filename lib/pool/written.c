@@ -41,5 +41,6 @@ nvw_off nvw__written_from(const struct nvw_pool *pool, nvw_off off, struct nvw__
 			ask_file(pool, off, walk);
 		}
 	}
+	NVW_INVARIANT(walk->begin <= walk->from && walk->from <= walk->to);
 	return nvw_max(off, walk->from);
 }

@@ -3,6 +3,7 @@
 #include "readers/drive.h"
 
 #include "core/bounds.h"
+#include "core/invariant.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -166,6 +167,7 @@ static unsigned bucket_of(uint64_t ns)
 /* The longest time in a bucket. */
 static uint64_t bucket_ns(unsigned bucket)
 {
+	NVW_INVARIANT(bucket < BUCKETS);
 	if (bucket < 2 * STEPS) {
 		return bucket;
 	}
@@ -176,6 +178,7 @@ static void histogram_add(struct histogram *h, uint64_t ns)
 {
 	h->count++;
 	h->max = nvw_max(h->max, ns);
+	NVW_INVARIANT(bucket_of(ns) < BUCKETS);
 	h->bucket[bucket_of(ns)]++;
 }
 

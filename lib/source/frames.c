@@ -8,6 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "frames.h"
 #include "place.h"
 
@@ -66,6 +67,7 @@ unsigned nvw__frames_take(const void *context, void **ret_address, unsigned capa
 	unsigned n = 0;
 	int i = 0;
 
+	NVW_INVARIANT(capacity > 0);
 	ret_address[n++] = fault;
 	while (i < count && frame[i] != fault) {
 		i++;
@@ -124,6 +126,7 @@ void nvw__frames_place(void *const *address, unsigned count, char *ret_place, si
 {
 	Dwfl *const dwfl = count ? dwfl_begin(&callbacks) : NULL;
 
+	NVW_INVARIANT(n > 0);
 	ret_place[0] = '\0';
 	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
 		dwfl_report_end(dwfl, NULL, NULL) == 0) {
@@ -165,6 +168,7 @@ void nvw__process_place(pid_t pid, char *ret_place, size_t n)
 	Dwfl *const dwfl = dwfl_begin(&callbacks);
 	struct seeker s = {.dwfl = dwfl, .place = ret_place, .n = n};
 
+	NVW_INVARIANT(n > 0);
 	ret_place[0] = '\0';
 	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, pid) == 0 &&
 		dwfl_report_end(dwfl, NULL, NULL) == 0 && dwfl_linux_proc_attach(dwfl, pid, false) == 0) {
@@ -197,6 +201,7 @@ void nvw__frames_stack(void *const *address, unsigned count, char *ret_stack, si
 {
 	Dwfl *const dwfl = count ? dwfl_begin(&callbacks) : NULL;
 
+	NVW_INVARIANT(n > 0);
 	ret_stack[0] = '\0';
 	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
 		dwfl_report_end(dwfl, NULL, NULL) == 0) {
@@ -227,6 +232,7 @@ void nvw__stopped_stack(pid_t thread, char *ret_stack, size_t n)
 	Dwfl *const dwfl = dwfl_begin(&callbacks);
 	struct seeker s = {.dwfl = dwfl, .place = ret_stack, .n = n};
 
+	NVW_INVARIANT(n > 0);
 	ret_stack[0] = '\0';
 	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, thread) == 0 &&
 		dwfl_report_end(dwfl, NULL, NULL) == 0 && dwfl_linux_proc_attach(dwfl, thread, true) == 0) {
