@@ -2,6 +2,8 @@
 /* See exec_races.h. */
 #include "exec_races.h"
 
+#include "words.h"
+
 enum { PRINTED = 64 };
 
 static const char *const limits_of_all =
@@ -93,8 +95,8 @@ static void print_candidate(
 	}
 	fprintf(to, "%2zu  ", i + 1);
 	print_place(c, "load ", x->load, to);
-	fprintf(to, " of another thread may come before that: %u bytes at 0x%llx, %llu times\n", x->bytes,
-		(unsigned long long)x->off, (unsigned long long)x->times);
+	fprintf(to, " of another thread may come before that: %u byte%s at 0x%llx, %llu time%s\n", x->bytes,
+		plural(x->bytes), (unsigned long long)x->off, (unsigned long long)x->times, plural(x->times));
 	print_locks(c, "    locks over that time:", &all->races->lockset[x->over], to);
 	print_locks(c, "; at the load:", &all->races->lockset[x->at], to);
 	fputc('\n', to);
@@ -118,9 +120,9 @@ void exec_races_text(const struct host_session *s, const struct host_candidates 
 		return;
 	}
 	fprintf(to,
-		"persistency races: %zu candidates, and %zu of second rank, among %zu windows and %u loads; "
+		"persistency races: %zu candidate%s, and %zu of second rank, among %zu windows and %u loads; "
 		"candidate: not witnessed\n",
-		c->strong, c->count - c->strong, c->windows, c->races->loads);
+		c->strong, plural(c->strong), c->count - c->strong, c->windows, c->races->loads);
 	for (size_t i = 0; i < c->count && i < PRINTED; i++) {
 		print_candidate(s, c, i, to);
 	}

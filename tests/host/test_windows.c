@@ -221,9 +221,9 @@ static void what_may_be_a_lock_is_of_second_rank(void **state)
 
 static void the_report_names_both_places_the_end_and_the_locks(void **state)
 {
-	static const char *const expected[] = {"persistency races: 1 candidates, and 0 of second rank",
+	static const char *const expected[] = {"persistency races: 1 candidate, and 0 of second rank",
 		"candidate: not witnessed", "store ", "(store_two_locks), durable from ", "(fence",
-		"1  load ", "(load_locked) of another thread may come before that: 8 bytes at 0x0",
+		"1  load ", "(load_locked) of another thread may come before that: 8 bytes at 0x0, 1 time\n",
 		"locks over that time: of ", "; at the load: of ",
 		"not looked at: code that nvwave-cc --loads has not built"};
 
