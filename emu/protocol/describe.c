@@ -6,17 +6,8 @@
 #include <stdio.h>
 
 #define X(name, text) {#name, text},
-static const struct emu_protocol_word l1_events[] = {COH_L1_EVENTS(X)}, l2_events[] = {COH_L2_EVENTS(X)},
-				      line_actions[] = {COH_LINE_ACTIONS(X)};
+static const struct emu_protocol_word line_actions[] = {COH_LINE_ACTIONS(X)};
 #undef X
-
-static const struct {
-	unsigned events;
-	const struct emu_protocol_word *event;
-} grids[] = {
-	[EMU_GRID_L1] = {COH_L1_EVENT_COUNT, l1_events},
-	[EMU_GRID_L2] = {COH_L2_EVENT_COUNT, l2_events},
-};
 
 _Static_assert((int)EMU_ROW_ACTIONS == (int)COH_STEPS_MAX, "a row is shown whole");
 _Static_assert(EMU_CELL_ACTIONS == sizeof((struct coh_cell){0}.actions) / sizeof(coh_line_action),
@@ -33,14 +24,6 @@ const char *emu_protocol_state(const char *protocol, enum emu_grid grid, unsigne
 	}
 	if (p && grid == EMU_GRID_L2 && state < p->l2_state_count) {
 		return p->l2_states[state];
-	}
-	return NULL;
-}
-
-const struct emu_protocol_word *emu_protocol_event(enum emu_grid grid, unsigned event)
-{
-	if (event < grids[grid].events) {
-		return &grids[grid].event[event];
 	}
 	return NULL;
 }
@@ -71,16 +54,18 @@ bool emu_protocol_cell(const char *protocol, enum emu_grid grid, unsigned state,
 {
 	const struct coh_protocol *const p = coh_protocol_find(protocol);
 	const struct coh_cell *cell;
+	unsigned events = COH_L2_EVENT_COUNT;
 
 	*ret_cell = (struct emu_protocol_cell){0};
-	if (!emu_protocol_state(protocol, grid, state) || event >= grids[grid].events) {
+	if (!emu_protocol_state(protocol, grid, state) || !emu_protocol_event(grid, event)) {
 		return false;
 	}
 	cell = p->l2;
 	if (grid == EMU_GRID_L1) {
 		cell = p->l1;
+		events = COH_L1_EVENT_COUNT;
 	}
-	cell += state * grids[grid].events + event;
+	cell += state * events + event;
 	if (!cell->possible) {
 		return false;
 	}

@@ -38,7 +38,8 @@ extern inline emu_time coh_l2_access(struct nvw_machine *m, emu_line_id id, emu_
 static __attribute__((noinline, cold)) emu_time never(struct coh_event *e, unsigned event)
 {
 	static const char *const caches[] = {[EMU_GRID_L1] = "an L1", [EMU_GRID_L2] = "the L2"};
-	const char *const protocol = e->m->protocol->name;
+	const struct coh_protocol *const p = e->m->protocol;
+	const char *const *const states[] = {[EMU_GRID_L1] = p->l1_states, [EMU_GRID_L2] = p->l2_states};
 	enum emu_grid grid = EMU_GRID_L2;
 	const struct emu_protocol_word *word;
 
@@ -51,8 +52,7 @@ static __attribute__((noinline, cold)) emu_time never(struct coh_event *e, unsig
 	word = emu_protocol_event(grid, event);
 	e->m->error = nvw_fail(NVW_E_MODEL,
 		"protocol %s, line %#x: event %s (%s) in state %s of %s is NEVER in the protocol's table",
-		protocol, e->id, word->name, word->text, emu_protocol_state(protocol, grid, e->line->state),
-		caches[grid]);
+		p->name, e->id, word->name, word->text, states[grid][e->line->state], caches[grid]);
 	return e->t;
 }
 

@@ -19,126 +19,6 @@
 
 enum { PROBES = 64 };
 
-/* ---- Words ---------------------------------------------------------------------------------------- */
-
-/* The file's number, from 1; 0: there is no room. Under the lock. */
-static uint32_t file_of(const struct host_mapping *m)
-{
-	struct host_races *const r = host_races;
-
-	for (uint32_t i = 0; i < r->files; i++) {
-		if (r->file[i].device == m->device && r->file[i].inode == m->inode) {
-			return i + 1;
-		}
-	}
-	if (r->files == HOST_RACE_FILES) {
-		return 0;
-	}
-	r->file[r->files].device = m->device;
-	r->file[r->files].inode = m->inode;
-	return ++r->files;
-}
-
-/* The states of the words of a page, by its key: its first word's number / HOST_RACE_WORDS. Under the lock.
- * */
-static uint32_t *new_page(uint64_t key)
-{
-	struct host_races *const r = host_races;
-	uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
-
-	for (;; i++) {
-		const uint64_t at = i % (2 * HOST_RACE_PAGES);
-
-		if (r->page_key[at] == key) {
-			return r->word[r->page_number[at]];
-		}
-		if (r->page_key[at] == 0 && r->pages == HOST_RACE_PAGES) {
-			return NULL;
-		}
-		if (r->page_key[at] == 0) {
-			r->page_key[at] = key;
-			r->page_number[at] = ++r->pages;
-			return r->word[r->pages];
-		}
-	}
-}
-
-static uint32_t *page_of(struct host_watched *w, uint64_t key)
-{
-	if (w->last_page != key) {
-		host_lock();
-		w->last_words = new_page(key);
-		host_unlock();
-		w->last_page = key;
-	}
-	return w->last_words;
-}
-
-void host_each_word(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
-	host_word_function *f, const void *context)
-{
-	const uintptr_t from = (uintptr_t)address;
-	const uintptr_t end = from + host_min(n, m->start + m->length - from);
-
-	if (m->race_file == 0) {
-		host_lock();
-		host_mapping[m - host_mapping].race_file = file_of(m);
-		host_unlock();
-	}
-	for (uintptr_t at = from & ~(uintptr_t)7; at < end; at += 8) {
-		const uint64_t word = (uint64_t)m->race_file << 48 | (m->off + (at - m->start)) / 8;
-		uint32_t *const page = m->race_file ? page_of(w, word / HOST_RACE_WORDS) : NULL;
-		unsigned mask = 0xff;
-
-		if (at < from) {
-			mask &= 0xffu << (from - at);
-		}
-		if (at + 8 > end) {
-			mask &= 0xffu >> (at + 8 - end);
-		}
-		if (page == NULL) {
-			host_race_limit(HOST_RACE_MANY_PAGES);
-			continue;
-		}
-		f(w, word, &page[word % HOST_RACE_WORDS], mask, context);
-	}
-}
-
-uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t flags)
-{
-	uint32_t before = __atomic_load_n(state, __ATOMIC_RELAXED), now;
-
-	do {
-		now = before | flags;
-		if ((now & HOST_WORD_OWNER) == 0) {
-			now |= w->number;
-		} else if ((now & HOST_WORD_OWNER) != w->number) {
-			now |= HOST_WORD_SHARED;
-		}
-	} while (now != before &&
-		 !__atomic_compare_exchange_n(state, &before, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	return now;
-}
-
-/* A place without a frame has no callers, so its address is enough to know it again. */
-uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller)
-{
-	const size_t at = (uintptr_t)caller->address * UINT64_C(0x9e3779b97f4a7c15) >> 54;
-	uint32_t site;
-
-	if (caller->frame == 0 && w->site[at].address == caller->address) {
-		return w->site[at].site;
-	}
-	host_lock();
-	site = host_site(caller);
-	host_unlock();
-	if (caller->frame == 0) {
-		w->site[at].address = caller->address;
-		w->site[at].site = site;
-	}
-	return site;
-}
-
 /* ---- Stores that are not durable ------------------------------------------------------------------ */
 
 struct storing {
@@ -246,8 +126,7 @@ static void add_window(struct host_race_window *new)
 static void close_window(
 	struct host_watched *w, struct host_race_thread *t, struct host_race_store *s, uint32_t site)
 {
-	const uint32_t *const page = page_of(w, s->word / HOST_RACE_WORDS);
-	const uint32_t state = page ? __atomic_load_n(&page[s->word % HOST_RACE_WORDS], __ATOMIC_RELAXED) : 0;
+	const uint32_t state = host_word_state(w, s->word);
 	struct host_race_window new = {.word = s->word,
 		.store = s->site,
 		.end = site,

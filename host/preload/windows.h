@@ -79,13 +79,15 @@ uint32_t host_hints(struct host_watched *w);
 uint32_t host_lockset(struct host_watched *w);
 uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken);
 
-/* ---- windows.c ------------------------------------------------------------------------------------ */
+/* ---- words.c -------------------------------------------------------------------------------------- */
 
 /* The words of an access: f(w, word, its state, mask of bytes, context) for each. */
 typedef void host_word_function(
 	struct host_watched *w, uint64_t word, uint32_t *state, unsigned mask, const void *context);
 void host_each_word(struct host_watched *w, const struct host_mapping *m, const void *address, size_t n,
 	host_word_function *f, const void *context);
+/* 0: there is no room for it. */
+uint32_t host_word_state(struct host_watched *w, uint64_t word);
 /* This thread touches a word: its state from now on. */
 uint32_t host_touch_word(const struct host_watched *w, uint32_t *state, uint32_t flags);
 uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller);

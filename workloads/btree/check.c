@@ -188,15 +188,6 @@ static int count_block(void *context, nvw_off block, uint64_t bytes)
 	return 0;
 }
 
-uint64_t btree_root_info(const struct nvw_pool *pool)
-{
-	const nvw_off root = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));
-	const nvw_off word = root + offsetof(struct btree_node, info);
-	const uint64_t info = root && root % 64 == 0 ? nvw_pool_word(pool, word) : 0;
-
-	return btree_info_is_sound(info) ? info : 0;
-}
-
 static void walk_tree(struct walk *w)
 {
 	const nvw_off root = nvw_pool_word(w->c.pool, nvw_pool_root_off(nvw_pool_geometry(w->c.pool), 0));

@@ -273,6 +273,15 @@ static uint64_t key_of(const void *plan, uint64_t word)
 	return word;
 }
 
+uint64_t btree_root_info(const struct nvw_pool *pool)
+{
+	const nvw_off root = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));
+	const nvw_off word = root + offsetof(struct btree_node, info);
+	const uint64_t info = root && root % 64 == 0 ? nvw_pool_word(pool, word) : 0;
+
+	return btree_info_is_sound(info) ? info : 0;
+}
+
 /* ---- The tree ------------------------------------------------------------------------------------- */
 
 static int check_tree(const struct btree_case *c)
