@@ -45,7 +45,7 @@ int emu_cache_init(struct emu_cache *cache, const struct emu_cache_config *confi
 	const uint64_t stamps = rounded(usual ? sets * sizeof *cache->set : count * sizeof *cache->stamps);
 	const uint64_t used = rounded((blocks(count) + 63) / 64 * sizeof *cache->used);
 
-	NVW_INVARIANT(!cache->memory && sets > 0 && count == sets * config->ways);
+	NVW_INVARIANT(sets > 0 && count == sets * config->ways);
 	cache->ways = (uint32_t)config->ways;
 	cache->sets = (uint32_t)sets;
 	cache->bytes = tags + stamps + used + count * sizeof *cache->lines + ALIGNMENT;
