@@ -54,7 +54,7 @@ static void load_library(const char *path)
 {
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const struct nvw_workload *const *list = NULL;
-	const char *const from = strdup(path);
+	char *const from = strdup(path);
 
 	if (object != NULL) {
 		list = dlsym(object, "nvw_workloads");
@@ -62,6 +62,7 @@ static void load_library(const char *path)
 
 	if (list == NULL || from == NULL) {
 		fprintf(stderr, "nvwave: note: %s is no library of workloads: %s\n", path, dlerror());
+		free(from);
 		return;
 	}
 	for (unsigned i = 0; list[i] != NULL; i++) {

@@ -255,11 +255,13 @@ void nvw_operation_end(unsigned operation, uint64_t begun);
 
 /* A source location: one static record per use of a macro above. All those of a program or shared object are in one
  * section, so that the uses which a run has not executed can be named (device/sites.h). */
-struct __attribute__((__aligned__(32))) nvw_site { /* as compilers would align it: the section has no gaps */
+struct nvw_site {
 	const char *file;
 	const char *function;
 	unsigned line;
 	uint8_t kind, executed;
+	uint8_t nvw__unused
+		[10]; /* to a size by which a compiler may align it, so that the section has no gaps */
 };
 
 #define NVW__KINDS(X)                                  \
@@ -337,9 +339,9 @@ void nvw__issue_at(void);              /* the same for assembly, see nvw__issue_
 #define NVW__SITES "nvwave_sites"
 #endif
 /* Declares the site of an access, which is about to be executed. */
-#define NVW__SITE(name, kind)                                                              \
-	static struct nvw_site name __attribute__((__used__, __section__(NVW__SITES))) = { \
-		__FILE__, __func__, __LINE__, NVW__##kind, 0};                             \
+#define NVW__SITE(name, what)                                                                               \
+	static struct nvw_site name __attribute__((__used__, __aligned__(32), __section__(NVW__SITES))) = { \
+		.file = __FILE__, .function = __func__, .line = __LINE__, .kind = NVW__##what};             \
 	name.executed = 1
 
 extern struct nvw_site __start_nvwave_sites[] __attribute__((__weak__, __visibility__("hidden")));

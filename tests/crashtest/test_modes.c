@@ -330,6 +330,7 @@ static struct ct_interval *take_intervals(struct ct_result *r)
 	struct ct_interval *const intervals = r->interval;
 
 	r->interval = NULL;
+	ct_coverage_free(&r->coverage);
 	r->host_seconds = r->explore_seconds = 0;
 	return intervals;
 }
