@@ -120,9 +120,10 @@ void exec_races_text(const struct host_session *s, const struct host_candidates 
 		return;
 	}
 	fprintf(to,
-		"persistency races: %zu candidate%s, and %zu of second rank, among %zu windows and %u loads; "
-		"candidate: not witnessed\n",
-		c->strong, plural(c->strong), c->count - c->strong, c->windows, c->races->loads);
+		"persistency races: %zu candidate%s, and %zu of second rank (candidate: not witnessed); %zu window%s and "
+		"%u load%s were compared\n",
+		c->strong, plural(c->strong), c->count - c->strong, c->windows, plural(c->windows),
+		c->races->loads, plural(c->races->loads));
 	for (size_t i = 0; i < c->count && i < PRINTED; i++) {
 		print_candidate(s, c, i, to);
 	}
