@@ -83,7 +83,8 @@ static void print_missed(const struct ct_coverage *c, FILE *to)
 		}
 	}
 	if (functions > PLACES_SHOWN) {
-		fprintf(to, "; and in %u more functions", functions - PLACES_SHOWN);
+		fprintf(to, "; and in %u more function%s", functions - PLACES_SHOWN,
+			plural(functions - PLACES_SHOWN));
 	}
 	fputc('\n', to);
 }
