@@ -257,8 +257,9 @@ static void bad_options_are_explained_and_fio_fails(void **state)
 		{"--rw=write --log=none/log", "none/log.image: No such file"},
 		{"--rw=write --report=none/report", "none/report: No such file"},
 		{"--rw=write --filename=a:b", "a job has one pool: expected one file, found 3"},
-		{"--rw=write --thread=1 --numjobs=2", "one machine at a time"},
-		{"--rw=write --numjobs=2 --time_based=1 --runtime=1", "in use by another process"},
+		/* Both jobs have to be there at once: a short one can end before the other begins. */
+		{"--rw=write --thread=1 --numjobs=2 --time_based=1 --runtime=3", "one machine at a time"},
+		{"--rw=write --numjobs=2 --time_based=1 --runtime=3", "in use by another process"},
 	};
 
 	NEEDS_FIO();
