@@ -25,7 +25,7 @@ static void print_help(void)
 	     "Runs a program with its libpmem interposed. Files that it maps are emulated NVRAM of the "
 	     "machine. With --protocol or\n"
 	     "--check=races, the kernels of a CUDA program that nvwave-nvcc has built run on the machine.\n");
-	cli_options_help("exec");
+	cli_options_help("exec", 0);
 	puts("\nExit status: 0 if the program ended with 0 and no race was found, else 1; 2 if it could not "
 	     "be run. The report has the program's own.");
 }

@@ -26,7 +26,7 @@ static void print_help(void)
 	     "  mixed                       70 % reads and 30 % writes of several threads\n"
 	     "  verify                      kill a writing fio, and have fio verify what a crash could leave "
 	     "of acknowledged blocks\n");
-	cli_options_help("fio");
+	cli_options_help("fio", 0);
 	puts("\nExit status: 0; 1 if verify finds acknowledged blocks lost; 2 if fio is missing or fails, or "
 	     "the input is bad.");
 }

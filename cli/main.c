@@ -29,7 +29,9 @@ static int usage(FILE *to, int status)
 		fprintf(to, "  nvwave %s %s\n      %s\n", commands[i].name, commands[i].arguments,
 			commands[i].summary);
 	}
-	fputs("\nEvery command takes --help and --output-format=normal|json.\n"
+	fputs("\nnvwave help COMMAND explains a command, nvwave help run WORKLOAD also the workload's options.\n"
+	      "Every command takes --help, -h and --output-format=normal|json; nvwave --version, -V says which "
+	      "this is.\n"
 	      "Exit status: 0 clean, 1 an inconsistency or a race was found, 2 bad usage or input.\n",
 		to);
 	return status;
@@ -47,6 +49,39 @@ static int unknown(const char *name)
 	fprintf(stderr, "nvwave: there is no command %s%s%s%s\n", name, words_if(near, "; did you mean "),
 		words_or(near, ""), words_if(near, "?"));
 	return STATUS_INPUT;
+}
+
+static int run_command(int argc, char **argv)
+{
+	for (unsigned i = 0; i < COMMANDS; i++) {
+		if (!strcmp(argv[0], commands[i].name)) {
+			return commands[i].run(argc, argv);
+		}
+	}
+	return unknown(argv[0]);
+}
+
+/* "help run kv" is "run kv --help". */
+static int help(int argc, char **argv)
+{
+	static char option[] = "--help";
+
+	if (argc < 2) {
+		return usage(stdout, STATUS_CLEAN);
+	}
+	for (int i = 0; i + 1 < argc; i++) {
+		argv[i] = argv[i + 1];
+	}
+	argv[argc - 1] = option;
+	return run_command(argc, argv);
+}
+
+static bool is_among(const char *word, const char *const *words)
+{
+	while (*words && strcmp(word, *words)) {
+		words++;
+	}
+	return *words != NULL;
 }
 
 /* A closed standard descriptor must not become one of nvwave's files, into which messages would be written;
@@ -75,23 +110,21 @@ static int check_output(int status)
 
 int main(int argc, char **argv)
 {
+	static const char *const versions[] = {"--version", "-V", NULL}, *const helps[] = {"help", "--help",
+										 "-h", NULL};
+
 	occupy_standard_files();
 	cli_command_line(argc, argv);
 	nvw_stop_catch();
 	if (argc < 2) {
 		return usage(stderr, STATUS_INPUT);
 	}
-	if (!strcmp(argv[1], "--version")) {
+	if (is_among(argv[1], versions)) {
 		printf("nvwave %s\n", cli_version);
 		return check_output(STATUS_CLEAN);
 	}
-	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		return check_output(usage(stdout, STATUS_CLEAN));
+	if (is_among(argv[1], helps)) {
+		return check_output(help(argc - 1, argv + 1));
 	}
-	for (unsigned i = 0; i < COMMANDS; i++) {
-		if (!strcmp(argv[1], commands[i].name)) {
-			return check_output(commands[i].run(argc - 1, argv + 1));
-		}
-	}
-	return unknown(argv[1]);
+	return check_output(run_command(argc - 1, argv + 1));
 }

@@ -46,6 +46,18 @@ static const struct record {
 #undef OPTION
 };
 
+/* A command's own help of an option that others have, too. */
+static const struct own_help {
+	enum command command;
+	enum cli_option_id option;
+	const char *text;
+} own_helps[] = {
+#define OPTION(...)
+#define HELP(command, id, text) {COMMAND_##command, CLI_##id, text},
+#include "options.def"
+#undef OPTION
+};
+
 static unsigned number_of(const char *command)
 {
 	unsigned i = 0;
@@ -62,6 +74,22 @@ static bool has(const char *command, unsigned id)
 
 	NVW_INVARIANT(id < CLI_OPTIONS);
 	return number < COMMANDS && (records[id].commands >> number & 1);
+}
+
+static const char *help_of(unsigned command, unsigned id)
+{
+	for (unsigned i = 0; i < sizeof own_helps / sizeof *own_helps; i++) {
+		if (own_helps[i].command == command && own_helps[i].option == id) {
+			return own_helps[i].text;
+		}
+	}
+	return records[id].help;
+}
+
+/* Others are for command lines that nvwave itself writes. */
+static bool is_listed(unsigned command, unsigned id)
+{
+	return (records[id].commands >> command & 1) && *records[id].help;
 }
 
 /* ---- Values -------------------------------------------------------------------------------------- */
@@ -222,7 +250,7 @@ static void list_names(
 	unsigned n = 0;
 
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
-		if (has(command, id)) {
+		if (is_listed(number_of(command), id)) {
 			names[n++] = records[id].name;
 		}
 	}
@@ -401,7 +429,9 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 		return nvw_fail(NVW_E_MEMORY, "no memory for the command line");
 	}
 	for (int i = 1; i < argc && !error; i++) {
-		if (!strncmp(argv[i], "--", 2)) {
+		if (!strcmp(argv[i], "-h")) {
+			error = take_value(o, CLI_help, "");
+		} else if (!strncmp(argv[i], "--", 2)) {
 			error = take_word(o, takes_workload, argc, argv, &i);
 		} else if (argv[i][0] == '-' && argv[i][1]) {
 			error = nvw_fail(NVW_E_USAGE, "%s: there is no option %s; options begin with --",
@@ -477,12 +507,12 @@ static void print_wrapped(const char *text, int column, int indent)
 	putchar('\n');
 }
 
-static void print_record(const struct record *r)
+static void print_record(const struct record *r, const char *help)
 {
 	char text[1024];
 	const int used = printf("  --%s%s%s", r->name, words_if(*r->value, "="), r->value);
 
-	snprintf(text, sizeof text, *r->standard ? "%s [%s]" : "%s", r->help, r->standard);
+	snprintf(text, sizeof text, *r->standard ? "%s [%s]" : "%s", help, r->standard);
 	if (used < HELP_COLUMN) {
 		printf("%*s", HELP_COLUMN - used, "");
 	} else {
@@ -491,21 +521,25 @@ static void print_record(const struct record *r)
 	print_wrapped(text, HELP_COLUMN, HELP_COLUMN);
 }
 
-void cli_options_help(const char *command)
+void cli_options_help(const char *command, uint64_t circumstances)
 {
+	const unsigned number = number_of(command);
+
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
-		if (has(command, id)) {
-			print_record(&records[id]);
+		if (is_listed(number, id) && !(records[id].idle & circumstances)) {
+			print_record(&records[id], help_of(number, id));
 		}
 	}
 }
 
-static json_t *record_json(unsigned command, const struct record *r)
+static json_t *record_json(unsigned command, unsigned id)
 {
 	static const char *const types[] = {"flag", "count", "real", "time", "choice", "text", "block"};
+	const struct record *const r = &records[id];
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "command", command_names[command], "name", r->name,
-		"type", types[r->type], "value", r->value, "default", r->standard, "help", r->help);
+		"type", types[r->type], "value", r->value, "default", r->standard, "help",
+		help_of(command, id));
 }
 
 json_t *cli_options_json(void)
@@ -514,8 +548,8 @@ json_t *cli_options_json(void)
 
 	for (unsigned c = 0; c < COMMANDS; c++) {
 		for (unsigned id = 0; id < CLI_OPTIONS; id++) {
-			if (records[id].commands >> c & 1) {
-				json_array_append_new(rows, record_json(c, &records[id]));
+			if (is_listed(c, id)) {
+				json_array_append_new(rows, record_json(c, id));
 			}
 		}
 	}

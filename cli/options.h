@@ -2,7 +2,7 @@
 /*
  * The command line of every command, parsed and checked with the records of options.def.
  *
- * An option is written --name=value or --name value, a flag --name. An option that the command does not have,
+ * An option is written --name=value or --name value, a flag --name; -h is --help. An option that the command does not have,
  * a value of the wrong type, and an option that would have no effect are NVW_E_USAGE, with a message that
  * names the option and the nearest one, or the circumstance in which it has no effect.
  */
@@ -141,10 +141,10 @@ bool cli_json(const struct cli_options *options);
 /* A size as fio writes it: 64, 4k, 16m; powers of 1024. */
 NVW_CHECKED int cli_parse_block(const char *text, uint64_t *ret_bytes);
 
-/* Prints the options of a command as --help shows them. */
-void cli_options_help(const char *command);
+/* Prints the options of a command as --help shows them, without those that have no effect there. */
+void cli_options_help(const char *command, uint64_t circumstances);
 
-/* All records as JSON, for the manual page, completion and tests: {"command", "name", "type", ...} per
+/* All listed records as JSON, for the manual page, completion and tests: {"command", "name", "type", ...} per
  * command. */
 json_t *cli_options_json(void);
 

@@ -37,7 +37,7 @@ int pool_command_run(
 
 	if (error == 0 && c.help) {
 		puts(help);
-		cli_options_help(argv[0]);
+		cli_options_help(argv[0], 0);
 	} else if (error == 0) {
 		error = work(&c, &status);
 	}

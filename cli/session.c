@@ -98,7 +98,7 @@ int cli_run_command(const struct cli_command *command, int argc, char **argv)
 
 	if (result == 0 && cli_given(&given, CLI_help)) {
 		puts(command->help);
-		cli_options_help(given.command);
+		cli_options_help(given.command, 0);
 		if (command->after_help) {
 			puts(command->after_help);
 		}
@@ -430,7 +430,7 @@ static void print_option(const struct nvw_option *o)
 void cli_session_help(const char *command, const struct nvw_workload *workload)
 {
 	printf("nvwave %s WORKLOAD [options]\n\n", command);
-	cli_options_help(command);
+	cli_options_help(command, cli_at(CLI_AT_WORKLOAD, workload != NULL));
 	if (!workload) {
 		printf("\nnvwave %s WORKLOAD --help shows the options of a workload.\n", command);
 		return;
