@@ -165,7 +165,7 @@ static uint64_t bytes_inside(const struct converter *c, const struct host_event 
 	if (e->off >= c->bytes) {
 		return 0;
 	}
-	return host_min(e->bytes, c->bytes - e->off);
+	return nvw_min(e->bytes, c->bytes - e->off);
 }
 
 static int convert_written(struct converter *c, const struct host_event *e, const uint8_t *data)
@@ -191,7 +191,7 @@ static int convert_operation(struct converter *c, const struct host_event *e, co
 
 	NVW_TRY(site_of(c, e->site, &r.ack.site));
 	if (e->kind == HOST_BEGIN) {
-		const uint32_t site = r.ack.site, n = (uint32_t)host_min(e->bytes, HOST_NAME_MAX);
+		const uint32_t site = r.ack.site, n = (uint32_t)nvw_min(e->bytes, HOST_NAME_MAX);
 
 		for (uint32_t i = 0; i < n; i++) {
 			name[i] = data[i] >= ' ' && data[i] <= '~' ? (char)data[i] : '?';
@@ -366,7 +366,7 @@ static int map_replay(struct converter *c)
 		}
 		const uint64_t rest = (uint64_t)(s.st_size - data);
 
-		n = pread(fd, c->replay + data, host_min(rest, PORTION), data);
+		n = pread(fd, c->replay + data, nvw_min(rest, PORTION), data);
 		at = (uint64_t)data + (uint64_t)n;
 	}
 	close(fd);
@@ -419,7 +419,7 @@ static uint64_t size_of(const struct host_session *s, unsigned i)
 	if (stat(f->path, &now) || now.st_dev != f->device || now.st_ino != f->inode) {
 		return f->bytes;
 	}
-	return host_max(f->bytes, host_min((uint64_t)now.st_size, f->mapped));
+	return nvw_max(f->bytes, nvw_min((uint64_t)now.st_size, f->mapped));
 }
 
 static int prepare_log(struct converter *c, struct host_merge *merge, struct nvw_log_info *info)

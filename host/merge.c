@@ -169,7 +169,7 @@ static int take_store(const struct taken *t, const struct nvw_log_record *from)
 		if (!locate(t, from->store.off + at, &off)) {
 			continue;
 		}
-		n = (uint32_t)host_min(from->store.bytes - at, host_min(8 - off % 8, t->c->bytes - off));
+		n = (uint32_t)nvw_min(from->store.bytes - at, nvw_min(8 - off % 8, t->c->bytes - off));
 		r.store.off = off;
 		r.store.bytes = n;
 		r.store.value = value >> 8 * at;

@@ -24,6 +24,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
+
 #define HOST_SESSION_VARIABLE "NVWAVE_SESSION"
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
@@ -40,16 +42,6 @@ enum {
 	HOST_BINS = 1216,
 	HOST_NAME_MAX = 95, /* characters of an operation's name */
 };
-
-static inline uint64_t host_min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static inline uint64_t host_max(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* The target of a symbolic link; "" if it cannot be read. */
 static inline void host_read_link(const char *link, char *ret_path, size_t n)

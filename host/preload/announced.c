@@ -138,7 +138,7 @@ static uint32_t count_hashed(const uint32_t *gnu)
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < gnu[0]; i++) {
-		last = (uint32_t)host_max(bucket[i], last);
+		last = (uint32_t)nvw_max(bucket[i], last);
 	}
 	while (last >= gnu[1] && !(chain[last - gnu[1]] & 1)) {
 		last++;
@@ -154,7 +154,7 @@ static uint32_t count_relocated(const ElfW(Rela) * r, size_t bytes)
 	for (size_t i = 0; r != NULL && i < bytes / sizeof *r; i++) {
 		const uint32_t symbol = (uint32_t)ELF64_R_SYM(r[i].r_info);
 
-		count = (uint32_t)host_max(symbol + 1, count);
+		count = (uint32_t)nvw_max(symbol + 1, count);
 	}
 	return count;
 }
@@ -204,8 +204,8 @@ static struct symbols symbols_of(uintptr_t base, const ElfW(Dyn) * d)
 	} else if (gnu) {
 		ret.count = count_hashed(gnu);
 	}
-	ret.count = (uint32_t)host_max(ret.count, count_relocated(relocation, bytes));
-	ret.count = (uint32_t)host_max(ret.count, count_relocated(of_calls, bytes_of_calls));
+	ret.count = (uint32_t)nvw_max(ret.count, count_relocated(relocation, bytes));
+	ret.count = (uint32_t)nvw_max(ret.count, count_relocated(of_calls, bytes_of_calls));
 	return ret;
 }
 

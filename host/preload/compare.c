@@ -134,7 +134,7 @@ bool host_compare(
 		return false;
 	}
 	while (from < to) {
-		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = host_min(page, to);
+		const size_t page = (from | (HOST_PAGE - 1)) + 1, end = nvw_min(page, to);
 
 		if (memcmp(m->alias + from, m->shadow + from, end - from) != 0) {
 			changed |= compare_lines(m, from, end, kind, site);

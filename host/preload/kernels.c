@@ -34,7 +34,7 @@ static struct host_kernel_range range_in_file(const struct nvwave_kernel_range *
 
 	return (struct host_kernel_range){.nvram = r->off,
 		.off = m->off + at,
-		.bytes = host_min(r->bytes, m->length - at),
+		.bytes = nvw_min(r->bytes, m->length - at),
 		.file = (uint32_t)m->file};
 }
 

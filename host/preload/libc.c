@@ -141,7 +141,7 @@ static void synced_file(int fd, const struct host_caller *caller)
 			const uint64_t n = (uint64_t)s.st_size -
 					   m->off; /* behind the file's end there is nothing to read */
 
-			host_synced((void *)m->start, host_min(n, m->length), caller);
+			host_synced((void *)m->start, nvw_min(n, m->length), caller);
 		}
 	}
 }

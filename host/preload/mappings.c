@@ -49,7 +49,7 @@ static int copy_part(int from, int to, off_t off, off_t end)
 		if (n > 0) {
 			continue;
 		}
-		const size_t piece = host_min((uint64_t)(end - off), sizeof buffer);
+		const size_t piece = nvw_min((uint64_t)(end - off), sizeof buffer);
 		const ssize_t got = pread(from, buffer, piece, off);
 
 		if (got <= 0 || pwrite(to, buffer, (size_t)got, off) != got) {
@@ -216,7 +216,7 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 		return;
 	}
 	struct host_file *const f = &host_control->file[m->file];
-	const uint64_t end = host_min(m->off + length, (uint64_t)s->st_size);
+	const uint64_t end = nvw_min(m->off + length, (uint64_t)s->st_size);
 	void *const alias = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)m->off);
 	void *const pages = mmap(NULL, length / HOST_PAGE * sizeof *m->page, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -233,8 +233,8 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 		return;
 	}
 	populate(m, fd, (off_t)end);
-	f->bytes = host_max((uint64_t)s->st_size, f->bytes);
-	f->mapped = host_max(m->off + length, f->mapped);
+	f->bytes = nvw_max((uint64_t)s->st_size, f->bytes);
+	f->mapped = nvw_max(m->off + length, f->mapped);
 	if (known && end > m->off) {
 		host_record_written(m, end - m->off);
 	}
@@ -252,13 +252,13 @@ static void find_bounds(void)
 		const struct host_mapping *const m = &host_mapping[i];
 
 		if (m->length > 0) {
-			lowest = host_min(m->start, lowest);
-			highest = host_max(m->start + m->length, highest);
+			lowest = nvw_min(m->start, lowest);
+			highest = nvw_max(m->start + m->length, highest);
 		}
 	}
 	/* In between, a reader may find too much, but never too little. */
-	host_highest = host_max(highest, host_highest);
-	host_lowest = host_min(lowest, highest);
+	host_highest = nvw_max(highest, host_highest);
+	host_lowest = nvw_min(lowest, highest);
 	host_highest = highest;
 }
 

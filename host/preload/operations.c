@@ -43,7 +43,7 @@ static void end(struct host_thread *t, uint64_t number)
 		o->began_ns = ns_of(b->ticks);
 	}
 	o->ended_ns = ns_of(now);
-	o->longest_ns = host_max(ns, o->longest_ns);
+	o->longest_ns = nvw_max(ns, o->longest_ns);
 	o->latency.bin[host_bin(ns)]++;
 	o->flushes += t->flushes - b->flushes;
 	o->fences += t->fences - b->fences;

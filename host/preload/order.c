@@ -78,7 +78,7 @@ static uint32_t keep(const struct host_clock *c, uint32_t room)
 static void join(struct host_clock *to, const struct host_clock *from)
 {
 	for (unsigned i = 0; i < HOST_RACE_THREADS; i++) {
-		to->of[i] = (uint32_t)host_max(to->of[i], from->of[i]);
+		to->of[i] = (uint32_t)nvw_max(to->of[i], from->of[i]);
 	}
 }
 
@@ -213,7 +213,7 @@ int host_check_starts_c11(void *created)
 /* The latest thread of that name: names of threads that have ended are used again. */
 static struct host_race_thread *thread_named(uint64_t self, int32_t process)
 {
-	uint32_t i = (uint32_t)host_min(host_races->threads, HOST_RACE_THREADS);
+	uint32_t i = (uint32_t)nvw_min(host_races->threads, HOST_RACE_THREADS);
 
 	while (i > 0 && (host_races->thread[i].self != self || host_races->thread[i].process != process)) {
 		i--;

@@ -32,7 +32,7 @@ static bool settle_word(
 	const struct host_pending *p, const struct host_mapping *m, size_t word, uint64_t content)
 {
 	const size_t begin = p->address - m->start;
-	const size_t from = host_max(begin, word), to = host_min(begin + p->n, word + 8);
+	const size_t from = nvw_max(begin, word), to = nvw_min(begin + p->n, word + 8);
 	const uint8_t *const data = (const uint8_t *)&content + (from - word);
 
 	if (memcmp(data, m->shadow + from, to - from) == 0) {
@@ -64,7 +64,7 @@ bool host_settle_store(const struct host_pending *p)
 	if (m == NULL || m->file < 0) {
 		return false;
 	}
-	const size_t at = p->address - m->start, n = host_min(p->n, m->length - at);
+	const size_t at = p->address - m->start, n = nvw_min(p->n, m->length - at);
 
 	return memcmp(m->alias + at, m->shadow + at, n) != 0 && settle(p, m, at, at + n, NULL);
 }
@@ -72,7 +72,7 @@ bool host_settle_store(const struct host_pending *p)
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site)
 {
 	const struct host_pending p = {.address = (uintptr_t)address,
-		.n = host_min(n, m->start + m->length - (uintptr_t)address),
+		.n = nvw_min(n, m->start + m->length - (uintptr_t)address),
 		.thread = host_self.number,
 		.site = site};
 
@@ -112,7 +112,7 @@ void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t li
 		const size_t begin = p->address - m->start; /* wraps, and then it is far away */
 
 		if (p->address >= m->start && begin < at + HOST_LINE && begin + p->n > at) {
-			settle(p, m, host_max(begin, at), host_min(begin + p->n, at + HOST_LINE), line);
+			settle(p, m, nvw_max(begin, at), nvw_min(begin + p->n, at + HOST_LINE), line);
 		}
 	}
 }

@@ -120,7 +120,7 @@ void host_lines_of(
 	const struct host_mapping *m, const void *address, size_t n, size_t *ret_from, size_t *ret_to)
 {
 	const size_t at = (uintptr_t)address - m->start;
-	const size_t end = host_min(at + n, m->length);
+	const size_t end = nvw_min(at + n, m->length);
 
 	*ret_from = at & ~(size_t)(HOST_LINE - 1);
 	*ret_to = (end + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1);

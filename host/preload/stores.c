@@ -12,7 +12,7 @@ static bool enter(const struct host_mapping *m, void *address, size_t n)
 		return false;
 	}
 	host_thread();
-	host_admit(m, (uintptr_t)address - m->start, host_min(n, m->start + m->length - (uintptr_t)address));
+	host_admit(m, (uintptr_t)address - m->start, nvw_min(n, m->start + m->length - (uintptr_t)address));
 	host_settle();
 	return true;
 }
@@ -24,7 +24,7 @@ void host_store(void *address, size_t n, bool streams, const struct host_caller 
 	if (!enter(m, address, n)) {
 		return;
 	}
-	n = host_min(n, m->start + m->length - (uintptr_t)address);
+	n = nvw_min(n, m->start + m->length - (uintptr_t)address);
 	const struct host_pending p = {.address = (uintptr_t)address,
 		.n = n,
 		.thread = host_self.number,

@@ -180,7 +180,7 @@ static void flush_word(struct host_watched *w, struct host_race_thread *t, uint6
 /* Of threads that have ended before: what they stored is in the line, too. */
 static void flush_joined(struct host_watched *w, uint64_t word)
 {
-	const uint32_t count = (uint32_t)host_min(host_races->threads, HOST_RACE_THREADS);
+	const uint32_t count = (uint32_t)nvw_min(host_races->threads, HOST_RACE_THREADS);
 
 	for (uint32_t i = 1; i <= count; i++) {
 		struct host_race_thread *const t = &host_races->thread[i];
@@ -207,7 +207,7 @@ static uint64_t end_windows(struct host_watched *w, uint32_t site)
 			continue;
 		}
 		if (t == w->shared) {
-			last = host_max(last, s->number);
+			last = nvw_max(last, s->number);
 			t->effect = s->clock;
 		}
 		close_window(w, t, s, site);
@@ -225,7 +225,7 @@ void host_check_flush(const struct host_mapping *m, const void *address, size_t 
 		return;
 	}
 	const uint64_t at = m->off + ((uintptr_t)address - m->start);
-	const uint64_t end = m->off + host_min((uintptr_t)address + n - m->start, m->length);
+	const uint64_t end = m->off + nvw_min((uintptr_t)address + n - m->start, m->length);
 
 	for (uint64_t line = at & ~(uint64_t)(HOST_LINE - 1); line < end; line += HOST_LINE) {
 		const uint64_t word = (uint64_t)m->race_file << 48 | line / 8;

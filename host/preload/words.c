@@ -59,7 +59,7 @@ void host_each_word(struct host_watched *w, const struct host_mapping *m, const 
 	host_word_function *f, const void *context)
 {
 	const uintptr_t from = (uintptr_t)address;
-	const uintptr_t end = from + host_min(n, m->start + m->length - from);
+	const uintptr_t end = from + nvw_min(n, m->start + m->length - from);
 
 	if (m->race_file == 0) {
 		host_lock();
