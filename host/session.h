@@ -102,7 +102,8 @@ struct host_delays {
 	struct host_histogram requested, achieved;
 };
 
-/* Operations of the program (nvw/ack.h), from their beginning until they are durable, and what the thread did within. */
+/* Operations of the program (nvw/ack.h), from their beginning until they are durable, and what the thread did
+ * within. */
 struct host_operations {
 	uint64_t count, longest_ns;
 	uint64_t began_ns, ended_ns; /* the first, and the last */

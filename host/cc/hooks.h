@@ -41,8 +41,8 @@ struct nvwave_cc_hooks {
 	/* Any of the above, for the thunk: preserves all registers except the general ones. times: of a
 	 * string. */
 	void (*instruction)(unsigned what, void *address, void *place, size_t times);
-	/* A load; an atomic, before it (NVWAVE_CC_RELEASES) and after it (the other two). Both NULL unless loads
-	 * are looked at. */
+	/* A load; an atomic, before it (NVWAVE_CC_RELEASES) and after it (the other two). Both NULL unless
+	 * loads are looked at. */
 	void (*load)(const void *address, size_t n, void *place);
 	void (*atomic)(const void *address, size_t n, unsigned how, void *place);
 };

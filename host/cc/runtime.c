@@ -2,8 +2,8 @@
 /*
  * Linked into programs built by nvwave-cc: the functions that the compiler calls before memory accesses when
  * it instruments for thread sanitizer, instead of the sanitizer's library. Stores are passed to the hooks of
- * "nvwave exec", atomics are executed. Loads are passed on if they are looked at (nvwave-cc --loads; otherwise
- * the assembler stage removes most of their calls).
+ * "nvwave exec", atomics are executed. Loads are passed on if they are looked at (nvwave-cc --loads;
+ * otherwise the assembler stage removes most of their calls).
  *
  * Hidden: every executable and shared object has its own copy.
  */
@@ -160,8 +160,8 @@ void *__tsan_memset(void *to, int c, size_t n)
 		}                                                                                       \
 	} while (0)
 
-/* Between the two, changes at the address are recorded as one store; fences: as by a locked instruction. how: what
- * it has turned out to be. */
+/* Between the two, changes at the address are recorded as one store; fences: as by a locked instruction. how:
+ * what it has turned out to be. */
 #define BEGIN(address, fences)               \
 	ATOMIC(address, NVWAVE_CC_RELEASES); \
 	const bool held = UNLIKELY(hooks) && \

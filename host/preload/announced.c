@@ -89,14 +89,24 @@ static const char *const harmless[] = {
 };
 /* clang-format on */
 
+/* A star stands for any characters, and more may follow what is behind it. */
+static bool matches(const char *name, const char *pattern)
+{
+	const size_t n = strcspn(pattern, "*");
+
+	if (strncmp(name, pattern, n) != 0) {
+		return false;
+	}
+	if (pattern[n] == '\0') {
+		return name[n] == '\0';
+	}
+	return strstr(name + n, pattern + n + 1) != NULL;
+}
+
 static bool is_harmless(const char *name)
 {
 	for (unsigned i = 0; i < sizeof harmless / sizeof *harmless; i++) {
-		const size_t n = strcspn(harmless[i], "*");
-		const char *const rest = harmless[i][n] ? harmless[i] + n + 1 : NULL;
-
-		if (strncmp(name, harmless[i], n) == 0 &&
-			(rest ? strstr(name + n, rest) != NULL : name[n] == '\0')) {
+		if (matches(name, harmless[i])) {
 			return true;
 		}
 	}
@@ -140,10 +150,13 @@ static uint32_t count_hashed(const uint32_t *gnu)
 	for (uint32_t i = 0; i < gnu[0]; i++) {
 		last = (uint32_t)nvw_max(bucket[i], last);
 	}
-	while (last >= gnu[1] && !(chain[last - gnu[1]] & 1)) {
+	if (last < gnu[1]) {
+		return 0;
+	}
+	while (!(chain[last - gnu[1]] & 1)) {
 		last++;
 	}
-	return last >= gnu[1] ? last + 1 : 0;
+	return last + 1;
 }
 
 /* What an object calls elsewhere is in its relocations, whatever its hash table has. */

@@ -81,7 +81,7 @@ static struct host_control *open_control(void)
 	if (fd >= 0) {
 		close(fd);
 	}
-	return at == MAP_FAILED ? NULL : at;
+	return host_mapped_at(at);
 }
 
 /*

@@ -24,7 +24,7 @@ static void begin_run(struct run *r, size_t at)
 	uint8_t *const to = host_room(sizeof *r->event + HOST_PAGE);
 
 	r->event = (struct host_event *)to;
-	r->data = (to ? to : unkept) + sizeof *r->event;
+	r->data = NVW_OR(to, unkept) + sizeof *r->event;
 	r->at = at;
 	r->n = 0;
 }

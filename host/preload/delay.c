@@ -68,11 +68,6 @@ static uint64_t due(uint64_t lines)
 	return sum;
 }
 
-static uint64_t known(uint64_t began)
-{
-	return began ? began : host_ticks();
-}
-
 /* The first "before" lines were sent by calls before the one that began. */
 static void send(uint64_t began, uint64_t lines, uint64_t before)
 {
@@ -97,7 +92,7 @@ void host_delay_flush(uint64_t began, uint64_t lines)
 	}
 	n = due(lines);
 	if (n > 0) {
-		send(known(began), n, n - lines);
+		send(NVW_OR(began, host_ticks()), n, n - lines);
 	}
 }
 
@@ -106,7 +101,7 @@ void host_delay_drain(uint64_t began)
 	if (host_self.pending == 0) {
 		return;
 	}
-	began = known(began);
+	began = NVW_OR(began, host_ticks());
 	if ((int64_t)(host_self.pending - began) > 0) {
 		wait_until(began, host_self.pending, &host_self.stats->write);
 	}
@@ -115,10 +110,15 @@ void host_delay_drain(uint64_t began)
 
 void host_delay_read(uint64_t began, uint64_t bytes)
 {
-	const uint64_t lines = (bytes + HOST_LINE - 1) / HOST_LINE, n = host_control->delays ? due(lines) : 0;
+	const uint64_t lines = (bytes + HOST_LINE - 1) / HOST_LINE;
+	uint64_t n;
 
+	if (!host_control->delays) {
+		return;
+	}
+	n = due(lines);
 	if (n > 0) {
-		began = known(began);
+		began = NVW_OR(began, host_ticks());
 		const uint64_t begins = take_turn(began - (n - lines) * host_control->line_ticks, n);
 
 		wait_until(began, begins + (n - 1) * host_control->line_ticks + host_control->read_ticks,

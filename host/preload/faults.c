@@ -102,13 +102,19 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	}
 }
 
+static bool is_ours(int number, const siginfo_t *info)
+{
+	if (number == SIGBUS) {
+		return info->si_code > 0 && page_missing(info->si_addr);
+	}
+	return info->si_code == SEGV_ACCERR && host_page_fault(info->si_addr);
+}
+
 static void fault(int number, siginfo_t *info, void *context)
 {
 	const int before = errno;
-	const bool ours = number == SIGBUS ? info->si_code > 0 && page_missing(info->si_addr) :
-					     info->si_code == SEGV_ACCERR && host_page_fault(info->si_addr);
 
-	if (!ours) {
+	if (!is_ours(number, info)) {
 		note_stray((uintptr_t)info->si_addr);
 		pass_on(number, info, context);
 	}

@@ -93,13 +93,17 @@ static bool is_equal(const struct host_lockset *a, const struct host_lockset *b)
 	       memcmp(a->lock, b->lock, a->count * sizeof *a->lock) == 0;
 }
 
-/* Its number: that of an equal one, or a new one. 0, as if nothing were held, if there is no room. */
+/* Its number: that of an equal one, or a new one. 0 if nothing is held, and if there is no room, as if
+ * nothing were. */
 static uint32_t number_of(const struct host_lockset *s)
 {
 	struct host_races *const r = host_races;
 	uint64_t hash = s->shared;
 	uint32_t number = 0;
 
+	if (s->count == 0) {
+		return 0;
+	}
 	for (unsigned i = 0; i < s->count; i++) {
 		hash = (hash ^ s->lock[i]) * UINT64_C(0x9e3779b97f4a7c15);
 	}
@@ -135,7 +139,7 @@ uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken)
 			mark_shared(&s, &w->held[i]);
 		}
 	}
-	return s.count > 0 ? number_of(&s) : 0;
+	return number_of(&s);
 }
 
 uint32_t host_lockset(struct host_watched *w)

@@ -9,18 +9,13 @@
 #include "../cc/hooks.h"
 #include "windows.h"
 
-static const struct host_mapping *find(const void *address)
-{
-	return host_control != NULL ? host_find(address) : NULL;
-}
-
 /* For the detector a place needs no callers, so it is found without a walk. */
 #define place_of(at) ((struct host_caller){.address = (at)})
 
 /* Lines of a range flushed by one instruction. */
 static void flush(const void *address, size_t n, enum host_flush how, void *place)
 {
-	const struct host_mapping *const m = find(address);
+	const struct host_mapping *const m = host_mapping_of(address);
 	const uint64_t began = host_began();
 	const struct host_caller caller = {.address = place};
 
@@ -50,7 +45,7 @@ static void fence_flushed(void *place)
 
 static void store(void *address, size_t n, void *place)
 {
-	if (__builtin_expect(find(address) != NULL, 0)) {
+	if (__builtin_expect(host_mapping_of(address) != NULL, 0)) {
 		const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
 		const int before = errno;
 
@@ -58,7 +53,8 @@ static void store(void *address, size_t n, void *place)
 			host_store(address, n, false, &caller);
 		}
 		if (host_checking) {
-			host_check_store(find(address), address, n, HOST_STORE_PLAIN, &place_of(place));
+			host_check_store(
+				host_mapping_of(address), address, n, HOST_STORE_PLAIN, &place_of(place));
 		}
 		errno = before;
 	}
@@ -66,7 +62,7 @@ static void store(void *address, size_t n, void *place)
 
 static void load(const void *address, size_t n, void *place)
 {
-	const struct host_mapping *const m = find(address);
+	const struct host_mapping *const m = host_mapping_of(address);
 	const int before = errno;
 
 	if (m != NULL) {
@@ -78,7 +74,7 @@ static void load(const void *address, size_t n, void *place)
 
 static void atomic(const void *address, size_t n, unsigned how, void *place)
 {
-	const struct host_mapping *const m = find(address);
+	const struct host_mapping *const m = host_mapping_of(address);
 	const int before = errno;
 
 	if (how == NVWAVE_CC_RELEASES) {
@@ -103,7 +99,8 @@ static bool begin(void *address, size_t n, bool fences, void *place)
 		fence_flushed(place);
 	}
 	const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
-	const bool held = host_recording && find(address) != NULL && host_store_begins(address, n, &caller);
+	const bool held =
+		host_recording && host_mapping_of(address) != NULL && host_store_begins(address, n, &caller);
 
 	errno = before;
 	return held;
@@ -155,11 +152,11 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 		flush(line_of(address), HOST_LINE, HOST_FLUSH_IN_ORDER, place);
 		break;
 	case NVWAVE_CC_STREAM:
-		if (host_recording && find(address) != NULL) {
+		if (host_recording && host_mapping_of(address) != NULL) {
 			host_store(address, n, true, &caller);
 		}
 		if (host_checking) {
-			host_check_store(find(address), address, n, HOST_STORE_STREAMED, &caller);
+			host_check_store(host_mapping_of(address), address, n, HOST_STORE_STREAMED, &caller);
 		}
 		flush(address, n, HOST_FLUSH_STREAMED, place);
 		break;
@@ -173,11 +170,11 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 		}
 		__attribute__((fallthrough));
 	default:
-		if (host_recording && find(address) != NULL) {
+		if (host_recording && host_mapping_of(address) != NULL) {
 			host_store(address, n, false, &caller);
 		}
 		if (host_checking && (what & 0xff) != NVWAVE_CC_ATOMIC) {
-			host_check_store(find(address), address, n, HOST_STORE_PLAIN, &caller);
+			host_check_store(host_mapping_of(address), address, n, HOST_STORE_PLAIN, &caller);
 		}
 	}
 	errno = before;
@@ -259,9 +256,13 @@ HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_3(const void *code, bo
 		return NULL;
 	}
 	host_vector_state = vector_state();
-	hooks.store = host_recording || host_checking ? store : NULL;
-	hooks.load = host_checking ? load : NULL;
-	hooks.atomic = host_checking ? atomic : NULL;
+	if (host_recording || host_checking) { /* as it stays */
+		hooks.store = store;
+	}
+	if (host_checking) {
+		hooks.load = load;
+		hooks.atomic = atomic;
+	}
 	host_control->instrumented = true;
 	if (watched) {
 		host_announces(code);

@@ -107,5 +107,8 @@ HOST_EXPORT const struct nvwave_kernel_hooks *nvwave_kernel_hooks_1(void)
 		.new_log = new_log, .begins = begins, .ends = ends, .own = own};
 
 	host_attach();
-	return host_control == NULL ? NULL : &hooks;
+	if (host_control == NULL) {
+		return NULL;
+	}
+	return &hooks;
 }

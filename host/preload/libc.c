@@ -133,13 +133,15 @@ static void synced_file(int fd, const struct host_caller *caller)
 	}
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
 		const struct host_mapping *const m = &host_mapping[i];
-		const struct host_file *const f =
-			m->length > 0 && m->file >= 0 ? &host_control->file[m->file] : NULL;
 
-		if (f != NULL && f->device == s.st_dev && f->inode == s.st_ino &&
-			(uint64_t)s.st_size > m->off) {
-			const uint64_t n = (uint64_t)s.st_size -
-					   m->off; /* behind the file's end there is nothing to read */
+		if (m->length == 0 || m->file < 0) {
+			continue;
+		}
+		const struct host_file *const f = &host_control->file[m->file];
+
+		if (f->device == s.st_dev && f->inode == s.st_ino && (uint64_t)s.st_size > m->off) {
+			/* behind the file's end there is nothing to read */
+			const uint64_t n = (uint64_t)s.st_size - m->off;
 
 			host_synced((void *)m->start, nvw_min(n, m->length), caller);
 		}
@@ -218,22 +220,24 @@ static void *copy_read(
 
 HOST_EXPORT void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
-	copy_function *const real = real_memcpy ? real_memcpy : copy_bytes;
+	copy_function *const real = NVW_OR(real_memcpy, copy_bytes);
 
 	host_copy_comes(to, n);
-	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ?
-		       real(to, from, n) :
-		       copy_read(real, to, from, n, &HOST_CALLER);
+	if (__builtin_expect(host_find(from) == NULL, 1) || host_self.inside) {
+		return real(to, from, n);
+	}
+	return copy_read(real, to, from, n, &HOST_CALLER);
 }
 
 HOST_EXPORT void *memmove(void *to, const void *from, size_t n)
 {
-	copy_function *const real = real_memmove ? real_memmove : copy_bytes;
+	copy_function *const real = NVW_OR(real_memmove, copy_bytes);
 
 	host_copy_comes(to, n);
-	return __builtin_expect(host_find(from) == NULL, 1) || host_self.inside ?
-		       real(to, from, n) :
-		       copy_read(real, to, from, n, &HOST_CALLER);
+	if (__builtin_expect(host_find(from) == NULL, 1) || host_self.inside) {
+		return real(to, from, n);
+	}
+	return copy_read(real, to, from, n, &HOST_CALLER);
 }
 
 /* ---- The kernel as a writer: a protected page would make the call fail
@@ -277,28 +281,28 @@ HOST_EXPORT ssize_t recvfrom(int fd, void *restrict to, size_t n, int flags, str
 	return REAL(recvfrom)(fd, to, n, flags, from, length);
 }
 
-static void touch_all(const struct iovec *v, size_t count)
+static void touch_all(const struct iovec *v, ssize_t count)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (ssize_t i = 0; i < count; i++) {
 		touch(v[i].iov_base, v[i].iov_len);
 	}
 }
 
 HOST_EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
-	touch_all(message->msg_iov, message->msg_iovlen);
+	touch_all(message->msg_iov, (ssize_t)message->msg_iovlen);
 	return REAL(recvmsg)(fd, message, flags);
 }
 
 HOST_EXPORT ssize_t readv(int fd, const struct iovec *v, int count)
 {
-	touch_all(v, count > 0 ? (size_t)count : 0);
+	touch_all(v, count);
 	return REAL(readv)(fd, v, count);
 }
 
 HOST_EXPORT ssize_t preadv(int fd, const struct iovec *v, int count, off_t off)
 {
-	touch_all(v, count > 0 ? (size_t)count : 0);
+	touch_all(v, count);
 	return REAL(preadv)(fd, v, count, off);
 }
 
@@ -377,8 +381,9 @@ HOST_EXPORT int sigaction(int number, const struct sigaction *new, struct sigact
 		changed = *new;
 		sigdelset(&changed.sa_mask, SIGSEGV);
 		sigdelset(&changed.sa_mask, SIGBUS);
+		new = &changed;
 	}
-	return REAL(sigaction)(number, new ? &changed : NULL, old);
+	return REAL(sigaction)(number, new, old);
 }
 
 HOST_EXPORT sighandler_t signal(int number, sighandler_t handler)

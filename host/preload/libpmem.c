@@ -21,11 +21,6 @@ static uint64_t lines_of(const void *address, size_t n)
 	return n == 0 ? 0 : ((uintptr_t)address + n - 1) / HOST_LINE - first + 1;
 }
 
-static const struct host_mapping *mapping_of(const void *address)
-{
-	return host_control ? host_find(address) : NULL;
-}
-
 /* Orders the program's own stores past the caches. */
 static void store_fence(void)
 {
@@ -62,7 +57,7 @@ HOST_EXPORT int pmem_unmap(void *addr, size_t len)
 
 HOST_EXPORT int pmem_is_pmem(const void *addr, size_t len)
 {
-	const struct host_mapping *const m = mapping_of(addr);
+	const struct host_mapping *const m = host_mapping_of(addr);
 
 	if (m != NULL && len <= m->start + m->length - (uintptr_t)addr) {
 		host_control->libpmem_calls = 1;
@@ -125,7 +120,7 @@ void host_drain(uint64_t began, const struct host_caller *caller)
 HOST_EXPORT void pmem_flush(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = mapping_of(addr);
+	const struct host_mapping *const m = host_mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 
 	if (m == NULL || m->real) {
@@ -140,7 +135,7 @@ HOST_EXPORT void pmem_flush(const void *addr, size_t len)
 HOST_EXPORT void pmem_deep_flush(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = mapping_of(addr);
+	const struct host_mapping *const m = host_mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 
 	if (m == NULL || m->real) {
@@ -168,10 +163,13 @@ HOST_EXPORT void pmem_drain(void)
 HOST_EXPORT int pmem_deep_drain(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = mapping_of(addr);
+	const struct host_mapping *const m = host_mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
-	const int error = m == NULL || m->real ? REAL(pmem_deep_drain)(addr, len) : 0;
+	int error = 0;
 
+	if (m == NULL || m->real) {
+		error = REAL(pmem_deep_drain)(addr, len);
+	}
 	if (m != NULL) {
 		host_drain(began, &caller);
 	}
@@ -200,7 +198,7 @@ void host_synced(void *addr, size_t len, const struct host_caller *caller)
 HOST_EXPORT void pmem_persist(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = mapping_of(addr);
+	const struct host_mapping *const m = host_mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 
 	if (m == NULL || m->real) {
@@ -214,10 +212,13 @@ HOST_EXPORT void pmem_persist(const void *addr, size_t len)
 HOST_EXPORT int pmem_deep_persist(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = mapping_of(addr);
+	const struct host_mapping *const m = host_mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
-	const int error = m == NULL || m->real ? REAL(pmem_deep_persist)(addr, len) : 0;
+	int error = 0;
 
+	if (m == NULL || m->real) {
+		error = REAL(pmem_deep_persist)(addr, len);
+	}
 	if (m != NULL) {
 		persist(m, addr, len, began, &caller);
 	}
@@ -228,7 +229,7 @@ HOST_EXPORT int pmem_deep_persist(const void *addr, size_t len)
 HOST_EXPORT int pmem_msync(const void *addr, size_t len)
 {
 	const uint64_t began = host_began();
-	const struct host_mapping *const m = mapping_of(addr);
+	const struct host_mapping *const m = host_mapping_of(addr);
 	const struct host_caller caller = HOST_CALLER;
 	const bool inside = host_self.inside;
 
@@ -274,13 +275,16 @@ static void *writable(const struct host_mapping *m, const struct copy *o)
 	const bool through = host_recording && m->alias != NULL && !overlap(o) && !m->read_only &&
 			     o->n <= m->start + m->length - (uintptr_t)o->to;
 
-	return through ? m->alias + ((uintptr_t)o->to - m->start) : o->to;
+	if (!through) {
+		return o->to;
+	}
+	return m->alias + ((uintptr_t)o->to - m->start);
 }
 
 static void *copy(const struct copy *o, uint64_t began, const struct host_caller *caller)
 {
-	const struct host_mapping *const m = host_control ? host_find(o->to) : NULL;
-	const struct host_mapping *const source = o->from ? mapping_of(o->from) : NULL;
+	const struct host_mapping *const m = host_mapping_of(o->to);
+	const struct host_mapping *const source = host_mapping_of(o->from);
 
 	if (source != NULL && host_checking) {
 		host_check_load(source, o->from, o->n, caller);

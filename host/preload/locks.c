@@ -30,7 +30,10 @@ static void *find(const char *name)
 	if (strncmp(name, "pthread_cond", 12) == 0) {
 		newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
 	}
-	return newer ? newer : dlsym(RTLD_NEXT, name);
+	if (newer != NULL) {
+		return newer;
+	}
+	return dlsym(RTLD_NEXT, name);
 }
 
 #define REAL(name)                                     \

@@ -60,6 +60,14 @@ static int copy_part(int from, int to, off_t off, off_t end)
 	return 0;
 }
 
+/* The end of the data there, at most the end. */
+static off_t end_of_data(int fd, off_t data, off_t end)
+{
+	const off_t hole = lseek(fd, data, SEEK_HOLE);
+
+	return hole < end ? hole : end;
+}
+
 static int copy_file(int from, const char *name, int number, off_t bytes)
 {
 	const int to = host_open(name, number, O_RDWR | O_CREAT | O_TRUNC);
@@ -72,10 +80,8 @@ static int copy_file(int from, const char *name, int number, off_t bytes)
 		if (data < 0) {
 			break; /* only a hole remains */
 		}
-		const off_t hole = lseek(from, data, SEEK_HOLE);
-
-		error = copy_part(from, to, data, hole < bytes ? hole : bytes);
-		at = hole;
+		at = end_of_data(from, data, bytes);
+		error = copy_part(from, to, data, at);
 	}
 	if (to >= 0) {
 		close(to);
@@ -154,7 +160,7 @@ static void *map_part(const char *name, int number, uint64_t off, size_t n)
 	if (fd >= 0) {
 		close(fd);
 	}
-	return at == MAP_FAILED ? NULL : at;
+	return host_mapped_at(at);
 }
 
 /* The byte for a line is at offset off / 64 of the file: mapped from the beginning of its page. */
@@ -163,7 +169,10 @@ static uint8_t *map_lines(int number, uint64_t off, size_t n)
 	const uint64_t first = off / HOST_LINE & ~(uint64_t)(HOST_PAGE - 1);
 	uint8_t *const at = map_part("lines", number, first, off / HOST_LINE - first + n / HOST_LINE);
 
-	return at ? at + (off / HOST_LINE - first) : NULL;
+	if (at == NULL) {
+		return NULL;
+	}
+	return at + (off / HOST_LINE - first);
 }
 
 static void unwatch(struct host_mapping *m)
@@ -195,7 +204,7 @@ static void populate(const struct host_mapping *m, int fd, off_t end)
 	off_t at = (off_t)m->off, data;
 
 	while (own >= 0 && at < end && (data = lseek(own, at, SEEK_DATA)) >= 0 && data < end) {
-		const off_t hole = lseek(own, data, SEEK_HOLE), stop = hole < end ? hole : end;
+		const off_t stop = end_of_data(own, data, end);
 		const size_t from = (size_t)(data - (off_t)m->off) & ~(size_t)(HOST_PAGE - 1);
 
 		madvise(m->shadow + from, (size_t)(stop - (off_t)m->off) - from, MADV_POPULATE_WRITE);
@@ -222,8 +231,8 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	m->length = length; /* for unwatch() */
-	m->alias = alias == MAP_FAILED ? NULL : alias;
-	m->page = pages == MAP_FAILED ? NULL : pages;
+	m->alias = host_mapped_at(alias);
+	m->page = host_mapped_at(pages);
 	m->shadow = map_part("shadow", m->file, m->off, length);
 	m->lines = map_lines(m->file, m->off, length);
 	if (m->alias == NULL || m->page == NULL || m->shadow == NULL || m->lines == NULL ||

@@ -12,7 +12,7 @@ enum { BEGINS = 1, IS_DURABLE = 2 }; /* as in nvw/ack.h, of which this is the ot
 
 HOST_EXPORT void nvwave_operation_1(int what, unsigned long long number, const char *name);
 
-/* ---- Measuring -------------------------------------------------------------------------------------------------- */
+/* ---- Measuring -------------------------------------------------------------------------------------- */
 
 static void begin(const struct host_thread *t, uint64_t number)
 {
@@ -52,7 +52,7 @@ static void end(struct host_thread *t, uint64_t number)
 	host_self.begun.ticks = 0;
 }
 
-/* ---- What the program calls ------------------------------------------------------------------------------------- */
+/* ---- What the program calls ------------------------------------------------------------------------- */
 
 static void record(int what, unsigned long long number, const char *name, const struct host_caller *caller)
 {

@@ -27,10 +27,8 @@ static struct released {
 
 static void *allocate(size_t n)
 {
-	void *const at =
-		mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return at == MAP_FAILED ? NULL : at;
+	return host_mapped_at(
+		mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 }
 
 void host_check_attach(void)
@@ -213,12 +211,12 @@ int host_check_starts_c11(void *created)
 /* The latest thread of that name: names of threads that have ended are used again. */
 static struct host_race_thread *thread_named(uint64_t self, int32_t process)
 {
-	uint32_t i = (uint32_t)nvw_min(host_races->threads, HOST_RACE_THREADS);
-
-	while (i > 0 && (host_races->thread[i].self != self || host_races->thread[i].process != process)) {
-		i--;
+	for (uint32_t i = (uint32_t)nvw_min(host_races->threads, HOST_RACE_THREADS); i > 0; i--) {
+		if (host_races->thread[i].self == self && host_races->thread[i].process == process) {
+			return &host_races->thread[i];
+		}
 	}
-	return i > 0 ? &host_races->thread[i] : NULL;
+	return NULL;
 }
 
 HOST_EXPORT void nvwave_joined_1(pthread_t thread);

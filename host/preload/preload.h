@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -162,12 +163,24 @@ extern uintptr_t host_lowest, host_highest; /* of all mappings */
 
 struct host_mapping *host_find_slowly(uintptr_t address);
 
+/* What mmap() returned; NULL if it failed. */
+static inline void *host_mapped_at(void *at)
+{
+	return at == MAP_FAILED ? NULL : at;
+}
+
 /* The mapping that an address is in, or NULL. */
 static inline struct host_mapping *host_find(const void *address)
 {
 	const uintptr_t at = (uintptr_t)address;
 
 	return at - host_lowest >= host_highest - host_lowest || host_self.own ? NULL : host_find_slowly(at);
+}
+
+/* The same before there is a session, too. */
+static inline const struct host_mapping *host_mapping_of(const void *address)
+{
+	return host_control != NULL ? host_find(address) : NULL;
 }
 
 /* A file has been mapped there, writable or not. */
@@ -351,8 +364,8 @@ void host_check_fence(const struct host_caller *caller);
 void host_check_release(const void *address);
 void host_check_acquire(const void *address);
 
-/* This thread creates another: one of the functions behind starts it there, with the result as its argument. NULL:
- * it is not looked at. */
+/* This thread creates another: one of the functions behind starts it there, with the result as its argument.
+ * NULL: it is not looked at. */
 struct host_watched *host_check_creates(void *(*start)(void *), int (*start_c11)(void *), void *argument);
 void *host_check_starts(void *created);
 int host_check_starts_c11(void *created);

@@ -121,15 +121,19 @@ static uint32_t number_of(void *address, uint32_t caller)
 	if (*slot != 0) {
 		return *slot;
 	}
-	const uint32_t alone = caller != 0 ? number_of(address, 0) : 0;
+	uint32_t room = HOST_SITES_MAX, alone = 0;
 
-	if (c->site_count >= (caller != 0 ? HOST_SITES_MAX - HOST_SITES_KEPT : HOST_SITES_MAX)) {
+	if (caller != 0) {
+		room -= HOST_SITES_KEPT;
+		alone = number_of(address, 0);
+	}
+	if (c->site_count >= room) {
 		return 0;
 	}
 	c->site[c->site_count] = (struct host_site){.module = module,
 		.offset = offset,
 		.caller = caller,
-		.place = caller != 0 ? alone : c->site_count + 1};
+		.place = NVW_OR(alone, c->site_count + 1)};
 	*slot_of(module, offset, caller) = c->site_count + 1;
 	return ++c->site_count;
 }

@@ -148,7 +148,9 @@ static void close_window(
 		new.lockset = host_lockset_since(w, s->taken);
 	}
 	new.end_hints = host_hints(w);
-	new.hints = s->hints == new.end_hints ? s->hints : 0;
+	if (s->hints == new.end_hints) {
+		new.hints = s->hints;
+	}
 	host_lock();
 	add_window(&new);
 	host_unlock();
@@ -219,7 +221,10 @@ static uint64_t end_windows(struct host_watched *w, uint32_t site)
 void host_check_flush(const struct host_mapping *m, const void *address, size_t n, enum host_flush how,
 	const struct host_caller *caller)
 {
-	struct host_watched *const w = how == HOST_FLUSH_STREAMED || n == 0 ? NULL : host_watch_begins();
+	if (how == HOST_FLUSH_STREAMED || n == 0) {
+		return;
+	}
+	struct host_watched *const w = host_watch_begins();
 
 	if (w == NULL) {
 		return;

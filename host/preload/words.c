@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For the detector of persistency races: the words of mapped files, with who has touched them, and places as numbers. */
+/* For the detector of persistency races: the words of mapped files, with who has touched them, and places as
+ * numbers. */
 #include "windows.h"
 
 /* The file's number, from 1; 0: there is no room. Under the lock. */
