@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Buffered epoch persistency where caches are tiny: bytes of several epochs meet in one line on ways that
- * ordinary caches seldom take. The durability checker is on (rig.h); test_persist.c has the rest of the
- * model.
+ * ordinary caches seldom take. The durability checker is on (rig.h); test_persist.c and
+ * test_persist_buffer.c have the rest of the model.
  */
 #define nvw_rows_take library_rows_take
 #include "../../lib/core/rows.c"

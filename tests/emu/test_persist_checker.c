@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The durability checker finds the faults that are planted here, accepts what the equations allow, and forgets no store. */
+#include "epochs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "persist/persist.h"
+#include "record.h"
+
+/* Work-item 0 of a small kernel as the test drives it: stores recorded by hand on lines of its own. */
+struct hand {
+	struct rig rig;
+	struct emu_wavefront *wf;
+	struct emu_line line[2];
+	struct emu_group group;
+};
+
+static const struct nvw_site planted = {.file = "planted.c", .function = "planted", .line = 7};
+
+static void hand_begin(struct hand *h)
+{
+	memset(h, 0, sizeof *h);
+	rig_begin(&h->rig, 0, NULL);
+	h->wf = calloc(1, sizeof *h->wf);
+	h->wf->group = &h->group;
+	h->wf->requests.site[0] = h->wf->requests.site[1] = &planted;
+}
+
+static void hand_end(struct hand *h)
+{
+	free(h->wf);
+	rig_end(&h->rig);
+}
+
+static void hand_issue(struct hand *h, struct emu_line *line, uint64_t number)
+{
+	const struct emu_nvram_write write = {.line = h->rig.machine->device[EMU_NVRAM].first + 100,
+		.number = number,
+		.mask = 255,
+		.stores = line->stores};
+
+	record_issue(h->rig.machine, &write);
+}
+
+static void the_checker_finds_a_later_epoch_that_overtakes(void **state)
+{
+	for (unsigned scope = 0; scope < 3; scope++) {
+		struct hand h;
+		const unsigned lane = scope ? 1 : 0; /* another work-item, but for the first equation */
+
+		hand_begin(&h);
+		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+		h.wf->epoch_wi[lane]++;
+		h.wf->epoch_wg[lane] += scope == 1;
+		h.wf->epoch_kr[lane] += scope == 2;
+		record_store(h.rig.machine, h.wf, lane, &h.line[1], 6464, 8, 2);
+		hand_issue(&h, &h.line[1], 1);
+		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
+		assert_non_null(strstr(nvw_error_message(), "planted.c:7"));
+		hand_end(&h);
+	}
+}
+
+static void the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out(void **state)
+{
+	struct hand h;
+
+	hand_begin(&h);
+	h.wf->epoch_wg[0] = 1;
+	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+	hand_issue(&h, &h.line[0], 1);
+	assert_int_equal(h.rig.machine->error, 0);
+	record_store(h.rig.machine, h.wf, 1, &h.line[1], 6464, 8, 2);
+	assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
+	hand_end(&h);
+}
+
+static void a_line_that_is_split_parts_with_the_records_of_what_leaves(void **state)
+{
+	struct emu_line leaving = {0};
+	struct hand h;
+
+	hand_begin(&h);
+	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+	record_store(h.rig.machine, h.wf, 1, &h.line[0], 6408, 8, 2);
+	const uint32_t first = h.line[0].stores, second = h.line[0].stores_tail;
+
+	assert_int_not_equal(first, second);
+	record_split(h.rig.machine, &leaving, &h.line[0], 0xff);
+	assert_int_equal(leaving.stores, first);
+	assert_int_equal(leaving.stores_tail, first);
+	assert_int_equal(h.line[0].stores, second);
+	assert_int_equal(h.line[0].stores_tail, second);
+	hand_end(&h);
+}
+
+static void the_checker_accepts_what_the_equations_allow(void **state)
+{
+	struct hand h;
+
+	/* Another work-item's work-item barriers order nothing of this one. */
+	hand_begin(&h);
+	record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+	h.wf->epoch_wi[1] = 5;
+	record_store(h.rig.machine, h.wf, 1, &h.line[1], 6464, 8, 2);
+	hand_issue(&h, &h.line[1], 1);
+	hand_issue(&h, &h.line[0], 2);
+	assert_int_equal(h.rig.machine->error, 0);
+	hand_end(&h);
+}
+
+/* A line's bytes go on to the next level with the records of their stores: behind what is there, too. */
+static void the_checker_follows_stores_from_cache_to_cache(void **state)
+{
+	for (unsigned both = 0; both < 2; both++) {
+		struct hand h;
+		struct emu_line l2 = {0};
+
+		/*
+		 * A line goes from the L1 to the L2, where it stays; another one of a later epoch overtakes
+		 * it.
+		 */
+		hand_begin(&h);
+		if (both) {
+			record_store(h.rig.machine, h.wf, 2, &l2, 6408, 8, 1);
+		}
+		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6400, 8, 1);
+		record_move(h.rig.machine, &l2, &h.line[0]);
+		assert_int_equal(h.line[0].stores, 0);
+		h.wf->epoch_wi[0]++;
+		record_store(h.rig.machine, h.wf, 0, &h.line[1], 6464, 8, 2);
+		hand_issue(&h, &h.line[1], 1);
+		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
+		hand_end(&h);
+
+		/* The line that moved is itself the one that overtakes. */
+		hand_begin(&h);
+		l2 = (struct emu_line){0};
+		if (both) {
+			record_store(h.rig.machine, h.wf, 2, &l2, 6408, 8, 1);
+		}
+		record_store(h.rig.machine, h.wf, 0, &h.line[0], 6464, 8, 1);
+		h.wf->epoch_wi[0]++;
+		record_store(h.rig.machine, h.wf, 0, &h.line[1], 6400, 8, 2);
+		record_move(h.rig.machine, &l2, &h.line[1]);
+		hand_issue(&h, &l2, 1);
+		assert_int_equal(h.rig.machine->error, NVW_E_MODEL);
+		hand_end(&h);
+	}
+}
+
+/* No store is forgotten on its way: what has left every cache has left the checker's books. */
+static void every_recorded_store_becomes_durable_in_the_checkers_books(void **state)
+{
+	static const char *const protocols[] = {"protocol=vi", "protocol=dd", "protocol=hlrc"};
+
+	for (unsigned i = 0; emu_model_info(i / 3); i++) {
+		char model[64];
+		const char *const settings[] = {model, protocols[i % 3], "l1.size=512B", "l1.ways=2", NULL};
+		struct rig rig;
+		struct words w = {.group = NVW_WORKGROUP, .rounds = 3};
+
+		snprintf(model, sizeof model, "persist.model=%s", emu_model_info(i / 3)->name);
+		rig_begin(&rig, 0, settings);
+		w.a = (uint64_t *)(void *)rig.nvram;
+		rig_ok(nvw_launch(rig.machine, "ladder", ladder, &w, 64, 32));
+		assert_true(emu_statistics(rig.machine)->checked_stores >= 64 * 6);
+		rig_ok(nvw_persist(rig.machine));
+		assert_int_equal(record_outstanding(rig.machine), 0);
+		rig_end(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_checker_finds_a_later_epoch_that_overtakes),
+		cmocka_unit_test(the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out),
+		cmocka_unit_test(a_line_that_is_split_parts_with_the_records_of_what_leaves),
+		cmocka_unit_test(the_checker_accepts_what_the_equations_allow),
+		cmocka_unit_test(the_checker_follows_stores_from_cache_to_cache),
+		cmocka_unit_test(every_recorded_store_becomes_durable_in_the_checkers_books),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

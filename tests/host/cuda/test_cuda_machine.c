@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CUDA programs on the machine: values come from the caches, races are told, registered files are NVRAM, kernels
+ * that wait go on or are told. Without clang every test says that it is left out.
+ */
+#include "nvcc.h"
+
+static void looking_a_line_up_leaves_the_stacks_of_other_work_items_alone(void **state)
+{
+	NEEDS_MACHINE();
+	build("-rdc=true -O1", "aside", SOURCE("aside.cu") " " SOURCE("parts.cu"));
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./aside", nvwave), 0);
+	assert_string_equal(output, "0 words of frames are wrong: cudaSuccess\n");
+}
+
+static void build_machine(void)
+{
+	build_once("-O1", "machine", SOURCE("machine.cu"));
+}
+
+static void a_load_on_the_machine_finds_what_a_store_left_there(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(
+		run("timeout 60 %s exec --protocol=vi --report=report -- ./machine loads", nvwave), 0);
+	assert_string_equal(output, "0 wrong\n");
+}
+
+static void values_come_from_the_caches(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(
+		run("./machine no-fences && %s exec --protocol=gh --report=report -- ./machine fences",
+			nvwave),
+		0);
+	assert_string_equal(output, "42 42\n42 42\n");
+	assert_int_equal(run("%s exec --protocol=gh --report=report -- ./machine no-fences", nvwave), 0);
+	assert_string_equal(output, "42 0\n"); /* stale: nothing has invalidated the L1's copy */
+	assert_int_equal(run("%s exec --protocol=gh --report=report -- ./machine sums", nvwave), 0);
+	assert_string_equal(output, "832 0\n");
+}
+
+static void races_are_told_with_their_lines(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine fences", nvwave), 0);
+	assert_output_has("no races");
+	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine no-fences", nvwave), 1);
+	assert_output_has("race in kernel hand_over_without_fences: ");
+	assert_output_has("machine.cu:28 and load at ");
+	assert_output_has("machine.cu:31, ");
+}
+
+/* Of any scope, of however many work-items. */
+static void a_fence_races_with_nothing_and_orders_nothing_by_itself(void **state)
+{
+	static const char *const models[] = {"races", "races:hrf", "races:drf"};
+
+	NEEDS_MACHINE();
+	build_machine();
+	for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
+		assert_int_equal(
+			run("%s exec --check=%s --protocol=gh -- ./machine many-fences", nvwave, models[i]),
+			0);
+		assert_output_has("no races");
+		assert_int_equal(
+			run("%s exec --check=%s --protocol=gh -- ./machine fences-alone", nvwave, models[i]),
+			1);
+		assert_output_has("machine.cu:201 and load at ");
+		assert_output_has("machine.cu:207, ");
+	}
+}
+
+/* Statistics of the kernels in a report. */
+static long long statistic(const char *name)
+{
+	const char *const at = strstr(output, name);
+
+	return at ? atoll(at + strlen(name) + 2) : -1;
+}
+
+static void each_kernel_has_its_time_and_statistics(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(
+		run("%s exec --protocol=dd --output-format=json --report=report -- ./machine sums >sums && "
+		    "cat report",
+			nvwave),
+		0);
+	assert_int_equal(statistic("\"launches\""), 2);
+	assert_int_equal(statistic("\"work_items\""), 320);
+	assert_int_equal(statistic("\"gpu.work_item_ops\""), 832);
+	assert_true(statistic("\"sim_time_ps\"") > 0);
+	assert_int_equal(run("sed '/seconds/d; /made_by/,$d' report >first; %s exec --protocol=dd "
+			     "--output-format=json --report=report -- "
+			     "./machine sums >sums && sed '/seconds/d; /made_by/,$d' report | diff first -",
+				 nvwave),
+		0);
+}
+
+/* ---- NVRAM --------------------------------------------------------------------------------------- */
+
+static void registered_files_are_nvram(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist1 && "
+		    "cat report",
+			nvwave),
+		0);
+	assert_output_has("7 64 1\n");
+	assert_int_equal(statistic("\"persist.barriers_wi\""), 2);
+	assert_true(statistic("\"nvram.words\"") >= 64);
+	assert_int_equal(
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist2 && "
+		    "cat report",
+			nvwave),
+		0);
+	assert_int_equal(statistic("\"persist.barriers_wg\""), 2);
+	assert_int_equal(run("od -An -td8 -j64 -N16 pool"), 0);
+	assert_output_has("                    1                    1\n");
+}
+
+/* Stores without any barrier: what a machine of GPM's loses of them, one with eADR keeps. */
+static void what_a_kernel_has_stored_is_durable_under_eadr(void **state)
+{
+	static const char *const command =
+		"rm -f pool; %s crash --exec='./machine persist0 pool' --image=pool --check='./machine "
+		"check' --states=100 --model=%s --machine=%s";
+
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(run(command, nvwave, "epoch", "gpm22"), 1);
+	assert_output_has("INCONSISTENT");
+	assert_int_equal(run(command, nvwave, "eadr", "gpm22-eadr"), 0);
+	assert_output_has("NO FAILURE FOUND in 100 of ");
+	assert_int_equal(run(command, nvwave, "epoch", "gpm22-eadr"), 2);
+	assert_output_has(
+		"crash: --model=epoch: the caches are lost in it, and nvram.domain=eadr keeps them: "
+		"expected --model=eadr\n");
+}
+
+static void a_fence_of_the_system_persists_where_the_machine_says_so(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./machine persist3 && "
+		    "cat report",
+			nvwave),
+		0);
+	assert_int_equal(statistic("\"persist.barriers_wi\""), 0);
+	assert_int_equal(run("%s exec --protocol=vi --set host.fence_system=durable --output-format=json "
+			     "--report=report -- ./machine persist3 && "
+			     "cat report",
+				 nvwave),
+		0);
+	assert_int_equal(statistic("\"persist.barriers_wi\""), 2);
+}
+
+/* oFence and pRel of SBRP (sbrp23 5) are PTX's fence and store. */
+static void instructions_of_sbrp_persist_as_the_machine_says(void **state)
+{
+	static const struct {
+		const char *set;
+		long long barriers;
+	} machines[] = {{"", 0}, {"--set host.sbrp=barriers", 4}};
+
+	NEEDS_MACHINE();
+	build_machine();
+	for (unsigned i = 0; i < sizeof machines / sizeof *machines; i++) {
+		assert_int_equal(
+			run("%s exec --protocol=vi %s --output-format=json --report=report -- ./machine "
+			    "persist4 && cat report",
+				nvwave, machines[i].set),
+			0);
+		assert_int_equal(statistic("\"persist.barriers_wi\""), machines[i].barriers);
+	}
+	assert_int_equal(run("%s exec --set host.sbrp=refused -- ./machine persist4 2>&1", nvwave), 1);
+	assert_output_has(
+		"machine.cu:57 (appends): kernel appends, block (0,0,0), thread (0,0,0): oFence of scope "
+		"device: "
+		"inline PTX that is SBRP's is refused (host.sbrp=refused)\n");
+	assert_int_equal(
+		run("rm -f pool; %s crash --exec='./machine persist4 pool' --image=pool --check='./machine "
+		    "check' --states=200",
+			nvwave),
+		1);
+	assert_output_has("is marked and not there");
+	assert_output_has("machine.cu:58 (appends)  store of 8 bytes at 0x");
+	assert_int_equal(
+		run("rm -f pool; %s crash --exec='./machine persist4 pool' --image=pool --check='./machine "
+		    "check' --states=200 --set host.sbrp=barriers",
+			nvwave),
+		0);
+}
+
+/* ---- Programs ------------------------------------------------------------------------------------ */
+
+/* Programs that check their own results. */
+static void shipped_programs_are_right_and_have_no_races(void **state)
+{
+	static const char *const names[] = {"vector_add", "reduction", "scan", "matmul", "histogram"},
+				 *const sizes[] = {"1000", "1000", "1000", "32", "1000"};
+
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		char source[4096];
+
+		snprintf(source, sizeof source, CUDA_EXAMPLES "/%s.cu", names[i]);
+		build("-O2 -arch=sm_70", names[i], source);
+		assert_int_equal(run("./%s", names[i]), 0);
+		assert_string_equal(output, "right\n");
+		assert_int_equal(
+			run("%s exec --check=races --protocol=dd -- ./%s %s", nvwave, names[i], sizes[i]), 0);
+		assert_output_has("right\n");
+		assert_output_has("no races");
+	}
+}
+
+static void accesses_of_odd_and_large_sizes_have_the_right_values(void **state)
+{
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < 2; i++) {
+		build(i ? "-O2" : "-O0", "wide", SOURCE("wide.cu"));
+		assert_int_equal(run("./wide"), 0);
+		assert_string_equal(output, "wrong: 0\n");
+		assert_int_equal(
+			run("%s exec --check=races --report=report -- ./wide && cat report", nvwave), 0);
+		assert_output_has("wrong: 0\n");
+		assert_output_has("no races");
+	}
+}
+
+static void kernels_see_what_the_host_has_changed_in_between(void **state)
+{
+	static const char *const protocols[] = {"vi", "hlrc", "dd"};
+
+	NEEDS_MACHINE();
+	build("-O1", "changes", SOURCE("changes.cu"));
+	assert_int_equal(run("./changes"), 0);
+	assert_string_equal(output, "wrong: 0, cudaSuccess\n");
+	for (unsigned i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+		assert_int_equal(
+			run("%s exec --protocol=%s --report=report -- ./changes", nvwave, protocols[i]), 0);
+		assert_output_has("wrong: 0, cudaSuccess\n");
+		assert_output_has("a new machine, with cold caches");
+	}
+}
+
+static void a_kernel_without_memory_for_a_block_fails_with_a_message(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./machine memory", nvwave), 0);
+	assert_output_has("nvwave: kernel sums_up: no memory for a block of 32 work-items\n");
+	assert_output_has("cudaErrorMemoryAllocation\n");
+}
+
+/* ---- Kernels that wait --------------------------------------------------------------------------- */
+
+/* Runs it until it says that it waits, or ends. */
+static void run_until_told(const char *command)
+{
+	build_once("-O1", "waits", SOURCE("waits.cu"));
+	(void)run("rm -f said; %s >said 2>&1 & p=$!; i=0; while ! grep -q waits: said && kill -0 $p "
+		  "2>/dev/null && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
+		  "kill $p 2>/dev/null; wait $p; cat said",
+		command);
+}
+
+static void a_kernel_that_waits_for_a_later_store_of_the_host_is_told(void **state)
+{
+	NEEDS_CLANG();
+	run_until_told("exec ./waits late");
+	assert_output_has("waits.cu:13 (wait)");
+	assert_output_has("kernel wait, block (0,0,0), thread (");
+	assert_output_has("a store that it makes there comes too late");
+	assert_int_equal(run("./waits thread"), 0);
+	assert_string_equal(output, "0\n");
+}
+
+static void likewise_on_the_machine(void **state)
+{
+	char command[512];
+
+	NEEDS_MACHINE();
+	snprintf(command, sizeof command, "exec %s exec --protocol=vi -- ./waits late", nvwave);
+	run_until_told(command);
+	assert_output_has("waits.cu:13 (wait)");
+	assert_output_has("on the machine no store of the host comes before that");
+}
+
+static void work_items_that_wait_for_each_other_by_shared_variables_go_on(void **state)
+{
+	static const char *const protocols[] = {"vi", "dd"};
+
+	NEEDS_MACHINE();
+	build_once("-O1", "waits", SOURCE("waits.cu"));
+	assert_int_equal(run("timeout 20 ./waits shared"), 0);
+	assert_string_equal(output, "no error\n95\n");
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(run("timeout 20 %s exec --protocol=%s --report=report -- ./waits shared",
+					 nvwave, protocols[i]),
+			0);
+		assert_string_equal(output, "no error\n95\n");
+	}
+}
+
+static void sleeping_takes_simulated_time(void **state)
+{
+	const char *at;
+
+	NEEDS_MACHINE();
+	build_once("-O1", "waits", SOURCE("waits.cu"));
+	assert_int_equal(
+		run("%s exec --protocol=vi --output-format=json --report=report -- ./waits sleep && cat "
+		    "report",
+			nvwave),
+		0);
+	at = strstr(output, "\"sim_time_ps\"");
+	assert_non_null(at);
+	assert_in_range(atoll(at + 15), 5000000, 6000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(instructions_of_sbrp_persist_as_the_machine_says),
+		cmocka_unit_test(a_kernel_that_waits_for_a_later_store_of_the_host_is_told),
+		cmocka_unit_test(likewise_on_the_machine),
+		cmocka_unit_test(sleeping_takes_simulated_time),
+		cmocka_unit_test(work_items_that_wait_for_each_other_by_shared_variables_go_on),
+		cmocka_unit_test(looking_a_line_up_leaves_the_stacks_of_other_work_items_alone),
+		cmocka_unit_test(a_load_on_the_machine_finds_what_a_store_left_there),
+		cmocka_unit_test(values_come_from_the_caches),
+		cmocka_unit_test(races_are_told_with_their_lines),
+		cmocka_unit_test(a_fence_races_with_nothing_and_orders_nothing_by_itself),
+		cmocka_unit_test(each_kernel_has_its_time_and_statistics),
+		cmocka_unit_test(registered_files_are_nvram),
+		cmocka_unit_test(what_a_kernel_has_stored_is_durable_under_eadr),
+		cmocka_unit_test(a_fence_of_the_system_persists_where_the_machine_says_so),
+		cmocka_unit_test(shipped_programs_are_right_and_have_no_races),
+		cmocka_unit_test(accesses_of_odd_and_large_sizes_have_the_right_values),
+		cmocka_unit_test(kernels_see_what_the_host_has_changed_in_between),
+		cmocka_unit_test(a_kernel_without_memory_for_a_block_fails_with_a_message),
+	};
+
+	return run_all(tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mistakes in CUDA programs are told with their lines, of kernels (bad.cu) with and without the machine; what is
+ * not supported and what cannot be compiled is named. Without clang every test says that it is left out.
+ */
+#include "nvcc.h"
+
+/* ---- In kernels ---------------------------------------------------------------------------------- */
+
+static void assert_mistake(const char *mode, const char *message, const char *error)
+{
+	assert_int_equal(run("./bad %s", mode), 0);
+	assert_output_has(message);
+	assert_output_has(error);
+}
+
+static void mistakes_in_kernels_are_told_with_their_lines(void **state)
+{
+	NEEDS_CLANG();
+	build_once("-O1", "bad", SOURCE("bad.cu"));
+	assert_mistake("behind",
+		"bad.cu:8 (behind): kernel behind, block (0,0,0), thread (28,0,0): writes to ",
+		"cudaErrorIllegalAddress\ncudaErrorIllegalAddress\n");
+	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
+	assert_mistake("wild", "bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ",
+		": a null pointer\ncudaErrorIllegalAddress");
+	assert_mistake("far", ": no allocation is within 1 MiB of it\n", "cudaErrorIllegalAddress");
+	assert_mistake("null", "bad.cu:48 (null): kernel null, block (0,0,0), thread (0,0,0): writes to ",
+		": a null pointer\ncudaErrorIllegalAddress");
+	assert_mistake("frame", "its stack of 262144 bytes has overflowed", "cudaErrorLaunchFailure");
+	assert_mistake("deep",
+		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 262144 bytes has "
+		"overflowed",
+		"cudaErrorLaunchFailure");
+	assert_mistake("asserts",
+		"bad.cu:17: void asserts(int *): block: [0,0,0], thread: [0,0,0] Assertion `*p == 1` failed.",
+		"cudaErrorAssert");
+	assert_mistake("stuck", "bad.cu:22",
+		"waits for the barrier of its block, which never come: the kernel is stuck");
+	assert_mistake("mask", "lane 4 is not in its own mask 0xf", "cudaErrorLaunchFailure");
+	assert_mistake("endless",
+		"(call): kernel endless, block (0,0,0), thread (0,0,0): its stack of 262144 bytes",
+		"cudaErrorLaunchFailure");
+	assert_mistake("divide",
+		"bad.cu:47 (divide): kernel divide, block (0,0,0), thread (0,0,0): divides by zero",
+		"cudaErrorLaunchFailure");
+	assert_mistake("shared", "accesses byte 67 of its dynamic shared memory; the launch gave it 64 bytes",
+		"cudaErrorIllegalAddress");
+	assert_int_equal(run("strip -o stripped bad && ./stripped wild"), 0);
+	assert_output_has("nvwave: kernel behind, block (0,0,0), thread (0,0,0): writes to ");
+	assert_output_has("(no line is known: the program has no debug information here)");
+	assert_mistake("none", "cudaSuccess\ncudaSuccess\n", "");
+}
+
+static void mistakes_on_the_machine_are_told_too(void **state)
+{
+	NEEDS_MACHINE();
+	build_once("-O1", "bad", SOURCE("bad.cu"));
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad wild", nvwave), 0);
+	assert_output_has("bad.cu:8 (behind): kernel behind, block (0,0,0), thread (0,0,0): writes to ");
+	assert_output_has(": a null pointer");
+	assert_output_has("cudaErrorIllegalAddress\n");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad far", nvwave), 0);
+	assert_output_has(": no allocation is within 1 MiB of it\n");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad behind", nvwave), 0);
+	assert_output_has("112 bytes behind the end of the allocation of 400 bytes");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad deep", nvwave), 0);
+	assert_output_has(
+		"(recurse): kernel deep, block (0,0,0), thread (0,0,0): its stack of 131072 bytes has "
+		"overflowed; use less stack, or --set host.stack=");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad endless", nvwave), 0);
+	assert_output_has("(call): kernel endless, block (0,0,0), thread (0,0,0): its stack of 131072 bytes");
+	assert_output_has("cudaErrorLaunchFailure");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad divide", nvwave), 0);
+	assert_output_has("kernel divide, block (0,0,0), thread (0,0,0): divides by zero");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad mask", nvwave), 0);
+	assert_output_has("lane 4 is not in its own mask 0xf");
+	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
+	assert_output_has("--protocol: the program ran no kernels on the machine");
+	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad host", nvwave), 1);
+	assert_output_has("bad.cu:74 (main): host code reads from device memory");
+	assert_output_has("note: no report on kernels: ./bad ended by signal 11");
+	assert_true(strstr(output, "ran no kernels") == NULL);
+}
+
+static void a_stack_that_becomes_too_deep_between_two_accesses_is_told(void **state)
+{
+	static const struct {
+		const char *mode, *where;
+		unsigned fits; /* by themselves more */
+	} modes[] = {{"recursion", "deep.cu:14 (descend): kernel recursion", 300},
+		{"allocation", "deep.cu:18 (variable): kernel allocation", 90000},
+		{"frame", "(frame): kernel frame, block (0,0,0), thread (0,0,0)", 0}};
+
+	NEEDS_MACHINE();
+	for (unsigned i = 0; i < 2 * sizeof modes / sizeof *modes; i++) {
+		const unsigned mode = i / 2, fits = modes[mode].fits;
+
+		build(i % 2 ? "-O0" : "-O2", "deep", SOURCE("deep.cu"));
+		if (fits) {
+			assert_int_equal(run("./deep %s %u", modes[mode].mode, 2 * fits), 0);
+			assert_string_equal(output, "cudaSuccess 1\n");
+			assert_int_equal(run("%s exec --protocol=vi --report=report -- ./deep %s %u", nvwave,
+						 modes[mode].mode, fits),
+				0);
+			assert_string_equal(output, "cudaSuccess 1\n");
+			assert_int_equal(
+				run("%s exec --protocol=vi --set host.stack=1M --report=report -- ./deep %s "
+				    "%u",
+					nvwave, modes[mode].mode, 5 * fits),
+				0);
+			assert_string_equal(output, "cudaSuccess 1\n");
+		}
+		assert_int_equal(run("./deep %s %u", modes[mode].mode, 5 * fits), 0);
+		assert_output_has(modes[mode].where);
+		assert_output_has("its stack of 262144 bytes has overflowed\ncudaErrorLaunchFailure 0\n");
+		assert_int_equal(run("%s exec --protocol=vi --report=report -- ./deep %s %u", nvwave,
+					 modes[mode].mode, 2 * fits),
+			0);
+		assert_output_has(modes[mode].where);
+		assert_output_has(
+			"its stack of 131072 bytes has overflowed; use less stack, or --set host.stack=");
+	}
+}
+
+static void a_mistake_is_told_right_while_another_thread_allocates(void **state)
+{
+	NEEDS_CLANG();
+	build_once("-O1", "memory", SOURCE("memory.cu"));
+	assert_int_equal(run("./memory beside 2>told; grep -c 'memory.cu:14 (store): kernel store' told"), 0);
+	assert_string_equal(output, "20\n");
+	assert_int_equal(
+		run("grep -v ': 0 bytes behind the end of the allocation of 256 bytes at ' told"), 1);
+}
+
+static void host_code_that_reads_device_memory_is_told(void **state)
+{
+	NEEDS_CLANG();
+	build_once("-O1", "bad", SOURCE("bad.cu"));
+	assert_int_not_equal(run("./bad host"), 0);
+	assert_output_has("bad.cu:74 (main): host code reads from device memory at ");
+	assert_output_has("(byte 0 of the allocation of 400 bytes");
+	assert_int_not_equal(run("./bad copy"), 0);
+	assert_output_has("bad.cu:76 (main): host code writes to device memory at ");
+}
+
+/* ---- To the compilers ---------------------------------------------------------------------------- */
+
+static void what_is_not_supported_is_named(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(run(NVCC " -c %s", SOURCE("refused.cu")), 1);
+	assert_output_has("refused.cu:5:40: error:");
+	assert_output_has("nvwave does not support textures");
+	assert_output_has(
+		"refused.cu:7:11: error: 'cudaGraphicsResource' is unavailable: nvwave does not support "
+		"graphics");
+	assert_output_has("'shared_by_both' is unavailable: nvwave does not support __managed__ variables");
+	assert_output_has(
+		"refused.cu:8:11: error: 'cudaGraph_t' is unavailable: nvwave does not support graphs");
+	assert_output_has(
+		"refused.cu:3:19: error: 'texture' is unavailable: nvwave does not support textures");
+	assert_output_has(
+		"refused.cu:13:55: error: 'fragment' is unavailable: nvwave does not support tensor cores");
+	assert_output_has("refused.cu:15:8: error: 'load_matrix_sync<");
+	assert_output_has("refused.cu:16:9: error: 'tex1Dfetch<");
+	assert_output_has("refused.cu:17:2: error: 'tex2D<");
+	assert_output_has("refused.cu:18:2: error: 'surf2Dwrite<");
+	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_launch.cu")), 1);
+	assert_output_has(
+		"refused_launch.cu:6:2: error: reference to __global__ function 'child' in __global__ "
+		"function: "
+		"nvwave does not support dynamic parallelism\n");
+	assert_int_equal(run(NVCC " -ptx %s", SOURCE("weak.cu")), 2);
+	assert_output_has("nvwave-nvcc: -ptx: not supported");
+	assert_int_equal(run(NVCC " -lcublas %s", SOURCE("weak.cu")), 2);
+	assert_output_has("nvwave-nvcc: -lcublas: this library of the SDK is not supported");
+	assert_int_equal(run(NVCC " --nonsense %s", SOURCE("weak.cu")), 2);
+	assert_output_has("nvwave-nvcc: --nonsense: this option is not known");
+	assert_int_equal(run(NVCC " missing.cu"), 2);
+	assert_output_has("nvwave-nvcc: missing.cu: there is no such file");
+	assert_int_equal(run("echo 'int x = y;' >wrong.cu; " NVCC " -c wrong.cu"), 1);
+	assert_output_has("wrong.cu:1:9: error:");
+}
+
+static void inline_ptx_that_is_not_supported_is_named_with_its_line(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(run(NVCC " -c %s", SOURCE("refused_ptx.cu")), 1);
+	assert_output_has(
+		"refused_ptx.cu:7:2: error: inline PTX: nvwave does not support tex.2d.v4.f32.f32\n");
+	assert_output_has("refused_ptx.cu:8:2: error: inline PTX: nvwave does not support "
+			  "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32\n");
+	assert_output_has(
+		"refused_ptx.cu:9:2: error: inline PTX: nvwave does not support branches backwards: bra L\n");
+	assert_output_has("refused_ptx.cu:10:2: error: inline PTX: the register %pm0 is not supported\n");
+	assert_output_has(
+		"refused_ptx.cu:11:2: error: inline PTX: nvwave does not support fence.proxy.async\n");
+	assert_output_has(
+		"refused_ptx.cu:12:2: error: inline PTX: a branch to AWAY, which is not in this asm "
+		"statement\n");
+	assert_output_has("refused_ptx.cu:13:2: error: inline PTX: nvwave does not support bar.sync of other "
+			  "barriers than 0, or of a part of the block\n");
+	assert_output_has(
+		"refused_ptx.cu:14:2: error: inline PTX: nvwave does not support redux.sync.add.b32\n");
+}
+
+static void what_hip_has_and_we_do_not_is_named(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(
+		run("printf '#include <hip/hip_runtime.h>\nint main() {\nhipModuleLoad(0, \"k\"); }\n' "
+		    ">m.cpp; " HIPCC " -c m.cpp"),
+		1);
+	assert_output_has("m.cpp:3:1: error: 'hipModuleLoad");
+	assert_output_has("nvwave does not support modules that are loaded");
+	assert_int_equal(run(HIPCC " -mwavefrontsize64 -c m.cpp"), 2);
+	assert_output_has("nvwave-hipcc: -mwavefrontsize64: not supported: warps have 32 lanes");
+	assert_int_equal(run(HIPCC " -c m.cpp -lrocblas"), 2);
+	assert_output_has("nvwave-hipcc: -lrocblas: this library of the SDK is not supported");
+}
+
+static void what_cannot_be_compiled_or_written_is_told_before(void **state)
+{
+	static const struct {
+		const char *arguments, *message;
+	} wrong[] = {{"-o none/x weak.cu", "-o none/x: there is no folder none"},
+		{"-c -o none/x.o weak.cu", "-o none/x.o: there is no folder none"},
+		{"-o . weak.cu", "-o .: this is a folder"},
+		{"weak.cu weak.cu", "weak.cu: this source is given twice"},
+		{"folder.cu", "folder.cu: expected a file, found a folder"},
+		{"-O9 weak.cu", "-O9: expected -O0 to -O3"},
+		{"-x java weak.cu", "-x java: expected cu, hip, c++ or c"},
+		{"weak.cu -I", "-I: expected a value behind it"},
+		{"weak.cu -o", "-o: expected a value behind it"}};
+
+	NEEDS_CLANG();
+	run("mkdir -p folder.cu; cp %s .", SOURCE("weak.cu"));
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(run(NVCC " %s", wrong[i].arguments), 2);
+		assert_output_has(wrong[i].message);
+	}
+	assert_int_equal(run("TMPDIR=/nonexistent " NVCC " -c weak.cu"), 2);
+	assert_output_has("/nonexistent: no folder for temporary files can be made here (TMPDIR)");
+	run("rmdir folder.cu");
+}
+
+static void what_is_no_architecture_is_refused(void **state)
+{
+	static const char *const right[] = {NVCC " -arch=sm_90a", NVCC " -arch compute_80",
+		NVCC " -arch=native", NVCC " -arch=all-major", NVCC " -arch=lto_80", NVCC " -arch=sm_37",
+		NVCC " -gencode code=sm_75,arch=compute_75", NVCC " -arch=compute_70 -code=sm_70,compute_70",
+		NVCC " -gencode 'arch=compute_70,code=[sm_70,compute_70]'",
+		NVCC " -gencode=arch=compute_120f,code=\\\"sm_120f,lto_120\\\"",
+		HIPCC " --offload-arch=gfx90a:xnack-", HIPCC " --offload-arch=gfx906:sramecc+:xnack+,gfx1030",
+		HIPCC " --offload-arch=gfx9-4-generic", HIPCC " --amdgpu-target=native",
+		HIPCC " --offload-arch=sm_70"};
+	static const struct {
+		const char *command, *message;
+	} wrong[] = {{NVCC " -arch=kepler", "-arch=kepler: expected sm_NN, compute_NN, lto_NN, native, "},
+		{NVCC " -arch sm_700", "-arch=sm_700: there is no architecture of this number"},
+		{NVCC " -arch=xsm_70", "found xsm_70"}, {NVCC " -code=sm_70,sm_7", "found sm_7\n"},
+		{NVCC " -gencode arch=compute_70,code=all_of_them", "found all_of_them"},
+		{NVCC " -gencode=arch=volta,code=sm_70", "found volta"},
+		{NVCC " -gencode code=sm_70", "-gencode=code=sm_70: expected arch=compute_NN,code=sm_NN"},
+		{NVCC " --generate-code=sm_70", "found no arch="},
+		{NVCC " -arch=sm_71", "-arch=sm_71: there is no architecture sm_71"},
+		{NVCC " -gencode arch=compute_70,code=sm_70a", "there is no architecture sm_70a"},
+		{HIPCC " --offload-arch=foo", "--offload-arch=foo: expected an architecture (gfx90a, "},
+		{HIPCC " --offload-arch=gfx906,gfx9", "found gfx9\n"},
+		{HIPCC " --offload-arch=gfx90a:fast+", "found gfx90a:fast+"},
+		{HIPCC " --amdgpu-target=", "--amdgpu-target=: expected an architecture"}};
+
+	NEEDS_CLANG();
+	run("echo 'int main() { return 0; }' >empty.cu");
+	for (unsigned i = 0; i < sizeof right / sizeof *right; i++) {
+		assert_int_equal(run("%s -M empty.cu", right[i]), 0);
+	}
+	for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(run("%s -M empty.cu", wrong[i].command), 2);
+		assert_output_has(wrong[i].message);
+	}
+}
+
+/* Also when the compiler that runs beside the script lives on. */
+static void an_interrupted_compilation_leaves_nothing(void **state)
+{
+	NEEDS_CLANG();
+	assert_int_equal(run("mkdir left; { TMPDIR=$PWD/left " NVCC
+			     " -c %s & } ; sleep 0.4; kill -TERM $!; wait $!; s=$?; ls left; rmdir left; "
+			     "exit $s",
+				 SOURCE("semantics.cu")),
+		143);
+	assert_string_equal(output, "");
+}
+
+static void a_missing_clang_is_told(void **state)
+{
+	assert_int_equal(run("NVWAVE_CLANG=/nonexistent/clang++ " NVCC " %s", SOURCE("weak.cu")), 2);
+	assert_string_equal(
+		output, "nvwave-nvcc: NVWAVE_CLANG=/nonexistent/clang++: there is no such program\n");
+	assert_int_equal(run("NVWAVE_CLANG=true " NVCC " %s", SOURCE("weak.cu")), 2);
+	assert_string_equal(output, "nvwave-nvcc: NVWAVE_CLANG=true: expected clang++\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(inline_ptx_that_is_not_supported_is_named_with_its_line),
+		cmocka_unit_test(what_hip_has_and_we_do_not_is_named),
+		cmocka_unit_test(mistakes_in_kernels_are_told_with_their_lines),
+		cmocka_unit_test(a_mistake_is_told_right_while_another_thread_allocates),
+		cmocka_unit_test(host_code_that_reads_device_memory_is_told),
+		cmocka_unit_test(what_is_not_supported_is_named),
+		cmocka_unit_test(what_cannot_be_compiled_or_written_is_told_before),
+		cmocka_unit_test(what_is_no_architecture_is_refused),
+		cmocka_unit_test(an_interrupted_compilation_leaves_nothing),
+		cmocka_unit_test(a_missing_clang_is_told),
+		cmocka_unit_test(a_stack_that_becomes_too_deep_between_two_accesses_is_told),
+		cmocka_unit_test(mistakes_on_the_machine_are_told_too),
+	};
+
+	return run_all(tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Recovery on pools that are torn or damaged: a torn entry is ignored, and no damage goes unnoticed. */
+#include "image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/random.h>
+
+/* ---- Torn entries -------------------------------------------------------------------------------- */
+
+static void a_torn_entry_is_ignored_whichever_words_are_missing(void **state)
+{
+	for (unsigned words = 0; words < 16; words++) {
+		struct image im;
+		struct nvw_recovery report;
+
+		image_new(&im);
+		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+		put_est(&im, 0, NVW__EST_COMPLETED, 8);
+		put_entry(&im, 0, 0, 7, data_at(&im, 0), 0x1111111111111111, 15);
+		put_entry(&im, 0, 0, 9, data_at(&im, 1), 0x2222222222222222, words);
+		put(&im, data_at(&im, 0), 10);
+		put(&im, data_at(&im, 1), 20);
+		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(get(&im, data_at(&im, 0)), 10);
+		assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
+		/* Once an entry of epoch 9 was begun, the next epoch must be another one. */
+		assert_int_equal(report.epochs_rolled_back, words != 0);
+		free(im.bytes);
+	}
+}
+
+/*
+ * A slot of the log that is used every 65,536 or 2^20 epochs: its words tell the two epochs apart by all of
+ * their bits.
+ */
+static void an_entry_is_torn_however_long_ago_its_slot_was_used(void **state)
+{
+	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 22};
+
+	for (unsigned i = 0; i < sizeof distances / sizeof *distances * 16; i++) {
+		const uint64_t old = 70000, epoch = old + distances[i / 16];
+		const unsigned words = i % 16;
+		struct image im;
+		struct nvw_recovery report;
+
+		image_new(&im);
+		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+		put_est(&im, 0, NVW__EST_COMPLETED, epoch - 1);
+		put_entry(&im, 0, 0, old, data_at(&im, 0), 0x1111111111111111, 15);
+		put_entry(&im, 0, 0, epoch, data_at(&im, 1), 0x2222222222222222, words);
+		put(&im, data_at(&im, 0), 10);
+		put(&im, data_at(&im, 1), 20);
+		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(get(&im, data_at(&im, 0)), 10);
+		assert_int_equal(get(&im, data_at(&im, 1)), words == 15 ? 0x2222222222222222 : 20);
+		assert_int_equal(report.entries_torn, words != 0 && words != 15);
+		free(im.bytes);
+	}
+}
+
+/*
+ * A later epoch cannot have begun, however few words of its entry are there: the mark of this one would leave
+ * it open.
+ */
+static void a_torn_entry_of_a_later_epoch_is_damage(void **state)
+{
+	for (unsigned words = 1; words < 16; words++) {
+		struct image im;
+		struct nvw_recovery report;
+
+		image_new(&im);
+		put_sealed(&im, nvw__chunk_word_off(&im.g, 0), nvw__chunk_payload(NVW__CHUNK_CLASS, 1));
+		put_est(&im, 0, NVW__EST_COMPLETED, 8);
+		put_entry(&im, 0, 0, 9, data_at(&im, 0), 0x1111111111111111, 15);
+		put_entry(&im, 0, 1, 7, data_at(&im, 1), 0x2222222222222222, 15);
+		put_entry(&im, 0, 1, 10, data_at(&im, 1), 0x3333333333333333, words);
+		put(&im, data_at(&im, 0), 10);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		assert_int_equal(get(&im, data_at(&im, 0)), 10);
+		free(im.bytes);
+	}
+}
+
+/* ---- Headers ------------------------------------------------------------------------------------- */
+
+static void a_changed_byte_behind_either_header_is_mended(void **state)
+{
+	const nvw_off at[] = {sizeof(struct nvw__header), NVW__COPY_OFF - 1,
+		NVW__COPY_OFF + sizeof(struct nvw__header), NVW__ROOTS_OFF - 1};
+
+	for (unsigned i = 0; i < sizeof at / sizeof *at; i++) {
+		struct nvw_recovery report;
+		struct image im;
+
+		build(&im);
+		im.bytes[at[i]] = 1;
+		assert_int_equal(recover(&im, &report), 0);
+		assert_int_equal(report.header_repaired, 1);
+		assert_int_equal(im.bytes[at[i]], 0);
+		assert_memory_equal(im.bytes, im.bytes + NVW__COPY_OFF, NVW__PAGE_BYTES);
+		free(im.bytes);
+	}
+}
+
+static void a_pool_that_has_lost_its_end_is_refused(void **state)
+{
+	struct nvw_recovery report;
+	struct image im;
+
+	build(&im);
+	im.size -= 4096;
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	im.size += 2 * 4096;
+	im.bytes = realloc(im.bytes, im.size);
+	memset(im.bytes + im.size - 4096, 0, 4096);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	free(im.bytes);
+}
+
+static void the_header_of_another_pool_beside_ones_own_is_refused(void **state)
+{
+	struct nvw_recovery report;
+	struct image im, other;
+
+	build(&im);
+	build(&other);
+	memcpy(im.bytes + NVW__COPY_OFF, other.bytes + NVW__COPY_OFF, NVW__PAGE_BYTES);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	free(im.bytes);
+	free(other.bytes);
+}
+
+static void the_damaged_page_of_the_header_is_named(void **state)
+{
+	static const nvw_off pages[] = {NVW__HEADER_OFF, NVW__COPY_OFF};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct nvw_pool *pool;
+		struct image im;
+
+		build(&im);
+		assert_int_equal(open_image(&im, &pool), 0);
+		assert_int_equal(nvw__header_damaged(pool), 0);
+		im.bytes[pages[i] + 100] ^= 1;
+		assert_int_equal(nvw__header_damaged(pool), i + 1);
+		nvw_pool_close(pool);
+		free(im.bytes);
+	}
+}
+
+static void a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right(void **state)
+{
+	static const struct nvw__member members[] = {
+		{.count = 1}, {.number = 1}, {.count = 2, .number = 2}, {.count = NVW_POOLS_MAX + 1}};
+	enum { MEMBERS = sizeof members / sizeof *members };
+	struct nvw_recovery report;
+	struct image im;
+
+	image_new(&im);
+	for (unsigned i = 0; i < MEMBERS + 4; i++) {
+		struct nvw_pool pool = {.geometry = im.g};
+
+		put_headers(&im, &pool);
+		assert_int_equal(recover(&im, &report), 0);
+		if (i < MEMBERS) {
+			pool.member = members[i];
+		} else if (i == MEMBERS) {
+			memset(pool.device, 'x', sizeof pool.device);
+		} else if (i == MEMBERS + 1) {
+			memset(pool.geometry.layout, 'x', sizeof pool.geometry.layout);
+		} else if (i == MEMBERS + 2) {
+			pool.geometry.est += NVW__LINE_BYTES;
+		} else {
+			pool.geometry.streams++;
+		}
+		put_headers(&im, &pool);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	}
+	free(im.bytes);
+}
+
+/* ---- Words --------------------------------------------------------------------------------------- */
+
+/* What a user of the pool can tell apart after recovery: data, roots, which blocks are allocated, what is
+ * settled. */
+static uint64_t meaning(struct image *im)
+{
+	uint64_t hash = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		hash = nvw_mix64(hash ^ get(im, data_at(im, i)));
+		hash = nvw_mix64(hash ^ allocated(im, data_at(im, i)));
+		hash = nvw_mix64(hash ^ get(im, nvw_pool_root_off(&im->g, i)));
+	}
+	hash = nvw_mix64(hash ^ allocated(im, nvw__chunk_off(&im->g, 1)));
+	for (uint32_t s = 0; s < STREAMS; s++) {
+		hash = nvw_mix64(hash ^ get(im, nvw__est_off(&im->g, s)));
+	}
+	return hash;
+}
+
+static void flip(const struct image *im, nvw_off at, uint8_t bits, uint64_t expected)
+{
+	struct image bad = image_copy(im), before;
+	struct nvw_recovery report;
+	int r;
+
+	bad.bytes[at] ^= bits;
+	before = image_copy(&bad);
+	r = recover(&bad, &report);
+	if (r == 0) {
+		if (meaning(&bad) != expected) {
+			fail_msg("offset %llu, bits %02x: a wrong answer in silence", (unsigned long long)at,
+				bits);
+		}
+	} else {
+		assert_true(r == NVW_E_DAMAGED || r == NVW_E_NOT_A_POOL || r == NVW_E_VERSION);
+		assert_memory_equal(bad.bytes, before.bytes, bad.size);
+	}
+	free(bad.bytes);
+	free(before.bytes);
+}
+
+static void every_changed_byte_of_the_metadata_is_noticed_or_harmless(void **state)
+{
+	static const uint8_t changes[] = {0x01, 0x80, 0xff};
+	struct image im, whole;
+	struct nvw_recovery report;
+	uint64_t expected;
+	const nvw_off table = 8 * 48; /* the first block words of chunk 0 */
+
+	build(&im);
+	whole = image_copy(&im);
+	assert_int_equal(recover(&whole, &report), 0);
+	expected = meaning(&whole);
+	for (unsigned c = 0; c < sizeof changes; c++) {
+		for (nvw_off at = 0; at < im.g.chunks + table; at++) {
+			/* Root words are the structure's own, and so is what nothing uses between the tables
+			 * and the chunks. */
+			const bool is_root = at >= im.g.roots && at < im.g.roots + 8 * NVW_POOL_ROOTS;
+			const bool is_header = at < im.g.roots;
+
+			if (is_root || (is_header && at % 4096 >= 256 && at % 512) ||
+				(at >= im.g.chunk_table + 64 && at < im.g.chunks)) {
+				continue;
+			}
+			flip(&im, at, changes[c], expected);
+		}
+	}
+	free(im.bytes);
+	free(whole.bytes);
+}
+
+static void a_word_that_strayed_from_its_place_is_damage(void **state)
+{
+	struct image im;
+	struct nvw_recovery report;
+
+	build(&im);
+	put(&im, nvw__est_off(&im.g, 0), get(&im, nvw__est_off(&im.g, 1)));
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	assert_non_null(strstr(nvw_error_message(), "offset 0x"));
+	free(im.bytes);
+}
+
+static void a_log_entry_that_points_outside_the_data_is_damage(void **state)
+{
+	static const nvw_off places[] = {0, 4096, 8, UINT64_C(1) << 34};
+
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		struct image im;
+		struct nvw_recovery report;
+
+		build(&im);
+		put_entry(&im, 1, 0, 6, places[i], 1, 15);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		free(im.bytes);
+	}
+}
+
+static void an_epoch_from_the_future_is_damage(void **state)
+{
+	struct image im;
+	struct nvw_recovery report;
+
+	build(&im);
+	put_entry(&im, 1, 0, 8, data_at(&im, 0), 1, 15);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	put_entry(&im, 1, 0, 6, data_at(&im, 0), 1, 15);
+	assert_int_equal(recover(&im, &report), 0);
+	put_block(&im, 0, 5, NVW__BLOCK_ALLOCATED_BY, 0, 9);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	free(im.bytes);
+}
+
+static void a_sealed_word_that_says_the_impossible_is_damage(void **state)
+{
+	static const uint64_t payloads[] = {7, UINT64_C(3) << 24 | 1, UINT64_C(1) << 24};
+
+	for (unsigned i = 0; i < sizeof payloads / sizeof *payloads; i++) {
+		struct image im;
+		struct nvw_recovery report;
+
+		build(&im);
+		put_sealed(&im, nvw__est_off(&im.g, 2), payloads[i]);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		free(im.bytes);
+	}
+}
+
+static void a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written(void **state)
+{
+	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
+		struct nvw_recovery report;
+		struct image im;
+
+		build(&im);
+		im.bytes[nvw__entry_off(&im.g, 0, 0) + 8 * i] ^= 1;
+		assert_int_equal(recover(&im, &report), 0);
+		im.bytes[nvw__entry_off(&im.g, 0, 1) + 8 * i] ^= 1;
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		free(im.bytes);
+	}
+}
+
+static void a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage(void **state)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		const enum nvw__block_kind kind = i % 2 ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE;
+		struct nvw_recovery report;
+		struct image im;
+
+		build(&im);
+		put_block(&im, 0, 5, kind, i < 2, i >= 2);
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		put_block(&im, 0, 5, kind, 0, 0);
+		assert_int_equal(recover(&im, &report), 0);
+		free(im.bytes);
+	}
+}
+
+static void a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not(void **state)
+{
+	static const struct {
+		enum nvw__chunk_kind kind;
+		uint64_t taken, refused;
+	} limits[] = {{NVW__CHUNK_EXTENT, 2, 3}, {NVW__CHUNK_CLASS, NVW_HEAP_CLASSES - 1, NVW_HEAP_CLASSES},
+		{NVW__CHUNK_FREE, 0, 1}, {NVW__CHUNK_EXTENT, 1, 0}};
+	struct nvw_recovery report;
+	struct image im;
+
+	image_new(&im); /* of three chunks */
+	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+		const nvw_off off = nvw__chunk_word_off(&im.g, 1);
+
+		put_sealed(&im, off, nvw__chunk_payload(limits[i].kind, limits[i].refused));
+		assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+		put_sealed(&im, off, nvw__chunk_payload(limits[i].kind, limits[i].taken));
+		assert_int_equal(recover(&im, &report), 0);
+	}
+	put_sealed(&im, nvw__chunk_word_off(&im.g, 1), nvw__chunk_payload(NVW__CHUNK_KINDS, 0));
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	free(im.bytes);
+}
+
+static void a_chunk_within_an_extent_is_free_or_damage(void **state)
+{
+	struct nvw_recovery report;
+	struct image im;
+	nvw_off inner;
+
+	build(&im); /* the extent has chunks 1 and 2 */
+	inner = nvw__chunk_word_off(&im.g, 2);
+	put_sealed(&im, inner, nvw__chunk_payload(NVW__CHUNK_CLASS, 3));
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	put(&im, inner, 1);
+	assert_int_equal(recover(&im, &report), NVW_E_DAMAGED);
+	put_sealed(&im, inner, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
+	assert_int_equal(recover(&im, &report), 0);
+	free(im.bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_torn_entry_is_ignored_whichever_words_are_missing),
+		cmocka_unit_test(an_entry_is_torn_however_long_ago_its_slot_was_used),
+		cmocka_unit_test(a_torn_entry_of_a_later_epoch_is_damage),
+		cmocka_unit_test(a_changed_byte_behind_either_header_is_mended),
+		cmocka_unit_test(a_pool_that_has_lost_its_end_is_refused),
+		cmocka_unit_test(the_header_of_another_pool_beside_ones_own_is_refused),
+		cmocka_unit_test(every_changed_byte_of_the_metadata_is_noticed_or_harmless),
+		cmocka_unit_test(a_word_that_strayed_from_its_place_is_damage),
+		cmocka_unit_test(a_log_entry_that_points_outside_the_data_is_damage),
+		cmocka_unit_test(an_epoch_from_the_future_is_damage),
+		cmocka_unit_test(a_sealed_word_that_says_the_impossible_is_damage),
+		cmocka_unit_test(
+			a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written),
+		cmocka_unit_test(a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage),
+		cmocka_unit_test(the_damaged_page_of_the_header_is_named),
+		cmocka_unit_test(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not),
+		cmocka_unit_test(a_chunk_within_an_extent_is_free_or_damage),
+		cmocka_unit_test(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
