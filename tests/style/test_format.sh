@@ -29,7 +29,7 @@ found=$(mktemp)
 folder=$(mktemp -d)
 trap 'rm -rf "$found" "$folder"' EXIT
 echo 1..2
-formatted bench cli crashtest docs emu host lib litmus recovery tests workloads && status=0 || status=$?
+formatted bench cli crashtest docs emu host lib litmus papers recovery tests workloads && status=0 || status=$?
 ok "$status" every_c_file_is_formatted
 cp .clang-format "$folder"
 printf 'int  f( void ) { return 1; }\n' >"$folder/a.c"
