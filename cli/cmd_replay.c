@@ -133,7 +133,7 @@ static int extract_to(const char *path, const uint8_t *content, uint64_t bytes)
 {
 	struct nvw_new_file pool;
 
-	NVW_TRY(nvw_new_file_begin(path, false, &pool));
+	NVW_TRY(nvw_new_file_begin(path, true, &pool));
 	fwrite(content, 1, bytes, pool.file);
 	return nvw_new_file_end(&pool, 0);
 }

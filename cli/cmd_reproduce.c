@@ -161,8 +161,12 @@ static void print_points(const struct papers *p)
 		points += p->sweep[i]->sweep.count;
 		known += p->sweep[i]->known;
 	}
-	printf("%u points, %u of them unchanged since an earlier run; seeds 1 to %u\n", points, known,
-		p->seeds);
+	printf("%u points, %u of them unchanged since an earlier run; ", points, known);
+	if (p->seeds == 1) {
+		puts("seed 1");
+	} else {
+		printf("seeds 1 to %u\n", p->seeds);
+	}
 }
 
 static int print_report(const struct reproduce_command *c, const char *folder)

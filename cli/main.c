@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave: finds the command and calls it. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "core/units.h"
 #include "report/words.h"
 #include "report/provenance.h"
+#include "session.h"
 
 static const struct {
 	const char *name, *arguments, *summary;
@@ -102,10 +104,24 @@ static int check_output(int status)
 	if (fflush(stdout) == 0 && !ferror(stdout)) {
 		return status;
 	}
-	if (status != STATUS_INPUT) {
+	if (status != STATUS_INPUT && !cli_reader_is_gone()) {
 		fputs("nvwave: standard output cannot be written\n", stderr);
 	}
 	return STATUS_INPUT;
+}
+
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* A file beyond the limit of its size is an error of what writes it. Programs that are executed get the default
+ * action. */
+static void outlive_full_files(void)
+{
+	const struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+
+	sigaction(SIGXFSZ, &action, NULL);
 }
 
 int main(int argc, char **argv)
@@ -114,6 +130,7 @@ int main(int argc, char **argv)
 										 "-h", NULL};
 
 	occupy_standard_files();
+	outlive_full_files();
 	cli_command_line(argc, argv);
 	nvw_stop_catch();
 	if (argc < 2) {

@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,18 @@ const char *cli_domain_name(const struct emu_config *config)
 	return emu_domain_name(config);
 }
 
+bool cli_reader_is_gone(void)
+{
+	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return ferror(stdout) && poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 int cli_fail(void)
 {
+	if (cli_reader_is_gone()) {
+		return STATUS_INPUT;
+	}
 	fprintf(stderr, "nvwave: %s\n", nvw_error_message());
 	return STATUS_INPUT;
 }

@@ -696,8 +696,13 @@ static unsigned seeds_of(const struct papers *p)
 static void summary(const struct page *p)
 {
 	unsigned count[PAPER_VERDICTS] = {0}, all = 0, lost = 0;
-	char text[1024], made_by[TEXT_BYTES];
+	const unsigned seeds = seeds_of(p->papers);
+	char text[1024], made_by[TEXT_BYTES], of_seeds[128] = "Numbers are those of one seed.";
 
+	if (seeds > 1) {
+		snprintf(of_seeds, sizeof of_seeds,
+			"Numbers are means over %u seeds, in brackets the least and the most.", seeds);
+	}
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
 		const struct paper_row *const row = &p->papers->row[i];
 
@@ -708,10 +713,9 @@ static void summary(const struct page *p)
 		}
 	}
 	snprintf(text, sizeof text,
-		"%u rows: %u agree, %u agree by luck, %u disagree, %u cannot be compared, %u cannot be judged here. "
-		"Numbers are means over %u seeds, in brackets the least and the most.",
+		"%u rows: %u agree, %u agree by luck, %u disagree, %u cannot be compared, %u cannot be judged here. %s",
 		all, count[PAPER_AGREES], count[PAPER_LUCK], count[PAPER_DISAGREES],
-		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], seeds_of(p->papers));
+		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], of_seeds);
 	paragraph(p, text);
 	if (lost > 0) {
 		snprintf(text, sizeof text, "%u rows that agreed no longer do.", lost);

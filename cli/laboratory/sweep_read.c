@@ -73,10 +73,14 @@ static int add_range(struct sweep *s, struct sweep_axis *a, const char *text)
 	}
 	const bool multiplies = op == '*';
 
-	if (at > last || step < 1u + multiplies || (multiplies && at == 0) || last > UINT64_MAX / 2 / step ||
-		(!multiplies && (last - at) / step > RANGE_MAX)) {
+	if (at > last || step < 1u + multiplies || (multiplies && at == 0) || last > UINT64_MAX / 2 / step) {
 		return nvw_fail(NVW_E_USAGE, "%s: axis %s: the range %s has no end or is empty", s->where,
 			a->name, text);
+	}
+	if (!multiplies && (last - at) / step >= RANGE_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: axis %s: the range %s has %" PRIu64 " values, of at most %d", s->where, a->name,
+			text, (last - at) / step + 1, RANGE_MAX);
 	}
 	while (at <= last) {
 		snprintf(number, sizeof number, "%" PRIu64, at);

@@ -21,7 +21,7 @@ enum { NAME_BYTES = 256, REASON_BYTES = 512 };
 static bool is_left_out(const char *name)
 {
 	static const char *const names[] = {"made_by", "repeat", "command", "options", "seconds",
-		"explore_seconds", "version", "workers"};
+		"explore_seconds", "cpu_seconds", "version", "workers"};
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (!strcmp(name, names[i])) {

@@ -20,6 +20,7 @@
 #include <crashtest/judge/process.h>
 
 #include "core/invariant.h"
+#include "core/folder.h"
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "sweep.h"
@@ -374,11 +375,21 @@ static int continue_run(struct running *r)
 	return 0;
 }
 
+/* Where there is no room for temporary files, no point has a result: that is one refusal. */
+static int check_temporary_folder(void)
+{
+	struct nvw_folder folder;
+
+	NVW_TRY(nvw_folder_make("sweep", false, &folder));
+	nvw_folder_remove(&folder);
+	return 0;
+}
+
 int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct sweep_journal *journal)
 {
 	struct running r = {
 		.sweep = s, .manner = manner, .journal = journal, .progress.began = ct_wall_seconds()};
-	int error;
+	int error = 0;
 
 	NVW_INVARIANT(manner->jobs > 0 && manner->jobs <= JOBS_MAX);
 	for (unsigned i = 0; i < s->count; i++) {
@@ -388,10 +399,13 @@ int sweep_local_run(struct sweep *s, const struct sweep_manner *manner, struct s
 	if (!r.child) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the points");
 	}
-	do {
+	if (r.progress.to_run > 0) {
+		error = check_temporary_folder();
+	}
+	while (error == 0 && (r.active || r.next < s->count)) {
 		error = continue_run(&r);
 		sweep_show(manner, &r.progress, error || !r.active);
-	} while (error == 0 && (r.active || r.next < s->count));
+	}
 	kill_all(&r);
 	free(r.child);
 	return error;

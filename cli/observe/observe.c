@@ -282,11 +282,12 @@ int cli_observers_start(struct cli_observers *o, struct nvw_machine *machine, ui
 	return 0;
 }
 
-static int write_timeline(struct cli_observers *o)
+static int write_timeline(struct cli_observers *o, uint64_t now_ps)
 {
 	char text[NVW_UNIT_TEXT];
 	uint64_t complete_ps;
 
+	NVW_TRY(cli_timeline_check(o->timeline, now_ps));
 	NVW_TRY(cli_timeline_write(o->timeline, &complete_ps));
 	if (complete_ps != UINT64_MAX) {
 		fprintf(stderr,
@@ -300,7 +301,7 @@ static int write_timeline(struct cli_observers *o)
 static int write_all(struct cli_observers *o, uint64_t now_ps, struct nvw_description *description)
 {
 	if (o->timeline) {
-		NVW_TRY(write_timeline(o));
+		NVW_TRY(write_timeline(o, now_ps));
 	}
 	if (o->series) {
 		NVW_TRY(cli_series_end(o->series, now_ps));

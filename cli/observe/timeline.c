@@ -619,6 +619,18 @@ static int write_with(struct cli_timeline *t, struct row **order, struct cli_tim
 	return ended;
 }
 
+int cli_timeline_check(const struct cli_timeline *t, uint64_t now_ps)
+{
+	const uint64_t took_ps = now_ps - t->origin_ps;
+
+	if (t->window.from_ps < took_ps || t->window.from_ps == 0) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"--timeline-window: the run took %.3f us, and the window begins at %.3f us",
+		(double)took_ps / 1e6, (double)t->window.from_ps / 1e6);
+}
+
 int cli_timeline_write(struct cli_timeline *t, uint64_t *ret_complete_ps)
 {
 	struct row **const order = malloc((t->count + 1) * sizeof *order);

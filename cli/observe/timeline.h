@@ -31,6 +31,9 @@ NVW_CHECKED int cli_timeline_create(
 void cli_timeline_start(struct cli_timeline *timeline, const struct nvw_machine *machine);
 void cli_timeline_see(struct cli_timeline *timeline, const struct emu_sight *sight);
 
+/* NVW_E_USAGE if the run, which ended now, did not reach the window. */
+NVW_CHECKED int cli_timeline_check(const struct cli_timeline *timeline, uint64_t now_ps);
+
 /* Writes the file. *ret_complete_ps: up to this time it is complete, UINT64_MAX if nothing was left out. */
 NVW_CHECKED int cli_timeline_write(struct cli_timeline *timeline, uint64_t *ret_complete_ps);
 /* NULL is allowed. A file that was not written is removed. */

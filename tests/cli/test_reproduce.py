@@ -172,7 +172,7 @@ def to_the_end():
     seeds = [run("reproduce", "--papers=papers4", "--output=out5", "--seeds=2", alone) for alone in ("--long", "--sensitivity")]
     ok("--sensitivity has no effect with --long" in both[2] and all("--seeds has no effect" in s[2] and s[0] == 2 for s in seeds),
        "what_runs_with_one_seed_refuses_others", both, seeds)
-    ok(done[0] == 0 and "L1" in done[1] and "L2" not in done[1] and "seeds 1 to 1" in done[1] and "--keep has no effect with --long" in refused[2]
+    ok(done[0] == 0 and "L1" in done[1] and "L2" not in done[1] and "; seed 1\n" in done[1] and "--keep has no effect with --long" in refused[2]
        and "count=30" in " ".join(os.listdir("out5")), "long_runs_have_what_their_paper_adds_and_are_not_kept", done, refused, os.listdir("out5"))
 
 
