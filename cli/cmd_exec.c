@@ -13,6 +13,7 @@
 #include "core/newfile.h"
 #include "../host/kernels.h"
 #include "exec_kernels.h"
+#include "exec_schedules.h"
 #include "report/exec_races.h"
 #include "report/exec_report.h"
 #include "report/provenance.h"
@@ -36,12 +37,14 @@ struct request {
 	const char *emulate;       /* the option that asks for kernels on the machine; NULL: none */
 	const char *races;         /* the memory model under which they are looked for; NULL: they are not */
 	bool persistency, initial; /* candidates of persistency races */
+	struct cli_schedules schedules;
 };
 
 /* What the run has left for the report. */
 struct outcome {
 	json_t *kernels; /* NULL: none ran on the machine */
 	struct host_candidates candidates;
+	struct exec_schedules schedules;
 };
 
 /* A record must not replace a file that the program had mapped. */
@@ -124,11 +127,13 @@ static int print_report(
 	int error = 0;
 
 	if (session->json) {
-		error = exec_report_json(s, made_by, o->kernels, exec_races_json(s, &o->candidates), to);
+		error = exec_report_json(s, made_by, o->kernels, exec_races_json(s, &o->candidates),
+			exec_schedules_json(&o->schedules), to);
 	} else {
 		exec_report_text(s, made_by, to);
 		exec_kernels_text(o->kernels, to);
 		exec_races_text(s, &o->candidates, to);
+		exec_schedules_text(&o->schedules, to);
 	}
 	json_decref(made_by);
 	return error;
@@ -150,24 +155,36 @@ static int write_report(const struct host_session *s, const struct cli_session *
 	return 0;
 }
 
-static int begin_session(const struct cli_session *session, const struct request *r, struct host_session *s)
+static struct host_options options_of(const struct cli_session *session, const struct request *r)
 {
-	const struct host_options options = {.machine = &session->config,
-		.delays = r->delays,
-		.record = r->record != NULL,
+	return (struct host_options){.machine = &session->config,
+		.delays = r->delays && r->schedules.count == 0,
+		.record = r->record != NULL || r->schedules.count > 0,
 		.stacks = r->stacks,
 		.compare = r->compare,
 		.advice = r->advice,
 		.check = r->persistency,
 		.initial = r->initial};
+}
 
+static int check_request(const struct cli_session *session, const struct request *r)
+{
 	if (r->persistency && session->config.nvram.domain == EMU_DOMAIN_eadr) {
 		return nvw_fail(NVW_E_USAGE,
 			"--check=persistency: the domain is eadr, where every store is durable at once");
 	}
+	if (r->emulate && r->schedules.count > 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--schedules: threads of a program whose kernels run on the machine cannot take turns");
+	}
 	NVW_TRY(check_writable(r->record));
-	NVW_TRY(check_writable(r->report));
-	NVW_TRY(host_session_begin(&options, s));
+	return check_writable(r->report);
+}
+
+static int begin_session(const struct cli_session *session, const struct request *r,
+	const struct host_options *o, struct host_session *s)
+{
+	NVW_TRY(host_session_begin(o, s));
 	if (!r->emulate) {
 		return 0;
 	}
@@ -185,7 +202,7 @@ static int conclude(const struct host_session *s, const struct outcome *o)
 	if (nvw_stopping()) {
 		return STATUS_INPUT;
 	}
-	if (s->status || exec_kernels_race(o->kernels) || o->candidates.strong > 0) {
+	if (s->status || exec_kernels_race(o->kernels) || o->candidates.strong > 0 || o->schedules.bad > 0) {
 		return STATUS_INCONSISTENT;
 	}
 	return STATUS_CLEAN;
@@ -194,6 +211,9 @@ static int conclude(const struct host_session *s, const struct outcome *o)
 static int collect(struct host_session *s, const struct request *r, char **argv, struct outcome *ret_outcome)
 {
 	NVW_TRY(host_session_run(s, argv));
+	if (r->schedules.count > 0) {
+		NVW_TRY(exec_schedules_ran(&ret_outcome->schedules, s));
+	}
 	if (r->record != NULL) {
 		NVW_TRY(write_logs(s, r->record));
 	}
@@ -206,27 +226,48 @@ static int collect(struct host_session *s, const struct request *r, char **argv,
 	return 0;
 }
 
-static int execute(const struct cli_session *session, const struct request *r, char **argv)
+/* The run that is reported. */
+static int run_and_report(const struct cli_session *session, const struct request *r,
+	const struct host_options *options, char **argv, struct outcome *o)
 {
 	struct host_session s;
-	struct outcome o = {.kernels = NULL};
 
-	NVW_TRY(begin_session(session, r, &s));
-	int result = collect(&s, r, argv, &o);
+	NVW_TRY(begin_session(session, r, options, &s));
+	int result = collect(&s, r, argv, o);
 
-	if (s.seconds > 0) {
-		const int reported = write_report(&s, session, &o, r->report);
+	if (s.seconds > 0 && host_schedule_check(&s) == 0) {
+		const int reported = write_report(&s, session, o, r->report);
 
 		if (result == 0) {
 			result = reported;
 		}
 	}
 	if (result == 0) {
-		result = conclude(&s, &o);
+		result = conclude(&s, o);
+	}
+	host_session_end(&s);
+	return result;
+}
+
+static int execute(const struct cli_session *session, const struct request *r, char **argv)
+{
+	struct outcome o = {.kernels = NULL, .schedules = {.asked = r->schedules}};
+	struct host_options options = options_of(session, r);
+	struct host_schedule_plan plan;
+
+	NVW_TRY(check_request(session, r));
+	int result = 0;
+
+	if (r->schedules.count > 0) {
+		result = exec_schedules_run(&options, argv, &o.schedules, &plan);
+		options.schedule = &plan;
+	}
+	if (result == 0) {
+		result = run_and_report(session, r, &options, argv, &o);
 	}
 	json_decref(o.kernels);
 	host_candidates_free(&o.candidates);
-	host_session_end(&s);
+	exec_schedules_end(&o.schedules);
 	return result;
 }
 
@@ -242,7 +283,10 @@ static int check_words(const struct cli_options *o, int argc, int last)
 	if (last + 1 >= argc) {
 		return nvw_fail(NVW_E_USAGE, "exec: expected -- and a program");
 	}
-	return cli_options_check_use(o, cli_at(CLI_AT_RECORD, records) | cli_at(CLI_AT_NO_RECORD, !records));
+	const bool schedules = cli_given(o, CLI_host_schedules) || cli_given(o, CLI_schedule);
+
+	return cli_options_check_use(o, cli_at(CLI_AT_RECORD, records) | cli_at(CLI_AT_NO_RECORD, !records) |
+						cli_at(CLI_AT_NO_SCHEDULES, !schedules));
 }
 
 enum { PERSISTENCY = 3 }; /* among the choices of --check */
@@ -272,9 +316,10 @@ static struct request request_of(const struct cli_options *o)
 
 static int check_and_execute(const struct cli_session *s, int argc, char **argv, int last)
 {
-	const struct request r = request_of(&s->given);
+	struct request r = request_of(&s->given);
 
 	NVW_TRY(check_words(&s->given, argc, last));
+	NVW_TRY(cli_schedules_from(&s->given, &r.schedules));
 	return execute(s, &r, argv + last + 1);
 }
 

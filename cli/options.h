@@ -44,6 +44,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(NOT_INTERVAL, "unless --per=interval")         \
 	X(RECORD, "with --record")                       \
 	X(NO_RECORD, "without --record")                 \
+	X(NO_SCHEDULES, "without --schedules or --schedule") \
 	X(LATENCY, "in fio latency")                     \
 	X(BANDWIDTH, "in fio bandwidth")                 \
 	X(MIXED, "in fio mixed")                         \

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #include "core/folder.h"
 #include "core/stop.h"
 #include "program.h"
+#include "schedules.h"
 
 #ifndef NVWAVE_LIBRARY
 #define NVWAVE_LIBRARY ""
@@ -216,6 +218,10 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	if (make_lock(&s->control->lock)) {
 		return nvw_fail(NVW_E_SYSTEM, "cannot create a lock shared between processes");
 	}
+	s->control->schedule = o->schedule != NULL;
+	if (o->schedule != NULL) {
+		NVW_TRY(host_schedule_make(s, o->schedule, o->switches));
+	}
 	return make_races(s, o);
 }
 
@@ -285,6 +291,7 @@ void host_session_end(struct host_session *s)
 		s->control->closed = true;
 		munmap(s->control, sizeof *s->control);
 	}
+	host_schedule_close(s);
 	nvw_folder_remove(&s->folder);
 	*s = (struct host_session){0};
 }
@@ -412,17 +419,26 @@ static unsigned left_running(const pid_t *before, unsigned n, bool end)
 	return left;
 }
 
-/* Beside the library is that for locks. */
-static void set_preload(const char *library, bool locks)
+/* Adds the library of that name, which is beside the other. */
+static int add_preload(char *preload, size_t n, int at, const char *library, const char *name)
+{
+	const char *const slash = strrchr(library, '/');
+
+	return at + snprintf(preload + at, n - (size_t)at, ":%.*s/%s", (int)(slash - library), library, name);
+}
+
+/* Beside the library are that for locks and that for schedules. */
+static void set_preload(const char *library, const struct host_control *c)
 {
 	const char *before = getenv("LD_PRELOAD");
-	const char *const slash = strrchr(library, '/');
 	char preload[16384];
 	int n = snprintf(preload, sizeof preload, "%s", library);
 
-	if (locks && slash != NULL) {
-		n += snprintf(preload + n, sizeof preload - (size_t)n, ":%.*s/libnvwave-locks.so",
-			(int)(slash - library), library);
+	if (c->check) {
+		n = add_preload(preload, sizeof preload, n, library, "libnvwave-locks.so");
+	}
+	if (c->schedule) {
+		n = add_preload(preload, sizeof preload, n, library, "libnvwave-schedule.so");
 	}
 	if (before != NULL && *before) {
 		snprintf(preload + n, sizeof preload - (size_t)n, ":%.3900s", before);
@@ -433,7 +449,11 @@ static void set_preload(const char *library, bool locks)
 /* In the child; tells the parent why the program could not start. */
 static void enter_program(const struct host_session *s, const char *library, char *const argv[], int failed)
 {
-	set_preload(library, s->control->check);
+	set_preload(library, s->control);
+	if (s->control->schedule) {
+		personality(
+			ADDR_NO_RANDOMIZE); /* where it is not allowed, addresses differ from run to run */
+	}
 	setenv(HOST_SESSION_VARIABLE, s->folder.path, 1);
 	host_kernels_enter(s);
 	if (s->apart) {
@@ -484,6 +504,7 @@ static pid_t start_program(struct host_session *s, const char *library, char *co
 static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 {
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+	struct host_stall stall = {.points = 0};
 	pid_t ended = 0;
 	int status;
 
@@ -492,6 +513,7 @@ static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 		if (nvw_stop_seconds() > 0.5 || s->timed_out) {
 			kill(running.pid ? running.pid : pid, SIGKILL);
 		}
+		host_schedule_watch(s, &stall);
 		poll(&p, 1, p.fd < 0 ? 1 : WAIT_MS);
 		ended = waitpid(-1, &status, WNOHANG);
 		if (ended == pid) {

@@ -23,6 +23,8 @@ struct host_options {
 	bool advice;  /* flushed lines are compared, but not recorded */
 	bool check;   /* for host_candidates_find() (candidates.h) */
 	bool initial; /* likewise: also stores to what one thread alone has touched so far */
+	const struct host_schedule_plan *schedule; /* threads take turns (schedules.h); NULL: they do not */
+	const struct host_switch *switches;        /* the list of a plan that has one */
 };
 
 enum { HOST_LIBRARY_PATH = 4096 };
@@ -30,6 +32,7 @@ enum { HOST_LIBRARY_PATH = 4096 };
 struct host_session {
 	struct nvw_folder folder;
 	struct host_control *control;
+	struct host_schedule *schedule; /* NULL: threads do not take turns */
 	bool apart;     /* the program has its own process group, for control->kill_at; set before the run */
 	bool quiet;     /* the program's standard output goes to standard error; set before the run */
 	bool alone;     /* processes left running by the program are ended; set before the run */

@@ -9,6 +9,7 @@
  *	kernels-N   the persist log of a machine that kernels ran on (record mode)
  *	lines-N     one byte per cache line of file N: has it been stored to since its last flush?
  *	races       windows and loads of threads (persistency.h)
+ *	schedule    of threads that take turns (schedule.h)
  *
  * All files are mapped shared. So the record is complete however the program ends, and programs that it forks
  * and executes continue in the same session: the environment names the folder.
@@ -30,7 +31,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 10,
+	HOST_VERSION = 11,
 	HOST_FILES_MAX = 32,
 	HOST_UNFOLLOWED_MAX = 32,
 	HOST_THREADS_MAX = 1024,
@@ -191,9 +192,10 @@ struct host_control {
 	uint32_t version;
 	bool record, advice; /* advice: compare, but keep no events */
 	bool stacks;         /* sites have their callers */
-	bool compare; /* written pages are compared at every fence, also where all stores are announced */
-	bool check;   /* persistency races are looked for */
-	bool closed;  /* the parent has finished: recording has ended */
+	bool compare;  /* written pages are compared at every fence, also where all stores are announced */
+	bool check;    /* persistency races are looked for */
+	bool schedule; /* threads take turns */
+	bool closed;   /* the parent has finished: recording has ended */
 	/* The machine. Times are ticks of the time-stamp counter. */
 	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: one line at full bandwidth */
 	uint64_t queue_ticks;                         /* backlog of the device at which a flush has to wait */

@@ -301,8 +301,8 @@ static json_t *advice_json(const struct host_control *c)
 	return list;
 }
 
-int exec_report_json(
-	const struct host_session *s, json_t *made_by, const json_t *kernels, json_t *races, FILE *to)
+int exec_report_json(const struct host_session *s, json_t *made_by, const json_t *kernels, json_t *races,
+	json_t *schedules, FILE *to)
 {
 	const struct host_control *const c = s->control;
 	struct host_thread sum;
@@ -318,13 +318,13 @@ int exec_report_json(
 	const char *const compared = words_or(c->compared, NULL);
 
 	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
-	json_t *const o =
-		json_pack("{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o*, s:o, s:o, s:s*, s:O*, s:o*}",
-			"program", s->program, "status", status, "signal", signal, "seconds", s->seconds,
-			"processes", (int)c->processes, "threads", (int)c->threads, "pmem", stats,
-			"read_delays", delays_json(&sum.read), "write_delays", delays_json(&sum.write),
-			"operations", operations_json(&sum.operations), "advice", advice_json(c), "notes",
-			notes, "compared", compared, "made_by", made_by, "persistency_races", races);
+	json_t *const o = json_pack(
+		"{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o*, s:o, s:o, s:s*, s:O*, s:o*, s:o*}",
+		"program", s->program, "status", status, "signal", signal, "seconds", s->seconds, "processes",
+		(int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
+		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "operations",
+		operations_json(&sum.operations), "advice", advice_json(c), "notes", notes, "compared",
+		compared, "made_by", made_by, "persistency_races", races, "schedules", schedules);
 
 	if (o && kernels) {
 		json_object_set(o, "gpu", (json_t *)(uintptr_t)kernels);

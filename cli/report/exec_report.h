@@ -11,8 +11,9 @@
 
 void exec_report_text(const struct host_session *session, const json_t *made_by, FILE *to);
 /* NVW_E_MEMORY, NVW_E_SYSTEM. */
-/* kernels: those of a CUDA program, or NULL. races: of exec_races_json(), or NULL; it is given away. */
-NVW_CHECKED int exec_report_json(
-	const struct host_session *session, json_t *made_by, const json_t *kernels, json_t *races, FILE *to);
+/* kernels: those of a CUDA program, or NULL. races, schedules: of exec_races_json() and exec_schedules_json(), or NULL;
+ * they are given away. */
+NVW_CHECKED int exec_report_json(const struct host_session *session, json_t *made_by, const json_t *kernels,
+	json_t *races, json_t *schedules, FILE *to);
 
 #endif

@@ -21,6 +21,7 @@ static void forked(void)
 	const bool inside = host_self.inside;
 
 	host_self = (struct host_self){.inside = inside};
+	host_schedule_forked();
 	host_forget_stores(0, UINTPTR_MAX);
 	host_count_fork();
 	__atomic_add_fetch(&host_control->processes, 1, __ATOMIC_RELAXED);
@@ -125,6 +126,9 @@ __attribute__((constructor)) void host_attach(void)
 	host_recording = c->record || c->advice;
 	if (c->check) {
 		host_check_attach();
+	}
+	if (c->schedule) {
+		host_schedule_attach();
 	}
 	__atomic_add_fetch(&c->processes, 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&c->attached, 1, __ATOMIC_RELAXED);

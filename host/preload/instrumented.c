@@ -49,6 +49,7 @@ static void store(void *address, size_t n, void *place)
 		const struct host_caller caller = {place, (uintptr_t)__builtin_dwarf_cfa()};
 		const int before = errno;
 
+		host_point(HOST_AT_STORE, address, place);
 		if (host_recording) {
 			host_store(address, n, false, &caller);
 		}
@@ -66,6 +67,9 @@ static void load(const void *address, size_t n, void *place)
 	const int before = errno;
 
 	if (m != NULL) {
+		host_point(HOST_AT_LOAD, address, place);
+	}
+	if (m != NULL && host_checking) {
 		host_races->loads_seen = true;
 		host_check_load(m, address, n, &place_of(place));
 	}
@@ -78,7 +82,11 @@ static void atomic(const void *address, size_t n, unsigned how, void *place)
 	const int before = errno;
 
 	if (how == NVWAVE_CC_RELEASES) {
+		host_point(HOST_AT_ATOMIC, address, place);
 		host_check_release(address);
+	} else if (how == NVWAVE_CC_LOADED) {
+		host_point(
+			HOST_AT_LOAD, address, place); /* behind it, or behind an exchange that has failed */
 	}
 	if (how & NVWAVE_CC_LOADED) {
 		host_check_acquire(address);
@@ -152,6 +160,7 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 		flush(line_of(address), HOST_LINE, HOST_FLUSH_IN_ORDER, place);
 		break;
 	case NVWAVE_CC_STREAM:
+		host_point(HOST_AT_STORE, address, place);
 		if (host_recording && host_mapping_of(address) != NULL) {
 			host_store(address, n, true, &caller);
 		}
@@ -164,12 +173,16 @@ void host_instruction(unsigned what, void *address, void *place, size_t times)
 		fence(place);
 		break;
 	case NVWAVE_CC_ATOMIC:
+		host_point(HOST_AT_ATOMIC, address, place);
 		fence_flushed(place);
 		if (host_checking) {
 			locked(address, n, place);
 		}
 		__attribute__((fallthrough));
 	default:
+		if ((what & 0xff) != NVWAVE_CC_ATOMIC && host_mapping_of(address) != NULL) {
+			host_point(HOST_AT_STORE, address, place);
+		}
 		if (host_recording && host_mapping_of(address) != NULL) {
 			host_store(address, n, false, &caller);
 		}
@@ -259,7 +272,7 @@ HOST_EXPORT const struct nvwave_cc_hooks *nvwave_cc_hooks_3(const void *code, bo
 	if (host_recording || host_checking) { /* as it stays */
 		hooks.store = store;
 	}
-	if (host_checking) {
+	if (host_checking || host_scheduling) {
 		hooks.load = load;
 		hooks.atomic = atomic;
 	}

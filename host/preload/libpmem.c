@@ -84,6 +84,9 @@ void host_flush(const struct host_mapping *m, const void *addr, size_t len, uint
 	struct host_thread *const t = host_thread();
 	const uint64_t lines = lines_of(addr, len);
 
+	if (how != HOST_FLUSH_STREAMED) {
+		host_point(HOST_AT_FLUSH, addr, caller->address);
+	}
 	t->lines_flushed += lines;
 	t->bytes_asked += len;
 	host_self.flushed = true;
@@ -104,6 +107,7 @@ void host_drain(uint64_t began, const struct host_caller *caller)
 	if (host_self.own) {
 		return;
 	}
+	host_point(HOST_AT_FENCE, NULL, caller->address);
 	t->fences++;
 	t->empty_fences += !host_self.flushed;
 	if (host_recording && host_enter()) {

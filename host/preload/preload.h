@@ -45,6 +45,7 @@ struct host_self {
 	bool own; /* runs the emulator (kernels.c): what it does to memory is not the program's */
 	struct host_watched *watched; /* NULL: not yet (windows.h) */
 	bool unwatched;               /* there is no room for it */
+	struct host_turn *turn;       /* NULL: its turns are not controlled (turns.h) */
 };
 extern HOST_TLS struct host_self host_self;
 
@@ -369,6 +370,35 @@ void host_check_acquire(const void *address);
 struct host_watched *host_check_creates(void *(*start)(void *), int (*start_c11)(void *), void *argument);
 void *host_check_starts(void *created);
 int host_check_starts_c11(void *created);
+
+/* ---- Schedules (turns.c, policy.c; ../schedule.h) ------------------------------------------------- */
+
+extern bool host_scheduling; /* threads take turns; without that, none of the following has an effect */
+void host_schedule_attach(void);
+void host_schedule_forked(void);
+
+enum host_point {
+	HOST_AT_LOAD,
+	HOST_AT_ATOMIC,
+	HOST_AT_LOOK,
+	HOST_AT_STORE,
+	HOST_AT_FLUSH,
+	HOST_AT_FENCE,
+	HOST_AT_SYNC
+};
+/* This thread is about to do something: another may go first. LOOK: it tries, or yields. */
+void host_turn_point(enum host_point what, const void *object, void *place);
+static inline void host_point(enum host_point what, const void *object, void *place)
+{
+	if (__builtin_expect(host_scheduling, 0) && host_self.turn != NULL && !host_self.inside) {
+		host_turn_point(what, object, place);
+	}
+}
+
+/* This thread creates another: the start and its argument are replaced. Afterwards: it was created, or not. NULL: it is
+ * not controlled. */
+struct host_turn *host_turn_creates(void *(**start)(void *), int (**start_c11)(void *), void **argument);
+void host_turn_created(struct host_turn *new, pthread_t thread, bool failed);
 
 /* ---- Flushes and fences (libpmem.c) --------------------------------------------------------------- */
 

@@ -57,6 +57,7 @@ void host_store_ends(void)
 
 void host_copied(void *to, size_t n, const struct host_caller *caller)
 {
+	host_point(HOST_AT_STORE, to, caller->address);
 	if (host_recording) {
 		host_store(to, n, false, caller);
 	}

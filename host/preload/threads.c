@@ -60,8 +60,12 @@ HOST_EXPORT int pthread_create(
 		start = host_check_starts;
 		argument = watched;
 	}
+	struct host_turn *const turn = host_scheduling ? host_turn_creates(&start, NULL, &argument) : NULL;
 	const int error = REAL(pthread_create)(thread, attributes, start, argument);
 
+	if (turn != NULL) {
+		host_turn_created(turn, *thread, error != 0);
+	}
 	if (error) {
 		count_created(UINT32_MAX); /* undoes it */
 	}
@@ -77,8 +81,12 @@ HOST_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 		start = host_check_starts_c11;
 		argument = watched;
 	}
+	struct host_turn *const turn = host_scheduling ? host_turn_creates(NULL, &start, &argument) : NULL;
 	const int error = REAL(thrd_create)(thread, start, argument);
 
+	if (turn != NULL) {
+		host_turn_created(turn, *thread, error != thrd_success);
+	}
 	if (error != thrd_success) {
 		count_created(UINT32_MAX);
 	}

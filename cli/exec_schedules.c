@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See exec_schedules.h. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "core/stop.h"
+#include "exec_schedules.h"
+#include "report/words.h"
+
+enum { PRINTED = 16 };
+
+int cli_schedules_from(const struct cli_options *given, struct cli_schedules *ret_asked)
+{
+	*ret_asked = (struct cli_schedules){
+		.count = cli_given(given, CLI_host_schedules) ? cli_number(given, CLI_host_schedules) : 0,
+		.only = cli_given(given, CLI_schedule) ? cli_number(given, CLI_schedule) : 0,
+		.seed = cli_number(given, CLI_schedule_seed),
+		.depth = (unsigned)cli_number(given, CLI_schedule_depth)};
+	if (ret_asked->only > 0 && ret_asked->count > 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--schedule runs one schedule, --schedules all up to a number: expected one of them");
+	}
+	if (ret_asked->only > 0) {
+		ret_asked->count = 1;
+	}
+	return 0;
+}
+
+/* ---- Logs ----------------------------------------------------------------------------------------- */
+
+int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash)
+{
+	for (size_t i = 0; i < seen->count; i++) {
+		if (seen->hash[i] == hash) {
+			return 0;
+		}
+	}
+	if (seen->count == seen->room) {
+		uint64_t *const more = realloc(seen->hash, (2 * seen->room + 64) * sizeof *more);
+
+		if (more == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for the hashes of logs");
+		}
+		seen->hash = more;
+		seen->room = 2 * seen->room + 64;
+	}
+	seen->hash[seen->count++] = hash;
+	return 1;
+}
+
+int cli_hash_file(const char *path, uint64_t *hash)
+{
+	char buffer[1 << 16];
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	while (fd >= 0 && (n = read(fd, buffer, sizeof buffer)) > 0) {
+		*hash = XXH64(buffer, (size_t)n, *hash);
+	}
+	const int error = n < 0 ? nvw_fail_errno("%s", path) : 0;
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	return error;
+}
+
+/* Of all files that the program has mapped, and what they were before. */
+static int hash_logs(struct host_session *s, uint64_t *ret_hash)
+{
+	char path[300];
+
+	*ret_hash = s->control->file_count;
+	NVW_TRY(host_session_check_followed(s, NULL));
+	for (unsigned i = 0; i < s->control->file_count; i++) {
+		snprintf(path, sizeof path, "%s/log-%u", s->folder.path, i);
+		const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+		if (fd < 0) {
+			return nvw_fail_errno("%s", path);
+		}
+		NVW_TRY(host_session_convert(s, i, fd, "log", NULL));
+		NVW_TRY(cli_hash_file(path, ret_hash));
+		host_session_base(s, i, path, sizeof path);
+		NVW_TRY(cli_hash_file(path, ret_hash));
+	}
+	return 0;
+}
+
+/* ---- Files between two runs ----------------------------------------------------------------------- */
+
+/* A time by the clock of files. */
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool is_born_since(const char *path, uint64_t since)
+{
+	struct statx s;
+
+	return statx(AT_FDCWD, path, 0, STATX_BTIME, &s) == 0 && s.stx_mask & STATX_BTIME &&
+	       (uint64_t)s.stx_btime.tv_sec * 1000000000u + s.stx_btime.tv_nsec >= since;
+}
+
+/* What the program has created goes; another file is again as it was when it was mapped first. */
+static int put_back(const struct host_session *s, uint64_t since)
+{
+	for (unsigned i = 0; i < s->control->file_count; i++) {
+		const char *const path = s->control->file[i].path;
+
+		if (access(path, F_OK) != 0) {
+			continue;
+		}
+		if (is_born_since(path, since)) {
+			unlink(path);
+		} else {
+			NVW_TRY(host_session_save_base(s, i, path));
+		}
+	}
+	return 0;
+}
+
+/* ---- One schedule --------------------------------------------------------------------------------- */
+
+/* "": it ended with status 0. */
+static void end_text(const struct host_session *s, char *text, size_t n)
+{
+	FILE *const to = fmemopen(text, n, "w");
+
+	text[0] = '\0';
+	if (to == NULL) {
+		return;
+	}
+	host_schedule_print_end(s, to);
+	if (s->schedule->end == HOST_SCHEDULE_RAN && WIFSIGNALED(s->status)) {
+		fprintf(to, "ended by signal %d (%s)", WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
+	} else if (s->schedule->end == HOST_SCHEDULE_RAN && s->status != 0) {
+		fprintf(to, "ended with status %d", WEXITSTATUS(s->status));
+	}
+	fclose(to);
+	text[n - 1] = '\0';
+}
+
+static void note_end(struct exec_schedules *x, const struct host_session *s)
+{
+	const struct host_schedule_plan *const plan = &s->schedule->plan;
+	char text[4096];
+
+	end_text(s, text, sizeof text);
+	if (text[0] != '\0') {
+		x->bad++;
+		json_array_append_new(
+			x->ended, json_pack("{s:I, s:s, s:s}", "schedule", (json_int_t)plan->number, "policy",
+					  host_policy_name(plan->policy), "text", text));
+	}
+}
+
+static void place_text(const struct host_session *s, uint32_t site, char *text, size_t n)
+{
+	struct host_place p;
+
+	host_place_of(s->control, site, &p);
+	snprintf(text, n, "%s:%u %s", p.file, p.line, p.function);
+}
+
+static json_t *pair_json(const struct host_session *s, uint32_t store, uint32_t load)
+{
+	char from[400], to[400];
+
+	place_text(s, store, from, sizeof from);
+	place_text(s, load, to, sizeof to);
+	return json_pack("{s:s, s:s}", "store", from, "load", to);
+}
+
+static uint64_t witness_of(const struct exec_schedules *x, const json_t *pair)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(x->witnessed, i, one)
+	{
+		if (json_equal(json_object_get(one, "pair"), pair)) {
+			return (uint64_t)json_integer_value(json_object_get(one, "schedule"));
+		}
+	}
+	return 0;
+}
+
+static void note_witnesses(struct exec_schedules *x, const struct host_session *s)
+{
+	const struct host_schedule *const c = s->schedule;
+
+	for (uint32_t i = 0; i < c->witnesses; i++) {
+		json_t *const pair = pair_json(s, c->witness[i].store, c->witness[i].load);
+
+		if (witness_of(x, pair) == 0) {
+			json_array_append_new(
+				x->witnessed, json_pack("{s:I, s:O}", "schedule", (json_int_t)c->plan.number,
+						      "pair", pair));
+		}
+		json_decref(pair);
+	}
+}
+
+static int note_run(struct exec_schedules *x, struct host_session *s, uint64_t *ret_hash)
+{
+	NVW_TRY(host_schedule_check(s));
+	NVW_TRY(hash_logs(s, ret_hash));
+	const int is_new = cli_log_is_new(&x->logs, *ret_hash);
+
+	if (is_new < 0) {
+		return is_new;
+	}
+	x->run++;
+	note_end(x, s);
+	note_witnesses(x, s);
+	return 0;
+}
+
+static int run_one(struct exec_schedules *x, const struct host_options *options, char *const argv[],
+	uint64_t number, uint64_t since)
+{
+	const struct host_schedule_plan plan =
+		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, x->points, x->exposed);
+	struct host_options o = *options;
+	struct host_session s;
+	uint64_t hash = 0;
+
+	o.schedule = &plan;
+	NVW_TRY(host_session_begin(&o, &s));
+	s.alone = true;
+	int error = host_session_run(&s, argv);
+
+	if (!error) {
+		error = note_run(x, &s, &hash);
+	}
+	if (!error) {
+		error = put_back(&s, since);
+	}
+	if (number == 1) {
+		x->points = s.schedule->points;
+		x->exposed = s.schedule->exposed;
+		x->first_hash = hash;
+	}
+	host_session_end(&s);
+	return error;
+}
+
+/* ---- All ------------------------------------------------------------------------------------------ */
+
+/* Schedule 1 is the first, since the others are made from its length; it is run again, and reported, or the one
+ * that is run alone. */
+int exec_schedules_run(const struct host_options *options, char *const argv[], struct exec_schedules *x,
+	struct host_schedule_plan *ret_plan)
+{
+	const uint64_t since = now_ns();
+	int error = 0;
+
+	x->ended = json_array();
+	x->witnessed = json_array();
+	for (uint64_t i = 1; i <= x->asked.count && !error && !nvw_stopping(); i++) {
+		error = run_one(x, options, argv, i, since);
+	}
+	*ret_plan = host_schedule_plan_of(
+		x->asked.seed, x->asked.only > 0 ? x->asked.only : 1, x->asked.depth, x->points, x->exposed);
+	return error;
+}
+
+int exec_schedules_ran(struct exec_schedules *x, struct host_session *s)
+{
+	uint64_t hash;
+
+	NVW_TRY(host_schedule_check(s));
+	if (x->asked.only > 1) {
+		NVW_TRY(note_run(x, s, &hash));
+		x->repeats = true;
+		return 0;
+	}
+	NVW_TRY(hash_logs(s, &hash));
+	x->repeats = hash == x->first_hash;
+	return 0;
+}
+
+void exec_schedules_end(struct exec_schedules *x)
+{
+	json_decref(x->ended);
+	json_decref(x->witnessed);
+	free(x->logs.hash);
+}
+
+uint64_t exec_schedules_witness(
+	const struct exec_schedules *x, const struct host_session *s, const struct host_candidate *c)
+{
+	json_t *const pair = pair_json(s, c->store, c->load);
+	const uint64_t number = witness_of(x, pair);
+
+	json_decref(pair);
+	return number;
+}
+
+/* ---- Report --------------------------------------------------------------------------------------- */
+
+static const char *const unrepeated =
+	"schedule 1 was run twice, and its logs differ: the program does not do the same thing twice (random numbers, "
+	"another process, a clock that is not the schedule's)";
+
+void exec_schedules_text(const struct exec_schedules *x, FILE *to)
+{
+	const json_t *one;
+	size_t i;
+
+	if (x->asked.count == 0) {
+		return;
+	}
+	fprintf(to,
+		"schedules: %llu run, %zu different; %llu ended badly (seed %llu, depth %u; this report is of schedule %llu)\n",
+		(unsigned long long)x->run, x->logs.count, (unsigned long long)x->bad,
+		(unsigned long long)x->asked.seed, x->asked.depth,
+		(unsigned long long)(x->asked.only > 0 ? x->asked.only : 1));
+	json_array_foreach(x->ended, i, one)
+	{
+		if (i < PRINTED) {
+			fprintf(to, "    schedule %lld (%s): %s\n",
+				(long long)json_integer_value(json_object_get(one, "schedule")),
+				json_string_value(json_object_get(one, "policy")),
+				json_string_value(json_object_get(one, "text")));
+		}
+	}
+	if (x->bad > PRINTED) {
+		fprintf(to, "    %llu more: --output-format=json has all\n",
+			(unsigned long long)x->bad - PRINTED);
+	}
+	if (!x->repeats) {
+		fprintf(to, "    %s\n", unrepeated);
+	}
+}
+
+json_t *exec_schedules_json(const struct exec_schedules *x)
+{
+	if (x->asked.count == 0) {
+		return NULL;
+	}
+	return json_pack("{s:I, s:I, s:I, s:i, s:b, s:O, s:O}", "run", (json_int_t)x->run, "different",
+		(json_int_t)x->logs.count, "seed", (json_int_t)x->asked.seed, "depth", (int)x->asked.depth,
+		"repeats", x->repeats, "ended", x->ended, "witnessed", x->witnessed);
+}

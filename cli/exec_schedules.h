@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave exec --schedules: runs a program under one schedule after the other (../host/schedules.h). */
+#ifndef CLI_EXEC_SCHEDULES_H
+#define CLI_EXEC_SCHEDULES_H
+
+#include <jansson.h>
+
+#include "../host/candidates.h"
+#include "../host/schedules.h"
+#include "options.h"
+
+/* What the user has asked for. */
+struct cli_schedules {
+	uint64_t count; /* 0: threads do not take turns */
+	uint64_t only;  /* this one alone; 0: all */
+	uint64_t seed;
+	unsigned depth;
+};
+NVW_CHECKED int cli_schedules_from(const struct cli_options *given, struct cli_schedules *ret_asked);
+
+/* Logs that have been seen, by their hashes. */
+struct cli_logs_seen {
+	uint64_t *hash;
+	size_t count, room;
+};
+/* 1: it is new, 0: it is not; or an error. */
+NVW_CHECKED int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash);
+/* Continues a hash with a file's content. */
+NVW_CHECKED int cli_hash_file(const char *path, uint64_t *hash);
+
+struct exec_schedules {
+	struct cli_schedules asked;
+	uint64_t points, exposed; /* of schedule 1 */
+	uint64_t run, bad;        /* bad: ended otherwise than with status 0 */
+	struct cli_logs_seen logs;
+	uint64_t first_hash; /* of the schedule that is reported */
+	bool repeats;        /* when it was run again, it left the same logs */
+	json_t *ended;       /* how the bad ones ended; and pairs of places that were witnessed */
+	json_t *witnessed;
+};
+
+/* Runs all schedules, and puts the files that the program maps back after each. ret_plan: of the one to run and report. */
+NVW_CHECKED int exec_schedules_run(const struct host_options *options, char *const argv[],
+	struct exec_schedules *schedules, struct host_schedule_plan *ret_plan);
+/* That one has run. */
+NVW_CHECKED int exec_schedules_ran(struct exec_schedules *schedules, struct host_session *session);
+void exec_schedules_end(struct exec_schedules *schedules);
+
+/* The schedule that has witnessed a candidate; 0: none. */
+uint64_t exec_schedules_witness(const struct exec_schedules *schedules, const struct host_session *session,
+	const struct host_candidate *candidate);
+
+void exec_schedules_text(const struct exec_schedules *schedules, FILE *to);
+json_t *exec_schedules_json(const struct exec_schedules *schedules);
+
+#endif

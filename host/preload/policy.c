@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which thread goes next (../schedule.h). Priorities are those of probabilistic concurrency testing: each thread
+ * has a random one, the highest goes, and at depth - 1 random points the running thread's becomes the lowest. Under
+ * "store and flush" these are points between a thread's store and its flush or fence: others then go on with
+ * what is visible and not durable.
+ */
+#include <stdlib.h>
+
+#include "turns.h"
+
+static struct {
+	uint64_t random;
+	uint64_t change[HOST_SCHEDULE_DEPTH];
+	unsigned changes, next;
+	int64_t lowest;
+	uint64_t rarely; /* a random switch at one point in this many */
+} policy;
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+static uint64_t below(uint64_t bound)
+{
+	policy.random += 0x9e3779b97f4a7c15u;
+	return (uint64_t)(((unsigned __int128)mix(policy.random) * bound) >> 64);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void draw_changes(unsigned count, uint64_t among)
+{
+	policy.changes = (unsigned)nvw_min(count, HOST_SCHEDULE_DEPTH);
+	for (unsigned i = 0; i < policy.changes; i++) {
+		policy.change[i] = 1 + below(nvw_max(among, 1));
+	}
+	qsort(policy.change, policy.changes, sizeof *policy.change, by_number);
+}
+
+/* Switches are rare in some schedules: a long time of one thread against a moment of another. */
+enum { SWITCHES_WANTED = 4096, RARITIES = 8 };
+
+static uint64_t draw_rarity(uint64_t points)
+{
+	const unsigned bits = 64 - (unsigned)__builtin_clzll(points | 1);
+
+	return (2 + points / SWITCHES_WANTED) << below(nvw_min(RARITIES, 1 + bits / 2));
+}
+
+void host_policy_begin(void)
+{
+	const struct host_schedule_plan *const p = &host_schedule->plan;
+
+	policy.random = mix(p->seed + 1) ^ mix(p->number * 0x9e3779b97f4a7c15u);
+	if (p->policy == HOST_POLICY_PRIORITIES) {
+		draw_changes(p->depth - 1, p->points);
+	} else if (p->policy == HOST_POLICY_STORES) {
+		draw_changes(p->depth, p->exposed);
+	} else if (p->policy == HOST_POLICY_RANDOM) {
+		policy.rarely = draw_rarity(p->points);
+	}
+}
+
+void host_policy_meets(struct host_turn *t)
+{
+	t->priority = 1 + (int64_t)below(INT64_MAX);
+}
+
+static struct host_turn *highest(struct host_turn *best)
+{
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		struct host_turn *const t = host_turns.of[i];
+
+		if (host_turn_may_go(t) && t->priority > best->priority) {
+			best = t;
+		}
+	}
+	return best;
+}
+
+/* now: points so far of the kind that the changes are drawn from. */
+static struct host_turn *by_priority(struct host_turn *t, uint64_t now, struct host_turn *default_)
+{
+	for (; policy.next < policy.changes && policy.change[policy.next] <= now; policy.next++) {
+		t->priority = --policy.lowest;
+	}
+	return highest(default_);
+}
+
+static struct host_turn *at_random(struct host_turn *default_)
+{
+	if (below(policy.rarely) > 0) {
+		return default_;
+	}
+	struct host_turn *const t = host_turns.of[below(host_turns.count)];
+
+	return host_turn_may_go(t) ? t : default_;
+}
+
+/* Switches to a thread that cannot go are passed over: the list may be a part of what was made. */
+static struct host_turn *as_listed(struct host_turn *t, struct host_turn *default_)
+{
+	const struct host_switch *s = NULL;
+
+	for (; t->listed < host_schedule->plan.switches; t->listed++) {
+		s = &host_schedule->list[t->listed];
+		if (s->from == t->number && s->point >= t->point) {
+			break;
+		}
+	}
+	if (s == NULL || s->from != t->number || s->point != t->point) {
+		return default_;
+	}
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		if (host_turns.of[i]->number == s->to && host_turn_may_go(host_turns.of[i])) {
+			return host_turns.of[i];
+		}
+	}
+	return default_;
+}
+
+struct host_turn *host_policy_choose(struct host_turn *t, bool exposed, struct host_turn *default_)
+{
+	switch ((enum host_policy)host_schedule->plan.policy) {
+	case HOST_POLICY_PRIORITIES:
+		return by_priority(t, host_schedule->points, default_);
+	case HOST_POLICY_STORES:
+		return by_priority(t, exposed ? host_schedule->exposed : 0, default_);
+	case HOST_POLICY_RANDOM:
+		return at_random(default_);
+	case HOST_POLICY_SWITCHES:
+		return as_listed(t, default_);
+	default:
+		return default_;
+	}
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads that take turns (turns.h): one runs, the others wait for their futex. A thread gives its turn away
+ * at a point, where it waits for another, and at its end.
+ *
+ * Time is of the schedule, too: it passes a little at every point, and jumps to where the first sleeper
+ * wakes when nobody else can go on. So sleeps cost nothing, and are the same in every run.
+ *
+ * A thread that looks often and changes nothing *polls*: it goes on when another has changed something, or when all
+ * poll. If nothing changes for very long, nothing ever will.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "turns.h"
+
+enum {
+	LOOKS = 64,          /* then a thread polls */
+	AT_A_TIME = 10000,   /* points of a thread, then others go first */
+	POINT_NS = 100,      /* a point takes this long */
+	UNCHANGED = 1 << 24, /* looks in a row after which nothing will change any more */
+	YIELD_WEIGHT = 128,  /* looks that a yield stands for */
+};
+
+struct host_schedule *host_schedule;
+bool host_scheduling;
+struct host_turns host_turns;
+
+static struct host_turn room[HOST_SCHEDULE_THREADS + 1]; /* by number */
+static struct {
+	uint64_t now, first_until, waits, unchanged;
+	int32_t ending; /* id of the thread that gave its turn away at its end, and may still be there */
+	bool some_poll;
+} all = {.now = UINT64_C(1000000000) * UINT64_C(1000000000), .first_until = UINT64_MAX};
+
+uint64_t host_turn_now(void)
+{
+	all.now += POINT_NS;
+	return all.now;
+}
+
+void host_turn_pass(uint64_t until)
+{
+	all.now = nvw_max(all.now, until);
+}
+
+const struct host_turn *host_turn_named(uint64_t self)
+{
+	uint32_t i = host_schedule->threads;
+
+	while (i > 0 && room[i].self != self) {
+		i--;
+	}
+	return i > 0 ? &room[i] : NULL;
+}
+
+/* ---- The end of the program ------------------------------------------------------------------------ */
+
+__attribute__((noreturn)) static void stop(void)
+{
+	while (true) {
+		kill(getpid(), SIGKILL);
+	}
+}
+
+void host_schedule_refuse(const char *why)
+{
+	snprintf(host_schedule->refused, sizeof host_schedule->refused, "%s", why);
+	host_schedule->end = HOST_SCHEDULE_REFUSED;
+	stop();
+}
+
+/* Nobody can go on. */
+__attribute__((noreturn)) static void stuck(enum host_schedule_end how)
+{
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		const struct host_turn *const t = host_turns.of[i];
+		const struct host_caller caller = {.address = t->place};
+
+		host_lock();
+		host_schedule->thread[t->number].site = t->place ? host_site(&caller) : 0;
+		host_unlock();
+		host_schedule->thread[t->number].alive = true;
+		host_schedule->thread[t->number].waits =
+			t->state == TURN_WAITS ? t->waits : HOST_WAIT_NOTHING;
+	}
+	host_schedule->end = how;
+	stop();
+}
+
+/* ---- Waiting for a turn ---------------------------------------------------------------------------- */
+
+static void wait_for_turn(struct host_turn *t)
+{
+	while (__atomic_load_n(&t->go, __ATOMIC_ACQUIRE) == 0) {
+		syscall(SYS_futex, &t->go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	}
+	t->go = 0;
+	t->at_a_time = 0;
+	host_schedule->running = t->tid;
+	/* What a thread leaves to the next one, a stack or a heap, it leaves at its very end. */
+	while (all.ending != 0 && syscall(SYS_tgkill, getpid(), all.ending, 0) == 0) {
+		syscall(SYS_sched_yield);
+	}
+	all.ending = 0;
+}
+
+static void give_turn(struct host_turn *to)
+{
+	host_schedule->running = 0;
+	__atomic_store_n(&to->go, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &to->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* ---- Waking --------------------------------------------------------------------------------------- */
+
+static void find_first_until(void)
+{
+	all.first_until = UINT64_MAX;
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		const struct host_turn *const t = host_turns.of[i];
+
+		if (t->state == TURN_WAITS && t->until > 0) {
+			all.first_until = nvw_min(all.first_until, t->until);
+		}
+	}
+}
+
+static void wake(struct host_turn *t, bool timed_out)
+{
+	const bool timed = t->until > 0;
+
+	t->state = TURN_CAN_RUN;
+	t->timed_out = timed_out;
+	t->polls = false;
+	t->until = 0;
+	if (timed) {
+		find_first_until();
+	}
+}
+
+static void wake_sleepers(void)
+{
+	while (all.now >= all.first_until) {
+		for (unsigned i = 0; i < host_turns.count; i++) {
+			struct host_turn *const t = host_turns.of[i];
+
+			if (t->state == TURN_WAITS && t->until > 0 && t->until <= all.now) {
+				wake(t, true);
+			}
+		}
+	}
+}
+
+/* NULL: nobody waits for it. */
+static struct host_turn *first_waiting(const void *object)
+{
+	struct host_turn *first = NULL;
+
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		struct host_turn *const t = host_turns.of[i];
+
+		if (t->state == TURN_WAITS && t->object == object &&
+			(first == NULL || t->since < first->since)) {
+			first = t;
+		}
+	}
+	return first;
+}
+
+void host_turn_wake(const void *object, unsigned n)
+{
+	for (struct host_turn *t; n > 0 && (t = first_waiting(object)) != NULL; n--) {
+		wake(t, false);
+	}
+}
+
+/* ---- Who goes next --------------------------------------------------------------------------------- */
+
+/* The next by number that may go; itself last; NULL: none. */
+static struct host_turn *next_after(const struct host_turn *t)
+{
+	struct host_turn *first = NULL;
+
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		struct host_turn *const o = host_turns.of[i];
+
+		if (!host_turn_may_go(o)) {
+			continue;
+		}
+		if (o->number > t->number) {
+			return o;
+		}
+		if (first == NULL) {
+			first = o;
+		}
+	}
+	return first;
+}
+
+static void stop_polling(void)
+{
+	for (unsigned i = 0; all.some_poll && i < host_turns.count; i++) {
+		host_turns.of[i]->polls = false;
+		host_turns.of[i]->looks = 0;
+	}
+	all.some_poll = false;
+}
+
+void host_turn_changes(void)
+{
+	all.unchanged = 0;
+	stop_polling();
+}
+
+/* Nobody may go: time passes, or those who poll look again. */
+static void go_on(void)
+{
+	if (all.unchanged > UNCHANGED) {
+		stuck(HOST_SCHEDULE_POLLS);
+	}
+	if (all.first_until != UINT64_MAX) {
+		all.now = nvw_max(all.now, all.first_until);
+		all.unchanged += YIELD_WEIGHT;
+		wake_sleepers();
+	} else if (all.some_poll) {
+		stop_polling();
+	} else {
+		stuck(HOST_SCHEDULE_DEADLOCK);
+	}
+}
+
+static struct host_turn *default_of(struct host_turn *t)
+{
+	struct host_turn *next = host_turn_may_go(t) ? t : next_after(t);
+
+	while (next == NULL) {
+		go_on();
+		next = next_after(t);
+	}
+	return next;
+}
+
+static void note_switch(const struct host_turn *t, const struct host_turn *next)
+{
+	if (host_schedule->switches < HOST_SCHEDULE_SWITCHES) {
+		host_schedule->made[host_schedule->switches++] =
+			(struct host_switch){.from = t->number, .to = next->number, .point = t->point};
+	}
+}
+
+static struct host_turn *choose(struct host_turn *t, bool exposed)
+{
+	struct host_turn *const default_ = default_of(t);
+	struct host_turn *next = default_;
+
+	if (host_schedule->switches == HOST_SCHEDULE_SWITCHES) {
+		host_schedule->many = true;
+	} else if (host_turns.count > 1) {
+		next = host_policy_choose(t, exposed, default_);
+	}
+	if (next != default_) {
+		note_switch(t, next);
+	}
+	return next;
+}
+
+/* Gives the turn away where another thread is chosen. */
+static void take_turns(struct host_turn *t, bool exposed)
+{
+	const int before = errno;
+	struct host_turn *const next = choose(t, exposed);
+
+	if (next != t) {
+		give_turn(next);
+		wait_for_turn(t);
+	}
+	errno = before;
+}
+
+/* ---- Points --------------------------------------------------------------------------------------- */
+
+static void poll_from_now(struct host_turn *t)
+{
+	t->polls = true;
+	t->looks = 0;
+	t->at_a_time = 0;
+	all.some_poll = true;
+}
+
+/* Counts it, and what it tells of the thread. True: between its store and its flush or fence. */
+static bool note_point(struct host_turn *t, enum host_point what)
+{
+	const bool flushes = what == HOST_AT_FLUSH || what == HOST_AT_FENCE, exposed = flushes && t->stored;
+
+	host_schedule->points++;
+	host_schedule->exposed += exposed;
+	t->point++;
+	all.now += POINT_NS;
+	if (what == HOST_AT_STORE || exposed) {
+		t->looks = 0;
+		host_turn_changes();
+	} else if (what <= HOST_AT_LOOK) {
+		t->looks++;
+		all.unchanged++;
+	}
+	if (what == HOST_AT_STORE || what == HOST_AT_FENCE) {
+		t->stored = what == HOST_AT_STORE;
+	}
+	return exposed;
+}
+
+void host_turn_point(enum host_point what, const void *object, void *place)
+{
+	struct host_turn *const t = host_self.turn;
+
+	(void)object;
+	host_self.turn = NULL; /* a signal's handler takes no part */
+	t->place = place;
+	const bool exposed = note_point(t, what);
+
+	wake_sleepers();
+	if (t->looks > LOOKS || ++t->at_a_time > AT_A_TIME) {
+		poll_from_now(t);
+	}
+	take_turns(t, exposed);
+	host_self.turn = t;
+}
+
+void host_turn_yield(void *place)
+{
+	struct host_turn *const t = host_self.turn;
+
+	all.unchanged += YIELD_WEIGHT;
+	poll_from_now(t);
+	host_turn_point(HOST_AT_SYNC, NULL, place);
+}
+
+bool host_turn_wait(enum host_wait what, const void *object, uint64_t until, void *place)
+{
+	struct host_turn *const t = host_self.turn;
+
+	if (until > 0 && until <= all.now) {
+		return false;
+	}
+	host_self.turn = NULL;
+	t->place = place;
+	t->state = TURN_WAITS;
+	t->waits = (uint8_t)what;
+	t->object = object;
+	t->until = until;
+	t->since = ++all.waits;
+	if (until > 0) {
+		all.first_until = nvw_min(all.first_until, until);
+	}
+	take_turns(t, false);
+	t->object = NULL;
+	host_self.turn = t;
+	return !t->timed_out;
+}
+
+/* ---- Threads -------------------------------------------------------------------------------------- */
+
+struct host_turn *host_turn_new(void)
+{
+	if (host_schedule->threads == HOST_SCHEDULE_THREADS) {
+		host_schedule_refuse("it has more than 1,024 threads");
+	}
+	struct host_turn *const t = &room[++host_schedule->threads];
+
+	*t = (struct host_turn){.number = (uint16_t)host_schedule->threads};
+	host_policy_meets(t);
+	host_turns.of[host_turns.count++] = t;
+	host_schedule->alive = host_turns.count;
+	return t;
+}
+
+static void remove_turn(const struct host_turn *t)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		if (host_turns.of[i] != t) {
+			host_turns.of[kept++] = host_turns.of[i];
+		}
+	}
+	host_turns.count = kept;
+	host_schedule->alive = kept;
+}
+
+void host_turn_drop(struct host_turn *t)
+{
+	remove_turn(t);
+	t->state = TURN_ENDED;
+}
+
+void host_turn_begin(struct host_turn *t)
+{
+	t->tid = (int32_t)syscall(SYS_gettid);
+	wait_for_turn(t);
+	host_self.turn = t;
+}
+
+void host_turn_end(struct host_turn *t)
+{
+	host_self.turn = NULL;
+	host_turn_drop(t);
+	host_turn_changes();
+	host_turn_wake(t, UINT32_MAX);
+	t->point++;
+	if (host_turns.count > 0) {
+		struct host_turn *const next = choose(t, false);
+
+		all.ending = t->tid;
+		give_turn(next);
+	}
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One schedule of a threaded program: the file "schedule" of a session's folder. The preloaded library lets one
+ * thread run at a time (preload/turns.c) and decides at *points* which one: operations that synchronise,
+ * and persistent accesses that nvwave-cc announces.
+ *
+ * Without a decision the running thread continues; one that waits, has ended or only polls is followed by the next one by number
+ * that can run. A *switch* is a decision otherwise: behind which point of which thread, and to whom. The switches
+ * are the whole schedule: with them, a run is repeated.
+ */
+#ifndef HOST_SCHEDULE_H
+#define HOST_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	HOST_SCHEDULE_THREADS = 1024, /* in all; from 1, the first thread */
+	HOST_SCHEDULE_SWITCHES = 1 << 16,
+	HOST_SCHEDULE_DEPTH = 64,
+	HOST_SCHEDULE_WITNESSES = 1024,
+};
+
+/* Who goes next. By turns, from schedule 2 on; the first has no switch. */
+/* clang-format off */
+#define HOST_POLICIES(POLICY) \
+	POLICY(PLAIN, "none") \
+	POLICY(PRIORITIES, "priorities") /* depth - 1 changes of random priorities (Burckhardt et al., ASPLOS 2010) */ \
+	POLICY(RANDOM, "random") \
+	POLICY(STORES, "store and flush") /* the changes come between a store and its flush or fence */ \
+	POLICY(SWITCHES, "switches") /* those of a list */
+/* clang-format on */
+
+enum host_policy {
+#define POLICY(name, text) HOST_POLICY_##name,
+	HOST_POLICIES(POLICY)
+#undef POLICY
+};
+
+enum host_schedule_end {
+	HOST_SCHEDULE_RAN,
+	HOST_SCHEDULE_DEADLOCK, /* every thread waits for another */
+	HOST_SCHEDULE_POLLS,    /* every thread that does not wait polls, and nothing changes */
+	HOST_SCHEDULE_REFUSED,
+};
+
+/* What a thread waits for. */
+/* clang-format off */
+#define HOST_WAITS(WAIT) \
+	WAIT(NOTHING, "nothing") \
+	WAIT(MUTEX, "a mutex") \
+	WAIT(RWLOCK, "a read-write lock") \
+	WAIT(SPIN, "a spin lock") \
+	WAIT(CONDITION, "a condition") \
+	WAIT(SEMAPHORE, "a semaphore") \
+	WAIT(BARRIER, "a barrier") \
+	WAIT(ONCE, "another's pthread_once()") \
+	WAIT(JOIN, "the end of a thread") \
+	WAIT(TIME, "a time")
+/* clang-format on */
+
+enum host_wait {
+#define WAIT(name, text) HOST_WAIT_##name,
+	HOST_WAITS(WAIT)
+#undef WAIT
+};
+
+struct host_switch {
+	uint16_t from, to; /* threads */
+	uint32_t padding;
+	uint64_t point; /* of the first of them */
+};
+
+/* What is common to both sides' idea of a schedule. */
+struct host_schedule_plan {
+	uint64_t seed, number; /* from 1 */
+	uint32_t depth;
+	uint32_t policy; /* enum host_policy */
+	uint64_t points,
+		exposed; /* of the first schedule: all points; those between a store and its flush or fence */
+	uint32_t switches, padding; /* of the list */
+};
+
+struct host_schedule {
+	struct host_schedule_plan plan;
+
+	/* What the run has left. */
+	int32_t process; /* whose threads are controlled; 0: none yet */
+	uint32_t end;    /* enum host_schedule_end */
+	char refused[256];
+	uint64_t points, exposed;
+	uint32_t threads, alive;
+	int32_t running; /* the thread id of the one whose turn it is */
+	bool many;       /* there were more switches than there is room for */
+	struct {
+		uint32_t waits, site; /* enum host_wait; where, in the session */
+		bool alive;
+	} thread[HOST_SCHEDULE_THREADS + 1];
+	uint32_t switches;
+	struct host_switch made[HOST_SCHEDULE_SWITCHES], list[HOST_SCHEDULE_SWITCHES];
+	/* A value was read before it was durable, and then something was made durable, before it was. */
+	uint32_t witnesses;
+	struct {
+		uint32_t store, load; /* sites */
+	} witness[HOST_SCHEDULE_WITNESSES];
+};
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See schedules.h. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "schedules.h"
+
+/* ---- Before the run ------------------------------------------------------------------------------- */
+
+struct host_schedule_plan host_schedule_plan_of(
+	uint64_t seed, uint64_t number, unsigned depth, uint64_t points, uint64_t exposed)
+{
+	static const enum host_policy turns[] = {
+		HOST_POLICY_STORES, HOST_POLICY_PRIORITIES, HOST_POLICY_RANDOM};
+	struct host_schedule_plan plan = {.seed = seed,
+		.number = number,
+		.depth = depth,
+		.policy = HOST_POLICY_PLAIN,
+		.points = points,
+		.exposed = exposed};
+
+	if (number > 1) {
+		plan.policy = turns[number % (sizeof turns / sizeof *turns)];
+	}
+	return plan;
+}
+
+const char *host_policy_name(uint32_t policy)
+{
+	static const char *const names[] = {
+#define POLICY(name, text) text,
+		HOST_POLICIES(POLICY)
+#undef POLICY
+	};
+
+	return names[policy];
+}
+
+/* With holes: what is not used takes no memory. */
+int host_schedule_make(
+	struct host_session *s, const struct host_schedule_plan *plan, const struct host_switch *list)
+{
+	char path[300];
+	void *at = MAP_FAILED;
+
+	snprintf(path, sizeof path, "%s/schedule", s->folder.path);
+	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && ftruncate(fd, sizeof *s->schedule) == 0) {
+		at = mmap(NULL, sizeof *s->schedule, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+	if (at == MAP_FAILED) {
+		return nvw_fail_errno("%s", path);
+	}
+	s->schedule = at;
+	s->schedule->plan = *plan;
+	if (list != NULL) {
+		memcpy(s->schedule->list, list, plan->switches * sizeof *list);
+	}
+	return 0;
+}
+
+void host_schedule_close(struct host_session *s)
+{
+	if (s->schedule != NULL) {
+		munmap(s->schedule, sizeof *s->schedule);
+	}
+}
+
+/* ---- While it runs -------------------------------------------------------------------------------- */
+
+enum { ASLEEP_SECONDS = 5, RUNNING_SECONDS = 120 };
+
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The thread's state in the kernel, a letter, and its time on a processor; false: it is gone. */
+static bool state_of(int32_t process, int32_t thread, char *ret_state, uint64_t *ret_ticks)
+{
+	char path[64], line[1024];
+	unsigned long long user, kernel;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", process, thread);
+	FILE *const f = fopen(path, "re");
+	const size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
+
+	if (f != NULL) {
+		fclose(f);
+	}
+	line[n] = '\0';
+	const char *const behind = strrchr(line, ')'); /* of its name */
+
+	if (behind == NULL || sscanf(behind, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+				      ret_state, &user, &kernel) != 3) {
+		return false;
+	}
+	*ret_ticks = user + kernel;
+	return true;
+}
+
+static void refuse(struct host_session *s, const char *why)
+{
+	snprintf(s->schedule->refused, sizeof s->schedule->refused, "%s", why);
+	s->schedule->end = HOST_SCHEDULE_REFUSED;
+	kill(s->schedule->process, SIGKILL);
+}
+
+/* Counts the time since its last point: asleep without a pause, or running. */
+void host_schedule_watch(struct host_session *s, struct host_stall *stall)
+{
+	const struct host_schedule *const c = s->schedule;
+	const int32_t thread = c ? __atomic_load_n(&c->running, __ATOMIC_RELAXED) : 0;
+	const double now = seconds_now(), passed = stall->at > 0 ? now - stall->at : 0;
+	uint64_t ticks;
+	char state;
+
+	stall->at = now;
+	if (thread == 0 || c->end != HOST_SCHEDULE_RAN || c->alive < 2 ||
+		!state_of(c->process, thread, &state, &ticks)) {
+		return;
+	}
+	if (stall->points != c->points) {
+		*stall = (struct host_stall){.points = c->points, .ticks = ticks, .at = now};
+	} else if (state == 'S' && ticks == stall->ticks) {
+		stall->seconds += passed;
+	} else {
+		stall->running += state == 'R' ? passed : 0;
+		stall->seconds = 0;
+		stall->ticks = ticks;
+	}
+	if (stall->seconds > ASLEEP_SECONDS) {
+		refuse(s, "the thread whose turn it is waits in a call that is not controlled");
+	} else if (stall->running > RUNNING_SECONDS) {
+		refuse(s,
+			"the thread whose turn it is runs on and on without a point where another could go on");
+	}
+}
+
+/* ---- After the run -------------------------------------------------------------------------------- */
+
+int host_schedule_check(const struct host_session *s)
+{
+	if (s->schedule == NULL || s->schedule->end != HOST_SCHEDULE_REFUSED) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_INPUT, "--schedules: the threads of %s cannot be made to take turns: %s",
+		s->program, s->schedule->refused);
+}
+
+static const char *wait_text(uint32_t wait)
+{
+	static const char *const texts[] = {
+#define WAIT(name, text) text,
+		HOST_WAITS(WAIT)
+#undef WAIT
+	};
+
+	return texts[wait];
+}
+
+static void print_thread(const struct host_session *s, uint32_t i, FILE *to)
+{
+	const uint32_t waits = s->schedule->thread[i].waits, site = s->schedule->thread[i].site;
+	struct host_place p;
+
+	if (waits == HOST_WAIT_NOTHING) {
+		fprintf(to, " thread %u polls", i);
+	} else {
+		fprintf(to, " thread %u waits for %s", i, wait_text(waits));
+	}
+	if (site != 0) {
+		host_place_of(s->control, site, &p);
+		fprintf(to, " at %s:%u (%s)", p.file, p.line, p.function);
+	}
+}
+
+void host_schedule_print_end(const struct host_session *s, FILE *to)
+{
+	const struct host_schedule *const c = s->schedule;
+	const char *before = c->end == HOST_SCHEDULE_POLLS ? "no thread gets on:" : "deadlock:";
+
+	if (c->end != HOST_SCHEDULE_DEADLOCK && c->end != HOST_SCHEDULE_POLLS) {
+		return;
+	}
+	for (uint32_t i = 1; i <= c->threads; i++) {
+		if (c->thread[i].alive) {
+			fputs(before, to);
+			print_thread(s, i, to);
+			before = ",";
+		}
+	}
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads that take turns, under many schedules of small programs (turns.c): what is wrong is found, and its clean twin
+ * stays clean; every way to wait goes on; the same seed gives the same run. */
+#include "host_rig.h"
+
+#include <string.h>
+
+#include "common/skip.h"
+
+static const char *program;
+static json_t *schedules;
+
+static void forget(void)
+{
+	json_decref(schedules);
+	schedules = NULL;
+}
+
+/* The exit status; the schedules are those of the report. */
+static int under(const char *mode, const char *options)
+{
+	forget();
+	const int status = run("rm -f pool && %s exec %s --report=report --output-format=json -- %s pool %s",
+		nvwave, options, program, mode);
+
+	if (status < 2) {
+		json_t *const o = report();
+
+		schedules = json_incref(json_object_get(o, "schedules"));
+		json_decref(o);
+		assert_non_null(schedules);
+	}
+	return status;
+}
+
+static json_int_t number(const char *name)
+{
+	return json_integer_value(json_object_get(schedules, name));
+}
+
+/* How the first bad schedule ended; "": there is none. */
+static const char *first_end(void)
+{
+	const char *const text = json_string_value(
+		json_object_get(json_array_get(json_object_get(schedules, "ended"), 0), "text"));
+
+	return text ? text : "";
+}
+
+static void expect_clean(const char *mode, json_int_t different)
+{
+	if (under(mode, "--schedules=20") != 0) {
+		fail_msg("%s: %s%s", mode, output, first_end());
+	}
+	assert_true(json_is_true(json_object_get(schedules, "repeats")));
+	assert_int_equal(number("run"), 20);
+	if (number("different") < different) {
+		fail_msg("%s: %lld different", mode, (long long)number("different"));
+	}
+}
+
+/* ---- What goes on ----------------------------------------------------------------------------------- */
+
+static void every_way_to_wait_goes_on(void **state)
+{
+	expect_clean("conditions", 10);
+	expect_clean("timeouts", 1);
+	expect_clean("all", 10);
+}
+
+static void loops_that_look_let_others_go_on(void **state)
+{
+	expect_clean("spins", 1);
+	expect_clean("yields", 1);
+	expect_clean("own-lock", 4);
+}
+
+/* An hour, which would take one, and clocks that agree with it. */
+static void sleeps_take_the_time_of_the_schedule(void **state)
+{
+	expect_clean("sleeps", 1);
+}
+
+/* ---- What does not ---------------------------------------------------------------------------------- */
+
+static void a_deadlock_is_found_and_its_threads_are_named(void **state)
+{
+	static const char *const expected[] = {"deadlock: thread 1 waits for the end of a thread",
+		"waits for a mutex", "(take_ab)", "(take_ba)"};
+
+	assert_int_equal(under("deadlock", "--schedules=60"), 1);
+	for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
+		if (!strstr(first_end(), expected[i])) {
+			fail_msg("expected \"%s\" in: %s", expected[i], first_end());
+		}
+	}
+	expect_clean("in-order", 1);
+}
+
+static void threads_that_look_for_ever_are_found(void **state)
+{
+	assert_int_equal(under("livelock", "--schedule=1"), 1);
+	assert_non_null(strstr(first_end(), "no thread gets on"));
+	assert_non_null(strstr(first_end(), "polls at"));
+}
+
+static void what_cannot_be_controlled_is_refused(void **state)
+{
+	assert_int_equal(under("cancels", "--schedules=2"), 2);
+	assert_non_null(strstr(output, "cannot be made to take turns: it cancels a thread"));
+	assert_int_equal(under("blocks", "--schedules=2"), 2);
+	assert_non_null(strstr(output, "waits in a call that is not controlled"));
+	assert_int_equal(under("race", "--schedule=2 --schedules=3"), 2);
+	assert_non_null(strstr(output, "expected one of them"));
+}
+
+/* ---- The same run ------------------------------------------------------------------------------------- */
+
+static void one_seed_gives_one_log_byte_for_byte(void **state)
+{
+	const unsigned times = 20 * (one_in(5) == 1 ? 5 : 1);
+
+	for (unsigned i = 0; i < times; i++) {
+		for (unsigned schedule = 3; schedule < 6; schedule++) {
+			if (schedule > 3 && i >= times / 5) {
+				continue;
+			}
+			assert_int_equal(
+				run("rm -f pool && %s exec --schedule=%u --record=log --report=report -- %s pool %s",
+					nvwave, schedule, program, schedule == 3 ? "all" : "works"),
+				0);
+			assert_int_equal(run("test ! -e log.%u || cmp log log.%u && mv log log.%u", schedule,
+						 schedule, schedule),
+				0);
+		}
+	}
+}
+
+static void other_seeds_give_other_runs(void **state)
+{
+	assert_int_equal(under("works", "--schedule=3 --schedule-seed=1 --record=log.1"), 0);
+	assert_int_equal(under("works", "--schedule=3 --schedule-seed=2 --record=log.2"), 0);
+	assert_int_not_equal(run("cmp -s log.1 log.2"), 0);
+}
+
+/* ---- Setting up --------------------------------------------------------------------------------------- */
+
+static int begin_turns(void **state)
+{
+	program = getenv("HOST_TURNS");
+	return program ? begin(state) : -1;
+}
+
+static int end_turns(void **state)
+{
+	forget();
+	return end(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_way_to_wait_goes_on),
+		cmocka_unit_test(loops_that_look_let_others_go_on),
+		cmocka_unit_test(sleeps_take_the_time_of_the_schedule),
+		cmocka_unit_test(a_deadlock_is_found_and_its_threads_are_named),
+		cmocka_unit_test(threads_that_look_for_ever_are_found),
+		cmocka_unit_test(what_cannot_be_controlled_is_refused),
+		cmocka_unit_test(one_seed_gives_one_log_byte_for_byte),
+		cmocka_unit_test(other_seeds_give_other_runs),
+	};
+
+	return cmocka_run_group_tests(tests, begin_turns, end_turns);
+}

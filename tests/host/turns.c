@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads that take turns, a case each: turns POOL CASE runs it, turns POOL checks what a crash has left: y is
+ * what was made from x, so x is there where y is.
+ */
+#include <emmintrin.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { POOL_BYTES = 1 << 16, LINE = 64, ITEMS = 12, SLOTS = 4 };
+
+static struct pool {
+	_Alignas(LINE) volatile uint64_t x;
+	_Alignas(LINE) volatile uint64_t y;
+	_Alignas(LINE) _Atomic uint64_t flag;
+	_Alignas(LINE) volatile uint64_t sum;
+	_Alignas(LINE) volatile uint64_t item[ITEMS];
+} * pool;
+
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t many = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static pthread_barrier_t barrier;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static sem_t semaphore;
+static _Atomic int ready, other;
+static int pipes[2];
+
+static void flush(volatile const void *at)
+{
+	__asm__ volatile("clwb %0" : : "m"(*(volatile const char *)at) : "memory");
+}
+
+static void persist(volatile const void *at)
+{
+	flush(at);
+	_mm_sfence();
+}
+
+static void *in_thread(void *(*f)(void *), void *argument)
+{
+	pthread_t t;
+	void *value;
+
+	if (pthread_create(&t, NULL, f, argument) || pthread_join(t, &value)) {
+		_exit(9);
+	}
+	return value;
+}
+
+static void both(void *(*f)(void *), void *(*g)(void *))
+{
+	pthread_t t[2];
+
+	if (pthread_create(&t[0], NULL, f, NULL) || pthread_create(&t[1], NULL, g, NULL)) {
+		_exit(9);
+	}
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+}
+
+/* ---- Publication: before the flush, and behind it -------------------------------------------------- */
+
+static void *publish_early(void *argument)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 5;
+	pthread_mutex_unlock(&a);
+	persist(&pool->x);
+	return NULL;
+}
+
+static void *publish(void *argument)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 5;
+	persist(&pool->x);
+	pthread_mutex_unlock(&a);
+	return NULL;
+}
+
+static void *consume(void *argument)
+{
+	pthread_mutex_lock(&a);
+	const uint64_t x = pool->x;
+	pthread_mutex_unlock(&a);
+
+	if (x != 0) {
+		pool->y = x + 1;
+		persist(&pool->y);
+	}
+	return NULL;
+}
+
+static void race(void)
+{
+	both(consume, publish_early);
+}
+
+static void clean(void)
+{
+	both(consume, publish);
+}
+
+/* ---- Deadlocks ------------------------------------------------------------------------------------- */
+
+static void *take_ab(void *argument)
+{
+	pthread_mutex_lock(&a);
+	pool->x = 1;
+	pthread_mutex_lock(&b);
+	pthread_mutex_unlock(&b);
+	pthread_mutex_unlock(&a);
+	return NULL;
+}
+
+static void *take_ba(void *argument)
+{
+	pthread_mutex_lock(&b);
+	pool->sum = 1;
+	pthread_mutex_lock(&a);
+	pthread_mutex_unlock(&a);
+	pthread_mutex_unlock(&b);
+	return NULL;
+}
+
+static void deadlock(void)
+{
+	both(take_ab, take_ba);
+}
+
+static void in_order(void)
+{
+	both(take_ab, take_ab);
+}
+
+static void *spin_for_ever(void *argument)
+{
+	while (!atomic_load(&other)) {
+	}
+	return NULL;
+}
+
+static void livelock(void)
+{
+	both(spin_for_ever, spin_for_ever);
+}
+
+/* ---- A queue with conditions ------------------------------------------------------------------------- */
+
+static int queue[SLOTS], head, tail;
+
+static void *produce(void *argument)
+{
+	for (int i = 1; i <= ITEMS; i++) {
+		pthread_mutex_lock(&a);
+		while (tail - head == SLOTS) {
+			pthread_cond_wait(&emptied, &a);
+		}
+		queue[tail++ % SLOTS] = i;
+		pthread_cond_signal(&filled);
+		pthread_mutex_unlock(&a);
+	}
+	return NULL;
+}
+
+static void *take(void *argument)
+{
+	for (int i = 0; i < ITEMS / 2; i++) {
+		pthread_mutex_lock(&a);
+		while (tail == head) {
+			struct timespec end;
+
+			clock_gettime(CLOCK_REALTIME, &end);
+			end.tv_sec += 60;
+			if (pthread_cond_timedwait(&filled, &a, &end) != 0) {
+				_exit(3);
+			}
+		}
+		const int item = queue[head++ % SLOTS];
+
+		pool->item[item - 1] = (uint64_t)item;
+		pthread_cond_broadcast(&emptied);
+		pthread_mutex_unlock(&a);
+		persist(&pool->item[item - 1]);
+	}
+	return NULL;
+}
+
+static void conditions(void)
+{
+	pthread_t t[3];
+
+	pthread_create(&t[0], NULL, produce, NULL);
+	pthread_create(&t[1], NULL, take, NULL);
+	pthread_create(&t[2], NULL, take, NULL);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(t[i], NULL);
+	}
+	for (int i = 0; i < ITEMS; i++) {
+		if (pool->item[i] != (uint64_t)i + 1) {
+			_exit(4);
+		}
+	}
+}
+
+/* ---- Loops that look ----------------------------------------------------------------------------------- */
+
+static void *say(void *argument)
+{
+	pool->x = 5;
+	persist(&pool->x);
+	atomic_store(&pool->flag, 1);
+	return NULL;
+}
+
+static void *look(void *argument)
+{
+	while (!atomic_load(&pool->flag)) {
+	}
+	pool->y = pool->x + 1;
+	persist(&pool->y);
+	return NULL;
+}
+
+static void spins(void)
+{
+	both(look, say);
+}
+
+static void *yield(void *argument)
+{
+	while (!atomic_load_explicit(&ready, memory_order_relaxed)) {
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void *set_ready(void *argument)
+{
+	ready = 1;
+	return NULL;
+}
+
+static void yields(void)
+{
+	both(yield, set_ready);
+}
+
+/* A test-and-set lock of the program's own. */
+static void *count_up(void *argument)
+{
+	for (int i = 0; i < 20; i++) {
+		while (atomic_exchange(&other, 1)) {
+		}
+		pool->sum = pool->sum + 1;
+		persist(&pool->sum);
+		atomic_store(&other, 0);
+	}
+	return NULL;
+}
+
+static void own_lock(void)
+{
+	both(count_up, count_up);
+	if (pool->sum != 40) {
+		_exit(4);
+	}
+}
+
+/* ---- Time ------------------------------------------------------------------------------------------- */
+
+static void *sleep_and_say(void *argument)
+{
+	sleep(3600);
+	ready = 1;
+	pool->x = 1;
+	persist(&pool->x);
+	return NULL;
+}
+
+static void *sleep_and_look(void *argument)
+{
+	const time_t before = time(NULL);
+
+	while (!ready) {
+		usleep(500000);
+	}
+	pool->sum = time(NULL) - before >= 3600 && time(NULL) - before < 3700;
+	persist(&pool->sum);
+	return NULL;
+}
+
+static void sleeps(void)
+{
+	both(sleep_and_look, sleep_and_say);
+	if (pool->sum != 1) {
+		_exit(4);
+	}
+}
+
+static void *wait_in_vain(void *argument)
+{
+	struct timespec end;
+	struct timespec pause = {.tv_sec = 7};
+	int errors = 0;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 100;
+	pthread_mutex_lock(&b);
+	errors += pthread_cond_timedwait(&filled, &b, &end) != ETIMEDOUT;
+	pthread_mutex_unlock(&b);
+	end.tv_sec += 100;
+	errors += pthread_mutex_timedlock(&a, &end) != ETIMEDOUT;
+	errors += sem_timedwait(&semaphore, &end) != -1 || errno != ETIMEDOUT;
+	errors += nanosleep(&pause, NULL) != 0;
+	return (void *)(intptr_t)errors;
+}
+
+static void timeouts(void)
+{
+	sem_init(&semaphore, 0, 0);
+	pthread_mutex_lock(&a);
+	if (in_thread(wait_in_vain, NULL) != NULL) {
+		_exit(4);
+	}
+	pthread_mutex_unlock(&a);
+}
+
+/* ---- Everything else ---------------------------------------------------------------------------------- */
+
+static void init(void)
+{
+	sched_yield();
+	pool->sum = pool->sum + 1;
+	persist(&pool->sum);
+}
+
+static void leave(void *value)
+{
+	pthread_mutex_lock(&a);
+	pool->x = pool->x + 1;
+	persist(&pool->x);
+	pthread_mutex_unlock(&a);
+}
+
+static void *everything(void *argument)
+{
+	pthread_once(&once, init);
+	pthread_setspecific(key, pool);
+	pthread_barrier_wait(&barrier);
+	pthread_rwlock_rdlock(&many);
+	const uint64_t sum = pool->sum;
+	pthread_rwlock_unlock(&many);
+	pthread_rwlock_wrlock(&many);
+	pool->y = pool->y + sum;
+	persist(&pool->y);
+	pthread_rwlock_unlock(&many);
+	pthread_spin_lock(&spin);
+	pool->item[0] = pool->item[0] + 1;
+	persist(&pool->item[0]);
+	pthread_spin_unlock(&spin);
+	while (pthread_mutex_trylock(&b) != 0) {
+	}
+	pool->item[1] = pool->item[1] + 1;
+	pthread_mutex_unlock(&b);
+	sem_post(&semaphore);
+	pthread_exit(NULL);
+}
+
+static void all(void)
+{
+	pthread_t t[3];
+
+	pthread_key_create(&key, leave);
+	pthread_barrier_init(&barrier, NULL, 3);
+	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+	sem_init(&semaphore, 0, 0);
+	for (int i = 0; i < 3; i++) {
+		pthread_create(&t[i], NULL, everything, NULL);
+	}
+	pthread_detach(t[2]);
+	for (int i = 0; i < 3; i++) {
+		sem_wait(&semaphore);
+	}
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+	while (pool->x < 3) {
+		sched_yield();
+	}
+	if (pool->sum != 1 || pool->y != 3 || pool->item[0] != 3 || pool->item[1] != 3) {
+		_exit(4);
+	}
+}
+
+/* ---- What is not controlled ------------------------------------------------------------------------------ */
+
+static void *read_pipe(void *argument)
+{
+	char c;
+
+	return (void *)(intptr_t)(read(pipes[0], &c, 1) != 1);
+}
+
+static void *write_pipe(void *argument)
+{
+	return (void *)(intptr_t)(write(pipes[1], "x", 1) != 1);
+}
+
+static void blocks(void)
+{
+	if (pipe(pipes)) {
+		_exit(9);
+	}
+	both(read_pipe, write_pipe);
+}
+
+static void *nothing(void *argument)
+{
+	return NULL;
+}
+
+static void cancels(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, nothing, NULL);
+	pthread_cancel(t);
+	pthread_join(t, NULL);
+}
+
+/* Many accesses, for the time that they take. */
+static void *work(void *argument)
+{
+	volatile uint64_t *const at = argument;
+
+	for (int i = 0; i < 20000; i++) {
+		at[i % 4] = (uint64_t)i;
+		if (i % 8 == 7) {
+			persist(at);
+		}
+		if (i % 256 == 0) {
+			pthread_mutex_lock(&a);
+			pool->sum = pool->sum + 1;
+			pthread_mutex_unlock(&a);
+		}
+	}
+	return NULL;
+}
+
+static void *work_x(void *argument)
+{
+	return work((void *)(uintptr_t)&pool->item[0]);
+}
+
+static void *work_y(void *argument)
+{
+	return work((void *)(uintptr_t)&pool->item[8]);
+}
+
+static void works(void)
+{
+	both(work_x, work_y);
+}
+
+/* ---- The cases --------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {{"race", race}, {"clean", clean}, {"deadlock", deadlock}, {"in-order", in_order},
+	{"livelock", livelock}, {"conditions", conditions}, {"spins", spins}, {"yields", yields},
+	{"own-lock", own_lock}, {"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all}, {"blocks", blocks},
+	{"cancels", cancels}, {"works", works}};
+
+static int check(void)
+{
+	if (pool->y != 0 && pool->x == 0) {
+		printf("y is %llu, and x is lost\n", (unsigned long long)pool->y);
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+
+	if (fd < 0 || ftruncate(fd, POOL_BYTES)) {
+		return 9;
+	}
+	pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (pool == MAP_FAILED) {
+		return 9;
+	}
+	if (argc < 3) {
+		return check();
+	}
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (strcmp(cases[i].name, argv[2]) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	return 9;
+}
