@@ -18,8 +18,8 @@
  *	A work-item loads and stores words at random. In an episode, one kernel, every second row of words (as
  *	long as there are work-items) is read only; each other word belongs to one work-item; the next
  *	episode exchanges rows and deals the words anew, to other CUs. So no two work-items race: each load
- *	has one right value, which an array of the host has. Every work-item ends an episode with an atomic add
- *	to one counter, which is checked as well.
+ *	has one right value, which an array of the host has. Every work-item ends an episode with an atomic
+ *	add to one counter, which is checked as well.
  *
  * The exit status is 1 if a value was wrong.
  */

@@ -31,8 +31,10 @@ static int usage(FILE *to, int status)
 		fprintf(to, "  nvwave %s %s\n      %s\n", commands[i].name, commands[i].arguments,
 			commands[i].summary);
 	}
-	fputs("\nnvwave help COMMAND explains a command, nvwave help run WORKLOAD also the workload's options.\n"
-	      "Every command takes --help, -h and --output-format=normal|json; nvwave --version, -V says which "
+	fputs("\nnvwave help COMMAND explains a command, nvwave help run WORKLOAD also the workload's "
+	      "options.\n"
+	      "Every command takes --help, -h and --output-format=normal|json; nvwave --version, -V says "
+	      "which "
 	      "this is.\n"
 	      "Exit status: 0 clean, 1 an inconsistency or a race was found, 2 bad usage or input.\n",
 		to);
@@ -115,8 +117,8 @@ static void nothing(int number)
 	(void)number;
 }
 
-/* A file beyond the limit of its size is an error of what writes it. Programs that are executed get the default
- * action. */
+/* A file beyond the limit of its size is an error of what writes it. Programs that are executed get the
+ * default action. */
 static void outlive_full_files(void)
 {
 	const struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};

@@ -2,9 +2,9 @@
 /*
  * The command line of every command, parsed and checked with the records of options.def.
  *
- * An option is written --name=value or --name value, a flag --name; -h is --help. An option that the command does not have,
- * a value of the wrong type, and an option that would have no effect are NVW_E_USAGE, with a message that
- * names the option and the nearest one, or the circumstance in which it has no effect.
+ * An option is written --name=value or --name value, a flag --name; -h is --help. An option that the command
+ * does not have, a value of the wrong type, and an option that would have no effect are NVW_E_USAGE, with a
+ * message that names the option and the nearest one, or the circumstance in which it has no effect.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H

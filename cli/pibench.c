@@ -6,9 +6,11 @@
  *
  * PiBench's interface is a C++ class, tree_api, and a function, create_tree(). Below is how the Itanium C++
  * ABI, that of gcc and clang, lays both out, so that no C++ is needed: a pointer to a table of the virtual
- * functions in the order of their declarations, the destructor being two of them, and libstdc++'s std::string.
+ * functions in the order of their declarations, the destructor being two of them, and libstdc++'s
+ * std::string.
  *
- * A wrong result is counted, and the run goes on: PiBench compares nothing, and published wrappers have such results.
+ * A wrong result is counted, and the run goes on: PiBench compares nothing, and published wrappers have such
+ * results.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -196,7 +198,8 @@ static void load(struct run *r)
 	}
 }
 
-/* PiBench's own interface has it not, some forks have; the names of an index's functions tell, unless they are hidden. */
+/* PiBench's own interface has it not, some forks have; the names of an index's functions tell, unless they
+ * are hidden. */
 static bool has_bulk_load(const struct run *r)
 {
 	const union {
@@ -288,14 +291,16 @@ static int run(struct run *r)
 
 static const char help[] =
 	"nvwave exec [options] -- nvwave-pibench LIBRARY.so [options]\n\n"
-	"Runs a YCSB mix on an index that was built for PiBench (tree_api, create_tree), with keys and values of 8 bytes.\n\n"
+	"Runs a YCSB mix on an index that was built for PiBench (tree_api, create_tree), with keys and "
+	"values of 8 bytes.\n\n"
 	"  --mix=a..f|load|FILE   YCSB mix, or its property file [a]\n"
 	"  --records=N            records inserted before the mix [1000]\n"
 	"  --operations=N         operations of the mix [10000]\n"
 	"  --pool=PATH            pool_path of the index\n"
 	"  --pool-size=SIZE       its pool_size [0]\n"
 	"  --seed=N               seed of the requests [1]\n"
-	"  --bulk-load            tree_api begins with bulk_load(), and the library hides its functions' names\n\n"
+	"  --bulk-load            tree_api begins with bulk_load(), and the library hides its functions' "
+	"names\n\n"
 	"Exit status: 0; 1 if a result was wrong; 2 if the library cannot be driven.\n";
 
 enum { MIX = 1, RECORDS, OPERATIONS, POOL, POOL_SIZE, SEED, BULK_LOAD, HELP };

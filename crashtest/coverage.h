@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the recorded run executed of the workload's source. The states of a crash test are those of one run: of a
- * statement that it never executed nothing was tested, however many states pass.
+ * What the recorded run executed of the workload's source. The states of a crash test are those of one run:
+ * of a statement that it never executed nothing was tested, however many states pass.
  *
- * A statement is a line with stores, atomics that store, persist barriers or acknowledgements. It belongs to the
- * workload if its file is in a folder of which the run executed an access.
+ * A statement is a line with stores, atomics that store, persist barriers or acknowledgements. It belongs to
+ * the workload if its file is in a folder of which the run executed an access.
  */
 #ifndef CRASHTEST_COVERAGE_H
 #define CRASHTEST_COVERAGE_H

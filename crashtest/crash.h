@@ -17,8 +17,8 @@
  * observed  the run is logged once (nvw/persist_log.h); one pass over the log visits its instants and
  *           tests the states that they could have left.
  * permitted the same pass, but the states are those that a persistency model (model.h) lets the logged stores
- *           leave, whatever the timing of this machine. Stores to the same bytes persist in coherence order; units
- *           of the NVRAM order nothing.
+ *           leave, whatever the timing of this machine. Stores to the same bytes persist in coherence order;
+ *           units of the NVRAM order nothing.
  *
  * Guarantees
  *   (1) Sound: every reported state could result from this run under the rules above, or in permitted mode
@@ -94,10 +94,10 @@ struct ct_options {
 	/* directory (created if needed) for saved findings, one file each, replayed by nvwave replay; NULL:
 	 * none */
 	const char *save;
-	const char *
-		exports; /* folder for the tested states as files (explore/export.h); implies whole; NULL: none */
-	bool nested;     /* recovery is also crashed before each of its own writes; not in kill mode */
-	bool whole;      /* tests whole states alone, though the check has parts (parts.h) */
+	/* folder for the tested states as files (explore/export.h); implies whole; NULL: none */
+	const char *exports;
+	bool nested;        /* recovery is also crashed before each of its own writes; not in kill mode */
+	bool whole;         /* tests whole states alone, though the check has parts (parts.h) */
 	bool parts_alone;   /* for tests: a whole state is tested only where a part of the check fails */
 	bool unexplained;   /* findings keep their first text: faster */
 	bool keeps_failing; /* the result has its failing states; not with resume and slices */
@@ -396,7 +396,8 @@ struct ct_result {
 	struct ct_finding finding[CT_FINDINGS_MAX];
 };
 
-/* Zero but for the findings beyond finding_count, which stay as they are: 60 KB each, and few tests have any. */
+/* Zero but for the findings beyond finding_count, which stay as they are: 60 KB each, and few tests have
+ * any. */
 void ct_result_clear(struct ct_result *result);
 void ct_result_free(struct ct_result *result);
 

@@ -54,7 +54,8 @@ int ct_log_file(void);
 struct ct_run_shared *ct_run_shared_create(uint64_t ack_capacity);
 void ct_run_shared_destroy(struct ct_run_shared *shared);
 
-/* Which accesses in the source of kernels (device/sites.h) a run that has ended executed, of shared->sites. */
+/* Which accesses in the source of kernels (device/sites.h) a run that has ended executed, of
+ * shared->sites. */
 const uint8_t *ct_run_executed(const struct ct_run_shared *shared);
 
 /* Adds what the run has acknowledged so far. */

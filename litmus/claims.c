@@ -35,7 +35,8 @@ static const struct claim {
 	{"OpenCL + remote-scope promotion", WIDENED, true,
 		"a release reaches every acquire, whatever the scopes: there is nothing to promote"},
 	{"OpenCL + remote-scope promotion", KEPT, false,
-		"synchronization of work-group scope stays in the L1, and no instruction reaches into another one"},
+		"synchronization of work-group scope stays in the L1, and no instruction reaches into "
+		"another one"},
 	{"OpenCL", ALL, true,
 		"scopes are kept or widened; atomics are performed at one place of the scope (HRF)"},
 	{"HRF-Indirect", ALL, true, "scopes are kept or widened; a release passes on all that its CU has"},
@@ -56,7 +57,8 @@ static const struct claim {
 		"fences complete all loads and stores, and stores are seen by all at once"},
 	{"RMO", ALL, false, "the machine has no consistency model (gpu.consistency)"},
 	{"PArmv8 persistency", ALL, false,
-		"a persist barrier orders the stores of its own scope, not what another thread has stored and this one "
+		"a persist barrier orders the stores of its own scope, not what another thread has stored "
+		"and this one "
 		"has read and flushed (gope18 5)"},
 	{"none", ALL, false, "the test names no memory model"},
 };

@@ -8,7 +8,7 @@
 
 #include "litmus.h"
 
-/* ---- Situations (situation.c) ---------------------------------------------------------------------------------- */
+/* ---- Situations (situation.c) ----------------------------------------------------------------------- */
 
 /* Initial place of lines, and layout of variables and work-groups. */
 struct litmus_situation {
@@ -38,7 +38,7 @@ struct litmus_geometry {
 };
 void litmus_geometry(const struct litmus_test *test, struct litmus_geometry *ret);
 
-/* ---- Schedules (search.c) ---------------------------------------------------------------------------------------- */
+/* ---- Schedules (search.c) --------------------------------------------------------------------------- */
 
 enum { LITMUS_STEPS = 512 };
 
@@ -64,7 +64,7 @@ bool litmus_search_next(struct litmus_search *search);
 /* "P0 P1 P1": the turns of the latest execution. */
 void litmus_search_text(const struct litmus_search *search, char *text, size_t room);
 
-/* ---- Executions (kernel.c) ----------------------------------------------------------------------------------------- */
+/* ---- Executions (kernel.c) -------------------------------------------------------------------------- */
 
 /* A work-item's next action: one without effect on others, an operation of the test, waiting for others at
  * its barrier, nothing more. */
@@ -90,7 +90,8 @@ struct litmus_execution {
 	struct litmus_situation situation;
 	uint64_t *variable[LITMUS_VARIABLES], *fence,
 		*others; /* device memory; others: lines used by no thread */
-	bool is_anonymous; /* not only wavefronts are offered to the scheduler: stores leave store buffers, too */
+	/* not only wavefronts are offered to the scheduler: stores leave store buffers, too */
+	bool is_anonymous;
 	bool barriers_stall;          /* of the persistency implementation */
 	struct litmus_search *search; /* NULL: by time */
 	struct {
@@ -118,7 +119,7 @@ unsigned litmus_variable_offset(const struct litmus_situation *situation, unsign
 /* The line of kernel.c with the persist barrier, for narrowing it. */
 extern const unsigned litmus_persist_barrier_line;
 
-/* ---- Reports (report.c) -------------------------------------------------------------------------------------------------- */
+/* ---- Reports (report.c) ----------------------------------------------------------------------------- */
 
 void litmus_report_begin(
 	struct litmus_report *report, const struct litmus_test *test, const struct litmus_options *options);

@@ -18,7 +18,7 @@
 
 #include "internal.h"
 
-/* ---- Scripts ------------------------------------------------------------------------------------------------ */
+/* ---- Scripts ---------------------------------------------------------------------------------------- */
 
 static void append(struct litmus_execution *x, unsigned item, struct litmus_step step)
 {
@@ -106,7 +106,7 @@ static enum litmus_next next_from(const struct litmus_execution *x, unsigned ite
 	return LITMUS_NEXT_ALONE; /* it returns */
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------------- */
+/* ---- Waiting ---------------------------------------------------------------------------------------- */
 
 static void go_on(struct litmus_execution *x, unsigned first, unsigned count)
 {
@@ -138,7 +138,7 @@ static void arrive(struct litmus_execution *x, unsigned item, const struct litmu
 	}
 }
 
-/* ---- The interpreter ------------------------------------------------------------------------------------------- */
+/* ---- The interpreter -------------------------------------------------------------------------------- */
 
 static int64_t value_of(const int64_t *registers, struct litmus_value v)
 {
@@ -249,7 +249,7 @@ static void interpret(const void *args)
 	x->next[item] = LITMUS_NEXT_NOTHING;
 }
 
-/* ---- Scheduling -------------------------------------------------------------------------------------------------- */
+/* ---- Scheduling ------------------------------------------------------------------------------------- */
 
 static void note_turn(struct litmus_search *s, int thread)
 {
@@ -283,7 +283,7 @@ static unsigned choose(void *context, unsigned count)
 	return chosen;
 }
 
-/* ---- One execution ------------------------------------------------------------------------------------------------ */
+/* ---- One execution ---------------------------------------------------------------------------------- */
 
 unsigned litmus_variable_offset(const struct litmus_situation *s, unsigned v)
 {

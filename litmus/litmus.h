@@ -36,7 +36,7 @@ enum {
 	LITMUS_TEXT = 160,
 };
 
-/* ---- A test ------------------------------------------------------------------------------------------------ */
+/* ---- A test ----------------------------------------------------------------------------------------- */
 
 /* A register of the thread, or (register_number < 0) a number. */
 struct litmus_value {
@@ -158,7 +158,7 @@ NVW_CHECKED int litmus_load(const char *path, struct litmus_list *list);
 NVW_CHECKED int litmus_parse(const char *name, const char *text, struct litmus_list *list);
 void litmus_list_free(struct litmus_list *list);
 
-/* ---- Outcomes ------------------------------------------------------------------------------------------------ */
+/* ---- Outcomes --------------------------------------------------------------------------------------- */
 
 /* The final state of an execution. */
 struct litmus_state {
@@ -172,7 +172,7 @@ bool litmus_related(int64_t a, enum litmus_relation relation, int64_t b);
 void litmus_state_text(
 	const struct litmus_test *test, const struct litmus_state *state, char *text, size_t room);
 
-/* ---- Claims ---------------------------------------------------------------------------------------------------- */
+/* ---- Claims ----------------------------------------------------------------------------------------- */
 
 /*
  * Whether the text names a memory model of claims.c, optionally with its edition ("PTX 6.0", "OpenCL 2 (Batty
@@ -182,13 +182,13 @@ void litmus_state_text(
 bool litmus_model_is_known(const char *text, const char **ret_nearest);
 
 /*
- * Whether the protocol, on a machine with these settings (as in litmus_options), claims the test's model, so that a forbidden
- * outcome is an error; *ret_why gives the reason. The model must be a known one.
+ * Whether the protocol, on a machine with these settings (as in litmus_options), claims the test's model, so
+ * that a forbidden outcome is an error; *ret_why gives the reason. The model must be a known one.
  */
 bool litmus_claimed(const struct litmus_test *test, const char *protocol, const char *const *settings,
 	const char **ret_why);
 
-/* ---- Running ----------------------------------------------------------------------------------------------------- */
+/* ---- Running ---------------------------------------------------------------------------------------- */
 
 struct litmus_options {
 	const char *protocol;

@@ -13,7 +13,7 @@
 
 enum { COLUMNS_MAX = 32, FILE_BYTES_MAX = 16 << 20 };
 
-/* ---- Whole files -------------------------------------------------------------------------------------------- */
+/* ---- Whole files ------------------------------------------------------------------------------------ */
 
 static int read_all(const char *path, char **ret_text)
 {
@@ -31,7 +31,7 @@ static int read_all(const char *path, char **ret_text)
 	return 0;
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------------------------ */
+/* ---- Tables ----------------------------------------------------------------------------------------- */
 
 enum column { NAME, MODEL, THREADS, INIT, OUTCOME, VERDICT, RACE_FREE, COLUMNS };
 static const char *const columns[] = {"name", "model", "threads", "init", "outcome", "verdict", "race_free"};
@@ -142,7 +142,7 @@ static int parse_table(const char *path, char *text, struct litmus_list *list)
 	return 0;
 }
 
-/* ---- Files and folders ------------------------------------------------------------------------------------------------ */
+/* ---- Files and folders ------------------------------------------------------------------------------ */
 
 static bool ends_with(const char *name, const char *end)
 {

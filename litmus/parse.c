@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The text form of litmus tests, parsed by recursive descent (docs/litmus.md has the grammar). Table columns
- * are read by the same functions. words.c has words and names, operations.c the threads, outcome.c the outcome.
+ * are read by the same functions. words.c has words and names, operations.c the threads, outcome.c the
+ * outcome.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "core/array.h"
 #include "words.h"
 
-/* ---- Parts -------------------------------------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------------------------ */
 
 /* x=1 y=2, optionally with commas */
 int litmus_take_init(struct litmus_reader *r)
@@ -112,7 +113,8 @@ static int check_terms(const struct litmus_reader *r, struct litmus_test *t)
 
 		if (is_persist && (term->kind == LITMUS_TERM_REGISTER || term->kind == LITMUS_TERM_MEMORY)) {
 			return nvw_fail(NVW_E_INPUT,
-				"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only nvm: "
+				"%s:%u: test %s: the outcome is over NVRAM after a crash: it may name only "
+				"nvm: "
 				"variables, since registers and DRAM are lost",
 				r->file, t->line, t->name);
 		}
@@ -142,7 +144,8 @@ int litmus_complete(struct litmus_reader *r)
 	if (has_verdict_under_a_model(t)) {
 		if (!is_persist) {
 			return nvw_fail(NVW_E_INPUT,
-				"%s:%u: test %s: a verdict under a persistency model needs an outcome over NVRAM "
+				"%s:%u: test %s: a verdict under a persistency model needs an outcome over "
+				"NVRAM "
 				"(nvm:)",
 				r->file, t->line, t->name);
 		}
@@ -156,7 +159,7 @@ int litmus_complete(struct litmus_reader *r)
 	return 0;
 }
 
-/* ---- The file form ---------------------------------------------------------------------------------------------------- */
+/* ---- The file form ---------------------------------------------------------------------------------- */
 
 /* Takes the rest of the line. */
 static int take_line(struct litmus_reader *r, char *text, size_t room)

@@ -30,7 +30,7 @@ static struct bench {
 	enum litmus_persistency persistency;
 } * bench;
 
-/* ---- The workload ------------------------------------------------------------------------------------------------- */
+/* ---- The workload ----------------------------------------------------------------------------------- */
 
 static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
 {
@@ -86,7 +86,7 @@ static int check(void *plan, struct nvw_pool *p, const struct nvw_acks *acks, st
 static const struct nvw_workload workload = {
 	.name = "litmus", .prepare = prepare, .pool = pool, .setup = setup, .run = run, .check = check};
 
-/* ---- One schedule ---------------------------------------------------------------------------------------------------- */
+/* ---- One schedule ----------------------------------------------------------------------------------- */
 
 static void add_result(struct bench *b, const struct ct_result *result)
 {
@@ -199,7 +199,7 @@ static int go_through_situations(struct bench *b)
 	return error;
 }
 
-/* ---- Whole tests -------------------------------------------------------------------------------------------------------- */
+/* ---- Whole tests ------------------------------------------------------------------------------------ */
 
 int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency persistency,
 	const struct litmus_options *options, struct litmus_report *ret_report)

@@ -287,9 +287,11 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 		const char *action, *why;
 	} known[] = {
 		{"vi", "flush L2",
-			"nobody looks below the L2 but the device, which persist barriers reach in their own way"},
+			"nobody looks below the L2 but the device, which persist barriers reach in their "
+			"own way"},
 		{"vi", "recall the line from the L1s",
-			"an L1 needs no copy in the L2 to write back and to invalidate; debug builds miss the inclusion"},
+			"an L1 needs no copy in the L2 to write back and to invalidate; debug builds miss "
+			"the inclusion"},
 		{NULL, "wait for the acknowledgements of stores",
 			"the L2 has a store's bytes at once: the wait is time"},
 		{"quickrelease", "write marker into the S-FIFO",
@@ -303,21 +305,27 @@ const char *torture_unnoticed(const char *protocol, const char *action)
 		{"dh", "forget the line",
 			"lines are only forgotten to be given to another, which empties them"},
 		{"mttop-wb", "give up the right to write",
-			"the directory asks an owner that is gone, and reads the L2; debug builds see the wrong name"},
+			"the directory asks an owner that is gone, and reads the L2; debug builds see the "
+			"wrong name"},
 		{"tcs", "lease the line to the L1 that reads it",
 			"a line without a lease is read again: the lease saves time"},
 		{"tcs", "take the lease that comes with the line",
 			"a line without a lease is read again: the lease saves time"},
 		{"tcs", "remember the lease of the line that leaves",
-			"a small L1 replaces a line before the L2 does; debug builds see a lease that the L2 does not know"},
+			"a small L1 replaces a line before the L2 does; debug builds see a lease that the L2 "
+			"does not know"},
 		{"stc-nv", "forget the line",
-			"lines are forgotten to be given to another, which empties them, or when the host releases their memory"},
+			"lines are forgotten to be given to another, which empties them, or when the host "
+			"releases their memory"},
 		{"stc-es", "forget the line",
-			"lines are forgotten to be given to another, which empties them, or when the host releases their memory"},
+			"lines are forgotten to be given to another, which empties them, or when the host "
+			"releases their memory"},
 		{"stc-ab", "forget the line",
-			"lines are forgotten to be given to another, which empties them, or when the host releases their memory"},
+			"lines are forgotten to be given to another, which empties them, or when the host "
+			"releases their memory"},
 		{"stc-mb", "forget the line",
-			"lines are forgotten to be given to another, which empties them, or when the host releases their memory"},
+			"lines are forgotten to be given to another, which empties them, or when the host "
+			"releases their memory"},
 	};
 
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {

@@ -6,8 +6,8 @@
  *
  * Guarantees
  *	(1) Program number i of a run with seed s is that of seed s + i: any single program can be run again.
- *	(2) Programs run in a process of their own; a machine that is killed by an assertion or a signal, or does
- *	    not terminate, is a failure like a wrong value.
+ *	(2) Programs run in a process of their own; a machine that is killed by an assertion or a signal, or
+ *	    does not terminate, is a failure like a wrong value.
  */
 #ifndef LITMUS_TORTURE_H
 #define LITMUS_TORTURE_H
@@ -44,7 +44,8 @@ struct torture_result {
 	char listing[TORTURE_LISTING]; /* the shrunk program */
 };
 
-/* Runs programs until one fails or a limit is reached. NVW_E_USAGE, NVW_E_CONFIG, NVW_E_SYSTEM, NVW_E_MEMORY. */
+/* Runs programs until one fails or a limit is reached. NVW_E_USAGE, NVW_E_CONFIG, NVW_E_SYSTEM,
+ * NVW_E_MEMORY. */
 NVW_CHECKED int torture_run(const struct torture_options *options, struct torture_result *ret_result);
 
 /*

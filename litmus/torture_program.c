@@ -131,8 +131,8 @@ static int draw_turns(struct torture_program *p, struct nvw_random *random)
 	return set(p, "stc.bsq=%u", 1 + (unsigned)nvw_random_below(random, 6));
 }
 
-/* Leases that end early and late; but where time decides, a work-item that polls must not do so too long for one
- * of them. */
+/* Leases that end early and late; but where time decides, a work-item that polls must not do so too long for
+ * one of them. */
 static int draw_leases(struct torture_program *p, uint64_t seed)
 {
 	struct nvw_random random = drawn_apart(seed + UINT64_C(0x6c6561736573));

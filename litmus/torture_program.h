@@ -7,17 +7,16 @@
  * deadlocks. The data variables are dealt to sets anew in each phase (phases end with a kernel-wide barrier
  * or with the kernel), and the style of a set prevents races:
  *
- *	LOCK       a step holds the set's lock, of work-group scope if the set belongs to a work-group, else of
- *	agent scope
- *	STEAL      the lock is taken with work-group scope by its owner's work-items and with remote scope by all
- *	others
- *	           (alsop16 II.D)
+ *	LOCK       a step holds the set's lock, of work-group scope if the set belongs to a work-group, else
+ *	           of agent scope
+ *	STEAL      the lock is taken with work-group scope by its owner's work-items and with remote scope by
+ *	           all others (alsop16 II.D)
  *	TURN       the steps of the set follow each other: release to acquire, of work-group scope within a
  *	work-group, so that
  *	           the stores become visible to others through a chain of scopes (HRF-indirect)
  *	TICKET     fetch-and-add gives each step a variable of its own
- *	PHASED     a variable belongs to one work-item, or to readers, until the group's barrier or the end of the
- *	phase
+ *	PHASED     a variable belongs to one work-item, or to readers, until the group's barrier or the end of
+ *	           the phase
  *	READ_ONLY  not stored to; the host wrote it between kernels
  *
  * So every load has exactly one correct value, and the order of the steps that take locks does not matter.

@@ -54,7 +54,8 @@ __attribute__((format(printf, 2, 3))) static void report(struct run *run, const 
 
 /* clang-format off */
 #define BY_SIZE(bytes, USE) \
-	((bytes) == 8 ? USE(uint64_t) : (bytes) == 4 ? USE(uint32_t) : (bytes) == 2 ? USE(uint16_t) : USE(uint8_t))
+	((bytes) == 8 ? USE(uint64_t) : (bytes) == 4 ? USE(uint32_t) : \
+			(bytes) == 2 ? USE(uint16_t) : USE(uint8_t))
 /* clang-format on */
 
 #define ATOMIC(type)                                                                                       \

@@ -18,7 +18,7 @@ struct runner {
 	struct nvw_pool *pool; /* NULL if the test needs no NVRAM */
 };
 
-/* ---- Executions --------------------------------------------------------------------------------------------------- */
+/* ---- Executions ------------------------------------------------------------------------------------- */
 
 static int execute_on(struct runner *run, struct nvw_machine *m)
 {
@@ -90,7 +90,7 @@ static int go_through_situations(struct runner *run)
 	return error;
 }
 
-/* ---- Whole tests ---------------------------------------------------------------------------------------------------- */
+/* ---- Whole tests ------------------------------------------------------------------------------------ */
 
 static bool needs_nvram(const struct litmus_test *test)
 {

@@ -7,7 +7,7 @@
 
 #include "words.h"
 
-/* ---- Characters and words -------------------------------------------------------------------------------------- */
+/* ---- Characters and words --------------------------------------------------------------------------- */
 
 int litmus_expected(const struct litmus_reader *r, const char *what)
 {
@@ -135,7 +135,7 @@ int litmus_take_choice(struct litmus_reader *r, const char *const *names, const 
 	return litmus_expected(r, what);
 }
 
-/* ---- Names ------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------ */
 
 int litmus_find_variable(const struct litmus_test *t, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The smallest parts of the text form of litmus tests: each function takes one from the text, behind white space
- * and comments. Those that return an int fail with NVW_E_INPUT, file:line, and what was expected. */
+/* The smallest parts of the text form of litmus tests: each function takes one from the text, behind white
+ * space and comments. Those that return an int fail with NVW_E_INPUT, file:line, and what was expected. */
 #ifndef LITMUS_WORDS_H
 #define LITMUS_WORDS_H
 

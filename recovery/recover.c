@@ -112,7 +112,8 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 /* Checks all metadata; sets open for the streams with an incomplete epoch, and *ret_unsettled if any block
- * word is undecided. Counts the last epoch in the table as completed; mark() takes it back where a later one is open. */
+ * word is undecided. Counts the last epoch in the table as completed; mark() takes it back where a later one
+ * is open. */
 static int judge_all(struct nvw_pool *pool, struct nvw_recovery *report, uint8_t *open, bool *ret_unsettled)
 {
 	struct blocks blocks = {.pool = pool, .report = report, .open = open};

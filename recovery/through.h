@@ -4,10 +4,11 @@
  *
  * Recovery refuses a pool if one word of the epoch status table, one entry of the undo log, one word of the
  * chunk table or one block word is damaged; each of these is judged alone. Otherwise it changes
- *	a word that entries of open epochs name: the newest entries are restored first, stream by stream, so the value of
- *		the oldest entry of the last such stream stays;
+ *	a word that entries of open epochs name: the newest entries are restored first, stream by stream, so
+ *		the value of the oldest entry of the last such stream stays;
  *	a block word that names an epoch which did not complete;
- *	the words of the epoch status table, of which this knows nothing: an open epoch shows in the whole log.
+ *	the words of the epoch status table, of which this knows nothing: an open epoch shows in the whole
+ *	log.
  * So a word after recovery is a function of few words before it.
  */
 #ifndef RECOVERY_THROUGH_H

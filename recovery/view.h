@@ -17,16 +17,18 @@ NVW_CHECKED int rec_est(const struct nvw_pool *pool, uint32_t stream, uint64_t *
 /* The payload of a chunk; damage in the same cases. */
 NVW_CHECKED int rec_chunk(const struct nvw_pool *pool, uint64_t chunk, uint64_t *ret_payload);
 
-/* A walk through the streams, and one through the chunks. Each begins as zero, and passes over holes of the file. */
+/* A walk through the streams, and one through the chunks. Each begins as zero, and passes over holes of the
+ * file. */
 struct rec_streams {
 	struct nvw__written est, log;
 };
 
-/* The first stream from this one on with a word in the epoch status table or the log; the number of streams: none. */
+/* The first stream from this one on with a word in the epoch status table or the log; the number of streams:
+ * none. */
 uint32_t rec_next_stream(const struct nvw_pool *pool, uint32_t stream, struct rec_streams *walk);
 
-/* The first entry of the stream from this one on that may have been written; the number of entries: none. *ret_end: with
- * those up to it. */
+/* The first entry of the stream from this one on that may have been written; the number of entries: none.
+ * *ret_end: with those up to it. */
 uint32_t rec_next_entry(const struct nvw_pool *pool, uint32_t stream, uint32_t entry,
 	struct nvw__written *walk, uint32_t *ret_end);
 

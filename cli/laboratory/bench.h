@@ -2,15 +2,17 @@
 /*
  * A benchmark: structures by mixes by values of --against, one table. docs/bench.md has the user's view.
  *
- *	bench_plan.c     command line -> cases and rows; a row's runs are points of a sweep, and so is its crash test
+ *	bench_plan.c     command line -> cases and rows; a row's runs are points of a sweep, and so is its
+ *			 crash test
  *	bench_mixes.def  the mixes of the structures of the command
  *	bench_host.c     rows of host programs, which nvwave exec runs one after another
  *	bench_rows.c     results -> numbers per operation, their means over the seeds, the order of the rows
  *	bench_print.c    the table as text, CSV and JSON
  *
- * The points of two sweeps are run as those of nvwave sweep: the runs, with one more for each in which NVRAM has the
- * latencies of DRAM, and the crash tests. Rows of host programs are real time: nothing else of the benchmark runs beside
- * them, they are measured anew each time, and they are never ranked among simulated ones.
+ * The points of two sweeps are run as those of nvwave sweep: the runs, with one more for each in which NVRAM
+ * has the latencies of DRAM, and the crash tests. Rows of host programs are real time: nothing else of the
+ * benchmark runs beside them, they are measured anew each time, and they are never ranked among simulated
+ * ones.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
@@ -91,8 +93,8 @@ struct bench {
 	bool loses, failed; /* a row is BENCH_LOSES, BENCH_FAILED */
 };
 
-/* Cases, axes, rows, and the points of both sweeps; refused rows are known. NVW_E_USAGE. Release by bench_end(), also
- * after an error. */
+/* Cases, axes, rows, and the points of both sweeps; refused rows are known. NVW_E_USAGE. Release by
+ * bench_end(), also after an error. */
 NVW_CHECKED int bench_plan(struct bench *bench, const struct cli_options *given);
 void bench_end(struct bench *bench);
 

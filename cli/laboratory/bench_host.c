@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of host programs: nvwave exec runs each with a new file, one after another, and its report has the latencies of the
- * operations that the program acknowledges (nvw/ack.h). See bench.h.
+ * Rows of host programs: nvwave exec runs each with a new file, one after another, and its report has the
+ * latencies of the operations that the program acknowledges (nvw/ack.h). See bench.h.
  */
 #include <limits.h>
 #include <math.h>
@@ -81,7 +81,8 @@ static int add_machine(const struct bench *b, const struct bench_row *row, struc
 	return 0;
 }
 
-/* nvwave-pibench is beside nvwave. What the user says of the library comes first, so that the row is what it says. */
+/* nvwave-pibench is beside nvwave. What the user says of the library comes first, so that the row is what it
+ * says. */
 static int add_pibench(const struct bench *b, const struct bench_row *row, unsigned seed, const char *file,
 	struct sweep_words *w)
 {

@@ -4,8 +4,8 @@
  *
  *	case | what the command line fixes | --against | memory: "-", or the latencies of DRAM | seed
  *
- * A row is checked as its run and its crash test would check it, so that what a structure cannot do is known before
- * anything runs.
+ * A row is checked as its run and its crash test would check it, so that what a structure cannot do is known
+ * before anything runs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -410,7 +410,8 @@ static int add_point(struct sweep *s, unsigned *room, const struct sweep_point *
 	return 0;
 }
 
-/* The value of the axis "memory" that gives NVRAM the latencies of the machine's DRAM; it is added if it is new. */
+/* The value of the axis "memory" that gives NVRAM the latencies of the machine's DRAM; it is added if it is
+ * new. */
 static int memory_of(struct sweep *s, const struct emu_config *config, uint32_t *ret)
 {
 	char read[NVW_UNIT_TEXT], write[NVW_UNIT_TEXT], name[TEXT_BYTES], section[2 * TEXT_BYTES];

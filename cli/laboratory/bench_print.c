@@ -244,8 +244,10 @@ static void print_legend(const struct bench *b, FILE *to)
 			to);
 	}
 	if (b->has_host) {
-		fputs("real: a host program on this computer, under the NVRAM's delays, which no simulated time compares with;\n"
-		      "its lines/op are flushed, its barriers/op are drains, and it is not crash-tested here\n",
+		fputs("real: a host program on this computer, under the NVRAM's delays, which no simulated "
+		      "time compares with;\n"
+		      "its lines/op are flushed, its barriers/op are drains, and it is not crash-tested "
+		      "here\n",
 			to);
 	}
 }

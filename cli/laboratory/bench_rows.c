@@ -200,7 +200,8 @@ static void set_numbers(const struct bench *b, struct bench_row *row)
 
 /* ---- The order ----------------------------------------------------------------------------- */
 
-/* What has lost data stands below everything else, however fast it is; real time stands below simulated time. */
+/* What has lost data stands below everything else, however fast it is; real time stands below simulated
+ * time. */
 static int group_of(const struct bench *b, const struct bench_row *row)
 {
 	static const int groups[] = {[BENCH_OK] = 0,

@@ -21,8 +21,8 @@
 
 enum { PAPER_SEEDS_MAX = 64, PAPER_COLUMNS_MAX = 127, PAPER_REASON_BYTES = 512, PAPER_SENSITIVE_MAX = 6 };
 
-/* What is run of the rows: their points; the points at both ends of the free values, with one seed; the points of runs
- * that are otherwise cut short, with one seed; nothing, since what is kept is shown. */
+/* What is run of the rows: their points; the points at both ends of the free values, with one seed; the
+ * points of runs that are otherwise cut short, with one seed; nothing, since what is kept is shown. */
 enum paper_run { PAPER_RUN_ROWS, PAPER_RUN_ENDS, PAPER_RUN_LONG, PAPER_RUN_NOTHING };
 
 enum paper_verdict {
@@ -76,7 +76,8 @@ struct paper_numbers {
 	char reason[PAPER_REASON_BYTES];
 };
 
-/* A value that a paper does not give: [sensitive KEY], with low, high, source, and the rows that it concerns. */
+/* A value that a paper does not give: [sensitive KEY], with low, high, source, and the rows that it
+ * concerns. */
 struct paper_sensitive {
 	const char *paper;
 	char *key;
@@ -159,11 +160,12 @@ const char *paper_text(const json_t *keys, const char *name);
 /* "G1 small" */
 void paper_row_name(const struct paper_row *row, char *text, size_t room);
 
-/* Chooses rows and tables: IDs and papers (count 0: all of them), or those with the key short. NVW_E_USAGE with the
- * nearest name. */
+/* Chooses rows and tables: IDs and papers (count 0: all of them), or those with the key short. NVW_E_USAGE
+ * with the nearest name. */
 NVW_CHECKED int papers_choose(struct papers *papers, const char *const *name, unsigned count, bool is_short);
 
-/* Reads the sweeps of the wanted rows and leaves in them the points that these need, with the seeds 1 to seeds. */
+/* Reads the sweeps of the wanted rows and leaves in them the points that these need, with the seeds 1 to
+ * seeds. */
 NVW_CHECKED int papers_open(struct papers *papers, const char *data, unsigned seeds, enum paper_run run);
 /* A number per seed; only of points with the choices on these axes (-1: all). */
 void paper_measure(const struct paper_measure *measure, int axis, unsigned choice, int other_axis,
@@ -171,8 +173,8 @@ void paper_measure(const struct paper_measure *measure, int axis, unsigned choic
 
 /* Of PAPER_RUN_ENDS: the values of the rows at both ends. */
 void papers_measure_ends(struct papers *papers);
-/* The points of a mean, by the axes in which they differ, that are more than least away from 1 and on the other side of
- * it than their mean; without those that are named. False if there is none. */
+/* The points of a mean, by the axes in which they differ, that are more than least away from 1 and on the
+ * other side of it than their mean; without those that are named. False if there is none. */
 bool paper_opposites(
 	const struct paper_measure *measure, double least, const char *named, char *text, size_t room);
 /* "sssp-1 3, color-3 21": a formula at each point of the first seed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arithmetic over statistics: "64 * l1.load_misses + 8 * l1.probes". Names may have dots and dashes, so operators have
- * blanks around them.
+ * Arithmetic over statistics: "64 * l1.load_misses + 8 * l1.probes". Names may have dots and dashes, so
+ * operators have blanks around them.
  */
 #include <ctype.h>
 #include <stdlib.h>

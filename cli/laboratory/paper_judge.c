@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does a row agree with the paper? The first rule of the table that applies decides; if none does, the row agrees: its
- * sign and size are the paper's, every row of its mean has the mean's sign or is named, and the sign survives every free
- * value that is known to matter (paper_ends.c).
+ * Does a row agree with the paper? The first rule of the table that applies decides; if none does, the row
+ * agrees: its sign and size are the paper's, every row of its mean has the mean's sign or is named, and the
+ * sign survives every free value that is known to matter (paper_ends.c).
  *
- * Size is within a third of the published number: of the nearer end of an interval. Where that is 0, a third of the
- * other end; where both are, 5 percentage points. Shares are within 10 points.
+ * Size is within a third of the published number: of the nearer end of an interval. Where that is 0, a third
+ * of the other end; where both are, 5 percentage points. Shares are within 10 points.
  */
 #include <math.h>
 #include <string.h>
@@ -47,8 +47,8 @@ static double neutral(const struct paper_row *row)
 	return is_ratio(row->measure.form) ? 1 : 0;
 }
 
-/* 1, -1, or 0 if the interval includes "no change" or the form has no sign. An interval without an end (a trend) begins
- * beyond "no change". */
+/* 1, -1, or 0 if the interval includes "no change" or the form has no sign. An interval without an end (a
+ * trend) begins beyond "no change". */
 static int sign_of(const struct paper_row *row)
 {
 	const double zero = neutral(row), low = row->published.low, high = row->published.high;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is kept in the folder of the papers: the last judgement of each row (judgements.tsv), what rows are at both ends
- * of the values that the papers do not give (ends.tsv), and the tables of the papers' other figures (tables.tsv). The
- * pages can be written from these files alone.
+ * What is kept in the folder of the papers: the last judgement of each row (judgements.tsv), what rows are at
+ * both ends of the values that the papers do not give (ends.tsv), and the tables of the papers' other figures
+ * (tables.tsv). The pages can be written from these files alone.
  */
 #include <math.h>
 #include <stdlib.h>

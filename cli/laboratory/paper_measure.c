@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows and tables as points of sweeps. A measure takes the points that a rule selects; each may be set against another,
- * which differs in the values that over names ("protocol=gd"; of "protocol=gd|gh" the least counts). What is left of
- * the axes is averaged, the seed is not. A row may be measured again with one value added to the axes of its sweep.
+ * Rows and tables as points of sweeps. A measure takes the points that a rule selects; each may be set
+ * against another, which differs in the values that over names ("protocol=gd"; of "protocol=gd|gh" the least
+ * counts). What is left of the axes is averaged, the seed is not. A row may be measured again with one value
+ * added to the axes of its sweep.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pages of nvwave reproduce: the same text as HTML, in one file with its figures, and as Markdown. See paper.h. */
+/* The pages of nvwave reproduce: the same text as HTML, in one file with its figures, and as Markdown. See
+ * paper.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -633,7 +634,8 @@ static void begin(const struct page *p)
 {
 	if (p->html) {
 		fprintf(p->to,
-			"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+			"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+			"name=\"viewport\" "
 			"content=\"width=device-width\"><title>Published results and ours</title><style>%s\n"
 			"img { max-width: 100%%; background: #fff; }</style></head><body><main>\n",
 			report_style[0].text);
@@ -713,7 +715,8 @@ static void summary(const struct page *p)
 		}
 	}
 	snprintf(text, sizeof text,
-		"%u rows: %u agree, %u agree by luck, %u disagree, %u cannot be compared, %u cannot be judged here. %s",
+		"%u rows: %u agree, %u agree by luck, %u disagree, %u cannot be compared, %u cannot be "
+		"judged here. %s",
 		all, count[PAPER_AGREES], count[PAPER_LUCK], count[PAPER_DISAGREES],
 		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], of_seeds);
 	paragraph(p, text);
@@ -732,7 +735,8 @@ static void summary(const struct page *p)
 	}
 	if (!p->html) {
 		paragraph(p,
-			"The tables of the papers' other figures are in index.html; nvwave reproduce --kept writes both pages from "
+			"The tables of the papers' other figures are in index.html; nvwave reproduce --kept "
+			"writes both pages from "
 			"what is kept in papers/.");
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files of published results: papers/NAME.ini. A section [ID] or [ID PART] is a row, [table NAME] a table, [paper] is
- * about the paper. Rows with parts take from [ID] what they do not say themselves; their points are added to its points.
+ * Files of published results: papers/NAME.ini. A section [ID] or [ID PART] is a row, [table NAME] a table,
+ * [paper] is about the paper. Rows with parts take from [ID] what they do not say themselves; their points
+ * are added to its points.
  */
 #include <dirent.h>
 #include <math.h>

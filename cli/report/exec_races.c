@@ -34,7 +34,8 @@ static void for_left_out(const struct host_candidates *c,
 	}
 	if (c->without_effect > 0) {
 		note(context,
-			"pairs were left out, because nothing was made durable after the load, or its thread made "
+			"pairs were left out, because nothing was made durable after the load, or its thread "
+			"made "
 			"durable what it had read",
 			c->without_effect);
 	}
@@ -120,7 +121,8 @@ void exec_races_text(const struct host_session *s, const struct host_candidates 
 		return;
 	}
 	fprintf(to,
-		"persistency races: %zu candidate%s, and %zu of second rank (candidate: not witnessed); %zu window%s and "
+		"persistency races: %zu candidate%s, and %zu of second rank (candidate: not witnessed); %zu "
+		"window%s and "
 		"%u load%s were compared\n",
 		c->strong, plural(c->strong), c->count - c->strong, c->windows, plural(c->windows),
 		c->races->loads, plural(c->races->loads));

@@ -95,7 +95,8 @@ void cli_print_statements(const struct ct_coverage *c, FILE *to)
 		return;
 	}
 	fprintf(to,
-		"this run executed %u of the %u statements of the workload that store, persist or acknowledge, in %u of %u functions\n",
+		"this run executed %u of the %u statements of the workload that store, persist or "
+		"acknowledge, in %u of %u functions\n",
 		c->executed, c->count, c->functions_executed, c->functions);
 	if (c->executed < c->count) {
 		print_missed(c, to);

@@ -15,7 +15,8 @@ void cli_print_statements(const struct ct_coverage *coverage, FILE *to);
 /* Every statement that was not executed; NULL if it is unknown, or without memory. */
 json_t *cli_statements_json(const struct ct_coverage *coverage);
 
-/* Writes an lcov tracefile, for genhtml and editors: whether each statement and each function was executed, 1 or 0. */
+/* Writes an lcov tracefile, for genhtml and editors: whether each statement and each function was executed, 1
+ * or 0. */
 int cli_write_statements(const struct ct_coverage *coverage, const char *path);
 
 #endif

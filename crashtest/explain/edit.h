@@ -7,26 +7,32 @@
  * An edit keeps the interleaving of the log: the order in which other work-items stored does not change. So
  * it never makes more certain than the real change of the program would, but it may make less certain:
  *
- *	barrier	A work-item arrives after the last of its consecutive stores at line a; or, if b is given, before its consecutive
- *		stores or acknowledgements at b, wherever it has stored before. It *passes* just before its next
- *		record: the real barrier has certainly completed by then, and not certainly before. With work-group or kernel
- *		scope the members' k-th arrivals are one barrier (gope18, equations 2 and 3). When a member passes it,
- *		and at each of its later records, what all members have stored by then before their own k-th arrival is
- *		durable. A real barrier would also make the members wait for each other. The log does not show it: it may
- *		have a member pass before another has arrived, and a crash in between is still permitted. Members that do not come
- *		are not covered and wait for nothing, unless all_come: then the edit is refused, as it is if members come unequally often.
- *		Epochs of later stores and acknowledgements grow by one, in a work-group or kernel only if all of its
- *		members that store at all come to the barrier.
+ *	barrier	A work-item arrives after the last of its consecutive stores at line a; or, if b is given,
+ *		before its consecutive stores or acknowledgements at b, wherever it has stored before. It
+ *		*passes* just before its next record: the real barrier has certainly completed by then, and
+ *		not certainly before. With work-group or kernel scope the members' k-th arrivals are one
+ *		barrier (gope18, equations 2 and 3). When a member passes it, and at each of its later
+ *		records, what all members have stored by then before their own k-th arrival is durable. A real
+ *		barrier would also make the members wait for each other. The log does not show it: it may have
+ *		a member pass before another has arrived, and a crash in between is still permitted. Members
+ *		that do not come are not covered and wait for nothing, unless all_come: then the edit is
+ *		refused, as it is if members come unequally often. Epochs of later stores and acknowledgements
+ *		grow by one, in a work-group or kernel only if all of its members that store at all come to
+ *		the barrier.
  *	widen	The same, where the arrivals are those at the barrier of line a that have a narrower scope.
- *	exchange	Of each work-item's consecutive stores at line a and the next ones at line b, those at b come first.
- *		Either moves to the other; nobody may have stored to its words in between, or the edit is refused. It
- *		takes the epochs of its new place. a may also be the line of acknowledgements. In rounds: a round begins where a
- *		work-item stores at a for the first time since it stored at b, and ends before the next one; all of its stores
- *		at b come before all of its stores at a. So a loop at one of the lines, or at both, moves as a whole.
- *	flush	The thread flushes the lines that it stored to at line a just after its last consecutive store there.
- *	fence	The thread's fence completes just before its next record after line a, which has stores or flushes.
- *	atomic	A work-item's stores at lines a, b and more, from one at a to the next one at a, come at the place of the last
- *		of them, under the same condition as exchange, and persist together or not at all.
+ *	exchange	Of each work-item's consecutive stores at line a and the next ones at line b, those at
+ *		b come first. Either moves to the other; nobody may have stored to its words in between, or
+ *		the edit is refused. It takes the epochs of its new place. a may also be the line of
+ *		acknowledgements. In rounds: a round begins where a work-item stores at a for the first time
+ *		since it stored at b, and ends before the next one; all of its stores at b come before all of
+ *		its stores at a. So a loop at one of the lines, or at both, moves as a whole.
+ *	flush	The thread flushes the lines that it stored to at line a just after its last consecutive store
+ *		there.
+ *	fence	The thread's fence completes just before its next record after line a, which has stores or
+ *		flushes.
+ *	atomic	A work-item's stores at lines a, b and more, from one at a to the next one at a, come at the
+ *		place of the last of them, under the same condition as exchange, and persist together or not
+ *		at all.
  *	durable	Assumption: the stores at line a are durable at once.
  *	ordered	Assumption: what is stored at line a persists before what anybody stores at line b later.
  *

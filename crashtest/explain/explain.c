@@ -5,10 +5,10 @@
  *	1. makes the state again;
  *	2. makes lost units durable, as many together as may be, while it fails in the same way: what remains
  *	   lost must be lost for the failure;
- *	3. finds which event of the run makes the state fail without the lost stores and not with them (need.h), and one
- *	   acknowledgement without which nothing would be wrong;
- *	4. names the stores behind both, and what does not order them (cause.h). Where no state can be tried (recovery or
- *	   check dies or hangs), those that are likely (sides.h).
+ *	3. finds which event of the run makes the state fail without the lost stores and not with them
+ *	   (need.h), and one acknowledgement without which nothing would be wrong;
+ *	4. names the stores behind both, and what does not order them (cause.h). Where no state can be tried
+ *	   (recovery or check dies or hangs), those that are likely (sides.h).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,7 +29,8 @@
 #include "../judge/process.h"
 
 /*
- *	magic (8) | version (4) | bytes of JSON (4) | bytes of image (8) | compressed bytes (8) | JSON | zstd | XXH64 (8)
+ *	magic (8) | version (4) | bytes of JSON (4) | bytes of image (8) | compressed bytes (8) | JSON | zstd
+ *	| XXH64 (8)
  */
 enum { MAGIC_BYTES = 8, HEAD_BYTES = 8 + 4 + 4 + 8 + 8, VERSION = 1, JSON_MAX = 1 << 26 };
 

@@ -4,7 +4,8 @@
  * stores, and not with them. Every answer is that of recovery and check on a state that was made for the
  * question; nothing follows from places in the source or from numbers alone.
  *
- *	order	the lost store must be durable before the event: another store, a write of the host, an acknowledgement
+ *	order	the lost store must be durable before the event: another store, a write of the host, an
+ *		acknowledgement
  *	apart	the crash fell between two stores, with nothing lost that was stored by then
  *	logic	the state fails with everything durable, and no later store mends it: no crash is needed
  */

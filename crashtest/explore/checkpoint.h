@@ -3,7 +3,8 @@
  * An exploration saved to a file, to be continued: the memory that workers share with their parent, saved
  * between two states.
  *
- *	magic (8) | identity (8) | workers (8) | intervals | per worker: bytes (8), struct ct_shared | XXH64 (8)
+ *	magic (8) | identity (8) | workers (8) | intervals | per worker: bytes (8), struct ct_shared | XXH64
+ *	(8)
  *
  * The identity is a hash of log, plan and build: a file of another exploration is refused.
  */

@@ -219,7 +219,8 @@ static int find_parts(struct ct_checker *c, const char *path)
 	return (c->parts == NULL) == (c->part == NULL) ?
 		       0 :
 		       nvw_fail(NVW_E_USAGE,
-			       "%s: expected both nvw_check_parts and nvw_check_part, or neither (nvw/checker.h)",
+			       "%s: expected both nvw_check_parts and nvw_check_part, or neither "
+			       "(nvw/checker.h)",
 			       path);
 }
 

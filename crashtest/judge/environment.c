@@ -64,7 +64,8 @@ int ct_environment_tell(const struct nvw_acks *acks, struct ct_told_state *t)
 				       t->in_flight + CT_TOLD_BYTES) ?
 		       0 :
 		       nvw_fail(NVW_E_USAGE,
-			       "the numbers of the operations do not fit into %d characters as ranges: number them in "
+			       "the numbers of the operations do not fit into %d characters as ranges: "
+			       "number them in "
 			       "the order in which they are acknowledged",
 			       CT_TOLD_BYTES);
 }

@@ -4,10 +4,10 @@
  * stops it before main(), after the dynamic linker and the libraries' constructors (including libpmem's), and
  * forks a child for every state, which continues into main().
  *
- *	parent to server      per run: 'r', a number of bytes (4 bytes), and those bytes: terminated entries of the environment,
- *	                      which replace the entries with their names
- *	server to parent      'K' when it is ready; then per run the child's pid, its status, and how many of its
- *	                      page faults brought memory, 4 bytes each
+ *	parent to server      per run: 'r', a number of bytes (4 bytes), and those bytes: terminated entries
+ *	                      of the environment, which replace the entries with their names
+ *	server to parent      'K' when it is ready; then per run the child's pid, its status, and how many of
+ *	                      its page faults brought memory, 4 bytes each
  */
 #ifndef CRASHTEST_FORK_SERVER_H
 #define CRASHTEST_FORK_SERVER_H

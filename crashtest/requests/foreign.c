@@ -571,9 +571,11 @@ static const struct kind_of_log {
 	"--model: the log of a program that ran no kernel on a machine is explored under x86, pmreorder or "
 	"eadr, not %s"},
   kernels_log = {CT_USE_RUNS, true,
-	  "--model: a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, not %s"},
+	  "--model: a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, "
+	  "not %s"},
   block_log = {CT_USE_RUNS, true,
-	  "--model: the log of a block device is explored under strict, epoch, buffered-epoch or eadr, not %s"};
+	  "--model: the log of a block device is explored under strict, epoch, buffered-epoch or eadr, "
+	  "not %s"};
 
 static const struct kind_of_log *kind_of_log(bool blocks, const struct ct_store_log *counts)
 {

@@ -2,7 +2,8 @@
 /*
  * The store log that pmemcheck writes (valgrind --tool=pmemcheck --log-stores=yes), as a persist log.
  *
- *	START|REGISTER_FILE;path;address;bytes;offset|STORE;address;value;bytes|FLUSH;address;bytes|FENCE|...|STOP
+ *	START|REGISTER_FILE;path;address;bytes;offset|STORE;address;value;bytes|
+ *	FLUSH;address;bytes|FENCE|...|STOP
  *
  * Numbers are hexadecimal. A STORE may be followed by its stack, innermost frame first; a frame that ends in
  * "(file.c:123)" gives the source location. Markers (NAME.BEGIN, NAME.END) are skipped.

@@ -105,10 +105,10 @@ struct ct_array {
 /*
  * A medium moves from instant to instant:
  *
- *	create --> applying records --[one that completes something, after a change]--> at an instant --[undo]--+
- *	             ^          |                                                         |    ^                |
- *	             |          +--[end of the log: at_end]--> the last instant, or none  |    +----------------+
- *	             +--[next: applies the pending record]--------------------------------+--[apply]--> a state
+ *	create --> applying records --[one that completes something, after a change]-> an instant --[undo]--+
+ *	             ^          |                                                     |    ^              |
+ *	             |          +--[end of the log: at_end]-> the last instant, or none |    +--------------+
+ *	             +--[next: applies the pending record]----------------------------+--[apply]-> a state
  *
  * At an instant the completing record is pending: read, but not applied. States are applied to the image and
  * undone there. ct_medium_next() requires that no state is applied.

@@ -3,12 +3,14 @@
  * Logs of a program whose kernels ran on a machine: kernels' stores are ordered by the machine's model, those
  * of host code by x86.
  *
- *	(1) Two stores of a kernel are ordered as the model says: strict persistency orders all of them, buffered epoch persistency by its
- *	    equations; epoch persistency orders none that are uncertain.
- *	(2) Stores of host code to one line persist in program order; those of one instruction (whose order is unknown, host/convert.c) together.
+ *	(1) Two stores of a kernel are ordered as the model says: strict persistency orders all of them,
+ *	    buffered epoch persistency by its equations; epoch persistency orders none that are uncertain.
+ *	(2) Stores of host code to one line persist in program order; those of one instruction (whose order is
+ *	    unknown, host/convert.c) together.
  *	(3) Stores to the same bytes persist in coherence order, whoever made them.
- *	(4) Nothing else is ordered. What host code has flushed is durable when its fence has completed: all that was visible in the line,
- *	    kernels' stores too. A persist barrier of a kernel makes no store of host code durable, except by (3).
+ *	(4) Nothing else is ordered. What host code has flushed is durable when its fence has completed: all
+ *	    that was visible in the line, kernels' stores too. A persist barrier of a kernel makes no store of
+ *	    host code durable, except by (3).
  *
  * A *node* is a version of a cell; the versions that one instruction of host code makes in a line are one.
  */

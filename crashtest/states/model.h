@@ -16,7 +16,8 @@
 /* clang-format off */
 #define CT_AXIOMS(X) \
 	X(DEVICE, "device", \
-		"what the NVRAM has completed is durable, what it was sent may be, in part; the rest is lost") \
+		"what the NVRAM has completed is durable, what it was sent may be, in part; the rest is " \
+		"lost") \
 	X(WORD, "word", "stores to one failure-atomic unit persist in coherence order") \
 	X(BYTES, "bytes", "stores to the same bytes persist in coherence order, each as a whole") \
 	X(VISIBILITY, "visibility", "stores persist in the order in which they became visible") \
@@ -37,7 +38,8 @@
 	X(LINE, "line", "stores to one cache line persist in program order") \
 	X(FENCE, "fence", "what a thread has flushed is durable when its fence has completed") \
 	X(ORDERED, "ordered flush", "what was flushed by clflush is durable before any later store") \
-	X(INTERVAL, "interval", "of the stores flushed before a fence any subset is durable, in any order; no others")
+	X(INTERVAL, "interval", "of the stores flushed before a fence any subset is durable, in any order; " \
+	"no others")
 /* clang-format on */
 
 enum ct_axiom {

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Apart: the smallest protocol with read and write caches apart, to start the next one of that kind from (docs/protocols.md). It is
- * QuickRelease (hechtman14 4) without what makes it fast.
+ * Apart: the smallest protocol with read and write caches apart, to start the next one of that kind from
+ * (docs/protocols.md). It is QuickRelease (hechtman14 4) without what makes it fast.
  *
  *	I  not here
- *	V  a copy in the read cache	W  the same, but the line has been written in the write cache beside it
+ *	V  a copy in the read cache	W  the same, but the line has been written in the write cache
  *	D  in the write cache: some bytes dirty
  *
  * Guarantees
- *	(1) A store goes to the write cache and waits for nothing. It leaves by replacement, at the S-FIFO's end, or with a release.
- *	(2) A read looks into the read cache, then into the write cache; if that has a part of the bytes, it writes them down first.
- *	(3) What leaves an L1's write cache takes the copy beside it along; what leaves the L2's also those of all L1s (broadcast).
- *	(4) A release sends a marker through all S-FIFOs. What was stored before is then in memory, and no L1 has an old copy: so
- *	    acquires and kernels' beginnings have nothing to do. There are no scopes.
+ *	(1) A store goes to the write cache and waits for nothing. It leaves by replacement, at the S-FIFO's
+ *	    end, or with a release.
+ *	(2) A read looks into the read cache, then into the write cache; if that has a part of the bytes, it
+ *	    writes them down first.
+ *	(3) What leaves an L1's write cache takes the copy beside it along; what leaves the L2's also those of
+ *	    all L1s (broadcast).
+ *	(4) A release sends a marker through all S-FIFOs. What was stored before is then in memory, and no L1
+ *	    has an old copy: so acquires and kernels' beginnings have nothing to do. There are no scopes.
  *	(5) Atomics are performed at the L2.
  *
- * Deviations: it is no paper's. QuickRelease's release waits in the S-FIFOs with the stores before it, and its atomics go to the
- * directory.
+ * Deviations: it is no paper's. QuickRelease's release waits in the S-FIFOs with the stores before it, and
+ * its atomics go to the directory.
  *
  * It is not in protocols.def; tests bring it along as they do the skeleton.
  */
@@ -102,7 +105,8 @@ const struct coh_protocol coh_apart = {
 	.name = "apart",
 	.citation = "docs/protocols.md",
 	.summary =
-		"read and write caches apart, markers through S-FIFOs, broadcast invalidation; acquires do nothing, no scopes",
+		"read and write caches apart, markers through S-FIFOs, broadcast invalidation; acquires do "
+		"nothing, no scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	.caches = COH_CACHES_APART,
 	.l1_states = states,

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Directory: the smallest protocol in which writers invalidate, to start the next one of that kind from
- * (docs/protocols.md). The L2 is the directory: it knows which L1s hold a line, and whether one of them may write it.
+ * (docs/protocols.md). The L2 is the directory: it knows which L1s hold a line, and whether one of them may
+ * write it.
  *
- *	L1:	I  not here	V  here, others may have it, too	D  here and nowhere else; may be written
- *	L2:	I  not here	V  here, clean	D  here, some bytes dirty	O  an L1 may write it; the bytes here may be old
+ *	L1:	I  not here	V  here, others may have it, too	D  here alone; may be written
+ *	L2:	I  not here	V  here, clean	D  here, some bytes dirty
+ *		O  an L1 may write it; the bytes here may be old
  *
  * Guarantees
  *	(1) Before an L1 writes a line, every other L1 has given it up.
- *	(2) Before an L1 reads a line that another may write, that one has written it back, and may no longer write it.
- *	(3) So loads see the latest store, whatever its order and scope: acquires and releases have nothing to do.
+ *	(2) Before an L1 reads a line that another may write, that one has written it back, and may no longer
+ *	    write it.
+ *	(3) So loads see the latest store, whatever its order and scope: acquires and releases have nothing to
+ *	    do.
  *
- * Deviations: it is no paper's. A write fetches its line first and asks for ownership with a second request; the protocols
- * of a paper that do it with one are emu/protocol/rfo.c and mttop_wb.c.
+ * Deviations: it is no paper's. A write fetches its line first and asks for ownership with a second request;
+ * the protocols of a paper that do it with one are emu/protocol/rfo.c and mttop_wb.c.
  *
  * It is not in protocols.def; tests bring it along as they do the skeleton.
  */
@@ -77,8 +81,8 @@ static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)
 const struct coh_protocol coh_directory = {
 	.name = "directory",
 	.citation = "docs/protocols.md",
-	.summary =
-		"writers invalidate, readers downgrade the owner: acquires and releases do nothing, no scopes",
+	.summary = "writers invalidate, readers downgrade the owner: acquires and releases do nothing, no "
+		   "scopes",
 	.scopes = EMU_SCOPES_WIDENED,
 	.l1_states = states,
 	.l2_states = states,

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Skeleton: the smallest protocol that is right, to start the next one from (docs/protocols.md). L1s hold clean bytes
- * alone; whatever changes a line changes it at the L2.
+ * Skeleton: the smallest protocol that is right, to start the next one from (docs/protocols.md). L1s hold
+ * clean bytes alone; whatever changes a line changes it at the L2.
  *
  *	I  not here          V  here, clean          D  at the L2: some bytes dirty
  *
  * Guarantees
  *	(1) There are no scopes: whatever scope an instruction names, it synchronizes all CUs.
- *	(2) A store is at the L2 before the next instruction of its work-item, so a release has nothing to wait for.
+ *	(2) A store is at the L2 before the next instruction of its work-item, so a release has nothing to
+ *	    wait for.
  *	(3) An acquire invalidates the L1: what others had changed until then is fetched anew.
- *	(4) A release of system scope sends a marker through the S-FIFOs and waits for its acknowledgement: what was stored
- *	    before is in memory.
+ *	(4) A release of system scope sends a marker through the S-FIFOs and waits for its acknowledgement:
+ *	    what was stored before is in memory.
  *	(5) A read hits whole lines only: beside what was stored at the L2, it fetches the rest of the line.
  *
- * Deviations: it is no paper's. A new protocol says here what its paper leaves open, and what was made of that.
+ * Deviations: it is no paper's. A new protocol says here what its paper leaves open, and what was made of
+ * that.
  *
- * It is not in protocols.def; tests bring it along in a list of their own, and demand of it what they demand of all.
+ * It is not in protocols.def; tests bring it along in a list of their own, and demand of it what they demand
+ * of all.
  */
 #include "protocol/tables.h"
 

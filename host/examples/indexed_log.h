@@ -40,8 +40,8 @@ static inline uint64_t key_of(uint64_t number)
 	return mixed(number);
 }
 
-/* Index of the slot that has the entry with a key, or else of the first empty one where it belongs. A slot counts for
- * empty if its number is of no entry that there is room for. */
+/* Index of the slot that has the entry with a key, or else of the first empty one where it belongs. A slot
+ * counts for empty if its number is of no entry that there is room for. */
 static inline unsigned slot_of(const struct indexed_log *log, uint64_t key)
 {
 	unsigned at = mixed(key) % SLOTS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The indexed log's checker as a library, for nvwave crash --check-lib: no process and no file for a state. It has parts: the
- * count, each slot, each entry; together they say what check() says, one after the other.
+ * The indexed log's checker as a library, for nvwave crash --check-lib: no process and no file for a state.
+ * It has parts: the count, each slot, each entry; together they say what check() says, one after the other.
  */
 #include <nvw/checker.h>
 
@@ -18,7 +18,7 @@ int nvw_check(struct nvw_check *c)
 	return check(c->image, c->message, c->message_bytes);
 }
 
-/* ---- Parts -------------------------------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------------------------ */
 
 uint64_t nvw_check_parts(const struct nvw_check *c)
 {
@@ -98,7 +98,8 @@ static int check_slot(struct nvw_check *c, unsigned at)
 	return 1;
 }
 
-/* What is there stays: an entry that is whole and in the index needs no count, and its part is not tried again. */
+/* What is there stays: an entry that is whole and in the index needs no count, and its part is not tried
+ * again. */
 static int check_entry(struct nvw_check *c, uint64_t number)
 {
 	const bool whole = entry_is_whole(c, number);

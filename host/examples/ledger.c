@@ -3,7 +3,8 @@
  * Transfers between accounts, hand-written on libpmem, with bugs that can be combined.
  *
  *	ledger FILE COUNT [BUG,BUG...]	recovers, then makes COUNT transfers; creates the file if necessary
- *	ledger FILE			checks the file as recovery would leave it. Exit status 1 if it is inconsistent
+ *	ledger FILE			checks the file as recovery would leave it. Exit status 1 if it is
+ *					inconsistent
  *
  * A transfer is an entry, then a count that includes it; it is then applied to two balances under an undo
  * record. Each step is durable before the next. Recovery rolls a half-applied transfer back and applies all

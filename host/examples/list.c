@@ -6,8 +6,8 @@
  *	list append FILE COUNT [BUG]   appends the values that come next, each in a transaction
  *	list check FILE                exit status 1 unless the root says what is in the list
  *
- * BUG leaves something out: "no-add" changes the length without telling the transaction, so that nothing takes it back;
- * "no-tx" links a node with plain stores, without a transaction.
+ * BUG leaves something out: "no-add" changes the length without telling the transaction, so that nothing
+ * takes it back; "no-tx" links a node with plain stores, without a transaction.
  */
 #include <libpmemobj.h>
 #include <stdint.h>

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What to put around a persistent structure to have it crash-tested well: a pool at a fixed address, a driver that says what
- * it has acknowledged (nvw/ack.h), an oracle, and going on after the crash. The structure here is a small hash table with
- * plain pointers; replace it by your own (the part between the two lines of '=') and keep the rest.
+ * What to put around a persistent structure to have it crash-tested well: a pool at a fixed address, a driver
+ * that says what it has acknowledged (nvw/ack.h), an oracle, and going on after the crash. The structure here
+ * is a small hash table with plain pointers; replace it by your own (the part between the two lines of '=')
+ * and keep the rest.
  *
  *	skeleton run POOL N [BUG]           N operations, each announced, carried out, and acknowledged
- *	skeleton check POOL                 for --check: 0: what the pool holds is right, and stays right when it is used further
+ *	skeleton check POOL                 for --check: 0: what the pool holds is right, and stays right when
+ *					    it is used further
  *	skeleton look POOL                  the same without further use: it misses the bug forgets
- *	skeleton --recover-and-print POOL   for --oracle=replay: what the pool holds, before and after going on
+ *	skeleton --recover-and-print POOL   for --oracle=replay: what the pool holds, before and after going
+ *					    on
  *
  *	nvwave crash --exec='skeleton run pool 24' --image=pool --check='skeleton check'
  *	nvwave crash --exec='skeleton run pool 24' --image=pool --oracle=replay
  *
- * Operation number i is the same in every run: the oracle knows without the pool what it must hold after n of them.
+ * Operation number i is the same in every run: the oracle knows without the pool what it must hold after n of
+ * them.
  *
  * BUG is one to plant:
  *	early     a node is published before it is durable
  *	lazy      a changed value is not flushed
- *	forgets   the allocator's mark is not flushed: all look-ups are right after a crash, until a node is handed out again
+ *	forgets   the allocator's mark is not flushed: all look-ups are right after a crash, until a node is
+ *		  handed out again
  */
 #include <libpmem.h>
 #include <stdint.h>
@@ -34,7 +39,7 @@ enum { POOL_BYTES = 1 << 16, KEYS = 12, GO_ON = 16 };
 
 static const char *bug = "";
 
-/* ================================================================================================================= */
+/* ==================================================================================================== */
 
 enum { BUCKETS = 4 };
 
@@ -128,9 +133,9 @@ static uint64_t get(struct pool *p, uint64_t key)
 	return n ? n->value : 0;
 }
 
-/* ================================================================================================================= */
+/* ==================================================================================================== */
 
-/* ---- Operations ------------------------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -166,7 +171,7 @@ static void model_after(uint64_t n, uint64_t value[KEYS])
 	}
 }
 
-/* ---- The pool --------------------------------------------------------------------------------------------------- */
+/* ---- The pool --------------------------------------------------------------------------------------- */
 
 static struct pool *map(const char *path)
 {
@@ -184,7 +189,7 @@ static struct pool *map(const char *path)
 	return (struct pool *)at;
 }
 
-/* ---- The driver ------------------------------------------------------------------------------------------------- */
+/* ---- The driver ------------------------------------------------------------------------------------- */
 
 static int run(struct pool *p, uint64_t n)
 {
@@ -202,7 +207,7 @@ static int run(struct pool *p, uint64_t n)
 	return 0;
 }
 
-/* ---- The oracle ------------------------------------------------------------------------------------------------- */
+/* ---- The oracle ------------------------------------------------------------------------------------- */
 
 /* The first key whose value is not the model's, KEYS if there is none. */
 static uint64_t first_difference(struct pool *p, const uint64_t value[KEYS])
@@ -230,8 +235,8 @@ static int is_in_flight(void)
 	return text != NULL && *text != '\0';
 }
 
-/* The state after n operations, or with the next one whole. Then more operations, and the same question: that finds what
- * look-ups do not see, such as memory that is handed out twice. */
+/* The state after n operations, or with the next one whole. Then more operations, and the same question: that
+ * finds what look-ups do not see, such as memory that is handed out twice. */
 static int check(struct pool *p, int goes_on)
 {
 	uint64_t n = acknowledged(), value[KEYS];
@@ -264,7 +269,7 @@ static int check(struct pool *p, int goes_on)
 	return wrong < KEYS;
 }
 
-/* ---- Without an oracle ------------------------------------------------------------------------------------------ */
+/* ---- Without an oracle ------------------------------------------------------------------------------ */
 
 static void print(struct pool *p)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See sites.h. Each source file with kernels tells the section of its program or shared object when that is loaded. */
+/* See sites.h. Each source file with kernels tells the section of its program or shared object when that is
+ * loaded. */
 #include "device/sites.h"
 
 #include <stdlib.h>

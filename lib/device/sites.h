@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The accesses in the source of kernels: of this program, and of the workloads that it has loaded. Not thread-safe. */
+/* The accesses in the source of kernels: of this program, and of the workloads that it has loaded. Not
+ * thread-safe. */
 #ifndef LIB_DEVICE_SITES_H
 #define LIB_DEVICE_SITES_H
 

@@ -60,7 +60,7 @@ enum nvw_scope {
  */
 enum nvw_scopes_asked {
 	NVW_ASKS_NOTHING, /* only work-items of one work-group synchronize with work-group scope */
-	NVW_ASKS_CU, /* all work-groups of a CU synchronize with work-group scope (sinclair15's local scope) */
+	NVW_ASKS_CU, /* all work-groups of a CU synchronize with work-group scope: sinclair15's local scope */
 	NVW_ASKS_REMOTE, /* remote scopes synchronize with work-group scope on other CUs (alsop16 II.D) */
 	NVW_ASKS_ALL,    /* agent scope does so too: scopes are only hints (alsop16 V.C) */
 };
@@ -226,9 +226,9 @@ struct nvw_issued {
 	})
 
 /*
- * Says that the work-item executes n instructions here that access no memory: its wavefront goes on after n times the machine
- * key gpu.instruction. A plain expression of a kernel takes no time; one instruction between two accesses is counted
- * without being asked for. Count what a GPU would execute, a branch as one.
+ * Says that the work-item executes n instructions here that access no memory: its wavefront goes on after n
+ * times the machine key gpu.instruction. A plain expression of a kernel takes no time; one instruction
+ * between two accesses is counted without being asked for. Count what a GPU would execute, a branch as one.
  */
 #define nvw_work(n)                                                              \
 	({                                                                       \
@@ -239,10 +239,10 @@ struct nvw_issued {
 /* ---- Operations ---------------------------------------------------------------------------------- */
 
 /*
- * Where an operation of the structure begins and where it ends, for nvwave run --latencies and nvwave bench. operation is
- * its index in nvw_workload.operations (nvw/workload.h); begun is what the beginning has returned, the simulated time in
- * ps. The work-item keeps it, so that the kind may be known at the end only, and another kernel may end the operation.
- * They take no simulated time and change nothing in the run.
+ * Where an operation of the structure begins and where it ends, for nvwave run --latencies and nvwave bench.
+ * operation is its index in nvw_workload.operations (nvw/workload.h); begun is what the beginning has
+ * returned, the simulated time in ps. The work-item keeps it, so that the kind may be known at the end only,
+ * and another kernel may end the operation. They take no simulated time and change nothing in the run.
  *
  *	const uint64_t begun = nvw_operation_begin();
  *	... store, persist barrier, nvw_ack(op) ...
@@ -253,8 +253,8 @@ void nvw_operation_end(unsigned operation, uint64_t begun);
 
 /* ---- How the macros reach the machine (not for direct use) ---------------------------------------- */
 
-/* A source location: one static record per use of a macro above. All those of a program or shared object are in one
- * section, so that the uses which a run has not executed can be named (device/sites.h). */
+/* A source location: one static record per use of a macro above. All those of a program or shared object are
+ * in one section, so that the uses which a run has not executed can be named (device/sites.h). */
 struct nvw_site {
 	const char *file;
 	const char *function;
@@ -331,8 +331,8 @@ void nvw__issue_at(void);              /* the same for assembly, see nvw__issue_
 #define NVW__OP_USE       ((uint32_t)NVW__USE)
 #define NVW__OP_WORK      ((uint32_t)NVW__WORK)
 
-/* A file that defines NVW_NOT_COVERED before it includes this one, such as a file of seeded bugs, has sites that nobody
- * asks for when a run has not executed them. */
+/* A file that defines NVW_NOT_COVERED before it includes this one, such as a file of seeded bugs, has sites
+ * that nobody asks for when a run has not executed them. */
 #ifdef NVW_NOT_COVERED
 #define NVW__SITES "nvwave_sites_not_covered"
 #else

@@ -53,10 +53,10 @@ struct nvw_log_record {
 			uint32_t line;
 			const char *file;
 			const char *function;
-			uint32_t
-				caller; /* an earlier site: the place of the call in whose function this one is, so that the
-					  * callers are a stack; 0: unknown, or none. Places with other callers are other
-					  * sites. */
+			/* An earlier site: the place of the call in whose function this one is, so that the
+			 * callers are a stack; 0: unknown, or none. Places with other callers are other
+			 * sites. */
+			uint32_t caller;
 		} site;
 		struct {
 			uint32_t kernel; /* from 1, in order of launch */
@@ -100,6 +100,8 @@ struct nvw_log_record {
 			uint32_t epoch;      /* number of the epoch that the barrier ends, in its scope */
 			uint64_t lanes;      /* wi: bit i: work_item + i is included; 0 for wg, kr: all */
 		} barrier;                   /* also for PERSISTED */
+		/* By a program on the host (info.operations): kernel 0, site and work_item, which is the
+		 * thread; the others are 0. */
 		struct {
 			uint64_t first, count;
 			/* The acknowledging work-item, and its epochs (as in store). Kernel 0: the host. */
@@ -107,8 +109,7 @@ struct nvw_log_record {
 			uint32_t site; /* source of the acknowledgement; 0: unknown, or the host */
 			uint64_t work_item, group;
 			uint32_t epoch_wi, epoch_wg, epoch_kr;
-		} ack; /* by a program on the host (info.operations): kernel 0, site and work_item, which is the
-			* thread; the others are 0 */
+		} ack;
 		struct {
 			uint32_t site; /* 0: unknown */
 			uint64_t thread, number;

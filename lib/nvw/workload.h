@@ -106,10 +106,12 @@ struct nvw_mutation {
  * One of these, alternatives separated by "; "; LOST, EARLY and STORES are functions, alternatives by "|",
  * EARLY also "ack", "host" or "*", which is anything:
  *
- *	barrier SCOPE LOST EARLY	of at least this scope, between a store of LOST and what must not be durable before it
+ *	barrier SCOPE LOST EARLY	of at least this scope, between a store of LOST and what must not be
+ *					durable before it
  *	exchange LOST EARLY		EARLY comes before LOST, and must follow it
  *	atomic STORES			their stores persist together
- *	none				no order of stores helps: the bug is one of coherence or of the algorithm
+ *	none				no order of stores helps: the bug is one of coherence or of the
+ *					algorithm
  */
 struct nvw_lack {
 	const char *mutation; /* its name; NULL ends the table */
@@ -166,8 +168,8 @@ struct nvw_workload {
 	int (*prepare)(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan);
 	void (*dispose)(void *plan);
 
-	/* Why a crash test of the plan would say nothing: its options are a measurement that gives up recovery. NULL: it
-	 * says something. Optional. */
+	/* Why a crash test of the plan would say nothing: its options are a measurement that gives up
+	 * recovery. NULL: it says something. Optional. */
 	const char *(*unfit)(const void *plan);
 
 	/* The pool that the plan needs. NULL for a workload without NVRAM. */
@@ -224,14 +226,15 @@ struct nvw_workload {
 	/* Look-ups and scans by host threads during run() (nvw/readers.h). Optional. */
 	const struct nvw_serving *serving;
 
-	/* Names of the operations that kernels begin and end (nvw_operation_end()), in letters, digits and "_"; NULL ends
-	 * them. Optional: nvwave bench has no latencies of operations. */
+	/* Names of the operations that kernels begin and end (nvw_operation_end()), in letters, digits and
+	 * "_"; NULL ends them. Optional: nvwave bench has no latencies of operations. */
 	const char *const *operations;
 
 	/*
-	 * What a word of a recovered pool is, if the structure keeps nothing that could contradict `found` in its place: "a
-	 * value". NULL: check() has to notice it. off is in the range of the run's pools (nvw/pool.h). Optional: nvwave damage
-	 * then takes check() to have to notice every damage of a word that it reads.
+	 * What a word of a recovered pool is, if the structure keeps nothing that could contradict `found` in
+	 * its place: "a value". NULL: check() has to notice it. off is in the range of the run's pools
+	 * (nvw/pool.h). Optional: nvwave damage then takes check() to have to notice every damage of a word
+	 * that it reads.
 	 */
 	const char *(*unguarded)(struct nvw_pool *pool, nvw_off off, uint64_t found);
 };

@@ -133,7 +133,8 @@ void btree_lookup_kernel(const void *args)
 	nvw_operation_end(BTREE_LOOKUP, begun);
 }
 
-/* Reads up to scan_length pairs, or as many as the mix asks for, from the key on, along the leaves; the result is the sum of their values. */
+/* Reads up to scan_length pairs, or as many as the mix asks for, from the key on, along the leaves; the
+ * result is the sum of their values. */
 void btree_scan_kernel(const void *args)
 {
 	const struct btree_args *const a = args;

@@ -27,7 +27,8 @@ const struct nvw_option btree_options[] = {
 	{"undo", NVW_OPTION_BOOL, "on", NULL,
 		"undo logging of splits; off measures only the barriers, and a crash may break the tree"},
 	{"barriers", NVW_OPTION_CHOICE, "safe", barriers,
-		"per level of an insertion: those that a crash needs, or the paper's one, a measurement that crash refuses"},
+		"per level of an insertion: those that a crash needs, or the paper's one, a measurement that "
+		"crash refuses"},
 	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations per kernel launch"},
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},
 	{"scan-length", NVW_OPTION_COUNT, "50", NULL, "pairs read per scan"},
@@ -102,14 +103,15 @@ extern const struct nvw_workload nvw_workload_btree;
 const struct nvw_workload nvw_workload_btree = {
 	.name = "btree",
 	.summary =
-		"B+tree: batched parallel insertion by gope18's Algorithms 1 and 2, update, delete, lookup, scan",
+		"B+tree: batched parallel insertion by gope18's Algorithms 1 and 2, update, delete, lookup, "
+		"scan",
 	.options = btree_options,
 	.mutations = btree_mutations,
 	.lacks = btree_lacks,
-	.trial =
-		"count=600 preload=300 batch=200 group-size=64; count=600 preload=300 batch=200 group-size=64 scope=kernel; "
-		"count=300 preload=300 batch=100 op=update; count=300 preload=300 batch=100 op=delete; "
-		"order=14 count=600 preload=300 batch=200 group-size=64",
+	.trial = "count=600 preload=300 batch=200 group-size=64; count=600 preload=300 batch=200 "
+		 "group-size=64 scope=kernel; "
+		 "count=300 preload=300 batch=100 op=update; count=300 preload=300 batch=100 op=delete; "
+		 "order=14 count=600 preload=300 batch=200 group-size=64",
 	.prepare = btree_prepare,
 	.dispose = dispose,
 	.pool = btree_pool,

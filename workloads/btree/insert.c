@@ -14,9 +14,10 @@
  *	settle	after splits, each work-group's first work-item records the completion of its epoch
  *	-- persist barrier --
  *
- * and new nodes are inserted into the parents. --barriers=paper has the second barrier alone, as the paper's algorithms
- * print it: measurements of it are the paper's, and a crash may break the tree. Barriers have work-group scope on the levels that belong to a
- * work-group (Algorithm 2), and kernel scope above them and everywhere in Algorithm 1.
+ * and new nodes are inserted into the parents. --barriers=paper has the second barrier alone, as the paper's
+ * algorithms print it: measurements of it are the paper's, and a crash may break the tree. Barriers have
+ * work-group scope on the levels that belong to a work-group (Algorithm 2), and kernel scope above them and
+ * everywhere in Algorithm 1.
  *
  * STEP() marks the steps that a seeded bug may replace (mutations.c).
  */

@@ -44,8 +44,8 @@ struct btree_args {
 	uint64_t *group_splits;        /* [work-group * BTREE_LEVELS_MAX + level] */
 	uint64_t *failed;              /* one word: the log or the heap was full */
 
-	/* --barriers=paper: the same arrays in host memory, for what stays in a work-item's registers or in its work-group's
-	 * scratchpad, which take no time; NULL: everything is in DRAM. */
+	/* --barriers=paper: the same arrays in host memory, for what stays in a work-item's registers or in
+	 * its work-group's scratchpad, which take no time; NULL: everything is in DRAM. */
 	const struct btree_args *pad;
 
 	uint64_t *result; /* of lookups and scans */

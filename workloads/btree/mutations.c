@@ -189,35 +189,48 @@ const struct nvw_mutation btree_mutations[] = {
 	[ACK_BEFORE_COMPLETION] = {"ack-before-completion",
 		"operations are acknowledged before their epoch's completion is durable", "observed", NULL},
 	[LOG_REUSE] = {"log-reuse",
-		"no persist barrier between an epoch's completion and the next level's entries in the same log",
+		"no persist barrier between an epoch's completion and the next level's entries in the "
+		"same log",
 		"observed", NULL},
 	[COUNT] = {NULL, NULL, NULL, NULL},
 };
 
-/* As the sources above say; not from what the tester printed. PERSIST() has the level's scope: a mutation of it lacks a barrier of
- * work-group scope on a group's own levels, of kernel scope on those that groups share. */
+/* As the sources above say; not from what the tester printed. PERSIST() has the level's scope: a mutation of
+ * it lacks a barrier of work-group scope on a group's own levels, of kernel scope on those that groups
+ * share. */
 const struct nvw_lack btree_lacks[] = {
 	{"publish-before-data", "barrier work-item add_keys publish_order"},
 	{"no-undo", "atomic publish_order|publish|update_values|nvw_epoch_complete"},
 	{"update-before-log",
 		"barrier work-item nvw_undo|store_block_word|add_keys|write_node publish_order|publish"},
 	{"complete-before-updates",
-		"barrier work-group publish_order|publish nvw_epoch_complete; barrier work-item publish_order|publish nvw_epoch_complete; barrier kernel publish_order|publish nvw_epoch_complete"},
+		"barrier work-group publish_order|publish nvw_epoch_complete; barrier work-item "
+		"publish_order|publish nvw_epoch_complete; barrier kernel publish_order|publish "
+		"nvw_epoch_complete"},
 	{"ack-before-barrier",
-		"barrier work-item publish_order|publish|update_values|btree_update_kernel|btree_delete_kernel ack; barrier work-group publish_order|publish|update_values ack; exchange nvw_epoch_complete|publish_order|publish ack"},
+		"barrier work-item publish_order|publish|update_values|btree_update_kernel|"
+		"btree_delete_kernel ack; barrier work-group publish_order|publish|update_values ack; "
+		"exchange nvw_epoch_complete|publish_order|publish ack"},
 	{"lost-leaf-link", "none"},
 	{"narrow-scope",
-		"barrier work-group publish_order|publish|update_values|add_keys|write_node|nvw_undo|store_block_word|nvw_epoch_complete nvw_epoch_complete|ack|publish_order|publish|nvw_undo; barrier kernel publish_order|publish|update_values|add_keys|write_node|nvw_undo|store_block_word|nvw_epoch_complete nvw_epoch_complete|ack|publish_order|publish|nvw_undo"},
+		"barrier work-group publish_order|publish|update_values|add_keys|write_node|nvw_undo|"
+		"store_block_word|nvw_epoch_complete nvw_epoch_complete|ack|publish_order|publish|nvw_undo; "
+		"barrier kernel publish_order|publish|update_values|add_keys|write_node|nvw_undo|"
+		"store_block_word|nvw_epoch_complete nvw_epoch_complete|ack|publish_order|publish|nvw_undo"},
 	{"missing-log-entry", "atomic publish_order|publish|nvw_epoch_complete|update_values"},
 	{"unlogged-allocation",
-		"atomic store_block_word|publish_order|publish|nvw_epoch_complete|write_node|add_keys|nvw_undo|make_level"},
+		"atomic store_block_word|publish_order|publish|nvw_epoch_complete|write_node|add_keys|"
+		"nvw_undo|make_level"},
 	{"torn-order", "atomic publish_in_halves; exchange publish_in_halves publish_in_halves"},
 	{"stale-epoch",
-		"atomic publish_order|publish|nvw_epoch_complete|update_values|nvw_undo|store_block_word|write_node|add_keys|make_level"},
+		"atomic publish_order|publish|nvw_epoch_complete|update_values|nvw_undo|store_block_word|"
+		"write_node|add_keys|make_level"},
 	{"ack-before-completion",
-		"barrier work-group nvw_epoch_complete ack; barrier work-item nvw_epoch_complete ack; exchange nvw_epoch_complete ack"},
+		"barrier work-group nvw_epoch_complete ack; barrier work-item nvw_epoch_complete ack; "
+		"exchange nvw_epoch_complete ack"},
 	{"log-reuse",
-		"barrier work-group nvw_epoch_complete *; barrier work-item nvw_epoch_complete *; barrier kernel nvw_epoch_complete *"},
+		"barrier work-group nvw_epoch_complete *; barrier work-item nvw_epoch_complete *; barrier "
+		"kernel nvw_epoch_complete *"},
 	{NULL, NULL},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the acknowledgements of a crash owe to a key: the result of the last acknowledged operation on it, or of a later one. */
+/* What the acknowledgements of a crash owe to a key: the result of the last acknowledged operation on it, or
+ * of a later one. */
 #ifndef WORKLOADS_BTREE_OWED_H
 #define WORKLOADS_BTREE_OWED_H
 

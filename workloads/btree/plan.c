@@ -78,7 +78,8 @@ void btree_sort_by_key(const uint64_t *keys, uint64_t *ops, uint64_t count)
 
 /* ---- A YCSB mix ---------------------------------------------------------------------------- */
 
-/* What changes the tree is one kind: updates in place, or, of a mix that also inserts, inserts of keys that may be there. */
+/* What changes the tree is one kind: updates in place, or, of a mix that also inserts, inserts of keys that
+ * may be there. */
 static int make_kinds(const struct ycsb *mix, uint64_t seed, struct btree_plan *p)
 {
 	const uint32_t kinds[YCSB_OPS] = {[YCSB_READ] = BTREE_LOOKUP,
@@ -231,7 +232,8 @@ static int make_plan(const struct nvw_options *o, uint64_t seed, struct btree_pl
 	NVW_TRY(check_bounds(o));
 	if (p->is_paper && p->undo) {
 		return nvw_fail(NVW_E_USAGE,
-			"btree: --barriers=paper has one barrier per level, which cannot order an undo log: give --undo=off");
+			"btree: --barriers=paper has one barrier per level, which cannot order an undo log: "
+			"give --undo=off");
 	}
 	NVW_TRY(make_operations(o, seed, p));
 	NVW_TRY(sort_operations(p));

@@ -480,7 +480,8 @@ static int simple_launch(struct btree_run *r, enum btree_op op)
 		r->machine, kernels[op].name, kernels[op].kernel, &r->args, r->args.n, r->p->group_size);
 }
 
-/* What a lookup has to find after the changes before operation bound: the last of them, or the loaded value. */
+/* What a lookup has to find after the changes before operation bound: the last of them, or the loaded
+ * value. */
 static uint64_t value_before(const struct btree_plan *p, uint64_t key, uint64_t bound)
 {
 	const uint64_t at = btree_first_of(p, key, bound);
@@ -525,8 +526,8 @@ static uint64_t value_for(const struct btree_plan *p, uint64_t i, enum btree_op 
 	return p->kinds && op == BTREE_SCAN ? p->kinds[i] >> 8 : btree_value_of_op(i);
 }
 
-/* The keys of the batch's operations of a kind, in ascending order; of equal keys only the last operation. Scans and
- * lookups keep all. */
+/* The keys of the batch's operations of a kind, in ascending order; of equal keys only the last operation.
+ * Scans and lookups keep all. */
 static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count, enum btree_op kind)
 {
 	const struct btree_plan *const p = r->p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The functions of libarchive that input files need. The library is loaded when the first such file is read: with all that it
- * depends on it takes as long as half of a small run.
+ * The functions of libarchive that input files need. The library is loaded when the first such file is read:
+ * with all that it depends on it takes as long as half of a small run.
  */
 #ifndef WORKLOADS_ARCHIVE_H
 #define WORKLOADS_ARCHIVE_H

@@ -18,7 +18,9 @@
 #include <nvw/random.h>
 
 /* For the options table of a workload. */
-#define KEYS_HELP        "uniform, sequential, zipfian, or a file of keys (text or big-endian, gzip and xz too)"
+#define KEYS_HELP                                                                           \
+	"uniform, sequential, zipfian, or a file of keys (text or big-endian, gzip and xz " \
+	"too)"
 #define KEYS_COLUMN_HELP "column of a text key file that holds the key, from 1 [lines hold only the key]"
 
 struct keys_source {

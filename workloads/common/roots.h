@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing and reading the pool's root words on the host; element i is root word i. And what a check says of roots that lead nowhere. */
+/* Writing and reading the pool's root words on the host; element i is root word i. And what a check says of
+ * roots that lead nowhere. */
 #ifndef WORKLOADS_COMMON_ROOTS_H
 #define WORKLOADS_COMMON_ROOTS_H
 
@@ -14,7 +15,8 @@ NVW_CHECKED int roots_write(
 NVW_CHECKED int roots_read(
 	struct nvw_machine *machine, const struct nvw_pmem *pmem, uint64_t *ret_words, unsigned count);
 
-/* Of a check in parts: recovery refuses the pool, with the message there is by now, and the first part says so for all. */
+/* Of a check in parts: recovery refuses the pool, with the message there is by now, and the first part says
+ * so for all. */
 int roots_refused(const struct nvw_pool *pool, uint64_t part, struct nvw_findings *findings);
 
 #endif

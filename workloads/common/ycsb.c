@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * YCSB core workloads (ycsb.h). Requests are drawn as YCSB's CoreWorkload draws them: the zipfian
- * distribution is spread over the loaded records and twice the expected inserts, and a draw that hits a record
- * not yet inserted is repeated.
+ * distribution is spread over the loaded records and twice the expected inserts, and a draw that hits a
+ * record not yet inserted is repeated.
  */
 #include "ycsb.h"
 
@@ -264,7 +264,8 @@ int ycsb_of_options(const struct nvw_options *options, struct ycsb *ret_ycsb)
 	}
 	if (request > YCSB_LATEST) {
 		return nvw_fail(NVW_E_USAGE,
-			"--ycsb makes the keys: with it, expected --keys=uniform, zipfian or latest, found \"%s\"",
+			"--ycsb makes the keys: with it, expected --keys=uniform, zipfian or latest, found "
+			"\"%s\"",
 			keys);
 	}
 	if (ret_ycsb->share[YCSB_INSERT] == 1) {

@@ -38,13 +38,14 @@ struct ycsb {
 };
 
 /*
- * A mix by name ("a" to "f"; "load": inserts into an empty structure) or from a property file. NVW_E_INPUT with file and line for a value that is not
- * a number, a share below 0, no share above 0, an unknown distribution; NVW_E_MEMORY.
+ * A mix by name ("a" to "f"; "load": inserts into an empty structure) or from a property file. NVW_E_INPUT
+ * with file and line for a value that is not a number, a share below 0, no share above 0, an unknown
+ * distribution; NVW_E_MEMORY.
  */
 NVW_CHECKED int ycsb_load(const char *name_or_path, struct ycsb *ret_ycsb);
 
-/* The mix of a workload's options --ycsb and --keys: the latter replaces the distribution of its requests. NVW_E_USAGE
- * if it is none of YCSB's. */
+/* The mix of a workload's options --ycsb and --keys: the latter replaces the distribution of its requests.
+ * NVW_E_USAGE if it is none of YCSB's. */
 NVW_CHECKED int ycsb_of_options(const struct nvw_options *options, struct ycsb *ret_ycsb);
 
 /* A generator of the requests of a mix. */
@@ -62,8 +63,8 @@ struct ycsb_request {
 	uint64_t scan_length; /* records, 0 unless op is YCSB_SCAN */
 };
 
-/* records are loaded, more than 0 unless all requests are inserts, and operations requests are expected (they may differ from the mix's
- * own). */
+/* records are loaded, more than 0 unless all requests are inserts, and operations requests are expected (they
+ * may differ from the mix's own). */
 void ycsb_requests_init(struct ycsb_requests *r, const struct ycsb *mix, uint64_t records,
 	uint64_t operations, uint64_t seed);
 struct ycsb_request ycsb_requests_next(struct ycsb_requests *r);

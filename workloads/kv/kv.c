@@ -34,7 +34,8 @@ const struct nvw_option kv_options[] = {
 		"records that generated keys select from [preload, or count]"},
 	{"mix", NVW_OPTION_STRING, "put", NULL, "put, get, delete, or like put=50,get=40,delete=10"},
 	{"ycsb", NVW_OPTION_STRING, "", NULL,
-		"YCSB mix: a to f, load, or a property file; --keys=uniform, zipfian or latest changes its requests"},
+		"YCSB mix: a to f, load, or a property file; --keys=uniform, zipfian or latest changes its "
+		"requests"},
 	{"value-size", NVW_OPTION_BYTES, "64B", NULL, "of every value, 1B to 4KiB"},
 	{"scope", NVW_OPTION_CHOICE, "workitem", scopes, "of the persist barriers"},
 	{"writers", NVW_OPTION_CHOICE, "own", writers,
@@ -63,11 +64,11 @@ const struct nvw_workload nvw_workload_kv = {
 	.options = kv_options,
 	.mutations = kv_mutations,
 	.lacks = kv_lacks,
-	.trial =
-		"count=600 batch=128 slots=64; count=600 batch=128 slots=64 mix=put=80,delete=20 records=200; "
-		"count=600 batch=128 slots=64 scope=workgroup writers=group; "
-		"count=600 batch=128 slots=64 group-size=64 scope=kernel writers=group; "
-		"count=600 batch=128 slots=64 group-size=64 scope=workgroup writers=own",
+	.trial = "count=600 batch=128 slots=64; count=600 batch=128 slots=64 mix=put=80,delete=20 "
+		 "records=200; "
+		 "count=600 batch=128 slots=64 scope=workgroup writers=group; "
+		 "count=600 batch=128 slots=64 group-size=64 scope=kernel writers=group; "
+		 "count=600 batch=128 slots=64 group-size=64 scope=workgroup writers=own",
 	.prepare = kv_prepare,
 	.dispose = kv_dispose,
 	.pool = kv_pool,

@@ -112,7 +112,8 @@ const struct nvw_lack kv_lacks[] = {
 	{"update-in-place", "atomic write_entry"},
 	{"split-publish", "atomic take_slot_in_two; exchange take_slot_in_two take_slot_in_two; none"},
 	{"tombstone-delete",
-		"barrier work-group forget_key take_slot|publish; barrier kernel forget_key take_slot|publish; barrier host forget_key take_slot|publish"},
+		"barrier work-group forget_key take_slot|publish; barrier kernel forget_key take_slot|"
+		"publish; barrier host forget_key take_slot|publish"},
 	{"root-before-table", "barrier kernel move_slot kv_rebuild"},
 	{"narrow-resize", "barrier kernel move_slot kv_rebuild"},
 	{"free-table-first", "exchange kv_rebuild host"},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the acknowledgements of a crash owe to a key: guarantee (6) of layout.h. A change may hold unless one of a later
- * batch is acknowledged. Changes of one batch are concurrent, so any of them may have been the last, acknowledged or not.
+ * What the acknowledgements of a crash owe to a key: guarantee (6) of layout.h. A change may hold unless one
+ * of a later batch is acknowledged. Changes of one batch are concurrent, so any of them may have been the
+ * last, acknowledged or not.
  */
 #ifndef WORKLOADS_KV_OWED_H
 #define WORKLOADS_KV_OWED_H

@@ -54,7 +54,8 @@ static int parse_part(const char *part, size_t n, struct mix *mix)
 		}
 	}
 	return nvw_fail(NVW_E_USAGE,
-		"--mix: expected put, get, delete or percentages like put=50,get=40,delete=10, found \"%.*s\"",
+		"--mix: expected put, get, delete or percentages like put=50,get=40,delete=10, found "
+		"\"%.*s\"",
 		(int)n, part);
 }
 
@@ -456,7 +457,8 @@ static int check_mutation(const struct nvw_options *options, struct kv_plan *p)
 	}
 	if (is_resize && plan_need(p).rebuilds == 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"mutation %s has an effect only if the table grows: use fewer --slots or a larger --count",
+			"mutation %s has an effect only if the table grows: use fewer --slots or a larger "
+			"--count",
 			kv_mutations[p->mutation].name);
 	}
 	return 0;
@@ -479,7 +481,8 @@ static int read_options(const struct nvw_options *options, struct kv_plan *p)
 	p->writers = (enum kv_writers)nvw_option_choice(options, "writers");
 	if (p->scope == KV_SCOPE_WORKITEM && p->writers == KV_WRITERS_GROUP) {
 		return nvw_fail(NVW_E_USAGE,
-			"--writers=group needs --scope=workgroup or --scope=kernel: barriers of work-item scope do not "
+			"--writers=group needs --scope=workgroup or --scope=kernel: barriers of work-item "
+			"scope do not "
 			"order what others of the group wrote");
 	}
 	p->log2_slots = KV_LOG2_SLOTS_MIN;

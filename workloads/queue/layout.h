@@ -16,7 +16,8 @@
  * The state word records every change of a slot. Being one word, its stores persist in the order in which
  * they became visible:
  *
- *	WRITING(t)     the slot belongs to message t; its content is neither the old message nor the complete new
+ *	WRITING(t)     the slot belongs to message t; its content is neither the old message nor the complete
+ *		       new
  *	one
  *	FULL(t)        the message is complete
  *	CLAIMED(t)     a consumer has it

@@ -93,7 +93,8 @@ const struct nvw_mutation queue_mutations[] = {
 		"buffered-epoch", NULL},
 	[QUEUE_TORN_STATE] = {"torn-state", "a slot's state is written in two halves", "epoch", NULL},
 	[QUEUE_VISIBLE_IS_DURABLE] = {"visible-is-durable",
-		"producers release instead of persisting, and consumers treat visible messages as durable (gope18 6.2)",
+		"producers release instead of persisting, and consumers treat visible messages as durable "
+		"(gope18 6.2)",
 		"epoch", NULL},
 	[QUEUE_NO_CLAIM] = {"no-claim",
 		"consumers claim nothing: their barriers do not cover the messages they read",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a queue run. Operation t is the production of message t, operation count + t its consumption. */
+/* The plan of a queue run. Operation t is the production of message t, operation count + t its
+ * consumption. */
 #ifndef WORKLOADS_QUEUE_PLAN_H
 #define WORKLOADS_QUEUE_PLAN_H
 

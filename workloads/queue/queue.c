@@ -125,15 +125,15 @@ extern const struct nvw_workload nvw_workload_queue;
 
 const struct nvw_workload nvw_workload_queue = {
 	.name = "queue",
-	.summary =
-		"queue in NVRAM: producers append messages, consumers take each to exactly one durable effect",
+	.summary = "queue in NVRAM: producers append messages, consumers take each to exactly one durable "
+		   "effect",
 	.options = queue_options,
 	.mutations = queue_mutations,
 	.lacks = queue_lacks,
-	.trial =
-		"count=96 producers=2 consumers=2 capacity=32 group-size=16; "
-		"count=96 producers=2 consumers=2 capacity=32 group-size=16 scope=workgroup payload=6; "
-		"count=60 producers=2 consumers=1 capacity=32 group-size=8 payload=6 release=visible placement=together",
+	.trial = "count=96 producers=2 consumers=2 capacity=32 group-size=16; "
+		 "count=96 producers=2 consumers=2 capacity=32 group-size=16 scope=workgroup payload=6; "
+		 "count=60 producers=2 consumers=1 capacity=32 group-size=8 payload=6 release=visible "
+		 "placement=together",
 	.prepare = queue_prepare,
 	.dispose = queue_dispose,
 	.pool = queue_pool,

@@ -5,9 +5,11 @@
  *
  *	payload, digest					(a)
  *	with --scope=workgroup: the work-group meets;
- *	persist barrier, work-group			(b)  keeps (1): a node's pusher has not written all of it
+ *	persist barrier, work-group			(b)  keeps (1): a node's pusher has not written all of
+ *							it
  *	node's link := the head that was seen		(c)
- *	persist barrier, work-item			(d)  keeps (1): a node is complete before a stack leads to it
+ *	persist barrier, work-item			(d)  keeps (1): a node is complete before a stack
+ *							leads to it
  *	compare-exchange of the head, else from (c)	(e)
  *	persist barrier, work-item			(f)
  *	acknowledge the push				(g)  keeps (2)
@@ -16,7 +18,8 @@
  *
  *	read the head, and the link of its node		(h)
  *	announce the node				(i)
- *	persist barrier, work-item			(j)  keeps (2): no node disappears without an announcement
+ *	persist barrier, work-item			(j)  keeps (2): no node disappears without an
+ *							announcement
  *	compare-exchange of the head, else from (h)	(k)
  *	persist barrier, work-item			(l)
  *	acknowledge the taking				(m)  keeps (3)

@@ -17,8 +17,8 @@
  *
  * Guarantees after a crash at any point, once recovery has run
  *	(1) every node on a stack is complete, was pushed onto this stack, and is on it once;
- *	(2) a node whose push was acknowledged is on its stack, or its taking was acknowledged, or a work-item has
- *	    announced it;
+ *	(2) a node whose push was acknowledged is on its stack, or its taking was acknowledged, or a work-item
+ *	    has announced it;
  *	(3) a node whose taking was acknowledged is on no stack;
  *	(4) no announcement names a node that is on a stack, and none a node of another stack.
  */

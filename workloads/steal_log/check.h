@@ -14,8 +14,8 @@ struct steal_case {
 	const nvw_off *records; /* the first record of each task, 0: none; NULL: nvw_pool_holders() says it */
 };
 
-/* Part 0 is the shape, then come the tasks, then the records of all logs. All but the first are of a structure
- * that is there, and has the plan's shape. */
+/* Part 0 is the shape, then come the tasks, then the records of all logs. All but the first are of a
+ * structure that is there, and has the plan's shape. */
 int steal_check_part(const struct steal_case *c, uint64_t part);
 
 #endif

@@ -132,7 +132,8 @@ const struct nvw_lack steal_lacks[] = {
 	{"narrow-scope", "barrier work-group write_result|write_child commit|complete"},
 	{"no-claim", "barrier kernel write_child|complete commit"},
 	{"late-claim",
-		"barrier work-item claim_and_commit claim_and_commit; barrier kernel write_child|complete claim_and_commit"},
+		"barrier work-item claim_and_commit claim_and_commit; barrier kernel write_child|complete "
+		"claim_and_commit"},
 	{"torn-commit", "atomic commit_in_halves; exchange commit_in_halves commit_in_halves"},
 	{"overwritten-record", "none"},
 	{"narrow-steal", "none"},

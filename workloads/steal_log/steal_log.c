@@ -19,7 +19,8 @@ const struct nvw_option steal_options[] = {
 		"percent of the tasks given to the first work-group beyond its share"},
 	{"words", NVW_OPTION_COUNT, "15", NULL, "8-byte words of a task and of its result, 1 to 63"},
 	{"scenario", NVW_OPTION_CHOICE, "agent", scenarios,
-		"scoped: no stealing, work-group scope; agent: stealing, agent scope; remote: owners work-group, "
+		"scoped: no stealing, work-group scope; agent: stealing, agent scope; remote: owners "
+		"work-group, "
 		"thieves remote scope, which implies rsp if the machine's protocol does not support it"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
@@ -152,8 +153,8 @@ extern const struct nvw_workload nvw_workload_steal_log;
 
 const struct nvw_workload nvw_workload_steal_log = {
 	.name = "steal-log",
-	.summary =
-		"work stealing: tasks in NVRAM, volatile deques, and a durable log of results for each work-group",
+	.summary = "work stealing: tasks in NVRAM, volatile deques, and a durable log of results for each "
+		   "work-group",
 	.options = steal_options,
 	.mutations = steal_mutations,
 	.lacks = steal_lacks,

@@ -2,11 +2,13 @@
 /*
  * TREES: the task vector machine by kernel launches (hechtman14 5.5).
  *
- * The task vector is a structure of arrays of 4-byte words in DRAM, so that the accesses of a wavefront coalesce: the codes, and
- * one array per word. A launch is an epoch, a work-item per entry of its range. Host and device share three words in one
- * line: the next free entry, whether a join was scheduled, and whether a map was.
+ * The task vector is a structure of arrays of 4-byte words in DRAM, so that the accesses of a wavefront
+ * coalesce: the codes, and one array per word. A launch is an epoch, a work-item per entry of its range. Host
+ * and device share three words in one line: the next free entry, whether a join was scheduled, and whether a
+ * map was.
  *
- * Work-items reach the shared words by relaxed atomics: several fork at once. Kernels' ends and beginnings order everything else.
+ * Work-items reach the shared words by relaxed atomics: several fork at once. Kernels' ends and beginnings
+ * order everything else.
  */
 #include "save.h"
 
@@ -217,7 +219,8 @@ static int check_save(const struct task_run *run)
 	for (unsigned i = 0; i < save->array_count; i++) {
 		if (save->arrays[i].bytes % 8 != 0 || (uintptr_t)save->arrays[i].device % 8 != 0) {
 			return nvw_fail(NVW_E_USAGE,
-				"program %s: recovery points: array %u: expected an 8-byte aligned array of 8-byte words",
+				"program %s: recovery points: array %u: expected an 8-byte aligned array of "
+				"8-byte words",
 				run->program->name, i);
 		}
 	}

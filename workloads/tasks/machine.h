@@ -49,8 +49,8 @@ struct task_run {
 	uint32_t next;                 /* the next free entry, as Table 5.1 counts it */
 	uint32_t free_first, free_end; /* where the forks of this epoch go */
 
-	/* The stack: epochs that wait, the next one last; the entries that each runs over, and those of the tasks whose
-	 * values its continuations read. */
+	/* The stack: epochs that wait, the next one last; the entries that each runs over, and those of the
+	 * tasks whose values its continuations read. */
 	struct task_range {
 		uint32_t number, first, end, kept_first, kept_end;
 	} now, *stack;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The seeded bugs of saved-tasks: for each, the steps of a recovery point (tasks/tasks.h) that it replaces. */
+/* The seeded bugs of saved-tasks: for each, the steps of a recovery point (tasks/tasks.h) that it
+ * replaces. */
 #define NVW_NOT_COVERED
 #include "saved_tasks.h"
 
@@ -71,7 +72,8 @@ const struct nvw_mutation saved_mutations[] = {
 		"each work-group orders its own part of a copy before the completion", "epoch",
 		"program=fib n=9 entries=256"},
 	[SAVED_UNORDERED_COMPLETION] = {"unordered-completion",
-		"a recovery point is acknowledged, and the other overwritten, before its completion is durable",
+		"a recovery point is acknowledged, and the other overwritten, before its completion is "
+		"durable",
 		"observed", COPY},
 	[SAVED_ONE_COPY] = {"one-copy", "every recovery point overwrites the one before it", "observed",
 		COPY},
@@ -92,8 +94,8 @@ const struct nvw_mutation saved_mutations[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-/* As the sources above and tasks/tasks.h say; not from what the tester printed. Tasks' stores are those of fill(); work-item 0 completes
- * and acknowledges a recovery point, later kernels change what it covers. */
+/* As the sources above and tasks/tasks.h say; not from what the tester printed. Tasks' stores are those of
+ * fill(); work-item 0 completes and acknowledges a recovery point, later kernels change what it covers. */
 const struct nvw_lack saved_lacks[] = {
 	{"forgotten-array", "none"},
 	{"unordered-copy", "barrier kernel save_point nvw_epoch_complete"},

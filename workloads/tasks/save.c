@@ -199,7 +199,8 @@ static void save_point(const void *args)
 	const struct save_args *const a = args;
 	const uint64_t work_items = nvw_group_count() * nvw_group_size();
 	const uint64_t count = SAVE_STEP(a->save, words, a->parts.total, a->parts.total);
-	/* The host knows the number: a load here would race with the completion, which a persist barrier does not order after it. */
+	/* The host knows the number: a load here would race with the completion, which a persist barrier does
+	 * not order after it. */
 	struct nvw_epoch epoch = {.pmem = a->save->pmem, .stream = a->save->stream, .number = a->number};
 
 	for (uint64_t i = nvw_global_id(); i < count; i += work_items) {
@@ -340,7 +341,8 @@ int task_log(struct task_run *run, const struct save_vector *vector)
 	NVW_TRY(nvw_launch(run->machine, "tasks-log", log_epoch, &a, pairs, GROUP));
 	if (run->error != 0) {
 		return nvw_fail(run->error,
-			"program %s: epoch %u: the undo log of %u entries is full; any epoch of %u entries fits into %u",
+			"program %s: epoch %u: the undo log of %u entries is full; any epoch of %u entries "
+			"fits into %u",
 			run->program->name, run->number, save->pmem->geometry.log_entries,
 			run->options.entries,
 			nvw_task_log_entries(run->options.entries, run->program->words));
@@ -381,7 +383,8 @@ static int read_header(
 		h[SAVE_ENTRIES] >> 32 != run->program->words || *ret_entries > run->options.entries ||
 		*ret_depth > NVW_TASK_SAVED_DEPTH_MAX) {
 		return nvw_fail(NVW_E_DAMAGED,
-			"program %s: recovery point %llu at offset %llu: expected at most %u entries of %u words, saved %s undo logging",
+			"program %s: recovery point %llu at offset %llu: expected at most %u entries of %u "
+			"words, saved %s undo logging",
 			run->program->name, (unsigned long long)number, (unsigned long long)copy,
 			run->options.entries, run->program->words,
 			run->options.save->undo ? "with" : "without");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bytes of a recovery point (tasks/tasks.h), in 8-byte words: a header, the stack of epochs, the codes of the entries, each
- * of their words, the arrays. 4-byte values lie two to a word. The area has two of them; with undo logging it begins with the
- * task vector itself and a word about the last recovery point, and they have no entries. That word is in the undo log, too: the number of
- * the stream's last epoch would not do, because recovery settles an epoch that it rolls back.
+ * The bytes of a recovery point (tasks/tasks.h), in 8-byte words: a header, the stack of epochs, the codes of
+ * the entries, each of their words, the arrays. 4-byte values lie two to a word. The area has two of them;
+ * with undo logging it begins with the task vector itself and a word about the last recovery point, and they
+ * have no entries. That word is in the undo log, too: the number of the stream's last epoch would not do,
+ * because recovery settles an epoch that it rolls back.
  */
 #ifndef WORKLOADS_TASKS_SAVE_H
 #define WORKLOADS_TASKS_SAVE_H
@@ -57,7 +58,8 @@ static inline uint64_t save_copy_bytes(uint32_t entries, unsigned words, uint64_
 	       ~UINT64_C(63);
 }
 
-/* Entries of an array of the task vector: whole lines, so that two values at a time can be copied or logged. */
+/* Entries of an array of the task vector: whole lines, so that two values at a time can be copied or
+ * logged. */
 static inline uint64_t save_stride(uint32_t entries)
 {
 	return (entries + UINT64_C(15)) & ~UINT64_C(15);
@@ -82,7 +84,8 @@ static inline uint64_t save_copy_off(
 	       copy * save_copy_bytes(undo ? 0 : entries, words, array_words);
 }
 
-/* The last recovery point: its number, 0 if there is none, and its copy; and the last settled epoch of its stream. */
+/* The last recovery point: its number, 0 if there is none, and its copy; and the last settled epoch of its
+ * stream. */
 struct save_last {
 	uint64_t number, copy, settled;
 };

@@ -28,7 +28,8 @@ int nvw_task_saved_open(const struct nvw_pool *pool, nvw_off area, uint32_t stre
 		nvw_pool_word(pool, copy + 8 * SAVE_ENTRIES) >> 32 != words || s.entries == 0 ||
 		s.entries > entries || s.depth > NVW_TASK_SAVED_DEPTH_MAX) {
 		return nvw_fail(NVW_E_DAMAGED,
-			"%s: recovery point %llu at offset %llu: expected its number, %u words per entry, at most %u entries",
+			"%s: recovery point %llu at offset %llu: expected its number, %u words per entry, at "
+			"most %u entries",
 			nvw_pool_path(pool), (unsigned long long)number, (unsigned long long)copy, words,
 			entries);
 	}

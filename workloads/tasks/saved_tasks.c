@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * saved-tasks: a task program with recovery points in NVRAM (tasks/tasks.h). The check does not trust the machine that wrote them: it
- * computes what is left to do of the saved state by itself, and adds it to what is done.
+ * saved-tasks: a task program with recovery points in NVRAM (tasks/tasks.h). The check does not trust the
+ * machine that wrote them: it computes what is left to do of the saved state by itself, and adds it to what
+ * is done.
  *
- *	fib	the first task's value, with each task that waits replaced by what it will emit, is the Fibonacci number
+ *	fib	the first task's value, with each task that waits replaced by what it will emit, is the
+ *		Fibonacci number
  *	nqueens	the solutions counted, and those of all boards that wait, are as many as there are
- *	marks	the marks of each element, and those that the tasks that wait will add by map operations, are as many as they have to be
+ *	marks	the marks of each element, and those that the tasks that wait will add by map operations, are
+ *		as many as they have to be
  *
  * So a recovery point that mixes two instants, or lacks a part of one, is found.
  */
@@ -265,8 +268,8 @@ static int saved_run_and_judge(void *plan, struct nvw_machine *machine)
 
 /* ---- The check ------------------------------------------------------------------------------------ */
 
-/* What the task in an entry will have emitted in the end; -1 for what no task of the program is. In a tree of tasks each entry is
- * looked at once: *left is how many may still be. */
+/* What the task in an entry will have emitted in the end; -1 for what no task of the program is. In a tree of
+ * tasks each entry is looked at once: *left is how many may still be. */
 static int64_t value_of(const struct nvw_task_saved *s, uint32_t entry, uint32_t *left)
 {
 	const int32_t code = nvw_task_saved_code(s, entry);
@@ -317,7 +320,8 @@ static uint64_t done_of(const struct nvw_task_saved *s, const struct saved_plan 
 	return done;
 }
 
-/* What has been done, and what is left to the tasks that wait. The first function of either program is its only task function. */
+/* What has been done, and what is left to the tasks that wait. The first function of either program is its
+ * only task function. */
 static int64_t done_and_left(const struct nvw_task_saved *s, const struct saved_plan *p)
 {
 	const uint32_t functions = p->program == SAVED_MARKS ? TREES_MARK_FUNCTIONS : 1;
@@ -385,7 +389,8 @@ static int open_saved(
 		(p->program == SAVED_NQUEENS && p->n > QUEENS_MAX) || p->entries < 2 ||
 		p->entries > 1 << 24 || !extent_is_allocated(pool, *ret_area, area_bytes(p))) {
 		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root words 0 and 1: expected an allocated extent for the recovery points of a program",
+			"%s: root words 0 and 1: expected an allocated extent for the recovery points of a "
+			"program",
 			nvw_pool_path(pool));
 	}
 	return nvw_task_saved_open(pool, *ret_area, STREAM, p->entries, program_of(p)->words, array_bytes(p),
@@ -462,11 +467,14 @@ const struct nvw_workload nvw_workload_saved_tasks = {
 	.mutations = saved_mutations,
 	.lacks = saved_lacks,
 	.trial =
-		"program=fib n=6 entries=64 group-size=16; program=fib n=7 checkpoint=3 entries=128 group-size=16; "
-		"program=nqueens n=5 entries=128 group-size=16; program=nqueens n=5 checkpoint=2 entries=128 group-size=16; "
+		"program=fib n=6 entries=64 group-size=16; program=fib n=7 checkpoint=3 entries=128 "
+		"group-size=16; "
+		"program=nqueens n=5 entries=128 group-size=16; program=nqueens n=5 checkpoint=2 entries=128 "
+		"group-size=16; "
 		"recovery=undo program=fib n=6 entries=64 group-size=16; "
 		"recovery=undo program=nqueens n=5 entries=128 group-size=16; "
-		"program=marks n=9 entries=64 group-size=16; recovery=undo program=marks n=9 entries=64 group-size=16",
+		"program=marks n=9 entries=64 group-size=16; recovery=undo program=marks n=9 entries=64 "
+		"group-size=16",
 	.prepare = saved_prepare,
 	.dispose = free,
 	.pool = saved_pool,

@@ -444,7 +444,8 @@ int task_run_first(struct task_run *run, nvw_task_run function, unsigned n, int3
 
 	if (f == run->functions || run->program->functions[f].map || n > run->program->words) {
 		return nvw_fail(NVW_E_USAGE,
-			"program %s: its first task: expected a registered task function and at most %u words, found %u",
+			"program %s: its first task: expected a registered task function and at most %u "
+			"words, found %u",
 			run->program->name, run->program->words, n);
 	}
 	*ret_code = task_code(run, f, 0);

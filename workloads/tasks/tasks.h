@@ -68,7 +68,8 @@ struct nvw_task_program {
 
 /* ---- In a task ------------------------------------------------------------------------------------ */
 
-/* The data that the run was given (shared by all tasks, constant), the task's entry, and word i of its arguments. */
+/* The data that the run was given (shared by all tasks, constant), the task's entry, and word i of its
+ * arguments. */
 const void *nvw_task_data(const struct nvw_task *task);
 uint32_t nvw_task_entry(const struct nvw_task *task);
 #define nvw_task_word(task, i) NVW__TASK_READ(task, nvw_task_entry(task), i)
@@ -88,9 +89,9 @@ uint32_t nvw_task_entry(const struct nvw_task *task);
 #define nvw_emit(task, ...) ((void)NVW__TASK_CALL(nvw__task_emit, task, NULL, __VA_ARGS__))
 
 /*
- * A data-parallel operation: before the next epoch a work-group runs function(words ...), a map function. It shares the
- * work out by nvw_local_id() and nvw_group_size(), which it must not expect to be of a certain size, and may use
- * barriers of work-group scope. It must not fork, join, emit or map.
+ * A data-parallel operation: before the next epoch a work-group runs function(words ...), a map function. It
+ * shares the work out by nvw_local_id() and nvw_group_size(), which it must not expect to be of a certain
+ * size, and may use barriers of work-group scope. It must not fork, join, emit or map.
  */
 #define nvw_map(task, function, ...) ((void)NVW__TASK_CALL(nvw__task_map, task, function, __VA_ARGS__))
 
@@ -107,7 +108,8 @@ struct nvw_task_epoch {
 	uint64_t ran[NVW_TASK_FUNCTIONS_MAX];
 	unsigned depth;          /* epochs that wait, */
 	const uint32_t *waiting; /* their numbers, the next one first */
-	/* The task vector up to the next free entry that the epoch left: function + number * functions, 0: none. */
+	/* The task vector up to the next free entry that the epoch left: function + number * functions, 0:
+	 * none. */
 	const uint32_t *entry;
 };
 
@@ -130,22 +132,24 @@ struct nvw_task_totals {
 	uint64_t epochs;   /* Tinf */
 	uint64_t launches; /* of kernels: an epoch, or the maps of one */
 	uint64_t forks, joins, emits, maps;
-	uint64_t
-		atomics; /* that took entries for forks and maps: one per wavefront that does so together (5.5.4) */
+	/* that took entries for forks and maps: one per wavefront that does so together (5.5.4) */
+	uint64_t atomics;
 	uint32_t entries_most;               /* entries in use at a time, at most */
 	uint32_t depth_most;                 /* epochs on the stack, at most */
 	uint32_t result[NVW_TASK_WORDS_MAX]; /* value emitted by the first task */
 };
 
 /*
- * Runs program from the task function(words[0 .. n - 1]) to its end. The task vector is allocated in the machine's DRAM and
- * released. NVW_E_USAGE for a program or options out of range, NVW_E_MEMORY, errors of launches.
+ * Runs program from the task function(words[0 .. n - 1]) to its end. The task vector is allocated in the
+ * machine's DRAM and released. NVW_E_USAGE for a program or options out of range, NVW_E_MEMORY, errors of
+ * launches.
  */
 NVW_CHECKED int nvw_trees_run(struct nvw_machine *machine, const struct nvw_task_program *program,
 	const struct nvw_task_options *options, nvw_task_run function, const uint32_t *words, unsigned n,
 	struct nvw_task_totals *ret_totals);
 
-/* The same on the formal machine; options.group_size does not matter. Its own state takes no device memory and no simulated time. */
+/* The same on the formal machine; options.group_size does not matter. Its own state takes no device memory
+ * and no simulated time. */
 NVW_CHECKED int nvw_tvm_run(struct nvw_machine *machine, const struct nvw_task_program *program,
 	const struct nvw_task_options *options, nvw_task_run function, const uint32_t *words, unsigned n,
 	struct nvw_task_totals *ret_totals);
@@ -153,18 +157,20 @@ NVW_CHECKED int nvw_tvm_run(struct nvw_machine *machine, const struct nvw_task_p
 /* ---- Recovery points ------------------------------------------------------------------------------ */
 
 /*
- * Between two epochs a task program is consistent. A recovery point is a copy of its state there, in NVRAM: the task vector as
- * far as it is in use, the stack of epochs, and the program's own arrays. Two copies take turns. A kernel writes the older
- * one; a persist barrier of kernel scope orders it before the completion of an epoch of the stream in the epoch status table, which
- * makes it the newer one (gope18 8.3); a second one orders that before whatever follows. So a power cut at any instant leaves the
- * last complete recovery point, and a run that resumes from it carries out each later task, map and emit once.
+ * Between two epochs a task program is consistent. A recovery point is a copy of its state there, in NVRAM:
+ * the task vector as far as it is in use, the stack of epochs, and the program's own arrays. Two copies take
+ * turns. A kernel writes the older one; a persist barrier of kernel scope orders it before the completion of
+ * an epoch of the stream in the epoch status table, which makes it the newer one (gope18 8.3); a second one
+ * orders that before whatever follows. So a power cut at any instant leaves the last complete recovery point,
+ * and a run that resumes from it carries out each later task, map and emit once.
  *
- * There is one before the first epoch, one after every so many, and one at the end. The kernel acknowledges recovery point c, counted from 1,
- * as operation c.
+ * There is one before the first epoch, one after every so many, and one at the end. The kernel acknowledges
+ * recovery point c, counted from 1, as operation c.
  *
- * With undo logging the task vector is not copied: it lies in NVRAM. A kernel before each epoch logs the entries whose tasks are about to
- * run (nvw/epoch.h), and recovery rolls the epoch that did not complete back. Stack and arrays are copied as above, after each epoch. A log
- * that is full ends the run with NVW_E_FULL: nvw_task_log_entries() suffice.
+ * With undo logging the task vector is not copied: it lies in NVRAM. A kernel before each epoch logs the
+ * entries whose tasks are about to run (nvw/epoch.h), and recovery rolls the epoch that did not complete
+ * back. Stack and arrays are copied as above, after each epoch. A log that is full ends the run with
+ * NVW_E_FULL: nvw_task_log_entries() suffice.
  */
 struct nvw_task_array {
 	void *device;   /* in DRAM, 8-byte aligned */
@@ -198,16 +204,17 @@ struct nvw_task_steps {
 
 enum { NVW_TASK_SAVED_DEPTH_MAX = 1024 }; /* of the stack of epochs; deeper: NVW_E_FULL */
 
-/* Bytes of the area, in either mode: of a task vector of so many entries with so many words, and array_bytes in all arrays. */
+/* Bytes of the area, in either mode: of a task vector of so many entries with so many words, and array_bytes
+ * in all arrays. */
 uint64_t nvw_task_save_bytes(uint32_t entries, unsigned words, uint64_t array_bytes);
 
 /* Entries of the stream's undo log that suffice for any epoch of such a task vector. */
 uint32_t nvw_task_log_entries(uint32_t entries, unsigned words);
 
 /*
- * Continues from the last recovery point, under the same program, entries, arrays and options.save->undo; machine, protocol, group size and
- * options.save->every may differ. The arrays are overwritten with what was saved. NVW_E_USAGE if there is no recovery
- * point; NVW_E_DAMAGED if it is of another program.
+ * Continues from the last recovery point, under the same program, entries, arrays and options.save->undo;
+ * machine, protocol, group size and options.save->every may differ. The arrays are overwritten with what was
+ * saved. NVW_E_USAGE if there is no recovery point; NVW_E_DAMAGED if it is of another program.
  */
 NVW_CHECKED int nvw_trees_resume(struct nvw_machine *machine, const struct nvw_task_program *program,
 	const struct nvw_task_options *options, struct nvw_task_totals *ret_totals);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts into a table behind a log. The log is small and on a near device; table and values are large and on a far one. Each
- * work-item has keys, a log and values of its own. A put:
+ * Puts into a table behind a log. The log is small and on a near device; table and values are large and on a
+ * far one. Each work-item has keys, a log and values of its own. A put:
  *
  *	value						(a)	far
- *	persist barrier, work-item			(b)	keeps (1): a value is whole before the log names it; and keeps (2):
- *								an earlier (h) is durable before a record is overwritten
+ *	persist barrier, work-item			(b)	keeps (1): a value is whole before the log
+ *								names it; and keeps (2): an earlier (h) is
+ *								durable before a record is overwritten
  *	log record: row and value			(c)	near
  *	persist barrier, work-item			(d)	keeps (1): the record repairs a torn row
  *	acknowledge the put				(e)	keeps (2): recovery finds the record
@@ -13,11 +14,12 @@
  *
  * When the log is full, and at the end:
  *
- *	persist barrier, work-item			(g)	keeps (2): the rows are durable before their records go
+ *	persist barrier, work-item			(g)	keeps (2): the rows are durable before their
+ *							records go
  *	applied word := puts so far			(h)	near
  *
- * So a put waits once for the far device (its value) and once for the near one (its record); its row is written in the
- * background.
+ * So a put waits once for the far device (its value) and once for the near one (its record); its row is
+ * written in the background.
  *
  * STEP() marks the steps that a seeded bug may replace (mutations.c).
  */

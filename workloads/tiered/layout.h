@@ -2,8 +2,9 @@
 /*
  * A table whose values lie on one NVRAM device, behind a log on another.
  *
- * The log is in the run's first pool. The table and its values are in the second pool (--table-device), or beside the log.
- * All references are offsets in the range of the run's pools (nvw/pool.h), because they lead from one pool to the other.
+ * The log is in the run's first pool. The table and its values are in the second pool (--table-device), or
+ * beside the log. All references are offsets in the range of the run's pools (nvw/pool.h), because they lead
+ * from one pool to the other.
  *
  *	root word 0  offset of the log's extent, 0: the pools are not set up
  *	root word 1  offset of the table's extent
@@ -11,10 +12,12 @@
  *	root word 3  records per work-item | words of a value << 32
  *	root word 4  operations
  *
- * Operation op is a put by work-item op % items, its k-th (k = op / items). It writes a value of its own, which never moves.
+ * Operation op is a put by work-item op % items, its k-th (k = op / items). It writes a value of its own,
+ * which never moves.
  *
- *	log of a work-item   a line with the applied word (how many of its puts the table has, so that their records are free),
- *			     then its records: op + 1, row, value, digest; record k is in slot k % records
+ *	log of a work-item   a line with the applied word (how many of its puts the table has, so that their
+ *			     records are free), then its records: op + 1, row, value, digest; record k is in
+ *			     slot k % records
  *	row of a key         op + 1, value; 0, 0 if the key was never put
  *	value                op + 1, words, digest
  *

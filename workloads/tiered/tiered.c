@@ -13,7 +13,8 @@ const struct nvw_option tiered_options[] = {
 	{"records", NVW_OPTION_COUNT, "4", NULL, "log records per work-item"},
 	{"words", NVW_OPTION_COUNT, "6", NULL, "8-byte words of a value, 0 to 64"},
 	{"table-device", NVW_OPTION_STRING, "", NULL,
-		"NVRAM device of the machine for table and values, in a pool of its own (default: in the log's pool)"},
+		"NVRAM device of the machine for table and values, in a pool of its own (default: in the "
+		"log's pool)"},
 	{"groups", NVW_OPTION_COUNT, "2", NULL, "work-groups"},
 	{"group-size", NVW_OPTION_COUNT, "64", NULL, "work-items per work-group"},
 	{NULL, NVW_OPTION_COUNT, NULL, NULL, NULL},
@@ -34,7 +35,8 @@ static int check_options(const struct nvw_options *options)
 	return strlen(device) < NVW_DEVICE_NAME_BYTES ?
 		       BOUNDS_CHECK("tiered", options, bounds) :
 		       nvw_fail(NVW_E_USAGE,
-			       "tiered: --table-device: a device's name has at most %d characters, not \"%s\"",
+			       "tiered: --table-device: a device's name has at most %d characters, not "
+			       "\"%s\"",
 			       NVW_DEVICE_NAME_BYTES - 1, device);
 }
 

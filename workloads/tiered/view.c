@@ -40,8 +40,8 @@ int tiered_view_open(struct nvw_pool *first, struct tiered_view *ret_view)
 			.count = extent_root(first, TIERED_COUNT)}};
 	if (ret_view->layout.log != 0 && !is_possible(ret_view)) {
 		return nvw_fail(NVW_E_DAMAGED,
-			"%s: root words 0 to 4: expected allocated extents for logs and table, found offsets %" PRIu64
-			" and %" PRIu64 " for %" PRIu64 " work-items",
+			"%s: root words 0 to 4: expected allocated extents for logs and table, found "
+			"offsets %" PRIu64 " and %" PRIu64 " for %" PRIu64 " work-items",
 			nvw_pool_path(first), ret_view->layout.log, ret_view->layout.table,
 			ret_view->layout.items);
 	}

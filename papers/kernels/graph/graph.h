@@ -9,7 +9,8 @@
  *	grid:WxH         W x H nodes, row after row, each with the four around it (ecology1: grid:1000x1000)
  *	rmat:SCALE[:F]   2^SCALE nodes, F [16] times as many edges: R-MAT, a=.57 b=.19 c=.19; hubs come first
  *	road:N           N nodes as in road maps: planar, connected, mean degree about 2.5, chains, wide
- *	chung-lu:N:ARCS  N nodes, ARCS / 2 edges exactly: degrees as a power law (exponent 3), half of them near
+ *	chung-lu:N:ARCS  N nodes, ARCS / 2 edges exactly: degrees as a power law (exponent 3), half of
+ *	                 them near
  *
  * or by a file, plain or compressed in a format of libarchive:
  *
