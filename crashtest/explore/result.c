@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "core/bounds.h"
 #include "result.h"
 
 static int by_first(const void *a, const void *b)
@@ -128,17 +129,12 @@ static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
 	to->died += from->died;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return MAX(a, b);
-}
-
 void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *from)
 {
-	to->epochs_open = larger(to->epochs_open, from->epochs_open);
-	to->entries_read = larger(to->entries_read, from->entries_read);
-	to->words_restored = larger(to->words_restored, from->words_restored);
-	to->words_written = larger(to->words_written, from->words_written);
+	to->epochs_open = nvw_max(to->epochs_open, from->epochs_open);
+	to->entries_read = nvw_max(to->entries_read, from->entries_read);
+	to->words_restored = nvw_max(to->words_restored, from->words_restored);
+	to->words_written = nvw_max(to->words_written, from->words_written);
 }
 
 static int join_failing(const struct ct_worker *worker, unsigned workers, struct ct_failed_set *to)
