@@ -19,6 +19,7 @@
 #include "exec.h"
 #include "kernels.h"
 #include "persistency.h"
+#include "core/bounds.h"
 #include "core/folder.h"
 #include "core/stop.h"
 #include "program.h"
@@ -511,7 +512,7 @@ static void wait_for(struct host_session *s, pid_t pid, uint64_t began)
 	while (ended != pid && ended >= 0) {
 		s->timed_out = s->limit > 0 && 1e-9 * (double)(raw_ns() - began) > s->limit;
 		if (nvw_stop_seconds() > 0.5 || s->timed_out) {
-			kill(running.pid ? running.pid : pid, SIGKILL);
+			kill(NVW_OR(running.pid, pid), SIGKILL);
 		}
 		host_schedule_watch(s, &stall);
 		poll(&p, 1, p.fd < 0 ? 1 : WAIT_MS);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "cuda/seam.h"
 
 /* Next to the command in a build folder, or where it is installed. */
@@ -44,7 +45,7 @@ int host_kernels_emulate(struct host_session *s, const struct emu_config *machin
 
 	NVW_TRY(find_machine(s->kernels.library));
 	snprintf(s->kernels.machine, sizeof s->kernels.machine, "%s", machine->name);
-	snprintf(s->kernels.races, sizeof s->kernels.races, "%s", races ? races : "");
+	snprintf(s->kernels.races, sizeof s->kernels.races, "%s", NVW_OR(races, ""));
 	machine_path(s, path, sizeof path);
 	to = fopen(path, "we");
 	if (!to) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "candidates.h"
+#include "core/bounds.h"
 
 enum { HEADS = 1 << 14 };
 
@@ -218,8 +219,8 @@ static struct host_candidate *candidate_of(struct search *x, uint32_t store, uin
 		struct host_candidate *const more = realloc(f->list, room * sizeof *more);
 		uint32_t *const next = more ? realloc(x->next, room * sizeof *next) : NULL;
 
-		f->list = more ? more : f->list;
-		x->next = next ? next : x->next;
+		f->list = NVW_OR(more, f->list);
+		x->next = NVW_OR(next, x->next);
 		if (next == NULL) {
 			return NULL;
 		}

@@ -13,6 +13,7 @@
 
 #include <crashtest/crash.h>
 
+#include "core/bounds.h"
 #include "core/options.h"
 #include "core/stop.h"
 #include "internal.h"
@@ -165,7 +166,7 @@ static int go_through_schedules(struct bench *b, enum ct_mode mode)
 		config.model = b->persistency;
 	}
 	b->report.situations++;
-	litmus_search_start(&b->search, schedules ? schedules : SCHEDULES, b->options->seed);
+	litmus_search_start(&b->search, NVW_OR(schedules, SCHEDULES), b->options->seed);
 	do {
 		error = crash_schedule(b, &config, mode);
 	} while (!error && !has_enough(b) && litmus_search_next(&b->search));

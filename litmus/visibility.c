@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "core/folder.h"
 #include "internal.h"
 
@@ -68,7 +69,7 @@ static int go_through_schedules(struct runner *run)
 
 	NVW_TRY(litmus_machine(run->test, &run->execution.situation, run->options, &config));
 	run->execution.is_anonymous = emu_config_consistent(&config).store_buffer.entries;
-	litmus_search_start(&run->search, schedules ? schedules : SCHEDULES, run->options->seed);
+	litmus_search_start(&run->search, NVW_OR(schedules, SCHEDULES), run->options->seed);
 	do {
 		error = execute(run, &config);
 	} while (!error && !has_enough(run) && litmus_search_next(&run->search));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "core/bounds.h"
 #include "core/folder.h"
 #include "core/stop.h"
 
@@ -120,8 +121,8 @@ static int add_command(const char *text, const char *file, struct sweep_words *w
 	fputs(text, f);
 	int r = fclose(f) ? sweep_no_memory() : add_word(w, "/bin/sh");
 
-	r = r ? r : add_word(w, "-c");
-	r = r ? r : add_word(w, "%s", whole);
+	r = NVW_OR(r, add_word(w, "-c"));
+	r = NVW_OR(r, add_word(w, "%s", whole));
 	free(whole);
 	return r;
 }
@@ -216,8 +217,8 @@ static int run_seed(
 	struct sweep_outcome outcome = {.out = NULL};
 	int r = add_words(b, row, seed, folder, &words);
 
-	r = r ? r : sweep_run_words(&words, timeout_ms, &outcome);
-	r = r ? r : take_outcome(row, seed, folder, &outcome);
+	r = NVW_OR(r, sweep_run_words(&words, timeout_ms, &outcome));
+	r = NVW_OR(r, take_outcome(row, seed, folder, &outcome));
 	sweep_outcome_end(&outcome);
 	sweep_words_end(&words);
 	return r;
@@ -230,7 +231,7 @@ static int run_row(const struct bench *b, struct bench_row *row, uint64_t timeou
 
 	for (unsigned seed = 0; r == 0 && seed < b->seeds; seed++) {
 		r = nvw_folder_make("bench", true, &folder);
-		r = r ? r : run_seed(b, row, seed, folder.path, timeout_ms);
+		r = NVW_OR(r, run_seed(b, row, seed, folder.path, timeout_ms));
 		nvw_folder_remove(&folder);
 	}
 	return r;

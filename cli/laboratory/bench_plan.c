@@ -49,7 +49,7 @@ static bool lists(const char *list, const char *name)
 {
 	const size_t n = strlen(name);
 
-	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+	for (const char *at = list; at; at = sweep_behind(at, ",")) {
 		if (strcspn(at, ",") == n && !strncmp(at, name, n)) {
 			return true;
 		}
@@ -59,7 +59,7 @@ static bool lists(const char *list, const char *name)
 
 static int check_mixes(const char *list)
 {
-	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+	for (const char *at = list; at; at = sweep_behind(at, ",")) {
 		char name[TEXT_BYTES];
 
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "paper.h"
 
 static const double equal_points = 5, share_points = 10, no_change = 0.005;
@@ -107,7 +108,7 @@ static bool is_unmeasured(const struct paper_row *row, char *remark, size_t room
 {
 	const char *const cannot = paper_text(row->keys, "cannot");
 
-	snprintf(remark, room, "%s", cannot ? cannot : row->here.reason);
+	snprintf(remark, room, "%s", NVW_OR(cannot, row->here.reason));
 	return row->here.count == 0;
 }
 
@@ -115,7 +116,7 @@ static bool is_text(const struct paper_row *row, const char *key, char *remark, 
 {
 	const char *const text = paper_text(row->keys, key);
 
-	snprintf(remark, room, "%s", text ? text : "");
+	snprintf(remark, room, "%s", NVW_OR(text, ""));
 	return text != NULL;
 }
 

@@ -11,6 +11,7 @@
 
 #include <nvw/input.h>
 
+#include "core/bounds.h"
 #include "core/newfile.h"
 #include "../report/provenance.h"
 #include "paper.h"
@@ -149,7 +150,7 @@ static void write_judgements(const struct papers *p, FILE *to)
 static void show_kept(struct paper_row *row)
 {
 	const char *const cannot = paper_text(row->keys, "cannot");
-	const char *const unknown = cannot ? cannot : "no judgement is kept";
+	const char *const unknown = NVW_OR(cannot, "no judgement is kept");
 
 	row->here = row->kept_here;
 	row->verdict = row->kept_inputs ? row->kept : PAPER_UNJUDGED;

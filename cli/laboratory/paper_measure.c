@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../report/provenance.h"
+#include "core/bounds.h"
 #include "paper.h"
 
 struct choice {
@@ -75,7 +76,7 @@ static int open_sweep(struct papers *p, const char *file, const char *word, stru
 {
 	char seeds[32], name[256];
 
-	snprintf(name, sizeof name, "%s%s%s", file, word ? "@" : "", word ? word : "");
+	snprintf(name, sizeof name, "%s%s%s", file, word ? "@" : "", NVW_OR(word, ""));
 	*ret = sweep_named(p, name);
 	if (*ret) {
 		return 0;
@@ -107,8 +108,7 @@ static int check_values(const struct sweep *s, const struct sweep_rule *rule, co
 		const bool is_list =
 			strpbrk(rule->term[i].op, "=!") != NULL && !strpbrk(rule->term[i].op, "<>");
 
-		for (const char *at = is_list ? rule->term[i].text : NULL; at;
-			at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+		for (const char *at = is_list ? rule->term[i].text : NULL; at; at = sweep_behind(at, "|")) {
 			const size_t n = strcspn(at, "|");
 			unsigned k = 0;
 
@@ -194,8 +194,11 @@ static struct sweep_point *base_of(const struct paper_measure *m, const struct s
 		if (order == 0) {
 			return &s->point[middle];
 		}
-		low = order < 0 ? middle + 1 : low;
-		high = order < 0 ? high : middle;
+		if (order < 0) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
 	}
 	return NULL;
 }
@@ -233,11 +236,11 @@ static int set_measure(
 
 	m->value = paper_text(keys, "value");
 	m->base = paper_text(keys, "base") ? paper_text(keys, "base") : m->value;
-	r = r ? r : parse_terms(&m->of->sweep, paper_text(keys, "points"), "points", where, &m->points);
+	r = NVW_OR(r, parse_terms(&m->of->sweep, paper_text(keys, "points"), "points", where, &m->points));
 	r = r || !over ? r : parse_terms(&m->of->sweep, over, "over", where, &m->over);
-	r = r ? r : paper_formula_check(m->value, where);
-	r = r ? r : paper_formula_check(m->base, where);
-	r = r ? r : choose(forms, paper_text(keys, "as"), where, &form);
+	r = NVW_OR(r, paper_formula_check(m->value, where));
+	r = NVW_OR(r, paper_formula_check(m->base, where));
+	r = NVW_OR(r, choose(forms, paper_text(keys, "as"), where, &form));
 	r = r || !mean ? r : choose(means, mean, where, &kind);
 	m->form = (enum paper_form)form;
 	m->mean = (enum paper_mean)kind;
@@ -374,15 +377,15 @@ static bool number_of(const struct paper_measure *m, const struct sweep_point *p
 	bool good = false;
 
 	if (!status || strcmp(status, "ok") != 0) {
-		snprintf(n->reason, sizeof n->reason, "%s: %s: %s", text ? text : "",
-			status ? status : "not run",
+		snprintf(n->reason, sizeof n->reason, "%s: %s: %s", NVW_OR(text, ""),
+			NVW_OR(status, "not run"),
 			status ? json_string_value(json_object_get(p->row, "reason")) : "");
 	} else if (!paper_formula(formula, json_object_get(p->row, "values"), ret, &missing)) {
-		snprintf(n->reason, sizeof n->reason, "%s: its report has no %s", text ? text : "", missing);
+		snprintf(n->reason, sizeof n->reason, "%s: its report has no %s", NVW_OR(text, ""), missing);
 	} else {
 		good = isfinite(*ret);
 		if (!good) {
-			snprintf(n->reason, sizeof n->reason, "%s: %s is no number", text ? text : "",
+			snprintf(n->reason, sizeof n->reason, "%s: %s is no number", NVW_OR(text, ""),
 				formula);
 		}
 	}
@@ -425,23 +428,44 @@ static void add(struct sum *s, double x)
 {
 	s->total += x;
 	s->logs += log(x);
-	s->least = s->count ? fmin(s->least, x) : x;
-	s->most = s->count ? fmax(s->most, x) : x;
+	if (s->count == 0) {
+		s->least = s->most = x;
+	}
+	s->least = fmin(s->least, x);
+	s->most = fmax(s->most, x);
 	s->count++;
+}
+
+static double mean_of(const struct paper_measure *m, const struct sum *s)
+{
+	switch (m->mean) {
+	case PAPER_GEOMETRIC:
+		return s->count > 1 ? exp(s->logs / s->count) : s->total / s->count;
+	case PAPER_LEAST:
+		return s->least;
+	case PAPER_MOST:
+		return s->most;
+	case PAPER_SUM:
+		return s->total;
+	default:
+		return s->total / s->count;
+	}
 }
 
 static double formed(const struct paper_measure *m, const struct sum *s)
 {
-	const double x = m->mean == PAPER_GEOMETRIC && s->count > 1 ? exp(s->logs / s->count) :
-			 m->mean == PAPER_LEAST                     ? s->least :
-			 m->mean == PAPER_MOST                      ? s->most :
-			 m->mean == PAPER_SUM                       ? s->total :
-								      s->total / s->count;
+	const double x = mean_of(m, s);
 
-	return m->form == PAPER_PERCENT ? 100 * (x - 1) :
-	       m->form == PAPER_SPEEDUP ? 100 * (1 / x - 1) :
-	       m->form == PAPER_FASTER  ? 1 / x :
-					  x;
+	switch (m->form) {
+	case PAPER_PERCENT:
+		return 100 * (x - 1);
+	case PAPER_SPEEDUP:
+		return 100 * (1 / x - 1);
+	case PAPER_FASTER:
+		return 1 / x;
+	default:
+		return x;
+	}
 }
 
 static bool is_at(const struct sweep_point *p, int axis, unsigned choice)

@@ -7,6 +7,7 @@
 
 #include <nvw/input.h>
 
+#include "core/bounds.h"
 #include "core/newfile.h"
 #include "../report/html_text.h"
 #include "machines.h"
@@ -122,37 +123,47 @@ static void head_line(const struct page *p, unsigned level, const char *text)
 	}
 }
 
+/* What only the one or the other page has. */
+static void mark(const struct page *p, const char *html, const char *markdown)
+{
+	fputs(p->html ? html : markdown, p->to);
+}
+
 static void paragraph(const struct page *p, const char *text)
 {
-	fputs(p->html ? "<p>" : "", p->to);
+	mark(p, "<p>", "");
 	put(p, text);
-	fputs(p->html ? "</p>\n" : "\n\n", p->to);
+	mark(p, "</p>\n", "\n\n");
 }
 
 /* cell: n texts; is_head: names of columns. */
 static void table_row(const struct page *p, const char *const *cell, unsigned n, bool is_head)
 {
-	fputs(p->html ? "<tr>" : "|", p->to);
+	mark(p, "<tr>", "|");
 	for (unsigned i = 0; i < n; i++) {
-		fputs(p->html ? is_head ? "<th>" : "<td>" : " ", p->to);
+		mark(p, is_head ? "<th>" : "<td>", " ");
 		put(p, cell[i]);
-		fputs(p->html ? "" : " |", p->to);
+		mark(p, "", " |");
 	}
-	fputs(p->html ? "</tr>\n" : "\n", p->to);
-	for (unsigned i = 0; !p->html && is_head && i < n; i++) {
-		fputs(i ? "---|" : "|---|", p->to);
+	mark(p, "</tr>\n", "\n");
+	if (!is_head) {
+		return;
 	}
-	fputs(!p->html && is_head ? "\n" : "", p->to);
+	mark(p, "", "|");
+	for (unsigned i = 0; i < n; i++) {
+		mark(p, "", "---|");
+	}
+	mark(p, "", "\n");
 }
 
 static void table_begin(const struct page *p)
 {
-	fputs(p->html ? "<div class=\"scroll\"><table>\n" : "", p->to);
+	mark(p, "<div class=\"scroll\"><table>\n", "");
 }
 
 static void table_end(const struct page *p)
 {
-	fputs(p->html ? "</table></div>\n" : "\n", p->to);
+	mark(p, "</table></div>\n", "\n");
 }
 
 /* ---- Figures ------------------------------------------------------------------------------- */
@@ -204,7 +215,7 @@ static int write_figure_table(const struct page *p, const struct paper_row *firs
 	if (r < 0) {
 		return r;
 	}
-	fprintf(f.file, "row,source,seed,%s\n", unit ? unit : "value");
+	fprintf(f.file, "row,source,seed,%s\n", NVW_OR(unit, "value"));
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
 		if (is_of_figure(&p->papers->row[i], first->paper, figure)) {
 			figure_rows(&p->papers->row[i], f.file);
@@ -223,7 +234,7 @@ static int draw_figure(const struct page *p, const struct paper_row *first)
 	struct plot_table table = {.text = NULL};
 	struct plot plot = {.path = table_path,
 		.x = "row",
-		.y = unit ? unit : "value",
+		.y = NVW_OR(unit, "value"),
 		.series = "source",
 		.title = title,
 		.kind = PLOT_BARS};
@@ -231,9 +242,9 @@ static int draw_figure(const struct page *p, const struct paper_row *first)
 				     nvw_fail(NVW_E_MEMORY, "no memory for a figure");
 
 	snprintf(title, sizeof title, "%s, %s", first->paper, figure);
-	r = r ? r : plot_table_read(table_path, &table);
-	r = r ? r : plot_cells(&plot, &table, NULL);
-	r = r ? r : plot_draw(&plot, path, NULL);
+	r = NVW_OR(r, plot_table_read(table_path, &table));
+	r = NVW_OR(r, plot_cells(&plot, &table, NULL));
+	r = NVW_OR(r, plot_draw(&plot, path, NULL));
 	plot_cells_end(&plot);
 	plot_table_end(&table);
 	free(table_path);
@@ -335,7 +346,7 @@ static bool is_as_above(const struct papers *p, const struct paper_row *row, con
 	const char *const mine = paper_text(row->keys, key);
 	const char *const other = above ? paper_text(above->keys, key) : NULL;
 
-	return above && !strcmp(mine ? mine : "", other ? other : "");
+	return above && !strcmp(NVW_OR(mine, ""), NVW_OR(other, ""));
 }
 
 /* What is measured, with its unit; "" where the row above has the same. */
@@ -366,8 +377,8 @@ static void show_row(const struct page *p, const struct paper_row *row)
 	snprintf(verdict, sizeof verdict, "%s%s%s", judged, *row->judgement ? ": " : "", row->judgement);
 
 	const char *const cell[CELLS] = {name, what,
-		is_as_above(p->papers, row, "in") ? "" : paper_text(row->keys, "in"), paper ? paper : "",
-		here, verdict};
+		is_as_above(p->papers, row, "in") ? "" : paper_text(row->keys, "in"), NVW_OR(paper, ""), here,
+		verdict};
 
 	table_row(p, cell, CELLS, false);
 }
@@ -759,7 +770,7 @@ static int show_paper(const struct page *p, const struct paper *paper)
 	char text[TEXT_BYTES * 2];
 	int r = 0;
 
-	snprintf(text, sizeof text, "%s%s%s", paper->name, title ? ": " : "", title ? title : "");
+	snprintf(text, sizeof text, "%s%s%s", paper->name, title ? ": " : "", NVW_OR(title, ""));
 	head_line(p, 2, text);
 	if (note) {
 		paragraph(p, note);
@@ -783,7 +794,7 @@ static int show_paper(const struct page *p, const struct paper *paper)
 
 static void end(const struct page *p)
 {
-	fputs(p->html ? "</main></body></html>\n" : "", p->to);
+	mark(p, "</main></body></html>\n", "");
 }
 
 static int write_page(struct page *p, const char *name)
@@ -814,7 +825,7 @@ int papers_write(const struct papers *papers, const char *folder, bool draw)
 	struct page page = {.papers = papers, .folder = folder, .drawn = draw};
 	int r = draw ? draw_figures(&page) : 0;
 
-	r = r ? r : write_page(&page, "results.md");
+	r = NVW_OR(r, write_page(&page, "results.md"));
 	page.html = true;
 	return r ? r : write_page(&page, "index.html");
 }

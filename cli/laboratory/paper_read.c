@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/units.h"
 #include "ini_file.h"
 #include "paper.h"
@@ -110,7 +111,7 @@ static int set_text(json_t *keys, const char *name, const char *value)
 {
 	const char *const before = paper_text(keys, name);
 	char *whole = NULL;
-	int r = asprintf(&whole, "%s%s%s", before ? before : "", before ? " " : "", value) < 0;
+	int r = asprintf(&whole, "%s%s%s", NVW_OR(before, ""), before ? " " : "", value) < 0;
 
 	r = r || json_object_set_new(keys, name, json_string(whole));
 	free(whole);
@@ -160,7 +161,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 		const char *const near = nvw_nearest(name, (const char *const *)known);
 
 		return nvw_fail(NVW_E_INPUT, "%s: [%s] has no key %s%s%s%s", r->path, section, name,
-			near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+			near ? "; did you mean " : "", NVW_OR(near, ""), near ? "?" : "");
 	}
 	return set_text(keys, name, value);
 }
@@ -389,13 +390,13 @@ int papers_read(const char *folder, struct papers *p)
 
 	*p = (struct papers){.folder = folder};
 	for (int i = 0; i < n; i++) {
-		r = r ? r : read_paper(p, entry[i]->d_name);
+		r = NVW_OR(r, read_paper(p, entry[i]->d_name));
 		free(entry[i]);
 	}
 	if (n >= 0) {
 		free(entry);
 	}
-	r = r ? r : inherit(p);
+	r = NVW_OR(r, inherit(p));
 	if (r == 0) {
 		drop_wholes(p);
 	}
@@ -490,7 +491,7 @@ static int check_name(const struct papers *p, const char *name)
 		const char *const near = nvw_nearest(name, known);
 
 		r = nvw_fail(NVW_E_USAGE, "reproduce: there is no row or paper %s%s%s%s", name,
-			near ? "; did you mean " : ", see nvwave reproduce --list", near ? near : "",
+			near ? "; did you mean " : ", see nvwave reproduce --list", NVW_OR(near, ""),
 			near ? "?" : "");
 	}
 	free(known);

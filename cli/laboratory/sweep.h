@@ -119,6 +119,8 @@ void sweep_bundles_end(struct sweep *sweep);
 const char *sweep_value(const struct sweep *sweep, const struct sweep_point *point, unsigned axis);
 /* The axis of that name, -1 if there is none. */
 int sweep_axis_named(const struct sweep *sweep, const char *name);
+/* What is behind the first of these characters; NULL: there is none. */
+const char *sweep_behind(const char *text, const char *separators);
 /* Whether all terms hold. */
 bool sweep_holds(const struct sweep *sweep, const struct sweep_rule *rule, const struct sweep_point *point);
 /* "scope=kernel seed=1" of the axes with more than one value, or of all if there is no such axis. Freed by

@@ -15,6 +15,13 @@ int sweep_axis_named(const struct sweep *s, const char *name)
 	return -1;
 }
 
+const char *sweep_behind(const char *text, const char *separators)
+{
+	const char *const at = strpbrk(text, separators);
+
+	return at ? at + 1 : NULL;
+}
+
 const char *sweep_value(const struct sweep *s, const struct sweep_point *p, unsigned axis)
 {
 	NVW_INVARIANT(axis < s->axis_count && p->choice[axis] < s->axis[axis].count);

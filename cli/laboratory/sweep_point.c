@@ -260,7 +260,7 @@ static int add_files(struct sweep_keys *c, XXH3_state_t *state, const char *word
 {
 	struct stat about;
 
-	for (const char *at = word; at; at = strpbrk(at, "=:") ? strpbrk(at, "=:") + 1 : NULL) {
+	for (const char *at = word; at; at = sweep_behind(at, "=:")) {
 		if (stat(at, &about) == 0 && (S_ISREG(about.st_mode) || is_litmus)) {
 			NVW_TRY(add_path(c, state, at));
 		}

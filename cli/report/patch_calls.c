@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "patch_calls.h"
@@ -49,7 +50,7 @@ static void read_header(struct patch_reader *r, const char *path)
 	FILE *const to = open_memstream(&whole, &bytes);
 
 	for (int c; to != NULL && (c = getc(from)) != EOF;) {
-		putc(c ? c : ' ', to);
+		putc(NVW_OR(c, ' '), to);
 	}
 	fclose(from);
 	if (to != NULL && fclose(to) == 0) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "candidates.h"
@@ -316,7 +317,7 @@ static unsigned count_sets(const struct ct_proposals *p, unsigned size)
 /* Sets that were not tried, since the budget was used up. */
 unsigned ct_candidates_left(const struct ct_finding *f)
 {
-	const unsigned sets = count_sets(&f->proposals, f->cure.count ? f->cure.count : CT_CURE_MAX);
+	const unsigned sets = count_sets(&f->proposals, NVW_OR(f->cure.count, CT_CURE_MAX));
 
 	return sets - MIN(sets, f->cure.tried);
 }

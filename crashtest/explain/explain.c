@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "core/stop.h"
@@ -551,7 +552,7 @@ static void save(struct explanation *x, const struct origin *from)
 	if (from->image == NULL) {
 		ct_medium_apply(&x->medium, x->levels);
 	}
-	const uint8_t *const image = from->image ? from->image : x->medium.image.rw;
+	const uint8_t *const image = NVW_OR(from->image, x->medium.image.rw);
 
 	x->error = ct_finding_save(x->finding->saved, head, x->finding, image, x->e->bytes, &x->medium.acks);
 	if (from->image == NULL) {

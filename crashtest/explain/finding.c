@@ -17,6 +17,7 @@
 
 #include <emu.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "core/newfile.h"
@@ -65,11 +66,11 @@ static json_t *options_json(const struct nvw_options *options)
 json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *options, const char *command)
 {
 	return json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s, s:O*}", "workload",
-		s->reference ? s->reference : s->workload->name, "options", options_json(s->options), "seed",
+		NVW_OR(s->reference, s->workload->name), "options", options_json(s->options), "seed",
 		(json_int_t)s->config->seed, "mutation",
 		s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, "machine", s->config->name,
 		"protocol", s->config->protocol, "timeout_ms", (int)options->timeout_ms, "command",
-		command ? command : "", "made_by", s->made_by);
+		NVW_OR(command, ""), "made_by", s->made_by);
 }
 
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *f)
@@ -455,7 +456,7 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 		shared->error = verdict;
 		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
 	}
-	ct_shape(text ? text : "", wanted);
+	ct_shape(NVW_OR(text, ""), wanted);
 	for (unsigned i = findings.kept; i > 0; i--) {
 		ct_shape(findings.finding[i - 1].text, shape);
 		if (strcmp(shape, wanted) == 0) {

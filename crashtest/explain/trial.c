@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/bounds.h"
 #include "core/units.h"
 
 #include "trial.h"
@@ -33,7 +34,7 @@ static int explore_log(struct ct_proof *p, const struct ct_exploration *of, cons
 	e.options.shard = e.options.shards = 0;
 	e.options.progress = NULL;
 	e.options.states = p->states;
-	e.hangs = e.hangs ? e.hangs : &p->hangs;
+	e.hangs = NVW_OR(e.hangs, &p->hangs);
 	e.options.unexplained = kinds <= CT_TRIAL_WHOLE;
 	e.options.stop_after = (unsigned)abs(kinds);
 	e.options.keeps_failing = kinds == CT_TRIAL_WHOLE;

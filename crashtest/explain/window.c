@@ -5,6 +5,7 @@
 #include <sys/param.h>
 
 #include "../group.h"
+#include "core/bounds.h"
 #include "window.h"
 
 enum { CLOSERS_MAX = 48 };
@@ -329,7 +330,7 @@ static void find_window(struct need_search *s, uint64_t first, bool alone)
 	uint64_t last = of_group != 0 && (own == 0 || of_group < own) ? of_group : own;
 
 	s->p->granted = NULL; /* what comes behind the crash goes with its acknowledgements */
-	last = last ? last : find_closing_event(s, first + 1);
+	last = NVW_OR(last, find_closing_event(s, first + 1));
 	s->need->goes_on = last != 0 && goes_on(s, first, last);
 	s->p->granted = granted;
 	if (s->need->bounded) {

@@ -12,6 +12,7 @@
 #include <nvw/input.h>
 #include <xxhash.h>
 
+#include "core/bounds.h"
 #include "core/newfile.h"
 
 #include "checkpoint.h"
@@ -36,7 +37,7 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	}
 	XXH64_reset(h, 0);
 	XXH64_update(h, numbers, sizeof numbers);
-	XXH64_update(h, version ? version : "", version ? strlen(version) : 0);
+	XXH64_update(h, NVW_OR(version, ""), version ? strlen(version) : 0);
 	for (off_t at = 0; (n = pread(log_fd, buffer, sizeof buffer, at)) > 0; at += n) {
 		XXH64_update(h, buffer, (size_t)n);
 	}

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "core/stop.h"
@@ -633,7 +634,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	ret_result->model = e->rules.model;
 	ret_result->grouped = e->grouped;
 	x->e = e;
-	x->hangs = e->hangs ? e->hangs : &x->own;
+	x->hangs = NVW_OR(e->hangs, &x->own);
 	x->result = ret_result;
 	x->began = began;
 	x->jobs = MIN(e->options.jobs, JOBS_MAX);

@@ -9,6 +9,7 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "../states/distinct.h"
@@ -163,7 +164,7 @@ int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct c
 	m->seen = count_record;
 	m->context = &pass;
 	while ((error = ct_medium_next(m)) == 1) {
-		error = pass.error ? pass.error : add_instant(&plan, &capacity, &pass.distinct, m);
+		error = NVW_OR(pass.error, add_instant(&plan, &capacity, &pass.distinct, m));
 		if (error) {
 			break;
 		}
@@ -210,7 +211,7 @@ uint64_t ct_plan_share(const struct ct_plan *plan, uint64_t instant)
 {
 	NVW_INVARIANT(instant >= 1 && instant <= plan->instants);
 	const uint64_t fresh = plan->fresh[instant - 1] & CT_PLAN_CAP;
-	const uint64_t share = plan->share ? plan->share : chosen(plan, instant);
+	const uint64_t share = NVW_OR(plan->share, chosen(plan, instant));
 
 	return MIN(fresh, share);
 }

@@ -3,6 +3,7 @@
 #include <check/check.h>
 
 #include "../states/image.h"
+#include "core/bounds.h"
 #include "oracle.h"
 
 enum { REPEAT_EVERY = 16, INTERRUPT_EVERY = 4 };
@@ -229,7 +230,7 @@ int ct_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks
 	struct tap tap = {.image = image, .stop = UINT64_MAX, .noted = image->recoveries};
 	int verdict = o->nested ? judge_nested(o, image, findings, phase) : 0;
 
-	verdict = verdict ? verdict : judge_once(o, &tap, acks, findings, phase);
+	verdict = NVW_OR(verdict, judge_once(o, &tap, acks, findings, phase));
 
 	if (verdict == 0 && choice % REPEAT_EVERY == 0) {
 		verdict = judge_repeated(o, image, findings, phase);

@@ -9,6 +9,7 @@
 
 #include <nvw/random.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "core/array.h"
@@ -161,7 +162,7 @@ static uint64_t end_of(const struct set *s, const struct ct_operations *operatio
 		const struct ct_operation *const o = &operations->at[i];
 
 		if (has(s, operations, i)) {
-			const uint64_t ended = o->durable ? o->durable : UINT64_MAX;
+			const uint64_t ended = NVW_OR(o->durable, UINT64_MAX);
 
 			last = MAX(last, ended);
 		}

@@ -11,6 +11,7 @@
 
 #include <nvw/input.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "../judge/checker.h"
@@ -416,7 +417,7 @@ static uint64_t first_begin(const struct ct_operations *o)
 	uint64_t before = UINT64_MAX;
 
 	for (uint64_t i = 0; i < o->count; i++) {
-		before = MIN(before, (o->at[i].begin ? o->at[i].begin : o->at[i].durable) - 1);
+		before = MIN(before, NVW_OR(o->at[i].begin, o->at[i].durable) - 1);
 	}
 	return o->count == 0 ? 0 : before;
 }

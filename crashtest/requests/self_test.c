@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "core/options.h"
@@ -143,7 +144,7 @@ static int try_one(struct self_test *t, int mutation, const char *way, const cha
 /* The workload's trials, split at each ';'. The caller frees *ret_copy. */
 static unsigned trials(const struct nvw_workload *w, char **ret_copy, const char *ret_trial[TRIALS_MAX])
 {
-	char *rest = *ret_copy = strdup(w->trial ? w->trial : ""), *word;
+	char *rest = *ret_copy = strdup(NVW_OR(w->trial, "")), *word;
 	unsigned count = 0;
 
 	while (rest != NULL && count < TRIALS_MAX && (word = strtok_r(rest, ";", &rest)) != NULL) {

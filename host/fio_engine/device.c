@@ -14,6 +14,7 @@
 #include <emu.h>
 
 #include "core/array.h"
+#include "core/bounds.h"
 #include "core/units.h"
 
 static const char layout[] = "block-device";
@@ -182,7 +183,7 @@ static int set_protocol(struct emu_config *config, const char *protocol)
 	const char *const near = nvw_nearest(protocol, names);
 
 	return nvw_fail(NVW_E_USAGE, "protocol: there is no coherence protocol %s; did you mean %s?",
-		protocol, near ? near : names[0]);
+		protocol, NVW_OR(near, names[0]));
 }
 
 static int configure(struct block_device *d)

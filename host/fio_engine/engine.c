@@ -16,6 +16,7 @@
 #include <fio.h>
 #include <optgroup.h>
 
+#include "core/bounds.h"
 #include "device.h"
 #include "report.h"
 
@@ -122,7 +123,7 @@ static int fail(struct thread_data *td, int error)
 /* The size of a device that does not exist yet: the range that the job may access. */
 static int create_file(struct thread_data *td, const struct fio_file *f)
 {
-	const uint64_t wanted = (td->o.size ? td->o.size : td->o.file_size_high) + td->o.start_offset;
+	const uint64_t wanted = NVW_OR(td->o.size, td->o.file_size_high) + td->o.start_offset;
 
 	if (!td_write(td)) {
 		return nvw_fail(
@@ -257,7 +258,7 @@ static int open_device(struct thread_data *td, struct engine *e)
 
 static int engine_init(struct thread_data *td)
 {
-	struct engine *const e = create_engine(td->o.iodepth ? td->o.iodepth : 1);
+	struct engine *const e = create_engine(NVW_OR(td->o.iodepth, 1));
 	const int error = e ? open_device(td, e) : NVW_E_MEMORY;
 
 	if (error) {
