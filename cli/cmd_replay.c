@@ -20,6 +20,7 @@
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "registry.h"
+#include "run_schedules.h"
 #include "session.h"
 #include "report/words.h"
 
@@ -216,12 +217,25 @@ static int print_text(const struct replay *r, const struct ct_finding *now, cons
 	return 0;
 }
 
+/* What a schedule shows without a crash is shown by running it. */
+static int run_again(const struct replay *r, struct ct_finding *ret_now)
+{
+	const struct cli_scheduled what = {.workload = r->workload,
+		.options = r->options,
+		.mutation = mutation_of(r->workload, text_of(r->saved.head, "mutation"))};
+
+	return cli_replay_schedule(&what, r->saved.head, ret_now->text);
+}
+
 static int judge_again(struct replay *r, struct ct_finding *ret_now)
 {
 	if (json_object_get(r->saved.head, "workload") == NULL) {
 		return judge_foreign(&r->saved, ret_now);
 	}
 	NVW_TRY(prepare(r));
+	if (json_object_get(r->saved.head, "without_crash")) {
+		return run_again(r, ret_now);
+	}
 	return judge_by_workload(r, ret_now);
 }
 

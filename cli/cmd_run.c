@@ -27,6 +27,7 @@
 #include "report/race_report.h"
 #include "readers/drive.h"
 #include "run_check.h"
+#include "run_schedules.h"
 #include "observe/series.h"
 #include "session.h"
 
@@ -367,6 +368,8 @@ static int take_own(struct run *run)
 			cli_at(CLI_AT_NO_SERIES, !cli_given(o, CLI_series)) |
 			cli_at(CLI_AT_NOT_INTERVAL, cli_number(o, CLI_per) != CLI_PER_INTERVAL) |
 			cli_at(CLI_AT_NO_MEMORY_TRACE, !cli_given(o, CLI_memory_trace)) |
+			cli_at(CLI_AT_SCHEDULES, cli_given(o, CLI_kernel_schedules)) |
+			cli_at(CLI_AT_NO_SCHEDULES, !cli_given(o, CLI_kernel_schedules)) |
 			cli_at(CLI_AT_RAMULATOR, cli_number(o, CLI_memory_format) == CLI_MEMORY_RAMULATOR));
 }
 
@@ -421,6 +424,9 @@ static int run_workload(struct run *run)
 
 	if (r == 0) {
 		r = dump_machine(run->session);
+	}
+	if (r == 0 && cli_given(&run->session->given, CLI_kernel_schedules)) {
+		return cli_run_schedules(run->session);
 	}
 	if (r == 0) {
 		r = execute(run, &verdict);

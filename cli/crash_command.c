@@ -158,6 +158,8 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	if (cli_given(given, CLI_atomicity)) {
 		o->atomicity = strcmp(cli_text(given, CLI_atomicity), "8") ? 64 : 8;
 	}
+	o->schedules = cli_number(given, CLI_kernel_schedules);
+	o->schedule_depth = (unsigned)cli_number(given, CLI_schedule_depth);
 	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
 	o->settle_after = o->cures * SETTLE_AFTER;
 }
@@ -312,6 +314,9 @@ static int test_subject(struct crash_run *r, const struct ct_options *o)
 	}
 	if (q->matrix) {
 		return ct_run_matrix(r->subject, o, &r->matrix);
+	}
+	if (o->schedules > 0) {
+		return ct_run_schedules(r->subject, o, true, &r->result);
 	}
 	NVW_TRY(ct_run(r->subject, o, &r->result));
 	if (o->shards == 0 && o->slice == 0 && o->exports == NULL) {

@@ -60,6 +60,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(SENSITIVITY, "with --sensitivity")             \
 	X(SLURM, "with --engine=slurm")                  \
 	X(NO_EXPORT, "without --export-states")          \
+	X(SCHEDULES, "with --schedules")                 \
 	X(UNCHECKED, "with --unchecked")                 \
 	X(NO_OUTPUT, "without --output")                 \
 	X(HEAT, "with --kind=heat")                      \

@@ -46,6 +46,7 @@
 #include <nvw/workload.h>
 
 #include "coverage.h"
+#include "schedules.h"
 #include "states/model.h"
 #include "explain/proposal.h"
 
@@ -112,7 +113,10 @@ struct ct_options {
 	uint64_t cure_states;
 	/* proposals are applied and explored, and what hides behind a cured cause is looked for */
 	bool cures;
-	unsigned timeout_ms; /* CPU time for recovery and check of one state; 0 chooses 10 s */
+	/* Orders of wavefronts (schedules.h), the one by time among them; 0: that one, and nothing is said of orders. */
+	uint64_t schedules;
+	unsigned schedule_depth; /* of PCT */
+	unsigned timeout_ms;     /* CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
 	void *context;
 };
@@ -233,6 +237,7 @@ struct ct_finding {
 	uint64_t states;          /* number of states: */
 	bool by_cure; /* those that cure or assumption alone takes away; else those that fail in its words */
 	uint64_t first_time_ps; /* from the end of the set-up, as all times of a result */
+	uint64_t schedule;      /* number of the first one's schedule */
 	uint64_t instant, draw; /* first state: its place in the exploration, or (0, trial) */
 	int signal;             /* signal that killed recovery or check; 0: none */
 	bool hung;
@@ -390,8 +395,10 @@ struct ct_result {
 	uint64_t sim_time_ps;
 	double host_seconds, explore_seconds; /* total; exploration only */
 	uint64_t findings_unlisted;           /* states of findings that are not listed */
-	struct ct_coverage coverage;          /* of a workload's run; freed by ct_result_free() */
-	uint64_t fewest_operations;           /* smallest failing --count (ct_find_fewest); 0: unknown */
+	struct ct_schedules
+		schedules; /* with several, counts of states and instants are sums over the different ones */
+	struct ct_coverage coverage; /* of a workload's run; freed by ct_result_free() */
+	uint64_t fewest_operations;  /* smallest failing --count (ct_find_fewest); 0: unknown */
 	unsigned finding_count;
 	struct ct_finding finding[CT_FINDINGS_MAX];
 };
@@ -515,6 +522,10 @@ struct ct_subject {
 	/* Where the run ends with an error, in simulated time and in memory instructions of wavefronts; 0:
 	 * nowhere. */
 	uint64_t time_max_ps, operations_max;
+	/* The order of wavefronts. Races are then looked for, and the result is verified. NULL: by time, and
+	 * neither. */
+	const struct emu_order *order;
+	const struct ct_schedule_named *schedule; /* the name of that order, for saved findings; NULL: none */
 	/* At the end all is made durable, and the pool judged: an error is the run's. NULL: it is not. */
 	int (*judge)(const struct nvw_workload *workload, void *plan, struct nvw_pool *pool,
 		const struct nvw_acks *acks);
@@ -527,6 +538,17 @@ struct ct_subject {
  */
 NVW_CHECKED int ct_run(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result);
+
+/*
+ * The same under options->schedules orders of wavefronts (schedules.h). Without crashes: races and wrong results
+ * alone, of a workload that need not keep anything in NVRAM.
+ */
+NVW_CHECKED int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *options,
+	bool crashes, struct ct_result *ret_result);
+
+/* Runs the subject under one schedule, without crashes. *ret_schedules has what is wrong. */
+NVW_CHECKED int ct_schedule_again(const struct ct_subject *subject, const struct ct_schedule_named *named,
+	struct ct_schedules *ret_schedules);
 
 /*
  * Searches for the smallest value of the workload's option "count" with which a crash test fails, with any

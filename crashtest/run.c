@@ -74,22 +74,28 @@ static int make_initial(struct ct_bench *b)
 	return error;
 }
 
-int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench)
+static int refuse_unfit(const struct ct_bench *b)
+{
+	const struct nvw_workload *const w = b->subject->workload;
+
+	if (w->unfit && w->unfit(b->plan)) {
+		return nvw_fail(NVW_E_USAGE, "%s", w->unfit(b->plan));
+	}
+	return 0;
+}
+
+static int create(const struct ct_subject *subject, bool crashes, struct ct_bench *ret_bench)
 {
 	const struct nvw_workload *w = subject->workload;
 	struct ct_bench b = {.subject = subject};
 	int error;
 
-	if (w->pool == NULL || w->check == NULL) {
-		return nvw_fail(
-			NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
-	}
 	NVW_TRY(nvw_folder_make("crash", false, &b.folder));
 	error = w->prepare(subject->options, subject->config->seed, subject->mutation, &b.plan);
-	if (!error && w->unfit && w->unfit(b.plan)) {
-		error = nvw_fail(NVW_E_USAGE, "%s", w->unfit(b.plan));
+	if (!error && crashes) {
+		error = refuse_unfit(&b);
 	}
-	if (!error) {
+	if (!error && w->pool != NULL) {
 		error = make_initial(&b);
 	}
 	if (error) {
@@ -98,6 +104,22 @@ int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench
 	}
 	*ret_bench = b;
 	return 0;
+}
+
+int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench)
+{
+	const struct nvw_workload *const w = subject->workload;
+
+	if (w->pool == NULL || w->check == NULL) {
+		return nvw_fail(
+			NVW_E_USAGE, "%s keeps nothing in NVRAM: a crash leaves nothing to check", w->name);
+	}
+	return create(subject, true, ret_bench);
+}
+
+int ct_bench_create_any(const struct ct_subject *subject, struct ct_bench *ret_bench)
+{
+	return create(subject, false, ret_bench);
 }
 
 void ct_bench_destroy(struct ct_bench *b)
@@ -310,6 +332,37 @@ static void set_limits(struct run *r)
 	}
 }
 
+/* Races count, however the run ends. */
+static int look_for_races(struct run *r)
+{
+	const struct ct_subject *const s = r->bench->subject;
+
+	if (s->order == NULL) {
+		return 0;
+	}
+	NVW_TRY(emu_check_races(r->machine, EMU_RACES_CLAIMED));
+	return emu_set_order(r->machine, s->order, &r->shared->order);
+}
+
+static int run_kernels(struct run *r)
+{
+	const struct ct_subject *const s = r->bench->subject;
+	struct nvw_findings findings = {0};
+	int error = s->workload->run(r->bench->plan, r->machine);
+
+	if (s->order == NULL) {
+		return error;
+	}
+	r->shared->races = *emu_races(r->machine);
+	if (!error && s->workload->verify != NULL) {
+		error = s->workload->verify(r->bench->plan, r->machine, &findings);
+	}
+	if (error == NVW_E_INCONSISTENT && findings.kept > 0) {
+		return nvw_fail(error, "%s", findings.finding[0].text);
+	}
+	return error;
+}
+
 /* The structure is durable after set-up, before the first crash. */
 static int set_up(struct run *r)
 {
@@ -354,8 +407,11 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 		.acknowledged = acknowledged,
 		.context = r,
 	};
-	int error = nvw_pool_open(path, NVW_POOL_WRITE, &r->pool);
+	int error = 0;
 
+	if (r->bench->pool_count > 0) {
+		error = nvw_pool_open(path, NVW_POOL_WRITE, &r->pool);
+	}
 	if (!error) {
 		error = open_log(r, log_fd);
 	}
@@ -371,15 +427,18 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	emu_insert_barriers(r->machine, s->inserted, s->inserted_count);
 	set_limits(r);
 	nvw__sites_forget();
-	error = set_up(r);
+	error = look_for_races(r);
 	if (!error) {
-		error = s->workload->run(r->bench->plan, r->machine);
+		error = set_up(r);
+	}
+	if (!error) {
+		error = run_kernels(r);
 	}
 	if (error) {
 		return error;
 	}
 	for (unsigned i = 0; i < r->shared->sites; i++) {
-		executed_of(r->shared)[i] = nvw__site(i)->executed;
+		executed_of(r->shared)[i] |= nvw__site(i)->executed;
 	}
 	r->shared->end_ps = nvw_time_ps(r->machine);
 	r->shared->inserted_met = emu_inserted_met(r->machine);
@@ -390,7 +449,7 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	const uint64_t ended_ps = nvw_time_ps(r->machine);
 
 	emu_destroy(r->machine);
-	const int unwritten = nvw_log_close(r->log, ended_ps);
+	const int unwritten = r->log ? nvw_log_close(r->log, ended_ps) : 0;
 
 	nvw_pool_close(r->pool);
 	if (!error) {
@@ -405,7 +464,6 @@ int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const stru
 {
 	char path[512];
 
-	NVW_INVARIANT(b->pool_count >= 1);
 	ct_bench_pool_path(b, slot, path, sizeof path);
 	const int error = write_initial(b, path);
 

@@ -7,6 +7,8 @@
 
 #include <sys/types.h>
 
+#include <emu.h>
+
 #include "core/folder.h"
 
 #include "crash.h"
@@ -26,12 +28,14 @@ struct ct_bench {
 struct ct_run_shared {
 	int error;
 	char message[512];
-	uint64_t first_record;     /* of the measured part */
-	uint64_t begin_ps, end_ps; /* of the measured part */
-	uint64_t inserted_met;     /* how often work-items met barriers that the source does not have */
-	bool goes_on;              /* it was ended by the subject's limits */
-	uint64_t operations;       /* memory instructions of wavefronts, with those of set-up */
-	unsigned sites;            /* accesses in the source, of which ct_run_executed() tells */
+	uint64_t first_record;        /* of the measured part */
+	uint64_t begin_ps, end_ps;    /* of the measured part */
+	uint64_t inserted_met;        /* how often work-items met barriers that the source does not have */
+	bool goes_on;                 /* it was ended by the subject's limits */
+	uint64_t operations;          /* memory instructions of wavefronts, with those of set-up */
+	struct emu_order_seen order;  /* of a subject with an order */
+	struct emu_race_report races; /* likewise */
+	unsigned sites;               /* accesses in the source, of which ct_run_executed() tells */
 	uint64_t ack_capacity;
 	volatile uint64_t ack_count; /* set after the entry is written */
 	struct ct_ack {
@@ -45,6 +49,8 @@ struct ct_cut {
 };
 
 NVW_CHECKED int ct_bench_create(const struct ct_subject *subject, struct ct_bench *ret_bench);
+/* Also of a workload that keeps nothing in NVRAM, or has no check. */
+NVW_CHECKED int ct_bench_create_any(const struct ct_subject *subject, struct ct_bench *ret_bench);
 void ct_bench_destroy(struct ct_bench *bench);
 
 /* A file without a name for a run's persist log, or -1 with a message. */

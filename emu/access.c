@@ -10,6 +10,7 @@
 #include "names.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
+#include "order.h"
 #include "races/races.h"
 #include "store_buffer.h"
 
@@ -304,6 +305,9 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	}
 	if (m->races && !m->error && lanes != queued) {
 		races_access(m, wf, lanes & ~queued);
+	}
+	if (m->order && !m->error && lanes != queued) {
+		emu_order_access(m, wf, lanes & ~queued);
 	}
 	if (queued) {
 		wf->issued = t;

@@ -108,6 +108,37 @@ void emu_set_scheduler(
 	struct nvw_machine *machine, unsigned (*choose)(void *context, unsigned count), void *context);
 
 /*
+ * The order of wavefronts by a seed instead of time (order.c). The same seed gives the same run.
+ */
+enum emu_order_kind { EMU_ORDER_TIME, EMU_ORDER_PCT, EMU_ORDER_RANDOM };
+enum { EMU_ORDER_DEPTH_MAX = 64, EMU_ORDER_MAP = 1 << 13 };
+
+/* What a run has shown of its order. */
+struct emu_order_seen {
+	/* Equal for two runs of the same program whose conflicting accesses have the same order and read the
+	 * same values, and whose persist barriers complete behind the same stores to NVRAM. */
+	uint64_t hash;
+	uint64_t choices; /* atomics, persist barriers, and accesses to contended words, of wavefronts */
+	uint64_t turns;
+	uint64_t contended[EMU_ORDER_MAP]; /* by a hash, the words that wavefronts share and one stores to */
+};
+
+struct emu_order {
+	enum emu_order_kind kind;
+	unsigned depth; /* PCT: changes of priority, plus 1; at most EMU_ORDER_DEPTH_MAX */
+	uint64_t seed;
+	/* Of a run by time: which accesses are choices from the beginning, and how many there are. NULL: what
+	 * is shared is known only once it is. The caller's. */
+	const struct emu_order_seen *by_time;
+	uint64_t turns_max; /* after so many turns of wavefronts, NVW_E_DEADLOCK; 0: never */
+};
+
+/* Before the first launch; *seen, which is the caller's and initialised to zero, grows with the run. Not with
+ * emu_set_scheduler(). NVW_E_MEMORY. */
+NVW_CHECKED int emu_set_order(
+	struct nvw_machine *machine, const struct emu_order *order, struct emu_order_seen *seen);
+
+/*
  * Plants a fault in the machine's coherence protocol: the action, named as in its tables ("invalidate local
  * L1", "write the dirty bytes to the next level"), is omitted wherever the tables contain it. Used to test
  * the tests of protocols. NVW_E_USAGE for a name that no table has.

@@ -86,14 +86,11 @@ void emu_schedule(struct nvw_machine *m, emu_time t, void (*act)(struct nvw_mach
 	event_push(m, (struct emu_event){.time = t, .order = m->exec.ages++, .act = act, .what = what});
 }
 
-/* Such an event follows the memory system's own of this instant, and precedes the wavefronts. */
-static const uint64_t is_open = UINT64_C(1) << 62;
-
 void emu_schedule_open(
 	struct nvw_machine *m, emu_time t, void (*act)(struct nvw_machine *, void *), void *what)
 {
-	event_push(m,
-		(struct emu_event){.time = t, .order = m->exec.ages++ | is_open, .act = act, .what = what});
+	event_push(m, (struct emu_event){
+			      .time = t, .order = m->exec.ages++ | EMU_EVENT_OPEN, .act = act, .what = what});
 }
 
 extern inline void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu_time t)
@@ -105,13 +102,6 @@ extern inline void emu_wake(struct nvw_machine *m, struct emu_wavefront *wf, emu
 }
 
 /* ---- Choosing the next event ------------------------------------------------------------ */
-
-void emu_set_scheduler(
-	struct nvw_machine *m, unsigned (*choose)(void *context, unsigned count), void *context)
-{
-	m->scheduler.choose = choose;
-	m->scheduler.context = context;
-}
 
 /* The number of events that precede event i by kind: the memory system's by time, then the wavefronts by
  * age. */
@@ -138,7 +128,7 @@ static uint32_t first_owed(const struct emu_exec *x)
 	for (uint32_t i = 0; i < x->event_count; i++) {
 		const struct emu_event *const e = &x->events[i];
 
-		if (!e->wavefront && !(e->order & is_open) &&
+		if (!e->wavefront && !(e->order & EMU_EVENT_OPEN) &&
 			(first == x->event_count || before(e, &x->events[first]))) {
 			first = i;
 		}
@@ -146,16 +136,16 @@ static uint32_t first_owed(const struct emu_exec *x)
 	return first;
 }
 
-/* The next event when a scheduler decides instead of time. The memory system's own events go first, also
- * before open ones of an earlier instant. */
-static struct emu_event event_choose(struct nvw_machine *m)
+/* The next event when choose() decides instead of time. The memory system's own events go first, also before
+ * open ones of an earlier instant. */
+static uint32_t chosen_event(struct nvw_machine *m)
 {
-	struct emu_exec *const x = &m->exec;
+	const struct emu_exec *const x = &m->exec;
 	const uint32_t owed = first_owed(x);
 	uint32_t chosen = 0, i = 0;
 
 	if (owed < x->event_count) {
-		return event_take(x, owed);
+		return owed;
 	}
 	if (x->event_count > 1) {
 		chosen = m->scheduler.choose(m->scheduler.context, x->event_count);
@@ -164,13 +154,21 @@ static struct emu_event event_choose(struct nvw_machine *m)
 	while (rank_of(x, i) != chosen) {
 		i++;
 	}
-	return event_take(x, i);
+	return i;
+}
+
+void emu_set_scheduler(
+	struct nvw_machine *m, unsigned (*choose)(void *context, unsigned count), void *context)
+{
+	m->scheduler.next = choose ? chosen_event : NULL;
+	m->scheduler.choose = choose;
+	m->scheduler.context = context;
 }
 
 extern inline struct emu_event emu_events_take(struct nvw_machine *m)
 {
-	if (m->scheduler.choose) {
-		return event_choose(m);
+	if (m->scheduler.next) {
+		return event_take(&m->exec, m->scheduler.next(m));
 	}
 	return event_take(&m->exec, 0);
 }

@@ -18,6 +18,9 @@ struct emu_event {
 	void *what;
 };
 
+/* In its order: such an event follows the memory system's own of its instant, and precedes the wavefronts. */
+#define EMU_EVENT_OPEN (UINT64_C(1) << 62)
+
 struct emu_exec {
 	struct emu_event *events; /* a heap, [0] earliest */
 	uint32_t event_count, event_capacity;

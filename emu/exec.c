@@ -16,6 +16,7 @@
 #include "core/stop.h"
 #include "device_memory.h"
 #include "machine.h"
+#include "order.h"
 #include "persist/persist.h"
 #include "store_buffer.h"
 
@@ -326,6 +327,10 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 		if (m->error) {
 			return;
 		}
+	}
+	if (m->order && emu_order_puts_off(m, wf)) {
+		emu_wake(m, wf, t);
+		return;
 	}
 	lanes = pick_lanes(m, wf);
 	wf->posted &= ~lanes;

@@ -110,6 +110,7 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 	{
 		const struct nvw__request *const r = emu_request(request->wf, lane);
 
+		request->wf->changed |= UINT64_C(1) << lane;
 		if (r->compare != 0) {
 			put(request, line, (unsigned)lane, (r->value + sum[offset_of(r)]) & all);
 		}
@@ -131,6 +132,7 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 		const uint64_t old = get(line, offset_of(r), request->size), operand = r->value & all;
 		uint64_t new = old;
 
+		request->wf->changed &= ~(UINT64_C(1) << lane);
 		switch (request->kind) {
 		case NVW__EXCHANGE:
 			new = operand;
@@ -160,6 +162,7 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 		if (request->kind != NVW__COMPARE_EXCHANGE || old == (r->compare & all)) {
 			put(request, line, (unsigned)lane, new &all);
 		}
+		request->wf->changed |= (uint64_t)((new &all) != old) << lane;
 		r->value = old;
 	}
 }

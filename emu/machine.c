@@ -9,6 +9,7 @@
 #include "core/invariant.h"
 #include "persist/persist.h"
 #include "protocol/protocol.h"
+#include "order.h"
 #include "races/races.h"
 #include "record.h"
 #include "store_buffer.h"
@@ -275,6 +276,7 @@ void emu_destroy(struct nvw_machine *m)
 	emu_loads_finish(m);
 	emu_wavefronts_finish(m);
 	emu_events_finish(m);
+	emu_order_finish(m);
 	races_finish(m);
 	record_finish(m);
 	emu_nvram_finish(m);

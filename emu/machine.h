@@ -115,9 +115,11 @@ struct nvw_machine {
 	} inserted;
 
 	struct {
-		unsigned (*choose)(void *context, unsigned count); /* NULL: time decides */
+		uint32_t (*next)(struct nvw_machine *m);           /* which event; NULL: time decides */
+		unsigned (*choose)(void *context, unsigned count); /* of next: time has no meaning */
 		void *context;
 	} scheduler;
+	struct emu_chosen_order *order; /* order.c; NULL: nobody asks */
 	struct {
 		const struct coh_action_info *action;  /* NULL: none */
 		void (*line)(struct coh_event *event); /* a coh_line_action */
@@ -127,6 +129,12 @@ struct nvw_machine {
 	struct emu_stats stats;
 	emu_time measured_from, measured_to; /* to: 0 while it goes on */
 };
+
+/* A wavefront's number in the running kernel, wherever its work-group is. */
+static inline uint64_t emu_wavefront_number(const struct nvw_machine *m, const struct emu_wavefront *wf)
+{
+	return wf->group->id * m->exec.group_wavefronts + wf->first_local / m->config.wavefront_width;
+}
 
 /* ---- watch.c: sights for an observer --------------------------------------------------------- */
 

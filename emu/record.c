@@ -7,6 +7,7 @@
 #include "core/bounds.h"
 #include "core/rows.h"
 #include "device_memory.h"
+#include "order.h"
 
 enum { SITES_MIN = 256, HOST_PIECE = 4096 };
 
@@ -455,6 +456,9 @@ void record_close_group(struct nvw_machine *m, struct emu_group *group)
 
 void record_barrier(struct nvw_machine *m, const struct record_barrier *b, bool persisted)
 {
+	if (m->order) {
+		emu_order_barrier(m, b);
+	}
 	if (m->record && m->record->log) {
 		const struct nvw_log_record record = {.kind = persisted ? NVW_LOG_PERSISTED : NVW_LOG_BARRIER,
 			.time_ps = m->now,

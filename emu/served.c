@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion of a memory instruction: statistics, race detector, and continuation of its wavefront. */
 #include "machine.h"
+#include "order.h"
 #include "persist/persist.h"
 #include "races/races.h"
 
@@ -43,6 +44,9 @@ void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 	wf->served = emu_later(wf->served, t);
 	if (m->races && !m->error) {
 		races_access(m, wf, lanes);
+	}
+	if (m->order && !m->error) {
+		emu_order_access(m, wf, lanes);
 	}
 	if (--wf->queued == 0) {
 		emu_count_latency(m, wf->requests.op[__builtin_ctzll(lanes)] & 0xff, wf->served - wf->issued);

@@ -49,6 +49,7 @@ struct emu_wavefront {
 	uint64_t runnable; /* lanes whose request is complete: they run when the wavefront is next popped */
 	uint64_t posted;   /* lanes with a request that waits for its turn */
 	uint64_t parked;   /* lanes at a barrier of the work-group or the kernel */
+	uint64_t changed;  /* lanes whose last read-modify-write has changed the memory */
 	uint64_t first_global;
 	unsigned first_local;
 	uint32_t turns; /* since a posted lane was last passed over */

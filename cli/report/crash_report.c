@@ -15,6 +15,7 @@
 #include "cure_report.h"
 #include "json_report.h"
 #include "provenance.h"
+#include "schedule_report.h"
 #include "statements.h"
 #include "words.h"
 
@@ -51,6 +52,8 @@ static void print_interleaving(const struct ct_result *r, FILE *to)
 		fprintf(to, " of this recorded interleaving of %s threads", GROUPED(r->threads));
 	} else if (r->kernels > 0) {
 		fputs(" of this interleaving of work-items", to);
+	} else if (r->schedules.asked > 0) {
+		fprintf(to, " of %s different schedules", GROUPED(r->schedules.different));
 	}
 }
 
@@ -83,7 +86,8 @@ static void print_states(const struct ct_result *r, FILE *to)
 		print_possible(r, to);
 		fputs(" states", to);
 	} else {
-		fputs(" distinct states", to);
+		fputs(words_if(r->schedules.asked == 0, " distinct"), to); /* else: in one schedule */
+		fputs(" states", to);
 	}
 	print_interleaving(r, to);
 	fprintf(to, " (plus %s duplicates", GROUPED(r->states_equal));
@@ -120,6 +124,7 @@ static void print_all_states(const struct ct_result *r, FILE *to)
 		fputc(' ', to);
 	}
 	fprintf(to, "states at all %s instants", GROUPED(r->instants));
+	print_interleaving(r, to);
 	if (!r->states_possible_exact) {
 		fputs(", ", to);
 		print_possible(r, to);
@@ -143,6 +148,10 @@ void crash_report_headline(const struct ct_result *r, FILE *to)
 	if (is_by_parts(r)) {
 		print_all_states(r, to);
 		return;
+	}
+	if (r->schedules.finding_count > 0) {
+		fprintf(to, "%u finding%s without a crash; ", r->schedules.finding_count,
+			plural(r->schedules.finding_count));
 	}
 	if (!r->consistent) {
 		fprintf(to, "%u finding%s in %s of ", r->finding_count, plural(r->finding_count),
@@ -423,6 +432,10 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 		return;
 	}
 	print_first(r, f, to);
+	if (r->schedules.asked > 0) {
+		fprintf(to, "    under schedule %s (%s)\n", GROUPED(f->schedule),
+			ct_schedule_way(f->schedule));
+	}
 	if (f->sample) {
 		fputs("    another cause of states that fail in the same words as those of an earlier "
 		      "finding\n",
@@ -501,11 +514,13 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	print_verdict(r, to);
 	print_subject(h, r, to);
 	print_coverage(r, to);
+	cli_schedules_text(&r->schedules, to);
 	cli_print_statements(&r->coverage, to);
 	cli_print_provenance(h->made_by, to);
 	if (h->intervals) {
 		print_intervals(r, to);
 	}
+	cli_schedule_findings_text(&r->schedules, to);
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		print_finding(r, i, to);
 	}
@@ -607,7 +622,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
-		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*}",
+		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
 		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),
@@ -630,7 +645,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
 		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
 		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r), "assumed",
-		json_assumed(r), "source", cli_statements_json(&r->coverage));
+		json_assumed(r), "source", cli_statements_json(&r->coverage), "schedules",
+		cli_schedules_json(&r->schedules));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

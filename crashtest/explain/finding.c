@@ -63,14 +63,39 @@ static json_t *options_json(const struct nvw_options *options)
 	return o;
 }
 
+/* The machine as its file would be: a schedule is of one machine. */
+static json_t *machine_json(const struct emu_config *config)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *const f = open_memstream(&text, &bytes);
+
+	if (f == NULL) {
+		return NULL;
+	}
+	const int error = emu_config_dump(config, f);
+
+	fclose(f);
+	json_t *const json = error ? NULL : json_string(text);
+
+	free(text);
+	return json;
+}
+
 json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *options, const char *command)
 {
-	return json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s, s:O*}", "workload",
+	json_t *const o = json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s, s:O*}", "workload",
 		NVW_OR(s->reference, s->workload->name), "options", options_json(s->options), "seed",
 		(json_int_t)s->config->seed, "mutation",
 		s->mutation < 0 ? "" : s->workload->mutations[s->mutation].name, "machine", s->config->name,
 		"protocol", s->config->protocol, "timeout_ms", (int)options->timeout_ms, "command",
 		NVW_OR(command, ""), "made_by", s->made_by);
+
+	if (s->schedule) {
+		json_object_set_new(o, "schedule", ct_schedule_json(s->schedule));
+		json_object_set_new(o, "machine_file", machine_json(s->config));
+	}
+	return o;
 }
 
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *f)
@@ -197,7 +222,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 	}
 	return json_pack(
 		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, "
-		"s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}",
+		"s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s, s:I}",
 		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
@@ -207,7 +232,8 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		cause_json(&f->cause), "cure", cure_json(&f->cure), "places", places, "also", also,
 		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
 		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded, "shares_states",
-		f->sample, "stack", stack_json(f->stack), "states_by", f->by_cure ? "cure" : "text");
+		f->sample, "stack", stack_json(f->stack), "states_by", f->by_cure ? "cure" : "text",
+		"schedule", (json_int_t)f->schedule);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ void ct_result_free(struct ct_result *r)
 	ct_coverage_free(&r->coverage);
 }
 
-static void join_parts(struct ct_by_parts *to, const struct ct_by_parts *from)
+void ct_by_parts_join(struct ct_by_parts *to, const struct ct_by_parts *from)
 {
 	to->parts = MAX(to->parts, from->parts);
 	to->evaluations += from->evaluations;
@@ -174,7 +174,7 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 		r->gave_up = r->gave_up || s->gave_up;
 		r->hangs_alike += s->hangs_alike;
 		ct_groups_join(all, &s->groups);
-		join_parts(&r->by_parts, &s->parts);
+		ct_by_parts_join(&r->by_parts, &s->parts);
 		ct_recoveries_join(&r->recoveries, &s->recoveries);
 	}
 	r->states_tested = r->states_distinct + r->states_equal + r->states_unread;

@@ -15,4 +15,7 @@
 NVW_CHECKED int ct_result_gather(const struct ct_plan *plan, const struct ct_options *options,
 	const struct ct_worker *worker, unsigned workers, struct ct_result *result);
 
+/* Adds what the parts of another exploration did. */
+void ct_by_parts_join(struct ct_by_parts *to, const struct ct_by_parts *from);
+
 #endif

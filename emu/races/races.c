@@ -17,12 +17,6 @@
 
 /* ---- Instructions ---------------------------------------------------------------------------- */
 
-static uint32_t number_of(const struct nvw_machine *m, const struct emu_wavefront *wf)
-{
-	return (uint32_t)(wf->group->id * m->exec.group_wavefronts +
-			  wf->first_local / m->config.wavefront_width);
-}
-
 static bool is_read_modify_write(const struct what *w)
 {
 	return w->is_atomic && w->is_write && (w->op & 0xff) != NVW__ATOMIC_STORE;
@@ -152,7 +146,7 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 	if (!m->races) {
 		return;
 	}
-	e.wavefront = number_of(m, wf);
+	e.wavefront = (uint32_t)emu_wavefront_number(m, wf);
 	m->races->domain_of[e.wavefront] = (uint32_t)(m->races->by_cu ? emu_cu_of(wf)->id : wf->group->id);
 	for (uint64_t rest = lanes; rest && !m->error; rest &= ~e.lanes) {
 		const struct nvw__request *const request = emu_request(wf, (unsigned)__builtin_ctzll(rest));

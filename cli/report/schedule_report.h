@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is said of schedules: in the reports of crash tests and of runs. */
+#ifndef CLI_SCHEDULE_REPORT_H
+#define CLI_SCHEDULE_REPORT_H
+
+#include <stdio.h>
+
+#include <crashtest/crash.h>
+
+/* How many were run, and how they were drawn. Nothing where none was asked for. */
+void cli_schedules_text(const struct ct_schedules *schedules, FILE *to);
+/* What is wrong without a crash. */
+void cli_schedule_findings_text(const struct ct_schedules *schedules, FILE *to);
+/* null where none was asked for. */
+json_t *cli_schedules_json(const struct ct_schedules *schedules);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A workload under many orders of its wavefronts, without crashes. See run_schedules.h. */
+#include "run_schedules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/invariant.h"
+#include "core/stop.h"
+
+#include "commands.h"
+#include "report/json_report.h"
+#include "report/provenance.h"
+#include "report/schedule_report.h"
+#include "report/words.h"
+
+/* ---- nvwave run ---------------------------------------------------------------------------------- */
+
+static const char *verdict_of(const struct ct_result *r)
+{
+	if (!r->consistent) {
+		return "INCONSISTENT";
+	}
+	return r->interrupted ? "UNDECIDED" : "NO FAILURE FOUND";
+}
+
+static int print_json(const struct cli_session *s, const struct ct_result *r, const json_t *made_by)
+{
+	return cli_print_json(
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:b, s:f, s:O}", "verdict", verdict_of(r),
+			"workload", s->workload->name, "machine", s->config.name, "protocol",
+			s->config.protocol, "mutation", cli_mutation_name(s), "seed",
+			(json_int_t)s->config.seed, "schedules", cli_schedules_json(&r->schedules),
+			"interrupted", r->interrupted, "host_seconds", r->host_seconds, "made_by", made_by),
+		stdout);
+}
+
+static int print(const struct cli_session *s, const struct ct_result *r, const json_t *made_by)
+{
+	if (s->json) {
+		return print_json(s, r, made_by);
+	}
+	printf("%s in %s different schedules of %s that were run   %.1f s\n", verdict_of(r),
+		GROUPED(r->schedules.different), GROUPED(r->schedules.run), r->host_seconds);
+	printf("%s on %s, protocol %s, seed %llu%s%s\n", s->workload->name, s->config.name,
+		s->config.protocol, (unsigned long long)s->config.seed,
+		words_if(s->mutation >= 0, ", mutation "), cli_mutation_name(s));
+	cli_schedules_text(&r->schedules, stdout);
+	cli_print_provenance(made_by, stdout);
+	cli_schedule_findings_text(&r->schedules, stdout);
+	return 0;
+}
+
+static int run_all(const struct cli_session *s, const json_t *made_by, struct ct_result *result)
+{
+	char *const command = cli_command_text(s->config.protocol);
+	const struct ct_options options = {.mode = CT_OBSERVED,
+		.schedules = cli_number(&s->given, CLI_kernel_schedules),
+		.schedule_depth = (unsigned)cli_number(&s->given, CLI_schedule_depth),
+		.save = cli_text(&s->given, CLI_run_save),
+		.seed = s->config.seed};
+	const struct ct_subject subject = {.workload = s->workload,
+		.options = s->options,
+		.options_text = s->options_text,
+		.config = &s->config,
+		.reference = s->reference,
+		.command = command,
+		.made_by = (json_t *)(uintptr_t)made_by,
+		.mutation = s->mutation};
+	const int error = ct_run_schedules(&subject, &options, false, result);
+
+	free(command);
+	return error;
+}
+
+int cli_run_schedules(const struct cli_session *s)
+{
+	json_t *const made_by = cli_provenance(&s->config, NULL);
+	struct ct_result *const result = calloc(1, sizeof *result);
+	int error = result ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for schedules");
+
+	if (!error) {
+		error = run_all(s, made_by, result);
+		nvw_stop_reporting();
+	}
+	if (!error) {
+		error = print(s, result, made_by);
+	}
+	if (!error) {
+		error = cli_flush();
+	}
+	if (!error && !result->consistent) {
+		error = NVW_E_INCONSISTENT;
+	} else if (!error && result->interrupted) {
+		error = nvw_fail(NVW_E_STOPPED, "stopped: other schedules were not run");
+	}
+	if (result) {
+		ct_result_free(result);
+	}
+	free(result);
+	json_decref(made_by);
+	return error;
+}
+
+/* ---- nvwave replay ------------------------------------------------------------------------------- */
+
+static int load_machine(const json_t *head, struct emu_config *ret)
+{
+	const char *const text = json_string_value(json_object_get(head, "machine_file"));
+	const int fd = memfd_create("machine", MFD_CLOEXEC);
+	char path[64];
+
+	emu_config_default(ret);
+	if (!text || fd < 0) {
+		return nvw_fail(NVW_E_DAMAGED, "the finding has no machine");
+	}
+	FILE *const f = fdopen(fd, "w");
+
+	fputs(text, f);
+	fflush(f);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	const int error = emu_config_load(ret, path);
+
+	fclose(f);
+	snprintf(ret->name, sizeof ret->name, "%s",
+		words_or(json_string_value(json_object_get(head, "machine")), ""));
+	ret->seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
+	return error;
+}
+
+/* The finding of the saved one's kind, else the first. */
+static const char *text_like(const struct ct_schedules *s, const char *kind)
+{
+	for (unsigned i = 0; i < s->finding_count; i++) {
+		if (!strcmp(ct_schedule_kind_name(s->finding[i].kind), kind)) {
+			return s->finding[i].text;
+		}
+	}
+	return s->finding_count ? s->finding[0].text : "";
+}
+
+int cli_replay_schedule(const struct cli_scheduled *what, const json_t *head, char ret_text[CT_TEXT_BYTES])
+{
+	const char *const kind = words_or(json_string_value(json_object_get(head, "without_crash")), "");
+	struct ct_schedule_named named;
+	struct ct_schedules found;
+	struct emu_config config;
+
+	if (!ct_schedule_from_json(json_object_get(head, "schedule"), &named)) {
+		return nvw_fail(NVW_E_DAMAGED, "the finding has no schedule");
+	}
+	NVW_TRY(load_machine(head, &config));
+	const struct ct_subject subject = {.workload = what->workload,
+		.options = what->options,
+		.config = &config,
+		.mutation = what->mutation};
+
+	NVW_TRY(ct_schedule_again(&subject, &named, &found));
+	snprintf(ret_text, CT_TEXT_BYTES, "%.*s", CT_TEXT_BYTES - 1, text_like(&found, kind));
+	return 0;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Schedules: a workload runs under many orders of its wavefronts. Two schedules with the same order of
+ * conflicting accesses are one: the second is counted and left. Of each other one, the races, the workload's own
+ * verification and, in a crash test, the crash states of its log are looked at. See ../schedules.h.
+ *
+ * The schedule by time comes first: it tells the others which words are contended, and how many choices there
+ * are. So a schedule is repeated by two runs, whatever its number.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <emu.h>
+#include <nvw/kernel.h>
+
+#include "core/invariant.h"
+#include "core/stop.h"
+
+#include "../explain/finding.h"
+#include "../explore/result.h"
+#include "../group.h"
+#include "../judge/oracle.h"
+#include "../judge/process.h"
+#include "modes.h"
+
+enum {
+	ACK_RANGES_MAX = 1 << 26,
+	TURNS_AT_LEAST = 100000, /* of a schedule, before it is said not to end */
+	TURNS_FACTOR = 20,       /* of the run by time, likewise */
+};
+
+struct schedules {
+	const struct ct_options *options;
+	struct ct_subject subject;
+	struct emu_order order; /* of the subject */
+	struct emu_order_seen by_time;
+	struct ct_schedule_named named;
+	struct ct_rules rules;
+	struct ct_logged logged;
+	bool crashes;    /* crash states are tested */
+	uint64_t *known; /* a hash table of the orders; 0: none */
+	uint64_t known_capacity;
+	struct ct_schedules *ret;
+	struct ct_result *sum;
+};
+
+/* ---- Orders that are known ------------------------------------------------------------------------------- */
+
+static int make_table(struct schedules *x)
+{
+	x->known_capacity = 64;
+	while (x->known_capacity < 2 * x->options->schedules) {
+		x->known_capacity *= 2;
+	}
+	x->known = calloc(x->known_capacity, sizeof *x->known);
+	if (x->known == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for %llu schedules",
+			(unsigned long long)x->options->schedules);
+	}
+	return 0;
+}
+
+static bool is_new(struct schedules *x, uint64_t order)
+{
+	const uint64_t key = order | (order == 0);
+	uint64_t i = key & (x->known_capacity - 1);
+
+	while (x->known[i] != 0 && x->known[i] != key) {
+		i = (i + 1) & (x->known_capacity - 1);
+	}
+	const bool new = x->known[i] == 0;
+
+	x->known[i] = key;
+	return new;
+}
+
+/* ---- Findings without a crash ---------------------------------------------------------------------------- */
+
+static bool is_alike(const struct ct_schedule_finding *f, enum ct_schedule_kind kind, const char *text)
+{
+	char a[CT_TEXT_BYTES], b[CT_TEXT_BYTES];
+
+	if (f->kind != kind) {
+		return false;
+	}
+	if (kind == CT_SCHEDULE_RACE) {
+		return strcmp(f->text, text) == 0;
+	}
+	ct_shape(f->text, a);
+	ct_shape(text, b);
+	return strcmp(a, b) == 0;
+}
+
+/* A file without bytes of a pool: what it takes to run the schedule again. */
+static int save(struct schedules *x, struct ct_schedule_finding *f)
+{
+	struct ct_finding *const text = calloc(1, sizeof *text);
+	const struct nvw_acks none = {0};
+
+	if (text == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory to save a finding");
+	}
+	json_t *const head = ct_finding_subject(&x->subject, x->options, x->subject.command);
+
+	json_object_set_new(head, "without_crash", json_string(ct_schedule_kind_name(f->kind)));
+	snprintf(text->text, sizeof text->text, "%.*s", (int)sizeof text->text - 1, f->text);
+	ct_finding_name(x->options, x->ret->finding_count, text);
+	const int error = ct_finding_save(text->saved, head, text, "", 0, &none);
+
+	snprintf(f->saved, sizeof f->saved, "%s", text->saved);
+	json_decref(head);
+	free(text);
+	return error;
+}
+
+static int add_finding(struct schedules *x, enum ct_schedule_kind kind, const char *text)
+{
+	struct ct_schedules *const s = x->ret;
+
+	for (unsigned i = 0; i < s->finding_count; i++) {
+		if (is_alike(&s->finding[i], kind, text)) {
+			s->finding[i].schedules++;
+			return 0;
+		}
+	}
+	if (s->finding_count == CT_SCHEDULE_FINDINGS) {
+		s->unlisted++;
+		return 0;
+	}
+	struct ct_schedule_finding *const f = &s->finding[s->finding_count];
+
+	*f = (struct ct_schedule_finding){.kind = kind, .schedules = 1, .first = x->named.number};
+	snprintf(f->text, sizeof f->text, "%s", text);
+	const int error = x->options->save != NULL ? save(x, f) : 0;
+
+	s->finding_count++;
+	return error;
+}
+
+static void describe(const struct emu_race *r, char ret_text[CT_SCHEDULE_TEXT])
+{
+	static const char *const kinds[EMU_RACE_KINDS] = {[EMU_RACE_DATA] = "data race",
+		[EMU_RACE_SCOPES] = "atomics whose scopes do not include each other",
+		[EMU_RACE_READ_ONLY] = "read-only load of data written in the same kernel"};
+	const struct nvw_site *const a = r->first.site, *const b = r->second.site;
+
+	snprintf(ret_text, CT_SCHEDULE_TEXT, "%s%s: %s at %s:%u (%s), then %s at %s:%u (%s), kernel \"%s\"",
+		kinds[r->kind], r->scopes_to_blame ? ", scope mismatch" : "", r->first.kind,
+		a ? a->file : "?", a ? a->line : 0, a ? a->function : "?", r->second.kind, b ? b->file : "?",
+		b ? b->line : 0, b ? b->function : "?", r->kernel);
+}
+
+static int add_races(struct schedules *x, const struct emu_race_report *races)
+{
+	char text[CT_SCHEDULE_TEXT];
+
+	for (unsigned i = 0; i < races->count; i++) {
+		describe(&races->race[i], text);
+		NVW_TRY(add_finding(x, CT_SCHEDULE_RACE, text));
+	}
+	return 0;
+}
+
+/* An error of the run is a finding if it is the program's. */
+static int add_error(struct schedules *x, int error)
+{
+	char text[CT_SCHEDULE_TEXT];
+
+	snprintf(text, sizeof text, "%s", nvw_error_message());
+	switch (error) {
+	case 0:
+		return 0;
+	case NVW_E_INCONSISTENT:
+		return add_finding(x, CT_SCHEDULE_WRONG, text);
+	case NVW_E_DEADLOCK:
+		return add_finding(x, CT_SCHEDULE_ENDLESS, text);
+	case NVW_E_KERNEL:
+		return add_finding(x, CT_SCHEDULE_ERROR, text);
+	default:
+		return error;
+	}
+}
+
+/* ---- Crash states ---------------------------------------------------------------------------------------- */
+
+/* Whether the sum knows the failures of the result, numbers aside. */
+static bool has_all(const struct ct_result *sum, const struct ct_result *r)
+{
+	unsigned known = 0;
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		unsigned k = 0;
+
+		while (k < sum->finding_count && !ct_finding_has_text(&sum->finding[k], r->finding[i].text)) {
+			k++;
+		}
+		known += k < sum->finding_count;
+	}
+	return known == r->finding_count;
+}
+
+static int explore(struct schedules *x, bool explained, struct ct_result *ret)
+{
+	struct ct_options o = *x->options;
+
+	o.unexplained = !explained;
+	o.save = explained ? o.save : NULL;
+	o.cures = explained && o.cures && x->named.number == 0;
+	ct_result_clear(ret);
+	NVW_TRY(ct_logged_explore(&x->logged, &x->rules, &o, ret));
+	for (unsigned i = 0; i < ret->finding_count; i++) {
+		ret->finding[i].schedule = x->named.number;
+	}
+	return 0;
+}
+
+static double log2_sum(double a, double b)
+{
+	const double more = fmax(a, b), less = fmin(a, b);
+
+	return isfinite(less) ? more + log2(1 + exp2(less - more)) : more;
+}
+
+/* What is said of states and instants becomes a sum; what is said of the run stays that of the first. */
+static void join_states(struct ct_result *sum, const struct ct_result *r)
+{
+	sum->states_tested += r->states_tested;
+	sum->states_unread += r->states_unread;
+	sum->states_symmetric += r->states_symmetric;
+	sum->states_settled += r->states_settled;
+	sum->states_planned += r->states_planned;
+	sum->states_possible += r->states_possible;
+	sum->states_possible_log2 = log2_sum(sum->states_possible_log2, r->states_possible_log2);
+	sum->states_possible_exact = sum->states_possible_exact && r->states_possible_exact;
+	sum->states_known = sum->states_known && r->states_known;
+	sum->instants_exhausted += r->instants_exhausted;
+	sum->instants_by_reads += r->instants_by_reads;
+	sum->instants_by_parts += r->instants_by_parts;
+	sum->hangs_alike += r->hangs_alike;
+	ct_by_parts_join(&sum->by_parts, &r->by_parts);
+	ct_recoveries_join(&sum->recoveries, &r->recoveries);
+}
+
+/* Frees r. */
+static void join(struct schedules *x, struct ct_result *r)
+{
+	struct ct_result *const sum = x->sum;
+	const uint64_t stores = sum->stores, barriers = sum->barriers;
+
+	if (sum->instants == 0) { /* the first */
+		r->schedules = sum->schedules;
+		r->consistent = r->consistent && sum->consistent;
+		*sum = *r;
+		return;
+	}
+	join_states(sum, r);
+	ct_result_add(sum, r);
+	sum->stores = stores;
+	sum->barriers = barriers;
+}
+
+/* Failures are explained once: of a schedule that fails as others did, only the states are counted. */
+static int test_states(struct schedules *x)
+{
+	const bool is_first = x->named.number == 0;
+	struct ct_result *const r = calloc(1, sizeof *r);
+
+	if (r == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
+	}
+	int error = explore(x, is_first, r);
+
+	if (!error && !is_first && !has_all(x->sum, r)) {
+		ct_result_free(r);
+		error = explore(x, true, r);
+	}
+	if (!error) {
+		x->ret->failing += !r->consistent;
+		join(x, r);
+	}
+	free(r);
+	return error;
+}
+
+/* ---- One schedule ---------------------------------------------------------------------------------------- */
+
+static void order_schedule(struct schedules *x, uint64_t number)
+{
+	x->named.number = number;
+	ct_schedule_order(number, x->named.depth, x->named.seed, &x->order);
+	if (number > 0) {
+		x->order.by_time = &x->by_time;
+		x->order.turns_max = TURNS_AT_LEAST + TURNS_FACTOR * x->by_time.turns;
+	}
+}
+
+static int run_schedule(struct schedules *x)
+{
+	const struct ct_cut never = {.wanted = false};
+	struct ct_logged *const l = &x->logged;
+
+	if (l->log_fd >= 0) {
+		close(l->log_fd);
+	}
+	l->log_fd = x->crashes ? ct_log_file() : -1;
+	if (x->crashes && l->log_fd < 0) {
+		return NVW_E_SYSTEM;
+	}
+	memset(&l->shared->order, 0, sizeof l->shared->order);
+	memset(&l->shared->races, 0, sizeof l->shared->races);
+	return ct_run_whole(&l->bench, 0, l->log_fd, &never, l->shared);
+}
+
+/* What a run that is not a known one has left. */
+static int look_at(struct schedules *x, int run_error)
+{
+	const unsigned found = x->ret->finding_count;
+	const uint64_t failing = x->ret->failing;
+	int error = add_error(x, run_error);
+
+	if (!error) {
+		error = add_races(x, &x->logged.shared->races);
+	}
+	const bool fails = run_error != 0 || x->logged.shared->races.count > 0;
+
+	NVW_INVARIANT(fails || x->ret->finding_count == found);
+	if (!error && !run_error && x->crashes) {
+		error = test_states(x);
+	}
+	x->ret->failing = failing + (fails || x->ret->failing > failing);
+	return error;
+}
+
+static int try_schedule(struct schedules *x, uint64_t number)
+{
+	order_schedule(x, number);
+	const int run_error = run_schedule(x);
+	const struct emu_order_seen *const seen = &x->logged.shared->order;
+
+	if (run_error == NVW_E_STOPPED) {
+		return run_error;
+	}
+	if (number == 0) {
+		x->by_time = *seen;
+	}
+	x->ret->run++;
+	x->ret->choices = seen->choices > x->ret->choices ? seen->choices : x->ret->choices;
+	if (!is_new(x, seen->hash)) {
+		return 0;
+	}
+	x->ret->different++;
+	return look_at(x, run_error);
+}
+
+static bool is_enough(const struct schedules *x)
+{
+	const unsigned wanted = x->options->stop_after;
+
+	return wanted > 0 && x->ret->finding_count + x->sum->finding_count >= wanted;
+}
+
+static void tell(const struct schedules *x, uint64_t number)
+{
+	const struct ct_progress p = {.what = "schedules",
+		.done = number,
+		.total = x->options->schedules,
+		.seconds = x->ret->seconds};
+
+	if (x->options->progress != NULL) {
+		x->options->progress(x->options->context, &p);
+	}
+}
+
+static int try_all(struct schedules *x)
+{
+	const double began = ct_wall_seconds();
+	int error = 0;
+
+	for (uint64_t i = 0; i < x->options->schedules && !error && !is_enough(x); i++) {
+		tell(x, i);
+		error = nvw_stopping() ? NVW_E_STOPPED : try_schedule(x, i);
+		x->ret->seconds = ct_wall_seconds() - began;
+	}
+	x->sum->consistent = x->sum->consistent && x->ret->finding_count == 0;
+	if (error == NVW_E_STOPPED) {
+		x->sum->interrupted = true;
+		return 0;
+	}
+	return error;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------- */
+
+/* At the end of a run whose crash states are not tested. */
+static int check_pool(
+	const struct nvw_workload *w, void *plan, struct nvw_pool *pool, const struct nvw_acks *acks)
+{
+	struct nvw_findings findings = {0};
+	const int error = w->check ? w->check(plan, pool, acks, &findings) : 0;
+
+	if (error == NVW_E_INCONSISTENT && findings.kept > 0) {
+		return nvw_fail(error, "%s", findings.finding[0].text);
+	}
+	return error;
+}
+
+static int prepare(struct schedules *x, const struct ct_subject *subject)
+{
+	const struct ct_options *const o = x->options;
+
+	x->subject = *subject;
+	x->subject.order = &x->order;
+	x->subject.schedule = &x->named;
+	x->subject.judge = x->crashes || subject->workload->pool == NULL ? NULL : check_pool;
+	x->named = (struct ct_schedule_named){.seed = o->seed, .depth = o->schedule_depth};
+	x->rules =
+		(struct ct_rules){.model = o->mode == CT_PERMITTED ? o->model : ct_model_for(CT_USE_TIMING),
+			.unit_bytes = o->atomicity};
+	x->logged.log_fd = -1;
+	NVW_TRY(make_table(x));
+	NVW_TRY(x->crashes ? ct_bench_create(&x->subject, &x->logged.bench) :
+			     ct_bench_create_any(&x->subject, &x->logged.bench));
+	x->logged.shared = ct_run_shared_create(ACK_RANGES_MAX);
+	return x->logged.shared != NULL ? 0 : NVW_E_MEMORY;
+}
+
+static int run(struct schedules *x, const struct ct_subject *subject)
+{
+	NVW_TRY(prepare(x, subject));
+	NVW_TRY(try_all(x));
+	ct_coverage_free(&x->sum->coverage); /* of the first alone */
+	return ct_coverage_of(ct_run_executed(x->logged.shared), &x->sum->coverage);
+}
+
+int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *options, bool crashes,
+	struct ct_result *ret_result)
+{
+	const double began = ct_wall_seconds();
+	struct schedules *const x = calloc(1, sizeof *x);
+
+	NVW_INVARIANT(options->schedules > 0);
+	if (x == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for schedules");
+	}
+	struct ct_options o = *options;
+	int error = ct_options_complete(subject, &o);
+
+	x->options = &o;
+	x->crashes = crashes;
+	x->sum = ret_result;
+	ct_result_clear(x->sum);
+	x->sum->mode = o.mode;
+	x->sum->model = o.model;
+	x->sum->consistent = true;
+	x->ret = &ret_result->schedules;
+	x->ret->asked = options->schedules;
+	x->ret->depth = options->schedule_depth;
+	x->ret->seed = options->seed;
+	if (!error) {
+		error = run(x, subject);
+	}
+	ct_logged_destroy(&x->logged);
+	free(x->known);
+	free(x);
+	ret_result->host_seconds = ct_wall_seconds() - began;
+	return error;
+}
+
+/* ---- Again ----------------------------------------------------------------------------------------------- */
+
+int ct_schedule_again(const struct ct_subject *subject, const struct ct_schedule_named *named,
+	struct ct_schedules *ret_schedules)
+{
+	const struct ct_options options = {
+		.mode = CT_OBSERVED, .schedules = 1, .schedule_depth = named->depth, .seed = named->seed};
+	struct ct_result *const sum = calloc(1, sizeof *sum);
+	struct schedules *const x = calloc(1, sizeof *x);
+	int error = x && sum ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a schedule");
+
+	if (!error) {
+		*x = (struct schedules){.options = &options, .sum = sum, .ret = ret_schedules};
+		*ret_schedules =
+			(struct ct_schedules){.asked = 1, .depth = named->depth, .seed = named->seed};
+		error = prepare(x, subject);
+	}
+	if (!error) {
+		error = try_schedule(x, 0);
+	}
+	if (!error && named->number > 0) {
+		ret_schedules->finding_count = 0;
+		error = try_schedule(x, named->number);
+	}
+	if (x) {
+		ct_logged_destroy(&x->logged);
+		free(x->known);
+	}
+	free(x);
+	free(sum);
+	return error;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a schedule is: its number, its name, and its place in a saved finding. See schedules.h. */
+#include <emu.h>
+#include <nvw/random.h>
+
+#include "schedules.h"
+
+const char *ct_schedule_kind_name(enum ct_schedule_kind kind)
+{
+#define X(name, text) text,
+	static const char *const names[] = {CT_SCHEDULE_KINDS(X)};
+#undef X
+
+	return names[kind];
+}
+
+static enum emu_order_kind kind_of(uint64_t number)
+{
+	if (number == 0) {
+		return EMU_ORDER_TIME;
+	}
+	return number % 2 ? EMU_ORDER_PCT : EMU_ORDER_RANDOM;
+}
+
+const char *ct_schedule_way(uint64_t number)
+{
+	static const char *const ways[] = {
+		[EMU_ORDER_TIME] = "by time", [EMU_ORDER_PCT] = "PCT", [EMU_ORDER_RANDOM] = "random"};
+
+	return ways[kind_of(number)];
+}
+
+void ct_schedule_order(uint64_t number, unsigned depth, uint64_t seed, struct emu_order *ret_order)
+{
+	*ret_order = (struct emu_order){
+		.kind = kind_of(number), .depth = depth, .seed = nvw_mix64(nvw_mix64(seed) + number)};
+}
+
+json_t *ct_schedule_json(const struct ct_schedule_named *n)
+{
+	return json_pack("{s:I, s:s, s:I, s:i}", "number", (json_int_t)n->number, "way",
+		ct_schedule_way(n->number), "seed", (json_int_t)n->seed, "depth", (int)n->depth);
+}
+
+bool ct_schedule_from_json(const json_t *o, struct ct_schedule_named *ret)
+{
+	const json_int_t depth = json_integer_value(json_object_get(o, "depth"));
+
+	*ret = (struct ct_schedule_named){
+		.number = (uint64_t)json_integer_value(json_object_get(o, "number")),
+		.seed = (uint64_t)json_integer_value(json_object_get(o, "seed")),
+		.depth = (unsigned)depth};
+	return json_is_object(o) && depth >= 1 && depth <= EMU_ORDER_DEPTH_MAX;
+}
