@@ -257,9 +257,12 @@ static bool take_cast(const char *text, struct text_span parameter, char cast[48
 
 static bool has_parameters(const char *code, size_t open, size_t behind)
 {
-	char text[TEXT_EXPRESSION];
+	const size_t from = text_skip_space(code, open + 1), word = text_behind_word(code, from);
 
-	return text_copy(text, code, (struct text_span){open + 1, behind - 1}) && strcmp(text, "void") != 0;
+	if (word - from == strlen("void") && strncmp(code + from, "void", word - from) == 0) {
+		return text_skip_space(code, word) != behind - 1;
+	}
+	return from != behind - 1;
 }
 
 /* The parameters of a function that flushes: an address, and perhaps a size. */

@@ -14,6 +14,17 @@ bool text_is_pure(const char *name, size_t n)
 	return text_is_one_of(name, n, names);
 }
 
+/* Is the '=' that of a comparison, and not of "=", "+=" or "<<="? */
+static bool compares(const char *text, size_t at, struct text_span in)
+{
+	const char before = at > in.from ? text[at - 1] : ' ';
+
+	if (strchr("<>", before) != NULL) {
+		return at < in.from + 2 || text[at - 2] != before;
+	}
+	return strchr("=!", before) != NULL;
+}
+
 /* Does the character assign, step, or begin another statement? That depends on those beside it. */
 static bool has_effect(const char *text, size_t at, struct text_span in)
 {
@@ -24,7 +35,7 @@ static bool has_effect(const char *text, size_t at, struct text_span in)
 	case '-':
 		return next == text[at];
 	case '=':
-		return next != '=' && (at == in.from || strchr("=!<>", text[at - 1]) == NULL);
+		return next != '=' && !compares(text, at, in);
 	default:
 		return strchr(";{}\"'?", text[at]) != NULL;
 	}

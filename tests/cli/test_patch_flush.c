@@ -115,6 +115,8 @@ static void what_cannot_be_read_safely_is_refused(void **state)
 		"a[i++] = 1;",
 		"a[i] = i++;",
 		"a[next(i)] = 1;",
+		"a[i <<= 1] = 1;",
+		"a[i >>= 1] = 1;",
 		"*p++ = 1;",
 		"p->x == 1;",
 		"p->x = 1; q->y = 1;",
@@ -188,6 +190,19 @@ static void the_programs_own_functions_are_called_as_they_are_declared(void **st
 		"fence();");
 }
 
+static void parameters_over_several_lines_are_parameters(void **state)
+{
+	static const char fence[] = "static void fence(int how,\n\tint more)\n{\n\tasm(\"sfence\");\n}\n"
+				    "void f(void)\n{\n\tflush(p); /* HERE */\n\tfence(1, 2);\n}\n";
+	static const char none[] = "static void fence(\n\tvoid)\n{\n\tasm(\"sfence\");\n}\n"
+				   "void f(void)\n{\n\tflush(p); /* HERE */\n\tfence();\n}\n";
+
+	if (statement(fence, PATCH_FENCE) == NULL) {
+		fail_msg("a function with a parameter gave %s", said);
+	}
+	expect(none, PATCH_FENCE, "fence();");
+}
+
 static void the_nearest_call_decides_and_first_that_of_the_same_function(void **state)
 {
 	expect("#include <libpmem.h>\n" OWN
@@ -255,6 +270,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_safely_is_refused),
 		cmocka_unit_test(a_bit_field_has_no_address_also_where_a_header_declares_it),
 		cmocka_unit_test(the_programs_own_functions_are_called_as_they_are_declared),
+		cmocka_unit_test(parameters_over_several_lines_are_parameters),
 		cmocka_unit_test(the_nearest_call_decides_and_first_that_of_the_same_function),
 		cmocka_unit_test(without_a_function_that_flushes_nothing_is_written),
 		cmocka_unit_test(a_function_of_the_programs_own_header_counts),
