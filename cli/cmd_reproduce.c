@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "core/folder.h"
 #include "laboratory/paper.h"
 #include "laboratory/plot.h"
 #include "report/json_report.h"
@@ -25,13 +26,9 @@ struct reproduce_command {
 /* Beside the installed program; NULL: it is not there. */
 static char *installed_folder(void)
 {
-	char self[4096] = "", *path = NULL;
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	char *const slash = n > 0 ? strrchr(self, '/') : NULL;
+	char self[4096], *path = NULL;
 
-	if (slash) {
-		*slash = 0;
-	}
+	nvw_own_folder(self, sizeof self);
 	if (asprintf(&path, "%s/../share/nvwave/papers", self) < 0) {
 		return NULL;
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/folder.h"
 #include "core/units.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
@@ -118,15 +119,11 @@ static void load_folder_beside(void)
 {
 	static const char *const beside[] = {"../papers/kernels", NVWAVE_WORKLOADS_BESIDE};
 	char self[PATH_BYTES], path[2 * PATH_BYTES];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
-	self[n > 0 ? n : 0] = '\0';
-	char *const slash = strrchr(self, '/');
-
-	if (slash == NULL) {
+	nvw_own_folder(self, sizeof self);
+	if (*self == '\0') {
 		return;
 	}
-	*slash = '\0';
 	for (unsigned i = 0; i < sizeof beside / sizeof *beside; i++) {
 		snprintf(path, sizeof path, "%s/%s", self, beside[i]);
 		load_folder(path);

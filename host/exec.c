@@ -306,12 +306,7 @@ static int find_library(char *ret_path, size_t n)
 	const char *const named = getenv(HOST_LIBRARY_VARIABLE);
 	char self[4096];
 
-	host_read_link("/proc/self/exe", self, sizeof self);
-	char *const slash = strrchr(self, '/');
-
-	if (slash != NULL) {
-		*slash = '\0';
-	}
+	nvw_own_folder(self, sizeof self);
 	if (named != NULL) {
 		snprintf(ret_path, n, "%s", named);
 	} else {

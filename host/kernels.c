@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/bounds.h"
+#include "core/folder.h"
 #include "cuda/seam.h"
 
 /* Next to the command in a build folder, or where it is installed. */
@@ -16,10 +17,7 @@ static int find_machine(char ret_path[HOST_LIBRARY_PATH])
 	static const char *const places[] = {"../host/cuda/libnvwave-cuda-machine.so", NVWAVE_CUDA_BESIDE};
 	char self[HOST_LIBRARY_PATH];
 
-	host_read_link("/proc/self/exe", self, sizeof self);
-	char *const slash = strrchr(self, '/');
-
-	self[slash ? slash - self : 0] = '\0';
+	nvw_own_folder(self, sizeof self);
 	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
 		snprintf(ret_path, HOST_LIBRARY_PATH, "%.4000s/%s", self, places[i]);
 		if (access(ret_path, R_OK) == 0) {

@@ -88,10 +88,10 @@ static int add_pibench(const struct bench *b, const struct bench_row *row, unsig
 	struct sweep_words *w)
 {
 	const struct bench_case *const of = &b->of[row->of];
-	char self[PATH_MAX] = "", *const words = strdup(of->reference + strlen(pibench)), *rest = words;
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	char *const slash = n > 0 ? strrchr(self, '/') : NULL;
-	int r = add_word(w, "%.*s/nvwave-pibench", slash ? (int)(slash - self) : 0, self);
+	char self[PATH_MAX], *const words = strdup(of->reference + strlen(pibench)), *rest = words;
+
+	nvw_own_folder(self, sizeof self);
+	int r = add_word(w, "%s/nvwave-pibench", self);
 
 	for (char *word; r == 0 && words && (word = strtok_r(rest, " ", &rest));) {
 		r = add_word(w, "%s", word);

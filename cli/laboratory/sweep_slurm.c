@@ -21,6 +21,7 @@
 #include <nvw/input.h>
 
 #include "core/bounds.h"
+#include "core/folder.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "core/stop.h"
@@ -320,11 +321,10 @@ static char *list_text(const struct slurm_work *w, unsigned tasks)
 static char *script_text(const struct front *f, const char *list)
 {
 	char self[4096], *text = NULL;
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	size_t bytes;
 	FILE *const to = open_memstream(&text, &bytes);
 
-	self[n > 0 ? n : 0] = 0;
+	nvw_own_path(self, sizeof self);
 	if (to) {
 		fputs("#!/bin/sh\nexec ", to);
 		cli_print_quoted(self, to);

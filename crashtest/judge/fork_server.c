@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parent's side of checkers' fork servers. See fork_server.h. */
+#include "core/folder.h"
 #include "fork_server.h"
 
 #include <errno.h>
@@ -42,14 +43,8 @@ static struct {
 static bool find_library(char path[4096])
 {
 	char self[3000];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
-	self[n > 0 ? n : 0] = '\0';
-	char *const slash = strrchr(self, '/');
-
-	if (slash != NULL) {
-		*slash = '\0';
-	}
+	nvw_own_folder(self, sizeof self);
 	snprintf(path, 4096, "%s/../crashtest/libnvwave-fork.so", self);
 	if (access(path, R_OK) != 0) {
 		snprintf(path, 4096, "%s", CT_FORK_LIBRARY);

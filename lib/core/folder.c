@@ -24,6 +24,25 @@ static struct {
 	volatile bool taken;
 } mine[FOLDERS_MAX];
 
+/* ---- The program's own ----------------------------------------------------------------------- */
+
+void nvw_own_path(char *ret_path, size_t n)
+{
+	const ssize_t length = readlink("/proc/self/exe", ret_path, n - 1);
+
+	ret_path[length > 0 ? length : 0] = '\0';
+}
+
+void nvw_own_folder(char *ret_folder, size_t n)
+{
+	nvw_own_path(ret_folder, n);
+	char *const slash = strrchr(ret_folder, '/');
+
+	if (slash != NULL) {
+		*slash = '\0';
+	}
+}
+
 /* ---- Removal, with system calls only --------------------------------------------------------- */
 
 struct entry {

@@ -3,7 +3,7 @@
  * Temporary folders in $TMPDIR. They may hold copies of large files, so every folder is removed, also that of
  * a killed run. The name identifies the owner: nvwave-WHAT-PID-START-XXXXXX, where START is the time at which
  * the process began; a lock in the folder is held as long as the owner lives. The first folder of a process
- * removes the folders of dead owners.
+ * removes the folders of dead owners. And where this program is.
  */
 #ifndef CORE_FOLDER_H
 #define CORE_FOLDER_H
@@ -28,6 +28,10 @@ NVW_CHECKED int nvw_folder_make(const char *what, bool in_memory, struct nvw_fol
 /* Removes the folder with its content. Has no effect on a folder that was never made, or in a forked
  * child. */
 void nvw_folder_remove(struct nvw_folder *folder);
+
+/* The file of this program, and the folder that has it; "" if they cannot be read. */
+void nvw_own_path(char *ret_path, size_t n);
+void nvw_own_folder(char *ret_folder, size_t n);
 
 /* Creates the pools of a run in files that no longer have names when this returns, so nothing can leave them
  * behind. */
