@@ -269,10 +269,7 @@ static int print_list(const struct list *list, const char *section, bool json)
 		print_table(&t);
 	}
 	json_decref(t.rows);
-	if (fflush(stdout) != 0) {
-		return nvw_fail_errno("cannot write the list");
-	}
-	return 0;
+	return cli_flush();
 }
 
 static int find_list(const char *what, const struct list **ret_list)

@@ -407,14 +407,11 @@ static int dump_records(struct nvw_log_reader *reader, bool json, struct sites *
 		}
 		(json ? json_record : text_record)(sites, &r);
 		if (ferror(stdout)) {
-			return nvw_fail_errno("cannot write");
+			return cli_flush();
 		}
 	}
 	NVW_TRY(more);
-	if (fflush(stdout) != 0) {
-		return nvw_fail_errno("cannot write");
-	}
-	return 0;
+	return cli_flush();
 }
 
 static int dump_log(const char *path, bool json)

@@ -10,7 +10,9 @@
 
 #include <nvw/persist_log.h>
 
+#include "core/bounds.h"
 #include "log_export.h"
+#include "session.h"
 
 enum { LINE = 64 };
 
@@ -173,8 +175,5 @@ int log_export(const char *path, const char *file, bool words)
 	}
 	free(e.frame);
 	nvw_log_reader_close(reader);
-	if (!error && (fflush(stdout) != 0 || ferror(stdout))) {
-		error = nvw_fail_errno("cannot write");
-	}
-	return error;
+	return NVW_OR(error, cli_flush());
 }

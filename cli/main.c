@@ -103,13 +103,10 @@ static void occupy_standard_files(void)
 /* If the output could not be written, the end is not clean, whatever the command returned. */
 static int check_output(int status)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout)) {
-		return status;
+	if (status != STATUS_INPUT && cli_flush() != 0) {
+		return cli_fail();
 	}
-	if (status != STATUS_INPUT && !cli_reader_is_gone()) {
-		fputs("nvwave: standard output cannot be written\n", stderr);
-	}
-	return STATUS_INPUT;
+	return status;
 }
 
 static void nothing(int number)

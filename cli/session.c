@@ -39,7 +39,8 @@ const char *cli_domain_name(const struct emu_config *config)
 	return emu_domain_name(config);
 }
 
-bool cli_reader_is_gone(void)
+/* What reads standard output has closed it, and does not want to hear more. */
+static bool reader_is_gone(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
@@ -48,7 +49,7 @@ bool cli_reader_is_gone(void)
 
 int cli_fail(void)
 {
-	if (cli_reader_is_gone()) {
+	if (reader_is_gone()) {
 		return STATUS_INPUT;
 	}
 	fprintf(stderr, "nvwave: %s\n", nvw_error_message());
@@ -83,7 +84,10 @@ int cli_new_folder(const char *option, const char *folder)
 int cli_flush(void)
 {
 	if (fflush(stdout) != 0) {
-		return nvw_fail_errno("cannot write the report");
+		return nvw_fail_errno("standard output cannot be written");
+	}
+	if (ferror(stdout)) { /* why is no longer known */
+		return nvw_fail(NVW_E_SYSTEM, "standard output cannot be written");
 	}
 	return 0;
 }

@@ -57,8 +57,6 @@ const char *cli_domain_name(const struct emu_config *config);
 
 /* Prints this thread's message as "nvwave: ..." and returns the exit status of a bad input. */
 int cli_fail(void);
-/* What reads standard output has closed it, and does not want to hear more. */
-bool cli_reader_is_gone(void);
 
 /* The exit status of a result: 0, NVW_E_INCONSISTENT, or an error, whose message it prints. */
 int cli_status(int result);

@@ -363,8 +363,5 @@ int protocol_tables_print(const char *name, bool json)
 		print(p);
 	}
 	json_decref(p);
-	if (fflush(stdout) != 0) {
-		return nvw_fail_errno("cannot write the tables");
-	}
-	return 0;
+	return cli_flush();
 }
