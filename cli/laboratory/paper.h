@@ -76,17 +76,17 @@ struct paper_numbers {
 	char reason[PAPER_REASON_BYTES];
 };
 
-/* A value that a paper does not give: [sensitive KEY], with low, high, source, and the rows that it
- * concerns. */
-struct paper_sensitive {
+/* A section that is no row: [table NAME]; or [sensitive KEY], a value that the paper does not give, with low, high,
+ * source, and the rows that it concerns. */
+struct paper_section {
 	const char *paper;
-	char *key;
+	char *name;
 	json_t *keys;
 };
 
 /* A row at both ends of such a value. */
 struct paper_end {
-	const struct paper_sensitive *of;
+	const struct paper_section *of;
 	struct paper_measure at[2];
 	double value[2];
 	bool is_known;
@@ -121,9 +121,7 @@ struct paper_cell {
 };
 
 struct paper_table {
-	const char *paper;
-	char *name;
-	json_t *keys;
+	struct paper_section section;
 	bool wanted;
 	struct paper_measure measure;
 	int rows, columns; /* axes; columns -1: one. At most PAPER_COLUMNS_MAX values */
@@ -144,7 +142,7 @@ struct papers {
 	unsigned row_count;
 	struct paper_table *table;
 	unsigned table_count;
-	struct paper_sensitive *sensitive;
+	struct paper_section *sensitive;
 	unsigned sensitive_count;
 	struct paper_sweep **sweep;
 	unsigned sweep_count;

@@ -167,7 +167,7 @@ static bool turns_by_free_value(const struct paper_row *row, char *remark, size_
 		const struct paper_end *const e = &row->end[i];
 
 		if (e->is_known && (!is_on_side(row, e->value[0]) || !is_on_side(row, e->value[1]))) {
-			snprintf(remark, room, "the sign is decided by %s", e->of->key);
+			snprintf(remark, room, "the sign is decided by %s", e->of->name);
 			return true;
 		}
 	}

@@ -177,7 +177,7 @@ static int take_end(struct papers *p, char *const field[FIELDS_MAX])
 	for (unsigned i = 0; row && i < row->ends; i++) {
 		struct paper_end *const e = &row->end[i];
 
-		if (!strcmp(e->of->key, field[2]) && !strcmp(paper_text(e->of->keys, "low"), field[3]) &&
+		if (!strcmp(e->of->name, field[2]) && !strcmp(paper_text(e->of->keys, "low"), field[3]) &&
 			!strcmp(paper_text(e->of->keys, "high"), field[4])) {
 			e->value[0] = strtod(field[5], NULL);
 			e->value[1] = strtod(field[6], NULL);
@@ -198,7 +198,7 @@ static void write_ends(const struct papers *p, FILE *to)
 
 			if (e->is_known) {
 				fprintf(to, "%s\t%s\t%s\t%s\t%s\t%.5g\t%.5g\t%s\n", row->id, row->part,
-					e->of->key, paper_text(e->of->keys, "low"),
+					e->of->name, paper_text(e->of->keys, "low"),
 					paper_text(e->of->keys, "high"), e->value[0], e->value[1],
 					e->version);
 			}
@@ -211,7 +211,7 @@ static void write_ends(const struct papers *p, FILE *to)
 static struct paper_table *table_of(struct papers *p, const char *paper, const char *name)
 {
 	for (unsigned i = 0; i < p->table_count; i++) {
-		if (!strcmp(p->table[i].paper, paper) && !strcmp(p->table[i].name, name)) {
+		if (!strcmp(p->table[i].section.paper, paper) && !strcmp(p->table[i].section.name, name)) {
 			return &p->table[i];
 		}
 	}
@@ -282,7 +282,7 @@ void paper_table_number(const struct papers *p, const struct paper_table *t, int
 static void write_cell(const struct paper_table *t, const char *row, const char *column,
 	const struct paper_numbers *n, const char *version, FILE *to)
 {
-	fprintf(to, "%s\t%s\t%s\t%s", t->paper, t->name, row, column);
+	fprintf(to, "%s\t%s\t%s\t%s", t->section.paper, t->section.name, row, column);
 	write_numbers(n, to);
 	fprintf(to, "\t%s\n", version);
 }
@@ -311,7 +311,7 @@ static void write_measured(const struct papers *p, const struct paper_table *t, 
 			write_row(p, t, (int)i, to);
 		}
 	}
-	if (paper_text(t->keys, "mean")) {
+	if (paper_text(t->section.keys, "mean")) {
 		write_row(p, t, -1, to);
 	}
 }

@@ -264,21 +264,21 @@ static const char *long_word(const struct papers *p, const char *paper)
 static int set_table(struct papers *p, struct paper_table *t)
 {
 	static const char *const needed[] = {"what", "sweep", "points", "value", "as", "rows"};
-	const char *const columns = paper_text(t->keys, "columns");
+	const char *const columns = paper_text(t->section.keys, "columns");
 	char where[256];
 
-	snprintf(where, sizeof where, "%s/%s.ini: [table %s]", p->folder, t->paper, t->name);
+	snprintf(where, sizeof where, "%s/%s.ini: [table %s]", p->folder, t->section.paper, t->section.name);
 	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
-		if (!paper_text(t->keys, needed[i])) {
+		if (!paper_text(t->section.keys, needed[i])) {
 			return nvw_fail(NVW_E_INPUT, "%s: expected the key %s", where, needed[i]);
 		}
 	}
-	const int r = set_measure(p, t->keys, long_word(p, t->paper), where, &t->measure);
+	const int r = set_measure(p, t->section.keys, long_word(p, t->section.paper), where, &t->measure);
 
 	if (r < 0) {
 		return r;
 	}
-	t->rows = sweep_axis_named(&t->measure.of->sweep, paper_text(t->keys, "rows"));
+	t->rows = sweep_axis_named(&t->measure.of->sweep, paper_text(t->section.keys, "rows"));
 	t->columns = columns ? sweep_axis_named(&t->measure.of->sweep, columns) : -1;
 	if (t->rows < 0 || (columns && t->columns < 0)) {
 		return nvw_fail(NVW_E_INPUT, "%s: rows and columns are axes of %s", where,
@@ -312,7 +312,7 @@ static int set_end(struct papers *p, const struct paper_row *row, const char *wh
 	for (unsigned k = 0; k < 2; k++) {
 		char word[128];
 
-		snprintf(word, sizeof word, "%s=%s", end->of->key, paper_text(end->of->keys, names[k]));
+		snprintf(word, sizeof word, "%s=%s", end->of->name, paper_text(end->of->keys, names[k]));
 		NVW_TRY(set_measure(p, row->keys, word, where, &end->at[k]));
 	}
 	return 0;
@@ -354,9 +354,9 @@ int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_r
 	for (unsigned i = 0; i < p->table_count; i++) {
 		struct paper_table *const table = &p->table[i];
 
-		table->wanted =
-			table->wanted && (run == PAPER_RUN_ROWS || run == PAPER_RUN_NOTHING ||
-						 (run == PAPER_RUN_LONG && long_word(p, table->paper)));
+		table->wanted = table->wanted &&
+				(run == PAPER_RUN_ROWS || run == PAPER_RUN_NOTHING ||
+					(run == PAPER_RUN_LONG && long_word(p, table->section.paper)));
 		if (table->wanted) {
 			NVW_TRY(set_table(p, table));
 		}

@@ -476,7 +476,7 @@ static void show_remarks(const struct page *p, const char *paper, const char *ti
 
 /* ---- Free values --------------------------------------------------------------------------- */
 
-static const struct paper_end *end_of(const struct paper_row *row, const struct paper_sensitive *s)
+static const struct paper_end *end_of(const struct paper_row *row, const struct paper_section *s)
 {
 	for (unsigned i = 0; i < row->ends; i++) {
 		if (row->end[i].of == s && row->end[i].is_known) {
@@ -487,7 +487,7 @@ static const struct paper_end *end_of(const struct paper_row *row, const struct 
 }
 
 /* A shown row that was measured at the value's ends; NULL if there is none. */
-static const struct paper_end *any_end(const struct papers *p, const struct paper_sensitive *s)
+static const struct paper_end *any_end(const struct papers *p, const struct paper_section *s)
 {
 	for (unsigned i = 0; i < p->row_count; i++) {
 		const struct paper_end *const e = p->row[i].wanted ? end_of(&p->row[i], s) : NULL;
@@ -507,7 +507,7 @@ static bool ends_of_row(
 	bool any = false;
 
 	for (unsigned i = 0; i < p->papers->sensitive_count && n < PAPER_SENSITIVE_MAX; i++) {
-		const struct paper_sensitive *const s = &p->papers->sensitive[i];
+		const struct paper_section *const s = &p->papers->sensitive[i];
 		const struct paper_end *const e = end_of(row, s);
 		char low[32], high[32];
 
@@ -533,8 +533,8 @@ static void show_sensitive(const struct page *p, const char *paper)
 	table_begin(p);
 	table_row(p, names, sizeof names / sizeof *names, true);
 	for (unsigned i = 0; i < p->papers->sensitive_count; i++) {
-		const struct paper_sensitive *const s = &p->papers->sensitive[i];
-		const char *const cell[] = {s->key, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
+		const struct paper_section *const s = &p->papers->sensitive[i];
+		const char *const cell[] = {s->name, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
 			paper_text(s->keys, "high"), paper_text(s->keys, "source")};
 
 		if (strcmp(s->paper, paper) != 0) {
@@ -553,10 +553,10 @@ static void show_ends(const struct page *p, const char *paper)
 	unsigned n = 1;
 
 	for (unsigned i = 0; i < p->papers->sensitive_count && n <= PAPER_SENSITIVE_MAX; i++) {
-		const struct paper_sensitive *const s = &p->papers->sensitive[i];
+		const struct paper_section *const s = &p->papers->sensitive[i];
 
 		if (!strcmp(s->paper, paper) && any_end(p->papers, s)) {
-			cell[n++] = s->key;
+			cell[n++] = s->name;
 		}
 	}
 	if (n == 1) {
@@ -616,7 +616,7 @@ static void show_table(const struct page *p, const struct paper_table *t)
 	char title[TEXT_BYTES * 2];
 	unsigned n = 1;
 
-	snprintf(title, sizeof title, "%s: %s", t->name, paper_text(t->keys, "what"));
+	snprintf(title, sizeof title, "%s: %s", t->section.name, paper_text(t->section.keys, "what"));
 	head_line(p, 3, title);
 	table_begin(p);
 	for (unsigned k = 0; k < columns; k++) {
@@ -630,12 +630,12 @@ static void show_table(const struct page *p, const struct paper_table *t)
 			table_line(p, t, (int)i);
 		}
 	}
-	if (paper_text(t->keys, "mean")) {
+	if (paper_text(t->section.keys, "mean")) {
 		table_line(p, t, -1);
 	}
 	table_end(p);
-	if (paper_text(t->keys, "note")) {
-		paragraph(p, paper_text(t->keys, "note"));
+	if (paper_text(t->section.keys, "note")) {
+		paragraph(p, paper_text(t->section.keys, "note"));
 	}
 }
 
@@ -785,7 +785,7 @@ static int show_paper(const struct page *p, const struct paper *paper)
 		}
 	}
 	for (unsigned i = 0; p->html && i < all->table_count && r == 0; i++) {
-		if (all->table[i].wanted && !strcmp(all->table[i].paper, paper->name)) {
+		if (all->table[i].wanted && !strcmp(all->table[i].section.paper, paper->name)) {
 			show_table(p, &all->table[i]);
 		}
 	}

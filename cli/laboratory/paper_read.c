@@ -70,40 +70,28 @@ static struct paper_row *row_named(struct papers *p, const char *section, const 
 	return &p->row[p->row_count++];
 }
 
-static struct paper_table *table_named(struct papers *p, const char *name, const char *paper)
+/* The section of that name, which is made, in a list of structs that begin with one. Returns the list, which may
+ * have moved; *ret NULL: no memory. */
+static void *section_named(void *list, unsigned *count, size_t bytes, const char *name, const char *paper,
+	struct paper_section **ret)
 {
-	for (unsigned i = 0; i < p->table_count; i++) {
-		if (!strcmp(p->table[i].name, name) && !strcmp(p->table[i].paper, paper)) {
-			return &p->table[i];
+	char *const begin = list;
+
+	for (unsigned i = 0; i < *count; i++) {
+		*ret = (struct paper_section *)(void *)(begin + i * bytes);
+		if (!strcmp((*ret)->name, name) && !strcmp((*ret)->paper, paper)) {
+			return list;
 		}
 	}
-	struct paper_table *const more = realloc(p->table, (p->table_count + 1) * sizeof *more);
+	char *const more = realloc(list, (*count + 1) * bytes);
 
 	if (!more) {
-		return NULL;
+		*ret = NULL;
+		return list;
 	}
-	p->table = more;
-	more[p->table_count] = (struct paper_table){
-		.paper = paper, .name = strdup(name), .keys = json_object(), .columns = -1};
-	return &p->table[p->table_count++];
-}
-
-static struct paper_sensitive *sensitive_named(struct papers *p, const char *key, const char *paper)
-{
-	for (unsigned i = 0; i < p->sensitive_count; i++) {
-		if (!strcmp(p->sensitive[i].key, key) && !strcmp(p->sensitive[i].paper, paper)) {
-			return &p->sensitive[i];
-		}
-	}
-	struct paper_sensitive *const more = realloc(p->sensitive, (p->sensitive_count + 1) * sizeof *more);
-
-	if (!more) {
-		return NULL;
-	}
-	p->sensitive = more;
-	more[p->sensitive_count] =
-		(struct paper_sensitive){.paper = paper, .key = strdup(key), .keys = json_object()};
-	return &p->sensitive[p->sensitive_count++];
+	*ret = memset(more + (*count)++ * bytes, 0, bytes);
+	**ret = (struct paper_section){.paper = paper, .name = strdup(name), .keys = json_object()};
+	return more;
 }
 
 /* A line behind the first of a text goes on in it. */
@@ -122,17 +110,22 @@ static int set_text(json_t *keys, const char *name, const char *value)
 static json_t *keys_of(
 	struct papers *p, const char *section, const char *paper, const char *const **ret_known)
 {
-	if (!strncmp(section, "table ", 6)) {
-		struct paper_table *const table = table_named(p, section + 6, paper);
+	struct paper_section *s = NULL;
 
+	if (!strncmp(section, "table ", 6)) {
 		*ret_known = table_keys;
-		return table ? table->keys : NULL;
+		p->table = section_named(p->table, &p->table_count, sizeof *p->table, section + 6, paper, &s);
+		if (!s) {
+			return NULL;
+		}
+		p->table[p->table_count - 1].columns = -1; /* until it is measured */
+		return s->keys;
 	}
 	if (!strncmp(section, "sensitive ", 10)) {
-		struct paper_sensitive *const sensitive = sensitive_named(p, section + 10, paper);
-
 		*ret_known = sensitive_keys;
-		return sensitive ? sensitive->keys : NULL;
+		p->sensitive = section_named(
+			p->sensitive, &p->sensitive_count, sizeof *p->sensitive, section + 10, paper, &s);
+		return s ? s->keys : NULL;
 	}
 	if (!strcmp(section, "paper")) {
 		*ret_known = paper_keys;
@@ -295,21 +288,21 @@ static int check_row(struct papers *p, struct paper_row *row)
 
 /* ---- Free values --------------------------------------------------------------------------- */
 
-static int check_sensitive(const struct papers *p, const struct paper_sensitive *s)
+static int check_sensitive(const struct papers *p, const struct paper_section *s)
 {
 	static const char *const needed[] = {"what", "low", "high", "source"};
 
 	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
 		if (!paper_text(s->keys, needed[i])) {
 			return nvw_fail(NVW_E_INPUT, "%s/%s.ini: [sensitive %s]: expected the key %s",
-				p->folder, s->paper, s->key, needed[i]);
+				p->folder, s->paper, s->name, needed[i]);
 		}
 	}
 	return 0;
 }
 
 /* Whether the row is among the free value's. */
-static bool concerns(const struct paper_sensitive *s, const struct paper_row *row)
+static bool concerns(const struct paper_section *s, const struct paper_row *row)
 {
 	const char *const rows = paper_text(s->keys, "rows");
 	const size_t n = strlen(row->id);
@@ -408,8 +401,8 @@ int papers_read(const char *folder, struct papers *p)
 
 static void table_end(struct paper_table *table)
 {
-	free(table->name);
-	json_decref(table->keys);
+	free(table->section.name);
+	json_decref(table->section.keys);
 	sweep_rule_end(&table->measure.points);
 	sweep_rule_end(&table->measure.over);
 	for (unsigned i = 0; i < table->kept_count; i++) {
@@ -448,7 +441,7 @@ void papers_end(struct papers *p)
 		json_decref(p->paper[i].keys);
 	}
 	for (unsigned i = 0; i < p->sensitive_count; i++) {
-		free(p->sensitive[i].key);
+		free(p->sensitive[i].name);
 		json_decref(p->sensitive[i].keys);
 	}
 	sweeps_end(p);
@@ -520,7 +513,7 @@ int papers_choose(struct papers *p, const char *const *name, unsigned count, boo
 		bool whole = count == 0;
 
 		for (unsigned k = 0; k < count; k++) {
-			whole = whole || !strcmp(name[k], table->paper);
+			whole = whole || !strcmp(name[k], table->section.paper);
 		}
 		table->wanted = whole && !is_short;
 	}
