@@ -86,9 +86,10 @@ static const char *broken_at(const struct emu_cache *read, const struct emu_cach
 	if (stored && stored->dirty && stored->state != D) {
 		return "a dirty line of a write cache is not in state D";
 	}
-	return copy && stored && stored->dirty && copy->state == V ?
-		       "a copy does not know that its line has been written beside it" :
-		       NULL;
+	if (copy && stored && stored->dirty && copy->state == V) {
+		return "a copy does not know that its line has been written beside it";
+	}
+	return NULL;
 }
 
 static const char *broken_invariant(const struct nvw_machine *m, emu_line_id id)

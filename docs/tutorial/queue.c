@@ -92,11 +92,11 @@ static int setup(void *plan, struct nvw_machine *machine)
 	const struct plan *const p = plan;
 	struct nvw_pmem pmem;
 	nvw_off records;
-	int r = nvw_pmem_attach(machine, &pmem);
 
-	r = r ? r : nvw_heap_alloc_extent(machine, &pmem, p->count * sizeof(struct record), &records);
-	r = r ? r : nvw_write(machine, pmem.base + nvw_pool_root_off(&pmem.geometry, 1), &p->count, 8);
-	return r ? r : nvw_write(machine, pmem.base + nvw_pool_root_off(&pmem.geometry, 0), &records, 8);
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, p->count * sizeof(struct record), &records));
+	NVW_TRY(nvw_write(machine, pmem.base + nvw_pool_root_off(&pmem.geometry, 1), &p->count, 8));
+	return nvw_write(machine, pmem.base + nvw_pool_root_off(&pmem.geometry, 0), &records, 8);
 }
 
 static int run(void *plan, struct nvw_machine *machine)
@@ -105,15 +105,15 @@ static int run(void *plan, struct nvw_machine *machine)
 	struct args args = {.count = p->count, .forget_barrier = p->forget_barrier};
 	const char *const base = nvw_nvram_base(machine);
 	nvw_off records;
-	int r = nvw_read(machine, &records,
-		base + nvw_pool_root_off(nvw_pool_geometry(nvw_machine_pool(machine)), 0), 8);
 
+	NVW_TRY(nvw_read(machine, &records,
+		base + nvw_pool_root_off(nvw_pool_geometry(nvw_machine_pool(machine)), 0), 8));
 	args.records = (struct record *)(uintptr_t)(base + records);
 	args.tickets = nvw_alloc(machine, 8);
 	if (!args.tickets) {
 		return NVW_E_MEMORY;
 	}
-	return r ? r : nvw_launch(machine, "append", append, &args, p->count, 64);
+	return nvw_launch(machine, "append", append, &args, p->count, 64);
 }
 
 /* ---- The oracle ---------------------------------------------------------------------------- */
@@ -145,17 +145,20 @@ static int check_record(const struct nvw_pool *pool, const struct nvw_acks *acks
 	bool whole = sequence == i + 1;
 
 	if (sequence == 0) {
-		return acks && nvw_acked(acks, i) ?
-			       nvw_violation(findings, r, "record %llu is lost: it was acknowledged",
-				       (unsigned long long)i) :
-			       0;
+		if (acks && nvw_acked(acks, i)) {
+			return nvw_violation(findings, r, "record %llu is lost: it was acknowledged",
+				(unsigned long long)i);
+		}
+		return 0;
 	}
 	for (unsigned w = 0; w < PAYLOAD_WORDS && whole; w++) {
 		whole = nvw_pool_word(pool, r + 8 * (1 + w)) == payload_of(i, w);
 	}
-	return whole ? 0 :
-		       nvw_violation(findings, r, "record %llu is committed, but not all of its payload",
-			       (unsigned long long)i);
+	if (whole) {
+		return 0;
+	}
+	return nvw_violation(
+		findings, r, "record %llu is committed, but not all of its payload", (unsigned long long)i);
 }
 
 static int check(
@@ -171,7 +174,9 @@ static int check(
 	for (uint64_t i = 0; i < count; i++) {
 		const int error = check_record(pool, acks, records, i, findings);
 
-		result = error ? error : result;
+		if (error) {
+			result = error;
+		}
 	}
 	return result;
 }
@@ -190,9 +195,10 @@ static int check_part(void *plan, const struct nvw_pool *pool, const struct nvw_
 	uint64_t count;
 	nvw_off records;
 
-	return find_records(plan, pool, &records, &count) ?
-		       check_record(pool, acks, records, part, findings) :
-		       no_records(findings);
+	if (find_records(plan, pool, &records, &count)) {
+		return check_record(pool, acks, records, part, findings);
+	}
+	return no_records(findings);
 }
 
 static void part_name(const void *plan, uint64_t part, char *ret_name, size_t bytes)

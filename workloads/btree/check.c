@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "common/bounds.h"
 
 struct walk {
 	struct btree_case c;
@@ -46,7 +47,9 @@ static void judge_key(
 	const struct btree_owed owed = {w->c.plan, w->c.acks, key, first, end, was_loaded(w, key)};
 	const int error = btree_check_key(&w->c, &owed, present, value, off);
 
-	w->error = error ? error : w->error;
+	if (error) {
+		w->error = error;
+	}
 }
 
 /* Checks all planned and loaded keys below limit (and limit itself, if it is present with value). */
@@ -58,7 +61,7 @@ static void judge_up_to(struct walk *w, uint64_t limit, bool present, bool last,
 		const bool some_op = w->op < p->by_key_count, some_load = w->loaded < p->loaded_count;
 		const uint64_t op_key = some_op ? p->keys[p->by_key[w->op]] : UINT64_MAX;
 		const uint64_t load_key = some_load ? p->loaded[w->loaded] : UINT64_MAX;
-		const uint64_t key = op_key < load_key ? op_key : load_key;
+		const uint64_t key = u64_min(op_key, load_key);
 		uint64_t end = w->op;
 
 		if ((!some_op && !some_load) || (!last && key >= limit)) {

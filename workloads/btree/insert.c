@@ -322,8 +322,12 @@ static void note_split(const struct btree_item *it)
 static void pair_of(const struct btree_item *it, unsigned parity, nvw_off left, uint64_t i, uint64_t *ret_key,
 	uint64_t *ret_child)
 {
-	*ret_key = i ? nvw_load(&it->a->up_key[parity][i - 1]) : 0;
-	*ret_child = i ? nvw_load(&it->a->up_child[parity][i - 1]) : left;
+	*ret_key = 0;
+	*ret_child = left;
+	if (i > 0) {
+		*ret_key = nvw_load(&it->a->up_key[parity][i - 1]);
+		*ret_child = nvw_load(&it->a->up_child[parity][i - 1]);
+	}
 }
 
 static nvw_off make_level(
@@ -342,7 +346,9 @@ static nvw_off make_level(
 
 		for (uint64_t s = 0; s < count; s++) {
 			pair_of(it, parity, left, at + s, &key, &child);
-			low = s ? low : key;
+			if (!s) {
+				low = key;
+			}
 			PUT(it, BTREE_KEY(node, s), key);
 			PUT(it, BTREE_VALUE(node, it->a->slots, s), child);
 		}
@@ -539,7 +545,9 @@ static void find_paths(const struct btree_item *it)
 		for (unsigned level = a->height; level-- > 0;) {
 			off = btree_move_right(a->pmem, off, key);
 			STAGE(a, btree_is_near(a, level), path[level * a->n + k], off);
-			off = level ? btree_child(a->pmem, a->slots, off, key) : off;
+			if (level) {
+				off = btree_child(a->pmem, a->slots, off, key);
+			}
 		}
 		STAGE(a, a->pad, run[0][k], 0);
 		STAGE(a, a->pad, run[1][k], 0);

@@ -145,9 +145,10 @@ static uint64_t use(const void *context, uint64_t order)
 /* UNUSED: it has none. */
 static uint64_t first_slot(const void *slots, uint64_t order)
 {
-	return is_sound(*(const unsigned *)slots, order) && btree_count(order) > 0 ?
-		       FOLLOWED + btree_slot(order, 0) :
-		       UNUSED;
+	if (is_sound(*(const unsigned *)slots, order) && btree_count(order) > 0) {
+		return FOLLOWED + btree_slot(order, 0);
+	}
+	return UNUSED;
 }
 
 static bool is_node(const struct btree_case *c, nvw_off off, unsigned level)
@@ -168,11 +169,11 @@ int btree_check_node(const struct btree_case *c, nvw_off off, unsigned level)
 		return BROKEN(
 			c, off, "a node refers to offset %" PRIu64 ", which is not an allocated block", off);
 	}
-	return info_of(c, off) == btree_info(c->slots, level) ?
-		       0 :
-		       BROKEN(c, off,
-			       "the node at %" PRIu64 " is not of level %u: its content is not durable", off,
-			       level);
+	if (info_of(c, off) == btree_info(c->slots, level)) {
+		return 0;
+	}
+	return BROKEN(
+		c, off, "the node at %" PRIu64 " is not of level %u: its content is not durable", off, level);
 }
 
 /* ---- Who refers to it ----------------------------------------------------------------------------- */
@@ -277,8 +278,12 @@ uint64_t btree_root_info(const struct nvw_pool *pool)
 {
 	const nvw_off root = nvw_pool_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), 0));
 	const nvw_off word = root + offsetof(struct btree_node, info);
-	const uint64_t info = root && root % 64 == 0 ? nvw_pool_word(pool, word) : 0;
+	uint64_t info;
 
+	if (root == 0 || root % 64 != 0) {
+		return 0;
+	}
+	info = nvw_pool_word(pool, word);
 	return btree_info_is_sound(info) ? info : 0;
 }
 
@@ -346,9 +351,10 @@ int btree_check_next(const struct btree_case *c, nvw_off off, unsigned level)
 		return BROKEN(c, next, "key %" PRIu64 " at %" PRIu64 " is out of order",
 			key_in(c, next, first), next);
 	}
-	return high_of(c, next) > high ?
-		       0 :
-		       BROKEN(c, next, "the high key of %" PRIu64 " is not above its left neighbour's", next);
+	if (high_of(c, next) > high) {
+		return 0;
+	}
+	return BROKEN(c, next, "the high key of %" PRIu64 " is not above its left neighbour's", next);
 }
 
 /* The chain from one child leads to the next, whose lowest key is low. */
@@ -358,11 +364,13 @@ static int check_step(const struct btree_case *c, nvw_off off, nvw_off child, nv
 		const uint64_t high = high_of(c, child);
 
 		if (next_of(c, child) == to) {
-			return high + 1 == low ? 0 :
-						 BROKEN(c, to,
-							 "the parent of the node at %" PRIu64
-							 " gives %" PRIu64 " as its first key, not %" PRIu64,
-							 to, low, high + 1);
+			if (high + 1 == low) {
+				return 0;
+			}
+			return BROKEN(c, to,
+				"the parent of the node at %" PRIu64 " gives %" PRIu64
+				" as its first key, not %" PRIu64,
+				to, low, high + 1);
 		}
 		if (high >= low) {
 			break;
@@ -387,9 +395,10 @@ static int check_child(const struct btree_case *c, nvw_off off, unsigned slot, u
 	const nvw_off next = next_of(c, off);
 
 	/* (next) says whether that is a node with a child. */
-	return next == 0 || !has_first(c, next, &first) ?
-		       0 :
-		       check_step(c, off, child, value_in(c, next, first), key_in(c, next, first));
+	if (next == 0 || !has_first(c, next, &first)) {
+		return 0;
+	}
+	return check_step(c, off, child, value_in(c, next, first), key_in(c, next, first));
 }
 
 /* ---- Keys ----------------------------------------------------------------------------------------- */
@@ -425,10 +434,12 @@ int btree_check_key(
 	const uint64_t key = owed->key, last = btree_last_acked(owed);
 
 	if (last == owed->first) {
-		return present ? BROKEN(c, off,
-					 "key %" PRIu64 " holds 0x%" PRIx64 ", which no operation put there",
-					 key, value) :
-				 BROKEN(c, off, "key %" PRIu64 " is lost: it was loaded", key);
+		if (present) {
+			return BROKEN(c, off,
+				"key %" PRIu64 " holds 0x%" PRIx64 ", which no operation put there", key,
+				value);
+		}
+		return BROKEN(c, off, "key %" PRIu64 " is lost: it was loaded", key);
 	}
 	if (!present) {
 		return BROKEN(c, off, "key %" PRIu64 " is lost: operation %" PRIu64 " was acknowledged", key,
@@ -494,11 +505,11 @@ static int check_aspect(const struct btree_case *c, nvw_off off, unsigned aspect
 	case ASPECT_NEXT:
 		return btree_check_next(c, off, level);
 	case ASPECT_UP:
-		return is_named(c, off, level) ?
-			       0 :
-			       BROKEN(c, off,
-				       "the block at %" PRIu64 " is allocated, but the tree does not have it",
-				       off);
+		if (is_named(c, off, level)) {
+			return 0;
+		}
+		return BROKEN(
+			c, off, "the block at %" PRIu64 " is allocated, but the tree does not have it", off);
 	default:
 		return check_slot(c, off, aspect - ASPECT_SLOTS, level);
 	}

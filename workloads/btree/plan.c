@@ -274,9 +274,11 @@ const char *btree_unfit(const void *plan)
 {
 	const struct btree_plan *const p = plan;
 
-	return p->is_paper ? "btree: --barriers=paper orders new keys and what publishes them by no barrier; "
-			     "it measures gope18's figures, and a crash may break the tree" :
-			     NULL;
+	if (p->is_paper) {
+		return "btree: --barriers=paper orders new keys and what publishes them by no barrier; "
+		       "it measures gope18's figures, and a crash may break the tree";
+	}
+	return NULL;
 }
 
 int btree_pool(const void *plan, struct nvw_pool_params *ret_params)

@@ -55,7 +55,9 @@ static inline nvw_off btree_find_leaf(const struct btree_args *a, uint64_t key)
 
 	for (unsigned level = a->height; level-- > 0;) {
 		off = btree_move_right(a->pmem, off, key);
-		off = level ? btree_child(a->pmem, a->slots, off, key) : off;
+		if (level) {
+			off = btree_child(a->pmem, a->slots, off, key);
+		}
 	}
 	return off;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "bytes.h"
 
 enum { TEXT_PROBE_BYTES = 4096, SHOWN_CHARS = 40 };
@@ -164,7 +165,7 @@ static int parse_text(const char *path, const char *content, uint64_t bytes, uns
 
 static bool looks_like_text(const char *content, uint64_t bytes)
 {
-	const uint64_t n = bytes < TEXT_PROBE_BYTES ? bytes : TEXT_PROBE_BYTES;
+	const uint64_t n = u64_min(bytes, TEXT_PROBE_BYTES);
 
 	for (uint64_t i = 0; i < n; i++) {
 		const unsigned char c = (unsigned char)content[i];

@@ -116,6 +116,8 @@ int keys_make(const struct keys_source *source, uint64_t count, uint64_t **ret_k
 {
 	const struct generator *const g = find_generator(source->source);
 
-	return g != NULL ? make_generated(g, source, count, ret_keys, ret_count) :
-			   make_from_file(source, count, ret_keys, ret_count);
+	if (g != NULL) {
+		return make_generated(g, source, count, ret_keys, ret_count);
+	}
+	return make_from_file(source, count, ret_keys, ret_count);
 }

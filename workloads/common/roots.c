@@ -20,7 +20,9 @@ int roots_read(struct nvw_machine *machine, const struct nvw_pmem *pmem, uint64_
 
 int roots_refused(const struct nvw_pool *pool, uint64_t part, struct nvw_findings *findings)
 {
-	return part > 0 ? 0 :
-			  nvw_violation(findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0),
-				  "recovery refuses the pool: %s", nvw_error_message());
+	if (part > 0) {
+		return 0;
+	}
+	return nvw_violation(findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0),
+		"recovery refuses the pool: %s", nvw_error_message());
 }

@@ -48,8 +48,8 @@ int unbalanced_find(struct unbalanced *t, uint64_t wanted, uint64_t seed)
 		t->nodes = traverse(t, t->root, most, stack, &t->sum);
 	}
 	free(stack);
-	return t->nodes >= least && t->nodes <= most ?
-		       0 :
-		       nvw_fail(NVW_E_USAGE, "--nodes: none of %d trees has %" PRIu64 " nodes", ROOTS_MAX,
-			       wanted);
+	if (t->nodes >= least && t->nodes <= most) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE, "--nodes: none of %d trees has %" PRIu64 " nodes", ROOTS_MAX, wanted);
 }

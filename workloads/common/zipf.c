@@ -4,11 +4,13 @@
 
 #include <math.h>
 
+#include "bounds.h"
+
 enum { EXACT_TERMS = 1000 };
 
 double zipf_zeta(uint64_t n, double theta)
 {
-	const uint64_t exact = n < EXACT_TERMS ? n : EXACT_TERMS;
+	const uint64_t exact = u64_min(n, EXACT_TERMS);
 	double sum = 0;
 
 	for (uint64_t i = 1; i <= exact; i++) {

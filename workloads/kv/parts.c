@@ -25,6 +25,7 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "common/bounds.h"
 #include "common/roots.h"
 #include "view.h"
 
@@ -32,7 +33,7 @@ enum { HOLDERS_MAX = 256 };
 
 static uint64_t most_slots(const struct kv_plan *p)
 {
-	return UINT64_C(1) << (p->most_log2_slots > p->log2_slots ? p->most_log2_slots : p->log2_slots);
+	return UINT64_C(1) << u64_max(p->most_log2_slots, p->log2_slots);
 }
 
 static uint64_t count(const void *plan, const struct nvw_pool_geometry *g)
@@ -106,11 +107,11 @@ static uint64_t slot_of(const struct kv_case *c, uint64_t key, uint64_t but, boo
 int kv_check_table(const struct kv_case *c)
 {
 	if (c->table.slots == 0) {
-		return kv_view_expect_empty(c->pool) == 0 ?
-			       0 :
-			       nvw_violation(c->findings,
-				       nvw_pool_root_off(nvw_pool_geometry(c->pool), KV_ROOT), "%s",
-				       nvw_error_message());
+		if (kv_view_expect_empty(c->pool) == 0) {
+			return 0;
+		}
+		return nvw_violation(c->findings, nvw_pool_root_off(nvw_pool_geometry(c->pool), KV_ROOT),
+			"%s", nvw_error_message());
 	}
 	if (c->owed.plan == NULL || kv_slot_count(c->table) <= most_slots(c->owed.plan)) {
 		return 0;

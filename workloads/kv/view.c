@@ -6,6 +6,7 @@
 
 #include <nvw/heap.h>
 
+#include "common/bounds.h"
 #include "../common/figures.h"
 #include "plan.h"
 
@@ -88,7 +89,7 @@ static void count_slot(const struct kv_view *v, uint64_t i, struct census *c)
 
 	c->live++;
 	c->probes += probes;
-	c->probe_max = probes > c->probe_max ? probes : c->probe_max;
+	c->probe_max = u64_max(probes, c->probe_max);
 	c->value_bytes += kv_header_value_bytes(entry[1]);
 }
 

@@ -41,6 +41,7 @@
  *
  * STEP() marks the steps that a seeded bug may replace (mutations.c).
  */
+#include "common/bounds.h"
 #include "steps.h"
 
 enum { POLLS_MAX = 1 << 22 };
@@ -320,7 +321,7 @@ static void consume(const struct queue_args *a, uint64_t consumer)
 
 		consume_batch(a, &m, consumer, records);
 		end_operation(&m, QUEUE_OPERATION_CONSUME, begun);
-		records += left < nvw_group_size() ? left : nvw_group_size();
+		records += u64_min(left, nvw_group_size());
 	}
 	if (nvw_local_id() == 0) {
 		a->plan->consumed[consumer] = records;
@@ -339,13 +340,16 @@ void queue_kernel(const void *args)
 	const struct queue_args *const a = args;
 	const struct queue_plan *const p = a->plan;
 	const uint64_t group = nvw_group_id();
-	const uint64_t pairs = p->producers < p->consumers ? p->producers : p->consumers;
+	const uint64_t pairs = u64_min(p->producers, p->consumers);
 	bool is_producer = group < p->producers;
-	uint64_t number = is_producer ? group : group - p->producers;
+	uint64_t number = group - p->producers; /* a consumer's */
 
-	if (p->placement == QUEUE_APART) {
-		is_producer = group < 2 * pairs ? group % 2 == 0 : p->producers > pairs;
-		number = group < 2 * pairs ? group / 2 : group - pairs;
+	if (p->placement == QUEUE_APART && group < 2 * pairs) {
+		is_producer = group % 2 == 0;
+		number = group / 2;
+	} else if (p->placement == QUEUE_APART) {
+		is_producer = p->producers > pairs;
+		number = group - pairs;
 	}
 	if (is_producer) {
 		produce(a);

@@ -122,10 +122,11 @@ int stack_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 			findings, nvw_pool_root_off(nvw_pool_geometry(pool), 0), "%s", nvw_error_message());
 	}
 	if (c.v.layout.extent == 0) {
-		return acks != NULL && nvw_acked_count(acks) != 0 ?
-			       nvw_violation(
-				       findings, 0, "the stacks are lost: operations were acknowledged") :
-			       0;
+		if (acks != NULL && nvw_acked_count(acks) != 0) {
+			return nvw_violation(
+				findings, 0, "the stacks are lost: operations were acknowledged");
+		}
+		return 0;
 	}
 	c.state = calloc(c.v.layout.nodes + 1, sizeof *c.state);
 	if (c.state == NULL) {

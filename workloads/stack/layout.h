@@ -79,10 +79,11 @@ static inline uint64_t stack_node_number(const struct stack_layout *l, nvw_off o
 {
 	const uint64_t at = off - stack_first_node(l);
 
-	return off < stack_first_node(l) || at % stack_node_bytes(l) != 0 ||
-			       at / stack_node_bytes(l) >= l->nodes ?
-		       UINT64_MAX :
-		       at / stack_node_bytes(l);
+	if (off < stack_first_node(l) || at % stack_node_bytes(l) != 0 ||
+		at / stack_node_bytes(l) >= l->nodes) {
+		return UINT64_MAX;
+	}
+	return at / stack_node_bytes(l);
 }
 
 /* The stack that node is pushed onto. */

@@ -104,8 +104,10 @@ const char *steal_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
 		return "that the pool is set up";
 	}
 	if (off >= v.tasks && off < v.tasks + steal_task_count(&v.tree) * item) {
-		return (off - v.tasks) % item == 0 && (found & 15) <= STEAL_CLAIMED ? "the state of a task" :
-										      NULL;
+		if ((off - v.tasks) % item == 0 && (found & 15) <= STEAL_CLAIMED) {
+			return "the state of a task";
+		}
+		return NULL;
 	}
 	if (off < v.logs || off >= v.logs + v.groups * v.records * item) {
 		return NULL;

@@ -29,6 +29,7 @@
  *
  * STEP() marks the steps that a seeded bug may replace (mutations.c).
  */
+#include "common/bounds.h"
 #include "steps.h"
 
 enum { TRIES_MAX = 1 << 16, LOG2_LOOKS_MAX = 6, VICTIMS_MAX = 4 };
@@ -120,7 +121,7 @@ static uint64_t steal(const struct steal_args *a, uint64_t victim)
 /* One round: tries some of the other deques; the next round tries the next ones. */
 static uint64_t steal_from_some(const struct steal_args *a, uint64_t round)
 {
-	const uint64_t others = nvw_group_count() - 1, tries = others < VICTIMS_MAX ? others : VICTIMS_MAX;
+	const uint64_t others = nvw_group_count() - 1, tries = u64_min(others, VICTIMS_MAX);
 	uint64_t task = NO_TASK;
 
 	for (uint64_t i = 0; i < tries && task == NO_TASK; i++) {

@@ -42,8 +42,10 @@ static uint64_t record_at(const struct steal_view *v, nvw_off off)
 {
 	const uint64_t item = steal_item_bytes(v->words), number = (off - v->logs) / item;
 
-	return off >= v->logs && (off - v->logs) % item == 0 && number < v->groups * v->records ? number :
-												  UINT64_MAX;
+	if (off >= v->logs && (off - v->logs) % item == 0 && number < v->groups * v->records) {
+		return number;
+	}
+	return UINT64_MAX;
 }
 
 /* The first record of the task, 0: none lies before this place. */
@@ -211,10 +213,11 @@ static int check_state(const struct steal_case *c, uint64_t task)
 	const uint64_t state = nvw_pool_word(c->v.pool, off);
 
 	if (state == STEAL_ABSENT) {
-		return task >= c->v.tree.roots ?
-			       0 :
-			       nvw_violation(c->findings, off,
-				       "task %" PRIu64 " is lost: it existed from the beginning", task);
+		if (task >= c->v.tree.roots) {
+			return 0;
+		}
+		return nvw_violation(
+			c->findings, off, "task %" PRIu64 " is lost: it existed from the beginning", task);
 	}
 	if (state != STEAL_PRESENT && (state & 15) != STEAL_CLAIMED) {
 		return nvw_violation(c->findings, off,

@@ -106,6 +106,8 @@ uint64_t trees_marks_of(uint32_t first, uint32_t count)
 	for (uint64_t i = first; i < (uint64_t)first + count; i++) {
 		sum += (i + 1) * (i + 1);
 	}
-	return count > 2 ? sum + trees_marks_of(first, half) + trees_marks_of(first + half, count - half) :
-			   sum;
+	if (count > 2) {
+		return sum + trees_marks_of(first, half) + trees_marks_of(first + half, count - half);
+	}
+	return sum;
 }

@@ -68,8 +68,8 @@ static uint32_t entries_in_use(const struct task_run *run)
 	for (uint32_t i = 0; i < run->depth; i++) {
 		const struct task_range *const r = &run->stack[i];
 
-		most = r->end > most ? r->end : most;
-		most = r->kept_end > most ? r->kept_end : most;
+		most = u64_max(r->end, most);
+		most = u64_max(r->kept_end, most);
 	}
 	return most;
 }

@@ -80,8 +80,10 @@ static inline uint64_t save_last_off(uint32_t entries, unsigned words)
 static inline uint64_t save_copy_off(
 	bool undo, uint64_t copy, uint32_t entries, unsigned words, uint64_t array_words)
 {
-	return (undo ? save_last_off(entries, words) + 64 : 0) +
-	       copy * save_copy_bytes(undo ? 0 : entries, words, array_words);
+	if (undo) {
+		return save_last_off(entries, words) + 64 + copy * save_copy_bytes(0, words, array_words);
+	}
+	return copy * save_copy_bytes(entries, words, array_words);
 }
 
 /* The last recovery point: its number, 0 if there is none, and its copy; and the last settled epoch of its
@@ -93,11 +95,13 @@ struct save_last {
 /* From the settled epoch, and the word, which is not looked at without undo logging. */
 static inline struct save_last save_last(bool undo, uint64_t settled, uint64_t word)
 {
-	const struct save_last none = {.settled = settled},
-			       copied = {.number = settled, .copy = settled % 2, .settled = settled},
-			       undone = {.number = word >> 1, .copy = word & 1, .settled = settled};
+	struct save_last last = {.number = settled, .copy = settled % 2, .settled = settled};
 
-	return settled == 0 ? none : undo ? undone : copied;
+	if (undo && settled != 0) {
+		last.number = word >> 1;
+		last.copy = word & 1;
+	}
+	return last;
 }
 
 /* A step of a recovery point: the right one, or what a seeded bug has in its place. */

@@ -416,7 +416,10 @@ static int saved_check(
 	if (acks != NULL) {
 		lost = check_acknowledged(&s, acks, area, findings);
 	}
-	return verdict ? verdict : lost;
+	if (verdict) {
+		return verdict;
+	}
+	return lost;
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */

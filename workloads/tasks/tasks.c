@@ -421,9 +421,15 @@ int task_run_begin(struct task_run *run, const struct task_machine *does, struct
 	run->machine = machine;
 	run->program = program;
 	run->options = options ? *options : (struct nvw_task_options){0};
-	run->options.entries = run->options.entries ? run->options.entries : 1 << 20;
-	run->options.depth = run->options.depth ? run->options.depth : NVW_TASK_DEPTH_MAX;
-	run->options.group_size = run->options.group_size ? run->options.group_size : 256;
+	if (!run->options.entries) {
+		run->options.entries = 1 << 20;
+	}
+	if (!run->options.depth) {
+		run->options.depth = NVW_TASK_DEPTH_MAX;
+	}
+	if (!run->options.group_size) {
+		run->options.group_size = 256;
+	}
 	run->next = 1;
 	if (run->options.entries > NVW_TASK_ENTRIES_MAX) {
 		return nvw_fail(NVW_E_USAGE,

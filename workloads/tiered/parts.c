@@ -86,7 +86,9 @@ static uint64_t put_of_log(const struct tiered_case *c, uint64_t item, uint64_t 
 		k++) {
 		const uint64_t op = item + k * c->v.layout.items;
 
-		last = key_of(c, op) == key ? op : last;
+		if (key_of(c, op) == key) {
+			last = op;
+		}
 	}
 	return last;
 }

@@ -32,12 +32,13 @@ static int check_options(const struct nvw_options *options)
 	};
 	const char *const device = nvw_option_string(options, "table-device");
 
-	return strlen(device) < NVW_DEVICE_NAME_BYTES ?
-		       BOUNDS_CHECK("tiered", options, bounds) :
-		       nvw_fail(NVW_E_USAGE,
-			       "tiered: --table-device: a device's name has at most %d characters, not "
-			       "\"%s\"",
-			       NVW_DEVICE_NAME_BYTES - 1, device);
+	if (strlen(device) < NVW_DEVICE_NAME_BYTES) {
+		return BOUNDS_CHECK("tiered", options, bounds);
+	}
+	return nvw_fail(NVW_E_USAGE,
+		"tiered: --table-device: a device's name has at most %d characters, not "
+		"\"%s\"",
+		NVW_DEVICE_NAME_BYTES - 1, device);
 }
 
 int tiered_prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
