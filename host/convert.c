@@ -95,9 +95,11 @@ static const struct host_event *flush_of(const struct converter *c, const struct
 {
 	/* What read_rest() makes is no event of the spool. */
 	const uintptr_t at = (uintptr_t)e, begin = (uintptr_t)c->spool;
-	uint64_t next =
-		at >= begin && at < begin + c->spool_bytes ? at - begin + host_event_bytes(e) : UINT64_MAX;
+	uint64_t next = UINT64_MAX;
 
+	if (at >= begin && at < begin + c->spool_bytes) {
+		next = at - begin + host_event_bytes(e);
+	}
 	for (unsigned i = 0; i < EVENTS_AHEAD && next < c->spool_bytes; i++) {
 		const struct host_event *const f = (const struct host_event *)(c->spool + next);
 
@@ -244,7 +246,10 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		r.flush.bytes = bytes_inside(c, e);
 		c->counts.flushes++;
 		NVW_TRY(site_of(c, e->site, &r.flush.site));
-		return r.flush.bytes == 0 ? 0 : host_convert_append(c, &r);
+		if (r.flush.bytes == 0) {
+			return 0;
+		}
+		return host_convert_append(c, &r);
 	}
 }
 
@@ -309,24 +314,15 @@ static bool read_rest(struct converter *c, int *ret_error)
 
 static int map_spool(struct converter *c)
 {
-	char path[300];
-
 	c->spool_bytes = c->s->control->spool_tail;
 	if (c->spool_bytes == 0) {
 		return 0;
 	}
-	snprintf(path, sizeof path, "%s/spool", c->s->folder.path);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	void *const at = fd >= 0 ? mmap(NULL, c->spool_bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-
-	if (fd >= 0) {
-		close(fd);
-	}
-	if (at == MAP_FAILED) {
+	c->spool = host_session_map(c->s, "spool", c->spool_bytes);
+	if (c->spool == NULL) {
 		c->spool_bytes = 0;
-		return nvw_fail_errno("%s", path);
+		return NVW_E_SYSTEM;
 	}
-	c->spool = at;
 	return 0;
 }
 
@@ -398,7 +394,9 @@ static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 	}
 	NVW_TRY(convert_spool(c));
 	read_rest(c, &error);
-	*ret_atomicity = c->found > 0 ? 64 : 8;
+	if (c->found == 0) {
+		*ret_atomicity = 8;
+	}
 	unmap(c);
 	if (error == 0) {
 		error = host_merge_again(c);
@@ -531,8 +529,11 @@ int host_session_save_base(const struct host_session *s, unsigned i, const char 
 		good = pwrite(to, buffer, (size_t)n, data) == n;
 		at = (uint64_t)data + (uint64_t)n;
 	}
-	const int error = good ? 0 : nvw_fail_errno("%s", path);
+	int error = 0;
 
+	if (!good) {
+		error = nvw_fail_errno("%s", path);
+	}
 	if (from >= 0) {
 		close(from);
 	}

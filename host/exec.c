@@ -176,11 +176,15 @@ static int make_file(const struct host_session *s, const char *name, off_t bytes
 /* With holes: what is not used takes no memory. */
 static int make_races(struct host_session *s, const struct host_options *o)
 {
-	const int fd = o->check ? make_file(s, "races", sizeof(struct host_races)) : -1;
 	const bool initial = o->initial;
-	bool failed = o->check && fd < 0;
 
 	_Static_assert(offsetof(struct host_races, initial) == 0, "as it is written");
+	if (!o->check) {
+		return 0;
+	}
+	const int fd = make_file(s, "races", sizeof(struct host_races));
+	bool failed = fd < 0;
+
 	if (fd >= 0) {
 		failed = pwrite(fd, &initial, sizeof initial, 0) != sizeof initial;
 		close(fd);
@@ -246,7 +250,7 @@ static int check_devices(const struct emu_config *m)
 static int check_delays(const struct emu_config *m)
 {
 	static const uint64_t most_ps = UINT64_C(1000000000000);
-	const uint64_t latency = m->nvram.read > m->nvram.write ? m->nvram.read : m->nvram.write;
+	const uint64_t latency = nvw_max(m->nvram.read, m->nvram.write);
 	const double rate = (double)m->nvram.bandwidth * (double)m->nvram.channels;
 
 	if (latency > most_ps) {
@@ -593,6 +597,27 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 
 /* ---- Results -------------------------------------------------------------------------------------- */
 
+const void *host_session_map(const struct host_session *s, const char *name, size_t n)
+{
+	char path[300];
+	void *at = MAP_FAILED;
+
+	snprintf(path, sizeof path, "%s/%s", s->folder.path, name);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		at = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+	}
+	if (at == MAP_FAILED) {
+		(void)nvw_fail_errno("%s", path);
+		at = NULL;
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+	return at;
+}
+
 void host_session_base(const struct host_session *s, unsigned i, char *ret_path, size_t n)
 {
 	snprintf(ret_path, n, "%s/base-%u", s->folder.path, i);
@@ -603,9 +628,9 @@ static void add_operations(struct host_operations *sum, const struct host_operat
 	if (o->count && (sum->count == 0 || o->began_ns < sum->began_ns)) {
 		sum->began_ns = o->began_ns;
 	}
-	sum->ended_ns = o->ended_ns > sum->ended_ns ? o->ended_ns : sum->ended_ns;
+	sum->ended_ns = nvw_max(o->ended_ns, sum->ended_ns);
 	sum->count += o->count;
-	sum->longest_ns = o->longest_ns > sum->longest_ns ? o->longest_ns : sum->longest_ns;
+	sum->longest_ns = nvw_max(o->longest_ns, sum->longest_ns);
 	sum->flushes += o->flushes;
 	sum->fences += o->fences;
 	sum->lines_flushed += o->lines_flushed;

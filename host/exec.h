@@ -76,6 +76,8 @@ struct host_counts {
 NVW_CHECKED int host_session_convert(
 	struct host_session *session, unsigned i, int fd, const char *name, struct host_counts *ret_counts);
 
+/* Maps n bytes of a file of the session for reading. NULL with a message. */
+const void *host_session_map(const struct host_session *session, const char *name, size_t n);
 /* The path of a copy of file i with its content when it was first mapped. */
 void host_session_base(const struct host_session *session, unsigned i, char *ret_path, size_t n);
 /* Copies it to path, which is replaced, with the length of the log's pool. */

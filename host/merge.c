@@ -83,7 +83,9 @@ int host_merge_begin(struct converter *c, struct host_merge *m)
 		}
 		at += host_event_bytes(e);
 	}
-	m->info = !error && m->log_count ? nvw_log_info(m->log[0].reader) : NULL;
+	if (!error && m->log_count) {
+		m->info = nvw_log_info(m->log[0].reader);
+	}
 	return error;
 }
 
@@ -173,7 +175,7 @@ static int take_store(const struct taken *t, const struct nvw_log_record *from)
 		r.store.off = off;
 		r.store.bytes = n;
 		r.store.value = value >> 8 * at;
-		r.store.value &= n < 8 ? (UINT64_C(1) << 8 * n) - 1 : UINT64_MAX;
+		r.store.value &= nvw_low_bits(8 * n);
 		memcpy(t->c->replay + off, &r.store.value, n);
 		t->c->counts.stores++;
 		NVW_TRY(host_convert_append(t->c, &r));

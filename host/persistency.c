@@ -44,7 +44,7 @@ static int by_word_of_load(const void *a, const void *b)
 
 static uint32_t threads(const struct host_races *r)
 {
-	return r->threads < HOST_RACE_THREADS ? r->threads : HOST_RACE_THREADS;
+	return (uint32_t)nvw_min(r->threads, HOST_RACE_THREADS);
 }
 
 static uint32_t word_state(const struct host_races *r, uint64_t word)
@@ -299,46 +299,32 @@ static int compare_all(struct search *x)
 	return 0;
 }
 
+static int order_of(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 static int by_hint(const void *a, const void *b)
 {
 	const struct host_candidate *const x = a, *const y = b;
 
-	if (x->hint != y->hint) {
-		return x->hint < y->hint ? -1 : 1;
-	}
-	if ((x->end == 0) != (y->end == 0)) {
-		return x->end != 0 ? -1 : 1;
-	}
-	if (x->store != y->store) {
-		return x->store < y->store ? -1 : 1;
-	}
-	return (x->load > y->load) - (x->load < y->load);
+	NVW_TRY(order_of(x->hint, y->hint));
+	NVW_TRY(order_of(x->end == 0, y->end == 0));
+	NVW_TRY(order_of(x->store, y->store));
+	return order_of(x->load, y->load);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------ */
-
-static int map_races(const struct host_session *s, const struct host_races **ret_races)
-{
-	char path[300];
-
-	snprintf(path, sizeof path, "%s/races", s->folder.path);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	void *const at = fd >= 0 ? mmap(NULL, sizeof **ret_races, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-	const int error = at == MAP_FAILED ? nvw_fail_errno("%s", path) : 0;
-
-	if (fd >= 0) {
-		close(fd);
-	}
-	*ret_races = at;
-	return error;
-}
 
 int host_candidates_find(const struct host_session *s, struct host_candidates *ret_found)
 {
 	struct search x = {.s = s, .found = ret_found};
 
 	*ret_found = (struct host_candidates){.list = NULL};
-	NVW_TRY(map_races(s, &ret_found->races));
+	ret_found->races = host_session_map(s, "races", sizeof *ret_found->races);
+	if (ret_found->races == NULL) {
+		return NVW_E_SYSTEM;
+	}
 	x.r = ret_found->races;
 	int error = gather(&x);
 

@@ -130,7 +130,7 @@ static unsigned find_places(
 		snprintf(p->file, sizeof p->file, "%s", found[i].file);
 		name_function(p, &found[i]);
 	}
-	return count > 0 ? count : 1;
+	return NVW_OR(count, 1);
 }
 
 unsigned host_places_of(
@@ -138,7 +138,7 @@ unsigned host_places_of(
 {
 	struct known *k = site <= HOST_SITES_MAX ? known[site] : NULL;
 	const unsigned count = k ? k->count : find_places(c, site, ret_places);
-	const unsigned kept = count > 0 ? count : 1;
+	const unsigned kept = NVW_OR(count, 1);
 
 	if (k != NULL) {
 		memcpy(ret_places, k->place, kept * sizeof *ret_places);

@@ -83,7 +83,7 @@ static inline unsigned host_bin(uint64_t ns)
 	const unsigned octave = 63 - (unsigned)__builtin_clzll(ns); /* from 6 */
 	const unsigned bin = 64 + (octave - 6) * 32 + (unsigned)(ns >> (octave - 5) & 31);
 
-	return bin < HOST_BINS ? bin : HOST_BINS - 1;
+	return (unsigned)nvw_min(bin, HOST_BINS - 1);
 }
 
 /* The middle of a bin. */

@@ -166,7 +166,10 @@ static struct piece callee(const struct instruction *i)
 	if (!piece_begins(i->mnemonic, "call") || i->operands != 1) {
 		return (struct piece){0};
 	}
-	return piece_begins(i->operand[0], "*") ? piece_rest(i->operand[0], 1) : i->operand[0];
+	if (piece_begins(i->operand[0], "*")) {
+		return piece_rest(i->operand[0], 1);
+	}
+	return i->operand[0];
 }
 
 /* A call ends earlier announcements, and may announce a store: a range, or any number of them. */
@@ -512,11 +515,14 @@ static char *rewrite(const char *path)
 		fprintf(s.to, "# 1 \"%s\"\n", name);
 	}
 	for (const char *at = text; at < end;) {
-		const char *const stop = memchr(at, '\n', (size_t)(end - at));
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
 
+		if (stop == NULL) {
+			stop = end;
+		}
 		s.line++;
-		line(&s, at, stop ? stop : end);
-		at = stop ? stop + 1 : end;
+		line(&s, at, stop);
+		at = stop + (stop < end);
 	}
 	emit_to(&s, end);
 	fprintf(s.to, "\n\t.pushsection .nvwave_cc,\"\",@progbits\n\t.asciz \"%s\"\n\t.popsection\n",
@@ -600,7 +606,11 @@ int main(int argc, char *argv[])
 		const bool is_file = argv[i][0] != '-' || argv[i][1] == '\0';
 
 		files += is_file;
-		to[n++] = is_file ? rewrite(argv[i][0] == '-' ? NULL : argv[i]) : argv[i];
+		to[n] = argv[i];
+		if (is_file) {
+			to[n] = rewrite(argv[i][0] == '-' ? NULL : argv[i]);
+		}
+		n++;
 		if (takes_value(argv[i]) && i + 1 < argc) {
 			to[n++] = argv[++i];
 		}

@@ -62,10 +62,14 @@ static unsigned register_bytes(struct piece p)
 	if (piece_begins(p, "r") && isdigit((unsigned char)p.at[1])) {
 		const char last = (char)tolower(p.at[p.n - 1]);
 
-		if (isdigit((unsigned char)last) || last == 'd') {
-			return last == 'd' ? 4 : 8;
+		switch (last) {
+		case 'd':
+			return 4;
+		case 'w':
+			return 2;
+		default:
+			return isdigit((unsigned char)last) ? 8 : 1;
 		}
-		return last == 'w' ? 2 : 1;
 	}
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (piece_is(p, names[i])) {

@@ -81,17 +81,24 @@ static int check(const struct append_log *log)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
-	size_t bytes;
-	int is_pmem;
+	const char *bug = "";
+	uint64_t count = 0;
+	size_t bytes, new_bytes = 0;
+	int is_pmem, flags = 0;
 
 	if (argc < 2 || argc > 4) {
 		fprintf(stderr, "append_log FILE [COUNT [one-drain | no-flush | header-first]]\n");
 		return 2;
 	}
-	struct append_log *const log =
-		argc > 2 ? pmem_map_file(argv[1], sizeof *log, PMEM_FILE_CREATE, 0600, &bytes, &is_pmem) :
-			   pmem_map_file(argv[1], 0, 0, 0, &bytes, &is_pmem);
+	if (argc > 2) {
+		count = strtoull(argv[2], NULL, 0);
+		new_bytes = sizeof(struct append_log);
+		flags = PMEM_FILE_CREATE;
+	}
+	if (argc > 3) {
+		bug = argv[3];
+	}
+	struct append_log *const log = pmem_map_file(argv[1], new_bytes, flags, 0600, &bytes, &is_pmem);
 
 	if (log == NULL || bytes < sizeof *log) {
 		fprintf(stderr, "%s: %s\n", argv[1], log ? "too short" : pmem_errormsg());
@@ -101,7 +108,7 @@ int main(int argc, char **argv)
 		return check(log);
 	}
 	for (uint64_t i = 0; i < count && log->count < ENTRIES; i++) {
-		append(log, argc > 3 ? argv[3] : "");
+		append(log, bug);
 	}
 	pmem_unmap(log, bytes);
 	return 0;

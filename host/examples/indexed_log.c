@@ -72,18 +72,26 @@ static void recover(struct indexed_log *log)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
+	const char *bug = "";
+	uint64_t count = 0;
 	char message[128];
-	size_t bytes;
+	size_t bytes, new_bytes = 0;
+	int flags = 0;
 
 	if (argc < 2 || argc > 4) {
 		fprintf(stderr,
 			"indexed_log FILE [COUNT [one-drain | no-flush | index-first | index-unflushed]]\n");
 		return 2;
 	}
-	struct indexed_log *const log =
-		argc > 2 ? pmem_map_file(argv[1], sizeof *log, PMEM_FILE_CREATE, 0600, &bytes, NULL) :
-			   pmem_map_file(argv[1], 0, 0, 0, &bytes, NULL);
+	if (argc > 2) {
+		count = strtoull(argv[2], NULL, 0);
+		new_bytes = sizeof(struct indexed_log);
+		flags = PMEM_FILE_CREATE;
+	}
+	if (argc > 3) {
+		bug = argv[3];
+	}
+	struct indexed_log *const log = pmem_map_file(argv[1], new_bytes, flags, 0600, &bytes, NULL);
 
 	if (log == NULL || bytes < sizeof *log) {
 		fprintf(stderr, "%s: %s\n", argv[1], log ? "too short" : pmem_errormsg());
@@ -99,7 +107,7 @@ int main(int argc, char **argv)
 	}
 	recover(log);
 	for (uint64_t i = 0; i < count && log->count < ENTRIES; i++) {
-		insert(log, argc > 3 ? argv[3] : "");
+		insert(log, bug);
 	}
 	pmem_unmap(log, bytes);
 	return 0;

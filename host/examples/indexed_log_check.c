@@ -127,7 +127,11 @@ int nvw_check_part(struct nvw_check *c, uint64_t part)
 			(unsigned long long)count(c));
 		return 1;
 	}
-	return part == 0     ? 0 :
-	       part <= SLOTS ? check_slot(c, (unsigned)part - 1) :
-			       check_entry(c, part - SLOTS);
+	if (part == 0) {
+		return 0;
+	}
+	if (part <= SLOTS) {
+		return check_slot(c, (unsigned)part - 1);
+	}
+	return check_entry(c, part - SLOTS);
 }

@@ -227,7 +227,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	recover(l);
-	bugs = argc > 3 ? argv[3] : "";
+	if (argc > 3) {
+		bugs = argv[3];
+	}
 	for (uint64_t i = strtoull(argv[2], NULL, 0); i > 0 && l->count.value < ENTRIES; i--) {
 		enter(l);
 		apply(l);

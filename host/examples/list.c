@@ -108,10 +108,18 @@ static int check(const struct root *root)
 
 int main(int argc, char **argv)
 {
-	const char *const what = argc > 2 ? argv[1] : "", *const bug = argc > 4 ? argv[4] : "";
-	const uint64_t count = argc > 3 ? strtoull(argv[3], NULL, 0) : 0;
+	const char *const what = argc > 2 ? argv[1] : "";
+	const char *bug = "";
+	uint64_t count = 0;
 	PMEMobjpool *pool;
 	int status = 0;
+
+	if (argc > 3) {
+		count = strtoull(argv[3], NULL, 0);
+	}
+	if (argc > 4) {
+		bug = argv[4];
+	}
 
 	if (strcmp(what, "create") == 0) {
 		pool = pmemobj_create(argv[2], layout, PMEMOBJ_MIN_POOL, 0600);

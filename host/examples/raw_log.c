@@ -108,9 +108,11 @@ static int check(const struct log *log)
 static struct log *map(const char *path)
 {
 	const int fd = open(path, O_RDWR | O_CREAT, 0666);
-	void *const at = fd >= 0 && ftruncate(fd, sizeof(struct log)) == 0 ?
-				 mmap(NULL, sizeof(struct log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
-				 MAP_FAILED;
+	void *at = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, sizeof(struct log)) == 0) {
+		at = mmap(NULL, sizeof(struct log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
 
 	if (at == MAP_FAILED) {
 		perror(path);
@@ -123,17 +125,20 @@ static struct log *map(const char *path)
 int main(int argc, char **argv)
 {
 	const char *const what = argc > 1 ? argv[1] : "";
+	const int checks = strcmp(what, "check") == 0 && argc == 3;
 
-	if (strcmp(what, "check") == 0 ? argc != 3 : strcmp(what, "append") != 0 || argc < 4 || argc > 5) {
+	if (!checks && (strcmp(what, "append") != 0 || argc < 4 || argc > 5)) {
 		fprintf(stderr, "raw_log append FILE N [BUG] | check FILE\n");
 		return 2;
 	}
 	struct log *const log = map(argv[2]);
 
-	if (strcmp(what, "check") == 0) {
+	if (checks) {
 		return check(log);
 	}
-	bug = argc > 4 ? argv[4] : bug;
+	if (argc > 4) {
+		bug = argv[4];
+	}
 	if (log->head.magic != magic) {
 		log->head.magic = magic;
 		flush(&log->head);

@@ -157,7 +157,11 @@ static struct operation operation_number(uint64_t i)
 
 static void carry_out(struct pool *p, struct operation o)
 {
-	o.value ? put(p, o.key, o.value) : drop(p, o.key);
+	if (o.value) {
+		put(p, o.key, o.value);
+	} else {
+		drop(p, o.key);
+	}
 }
 
 /* The expected content of the pool after the first n operations: in ordinary memory, by the simplest code. */
@@ -176,10 +180,12 @@ static void model_after(uint64_t n, uint64_t value[KEYS])
 static struct pool *map(const char *path)
 {
 	const int fd = open(path, O_RDWR | O_CREAT, 0666);
-	void *const at = fd >= 0 && ftruncate(fd, POOL_BYTES) == 0 ?
-				 mmap(address, POOL_BYTES, PROT_READ | PROT_WRITE,
-					 MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) :
-				 MAP_FAILED;
+	void *at = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, POOL_BYTES) == 0) {
+		at = mmap(
+			address, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+	}
 
 	if (at != address) {
 		perror(path);
@@ -223,9 +229,14 @@ static uint64_t first_difference(struct pool *p, const uint64_t value[KEYS])
 /* Operations are acknowledged in order here: "0-16" is 17 of them. */
 static uint64_t acknowledged(void)
 {
-	const char *const text = getenv("NVWAVE_ACKNOWLEDGED"), *const last = text ? strchr(text, '-') : NULL;
+	const char *const text = getenv("NVWAVE_ACKNOWLEDGED");
 
-	return text == NULL || *text == '\0' ? 0 : strtoull(last ? last + 1 : text, NULL, 10) + 1;
+	if (text == NULL || *text == '\0') {
+		return 0;
+	}
+	const char *const last = strchr(text, '-');
+
+	return strtoull(last ? last + 1 : text, NULL, 10) + 1;
 }
 
 static int is_in_flight(void)
@@ -250,17 +261,19 @@ static int check(struct pool *p, int goes_on)
 
 	if (wrong < KEYS && is_in_flight()) {
 		model_after(++n, value);
-		wrong = first_difference(p, value) < KEYS ? wrong : KEYS;
+		if (first_difference(p, value) >= KEYS) {
+			wrong = KEYS;
+		}
 	}
 	if (wrong < KEYS) {
 		printf("key %llu has value %llu\n", (unsigned long long)wrong,
 			(unsigned long long)get(p, wrong));
 		return 1;
 	}
-	for (uint64_t i = n; goes_on && i < n + GO_ON; i++) {
-		carry_out(p, operation_number(i));
+	for (int i = 0; goes_on && i < GO_ON; i++) {
+		carry_out(p, operation_number(n++));
 	}
-	model_after(goes_on ? n + GO_ON : n, value);
+	model_after(n, value);
 	wrong = first_difference(p, value);
 	if (wrong < KEYS) {
 		printf("after going on, key %llu has value %llu\n", (unsigned long long)wrong,
@@ -297,7 +310,9 @@ int main(int argc, char **argv)
 		argc == 3 || (argc > 3 && argc < 6 && strcmp(argv[1], "run") == 0) ? argv[1] : "";
 
 	if (strcmp(what, "run") == 0 && argc > 3) {
-		bug = argc > 4 ? argv[4] : bug;
+		if (argc > 4) {
+			bug = argv[4];
+		}
 		return run(map(argv[2]), strtoull(argv[3], NULL, 10));
 	}
 	if (strcmp(what, "check") == 0) {
