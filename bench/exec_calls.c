@@ -39,7 +39,10 @@ static int by_size(const void *a, const void *b)
 static double median(void)
 {
 	qsort(took, CALLS, sizeof *took, by_size);
-	return took[CALLS / 2] <= empty ? 0 : (double)(took[CALLS / 2] - empty) / ticks_per_ns;
+	if (took[CALLS / 2] <= empty) {
+		return 0;
+	}
+	return (double)(took[CALLS / 2] - empty) / ticks_per_ns;
 }
 
 static void calibrate(void)

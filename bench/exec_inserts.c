@@ -77,10 +77,17 @@ static void insert(struct leaf *l, uint64_t key, uint64_t value)
 
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : part_of(INSERTIONS);
-	const int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
+	uint64_t count = part_of(INSERTIONS);
 	struct leaf *leaf = MAP_FAILED;
 	unsigned a, b, c, d;
+	int fd = -1;
+
+	if (argc > 1) {
+		fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+	}
+	if (argc > 2) {
+		count = strtoull(argv[2], NULL, 0);
+	}
 
 	if (fd >= 0 && ftruncate(fd, LEAVES * sizeof *leaf) == 0) {
 		leaf = mmap(NULL, LEAVES * sizeof *leaf, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -56,8 +56,12 @@ static void persist(const volatile void *at)
 int main(int argc, char **argv)
 {
 	uint64_t *const table = malloc(TABLE * sizeof *table), steps = 0;
-	const int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
 	volatile uint64_t *log = MAP_FAILED;
+	int fd = -1;
+
+	if (argc > 1) {
+		fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+	}
 
 	if (fd >= 0 && ftruncate(fd, 64 * SLOTS) == 0) {
 		log = mmap(NULL, 64 * SLOTS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -29,7 +29,10 @@ static PMEMobjpool *open_pool(const char *path)
 {
 	PMEMobjpool *const pool = pmemobj_open(path, "transactions");
 
-	return pool ? pool : pmemobj_create(path, "transactions", PMEMOBJ_MIN_POOL, 0600);
+	if (pool != NULL) {
+		return pool;
+	}
+	return pmemobj_create(path, "transactions", PMEMOBJ_MIN_POOL, 0600);
 }
 
 int main(int argc, char **argv)

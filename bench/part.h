@@ -9,7 +9,11 @@
 static inline unsigned part_of(unsigned work)
 {
 	const char *const text = getenv("PART");
-	const long part = text ? strtol(text, NULL, 10) : 1;
+
+	if (text == NULL) {
+		return work;
+	}
+	const long part = strtol(text, NULL, 10);
 
 	if (part <= 1) {
 		return work;

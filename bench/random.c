@@ -100,7 +100,10 @@ static void episode(const void *args)
 
 static double share(uint64_t part, uint64_t rest)
 {
-	return part + rest ? 100.0 * (double)part / (double)(part + rest) : 0;
+	if (part + rest == 0) {
+		return 0;
+	}
+	return 100.0 * (double)part / (double)(part + rest);
 }
 
 static void print_head(void)

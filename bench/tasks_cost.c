@@ -101,7 +101,10 @@ static int wait_for(pid_t pid)
 {
 	int status;
 
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	if (pid <= 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
+		return 1;
+	}
+	return WEXITSTATUS(status);
 }
 
 static struct saved_plan plan_of(const struct mode *mode, uint32_t n)
