@@ -256,7 +256,9 @@ int exported_end(
 	if (error == 0 || error == NVW_E_STOPPED) {
 		const int written = write_manifest(folder, tool, states, made_by);
 
-		error = error != 0 ? error : written;
+		if (error == 0) {
+			error = written;
+		}
 	}
 	json_decref(states);
 	return error;

@@ -38,7 +38,9 @@ void bench_host_name(const char *reference, char *ret_name, size_t bytes)
 	const size_t n = strcspn(words, " ");
 
 	for (const char *at = words; at < words + n; at++) {
-		name = *at == '/' ? at + 1 : name;
+		if (*at == '/') {
+			name = at + 1;
+		}
 	}
 	snprintf(ret_name, bytes, "%.*s", (int)(words + n - name), name);
 }

@@ -181,7 +181,9 @@ static void measure(struct table *t)
 		for (unsigned c = 0; c < t->columns; c++) {
 			const unsigned n = letters(cell_at(t, r, c));
 
-			t->wide[c] = n > t->wide[c] ? n : t->wide[c];
+			if (n > t->wide[c]) {
+				t->wide[c] = n;
+			}
 		}
 	}
 }

@@ -76,8 +76,8 @@ struct paper_numbers {
 	char reason[PAPER_REASON_BYTES];
 };
 
-/* A section that is no row: [table NAME]; or [sensitive KEY], a value that the paper does not give, with low, high,
- * source, and the rows that it concerns. */
+/* A section that is no row: [table NAME]; or [sensitive KEY], a value that the paper does not give, with low,
+ * high, source, and the rows that it concerns. */
 struct paper_section {
 	const char *paper;
 	char *name;

@@ -163,7 +163,9 @@ static unsigned alternatives(const struct sweep_rule *over)
 		for (const char *at = over->term[i].text; (at = strchr(at, '|')); at++) {
 			n++;
 		}
-		most = n > most ? n : most;
+		if (n > most) {
+			most = n;
+		}
 	}
 	return most;
 }
@@ -415,7 +417,9 @@ static bool ratio_of(
 		snprintf(n->reason, sizeof n->reason, "%s of what it is set against is 0", m->base);
 		return false;
 	}
-	*ret = count ? *ret / least : *ret;
+	if (count) {
+		*ret /= least;
+	}
 	return true;
 }
 

@@ -183,7 +183,9 @@ static char *figure_path(const struct page *p, const char *paper, const char *fi
 		return NULL;
 	}
 	for (char *at = path + strlen(p->folder) + 1; *at; at++) {
-		*at = strchr(" ,/", *at) ? '-' : *at;
+		if (strchr(" ,/", *at)) {
+			*at = '-';
+		}
 	}
 	return path;
 }
@@ -438,7 +440,9 @@ static void names_with(const struct papers *p, const char *paper, const char *(*
 		}
 		paper_row_name(&p->row[i], name, sizeof name);
 		at += (size_t)snprintf(names + at, room - at, "%s%s", at ? ", " : "", name);
-		at = at < room ? at : room - 1;
+		if (at >= room) {
+			at = room - 1;
+		}
 	}
 }
 

@@ -70,8 +70,8 @@ static struct paper_row *row_named(struct papers *p, const char *section, const 
 	return &p->row[p->row_count++];
 }
 
-/* The section of that name, which is made, in a list of structs that begin with one. Returns the list, which may
- * have moved; *ret NULL: no memory. */
+/* The section of that name, which is made, in a list of structs that begin with one. Returns the list, which
+ * may have moved; *ret NULL: no memory. */
 static void *section_named(void *list, unsigned *count, size_t bytes, const char *name, const char *paper,
 	struct paper_section **ret)
 {

@@ -96,7 +96,9 @@ uint32_t ct_callers_alone(const struct ct_stores *s, uint32_t site)
 		take_chain(s, other, &b);
 		const unsigned at = first_apart(&a, &b);
 
-		first = at > 0 && (first == 0 || at < first) ? at : first;
+		if (at > 0 && (first == 0 || at < first)) {
+			first = at;
+		}
 	}
 	return first > 0 ? a.site[first] : 0;
 }

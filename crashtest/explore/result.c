@@ -124,7 +124,9 @@ void ct_by_parts_join(struct ct_by_parts *to, const struct ct_by_parts *from)
 	to->denied += from->denied;
 	to->confirmations += from->confirmations;
 	to->missed += from->missed;
-	to->crowd = to->crowded == 0 ? from->crowd : to->crowd;
+	if (to->crowded == 0) {
+		to->crowd = from->crowd;
+	}
 	to->crowded += from->crowded;
 	to->died += from->died;
 }
