@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "core/units.h"
+#include "laboratory/sweep.h"
 #include "report/numbers.h"
 #include "options.h"
 #include "report/protocol_tables.h"
@@ -34,6 +35,11 @@ static void add(struct table *t, const char *a, const char *b, const char *c, co
 		json_object_set_new(row, t->columns[i], json_string(texts[i]));
 	}
 	json_array_append_new(t->rows, row);
+}
+
+static const char *cell(const json_t *row, const char *column)
+{
+	return json_string_value(json_object_get(row, column));
 }
 
 static void list_workloads(struct table *t)
@@ -171,12 +177,67 @@ static void list_stats(struct table *t)
 	list_numbers(t);
 }
 
+/* "workitem|workgroup|kernel", for readers of JSON. */
+static void add_choices(const struct table *t, const struct nvw_option *o)
+{
+	char text[512] = "";
+
+	for (unsigned i = 0; o->choices[i]; i++) {
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", words_if(i > 0, "|"),
+			o->choices[i]);
+	}
+	json_object_set_new(
+		json_array_get(t->rows, json_array_size(t->rows) - 1), "choices", json_string(text));
+}
+
 static void list_options(struct table *t)
 {
 	for (const struct cli_workload *w = cli_workloads(); w->workload; w++) {
 		for (const struct nvw_option *o = w->workload->options; o && o->name; o++) {
 			add(t, w->workload->name, o->name, o->value, o->help);
+			if (o->type == NVW_OPTION_CHOICE) {
+				add_choices(t, o);
+			}
 		}
+	}
+}
+
+/* Options of the commands that sweeps run. */
+static void list_option_axes(struct table *t)
+{
+	static const char *const commands[] = {"run", "crash", "litmus", "torture"};
+	json_t *const options = cli_options_json(), *option;
+	size_t i;
+
+	json_array_foreach(options, i, option)
+	{
+		const char *const name = cell(option, "name"), *const command = cell(option, "command");
+
+		for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++) {
+			if (strcmp(command, commands[k]) == 0 && sweep_can_vary(name)) {
+				add(t, name, command, cell(option, "help"), NULL);
+			}
+		}
+	}
+	json_decref(options);
+}
+
+static void list_axes(struct table *t)
+{
+	struct emu_key key;
+
+	add(t, "workload", "run", "a workload (nvwave list workloads)", NULL);
+	add(t, "workload", "crash", "a workload (nvwave list workloads)", NULL);
+	add(t, "tests", "litmus", "litmus tests: a file or a folder", NULL);
+	add(t, "model", "run", "persistency model of the machine", NULL);
+	list_option_axes(t);
+	for (const struct cli_workload *w = cli_workloads(); w->workload; w++) {
+		for (const struct nvw_option *o = w->workload->options; o && o->name; o++) {
+			add(t, o->name, w->workload->name, o->help, NULL);
+		}
+	}
+	for (unsigned i = 0; emu_config_key(i, &key); i++) {
+		add(t, key.name, "machine", key.meaning, NULL);
 	}
 }
 
@@ -199,15 +260,11 @@ static const struct list {
 	{"models", list_models, {"name", "source", "axioms"}},
 	{"stats", list_stats, {"name", "unit", "meaning"}},
 	{"options", list_options, {"workload", "name", "default", "meaning"}},
+	{"axes", list_axes, {"axis", "of", "meaning"}},
 	{"command-options", list_command_options, {"command", "name", "default", "help"}},
 };
 
 enum { LISTS = sizeof lists / sizeof *lists };
-
-static const char *cell(const json_t *row, const char *column)
-{
-	return json_string_value(json_object_get(row, column));
-}
 
 static unsigned columns_of(const struct table *t)
 {
@@ -298,7 +355,7 @@ static int list(struct cli_options *o)
 	}
 	if (o->argument_count == 0) {
 		return nvw_fail(NVW_E_USAGE, "list: expected one of workloads, machines, keys, protocols, "
-					     "mutations, models, stats, options, command-options");
+					     "mutations, models, stats, options, axes, command-options");
 	}
 	const bool of_section = o->argument_count == 2 && !strcmp(o->argument[0], "keys");
 
@@ -313,12 +370,12 @@ int cmd_list(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave list "
-			"workloads|machines|keys|protocols|mutations|models|stats|options|command-options "
+			"workloads|machines|keys|protocols|mutations|models|stats|options|axes|command-options "
 			"[options]\n"
 			"nvwave list keys SECTION [options]\n"
 			"nvwave list protocols NAME [options]\n\n"
 			"Lists what there is: keys are those of machine files, by section; options are those "
-			"of workloads, command-options those of the commands.\n"
+			"of workloads, axes what a sweep can vary, command-options those of the commands.\n"
 			"With the name of a protocol, prints its tables: instructions, and the states of "
 			"lines in L1s and L2.\n",
 		.run = list};

@@ -127,6 +127,9 @@ bool sweep_holds(const struct sweep *sweep, const struct sweep_rule *rule, const
  * the caller; NULL without memory. */
 char *sweep_point_text(const struct sweep *sweep, const struct sweep_point *point);
 
+/* False for options that cannot be axes: points would share a file, or the form of the report. */
+bool sweep_can_vary(const char *option);
+
 /* The words of a point behind the command's program: argv[0] is the command's name. */
 struct sweep_words {
 	char *word[SWEEP_WORDS_MAX];

@@ -37,6 +37,11 @@ static bool is_among(const char *name, const char *const *names)
 	return *names != NULL;
 }
 
+bool sweep_can_vary(const char *option)
+{
+	return !is_among(option, refused);
+}
+
 static bool is_argument(const struct sweep *s, const char *name)
 {
 	return !strcmp(name, "workload") || (!strcmp(name, "tests") && !strcmp(s->command, "litmus"));

@@ -25,10 +25,25 @@ offers() {
 	fi
 }
 
-echo 1..6
+echo 1..20
 offers "crash" a_command_is_completed nvwave cr
 offers "--states= --stop-after= --store-log=" a_command_s_options_are_completed nvwave crash --st
 offers "kill" a_choice_is_completed nvwave crash --mode=k
 offers "btree" a_workload_is_completed nvwave run btr
 offers "--keys= --key-column=" a_workload_s_options_are_completed nvwave run kv --key
 offers "protocols" a_list_is_completed nvwave list prot
+offers "hlrc-scoped" a_protocol_is_completed nvwave run kv --protocol=hlrc-
+offers "each" each_protocol_is_a_value_where_it_is_one nvwave crash kv --protocol=ea
+offers "alsop16" a_machine_is_completed nvwave bench --machine=als
+offers "update-before-log" a_mutation_of_the_workload_is_completed nvwave crash btree --mutate=update-b
+offers "" mutations_of_other_workloads_are_not nvwave crash kv --mutate=update-b
+offers "nvram.domain=" a_key_of_the_machine_is_completed nvwave run kv --set=nvram.dom
+offers "workitem workgroup" a_choice_of_a_workload_is_completed nvwave run kv --scope=work
+offers "writers=" an_axis_is_completed nvwave sweep workload=kv writ
+offers "gh" a_value_of_an_axis_is_completed nvwave sweep protocol=gh
+offers "vi,gh" values_of_an_axis_are_a_list nvwave sweep protocol=vi,gh
+offers "workitem workgroup" a_value_of_a_comparison_is_completed nvwave bench --against=scope=work
+offers "sim_time,nvram.words" a_metric_is_completed nvwave sweep --metrics=sim_time,nvram.wor
+offers "hechtman14" a_paper_is_completed nvwave reproduce hech
+cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT && printf 'scope,sim_time,spill\n' >t.csv
+offers "sim_time" a_column_of_the_table_is_completed nvwave plot t.csv --y=si

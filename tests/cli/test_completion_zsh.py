@@ -18,6 +18,18 @@ cases = [
     ("nvwave crash --mode=k", ["crash", "--mode=kill"], "zsh_completes_a_choice"),
     ("nvwave run btr", ["run", "btree"], "zsh_completes_a_workload"),
     ("nvwave run kv --keys", ["run", "kv", "--keys="], "zsh_completes_a_workload_s_option"),
+    ("nvwave run kv --protocol=hlrc-", ["run", "kv", "--protocol=hlrc-scoped"], "zsh_completes_a_protocol"),
+    ("nvwave crash kv --protocol=ea", ["crash", "kv", "--protocol=each"], "zsh_completes_each_protocol"),
+    ("nvwave bench --machine=als", ["bench", "--machine=alsop16"], "zsh_completes_a_machine"),
+    ("nvwave crash btree --mutate=update-b", ["crash", "btree", "--mutate=update-before-log"], "zsh_completes_a_mutation"),
+    ("nvwave run kv --set=nvram.dom", ["run", "kv", "--set=nvram.domain="], "zsh_completes_a_key_and_waits_for_its_value"),
+    ("nvwave run kv --scope=workg", ["run", "kv", "--scope=workgroup"], "zsh_completes_a_choice_of_a_workload"),
+    ("nvwave sweep writ", ["sweep", "writers="], "zsh_completes_an_axis_and_waits_for_its_values"),
+    ("nvwave sweep protocol=vi,hlrc-", ["sweep", "protocol=vi,hlrc-scoped"], "zsh_completes_the_last_value_of_an_axis"),
+    ("nvwave bench --against=scope=workg", ["bench", "--against=scope=workgroup"], "zsh_completes_a_value_of_a_comparison"),
+    ("nvwave sweep --metrics=sim_time,nvram.wor", ["sweep", "--metrics=sim_time,nvram.words"], "zsh_completes_a_metric"),
+    ("nvwave reproduce hech", ["reproduce", "hechtman14"], "zsh_completes_a_paper"),
+    ("nvwave plot t.csv --y=si", ["plot", "t.csv", "--y=sim_time"], "zsh_completes_a_column"),
 ]
 
 
@@ -37,7 +49,7 @@ def shell(folder):
     if pid == 0:
         os.environ.update(TERM="dumb", HOME=folder)
         os.execvp("zsh", ["zsh", "-f", "-i"])
-    for line in ("PS1=; PS2=; unsetopt beep; fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D" % folder,
+    for line in ("cd " + folder, "PS1=; PS2=; unsetopt beep; fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D" % folder,
                  'nvwave() { print -r -- "<RU""N ${(j:|:)@}>" }', 'print "<READ""Y>"'):
         os.write(master, line.encode() + b"\n")
     read_until(master, "<READY>")
@@ -57,6 +69,8 @@ def main(completion):
         print("# skipped: zsh is missing: its completion is not tried\n1..1\nok 1 - zsh_completes # SKIP")
         return
     with tempfile.TemporaryDirectory(prefix="nvwave-zsh-") as folder:
+        with open(os.path.join(folder, "t.csv"), "w") as f:
+            f.write("scope,sim_time,spill\n")
         shutil.copy(completion, os.path.join(folder, "_nvwave"))
         pid, master = shell(folder)
         print("1..%d" % len(cases))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_edges.py NVWAVE: what a user meets at the edges of files, pipes, windows and ranges."""
+"""test_refusals.py NVWAVE: what a user meets at the edges of files, pipes, windows and ranges."""
 import json
 import os
 import resource
@@ -12,7 +12,7 @@ import common
 from common import ok, plan, read, rows, run
 
 common.nvwave = os.path.abspath(sys.argv[1])
-folder = tempfile.TemporaryDirectory(prefix="nvwave-edges-")
+folder = tempfile.TemporaryDirectory(prefix="nvwave-refusals-")
 os.chdir(folder.name)
 kv = ["kv", "--count=60", "--batch=10"]
 
