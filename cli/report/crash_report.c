@@ -508,6 +508,27 @@ static void print_intervals(const struct ct_result *r, FILE *to)
 	}
 }
 
+/* An address in a file takes the place of a line. */
+static bool lacks_line(const struct ct_finding *f)
+{
+	for (unsigned k = 0; k < f->place_count; k++) {
+		if (f->place[k].line == 0 && strstr(f->place[k].file, "+0x") != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void print_lacking_lines(const struct ct_result *r, FILE *to)
+{
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		if (lacks_line(&r->finding[i])) {
+			fputs("\nnote: a place has no source line: compile with -g\n", to);
+			return;
+		}
+	}
+}
+
 void crash_report_text(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	NVW_INVARIANT(h->command != NULL);
@@ -524,6 +545,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		print_finding(r, i, to);
 	}
+	print_lacking_lines(r, to);
 	cli_cure_report_all(r, to);
 	if (r->findings_unlisted > 0) {
 		fprintf(to, "\n and %s states that fail in other ways\n", GROUPED(r->findings_unlisted));

@@ -191,12 +191,14 @@ static void print_advice(const struct host_control *c, FILE *to)
 {
 	uint32_t worst[PLACES + 1];
 	const unsigned n = worst_sites(c, worst);
-	struct host_place p;
+	struct host_place p = {.line = 1};
+	bool lacks_lines = false;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct host_site *const s = &c->site[worst[i] - 1];
 
 		host_place_of(c, worst[i], &p);
+		lacks_lines = lacks_lines || p.line == 0;
 		fprintf(to, "advice: %s:%u (%s): ", p.file, p.line, p.function);
 		if (s->idle_flushes > 0) {
 			fprintf(to, "%llu of %llu flushes were of lines not stored to since their last flush",
@@ -208,6 +210,9 @@ static void print_advice(const struct host_control *c, FILE *to)
 				(unsigned long long)s->fences);
 		}
 		fputc('\n', to);
+	}
+	if (lacks_lines) {
+		fputs("note: a place has no source line: compile with -g\n", to);
 	}
 }
 

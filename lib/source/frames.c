@@ -115,6 +115,33 @@ static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
 	}
 }
 
+/* Of this program. */
+static bool is_own(Dwfl_Module *module)
+{
+	Dwarf_Addr begin = 0, end = 0;
+	const Dwarf_Addr here = (Dwarf_Addr)(uintptr_t)&nvw__frames_prepare;
+
+	dwfl_module_info(module, NULL, &begin, &end, NULL, NULL, NULL, NULL);
+	return here >= begin && here < end;
+}
+
+/* The first place that is known. Behind code of a library that has no lines, what this program called it from is not
+ * the place. */
+static void first_place(Dwfl *dwfl, void *const *address, unsigned count, char *ret_place, size_t n)
+{
+	bool passed = false;
+
+	for (unsigned i = 0; i < count && ret_place[0] == '\0'; i++) {
+		Dwfl_Module *const module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)address[i]);
+
+		if (passed && module != NULL && is_own(module)) {
+			return;
+		}
+		place_of(dwfl, address[i], ret_place, n);
+		passed = passed || !is_system(module);
+	}
+}
+
 static char *debug_path;
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_linux_proc_find_elf,
@@ -130,9 +157,7 @@ void nvw__frames_place(void *const *address, unsigned count, char *ret_place, si
 	ret_place[0] = '\0';
 	if (dwfl != NULL && dwfl_linux_proc_report(dwfl, getpid()) == 0 &&
 		dwfl_report_end(dwfl, NULL, NULL) == 0) {
-		for (unsigned i = 0; i < count && ret_place[0] == '\0'; i++) {
-			place_of(dwfl, address[i], ret_place, n);
-		}
+		first_place(dwfl, address, count, ret_place, n);
 	}
 	if (dwfl != NULL) {
 		dwfl_end(dwfl);
