@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: release.sh --check [TREE]   do meson.build, CHANGELOG.md, CITATION.cff, docs/stable.md and tests/kept name the same version?
+# usage: release.sh --check [TREE]   do meson.build, CHANGELOG.md, CITATION.cff, docs/stable.md, debian/changelog and tests/kept name the same version?
 #        release.sh FOLDER           checks that, makes the tarball in a new FOLDER, and builds and tests what is in it, without git
 # It tags and uploads nothing: HACKING.md says what comes next.
 set -eu
@@ -19,6 +19,8 @@ check() {
 	[ "$cited" = "$version" ] || differs CITATION.cff "\"$cited\"" "$version"
 	stable=$(sed -n 's/^The release is \([0-9.]*[0-9]\)\..*/\1/p' "$1/docs/stable.md")
 	[ "$stable" = "$version" ] || differs docs/stable.md "\"$stable\"" "$version"
+	packaged=$(sed -n '1s/^nvwave (\(.*\)) .*/\1/p' "$1/debian/changelog")
+	[ "$packaged" = "$version" ] || differs debian/changelog "\"$packaged\"" "$version"
 	[ -e "$1/tests/kept/$version/kept.json" ] || differs tests/kept "no folder of it" "$version"
 }
 

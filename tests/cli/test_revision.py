@@ -89,9 +89,10 @@ def tarballs():
 
 
 def releases():
-    """The version of a release is in five places; each is planted wrong."""
+    """The version of a release is in six places; each is planted wrong."""
     root = os.path.dirname(os.path.dirname(script))
-    places = {"meson.build": "  version: '9.9.9',", "CHANGELOG.md": "## 9.9.9", "CITATION.cff": "version: 9.9.9", "docs/stable.md": "The release is 9.9.9. A"}
+    places = {"meson.build": "  version: '9.9.9',", "CHANGELOG.md": "## 9.9.9", "CITATION.cff": "version: 9.9.9", "docs/stable.md": "The release is 9.9.9. A",
+              "debian/changelog": "nvwave (9.9.9) unstable; urgency=medium"}
 
     def check():
         done = subprocess.run(["sh", os.path.join(root, "scripts/release.sh"), "--check", "release"], capture_output=True, text=True)
@@ -102,6 +103,7 @@ def releases():
             f.write(text + "\n")
 
     os.makedirs("release/docs")
+    os.makedirs("release/debian")
     os.makedirs("release/tests/kept/9.9.9")
     for path, text in places.items():
         fill(path, text)
