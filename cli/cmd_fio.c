@@ -5,12 +5,14 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/units.h"
 #include "fio_run.h"
+#include "laboratory/sweep.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
@@ -59,8 +61,10 @@ struct measuring {
 	const struct fio_request *request;
 	struct fio_place place;
 	struct list sizes, sweep;
+	struct sweep_manner manner; /* of the progress */
 	char version[32];
 	unsigned runs, row_count;
+	struct sweep_progress progress;
 	struct row row[ROWS_MAX];
 };
 
@@ -162,6 +166,8 @@ static int run_once(
 
 	ret_run->keep = NULL;
 	m->runs++;
+	m->progress.ended = m->runs;
+	sweep_show(&m->manner, &m->progress, false);
 	snprintf(m->version, sizeof m->version, "%s", fio_version(ret_run));
 	return error;
 }
@@ -471,10 +477,17 @@ static int take_lists(const struct test *t, const char *bs, const char *sweep, s
 
 static int run_test(const struct test *t, struct measuring *m)
 {
+	const unsigned repeat = (unsigned)NVW_OR(m->request->repeat, 1);
 	int error = fio_place_begin(&m->place);
 
+	/* Each size with and without delays, and the swept values with them. */
+	m->progress = (struct sweep_progress){
+		.what = "runs of fio", .to_run = (2 * m->sizes.count + m->sweep.count) * repeat};
+	m->manner.progress = isatty(STDERR_FILENO);
 	if (!error) {
+		sweep_show(&m->manner, &m->progress, false);
 		error = t->run(m);
+		sweep_show(&m->manner, &m->progress, true);
 	}
 	fio_place_end(&m->place);
 	NVW_TRY(error);

@@ -331,6 +331,16 @@ static void put_threads(json_t *o, const struct sites *s, const struct nvw_log_r
 	put_number(o, "count", r->threads.count);
 }
 
+static void print_end(const struct sites *s, const struct nvw_log_record *r)
+{
+	fputs(words_if(r->end.interrupted, "interrupted"), stdout);
+}
+
+static void put_end(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	json_object_set_new(o, "interrupted", json_boolean(r->end.interrupted));
+}
+
 static void print_json(json_t *o)
 {
 	json_dumpf(o, stdout, JSON_COMPACT);
@@ -368,7 +378,7 @@ static const struct {
 	[NVW_LOG_DRAINED] = {"drained", NULL, NULL},
 	[NVW_LOG_FLUSH] = {"flush", print_flush, put_flush},
 	[NVW_LOG_FENCE] = {"fence", print_fence, put_fence},
-	[NVW_LOG_END] = {"end", NULL, NULL},
+	[NVW_LOG_END] = {"end", print_end, put_end},
 	[NVW_LOG_THREADS] = {"threads", print_threads, put_threads},
 };
 

@@ -244,7 +244,7 @@ static int prepare(struct run *run)
 	return 0;
 }
 
-static int close_log(struct run *run)
+static int close_log(struct run *run, bool interrupted)
 {
 	struct nvw_log_writer *const log = run->log;
 
@@ -252,7 +252,27 @@ static int close_log(struct run *run)
 	if (!log) {
 		return 0;
 	}
+	if (interrupted) {
+		return nvw_log_interrupt(log, nvw_time_ps(run->machine));
+	}
 	return nvw_log_close(log, nvw_time_ps(run->machine));
+}
+
+/* What is known of a run that a signal or a limit has ended. Returns stopped, with its message. */
+static int write_what_is_known(struct run *run, int stopped)
+{
+	char why[256];
+
+	snprintf(why, sizeof why, "%s", nvw_error_message());
+	nvw_stop_reporting();
+	if (nvw_stopping() && (run->log || cli_observers_write(run->observers))) {
+		fputs("\nnvwave: stopped: what is known is being written; a third signal ends it at once\n",
+			stderr);
+	}
+	if (close_log(run, true) || (run->observers && cli_observers_end(run->observers, &run->report))) {
+		fprintf(stderr, "nvwave: %s\n", nvw_error_message());
+	}
+	return nvw_fail(stopped, "%s", why);
 }
 
 static int execute(struct run *run, const char **ret_verdict)
@@ -265,16 +285,12 @@ static int execute(struct run *run, const char **ret_verdict)
 			*ret_verdict = "WRONG";
 		}
 	}
-	if (r == 0) {
-		r = close_log(run);
-	}
-	if (run->observers && (r == 0 || r == NVW_E_STOPPED)) {
-		const int shown = cli_observers_end(run->observers, &run->report);
-
-		NVW_TRY(r);
-		NVW_TRY(shown);
+	if (r == NVW_E_STOPPED && run->machine) {
+		return write_what_is_known(run, r);
 	}
 	NVW_TRY(r);
+	NVW_TRY(close_log(run, false));
+	NVW_TRY(cli_observers_end(run->observers, &run->report));
 	return check(run, ret_verdict);
 }
 

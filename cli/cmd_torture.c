@@ -3,6 +3,7 @@
  * protocols. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -298,6 +299,32 @@ static int collect_parts(struct torture_command *c, struct torture_result *ret_r
 	return 0;
 }
 
+static void show_programs(void *context, uint64_t programs)
+{
+	const struct sweep_manner manner = {.progress = true};
+	struct sweep_progress *const progress = context;
+
+	progress->ended = (unsigned)programs;
+	sweep_show(&manner, progress, false);
+}
+
+/* With progress on a terminal. */
+static int run_here(struct torture_command *c, struct torture_result *ret_result)
+{
+	const struct sweep_manner manner = {.progress = isatty(STDERR_FILENO)};
+	struct sweep_progress progress = {.what = "programs", .to_run = (unsigned)c->options.programs};
+
+	if (manner.progress && !c->faults) {
+		c->options.show = show_programs;
+		c->options.context = &progress;
+	}
+	const int r = torture_run(&c->options, ret_result);
+
+	c->options.show = NULL;
+	sweep_show(&manner, &progress, true);
+	return r;
+}
+
 static int make_result(struct torture_command *c, struct torture_result *ret_result)
 {
 	switch (c->on) {
@@ -306,7 +333,7 @@ static int make_result(struct torture_command *c, struct torture_result *ret_res
 	case COLLECT:
 		return collect_parts(c, ret_result);
 	default:
-		return torture_run(&c->options, ret_result);
+		return run_here(c, ret_result);
 	}
 }
 

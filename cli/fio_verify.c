@@ -27,6 +27,7 @@
 #include "crash_command.h"
 #include "crash_exec.h"
 #include "fio_run.h"
+#include "laboratory/sweep.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
@@ -218,9 +219,17 @@ static int run_kills(struct verify *v)
 	if (v->blocks == 0) {
 		return nvw_fail(NVW_E_INPUT, "fio wrote no block: nothing was recorded");
 	}
-	while (v->kill_count < kills && !nvw_stopping()) {
-		NVW_TRY(run_kill(v, &random, seed));
+	const struct sweep_manner manner = {.progress = isatty(STDERR_FILENO)};
+	struct sweep_progress progress = {.what = "kills", .to_run = (unsigned)kills};
+	int error = 0;
+
+	while (v->kill_count < kills && !nvw_stopping() && !error) {
+		sweep_show(&manner, &progress, false);
+		error = run_kill(v, &random, seed);
+		progress.ended = v->kill_count;
 	}
+	sweep_show(&manner, &progress, true);
+	NVW_TRY(error);
 	if (!nvw_stopping() && v->states == 0) {
 		return nvw_fail(NVW_E_INPUT,
 			"nothing was verified: no kill came after the first acknowledged block (the job "

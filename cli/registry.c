@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/folder.h"
@@ -162,6 +163,14 @@ const struct nvw_workload *nvw_workload_find(const char *name)
 /* What is no workload stays loaded: the sites of its accesses are known already (device/sites.h). */
 static int load_object(const char *path, const struct nvw_workload **ret_workload)
 {
+	struct stat s;
+
+	/* The loader would wait for a pipe's writer. */
+	if (stat(path, &s) == 0 && !S_ISREG(s.st_mode)) {
+		return nvw_fail(NVW_E_USAGE,
+			"workload %s cannot be loaded: expected a shared object, found no regular file",
+			path);
+	}
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	if (object == NULL) {

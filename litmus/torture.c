@@ -130,6 +130,18 @@ static void describe_death(int status, struct progress *progress)
 	}
 }
 
+struct shown {
+	const struct torture_options *options;
+	const struct progress *progress;
+};
+
+static void show(void *context)
+{
+	const struct shown *const s = context;
+
+	s->options->show(s->options->context, *(const volatile uint64_t *)&s->progress->programs);
+}
+
 /* Runs program, or (NULL) many, in a process of its own. If quiet, its dying output is suppressed. */
 static int in_process(const struct torture_options *o, const struct torture_program *program, bool quiet,
 	struct progress *progress)
@@ -151,7 +163,13 @@ static int in_process(const struct torture_options *o, const struct torture_prog
 		}
 		_exit(0);
 	}
-	r = pid < 0 ? nvw_fail_errno("torture: cannot start a process") : nvw_stop_wait(pid, &status);
+	if (pid < 0) {
+		r = nvw_fail_errno("torture: cannot start a process");
+	} else {
+		struct shown shown = {.options = o, .progress = progress};
+
+		r = nvw_stop_wait_showing(pid, &status, program || !o->show ? NULL : show, &shown);
+	}
 	nvw_pool_close(pool);
 	if (r < 0) {
 		return r;

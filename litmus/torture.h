@@ -23,6 +23,9 @@ struct torture_options {
 		*settings; /* applied to the drawn machines, "section.key=value"; NULL or NULL-terminated */
 	const char *fault; /* action to leave out (emu_plant_fault), NULL for none */
 	bool shrink;       /* remove all steps of a failing program that are not needed for the failure */
+	void (*show)(
+		void *context, uint64_t programs); /* called now and then with what has been run; or NULL */
+	void *context;
 };
 
 enum { TORTURE_TEXT = 512, TORTURE_LISTING = 32768 };

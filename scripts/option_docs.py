@@ -38,7 +38,8 @@ def manual(nvwave, page):
         if len(names) < everywhere:
             lines.append(".Pq Cm " + " , ".join(names))
         text = option["help"][0].upper() + option["help"][1:]
-        lines.append(escape(text if text.endswith("?") else text + "."))
+        text = text if text.endswith("?") else text + "."
+        lines += [escape(sentence) for sentence in re.split(r"(?<=[.?]) (?=[A-Z])", text)]  # each on a line of its own
         if option["default"]:
             lines.append("Default:\n.Cm " + option["default"] + " .")
     print(open(page).read().replace('.\\" OPTIONS\n', "\n".join(lines) + "\n"), end="")

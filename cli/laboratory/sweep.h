@@ -193,8 +193,8 @@ NVW_CHECKED int sweep_take(const struct sweep *sweep, const struct sweep_manner 
 char *sweep_report_path(const struct sweep *sweep, const struct sweep_point *point, const char *folder);
 /* A line of progress on standard error, if it is wanted and the last one is a moment ago. */
 struct sweep_progress {
-	const char *what; /* NULL: points */
-	unsigned ended, failed, to_run;
+	const char *what;               /* NULL: points */
+	unsigned ended, failed, to_run; /* to_run 0: nobody knows */
 	double began, shown;
 };
 void sweep_show(const struct sweep_manner *manner, struct sweep_progress *progress, bool last);

@@ -229,11 +229,18 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, boo
 		return;
 	}
 	p->shown = now;
-	fprintf(stderr, "\r%u of %u %s", p->ended, p->to_run, words_or(p->what, "points"));
+	fprintf(stderr, "\r%u", p->ended);
+	if (p->to_run) {
+		fprintf(stderr, " of %u", p->to_run);
+	}
+	fprintf(stderr, " %s", words_or(p->what, "points"));
 	if (p->ended && now > p->began) {
 		const double rate = p->ended / (now - p->began);
 
-		fprintf(stderr, ", %.3g/s, %.0f s left", rate, (p->to_run - p->ended) / rate);
+		fprintf(stderr, ", %.3g/s", rate);
+		if (p->to_run) {
+			fprintf(stderr, ", %.0f s left", (p->to_run - p->ended) / rate);
+		}
 	}
 	if (p->failed) {
 		fprintf(stderr, ", %u not ok", p->failed);

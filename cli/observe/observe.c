@@ -282,6 +282,11 @@ int cli_observers_start(struct cli_observers *o, struct nvw_machine *machine, ui
 	return 0;
 }
 
+bool cli_observers_write(const struct cli_observers *o)
+{
+	return o && (o->timeline || o->series || o->memory);
+}
+
 static int write_timeline(struct cli_observers *o, uint64_t now_ps)
 {
 	char text[NVW_UNIT_TEXT];
@@ -300,14 +305,14 @@ static int write_timeline(struct cli_observers *o, uint64_t now_ps)
 
 static int write_all(struct cli_observers *o, uint64_t now_ps, struct nvw_description *description)
 {
-	if (o->timeline) {
-		NVW_TRY(write_timeline(o, now_ps));
-	}
 	if (o->series) {
 		NVW_TRY(cli_series_end(o->series, now_ps));
 	}
 	if (o->memory) {
 		NVW_TRY(cli_memory_trace_end(o->memory));
+	}
+	if (o->timeline) { /* takes longest */
+		NVW_TRY(write_timeline(o, now_ps));
 	}
 	if (o->latencies) {
 		NVW_TRY(cli_latencies_describe(o->latencies, description));

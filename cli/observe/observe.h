@@ -23,6 +23,8 @@ void cli_observers_free(struct cli_observers *observers); /* NULL is allowed */
  * acknowledge, 0: unknown. */
 NVW_CHECKED int cli_observers_start(
 	struct cli_observers *observers, struct nvw_machine *machine, uint64_t operations);
+/* Whether there are files that the end writes. NULL is allowed. */
+bool cli_observers_write(const struct cli_observers *observers);
 NVW_CHECKED int cli_observers_end(struct cli_observers *observers, struct nvw_description *description);
 /* Operations of the measured part that have been acknowledged, for the progress. */
 void cli_observers_acknowledged(struct cli_observers *observers, uint64_t count);

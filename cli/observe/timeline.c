@@ -11,11 +11,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/bounds.h"
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "core/stop.h"
 #include "core/units.h"
 #include "report/words.h"
 
@@ -47,6 +49,7 @@ struct cli_timeline {
 	struct row *rows;
 	uint32_t count, capacity, barrier;
 	bool full, no_memory;
+	unsigned percent; /* of what has been written, as a terminal was shown */
 	struct name *names;
 	struct cli_track **tracks;
 	uint32_t track_count, track_capacity;
@@ -586,6 +589,22 @@ static int write_place(struct cli_timeline *t, void *writer, struct row **order,
 	return 0;
 }
 
+/* After a signal: the time to write begins anew with every track, and a terminal shows how far it is. */
+static void show_written(struct cli_timeline *t, uint32_t written)
+{
+	const unsigned percent = (unsigned)(100 * (uint64_t)written / t->count);
+
+	if (!nvw_stopping()) {
+		return;
+	}
+	nvw_stop_reporting();
+	if (isatty(STDERR_FILENO) && percent > t->percent) {
+		fprintf(stderr, "\r%u %% of the timeline is written%s", percent,
+			percent < 100 ? "\033[K" : "\033[K\r\033[K");
+		t->percent = percent;
+	}
+}
+
 static int write_all(struct cli_timeline *t, void *writer, struct row **order)
 {
 	for (uint32_t i = 0; i < t->count; i++) {
@@ -599,6 +618,7 @@ static int write_all(struct cli_timeline *t, void *writer, struct row **order)
 		for (to = from; to < t->count && is_same_place(order[to], order[from]); to++) {
 		}
 		NVW_TRY(write_place(t, writer, order + from, to - from));
+		show_written(t, to);
 	}
 	if (t->no_memory) {
 		return no_memory();

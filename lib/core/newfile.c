@@ -9,6 +9,47 @@
 
 #include "newfile.h"
 
+enum { UNFINISHED_MAX = 32, NAME_BYTES = 4096 };
+
+/* Of this process, for an end that does not come back. More than these stay behind then. */
+static struct {
+	char name[NAME_BYTES];
+	pid_t owner;
+	volatile bool taken;
+} unfinished[UNFINISHED_MAX];
+
+static void remember(const char *name)
+{
+	for (unsigned i = 0; i < UNFINISHED_MAX; i++) {
+		if (!unfinished[i].taken || unfinished[i].owner != getpid()) {
+			unfinished[i].taken = false;
+			snprintf(unfinished[i].name, NAME_BYTES, "%s", name);
+			unfinished[i].owner = getpid();
+			unfinished[i].taken = strlen(name) < NAME_BYTES;
+			return;
+		}
+	}
+}
+
+static void forget(const char *name)
+{
+	for (unsigned i = 0; i < UNFINISHED_MAX; i++) {
+		if (unfinished[i].taken && unfinished[i].owner == getpid() &&
+			strcmp(unfinished[i].name, name) == 0) {
+			unfinished[i].taken = false;
+		}
+	}
+}
+
+void nvw__new_files_remove_all(void)
+{
+	for (unsigned i = 0; i < UNFINISHED_MAX; i++) {
+		if (unfinished[i].taken && unfinished[i].owner == getpid()) {
+			unlink(unfinished[i].name);
+		}
+	}
+}
+
 static void release(struct nvw_new_file *f)
 {
 	free(f->path);
@@ -63,6 +104,9 @@ int nvw_new_file_begin(const char *path, bool keep, struct nvw_new_file *ret_fil
 		release(&f);
 		return error;
 	}
+	if (f.temporary != NULL) {
+		remember(f.temporary);
+	}
 	*ret_file = f;
 	return 0;
 }
@@ -100,6 +144,7 @@ int nvw_new_file_end(struct nvw_new_file *f, int error)
 			error = give_name(f);
 		}
 		unlink(f->temporary); /* no effect after a rename */
+		forget(f->temporary);
 	}
 	release(f);
 	return error;

@@ -27,4 +27,7 @@ NVW_CHECKED int nvw_new_file_begin(const char *path, bool keep, struct nvw_new_f
  */
 NVW_CHECKED int nvw_new_file_end(struct nvw_new_file *file, int error);
 
+/* Removes the unfinished files of this process; safe in a signal handler that does not return. */
+void nvw__new_files_remove_all(void);
+
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "folder.h"
+#include "newfile.h"
 #include "stop.h"
 
 enum { UNWIND_MS = 900, REPORT_MS = 20000, PATIENCE = 3, WAIT_MS = 50, CHILDREN_BYTES = 4096 };
@@ -80,6 +81,7 @@ static void end(void)
 	say("\n");
 	kill_children();
 	nvw__folders_remove_all();
+	nvw__new_files_remove_all();
 	_exit(2);
 }
 
@@ -184,6 +186,11 @@ int nvw_stop_error(void)
 
 int nvw_stop_wait(pid_t pid, int *ret_status)
 {
+	return nvw_stop_wait_showing(pid, ret_status, NULL, NULL);
+}
+
+int nvw_stop_wait_showing(pid_t pid, int *ret_status, void (*show)(void *context), void *context)
+{
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	pid_t ended;
 
@@ -192,6 +199,9 @@ int nvw_stop_wait(pid_t pid, int *ret_status)
 			poll(&p, 1, WAIT_MS);
 		} else {
 			usleep(500);
+		}
+		if (show != NULL) {
+			show(context);
 		}
 	}
 	if (p.fd >= 0) {

@@ -2,7 +2,7 @@
 /*
  * Stopping on a signal: SIGINT, SIGTERM and SIGHUP set a flag. Long loops test it and end normally, with the
  * results so far. Code that does not end in time is cut off: children are killed, temporary folders removed
- * (folder.h), and the process exits with status 2.
+ * (folder.h) and unfinished files (newfile.h), and the process exits with status 2.
  *
  *	signal -> flag -> 0.9 s to unwind -> nvw_stop_reporting(): 20 s more to write what is known
  *	                            \-> the end                                       \-> the end
@@ -51,5 +51,7 @@ int nvw_stop_error(void);
 
 /* Waits for a child; on a stop signal kills it and returns NVW_E_STOPPED. */
 int nvw_stop_wait(pid_t pid, int *ret_status);
+/* Calls show (NULL: nothing) now and then while it waits. */
+int nvw_stop_wait_showing(pid_t pid, int *ret_status, void (*show)(void *context), void *context);
 
 #endif

@@ -58,6 +58,7 @@ enum {
 	/* FLUSH */
 	LOG_ORDERED = 0x20,
 	/* SITE */
+	LOG_INTERRUPTED = 0x20,
 	LOG_CALLED = 0x20, /* its caller follows; info.callers */
 	/* ACK */
 	LOG_OF_THREAD = 0x20, /* site and thread follow; info.operations */

@@ -570,6 +570,12 @@ static bool get_nothing(struct nvw_log_reader *r, unsigned tag, struct nvw_log_r
 	return true;
 }
 
+static bool get_end(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
+{
+	ret->end.interrupted = tag & LOG_INTERRUPTED;
+	return true;
+}
+
 static bool (*const get_record[LOG_KIND_MASK + 1])(
 	struct nvw_log_reader *, unsigned, struct nvw_log_record *) = {
 	[NVW_LOG_BEGIN] = get_begin,
@@ -586,7 +592,7 @@ static bool (*const get_record[LOG_KIND_MASK + 1])(
 	[NVW_LOG_DRAINED] = get_nothing,
 	[NVW_LOG_FLUSH] = get_flush,
 	[NVW_LOG_FENCE] = get_fence,
-	[NVW_LOG_END] = get_nothing,
+	[NVW_LOG_END] = get_end,
 	[NVW_LOG_THREADS] = get_threads,
 };
 

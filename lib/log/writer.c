@@ -354,6 +354,11 @@ static void put_nothing(struct nvw_log_writer *w, const struct nvw_log_record *r
 	put_tag(w, r, 0);
 }
 
+static void put_end(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, r->end.interrupted * LOG_INTERRUPTED);
+}
+
 static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_record *) = {
 	[NVW_LOG_BEGIN] = put_begin,
 	[NVW_LOG_SITE] = put_site,
@@ -369,7 +374,7 @@ static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_
 	[NVW_LOG_DRAINED] = put_nothing,
 	[NVW_LOG_FLUSH] = put_flush,
 	[NVW_LOG_FENCE] = put_fence,
-	[NVW_LOG_END] = put_nothing,
+	[NVW_LOG_END] = put_end,
 	[NVW_LOG_THREADS] = put_threads,
 };
 
@@ -506,16 +511,29 @@ static int finish(struct nvw_log_writer *w)
 	return error;
 }
 
-int nvw_log_close(struct nvw_log_writer *w, uint64_t time_ps)
+static int end_log(struct nvw_log_writer *w, uint64_t time_ps, bool interrupted)
 {
 	if (w == NULL) {
 		return 0;
 	}
-	const struct nvw_log_record end = {.kind = NVW_LOG_END, .time_ps = time_ps};
+	/* An interrupted run may have logged what comes after now. */
+	const struct nvw_log_record end = {.kind = NVW_LOG_END,
+		.time_ps = nvw_max(time_ps, w->context.time_ps),
+		.end.interrupted = interrupted};
 	const int error = nvw_log_append(w, &end); /* the writer keeps the error too */
 	const int at_end = finish(w);
 
 	return NVW_OR(error, at_end);
+}
+
+int nvw_log_close(struct nvw_log_writer *w, uint64_t time_ps)
+{
+	return end_log(w, time_ps, false);
+}
+
+int nvw_log_interrupt(struct nvw_log_writer *w, uint64_t time_ps)
+{
+	return end_log(w, time_ps, true);
 }
 
 void nvw_log_abandon(struct nvw_log_writer *w)

@@ -37,7 +37,7 @@ enum nvw_log_kind {
 	NVW_LOG_DRAINED,   /* the host waited until all earlier stores were durable */
 	NVW_LOG_FLUSH,     /* a host thread flushed lines (clwb, clflushopt, non-temporal store) */
 	NVW_LOG_FENCE,     /* a host thread's fence completed: its flushed lines are durable */
-	NVW_LOG_END,       /* the run ended normally; the last record */
+	NVW_LOG_END,       /* the run ended, or was interrupted; the last record */
 	NVW_LOG_THREADS,   /* the number of host threads that may have stored */
 };
 enum { NVW_LOG_KINDS = NVW_LOG_THREADS + 1 };
@@ -130,6 +130,9 @@ struct nvw_log_record {
 			uint64_t count;
 		} threads;
 		struct {
+			bool interrupted; /* by a signal or a limit: the run would have gone on */
+		} end;
+		struct {
 			nvw_off off;
 			uint32_t bytes; /* 1 to 4096 */
 			const uint8_t *data;
@@ -165,6 +168,8 @@ NVW_CHECKED int nvw_log_append(struct nvw_log_writer *writer, const struct nvw_l
 NVW_CHECKED int nvw_log_flush(struct nvw_log_writer *writer);
 /* Writes NVW_LOG_END at time_ps and the trailer, closes and frees the writer. NULL is allowed. */
 NVW_CHECKED int nvw_log_close(struct nvw_log_writer *writer, uint64_t time_ps);
+/* The same of a run that was interrupted at time_ps. */
+NVW_CHECKED int nvw_log_interrupt(struct nvw_log_writer *writer, uint64_t time_ps);
 /* Closes without an END record: the log of a failed run, readable up to its last complete block. NULL is
  * allowed. */
 void nvw_log_abandon(struct nvw_log_writer *writer);
