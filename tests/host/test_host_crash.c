@@ -50,7 +50,7 @@ static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state
 	expect_exhausted();
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(run("%s crash --exec='%s pool 3 %s' --image=pool --check=%s --save=saved "
-				     "--states=200",
+				     "--states=200 --cures=off",
 					 nvwave, append_log, bugs[i], append_log),
 			1);
 		assert_non_null(strstr(output, "counts and is not whole"));
@@ -79,13 +79,13 @@ static void a_right_indexed_log_is_consistent_and_each_planted_bug_is_found(void
 				 nvwave, indexed_log, indexed_log_check),
 		0);
 	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
-		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check=%s", nvwave,
-					 indexed_log, bugs[i].name, indexed_log),
+		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check=%s --cures=off",
+					 nvwave, indexed_log, bugs[i].name, indexed_log),
 			1);
 		assert_non_null(strstr(output, bugs[i].text));
 		assert_non_null(strstr(output, "examples/indexed_log.c:"));
-		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check-lib=%s", nvwave,
-					 indexed_log, bugs[i].name, indexed_log_check),
+		assert_int_equal(run("%s crash --exec='%s pool 4 %s' --image=pool --check-lib=%s --cures=off",
+					 nvwave, indexed_log, bugs[i].name, indexed_log_check),
 			1);
 		assert_non_null(strstr(output, bugs[i].text));
 	}
@@ -103,14 +103,17 @@ static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(voi
 		0);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(run("%s crash --exec='%s append pool 1 %s' --image=pool --check='%s check' "
-				     "--states=150",
+				     "--states=150 --cures=off",
 					 nvwave, list, bugs[i], list),
 			1);
 		assert_non_null(strstr(output, "examples/list.c:"));
 	}
 }
 
-/* The state's file takes the place of the image's name, however it is written. */
+/*
+ * The state's file takes the place of the image's name, however it is written: the checker finds what fails in the
+ * state, not in the pool, which is whole.
+ */
 static void a_check_that_names_the_image_judges_the_state(void **state)
 {
 	static const char *const names[] = {"pool 3", "./pool 3", "link 3", "$PWD/pool 3", "- <pool", "{} 3"};
@@ -127,7 +130,7 @@ static void a_check_that_names_the_image_judges_the_state(void **state)
 
 		assert_int_equal(
 			run("%s crash --exec='%s append ./pool 1 no-tx' --image=%s --check=\"./judge %s\" "
-			    "--states=150",
+			    "--states=150 --stop-after=1 --cures=off",
 				nvwave, list, is_shell_s ? "$PWD/pool" : "pool", names[i]),
 			1);
 		assert_non_null(strstr(output, "examples/list.c:"));
@@ -157,15 +160,17 @@ static void a_recorded_log_is_explored_like_the_run_itself(void **state)
 
 	clean();
 	assert_int_equal(run("%s pool 2 && cp pool copy", append_log), 0);
-	assert_int_equal(run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s", nvwave,
-				 append_log, append_log),
+	assert_int_equal(run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --cures=off",
+				 nvwave, append_log, append_log),
 		1);
 	states = strstr(output, "possible:");
 	assert_non_null(states);
 	snprintf(first, sizeof first, "%.40s", states);
 	assert_int_equal(run("%s exec --record=log -- %s pool 3 one-drain", nvwave, append_log), 0);
 	assert_int_equal(run("cmp copy log.image"), 0);
-	assert_int_equal(run("%s crash --store-log=log --image=log.image --check=%s", nvwave, append_log), 1);
+	assert_int_equal(
+		run("%s crash --store-log=log --image=log.image --check=%s --cures=off", nvwave, append_log),
+		1);
 	assert_non_null(strstr(output, first));
 }
 
@@ -202,12 +207,13 @@ static void the_models_differ_where_they_should(void **state)
 	assert_int_equal(run("%s crash --exec='%s pool 3 no-flush' --image=pool --check=%s --model=eadr",
 				 nvwave, append_log, append_log),
 		0); /* caches are inside */
-	assert_int_equal(run("%s crash --exec='%s pool 3 header-first' --image=pool --check=%s --model=eadr",
-				 nvwave, append_log, append_log),
+	assert_int_equal(
+		run("%s crash --exec='%s pool 3 header-first' --image=pool --check=%s --model=eadr --cures=off",
+			nvwave, append_log, append_log),
 		1);
 	assert_int_equal(
-		run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --model=pmreorder", nvwave,
-			append_log, append_log),
+		run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --model=pmreorder --cures=off",
+			nvwave, append_log, append_log),
 		1);
 }
 
@@ -308,7 +314,7 @@ static const char *possible(const char *log, const char *model)
 	static unsigned next;
 	char *const kept = text[next++ % 4];
 
-	run("%s crash --store-log=%s --image=log.image --check-lib=%s --model=%s", nvwave, log,
+	run("%s crash --store-log=%s --image=log.image --check-lib=%s --model=%s --cures=off", nvwave, log,
 		indexed_log_check, model);
 	const char *const found = strstr(output, "possible:");
 
