@@ -3,7 +3,7 @@
  * Workloads by name. Those that persist are in the command (workloads/workloads.def). Others come in
  * libraries (nvw/workload.h), which are the *.so of these folders: those of the environment variable
  * NVWAVE_WORKLOADS, separated by ':', then the one beside the command, which has the kernels of the papers.
- * Of two workloads with one name the first counts.
+ * If two workloads have one name, the first counts.
  */
 #ifndef CLI_REGISTRY_H
 #define CLI_REGISTRY_H

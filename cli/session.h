@@ -61,7 +61,7 @@ int cli_fail(void);
 /* The exit status of a result: 0, NVW_E_INCONSISTENT, or an error, whose message it prints. */
 int cli_status(int result);
 
-/* Of a process that has ended, as a shell says it: 128 and the number of a signal. */
+/* The exit status of a process that has ended, as a shell says it: a signal is 128 and its number. */
 int cli_exit_status(int wait_status);
 
 /* Makes a folder that an option names. NVW_E_USAGE if it exists. */

@@ -16,7 +16,10 @@ struct ct_groups {
 	struct ct_group {
 		char shape[CT_TEXT_BYTES];
 		struct ct_finding finding;
-		/* Failing states that differ: the first after stores of some source places each. */
+		/*
+		 * Failing states that differ: each is the first that was met after a store of its source
+		 * place.
+		 */
 		struct ct_sample {
 			bool used;
 			char text[CT_TEXT_BYTES];
@@ -26,27 +29,30 @@ struct ct_groups {
 	} group[CT_FINDINGS_MAX];
 };
 
-/* The text with every number as '#'. */
+/* Makes the shape of a text, which has '#' for every number. */
 void ct_shape(const char *text, char ret_shape[CT_TEXT_BYTES]);
 uint64_t ct_shape_hash(const char *text);
 
-/* No groups; the memory of later ones is not touched. */
+/* Leaves no groups; the memory of later ones is not touched. */
 void ct_groups_clear(struct ct_groups *groups);
 /* Adds finding->states states that fail so; the earlier (instant, draw) stays as the example. */
 void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding);
-/* The same for a state whose newest store is of this site: also a sample. */
+/* The same for a state whose newest store is of this site, which is also kept as a sample. */
 void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *finding, uint32_t site);
 /* Adds the groups of another worker. */
 void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others);
-/* The samples that are not the example itself, as findings that are marked so; at most room. How many. */
+/*
+ * Writes the samples that are not the example itself, at most room, as findings that are marked so. Returns
+ * how many.
+ */
 unsigned ct_groups_samples(const struct ct_groups *groups, struct ct_finding *ret_findings, unsigned room);
 
-/* Findings with the same root cause become one. Samples stay only if their cause is another. */
+/* Makes one finding of those with the same root cause. Samples stay only if their cause is another. */
 void ct_merge_causes(struct ct_finding *findings, unsigned *count);
 
-/* One cure does for both. */
+/* Does one cure do for both? */
 bool ct_causes_alike(const struct ct_cause *a, const struct ct_cause *b);
-/* True if it is the finding's text, or another one with its cause, but for numbers. */
+/* Is it, but for numbers, the finding's text, or another one that has its cause? */
 bool ct_finding_has_text(const struct ct_finding *finding, const char *text);
 
 /* True if both are stores that must be atomic, and one place is in both groups. */

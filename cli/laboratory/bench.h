@@ -93,31 +93,33 @@ struct bench {
 	bool loses, failed; /* a row is BENCH_LOSES, BENCH_FAILED */
 };
 
-/* Cases, axes, rows, and the points of both sweeps; refused rows are known. NVW_E_USAGE. Release by
- * bench_end(), also after an error. */
+/*
+ * Makes cases, axes and rows, and the points of both sweeps; rows that are refused are marked. NVW_E_USAGE.
+ * Release by bench_end(), also after an error.
+ */
 NVW_CHECKED int bench_plan(struct bench *bench, const struct cli_options *given);
 void bench_end(struct bench *bench);
 
-/* "pibench:LIBRARY [options]", "exec:COMMAND". */
+/* Is the case a host program: "pibench:LIBRARY [options]", "exec:COMMAND"? */
 bool bench_is_host(const char *reference);
-/* The axes that hold for host programs: the machine, and keys of its NVRAM. */
+/* Does the axis hold for host programs? The machine does, and keys of its NVRAM. */
 bool bench_host_has(const char *axis);
-/* The name of its row: of the library, or of the command's first word. */
+/* The name of the case's row is that of the library, or of the command's first word. */
 void bench_host_name(const char *reference, char *ret_name, size_t bytes);
 /* Runs the rows of host programs. NVW_E_STOPPED, or an error that concerns all of them. */
 NVW_CHECKED int bench_host_run(struct bench *bench, uint64_t timeout_ms);
 
-/* Of both sweeps' results; then rows are in the order of the table. */
+/* Makes the rows of both sweeps' results, and puts them into the order of the table. */
 NVW_CHECKED int bench_rows(struct bench *bench);
-/* Of one point: NAN where there is none. dram: its run with DRAM's latencies. */
+/* The numbers of one point, NAN where there is none. dram has the same run with DRAM's latencies. */
 void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_METRIC_COUNT]);
 /* Two-sided 95 % of Student's t. */
 double bench_student(unsigned degrees);
 
-/* The value of an axis of --against. */
+/* The value that a row has on an axis of --against. */
 const char *bench_axis_value(const struct bench *bench, const struct bench_row *row, unsigned axis);
 NVW_CHECKED int bench_set_status(struct bench_row *row, enum bench_status status, const char *reason);
-/* Room for the numbers of each seed, none of which is known. */
+/* Makes room for the numbers of each seed, none of which is known yet. */
 NVW_CHECKED int bench_begin_numbers(const struct bench *bench, struct bench_row *row);
 
 void bench_print(const struct bench *bench, FILE *to);

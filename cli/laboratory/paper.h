@@ -150,7 +150,7 @@ struct papers {
 	enum paper_run run;
 };
 
-/* All files of the folder. NVW_E_INPUT. Release by papers_end(), also after an error. */
+/* Reads all files of the folder. NVW_E_INPUT. Release by papers_end(), also after an error. */
 NVW_CHECKED int papers_read(const char *folder, struct papers *ret_papers);
 void papers_end(struct papers *papers);
 /* A text of a section, NULL if there is none. */
@@ -165,17 +165,19 @@ NVW_CHECKED int papers_choose(struct papers *papers, const char *const *name, un
 /* Reads the sweeps of the wanted rows and leaves in them the points that these need, with the seeds 1 to
  * seeds. */
 NVW_CHECKED int papers_open(struct papers *papers, const char *data, unsigned seeds, enum paper_run run);
-/* A number per seed; only of points with the choices on these axes (-1: all). */
+/* Computes a number per seed, from the points that have these choices on these axes (-1: from all). */
 void paper_measure(const struct paper_measure *measure, int axis, unsigned choice, int other_axis,
 	unsigned other_choice, struct paper_numbers *ret_numbers);
 
-/* Of PAPER_RUN_ENDS: the values of the rows at both ends. */
+/* With PAPER_RUN_ENDS: computes the values of the rows at both ends. */
 void papers_measure_ends(struct papers *papers);
-/* The points of a mean, by the axes in which they differ, that are more than least away from 1 and on the
- * other side of it than their mean; without those that are named. False if there is none. */
+/*
+ * Names the points of a mean that are on the other side of 1 than the mean, and more than least away from 1.
+ * Points have the names of the axes in which they differ; those in named are left out. False if there is none.
+ */
 bool paper_opposites(
 	const struct paper_measure *measure, double least, const char *named, char *text, size_t room);
-/* "sssp-1 3, color-3 21": a formula at each point of the first seed. */
+/* Writes what a formula is at each point of the first seed: "sssp-1 3, color-3 21". */
 void paper_at_points(const struct paper_measure *measure, const char *formula, char *text, size_t room);
 
 /* NVW_E_INPUT if it is no formula. */
@@ -183,27 +185,32 @@ NVW_CHECKED int paper_formula_check(const char *formula, const char *where);
 /* False, with the name that is missing, if a statistic is not among the values. */
 bool paper_formula(const char *formula, const json_t *values, double *ret, const char **ret_missing);
 
-/* Of every wanted row. */
+/* Judges every wanted row. */
 void papers_judge(struct papers *papers);
 const char *paper_verdict_text(enum paper_verdict verdict);
 enum paper_verdict paper_verdict_named(const char *text);
-/* What is kept in judgements.tsv, ends.tsv and tables.tsv of the folder; nothing if there is no such file. */
+/*
+ * Reads what judgements.tsv, ends.tsv and tables.tsv of the folder keep. It is no error if a file is not
+ * there.
+ */
 NVW_CHECKED int papers_read_kept(struct papers *papers);
-/* Of PAPER_RUN_NOTHING: what is kept of the wanted rows stands for what is measured. */
+/* With PAPER_RUN_NOTHING: takes what is kept of the wanted rows for what is measured. */
 void papers_show_kept(struct papers *papers);
-/* Those of wanted rows are replaced: the judgements and the tables, or, of PAPER_RUN_ENDS, the ends. */
+/* Replaces what is kept of the wanted rows: judgements and tables; with PAPER_RUN_ENDS, the ends. */
 NVW_CHECKED int papers_keep(const struct papers *papers);
-/* A number of a table (row -1: over all of them), as measured or, of PAPER_RUN_NOTHING, as kept. */
+/* A number of a table (row -1: over all rows), as it was measured; with PAPER_RUN_NOTHING, as it is kept. */
 void paper_table_number(const struct papers *papers, const struct paper_table *table, int row,
 	unsigned column, struct paper_numbers *ret_numbers);
-/* Has the table a point with this value on its axis of rows or of columns (axis -1: always)? */
+/* Does the table have a point with this value on this axis? (axis -1: yes) */
 bool paper_table_has(const struct paper_table *table, int axis, unsigned choice);
-/* A row that agreed in its kept judgement and does not now. */
+/* Did the row agree in its kept judgement, and does it not now? */
 bool paper_is_lost(const struct paper_row *row);
-/* Its mean is farther outside of the kept seeds than they are apart (and than a point, or a fiftieth). */
+/*
+ * Is the row's mean farther outside of the kept seeds than they are apart (and than a point, or a fiftieth)?
+ */
 bool paper_has_moved(const struct paper_row *row);
 
-/* Figures (if draw), FOLDER/index.html and FOLDER/results.md. */
+/* Writes FOLDER/index.html and FOLDER/results.md; with draw, the figures too. */
 NVW_CHECKED int papers_write(const struct papers *papers, const char *folder, bool draw);
 /* "+14.4 (+13.3, +15.6)" in the form of the measure. */
 enum { PAPER_NUMBER_BYTES = 104 };

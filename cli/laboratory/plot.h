@@ -29,10 +29,10 @@ struct plot_table {
 	unsigned columns, rows;
 };
 
-/* A CSV file with a line of names. NVW_E_INPUT with its line if it cannot be read. */
+/* Reads a CSV file whose first line has names. NVW_E_INPUT with the line that cannot be read. */
 NVW_CHECKED int plot_table_read(const char *path, struct plot_table *ret_table);
 void plot_table_end(struct plot_table *table);
-/* Of row 0 to rows - 1. */
+/* The text in a row, 0 to rows - 1, and a column. */
 const char *plot_field(const struct plot_table *table, unsigned row, unsigned column);
 /* NVW_E_USAGE with the nearest name if there is no such column. */
 NVW_CHECKED int plot_column(

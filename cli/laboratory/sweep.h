@@ -199,7 +199,7 @@ struct sweep_progress {
 };
 void sweep_show(const struct sweep_manner *manner, struct sweep_progress *progress, bool last);
 
-/* Of this process, at most 256. */
+/* How many processors this process may use, at most 256. */
 unsigned sweep_processors(void);
 
 /* NVW_E_USAGE if there is no Slurm. */

@@ -8,7 +8,9 @@
 
 #include <nvw/pool.h>
 
-/* One pool: 0 or NVW_E_INCONSISTENT with a report, which the caller releases, or another error without one.
+/*
+ * The work on one pool. It returns 0 or NVW_E_INCONSISTENT with a report, which the caller releases, or
+ * another error without one.
  */
 typedef int pool_work(void *context, const char *path, json_t **ret_report);
 

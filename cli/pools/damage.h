@@ -44,7 +44,7 @@ struct damage_places {
 NVW_CHECKED int damage_places_of(const struct nvw_pool *first, struct damage_places *ret_places);
 void damage_places_end(struct damage_places *places);
 
-/* One damage, in words of the file: offsets from the beginning of its pool. */
+/* One damage. Its offsets are from the beginning of its pool. */
 struct damage {
 	unsigned pool;
 	enum rec_live what;

@@ -22,7 +22,7 @@ void crash_matrix_text(const struct crash_heading *heading, const struct ct_matr
 NVW_CHECKED int crash_matrix_json(
 	const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
 
-/* Of the test, or if there was none, of the machine. */
+/* The atomicity that the test had; if there was no test, the machine's. */
 static inline unsigned crash_atomicity(const struct crash_heading *h, const struct ct_result *r)
 {
 	return r->atomicity > 0 ? r->atomicity : h->atomicity;

@@ -7,12 +7,14 @@
 
 #include <crashtest/crash.h>
 
-/* No line, or a few, each with the indent before it. */
+/* Prints no line, or a few, each with the indent before it. */
 void cli_cure_report(
 	const struct ct_result *result, const struct ct_finding *finding, const char *indent, FILE *to);
 
-/* What is known of all cures together: states that they leave, what was not searched. Nothing, or lines, each
- * after an empty one. */
+/*
+ * Prints what is known of all cures together: states that they leave, what was not searched. That is
+ * nothing, or lines, each after an empty one.
+ */
 void cli_cure_report_all(const struct ct_result *result, FILE *to);
 
 #endif

@@ -13,15 +13,15 @@ struct patch_target {
 };
 
 /*
- * That of a line, from its first character to its semicolon. False unless it shares its lines with nothing
- * else, and something behind it is executed after it.
+ * Finds the statement at a line, from its first character to its semicolon. False if it shares its lines with
+ * something else, or if nothing behind it is executed after it.
  */
 bool patch_find_statement(const char *code, uint32_t line, struct text_span *ret);
 
-/* What the statement stores to, if that can be read from it. */
+/* Finds what the statement stores to; false if that cannot be read from it. */
 bool patch_find_target(const char *code, struct text_span statement, struct patch_target *ret);
 
-/* A member of this name is a bit-field in the text: it has no address. */
+/* Does the text have a bit-field of this name? It would have no address. */
 bool patch_is_bit_field(const char *code, const char *name);
 
 #endif

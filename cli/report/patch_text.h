@@ -15,12 +15,14 @@ struct text {
 	size_t bytes;
 };
 
-/* From an offset to the one behind the last character. */
+/* A part of a text: it begins at from, and to is the offset behind its last character. */
 struct text_span {
 	size_t from, to;
 };
 
-/* Of a call; too many: the last one has the rest. behind: the closing bracket. */
+/*
+ * The arguments of a call; if there are too many, the last one has the rest. behind is the closing bracket.
+ */
 struct text_arguments {
 	struct text_span span[TEXT_ARGUMENTS];
 	unsigned count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report of nvwave crash --self-test: a row for each test, and a sum. Of workloads, and of programs. */
+/* The report of nvwave crash --self-test, for workloads and for programs: a row for each test, and a sum. */
 #ifndef CLI_SELF_TEST_REPORT_H
 #define CLI_SELF_TEST_REPORT_H
 
@@ -16,7 +16,9 @@ struct self_test_report {
 	json_t *rows;        /* NULL: text, printed as results arrive */
 };
 
-/* What the row says of the test, or NULL for what follows from it: clean, FALSE ALARM, found, MISSED. */
+/*
+ * Adds a row. said is its verdict; NULL: it follows from the trial, as clean, FALSE ALARM, found or MISSED.
+ */
 void self_test_row(struct self_test_report *report, const struct ct_trial *trial, const char *said);
 
 /* Prints the sum, and the rows if they are JSON; frees them. Returns NVW_E_STOPPED with a message if it was

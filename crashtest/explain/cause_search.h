@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What cause.c knows of a need while it puts it into words, and the words for places, events and
- * proposals. */
+/*
+ * What cause.c knows of a need while it puts it into words, and the words that it has for places, events and
+ * proposals.
+ */
 #ifndef CRASHTEST_CAUSE_SEARCH_H
 #define CRASHTEST_CAUSE_SEARCH_H
 
@@ -9,7 +11,7 @@
 
 enum cause_scope { CAUSE_WORK_ITEM, CAUSE_WORK_GROUP, CAUSE_KERNEL, CAUSE_HOST };
 
-/* Flush and fence of a store by a host program. */
+/* The flush and the fence that a host program has made for a store. */
 struct cause_flushing {
 	uint64_t flushed, fenced, thread; /* record numbers; 0: none */
 	uint32_t flush_site, fence_site;

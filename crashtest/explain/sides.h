@@ -15,7 +15,10 @@
 
 enum { CT_SIDE_MAX = CT_PLACES_MAX / 2 };
 
-/* A failing state, with its levels applied to the medium, and the stores up to its instant. All borrowed. */
+/*
+ * A failing state, whose levels are applied to the medium, and the stores up to its instant. Nothing in it
+ * is owned.
+ */
 struct ct_scene {
 	const struct ct_medium *medium;
 	const unsigned *levels;
@@ -35,7 +38,10 @@ struct ct_sides {
 
 /* Adds the stores of a need that is known. */
 void ct_sides_take(const struct ct_scene *scene, const struct ct_need *need, struct ct_sides *sides);
-/* Adds stores without one; returns the need that they suggest: guessed, or CT_NEED_UNKNOWN. */
+/*
+ * Adds the stores where no need is known; returns the one that they suggest, which is a guess, or
+ * CT_NEED_UNKNOWN.
+ */
 struct ct_need ct_sides_guess(const struct ct_scene *scene, struct ct_sides *sides);
 
 #endif

@@ -6,9 +6,9 @@
 #include "plan.h"
 
 /*
- * Writes the medium's state to ct_options.exports/INSTANT-DRAW (a leaf of the tree of reads.h:
- * INSTANT-leafNUMBER), a sparse file, and a line of JSON about it to the folder's states.jsonl. Of a run with
- * several pools pool i is INSTANT-DRAW.i. NVW_E_SYSTEM, NVW_E_FULL with a message.
+ * Writes the medium's state to a sparse file, ct_options.exports/INSTANT-DRAW, and a line of JSON about it to
+ * the folder's states.jsonl. A leaf of the tree of reads.h has the name INSTANT-leafNUMBER. If a run has
+ * several pools, pool i is in INSTANT-DRAW.i. NVW_E_SYSTEM, NVW_E_FULL with a message.
  */
 NVW_CHECKED int ct_export_state(
 	const struct ct_exploration *e, const struct ct_medium *medium, uint64_t draw);

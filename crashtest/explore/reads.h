@@ -29,14 +29,14 @@ void ct_reads_free(struct ct_reads *reads);
 /* Discards everything if the medium is at another instant than the last time. */
 NVW_CHECKED int ct_reads_at(struct ct_reads *reads, const struct ct_medium *medium);
 
-/* The cells read have more states than the budget allows: a tree would hardly end. */
+/* Do the cells that were read have more states than the budget allows? A tree would hardly end. */
 bool ct_reads_are_many(struct ct_reads *reads, const struct ct_medium *medium, uint64_t budget);
 
-/* The root of the tree: nothing durable that need not be. */
+/* Begins at the root of the tree, where nothing is durable that need not be. */
 NVW_CHECKED int ct_tree_begin(struct ct_reads *reads, const struct ct_medium *medium);
-/* The next leaf: true and its levels, false when no branch remains. */
+/* Goes to the next leaf and says its levels; false when no branch remains. */
 bool ct_tree_next(struct ct_reads *reads, const struct ct_medium *medium, unsigned *levels);
-/* The leaf has been tested: branches on the cells that were read. */
+/* After the leaf has been tested: adds branches for the cells that were read. */
 NVW_CHECKED int ct_tree_learn(struct ct_reads *reads, const struct ct_medium *medium);
 
 #endif

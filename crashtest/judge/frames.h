@@ -7,23 +7,28 @@
 
 #include "../crash.h"
 
-/* In memory shared by parent and child. */
+/* This is in memory that parent and child share. */
 struct ct_frames {
 	volatile uint32_t count;
 	void *address[24]; /* innermost first */
 };
 
-/* In the child: fatal signals, and CT_FRAMES_ASK, store its stack in frames before they take effect. */
+/*
+ * For the child: from now on a fatal signal, and CT_FRAMES_ASK, stores its stack in frames before it takes
+ * effect.
+ */
 void ct_frames_catch(struct ct_frames *frames);
 
-/* Sent to a hanging child before it is killed. */
+/* The signal that a hanging child gets before it is killed. */
 enum { CT_FRAMES_ASK = SIGUSR1 };
 
-/* In the parent, which has the child's mappings: the innermost frame with a source line. "" if there is
- * none. */
+/*
+ * For the parent, which has the child's mappings: names the innermost frame that has a source line. "" if
+ * there is none.
+ */
 void ct_frames_place(const struct ct_frames *frames, char ret_place[CT_TEXT_BYTES]);
 
-/* All of its frames with a source line, a line of text each. */
+/* Names all frames that have a source line, a line of text each. */
 void ct_frames_stack(const struct ct_frames *frames, char ret_stack[CT_STACK_BYTES]);
 
 #endif
