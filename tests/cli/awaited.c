@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A workload in which one work-group waits for another one's flag, and which lacks a persist barrier: the payloads of group 0 may be lost
- * when group 1 commits them. A barrier of the kernel between the two would make group 0 wait for group 1, which waits for the
- * flag: that run never ends. With the mutation, group 1 does not wait for ever: a barrier that keeps group 0 makes it give up, and what it
- * commits then is wrong without any crash. A shared object, as users build them.
+ * A workload in which one work-group waits for another one's flag, and which lacks a persist barrier: the
+ * payloads of group 0 may be lost when group 1 commits them. A barrier of the kernel between the two would
+ * make group 0 wait for group 1, which waits for the flag: that run never ends. With the mutation, group 1
+ * does not wait for ever: a barrier that keeps group 0 makes it give up, and what it commits then is wrong
+ * without any crash. A shared object, as users build them.
  */
 #include <stdlib.h>
 

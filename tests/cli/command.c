@@ -154,9 +154,9 @@ void command_expect(const char *words, int status, const char *out, const char *
 	const struct command_outcome *const o = command_run(words);
 
 	if (o->status != status || !strstr(o->out, out) || !strstr(o->err, err)) {
-		fail_msg(
-			"nvwave %s: status %d, expected %d\nstdout: %.500s\nstderr: %.500s\nexpected \"%s\" and "
-			"\"%s\"",
+		fail_msg("nvwave %s: status %d, expected %d\nstdout: %.500s\nstderr: %.500s\n"
+			 "expected \"%s\" and "
+			 "\"%s\"",
 			words, o->status, status, o->out, o->err, out, err);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A workload with the mistakes that nvwave has to name: its kernel, its host code or its check dereferences a device
- * address, or its check dies. A shared object, as users build them; --mutate says which mistake.
+ * A workload with the mistakes that nvwave has to name: its kernel, its host code or its check dereferences
+ * a device address, or its check dies. A shared object, as users build them; --mutate says which mistake.
  */
 #include <stdlib.h>
 

@@ -292,7 +292,8 @@ static void one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_t
 		char words[160];
 
 		snprintf(words, sizeof words,
-			"run btree --barriers=paper --undo=off --count=3000 --preload=900 --batch=1000 --group-size=64 --scope=%s",
+			"run btree --barriers=paper --undo=off --count=3000 --preload=900 --batch=1000 "
+			"--group-size=64 --scope=%s",
 			scopes[i]);
 		command_expect(words, 0, ": consistent", "");
 	}

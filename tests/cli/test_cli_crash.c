@@ -281,7 +281,8 @@ static void a_finding_that_is_gone_passes(void **state)
 	memset(image, 'x', 4096);
 	command_text("image", image);
 	command_text("a.log",
-		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x41;0x8|FLUSH;0x10000;0x40|FENCE|STOP");
+		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x41;0x8|FLUSH;0x10000;0x40|"
+		"FENCE|STOP");
 	command_text("check", "grep -q A \"$1\" || { echo the store is lost; exit 1; }\n");
 	command_expect(
 		"crash --store-log=%D/a.log --image=%D/image --check=sh${IFS}%D/check --save=%D/findings", 1,

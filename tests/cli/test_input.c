@@ -136,10 +136,7 @@ static void a_key_far_to_the_right_in_a_comment_does_not_count(void **state)
 	command_remove("m.ini");
 }
 
-/*
- * ---- Findings that lie, with a checksum that is right
- * ------------------------------------------------------------
- */
+/* ---- Findings that lie, with a checksum that is right ----------------------------------------- */
 
 static void put(uint8_t *to, uint64_t value, unsigned bytes)
 {
@@ -176,10 +173,7 @@ static void a_finding_that_claims_another_size_than_its_image_has_is_refused(voi
 	command_remove("finding");
 }
 
-/*
- * ---- Logs that lie
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Logs that lie ---------------------------------------------------------------------------- */
 
 static void write_log(uint64_t pool_bytes)
 {
@@ -209,10 +203,7 @@ static void a_log_is_believed_only_as_far_as_its_records_and_the_image_go(void *
 	command_remove("log");
 }
 
-/*
- * ---- Pools
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- Pools ------------------------------------------------------------------------------------ */
 
 static void patch(long at, int byte)
 {

@@ -95,7 +95,8 @@ static void the_address_is_that_of_what_the_statement_names(void **state)
 
 static void a_statement_of_several_lines_is_read_as_a_whole_from_any_of_them(void **state)
 {
-	expect("#include <libpmem.h>\n{\n\tp->valid = a; // first\n\tp->value =\n\t\tf(a, /* HERE */\n\t\t  b);\n}\n",
+	expect("#include <libpmem.h>\n{\n\tp->valid = a; // first\n"
+	       "\tp->value =\n\t\tf(a, /* HERE */\n\t\t  b);\n}\n",
 		PATCH_FLUSH, "pmem_flush(&p->value, sizeof p->value);");
 	assert_int_equal(after, 6);
 }
@@ -164,10 +165,7 @@ static void a_bit_field_has_no_address_also_where_a_header_declares_it(void **st
 	header = NULL;
 }
 
-/*
- * ---- Whose function flushes
- * ---------------------------------------------------------------------------------------
- */
+/* ---- Whose function flushes ------------------------------------------------------------------- */
 
 #define OWN                                                                                               \
 	"static void fence(void)\n{\n\t__asm__ volatile(\"mfence\" ::: \"memory\");\n}\n"                 \

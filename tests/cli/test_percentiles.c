@@ -55,7 +55,10 @@ static void percentiles_are_those_of_the_sequence(void **state)
 	cli_latencies_free(l);
 }
 
-/* Below 64 ps a bucket is one value. One in a hundred is beyond p50, and the last one of thousand beyond p99. */
+/*
+ * Below 64 ps a bucket is one value. One in a hundred is beyond p50, and the last one of thousand beyond
+ * p99.
+ */
 static void a_rare_latency_is_seen_from_the_percentile_of_its_share_on(void **state)
 {
 	struct nvw_description d = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A library with one workload: btree under another name, which does not say what it does not guard. A damaged value that its
- * check reads and accepts is silent.
+ * A library with one workload: btree under another name, which does not say what it does not guard. A
+ * damaged value that its check reads and accepts is silent.
  */
 #include <stdio.h>
 

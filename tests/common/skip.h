@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run of the tests leaves out. A test that lacks its input is left visibly: cmocka's own skip() is "not ok" in
- * TAP, which counts as a failure. */
+/*
+ * What a run of the tests leaves out. A test that lacks its input is left visibly: cmocka's own skip() is
+ * "not ok" in TAP, which counts as a failure.
+ */
 #ifndef TESTS_COMMON_SKIP_H
 #define TESTS_COMMON_SKIP_H
 

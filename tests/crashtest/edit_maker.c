@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random runs that are edited: items that come to a line of stores or barriers, with others between. See edit_rig.h. */
+/*
+ * Random runs that are edited: items that come to a line of stores or barriers, with others between. See
+ * edit_rig.h.
+ */
 #include <nvw/random.h>
 
 #include "edit_rig.h"
@@ -7,7 +10,9 @@
 struct maker {
 	struct history *h;
 	struct nvw_random r;
-	/* Of each item: what it still does, last first: lines of stores and barriers, 0: an acknowledgement. */
+	/*
+	 * Of each item: what it still does, last first: lines of stores and barriers, 0: an acknowledgement.
+	 */
 	unsigned program[ITEMS][16], left[ITEMS];
 	unsigned wi[ITEMS], wg[ITEMS];
 	unsigned come[ITEMS]; /* how often to the line of the edit */
@@ -75,7 +80,10 @@ static void step(struct maker *m, unsigned item)
 	}
 }
 
-/* Every item comes to line so often, with one or two stores if it is LINE_A, and does other things before and between. */
+/*
+ * Every item comes to line so often, with one or two stores if it is LINE_A, and does other things before
+ * and between.
+ */
 static void make_programs(struct maker *m, unsigned line)
 {
 	static const unsigned others[] = {LINE_OTHER, LINE_B, 0};

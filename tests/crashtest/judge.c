@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For second_definition.py: runs a workload, explores its crash states, and judges states that somebody else has made.
+ * For second_definition.py: runs a workload, explores its crash states, and judges states that somebody else
+ * has made.
  *
- *	judge FOLDER MODEL,... STATES WORKLOAD SEED MUTATION [--OPTION=VALUE]...
+ * 	judge FOLDER MODEL,... STATES WORKLOAD SEED MUTATION [--OPTION=VALUE]...
  *
- * FOLDER/log gets the persist log, FOLDER/initial the pool before it. Standard output: "first N", the first record of the measured part; a
- * line for each model, explored as a whole and in parts. Then each line of standard input is a state, and gets a line, "pass" or "fail":
- * "OFFSET VALUE ... | FIRST COUNT ...", 8-byte words that differ from the pool before the run, and acknowledged operations. Exit status
- * 3: the run with this bug does not end.
+ * FOLDER/log gets the persist log, FOLDER/initial the pool before it. Standard output: "first N", the first
+ * record of the measured part; a line for each model, explored as a whole and in parts. Then each line of
+ * standard input is a state, and gets a line, "pass" or "fail": "OFFSET VALUE ... | FIRST COUNT ...", 8-byte
+ * words that differ from the pool before the run, and acknowledged operations. Exit status 3: the run with
+ * this bug does not end.
  */
 #include <stdio.h>
 #include <stdlib.h>

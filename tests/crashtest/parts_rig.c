@@ -91,7 +91,7 @@ bool rig_fails(struct rig *r, struct nvw_findings *findings)
 	return verdict != 0;
 }
 
-/* ---- What parts say -------------------------------------------------------------------------------------- */
+/* ---- What parts say --------------------------------------------------------------------------- */
 
 void rig_states_create(
 	const struct rig *r, struct ct_parts *parts, unsigned count, struct rig_states *ret_states)

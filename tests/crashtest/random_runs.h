@@ -63,8 +63,8 @@ struct maker {
 void append(struct maker *m, struct nvw_log_record record);
 
 /*
- * Makes the run of this seed; kind has the fields of the history that decide what a run does. Returns a descriptor
- * of its log, which the caller closes.
+ * Makes the run of this seed; kind has the fields of the history that decide what a run does. Returns a
+ * descriptor of its log, which the caller closes.
  */
 int make_run_of(uint64_t seed, const struct history *kind, struct history *h);
 

@@ -24,10 +24,7 @@ enum { STATES_MAX = 512, MODELS = sizeof models / sizeof *models };
 static const char *nvwave, *indexed_log;
 static struct ct_checker checker;
 
-/*
- * ---- A recorded program
- * ------------------------------------------------------------------------------------
- */
+/* ---- A recorded program ----------------------------------------------------------------------- */
 
 struct recorded {
 	int log_fd;
@@ -65,10 +62,7 @@ static void begin_medium(struct rig *rig, const struct recorded *r, enum ct_mode
 	assert_int_equal(ct_medium_create(r->log_fd, r->image, r->bytes, 0, &rules, &rig->medium), 0);
 }
 
-/*
- * ---- All states
- * --------------------------------------------------------------------------------------------
- */
+/* ---- All states ------------------------------------------------------------------------------- */
 
 static bool check_fails(struct rig *r)
 {
@@ -152,10 +146,7 @@ static void parts_of_a_library_look_at_what_they_ask_for(void **state)
 	assert_int_equal(compare_bug("one-drain", ct_checker_parts(&checker), CT_MODEL_X86, 17).different, 0);
 }
 
-/*
- * ---- Planted differences
- * -------------------------------------------------------------------------------------
- */
+/* ---- Planted differences ---------------------------------------------------------------------- */
 
 static int check_nothing(void *context, const struct ct_asking *image, const struct nvw_acks *acks,
 	uint64_t part, struct nvw_findings *findings)
@@ -198,10 +189,7 @@ static void a_part_of_a_library_that_says_less_or_more_is_seen(void **state)
 	assert_true(compare_bug("", &parts, CT_MODEL_X86, 17).different > 0);
 }
 
-/*
- * ---- The command
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- The command ------------------------------------------------------------------------------ */
 
 static int crash(const char *bug, const char *options)
 {

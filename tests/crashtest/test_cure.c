@@ -215,10 +215,7 @@ static void what_no_order_helps_has_no_verified_cure(void **state)
 	ct_result_free(&r);
 }
 
-/*
- * ---- Several bugs at once
- * -----------------------------------------------------------------------------------
- */
+/* ---- Several bugs at once --------------------------------------------------------------------- */
 
 /*
  * Six stores, each once: a state is the set of those that are durable. A rule names a store that must be

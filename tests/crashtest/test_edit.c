@@ -15,10 +15,7 @@
 #include <crashtest/explain/edit.h>
 #include "edit_rig.h"
 
-/*
- * ---- Barriers, pair by pair
- * ----------------------------------------------------------------------------------------
- */
+/* ---- Barriers, pair by pair ------------------------------------------------------------------- */
 
 struct cure {
 	struct ct_edit edit;
@@ -54,9 +51,8 @@ static bool arrives(const struct history *h, const struct cure *c, unsigned item
 	if (!is_of(e, item) || c->none) {
 		return false;
 	}
-	if (c->edit.b.line != 0 &&
-		c->edit.kind ==
-			CT_EDIT_BARRIER) { /* before line b: with the last event before consecutive stores there */
+	/* A barrier before line b is met with the last event before consecutive stores there. */
+	if (c->edit.b.line != 0 && c->edit.kind == CT_EDIT_BARRIER) {
 		while (next < h->events && !is_of(&h->event[next], item)) {
 			next++;
 		}
@@ -214,10 +210,7 @@ static void permit_buffered(const struct history *h, const struct cure *c)
 	}
 }
 
-/*
- * ---- Comparing
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- Comparing -------------------------------------------------------------------------------- */
 
 static void compare_sets(enum ct_model model, const char *what, uint64_t seed)
 {
@@ -341,10 +334,7 @@ static void a_widened_barrier_orders_what_its_new_scope_says(void **state)
 	compare(CT_MODEL_BUFFERED, CT_EDIT_WIDEN, NVW_KERNEL, NVW_KERNEL, permit_buffered);
 }
 
-/*
- * ---- Order of stores
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Order of stores -------------------------------------------------------------------------- */
 
 /* What the assumption asks of a set of durable stores. */
 static bool keeps(const struct history *h, enum ct_edit_kind kind, uint32_t visible, uint32_t set)

@@ -13,10 +13,7 @@
 #include <crashtest/explain/edit.h>
 #include "edit_rig.h"
 
-/*
- * ---- Order of stores
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Order of stores -------------------------------------------------------------------------- */
 
 /* Two rounds of a store at each of the lines, in words of their own. */
 static int rounds_log(bool host, const unsigned *lines, unsigned count)

@@ -109,10 +109,7 @@ static void a_function_in_which_none_has_hung_is_not_cut(void **state)
 	assert_int_equal(look.alike, 0);
 }
 
-/*
- * ---- Commands
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Commands --------------------------------------------------------------------------------- */
 
 /* A command that goes round, for good or until it has used some time, in ms; then it answers. */
 static pid_t start(unsigned ms, int *ret_fd)

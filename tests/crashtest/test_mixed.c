@@ -41,10 +41,7 @@ static unsigned line_of(unsigned word)
 	return word / 3;
 }
 
-/*
- * ---- A program, as this test remembers it
- * -----------------------------------------------------------------------
- */
+/* ---- A program, as this test remembers it ----------------------------------------------------- */
 
 struct store {
 	unsigned word, kernel, item, epoch[3],
@@ -90,10 +87,7 @@ static void add(struct set *set, const uint64_t *word)
 	}
 }
 
-/*
- * ---- Making programs
- * -------------------------------------------------------------------------------------------
- */
+/* ---- Making programs -------------------------------------------------------------------------- */
 
 struct maker {
 	struct nvw_log_writer *w;
@@ -269,10 +263,7 @@ static int make_program(uint64_t seed, struct history *h)
 	return fd;
 }
 
-/*
- * ---- The axioms, pair by pair
- * ------------------------------------------------------------------------------------
- */
+/* ---- The axioms, pair by pair ----------------------------------------------------------------- */
 
 /* a, which is earlier, persists before b. */
 static bool is_ordered(enum ct_model model, const struct store *a, const struct store *b)
@@ -367,10 +358,7 @@ static void permit(const struct history *h, enum ct_model model)
 	}
 }
 
-/*
- * ---- Comparing
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- Comparing -------------------------------------------------------------------------------- */
 
 static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 

@@ -158,10 +158,7 @@ static void a_part_that_fails_without_reason_is_seen(void **state)
 	rig_destroy(&r);
 }
 
-/*
- * ---- The explorer
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- The explorer ----------------------------------------------------------------------------- */
 
 static struct ct_result explore(struct rig *r, const struct nvw_workload *w, unsigned jobs)
 {

@@ -30,10 +30,7 @@ enum { MODELS = sizeof models / sizeof *models };
 
 static char folder[] = "/tmp/nvwave-parts-XXXXXX";
 
-/*
- * ---- Runs that show a bug
- * ------------------------------------------------------------------------------------
- */
+/* ---- Runs that show a bug --------------------------------------------------------------------- */
 
 /* Options from "name=value name=value"; text is cut into pieces. */
 static struct small small_of(const struct nvw_workload *w, char *text)
@@ -67,10 +64,7 @@ static unsigned trials_of(
 	return n;
 }
 
-/*
- * ---- One bug
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- One bug ---------------------------------------------------------------------------------- */
 
 static struct ct_result explore(struct rig *r, enum ct_model model, bool by_parts)
 {

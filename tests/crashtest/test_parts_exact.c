@@ -24,16 +24,13 @@ static const enum ct_model models[] = {
 	CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_EADR, CT_MODEL_OBSERVED, CT_MODEL_BUFFERED};
 enum { MODELS = sizeof models / sizeof *models };
 
-enum {
-	STATES_FEW =
-		1024, /* of an instant; one with more is left out, and counted; with PARTS_SEEDS one with more than RIG_STATES_MAX */
-	SEEDS = 4,
-};
-
 /*
- * ---- Random runs
- * -------------------------------------------------------------------------------------------
+ * An instant with more states than STATES_FEW is left out, and counted. With PARTS_SEEDS in the environment
+ * the limit is RIG_STATES_MAX.
  */
+enum { STATES_FEW = 1024, SEEDS = 4 };
+
+/* ---- Random runs ------------------------------------------------------------------------------ */
 
 /* An option with values to choose from. */
 struct choice {
@@ -120,10 +117,7 @@ static int create_random(struct rig *r, const struct structure *s, uint64_t seed
 	return -1;
 }
 
-/*
- * ---- All states
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- All states ------------------------------------------------------------------------------- */
 
 /* False: there are too many. */
 static bool number_of_states(const struct rig *r, unsigned *ret_states)
@@ -238,10 +232,7 @@ static int check_nothing(void *plan, const struct nvw_pool *pool, const struct n
 	return 0;
 }
 
-/*
- * ---- Losses
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- Losses ----------------------------------------------------------------------------------- */
 
 /* A word is set back to what it was before the run. */
 static void set_word(struct rig *r, nvw_off off, uint64_t word)
@@ -323,10 +314,7 @@ static void what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check(v
 	assert_true(unseen > 0);
 }
 
-/*
- * ---- Planted differences
- * -------------------------------------------------------------------------------------
- */
+/* ---- Planted differences ---------------------------------------------------------------------- */
 
 /* The queue's parts, with one that complains of nothing. */
 static int check_that_cries(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks,

@@ -375,10 +375,7 @@ static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void *
 	}
 }
 
-/*
- * ---- The self-test
- * ------------------------------------------------------------------------------------------
- */
+/* ---- The self-test ---------------------------------------------------------------------------- */
 
 static void judge_trial(void *context, const struct ct_trial *t)
 {

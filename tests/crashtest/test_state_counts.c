@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many different states a run can leave: the number against a list of them, of small random runs; and runs
- * whose states are too many to list.
+ * How many different states a run can leave: the number against a list of them, of small random runs; and
+ * runs whose states are too many to list.
  */
 #include "random_runs.h"
 

@@ -80,10 +80,7 @@ static bool has(const struct images *set, const uint8_t *image)
 	return false;
 }
 
-/*
- * ---- Random logs
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Random logs ------------------------------------------------------------------------------ */
 
 static unsigned make_ops(uint64_t seed, struct op *op)
 {
@@ -150,10 +147,7 @@ static void write_log(const struct op *op, unsigned n, const char *path)
 	assert_int_equal(fclose(f), 0);
 }
 
-/*
- * ---- Second definitions
- * ------------------------------------------------------------------------------------------
- */
+/* ---- Second definitions ----------------------------------------------------------------------- */
 
 static void put(uint8_t *image, const struct op *o)
 {
@@ -271,10 +265,7 @@ static void permit_x86(struct op *op, unsigned n)
 	}
 }
 
-/*
- * ---- Against the explorer
- * ------------------------------------------------------------------------------------------
- */
+/* ---- Against the explorer --------------------------------------------------------------------- */
 
 static int note(void *context, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase)
@@ -342,10 +333,7 @@ static void x86_images_are_every_prefix_of_every_line(void **state)
 	compare(CT_MODEL_X86, permit_x86);
 }
 
-/*
- * ---- What is converted
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- What is converted ------------------------------------------------------------------------ */
 
 /* The image after all stores of the log in the test's folder. */
 static void replay(uint8_t image[BYTES])
@@ -406,10 +394,7 @@ static void a_mapping_of_a_part_of_the_file_begins_at_its_offset(void **state)
 	assert_memory_equal(found, wanted, BYTES);
 }
 
-/*
- * ---- Named faults
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Named faults ----------------------------------------------------------------------------- */
 
 static struct ct_result result;
 
@@ -735,10 +720,7 @@ static void any_number_of_jobs_tests_the_same_states(void **state)
 	}
 }
 
-/*
- * ---- Logs that are none
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- Logs that are none ----------------------------------------------------------------------- */
 
 static void refuse(const char *log, const char *expected_message)
 {

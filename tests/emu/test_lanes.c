@@ -542,10 +542,7 @@ static void a_store_buffer_may_serve_some_of_the_lanes_of_a_line(void **state)
 	rig_end(&rig);
 }
 
-/*
- * ---- What a work-item has while it waits
- * ---------------------------------------------------------------------
- */
+/* ---- What a work-item has while it waits ------------------------------------------------------ */
 
 enum { KEPT = 10 };
 

@@ -51,7 +51,10 @@ struct program {
 
 /* clang-format off */
 #define BY_SIZE(bytes, USE) \
-	((bytes) == 8 ? USE(uint64_t) : (bytes) == 4 ? USE(uint32_t) : (bytes) == 2 ? USE(uint16_t) : USE(uint8_t))
+	((bytes) == 8   ? USE(uint64_t) : \
+	 (bytes) == 4 ? USE(uint32_t) : \
+	 (bytes) == 2 ? USE(uint16_t) : \
+			USE(uint8_t))
 /* clang-format on */
 
 static uint64_t offset_of(const struct row *r, const struct step *s, uint64_t id)

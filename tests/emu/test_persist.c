@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persist barriers: what is durable when, at every scope, domain and model; how long a barrier takes, and what a
- * watcher and a log see of it.
+ * Persist barriers: what is durable when, at every scope, domain and model; how long a barrier takes, and
+ * what a watcher and a log see of it.
  */
 #include "epochs.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffered epoch persistency: its buffer, races that its barriers contradict, and write-backs that overlap. */
+/*
+ * Buffered epoch persistency: its buffer, races that its barriers contradict, and write-backs that overlap.
+ */
 #include "epochs.h"
 
 #include <string.h>

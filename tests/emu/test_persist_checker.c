@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The durability checker finds the faults that are planted here, accepts what the equations allow, and forgets no store. */
+/*
+ * The durability checker finds the faults that are planted here, accepts what the equations allow, and
+ * forgets no store.
+ */
 #include "epochs.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persisting costs: no model and no domain is faster than not persisting. The programs' work does not depend on
- * time: no work-item waits for another, none reads what another writes.
+ * Persisting costs: no model and no domain is faster than not persisting. The programs' work does not depend
+ * on time: no work-item waits for another, none reads what another writes.
  */
 #include "epochs.h"
 

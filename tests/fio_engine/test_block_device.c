@@ -85,10 +85,7 @@ static void assert_blocks(struct block_device *d, unsigned first, unsigned count
 	}
 }
 
-/*
- * ---- Reading and writing
- * ------------------------------------------------------------------------------------------
- */
+/* ---- Reading and writing ---------------------------------------------------------------------- */
 
 static void what_is_written_is_read_back_under_every_protocol(void **state)
 {
@@ -169,10 +166,7 @@ static void a_pool_of_something_else_is_refused(void **state)
 	assert_int_equal(block_device_open(pool, &plain, &d), NVW_E_INPUT);
 }
 
-/*
- * ---- Time
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Time ------------------------------------------------------------------------------------- */
 
 /* Simulated time of synced writes of the whole device. */
 static uint64_t time_with(const char *set)
@@ -210,10 +204,7 @@ static void simulated_time_grows_with_the_latency_of_nvram_writes(void **state)
 	assert_int_equal(time_with("nvram.write=100ns"), quick);
 }
 
-/*
- * ---- Power cuts
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- Power cuts ------------------------------------------------------------------------------- */
 
 /* Writes the first half and syncs. */
 static struct block_device *first_half(enum block_fault fault, const char *when)
@@ -283,10 +274,7 @@ static void a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier(v
 	assert_false(first_half_is_there());
 }
 
-/*
- * ---- Judged by the log
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- Judged by the log ------------------------------------------------------------------------ */
 
 static struct ct_result result; /* large */
 

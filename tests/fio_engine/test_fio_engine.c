@@ -75,10 +75,7 @@ static double figure(const char *kind, const char *name)
 	return value;
 }
 
-/*
- * ---- Reading and writing
- * ------------------------------------------------------------------------------------------
- */
+/* ---- Reading and writing ---------------------------------------------------------------------- */
 
 /* The jobs, then in other processes, from the pools alone, that what they wrote verifies. */
 static void assert_jobs_verify(const char *jobs, const char *readers)
@@ -111,10 +108,10 @@ static void what_fio_writes_verifies_under_every_protocol(void **state)
 	NEEDS_FIO();
 	/* The names are made text, and "denovo - b" is no protocol. */
 	/* clang-format off */
-	assert_jobs_verify(UNDER(vi) UNDER(gd) UNDER(gh) UNDER(rsp) UNDER(denovo-b) UNDER(dd) UNDER(dd+ro) UNDER(dh)
-			UNDER(hlrc) UNDER(hlrc-scoped) UNDER(rfo) UNDER(mttop-wb),
-		READS(vi) READS(gd) READS(gh) READS(rsp) READS(denovo-b) READS(dd) READS(dd+ro) READS(dh) READS(hlrc)
-			READS(hlrc-scoped) READS(rfo) READS(mttop-wb));
+	assert_jobs_verify(UNDER(vi) UNDER(gd) UNDER(gh) UNDER(rsp) UNDER(denovo-b) UNDER(dd) UNDER(dd+ro)
+			UNDER(dh) UNDER(hlrc) UNDER(hlrc-scoped) UNDER(rfo) UNDER(mttop-wb),
+		READS(vi) READS(gd) READS(gh) READS(rsp) READS(denovo-b) READS(dd) READS(dd+ro) READS(dh)
+			READS(hlrc) READS(hlrc-scoped) READS(rfo) READS(mttop-wb));
 	/* clang-format on */
 }
 
@@ -129,10 +126,7 @@ static void jobs_in_processes_have_a_machine_and_a_pool_each(void **state)
 	assert_int_equal(run("cmp -s job.0.0 job.1.0"), 1); /* both there, with different data */
 }
 
-/*
- * ---- Simulated time
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Simulated time --------------------------------------------------------------------------- */
 
 static void the_same_job_takes_the_same_simulated_time(void **state)
 {
@@ -167,10 +161,7 @@ static void simulated_time_follows_the_machine(void **state)
 	assert_int_equal(figure("statistics", "persist.barriers_wg"), 16);
 }
 
-/*
- * ---- Power cuts
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- Power cuts ------------------------------------------------------------------------------- */
 
 /* When the first sync was acknowledged in the log, in ns, and how many blocks by it. */
 static double first_sync(unsigned *ret_blocks)
@@ -234,10 +225,7 @@ static void the_log_of_a_job_is_explored_and_the_missing_barrier_found(void **st
 	assert_non_null(strstr(output, "host/fio_engine/kernel.c"));
 }
 
-/*
- * ---- Refused
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Refused ---------------------------------------------------------------------------------- */
 
 static void bad_options_are_explained_and_fio_fails(void **state)
 {

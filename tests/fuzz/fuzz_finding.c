@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Saved findings. The input is how far the claimed sizes are off (a byte each, signed), the length of the JSON, the JSON,
- * and the image: around them a file is made whose checksum is right. If the first byte's low bit is set, the input is
- * the file itself, with its checksum repaired.
+ * Saved findings. The input is how far the claimed sizes are off (a byte each, signed), the length of the
+ * JSON, the JSON, and the image: around them a file is made whose checksum is right. If the first byte's low
+ * bit is set, the input is the file itself, with its checksum repaired.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graph files. Their form follows from the name: the first byte chooses a link to the file with one of these endings. */
+/*
+ * Graph files. Their form follows from the name: the first byte chooses a link to the file with one of these
+ * endings.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

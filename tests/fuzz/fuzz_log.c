@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persist logs. The input is what a block holds, uncompressed: around it a header, the block and the trailer are made with
- * checksums that are right, so that the parsers of records are reached. If the first byte's low bit is set, the input is
- * the file itself, of which the header's checksum is repaired.
+ * Persist logs. The input is what a block holds, uncompressed: around it a header, the block and the trailer
+ * are made with checksums that are right, so that the parsers of records are reached. If the first byte's
+ * low bit is set, the input is the file itself, of which the header's checksum is repaired.
  */
 #include <stdlib.h>
 #include <string.h>

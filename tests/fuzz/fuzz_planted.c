@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A reader with a mistake, which only a mutant of its seed meets: a value that ends with the input is read a byte too far.
- * What drives the targets has to find it. */
+/*
+ * A reader with a mistake, which only a mutant of its seed meets: a value that ends with the input is read a
+ * byte too far. What drives the targets has to find it.
+ */
 #include <string.h>
 
 #include "fuzz.h"

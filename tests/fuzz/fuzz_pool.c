@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools: opened, recovered, checked and described. The input changes words of a pool that a workload has left
- * (FUZZ_POOLS names the folder with them): its first byte chooses the pool and whether both pages of the header get
- * a right checksum; then, for each word, its offset, how it is meant, and its value.
+ * Pools: opened, recovered, checked and described. The input changes words of a pool that a workload has
+ * left (FUZZ_POOLS names the folder with them): its first byte chooses the pool and whether both pages of
+ * the header get a right checksum; then, for each word, its offset, how it is meant, and its value.
  */
 #include <fcntl.h>
 #include <stdio.h>

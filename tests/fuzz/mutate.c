@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mutate RUNS FOLDER INPUT: what drives a fuzz target where libFuzzer does not. Every seed of the folder as it is, then
- * mutants of them: a few bytes changed, left out, repeated, or taken from another seed. The same arguments give the
- * same inputs. With address sanitizer, the input of a fault is left in the file INPUT.
+ * mutate RUNS FOLDER INPUT: what drives a fuzz target where libFuzzer does not. Every seed of the folder as
+ * it is, then mutants of them: a few bytes changed, left out, repeated, or taken from another seed. The same
+ * arguments give the same inputs. With address sanitizer, the input of a fault is left in the file INPUT.
  */
 #include <dirent.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores to a mapped file for test_announced.sh, some of which nothing announces: an instruction that is written as bytes is
- * one that the assembler stage does not know.
+ * Stores to a mapped file for test_announced.sh, some of which nothing announces: an instruction that is
+ * written as bytes is one that the assembler stage does not know.
  *
- *	announced FILE plain|hidden|flushed|elsewhere|string|library
+ * 	announced FILE plain|hidden|flushed|elsewhere|string|library
  */
 #include <fcntl.h>
 #include <stdint.h>

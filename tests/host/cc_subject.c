@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that nvwave-cc builds: "cc_subject MODE FILE [NUMBER]". It does what must be recorded, and writes to the
- * file "expected" what the log of that must say, a record a line: what it is, its source line, offset, bytes, value.
+ * A program that nvwave-cc builds: "cc_subject MODE FILE [NUMBER]". It does what must be recorded, and
+ * writes to the file "expected" what the log of that must say, a record a line: what it is, its source line,
+ * offset, bytes, value.
  */
 #include <cpuid.h>
 #include <emmintrin.h>
@@ -34,7 +35,7 @@ int registers_survive(void *line, void *before, void *after); /* cc_registers.S 
 int shared_store(uint64_t *at, uint64_t value);               /* cc_shared.c */
 void plain_store(volatile uint64_t *at, uint64_t value);      /* cc_plain.c, which nvwave-cc does not see */
 
-/* ---- What is expected --------------------------------------------------------------------------------------------- */
+/* ---- What is expected ------------------------------------------------------------------------- */
 
 static size_t offset(const volatile void *at)
 {
@@ -81,7 +82,7 @@ static void locks(int line, const volatile void *at, const void *data, size_t n)
 	stores(line, at, data, n);
 }
 
-/* ---- What is done: action and expectation on one line -------------------------------------------------------------------- */
+/* ---- What is done: action and expectation on one line ----------------------------------------- */
 
 struct wide {
 	uint64_t word[9];
@@ -95,40 +96,74 @@ typedef void operation(volatile uint8_t *at, uint64_t v);
 
 #define OPERATION(name) static __attribute__((noinline)) void name(volatile uint8_t *at, uint64_t v)
 
+#define AT                  ((const void *)at)
+#define STORED(from, bytes) stores(__LINE__, at, from, bytes)
+#define LOCKED(from, bytes) locks(__LINE__, at, from, bytes)
+#define FLUSHED(bytes)      flushes(__LINE__, at, bytes, "flush")
+#define SWAP(at, old, new) \
+	__atomic_compare_exchange_n(at, old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+
 /* clang-format off */
-OPERATION(store_1) { *at = (uint8_t)v; stores(__LINE__, at, &v, 1); }
-OPERATION(store_2) { *(volatile uint16_t *)at = (uint16_t)v; stores(__LINE__, at, &v, 2); }
-OPERATION(store_4) { *(volatile uint32_t *)at = (uint32_t)v; stores(__LINE__, at, &v, 4); }
-OPERATION(store_8) { *(uint64_t *)at = v; stores(__LINE__, at, &v, 8); }
-OPERATION(store_16) { const __m128i x = _mm_set1_epi64x((long long)v); *(__m128i *)at = x; stores(__LINE__, at, &x, 16); }
+OPERATION(store_1) { *at = (uint8_t)v; STORED(&v, 1); }
+OPERATION(store_2) { *(volatile uint16_t *)at = (uint16_t)v; STORED(&v, 2); }
+OPERATION(store_4) { *(volatile uint32_t *)at = (uint32_t)v; STORED(&v, 4); }
+OPERATION(store_8) { *(uint64_t *)at = v; STORED(&v, 8); }
+OPERATION(store_16) { const __m128i x = _mm_set1_epi64x((long long)v); *(__m128i *)at = x; STORED(&x, 16); }
 OPERATION(store_crooked) { ((struct crooked *)at)->value = v; stores(__LINE__, at + 1, &v, 8); }
-OPERATION(store_wide) { const struct wide w = {{v, 1, v, 2, v, 3, v, 4, v}}; *(struct wide *)at = w; stores(__LINE__, at, &w, sizeof w); }
-OPERATION(add_4) { *(uint32_t *)at += (uint32_t)v; stores(__LINE__, at, (const void *)at, 4); }
-OPERATION(copy) { uint64_t w[20] = {v, v + 1, v + 2, v, v}; memcpy((void *)at, w, 40 + v % 100); stores(__LINE__, at, w, 40 + v % 100); }
-OPERATION(move) { uint8_t w[64]; memset(w, (int)v, 64); memmove((void *)(at + 3), w, 13); stores(__LINE__, at + 3, w, 13); }
-OPERATION(fill) { uint8_t w[64]; memset(w, (int)v, 64); memset((void *)at, (int)v, 24); stores(__LINE__, at, w, 24); }
-OPERATION(text) { char t[32]; snprintf(t, sizeof t, "%llu", (unsigned long long)v); strcpy((char *)at, t); stores(__LINE__, at, t, strlen(t) + 1); }
+OPERATION(store_wide) {
+	const struct wide w = {{v, 1, v, 2, v, 3, v, 4, v}};
+	*(struct wide *)at = w; STORED(&w, sizeof w);
+}
+OPERATION(add_4) { *(uint32_t *)at += (uint32_t)v; STORED(AT, 4); }
+OPERATION(copy) {
+	uint64_t w[20] = {v, v + 1, v + 2, v, v};
+	memcpy((void *)at, w, 40 + v % 100); STORED(w, 40 + v % 100);
+}
+OPERATION(move) {
+	uint8_t w[64];
+	memset(w, (int)v, 64);
+	memmove((void *)(at + 3), w, 13); stores(__LINE__, at + 3, w, 13);
+}
+OPERATION(fill) { uint8_t w[64]; memset(w, (int)v, 64); memset((void *)at, (int)v, 24); STORED(w, 24); }
+OPERATION(text) {
+	char t[32];
+	snprintf(t, sizeof t, "%llu", (unsigned long long)v);
+	strcpy((char *)at, t); STORED(t, strlen(t) + 1);
+}
 
-OPERATION(fetch_add) { __atomic_fetch_add((uint64_t *)at, v, __ATOMIC_RELAXED); locks(__LINE__, at, (const void *)at, 8); }
-OPERATION(fetch_xor) { __atomic_fetch_xor((uint8_t *)at, (uint8_t)v, __ATOMIC_SEQ_CST); locks(__LINE__, at, (const void *)at, 1); }
-OPERATION(exchange) { __atomic_exchange_n((uint32_t *)at, (uint32_t)v, __ATOMIC_SEQ_CST); locks(__LINE__, at, &v, 4); }
-OPERATION(put) { __atomic_store_n((uint64_t *)at, v, __ATOMIC_SEQ_CST); locks(__LINE__, at, &v, 8); }
-OPERATION(release) { __atomic_store_n((uint64_t *)at, v, __ATOMIC_RELEASE); stores(__LINE__, at, &v, 8); }
-OPERATION(swap) { uint64_t o = *(uint64_t *)at; __atomic_compare_exchange_n((uint64_t *)at, &o, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); locks(__LINE__, at, &v, 8); }
-OPERATION(swap_not) { uint64_t o = *(uint64_t *)at + 1; __atomic_compare_exchange_n((uint64_t *)at, &o, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); locks(__LINE__, at, (const void *)at, 8); }
+OPERATION(fetch_add) { __atomic_fetch_add((uint64_t *)at, v, __ATOMIC_RELAXED); LOCKED(AT, 8); }
+OPERATION(fetch_xor) { __atomic_fetch_xor((uint8_t *)at, (uint8_t)v, __ATOMIC_SEQ_CST); LOCKED(AT, 1); }
+OPERATION(exchange) { __atomic_exchange_n((uint32_t *)at, (uint32_t)v, __ATOMIC_SEQ_CST); LOCKED(&v, 4); }
+OPERATION(put) { __atomic_store_n((uint64_t *)at, v, __ATOMIC_SEQ_CST); LOCKED(&v, 8); }
+OPERATION(release) { __atomic_store_n((uint64_t *)at, v, __ATOMIC_RELEASE); STORED(&v, 8); }
+OPERATION(swap) { uint64_t o = *(uint64_t *)at; SWAP((uint64_t *)at, &o, v); LOCKED(&v, 8); }
+OPERATION(swap_not) { uint64_t o = *(uint64_t *)at + 1; SWAP((uint64_t *)at, &o, v); LOCKED(AT, 8); }
 
-OPERATION(asm_move) { __asm__ volatile("movq %1, %0" : "=m"(*(uint64_t *)at) : "r"(v)); stores(__LINE__, at, &v, 8); }
-OPERATION(asm_lock) { __asm__ volatile("lock; addq %1, %0" : "+m"(*(uint64_t *)at) : "r"(v) : "cc"); locks(__LINE__, at, (const void *)at, 8); }
-OPERATION(asm_xchg) { uint32_t x = (uint32_t)v; __asm__ volatile("xchgl %1, %0" : "+m"(*(uint32_t *)at), "+r"(x)); locks(__LINE__, at, &v, 4); }
-OPERATION(stream_4) { _mm_stream_si32((int *)at, (int)v); stores(__LINE__, at, &v, 4); flushes(__LINE__, at, 4, "flush"); }
-OPERATION(stream_8) { _mm_stream_si64((long long *)at, (long long)v); stores(__LINE__, at, &v, 8); flushes(__LINE__, at, 8, "flush"); }
-OPERATION(stream_16) { const __m128i x = _mm_set1_epi64x((long long)v); _mm_stream_si128((__m128i *)at, x); stores(__LINE__, at, &x, 16); flushes(__LINE__, at, 16, "flush"); }
-OPERATION(stream_masked) { const __m128i x = _mm_set1_epi64x((long long)v), m = _mm_set_epi64x(0, 0x80000080); _mm_maskmoveu_si128(x, m, (char *)at); stores(__LINE__, at, (const void *)at, 8); flushes(__LINE__, at, 16, "flush"); }
+OPERATION(asm_move) { __asm__ volatile("movq %1, %0" : "=m"(*(uint64_t *)at) : "r"(v)); STORED(&v, 8); }
+OPERATION(asm_lock) {
+	__asm__ volatile("lock; addq %1, %0" : "+m"(*(uint64_t *)at) : "r"(v) : "cc"); LOCKED(AT, 8);
+}
+OPERATION(asm_xchg) {
+	uint32_t x = (uint32_t)v;
+	__asm__ volatile("xchgl %1, %0" : "+m"(*(uint32_t *)at), "+r"(x)); LOCKED(&v, 4);
+}
+OPERATION(stream_4) { _mm_stream_si32((int *)at, (int)v); STORED(&v, 4); FLUSHED(4); }
+OPERATION(stream_8) { _mm_stream_si64((long long *)at, (long long)v); STORED(&v, 8); FLUSHED(8); }
+OPERATION(stream_16) {
+	const __m128i x = _mm_set1_epi64x((long long)v);
+	_mm_stream_si128((__m128i *)at, x); STORED(&x, 16); FLUSHED(16);
+}
+OPERATION(stream_masked) {
+	const __m128i x = _mm_set1_epi64x((long long)v), m = _mm_set_epi64x(0, 0x80000080);
+	_mm_maskmoveu_si128(x, m, (char *)at); STORED(AT, 8); FLUSHED(16);
+}
 
-OPERATION(flush_in_order) { _mm_clflush((const void *)(at + v % 64)); flushes(__LINE__, at + v % 64, 1, "ordered"); }
-OPERATION(flush_weakly) { __asm__ volatile(".byte 0x66; clflush %0" : "+m"(*at)); flushes(__LINE__, at, 1, "flush"); }
-OPERATION(write_back) { __asm__ volatile("clwb %0" : "+m"(*at)); flushes(__LINE__, at, 1, "flush"); }
-OPERATION(write_back_old) { __asm__ volatile(".byte 0x66; xsaveopt %0" : "+m"(*at)); flushes(__LINE__, at, 1, "flush"); }
+OPERATION(flush_in_order) {
+	_mm_clflush((const void *)(at + v % 64)); flushes(__LINE__, at + v % 64, 1, "ordered");
+}
+OPERATION(flush_weakly) { __asm__ volatile(".byte 0x66; clflush %0" : "+m"(*at)); FLUSHED(1); }
+OPERATION(write_back) { __asm__ volatile("clwb %0" : "+m"(*at)); FLUSHED(1); }
+OPERATION(write_back_old) { __asm__ volatile(".byte 0x66; xsaveopt %0" : "+m"(*at)); FLUSHED(1); }
 OPERATION(fence_stores) { _mm_sfence(); fences(__LINE__); }
 OPERATION(fence_all) { _mm_mfence(); fences(__LINE__); }
 OPERATION(fence_c11) { __atomic_thread_fence(__ATOMIC_SEQ_CST); fences(__LINE__); }
@@ -150,7 +185,7 @@ static unsigned operation_count(void)
 	return has_clwb ? n : has_clflushopt ? n - 2 : n - 3;
 }
 
-/* ---- Modes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Modes ------------------------------------------------------------------------------------ */
 
 /* Each once, on a line of its own, flushed before a fence where that matters. */
 static int kinds(unsigned number)
@@ -185,7 +220,10 @@ static int registers(unsigned number)
 	static uint64_t before[128], after[128];
 	const int failed = registers_survive(pool + 64, before, after);
 
-	/* Taking them is by stores that are watched, too: the first is what was set. Carry, zero, direction; %rbx. */
+	/*
+	 * Taking them is by stores that are watched, too: the first is what was set. Carry, zero, direction;
+	 * %rbx.
+	 */
 	if ((before[97] & 0x441) != 0x441 || before[0] != 0x1122334455667701) {
 		printf("flags %llx, rbx %llx\n", (unsigned long long)before[97],
 			(unsigned long long)before[0]);
@@ -209,7 +247,8 @@ static int registers(unsigned number)
 		uint64_t wide[4] = {1, 2, 3, 4}, out[4];
 
 		__asm__ volatile(
-			"vmovdqu %1, %%ymm3; clflush (%2); mfence; lock; incq (%2); movntiq %2, 8(%2); vmovdqu %%ymm3, %0; vzeroupper"
+			"vmovdqu %1, %%ymm3; clflush (%2); mfence; lock; incq (%2); movntiq %2, 8(%2); "
+			"vmovdqu %%ymm3, %0; vzeroupper"
 			: "=m"(out)
 			: "m"(wide), "r"(pool + 128)
 			: "xmm3", "cc", "memory");
@@ -350,7 +389,9 @@ static void handle_step(int signal)
 			 ", (%%rsp)\n	popf\n	lea 128(%%rsp), %%rsp" ::     \
 				 : "memory", "cc")
 
-/* The handler comes behind every instruction of a fence, with what was inserted for it and what that calls. */
+/*
+ * The handler comes behind every instruction of a fence, with what was inserted for it and what that calls.
+ */
 static int steps(unsigned number)
 {
 	volatile uintptr_t no_code[64]; /* where a wrong stack pointer finds return addresses */

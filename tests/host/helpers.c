@@ -2,9 +2,12 @@
 /*
  * Helpers that store, and flush, for several callers: their lines alone do not say who is at fault.
  *
- *	helpers run POOL [OPERATIONS]	four operations that each fill a cell; those listed ("12") are not flushed
- *	helpers note POOL [OPERATIONS]	the same by a helper that flushes; behind its calls those listed lack a fence
- *	helpers mark POOL [OPERATIONS]	likewise, but the helper has the fence within it, and goes on with a mark
+ *	helpers run POOL [OPERATIONS]
+ *		four operations that each fill a cell; those listed ("12") are not flushed
+ *	helpers note POOL [OPERATIONS]
+ *		the same by a helper that flushes; behind its calls those listed lack a fence
+ *	helpers mark POOL [OPERATIONS]
+ *		likewise, but the helper has the fence within it, and goes on with a mark
  *	helpers dive POOL DEPTH		one store by a function that calls itself so many times
  *	helpers check POOL		a cell that is marked is full
  *	helpers --recover-and-print POOL

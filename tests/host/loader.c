@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that is not linked with libpmem: it loads it with dlopen(), keeps it to itself, and persists a word. */
+/*
+ * A program that is not linked with libpmem: it loads it with dlopen(), keeps it to itself, and persists a
+ * word.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

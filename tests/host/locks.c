@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A library that maps a file, or flushes one, while the dynamic linker runs its constructor, and a program whose other thread does
- * the same at that time.
+ * A library that maps a file, or flushes one, while the dynamic linker runs its constructor, and a program
+ * whose other thread does the same at that time.
  *
- *	locks LIBRARY map|flush POOL
+ * 	locks LIBRARY map|flush POOL
  */
 #define _FILE_OFFSET_BITS 64 /* so that fstat() is what the recorder calls */
 #include <dlfcn.h>
@@ -85,7 +85,10 @@ int main(int argc, char **argv)
 
 	shared.path = argv[3];
 	shared.pool = flushes ? map(argv[3]) : NULL;
-	/* The recorder finds a function when it is first called, which takes the linker's lock, too, and that is not the point. */
+	/*
+	 * The recorder finds a function when it is first called, which takes the linker's lock, too, and
+	 * that is not the point.
+	 */
 	fstat(0, &s);
 	msync(shared.pool, 0, MS_SYNC);
 	snprintf(text, sizeof text, "%llx", (unsigned long long)(uintptr_t)&shared);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program with manners that a recorder may trip over: "odd MODE FILE [PROGRAM]" ends with status 0 if everything went as
- * it does without a recorder.
+ * A program with manners that a recorder may trip over: "odd MODE FILE [PROGRAM]" ends with status 0 if
+ * everything went as it does without a recorder.
  */
 #include <fcntl.h>
 #include <libpmem.h>
@@ -31,7 +31,7 @@ static void store(size_t word, uint64_t value)
 	pmem_persist(&pool[word], 8);
 }
 
-/* ---- What a session lives on ----------------------------------------------------------------------------------- */
+/* ---- What a session lives on ------------------------------------------------------------------ */
 
 /* More than one window of the record, so that it is opened anew. */
 static int forgets_its_environment(void)
@@ -82,7 +82,7 @@ static int waits(void)
 	return sleep(60) == 0;
 }
 
-/* ---- Files ------------------------------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------------ */
 
 static int shrinks(void)
 {
@@ -140,7 +140,7 @@ static int makes_writable_later(void)
 	return 0;
 }
 
-/* ---- Files that are written by system calls: PROGRAM is the call ------------------------------------------------- */
+/* ---- Files that are written by system calls: PROGRAM is the call ------------------------------ */
 
 /* The pool, which is not mapped yet, with the content that such a program gives it first. */
 static int begin_file(void)
@@ -267,7 +267,7 @@ static int reads_in_every_way(void)
 	return bad || memcmp(at + 24576, "01234", 5) || memcmp(at + 32768, "56789", 5);
 }
 
-/* ---- Programs ------------------------------------------------------------------------------------------------------ */
+/* ---- Programs --------------------------------------------------------------------------------- */
 
 static int executes_list(void)
 {
@@ -291,7 +291,7 @@ static int executes_descriptor(void)
 	return 1;
 }
 
-/* ---- Signals --------------------------------------------------------------------------------------------------------- */
+/* ---- Signals ---------------------------------------------------------------------------------- */
 
 static sigjmp_buf back;
 static volatile sig_atomic_t caught;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program to be watched: "subject MODE FILE [NUMBER]" does one thing that a recorder must get right, and ends with
- * status 0 if it went as it does without a recorder.
+ * A program to be watched: "subject MODE FILE [NUMBER]" does one thing that a recorder must get right, and
+ * ends with status 0 if it went as it does without a recorder.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static int leave_unflushed(void)
 	return 0;
 }
 
-/* ---- Random stores -------------------------------------------------------------------------------------------- */
+/* ---- Random stores ---------------------------------------------------------------------------- */
 
 static void act(uint64_t *at, size_t words, struct nvw_random *r)
 {
@@ -193,7 +193,7 @@ static int scatters(void)
 	return 0;
 }
 
-/* ---- Processes -------------------------------------------------------------------------------------------------- */
+/* ---- Processes -------------------------------------------------------------------------------- */
 
 static int wait_for(pid_t pid)
 {
@@ -255,7 +255,7 @@ static int dies(void)
 	return 1;
 }
 
-/* ---- Mappings ------------------------------------------------------------------------------------------------------ */
+/* ---- Mappings --------------------------------------------------------------------------------- */
 
 static int two_pools(void)
 {
@@ -369,7 +369,7 @@ static int protects(void)
 	return caught == 1 ? 0 : 1;
 }
 
-/* ---- Other --------------------------------------------------------------------------------------------------------- */
+/* ---- Other ------------------------------------------------------------------------------------ */
 
 /* libpmem by dlopen(): this program is linked with it, so by functions that are looked up. */
 static int looks_up(void)

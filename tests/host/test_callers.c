@@ -46,10 +46,7 @@ static unsigned line_with(const char *text)
 	return line_in(HELPERS_SOURCE, text);
 }
 
-/*
- * ---- The log
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- The log ---------------------------------------------------------------------------------- */
 
 struct log {
 	struct place {
@@ -144,10 +141,7 @@ static void equal_stacks_have_one_site_and_others_have_others(void **state)
 	assert_in_range(deep.sites, 30, 90); /* the innermost 40 frames */
 }
 
-/*
- * ---- Findings
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Findings --------------------------------------------------------------------------------- */
 
 static json_t *crash(const char *program, const char *forgotten)
 {
@@ -257,10 +251,7 @@ static void code_of_the_librarys_headers_is_no_place_but_its_callers_are(void **
 	}
 }
 
-/*
- * ---- Patches
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Patches ---------------------------------------------------------------------------------- */
 
 /*
  * The flush is a helper's, and one caller lacks the fence: it gets one behind its call, and with that no

@@ -58,10 +58,7 @@ static struct nvw_log_reader *open_log(void)
 	return reader;
 }
 
-/*
- * ---- What is recorded
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- What is recorded ------------------------------------------------------------------------- */
 
 /* A record as the subject writes it; false: of a kind that it does not write. */
 static bool describe(const struct nvw_log_record *r, uint32_t lines[SITES], char *text, size_t n)
@@ -273,10 +270,7 @@ static void what_was_not_recompiled_is_found_by_comparing(void **state)
 	}
 }
 
-/*
- * ---- Crash tests
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- Crash tests ------------------------------------------------------------------------------ */
 
 /* Appends five values; the exit status. */
 static int crash(const char *program, const char *bug, const char *options)
@@ -344,7 +338,8 @@ static void a_count_stored_before_its_value_in_one_line_is_found(void **state)
 static const char early_source[] =
 	"#include <libpmem.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
 	"int main(int argc, char **argv)\n{\n"
-	"	size_t n;\n	volatile uint64_t *const p = pmem_map_file(argv[argc - 1], 4096, PMEM_FILE_CREATE, "
+	"	size_t n;\n	volatile uint64_t *const p = pmem_map_file("
+	"argv[argc - 1], 4096, PMEM_FILE_CREATE, "
 	""
 	"0600, &n, NULL);\n"
 	"	if (argc == 3) {\n		puts(p[0] && !p[1] ? \"valid without its value\" : "
@@ -467,10 +462,7 @@ static void kills_are_survived_by_a_right_log(void **state)
 	assert_int_equal(crash(raw_logs[0], "", "--mode=kill --states=5"), 0);
 }
 
-/*
- * ---- Statistics
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- Statistics ------------------------------------------------------------------------------- */
 
 static json_int_t number(json_t *o, const char *object, const char *name)
 {
@@ -535,10 +527,7 @@ static void a_program_that_flushes_nothing_is_told(void **state)
 	assert_non_null(strstr(output, "nvwave-cc makes them seen"));
 }
 
-/*
- * ---- The wrapper
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- The wrapper ------------------------------------------------------------------------------ */
 
 static void what_cannot_be_watched_is_refused(void **state)
 {
@@ -627,10 +616,7 @@ static void make_takes_it_for_a_compiler(void **state)
 	assert_int_equal(run("make -s CC='%s cc' x && ./x", wrapper), 0);
 }
 
-/*
- * ---- All
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- All -------------------------------------------------------------------------------------- */
 
 /* Paths between colons. */
 static void split(const char *variable, char **to)

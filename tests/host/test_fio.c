@@ -74,10 +74,7 @@ static void write_file(const char *name, mode_t mode, const char *text)
 	close(fd);
 }
 
-/*
- * ---- Measuring
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Measuring -------------------------------------------------------------------------------- */
 
 /*
  * Percentiles are of buckets, 3 % wide; and a call's own time is measured when the program starts, by some 10
@@ -162,10 +159,7 @@ static void the_mixed_job_reads_seventy_percent(void **state)
 	json_decref(o);
 }
 
-/*
- * ---- Verifying
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- Verifying -------------------------------------------------------------------------------- */
 
 static const json_t *kill_of(const json_t *o, size_t i)
 {
@@ -212,10 +206,7 @@ static void blocks_that_were_not_drained_are_lost_unless_caches_are_persistent(v
 	json_decref(kept);
 }
 
-/*
- * ---- By hand
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- By hand ---------------------------------------------------------------------------------- */
 
 static void the_job_files_are_fios(void **state)
 {
@@ -247,10 +238,7 @@ static void a_damaged_block_is_found_by_hand(void **state)
 	assert_non_null(strstr(output, "bad magic"));
 }
 
-/*
- * ---- Refusals
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Refusals --------------------------------------------------------------------------------- */
 
 /* A program of that name that fio is taken to be. */
 static int with_fio(const char *script, const char *arguments)

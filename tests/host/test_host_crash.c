@@ -32,10 +32,7 @@ static void expect_exhausted(void)
 	assert_int_equal(instants, exhausted);
 }
 
-/*
- * ---- Crash tests
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- Crash tests ------------------------------------------------------------------------------ */
 
 static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state)
 {
@@ -111,8 +108,8 @@ static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(voi
 }
 
 /*
- * The state's file takes the place of the image's name, however it is written: the checker finds what fails in the
- * state, not in the pool, which is whole.
+ * The state's file takes the place of the image's name, however it is written: the checker finds what fails
+ * in the state, not in the pool, which is whole.
  */
 static void a_check_that_names_the_image_judges_the_state(void **state)
 {
@@ -195,10 +192,7 @@ static void a_killed_program_leaves_states_that_are_checked(void **state)
 		0);
 }
 
-/*
- * ---- Other models, threads
- * --------------------------------------------------------------------------------------------
- */
+/* ---- Other models, threads -------------------------------------------------------------------- */
 
 static void the_models_differ_where_they_should(void **state)
 {
@@ -207,12 +201,13 @@ static void the_models_differ_where_they_should(void **state)
 	assert_int_equal(run("%s crash --exec='%s pool 3 no-flush' --image=pool --check=%s --model=eadr",
 				 nvwave, append_log, append_log),
 		0); /* caches are inside */
-	assert_int_equal(
-		run("%s crash --exec='%s pool 3 header-first' --image=pool --check=%s --model=eadr --cures=off",
-			nvwave, append_log, append_log),
+	assert_int_equal(run("%s crash --exec='%s pool 3 header-first' --image=pool --check=%s --model=eadr "
+			     "--cures=off",
+				 nvwave, append_log, append_log),
 		1);
 	assert_int_equal(
-		run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --model=pmreorder --cures=off",
+		run("%s crash --exec='%s pool 3 one-drain' --image=pool --check=%s --model=pmreorder "
+		    "--cures=off",
 			nvwave, append_log, append_log),
 		1);
 }
@@ -248,10 +243,7 @@ static void threads_that_only_store_are_counted(void **state)
 	assert_non_null(strstr(output, "in one recorded order (the log names no threads)"));
 }
 
-/*
- * ---- Store logs
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- Store logs ------------------------------------------------------------------------------- */
 
 /* Makes the stores of a store log in a copy of the image; how many there were. */
 static unsigned stores_of_store_log(const char *path, uint8_t *image, size_t bytes)
@@ -342,10 +334,7 @@ static void an_exported_store_log_is_explored_like_the_record(void **state)
 	assert_int_equal(run("test -s out"), 1);
 }
 
-/*
- * ---- Checkers, bad input
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- Checkers, bad input ---------------------------------------------------------------------- */
 
 /* The report of a checker that is a script, or a program of a line of C built with flags. */
 static int crash_with(const char *check)

@@ -23,10 +23,7 @@ static const char *nvwave, *odd, *append_log;
 static char dir[64], output[1 << 16];
 static bool begun;
 
-/*
- * ---- Running
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- Running ---------------------------------------------------------------------------------- */
 
 /* The shell's command line in dir, its output kept: the exit status. Nothing here may hang. */
 static int run(const char *format, ...)
@@ -113,10 +110,7 @@ static void assert_replays(unsigned unflushed)
 	assert_int_equal(late, unflushed);
 }
 
-/*
- * ---- Programs
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- Programs --------------------------------------------------------------------------------- */
 
 static void a_program_is_looked_for_as_exec_does(void **state)
 {
@@ -181,10 +175,7 @@ static void programs_that_are_executed_by_a_list_are_looked_at(void **state)
 	assert_true(printed("without LD_PRELOAD"));
 }
 
-/*
- * ---- The session
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- The session ------------------------------------------------------------------------------ */
 
 static void a_program_may_forget_its_environment(void **state)
 {
@@ -285,10 +276,7 @@ static void what_outlives_a_tested_program_is_ended(void **state)
 	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '/%s$'", name), 1);
 }
 
-/*
- * ---- What the program does
- * -------------------------------------------------------------------------------------------
- */
+/* ---- What the program does -------------------------------------------------------------------- */
 
 static void a_file_that_shrinks_does_not_end_the_program(void **state)
 {
@@ -399,10 +387,7 @@ static void the_programs_own_use_of_faults_stays(void **state)
 	assert_replays(0);
 }
 
-/*
- * ---- What is written
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- What is written -------------------------------------------------------------------------- */
 
 static void a_file_of_the_program_is_never_replaced(void **state)
 {
@@ -430,10 +415,7 @@ static void messages_do_not_go_into_the_log(void **state)
 	assert_int_equal(run("%s log dump log", nvwave), 0);
 }
 
-/*
- * ---- Crash tests
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Crash tests ------------------------------------------------------------------------------ */
 
 static void images_may_have_any_name(void **state)
 {
@@ -502,10 +484,7 @@ static void an_interrupt_ends_a_crash_test_by_kills(void **state)
 	assert_true(printed("UNDECIDED"));
 }
 
-/*
- * ---- Checkers
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- Checkers --------------------------------------------------------------------------------- */
 
 static int check_by(const char *checker)
 {
@@ -550,10 +529,7 @@ static void a_checker_reads_nothing_and_leaves_nothing(void **state)
 	assert_int_equal(run("ps -eo stat,args | grep -v '^Z' | grep '[s]leep 77.%d$'", getpid()), 1);
 }
 
-/*
- * ---- Beginning and end
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- Beginning and end ------------------------------------------------------------------------ */
 
 static int begin(void **state)
 {

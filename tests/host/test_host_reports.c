@@ -11,10 +11,7 @@
 
 #include "host_rig.h"
 
-/*
- * ---- Statistics, advice, delays
- * ---------------------------------------------------------------------------------------
- */
+/* ---- Statistics, advice, delays --------------------------------------------------------------- */
 
 static json_int_t stat_of(const json_t *o, const char *name)
 {
@@ -96,10 +93,7 @@ static void under_eadr_nothing_waits_for_a_flush(void **state)
 	json_decref(o);
 }
 
-/*
- * ---- Bad input
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- Bad input -------------------------------------------------------------------------------- */
 
 static void programs_that_cannot_be_interposed_are_refused(void **state)
 {

@@ -61,10 +61,7 @@ static void write_text(const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/*
- * ---- The record
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- The record ------------------------------------------------------------------------------- */
 
 /* Operation number n of the skeleton lies between its begin and its acknowledgement, with all its stores. */
 static void each_store_lies_between_begin_and_acknowledgement_of_its_operation(void **state)
@@ -149,7 +146,10 @@ static double reported(const char *name)
 	return at ? strtod(at + strlen(name), NULL) : -1;
 }
 
-/* The subject flushes and drains at least once in an operation; a wait for the device is never shorter than asked for. */
+/*
+ * The subject flushes and drains at least once in an operation; a wait for the device is never shorter than
+ * asked for.
+ */
 static void exec_reports_latencies_and_flushes_of_operations(void **state)
 {
 	clean();
@@ -176,7 +176,8 @@ static const char mapping_program[] =
 	"int main(int n, char **a) {\n"
 	"	const int fd = open(a[1], O_RDWR | O_CREAT, 0666);\n"
 	"	if (ftruncate(fd, 4096)) return 1;\n"
-	"	volatile uint64_t *p = (volatile uint64_t *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, "
+	"	volatile uint64_t *p = (volatile uint64_t *)mmap(0, 4096, "
+	"PROT_READ | PROT_WRITE, MAP_SHARED, fd, "
 	""
 	"0);\n"
 	"	for (uint64_t i = 0; i < 4; i++) {\n"
@@ -234,7 +235,8 @@ static const char cpp_program[] =
 	"int main(int n, char **a) {\n"
 	"	const int fd = open(a[1], O_RDWR | O_CREAT, 0666);\n"
 	"	if (ftruncate(fd, 4096)) return 1;\n"
-	"	shop::ledger<uint64_t> l = {(uint64_t *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, "
+	"	shop::ledger<uint64_t> l = {(uint64_t *)mmap(0, 4096, "
+	"PROT_READ | PROT_WRITE, MAP_SHARED, fd, "
 	""
 	"0)};\n"
 	"	l.add(7, n);\n"
@@ -257,10 +259,7 @@ static void functions_of_cpp_have_their_names_and_inlined_ones_are_named_too(voi
 	assert_false(printed("_ZN4shop"));
 }
 
-/*
- * ---- What checkers are told
- * ---------------------------------------------------------------------------------------
- */
+/* ---- What checkers are told ------------------------------------------------------------------- */
 
 /* Writes down what it is told; the file it is told of must name operation 1. */
 static const char teller[] = "#!/bin/sh\n"
@@ -316,10 +315,7 @@ static void a_library_is_told_the_same(void **state)
 	assert_true(printed("in flight: operation 12 ("));
 }
 
-/*
- * ---- The skeleton
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- The skeleton ----------------------------------------------------------------------------- */
 
 static void a_right_structure_is_consistent_by_every_oracle(void **state)
 {
@@ -351,10 +347,7 @@ static void an_acknowledged_operation_is_named_with_its_store(void **state)
 	assert_false(printed("is acknowledged"));
 }
 
-/*
- * ---- Without a checker
- * -------------------------------------------------------------------------------------------
- */
+/* ---- Without a checker ------------------------------------------------------------------------ */
 
 static void without_a_checker_what_the_program_prints_tells(void **state)
 {
@@ -454,10 +447,7 @@ static void hangs_have_their_line_and_do_not_eat_the_budget(void **state)
 		0);
 }
 
-/*
- * ---- Several threads
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- Several threads -------------------------------------------------------------------------- */
 
 /*
  * Two threads, each with its own line, take turns such that both have an operation in flight. BUG: the second
@@ -506,10 +496,7 @@ static void of_operations_in_flight_any_subset_may_have_happened(void **state)
 	assert_true(printed("(right) was acknowledged") || printed("(right) is acknowledged"));
 }
 
-/*
- * ---- Beginning and end
- * -------------------------------------------------------------------------------------------
- */
+/* ---- Beginning and end ------------------------------------------------------------------------ */
 
 static int begin(void **state)
 {

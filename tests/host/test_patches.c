@@ -87,10 +87,7 @@ static void the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone(void *
 	}
 }
 
-/*
- * ---- By --try-cures
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- By --try-cures --------------------------------------------------------------------------- */
 
 /* The ledger's crash test with a build command, and options besides. */
 static int try_cures(const char *bugs, const char *command)
@@ -177,7 +174,8 @@ static void what_does_not_build_is_not_verified_by_running_and_stays_verified_on
 	} builds[] = {
 		{"echo no compiler; exit 3", "a copy with it does not build (status 3): no compiler"},
 		{"true",
-			"the build of a copy with it made no ./ledger there"}, /* though the sources have one */
+			/* though the sources have one */
+			"the build of a copy with it made no ./ledger there"},
 	};
 
 	begin_ledger();

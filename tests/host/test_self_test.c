@@ -68,7 +68,8 @@ static void a_bug_that_is_found_elsewhere_or_not_at_all_is_told(void **state)
 	run("printf 'bugs = one-drain\\n[one-drain]\\nfinding = other words\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 1);
 	expect("OTHER ");
-	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = log.c:62\\n' >bugs"); /* append_log.c is another file */
+	/* append_log.c is another file. */
+	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = log.c:62\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 1);
 	expect("OTHER ");
 	run("printf 'bugs = one-drain\\n[one-drain]\\ndurable = examples/append_log.c:62\\n' >bugs");
@@ -95,7 +96,8 @@ static void a_bug_stands_where_the_command_says_and_its_list_beside_the_program(
 			nvwave),
 		0);
 	expect("program      one-drain        x86             found ");
-	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = x86\\n' >program.bugs"); /* not an argument of the program */
+	/* The file is no argument of the program. */
+	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = x86\\n' >program.bugs");
 	assert_int_equal(run("%s crash --self-test --exec='env A={bug} ./program pool 3' --image=pool "
 			     "--check=./program --bugs=program.bugs",
 				 nvwave),

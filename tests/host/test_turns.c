@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that take turns, under many schedules of small programs (turns.c): what is wrong is found, and its clean twin
- * stays clean; every way to wait goes on; the same seed gives the same run. */
+/*
+ * Threads that take turns, under many schedules of small programs (turns.c): what is wrong is found, and its
+ * clean twin stays clean; every way to wait goes on; the same seed gives the same run.
+ */
 #include "host_rig.h"
 
 #include <string.h>
@@ -126,7 +128,8 @@ static void one_seed_gives_one_log_byte_for_byte(void **state)
 				continue;
 			}
 			assert_int_equal(
-				run("rm -f pool && %s exec --schedule=%u --record=log --report=report -- %s pool %s",
+				run("rm -f pool && %s exec --schedule=%u --record=log --report=report "
+				    "-- %s pool %s",
 					nvwave, schedule, program, schedule == 3 ? "all" : "works"),
 				0);
 			assert_int_equal(run("test ! -e log.%u || cmp log log.%u && mv log log.%u", schedule,

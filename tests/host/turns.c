@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that take turns, a case each: turns POOL CASE runs it, turns POOL checks what a crash has left: y is
- * what was made from x, so x is there where y is.
+ * Threads that take turns, a case each: turns POOL CASE runs it, turns POOL checks what a crash has left: y
+ * is what was made from x, so x is there where y is.
  */
 #include <emmintrin.h>
 #include <errno.h>
@@ -408,7 +408,7 @@ static void all(void)
 	}
 }
 
-/* ---- What is not controlled ------------------------------------------------------------------------------ */
+/* ---- What is not controlled ------------------------------------------------------------------- */
 
 static void *read_pipe(void *argument)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pool looked through, without being recovered, shows what recovery would make of it (recovery/through.h). */
+/*
+ * A pool looked through, without being recovered, shows what recovery would make of it (recovery/through.h).
+ */
 #include "image.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recovery on pools that the tests write word by word: what it does, and that it can be interrupted and repeated. */
+/*
+ * Recovery on pools that the tests write word by word: what it does, and that it can be interrupted and
+ * repeated.
+ */
 #include "image.h"
 
 #include <stdio.h>

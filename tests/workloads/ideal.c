@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ideal machine (ideal.h). Its heap keeps a word for each 64 bytes: the size of the block that begins there. */
+/*
+ * The ideal machine (ideal.h). Its heap keeps a word for each 64 bytes: the size of the block that begins
+ * there.
+ */
 #include "ideal.h"
 
 #include <assert.h>
@@ -129,8 +132,10 @@ unsigned nvw_option_choice(const struct nvw_options *o, const char *name)
 
 /* ---- Pool ----------------------------------------------------------------------------------------- */
 
-/* The memory of the last copy is used again: with address sanitizer, pages that the system has just given cost far more
- * than the copying. */
+/*
+ * The memory of the last copy is used again: with address sanitizer, pages that the system has just given
+ * cost far more than the copying.
+ */
 static struct {
 	uint8_t *memory;
 	uint64_t bytes;

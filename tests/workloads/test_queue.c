@@ -14,7 +14,8 @@
 #include "workloads/queue/plan.h"
 
 /* clang-format off */
-#define SMALL {"count", "40"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "16"}, {"group-size", "8"}, {"payload", "3"}
+#define SMALL {"count", "40"}, {"producers", "2"}, {"consumers", "2"}, {"capacity", "16"}, \
+	{"group-size", "8"}, {"payload", "3"}
 /* clang-format on */
 
 extern const struct nvw_workload nvw_workload_queue;

@@ -14,7 +14,8 @@
 #include "workloads/steal_log/plan.h"
 
 /* clang-format off */
-#define SMALL {"tasks", "6"}, {"groups", "3"}, {"depth", "4"}, {"spawn", "70"}, {"skew", "100"}, {"words", "3"}, {"group-size", "4"}
+#define SMALL {"tasks", "6"}, {"groups", "3"}, {"depth", "4"}, {"spawn", "70"}, {"skew", "100"}, \
+	{"words", "3"}, {"group-size", "4"}
 /* clang-format on */
 
 extern const struct nvw_workload nvw_workload_steal_log;

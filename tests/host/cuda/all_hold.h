@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that check themselves: what of them does not hold is named. An argument names the only claim that is looked at, with - in front the one that is not.
+// Programs that check themselves name what of them does not hold. An argument names the only claim that is
+// looked at, or, with - in front, the one that is not.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CUDA programs on the machine: values come from the caches, races are told, registered files are NVRAM, kernels
- * that wait go on or are told. Without clang every test says that it is left out.
+ * CUDA programs on the machine: values come from the caches, races are told, registered files are NVRAM,
+ * kernels that wait go on or are told. Without clang every test says that it is left out.
  */
 #include "nvcc.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mistakes in CUDA programs are told with their lines, of kernels (bad.cu) with and without the machine; what is
- * not supported and what cannot be compiled is named. Without clang every test says that it is left out.
+ * Mistakes in CUDA programs are told with their lines, of kernels (bad.cu) with and without the machine;
+ * what is not supported and what cannot be compiled is named. Without clang every test says that it is left
+ * out.
  */
 #include "nvcc.h"
 

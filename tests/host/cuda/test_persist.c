@@ -17,10 +17,7 @@
 #define GPM_COPY    "312" /* copies a word of the host */
 #define GPM_FILL    "313" /* fills one */
 
-/*
- * ---- Shipped programs
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- Shipped programs ------------------------------------------------------------------------- */
 
 static int crash(const char *options, const char *how)
 {
@@ -112,10 +109,7 @@ static void fences_of_the_system_persist_where_the_machine_says_so(void **state)
 	assert_output_has("CONSISTENT");
 }
 
-/*
- * ---- GPM's library
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- GPM's library ---------------------------------------------------------------------------- */
 
 static void build_gpm(void)
 {
@@ -217,10 +211,7 @@ static void files_mapped_late_keep_the_machine(void **state)
 	assert_output_has("later, warm");
 }
 
-/*
- * ---- Published programs
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Published programs ----------------------------------------------------------------------- */
 
 static void what_published_programs_take_for_granted_is_there(void **state)
 {
