@@ -160,7 +160,7 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
 {
 	command_expect(
 		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --matrix "
-		"--states=2000",
+		"--states=200",
 		0, "(only buffered-epoch; no state that epoch permits fails)", "");
 	command_expect("crash kv --count=60 --batch=20 --slots=16 --matrix --states=100", 0,
 		"not needed in any state that epoch or buffered-epoch permits: ", "");
@@ -169,11 +169,11 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
 		"--states=150",
 		0, "needed: with none scope message 0 is lost: its production was acknowledged", "");
 	command_expect(
-		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=1000 "
+		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=200 "
 		"--mutate=no-undo",
 		1, " outside of the budget)", "");
 	command_expect(
-		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=50", 0,
+		"crash btree --count=100 --preload=50 --batch=100 --group-size=64 --matrix --states=50", 0,
 		"nothing failed with work-group scope in a sample under buffered-epoch", "");
 }
 

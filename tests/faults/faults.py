@@ -339,46 +339,49 @@ class Trial:
                 print('          ' + line)
             sys.stdout.flush()
 
-    def prepare(self, tree, fault):
-        """Without a fault every suite passes; how long that takes bounds how long it may take with one. Once a suite."""
-        new = [suite for suite in fault.suites if suite not in self.limits]
-        output = tree.make(new) if new else None
+    def prepare(self, tree, fault, suite):
+        """Without a fault the suite passes; how long that takes bounds how long it may take with one. Once a suite."""
+        if suite in self.limits:
+            return True
+        output = tree.make([suite])
         if output:
             raise Wrong('the tree does not build without a fault:\n%s' % output)
-        for suite in new:
-            start = time.monotonic()
-            failure, passed = tree.ask(suite, 900)
-            if failure or not passed:
-                self.say('undecided', fault, '%s does not pass without a fault: %s' % (suite, failure or 'no test runs'))
-                return False
-            self.limits[suite] = 10 + 4 * (time.monotonic() - start)
+        start = time.monotonic()
+        failure, passed = tree.ask(suite, 900)
+        if failure or not passed:
+            self.say('undecided', fault, '%s does not pass without a fault: %s' % (suite, failure or 'no test runs'))
+            return False
+        self.limits[suite] = 10 + 4 * (time.monotonic() - start)
         return True
 
-    def judge(self, tree, fault):
+    def judge(self, tree, fault, suite):
+        """Is there a verdict with this suite?"""
         start = time.monotonic()
-        output = tree.make(fault.suites)
+        output = tree.make([suite])
         if output:
             errors = [line for line in output.splitlines() if 'error' in line]
             self.say('does not build', fault, fault.place, *errors[:3])
-            return
-        for suite in fault.suites:
-            failure, _ = tree.ask(suite, self.limits[suite])
-            if failure:
-                self.say('seen', fault, '%s: %s (%.0f s)' % (suite.partition('/')[0], failure, time.monotonic() - start))
-                return
-        self.say('survived', fault, fault.place, fault.meaning, 'not seen by ' + ', '.join(fault.suites))
+            return True
+        failure, _ = tree.ask(suite, self.limits[suite])
+        if failure:
+            self.say('seen', fault, '%s: %s (%.0f s)' % (suite.partition('/')[0], failure, time.monotonic() - start))
+        return failure is not None
 
     def one(self, tree, fault):
-        if not self.prepare(tree, fault):
-            return
+        """A suite is built and run when those before it have not seen the fault: the first nearly always has."""
         files = planted(tree.root, fault)
-        try:
-            for path, (_, after) in files.items():
-                tree.write(path, after)
-            self.judge(tree, fault)
-        finally:
-            for path, (before, _) in files.items():
-                tree.write(path, before)
+        for suite in fault.suites:
+            if not self.prepare(tree, fault, suite):
+                return
+            try:
+                for path, (_, after) in files.items():
+                    tree.write(path, after)
+                if self.judge(tree, fault, suite):
+                    return
+            finally:
+                for path, (before, _) in files.items():
+                    tree.write(path, before)
+        self.say('survived', fault, fault.place, fault.meaning, 'not seen by ' + ', '.join(fault.suites))
 
     def work(self, tree, queue):
         while True:
