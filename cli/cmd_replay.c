@@ -194,6 +194,16 @@ static int print_json(const struct replay *r, const struct ct_finding *now, cons
 		stdout);
 }
 
+static void print_schedule(const json_t *head)
+{
+	struct ct_schedule_named named;
+
+	if (ct_schedule_from_json(json_object_get(head, "schedule"), &named)) {
+		printf("under schedule %llu (%s), seed %llu\n", (unsigned long long)named.number,
+			ct_schedule_way(named.number), (unsigned long long)named.seed);
+	}
+}
+
 static int print_text(const struct replay *r, const struct ct_finding *now, const char *verdict, bool same)
 {
 	const json_t *const head = r->saved.head, *const then = json_object_get(head, "finding"),
@@ -207,6 +217,7 @@ static int print_text(const struct replay *r, const struct ct_finding *now, cons
 		printf("found then: %s\n", text_of(then, "text"));
 	}
 	puts(text_of(json_object_get(then, "cause"), "text"));
+	print_schedule(head);
 	cli_print_made_by(NULL);
 	if (then_by) {
 		puts("the finding was:");

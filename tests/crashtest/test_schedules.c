@@ -107,6 +107,14 @@ static void how_long_a_wavefront_spins_is_no_order(void **state)
 	assert_int_equal(run(&p, 50).different, 2);
 }
 
+/* Who has the lock first, and whether the other tried in vain. */
+static void how_often_a_lock_is_tried_in_vain_is_no_order(void **state)
+{
+	const struct ordered p = right(ORDERED_CASLOCK, 1, 2);
+
+	assert_int_equal(run(&p, 200).different, 4);
+}
+
 static void the_same_seed_gives_the_same_schedules(void **state)
 {
 	const struct ordered p = right(ORDERED_TTASLOCK, 1, 4);
@@ -306,6 +314,7 @@ int main(void)
 		cmocka_unit_test(all_orders_of_few_accesses_are_found_and_no_more),
 		cmocka_unit_test(wavefronts_are_what_is_ordered),
 		cmocka_unit_test(how_long_a_wavefront_spins_is_no_order),
+		cmocka_unit_test(how_often_a_lock_is_tried_in_vain_is_no_order),
 		cmocka_unit_test(the_same_seed_gives_the_same_schedules),
 		cmocka_unit_test(locks_and_barriers_have_their_known_answers),
 		cmocka_unit_test(a_message_of_too_narrow_a_scope_is_found),

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The shipped structures under many orders of their wavefronts: 64 work-items in 4 work-groups. As they are nothing
+ * fails; a seeded bug of order is found. With EVERY_CASE in the environment they are run under at least 10,000
+ * different orders each, which takes an evening.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <config.h>
+#include <crashtest/crash.h>
+#include <emu.h>
+
+#include "core/options.h"
+
+#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
+#include "workloads/workloads.def"
+#undef WORKLOAD
+
+enum { STATES = 50, MANY = 10000 };
+
+/* The number of schedules of which MANY differ, by measurement. */
+static const struct shipped {
+	const struct nvw_workload *workload;
+	const char *options[10][2]; /* NULL ends */
+	uint64_t enough;
+} kv = {&nvw_workload_kv,
+	{{"count", "64"}, {"batch", "64"}, {"group-size", "16"}, {"keys", "zipfian"}, {"records", "8"},
+		{"mix", "put=50,get=30,delete=20"}},
+	11000},
+  undo_log = {&nvw_workload_btree, {{"count", "64"}, {"group-size", "16"}, {"preload", "20"}}, 11000},
+  queue = {&nvw_workload_queue,
+	  {{"count", "512"}, {"group-size", "16"}, {"capacity", "64"}, {"producers", "2"}, {"consumers", "2"},
+		  {"payload", "1"}},
+	  14000},
+  stack = {&nvw_workload_stack, {{"count", "64"}, {"group-size", "16"}, {"groups", "4"}, {"stacks", "4"}},
+	  12000},
+  steal_log = {&nvw_workload_steal_log,
+	  {{"tasks", "16"}, {"groups", "4"}, {"group-size", "16"}, {"words", "2"}}, 11000};
+
+static struct ct_result result;
+
+static int mutation_of(const struct nvw_workload *w, const char *name)
+{
+	int i = 0;
+
+	while (name && strcmp(w->mutations[i].name, name) != 0) {
+		i++;
+	}
+	return name ? i : -1;
+}
+
+static struct ct_schedules run(
+	const struct shipped *s, const char *mutation, uint64_t schedules, uint64_t seed)
+{
+	const struct ct_options options = {.mode = CT_OBSERVED,
+		.states = STATES,
+		.schedules = schedules,
+		.schedule_depth = 3,
+		.seed = seed};
+	struct emu_config config;
+	struct nvw_options *values;
+
+	emu_config_default(&config);
+	config.seed = seed;
+	assert_int_equal(nvw__options_create(s->workload->options, &values), 0);
+	for (unsigned i = 0; s->options[i][0]; i++) {
+		assert_int_equal(nvw__options_set(values, s->options[i][0], s->options[i][1]), 0);
+	}
+	const struct ct_subject subject = {.workload = s->workload,
+		.options = values,
+		.config = &config,
+		.mutation = mutation_of(s->workload, mutation)};
+
+	if (ct_run_schedules(&subject, &options, true, &result) != 0) {
+		fail_msg("%s: %s", s->workload->name, nvw_error_message());
+	}
+	nvw__options_free(values);
+	ct_result_free(&result);
+	return result.schedules;
+}
+
+static void expect_nothing(const struct shipped *s)
+{
+	const bool all = getenv("EVERY_CASE") != NULL;
+	const uint64_t wanted = all ? MANY : 12;
+	const struct ct_schedules found = run(s, NULL, all ? s->enough : 20, 1);
+
+	print_message("# %s: %llu schedules, %llu different, %.3f s for each\n", s->workload->name,
+		(unsigned long long)found.run, (unsigned long long)found.different,
+		found.seconds / (double)found.run);
+	if (found.finding_count > 0) {
+		fail_msg("%s: %s", s->workload->name, found.finding[0].text);
+	}
+	assert_int_equal(result.states_failing, 0);
+	assert_true(result.states_distinct >= found.different);
+	assert_true(found.different >= wanted);
+}
+
+static void kv_survives_under_every_schedule(void **state)
+{
+	expect_nothing(&kv);
+}
+
+static void the_undo_log_of_btree_survives_under_every_schedule(void **state)
+{
+	expect_nothing(&undo_log);
+}
+
+static void queue_survives_under_every_schedule(void **state)
+{
+	expect_nothing(&queue);
+}
+
+static void stack_survives_under_every_schedule(void **state)
+{
+	expect_nothing(&stack);
+}
+
+static void steal_log_survives_under_every_schedule(void **state)
+{
+	expect_nothing(&steal_log);
+}
+
+/* Wrong results and races without a crash, and states that only a crash leaves. */
+static void seeded_bugs_of_order_are_found(void **state)
+{
+	static const struct {
+		const struct shipped *what;
+		const char *mutation;
+	} bugs[] = {{&stack, "racy-push"}, {&stack, "stale-link"}, {&stack, "local-head"},
+		{&queue, "racy-tickets"}, {&queue, "narrow-acquire"}, {&steal_log, "racy-steal"},
+		{&steal_log, "narrow-steal"}};
+
+	for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
+		const struct ct_schedules found = run(bugs[i].what, bugs[i].mutation, 6, 1);
+
+		assert_false(result.consistent);
+		print_message("# %s: %llu of %llu different schedules have findings\n", bugs[i].mutation,
+			(unsigned long long)found.failing, (unsigned long long)found.different);
+	}
+}
+
+/* Everything of a result but the time that it took. */
+static void the_same_seed_gives_the_same_result(void **state)
+{
+	struct ct_schedules first = run(&stack, NULL, 6, 3), again;
+	const uint64_t states = result.states_distinct, equal = result.states_equal;
+
+	again = run(&stack, NULL, 6, 3);
+	first.seconds = again.seconds = 0;
+	assert_memory_equal(&first, &again, sizeof first);
+	assert_int_equal(result.states_distinct, states);
+	assert_int_equal(result.states_equal, equal);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kv_survives_under_every_schedule),
+		cmocka_unit_test(the_undo_log_of_btree_survives_under_every_schedule),
+		cmocka_unit_test(queue_survives_under_every_schedule),
+		cmocka_unit_test(stack_survives_under_every_schedule),
+		cmocka_unit_test(steal_log_survives_under_every_schedule),
+		cmocka_unit_test(seeded_bugs_of_order_are_found),
+		cmocka_unit_test(the_same_seed_gives_the_same_result),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
