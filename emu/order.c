@@ -372,6 +372,12 @@ static void choose(struct nvw_machine *m, struct party *party, bool is_idle)
 	(void)changes_here(o, &party->priority);
 }
 
+/* What repeats itself makes no choices: else PCT would spend its changes on the many turns of one that waits. */
+static bool is_spinning(const struct emu_chosen_order *o, const struct party *party)
+{
+	return o->how.kind != EMU_ORDER_RANDOM && party->idle > 0;
+}
+
 static bool another_goes_first(struct nvw_machine *m, const struct emu_wavefront *wf)
 {
 	const int64_t mine = priority_of(m, emu_wavefront_number(m, wf));
@@ -408,7 +414,7 @@ bool emu_order_puts_off(struct nvw_machine *m, const struct emu_wavefront *wf)
 	}
 	const bool is_idle = party->idle >= IDLE_MAX || o->in_a_row >= IN_A_ROW_MAX;
 
-	if (!is_idle && !is_choice(m, wf)) {
+	if (!is_idle && (is_spinning(o, party) || !is_choice(m, wf))) {
 		return false;
 	}
 	if (is_idle) {
@@ -477,6 +483,15 @@ static bool repeats(struct party *party, uint64_t hash)
 	return false;
 }
 
+/* A value as it is in every process: the addresses of device memory differ between them. */
+static uint64_t stable(const struct nvw_machine *m, uint64_t value)
+{
+	emu_line_id line;
+	unsigned offset;
+
+	return emu_locate(m, value, 1, &line, &offset) ? ~((uint64_t)line << 6 | offset) : value;
+}
+
 static void touch(struct emu_chosen_order *o, struct word *w, uint32_t me, uint64_t id, const uint64_t *read)
 {
 	w->several = w->several || (w->last && w->last != me);
@@ -506,6 +521,8 @@ static void take_lane(struct nvw_machine *m, const struct emu_wavefront *wf, uns
 	if (!words_at(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word, &last)) {
 		return;
 	}
+	const uint64_t read = stable(m, r->value[lane]);
+
 	for (; word <= last; word++) {
 		struct word *const w = word_of(m->order, word, true);
 
@@ -513,7 +530,7 @@ static void take_lane(struct nvw_machine *m, const struct emu_wavefront *wf, uns
 			out_of_memory(m);
 			return;
 		}
-		touch(m->order, w, me, mix(id, word), changes ? NULL : &r->value[lane]);
+		touch(m->order, w, me, mix(id, word), changes ? NULL : &read);
 		if (changes && emu_is_persistent(m, (emu_line_id)((word - 1) >> 3))) {
 			m->order->persistent += mix(id, word);
 		}

@@ -207,6 +207,10 @@ static void locks_and_barriers_have_their_known_answers(void **state)
 		/* Work-items of a wavefront have no order of their own: each has one here. */
 		const struct ct_schedules found = run_with(&p, 12, 1, 1, &result);
 
+		if (found.finding_count > 0) {
+			print_message("# case %u: found by schedule %llu\n", i,
+				(unsigned long long)found.finding[0].first);
+		}
 		if ((found.finding_count > 0) != cases[i].fails) {
 			fail_msg("case %u: %s", i,
 				found.finding_count ? found.finding[0].text : "nothing is found");
@@ -276,6 +280,7 @@ static void a_crash_state_of_another_order_is_found(void **state)
 	assert_true(found.failing > 0);
 	assert_int_equal(result.finding_count, 1);
 	assert_true(result.finding[0].schedule > 0);
+	print_message("# found by schedule %llu\n", (unsigned long long)result.finding[0].schedule);
 	assert_string_equal(result.finding[0].text, "a message was consumed that is lost");
 }
 
