@@ -212,12 +212,22 @@ static int check_domain(const struct cli_session *s, const struct crash_request 
 		cli_text(&s->given, CLI_model));
 }
 
+static int check_format(const struct cli_session *s, const struct crash_request *r)
+{
+	if (s->each_protocol && r->format >= CLI_FORMAT_SARIF) {
+		return nvw_fail(NVW_E_USAGE,
+			"crash: --protocol=each has no effect with --output-format=sarif or junit: name one protocol");
+	}
+	return 0;
+}
+
 static int take_request(const struct cli_session *s, struct crash_request *r)
 {
 	NVW_TRY(crash_request_from(&s->given, r));
 	NVW_TRY(check_subject(s, r));
 	NVW_TRY(cli_options_check_use(&s->given, circumstances(s, r)));
 	NVW_TRY(check_slice(s));
+	NVW_TRY(check_format(s, r));
 	NVW_TRY(check_mode(s, r));
 	return check_domain(s, r);
 }

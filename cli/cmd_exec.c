@@ -16,6 +16,8 @@
 #include "exec_schedules.h"
 #include "report/exec_races.h"
 #include "report/exec_report.h"
+#include "report/json_report.h"
+#include "report/problems.h"
 #include "report/provenance.h"
 #include "core/stop.h"
 #include "session.h"
@@ -120,15 +122,53 @@ static int check_writable(const char *path)
 	return 0;
 }
 
+/* The problems alone, for other tools. */
+static int print_problems(const struct host_session *s, enum cli_format format, json_t *report, FILE *to)
+{
+	char ending[96];
+	json_t *const problems = cli_exec_problems(report);
+	const struct cli_for_tools tools = {.command = "exec",
+		.subject = s->program,
+		.headline = exec_report_ending(s, ending),
+		.verdict = json_array_size(problems) ? "problems" : "none",
+		.seconds = s->seconds,
+		.problems = problems,
+		.made_by = json_object_get(report, "made_by")};
+	const int error =
+		format == CLI_FORMAT_SARIF ? cli_print_sarif(&tools, to) : cli_print_junit(&tools, to);
+
+	json_decref(problems);
+	return error;
+}
+
+/* As JSON, or what is made of it. */
+static int print_made(const struct host_session *s, enum cli_format format, json_t *report, FILE *to)
+{
+	if (!report) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the report");
+	}
+	if (format == CLI_FORMAT_JSON) {
+		return cli_print_json(report, to);
+	}
+	const int error = print_problems(s, format, report, to);
+
+	json_decref(report);
+	return error;
+}
+
 static int print_report(
 	const struct host_session *s, const struct cli_session *session, const struct outcome *o, FILE *to)
 {
 	json_t *const made_by = cli_provenance(&session->config, NULL);
 	int error = 0;
 
-	if (session->json) {
-		error = exec_report_json(s, made_by, o->kernels, exec_races_json(s, &o->candidates),
-			exec_schedules_json(&o->schedules), to);
+	const enum cli_format format = cli_format(&session->given);
+
+	if (format != CLI_FORMAT_NORMAL) {
+		error = print_made(s, format,
+			exec_report_json(s, made_by, o->kernels, exec_races_json(s, &o->candidates),
+				exec_schedules_json(&o->schedules)),
+			to);
 	} else {
 		exec_report_text(s, made_by, to);
 		exec_kernels_text(o->kernels, to);

@@ -14,6 +14,7 @@
 #include "report/html_report.h"
 #include "report/statements.h"
 #include "report/patch.h"
+#include "report/problems.h"
 #include "image_name.h"
 #include "report/provenance.h"
 #include "report/words.h"
@@ -169,6 +170,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	*ret = (struct crash_request){.matrix = cli_given(given, CLI_matrix),
 		.self_test = cli_given(given, CLI_self_test),
 		.intervals = cli_given(given, CLI_intervals),
+		.format = cli_format(given),
 		.html = cli_text(given, CLI_html),
 		.coverage = cli_text(given, CLI_coverage),
 		.patch = cli_text(given, CLI_patch),
@@ -234,8 +236,38 @@ static void show_slice(const struct crash_run *r)
 		o->slice, o->jobs, (unsigned long long)r->result.states_tested);
 }
 
+/* The problems of the result, for other tools. */
+static int show_problems(const struct crash_run *r)
+{
+	const enum ct_verdict verdict = ct_verdict_of(&r->result);
+	char headline[512] = "";
+	FILE *const words = fmemopen(headline, sizeof headline - 1, "w");
+	json_t *const problems = cli_crash_problems(&r->result);
+	const struct cli_for_tools report = {.command = "crash",
+		.subject = r->heading->workload,
+		.headline = headline,
+		.verdict = ct_verdict_name(verdict),
+		.undecided = verdict == CT_VERDICT_UNDECIDED,
+		.seconds = r->result.host_seconds,
+		.problems = problems,
+		.made_by = r->heading->made_by};
+
+	if (words) {
+		crash_report_headline(&r->result, words);
+		fclose(words);
+	}
+	const int error = r->request->format == CLI_FORMAT_SARIF ? cli_print_sarif(&report, stdout) :
+								   cli_print_junit(&report, stdout);
+
+	json_decref(problems);
+	return error;
+}
+
 static int show(const struct crash_run *r)
 {
+	if (r->request->format >= CLI_FORMAT_SARIF) {
+		return show_problems(r);
+	}
 	if (r->request->options.slice > 0) {
 		show_slice(r);
 	} else if (r->request->matrix && r->json) {

@@ -15,6 +15,7 @@ struct crash_request {
 	struct ct_options options;
 	struct ct_edit assumed[CRASH_ASSUMPTIONS_MAX]; /* options points here */
 	bool matrix, self_test, intervals;
+	enum cli_format format;
 	const char *patch;    /* file for the cures; NULL: none */
 	const char *html;     /* page to write; NULL: none */
 	const char *coverage; /* tracefile to write; NULL: none */

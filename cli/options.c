@@ -302,7 +302,8 @@ int cli_options_check_use(const struct cli_options *o, uint64_t circumstances)
 #undef X
 	};
 
-	circumstances |= cli_at(CLI_AT_JSON, cli_json(o));
+	circumstances |=
+		cli_at(CLI_AT_JSON, cli_json(o)) | cli_at(CLI_AT_TOOLS, cli_format(o) >= CLI_FORMAT_SARIF);
 
 	for (unsigned id = 0; id < CLI_OPTIONS; id++) {
 		const uint64_t idle = records[id].idle & circumstances;
@@ -486,7 +487,17 @@ uint64_t cli_number(const struct cli_options *o, enum cli_option_id id)
 
 bool cli_json(const struct cli_options *o)
 {
-	return cli_number(o, CLI_output_format) == 1;
+	return cli_format(o) == CLI_FORMAT_JSON;
+}
+
+enum cli_format cli_format(const struct cli_options *o)
+{
+	const uint64_t format = cli_number(o, CLI_problem_format);
+
+	if (format > 0) {
+		return (enum cli_format)format;
+	}
+	return (enum cli_format)cli_number(o, CLI_output_format);
 }
 
 /* ---- Help ---------------------------------------------------------------------------------------- */

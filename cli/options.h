@@ -64,6 +64,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(UNCHECKED, "with --unchecked")                 \
 	X(NO_OUTPUT, "without --output")                 \
 	X(HEAT, "with --kind=heat")                      \
+	X(TOOLS, "with --output-format=sarif or junit")  \
 	X(JSON, "with --output-format=json")
 /* clang-format on */
 
@@ -139,6 +140,9 @@ const char *cli_text(const struct cli_options *options, enum cli_option_id id);
 /* The given value, else the record's default, or 0 if that is "". */
 uint64_t cli_number(const struct cli_options *options, enum cli_option_id id);
 bool cli_json(const struct cli_options *options);
+/* The format of the report. */
+enum cli_format { CLI_FORMAT_NORMAL, CLI_FORMAT_JSON, CLI_FORMAT_SARIF, CLI_FORMAT_JUNIT };
+enum cli_format cli_format(const struct cli_options *options);
 
 /* A size as fio writes it: 64, 4k, 16m; powers of 1024. */
 NVW_CHECKED int cli_parse_block(const char *text, uint64_t *ret_bytes);

@@ -9,7 +9,6 @@
 
 #include "core/bounds.h"
 #include "core/invariant.h"
-#include "json_report.h"
 #include "provenance.h"
 #include "exec_report.h"
 #include "words.h"
@@ -54,7 +53,7 @@ static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES]
 	return n;
 }
 
-static const char *ending(const struct host_session *s, char text[96])
+const char *exec_report_ending(const struct host_session *s, char text[96])
 {
 	if (WIFSIGNALED(s->status)) {
 		snprintf(text, 96, "ended by signal %d (%s)", WTERMSIG(s->status),
@@ -236,7 +235,7 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 	char text[96];
 
 	host_session_sum(s, &sum);
-	fprintf(to, "---------- %s %s\n", s->program, ending(s, text));
+	fprintf(to, "---------- %s %s\n", s->program, exec_report_ending(s, text));
 	cli_print_provenance(made_by, to);
 	print_counts(s, &sum, to);
 	if (c->delays) {
@@ -306,8 +305,8 @@ static json_t *advice_json(const struct host_control *c)
 	return list;
 }
 
-int exec_report_json(const struct host_session *s, json_t *made_by, const json_t *kernels, json_t *races,
-	json_t *schedules, FILE *to)
+json_t *exec_report_json(const struct host_session *s, json_t *made_by, const json_t *kernels, json_t *races,
+	json_t *schedules)
 {
 	const struct host_control *const c = s->control;
 	struct host_thread sum;
@@ -334,5 +333,5 @@ int exec_report_json(const struct host_session *s, json_t *made_by, const json_t
 	if (o && kernels) {
 		json_object_set(o, "gpu", (json_t *)(uintptr_t)kernels);
 	}
-	return cli_print_json(o, to);
+	return o;
 }

@@ -473,3 +473,21 @@ int cli_patch_apply(
 	}
 	return (int)count;
 }
+
+json_t *cli_patch_insertions(const struct ct_finding *f)
+{
+	struct insertion in[CT_CURE_EDITS];
+	unsigned count;
+
+	if (collect_finding(&f->cure, NULL, in, &count) != NULL || count == 0) {
+		return NULL;
+	}
+	qsort(in, count, sizeof *in, by_place);
+	json_t *const all = json_array();
+
+	for (unsigned i = 0; i < count; i++) {
+		json_array_append_new(all, json_pack("{s:s, s:i, s:s}", "file", in[i].file, "line",
+						   (int)in[i].line, "text", in[i].text));
+	}
+	return all;
+}
