@@ -21,8 +21,11 @@
 #include "report/provenance.h"
 #include "registry.h"
 #include "run_schedules.h"
+#include "replay_gdb.h"
 #include "session.h"
 #include "report/words.h"
+
+enum { DEBUGGED_MS = 86400000 };
 
 struct replay {
 	struct ct_saved saved;
@@ -287,9 +290,17 @@ static int replay(struct cli_options *given)
 	if (given->argument_count > 1) {
 		return cli_options_surplus(given, given->argument[1]);
 	}
+	NVW_TRY(cli_options_check_use(given, cli_at(CLI_AT_NO_GDB, !cli_given(given, CLI_gdb))));
 	int result = ct_saved_load(given->argument[0], &r.saved);
 
-	if (result == 0) {
+	if (result == 0 &&
+		cli_given(given, CLI_debugged)) { /* gdb stops the check for as long as a user looks */
+		json_object_set_new(r.saved.head, "timeout_ms", json_integer(DEBUGGED_MS));
+	}
+	if (result == 0 && cli_given(given, CLI_gdb)) {
+		result = replay_in_gdb(
+			given->argument[0], &r.saved, (enum replay_at)cli_number(given, CLI_gdb_at));
+	} else if (result == 0) {
 		result = judge_and_print(&r, cli_json(given));
 	}
 	if (r.saved.image && path) { /* even without its workload */

@@ -59,6 +59,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(LONG, "with --long")                           \
 	X(SENSITIVITY, "with --sensitivity")             \
 	X(SLURM, "with --engine=slurm")                  \
+	X(NO_GDB, "without --gdb")                       \
 	X(NO_EXPORT, "without --export-states")          \
 	X(SCHEDULES, "with --schedules")                 \
 	X(UNCHECKED, "with --unchecked")                 \

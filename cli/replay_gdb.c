@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Gdb's command lines. See replay_gdb.h.
+ *
+ * A workload's state is recovered and checked by "nvwave replay", in whose forked process gdb stops where the check
+ * reports what is wrong. A program's checker is run on a file with the state. A store of a kernel is met in the run
+ * itself, by the work-item that the finding names, whose frames gdb shows.
+ */
+#include "replay_gdb.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <crashtest/judge/command.h>
+
+#include "core/folder.h"
+#include "core/invariant.h"
+#include "report/words.h"
+
+enum { WORDS_MAX = 128, PATH_BYTES = 4096 };
+
+struct gdb {
+	char *word[WORDS_MAX + 1];
+	unsigned count;
+	bool no_memory;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct gdb *g, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (g->count == WORDS_MAX || vasprintf(&g->word[g->count], format, arguments) < 0) {
+		g->no_memory = true;
+	} else {
+		g->count++;
+	}
+	va_end(arguments);
+}
+
+/* A command of gdb's. */
+#define ADD_COMMAND(g, ...) (add(g, "-ex"), add(g, __VA_ARGS__))
+
+static void begin(struct gdb *g)
+{
+	add(g, "gdb");
+	add(g, "-q");
+	ADD_COMMAND(g, "set breakpoint pending on");
+	ADD_COMMAND(g, "set print thread-events off");
+}
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	return words_or(json_string_value(json_object_get(o, name)), "");
+}
+
+/* ---- Running gdb --------------------------------------------------------------------------------- */
+
+/* Ctrl-C is gdb's. */
+static int execute(struct gdb *g)
+{
+	int status = 0;
+
+	if (g->no_memory) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for gdb's command line");
+	}
+	signal(SIGINT, SIG_IGN);
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		execvp(g->word[0], g->word);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+		return nvw_fail_errno("cannot start gdb");
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+		return nvw_fail(NVW_E_USAGE, "--gdb: there is no gdb");
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static int end(struct gdb *g, int result)
+{
+	for (unsigned i = 0; i < g->count; i++) {
+		free(g->word[i]);
+	}
+	return result;
+}
+
+static int find_self(char self[PATH_BYTES])
+{
+	const ssize_t n = readlink("/proc/self/exe", self, PATH_BYTES - 1);
+
+	if (n < 0) {
+		return nvw_fail_errno("/proc/self/exe");
+	}
+	self[n] = '\0';
+	return 0;
+}
+
+/* ---- The failure --------------------------------------------------------------------------------- */
+
+static int of_workload(const char *path)
+{
+	struct gdb g = {.count = 0};
+	char self[PATH_BYTES];
+
+	NVW_TRY(find_self(self));
+	begin(&g);
+	ADD_COMMAND(&g, "set follow-fork-mode child");
+	ADD_COMMAND(&g, "break nvw_violation");
+	ADD_COMMAND(&g, "run");
+	ADD_COMMAND(&g, "up");
+	add(&g, "--args");
+	add(&g, "%s", self);
+	add(&g, "replay");
+	add(&g, "%s", path);
+	add(&g, "--debugged");
+	return end(&g, execute(&g));
+}
+
+static int write_state(const char *path, const struct ct_saved *s)
+{
+	FILE *const f = fopen(path, "we");
+
+	if (f == NULL || fwrite(s->image, 1, s->bytes, f) != s->bytes || fclose(f) != 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	return 0;
+}
+
+/* The checker, or the recovery whose output is compared. */
+static int run_checker(const struct ct_saved *s, const char *source, const char *path)
+{
+	struct ct_command command;
+	struct ct_command_line line;
+	struct gdb g = {.count = 0};
+
+	NVW_TRY(ct_command_make(source, "--check", &command));
+	NVW_TRY(write_state(path, s));
+	if (command.by_shell) {
+		return nvw_fail(NVW_E_USAGE,
+			"--gdb: the checker needs a shell (%s): try its parts on the state, "
+			"which --extract writes",
+			command.why);
+	}
+	ct_command_fill(&command, path, &line);
+	begin(&g);
+	ADD_COMMAND(&g, "break exit");
+	ADD_COMMAND(&g, "run");
+	add(&g, "--args");
+	for (unsigned i = 0; line.word[i] != NULL; i++) {
+		add(&g, "%s", line.word[i]);
+	}
+	return end(&g, execute(&g));
+}
+
+static int of_program(const struct ct_saved *s)
+{
+	const char *source = text_of(s->head, "checker");
+	char path[NVW__FOLDER_PATH + 16];
+	struct nvw_folder folder;
+
+	if (*source == '\0') {
+		source = text_of(s->head, "recover");
+	}
+	if (*source == '\0') {
+		return nvw_fail(
+			NVW_E_USAGE, "--gdb: the finding is of a checker's library, and not of a command");
+	}
+	NVW_TRY(nvw_folder_make("replay", false, &folder));
+	snprintf(path, sizeof path, "%s/state", folder.path);
+	const int result = run_checker(s, source, path);
+
+	nvw_folder_remove(&folder);
+	return result;
+}
+
+/* ---- A store of the run -------------------------------------------------------------------------- */
+
+/* The store that was lost, or that relies on it; NULL: the finding names none. */
+static const json_t *place_of(const json_t *finding, enum replay_at at)
+{
+	json_t *place;
+	size_t i;
+
+	json_array_foreach(json_object_get(finding, "places"), i, place)
+	{
+		const bool durable = strcmp(text_of(place, "fate"), ct_fate_name(CT_FATE_DURABLE)) == 0;
+
+		if (durable == (at == REPLAY_AT_EARLY) &&
+			json_integer_value(json_object_get(place, "line")) > 0) {
+			return place;
+		}
+	}
+	return NULL;
+}
+
+/* The run that was crash-tested. */
+static void add_run(struct gdb *g, const json_t *head)
+{
+	const json_t *const machine = json_object_get(json_object_get(head, "made_by"), "machine");
+	const char *name;
+	json_t *value;
+
+	add(g, "run");
+	add(g, "%s", text_of(head, "workload"));
+	json_object_foreach(json_object_get(head, "options"), name, value)
+	{
+		add(g, "--%s=%s", name, json_string_value(value));
+	}
+	add(g, "--seed=%lld", (long long)json_integer_value(json_object_get(head, "seed")));
+	if (*text_of(head, "mutation") != '\0') {
+		add(g, "--mutate=%s", text_of(head, "mutation"));
+	}
+	add(g, "--machine=%s",
+		words_or(json_string_value(json_object_get(machine, "over")), text_of(head, "machine")));
+	json_object_foreach(json_object_get(machine, "changed"), name, value)
+	{
+		add(g, "--set=%s=%s", name, json_string_value(value));
+	}
+	add(g, "--protocol=%s", text_of(head, "protocol"));
+}
+
+static int at_store(const json_t *head, enum replay_at at)
+{
+	const json_t *const place = place_of(json_object_get(head, "finding"), at);
+	struct gdb g = {.count = 0};
+	char self[PATH_BYTES];
+
+	if (json_object_get(head, "workload") == NULL || place == NULL) {
+		return nvw_fail(NVW_E_USAGE, "--at: the finding names no such store of a workload's run");
+	}
+	NVW_TRY(find_self(self));
+	begin(&g);
+	ADD_COMMAND(&g, "break %s:%lld if nvw_global_id() == %lld", text_of(place, "file"),
+		(long long)json_integer_value(json_object_get(place, "line")),
+		(long long)json_integer_value(json_object_get(place, "work_item")));
+	ADD_COMMAND(&g, "run");
+	ADD_COMMAND(&g, "backtrace");
+	add(&g, "--args");
+	add(&g, "%s", self);
+	add_run(&g, head);
+	return end(&g, execute(&g));
+}
+
+int replay_in_gdb(const char *path, const struct ct_saved *s, enum replay_at at)
+{
+	if (at != REPLAY_AT_FAILURE) {
+		return at_store(s->head, at);
+	}
+	if (json_object_get(s->head, "workload") != NULL) {
+		return of_workload(path);
+	}
+	return of_program(s);
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_replay_gdb.py NVWAVE QUEUE INCLUDE APPEND-LOG CC...: nvwave replay --gdb stops where a finding fails, or at its stores. QUEUE is
+docs/tutorial/queue.c, APPEND-LOG host/examples/append_log.c; both are built here without optimisation."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import common
+from common import ok, plan, run
+
+common.nvwave, queue, include, append_log = (os.path.abspath(p) for p in sys.argv[1:5])
+cc = sys.argv[5:]
+folder = tempfile.TemporaryDirectory(prefix="nvwave-gdb-")
+os.chdir(folder.name)
+
+
+def debugged(*words, commands="backtrace\nquit\n"):
+    """What gdb prints, which gets these commands; its status."""
+    done = subprocess.run([common.nvwave, "replay"] + list(words), input=commands, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=250, env=dict(os.environ, DEBUGINFOD_URLS="", HOME=folder.name))
+    return done.stdout
+
+
+def line_of(text):
+    with open("queue.c") as f:
+        return next(i for i, line in enumerate(f, 1) if text in line)
+
+
+def workload():
+    shutil.copy(queue, "queue.c")
+    subprocess.run(cc + ["-g", "-O0", "-shared", "-fPIC", "-std=gnu11", "-I" + include, "queue.c", "-o", "queue.so"], check=True)
+    run("crash", "./queue.so", "--mutate=forget-barrier", "--count=32", "--states=300", "--cures=off", "--save=found")
+    said = debugged("found/finding-1", "--gdb")
+    failure = line_of('"record %llu is committed, but not all of its payload"')
+    frame = re.search(r"#1 .*?check_record \(.*?queue\.c:(\d+)", said, re.DOTALL)
+    ok("nvw_violation (" in said and frame and abs(int(frame.group(1)) - failure) < 3,
+       "gdb_stops_where_the_check_finds_the_state_wrong", said[-3000:])
+    for at, text in (("lost", "nvw_store(&r->payload[i]"), ("early", "nvw_store(&r->sequence, ticket + 1)")):
+        said = debugged("found/finding-1", "--gdb", "--at=" + at, commands="print nvw_global_id()\nquit\n")
+        item = re.search(r"if nvw_global_id\(\) == (\d+)|\$1 = (\d+)", said)
+        ok(re.search(r"#0 +append \(args=.*queue\.c:%d\n" % line_of(text), said) and "work_item ()" in said and item,
+           "gdb_stops_in_the_run_at_the_store_that_was_%s" % at, said[-3000:])
+
+
+def program():
+    shutil.copy(append_log, "append_log.c")
+    subprocess.run(cc + ["-g", "-O0", "append_log.c", "-o", "append_log", "-lpmem"], check=True)
+    run("crash", "--exec=./append_log pool 3 one-drain", "--image=pool", "--check=./append_log", "--states=200", "--cures=off", "--save=programs")
+    said = debugged("programs/finding-1", "--gdb")
+    ok(re.search(r"Breakpoint 1[.\d]*, .*exit", said) and "exit (status=1)" in said and not [n for n in os.listdir(".") if n.startswith("nvwave-")],
+       "gdb_runs_a_program_s_check_on_the_state", said[-3000:])
+    refused = run("replay", "programs/finding-1", "--gdb", "--at=lost")
+    ok(refused[0] == 2 and "names no such store" in refused[2], "a_program_s_store_is_not_met_again", refused)
+
+
+def refused():
+    alone = run("replay", "found/finding-1", "--at=lost")
+    ok(alone[0] == 2 and "without --gdb" in alone[2], "a_place_without_gdb_is_refused", alone)
+    lacks = run("replay", "found/finding-1", "--gdb", env=dict(os.environ, PATH="/nowhere"))
+    ok(lacks[0] == 2 and "there is no gdb" in lacks[2], "a_computer_without_gdb_is_told", lacks)
+
+
+if not shutil.which("gdb"):
+    print("# skipped: gdb is missing: replay --gdb is not tried\n1..1\nok 1 - replay_with_gdb # SKIP no gdb")
+    sys.exit(0)
+workload()
+if os.path.exists("/usr/include/libpmem.h"):
+    program()
+refused()
+plan()
