@@ -10,6 +10,7 @@
 #include <crashtest/judge/checker.h>
 #include <crashtest/explain/finding.h>
 #include <crashtest/group.h>
+#include <crashtest/judge/go_on.h>
 #include <crashtest/judge/oracle.h>
 #include <crashtest/judge/replay_oracle.h>
 
@@ -50,6 +51,7 @@ static int judge_by_checker(
 {
 	const struct ct_checker_is is = {.command = words_or(text_of(s->head, "checker"), NULL),
 		.library = text_of(s->head, "library"),
+		.next = words_or(text_of(s->head, "and_then"), NULL),
 		.bytes = (uint64_t)json_integer_value(json_object_get(s->head, "image_bytes")),
 		.timeout_ms = number_of(s->head, "timeout_ms"),
 		.operations = operations};
@@ -67,7 +69,8 @@ static int judge_by_checker(
 static int judge_by_output(const struct ct_saved *s, const char *command, struct ct_finding *ret_finding)
 {
 	struct ct_replay_oracle oracle;
-	int error = ct_replay_oracle_load(command, s->head, &oracle);
+	int error = ct_replay_oracle_load(
+		command, words_or(text_of(s->head, "and_then"), NULL), s->head, &oracle);
 
 	if (!error) {
 		error = ct_saved_judge(
@@ -92,12 +95,26 @@ static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_findin
 	return error;
 }
 
-static int judge_by_workload(const struct replay *r, struct ct_finding *ret_finding)
+static int judge_by_workload(const struct replay *r, struct ct_go_on *go_on, struct ct_finding *ret_finding)
 {
-	struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan};
+	struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan, .go_on = go_on};
 
 	return ct_saved_judge(
 		&r->saved, ct_oracle_judge, &oracle, number_of(r->saved.head, "timeout_ms"), ret_finding);
+}
+
+/* A state that was worked on is worked on again, on the same machine. */
+static int judge_going_on(const struct replay *r, struct ct_finding *ret_finding)
+{
+	struct ct_go_on go_on;
+	struct emu_config config;
+
+	NVW_TRY(ct_finding_machine(r->saved.head, &config));
+	NVW_TRY(ct_go_on_make(r->workload, &config, number_of(r->saved.head, "and_then"), &go_on));
+	const int error = judge_by_workload(r, &go_on, ret_finding);
+
+	ct_go_on_end(&go_on);
+	return error;
 }
 
 /* Its place in the workload's list; -1: it has none of that name. */
@@ -250,7 +267,8 @@ static int judge_again(struct replay *r, struct ct_finding *ret_now)
 	if (json_object_get(r->saved.head, "without_crash")) {
 		return run_again(r, ret_now);
 	}
-	return judge_by_workload(r, ret_now);
+	return json_object_get(r->saved.head, "and_then") ? judge_going_on(r, ret_now) :
+							    judge_by_workload(r, NULL, ret_now);
 }
 
 static int judge_and_print(struct replay *r, bool json)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/invariant.h"
+#include "core/units.h"
 #include "core/stop.h"
 #include "commands.h"
 #include "crash_command.h"
@@ -132,6 +133,10 @@ static int take_judges(struct crash_request *r)
 		NVW_TRY(cli_image_as_braces(r->recover, r->image, "--recover", &r->judge[1]));
 		r->recover = r->judge[1];
 	}
+	if (r->image != NULL && r->and_then != NULL) {
+		NVW_TRY(cli_image_as_braces(r->and_then, r->image, "--and-then", &r->judge[2]));
+		r->and_then = r->judge[2];
+	}
 	return 0;
 }
 
@@ -139,6 +144,7 @@ void crash_request_end(struct crash_request *r)
 {
 	free(r->judge[0]);
 	free(r->judge[1]);
+	free(r->judge[2]);
 }
 
 static void take_options(const struct cli_options *given, struct ct_options *o)
@@ -165,6 +171,20 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	o->settle_after = o->cures * SETTLE_AFTER;
 }
 
+/* A workload goes on by a number of operations, a program by a command. */
+static int take_and_then(struct crash_request *r)
+{
+	if (r->and_then == NULL || r->exec != NULL || r->store_log != NULL) {
+		return 0;
+	}
+	if (nvw_parse_count(r->and_then, &r->options.go_on) != 0 || r->options.go_on == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--and-then: expected a number of operations, of a workload, found \"%s\"",
+			r->and_then);
+	}
+	return 0;
+}
+
 int crash_request_from(const struct cli_options *given, struct crash_request *ret)
 {
 	*ret = (struct crash_request){.matrix = cli_given(given, CLI_matrix),
@@ -181,6 +201,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.check = cli_text(given, CLI_checker),
 		.check_lib = cli_text(given, CLI_check_lib),
 		.recover = cli_text(given, CLI_recover),
+		.and_then = cli_text(given, CLI_and_then),
 		.tool = cli_text(given, CLI_tool),
 		.bugs = cli_text(given, CLI_bugs),
 		.stacks = cli_number(given, CLI_callers) == 0,
@@ -188,6 +209,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.replays = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 1};
 	take_options(given, &ret->options);
 	NVW_TRY(take_assumptions(given, ret));
+	NVW_TRY(take_and_then(ret));
 	NVW_TRY(take_judges(ret));
 	if (cli_given(given, CLI_slice)) {
 		NVW_TRY(take_slice(cli_text(given, CLI_slice), &ret->options));
@@ -316,6 +338,9 @@ int crash_check_foreign(const struct crash_request *r)
 		return nvw_fail(NVW_E_USAGE,
 			"--oracle=replay needs --recover=COMMAND: a log does not know its program's command");
 	}
+	if (r->and_then != NULL && r->check == NULL && !r->replays) {
+		return nvw_fail(NVW_E_USAGE, "--and-then=COMMAND needs --check=COMMAND or --oracle=replay");
+	}
 	return check_judges(r);
 }
 
@@ -327,6 +352,7 @@ static int test_foreign(struct crash_run *r, const struct ct_options *o)
 		.command = q->check,
 		.library = q->check_lib,
 		.recover = q->recover,
+		.next = q->and_then,
 		.command_line = r->heading->command,
 		.made_by = r->heading->made_by};
 

@@ -25,8 +25,8 @@ struct crash_request {
 	/* Makes the result instead of a subject or a store log, with the test's final options; NULL: none. */
 	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
 	void *context;
-	const char *store_log, *exec, *image, *check, *check_lib, *recover; /* NULL: not given */
-	char *judge[2];   /* check and recover, with {} in place of the image */
+	const char *store_log, *exec, *image, *check, *check_lib, *recover, *and_then; /* NULL: not given */
+	char *judge[3];   /* check, recover and and_then, with {} in place of the image */
 	const char *bugs; /* list of a self-test; NULL: PROGRAM.bugs */
 	bool replays;     /* --oracle=replay */
 	bool stacks;      /* a program is recorded with the callers of its stores */

@@ -356,6 +356,7 @@ static int explore(const struct tested *t, const struct ct_options *o, bool last
 		.command = t->request->check,
 		.library = t->request->check_lib,
 		.recover = t->recover,
+		.next = t->request->and_then,
 		.command_line = t->command,
 		.made_by = t->made_by,
 		.last_only = last_only,

@@ -239,7 +239,8 @@ static void add_recoveries(struct ct_result *r, const json_t *o)
 	const struct ct_recoveries its = {.epochs_open = number_of(o, "epochs_open"),
 		.entries_read = number_of(o, "entries_read"),
 		.words_restored = number_of(o, "words_restored"),
-		.words_written = number_of(o, "words_written")};
+		.words_written = number_of(o, "words_written"),
+		.worked_on = number_of(o, "worked_on")};
 
 	r->has_recoveries = r->has_recoveries || json_is_object(o);
 	ct_recoveries_join(&r->recoveries, &its);

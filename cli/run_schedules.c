@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
+
+#include <crashtest/explain/finding.h>
 
 #include "core/invariant.h"
 #include "core/stop.h"
@@ -107,30 +108,6 @@ int cli_run_schedules(const struct cli_session *s)
 
 /* ---- nvwave replay ------------------------------------------------------------------------------- */
 
-static int load_machine(const json_t *head, struct emu_config *ret)
-{
-	const char *const text = json_string_value(json_object_get(head, "machine_file"));
-	const int fd = memfd_create("machine", MFD_CLOEXEC);
-	char path[64];
-
-	emu_config_default(ret);
-	if (!text || fd < 0) {
-		return nvw_fail(NVW_E_DAMAGED, "the finding has no machine");
-	}
-	FILE *const f = fdopen(fd, "w");
-
-	fputs(text, f);
-	fflush(f);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	const int error = emu_config_load(ret, path);
-
-	fclose(f);
-	snprintf(ret->name, sizeof ret->name, "%s",
-		words_or(json_string_value(json_object_get(head, "machine")), ""));
-	ret->seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
-	return error;
-}
-
 /* The finding of the saved one's kind, else the first. */
 static const char *text_like(const struct ct_schedules *s, const char *kind)
 {
@@ -152,7 +129,7 @@ int cli_replay_schedule(const struct cli_scheduled *what, const json_t *head, ch
 	if (!ct_schedule_from_json(json_object_get(head, "schedule"), &named)) {
 		return nvw_fail(NVW_E_DAMAGED, "the finding has no schedule");
 	}
-	NVW_TRY(load_machine(head, &config));
+	NVW_TRY(ct_finding_machine(head, &config));
 	const struct ct_subject subject = {.workload = what->workload,
 		.options = what->options,
 		.config = &config,

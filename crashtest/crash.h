@@ -97,6 +97,9 @@ struct ct_options {
 	const char *save;
 	/* folder for the tested states as files (explore/export.h); implies whole; NULL: none */
 	const char *exports;
+	/* a state that passes is worked on by so many operations, and judged again (judge/go_on.h); implies whole, and that
+	 * no state represents others; not in kill mode; 0: none */
+	uint64_t go_on;
 	bool nested;        /* recovery is also crashed before each of its own writes; not in kill mode */
 	bool whole;         /* tests whole states alone, though the check has parts (parts.h) */
 	bool parts_alone;   /* for tests: a whole state is tested only where a part of the check fails */
@@ -324,6 +327,7 @@ struct ct_recoveries {
 	uint64_t entries_read;   /* undo log entries looked at */
 	uint64_t words_restored; /* from the undo log */
 	uint64_t words_written;  /* 8-byte words, of all kinds */
+	uint64_t worked_on;      /* states that went on with options.go_on, a sum */
 };
 
 struct ct_result {
@@ -429,7 +433,8 @@ struct json_t;
 #define CT_PHASES(X)                  \
 	X(IDLE, "between two states") \
 	X(OPEN, "opening the pool")   \
-	X(RECOVER, "recovery") X(STRUCTURE, "the structure's recovery") X(CHECK, "the check")
+	X(RECOVER, "recovery")        \
+	X(STRUCTURE, "the structure's recovery") X(CHECK, "the check") X(GO_ON, "going on after recovery")
 #define X(name, text) CT_PHASE_##name,
 enum ct_phase { CT_PHASES(X) };
 #undef X
@@ -569,6 +574,7 @@ struct ct_foreign {
 	const char *command;      /* checker.h; NULL: */
 	const char *library;      /* NULL: */
 	const char *recover;      /* replay_oracle.h; NULL: the writes that a block device acknowledged */
+	const char *next;         /* works on a state that a command accepts (judge/ask.h); NULL: none */
 	const char *command_line; /* for saved findings; may be NULL */
 	struct json_t *made_by;   /* likewise */
 	bool last_only;           /* only crashes at the log's end: the program was killed there */

@@ -340,6 +340,10 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	if (r->has_recoveries && r->recoveries.epochs_open > 0) {
 		print_recoveries(&r->recoveries, to);
 	}
+	if (r->recoveries.worked_on > 0) {
+		fprintf(to, "worked on after recovery: %s states, and judged again\n",
+			GROUPED(r->recoveries.worked_on));
+	}
 	if (r->shards > 0) {
 		fprintf(to, "shard %u of %u: the states and instants above are those of this shard\n",
 			r->shard, r->shards);
@@ -618,9 +622,9 @@ static json_t *json_recoveries(const struct ct_result *r)
 	if (!r->has_recoveries) {
 		return json_null();
 	}
-	return json_pack("{s:I, s:I, s:I, s:I}", "epochs_open", (json_int_t)c->epochs_open, "entries_read",
-		(json_int_t)c->entries_read, "words_restored", (json_int_t)c->words_restored, "words_written",
-		(json_int_t)c->words_written);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "epochs_open", (json_int_t)c->epochs_open,
+		"entries_read", (json_int_t)c->entries_read, "words_restored", (json_int_t)c->words_restored,
+		"words_written", (json_int_t)c->words_written, "worked_on", (json_int_t)c->worked_on);
 }
 
 /* Of the search for cures, if there was one. */

@@ -63,7 +63,7 @@ static json_t *options_json(const struct nvw_options *options)
 	return o;
 }
 
-/* The machine as its file would be: a schedule is of one machine. */
+/* The machine as its file would be: a schedule is of one machine, and so is going on. */
 static json_t *machine_json(const struct emu_config *config)
 {
 	char *text = NULL;
@@ -82,6 +82,27 @@ static json_t *machine_json(const struct emu_config *config)
 	return json;
 }
 
+int ct_finding_machine(const json_t *head, struct emu_config *ret)
+{
+	const char *const text = json_string_value(json_object_get(head, "machine_file"));
+	const char *const name = json_string_value(json_object_get(head, "machine"));
+	const int fd = memfd_create("machine", MFD_CLOEXEC);
+	char path[64];
+
+	emu_config_default(ret);
+	if (text == NULL || fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
+		close(fd);
+		return nvw_fail(NVW_E_DAMAGED, "the finding has no machine");
+	}
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	const int error = emu_config_load(ret, path);
+
+	close(fd);
+	snprintf(ret->name, sizeof ret->name, "%s", NVW_OR(name, ""));
+	ret->seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
+	return error;
+}
+
 json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *options, const char *command)
 {
 	json_t *const o = json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:i, s:s, s:O*}", "workload",
@@ -93,6 +114,11 @@ json_t *ct_finding_subject(const struct ct_subject *s, const struct ct_options *
 
 	if (s->schedule) {
 		json_object_set_new(o, "schedule", ct_schedule_json(s->schedule));
+	}
+	if (options->go_on > 0) {
+		json_object_set_new(o, "and_then", json_integer((json_int_t)options->go_on));
+	}
+	if (s->schedule || options->go_on > 0) {
 		json_object_set_new(o, "machine_file", machine_json(s->config));
 	}
 	return o;

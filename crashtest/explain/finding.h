@@ -27,6 +27,9 @@ json_t *ct_finding_json(const struct ct_finding *finding);
 NVW_CHECKED int ct_finding_save(const char *path, const json_t *head, const struct ct_finding *finding,
 	const void *image, uint64_t bytes, const struct nvw_acks *acks);
 
+/* The machine of a head that has one, under its name and seed; else NVW_E_DAMAGED. */
+NVW_CHECKED int ct_finding_machine(const json_t *head, struct emu_config *ret_config);
+
 struct ct_saved {
 	json_t *head; /* what ct_finding_subject() made, with the finding under "finding" */
 	uint8_t *image;

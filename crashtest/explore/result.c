@@ -137,6 +137,7 @@ void ct_recoveries_join(struct ct_recoveries *to, const struct ct_recoveries *fr
 	to->entries_read = nvw_max(to->entries_read, from->entries_read);
 	to->words_restored = nvw_max(to->words_restored, from->words_restored);
 	to->words_written = nvw_max(to->words_written, from->words_written);
+	to->worked_on += from->worked_on;
 }
 
 static int join_failing(const struct ct_worker *worker, unsigned workers, struct ct_failed_set *to)

@@ -55,30 +55,45 @@ static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_an
 	ct_end_descendants(ct_fork_server_pid()); /* also those that have left the group */
 }
 
-/* Makes the file; how to start the command on it. Valid until the next call in this process. */
+/* What runs on a state have in common. Valid until the next state of this process. */
+struct sitting {
+	const char *path;
+	struct ct_told_state *told; /* NULL: there are no operations */
+	int nowhere;                /* output of next, where the command's counts as a whole */
+};
+
+/* Makes the file. */
 static int prepare(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
-	struct ct_start *ret)
+	struct sitting *ret)
 {
 	/* Of this process, which has one command to ask. The file remembers what it holds. */
 	static struct ct_state_file file;
-	static struct ct_command_line line;
 	static struct ct_told_state told;
+	static int nowhere = -1;
 	const bool tells = *c->operations_path != '\0';
 
 	NVW_TRY(ct_state_file_fill(&file, c->folder.path, image, c->bytes));
 	if (tells) {
 		NVW_TRY(ct_environment_tell(acks, &told));
 	}
-	ct_command_fill(&c->command, file.path, &line);
-	*ret = (struct ct_start){.words = line.word,
-		.environment =
-			ct_environment_of(c->command.assigned, tells ? &told : NULL, c->operations_path),
-		.told = tells ? &told : NULL,
-		.output = ct_output_begin(c->whole_output)};
-	if (c->whole_output && ret->output < 0) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
+	if (c->next.source != NULL && nowhere < 0) {
+		nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	}
+	*ret = (struct sitting){file.path, tells ? &told : NULL, nowhere};
 	return 0;
+}
+
+/* How to start a command on the file. Valid until the next call in this process. */
+static struct ct_start start_of(
+	const struct ct_asked *c, const struct ct_command *command, const struct sitting *s, int output)
+{
+	static struct ct_command_line line;
+
+	ct_command_fill(command, s->path, &line);
+	return (struct ct_start){.words = line.word,
+		.environment = ct_environment_of(command->assigned, s->told, c->operations_path),
+		.told = s->told,
+		.output = output};
 }
 
 /* 1, or 0 if it gives no answer as a fork. */
@@ -109,17 +124,61 @@ static int run_executed(const struct ct_asked *c, const struct ct_start *how, st
 	return 1;
 }
 
+/* 1, 0 if it gives no answer as a fork, or an error. */
+static int run_command(const struct ct_asked *c, const struct sitting *s, bool forked, int output,
+	struct ct_answer *ret_answer)
+{
+	const struct ct_start how = start_of(c, &c->command, s, output);
+
+	return forked ? run_forked(c, &how, ret_answer) : run_executed(c, &how, ret_answer);
+}
+
+static bool is_accepted(const struct ct_answer *a)
+{
+	return a->in_time && WIFEXITED(a->status) && WEXITSTATUS(a->status) == 0;
+}
+
+/* Lets next work on the file, and asks again: as run_command(). */
+static int go_on(const struct ct_asked *c, const struct sitting *s, bool forked, int output,
+	struct ct_answer *ret_answer)
+{
+	ret_answer->run = CT_RUN_NEXT;
+	if (!c->whole_output) {
+		ct_output_begin(false);
+	}
+	const struct ct_start how = start_of(c, &c->next, s, c->whole_output ? s->nowhere : output);
+	const int end = run_executed(c, &how, ret_answer);
+
+	if (end < 0 || !is_accepted(ret_answer)) {
+		return end;
+	}
+	ret_answer->run = CT_RUN_AFTER;
+	if (!c->whole_output) {
+		ct_output_begin(false);
+	}
+	return run_command(c, s, forked, output, ret_answer);
+}
+
 /* Asks the command, as a fork if that is wanted and can be: 1, 0 if it gives no answer as one, or an
  * error. */
 static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	bool forked, struct ct_answer *ret_answer)
 {
-	struct ct_start how;
+	struct sitting s;
 
-	NVW_TRY(prepare(c, image, acks, &how));
+	NVW_TRY(prepare(c, image, acks, &s));
+	const int output = ct_output_begin(c->whole_output);
+
+	if (c->whole_output && output < 0) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the output of a command");
+	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
-	const int end = forked ? run_forked(c, &how, ret_answer) : run_executed(c, &how, ret_answer);
+	ret_answer->run = CT_RUN_FIRST;
+	int end = run_command(c, &s, forked, output, ret_answer);
 
+	if (end == 1 && c->next.source != NULL && is_accepted(ret_answer)) {
+		end = go_on(c, &s, forked, output, ret_answer);
+	}
 	if (end == 1) {
 		ct_output_line(ret_answer->line);
 		ct_output_whole(&ret_answer->whole);
@@ -165,7 +224,7 @@ static bool is_same(const struct ct_answer *a, const struct ct_answer *b)
 	if (is_killed(a) || is_killed(b)) {
 		return true;
 	}
-	return a->in_time == b->in_time &&
+	return a->run == b->run && a->in_time == b->in_time &&
 	       (!a->in_time || (a->status == b->status && a->whole.bytes == b->whole.bytes &&
 				       a->whole.hash == b->whole.hash));
 }
@@ -234,30 +293,70 @@ int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct 
 	return 0;
 }
 
+/* Brings the file to where this run began. */
+static int redo_before(const struct ct_asked *c, const struct sitting *s, enum ct_run_of run, int output)
+{
+	struct ct_answer a;
+
+	if (run >= CT_RUN_NEXT && run_command(c, s, false, output, &a) != 1) {
+		return NVW_E_SYSTEM;
+	}
+	if (run == CT_RUN_AFTER) {
+		const struct ct_start how = start_of(c, &c->next, s, output);
+
+		return run_executed(c, &how, &a) == 1 ? 0 : NVW_E_SYSTEM;
+	}
+	return 0;
+}
+
 void ct_asked_stack(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	char ret_stack[CT_STACK_BYTES])
 {
 	struct ct_answer a;
-	struct ct_start how;
+	struct sitting s;
 
 	ret_stack[0] = '\0';
-	if (ct_ask(c, image, acks, &a) == 0 && (!a.in_time || signal_of(&a)) &&
-		prepare(c, image, acks, &how) == 0) {
+	if (ct_ask(c, image, acks, &a) != 0 || (a.in_time && signal_of(&a) == 0) ||
+		prepare(c, image, acks, &s) != 0) {
+		return;
+	}
+	const int output = ct_output_begin(c->whole_output);
+
+	if (redo_before(c, &s, a.run, output) == 0) {
+		const struct ct_start how =
+			start_of(c, a.run == CT_RUN_NEXT ? &c->next : &c->command, &s, output);
+
 		ct_trace_run(&how, c->timeout_ms, ret_stack);
 	}
 }
 
+const char *ct_answer_when(const struct ct_answer *a)
+{
+	static const char *const when[] = {[CT_RUN_FIRST] = "",
+		[CT_RUN_NEXT] = "going on after recovery: ",
+		[CT_RUN_AFTER] = "after recovery, and going on: "};
+
+	return when[a->run];
+}
+
 int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 {
+	const char *const when = ct_answer_when(a);
+	const char *const who = a->run == CT_RUN_NEXT ? "the program" : "the checker";
+
 	if (!a->in_time && *a->where) {
-		return nvw_violation(findings, 0, "the checker does not terminate: %s", a->where);
+		return nvw_violation(findings, 0, "%s%s does not terminate: %s", when, who, a->where);
 	}
 	if (!a->in_time) {
-		return nvw_violation(findings, 0, "the checker does not terminate");
+		return nvw_violation(findings, 0, "%s%s does not terminate", when, who);
 	}
 	if (WIFSIGNALED(a->status)) {
-		return nvw_violation(findings, 0, "the checker was killed by signal %d (%s)",
+		return nvw_violation(findings, 0, "%s%s was killed by signal %d (%s)", when, who,
 			WTERMSIG(a->status), strsignal(WTERMSIG(a->status)));
+	}
+	if (a->run == CT_RUN_NEXT && WEXITSTATUS(a->status) != 0) {
+		return nvw_violation(findings, 0, "%s%s exited with status %d%s%s", when, who,
+			WEXITSTATUS(a->status), *a->line ? ": " : "", a->line);
 	}
 	return 0;
 }
@@ -276,9 +375,12 @@ static int make_shared(struct ct_asked *c)
 	return 0;
 }
 
-int ct_asked_make(
-	uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations, struct ct_asked *ret)
+int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
+	const struct ct_operations *operations, struct ct_asked *ret)
 {
+	if (next != NULL) {
+		NVW_TRY(ct_command_make(next, "--and-then", &ret->next));
+	}
 	ret->bytes = bytes;
 	ret->timeout_ms = timeout_ms;
 	NVW_TRY(make_shared(ret));

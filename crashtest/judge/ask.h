@@ -12,6 +12,9 @@
  * Commands are forked instead of executed if possible (fork_server.h). For some of the states, including the
  * first ones, they are executed as well; if the answers differ, they are executed from then on, and states
  * judged only by forks are judged again.
+ *
+ * With next, a state that the command accepts is worked on: next runs on the file as the command has left it, and the
+ * command is asked again. Its answer counts then; where the output counts as a whole, both outputs do.
  */
 #ifndef CRASHTEST_ASK_H
 #define CRASHTEST_ASK_H
@@ -27,6 +30,7 @@
 /* Zero-initialise; the command is filled in first (ct_command_make). */
 struct ct_asked {
 	struct ct_command command;
+	struct ct_command next;   /* source NULL: none */
 	bool whole_output;        /* the standard output counts as a whole; the standard error is left out */
 	uint64_t bytes;           /* of the file; the image may be a little longer, to whole lines */
 	unsigned timeout_ms;      /* of one run, in CPU time (hang.h) */
@@ -45,6 +49,8 @@ struct ct_asked_shared {
 
 /* How a command ended. */
 struct ct_answer {
+	/* Which run: the command's first, that of next, or the command's second. */
+	enum ct_run_of { CT_RUN_FIRST, CT_RUN_NEXT, CT_RUN_AFTER } run;
 	bool in_time; /* otherwise it had to be killed */
 	int status;   /* as waitpid() has it */
 	char line[CT_LINE_BYTES];
@@ -52,15 +58,17 @@ struct ct_answer {
 	struct ct_output whole;
 };
 
-/* operations may be NULL; they stay the caller's. */
-NVW_CHECKED int ct_asked_make(uint64_t bytes, unsigned timeout_ms, const struct ct_operations *operations,
-	struct ct_asked *ret_asked);
+/* operations and next may be NULL; they stay the caller's. */
+NVW_CHECKED int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
+	const struct ct_operations *operations, struct ct_asked *ret_asked);
 void ct_asked_destroy(struct ct_asked *asked);
 
 /* Runs the command on a state. CT_NO_ANSWER, and errors of which none is the state's. */
 NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *image,
 	const struct nvw_acks *acks, struct ct_answer *ret_answer);
-/* An answer that is a hang or a death is a violation; 0 if it is neither. */
+/* What a violation's text begins with: "" of the first run. */
+const char *ct_answer_when(const struct ct_answer *answer);
+/* An answer that is a hang or a death is a violation, and so is a status of next that is not 0; 0 if it is none. */
 int ct_answer_note(const struct ct_answer *answer, struct nvw_findings *findings);
 
 /* The stack of a command that dies of a signal or hangs in this state (trace.h); "" if it does neither. */

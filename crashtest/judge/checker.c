@@ -193,9 +193,9 @@ static int judge_by_command(const struct ct_checker *c, const struct ct_image *i
 	if (WEXITSTATUS(a.status) == 0) {
 		return 0;
 	}
-	return *a.line ?
-		       nvw_violation(findings, 0, "%s", a.line) :
-		       nvw_violation(findings, 0, "the checker exited with status %d", WEXITSTATUS(a.status));
+	return *a.line ? nvw_violation(findings, 0, "%s%s", ct_answer_when(&a), a.line) :
+			 nvw_violation(findings, 0, "%sthe checker exited with status %d", ct_answer_when(&a),
+				 WEXITSTATUS(a.status));
 }
 
 int ct_checker_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
@@ -231,7 +231,7 @@ int ct_checker_create(const struct ct_checker_is *is, struct ct_checker *ret_che
 	*c = (struct ct_checker){.operations = is->operations};
 	if (is->command != NULL) {
 		NVW_TRY(ct_command_make(is->command, "--check", &c->asked.command));
-		return ct_asked_make(is->bytes, is->timeout_ms, is->operations, &c->asked);
+		return ct_asked_make(is->bytes, is->next, is->timeout_ms, is->operations, &c->asked);
 	}
 	c->asked.bytes = is->bytes;
 	c->library = dlopen(is->library, RTLD_NOW | RTLD_LOCAL);

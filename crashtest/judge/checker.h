@@ -27,6 +27,7 @@ struct ct_checker {
 /* One of command and library is given. All stays the caller's. */
 struct ct_checker_is {
 	const char *command, *library;
+	const char *next; /* ask.h, with a command alone; NULL: none */
 	uint64_t bytes;
 	unsigned timeout_ms;
 	const struct ct_operations *operations; /* of the program; may be NULL */

@@ -278,6 +278,7 @@ static int reference_of(
 
 /* A copy, because the command makes references before the output is examined. */
 struct printed {
+	const char *when; /* ct_answer_when() */
 	int status;
 	uint64_t bytes, hash;
 	size_t kept;
@@ -309,8 +310,8 @@ static int differs(const struct ct_reference *nearest, const struct printed *p, 
 	char found[72], wanted[72];
 
 	if (p->status != 0) {
-		return nvw_violation(findings, 0, "the command exited with status %d%s%s", p->status,
-			*p->line ? ": " : "", p->line);
+		return nvw_violation(findings, 0, "%sthe command exited with status %d%s%s", p->when,
+			p->status, *p->line ? ": " : "", p->line);
 	}
 	if (nearest == NULL) {
 		return nvw_violation(findings, 0, "the command prints something: %s", p->line);
@@ -454,6 +455,7 @@ static int note_references(
 
 static void keep(struct printed *p, const struct ct_answer *a)
 {
+	p->when = ct_answer_when(a);
 	p->status = WEXITSTATUS(a->status);
 	p->bytes = a->whole.bytes;
 	p->hash = a->whole.hash;
@@ -553,7 +555,8 @@ static int load_reference(const json_t *from, struct ct_reference *r)
 	return 0;
 }
 
-int ct_replay_oracle_load(const char *command, const json_t *head, struct ct_replay_oracle *ret)
+int ct_replay_oracle_load(
+	const char *command, const char *next, const json_t *head, struct ct_replay_oracle *ret)
 {
 	static const struct ct_operations none;
 	const json_t *one;
@@ -566,8 +569,8 @@ int ct_replay_oracle_load(const char *command, const json_t *head, struct ct_rep
 	{
 		NVW_TRY(load_reference(one, new_reference(ret, 0)));
 	}
-	return ct_asked_make(
-		number_in(head, "image_bytes"), (unsigned)number_in(head, "timeout_ms"), NULL, &ret->asked);
+	return ct_asked_make(number_in(head, "image_bytes"), next, (unsigned)number_in(head, "timeout_ms"),
+		NULL, &ret->asked);
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------------------- */
@@ -582,7 +585,7 @@ int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_orac
 			"nvw_operation_begins() and nvw_operation_is_durable()");
 	}
 	NVW_TRY(ct_command_make(is->command, "--recover", &ret->asked.command));
-	NVW_TRY(ct_asked_make(is->bytes, is->timeout_ms, is->operations, &ret->asked));
+	NVW_TRY(ct_asked_make(is->bytes, is->next, is->timeout_ms, is->operations, &ret->asked));
 	return read_stores(ret, is->log_fd);
 }
 

@@ -44,6 +44,7 @@ struct ct_replay_oracle {
 /* Everything but the command stays the caller's. NVW_E_USAGE if the log has no operations. */
 struct ct_replay_is {
 	const char *command; /* the file's path takes the place of {}, or comes last */
+	const char *next;    /* ask.h; NULL: none */
 	int log_fd;
 	const uint8_t *initial; /* the file before the run */
 	uint64_t bytes;
@@ -63,6 +64,6 @@ NVW_CHECKED int ct_replay_oracle_try(struct ct_replay_oracle *oracle, const stru
 /* Adds to a saved finding what its state may print; and makes an oracle of that. */
 void ct_replay_oracle_save(void *oracle, const struct nvw_acks *acks, json_t *finding);
 NVW_CHECKED int ct_replay_oracle_load(
-	const char *command, const json_t *head, struct ct_replay_oracle *ret_oracle);
+	const char *command, const char *next, const json_t *head, struct ct_replay_oracle *ret_oracle);
 
 #endif

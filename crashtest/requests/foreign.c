@@ -307,10 +307,11 @@ static const char *text_or_empty(const char *text)
 static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes)
 {
 	char *const library = f->library ? realpath(f->library, NULL) : NULL;
-	json_t *const head = json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:s, s:O*}", "store_log", f->store_log,
-		"checker", text_or_empty(f->command), "library", text_or_empty(library), "recover",
-		text_or_empty(f->recover), "image_bytes", (json_int_t)bytes, "timeout_ms", (int)o->timeout_ms,
-		"command", text_or_empty(f->command_line), "made_by", f->made_by);
+	json_t *const head = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:I, s:i, s:s, s:O*}", "store_log",
+		f->store_log, "checker", text_or_empty(f->command), "library", text_or_empty(library),
+		"recover", text_or_empty(f->recover), "and_then", f->next, "image_bytes", (json_int_t)bytes,
+		"timeout_ms", (int)o->timeout_ms, "command", text_or_empty(f->command_line), "made_by",
+		f->made_by);
 
 	free(library);
 	return head;
@@ -352,6 +353,7 @@ static int swear_in_checker(
 {
 	const struct ct_checker_is is = {.command = f->command,
 		.library = f->library,
+		.next = f->next,
 		.bytes = bytes,
 		.timeout_ms = o->timeout_ms,
 		.operations = &ret->operations};
@@ -366,6 +368,7 @@ static int swear_in_replay(const struct ct_foreign *f, const struct ct_options *
 	const uint8_t *image, uint64_t bytes, struct jury *ret)
 {
 	const struct ct_replay_is is = {.command = f->recover,
+		.next = f->next,
 		.log_fd = log_fd,
 		.initial = image,
 		.bytes = bytes,

@@ -14,6 +14,7 @@
 
 #include "../explain/cure.h"
 #include "../explain/finding.h"
+#include "../judge/go_on.h"
 #include "../judge/hang.h"
 #include "modes.h"
 #include "../judge/oracle.h"
@@ -108,8 +109,14 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	const struct ct_bench *const b = &l->bench;
 	struct ct_oracle oracle = {
 		.workload = b->subject->workload, .plan = b->plan, .nested = options->nested};
+	struct ct_go_on go_on = {0};
 	struct ct_hangs hangs = {0};
 	struct ct_rules timed = *rules;
+
+	if (options->go_on > 0) {
+		NVW_TRY(ct_go_on_make(b->subject->workload, b->subject->config, options->go_on, &go_on));
+		oracle.go_on = &go_on;
+	}
 
 	timed.begin_ps = l->shared->begin_ps;
 	json_t *const head = ct_finding_subject(b->subject, options, b->subject->command);
@@ -121,10 +128,11 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.first_record = l->shared->first_record,
 		.judge = ct_oracle_judge,
 		.context = &oracle,
-		.tells_reads = true,
+		.tells_reads = options->go_on == 0, /* a machine reads its copy */
 		.bench = b,
 		.recorded = l->shared,
-		.in_parts = options->nested || options->whole ? NULL : b->subject->workload,
+		.in_parts =
+			options->nested || options->whole || options->go_on > 0 ? NULL : b->subject->workload,
 		.plan = b->plan,
 		.options = *options,
 		.head = head,
@@ -137,6 +145,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	}
 	ret_result->has_recoveries = ret_result->states_distinct > 0;
 	json_decref(head);
+	ct_go_on_end(&go_on);
 	return error;
 }
 
@@ -242,6 +251,9 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	}
 	if (o->nested && o->mode == CT_KILL) {
 		return nvw_fail(NVW_E_USAGE, "--nested: expected --mode=observed or --mode=permitted");
+	}
+	if (o->go_on > 0 && o->mode == CT_KILL) {
+		return nvw_fail(NVW_E_USAGE, "--and-then: expected --mode=observed or --mode=permitted");
 	}
 	if (o->save != NULL) {
 		NVW_TRY(make_folder(o->save));

@@ -9,11 +9,11 @@
  *	skeleton check POOL                 for --check: 0: what the pool holds is right, and stays right when
  *					    it is used further
  *	skeleton look POOL                  the same without further use: it misses the bug forgets
- *	skeleton --recover-and-print POOL   for --oracle=replay: what the pool holds, before and after going
- *					    on
+ *	skeleton --recover-and-print POOL   for --oracle=replay: what the pool holds
+ *	skeleton go-on POOL                 for --and-then: more operations, whatever the pool holds
  *
  *	nvwave crash --exec='skeleton run pool 24' --image=pool --check='skeleton check'
- *	nvwave crash --exec='skeleton run pool 24' --image=pool --oracle=replay
+ *	nvwave crash --exec='skeleton run pool 24' --image=pool --oracle=replay --and-then='skeleton go-on'
  *
  * Operation number i is the same in every run: the oracle knows without the pool what it must hold after n of
  * them.
@@ -291,16 +291,19 @@ static void print(struct pool *p)
 	}
 }
 
-/* Continues with the same operations whatever the pool contains. */
 static int recover_and_print(struct pool *p)
 {
 	make_pool(p);
 	print(p);
+	return 0;
+}
+
+/* The same operations whatever the pool contains. */
+static int go_on(struct pool *p)
+{
 	for (uint64_t i = 1000; i < 1000 + GO_ON; i++) {
 		carry_out(p, operation_number(i));
 	}
-	puts("after going on:");
-	print(p);
 	return 0;
 }
 
@@ -324,6 +327,10 @@ int main(int argc, char **argv)
 	if (strcmp(what, "--recover-and-print") == 0) {
 		return recover_and_print(map(argv[2]));
 	}
-	fprintf(stderr, "skeleton run POOL N [BUG] | check POOL | look POOL | --recover-and-print POOL\n");
+	if (strcmp(what, "go-on") == 0) {
+		return go_on(map(argv[2]));
+	}
+	fprintf(stderr,
+		"skeleton run POOL N [BUG] | check POOL | look POOL | --recover-and-print POOL | go-on POOL\n");
 	return 2;
 }

@@ -28,6 +28,23 @@ static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state
 		"before the highest key");
 }
 
+/* The state is worked on again when it is replayed. */
+static void a_state_fails_after_going_on_and_is_replayed_so(void **state)
+{
+	char line[512];
+
+	command_expect("crash kv --count=64 --states=100 --cures=off --and-then=4", 0,
+		"worked on after recovery: ", "");
+	command_expect("crash kv --and-then=some", 2, "", "--and-then: expected a number of operations");
+	snprintf(line, sizeof line,
+		"crash %s --mutate=late-mark --states=100 --cures=off --and-then=2 --save=%%D/findings",
+		getenv("PLACES_WORKLOAD"));
+	command_expect(line, 1, "after recovery, and going on: ", "");
+	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED   after recovery, and going on: ", "");
+	command_remove("findings/finding-1");
+	command_remove("findings");
+}
+
 #define BROKEN                                                                          \
 	"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 " \
 	"--mutate=update-before-log --model=epoch"
@@ -379,6 +396,7 @@ static void logs_are_written_and_dumped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_state_fails_after_going_on_and_is_replayed_so),
 		cmocka_unit_test(an_inconsistency_is_exit_status_1_with_the_source_lines),
 		cmocka_unit_test(a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool),
 		cmocka_unit_test(the_html_page_has_verdict_findings_and_source_lines),

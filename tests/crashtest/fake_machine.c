@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A machine without GPU. See fake_machine.h. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -337,4 +338,19 @@ uint64_t ct_parts_shape(const struct nvw_findings *findings, unsigned i)
 
 void ct_parts_name(const struct ct_parts *parts, uint64_t part, char ret_name[CT_PART_NAME])
 {
+}
+
+int emu_config_dump(const struct emu_config *config, FILE *to)
+{
+	return 0;
+}
+
+void emu_config_default(struct emu_config *config)
+{
+	*config = (struct emu_config){.name = "fake"};
+}
+
+int emu_config_load(struct emu_config *config, const char *name_or_path)
+{
+	return nvw_fail(NVW_E_CONFIG, "%s: a fake machine has no file", name_or_path);
 }

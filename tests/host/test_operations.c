@@ -49,6 +49,14 @@ static int crash_by(const char *bug, const char *command)
 	return crash(bug, oracle);
 }
 
+static int crash_and_then(const char *bug, const char *oracle)
+{
+	char both[512];
+
+	snprintf(both, sizeof both, "%s --and-then='%s go-on'", oracle, skeleton);
+	return crash(bug, both);
+}
+
 static void write_text(const char *name, const char *text)
 {
 	char path[200];
@@ -323,6 +331,7 @@ static void a_right_structure_is_consistent_by_every_oracle(void **state)
 	assert_int_equal(crash_by("", "check"), 0);
 	assert_int_equal(crash_by("", "look"), 0);
 	assert_int_equal(crash("", "--oracle=replay"), 0);
+	assert_int_equal(crash_and_then("", "--oracle=replay"), 0);
 }
 
 /* What is handed out twice shows when the structure is used further, and in no look-up before. */
@@ -333,6 +342,28 @@ static void going_on_finds_what_look_ups_alone_do_not(void **state)
 	assert_int_equal(crash_by("forgets", "look"), 0);
 	assert_int_equal(crash_by("forgets", "check"), 1);
 	assert_true(printed("after going on, key"));
+}
+
+static void a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not(void **state)
+{
+	skip_if_sanitized();
+	clean();
+	assert_int_equal(crash("forgets", "--oracle=replay"), 0);
+	assert_int_equal(crash_and_then("forgets", "--oracle=replay --stop-after=1 --save=saved"), 1);
+	assert_true(printed(" 1  going on after recovery: the program does not terminate: "));
+	assert_int_equal(run("%s replay saved/finding-1", nvwave), 1);
+	assert_true(printed("REPRODUCED   going on after recovery: the program does not terminate"));
+}
+
+static void a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there(void **state)
+{
+	clean();
+	assert_int_equal(crash_by("", "look' --and-then='echo no room; exit 3;:"), 1);
+	assert_true(printed("going on after recovery: the program exited with status 3: no room"));
+	assert_int_equal(crash_by("", "look' --and-then='truncate -s 0"), 1);
+	assert_true(printed("after recovery, and going on: "));
+	assert_int_equal(crash("", "--check-lib=none.so --and-then=true"), 2);
+	assert_true(printed("--and-then=COMMAND needs --check=COMMAND or --oracle=replay"));
 }
 
 static void an_acknowledged_operation_is_named_with_its_store(void **state)
@@ -434,9 +465,10 @@ static void hangs_have_their_line_and_do_not_eat_the_budget(void **state)
 	skip_if_sanitized();
 	clean();
 	assert_int_equal(
-		run("%s crash --exec='%s run pool 10 forgets' --image=pool --oracle=replay --states=200 "
-		    "--timeout=500ms --cures=off --output-format=json --html=page >report",
-			nvwave, skeleton),
+		run("%s crash --exec='%s run pool 10 forgets' --image=pool --oracle=replay "
+		    "--and-then='%s go-on' --states=200 --timeout=500ms --cures=off --output-format=json "
+		    "--html=page >report",
+			nvwave, skeleton, skeleton),
 		1);
 	assert_int_equal(
 		run("grep 'does not terminate: host/examples/skeleton.c:[0-9]* ([a-z_, ]*)' report"), 0);
@@ -525,6 +557,8 @@ int main(void)
 		cmocka_unit_test(a_library_is_told_the_same),
 		cmocka_unit_test(a_right_structure_is_consistent_by_every_oracle),
 		cmocka_unit_test(going_on_finds_what_look_ups_alone_do_not),
+		cmocka_unit_test(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not),
+		cmocka_unit_test(a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there),
 		cmocka_unit_test(an_acknowledged_operation_is_named_with_its_store),
 		cmocka_unit_test(without_a_checker_what_the_program_prints_tells),
 		cmocka_unit_test(the_command_that_prints_may_be_the_users),

@@ -118,6 +118,7 @@ const struct nvw_workload nvw_workload_btree = {
 	.unfit = btree_unfit,
 	.setup = btree_setup,
 	.run = btree_run,
+	.go_on = btree_go_on,
 	.check = btree_check,
 	.parts = &btree_parts,
 	.inspect = btree_inspect,

@@ -110,6 +110,7 @@ const char *btree_unfit(const void *plan);
 int btree_pool(const void *plan, struct nvw_pool_params *ret_params);
 int btree_setup(void *plan, struct nvw_machine *machine);
 int btree_run(void *plan, struct nvw_machine *machine);
+int btree_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);
 int btree_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);
 int btree_inspect(struct nvw_pool *pool, struct nvw_description *description);

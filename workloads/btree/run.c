@@ -17,6 +17,9 @@ struct btree_run {
 	uint64_t *keys, *values, *ops; /* device */
 	/* host: the rest of the batch, ascending */
 	uint64_t left, *left_keys, *left_values, *left_ops;
+	/* after a crash: what needs no second time, and how many operations are wanted yet; NULL before one */
+	const struct nvw_acks *acks;
+	uint64_t wanted;
 	/* host: one launch */
 	struct btree_range *parts;
 	uint64_t *now_keys, *now_values, *now_ops;
@@ -521,6 +524,31 @@ static bool is_of(const struct btree_plan *p, uint64_t i, enum btree_op op)
 	return its == op || (its == BTREE_READ_MODIFY_WRITE && op != BTREE_SCAN);
 }
 
+/* After a crash: nothing is owed to an operation that is acknowledged, nor to one with such a successor. */
+static bool is_owed(const struct btree_run *r, uint64_t op)
+{
+	const struct btree_plan *const p = r->p;
+	uint64_t at = btree_first_of(p, p->keys[op], op);
+
+	while (at < p->by_key_count && p->keys[p->by_key[at]] == p->keys[op]) {
+		if (nvw_acked(r->acks, p->by_key[at++])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool is_wanted(struct btree_run *r, uint64_t op)
+{
+	if (r->acks == NULL) {
+		return true;
+	}
+	const bool wanted = r->wanted > 0 && is_owed(r, op);
+
+	r->wanted -= wanted;
+	return wanted;
+}
+
 static uint64_t value_for(const struct btree_plan *p, uint64_t i, enum btree_op op)
 {
 	return p->kinds && op == BTREE_SCAN ? p->kinds[i] >> 8 : btree_value_of_op(i);
@@ -535,7 +563,7 @@ static void sort_batch(struct btree_run *r, uint64_t first, uint64_t count, enum
 
 	for (uint64_t i = first; i < first + count; i++) {
 		r->left_ops[n] = i;
-		n += is_of(p, i, kind);
+		n += is_of(p, i, kind) && is_wanted(r, i);
 	}
 	btree_sort_by_key(p->keys, r->left_ops, n);
 	r->left = 0;
@@ -586,18 +614,64 @@ static int run_batch(struct btree_run *r, uint64_t first, uint64_t count)
 	return nvw_acknowledge(r->machine, first, count);
 }
 
+static int make_arrays(struct btree_run *r)
+{
+	NVW_TRY(host_arrays(r));
+	NVW_TRY(device_arrays(r));
+	return r->p->is_paper ? pad_arrays(r) : 0;
+}
+
 int btree_run(void *plan, struct nvw_machine *machine)
 {
 	struct btree_plan *const p = plan;
 	struct btree_run *const r = p->run;
-	NVW_TRY(host_arrays(r));
+
 	r->pmem.readers = btree_serve_readers(p);
-	NVW_TRY(device_arrays(r));
-	if (p->is_paper) {
-		NVW_TRY(pad_arrays(r));
-	}
+	NVW_TRY(make_arrays(r));
 	for (uint64_t at = 0; at < p->count; at += p->batch) {
 		NVW_TRY(run_batch(r, at, u64_min(p->count - at, p->batch)));
+	}
+	return 0;
+}
+
+/* ---- After a crash ------------------------------------------------------------------------- */
+
+static int count_node(void *context, nvw_off block, uint64_t bytes)
+{
+	*(uint64_t *)context += 1;
+	return 0;
+}
+
+/* What the host of the crashed run knew. */
+static int find_tree(struct btree_run *r)
+{
+	struct btree_node node;
+	nvw_off root;
+
+	r->p->node_count = 0;
+	NVW_TRY(nvw_heap_visit(nvw_machine_pool(r->machine), count_node, &r->p->node_count));
+	NVW_TRY(read_root(r, &root));
+	NVW_TRY(read_node(r, root, &node));
+	r->p->height = btree_level(node.info) + 1;
+	return 0;
+}
+
+int btree_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations)
+{
+	struct btree_plan *const p = plan;
+	struct btree_run *const r = calloc(1, sizeof *r);
+
+	btree_end_run(p);
+	p->run = r;
+	if (r == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "btree: no memory to go on");
+	}
+	*r = (struct btree_run){.p = p, .machine = machine, .acks = acks, .wanted = operations};
+	NVW_TRY(nvw_pmem_attach(machine, &r->pmem));
+	NVW_TRY(find_tree(r));
+	NVW_TRY(make_arrays(r));
+	for (uint64_t at = 0; at < p->count && r->wanted > 0; at += p->batch) {
+		NVW_TRY(run_kind(r, at, u64_min(p->count - at, p->batch), p->op));
 	}
 	return 0;
 }

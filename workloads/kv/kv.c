@@ -74,6 +74,7 @@ const struct nvw_workload nvw_workload_kv = {
 	.pool = kv_pool,
 	.setup = kv_setup,
 	.run = kv_run,
+	.go_on = kv_go_on,
 	.recover = kv_recover,
 	.check = kv_check,
 	.parts = &kv_parts,

@@ -126,6 +126,7 @@ extern const struct nvw_lack kv_lacks[];         /* likewise */
 /* The hooks (run.c, check.c, recover.c). */
 int kv_setup(void *plan, struct nvw_machine *machine);
 int kv_run(void *plan, struct nvw_machine *machine);
+int kv_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);
 int kv_report(void *plan, struct nvw_machine *machine, struct nvw_description *description);
 const char *kv_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found);
 int kv_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);

@@ -13,6 +13,7 @@
 #include "common/bounds.h"
 #include "common/figures.h"
 #include "steps.h"
+#include "view.h"
 
 /* State of a run on the host and on the device. */
 struct run {
@@ -137,14 +138,20 @@ static bool may_see(struct kv_plan *p, uint64_t op, uint64_t result)
 	return last == UINT64_MAX && result == KV_RESULT_NONE;
 }
 
-static int judge_result(struct kv_plan *p, uint64_t op, uint64_t result)
+static int judge_room(uint64_t op, uint64_t result)
 {
-	const bool is_get = (p->kinds[op] & KV_GET) != 0;
-
 	if (result == KV_RESULT_NO_BLOCK || result == KV_RESULT_NO_SLOT) {
 		return nvw_fail(NVW_E_FULL, "kv: operation %" PRIu64 " found no %s left", op,
 			result == KV_RESULT_NO_SLOT ? "slot" : "block");
 	}
+	return 0;
+}
+
+static int judge_result(struct kv_plan *p, uint64_t op, uint64_t result)
+{
+	const bool is_get = (p->kinds[op] & KV_GET) != 0;
+
+	NVW_TRY(judge_room(op, result));
 	if ((p->kinds[op] & KV_SCAN) != 0 && result != KV_RESULT_TORN) {
 		p->scanned += result >> 16;
 		return 0;
@@ -266,6 +273,65 @@ static int run_operations(struct run *r, uint64_t first, uint64_t end)
 	return 0;
 }
 
+/* ---- After a crash -------------------------------------------------------------------------------- */
+
+/* What the host of the crashed run knew. */
+static int find_table(struct kv_plan *p, struct nvw_pool *pool)
+{
+	struct kv_view v;
+
+	NVW_TRY(kv_view_open(pool, &v));
+	p->table = v.table;
+	kv_view_count(&v, &p->used, &p->live);
+	return 0;
+}
+
+/* Of the batch's changes the first `most` that are not acknowledged; the other operations are none. */
+static uint64_t choose(const struct kv_plan *p, const struct nvw_acks *acks, uint64_t first, uint64_t count,
+	uint64_t most, uint32_t *kinds)
+{
+	uint64_t chosen = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		const uint32_t kind = p->kinds[first + i] & (KV_PUT | KV_DELETE);
+
+		kinds[i] = kind != 0 && chosen < most && !nvw_acked(acks, first + i) ? kind : 0;
+		chosen += kinds[i] != 0;
+	}
+	return chosen;
+}
+
+static int run_chosen(struct run *r, uint64_t first, uint64_t count, uint64_t chosen, const uint32_t *kinds)
+{
+	NVW_TRY(make_room(r, chosen));
+	NVW_TRY(send_batch(r, first, count));
+	NVW_TRY(nvw_write(r->machine, r->kinds, kinds, count * sizeof(*kinds)));
+	NVW_TRY(launch_batch(r, first, count));
+	NVW_TRY(nvw_read(r->machine, r->host_results, r->results, count * sizeof(*r->host_results)));
+	for (uint64_t i = 0; i < count; i++) {
+		NVW_TRY(judge_room(first + i, r->host_results[i]));
+	}
+	return 0;
+}
+
+/* Operations of one batch are concurrent: those that are carried out again may follow any other. */
+static int go_on(struct run *r, const struct nvw_acks *acks, uint64_t operations, uint32_t *kinds)
+{
+	const struct kv_plan *const p = r->plan;
+	const uint64_t end = p->preload + p->count;
+
+	for (uint64_t first = p->preload; first < end && operations > 0; first += p->batch) {
+		const uint64_t count = u64_min(end - first, p->batch);
+		const uint64_t chosen = choose(p, acks, first, count, operations, kinds);
+
+		operations -= chosen;
+		if (chosen > 0) {
+			NVW_TRY(run_chosen(r, first, count, chosen, kinds));
+		}
+	}
+	return 0;
+}
+
 /* ---- Hooks ---------------------------------------------------------------------------------------- */
 
 /* Creates the first table: an extent of empty slots, then the root word. */
@@ -315,6 +381,27 @@ int kv_run(void *plan, struct nvw_machine *machine)
 		error = nvw_persist(machine);
 	}
 	free(r.host_results);
+	return error;
+}
+
+int kv_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations)
+{
+	struct kv_plan *const p = plan;
+	uint32_t *const kinds = malloc(p->batch * sizeof *kinds);
+	struct run r = {0};
+	int error = kinds == NULL ? nvw_fail(NVW_E_MEMORY, "kv: no memory for a batch") : 0;
+
+	if (error == 0) {
+		error = find_table(p, nvw_machine_pool(machine));
+	}
+	if (error == 0) {
+		error = start_run(&r, p, machine);
+	}
+	if (error == 0) {
+		error = go_on(&r, acks, operations, kinds);
+		free(r.host_results);
+	}
+	free(kinds);
 	return error;
 }
 

@@ -117,9 +117,26 @@ static int describe(struct nvw_description *d, const struct census *c, uint64_t 
 	return error;
 }
 
-int kv_inspect(struct nvw_pool *pool, struct nvw_description *description)
+static struct census count_slots(const struct kv_view *v)
 {
 	struct census c = {0};
+
+	for (uint64_t i = 0; v->words != NULL && i < kv_slot_count(v->table); i++) {
+		count_slot(v, i, &c);
+	}
+	return c;
+}
+
+void kv_view_count(const struct kv_view *v, uint64_t *ret_used, uint64_t *ret_live)
+{
+	const struct census c = count_slots(v);
+
+	*ret_used = c.live + c.deleted + c.fillers;
+	*ret_live = c.live;
+}
+
+int kv_inspect(struct nvw_pool *pool, struct nvw_description *description)
+{
 	struct kv_view v;
 	const int error = kv_view_open(pool, &v);
 
@@ -127,10 +144,7 @@ int kv_inspect(struct nvw_pool *pool, struct nvw_description *description)
 		return error;
 	}
 
-	const uint64_t slots = v.words == NULL ? 0 : kv_slot_count(v.table);
+	const struct census c = count_slots(&v);
 
-	for (uint64_t i = 0; i < slots; i++) {
-		count_slot(&v, i, &c);
-	}
-	return describe(description, &c, slots);
+	return describe(description, &c, v.words == NULL ? 0 : kv_slot_count(v.table));
 }

@@ -21,6 +21,9 @@ NVW_CHECKED int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view);
  * entry is allocated, so there is an empty table at most. */
 NVW_CHECKED int kv_view_expect_empty(const struct nvw_pool *pool);
 
+/* The slots that are not empty, and the keys that are present. */
+void kv_view_count(const struct kv_view *v, uint64_t *ret_used, uint64_t *ret_live);
+
 /* The key of an entry; false if the offset is not in the pool. */
 static inline bool kv_view_key(const struct kv_view *v, nvw_off entry, uint64_t *ret_key)
 {

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Going on after a crash: what look-ups miss is found, by workloads and by the shipped structures.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <crashtest/crash.h>
+#include <emu.h>
+
+#include "core/options.h"
+
+#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
+#include "workloads/workloads.def"
+#undef WORKLOAD
+
+enum { RIGHT = -1, LATE_MARK, STUCK };
+
+/* places.c */
+extern const struct nvw_workload nvw_workload;
+
+/* ---- Crash tests of it ------------------------------------------------------------------------------- */
+
+static struct ct_result result;
+
+/* "name=value ..." */
+static void set_options(struct nvw_options *options, const char *assignments)
+{
+	char text[256], *at = text, *word;
+
+	strcpy(text, assignments);
+	while ((word = strsep(&at, " ")) != NULL && *word != '\0') {
+		char *const value = strchr(word, '=');
+
+		*value = '\0';
+		assert_int_equal(nvw__options_set(options, word, value + 1), 0);
+	}
+}
+
+static void crash(const struct nvw_workload *w, const char *assignments, int mutation, uint64_t operations,
+	unsigned jobs)
+{
+	struct nvw_options *options;
+	struct emu_config config;
+
+	emu_config_default(&config);
+	assert_int_equal(nvw__options_create(w->options, &options), 0);
+	set_options(options, assignments);
+	const struct ct_subject subject = {
+		.workload = w, .options = options, .config = &config, .mutation = mutation};
+	const struct ct_options o = {.mode = CT_PERMITTED,
+		.states = 400,
+		.seed = 1,
+		.jobs = jobs,
+		.go_on = operations,
+		.unexplained = true};
+
+	ct_result_free(&result);
+	if (ct_run(&subject, &o, &result) != 0) {
+		fail_msg("%s", nvw_error_message());
+	}
+	nvw__options_free(options);
+}
+
+static void look_ups_alone_are_right_in_every_state(void **state)
+{
+	crash(&nvw_workload, "", RIGHT, 0, 1);
+	assert_true(result.consistent);
+	crash(&nvw_workload, "", LATE_MARK, 0, 1);
+	assert_true(result.consistent);
+	assert_int_equal(result.recoveries.worked_on, 0);
+}
+
+static void going_on_shows_what_is_handed_out_twice(void **state)
+{
+	crash(&nvw_workload, "", LATE_MARK, 2, 1);
+	assert_false(result.consistent);
+	assert_non_null(strstr(result.finding[0].text, "after recovery, and going on: operation "));
+	assert_non_null(strstr(result.finding[0].text, "has lost its place"));
+	assert_in_range(result.states_failing, 1, result.states_distinct - 1);
+}
+
+static void a_right_structure_passes_in_every_state_that_is_worked_on(void **state)
+{
+	crash(&nvw_workload, "", RIGHT, 2, 1);
+	assert_true(result.consistent);
+	assert_int_equal(result.recoveries.worked_on, result.states_distinct);
+}
+
+static void a_structure_that_cannot_go_on_is_a_finding(void **state)
+{
+	crash(&nvw_workload, "", STUCK, 1, 1);
+	assert_false(result.consistent);
+	assert_string_equal(result.finding[0].text, "going on after recovery: no place is left");
+	assert_int_equal(result.states_failing, result.states_distinct);
+}
+
+static void the_result_is_the_same_in_any_number_of_jobs(void **state)
+{
+	crash(&nvw_workload, "", LATE_MARK, 2, 1);
+	const struct ct_result one = result;
+	char text[CT_TEXT_BYTES];
+
+	memcpy(text, one.finding[0].text, sizeof text);
+	const uint64_t failing = one.states_failing, distinct = one.states_distinct,
+		       worked = one.recoveries.worked_on;
+
+	crash(&nvw_workload, "", LATE_MARK, 2, 2);
+	assert_int_equal(result.states_failing, failing);
+	assert_int_equal(result.states_distinct, distinct);
+	assert_int_equal(result.recoveries.worked_on, worked);
+	assert_string_equal(result.finding[0].text, text);
+}
+
+/* ---- The shipped structures -------------------------------------------------------------------------- */
+
+static void the_shipped_structures_go_on(void **state)
+{
+	static const struct {
+		const struct nvw_workload *workload;
+		const char *options;
+	} cases[] = {
+		{&nvw_workload_kv, "count=120 batch=40 slots=32 mix=put=70,delete=30 records=40"},
+		{&nvw_workload_kv, "count=100 batch=40 slots=32 scope=workgroup"},
+		{&nvw_workload_btree, "count=120 preload=60 batch=60 group-size=16"},
+		{&nvw_workload_btree, "count=120 preload=60 batch=60 group-size=16 scope=kernel"},
+		{&nvw_workload_btree, "count=60 preload=60 batch=30 op=update"},
+		{&nvw_workload_btree, "count=60 preload=60 batch=30 op=delete"},
+	};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		crash(cases[i].workload, cases[i].options, RIGHT, 8, 1);
+		if (!result.consistent || result.recoveries.worked_on != result.states_distinct) {
+			fail_msg("%s %s: %s", cases[i].workload->name, cases[i].options,
+				result.finding[0].text);
+		}
+	}
+}
+
+static void a_workload_that_cannot_go_on_is_refused(void **state)
+{
+	const struct ct_options o = {.mode = CT_PERMITTED, .go_on = 1};
+	struct nvw_options *options;
+	struct emu_config config;
+
+	emu_config_default(&config);
+	assert_int_equal(nvw__options_create(nvw_workload_queue.options, &options), 0);
+	const struct ct_subject subject = {
+		.workload = &nvw_workload_queue, .options = options, .config = &config, .mutation = -1};
+
+	assert_int_equal(ct_run(&subject, &o, &result), NVW_E_USAGE);
+	assert_string_equal(
+		nvw_error_message(), "--and-then: queue has no operations to go on with after a crash");
+	nvw__options_free(options);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(look_ups_alone_are_right_in_every_state),
+		cmocka_unit_test(going_on_shows_what_is_handed_out_twice),
+		cmocka_unit_test(a_right_structure_passes_in_every_state_that_is_worked_on),
+		cmocka_unit_test(a_structure_that_cannot_go_on_is_a_finding),
+		cmocka_unit_test(the_result_is_the_same_in_any_number_of_jobs),
+		cmocka_unit_test(the_shipped_structures_go_on),
+		cmocka_unit_test(a_workload_that_cannot_go_on_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
