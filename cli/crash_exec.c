@@ -124,7 +124,7 @@ static int name_copy(const char *command, const char *image, struct working_copy
 /* The command's words; run by a shell if it needs one. */
 static int make_command(const char *command, const char *image, struct working_copy *w)
 {
-	static char shell[] = "/bin/sh", option[] = "-c";
+	static char shell[] = "/bin/sh", option[] = "-c"; /* not const, as argv is not */
 	unsigned n = 0;
 
 	NVW_TRY(name_copy(command, image, w));

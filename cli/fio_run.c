@@ -210,6 +210,7 @@ const char *fio_version(const struct fio_run *run)
 static void make_arguments(const struct fio_place *p, const struct fio_run *run, char word[2][320],
 	char *argv[FIO_ARGUMENTS_MAX + 8])
 {
+	/* Not const, as argv is not. */
 	static char fio[] = "fio", quiet[] = "--eta=never", format[] = "--output-format=json";
 	unsigned n = 0;
 

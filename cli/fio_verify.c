@@ -70,6 +70,7 @@ static int count_flushes(const char *path, uint64_t *ret_flushes)
 /* Writes up to the event; 0: to the end. *ret_flushes is 0 if fio was killed before it mapped its file. */
 static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint64_t *ret_flushes)
 {
+	/* Not const, as argv is not. */
 	static char fio[] = "fio", quiet[] = "--eta=never", section[] = "--section=write";
 	char output[320], aux[320];
 	char *const words[] = {fio, quiet, section, output, aux, v->place.job, NULL};

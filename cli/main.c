@@ -68,7 +68,7 @@ static int run_command(int argc, char **argv)
 /* "help run kv" is "run kv --help". */
 static int help(int argc, char **argv)
 {
-	static char option[] = "--help";
+	static char option[] = "--help"; /* not const, as argv is not */
 
 	if (argc < 2) {
 		return usage(stdout, STATUS_CLEAN);

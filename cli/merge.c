@@ -404,7 +404,7 @@ static int merge_all(struct merge *m, const struct cli_options *given)
 
 int crash_merge(const struct cli_options *given)
 {
-	static struct merge m;
+	static struct merge m; /* too large for a stack */
 	const int error = merge_all(&m, given);
 
 	json_decref(m.first);

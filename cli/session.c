@@ -127,7 +127,7 @@ int cli_run_command(const struct cli_command *command, int argc, char **argv)
 /* -o is the short form of --output that every plotting program has. */
 static char **with_long_names(int argc, char **argv)
 {
-	static char name[] = "--output";
+	static char name[] = "--output"; /* not const, as argv is not */
 	char **const words = calloc((size_t)argc + 1, sizeof *words);
 
 	for (int i = 0; words && i < argc; i++) {

@@ -117,6 +117,7 @@ int cli_try_cures_check(const char *exec)
 	return 0;
 }
 
+/* nftw() passes nothing on. */
 static uint64_t found_bytes;
 static const char *left_out;
 

@@ -378,7 +378,7 @@ int emu_config_dump(const struct emu_config *config, FILE *to)
 
 const char *const *emu_machine_names(void)
 {
-	static const char *names[64];
+	static const char *names[64]; /* the same at each call */
 
 	for (unsigned i = 0; i < 63 && emu_shipped_machines[i].name; i++) {
 		names[i] = emu_shipped_machines[i].name;

@@ -439,7 +439,7 @@ int config_devices_check(const struct emu_config *c)
 
 const char *emu_domain_name(const struct emu_config *c)
 {
-	static char text[EMU_DEVICES_MAX * (NVW_DEVICE_NAME_BYTES + 16)];
+	static char text[EMU_DEVICES_MAX * (NVW_DEVICE_NAME_BYTES + 16)]; /* until the next call */
 	size_t n = (size_t)snprintf(text, sizeof text, "%s", domain_text(c, EMU_NVRAM));
 
 	for (unsigned i = 0; i < c->device_count; i++) {

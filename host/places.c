@@ -13,13 +13,14 @@ struct known {
 	struct host_place place[];
 };
 
+/* Looked up once, for the life of the process, which reports on one session. */
 static struct known *known[HOST_SITES_MAX + 1];
 static Dwfl *opened[HOST_MODULES_MAX];
 static bool tried[HOST_MODULES_MAX];
 
 static Dwfl *open_module(const struct host_control *c, uint32_t module)
 {
-	static char *debug_path;
+	static char *debug_path; /* as long as libdwfl may look at it */
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,

@@ -401,7 +401,7 @@ static unsigned end_of_file(const struct insertion *in, unsigned first, unsigned
 
 int cli_patch_write(const struct ct_result *r, const char *path)
 {
-	static struct insertion in[INSERTIONS_MAX];
+	static struct insertion in[INSERTIONS_MAX]; /* too large for a stack */
 	const char *why[CT_FINDINGS_MAX];
 	const unsigned count = collect(r, NULL, in, why);
 	struct nvw_new_file f;
@@ -461,7 +461,7 @@ static int patch_file(const struct insertion *in, unsigned count, const char *pa
 int cli_patch_apply(
 	const struct ct_result *r, const char *folder, const char *copy, const char *ret_why[CT_FINDINGS_MAX])
 {
-	static struct insertion in[INSERTIONS_MAX];
+	static struct insertion in[INSERTIONS_MAX]; /* too large for a stack */
 	const unsigned count = collect(r, folder, in, ret_why);
 
 	for (unsigned i = 0, end; i < count; i = end) {

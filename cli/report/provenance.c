@@ -12,6 +12,7 @@
 
 enum { CHANGES_PRINTED = 12 };
 
+/* Of the process, from main() on. */
 static int word_count;
 static char **words;
 

@@ -78,7 +78,7 @@ static int look_at_module(Dwfl_Module *module, void **user, const char *name, Dw
 /* Searches the debug information of this program and of its loaded objects. */
 static void look_at_process(struct search *s)
 {
-	static char *no_path;
+	static char *no_path; /* as long as libdwfl may look at it */
 	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.debuginfo_path = &no_path};
@@ -119,7 +119,7 @@ static const char *compiled_from(const char *file)
 
 FILE *cli_open_source(const char *file, const char **ret_searched)
 {
-	static char searched[2 * PATH_MAX];
+	static char searched[2 * PATH_MAX]; /* *ret_searched, until the next call */
 	char path[PATH_MAX];
 	FILE *f = NULL;
 

@@ -18,6 +18,7 @@
 
 enum { FOLDERS_MAX = 16, DEPTH_MAX = 8, LISTING_BYTES = 2048, GRACE_SECONDS = 60, RETRIES = 20 };
 
+/* Those of this process: a handler of signals removes them. */
 static struct {
 	char path[NVW__FOLDER_PATH];
 	pid_t owner;

@@ -25,6 +25,7 @@ enum { CAUGHT = sizeof caught / sizeof *caught };
 
 volatile int nvw__stop_signal;
 
+/* A handler of signals has no context. */
 static volatile int signals;
 static volatile pid_t owner; /* the process that stops */
 static struct timespec since;

@@ -142,7 +142,7 @@ static void first_place(Dwfl *dwfl, void *const *address, unsigned count, char *
 	}
 }
 
-static char *debug_path;
+static char *debug_path; /* as long as libdwfl may look at it */
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_linux_proc_find_elf,
 	.find_debuginfo = dwfl_standard_find_debuginfo,

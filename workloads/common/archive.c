@@ -13,6 +13,7 @@ static const char library_name[] = "libarchive.so.13";
 
 int archive_load(const char *path, const struct archive_functions **ret)
 {
+	/* Loaded once, for the life of the process. */
 	static struct archive_functions functions;
 	static bool loaded;
 	static const struct {

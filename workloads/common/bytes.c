@@ -17,7 +17,7 @@ enum { BLOCK_BYTES = 64 * 1024 };
 /* Limit for the size of a decompressed file. */
 static const uint64_t bytes_max = UINT64_C(1) << 32;
 
-static const struct archive_functions *libarchive;
+static const struct archive_functions *libarchive; /* for callbacks; loaded once (archive.h) */
 
 struct content {
 	char *bytes;
