@@ -182,8 +182,10 @@ void paper_at_points(const struct paper_measure *measure, const char *formula, c
 
 /* NVW_E_INPUT if it is no formula. */
 NVW_CHECKED int paper_formula_check(const char *formula, const char *where);
-/* False, with the name that is missing, if a statistic is not among the values. */
-bool paper_formula(const char *formula, const json_t *values, double *ret, const char **ret_missing);
+/* False, with the first name that is missing, if a statistic is not among the values. */
+enum { PAPER_NAME_BYTES = 96 };
+bool paper_formula(
+	const char *formula, const json_t *values, double *ret, char ret_missing[PAPER_NAME_BYTES]);
 
 /* Judges every wanted row. */
 void papers_judge(struct papers *papers);

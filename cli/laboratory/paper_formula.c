@@ -9,12 +9,12 @@
 
 #include "paper.h"
 
-enum { NAME_BYTES = 96, DEPTH_MAX = 16 };
+enum { DEPTH_MAX = 16 };
 
 struct formula {
 	const char *at;
-	const json_t *values; /* NULL: names are not looked up */
-	const char *missing;
+	const json_t *values;           /* NULL: names are not looked up */
+	char missing[PAPER_NAME_BYTES]; /* the first one */
 	bool wrong;
 	unsigned depth;
 };
@@ -28,7 +28,7 @@ static void skip(struct formula *f)
 
 static double name(struct formula *f)
 {
-	static char text[NAME_BYTES];
+	char text[PAPER_NAME_BYTES];
 	const size_t n = strspn(f->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
 	const json_t *value;
 
@@ -36,8 +36,8 @@ static double name(struct formula *f)
 	f->at += n;
 	f->wrong = f->wrong || n == 0 || n >= sizeof text;
 	value = f->values ? json_object_get(f->values, text) : NULL;
-	if (f->values && !json_is_number(value) && !f->missing) {
-		f->missing = text;
+	if (f->values && !json_is_number(value) && !*f->missing) {
+		memcpy(f->missing, text, sizeof text);
 	}
 	return value ? json_number_value(value) : 1;
 }
@@ -104,11 +104,11 @@ int paper_formula_check(const char *formula, const char *where)
 					    where, formula);
 }
 
-bool paper_formula(const char *formula, const json_t *values, double *ret, const char **ret_missing)
+bool paper_formula(const char *formula, const json_t *values, double *ret, char ret_missing[PAPER_NAME_BYTES])
 {
 	struct formula f = {.at = formula, .values = values};
 
 	*ret = sum(&f);
-	*ret_missing = f.missing;
-	return !f.missing;
+	memcpy(ret_missing, f.missing, sizeof f.missing);
+	return !*f.missing;
 }

@@ -374,15 +374,15 @@ int papers_open(struct papers *p, const char *data, unsigned seeds, enum paper_r
 static bool number_of(const struct paper_measure *m, const struct sweep_point *p, const char *formula,
 	double *ret, struct paper_numbers *n)
 {
-	const char *const status = json_string_value(json_object_get(p->row, "status")), *missing;
-	char *const text = sweep_point_text(&m->of->sweep, p);
+	const char *const status = json_string_value(json_object_get(p->row, "status"));
+	char *const text = sweep_point_text(&m->of->sweep, p), missing[PAPER_NAME_BYTES];
 	bool good = false;
 
 	if (!status || strcmp(status, "ok") != 0) {
 		snprintf(n->reason, sizeof n->reason, "%s: %s: %s", NVW_OR(text, ""),
 			NVW_OR(status, "not run"),
 			status ? json_string_value(json_object_get(p->row, "reason")) : "");
-	} else if (!paper_formula(formula, json_object_get(p->row, "values"), ret, &missing)) {
+	} else if (!paper_formula(formula, json_object_get(p->row, "values"), ret, missing)) {
 		snprintf(n->reason, sizeof n->reason, "%s: its report has no %s", NVW_OR(text, ""), missing);
 	} else {
 		good = isfinite(*ret);
