@@ -10,7 +10,7 @@ import re
 import sys
 
 # What a folder's files may include besides their own: folders, or single files. None: everything. Of a folder in a folder
-# that is named the inner one counts.
+# that is named the inner one counts. The host side takes the NVRAM's delays, and the machine that it hands on to kernels, from a machine's description.
 MAY_KNOW = {
     'lib': ['lib'],
     'recovery': ['lib'],
