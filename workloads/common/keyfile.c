@@ -119,7 +119,7 @@ static int parse_line(const char *at, const char *end, unsigned column, uint64_t
 
 static int malformed(const char *path, uint64_t line, unsigned column, const char *at, const char *end)
 {
-	const int shown = end - at > SHOWN_CHARS ? SHOWN_CHARS : (int)(end - at);
+	const int shown = (int)u64_min((uint64_t)(end - at), SHOWN_CHARS);
 	const char *const dots = end - at > SHOWN_CHARS ? "..." : "";
 
 	if (column > 1) {

@@ -71,7 +71,7 @@ uint64_t zipf_next(const struct zipf *z, struct nvw_random *random)
 
 	const uint64_t rank = (uint64_t)((double)z->items * pow(z->eta * u - z->eta + 1, z->alpha));
 
-	return rank < z->items ? rank : z->items - 1;
+	return u64_min(rank, z->items - 1);
 }
 
 /* FNV-1a over the eight bytes of x, low byte first, as YCSB scatters its ranks. */

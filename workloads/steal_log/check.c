@@ -87,7 +87,10 @@ int steal_check(void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, 
 	const int error = check_records(&c, records), other = check_tasks(&c);
 
 	free(records);
-	return error ? error : other;
+	if (error) {
+		return error;
+	}
+	return other;
 }
 
 /* A task without a result is one to be executed yet. */

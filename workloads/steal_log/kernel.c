@@ -138,7 +138,7 @@ static uint64_t steal_from_some(const struct steal_args *a, uint64_t round)
  * victim, and with a remote scope every CU (alsop16 II.D). */
 static bool is_anything_left(const struct steal_args *a, uint64_t rounds)
 {
-	const uint64_t looks = UINT64_C(1) << (rounds < LOG2_LOOKS_MAX ? rounds : LOG2_LOOKS_MAX);
+	const uint64_t looks = UINT64_C(1) << u64_min(rounds, LOG2_LOOKS_MAX);
 	bool is_left = true;
 
 	for (uint64_t i = 0; i < looks && is_left; i++) {
