@@ -215,7 +215,8 @@ static int check_request(const struct cli_session *session, const struct request
 	}
 	if (r->emulate && r->schedules.count > 0) {
 		return nvw_fail(NVW_E_USAGE,
-			"--schedules: threads of a program whose kernels run on the machine cannot take turns");
+			"--schedules: threads of a program whose kernels run on the machine cannot take "
+			"turns");
 	}
 	NVW_TRY(check_writable(r->record));
 	return check_writable(r->report);

@@ -258,8 +258,8 @@ static int run_one(struct exec_schedules *x, const struct host_options *options,
 
 /* ---- All ------------------------------------------------------------------------------------------ */
 
-/* Schedule 1 is the first, since the others are made from its length; it is run again, and reported, or the one
- * that is run alone. */
+/* Schedule 1 is the first, since the others are made from its length; it is run again, and reported, or the
+ * one that is run alone. */
 int exec_schedules_run(const struct host_options *options, char *const argv[], struct exec_schedules *x,
 	struct host_schedule_plan *ret_plan)
 {
@@ -311,7 +311,8 @@ uint64_t exec_schedules_witness(
 /* ---- Report --------------------------------------------------------------------------------------- */
 
 static const char *const unrepeated =
-	"schedule 1 was run twice, and its logs differ: the program does not do the same thing twice (random numbers, "
+	"schedule 1 was run twice, and its logs differ: the program does not do the same thing twice (random "
+	"numbers, "
 	"another process, a clock that is not the schedule's)";
 
 void exec_schedules_text(const struct exec_schedules *x, FILE *to)
@@ -323,7 +324,8 @@ void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 		return;
 	}
 	fprintf(to,
-		"schedules: %llu run, %zu different; %llu ended badly (seed %llu, depth %u; this report is of schedule %llu)\n",
+		"schedules: %llu run, %zu different; %llu ended badly (seed %llu, depth %u; this report is "
+		"of schedule %llu)\n",
 		(unsigned long long)x->run, x->logs.count, (unsigned long long)x->bad,
 		(unsigned long long)x->asked.seed, x->asked.depth,
 		(unsigned long long)(x->asked.only > 0 ? x->asked.only : 1));

@@ -39,7 +39,8 @@ struct exec_schedules {
 	json_t *witnessed;
 };
 
-/* Runs all schedules, and puts the files that the program maps back after each. ret_plan: of the one to run and report. */
+/* Runs all schedules, and puts the files that the program maps back after each. ret_plan: of the one to run
+ * and report. */
 NVW_CHECKED int exec_schedules_run(const struct host_options *options, char *const argv[],
 	struct exec_schedules *schedules, struct host_schedule_plan *ret_plan);
 /* That one has run. */

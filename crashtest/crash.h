@@ -116,7 +116,8 @@ struct ct_options {
 	uint64_t cure_states;
 	/* proposals are applied and explored, and what hides behind a cured cause is looked for */
 	bool cures;
-	/* Orders of wavefronts (schedules.h), the one by time among them; 0: that one, and nothing is said of orders. */
+	/* Orders of wavefronts (schedules.h), the one by time among them; 0: that one, and nothing is said of
+	 * orders. */
 	uint64_t schedules;
 	unsigned schedule_depth; /* of PCT */
 	unsigned timeout_ms;     /* CPU time for recovery and check of one state; 0 chooses 10 s */
@@ -545,8 +546,8 @@ NVW_CHECKED int ct_run(
 	const struct ct_subject *subject, const struct ct_options *options, struct ct_result *ret_result);
 
 /*
- * The same under options->schedules orders of wavefronts (schedules.h). Without crashes: races and wrong results
- * alone, of a workload that need not keep anything in NVRAM.
+ * The same under options->schedules orders of wavefronts (schedules.h). Without crashes: races and wrong
+ * results alone, of a workload that need not keep anything in NVRAM.
  */
 NVW_CHECKED int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *options,
 	bool crashes, struct ct_result *ret_result);

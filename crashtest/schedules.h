@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Other orders of a workload's wavefronts. Schedule 0 is the order of the machine's times; the others are drawn
- * from the seed: those with an odd number by PCT, the others at random (emu/order.c says what is drawn).
+ * Other orders of a workload's wavefronts. Schedule 0 is the order of the machine's times; the others are
+ * drawn from the seed: those with an odd number by PCT, the others at random (emu/order.c says what is
+ * drawn).
  */
 #ifndef CRASHTEST_SCHEDULES_H
 #define CRASHTEST_SCHEDULES_H

@@ -17,7 +17,8 @@
  *
  * This header has the machine as a whole. Its parts, none of which knows it, come first:
  *
- *	line, cache, resource    the bytes of a line with their number; caches; what serves a request at a time
+ *	line, cache, resource    the bytes of a line with their number; caches; what serves a request at a
+ *				 time
  *	levels, network          CUs with L1s, L2, L3, directory; links
  *	devices                  memory devices, writes in flight
  *	wavefront, events        work-items, work-groups; events and the running kernel

@@ -2,12 +2,13 @@
 /*
  * Orders of wavefronts that a seed chooses.
  *
- * A wavefront that is not the one to go next waits, as if its last instruction took longer: nothing else of the
- * machine changes, and the memory system's own events keep their times. So every order is one that hardware
- * with other latencies could have, under every protocol.
+ * A wavefront that is not the one to go next waits, as if its last instruction took longer: nothing else of
+ * the machine changes, and the memory system's own events keep their times. So every order is one that
+ * hardware with other latencies could have, under every protocol.
  *
- * A *choice* is made before a wavefront's atomic, its persist barrier, and its access to a *contended* word: one
- * that two wavefronts access, of which one stores. What comes between choices has an order that nobody sees.
+ * A *choice* is made before a wavefront's atomic, its persist barrier, and its access to a *contended* word:
+ * one that two wavefronts access, of which one stores. What comes between choices has an order that nobody
+ * sees.
  *
  *	PCT       each wavefront has a random priority, the highest goes next; at depth - 1 choices drawn in
  *	          advance, the wavefront whose choice it is falls below all others (Burckhardt et al., ASPLOS
@@ -16,9 +17,9 @@
  *
  * The hash of the order: every access adds a term of its wavefront, its number there, the store to the word
  * before it, and the value that it reads; a store has the reads since that store as well. The sum is the same
- * for two runs exactly if all conflicting accesses have the same order and read the same (but for collisions).
- * A persist barrier that completes has a term of the stores to NVRAM until then: a crash before it may keep these
- * and lose what it orders.
+ * for two runs exactly if all conflicting accesses have the same order and read the same (but for
+ * collisions). A persist barrier that completes has a term of the stores to NVRAM until then: a crash before
+ * it may keep these and lose what it orders.
  * Reads of a wavefront that repeats itself, while no word has changed, do not count: how long it spins is no
  * order.
  */
@@ -132,7 +133,8 @@ static bool precedes(const struct emu_event *a, const struct emu_event *b)
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-/* Whose doing an event of the memory system is, directly or through other events. False if that is forgotten. */
+/* Whose doing an event of the memory system is, directly or through other events. False if that is
+ * forgotten. */
 static bool doer_of(const struct emu_chosen_order *o, const struct emu_event *e, uint64_t *ret_number)
 {
 	const uint64_t order = e->order & ~EMU_EVENT_OPEN;
@@ -202,8 +204,8 @@ static struct candidates find_candidates(struct nvw_machine *m)
 }
 
 /*
- * The wavefront with the highest priority, unless the memory system has something to do until its turn, or for
- * one with a higher priority that waits for it: others do not overtake that one.
+ * The wavefront with the highest priority, unless the memory system has something to do until its turn, or
+ * for one with a higher priority that waits for it: others do not overtake that one.
  */
 static uint32_t next_event(struct nvw_machine *m)
 {
@@ -562,7 +564,8 @@ void emu_order_barrier(struct nvw_machine *m, const struct record_barrier *b)
 
 /* ---- A machine's life ---------------------------------------------------------------------------------- */
 
-/* Change points are among as many choices as the run by time had, and a quarter more: it is not the longest. */
+/* Change points are among as many choices as the run by time had, and a quarter more: it is not the
+ * longest. */
 static void draw_changes(struct emu_chosen_order *o)
 {
 	struct nvw_random random = {nvw_mix64(o->how.seed)};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One schedule of a threaded program: the file "schedule" of a session's folder. The preloaded library lets one
- * thread run at a time (preload/turns.c) and decides at *points* which one: operations that synchronise,
+ * One schedule of a threaded program: the file "schedule" of a session's folder. The preloaded library lets
+ * one thread run at a time (preload/turns.c) and decides at *points* which one: operations that synchronise,
  * and persistent accesses that nvwave-cc announces.
  *
- * Without a decision the running thread continues; one that waits, has ended or only polls is followed by the next one by number
- * that can run. A *switch* is a decision otherwise: behind which point of which thread, and to whom. The switches
- * are the whole schedule: with them, a run is repeated.
+ * Without a decision the running thread continues; one that waits, has ended or only polls is followed by the
+ * next one by number that can run. A *switch* is a decision otherwise: behind which point of which thread,
+ * and to whom. The switches are the whole schedule: with them, a run is repeated.
  */
 #ifndef HOST_SCHEDULE_H
 #define HOST_SCHEDULE_H
@@ -25,7 +25,7 @@ enum {
 /* clang-format off */
 #define HOST_POLICIES(POLICY) \
 	POLICY(PLAIN, "none") \
-	POLICY(PRIORITIES, "priorities") /* depth - 1 changes of random priorities (Burckhardt et al., ASPLOS 2010) */ \
+	POLICY(PRIORITIES, "priorities") /* depth - 1 changes of random ones (Burckhardt et al., ASPLOS 2010) */ \
 	POLICY(RANDOM, "random") \
 	POLICY(STORES, "store and flush") /* the changes come between a store and its flush or fence */ \
 	POLICY(SWITCHES, "switches") /* those of a list */

@@ -144,8 +144,8 @@ void host_schedule_watch(struct host_session *s, struct host_stall *stall)
 	if (stall->seconds > ASLEEP_SECONDS) {
 		refuse(s, "the thread whose turn it is waits in a call that is not controlled");
 	} else if (stall->running > RUNNING_SECONDS) {
-		refuse(s,
-			"the thread whose turn it is runs on and on without a point where another could go on");
+		refuse(s, "the thread whose turn it is runs on and on without a point where another could "
+			  "go on");
 	}
 }
 

@@ -31,7 +31,8 @@ void host_schedule_watch(struct host_session *session, struct host_stall *stall)
 /* After the run: NVW_E_INPUT, with the reason, if it could not be controlled. */
 NVW_CHECKED int host_schedule_check(const struct host_session *session);
 
-/* Prints how a schedule ended in which no thread can go on: "deadlock: thread 1 waits ..."; nothing if it did not. */
+/* Prints how a schedule ended in which no thread can go on: "deadlock: thread 1 waits ..."; nothing if it did
+ * not. */
 void host_schedule_print_end(const struct host_session *session, FILE *to);
 
 #endif

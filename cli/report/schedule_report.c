@@ -10,7 +10,8 @@ void cli_schedules_text(const struct ct_schedules *s, FILE *to)
 		return;
 	}
 	fprintf(to,
-		"schedules: %s run, %s different in the order of conflicting accesses; by PCT of depth %u and "
+		"schedules: %s run, %s different in the order of conflicting accesses; by PCT of depth %u "
+		"and "
 		"at random, seed %llu; at most %s choices in one; %.1f s\n",
 		GROUPED(s->run), GROUPED(s->different), s->depth, (unsigned long long)s->seed,
 		GROUPED(s->choices), s->seconds);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Schedules: a workload runs under many orders of its wavefronts. Two schedules with the same order of
- * conflicting accesses are one: the second is counted and left. Of each other one, the races, the workload's own
- * verification and, in a crash test, the crash states of its log are looked at. See ../schedules.h.
+ * conflicting accesses are one: the second is counted and left. Of each other one, the races, the workload's
+ * own verification and, in a crash test, the crash states of its log are looked at. See ../schedules.h.
  *
  * The schedule by time comes first: it tells the others which words are contended, and how many choices there
  * are. So a schedule is repeated by two runs, whatever its number.
@@ -47,7 +47,7 @@ struct schedules {
 	struct ct_result *sum;
 };
 
-/* ---- Orders that are known ------------------------------------------------------------------------------- */
+/* ---- Orders that are known -------------------------------------------------------------------------- */
 
 static int make_table(struct schedules *x)
 {
@@ -77,7 +77,7 @@ static bool is_new(struct schedules *x, uint64_t order)
 	return new;
 }
 
-/* ---- Findings without a crash ---------------------------------------------------------------------------- */
+/* ---- Findings without a crash ----------------------------------------------------------------------- */
 
 static bool is_alike(const struct ct_schedule_finding *f, enum ct_schedule_kind kind, const char *text)
 {
@@ -184,7 +184,7 @@ static int add_error(struct schedules *x, int error)
 	}
 }
 
-/* ---- Crash states ---------------------------------------------------------------------------------------- */
+/* ---- Crash states ----------------------------------------------------------------------------------- */
 
 /* Whether the sum knows the failures of the result, numbers aside. */
 static bool has_all(const struct ct_result *sum, const struct ct_result *r)
@@ -285,7 +285,7 @@ static int test_states(struct schedules *x)
 	return error;
 }
 
-/* ---- One schedule ---------------------------------------------------------------------------------------- */
+/* ---- One schedule ----------------------------------------------------------------------------------- */
 
 static void order_schedule(struct schedules *x, uint64_t number)
 {
@@ -392,7 +392,7 @@ static int try_all(struct schedules *x)
 	return error;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------- */
+/* ---- The whole -------------------------------------------------------------------------------------- */
 
 /* At the end of a run whose crash states are not tested. */
 static int check_pool(
@@ -469,7 +469,7 @@ int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *
 	return error;
 }
 
-/* ---- Again ----------------------------------------------------------------------------------------------- */
+/* ---- Again ------------------------------------------------------------------------------------------ */
 
 int ct_schedule_again(const struct ct_subject *subject, const struct ct_schedule_named *named,
 	struct ct_schedules *ret_schedules)

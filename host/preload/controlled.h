@@ -9,8 +9,8 @@
 
 #include "../schedule.h"
 
-/* A point of this thread: it is about to change something, has tried in vain, only polls. False: its turns are not
- * controlled, nor is anything that it does. */
+/* A point of this thread: it is about to change something, has tried in vain, only polls. False: its turns
+ * are not controlled, nor is anything that it does. */
 enum { NVWAVE_TURN_SYNC, NVWAVE_TURN_LOOK, NVWAVE_TURN_YIELD };
 extern bool nvwave_turn_1(unsigned what, void *place);
 /* Waits until the object is woken: false if the time until (0: none) comes first. */

@@ -395,8 +395,8 @@ static inline void host_point(enum host_point what, const void *object, void *pl
 	}
 }
 
-/* This thread creates another: the start and its argument are replaced. Afterwards: it was created, or not. NULL: it is
- * not controlled. */
+/* This thread creates another: the start and its argument are replaced. Afterwards: it was created, or not.
+ * NULL: it is not controlled. */
 struct host_turn *host_turn_creates(void *(**start)(void *), int (**start_c11)(void *), void **argument);
 void host_turn_created(struct host_turn *new, pthread_t thread, bool failed);
 

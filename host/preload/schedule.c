@@ -3,8 +3,9 @@
  * Operations that synchronise, and clocks, of a program whose threads take turns (turns.c). A library of its
  * own, which is preloaded for that alone, behind that for locks.
  *
- * An operation never blocks: it is tried, and its thread waits until somebody has given back what it needs. The objects
- * stay the C library's, but for conditions, barriers and pthread_once(), where it would wait by itself.
+ * An operation never blocks: it is tried, and its thread waits until somebody has given back what it needs.
+ * The objects stay the C library's, but for conditions, barriers and pthread_once(), where it would wait by
+ * itself.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
  * Time is of the schedule, too: it passes a little at every point, and jumps to where the first sleeper
  * wakes when nobody else can go on. So sleeps cost nothing, and are the same in every run.
  *
- * A thread that looks often and changes nothing *polls*: it goes on when another has changed something, or when all
- * poll. If nothing changes for very long, nothing ever will.
+ * A thread that looks often and changes nothing *polls*: it goes on when another has changed something, or
+ * when all poll. If nothing changes for very long, nothing ever will.
  */
 #include <errno.h>
 #include <linux/futex.h>

@@ -3,8 +3,8 @@
  * Invariants of this program, in two levels. A violated condition is a bug in nvwave, never bad input: the
  * process prints the place and ends by SIGABRT.
  *
- *	NVW_INVARIANT(condition)       checked in every build; costs a few instructions; not for the engine's hot
- *         path
+ *	NVW_INVARIANT(condition)       checked in every build; costs a few instructions; not for the
+ *	                               engine's hot path
  *	NVW_DEEP_INVARIANT(condition)  checked with buildtype=debug; it may walk a whole structure
  *
  * Neither condition may have side effects.
