@@ -216,7 +216,8 @@ static int check_format(const struct cli_session *s, const struct crash_request 
 {
 	if (s->each_protocol && r->format >= CLI_FORMAT_SARIF) {
 		return nvw_fail(NVW_E_USAGE,
-			"crash: --protocol=each has no effect with --output-format=sarif or junit: name one protocol");
+			"crash: --protocol=each has no effect with --output-format=sarif or junit: name one "
+			"protocol");
 	}
 	return 0;
 }

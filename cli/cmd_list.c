@@ -370,7 +370,8 @@ int cmd_list(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave list "
-			"workloads|machines|keys|protocols|mutations|models|stats|options|axes|command-options "
+			"workloads|machines|keys|protocols|mutations|models|stats|options|axes|"
+			"command-options "
 			"[options]\n"
 			"nvwave list keys SECTION [options]\n"
 			"nvwave list protocols NAME [options]\n\n"

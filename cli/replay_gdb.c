@@ -2,9 +2,9 @@
 /*
  * Gdb's command lines. See replay_gdb.h.
  *
- * A workload's state is recovered and checked by "nvwave replay", in whose forked process gdb stops where the check
- * reports what is wrong. A program's checker is run on a file with the state. A store of a kernel is met in the run
- * itself, by the work-item that the finding names, whose frames gdb shows.
+ * A workload's state is recovered and checked by "nvwave replay", in whose forked process gdb stops where the
+ * check reports what is wrong. A program's checker is run on a file with the state. A store of a kernel is
+ * met in the run itself, by the work-item that the finding names, whose frames gdb shows.
  */
 #include "replay_gdb.h"
 

@@ -173,7 +173,8 @@ void paper_measure(const struct paper_measure *measure, int axis, unsigned choic
 void papers_measure_ends(struct papers *papers);
 /*
  * Names the points of a mean that are on the other side of 1 than the mean, and more than least away from 1.
- * Points have the names of the axes in which they differ; those in named are left out. False if there is none.
+ * Points have the names of the axes in which they differ; those in named are left out. False if there is
+ * none.
  */
 bool paper_opposites(
 	const struct paper_measure *measure, double least, const char *named, char *text, size_t room);

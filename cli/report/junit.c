@@ -61,7 +61,8 @@ static void print_steps(const json_t *problem, FILE *to)
 	}
 }
 
-/* A name that stays while numbers and lines change: the rule, and the functions of the first and the last step. */
+/* A name that stays while numbers and lines change: the rule, and the functions of the first and the last
+ * step. */
 static void name_problem(const json_t *problem, char *name, size_t bytes)
 {
 	const json_t *const steps = json_object_get(problem, "steps");
@@ -123,7 +124,8 @@ int cli_print_junit(const struct cli_for_tools *r, FILE *to)
 	const unsigned failures = problems + (problems > 0), errors = problems == 0 && r->undecided;
 
 	fprintf(to,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"nvwave %s\" tests=\"%u\" "
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"nvwave %s\" "
+		"tests=\"%u\" "
 		"failures=\"%u\" errors=\"%u\" skipped=\"0\" time=\"%.3f\">\n",
 		r->command, 1 + problems, failures, errors, r->seconds);
 	print_verdict(r, problems, to);

@@ -22,8 +22,8 @@ NVW_CHECKED int cli_patch_write(const struct ct_result *result, const char *path
 NVW_CHECKED int cli_patch_apply(const struct ct_result *result, const char *folder, const char *copy,
 	const char *ret_why[CT_FINDINGS_MAX]);
 
-/* The lines that a finding's cure inserts, [{"file", "line": in front of which, "text"}], in their order; NULL if it
- * is not verified, or is more than lines to insert. */
+/* The lines that a finding's cure inserts, [{"file", "line": in front of which, "text"}], in their order;
+ * NULL if it is not verified, or is more than lines to insert. */
 json_t *cli_patch_insertions(const struct ct_finding *finding);
 
 #endif

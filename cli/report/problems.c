@@ -17,12 +17,14 @@ enum { TEXT_BYTES = 4096 };
 
 static const struct cli_rule rules[] = {
 	{"missing-barrier", "Nothing orders two stores to persistent memory.",
-		"A store that another one relies on may be lost in a power cut. Put a persist barrier, or a flush and a "
+		"A store that another one relies on may be lost in a power cut. Put a persist barrier, or a "
+		"flush and a "
 		"fence, between the two."},
 	{"narrow-barrier", "A persist barrier between two stores has too narrow a scope.",
 		"The barrier does not order the stores of other work-items. Give it a wider scope."},
 	{"unmet-barrier", "A persist barrier is between two stores, but not all work-items come to it.",
-		"The work-item of the lost store does not meet the barrier. Move the barrier to where both pass."},
+		"The work-item of the lost store does not meet the barrier. Move the barrier to where both "
+		"pass."},
 	{"wrong-order", "Two stores are in the wrong order.",
 		"What is relied on must be stored, and durable, first."},
 	{"not-atomic", "Stores that must become durable together do not.",
@@ -299,7 +301,8 @@ static void add_candidates(json_t *all, const json_t *report)
 		add_place(steps, json_object_get(row, "store"), "this store is not yet durable");
 		add_place(steps, json_object_get(row, "load"), "when another thread may load it here");
 		add_problem(all, "persistency-race", number_of(row, "rank") == 1 ? "warning" : "note",
-			"another thread may read this store before it is durable (a candidate: not witnessed)",
+			"another thread may read this store before it is durable (a candidate: not "
+			"witnessed)",
 			steps);
 	}
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The problems of a result, in the form from which reports for other tools are made (sarif.h, junit.h): a JSON list,
- * each
+ * The problems of a result, in the form from which reports for other tools are made (sarif.h, junit.h): a
+ * JSON list, each
  *
  *	{"rule", "level": "error|warning|note", "text", "details", "at": the step where the problem is shown,
- *	 "steps": [{"file", "line", "function", "text"}], "fix": {"text", "insertions": [{"file", "line", "text"}]}}
+ *	 "steps": [{"file", "line", "function", "text"}], "fix": {"text", "insertions": [{"file", "line",
+ *	 "text"}]}}
  *
- * A step's file is "" if it has no place, and its line 0 if only the file is known. fix is absent without a verified
- * cure that is lines to insert.
+ * A step's file is "" if it has no place, and its line 0 if only the file is known. fix is absent without a
+ * verified cure that is lines to insert.
  */
 #ifndef CLI_PROBLEMS_H
 #define CLI_PROBLEMS_H

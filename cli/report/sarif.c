@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Problems in SARIF 2.1.0, the format in which code hosts and editors take results. Of the standard these rules bind
- * what is written here:
+ * Problems in SARIF 2.1.0, the format in which code hosts and editors take results. Of the standard these
+ * rules bind what is written here:
  *
  *	3.11, 3.27   a result has a message, a rule by identifier and by index (the same one), a level
  *	3.4, 3.14    relative names have a base, whose URI is absolute and ends with a slash
  *	3.30         lines and columns count from 1; a place without a line has no region
  *	3.36, 3.38   a code flow has thread flows, and these locations in the order in which they are met
  *	3.55 - 3.57  a fix has changes of files, each with replacements; a region of no characters inserts
- *	3.20         an invocation says whether the tool did its work; a problem found is no failure of the tool
+ *	3.20         an invocation says whether the tool did its work; a problem found is no failure of the
+ *		     tool
  *	3.27.17      fingerprints stay as they are while lines above a problem come and go
  */
 #include <limits.h>

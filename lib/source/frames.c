@@ -125,8 +125,8 @@ static bool is_own(Dwfl_Module *module)
 	return here >= begin && here < end;
 }
 
-/* The first place that is known. Behind code of a library that has no lines, what this program called it from is not
- * the place. */
+/* The first place that is known. Behind code of a library that has no lines, what this program called it from
+ * is not the place. */
 static void first_place(Dwfl *dwfl, void *const *address, unsigned count, char *ret_place, size_t n)
 {
 	bool passed = false;
