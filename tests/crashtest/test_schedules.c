@@ -79,14 +79,14 @@ static void orders_of_accesses_without_conflict_are_one(void **state)
 static void all_orders_of_few_accesses_are_found_and_no_more(void **state)
 {
 	static const struct {
-		unsigned groups, times, orders;
-	} cases[] = {{2, 1, 2}, {3, 1, 6}, {2, 2, 6}, {2, 3, 20}, {4, 1, 24}};
+		unsigned groups, times, orders, schedules;
+	} cases[] = {{2, 1, 2, 20}, {3, 1, 6, 60}, {2, 2, 6, 80}, {2, 3, 20, 400}, {4, 1, 24, 300}};
 
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ordered p = right(ORDERED_COUNTERS, 1, cases[i].groups);
 
 		p.times = cases[i].times;
-		assert_int_equal(run(&p, 400).different, cases[i].orders);
+		assert_int_equal(run(&p, cases[i].schedules).different, cases[i].orders);
 	}
 }
 
@@ -112,7 +112,7 @@ static void how_often_a_lock_is_tried_in_vain_is_no_order(void **state)
 {
 	const struct ordered p = right(ORDERED_CASLOCK, 1, 2);
 
-	assert_int_equal(run(&p, 200).different, 4);
+	assert_int_equal(run(&p, 100).different, 4);
 }
 
 static void the_same_seed_gives_the_same_schedules(void **state)
@@ -252,9 +252,9 @@ static void a_pop_of_a_head_that_came_back_is_found(void **state)
 {
 	struct ordered p = right(ORDERED_STACK, 1, 2);
 
-	assert_int_equal(run(&p, 200).finding_count, 0);
+	assert_int_equal(run(&p, 100).finding_count, 0);
 	p.careless = true;
-	expect_under_others(p, CT_SCHEDULE_WRONG, 200);
+	expect_under_others(p, CT_SCHEDULE_WRONG, 100);
 }
 
 static void a_wait_that_nobody_ends_is_found(void **state)
@@ -291,7 +291,7 @@ static void a_schedule_is_run_again_by_its_number(void **state)
 	struct ordered p = right(ORDERED_STACK, 1, 2);
 
 	p.careless = true;
-	const struct ct_schedules found = run(&p, 200);
+	const struct ct_schedules found = run(&p, 100);
 	const struct ct_schedule_named named = {
 		.number = found.finding[0].first, .seed = found.seed, .depth = found.depth};
 	json_t *const json = ct_schedule_json(&named);
