@@ -5,6 +5,8 @@
 #include <string.h>
 #include <stdlib.h>
 
+#include <crashtest/explain/cure.h>
+
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
@@ -76,16 +78,66 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
 	html_text(f, h->workload);
 	fprintf(f, " <span class=\"verdict %s\">%s</span></h1>", looks[ct_verdict_of(r)], verdict);
-	if (ct_verdict_of(r) == CT_VERDICT_UNREFUTED || r->grouped) { /* never without what it is said of */
-		fputs("<p>", f);
-		crash_report_headline(r, f);
-		fputs("</p>", f);
+}
+
+/* What is wrong first, why, and what mends it. */
+static void lead_finding(FILE *f, const struct ct_result *r, const struct ct_finding *first)
+{
+	const struct ct_cause *const c = &first->cause;
+	char cure[1024];
+
+	fputs(r->without_crash ? "Without any power cut: " : "After a power cut: ", f);
+	html_text(f, first->text);
+	fputs(".", f);
+	if (*c->lost != '\0' && *c->early != '\0') {
+		fputs(" What is stored at ", f);
+		html_text(f, c->lost);
+		fputs(" can be lost when ", f);
+		html_text(f, c->early);
+		fputs(", which relies on it, is durable already.", f);
 	}
+	if (first->cure.verified) {
+		ct_cure_text(&first->cure, cure, sizeof cure);
+		fputs(" With ", f);
+		html_text(f, cure);
+		fputs(" it does not happen in any tested state.", f);
+	}
+	if (r->finding_count > 1) {
+		fprintf(f, " %u more finding%s below.", r->finding_count - 1,
+			r->finding_count > 2 ? "s are" : " is");
+	}
+}
+
+/* The result in a sentence for who has not read such a page before. */
+static void lead(FILE *f, const struct ct_result *r)
+{
+	static const char *const sentences[] = {
+		[CT_VERDICT_UNDECIDED] =
+			"It is not known whether a power cut can do harm: some states have no verdict.",
+		[CT_VERDICT_CONSISTENT] =
+			"A power cut at any tested instant of this run does no harm: every state that it "
+			"can leave passes recovery and check.",
+		[CT_VERDICT_UNREFUTED] =
+			"No tested state fails. Only a sample of the states that a power cut can leave "
+			"was tested: others may fail."};
+	const enum ct_verdict verdict = ct_verdict_of(r);
+
+	fputs("<p class=\"lead\">", f);
+	if (r->finding_count > 0) {
+		lead_finding(f, r, &r->finding[0]);
+	} else if (verdict != CT_VERDICT_INCONSISTENT) {
+		fputs(sentences[verdict], f);
+	}
+	fputs("</p>", f);
 }
 
 static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
 	title(f, h, r);
+	lead(f, r);
+	fputs("<p>", f); /* never without what it is said of */
+	crash_report_headline(r, f);
+	fputs("</p>", f);
 	fputs("<p class=\"soft\">", f);
 	if (*h->machine) {
 		fprintf(f, "machine %s, protocol %s, ", h->machine, h->protocol);

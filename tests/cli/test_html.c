@@ -64,6 +64,34 @@ static void read_narrow_scope_page(void)
 	memcpy(output, kept_output, sizeof output);
 }
 
+/* For who reads such a page for the first time; beside the verdict stands what it is said of. */
+static void the_page_begins_with_a_plain_sentence(void **state)
+{
+	read_narrow_scope_page();
+	const char *const lead = strstr(page, "<p class=\"lead\">After a power cut: "),
+			  *const figures = strstr(page, " distinct states (plus ");
+
+	assert_non_null(lead);
+	assert_non_null(figures);
+	assert_true(lead < figures && figures < strstr(page, "<section"));
+	assert_non_null(strstr(lead, " can be lost when "));
+	assert_non_null(strstr(lead, ", which relies on it, is durable already. 1 more finding is below."));
+	assert_int_equal(
+		run("%s crash %s --mutate=forget-barrier --states=500 --html=page.html", nvwave, queue), 1);
+	read_page();
+	expect_parts((const char *const[]){", is durable already. With a work-item barrier before queue.c:",
+		" it does not happen in any tested state.", NULL});
+	assert_int_equal(run("%s crash kv --count=60 --batch=10 --states=300 --html=page.html", nvwave), 0);
+	read_page();
+	expect_parts((const char *const[]){
+		"<p class=\"lead\">A power cut at any tested instant of this run does no harm", NULL});
+	assert_int_equal(
+		run("%s crash stack --count=64 --model=epoch --states=100 --html=page.html", nvwave), 0);
+	read_page();
+	expect_parts((const char *const[]){
+		"<p class=\"lead\">No tested state fails. Only a sample", "NO FAILURE FOUND in ", NULL});
+}
+
 /* Dozens of moments lie between the lost store and the crash. */
 static void the_timeline_has_the_guilty_stores_however_old_they_are(void **state)
 {
@@ -283,6 +311,7 @@ static void a_store_that_a_durable_one_overwrote_is_not_called_lost(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_page_begins_with_a_plain_sentence),
 		cmocka_unit_test(the_timeline_has_the_guilty_stores_however_old_they_are),
 		cmocka_unit_test(a_store_that_a_durable_one_overwrote_is_not_called_lost),
 		cmocka_unit_test(an_acknowledgement_has_its_source_line),
