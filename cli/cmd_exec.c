@@ -29,7 +29,7 @@ static void print_help(void)
 	     "machine. With --protocol or\n"
 	     "--check=races, the kernels of a CUDA program that nvwave-nvcc has built run on the machine.\n");
 	cli_options_help("exec", 0);
-	puts("\nExit status: 0 if the program ended with 0 and no race was found, else 1; 2 if it could not "
+	puts("\nExit status: 0 if the program ended with 0 and no race was found, in each of its schedules, else 1; 2 if it could not "
 	     "be run. The report has the program's own.");
 }
 
@@ -243,7 +243,8 @@ static int conclude(const struct host_session *s, const struct outcome *o)
 	if (nvw_stopping()) {
 		return STATUS_INPUT;
 	}
-	if (s->status || exec_kernels_race(o->kernels) || o->candidates.strong > 0 || o->schedules.bad > 0) {
+	if (s->status || exec_kernels_race(o->kernels) || o->candidates.strong > 0 || o->schedules.bad > 0 ||
+		json_array_size(o->schedules.witnessed) > 0) {
 		return STATUS_INCONSISTENT;
 	}
 	return STATUS_CLEAN;
@@ -260,6 +261,7 @@ static int collect(struct host_session *s, const struct request *r, char **argv,
 	}
 	if (r->persistency) {
 		NVW_TRY(host_candidates_find(s, &ret_outcome->candidates));
+		exec_schedules_witness(&ret_outcome->schedules, s, &ret_outcome->candidates);
 	}
 	if (r->emulate) {
 		return exec_kernels_load(s, r->emulate, &ret_outcome->kernels);

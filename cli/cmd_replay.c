@@ -15,6 +15,7 @@
 #include <crashtest/judge/replay_oracle.h>
 
 #include "commands.h"
+#include "crash_exec.h"
 #include "core/newfile.h"
 #include "core/options.h"
 #include "core/pools.h"
@@ -203,14 +204,58 @@ static const char *verdict_of(const struct ct_finding *now, bool same)
 	return same ? "reproduced" : "fails differently";
 }
 
-static int print_json(const struct replay *r, const struct ct_finding *now, const char *verdict)
+/* The run that the state was found in, once more: the threads of a program take turns as they did then. */
+struct run_again {
+	const char *words; /* NULL: the finding has no schedule */
+	const char *why;   /* it could not be run; "": it was */
+	char end[2048];    /* how it ended, if no thread could go on */
+};
+
+static struct run_again run_schedule(const struct replay *r)
+{
+	const json_t *const schedule = json_object_get(r->saved.head, "thread_schedule");
+	struct run_again again = {.why = ""};
+	struct emu_config machine;
+	bool same;
+
+	if (schedule == NULL) {
+		return again;
+	}
+	emu_config_default(&machine);
+	if (crash_exec_replay(&machine, schedule, &same, again.end) < 0) {
+		again.words = "the schedule could not be run again";
+		again.why = nvw_error_message();
+	} else if (same) {
+		again.words = "the schedule was run again, and left the same log";
+	} else {
+		again.words =
+			"the schedule was run again, and left another log: the program, its file or where it runs has "
+			"changed";
+	}
+	return again;
+}
+
+static void print_run(const struct run_again *again)
+{
+	if (again->words == NULL) {
+		return;
+	}
+	printf("%s%s%s\n", again->words, words_if(*again->why, ": "), again->why);
+	if (again->end[0] != '\0') {
+		printf("it ended in a %s\n", again->end);
+	}
+}
+
+static int print_json(const struct replay *r, const struct ct_finding *now, const char *verdict,
+	const struct run_again *again)
 {
 	const json_t *const head = r->saved.head;
 
 	return cli_print_json(
-		json_pack("{s:s, s:s, s:s, s:O, s:o, s:O*}", "verdict", verdict, "text", now->text, "command",
-			text_of(head, "command"), "finding", json_object_get(head, "finding"), "made_by",
-			cli_provenance(NULL, NULL), "found_by", json_object_get(head, "made_by")),
+		json_pack("{s:s, s:s, s:s, s:O, s:o, s:O*, s:s*}", "verdict", verdict, "text", now->text,
+			"command", text_of(head, "command"), "finding", json_object_get(head, "finding"),
+			"made_by", cli_provenance(NULL, NULL), "found_by", json_object_get(head, "made_by"),
+			"thread_schedule", again->words),
 		stdout);
 }
 
@@ -224,7 +269,8 @@ static void print_schedule(const json_t *head)
 	}
 }
 
-static int print_text(const struct replay *r, const struct ct_finding *now, const char *verdict, bool same)
+static int print_text(const struct replay *r, const struct ct_finding *now, const char *verdict, bool same,
+	const struct run_again *again)
 {
 	const json_t *const head = r->saved.head, *const then = json_object_get(head, "finding"),
 			    *const then_by = json_object_get(head, "made_by");
@@ -238,6 +284,7 @@ static int print_text(const struct replay *r, const struct ct_finding *now, cons
 	}
 	puts(text_of(json_object_get(then, "cause"), "text"));
 	print_schedule(head);
+	print_run(again);
 	cli_print_made_by(NULL);
 	if (then_by) {
 		puts("the finding was:");
@@ -281,8 +328,9 @@ static int judge_and_print(struct replay *r, bool json)
 	ct_shape(now.text, now_shape);
 	const bool same = strcmp(then_shape, now_shape) == 0;
 	const char *const verdict = verdict_of(&now, same);
+	const struct run_again again = run_schedule(r);
 
-	NVW_TRY(json ? print_json(r, &now, verdict) : print_text(r, &now, verdict, same));
+	NVW_TRY(json ? print_json(r, &now, verdict, &again) : print_text(r, &now, verdict, same, &again));
 	NVW_TRY(cli_flush());
 	return *now.text ? NVW_E_INCONSISTENT : 0;
 }

@@ -208,6 +208,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.compare = cli_number(given, CLI_compare) == 1,
 		.replays = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 1};
 	take_options(given, &ret->options);
+	NVW_TRY(cli_schedules_from(given, &ret->schedules));
 	NVW_TRY(take_assumptions(given, ret));
 	NVW_TRY(take_and_then(ret));
 	NVW_TRY(take_judges(ret));
@@ -453,7 +454,10 @@ static int test_and_show(struct crash_run *run)
 	if (failed != 0) {
 		return STATUS_INCONSISTENT;
 	}
-	return crash_status(verdict_of(run));
+	const int status = crash_status(verdict_of(run));
+
+	return status == STATUS_CLEAN && run->result.thread_schedules.stuck > 0 ? STATUS_INCONSISTENT :
+										  status;
 }
 
 int crash_execute(const struct ct_subject *subject, const struct crash_request *request,

@@ -7,6 +7,7 @@
 
 #include "report/crash_report.h"
 #include "options.h"
+#include "schedules_asked.h"
 
 enum { CRASH_ASSUMPTIONS_MAX = 8 };
 
@@ -26,11 +27,12 @@ struct crash_request {
 	int (*run)(void *context, const struct ct_options *options, struct ct_result *ret_result);
 	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib, *recover, *and_then; /* NULL: not given */
-	char *judge[3];   /* check, recover and and_then, with {} in place of the image */
-	const char *bugs; /* list of a self-test; NULL: PROGRAM.bugs */
-	bool replays;     /* --oracle=replay */
-	bool stacks;      /* a program is recorded with the callers of its stores */
-	bool compare;     /* its pages are compared at every fence */
+	char *judge[3];                 /* check, recover and and_then, with {} in place of the image */
+	const char *bugs;               /* list of a self-test; NULL: PROGRAM.bugs */
+	bool replays;                   /* --oracle=replay */
+	bool stacks;                    /* a program is recorded with the callers of its stores */
+	bool compare;                   /* its pages are compared at every fence */
+	struct cli_schedules schedules; /* of its threads; count 0: they run as they do */
 };
 
 /* Takes the options from the command line, whose strings it keeps. NVW_E_USAGE with a message. */

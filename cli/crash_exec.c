@@ -23,7 +23,9 @@
 #include "report/words.h"
 #include "crash_command.h"
 #include "crash_exec.h"
+#include "crash_schedules.h"
 #include "image_name.h"
+#include "schedules_asked.h"
 #include "session.h"
 #include "try_cures.h"
 
@@ -145,7 +147,7 @@ static int make_command(const char *command, const char *image, struct working_c
 
 /* ---- The run ------------------------------------------------------------------------------------- */
 
-struct tested {
+struct crash_tested {
 	const struct emu_config *machine;
 	const struct crash_request *request;
 	const char *command;
@@ -251,9 +253,12 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 	if (fd < 0) {
 		return nvw_fail_errno("%s", r->log);
 	}
+	if (r->schedule != NULL) {
+		s->named = basename(r->path); /* the copy's folder is another in every test */
+	}
 	NVW_TRY(host_session_convert(s, file, fd, r->log, &counts));
 	NVW_TRY(host_session_save_base(s, file, r->base));
-	if (counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0) {
+	if (counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0 && !r->quiet) {
 		tell_unflushed(s);
 	}
 	return 0;
@@ -268,7 +273,9 @@ static int take_record(struct host_session *s, struct crash_recording *r)
 	if (!r->judged) {
 		tell_end(s);
 	}
-	tell_gaps(s->control);
+	if (!r->quiet) {
+		tell_gaps(s->control);
+	}
 	r->events = s->control->events;
 	r->status = s->status;
 	r->seconds = s->seconds;
@@ -279,6 +286,22 @@ static int take_record(struct host_session *s, struct crash_recording *r)
 		return refuse_unmapped(s);
 	}
 	return found;
+}
+
+/* The same, and what the schedule has become. */
+static int take_schedule(struct host_session *s, struct crash_recording *r)
+{
+	NVW_TRY(host_schedule_check(s));
+	if (r->schedule != NULL) {
+		FILE *const to = fmemopen(r->end, sizeof r->end - 1, "w");
+
+		memcpy(r->made, s->schedule, sizeof *r->made);
+		if (to != NULL) {
+			host_schedule_print_end(s, to);
+			fclose(to);
+		}
+	}
+	return take_record(s, r);
 }
 
 static int run_recorded(struct host_session *s, struct crash_recording *r)
@@ -300,15 +323,22 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	if (nvw_stopping()) {
 		return nvw_stop_error();
 	}
-	return s->timed_out ? 0 : take_record(s, r);
+	if (s->timed_out) {
+		return 0;
+	}
+	return take_schedule(s, r);
 }
 
 int crash_record(struct crash_recording *r)
 {
 	NVW_INVARIANT(r->words[0] != NULL && r->path != NULL);
 
-	const struct host_options options = {
-		.machine = r->machine, .record = true, .stacks = r->stacks, .compare = r->compare};
+	const struct host_options options = {.machine = r->machine,
+		.record = true,
+		.stacks = r->stacks,
+		.compare = r->compare,
+		.schedule = r->schedule,
+		.switches = r->switches};
 	struct host_session s;
 
 	NVW_TRY(host_session_begin(&options, &s));
@@ -326,12 +356,16 @@ static bool is_of_machine(const struct crash_request *r)
 	return r->options.mode == CT_PERMITTED && m->of_runs && !m->of_programs;
 }
 
-/* Runs up to the event; 0: to the end. */
-static int record(struct tested *t, uint64_t kill_at, uint64_t *ret_events)
+/* The copy is again what the image is. */
+static int renew_copy(struct crash_tested *t)
 {
-	struct crash_recording *const r = &t->recorded;
+	unlink(t->copy.path);
+	return copy_image(t->request->image, t->copy.path);
+}
 
-	*r = (struct crash_recording){.machine = t->machine,
+static struct crash_recording recording_of(struct crash_tested *t)
+{
+	return (struct crash_recording){.machine = t->machine,
 		.words = t->copy.words,
 		.path = t->copy.path,
 		.log = t->log,
@@ -340,28 +374,41 @@ static int record(struct tested *t, uint64_t kill_at, uint64_t *ret_events)
 		.stacks = t->request->stacks,
 		.compare = t->request->compare,
 		.judged = t->limit > 0,
-		.limit = t->limit,
-		.kill_at = kill_at};
+		.limit = t->limit};
+}
+
+/* Runs up to the event; 0: to the end. */
+static int record(struct crash_tested *t, uint64_t kill_at, uint64_t *ret_events)
+{
+	struct crash_recording *const r = &t->recorded;
+
+	*r = recording_of(t);
+	r->kill_at = kill_at;
 	const int found = crash_record(r);
 
 	*ret_events = r->events;
 	return found;
 }
 
-static int explore(const struct tested *t, const struct ct_options *o, bool last_only, bool final_only,
-	struct ct_result *ret_result)
+static struct ct_foreign foreign_of(const struct crash_tested *t)
 {
-	const struct ct_foreign foreign = {.store_log = t->log,
+	return (struct ct_foreign){.store_log = t->log,
 		.image = t->base,
 		.command = t->request->check,
 		.library = t->request->check_lib,
 		.recover = t->recover,
 		.next = t->request->and_then,
 		.command_line = t->command,
-		.made_by = t->made_by,
-		.last_only = last_only,
-		.final_only = final_only};
+		.made_by = t->made_by};
+}
 
+static int explore(const struct crash_tested *t, const struct ct_options *o, bool last_only, bool final_only,
+	struct ct_result *ret_result)
+{
+	struct ct_foreign foreign = foreign_of(t);
+
+	foreign.last_only = last_only;
+	foreign.final_only = final_only;
 	return ct_run_foreign(&foreign, o, ret_result);
 }
 
@@ -401,9 +448,9 @@ static char *recover_command(const struct crash_request *r)
 
 /* image: where it is. Ends with end_test(), also after an error. */
 static int begin_test(const struct emu_config *machine, const struct crash_request *request,
-	const char *image, const char *command, struct tested *t)
+	const char *image, const char *command, struct crash_tested *t)
 {
-	*t = (struct tested){.machine = machine,
+	*t = (struct crash_tested){.machine = machine,
 		.request = request,
 		.command = command,
 		.made_by = cli_provenance(machine, command)};
@@ -420,7 +467,7 @@ static int begin_test(const struct emu_config *machine, const struct crash_reque
 	return make_command(request->exec, request->image, &t->copy);
 }
 
-static void end_test(struct tested *t)
+static void end_test(struct crash_tested *t)
 {
 	free(t->image);
 	drop_copy(&t->copy);
@@ -428,7 +475,7 @@ static void end_test(struct tested *t)
 	json_decref(t->made_by);
 }
 
-static const char *image_of(const struct tested *t)
+static const char *image_of(const struct crash_tested *t)
 {
 	return words_or(t->image, t->request->image);
 }
@@ -437,9 +484,9 @@ static const char *image_of(const struct tested *t)
 static int run_copy(
 	void *context, double limit, struct ct_result *ret_result, int *ret_status, bool *ret_timed_out)
 {
-	const struct tested *const t = context;
+	const struct crash_tested *const t = context;
 	struct ct_options o = *t->options;
-	struct tested again;
+	struct crash_tested again;
 	uint64_t events;
 	int error = begin_test(t->machine, t->request, image_of(t), t->command, &again);
 
@@ -462,7 +509,7 @@ static int run_copy(
 	return error < 0 ? error : 0;
 }
 
-static void try_cures(struct tested *t, struct ct_result *result)
+static void try_cures(struct crash_tested *t, struct ct_result *result)
 {
 	unsigned verified = 0;
 
@@ -485,7 +532,7 @@ static void try_cures(struct tested *t, struct ct_result *result)
 
 static int run_once(void *context, const struct ct_options *o, struct ct_result *ret_result)
 {
-	struct tested *const t = context;
+	struct crash_tested *const t = context;
 	uint64_t events;
 	int error = record(t, 0, &events);
 
@@ -513,7 +560,7 @@ static void add_kill(struct ct_result *result, struct ct_result *sum)
 	ct_result_add(sum, result);
 }
 
-static int explore_kill(struct tested *t, const struct ct_options *o, struct ct_result *sum)
+static int explore_kill(struct crash_tested *t, const struct ct_options *o, struct ct_result *sum)
 {
 	struct ct_result *const result = calloc(1, sizeof *result);
 	struct ct_options few = *o;
@@ -534,12 +581,11 @@ static int explore_kill(struct tested *t, const struct ct_options *o, struct ct_
 	return error;
 }
 
-static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, struct ct_result *sum)
+static int kill_once(struct crash_tested *t, const struct ct_options *o, uint64_t at, struct ct_result *sum)
 {
 	uint64_t events;
 
-	unlink(t->copy.path);
-	NVW_TRY(copy_image(t->request->image, t->copy.path));
+	NVW_TRY(renew_copy(t));
 	const int found = record(t, at, &events);
 
 	if (found <= 0) {
@@ -550,7 +596,8 @@ static int kill_once(struct tested *t, const struct ct_options *o, uint64_t at, 
 
 /* Kills the program by SIGKILL at seeded events; for each run, checks the certainly durable state and some of
  * the possible ones. */
-static int kill_often(struct tested *t, const struct ct_options *o, uint64_t events, struct ct_result *sum)
+static int kill_often(
+	struct crash_tested *t, const struct ct_options *o, uint64_t events, struct ct_result *sum)
 {
 	const uint64_t kills = NVW_OR(o->states, KILLS);
 	struct nvw_random random = {o->seed};
@@ -566,7 +613,7 @@ static int kill_often(struct tested *t, const struct ct_options *o, uint64_t eve
 
 static int run_kills(void *context, const struct ct_options *o, struct ct_result *ret_result)
 {
-	struct tested *const t = context;
+	struct crash_tested *const t = context;
 	const double began = ct_wall_seconds();
 	uint64_t events = 0;
 	int error = record(t, 0, &events);
@@ -585,14 +632,96 @@ static int run_kills(void *context, const struct ct_options *o, struct ct_result
 	return error;
 }
 
+/* ---- Schedules (crash_schedules.c) ---------------------------------------------------------------- */
+
+static int run_scheduled(struct crash_tested *t, const struct host_schedule_plan *plan,
+	const struct host_switch *list, struct host_schedule *ret_made, char ret_end[2048])
+{
+	struct crash_recording *const r = &t->recorded;
+
+	NVW_TRY(renew_copy(t));
+	*r = recording_of(t);
+	r->judged = true;
+	r->quiet = plan->number > 1; /* they would be the same */
+	r->schedule = plan;
+	r->switches = list;
+	r->made = ret_made;
+	const int found = crash_record(r);
+
+	memcpy(ret_end, r->end, sizeof r->end);
+	return found;
+}
+
+static int hash_log(const struct crash_tested *t, uint64_t *hash)
+{
+	NVW_TRY(cli_hash_file(t->log, hash));
+	return cli_hash_file(t->base, hash);
+}
+
+static int explore_scheduled(const struct crash_tested *t, const struct ct_options *o, json_t *schedule,
+	struct ct_result *ret_result)
+{
+	struct ct_foreign foreign = foreign_of(t);
+
+	foreign.schedule = schedule;
+	return ct_run_foreign(&foreign, o, ret_result);
+}
+
+static struct crash_runs runs_of(struct crash_tested *t)
+{
+	return (struct crash_runs){.tested = t,
+		.request = t->request,
+		.run = run_scheduled,
+		.hash = hash_log,
+		.explore = explore_scheduled};
+}
+
+static int run_schedules(void *context, const struct ct_options *o, struct ct_result *ret_result)
+{
+	const struct crash_runs runs = runs_of(context);
+	const int error = crash_schedules_run(&runs, o, ret_result);
+
+	return error < 0 ? without_log(error, o, ret_result) : 0;
+}
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	return words_or(json_string_value(json_object_get(o, name)), "");
+}
+
+int crash_exec_replay(
+	const struct emu_config *machine, const json_t *schedule, bool *ret_same, char ret_end[2048])
+{
+	/* It is run, and not judged. */
+	const struct crash_request request = {.exec = text_of(schedule, "exec"),
+		.image = text_of(schedule, "image"),
+		.check = "true",
+		.stacks = json_is_true(json_object_get(schedule, "stacks")),
+		.compare = json_is_true(json_object_get(schedule, "compare"))};
+	struct crash_tested t;
+	int error = begin_test(machine, &request, request.image, "", &t);
+
+	if (!error) {
+		const struct crash_runs runs = runs_of(&t);
+
+		error = crash_schedules_again(&runs, schedule, ret_same, ret_end);
+	}
+	end_test(&t);
+	return error;
+}
+
 /* ---- The whole ----------------------------------------------------------------------------------- */
 
 /* The test's options, and what makes its result. */
-static struct crash_request to_explore(struct tested *t)
+static struct crash_request to_explore(struct crash_tested *t)
 {
 	struct crash_request explored = *t->request;
 
 	explored.run = explored.options.mode == CT_KILL ? run_kills : run_once;
+	explored.options.schedules = 0; /* of wavefronts */
+	if (explored.schedules.count > 0) {
+		explored.run = run_schedules;
+	}
 	explored.context = t;
 	if (t->machine->nvram.domain == EMU_DOMAIN_eadr) {
 		explored.options.model = ct_model_or(explored.options.model, CT_USE_KEPT_CACHES);
@@ -605,7 +734,7 @@ int crash_exec(
 {
 	NVW_INVARIANT(request->exec != NULL);
 
-	struct tested t;
+	struct crash_tested t;
 	const int error = begin_test(machine, request, request->image, command, &t);
 	int status = STATUS_INPUT;
 
@@ -623,7 +752,7 @@ int crash_exec_result(
 {
 	NVW_INVARIANT(request->exec != NULL);
 
-	struct tested t;
+	struct crash_tested t;
 	int error = begin_test(machine, request, request->image, "", &t);
 
 	if (!error) {

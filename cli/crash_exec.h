@@ -3,7 +3,7 @@
 #ifndef CLI_CRASH_EXEC_H
 #define CLI_CRASH_EXEC_H
 
-#include "../host/exec.h"
+#include "../host/schedules.h"
 #include "crash_command.h"
 
 struct crash_recording {
@@ -16,11 +16,18 @@ struct crash_recording {
 	bool stacks;            /* with the callers of its places */
 	bool compare;           /* pages are compared at every fence */
 	bool judged;            /* the caller judges how the program ended: print no note */
+	bool quiet;             /* nor any other */
 	double limit;           /* seconds after which it is ended by SIGKILL; 0: none */
 	bool timed_out;         /* output: it was, and there is no log */
 	double seconds;         /* output: it took */
 	uint64_t events;        /* output: number of events */
 	int status;             /* output: as from waitpid() */
+	/* Its threads take turns; NULL: they do not. Then, with the list of a plan that has one, what the schedule
+	 * has become, and how it ended if no thread could go on. */
+	const struct host_schedule_plan *schedule;
+	const struct host_switch *switches;
+	struct host_schedule *made; /* output; the caller's room */
+	char end[2048];             /* output */
 };
 
 /* Returns 1 if there is a log, 0 if the program was killed before it mapped the file, or an error with a
@@ -30,5 +37,10 @@ NVW_CHECKED int crash_record(struct crash_recording *recording);
 /* As crash_exec(), but the result is the caller's (ct_result_free()), and nothing is reported. */
 NVW_CHECKED int crash_exec_result(
 	const struct emu_config *machine, const struct crash_request *request, struct ct_result *ret_result);
+
+/* Runs the program of a saved finding again, under the switches of its schedule. *ret_same: the log is that of the
+ * finding. NVW_E_INPUT if the image is no longer what it was. */
+NVW_CHECKED int crash_exec_replay(
+	const struct emu_config *machine, const json_t *schedule, bool *ret_same, char ret_end[2048]);
 
 #endif

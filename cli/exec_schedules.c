@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "core/stop.h"
 #include "exec_schedules.h"
@@ -15,61 +14,7 @@
 
 enum { PRINTED = 16 };
 
-int cli_schedules_from(const struct cli_options *given, struct cli_schedules *ret_asked)
-{
-	*ret_asked = (struct cli_schedules){
-		.count = cli_given(given, CLI_host_schedules) ? cli_number(given, CLI_host_schedules) : 0,
-		.only = cli_given(given, CLI_schedule) ? cli_number(given, CLI_schedule) : 0,
-		.seed = cli_number(given, CLI_schedule_seed),
-		.depth = (unsigned)cli_number(given, CLI_schedule_depth)};
-	if (ret_asked->only > 0 && ret_asked->count > 0) {
-		return nvw_fail(NVW_E_USAGE,
-			"--schedule runs one schedule, --schedules all up to a number: expected one of them");
-	}
-	if (ret_asked->only > 0) {
-		ret_asked->count = 1;
-	}
-	return 0;
-}
-
 /* ---- Logs ----------------------------------------------------------------------------------------- */
-
-int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash)
-{
-	for (size_t i = 0; i < seen->count; i++) {
-		if (seen->hash[i] == hash) {
-			return 0;
-		}
-	}
-	if (seen->count == seen->room) {
-		uint64_t *const more = realloc(seen->hash, (2 * seen->room + 64) * sizeof *more);
-
-		if (more == NULL) {
-			return nvw_fail(NVW_E_MEMORY, "no memory for the hashes of logs");
-		}
-		seen->hash = more;
-		seen->room = 2 * seen->room + 64;
-	}
-	seen->hash[seen->count++] = hash;
-	return 1;
-}
-
-int cli_hash_file(const char *path, uint64_t *hash)
-{
-	char buffer[1 << 16];
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = -1;
-
-	while (fd >= 0 && (n = read(fd, buffer, sizeof buffer)) > 0) {
-		*hash = XXH64(buffer, (size_t)n, *hash);
-	}
-	const int error = n < 0 ? nvw_fail_errno("%s", path) : 0;
-
-	if (fd >= 0) {
-		close(fd);
-	}
-	return error;
-}
 
 /* Of all files that the program has mapped, and what they were before. */
 static int hash_logs(struct host_session *s, uint64_t *ret_hash)
@@ -182,18 +127,19 @@ static json_t *pair_json(const struct host_session *s, uint32_t store, uint32_t 
 	return json_pack("{s:s, s:s}", "store", from, "load", to);
 }
 
-static uint64_t witness_of(const struct exec_schedules *x, const json_t *pair)
+/* The witness of a pair; NULL: there is none. */
+static json_t *witness_of(const struct exec_schedules *x, const json_t *pair)
 {
-	const json_t *one;
+	json_t *one;
 	size_t i;
 
 	json_array_foreach(x->witnessed, i, one)
 	{
 		if (json_equal(json_object_get(one, "pair"), pair)) {
-			return (uint64_t)json_integer_value(json_object_get(one, "schedule"));
+			return one;
 		}
 	}
-	return 0;
+	return NULL;
 }
 
 static void note_witnesses(struct exec_schedules *x, const struct host_session *s)
@@ -203,7 +149,7 @@ static void note_witnesses(struct exec_schedules *x, const struct host_session *
 	for (uint32_t i = 0; i < c->witnesses; i++) {
 		json_t *const pair = pair_json(s, c->witness[i].store, c->witness[i].load);
 
-		if (witness_of(x, pair) == 0) {
+		if (witness_of(x, pair) == NULL) {
 			json_array_append_new(
 				x->witnessed, json_pack("{s:I, s:O}", "schedule", (json_int_t)c->plan.number,
 						      "pair", pair));
@@ -298,14 +244,22 @@ void exec_schedules_end(struct exec_schedules *x)
 	free(x->logs.hash);
 }
 
-uint64_t exec_schedules_witness(
-	const struct exec_schedules *x, const struct host_session *s, const struct host_candidate *c)
+void exec_schedules_witness(
+	const struct exec_schedules *x, const struct host_session *s, struct host_candidates *c)
 {
-	json_t *const pair = pair_json(s, c->store, c->load);
-	const uint64_t number = witness_of(x, pair);
+	c->schedules = x->run;
+	for (size_t i = 0; i < c->count && x->run > 0; i++) {
+		json_t *const pair = pair_json(s, c->list[i].store, c->list[i].load);
+		json_t *const witness = witness_of(x, pair);
 
-	json_decref(pair);
-	return number;
+		if (witness != NULL) {
+			c->list[i].witness =
+				(uint64_t)json_integer_value(json_object_get(witness, "schedule"));
+			c->witnessed++;
+			json_object_set_new(witness, "candidate", json_true());
+		}
+		json_decref(pair);
+	}
 }
 
 /* ---- Report --------------------------------------------------------------------------------------- */
@@ -314,6 +268,27 @@ static const char *const unrepeated =
 	"schedule 1 was run twice, and its logs differ: the program does not do the same thing twice (random "
 	"numbers, "
 	"another process, a clock that is not the schedule's)";
+
+/* Those that the schedule of the report did not let expect. */
+static void print_witnessed(const struct exec_schedules *x, FILE *to)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(x->witnessed, i, one)
+	{
+		const json_t *const pair = json_object_get(one, "pair");
+
+		if (json_object_get(one, "candidate") == NULL) {
+			fprintf(to,
+				"    schedule %lld: load %s reads what store %s has not made durable, and its thread makes "
+				"something durable\n",
+				(long long)json_integer_value(json_object_get(one, "schedule")),
+				json_string_value(json_object_get(pair, "load")),
+				json_string_value(json_object_get(pair, "store")));
+		}
+	}
+}
 
 void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 {
@@ -342,6 +317,7 @@ void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 		fprintf(to, "    %llu more: --output-format=json has all\n",
 			(unsigned long long)x->bad - PRINTED);
 	}
+	print_witnessed(x, to);
 	if (!x->repeats) {
 		fprintf(to, "    %s\n", unrepeated);
 	}

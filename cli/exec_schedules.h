@@ -7,26 +7,7 @@
 
 #include "../host/candidates.h"
 #include "../host/schedules.h"
-#include "options.h"
-
-/* What the user has asked for. */
-struct cli_schedules {
-	uint64_t count; /* 0: threads do not take turns */
-	uint64_t only;  /* this one alone; 0: all */
-	uint64_t seed;
-	unsigned depth;
-};
-NVW_CHECKED int cli_schedules_from(const struct cli_options *given, struct cli_schedules *ret_asked);
-
-/* Logs that have been seen, by their hashes. */
-struct cli_logs_seen {
-	uint64_t *hash;
-	size_t count, room;
-};
-/* 1: it is new, 0: it is not; or an error. */
-NVW_CHECKED int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash);
-/* Continues a hash with a file's content. */
-NVW_CHECKED int cli_hash_file(const char *path, uint64_t *hash);
+#include "schedules_asked.h"
 
 struct exec_schedules {
 	struct cli_schedules asked;
@@ -47,9 +28,9 @@ NVW_CHECKED int exec_schedules_run(const struct host_options *options, char *con
 NVW_CHECKED int exec_schedules_ran(struct exec_schedules *schedules, struct host_session *session);
 void exec_schedules_end(struct exec_schedules *schedules);
 
-/* The schedule that has witnessed a candidate; 0: none. */
-uint64_t exec_schedules_witness(const struct exec_schedules *schedules, const struct host_session *session,
-	const struct host_candidate *candidate);
+/* Marks the candidates that a schedule has witnessed. */
+void exec_schedules_witness(const struct exec_schedules *schedules, const struct host_session *session,
+	struct host_candidates *candidates);
 
 void exec_schedules_text(const struct exec_schedules *schedules, FILE *to);
 json_t *exec_schedules_json(const struct exec_schedules *schedules);

@@ -276,6 +276,10 @@ struct ct_finding {
 	struct ct_moment
 		moment[CT_MOMENTS_MAX]; /* the cause's moments and the last before the crash; oldest first */
 	char saved[256];                /* path of its file; "": not saved */
+	/* The schedule of the program's threads that it was found under; 0: none. */
+	uint64_t thread_schedule;
+	uint32_t switches;
+	char policy[24];
 	unsigned place_count;
 	struct ct_place place[CT_PLACES_MAX];
 };
@@ -391,6 +395,12 @@ struct ct_result {
 	/* For a recorded program: number of threads that may have stored, in this interleaving. 0:
 	 * unknown. */
 	uint64_t threads;
+	/* The same of several schedules of these threads: run, with different logs, and those in which no thread could go
+	 * on at last, with the words on the first one. */
+	struct {
+		uint64_t run, different, stuck;
+		char first_stuck[2048];
+	} thread_schedules;
 	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
 	uint64_t hangs_alike; /* checks that were cut early, in a function in which another hung (hang.h) */
 	/* the checker was executed for every state, because ...; "": it was forked */
@@ -578,6 +588,7 @@ struct ct_foreign {
 	const char *next;         /* works on a state that a command accepts (judge/ask.h); NULL: none */
 	const char *command_line; /* for saved findings; may be NULL */
 	struct json_t *made_by;   /* likewise */
+	struct json_t *schedule;  /* likewise, of the program's threads */
 	bool last_only;           /* only crashes at the log's end: the program was killed there */
 	bool final_only;          /* only the final image of the program, without any crash */
 };

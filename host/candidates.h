@@ -23,12 +23,15 @@ struct host_candidate {
 	uint32_t over, at; /* sets of locks, over the window and at the load */
 	uint64_t times;    /* pairs of windows and loads */
 	enum host_hint hint;
+	uint64_t witness; /* a schedule in which it happens (schedules.h); 0: none */
 };
 
 struct host_candidates {
 	const struct host_races *races;
 	struct host_candidate *list; /* by hint: those without one are the first */
 	size_t count, strong;
+	uint64_t schedules; /* that were looked at for witnesses; 0: none was */
+	size_t witnessed;
 	size_t windows;
 	uint64_t without_effect; /* pairs whose load nothing durable follows */
 };

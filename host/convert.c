@@ -189,11 +189,11 @@ static int convert_operation(struct converter *c, const struct host_event *e, co
 {
 	struct nvw_log_record r = {
 		.kind = NVW_LOG_ACK, .ack = {.first = e->off, .count = 1, .work_item = e->thread}};
-	char name[HOST_NAME_MAX + 1];
+	char name[HOST_OPERATION_NAME_MAX + 1];
 
 	NVW_TRY(site_of(c, e->site, &r.ack.site));
 	if (e->kind == HOST_BEGIN) {
-		const uint32_t site = r.ack.site, n = (uint32_t)nvw_min(e->bytes, HOST_NAME_MAX);
+		const uint32_t site = r.ack.site, n = (uint32_t)nvw_min(e->bytes, HOST_OPERATION_NAME_MAX);
 
 		for (uint32_t i = 0; i < n; i++) {
 			name[i] = data[i] >= ' ' && data[i] <= '~' ? (char)data[i] : '?';
@@ -459,7 +459,7 @@ int host_session_convert(
 	struct converter c = {
 		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
 	struct nvw_log_info info = {.workload = s->program,
-		.options = f->path,
+		.options = NVW_OR(s->named, f->path),
 		.pool_bytes = c.bytes,
 		.model = "x86",
 		.operations = s->control->operations,

@@ -33,6 +33,7 @@ struct host_session {
 	struct nvw_folder folder;
 	struct host_control *control;
 	struct host_schedule *schedule; /* NULL: threads do not take turns */
+	const char *named;              /* the file's name in logs; NULL: its path */
 	bool apart;     /* the program has its own process group, for control->kill_at; set before the run */
 	bool quiet;     /* the program's standard output goes to standard error; set before the run */
 	bool alone;     /* processes left running by the program are ended; set before the run */

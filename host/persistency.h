@@ -22,6 +22,7 @@ enum {
 	HOST_RACE_THREADS = 64,
 	HOST_RACE_FILES = 32,
 	HOST_RACE_PENDING = 1 << 16, /* stores of a thread that are not durable */
+	HOST_RACE_PROBES = 64,       /* entries of theirs that a word may have */
 	HOST_RACE_PAGES = 1 << 15,   /* of mapped files */
 	HOST_RACE_RECORDS = 1 << 20, /* windows; loads */
 	HOST_RACE_CLOCKS = 1 << 17,

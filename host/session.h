@@ -41,7 +41,7 @@ enum {
 	HOST_LINE = 64,
 	HOST_PAGE = 4096,
 	HOST_BINS = 1216,
-	HOST_NAME_MAX = 95, /* characters of an operation's name */
+	HOST_OPERATION_NAME_MAX = 95, /* characters of an operation's name */
 };
 
 /* The target of a symbolic link; "" if it cannot be read. */

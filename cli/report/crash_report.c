@@ -48,7 +48,11 @@ static void print_time(FILE *to, uint64_t time_ps)
 /* Only one interleaving of the program's threads was recorded. */
 static void print_interleaving(const struct ct_result *r, FILE *to)
 {
-	if (r->threads > 1) {
+	if (r->thread_schedules.run > 0) {
+		fprintf(to, " of %s different schedule%s of %s threads",
+			GROUPED(r->thread_schedules.different), plural(r->thread_schedules.different),
+			GROUPED(r->threads));
+	} else if (r->threads > 1) {
 		fprintf(to, " of this recorded interleaving of %s threads", GROUPED(r->threads));
 	} else if (r->kernels > 0) {
 		fputs(" of this interleaving of work-items", to);
@@ -279,11 +283,27 @@ static void print_untested(const struct ct_result *r, FILE *to)
 	}
 }
 
+/* Of the program's threads. */
+static void print_schedules(const struct ct_result *r, FILE *to)
+{
+	if (r->thread_schedules.run == 0) {
+		return;
+	}
+	fprintf(to, "%s schedule%s of the threads run, %s different; others may leave other states\n",
+		GROUPED(r->thread_schedules.run), plural(r->thread_schedules.run),
+		GROUPED(r->thread_schedules.different));
+	if (r->thread_schedules.stuck > 0) {
+		fprintf(to, "%s of them did not get to the end; %s\n", GROUPED(r->thread_schedules.stuck),
+			r->thread_schedules.first_stuck);
+	}
+}
+
 /* Limits of the verdict. */
 static void print_limits(const struct ct_result *r, FILE *to)
 {
 	print_untested(r, to);
-	if (r->threads > 1) {
+	print_schedules(r, to);
+	if (r->threads > 1 && r->thread_schedules.run == 0) {
 		fputs("other interleavings of the threads may leave other states: record the program more "
 		      "than once\n",
 			to);
@@ -450,6 +470,10 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	print_text("in flight: operation ", f->in_flight, "", to);
 	print_also(f, to);
 	print_explanation(r, f, to);
+	if (f->thread_schedule > 0) {
+		fprintf(to, "    under schedule %llu (%s), here with %u switch%s\n", (ull)f->thread_schedule,
+			f->policy, f->switches, words_if(f->switches != 1, "es"));
+	}
 	if (f->saved[0] != '\0') {
 		fputs("    replay with: nvwave replay ", to);
 		cli_print_quoted(f->saved, to);
@@ -638,6 +662,17 @@ static json_t *json_cure_search(const struct ct_result *r)
 		(json_int_t)r->states_in_none, "states_of_several", (json_int_t)r->states_of_several);
 }
 
+/* Of a program's threads. */
+static json_t *json_threads(const struct ct_result *r)
+{
+	if (r->thread_schedules.run == 0) {
+		return NULL;
+	}
+	return json_pack("{s:I, s:I, s:I, s:s}", "run", (json_int_t)r->thread_schedules.run, "different",
+		(json_int_t)r->thread_schedules.different, "stuck", (json_int_t)r->thread_schedules.stuck,
+		"first_stuck", r->thread_schedules.first_stuck);
+}
+
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
 	json_t *findings = json_array();
@@ -648,7 +683,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
-		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o}",
+		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
 		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),
@@ -672,7 +707,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
 		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r), "assumed",
 		json_assumed(r), "source", cli_statements_json(&r->coverage), "schedules",
-		cli_schedules_json(&r->schedules));
+		cli_schedules_json(&r->schedules), "thread_schedules", json_threads(r));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

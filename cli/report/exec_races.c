@@ -104,6 +104,11 @@ static void print_candidate(
 	if (hint_text(x->hint)) {
 		fprintf(to, "    second rank: %s\n", hint_text(x->hint));
 	}
+	if (x->witness > 0) {
+		fprintf(to, "    witnessed by schedule %llu\n", (unsigned long long)x->witness);
+	} else if (all->schedules > 0) {
+		fprintf(to, "    predicted, not witnessed\n");
+	}
 }
 
 static void print_note(void *context, const char *text, uint64_t times)
@@ -120,11 +125,15 @@ void exec_races_text(const struct host_session *s, const struct host_candidates 
 	if (c->races == NULL) {
 		return;
 	}
-	fprintf(to,
-		"persistency races: %zu candidate%s, and %zu of second rank (candidate: not witnessed); %zu "
-		"window%s and "
-		"%u load%s were compared\n",
-		c->strong, plural(c->strong), c->count - c->strong, c->windows, plural(c->windows),
+	fprintf(to, "persistency races: %zu candidate%s, and %zu of second rank (", c->strong,
+		plural(c->strong), c->count - c->strong);
+	if (c->schedules > 0) {
+		fprintf(to, "%zu of them witnessed in %llu schedules", c->witnessed,
+			(unsigned long long)c->schedules);
+	} else {
+		fprintf(to, "candidate: not witnessed");
+	}
+	fprintf(to, "); %zu window%s and %u load%s were compared\n", c->windows, plural(c->windows),
 		c->races->loads, plural(c->races->loads));
 	for (size_t i = 0; i < c->count && i < PRINTED; i++) {
 		print_candidate(s, c, i, to);
@@ -169,12 +178,13 @@ static json_t *candidate_json(
 {
 	const struct host_control *const c = s->control;
 
-	return json_pack("{s:o, s:o, s:b, s:o, s:I, s:i, s:o, s:o, s:I, s:i, s:s*}", "store",
+	return json_pack("{s:o, s:o, s:b, s:o, s:I, s:i, s:o, s:o, s:I, s:i, s:s*, s:o*}", "store",
 		place_json(c, x->store), "end", place_json(c, x->end), "never", x->unended, "load",
 		place_json(c, x->load), "offset", (json_int_t)x->off, "bytes", (int)x->bytes,
 		"locks_over_window", locks_json(c, &all->races->lockset[x->over]), "locks_at_load",
 		locks_json(c, &all->races->lockset[x->at]), "times", (json_int_t)x->times, "rank",
-		x->hint == HOST_HINT_NONE ? 1 : 2, "hint", hint_text(x->hint));
+		x->hint == HOST_HINT_NONE ? 1 : 2, "hint", hint_text(x->hint), "witness",
+		x->witness > 0 ? json_integer((json_int_t)x->witness) : NULL);
 }
 
 static void add_note(void *context, const char *text, uint64_t times)
@@ -195,7 +205,8 @@ json_t *exec_races_json(const struct host_session *s, const struct host_candidat
 		json_array_append_new(list, candidate_json(s, c, &c->list[i]));
 	}
 	for_left_out(c, add_note, left_out);
-	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict", "candidate: not witnessed", "windows",
+	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict",
+		c->schedules > 0 ? "candidates" : "candidate: not witnessed", "windows",
 		(json_int_t)c->windows, "loads", (json_int_t)c->races->loads, "candidates", list, "left_out",
 		left_out);
 }

@@ -82,6 +82,9 @@ static void load_word(
 		w->load[at].mask = (uint8_t)mask;
 	}
 	open_load(w, w->load[at].load);
+	if (host_scheduling) {
+		host_witness_load(w, word, mask, site);
+	}
 }
 
 void host_check_load(
@@ -103,6 +106,7 @@ void host_check_load(
 
 void host_loads_flushed(struct host_watched *w, uint64_t word)
 {
+	host_witness_flush(w, word);
 	for (unsigned i = 0; i < w->open_count; i++) {
 		struct host_open_load *const o = &w->open[i];
 
@@ -117,6 +121,7 @@ void host_loads_fenced(struct host_watched *w, uint64_t durable)
 {
 	unsigned kept = 0;
 
+	host_witness_fence(w, durable);
 	if (durable == 0 && w->helped_count == 0) {
 		return;
 	}

@@ -444,7 +444,7 @@ void host_record_operation(
 
 	host_control->operations = true;
 	host_record_all(HOST_CHANGE, site);
-	const size_t n = strnlen(name, HOST_NAME_MAX), room = (n + 7) & ~(size_t)7;
+	const size_t n = strnlen(name, HOST_OPERATION_NAME_MAX), room = (n + 7) & ~(size_t)7;
 	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
 
 	if (e != NULL) {

@@ -17,8 +17,6 @@
 
 #include "windows.h"
 
-enum { PROBES = 64 };
-
 /* ---- Stores that are not durable ------------------------------------------------------------------ */
 
 struct storing {
@@ -31,7 +29,7 @@ static struct host_race_store *entry_for(struct host_race_thread *t, uint64_t wo
 {
 	struct host_race_store *room = NULL;
 
-	for (unsigned i = 0; i < PROBES; i++) {
+	for (unsigned i = 0; i < HOST_RACE_PROBES; i++) {
 		struct host_race_store *const s = &t->store[(word + i) % HOST_RACE_PENDING];
 
 		if (s->word == word && s->mask != 0) {
@@ -161,7 +159,7 @@ static void close_window(
 /* The thread's entries for a word of a line that it flushes. */
 static void flush_word(struct host_watched *w, struct host_race_thread *t, uint64_t word)
 {
-	for (unsigned i = 0; i < PROBES; i++) {
+	for (unsigned i = 0; i < HOST_RACE_PROBES; i++) {
 		const uint32_t at = (uint32_t)((word + i) % HOST_RACE_PENDING);
 		struct host_race_store *const s = &t->store[at];
 

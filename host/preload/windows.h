@@ -9,7 +9,13 @@
 #include "../persistency.h"
 #include "preload.h"
 
-enum { SITES_KEPT = 1 << 10, LOADS_KEPT = 1 << 12, OPEN_LOADS = 1 << 14, FLUSHED_STORES = 1 << 17 };
+enum {
+	SITES_KEPT = 1 << 10,
+	LOADS_KEPT = 1 << 12,
+	OPEN_LOADS = 1 << 14,
+	FLUSHED_STORES = 1 << 17,
+	EARLY_LOADS = 256
+};
 
 /* A store of the thread's own, or of one that it has joined, whose line it has flushed since its last
  * fence. */
@@ -22,6 +28,14 @@ struct host_open_load {
 	uint64_t number; /* among the thread's accesses */
 	uint32_t load;
 	bool helped; /* the thread has flushed its line since */
+};
+
+/* A load of what another thread has stored and not made durable (witness.c). */
+struct host_early_load {
+	const struct host_race_store *store;
+	uint64_t word, stored, loaded; /* numbers of the accesses, in their threads */
+	uint32_t site;
+	bool helped; /* the loading thread has flushed the line since */
 };
 
 /* Private to its thread, except where it is said. */
@@ -59,6 +73,8 @@ struct host_watched {
 	} load[LOADS_KEPT];
 	struct host_flushed flushed[FLUSHED_STORES];
 	struct host_open_load open[OPEN_LOADS];
+	unsigned early_count;
+	struct host_early_load early[EARLY_LOADS];
 };
 
 extern struct host_races *host_races;
@@ -97,5 +113,12 @@ uint32_t host_race_site(struct host_watched *w, const struct host_caller *caller
 /* The thread has flushed a line, from its first word on; has made its stores up to a number durable. */
 void host_loads_flushed(struct host_watched *w, uint64_t word);
 void host_loads_fenced(struct host_watched *w, uint64_t durable);
+
+/* ---- witness.c: where threads take turns ----------------------------------------------------------- */
+
+/* The thread has loaded a word, flushed a line, made its stores up to a number durable. */
+void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uint32_t site);
+void host_witness_flush(struct host_watched *w, uint64_t word);
+void host_witness_fence(struct host_watched *w, uint64_t durable);
 
 #endif

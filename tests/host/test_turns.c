@@ -146,6 +146,91 @@ static void other_seeds_give_other_runs(void **state)
 	assert_int_not_equal(run("cmp -s log.1 log.2"), 0);
 }
 
+/* ---- Crashes ------------------------------------------------------------------------------------------ */
+
+/* Of the mode under schedules; the exit status. */
+static int crash(const char *mode, const char *options)
+{
+	return run(
+		"rm -rf pool found && truncate -s 65536 pool && %s crash --exec='%s pool %s' --image=pool --check='%s pool' "
+		"--save=found %s",
+		nvwave, program, mode, program, options);
+}
+
+static void expect_words(const char *const *words)
+{
+	for (; *words; words++) {
+		if (!strstr(output, *words)) {
+			fail_msg("expected \"%s\" in:\n%s", *words, output);
+		}
+	}
+}
+
+static void a_race_that_one_run_does_not_show_is_found_and_replayed(void **state)
+{
+	static const char *const found[] = {"1 finding in ", " different schedules of 3 threads",
+		"y is 6, and x is lost", "(consume)", "(publish_early)", "under schedule ", "switches\n",
+		"replay with: nvwave replay found/finding-1", NULL};
+	static const char *const again[] = {
+		"REPRODUCED", "the schedule was run again, and left the same log", NULL};
+	static const char *const other[] = {"REPRODUCED", "and left another log", NULL};
+
+	assert_int_equal(crash("race", ""), 0);
+	assert_int_equal(crash("race", "--schedules=20"), 1);
+	expect_words(found);
+	assert_int_equal(run("%s replay found/finding-1", nvwave), 1);
+	expect_words(again);
+	assert_int_equal(
+		run("printf x | dd of=pool bs=1 seek=9000 conv=notrunc 2>/dev/null; %s replay found/finding-1",
+			nvwave),
+		1);
+	expect_words(other);
+}
+
+static void its_clean_twin_stays_clean(void **state)
+{
+	static const char *const clean[] = {
+		"CONSISTENT", "20 schedules of the threads run, 2 different", NULL};
+
+	assert_int_equal(crash("clean", "--schedules=20"), 0);
+	expect_words(clean);
+}
+
+static void a_deadlock_under_a_crash_test_is_told(void **state)
+{
+	static const char *const words[] = {"did not get to the end; schedule ", "deadlock: thread 1", NULL};
+
+	assert_int_equal(crash("deadlock", "--schedules=60"), 1);
+	expect_words(words);
+	assert_int_equal(crash("race", "--schedules=2 --mode=kill"), 2);
+}
+
+/* ---- Predicted races --------------------------------------------------------------------------------- */
+
+static void a_race_that_happens_is_witnessed(void **state)
+{
+	static const char *const words[] = {
+		"consume reads what store ", "publish_early has not made durable", NULL};
+
+	assert_int_equal(run("rm -f pool && %s exec --check=persistency --schedules=20 -- %s pool race",
+				 nvwave, program),
+		1);
+	expect_words(words);
+	assert_int_equal(run("rm -f pool && %s exec --check=persistency --schedules=20 -- %s pool clean",
+				 nvwave, program),
+		0);
+	assert_int_equal(run("rm -f pool && %s exec --check=persistency --schedules=20 -- %s pool spins",
+				 nvwave, program),
+		1);
+	assert_non_null(strstr(output, "    witnessed by schedule "));
+	assert_non_null(strstr(output, "(1 of them witnessed in 20 schedules)"));
+	assert_int_equal(
+		run("rm -f pool && %s exec --check=persistency:initial --schedules=20 -- %s pool excluded",
+			nvwave, program),
+		1);
+	assert_non_null(strstr(output, "    predicted, not witnessed"));
+}
+
 /* ---- Setting up --------------------------------------------------------------------------------------- */
 
 static int begin_turns(void **state)
@@ -171,6 +256,10 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_controlled_is_refused),
 		cmocka_unit_test(one_seed_gives_one_log_byte_for_byte),
 		cmocka_unit_test(other_seeds_give_other_runs),
+		cmocka_unit_test(a_race_that_one_run_does_not_show_is_found_and_replayed),
+		cmocka_unit_test(its_clean_twin_stays_clean),
+		cmocka_unit_test(a_deadlock_under_a_crash_test_is_told),
+		cmocka_unit_test(a_race_that_happens_is_witnessed),
 	};
 
 	return cmocka_run_group_tests(tests, begin_turns, end_turns);

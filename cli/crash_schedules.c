@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See crash_schedules.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <crashtest/group.h>
+#include <crashtest/judge/process.h>
+
+#include "core/bounds.h"
+#include "core/stop.h"
+#include "crash_schedules.h"
+#include "exec_schedules.h"
+#include "report/words.h"
+
+enum { SHORTENINGS = 60 }; /* runs that a finding's schedule may take to be shortened */
+
+/* A schedule that has been run. */
+struct ran {
+	struct host_schedule made;
+	char end[2048];
+	uint64_t hash;
+	bool has_log, is_new; /* its log is */
+};
+
+struct schedules {
+	const struct crash_runs *runs;
+	const struct ct_options *options;
+	struct cli_schedules asked;
+	uint64_t points, exposed; /* of schedule 1 */
+	struct cli_logs_seen logs;
+	struct ct_result *sum;
+	struct ran ran, shorter;
+	struct host_switch list[HOST_SCHEDULE_SWITCHES];
+};
+
+/* ---- Running -------------------------------------------------------------------------------------- */
+
+static int run(struct schedules *x, const struct host_schedule_plan *plan, const struct host_switch *list,
+	struct ran *ret)
+{
+	const int found = x->runs->run(x->runs->tested, plan, list, &ret->made, ret->end);
+
+	ret->has_log = found > 0;
+	ret->is_new = false;
+	if (found <= 0) {
+		return found;
+	}
+	ret->hash = 0;
+	NVW_TRY(x->runs->hash(x->runs->tested, &ret->hash));
+	const int is_new = cli_log_is_new(&x->logs, ret->hash);
+
+	ret->is_new = is_new > 0;
+	return is_new < 0 ? is_new : 0;
+}
+
+/* The same by its list of switches. */
+static int run_list(struct schedules *x, const struct host_schedule_plan *plan,
+	const struct host_switch *list, uint32_t count, struct ran *ret)
+{
+	struct host_schedule_plan listed = *plan;
+
+	listed.policy = HOST_POLICY_SWITCHES;
+	listed.switches = count;
+	return run(x, &listed, list, ret);
+}
+
+/* ---- Saved ---------------------------------------------------------------------------------------- */
+
+/* With all that a replay needs, the switches as [thread, its point, thread]. */
+static json_t *schedule_json(
+	const struct schedules *x, const struct host_schedule_plan *plan, const struct ran *r)
+{
+	const struct crash_request *const q = x->runs->request;
+	char *const image = realpath(q->image, NULL);
+	json_t *const switches = json_array();
+	char hash[17];
+
+	for (uint32_t i = 0; i < r->made.switches; i++) {
+		const struct host_switch *const s = &r->made.made[i];
+
+		json_array_append_new(
+			switches, json_pack("[i, I, i]", (int)s->from, (json_int_t)s->point, (int)s->to));
+	}
+	snprintf(hash, sizeof hash, "%016llx", (unsigned long long)r->hash);
+	json_t *const o = json_pack("{s:I, s:I, s:i, s:s, s:o, s:s, s:s, s:s, s:b, s:b}", "seed",
+		(json_int_t)plan->seed, "number", (json_int_t)plan->number, "depth", (int)plan->depth,
+		"policy", host_policy_name(plan->policy), "switches", switches, "log", hash, "exec", q->exec,
+		"image", words_or(image, q->image), "stacks", q->stacks, "compare", q->compare);
+
+	free(image);
+	return o;
+}
+
+/* The number of switches. */
+static uint32_t switches_of(const json_t *schedule, struct host_switch *list)
+{
+	const json_t *const all = json_object_get(schedule, "switches"), *one;
+	const size_t count = nvw_min(json_array_size(all), HOST_SCHEDULE_SWITCHES);
+
+	for (size_t i = 0; i < count; i++) {
+		one = json_array_get(all, i);
+		list[i] = (struct host_switch){.from = (uint16_t)json_integer_value(json_array_get(one, 0)),
+			.point = (uint64_t)json_integer_value(json_array_get(one, 1)),
+			.to = (uint16_t)json_integer_value(json_array_get(one, 2))};
+	}
+	return (uint32_t)count;
+}
+
+int crash_schedules_again(
+	const struct crash_runs *runs, const json_t *schedule, bool *ret_same, char ret_end[2048])
+{
+	struct schedules *const x = calloc(1, sizeof *x);
+	const char *const hash = json_string_value(json_object_get(schedule, "log"));
+	const struct host_schedule_plan plan = {.depth = 1, .number = 1};
+	char now[17];
+
+	if (x == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a schedule");
+	}
+	x->runs = runs;
+	const int error = run_list(x, &plan, x->list, switches_of(schedule, x->list), &x->ran);
+
+	snprintf(now, sizeof now, "%016llx", (unsigned long long)x->ran.hash);
+	*ret_same = x->ran.has_log && hash != NULL && strcmp(hash, now) == 0;
+	memcpy(ret_end, x->ran.end, sizeof x->ran.end);
+	free(x->logs.hash);
+	free(x);
+	return error;
+}
+
+/* ---- The sum -------------------------------------------------------------------------------------- */
+
+static bool has_shape(const struct ct_result *r, const char *text)
+{
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		if (ct_shape_hash(r->finding[i].text) == ct_shape_hash(text)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The first finding whose words are new; NULL: none. */
+static const char *first_new(const struct ct_result *sum, const struct ct_result *r)
+{
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		if (!has_shape(sum, r->finding[i].text)) {
+			return r->finding[i].text;
+		}
+	}
+	return NULL;
+}
+
+/* What ct_result_add() leaves out, as kills have none of it. */
+static void add_counts(struct ct_result *sum, const struct ct_result *r)
+{
+	sum->states_tested += r->states_tested;
+	sum->states_unread += r->states_unread;
+	sum->states_settled += r->states_settled;
+	sum->states_planned += r->states_planned;
+	sum->instants_exhausted += r->instants_exhausted;
+	sum->instants_by_reads += r->instants_by_reads;
+	sum->instants_by_parts += r->instants_by_parts;
+	sum->states_possible += r->states_possible;
+	sum->states_possible_log2 = log2(fmax(sum->states_possible, 1));
+	sum->states_possible_exact = sum->states_possible_exact && r->states_possible_exact;
+	sum->states_known = sum->states_known && r->states_known;
+	sum->proved = sum->proved || r->proved;
+	sum->acks += r->acks;
+}
+
+/* One whose last image is wrong has one state, which fails. */
+static void add(struct schedules *x, const struct host_schedule_plan *plan, const struct ran *from,
+	struct ct_result *r)
+{
+	if (r->without_crash && r->finding_count > 0) {
+		r->states_tested = r->states_distinct = r->states_failing = r->finding[0].states = 1;
+	}
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		struct ct_finding *const f = &r->finding[i];
+
+		f->thread_schedule = plan->number;
+		f->switches = from->made.switches;
+		snprintf(f->policy, sizeof f->policy, "%s", host_policy_name(plan->policy));
+	}
+	x->sum->model = r->model;
+	add_counts(x->sum, r);
+	ct_result_add(x->sum, r);
+}
+
+/* ---- Exploring ------------------------------------------------------------------------------------ */
+
+/* Only whether it fails, and in which words. */
+static int look(const struct schedules *x, struct ct_result *ret)
+{
+	struct ct_options o = *x->options;
+
+	o.cures = false;
+	o.unexplained = true;
+	o.save = NULL;
+	ct_result_clear(ret);
+	return x->runs->explore(x->runs->tested, &o, NULL, ret);
+}
+
+static int explore(struct schedules *x, const struct host_schedule_plan *plan, const struct ran *r,
+	struct ct_result *ret)
+{
+	json_t *const schedule = schedule_json(x, plan, r);
+
+	ct_result_clear(ret);
+	const int error = x->runs->explore(x->runs->tested, x->options, schedule, ret);
+
+	json_decref(schedule);
+	return error;
+}
+
+/* Whether a list of switches leads to a failure in these words: 1, 0 or an error. */
+static int fails_alike(struct schedules *x, const struct host_schedule_plan *plan,
+	const struct host_switch *list, uint32_t count, const char *text, struct ct_result *room)
+{
+	NVW_TRY(run_list(x, plan, list, count, &x->shorter));
+	if (!x->shorter.has_log) {
+		return 0;
+	}
+	NVW_TRY(look(x, room));
+	const bool alike = has_shape(room, text);
+
+	ct_result_free(room);
+	return alike;
+}
+
+/* Leaves out switches, many at a time and at last one by one, as long as it fails alike. The list is x->list. */
+static int shorten(struct schedules *x, const struct host_schedule_plan *plan, const char *text,
+	uint32_t *count, struct ct_result *room)
+{
+	struct host_switch *const fewer = malloc((*count + 1) * sizeof *fewer);
+	unsigned runs = 0;
+
+	if (fewer == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a schedule");
+	}
+	int alike = 0;
+
+	for (uint32_t n = *count; n > 0 && alike >= 0; n /= 2) {
+		for (uint32_t at = 0; at < *count && runs < SHORTENINGS && alike >= 0; runs++) {
+			const uint32_t left_out = (uint32_t)nvw_min(n, *count - at), behind = at + left_out;
+
+			memcpy(fewer, x->list, at * sizeof *fewer);
+			memcpy(fewer + at, x->list + behind, (*count - behind) * sizeof *fewer);
+			alike = fails_alike(x, plan, fewer, *count - left_out, text, room);
+			if (alike > 0) {
+				*count = x->shorter.made.switches;
+				memcpy(x->list, x->shorter.made.made, *count * sizeof *fewer);
+			} else {
+				at = behind;
+			}
+		}
+	}
+	free(fewer);
+	return alike < 0 ? alike : 0;
+}
+
+/* A schedule has a finding in words that are new: it is explained in as short a schedule as is found. */
+static int explain_in_short(
+	struct schedules *x, const struct host_schedule_plan *plan, const char *words, struct ct_result *room)
+{
+	char text[CT_TEXT_BYTES];
+	uint32_t count = x->ran.made.switches;
+
+	snprintf(text, sizeof text, "%s", words);
+	memcpy(x->list, x->ran.made.made, count * sizeof *x->list);
+	NVW_TRY(shorten(x, plan, text, &count, room));
+	NVW_TRY(run_list(x, plan, x->list, count, &x->shorter));
+	if (!x->shorter.has_log) {
+		return 0;
+	}
+	NVW_TRY(explore(x, plan, &x->shorter, room));
+	add(x, plan, &x->shorter, room);
+	return 0;
+}
+
+/* A log that is new: result and room are for results. */
+static int test_log(struct schedules *x, const struct host_schedule_plan *plan, struct ct_result *result,
+	struct ct_result *room)
+{
+	NVW_TRY(look(x, result));
+	for (const char *words; !result->interrupted && (words = first_new(x->sum, result)) != NULL;) {
+		const unsigned before = x->sum->finding_count;
+
+		NVW_TRY(explain_in_short(x, plan, words, room));
+		if (x->sum->finding_count == before) {
+			break; /* there is no room, or it does not repeat */
+		}
+	}
+	add(x, plan, &x->ran, result);
+	return 0;
+}
+
+static void note_end(struct schedules *x, const struct host_schedule_plan *plan)
+{
+	struct ct_result *const sum = x->sum;
+
+	sum->thread_schedules.run++;
+	sum->thread_schedules.different = x->logs.count;
+	if (x->ran.end[0] == '\0') {
+		return;
+	}
+	if (sum->thread_schedules.stuck++ == 0) {
+		snprintf(sum->thread_schedules.first_stuck, sizeof sum->thread_schedules.first_stuck,
+			"schedule %llu: %.1900s", (unsigned long long)plan->number, x->ran.end);
+	}
+}
+
+static int test_schedule(struct schedules *x, uint64_t number, struct ct_result *rooms)
+{
+	const struct host_schedule_plan plan =
+		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, x->points, x->exposed);
+
+	NVW_TRY(run(x, &plan, NULL, &x->ran));
+	if (number == 1) {
+		x->points = x->ran.made.points;
+		x->exposed = x->ran.made.exposed;
+	}
+	if (number == 1 && x->asked.only > 1) {
+		x->logs.count = 0; /* it was run for its length */
+		return 0;
+	}
+	note_end(x, &plan);
+	if (!x->ran.is_new) {
+		return 0;
+	}
+	return test_log(x, &plan, &rooms[0], &rooms[1]);
+}
+
+static int test_all(struct schedules *x)
+{
+	struct ct_result *const rooms = calloc(2, sizeof *rooms);
+	int error = rooms ? test_schedule(x, 1, rooms) : nvw_fail(NVW_E_MEMORY, "no memory for results");
+
+	for (uint64_t i = 2; i <= x->asked.count && !error && !nvw_stopping() && x->asked.only == 0; i++) {
+		error = test_schedule(x, i, rooms);
+	}
+	if (x->asked.only > 1 && !error) {
+		error = test_schedule(x, x->asked.only, rooms);
+	}
+	x->sum->interrupted = x->sum->interrupted || nvw_stopping();
+	free(rooms);
+	return error == NVW_E_STOPPED && x->sum->thread_schedules.run > 0 ? 0 : error; /* the others stand */
+}
+
+int crash_schedules_run(
+	const struct crash_runs *runs, const struct ct_options *o, struct ct_result *ret_result)
+{
+	struct schedules *const x = calloc(1, sizeof *x);
+	const double began = ct_wall_seconds();
+
+	if (x == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for schedules");
+	}
+	*ret_result = (struct ct_result){.mode = CT_PERMITTED,
+		.consistent = true,
+		.states_possible_exact = true,
+		.states_known = true};
+	x->runs = runs;
+	x->options = o;
+	x->asked = runs->request->schedules;
+	x->sum = ret_result;
+	const int error = test_all(x);
+
+	ret_result->host_seconds = ct_wall_seconds() - began;
+	free(x->logs.hash);
+	free(x);
+	return error;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Persistency races that happen, where threads take turns (turns.c): a thread has read what another has stored and
+ * not made durable, and makes something durable that it has stored since, while that still is not.
+ *
+ * The tables of other threads (../persistency.h) can be read because only one thread runs.
+ */
+#include "turns.h"
+#include "windows.h"
+
+/* A store of the word that is not durable; NULL: there is none. */
+static const struct host_race_store *open_store(
+	const struct host_race_thread *t, uint64_t word, unsigned mask)
+{
+	for (unsigned i = 0; t->open > 0 && i < HOST_RACE_PROBES; i++) {
+		const struct host_race_store *const s = &t->store[(word + i) % HOST_RACE_PENDING];
+
+		if (s->word == word && (s->mask & mask) != 0) {
+			return s;
+		}
+		if (s->word == 0) {
+			break;
+		}
+	}
+	return NULL;
+}
+
+void host_witness_load(struct host_watched *w, uint64_t word, unsigned mask, uint32_t site)
+{
+	const uint32_t count = (uint32_t)nvw_min(host_races->threads, HOST_RACE_THREADS);
+
+	for (uint32_t i = 1; i <= count && w->early_count < EARLY_LOADS; i++) {
+		const struct host_race_thread *const t = &host_races->thread[i];
+		const struct host_race_store *const s =
+			t == w->shared || t->joined ? NULL : open_store(t, word, mask);
+
+		if (s != NULL) {
+			w->early[w->early_count++] = (struct host_early_load){.store = s,
+				.stored = s->number,
+				.word = word,
+				.loaded = w->accesses,
+				.site = site};
+		}
+	}
+}
+
+void host_witness_flush(struct host_watched *w, uint64_t word)
+{
+	for (unsigned i = 0; i < w->early_count; i++) {
+		w->early[i].helped = w->early[i].helped || w->early[i].word - word < HOST_LINE / 8;
+	}
+}
+
+static void note(uint32_t store, uint32_t load)
+{
+	struct host_schedule *const c = host_schedule;
+	uint32_t i = 0;
+
+	while (i < c->witnesses && (c->witness[i].store != store || c->witness[i].load != load)) {
+		i++;
+	}
+	if (i == c->witnesses && i < HOST_SCHEDULE_WITNESSES) {
+		c->witness[i].store = store;
+		c->witness[i].load = load;
+		c->witnesses++;
+	}
+}
+
+void host_witness_fence(struct host_watched *w, uint64_t durable)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < w->early_count; i++) {
+		const struct host_early_load *const l = &w->early[i];
+		const bool is_open =
+			l->store->word == l->word && l->store->mask != 0 && l->store->number == l->stored;
+
+		if (is_open && l->loaded < durable) {
+			note(l->store->site, l->site);
+		} else if (is_open && !l->helped) {
+			w->early[kept++] = *l;
+		}
+	}
+	w->early_count = kept;
+}
