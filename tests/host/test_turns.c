@@ -190,7 +190,8 @@ static void a_race_that_one_run_does_not_show_is_found_and_replayed(void **state
 static void its_clean_twin_stays_clean(void **state)
 {
 	static const char *const clean[] = {
-		"CONSISTENT", "20 schedules of the threads run, 2 different", NULL};
+		"CONSISTENT   5 distinct states of 2 different schedules of 3 threads",
+		"20 schedules of the threads run, 2 different", NULL};
 
 	assert_int_equal(crash("clean", "--schedules=20"), 0);
 	expect_words(clean);
@@ -229,6 +230,11 @@ static void a_race_that_happens_is_witnessed(void **state)
 			nvwave, program),
 		1);
 	assert_non_null(strstr(output, "    predicted, not witnessed"));
+	assert_int_equal(
+		run("rm -f pool && %s exec --check=persistency:initial --schedules=20 -- %s pool in-time",
+			nvwave, program),
+		1);
+	assert_non_null(strstr(output, "(0 of them witnessed in 20 schedules)"));
 }
 
 /* ---- Setting up --------------------------------------------------------------------------------------- */

@@ -146,6 +146,39 @@ static void excluded(void)
 	both(store_excluded, load_excluded);
 }
 
+/* What is read before it is durable, and is durable before anything comes of it. */
+static sem_t step[3];
+
+static void *store_and_wait(void *argument)
+{
+	pool->x = 5;
+	sem_post(&step[0]);
+	sem_wait(&step[1]);
+	persist(&pool->x);
+	sem_post(&step[2]);
+	return NULL;
+}
+
+static void *load_and_wait(void *argument)
+{
+	sem_wait(&step[0]);
+	const uint64_t x = pool->x;
+
+	sem_post(&step[1]);
+	sem_wait(&step[2]);
+	pool->y = x + 1;
+	persist(&pool->y);
+	return NULL;
+}
+
+static void in_time(void)
+{
+	for (int i = 0; i < 3; i++) {
+		sem_init(&step[i], 0, 0);
+	}
+	both(store_and_wait, load_and_wait);
+}
+
 /* ---- Deadlocks ------------------------------------------------------------------------------------- */
 
 static void *take_ab(void *argument)
@@ -512,10 +545,10 @@ static void works(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} cases[] = {{"race", race}, {"clean", clean}, {"excluded", excluded}, {"deadlock", deadlock},
-	{"in-order", in_order}, {"livelock", livelock}, {"conditions", conditions}, {"spins", spins},
-	{"yields", yields}, {"own-lock", own_lock}, {"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all},
-	{"blocks", blocks}, {"cancels", cancels}, {"works", works}};
+} cases[] = {{"race", race}, {"clean", clean}, {"excluded", excluded}, {"in-time", in_time},
+	{"deadlock", deadlock}, {"in-order", in_order}, {"livelock", livelock}, {"conditions", conditions},
+	{"spins", spins}, {"yields", yields}, {"own-lock", own_lock}, {"sleeps", sleeps},
+	{"timeouts", timeouts}, {"all", all}, {"blocks", blocks}, {"cancels", cancels}, {"works", works}};
 
 static int check(void)
 {
