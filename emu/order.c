@@ -374,7 +374,8 @@ static void choose(struct nvw_machine *m, struct party *party, bool is_idle)
 	(void)changes_here(o, &party->priority);
 }
 
-/* What repeats itself makes no choices: else PCT would spend its changes on the many turns of one that waits. */
+/* What repeats itself makes no choices: else PCT would spend its changes on the many turns of one that
+ * waits. */
 static bool is_spinning(const struct emu_chosen_order *o, const struct party *party)
 {
 	return o->how.kind != EMU_ORDER_RANDOM && party->idle > 0;

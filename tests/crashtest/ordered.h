@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Small programs whose result, races or crash states depend on the order of their wavefronts, as workloads: locks and
- * a barrier between work-groups, a stack, messages, counters.
+ * Small programs whose result, races or crash states depend on the order of their wavefronts, as workloads:
+ * locks and a barrier between work-groups, a stack, messages, counters.
  */
 #ifndef TESTS_CRASHTEST_ORDERED_H
 #define TESTS_CRASHTEST_ORDERED_H
