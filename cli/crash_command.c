@@ -168,6 +168,12 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	o->schedules = cli_number(given, CLI_kernel_schedules);
 	o->schedule_depth = (unsigned)cli_number(given, CLI_schedule_depth);
 	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
+	o->robust = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 2;
+	if (o->robust) { /* its words say what is wrong */
+		o->mode = cli_given(given, CLI_mode) ? o->mode : CT_PERMITTED;
+		o->unexplained = true;
+		o->cures = false;
+	}
 	o->settle_after = o->cures * SETTLE_AFTER;
 }
 
@@ -210,6 +216,9 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	take_options(given, &ret->options);
 	NVW_TRY(cli_schedules_from(given, &ret->schedules));
 	NVW_TRY(take_assumptions(given, ret));
+	if (ret->replays && ret->exec == NULL && ret->store_log == NULL) {
+		return nvw_fail(NVW_E_USAGE, "--oracle=replay is for programs: a workload has a check");
+	}
 	NVW_TRY(take_and_then(ret));
 	NVW_TRY(take_judges(ret));
 	if (cli_given(given, CLI_slice)) {
@@ -331,6 +340,10 @@ int crash_check_foreign(const struct crash_request *r)
 	if (r->replays && (r->check != NULL || r->check_lib != NULL)) {
 		return nvw_fail(NVW_E_USAGE, "--oracle=replay cannot be combined with --check and "
 					     "--check-lib: it needs no checker");
+	}
+	if (r->options.robust) {
+		return nvw_fail(NVW_E_USAGE,
+			"--oracle=robust is for workloads: what a program's recovery reads is unknown");
 	}
 	if (r->recover != NULL && !r->replays) {
 		return nvw_fail(NVW_E_USAGE, "--recover has no effect without --oracle=replay");

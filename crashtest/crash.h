@@ -100,6 +100,9 @@ struct ct_options {
 	/* a state that passes is worked on by so many operations, and judged again (judge/go_on.h); implies whole, and that
 	 * no state represents others; not in kill mode; 0: none */
 	uint64_t go_on;
+	/* the judge is robustness (explore/robust.h), whatever the check says; in permitted mode alone; implies whole and
+	 * unexplained */
+	bool robust;
 	bool nested;        /* recovery is also crashed before each of its own writes; not in kill mode */
 	bool whole;         /* tests whole states alone, though the check has parts (parts.h) */
 	bool parts_alone;   /* for tests: a whole state is tested only where a part of the check fails */
@@ -464,6 +467,7 @@ typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_
 
 struct ct_hangs;
 struct ct_plain_parts;
+struct ct_robust;
 struct ct_bench;
 struct ct_run_shared;
 
@@ -480,7 +484,8 @@ struct ct_exploration {
 	void *plan;
 	const struct ct_plain_parts *plain_parts; /* of a check that is no workload's (parts.h); NULL: none */
 	bool grouped;                             /* as in the result */
-	bool tells_reads; /* the judge uses a pool handle that records reads (image.h) */
+	bool tells_reads;         /* the judge uses a pool handle that records reads (image.h) */
+	struct ct_robust *robust; /* with options.robust; else NULL */
 	/* How to run a workload again, and its run in log_fd. NULL: it is not run with its cures. */
 	const struct ct_bench *bench;
 	const struct ct_run_shared *recorded;

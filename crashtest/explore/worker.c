@@ -14,6 +14,7 @@
 #include "../parts/parts.h"
 #include "../judge/process.h"
 #include "export.h"
+#include "robust.h"
 #include "worker.h"
 
 enum {
@@ -218,7 +219,9 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	ct_image_forget_reads(&m->image);
 	s->phase = CT_PHASE_OPEN;
 	const double began = ct_wall_seconds();
-	const int verdict = r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
+	const int verdict = r->e->robust != NULL ?
+				    ct_robust_judge(r->e->robust, m, r->levels, &r->findings, &s->phase) :
+				    r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
 
 	const double took = ct_wall_seconds() - began;
 
@@ -354,8 +357,8 @@ static bool try_tree(struct range *r, uint64_t draws)
 		ct_plan_exhausts(r->plan, m->instant) ? draws : ct_plan_share(r->plan, m->instant);
 	const bool fits = ct_model_info(m->rules.model)->bounds_reads;
 
-	return m->image.reads != NULL && m->rules.limits == NULL && fits && share >= WORTH_A_TREE &&
-	       test_tree(r, share);
+	return m->image.reads != NULL && r->e->robust == NULL && m->rules.limits == NULL && fits &&
+	       share >= WORTH_A_TREE && test_tree(r, share);
 }
 
 /* The instant's states keep failing in ways that are known. */
@@ -598,7 +601,9 @@ static int test_range(struct range *r, uint64_t draw, uint64_t last)
 			r->here->exhausted = true;
 			draws = 0;
 		}
-		m->image.reads = NULL; /* recording reads has a cost: only for trees */
+		if (r->e->robust == NULL) {
+			m->image.reads = NULL; /* recording reads has a cost: only for trees */
+		}
 		r->alike = 0;
 		for (; draw < draws && !is_over(r) && !is_settled(r); draw++) {
 			test_state(r, draw);

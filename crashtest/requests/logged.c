@@ -17,6 +17,7 @@
 #include "../judge/go_on.h"
 #include "../judge/hang.h"
 #include "modes.h"
+#include "../explore/robust.h"
 #include "../judge/oracle.h"
 #include "../judge/process.h"
 #include "../run.h"
@@ -110,9 +111,13 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	struct ct_oracle oracle = {
 		.workload = b->subject->workload, .plan = b->plan, .nested = options->nested};
 	struct ct_go_on go_on = {0};
+	struct ct_robust *robust = NULL;
 	struct ct_hangs hangs = {0};
 	struct ct_rules timed = *rules;
 
+	if (options->robust) {
+		NVW_TRY(ct_robust_create(l->log_fd, rules, b->subject->workload, b->plan, &robust));
+	}
 	if (options->go_on > 0) {
 		NVW_TRY(ct_go_on_make(b->subject->workload, b->subject->config, options->go_on, &go_on));
 		oracle.go_on = &go_on;
@@ -131,10 +136,12 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.tells_reads = options->go_on == 0, /* a machine reads its copy */
 		.bench = b,
 		.recorded = l->shared,
-		.in_parts =
-			options->nested || options->whole || options->go_on > 0 ? NULL : b->subject->workload,
+		.in_parts = options->nested || options->whole || options->go_on > 0 || options->robust ?
+				    NULL :
+				    b->subject->workload,
 		.plan = b->plan,
 		.options = *options,
+		.robust = robust,
 		.head = head,
 		.hangs = &hangs,
 	};
@@ -146,6 +153,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	ret_result->has_recoveries = ret_result->states_distinct > 0;
 	json_decref(head);
 	ct_go_on_end(&go_on);
+	ct_robust_destroy(robust);
 	return error;
 }
 

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Robustness of what recovery and check have read. See robust.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include <check/check.h>
+#include <nvw/random.h>
+
+#include "core/array.h"
+#include "core/invariant.h"
+
+#include "../crash.h"
+#include "../log_walk.h"
+#include "robust.h"
+
+/* Store number i of the log is element i - 1. */
+struct store {
+	uint64_t word; /* offset / 8 */
+	uint64_t work_item;
+	uint64_t
+		acknowledged; /* the record after which its work-item has acknowledged something; UINT64_MAX: none */
+	uint64_t before; /* the work-item's previous store, 0: none */
+	uint32_t kernel, site;
+};
+
+struct site {
+	char text[144]; /* "publish (kernel.c:190)" */
+};
+
+/* The newest store of a work-item; or the newest durable one that was read in the state of this serial number. */
+struct newest {
+	uint64_t work_item, store, serial;
+	uint32_t kernel;
+};
+
+struct ct_robust {
+	struct store *store;
+	uint64_t count, capacity;
+	struct site *site;
+	uint64_t sites, site_capacity;
+	/* The stores to word w, ascending: of_word[first[w]] to of_word[first[w + 1] - 1]. */
+	uint64_t *first, *of_word, words;
+	struct newest *newest; /* by kernel and work-item */
+	uint64_t newest_capacity, serial;
+	uint64_t *own, own_capacity; /* words that recovery has written, in order */
+	const struct nvw_workload *workload;
+	void *plan;
+};
+
+/* ---- The log ------------------------------------------------------------------------------------------- */
+
+/* Of the work-item; one that has none gets a place. */
+static struct newest *newest_of(struct ct_robust *r, uint32_t kernel, uint64_t work_item)
+{
+	const uint64_t mask = r->newest_capacity - 1;
+	uint64_t i = nvw_mix64(work_item ^ (uint64_t)kernel << 40) & mask;
+
+	while (r->newest[i].store != 0 &&
+		(r->newest[i].kernel != kernel || r->newest[i].work_item != work_item)) {
+		i = (i + 1) & mask;
+	}
+	r->newest[i].kernel = kernel;
+	r->newest[i].work_item = work_item;
+	return &r->newest[i];
+}
+
+/* Twice as many places as work-items with stores. */
+static int make_places(struct ct_robust *r, uint64_t count)
+{
+	uint64_t capacity = 1024;
+
+	while (capacity < 2 * count) {
+		capacity *= 2;
+	}
+	free(r->newest);
+	r->newest = calloc(capacity, sizeof *r->newest);
+	r->newest_capacity = capacity;
+	return r->newest != NULL ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+}
+
+static int add_site(struct ct_robust *r, const struct nvw_log_record *record)
+{
+	const char *const slash = strrchr(record->site.file, '/');
+
+	if (!NVW_ROOM(r->site, r->site_capacity, record->site.id + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the source places of a log");
+	}
+	snprintf(r->site[record->site.id].text, sizeof r->site->text, "%.63s (%.60s:%u)",
+		record->site.function, slash != NULL ? slash + 1 : record->site.file, record->site.line);
+	r->sites = MAX(r->sites, record->site.id + 1);
+	return 0;
+}
+
+static int add_store(void *context, const struct nvw_log_record *record, uint64_t number)
+{
+	struct ct_robust *const r = context;
+
+	if (record->kind == NVW_LOG_SITE) {
+		return add_site(r, record);
+	}
+	if (record->kind != NVW_LOG_STORE) {
+		return 0;
+	}
+	if (!NVW_ROOM(r->store, r->capacity, r->count + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+	}
+	r->store[r->count++] = (struct store){.word = record->store.off / 8,
+		.work_item = record->store.work_item,
+		.acknowledged = UINT64_MAX,
+		.kernel = record->store.kernel,
+		.site = record->store.site};
+	r->words = MAX(r->words, record->store.off / 8 + 1);
+	return 0;
+}
+
+/* The acknowledgements of a second pass. */
+struct acknowledging {
+	struct ct_robust *robust;
+	uint64_t stores; /* so far */
+	uint64_t host;   /* those before it are acknowledged by the host */
+};
+
+/* The stores of the work-item since its last acknowledgement. */
+static void acknowledge_item(struct ct_robust *r, const struct newest *last, uint64_t record)
+{
+	for (uint64_t i = last->store; i != 0 && r->store[i - 1].acknowledged > record;
+		i = r->store[i - 1].before) {
+		r->store[i - 1].acknowledged = record;
+	}
+}
+
+static void acknowledge_all(struct acknowledging *a, uint64_t record)
+{
+	for (; a->host < a->stores; a->host++) {
+		a->robust->store[a->host].acknowledged = MIN(a->robust->store[a->host].acknowledged, record);
+	}
+}
+
+static int note_order(void *context, const struct nvw_log_record *record, uint64_t number)
+{
+	struct acknowledging *const a = context;
+	struct ct_robust *const r = a->robust;
+
+	if (record->kind == NVW_LOG_STORE) {
+		struct newest *const last = newest_of(r, record->store.kernel, record->store.work_item);
+
+		r->store[a->stores++].before = last->store;
+		last->store = a->stores;
+	} else if (record->kind == NVW_LOG_ACK && record->ack.kernel == 0) {
+		acknowledge_all(a, number);
+	} else if (record->kind == NVW_LOG_ACK) {
+		acknowledge_item(r, newest_of(r, record->ack.kernel, record->ack.work_item), number);
+	}
+	return 0;
+}
+
+static int sort_by_word(struct ct_robust *r)
+{
+	r->first = calloc(r->words + 2, sizeof *r->first);
+	r->of_word = calloc(r->count + 1, sizeof *r->of_word);
+	if (r->first == NULL || r->of_word == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+	}
+	for (uint64_t i = 0; i < r->count; i++) {
+		r->first[r->store[i].word + 2]++;
+	}
+	for (uint64_t w = 2; w <= r->words; w++) {
+		r->first[w + 1] += r->first[w];
+	}
+	/* first[w + 1] is now where word w begins, and becomes where it ends. */
+	for (uint64_t i = 0; i < r->count; i++) {
+		r->of_word[r->first[r->store[i].word + 1]++] = i + 1;
+	}
+	return 0;
+}
+
+static int read_log(struct ct_robust *r, int log_fd)
+{
+	struct acknowledging a = {.robust = r};
+
+	NVW_TRY(ct_log_walk(log_fd, add_store, r));
+	NVW_TRY(make_places(r, r->count));
+	NVW_TRY(ct_log_walk(log_fd, note_order, &a));
+	NVW_INVARIANT(a.stores == r->count);
+	NVW_TRY(make_places(r, r->count));
+	return sort_by_word(r);
+}
+
+int ct_robust_create(int log_fd, const struct ct_rules *rules, const struct nvw_workload *workload,
+	void *plan, struct ct_robust **ret_robust)
+{
+	const struct ct_model_info *const model = ct_model_info(rules->model);
+	struct ct_robust *const r = calloc(1, sizeof *r);
+	int error;
+
+	if (model->replays || !model->bounds_reads || rules->mixed) {
+		free(r);
+		return nvw_fail(NVW_E_USAGE,
+			"--oracle=robust: expected --mode=permitted and a model that bounds what is read");
+	}
+	error = r != NULL ? read_log(r, log_fd) : nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+	if (error != 0) {
+		ct_robust_destroy(r);
+		return error;
+	}
+	r->workload = workload;
+	r->plan = plan;
+	*ret_robust = r;
+	return 0;
+}
+
+void ct_robust_destroy(struct ct_robust *r)
+{
+	if (r != NULL) {
+		free(r->store);
+		free(r->site);
+		free(r->first);
+		free(r->of_word);
+		free(r->newest);
+		free(r->own);
+		free(r);
+	}
+}
+
+/* ---- One word of a state ------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The words that recovery has written. */
+static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t from, uint64_t *ret_count)
+{
+	const uint64_t count = image->undo_count - from;
+
+	if (!NVW_ROOM(r->own, r->own_capacity, count)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the writes of recovery");
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		r->own[i] = image->undo[from + i].off / 8;
+	}
+	qsort(r->own, count, sizeof *r->own, by_value);
+	*ret_count = count;
+	return 0;
+}
+
+/* The newest store to the word that is not above this number; 0: none. */
+static uint64_t store_to(const struct ct_robust *r, uint64_t word, uint64_t number)
+{
+	uint64_t low, high;
+
+	if (word >= r->words) {
+		return 0;
+	}
+	low = r->first[word];
+	high = r->first[word + 1];
+	while (low < high) {
+		const uint64_t middle = (low + high) / 2;
+
+		if (r->of_word[middle] > number) {
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	return low > r->first[word] ? r->of_word[low - 1] : 0;
+}
+
+/* Which store the word has in the state, and those that are lost. */
+struct versions {
+	uint64_t durable; /* 0: none of the run */
+	const struct ct_cell *cell;
+	unsigned level;
+};
+
+static struct versions versions_of(
+	const struct ct_robust *r, const struct ct_medium *m, const unsigned *levels, uint64_t word)
+{
+	const struct ct_cell *const c = ct_medium_cell_at(m, 8 * word);
+	struct versions v = {.cell = c};
+
+	if (c == NULL) {
+		v.durable = store_to(r, word, m->stores);
+		return v;
+	}
+	v.level = levels[c - m->cell];
+	v.durable = store_to(r, word, c->count > 0 ? c->write[0] - 1 : m->stores);
+	for (unsigned i = 0; i < c->count; i++) {
+		v.durable = ct_cell_has(c, v.level, i) ? MAX(v.durable, c->write[i]) : v.durable;
+	}
+	return v;
+}
+
+/* ---- A state ------------------------------------------------------------------------------------------- */
+
+struct state {
+	struct ct_robust *robust;
+	struct ct_medium *medium;
+	const unsigned *levels;
+	uint64_t applied;   /* entries of the image's undo log that are the state's */
+	uint64_t own;       /* words */
+	uint64_t of_kernel; /* the durable store of the latest kernel, 0: none */
+	struct nvw_findings *findings;
+	int verdict;
+};
+
+static const char *site_of(const struct ct_robust *r, uint64_t store)
+{
+	const uint32_t site = r->store[store - 1].site;
+
+	return site < r->sites ? r->site[site].text : "an unknown place";
+}
+
+static void note_durable(struct state *s, uint64_t word)
+{
+	struct ct_robust *const r = s->robust;
+	const uint64_t number = versions_of(r, s->medium, s->levels, word).durable;
+
+	if (number == 0) {
+		return;
+	}
+	const struct store *const store = &r->store[number - 1];
+	struct newest *const newest = newest_of(r, store->kernel, store->work_item);
+
+	if (newest->serial != r->serial || newest->store < number) {
+		newest->serial = r->serial;
+		newest->store = number;
+	}
+	if (s->of_kernel == 0 || store->kernel > r->store[s->of_kernel - 1].kernel) {
+		s->of_kernel = number;
+	}
+}
+
+static void judge_lost(struct state *s, uint64_t word, uint64_t number)
+{
+	struct ct_robust *const r = s->robust;
+	const struct store *const lost = &r->store[number - 1];
+	const struct newest *const newest = newest_of(r, lost->kernel, lost->work_item);
+	const nvw_off off = 8 * word;
+
+	if (newest->serial == r->serial && newest->store > number) {
+		s->verdict = nvw_violation(s->findings, off,
+			"%s is lost, and a later store of its work-item is durable: %s", site_of(r, number),
+			site_of(r, newest->store));
+	} else if (lost->acknowledged <= s->medium->record) {
+		s->verdict = nvw_violation(s->findings, off,
+			"%s is lost, and was made before an acknowledgement", site_of(r, number));
+	} else if (s->of_kernel != 0 && r->store[s->of_kernel - 1].kernel > lost->kernel) {
+		s->verdict = nvw_violation(s->findings, off,
+			"%s is lost, and a store of a later kernel is durable: %s", site_of(r, number),
+			site_of(r, s->of_kernel));
+	}
+}
+
+static void note_lost(struct state *s, uint64_t word)
+{
+	const struct versions v = versions_of(s->robust, s->medium, s->levels, word);
+
+	for (unsigned i = 0; v.cell != NULL && i < v.cell->count; i++) {
+		const uint64_t number = v.cell->write[i];
+
+		if (!ct_cell_has(v.cell, v.level, i) && number > v.durable &&
+			s->robust->store[number - 1].word == word) {
+			judge_lost(s, word, number);
+		}
+	}
+}
+
+/* What was read, but for what recovery itself has written. */
+static void for_each_read(struct state *s, void (*look)(struct state *s, uint64_t word))
+{
+	const struct nvw_pool_reads *const reads = s->medium->image.reads;
+
+	for (uint32_t i = 0; i < reads->count; i++) {
+		const uint64_t at = reads->order[i];
+
+		for (uint64_t bits = reads->words[at]; bits != 0; bits &= bits - 1) {
+			const uint64_t word = 64 * at + (uint64_t)__builtin_ctzll(bits);
+
+			if (bsearch(&word, s->robust->own, s->own, sizeof word, by_value) == NULL) {
+				look(s, word);
+			}
+		}
+	}
+}
+
+static void judge_reads(struct state *s)
+{
+	s->robust->serial++;
+	s->of_kernel = 0;
+	for_each_read(s, note_durable);
+	for_each_read(s, note_lost);
+}
+
+/* ---- The readers --------------------------------------------------------------------------------------- */
+
+/* One after the other; what they say of the structure does not count. */
+static int read_parts(struct state *s, const struct nvw_pool *pool)
+{
+	struct ct_robust *const r = s->robust;
+	struct ct_medium *const m = s->medium;
+	const struct nvw_parts *const parts = r->workload->parts;
+	const uint64_t count = parts->count(r->plan, nvw_pool_geometry(pool));
+
+	NVW_TRY(list_own(r, &m->image, s->applied, &s->own));
+	for (uint64_t i = 0; i < count; i++) {
+		ct_image_forget_reads(&m->image);
+		(void)parts->check(r->plan, pool, &m->acks, i, NULL);
+		judge_reads(s);
+	}
+	return 0;
+}
+
+static int read_whole(struct state *s, struct nvw_pool *pool)
+{
+	struct ct_robust *const r = s->robust;
+	struct nvw_recovery report = {0};
+
+	ct_image_forget_reads(&s->medium->image);
+	if (r->workload->recover != NULL) {
+		(void)r->workload->recover(pool, &report);
+	}
+	(void)r->workload->check(r->plan, pool, &s->medium->acks, NULL);
+	NVW_TRY(list_own(r, &s->medium->image, s->applied, &s->own));
+	judge_reads(s);
+	return 0;
+}
+
+int ct_robust_judge(struct ct_robust *r, struct ct_medium *m, const unsigned *levels,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	const struct nvw_pool_image image = {.image = m->image.ro,
+		.bytes = m->image.bytes,
+		.write = ct_image_write,
+		.context = &m->image,
+		.reads = m->image.reads};
+	struct state s = {.robust = r,
+		.medium = m,
+		.levels = levels,
+		.findings = findings,
+		.applied = m->image.undo_count};
+	struct nvw_recovery report = {0};
+	struct nvw_pool *pool;
+
+	NVW_INVARIANT(m->image.reads != NULL);
+	*phase = CT_PHASE_RECOVER;
+	if (nvw_pool_open_image(&image, &pool) != 0) {
+		return nvw_violation(findings, 0, "the pool does not open: %s", nvw_error_message());
+	}
+	int error = nvw_recover(pool, &report);
+
+	*phase = CT_PHASE_CHECK;
+	if (error != 0) {
+		error = nvw_violation(findings, 0, "recovery refuses the pool: %s", nvw_error_message());
+	} else {
+		error = r->workload->parts != NULL ? read_parts(&s, pool) : read_whole(&s, pool);
+	}
+	nvw_pool_close(pool);
+	return error != 0 ? error : s.verdict;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Robustness: stores that the program has put in order, and that persist in another, are told from reads alone; twins with the
+ * barrier are not. The shipped structures have at most the reports that are listed here, each with its reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <crashtest/crash.h>
+#include <emu.h>
+#include <nvw/kernel.h>
+
+#include "core/options.h"
+
+#define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
+#include "workloads/workloads.def"
+#undef WORKLOAD
+
+/* ---- A record and its flag, read together ------------------------------------------------------------ */
+
+enum { OPS = 6, WORDS = 1024 };
+enum fault { RIGHT = -1, NO_BARRIER, EARLY_ACK, LATER_KERNEL, UNREAD };
+
+struct plan {
+	int fault;
+};
+
+static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
+{
+	struct plan *const p = calloc(1, sizeof *p);
+
+	assert_non_null(p);
+	p->fault = mutation;
+	*ret_plan = p;
+	return 0;
+}
+
+static int pool(const void *plan, struct nvw_pool_params *ret_params)
+{
+	*ret_params = (struct nvw_pool_params){.heap_bytes = 2 * NVW_POOL_CHUNK_BYTES, .layout = "records"};
+	return 0;
+}
+
+static int setup(void *plan, struct nvw_machine *machine)
+{
+	struct nvw_pmem pmem;
+	nvw_off words;
+
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, NVW_POOL_CHUNK_BYTES, &words));
+	return nvw_write(machine, pmem.base + nvw_pool_root_off(&pmem.geometry, 0), &words, 8);
+}
+
+struct args {
+	uint64_t *words, op;
+	int fault;
+};
+
+/* The record and its flag are in two lines. */
+static void store_record(const struct args *a)
+{
+	nvw_store(&a->words[16 * a->op], a->op + 100);
+}
+
+static void store_flag(const struct args *a)
+{
+	nvw_store(&a->words[16 * a->op + 8], 1);
+}
+
+static void append(const void *args)
+{
+	const struct args *const a = args;
+
+	store_record(a);
+	if (a->fault != NO_BARRIER && a->fault != UNREAD) {
+		nvw_p_barrier_wi();
+	}
+	store_flag(a);
+	if (a->fault == EARLY_ACK) {
+		nvw_ack(a->op);
+	}
+	nvw_p_barrier_wi();
+	nvw_ack(a->op);
+}
+
+static void only_record(const void *args)
+{
+	store_record(args);
+}
+
+static void only_flag(const void *args)
+{
+	const struct args *const a = args;
+
+	store_flag(a);
+	nvw_p_barrier_wi();
+}
+
+static int run(void *plan, struct nvw_machine *machine)
+{
+	const struct plan *const p = plan;
+	struct nvw_pmem pmem;
+	nvw_off words;
+
+	NVW_TRY(nvw_pmem_attach(machine, &pmem));
+	NVW_TRY(nvw_read(machine, &words, pmem.base + nvw_pool_root_off(&pmem.geometry, 0), 8));
+	for (uint64_t op = 0; op < OPS; op++) {
+		const struct args a = {nvw_at(&pmem, uint64_t, words), op, p->fault};
+
+		if (p->fault == LATER_KERNEL) {
+			NVW_TRY(nvw_launch(machine, "record", only_record, &a, 1, 1));
+			NVW_TRY(nvw_launch(machine, "flag", only_flag, &a, 1, 1));
+		} else {
+			NVW_TRY(nvw_launch(machine, "append", append, &a, 1, 1));
+		}
+	}
+	return 0;
+}
+
+/* A check that is never wrong: it looks, and says nothing. */
+static int check(void *plan, struct nvw_pool *its, const struct nvw_acks *acks, struct nvw_findings *findings)
+{
+	const struct plan *const p = plan;
+	const nvw_off words = nvw_pool_word(its, nvw_pool_root_off(nvw_pool_geometry(its), 0));
+
+	for (uint64_t op = 0; op < OPS; op++) {
+		if (nvw_pool_word(its, words + 8 * (16 * op + 8)) != 0 && p->fault != UNREAD) {
+			(void)nvw_pool_word(its, words + 8 * 16 * op);
+		}
+	}
+	return 0;
+}
+
+static const struct nvw_mutation mutations[] = {
+	{"no-barrier", "the flag may be durable before the record", "permitted", NULL},
+	{"early-ack", "acknowledged before the flag is durable", "permitted", NULL},
+	{"later-kernel", "the record is a kernel's, the flag the next one's", "permitted", NULL},
+	{"unread", "as no-barrier, and the record is never read", "permitted", NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+static const struct nvw_workload records = {
+	.name = "records",
+	.mutations = mutations,
+	.prepare = prepare,
+	.dispose = free,
+	.pool = pool,
+	.setup = setup,
+	.run = run,
+	.check = check,
+};
+
+/* ---- Tests ------------------------------------------------------------------------------------------- */
+
+static struct ct_result result;
+
+static void set_options(struct nvw_options *options, const char *assignments)
+{
+	char text[256], *at = text, *word;
+
+	strcpy(text, assignments);
+	while ((word = strsep(&at, " ")) != NULL && *word != '\0') {
+		char *const value = strchr(word, '=');
+
+		*value = '\0';
+		assert_int_equal(nvw__options_set(options, word, value + 1), 0);
+	}
+}
+
+static int judge(const struct nvw_workload *w, const char *assignments, int mutation, enum ct_mode mode)
+{
+	const struct ct_options o = {
+		.mode = mode, .states = 400, .seed = 1, .jobs = 1, .robust = true, .unexplained = true};
+	struct nvw_options *options;
+	struct emu_config config;
+
+	emu_config_default(&config);
+	assert_int_equal(nvw__options_create(w->options, &options), 0);
+	set_options(options, assignments);
+	const struct ct_subject subject = {
+		.workload = w, .options = options, .config = &config, .mutation = mutation};
+
+	ct_result_free(&result);
+	memset(&result, 0, sizeof result);
+	const int error = ct_run(&subject, &o, &result);
+
+	nvw__options_free(options);
+	return error;
+}
+
+static void expect(int fault, const char *text)
+{
+	assert_int_equal(judge(&records, "", fault, CT_PERMITTED), 0);
+	assert_int_equal(result.finding_count, 1);
+	assert_non_null(strstr(result.finding[0].text, text));
+}
+
+static void what_barriers_order_is_robust(void **state)
+{
+	assert_int_equal(judge(&records, "", RIGHT, CT_PERMITTED), 0);
+	assert_true(result.consistent);
+	assert_true(result.states_distinct > OPS);
+}
+
+static void a_missing_barrier_is_told_with_both_stores(void **state)
+{
+	expect(NO_BARRIER, "store_record (test_robust.c:");
+	assert_non_null(strstr(result.finding[0].text,
+		") is lost, and a later store of its work-item is durable: store_flag (test_robust.c:"));
+}
+
+static void a_store_that_is_lost_behind_an_acknowledgement_is_told(void **state)
+{
+	expect(EARLY_ACK, "store_flag (test_robust.c:");
+	assert_non_null(strstr(result.finding[0].text, ") is lost, and was made before an acknowledgement"));
+}
+
+static void the_end_of_a_kernel_is_an_order(void **state)
+{
+	expect(LATER_KERNEL,
+		") is lost, and a store of a later kernel is durable: store_flag (test_robust.c:");
+}
+
+static void what_nobody_reads_does_not_count(void **state)
+{
+	assert_int_equal(judge(&records, "", UNREAD, CT_PERMITTED), 0);
+	assert_true(result.consistent);
+}
+
+/*
+ * Each report that is left of right structures is of one epoch that recovery rolls back as a whole, or of stores that no
+ * operation needs in order:
+ *
+ *	btree		a work-item publishes for several keys, whose operations are independent: a value's update may be durable
+ *			before the order word of another node
+ *	saved-tasks	with --recovery=undo the entries of a task are filled in one epoch, whose words the log restores together;
+ *			the check reads them from the recovered pool, where those that were not logged keep what the crash left
+ */
+static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void **state)
+{
+	static const struct {
+		const struct nvw_workload *workload;
+		const char *options, *benign;
+	} cases[] = {
+		{&nvw_workload_kv, "count=120 batch=40 slots=32 mix=put=70,delete=30 records=40", NULL},
+		{&nvw_workload_kv, "count=100 batch=40 slots=32 scope=workgroup", NULL},
+		{&nvw_workload_btree, "count=60 preload=60 batch=30 op=update", NULL},
+		{&nvw_workload_btree, "count=120 preload=60 batch=60 group-size=16", "publish_order"},
+		{&nvw_workload_queue, "count=96 producers=2 consumers=2 capacity=32 group-size=16", NULL},
+		{&nvw_workload_stack, "count=60 stacks=1 groups=3 group-size=5 payload=6 take=100", NULL},
+		{&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16", NULL},
+		{&nvw_workload_tiered, "count=96 groups=2 group-size=8", NULL},
+		{&nvw_workload_saved_tasks, "program=nqueens n=5 entries=128 group-size=16", NULL},
+		{&nvw_workload_saved_tasks, "recovery=undo program=fib n=6 entries=64 group-size=16",
+			"fill (launches.c:"},
+	};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_int_equal(judge(cases[i].workload, cases[i].options, RIGHT, CT_PERMITTED), 0);
+		for (unsigned k = 0; k < result.finding_count; k++) {
+			const char *const text = result.finding[k].text;
+
+			if (cases[i].benign == NULL ||
+				strncmp(text, cases[i].benign, strlen(cases[i].benign)) != 0) {
+				fail_msg("%s %s: %s", cases[i].workload->name, cases[i].options, text);
+			}
+		}
+	}
+}
+
+static void observed_mode_is_refused(void **state)
+{
+	assert_int_equal(judge(&records, "", RIGHT, CT_OBSERVED), NVW_E_USAGE);
+	assert_non_null(strstr(nvw_error_message(), "--oracle=robust: expected --mode=permitted"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_barriers_order_is_robust),
+		cmocka_unit_test(a_missing_barrier_is_told_with_both_stores),
+		cmocka_unit_test(a_store_that_is_lost_behind_an_acknowledgement_is_told),
+		cmocka_unit_test(the_end_of_a_kernel_is_an_order),
+		cmocka_unit_test(what_nobody_reads_does_not_count),
+		cmocka_unit_test(the_shipped_structures_have_at_most_the_reports_that_are_listed),
+		cmocka_unit_test(observed_mode_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
