@@ -81,7 +81,7 @@ static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
 		"promotion, or without "
 		"scopes (gd, rsp, denovo-b, dd, dd+ro, hlrc, hlrc-scoped, rfo, mttop-wb, no-l1, wt, "
 		"quickrelease, stc-nv, "
-		"stc-es, stc-ab, stc-mb, tcs)");
+		"stc-es, stc-ab, stc-mb, tcs");
 	command_expect("crash steal-log --scenario=remote --protocol=gh --states=1", 2, "",
 		"cannot run correctly under gh");
 	command_expect("run semaphore --scope=local --set=gpu.protocol=rsp", 2, "",
