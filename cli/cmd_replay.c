@@ -96,9 +96,9 @@ static int judge_foreign(const struct ct_saved *s, struct ct_finding *ret_findin
 	return error;
 }
 
-static int judge_by_workload(const struct replay *r, struct ct_go_on *go_on, struct ct_finding *ret_finding)
+static int judge_by_workload(const struct replay *r, struct ct_finding *ret_finding)
 {
-	struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan, .go_on = go_on};
+	struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan};
 
 	return ct_saved_judge(
 		&r->saved, ct_oracle_judge, &oracle, number_of(r->saved.head, "timeout_ms"), ret_finding);
@@ -107,12 +107,15 @@ static int judge_by_workload(const struct replay *r, struct ct_go_on *go_on, str
 /* A state that was worked on is worked on again, on the same machine. */
 static int judge_going_on(const struct replay *r, struct ct_finding *ret_finding)
 {
+	const struct ct_oracle oracle = {.workload = r->workload, .plan = r->plan};
+	const json_t *const head = r->saved.head;
 	struct ct_go_on go_on;
 	struct emu_config config;
 
-	NVW_TRY(ct_finding_machine(r->saved.head, &config));
-	NVW_TRY(ct_go_on_make(r->workload, &config, number_of(r->saved.head, "and_then"), &go_on));
-	const int error = judge_by_workload(r, &go_on, ret_finding);
+	NVW_TRY(ct_finding_machine(head, &config));
+	NVW_TRY(ct_go_on_make(&oracle, &config, number_of(head, "and_then"), &go_on));
+	const int error =
+		ct_saved_judge(&r->saved, ct_go_on_judge, &go_on, number_of(head, "timeout_ms"), ret_finding);
 
 	ct_go_on_end(&go_on);
 	return error;
@@ -315,7 +318,7 @@ static int judge_again(struct replay *r, struct ct_finding *ret_now)
 		return run_again(r, ret_now);
 	}
 	return json_object_get(r->saved.head, "and_then") ? judge_going_on(r, ret_now) :
-							    judge_by_workload(r, NULL, ret_now);
+							    judge_by_workload(r, ret_now);
 }
 
 static int judge_and_print(struct replay *r, bool json)

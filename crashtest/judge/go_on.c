@@ -66,8 +66,8 @@ static void acknowledge(void *context, uint64_t first, uint64_t count)
 	}
 }
 
-static int run(const struct ct_go_on *g, const struct ct_oracle *o, struct nvw_pool *pool,
-	const struct nvw_acks *before, struct nvw_acks *acks)
+static int run(
+	const struct ct_go_on *g, struct nvw_pool *pool, const struct nvw_acks *before, struct nvw_acks *acks)
 {
 	const struct emu_power_cut never = {
 		.time_ps = UINT64_MAX, .acknowledged = acknowledge, .context = acks};
@@ -75,7 +75,7 @@ static int run(const struct ct_go_on *g, const struct ct_oracle *o, struct nvw_p
 
 	NVW_TRY(emu_create(g->config, pool, NULL, &machine));
 	emu_set_power_cut(machine, &never);
-	int error = o->workload->go_on(o->plan, machine, before, g->operations);
+	int error = g->oracle.workload->go_on(g->oracle.plan, machine, before, g->operations);
 
 	if (error == 0) {
 		error = nvw_persist(machine);
@@ -94,13 +94,13 @@ static int copy_acks(const struct nvw_acks *from, struct nvw_acks *to)
 	return 0;
 }
 
-static int open_and_run(const struct ct_go_on *g, const struct ct_oracle *o, const char *path,
-	const struct nvw_acks *before, struct nvw_acks *acks)
+static int open_and_run(
+	const struct ct_go_on *g, const char *path, const struct nvw_acks *before, struct nvw_acks *acks)
 {
 	struct nvw_pool *pool;
 
 	NVW_TRY(nvw_pool_open(path, NVW_POOL_WRITE, &pool));
-	const int error = run(g, o, pool, before, acks);
+	const int error = run(g, pool, before, acks);
 
 	nvw_pool_close(pool);
 	return error;
@@ -137,20 +137,19 @@ static int judge_again(const struct ct_oracle *o, const char *path, const struct
 	return verdict;
 }
 
-static int go_on_from(const struct ct_go_on *g, const struct ct_oracle *o, const char *path,
-	const struct nvw_acks *before, struct nvw_acks *acks, struct nvw_findings *findings,
-	volatile uint32_t *phase)
+static int go_on_from(const struct ct_go_on *g, const char *path, const struct nvw_acks *before,
+	struct nvw_acks *acks, struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	*phase = CT_PHASE_GO_ON;
 	NVW_TRY(copy_acks(before, acks));
-	if (open_and_run(g, o, path, before, acks) != 0) {
+	if (open_and_run(g, path, before, acks) != 0) {
 		return nvw_violation(findings, 0, "going on after recovery: %s", nvw_error_message());
 	}
-	return judge_again(o, path, acks, findings, phase);
+	return judge_again(&g->oracle, path, acks, findings, phase);
 }
 
-int ct_go_on(struct ct_go_on *g, const struct ct_oracle *o, const struct ct_image *image,
-	const struct nvw_acks *before, struct nvw_findings *findings, volatile uint32_t *phase)
+static int go_on(struct ct_go_on *g, const struct ct_image *image, const struct nvw_acks *before,
+	struct nvw_findings *findings, volatile uint32_t *phase)
 {
 	const uint64_t key = nvw_mix64(image->hash ^ nvw_mix64(before->hash)) | 1;
 	uint64_t *const seen = &g->seen[key >> 1 & (CT_GONE_ON_MAX - 1)];
@@ -162,7 +161,7 @@ int ct_go_on(struct ct_go_on *g, const struct ct_oracle *o, const struct ct_imag
 	}
 	snprintf(path, sizeof path, "%s/pool-%d", g->folder.path, (int)getpid());
 	NVW_TRY(write_pools(image, path));
-	const int verdict = go_on_from(g, o, path, before, &acks, findings, phase);
+	const int verdict = go_on_from(g, path, before, &acks, findings, phase);
 
 	nvw__acks_free(&acks);
 	if (verdict == 0) {
@@ -171,13 +170,28 @@ int ct_go_on(struct ct_go_on *g, const struct ct_oracle *o, const struct ct_imag
 	return verdict;
 }
 
-int ct_go_on_make(const struct nvw_workload *w, const struct emu_config *config, uint64_t operations,
+int ct_go_on_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase)
+{
+	struct ct_go_on *const g = context;
+	const int verdict = ct_oracle_judge(&g->oracle, image, acks, findings, phase);
+
+	if (verdict != 0) {
+		return verdict;
+	}
+	if (image->recoveries != NULL) {
+		image->recoveries->worked_on++;
+	}
+	return go_on(g, image, acks, findings, phase);
+}
+
+int ct_go_on_make(const struct ct_oracle *oracle, const struct emu_config *config, uint64_t operations,
 	struct ct_go_on *ret)
 {
-	*ret = (struct ct_go_on){.config = config, .operations = operations};
-	if (w->go_on == NULL) {
-		return nvw_fail(
-			NVW_E_USAGE, "--and-then: %s has no operations to go on with after a crash", w->name);
+	*ret = (struct ct_go_on){.oracle = *oracle, .config = config, .operations = operations};
+	if (oracle->workload->go_on == NULL) {
+		return nvw_fail(NVW_E_USAGE, "--and-then: %s has no operations to go on with after a crash",
+			oracle->workload->name);
 	}
 	return nvw_folder_make("go-on", true, &ret->folder);
 }

@@ -16,19 +16,21 @@ struct emu_config;
 enum { CT_GONE_ON_MAX = 1 << 12 };
 
 struct ct_go_on {
+	struct ct_oracle oracle;
 	const struct emu_config *config;
 	uint64_t operations;           /* at most, in a state */
 	struct nvw_folder folder;      /* of the files, those of a process with its number */
 	uint64_t seen[CT_GONE_ON_MAX]; /* keys of states that passed, by their low bits */
 };
 
-/* NVW_E_USAGE if the workload has no operations to go on with. The config stays the caller's; ends with ct_go_on_end(). */
-NVW_CHECKED int ct_go_on_make(const struct nvw_workload *workload, const struct emu_config *config,
+/* NVW_E_USAGE if the oracle's workload has no operations to go on with. All stays the caller's; ends with ct_go_on_end(). */
+NVW_CHECKED int ct_go_on_make(const struct ct_oracle *oracle, const struct emu_config *config,
 	uint64_t operations, struct ct_go_on *ret_go_on);
 void ct_go_on_end(struct ct_go_on *go_on);
 
-/* As a ct_judge of a recovered image that passes the check. An image has the pools of the run one behind the other. */
-int ct_go_on(struct ct_go_on *go_on, const struct ct_oracle *oracle, const struct ct_image *image,
-	const struct nvw_acks *acks, struct nvw_findings *findings, volatile uint32_t *phase);
+/* A ct_judge: that of the oracle, and of a state that passes once more after going on; context is a struct ct_go_on. An image
+ * has the pools of the run one behind the other. */
+int ct_go_on_judge(void *go_on, struct ct_image *image, const struct nvw_acks *acks,
+	struct nvw_findings *findings, volatile uint32_t *phase);
 
 #endif

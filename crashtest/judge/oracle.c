@@ -4,7 +4,6 @@
 
 #include "../states/image.h"
 #include "core/bounds.h"
-#include "go_on.h"
 #include "oracle.h"
 
 enum { REPEAT_EVERY = 16, INTERRUPT_EVERY = 4 };
@@ -223,13 +222,6 @@ static int judge_nested(const struct ct_oracle *o, struct ct_image *image, struc
 	return verdict;
 }
 
-static void note_going_on(struct ct_recoveries *noted)
-{
-	if (noted != NULL) {
-		noted->worked_on++;
-	}
-}
-
 int ct_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
 	struct nvw_findings *findings, volatile uint32_t *phase)
 {
@@ -239,10 +231,7 @@ int ct_oracle_judge(void *context, struct ct_image *image, const struct nvw_acks
 	int verdict = o->nested ? judge_nested(o, image, findings, phase) : 0;
 
 	verdict = NVW_OR(verdict, judge_once(o, &tap, acks, findings, phase));
-	if (verdict == 0 && o->go_on != NULL) {
-		note_going_on(image->recoveries);
-		verdict = ct_go_on(o->go_on, o, image, acks, findings, phase);
-	}
+
 	if (verdict == 0 && choice % REPEAT_EVERY == 0) {
 		verdict = judge_repeated(o, image, findings, phase);
 	}

@@ -13,13 +13,10 @@
 
 #include "../crash.h"
 
-struct ct_go_on;
-
 struct ct_oracle {
 	const struct nvw_workload *workload;
 	void *plan;
 	bool nested;
-	struct ct_go_on *go_on; /* go_on.h; NULL: states are not worked on */
 };
 
 /* Recovers and checks an open pool. Every error becomes a violation. */

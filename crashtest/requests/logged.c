@@ -119,8 +119,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		NVW_TRY(ct_robust_create(l->log_fd, rules, b->subject->workload, b->plan, &robust));
 	}
 	if (options->go_on > 0) {
-		NVW_TRY(ct_go_on_make(b->subject->workload, b->subject->config, options->go_on, &go_on));
-		oracle.go_on = &go_on;
+		NVW_TRY(ct_go_on_make(&oracle, b->subject->config, options->go_on, &go_on));
 	}
 
 	timed.begin_ps = l->shared->begin_ps;
@@ -131,8 +130,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.initial = b->initial,
 		.bytes = b->bytes,
 		.first_record = l->shared->first_record,
-		.judge = ct_oracle_judge,
-		.context = &oracle,
+		.judge = options->go_on > 0 ? ct_go_on_judge : ct_oracle_judge,
+		.context = options->go_on > 0 ? (void *)&go_on : &oracle,
 		.tells_reads = options->go_on == 0, /* a machine reads its copy */
 		.bench = b,
 		.recorded = l->shared,
