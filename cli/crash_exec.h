@@ -22,8 +22,8 @@ struct crash_recording {
 	double seconds;         /* output: it took */
 	uint64_t events;        /* output: number of events */
 	int status;             /* output: as from waitpid() */
-	/* Its threads take turns; NULL: they do not. Then, with the list of a plan that has one, what the schedule
-	 * has become, and how it ended if no thread could go on. */
+	/* Its threads take turns; NULL: they do not. Then, with the list of a plan that has one, what the
+	 * schedule has become, and how it ended if no thread could go on. */
 	const struct host_schedule_plan *schedule;
 	const struct host_switch *switches;
 	struct host_schedule *made; /* output; the caller's room */
@@ -38,8 +38,8 @@ NVW_CHECKED int crash_record(struct crash_recording *recording);
 NVW_CHECKED int crash_exec_result(
 	const struct emu_config *machine, const struct crash_request *request, struct ct_result *ret_result);
 
-/* Runs the program of a saved finding again, under the switches of its schedule. *ret_same: the log is that of the
- * finding. NVW_E_INPUT if the image is no longer what it was. */
+/* Runs the program of a saved finding again, under the switches of its schedule. *ret_same: the log is that
+ * of the finding. NVW_E_INPUT if the image is no longer what it was. */
 NVW_CHECKED int crash_exec_replay(
 	const struct emu_config *machine, const json_t *schedule, bool *ret_same, char ret_end[2048]);
 

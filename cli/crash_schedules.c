@@ -230,7 +230,8 @@ static int fails_alike(struct schedules *x, const struct host_schedule_plan *pla
 	return alike;
 }
 
-/* Leaves out switches, many at a time and at last one by one, as long as it fails alike. The list is x->list. */
+/* Leaves out switches, many at a time and at last one by one, as long as it fails alike. The list is x->list.
+ */
 static int shorten(struct schedules *x, const struct host_schedule_plan *plan, const char *text,
 	uint32_t *count, struct ct_result *room)
 {

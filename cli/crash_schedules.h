@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave crash --exec --schedules: the crash states that each of many schedules of a program's threads leaves. */
+/* nvwave crash --exec --schedules: the crash states that each of many schedules of a program's threads
+ * leaves. */
 #ifndef CLI_CRASH_SCHEDULES_H
 #define CLI_CRASH_SCHEDULES_H
 
@@ -10,7 +11,8 @@ struct crash_tested;
 struct crash_runs {
 	struct crash_tested *tested;
 	const struct crash_request *request;
-	/* Runs the program on a new copy of the image, under a schedule. 1: there is a log; 0: there is none. */
+	/* Runs the program on a new copy of the image, under a schedule. 1: there is a log; 0: there is none.
+	 */
 	int (*run)(struct crash_tested *tested, const struct host_schedule_plan *plan,
 		const struct host_switch *list, struct host_schedule *ret_made, char ret_end[2048]);
 	/* Continues the hash with the log of the last run. */
@@ -20,8 +22,8 @@ struct crash_runs {
 		struct ct_result *ret_result);
 };
 
-/* The request's schedules, one after the other; those with logs that were tested before are counted only. A finding that
- * is new is explained in a schedule with as few switches as were found to do. */
+/* The request's schedules, one after the other; those with logs that were tested before are counted only. A
+ * finding that is new is explained in a schedule with as few switches as were found to do. */
 NVW_CHECKED int crash_schedules_run(
 	const struct crash_runs *runs, const struct ct_options *options, struct ct_result *ret_result);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What exec and crash have in common of schedules of a program's threads: the options, and logs that were seen. */
+/* What exec and crash have in common of schedules of a program's threads: the options, and logs that were
+ * seen. */
 #ifndef CLI_SCHEDULES_ASKED_H
 #define CLI_SCHEDULES_ASKED_H
 

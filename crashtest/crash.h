@@ -97,11 +97,11 @@ struct ct_options {
 	const char *save;
 	/* folder for the tested states as files (explore/export.h); implies whole; NULL: none */
 	const char *exports;
-	/* a state that passes is worked on by so many operations, and judged again (judge/go_on.h); implies whole, and that
-	 * no state represents others; not in kill mode; 0: none */
+	/* a state that passes is worked on by so many operations, and judged again (judge/go_on.h); implies
+	 * whole, and that no state represents others; not in kill mode; 0: none */
 	uint64_t go_on;
-	/* the judge is robustness (explore/robust.h), whatever the check says; in permitted mode alone; implies whole and
-	 * unexplained */
+	/* the judge is robustness (explore/robust.h), whatever the check says; in permitted mode alone;
+	 * implies whole and unexplained */
 	bool robust;
 	bool nested;        /* recovery is also crashed before each of its own writes; not in kill mode */
 	bool whole;         /* tests whole states alone, though the check has parts (parts.h) */
@@ -398,8 +398,8 @@ struct ct_result {
 	/* For a recorded program: number of threads that may have stored, in this interleaving. 0:
 	 * unknown. */
 	uint64_t threads;
-	/* The same of several schedules of these threads: run, with different logs, and those in which no thread could go
-	 * on at last, with the words on the first one. */
+	/* The same of several schedules of these threads: run, with different logs, and those in which no
+	 * thread could go on at last, with the words on the first one. */
 	struct {
 		uint64_t run, different, stuck;
 		char first_stuck[2048];

@@ -29,7 +29,8 @@ struct site {
 	char text[144]; /* "publish (kernel.c:190)" */
 };
 
-/* The newest store of a work-item; or the newest durable one that was read in the state of this serial number. */
+/* The newest store of a work-item; or the newest durable one that was read in the state of this serial
+ * number. */
 struct newest {
 	uint64_t work_item, store, serial;
 	uint32_t kernel;
@@ -193,14 +194,17 @@ int ct_robust_create(int log_fd, const struct ct_rules *rules, const struct nvw_
 {
 	const struct ct_model_info *const model = ct_model_info(rules->model);
 	struct ct_robust *const r = calloc(1, sizeof *r);
-	int error;
 
 	if (model->replays || !model->bounds_reads || rules->mixed) {
 		free(r);
 		return nvw_fail(NVW_E_USAGE,
 			"--oracle=robust: expected --mode=permitted and a model that bounds what is read");
 	}
-	error = r != NULL ? read_log(r, log_fd) : nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+	if (r == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+	}
+	const int error = read_log(r, log_fd);
+
 	if (error != 0) {
 		ct_robust_destroy(r);
 		return error;
@@ -289,9 +293,11 @@ static struct versions versions_of(
 		return v;
 	}
 	v.level = levels[c - m->cell];
-	v.durable = store_to(r, word, c->count > 0 ? c->write[0] - 1 : m->stores);
+	v.durable = store_to(r, word, c->write[0] - 1);
 	for (unsigned i = 0; i < c->count; i++) {
-		v.durable = ct_cell_has(c, v.level, i) ? MAX(v.durable, c->write[i]) : v.durable;
+		if (ct_cell_has(c, v.level, i)) {
+			v.durable = MAX(v.durable, c->write[i]);
+		}
 	}
 	return v;
 }

@@ -13,8 +13,9 @@
  * first ones, they are executed as well; if the answers differ, they are executed from then on, and states
  * judged only by forks are judged again.
  *
- * With next, a state that the command accepts is worked on: next runs on the file as the command has left it, and the
- * command is asked again. Its answer counts then; where the output counts as a whole, both outputs do.
+ * With next, a state that the command accepts is worked on: next runs on the file as the command has left it,
+ * and the command is asked again. Its answer counts then; where the output counts as a whole, both outputs
+ * do.
  */
 #ifndef CRASHTEST_ASK_H
 #define CRASHTEST_ASK_H
@@ -68,7 +69,8 @@ NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *imag
 	const struct nvw_acks *acks, struct ct_answer *ret_answer);
 /* What a violation's text begins with: "" of the first run. */
 const char *ct_answer_when(const struct ct_answer *answer);
-/* An answer that is a hang or a death is a violation, and so is a status of next that is not 0; 0 if it is none. */
+/* An answer that is a hang or a death is a violation, and so is a status of next that is not 0; 0 if it is
+ * none. */
 int ct_answer_note(const struct ct_answer *answer, struct nvw_findings *findings);
 
 /* The stack of a command that dies of a signal or hangs in this state (trace.h); "" if it does neither. */

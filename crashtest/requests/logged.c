@@ -112,6 +112,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.workload = b->subject->workload, .plan = b->plan, .nested = options->nested};
 	struct ct_go_on go_on = {0};
 	struct ct_robust *robust = NULL;
+	ct_judge judge = ct_oracle_judge;
+	void *context = &oracle;
 	struct ct_hangs hangs = {0};
 	struct ct_rules timed = *rules;
 
@@ -120,6 +122,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	}
 	if (options->go_on > 0) {
 		NVW_TRY(ct_go_on_make(&oracle, b->subject->config, options->go_on, &go_on));
+		judge = ct_go_on_judge;
+		context = &go_on;
 	}
 
 	timed.begin_ps = l->shared->begin_ps;
@@ -130,8 +134,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 		.initial = b->initial,
 		.bytes = b->bytes,
 		.first_record = l->shared->first_record,
-		.judge = options->go_on > 0 ? ct_go_on_judge : ct_oracle_judge,
-		.context = options->go_on > 0 ? (void *)&go_on : &oracle,
+		.judge = judge,
+		.context = context,
 		.tells_reads = options->go_on == 0, /* a machine reads its copy */
 		.bench = b,
 		.recorded = l->shared,
@@ -258,6 +262,10 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 	}
 	if (o->nested && o->mode == CT_KILL) {
 		return nvw_fail(NVW_E_USAGE, "--nested: expected --mode=observed or --mode=permitted");
+	}
+	if (o->go_on > 0 && o->robust) {
+		return nvw_fail(NVW_E_USAGE,
+			"--and-then has no effect with --oracle=robust: it judges what was read");
 	}
 	if (o->go_on > 0 && o->mode == CT_KILL) {
 		return nvw_fail(NVW_E_USAGE, "--and-then: expected --mode=observed or --mode=permitted");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Persistency races that happen, where threads take turns (turns.c): a thread has read what another has stored and
- * not made durable, and makes something durable that it has stored since, while that still is not.
+ * Persistency races that happen, where threads take turns (turns.c): a thread has read what another has
+ * stored and not made durable, and makes something durable that it has stored since, while that still is not.
  *
  * The tables of other threads (../persistency.h) can be read because only one thread runs.
  */

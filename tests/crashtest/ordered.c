@@ -28,7 +28,7 @@ static uint64_t *at(uint64_t *words, uint64_t i)
 	return words + LINE * i;
 }
 
-/* ---- Locks ----------------------------------------------------------------------------------------------- */
+/* ---- Locks --------------------------------------------------------------------------------------------- */
 
 static void critical_section(const struct args *a)
 {
@@ -66,7 +66,7 @@ static void ttas_locked(const struct args *a)
 	nvw_atomic_store(a->shared, 0, a->p.release, a->p.scope);
 }
 
-/* ---- A barrier between work-groups ----------------------------------------------------------------------- */
+/* ---- A barrier between work-groups --------------------------------------------------------------------- */
 
 /* The first work-group's work-items each wait for another work-group, and let it go. */
 static void lead(const struct args *a)
@@ -114,7 +114,7 @@ static void meet(const struct args *a)
 	nvw_store(at(a->slots, items + nvw_global_id()), sum);
 }
 
-/* ---- Orders that can be counted -------------------------------------------------------------------------- */
+/* ---- Orders that can be counted ------------------------------------------------------------------------ */
 
 static void add(const struct args *a)
 {
@@ -145,7 +145,7 @@ static void wait_for_good(const struct args *a)
 	}
 }
 
-/* ---- Bugs of order --------------------------------------------------------------------------------------- */
+/* ---- Bugs of order ------------------------------------------------------------------------------------- */
 
 /* The reader looks once whether the writer has begun; by the machine's times that is too early. */
 static void publish(const struct args *a)
@@ -238,7 +238,7 @@ static void consume(const struct args *a)
 	}
 }
 
-/* ---- The workload ---------------------------------------------------------------------------------------- */
+/* ---- The workload -------------------------------------------------------------------------------------- */
 
 static void kernel(const void *args)
 {
@@ -395,7 +395,7 @@ const struct nvw_workload ordered_workload = {.name = "ordered",
 	.run = run,
 	.verify = verify};
 
-/* ---- With NVRAM ------------------------------------------------------------------------------------------ */
+/* ---- With NVRAM ---------------------------------------------------------------------------------------- */
 
 static int pool(const void *plan, struct nvw_pool_params *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A structure whose look-ups are right in every crash state, and whose allocator hands out a place twice once it is used
- * again: its places are a row of words, and the mark that says which is next is not durable in time. A twin makes it so.
+ * A structure whose look-ups are right in every crash state, and whose allocator hands out a place twice once
+ * it is used again: its places are a row of words, and the mark that says which is next is not durable in
+ * time. A twin makes it so.
  */
 #include <stdlib.h>
 

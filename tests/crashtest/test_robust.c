@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Robustness: stores that the program has put in order, and that persist in another, are told from reads alone; twins with the
- * barrier are not. The shipped structures have at most the reports that are listed here, each with its reason.
+ * Robustness: stores that the program has put in order, and that persist in another, are told from reads
+ * alone; twins with the barrier are not. The shipped structures have at most the reports that are listed
+ * here, each with its reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -234,13 +235,13 @@ static void what_nobody_reads_does_not_count(void **state)
 }
 
 /*
- * Each report that is left of right structures is of one epoch that recovery rolls back as a whole, or of stores that no
- * operation needs in order:
+ * Each report that is left of right structures is of one epoch that recovery rolls back as a whole, or of
+ * stores that no operation needs in order:
  *
- *	btree		a work-item publishes for several keys, whose operations are independent: a value's update may be durable
- *			before the order word of another node
- *	saved-tasks	with --recovery=undo the entries of a task are filled in one epoch, whose words the log restores together;
- *			the check reads them from the recovered pool, where those that were not logged keep what the crash left
+ *	btree		a work-item publishes for several keys, whose operations are independent: a value's
+ *			update may be durable before the order word of another node
+ *	saved-tasks	with --recovery=undo the entries of a task are filled in one epoch, whose words the log
+ *			restores together; those that were not logged keep what the crash left
  */
 static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void **state)
 {

@@ -65,7 +65,7 @@ static struct ct_schedules run(const struct ordered *program, uint64_t schedules
 	return run_with(program, schedules, 1, 64, &result);
 }
 
-/* ---- Orders ---------------------------------------------------------------------------------------------- */
+/* ---- Orders -------------------------------------------------------------------------------------------- */
 
 static void orders_of_accesses_without_conflict_are_one(void **state)
 {
@@ -133,7 +133,7 @@ static void the_same_seed_gives_the_same_schedules(void **state)
 	assert_true(first.different != other.different || first.choices != other.choices);
 }
 
-/* ---- Dat3M's benchmarks ---------------------------------------------------------------------------------- */
+/* ---- Dat3M's benchmarks -------------------------------------------------------------------------------- */
 
 enum variant { RIGHT, ACQ2RX, REL2RX, DV2WG, MASTER_ACQ2RX, MASTER_REL2RX, WEAKEST };
 
@@ -219,7 +219,7 @@ static void locks_and_barriers_have_their_known_answers(void **state)
 	}
 }
 
-/* ---- Bugs of order --------------------------------------------------------------------------------------- */
+/* ---- Bugs of order ------------------------------------------------------------------------------------- */
 
 /* By the machine's times nothing is wrong; under a schedule there is this; the clean twin has nothing. */
 static void expect_under_others(struct ordered p, enum ct_schedule_kind kind, uint64_t schedules)
@@ -285,7 +285,7 @@ static void a_crash_state_of_another_order_is_found(void **state)
 	assert_string_equal(result.finding[0].text, "a message was consumed that is lost");
 }
 
-/* ---- Replay ---------------------------------------------------------------------------------------------- */
+/* ---- Replay -------------------------------------------------------------------------------------------- */
 
 static void a_schedule_is_run_again_by_its_number(void **state)
 {

@@ -17,7 +17,8 @@ struct btree_run {
 	uint64_t *keys, *values, *ops; /* device */
 	/* host: the rest of the batch, ascending */
 	uint64_t left, *left_keys, *left_values, *left_ops;
-	/* after a crash: what needs no second time, and how many operations are wanted yet; NULL before one */
+	/* after a crash: what needs no second time, and how many operations are wanted yet; NULL before one
+	 */
 	const struct nvw_acks *acks;
 	uint64_t wanted;
 	/* host: one launch */
