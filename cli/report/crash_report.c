@@ -360,6 +360,11 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	if (r->has_recoveries && r->recoveries.epochs_open > 0) {
 		print_recoveries(&r->recoveries, to);
 	}
+	if (r->robust) {
+		fputs("judged by what was read, not by the check: a finding may be benign, and the structure wrong "
+		      "without one\n",
+			to);
+	}
 	if (r->recoveries.worked_on > 0) {
 		fprintf(to, "worked on after recovery: %s states, and judged again\n",
 			GROUPED(r->recoveries.worked_on));

@@ -153,7 +153,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	if (!error) {
 		error = ct_coverage_of(ct_run_executed(l->shared), &ret_result->coverage);
 	}
-	ret_result->has_recoveries = ret_result->states_distinct > 0;
+	ret_result->robust = options->robust;
+	ret_result->has_recoveries = ret_result->states_distinct > 0 && !options->robust;
 	json_decref(head);
 	ct_go_on_end(&go_on);
 	ct_robust_destroy(robust);

@@ -35,6 +35,9 @@ static void a_state_fails_after_going_on_and_is_replayed_so(void **state)
 
 	command_expect("crash kv --count=64 --states=100 --cures=off --and-then=4", 0,
 		"worked on after recovery: ", "");
+	command_expect("crash kv --count=64 --states=100 --oracle=robust", 0, "judged by what was read", "");
+	command_expect("crash kv --oracle=robust --and-then=4", 2, "", "--and-then has no effect");
+	command_expect("crash kv --oracle=replay", 2, "", "--oracle=replay is for programs");
 	command_expect("crash kv --and-then=some", 2, "", "--and-then: expected a number of operations");
 	snprintf(line, sizeof line,
 		"crash %s --mutate=late-mark --states=100 --cures=off --and-then=2 --save=%%D/findings",
