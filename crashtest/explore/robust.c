@@ -242,7 +242,7 @@ static int list_own(struct ct_robust *r, const struct ct_image *image, uint64_t 
 {
 	const uint64_t count = image->undo_count - from;
 
-	if (!NVW_ROOM(r->own, r->own_capacity, count)) {
+	if (!NVW_ROOM(r->own, r->own_capacity, count + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the writes of recovery");
 	}
 	for (uint64_t i = 0; i < count; i++) {
