@@ -370,7 +370,7 @@ struct ct_result {
 	uint64_t states_planned; /* states that the budget allows */
 	unsigned shard, shards;
 	bool gave_up; /* too many workers died: the budget was not used up */
-	bool robust; /* the judge was robustness (options.robust) */
+	bool robust;  /* the judge was robustness (options.robust) */
 	bool has_recoveries;
 	struct ct_recoveries recoveries; /* not of kill mode, nor of a store log */
 	/* With cures: the model under which they were explored, and the failing states that remain with all
