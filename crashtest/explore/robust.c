@@ -9,6 +9,7 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "../crash.h"
@@ -78,7 +79,10 @@ static int make_places(struct ct_robust *r, uint64_t count)
 	free(r->newest);
 	r->newest = calloc(capacity, sizeof *r->newest);
 	r->newest_capacity = capacity;
-	return r->newest != NULL ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+	if (r->newest == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+	}
+	return 0;
 }
 
 static int add_site(struct ct_robust *r, const struct nvw_log_record *record)
@@ -272,7 +276,10 @@ static uint64_t store_to(const struct ct_robust *r, uint64_t word, uint64_t numb
 			low = middle + 1;
 		}
 	}
-	return low > r->first[word] ? r->of_word[low - 1] : 0;
+	if (low == r->first[word]) {
+		return 0;
+	}
+	return r->of_word[low - 1];
 }
 
 /* Which store the word has in the state, and those that are lost. */
@@ -467,5 +474,5 @@ int ct_robust_judge(struct ct_robust *r, struct ct_medium *m, const unsigned *le
 		error = r->workload->parts != NULL ? read_parts(&s, pool) : read_whole(&s, pool);
 	}
 	nvw_pool_close(pool);
-	return error != 0 ? error : s.verdict;
+	return NVW_OR(error, s.verdict);
 }

@@ -342,7 +342,10 @@ const char *ct_answer_when(const struct ct_answer *a)
 int ct_answer_note(const struct ct_answer *a, struct nvw_findings *findings)
 {
 	const char *const when = ct_answer_when(a);
-	const char *const who = a->run == CT_RUN_NEXT ? "the program" : "the checker";
+	static const char *const runs[] = {[CT_RUN_FIRST] = "the checker",
+		[CT_RUN_NEXT] = "the program",
+		[CT_RUN_AFTER] = "the checker"};
+	const char *const who = runs[a->run];
 
 	if (!a->in_time && *a->where) {
 		return nvw_violation(findings, 0, "%s%s does not terminate: %s", when, who, a->where);

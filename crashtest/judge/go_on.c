@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include <check/check.h>
@@ -26,7 +27,7 @@ static int write_bytes(const char *path, const uint8_t *from, uint64_t bytes)
 	if (fd < 0) {
 		return nvw_fail_errno("%s", path);
 	}
-	for (; at < bytes && n > 0; at += n > 0 ? (uint64_t)n : 0) {
+	for (; at < bytes && n > 0; at += (uint64_t)MAX(n, 0)) {
 		n = pwrite(fd, from + at, bytes - at, (off_t)at);
 	}
 	const int error = at < bytes ? nvw_fail_errno("%s", path) : 0;
@@ -47,9 +48,12 @@ static int write_pools(const struct ct_image *image, const char *path)
 	for (unsigned i = 0; error == 0 && (pool = nvw_pool_number(first, i)) != NULL; i++) {
 		char *const its = nvw__pool_path(path, i);
 
-		error = its == NULL ? NVW_E_MEMORY :
-				      write_bytes(its, image->ro + nvw_pool_begin(pool),
-					      nvw_pool_geometry(pool)->bytes);
+		if (its == NULL) {
+			error = NVW_E_MEMORY;
+		} else {
+			error = write_bytes(
+				its, image->ro + nvw_pool_begin(pool), nvw_pool_geometry(pool)->bytes);
+		}
 		free(its);
 	}
 	nvw_pool_close(first);
