@@ -433,7 +433,9 @@ int crash_status(enum ct_verdict verdict)
 	static const int status[] = {[CT_VERDICT_UNDECIDED] = STATUS_INPUT,
 		[CT_VERDICT_CONSISTENT] = STATUS_CLEAN,
 		[CT_VERDICT_UNREFUTED] = STATUS_CLEAN,
-		[CT_VERDICT_INCONSISTENT] = STATUS_INCONSISTENT};
+		[CT_VERDICT_INCONSISTENT] = STATUS_INCONSISTENT,
+		[CT_VERDICT_ROBUST] = STATUS_CLEAN,
+		[CT_VERDICT_NOT_ROBUST] = STATUS_INCONSISTENT};
 
 	NVW_INVARIANT(verdict < sizeof status / sizeof *status);
 	return status[verdict];

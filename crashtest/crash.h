@@ -222,19 +222,21 @@ struct ct_moment {
 	uint32_t line;
 };
 
-/* What a test says. If nothing failed in a sample, it says that and no more. */
+/* What a test says. If nothing failed in a sample, it says that and no more. The last two are of options.robust. */
 #define CT_VERDICTS(X)                                  \
 	X(UNDECIDED, "undecided", "UNDECIDED")          \
 	X(CONSISTENT, "consistent", "CONSISTENT")       \
 	X(UNREFUTED, "not-refuted", "NO FAILURE FOUND") \
-	X(INCONSISTENT, "inconsistent", "INCONSISTENT")
+	X(INCONSISTENT, "inconsistent", "INCONSISTENT") \
+	X(ROBUST, "robust", "ROBUST")                   \
+	X(NOT_ROBUST, "not-robust", "NOT ROBUST")
 #define X(name, id, words) CT_VERDICT_##name,
 enum ct_verdict { CT_VERDICTS(X) };
 #undef X
 /* The name of a verdict in JSON; its words in a text or page. */
 const char *ct_verdict_name(enum ct_verdict verdict);
 const char *ct_verdict_words(enum ct_verdict verdict);
-/* True if nothing failed: consistent or unrefuted. */
+/* True if nothing failed: consistent, unrefuted or robust. */
 bool ct_verdict_passes(enum ct_verdict verdict);
 
 /* States that fail in the same way: their texts differ only in numbers. */

@@ -65,7 +65,9 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
 		[CT_VERDICT_CONSISTENT] = "good",
 		[CT_VERDICT_UNREFUTED] = "sample",
-		[CT_VERDICT_INCONSISTENT] = "bad"};
+		[CT_VERDICT_INCONSISTENT] = "bad",
+		[CT_VERDICT_ROBUST] = "sample",
+		[CT_VERDICT_NOT_ROBUST] = "bad"};
 	char verdict[64];
 
 	snprintf(verdict, sizeof verdict, "%s%s", ct_verdict_words(ct_verdict_of(r)),
@@ -119,13 +121,18 @@ static void lead(FILE *f, const struct ct_result *r)
 			"can leave passes recovery and check.",
 		[CT_VERDICT_UNREFUTED] =
 			"No tested state fails. Only a sample of the states that a power cut can leave "
-			"was tested: others may fail."};
+			"was tested: others may fail.",
+		[CT_VERDICT_INCONSISTENT] = "",
+		[CT_VERDICT_ROBUST] =
+			"What recovery and check read in every state comes from a prefix of the run. "
+			"Whether it is right was not checked.",
+		[CT_VERDICT_NOT_ROBUST] = ""};
 	const enum ct_verdict verdict = ct_verdict_of(r);
 
 	fputs("<p class=\"lead\">", f);
 	if (r->finding_count > 0) {
 		lead_finding(f, r, &r->finding[0]);
-	} else if (verdict != CT_VERDICT_INCONSISTENT) {
+	} else {
 		fputs(sentences[verdict], f);
 	}
 	fputs("</p>", f);

@@ -60,12 +60,15 @@ bool ct_covers_all(const struct ct_result *r)
 enum ct_verdict ct_verdict_of(const struct ct_result *r)
 {
 	if (!r->consistent) {
-		return CT_VERDICT_INCONSISTENT;
+		return r->robust ? CT_VERDICT_NOT_ROBUST : CT_VERDICT_INCONSISTENT;
 	}
 	if (!ct_is_consistent(r)) {
 		return CT_VERDICT_UNDECIDED;
 	}
-	return ct_covers_all(r) ? CT_VERDICT_CONSISTENT : CT_VERDICT_UNREFUTED;
+	if (!ct_covers_all(r)) {
+		return CT_VERDICT_UNREFUTED;
+	}
+	return r->robust ? CT_VERDICT_ROBUST : CT_VERDICT_CONSISTENT;
 }
 
 #define X(name, id, words) id,
@@ -87,7 +90,7 @@ const char *ct_verdict_words(enum ct_verdict v)
 
 bool ct_verdict_passes(enum ct_verdict v)
 {
-	return v == CT_VERDICT_CONSISTENT || v == CT_VERDICT_UNREFUTED;
+	return v == CT_VERDICT_CONSISTENT || v == CT_VERDICT_UNREFUTED || v == CT_VERDICT_ROBUST;
 }
 
 void ct_result_clear(struct ct_result *r)

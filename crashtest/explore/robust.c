@@ -27,7 +27,7 @@ struct store {
 };
 
 struct site {
-	char text[144]; /* "publish (kernel.c:190)" */
+	char text[144]; /* "kernel.c:190 (publish)" */
 };
 
 /* The newest store of a work-item; or the newest durable one that was read in the state of this serial
@@ -92,8 +92,8 @@ static int add_site(struct ct_robust *r, const struct nvw_log_record *record)
 	if (!NVW_ROOM(r->site, r->site_capacity, record->site.id + 1)) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the source places of a log");
 	}
-	snprintf(r->site[record->site.id].text, sizeof r->site->text, "%.63s (%.60s:%u)",
-		record->site.function, slash != NULL ? slash + 1 : record->site.file, record->site.line);
+	snprintf(r->site[record->site.id].text, sizeof r->site->text, "%.60s:%u (%.63s)",
+		slash != NULL ? slash + 1 : record->site.file, record->site.line, record->site.function);
 	r->sites = MAX(r->sites, record->site.id + 1);
 	return 0;
 }
@@ -358,15 +358,16 @@ static void judge_lost(struct state *s, uint64_t word, uint64_t number)
 
 	if (newest->serial == r->serial && newest->store > number) {
 		s->verdict = nvw_violation(s->findings, off,
-			"%s is lost, and a later store of its work-item is durable: %s", site_of(r, number),
-			site_of(r, newest->store));
+			"the store at %s is lost, and a later one of its work-item is durable: %s",
+			site_of(r, number), site_of(r, newest->store));
 	} else if (lost->acknowledged <= s->medium->record) {
 		s->verdict = nvw_violation(s->findings, off,
-			"%s is lost, and was made before an acknowledgement", site_of(r, number));
+			"the store at %s is lost, and was made before an acknowledgement",
+			site_of(r, number));
 	} else if (s->of_kernel != 0 && r->store[s->of_kernel - 1].kernel > lost->kernel) {
 		s->verdict = nvw_violation(s->findings, off,
-			"%s is lost, and a store of a later kernel is durable: %s", site_of(r, number),
-			site_of(r, s->of_kernel));
+			"the store at %s is lost, and one of a later kernel is durable: %s",
+			site_of(r, number), site_of(r, s->of_kernel));
 	}
 }
 

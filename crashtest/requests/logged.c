@@ -268,6 +268,11 @@ int ct_options_complete(const struct ct_subject *subject, struct ct_options *o)
 		return nvw_fail(NVW_E_USAGE,
 			"--and-then has no effect with --oracle=robust: it judges what was read");
 	}
+	if (o->robust && (o->nested || o->save != NULL)) {
+		return nvw_fail(NVW_E_USAGE,
+			"--oracle=robust cannot be combined with --nested and --save: a saved state "
+			"does not have the order of the run");
+	}
 	if (o->go_on > 0 && o->mode == CT_KILL) {
 		return nvw_fail(NVW_E_USAGE, "--and-then: expected --mode=observed or --mode=permitted");
 	}

@@ -36,6 +36,12 @@ static void a_state_fails_after_going_on_and_is_replayed_so(void **state)
 	command_expect("crash kv --count=64 --states=100 --cures=off --and-then=4", 0,
 		"worked on after recovery: ", "");
 	command_expect("crash kv --count=64 --states=100 --oracle=robust", 0, "judged by what was read", "");
+	command_expect("crash kv --count=64 --states=100 --oracle=robust --mutate=publish-before-value", 1,
+		"NOT ROBUST   ", "");
+	command_expect(
+		"crash kv --count=1 --oracle=robust --output-format=json", 0, "\"verdict\": \"robust\"", "");
+	command_expect(
+		"crash kv --oracle=robust --save=%D/robust", 2, "", "does not have the order of the run");
 	command_expect("crash kv --oracle=robust --and-then=4", 2, "", "--and-then has no effect");
 	command_expect("crash kv --oracle=replay", 2, "", "--oracle=replay is for programs");
 	command_expect("crash kv --and-then=some", 2, "", "--and-then: expected a number of operations");

@@ -211,21 +211,19 @@ static void what_barriers_order_is_robust(void **state)
 
 static void a_missing_barrier_is_told_with_both_stores(void **state)
 {
-	expect(NO_BARRIER, "store_record (test_robust.c:");
-	assert_non_null(strstr(result.finding[0].text,
-		") is lost, and a later store of its work-item is durable: store_flag (test_robust.c:"));
+	expect(NO_BARRIER,
+		" (store_record) is lost, and a later one of its work-item is durable: test_robust.c:");
+	assert_non_null(strstr(result.finding[0].text, " (store_flag)"));
 }
 
 static void a_store_that_is_lost_behind_an_acknowledgement_is_told(void **state)
 {
-	expect(EARLY_ACK, "store_flag (test_robust.c:");
-	assert_non_null(strstr(result.finding[0].text, ") is lost, and was made before an acknowledgement"));
+	expect(EARLY_ACK, " (store_flag) is lost, and was made before an acknowledgement");
 }
 
 static void the_end_of_a_kernel_is_an_order(void **state)
 {
-	expect(LATER_KERNEL,
-		") is lost, and a store of a later kernel is durable: store_flag (test_robust.c:");
+	expect(LATER_KERNEL, " (store_record) is lost, and one of a later kernel is durable: test_robust.c:");
 }
 
 static void what_nobody_reads_does_not_count(void **state)
@@ -252,14 +250,15 @@ static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void
 		{&nvw_workload_kv, "count=120 batch=40 slots=32 mix=put=70,delete=30 records=40", NULL},
 		{&nvw_workload_kv, "count=100 batch=40 slots=32 scope=workgroup", NULL},
 		{&nvw_workload_btree, "count=60 preload=60 batch=30 op=update", NULL},
-		{&nvw_workload_btree, "count=120 preload=60 batch=60 group-size=16", "publish_order"},
+		{&nvw_workload_btree, "count=120 preload=60 batch=60 group-size=16",
+			" (publish_order) is lost"},
 		{&nvw_workload_queue, "count=96 producers=2 consumers=2 capacity=32 group-size=16", NULL},
 		{&nvw_workload_stack, "count=60 stacks=1 groups=3 group-size=5 payload=6 take=100", NULL},
 		{&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16", NULL},
 		{&nvw_workload_tiered, "count=96 groups=2 group-size=8", NULL},
 		{&nvw_workload_saved_tasks, "program=nqueens n=5 entries=128 group-size=16", NULL},
 		{&nvw_workload_saved_tasks, "recovery=undo program=fib n=6 entries=64 group-size=16",
-			"fill (launches.c:"},
+			" (fill) is lost"},
 	};
 
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -267,8 +266,7 @@ static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void
 		for (unsigned k = 0; k < result.finding_count; k++) {
 			const char *const text = result.finding[k].text;
 
-			if (cases[i].benign == NULL ||
-				strncmp(text, cases[i].benign, strlen(cases[i].benign)) != 0) {
+			if (cases[i].benign == NULL || strstr(text, cases[i].benign) == NULL) {
 				fail_msg("%s %s: %s", cases[i].workload->name, cases[i].options, text);
 			}
 		}
