@@ -13,7 +13,7 @@
 #include "core/newfile.h"
 #include "../host/kernels.h"
 #include "exec_kernels.h"
-#include "exec_schedules.h"
+#include "schedules/exec_schedules.h"
 #include "report/exec_races.h"
 #include "report/exec_report.h"
 #include "report/json_report.h"

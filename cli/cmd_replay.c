@@ -22,7 +22,7 @@
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "registry.h"
-#include "run_schedules.h"
+#include "schedules/run_schedules.h"
 #include "replay_gdb.h"
 #include "session.h"
 #include "report/words.h"

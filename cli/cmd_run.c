@@ -27,7 +27,7 @@
 #include "report/race_report.h"
 #include "readers/drive.h"
 #include "run_check.h"
-#include "run_schedules.h"
+#include "schedules/run_schedules.h"
 #include "observe/series.h"
 #include "session.h"
 

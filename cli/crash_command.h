@@ -7,7 +7,7 @@
 
 #include "report/crash_report.h"
 #include "options.h"
-#include "schedules_asked.h"
+#include "schedules/schedules_asked.h"
 
 enum { CRASH_ASSUMPTIONS_MAX = 8 };
 

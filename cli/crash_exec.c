@@ -23,9 +23,9 @@
 #include "report/words.h"
 #include "crash_command.h"
 #include "crash_exec.h"
-#include "crash_schedules.h"
+#include "schedules/crash_schedules.h"
 #include "image_name.h"
-#include "schedules_asked.h"
+#include "schedules/schedules_asked.h"
 #include "session.h"
 #include "try_cures.h"
 

@@ -10,10 +10,7 @@
 
 #include <cmocka.h>
 
-#include <crashtest/crash.h>
-#include <emu.h>
-
-#include "core/options.h"
+#include "small_run.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
 #include "workloads/workloads.def"
@@ -28,31 +25,9 @@ extern const struct nvw_workload nvw_workload;
 
 static struct ct_result result;
 
-/* "name=value ..." */
-static void set_options(struct nvw_options *options, const char *assignments)
-{
-	char text[256], *at = text, *word;
-
-	strcpy(text, assignments);
-	while ((word = strsep(&at, " ")) != NULL && *word != '\0') {
-		char *const value = strchr(word, '=');
-
-		*value = '\0';
-		assert_int_equal(nvw__options_set(options, word, value + 1), 0);
-	}
-}
-
 static void crash(const struct nvw_workload *w, const char *assignments, int mutation, uint64_t operations,
 	unsigned jobs)
 {
-	struct nvw_options *options;
-	struct emu_config config;
-
-	emu_config_default(&config);
-	assert_int_equal(nvw__options_create(w->options, &options), 0);
-	set_options(options, assignments);
-	const struct ct_subject subject = {
-		.workload = w, .options = options, .config = &config, .mutation = mutation};
 	const struct ct_options o = {.mode = CT_PERMITTED,
 		.states = 400,
 		.seed = 1,
@@ -60,11 +35,9 @@ static void crash(const struct nvw_workload *w, const char *assignments, int mut
 		.go_on = operations,
 		.unexplained = true};
 
-	ct_result_free(&result);
-	if (ct_run(&subject, &o, &result) != 0) {
+	if (small_run(w, assignments, mutation, &o, &result) != 0) {
 		fail_msg("%s", nvw_error_message());
 	}
-	nvw__options_free(options);
 }
 
 static void look_ups_alone_are_right_in_every_state(void **state)
@@ -145,18 +118,10 @@ static void the_shipped_structures_go_on(void **state)
 static void a_workload_that_cannot_go_on_is_refused(void **state)
 {
 	const struct ct_options o = {.mode = CT_PERMITTED, .go_on = 1};
-	struct nvw_options *options;
-	struct emu_config config;
 
-	emu_config_default(&config);
-	assert_int_equal(nvw__options_create(nvw_workload_queue.options, &options), 0);
-	const struct ct_subject subject = {
-		.workload = &nvw_workload_queue, .options = options, .config = &config, .mutation = -1};
-
-	assert_int_equal(ct_run(&subject, &o, &result), NVW_E_USAGE);
+	assert_int_equal(small_run(&nvw_workload_queue, "", RIGHT, &o, &result), NVW_E_USAGE);
 	assert_string_equal(
 		nvw_error_message(), "--and-then: queue has no operations to go on with after a crash");
-	nvw__options_free(options);
 }
 
 int main(void)

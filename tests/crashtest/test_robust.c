@@ -13,11 +13,9 @@
 
 #include <cmocka.h>
 
-#include <crashtest/crash.h>
-#include <emu.h>
 #include <nvw/kernel.h>
 
-#include "core/options.h"
+#include "small_run.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
 #include "workloads/workloads.def"
@@ -161,38 +159,12 @@ static const struct nvw_workload records = {
 
 static struct ct_result result;
 
-static void set_options(struct nvw_options *options, const char *assignments)
-{
-	char text[256], *at = text, *word;
-
-	strcpy(text, assignments);
-	while ((word = strsep(&at, " ")) != NULL && *word != '\0') {
-		char *const value = strchr(word, '=');
-
-		*value = '\0';
-		assert_int_equal(nvw__options_set(options, word, value + 1), 0);
-	}
-}
-
 static int judge(const struct nvw_workload *w, const char *assignments, int mutation, enum ct_mode mode)
 {
 	const struct ct_options o = {
 		.mode = mode, .states = 400, .seed = 1, .jobs = 1, .robust = true, .unexplained = true};
-	struct nvw_options *options;
-	struct emu_config config;
 
-	emu_config_default(&config);
-	assert_int_equal(nvw__options_create(w->options, &options), 0);
-	set_options(options, assignments);
-	const struct ct_subject subject = {
-		.workload = w, .options = options, .config = &config, .mutation = mutation};
-
-	ct_result_free(&result);
-	memset(&result, 0, sizeof result);
-	const int error = ct_run(&subject, &o, &result);
-
-	nvw__options_free(options);
-	return error;
+	return small_run(w, assignments, mutation, &o, &result);
 }
 
 static void expect(int fault, const char *text)

@@ -10,7 +10,7 @@
 
 #include "core/stop.h"
 #include "exec_schedules.h"
-#include "report/words.h"
+#include "../report/words.h"
 
 enum { PRINTED = 16 };
 

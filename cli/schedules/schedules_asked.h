@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "options.h"
+#include "../options.h"
 
 /* What the user has asked for. */
 struct cli_schedules {

@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "../host/candidates.h"
-#include "../host/schedules.h"
+#include "../../host/candidates.h"
+#include "../../host/schedules.h"
 #include "schedules_asked.h"
 
 struct exec_schedules {

@@ -11,7 +11,7 @@
 #include "core/stop.h"
 #include "crash_schedules.h"
 #include "exec_schedules.h"
-#include "report/words.h"
+#include "../report/words.h"
 
 enum { SHORTENINGS = 60 }; /* runs that a finding's schedule may take to be shortened */
 

@@ -12,11 +12,11 @@
 #include "core/invariant.h"
 #include "core/stop.h"
 
-#include "commands.h"
-#include "report/json_report.h"
-#include "report/provenance.h"
-#include "report/schedule_report.h"
-#include "report/words.h"
+#include "../commands.h"
+#include "../report/json_report.h"
+#include "../report/provenance.h"
+#include "../report/schedule_report.h"
+#include "../report/words.h"
 
 /* ---- nvwave run ---------------------------------------------------------------------------------- */
 

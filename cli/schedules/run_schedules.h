@@ -7,7 +7,7 @@
 
 #include <crashtest/crash.h>
 
-#include "session.h"
+#include "../session.h"
 
 /* Runs the workload under the schedules that were asked for, and prints the report. NVW_E_INCONSISTENT: there
  * is a finding. */
