@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <xxhash.h>
@@ -25,7 +26,12 @@
 
 static const char heading[] = "nvwave sweep journal 1\n";
 
-enum { JOURNAL_BYTES_MAX = 1 << 30, KEY_DIGITS = SWEEP_KEY_BYTES - 1, CHECK_DIGITS = 16 };
+enum {
+	JOURNAL_BYTES_MAX = 1 << 30,
+	KEY_DIGITS = SWEEP_KEY_BYTES - 1,
+	CHECK_DIGITS = 16,
+	LOCK_ATTEMPTS = 100
+};
 
 static uint64_t check_of(const char *text)
 {
@@ -125,12 +131,30 @@ static int take_text(struct sweep *s, struct sweep_journal *j, bool fresh, char 
 	return take_rows(s, text);
 }
 
+/* The point that a killed sweep was starting holds the lock until it runs and sees that it is alone. */
+static bool lock_journal(int fd)
+{
+	const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+
+	for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			return true;
+		}
+		if (errno != EWOULDBLOCK) {
+			return false;
+		}
+		nanosleep(&pause, NULL);
+	}
+	errno = EWOULDBLOCK;
+	return false;
+}
+
 static int prepare(struct sweep *s, struct sweep_journal *j, bool fresh)
 {
 	char *text = NULL;
 	uint64_t bytes;
 
-	if (flock(j->fd, LOCK_EX | LOCK_NB)) {
+	if (!lock_journal(j->fd)) {
 		if (errno != EWOULDBLOCK) {
 			return nvw_fail_errno("%s", j->path);
 		}

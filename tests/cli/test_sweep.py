@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """test_sweep.py NVWAVE DOCS/SWEEPS LITMUS-TESTS: sweeps and their figures."""
+import fcntl
 import json
 import os
 import re
@@ -122,6 +123,18 @@ def killed():
     all_known = "24 of them unchanged" in sweep(*words, "--output=killed")[1]
     ok(all_known and unfinished and status == 0 and read("killed.csv") == read("whole.csv") and 0 < kept[0] < kept[1] == again < 24,
        "a_sweep_that_was_killed_goes_on_and_ends_with_the_same_table", kept, out, err)
+
+
+def locked():
+    words = kv + ["count=8", "--output=locked"]
+    with open("locked.journal", "a") as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        status, _, err = sweep(*words)
+        ok(status == 2 and "another sweep is using it" in err and not read("locked.journal"),
+           "a_journal_in_use_is_refused", status, err)
+        process = subprocess.Popen([nvwave, "sweep"] + words, stdout=subprocess.DEVNULL)
+        time.sleep(0.3)
+    ok(process.wait() == 0 and len(rows("locked.csv")) == 1, "a_lock_that_ends_within_two_seconds_is_waited_for")
 
 
 def child_of(process):
@@ -404,9 +417,9 @@ def named():
 
 
 figures = [refused_figures, drawn, readable] if shutil.which("gnuplot") else []
-tests = [points, refusals, as_one_by_one, order, killed, children_die, failures, unchanged, summary, reports, other_commands,
+tests = [points, refusals, as_one_by_one, order, killed, locked, children_die, failures, unchanged, summary, reports, other_commands,
          kept_sweeps, recovery, named] + figures
-print("1..%d" % (len(tests) + 4))
+print("1..%d" % (len(tests) + 5))
 for test in tests:
     test()
 if not figures:
