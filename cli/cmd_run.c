@@ -322,6 +322,7 @@ static int print(const struct run *run, const char *verdict)
 		.report = &run->report,
 		.races = emu_races(run->machine),
 		.host_seconds = run->seconds,
+		.every_statistic = cli_given(&s->given, CLI_statistics),
 		.verdict = verdict};
 	int r = 0;
 

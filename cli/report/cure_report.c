@@ -41,8 +41,8 @@ static void print_cost(const struct ct_cure *c, FILE *to)
 		fputs("no simulated time in this run", to);
 		return;
 	}
-	fprintf(to, "%.1f %% of simulated time (%.2f us)",
-		100.0 * (double)c->cost_ps / (double)NVW_OR(c->cost_of_ps, 1), (double)c->cost_ps / 1e6);
+	fprintf(to, "%s of simulated time%s", ROUNDED_TIME((uint64_t)c->cost_ps),
+		SHARE(c->cost_ps, c->cost_of_ps));
 }
 
 static const char *with_others(const struct ct_cure *c)

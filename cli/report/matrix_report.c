@@ -164,10 +164,10 @@ static void print_advice(const struct ct_matrix *x, const struct ct_barrier *b, 
 	}
 	print_spare(b, to);
 	if (b->measured) {
-		const double ps = fabs((double)b->saved_ps);
+		const uint64_t ps = (uint64_t)llabs(b->saved_ps);
 
-		fprintf(to, ": %s %.2f us, %.1f %% of the run\n", b->saved_ps < 0 ? "costs" : "saves",
-			ps / 1e6, 100.0 * ps / (double)x->sim_time_ps);
+		fprintf(to, ": %s %s of the run%s\n", b->saved_ps < 0 ? "costs" : "saves", ROUNDED_TIME(ps),
+			SHARE(ps, x->sim_time_ps));
 	} else {
 		fprintf(to, "; not measured: %s\n", b->trouble);
 	}

@@ -14,6 +14,7 @@
 #include "core/describe.h"
 #include "provenance.h"
 #include "race_report.h"
+#include "run_summary.h"
 #include "../session.h"
 #include "words.h"
 
@@ -83,7 +84,7 @@ static void print_waits(const struct cli_waits *w, FILE *to)
 	for (unsigned i = 0; i < w->count; i++) {
 		const struct emu_waited *const row = &w->rows[i];
 
-		fprintf(to, "  %12" PRIu64 " ps  %8" PRIu64 " times  %-8s %s:%u (%s), for %s\n", row->ps,
+		fprintf(to, "  %12s  %8" PRIu64 " times  %-8s %s:%u (%s), for %s\n", ROUNDED_TIME(row->ps),
 			row->times, emu_cause_name(row->cause), row->site->file, row->site->line,
 			row->site->function, emu_cause_waker(row->cause));
 	}
@@ -95,7 +96,7 @@ static void print_device_stat(
 	line_u64(context, name, value, info->meaning, info->unit);
 }
 
-static void print_value(const struct nvw__value *v, FILE *to)
+void cli_print_value(const struct nvw__value *v, FILE *to)
 {
 	switch (v->type) {
 	case NVW__VALUE_U64:
@@ -121,7 +122,7 @@ static void print_statistics(const struct cli_run_result *r, FILE *to)
 	}
 	each_device_stat(r, print_device_stat, to);
 	for (unsigned i = 0; i < r->report->count; i++) {
-		print_value(&r->report->values[i], to);
+		cli_print_value(&r->report->values[i], to);
 	}
 	line_real(to, "host_seconds", r->host_seconds, "real time of the measured part", "s");
 	line_real(to, "host_op_rate", rate(r), "work-item memory operations a second of real time", "1/s");
@@ -137,8 +138,15 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 		r->config->name, r->config->protocol, cli_model_name(r->config), r->config->seed,
 		words_if(*r->options, ", "), r->options, words_if(*r->mutation, ", mutation "), r->mutation,
 		r->verdict);
-	cli_print_provenance(r->made_by, to);
-	print_statistics(r, to);
+	if (r->every_statistic) {
+		cli_print_provenance(r->made_by, to);
+		print_statistics(r, to);
+	} else {
+		cli_run_summary(r, to);
+		cli_run_own_figures(r, to);
+		cli_print_provenance(r->made_by, to);
+		fputs("every statistic: --statistics\n", to);
+	}
 	if (r->races) {
 		cli_print_races(r->races, to);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The output of a run: statistics as lines "name value # meaning (unit)" between markers, or as JSON. */
+/* The output of a run: a summary; every statistic, as lines "name value # meaning (unit)" between markers; or
+ * JSON. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -22,9 +23,14 @@ struct cli_run_result {
 		unsigned count;
 		bool wanted;
 	} waits;
-	double host_seconds; /* for the measured part */
-	const char *verdict; /* "consistent", "inconsistent", "not checked" */
+	bool every_statistic; /* in text; else the summary */
+	double host_seconds;  /* for the measured part */
+	const char *verdict;  /* "consistent", "inconsistent", "not checked" */
 };
+
+/* "name value # meaning (unit)" */
+struct nvw__value;
+void cli_print_value(const struct nvw__value *value, FILE *to);
 
 void cli_print_run(const struct cli_run_result *result, FILE *to);
 /* NVW_E_MEMORY, NVW_E_SYSTEM. */

@@ -75,11 +75,10 @@ static void print_sum_json(const struct self_test_report *r, const struct ct_sel
 
 static void print_sum(const struct self_test_report *r, const struct ct_self_test *sum, json_t *made_by)
 {
-	const double percent = sum->mutations ? 100.0 * sum->found / sum->mutations : 100.0;
-
-	printf("\n%s%u of %u %s found (%.0f %%), %u false alarms in %u tests of %s\n",
+	printf("\n%s%u of %u %s found%s, %u false alarms in %u tests of %s\n",
 		words_if(sum->interrupted, "UNDECIDED, interrupted: "), sum->found, sum->mutations,
-		words[r->of_program].bugs, percent, sum->alarms, sum->clean, words[r->of_program].clean);
+		words[r->of_program].bugs, SHARE(sum->found, sum->mutations), sum->alarms, sum->clean,
+		words[r->of_program].clean);
 	cli_print_provenance(made_by, stdout);
 }
 

@@ -28,5 +28,9 @@ static inline const char *words_or(const char *words, const char *otherwise)
 
 /* 1234567 as 1,234,567; valid to the end of the block. */
 #define GROUPED(n) nvw_format_grouped((n), (char[NVW_UNIT_TEXT]){0})
+/* 5551000 ps as 5.551 us; valid as long. */
+#define ROUNDED_TIME(ps) nvw_format_rounded_time((ps), 4, (char[NVW_UNIT_TEXT]){0})
+/* " (12.5 %)"; "" of nothing; valid as long. */
+#define SHARE(part, whole) nvw_format_share((double)(part), (double)(whole), (char[NVW_UNIT_TEXT]){0})
 
 #endif

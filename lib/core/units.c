@@ -278,3 +278,34 @@ const char *nvw_format_grouped(uint64_t n, char buffer[NVW_UNIT_TEXT])
 	buffer[at] = '\0';
 	return buffer;
 }
+
+const char *nvw_format_rounded_time(uint64_t ps, unsigned digits, char buffer[NVW_UNIT_TEXT])
+{
+	static const struct {
+		double ps;
+		const char *unit;
+	} units[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}};
+	unsigned i = 0;
+
+	while (i < 3 && (double)ps < units[i].ps) {
+		i++;
+	}
+	snprintf(buffer, NVW_UNIT_TEXT, "%.*g %s", (int)digits, (double)ps / units[i].ps, units[i].unit);
+	return buffer;
+}
+
+const char *nvw_format_share(double part, double whole, char buffer[NVW_UNIT_TEXT])
+{
+	const double percent = whole > 0 ? 100 * part / whole : 0;
+
+	if (!(whole > 0)) {
+		buffer[0] = '\0';
+	} else if (percent > 0 && percent < 0.01) {
+		snprintf(buffer, NVW_UNIT_TEXT, " (below 0.01 %%)");
+	} else if (percent < 100) { /* 100 is all of it */
+		snprintf(buffer, NVW_UNIT_TEXT, " (%.3g %%)", percent > 99.9 ? 99.9 : percent);
+	} else {
+		snprintf(buffer, NVW_UNIT_TEXT, " (%.0f %%)", percent);
+	}
+	return buffer;
+}

@@ -36,6 +36,10 @@ const char *nvw_format_energy(uint64_t fj, char buffer[NVW_UNIT_TEXT]);
 
 /* 1234567 as 1,234,567, for readers: the parsers do not take it. */
 const char *nvw_format_grouped(uint64_t n, char buffer[NVW_UNIT_TEXT]);
+/* 5551000 ps as 5.551 us, rounded to so many digits, for readers. */
+const char *nvw_format_rounded_time(uint64_t ps, unsigned digits, char buffer[NVW_UNIT_TEXT]);
+/* A part of a whole as " (12.5 %)"; of nothing there is no share: "". */
+const char *nvw_format_share(double part, double whole, char buffer[NVW_UNIT_TEXT]);
 
 /* The most likely intended name in a NULL-terminated list, by edit distance; NULL if none is near. */
 const char *nvw_nearest(const char *word, const char *const *names);

@@ -247,9 +247,48 @@ static void json_of_run_and_crash_has_what_is_promised(void **state)
 	json_decref(root);
 }
 
+static void a_run_is_told_in_a_few_lines_with_units(void **state)
+{
+	static const char *const rows[] = {"\nmemory accesses      ", "\nNVRAM                ",
+		"\npersistent stores    ", " of work-groups, 0 of kernels; they waited ", "\nkv.operations ",
+		"\nevery statistic: --statistics\n"};
+	json_error_t error;
+	json_t *const root =
+		json_loads(command_run("run kv --count=100 --output-format=json")->out, 0, &error);
+	const json_t *const stats = json_object_get(root, "stats");
+	const long long misses = json_integer_value(json_object_get(stats, "l1.load_misses")),
+			loads = misses + json_integer_value(json_object_get(stats, "l1.load_hits"));
+	unsigned lines = 0;
+	char row[80];
+
+	assert_in_range(json_integer_value(json_object_get(stats, "sim_time")), 1000000, 999999999);
+	const struct command_outcome *const o = command_run("run kv --count=100");
+
+	assert_int_equal(o->status, 0);
+	snprintf(row, sizeof row, "\nsimulated time       %.4g us\n",
+		(double)json_integer_value(json_object_get(stats, "sim_time")) / 1e6);
+	assert_non_null(strstr(o->out, row));
+	snprintf(row, sizeof row, "\nL1 misses            %lld of %lld loads (", misses, loads);
+	assert_non_null(strstr(o->out, row));
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_non_null(strstr(o->out, rows[i]));
+	}
+	assert_null(strstr(o->out, "\nstore_buffer.forwards "));
+	for (const char *at = o->out; (at = strchr(at, '\n')) != NULL; at++) {
+		lines++;
+	}
+	assert_in_range(lines, 10, 25);
+	/* Of what keeps nothing there is nothing to say about persistence. */
+	assert_null(
+		strstr(command_run("run sgemm --rows=32 --columns=48 --inner=16")->out, "persist barriers"));
+	command_expect(
+		"run kv --count=9 --statistics --output-format=json", 2, "", "--statistics has no effect");
+	json_decref(root);
+}
+
 static void statistics_are_lines_between_markers(void **state)
 {
-	const struct command_outcome *const o = command_run("run kv --count=100");
+	const struct command_outcome *const o = command_run("run kv --count=100 --statistics");
 
 	assert_int_equal(o->status, 0);
 	assert_non_null(strstr(o->out, "\n---------- Begin Simulation Statistics ----------\nsim_time "));
@@ -421,6 +460,7 @@ int main(void)
 		cmocka_unit_test(a_machine_that_was_dumped_is_the_same_machine),
 		cmocka_unit_test(empty_and_malformed_key_files_are_refused),
 		cmocka_unit_test(json_of_run_and_crash_has_what_is_promised),
+		cmocka_unit_test(a_run_is_told_in_a_few_lines_with_units),
 		cmocka_unit_test(statistics_are_lines_between_markers),
 		cmocka_unit_test(host_readers_are_measured_beside_the_kernels),
 		cmocka_unit_test(host_readers_are_refused_where_nothing_is_served),

@@ -155,7 +155,7 @@ def essence(text):
     text = re.sub(r"(?m)^ *(made by|machine|again|found by|repeat): .*\n", "", text)
     text = re.sub(r'(?s)"made_by": \{.*?\n  \}', "", text)
     text = re.sub(r'(?m)^ *"(host_\w+|explore_seconds|seconds|repeat|machine|protocol|seed)": .*\n', "", text)
-    text = re.sub(r"(?m)^(host_\w+|host\.seconds|delay\.\S+) .*\n", "", text)
+    text = re.sub(r"(?m)^(host_\w+|time of the host|host\.seconds|delay\.\S+) .*\n", "", text)
     text = re.sub(r"\S+ on \S+, protocol \S+,|seed \d+", "", text)
     return re.sub(r" +\d+\.\d s(, [\d,]+/s)?", "", text)
 

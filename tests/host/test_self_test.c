@@ -54,7 +54,7 @@ static void a_bug_is_harmless_where_the_list_says_so_and_nowhere_else(void **sta
 	run("printf 'bugs = one-drain\\n[one-drain]\\nharmless = eadr x86\\n' >bugs");
 	assert_int_equal(self_test("bugs", ""), 1);
 	expect("one-drain        x86             FALSE ALARM ");
-	expect("0 of 0 bugs found");
+	expect("0 of 0 bugs found, 1 false alarms");
 }
 
 static void a_bug_that_is_found_elsewhere_or_not_at_all_is_told(void **state)

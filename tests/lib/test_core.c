@@ -159,6 +159,29 @@ static void large_numbers_have_a_comma_after_every_third_digit_from_the_right(vo
 	}
 }
 
+static void shares_and_rounded_times_are_for_readers(void **state)
+{
+	static const struct {
+		double part, whole;
+		const char *text;
+	} shares[] = {{0, 0, ""}, {5, 0, ""}, {0, 7, " (0 %)"}, {7, 7, " (100 %)"}, {1, 8, " (12.5 %)"},
+		{99999, 100000, " (99.9 %)"}, {1, 1e6, " (below 0.01 %)"}, {25, 2, " (1250 %)"}};
+	static const struct {
+		uint64_t ps;
+		const char *text;
+	} times[] = {{0, "0 ns"}, {5, "0.005 ns"}, {994000, "994 ns"}, {5551000, "5.551 us"},
+		{157812345, "157.8 us"}, {UINT64_C(2500000000000), "2.5 s"}};
+	char buffer[NVW_UNIT_TEXT];
+
+	for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++) {
+		assert_string_equal(
+			nvw_format_share(shares[i].part, shares[i].whole, buffer), shares[i].text);
+	}
+	for (unsigned i = 0; i < sizeof times / sizeof *times; i++) {
+		assert_string_equal(nvw_format_rounded_time(times[i].ps, 4, buffer), times[i].text);
+	}
+}
+
 static void the_nearest_name_is_found_and_only_a_near_one(void **state)
 {
 	static const char *const names[] = {"nvram.write", "nvram.read", "gpu.cus", NULL};
@@ -346,6 +369,7 @@ int main(void)
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(what_is_formatted_is_read_back_the_same),
 		cmocka_unit_test(large_numbers_have_a_comma_after_every_third_digit_from_the_right),
+		cmocka_unit_test(shares_and_rounded_times_are_for_readers),
 		cmocka_unit_test(the_nearest_name_is_found_and_only_a_near_one),
 		cmocka_unit_test(every_change_of_a_byte_breaks_a_seal),
 		cmocka_unit_test(a_seal_holds_for_its_own_place_near_and_far),
