@@ -13,7 +13,17 @@
 #include "../crash.h"
 #include "../judge/process.h"
 
-enum { TRIALS_MAX = 16, KILLS = 30, STATES = 20000, CLEAN_STATES = 3000 };
+enum {
+	TRIALS_MAX = 16,
+	KILLS = 30,
+	STATES = 20000,
+	CLEAN_STATES = 3000,
+	WORKED_ON = 8,         /* operations after recovery, */
+	STATES_WORKED_ON = 200 /* and states that go on: a few hundred take a second */
+};
+
+/* The way of bugs that a structure shows only when it goes on. */
+static const char and_then[] = "and-then";
 
 struct self_test {
 	const struct ct_subject *subject;
@@ -57,6 +67,11 @@ static int choose_way(const char *way, struct ct_options *o)
 		o->mode = CT_KILL;
 		return 0;
 	}
+	if (strcmp(way, and_then) == 0) {
+		o->mode = CT_PERMITTED;
+		o->go_on = WORKED_ON;
+		return 0;
+	}
 	const struct ct_model_info *const model = ct_model_find(way, &o->model);
 
 	if (model && (model->of_runs || model->replays)) {
@@ -64,13 +79,18 @@ static int choose_way(const char *way, struct ct_options *o)
 		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE,
-		"the mutation's mode is \"%s\": expected kill, observed or a persistency model", way);
+		"the mutation's mode is \"%s\": expected kill, observed, and-then or a "
+		"persistency model",
+		way);
 }
 
 static unsigned states_of(const struct ct_options *o, int mutation)
 {
 	if (o->mode == CT_KILL) {
 		return KILLS;
+	}
+	if (o->go_on > 0) {
+		return STATES_WORKED_ON;
 	}
 	return mutation < 0 ? CLEAN_STATES : STATES;
 }
@@ -165,7 +185,7 @@ static int try_clean(struct self_test *t, const char *trial)
 			NVW_TRY(try_one(t, -1, ct_model_info(m)->name, trial));
 		}
 	}
-	return 0;
+	return t->subject->workload->go_on != NULL ? try_one(t, -1, and_then, trial) : 0;
 }
 
 /* Tries with the mutation's own options, or else in the workload's trials until one shows it. */

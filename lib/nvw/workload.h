@@ -96,7 +96,7 @@ struct nvw_mutation {
 	const char *name;
 	const char *breaks; /* the fault, in one line */
 	/* How it is found: "kill", "observed", or the permitted states of "strict", "epoch" or
-	 * "buffered-epoch". */
+	 * "buffered-epoch"; "and-then": only by going on after recovery (go_on). */
 	const char *found_by;
 	const char *options; /* "name=value ..." of a run that shows it; NULL: the workload's trial */
 };

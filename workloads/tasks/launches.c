@@ -20,6 +20,7 @@ struct trees {
 	struct task_run run;
 	struct save_vector vector;
 	uint32_t *shared;
+	uint64_t points; /* recovery points of this run */
 };
 
 static struct trees *trees_of(struct task_run *run)
@@ -206,6 +207,7 @@ static int save_if_due(struct trees *t)
 	if (save == NULL || (t->run.depth != 0 && t->run.totals.epochs % save->every != 0)) {
 		return 0;
 	}
+	t->points++;
 	return task_save(&t->run, &t->vector);
 }
 
@@ -241,10 +243,15 @@ static int begin_run(struct trees *t, struct nvw_machine *machine, const struct 
 	return allocate_vector(t);
 }
 
+static bool is_enough(const struct trees *t)
+{
+	return t->run.options.points_most != 0 && t->points >= t->run.options.points_most;
+}
+
 /* Carries out the epochs that are left, whether it is the beginning or a recovery point. */
 static int go_on(struct trees *t)
 {
-	while (task_next_epoch(&t->run)) {
+	while (!is_enough(t) && task_next_epoch(&t->run)) {
 		NVW_TRY(launch_epoch(t));
 		NVW_TRY(save_if_due(t));
 	}

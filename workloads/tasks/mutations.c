@@ -45,6 +45,12 @@ static bool log_codes(unsigned array)
 	return array == 0;
 }
 
+static uint64_t all_but_arrays(uint64_t arrays, uint64_t total)
+{
+	(void)total;
+	return arrays;
+}
+
 /* ---- Orders that are missing or too narrow ------------------------------------------------------------ */
 
 static void only_meet(void)
@@ -82,6 +88,9 @@ const struct nvw_mutation saved_mutations[] = {
 		"observed", COPY},
 	[SAVED_LOST_EPOCH] = {"lost-epoch", "a recovery point lacks the epoch that would run next",
 		"observed", COPY_QUEENS},
+	[SAVED_FORGOTTEN_COUNTS] = {"forgotten-counts",
+		"after a crash, tasks count from 0 what they had counted until the recovery point",
+		"and-then", "program=marks n=9 entries=64 group-size=16"},
 	[SAVED_NO_LOG] = {"no-log", "epochs log nothing", "observed", UNDO},
 	[SAVED_CODES_UNLOGGED] = {"codes-unlogged", "epochs do not log which functions waited", "observed",
 		UNDO},
@@ -127,6 +136,7 @@ const struct nvw_task_steps *saved_replaced(enum saved_mutation mutation)
 			[SAVED_SHORT_COPY] = {.words = all_but_one},
 			[SAVED_HALF_VECTOR] = {.entries = half},
 			[SAVED_LOST_EPOCH] = {.depth = one_less},
+			[SAVED_FORGOTTEN_COUNTS] = {.restored = all_but_arrays},
 			[SAVED_NO_LOG] = {.logs = log_nothing},
 			[SAVED_CODES_UNLOGGED] = {.logs = log_words},
 			[SAVED_WORDS_UNLOGGED] = {.logs = log_codes},

@@ -269,7 +269,9 @@ static void restore_point(const void *args)
 	const struct save_args *const a = args;
 	const uint64_t work_items = nvw_group_count() * nvw_group_size();
 
-	for (uint64_t i = a->parts.codes + nvw_global_id(); i < a->parts.total; i += work_items) {
+	const uint64_t end = SAVE_STEP(a->save, restored, a->parts.total, a->parts.arrays, a->parts.total);
+
+	for (uint64_t i = a->parts.codes + nvw_global_id(); i < end; i += work_items) {
 		nvw_store(state_word(a, i), nvw_load(nvw_at(a->save->pmem, uint64_t, a->copy + 8 * i)));
 	}
 }

@@ -221,7 +221,8 @@ int saved_run(struct saved_plan *p, struct nvw_machine *machine, bool resume)
 	const struct nvw_task_options o = {.entries = p->entries,
 		.group_size = p->group_size,
 		.data = p->program == SAVED_MARKS ? (const void *)&marks : &queens,
-		.save = p->recovery == SAVED_NONE ? NULL : &save};
+		.save = p->recovery == SAVED_NONE ? NULL : &save,
+		.points_most = p->points_most};
 
 	NVW_TRY(run_program(p, machine, resume, &o));
 	return read_result(p, machine, device);
@@ -422,6 +423,25 @@ static int saved_check(
 	return lost;
 }
 
+/* ---- After a crash -------------------------------------------------------------------------------- */
+
+/* An operation is a recovery point. */
+static int saved_go_on(
+	void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations)
+{
+	struct saved_plan *const p = plan, as_found;
+	struct nvw_task_saved s;
+	nvw_off area;
+
+	(void)acks; /* the last recovery point has all that is acknowledged */
+	if (p->recovery == SAVED_NONE) {
+		return 0;
+	}
+	NVW_TRY(open_saved(nvw_machine_pool(machine), &as_found, &area, &s));
+	p->points_most = operations;
+	return saved_run(p, machine, s.number != 0);
+}
+
 /* ---- Figures -------------------------------------------------------------------------------------- */
 
 static int saved_inspect(struct nvw_pool *pool, struct nvw_description *d)
@@ -483,6 +503,7 @@ const struct nvw_workload nvw_workload_saved_tasks = {
 	.pool = saved_pool,
 	.setup = saved_setup,
 	.run = saved_run_and_judge,
+	.go_on = saved_go_on,
 	.check = saved_check,
 	.inspect = saved_inspect,
 	.report = saved_report,

@@ -21,6 +21,7 @@ enum saved_mutation {
 	SAVED_SHORT_COPY,
 	SAVED_HALF_VECTOR,
 	SAVED_LOST_EPOCH,
+	SAVED_FORGOTTEN_COUNTS,
 	SAVED_NO_LOG,
 	SAVED_CODES_UNLOGGED,
 	SAVED_WORDS_UNLOGGED,
@@ -39,6 +40,7 @@ struct saved_plan {
 	unsigned group_size;
 	enum saved_recovery recovery;
 	enum saved_mutation mutation;
+	uint64_t points_most; /* recovery points of the run; 0: all (struct nvw_task_options) */
 	/* Of the run. */
 	struct nvw_task_totals totals;
 	uint64_t result;

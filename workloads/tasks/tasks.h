@@ -121,6 +121,9 @@ struct nvw_task_options {
 	unsigned group_size;              /* work-items per work-group; 0 chooses 256 (hechtman14 5.5.1) */
 	const void *data;                 /* for nvw_task_data() */
 	const struct nvw_task_save *save; /* recovery points; NULL: none. Of nvw_trees_run() alone */
+	/* Stops behind so many recovery points, the one before the first epoch included; 0: at the program's
+	 * end. Then the totals' result is none. */
+	uint64_t points_most;
 	/* Called after each epoch, if not NULL; the task vector is read back for it. */
 	void (*on_epoch)(void *context, const struct nvw_task_epoch *epoch);
 	void *context;
@@ -200,6 +203,8 @@ struct nvw_task_steps {
 	/* With undo logging, in the kernels before a completion, whose ends make all work-items meet. */
 	void (*after_log)(void);   /* [nvw_p_barrier_wg()] */
 	void (*after_tasks)(void); /* [nvw_p_barrier_wg()] */
+	uint64_t (*restored)(
+		uint64_t arrays, uint64_t total); /* words before this one are restored [total] */
 };
 
 enum { NVW_TASK_SAVED_DEPTH_MAX = 1024 }; /* of the stack of epochs; deeper: NVW_E_FULL */

@@ -68,7 +68,7 @@ const char *tiered_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
 	if (in % log >= TIERED_LINE) {
 		return "a free record of a log";
 	}
-	const uint64_t puts = (v.layout.count + v.layout.items - 1 - in / log) / v.layout.items;
 
-	return in % log == 0 && found <= puts ? "how many puts the table has" : NULL;
+	return in % log == 0 && found <= tiered_puts(&v.layout, in / log) ? "how many puts the table has" :
+									    NULL;
 }

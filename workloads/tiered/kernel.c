@@ -91,11 +91,11 @@ void tiered_kernel(const void *args)
 {
 	const struct tiered_args *const a = args;
 	const struct tiered_layout *const l = &a->layout;
-	const uint64_t item = nvw_global_id();
+	const uint64_t item = nvw_global_id(), end = a->shares[item].end;
+	uint64_t k = a->shares[item].first;
 
-	uint64_t k = 0;
-
-	for (uint64_t op = item; op < l->count; op += l->items, k++) {
+	for (; k < end; k++) {
+		const uint64_t op = item + k * l->items;
 		const struct tiered_put put = {.op = op,
 			.item = item,
 			.k = k,

@@ -42,6 +42,14 @@ static void truncate_unordered(const struct tiered_args *a, uint64_t item, uint6
 	tiered_store_applied(a, item, applied);
 }
 
+/* What the table has is not looked at. */
+static uint64_t first_of_all(const struct tiered_view *v, uint64_t item)
+{
+	(void)v;
+	(void)item;
+	return 0;
+}
+
 /* ---- The table ------------------------------------------------------------------------------------ */
 
 const struct nvw_mutation tiered_mutations[] = {
@@ -54,6 +62,10 @@ const struct nvw_mutation tiered_mutations[] = {
 	[TIERED_ROW_FIRST] = {"row-first", "rows are stored before the log has their records", "epoch", NULL},
 	[TIERED_TRUNCATE_UNORDERED] = {"truncate-unordered",
 		"no persist barrier between rows and the truncation of the log", "epoch", NULL},
+	[TIERED_FORGOTTEN_PUTS] = {"forgotten-puts",
+		"after a crash, work-items begin with their first put again: an old value replaces a newer "
+		"one",
+		"and-then", "count=60 groups=1 group-size=5 records=2 keys=1 words=1"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -66,6 +78,7 @@ const struct tiered_steps *tiered_replaced(enum tiered_mutation mutation)
 			[TIERED_ACK_EARLY] = {.log_put = acknowledge_first},
 			[TIERED_ROW_FIRST] = {.log_put = store_row_first},
 			[TIERED_TRUNCATE_UNORDERED] = {.truncate = truncate_unordered},
+			[TIERED_FORGOTTEN_PUTS] = {.first_put = first_of_all},
 		};
 
 	return mutation == TIERED_UNMUTATED ? &none : &replaced[mutation];

@@ -15,6 +15,7 @@ enum tiered_mutation {
 	TIERED_ACK_EARLY,
 	TIERED_ROW_FIRST,
 	TIERED_TRUNCATE_UNORDERED,
+	TIERED_FORGOTTEN_PUTS,
 };
 
 struct tiered_plan {
@@ -28,12 +29,18 @@ struct tiered_plan {
 
 struct tiered_steps;
 
+/* Puts first to end - 1 of a work-item. */
+struct tiered_share {
+	uint64_t first, end;
+};
+
 /* The kernel's arguments. pmem is the first pool's: its offsets are those of the run's range. */
 struct tiered_args {
 	struct nvw_pmem pmem;
 	struct tiered_plan *plan;
 	const struct tiered_steps *replaced; /* by a seeded bug (steps.h) */
 	struct tiered_layout layout;
+	const struct tiered_share *shares; /* of work-items, in host memory */
 };
 
 void tiered_kernel(const void *args);
@@ -45,6 +52,8 @@ struct tiered_view {
 };
 /* NVW_E_DAMAGED if the root words do not name allocated extents of the stated sizes. */
 NVW_CHECKED int tiered_view_open(struct nvw_pool *first, struct tiered_view *ret_view);
+/* How many puts of a work-item there are in all. */
+uint64_t tiered_puts(const struct tiered_layout *layout, uint64_t item);
 /* A word of the log, of the table. */
 uint64_t tiered_log_word(const struct tiered_view *view, nvw_off off);
 uint64_t tiered_table_word(const struct tiered_view *view, nvw_off off);
@@ -62,6 +71,7 @@ int tiered_pool(const void *plan, struct nvw_pool_params *ret_params);
 unsigned tiered_further_pools(const void *plan, struct nvw_pool_params *ret_params);
 int tiered_setup(void *plan, struct nvw_machine *machine);
 int tiered_run(void *plan, struct nvw_machine *machine);
+int tiered_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);
 int tiered_recover(struct nvw_pool *pool, struct nvw_recovery *report);
 int tiered_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host side of a tiered run: extents in both pools, one launch, figures. */
+/* The host side of a tiered run: extents in both pools, one launch, figures. After a crash each work-item goes
+ * on with its first put that the table lacks: recovery has left nothing in the logs. */
+#include <stdlib.h>
+
 #include "common/figures.h"
 #include "common/roots.h"
 #include "steps.h"
@@ -37,19 +40,94 @@ int tiered_setup(void *plan, struct nvw_machine *machine)
 	return roots_write(machine, &log, words, TIERED_ROOTS);
 }
 
-int tiered_run(void *plan, struct nvw_machine *machine)
+/* ---- The run -------------------------------------------------------------------------------------- */
+
+static int make_shares(const struct tiered_plan *p, struct tiered_share **ret_shares)
 {
-	struct tiered_plan *const p = plan;
-	struct tiered_args a = {.plan = p, .replaced = tiered_replaced(p->mutation), .layout = p->shape};
+	struct tiered_share *const shares = calloc(p->shape.items, sizeof *shares);
+
+	if (shares == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "tiered: no memory for the work-items' shares");
+	}
+	for (uint64_t item = 0; item < p->shape.items; item++) {
+		shares[item].end = tiered_puts(&p->shape, item);
+	}
+	*ret_shares = shares;
+	return 0;
+}
+
+static int launch(struct tiered_plan *p, struct nvw_machine *machine, const struct tiered_share *shares)
+{
+	struct tiered_args a = {
+		.plan = p, .replaced = tiered_replaced(p->mutation), .layout = p->shape, .shares = shares};
 	uint64_t words[TIERED_TABLE + 1];
-	p->truncations = 0;
+
 	NVW_TRY(nvw_pmem_attach(machine, &a.pmem));
 	NVW_TRY(roots_read(machine, &a.pmem, words, TIERED_TABLE + 1));
 	a.layout.log = words[TIERED_LOG];
 	a.layout.table = words[TIERED_TABLE];
-	NVW_TRY(nvw_launch(machine, "tiered", tiered_kernel, &a, p->groups * p->group_size, p->group_size));
-	return nvw_persist(machine);
+	return nvw_launch(machine, "tiered", tiered_kernel, &a, p->groups * p->group_size, p->group_size);
 }
+
+int tiered_run(void *plan, struct nvw_machine *machine)
+{
+	struct tiered_plan *const p = plan;
+	struct tiered_share *shares;
+
+	p->truncations = 0;
+	NVW_TRY(make_shares(p, &shares));
+	int error = launch(p, machine, shares);
+
+	if (error == 0) {
+		error = nvw_persist(machine);
+	}
+	free(shares);
+	return error;
+}
+
+/* ---- After a crash -------------------------------------------------------------------------------- */
+
+static uint64_t first_put(const struct tiered_view *v, uint64_t item)
+{
+	return tiered_log_word(v, tiered_applied(&v->layout, item));
+}
+
+/* The puts that the table lacks, the earliest first, at most so many. */
+static void choose(const struct tiered_plan *p, const struct tiered_view *v, uint64_t operations,
+	struct tiered_share *shares)
+{
+	const struct tiered_steps *const replaced = tiered_replaced(p->mutation);
+	uint64_t put = 0;
+
+	for (uint64_t item = 0; item < p->shape.items; item++) {
+		shares[item].first = shares[item].end = STEP(replaced, first_put, v, item);
+	}
+	for (; put < p->shape.count && operations > 0; put++) {
+		struct tiered_share *const s = &shares[put % p->shape.items];
+		const bool is_lacking = put / p->shape.items == s->end;
+
+		s->end += is_lacking;
+		operations -= is_lacking;
+	}
+}
+
+int tiered_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations)
+{
+	struct tiered_plan *const p = plan;
+	struct tiered_share *shares;
+	struct tiered_view v;
+
+	(void)acks; /* the applied words say as much */
+	NVW_TRY(tiered_view_open(nvw_machine_pool(machine), &v));
+	NVW_TRY(make_shares(p, &shares));
+	choose(p, &v, operations, shares);
+	const int error = launch(p, machine, shares);
+
+	free(shares);
+	return error;
+}
+
+/* ---- Figures -------------------------------------------------------------------------------------- */
 
 int tiered_report(void *plan, struct nvw_machine *machine, struct nvw_description *d)
 {

@@ -18,6 +18,8 @@ struct tiered_steps {
 	void (*order_value)(void);                                                      /* (b) */
 	void (*log_put)(const struct tiered_args *a, const struct tiered_put *put);     /* (c), (d), (e) */
 	void (*truncate)(const struct tiered_args *a, uint64_t item, uint64_t applied); /* (g), (h) */
+	/* By the host, after a crash: the first put that the table lacks. */
+	uint64_t (*first_put)(const struct tiered_view *v, uint64_t item);
 };
 
 /* The steps that a seeded bug replaces; none for TIERED_UNMUTATED. */

@@ -122,6 +122,7 @@ const struct nvw_workload nvw_workload_tiered = {
 	.further_pools = tiered_further_pools,
 	.setup = tiered_setup,
 	.run = tiered_run,
+	.go_on = tiered_go_on,
 	.recover = tiered_recover,
 	.check = tiered_check,
 	.parts = &tiered_parts,

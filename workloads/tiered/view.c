@@ -48,6 +48,11 @@ int tiered_view_open(struct nvw_pool *first, struct tiered_view *ret_view)
 	return 0;
 }
 
+uint64_t tiered_puts(const struct tiered_layout *l, uint64_t item)
+{
+	return (l->count + l->items - 1 - item) / l->items;
+}
+
 uint64_t tiered_log_word(const struct tiered_view *v, nvw_off off)
 {
 	return nvw_pool_word(v->log, off);
