@@ -83,6 +83,11 @@ static int write_lines(const struct sweep_command *c, const char *path)
 	return sweep_write_json_lines(&c->sweep, path);
 }
 
+static int write_host(const struct sweep_command *c, const char *path)
+{
+	return sweep_write_host(&c->sweep, path);
+}
+
 static int write_file(const struct sweep_command *c, const char *end,
 	int (*write_to)(const struct sweep_command *, const char *))
 {
@@ -161,7 +166,7 @@ static int print_text(const struct sweep_command *c)
 			c->output);
 	}
 	print_failures(c);
-	printf("written: %s.csv, %s.jsonl, %s.summary.csv\n", c->output, c->output, c->output);
+	printf("written: %s.csv, .jsonl, .summary.csv, .host.csv\n", c->output);
 	print_means(c);
 	return 0;
 }
@@ -225,6 +230,18 @@ static int list_points(const struct sweep *s, bool json)
 	return r;
 }
 
+static int check_former(const struct sweep_command *c)
+{
+	if (cli_given(&c->given, CLI_overwrite)) {
+		return 0;
+	}
+	char *const table = name_of(c, ".csv");
+	const int r = table ? sweep_check_former(&c->sweep, table) : sweep_no_memory();
+
+	free(table);
+	return r;
+}
+
 static int open_journal(struct sweep_command *c)
 {
 	char *const path = name_of(c, ".journal");
@@ -283,6 +300,7 @@ static int write_and_print(struct sweep_command *c)
 {
 	NVW_TRY(write_file(c, ".csv", write_csv));
 	NVW_TRY(write_file(c, ".jsonl", write_lines));
+	NVW_TRY(write_file(c, ".host.csv", write_host));
 	NVW_TRY(sweep_summarise(&c->sweep, &c->summary));
 	NVW_TRY(write_file(c, ".summary.csv", write_summary));
 	count_points(c);
@@ -309,6 +327,7 @@ static int sweep_points(struct sweep_command *c)
 	if (!c->output) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
 	}
+	NVW_TRY(check_former(c));
 	NVW_TRY(run_points(c));
 	return write_and_print(c);
 }

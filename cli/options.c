@@ -442,6 +442,9 @@ int cli_options_parse(struct cli_options *o, bool takes_workload, int argc, char
 			o->argument[o->argument_count++] = argv[i];
 		}
 	}
+	if (!error) {
+		error = cli_options_check_outputs(o);
+	}
 	return error;
 }
 

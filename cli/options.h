@@ -126,6 +126,9 @@ static inline uint64_t cli_at(enum cli_circumstance circumstance, bool holds)
 /* Refuses an option without effect in these circumstances. */
 NVW_CHECKED int cli_options_check_use(const struct cli_options *options, uint64_t circumstances);
 
+/* Refuses two options that name one file to be written; cli_options_parse() does so by itself. */
+NVW_CHECKED int cli_options_check_outputs(const struct cli_options *options);
+
 /* Refuses an option that neither the command nor the workload (NULL: none) has. */
 int cli_options_unknown(
 	const struct cli_options *options, const struct nvw_workload *workload, const char *name);

@@ -66,11 +66,19 @@ static int end_line(const char *path, struct plot_table *t, unsigned line, unsig
 	return 0;
 }
 
+/* Spreadsheets begin a table in UTF-8 with a byte-order mark. */
+static char *behind_mark(char *text)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+
+	return strncmp(text, mark, 3) ? text : text + 3;
+}
+
 static int read_fields(const char *path, struct plot_table *t)
 {
 	uint64_t count = 0, room = 0;
 	unsigned line = 1, in_line = 0;
-	char *at = t->text, end = '\n';
+	char *at = behind_mark(t->text), end = '\n';
 
 	while (*at || end == ',') {
 		if (!NVW_ROOM(t->field, room, count + 1)) {

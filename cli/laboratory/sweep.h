@@ -8,6 +8,8 @@
  *	sweep_bundle.c  values that stand for several options
  *	sweep_point.c   a point's command line; identified by a hash of all that its result depends on
  *	sweep_check.c   and checked
+ *	sweep_metrics.c with the names of the summary's columns
+ *	sweep_former.c  a table that is there already is not another sweep's
  *	sweep_journal.c results that are known, in a file that survives the end of the process at any instant
  *	sweep_engine.c  who runs the other points
  *	sweep_run.c     the other points, as processes side by side
@@ -150,6 +152,13 @@ NVW_CHECKED int sweep_key(struct sweep_keys *keys, const struct sweep_words *wor
 	const struct emu_config *machine, char ret_key[SWEEP_KEY_BYTES]);
 void sweep_keys_end(struct sweep_keys *keys);
 
+/* NVW_E_USAGE if NAME.csv has points that this sweep has not, or is no table of a sweep. */
+NVW_CHECKED int sweep_check_former(const struct sweep *sweep, const char *table);
+/* NVW_E_USAGE for a metric that no report of the command can have. */
+NVW_CHECKED int sweep_check_metrics(const struct sweep *sweep);
+/* A column's name without that of a protocol, with which columns of several protocols begin. */
+const char *sweep_behind_protocol(const char *column);
+
 struct sweep_journal {
 	int fd;
 	char *path;
@@ -238,6 +247,8 @@ NVW_CHECKED int sweep_run(
 json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *out, const char *err);
 NVW_CHECKED int sweep_write_csv(const struct sweep *sweep, const char *path);
 NVW_CHECKED int sweep_write_json_lines(const struct sweep *sweep, const char *path);
+/* What differs from one sweep to the next: how long each point took on this computer. */
+NVW_CHECKED int sweep_write_host(const struct sweep *sweep, const char *path);
 /* One field of a CSV file, quoted where it must be. */
 void sweep_csv_field(const char *text, FILE *to);
 

@@ -98,6 +98,7 @@ static int check_command(const struct sweep *s)
 int sweep_check(struct sweep *s)
 {
 	NVW_TRY(check_command(s));
+	NVW_TRY(sweep_check_metrics(s));
 	struct sweep_keys *const keys = sweep_keys_begin();
 	int r = 0;
 

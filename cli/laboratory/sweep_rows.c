@@ -2,7 +2,7 @@
 /*
  * Rows: what is kept of a point's report, and the files that have a row per point. The files depend on the
  * results only: not on how many points ran side by side, which came from the journal, or how long they took.
- * The exception is host_seconds in the JSON lines.
+ * That is a file of its own.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -229,15 +229,20 @@ static void print_head(const struct sweep *s, json_t *names, FILE *to)
 	fputc('\n', to);
 }
 
+static void print_axes(const struct sweep *s, const struct sweep_point *p, FILE *to)
+{
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		sweep_csv_field(sweep_value(s, p, i), to);
+		fputc(',', to);
+	}
+}
+
 static void print_row(const struct sweep *s, const struct sweep_point *p, json_t *names, FILE *to)
 {
 	json_t *const values = json_object_get(p->row, "values"), *value;
 	const char *key;
 
-	for (unsigned i = 0; i < s->axis_count; i++) {
-		sweep_csv_field(sweep_value(s, p, i), to);
-		fputc(',', to);
-	}
+	print_axes(s, p, to);
 	print_value(json_object_get(p->row, "status"), to);
 	fputc(',', to);
 	print_value(json_object_get(p->row, "reason"), to);
@@ -260,6 +265,32 @@ int sweep_write_csv(const struct sweep *s, const char *path)
 		print_row(s, &s->point[i], names, f.file);
 	}
 	json_decref(names);
+	return nvw_new_file_end(&f, 0);
+}
+
+/* ---- The computer -------------------------------------------------------------------------------- */
+
+int sweep_write_host(const struct sweep *s, const char *path)
+{
+	struct nvw_new_file f;
+
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	for (unsigned i = 0; i < s->axis_count; i++) {
+		sweep_csv_field(s->axis[i].name, f.file);
+		fputc(',', f.file);
+	}
+	fputs("status,host_seconds,processor_seconds\n", f.file);
+	for (unsigned k = 0; k < s->count; k++) {
+		const struct sweep_point *const p = &s->point[k];
+
+		print_axes(s, p, f.file);
+		print_value(json_object_get(p->row, "status"), f.file);
+		fputc(',', f.file);
+		print_value(json_object_get(p->row, "seconds"), f.file);
+		fputc(',', f.file);
+		print_value(json_object_get(p->row, "processor_seconds"), f.file);
+		fputc('\n', f.file);
+	}
 	return nvw_new_file_end(&f, 0);
 }
 
@@ -286,7 +317,6 @@ static json_t *line_of(const struct sweep *s, const struct sweep_point *p)
 	}
 	json_object_set(line, "status", json_object_get(p->row, "status"));
 	json_object_set(line, "reason", json_object_get(p->row, "reason"));
-	json_object_set(line, "host_seconds", json_object_get(p->row, "seconds"));
 	json_object_update_missing(line, json_object_get(p->row, "values"));
 	return line;
 }

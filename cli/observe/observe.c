@@ -213,7 +213,7 @@ static int ring(void *context, uint64_t until_ps, uint64_t *next_ps)
 	const uint64_t now = *next_ps;
 
 	if (o->series && cli_series_next(o->series) == now) {
-		cli_series_ring(o->series);
+		NVW_TRY(cli_series_ring(o->series));
 	}
 	if (o->limit_at_ps == now) {
 		return nvw_fail(NVW_E_STOPPED, "UNDECIDED: stopped by --limit=%s", o->limit_text);

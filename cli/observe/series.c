@@ -14,6 +14,9 @@
 
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "core/units.h"
+
+enum { INTERVALS_MAX = 100000 };
 
 /* What a wavefront does, by the begin of the instruction's name. */
 enum { KINDS = 6, OTHER = KINDS - 1 };
@@ -43,6 +46,7 @@ struct cli_series {
 	uint64_t interval_ps, next_ps, origin_ps, from_ps;
 	struct nvw_machine *machine;
 	struct emu_stats before;
+	unsigned intervals;
 	struct account *accounts; /* by CU, or by wavefront */
 	uint64_t account_count, wavefronts_per_cu, launches;
 };
@@ -215,10 +219,20 @@ uint64_t cli_series_next(const struct cli_series *s)
 	return s->next_ps;
 }
 
-void cli_series_ring(struct cli_series *s)
+int cli_series_ring(struct cli_series *s)
 {
+	char interval[NVW_UNIT_TEXT], filled[NVW_UNIT_TEXT];
+
+	if (s->intervals++ == INTERVALS_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"--interval=%s: a table has at most %d intervals, and the run is longer than %s: "
+			"choose a longer interval",
+			nvw_format_time(s->interval_ps, interval), INTERVALS_MAX,
+			nvw_format_time(s->next_ps - s->interval_ps - s->origin_ps, filled));
+	}
 	write_difference(s, s->next_ps - s->origin_ps);
 	s->next_ps += s->interval_ps;
+	return 0;
 }
 
 /* ---- Accounts ------------------------------------------------------------------------------------ */
@@ -385,7 +399,7 @@ static void write_cus(struct cli_series *s)
 int cli_series_end(struct cli_series *s, uint64_t now_ps)
 {
 	while (s->next_ps < now_ps) {
-		cli_series_ring(s);
+		NVW_TRY(cli_series_ring(s));
 	}
 	if (s->per == CLI_PER_CU) {
 		write_cus(s);

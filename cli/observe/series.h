@@ -22,9 +22,10 @@ void cli_series_free(struct cli_series *series);
 /* The measured part begins. */
 NVW_CHECKED int cli_series_start(struct cli_series *series, struct nvw_machine *machine);
 void cli_series_see(struct cli_series *series, const struct emu_sight *sight);
-/* When the machine's clock is to ring next, UINT64_MAX: never; it rings. */
+/* When the machine's clock is to ring next, UINT64_MAX: never; it rings. NVW_E_USAGE if there are too many
+ * intervals. */
 uint64_t cli_series_next(const struct cli_series *series);
-void cli_series_ring(struct cli_series *series);
+NVW_CHECKED int cli_series_ring(struct cli_series *series);
 
 /* It has ended at that time: writes what is left, and closes the file. */
 NVW_CHECKED int cli_series_end(struct cli_series *series, uint64_t now_ps);

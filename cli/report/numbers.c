@@ -2,9 +2,12 @@
 /* The tables of numbers. See numbers.h. */
 #include "numbers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <emu.h>
+
+#include "core/units.h"
 
 static const struct cli_number table[] = {
 #define NUMBER(name, unit, meaning) {name, unit, meaning},
@@ -13,6 +16,16 @@ static const struct cli_number table[] = {
 };
 
 enum { NUMBERS = sizeof table / sizeof *table };
+
+/* The same names, and between them the commands whose reports have them. */
+static const struct {
+	const char *command, *name;
+} places[] = {
+#define OF(command)                 {#command, NULL},
+#define NUMBER(name, unit, meaning) {NULL, name},
+#include "numbers.def"
+#undef NUMBER
+};
 
 const struct cli_number *cli_number_table(unsigned *ret_count)
 {
@@ -67,4 +80,81 @@ bool cli_number_named(const char *name, struct cli_number *ret)
 		}
 	}
 	return statistic(stats, count, name, ret) || device_statistic(name, ret) || latency(name, ret);
+}
+
+/* Whether numbers.def has the name below a command's. */
+static bool is_there(const char *command, const char *name)
+{
+	const char *of = "";
+
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		if (places[i].command) {
+			of = places[i].command;
+		} else if (!strcmp(of, command) && !strcmp(places[i].name, name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool cli_number_is_of(const char *command, const char *name)
+{
+	unsigned count;
+	const struct emu_stat_info *const stats = emu_stat_table(&count);
+	struct cli_number ignored;
+
+	if (is_there(command, name) || is_there("any", name)) {
+		return true;
+	}
+	return !strcmp(command, "run") &&
+	       (statistic(stats, count, name, &ignored) || device_statistic(name, &ignored) ||
+		       latency(name, &ignored));
+}
+
+/* Behind n of them, those of numbers.def that are a command's. */
+static unsigned add_places(const char *command, const char **names, unsigned n)
+{
+	const char *of = "";
+
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		if (places[i].command) {
+			of = places[i].command;
+		} else if (!strcmp(of, command)) {
+			names[n++] = places[i].name;
+		}
+	}
+	return n;
+}
+
+const char *cli_number_nearest(const char *command, const char *name)
+{
+	unsigned count, n = 0;
+	const struct emu_stat_info *const stats = emu_stat_table(&count);
+	const char **const names = calloc(count + NUMBERS + 1, sizeof *names);
+	const char *near;
+
+	if (!names) {
+		return NULL;
+	}
+	for (unsigned i = 0; !strcmp(command, "run") && i < count; i++) {
+		names[n++] = stats[i].name;
+	}
+	names[add_places(command, names, n)] = NULL;
+	near = nvw_nearest(name, names);
+	free(names);
+	return near;
+}
+
+bool cli_number_group(const char *name)
+{
+	const char *const dot = strchr(name, '.');
+	unsigned count;
+	const struct emu_stat_info *const stats = emu_stat_table(&count);
+
+	for (unsigned i = 0; dot && i < count; i++) {
+		if (!strncmp(stats[i].name, name, (size_t)(dot - name) + 1)) {
+			return true;
+		}
+	}
+	return false;
 }

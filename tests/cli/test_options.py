@@ -109,7 +109,7 @@ no_effect_here = {
     "cure-states": "bounds the search for cures of findings, and there are none here",
     "cures": "looks for cures of findings, and there are none here",
     "shrink": "is about failing programs, of which there are none here", "jobs": "is only quicker", "host-limit": "is a limit", "timeout": "is a limit", "resume": "leaves nothing behind at the end",
-    "save": "writes a file if something is found", "merge": "is another command line", "fresh": "has nothing to forget here", "keep": "writes into the folder of papers", "help": "is tested by itself",
+    "save": "writes a file if something is found", "merge": "is another command line", "fresh": "has nothing to forget here", "overwrite": "replaces a table, and there is none here", "keep": "writes into the folder of papers", "help": "is tested by itself",
     "exec": "is another subject", "store-log": "is another subject",
     "image": "is the subject", "check-lib": "is the subject",
 }

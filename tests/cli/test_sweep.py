@@ -66,6 +66,10 @@ def refusals():
             (["scope=kernel"], "expected an axis workload"), ([], "expected axes"),
             (kv + ["seed=1,2", "--timeout=1us"], "expected a time from 1ms to 604800s, such as 10s or 500ms"),
             (["nothing.ini"], "No such file"), (["bad.ini"], "did you mean baseline?"), (["long.ini"], "more than 198"),
+            (kv + ["--metrics=sim_tim"], "did you mean sim_time?"), (kv + ["--metrics=sim_time,nvram.writs"], "did you mean nvram.writes?"),
+            (kv + ["--metrics=states_distinct"], "reports of run have no number named states_distinct"),
+            (kv + ["--metrics=host_op_rate"], "differs from run to run"),
+            (kv + ["--command=crash", "--metrics=sim_time"], "reports of crash have no number named sim_time"),
             (["."], "found a folder"), (["--command=litmus", "seed=1"], "expected an axis tests"),
             (["--command=torture", "protocol=vi", "programs=x"], "expected a number")):
         status, out, err = sweep(*words)
@@ -175,7 +179,7 @@ def failures():
 
 def unchanged():
     def known(*words):
-        out = sweep(*words, "--output=cache")[1]
+        out = sweep(*words, "--output=cache", "--overwrite")[1]
         found = re.search(r"(\d+) of them unchanged, taken from cache.journal", out)
         return int(found.group(1)) if found else 0
 
@@ -200,7 +204,7 @@ def unchanged():
     seen.append(known(*words, "--fresh"))
     ok(seen == [0, 2, 2, 0, 0, 0] and changed,
        "points_that_did_not_change_are_not_run_again_and_the_report_says_so", seen)
-    status, out, err = sweep(*words, "--output=cache")
+    status, out, err = sweep(*words, "--output=cache", "--overwrite")
     with open("cache.journal") as f:
         text = f.read()
     with open("cache.journal", "w") as f:
@@ -289,6 +293,75 @@ def recovery():
        and merged == {k: max(one[k], two[k]) for k in one} and killed["recovery"] is None
        and swept[0] == 0 and rows("open.csv")[0]["recovery.epochs_open"] == str(whole["epochs_open"]),
        "a_crash_test_tells_the_most_that_recovery_did", pool, whole, one, two, merged, killed["recovery"], swept)
+
+
+def every_number():
+    """Every number of a report, and of a workload, can be summarised."""
+    wrong = []
+    for name, words in (("metrics", kv + ["count=16"]), ("crash", kv + ["mutate=-,publish-before-value", "count=64",
+                        "scope=workitem", "states=200", "--command=crash"]),
+                        ("tor", ["--command=torture", "protocol=vi,gh", "programs=2", "seed=1..2"])):
+        sweep(*words, "--output=" + name)
+        numbers = [k for k, v in rows(name + ".csv")[0].items() if re.fullmatch(r"-?\d+(\.\d+)?", v or "")
+                   and "=" + k not in " ".join(words) and k not in ("seed", "atomicity", "shard", "shards") + tuple(
+                       w.split("=")[0] for w in words)]
+        done = sweep(*words, "--output=" + name, "--metrics=" + ",".join(numbers))
+        if done[0] == 2 or len(numbers) < 5 or {r["metric"] for r in rows(name + ".summary.csv")} != set(numbers):
+            wrong.append((numbers, done))
+    ok(not wrong and any(m.startswith("kv.") for m in (r["metric"] for r in rows("metrics.summary.csv"))),
+       "every_number_of_a_report_can_be_a_metric", *wrong)
+
+
+def other_tables():
+    """A table is replaced only where no point of it is lost."""
+    words, wrong = kv + ["--output=former"], []
+    done = [sweep(*words, "count=8,16"), sweep(*words, "count=16,8,32")]
+    before = read("former.csv")
+    with open("users.csv", "w") as f:
+        f.write("a,b\n1,2\n")
+    for more, message in ((words + ["count=8,16"], "a point that this sweep has not: kv 8 64 8 32"),
+                          (words + ["count=8,16,32", "scope=kernel"], "fewer axes"), (["workload=kv", "count=8", "--output=former"], "an axis batch"),
+                          (words + ["count=8,16,32", "--command=crash"], "another command than crash"),
+                          (kv + ["count=8", "--output=users"], "users.csv: this is no table of a sweep")):
+        status, out, err = sweep(*more)
+        if status != 2 or message not in err or "--overwrite" not in err or err.count("\n") != 1:
+            wrong.append((more, status, err))
+    kept = read("former.csv") == before and read("users.csv") == "a,b\n1,2\n" and not os.path.exists("users.journal")
+    done.append(sweep(*words, "count=8", "--overwrite"))
+    ok(not wrong and kept and [d[0] for d in done] == [0, 0, 0] and len(rows("former.csv")) == 1,
+       "a_sweep_does_not_replace_the_table_of_another_one", done, kept, *wrong)
+
+
+def host_table():
+    """What differs from one run to the next is in a table of its own: the others are equal, byte for byte."""
+    for name in ("once", "twice"):
+        sweep(*kv, "count=16", "seed=1..2", "--output=" + name)
+    own = rows("once.host.csv")
+    ok(all(read("once" + end) == read("twice" + end) for end in (".csv", ".jsonl", ".summary.csv"))
+       and [list(r) for r in own] == [[w.split("=")[0] for w in kv] + ["count", "seed", "status", "host_seconds", "processor_seconds"]] * 2
+       and all(float(r["host_seconds"]) > 0 and r["status"] == "ok" for r in own),
+       "only_the_table_of_the_computer_differs_from_sweep_to_sweep", own)
+
+
+def same_file():
+    """Two outputs have two files, however they are written."""
+    os.mkdir("sub")
+    wrong = []
+    for words in (["--log=one", "--series=./one"], ["--log=sub/../one", "--timeline=one.json", "--series=sub/../one.json"],
+                  ["--pool=one", "--log=one"]):
+        status, out, err = run("run", "kv", "--count=8", *words)
+        if status != 2 or "name one file" not in err or err.count("\n") != 1 or out:
+            wrong.append((words, status, out, err))
+    os.rmdir("sub")
+    fine = run("run", "kv", "--count=8", "--log=/dev/null", "--series=/dev/null")
+    ok(not wrong and fine[0] == 0 and not os.path.exists("one") and not os.path.exists("one.json"),
+       "two_outputs_to_one_file_are_refused", fine, *wrong)
+
+
+def many_intervals():
+    status, out, err = run("run", "kv", "--count=3000", "--series=many.csv", "--interval=1ps")
+    ok(status == 2 and "at most 100000 intervals, and the run is longer than 100ns" in err and not os.path.exists("many.csv")
+       and not [f for f in os.listdir(".") if "many" in f], "a_table_of_intervals_has_an_end", status, out, err)
 
 
 # ---- Figures -----------------------------------------------------------------------------------------------------------
@@ -388,6 +461,8 @@ def readable():
     at = [b[0].split()[0] for b in blocks]
     if blocks[1][1] != "" or len(blocks[0]) != 3 or "'×' at first 2," not in text or len(set(at)) != 3 or at[1] != "1":
         wrong.append(("gaps and places", text))
+    if script_of("\ufeffx,y\n1,2\n", "--x=x", "--y=y").count("\n1 2 2 2\n") != 1:
+        wrong.append("a table with a byte-order mark")
     apart = script_of("x,s,y\n1,a,1\n1,b,9\n2,a,1\n2,b,9\n", "--x=x", "--y=y", "--series=s")
     if apart.count("\n1 ") != 2:
         wrong.append(("series that do not cover each other", apart))
@@ -418,7 +493,7 @@ def named():
 
 figures = [refused_figures, drawn, readable] if shutil.which("gnuplot") else []
 tests = [points, refusals, as_one_by_one, order, killed, locked, children_die, failures, unchanged, summary, reports, other_commands,
-         kept_sweeps, recovery, named] + figures
+         kept_sweeps, recovery, named, every_number, other_tables, host_table, same_file, many_intervals] + figures
 print("1..%d" % (len(tests) + 5))
 for test in tests:
     test()

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that a command writes are different files. See options.h. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/units.h"
+#include "options.h"
+
+static const struct {
+	enum cli_option_id id;
+	const char *name;
+} outputs[] = {
+	{CLI_pool, "pool"},
+	{CLI_log, "log"},
+	{CLI_timeline, "timeline"},
+	{CLI_series, "series"},
+	{CLI_memory_trace, "memory-trace"},
+	{CLI_dump_machine, "dump-machine"},
+	{CLI_patch, "patch"},
+	{CLI_html, "html"},
+	{CLI_coverage, "coverage"},
+	{CLI_resume, "resume"},
+	{CLI_save, "save"},
+	{CLI_record, "record"},
+	{CLI_report, "report"},
+};
+
+enum { OUTPUTS = sizeof outputs / sizeof *outputs };
+
+/* The folder of a path, without links; false if there is none. */
+static bool folder_of(const char *path, char ret_folder[PATH_MAX])
+{
+	const char *const slash = strrchr(path, '/');
+	char *const folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	const bool found = folder && realpath(folder, ret_folder);
+
+	free(folder);
+	return found;
+}
+
+static const char *name_of(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether two paths name one file, which need not be there yet. Devices and pipes take what is written. */
+static bool are_same(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+	char folder_a[PATH_MAX], folder_b[PATH_MAX];
+	const bool has_a = stat(a, &of_a) == 0, has_b = stat(b, &of_b) == 0;
+
+	if (has_a && has_b) {
+		return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino &&
+		       (S_ISREG(of_a.st_mode) || S_ISDIR(of_a.st_mode));
+	}
+	return !has_a && !has_b && !strcmp(name_of(a), name_of(b)) && folder_of(a, folder_a) &&
+	       folder_of(b, folder_b) && !strcmp(folder_a, folder_b);
+}
+
+static int check_pair(const struct cli_options *o, unsigned a, unsigned b)
+{
+	const char *const x = cli_text(o, outputs[a].id), *const y = cli_text(o, outputs[b].id);
+
+	if (!strcmp(x, "-") || !are_same(x, y)) {
+		return 0;
+	}
+	return nvw_fail(NVW_E_USAGE, "%s: --%s and --%s name one file, %s", o->command, outputs[a].name,
+		outputs[b].name, x);
+}
+
+int cli_options_check_outputs(const struct cli_options *o)
+{
+	for (unsigned a = 0; a < OUTPUTS; a++) {
+		for (unsigned b = 0; b < a && cli_given(o, outputs[a].id); b++) {
+			if (cli_given(o, outputs[b].id)) {
+				NVW_TRY(check_pair(o, b, a));
+			}
+		}
+	}
+	return 0;
+}
