@@ -7,7 +7,7 @@
 # A few planted faults are tried (tests/faults). With --all each test runs in both builds, and there are also: every
 # planted fault, a few mutants, libFuzzer, hundreds of random CUDA kernels, each action of each protocol left out, 60 small
 # runs of each structure with parts, whose states are all tried, 94 runs whose states a second definition makes, four
-# bugs at once, a cluster (Slurm), and CUDA programs by clang 14, 16 and 19, which it installs where they can be had.
+# bugs at once, a cluster (Slurm), every table read by R, and CUDA programs by clang 14, 16 and 19, which it installs where they can be had.
 # Each stage says how long it took. The last line says "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")"
@@ -33,6 +33,7 @@ if [ "$faults" = --all ]; then
 	install_optional clang-14
 	install_optional clang-16
 	install_optional clang-19
+	install_optional r-base-core
 	install_optional slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
 	export FOUR_BUGS=1 CLUSTER=1 EVERY_CASE=1
 fi
