@@ -17,7 +17,7 @@
 #undef WORKLOAD
 
 enum { RIGHT = -1, LATE_MARK, STUCK };
-enum { FORGETFUL = 2 /* seeded bugs of the shipped structures, at least */ };
+enum { FORGETFUL = 5 /* seeded bugs of the shipped structures, at least */ };
 
 /* places.c */
 extern const struct nvw_workload nvw_workload;
@@ -25,12 +25,13 @@ extern const struct nvw_workload nvw_workload;
 /* ---- Crash tests of it ------------------------------------------------------------------------------- */
 
 static struct ct_result result;
+static uint64_t states = 400;
 
 static void crash(const struct nvw_workload *w, const char *assignments, int mutation, uint64_t operations,
 	unsigned jobs)
 {
 	const struct ct_options o = {.mode = CT_PERMITTED,
-		.states = 400,
+		.states = states,
 		.seed = 1,
 		.jobs = jobs,
 		.go_on = operations,
@@ -105,11 +106,19 @@ static void the_shipped_structures_go_on(void **state)
 		{&nvw_workload_btree, "count=120 preload=60 batch=60 group-size=16 scope=kernel"},
 		{&nvw_workload_btree, "count=60 preload=60 batch=30 op=update"},
 		{&nvw_workload_btree, "count=60 preload=60 batch=30 op=delete"},
+		{&nvw_workload_queue, "count=96 producers=2 consumers=2 capacity=32 group-size=16"},
+		{&nvw_workload_queue, "count=60 producers=2 consumers=1 capacity=32 group-size=8 payload=6 "
+				      "release=visible scope=workgroup"},
+		{&nvw_workload_stack, "count=96 stacks=4 groups=2 group-size=16"},
+		{&nvw_workload_stack, "count=48 stacks=1 groups=2 group-size=16 scope=workgroup take=100"},
+		{&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16"},
+		{&nvw_workload_steal_log, "tasks=16 groups=2 depth=4 group-size=16 scenario=scoped"},
 		{&nvw_workload_tiered, "count=60 groups=1 group-size=5 records=2 keys=1 words=1"},
 		{&nvw_workload_saved_tasks, "program=nqueens n=5 entries=128 group-size=16"},
 		{&nvw_workload_saved_tasks, "program=marks n=9 entries=64 group-size=16 recovery=undo"},
 	};
 
+	states = 120;
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
 		crash(cases[i].workload, cases[i].options, RIGHT, 8, 1);
 		if (!result.consistent || result.recoveries.worked_on != result.states_distinct) {
@@ -118,6 +127,65 @@ static void the_shipped_structures_go_on(void **state)
 		}
 	}
 }
+
+/* ---- All that is left -------------------------------------------------------------------------------- */
+
+static const struct nvw_workload *watched;
+static bool has_gone_on; /* in the process that judges a state */
+static uint64_t expected;
+
+static int watched_go_on(
+	void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations)
+{
+	has_gone_on = true;
+	return watched->go_on(plan, machine, acks, operations);
+}
+
+static int watched_check(
+	void *plan, struct nvw_pool *its, const struct nvw_acks *acks, struct nvw_findings *findings)
+{
+	const bool is_after = has_gone_on;
+
+	has_gone_on = false;
+	if (is_after && nvw_acked_count(acks) != expected) {
+		return nvw_violation(
+			findings, 0, "%d operations are acknowledged", (int)nvw_acked_count(acks));
+	}
+	return watched->check(plan, its, acks, findings);
+}
+
+static void all_that_a_crash_has_left_is_carried_out_if_so_much_is_asked(void **state)
+{
+	static const struct {
+		const struct nvw_workload *workload;
+		const char *options;
+		uint64_t operations;
+	} cases[] = {
+		{&nvw_workload_queue, "count=48 producers=2 consumers=2 capacity=32 group-size=16", 96},
+		{&nvw_workload_stack, "count=48 stacks=4 groups=2 group-size=16 take=0", 48},
+		{&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16 spawn=0", 24},
+		{&nvw_workload_tiered, "count=60 groups=1 group-size=5 records=2 keys=1 words=1", 60},
+	};
+
+	states = 80;
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct nvw_workload w = *cases[i].workload;
+
+		watched = cases[i].workload;
+		expected = cases[i].operations;
+		w.go_on = watched_go_on;
+		w.check = watched_check;
+		w.parts = NULL;
+		crash(&w, cases[i].options, RIGHT, 1000, 1);
+		if (!result.consistent) {
+			fail_msg("%s: %s", w.name, result.finding[0].text);
+		}
+		crash(&w, cases[i].options, RIGHT, 1, 1);
+		assert_false(result.consistent); /* else nothing was left */
+	}
+}
+
+/* ---- Bugs -------------------------------------------------------------------------------------------- */
 
 #define WORKLOAD(name) &nvw_workload_##name,
 static const struct nvw_workload *const shipped[] = {
@@ -147,6 +215,7 @@ static void what_a_structure_forgets_after_recovery_shows_only_when_it_goes_on(v
 {
 	unsigned found = 0;
 
+	states = 150;
 	for (unsigned i = 0; i < sizeof shipped / sizeof *shipped; i++) {
 		const struct nvw_mutation *const m = shipped[i]->mutations;
 
@@ -161,9 +230,12 @@ static void a_workload_that_cannot_go_on_is_refused(void **state)
 {
 	const struct ct_options o = {.mode = CT_PERMITTED, .go_on = 1};
 
-	assert_int_equal(small_run(&nvw_workload_queue, "", RIGHT, &o, &result), NVW_E_USAGE);
+	struct nvw_workload unable = nvw_workload;
+
+	unable.go_on = NULL;
+	assert_int_equal(small_run(&unable, "", RIGHT, &o, &result), NVW_E_USAGE);
 	assert_string_equal(
-		nvw_error_message(), "--and-then: queue has no operations to go on with after a crash");
+		nvw_error_message(), "--and-then: places has no operations to go on with after a crash");
 }
 
 int main(void)
@@ -175,6 +247,7 @@ int main(void)
 		cmocka_unit_test(a_structure_that_cannot_go_on_is_a_finding),
 		cmocka_unit_test(the_result_is_the_same_in_any_number_of_jobs),
 		cmocka_unit_test(the_shipped_structures_go_on),
+		cmocka_unit_test(all_that_a_crash_has_left_is_carried_out_if_so_much_is_asked),
 		cmocka_unit_test(what_a_structure_forgets_after_recovery_shows_only_when_it_goes_on),
 		cmocka_unit_test(a_workload_that_cannot_go_on_is_refused),
 	};

@@ -515,6 +515,13 @@ static void barrier(unsigned group)
 	}
 }
 
+static void acknowledge(uint64_t op)
+{
+	assert(op < OPS);
+	acks.count += !acks.op[op];
+	acks.op[op] = 1;
+}
+
 void nvw__issue(void)
 {
 	struct nvw__request *const r = nvw__self;
@@ -524,9 +531,7 @@ void nvw__issue(void)
 	if (kind == NVW__BARRIER || kind == NVW__P_BARRIER) {
 		barrier((unsigned)r->value);
 	} else if (kind == NVW__ACK) {
-		assert(r->value < OPS);
-		acks.count += !acks.op[r->value];
-		acks.op[r->value] = 1;
+		acknowledge(r->value);
 	} else if (kind != NVW__WORK) {
 		access_memory(r);
 	}
@@ -645,6 +650,14 @@ int nvw_write(struct nvw_machine *m, void *device, const void *from, uint64_t n)
 
 int nvw_persist(struct nvw_machine *m)
 {
+	return 0;
+}
+
+int nvw_acknowledge(struct nvw_machine *m, uint64_t first, uint64_t count)
+{
+	for (uint64_t op = first; op < first + count; op++) {
+		acknowledge(op);
+	}
 	return 0;
 }
 

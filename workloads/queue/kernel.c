@@ -46,6 +46,12 @@
 
 enum { POLLS_MAX = 1 << 22 };
 
+/* Whether there is such a message, and a crash has left something to do with it. */
+static bool is_to(const struct queue_args *a, uint64_t ticket, unsigned what)
+{
+	return ticket < a->plan->count && (a->rest == NULL || (a->rest->to_do[ticket] & what) != 0);
+}
+
 /* ---- Taking turns --------------------------------------------------------------------------------- */
 
 static uint64_t draw(const struct queue_args *a, uint64_t *next)
@@ -96,7 +102,7 @@ static bool take_batch(
 	m.batch = nvw_load(drawn);
 	m.lap = m.batch / a->ring_batches;
 	m.ticket = m.batch * nvw_group_size() + nvw_local_id();
-	m.exists = m.ticket < a->plan->count;
+	m.exists = is_to(a, m.ticket, emptied ? QUEUE_TO_CONSUME : QUEUE_TO_PRODUCE);
 	m.slot = queue_slot(a->ring, a->plan->payload, m.ticket % a->plan->capacity);
 	*ret_message = m;
 	return m.batch < a->batches;
@@ -151,7 +157,7 @@ static void write_word(const struct queue_args *a, uint64_t ticket, uint64_t i)
 {
 	const struct queue_plan *const p = a->plan;
 
-	if (ticket < p->count) {
+	if (is_to(a, ticket, QUEUE_TO_PRODUCE)) {
 		nvw_store(nvw_at(&a->pmem, uint64_t,
 				  queue_slot(a->ring, p->payload, ticket % p->capacity) + 8 * (1 + i)),
 			queue_message_word(p->seed, ticket, i, p->payload));
@@ -239,9 +245,31 @@ static uint64_t read_message(const struct queue_args *a, const struct queue_mess
 	return digest;
 }
 
+static uint64_t place(const struct queue_args *a, uint64_t consumer, uint64_t i)
+{
+	return a->rest->places[consumer * a->plan->count + i];
+}
+
 static uint64_t *record_words(const struct queue_args *a, uint64_t consumer, uint64_t i)
 {
-	return nvw_at(&a->pmem, uint64_t, queue_record(a->ledgers, a->plan->count, consumer, i));
+	const uint64_t at = a->rest == NULL ? i : STEP(a->replaced, place, a, consumer, i);
+
+	return nvw_at(&a->pmem, uint64_t, queue_record(a->ledgers, a->plan->count, consumer, at));
+}
+
+/* How many of the batch's messages before number `end` get a record. */
+static uint64_t records_before(const struct queue_args *a, const struct queue_message *m, unsigned end)
+{
+	const uint64_t first = m->batch * nvw_group_size();
+	uint64_t records = 0;
+
+	if (a->rest == NULL) {
+		return u64_min(a->plan->count - first, end);
+	}
+	for (unsigned i = 0; i < end; i++) {
+		records += is_to(a, first + i, QUEUE_TO_CONSUME);
+	}
+	return records;
 }
 
 /* (k): the records of the batch, from record first of the ledger on. */
@@ -259,8 +287,8 @@ static void write_records(const struct queue_args *a, const struct queue_message
 		const unsigned w = is_shared(a) ? i * nvw_group_size() + me : me * QUEUE_RESULTS + i;
 		const unsigned of = w / QUEUE_RESULTS, word = w % QUEUE_RESULTS;
 
-		if (m->batch * nvw_group_size() + of < a->plan->count) {
-			nvw_store(&record_words(a, consumer, first + of)[1 + word],
+		if (is_to(a, m->batch * nvw_group_size() + of, QUEUE_TO_CONSUME)) {
+			nvw_store(&record_words(a, consumer, first + records_before(a, m, of))[1 + word],
 				queue_result(is_shared(a) ? nvw_load(&digests[of]) : digest, word));
 		}
 	}
@@ -280,7 +308,9 @@ static void commit(
 	const struct queue_args *a, const struct queue_message *m, uint64_t consumer, uint64_t first)
 {
 	if (m->exists) {
-		nvw_store(record_words(a, consumer, first + nvw_local_id()), m->ticket + 1);
+		const uint64_t i = first + records_before(a, m, nvw_local_id());
+
+		nvw_store(record_words(a, consumer, i), m->ticket + 1);
 	}
 }
 
@@ -315,13 +345,11 @@ static void consume(const struct queue_args *a, uint64_t consumer)
 	uint64_t records = 0;
 
 	while (take_batch(a, a->head, 1, &m)) {
-		const uint64_t left = a->plan->count - m.batch * nvw_group_size();
-
 		const uint64_t begun = nvw_operation_begin();
 
 		consume_batch(a, &m, consumer, records);
 		end_operation(&m, QUEUE_OPERATION_CONSUME, begun);
-		records += u64_min(left, nvw_group_size());
+		records += records_before(a, &m, nvw_group_size());
 	}
 	if (nvw_local_id() == 0) {
 		a->plan->consumed[consumer] = records;

@@ -77,6 +77,14 @@ static void acknowledge_effect_first(const struct queue_args *a, const struct qu
 	nvw_p_barrier_wi();
 }
 
+/* ---- After a crash ---------------------------------------------------------------------------------- */
+
+/* As if no record before the last one were empty. */
+static uint64_t place_behind_as_many(const struct queue_args *a, uint64_t consumer, uint64_t i)
+{
+	return a->rest->used[consumer] + i;
+}
+
 /* ---- The table ------------------------------------------------------------------------------------ */
 
 const struct nvw_mutation queue_mutations[] = {
@@ -116,6 +124,10 @@ const struct nvw_mutation queue_mutations[] = {
 		"buffered-epoch",
 		"count=64 producers=1 consumers=1 capacity=32 group-size=16 payload=6 scope=workgroup"},
 	[QUEUE_RACY_TICKETS] = {"racy-tickets", "two consumers may draw the same tickets", "kill", NULL},
+	[QUEUE_COUNTED_RECORDS] = {"counted-records",
+		"after a crash, consumers write behind as many records as their ledger has: behind an empty "
+		"one, effects are overwritten",
+		"and-then", "count=96 producers=2 consumers=2 capacity=32 group-size=16"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -157,6 +169,7 @@ const struct queue_steps *queue_replaced(enum queue_mutation mutation)
 			[QUEUE_EFFECT_ACK_EARLY] = {.complete_effect = acknowledge_effect_first},
 			[QUEUE_NARROW_EFFECT] = {.order_records = order_own_words},
 			[QUEUE_RACY_TICKETS] = {.draw = draw_in_two},
+			[QUEUE_COUNTED_RECORDS] = {.place = place_behind_as_many},
 		};
 
 	return mutation == QUEUE_UNMUTATED ? &none : &replaced[mutation];

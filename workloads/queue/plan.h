@@ -30,6 +30,7 @@ enum queue_mutation {
 	QUEUE_EFFECT_ACK_EARLY,
 	QUEUE_NARROW_EFFECT,
 	QUEUE_RACY_TICKETS,
+	QUEUE_COUNTED_RECORDS,
 };
 
 struct queue_plan {
@@ -51,6 +52,17 @@ struct queue_plan {
 	uint64_t consumed[QUEUE_CONSUMERS_MAX];
 };
 
+/* What is left to do with a message. */
+enum { QUEUE_TO_PRODUCE = 1, QUEUE_TO_CONSUME = 2 };
+
+/* What a crash has left, in host memory. */
+struct queue_rest {
+	uint8_t *to_do;                /* of each message */
+	uint64_t *places;              /* of each ledger: its empty records, in their order */
+	uint64_t *used;                /* of each ledger: how many are not empty */
+	uint64_t first_batch, batches; /* with something left to do; all before the first are done */
+};
+
 struct queue_steps;
 
 /* The arguments of a kernel. A *batch* is group_size messages and the part of the ring that holds them. */
@@ -58,6 +70,7 @@ struct queue_args {
 	struct nvw_pmem pmem;
 	struct queue_plan *plan;
 	const struct queue_steps *replaced; /* by a seeded bug (steps.h) */
+	const struct queue_rest *rest;      /* NULL: the run */
 	nvw_off ring, ledgers;
 	uint64_t batches, ring_batches;
 	/* In DRAM: */
@@ -99,6 +112,7 @@ void queue_dispose(void *plan);
 int queue_pool(const void *plan, struct nvw_pool_params *ret_params);
 int queue_setup(void *plan, struct nvw_machine *machine);
 int queue_run(void *plan, struct nvw_machine *machine);
+int queue_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);
 int queue_recover(struct nvw_pool *pool, struct nvw_recovery *report);
 int queue_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);

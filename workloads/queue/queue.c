@@ -139,6 +139,7 @@ const struct nvw_workload nvw_workload_queue = {
 	.pool = queue_pool,
 	.setup = queue_setup,
 	.run = queue_run,
+	.go_on = queue_go_on,
 	.recover = queue_recover,
 	.check = queue_check,
 	.parts = &queue_parts,

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host side of a queue run: the empty queue, one launch, figures. */
+/*
+ * The host side of a queue run: the empty queue, one launch, figures.
+ *
+ * After a crash turns and tickets begin with the first batch that has something left to do. A message with an
+ * effect is done; one that is in its slot is only consumed. Records of a batch become durable in any order,
+ * so ledgers have empty ones between others; these are used first.
+ */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "common/bounds.h"
 #include "common/figures.h"
@@ -71,15 +78,30 @@ static int queue_judge(const struct queue_plan *p)
 	return 0;
 }
 
-int queue_run(void *plan, struct nvw_machine *machine)
+/* The run needs no more than zeros. */
+static int set_turns(const struct queue_args *a, struct nvw_machine *machine)
 {
-	struct queue_plan *const p = plan;
+	const uint64_t first = a->rest->first_batch;
+
+	NVW_TRY(nvw_write(machine, a->tail, &first, sizeof first));
+	NVW_TRY(nvw_write(machine, a->head, &first, sizeof first));
+	for (uint64_t batch = first; batch < first + a->ring_batches; batch++) {
+		const uint64_t turn = 2 * (batch / a->ring_batches);
+
+		NVW_TRY(nvw_write(machine, &a->turns[batch % a->ring_batches], &turn, sizeof turn));
+	}
+	return 0;
+}
+
+static int launch(struct queue_plan *p, struct nvw_machine *machine, const struct queue_rest *rest)
+{
 	const uint64_t groups = p->producers + p->consumers;
 	nvw_off words[2] = {0};
 	struct queue_args a = {
 		.plan = p,
 		.replaced = queue_replaced(p->mutation),
-		.batches = (p->count + p->group_size - 1) / p->group_size,
+		.rest = rest,
+		.batches = rest != NULL ? rest->batches : (p->count + p->group_size - 1) / p->group_size,
 		.ring_batches = p->capacity / p->group_size,
 	};
 
@@ -90,9 +112,129 @@ int queue_run(void *plan, struct nvw_machine *machine)
 	a.ring = words[QUEUE_RING];
 	a.ledgers = words[QUEUE_LEDGERS];
 	NVW_TRY(queue_allocate(&a, machine, groups));
-	NVW_TRY(nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size));
+	if (rest != NULL) {
+		NVW_TRY(set_turns(&a, machine));
+	}
+	return nvw_launch(machine, "queue", queue_kernel, &a, groups * p->group_size, p->group_size);
+}
+
+int queue_run(void *plan, struct nvw_machine *machine)
+{
+	NVW_TRY(launch(plan, machine, NULL));
 	NVW_TRY(nvw_persist(machine));
+	return queue_judge(plan);
+}
+
+/* ---- After a crash -------------------------------------------------------------------------------- */
+
+enum { IN_SLOT = 4, DONE = 8 }; /* with what is to do */
+
+static void find_records(const struct queue_view *v, struct queue_rest *rest)
+{
+	for (uint64_t consumer = 0; consumer < v->consumers; consumer++) {
+		uint64_t *const places = &rest->places[consumer * v->records];
+		uint64_t empty = 0;
+
+		for (uint64_t i = 0; i < v->records; i++) {
+			const uint64_t head =
+				nvw_pool_word(v->pool, queue_record(v->ledgers, v->records, consumer, i));
+
+			if (head == 0) {
+				places[empty++] = i;
+			} else if (head <= v->records) {
+				rest->to_do[head - 1] = DONE;
+			}
+		}
+		rest->used[consumer] = v->records - empty;
+	}
+}
+
+static void find_messages(const struct queue_view *v, struct queue_rest *rest)
+{
+	for (uint64_t i = 0; i < v->capacity; i++) {
+		const struct queue_state s =
+			queue_state_of(nvw_pool_word(v->pool, queue_slot(v->ring, v->payload, i)));
+
+		if (s.phase == QUEUE_FULL && s.ticket < v->records && rest->to_do[s.ticket] == 0) {
+			rest->to_do[s.ticket] = IN_SLOT;
+		}
+	}
+}
+
+/* What recovery has found is durable. */
+static int acknowledge_found(const struct queue_plan *p, struct nvw_machine *machine,
+	const struct nvw_acks *acks, const struct queue_rest *rest)
+{
+	for (uint64_t t = 0; t < p->count; t++) {
+		if (rest->to_do[t] != 0 && !nvw_acked(acks, t)) {
+			NVW_TRY(nvw_acknowledge(machine, t, 1));
+		}
+		if (rest->to_do[t] == DONE && !nvw_acked(acks, p->count + t)) {
+			NVW_TRY(nvw_acknowledge(machine, p->count + t, 1));
+		}
+	}
+	return 0;
+}
+
+/* Productions and consumptions that are left, message by message, at most so many. */
+static void choose(const struct queue_plan *p, uint64_t operations, struct queue_rest *rest)
+{
+	rest->first_batch = UINT64_MAX;
+	for (uint64_t t = 0; t < p->count && operations > 0; t++) {
+		const uint8_t found = rest->to_do[t];
+
+		if (found == DONE) {
+			continue;
+		}
+		if (found == 0) {
+			rest->to_do[t] |= QUEUE_TO_PRODUCE;
+			operations--;
+		}
+		if (operations > 0) {
+			rest->to_do[t] |= QUEUE_TO_CONSUME;
+			operations--;
+		}
+		rest->first_batch = u64_min(rest->first_batch, t / p->group_size);
+		rest->batches = t / p->group_size + 1;
+	}
+}
+
+static int go_on(struct queue_plan *p, struct nvw_machine *machine, const struct nvw_acks *acks,
+	uint64_t operations, struct queue_rest *rest)
+{
+	struct queue_view v;
+
+	NVW_TRY(queue_view_open(nvw_machine_pool(machine), &v));
+	find_records(&v, rest);
+	find_messages(&v, rest);
+	NVW_TRY(acknowledge_found(p, machine, acks, rest));
+	choose(p, operations, rest);
+	if (rest->batches == 0) {
+		return 0;
+	}
+	NVW_TRY(launch(p, machine, rest));
 	return queue_judge(p);
+}
+
+int queue_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations)
+{
+	struct queue_plan *const p = plan;
+	struct queue_rest rest = {.to_do = calloc(p->count, 1),
+		.places = calloc(p->consumers * p->count, sizeof *rest.places),
+		.used = calloc(p->consumers, sizeof *rest.used)};
+	int error = 0;
+
+	if (rest.to_do == NULL || rest.places == NULL || rest.used == NULL) {
+		error = nvw_fail(
+			NVW_E_MEMORY, "queue: no memory to go on with %" PRIu64 " messages", p->count);
+	}
+	if (error == 0) {
+		error = go_on(p, machine, acks, operations, &rest);
+	}
+	free(rest.to_do);
+	free(rest.places);
+	free(rest.used);
+	return error;
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */

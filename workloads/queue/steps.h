@@ -25,6 +25,8 @@ struct queue_steps {
 	void (*order_records)(const struct queue_args *a);                                      /* (l) */
 	void (*complete_effect)(const struct queue_args *a, const struct queue_message *m);     /* (n), (o) */
 	void (*mark_done)(const struct queue_args *a, const struct queue_message *m);           /* (p) */
+	/* After a crash: where record number i of those that a consumer writes is in its ledger. */
+	uint64_t (*place)(const struct queue_args *a, uint64_t consumer, uint64_t i);
 };
 
 /* The steps that a seeded bug replaces; none for QUEUE_UNMUTATED. */

@@ -37,11 +37,16 @@ enum { RETRIES_MAX = 1 << 16 };
 
 /* ---- Push ----------------------------------------------------------------------------------------- */
 
+static bool does(const struct stack_args *a, uint64_t node, unsigned what)
+{
+	return node < a->plan->count && (a->does == NULL || (a->does[node] & what) != 0);
+}
+
 static void fill_word(const struct stack_args *a, uint64_t node, uint64_t i)
 {
 	const struct stack_plan *const p = a->plan;
 
-	if (node < p->count) {
+	if (does(a, node, STACK_DOES_PUSH)) {
 		nvw_store(nvw_at(&a->pmem, uint64_t, stack_node(&a->layout, node) + 8 * (1 + i)),
 			stack_word(p->seed, node, i, p->payload));
 	}
@@ -120,7 +125,7 @@ static void push_node(const struct stack_args *a, const struct stack_push *push)
 
 static void push(const struct stack_args *a, uint64_t node)
 {
-	const bool exists = node < a->plan->count;
+	const bool exists = does(a, node, STACK_DOES_PUSH);
 	const struct stack_push push = {
 		.node = node,
 		.head = exists ? nvw_at(&a->pmem, uint64_t,
@@ -205,13 +210,12 @@ static void take(const struct stack_args *a, uint64_t stack)
 
 /* ---- The kernel ----------------------------------------------------------------------------------- */
 
-/* Whether a push is followed by a taking, and from which stack: any; the seed decides. */
-static bool takes_after(const struct stack_args *a, uint64_t node, uint64_t *ret_stack)
+bool stack_takes_after(const struct stack_plan *p, uint64_t node, uint64_t *ret_stack)
 {
-	const uint64_t draw = nvw_mix64(a->plan->seed ^ nvw_mix64(node + 1));
+	const uint64_t draw = nvw_mix64(p->seed ^ nvw_mix64(node + 1));
 
-	*ret_stack = (draw >> 32) % a->plan->stacks;
-	return node < a->plan->count && (draw & UINT32_MAX) % 100 < a->plan->take;
+	*ret_stack = (draw >> 32) % p->stacks;
+	return node < p->count && (draw & UINT32_MAX) % 100 < p->take;
 }
 
 void stack_kernel(const void *args)
@@ -225,10 +229,10 @@ void stack_kernel(const void *args)
 		uint64_t begun = nvw_operation_begin();
 
 		push(a, node);
-		if (node < a->plan->count) {
+		if (does(a, node, STACK_DOES_PUSH)) {
 			nvw_operation_end(STACK_OPERATION_PUSH, begun);
 		}
-		if (takes_after(a, node, &stack)) {
+		if (does(a, node, STACK_DOES_TAKE) && stack_takes_after(a->plan, node, &stack)) {
 			begun = nvw_operation_begin();
 			take(a, stack);
 			nvw_operation_end(STACK_OPERATION_TAKE, begun);

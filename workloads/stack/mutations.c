@@ -111,6 +111,14 @@ static void acknowledge_take_first(const struct stack_args *a, const struct stac
 	nvw_p_barrier_wi();
 }
 
+static int forget_taking(const struct stack_plan *p, struct nvw_machine *machine, uint64_t node)
+{
+	(void)p;
+	(void)machine;
+	(void)node;
+	return 0;
+}
+
 /* ---- The table ------------------------------------------------------------------------------------ */
 
 const struct nvw_mutation stack_mutations[] = {
@@ -142,6 +150,10 @@ const struct nvw_mutation stack_mutations[] = {
 		NULL},
 	[STACK_TAKE_ACK_EARLY] = {"take-ack-early",
 		"takings are acknowledged before the barrier that makes them durable", "observed", NULL},
+	[STACK_FORGOTTEN_TAKING] = {"forgotten-taking",
+		"after a crash, work-items announce again before the taking that they had announced is "
+		"finished",
+		"and-then", "count=96 stacks=4 groups=2 group-size=16"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -178,6 +190,7 @@ const struct stack_steps *stack_replaced(enum stack_mutation mutation)
 			[STACK_TAKE_FIRST] = {.announce = announce_nothing, .unlink = unlink_and_announce},
 			[STACK_TORN_ANNOUNCEMENT] = {.announce = announce_in_halves},
 			[STACK_TAKE_ACK_EARLY] = {.complete_take = acknowledge_take_first},
+			[STACK_FORGOTTEN_TAKING] = {.finish_taking = forget_taking},
 		};
 
 	return mutation == STACK_UNMUTATED ? &none : &replaced[mutation];

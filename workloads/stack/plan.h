@@ -26,6 +26,7 @@ enum stack_mutation {
 	STACK_TAKE_FIRST,
 	STACK_TORN_ANNOUNCEMENT,
 	STACK_TAKE_ACK_EARLY,
+	STACK_FORGOTTEN_TAKING,
 };
 
 struct stack_plan {
@@ -44,15 +45,22 @@ struct stack_plan {
 
 struct stack_steps;
 
+/* What a launch does with a node. */
+enum { STACK_DOES_PUSH = 1, STACK_DOES_TAKE = 2 };
+
 /* The arguments of the kernel. */
 struct stack_args {
 	struct nvw_pmem pmem;
 	struct stack_plan *plan;
 	const struct stack_steps *replaced; /* by a seeded bug (steps.h) */
 	struct stack_layout layout;
+	const uint8_t *does; /* with each node, in host memory; NULL: both, the run */
 };
 
 void stack_kernel(const void *args);
+
+/* Whether the push of a node is followed by a taking, and from which stack: any; the seed decides. */
+bool stack_takes_after(const struct stack_plan *plan, uint64_t node, uint64_t *ret_stack);
 
 /* The layout for a plan, without a place. */
 struct stack_layout stack_layout_of(const struct stack_plan *plan);
@@ -82,6 +90,7 @@ void stack_dispose(void *plan);
 int stack_pool(const void *plan, struct nvw_pool_params *ret_params);
 int stack_setup(void *plan, struct nvw_machine *machine);
 int stack_run(void *plan, struct nvw_machine *machine);
+int stack_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);
 int stack_recover(struct nvw_pool *pool, struct nvw_recovery *report);
 int stack_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);

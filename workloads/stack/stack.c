@@ -96,6 +96,7 @@ const struct nvw_workload nvw_workload_stack = {
 	.pool = stack_pool,
 	.setup = stack_setup,
 	.run = stack_run,
+	.go_on = stack_go_on,
 	.recover = stack_recover,
 	.check = stack_check,
 	.inspect = stack_inspect,

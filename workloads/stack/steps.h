@@ -32,6 +32,8 @@ struct stack_steps {
 	void (*announce)(const struct stack_take *take);                                    /* (i), (j) */
 	uint64_t (*unlink)(const struct stack_take *take);                                  /* (k) */
 	void (*complete_take)(const struct stack_args *a, const struct stack_take *take);   /* (l), (m) */
+	/* By the host, after a crash: of an announced node whose push is acknowledged. */
+	int (*finish_taking)(const struct stack_plan *plan, struct nvw_machine *machine, uint64_t node);
 };
 
 /* The steps that a seeded bug replaces; none for STACK_UNMUTATED. */

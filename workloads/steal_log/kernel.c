@@ -184,6 +184,12 @@ static uint64_t take_task(const struct steal_args *a)
 
 /* ---- Execution ----------------------------------------------------------------------------------------- */
 
+/* Whether a crash has left the task in the pool. */
+static bool is_made(const struct steal_args *a, uint64_t task)
+{
+	return a->rest != NULL && a->rest->exists[task];
+}
+
 static struct steal_work begin(const struct steal_args *a, uint64_t task, uint64_t record)
 {
 	const struct steal_plan *const p = a->plan;
@@ -197,7 +203,8 @@ static struct steal_work begin(const struct steal_args *a, uint64_t task, uint64
 		.child = nvw_at(&a->pmem, uint64_t, steal_task(a->tasks, p->words, t + p->tree.roots)),
 	};
 
-	w.has_child = steal_has_child(p->tree, t, steal_result(t, nvw_load(&w.from[1]), 0));
+	w.has_child = steal_has_child(p->tree, t, steal_result(t, nvw_load(&w.from[1]), 0)) &&
+		      !STEP(a->replaced, is_made, a, t + p->tree.roots);
 	return w;
 }
 
@@ -253,10 +260,23 @@ static void complete(const struct steal_args *a, const struct steal_work *w)
 	STEP(a->replaced, acknowledge, w); /* (h), (i) */
 }
 
+/* Whether one more task is to be carried out. */
+static bool is_wanted(const struct steal_args *a)
+{
+	if (a->rest == NULL) {
+		return true;
+	}
+	if (a->rest->children == 0) {
+		return false;
+	}
+	a->rest->children--;
+	return true;
+}
+
 /* (j), and the counters. A child replaces its parent among the remaining tasks. */
 static void hand_on(const struct steal_args *a, const struct steal_work *w)
 {
-	if (w->has_child) {
+	if (w->has_child && is_wanted(a)) {
 		push(a, w->task + a->plan->tree.roots);
 	} else {
 		(void)nvw_atomic_sub(a->left, 1, NVW_RELAXED, NVW_SCOPE_AGENT);
@@ -296,7 +316,7 @@ static uint64_t records_used(const struct steal_work *w)
 void steal_kernel(const void *args)
 {
 	const struct steal_args *const a = args;
-	uint64_t records = 0, task;
+	uint64_t records = a->rest == NULL ? 0 : a->rest->records[nvw_group_id()], task;
 
 	while ((task = take_task(a)) != NO_TASK && records < a->plan->count) {
 		const uint64_t begun = nvw_operation_begin();

@@ -89,6 +89,13 @@ static uint64_t no_record_if_stolen(const struct steal_work *w)
 	return !w->is_stolen;
 }
 
+static bool is_never_made(const struct steal_args *a, uint64_t task)
+{
+	(void)a;
+	(void)task;
+	return false;
+}
+
 /* ---- The table ------------------------------------------------------------------------------------ */
 
 const struct nvw_mutation steal_mutations[] = {
@@ -120,6 +127,10 @@ const struct nvw_mutation steal_mutations[] = {
 		NULL},
 	[STEAL_RACY_STEAL] = {"racy-steal", "thieves do not take the lock: a task may be taken twice",
 		"observed", NULL},
+	[STEAL_FORGOTTEN_CHILD] = {"forgotten-child",
+		"after a crash, a parent that is executed again creates its child again, which exists: the "
+		"child may get two results",
+		"and-then", "tasks=4 groups=6 depth=8 spawn=95 group-size=16 skew=100 words=7"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -160,6 +171,7 @@ const struct steal_steps *steal_replaced(enum steal_mutation mutation)
 			[STEAL_NARROW_STEAL] = {.choose_scopes = choose_narrow_thief},
 			[STEAL_NARROW_OWNER] = {.choose_scopes = choose_narrow_owner},
 			[STEAL_RACY_STEAL] = {.lock_victim = look_at_lock, .unlock_victim = leave_lock},
+			[STEAL_FORGOTTEN_CHILD] = {.is_made = is_never_made},
 		};
 
 	return mutation == STEAL_UNMUTATED ? &none : &replaced[mutation];

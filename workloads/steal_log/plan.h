@@ -25,6 +25,7 @@ enum steal_mutation {
 	STEAL_NARROW_STEAL,
 	STEAL_NARROW_OWNER,
 	STEAL_RACY_STEAL,
+	STEAL_FORGOTTEN_CHILD,
 };
 
 struct steal_plan {
@@ -64,6 +65,13 @@ static inline uint64_t steal_deque_bytes(uint64_t roots)
 
 struct steal_steps;
 
+/* What a crash has left, in host memory. */
+struct steal_rest {
+	uint64_t *records;      /* of each work-group's log: in use */
+	bool *exists, *is_done; /* of each task: nobody makes it, or carries it out, again */
+	uint64_t children;      /* of tasks carried out now that may still be carried out */
+};
+
 struct steal_args {
 	struct nvw_pmem pmem;
 	struct steal_plan *plan;
@@ -71,6 +79,7 @@ struct steal_args {
 	enum nvw_scope owner, thief;        /* of synchronization on a deque */
 	uint64_t patience; /* unsuccessful rounds without progress after which a work-group gives up */
 	nvw_off tasks, logs;
+	struct steal_rest *rest; /* NULL: the run */
 	/* In DRAM: */
 	char *deques;
 	uint64_t *left;  /* incomplete tasks among the known ones */
@@ -109,6 +118,7 @@ void steal_dispose(void *plan);
 int steal_pool(const void *plan, struct nvw_pool_params *ret_params);
 int steal_setup(void *plan, struct nvw_machine *machine);
 int steal_run(void *plan, struct nvw_machine *machine);
+int steal_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations);
 int steal_recover(struct nvw_pool *pool, struct nvw_recovery *report);
 int steal_check(
 	void *plan, struct nvw_pool *pool, const struct nvw_acks *acks, struct nvw_findings *findings);

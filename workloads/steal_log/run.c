@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host side of a steal-log run: tasks and empty logs, deques, one launch, figures. */
+/*
+ * The host side of a steal-log run: tasks and empty logs, deques, one launch, figures.
+ *
+ * After a crash the deques get the tasks that exist without a result, and each log goes on behind its last
+ * record. A parent that is carried out again does not make the child that it has made already.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -54,27 +59,54 @@ static uint64_t owner_of(const struct steal_plan *p, uint64_t t)
 	return t < skewed ? 0 : (t - skewed) % p->groups;
 }
 
+static void deal(const struct steal_plan *p, char *deques, uint64_t group, uint64_t task)
+{
+	const uint64_t bytes = steal_deque_bytes(p->tree.roots);
+	struct steal_deque *const d = (struct steal_deque *)(void *)(deques + group * bytes);
+
+	d->tasks[d->bottom++] = task;
+}
+
+static uint64_t deal_roots(const struct steal_plan *p, char *deques)
+{
+	for (uint64_t t = 0; t < p->tree.roots; t++) {
+		deal(p, deques, owner_of(p, t), t);
+	}
+	return p->tree.roots;
+}
+
+/* To the work-groups in turn: no more than a deque has room for, and no more than may be carried out. */
+static uint64_t deal_rest(const struct steal_plan *p, struct steal_rest *rest, char *deques)
+{
+	uint64_t dealt = 0;
+
+	for (uint64_t t = 0; t < steal_task_count(&p->tree); t++) {
+		if (rest->exists[t] && !rest->is_done[t] && rest->children > 0 && dealt < p->tree.roots) {
+			deal(p, deques, dealt++ % p->groups, t);
+			rest->children--;
+		}
+	}
+	return dealt;
+}
+
 static int fill_deques(const struct steal_args *a, struct nvw_machine *machine)
 {
 	const struct steal_plan *const p = a->plan;
 	const uint64_t bytes = steal_deque_bytes(p->tree.roots);
 	char *const deques = calloc(p->groups, bytes);
+	uint64_t left;
 	int error;
 
 	if (deques == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "steal-log: no memory for %" PRIu64 " deques", p->groups);
 	}
-	for (uint64_t t = 0; t < p->tree.roots; t++) {
-		struct steal_deque *const d = (struct steal_deque *)(void *)(deques + owner_of(p, t) * bytes);
-
-		d->tasks[d->bottom++] = t;
-	}
+	left = a->rest == NULL ? deal_roots(p, deques) : deal_rest(p, a->rest, deques);
 	error = nvw_write(machine, a->deques, deques, p->groups * bytes);
 	free(deques);
 	if (error != 0) {
 		return error;
 	}
-	return nvw_write(machine, a->left, &p->tree.roots, 8);
+	return nvw_write(machine, a->left, &left, 8);
 }
 
 static int steal_allocate(struct steal_args *a, struct nvw_machine *machine)
@@ -110,10 +142,10 @@ static void choose_scopes(struct steal_args *a)
 	a->thief = a->plan->scenario == STEAL_REMOTE ? NVW_SCOPE_REMOTE_AGENT : NVW_SCOPE_AGENT;
 }
 
-int steal_run(void *plan, struct nvw_machine *machine)
+static int launch(struct steal_plan *p, struct nvw_machine *machine, struct steal_rest *rest)
 {
-	struct steal_plan *const p = plan;
 	struct steal_args a = {.plan = p,
+		.rest = rest,
 		.replaced = steal_replaced(p->mutation),
 		.patience = p->mutation == STEAL_UNMUTATED ? IDLE_MAX : IDLE_MAX_MUTATED};
 	nvw_off words[2] = {0};
@@ -125,9 +157,80 @@ int steal_run(void *plan, struct nvw_machine *machine)
 	a.tasks = words[STEAL_TASKS];
 	a.logs = words[STEAL_LOGS];
 	NVW_TRY(steal_allocate(&a, machine));
-	NVW_TRY(nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size, p->group_size));
+	return nvw_launch(machine, "steal-log", steal_kernel, &a, p->groups * p->group_size, p->group_size);
+}
+
+int steal_run(void *plan, struct nvw_machine *machine)
+{
+	NVW_TRY(launch(plan, machine, NULL));
 	NVW_TRY(nvw_persist(machine));
-	return steal_judge(p);
+	return steal_judge(plan);
+}
+
+/* ---- After a crash -------------------------------------------------------------------------------- */
+
+static void find_rest(const struct steal_view *v, struct steal_rest *rest)
+{
+	const uint64_t tasks = steal_task_count(&v->tree);
+
+	for (uint64_t t = 0; t < tasks; t++) {
+		rest->exists[t] = nvw_pool_word(v->pool, steal_task(v->tasks, v->words, t)) != STEAL_ABSENT;
+	}
+	for (uint64_t n = 0; n < v->groups * v->records; n++) {
+		const uint64_t group = n / v->records, i = n % v->records;
+		const uint64_t head =
+			nvw_pool_word(v->pool, steal_record(v->logs, v->words, v->records, group, i));
+
+		if (head != 0 && steal_head_task(head) < tasks) {
+			rest->is_done[steal_head_task(head)] = true;
+			rest->records[group] = i + 1;
+		}
+	}
+}
+
+/* What recovery has found is durable. */
+static int acknowledge_found(const struct steal_plan *p, struct nvw_machine *machine,
+	const struct nvw_acks *acks, const struct steal_rest *rest)
+{
+	for (uint64_t t = 0; t < steal_task_count(&p->tree); t++) {
+		if (rest->is_done[t] && !nvw_acked(acks, t)) {
+			NVW_TRY(nvw_acknowledge(machine, t, 1));
+		}
+	}
+	return 0;
+}
+
+static int go_on(struct steal_plan *p, struct nvw_machine *machine, const struct nvw_acks *acks,
+	struct steal_rest *rest)
+{
+	struct steal_view v;
+
+	NVW_TRY(steal_view_open(nvw_machine_pool(machine), &v));
+	find_rest(&v, rest);
+	NVW_TRY(acknowledge_found(p, machine, acks, rest));
+	return launch(p, machine, rest);
+}
+
+int steal_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks *acks, uint64_t operations)
+{
+	struct steal_plan *const p = plan;
+	const uint64_t tasks = steal_task_count(&p->tree);
+	struct steal_rest rest = {.records = calloc(p->groups, sizeof *rest.records),
+		.exists = calloc(tasks, sizeof *rest.exists),
+		.is_done = calloc(tasks, sizeof *rest.is_done),
+		.children = operations};
+	int error = 0;
+
+	if (rest.records == NULL || rest.exists == NULL || rest.is_done == NULL) {
+		error = nvw_fail(NVW_E_MEMORY, "steal-log: no memory to go on with %" PRIu64 " tasks", tasks);
+	}
+	if (error == 0) {
+		error = go_on(p, machine, acks, &rest);
+	}
+	free(rest.records);
+	free(rest.exists);
+	free(rest.is_done);
+	return error;
 }
 
 /* ---- Figures -------------------------------------------------------------------------------------- */

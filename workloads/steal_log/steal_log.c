@@ -167,6 +167,7 @@ const struct nvw_workload nvw_workload_steal_log = {
 	.pool = steal_pool,
 	.setup = steal_setup,
 	.run = steal_run,
+	.go_on = steal_go_on,
 	.recover = steal_recover,
 	.check = steal_check,
 	.parts = &steal_parts,

@@ -26,6 +26,7 @@ struct steal_steps {
 	void (*commit)(const struct steal_args *a, const struct steal_work *w);       /* (g) */
 	void (*acknowledge)(const struct steal_work *w);                              /* (h), (i) */
 	uint64_t (*records_used)(const struct steal_work *w);
+	bool (*is_made)(const struct steal_args *a, uint64_t task); /* after a crash */
 };
 
 /* The correct steps, for bugs that perform them at another time. */

@@ -433,11 +433,13 @@ static int saved_go_on(
 	struct nvw_task_saved s;
 	nvw_off area;
 
-	(void)acks; /* the last recovery point has all that is acknowledged */
 	if (p->recovery == SAVED_NONE) {
 		return 0;
 	}
 	NVW_TRY(open_saved(nvw_machine_pool(machine), &as_found, &area, &s));
+	if (s.number != 0 && !nvw_acked(acks, s.number)) {
+		NVW_TRY(nvw_acknowledge(machine, s.number, 1));
+	}
 	p->points_most = operations;
 	return saved_run(p, machine, s.number != 0);
 }

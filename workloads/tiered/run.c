@@ -92,6 +92,20 @@ static uint64_t first_put(const struct tiered_view *v, uint64_t item)
 	return tiered_log_word(v, tiered_applied(&v->layout, item));
 }
 
+/* What recovery has found is durable. */
+static int acknowledge_found(const struct tiered_plan *p, struct nvw_machine *machine,
+	const struct nvw_acks *acks, const struct tiered_share *shares)
+{
+	for (uint64_t put = 0; put < p->shape.count; put++) {
+		const bool is_there = put / p->shape.items < shares[put % p->shape.items].first;
+
+		if (is_there && !nvw_acked(acks, put)) {
+			NVW_TRY(nvw_acknowledge(machine, put, 1));
+		}
+	}
+	return 0;
+}
+
 /* The puts that the table lacks, the earliest first, at most so many. */
 static void choose(const struct tiered_plan *p, const struct tiered_view *v, uint64_t operations,
 	struct tiered_share *shares)
@@ -117,12 +131,14 @@ int tiered_go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks 
 	struct tiered_share *shares;
 	struct tiered_view v;
 
-	(void)acks; /* the applied words say as much */
 	NVW_TRY(tiered_view_open(nvw_machine_pool(machine), &v));
 	NVW_TRY(make_shares(p, &shares));
 	choose(p, &v, operations, shares);
-	const int error = launch(p, machine, shares);
+	int error = acknowledge_found(p, machine, acks, shares);
 
+	if (error == 0) {
+		error = launch(p, machine, shares);
+	}
 	free(shares);
 	return error;
 }
