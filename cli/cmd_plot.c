@@ -9,6 +9,9 @@
 #include "report/provenance.h"
 #include "session.h"
 
+/* The choices of --scale. */
+enum { SCALE_AUTO, SCALE_LINEAR, SCALE_LOG_X, SCALE_LOG_Y, SCALE_LOG };
+
 static const char *first_missing(const struct plot *p)
 {
 	if (!p->path) {
@@ -34,8 +37,9 @@ static struct plot plot_from(const struct cli_options *o)
 		.series_label = cli_text(o, CLI_series_label),
 		.baseline = cli_text(o, CLI_plot_baseline),
 		.kind = (enum plot_kind)cli_number(o, CLI_kind),
-		.log_x = scale == 1 || scale == 3,
-		.log_y = scale == 2 || scale == 3};
+		.decides_log_x = scale == SCALE_AUTO,
+		.log_x = scale == SCALE_LOG_X || scale == SCALE_LOG,
+		.log_y = scale == SCALE_LOG_Y || scale == SCALE_LOG};
 }
 
 /* What is named fits together. */

@@ -4,6 +4,7 @@
  *
  *	plot_table.c   CSV file -> rows -> cells: a median, least and most of the rows with one x and one
  *	               series
+ *	plot_number.c  values with a unit
  *	plot_label.c   what columns are called in a figure, and their units
  *	plot_script.c  cells -> gnuplot's script
  *	plot_draw.c    gnuplot's script -> a file
@@ -49,7 +50,9 @@ struct plot_cell {
 struct plot_names {
 	const char **name; /* in the figure's order */
 	unsigned count;
-	bool numbers;
+	bool numbers;     /* all of them, of one unit; then they rise */
+	double *number;   /* of each name, in the smallest unit */
+	const char *unit; /* "ps", "B" ...; "": none */
 };
 
 struct plot {
@@ -59,6 +62,7 @@ struct plot {
 	const char *baseline;                         /* "COLUMN=VALUE", NULL: none */
 	enum plot_kind kind;
 	bool log_x, log_y;
+	bool decides_log_x;                        /* the values of x do, which sets log_x */
 	bool x_is_axis, y_is_axis, series_is_axis; /* of a sweep: no number that was measured */
 	struct plot_names at, of;                  /* values of x, and of series: one "" without it */
 	struct plot_cell *cell; /* cell[series * at.count + x]; count 0: no row that is ok */
@@ -74,6 +78,14 @@ static inline const struct plot_cell *plot_cell(const struct plot *p, unsigned o
 {
 	return &p->cell[of * p->at.count + at];
 }
+
+/* A number, perhaps with a unit, in the smallest unit of its kind, whose name is *ret_unit: "" of a number
+ * alone. False: it is none. */
+bool plot_number(const char *text, double *ret, const char **ret_unit);
+/* The unit in which numbers with units are written, of *ret_scale smallest units. */
+const char *plot_common_unit(const struct plot_names *names, double *ret_scale);
+/* Whether there are three numbers or more, each at least twice the one before. */
+bool plot_doubles(const struct plot_names *names);
 
 /* What a column is called in the figure, in lines of at most wide letters. given, if not NULL, takes the
  * place of its name. The unit leaves few digits of the largest value; values are divided by *ret_scale. */

@@ -5,7 +5,9 @@
  * goes from dark to light in one order of brightness and has its values written into it.
  *
  * Letters are counted, to see whether names have room: those of the horizontal axis are turned, and the key
- * goes below the figure, where they have not. Series that would cover each other are drawn beside each other.
+ * goes below the figure, where they have not. Series that would cover each other are drawn beside each other
+ * where the horizontal axis has names. Where it has numbers each point is at its number: there the series drawn
+ * first are wider, and are seen behind the later ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +41,7 @@ struct script {
 	double x_scale, y_scale; /* values are divided by them */
 	unsigned wide;           /* of the axis, in letters */
 	bool key_below;
+	bool cover;    /* series that cover each other: the first are the widest */
 	double beside; /* series are this far apart on the horizontal axis, as place() measures it; 0: they
 			  are not */
 };
@@ -141,7 +144,7 @@ static double number_at(const struct script *s, unsigned at)
 	if (!is_scaled(s->p)) {
 		return at;
 	}
-	return strtod(s->p->at.name[at], NULL) / s->x_scale;
+	return s->p->at.number[at] / s->x_scale;
 }
 
 /* A place along the axis: its logarithm if the axis is logarithmic. */
@@ -155,12 +158,7 @@ static double place(const struct script *s, unsigned at)
 /* Where a series has its value: beside the others', if so decided; bars always. */
 static double position(const struct script *s, unsigned of, unsigned at)
 {
-	if (!s->beside) {
-		return number_at(s, at);
-	}
-	const double beside = place(s, at) + (of - (s->p->of.count - 1) / 2.0) * s->beside;
-
-	return s->p->log_x ? exp(beside) : beside;
+	return number_at(s, at) + (of - (s->p->of.count - 1) / 2.0) * s->beside;
 }
 
 /* How high a value is drawn, in a figure of the height 1. */
@@ -215,27 +213,23 @@ static bool any_cover(const struct plot *p)
 	return false;
 }
 
-/* Lines of several series of which some cover each other: far enough apart for their points, and nearer than
- * their places. */
+/* Lines over names, of several series of which some cover each other: far enough apart for their points, and
+ * nearer than their places. */
 static double decide_beside(const struct script *s)
 {
 	const struct plot *const p = s->p;
 	const double of_axis = 0.014;
-	double least = INFINITY;
 
 	if (p->kind == PLOT_BARS) {
 		return 0.8 / p->of.count;
 	}
-	if (p->kind != PLOT_LINES || p->of.count < 2 || p->at.count > BESIDE_MAX || !any_cover(p)) {
+	if (p->kind != PLOT_LINES || !s->cover || p->at.count > BESIDE_MAX || is_scaled(p)) {
 		return 0;
 	}
 	if (p->at.count < 2) {
 		return 0.03; /* of an axis of the width 2 */
 	}
-	for (unsigned i = 1; i < p->at.count; i++) {
-		least = fmin(least, place(s, i) - place(s, i - 1));
-	}
-	return fmin(of_axis * (place(s, p->at.count - 1) - place(s, 0)), 0.6 * least / p->of.count);
+	return fmin(of_axis * (p->at.count - 1), 0.6 / p->of.count);
 }
 
 /* ---- Names on axes ------------------------------------------------------------------------------- */
@@ -360,7 +354,6 @@ static void print_numbers(const struct script *s)
 {
 	const struct plot *const p = s->p;
 	const double least = number_at(s, 0), most = number_at(s, p->at.count - 1);
-	const double beside = (p->of.count - 1) / 2.0 * s->beside;
 	double margin = 1, factor = 1.15;
 
 	if (most > least) {
@@ -368,11 +361,9 @@ static void print_numbers(const struct script *s)
 		factor = pow(most / least, 0.04);
 	}
 	if (p->log_x) {
-		factor *= exp(beside);
 		fprintf(s->to, "set logscale x\nset xrange [%.15g:%.15g]\n", least / factor, most * factor);
 		print_log_tics(s);
 	} else {
-		margin += beside;
 		fprintf(s->to, "set xrange [%.15g:%.15g]\nset format x '%%.10g'\n", least - margin,
 			most + margin);
 	}
@@ -443,19 +434,39 @@ static void relate_to_baseline(struct script *s, char text[PLOT_LABEL_BYTES])
 	snprintf(text + strlen(text), PLOT_LABEL_BYTES - strlen(text), ",\nrelative to %s", s->p->baseline);
 }
 
+/* Values that are written with units have a common one. */
+static void label_unit(struct script *s, char text[PLOT_LABEL_BYTES])
+{
+	const char *const unit = plot_common_unit(&s->p->at, &s->x_scale);
+	const size_t n = strlen(text);
+
+	snprintf(text + n, PLOT_LABEL_BYTES - n, " (%s)", unit);
+	plot_wrap(text, PLOT_WIDE - AXIS_ROOM);
+}
+
+static void label_x(struct script *s)
+{
+	const struct plot *const p = s->p;
+	double largest = 0;
+	char text[PLOT_LABEL_BYTES];
+
+	if (is_scaled(p)) {
+		largest = fmax(fabs(p->at.number[0]), fabs(p->at.number[p->at.count - 1]));
+	}
+	plot_label(p->x, p->x_is_axis, p->x_label, largest, PLOT_WIDE - AXIS_ROOM, text, &s->x_scale);
+	if (is_scaled(p) && *p->at.unit) {
+		label_unit(s, text);
+	}
+	set_text(s, "xlabel", text, "\n");
+}
+
 static void label_axes(struct script *s)
 {
 	const struct plot *const p = s->p;
 	const char *label = "ylabel", *end = "\n";
-	double largest_x = 0;
 	char text[PLOT_LABEL_BYTES];
 
-	if (is_scaled(p)) {
-		largest_x = fmax(
-			fabs(strtod(p->at.name[0], NULL)), fabs(strtod(p->at.name[p->at.count - 1], NULL)));
-	}
-	plot_label(p->x, p->x_is_axis, p->x_label, largest_x, PLOT_WIDE - AXIS_ROOM, text, &s->x_scale);
-	set_text(s, "xlabel", text, "\n");
+	label_x(s);
 	plot_label(p->y, p->y_is_axis, p->y_label, p->baseline ? 0 : largest(p), PLOT_HIGH - 2, text,
 		&s->y_scale);
 	if (p->baseline) {
@@ -579,6 +590,18 @@ static void print_all_data(const struct script *s)
 	}
 }
 
+/* How much wider than the last one a series is drawn. */
+static double wider_of(const struct script *s, unsigned of)
+{
+	const double widest = 3;
+	const unsigned behind = s->p->of.count - 1 - of;
+
+	if (!s->cover || s->beside > 0) {
+		return 0;
+	}
+	return fmin(behind * 1.2, widest * behind / (s->p->of.count - 1));
+}
+
 static void print_lines(const struct script *s)
 {
 	const bool marked = s->p->at.count <= MARKED_MAX;
@@ -588,9 +611,10 @@ static void print_lines(const struct script *s)
 		const unsigned k = i % COLOURS;
 
 		print_series(s, i, marked ? "linespoints" : "lines");
-		fprintf(s->to, " lc rgb '%s' lw 2.5 dt %s", colours[k], dashes[(k + i / COLOURS) % 5]);
+		fprintf(s->to, " lc rgb '%s' lw %.3g dt %s", colours[k], 2.5 + wider_of(s, i),
+			dashes[(k + i / COLOURS) % 5]);
 		if (marked) {
-			fprintf(s->to, " pt %u ps 1", points[i % (2 * COLOURS)]);
+			fprintf(s->to, " pt %u ps %.3g", points[i % (2 * COLOURS)], 1 + wider_of(s, i) / 4);
 		}
 		print_title(s, i);
 	}
@@ -745,7 +769,7 @@ static int check_plot(const struct plot *p)
 		return nvw_fail(NVW_E_USAGE, "plot: --scale: bars stand side by side: a logarithmic "
 					     "horizontal axis needs lines or points");
 	}
-	if (p->log_x && (!p->at.numbers || strtod(p->at.name[0], NULL) <= 0)) {
+	if (p->log_x && (!p->at.numbers || p->at.number[0] <= 0)) {
 		return nvw_fail(NVW_E_USAGE,
 			"plot: --scale: the horizontal axis of %s has more than numbers above 0", p->x);
 	}
@@ -786,6 +810,7 @@ int plot_script(const struct plot *p, const char *path, bool names_output, FILE 
 	NVW_TRY(check_plot(p));
 	lay_out(&s);
 	print_head(&s, terminal);
+	s.cover = p->of.count > 1 && any_cover(p);
 	s.beside = decide_beside(&s);
 	if (names_output) {
 		set_text(&s, "output", path, "\n");

@@ -244,10 +244,9 @@ static bool is_axis(const struct selection *s, unsigned column)
 
 static bool is_number(const char *text, double *ret)
 {
-	char *end;
+	const char *unit;
 
-	*ret = strtod(text, &end);
-	return *text && !*end && isfinite(*ret);
+	return plot_number(text, ret, &unit) && !*unit;
 }
 
 static bool is_ok(const struct selection *s, unsigned row)
@@ -276,17 +275,50 @@ static unsigned place_of(const struct plot_names *n, const char *name)
 
 static int by_number(const void *a, const void *b)
 {
-	const double x = strtod(*(const char *const *)a, NULL), y = strtod(*(const char *const *)b, NULL);
+	const char *unit;
+	double x, y;
 
+	(void)plot_number(*(const char *const *)a, &x, &unit);
+	(void)plot_number(*(const char *const *)b, &y, &unit);
 	return (x > y) - (x < y);
+}
+
+/* Whether all names are numbers of one unit. */
+static bool have_one_unit(struct plot_names *n)
+{
+	const char *unit;
+	double number;
+
+	for (unsigned i = 0; i < n->count; i++) {
+		if (!plot_number(n->name[i], &number, &unit) || (n->unit && strcmp(unit, n->unit) != 0)) {
+			return false;
+		}
+		n->unit = unit;
+	}
+	return n->count > 0;
+}
+
+static int read_numbers(struct plot_names *n)
+{
+	n->numbers = have_one_unit(n);
+	if (!n->numbers) {
+		return 0;
+	}
+	qsort(n->name, n->count, sizeof *n->name, by_number);
+	n->number = malloc(n->count * sizeof *n->number);
+	if (!n->number) {
+		return no_memory();
+	}
+	for (unsigned i = 0; i < n->count; i++) {
+		(void)plot_number(n->name[i], &n->number[i], &n->unit);
+	}
+	return 0;
 }
 
 static int collect(const struct selection *s, int column, struct plot_names *n)
 {
 	unsigned room = 0;
-	double number;
 
-	n->numbers = column >= 0;
 	for (unsigned row = 0; row < s->table->rows; row++) {
 		const char *const name = column < 0 ? "" : plot_field(s->table, row, (unsigned)column);
 
@@ -297,12 +329,8 @@ static int collect(const struct selection *s, int column, struct plot_names *n)
 			return no_memory();
 		}
 		n->name[n->count++] = name;
-		n->numbers = n->numbers && is_number(name, &number);
 	}
-	if (n->numbers && n->count) {
-		qsort(n->name, n->count, sizeof *n->name, by_number);
-	}
-	return 0;
+	return read_numbers(n);
 }
 
 /* ---- Cells --------------------------------------------------------------------------------------- */
@@ -533,6 +561,9 @@ static int select_cells(struct plot *p, const struct plot_table *t, char *where)
 	p->series_is_axis = s.has_series && is_axis(&s, s.series);
 	NVW_TRY(fill(p, &s, count_rows(&s, &p->left_out)));
 	measure_cells(p);
+	if (p->decides_log_x && (p->kind == PLOT_LINES || (p->kind == PLOT_POINTS && p->x_is_axis))) {
+		p->log_x = plot_doubles(&p->at);
+	}
 	if (p->baseline) {
 		NVW_TRY(divide(p));
 	}
@@ -561,5 +592,7 @@ void plot_cells_end(struct plot *p)
 	}
 	free(p->cell);
 	free(p->at.name);
+	free(p->at.number);
 	free(p->of.name);
+	free(p->of.number);
 }

@@ -421,8 +421,7 @@ def drawn():
         for line, n in zip(block.splitlines(), (8, 64)):
             v = sorted(float(r["sim_time"]) for r in rows("sum.csv") if (r["scope"], r["count"]) == (scope, str(n)))
             got = [float(w) for w in line.split()]
-            beside = 0.02 * (64 - 8)  # series that would cover each other
-            if abs(got[0] - n) > beside or any(abs(a * 1e6 - b) > 1e-6 * b for a, b in zip(got[1:], ((v[1] + v[2]) / 2, v[0], v[3]))):
+            if got[0] != n or any(abs(a * 1e6 - b) > 1e-6 * b for a, b in zip(got[1:], ((v[1] + v[2]) / 2, v[0], v[3]))):
                 wrong.append((scope, n, got, v))
     if "simulated time of the measured part (µs)" not in script:
         wrong.append(script)
@@ -459,8 +458,15 @@ def readable():
     text = script_of("x,s,status,sim_time\n" + table, "--x=x", "--y=sim_time", "--series=s")
     blocks = [b.splitlines() for b in re.findall(r"<< EOD\n(.*?)EOD", text, re.S)]
     at = [b[0].split()[0] for b in blocks]
-    if blocks[1][1] != "" or len(blocks[0]) != 3 or "'×' at first 2," not in text or len(set(at)) != 3 or at[1] != "1":
-        wrong.append(("gaps and places", text))
+    widths = [float(w) for w in re.findall(r" lw ([\d.]+) dt .* pt ", text)]
+    if (blocks[1][1] != "" or len(blocks[0]) != 3 or "'×' at first 2," not in text or at != ["1"] * 3
+            or len(widths) != 3 or not widths[0] > widths[1] > widths[2]):
+        wrong.append(("gaps and places", at, widths, text))
+    text = script_of("x,s,y\n" + "".join("%s,%s,%d\n" % (x, s, 100 + n) for x in ("one", "two") for n, s in enumerate("abc")), "--x=x", "--y=y",
+                     "--series=s")
+    at = [b.split()[0] for b in re.findall(r"<< EOD\n(.*?)EOD", text, re.S)]
+    if len(set(at)) != 3 or at[1] != "0":
+        wrong.append(("series over names stand beside each other", at, text))
     if script_of("\ufeffx,y\n1,2\n", "--x=x", "--y=y").count("\n1 2 2 2\n") != 1:
         wrong.append("a table with a byte-order mark")
     apart = script_of("x,s,y\n1,a,1\n1,b,9\n2,a,1\n2,b,9\n", "--x=x", "--y=y", "--series=s")
@@ -473,6 +479,31 @@ def readable():
         if expected not in script:
             wrong.append((expected, script))
     ok(not wrong, "figures_can_be_read", *wrong)
+
+
+def units():
+    """Values with a unit stand at their numbers in a common unit; what doubles stands on a logarithmic axis."""
+    wrong = []
+    for values, unit, numbers, is_log in (
+            ("1us 100ns 10us", "µs", "0.1 1 10", True), ("250ns 500ns", "ns", "250 500", False), ("4KiB 1KiB 2KiB", "KiB", "1 2 4", True),
+            ("1GHz 800MHz 1.2GHz", "GHz", "0.8 1 1.2", False), ("12.8GB/s 25.6GB/s 51.2GB/s", "GB/s", "12.8 25.6 51.2", True),
+            ("4cycles 5cycles 6cycles", "cycles", "4 5 6", False), ("16nJ 1265pJ", "nJ", "1.265 16", False), ("1 2 4 8", "", "1 2 4 8", True),
+            ("0 1 2 4", "", "0 1 2 4", False), ("8 16", "", "8 16", False)):
+        rows_of = "".join("%s,%d\n" % (v, n) for n, v in enumerate(values.split()))
+        text = script_of("key,y\n" + rows_of, "--x=key", "--y=y")
+        at = " ".join(line.split()[0] for line in re.search(r"<< EOD\n(.*?)EOD", text, re.S).group(1).splitlines())
+        if at != numbers or "xlabel 'key%s'" % (" (%s)" % unit if unit else "") not in text or ("logscale x" in text) != is_log:
+            wrong.append((values, at, text))
+        if "logscale" in script_of("key,y\n" + rows_of, "--x=key", "--y=y", "--scale=linear"):
+            wrong.append((values, "--scale=linear"))
+    for values in ("100ns 4cycles", "64K 128K", "1us fast"):
+        text = script_of("key,y\n" + "".join("%s,1\n" % v for v in values.split()), "--x=key", "--y=y")
+        if "'%s' 0" % values.split()[0] not in text:
+            wrong.append((values, text))
+    text = script_of("x,s,y\n1,10us,1\n1,100ns,2\n1,1us,3\n", "--x=x", "--y=y", "--series=s")
+    if re.findall(r"title '(\w+)'", text.split("plot ")[1]) != ["100ns", "1us", "10us"]:
+        wrong.append(text)
+    ok(not wrong, "values_with_units_are_numbers_on_an_axis", *wrong)
 
 
 def named():
@@ -491,7 +522,7 @@ def named():
     ok(not wrong, "every_number_of_a_report_has_a_meaning_in_the_list", *wrong)
 
 
-figures = [refused_figures, drawn, readable] if shutil.which("gnuplot") else []
+figures = [refused_figures, drawn, readable, units] if shutil.which("gnuplot") else []
 tests = [points, refusals, as_one_by_one, order, killed, locked, children_die, failures, unchanged, summary, reports, other_commands,
          kept_sweeps, recovery, named, every_number, other_tables, host_table, same_file, many_intervals] + figures
 print("1..%d" % (len(tests) + 5))
