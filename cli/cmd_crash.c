@@ -34,6 +34,8 @@ static int crash_workload(const struct cli_session *s, struct crash_request *req
 		.command = words_or(command, ""),
 		.made_by = made_by,
 		.intervals = request->intervals,
+		.verbose = request->verbose,
+		.names_machine = s->each_protocol || cli_given(&s->given, CLI_machine),
 		.atomicity = (unsigned)s->config.nvram.atomicity,
 		.seed = s->config.seed};
 

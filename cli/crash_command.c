@@ -196,6 +196,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 	*ret = (struct crash_request){.matrix = cli_given(given, CLI_matrix),
 		.self_test = cli_given(given, CLI_self_test),
 		.intervals = cli_given(given, CLI_intervals),
+		.verbose = cli_given(given, CLI_verbose),
 		.format = cli_format(given),
 		.html = cli_text(given, CLI_html),
 		.coverage = cli_text(given, CLI_coverage),
@@ -511,6 +512,7 @@ int crash_store_log(
 		.command = command,
 		.made_by = made_by,
 		.intervals = request->intervals,
+		.verbose = request->verbose,
 		.atomicity = 8,
 		.seed = request->options.seed};
 

@@ -15,7 +15,7 @@ enum { CRASH_ASSUMPTIONS_MAX = 8 };
 struct crash_request {
 	struct ct_options options;
 	struct ct_edit assumed[CRASH_ASSUMPTIONS_MAX]; /* options points here */
-	bool matrix, self_test, intervals;
+	bool matrix, self_test, intervals, verbose;
 	enum cli_format format;
 	const char *patch;    /* file for the cures; NULL: none */
 	const char *html;     /* page to write; NULL: none */

@@ -21,6 +21,8 @@
 
 typedef unsigned long long ull;
 
+enum { USUAL_ATOMICITY = 8 };
+
 static const char *mode_name(enum ct_mode mode)
 {
 	static const char *const names[] = {
@@ -30,20 +32,6 @@ static const char *mode_name(enum ct_mode mode)
 }
 
 /* ---- Text ---------------------------------------------------------------------------------------- */
-
-static void print_time(FILE *to, uint64_t time_ps)
-{
-	static const struct {
-		double ps;
-		const char *unit;
-	} units[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}};
-	unsigned i = 0;
-
-	while (i < 3 && (double)time_ps < units[i].ps) {
-		i++;
-	}
-	fprintf(to, "%.4g %s", (double)time_ps / units[i].ps, units[i].unit);
-}
 
 /* Only one interleaving of the program's threads was recorded. */
 static void print_interleaving(const struct ct_result *r, FILE *to)
@@ -109,6 +97,12 @@ const char *crash_state_name(const struct ct_result *r)
 	return r->mode == CT_KILL ? "kill" : "state";
 }
 
+bool crash_names_machine(const struct crash_heading *h, const struct ct_result *r)
+{
+	return h->verbose || h->names_machine || crash_atomicity(h, r) != USUAL_ATOMICITY ||
+	       !cli_is_usual_machine(h->made_by);
+}
+
 const char *crash_model_name(const struct crash_heading *h, const struct ct_result *r)
 {
 	return r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model;
@@ -127,7 +121,7 @@ static void print_all_states(const struct ct_result *r, FILE *to)
 		print_possible(r, to);
 		fputc(' ', to);
 	}
-	fprintf(to, "states at all %s instants", GROUPED(r->instants));
+	fprintf(to, "states at all %s instant%s", GROUPED(r->instants), plural(r->instants));
 	print_interleaving(r, to);
 	if (!r->states_possible_exact) {
 		fputs(", ", to);
@@ -175,28 +169,41 @@ static void print_verdict(const struct ct_result *r, FILE *to)
 	fputc('\n', to);
 }
 
-static void print_exhausted(const struct ct_result *r, FILE *to)
+/* How instants were exhausted, other than by testing their states. */
+static void print_ways(const struct ct_result *r, FILE *to)
 {
-	if (ct_covers_all(r)) {
-		fputs("100 %", to);
-		print_interleaving(r, to);
-		fputs(": all instants exhausted", to);
-	} else {
-		fprintf(to, "%s of them exhausted", GROUPED(r->instants_exhausted));
-	}
 	if (r->instants_by_parts > 0) {
 		fprintf(to, ", %s by parts", GROUPED(r->instants_by_parts));
 	}
 	if (r->instants_by_reads > 0) {
 		fprintf(to, ", %s by read-based pruning", GROUPED(r->instants_by_reads));
 	}
+}
+
+static void print_exhausted(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	if (r->instants == 0) {
+		fputs("no power cut was tried", to);
+	} else if (ct_covers_all(r)) {
+		fputs("100 %", to);
+		print_interleaving(r, to);
+		fputs(": all instants exhausted", to);
+	} else {
+		const bool in_part = r->instants_exhausted < r->instants;
+
+		fprintf(to, "%s of them exhausted%s", GROUPED(r->instants_exhausted),
+			words_if(in_part, SHARE(r->instants_exhausted, r->instants)));
+	}
+	if (h->verbose) {
+		print_ways(r, to);
+	}
 	fputc('\n', to);
 }
 
-unsigned crash_report_sampled(
-	const struct ct_result *r, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES])
+/* Limits of the tester, which a reader can do nothing about. */
+static unsigned sampled_by_limits(
+	const struct ct_by_parts *p, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES])
 {
-	const struct ct_by_parts *const p = &r->by_parts;
 	unsigned n = 0;
 
 	if (p->wide > 0) {
@@ -210,6 +217,15 @@ unsigned crash_report_sampled(
 			"with %s",
 			GROUPED(p->crowded), plural(p->crowded), GROUPED(p->crowd));
 	}
+	return n;
+}
+
+unsigned crash_report_sampled(
+	const struct ct_result *r, bool limits, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES])
+{
+	const struct ct_by_parts *const p = &r->by_parts;
+	unsigned n = limits ? sampled_by_limits(p, ret_line) : 0;
+
 	if (p->denied > 0) {
 		snprintf(ret_line[n++], CRASH_SAMPLED_BYTES,
 			"a part fails in %s state%s that the whole check passes: %s", GROUPED(p->denied),
@@ -228,11 +244,10 @@ unsigned crash_report_sampled(
 	return n;
 }
 
-/* What the check in parts did, and why some instants were sampled all the same. */
+/* What the check in parts did. */
 static void print_parts(const struct ct_result *r, FILE *to)
 {
 	const struct ct_by_parts *const p = &r->by_parts;
-	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
 
 	if (p->parts == 0) {
 		return;
@@ -248,7 +263,14 @@ static void print_parts(const struct ct_result *r, FILE *to)
 			GROUPED(p->confirmations));
 	}
 	fputc('\n', to);
-	for (unsigned i = 0, lines = crash_report_sampled(r, line); i < lines; i++) {
+}
+
+/* Why some instants were sampled although the check has parts. */
+static void print_sampled(const struct crash_heading *h, const struct ct_result *r, FILE *to)
+{
+	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
+
+	for (unsigned i = 0, lines = crash_report_sampled(r, h->verbose, line); i < lines; i++) {
 		fprintf(to, "sampled: %s\n", line[i]);
 	}
 }
@@ -342,7 +364,7 @@ static void print_recoveries(const struct ct_recoveries *c, FILE *to)
 }
 
 /* The number of possible states, and how many of them were covered. */
-static void print_coverage(const struct ct_result *r, FILE *to)
+static void print_coverage(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	if (r->without_crash) {
 		fprintf(to, "the image as the program leaves it %s%s: no crash state was tested\n",
@@ -352,12 +374,16 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	if (r->mode != CT_KILL) {
 		fprintf(to, "possible: ");
 		print_possible(r, to);
-		fprintf(to, " states%s at %s instants; ",
-			words_if(r->grouped, " with the stores of a line together,"), GROUPED(r->instants));
-		print_exhausted(r, to);
+		fprintf(to, " states%s at %s instant%s; ",
+			words_if(r->grouped, " with the stores of a line together,"), GROUPED(r->instants),
+			plural(r->instants));
+		print_exhausted(h, r, to);
+		print_sampled(h, r, to);
+	}
+	if (h->verbose) {
 		print_parts(r, to);
 	}
-	if (r->has_recoveries && r->recoveries.epochs_open > 0) {
+	if (h->verbose && r->has_recoveries && r->recoveries.epochs_open > 0) {
 		print_recoveries(&r->recoveries, to);
 	}
 	if (r->robust) {
@@ -376,18 +402,20 @@ static void print_coverage(const struct ct_result *r, FILE *to)
 	print_limits(r, to);
 }
 
-static void print_place(const struct ct_place *p, FILE *to)
+static void print_place(const struct crash_heading *h, const struct ct_place *p, FILE *to)
 {
 	if (*p->kernel == '\0') {
 		fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx   %s\n", p->file, p->line,
 			p->function, p->bytes, (ull)p->off, ct_fate_name(p->fate));
 		return;
 	}
-	fprintf(to,
-		"    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu, group %llu, "
-		"epoch wi %u wg %u kr %u   %s\n",
-		p->file, p->line, p->function, p->bytes, (ull)p->off, p->kernel, (ull)p->work_item,
-		(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr, ct_fate_name(p->fate));
+	fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx, kernel \"%s\" work-item %llu", p->file,
+		p->line, p->function, p->bytes, (ull)p->off, p->kernel, (ull)p->work_item);
+	if (h->verbose) {
+		fprintf(to, ", group %llu, epoch wi %u wg %u kr %u", (ull)p->group, p->epoch_wi, p->epoch_wg,
+			p->epoch_kr);
+	}
+	fprintf(to, "   %s\n", ct_fate_name(p->fate));
 }
 
 /* How many states fail, and where the first of them was. */
@@ -402,7 +430,7 @@ static void print_first(const struct ct_result *r, const struct ct_finding *f, F
 	if (ct_model_has_threads(r->model) || r->kernels) {
 		fprintf(to, "operation %llu of the log", (ull)(f->first_time_ps / 1000));
 	} else {
-		print_time(to, f->first_time_ps);
+		fputs(ROUNDED_TIME(f->first_time_ps), to);
 	}
 	if (f->off != 0) {
 		fprintf(to, ", pool offset 0x%llx", (ull)f->off);
@@ -433,10 +461,11 @@ static void print_also(const struct ct_finding *f, FILE *to)
 	}
 }
 
-static void print_explanation(const struct ct_result *r, const struct ct_finding *f, FILE *to)
+static void print_explanation(
+	const struct crash_heading *h, const struct ct_result *r, const struct ct_finding *f, FILE *to)
 {
 	for (unsigned k = 0; k < f->place_count; k++) {
-		print_place(&f->place[k], to);
+		print_place(h, &f->place[k], to);
 	}
 	if (f->cause.kind != CT_CAUSE_NONE) {
 		fprintf(to, "    %s\n", f->cause.text);
@@ -452,7 +481,7 @@ static void print_explanation(const struct ct_result *r, const struct ct_finding
 	}
 }
 
-static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
+static void print_finding(const struct crash_heading *h, const struct ct_result *r, unsigned i, FILE *to)
 {
 	const struct ct_finding *f = &r->finding[i];
 
@@ -474,7 +503,7 @@ static void print_finding(const struct ct_result *r, unsigned i, FILE *to)
 	print_text("operation ", f->operation, " was acknowledged", to);
 	print_text("in flight: operation ", f->in_flight, "", to);
 	print_also(f, to);
-	print_explanation(r, f, to);
+	print_explanation(h, r, f, to);
 	if (f->thread_schedule > 0) {
 		fprintf(to, "    under schedule %llu (%s), here with %u switch%s\n", (ull)f->thread_schedule,
 			f->policy, f->switches, words_if(f->switches != 1, "es"));
@@ -508,15 +537,21 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 		print_program(h, r, to);
 		return;
 	}
-	fprintf(to, "%s on %s, protocol %s, %s persistency, %u-byte atomicity, seed %llu, ", h->workload,
-		h->machine, h->protocol, crash_model_name(h, r), crash_atomicity(h, r), (ull)h->seed);
-	fprintf(to, "%s mode%s%s", mode_name(r->mode), words_if(*h->mutation, ", mutation "), h->mutation);
+	fputs(h->workload, to);
+	if (crash_names_machine(h, r)) {
+		fprintf(to, " on %s, protocol %s, %s persistency, %u-byte atomicity", h->machine, h->protocol,
+			crash_model_name(h, r), crash_atomicity(h, r));
+	} else {
+		fprintf(to, " under %s persistency", crash_model_name(h, r));
+	}
+	fprintf(to, ", seed %llu, %s mode%s%s", (ull)h->seed, mode_name(r->mode),
+		words_if(*h->mutation, ", mutation "), h->mutation);
 	if (r->mode != CT_KILL) {
 		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", GROUPED(r->stores),
 			GROUPED(r->barriers), GROUPED(r->acks));
 	}
 	fputs(" in ", to);
-	print_time(to, r->sim_time_ps);
+	fputs(ROUNDED_TIME(r->sim_time_ps), to);
 	fputc('\n', to);
 }
 
@@ -567,16 +602,16 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	NVW_INVARIANT(h->command != NULL);
 	print_verdict(r, to);
 	print_subject(h, r, to);
-	print_coverage(r, to);
+	print_coverage(h, r, to);
 	cli_schedules_text(&r->schedules, to);
 	cli_print_statements(&r->coverage, to);
-	cli_print_provenance(h->made_by, to);
+	cli_print_origin(h->made_by, crash_names_machine(h, r), to);
 	if (h->intervals) {
 		print_intervals(r, to);
 	}
 	cli_schedule_findings_text(&r->schedules, to);
 	for (unsigned i = 0; i < r->finding_count; i++) {
-		print_finding(r, i, to);
+		print_finding(h, r, i, to);
 	}
 	print_lacking_lines(r, to);
 	cli_cure_report_all(r, to);

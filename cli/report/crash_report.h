@@ -15,7 +15,9 @@ struct crash_heading {
 	json_t *made_by;      /* provenance.h */
 	unsigned atomicity;
 	uint64_t seed;
-	bool intervals; /* list all intervals, in text */
+	bool intervals;     /* list all intervals, in text */
+	bool names_machine; /* the user has chosen it, or compares some */
+	bool verbose;       /* also what says how the tester came to its verdict, and which machine it was */
 };
 
 void crash_matrix_text(const struct crash_heading *heading, const struct ct_matrix *matrix, FILE *to);
@@ -31,6 +33,9 @@ static inline unsigned crash_atomicity(const struct crash_heading *h, const stru
 /* What a tested state is called: "kill" or "state". */
 const char *crash_state_name(const struct ct_result *result);
 
+/* Whether the machine and its protocol matter to a reader: they are not those of every test that names none. */
+bool crash_names_machine(const struct crash_heading *heading, const struct ct_result *result);
+
 /* The persistency model that judged, in permitted mode; else the machine's. */
 const char *crash_model_name(const struct crash_heading *heading, const struct ct_result *result);
 
@@ -41,9 +46,10 @@ const char *crash_caution(const struct ct_result *result);
 void crash_report_headline(const struct ct_result *result, FILE *to);
 
 enum { CRASH_SAMPLED_MAX = 5, CRASH_SAMPLED_BYTES = 2 * CT_TEXT_BYTES };
-/* Why instants were sampled although the check has parts. How many reasons there are. */
+/* Why instants were sampled although the check has parts: mistakes of the parts and, if asked for, limits of
+ * the tester. How many reasons there are. */
 unsigned crash_report_sampled(
-	const struct ct_result *result, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES]);
+	const struct ct_result *result, bool limits, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES]);
 
 void crash_report_text(const struct crash_heading *heading, const struct ct_result *result, FILE *to);
 /* NVW_E_MEMORY, or NVW_E_SYSTEM if it could not be written. */

@@ -278,7 +278,7 @@ static void reservations(FILE *f, const struct ct_result *r)
 {
 	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
 
-	for (unsigned i = 0, lines = crash_report_sampled(r, line); i < lines; i++) {
+	for (unsigned i = 0, lines = crash_report_sampled(r, true, line); i < lines; i++) {
 		paragraph(f, "lost", "Sampled: ", line[i], "");
 	}
 	if (r->states_undecided > 0) {

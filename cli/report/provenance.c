@@ -259,7 +259,23 @@ void cli_print_made_by(const struct emu_config *machine)
 	json_decref(made_by);
 }
 
+bool cli_is_usual_machine(const json_t *o)
+{
+	const json_t *const machine = json_object_get(o, "machine");
+	struct emu_config usual;
+
+	emu_config_default(&usual);
+	return strcmp(text_of(machine, "name"), usual.name) == 0 &&
+	       json_object_size(json_object_get(machine, "changed")) == 0 &&
+	       strcmp(text_of(o, "protocol"), usual.protocol) == 0;
+}
+
 void cli_print_provenance(const json_t *o, FILE *to)
+{
+	cli_print_origin(o, true, to);
+}
+
+void cli_print_origin(const json_t *o, bool names_machine, FILE *to)
 {
 	json_t *const machine = json_object_get(o, "machine");
 
@@ -267,7 +283,7 @@ void cli_print_provenance(const json_t *o, FILE *to)
 		return;
 	}
 	fprintf(to, "made by: nvwave %s, %s\n", text_of(o, "version"), text_of(o, "command"));
-	if (machine) {
+	if (machine && names_machine) {
 		fprintf(to, "machine: %s (%s)", text_of(machine, "name"), text_of(machine, "hash"));
 		print_changes(machine, to);
 		fprintf(to, "; protocol %s, seed %lld\n", text_of(o, "protocol"),

@@ -38,8 +38,12 @@ void cli_print_quoted(const char *word, FILE *to);
  * memory. */
 json_t *cli_provenance(const struct emu_config *machine, const char *command);
 
-/* Prints "made by" and "machine", one line each. */
+/* True if the machine and the protocol are those of a command line that names neither. */
+bool cli_is_usual_machine(const json_t *provenance);
+
+/* Prints "made by" and "machine", one line each; the second only if asked for. */
 void cli_print_provenance(const json_t *provenance, FILE *to);
+void cli_print_origin(const json_t *provenance, bool names_machine, FILE *to);
 
 /* The same of this process, with a machine or NULL, on standard output. */
 void cli_print_made_by(const struct emu_config *machine);

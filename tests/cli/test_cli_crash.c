@@ -343,12 +343,20 @@ static void a_sample_in_which_nothing_fails_is_not_consistent(void **state)
 	command_remove("page.html");
 	command_expect(
 		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --states=50 "
-		"--model=buffered-epoch --html=%D/page.html",
+		"--model=buffered-epoch --html=%D/page.html --verbose",
 		0, "sampled: a part looks at too much ", "");
 	command_read("page.html", page, sizeof page);
 	assert_non_null(strstr(page, "Sampled: a part looks at too much "));
 	command_remove("page.html");
 	command_expect(SMALL, 0, "CONSISTENT   all ", "");
+	assert_null(strstr(command_run(SMALL)->out, "by parts"));
+	assert_null(strstr(command_run(SMALL)->out, "gope18"));
+	assert_non_null(strstr(command_run(SMALL)->out, "kv under epoch persistency, seed 1, "));
+	command_expect(SMALL " --verbose", 0, " by parts\nby parts: ", "");
+	command_expect(SMALL " --verbose", 0, "kv on gope18, protocol vi, epoch persistency, ", "");
+	command_expect(SMALL " --machine=gope18", 0, "\nmachine: gope18 (", "");
+	command_expect(SMALL " --set=nvram.write=300ns", 0, "kv on gope18, ", "");
+	command_expect(SMALL " --protocol=dd --machine=sinclair15", 0, "kv on sinclair15, protocol dd, ", "");
 	command_expect(SMALL " --output-format=json", 0, "\"verdict\": \"consistent\"", "");
 	command_expect(SMALL " --shard=1/1", 0, "NO FAILURE FOUND in ", "");
 	command_expect("crash kv --count=6 --batch=2 --slots=16 --mode=kill --states=3", 0,

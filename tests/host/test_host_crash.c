@@ -26,9 +26,9 @@ static void expect_exhausted(void)
 
 	assert_non_null(strstr(output, "NO FAILURE FOUND in "));
 	assert_non_null(possible);
-	assert_int_equal(sscanf(possible, "possible: %*[^,], at %u instants; %u of them exhausted", &instants,
-				 &exhausted),
-		2);
+	assert_int_equal(sscanf(possible, "possible: %*[^,], at %u instant", &instants), 1);
+	assert_non_null(strstr(possible, "; "));
+	assert_int_equal(sscanf(strstr(possible, "; "), "; %u of them exhausted", &exhausted), 1);
 	assert_int_equal(instants, exhausted);
 }
 
