@@ -157,6 +157,8 @@ struct crash_tested {
 	char log[300], base[300];
 	double limit;                    /* of a run, in seconds; 0: none */
 	struct crash_recording recorded; /* the last run */
+	bool covers;                     /* coverage has what all runs have executed */
+	struct host_coverage coverage;
 	char *image; /* the image's whole path: a trial of cures has another working directory */
 	const struct ct_options *options;
 };
@@ -320,6 +322,9 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	}
 	r->timed_out = s->timed_out;
 	NVW_TRY(error);
+	if (r->coverage != NULL) {
+		NVW_TRY(host_coverage_add(r->coverage, s, &r->fresh));
+	}
 	if (nvw_stopping()) {
 		return nvw_stop_error();
 	}
@@ -337,6 +342,7 @@ int crash_record(struct crash_recording *r)
 		.record = true,
 		.stacks = r->stacks,
 		.compare = r->compare,
+		.coverage = r->coverage != NULL,
 		.schedule = r->schedule,
 		.switches = r->switches};
 	struct host_session s;
@@ -365,6 +371,8 @@ static int renew_copy(struct crash_tested *t)
 
 static struct crash_recording recording_of(struct crash_tested *t)
 {
+	struct host_coverage *const coverage = t->covers ? &t->coverage : NULL;
+
 	return (struct crash_recording){.machine = t->machine,
 		.words = t->copy.words,
 		.path = t->copy.path,
@@ -374,7 +382,8 @@ static struct crash_recording recording_of(struct crash_tested *t)
 		.stacks = t->request->stacks,
 		.compare = t->request->compare,
 		.judged = t->limit > 0,
-		.limit = t->limit};
+		.limit = t->limit,
+		.coverage = coverage};
 }
 
 /* Runs up to the event; 0: to the end. */
@@ -384,6 +393,9 @@ static int record(struct crash_tested *t, uint64_t kill_at, uint64_t *ret_events
 
 	*r = recording_of(t);
 	r->kill_at = kill_at;
+	if (kill_at > 0) {
+		r->coverage = NULL; /* the uncut run has executed more */
+	}
 	const int found = crash_record(r);
 
 	*ret_events = r->events;
@@ -472,6 +484,7 @@ static void end_test(struct crash_tested *t)
 	free(t->image);
 	drop_copy(&t->copy);
 	free(t->recover);
+	host_coverage_free(&t->coverage);
 	json_decref(t->made_by);
 }
 
@@ -530,9 +543,8 @@ static void try_cures(struct crash_tested *t, struct ct_result *result)
 		result);
 }
 
-static int run_once(void *context, const struct ct_options *o, struct ct_result *ret_result)
+static int run_once(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
-	struct crash_tested *const t = context;
 	uint64_t events;
 	int error = record(t, 0, &events);
 
@@ -611,9 +623,8 @@ static int kill_often(
 	return error == NVW_E_STOPPED ? 0 : error; /* the other kills stand */
 }
 
-static int run_kills(void *context, const struct ct_options *o, struct ct_result *ret_result)
+static int run_kills(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
-	struct crash_tested *const t = context;
 	const double began = ct_wall_seconds();
 	uint64_t events = 0;
 	int error = record(t, 0, &events);
@@ -676,9 +687,9 @@ static struct crash_runs runs_of(struct crash_tested *t)
 		.explore = explore_scheduled};
 }
 
-static int run_schedules(void *context, const struct ct_options *o, struct ct_result *ret_result)
+static int run_schedules(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
-	const struct crash_runs runs = runs_of(context);
+	const struct crash_runs runs = runs_of(t);
 	const int error = crash_schedules_run(&runs, o, ret_result);
 
 	return error < 0 ? without_log(error, o, ret_result) : 0;
@@ -712,16 +723,73 @@ int crash_exec_replay(
 
 /* ---- The whole ----------------------------------------------------------------------------------- */
 
+struct statements {
+	struct ct_statement *at;
+	unsigned count, room;
+};
+
+static int meet_statement(void *context, const struct host_statement *s)
+{
+	struct statements *const all = context;
+
+	if (all->count == all->room) {
+		const unsigned room = 2 * all->room + 256;
+		struct ct_statement *const more = realloc(all->at, room * sizeof *more);
+
+		if (more == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for the coverage of a program");
+		}
+		all->at = more;
+		all->room = room;
+	}
+	all->at[all->count++] = (struct ct_statement){.file = s->file,
+		.function = s->function,
+		.line = s->line,
+		.executed = s->executed,
+		.flushes = s->flushes,
+		.reached = s->reached};
+	return 0;
+}
+
+/* A program of which nvwave-cc has built nothing has no statements. */
+static int take_coverage(const struct crash_tested *t, struct ct_result *result)
+{
+	struct statements all = {.at = NULL};
+	int error = host_coverage_each(&t->coverage, meet_statement, &all);
+
+	if (!error && all.count > 0) {
+		error = ct_coverage_of_program(all.at, all.count, &result->coverage);
+	}
+	free(all.at);
+	return error;
+}
+
+static int run_kind(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
+{
+	if (t->request->schedules.count > 0) {
+		return run_schedules(t, o, ret_result);
+	}
+	if (o->mode == CT_KILL) {
+		return run_kills(t, o, ret_result);
+	}
+	return run_once(t, o, ret_result);
+}
+
+static int run_covered(void *context, const struct ct_options *o, struct ct_result *ret_result)
+{
+	struct crash_tested *const t = context;
+
+	NVW_TRY(run_kind(t, o, ret_result));
+	return take_coverage(t, ret_result);
+}
+
 /* The test's options, and what makes its result. */
 static struct crash_request to_explore(struct crash_tested *t)
 {
 	struct crash_request explored = *t->request;
 
-	explored.run = explored.options.mode == CT_KILL ? run_kills : run_once;
+	explored.run = run_covered;
 	explored.options.schedules = 0; /* of wavefronts */
-	if (explored.schedules.count > 0) {
-		explored.run = run_schedules;
-	}
 	explored.context = t;
 	if (t->machine->nvram.domain == EMU_DOMAIN_eadr) {
 		explored.options.model = ct_model_or(explored.options.model, CT_USE_KEPT_CACHES);
@@ -741,6 +809,7 @@ int crash_exec(
 	if (!error) {
 		const struct crash_request explored = to_explore(&t);
 
+		t.covers = true;
 		status = crash_store_log(machine, &explored, command, json);
 	}
 	end_test(&t);

@@ -3,6 +3,7 @@
 #ifndef CLI_CRASH_EXEC_H
 #define CLI_CRASH_EXEC_H
 
+#include "../host/coverage.h"
 #include "../host/schedules.h"
 #include "crash_command.h"
 
@@ -19,9 +20,12 @@ struct crash_recording {
 	bool quiet;             /* nor any other */
 	double limit;           /* seconds after which it is ended by SIGKILL; 0: none */
 	bool timed_out;         /* output: it was, and there is no log */
-	double seconds;         /* output: it took */
-	uint64_t events;        /* output: number of events */
-	int status;             /* output: as from waitpid() */
+	/* Gets what it has executed; NULL: nobody asks. How much of it no earlier run had, output. */
+	struct host_coverage *coverage;
+	uint64_t fresh;
+	double seconds;  /* output: it took */
+	uint64_t events; /* output: number of events */
+	int status;      /* output: as from waitpid() */
 	/* Its threads take turns; NULL: they do not. Then, with the list of a plan that has one, what the
 	 * schedule has become, and how it ended if no thread could go on. */
 	const struct host_schedule_plan *schedule;

@@ -7,6 +7,7 @@
 
 #include <nvw/errors.h>
 
+#include "core/bounds.h"
 #include "device/sites.h"
 
 static bool persists(const struct nvw_site *site)
@@ -49,6 +50,21 @@ static bool is_of_the_run(const char *file, const uint8_t *executed, unsigned si
 	return false;
 }
 
+static int by_line(unsigned x, unsigned y)
+{
+	return (x > y) - (x < y);
+}
+
+/* Functions of a program may be within others: lambdas. */
+static int by_function(const void *a, const void *b)
+{
+	const struct ct_statement *const x = a, *const y = b;
+	const int files = strcmp(x->file, y->file), first = by_line(x->first_line, y->first_line),
+		  names = strcmp(x->function, y->function);
+
+	return NVW_OR(NVW_OR(files, first), NVW_OR(names, by_line(x->line, y->line)));
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct ct_statement *const x = a, *const y = b;
@@ -73,6 +89,8 @@ static void join_equal(struct ct_coverage *c)
 
 		if (again) {
 			c->statement[kept - 1].executed |= c->statement[i].executed;
+			c->statement[kept - 1].flushes |= c->statement[i].flushes;
+			c->statement[kept - 1].reached |= c->statement[i].reached;
 		} else {
 			c->statement[kept++] = c->statement[i];
 		}
@@ -86,21 +104,33 @@ static bool in_one_function(const struct ct_statement *a, const struct ct_statem
 }
 
 /* Statements of a function are neighbours. */
-static void count(struct ct_coverage *c)
+static void count_all(struct ct_coverage *c)
 {
-	bool counted = false;
+	bool executed = false, reached = false;
 
 	for (unsigned i = 0; i < c->count; i++) {
-		if (i == 0 || !in_one_function(&c->statement[i - 1], &c->statement[i])) {
+		const struct ct_statement *const s = &c->statement[i];
+
+		if (i == 0 || !in_one_function(s - 1, s)) {
 			c->functions++;
-			counted = false;
+			executed = reached = false;
 		}
-		if (!c->statement[i].executed) {
-			continue;
-		}
-		c->executed++;
-		c->functions_executed += !counted;
-		counted = true;
+		c->executed += s->executed;
+		c->functions_executed += s->executed && !executed;
+		executed = executed || s->executed;
+		c->reached += s->reached;
+		c->functions_reached += s->reached && !reached;
+		reached = reached || s->reached;
+	}
+}
+
+/* They are in the order of their functions' names, and come into that of the functions' places. */
+static void note_first_lines(struct ct_coverage *c)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		struct ct_statement *const s = &c->statement[i];
+
+		s->first_line = i > 0 && in_one_function(s - 1, s) ? s[-1].first_line : s->line;
 	}
 }
 
@@ -116,13 +146,58 @@ int ct_coverage_of(const uint8_t *executed, struct ct_coverage *ret_coverage)
 		const struct nvw_site *const s = nvw__site(i);
 
 		if (persists(s) && is_of_the_run(s->file, executed, sites)) {
-			c.statement[c.count++] =
-				(struct ct_statement){s->file, s->function, s->line, executed[i]};
+			c.statement[c.count++] = (struct ct_statement){.file = s->file,
+				.function = s->function,
+				.line = s->line,
+				.executed = executed[i]};
 		}
 	}
 	qsort(c.statement, c.count, sizeof *c.statement, by_place);
 	join_equal(&c);
-	count(&c);
+	count_all(&c);
+	*ret_coverage = c;
+	return 0;
+}
+
+static const char *keep_text(char **to, const char *text)
+{
+	char *const kept = *to;
+
+	*to = stpcpy(kept, text) + 1;
+	return kept;
+}
+
+int ct_coverage_of_program(
+	const struct ct_statement *statement, unsigned count, struct ct_coverage *ret_coverage)
+{
+	size_t bytes = 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		bytes += strlen(statement[i].file) + strlen(statement[i].function) + 2;
+	}
+	struct ct_coverage c = {.statement = calloc(count + 1, sizeof *c.statement),
+		.count = count,
+		.of_program = true,
+		.texts = malloc(bytes)};
+	char *at = c.texts;
+
+	if (c.statement == NULL || c.texts == NULL) {
+		ct_coverage_free(&c);
+		return nvw_fail(NVW_E_MEMORY, "no memory for the statements of the program");
+	}
+	for (unsigned i = 0; i < count; i++) {
+		c.statement[i] = statement[i];
+		c.statement[i].file = keep_text(&at, statement[i].file);
+		c.statement[i].function = keep_text(&at, statement[i].function);
+		c.statement[i].first_line = 0;
+	}
+	if (count > 0) {
+		qsort(c.statement, c.count, sizeof *c.statement, by_function);
+		join_equal(&c);
+		note_first_lines(&c);
+		qsort(c.statement, c.count, sizeof *c.statement, by_function);
+	}
+	count_all(&c);
 	*ret_coverage = c;
 	return 0;
 }
@@ -130,5 +205,6 @@ int ct_coverage_of(const uint8_t *executed, struct ct_coverage *ret_coverage)
 void ct_coverage_free(struct ct_coverage *c)
 {
 	free(c->statement);
+	free(c->texts);
 	*c = (struct ct_coverage){0};
 }

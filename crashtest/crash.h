@@ -418,7 +418,7 @@ struct ct_result {
 	uint64_t findings_unlisted;           /* states of findings that are not listed */
 	struct ct_schedules
 		schedules; /* with several, counts of states and instants are sums over the different ones */
-	struct ct_coverage coverage; /* of a workload's run; freed by ct_result_free() */
+	struct ct_coverage coverage; /* of a workload's or a program's run; freed by ct_result_free() */
 	uint64_t fewest_operations;  /* smallest failing --count (ct_find_fewest); 0: unknown */
 	unsigned finding_count;
 	struct ct_finding finding[CT_FINDINGS_MAX];

@@ -218,6 +218,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	s->control->compare = o->compare;
 	s->control->advice = o->advice;
 	s->control->check = o->check;
+	s->control->coverage = o->coverage;
 	s->control->delays = o->delays;
 	set_machine(s->control, o->machine);
 	if (make_lock(&s->control->lock)) {
@@ -228,6 +229,20 @@ static int make_control(struct host_session *s, const struct host_options *o)
 		NVW_TRY(host_schedule_make(s, o->schedule, o->switches));
 	}
 	return make_races(s, o);
+}
+
+/* As it grows: two bytes for a byte of code. */
+static int make_marks(struct host_session *s, const struct host_options *o)
+{
+	const int fd = o->coverage ? make_file(s, "marks", 0) : -1;
+
+	if (o->coverage && fd < 0) {
+		return nvw_fail_errno("%s/marks", s->folder.path);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+	return 0;
 }
 
 /* The delays and the persistence domain of a session are those of one device. */
@@ -281,6 +296,9 @@ int host_session_begin(const struct host_options *o, struct host_session *ret_se
 	}
 	NVW_TRY(nvw_folder_make("exec", true, &ret_session->folder));
 	error = make_control(ret_session, o);
+	if (!error) {
+		error = make_marks(ret_session, o);
+	}
 	if (error) {
 		host_session_end(ret_session);
 	}

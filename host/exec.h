@@ -16,13 +16,14 @@
 
 struct host_options {
 	const struct emu_config *machine;
-	bool delays;  /* calls take as long as the NVRAM does */
-	bool record;  /* for host_session_convert() */
-	bool stacks;  /* the record has the callers of its places */
-	bool compare; /* pages are compared at every fence, even if all stores are announced */
-	bool advice;  /* flushed lines are compared, but not recorded */
-	bool check;   /* for host_candidates_find() (candidates.h) */
-	bool initial; /* likewise: also stores to what one thread alone has touched so far */
+	bool delays;   /* calls take as long as the NVRAM does */
+	bool record;   /* for host_session_convert() */
+	bool stacks;   /* the record has the callers of its places */
+	bool compare;  /* pages are compared at every fence, even if all stores are announced */
+	bool advice;   /* flushed lines are compared, but not recorded */
+	bool check;    /* for host_candidates_find() (candidates.h) */
+	bool initial;  /* likewise: also stores to what one thread alone has touched so far */
+	bool coverage; /* for host_coverage_add() (coverage.h) */
 	const struct host_schedule_plan *schedule; /* threads take turns (schedules.h); NULL: they do not */
 	const struct host_switch *switches;        /* the list of a plan that has one */
 };
@@ -104,6 +105,8 @@ void host_place_of(const struct host_control *control, uint32_t site, struct hos
 enum { HOST_INLINED_MAX = 8 };
 unsigned host_places_of(
 	const struct host_control *control, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX]);
+/* An object's file, for its debug information; NULL without memory. dwfl_end() closes it. */
+struct Dwfl *host_object_open(const char *path);
 /* Closes the files that host_place_of() keeps open. */
 void host_places_close(void);
 

@@ -18,7 +18,7 @@ static struct known *known[HOST_SITES_MAX + 1];
 static Dwfl *opened[HOST_MODULES_MAX];
 static bool tried[HOST_MODULES_MAX];
 
-static Dwfl *open_module(const struct host_control *c, uint32_t module)
+Dwfl *host_object_open(const char *path)
 {
 	static char *debug_path; /* as long as libdwfl may look at it */
 	static const Dwfl_Callbacks callbacks = {
@@ -27,15 +27,21 @@ static Dwfl *open_module(const struct host_control *c, uint32_t module)
 		.section_address = dwfl_offline_section_address,
 		.debuginfo_path = &debug_path,
 	};
+	Dwfl *const dwfl = dwfl_begin(&callbacks);
 
+	if (dwfl != NULL) {
+		dwfl_report_begin(dwfl);
+		dwfl_report_elf(dwfl, "", path, -1, 0, true);
+		dwfl_report_end(dwfl, NULL, NULL);
+	}
+	return dwfl;
+}
+
+static Dwfl *open_module(const struct host_control *c, uint32_t module)
+{
 	if (!tried[module]) {
 		tried[module] = true;
-		opened[module] = dwfl_begin(&callbacks);
-		if (opened[module] != NULL) {
-			dwfl_report_begin(opened[module]);
-			dwfl_report_elf(opened[module], "", c->module[module].path, -1, 0, true);
-			dwfl_report_end(opened[module], NULL, NULL);
-		}
+		opened[module] = host_object_open(c->module[module].path);
 	}
 	return opened[module];
 }

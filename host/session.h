@@ -10,6 +10,7 @@
  *	lines-N     one byte per cache line of file N: has it been stored to since its last flush?
  *	races       windows and loads of threads (persistency.h)
  *	schedule    of threads that take turns (schedule.h)
+ *	marks       of code that was executed (coverage.h)
  *
  * All files are mapped shared. So the record is complete however the program ends, and programs that it forks
  * and executes continue in the same session: the environment names the folder.
@@ -31,11 +32,12 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 11,
+	HOST_VERSION = 12,
 	HOST_FILES_MAX = 32,
 	HOST_UNFOLLOWED_MAX = 32,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
+	HOST_MARKED_MAX = 64,
 	HOST_SITES_MAX = 16384,
 	HOST_SITES_KEPT = 4096, /* of them for sites whose callers have no room any more */
 	HOST_LINE = 64,
@@ -147,6 +149,14 @@ struct host_site {
 	uint64_t flushes, idle_flushes, fences, empty_fences;
 };
 
+/* The code of a loaded object that nvwave-cc has built, and where its marks are (preload/marks.c): as many
+ * bytes for what was executed, and then for what went to a recorded mapping. */
+struct host_marked {
+	uint64_t code, bytes; /* as the object's file has it */
+	uint64_t off;
+	char path[512];
+};
+
 /* A file that the program has written by a system call while it had it mapped: no record of it is right
  * (preload/writes.c). */
 struct host_unfollowed {
@@ -178,6 +188,7 @@ struct host_unfollowed {
 		"were not recorded") \
 	GAP(LATE, "stores were found late, which nothing had announced: crash states before " \
 		"them are missing; --compare=fences finds such stores at the next fence") \
+	GAP(MARKS, "there was no room to mark what was executed: the coverage lacks code") \
 	GAP(KERNEL_FAILED, "a kernel failed on the machine: the record ends with what it had stored")
 /* clang-format on */
 
@@ -195,6 +206,7 @@ struct host_control {
 	bool compare;  /* written pages are compared at every fence, also where all stores are announced */
 	bool check;    /* persistency races are looked for */
 	bool schedule; /* threads take turns */
+	bool coverage; /* executed code is marked */
 	bool closed;   /* the parent has finished: recording has ended */
 	/* The machine. Times are ticks of the time-stamp counter. */
 	uint64_t read_ticks, write_ticks, line_ticks; /* line_ticks: one line at full bandwidth */
@@ -222,7 +234,8 @@ struct host_control {
 	bool operations; /* it has announced or acknowledged operations */
 	uint64_t gap[HOST_GAP_COUNT];
 	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
-	uint32_t file_count, module_count, site_count, unfollowed_count;
+	uint32_t file_count, module_count, site_count, unfollowed_count, marked_count;
+	struct host_marked marked[HOST_MARKED_MAX];
 	struct host_unfollowed unfollowed[HOST_UNFOLLOWED_MAX];
 	struct host_file file[HOST_FILES_MAX];
 	struct host_module module[HOST_MODULES_MAX];

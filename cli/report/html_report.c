@@ -13,6 +13,7 @@
 #include "html_finding.h"
 #include "html_report.h"
 #include "provenance.h"
+#include "statements.h"
 #include "html_text.h"
 #include "machines.h"
 #include "words.h"
@@ -309,6 +310,24 @@ static void reservations(FILE *f, const struct ct_result *r)
 	}
 }
 
+/* What the run executed of the source, in the words of the text. */
+static void statements(FILE *f, const struct ct_coverage *c)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *const to = open_memstream(&text, &bytes);
+
+	if (to == NULL) {
+		return;
+	}
+	cli_print_statements(c, to);
+	fclose(to);
+	for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL && *line != '\0';) {
+		paragraph(f, "soft", "", line, "");
+	}
+	free(text);
+}
+
 static void coverage(FILE *f, const struct ct_result *r)
 {
 	if (r->without_crash) {
@@ -323,6 +342,7 @@ static void coverage(FILE *f, const struct ct_result *r)
 	recorded_run(f, r);
 	recoveries(f, r);
 	reservations(f, r);
+	statements(f, &r->coverage);
 }
 
 /* ---- Intervals ----------------------------------------------------------------------------------- */

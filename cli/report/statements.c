@@ -27,6 +27,14 @@ static unsigned end_of_function(const struct ct_coverage *c, unsigned i)
 	return end;
 }
 
+static bool flushes_in(const struct ct_coverage *c, unsigned begin, unsigned end)
+{
+	while (begin < end && !c->statement[begin].flushes) {
+		begin++;
+	}
+	return begin < end;
+}
+
 static unsigned executed_in(const struct ct_coverage *c, unsigned begin, unsigned end)
 {
 	unsigned executed = 0;
@@ -54,6 +62,7 @@ static void print_function(const struct ct_coverage *c, unsigned begin, unsigned
 
 	if (executed_in(c, begin, end) == 0) {
 		fprintf(to, "all of %s (%s:%u)", first->function, base_of(first->file), first->line);
+		fputs(words_if(flushes_in(c, begin, end), ", which flushes"), to);
 		return;
 	}
 	fprintf(to, "%s (%s", first->function, base_of(first->file));
@@ -66,22 +75,41 @@ static void print_function(const struct ct_coverage *c, unsigned begin, unsigned
 	fputc(')', to);
 }
 
-static void print_missed(const struct ct_coverage *c, FILE *to)
+/* What a function is worth to a reader: 2 if it flushes, and so handles persistent memory, and none of it was
+ * executed; 1 if some of it was not; 0 if all of it was. */
+static unsigned worth(const struct ct_coverage *c, unsigned begin, unsigned end)
 {
-	unsigned end, functions = 0;
+	const unsigned executed = executed_in(c, begin, end);
 
-	fputs("not executed: ", to);
+	if (executed == end - begin) {
+		return 0;
+	}
+	return executed == 0 && flushes_in(c, begin, end) ? 2 : 1;
+}
+
+static unsigned print_worth(const struct ct_coverage *c, unsigned wanted, unsigned functions, FILE *to)
+{
+	unsigned end;
+
 	for (unsigned i = 0; i < c->count; i = end) {
 		end = end_of_function(c, i);
-		if (executed_in(c, i, end) == end - i) {
+		if (worth(c, i, end) != wanted) {
 			continue;
 		}
 		functions++;
 		if (functions <= PLACES_SHOWN) {
-			fputs(functions > 1 ? "; " : "", to);
+			fputs(words_if(functions > 1, "; "), to);
 			print_function(c, i, end, to);
 		}
 	}
+	return functions;
+}
+
+static void print_missed(const struct ct_coverage *c, FILE *to)
+{
+	fputs("not executed: ", to);
+	const unsigned functions = print_worth(c, 1, print_worth(c, 2, 0, to), to);
+
 	if (functions > PLACES_SHOWN) {
 		fprintf(to, "; and in %u more function%s", functions - PLACES_SHOWN,
 			plural(functions - PLACES_SHOWN));
@@ -89,21 +117,45 @@ static void print_missed(const struct ct_coverage *c, FILE *to)
 	fputc('\n', to);
 }
 
+static void print_program(const struct ct_coverage *c, FILE *to)
+{
+	fprintf(to,
+		"executed: %u of the %u statements built by nvwave-cc that store, flush or fence, in %u of "
+		"%u function%s; %u of them, in %u function%s, reached a mapped file\n",
+		c->executed, c->count, c->functions_executed, c->functions, plural(c->functions), c->reached,
+		c->functions_reached, plural(c->functions_reached));
+}
+
 void cli_print_statements(const struct ct_coverage *c, FILE *to)
 {
 	if (c->count == 0) {
 		return;
 	}
-	fprintf(to,
-		"this run executed %u of the %u statements of the workload that store, persist or "
-		"acknowledge, in %u of %u functions\n",
-		c->executed, c->count, c->functions_executed, c->functions);
+	if (c->of_program) {
+		print_program(c, to);
+	} else {
+		fprintf(to,
+			"this run executed %u of the %u statements of the workload that store, persist or "
+			"acknowledge, in %u of %u functions\n",
+			c->executed, c->count, c->functions_executed, c->functions);
+	}
 	if (c->executed < c->count) {
 		print_missed(c, to);
 	}
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static json_t *statement_json(const struct ct_coverage *c, const struct ct_statement *s)
+{
+	json_t *const o =
+		json_pack("{s:s, s:i, s:s}", "file", s->file, "line", (int)s->line, "function", s->function);
+
+	if (c->of_program) {
+		json_object_set_new(o, "flushes", json_boolean(s->flushes));
+	}
+	return o;
+}
 
 json_t *cli_statements_json(const struct ct_coverage *c)
 {
@@ -114,16 +166,19 @@ json_t *cli_statements_json(const struct ct_coverage *c)
 		return NULL;
 	}
 	for (unsigned i = 0; i < c->count; i++) {
-		const struct ct_statement *const s = &c->statement[i];
-
-		if (!s->executed) {
-			json_array_append_new(missed, json_pack("{s:s, s:i, s:s}", "file", s->file, "line",
-							      (int)s->line, "function", s->function));
+		if (!c->statement[i].executed) {
+			json_array_append_new(missed, statement_json(c, &c->statement[i]));
 		}
 	}
-	return json_pack("{s:i, s:i, s:i, s:i, s:o}", "statements", (int)c->count, "executed",
+	json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:o}", "statements", (int)c->count, "executed",
 		(int)c->executed, "functions", (int)c->functions, "functions_executed",
 		(int)c->functions_executed, "not_executed", missed);
+
+	if (c->of_program) {
+		json_object_set_new(o, "reached", json_integer(c->reached));
+		json_object_set_new(o, "functions_reached", json_integer(c->functions_reached));
+	}
+	return o;
 }
 
 /* ---- lcov ---------------------------------------------------------------------------------------- */
@@ -167,6 +222,11 @@ static void write_file(const struct ct_coverage *c, unsigned begin, unsigned end
 
 int cli_write_statements(const struct ct_coverage *c, const char *path)
 {
+	if (c->count == 0) {
+		return nvw_fail(NVW_E_INPUT,
+			"--coverage: no statements of the program are known: build it with nvwave-cc, and do "
+			"not strip it");
+	}
 	FILE *const to = fopen(path, "w");
 	unsigned end;
 

@@ -16,6 +16,11 @@
  * the last call gets a call here, unless it goes to the stack or to a variable. Calls that announce loads are
  * removed, unless loads are asked for (nvwave-cc --loads).
  *
+ * A debug section lists the places of all stores, flushes and fences, so that those which no run has executed
+ * are known, too (host/coverage.c). The functions that are called there mark the place; a call of memcpy() or
+ * of libpmem gets a call before it that does. A jump to any of them, as the last call of a function, becomes a
+ * call and a return: else its place would be that of the function's caller.
+ *
  * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some
  * cannot be: system calls, scattered vectors, saved processor states, bodies of .macro.
  *
@@ -51,7 +56,8 @@ struct stage {
 	bool loads;                                 /* calls that announce them are kept */
 	/* bytes of the announced store that has not come yet; UINT_MAX: of several */
 	unsigned announced;
-	bool framed; /* %rbp is the function's frame pointer */
+	bool framed;  /* %rbp is the function's frame pointer */
+	bool unwinds; /* the function has unwind information */
 };
 
 /* ---- Addresses ------------------------------------------------------------------------------------ */
@@ -109,6 +115,31 @@ static void emit_to(struct stage *s, const char *at)
 	s->emitted = at;
 }
 
+/* Redefinable symbols, and none of the form 1b: blocks may be repeated, and Intel's syntax has numbers like
+ * that. */
+#define HERE(name) ".set .Lnvwave_" name ", .; "
+#define SITE(marked, known)                                                                        \
+	".pushsection " NVWAVE_CC_SITES ",\"\",@progbits; .quad " marked ", " known "; .byte %u; " \
+	".popsection; "
+
+static unsigned site_kind(unsigned what)
+{
+	switch (what & 0xff) {
+	case NVWAVE_CC_FLUSH:
+	case NVWAVE_CC_FLUSH_ORDERED:
+	case NVWAVE_CC_FENCE:
+		return NVWAVE_CC_SITE_FLUSH;
+	default:
+		return NVWAVE_CC_SITE_STORE;
+	}
+}
+
+/* Behind a call that marks. */
+static void emit_site(const struct stage *s, unsigned kind)
+{
+	fprintf(s->to, HERE("marked") SITE(".Lnvwave_marked", ".Lnvwave_marked"), kind);
+}
+
 /* Emits the call, on the line of the instruction. address NULL: without one. */
 static void emit_call(const struct stage *s, const char *address, unsigned what)
 {
@@ -119,20 +150,33 @@ static void emit_call(const struct stage *s, const char *address, unsigned what)
 		if (address != NULL) {
 			fprintf(s->to, "lea %s, %%rax; ", address);
 		}
-		fprintf(s->to,
-			"push $%u; call __nvwave_cc_instruction; lea 8(%%rsp), %%rsp; pop %%rax; "
-			"lea 128(%%rsp), %%rsp; ",
-			what);
+		fprintf(s->to, "push $%u; call __nvwave_cc_instruction; ", what);
+		emit_site(s, site_kind(what));
+		fprintf(s->to, "lea 8(%%rsp), %%rsp; pop %%rax; lea 128(%%rsp), %%rsp; ");
 		return;
 	}
 	fprintf(s->to, "lea %srsp, [%srsp-128]; push %srax; ", r, r, r);
 	if (address != NULL) {
 		fprintf(s->to, "lea %srax, %s; ", r, address);
 	}
+	fprintf(s->to, "push %u; call __nvwave_cc_instruction; ", what);
+	emit_site(s, site_kind(what));
+	fprintf(s->to, "lea %srsp, [%srsp+8]; pop %srax; lea %srsp, [%srsp+128]; ", r, r, r, r, r);
+}
+
+/* Before a call of a function that does not mark its place. */
+static void emit_passed(const struct stage *s)
+{
+	const char *const r = s->bare ? "" : "%";
+
+	if (!s->intel) {
+		fprintf(s->to, "lea -128(%%rsp), %%rsp; call __nvwave_cc_passed; " HERE(
+				       "marked") "lea 128(%%rsp), %%rsp; ");
+		return;
+	}
 	fprintf(s->to,
-		"push %u; call __nvwave_cc_instruction; lea %srsp, [%srsp+8]; pop %srax; "
-		"lea %srsp, [%srsp+128]; ",
-		what, r, r, r, r, r);
+		"lea %srsp, [%srsp-128]; call __nvwave_cc_passed; " HERE("marked") "lea %srsp, [%srsp+128]; ",
+		r, r, r, r);
 }
 
 /* ---- Instructions --------------------------------------------------------------------------------- */
@@ -160,16 +204,122 @@ static bool is_unannounced(struct stage *s, struct piece to, unsigned bytes)
 	return piece_find(to, "rip") == NULL;
 }
 
+static struct piece target(const struct instruction *i)
+{
+	struct piece p = i->operand[0];
+	const char *named;
+
+	if (piece_begins(p, "*")) {
+		p = piece_rest(p, 1);
+	}
+	if (piece_begins(p, "[") && (named = piece_find(p, "ptr")) != NULL) {
+		p = piece_rest(p, (size_t)(named - p.at) + 3);
+	}
+	return p;
+}
+
 /* The target of a call, also through the table of offsets (-fno-plt); empty: not a call. */
 static struct piece callee(const struct instruction *i)
 {
 	if (!piece_begins(i->mnemonic, "call") || i->operands != 1) {
 		return (struct piece){0};
 	}
-	if (piece_begins(i->operand[0], "*")) {
-		return piece_rest(i->operand[0], 1);
+	return target(i);
+}
+
+/* Of the C library, of the kernel's calls, of libpmem. */
+static unsigned library_kind(struct piece name)
+{
+	static const char *const stores[] = {"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy",
+		"stpcpy", "strncpy", "strcat", "pmem_memcpy", "pmem_memmove", "pmem_memset"};
+	static const char *const flushes[] = {"pmem_persist", "pmem_flush", "pmem_drain", "pmem_msync",
+		"pmem_deep_persist", "pmem_deep_flush", "pmem_deep_drain", "pmem_memcpy_persist",
+		"pmem_memmove_persist", "pmem_memset_persist", "pmem_memcpy_nodrain", "pmem_memmove_nodrain",
+		"pmem_memset_nodrain", "msync", "fsync", "fdatasync"};
+
+	for (unsigned i = 0; i < sizeof stores / sizeof *stores; i++) {
+		if (piece_is(name, stores[i])) {
+			return NVWAVE_CC_SITE_STORE;
+		}
 	}
-	return i->operand[0];
+	for (unsigned i = 0; i < sizeof flushes / sizeof *flushes; i++) {
+		if (piece_is(name, flushes[i])) {
+			return NVWAVE_CC_SITE_FLUSH;
+		}
+	}
+	return 0;
+}
+
+/* Of the functions that the compiler calls before a store, or for it; 0: a load. */
+static unsigned announced_kind(struct piece name)
+{
+	if (piece_find(name, "thread_fence")) {
+		return NVWAVE_CC_SITE_FLUSH;
+	}
+	if (piece_find(name, "write") || piece_find(name, "vptr_update")) {
+		return NVWAVE_CC_SITE_STORE;
+	}
+	if (piece_find(name, "atomic") && !piece_find(name, "_load") && !piece_find(name, "signal_fence")) {
+		return NVWAVE_CC_SITE_STORE;
+	}
+	return 0;
+}
+
+/* The call in place of a jump, with room that aligns the stack. None of these functions takes an argument from
+ * there. */
+static void emit_jump(struct stage *s, const struct instruction *i)
+{
+	const char *const r = s->bare ? "" : "%", *const here =
+							  s->unwinds ? ".cfi_adjust_cfa_offset 8; " : "";
+
+	fprintf(s->to, s->intel ? "lea %srsp, [%srsp-8]; " : "lea -8(%%rsp), %%rsp; ", r, r);
+	fprintf(s->to, "%scall %.*s; ", here, (int)i->operand[0].n, i->operand[0].at);
+	s->emitted = i->whole.at + i->whole.n;
+}
+
+/* Behind it. */
+static void emit_return(const struct stage *s)
+{
+	const char *const r = s->bare ? "" : "%";
+
+	fprintf(s->to, s->intel ? "lea %srsp, [%srsp+8]; " : "lea 8(%%rsp), %%rsp; ", r, r);
+	fprintf(s->to, "%sret", s->unwinds ? ".cfi_adjust_cfa_offset -8; " : "");
+}
+
+/* A call, or a jump, of a function that stores, flushes or fences. */
+static void list_site(struct stage *s, const struct instruction *i)
+{
+	const bool jumps = !piece_begins(i->mnemonic, "call");
+	struct piece name = target(i);
+	const char *const at = piece_find(name, "@");
+
+	if (at != NULL) {
+		name.n = (size_t)(at - name.at);
+	}
+	const bool announced = piece_begins(name, "__tsan_");
+	const unsigned kind = announced ? announced_kind(name) : library_kind(name);
+
+	if (kind == 0) {
+		return;
+	}
+	emit_to(s, s->hold ? s->hold : i->whole.at);
+	if (!announced) {
+		emit_passed(s);
+	}
+	if (jumps) {
+		emit_jump(s, i);
+	} else {
+		emit_to(s, i->whole.at + i->whole.n);
+		fputs("; ", s->to);
+	}
+	if (announced) {
+		emit_site(s, kind);
+	} else {
+		fprintf(s->to, HERE("known") SITE(".Lnvwave_marked", ".Lnvwave_known"), kind);
+	}
+	if (jumps) {
+		emit_return(s);
+	}
 }
 
 /* A call ends earlier announcements, and may announce a store: a range, or any number of them. */
@@ -272,7 +422,11 @@ static void instruct(struct stage *s, const struct instruction *i)
 	}
 	if (piece_begins(i->mnemonic, "call") && i->operands == 1) {
 		meet_call(s, i);
+		list_site(s, i);
 		return;
+	}
+	if (piece_is(i->mnemonic, "jmp") && i->operands == 1 && !s->inline_assembly) {
+		list_site(s, i);
 	}
 	s->framed = s->framed || makes_frame(s, i);
 	if (piece_is(i->mnemonic, "sfence") || piece_is(i->mnemonic, "mfence")) {
@@ -313,6 +467,8 @@ static void direct(struct stage *s, struct piece p)
 		s->bare = s->intel && piece_find(p, "noprefix") != NULL;
 	} else if (piece_begins(p, ".section")) {
 		cut_type(s, p);
+	} else if (piece_begins(p, ".cfi_startproc") || piece_begins(p, ".cfi_endproc")) {
+		s->unwinds = piece_begins(p, ".cfi_startproc");
 	} else if (piece_begins(p, ".type")) {
 		s->framed = false;
 		s->announced = 0;

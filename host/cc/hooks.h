@@ -24,6 +24,14 @@
 #define NVWAVE_CC_WATCHED   "nvwave-cc: every store is announced"
 #define NVWAVE_CC_UNWATCHED "nvwave-cc: not every store is announced"
 
+/* The kinds of sites in the section that the assembler stage writes for the debugger's eyes alone: for each
+ * site two addresses and a byte. The first is that which is marked when the site is executed (marks below),
+ * the second that by which the recorder knows it, 0: none. */
+#define NVWAVE_CC_SITES      ".debug_nvwave"
+#define NVWAVE_CC_SITE_BYTES 17
+#define NVWAVE_CC_SITE_STORE 1
+#define NVWAVE_CC_SITE_FLUSH 2 /* or a fence, or both */
+
 #ifndef __ASSEMBLER__
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +63,11 @@ struct nvwave_cc_hooks {
 /* The library's function of that name; NULL outside of nvwave exec. code: of the executable or shared object
  * that asks; watched: the linker stage found that all of it was built by nvwave-cc. */
 typedef const struct nvwave_cc_hooks *nvwave_cc_find_hooks(const void *code, bool watched);
+
+#define NVWAVE_CC_MARKS "nvwave_cc_marks_1"
+/* Likewise: adding an address of that code to the result gives a byte, which is to be 1 when the code there
+ * is executed. 0: nobody asks. */
+typedef uintptr_t nvwave_cc_find_marks(const void *code);
 #endif
 
 #endif

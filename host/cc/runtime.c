@@ -22,6 +22,7 @@ static void (*on_store)(void *address, size_t n, void *place);
 static void (*on_load)(const void *address, size_t n, void *place);
 static void (*on_atomic)(const void *address, size_t n, unsigned how, void *place);
 static const uintptr_t *lowest, *highest;
+uintptr_t __nvwave_cc_marks; /* of executed places; 0: nobody asks */
 void (*__nvwave_cc_on_instruction)(unsigned what, void *address, void *place, size_t times);
 
 /* The linker stage (ld.in) links watched.c, which replaces this, where all of the link was built by
@@ -32,9 +33,11 @@ __attribute__((weak)) const volatile bool __nvwave_cc_watched = false;
 __attribute__((constructor(101))) static void find_hooks(void)
 {
 	nvwave_cc_find_hooks *find = NULL;
+	nvwave_cc_find_marks *find_marks = NULL;
 
 	if (dlsym != NULL) {
 		*(void **)&find = dlsym(RTLD_DEFAULT, NVWAVE_CC_HOOKS);
+		*(void **)&find_marks = dlsym(RTLD_DEFAULT, NVWAVE_CC_MARKS);
 	}
 	hooks = find ? find((const void *)&find_hooks, __nvwave_cc_watched) : NULL;
 	if (hooks != NULL) {
@@ -45,13 +48,27 @@ __attribute__((constructor(101))) static void find_hooks(void)
 		on_atomic = hooks->atomic;
 		__nvwave_cc_on_instruction = hooks->instruction;
 	}
+	if (find_marks != NULL) {
+		__nvwave_cc_marks = find_marks((const void *)&find_hooks);
+	}
 }
 
 /* ---- Stores and loads ----------------------------------------------------------------------------- */
 
+static inline __attribute__((always_inline)) void mark(void *place)
+{
+	if (UNLIKELY(__nvwave_cc_marks)) {
+		*(volatile uint8_t *)(__nvwave_cc_marks + (uintptr_t)place) = 1;
+	}
+}
+
 static inline __attribute__((always_inline)) void announce(void *address, size_t n, void *place)
 {
-	if (UNLIKELY(on_store) && UNLIKELY((uintptr_t)address - *lowest < *highest - *lowest)) {
+	if (!UNLIKELY(on_store)) {
+		return;
+	}
+	mark(place);
+	if (UNLIKELY((uintptr_t)address - *lowest < *highest - *lowest)) {
 		on_store(address, n, place);
 	}
 }
@@ -163,6 +180,7 @@ void *__tsan_memset(void *to, int c, size_t n)
 /* Between the two, changes at the address are recorded as one store; fences: as by a locked instruction. how:
  * what it has turned out to be. */
 #define BEGIN(address, fences)               \
+	mark(PLACE);                         \
 	ATOMIC(address, NVWAVE_CC_RELEASES); \
 	const bool held = UNLIKELY(hooks) && \
 			  hooks->begin((void *)(uintptr_t)(address), sizeof *(address), fences, PLACE)
@@ -303,6 +321,7 @@ void __tsan_atomic_thread_fence(int order)
 		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the processor does no more for them */
 		return;
 	}
+	mark(PLACE);
 	if (UNLIKELY(hooks)) {
 		hooks->fence(PLACE);
 	}

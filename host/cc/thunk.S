@@ -6,6 +6,12 @@
  *
  * Everything is kept: flags, general registers here, the others by the hook (host/preload/instrumented.c). Without hooks that is a
  * load and jrcxz, which needs no flags.
+ *
+ * Before calls of functions that store or flush, and before jumps to such:
+ *
+ *	lea -128(%rsp), %rsp; call __nvwave_cc_passed
+ *
+ * which marks its place as executed, and changes nothing else but flags.
  */
 #include "hooks.h"
 
@@ -33,7 +39,11 @@ __nvwave_cc_instruction:
 	mov	88(%rbp), %edi	/* above ten registers and the return address */
 	mov	%rax, %rsi
 	mov	80(%rbp), %rdx
-	mov	%rcx, %r11
+	mov	__nvwave_cc_marks(%rip), %rax
+	test	%rax, %rax
+	jz	2f
+	movb	$1, (%rax,%rdx)
+2:	mov	%rcx, %r11
 	mov	72(%rbp), %rcx	/* as it was: how often a string instruction repeats */
 	call	*%r11
 	mov	%rbp, %rsp
@@ -49,5 +59,21 @@ __nvwave_cc_instruction:
 1:	pop	%rcx
 	ret
 	.size __nvwave_cc_instruction, . - __nvwave_cc_instruction
+
+	.p2align 4
+	.globl __nvwave_cc_passed
+	.hidden __nvwave_cc_passed
+	.type __nvwave_cc_passed, @function
+__nvwave_cc_passed:
+	push	%rcx
+	mov	__nvwave_cc_marks(%rip), %rcx
+	jrcxz	1f
+	push	%rdx
+	mov	16(%rsp), %rdx
+	movb	$1, (%rcx,%rdx)
+	pop	%rdx
+1:	pop	%rcx
+	ret
+	.size __nvwave_cc_passed, . - __nvwave_cc_passed
 
 	.section .note.GNU-stack,"",@progbits

@@ -90,6 +90,9 @@ void host_flush(const struct host_mapping *m, const void *addr, size_t len, uint
 	t->lines_flushed += lines;
 	t->bytes_asked += len;
 	host_self.flushed = true;
+	if (host_recording && m->file >= 0) {
+		host_reached(caller->address);
+	}
 	if (host_recording && host_enter()) {
 		host_record_flush(m, addr, len, caller, how);
 		host_leave();
@@ -307,6 +310,9 @@ static void *copy(const struct copy *o, uint64_t began, const struct host_caller
 	}
 	host_thread()->copies++;
 	carry_out(o, writable(m, o), m->real ? o->flags : TEMPORAL);
+	if (host_recording && m->file >= 0) {
+		host_reached(caller->address);
+	}
 	if (host_recording && host_enter()) {
 		host_record_change(m, o->to, o->n, caller);
 		host_leave();

@@ -346,6 +346,11 @@ static inline __attribute__((always_inline)) void host_copy_comes(void *to, size
 	}
 }
 
+/* ---- Coverage (marks.c) --------------------------------------------------------------------------- */
+
+/* What is executed at this place, whose address is as it is for the recorder, goes to a recorded mapping. */
+void host_reached(const void *place);
+
 /* ---- Persistency races (order.c, held.c, windows.c, loads.c; ../persistency.h) -------------------- */
 
 extern bool host_checking; /* they are looked for; without that, none of the following has an effect */

@@ -24,6 +24,7 @@ void host_store(void *address, size_t n, bool streams, const struct host_caller 
 	if (!enter(m, address, n)) {
 		return;
 	}
+	host_reached(caller->address);
 	n = nvw_min(n, m->start + m->length - (uintptr_t)address);
 	const struct host_pending p = {.address = (uintptr_t)address,
 		.n = n,
@@ -43,6 +44,7 @@ bool host_store_begins(void *address, size_t n, const struct host_caller *caller
 	if (!enter(m, address, n)) {
 		return false;
 	}
+	host_reached(caller->address);
 	atomic = (struct host_pending){
 		.address = (uintptr_t)address, .n = n, .thread = host_self.number, .site = host_site(caller)};
 	host_record_others(m, (uintptr_t)address - m->start, n, atomic.site);

@@ -43,18 +43,20 @@ static const char *searched_line(Dwfl_Module *module, Dwarf_Addr address, int *r
 	return NULL;
 }
 
-/* The compilation unit of an address, with or without an index. */
+/* The compilation unit of an address, with or without an index. An index that lacks it may name a neighbour. */
 static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *ret_bias)
 {
-	Dwarf_Die *unit = dwfl_module_addrdie(module, address, ret_bias);
+	Dwarf_Die *const indexed = dwfl_module_addrdie(module, address, ret_bias);
 
-	while (unit == NULL || dwarf_haspc(unit, address - *ret_bias) != 1) {
-		unit = dwfl_module_nextcu(module, unit, ret_bias);
-		if (unit == NULL) {
-			return NULL;
+	if (indexed != NULL && dwarf_haspc(indexed, address - *ret_bias) == 1) {
+		return indexed;
+	}
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, ret_bias)) != NULL;) {
+		if (dwarf_haspc(unit, address - *ret_bias) == 1) {
+			return unit;
 		}
 	}
-	return unit;
+	return NULL;
 }
 
 static bool begins(const char *text, const char *beginning)

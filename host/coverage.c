@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See coverage.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <gelf.h>
+
+#include "cc/hooks.h"
+#include "coverage.h"
+#include "source/place.h"
+
+struct site {
+	uint64_t marked, known; /* offsets in the marks; UINT64_MAX: none */
+	unsigned statement;
+	bool flushes;
+};
+
+struct host_covered_object {
+	struct host_marked is;
+	struct site *site; /* by statement */
+	struct host_statement *statement;
+	unsigned sites, statements;
+};
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the coverage of a program");
+}
+
+/* ---- Sites of an object ---------------------------------------------------------------------------- */
+
+static Elf_Data *find_sites(Elf *elf)
+{
+	size_t names;
+	GElf_Shdr header;
+
+	if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0) {
+		return NULL;
+	}
+	for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s)) != NULL;) {
+		const char *const name =
+			gelf_getshdr(s, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+
+		if (name == NULL || strcmp(name, NVWAVE_CC_SITES) != 0) {
+			continue;
+		}
+		if (header.sh_flags & SHF_COMPRESSED && elf_compress(s, 0, 0) < 0) {
+			return NULL;
+		}
+		return elf_rawdata(s, NULL);
+	}
+	return NULL;
+}
+
+/* Where an address of the object has its mark. Of code that the linker has left out there is none. */
+static uint64_t mark_of(const struct host_marked *m, const uint8_t *at)
+{
+	uint64_t address;
+
+	memcpy(&address, at, sizeof address);
+	return address - m->code < m->bytes ? address - m->code : UINT64_MAX;
+}
+
+/* A site with the place of its statement, before statements are joined. */
+struct found {
+	struct site site;
+	struct host_statement at;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct host_statement *const x = &((const struct found *)a)->at,
+					   *const y = &((const struct found *)b)->at;
+	const int files = strcmp(x->file, y->file);
+
+	if (files != 0) {
+		return files;
+	}
+	if (x->line != y->line) {
+		return x->line < y->line ? -1 : 1;
+	}
+	return strcmp(x->function, y->function);
+}
+
+/* False: it is no statement of the program's own source, or there is no memory for it. */
+static bool find_place(Dwfl *dwfl, const struct host_marked *m, struct found *f)
+{
+	const Dwarf_Addr address = m->code + f->site.marked - 1; /* of the call, not behind it */
+	Dwfl_Module *const module = dwfl_addrmodule(dwfl, address);
+	struct nvw__place place;
+
+	if (module == NULL || nvw__places_of(module, address, &place, 1) == 0 || place.library ||
+		place.line <= 0) {
+		return false;
+	}
+	f->at = (struct host_statement){.file = strdup(place.file),
+		.function = strdup(*place.function ? place.function : "?"),
+		.line = (unsigned)place.line};
+	if (f->at.file == NULL || f->at.function == NULL) {
+		free(f->at.file);
+		free(f->at.function);
+		return false;
+	}
+	return true;
+}
+
+/* The sites of an object, each with its place. */
+static unsigned find_all(Dwfl *dwfl, const struct host_marked *m, const Elf_Data *data, struct found *all)
+{
+	const uint8_t *const bytes = data->d_buf;
+	unsigned n = 0;
+
+	for (size_t at = 0; at + NVWAVE_CC_SITE_BYTES <= data->d_size; at += NVWAVE_CC_SITE_BYTES) {
+		struct found *const f = &all[n];
+
+		f->site = (struct site){.marked = mark_of(m, bytes + at),
+			.known = mark_of(m, bytes + at + 8),
+			.flushes = bytes[at + 16] == NVWAVE_CC_SITE_FLUSH};
+		if (f->site.marked != UINT64_MAX && find_place(dwfl, m, f)) {
+			n++;
+		}
+	}
+	return n;
+}
+
+static int keep_all(struct host_covered_object *o, struct found *all, unsigned n)
+{
+	o->site = calloc(n + 1, sizeof *o->site);
+	o->statement = calloc(n + 1, sizeof *o->statement);
+	if (o->site == NULL || o->statement == NULL) {
+		return no_memory();
+	}
+	qsort(all, n, sizeof *all, by_place);
+	for (unsigned i = 0; i < n; i++) {
+		if (i == 0 || by_place(&all[i - 1], &all[i]) != 0) {
+			o->statement[o->statements++] = all[i].at;
+		} else {
+			free(all[i].at.file);
+			free(all[i].at.function);
+			all[i].at = o->statement[o->statements - 1];
+		}
+		o->site[i] = all[i].site;
+		o->site[i].statement = o->statements - 1;
+		o->statement[o->statements - 1].flushes |= all[i].site.flushes;
+	}
+	o->sites = n;
+	return 0;
+}
+
+static int read_object(Dwfl *dwfl, struct host_covered_object *o)
+{
+	Dwfl_Module *const module = dwfl_addrmodule(dwfl, o->is.code);
+	GElf_Addr bias;
+	const Elf_Data *const data = module ? find_sites(dwfl_module_getelf(module, &bias)) : NULL;
+
+	if (data == NULL) {
+		return 0; /* its debug information was stripped: nothing is known */
+	}
+	struct found *const all = calloc(data->d_size / NVWAVE_CC_SITE_BYTES + 1, sizeof *all);
+
+	if (all == NULL) {
+		return no_memory();
+	}
+	const unsigned n = find_all(dwfl, &o->is, data, all);
+	const int error = keep_all(o, all, n);
+
+	free(all);
+	return error;
+}
+
+/* The object, as it was found in an earlier run or is found now. */
+static int object_of(
+	struct host_coverage *c, const struct host_marked *m, struct host_covered_object **ret_object)
+{
+	for (unsigned i = 0; i < c->objects; i++) {
+		if (c->object[i].is.bytes == m->bytes && strcmp(c->object[i].is.path, m->path) == 0) {
+			*ret_object = &c->object[i];
+			return 0;
+		}
+	}
+	struct host_covered_object *const more = realloc(c->object, (c->objects + 1) * sizeof *more);
+
+	if (more == NULL) {
+		return no_memory();
+	}
+	c->object = more;
+	*ret_object = &more[c->objects++];
+	**ret_object = (struct host_covered_object){.is = *m};
+	Dwfl *const dwfl = host_object_open(m->path);
+	const int error = dwfl ? read_object(dwfl, *ret_object) : no_memory();
+
+	if (dwfl != NULL) {
+		dwfl_end(dwfl);
+	}
+	return error;
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------------ */
+
+static bool is_marked(const uint8_t *marks, uint64_t at)
+{
+	return at != UINT64_MAX && marks[at] != 0;
+}
+
+static uint64_t add_marks(struct host_covered_object *o, const uint8_t *executed)
+{
+	const uint8_t *const reached = executed + o->is.bytes;
+	uint64_t fresh = 0;
+
+	for (unsigned i = 0; i < o->sites; i++) {
+		const struct site *const s = &o->site[i];
+		struct host_statement *const to = &o->statement[s->statement];
+		const bool executes = is_marked(executed, s->marked), reaches = is_marked(reached, s->known);
+
+		fresh += (executes && !to->executed) + (reaches && !to->reached);
+		to->executed |= executes;
+		to->reached |= reaches;
+	}
+	return fresh;
+}
+
+static uint64_t end_of_marks(const struct host_control *c)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < c->marked_count; i++) {
+		end = nvw_max(end, c->marked[i].off + 2 * c->marked[i].bytes);
+	}
+	return end;
+}
+
+int host_coverage_add(struct host_coverage *c, const struct host_session *s, uint64_t *ret_new)
+{
+	const struct host_control *const control = s->control;
+	const uint64_t bytes = end_of_marks(control);
+	uint64_t fresh = 0;
+	int error = 0;
+
+	if (ret_new != NULL) {
+		*ret_new = 0;
+	}
+	if (bytes == 0) {
+		return 0;
+	}
+	const uint8_t *const marks = host_session_map(s, "marks", bytes);
+
+	if (marks == NULL) {
+		return NVW_E_SYSTEM;
+	}
+	for (uint32_t i = 0; i < control->marked_count && !error; i++) {
+		struct host_covered_object *o;
+
+		error = object_of(c, &control->marked[i], &o);
+		if (!error) {
+			fresh += add_marks(o, marks + control->marked[i].off);
+		}
+	}
+	munmap((void *)(uintptr_t)marks, bytes);
+	if (ret_new != NULL) {
+		*ret_new = fresh;
+	}
+	return error;
+}
+
+int host_coverage_each(const struct host_coverage *c,
+	int (*meet)(void *context, const struct host_statement *statement), void *context)
+{
+	for (unsigned i = 0; i < c->objects; i++) {
+		for (unsigned k = 0; k < c->object[i].statements; k++) {
+			NVW_TRY(meet(context, &c->object[i].statement[k]));
+		}
+	}
+	return 0;
+}
+
+void host_coverage_free(struct host_coverage *c)
+{
+	for (unsigned i = 0; i < c->objects; i++) {
+		struct host_covered_object *const o = &c->object[i];
+
+		for (unsigned k = 0; k < o->statements; k++) {
+			free(o->statement[k].file);
+			free(o->statement[k].function);
+		}
+		free(o->statement);
+		free(o->site);
+	}
+	free(c->object);
+	*c = (struct host_coverage){0};
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What runs of a program have executed of what nvwave-cc has built: statements of its source that store,
+ * flush or fence. They are known from a section of its executable and shared objects (cc/hooks.h), executed
+ * or not; those of an object that no run has loaded are not known.
+ *
+ * Which of them store to persistent memory no compiler can say. So three things are told apart: statements
+ * that were never executed, those that were, and those of them that went to a recorded mapping.
+ */
+#ifndef HOST_COVERAGE_H
+#define HOST_COVERAGE_H
+
+#include "exec.h"
+
+/* A line of a function. */
+struct host_statement {
+	char *file, *function;
+	unsigned line;
+	bool flushes; /* or fences */
+	bool executed, reached;
+};
+
+/* Zero-initialise. */
+struct host_coverage {
+	struct host_covered_object *object;
+	unsigned objects;
+};
+
+/* Adds what the session's program has executed. *ret_new, which may be NULL: how many statements were
+ * executed, or went to a recorded mapping, for the first time. */
+NVW_CHECKED int host_coverage_add(
+	struct host_coverage *coverage, const struct host_session *session, uint64_t *ret_new);
+
+/* Calls meet for each statement, object by object, until it returns an error, which is returned. */
+NVW_CHECKED int host_coverage_each(const struct host_coverage *coverage,
+	int (*meet)(void *context, const struct host_statement *statement), void *context);
+
+void host_coverage_free(struct host_coverage *coverage);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a program that nvwave-cc has built executes: a file of the session has two bytes for each byte of its
+ * code, where stores, flushes and fences leave a mark when they are executed (cc/runtime.c, cc/thunk.S), and
+ * here when they go to a recorded mapping. It is mapped shared, so a program may end in any way. See
+ * ../coverage.h.
+ */
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../cc/hooks.h"
+#include "preload.h"
+
+/* Of this process. Places are looked up without the lock: an entry is whole before the count has it. */
+static struct marks {
+	uintptr_t start, bytes;
+	uint8_t *executed, *reached;
+} marks[HOST_MARKED_MAX];
+static unsigned count;
+
+void host_reached(const void *place)
+{
+	const unsigned n = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+
+	for (unsigned i = 0; i < n; i++) {
+		const uintptr_t at = (uintptr_t)place - marks[i].start;
+
+		if (at < marks[i].bytes) {
+			marks[i].reached[at] = 1;
+			return;
+		}
+	}
+}
+
+/* An executable segment of an object. */
+struct code {
+	uintptr_t at; /* in it */
+	uintptr_t base, start, bytes;
+	const char *path;
+};
+
+static int meet_object(struct dl_phdr_info *object, size_t size, void *to)
+{
+	struct code *const c = to;
+
+	(void)size;
+	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *const p = &object->dlpi_phdr[i];
+		const uintptr_t start = object->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && c->at - start < p->p_memsz) {
+			*c = (struct code){c->at, object->dlpi_addr, start, p->p_memsz, object->dlpi_name};
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Under the lock: where its marks are in the file; another process may have made them. NULL: no room. */
+static const struct host_marked *room_for(int fd, const char *path, const struct code *code)
+{
+	struct host_control *const c = host_control;
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < c->marked_count; i++) {
+		const struct host_marked *const m = &c->marked[i];
+
+		if (m->bytes == code->bytes && strcmp(m->path, path) == 0) {
+			return m;
+		}
+		end = m->off + 2 * m->bytes;
+	}
+	end = (end + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1);
+	if (c->marked_count == HOST_MARKED_MAX || host_grow(fd, end, 2 * code->bytes, false)) {
+		return NULL;
+	}
+	struct host_marked *const m = &c->marked[c->marked_count++];
+
+	m->code = code->start - code->base;
+	m->bytes = code->bytes;
+	m->off = end;
+	snprintf(m->path, sizeof m->path, "%s", path);
+	return m;
+}
+
+/* Its marks; NULL: there is no room. */
+static uint8_t *map_marks(int fd, const struct code *code)
+{
+	char path[sizeof host_control->marked[0].path];
+
+	snprintf(path, sizeof path, "%s", code->path);
+	if (*path == '\0') {
+		host_read_link("/proc/self/exe", path, sizeof path);
+	}
+	host_lock();
+	const struct host_marked *const m = room_for(fd, path, code);
+
+	host_unlock();
+	if (m == NULL) {
+		return NULL;
+	}
+	return host_mapped_at(
+		mmap(NULL, 2 * m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)m->off));
+}
+
+HOST_EXPORT nvwave_cc_find_marks nvwave_cc_marks_1;
+
+HOST_EXPORT uintptr_t nvwave_cc_marks_1(const void *address)
+{
+	struct code code = {.at = (uintptr_t)address};
+	const bool inside = host_self.inside;
+
+	if (host_control == NULL || !host_control->coverage || count == HOST_MARKED_MAX ||
+		dl_iterate_phdr(meet_object, &code) == 0) {
+		return 0;
+	}
+	host_self.inside = true; /* its mapping is none of the program's */
+	const int fd = host_open("marks", -1, O_RDWR);
+	uint8_t *const at = fd < 0 ? NULL : map_marks(fd, &code);
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	host_self.inside = inside;
+	if (at == NULL) {
+		host_gap(HOST_GAP_MARKS);
+		return 0;
+	}
+	marks[count] = (struct marks){code.start, code.bytes, at, at + code.bytes};
+	__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+	return (uintptr_t)at - code.start;
+}

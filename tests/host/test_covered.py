@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_covered.py NVWAVE NVWAVE-CC SOURCE: what crash tests say of the statements that a program's run executed. The lines of SOURCE say what
+is expected."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+import common  # noqa: E402
+from common import ok, plan, read, run  # noqa: E402
+
+nvwave = common.nvwave = os.path.abspath(sys.argv[1])
+wrapper, source = (os.path.abspath(p) for p in sys.argv[2:4])
+scratch = tempfile.TemporaryDirectory(prefix="nvwave-covered-")
+os.chdir(scratch.name)
+
+MODES = ("put", "grow", "fall")
+expected = {}
+for number, line in enumerate(read(source).splitlines(), 1):
+    found = re.search(r"/\* statement:([a-z ]*?)( \*)? \*/$", line)
+    if found:
+        expected[number] = (set(found.group(1).split()), bool(found.group(2)))
+
+
+def build(name, *words):
+    subprocess.run([wrapper, *words, "-o", name, source, "-lpmem"], check=True)
+
+
+def crash(program, mode, *words):
+    status, out, err = run("crash", "--exec=./%s pool %s" % (program, mode), "--image=pool", "--check=true", "--states=20", *words)
+    assert status in (0, 1), err
+    return out
+
+
+def covered(program, mode):
+    """Of the report in JSON, and of the tracefile, its lines with whether each was executed."""
+    report = json.loads(crash(program, mode, "--output-format=json", "--coverage=trace"))["source"]
+    lines = dict(tuple(map(int, l[3:].split(","))) for l in read("trace").splitlines() if l.startswith("DA:"))
+    return report, lines
+
+
+compilers = [("gcc1", ["cc", "-O1"]), ("gcc2", ["cc", "-O2"]), ("intel", ["cc", "-O2", "-masm=intel", "-fno-plt"])]
+if shutil.which("clang"):
+    compilers.append(("clang", ["clang", "-O2"]))
+for name, words in compilers:
+    build(name, *words)
+    wrong = []
+    for mode in MODES:
+        report, lines = covered(name, mode)
+        want = {line: int(mode in modes) for line, (modes, _) in expected.items()}
+        reached = sum(mode in modes and star for modes, star in expected.values())
+        if lines != want or report["reached"] != reached or report["statements"] != len(want) or report["executed"] != sum(want.values()):
+            wrong.append((mode, {line for line in lines.keys() | want.keys() if lines.get(line) != want.get(line)}, reached, report))
+    ok(not wrong, "each_line_that_stores_or_flushes_is_listed_as_executed_or_not_by_" + name, wrong)
+
+report = covered("gcc2", "put")[0]
+missed = {(s["function"], s["flushes"]) for s in report["not_executed"]}
+ok(("never", True) in missed and ("persist", True) in missed and ("main", False) in missed and not any(f == "put" for f, _ in missed) and
+   report["functions_executed"] == 3 and report["functions"] == 8, "functions_that_were_never_entered_are_named", report)
+text = crash("gcc2", "put", "--html=page")
+ok("executed: %d of the %d statements built by nvwave-cc that store, flush or fence, in 3 of 8 functions; 3 of them, in 2 functions, reached a mapped file"
+   % (report["executed"], report["statements"]) in text and "all of never (covered.c:" in text and
+   "all of never (covered.c:" in read("page"), "text_and_page_say_so", text)
+
+subprocess.run(["cc", "-O1", "-o", "plain", source, "-lpmem"], check=True)
+status, out, err = run("crash", "--exec=./plain pool put", "--image=pool", "--check=true", "--output-format=json", "--coverage=none")
+ok(status == 2 and "build it with nvwave-cc" in err and not os.path.exists("none"),
+   "of_a_program_that_nvwave_cc_has_not_built_nothing_is_known", status, err)
+kills = json.loads(crash("gcc2", "put", "--mode=kill", "--output-format=json"))["source"]
+ok(kills == report, "kills_have_the_statements_of_the_uncut_run", kills)
+plan()
