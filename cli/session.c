@@ -101,7 +101,9 @@ struct sweep_manner cli_manner(const struct cli_options *given)
 		.progress = isatty(STDERR_FILENO),
 		.engine = (enum sweep_engine)cli_number(given, CLI_engine),
 		.sbatch = cli_text(given, CLI_sbatch),
-		.tasks = (unsigned)cli_number(given, CLI_array)};
+		.tasks = (unsigned)cli_number(given, CLI_array),
+		.queue_limit_ms = cli_number(given, CLI_queue_limit),
+		.fresh = cli_given(given, CLI_fresh)};
 }
 
 int cli_run_command(const struct cli_command *command, int argc, char **argv)

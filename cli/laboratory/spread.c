@@ -146,10 +146,11 @@ static int take_part(void *of, unsigned i, const struct sweep_outcome *o)
 	return 0;
 }
 
-static int give_up_part(void *of, unsigned i, const char *reason)
+static int give_up_part(void *of, unsigned i, const char *status, const char *reason)
 {
-	return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s; see the tasks' output in %s", i + 1,
-		((struct spread *)of)->count, reason, ((struct spread *)of)->folder);
+	(void)status;
+	return nvw_fail(NVW_E_SYSTEM, "--engine=slurm: part %u of %u: %s", i + 1,
+		((struct spread *)of)->count, reason);
 }
 
 /* ---- All of them --------------------------------------------------------------------------------- */
@@ -173,8 +174,10 @@ static int check_part(const struct spread *s, unsigned i)
 
 int spread_run(struct spread *s, const struct cli_options *given, unsigned tasks)
 {
-	const struct sweep_manner manner = {
-		.progress = isatty(STDERR_FILENO), .sbatch = cli_text(given, CLI_sbatch), .tasks = tasks};
+	const struct sweep_manner manner = {.progress = isatty(STDERR_FILENO),
+		.sbatch = cli_text(given, CLI_sbatch),
+		.tasks = tasks,
+		.queue_limit_ms = cli_number(given, CLI_queue_limit)};
 	const struct slurm_work work = {.count = s->count,
 		.folder = s->folder,
 		.what = "parts",

@@ -13,7 +13,7 @@
  *	sweep_journal.c results that are known, in a file that survives the end of the process at any instant
  *	sweep_engine.c  who runs the other points
  *	sweep_run.c     the other points, as processes side by side
- *	sweep_slurm.c   or as tasks of a job array, which other commands use as well (spread.h)
+ *	sweep_slurm.c   or as tasks of a job array (slurm_job.h), which other commands use as well (spread.h)
  *	sweep_rows.c    CSV and JSON lines: a row per point, in the order of the points
  *	sweep_summary.c medians over seeds, ratios to the baseline, geometric means
  */
@@ -180,8 +180,10 @@ struct sweep_manner {
 	enum sweep_engine engine;
 	const char *reports; /* folder of the points' reports, NULL: none */
 	/* of Slurm */
-	const char *sbatch; /* further options of sbatch, NULL: none */
-	unsigned tasks;     /* of the job array; 0: one per point, 100 at most */
+	const char *sbatch;      /* further options of sbatch, NULL: none */
+	unsigned tasks;          /* of the job array; 0: one per point, 100 at most */
+	uint64_t queue_limit_ms; /* without a task that runs; 0: none */
+	bool fresh;              /* takes nothing of an earlier job */
 };
 
 /* How a point's process ended. */
@@ -224,7 +226,7 @@ struct slurm_work {
 	const char *(*key)(const void *of, unsigned i); /* the name of its outcome's file */
 	int (*words)(const void *of, unsigned i, struct sweep_words *ret_words);
 	int (*take)(void *of, unsigned i, const struct sweep_outcome *outcome);
-	int (*give_up)(void *of, unsigned i, const char *reason);
+	int (*give_up)(void *of, unsigned i, const char *status, const char *reason);
 };
 /* Until all of it is done or given up. The folder has what was submitted and the outcomes, so that a front
  * end that was killed goes on, also while its job runs. It stays, unless nothing could be submitted. */

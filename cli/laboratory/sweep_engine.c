@@ -38,14 +38,14 @@ static int take_point(void *of, unsigned i, const struct sweep_outcome *o)
 	return sweep_take(p->sweep, p->manner, p->journal, &p->sweep->point[i], o);
 }
 
-static int give_up_point(void *of, unsigned i, const char *reason)
+static int give_up_point(void *of, unsigned i, const char *status, const char *reason)
 {
 	struct points *const p = of;
 	struct sweep_point *const point = &p->sweep->point[i];
 
 	p->given_up++;
 	point->row = json_pack(
-		"{s:s, s:s, s:f, s:{}}", "status", "error", "reason", reason, "seconds", 0.0, "values");
+		"{s:s, s:s, s:f, s:{}}", "status", status, "reason", reason, "seconds", 0.0, "values");
 	if (!point->row) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a result");
 	}

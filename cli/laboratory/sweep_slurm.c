@@ -3,8 +3,9 @@
  * Points of a sweep, or parts of another command, as tasks of a job array of Slurm. The front end writes a
  * list of the points that are missing, submits an array whose tasks run it in turns, and takes outcomes as
  * they appear. An outcome is a file named after its point's key, written beside and renamed: a task that
- * runs twice writes the same, one that was lost leaves none, and its points are submitted again. All is in a
- * folder, which every node must see by the same name:
+ * runs twice writes the same. One that was lost leaves none, and its points are submitted again, but not if a
+ * person has cancelled it, or if it had all of its job's time. All is in a folder, which every node must see
+ * by the same name:
  *
  *	list.N     KEY and words of each point, as JSON lines      job         the last job and its list
  *	task.sh    what the array runs                             task-I.log  what it prints
@@ -12,12 +13,14 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <crashtest/judge/process.h>
 #include <nvw/input.h>
 
 #include "core/bounds.h"
@@ -26,23 +29,22 @@
 #include "core/newfile.h"
 #include "core/stop.h"
 #include "../report/provenance.h"
-#include "sweep.h"
 #include "report/words.h"
+#include "slurm_job.h"
+#include "slurm_task.h"
+#include "sweep.h"
 
-enum {
-	TRIES = 3,
-	TASKS = 100,
-	POLL_MS = 250,
-	ASK_EVERY = 8,
-	ANSWER_BYTES = 1 << 16,
-	LIST_BYTES_MAX = 1 << 30
-};
+enum { TRIES = 3, TASKS = 100, POLL_MS = 250, ASK_EVERY = 8, END_ROUNDS = 8 };
+
+static const char not_needed[] = "nothing of it is needed any more";
 
 struct front {
 	const struct slurm_work *work;
 	const struct sweep_manner *manner;
-	unsigned long long job; /* 0: none */
+	struct slurm_job job;
+	json_t *lines; /* of the job's list: key -> place, from 0 */
 	unsigned tries;
+	double waits_since; /* when a task ran last */
 	struct sweep_progress progress;
 };
 
@@ -51,108 +53,7 @@ static int no_memory(void)
 	return nvw_fail(NVW_E_MEMORY, "no memory for a job array");
 }
 
-static int write_text(const char *folder, const char *name, int mode, const char *text)
-{
-	struct nvw_new_file f;
-	char *path = NULL;
-
-	if (asprintf(&path, "%s/%s", folder, name) < 0) {
-		return no_memory();
-	}
-	int r = nvw_new_file_begin(path, false, &f);
-
-	if (r == 0) {
-		fputs(text, f.file);
-		fchmod(fileno(f.file), (mode_t)mode);
-		r = nvw_new_file_end(&f, 0);
-	}
-	free(path);
-	return r;
-}
-
-/* A command's whole answer, errors included; its exit status. */
-static int ask(const char *command, char *answer, size_t room)
-{
-	FILE *const f = popen(command, "re");
-	size_t n = 0, more;
-
-	*answer = 0;
-	if (!f) {
-		return -1;
-	}
-	while (n + 1 < room && (more = fread(answer + n, 1, room - 1 - n, f)) > 0) {
-		n += more;
-	}
-	answer[n] = 0;
-	return pclose(f);
-}
-
-int sweep_slurm_find(void)
-{
-	char answer[64];
-
-	if (ask("command -v sbatch squeue 2>&1", answer, sizeof answer)) {
-		return nvw_fail(NVW_E_USAGE, "--engine=slurm: there is no sbatch: install Slurm's commands "
-					     "(on Debian, the package slurm-client)");
-	}
-	return 0;
-}
-
 /* ---- Outcomes ------------------------------------------------------------------------------------ */
-
-static char *outcome_path(const char *folder, const char *key)
-{
-	char *path;
-
-	if (asprintf(&path, "%s/%s.json", folder, key) < 0) {
-		return NULL;
-	}
-	return path;
-}
-
-static int write_outcome(const char *folder, const char *key, const struct sweep_outcome *o)
-{
-	json_t *const all = json_pack(
-		"{s:i, s:b, s:f}", "exit", o->exit_status, "timed_out", o->timed_out, "seconds", o->seconds);
-	char name[SWEEP_KEY_BYTES + 8];
-
-	json_object_set_new(all, "out", json_stringn_nocheck(o->out, strlen(o->out)));
-	json_object_set_new(all, "err", json_stringn_nocheck(o->err, strlen(o->err)));
-	char *const text = json_dumps(all, JSON_COMPACT);
-
-	json_decref(all);
-	if (!text) {
-		return no_memory();
-	}
-	snprintf(name, sizeof name, "%s.json", key);
-	const int r = write_text(folder, name, 0666, text);
-
-	free(text);
-	return r;
-}
-
-static char *copy_of(const json_t *o, const char *name)
-{
-	const char *const text = json_string_value(json_object_get(o, name));
-
-	return text ? strdup(text) : NULL;
-}
-
-/* 1 if there is one and it is whole. */
-static int read_outcome(const char *folder, const char *key, struct sweep_outcome *o)
-{
-	char *const path = outcome_path(folder, key);
-	json_t *const all = path ? json_load_file(path, 0, NULL) : NULL;
-
-	*o = (struct sweep_outcome){.exit_status = (int)json_integer_value(json_object_get(all, "exit")),
-		.timed_out = json_is_true(json_object_get(all, "timed_out")),
-		.seconds = json_real_value(json_object_get(all, "seconds")),
-		.out = copy_of(all, "out"),
-		.err = copy_of(all, "err")};
-	json_decref(all);
-	free(path);
-	return o->out && o->err;
-}
 
 /* Takes what there is; ret_missing: how many points are left. */
 static int collect(struct front *f, unsigned *ret_missing)
@@ -167,7 +68,7 @@ static int collect(struct front *f, unsigned *ret_missing)
 		if (w->is_done(w->of, i)) {
 			continue;
 		}
-		if (!read_outcome(w->folder, w->key(w->of, i), &o)) {
+		if (!slurm_read_outcome(w->folder, w->key(w->of, i), &o)) {
 			++*ret_missing;
 		} else {
 			r = w->take(w->of, i, &o);
@@ -178,107 +79,11 @@ static int collect(struct front *f, unsigned *ret_missing)
 	return r;
 }
 
-/* ---- A task -------------------------------------------------------------------------------------- */
-
-/* Copies the line's words; false if they are no command line. */
-static bool words_of(const json_t *line, struct sweep_words *words)
-{
-	const json_t *const list = json_object_get(line, "words"), *word;
-	size_t i;
-
-	json_array_foreach(list, i, word)
-	{
-		if (!json_string_value(word) || words->count == SWEEP_WORDS_MAX ||
-			!(words->word[words->count] = strdup(json_string_value(word)))) {
-			return false;
-		}
-		words->count++;
-	}
-	return words->count > 0;
-}
-
-static int run_words(
-	const char *folder, const char *key, const struct sweep_words *words, uint64_t timeout_ms)
-{
-	struct sweep_outcome o;
-	int r = 0;
-
-	if (!read_outcome(folder, key, &o)) {
-		sweep_outcome_end(&o);
-		r = sweep_run_words(words, timeout_ms, &o);
-		if (r == 0) {
-			r = write_outcome(folder, key, &o);
-		}
-	}
-	sweep_outcome_end(&o);
-	return r;
-}
-
-static int run_line(const char *folder, const json_t *line, uint64_t timeout_ms)
-{
-	const char *const key = json_string_value(json_object_get(line, "key"));
-	struct sweep_words words = {.count = 0};
-	int r;
-
-	if (words_of(line, &words) && key) {
-		r = run_words(folder, key, &words, timeout_ms);
-	} else {
-		r = nvw_fail(NVW_E_INPUT, "--task: expected a list of points");
-	}
-	sweep_words_end(&words);
-	return r;
-}
-
-/* The first line says how many tasks there are; of the others every task has each so many-th. */
-static int run_list(const char *path, const char *folder, char *text, uint64_t timeout_ms)
-{
-	const char *const task = getenv("SLURM_ARRAY_TASK_ID");
-	const unsigned long at = strtoul(words_or(task, "0"), NULL, 10);
-	unsigned long tasks = 0, n = 0;
-	char *rest = text, *line;
-	int r = 0;
-
-	while (r == 0 && (line = strsep(&rest, "\n"))) {
-		json_t *const o = json_loads(line, 0, NULL);
-
-		if (*line && !tasks) {
-			tasks = (unsigned long)json_integer_value(json_object_get(o, "tasks"));
-			if (at < 1 || at > tasks) {
-				r = nvw_fail(NVW_E_INPUT,
-					"%s: this is no list of a job array, or this no task of it", path);
-			}
-		} else if (*line && n++ % tasks == at - 1) {
-			r = run_line(folder, o, timeout_ms);
-		}
-		json_decref(o);
-	}
-	return r;
-}
-
-int sweep_slurm_task(const char *path, uint64_t timeout_ms)
-{
-	const char *const slash = strrchr(path, '/');
-	char *const folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-	char *text = NULL;
-	uint64_t bytes;
-
-	if (!folder) {
-		return no_memory();
-	}
-	int r = nvw_input_read(path, LIST_BYTES_MAX, &text, &bytes);
-
-	if (r == 0) {
-		r = run_list(path, folder, text, timeout_ms);
-	}
-	free(text);
-	free(folder);
-	return r;
-}
-
 /* ---- Submitting ---------------------------------------------------------------------------------- */
 
-static int add_to_list(const struct slurm_work *w, unsigned i, FILE *to)
+static int add_to_list(struct front *f, unsigned i, FILE *to)
 {
+	const struct slurm_work *const w = f->work;
 	struct sweep_words words;
 	json_t *const line = json_pack("{s:s, s:[]}", "key", w->key(w->of, i), "words");
 	const int r = w->words(w->of, i, &words);
@@ -294,8 +99,9 @@ static int add_to_list(const struct slurm_work *w, unsigned i, FILE *to)
 }
 
 /* The points without an outcome. */
-static char *list_text(const struct slurm_work *w, unsigned tasks)
+static char *list_text(struct front *f, unsigned tasks)
 {
+	const struct slurm_work *const w = f->work;
 	char *text = NULL;
 	size_t bytes;
 	FILE *const to = open_memstream(&text, &bytes);
@@ -307,7 +113,7 @@ static char *list_text(const struct slurm_work *w, unsigned tasks)
 	fprintf(to, "{\"tasks\":%u}\n", tasks);
 	for (unsigned i = 0; i < w->count && r == 0; i++) {
 		if (!w->is_done(w->of, i)) {
-			r = add_to_list(w, i, to);
+			r = add_to_list(f, i, to);
 		}
 	}
 	if (fclose(to) || r) {
@@ -360,22 +166,50 @@ static char *submit_command(const struct front *f, unsigned tasks)
 	return text;
 }
 
-static int submit_texts(
-	struct front *f, const char *list, const char *points, const char *script, const char *command)
+/* Where each point is in a list. ret_tasks: 0 if it is none. */
+static void read_places(struct front *f, char *text, unsigned *ret_tasks)
 {
-	char answer[512], note[128];
+	char *rest = text, *line;
+	json_int_t n = 0;
+
+	*ret_tasks = 0;
+	json_decref(f->lines);
+	f->lines = json_object();
+	while ((line = strsep(&rest, "\n"))) {
+		json_t *const o = json_loads(line, 0, NULL);
+		const char *const key = json_string_value(json_object_get(o, "key"));
+
+		if (key) {
+			json_object_set_new(f->lines, key, json_integer(n++));
+		} else if (o) {
+			*ret_tasks = (unsigned)json_integer_value(json_object_get(o, "tasks"));
+		}
+		json_decref(o);
+	}
+}
+
+static int submit_texts(struct front *f, const char *list, char *points, const char *script, unsigned tasks)
+{
+	char *const command = submit_command(f, tasks);
+	char note[128];
 
 	if (!points || !script || !command) {
+		free(command);
 		return no_memory();
 	}
-	NVW_TRY(write_text(f->work->folder, list, 0666, points));
-	NVW_TRY(write_text(f->work->folder, "task.sh", 0777, script));
-	if (ask(command, answer, sizeof answer) != 0 || sscanf(answer, "%llu", &f->job) != 1) {
-		answer[strcspn(answer, "\n")] = 0;
-		return nvw_fail(NVW_E_USAGE, "--engine=slurm: %s", words_or(answer, "sbatch says nothing"));
+	int r = slurm_write(f->work->folder, list, 0666, points);
+
+	if (r == 0) {
+		r = slurm_write(f->work->folder, "task.sh", 0777, script);
 	}
-	snprintf(note, sizeof note, "%llu %s\n", f->job, list);
-	return write_text(f->work->folder, "job", 0666, note);
+	if (r == 0) {
+		r = slurm_submit(&f->job, command, tasks);
+	}
+	free(command);
+	NVW_TRY(r);
+	read_places(f, points, &tasks);
+	snprintf(note, sizeof note, "%llu %s\n", f->job.number, list);
+	return slurm_write(f->work->folder, "job", 0666, note);
 }
 
 static int submit(struct front *f, unsigned missing)
@@ -385,106 +219,13 @@ static int submit(struct front *f, unsigned missing)
 
 	snprintf(list, sizeof list, "list.%lld.%u", (long long)time(NULL), ++f->tries);
 
-	char *const points = list_text(f->work, tasks), *const script = script_text(f, list),
-		    *const command = submit_command(f, tasks);
-	const int r = submit_texts(f, list, points, script, command);
+	char *const points = list_text(f, tasks), *const script = script_text(f, list);
+	const int r = submit_texts(f, list, points, script, tasks);
 
 	free(points);
 	free(script);
-	free(command);
+	f->waits_since = ct_wall_seconds();
 	return r;
-}
-
-/* The job that an earlier front end submitted, 0 if there is none. */
-static unsigned long long earlier_job(const struct front *f)
-{
-	unsigned long long job = 0;
-	char *path = NULL;
-
-	if (asprintf(&path, "%s/job", f->work->folder) < 0) {
-		return 0;
-	}
-	FILE *const from = fopen(path, "re");
-
-	free(path);
-	if (!from) {
-		return 0;
-	}
-	if (fscanf(from, "%llu", &job) != 1) {
-		job = 0;
-	}
-	fclose(from);
-	return job;
-}
-
-/* Whether it still waits or runs. A controller that does not answer says nothing. */
-static bool is_active(const struct front *f)
-{
-	char command[96], *const answer = malloc(ANSWER_BYTES);
-
-	if (!answer) {
-		return true;
-	}
-	snprintf(command, sizeof command, "squeue -h -j %llu -o %%T 2>&1", f->job);
-	const bool failed = ask(command, answer, ANSWER_BYTES) != 0;
-	const bool active = failed ? !strstr(answer, "Invalid job id") : *answer != 0;
-
-	free(answer);
-	return active;
-}
-
-/* ---- Following ----------------------------------------------------------------------------------- */
-
-static void pause_ms(unsigned ms)
-{
-	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}, NULL);
-}
-
-/* Points that no try brought a result for. */
-static int give_up_missing(struct front *f)
-{
-	const struct slurm_work *const w = f->work;
-	char reason[64];
-
-	snprintf(reason, sizeof reason, "its task ended %u times without a result", f->tries);
-	for (unsigned i = 0; i < w->count; i++) {
-		if (!w->is_done(w->of, i)) {
-			f->progress.failed++;
-			NVW_TRY(w->give_up(w->of, i, reason));
-		}
-	}
-	return 0;
-}
-
-static int follow(struct front *f)
-{
-	unsigned missing;
-
-	NVW_TRY(collect(f, &missing));
-	f->progress.ended = 0;
-	f->progress.to_run = missing;
-	f->job = earlier_job(f);
-	bool active = f->job && missing && is_active(f);
-
-	for (unsigned round = 0; missing; round++) {
-		if (nvw_stopping()) {
-			const int stopped = nvw_stop_error();
-
-			return nvw_fail(stopped, "%s; job %llu goes on (scancel %llu ends it)",
-				nvw_error_message(), f->job, f->job);
-		}
-		if (!active && f->tries == TRIES) {
-			return give_up_missing(f);
-		}
-		if (!active) {
-			NVW_TRY(submit(f, missing));
-		}
-		pause_ms(POLL_MS);
-		active = round % ASK_EVERY != ASK_EVERY - 1 || is_active(f);
-		NVW_TRY(collect(f, &missing));
-		sweep_show(f->manner, &f->progress, !missing);
-	}
-	return 0;
 }
 
 void slurm_remove(const char *folder)
@@ -501,6 +242,288 @@ void slurm_remove(const char *folder)
 	rmdir(folder);
 }
 
+/* ---- The job of an earlier front end ------------------------------------------------------------- */
+
+static char *text_in(const char *folder, const char *name)
+{
+	char *path = NULL, *text = NULL;
+	uint64_t bytes;
+
+	if (asprintf(&path, "%s/%s", folder, name) < 0) {
+		return NULL;
+	}
+	if (access(path, R_OK) || nvw_input_read(path, SLURM_LIST_BYTES_MAX, &text, &bytes)) {
+		text = NULL;
+	}
+	free(path);
+	return text;
+}
+
+/* Its number, and the points of its list; 0: there is none. */
+static unsigned long long earlier_job(struct front *f, unsigned *ret_tasks)
+{
+	char *const note = text_in(f->work->folder, "job");
+	unsigned long long number = 0;
+	char name[64];
+
+	*ret_tasks = 0;
+	if (note && sscanf(note, "%llu %63s", &number, name) == 2) {
+		char *const list = text_in(f->work->folder, name);
+
+		if (list) {
+			read_places(f, list, ret_tasks);
+		}
+		free(list);
+	}
+	free(note);
+	return *ret_tasks ? number : 0;
+}
+
+static bool has_missing_point(const struct front *f)
+{
+	const struct slurm_work *const w = f->work;
+
+	for (unsigned i = 0; i < w->count; i++) {
+		if (!w->is_done(w->of, i) && json_object_get(f->lines, w->key(w->of, i))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* No front end follows it any more. */
+static void cancel(struct front *f, const char *why)
+{
+	char *path = NULL;
+
+	slurm_cancel(&f->job, why);
+	if (asprintf(&path, "%s/job", f->work->folder) >= 0) {
+		unlink(path);
+		free(path);
+	}
+}
+
+/* It goes on if it has points that are missing here. */
+static int follow_earlier(struct front *f)
+{
+	unsigned tasks;
+	const unsigned long long number = earlier_job(f, &tasks);
+
+	if (!number) {
+		return 0;
+	}
+	NVW_TRY(slurm_follow(&f->job, number, tasks));
+	NVW_TRY(slurm_ask(&f->job));
+	if (slurm_is_active(&f->job) && has_missing_point(f) && !f->manner->fresh) {
+		slurm_say(&f->job);
+		return 0;
+	}
+	if (slurm_is_active(&f->job)) {
+		cancel(f, not_needed);
+	}
+	slurm_job_end(&f->job);
+	return 0;
+}
+
+/* A folder without outcomes, where all points are to run. */
+static int begin_folder(struct front *f)
+{
+	const char *const folder = f->work->folder;
+
+	if (f->manner->fresh) {
+		NVW_TRY(follow_earlier(f));
+		slurm_remove(folder);
+	}
+	if (mkdir(folder, 0777) && errno != EEXIST) {
+		return nvw_fail_errno("%s", folder);
+	}
+	return 0;
+}
+
+/* ---- Following ----------------------------------------------------------------------------------- */
+
+static void pause_ms(unsigned ms)
+{
+	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}, NULL);
+}
+
+/* "; see FOLDER/task-3.log", if the task has printed something. Freed by the caller; NULL without memory. */
+static char *log_words(const struct front *f, unsigned task)
+{
+	char *words = NULL;
+
+	if (asprintf(&words, "; see %s/task-%u.log", f->work->folder, task) < 0) {
+		return NULL;
+	}
+	if (access(words + strlen("; see "), R_OK)) {
+		*words = 0;
+	}
+	return words;
+}
+
+/* "job 12, task 3: TIMEOUT: over its time limit". */
+static int give_up(struct front *f, unsigned i, unsigned task, const struct slurm_ending *ending)
+{
+	const struct slurm_work *const w = f->work;
+	char *const log = log_words(f, task);
+	char times[64] = "", *reason = NULL;
+	int r;
+
+	if (ending->retry == SLURM_RETRY) {
+		snprintf(times, sizeof times, "no result in %u jobs, the last of them ", f->tries);
+	}
+	if (!log || asprintf(&reason, "%sjob %llu, task %u: %s: %s%s", times, f->job.number, task,
+			    words_or(ending->state, "ended"), ending->words, log) < 0) {
+		r = no_memory();
+	} else {
+		f->progress.failed++;
+		r = w->give_up(w->of, i, ending->status, reason);
+	}
+	free(reason);
+	free(log);
+	return r;
+}
+
+/* Tasks take the list's points in turns, so that the first of each are at the list's beginning. */
+static bool is_final(const struct front *f, const struct slurm_ending *ending, json_int_t place)
+{
+	switch (ending->retry) {
+	case SLURM_NO_RETRY:
+		return true;
+	case SLURM_RETRY_OTHERS:
+		return f->tries >= TRIES || place < f->job.count;
+	default:
+		return f->tries >= TRIES;
+	}
+}
+
+/* The job has ended: of the points without a result, those that no other job is to try. */
+static int judge(struct front *f)
+{
+	const struct slurm_work *const w = f->work;
+
+	for (unsigned i = 0; i < w->count; i++) {
+		const json_t *const place =
+			w->is_done(w->of, i) ? NULL : json_object_get(f->lines, w->key(w->of, i));
+
+		if (!place) {
+			continue;
+		}
+		const json_int_t at = json_integer_value(place);
+		const unsigned task = (unsigned)(at % f->job.count) + 1;
+		const struct slurm_ending *const ending = slurm_ending(&f->job, task);
+
+		if (is_final(f, ending, at)) {
+			NVW_TRY(give_up(f, i, task, ending));
+		}
+	}
+	return 0;
+}
+
+static int next_job(struct front *f, unsigned *missing)
+{
+	if (f->job.number) {
+		NVW_TRY(judge(f));
+		NVW_TRY(collect(f, missing));
+	}
+	if (*missing) {
+		NVW_TRY(submit(f, *missing));
+	}
+	return 0;
+}
+
+/* Ctrl-C is a person's, who wants an end. A connection that is lost ends nothing. */
+static int stopped(struct front *f)
+{
+	const int r = nvw_stop_error();
+
+	if (!slurm_is_active(&f->job)) {
+		return r;
+	}
+	if (nvw__stop_signal == SIGINT) {
+		nvw_stop_reporting();
+		cancel(f, "Ctrl-C");
+		return nvw_stop_error();
+	}
+	return nvw_fail(r, "%s; job %llu goes on (scancel %llu ends it)", nvw_error_message(), f->job.number,
+		f->job.number);
+}
+
+/* Whether nothing of the job has run for as long as the user waits. */
+static int check_queue(struct front *f)
+{
+	const double now = ct_wall_seconds();
+
+	if (!slurm_waits(&f->job)) {
+		f->waits_since = now;
+	}
+	if (!f->manner->queue_limit_ms || (now - f->waits_since) * 1000 < (double)f->manner->queue_limit_ms) {
+		return 0;
+	}
+	char *const states = slurm_states(&f->job);
+
+	cancel(f, "--queue-limit");
+	const int r = nvw_fail(NVW_E_STOPPED, "UNDECIDED: nothing of job %llu ran within --queue-limit: %s",
+		f->job.number, words_or(states, "it waits"));
+
+	free(states);
+	return r;
+}
+
+static int ask_now(struct front *f)
+{
+	NVW_TRY(slurm_ask(&f->job));
+	slurm_say(&f->job);
+	return check_queue(f);
+}
+
+/* A task that has written its last result is about to end by itself. */
+static int end_job(struct front *f)
+{
+	for (unsigned round = 0; round < END_ROUNDS && slurm_is_active(&f->job) && !nvw_stopping(); round++) {
+		pause_ms(POLL_MS);
+		NVW_TRY(slurm_ask(&f->job));
+	}
+	if (slurm_is_active(&f->job)) {
+		cancel(f, not_needed);
+	}
+	return 0;
+}
+
+/* Asks after 1, 2, 4 and 8 rounds, then after 8 more each time. */
+static bool is_time_to_ask(unsigned round)
+{
+	return round % ASK_EVERY == 0 || (round < ASK_EVERY && (round & (round - 1)) == 0);
+}
+
+static int follow(struct front *f)
+{
+	unsigned missing, round = 0;
+
+	NVW_TRY(collect(f, &missing));
+	NVW_TRY(follow_earlier(f));
+	NVW_TRY(collect(f, &missing));
+	f->progress.ended = 0;
+	f->progress.to_run = missing;
+	f->waits_since = ct_wall_seconds();
+	while (missing) {
+		if (nvw_stopping()) {
+			return stopped(f);
+		}
+		if (!slurm_is_active(&f->job)) {
+			NVW_TRY(next_job(f, &missing));
+			round = 0;
+		}
+		pause_ms(POLL_MS);
+		if (missing && is_time_to_ask(++round)) {
+			NVW_TRY(ask_now(f));
+		}
+		NVW_TRY(collect(f, &missing));
+		sweep_show(f->manner, &f->progress, !missing);
+	}
+	return end_job(f);
+}
+
 int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner)
 {
 	struct front f = {.work = work, .manner = manner, .progress.what = work->what};
@@ -508,16 +531,18 @@ int slurm_run(const struct slurm_work *work, const struct sweep_manner *manner)
 
 	NVW_INVARIANT(work->folder && *work->folder == '/');
 	NVW_TRY(sweep_slurm_find());
-	if (mkdir(work->folder, 0777) && errno != EEXIST) {
-		return nvw_fail_errno("%s", work->folder);
+	r = begin_folder(&f);
+	if (r == 0) {
+		r = follow(&f);
 	}
-	r = follow(&f);
 	if (r < 0 && f.progress.shown > 0) {
 		sweep_show(manner, &f.progress, true);
 	}
-	if (r < 0 && f.job == 0) {
+	if (r < 0 && f.job.number == 0) {
 		slurm_remove(work->folder);
 	}
+	slurm_job_end(&f.job);
+	json_decref(f.lines);
 	return r;
 }
 

@@ -86,7 +86,7 @@ samples = {
     "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "at": "lost", "file": "elsewhere",
     "export-states": "out-states", "tool": "true", "what": "header", "how": "flip", "copies": "3",
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
-    "engine": "slurm", "sbatch": "--hold", "array": "2", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
+    "engine": "slurm", "sbatch": "--hold", "array": "2", "queue-limit": "9s", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
     "against": "scope=workitem,workgroup", "mix": "load", "records": "30", "operations": "32",
     "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title", "x-label": "words", "y-label": "words", "series-label": "words",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "and-then": "2", "schedule": "2", "schedule-seed": "2", "schedule-depth": "2", "shrink": "off", "test": "zzz", "output-format": "json",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """test_slurm.py NVWAVE: sweeps, a crash test and torture as job arrays of a real Slurm, on this machine: munged, slurmctld and three slurmd, which this test starts
-and ends. As root, and if CLUSTER is set, as ./test.sh --all does: it takes a minute. Without the daemons it is skipped."""
+and ends. As root, and if CLUSTER is set, as ./test.sh --all does: it takes three minutes. Without the daemons it is skipped."""
 import csv
 import json
 import os
@@ -30,6 +30,7 @@ AuthInfo=socket={d}/munge/s,cred_expire=5
 SlurmctldPort={port[0]}
 {nodes}
 PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
+PartitionName=short Nodes=ALL State=UP MaxTime=1
 SlurmdSpoolDir={d}/spool.%n
 SlurmdPidFile={d}/slurmd.%n.pid
 SlurmdLogFile={d}/slurmd.%n.log
@@ -112,7 +113,7 @@ class Cluster:
         self.start("slurmctld", "slurmctld.pid", "-f", folder + "/slurm.conf")
         for node in nodes:
             self.start("slurmd", "slurmd.%s.pid" % node, "-N", node, "-f", folder + "/slurm.conf")
-        wait_for("three idle nodes", lambda: tool("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * 3)
+        wait_for("three idle nodes", lambda: tool("sinfo", "-h", "-p", "all", "-N", "-o", "%T").split() == ["idle"] * 3)
 
     def start(self, program, pid_file, *words):
         path = shutil.which(program) or "/usr/sbin/" + program
@@ -153,7 +154,7 @@ class Cluster:
         os.unlink(self.d + "/slurmd.%s.pid" % node)
         self.start("slurmd", "slurmd.%s.pid" % node, "-N", node, "-f", self.d + "/slurm.conf")
         tool("scontrol", "update", "nodename=" + node, "state=resume")
-        wait_for("an idle node", lambda: tool("sinfo", "-h", "-N", "-n", node, "-o", "%T").split() == ["idle"])
+        wait_for("an idle node", lambda: tool("sinfo", "-h", "-p", "all", "-N", "-n", node, "-o", "%T").split() == ["idle"])
 
     def end(self):
         for pid in reversed(self.pids):
@@ -255,26 +256,82 @@ def twice():
     copies = [subprocess.Popen(command, env=dict(os.environ, SLURM_ARRAY_TASK_ID=str(i))) for i in (1, 2, 1, 2)]
     ended = [c.wait() for c in copies]
     status = front.wait(timeout=60)
-    job = tool("squeue", "-h", "-o", "%A").split()
-    for j in set(job):
-        tool("scancel", j)
-    # A copy that ends after the front end has all results finds no folder.
-    ok(set(ended) <= {0, 2} and status == 0 and equal("once", "twice") and job, "a_task_that_runs_twice_counts_once", ended, status, job)
+    wait_for("an end", lambda: not tool("squeue", "-h"))
+    # A copy that ends after the front end has all results finds no folder. The job that waits is not needed any more.
+    ok(set(ended) <= {0, 2} and status == 0 and equal("once", "twice"), "a_task_that_runs_twice_counts_once_and_its_job_is_cancelled", ended, status)
+
+
+class Front:
+    """A sweep that goes on while the test does something."""
+
+    def __init__(self, output, *words):
+        self.output = output
+        self.process = subprocess.Popen([nvwave, "sweep"] + kv + ["--engine=slurm", "--output=" + output] + list(words), text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def job(self):
+        """The number of its job, when there is one."""
+        return wait_for("a job", lambda: os.path.exists(self.output + ".slurm/job") and read(self.output + ".slurm/job")).split()[0]
+
+    def end(self):
+        out, err = self.process.communicate(timeout=200)
+        return self.process.returncode, out, err, [(r["status"], r["reason"]) for r in csv.DictReader(open(self.output + ".csv"))] \
+            if os.path.exists(self.output + ".csv") else []
+
+
+def state_of(job):
+    return set(tool("squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%T").split())
+
+
+long = ["count=300000"]  # a point that outlives the test
 
 
 def cancelled():
-    """A job that ends without results is submitted again, three times in all; then its points are rows with the reason."""
-    front = subprocess.Popen([nvwave, "sweep"] + kv + ["count=16", "seed=1,2", "--engine=slurm", "--sbatch=--begin=now+1hour",
-                                                       "--output=lost"], stdout=subprocess.DEVNULL)
-    jobs = set()
-    while front.poll() is None and len(jobs) < 9:
-        for job in set(tool("squeue", "-h", "-o", "%A").split()) - jobs:
-            jobs.add(job)
-            tool("scancel", job)
-        time.sleep(0.2)
-    reasons = [r["status"] + ": " + r["reason"] for r in csv.DictReader(open("lost.csv"))]
-    ok(front.wait() == 1 and len(jobs) == 3 and reasons == ["error: its task ended 3 times without a result"] * 2,
-       "a_job_that_ends_without_results_is_submitted_again_and_then_given_up", jobs, reasons)
+    """A job that a person cancels, all of it and a task that has not started."""
+    front = Front("lost", "count=16", "seed=1,2", "--sbatch=--begin=now+1hour")
+    job = front.job()
+    tool("scancel", job)
+    status, out, err, got = front.end()
+    ok(status == 1 and not tool("squeue", "-h") and [r[0] for r in got] == ["error"] * 2 and all("job %s, task " % job in r[1] and "CANCELLED" in r[1] for r in got),
+       "a_job_that_a_person_cancels_is_not_submitted_again", job, status, out, err, got)
+    front = Front("lost-task", "count=16", "seed=1,2", "--sbatch=--hold")
+    job = front.job()
+    tool("scancel", job + "_2")
+    tool("scontrol", "release", job)
+    status, out, err, got = front.end()
+    ok(status == 1 and [r[0] for r in got] == ["ok", "error"] and "task 2: CANCELLED" in got[1][1] and err.count("submitted") == 1,
+       "a_task_that_a_person_cancels_is_not_submitted_again", job, status, out, err, got)
+
+
+def waiting():
+    """Reasons why a job waits; the end of the user's patience; Ctrl-C."""
+    wrong = []
+    for sbatch, reason in (("--hold", "JobHeldUser: it is held; scontrol release lets it go"),
+                           ("-p short --time=10", "PartitionTimeLimit: it asks for more time than its partition allows")):
+        front = Front("wait", "count=16", "seed=1,2", "--sbatch=" + sbatch, "--queue-limit=3s")
+        status, out, err, got = front.end()
+        if ("cannot start: PENDING: " + reason not in err or status != 2 or "UNDECIDED: nothing of job " not in err or got):
+            wrong.append((sbatch, status, out, err, got))
+    ok(not wrong and not tool("squeue", "-h"), "why_a_job_cannot_start_is_said_and_the_queue_limit_ends_it", *wrong, tool("squeue"))
+    front = Front("stop", *long, "seed=1..5")
+    job = front.job()
+    wait_for("tasks that run and wait", lambda: {"RUNNING", "PENDING"} <= state_of(job))
+    front.process.send_signal(signal.SIGINT)
+    status, out, err, got = front.end()
+    wait_for("an end", lambda: not tool("squeue", "-h"))
+    ok(status == 2 and "job %s: cancelled: Ctrl-C" % job in err and state_of(job) == {"CANCELLED"}, "ctrl_c_cancels_the_job", job, status, out, err, state_of(job))
+
+
+def over_time():
+    """A task that has all of its job's time. Slurm counts in minutes."""
+    return Front("slow", *long, "seed=1", "--sbatch=--time=1")
+
+
+def after_a_minute(front):
+    status, out, err, got = front.end()
+    log = os.path.abspath("slow.slurm/task-1.log")
+    ok(status == 1 and err.count("submitted") == 1 and len(got) == 1 and got[0][0] == "timeout" and "TIMEOUT: over its time limit" in got[0][1]
+       and got[0][1].endswith("see " + log) and "TIME LIMIT" in read(log), "a_task_over_its_time_limit_is_a_row_that_says_so", status, out, err, got)
 
 
 def refusals():
@@ -319,9 +376,12 @@ def main():
         cluster = Cluster(tempfile.mkdtemp(prefix="c", dir=folder))
         lost_node(cluster)
         one_crash_test(cluster)
+        slow = over_time()
         torture()
-        twice()
         shards()
+        after_a_minute(slow)
+        twice()
+        waiting()
         cancelled()
         refusals()
     finally:
