@@ -24,7 +24,9 @@ struct sweep_command {
 	struct cli_options given;
 	struct sweep sweep;
 	struct sweep_journal journal;
-	char *output; /* names of files without their ends */
+	char *output;           /* names of files without their ends */
+	unsigned shard, shards; /* 0: all points */
+	unsigned journals;      /* to merge: the last arguments */
 	json_t *summary;
 	struct counts counts;
 	double seconds;
@@ -56,6 +58,21 @@ static char *output_of(const struct cli_options *o)
 		return strndup(name, n - 4);
 	}
 	return strdup(name);
+}
+
+/* Of a shard, with ".1of3", so that shards in one folder have files of their own. */
+static int name_output(struct sweep_command *c)
+{
+	c->output = output_of(&c->given);
+	if (c->output && c->shards) {
+		char *const base = c->output;
+
+		if (asprintf(&c->output, "%s.%uof%u", base, c->shard, c->shards) < 0) {
+			c->output = NULL;
+		}
+		free(base);
+	}
+	return c->output ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a file name");
 }
 
 /* The output with an end; freed by the caller. */
@@ -166,7 +183,10 @@ static int print_text(const struct sweep_command *c)
 			c->output);
 	}
 	print_failures(c);
-	printf("written: %s.csv, .jsonl, .summary.csv, .host.csv\n", c->output);
+	printf("written: %s.csv, .jsonl, %s.host.csv\n", c->output, words_if(!c->shards, ".summary.csv, "));
+	if (c->shards) {
+		printf("shard %u of %u; nvwave sweep --merge makes the tables of all\n", c->shard, c->shards);
+	}
 	print_means(c);
 	return 0;
 }
@@ -263,7 +283,7 @@ static int prepare_reports(struct sweep_command *c, const char *folder)
 	}
 	for (unsigned i = 0; i < c->sweep.count; i++) {
 		struct sweep_point *const p = &c->sweep.point[i];
-		char *const path = sweep_report_path(&c->sweep, p, folder);
+		char *const path = sweep_report_path(p, folder);
 
 		if (p->row && (!path || access(path, R_OK))) {
 			json_decref(p->row);
@@ -296,13 +316,87 @@ static int run_points(struct sweep_command *c)
 	return r;
 }
 
+/* ---- Shards -------------------------------------------------------------------------------------- */
+
+static bool is_journal(const char *argument)
+{
+	const char *const end = strrchr(argument, '.');
+
+	return end && !strcmp(end, ".journal") && !strchr(argument, '=');
+}
+
+/* The arguments of --merge that are journals come behind those that name the sweep. */
+static int take_journals(struct sweep_command *c)
+{
+	struct cli_options *const o = &c->given;
+
+	while (o->argument_count && is_journal(o->argument[o->argument_count - 1])) {
+		o->argument_count--;
+		c->journals++;
+	}
+	if (!c->journals) {
+		return nvw_fail(
+			NVW_E_USAGE, "--merge: expected the sweep, and behind it the journals of all shards");
+	}
+	return 0;
+}
+
+/* The first point that no shard has a row of. */
+static int check_whole(const struct sweep_command *c)
+{
+	const struct sweep *const s = &c->sweep;
+	unsigned missing = 0, first = 0;
+
+	for (unsigned i = s->count; i-- > 0;) {
+		if (!s->point[i].row) {
+			missing++;
+			first = i;
+		}
+	}
+	if (!missing) {
+		return 0;
+	}
+	char *const text = sweep_point_text(s, &s->point[first]);
+	const int r = nvw_fail(NVW_E_INPUT,
+		"--merge: %u of %u points are missing, the first is %s: expected the journals of all shards",
+		missing, s->count, words_or(text, "unknown"));
+
+	free(text);
+	return r;
+}
+
+static int merge_journals(struct sweep_command *c)
+{
+	const char *const *const journal = c->given.argument + c->given.argument_count;
+
+	for (unsigned i = 0; i < c->journals; i++) {
+		NVW_TRY(sweep_journal_merge(&c->sweep, journal[i]));
+	}
+	return check_whole(c);
+}
+
+static int take_parts(struct sweep_command *c)
+{
+	if (cli_given(&c->given, CLI_merge)) {
+		NVW_TRY(take_journals(c));
+	}
+	if (cli_given(&c->given, CLI_shard)) {
+		return cli_parse_shard(cli_text(&c->given, CLI_shard), &c->shard, &c->shards);
+	}
+	return 0;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------------- */
+
 static int write_and_print(struct sweep_command *c)
 {
 	NVW_TRY(write_file(c, ".csv", write_csv));
 	NVW_TRY(write_file(c, ".jsonl", write_lines));
 	NVW_TRY(write_file(c, ".host.csv", write_host));
-	NVW_TRY(sweep_summarise(&c->sweep, &c->summary));
-	NVW_TRY(write_file(c, ".summary.csv", write_summary));
+	if (!c->shards) { /* a baseline may be in another shard */
+		NVW_TRY(sweep_summarise(&c->sweep, &c->summary));
+		NVW_TRY(write_file(c, ".summary.csv", write_summary));
+	}
 	count_points(c);
 	NVW_TRY(cli_json(&c->given) ? print_json(c) : print_text(c));
 	if (c->counts.wrong || c->counts.failed) {
@@ -320,15 +414,15 @@ static int sweep_points(struct sweep_command *c)
 	}
 	NVW_TRY(sweep_read(&c->sweep, file_of(o), o));
 	NVW_TRY(sweep_check(&c->sweep));
+	if (c->shards) {
+		NVW_TRY(sweep_keep_shard(&c->sweep, c->shard, c->shards));
+	}
 	if (cli_given(o, CLI_points)) {
 		return list_points(&c->sweep, cli_json(o));
 	}
-	c->output = output_of(o);
-	if (!c->output) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a file name");
-	}
+	NVW_TRY(name_output(c));
 	NVW_TRY(check_former(c));
-	NVW_TRY(run_points(c));
+	NVW_TRY(c->journals ? merge_journals(c) : run_points(c));
 	return write_and_print(c);
 }
 
@@ -337,13 +431,17 @@ static int sweep(struct cli_options *o)
 	const bool is_local = cli_number(o, CLI_engine) == SWEEP_LOCAL;
 	struct sweep_command c = {.given = *o, .journal = {.fd = -1}};
 
-	NVW_TRY(cli_options_check_use(
-		o, cli_at(CLI_AT_POINTS, cli_given(o, CLI_points)) | cli_at(CLI_AT_LOCAL, is_local)));
+	NVW_TRY(cli_options_check_use(o, cli_at(CLI_AT_POINTS, cli_given(o, CLI_points)) |
+						 cli_at(CLI_AT_LOCAL, is_local) |
+						 cli_at(CLI_AT_MERGE, cli_given(o, CLI_merge))));
 	if (cli_given(o, CLI_task)) {
 		return sweep_slurm_task(cli_text(o, CLI_task), cli_number(o, CLI_point_timeout));
 	}
-	const int result = sweep_points(&c);
+	int result = take_parts(&c);
 
+	if (result == 0) {
+		result = sweep_points(&c);
+	}
 	sweep_journal_close(&c.journal);
 	sweep_end(&c.sweep);
 	json_decref(c.summary);

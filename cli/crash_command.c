@@ -25,17 +25,6 @@ enum { SETTLE_AFTER = 1024 }; /* states in a row that fail in known ways settle 
 
 /* ---- Options ------------------------------------------------------------------------------------- */
 
-static int take_shard(const char *text, struct ct_options *o)
-{
-	char after;
-
-	if (sscanf(text, "%u/%u%c", &o->shard, &o->shards, &after) != 2 || o->shard == 0 ||
-		o->shard > o->shards || o->shards > 65536) {
-		return nvw_fail(NVW_E_USAGE, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);
-	}
-	return 0;
-}
-
 /* Only explored: the command that takes the slices explains and cures. */
 static int take_slice(const char *text, struct ct_options *o)
 {
@@ -226,7 +215,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		NVW_TRY(take_slice(cli_text(given, CLI_slice), &ret->options));
 	}
 	if (cli_given(given, CLI_shard)) {
-		return take_shard(cli_text(given, CLI_shard), &ret->options);
+		return cli_parse_shard(cli_text(given, CLI_shard), &ret->options.shard, &ret->options.shards);
 	}
 	return 0;
 }

@@ -183,6 +183,17 @@ static int parse_time(const struct record *r, const char *text, uint64_t *ret)
 	return 0;
 }
 
+int cli_parse_shard(const char *text, unsigned *ret_shard, unsigned *ret_shards)
+{
+	char after;
+
+	if (sscanf(text, "%u/%u%c", ret_shard, ret_shards, &after) != 2 || *ret_shard == 0 ||
+		*ret_shard > *ret_shards || *ret_shards > 65536) {
+		return nvw_fail(NVW_E_USAGE, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);
+	}
+	return 0;
+}
+
 int cli_parse_block(const char *text, uint64_t *ret_bytes)
 {
 	static const char units[] = "kmg";

@@ -69,6 +69,7 @@ struct sweep_bundle {
 
 struct sweep_point {
 	uint32_t choice[SWEEP_AXES_MAX]; /* the value of each axis */
+	unsigned number;                 /* from 1, of the whole sweep */
 	char key[SWEEP_KEY_BYTES];
 	json_t *row;   /* {"status", "reason", "seconds", "values": {...}}; NULL: not known yet */
 	bool is_known; /* from the journal */
@@ -141,6 +142,9 @@ NVW_CHECKED int sweep_words(
 	const struct sweep *sweep, const struct sweep_point *point, struct sweep_words *ret_words);
 void sweep_words_end(struct sweep_words *words);
 
+/* Keeps every so many-th point: those of a shard, from 1. NVW_E_USAGE if there is none. */
+NVW_CHECKED int sweep_keep_shard(struct sweep *sweep, unsigned shard, unsigned shards);
+
 /* Checks every point as its command would, and sets its key. The message names the first point that is
  * refused. */
 NVW_CHECKED int sweep_check(struct sweep *sweep);
@@ -169,6 +173,8 @@ NVW_CHECKED int sweep_journal_open(
 	struct sweep *sweep, const char *path, bool fresh, struct sweep_journal *ret_journal);
 /* Without a file (fd -1) nothing is kept. */
 NVW_CHECKED int sweep_journal_add(struct sweep_journal *journal, const struct sweep_point *point);
+/* Takes all rows of another's journal, also of points that failed. NVW_E_INPUT if it has none that is missing. */
+NVW_CHECKED int sweep_journal_merge(struct sweep *sweep, const char *path);
 void sweep_journal_close(struct sweep_journal *journal);
 
 enum sweep_engine { SWEEP_LOCAL, SWEEP_SLURM };
@@ -201,7 +207,7 @@ NVW_CHECKED int sweep_run_words(
 NVW_CHECKED int sweep_take(const struct sweep *sweep, const struct sweep_manner *manner,
 	struct sweep_journal *journal, struct sweep_point *point, const struct sweep_outcome *outcome);
 /* "FOLDER/000001.json" of the first point. Freed by the caller; NULL without memory. */
-char *sweep_report_path(const struct sweep *sweep, const struct sweep_point *point, const char *folder);
+char *sweep_report_path(const struct sweep_point *point, const char *folder);
 /* A line of progress on standard error, if it is wanted and the last one is a moment ago. */
 struct sweep_progress {
 	const char *what;               /* NULL: points */

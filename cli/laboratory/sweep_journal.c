@@ -38,8 +38,8 @@ static uint64_t check_of(const char *text)
 	return XXH3_64bits(text, strlen(text));
 }
 
-/* A line without its end -> the row, NULL if it is no whole line of a result to be used again. */
-static json_t *row_of(const char *line)
+/* A line without its end -> the row, NULL if it is no whole line, or of a result that is not used again. */
+static json_t *row_of(const char *line, bool with_failed)
 {
 	const char *const row = line + KEY_DIGITS + 1 + CHECK_DIGITS + 1;
 	json_t *parsed;
@@ -51,7 +51,7 @@ static json_t *row_of(const char *line)
 	parsed = json_loads(row, 0, NULL);
 	const char *const status = json_string_value(json_object_get(parsed, "status"));
 
-	if (!status || (strcmp(status, "ok") && strcmp(status, "wrong"))) {
+	if (!status || (!with_failed && strcmp(status, "ok") && strcmp(status, "wrong"))) {
 		json_decref(parsed);
 		return NULL;
 	}
@@ -64,7 +64,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Points may have the same key: every one gets the row. */
-static void take_line(struct sweep_point **sorted, unsigned count, const char *line)
+static void take_line(struct sweep_point **sorted, unsigned count, const char *line, bool with_failed)
 {
 	struct sweep_point wanted, *const key = &wanted;
 
@@ -78,7 +78,7 @@ static void take_line(struct sweep_point **sorted, unsigned count, const char *l
 	if (!at) {
 		return;
 	}
-	json_t *const row = row_of(line);
+	json_t *const row = row_of(line, with_failed);
 
 	while (row && at > sorted && !strcmp(at[-1]->key, wanted.key)) {
 		at--;
@@ -86,12 +86,12 @@ static void take_line(struct sweep_point **sorted, unsigned count, const char *l
 	for (; row && at < sorted + count && !strcmp((*at)->key, wanted.key); at++) {
 		json_decref((*at)->row);
 		(*at)->row = json_incref(row);
-		(*at)->is_known = true;
+		(*at)->is_known = !with_failed;
 	}
 	json_decref(row);
 }
 
-static int take_rows(struct sweep *s, char *text)
+static int take_rows(struct sweep *s, char *text, bool with_failed)
 {
 	struct sweep_point **const sorted = malloc(s->count * sizeof(struct sweep_point *));
 	char *rest = text, *line;
@@ -104,10 +104,54 @@ static int take_rows(struct sweep *s, char *text)
 	}
 	qsort(sorted, s->count, sizeof *sorted, by_key);
 	while ((line = strsep(&rest, "\n"))) {
-		take_line(sorted, s->count, line);
+		take_line(sorted, s->count, line, with_failed);
 	}
 	free(sorted);
 	return 0;
+}
+
+static unsigned count_rows(const struct sweep *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		n += s->point[i].row != NULL;
+	}
+	return n;
+}
+
+static int no_journal(const char *path)
+{
+	return nvw_fail(NVW_E_INPUT, "%s: this is not the journal of a sweep", path);
+}
+
+static int add_rows(struct sweep *s, const char *path, char *text)
+{
+	const unsigned before = count_rows(s);
+
+	if (strncmp(text, heading, sizeof heading - 1)) {
+		return no_journal(path);
+	}
+	NVW_TRY(take_rows(s, text, true));
+	if (count_rows(s) == before) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: it has no result that is missing here: expected the journal of a shard of this sweep, "
+			"by the same program, machine and files",
+			path);
+	}
+	return 0;
+}
+
+int sweep_journal_merge(struct sweep *s, const char *path)
+{
+	char *text = NULL;
+	uint64_t bytes;
+
+	NVW_TRY(nvw_input_read(path, JOURNAL_BYTES_MAX, &text, &bytes));
+	const int r = add_rows(s, path, text);
+
+	free(text);
+	return r;
 }
 
 /* A last line that was cut ends here, so that the next one begins a line of its own. */
@@ -117,7 +161,7 @@ static int take_text(struct sweep *s, struct sweep_journal *j, bool fresh, char 
 	const bool is_new = bytes < sizeof heading - 1 && !strncmp(text, heading, bytes);
 
 	if (!is_new && strncmp(text, heading, sizeof heading - 1)) {
-		return nvw_fail(NVW_E_INPUT, "%s: this is not the journal of a sweep", j->path);
+		return no_journal(j->path);
 	}
 	if (is_new || fresh) {
 		if (ftruncate(j->fd, 0) || write(j->fd, heading, sizeof heading - 1) < 0) {
@@ -128,7 +172,7 @@ static int take_text(struct sweep *s, struct sweep_journal *j, bool fresh, char 
 	if (ftruncate(j->fd, last + 1 - text)) {
 		return nvw_fail_errno("%s", j->path);
 	}
-	return take_rows(s, text);
+	return take_rows(s, text, false);
 }
 
 /* The point that a killed sweep was starting holds the lock until it runs and sees that it is alone. */

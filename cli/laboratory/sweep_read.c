@@ -354,11 +354,29 @@ static int enumerate(struct sweep *s)
 		if (!NVW_ROOM(s->point, room, s->count + 1)) {
 			return sweep_no_memory();
 		}
+		at.number = s->count + 1;
 		s->point[s->count++] = at;
 	} while (advance(s, &at));
 	if (!s->count) {
 		return nvw_fail(NVW_E_USAGE, "%s: every combination is excluded", s->where);
 	}
+	return 0;
+}
+
+int sweep_keep_shard(struct sweep *s, unsigned shard, unsigned shards)
+{
+	unsigned kept = 0;
+
+	NVW_INVARIANT(shard >= 1 && shard <= shards);
+	if (shard > s->count) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: --shard=%u/%u: there are %u points, and none for this shard", s->where, shard,
+			shards, s->count);
+	}
+	for (unsigned i = shard - 1; i < s->count; i += shards) {
+		s->point[kept++] = s->point[i];
+	}
+	s->count = kept;
 	return 0;
 }
 

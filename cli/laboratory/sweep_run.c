@@ -251,21 +251,20 @@ void sweep_show(const struct sweep_manner *manner, struct sweep_progress *p, boo
 
 /* ---- A result ------------------------------------------------------------------------------------ */
 
-char *sweep_report_path(const struct sweep *s, const struct sweep_point *p, const char *folder)
+char *sweep_report_path(const struct sweep_point *p, const char *folder)
 {
 	char *path;
 
-	NVW_INVARIANT(p >= s->point && p < s->point + s->count);
-	if (asprintf(&path, "%s/%06u.json", folder, (unsigned)(p - s->point) + 1) < 0) {
+	NVW_INVARIANT(p->number > 0);
+	if (asprintf(&path, "%s/%06u.json", folder, p->number) < 0) {
 		return NULL;
 	}
 	return path;
 }
 
-static int write_report(
-	const struct sweep *s, const struct sweep_point *p, const char *folder, const char *text)
+static int write_report(const struct sweep_point *p, const char *folder, const char *text)
 {
-	char *const path = sweep_report_path(s, p, folder);
+	char *const path = sweep_report_path(p, folder);
 	struct nvw_new_file f;
 
 	if (!path) {
@@ -285,7 +284,7 @@ int sweep_take(const struct sweep *s, const struct sweep_manner *manner, struct 
 	struct sweep_point *p, const struct sweep_outcome *o)
 {
 	if (manner->reports) {
-		NVW_TRY(write_report(s, p, manner->reports, o->out));
+		NVW_TRY(write_report(p, manner->reports, o->out));
 	}
 	p->row = sweep_row(o->exit_status, o->timed_out, o->seconds, o->out, o->err);
 	if (!p->row) {

@@ -148,6 +148,32 @@ def child_of(process):
     return child
 
 
+def shards():
+    """Three machines without Slurm, each with its journal: the tables of all together are those of one machine, rows that failed included."""
+    words = kv + ["count=16,32", "limit=-,10ns", "scope=workitem,kernel", "seed=1..3", "--baseline=scope=workitem", "--jobs=2"]
+    sweep(*words, "--output=unsharded", "--reports=one-reports")
+    done = [sweep(*words, "--output=part", "--shard=%d/3" % i, "--reports=part-reports") for i in (1, 2, 3)]
+    journals = ["part.%dof3.journal" % i for i in (3, 1, 2)]
+    status, out, err = sweep(*words[:-1], "--output=merged", "--merge", *journals)
+    ok([d[0] for d in done] == [1] * 3 and status == 1 and len(rows("merged.csv")) == 24 and "12 ok, 0 wrong, 12 without" in out
+       and all(read("merged" + end) == read("unsharded" + end) for end in (".csv", ".summary.csv")) and len(rows("part.2of3.csv")) == 8
+       and {n: len(read("part-reports/" + n)) > 0 for n in os.listdir("part-reports")} == {n: len(read("one-reports/" + n)) > 0 for n in os.listdir("one-reports")},
+       "shards_together_have_the_tables_of_the_whole_sweep", done, out, err)
+    wrong = []
+    for more, message in ((["--merge", journals[0], journals[1]], "8 of 24 points are missing, the first is count=16 limit=- scope=workitem seed=2"),
+                          (["--merge"], "expected the sweep, and behind it the journals"), (["--merge", "unsharded.csv"], "expected"),
+                          (["--merge", *journals, journals[0]], "no result that is missing here"), (["--merge", "nothing.journal"], "No such file"),
+                          (["nvram.write=1us", "--merge", *journals], "by the same program, machine and files"),
+                          (["--shard=4/3"], "expected I/N"), (["--shard=25/30"], "there are 24 points, and none for this shard"),
+                          (["--shard=1/3", "--merge", *journals], "--shard has no effect"), (["--merge", "--fresh", *journals], "--fresh has no effect")):
+        status, out, err = sweep(*words[:-1], "--output=wrong", *more)
+        if status != 2 or out or message not in err or err.count("\n") != 1:
+            wrong.append((more, status, out, err))
+    ok(not wrong and not [n for n in os.listdir(".") if n.startswith("wrong")], "shards_that_do_not_belong_together_are_refused", *wrong)
+    listed = [line for i in (1, 2, 3) for line in sweep(*words[:-1], "--points", "--shard=%d/3" % i)[1].splitlines()]
+    ok(sorted(listed) == sorted(sweep(*words[:-1], "--points")[1].splitlines()), "points_of_a_shard_can_be_listed", listed)
+
+
 def children_die():
     process = subprocess.Popen([nvwave, "sweep"] + kv + ["count=%d" % long, "--jobs=1", "--output=orphan"])
     child, begun = child_of(process), time.time()
@@ -523,9 +549,9 @@ def named():
 
 
 figures = [refused_figures, drawn, readable, units] if shutil.which("gnuplot") else []
-tests = [points, refusals, as_one_by_one, order, killed, locked, children_die, failures, unchanged, summary, reports, other_commands,
+tests = [points, refusals, as_one_by_one, order, killed, locked, shards, children_die, failures, unchanged, summary, reports, other_commands,
          kept_sweeps, recovery, named, every_number, other_tables, host_table, same_file, many_intervals] + figures
-print("1..%d" % (len(tests) + 5))
+print("1..%d" % (len(tests) + 7))
 for test in tests:
     test()
 if not figures:
