@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <crashtest/explain/mend_order.h>
+
 #include "core/invariant.h"
 #include "core/units.h"
 #include "core/stop.h"
@@ -439,6 +441,7 @@ static int test_and_show(struct crash_run *run)
 
 	nvw_stop_reporting();
 	NVW_TRY(error);
+	NVW_TRY(ct_order_findings(&run->result));
 	NVW_TRY(show(run));
 	if (q->options.exports) {
 		NVW_TRY(exported_end(q->options.exports, q->tool, run->heading->made_by, run->json, &failed));

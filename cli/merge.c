@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include <crashtest/explain/mend_order.h>
 #include <crashtest/group.h>
 
 #include "commands.h"
@@ -399,6 +400,7 @@ static int merge_all(struct merge *m, const struct cli_options *given)
 	}
 	NVW_TRY(check_whole(m));
 	complete(m);
+	NVW_TRY(ct_order_findings(&m->result));
 	return show(m, cli_json(given));
 }
 

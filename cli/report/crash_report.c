@@ -610,6 +610,9 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 		print_intervals(r, to);
 	}
 	cli_schedule_findings_text(&r->schedules, to);
+	if (r->finding_count > 1) {
+		fputs("\nfindings, in the order in which to mend them:\n", to);
+	}
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		print_finding(h, r, i, to);
 	}

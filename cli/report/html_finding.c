@@ -9,6 +9,7 @@
 #include "cure_report.h"
 #include "html_finding.h"
 #include "html_text.h"
+#include "patch.h"
 #include "source_lines.h"
 #include "words.h"
 
@@ -39,7 +40,7 @@ static void source(FILE *to, const char *file, uint32_t line)
 	for (uint32_t i = 1; fgets(text, sizeof text, f) != NULL && i <= line + SOURCE_AROUND; i++) {
 		text[strcspn(text, "\n")] = '\0';
 		if (i + SOURCE_AROUND >= line) {
-			fprintf(to, "<span%s>%5u  ", words_if(i == line, " class=\"hit\""), i);
+			fprintf(to, "<span%s>%6u  ", words_if(i == line, " class=\"hit\""), i);
 			html_text(to, text);
 			fputs("</span>", to);
 		}
@@ -146,6 +147,48 @@ static void tell_cure(FILE *to, const struct ct_result *r, const struct ct_findi
 		fputs("<p>", to);
 		html_text(to, line);
 		fputs("</p>", to);
+	}
+	free(text);
+}
+
+/* A line of a diff; kinds of lines look different. */
+static void diff_line(FILE *to, const char *line)
+{
+	const char *style = "";
+
+	if (strncmp(line, "--- ", 4) == 0 || strncmp(line, "+++ ", 4) == 0 || strncmp(line, "@@", 2) == 0) {
+		style = " class=\"soft\"";
+	} else if (*line == '+') {
+		style = " class=\"added\"";
+	}
+	fprintf(to, "<span%s>", style);
+	html_text(to, line);
+	fputs("</span>\n", to); /* as text it is the diff */
+}
+
+/* The cure as lines of the source; nothing if it is more than lines to insert. */
+static void diff(FILE *to, const struct ct_finding *d)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *const f = open_memstream(&text, &bytes);
+
+	if (f == NULL) {
+		return;
+	}
+	const char *const why = cli_patch_print(d, f);
+
+	fclose(f);
+	if (why == NULL && bytes > 0) {
+		fputs("<p>The cure, for <code>patch -p1</code>:</p><pre class=\"diff\" tabindex=\"0\">", to);
+		for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL && rest != NULL;) {
+			diff_line(to, line);
+		}
+		fputs("</pre>", to);
+	} else if (d->cure.verified) {
+		fputs("<p class=\"soft\">There is no diff: ", to);
+		html_text(to, words_or(why, "the sources were not found"));
+		fputs(".</p>", to);
 	}
 	free(text);
 }
@@ -498,6 +541,7 @@ void html_finding(FILE *to, const struct ct_result *r, unsigned i)
 	stack(to, "The stack of the lost store", d->cause.lost_stack);
 	stack(to, "The stack of what relies on it", d->cause.early_stack);
 	tell_cure(to, r, d);
+	diff(to, d);
 	timeline(to, r, d, i == 0);
 	places(to, d);
 	words(to, d);

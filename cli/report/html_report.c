@@ -40,7 +40,7 @@ static void print_possible(FILE *f, const struct ct_result *r)
 /* ---- Head ---------------------------------------------------------------------------------------- */
 
 /* Version and machine; the command line is above. */
-static void made_by(FILE *f, const struct crash_heading *h)
+static void made_by(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -48,7 +48,7 @@ static void made_by(FILE *f, const struct crash_heading *h)
 
 	fprintf(f, "<p class=\"soft\">made by nvwave %s", cli_version);
 	if (to) {
-		cli_print_provenance(h->made_by, to);
+		cli_print_origin(h->made_by, crash_names_machine(h, r), to);
 		fclose(to);
 		const char *const machine = strchr(text, '\n');
 
@@ -106,8 +106,8 @@ static void lead_finding(FILE *f, const struct ct_result *r, const struct ct_fin
 		fputs(" it does not happen in any tested state.", f);
 	}
 	if (r->finding_count > 1) {
-		fprintf(f, " %u more finding%s below.", r->finding_count - 1,
-			r->finding_count > 2 ? "s are" : " is");
+		fprintf(f, " %u more finding%s below, in the order in which to mend them.",
+			r->finding_count - 1, r->finding_count > 2 ? "s are" : " is");
 	}
 }
 
@@ -147,23 +147,23 @@ static void head(FILE *f, const struct crash_heading *h, const struct ct_result 
 	crash_report_headline(r, f);
 	fputs("</p>", f);
 	fputs("<p class=\"soft\">", f);
-	if (*h->machine) {
-		fprintf(f, "machine %s, protocol %s, ", h->machine, h->protocol);
+	if (*h->machine && crash_names_machine(h, r)) {
+		fprintf(f, "machine %s, protocol %s, %u-byte atomicity, ", h->machine, h->protocol,
+			crash_atomicity(h, r));
 	}
 	if (r->mode == CT_KILL) {
-		fprintf(f, "killed at seeded instants");
+		fprintf(f, "killed at seeded instants, under <b>%s</b> persistency", h->model);
 	} else if (r->mode == CT_OBSERVED) {
-		fprintf(f, "states that this run's timing could leave");
+		fprintf(f, "states that this run's timing could leave under <b>%s</b> persistency", h->model);
 	} else {
 		fprintf(f, "states that the model <b>%s</b> permits", ct_model_info(r->model)->name);
 	}
-	fprintf(f, ", %u-byte atomicity, seed %llu%s", crash_atomicity(h, r), (ull)h->seed,
-		words_if(*h->mutation, ", mutation "));
+	fprintf(f, ", seed %llu%s", (ull)h->seed, words_if(*h->mutation, ", mutation "));
 	html_text(f, h->mutation);
 	fputs("</p><p><code>", f);
 	html_text(f, h->command);
 	fputs("</code></p>", f);
-	made_by(f, h);
+	made_by(f, h, r);
 }
 
 static void tile(FILE *f, const char *name, uint64_t n)
@@ -173,24 +173,13 @@ static void tile(FILE *f, const char *name, uint64_t n)
 	fprintf(f, "</b>%s</div>", name);
 }
 
-/* Of instants, and of the parts of the check. */
 static void figures_of_instants(FILE *f, const struct ct_result *r)
 {
-	tile(f, "differ only in unread words", r->states_unread);
 	fputs("<div><b>", f);
 	html_figure(f, r->instants_exhausted);
 	fputs(" of ", f);
 	html_figure(f, r->instants);
 	fputs("</b>intervals exhausted</div>", f);
-	if (r->instants_by_parts > 0) {
-		tile(f, "of them by parts of the check", r->instants_by_parts);
-		tile(f, "evaluations of parts", r->by_parts.evaluations);
-		tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
-	}
-	if (r->by_parts.confirmations > 0) {
-		tile(f, "of the tested outside of the budget, to confirm parts that fail",
-			r->by_parts.confirmations);
-	}
 }
 
 static void figures_of_states(FILE *f, const struct ct_result *r)
@@ -211,6 +200,21 @@ static void figures_of_states(FILE *f, const struct ct_result *r)
 	fputs("</div>", f);
 }
 
+static void figures_of_parts(FILE *f, const struct ct_result *r)
+{
+	tile(f, "differ only in unread words", r->states_unread);
+	tile(f, "intervals exhausted by read-based pruning", r->instants_by_reads);
+	if (r->instants_by_parts > 0) {
+		tile(f, "intervals exhausted by parts of the check", r->instants_by_parts);
+		tile(f, "evaluations of parts", r->by_parts.evaluations);
+		tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
+	}
+	if (r->by_parts.confirmations > 0) {
+		tile(f, "of the tested outside of the budget, to confirm parts that fail",
+			r->by_parts.confirmations);
+	}
+}
+
 /* The most that recovery had to do: each figure for itself, over the whole states that were tested. */
 static void recoveries(FILE *f, const struct ct_result *r)
 {
@@ -219,7 +223,7 @@ static void recoveries(FILE *f, const struct ct_result *r)
 	if (!r->has_recoveries) {
 		return;
 	}
-	fputs("<h2>Recovery, at most in a whole state</h2><div class=\"figures\">", f);
+	fputs("<h3>Recovery, at most in a whole state</h3><div class=\"figures\">", f);
 	tile(f, "open epochs", c->epochs_open);
 	tile(f, "log entries read", c->entries_read);
 	tile(f, "words restored", c->words_restored);
@@ -279,7 +283,7 @@ static void reservations(FILE *f, const struct ct_result *r)
 {
 	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
 
-	for (unsigned i = 0, lines = crash_report_sampled(r, true, line); i < lines; i++) {
+	for (unsigned i = 0, lines = crash_report_sampled(r, false, line); i < lines; i++) {
 		paragraph(f, "lost", "Sampled: ", line[i], "");
 	}
 	if (r->states_undecided > 0) {
@@ -328,6 +332,24 @@ static void statements(FILE *f, const struct ct_coverage *c)
 	free(text);
 }
 
+/* How the tester came to its verdict: for who asks. */
+static void ways(FILE *f, const struct ct_result *r)
+{
+	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
+
+	if (r->mode == CT_KILL) {
+		return;
+	}
+	fputs("<details><summary>How the states were accounted for</summary><div class=\"figures\">", f);
+	figures_of_parts(f, r);
+	fputs("</div>", f);
+	for (unsigned i = 0, lines = crash_report_sampled(r, true, line); i < lines; i++) {
+		paragraph(f, "soft", "Sampled: ", line[i], "");
+	}
+	recoveries(f, r);
+	fputs("</details>", f);
+}
+
 static void coverage(FILE *f, const struct ct_result *r)
 {
 	if (r->without_crash) {
@@ -340,9 +362,9 @@ static void coverage(FILE *f, const struct ct_result *r)
 	fputs("<h2>Coverage</h2>", f);
 	figures_of_states(f, r);
 	recorded_run(f, r);
-	recoveries(f, r);
 	reservations(f, r);
 	statements(f, &r->coverage);
+	ways(f, r);
 }
 
 /* ---- Intervals ----------------------------------------------------------------------------------- */

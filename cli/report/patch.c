@@ -399,6 +399,14 @@ static unsigned end_of_file(const struct insertion *in, unsigned first, unsigned
 	return end;
 }
 
+static void write_all(FILE *to, const struct insertion *in, unsigned count)
+{
+	for (unsigned i = 0, end; i < count; i = end) {
+		end = end_of_file(in, i, count);
+		write_file(to, &in[i], end - i);
+	}
+}
+
 int cli_patch_write(const struct ct_result *r, const char *path)
 {
 	static struct insertion in[INSERTIONS_MAX]; /* too large for a stack */
@@ -415,11 +423,21 @@ int cli_patch_write(const struct ct_result *r, const char *path)
 		return 0;
 	}
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
-	for (unsigned i = 0, end; i < count; i = end) {
-		end = end_of_file(in, i, count);
-		write_file(f.file, &in[i], end - i);
-	}
+	write_all(f.file, in, count);
 	return nvw_new_file_end(&f, 0);
+}
+
+const char *cli_patch_print(const struct ct_finding *f, FILE *to)
+{
+	struct insertion in[CT_CURE_EDITS];
+	unsigned count;
+	const char *const why = collect_finding(&f->cure, NULL, in, &count);
+
+	if (why == NULL) {
+		qsort(in, count, sizeof *in, by_place);
+		write_all(to, in, count);
+	}
+	return why;
 }
 
 /* The source with its insertions, as a new file: what is there may be a link to elsewhere. */

@@ -3,6 +3,8 @@
 #ifndef CLI_PATCH_H
 #define CLI_PATCH_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 #include <crashtest/crash.h>
@@ -21,6 +23,9 @@ NVW_CHECKED int cli_patch_write(const struct ct_result *result, const char *path
  */
 NVW_CHECKED int cli_patch_apply(const struct ct_result *result, const char *folder, const char *copy,
 	const char *ret_why[CT_FINDINGS_MAX]);
+
+/* Prints the cure of one finding as such a diff. NULL, or why there is none. */
+const char *cli_patch_print(const struct ct_finding *finding, FILE *to);
 
 /* The lines that a finding's cure inserts, [{"file", "line": in front of which, "text"}], in their order;
  * NULL if it is not verified, or is more than lines to insert. */

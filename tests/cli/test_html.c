@@ -75,7 +75,9 @@ static void the_page_begins_with_a_plain_sentence(void **state)
 	assert_non_null(figures);
 	assert_true(lead < figures && figures < strstr(page, "<section"));
 	assert_non_null(strstr(lead, " can be lost when "));
-	assert_non_null(strstr(lead, ", which relies on it, is durable already. 1 more finding is below."));
+	assert_non_null(strstr(lead,
+		", which relies on it, is durable already. 1 more finding is below, in the order "
+		"in which to mend them."));
 	assert_int_equal(
 		run("%s crash %s --mutate=forget-barrier --states=500 --html=page.html", nvwave, queue), 1);
 	read_page();
@@ -308,6 +310,75 @@ static void a_store_that_a_durable_one_overwrote_is_not_called_lost(void **state
 	assert_null(strstr(early, ">B</span> store, lost: "));
 }
 
+/* The first diff of the page as text: without tags, and with the characters that they stand for. */
+static void read_diff(char *text, size_t bytes)
+{
+	static const struct {
+		const char *name;
+		char character;
+	} names[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}};
+	const char *at = strstr(page, "<pre class=\"diff\"");
+	size_t n = 0;
+
+	assert_non_null(at);
+	for (const char *const end = strstr(at, "</pre>"); at < end && n + 1 < bytes; at++) {
+		char c = *at;
+
+		if (c == '<') {
+			at = strchr(at, '>');
+			continue;
+		}
+		for (unsigned i = 0; c == '&' && i < 4; i++) {
+			if (strncmp(at, names[i].name, strlen(names[i].name)) == 0) {
+				c = names[i].character;
+				at += strlen(names[i].name) - 1;
+				break;
+			}
+		}
+		text[n++] = c;
+	}
+	text[n] = '\0';
+}
+
+static void the_cure_is_the_diff_that_patch_writes(void **state)
+{
+	static char diff[4096];
+
+	assert_int_equal(run("%s crash %s --mutate=forget-barrier --states=500 --html=page.html "
+			     "--patch=cure.patch >/dev/null && exit 9; cat cure.patch; rm cure.patch",
+				 nvwave, queue),
+		0);
+	read_page();
+	read_diff(diff, sizeof diff);
+	assert_non_null(strstr(diff, "\n+\t"));
+	assert_string_equal(diff, output);
+	/* What has no cure has no diff. */
+	assert_int_equal(run("%s crash %s --mutate=forget-barrier --states=500 --cures=off --html=page.html",
+				 nvwave, queue),
+		1);
+	read_page();
+	assert_null(strstr(page, "class=\"diff\""));
+}
+
+static void findings_are_in_the_order_of_the_text(void **state)
+{
+	read_narrow_scope_page();
+	const char *listed = strstr(output, "\nfindings, in the order in which to mend them:\n"),
+		   *shown = page;
+
+	assert_non_null(listed);
+	for (unsigned i = 1; i <= 2; i++) {
+		char number[16], heading[128];
+
+		snprintf(number, sizeof number, "\n %u  ", i);
+		listed = strstr(listed, number);
+		assert_non_null(listed);
+		snprintf(heading, sizeof heading, "<h3>%u. %.30s", i, listed + 5);
+		shown = strstr(shown, heading);
+		assert_non_null(shown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +391,8 @@ int main(void)
 		cmocka_unit_test(the_whole_stack_of_a_checker_that_dies_is_reported),
 		cmocka_unit_test(the_page_is_one_file_without_scripts),
 		cmocka_unit_test(the_page_has_the_recovery_counts_of_the_text),
+		cmocka_unit_test(the_cure_is_the_diff_that_patch_writes),
+		cmocka_unit_test(findings_are_in_the_order_of_the_text),
 		cmocka_unit_test(the_times_of_intervals_are_as_wide_as_their_bars),
 	};
 
