@@ -21,9 +21,6 @@
 
 enum { BENCH_SEEDS_MAX = 64, BENCH_WORKLOADS_MAX = 64, BENCH_CASES_MAX = 512, BENCH_AXES_MAX = 16 };
 
-/* Two-sided 95 % of Student's t are over this many seeds and more; fewer have the least and the most. */
-enum { BENCH_CONFIDENT = 3 };
-
 /* X(id, column, unit, head of the table): numbers per operation but for the first and the last. */
 #define BENCH_METRICS(X)                                      \
 	X(THROUGHPUT, "throughput", RATE, "op/s")             \
@@ -113,8 +110,6 @@ NVW_CHECKED int bench_host_run(struct bench *bench, uint64_t timeout_ms);
 NVW_CHECKED int bench_rows(struct bench *bench);
 /* The numbers of one point, NAN where there is none. dram has the same run with DRAM's latencies. */
 void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_METRIC_COUNT]);
-/* Two-sided 95 % of Student's t. */
-double bench_student(unsigned degrees);
 
 /* The value that a row has on an axis of --against. */
 const char *bench_axis_value(const struct bench *bench, const struct bench_row *row, unsigned axis);

@@ -7,6 +7,7 @@
 #include "../report/provenance.h"
 #include "../report/words.h"
 #include "bench.h"
+#include "confidence.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
 
@@ -238,7 +239,7 @@ static void print_legend(const struct bench *b, FILE *to)
 {
 	fprintf(to, "%s; %s records, %s operations, %u seed%s", times_of(b), GROUPED(b->records),
 		GROUPED(b->operations), b->seeds, plural(b->seeds));
-	fputs(b->seeds >= BENCH_CONFIDENT ? ": means, ± 95 % confidence\n" : "\n", to);
+	fputs(b->seeds >= CONFIDENCE_SAMPLES ? ": means, ± 95 % confidence\n" : "\n", to);
 	if (b->runs.count > 0) {
 		fputs(b->states == 0 ?
 				"unchecked: no row was crash-tested\n" :

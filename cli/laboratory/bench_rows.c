@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "confidence.h"
 #include "core/invariant.h"
 
 enum { LINE_BYTES = 64, WORD_BYTES = 8 };
@@ -63,32 +64,20 @@ void bench_numbers(const json_t *values, const json_t *dram, double ret[BENCH_ME
 
 /* ---- Over the seeds ------------------------------------------------------------------------ */
 
-double bench_student(unsigned degrees)
-{
-	static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-		2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069,
-		2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-	enum { KNOWN = sizeof t / sizeof *t };
-
-	NVW_INVARIANT(degrees > 0);
-	return degrees <= KNOWN ? t[degrees - 1] : 1.960 + 2.5 / degrees;
-}
-
 static struct bench_number number_of(const double *value, unsigned count)
 {
 	struct bench_number n = {.least = INFINITY, .most = -INFINITY, .half = NAN, .count = count};
-	double squares = 0;
 
+	if (count == 0) {
+		return n;
+	}
+	const struct confidence c = confidence_of(value, count);
+
+	n.mean = c.mean;
+	n.half = c.half;
 	for (unsigned i = 0; i < count; i++) {
-		n.mean += value[i] / count;
 		n.least = fmin(n.least, value[i]);
 		n.most = fmax(n.most, value[i]);
-	}
-	for (unsigned i = 0; i < count; i++) {
-		squares += (value[i] - n.mean) * (value[i] - n.mean);
-	}
-	if (count >= BENCH_CONFIDENT) {
-		n.half = bench_student(count - 1) * sqrt(squares / (count - 1) / count);
 	}
 	return n;
 }

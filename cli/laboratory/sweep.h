@@ -251,6 +251,8 @@ NVW_CHECKED int sweep_local_run(
 NVW_CHECKED int sweep_run(
 	struct sweep *sweep, const struct sweep_manner *manner, struct sweep_journal *journal);
 
+/* The numbers and texts of a report that do not depend on this computer, by their columns. */
+json_t *sweep_values(json_t *report);
 /* A finished process -> a row. exit_status as of waitpid(). */
 json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *out, const char *err);
 NVW_CHECKED int sweep_write_csv(const struct sweep *sweep, const char *path);

@@ -64,7 +64,7 @@ static void flatten(json_t *to, const char *prefix, json_t *from)
 }
 
 /* Reports of several protocols are a list, each element with the name of its protocol. */
-static json_t *values_of(json_t *report)
+json_t *sweep_values(json_t *report)
 {
 	json_t *const values = json_object(), *element;
 	size_t i;
@@ -151,7 +151,7 @@ json_t *sweep_row(int exit_status, bool timed_out, double seconds, const char *o
 {
 	char reason[REASON_BYTES];
 	json_t *const report = json_loads(out, 0, NULL);
-	json_t *values = report ? values_of(report) : NULL;
+	json_t *values = report ? sweep_values(report) : NULL;
 	const char *const status = judge(exit_status, timed_out, err, report, values, reason);
 
 	if (strcmp(status, "ok") && strcmp(status, "wrong")) {

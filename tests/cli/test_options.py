@@ -70,6 +70,7 @@ modes = {
               ("points", ["sweep", "workload=kv", "count=6", "scope=workitem,workgroup", "--points"])],
     "bench": [("bench", ["bench", "stack", "--operations=64"])],
     "reproduce": [("reproduce", ["reproduce", "--papers=papers", "--output=out"]), ("list", ["reproduce", "--papers=papers", "--list"])],
+    "compare": [("compare", ["compare", "one.json", "two.json"])],
     "plot": [("plot", plot), ("heat", plot + ["--kind=heat", "--series=b"])],
     "list": [("list", ["list", "protocols"])],
 }
@@ -88,7 +89,7 @@ samples = {
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
     "engine": "slurm", "sbatch": "--hold", "array": "2", "queue-limit": "9s", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
     "against": "scope=workitem,workgroup", "mix": "load", "records": "30", "operations": "32",
-    "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title", "x-label": "words", "y-label": "words", "series-label": "words",
+    "rows": "1", "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title", "x-label": "words", "y-label": "words", "series-label": "words",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "and-then": "2", "schedule": "2", "schedule-seed": "2", "schedule-depth": "2", "shrink": "off", "test": "zzz", "output-format": "json",
 }
 other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false",
@@ -119,6 +120,9 @@ def prepare():
     subprocess.run([program, "pool", "0"], check=True, env=dict(os.environ, PMEM_IS_PMEM_FORCE="1"))
     run(["exec", "--delays=off", "--record=log", "--", program, "pool", "2"])
     run(["run", "btree", "--count=100", "--pool=kept"])
+    for name, n in (("one", 6), ("two", 7)):
+        with open(name + ".json", "w") as f:
+            f.write(run(["run", "kv", "--count=%d" % n, "--output-format=json"])[1])
     with open("table.csv", "w") as f:
         f.write("a,b,c\n1,1,5\n2,2,6\n4,1,7\n")
     run(["crash"] + broken + ["--model=epoch", "--save=found"])

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Differences of two files, and how important each is. See compare.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+#include "core/bounds.h"
+#include "compare.h"
+
+enum { OF_VERDICT = 3, OF_TEXT = 2 }; /* above every number's importance */
+
+static int no_memory(void)
+{
+	return nvw_fail(NVW_E_MEMORY, "no memory for the comparison");
+}
+
+static int add_row(struct comparison *c, const struct compare_row *row)
+{
+	if (!NVW_ROOM(c->row, c->room, c->count + 1)) {
+		return no_memory();
+	}
+	c->row[c->count] = *row;
+	c->row[c->count].order = c->count;
+	c->count++;
+	return 0;
+}
+
+/* ---- Points of rows ------------------------------------------------------------------------------ */
+
+/* {"AXIS": ["VALUE", ...]} */
+static void collect_axes(const json_t *rows, json_t *axes)
+{
+	const json_t *row;
+	const char *axis;
+	json_t *value;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		json_object_foreach(json_object_get(row, "axes"), axis, value)
+		{
+			if (!json_object_get(axes, axis)) {
+				json_object_set_new(axes, axis, json_object());
+			}
+			json_object_set_new(
+				json_object_get(axes, axis), json_string_value(value), json_true());
+		}
+	}
+}
+
+static bool varies(json_t *const axes[2], const char *axis)
+{
+	return json_object_size(json_object_get(axes[0], axis)) > 1 ||
+	       json_object_size(json_object_get(axes[1], axis)) > 1;
+}
+
+/* "scope=kernel count=8" of the axes that vary. NULL without memory. */
+static char *name_of(json_t *row, json_t *const axes[2])
+{
+	char *name = NULL;
+	size_t bytes;
+	FILE *const to = open_memstream(&name, &bytes);
+	const char *axis, *separator = "";
+	json_t *value;
+
+	if (!to) {
+		return NULL;
+	}
+	json_object_foreach(json_object_get(row, "axes"), axis, value)
+	{
+		if (varies(axes, axis)) {
+			fprintf(to, "%s%s=%s", separator, axis, json_string_value(value));
+			separator = " ";
+		}
+	}
+	return fclose(to) == 0 ? name : NULL;
+}
+
+/* Seeds whose texts differ have them one behind the other. */
+static void merge_text(json_t *texts, const char *name, const char *text)
+{
+	const char *const former = json_string_value(json_object_get(texts, name));
+
+	if (!former) {
+		json_object_set_new(texts, name, json_string(text));
+	} else if (!strstr(former, text)) {
+		json_object_set_new(texts, name, json_sprintf("%s, %s", former, text));
+	}
+}
+
+static void merge_row(json_t *point, json_t *row, json_t *const axes[2])
+{
+	json_t *const texts = json_object_get(point, "texts"), *const numbers =
+								       json_object_get(point, "numbers");
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(json_object_get(row, "axes"), name, value)
+	{
+		if (!varies(axes, name)) {
+			merge_text(texts, name, json_string_value(value));
+		}
+	}
+	json_object_foreach(json_object_get(row, "texts"), name, value)
+	{
+		merge_text(texts, name, json_string_value(value));
+	}
+	json_object_foreach(json_object_get(row, "numbers"), name, value)
+	{
+		if (!json_object_get(numbers, name)) {
+			json_object_set_new(numbers, name, json_array());
+		}
+		json_array_append(json_object_get(numbers, name), value);
+	}
+}
+
+static int make_points(const json_t *rows, json_t *const axes[2], json_t *points)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		char *const name = name_of(row, axes);
+
+		if (!name) {
+			return no_memory();
+		}
+		if (!json_object_get(points, name)) {
+			json_object_set_new(points, name, json_pack("{s:{}, s:{}}", "numbers", "texts"));
+		}
+		merge_row(json_object_get(points, name), row, axes);
+		free(name);
+	}
+	return 0;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------------- */
+
+static int take_samples(const json_t *array, struct confidence *ret)
+{
+	const unsigned count = (unsigned)json_array_size(array);
+	double *const value = malloc((count + 1) * sizeof *value);
+
+	if (!value) {
+		return no_memory();
+	}
+	for (unsigned i = 0; i < count; i++) {
+		value[i] = json_real_value(json_array_get(array, i));
+	}
+	*ret = confidence_of(value, count);
+	free(value);
+	return 0;
+}
+
+static double importance_of(const struct compare_row *row)
+{
+	const double noise = hypot(row->a.half, row->b.half);
+	const double change = fabs(row->b.mean - row->a.mean) - (noise > 0 ? noise : 0);
+
+	if (!(change > 0)) {
+		return 0;
+	}
+	return change / fmax(fabs(row->a.mean), fabs(row->b.mean));
+}
+
+static int compare_numbers(
+	struct comparison *c, const char *point, const char *name, const json_t *a, json_t *b)
+{
+	struct compare_row row = {.point = point, .name = name};
+
+	if (json_equal(a, b)) {
+		c->equal++;
+		return 0;
+	}
+	NVW_TRY(take_samples(a, &row.a));
+	NVW_TRY(take_samples(b, &row.b));
+	row.ratio = confidence_ratio(row.b, row.a);
+	row.importance = importance_of(&row);
+	if (row.importance > 0) {
+		return add_row(c, &row);
+	}
+	c->within_noise++;
+	return 0;
+}
+
+/* ---- Points -------------------------------------------------------------------------------------- */
+
+/* The same change of another point. */
+static struct compare_row *row_like(const struct comparison *c, const struct compare_row *row)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		struct compare_row *const other = &c->row[i];
+
+		if (other->a_text && !strcmp(other->name, row->name) && !strcmp(other->a_text, row->a_text) &&
+			!strcmp(other->b_text, row->b_text)) {
+			return other;
+		}
+	}
+	return NULL;
+}
+
+static int add_text(struct comparison *c, const struct compare_row *row)
+{
+	struct compare_row *const like = row->importance < OF_VERDICT ? row_like(c, row) : NULL;
+
+	if (like) {
+		like->point = "several points";
+		return 0;
+	}
+	return add_row(c, row);
+}
+
+static int compare_texts(struct comparison *c, const char *point, json_t *a, json_t *b)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(a, name, value)
+	{
+		const char *const other = json_string_value(json_object_get(b, name));
+		struct compare_row row = {.point = point,
+			.name = name,
+			.a_text = json_string_value(value),
+			.b_text = other,
+			.importance = OF_TEXT};
+
+		if (!strcmp(name, "status") || !strcmp(name, "verdict")) {
+			row.importance = OF_VERDICT;
+		}
+		if (other && strcmp(other, row.a_text) != 0) {
+			NVW_TRY(add_text(c, &row));
+		}
+	}
+	return 0;
+}
+
+static void note_in_one(struct comparison *c, json_t *of, json_t *other, const char *side)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(of, name, value)
+	{
+		if (!json_object_get(other, name)) {
+			json_object_set_new(c->names_in_one, name, json_string(side));
+		}
+	}
+}
+
+static int compare_point(struct comparison *c, const char *point, json_t *a, json_t *b)
+{
+	json_t *const of_a = json_object_get(a, "numbers"), *const of_b = json_object_get(b, "numbers");
+	const char *name;
+	json_t *value;
+
+	NVW_TRY(compare_texts(c, point, json_object_get(a, "texts"), json_object_get(b, "texts")));
+	json_object_foreach(of_a, name, value)
+	{
+		json_t *const other = json_object_get(of_b, name);
+
+		if (other) {
+			NVW_TRY(compare_numbers(c, point, name, value, other));
+		}
+	}
+	if (json_object_size(of_a) && json_object_size(of_b)) {
+		note_in_one(c, of_a, of_b, "a");
+		note_in_one(c, of_b, of_a, "b");
+	}
+	return 0;
+}
+
+/* Rows alike stay in the order of the first file. */
+static int by_importance(const void *a, const void *b)
+{
+	const struct compare_row *const x = a, *const y = b;
+
+	if (x->importance != y->importance) {
+		return x->importance < y->importance ? 1 : -1;
+	}
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static int compare_points(struct comparison *c, json_t *a, json_t *b)
+{
+	const char *point;
+	json_t *value;
+
+	json_object_foreach(a, point, value)
+	{
+		json_t *const other = json_object_get(b, point);
+
+		if (other) {
+			NVW_TRY(compare_point(c, point, value, other));
+		} else {
+			json_object_set_new(c->points_in_one, point, json_string("a"));
+		}
+	}
+	json_object_foreach(b, point, value)
+	{
+		if (!json_object_get(a, point)) {
+			json_object_set_new(c->points_in_one, point, json_string("b"));
+		}
+	}
+	return 0;
+}
+
+/* Axes with one value that only one of both files has. */
+static void note_axes(struct comparison *c, json_t *of, json_t *other, const char *side)
+{
+	const char *axis;
+	json_t *values;
+
+	json_object_foreach(of, axis, values)
+	{
+		char text[256];
+
+		if (json_object_size(values) == 1 && !json_object_get(other, axis)) {
+			snprintf(text, sizeof text, "%s=%s", axis,
+				json_object_iter_key(json_object_iter(values)));
+			json_object_set_new(c->names_in_one, text, json_string(side));
+		}
+	}
+}
+
+int compare_judge(const json_t *a, const json_t *b, struct comparison *c)
+{
+	json_t *const axes[2] = {json_object(), json_object()};
+	int r;
+
+	*c = (struct comparison){.points = {json_object(), json_object()},
+		.points_in_one = json_object(),
+		.names_in_one = json_object()};
+	collect_axes(a, axes[0]);
+	collect_axes(b, axes[1]);
+	note_axes(c, axes[0], axes[1], "a");
+	note_axes(c, axes[1], axes[0], "b");
+	r = make_points(a, axes, c->points[0]);
+	r = NVW_OR(r, make_points(b, axes, c->points[1]));
+	r = NVW_OR(r, compare_points(c, c->points[0], c->points[1]));
+	json_decref(axes[0]);
+	json_decref(axes[1]);
+	if (c->count) {
+		qsort(c->row, c->count, sizeof *c->row, by_importance);
+	}
+	return r;
+}
+
+void compare_end(struct comparison *c)
+{
+	json_decref(c->points[0]);
+	json_decref(c->points[1]);
+	json_decref(c->points_in_one);
+	json_decref(c->names_in_one);
+	free(c->row);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reports and tables become rows of axes, numbers and texts. See compare.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvw/input.h>
+
+#include "compare.h"
+#include "plot.h"
+#include "sweep.h"
+
+enum { TEXT_BYTES_MAX = 1 << 30 };
+
+/* ---- Rows ---------------------------------------------------------------------------------------- */
+
+static json_t *add_row(json_t *rows)
+{
+	json_t *const row = json_pack("{s:{}, s:{}, s:{}}", "axes", "numbers", "texts");
+
+	json_array_append_new(rows, row);
+	return row;
+}
+
+/* The simulated time is there twice, in two units. */
+static void end_row(json_t *row)
+{
+	json_t *const numbers = json_object_get(row, "numbers");
+
+	if (json_object_get(numbers, "sim_time")) {
+		json_object_del(numbers, "sim_time_ns");
+	}
+}
+
+static void add_axis(json_t *row, const char *axis, const char *value)
+{
+	if (strcmp(axis, "seed") != 0) {
+		json_object_set_new(json_object_get(row, "axes"), axis, json_string(value));
+	}
+}
+
+/* The revision is what users compare; a reason follows from its status. */
+static bool is_left_out(const char *name)
+{
+	return !strcmp(name, "nvwave") || !strcmp(name, "reason");
+}
+
+static void add_text(json_t *row, const char *name, const char *text)
+{
+	json_object_set_new(json_object_get(row, "texts"), name, json_string(text));
+}
+
+static void add_value(json_t *row, const char *name, const json_t *value)
+{
+	if (is_left_out(name)) {
+		return;
+	}
+	if (json_is_number(value) && strcmp(name, "seed") != 0) {
+		json_object_set_new(
+			json_object_get(row, "numbers"), name, json_real(json_number_value(value)));
+	} else if (json_is_string(value)) {
+		add_text(row, name, json_string_value(value));
+	} else if (json_is_integer(value)) {
+		char text[24];
+
+		snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+		add_text(row, name, text);
+	} else if (json_is_boolean(value)) {
+		add_text(row, name, json_is_true(value) ? "true" : "false");
+	}
+}
+
+/* ---- CSV ----------------------------------------------------------------------------------------- */
+
+static json_t *typed(const char *text)
+{
+	char *end;
+	const double number = strtod(text, &end);
+
+	return *text && !*end ? json_real(number) : json_string(text);
+}
+
+static void read_row(const struct plot_table *t, unsigned at, unsigned status, json_t *rows)
+{
+	const bool is_ok = !strcmp(plot_field(t, at, status), "ok");
+	json_t *const row = add_row(rows);
+
+	for (unsigned i = 0; i < status; i++) {
+		add_axis(row, t->field[i], plot_field(t, at, i));
+	}
+	add_text(row, "status", plot_field(t, at, status));
+	for (unsigned i = status + 1; is_ok && i < t->columns; i++) {
+		json_t *const value = typed(plot_field(t, at, i));
+
+		if (*plot_field(t, at, i)) {
+			add_value(row, t->field[i], value);
+		}
+		json_decref(value);
+	}
+	end_row(row);
+}
+
+static int read_table(const char *path, const struct plot_table *t, json_t *rows)
+{
+	unsigned status = 0;
+
+	while (status < t->columns && strcmp(t->field[status], "status") != 0) {
+		status++;
+	}
+	if (status == 0 || status == t->columns) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: this is no table of nvwave sweep or bench: it has no column status behind its "
+			"axes",
+			path);
+	}
+	for (unsigned row = 0; row < t->rows; row++) {
+		read_row(t, row, status, rows);
+	}
+	return 0;
+}
+
+static int read_csv(const char *path, json_t *rows)
+{
+	struct plot_table table;
+	int r = plot_table_read(path, &table);
+
+	if (r == 0) {
+		r = read_table(path, &table, rows);
+	}
+	plot_table_end(&table);
+	return r;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static bool is_row(const json_t *value)
+{
+	return json_is_string(json_object_get(value, "status")) &&
+	       json_is_string(json_object_get(value, "reason"));
+}
+
+static void read_axis(json_t *row, const char *axis, const json_t *value)
+{
+	char *const text =
+		json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_ENCODE_ANY);
+
+	add_axis(row, axis, text ? text : "");
+	free(text);
+}
+
+/* Keys before the status are axes. */
+static void read_line(json_t *line, json_t *rows)
+{
+	const bool is_ok = !strcmp(json_string_value(json_object_get(line, "status")), "ok");
+	json_t *const row = add_row(rows), *value;
+	bool is_behind = false;
+	const char *key;
+
+	json_object_foreach(line, key, value)
+	{
+		is_behind = is_behind || !strcmp(key, "status");
+		if (!is_behind) {
+			read_axis(row, key, value);
+		} else if (is_ok || !strcmp(key, "status")) {
+			add_value(row, key, value);
+		}
+	}
+	end_row(row);
+}
+
+static void read_report(json_t *report, json_t *rows)
+{
+	json_t *const values = sweep_values(report), *const row = add_row(rows), *value;
+	const char *key;
+
+	json_object_foreach(values, key, value)
+	{
+		add_value(row, key, value);
+	}
+	end_row(row);
+	json_decref(values);
+}
+
+static int read_value(const char *path, json_t *value, json_t *rows)
+{
+	const char *const output = json_string_value(json_object_get(value, "output"));
+
+	if (is_row(value)) {
+		read_line(value, rows);
+		return 0;
+	}
+	if (json_is_array(json_object_get(value, "summary")) && output) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: this is the report of a sweep, which has no values of points: name its table "
+			"%s.csv",
+			path, output);
+	}
+	if (!json_object_size(value) && !json_array_size(value)) {
+		return nvw_fail(NVW_E_INPUT, "%s: expected a report of nvwave, or rows of a sweep", path);
+	}
+	read_report(value, rows);
+	return 0;
+}
+
+/* One report, or a line for each row. */
+static int read_json(const char *path, const char *text, json_t *rows)
+{
+	const char *const blanks = " \t\r\n";
+
+	for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+		json_error_t error;
+		json_t *const value = json_loads(text, JSON_DISABLE_EOF_CHECK, &error);
+
+		if (!value) {
+			return nvw_fail(NVW_E_INPUT, "%s: this is not JSON: %s", path, error.text);
+		}
+		const int r = read_value(path, value, rows);
+
+		json_decref(value);
+		NVW_TRY(r);
+		text += error.position;
+	}
+	return 0;
+}
+
+int compare_read(const char *path, json_t **ret_rows)
+{
+	char *text = NULL;
+	uint64_t bytes;
+	int r;
+
+	*ret_rows = json_array();
+	NVW_TRY(nvw_input_read(path, TEXT_BYTES_MAX, &text, &bytes));
+	if (text[0] == '{' || text[0] == '[') {
+		r = read_json(path, text, *ret_rows);
+	} else {
+		r = read_csv(path, *ret_rows);
+	}
+	free(text);
+	return r;
+}
