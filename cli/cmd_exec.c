@@ -29,8 +29,9 @@ static void print_help(void)
 	     "machine. With --protocol or\n"
 	     "--check=races, the kernels of a CUDA program that nvwave-nvcc has built run on the machine.\n");
 	cli_options_help("exec", 0);
-	puts("\nExit status: 0 if the program ended with 0 and no race was found, in each of its schedules, else 1; 2 if it could not "
-	     "be run. The report has the program's own.");
+	puts("\nExit status: 0 if the program ended with 0 and nothing was found (a race, a store that its transaction "
+	     "has not logged), in each of its schedules, else 1; 2 if it could not be run. The report has the "
+	     "program's own.");
 }
 
 struct request {
@@ -244,7 +245,7 @@ static int conclude(const struct host_session *s, const struct outcome *o)
 		return STATUS_INPUT;
 	}
 	if (s->status || exec_kernels_race(o->kernels) || o->candidates.strong > 0 || o->schedules.bad > 0 ||
-		json_array_size(o->schedules.witnessed) > 0) {
+		json_array_size(o->schedules.witnessed) > 0 || s->control->unlogged_count > 0) {
 		return STATUS_INCONSISTENT;
 	}
 	return STATUS_CLEAN;

@@ -20,6 +20,7 @@
 #include "core/copy.h"
 #include "core/stop.h"
 #include "report/provenance.h"
+#include "report/unlogged.h"
 #include "report/words.h"
 #include "crash_command.h"
 #include "crash_exec.h"
@@ -283,6 +284,7 @@ static int take_record(struct host_session *s, struct crash_recording *r)
 	r->seconds = s->seconds;
 	NVW_TRY(check_followed(s, r->path));
 	if (found) {
+		cli_unlogged_take(s->control, (int)file, &r->unlogged);
 		NVW_TRY(write_log(s, r, file));
 	} else if (r->kill_at == 0) {
 		return refuse_unmapped(s);
@@ -414,6 +416,15 @@ static struct ct_foreign foreign_of(const struct crash_tested *t)
 		.made_by = t->made_by};
 }
 
+static int explore_log(const struct crash_tested *t, const struct ct_foreign *foreign,
+	const struct ct_options *o, struct ct_result *ret_result)
+{
+	NVW_TRY(ct_run_foreign(foreign, o, ret_result));
+	ret_result->unlogged = t->recorded.unlogged;
+	cli_unlogged_mark(ret_result);
+	return 0;
+}
+
 static int explore(const struct crash_tested *t, const struct ct_options *o, bool last_only, bool final_only,
 	struct ct_result *ret_result)
 {
@@ -421,7 +432,7 @@ static int explore(const struct crash_tested *t, const struct ct_options *o, boo
 
 	foreign.last_only = last_only;
 	foreign.final_only = final_only;
-	return ct_run_foreign(&foreign, o, ret_result);
+	return explore_log(t, &foreign, o, ret_result);
 }
 
 /* An error of the run, or the result of one that was told to stop. */
@@ -524,7 +535,7 @@ static int run_copy(
 
 static void try_cures(struct crash_tested *t, struct ct_result *result)
 {
-	unsigned verified = 0;
+	unsigned verified = result->unlogged.count;
 
 	for (unsigned i = 0; i < result->finding_count; i++) {
 		verified += result->finding[i].cure.verified;
@@ -675,7 +686,7 @@ static int explore_scheduled(const struct crash_tested *t, const struct ct_optio
 	struct ct_foreign foreign = foreign_of(t);
 
 	foreign.schedule = schedule;
-	return ct_run_foreign(&foreign, o, ret_result);
+	return explore_log(t, &foreign, o, ret_result);
 }
 
 static struct crash_runs runs_of(struct crash_tested *t)

@@ -23,9 +23,10 @@ struct crash_recording {
 	/* Gets what it has executed; NULL: nobody asks. How much of it no earlier run had, output. */
 	struct host_coverage *coverage;
 	uint64_t fresh;
-	double seconds;  /* output: it took */
-	uint64_t events; /* output: number of events */
-	int status;      /* output: as from waitpid() */
+	double seconds;                   /* output: it took */
+	uint64_t events;                  /* output: number of events */
+	int status;                       /* output: as from waitpid() */
+	struct ct_unlogged_list unlogged; /* output */
 	/* Its threads take turns; NULL: they do not. Then, with the list of a plan that has one, what the
 	 * schedule has become, and how it ended if no thread could go on. */
 	const struct host_schedule_plan *schedule;

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "crash_command.h"
 #include "session.h"
+#include "report/unlogged.h"
 #include "report/words.h"
 
 /* ---- Reading a report ---------------------------------------------------------------------------- */
@@ -348,6 +349,7 @@ static void complete(struct merge *m)
 	r->states_possible_exact = flag_of(o, "states_possible_exact");
 	r->states_known = r->states_possible_exact;
 	r->consistent = r->states_failing == 0;
+	cli_unlogged_read(json_object_get(o, "unlogged"), &r->unlogged);
 	r->findings_unlisted += m->groups.unlisted;
 	r->finding_count = m->groups.count;
 	for (unsigned i = 0; i < m->groups.count; i++) {

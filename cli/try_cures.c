@@ -255,6 +255,10 @@ static void tell_result(const struct ct_result *r, struct outcome *o)
 
 	if (r->interrupted || r->gave_up) {
 		snprintf(o->text, sizeof o->text, "the test of a copy with it did not end");
+	} else if (r->unlogged.count > 0) {
+		o->run = CT_CURE_REFUTED;
+		snprintf(o->text, sizeof o->text, "the store at %.120s:%u is still in no added range",
+			r->unlogged.at[0].file, r->unlogged.at[0].line);
 	} else if (ct_is_consistent(r)) {
 		o->run = CT_CURE_HOLDS;
 	} else if (r->finding_count == 0) {
@@ -307,6 +311,9 @@ static unsigned left_in(const struct ct_result *r, const char *const *why)
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		left += why[i] != NULL;
 	}
+	for (unsigned i = 0; i < r->unlogged.count; i++) {
+		left += why[CT_FINDINGS_MAX + i] != NULL;
+	}
 	return left;
 }
 
@@ -338,11 +345,35 @@ static void note_run(const struct outcome *o, unsigned applied, unsigned left, s
 	}
 }
 
+/* Of a store that the copy has added to the undo log. */
+static void note_range(const struct outcome *o, unsigned left, struct ct_unlogged *u)
+{
+	const bool refuted = o->run == CT_CURE_REFUTED && left == 0;
+
+	u->run = o->run == CT_CURE_HOLDS || refuted ? o->run : CT_CURE_NOT_RUN;
+	snprintf(u->run_text, sizeof u->run_text, "%s", o->text);
+}
+
+static void note_ranges(struct ct_result *r, const char *const *why, const struct outcome *o, unsigned left)
+{
+	for (unsigned i = 0; i < r->unlogged.count; i++) {
+		struct ct_unlogged *const u = &r->unlogged.at[i];
+
+		if (why[CT_FINDINGS_MAX + i] == NULL) {
+			note_range(o, left, u);
+		} else {
+			snprintf(u->run_text, sizeof u->run_text, "there is no patch of it: %s",
+				why[CT_FINDINGS_MAX + i]);
+		}
+	}
+}
+
 static void note(struct ct_result *r, const char *const *why, const struct outcome *o)
 {
 	const unsigned left = left_in(r, why);
 	unsigned applied = 0;
 
+	note_ranges(r, why, o, left);
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		applied += why[i] == NULL && r->finding[i].cure.verified;
 	}
@@ -370,7 +401,7 @@ static void drop(struct copy *c)
 }
 
 static int try_copy(const struct cure_trial *t, struct ct_result *r, struct copy *c,
-	const char *why[CT_FINDINGS_MAX], struct outcome *o)
+	const char *why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX], struct outcome *o)
 {
 	NVW_TRY(begin(t, c));
 	const int lines = cli_patch_apply(r, c->from, c->tree, why);
@@ -385,7 +416,7 @@ void cli_try_cures(const struct cure_trial *t, struct ct_result *r)
 {
 	NVW_INVARIANT(t->run != NULL && t->seconds >= 0);
 
-	const char *why[CT_FINDINGS_MAX] = {NULL};
+	const char *why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX] = {NULL};
 	struct outcome o = {.result = calloc(1, sizeof *o.result)};
 	struct copy c = {.from = ""};
 

@@ -59,6 +59,7 @@ enum {
 	CT_UNITS_MAX = 24,
 	CT_MOMENTS_MAX = 72,
 	CT_FINDINGS_MAX = 32,
+	CT_UNLOGGED_MAX = 32,
 	CT_ALSO_MAX = 4,
 	CT_GROUP_MAX = 6,
 };
@@ -222,12 +223,14 @@ struct ct_moment {
 	uint32_t line;
 };
 
-/* What a test says. If nothing failed in a sample, it says that and no more. The last two are of options.robust. */
+/* What a test says. If nothing failed in a sample, it says that and no more. A store that its transaction cannot
+ * take back is said if no state failed. The last two are of options.robust. */
 #define CT_VERDICTS(X)                                  \
 	X(UNDECIDED, "undecided", "UNDECIDED")          \
 	X(CONSISTENT, "consistent", "CONSISTENT")       \
 	X(UNREFUTED, "not-refuted", "NO FAILURE FOUND") \
 	X(INCONSISTENT, "inconsistent", "INCONSISTENT") \
+	X(UNLOGGED, "unlogged", "UNLOGGED STORE")       \
 	X(ROBUST, "robust", "ROBUST")                   \
 	X(NOT_ROBUST, "not-robust", "NOT ROBUST")
 #define X(name, id, words) CT_VERDICT_##name,
@@ -236,8 +239,30 @@ enum ct_verdict { CT_VERDICTS(X) };
 /* The name of a verdict in JSON; its words in a text or page. */
 const char *ct_verdict_name(enum ct_verdict verdict);
 const char *ct_verdict_words(enum ct_verdict verdict);
-/* True if nothing failed: consistent, unrefuted or robust. */
+/* True if nothing was found: consistent, unrefuted or robust. */
 bool ct_verdict_passes(enum ct_verdict verdict);
+
+/*
+ * A place that stores, within a transaction of libpmemobj, to what was neither added to it nor allocated by it.
+ * It breaks a rule of the library, whether a tested state fails or not: an abort or a recovery does not take the
+ * store back. Of a program built by nvwave-cc.
+ */
+struct ct_unlogged {
+	char file[256], function[64];             /* of the store */
+	char begun_file[256], begun_function[64]; /* of the beginning of the outermost transaction */
+	uint32_t line, begun_line;                /* 0: unknown */
+	uint32_t bytes;                           /* of the first such store */
+	uint64_t off, times;                      /* its offset in the file; how often */
+	/* With the range added before it: a run of the program, and why there was none, or what refutes it. */
+	enum ct_cure_outcome run;
+	char run_text[CT_CURE_TEXT];
+};
+
+struct ct_unlogged_list {
+	unsigned count;
+	uint64_t more; /* stores of places that had no room */
+	struct ct_unlogged at[CT_UNLOGGED_MAX];
+};
 
 /* States that fail in the same way: their texts differ only in numbers. */
 struct ct_finding {
@@ -267,6 +292,8 @@ struct ct_finding {
 	/* A program's operation by name (nvw/ack.h), "17 (delete 42)", and those in flight; "": none. */
 	char operation[128], in_flight[CT_TEXT_BYTES];
 	struct ct_cause cause;
+	unsigned
+		unlogged; /* one of result.unlogged.at, from 1, that its stores or its cure name: no flush mends it; 0: none */
 	struct ct_proposals proposals; /* what may cure it */
 	struct ct_cure cure;
 	/* Other texts with the same root cause, their number, and the number of failing states of each. */
@@ -421,6 +448,7 @@ struct ct_result {
 	struct ct_coverage coverage; /* of a workload's or a program's run; freed by ct_result_free() */
 	uint64_t fewest_operations;  /* smallest failing --count (ct_find_fewest); 0: unknown */
 	unsigned finding_count;
+	struct ct_unlogged_list unlogged;
 	struct ct_finding finding[CT_FINDINGS_MAX];
 };
 

@@ -32,9 +32,10 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 12,
+	HOST_VERSION = 13,
 	HOST_FILES_MAX = 32,
 	HOST_UNFOLLOWED_MAX = 32,
+	HOST_UNLOGGED_MAX = 64,
 	HOST_THREADS_MAX = 1024,
 	HOST_MODULES_MAX = 256,
 	HOST_MARKED_MAX = 64,
@@ -165,6 +166,14 @@ struct host_unfollowed {
 	char call[28], name[256];
 };
 
+/* A store within a transaction of libpmemobj to what was neither added to it nor allocated by it
+ * (preload/transactions.c). Sites. */
+struct host_unlogged {
+	uint32_t store, begun; /* begun: the outermost transaction */
+	uint32_t file, bytes;
+	uint64_t off, times; /* off: of the first time */
+};
+
 /* Reasons why the log is incomplete. Each one is reported. */
 /* clang-format off */
 #define HOST_GAPS(GAP) \
@@ -234,8 +243,10 @@ struct host_control {
 	bool operations; /* it has announced or acknowledged operations */
 	uint64_t gap[HOST_GAP_COUNT];
 	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
-	uint32_t file_count, module_count, site_count, unfollowed_count, marked_count;
+	uint32_t file_count, module_count, site_count, unfollowed_count, marked_count, unlogged_count;
 	struct host_marked marked[HOST_MARKED_MAX];
+	uint64_t unlogged_more; /* stores that had no room there */
+	struct host_unlogged unlogged[HOST_UNLOGGED_MAX];
 	struct host_unfollowed unfollowed[HOST_UNFOLLOWED_MAX];
 	struct host_file file[HOST_FILES_MAX];
 	struct host_module module[HOST_MODULES_MAX];

@@ -17,6 +17,7 @@
 #include "provenance.h"
 #include "schedule_report.h"
 #include "statements.h"
+#include "unlogged.h"
 #include "words.h"
 
 typedef unsigned long long ull;
@@ -150,6 +151,9 @@ void crash_report_headline(const struct ct_result *r, FILE *to)
 	if (r->schedules.finding_count > 0) {
 		fprintf(to, "%u finding%s without a crash; ", r->schedules.finding_count,
 			plural(r->schedules.finding_count));
+	}
+	if (r->consistent && r->unlogged.count > 0) {
+		fprintf(to, "%u place%s; no failure in ", r->unlogged.count, plural(r->unlogged.count));
 	}
 	if (!r->consistent) {
 		fprintf(to, "%u finding%s in %s of ", r->finding_count, plural(r->finding_count),
@@ -616,12 +620,13 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		print_finding(h, r, i, to);
 	}
+	cli_unlogged_text(&r->unlogged, true, to);
 	print_lacking_lines(r, to);
 	cli_cure_report_all(r, to);
 	if (r->findings_unlisted > 0) {
 		fprintf(to, "\n and %s states that fail in other ways\n", GROUPED(r->findings_unlisted));
 	}
-	if (!r->consistent) {
+	if (!r->consistent || r->unlogged.count > 0) {
 		fputc('\n', to);
 		if (r->fewest_operations > 0) {
 			fprintf(to, "smallest failing --count: %llu\n", (ull)r->fewest_operations);
@@ -726,7 +731,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
-		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*}",
+		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*, s:o*}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
 		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),
@@ -750,7 +755,8 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
 		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r), "assumed",
 		json_assumed(r), "source", cli_statements_json(&r->coverage), "schedules",
-		cli_schedules_json(&r->schedules), "thread_schedules", json_threads(r));
+		cli_schedules_json(&r->schedules), "thread_schedules", json_threads(r), "unlogged",
+		cli_unlogged_json(&r->unlogged));
 }
 
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)

@@ -200,6 +200,12 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 	if (c->refuted > 0) {
 		print_none(c, indent, to);
 	}
+	if (f->unlogged > 0) {
+		const struct ct_unlogged *const u = &r->unlogged.at[f->unlogged - 1];
+
+		fprintf(to, "%sthe store at %s:%u breaks a rule of transactions, below: mend that first\n",
+			indent, u->file, u->line);
+	}
 	print_outcome(r, c, indent, to);
 }
 

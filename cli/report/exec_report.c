@@ -11,6 +11,7 @@
 #include "core/invariant.h"
 #include "provenance.h"
 #include "exec_report.h"
+#include "unlogged.h"
 #include "words.h"
 
 enum { PLACES = 5 };
@@ -231,6 +232,7 @@ static void print_counts(const struct host_session *s, const struct host_thread 
 void exec_report_text(const struct host_session *s, const json_t *made_by, FILE *to)
 {
 	const struct host_control *const c = s->control;
+	struct ct_unlogged_list unlogged;
 	struct host_thread sum;
 	char text[96];
 
@@ -246,6 +248,8 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 	if (c->record || c->advice) {
 		print_advice(c, to);
 	}
+	cli_unlogged_take(c, -1, &unlogged);
+	cli_unlogged_text(&unlogged, false, to);
 	if (c->compared[0] != '\0') {
 		fprintf(to, "pages are compared at every fence: %s\n", c->compared);
 	}
@@ -309,6 +313,7 @@ json_t *exec_report_json(const struct host_session *s, json_t *made_by, const js
 	json_t *schedules)
 {
 	const struct host_control *const c = s->control;
+	struct ct_unlogged_list unlogged;
 	struct host_thread sum;
 	json_t *const notes = json_array(), *const stats = json_object();
 
@@ -317,18 +322,20 @@ json_t *exec_report_json(const struct host_session *s, json_t *made_by, const js
 #define STAT(name, meaning) json_object_set_new(stats, #name, json_integer((json_int_t)sum.name));
 	HOST_STATS(STAT)
 #undef STAT
+	cli_unlogged_take(c, -1, &unlogged);
 	const int status = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
 	const int signal = WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
 	const char *const compared = words_or(c->compared, NULL);
 
 	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
 	json_t *const o = json_pack(
-		"{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o*, s:o, s:o, s:s*, s:O*, s:o*, s:o*}",
+		"{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o*, s:o, s:o, s:s*, s:O*, s:o*, s:o*, s:o*}",
 		"program", s->program, "status", status, "signal", signal, "seconds", s->seconds, "processes",
 		(int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
 		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "operations",
 		operations_json(&sum.operations), "advice", advice_json(c), "notes", notes, "compared",
-		compared, "made_by", made_by, "persistency_races", races, "schedules", schedules);
+		compared, "made_by", made_by, "persistency_races", races, "schedules", schedules, "unlogged",
+		cli_unlogged_json(&unlogged));
 
 	if (o && kernels) {
 		json_object_set(o, "gpu", (json_t *)(uintptr_t)kernels);

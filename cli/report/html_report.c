@@ -16,6 +16,7 @@
 #include "statements.h"
 #include "html_text.h"
 #include "machines.h"
+#include "unlogged.h"
 #include "words.h"
 
 typedef unsigned long long ull;
@@ -67,6 +68,7 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 		[CT_VERDICT_CONSISTENT] = "good",
 		[CT_VERDICT_UNREFUTED] = "sample",
 		[CT_VERDICT_INCONSISTENT] = "bad",
+		[CT_VERDICT_UNLOGGED] = "bad",
 		[CT_VERDICT_ROBUST] = "sample",
 		[CT_VERDICT_NOT_ROBUST] = "bad"};
 	char verdict[64];
@@ -124,6 +126,9 @@ static void lead(FILE *f, const struct ct_result *r)
 			"No tested state fails. Only a sample of the states that a power cut can leave "
 			"was tested: others may fail.",
 		[CT_VERDICT_INCONSISTENT] = "",
+		[CT_VERDICT_UNLOGGED] =
+			"No tested state fails. But a store within a transaction goes to what was not "
+			"added to its undo log: a power cut, or an abort, does not take it back.",
 		[CT_VERDICT_ROBUST] =
 			"What recovery and check read in every state comes from a prefix of the run. "
 			"Whether it is right was not checked.",
@@ -459,6 +464,7 @@ int crash_report_html(const struct crash_heading *h, const struct ct_result *r, 
 		html_finding(f, r, i);
 	}
 	html_all_cures(f, r);
+	html_unlogged(f, &r->unlogged);
 	if (r->fewest_operations > 0) {
 		fprintf(f, "<p class=\"soft\">Smallest failing run: <code>--count=%llu</code></p>",
 			(ull)r->fewest_operations);

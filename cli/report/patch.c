@@ -18,7 +18,7 @@
 #include "patch_text.h"
 #include "source_lines.h"
 
-enum { CONTEXT = 3, INSERTIONS_MAX = CT_FINDINGS_MAX * CT_CURE_MAX };
+enum { CONTEXT = 3, INSERTIONS_MAX = CT_FINDINGS_MAX * CT_CURE_MAX + CT_UNLOGGED_MAX };
 
 struct insertion {
 	const char *file;
@@ -277,6 +277,29 @@ static const char *insertions_of(
 	return barrier_of(&c->edit[k], ret);
 }
 
+static const char *range_of(const struct ct_unlogged *u, struct insertion *ret)
+{
+	const char *why = "its source file was not found";
+	struct source s;
+
+	if (source_read(u->file, &s)) {
+		why = flush_at(u->file, u->line, PATCH_RANGE, &s, ret);
+	}
+	source_free(&s);
+	return why;
+}
+
+const char *cli_patch_range(const struct ct_unlogged *u, char *text, size_t bytes)
+{
+	struct insertion in;
+	const char *const why = range_of(u, &in);
+
+	if (why == NULL) {
+		snprintf(text, bytes, "%s", in.text + strspn(in.text, " \t"));
+	}
+	return why;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct insertion *x = a, *y = b;
@@ -362,9 +385,36 @@ static const char *collect_finding(
 	return NULL;
 }
 
-/* why: of each finding that has no insertion; NULL: it has, or needs none. */
-static unsigned collect(
-	const struct ct_result *r, const char *below, struct insertion *in, const char *why[CT_FINDINGS_MAX])
+static bool has_insertion(const struct insertion *in, unsigned count, const struct insertion *one)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (in[i].line == one->line && strcmp(in[i].file, one->file) == 0 &&
+			strcmp(in[i].text, one->text) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Of a store that is not in the undo log: those of two transactions may share a line. */
+static const char *collect_range(
+	const struct ct_unlogged *u, const char *below, struct insertion *in, unsigned *count)
+{
+	if (below == NULL && u->run != CT_CURE_HOLDS) {
+		return "its cure was not verified by running (--try-cures)";
+	}
+	const char *const why = range_of(u, &in[*count]);
+
+	if (why == NULL && below != NULL && name_below(u->file, below) == NULL) {
+		return "its source file is not below the working directory, which is what is copied";
+	}
+	*count += why == NULL && !has_insertion(in, *count, &in[*count]);
+	return why;
+}
+
+/* why: of each finding, and of each unlogged store, that has no insertion; NULL: it has, or needs none. */
+static unsigned collect(const struct ct_result *r, const char *below, struct insertion *in,
+	const char *why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX])
 {
 	NVW_INVARIANT(r->finding_count <= CT_FINDINGS_MAX);
 
@@ -374,13 +424,16 @@ static unsigned collect(
 		const struct ct_cure *const c = &r->finding[i].cure;
 
 		why[i] = NULL;
-		if (c->cured_by != 0 && !c->verified) {
+		if (!c->verified && (c->cured_by != 0 || r->finding[i].unlogged != 0)) {
 			continue;
 		}
 		why[i] = collect_finding(c, below, &in[count], &mine);
 		if (why[i] == NULL) { /* a part of a cure is none */
 			count += mine;
 		}
+	}
+	for (unsigned i = 0; i < r->unlogged.count; i++) {
+		why[CT_FINDINGS_MAX + i] = collect_range(&r->unlogged.at[i], below, in, &count);
 	}
 	NVW_INVARIANT(count <= INSERTIONS_MAX);
 	qsort(in, count, sizeof *in, by_place);
@@ -410,13 +463,19 @@ static void write_all(FILE *to, const struct insertion *in, unsigned count)
 int cli_patch_write(const struct ct_result *r, const char *path)
 {
 	static struct insertion in[INSERTIONS_MAX]; /* too large for a stack */
-	const char *why[CT_FINDINGS_MAX];
+	const char *why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX];
 	const unsigned count = collect(r, NULL, in, why);
 	struct nvw_new_file f;
 
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		if (why[i] != NULL) {
 			fprintf(stderr, "nvwave: note: no patch for finding %u: %s\n", i + 1, why[i]);
+		}
+	}
+	for (unsigned i = 0; i < r->unlogged.count; i++) {
+		if (why[CT_FINDINGS_MAX + i] != NULL) {
+			fprintf(stderr, "nvwave: note: no patch for the store at %s:%u: %s\n",
+				r->unlogged.at[i].file, r->unlogged.at[i].line, why[CT_FINDINGS_MAX + i]);
 		}
 	}
 	if (count == 0) {
@@ -476,8 +535,8 @@ static int patch_file(const struct insertion *in, unsigned count, const char *pa
 	return 0;
 }
 
-int cli_patch_apply(
-	const struct ct_result *r, const char *folder, const char *copy, const char *ret_why[CT_FINDINGS_MAX])
+int cli_patch_apply(const struct ct_result *r, const char *folder, const char *copy,
+	const char *ret_why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX])
 {
 	static struct insertion in[INSERTIONS_MAX]; /* too large for a stack */
 	const unsigned count = collect(r, folder, in, ret_why);

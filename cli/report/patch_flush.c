@@ -11,6 +11,7 @@
 #include "patch_expression.h"
 #include "patch_flush.h"
 #include "patch_target.h"
+#include "words.h"
 
 /* ---- Writing ------------------------------------------------------------------------------------- */
 
@@ -47,6 +48,25 @@ static bool is_sum(const char *address)
 	return address[0] != '&' && !text_is_object(address);
 }
 
+/* address: room for an expression and a cast. */
+static void write_address(const char *cast, const struct patch_target *t, char *address, size_t bytes)
+{
+	const bool encloses = *cast != '\0' && is_sum(t->address);
+
+	snprintf(address, bytes, encloses ? "%s(%s)" : "%s%s", cast, t->address);
+}
+
+static const char *write_range(
+	const struct patch_reader *r, const struct patch_target *t, char *text, size_t bytes)
+{
+	char address[TEXT_EXPRESSION + 64];
+
+	write_address(words_if(has_volatile(r->text[0].code), "(const void *)"), t, address, sizeof address);
+	const int n = snprintf(text, bytes, "pmemobj_tx_add_range_direct(%s, %s);", address, t->size);
+
+	return n < 0 || (size_t)n >= bytes ? "its statement is too long" : NULL;
+}
+
 static const char *write_flush(const struct patch_reader *r, const struct patch_target *t,
 	enum patch_flush what, char *text, size_t bytes)
 {
@@ -56,10 +76,7 @@ static const char *write_flush(const struct patch_reader *r, const struct patch_
 	if (c == NULL) {
 		return "no function that flushes such a store was found in its source";
 	}
-	const char *const cast = cast_of(r, c);
-	const bool encloses = *cast != '\0' && is_sum(t->address);
-
-	snprintf(address, sizeof address, encloses ? "%s(%s)" : "%s%s", cast, t->address);
+	write_address(cast_of(r, c), t, address, sizeof address);
 	const int n = snprintf(
 		text, bytes, c->sized ? "%s(%s%s, %s);" : "%s(%s%s);", c->name, c->before, address, t->size);
 
@@ -129,7 +146,11 @@ static const char *read_and_write(struct patch_reader *r, const struct patch_lin
 		return "it is a kernel's line, where no processor's flush can stand";
 	}
 	patch_read_headers(r, s);
-	patch_find_calls(r);
+	if (what == PATCH_RANGE) {
+		*ret_after = text_lines_between(code, 0, r->statement.from);
+	} else {
+		patch_find_calls(r);
+	}
 	if (what == PATCH_FENCE) {
 		return write_fence(r, text, bytes);
 	}
@@ -139,6 +160,9 @@ static const char *read_and_write(struct patch_reader *r, const struct patch_lin
 	}
 	if (is_bit_field(r, &target)) {
 		return "it stores to a bit-field, which has no address";
+	}
+	if (what == PATCH_RANGE) {
+		return write_range(r, &target, text, bytes);
 	}
 	return write_flush(r, &target, what, text, bytes);
 }

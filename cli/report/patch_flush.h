@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum patch_flush { PATCH_FLUSH = 1, PATCH_FENCE = 2, PATCH_PERSIST = 3 };
+/* RANGE: what is stored to is added to the undo log of a transaction of libpmemobj. */
+enum patch_flush { PATCH_FLUSH = 1, PATCH_FENCE = 2, PATCH_PERSIST = 3, PATCH_RANGE = 4 };
 
 /* A source file, whose lines are as getline() gives them, without the end of a line. */
 struct patch_lines {
@@ -20,8 +21,8 @@ struct patch_lines {
 };
 
 /*
- * The statement that comes behind the store (flush, or both) or behind whatever is at the line (fence),
- * without indentation. *ret_after: the line behind which it stands. Returns NULL, or why there is none. line:
+ * The statement that comes behind the store (flush, or both), before it (range), or behind whatever is at the
+ * line (fence), without indentation. *ret_after: the line behind which it stands. Returns NULL, or why there is none. line:
  * from 1 on, in the source.
  *
  * The address: "p->valid = 1;" gives "&p->valid, sizeof p->valid"; "*v = x", increments, std::atomic's and

@@ -9,6 +9,7 @@
 
 #include "core/invariant.h"
 #include "patch.h"
+#include "unlogged.h"
 #include "words.h"
 
 enum { TEXT_BYTES = 4096 };
@@ -34,6 +35,9 @@ static const struct cli_rule rules[] = {
 	{"wrong-content", "A state is wrong whatever was lost.", "Look at what the check expects."},
 	{"inconsistent-state", "A crash state fails the check.",
 		"No two stores are known whose order would mend it."},
+	{"unlogged-store", "A store within a transaction was never added to its undo log.",
+		"An abort, or the recovery from a power cut, does not take it back. Add the range before the store: "
+		"pmemobj_tx_add_range_direct()."},
 	{"recovery-dies", "Recovery or the check dies or hangs on a crash state.",
 		"Recovery must bear every state that a power cut can leave."},
 	{"program-failed", "The program failed.", "It ended with another status than 0, or by a signal."},
@@ -208,16 +212,6 @@ static json_t *finding_problem(const struct ct_finding *f)
 		f->text, "details", details, "at", 0, "steps", steps_of(f), "fix", fix_of(f));
 }
 
-json_t *cli_crash_problems(const struct ct_result *r)
-{
-	json_t *const all = json_array();
-
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		json_array_append_new(all, finding_problem(&r->finding[i]));
-	}
-	return all;
-}
-
 /* ---- Programs ------------------------------------------------------------------------------------ */
 
 static const char *text_of(const json_t *o, const char *name)
@@ -325,11 +319,44 @@ static void add_races(json_t *all, const json_t *report)
 	}
 }
 
+/* Stores that their transaction has not logged. */
+static void add_unlogged(json_t *all, const json_t *list)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(list, i, row)
+	{
+		json_t *const steps = json_array();
+
+		add_place(steps, json_object_get(row, "store"),
+			"this store goes to what was not added to its transaction");
+		add_place(steps, json_object_get(row, "transaction"), "which begins here");
+		add_problem(all, "unlogged-store", "error",
+			"a store within a transaction was never added to its undo log", steps);
+	}
+}
+
+json_t *cli_crash_problems(const struct ct_result *r)
+{
+	json_t *const all = json_array();
+
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		json_array_append_new(all, finding_problem(&r->finding[i]));
+	}
+	json_t *const unlogged = cli_unlogged_json(&r->unlogged);
+
+	add_unlogged(all, unlogged);
+	json_decref(unlogged);
+	return all;
+}
+
 json_t *cli_exec_problems(const json_t *report)
 {
 	json_t *const all = json_array();
 
 	add_end(all, report);
+	add_unlogged(all, json_object_get(report, "unlogged"));
 	add_races(all, report);
 	add_candidates(all, report);
 	add_advice(all, report);

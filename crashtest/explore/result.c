@@ -62,6 +62,9 @@ enum ct_verdict ct_verdict_of(const struct ct_result *r)
 	if (!r->consistent) {
 		return r->robust ? CT_VERDICT_NOT_ROBUST : CT_VERDICT_INCONSISTENT;
 	}
+	if (r->unlogged.count > 0) {
+		return CT_VERDICT_UNLOGGED;
+	}
 	if (!ct_is_consistent(r)) {
 		return CT_VERDICT_UNDECIDED;
 	}

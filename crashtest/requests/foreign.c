@@ -681,6 +681,9 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 		sum->finding[i] = groups.group[i].finding;
 	}
 	sum->consistent = sum->consistent && r->consistent;
+	if (sum->unlogged.count == 0) { /* of the first run that has one */
+		sum->unlogged = r->unlogged;
+	}
 	sum->interrupted = sum->interrupted || r->interrupted;
 	sum->gave_up = sum->gave_up || r->gave_up;
 	if (sum->states_undecided == 0) {

@@ -9,7 +9,7 @@
 
 #include "preload.h"
 
-static void *libpmem;
+static void *libpmem, *libpmemobj;
 
 void host_learn_libpmem(void *handle)
 {
@@ -27,6 +27,14 @@ void *host_real(const char *name)
 		}
 		if (libpmem != NULL) {
 			f = host_dlsym(libpmem, name);
+		}
+	}
+	if (f == NULL && strncmp(name, "pmemobj_", 8) == 0) {
+		if (libpmemobj == NULL) {
+			libpmemobj = dlopen("libpmemobj.so.1", RTLD_NOW | RTLD_NOLOAD);
+		}
+		if (libpmemobj != NULL) {
+			f = host_dlsym(libpmemobj, name);
 		}
 	}
 	if (f == NULL) {

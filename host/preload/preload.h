@@ -43,9 +43,10 @@ struct host_self {
 		uint64_t flushes, fences, lines_flushed, bytes_asked;
 	} begun;  /* the operation of nvw/ack.h, with the counters then */
 	bool own; /* runs the emulator (kernels.c): what it does to memory is not the program's */
-	struct host_watched *watched; /* NULL: not yet (windows.h) */
-	bool unwatched;               /* there is no room for it */
-	struct host_turn *turn;       /* NULL: its turns are not controlled (turns.h) */
+	struct host_watched *watched;         /* NULL: not yet (windows.h) */
+	bool unwatched;                       /* there is no room for it */
+	struct host_turn *turn;               /* NULL: its turns are not controlled (turns.h) */
+	struct host_transaction *transaction; /* NULL: none has begun (transactions.c) */
 };
 extern HOST_TLS struct host_self host_self;
 
@@ -404,6 +405,11 @@ static inline void host_point(enum host_point what, const void *object, void *pl
  * NULL: it is not controlled. */
 struct host_turn *host_turn_creates(void *(**start)(void *), int (**start_c11)(void *), void **argument);
 void host_turn_created(struct host_turn *new, pthread_t thread, bool failed);
+
+/* ---- Transactions of libpmemobj (transactions.c) ------------------------------------------------------ */
+
+/* Under the lock: this thread is about to store, by this code. */
+void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code);
 
 /* ---- Flushes and fences (libpmem.c) --------------------------------------------------------------- */
 

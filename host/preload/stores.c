@@ -32,6 +32,7 @@ void host_store(void *address, size_t n, bool streams, const struct host_caller 
 		.site = host_site(caller),
 		.streams = streams};
 
+	host_check_logged(m, &p, caller->address);
 	host_record_others(m, (uintptr_t)address - m->start, n, p.site);
 	host_pend(&p);
 	host_leave();
@@ -47,6 +48,7 @@ bool host_store_begins(void *address, size_t n, const struct host_caller *caller
 	host_reached(caller->address);
 	atomic = (struct host_pending){
 		.address = (uintptr_t)address, .n = n, .thread = host_self.number, .site = host_site(caller)};
+	host_check_logged(m, &atomic, caller->address);
 	host_record_others(m, (uintptr_t)address - m->start, n, atomic.site);
 	return true;
 }

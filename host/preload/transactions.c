@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Transactions of libpmemobj. A store within one must go to a range that was added to it, which is what an
+ * abort or a recovery restores, or to an object that it has allocated or reserved. Others are noted: each is
+ * a pair of places, of the store and of the beginning of its outermost transaction.
+ *
+ * Looked at are the stores that a program built by nvwave-cc announces, to the pool of the transaction. A
+ * constructor of pmemobj_alloc() stores to its own new object, and is not looked at.
+ */
+#include <errno.h>
+#include <libpmem.h>
+#include <libpmemobj.h>
+#include <link.h>
+#include <wchar.h>
+
+#include "preload.h"
+
+enum { RANGES_MAX = 1 << 14 };
+
+struct host_transaction {
+	int file;        /* of the pool; negative: not recorded */
+	unsigned depth;  /* of transactions within each other */
+	unsigned makers; /* constructors that run */
+	uint32_t begun;  /* site of the outermost one */
+	bool full;       /* there were more ranges: nothing is said of this transaction */
+	unsigned count;
+	struct {
+		uintptr_t start, end;
+	} range[RANGES_MAX];
+};
+
+/* The code of libpmemobj and of libpmem, which fill objects and write logs for a transaction. */
+static struct {
+	uintptr_t start, end;
+} library[2];
+
+static int find_library(struct dl_phdr_info *object, size_t bytes, void *functions)
+{
+	const uintptr_t *const of = functions;
+
+	(void)bytes;
+	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+		const uintptr_t start = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+		const uintptr_t end = start + object->dlpi_phdr[i].p_memsz;
+
+		for (unsigned k = 0; k < 2 && object->dlpi_phdr[i].p_type == PT_LOAD; k++) {
+			if (of[k] >= start && of[k] < end) {
+				library[k].start = start;
+				library[k].end = end;
+			}
+		}
+	}
+	return 0;
+}
+
+/* Not under the session's lock: the dynamic linker has its own. */
+static void find_libraries(void)
+{
+	uintptr_t functions[] = {(uintptr_t)REAL(pmemobj_tx_end), (uintptr_t)REAL(pmem_persist)};
+
+	dl_iterate_phdr(find_library, functions);
+}
+
+static bool is_of_library(uintptr_t code)
+{
+	return code - library[0].start < library[0].end - library[0].start ||
+	       code - library[1].start < library[1].end - library[1].start;
+}
+
+/* NULL: there is no session, or no memory. */
+static struct host_transaction *own(void)
+{
+	if (host_self.transaction == NULL && host_recording) {
+		find_libraries();
+		host_self.transaction = host_mapped_at(mmap(NULL, sizeof *host_self.transaction,
+			PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+	}
+	return host_self.transaction;
+}
+
+static void add(const void *start, size_t bytes)
+{
+	struct host_transaction *const t = own();
+
+	if (t == NULL || start == NULL || bytes == 0) {
+		return;
+	}
+	if (t->count == RANGES_MAX) {
+		t->full = true;
+		return;
+	}
+	t->range[t->count].start = (uintptr_t)start;
+	t->range[t->count++].end = (uintptr_t)start + bytes;
+}
+
+static void *direct(PMEMoid oid)
+{
+	return OID_IS_NULL(oid) ? NULL : REAL(pmemobj_direct)(oid);
+}
+
+static void add_object(PMEMoid oid)
+{
+	if (host_recording && !OID_IS_NULL(oid)) {
+		add(direct(oid), REAL(pmemobj_alloc_usable_size)(oid));
+	}
+}
+
+/* ---- Stores ----------------------------------------------------------------------------------------- */
+
+/* The newest ranges are the likeliest. */
+static uintptr_t covered_up_to(const struct host_transaction *t, uintptr_t at)
+{
+	for (unsigned i = t->count; i-- > 0;) {
+		if (at >= t->range[i].start && at < t->range[i].end) {
+			return t->range[i].end;
+		}
+	}
+	return at;
+}
+
+static bool is_covered(const struct host_transaction *t, uintptr_t at, uintptr_t end)
+{
+	while (at < end) {
+		const uintptr_t next = covered_up_to(t, at);
+
+		if (next == at) {
+			return false;
+		}
+		at = next;
+	}
+	return true;
+}
+
+static void note(const struct host_unlogged *found)
+{
+	struct host_control *const c = host_control;
+
+	for (uint32_t i = 0; i < c->unlogged_count; i++) {
+		if (c->unlogged[i].store == found->store && c->unlogged[i].begun == found->begun) {
+			c->unlogged[i].times++;
+			return;
+		}
+	}
+	if (c->unlogged_count < HOST_UNLOGGED_MAX) {
+		c->unlogged[c->unlogged_count++] = *found;
+	} else {
+		c->unlogged_more++;
+	}
+}
+
+void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code)
+{
+	const struct host_transaction *const t = host_self.transaction;
+	const uintptr_t at = p->address;
+
+	if (t == NULL || t->depth == 0 || t->makers > 0 || t->full || m->file != t->file ||
+		REAL(pmemobj_tx_stage)() != TX_STAGE_WORK || is_covered(t, at, at + p->n) ||
+		is_of_library((uintptr_t)code)) {
+		return;
+	}
+	note(&(struct host_unlogged){.store = p->site,
+		.begun = t->begun,
+		.file = (uint32_t)m->file,
+		.bytes = (uint32_t)p->n,
+		.off = m->off + (at - m->start),
+		.times = 1});
+}
+
+/* ---- Transactions ----------------------------------------------------------------------------------- */
+
+/* It is counted before it begins, since it may fail and still has to be ended. */
+static void begins(const PMEMobjpool *pool, const struct host_caller *caller)
+{
+	struct host_transaction *const t = own();
+
+	if (t == NULL || t->depth++ > 0 || !host_enter()) {
+		return;
+	}
+	const struct host_mapping *const m = host_find(pool);
+
+	t->file = m ? m->file : -1;
+	t->begun = host_site(caller);
+	host_leave();
+}
+
+__attribute__((used, visibility("hidden"))) void *host_transaction_begins(
+	const PMEMobjpool *pool, void *address, uintptr_t frame);
+
+void *host_transaction_begins(const PMEMobjpool *pool, void *address, uintptr_t frame)
+{
+	const struct host_caller caller = {address, frame};
+	const int before = errno;
+
+	begins(pool, &caller);
+	errno = before;
+	return host_real("pmemobj_tx_begin");
+}
+
+/* Jumps, since the function has arguments that only it can count. */
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n"
+	".globl pmemobj_tx_begin\n"
+	".type pmemobj_tx_begin, @function\n"
+	"pmemobj_tx_begin:\n"
+	"	push %rdi\n"
+	"	push %rsi\n"
+	"	push %rdx\n"
+	"	push %rcx\n"
+	"	push %r8\n"
+	"	push %r9\n"
+	"	push %rax\n"
+	"	mov 56(%rsp), %rsi\n"
+	"	lea 64(%rsp), %rdx\n"
+	"	call host_transaction_begins\n"
+	"	mov %rax, %r11\n"
+	"	pop %rax\n"
+	"	pop %r9\n"
+	"	pop %r8\n"
+	"	pop %rcx\n"
+	"	pop %rdx\n"
+	"	pop %rsi\n"
+	"	pop %rdi\n"
+	"	jmp *%r11\n"
+	".size pmemobj_tx_begin, . - pmemobj_tx_begin\n"
+	".popsection\n");
+#endif
+
+HOST_EXPORT int pmemobj_tx_end(void)
+{
+	struct host_transaction *const t = host_self.transaction;
+
+	if (t != NULL && t->depth > 0 && --t->depth == 0) {
+		t->count = t->makers = 0; /* an abort leaves a constructor by a jump */
+		t->full = false;
+	}
+	return REAL(pmemobj_tx_end)();
+}
+
+/* ---- What it may store to --------------------------------------------------------------------------- */
+
+/* A call that fails may jump to the transaction's beginning instead of returning. */
+HOST_EXPORT int pmemobj_tx_add_range(PMEMoid oid, uint64_t off, size_t size)
+{
+	const int error = REAL(pmemobj_tx_add_range)(oid, off, size);
+
+	if (error == 0) {
+		add((char *)direct(oid) + off, size);
+	}
+	return error;
+}
+
+HOST_EXPORT int pmemobj_tx_add_range_direct(const void *ptr, size_t size)
+{
+	const int error = REAL(pmemobj_tx_add_range_direct)(ptr, size);
+
+	if (error == 0) {
+		add(ptr, size);
+	}
+	return error;
+}
+
+HOST_EXPORT int pmemobj_tx_xadd_range(PMEMoid oid, uint64_t off, size_t size, uint64_t flags)
+{
+	const int error = REAL(pmemobj_tx_xadd_range)(oid, off, size, flags);
+
+	if (error == 0) {
+		add((char *)direct(oid) + off, size);
+	}
+	return error;
+}
+
+HOST_EXPORT int pmemobj_tx_xadd_range_direct(const void *ptr, size_t size, uint64_t flags)
+{
+	const int error = REAL(pmemobj_tx_xadd_range_direct)(ptr, size, flags);
+
+	if (error == 0) {
+		add(ptr, size);
+	}
+	return error;
+}
+
+#define ALLOCATES(name, parameters, arguments)               \
+	HOST_EXPORT PMEMoid name parameters                  \
+	{                                                    \
+		const PMEMoid object = REAL(name) arguments; \
+                                                             \
+		add_object(object);                          \
+		return object;                               \
+	}
+
+ALLOCATES(pmemobj_tx_alloc, (size_t size, uint64_t type_num), (size, type_num))
+ALLOCATES(pmemobj_tx_zalloc, (size_t size, uint64_t type_num), (size, type_num))
+ALLOCATES(pmemobj_tx_xalloc, (size_t size, uint64_t type_num, uint64_t flags), (size, type_num, flags))
+ALLOCATES(pmemobj_tx_realloc, (PMEMoid oid, size_t size, uint64_t type_num), (oid, size, type_num))
+ALLOCATES(pmemobj_tx_zrealloc, (PMEMoid oid, size_t size, uint64_t type_num), (oid, size, type_num))
+ALLOCATES(pmemobj_tx_strdup, (const char *s, uint64_t type_num), (s, type_num))
+ALLOCATES(pmemobj_tx_xstrdup, (const char *s, uint64_t type_num, uint64_t flags), (s, type_num, flags))
+ALLOCATES(pmemobj_tx_wcsdup, (const wchar_t *s, uint64_t type_num), (s, type_num))
+ALLOCATES(pmemobj_tx_xwcsdup, (const wchar_t *s, uint64_t type_num, uint64_t flags), (s, type_num, flags))
+ALLOCATES(pmemobj_reserve, (PMEMobjpool * pop, struct pobj_action *act, size_t size, uint64_t type_num),
+	(pop, act, size, type_num))
+ALLOCATES(pmemobj_xreserve,
+	(PMEMobjpool * pop, struct pobj_action *act, size_t size, uint64_t type_num, uint64_t flags),
+	(pop, act, size, type_num, flags))
+
+/* ---- Constructors ----------------------------------------------------------------------------------- */
+
+struct constructor {
+	pmemobj_constr run;
+	void *argument;
+};
+
+static int construct(PMEMobjpool *pool, void *object, void *context)
+{
+	const struct constructor *const c = context;
+	struct host_transaction *const t = own();
+
+	if (t != NULL) {
+		t->makers++;
+	}
+	const int error = c->run(pool, object, c->argument);
+
+	if (t != NULL) {
+		t->makers--;
+	}
+	return error;
+}
+
+HOST_EXPORT int pmemobj_alloc(PMEMobjpool *pop, PMEMoid *oidp, size_t size, uint64_t type_num,
+	pmemobj_constr constructor, void *arg)
+{
+	struct constructor c = {constructor, arg};
+
+	return REAL(pmemobj_alloc)(pop, oidp, size, type_num, constructor ? construct : NULL, &c);
+}
+
+HOST_EXPORT int pmemobj_xalloc(PMEMobjpool *pop, PMEMoid *oidp, size_t size, uint64_t type_num,
+	uint64_t flags, pmemobj_constr constructor, void *arg)
+{
+	struct constructor c = {constructor, arg};
+
+	return REAL(pmemobj_xalloc)(pop, oidp, size, type_num, flags, constructor ? construct : NULL, &c);
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_transactions.py NVWAVE NVWAVE-CC TRANSACTIONS.C LIST.C: stores that a transaction of libpmemobj cannot take back are named."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+from tap import ok, plan
+
+nvwave, cc, source, list_source = (os.path.abspath(p) for p in sys.argv[1:5])
+compiler = shutil.which("gcc")
+if not compiler:
+    print("1..0 # SKIP there is no gcc")
+    sys.exit(0)
+folder = tempfile.TemporaryDirectory(prefix="nvwave-transactions-")
+os.chdir(folder.name)
+shutil.copy(source, "transactions.c")
+shutil.copy(list_source, "list.c")
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def build(name, *more):
+    status, _, err = run(*more, compiler, "-g", "-O1", "-o", name, name.split("-")[0] + ".c", "-lpmemobj")
+    if status != 0:
+        sys.exit(err)
+
+
+build("transactions", cc)
+build("list", cc)
+lines = {m.group(1): n for n, text in enumerate(open("transactions.c"), 1) if (m := re.search(r"/\* LINE ([a-z-]+) \*/", text))}
+run("./transactions", "start", "fill")
+
+
+def watched(case, *options):
+    """Under nvwave exec: the exit status, and what its report says of unlogged stores."""
+    shutil.copy("start", "pool")
+    status, _, err = run(nvwave, "exec", "--output-format=json", "--report=report.json", *options, "--", "./transactions", "pool", case)
+    with open("report.json") as f:
+        return status, json.load(f).get("unlogged", []), err
+
+
+wrong = []
+for case in ("added", "added-in-parts", "allocated", "reserved", "nested", "aborted", "another-thread", "outside"):
+    status, unlogged, err = watched(case, "--advice")
+    if status != 0 or unlogged:
+        wrong.append((case, status, unlogged, err))
+ok(not wrong, "what_a_transaction_has_added_allocated_or_reserved_may_be_stored_to", *wrong)
+wrong = []
+for case in (n for n in lines if n.startswith("no-")):
+    status, unlogged, err = watched(case, "--record=log")
+    if (status != 1 or [u["store"]["line"] for u in unlogged] != [lines[case]] or unlogged[0]["transaction"]["line"] != lines["begin"]
+            or unlogged[0]["times"] != 1):
+        wrong.append((case, status, unlogged, err))
+ok(not wrong and len(lines) == 5, "each_store_to_anything_else_is_named_with_its_transaction", *wrong)
+status, unlogged, _ = watched("no-range")
+ok(status == 0 and not unlogged, "nothing_is_looked_at_without_a_record")
+
+crash = [nvwave, "crash", "--image=start", "--check=./transactions {} check", "--states=30"]
+status, out, err = run(*crash, "--exec=./transactions start no-range")
+ok(status == 1 and out.startswith("UNLOGGED STORE   1 place; no failure in ") and
+   "never added to the undo log: the store at %s/transactions.c:%d" % (folder.name, lines["no-range"]) in out and
+   "not verified (--try-cures=COMMAND runs it): pmemobj_tx_add_range_direct(&root->b, sizeof root->b); before " in out,
+   "a_rule_is_broken_though_no_tested_state_fails", status, out, err)
+status, out, err = run(*crash, "--exec=./transactions start no-range", "--output-format=sarif")
+results = json.loads(out)["runs"][0]["results"] if status == 1 else []
+ok([r["ruleId"] for r in results] == ["unlogged-store"] and
+   results[0]["locations"][0]["physicalLocation"]["region"]["startLine"] == lines["no-range"],
+   "other_tools_get_its_line", status, out, err)
+for i in (1, 2):
+    with open("shard%d.json" % i, "w") as f:
+        f.write(run(*crash, "--exec=./transactions start no-range", "--shard=%d/2" % i, "--output-format=json")[1])
+status, out, err = run(nvwave, "crash", "--merge", "shard1.json", "shard2.json")
+ok(status == 1 and out.startswith("UNLOGGED STORE"), "merged_shards_have_it_too", status, out, err)
+status, out, err = run(*crash, "--exec=./transactions start added")
+ok(status == 0 and "undo log" not in out, "its_clean_twin_breaks_none", status, out, err)
+
+run("./list", "create", "list.pool")
+with open("build.sh", "w") as f:
+    f.write("%s %s -g -O1 -o list list.c -lpmemobj\n" % (cc, compiler))
+status, out, err = run(nvwave, "crash", "--exec=./list append list.pool 1 no-add", "--image=list.pool", "--check=./list check", "--states=60",
+                       "--try-cures=sh build.sh", "--patch=cure.patch", "--html=page.html")
+page = open("page.html").read() if os.path.exists("page.html") else ""
+ok(status == 1 and out.startswith("INCONSISTENT") and re.search(r"the store at \S*/list.c:\d+ breaks a rule of transactions, below: mend that first", out)
+   and re.search(r"verified by running: pmemobj_tx_add_range_direct\(.*&root->length, sizeof root->length\); before ", out)
+   and "verified on this log: with a flush" not in out and "Never added to the undo log" in page,
+   "a_range_that_is_added_is_verified_by_running_the_program_with_it", status, out, err)
+status, _, err = run("patch", "-p1", "-i", "cure.patch")
+build("list", cc)
+again, out, _ = run(nvwave, "crash", "--exec=./list append list.pool 1 no-add", "--image=list.pool", "--check=./list check", "--states=60")
+ok(status == 0 and again == 0 and "undo log" not in out, "its_patch_applies_and_mends_the_program", status, err, out)
+shutil.copy(source, "transactions.c")
+with open("build.sh", "w") as f:  # as if the range did not reach the build
+    f.write("%s %s -g -O1 -o transactions %s -lpmemobj\n" % (cc, compiler, source))
+status, out, err = run(*crash[:3], "--check=true", "--states=10", "--exec=./transactions start no-range", "--try-cures=sh build.sh", "--patch=no.patch")
+ok(status == 1 and "refuted by running: pmemobj_tx_add_range_direct(" in out and "is still in no added range" in out and not os.path.exists("no.patch"),
+   "a_range_that_does_not_help_is_refuted", status, out, err)
+build("list")
+status, out, err = run(nvwave, "crash", "--exec=./list append list.pool 1", "--image=list.pool", "--check=./list check", "--states=30")
+ok(status == 0 and "undo log" not in out, "of_a_program_that_nvwave_cc_has_not_built_nothing_is_said", status, out, err)
+plan()
