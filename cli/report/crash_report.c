@@ -759,6 +759,48 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		cli_unlogged_json(&r->unlogged));
 }
 
+/* The members of these names. */
+static json_t *some_of(const json_t *o, const char *const *names)
+{
+	json_t *const some = json_object();
+
+	for (; *names != NULL; names++) {
+		json_object_set(some, *names, json_object_get(o, *names));
+	}
+	return some;
+}
+
+static json_t *brief_finding(const json_t *finding)
+{
+	static const char *const names[] = {"kind", "lost", "early", "lost_function", "early_function", NULL};
+
+	return json_pack("{s:O, s:o}", "text", json_object_get(finding, "text"), "cause",
+		some_of(json_object_get(finding, "cause"), names));
+}
+
+json_t *crash_report_brief(const struct crash_heading *h, const struct ct_result *r)
+{
+	static const char *const names[] = {"verdict", "mode", "workload", "machine", "protocol", "model",
+		"seed", "mutation", "states_distinct", "states_failing", "instants", "instants_exhausted",
+		"repeat", NULL};
+	static const char *const of_source[] = {"statements", "executed", NULL};
+	json_t *const whole = json_result(h, r), *const brief = some_of(whole, names),
+		      *const findings = json_array(), *const source = json_object_get(whole, "source");
+	json_t *finding;
+	size_t i;
+
+	json_array_foreach(json_object_get(whole, "findings"), i, finding)
+	{
+		json_array_append_new(findings, brief_finding(finding));
+	}
+	json_object_set_new(brief, "findings", findings);
+	if (source != NULL) {
+		json_object_set_new(brief, "source", some_of(source, of_source));
+	}
+	json_decref(whole);
+	return brief;
+}
+
 int crash_report_json(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	NVW_INVARIANT(h->command != NULL);

@@ -52,6 +52,8 @@ unsigned crash_report_sampled(
 	const struct ct_result *result, bool limits, char ret_line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES]);
 
 void crash_report_text(const struct crash_heading *heading, const struct ct_result *result, FILE *to);
+/* What an index of reports has of it (report_index.h): some members of its JSON. NULL without memory. */
+json_t *crash_report_brief(const struct crash_heading *heading, const struct ct_result *result);
 /* NVW_E_MEMORY, or NVW_E_SYSTEM if it could not be written. */
 NVW_CHECKED int crash_report_json(
 	const struct crash_heading *heading, const struct ct_result *result, FILE *to);

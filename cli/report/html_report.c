@@ -13,6 +13,7 @@
 #include "html_finding.h"
 #include "html_report.h"
 #include "provenance.h"
+#include "report_index.h"
 #include "statements.h"
 #include "html_text.h"
 #include "machines.h"
@@ -62,6 +63,21 @@ static void made_by(FILE *f, const struct crash_heading *h, const struct ct_resu
 	free(text);
 }
 
+/* For nvwave report. */
+static void data(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+{
+	json_t *const brief = crash_report_brief(h, r);
+	char *const text = json_dumps(brief, JSON_COMPACT);
+
+	if (text != NULL) {
+		fputs(REPORT_PAGE_MARK, f);
+		html_text(f, text);
+		fputs("\">", f);
+	}
+	free(text);
+	json_decref(brief);
+}
+
 static void title(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
 	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
@@ -77,8 +93,10 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 		words_if(r->without_crash && !r->consistent, " WITHOUT ANY CRASH"));
 
 	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-	      "content=\"width=device-width\"><title>",
+	      "content=\"width=device-width\">",
 		f);
+	data(f, h, r);
+	fputs("<title>", f);
 	html_text(f, h->workload);
 	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
 	html_text(f, h->workload);

@@ -71,6 +71,7 @@ modes = {
     "bench": [("bench", ["bench", "stack", "--operations=64"])],
     "reproduce": [("reproduce", ["reproduce", "--papers=papers", "--output=out"]), ("list", ["reproduce", "--papers=papers", "--list"])],
     "compare": [("compare", ["compare", "one.json", "two.json"])],
+    "report": [("report", ["report", "reports"])],
     "plot": [("plot", plot), ("heat", plot + ["--kind=heat", "--series=b"])],
     "list": [("list", ["list", "protocols"])],
 }
@@ -126,6 +127,8 @@ def prepare():
     with open("table.csv", "w") as f:
         f.write("a,b,c\n1,1,5\n2,2,6\n4,1,7\n")
     run(["crash"] + broken + ["--model=epoch", "--save=found"])
+    os.mkdir("reports")
+    run(["crash"] + kv + ["--html=reports/a.html"])
     for i in (1, 2):
         with open("shard%d" % i, "w") as f:
             f.write(run(["crash"] + kv + ["--shard=%d/2" % i, "--output-format=json"])[1])

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave report FOLDER: an index page of the crash reports in it, and what has changed from one to the next. */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "report/json_report.h"
+#include "report/provenance.h"
+#include "report/report_index.h"
+#include "report/words.h"
+#include "session.h"
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	return words_or(json_string_value(json_object_get(o, name)), "");
+}
+
+static void print_texts(const char *what, const json_t *list)
+{
+	json_t *text;
+	size_t i;
+
+	json_array_foreach(list, i, text)
+	{
+		printf("    %s: %s\n", what, json_string_value(text));
+	}
+}
+
+static void print_row(const json_t *row)
+{
+	const json_t *const changes = json_object_get(row, "changes");
+	char time[REPORT_TIME_TEXT];
+
+	printf("%s  %-16s  %s  %s\n", report_index_time(row, time),
+		ct_verdict_words(report_index_verdict(row)), text_of(row, "subject"), text_of(row, "file"));
+	print_texts("new", json_object_get(changes, "new"));
+	print_texts("gone", json_object_get(changes, "gone"));
+	if (*text_of(changes, "verdict") != '\0') {
+		printf("    the verdict was: %s\n", text_of(changes, "verdict"));
+	}
+	if (*text_of(changes, "coverage") != '\0') {
+		printf("    the coverage was: %s\n", text_of(changes, "coverage"));
+	}
+}
+
+/* Whether the newest report of some subject fails. The newest come first. */
+static bool fails(const json_t *reports)
+{
+	json_t *const seen = json_object(), *row;
+	bool failed = false;
+	size_t i;
+
+	json_array_foreach(reports, i, row)
+	{
+		const char *const subject = text_of(row, "subject");
+
+		if (json_object_get(seen, subject) == NULL) {
+			const enum ct_verdict verdict = report_index_verdict(row);
+
+			failed = failed || verdict == CT_VERDICT_INCONSISTENT ||
+				 verdict == CT_VERDICT_NOT_ROBUST;
+			json_object_set_new(seen, subject, json_true());
+		}
+	}
+	json_decref(seen);
+	return failed;
+}
+
+static void print_text(const char *folder, const json_t *reports)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(reports, i, row)
+	{
+		print_row(row);
+	}
+	printf("%s/index.html: %s report%s\n", folder, GROUPED(json_array_size(reports)),
+		plural(json_array_size(reports)));
+}
+
+static int write_and_print(const char *folder, json_t *reports, bool json)
+{
+	NVW_TRY(report_index_page(folder, reports));
+	if (json) {
+		NVW_TRY(cli_print_json(json_pack("{s:s, s:O, s:o}", "folder", folder, "reports", reports,
+					       "made_by", cli_provenance(NULL, NULL)),
+			stdout));
+	} else {
+		print_text(folder, reports);
+	}
+	NVW_TRY(cli_flush());
+	return fails(reports) ? NVW_E_INCONSISTENT : 0;
+}
+
+static int report(struct cli_options *o)
+{
+	json_t *reports = NULL;
+
+	if (o->argument_count == 0) {
+		return nvw_fail(NVW_E_USAGE, "report: expected a folder with reports of nvwave crash");
+	}
+	if (o->argument_count > 1) {
+		return cli_options_surplus(o, o->argument[1]);
+	}
+	NVW_TRY(report_index_read(o->argument[0], &reports));
+	const int result = write_and_print(o->argument[0], reports, cli_json(o));
+
+	json_decref(reports);
+	return result;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	static const struct cli_command command = {
+		.help = "nvwave report FOLDER [options]\n\n"
+			"Writes FOLDER/index.html: the reports of nvwave crash in the folder (JSON, pages of "
+			"--html), newest first,\n"
+			"each with what has changed since the last one of the same subject.\n",
+		.after_help = "\nExit status: 1 the newest report of a subject has a finding, 2 a file is no "
+			      "report.",
+		.run = report};
+
+	return cli_run_command(&command, argc, argv);
+}
