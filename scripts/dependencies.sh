@@ -2,7 +2,7 @@
 # Installs what nvwave is built with, on Debian 12, as root. Sourced by demo.sh and test.sh; does nothing, and needs
 # no network, when everything is there.
 
-dependencies="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal libpmem-dev liburcu-dev libcmocka-dev
+dependencies="gcc g++ libc6-dev meson ninja-build pkg-config python3-minimal libpmem-dev libpmem2-dev liburcu-dev libcmocka-dev
 	libpmemobj-dev libinih-dev libjansson-dev libdw-dev libzstd-dev libxxhash-dev libarchive-dev libprotobuf-c-dev protobuf-c-compiler procps gnuplot-nox fonts-dejavu-core"
 
 install_dependencies() {

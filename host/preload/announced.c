@@ -34,7 +34,7 @@ static unsigned watched_count;
 /* clang-format off */
 static const char *const harmless[] = {
 	/* interposed here: fills.c, libc.c, libpmem.c, threads.c */
-	"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy", "stpcpy", "strncpy", "strcat", "pmem_*",
+	"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy", "stpcpy", "strncpy", "strcat", "pmem_*", "pmem2_*",
 	"mmap",
 	"mmap64", "munmap", "mremap", "mprotect", "msync", "fsync", "fdatasync", "read", "pread", "pread64",
 	"recv",

@@ -9,11 +9,25 @@
 
 #include "preload.h"
 
-static void *libpmem, *libpmemobj;
+/* Libraries whose functions are interposed, by prefix, where they are not behind this one. */
+static struct library {
+	const char *prefix, *name;
+	void *handle;
+} libraries[] = {{"pmem_", "libpmem.so.1", NULL}, {"pmem2_", "libpmem2.so.1", NULL},
+	{"pmemobj_", "libpmemobj.so.1", NULL}};
 
 void host_learn_libpmem(void *handle)
 {
-	libpmem = handle;
+	libraries[0].handle = handle;
+}
+
+/* libpmem is loaded if need be: a program of libpmem2 has its functions from here (libpmem2.c). */
+static void *library_function(struct library *of, const char *name)
+{
+	if (of->handle == NULL) {
+		of->handle = dlopen(of->name, of == libraries ? RTLD_NOW : RTLD_NOW | RTLD_NOLOAD);
+	}
+	return of->handle ? host_dlsym(of->handle, name) : NULL;
 }
 
 void *host_real(const char *name)
@@ -21,20 +35,9 @@ void *host_real(const char *name)
 	host_own_function(NULL, NULL);
 	void *f = host_dlsym(RTLD_NEXT, name);
 
-	if (f == NULL && strncmp(name, "pmem_", 5) == 0) {
-		if (libpmem == NULL) {
-			libpmem = dlopen("libpmem.so.1", RTLD_NOW | RTLD_NOLOAD);
-		}
-		if (libpmem != NULL) {
-			f = host_dlsym(libpmem, name);
-		}
-	}
-	if (f == NULL && strncmp(name, "pmemobj_", 8) == 0) {
-		if (libpmemobj == NULL) {
-			libpmemobj = dlopen("libpmemobj.so.1", RTLD_NOW | RTLD_NOLOAD);
-		}
-		if (libpmemobj != NULL) {
-			f = host_dlsym(libpmemobj, name);
+	for (unsigned i = 0; i < sizeof libraries / sizeof *libraries && f == NULL; i++) {
+		if (strncmp(name, libraries[i].prefix, strlen(libraries[i].prefix)) == 0) {
+			f = library_function(&libraries[i], name);
 		}
 	}
 	if (f == NULL) {
