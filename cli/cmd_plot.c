@@ -37,6 +37,7 @@ static struct plot plot_from(const struct cli_options *o)
 		.series_label = cli_text(o, CLI_series_label),
 		.baseline = cli_text(o, CLI_plot_baseline),
 		.kind = (enum plot_kind)cli_number(o, CLI_kind),
+		.shows = (enum plot_middle)cli_number(o, CLI_shows),
 		.decides_log_x = scale == SCALE_AUTO,
 		.log_x = scale == SCALE_LOG_X || scale == SCALE_LOG,
 		.log_y = scale == SCALE_LOG_Y || scale == SCALE_LOG};
@@ -61,6 +62,8 @@ static int check_plot(const struct plot *p)
 static int take_plot(const struct cli_options *o, struct plot *p)
 {
 	*p = plot_from(o);
+	NVW_TRY(plot_paper(cli_text(o, CLI_size_of_figure), cli_text(o, CLI_font),
+		(unsigned)cli_number(o, CLI_palette), &p->paper));
 	if (o->argument_count > 1) {
 		return cli_options_surplus(o, o->argument[1]);
 	}
@@ -95,10 +98,11 @@ static int draw(const struct plot *p, const char *path, bool keeps_script)
 
 static int plot_of(const struct cli_options *o, struct plot *p, struct plot_table *table)
 {
-	const char *const path = cli_text(o, CLI_plot_output), *terminal;
+	const char *const path = cli_text(o, CLI_plot_output);
+	char terminal[PLOT_TERMINAL_BYTES];
 
 	NVW_TRY(take_plot(o, p));
-	NVW_TRY(plot_format(path, &terminal));
+	NVW_TRY(plot_terminal(&p->paper, path, terminal));
 	NVW_TRY(plot_find_gnuplot());
 	NVW_TRY(plot_table_read(p->path, table));
 	NVW_TRY(plot_cells(p, table, cli_text(o, CLI_where)));
@@ -121,6 +125,7 @@ static int plot(struct cli_options *o)
 	struct plot p;
 	const int r = plot_of(o, &p, &table);
 
+	plot_paper_end(&p.paper);
 	plot_cells_end(&p);
 	plot_table_end(&table);
 	return r;
@@ -130,9 +135,9 @@ int cmd_plot(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave plot CSV --x=COLUMN --y=COLUMN [--series=COLUMN] -o FILE [options]\n\n"
-			"Draws a table, for example of nvwave sweep, through gnuplot: medians over the rows "
-			"that differ in the seed,\n"
-			"with a line from the least to the most.\n",
+			"Draws a table, for example of nvwave sweep, through gnuplot: means over the rows that "
+			"differ in the seed,\n"
+			"with their 95 % confidence intervals (Student's t, three rows or more).\n",
 		.run = plot};
 
 	return cli_run_with_output(&command, argc, argv);

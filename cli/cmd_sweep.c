@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave sweep: points of a command over axes, as rows of one table. See sweep.h. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"
+#include "laboratory/confidence.h"
 #include "laboratory/sweep.h"
 #include "report/words.h"
 
@@ -134,20 +136,36 @@ static void count_points(struct sweep_command *c)
 	}
 }
 
-static void print_means(const struct sweep_command *c)
+static void print_mean(const struct sweep_command *c, const json_t *mean)
 {
-	json_t *mean;
-	size_t i;
+	const json_t *const half = json_object_get(mean, "confidence_95");
+	const struct confidence ratio = {json_real_value(json_object_get(mean, "geometric_mean")),
+		json_is_real(half) ? json_real_value(half) : NAN};
+	const long long groups = json_integer_value(json_object_get(mean, "groups"));
+	char text[CONFIDENCE_TEXT];
 
-	json_array_foreach(json_object_get(c->summary, "geometric_means"), i, mean)
-	{
-		printf("%s%s relative to %s: %s %.4g, geometric mean of %lld (%.4g to %.4g)\n",
-			words_if(!i, "\n"), json_string_value(json_object_get(mean, "metric")),
-			c->sweep.baseline.text, json_string_value(json_object_get(mean, "points")),
-			json_real_value(json_object_get(mean, "geometric_mean")),
-			(long long)json_integer_value(json_object_get(mean, "groups")),
+	printf("%s relative to %s: %s %s times", json_string_value(json_object_get(mean, "metric")),
+		c->sweep.baseline.text, json_string_value(json_object_get(mean, "points")),
+		confidence_text(ratio, text));
+	if (groups > 1) {
+		printf(", geometric mean of %lld (%.4g to %.4g)", groups,
 			json_real_value(json_object_get(mean, "least")),
 			json_real_value(json_object_get(mean, "most")));
+	}
+	putchar('\n');
+}
+
+static void print_means(const struct sweep_command *c)
+{
+	json_t *const means = json_object_get(c->summary, "geometric_means"), *mean;
+	size_t i;
+
+	if (json_array_size(means)) {
+		puts("\nmeans over the seeds, ± 95 % confidence (Student's t)");
+	}
+	json_array_foreach(means, i, mean)
+	{
+		print_mean(c, mean);
 	}
 }
 

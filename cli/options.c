@@ -382,6 +382,13 @@ bool cli_has_option(const char *command, const char *name)
 	return find_option(command, name) < CLI_OPTIONS;
 }
 
+const char *cli_option_words(const char *command, const char *name)
+{
+	const unsigned id = find_option(command, name);
+
+	return id < CLI_OPTIONS ? help_of(number_of(command), id) : NULL;
+}
+
 bool cli_is_flag(const char *command, const char *word)
 {
 	const unsigned id = find_option(command, word);

@@ -244,6 +244,7 @@ static int draw_figure(const struct page *p, const struct paper_row *first)
 				     nvw_fail(NVW_E_MEMORY, "no memory for a figure");
 
 	snprintf(title, sizeof title, "%s, %s", first->paper, figure);
+	r = NVW_OR(r, plot_paper(NULL, NULL, 0, &plot.paper));
 	r = NVW_OR(r, plot_table_read(table_path, &table));
 	r = NVW_OR(r, plot_cells(&plot, &table, NULL));
 	r = NVW_OR(r, plot_draw(&plot, path, NULL));

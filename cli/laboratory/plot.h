@@ -2,10 +2,12 @@
 /*
  * nvwave plot: a table becomes a figure, drawn by gnuplot.
  *
- *	plot_table.c   CSV file -> rows -> cells: a median, least and most of the rows with one x and one
- *	               series
+ *	plot_table.c   CSV file -> rows -> cells: the middle of the rows with one x and one series, and how well
+ *	               it is known
  *	plot_number.c  values with a unit
  *	plot_label.c   what columns are called in a figure, and their units
+ *	plot_words.c   what an axis of a sweep is called, where options and keys are described
+ *	plot_paper.c   size, letters and colours
  *	plot_script.c  cells -> gnuplot's script
  *	plot_draw.c    gnuplot's script -> a file
  */
@@ -21,8 +23,16 @@
 enum plot_kind { PLOT_LINES, PLOT_POINTS, PLOT_BARS, PLOT_HEAT };
 enum { PLOT_SERIES_MAX = 14, PLOT_HEAT_MAX = 64, PLOT_LABEL_BYTES = 320 };
 
-/* The width and the height of a figure, in letters of its text; the formats differ a little. */
-enum { PLOT_WIDE = 74, PLOT_HIGH = 42 };
+enum plot_middle { PLOT_MEAN, PLOT_MEDIAN };
+
+/* How a figure looks on its page. */
+struct plot_paper {
+	double wide_mm, high_mm; /* 0: no size was named */
+	char *font;
+	double letters_pt;
+	unsigned palette;
+	unsigned wide, high; /* in letters of its text; the formats differ a little */
+};
 
 struct plot_table {
 	char *text;         /* the file, cut up into fields */
@@ -44,7 +54,9 @@ struct plot_cell {
 	unsigned failed; /* others */
 	double *value;   /* sorted */
 	unsigned room, first_row;
-	double median, least, most;
+	double middle;    /* mean, or median */
+	double half;      /* of the confidence interval; 0: none */
+	double low, high; /* the confidence interval of the mean; of a median the least and the most */
 };
 
 struct plot_names {
@@ -61,12 +73,15 @@ struct plot {
 	const char *x_label, *y_label, *series_label; /* NULL: as the tables of numbers say */
 	const char *baseline;                         /* "COLUMN=VALUE", NULL: none */
 	enum plot_kind kind;
+	enum plot_middle shows;
+	struct plot_paper paper;
 	bool log_x, log_y;
 	bool decides_log_x;                        /* the values of x do, which sets log_x */
 	bool x_is_axis, y_is_axis, series_is_axis; /* of a sweep: no number that was measured */
-	struct plot_names at, of;                  /* values of x, and of series: one "" without it */
-	struct plot_cell *cell; /* cell[series * at.count + x]; count 0: no row that is ok */
-	unsigned left_out;      /* rows whose status is not "ok" */
+	char x_words[PLOT_LABEL_BYTES], series_words[PLOT_LABEL_BYTES]; /* of axes; "": none */
+	struct plot_names at, of; /* values of x, and of series: one "" without it */
+	struct plot_cell *cell;   /* cell[series * at.count + x]; count 0: no row that is ok */
+	unsigned left_out;        /* rows whose status is not "ok" */
 };
 
 /* Takes the rows that where ("COLUMN=VALUE ..." or NULL) selects. NVW_E_USAGE if rows of one cell differ in
@@ -107,8 +122,26 @@ unsigned plot_longest(const struct plot_names *names);
  * cannot be drawn so. */
 NVW_CHECKED int plot_script(const struct plot *plot, const char *path, bool names_output, FILE *to);
 
-/* The end of the file's name decides on the format: .svg, .png or .pdf. NVW_E_USAGE for others. */
-NVW_CHECKED int plot_format(const char *path, const char **ret_terminal);
+/* What an axis of a sweep is called where its values are numbers: as the option, or the machine's key, is
+ * described. False: as the column. */
+bool plot_words(
+	const struct plot_table *table, const char *column, bool numbers, char ret_text[PLOT_LABEL_BYTES]);
+
+/* "85mm", "85mmx60mm", "3.3in"; "Times,8" or "Times"; NULL: the standard. NVW_E_USAGE. Release by
+ * plot_paper_end(), also after an error. */
+NVW_CHECKED int plot_paper(
+	const char *size, const char *font, unsigned palette, struct plot_paper *ret_paper);
+void plot_paper_end(struct plot_paper *paper);
+/* Colour i of the palette, which begins again behind the last one. */
+enum { PLOT_COLOURS = 7 };
+const char *plot_colour(const struct plot_paper *paper, unsigned i);
+/* How thick lines and how large points are, compared with the standard. */
+double plot_thickness(const struct plot_paper *paper);
+/* gnuplot's terminal. The end of the file's name decides on the format: .svg, .png or .pdf. NVW_E_USAGE for
+ * others. */
+enum { PLOT_TERMINAL_BYTES = 256 };
+NVW_CHECKED int plot_terminal(
+	const struct plot_paper *paper, const char *path, char ret_terminal[PLOT_TERMINAL_BYTES]);
 /* NVW_E_USAGE if there is no gnuplot. */
 NVW_CHECKED int plot_find_gnuplot(void);
 /* Writes the figure and, if script is not NULL, the script that draws it. */

@@ -36,6 +36,17 @@ static bool is_label(const char *meaning)
 	       strncmp(meaning, "because", 7) && !strstr(meaning, "these") && !strstr(meaning, "they");
 }
 
+/* Where there is no room for all of it. */
+static void shorten_time(char *text, unsigned wide)
+{
+	static const char of[] = " of the measured part";
+	char *const at = strstr(text, of);
+
+	if (at && plot_letters(text) > wide) {
+		memmove(at, at + sizeof of - 1, strlen(at) - (sizeof of - 1) + 1);
+	}
+}
+
 void plot_label(const char *column, bool is_axis, const char *given, double largest, unsigned wide,
 	char text[PLOT_LABEL_BYTES], double *ret_scale)
 {
@@ -54,6 +65,7 @@ void plot_label(const char *column, bool is_axis, const char *given, double larg
 	snprintf(text, PLOT_LABEL_BYTES,
 		*unit && (strlen(unit) < 3 || !strstr(number.meaning, unit)) ? "%s (%s)" : "%s",
 		number.meaning, unit);
+	shorten_time(text, wide);
 	plot_wrap(text, wide);
 }
 

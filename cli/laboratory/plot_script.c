@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gnuplot's script for a figure. Colours are those of Okabe and Ito, which colour-blind readers can tell
- * apart; in grey print the series differ by their points and dashes, or by the hatching of bars. A heat map
+ * gnuplot's script for a figure. Colour-blind readers can tell the colours apart (plot_paper.c); in grey print
+ * the series differ by their points and dashes, or by the hatching of bars. A heat map
  * goes from dark to light in one order of brightness and has its values written into it.
  *
  * Letters are counted, to see whether names have room: those of the horizontal axis are turned, and the key
@@ -20,19 +20,18 @@
 #include "report/words.h"
 
 enum {
-	COLOURS = 7,
 	KEY_WIDE = 20,
 	KEY_ROOM = 7,
 	AXIS_ROOM = 10,
+	COLOURS = PLOT_COLOURS,
 	NAME_WIDE = 24,
+	KEY_BESIDE = 60, /* in a narrower figure the key is below */
 	LINES_MAX = 3,
 	MARKED_MAX = 40,
 	BESIDE_MAX = 24
 };
 
-static const char *const colours[COLOURS] = {
-	"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
-static const unsigned points[2 * COLOURS] = {7, 5, 9, 11, 13, 15, 2, 6, 4, 8, 10, 12, 14, 1};
+static const unsigned points[] = {7, 5, 9, 11, 13, 15, 2, 6, 4, 8, 10, 12, 14, 1};
 static const char *const dashes[] = {"1", "(14,5)", "(5,3)", "(14,4,3,4)", "(2,3)"};
 
 struct script {
@@ -45,6 +44,16 @@ struct script {
 	double beside; /* series are this far apart on the horizontal axis, as place() measures it; 0: they
 			  are not */
 };
+
+static const char *colour(const struct script *s, unsigned of)
+{
+	return plot_colour(&s->p->paper, of);
+}
+
+static bool is_narrow(const struct script *s)
+{
+	return s->p->paper.wide < KEY_BESIDE;
+}
 
 static unsigned cells_of(const struct plot *p)
 {
@@ -75,29 +84,6 @@ static void set_text(const struct script *s, const char *what, const char *text,
 	fputs(end, s->to);
 }
 
-/* ---- Formats ------------------------------------------------------------------------------------- */
-
-int plot_format(const char *path, const char **ret_terminal)
-{
-	static const struct {
-		const char *end, *terminal;
-	} formats[] = {
-		{".svg", "svg size 800,500 font 'DejaVu Sans,15' background '#ffffff'"},
-		{".png", "pngcairo size 1600,1000 font 'DejaVu Sans,25' linewidth 2 pointscale 2 background "
-			 "'#ffffff'"},
-		{".pdf", "pdfcairo size 16cm,10cm font 'DejaVu Sans,11'"},
-	};
-	const char *const dot = strrchr(path, '.');
-
-	for (unsigned i = 0; dot && i < sizeof formats / sizeof *formats; i++) {
-		if (!strcmp(dot, formats[i].end)) {
-			*ret_terminal = formats[i].terminal;
-			return 0;
-		}
-	}
-	return nvw_fail(NVW_E_USAGE, "plot: %s: expected a name that ends in .svg, .png or .pdf", path);
-}
-
 /* ---- Values -------------------------------------------------------------------------------------- */
 
 /* The least and the most of all values. */
@@ -107,8 +93,8 @@ static void range_of(const struct plot *p, double *ret_least, double *ret_most)
 	*ret_most = -INFINITY;
 	for (unsigned i = 0; i < cells_of(p); i++) {
 		if (p->cell[i].count) {
-			*ret_least = fmin(*ret_least, p->cell[i].least);
-			*ret_most = fmax(*ret_most, p->cell[i].most);
+			*ret_least = fmin(*ret_least, p->cell[i].low);
+			*ret_most = fmax(*ret_most, p->cell[i].high);
 		}
 	}
 }
@@ -124,7 +110,7 @@ static double largest(const struct plot *p)
 static bool has_spread(const struct plot *p)
 {
 	for (unsigned i = 0; i < cells_of(p); i++) {
-		if (p->cell[i].count > 1) {
+		if (p->cell[i].count && p->cell[i].high > p->cell[i].low) {
 			return true;
 		}
 	}
@@ -184,8 +170,8 @@ static bool cover(
 	const double point = 0.022; /* the height of one */
 
 	return a->count && b->count &&
-	       height(p, a->least, least, most) < height(p, b->most, least, most) + point &&
-	       height(p, b->least, least, most) < height(p, a->most, least, most) + point;
+	       height(p, a->low, least, most) < height(p, b->high, least, most) + point &&
+	       height(p, b->low, least, most) < height(p, a->high, least, most) + point;
 }
 
 static bool cover_at(const struct plot *p, unsigned at, double least, double most)
@@ -255,9 +241,9 @@ static bool break_into_lines(const struct plot_names *n, unsigned wide)
 }
 
 /* Names one above the other. */
-static struct naming names_of_rows(const struct plot_names *n)
+static struct naming names_of_rows(const struct script *s, const struct plot_names *n)
 {
-	const unsigned places = PLOT_HIGH / 2;
+	const unsigned places = s->p->paper.high / 2;
 
 	return (struct naming){NAME_WIDE, 0, (n->count + places - 1) / places};
 }
@@ -402,23 +388,32 @@ static void print_axes(const struct script *s)
 
 /* ---- Head ---------------------------------------------------------------------------------------- */
 
+/* In words, if there are some. NULL: the column's. */
+static const char *series_name(const struct plot *p)
+{
+	return p->series_label || !*p->series_words ? p->series_label : p->series_words;
+}
+
+static const char *x_name(const struct plot *p)
+{
+	return p->x_label || !*p->x_words ? p->x_label : p->x_words;
+}
+
 static void print_key(const struct script *s)
 {
-	static const struct {
-		const char *place, *end;
-		unsigned wide;
-	} keys[] = {{"set key outside right top vertical Left reverse samplen 3\n", " left\n", KEY_WIDE},
-		{"set key bottom center outside horizontal Left reverse samplen 3\n", " center\n",
-			PLOT_WIDE}};
+	static const char *const places[] = {"set key outside right top vertical Left reverse samplen 3\n",
+		"set key bottom center outside horizontal Left reverse samplen 3\n",
+		"set key bottom center outside horizontal Left reverse samplen 2\n"};
+	static const char *const ends[] = {" left\n", " center\n"};
 	const struct plot *const p = s->p;
+	const unsigned wide = s->key_below ? p->paper.wide : KEY_WIDE;
 	char title[PLOT_LABEL_BYTES];
 	double ignored;
 
-	fputs(keys[s->key_below].place, s->to);
+	fputs(places[s->key_below + (s->key_below && is_narrow(s))], s->to);
 	if (p->series) {
-		plot_label(p->series, p->series_is_axis, p->series_label, 0, keys[s->key_below].wide, title,
-			&ignored);
-		set_text(s, "key title", title, keys[s->key_below].end);
+		plot_label(p->series, p->series_is_axis, series_name(p), 0, wide, title, &ignored);
+		set_text(s, "key title", title, ends[s->key_below]);
 	}
 }
 
@@ -441,7 +436,7 @@ static void label_unit(struct script *s, char text[PLOT_LABEL_BYTES])
 	const size_t n = strlen(text);
 
 	snprintf(text + n, PLOT_LABEL_BYTES - n, " (%s)", unit);
-	plot_wrap(text, PLOT_WIDE - AXIS_ROOM);
+	plot_wrap(text, s->p->paper.wide - AXIS_ROOM);
 }
 
 static void label_x(struct script *s)
@@ -453,11 +448,33 @@ static void label_x(struct script *s)
 	if (is_scaled(p)) {
 		largest = fmax(fabs(p->at.number[0]), fabs(p->at.number[p->at.count - 1]));
 	}
-	plot_label(p->x, p->x_is_axis, p->x_label, largest, PLOT_WIDE - AXIS_ROOM, text, &s->x_scale);
+	plot_label(p->x, p->x_is_axis, x_name(p), largest, s->p->paper.wide - AXIS_ROOM, text, &s->x_scale);
 	if (is_scaled(p) && *p->at.unit) {
 		label_unit(s, text);
 	}
-	set_text(s, "xlabel", text, "\n");
+	set_text(s, "xlabel", text, is_narrow(s) ? " offset 0,0.4\n" : "\n");
+}
+
+static unsigned lines_of(const char *text)
+{
+	unsigned lines = 1;
+
+	for (; *text; text++) {
+		lines += *text == '\n';
+	}
+	return lines;
+}
+
+/* A meaning of many lines leaves no room for the figure: there the column's name says it. */
+static void label_y(struct script *s, char text[PLOT_LABEL_BYTES])
+{
+	const struct plot *const p = s->p;
+	const double most = p->baseline ? 0 : largest(p);
+
+	plot_label(p->y, p->y_is_axis, p->y_label, most, p->paper.high - 2, text, &s->y_scale);
+	if (lines_of(text) > 2 && !p->y_label) {
+		plot_label(p->y, p->y_is_axis, p->y, most, p->paper.high - 2, text, &s->y_scale);
+	}
 }
 
 static void label_axes(struct script *s)
@@ -467,14 +484,16 @@ static void label_axes(struct script *s)
 	char text[PLOT_LABEL_BYTES];
 
 	label_x(s);
-	plot_label(p->y, p->y_is_axis, p->y_label, p->baseline ? 0 : largest(p), PLOT_HIGH - 2, text,
-		&s->y_scale);
+	label_y(s, text);
 	if (p->baseline) {
 		relate_to_baseline(s, text);
 	}
 	if (p->kind == PLOT_HEAT) {
 		label = "cblabel";
 		end = strchr(text, '\n') ? " offset 2\n" : "\n";
+	} else if (strchr(text, '\n')) {
+		end = " offset -1\n"; /* beside the numbers, which have a margin for two lines */
+		fputs("set lmargin 11\n", s->to);
 	}
 	set_text(s, label, text, end);
 }
@@ -486,14 +505,14 @@ static void print_head(struct script *s, const char *terminal)
 
 	fprintf(s->to,
 		"# made by nvwave %s from %s\nset encoding utf8\nset terminal %s\n"
-		"set termoption noenhanced\nset border 3 linewidth 1\nset tics out nomirror\n"
+		"set termoption noenhanced\nset border 3 linewidth 1\nset tics out nomirror scale %s\n"
 		"set grid ytics linetype 1 dashtype solid linewidth 1 lc rgb '#cccccc'\n"
 		"set format y '%%.10g'\n",
-		cli_version, p->path, terminal);
+		cli_version, p->path, terminal, is_narrow(s) ? "0.6" : "1");
 	print_key(s);
 	if (p->title) {
 		snprintf(text, sizeof text, "%s", p->title);
-		plot_wrap(text, PLOT_WIDE - 4);
+		plot_wrap(text, s->p->paper.wide - 4);
 		set_text(s, "title", text, "\n");
 	}
 	label_axes(s);
@@ -501,22 +520,22 @@ static void print_head(struct script *s, const char *terminal)
 
 /* ---- Lines, points and bars ---------------------------------------------------------------------- */
 
-/* One block of data per series: place, median, least, most. Lines end at a place whose rows have failed. */
+/* One block of data per series: place, middle, lower and upper end of its line. Lines end at a place whose rows have failed. */
 static void print_cell(const struct script *s, const struct plot_cell *c, double at)
 {
 	if (s->p->kind != PLOT_POINTS) {
-		fprintf(s->to, "%.15g %.9g %.9g %.9g\n", at, c->median / s->y_scale, c->least / s->y_scale,
-			c->most / s->y_scale);
+		fprintf(s->to, "%.15g %.9g %.9g %.9g\n", at, c->middle / s->y_scale, c->low / s->y_scale,
+			c->high / s->y_scale);
 		return;
 	}
-	fprintf(s->to, "%.15g %.9g %.9g %.9g\n", at, c->value[0] / s->y_scale, c->least / s->y_scale,
-		c->most / s->y_scale);
+	fprintf(s->to, "%.15g %.9g %.9g %.9g\n", at, c->value[0] / s->y_scale, c->low / s->y_scale,
+		c->high / s->y_scale);
 	for (unsigned k = 1; k < c->count; k++) {
 		fprintf(s->to, "%.15g %.9g\n", at, c->value[k] / s->y_scale);
 	}
 }
 
-/* One block of data per series: place, median, least, most. Lines end at a place whose rows have failed. */
+/* One block of data per series: place, middle, lower and upper end of its line. Lines end at a place whose rows have failed. */
 static void print_data(const struct script *s, unsigned of)
 {
 	const struct plot *const p = s->p;
@@ -549,7 +568,7 @@ static void print_failures(const struct script *s)
 			fprintf(s->to, "set label '×' at first %u, first %u center front\n", at, of);
 		} else {
 			fprintf(s->to, "set label '×' at first %.15g, graph 0.03 center front tc rgb '%s'\n",
-				position(s, of, at), colours[of % COLOURS]);
+				position(s, of, at), colour(s, of));
 		}
 	}
 }
@@ -571,7 +590,7 @@ static void print_spread(const struct script *s, bool in_colour)
 		fprintf(s->to,
 			", \\\n  $data%u using 1:3:(0):($4-$3) with vectors nohead lw 1.5 dt 1 lc rgb '%s' "
 			"notitle",
-			i, in_colour ? colours[i % COLOURS] : "#000000");
+			i, in_colour ? colour(s, i) : "#000000");
 	}
 }
 
@@ -605,16 +624,18 @@ static double wider_of(const struct script *s, unsigned of)
 static void print_lines(const struct script *s)
 {
 	const bool marked = s->p->at.count <= MARKED_MAX;
+	const double thick = plot_thickness(&s->p->paper);
 
 	print_all_data(s);
 	for (unsigned i = 0; i < s->p->of.count; i++) {
 		const unsigned k = i % COLOURS;
 
 		print_series(s, i, marked ? "linespoints" : "lines");
-		fprintf(s->to, " lc rgb '%s' lw %.3g dt %s", colours[k], 2.5 + wider_of(s, i),
+		fprintf(s->to, " lc rgb '%s' lw %.3g dt %s", colour(s, i), 2.5 + wider_of(s, i),
 			dashes[(k + i / COLOURS) % 5]);
 		if (marked) {
-			fprintf(s->to, " pt %u ps %.3g", points[i % (2 * COLOURS)], 1 + wider_of(s, i) / 4);
+			fprintf(s->to, " pt %u ps %.3g", points[i % (sizeof points / sizeof *points)],
+				(1 + wider_of(s, i) / 4) * thick);
 		}
 		print_title(s, i);
 	}
@@ -632,8 +653,8 @@ static void print_points(const struct script *s)
 		const unsigned k = i % COLOURS;
 
 		print_series(s, i, "points");
-		fprintf(s->to, " lc rgb '%s' lw 2 pt %u ps 1.2", colours[k],
-			open[(k + i / COLOURS) % COLOURS]);
+		fprintf(s->to, " lc rgb '%s' lw 2 pt %u ps %.3g", colour(s, i),
+			open[(k + i / COLOURS) % COLOURS], 1.2 * plot_thickness(&s->p->paper));
 		print_title(s, i);
 	}
 	fputc('\n', s->to);
@@ -651,7 +672,7 @@ static void print_bars(const struct script *s)
 
 		print_series(s, i, "boxes");
 		fprintf(s->to, " fill %s border lt -1 lc rgb '%s'", fills[(k + i / COLOURS) % COLOURS],
-			colours[k]);
+			colour(s, i));
 		print_title(s, i);
 	}
 	print_spread(s, false);
@@ -674,11 +695,11 @@ static bool has_room(const struct script *s)
 
 	for (unsigned i = 0; i < cells_of(p); i++) {
 		if (p->cell[i].count &&
-			(unsigned)value_text(p->cell[i].median / s->y_scale, text) >= s->wide / p->at.count) {
+			(unsigned)value_text(p->cell[i].middle / s->y_scale, text) >= s->wide / p->at.count) {
 			return false;
 		}
 	}
-	return p->of.count <= PLOT_HIGH / 2 && s->wide >= p->at.count;
+	return p->of.count <= s->p->paper.high / 2 && s->wide >= p->at.count;
 }
 
 /* The values are written into their cells, light on dark and dark on light. */
@@ -688,7 +709,7 @@ static void print_values(const struct script *s, double middle)
 	char text[32];
 
 	for (unsigned i = 0; i < cells_of(p); i++) {
-		const double value = p->cell[i].median / s->y_scale;
+		const double value = p->cell[i].middle / s->y_scale;
 
 		if (p->cell[i].count) {
 			value_text(value, text);
@@ -707,8 +728,8 @@ static double print_range(const struct script *s)
 
 	for (unsigned i = 0; i < cells_of(p); i++) {
 		if (p->cell[i].count) {
-			least = fmin(least, p->cell[i].median / s->y_scale);
-			most = fmax(most, p->cell[i].median / s->y_scale);
+			least = fmin(least, p->cell[i].middle / s->y_scale);
+			most = fmax(most, p->cell[i].middle / s->y_scale);
 		}
 	}
 	if (least == most) {
@@ -721,13 +742,13 @@ static double print_range(const struct script *s)
 static void print_heat(const struct script *s)
 {
 	const struct plot *const p = s->p;
-	const struct naming how = names_of_rows(&p->of);
+	const struct naming how = names_of_rows(s, &p->of);
 	char label[PLOT_LABEL_BYTES];
 	double ignored;
 
 	print_column_names(s);
 	print_names(s, 'y', &p->of, &how);
-	plot_label(p->series, p->series_is_axis, p->series_label, 0, PLOT_HIGH, label, &ignored);
+	plot_label(p->series, p->series_is_axis, series_name(p), 0, s->p->paper.high, label, &ignored);
 	set_text(s, "ylabel", label, "\n");
 	fprintf(s->to,
 		"set xrange [-0.5:%.1f]\nset yrange [-0.5:%.1f]\nunset key\nunset grid\n"
@@ -744,7 +765,7 @@ static void print_heat(const struct script *s)
 	for (unsigned i = 0; i < cells_of(p); i++) {
 		if (p->cell[i].count) {
 			fprintf(s->to, "%u %u %.9g\n", i % p->at.count, i / p->at.count,
-				p->cell[i].median / s->y_scale);
+				p->cell[i].middle / s->y_scale);
 		}
 	}
 	fputs("EOD\nplot $cells using 1:2:(0.5):(0.5):3 with boxxyerror fc palette fs solid noborder\n",
@@ -786,10 +807,10 @@ static void lay_out(struct script *s)
 	const struct plot *const p = s->p;
 	const unsigned longest = plot_longest(&p->of);
 
-	s->wide = PLOT_WIDE - AXIS_ROOM;
+	s->wide = s->p->paper.wide - AXIS_ROOM;
 	if (p->kind == PLOT_HEAT) {
 		s->wide -= (unsigned)nvw_min(longest, NAME_WIDE) + AXIS_ROOM;
-	} else if (p->series && longest > KEY_WIDE) {
+	} else if (p->series && (longest > KEY_WIDE || p->paper.wide < KEY_BESIDE)) {
 		s->key_below = true;
 	} else if (p->series && longest) {
 		s->wide -= longest + KEY_ROOM;
@@ -803,10 +824,10 @@ int plot_script(const struct plot *p, const char *path, bool names_output, FILE 
 		[PLOT_BARS] = print_bars,
 		[PLOT_HEAT] = print_heat};
 	struct script s = {.p = p, .to = to};
-	const char *terminal;
+	char terminal[PLOT_TERMINAL_BYTES];
 
 	NVW_INVARIANT(p->at.count > 0 && p->of.count > 0);
-	NVW_TRY(plot_format(path, &terminal));
+	NVW_TRY(plot_terminal(&p->paper, path, terminal));
 	NVW_TRY(check_plot(p));
 	lay_out(&s);
 	print_head(&s, terminal);

@@ -10,6 +10,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/units.h"
+#include "confidence.h"
 #include "plot.h"
 #include "report/words.h"
 
@@ -400,16 +401,53 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* From the least row to the most. */
+static bool draws_all(const struct plot *p)
+{
+	return p->kind == PLOT_POINTS || p->shows == PLOT_MEDIAN;
+}
+
+static void measure_median(struct plot_cell *c)
+{
+	c->middle = (c->value[(c->count - 1) / 2] + c->value[c->count / 2]) / 2;
+	c->low = c->value[0];
+	c->high = c->value[c->count - 1];
+}
+
+/* What cannot be below 0 is not drawn there, nor what has no logarithm. */
+static double cut_low(const struct plot *p, const struct plot_cell *c, double low)
+{
+	if (p->log_y && low <= 0) {
+		return c->middle / 10;
+	}
+	return c->value[0] >= 0 ? fmax(low, 0) : low;
+}
+
+static void measure_mean(const struct plot *p, struct plot_cell *c)
+{
+	const struct confidence mean = confidence_of(c->value, c->count);
+
+	c->middle = c->low = c->high = mean.mean;
+	if (mean.half > 0) {
+		c->low = cut_low(p, c, mean.mean - mean.half);
+		c->high += mean.half;
+		c->half = mean.half;
+	}
+}
+
 static void measure_cells(struct plot *p)
 {
 	for (unsigned i = 0; i < p->at.count * p->of.count; i++) {
 		struct plot_cell *const c = &p->cell[i];
 
-		if (c->count) {
-			qsort(c->value, c->count, sizeof *c->value, by_size);
-			c->median = (c->value[(c->count - 1) / 2] + c->value[c->count / 2]) / 2;
-			c->least = c->value[0];
-			c->most = c->value[c->count - 1];
+		if (!c->count) {
+			continue;
+		}
+		qsort(c->value, c->count, sizeof *c->value, by_size);
+		if (draws_all(p)) {
+			measure_median(c);
+		} else {
+			measure_mean(p, c);
 		}
 	}
 }
@@ -444,17 +482,36 @@ static int find_baseline(const struct plot *p, bool *ret_series, unsigned *ret_p
 	return 0;
 }
 
-static void divide_cell(struct plot_cell *c, double by)
+/* Of a mean, the interval is that of the relative errors of both. */
+static void divide_cell(const struct plot *p, struct plot_cell *c, const struct plot_cell *by, bool is_base)
 {
-	if (!(by > 0)) {
+	const struct confidence ratio = confidence_ratio((struct confidence){c->middle, c->half},
+		(struct confidence){by->middle, is_base ? 0 : by->half});
+
+	if (!(by->middle > 0) || !by->count) {
 		c->count = 0;
+		return;
 	}
-	c->median /= by;
-	c->least /= by;
-	c->most /= by;
+	c->low /= by->middle;
+	c->high /= by->middle;
+	c->middle = ratio.mean;
+	if (p->shows == PLOT_MEAN) {
+		const double half = is_base ? 0 : ratio.half;
+
+		c->low = cut_low(p, c, c->middle - half);
+		c->high = c->middle + half;
+	}
 }
 
-/* Cells without a baseline, or with one of 0, vanish: what is relative to nothing is no failure. */
+static struct plot_cell *base_of(struct plot *p, unsigned cell, bool is_series, unsigned place)
+{
+	const unsigned at = cell % p->at.count, of = cell / p->at.count;
+
+	return is_series ? &p->cell[place * p->at.count + at] : &p->cell[of * p->at.count + place];
+}
+
+/* Cells without a baseline, or with one of 0, vanish: what is relative to nothing is no failure. The baseline's
+ * own come last. */
 static int divide(struct plot *p)
 {
 	const unsigned cells = p->at.count * p->of.count;
@@ -462,24 +519,20 @@ static int divide(struct plot *p)
 	unsigned place;
 
 	NVW_TRY(find_baseline(p, &is_series, &place));
-	double *const by = calloc(cells, sizeof *by);
+	for (unsigned turn = 0; turn < 2; turn++) {
+		for (unsigned i = 0; i < cells; i++) {
+			struct plot_cell *const base = base_of(p, i, is_series, place);
+			const bool is_base = base == &p->cell[i];
 
-	if (!by) {
-		return no_memory();
-	}
-	for (unsigned i = 0; i < cells; i++) {
-		const unsigned at = i % p->at.count, of = i / p->at.count;
-		const struct plot_cell *const base =
-			is_series ? plot_cell(p, place, at) : plot_cell(p, of, place);
-
-		if (base->count) {
-			by[i] = base->median;
+			if (is_base == (turn == 1)) {
+				divide_cell(p, &p->cell[i],
+					&(struct plot_cell){.count = base->count,
+						.middle = base->middle,
+						.half = base->half},
+					is_base);
+			}
 		}
 	}
-	for (unsigned i = 0; i < cells; i++) {
-		divide_cell(&p->cell[i], by[i]);
-	}
-	free(by);
 	return 0;
 }
 
@@ -550,6 +603,17 @@ static unsigned count_rows(const struct selection *s, unsigned *ret_left_out)
 	return ok;
 }
 
+/* Axes of a sweep have no meaning in the list of numbers. */
+static void name_axes(struct plot *p, const struct plot_table *t)
+{
+	if (!p->x_is_axis || !plot_words(t, p->x, p->at.numbers, p->x_words)) {
+		*p->x_words = 0;
+	}
+	if (!p->series_is_axis || !plot_words(t, p->series, p->of.numbers, p->series_words)) {
+		*p->series_words = 0;
+	}
+}
+
 static int select_cells(struct plot *p, const struct plot_table *t, char *where)
 {
 	struct selection s = {.table = t};
@@ -561,6 +625,7 @@ static int select_cells(struct plot *p, const struct plot_table *t, char *where)
 	p->series_is_axis = s.has_series && is_axis(&s, s.series);
 	NVW_TRY(fill(p, &s, count_rows(&s, &p->left_out)));
 	measure_cells(p);
+	name_axes(p, t);
 	if (p->decides_log_x && (p->kind == PLOT_LINES || (p->kind == PLOT_POINTS && p->x_is_axis))) {
 		p->log_x = plot_doubles(&p->at);
 	}

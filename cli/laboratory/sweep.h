@@ -15,7 +15,7 @@
  *	sweep_run.c     the other points, as processes side by side
  *	sweep_slurm.c   or as tasks of a job array (slurm_job.h), which other commands use as well (spread.h)
  *	sweep_rows.c    CSV and JSON lines: a row per point, in the order of the points
- *	sweep_summary.c medians over seeds, ratios to the baseline, geometric means
+ *	sweep_summary.c means and medians over seeds, ratios to the baseline, geometric means
  */
 #ifndef CLI_SWEEP_H
 #define CLI_SWEEP_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group of points differs in the seed only. Its median is over the points that are ok; its ratio is to the
- * median of the group that has the baseline's values instead of its own. A geometric mean is of the ratios of
+ * A group of points differs in the seed only. Its mean and median are over the points that are ok; its ratio is
+ * that of its mean to the mean of the group that has the baseline's values instead of its own. Means and ratios
+ * have confidence intervals (confidence.h). A geometric mean is of the ratios of
  * all groups with the same values of the baseline's axes; groups without a ratio are not in it, and it says
  * of how many it is.
  */
@@ -13,6 +14,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "confidence.h"
 #include "sweep.h"
 #include "report/words.h"
 
@@ -20,7 +22,8 @@ struct group {
 	const struct sweep_point *first;
 	unsigned points, ok, room;
 	double *value; /* ok, sorted */
-	double ratio;  /* 0: none */
+	struct confidence mean;
+	struct confidence ratio; /* 0: none */
 };
 
 struct summary {
@@ -109,7 +112,12 @@ static int make_groups(struct summary *m, const struct sweep_point **sorted, con
 		g->ok += value_of(sorted[i], metric, &g->value[g->ok]);
 	}
 	for (unsigned i = 0; i < m->count; i++) {
-		qsort(m->group[i].value, m->group[i].ok, sizeof(double), by_size);
+		struct group *const g = &m->group[i];
+
+		qsort(g->value, g->ok, sizeof(double), by_size);
+		if (g->ok) {
+			g->mean = confidence_of(g->value, g->ok);
+		}
 	}
 	return 0;
 }
@@ -155,29 +163,33 @@ static void set_ratios(struct summary *m)
 		struct group *const g = &m->group[i];
 		const struct group *const base = base_of(m, g);
 
-		if (base && g->ok && base->ok && median_of(base) > 0) {
-			g->ratio = median_of(g) / median_of(base);
+		if (base && g->ok && base->ok && base->mean.mean > 0) {
+			g->ratio = confidence_ratio(g->mean, base->mean);
+		}
+		if (base == g) {
+			g->ratio.half = NAN; /* it is 1 */
 		}
 	}
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------- */
 
+static void add_real(json_t *row, const char *name, bool has, double value)
+{
+	json_object_set_new(row, name, has && isfinite(value) ? json_real(value) : json_null());
+}
+
 static void add_values(json_t *row, const struct group *g)
 {
-	static const char *const names[] = {"median", "least", "most", "ratio"};
+	const bool has = g->ok > 0, has_ratio = g->ratio.mean > 0;
 
-	for (unsigned i = 0; i < 4; i++) {
-		json_object_set_new(row, names[i], json_null());
-	}
-	if (g->ok) {
-		json_object_set_new(row, "median", json_real(median_of(g)));
-		json_object_set_new(row, "least", json_real(g->value[0]));
-		json_object_set_new(row, "most", json_real(g->value[g->ok - 1]));
-	}
-	if (g->ratio > 0) {
-		json_object_set_new(row, "ratio", json_real(g->ratio));
-	}
+	add_real(row, "mean", has, g->mean.mean);
+	add_real(row, "mean_confidence_95", has, g->mean.half);
+	add_real(row, "median", has, has ? median_of(g) : 0);
+	add_real(row, "least", has, has ? g->value[0] : 0);
+	add_real(row, "most", has, has ? g->value[g->ok - 1] : 0);
+	add_real(row, "ratio", has_ratio, g->ratio.mean);
+	add_real(row, "ratio_confidence_95", has_ratio, g->ratio.half);
 }
 
 static json_t *row_of(const struct summary *m, const struct group *g, const char *metric)
@@ -221,9 +233,10 @@ static void variant_text(const struct summary *m, const struct group *g, char *t
 	}
 }
 
+/* The interval of the mean of logarithms is the root of the sum of the squares of theirs. */
 static json_t *mean_of(const struct summary *m, const char *variant, const char *metric)
 {
-	double sum = 0, least = INFINITY, most = 0;
+	double sum = 0, squares = 0, least = INFINITY, most = 0;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m->count; i++) {
@@ -231,18 +244,22 @@ static json_t *mean_of(const struct summary *m, const char *variant, const char 
 		char text[256];
 
 		variant_text(m, g, text, sizeof text);
-		if (g->ratio > 0 && !strcmp(text, variant)) {
-			sum += log(g->ratio);
-			least = fmin(least, g->ratio);
-			most = fmax(most, g->ratio);
+		if (g->ratio.mean > 0 && !strcmp(text, variant)) {
+			sum += log(g->ratio.mean);
+			squares += pow(g->ratio.half / g->ratio.mean, 2);
+			least = fmin(least, g->ratio.mean);
+			most = fmax(most, g->ratio.mean);
 			n++;
 		}
 	}
 	if (n == 0) {
 		return NULL;
 	}
-	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", metric, "points", variant,
+	json_t *const mean = json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "metric", metric, "points", variant,
 		"geometric_mean", exp(sum / n), "least", least, "most", most, "groups", (int)n);
+
+	add_real(mean, "confidence_95", true, exp(sum / n) * sqrt(squares) / n);
+	return mean;
 }
 
 static void add_means(struct summary *m, const char *metric)

@@ -90,13 +90,13 @@ samples = {
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
     "engine": "slurm", "sbatch": "--hold", "array": "2", "queue-limit": "9s", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
     "against": "scope=workitem,workgroup", "mix": "load", "records": "30", "operations": "32",
-    "rows": "1", "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title", "x-label": "words", "y-label": "words", "series-label": "words",
+    "rows": "1", "shows": "median", "font": "Times,9", "palette": "tol", "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title", "x-label": "words", "y-label": "words", "series-label": "words",
     "programs": "1", "seconds": "0.0000001", "schedules": "1", "and-then": "2", "schedule": "2", "schedule-seed": "2", "schedule-depth": "2", "shrink": "off", "test": "zzz", "output-format": "json",
 }
 other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false",
                  ("torture", "fault"): "nothing",
                  ("crash", "seed"): "9", ("torture", "set"): "l2.ways=2", ("litmus", "set"): "persist.model=buffered-epoch",
-                 ("plot", "baseline"): "a=1", ("plot", "output"): "out.png", ("sweep", "output"): "out", ("damage", "output"): "out-damaged", ("sweep", "data"): "keys",
+                 ("plot", "baseline"): "a=1", ("plot", "size"): "85mm", ("plot", "output"): "out.png", ("sweep", "output"): "out", ("damage", "output"): "out-damaged", ("sweep", "data"): "keys",
                  ("reproduce", "output"): "out2", ("bench", "output"): "out.csv", ("bench", "mutate"): "publish-unordered"}
 
 # What an option changes that is no part of a result, or only of some: the reason.
@@ -125,7 +125,7 @@ def prepare():
         with open(name + ".json", "w") as f:
             f.write(run(["run", "kv", "--count=%d" % n, "--output-format=json"])[1])
     with open("table.csv", "w") as f:
-        f.write("a,b,c\n1,1,5\n2,2,6\n4,1,7\n")
+        f.write("a,b,c\n1,1,5\n2,2,6\n4,1,7\n4,1,7\n4,1,1\n")
     run(["crash"] + broken + ["--model=epoch", "--save=found"])
     os.mkdir("reports")
     run(["crash"] + kv + ["--html=reports/a.html"])

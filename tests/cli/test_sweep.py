@@ -239,6 +239,15 @@ def unchanged():
     ok(known(*words) == 0 and read("cache.csv") == table, "a_damaged_result_is_not_used")
 
 
+def mean(v):
+    return sum(v) / len(v)
+
+
+def interval(v):
+    """Half of the 95 % confidence interval of the mean, by Student's t."""
+    return {3: 4.303, 4: 3.182}[len(v)] * (sum((x - mean(v)) ** 2 for x in v) / (len(v) - 1) / len(v)) ** 0.5
+
+
 def summary():
     sweep(*kv, "scope=workitem,kernel", "count=8,64", "seed=1..4", "--baseline=scope=workitem",
           "--metrics=sim_time,nvram.writes", "--output=sum")
@@ -253,17 +262,26 @@ def summary():
     summaries = rows("sum.summary.csv")
     for r in summaries:
         mine, base = values(r["scope"], r["count"], r["metric"]), values("workitem", r["count"], r["metric"])
-        expected = [median(mine), mine[0], mine[3], median(mine) / median(base)]
-        if any(abs(float(r[k]) - e) > 1e-9 * e for k, e in zip(("median", "least", "most", "ratio"), expected)):
+        ratio = mean(mine) / mean(base)
+        expected = {"mean": mean(mine), "mean_confidence_95": interval(mine), "median": median(mine), "least": mine[0],
+                    "most": mine[3], "ratio": ratio}
+        if r["scope"] != "workitem":
+            expected["ratio_confidence_95"] = ratio * ((interval(mine) / mean(mine)) ** 2 + (interval(base) / mean(base)) ** 2) ** 0.5
+        elif r["ratio_confidence_95"]:
+            wrong.append(r)
+        if any(abs(float(r[k]) - e) > 1e-9 * e for k, e in expected.items()):
             wrong.append((r, expected))
     again = json.loads(sweep(*kv, "scope=workitem,kernel", "count=8,64", "seed=1..4", "--baseline=scope=workitem",
                              "--output=sum", "--output-format=json")[1])
-    mean = [m["geometric_mean"] for m in again["geometric_means"] if m["points"] == "scope=kernel"]
-    product = 1.0
-    for n in ("8", "64"):
-        product *= median(values("kernel", n, "sim_time")) / median(values("workitem", n, "sim_time"))
-    ok(not wrong and len(summaries) == 8 and abs(mean[0] - product ** 0.5) < 1e-9,
-       "medians_ratios_and_geometric_means_are_those_of_the_rows", wrong, mean, product ** 0.5)
+    found = [m for m in again["geometric_means"] if m["points"] == "scope=kernel"][0]
+    of = {(r["scope"], r["count"]): r for r in summaries if r["metric"] == "sim_time"}
+    kernel = [of["kernel", n] for n in ("8", "64")]
+    product = float(kernel[0]["ratio"]) * float(kernel[1]["ratio"])
+    half = product ** 0.5 * sum((float(r["ratio_confidence_95"]) / float(r["ratio"])) ** 2 for r in kernel) ** 0.5 / 2
+    out = sweep(*kv, "scope=workitem,kernel", "count=8,64", "seed=1..4", "--baseline=scope=workitem", "--output=sum", "--metrics=sim_time,nvram.writes")[1]
+    ok(not wrong and len(summaries) == 8 and abs(found["geometric_mean"] - product ** 0.5) < 1e-9 and abs(found["confidence_95"] - half) < 1e-9
+       and re.search(r"sim_time relative to scope=workitem: scope=kernel %.2f ± \d\.\d+ times, geometric mean of 2 " % product ** 0.5, out),
+       "means_intervals_ratios_and_geometric_means_are_those_of_the_rows", wrong, found, product ** 0.5, half, out)
 
 
 def reports():
@@ -434,7 +452,7 @@ def refused_figures():
 
 
 def drawn():
-    """The data in the script are the medians of the table, and every kind and format is a picture of its kind."""
+    """The data in the script are the means of the table, and every kind and format is a picture of its kind."""
     wrong = []
     for kind in ("lines", "bars", "heat"):
         for end, magic in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
@@ -447,8 +465,17 @@ def drawn():
         for line, n in zip(block.splitlines(), (8, 64)):
             v = sorted(float(r["sim_time"]) for r in rows("sum.csv") if (r["scope"], r["count"]) == (scope, str(n)))
             got = [float(w) for w in line.split()]
-            if got[0] != n or any(abs(a * 1e6 - b) > 1e-6 * b for a, b in zip(got[1:], ((v[1] + v[2]) / 2, v[0], v[3]))):
+            if got[0] != n or any(abs(a * 1e6 - b) > 1e-6 * b for a, b in zip(got[1:], (mean(v), mean(v) - interval(v), mean(v) + interval(v)))):
                 wrong.append((scope, n, got, v))
+    plot("sum.csv", "--x=count", "--y=sim_time", "--series=scope", "--shows=median", "-o", "median.svg", "--keep-script")
+    v = sorted(float(r["sim_time"]) / 1e6 for r in rows("sum.csv") if (r["scope"], r["count"]) == ("workitem", "8"))
+    if "\n8 %.9g %.9g %.9g\n" % ((v[1] + v[2]) / 2, v[0], v[3]) not in read("median.svg.gp"):
+        wrong.append(read("median.svg.gp"))
+    ratio = [r for r in rows("sum.summary.csv") if (r["scope"], r["count"], r["metric"]) == ("kernel", "64", "sim_time")][0]
+    r, half = float(ratio["ratio"]), float(ratio["ratio_confidence_95"])
+    plot("sum.csv", "--x=count", "--y=sim_time", "--series=scope", "--baseline=scope=workitem", "-o", "ratio.svg", "--keep-script")
+    if "\n64 %.9g %.9g %.9g\n" % (r, r - half, r + half) not in read("ratio.svg.gp") or "\n64 1 1 1\n" not in read("ratio.svg.gp"):
+        wrong.append((ratio, read("ratio.svg.gp")))
     if "simulated time of the measured part (µs)" not in script:
         wrong.append(script)
     before = read("lines.svg")
@@ -458,7 +485,7 @@ def drawn():
     plot("near.csv", "--x=a", "--y=b", "--scale=log-x", "-o", "near.svg", "--keep-script")
     if "('1' 1, '60' 60, '' 61, '' 62, '100' 100)" not in read("near.svg.gp").replace('"', "'"):
         wrong.append(re.findall("set xtics.*", read("near.svg.gp")))
-    ok(not wrong and read("lines.svg") == before, "figures_have_the_medians_of_the_table_with_unit_and_label", *wrong)
+    ok(not wrong and read("lines.svg") == before, "figures_have_the_means_of_the_table_and_of_its_summary", *wrong)
 
 
 def script_of(text, *words):
@@ -532,6 +559,47 @@ def units():
     ok(not wrong, "values_with_units_are_numbers_on_an_axis", *wrong)
 
 
+def words():
+    """An axis is called as its option or key is described, where its values are numbers or the words go on from its name."""
+    wrong = []
+    for axis, values, workload, words_of, command in (
+            ("preload", "10 20", "kv", "keys put before the measured operations", "run"), ("preload", "10 20", "btree", "keys bulk loaded before the measured operations", "run"),
+            ("scope", "workitem kernel", "kv", "scope of the persist barriers", "run"), ("nvram.write", "100ns 1us", "kv", "nvram.write: latency (µs)", "run"),
+            ("nvram.domain", "adr eadr", "kv", "nvram.domain", "run"), ("states", "10 20", "kv", "number of crash states to test", "crash"),
+            ("group-size", "10 20", "stack", "work-items per work-group", "run"), ("preload", "10 20", "./other.so", "preload", "run")):
+        script = script_of("workload,%s,status,reason,%s\n" % (axis, "states_tested" if command == "crash" else "sim_time") + "".join(
+            "%s,%s,ok,,%d\n" % (workload, v, n) for n, v in enumerate(values.split())), "--x=" + axis, "--y=" + ("states_tested" if command == "crash" else "sim_time"))
+        if "xlabel '%s'" % words_of not in script:
+            wrong.append((axis, re.findall("set xlabel.*", script)))
+    both = script_of("workload,preload,status,reason,sim_time\nkv,1,ok,,1\nbtree,2,ok,,1\n", "--x=preload", "--y=sim_time")
+    if "xlabel 'preload'" not in both:
+        wrong.append(both)
+    ok(not wrong, "axes_have_the_words_of_their_options", *wrong)
+
+
+def on_paper():
+    """Size, font and palette; and what cannot be."""
+    table, wrong = "x,s,y\n" + "".join("%d,%s,%d\n" % (x, s, x * 10 + n) for x in (1, 2, 3) for n, s in enumerate("abc")), []
+    for words_of, expected in (
+            (["--size=85mm"], ["size 321,241 font 'DejaVu Sans,10.67'", "key bottom"]), (["--size=178mm"], ["size 673,420 ", "key outside right"]),
+            (["--size=3in"], ["size 288,216 "]), (["--size=85mmx50mm", "--font=Times,9"], ["size 321,189 font 'Times,12'"]), (["--font=Times"], ["font 'Times,15'"]),
+            (["--palette=tol"], ["'#4477AA'", "'#EE6677'"]), (["--palette=grey"], ["'#666666'"]), ([], ["size 800,500 font 'DejaVu Sans,15'", "'#0072B2'"])):
+        script = script_of(table, "--x=x", "--y=y", "--series=s", *words_of)
+        wrong += [(words_of, part, script) for part in expected if part not in script]
+    svg = read("t.svg")
+    for words_of, message in ((["--size=85"], "--size"), (["--size=85mmx"], "--size"), (["--size=5mm"], "--size"), (["--size=85mmx60mmx"], "--size"),
+                              (["--font=Times,99"], "--font"), (["--font=Ti'mes"], "--font"), (["--font=,8"], "--font"), (["--size=30mm", "--font=Times,40"], "room for"),
+                              (["--palette=rainbow"], "--palette")):
+        status, out, err = plot("t.csv", "--x=x", "--y=y", "--series=s", "-o", "t.svg", *words_of)
+        if status != 2 or message not in err or err.count("\n") != 1 or read("t.svg") != svg:
+            wrong.append((words_of, status, err))
+    for end, magic in (("svg", 'width="321" height="241"'), ("png", "IHDR\x00\x00\x03\xec\x00\x00\x02\xf1"), ("pdf", "%PDF")):
+        plot("t.csv", "--x=x", "--y=y", "--series=s", "--size=85mm", "-o", "paper." + end)
+        if magic.encode("latin-1") not in open("paper." + end, "rb").read():
+            wrong.append((end, open("paper." + end, "rb").read()[:300]))
+    ok(not wrong, "figures_have_the_size_the_font_and_the_colours_of_a_paper", *wrong)
+
+
 def named():
     """Every number of a report is in the list from which a figure has its words."""
     known = {s["name"] for s in json.loads(run("list", "stats", "--output-format=json")[1])}
@@ -548,7 +616,7 @@ def named():
     ok(not wrong, "every_number_of_a_report_has_a_meaning_in_the_list", *wrong)
 
 
-figures = [refused_figures, drawn, readable, units] if shutil.which("gnuplot") else []
+figures = [refused_figures, drawn, readable, units, words, on_paper] if shutil.which("gnuplot") else []
 tests = [points, refusals, as_one_by_one, order, killed, locked, shards, children_die, failures, unchanged, summary, reports, other_commands,
          kept_sweeps, recovery, named, every_number, other_tables, host_table, same_file, many_intervals] + figures
 print("1..%d" % (len(tests) + 7))
