@@ -382,8 +382,12 @@ static const struct {
 	[NVW_LOG_THREADS] = {"threads", print_threads, put_threads},
 };
 
-static void text_record(const struct sites *s, const struct nvw_log_record *r)
+/* number 0: it is not printed. */
+static void text_record(const struct sites *s, const struct nvw_log_record *r, uint64_t number)
 {
+	if (number > 0) {
+		printf("%9llu  ", (ull)number);
+	}
 	printf("%15.3f  %-9s ", (double)r->time_ps / 1000, kinds[r->kind].name);
 	if (kinds[r->kind].print) {
 		kinds[r->kind].print(s, r);
@@ -391,10 +395,11 @@ static void text_record(const struct sites *s, const struct nvw_log_record *r)
 	putchar('\n');
 }
 
-static void json_record(const struct sites *s, const struct nvw_log_record *r)
+static void json_record(const struct sites *s, const struct nvw_log_record *r, uint64_t number)
 {
 	json_t *o = json_object();
 
+	put_number(o, "event", number);
 	put_number(o, "time_ps", r->time_ps);
 	json_object_set_new(o, "record", json_string(kinds[r->kind].name));
 	if (kinds[r->kind].put) {
@@ -405,9 +410,11 @@ static void json_record(const struct sites *s, const struct nvw_log_record *r)
 
 /* ---- The command --------------------------------------------------------------------------------- */
 
-static int dump_records(struct nvw_log_reader *reader, bool json, struct sites *sites)
+static int dump_records(struct nvw_log_reader *reader, const struct cli_options *o, struct sites *sites)
 {
+	const bool json = cli_json(o), numbers = json || cli_given(o, CLI_numbers);
 	struct nvw_log_record r;
+	uint64_t number = 0;
 	int more;
 
 	(json ? json_info : print_info)(nvw_log_info(reader));
@@ -415,7 +422,8 @@ static int dump_records(struct nvw_log_reader *reader, bool json, struct sites *
 		if (r.kind == NVW_LOG_SITE) {
 			NVW_TRY(remember_site(sites, &r));
 		}
-		(json ? json_record : text_record)(sites, &r);
+		number += numbers;
+		(json ? json_record : text_record)(sites, &r, number);
 		if (ferror(stdout)) {
 			return cli_flush();
 		}
@@ -424,13 +432,13 @@ static int dump_records(struct nvw_log_reader *reader, bool json, struct sites *
 	return cli_flush();
 }
 
-static int dump_log(const char *path, bool json)
+static int dump_log(const char *path, const struct cli_options *o)
 {
 	struct nvw_log_reader *reader;
 	struct sites sites = {0};
 
 	NVW_TRY(nvw_log_open(path, &reader));
-	const int error = dump_records(reader, json, &sites);
+	const int error = dump_records(reader, o, &sites);
 
 	free(sites.site);
 	nvw_log_reader_close(reader);
@@ -458,7 +466,7 @@ static int dump_or_export(struct cli_options *o)
 
 	NVW_TRY(check_log(o, export));
 	if (!export) {
-		return dump_log(o->argument[1], cli_json(o));
+		return dump_log(o->argument[1], o);
 	}
 	const int error = log_export(o->argument[1], cli_text(o, CLI_file), cli_given(o, CLI_words));
 

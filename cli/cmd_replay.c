@@ -19,6 +19,7 @@
 #include "core/newfile.h"
 #include "core/options.h"
 #include "core/pools.h"
+#include "core/units.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "registry.h"
@@ -347,9 +348,36 @@ static void replay_end(struct replay *r)
 	ct_saved_free(&r->saved);
 }
 
+/* Of --at: a name, or the number of an event. */
+static int take_place(const char *text, enum replay_at *ret_at, uint64_t *ret_event)
+{
+	static const char *const names[] = {
+		[REPLAY_AT_FAILURE] = "failure", [REPLAY_AT_LOST] = "lost", [REPLAY_AT_EARLY] = "early"};
+
+	*ret_at = REPLAY_AT_FAILURE;
+	*ret_event = 0;
+	for (unsigned i = 0; text != NULL && i < sizeof names / sizeof *names; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*ret_at = (enum replay_at)i;
+			return 0;
+		}
+	}
+	if (text == NULL) {
+		return 0;
+	}
+	*ret_at = REPLAY_AT_EVENT;
+	if (nvw_parse_count(text, ret_event) != 0 || *ret_event == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"--at: expected failure, lost, early or the number of an event, found \"%s\"", text);
+	}
+	return 0;
+}
+
 static int replay(struct cli_options *given)
 {
 	const char *const path = cli_text(given, CLI_extract);
+	enum replay_at at;
+	uint64_t event;
 	struct replay r = {0};
 
 	if (given->argument_count == 0) {
@@ -360,6 +388,7 @@ static int replay(struct cli_options *given)
 		return cli_options_surplus(given, given->argument[1]);
 	}
 	NVW_TRY(cli_options_check_use(given, cli_at(CLI_AT_NO_GDB, !cli_given(given, CLI_gdb))));
+	NVW_TRY(take_place(cli_text(given, CLI_gdb_at), &at, &event));
 	int result = ct_saved_load(given->argument[0], &r.saved);
 
 	if (result == 0 &&
@@ -367,8 +396,7 @@ static int replay(struct cli_options *given)
 		json_object_set_new(r.saved.head, "timeout_ms", json_integer(DEBUGGED_MS));
 	}
 	if (result == 0 && cli_given(given, CLI_gdb)) {
-		result = replay_in_gdb(
-			given->argument[0], &r.saved, (enum replay_at)cli_number(given, CLI_gdb_at));
+		result = replay_in_gdb(given->argument[0], &r.saved, at, event);
 	} else if (result == 0) {
 		result = judge_and_print(&r, cli_json(given));
 	}

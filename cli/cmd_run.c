@@ -20,6 +20,7 @@
 #include "core/stop.h"
 #include "core/units.h"
 #include "examine.h"
+#include "log/stop.h"
 #include "observe/memory_trace.h"
 #include "observe/observe.h"
 #include "report/output.h"
@@ -126,6 +127,7 @@ static int create_log(struct run *run)
 
 	if (path) {
 		NVW_TRY(nvw_log_create(path, &info, &run->log));
+		nvw__log_stop_after(run->log, cli_number(&s->given, CLI_stop_at_event));
 	}
 	return 0;
 }

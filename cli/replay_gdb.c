@@ -9,6 +9,7 @@
 #include "replay_gdb.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,10 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <config.h>
 #include <crashtest/judge/command.h>
 
 #include "core/folder.h"
 #include "core/invariant.h"
+#include "replay_event.h"
 #include "report/words.h"
 
 enum { WORDS_MAX = 128, PATH_BYTES = 4096 };
@@ -253,10 +256,169 @@ static int at_store(const json_t *head, enum replay_at at)
 	return end(&g, execute(&g));
 }
 
-int replay_in_gdb(const char *path, const struct ct_saved *s, enum replay_at at)
+/* ---- An event of the run ------------------------------------------------------------------------- */
+
+/* The run, without gdb and what it prints. */
+static int run_quietly(struct gdb *words)
 {
+	const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int status = 0;
+
+	if (null < 0 || words->no_memory) {
+		close(null);
+		return nvw_fail(NVW_E_SYSTEM, "cannot start the run");
+	}
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		execv(words->word[0], words->word);
+		_exit(127);
+	}
+	close(null);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+		return nvw_fail_errno("cannot start the run");
+	}
+	if (!WIFEXITED(status) ||
+		WEXITSTATUS(status) > 1) { /* 1: its result is wrong, which is why it is tested */
+		return nvw_fail(NVW_E_USAGE, "--at: the run of the finding cannot be made again");
+	}
+	return 0;
+}
+
+static int write_log(const json_t *head, const char *self, const char *log)
+{
+	struct gdb words = {.count = 0};
+
+	add(&words, "%s", self);
+	add_run(&words, head);
+	add(&words, "--log=%s", log);
+	return end(&words, run_quietly(&words));
+}
+
+/* Gdb stops behind the record before, and then in the work-item. */
+static int stop_at(const json_t *head, const char *self, const char *log, const struct replay_event *event)
+{
+	struct gdb g = {.count = 0};
+
+	begin(&g);
+	ADD_COMMAND(&g, "break nvw__log_stop");
+	ADD_COMMAND(&g, "run");
+	if (event->of_work_item) {
+		ADD_COMMAND(&g, "delete 1");
+		ADD_COMMAND(&g, "break %s:%u if nvw_global_id() == %llu", event->file, event->line,
+			(unsigned long long)event->work_item);
+		ADD_COMMAND(&g, "continue");
+	}
+	ADD_COMMAND(&g, "backtrace");
+	add(&g, "--args");
+	add(&g, "%s", self);
+	add_run(&g, head);
+	add(&g, "--log=%s", log);
+	add(&g, "--stop-at-event=%llu", (unsigned long long)event->after);
+	return end(&g, execute(&g));
+}
+
+/* Whether the event has the place that a finding says; "": any has. */
+static bool is_at(const struct replay_event *event, const char *place)
+{
+	char text[sizeof event->file + 16];
+
+	snprintf(text, sizeof text, "%s:%u", event->file, event->line);
+	return strchr(place, ':') == NULL || strcmp(text, place) == 0;
+}
+
+/* place: the event's; where it is another, the program has changed since. *ret_moved says so. */
+static int find_and_stop(
+	const json_t *head, uint64_t number, const char *place, const char *log, bool *ret_moved)
+{
+	struct replay_event event;
+	char self[PATH_BYTES];
+
+	NVW_TRY(find_self(self));
+	NVW_TRY(write_log(head, self, log));
+	NVW_TRY(replay_find_event(log, number, &event));
+	*ret_moved = !is_at(&event, place);
+	return *ret_moved ? 0 : stop_at(head, self, log, &event);
+}
+
+static int at_event(const json_t *head, uint64_t number, const char *place, bool *ret_moved)
+{
+	char log[NVW__FOLDER_PATH + 16];
+	struct nvw_folder folder;
+
+	if (json_object_get(head, "workload") == NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"--at=N: a program's run is not made again: only that of a workload stops at an event");
+	}
+	NVW_TRY(nvw_folder_make("replay", false, &folder));
+	snprintf(log, sizeof log, "%s/log", folder.path);
+	const int result = find_and_stop(head, number, place, log, ret_moved);
+
+	nvw_folder_remove(&folder);
+	return result;
+}
+
+/* With store buffers a store is logged after its work-item has gone on: it has left the line. */
+static bool has_store_buffers(const json_t *head)
+{
+	json_t *const machine = json_object_get(json_object_get(head, "made_by"), "machine");
+	struct emu_config config;
+	const char *key;
+	json_t *value;
+	char text[512];
+
+	emu_config_default(&config);
+	if (emu_config_load(&config, text_of(machine, "over")) != 0) { /* the run will say so */
+		return false;
+	}
+	json_object_foreach(json_object_get(machine, "changed"), key, value)
+	{
+		snprintf(text, sizeof text, "%s=%s", key, json_string_value(value));
+		if (emu_config_set(&config, text) != 0) {
+			return false;
+		}
+	}
+	return emu_config_consistent(&config).store_buffer.entries > 0;
+}
+
+/* At the event, if the finding has its number and the program is the one that was tested; else where its line
+ * is first executed. */
+static int at_side(const json_t *head, enum replay_at at)
+{
+	const json_t *const cause = json_object_get(json_object_get(head, "finding"), "cause");
+	const bool lost = at == REPLAY_AT_LOST;
+	const json_int_t number =
+		json_integer_value(json_object_get(cause, lost ? "lost_event" : "early_event"));
+
+	if (number > 0 && json_object_get(head, "workload") != NULL && !has_store_buffers(head)) {
+		bool moved = false;
+		const int result =
+			at_event(head, (uint64_t)number, text_of(cause, lost ? "lost" : "early"), &moved);
+
+		if (!moved) {
+			return result;
+		}
+	}
+	return at_store(head, at);
+}
+
+int replay_in_gdb(const char *path, const struct ct_saved *s, enum replay_at at, uint64_t event)
+{
+	bool moved;
+
+	if (at == REPLAY_AT_EVENT && has_store_buffers(s->head)) {
+		return nvw_fail(NVW_E_USAGE,
+			"--at=N: the machine has store buffers: a store is an event after its work-item has gone "
+			"on");
+	}
+	if (at == REPLAY_AT_EVENT) {
+		return at_event(s->head, event, "", &moved);
+	}
 	if (at != REPLAY_AT_FAILURE) {
-		return at_store(s->head, at);
+		return at_side(s->head, at);
 	}
 	if (json_object_get(s->head, "workload") != NULL) {
 		return of_workload(path);

@@ -185,13 +185,16 @@ static json_t *cause_json(const struct ct_cause *c)
 		json_array_append_new(group, line_json(&c->group[i]));
 	}
 	return json_pack(
-		"{s:s, s:b, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:s, s:o, s:o}",
+		"{s:s, s:b, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:s, s:s, s:o, s:o, "
+		"s:I, s:I, s:I}",
 		"kind", ct_cause_name(c->kind), "guessed", c->guessed, "text", c->text, "barrier_file",
 		c->file, "barrier_function", c->function, "barrier_line", (int)c->line, "scope", c->scope,
 		"needed", c->needed, "lost", c->lost, "early", c->early, "lost_function", c->lost_function,
 		"early_function", c->early_function, "group", group, "group_more", (int)c->group_more,
 		"lost_caller", c->lost_caller, "early_caller", c->early_caller, "lost_stack",
-		stack_json(c->lost_stack), "early_stack", stack_json(c->early_stack));
+		stack_json(c->lost_stack), "early_stack", stack_json(c->early_stack), "lost_event",
+		(json_int_t)c->lost_record, "early_event", (json_int_t)c->early_record, "barrier_event",
+		(json_int_t)c->barrier_record);
 }
 
 static json_t *edits_json(const struct ct_cure *c)

@@ -15,6 +15,7 @@
 #include "core/invariant.h"
 
 #include "format.h"
+#include "stop.h"
 
 /* Negative levels trade size for speed: most of the time of a logged run must be spent on the run. */
 enum { COMPRESSION_LEVEL = -3 };
@@ -25,7 +26,7 @@ struct nvw_log_writer {
 	char *path;
 	bool operations, callers; /* as in info */
 	ZSTD_CCtx *zstd;
-	uint64_t blocks, records;
+	uint64_t blocks, records, stop_after;
 	uint32_t block_records;
 	uint64_t block_time_ps;
 	struct log_context context;
@@ -391,7 +392,21 @@ int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record
 	NVW_INVARIANT(w->p <= w->raw + LOG_RAW_MAX);
 	w->block_records++;
 	w->records++;
+	if (w->records == w->stop_after) {
+		nvw__log_stop();
+	}
 	return 0;
+}
+
+void nvw__log_stop_after(struct nvw_log_writer *w, uint64_t number)
+{
+	w->stop_after = number;
+}
+
+/* Not inlined, and not empty for the compiler. */
+__attribute__((noinline)) void nvw__log_stop(void)
+{
+	__asm__ volatile("" : : : "memory");
 }
 
 uint64_t nvw_log_records(const struct nvw_log_writer *w)

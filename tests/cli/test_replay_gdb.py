@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_replay_gdb.py NVWAVE QUEUE INCLUDE APPEND-LOG CC...: nvwave replay --gdb stops where a finding fails, or at its stores. QUEUE is
 docs/tutorial/queue.c, APPEND-LOG host/examples/append_log.c; both are built here without optimisation."""
+import json
 import os
 import re
 import shutil
@@ -33,7 +34,8 @@ def line_of(text):
 def workload():
     shutil.copy(queue, "queue.c")
     subprocess.run(cc + ["-g", "-O0", "-shared", "-fPIC", "-std=gnu11", "-I" + include, "queue.c", "-o", "queue.so"], check=True)
-    run("crash", "./queue.so", "--mutate=forget-barrier", "--count=32", "--states=300", "--cures=off", "--save=found")
+    with open("found.json", "w") as f:
+        f.write(run("crash", "./queue.so", "--mutate=forget-barrier", "--count=32", "--states=300", "--cures=off", "--save=found", "--output-format=json")[1])
     said = debugged("found/finding-1", "--gdb")
     failure = line_of('"record %llu is committed, but not all of its payload"')
     frame = re.search(r"#1 .*?check_record \(.*?queue\.c:(\d+)", said, re.DOTALL)
@@ -46,6 +48,35 @@ def workload():
            "gdb_stops_in_the_run_at_the_store_that_was_%s" % at, said[-3000:])
 
 
+    events()
+
+
+def events():
+    """The finding names its events; the loop's variable says which of the line's stores it is."""
+    run("run", "./queue.so", "--mutate=forget-barrier", "--count=32", "--log=log")
+    dump = [json.loads(line) for line in run("log", "dump", "log", "--output-format=json")[1].splitlines()[1:]]
+    numbered = run("log", "dump", "log", "--numbers")[1].splitlines()[2:]
+    with open("found.json") as f:
+        cause = json.load(f)["findings"][0]["cause"]
+    lost = dump[cause["lost_event"] - 1]
+    ok([r["event"] for r in dump] == list(range(1, len(dump) + 1)) == [int(line.split()[0]) for line in numbered]
+       and "%s:%d" % (lost["file"], lost["line"]) == cause["lost"], "events_have_numbers_which_the_finding_names", cause, lost)
+    wanted = "$1 = %d" % lost["work_item"], "$2 = %d" % (lost["offset"] % 128 // 8 - 1)
+    for at in ("lost", str(cause["lost_event"])):
+        said = debugged("found/finding-1", "--gdb", "--at=" + at, commands="print nvw_global_id()\nprint i\nquit\n")
+        ok(all(w in said for w in wanted) and "work_item ()" in said, "gdb_stops_before_the_very_store_at_" + ("lost" if at == "lost" else "its_event"),
+           wanted, said[-3000:])
+    host = next(r["event"] for r in dump if r["record"] == "launch")
+    said = debugged("found/finding-1", "--gdb", "--at=%d" % host)
+    ok("#0  nvw__log_stop ()" in said and "nvw_launch" in said, "an_event_of_the_host_has_the_host_s_frames", said[-3000:])
+    run("crash", "./queue.so", "--mutate=forget-barrier", "--count=32", "--states=300", "--cures=off", "--save=buffered", "--set=store_buffer.entries=8")
+    late = run("replay", "buffered/finding-1", "--gdb", "--at=9")
+    ok(late[0] == 2 and "the machine has store buffers" in late[2], "an_event_behind_a_store_buffer_is_refused", late)
+    beyond, soon = (run("replay", "found/finding-1", "--gdb", "--at=" + at) for at in ("%d" % (len(dump) + 1), "soon"))
+    ok(beyond[0] == 2 and "the run has %d events" % len(dump) in beyond[2] and soon[0] == 2 and "number of an event, found \"soon\"" in soon[2],
+       "what_is_no_event_is_refused", beyond, soon)
+
+
 def program():
     shutil.copy(append_log, "append_log.c")
     subprocess.run(cc + ["-g", "-O0", "append_log.c", "-o", "append_log", "-lpmem"], check=True)
@@ -55,6 +86,8 @@ def program():
        "gdb_runs_a_program_s_check_on_the_state", said[-3000:])
     refused = run("replay", "programs/finding-1", "--gdb", "--at=lost")
     ok(refused[0] == 2 and "names no such store" in refused[2], "a_program_s_store_is_not_met_again", refused)
+    event = run("replay", "programs/finding-1", "--gdb", "--at=7")
+    ok(event[0] == 2 and "a program's run is not made again" in event[2], "a_program_does_not_stop_at_an_event", event)
 
 
 def refused():
