@@ -139,6 +139,7 @@ static uint64_t circumstances(const struct cli_session *s, const struct crash_re
 	       cli_at(CLI_AT_EXEC_KILL, mode == CT_KILL && r->exec) |
 	       cli_at(CLI_AT_LOCAL, engine == SWEEP_LOCAL) | cli_at(CLI_AT_SLURM, engine == SWEEP_SLURM) |
 	       cli_at(CLI_AT_SCHEDULES, r->options.schedules > 0 || r->schedules.count > 0) |
+	       cli_at(CLI_AT_CORPUS, r->corpus) | cli_at(CLI_AT_NO_CORPUS, !r->corpus) |
 	       cli_at(CLI_AT_NO_SCHEDULES, r->options.schedules == 0 && r->schedules.count == 0) |
 	       cli_at(CLI_AT_PERMITTED, mode == CT_PERMITTED) |
 	       cli_at(CLI_AT_OBSERVED, cli_given(&s->given, CLI_mode) && mode == CT_OBSERVED);

@@ -202,6 +202,8 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.and_then = cli_text(given, CLI_and_then),
 		.tool = cli_text(given, CLI_tool),
 		.bugs = cli_text(given, CLI_bugs),
+		.corpus = cli_text(given, CLI_corpus),
+		.input_timeout_ms = (unsigned)cli_number(given, CLI_input_timeout),
 		.stacks = cli_number(given, CLI_callers) == 0,
 		.compare = cli_number(given, CLI_compare) == 1,
 		.replays = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 1};

@@ -30,6 +30,8 @@ struct crash_request {
 	char *judge[3];                 /* check, recover and and_then, with {} in place of the image */
 	const char *bugs;               /* list of a self-test; NULL: PROGRAM.bugs */
 	bool replays;                   /* --oracle=replay */
+	const char *corpus;             /* folder of a program's inputs; NULL: it has none */
+	unsigned input_timeout_ms;      /* of a run with one of them */
 	bool stacks;                    /* a program is recorded with the callers of its stores */
 	bool compare;                   /* its pages are compared at every fence */
 	struct cli_schedules schedules; /* of its threads; count 0: they run as they do */

@@ -23,6 +23,7 @@
 #include "report/unlogged.h"
 #include "report/words.h"
 #include "crash_command.h"
+#include "crash_corpus.h"
 #include "crash_exec.h"
 #include "schedules/crash_schedules.h"
 #include "image_name.h"
@@ -36,7 +37,9 @@ enum { WORDS_MAX = 256 };
 struct working_copy {
 	struct nvw_folder folder;
 	char path[640];
-	char *text; /* the command, with the copy's path in it */
+	char input[640];  /* the copy of an input of a corpus */
+	bool names_input; /* the command does */
+	char *text;       /* the command, with the copy's path in it */
 	char *words[WORDS_MAX + 1];
 };
 
@@ -63,6 +66,8 @@ static int make_copy(const char *image, struct working_copy *w)
 	}
 	NVW_TRY(nvw_folder_make("pool", true, &w->folder));
 	const int n = snprintf(w->path, sizeof w->path, "%s/", w->folder.path);
+
+	snprintf(w->input, sizeof w->input, "%s/.input", w->folder.path);
 
 	snprintf(w->path + n, sizeof w->path - (size_t)n, "%.255s", name);
 	for (char *c = w->path + n; *c != '\0'; c++) {
@@ -96,7 +101,7 @@ static char *default_recover(const char *exec)
 }
 
 /* The command with the copy instead of the image. */
-static int name_copy(const char *command, const char *image, struct working_copy *w)
+static int name_copy(const char *command, const char *image, bool has_input, struct working_copy *w)
 {
 	size_t bytes;
 	FILE *const f = open_memstream(&w->text, &bytes);
@@ -109,6 +114,10 @@ static int name_copy(const char *command, const char *image, struct working_copy
 			named++;
 			fputs(w->path, f);
 			at += length;
+		} else if (has_input && strncmp(command + at, "@@", 2) == 0) {
+			w->names_input = true;
+			fputs(w->input, f);
+			at += 2;
 		} else {
 			fputc(command[at++], f);
 		}
@@ -125,12 +134,12 @@ static int name_copy(const char *command, const char *image, struct working_copy
 }
 
 /* The command's words; run by a shell if it needs one. */
-static int make_command(const char *command, const char *image, struct working_copy *w)
+static int make_command(const char *command, const char *image, bool has_input, struct working_copy *w)
 {
 	static char shell[] = "/bin/sh", option[] = "-c"; /* not const, as argv is not */
 	unsigned n = 0;
 
-	NVW_TRY(name_copy(command, image, w));
+	NVW_TRY(name_copy(command, image, has_input, w));
 	if (strpbrk(w->text, "|&;<>()$`\\\"'*?[]#~%!\n") != NULL) {
 		w->words[0] = shell;
 		w->words[1] = option;
@@ -256,7 +265,7 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 	if (fd < 0) {
 		return nvw_fail_errno("%s", r->log);
 	}
-	if (r->schedule != NULL) {
+	if (r->schedule != NULL || r->named) {
 		s->named = basename(r->path); /* the copy's folder is another in every test */
 	}
 	NVW_TRY(host_session_convert(s, file, fd, r->log, &counts));
@@ -319,19 +328,20 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	s->apart = r->kill_at > 0;
 	s->control->kill_at = r->kill_at;
 	s->limit = r->limit;
+	s->input = r->input;
 	if (!error) {
 		error = host_session_run(s, r->words);
 	}
 	r->timed_out = s->timed_out;
 	NVW_TRY(error);
+	if (s->timed_out && !nvw_stopping()) {
+		return 0;
+	}
 	if (r->coverage != NULL) {
 		NVW_TRY(host_coverage_add(r->coverage, s, &r->fresh));
 	}
 	if (nvw_stopping()) {
 		return nvw_stop_error();
-	}
-	if (s->timed_out) {
-		return 0;
 	}
 	return take_schedule(s, r);
 }
@@ -487,7 +497,7 @@ static int begin_test(const struct emu_config *machine, const struct crash_reque
 	NVW_TRY(make_copy(image, &t->copy));
 	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
 	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
-	return make_command(request->exec, request->image, &t->copy);
+	return make_command(request->exec, request->image, request->corpus != NULL, &t->copy);
 }
 
 static void end_test(struct crash_tested *t)
@@ -706,6 +716,44 @@ static int run_schedules(struct crash_tested *t, const struct ct_options *o, str
 	return error < 0 ? without_log(error, o, ret_result) : 0;
 }
 
+/* ---- A corpus (crash_corpus.c) -------------------------------------------------------------------- */
+
+static int run_input(struct crash_tested *t, const char *path, const struct crash_recording **ret_recording)
+{
+	struct crash_recording *const r = &t->recorded;
+
+	*r = recording_of(t);
+	*ret_recording = r;
+	NVW_TRY(renew_copy(t));
+	unlink(t->copy.input);
+	if (nvw_copy_file(path, t->copy.input) != 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	r->judged = r->quiet = r->named = true;
+	r->limit = 1e-3 * t->request->input_timeout_ms;
+	if (!t->copy.names_input) {
+		r->input = t->copy.input;
+	}
+	return crash_record(r);
+}
+
+static int explore_input(
+	const struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
+{
+	return explore(t, o, false, false, ret_result);
+}
+
+static int run_corpus(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
+{
+	const struct crash_inputs inputs = {.tested = t,
+		.request = t->request,
+		.run = run_input,
+		.hash = hash_log,
+		.explore = explore_input};
+
+	return crash_corpus_run(&inputs, o, ret_result);
+}
+
 static const char *text_of(const json_t *o, const char *name)
 {
 	return words_or(json_string_value(json_object_get(o, name)), "");
@@ -777,6 +825,9 @@ static int take_coverage(const struct crash_tested *t, struct ct_result *result)
 
 static int run_kind(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
+	if (t->request->corpus != NULL) {
+		return run_corpus(t, o, ret_result);
+	}
 	if (t->request->schedules.count > 0) {
 		return run_schedules(t, o, ret_result);
 	}

@@ -16,6 +16,8 @@ struct crash_recording {
 	bool emulate;           /* a CUDA program's kernels run on the machine */
 	bool stacks;            /* with the callers of its places */
 	bool compare;           /* pages are compared at every fence */
+	const char *input;      /* a file that is its standard input; NULL: that of nvwave */
+	bool named;             /* the log has the file's name without its folder */
 	bool judged;            /* the caller judges how the program ended: print no note */
 	bool quiet;             /* nor any other */
 	double limit;           /* seconds after which it is ended by SIGKILL; 0: none */

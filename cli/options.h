@@ -62,6 +62,8 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(NO_GDB, "without --gdb")                       \
 	X(NO_EXPORT, "without --export-states")          \
 	X(SCHEDULES, "with --schedules")                 \
+	X(CORPUS, "with --corpus")                       \
+	X(NO_CORPUS, "without --corpus")                 \
 	X(UNCHECKED, "with --unchecked")                 \
 	X(NO_OUTPUT, "without --output")                 \
 	X(HEAT, "with --kind=heat")                      \

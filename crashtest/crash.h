@@ -73,6 +73,8 @@ struct ct_progress {
 	double seconds;       /* since the beginning of this step */
 };
 
+struct ct_known; /* explore/known.h */
+
 struct ct_options {
 	enum ct_mode mode;
 	enum ct_model
@@ -116,6 +118,9 @@ struct ct_options {
 	unsigned settle_after;
 	const struct ct_edit *assumed; /* what the log is taken to have as well; the caller's */
 	unsigned assumed_count;
+	/* States that other logs left, which are not tested again; those of this one are added
+	 * (explore/known.h). Of programs alone; NULL: none. */
+	struct ct_known *known;
 	/* budget of the search for cures; 0: as many as were tested, at least options.states */
 	uint64_t cure_states;
 	/* proposals are applied and explored, and what hides behind a cured cause is looked for */
@@ -312,6 +317,7 @@ struct ct_finding {
 	uint64_t thread_schedule;
 	uint32_t switches;
 	char policy[24];
+	char input[256]; /* the program's, of a corpus; "": none */
 	unsigned place_count;
 	struct ct_place place[CT_PLACES_MAX];
 };
@@ -367,6 +373,32 @@ struct ct_recoveries {
 	uint64_t worked_on;      /* states that went on with options.go_on, a sum */
 };
 
+/* What has become of an input of a corpus. */
+#define CT_INPUT_FATES(X)                                     \
+	X(TESTED, "tested", "tested")                         \
+	X(NOTHING_NEW, "nothing-new", "reached nothing new")  \
+	X(SAME_LOG, "same-log", "left a log that was tested") \
+	X(REFUSED, "refused", "could not be tested")          \
+	X(TIMED_OUT, "timed-out", "did not end in time")      \
+	X(NOT_RUN, "not-run", "not run")
+#define X(name, id, words) CT_INPUT_##name,
+enum ct_input_fate { CT_INPUT_FATES(X) CT_INPUT_FATE_COUNT };
+#undef X
+const char *ct_input_fate_name(enum ct_input_fate fate);
+const char *ct_input_fate_words(enum ct_input_fate fate);
+
+struct ct_input {
+	char name[256];
+	enum ct_input_fate fate;
+	int status;               /* as from waitpid() */
+	char text[CT_TEXT_BYTES]; /* why it was refused, or "" */
+};
+
+struct ct_corpus {
+	struct ct_input *input; /* NULL: there is none */
+	unsigned count;
+};
+
 struct ct_result {
 	/* of the whole run (not only of the shard); freed by ct_result_free() */
 	struct ct_interval *interval;
@@ -378,6 +410,7 @@ struct ct_result {
 	uint64_t states_tested;   /* covered by a test: distinct and equal states */
 	uint64_t states_distinct; /* states on which recovery and check ran */
 	uint64_t states_equal;
+	uint64_t states_met; /* of these: in another log, with options.known */
 	/* differ from a passing state only in words that recovery and check do not read */
 	uint64_t states_unread;
 	uint64_t states_symmetric;  /* treated as equivalent to a tested state, by options.symmetric */
@@ -434,6 +467,7 @@ struct ct_result {
 		uint64_t run, different, stuck;
 		char first_stuck[2048];
 	} thread_schedules;
+	struct ct_corpus corpus; /* with several inputs; counts are sums over those that were tested */
 	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
 	uint64_t hangs_alike; /* checks that were cut early, in a function in which another hung (hang.h) */
 	/* the checker was executed for every state, because ...; "": it was forked */
@@ -498,6 +532,7 @@ typedef int (*ct_judge)(void *context, struct ct_image *image, const struct nvw_
 
 struct ct_hangs;
 struct ct_plain_parts;
+struct ct_promises;
 struct ct_robust;
 struct ct_bench;
 struct ct_run_shared;
@@ -525,6 +560,7 @@ struct ct_exploration {
 	/* Where states hung before (hang.h), so that others that hang alike are cut early; NULL: in this
 	 * exploration alone. */
 	struct ct_hangs *hangs;
+	const struct ct_promises *promises; /* with options.known; else NULL */
 	const struct ct_operations
 		*operations; /* of a program (operations.h); NULL: numbers are all there is */
 	/* Adds the data that the judge needs to judge the state again to a saved finding's object (json_t);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <gelf.h>
+#include <nvw/random.h>
 
 #include "cc/hooks.h"
 #include "coverage.h"
@@ -230,16 +231,13 @@ static uint64_t end_of_marks(const struct host_control *c)
 	return end;
 }
 
-int host_coverage_add(struct host_coverage *c, const struct host_session *s, uint64_t *ret_new)
+/* Counts those that are new. */
+static int add_all_marks(struct host_coverage *c, const struct host_session *s, uint64_t *fresh)
 {
 	const struct host_control *const control = s->control;
 	const uint64_t bytes = end_of_marks(control);
-	uint64_t fresh = 0;
 	int error = 0;
 
-	if (ret_new != NULL) {
-		*ret_new = 0;
-	}
 	if (bytes == 0) {
 		return 0;
 	}
@@ -253,14 +251,80 @@ int host_coverage_add(struct host_coverage *c, const struct host_session *s, uin
 
 		error = object_of(c, &control->marked[i], &o);
 		if (!error) {
-			fresh += add_marks(o, marks + control->marked[i].off);
+			*fresh += add_marks(o, marks + control->marked[i].off);
 		}
 	}
 	munmap((void *)(uintptr_t)marks, bytes);
-	if (ret_new != NULL) {
-		*ret_new = fresh;
-	}
 	return error;
+}
+
+/* ---- Places of a record ---------------------------------------------------------------------------- */
+
+static uint64_t *slot_of(uint64_t *place, uint64_t room, uint64_t key)
+{
+	uint64_t i = key >> 1 & (room - 1);
+
+	while (place[i] != 0 && place[i] != key) {
+		i = (i + 1) & (room - 1);
+	}
+	return &place[i];
+}
+
+static int make_room(struct host_coverage *c)
+{
+	const uint64_t room = c->room ? 2 * c->room : 1024;
+	uint64_t *const more = calloc(room, sizeof *more);
+
+	if (more == NULL) {
+		return no_memory();
+	}
+	for (uint64_t i = 0; i < c->room; i++) {
+		if (c->place[i] != 0) {
+			*slot_of(more, room, c->place[i]) = c->place[i];
+		}
+	}
+	free(c->place);
+	c->place = more;
+	c->room = room;
+	return 0;
+}
+
+static uint64_t key_of(const struct host_control *control, const struct host_site *s)
+{
+	uint64_t key = s->offset;
+
+	for (const char *p = s->module ? control->module[s->module - 1].path : ""; *p != '\0'; p++) {
+		key = nvw_mix64(key + (unsigned char)*p);
+	}
+	return nvw_mix64(key) | 1;
+}
+
+static int add_places(struct host_coverage *c, const struct host_control *control, uint64_t *fresh)
+{
+	for (uint32_t i = 0; i < control->site_count; i++) {
+		if (2 * (c->places + 1) > c->room) {
+			NVW_TRY(make_room(c));
+		}
+		const uint64_t key = key_of(control, &control->site[i]);
+		uint64_t *const slot = slot_of(c->place, c->room, key);
+
+		c->places += *slot == 0;
+		*fresh += *slot == 0;
+		*slot = key;
+	}
+	return 0;
+}
+
+int host_coverage_add(struct host_coverage *c, const struct host_session *s, uint64_t *ret_new)
+{
+	uint64_t fresh = 0;
+
+	NVW_TRY(add_all_marks(c, s, &fresh));
+	NVW_TRY(add_places(c, s->control, &fresh));
+	if (ret_new != NULL) {
+		*ret_new = s->control->marked_count == 0 ? 1 : fresh;
+	}
+	return 0;
 }
 
 int host_coverage_each(const struct host_coverage *c,
@@ -287,5 +351,6 @@ void host_coverage_free(struct host_coverage *c)
 		free(o->site);
 	}
 	free(c->object);
+	free(c->place);
 	*c = (struct host_coverage){0};
 }

@@ -24,10 +24,16 @@ struct host_statement {
 struct host_coverage {
 	struct host_covered_object *object;
 	unsigned objects;
+	uint64_t *place; /* keys of those that records have; 0: free */
+	uint64_t places, room;
 };
 
-/* Adds what the session's program has executed. *ret_new, which may be NULL: how many statements were
- * executed, or went to a recorded mapping, for the first time. */
+/*
+ * Adds what the session's program has executed. *ret_new, which may be NULL: how many statements were
+ * executed, or went to a recorded mapping, for the first time, and how many calls led to a store, a flush or a
+ * fence for the first time. 1 for a program of which nvwave-cc has built nothing: stores that it never flushes
+ * have no place.
+ */
 NVW_CHECKED int host_coverage_add(
 	struct host_coverage *coverage, const struct host_session *session, uint64_t *ret_new);
 

@@ -481,6 +481,12 @@ static void enter_program(const struct host_session *s, const char *library, cha
 	if (s->quiet) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	}
+	const int input = s->input ? open(s->input, O_RDONLY) : -1;
+
+	if (input >= 0) {
+		dup2(input, STDIN_FILENO);
+		close(input);
+	}
 	restore_signals();
 	sigprocmask(SIG_SETMASK, &running.mask, NULL);
 	execvp(argv[0], argv);

@@ -35,9 +35,10 @@ struct host_session {
 	struct host_control *control;
 	struct host_schedule *schedule; /* NULL: threads do not take turns */
 	const char *named;              /* the file's name in logs; NULL: its path */
-	bool apart;     /* the program has its own process group, for control->kill_at; set before the run */
-	bool quiet;     /* the program's standard output goes to standard error; set before the run */
-	bool alone;     /* processes left running by the program are ended; set before the run */
+	bool apart; /* the program has its own process group, for control->kill_at; set before the run */
+	bool quiet; /* the program's standard output goes to standard error; set before the run */
+	bool alone; /* processes left running by the program are ended; set before the run */
+	const char *input; /* file that is its standard input; NULL: that of nvwave; set before the run */
 	double limit;   /* seconds after which the program is ended by SIGKILL, 0: none; set before the run */
 	bool timed_out; /* it was */
 	int interrupted; /* the last signal passed on to the program; 0: none */

@@ -16,6 +16,7 @@
 #include "json_report.h"
 #include "provenance.h"
 #include "schedule_report.h"
+#include "corpus_report.h"
 #include "statements.h"
 #include "unlogged.h"
 #include "words.h"
@@ -37,6 +38,11 @@ static const char *mode_name(enum ct_mode mode)
 /* Only one interleaving of the program's threads was recorded. */
 static void print_interleaving(const struct ct_result *r, FILE *to)
 {
+	if (r->corpus.count > 0) {
+		const unsigned tested = cli_corpus_count(&r->corpus, CT_INPUT_TESTED);
+
+		fprintf(to, " of %u tested input%s", tested, plural(tested));
+	}
 	if (r->thread_schedules.run > 0) {
 		fprintf(to, " of %s different schedule%s of %s threads",
 			GROUPED(r->thread_schedules.different), plural(r->thread_schedules.different),
@@ -508,6 +514,7 @@ static void print_finding(const struct crash_heading *h, const struct ct_result 
 	print_text("in flight: operation ", f->in_flight, "", to);
 	print_also(f, to);
 	print_explanation(h, r, f, to);
+	print_text("with the input ", f->input, "", to);
 	if (f->thread_schedule > 0) {
 		fprintf(to, "    under schedule %llu (%s), here with %u switch%s\n", (ull)f->thread_schedule,
 			f->policy, f->switches, words_if(f->switches != 1, "es"));
@@ -608,6 +615,7 @@ void crash_report_text(const struct crash_heading *h, const struct ct_result *r,
 	print_subject(h, r, to);
 	print_coverage(h, r, to);
 	cli_schedules_text(&r->schedules, to);
+	cli_corpus_text(r, to);
 	cli_print_statements(&r->coverage, to);
 	cli_print_origin(h->made_by, crash_names_machine(h, r), to);
 	if (h->intervals) {
@@ -731,7 +739,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
-		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*, s:o*}",
+		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*, s:o*, s:o*}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
 		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),
@@ -756,7 +764,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r), "assumed",
 		json_assumed(r), "source", cli_statements_json(&r->coverage), "schedules",
 		cli_schedules_json(&r->schedules), "thread_schedules", json_threads(r), "unlogged",
-		cli_unlogged_json(&r->unlogged));
+		cli_unlogged_json(&r->unlogged), "corpus", cli_corpus_json(r));
 }
 
 /* The members of these names. */

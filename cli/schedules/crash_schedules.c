@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See crash_schedules.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <crashtest/group.h>
 #include <crashtest/judge/process.h>
 
 #include "core/bounds.h"
 #include "core/stop.h"
+#include "../crash_sum.h"
 #include "crash_schedules.h"
 #include "exec_schedules.h"
 #include "../report/words.h"
@@ -131,52 +130,9 @@ int crash_schedules_again(
 
 /* ---- The sum -------------------------------------------------------------------------------------- */
 
-static bool has_shape(const struct ct_result *r, const char *text)
-{
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (ct_shape_hash(r->finding[i].text) == ct_shape_hash(text)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The first finding whose words are new; NULL: none. */
-static const char *first_new(const struct ct_result *sum, const struct ct_result *r)
-{
-	for (unsigned i = 0; i < r->finding_count; i++) {
-		if (!has_shape(sum, r->finding[i].text)) {
-			return r->finding[i].text;
-		}
-	}
-	return NULL;
-}
-
-/* What ct_result_add() leaves out, as kills have none of it. */
-static void add_counts(struct ct_result *sum, const struct ct_result *r)
-{
-	sum->states_tested += r->states_tested;
-	sum->states_unread += r->states_unread;
-	sum->states_settled += r->states_settled;
-	sum->states_planned += r->states_planned;
-	sum->instants_exhausted += r->instants_exhausted;
-	sum->instants_by_reads += r->instants_by_reads;
-	sum->instants_by_parts += r->instants_by_parts;
-	sum->states_possible += r->states_possible;
-	sum->states_possible_log2 = log2(fmax(sum->states_possible, 1));
-	sum->states_possible_exact = sum->states_possible_exact && r->states_possible_exact;
-	sum->states_known = sum->states_known && r->states_known;
-	sum->proved = sum->proved || r->proved;
-	sum->acks += r->acks;
-}
-
-/* One whose last image is wrong has one state, which fails. */
 static void add(struct schedules *x, const struct host_schedule_plan *plan, const struct ran *from,
 	struct ct_result *r)
 {
-	if (r->without_crash && r->finding_count > 0) {
-		r->states_tested = r->states_distinct = r->states_failing = r->finding[0].states = 1;
-	}
 	for (unsigned i = 0; i < r->finding_count; i++) {
 		struct ct_finding *const f = &r->finding[i];
 
@@ -184,9 +140,7 @@ static void add(struct schedules *x, const struct host_schedule_plan *plan, cons
 		f->switches = from->made.switches;
 		snprintf(f->policy, sizeof f->policy, "%s", host_policy_name(plan->policy));
 	}
-	x->sum->model = r->model;
-	add_counts(x->sum, r);
-	ct_result_add(x->sum, r);
+	crash_sum_add(x->sum, r);
 }
 
 /* ---- Exploring ------------------------------------------------------------------------------------ */
@@ -224,7 +178,7 @@ static int fails_alike(struct schedules *x, const struct host_schedule_plan *pla
 		return 0;
 	}
 	NVW_TRY(look(x, room));
-	const bool alike = has_shape(room, text);
+	const bool alike = crash_sum_has(room, text);
 
 	ct_result_free(room);
 	return alike;
@@ -286,7 +240,8 @@ static int test_log(struct schedules *x, const struct host_schedule_plan *plan, 
 	struct ct_result *room)
 {
 	NVW_TRY(look(x, result));
-	for (const char *words; !result->interrupted && (words = first_new(x->sum, result)) != NULL;) {
+	for (const char *words;
+		!result->interrupted && (words = crash_sum_first_new(x->sum, result)) != NULL;) {
 		const unsigned before = x->sum->finding_count;
 
 		NVW_TRY(explain_in_short(x, plan, words, room));
@@ -359,10 +314,7 @@ int crash_schedules_run(
 	if (x == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for schedules");
 	}
-	*ret_result = (struct ct_result){.mode = CT_PERMITTED,
-		.consistent = true,
-		.states_possible_exact = true,
-		.states_known = true};
+	crash_sum_begin(ret_result);
 	x->runs = runs;
 	x->options = o;
 	x->asked = runs->request->schedules;

@@ -260,7 +260,7 @@ json_t *ct_finding_json(const struct ct_finding *f)
 	}
 	return json_pack(
 		"{s:s, s:I, s:I, s:I, s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:i, "
-		"s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s, s:I, s:o*}",
+		"s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s, s:I, s:o*, s:s*}",
 		"text", f->text, "states", (json_int_t)f->states, "offset", (json_int_t)f->off,
 		"first_time_ps", (json_int_t)f->first_time_ps, "instant", (json_int_t)f->instant, "draw",
 		(json_int_t)f->draw, "signal", f->signal, "hung", f->hung, "minimised", f->minimised,
@@ -271,7 +271,8 @@ json_t *ct_finding_json(const struct ct_finding *f)
 		"also_more", (int)f->also_more, "words", units, "saved", f->saved, "where", f->where,
 		"operation", f->operation, "in_flight", f->in_flight, "bounded", f->bounded, "shares_states",
 		f->sample, "stack", stack_json(f->stack), "states_by", f->by_cure ? "cure" : "text",
-		"schedule", (json_int_t)f->schedule, "thread_schedule", thread_schedule_json(f));
+		"schedule", (json_int_t)f->schedule, "thread_schedule", thread_schedule_json(f), "input",
+		*f->input ? f->input : NULL);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */

@@ -91,6 +91,23 @@ const char *ct_verdict_words(enum ct_verdict v)
 	return words[v];
 }
 
+#define X(name, id, words) id,
+static const char *const fate_names[] = {CT_INPUT_FATES(X)};
+#undef X
+#define X(name, id, words) words,
+static const char *const fate_words[] = {CT_INPUT_FATES(X)};
+#undef X
+
+const char *ct_input_fate_name(enum ct_input_fate fate)
+{
+	return fate_names[fate];
+}
+
+const char *ct_input_fate_words(enum ct_input_fate fate)
+{
+	return fate_words[fate];
+}
+
 bool ct_verdict_passes(enum ct_verdict v)
 {
 	return v == CT_VERDICT_CONSISTENT || v == CT_VERDICT_UNREFUTED || v == CT_VERDICT_ROBUST;
@@ -109,6 +126,8 @@ void ct_result_free(struct ct_result *r)
 	r->interval = NULL;
 	r->interval_count = 0;
 	ct_coverage_free(&r->coverage);
+	free(r->corpus.input);
+	r->corpus = (struct ct_corpus){.count = 0};
 }
 
 void ct_by_parts_join(struct ct_by_parts *to, const struct ct_by_parts *from)
@@ -171,6 +190,7 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 
 		r->states_distinct += s->distinct;
 		r->states_equal += s->equal;
+		r->states_met += s->known;
 		r->states_failing += s->failing;
 		r->states_unread += s->unread;
 		r->states_symmetric += s->symmetric;

@@ -14,6 +14,7 @@
 #include "../parts/parts.h"
 #include "../judge/process.h"
 #include "export.h"
+#include "known.h"
 #include "robust.h"
 #include "worker.h"
 
@@ -50,6 +51,7 @@ struct range {
 	struct ct_array pattern;        /* uint64_t per work-item */
 	unsigned *levels;
 	unsigned level_capacity;
+	uint64_t promised_at, promised; /* a key of what the program had promised at an instant (known.h) */
 };
 
 static uint64_t key_of(uint64_t state)
@@ -172,6 +174,22 @@ static void count(struct range *r, uint64_t draw, bool again)
 	}
 }
 
+/* True if it was tested in another log. */
+static bool is_elsewhere(struct range *r, uint64_t state)
+{
+	const struct ct_exploration *const e = r->e;
+	struct ct_known *const known = e->options.known;
+
+	if (known == NULL || e->promises == NULL) {
+		return false;
+	}
+	if (r->promised_at != r->medium->instant) {
+		r->promised_at = r->medium->instant;
+		r->promised = ct_promises_key(e->promises, e->operations, &r->medium->acks);
+	}
+	return ct_known_meets(known, state ^ r->promised);
+}
+
 /* Records the medium's state as the one being judged, if it is new: true if it was judged before. */
 static bool begin_state(struct range *r, uint64_t draw)
 {
@@ -181,10 +199,12 @@ static bool begin_state(struct range *r, uint64_t draw)
 
 	s->counted = counted;
 	s->judged = key_of(state);
-	const bool again = !is_new(s, state) && !retried;
+	const bool is_first = is_new(s, state), known = is_first && is_elsewhere(r, state);
+	const bool again = (!is_first || known) && !retried;
 
 	if (!counted) {
 		count(r, draw, again);
+		s->known += known && again;
 	}
 	if (retried) {
 		s->retried = 0;

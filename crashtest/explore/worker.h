@@ -39,6 +39,7 @@ struct ct_shared {
 	int error;                      /* error of the explorer itself */
 	char message[512];
 	uint64_t distinct, equal, failing, unread, symmetric, undecided, settled;
+	uint64_t known; /* of the equal ones: tested in another log (known.h) */
 	char why_undecided[CT_TEXT_BYTES];
 	uint64_t by_reads; /* instants exhausted by read-based pruning */
 	struct ct_groups groups;

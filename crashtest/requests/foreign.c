@@ -16,6 +16,7 @@
 
 #include "../judge/checker.h"
 #include "../explain/cure.h"
+#include "../explore/known.h"
 #include "../explain/finding.h"
 #include "../group.h"
 #include "../log_walk.h"
@@ -511,6 +512,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	uint64_t first = 0;
 	json_t *const head = head_json(f, o, bytes);
 	struct jury jury = {.writes = NULL};
+	struct ct_promises promises = {.begin = 0};
 	int error = 0;
 
 	if (f->last_only) {
@@ -521,6 +523,11 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	}
 	if (jury.context == &jury.replay && !f->last_only) {
 		first = first_begin(&jury.operations);
+	}
+	if (!error && o->known != NULL && !blocks) {
+		ct_known_begin_log(o->known);
+		error = ct_promises_read(log_fd, image, whole_lines(bytes), &jury.operations,
+			jury.context == &jury.replay, &promises);
 	}
 	struct ct_hangs hangs = {0};
 	const struct ct_exploration e = {
@@ -539,6 +546,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 		.options = *o,
 		.head = head,
 		.operations = &jury.operations,
+		.promises = promises.operation ? &promises : NULL,
 		.save = jury.context == &jury.replay ? ct_replay_oracle_save : NULL,
 		.stack = f->command || f->recover ? stack_of_command : NULL,
 	};
@@ -546,6 +554,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	if (!error) {
 		error = explore_after_final(f, &e, &jury, ret_result);
 	}
+	ct_promises_free(&promises);
 	dismiss(&jury);
 	json_decref(head);
 	return error;

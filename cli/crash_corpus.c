@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See crash_corpus.h. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <crashtest/explore/known.h>
+#include <crashtest/judge/process.h>
+
+#include "core/invariant.h"
+#include "core/stop.h"
+#include "crash_corpus.h"
+#include "crash_sum.h"
+#include "report/corpus_report.h"
+#include "schedules/schedules_asked.h"
+
+struct corpus {
+	const struct crash_inputs *inputs;
+	const struct ct_options *options;
+	const char *folder;
+	struct ct_known *known;
+	struct cli_logs_seen logs;
+	struct ct_result *sum, *room;
+};
+
+/* ---- Inputs ---------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct ct_input *)a)->name, ((const struct ct_input *)b)->name);
+}
+
+static void path_of(const struct corpus *x, const char *name, char *ret_path, size_t n)
+{
+	snprintf(ret_path, n, "%s/%s", x->folder, name);
+}
+
+/* A folder is none, nor is what a name hides: fuzzers keep their state there. */
+static bool is_input(const struct corpus *x, const struct dirent *e)
+{
+	char path[4096];
+	struct stat s;
+
+	if (e->d_name[0] == '.') {
+		return false;
+	}
+	path_of(x, e->d_name, path, sizeof path);
+	return stat(path, &s) != 0 || !S_ISDIR(s.st_mode);
+}
+
+static int add_input(struct ct_corpus *c, const char *name)
+{
+	struct ct_input *const more = realloc(c->input, (c->count + 1) * sizeof *more);
+
+	if (more == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the inputs of a corpus");
+	}
+	c->input = more;
+	c->input[c->count] = (struct ct_input){.fate = CT_INPUT_NOT_RUN};
+	snprintf(c->input[c->count].name, sizeof c->input[0].name, "%s", name);
+	c->count++;
+	return 0;
+}
+
+static int find_inputs(struct corpus *x)
+{
+	struct ct_corpus *const c = &x->sum->corpus;
+	DIR *const folder = opendir(x->folder);
+	int error = 0;
+
+	if (folder == NULL) {
+		return nvw_fail_errno("--corpus: %s", x->folder);
+	}
+	for (struct dirent *e; (e = readdir(folder)) != NULL && !error;) {
+		error = is_input(x, e) ? add_input(c, e->d_name) : 0;
+	}
+	closedir(folder);
+	NVW_TRY(error);
+	if (c->count == 0) {
+		return nvw_fail(
+			NVW_E_INPUT, "--corpus: %s has no files: expected one for each run", x->folder);
+	}
+	qsort(c->input, c->count, sizeof *c->input, by_name);
+	return 0;
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------------ */
+
+static int explore(struct corpus *x, bool explained)
+{
+	struct ct_options o = *x->options;
+
+	if (!explained) {
+		o.cures = false;
+		o.unexplained = true;
+		o.save = NULL;
+		o.known = x->known;
+	}
+	ct_result_clear(x->room);
+	return x->inputs->explore(x->inputs->tested, &o, x->room);
+}
+
+/* Failures are explained once: a run that fails in new words is explored again for that. */
+static int test_log(struct corpus *x, const struct ct_input *input)
+{
+	NVW_TRY(explore(x, false));
+	if (!x->room->interrupted && crash_sum_first_new(x->sum, x->room) != NULL) {
+		ct_result_free(x->room);
+		NVW_TRY(explore(x, true));
+	}
+	for (unsigned i = 0; i < x->room->finding_count; i++) {
+		snprintf(x->room->finding[i].input, sizeof x->room->finding[i].input, "%s", input->name);
+	}
+	crash_sum_add(x->sum, x->room);
+	return 0;
+}
+
+static int is_new(struct corpus *x)
+{
+	uint64_t hash = 0;
+
+	NVW_TRY(x->inputs->hash(x->inputs->tested, &hash));
+	return cli_log_is_new(&x->logs, hash);
+}
+
+/* It has run: 1 if there is a log. */
+static int judge_run(struct corpus *x, struct ct_input *input, int found, const struct crash_recording *r)
+{
+	input->status = r->status;
+	if (found == 0) {
+		input->fate = CT_INPUT_TIMED_OUT;
+		return 0;
+	}
+	if (r->fresh == 0) {
+		input->fate = CT_INPUT_NOTHING_NEW;
+		return 0;
+	}
+	const int new = is_new(x);
+
+	if (new <= 0) {
+		input->fate = CT_INPUT_SAME_LOG;
+		return new;
+	}
+	NVW_TRY(test_log(x, input));
+	input->fate = CT_INPUT_TESTED;
+	return 0;
+}
+
+/* One that cannot be recorded is told of, and the others are tested. */
+static int try_input(struct corpus *x, struct ct_input *input)
+{
+	const struct crash_recording *r = NULL;
+	char path[4096];
+
+	path_of(x, input->name, path, sizeof path);
+	const int found = x->inputs->run(x->inputs->tested, path, &r);
+
+	if (found == NVW_E_INPUT || found == NVW_E_SYSTEM) {
+		input->fate = CT_INPUT_REFUSED;
+		input->status = r->status;
+		snprintf(input->text, sizeof input->text, "%s", nvw_error_message());
+		return 0;
+	}
+	return found < 0 ? found : judge_run(x, input, found, r);
+}
+
+static int try_all(struct corpus *x)
+{
+	struct ct_corpus *const c = &x->sum->corpus;
+	int error = 0;
+
+	for (unsigned i = 0; i < c->count && !error && !nvw_stopping(); i++) {
+		error = try_input(x, &c->input[i]);
+	}
+	x->sum->interrupted = x->sum->interrupted || nvw_stopping();
+	if (error == NVW_E_STOPPED) {
+		return 0; /* the others stand */
+	}
+	if (!error && !nvw_stopping() && cli_corpus_count(c, CT_INPUT_TESTED) == 0) {
+		return nvw_fail(NVW_E_INPUT, "--corpus: none of the %u inputs could be tested; %s %s%s%s",
+			c->count, c->input[0].name, ct_input_fate_words(c->input[0].fate),
+			*c->input[0].text ? ": " : "", c->input[0].text);
+	}
+	return error;
+}
+
+static int run_all(struct corpus *x)
+{
+	NVW_TRY(find_inputs(x));
+	NVW_TRY(ct_known_create(&x->known));
+	x->room = calloc(1, sizeof *x->room);
+	if (x->room == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for results");
+	}
+	return try_all(x);
+}
+
+int crash_corpus_run(
+	const struct crash_inputs *inputs, const struct ct_options *o, struct ct_result *ret_result)
+{
+	const double began = ct_wall_seconds();
+	struct corpus x = {
+		.inputs = inputs, .options = o, .folder = inputs->request->corpus, .sum = ret_result};
+
+	NVW_INVARIANT(x.folder != NULL);
+	crash_sum_begin(ret_result);
+	const int error = run_all(&x);
+
+	ret_result->host_seconds = ct_wall_seconds() - began;
+	ct_known_destroy(x.known);
+	free(x.logs.hash);
+	free(x.room);
+	return error;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See known.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <nvw/random.h>
+
+#include "core/array.h"
+#include "known.h"
+#include "../log_walk.h"
+
+enum { CAPACITY = 1 << 22 }; /* a power of two; memory is used only as needed */
+
+struct ct_known {
+	uint32_t log; /* from 1 */
+	uint32_t count;
+	struct {
+		uint64_t key; /* 0: free */
+		uint32_t log; /* that met it first; 0: about to be set */
+	} state[CAPACITY];
+};
+
+int ct_known_create(struct ct_known **ret_known)
+{
+	void *const at =
+		mmap(NULL, sizeof **ret_known, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the states of a corpus");
+	}
+	*ret_known = at;
+	return 0;
+}
+
+void ct_known_destroy(struct ct_known *known)
+{
+	if (known != NULL) {
+		munmap(known, sizeof *known);
+	}
+}
+
+void ct_known_begin_log(struct ct_known *known)
+{
+	known->log++;
+}
+
+bool ct_known_meets(struct ct_known *k, uint64_t state)
+{
+	const uint64_t key = nvw_mix64(state) | 1;
+	uint64_t i = key >> 1 & (CAPACITY - 1), none = 0;
+
+	while (k->state[i].key != 0 && k->state[i].key != key) {
+		i = (i + 1) & (CAPACITY - 1);
+	}
+	if (k->state[i].key == key) {
+		return k->state[i].log != 0 && k->state[i].log != k->log;
+	}
+	if (__atomic_load_n(&k->count, __ATOMIC_RELAXED) < CAPACITY / 4 * 3 &&
+		__atomic_compare_exchange_n(
+			&k->state[i].key, &none, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		k->state[i].log = k->log;
+		__atomic_add_fetch(&k->count, 1, __ATOMIC_RELAXED);
+	}
+	return false;
+}
+
+/* ---- Promises --------------------------------------------------------------------------------------- */
+
+static uint64_t continue_key(uint64_t key, uint64_t value)
+{
+	return nvw_mix64(key + nvw_mix64(value));
+}
+
+static uint64_t key_of_bytes(const void *bytes, uint64_t n)
+{
+	uint64_t key = n, word = 0;
+
+	for (uint64_t at = 0; at < n; at += sizeof word) {
+		word = 0;
+		memcpy(&word, (const char *)bytes + at, n - at < sizeof word ? n - at : sizeof word);
+		key = continue_key(key, word);
+	}
+	return key;
+}
+
+/* The operation that a thread is within. */
+struct within {
+	uint64_t thread, operation; /* its place in the list plus 1; 0: none */
+};
+
+struct reading {
+	const struct ct_operations *operations;
+	struct ct_promises *promises;
+	struct within *at;
+	uint64_t count, capacity;
+	bool begun; /* some operation has */
+};
+
+static struct within *within_of(struct reading *r, uint64_t thread)
+{
+	for (uint64_t i = 0; i < r->count; i++) {
+		if (r->at[i].thread == thread) {
+			return &r->at[i];
+		}
+	}
+	if (!NVW_ROOM(r->at, r->capacity, r->count + 1)) {
+		return NULL;
+	}
+	r->at[r->count] = (struct within){.thread = thread};
+	return &r->at[r->count++];
+}
+
+static int enter(struct reading *r, uint64_t thread, uint64_t number)
+{
+	const struct ct_operation *const o = ct_operations_find(r->operations, number);
+	struct within *const w = within_of(r, thread);
+
+	if (w == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the operations of a log");
+	}
+	r->begun = true;
+	w->operation = o ? (uint64_t)(o - r->operations->at) + 1 : 0;
+	return 0;
+}
+
+static int add_store(struct reading *r, const struct nvw_log_record *record)
+{
+	struct within *const w = within_of(r, record->store.work_item);
+	uint64_t *to = &r->promises->begin;
+
+	if (w == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the operations of a log");
+	}
+	if (w->operation != 0) {
+		to = &r->promises->operation[w->operation - 1];
+	} else if (r->begun) {
+		return 0; /* of no operation, nor of what was before them */
+	}
+	*to = continue_key(continue_key(*to, record->store.off), record->store.value);
+	return 0;
+}
+
+static int meet_record(void *context, const struct nvw_log_record *record, uint64_t number)
+{
+	struct reading *const r = context;
+
+	switch (record->kind) {
+	case NVW_LOG_BEGIN:
+		return enter(r, record->begin.thread, record->begin.number);
+	case NVW_LOG_ACK:
+		return enter(r, record->ack.work_item, UINT64_MAX);
+	case NVW_LOG_STORE:
+		return add_store(r, record);
+	default:
+		return 0;
+	}
+}
+
+int ct_promises_read(int log_fd, const void *image, uint64_t bytes, const struct ct_operations *operations,
+	bool with_stores, struct ct_promises *ret)
+{
+	struct reading r = {.operations = operations, .promises = ret};
+
+	ret->begin = key_of_bytes(image, bytes);
+	ret->operation = calloc(operations->count + 1, sizeof *ret->operation);
+	if (ret->operation == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the operations of a log");
+	}
+	for (uint64_t i = 0; i < operations->count; i++) {
+		const struct ct_operation *const o = &operations->at[i];
+
+		ret->operation[i] = continue_key(o->number, key_of_bytes(o->name, strlen(o->name)));
+	}
+	const int error = with_stores ? ct_log_walk(log_fd, meet_record, &r) : 0;
+
+	free(r.at);
+	return error;
+}
+
+void ct_promises_free(struct ct_promises *p)
+{
+	free(p->operation);
+	*p = (struct ct_promises){.begin = 0};
+}
+
+static bool is_acknowledged(const struct nvw_acks *acks, uint64_t op)
+{
+	return op / 64 < acks->words && acks->bits[op / 64] >> op % 64 & 1;
+}
+
+uint64_t ct_promises_key(
+	const struct ct_promises *p, const struct ct_operations *operations, const struct nvw_acks *acks)
+{
+	uint64_t key = p->begin;
+
+	for (uint64_t i = 0; i < operations->count; i++) {
+		const uint64_t number = operations->at[i].number;
+
+		if (is_acknowledged(acks, number)) {
+			key += nvw_mix64(p->operation[i]);
+		} else if (nvw__acks_in_flight(acks, number)) {
+			key += nvw_mix64(p->operation[i] + 1);
+		}
+	}
+	return key;
+}

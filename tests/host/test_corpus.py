@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_corpus.py NVWAVE NVWAVE-CC SOURCE HEADERS: crash tests of a program with many inputs (corpus.c)."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+import common  # noqa: E402
+from common import ok, plan, run  # noqa: E402
+
+nvwave = common.nvwave = os.path.abspath(sys.argv[1])
+wrapper, source, headers = (os.path.abspath(p) for p in sys.argv[2:5])
+scratch = tempfile.TemporaryDirectory(prefix="nvwave-corpus-")
+os.chdir(scratch.name)
+flags = ["-O1", "-g", "-I" + headers, source, "-lpmem"]
+subprocess.run([wrapper, "cc", "-o", "prog"] + flags, check=True)
+subprocess.run(["cc", "-o", "plain"] + flags, check=True)
+
+
+def corpus(name, **inputs):
+    os.mkdir(name)
+    for file, text in inputs.items():
+        with open(os.path.join(name, file), "w") as f:
+            f.write(text)
+    return "--corpus=" + name
+
+
+def crash(*words, program="prog", command="%s pool @@", statuses=(0, 1)):
+    status, out, err = run("crash", "--exec=./" + command % program, "--image=pool", "--check=./prog check", "--cures=off",
+                           "--output-format=json", *words)
+    assert status in statuses, (status, out, err)
+    return json.loads(out) if out else err
+
+
+def fates(report):
+    return {i["name"]: i["fate"] for i in report["corpus"]["inputs"]}
+
+
+many = corpus("many", a1="a", a2="aa", a3="a", b="aab", empty="", fails="agx", falls="g!", grows="ag", hangs="w", same="aa")
+os.mkdir("many/folder")
+os.symlink("nowhere", "many/broken")
+report = crash(many, "--input-timeout=2s")
+got = fates(report)
+ok(got == {"a1": "tested", "a2": "nothing-new", "a3": "nothing-new", "b": "tested", "broken": "refused", "empty": "refused", "fails": "tested",
+           "falls": "nothing-new", "grows": "nothing-new", "hangs": "timed-out", "same": "nothing-new"}, "each_input_has_a_fate", got)
+ends = {i["name"]: i.get("status", -i.get("signal", 0)) for i in report["corpus"]["inputs"]}
+ok(ends["fails"] == 3 and ends["falls"] == -6 and ends["empty"] == 2 and ends["a1"] == 0, "how_the_program_ended_is_said", ends)
+finding = report["findings"][0]
+ok(len(report["findings"]) == 1 and finding["input"] == "b" and "0 of 1 are left" == finding["text"] and finding["cause"]["text"],
+   "a_finding_says_which_input_it_is_of_and_why", report["findings"])
+missed = {s["function"] for s in report["source"]["not_executed"]}
+ok(missed == {"check"}, "the_coverage_is_that_of_all_inputs", report["source"])
+alone = crash(corpus("alone", a="a"))["source"]
+ok({"forget", "grow"} <= {s["function"] for s in alone["not_executed"]}, "one_input_reaches_less", alone)
+
+# The first states of "ag" are those of "a", but for that after it: then the next operation is in flight.
+both = crash(corpus("both", a="a", b="ag"))
+parts = [crash(corpus("part%d" % i, **{"a": text})) for i, text in enumerate(("a", "ag"))]
+ok(both["corpus"]["states_of_other_inputs"] == parts[0]["states_distinct"] - 1 == 2 and
+   both["states_distinct"] == parts[1]["states_distinct"] + 1, "states_that_another_input_left_are_not_tested_again", both, parts)
+# At the beginning both have the same bytes, with another operation in flight.
+other = crash(corpus("other", a="n", b="a"))
+ok(other["corpus"]["states_of_other_inputs"] == 0 and fates(other) == {"a": "tested", "b": "tested"},
+   "states_are_the_same_only_where_the_same_was_promised", other["corpus"])
+
+by_stdin = crash("--corpus=both", command="%s pool")
+ok(fates(by_stdin) == fates(both) and by_stdin["states_distinct"] == both["states_distinct"], "without_a_placeholder_an_input_is_standard_input", by_stdin["corpus"])
+plain = crash("--corpus=many", "--input-timeout=2s", program="plain")
+ok({n: f for n, f in fates(plain).items() if f != "tested"} == {"a3": "same-log", "same": "same-log", "broken": "refused", "empty": "refused", "hangs": "timed-out"} and
+   plain["findings"][0]["input"] == "b" and not plain.get("source"), "of_a_program_that_nvwave_cc_has_not_built_each_other_log_is_tested", fates(plain))
+
+status, out, err = run("crash", "--exec=./prog pool @@", "--image=pool", "--check=./prog check", "--cures=off", "--corpus=many", "--input-timeout=2s")
+ok(status == 1 and "corpus: 11 inputs: 3 tested, 5 reached nothing new, 2 could not be tested, 1 did not end in time; " in out and
+   "the program failed with empty (status 2), fails (status 3), falls (signal 6)\n" in out and "did not end in time: hangs\n" in out and
+   "could not be tested: broken (many/broken: No such file or directory), empty (" in out and "with the input b\n" in out, "the_text_says_so", out)
+err = crash(corpus("none"), statuses=(2,))
+ok("none has no files" in err, "a_folder_without_files_is_refused", err)
+err = crash(corpus("bad", one="", two=""), statuses=(2,))
+ok("none of the 2 inputs could be tested; one could not be tested: --exec:" in err, "inputs_of_which_none_can_be_tested_are_refused", err)
+plan()
