@@ -4,7 +4,7 @@
 the length of the undo log. Five copies of each pool, a row each. The figure of docs/recovery.md:
 
     bench/recovery.py build/cli/nvwave recovery.csv
-    nvwave plot recovery.csv --where=axis=size --x=pool_mib --y=ms --series=open_epochs --scale=log -o docs/recovery.svg
+    nvwave plot recovery.csv --where=axis=size --x=pool_mib --y=ms --series=open_epochs --shows=median -o docs/recovery.svg
 
 PART=N: only every Nth point."""
 import csv

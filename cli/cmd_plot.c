@@ -35,6 +35,7 @@ static struct plot plot_from(const struct cli_options *o)
 		.x_label = cli_text(o, CLI_x_label),
 		.y_label = cli_text(o, CLI_y_label),
 		.series_label = cli_text(o, CLI_series_label),
+		.of_column = cli_text(o, CLI_of_column),
 		.baseline = cli_text(o, CLI_plot_baseline),
 		.kind = (enum plot_kind)cli_number(o, CLI_kind),
 		.shows = (enum plot_middle)cli_number(o, CLI_shows),

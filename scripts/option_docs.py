@@ -104,7 +104,7 @@ def values(nvwave):
     for workload in sorted(mutations):
         print("\t\t\t%s) REPLY='%s' ;;" % (workload, " ".join(mutations[workload])))
     print("\t\t\tesac\n\t\tdone\n\t\t;;")
-    print("\tplot:--x | plot:--y | plot:--series | plot:--where | plot:--baseline)")
+    print("\tplot:--x | plot:--y | plot:--of | plot:--series | plot:--where | plot:--baseline)")
     print("\t\tfor w in \"${@:3}\"; do\n\t\t\t[ ! -f \"$w\" ] || IFS= read -r REPLY <\"$w\"\n\t\tdone")
     print("\t\tREPLY=${REPLY//,/ }\n\t\tcase $name in --where | --baseline) REPLY=\"${REPLY// /= }=\" ;; esac")
     print("\t\t[ \"$axis\" = \"$name\" ] || REPLY=\n\t\t;;")

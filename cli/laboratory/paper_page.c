@@ -239,7 +239,8 @@ static int draw_figure(const struct page *p, const struct paper_row *first)
 		.y = NVW_OR(unit, "value"),
 		.series = "source",
 		.title = title,
-		.kind = PLOT_BARS};
+		.kind = PLOT_BARS,
+		.shows = PLOT_MEDIAN}; /* with both ends of what the paper says */
 	int r = table_path && path ? write_figure_table(p, first, table_path) :
 				     nvw_fail(NVW_E_MEMORY, "no memory for a figure");
 

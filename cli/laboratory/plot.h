@@ -65,12 +65,14 @@ struct plot_names {
 	bool numbers;     /* all of them, of one unit; then they rise */
 	double *number;   /* of each name, in the smallest unit */
 	const char *unit; /* "ps", "B" ...; "": none */
+	unsigned *look;   /* of series: which colour and points each has, whatever is selected */
 };
 
 struct plot {
 	const char *path;                             /* of the table */
 	const char *x, *y, *series, *title;           /* names of columns; series, title NULL: none */
 	const char *x_label, *y_label, *series_label; /* NULL: as the tables of numbers say */
+	const char *of_column;                        /* y is a share of it, in per cent; NULL: it is not */
 	const char *baseline;                         /* "COLUMN=VALUE", NULL: none */
 	enum plot_kind kind;
 	enum plot_middle shows;

@@ -47,7 +47,7 @@ struct script {
 
 static const char *colour(const struct script *s, unsigned of)
 {
-	return plot_colour(&s->p->paper, of);
+	return plot_colour(&s->p->paper, s->p->of.look[of]);
 }
 
 static bool is_narrow(const struct script *s)
@@ -335,7 +335,28 @@ static void print_log_tics(const struct script *s)
 	fputs(")\n", s->to);
 }
 
-/* A horizontal axis of numbers, with a margin; in logarithms, with tics at the values. */
+/* 1, 2, 5, 10, 20 ... between the two. */
+static void print_decades(const struct script *s, char axis, double least, double most)
+{
+	static const double steps[] = {1, 2, 5};
+	const char *before = "(";
+
+	fprintf(s->to, "set %ctics ", axis);
+	for (double decade = pow(10, floor(log10(least))); decade <= most; decade *= 10) {
+		for (unsigned i = 0; i < 3; i++) {
+			const double at = decade * steps[i];
+
+			if (at >= least * 0.999 && at <= most * 1.001) {
+				fprintf(s->to, "%s'%.10g' %.10g", before, at, at);
+				before = ", ";
+			}
+		}
+	}
+	fputs(*before == '(' ? "autofreq\n" : ")\n", s->to);
+}
+
+/* A horizontal axis of numbers, with a margin; in logarithms, with tics at the values, or at decades if these
+ * are results. */
 static void print_numbers(const struct script *s)
 {
 	const struct plot *const p = s->p;
@@ -348,22 +369,52 @@ static void print_numbers(const struct script *s)
 	}
 	if (p->log_x) {
 		fprintf(s->to, "set logscale x\nset xrange [%.15g:%.15g]\n", least / factor, most * factor);
-		print_log_tics(s);
+		if (p->kind == PLOT_POINTS && !p->x_is_axis) {
+			print_decades(s, 'x', least / factor, most * factor);
+		} else {
+			print_log_tics(s);
+		}
 	} else {
 		fprintf(s->to, "set xrange [%.15g:%.15g]\nset format x '%%.10g'\n", least - margin,
 			most + margin);
 	}
 }
 
-static const char *vertical_axis(const struct plot *p, double least, double most)
+/* The next of 1, 2, 5, 10 ... below or above. */
+static double round_step(double value, bool up)
 {
-	if (p->log_y) {
-		return "set logscale y\n";
+	const double decade = pow(10, floor(log10(value))), steps[] = {1, 2, 5, 10};
+	unsigned i = 0;
+
+	while (i < 3 && (up ? decade * steps[i] < value * 0.999 : decade * steps[i + 1] <= value * 1.001)) {
+		i++;
 	}
-	if (least < 0) {
-		return "set xzeroaxis linetype -1\n";
+	return decade * steps[i];
+}
+
+/* Three decades at most have tics between them, and room for their numbers. */
+static void print_log_values(const struct script *s, double least, double most)
+{
+	const double low = round_step(least, false), high = round_step(most, true);
+
+	fputs("set logscale y\n", s->to);
+	if (high / low <= 1000 && high > low) {
+		fprintf(s->to, "set yrange [%.10g:%.10g]\n", low * 0.999, high); /* with its tic */
+		print_decades(s, 'y', low, high);
 	}
-	return most <= 0 ? "set yrange [0:1]\n" : "set yrange [0:*]\n";
+}
+
+static void print_vertical_axis(const struct script *s, double least, double most)
+{
+	if (s->p->log_y) {
+		print_log_values(s, least / s->y_scale, most / s->y_scale);
+	} else if (least < 0) {
+		fputs("set xzeroaxis linetype -1\n", s->to);
+	} else if (s->p->of_column && most <= 100 && most > 40) {
+		fputs("set yrange [0:100]\n", s->to);
+	} else {
+		fputs(most <= 0 ? "set yrange [0:1]\n" : "set yrange [0:*]\n", s->to);
+	}
 }
 
 static void print_axes(const struct script *s)
@@ -378,7 +429,7 @@ static void print_axes(const struct script *s)
 		print_column_names(s);
 		fprintf(s->to, "set xrange [-0.6:%.1f]\n", p->at.count - 0.4);
 	}
-	fputs(vertical_axis(p, least, most), s->to);
+	print_vertical_axis(s, least, most);
 	if (p->baseline) {
 		fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead lc rgb '#888888' dt 3 "
 		      "back\n",
@@ -465,12 +516,27 @@ static unsigned lines_of(const char *text)
 	return lines;
 }
 
+/* A share has no unit but per cent. */
+static void label_share(struct script *s, char text[PLOT_LABEL_BYTES])
+{
+	const struct plot *const p = s->p;
+
+	s->y_scale = 1;
+	snprintf(text, PLOT_LABEL_BYTES, p->y_label ? "%s" : "%s (%% of %s)", p->y_label ? p->y_label : p->y,
+		p->of_column);
+	plot_wrap(text, p->paper.high - 2);
+}
+
 /* A meaning of many lines leaves no room for the figure: there the column's name says it. */
 static void label_y(struct script *s, char text[PLOT_LABEL_BYTES])
 {
 	const struct plot *const p = s->p;
 	const double most = p->baseline ? 0 : largest(p);
 
+	if (p->of_column) {
+		label_share(s, text);
+		return;
+	}
 	plot_label(p->y, p->y_is_axis, p->y_label, most, p->paper.high - 2, text, &s->y_scale);
 	if (lines_of(text) > 2 && !p->y_label) {
 		plot_label(p->y, p->y_is_axis, p->y, most, p->paper.high - 2, text, &s->y_scale);
@@ -628,13 +694,13 @@ static void print_lines(const struct script *s)
 
 	print_all_data(s);
 	for (unsigned i = 0; i < s->p->of.count; i++) {
-		const unsigned k = i % COLOURS;
+		const unsigned look = s->p->of.look[i], k = look % COLOURS;
 
 		print_series(s, i, marked ? "linespoints" : "lines");
 		fprintf(s->to, " lc rgb '%s' lw %.3g dt %s", colour(s, i), 2.5 + wider_of(s, i),
-			dashes[(k + i / COLOURS) % 5]);
+			dashes[(k + look / COLOURS) % 5]);
 		if (marked) {
-			fprintf(s->to, " pt %u ps %.3g", points[i % (sizeof points / sizeof *points)],
+			fprintf(s->to, " pt %u ps %.3g", points[look % (sizeof points / sizeof *points)],
 				(1 + wider_of(s, i) / 4) * thick);
 		}
 		print_title(s, i);
@@ -650,11 +716,11 @@ static void print_points(const struct script *s)
 
 	print_all_data(s);
 	for (unsigned i = 0; i < s->p->of.count; i++) {
-		const unsigned k = i % COLOURS;
+		const unsigned look = s->p->of.look[i], k = look % COLOURS;
 
 		print_series(s, i, "points");
 		fprintf(s->to, " lc rgb '%s' lw 2 pt %u ps %.3g", colour(s, i),
-			open[(k + i / COLOURS) % COLOURS], 1.2 * plot_thickness(&s->p->paper));
+			open[(k + look / COLOURS) % COLOURS], 1.2 * plot_thickness(&s->p->paper));
 		print_title(s, i);
 	}
 	fputc('\n', s->to);
@@ -668,10 +734,10 @@ static void print_bars(const struct script *s)
 	fprintf(s->to, "set boxwidth %.6f\n", s->beside * 0.92);
 	print_all_data(s);
 	for (unsigned i = 0; i < s->p->of.count; i++) {
-		const unsigned k = i % COLOURS;
+		const unsigned look = s->p->of.look[i], k = look % COLOURS;
 
 		print_series(s, i, "boxes");
-		fprintf(s->to, " fill %s border lt -1 lc rgb '%s'", fills[(k + i / COLOURS) % COLOURS],
+		fprintf(s->to, " fill %s border lt -1 lc rgb '%s'", fills[(k + look / COLOURS) % COLOURS],
 			colour(s, i));
 		print_title(s, i);
 	}

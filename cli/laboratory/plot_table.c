@@ -195,8 +195,8 @@ struct selection {
 		const char *value;
 	} condition[CONDITIONS_MAX];
 	unsigned count;
-	unsigned x, y, series;
-	bool has_series;
+	unsigned x, y, series, of;
+	bool has_series, has_of;
 	int status, axes; /* column of the status, and number of axes before it; -1, 0: no table of a sweep */
 };
 
@@ -316,14 +316,15 @@ static int read_numbers(struct plot_names *n)
 	return 0;
 }
 
-static int collect(const struct selection *s, int column, struct plot_names *n)
+/* Of the rows that have a place, or of all. */
+static int collect(const struct selection *s, int column, bool all, struct plot_names *n)
 {
 	unsigned room = 0;
 
 	for (unsigned row = 0; row < s->table->rows; row++) {
 		const char *const name = column < 0 ? "" : plot_field(s->table, row, (unsigned)column);
 
-		if (!has_place(s, row) || place_of(n, name) < n->count) {
+		if ((!all && !has_place(s, row)) || place_of(n, name) < n->count) {
 			continue;
 		}
 		if (!NVW_ROOM(n->name, room, n->count + 1)) {
@@ -332,6 +333,30 @@ static int collect(const struct selection *s, int column, struct plot_names *n)
 		n->name[n->count++] = name;
 	}
 	return read_numbers(n);
+}
+
+static void names_end(struct plot_names *n)
+{
+	free(n->name);
+	free(n->number);
+	free(n->look);
+}
+
+/* A series looks alike in all figures of a table, if its values are not too many. */
+static int choose_looks(const struct selection *s, struct plot_names *of)
+{
+	struct plot_names all = {.name = NULL};
+	int r = collect(s, s->has_series ? (int)s->series : -1, true, &all);
+
+	of->look = calloc(of->count + 1, sizeof *of->look);
+	if (r == 0 && !of->look) {
+		r = no_memory();
+	}
+	for (unsigned i = 0; r == 0 && i < of->count; i++) {
+		of->look[i] = all.count > PLOT_SERIES_MAX ? i : place_of(&all, of->name[i]);
+	}
+	names_end(&all);
+	return r;
 }
 
 /* ---- Cells --------------------------------------------------------------------------------------- */
@@ -368,10 +393,39 @@ static struct plot_cell *cell_of(struct plot *p, const struct selection *s, unsi
 	return &p->cell[of * p->at.count + at];
 }
 
+static int read_value(
+	const struct selection *s, const char *option, unsigned row, unsigned column, double *ret)
+{
+	const char *const text = plot_field(s->table, row, column);
+
+	if (!is_number(text, ret)) {
+		return nvw_fail(NVW_E_USAGE, "plot: --%s: row %u of %s is \"%s\", which is no number", option,
+			row + 1, s->table->field[column], text);
+	}
+	return 0;
+}
+
+/* Of a share the whole is above 0. */
+static int read_y(const struct selection *s, unsigned row, double *ret)
+{
+	double whole;
+
+	NVW_TRY(read_value(s, "y", row, s->y, ret));
+	if (!s->has_of) {
+		return 0;
+	}
+	NVW_TRY(read_value(s, "of", row, s->of, &whole));
+	if (!(whole > 0)) {
+		return nvw_fail(NVW_E_USAGE, "plot: --of: row %u of %s is \"%s\": a share needs more than 0",
+			row + 1, s->table->field[s->of], plot_field(s->table, row, s->of));
+	}
+	*ret *= 100 / whole;
+	return 0;
+}
+
 static int add_row(struct plot *p, const struct selection *s, unsigned row)
 {
 	struct plot_cell *const c = cell_of(p, s, row);
-	const char *const text = plot_field(s->table, row, s->y);
 	double value;
 
 	if (!is_ok(s, row)) {
@@ -381,10 +435,7 @@ static int add_row(struct plot *p, const struct selection *s, unsigned row)
 	if (!NVW_ROOM(c->value, c->room, c->count + 1)) {
 		return no_memory();
 	}
-	if (!is_number(text, &value)) {
-		return nvw_fail(NVW_E_USAGE, "plot: --y: row %u of %s is \"%s\", which is no number", row + 1,
-			s->table->field[s->y], text);
-	}
+	NVW_TRY(read_y(s, row, &value));
 	if (!c->count) {
 		c->first_row = row;
 	} else if (p->kind != PLOT_POINTS) {
@@ -423,6 +474,12 @@ static double cut_low(const struct plot *p, const struct plot_cell *c, double lo
 	return c->value[0] >= 0 ? fmax(low, 0) : low;
 }
 
+/* Nor has a part more than the whole. */
+static double cut_high(const struct plot *p, const struct plot_cell *c, double high)
+{
+	return p->of_column && c->value[c->count - 1] <= 100 ? fmin(high, 100) : high;
+}
+
 static void measure_mean(const struct plot *p, struct plot_cell *c)
 {
 	const struct confidence mean = confidence_of(c->value, c->count);
@@ -430,7 +487,7 @@ static void measure_mean(const struct plot *p, struct plot_cell *c)
 	c->middle = c->low = c->high = mean.mean;
 	if (mean.half > 0) {
 		c->low = cut_low(p, c, mean.mean - mean.half);
-		c->high += mean.half;
+		c->high = cut_high(p, c, mean.mean + mean.half);
 		c->half = mean.half;
 	}
 }
@@ -555,8 +612,9 @@ static int check_size(const struct plot *p)
 
 static int fill(struct plot *p, struct selection *s, unsigned ok)
 {
-	NVW_TRY(collect(s, (int)s->x, &p->at));
-	NVW_TRY(collect(s, s->has_series ? (int)s->series : -1, &p->of));
+	NVW_TRY(collect(s, (int)s->x, false, &p->at));
+	NVW_TRY(collect(s, s->has_series ? (int)s->series : -1, false, &p->of));
+	NVW_TRY(choose_looks(s, &p->of));
 	if (!ok) {
 		return nvw_fail(NVW_E_USAGE, "plot: %s: no row is left to be drawn%s", p->path,
 			words_if(p->left_out, ": none of the chosen points is ok"));
@@ -582,6 +640,10 @@ static int name_columns(struct selection *s, const struct plot *p)
 	}
 	NVW_TRY(plot_column(s->table, "x", p->x, &s->x));
 	NVW_TRY(plot_column(s->table, "y", p->y, &s->y));
+	if (p->of_column) {
+		s->has_of = true;
+		NVW_TRY(plot_column(s->table, "of", p->of_column, &s->of));
+	}
 	if (p->series) {
 		s->has_series = true;
 		return plot_column(s->table, "series", p->series, &s->series);
@@ -656,8 +718,6 @@ void plot_cells_end(struct plot *p)
 		free(p->cell[i].value);
 	}
 	free(p->cell);
-	free(p->at.name);
-	free(p->at.number);
-	free(p->of.name);
-	free(p->of.number);
+	names_end(&p->at);
+	names_end(&p->of);
 }

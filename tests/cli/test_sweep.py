@@ -600,6 +600,31 @@ def on_paper():
     ok(not wrong, "figures_have_the_size_the_font_and_the_colours_of_a_paper", *wrong)
 
 
+def reviewed():
+    """Shares in per cent, tics of results on logarithmic axes, and a series that looks alike whatever is selected."""
+    wrong = []
+    table = "b,status,reason,part,whole\n" + "".join("%d,ok,,%d,%d\n" % (2 ** n, part, 50) for n, part in ((1, 10), (2, 30), (3, 49)) for _ in range(1))
+    script = script_of(table, "--x=b", "--y=part", "--of=whole")
+    data = re.search(r"<< EOD\n(.*?)EOD", script, re.S).group(1)
+    if data != "2 20 20 20\n4 60 60 60\n8 98 98 98\n" or "set yrange [0:100]" not in script or "ylabel 'part (% of whole)'" not in script:
+        wrong.append(script)
+    script = script_of("b,status,reason,part,whole\n" + "".join("1,ok,,%d,50\n" % n for n in (40, 50, 50)), "--x=b", "--y=part", "--of=whole")
+    if not re.search(r"\n1 93.33\d* 64\.\d+ 100\n", script):
+        wrong.append(script)
+    status, out, err = plot("zero.csv", "--x=a", "--y=a", "--of=b", "-o", "t.svg")
+    if status != 2 or "a share needs more than 0" not in err:
+        wrong.append((status, err))
+    script = script_of("x,y\n" + "".join("%d,%d\n" % (x, 14 + x * 10) for x in (1, 2, 3, 7, 8, 9, 63, 64)), "--x=x", "--y=y", "--kind=points", "--scale=log")
+    if "set xtics ('1' 1, '2' 2, '5' 5, '10' 10, '20' 20, '50' 50)" not in script or "set ytics ('20' 20, '50' 50, '100' 100, '200' 200, '500' 500, '1000' 1000)" not in script:
+        wrong.append(re.findall("set [xy]tics.*", script))
+    table = "x,s,k,status,y\n" + "".join("%d,%s,%s,ok,%d\n" % (x, s, k, n) for x in (1, 2) for n, s in enumerate("abc") for k in "pq" if s != "a" or k == "p")
+    looks = [dict(re.findall(r"\$data\d using 1:2 with linespoints lc rgb '(#\w+)'.* title '(\w)'", script_of(table, "--x=x", "--y=y", "--series=s", "--where=k=" + k)))
+             for k in "pq"]
+    if len(looks[0]) != 3 or len(looks[1]) != 2 or any(looks[0][c] != name for c, name in looks[1].items()):
+        wrong.append(looks)
+    ok(not wrong, "figures_pass_a_reviewer", *wrong)
+
+
 def named():
     """Every number of a report is in the list from which a figure has its words."""
     known = {s["name"] for s in json.loads(run("list", "stats", "--output-format=json")[1])}
@@ -616,7 +641,7 @@ def named():
     ok(not wrong, "every_number_of_a_report_has_a_meaning_in_the_list", *wrong)
 
 
-figures = [refused_figures, drawn, readable, units, words, on_paper] if shutil.which("gnuplot") else []
+figures = [refused_figures, drawn, readable, units, words, on_paper, reviewed] if shutil.which("gnuplot") else []
 tests = [points, refusals, as_one_by_one, order, killed, locked, shards, children_die, failures, unchanged, summary, reports, other_commands,
          kept_sweeps, recovery, named, every_number, other_tables, host_table, same_file, many_intervals] + figures
 print("1..%d" % (len(tests) + 7))
