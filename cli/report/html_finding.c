@@ -417,9 +417,9 @@ static void places(FILE *to, const struct ct_finding *d)
 	const bool on_device = d->place[0].kernel[0] != '\0';
 
 	fprintf(to,
-		"<details%s><summary>All %u stores behind the finding</summary><div "
+		"<details%s><summary>All %u store%s behind the finding</summary><div "
 		"class=\"scroll\"><table><tr><th>store</th>%s<th>offset</th><th>after the crash</th></tr>",
-		words_if(d->cause.kind == CT_CAUSE_NONE, " open"), d->place_count,
+		words_if(d->cause.kind == CT_CAUSE_NONE, " open"), d->place_count, plural(d->place_count),
 		words_if(on_device,
 			"<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>"));
 	for (unsigned i = 0; i < d->place_count; i++) {

@@ -103,6 +103,20 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 	fprintf(f, " <span class=\"verdict %s\">%s</span></h1>", looks[ct_verdict_of(r)], verdict);
 }
 
+/* What relies on the lost store is a store, or an acknowledgement. */
+static void lead_order(FILE *f, const struct ct_cause *c)
+{
+	fputs(" What is stored at ", f);
+	html_text(f, c->lost);
+	if (strchr(c->early, ':') == NULL) {
+		fputs(" can be lost although the operation that needs it was acknowledged.", f);
+		return;
+	}
+	fputs(" can be lost when ", f);
+	html_text(f, c->early);
+	fputs(", which relies on it, is durable already.", f);
+}
+
 /* What is wrong first, why, and what mends it. */
 static void lead_finding(FILE *f, const struct ct_result *r, const struct ct_finding *first)
 {
@@ -113,11 +127,7 @@ static void lead_finding(FILE *f, const struct ct_result *r, const struct ct_fin
 	html_text(f, first->text);
 	fputs(".", f);
 	if (*c->lost != '\0' && *c->early != '\0') {
-		fputs(" What is stored at ", f);
-		html_text(f, c->lost);
-		fputs(" can be lost when ", f);
-		html_text(f, c->early);
-		fputs(", which relies on it, is durable already.", f);
+		lead_order(f, c);
 	}
 	if (first->cure.verified) {
 		ct_cure_text(&first->cure, cure, sizeof cure);
@@ -198,6 +208,9 @@ static void tile(FILE *f, const char *name, uint64_t n)
 
 static void figures_of_instants(FILE *f, const struct ct_result *r)
 {
+	if (r->instants == 0) {
+		return;
+	}
 	fputs("<div><b>", f);
 	html_figure(f, r->instants_exhausted);
 	fputs(" of ", f);
@@ -460,8 +473,7 @@ static void axioms(FILE *f, const struct ct_result *r)
 	if (r->mode == CT_KILL) {
 		return;
 	}
-	fprintf(f, "<details><summary>What %s means: its axioms</summary><table>",
-		ct_model_info(r->model)->name);
+	fprintf(f, "<details><summary>The axioms of %s</summary><table>", ct_model_info(r->model)->name);
 	for (unsigned i = 0; (text = ct_axiom_text(i, &name)) != NULL; i++) {
 		if (ct_model_info(r->model)->axioms >> i & 1) {
 			fprintf(f, "<tr><th>%s</th><td>%s</td></tr>", name, text);

@@ -42,11 +42,7 @@ void html_figure(FILE *to, uint64_t n)
 
 void html_time(FILE *to, uint64_t ps)
 {
-	if (ps < 1000000) {
-		fprintf(to, "%.4g ns", (double)ps / 1e3);
-	} else {
-		fprintf(to, "%.6g us", (double)ps / 1e6);
-	}
+	fputs(nvw_format_rounded_time(ps, 6, (char[NVW_UNIT_TEXT]){0}), to);
 }
 
 void html_moment(FILE *to, const struct ct_result *r, int64_t ps)
