@@ -17,7 +17,7 @@
 static int crash_workload(const struct cli_session *s, struct crash_request *request)
 {
 	char *const command = cli_command_text(s->config.protocol);
-	json_t *const made_by = cli_provenance(&s->config, command);
+	json_t *const made_by = cli_session_provenance(s, command);
 	const struct ct_subject subject = {.workload = s->workload,
 		.options = s->options,
 		.options_text = s->options_text,

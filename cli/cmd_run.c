@@ -318,7 +318,7 @@ static int print(const struct run *run, const char *verdict)
 		.options = s->options_text,
 		.mutation = cli_mutation_name(s),
 		.config = &s->config,
-		.made_by = cli_provenance(&s->config, NULL),
+		.made_by = cli_session_provenance(s, NULL),
 		.stats = emu_statistics(run->machine),
 		.machine = run->machine,
 		.report = &run->report,

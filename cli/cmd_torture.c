@@ -26,7 +26,7 @@ enum { PROGRAMS = 200, FAULT_PROGRAMS = 100, TASKS = 100 };
 struct torture_command {
 	struct torture_options options;
 	unsigned setting_count;
-	bool json, faults, each;
+	bool json, faults, each, programs_given;
 	json_t *report; /* one row per run */
 	bool failed, stopped;
 	/* On a cluster: the runs are gone through twice, first to list their parts, then with what the parts
@@ -78,6 +78,7 @@ static int take_torture(struct torture_command *c, const struct cli_options *o)
 	c->options.settings = o->setting; /* NULL-terminated */
 	c->setting_count = o->setting_count;
 	c->options.programs = programs_of(o);
+	c->programs_given = cli_given(o, CLI_programs);
 	NVW_TRY(take_protocol(c, words_or(cli_text(o, CLI_torture_protocol), "each")));
 	if (o->argument_count) {
 		return cli_options_surplus(o, o->argument[0]);
@@ -156,6 +157,17 @@ static void describe_failure(json_t *row, const struct torture_result *result)
 	}
 }
 
+/* --faults and --seconds move the number of programs. */
+static json_t *torture_provenance(const struct torture_command *c)
+{
+	json_t *const made_by = cli_provenance(NULL, NULL);
+
+	if (!c->programs_given && c->options.programs != PROGRAMS) {
+		cli_provenance_moved(made_by, "programs", "%llu", (unsigned long long)c->options.programs);
+	}
+	return made_by;
+}
+
 static json_t *describe(const struct torture_command *c, const struct torture_result *result)
 {
 	json_t *const row = json_pack("{s:s, s:I, s:I, s:b, s:b}", "protocol", c->options.protocol,
@@ -169,7 +181,7 @@ static json_t *describe(const struct torture_command *c, const struct torture_re
 	set_number(row, "l2_misses", result->work.l2_misses);
 	set_hit_rate(row, "l1_hit_rate", result->work.l1_hits, result->work.l1_misses);
 	set_hit_rate(row, "l2_hit_rate", result->work.l2_hits, result->work.l2_misses);
-	json_object_set_new(row, "made_by", cli_provenance(NULL, NULL));
+	json_object_set_new(row, "made_by", torture_provenance(c));
 	if (c->options.fault) {
 		json_object_set_new(row, "fault", json_string(c->options.fault));
 	}
@@ -505,7 +517,10 @@ static int print_end(const struct torture_command *c)
 	if (c->json) {
 		NVW_TRY(cli_print_json(json_incref(c->report), stdout));
 	} else {
-		cli_print_made_by(NULL);
+		json_t *const made_by = torture_provenance(c);
+
+		cli_print_provenance(made_by, stdout);
+		json_decref(made_by);
 	}
 	NVW_TRY(cli_flush());
 	if (c->failed) {

@@ -9,6 +9,7 @@
 #include <crashtest/explain/mend_order.h>
 
 #include "core/invariant.h"
+#include "core/options.h"
 #include "core/units.h"
 #include "core/stop.h"
 #include "commands.h"
@@ -219,8 +220,12 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		NVW_TRY(take_slice(cli_text(given, CLI_slice), &ret->options));
 	}
 	if (cli_given(given, CLI_shard)) {
-		return cli_parse_shard(cli_text(given, CLI_shard), &ret->options.shard, &ret->options.shards);
+		NVW_TRY(cli_parse_shard(
+			cli_text(given, CLI_shard), &ret->options.shard, &ret->options.shards));
 	}
+	ret->moves_mode = !cli_given(given, CLI_mode) && ret->options.mode != CT_OBSERVED;
+	ret->moves_cures = cli_number(given, CLI_cures) == 0 && !cli_given(given, CLI_cures) &&
+			   (!ret->options.cures || ret->options.shards > 0);
 	return 0;
 }
 
@@ -436,6 +441,33 @@ int crash_status(enum ct_verdict verdict)
 	return status[verdict];
 }
 
+enum { STATES_STATED = 20000 }; /* by the help of --states */
+
+/* Defaults that other options have moved, in the words of the command line. */
+static void say_moved(const struct crash_run *run)
+{
+	static const char *const modes[] = {
+		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
+	const struct crash_request *const q = run->request;
+	const uint64_t states = q->matrix ? run->matrix.states_asked : run->result.states_asked;
+	json_t *const made_by = run->heading->made_by;
+	const char *name, *value;
+
+	for (unsigned i = 0; run->subject && nvw__options_moved(run->subject->options, i, &name, &value);
+		i++) {
+		cli_provenance_moved(made_by, name, "%s", value);
+	}
+	if (q->options.states == 0 && states != 0 && states != STATES_STATED) {
+		cli_provenance_moved(made_by, "states", "%llu", (unsigned long long)states);
+	}
+	if (q->moves_mode && !q->matrix) {
+		cli_provenance_moved(made_by, "mode", "%s", modes[q->options.mode]);
+	}
+	if (q->moves_cures) {
+		cli_provenance_moved(made_by, "cures", "off");
+	}
+}
+
 static int test_and_show(struct crash_run *run)
 {
 	const struct crash_request *const q = run->request;
@@ -445,6 +477,7 @@ static int test_and_show(struct crash_run *run)
 	nvw_stop_reporting();
 	NVW_TRY(error);
 	NVW_TRY(ct_order_findings(&run->result));
+	say_moved(run);
 	NVW_TRY(show(run));
 	if (q->options.exports) {
 		NVW_TRY(exported_end(q->options.exports, q->tool, run->heading->made_by, run->json, &failed));

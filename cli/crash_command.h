@@ -32,6 +32,8 @@ struct crash_request {
 	bool replays;                   /* --oracle=replay */
 	const char *corpus;             /* folder of a program's inputs; NULL: it has none */
 	unsigned input_timeout_ms;      /* of a run with one of them */
+	bool moves_mode;                /* another option chooses --mode */
+	bool moves_cures;               /* another option switches --cures off */
 	bool stacks;                    /* a program is recorded with the callers of its stores */
 	bool compare;                   /* its pages are compared at every fence */
 	struct cli_schedules schedules; /* of its threads; count 0: they run as they do */

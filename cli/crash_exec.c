@@ -636,6 +636,7 @@ static int kill_often(
 	struct nvw_random random = {o->seed};
 	int error = 0;
 
+	sum->states_asked = kills;
 	for (uint64_t i = 0; i < kills && !error && !nvw_stopping(); i++) {
 		error = kill_once(t, o, 1 + nvw_random_below(&random, events + 1), sum);
 		sum->states_tested += !error;

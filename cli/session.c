@@ -19,6 +19,7 @@
 #include "core/units.h"
 #include "laboratory/sweep.h"
 #include "registry.h"
+#include "report/provenance.h"
 #include "report/words.h"
 
 /* ---- Names --------------------------------------------------------------------------------------- */
@@ -361,6 +362,7 @@ static int choose_protocol(struct cli_session *s)
 		implied = asked.fallback;
 	}
 	if (!s->protocol_named && implied) {
+		s->protocol_moved = strcmp(s->config.protocol, implied) != 0;
 		snprintf(s->config.protocol, sizeof s->config.protocol, "%s", implied);
 	}
 	if (s->each_protocol) {
@@ -412,6 +414,20 @@ void cli_session_end(struct cli_session *s)
 	nvw__options_free(s->options);
 	free(s->options_text);
 	free(s->reference);
+}
+
+json_t *cli_session_provenance(const struct cli_session *s, const char *command)
+{
+	json_t *const made_by = cli_provenance(&s->config, command);
+	const char *name, *value;
+
+	if (s->protocol_moved && !s->each_protocol) {
+		cli_provenance_moved(made_by, "protocol", "%s", s->config.protocol);
+	}
+	for (unsigned i = 0; nvw__options_moved(s->options, i, &name, &value); i++) {
+		cli_provenance_moved(made_by, name, "%s", value);
+	}
+	return made_by;
 }
 
 int cli_session_try(const struct cli_session *s)

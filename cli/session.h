@@ -20,6 +20,7 @@ struct cli_session {
 	int mutation; /* -1: none */
 	bool json, help;
 	bool protocol_named; /* by the user: neither the workload's options nor the machine choose one */
+	bool protocol_moved; /* the workload's options have chosen it */
 	bool each_protocol;  /* --protocol=each: one after another (nvwave crash) */
 };
 
@@ -46,6 +47,10 @@ NVW_CHECKED int cli_session_keeps(const struct cli_session *session, const char 
 
 /* Whether the workload can be prepared with these options: prepares and disposes of it. */
 NVW_CHECKED int cli_session_try(const struct cli_session *session);
+
+/* Where the result comes from, with the options whose defaults other options have moved. The workload is
+ * prepared already. command NULL: that of this process. NULL without memory. */
+struct json_t *cli_session_provenance(const struct cli_session *session, const char *command);
 
 /* Prints --help of a command that takes a workload (NULL: only the command's options). */
 void cli_session_help(const char *command, const struct nvw_workload *workload);

@@ -430,6 +430,7 @@ struct ct_result {
 	bool grouped;
 	bool interrupted;        /* stopped (core/stop.h): the budget was not used up */
 	uint64_t states_planned; /* states that the budget allows */
+	uint64_t states_asked;   /* the budget: options.states, or what stands for 0 */
 	unsigned shard, shards;
 	bool gave_up; /* too many workers died: the budget was not used up */
 	bool robust;  /* the judge was robustness (options.robust) */
@@ -739,6 +740,7 @@ struct ct_barrier {
 
 struct ct_matrix {
 	uint64_t sim_time_ps, stores, barriers_met, acks;
+	uint64_t states_asked; /* the budget of each verdict */
 	double host_seconds;
 	struct ct_matrix_cell
 		under[CT_MODEL_COUNT]; /* the models of runs; all but eadr: with device and adr domain */

@@ -63,6 +63,27 @@ static void flatten(json_t *to, const char *prefix, json_t *from)
 	}
 }
 
+/* Options whose defaults other options have moved: columns, so that rows that differ in them can be told apart. */
+static void add_effective(json_t *to, const char *prefix, json_t *report)
+{
+	json_t *const options = json_object_get(json_object_get(report, "made_by"), "effective"), *value;
+	const char *option;
+
+	json_object_foreach(options, option, value)
+	{
+		char name[NAME_BYTES];
+
+		snprintf(name, sizeof name, "%s%seffective.%s", prefix, words_if(*prefix, "."), option);
+		json_object_set(to, name, value);
+	}
+}
+
+static void take_report(json_t *to, const char *prefix, json_t *report)
+{
+	flatten(to, prefix, report);
+	add_effective(to, prefix, report);
+}
+
 /* Reports of several protocols are a list, each element with the name of its protocol. */
 json_t *sweep_values(json_t *report)
 {
@@ -70,7 +91,7 @@ json_t *sweep_values(json_t *report)
 	size_t i;
 
 	if (json_is_object(report)) {
-		flatten(values, "", report);
+		take_report(values, "", report);
 		json_object_set(
 			values, "nvwave", json_object_get(json_object_get(report, "made_by"), "version"));
 	}
@@ -78,7 +99,7 @@ json_t *sweep_values(json_t *report)
 	{
 		const char *const name = json_string_value(json_object_get(element, "protocol"));
 
-		flatten(values, words_if(json_array_size(report) > 1 && name, name), element);
+		take_report(values, words_if(json_array_size(report) > 1 && name, name), element);
 	}
 	return values;
 }

@@ -4,6 +4,7 @@
 #include "core/invariant.h"
 #include "words.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -221,6 +222,20 @@ json_t *cli_provenance(const struct emu_config *machine, const char *command)
 	return o;
 }
 
+void cli_provenance_moved(json_t *o, const char *option, const char *format, ...)
+{
+	char value[256];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(value, sizeof value, format, list);
+	va_end(list);
+	if (!json_object_get(o, "effective")) {
+		json_object_set_new(o, "effective", json_object());
+	}
+	json_object_set_new(json_object_get(o, "effective"), option, json_string(value));
+}
+
 static const char *text_of(const json_t *o, const char *name)
 {
 	const char *const text = json_string_value(json_object_get(o, name));
@@ -249,6 +264,22 @@ static void print_changes(json_t *machine, FILE *to)
 	if (n > CHANGES_PRINTED) {
 		fprintf(to, " and %u other keys", n - CHANGES_PRINTED);
 	}
+}
+
+static void print_effective(json_t *options, FILE *to)
+{
+	const char *option;
+	json_t *value;
+
+	if (!options) {
+		return;
+	}
+	fputs("effective: other options move these defaults:", to);
+	json_object_foreach(options, option, value)
+	{
+		fprintf(to, " --%s=%s", option, json_string_value(value));
+	}
+	fputc('\n', to);
 }
 
 void cli_print_made_by(const struct emu_config *machine)
@@ -289,4 +320,5 @@ void cli_print_origin(const json_t *o, bool names_machine, FILE *to)
 		fprintf(to, "; protocol %s, seed %lld\n", text_of(o, "protocol"),
 			(long long)json_integer_value(json_object_get(o, "seed")));
 	}
+	print_effective(json_object_get(o, "effective"), to);
 }

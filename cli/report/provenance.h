@@ -4,11 +4,12 @@
  *
  *	"made_by": {"version", "command", "machine": {"name", "hash", "over", "changed": {"nvram.write":
  *	"500ns"}},
- *		"protocol", "seed"}
+ *		"protocol", "seed", "effective": {"count": "1000"}}
  *
  * hash is of the whole effective machine (64 bits), whatever its name; changed are the keys that differ from
  * "over", the shipped machine of that name, or gope18, whose values are the defaults. Without a machine these
- * members are missing.
+ * members are missing. effective has the options that were not given and stand at another value than the
+ * default that their help states, since another option moves them; it is missing if there is none.
  */
 #ifndef CLI_PROVENANCE_H
 #define CLI_PROVENANCE_H
@@ -41,7 +42,11 @@ json_t *cli_provenance(const struct emu_config *machine, const char *command);
 /* True if the machine and the protocol are those of a command line that names neither. */
 bool cli_is_usual_machine(const json_t *provenance);
 
-/* Prints "made by" and "machine", one line each; the second only if asked for. */
+/* Adds an option to "effective". */
+__attribute__((format(printf, 3, 4))) void cli_provenance_moved(
+	json_t *provenance, const char *option, const char *format, ...);
+
+/* Prints "made by", "machine" and "effective", one line each; the second only if asked for. */
 void cli_print_provenance(const json_t *provenance, FILE *to);
 void cli_print_origin(const json_t *provenance, bool names_machine, FILE *to);
 

@@ -79,7 +79,7 @@ static int run_all(const struct cli_session *s, const json_t *made_by, struct ct
 
 int cli_run_schedules(const struct cli_session *s)
 {
-	json_t *const made_by = cli_provenance(&s->config, NULL);
+	json_t *const made_by = cli_session_provenance(s, NULL);
 	struct ct_result *const result = calloc(1, sizeof *result);
 	int error = result ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for schedules");
 

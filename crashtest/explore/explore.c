@@ -659,6 +659,7 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	}
 	if (!error) {
 		ret_result->states_planned = x->draws;
+		ret_result->states_asked = e->options.states;
 		error = ct_result_gather(&x->plan, &e->options, x->worker, x->jobs, ret_result);
 		ret_result->explore_seconds = ct_wall_seconds() - x->began;
 		x->began = ct_wall_seconds();

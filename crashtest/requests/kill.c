@@ -430,7 +430,7 @@ static int kill_all(struct killing *k)
 	}
 	gather(k);
 	k->result->interrupted = nvw_stopping();
-	k->result->states_planned = k->options->states;
+	k->result->states_planned = k->result->states_asked = k->options->states;
 	k->result->explore_seconds = ct_wall_seconds() - k->began;
 	for (unsigned i = 0; i < k->result->finding_count && !error && !nvw_stopping(); i++) {
 		ct_finding_name(k->options, i, &k->result->finding[i]);

@@ -293,6 +293,7 @@ static int run_matrix(struct matrix *x)
 	if (x->options.states == 0) {
 		x->options.states = 5000;
 	}
+	x->result->states_asked = x->options.states;
 	NVW_TRY(ct_options_complete(x->subject, &x->options));
 	NVW_TRY(ct_logged_create(x->subject, &x->options, &x->logged));
 	x->result->sim_time_ps = x->logged.shared->end_ps - x->logged.shared->begin_ps;

@@ -232,6 +232,7 @@ static void join_states(struct ct_result *sum, const struct ct_result *r)
 	sum->states_symmetric += r->states_symmetric;
 	sum->states_settled += r->states_settled;
 	sum->states_planned += r->states_planned;
+	sum->states_asked = r->states_asked;
 	sum->states_possible += r->states_possible;
 	sum->states_possible_log2 = log2_sum(sum->states_possible_log2, r->states_possible_log2);
 	sum->states_possible_exact = sum->states_possible_exact && r->states_possible_exact;

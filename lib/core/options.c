@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct value {
 struct nvw_options {
 	const struct nvw_option *table;
 	unsigned count;
+	char **moved; /* where each stands if not at its default; NULL: there */
 	struct value values[];
 };
 
@@ -81,6 +83,11 @@ int nvw__options_create(const struct nvw_option *table, struct nvw_options **ret
 	}
 	options->table = table;
 	options->count = count;
+	options->moved = calloc(count + 1, sizeof *options->moved);
+	if (!options->moved) {
+		free(options);
+		return nvw_fail(NVW_E_MEMORY, "no memory for options");
+	}
 	for (unsigned i = 0; i < count; i++) {
 		struct value *const v = &options->values[i];
 		const int r = *table[i].value || table[i].type == NVW_OPTION_STRING ?
@@ -105,6 +112,10 @@ void nvw__options_free(struct nvw_options *options)
 {
 	for (unsigned i = 0; options && i < options->count; i++) {
 		free(options->values[i].text);
+		free(options->moved[i]);
+	}
+	if (options) {
+		free(options->moved);
 	}
 	free(options);
 }
@@ -227,14 +238,55 @@ bool nvw_option_given(const struct nvw_options *options, const char *name)
 	return value_of(options, name, UINT32_MAX)->given;
 }
 
+/* Whether a text means another value. */
+static bool differs(const struct nvw_option *o, const char *text, const struct value *v)
+{
+	struct value other = {0};
+
+	if (o->type == NVW_OPTION_STRING || !*text) {
+		return strcmp(v->text, text) != 0;
+	}
+	return parse(o, text, &other) < 0 || other.u64 != v->u64 || other.real != v->real;
+}
+
 bool nvw_option_changed(const struct nvw_options *options, const char *name)
 {
 	const struct value *const v = value_of(options, name, UINT32_MAX);
 	const struct nvw_option *const o = &options->table[v - options->values];
-	struct value standard = {0};
 
-	if (o->type == NVW_OPTION_STRING || !*o->value) {
-		return strcmp(v->text, o->value) != 0;
+	return differs(o, o->value, v);
+}
+
+void nvw_option_stands(const struct nvw_options *options, const char *name, const char *format, ...)
+{
+	const struct value *const v = value_of(options, name, UINT32_MAX);
+	const ptrdiff_t at = v - options->values;
+	char *text = NULL;
+	va_list list;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0) {
+		text = NULL;
 	}
-	return parse(o, o->value, &standard) < 0 || standard.u64 != v->u64 || standard.real != v->real;
+	va_end(list);
+	free(options->moved[at]);
+	options->moved[at] = NULL;
+	if (text && !v->given && differs(&options->table[at], text, v)) {
+		options->moved[at] = text;
+	} else {
+		free(text);
+	}
+}
+
+bool nvw__options_moved(
+	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text)
+{
+	for (unsigned k = 0; k < options->count; k++) {
+		if (options->moved[k] && i-- == 0) {
+			*ret_name = options->table[k].name;
+			*ret_text = options->moved[k];
+			return true;
+		}
+	}
+	return false;
 }

@@ -18,6 +18,10 @@ NVW_CHECKED int nvw__options_set(struct nvw_options *options, const char *name, 
  * memory. */
 char *nvw__options_text(const struct nvw_options *options);
 
+/* Option number i of those that stand at another value than their default and were not given. */
+bool nvw__options_moved(
+	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text);
+
 /* Option number i of those given by the user; false if there are not that many. */
 bool nvw__options_given(
 	const struct nvw_options *options, unsigned i, const char **ret_name, const char **ret_text);

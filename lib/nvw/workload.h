@@ -59,6 +59,14 @@ bool nvw_option_given(const struct nvw_options *options, const char *name); /* b
 /* Whether the value differs from the default. Only then may an option that has no effect be refused. */
 bool nvw_option_changed(const struct nvw_options *options, const char *name);
 
+/*
+ * Says in prepare() at which value an option stands, in the form that a user would type. If it was not given and
+ * the value is not the default, another option has moved it, and every result names it: no default moves
+ * silently.
+ */
+__attribute__((format(printf, 3, 4))) void nvw_option_stands(
+	const struct nvw_options *options, const char *name, const char *format, ...);
+
 /* ---- Acknowledgements and findings ---------------------------------------------------------------- */
 
 /* The operations that had been acknowledged as durable before the crash. */

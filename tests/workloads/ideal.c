@@ -84,6 +84,10 @@ bool nvw_option_given(const struct nvw_options *o, const char *name)
 	return false;
 }
 
+void nvw_option_stands(const struct nvw_options *options, const char *name, const char *format, ...)
+{
+}
+
 /* Tests give no default explicitly. */
 bool nvw_option_changed(const struct nvw_options *o, const char *name)
 {

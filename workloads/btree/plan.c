@@ -236,6 +236,8 @@ static int make_plan(const struct nvw_options *o, uint64_t seed, struct btree_pl
 			"give --undo=off");
 	}
 	NVW_TRY(make_operations(o, seed, p));
+	nvw_option_stands(o, "preload", "%llu", (unsigned long long)p->preload);
+	nvw_option_stands(o, "count", "%llu", (unsigned long long)p->count);
 	NVW_TRY(sort_operations(p));
 	p->batch = u64_min(p->batch, p->count);
 	size_pool(p);

@@ -256,6 +256,7 @@ int ycsb_of_options(const struct nvw_options *options, struct ycsb *ret_ycsb)
 	uint64_t request = 0;
 
 	NVW_TRY(ycsb_load(nvw_option_string(options, "ycsb"), ret_ycsb));
+	nvw_option_stands(options, "keys", "%s", distributions[ret_ycsb->request]);
 	if (!nvw_option_given(options, "keys")) {
 		return 0;
 	}

@@ -3,14 +3,14 @@
 #include "../common/keys.h"
 #include "plan.h"
 
-static const char *const scopes[] = {
+const char *const kv_scopes[] = {
 	[KV_SCOPE_WORKITEM] = "workitem",
 	[KV_SCOPE_WORKGROUP] = "workgroup",
 	[KV_SCOPE_KERNEL] = "kernel",
 	NULL,
 };
 
-static const char *const writers[] = {
+const char *const kv_writer_names[] = {
 	[KV_WRITERS_OWN] = "own",
 	[KV_WRITERS_GROUP] = "group",
 	NULL,
@@ -37,8 +37,8 @@ const struct nvw_option kv_options[] = {
 		"YCSB mix: a to f, load, or a property file; --keys=uniform, zipfian or latest changes its "
 		"requests"},
 	{"value-size", NVW_OPTION_BYTES, "64B", NULL, "of every value, 1B to 4KiB"},
-	{"scope", NVW_OPTION_CHOICE, "workitem", scopes, "of the persist barriers"},
-	{"writers", NVW_OPTION_CHOICE, "own", writers,
+	{"scope", NVW_OPTION_CHOICE, "workitem", kv_scopes, "of the persist barriers"},
+	{"writers", NVW_OPTION_CHOICE, "own", kv_writer_names,
 		"of an entry: its own work-item, or its work-group (not with --scope=workitem)"},
 	{"batch", NVW_OPTION_COUNT, "8192", NULL, "operations per kernel launch"},
 	{"group-size", NVW_OPTION_COUNT, "256", NULL, "work-items per work-group"},

@@ -492,6 +492,17 @@ static int read_options(const struct nvw_options *options, struct kv_plan *p)
 	return BOUNDS_CHECK("kv", options, bounds);
 }
 
+/* A mix, a file of keys and some seeded bugs move defaults. */
+static void say_options(const struct nvw_options *options, const struct kv_plan *p)
+{
+	nvw_option_stands(options, "preload", "%" PRIu64, p->preload);
+	nvw_option_stands(options, "count", "%" PRIu64, p->count);
+	nvw_option_stands(options, "value-size", "%" PRIu64 "B", p->value_bytes);
+	nvw_option_stands(options, "mix", "%s", mix_of(options, p));
+	nvw_option_stands(options, "scope", "%s", kv_scopes[p->scope]);
+	nvw_option_stands(options, "writers", "%s", kv_writer_names[p->writers]);
+}
+
 static int make_plan(const struct nvw_options *options, struct kv_plan *p)
 {
 	NVW_TRY(read_options(options, p));
@@ -503,6 +514,7 @@ static int make_plan(const struct nvw_options *options, struct kv_plan *p)
 	}
 	NVW_TRY(index_keys(p));
 	NVW_TRY(check_mutation(options, p));
+	say_options(options, p);
 	size_heap(p);
 	return 0;
 }
