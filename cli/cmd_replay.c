@@ -269,7 +269,7 @@ static void print_schedule(const json_t *head)
 
 	if (ct_schedule_from_json(json_object_get(head, "schedule"), &named)) {
 		printf("under schedule %llu (%s), seed %llu\n", (unsigned long long)named.number,
-			ct_schedule_way(named.number), (unsigned long long)named.seed);
+			ct_schedule_way(named.number, named.turns != NULL), (unsigned long long)named.seed);
 	}
 }
 

@@ -159,6 +159,7 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	}
 	o->schedules = cli_number(given, CLI_kernel_schedules);
 	o->schedule_depth = (unsigned)cli_number(given, CLI_schedule_depth);
+	o->every_order = cli_given(given, CLI_every_order);
 	o->stop_after = (unsigned)cli_number(given, CLI_stop_after);
 	o->robust = cli_given(given, CLI_oracle) && cli_number(given, CLI_oracle) == 2;
 	if (o->robust) { /* its words say what is wrong */

@@ -129,7 +129,8 @@ struct ct_options {
 	 * orders. */
 	uint64_t schedules;
 	unsigned schedule_depth; /* of PCT */
-	unsigned timeout_ms;     /* CPU time for recovery and check of one state; 0 chooses 10 s */
+	bool every_order; /* the schedules are the orders of conflicting accesses (explore/every_order.h) */
+	unsigned timeout_ms; /* CPU time for recovery and check of one state; 0 chooses 10 s */
 	void (*progress)(void *context, const struct ct_progress *progress); /* may be NULL */
 	void *context;
 };

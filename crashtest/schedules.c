@@ -22,12 +22,12 @@ static enum emu_order_kind kind_of(uint64_t number)
 	return number % 2 ? EMU_ORDER_PCT : EMU_ORDER_RANDOM;
 }
 
-const char *ct_schedule_way(uint64_t number)
+const char *ct_schedule_way(uint64_t number, bool every)
 {
 	static const char *const ways[] = {
 		[EMU_ORDER_TIME] = "by time", [EMU_ORDER_PCT] = "PCT", [EMU_ORDER_RANDOM] = "random"};
 
-	return ways[kind_of(number)];
+	return every ? "one of all" : ways[kind_of(number)];
 }
 
 void ct_schedule_order(uint64_t number, unsigned depth, uint64_t seed, struct emu_order *ret_order)
@@ -38,8 +38,9 @@ void ct_schedule_order(uint64_t number, unsigned depth, uint64_t seed, struct em
 
 json_t *ct_schedule_json(const struct ct_schedule_named *n)
 {
-	return json_pack("{s:I, s:s, s:I, s:i}", "number", (json_int_t)n->number, "way",
-		ct_schedule_way(n->number), "seed", (json_int_t)n->seed, "depth", (int)n->depth);
+	return json_pack("{s:I, s:s, s:I, s:i, s:s*}", "number", (json_int_t)n->number, "way",
+		ct_schedule_way(n->number, n->turns != NULL), "seed", (json_int_t)n->seed, "depth",
+		(int)n->depth, "turns", n->turns);
 }
 
 bool ct_schedule_from_json(const json_t *o, struct ct_schedule_named *ret)
@@ -49,6 +50,7 @@ bool ct_schedule_from_json(const json_t *o, struct ct_schedule_named *ret)
 	*ret = (struct ct_schedule_named){
 		.number = (uint64_t)json_integer_value(json_object_get(o, "number")),
 		.seed = (uint64_t)json_integer_value(json_object_get(o, "seed")),
-		.depth = (unsigned)depth};
+		.depth = (unsigned)depth,
+		.turns = json_string_value(json_object_get(o, "turns"))};
 	return json_is_object(o) && depth >= 1 && depth <= EMU_ORDER_DEPTH_MAX;
 }

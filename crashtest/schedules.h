@@ -2,7 +2,8 @@
 /*
  * Other orders of a workload's wavefronts. Schedule 0 is the order of the machine's times; the others are
  * drawn from the seed: those with an odd number by PCT, the others at random (emu/order.c says what is
- * drawn).
+ * drawn). With every order they are the orders of conflicting accesses, numbered from 1
+ * (explore/every_order.h).
  */
 #ifndef CRASHTEST_SCHEDULES_H
 #define CRASHTEST_SCHEDULES_H
@@ -40,8 +41,11 @@ struct ct_schedules {
 	unsigned depth; /* of PCT */
 	uint64_t seed;
 	uint64_t run, different;
-	uint64_t failing; /* different ones with a finding of any kind */
-	uint64_t choices; /* the most of one schedule */
+	uint64_t failing;        /* different ones with a finding of any kind */
+	uint64_t choices;        /* the most of one schedule; with every order, steps */
+	bool every;              /* order was asked for */
+	bool exhausted;          /* and there is no other; then there are none that were cut off */
+	uint64_t redundant, cut; /* runs that ended early: they repeated an order; they were too long */
 	double seconds;
 	uint64_t unlisted; /* findings without a crash that are not below */
 	unsigned finding_count;
@@ -50,13 +54,14 @@ struct ct_schedules {
 
 /* The order of a schedule, but for by_time. */
 void ct_schedule_order(uint64_t number, unsigned depth, uint64_t seed, struct emu_order *ret_order);
-/* Its name: "by time", "PCT" or "random". */
-const char *ct_schedule_way(uint64_t number);
+/* Its name: "by time", "PCT" or "random"; with every order "one of all". */
+const char *ct_schedule_way(uint64_t number, bool every);
 
 /* What a saved finding has of its schedule. */
 struct ct_schedule_named {
 	uint64_t number, seed;
 	unsigned depth;
+	const char *turns; /* with every order: whose steps they are; else NULL. Another's */
 };
 json_t *ct_schedule_json(const struct ct_schedule_named *named);
 /* False: there is none. */

@@ -110,8 +110,28 @@ void emu_set_scheduler(
 /*
  * The order of wavefronts by a seed instead of time (order.c). The same seed gives the same run.
  */
-enum emu_order_kind { EMU_ORDER_TIME, EMU_ORDER_PCT, EMU_ORDER_RANDOM };
+enum emu_order_kind { EMU_ORDER_TIME, EMU_ORDER_PCT, EMU_ORDER_RANDOM, EMU_ORDER_ASKED };
 enum { EMU_ORDER_DEPTH_MAX = 64, EMU_ORDER_MAP = 1 << 13 };
+
+/*
+ * Of EMU_ORDER_ASKED, where the caller decides (asked.c). A *step* is a memory instruction of a wavefront,
+ * by the lanes that execute it together; with `persists` also a persist barrier. An acknowledgement belongs to
+ * the step before it. At most EMU_ASKED_MAX wavefronts in a kernel, numbered from 0; no store buffers.
+ */
+enum { EMU_ASKED_MAX = 64 };
+enum { EMU_STEP_STORES = 1, EMU_STEP_BARRIER = 2, EMU_STEP_ACK = 4 }; /* to NVRAM */
+
+struct emu_asker {
+	void *context;
+	bool persists;
+	void (*begin)(void *context); /* a run: at emu_set_order() */
+	/* The wavefront that takes the next step, of those in can_go. posted: these, and those that wait for
+	 * others to change what they have read. Another number: the run ends here with NVW_E_DEADLOCK. */
+	unsigned (*choose)(void *context, uint32_t kernel, uint64_t can_go, uint64_t posted);
+	/* What the step does: it accesses a word, a number that is the same in every run, or persists. */
+	void (*access)(void *context, uint64_t word, bool changes);
+	void (*persist)(void *context, unsigned what);
+};
 
 /* What a run has shown of its order. */
 struct emu_order_seen {
@@ -130,7 +150,8 @@ struct emu_order {
 	/* Of a run by time: which accesses are choices from the beginning, and how many there are. NULL: what
 	 * is shared is known only once it is. The caller's. */
 	const struct emu_order_seen *by_time;
-	uint64_t turns_max; /* after so many turns of wavefronts, NVW_E_DEADLOCK; 0: never */
+	uint64_t turns_max;            /* after so many turns of wavefronts, NVW_E_DEADLOCK; 0: never */
+	const struct emu_asker *asker; /* of EMU_ORDER_ASKED; the caller's */
 };
 
 /* Before the first launch; *seen, which is the caller's and initialised to zero, grows with the run. Not with

@@ -28,6 +28,7 @@
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
+#include "asked.h"
 #include "device_memory.h"
 #include "order.h"
 
@@ -64,6 +65,7 @@ struct spell {
 
 struct emu_chosen_order {
 	struct emu_order how;
+	struct emu_asked *asked; /* NULL: a seed or time decides */
 	struct emu_order_seen *seen;
 	struct word *words; /* a hash table */
 	uint64_t word_count, word_capacity;
@@ -278,7 +280,7 @@ static struct word *word_of(struct emu_chosen_order *o, uint64_t key, bool add)
 }
 
 /* The first and last word that a request's bytes are in. False for an address that is none. */
-static bool words_at(
+bool emu_order_words(
 	const struct nvw_machine *m, uint64_t address, uint64_t size, uint64_t *ret_first, uint64_t *ret_last)
 {
 	emu_line_id line = EMU_NO_LINE;
@@ -290,6 +292,13 @@ static bool words_at(
 	*ret_first = ((uint64_t)line << 3 | offset / 8) + 1;
 	*ret_last = ((uint64_t)line << 3) + (offset + size - 1) / 8 + 1;
 	return true;
+}
+
+uint32_t emu_order_version(const struct nvw_machine *m, uint64_t key)
+{
+	const struct word *const w = word_of(m->order, key, false);
+
+	return w != NULL ? w->version : 0;
 }
 
 static bool bit(const uint64_t *map, uint64_t key)
@@ -330,7 +339,7 @@ static bool is_seen(struct nvw_machine *m, const struct nvw__request *r)
 		return true;
 	}
 	if (kind > NVW__COMPARE_EXCHANGE ||
-		!words_at(m, r->address, UINT64_C(1) << (r->op >> 8 & 0xff), &word, &last)) {
+		!emu_order_words(m, r->address, UINT64_C(1) << (r->op >> 8 & 0xff), &word, &last)) {
 		return false;
 	}
 	while (word < last && !is_contended(m->order, word)) {
@@ -404,9 +413,13 @@ static void count_turn(struct nvw_machine *m, const struct emu_wavefront *wf)
 bool emu_order_puts_off(struct nvw_machine *m, const struct emu_wavefront *wf)
 {
 	struct emu_chosen_order *const o = m->order;
-	struct party *const party = party_of(m, emu_wavefront_number(m, wf));
 
 	count_turn(m, wf);
+	if (o->asked != NULL) {
+		return m->error || emu_asked_puts_off(m, o->asked, wf);
+	}
+	struct party *const party = party_of(m, emu_wavefront_number(m, wf));
+
 	if (!party || m->error) {
 		return true;
 	}
@@ -438,7 +451,7 @@ bool emu_order_puts_off(struct nvw_machine *m, const struct emu_wavefront *wf)
 
 /* ---- Accesses ------------------------------------------------------------------------------------------ */
 
-static bool changes_memory(const struct emu_wavefront *wf, unsigned lane)
+bool emu_order_changes(const struct emu_wavefront *wf, unsigned lane)
 {
 	const unsigned kind = wf->requests.op[lane] & 0xff;
 
@@ -457,8 +470,8 @@ static uint64_t reading(struct nvw_machine *m, const struct emu_wavefront *wf, u
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		if (changes_memory(wf, lane) ||
-			!words_at(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word,
+		if (emu_order_changes(wf, lane) ||
+			!emu_order_words(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word,
 				&last)) {
 			return 0;
 		}
@@ -517,11 +530,11 @@ static void touch(struct emu_chosen_order *o, struct word *w, uint32_t me, uint6
 static void take_lane(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane, uint64_t id)
 {
 	const struct emu_requests *const r = &wf->requests;
-	const bool changes = changes_memory(wf, lane);
+	const bool changes = emu_order_changes(wf, lane);
 	const uint32_t me = (uint32_t)emu_wavefront_number(m, wf) + 1;
 	uint64_t word, last;
 
-	if (!words_at(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word, &last)) {
+	if (!emu_order_words(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word, &last)) {
 		return;
 	}
 	const uint64_t read = stable(m, r->value[lane]);
@@ -544,6 +557,9 @@ void emu_order_access(struct nvw_machine *m, const struct emu_wavefront *wf, uin
 {
 	struct party *const party = party_of(m, emu_wavefront_number(m, wf));
 
+	if (m->order->asked != NULL) {
+		emu_asked_access(m, m->order->asked, wf, lanes);
+	}
 	if (!party || repeats(party, reading(m, wf, lanes))) {
 		return;
 	}
@@ -577,6 +593,11 @@ static void draw_changes(struct emu_chosen_order *o)
 	}
 }
 
+static uint32_t next_asked(struct nvw_machine *m)
+{
+	return emu_asked_next(m, m->order->asked);
+}
+
 int emu_set_order(struct nvw_machine *m, const struct emu_order *how, struct emu_order_seen *seen)
 {
 	struct emu_chosen_order *const o = calloc(1, sizeof *o);
@@ -588,6 +609,11 @@ int emu_set_order(struct nvw_machine *m, const struct emu_order *how, struct emu
 	o->how = *how;
 	o->seen = seen;
 	m->order = o;
+	if (how->kind == EMU_ORDER_ASKED) {
+		o->asked = emu_asked_create(m, how->asker);
+		m->scheduler.next = next_asked;
+		return o->asked != NULL ? 0 : NVW_E_USAGE;
+	}
 	if (how->kind != EMU_ORDER_TIME) {
 		m->scheduler.next = next_event;
 		draw_changes(o);
@@ -600,6 +626,7 @@ void emu_order_finish(struct nvw_machine *m)
 	if (m->order) {
 		free(m->order->words);
 		free(m->order->parties);
+		emu_asked_destroy(m->order->asked);
 		free(m->order);
 		m->order = NULL;
 	}

@@ -502,7 +502,7 @@ static void print_finding(const struct crash_heading *h, const struct ct_result 
 	print_first(r, f, to);
 	if (r->schedules.asked > 0) {
 		fprintf(to, "    under schedule %s (%s)\n", GROUPED(f->schedule),
-			ct_schedule_way(f->schedule));
+			ct_schedule_way(f->schedule, r->schedules.every));
 	}
 	if (f->sample) {
 		fputs("    another cause of states that fail in the same words as those of an earlier "

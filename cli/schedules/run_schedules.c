@@ -61,6 +61,7 @@ static int run_all(const struct cli_session *s, const json_t *made_by, struct ct
 	const struct ct_options options = {.mode = CT_OBSERVED,
 		.schedules = cli_number(&s->given, CLI_kernel_schedules),
 		.schedule_depth = (unsigned)cli_number(&s->given, CLI_schedule_depth),
+		.every_order = cli_given(&s->given, CLI_every_order),
 		.save = cli_text(&s->given, CLI_run_save),
 		.seed = s->config.seed};
 	const struct ct_subject subject = {.workload = s->workload,

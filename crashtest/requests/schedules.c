@@ -16,10 +16,12 @@
 #include <emu.h>
 #include <nvw/kernel.h>
 
+#include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/stop.h"
 
 #include "../explain/finding.h"
+#include "../explore/every_order.h"
 #include "../explore/result.h"
 #include "../group.h"
 #include "../judge/oracle.h"
@@ -43,6 +45,9 @@ struct schedules {
 	bool crashes;    /* crash states are tested */
 	uint64_t *known; /* a hash table of the orders; 0: none */
 	uint64_t known_capacity;
+	struct ct_orders *orders; /* every one; else NULL */
+	struct ct_orders *again;  /* the last run's, when it is run again to explain what it left */
+	char *turns;              /* of the last run, as a finding has them */
 	struct ct_schedules *ret;
 	struct ct_result *sum;
 };
@@ -202,13 +207,19 @@ static bool has_all(const struct ct_result *sum, const struct ct_result *r)
 	return known == r->finding_count;
 }
 
+/* Of the different ones. */
+static bool is_first(const struct schedules *x)
+{
+	return x->ret->different == 1;
+}
+
 static int explore(struct schedules *x, bool explained, struct ct_result *ret)
 {
 	struct ct_options o = *x->options;
 
 	o.unexplained = !explained;
 	o.save = explained ? o.save : NULL;
-	o.cures = explained && o.cures && x->named.number == 0;
+	o.cures = explained && o.cures && is_first(x) && x->orders == NULL;
 	ct_result_clear(ret);
 	NVW_TRY(ct_logged_explore(&x->logged, &x->rules, &o, ret));
 	for (unsigned i = 0; i < ret->finding_count; i++) {
@@ -266,15 +277,15 @@ static void join(struct schedules *x, struct ct_result *r)
 /* Failures are explained once: of a schedule that fails as others did, only the states are counted. */
 static int test_states(struct schedules *x, bool *fails)
 {
-	const bool is_first = x->named.number == 0;
+	const bool first = is_first(x);
 	struct ct_result *const r = calloc(1, sizeof *r);
 
 	if (r == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a crash test");
 	}
-	int error = explore(x, is_first, r);
+	int error = explore(x, first, r);
 
-	if (!error && !is_first && !has_all(x->sum, r)) {
+	if (!error && !first && !has_all(x->sum, r)) {
 		ct_result_free(r);
 		error = explore(x, true, r);
 	}
@@ -353,6 +364,41 @@ static int try_schedule(struct schedules *x, uint64_t number)
 	return look_at(x, run_error);
 }
 
+/* One that an earlier one makes needless, or that is too long, has ended early. */
+static bool ended_early(struct schedules *x)
+{
+	const bool is_redundant = ct_orders_is_redundant(x->orders), is_cut = ct_orders_is_cut(x->orders);
+
+	x->ret->redundant += is_redundant;
+	x->ret->cut += is_cut;
+	return is_redundant || is_cut;
+}
+
+static int try_order(struct schedules *x, uint64_t number)
+{
+	x->named.number = number;
+	x->order = (struct emu_order){.kind = EMU_ORDER_ASKED, .asker = ct_orders_asker(x->orders)};
+	const int run_error = run_schedule(x);
+
+	if (run_error == NVW_E_STOPPED) {
+		return run_error;
+	}
+	if (ended_early(x)) {
+		return 0;
+	}
+	x->ret->run++;
+	x->ret->choices = nvw_max(ct_orders_steps(x->orders), x->ret->choices);
+	free(x->turns);
+	x->named.turns = x->turns = ct_orders_text(x->orders);
+	x->ret->different++;
+	if (x->turns == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for an order");
+	}
+	NVW_TRY(ct_orders_follow(x->again, x->turns));
+	x->order.asker = ct_orders_asker(x->again);
+	return look_at(x, run_error);
+}
+
 static bool is_enough(const struct schedules *x)
 {
 	const unsigned wanted = x->options->stop_after;
@@ -372,7 +418,22 @@ static void tell(const struct schedules *x, uint64_t number)
 	}
 }
 
-static int try_all(struct schedules *x)
+static int try_every_order(struct schedules *x)
+{
+	const double began = ct_wall_seconds();
+	int more = 1;
+
+	for (uint64_t i = 1; i <= x->options->schedules && more > 0 && !is_enough(x); i++) {
+		tell(x, i - 1);
+		NVW_TRY(nvw_stopping() ? NVW_E_STOPPED : try_order(x, i));
+		more = ct_orders_next(x->orders);
+		x->ret->seconds = ct_wall_seconds() - began;
+	}
+	x->ret->exhausted = more == 0 && ct_orders_is_whole(x->orders);
+	return more < 0 ? more : 0;
+}
+
+static int try_drawn(struct schedules *x)
 {
 	const double began = ct_wall_seconds();
 	int error = 0;
@@ -382,6 +443,13 @@ static int try_all(struct schedules *x)
 		error = nvw_stopping() ? NVW_E_STOPPED : try_schedule(x, i);
 		x->ret->seconds = ct_wall_seconds() - began;
 	}
+	return error;
+}
+
+static int try_all(struct schedules *x)
+{
+	const int error = x->orders != NULL ? try_every_order(x) : try_drawn(x);
+
 	x->sum->consistent = x->sum->consistent && x->ret->finding_count == 0;
 	if (error == NVW_E_STOPPED) {
 		x->sum->interrupted = true;
@@ -409,6 +477,15 @@ static int prepare(struct schedules *x, const struct ct_subject *subject)
 {
 	const struct ct_options *const o = x->options;
 
+	if (o->every_order && x->crashes && o->mode != CT_PERMITTED) {
+		return nvw_fail(NVW_E_USAGE,
+			"--every-order: expected --mode=permitted: which states are observed is a matter of "
+			"times, which these orders do not have");
+	}
+	if (o->every_order) {
+		NVW_TRY(ct_orders_create(true, x->crashes, &x->orders));
+		NVW_TRY(ct_orders_create(true, x->crashes, &x->again));
+	}
 	x->subject = *subject;
 	x->subject.order = &x->order;
 	x->subject.schedule = &x->named;
@@ -431,6 +508,16 @@ static int run(struct schedules *x, const struct ct_subject *subject)
 	NVW_TRY(try_all(x));
 	ct_coverage_free(&x->sum->coverage); /* of the first alone */
 	return ct_coverage_of(ct_run_executed(x->logged.shared), &x->sum->coverage);
+}
+
+static void end(struct schedules *x)
+{
+	ct_logged_destroy(&x->logged);
+	ct_orders_destroy(x->orders);
+	ct_orders_destroy(x->again);
+	free(x->turns);
+	free(x->known);
+	free(x);
 }
 
 int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *options, bool crashes,
@@ -457,23 +544,41 @@ int ct_run_schedules(const struct ct_subject *subject, const struct ct_options *
 	x->ret->asked = options->schedules;
 	x->ret->depth = options->schedule_depth;
 	x->ret->seed = options->seed;
+	x->ret->every = options->every_order;
 	if (!error) {
 		error = run(x, subject);
 	}
-	ct_logged_destroy(&x->logged);
-	free(x->known);
-	free(x);
+	end(x);
 	ret_result->host_seconds = ct_wall_seconds() - began;
 	return error;
 }
 
 /* ---- Again ------------------------------------------------------------------------------------------ */
 
+static int try_drawn_of(struct schedules *x, const struct ct_schedule_named *named)
+{
+	NVW_TRY(try_schedule(x, 0));
+	if (named->number == 0) {
+		return 0;
+	}
+	x->ret->finding_count = 0;
+	return try_schedule(x, named->number);
+}
+
+static int try_order_of(struct schedules *x, const struct ct_schedule_named *named)
+{
+	NVW_TRY(ct_orders_follow(x->orders, named->turns));
+	return try_order(x, named->number);
+}
+
 int ct_schedule_again(const struct ct_subject *subject, const struct ct_schedule_named *named,
 	struct ct_schedules *ret_schedules)
 {
-	const struct ct_options options = {
-		.mode = CT_OBSERVED, .schedules = 1, .schedule_depth = named->depth, .seed = named->seed};
+	const struct ct_options options = {.mode = CT_OBSERVED,
+		.schedules = 1,
+		.schedule_depth = named->depth,
+		.every_order = named->turns != NULL,
+		.seed = named->seed};
 	struct ct_result *const sum = calloc(1, sizeof *sum);
 	struct schedules *const x = calloc(1, sizeof *x);
 	int error = x && sum ? 0 : nvw_fail(NVW_E_MEMORY, "no memory for a schedule");
@@ -485,17 +590,11 @@ int ct_schedule_again(const struct ct_subject *subject, const struct ct_schedule
 		error = prepare(x, subject);
 	}
 	if (!error) {
-		error = try_schedule(x, 0);
+		error = named->turns != NULL ? try_order_of(x, named) : try_drawn_of(x, named);
 	}
-	if (!error && named->number > 0) {
-		ret_schedules->finding_count = 0;
-		error = try_schedule(x, named->number);
+	if (x != NULL) {
+		end(x);
 	}
-	if (x) {
-		ct_logged_destroy(&x->logged);
-		free(x->known);
-	}
-	free(x);
 	free(sum);
 	return error;
 }

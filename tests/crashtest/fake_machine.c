@@ -210,6 +210,11 @@ void emu_insert_barriers(struct nvw_machine *m, const struct emu_inserted *inser
 {
 }
 
+int emu_set_order(struct nvw_machine *m, const struct emu_order *order, struct emu_order_seen *seen)
+{
+	return 0;
+}
+
 uint64_t emu_inserted_met(const struct nvw_machine *m)
 {
 	return 0;

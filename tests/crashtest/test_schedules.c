@@ -31,6 +31,8 @@ static struct ordered right(enum ordered_kind kind, unsigned size, unsigned grou
 		.scope = AGENT};
 }
 
+static bool every_order; /* one run for each */
+
 static struct ct_schedules run_with(
 	const struct ordered *program, uint64_t schedules, uint64_t seed, unsigned width, struct ct_result *r)
 {
@@ -38,6 +40,7 @@ static struct ct_schedules run_with(
 	const struct ct_options options = {.mode = CT_PERMITTED,
 		.schedules = schedules,
 		.schedule_depth = 3,
+		.every_order = every_order,
 		.seed = seed,
 		.states = 100};
 	struct emu_config config;
@@ -219,6 +222,94 @@ static void locks_and_barriers_have_their_known_answers(void **state)
 	}
 }
 
+/* ---- Every order --------------------------------------------------------------------------------------- */
+
+static struct ct_schedules run_every(const struct ordered *p)
+{
+	every_order = true;
+	const struct ct_schedules found = run_with(p, 5000, 1, 1, &result);
+
+	every_order = false;
+	if (!found.exhausted) {
+		fail_msg("%llu runs are not all", (unsigned long long)found.run);
+	}
+	return found;
+}
+
+/* As many as there are ways to mix additions; one where nothing conflicts. */
+static void every_order_is_run_once(void **state)
+{
+	static const struct {
+		enum ordered_kind kind;
+		unsigned groups, times, orders;
+	} cases[] = {{ORDERED_APART, 4, 1, 1}, {ORDERED_COUNTERS, 2, 1, 2}, {ORDERED_COUNTERS, 3, 1, 6},
+		{ORDERED_COUNTERS, 2, 3, 20}, {ORDERED_COUNTERS, 4, 1, 24}, {ORDERED_SPIN, 2, 1, 2},
+		{ORDERED_CASLOCK, 2, 1, 4}};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ordered p = right(cases[i].kind, 1, cases[i].groups);
+
+		p.times = cases[i].times;
+		assert_int_equal(run_every(&p).run, cases[i].orders);
+	}
+}
+
+static void in_every_order_locks_and_barriers_have_their_known_answers(void **state)
+{
+	static const struct {
+		enum ordered_kind kind;
+		enum variant variant;
+		unsigned size, groups;
+		bool fails;
+	} cases[] = {
+		{ORDERED_CASLOCK, RIGHT, 1, 2, false},
+		{ORDERED_CASLOCK, RIGHT, 2, 1, false},
+		{ORDERED_CASLOCK, RIGHT, 1, 3, false},
+		{ORDERED_CASLOCK, ACQ2RX, 1, 2, true},
+		{ORDERED_CASLOCK, REL2RX, 1, 2, true},
+		{ORDERED_CASLOCK, DV2WG, 2, 1, false},
+		{ORDERED_CASLOCK, DV2WG, 1, 2, true},
+		{ORDERED_TICKETLOCK, RIGHT, 1, 2, false},
+		{ORDERED_TICKETLOCK, RIGHT, 1, 3, false},
+		{ORDERED_TICKETLOCK, ACQ2RX, 1, 2, true},
+		{ORDERED_TICKETLOCK, REL2RX, 1, 2, true},
+		{ORDERED_TICKETLOCK, DV2WG, 1, 2, true},
+		{ORDERED_TTASLOCK, RIGHT, 1, 2, false},
+		{ORDERED_TTASLOCK, ACQ2RX, 1, 2, true},
+		{ORDERED_TTASLOCK, REL2RX, 1, 2, true},
+		{ORDERED_TTASLOCK, DV2WG, 1, 2, true},
+		{ORDERED_XF_BARRIER, RIGHT, 2, 2, false},
+		{ORDERED_XF_BARRIER, RIGHT, 1, 2, false},
+		{ORDERED_XF_BARRIER, ACQ2RX, 2, 2, true},
+		{ORDERED_XF_BARRIER, REL2RX, 2, 2, true},
+		{ORDERED_XF_BARRIER, MASTER_ACQ2RX, 2, 2, true},
+		{ORDERED_XF_BARRIER, MASTER_REL2RX, 2, 2, true},
+	};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct ordered p =
+			variant_of(cases[i].kind, cases[i].variant, cases[i].size, cases[i].groups);
+		const struct ct_schedules found = run_every(&p);
+
+		print_message("# case %u: %llu orders, %llu runs ended early\n", i,
+			(unsigned long long)found.run, (unsigned long long)found.redundant);
+		if ((found.finding_count > 0) != cases[i].fails) {
+			fail_msg("case %u: %s", i,
+				found.finding_count ? found.finding[0].text : "nothing is found");
+		}
+	}
+}
+
+static void in_every_order_a_wait_that_nobody_ends_is_found(void **state)
+{
+	const struct ordered p = right(ORDERED_ENDLESS, 1, 2);
+	const struct ct_schedules found = run_every(&p);
+
+	assert_int_equal(found.run, 2);
+	assert_int_equal(found.failing, 1);
+	assert_int_equal(found.finding[0].kind, CT_SCHEDULE_ENDLESS);
+}
+
 /* ---- Bugs of order ------------------------------------------------------------------------------------- */
 
 /* By the machine's times nothing is wrong; under a schedule there is this; the clean twin has nothing. */
@@ -323,6 +414,9 @@ int main(void)
 		cmocka_unit_test(how_often_a_lock_is_tried_in_vain_is_no_order),
 		cmocka_unit_test(the_same_seed_gives_the_same_schedules),
 		cmocka_unit_test(locks_and_barriers_have_their_known_answers),
+		cmocka_unit_test(every_order_is_run_once),
+		cmocka_unit_test(in_every_order_locks_and_barriers_have_their_known_answers),
+		cmocka_unit_test(in_every_order_a_wait_that_nobody_ends_is_found),
 		cmocka_unit_test(a_message_of_too_narrow_a_scope_is_found),
 		cmocka_unit_test(a_message_published_before_its_data_is_found),
 		cmocka_unit_test(a_pop_of_a_head_that_came_back_is_found),
