@@ -106,7 +106,7 @@ def values(nvwave):
     print("\t\t\tesac\n\t\tdone\n\t\t;;")
     print("\tplot:--x | plot:--y | plot:--of | plot:--series | plot:--where | plot:--baseline)")
     print("\t\tfor w in \"${@:3}\"; do\n\t\t\t[ ! -f \"$w\" ] || IFS= read -r REPLY <\"$w\"\n\t\tdone")
-    print("\t\tREPLY=${REPLY//,/ }\n\t\tcase $name in --where | --baseline) REPLY=\"${REPLY// /= }=\" ;; esac")
+    print("\t\tREPLY=${REPLY#$'\\xef\\xbb\\xbf'}\n\t\tREPLY=${REPLY//,/ }\n\t\tcase $name in --where | --baseline) REPLY=\"${REPLY// /= }=\" ;; esac")
     print("\t\t[ \"$axis\" = \"$name\" ] || REPLY=\n\t\t;;")
     print("\tsweep:--baseline | sweep:--exclude | bench:--against | sweep:[a-z]*)\n\t\tcase $axis in")
     print("\t\t--*) REPLY='%s' ;;" % " ".join(axes))

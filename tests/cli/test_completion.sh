@@ -25,7 +25,7 @@ offers() {
 	fi
 }
 
-echo 1..20
+echo 1..21
 offers "crash" a_command_is_completed nvwave cr
 offers "--states= --stop-after= --store-log=" a_command_s_options_are_completed nvwave crash --st
 offers "kill" a_choice_is_completed nvwave crash --mode=k
@@ -47,3 +47,5 @@ offers "sim_time,nvram.words" a_metric_is_completed nvwave sweep --metrics=sim_t
 offers "hechtman14" a_paper_is_completed nvwave reproduce hech
 cd "$(mktemp -d)" && trap 'rm -r "$PWD"' EXIT && printf 'scope,sim_time,spill\n' >t.csv
 offers "sim_time" a_column_of_the_table_is_completed nvwave plot t.csv --y=si
+printf '\357\273\277scope,sim_time\n' >mark.csv
+offers "scope" a_column_behind_a_byte_order_mark_is_completed nvwave plot mark.csv --x=sc
