@@ -34,6 +34,7 @@ if [ "$faults" = --all ]; then
 	install_optional clang-16
 	install_optional clang-19
 	install_optional r-base-core
+	install_optional afl++
 	install_optional slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
 	export FOUR_BUGS=1 CLUSTER=1 EVERY_CASE=1
 fi

@@ -205,6 +205,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.tool = cli_text(given, CLI_tool),
 		.bugs = cli_text(given, CLI_bugs),
 		.corpus = cli_text(given, CLI_corpus),
+		.fuzz = cli_number(given, CLI_fuzz),
 		.input_timeout_ms = (unsigned)cli_number(given, CLI_input_timeout),
 		.stacks = cli_number(given, CLI_callers) == 0,
 		.compare = cli_number(given, CLI_compare) == 1,

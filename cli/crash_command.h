@@ -31,6 +31,7 @@ struct crash_request {
 	const char *bugs;               /* list of a self-test; NULL: PROGRAM.bugs */
 	bool replays;                   /* --oracle=replay */
 	const char *corpus;             /* folder of a program's inputs; NULL: it has none */
+	uint64_t fuzz;                  /* seconds for which AFL++ adds to it; 0: it does not */
 	unsigned input_timeout_ms;      /* of a run with one of them */
 	bool moves_mode;                /* another option chooses --mode */
 	bool moves_cures;               /* another option switches --cures off */

@@ -25,6 +25,7 @@
 #include "crash_command.h"
 #include "crash_corpus.h"
 #include "crash_exec.h"
+#include "fuzz.h"
 #include "schedules/crash_schedules.h"
 #include "image_name.h"
 #include "schedules/schedules_asked.h"
@@ -744,15 +745,53 @@ static int explore_input(
 	return explore(t, o, false, false, ret_result);
 }
 
+/* AFL++ adds to the corpus. It has a command in which it names the input itself. */
+static int fuzz(struct crash_tested *t, unsigned *ret_made)
+{
+	const struct crash_request *const q = t->request;
+	struct working_copy w = t->copy;
+
+	w.text = NULL;
+	memset(w.words, 0, sizeof w.words);
+	int error = make_command(q->exec, q->image, false, &w);
+	struct cli_fuzz f = {.corpus = q->corpus,
+		.seconds = q->fuzz,
+		.timeout_ms = q->input_timeout_ms,
+		.words = w.words,
+		.image = q->image,
+		.file = t->copy.path,
+		.folder = t->copy.folder.path};
+
+	if (!error && strcmp(w.words[0], "/bin/sh") == 0) {
+		error = nvw_fail(NVW_E_USAGE,
+			"--fuzz: expected a program and its words in \"%s\", without a shell's characters",
+			q->exec);
+	}
+	if (!error) {
+		error = cli_fuzz_run(&f);
+	}
+	*ret_made = f.made;
+	free(w.text);
+	return error;
+}
+
 static int run_corpus(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
+	unsigned made = 0;
+
+	if (t->request->fuzz > 0) {
+		NVW_TRY(fuzz(t, &made));
+	}
 	const struct crash_inputs inputs = {.tested = t,
 		.request = t->request,
 		.run = run_input,
 		.hash = hash_log,
 		.explore = explore_input};
 
-	return crash_corpus_run(&inputs, o, ret_result);
+	const int error = crash_corpus_run(&inputs, o, ret_result);
+
+	ret_result->corpus.made = made;
+	return error;
 }
 
 static const char *text_of(const json_t *o, const char *name)

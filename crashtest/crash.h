@@ -397,7 +397,7 @@ struct ct_input {
 
 struct ct_corpus {
 	struct ct_input *input; /* NULL: there is none */
-	unsigned count;
+	unsigned count, made;   /* made: by a fuzzer before */
 };
 
 struct ct_result {

@@ -359,6 +359,17 @@ static int find_library(char *ret_path, size_t n)
 	return 0;
 }
 
+int host_library_beside(const char *name, char *ret_path, size_t n)
+{
+	char library[4096];
+
+	NVW_TRY(find_library(library, sizeof library));
+	const char *const slash = strrchr(library, '/');
+
+	snprintf(ret_path, n, "%.*s/%s", (int)(slash - library), library, name);
+	return 0;
+}
+
 static int check_program(const char *name)
 {
 	char path[4096];

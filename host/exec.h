@@ -89,6 +89,9 @@ NVW_CHECKED int host_session_save_base(const struct host_session *session, unsig
 /* Sums over all threads. */
 void host_session_sum(const struct host_session *session, struct host_thread *ret_sum);
 
+/* The path of a library that is beside the one that is preloaded. Errors as of host_session_run(). */
+NVW_CHECKED int host_library_beside(const char *name, char *ret_path, size_t n);
+
 /* A sentence with the reason why the record is incomplete. */
 const char *host_gap_text(enum host_gap gap);
 

@@ -101,8 +101,11 @@ void cli_corpus_text(const struct ct_result *r, FILE *to)
 	if (c->count == 0) {
 		return;
 	}
-	fprintf(to, "corpus: %u input%s: %u tested", c->count, plural(c->count),
-		cli_corpus_count(c, CT_INPUT_TESTED));
+	fprintf(to, "corpus: %u input%s", c->count, plural(c->count));
+	if (c->made > 0) {
+		fprintf(to, ", %u of them made by AFL++", c->made);
+	}
+	fprintf(to, ": %u tested", cli_corpus_count(c, CT_INPUT_TESTED));
 	for (enum ct_input_fate fate = CT_INPUT_TESTED + 1; fate < CT_INPUT_FATE_COUNT; fate++) {
 		if (cli_corpus_count(c, fate) > 0) {
 			fprintf(to, ", %u %s", cli_corpus_count(c, fate), ct_input_fate_words(fate));
@@ -129,14 +132,16 @@ static json_t *input_json(const struct ct_input *i)
 
 json_t *cli_corpus_json(const struct ct_result *r)
 {
+	const struct ct_corpus *const c = &r->corpus;
 	json_t *const inputs = json_array();
 
-	if (r->corpus.count == 0) {
+	if (c->count == 0) {
 		json_decref(inputs);
 		return NULL;
 	}
-	for (unsigned i = 0; i < r->corpus.count; i++) {
-		json_array_append_new(inputs, input_json(&r->corpus.input[i]));
+	for (unsigned i = 0; i < c->count; i++) {
+		json_array_append_new(inputs, input_json(&c->input[i]));
 	}
-	return json_pack("{s:o, s:I}", "inputs", inputs, "states_of_other_inputs", (json_int_t)r->states_met);
+	return json_pack("{s:o, s:i, s:I}", "inputs", inputs, "made", (int)c->made, "states_of_other_inputs",
+		(json_int_t)r->states_met);
 }

@@ -65,8 +65,8 @@ struct nvwave_cc_hooks {
 typedef const struct nvwave_cc_hooks *nvwave_cc_find_hooks(const void *code, bool watched);
 
 #define NVWAVE_CC_MARKS "nvwave_cc_marks_1"
-/* Likewise: adding an address of that code to the result gives a byte, which is to be 1 when the code there
- * is executed. 0: nobody asks. */
+/* Likewise: adding an address of that code to the result gives a byte, which counts how often the code there
+ * is executed, up to 255. 0: nobody asks. */
 typedef uintptr_t nvwave_cc_find_marks(const void *code);
 #endif
 

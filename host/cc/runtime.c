@@ -58,7 +58,9 @@ __attribute__((constructor(101))) static void find_hooks(void)
 static inline __attribute__((always_inline)) void mark(void *place)
 {
 	if (UNLIKELY(__nvwave_cc_marks)) {
-		*(volatile uint8_t *)(__nvwave_cc_marks + (uintptr_t)place) = 1;
+		volatile uint8_t *const count = (volatile uint8_t *)(__nvwave_cc_marks + (uintptr_t)place);
+
+		*count += *count != UINT8_MAX;
 	}
 }
 

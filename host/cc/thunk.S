@@ -42,7 +42,9 @@ __nvwave_cc_instruction:
 	mov	__nvwave_cc_marks(%rip), %rax
 	test	%rax, %rax
 	jz	2f
-	movb	$1, (%rax,%rdx)
+	cmpb	$255, (%rax,%rdx)
+	je	2f
+	incb	(%rax,%rdx)
 2:	mov	%rcx, %r11
 	mov	72(%rbp), %rcx	/* as it was: how often a string instruction repeats */
 	call	*%r11
@@ -70,8 +72,10 @@ __nvwave_cc_passed:
 	jrcxz	1f
 	push	%rdx
 	mov	16(%rsp), %rdx
-	movb	$1, (%rcx,%rdx)
-	pop	%rdx
+	cmpb	$255, (%rcx,%rdx)
+	je	2f
+	incb	(%rcx,%rdx)
+2:	pop	%rdx
 1:	pop	%rcx
 	ret
 	.size __nvwave_cc_passed, . - __nvwave_cc_passed

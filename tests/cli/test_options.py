@@ -86,7 +86,7 @@ samples = {
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "coverage": "out", "save": "out", "delays": "off", "callers": "off", "compare": "fences",
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
     "threads": "1", "repeat": "2", "json": "out", "kills": "2", "fault": "no-drain", "extract": "out", "at": "lost", "file": "elsewhere",
-    "corpus": "inputs", "input-timeout": "5s", "export-states": "out-states", "tool": "true", "what": "header", "how": "flip", "copies": "3",
+    "corpus": "inputs", "input-timeout": "5s", "fuzz": "1", "export-states": "out-states", "tool": "true", "what": "header", "how": "flip", "copies": "3",
     "command": "crash", "baseline": "scope=workitem", "exclude": "scope=workgroup", "metrics": "nvram.writes",
     "engine": "slurm", "sbatch": "--hold", "array": "2", "queue-limit": "9s", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
     "against": "scope=workitem,workgroup", "mix": "load", "records": "30", "operations": "32",

@@ -3,6 +3,7 @@
 """test_corpus.py NVWAVE NVWAVE-CC SOURCE HEADERS: crash tests of a program with many inputs (corpus.c)."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -80,4 +81,45 @@ err = crash(corpus("none"), statuses=(2,))
 ok("none has no files" in err, "a_folder_without_files_is_refused", err)
 err = crash(corpus("bad", one="", two=""), statuses=(2,))
 ok("none of the 2 inputs could be tested; one could not be tested: --exec:" in err, "inputs_of_which_none_can_be_tested_are_refused", err)
+
+# ---- AFL++ --------------------------------------------------------------------------------------------------------------
+fuzz = ["crash", "--image=pool", "--check=./prog check", "--cures=off", "--corpus=seeds", "--fuzz=1", "--input-timeout=2s"]
+corpus("seeds", one="a")
+status, out, err = run(*fuzz, "--exec=./prog pool @@", env=dict(os.environ, PATH="/nonexistent"))
+ok(status == 2 and "--fuzz: expected afl-fuzz of AFL++" in err, "without_afl_fuzz_nothing_is_tested", status, err)
+if not shutil.which("afl-fuzz"):
+    print("# skipped: there is no afl-fuzz (apt install afl++)")
+    plan()
+    sys.exit()
+status, out, err = run(*fuzz, "--exec=./prog pool @@ | cat")
+ok(status == 2 and "--fuzz: expected a program and its words" in err, "a_command_for_a_shell_is_refused", status, err)
+status, out, err = run(*fuzz, "--exec=./plain pool @@")
+ok(status == 2 and "--fuzz: afl-fuzz ended early: PROGRAM ABORT" in err and os.listdir("seeds") == ["one"],
+   "so_is_a_program_that_nvwave_cc_has_not_built", status, err)
+
+
+corpus("three", aaa="aaa", a="a", ag="ag")
+library = os.path.join(os.path.dirname(nvwave), "..", "host", "libnvwave-fuzz.so")
+subprocess.run(["afl-showmap", "-q", "-r", "-m", "none", "-t", "60000", "-i", "three", "-o", "maps", "--", "./prog", "scratch", "@@"],
+               timeout=100, capture_output=True,
+               env=dict(os.environ, AFL_PRELOAD=os.path.abspath(library), AFL_SKIP_BIN_CHECK="1", AFL_MAP_SIZE="1048576", PMEM_IS_PMEM_FORCE="1",
+                        NVWAVE_FUZZ_IMAGE="none", NVWAVE_FUZZ_FILE="scratch"))
+
+
+def counts(text):
+    """How often each place was executed, as AFL++ counts."""
+    with open("maps/" + text) as f:
+        return dict(tuple(map(int, line.split(":"))) for line in f)
+
+
+three, one, grown = counts("aaa"), counts("a"), counts("ag")
+ok(one and one.keys() == three.keys() and sum(three[k] == 3 and n == 1 for k, n in one.items()) >= 2 and len(grown.keys() - one.keys()) == 2 and one.keys() < grown.keys(),
+   "the_map_counts_each_place_that_stores_or_flushes", one, three, grown)
+with open("scratch", "rb") as f:
+    ok(f.read(1) in (b"\1", b"\3"), "each_run_begins_with_the_image")
+status, out, err = run(*fuzz, "--exec=./prog pool @@", "--output-format=json")
+report = json.loads(out)["corpus"]
+made = [name for name in os.listdir("seeds") if name.startswith("fuzz-")]
+ok(status in (0, 1) and report["made"] == len(made) and {i["name"] for i in report["inputs"]} == set(made) | {"one"} and
+   not os.path.exists("pool"), "what_afl_fuzz_makes_is_kept_and_tested", status, report, err)
 plan()

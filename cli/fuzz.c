@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See fuzz.h. The program's part is host/preload/fuzz.c. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../host/exec.h"
+#include "../host/program.h"
+#include "core/bounds.h"
+#include "core/copy.h"
+#include "core/stop.h"
+#include "fuzz.h"
+
+enum { PATH_BYTES = 4096, WORDS_MAX = 300, MAP_LEAST = 1 << 16, MAP_MOST = 1 << 23 };
+
+/* ---- Running it ------------------------------------------------------------------------------------ */
+
+/* Its map has a byte for each byte of code: no more than the file has. */
+static void set_map_size(const char *program)
+{
+	char path[PATH_BYTES], bytes[24];
+	struct stat s = {.st_size = 0};
+
+	if (host_program_look(program, path, sizeof path) == HOST_PROGRAM_FITS) {
+		(void)!stat(path, &s);
+	}
+	const uint64_t rounded = ((uint64_t)s.st_size + MAP_LEAST - 1) / MAP_LEAST * MAP_LEAST;
+
+	snprintf(bytes, sizeof bytes, "%llu",
+		(unsigned long long)nvw_min(nvw_max(rounded, MAP_LEAST), MAP_MOST));
+	setenv("AFL_MAP_SIZE", bytes, 1);
+}
+
+/* In the child. What is mapped is persistent memory, as it is to nvwave. */
+static void set_environment(const struct cli_fuzz *f, const char *library)
+{
+	static const char *const settings[] = {"AFL_NO_UI", "AFL_SKIP_CPUFREQ", "AFL_NO_AFFINITY",
+		"AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES", "AFL_SKIP_BIN_CHECK", "PMEM_IS_PMEM_FORCE"};
+
+	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+		setenv(settings[i], "1", 1);
+	}
+	setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 1);
+	setenv("AFL_PRELOAD", library, 1);
+	setenv("NVWAVE_FUZZ_IMAGE", f->image, 1);
+	setenv("NVWAVE_FUZZ_FILE", f->file, 1);
+	set_map_size(f->words[0]);
+}
+
+_Noreturn static void become(const struct cli_fuzz *f, const char *library, const char *log)
+{
+	char seconds[24], timeout[24], output[PATH_BYTES];
+	char *words[WORDS_MAX + 16] = {"afl-fuzz", "-i", (char *)(uintptr_t)f->corpus, "-o", output, "-V",
+		seconds, "-t", timeout, "-m", "none", "--"};
+	unsigned n = 12;
+	const int to = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)f->seconds);
+	snprintf(timeout, sizeof timeout, "%u+", f->timeout_ms);
+	snprintf(output, sizeof output, "%s/afl", f->folder);
+	for (unsigned i = 0; f->words[i] != NULL && i < WORDS_MAX; i++) {
+		words[n++] = f->words[i];
+	}
+	setpgid(0, 0);
+	dup2(to, STDOUT_FILENO);
+	dup2(to, STDERR_FILENO);
+	set_environment(f, library);
+	execvp(words[0], words);
+	_exit(127);
+}
+
+/* Until it ends, or we are told to. */
+static int wait_for(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (nvw_stopping()) {
+			kill(pid, SIGINT);
+		}
+		usleep(50000);
+	}
+	return status;
+}
+
+/* The last line in which AFL++ says what is wrong. */
+static int fail_by(const char *log)
+{
+	FILE *const from = fopen(log, "r");
+	char line[512], last[512] = "it says nothing";
+
+	while (from != NULL && fgets(line, sizeof line, from) != NULL) {
+		const char *const at = strstr(line, "PROGRAM ABORT");
+
+		if (at != NULL) {
+			snprintf(last, sizeof last, "%.*s", (int)strcspn(at, "\n\x1b"), at);
+		}
+	}
+	if (from != NULL) {
+		fclose(from);
+	}
+	return nvw_fail(NVW_E_INPUT, "--fuzz: afl-fuzz ended early: %s", last);
+}
+
+/* ---- What it has made ------------------------------------------------------------------------------- */
+
+/* A name that the corpus does not have. */
+static void name_input(const struct cli_fuzz *f, const char *kind, char *ret_path, size_t n)
+{
+	unsigned number = 0;
+
+	do {
+		snprintf(ret_path, n, "%s/fuzz-%s%06u", f->corpus, kind, number++);
+	} while (access(ret_path, F_OK) == 0);
+}
+
+/* Those that it was given are in its queue, too. */
+static bool is_made(const char *name)
+{
+	return strncmp(name, "id:", 3) == 0 && strstr(name, ",orig:") == NULL;
+}
+
+static int keep_one(struct cli_fuzz *f, const char *folder, const char *name, const char *kind)
+{
+	char from[PATH_BYTES + 256], to[PATH_BYTES];
+
+	snprintf(from, sizeof from, "%s/%s", folder, name);
+	name_input(f, kind, to, sizeof to);
+	if (nvw_copy_file(from, to) != 0) {
+		return nvw_fail_errno("%s", to);
+	}
+	f->made++;
+	return 0;
+}
+
+static int keep_folder(struct cli_fuzz *f, const char *of_afl, const char *kind)
+{
+	char path[PATH_BYTES];
+	struct dirent **entry;
+
+	snprintf(path, sizeof path, "%s/afl/default/%s", f->folder, of_afl);
+	const int n = scandir(path, &entry, NULL, alphasort);
+	int error = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (!error && is_made(entry[i]->d_name)) {
+			error = keep_one(f, path, entry[i]->d_name, kind);
+		}
+		free(entry[i]);
+	}
+	if (n >= 0) {
+		free(entry);
+	}
+	return error;
+}
+
+int cli_fuzz_run(struct cli_fuzz *f)
+{
+	char library[PATH_BYTES], afl[PATH_BYTES], log[PATH_BYTES];
+
+	if (host_program_look("afl-fuzz", afl, sizeof afl) == HOST_PROGRAM_MISSING) {
+		return nvw_fail(
+			NVW_E_USAGE, "--fuzz: expected afl-fuzz of AFL++ (Debian: apt install afl++)");
+	}
+	NVW_TRY(host_library_beside("libnvwave-fuzz.so", library, sizeof library));
+	snprintf(log, sizeof log, "%s/afl.log", f->folder);
+	fflush(NULL);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		become(f, library, log);
+	}
+	if (pid < 0) {
+		return nvw_fail_errno("afl-fuzz");
+	}
+	if (wait_for(pid) != 0 && !nvw_stopping()) {
+		return fail_by(log);
+	}
+	NVW_TRY(keep_folder(f, "queue", ""));
+	NVW_TRY(keep_folder(f, "crashes", "crash-"));
+	return keep_folder(f, "hangs", "hang-");
+}
