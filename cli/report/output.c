@@ -15,6 +15,7 @@
 #include "provenance.h"
 #include "race_report.h"
 #include "run_summary.h"
+#include "value_line.h"
 #include "../session.h"
 #include "words.h"
 
@@ -67,16 +68,6 @@ static void each_device_stat(const struct cli_run_result *r,
 
 /* ---- Text ---------------------------------------------------------------------------------------- */
 
-static void line_u64(FILE *to, const char *name, uint64_t value, const char *meaning, const char *unit)
-{
-	fprintf(to, "%-28s %20" PRIu64 "  # %s (%s)\n", name, value, meaning, words_or(unit, "count"));
-}
-
-static void line_real(FILE *to, const char *name, double value, const char *meaning, const char *unit)
-{
-	fprintf(to, "%-28s %20.6f  # %s (%s)\n", name, value, meaning, words_or(unit, "ratio"));
-}
-
 static void print_waits(const struct cli_waits *w, FILE *to)
 {
 	fprintf(to, w->count ? "requests that waited, by source line and cause:\n" :
@@ -93,22 +84,7 @@ static void print_waits(const struct cli_waits *w, FILE *to)
 static void print_device_stat(
 	void *context, const char *name, uint64_t value, const struct emu_stat_info *info)
 {
-	line_u64(context, name, value, info->meaning, info->unit);
-}
-
-void cli_print_value(const struct nvw__value *v, FILE *to)
-{
-	switch (v->type) {
-	case NVW__VALUE_U64:
-		line_u64(to, v->name, v->u64, v->meaning, v->unit);
-		break;
-	case NVW__VALUE_REAL:
-		line_real(to, v->name, v->real, v->meaning, v->unit);
-		break;
-	case NVW__VALUE_TEXT:
-		fprintf(to, "%-28s %20s  # %s\n", v->name, v->text, v->meaning);
-		break;
-	}
+	cli_line_u64(context, name, value, info->meaning, info->unit);
 }
 
 static void print_statistics(const struct cli_run_result *r, FILE *to)
@@ -118,15 +94,18 @@ static void print_statistics(const struct cli_run_result *r, FILE *to)
 
 	fputs("---------- Begin Simulation Statistics ----------\n", to);
 	for (unsigned i = 0; i < count; i++) {
-		line_u64(to, table[i].name, stat_value(r->stats, &table[i]), table[i].meaning, table[i].unit);
+		cli_line_u64(
+			to, table[i].name, stat_value(r->stats, &table[i]), table[i].meaning, table[i].unit);
 	}
 	each_device_stat(r, print_device_stat, to);
 	for (unsigned i = 0; i < r->report->count; i++) {
 		cli_print_value(&r->report->values[i], to);
 	}
-	line_real(to, "host_seconds", r->host_seconds, "real time of the measured part", "s");
-	line_real(to, "host_op_rate", rate(r), "work-item memory operations a second of real time", "1/s");
-	line_u64(to, "host_mem_usage", memory_bytes(), "largest resident memory of this process", "bytes");
+	cli_line_real(to, "host_seconds", r->host_seconds, "real time of the measured part", "s");
+	cli_line_real(
+		to, "host_op_rate", rate(r), "work-item memory operations a second of real time", "1/s");
+	cli_line_u64(
+		to, "host_mem_usage", memory_bytes(), "largest resident memory of this process", "bytes");
 	fputs("---------- End Simulation Statistics   ----------\n", to);
 }
 

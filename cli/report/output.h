@@ -28,10 +28,6 @@ struct cli_run_result {
 	const char *verdict;  /* "consistent", "inconsistent", "not checked" */
 };
 
-/* "name value # meaning (unit)" */
-struct nvw__value;
-void cli_print_value(const struct nvw__value *value, FILE *to);
-
 void cli_print_run(const struct cli_run_result *result, FILE *to);
 /* NVW_E_MEMORY, NVW_E_SYSTEM. */
 NVW_CHECKED int cli_print_run_json(const struct cli_run_result *result, FILE *to);

@@ -7,6 +7,7 @@
 #include "core/describe.h"
 #include "output.h"
 #include "run_summary.h"
+#include "value_line.h"
 #include "words.h"
 
 __attribute__((format(printf, 3, 4))) static void row(FILE *to, const char *name, const char *format, ...)
