@@ -258,7 +258,7 @@ struct ct_unlogged {
 	char begun_file[256], begun_function[64]; /* of the beginning of the outermost transaction */
 	uint32_t line, begun_line;                /* 0: unknown */
 	uint32_t bytes;                           /* of the first such store */
-	uint64_t off, times;                      /* its offset in the file; how often */
+	uint64_t off, times;                      /* its offset in the file; stores */
 	/* With the range added before it: a run of the program, and why there was none, or what refutes it. */
 	enum ct_cure_outcome run;
 	char run_text[CT_CURE_TEXT];

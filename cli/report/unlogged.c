@@ -34,19 +34,44 @@ static void take(const struct host_control *c, const struct host_unlogged *from,
 	memcpy(ret->begun_function, begun.function, sizeof ret->begun_function);
 }
 
+/* The same lines: a statement may store by several instructions. */
+static struct ct_unlogged *find_alike(struct ct_unlogged_list *list, const struct ct_unlogged *one)
+{
+	for (unsigned i = 0; i < list->count; i++) {
+		struct ct_unlogged *const u = &list->at[i];
+
+		if (u->line == one->line && u->begun_line == one->begun_line &&
+			strcmp(u->file, one->file) == 0 && strcmp(u->begun_file, one->begun_file) == 0) {
+			return u;
+		}
+	}
+	return NULL;
+}
+
+static void add(struct ct_unlogged_list *list, const struct ct_unlogged *one)
+{
+	struct ct_unlogged *const alike = find_alike(list, one);
+
+	if (alike != NULL) {
+		alike->times += one->times;
+	} else if (list->count < CT_UNLOGGED_MAX) {
+		list->at[list->count++] = *one;
+	} else {
+		list->more += one->times;
+	}
+}
+
 void cli_unlogged_take(const struct host_control *c, int file, struct ct_unlogged_list *ret)
 {
 	*ret = (struct ct_unlogged_list){.more = c->unlogged_more};
 	for (uint32_t i = 0; i < c->unlogged_count; i++) {
 		const struct host_unlogged *const from = &c->unlogged[i];
 
-		if (file >= 0 && from->file != (uint32_t)file) {
-			continue;
-		}
-		if (ret->count < CT_UNLOGGED_MAX) {
-			take(c, from, &ret->at[ret->count++]);
-		} else {
-			ret->more += from->times;
+		struct ct_unlogged one;
+
+		if (file < 0 || from->file == (uint32_t)file) {
+			take(c, from, &one);
+			add(ret, &one);
 		}
 	}
 }

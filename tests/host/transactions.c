@@ -121,6 +121,8 @@ static void work(void)
 		memset(root->c, 6, sizeof root->c); /* LINE no-end-of-range */
 	} else if (is("no-range-of-this-one")) {
 		root->a = 3; /* LINE no-range-of-this-one */
+	} else if (is("no-range-of-two")) {
+		root->a = 1, root->c[4] = 2; /* LINE no-range-of-two */
 	} else if (is("no-range-in-nested")) {
 		nest();
 		root->b = 3; /* LINE no-range-in-nested */
