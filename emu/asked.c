@@ -83,14 +83,16 @@ static bool has_step(const struct emu_asked *a, const struct emu_wavefront *wf)
 
 /* ---- Waiting ------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, uint64_t n)
-{
-	const char *const from = bytes;
-	uint64_t word;
+typedef uint64_t any_word __attribute__((may_alias));
 
-	for (uint64_t i = 0; i + sizeof word <= n; i += sizeof word) {
-		memcpy(&word, from + i, sizeof word);
-		hash = nvw_mix64(hash ^ word) + 0x9e3779b97f4a7c15u;
+/* Of 8-byte aligned words: of stacks, too, which the address sanitizer knows to have holes. */
+__attribute__((no_sanitize("address"))) static uint64_t hash_words(
+	uint64_t hash, const void *words, uint64_t bytes)
+{
+	const any_word *const from = words;
+
+	for (uint64_t i = 0; i < bytes / sizeof *from; i++) {
+		hash = nvw_mix64(hash ^ from[i]) + 0x9e3779b97f4a7c15u;
 	}
 	return hash;
 }
@@ -105,10 +107,10 @@ static uint64_t state_of(const struct nvw_machine *m, const struct emu_wavefront
 		const struct emu_requests *const r = &wf->requests;
 		const uint64_t posted[] = {(uintptr_t)r->site[lane], r->op[lane], r->address[lane]};
 
-		hash = hash_bytes(hash, &wf->fibers[lane], sizeof wf->fibers[lane]);
-		hash = hash_bytes(
+		hash = hash_words(hash, &wf->fibers[lane], sizeof wf->fibers[lane]);
+		hash = hash_words(
 			hash, emu_wavefront_stack(m, wf, lane), emu_wavefront_stack_used(m, wf, lane));
-		hash = hash_bytes(hash, posted, sizeof posted);
+		hash = hash_words(hash, posted, sizeof posted);
 	}
 	return hash;
 }
