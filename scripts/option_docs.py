@@ -97,6 +97,7 @@ def values(nvwave):
     print("_nvwave_values()\n{\n\tlocal name=${2%%=*} axis=${2%=*} w\n\taxis=${axis##*=}\n\tREPLY=\n\tcase $1:$name in")
     print("\t*:--machine) REPLY='%s' ;;" % " ".join(names["machines"]))
     print("\tcrash:--protocol | litmus:--protocol | torture:--protocol) REPLY='%s each' ;;" % " ".join(names["protocols"]))
+    print("\treplay:--at) REPLY='failure lost early' ;;")  # or a number
     print("\t*:--protocol) REPLY='%s' ;;" % " ".join(names["protocols"]))
     print("\t*:--set) [ \"$axis\" != --set ] || REPLY='%s' ;;" % " ".join(keys))
     print("\t*:--metrics) REPLY='%s' ;;" % " ".join(n for n in names["stats"] if "NAME" not in n))

@@ -25,10 +25,11 @@ offers() {
 	fi
 }
 
-echo 1..21
+echo 1..22
 offers "crash" a_command_is_completed nvwave cr
 offers "--states= --stop-after= --store-log=" a_command_s_options_are_completed nvwave crash --st
 offers "kill" a_choice_is_completed nvwave crash --mode=k
+offers "failure" a_place_of_gdb_is_completed nvwave replay --at=fa
 offers "btree" a_workload_is_completed nvwave run btr
 offers "--keys= --key-column=" a_workload_s_options_are_completed nvwave run kv --key
 offers "protocols" a_list_is_completed nvwave list prot
