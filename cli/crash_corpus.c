@@ -125,6 +125,17 @@ static int is_new(struct corpus *x)
 	return cli_log_is_new(&x->logs, hash);
 }
 
+/* It is told of, and the others are tested. Any other error ends the test. */
+static int refuse(struct ct_input *input, int error)
+{
+	if (error != NVW_E_INPUT && error != NVW_E_SYSTEM) {
+		return error;
+	}
+	input->fate = CT_INPUT_REFUSED;
+	snprintf(input->text, sizeof input->text, "%s", nvw_error_message());
+	return 0;
+}
+
 /* It has run: 1 if there is a log. */
 static int judge_run(struct corpus *x, struct ct_input *input, int found, const struct crash_recording *r)
 {
@@ -143,12 +154,15 @@ static int judge_run(struct corpus *x, struct ct_input *input, int found, const 
 		input->fate = CT_INPUT_SAME_LOG;
 		return new;
 	}
-	NVW_TRY(test_log(x, input));
+	const int error = test_log(x, input);
+
+	if (error) {
+		return refuse(input, error);
+	}
 	input->fate = CT_INPUT_TESTED;
 	return 0;
 }
 
-/* One that cannot be recorded is told of, and the others are tested. */
 static int try_input(struct corpus *x, struct ct_input *input)
 {
 	const struct crash_recording *r = NULL;
@@ -157,13 +171,19 @@ static int try_input(struct corpus *x, struct ct_input *input)
 	path_of(x, input->name, path, sizeof path);
 	const int found = x->inputs->run(x->inputs->tested, path, &r);
 
-	if (found == NVW_E_INPUT || found == NVW_E_SYSTEM) {
-		input->fate = CT_INPUT_REFUSED;
+	if (found < 0) {
 		input->status = r->status;
-		snprintf(input->text, sizeof input->text, "%s", nvw_error_message());
-		return 0;
+		return refuse(input, found);
 	}
-	return found < 0 ? found : judge_run(x, input, found, r);
+	return judge_run(x, input, found, r);
+}
+
+static int try_and_settle(struct corpus *x, struct ct_input *input)
+{
+	const int error = try_input(x, input);
+
+	x->inputs->settle(x->inputs->tested, input->fate == CT_INPUT_TESTED);
+	return error;
 }
 
 static int try_all(struct corpus *x)
@@ -172,7 +192,7 @@ static int try_all(struct corpus *x)
 	int error = 0;
 
 	for (unsigned i = 0; i < c->count && !error && !nvw_stopping(); i++) {
-		error = try_input(x, &c->input[i]);
+		error = try_and_settle(x, &c->input[i]);
 	}
 	x->sum->interrupted = x->sum->interrupted || nvw_stopping();
 	if (error == NVW_E_STOPPED) {

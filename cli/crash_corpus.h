@@ -14,6 +14,8 @@ struct crash_inputs {
 	 * recording of the run is its result: 1: there is a log; 0: it was ended by its limit. */
 	int (*run)(
 		struct crash_tested *tested, const char *path, const struct crash_recording **ret_recording);
+	/* Whether what the last run has executed was tested. */
+	void (*settle)(struct crash_tested *tested, bool kept);
 	/* Continues the hash with the log of the last run. */
 	int (*hash)(const struct crash_tested *tested, uint64_t *hash);
 	/* Explores it. */

@@ -739,6 +739,11 @@ static int run_input(struct crash_tested *t, const char *path, const struct cras
 	return crash_record(r);
 }
 
+static void settle_input(struct crash_tested *t, bool kept)
+{
+	host_coverage_settle(&t->coverage, kept);
+}
+
 static int explore_input(
 	const struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
@@ -785,6 +790,7 @@ static int run_corpus(struct crash_tested *t, const struct ct_options *o, struct
 	const struct crash_inputs inputs = {.tested = t,
 		.request = t->request,
 		.run = run_input,
+		.settle = settle_input,
 		.hash = hash_log,
 		.explore = explore_input};
 
@@ -882,6 +888,7 @@ static int run_covered(void *context, const struct ct_options *o, struct ct_resu
 	struct crash_tested *const t = context;
 
 	NVW_TRY(run_kind(t, o, ret_result));
+	host_coverage_settle(&t->coverage, true);
 	return take_coverage(t, ret_result);
 }
 

@@ -215,8 +215,8 @@ static uint64_t add_marks(struct host_covered_object *o, const uint8_t *executed
 		const bool executes = is_marked(executed, s->marked), reaches = is_marked(reached, s->known);
 
 		fresh += (executes && !to->executed) + (reaches && !to->reached);
-		to->executed |= executes;
-		to->reached |= reaches;
+		to->now_executed |= executes;
+		to->now_reached |= reaches;
 	}
 	return fresh;
 }
@@ -325,6 +325,22 @@ int host_coverage_add(struct host_coverage *c, const struct host_session *s, uin
 		*ret_new = s->control->marked_count == 0 ? 1 : fresh;
 	}
 	return 0;
+}
+
+static void settle(struct host_statement *s, bool kept)
+{
+	s->executed |= kept && s->now_executed;
+	s->reached |= kept && s->now_reached;
+	s->now_executed = s->now_reached = false;
+}
+
+void host_coverage_settle(struct host_coverage *c, bool kept)
+{
+	for (unsigned i = 0; i < c->objects; i++) {
+		for (unsigned k = 0; k < c->object[i].statements; k++) {
+			settle(&c->object[i].statement[k], kept);
+		}
+	}
 }
 
 int host_coverage_each(const struct host_coverage *c,

@@ -18,6 +18,7 @@ struct host_statement {
 	unsigned line;
 	bool flushes; /* or fences */
 	bool executed, reached;
+	bool now_executed, now_reached; /* by a run that host_coverage_settle() has not kept yet */
 };
 
 /* Zero-initialise. */
@@ -36,6 +37,9 @@ struct host_coverage {
  */
 NVW_CHECKED int host_coverage_add(
 	struct host_coverage *coverage, const struct host_session *session, uint64_t *ret_new);
+
+/* What was added since the last call counts from now on, or is forgotten: a run of which nothing was tested. */
+void host_coverage_settle(struct host_coverage *coverage, bool kept);
 
 /* Calls meet for each statement, object by object, until it returns an error, which is returned. */
 NVW_CHECKED int host_coverage_each(const struct host_coverage *coverage,

@@ -8,7 +8,7 @@
  *	g	"grows": stores that no other letter reaches
  *	x, !, w	ends with status 3; aborts; does not end
  *
- * "corpus check POOL": each counter is what the acknowledged operations have left, or one more.
+ * "corpus print POOL" prints the counters, and fails on a pool that has grown. "corpus check POOL": each counter is what the acknowledged operations have left, or one more.
  */
 #include <libpmem.h>
 #include <stdint.h>
@@ -94,7 +94,8 @@ static int check(const struct pool *p)
 
 int main(int argc, char **argv)
 {
-	const int checks = argc == 3 && strcmp(argv[1], "check") == 0;
+	const int prints = argc == 3 && strcmp(argv[1], "print") == 0;
+	const int checks = argc == 3 && (prints || strcmp(argv[1], "check") == 0);
 	FILE *const input = argc == 3 && !checks ? fopen(argv[2], "r") : stdin;
 	size_t bytes;
 	int is_pmem;
@@ -108,6 +109,10 @@ int main(int argc, char **argv)
 
 	if (p == NULL) {
 		return 2;
+	}
+	if (prints) {
+		printf("%llu %llu\n", (unsigned long long)p->a, (unsigned long long)p->b);
+		return p->grown[0] != 0;
 	}
 	if (checks) {
 		return check(p);

@@ -81,6 +81,11 @@ err = crash(corpus("none"), statuses=(2,))
 ok("none has no files" in err, "a_folder_without_files_is_refused", err)
 err = crash(corpus("bad", one="", two=""), statuses=(2,))
 ok("none of the 2 inputs could be tested; one could not be tested: --exec:" in err, "inputs_of_which_none_can_be_tested_are_refused", err)
+status, out, err = run("crash", "--exec=./prog pool @@", "--image=pool", "--oracle=replay", "--recover=./prog print pool", "--cures=off",
+                       corpus("replayed", a="ag", c="b"), "--output-format=json")
+report = json.loads(out or "{}")
+ok(fates(report) == {"a": "refused", "c": "tested"} and report["corpus"]["inputs"][0]["why"].startswith("--recover: the command fails") and
+   report["findings"][0]["input"] == "c" and {"add", "grow"} <= {s["function"] for s in report["source"]["not_executed"]}, "an_input_that_cannot_be_judged_is_refused_and_the_others_are_tested", report.get("corpus"), err)
 
 # ---- AFL++ --------------------------------------------------------------------------------------------------------------
 fuzz = ["crash", "--image=pool", "--check=./prog check", "--cures=off", "--corpus=seeds", "--fuzz=1", "--input-timeout=2s"]
