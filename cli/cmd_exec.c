@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "core/newfile.h"
 #include "../host/kernels.h"
+#include "host_machine.h"
 #include "exec_kernels.h"
 #include "schedules/exec_schedules.h"
 #include "report/exec_races.h"
@@ -198,7 +199,7 @@ static int write_report(const struct host_session *s, const struct cli_session *
 
 static struct host_options options_of(const struct cli_session *session, const struct request *r)
 {
-	return (struct host_options){.machine = &session->config,
+	return (struct host_options){.machine = cli_host_machine(&session->config),
 		.delays = r->delays && r->schedules.count == 0,
 		.record = r->record != NULL || r->schedules.count > 0,
 		.stacks = r->stacks,
@@ -230,7 +231,7 @@ static int begin_session(const struct cli_session *session, const struct request
 	if (!r->emulate) {
 		return 0;
 	}
-	const int error = host_kernels_emulate(s, &session->config, r->races);
+	const int error = cli_emulate_kernels(s, &session->config, r->races);
 
 	if (error) {
 		host_session_end(s);

@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "../host/kernels.h"
+#include "host_machine.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/copy.h"
@@ -323,7 +324,7 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	int error = 0;
 
 	if (r->emulate) {
-		error = host_kernels_emulate(s, r->machine, NULL);
+		error = cli_emulate_kernels(s, r->machine, NULL);
 	}
 	s->quiet = s->alone = true;
 	s->apart = r->kill_at > 0;
@@ -351,7 +352,7 @@ int crash_record(struct crash_recording *r)
 {
 	NVW_INVARIANT(r->words[0] != NULL && r->path != NULL);
 
-	const struct host_options options = {.machine = r->machine,
+	const struct host_options options = {.machine = cli_host_machine(r->machine),
 		.record = true,
 		.stacks = r->stacks,
 		.compare = r->compare,

@@ -13,6 +13,7 @@
 
 #include "core/invariant.h"
 #include "../host/program.h"
+#include "host_machine.h"
 #include "report/words.h"
 
 extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
@@ -250,7 +251,8 @@ int fio_run(const struct fio_place *p, struct fio_run *run)
 {
 	NVW_INVARIANT(run->machine != NULL && run->result == NULL);
 
-	const struct host_options options = {.machine = run->machine, .delays = run->delays};
+	const struct host_options options = {
+		.machine = cli_host_machine(run->machine), .delays = run->delays};
 	char word[2][320], *argv[FIO_ARGUMENTS_MAX + 8];
 	struct host_session s;
 

@@ -72,6 +72,7 @@ static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 enum { PASSED = sizeof passed / sizeof *passed };
 
+/* A handler of signals has no context. */
 static struct {
 	volatile pid_t pid; /* negative for a group */
 	volatile int seen;  /* the last signal passed on */
@@ -133,20 +134,18 @@ static void restore_signals(void)
 
 enum { PORTION_NS = 100 };
 
-static void set_machine(struct host_control *c, const struct emu_config *m)
+static void set_machine(struct host_control *c, const struct host_machine *m)
 {
-	const double rate = (double)m->nvram.bandwidth * (double)m->nvram.channels;
-
 	c->ticks_per_ns = c->delays ? measure_ticks() : 1; /* it takes a while */
-	c->read_ticks = (uint64_t)(1e-3 * (double)m->nvram.read * c->ticks_per_ns);
-	c->write_ticks = (uint64_t)(1e-3 * (double)m->nvram.write * c->ticks_per_ns);
-	c->line_ticks = (uint64_t)(1e9 * HOST_LINE / rate * c->ticks_per_ns + 0.5);
-	c->queue_ticks = m->nvram.queue * m->nvram.channels * c->line_ticks;
+	c->read_ticks = (uint64_t)(1e-3 * (double)m->read_ps * c->ticks_per_ns);
+	c->write_ticks = (uint64_t)(1e-3 * (double)m->write_ps * c->ticks_per_ns);
+	c->line_ticks = (uint64_t)(1e9 * HOST_LINE / m->bytes_per_second * c->ticks_per_ns + 0.5);
+	c->queue_ticks = m->queue * c->line_ticks;
 	c->portion =
 		c->line_ticks ? 1 + (uint64_t)(PORTION_NS * c->ticks_per_ns) / c->line_ticks : UINT64_MAX;
 	c->timed = c->delays && (c->read_ticks > 0 || c->write_ticks > 0);
-	c->auto_flush = m->nvram.domain == EMU_DOMAIN_eadr;
-	c->accept = m->nvram.domain == EMU_DOMAIN_adr;
+	c->auto_flush = m->keeps_caches;
+	c->accept = m->accepts;
 }
 
 static int make_lock(pthread_mutex_t *lock)
@@ -220,7 +219,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 	s->control->check = o->check;
 	s->control->coverage = o->coverage;
 	s->control->delays = o->delays;
-	set_machine(s->control, o->machine);
+	set_machine(s->control, &o->machine);
 	if (make_lock(&s->control->lock)) {
 		return nvw_fail(NVW_E_SYSTEM, "cannot create a lock shared between processes");
 	}
@@ -246,36 +245,31 @@ static int make_marks(struct host_session *s, const struct host_options *o)
 }
 
 /* The delays and the persistence domain of a session are those of one device. */
-static int check_devices(const struct emu_config *m)
+static int check_devices(const struct host_machine *m)
 {
-	for (unsigned i = EMU_NVRAM2; i < m->device_count; i++) {
-		if (emu_config_has_device(m, i) && m->device[i].kind == EMU_KIND_nvram) {
-			return nvw_fail(NVW_E_CONFIG,
-				"device %s: a program of the host runs on one NVRAM device, and the "
-				"machine %s "
-				"has further ones",
-				m->device[i].name, m->name);
-		}
+	if (m->further == NULL) {
+		return 0;
 	}
-	return 0;
+	return nvw_fail(NVW_E_CONFIG,
+		"device %s: a program of the host runs on one NVRAM device, and the machine %s has further ones",
+		m->further, m->name);
 }
 
 /* Waits are busy loops: a program in a very long delay could not even be ended by a signal that it
  * handles. */
-static int check_delays(const struct emu_config *m)
+static int check_delays(const struct host_machine *m)
 {
 	static const uint64_t most_ps = UINT64_C(1000000000000);
-	const uint64_t latency = nvw_max(m->nvram.read, m->nvram.write);
-	const double rate = (double)m->nvram.bandwidth * (double)m->nvram.channels;
+	const uint64_t latency = nvw_max(m->read_ps, m->write_ps);
 
 	if (latency > most_ps) {
 		return nvw_fail(NVW_E_CONFIG, "nvram.%s: expected at most 1s, found %.6gs",
-			m->nvram.read == latency ? "read" : "write", 1e-12 * (double)latency);
+			m->read_ps == latency ? "read" : "write", 1e-12 * (double)latency);
 	}
-	if (rate < HOST_LINE) {
+	if (m->bytes_per_second < HOST_LINE) {
 		return nvw_fail(NVW_E_CONFIG,
 			"nvram.bandwidth: expected at least %d B/s (one line per second), found %.0f",
-			HOST_LINE, rate);
+			HOST_LINE, m->bytes_per_second);
 	}
 	return 0;
 }
@@ -284,15 +278,15 @@ int host_session_begin(const struct host_options *o, struct host_session *ret_se
 {
 	int error;
 
-	*ret_session = (struct host_session){.kernels = {.fences = (enum emu_fence)o->machine->fence_system,
-						     .sbrp = (enum emu_sbrp)o->machine->sbrp}};
+	*ret_session =
+		(struct host_session){.kernels = {.fences = o->machine.fences, .sbrp = o->machine.sbrp}};
 	if (getenv(HOST_SESSION_VARIABLE) != NULL) {
 		return nvw_fail(NVW_E_USAGE, "nvwave exec cannot run under nvwave exec (%s is set)",
 			HOST_SESSION_VARIABLE);
 	}
-	NVW_TRY(check_devices(o->machine));
+	NVW_TRY(check_devices(&o->machine));
 	if (o->delays) {
-		NVW_TRY(check_delays(o->machine));
+		NVW_TRY(check_delays(&o->machine));
 	}
 	NVW_TRY(nvw_folder_make("exec", true, &ret_session->folder));
 	error = make_control(ret_session, o);

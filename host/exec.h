@@ -6,7 +6,6 @@
 #ifndef HOST_EXEC_H
 #define HOST_EXEC_H
 
-#include <config.h>
 #include <nvw/errors.h>
 #include <nvw/pool.h>
 
@@ -14,8 +13,19 @@
 
 #include "session.h"
 
+/* What a program of the host meets of a machine: an NVRAM device, and what CUDA's fences mean. */
+struct host_machine {
+	const char *name;
+	uint64_t read_ps, write_ps;
+	double bytes_per_second;    /* of all channels */
+	uint64_t queue;             /* lines that may wait, of all channels */
+	bool keeps_caches, accepts; /* the domains eadr and adr */
+	const char *further;        /* an NVRAM device besides; NULL: none */
+	const char *fences, *sbrp;  /* host.fence_system and host.sbrp, as machine files have them */
+};
+
 struct host_options {
-	const struct emu_config *machine;
+	struct host_machine machine;
 	bool delays;   /* calls take as long as the NVRAM does */
 	bool record;   /* for host_session_convert() */
 	bool stacks;   /* the record has the callers of its places */
@@ -47,8 +57,7 @@ struct host_session {
 	char program[256];
 	struct { /* kernels.h; library "": they run by themselves */
 		char library[HOST_LIBRARY_PATH], machine[64], races[16];
-		enum emu_fence fences; /* host.fence_system */
-		enum emu_sbrp sbrp;    /* host.sbrp */
+		const char *fences, *sbrp;
 	} kernels;
 };
 

@@ -35,25 +35,24 @@ static void machine_path(const struct host_session *s, char *ret_path, size_t n)
 	snprintf(ret_path, n, "%s/%s.ini", s->folder.path, s->kernels.machine);
 }
 
-int host_kernels_emulate(struct host_session *s, const struct emu_config *machine, const char *races)
+int host_kernels_emulate(struct host_session *s, const char *machine, const char *text, const char *races)
 {
 	char path[512];
 	FILE *to;
-	int error;
 
 	NVW_TRY(find_machine(s->kernels.library));
-	snprintf(s->kernels.machine, sizeof s->kernels.machine, "%s", machine->name);
+	snprintf(s->kernels.machine, sizeof s->kernels.machine, "%s", machine);
 	snprintf(s->kernels.races, sizeof s->kernels.races, "%s", NVW_OR(races, ""));
 	machine_path(s, path, sizeof path);
 	to = fopen(path, "we");
 	if (!to) {
 		return nvw_fail_errno("%s", path);
 	}
-	error = emu_config_dump(machine, to);
-	if (fclose(to) && !error) {
+	fputs(text, to);
+	if (fclose(to)) {
 		return nvw_fail_errno("%s", path);
 	}
-	return error;
+	return 0;
 }
 
 void host_kernels_report(const struct host_session *s, char *ret_path, size_t n)
@@ -63,20 +62,10 @@ void host_kernels_report(const struct host_session *s, char *ret_path, size_t n)
 
 void host_kernels_enter(const struct host_session *s)
 {
-	static const char *const fences[] = {
-#define X(name, text) text,
-		EMU_FENCES(X)
-#undef X
-	};
-	static const char *const sbrps[] = {
-#define X(name, text) text,
-		EMU_SBRPS(X)
-#undef X
-	};
 	char path[512];
 
-	setenv(NVW_CUDA_FENCE_VARIABLE, fences[s->kernels.fences], 1);
-	setenv(NVW_CUDA_SBRP_VARIABLE, sbrps[s->kernels.sbrp], 1);
+	setenv(NVW_CUDA_FENCE_VARIABLE, s->kernels.fences, 1);
+	setenv(NVW_CUDA_SBRP_VARIABLE, s->kernels.sbrp, 1);
 	if (!s->kernels.library[0]) {
 		return;
 	}

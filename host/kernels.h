@@ -7,11 +7,12 @@
 #include "exec.h"
 
 /*
- * Before the run: the session's program runs its kernels on machine. races: the memory model under which
+ * Before the run: the session's program runs its kernels on the machine of this name, whose description has
+ * this text. races: the memory model under which
  * races are looked for ("claimed", "drf", "hrf"); NULL: none. NVW_E_SYSTEM if the library is not there.
  */
 NVW_CHECKED int host_kernels_emulate(
-	struct host_session *session, const struct emu_config *machine, const char *races);
+	struct host_session *session, const char *machine, const char *text, const char *races);
 
 /* In the child: tells the program by its environment. */
 void host_kernels_enter(const struct host_session *session);

@@ -10,7 +10,7 @@ import re
 import sys
 
 # What a folder's files may include besides their own: folders, or single files. None: everything. Of a folder in a folder
-# that is named the inner one counts. The host side takes the NVRAM's delays, and the machine that it hands on to kernels, from a machine's description.
+# that is named the inner one counts.
 MAY_KNOW = {
     'lib': ['lib'],
     'recovery': ['lib'],
@@ -18,7 +18,7 @@ MAY_KNOW = {
     'workloads': ['lib/nvw'],
     'papers': ['lib/nvw', 'workloads/common', 'workloads/tasks'],
     'crashtest': ['lib', 'recovery', 'emu'],
-    'host': ['lib', 'emu/config.h'],
+    'host': ['lib'],
     'host/fio_engine': ['lib', 'emu'],
     'host/cuda': ['lib', 'emu'],
     'litmus': ['lib', 'emu', 'crashtest'],
