@@ -408,9 +408,16 @@ static int merge_all(struct merge *m, const struct cli_options *given)
 
 int crash_merge(const struct cli_options *given)
 {
-	static struct merge m; /* too large for a stack */
-	const int error = merge_all(&m, given);
+	struct merge *const m = calloc(1, sizeof *m); /* too large for a stack */
 
-	json_decref(m.first);
-	return error ? cli_fail() : crash_status(ct_verdict_of(&m.result));
+	if (m == NULL) {
+		nvw_fail(NVW_E_MEMORY, "no memory for a merged report");
+		return cli_fail();
+	}
+	const int error = merge_all(m, given);
+	const int status = error ? cli_fail() : crash_status(ct_verdict_of(&m->result));
+
+	json_decref(m->first);
+	free(m);
+	return status;
 }

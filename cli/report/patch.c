@@ -179,10 +179,9 @@ static const char *barrier_of(const struct ct_edit *e, struct insertion *ret)
 	return why;
 }
 
-/* The name of a file from a folder on that it is below; NULL: it is not. Valid until the next call. */
-static const char *name_below(const char *file, const char *folder)
+/* The name of a file, in path, from a folder on that it is below; NULL: it is not. */
+static const char *name_below(const char *file, const char *folder, char path[PATH_MAX])
 {
-	static char path[PATH_MAX];
 	char whole[PATH_MAX];
 
 	if (realpath(folder, whole) == NULL || realpath(file, path) == NULL) {
@@ -340,7 +339,8 @@ static void write_hunk(
 static void write_file(FILE *to, const struct insertion *in, unsigned count)
 {
 	/* For patch -p1 in the working directory if the file is below it, else in the root. */
-	const char *name = name_below(in[0].file, ".");
+	char path[PATH_MAX];
+	const char *name = name_below(in[0].file, ".", path);
 	struct source s;
 
 	if (name == NULL) {
@@ -363,6 +363,7 @@ static void write_file(FILE *to, const struct insertion *in, unsigned count)
 static const char *collect_finding(
 	const struct ct_cure *c, const char *below, struct insertion *in, unsigned *count)
 {
+	char path[PATH_MAX];
 	unsigned more = 0;
 
 	*count = 0;
@@ -378,7 +379,7 @@ static const char *collect_finding(
 		if (why != NULL) {
 			return why;
 		}
-		if (more > 0 && below != NULL && name_below(in[*count].file, below) == NULL) {
+		if (more > 0 && below != NULL && name_below(in[*count].file, below, path) == NULL) {
 			return "its source file is not below the working directory, which is what is copied";
 		}
 	}
@@ -400,12 +401,14 @@ static bool has_insertion(const struct insertion *in, unsigned count, const stru
 static const char *collect_range(
 	const struct ct_unlogged *u, const char *below, struct insertion *in, unsigned *count)
 {
+	char path[PATH_MAX];
+
 	if (below == NULL && u->run != CT_CURE_HOLDS) {
 		return "its cure was not verified by running (--try-cures)";
 	}
 	const char *const why = range_of(u, &in[*count]);
 
-	if (why == NULL && below != NULL && name_below(u->file, below) == NULL) {
+	if (why == NULL && below != NULL && name_below(u->file, below, path) == NULL) {
 		return "its source file is not below the working directory, which is what is copied";
 	}
 	*count += why == NULL && !has_insertion(in, *count, &in[*count]);
@@ -460,9 +463,8 @@ static void write_all(FILE *to, const struct insertion *in, unsigned count)
 	}
 }
 
-int cli_patch_write(const struct ct_result *r, const char *path)
+static int write_insertions(const struct ct_result *r, const char *path, struct insertion *in)
 {
-	static struct insertion in[INSERTIONS_MAX]; /* too large for a stack */
 	const char *why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX];
 	const unsigned count = collect(r, NULL, in, why);
 	struct nvw_new_file f;
@@ -497,6 +499,26 @@ const char *cli_patch_print(const struct ct_finding *f, FILE *to)
 		write_all(to, in, count);
 	}
 	return why;
+}
+
+/* Too many for a stack; freed by the caller. */
+static struct insertion *make_insertions(void)
+{
+	struct insertion *const in = calloc(INSERTIONS_MAX, sizeof *in);
+
+	if (in == NULL) {
+		nvw_fail(NVW_E_MEMORY, "no memory for a patch");
+	}
+	return in;
+}
+
+int cli_patch_write(const struct ct_result *r, const char *path)
+{
+	struct insertion *const in = make_insertions();
+	const int error = in == NULL ? NVW_E_MEMORY : write_insertions(r, path, in);
+
+	free(in);
+	return error;
 }
 
 /* The source with its insertions, as a new file: what is there may be a link to elsewhere. */
@@ -535,20 +557,29 @@ static int patch_file(const struct insertion *in, unsigned count, const char *pa
 	return 0;
 }
 
-int cli_patch_apply(const struct ct_result *r, const char *folder, const char *copy,
-	const char *ret_why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX])
+static int apply_insertions(const struct ct_result *r, const char *folder, const char *copy,
+	struct insertion *in, const char *ret_why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX])
 {
-	static struct insertion in[INSERTIONS_MAX]; /* too large for a stack */
 	const unsigned count = collect(r, folder, in, ret_why);
 
 	for (unsigned i = 0, end; i < count; i = end) {
-		char path[2 * PATH_MAX];
+		char below[PATH_MAX], path[2 * PATH_MAX];
 
 		end = end_of_file(in, i, count);
-		snprintf(path, sizeof path, "%s/%s", copy, name_below(in[i].file, folder));
+		snprintf(path, sizeof path, "%s/%s", copy, name_below(in[i].file, folder, below));
 		NVW_TRY(patch_file(&in[i], end - i, path));
 	}
 	return (int)count;
+}
+
+int cli_patch_apply(const struct ct_result *r, const char *folder, const char *copy,
+	const char *ret_why[CT_FINDINGS_MAX + CT_UNLOGGED_MAX])
+{
+	struct insertion *const in = make_insertions();
+	const int count = in == NULL ? NVW_E_MEMORY : apply_insertions(r, folder, copy, in, ret_why);
+
+	free(in);
+	return count;
 }
 
 json_t *cli_patch_insertions(const struct ct_finding *f)

@@ -14,6 +14,7 @@
 
 typedef char *demangle(const char *symbol, char *buffer, size_t *n, int *ret_status);
 
+/* Looked up once, for the life of the process. */
 static demangle *find_demangle(void)
 {
 	static demangle *found;

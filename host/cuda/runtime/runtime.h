@@ -21,6 +21,8 @@
  *
  * Calls go downwards.
  *
+ * CUDA's functions take no context: what they work on is the process's, so it is in static objects of these files.
+ *
  * One kernel runs at a time; host threads that launch wait for each other. nvw_cuda_now is the running work-item, NULL outside of
  * kernels.
  */
