@@ -184,10 +184,8 @@ static uint64_t hash_log(const char *path)
 	return hash;
 }
 
-static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc",
-	"hlrc-scoped", "rfo", "mttop-wb", "no-l1", "wt", "quickrelease", "stc-es", "stc-mb", "tcs"};
 static const char *const domains[] = {"device", "adr", "eadr"};
-enum { PROTOCOLS = sizeof protocols / sizeof *protocols, DOMAINS = sizeof domains / sizeof *domains };
+enum { DOMAINS = sizeof domains / sizeof *domains };
 
 /*
  * Under buffered epochs work-items do not meet at persist barriers. In scatter a group that is a round ahead
@@ -196,7 +194,8 @@ enum { PROTOCOLS = sizeof protocols / sizeof *protocols, DOMAINS = sizeof domain
  */
 static bool is_contradicted(const char *protocol, const char *model)
 {
-	static const char *const names[] = {"no-l1", "wt", "quickrelease", "stc-es", "stc-mb", "tcs"};
+	static const char *const names[] = {
+		"no-l1", "wt", "quickrelease", "stc-nv", "stc-es", "stc-ab", "stc-mb", "tcs"};
 	bool is_named = false;
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
@@ -307,10 +306,11 @@ static void crash_one(
 
 static void write_runs(FILE *to)
 {
-	for (unsigned i = 0; i < PROTOCOLS * DOMAINS; i++) {
+	const char *name, *citation, *summary;
+
+	for (unsigned i = 0; emu_protocol_info(i / DOMAINS, &name, &citation, &summary); i++) {
 		for (unsigned model = 0; emu_model_info(model); model++) {
-			run_one(to, protocols[i / DOMAINS], emu_model_info(model)->name,
-				domains[i % DOMAINS]);
+			run_one(to, name, emu_model_info(model)->name, domains[i % DOMAINS]);
 		}
 	}
 }
