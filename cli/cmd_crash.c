@@ -127,10 +127,11 @@ static uint64_t circumstances(const struct cli_session *s, const struct crash_re
 {
 	const enum ct_mode mode = r->options.mode;
 	const uint64_t engine = cli_number(&s->given, CLI_engine);
+	const bool is_files = r->options.model == CT_MODEL_FILES;
+	const bool is_host_log = r->store_log && !ct_is_block_log(r->store_log);
 
 	return cli_at(CLI_AT_WORKLOAD, !r->exec && !r->store_log) | cli_at(CLI_AT_EXEC, r->exec) |
-	       cli_at(CLI_AT_STORE_LOG, r->store_log) |
-	       cli_at(CLI_AT_HOST_LOG, r->store_log && !ct_is_block_log(r->store_log)) |
+	       cli_at(CLI_AT_STORE_LOG, r->store_log) | cli_at(CLI_AT_HOST_LOG, is_host_log) |
 	       cli_at(CLI_AT_EACH, s->each_protocol) | cli_at(CLI_AT_MATRIX, r->matrix) |
 	       cli_at(CLI_AT_SELF_TEST, r->self_test) |
 	       cli_at(CLI_AT_WORKLOAD_SELF_TEST, r->self_test && !r->exec) |
@@ -141,7 +142,8 @@ static uint64_t circumstances(const struct cli_session *s, const struct crash_re
 	       cli_at(CLI_AT_SCHEDULES, r->options.schedules > 0 || r->schedules.count > 0) |
 	       cli_at(CLI_AT_CORPUS, r->corpus) | cli_at(CLI_AT_NO_CORPUS, !r->corpus) |
 	       cli_at(CLI_AT_NO_SCHEDULES, r->options.schedules == 0 && r->schedules.count == 0) |
-	       cli_at(CLI_AT_PERMITTED, mode == CT_PERMITTED) |
+	       cli_at(CLI_AT_PERMITTED, mode == CT_PERMITTED && !is_files) |
+	       cli_at(CLI_AT_MEMORY, (r->exec || is_host_log) && !is_files) |
 	       cli_at(CLI_AT_OBSERVED, cli_given(&s->given, CLI_mode) && mode == CT_OBSERVED);
 }
 

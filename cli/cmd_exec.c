@@ -83,7 +83,7 @@ static int write_log_and_image(struct host_session *s, unsigned i, const char *l
 	NVW_TRY(write_log(s, i, log));
 	snprintf(image, sizeof image, "%s.image", log);
 	NVW_TRY(check_distinct(s->control, image));
-	return host_session_save_base(s, i, image);
+	return host_session_save_image(s, i, image);
 }
 
 /* Writes the logs and the initial content of the files; file i, from the second on, goes to LOG.i. */

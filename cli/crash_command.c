@@ -61,6 +61,17 @@ static void take_mode(const struct cli_options *given, struct ct_options *o)
 	}
 }
 
+static unsigned atomicity_of(const char *text)
+{
+	if (strcmp(text, "line") == 0) {
+		return 64;
+	}
+	if (strcmp(text, "sector") == 0) {
+		return 512;
+	}
+	return (unsigned)strtoul(text, NULL, 10);
+}
+
 /* "FILE:LINE:FILE:LINE", or the second without its file. */
 static bool take_order(const char *text, struct ct_edit *e)
 {
@@ -155,7 +166,7 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	o->whole = o->exports != NULL;
 	o->cures = o->cures && !o->whole;
 	if (cli_given(given, CLI_atomicity)) {
-		o->atomicity = strcmp(cli_text(given, CLI_atomicity), "8") ? 64 : 8;
+		o->atomicity = atomicity_of(cli_text(given, CLI_atomicity));
 	}
 	o->schedules = cli_number(given, CLI_kernel_schedules);
 	o->schedule_depth = (unsigned)cli_number(given, CLI_schedule_depth);

@@ -245,11 +245,16 @@ static int refuse_unmapped(const struct host_session *s)
 	} else if (c->attached) {
 		what = ", nor any other file";
 	}
-	return nvw_fail(NVW_E_INPUT, "--exec: %s did not map the image's copy%s%s", s->program, what, other);
+	return nvw_fail(
+		NVW_E_INPUT, "--exec: %s did not map or write the image's copy%s%s", s->program, what, other);
 }
 
-static void tell_unflushed(const struct host_session *s)
+static void tell_unflushed(const struct host_session *s, unsigned file)
 {
+	if (s->control->file[file].written) {
+		fprintf(stderr, "nvwave: note: %s wrote to the file and never synced it\n", s->program);
+		return;
+	}
 	const char *what = "through libpmem: flushes of its own are not seen; nvwave-cc makes them seen";
 
 	if (s->control->instrumented) {
@@ -271,9 +276,9 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 		s->named = basename(r->path); /* the copy's folder is another in every test */
 	}
 	NVW_TRY(host_session_convert(s, file, fd, r->log, &counts));
-	NVW_TRY(host_session_save_base(s, file, r->base));
+	NVW_TRY(host_session_save_image(s, file, r->base));
 	if (counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0 && !r->quiet) {
-		tell_unflushed(s);
+		tell_unflushed(s, file);
 	}
 	return 0;
 }
@@ -331,6 +336,8 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	s->control->kill_at = r->kill_at;
 	s->limit = r->limit;
 	s->input = r->input;
+	s->model = r->model;
+	snprintf(s->control->image, sizeof s->control->image, "%.1023s", r->path);
 	if (!error) {
 		error = host_session_run(s, r->words);
 	}
@@ -383,6 +390,17 @@ static int renew_copy(struct crash_tested *t)
 	return copy_image(t->request->image, t->copy.path);
 }
 
+/* Where the program's file is, if the model says so. */
+static enum host_model place_of(const struct crash_request *r)
+{
+	const struct ct_model_info *const m = ct_model_info(r->options.model);
+
+	if (r->options.model == CT_MODEL_FILES) {
+		return HOST_MODEL_FILES;
+	}
+	return r->options.mode == CT_PERMITTED && m->of_programs ? HOST_MODEL_X86 : HOST_MODEL_ANY;
+}
+
 static struct crash_recording recording_of(struct crash_tested *t)
 {
 	struct host_coverage *const coverage = t->covers ? &t->coverage : NULL;
@@ -395,6 +413,7 @@ static struct crash_recording recording_of(struct crash_tested *t)
 		.emulate = is_of_machine(t->request),
 		.stacks = t->request->stacks,
 		.compare = t->request->compare,
+		.model = place_of(t->request),
 		.judged = t->limit > 0,
 		.limit = t->limit,
 		.coverage = coverage};

@@ -35,6 +35,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(EXEC_KILL, "with --exec and --mode=kill")      \
 	X(OBSERVED, "with --mode=observed")              \
 	X(PERMITTED, "in permitted mode")                \
+	X(MEMORY, "without --model=files")               \
 	X(NO_POOL, "without --pool")                     \
 	X(NO_READERS, "without --host-readers")          \
 	X(NO_TIMELINE, "without --timeline")             \

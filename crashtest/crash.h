@@ -155,6 +155,7 @@ struct ct_place {
 	nvw_off off;
 	uint32_t bytes;
 	uint64_t value;
+	bool is_size; /* of a file: value has it in its low 48 bits */
 	enum ct_fate fate;
 };
 

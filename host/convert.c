@@ -63,7 +63,7 @@ static uint32_t caller_of(const struct converter *c, uint32_t site)
 	return site > 0 ? c->s->control->site[site - 1].caller : 0;
 }
 
-static int site_of(struct converter *c, uint32_t site, uint32_t *ret_site)
+int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
 {
 	if (site > c->s->control->site_count) {
 		site = 0;
@@ -117,7 +117,7 @@ static int convert_change(struct converter *c, const struct host_event *e, const
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread, .bytes = 8}};
 	uint64_t line = UINT64_MAX;
 
-	NVW_TRY(site_of(c, e->site, &r.store.site));
+	NVW_TRY(host_convert_site(c, e->site, &r.store.site));
 	for (uint32_t at = 0; at < e->bytes; at += 8) {
 		const uint64_t off = e->off + at;
 
@@ -131,7 +131,7 @@ static int convert_change(struct converter *c, const struct host_event *e, const
 			const struct host_event *const by = f->thread != e->thread ? f : e;
 
 			r.store.work_item = by->thread;
-			NVW_TRY(site_of(c, by->site, &r.store.site));
+			NVW_TRY(host_convert_site(c, by->site, &r.store.site));
 		}
 		memcpy(c->replay + off, data + at, 8);
 		memcpy(&r.store.value, data + at, 8);
@@ -151,7 +151,7 @@ static int convert_store(struct converter *c, const struct host_event *e, const 
 		.store = {
 			.work_item = e->thread, .group = ++c->instruction, .bytes = e->bytes, .off = e->off}};
 
-	NVW_TRY(site_of(c, e->site, &r.store.site));
+	NVW_TRY(host_convert_site(c, e->site, &r.store.site));
 	if (e->off + e->bytes > c->bytes) {
 		return 0;
 	}
@@ -184,14 +184,34 @@ static int convert_written(struct converter *c, const struct host_event *e, cons
 	return host_convert_append(c, &r);
 }
 
+/* A write by a system call, on persistent memory: words that are stored past the caches, so that the thread's
+ * next fence makes them durable. */
+static int convert_write(struct converter *c, const struct host_event *e, const uint8_t *data)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH,
+		.flush = {.thread = e->thread, .off = e->off, .bytes = bytes_inside(c, e)}};
+	struct host_event piece = *e;
+
+	for (uint64_t at = 0; at < e->bytes; at += piece.bytes) {
+		piece.off = e->off + at;
+		piece.bytes = (uint32_t)nvw_min(8 - piece.off % 8, e->bytes - at);
+		NVW_TRY(convert_store(c, &piece, data + at));
+	}
+	if (r.flush.bytes == 0) {
+		return 0;
+	}
+	NVW_TRY(host_convert_site(c, e->site, &r.flush.site));
+	return host_convert_append(c, &r);
+}
+
 /* Of every file: an operation may store to several. */
-static int convert_operation(struct converter *c, const struct host_event *e, const uint8_t *data)
+int host_convert_operation(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {
 		.kind = NVW_LOG_ACK, .ack = {.first = e->off, .count = 1, .work_item = e->thread}};
 	char name[HOST_OPERATION_NAME_MAX + 1];
 
-	NVW_TRY(site_of(c, e->site, &r.ack.site));
+	NVW_TRY(host_convert_site(c, e->site, &r.ack.site));
 	if (e->kind == HOST_BEGIN) {
 		const uint32_t site = r.ack.site, n = (uint32_t)nvw_min(e->bytes, HOST_OPERATION_NAME_MAX);
 
@@ -208,6 +228,33 @@ static int convert_operation(struct converter *c, const struct host_event *e, co
 	return host_convert_append(c, &r);
 }
 
+/* Of what is stored to mappings, the sync's own flushes and its fence are recorded. */
+static int convert_sync(struct converter *c, const struct host_event *e)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
+	const uint64_t end = nvw_min(e->bytes ? e->off + (uint64_t)e->bytes * HOST_PAGE : c->bytes, c->bytes);
+	uint32_t site = 0;
+
+	if (!c->s->control->file[c->file].written) {
+		return 0;
+	}
+	NVW_TRY(host_convert_site(c, e->site, &site));
+	if (e->kind == HOST_SYNCED) {
+		r.fence.thread = e->thread;
+		r.fence.site = site;
+		return host_convert_append(c, &r);
+	}
+	if (end <= e->off) {
+		return 0;
+	}
+	r.kind = NVW_LOG_FLUSH;
+	r.flush.thread = e->thread;
+	r.flush.site = site;
+	r.flush.off = e->off;
+	r.flush.bytes = end - e->off;
+	return host_convert_append(c, &r);
+}
+
 static int convert_event(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
@@ -216,11 +263,11 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 	if (e->kind == HOST_FENCE) {
 		c->counts.fences++;
 		r.fence.thread = e->thread;
-		NVW_TRY(site_of(c, e->site, &r.fence.site));
+		NVW_TRY(host_convert_site(c, e->site, &r.fence.site));
 		return host_convert_append(c, &r);
 	}
 	if (e->kind == HOST_BEGIN || e->kind == HOST_DURABLE) {
-		return convert_operation(c, e, data);
+		return host_convert_operation(c, e, data);
 	}
 	if (e->kind == HOST_KERNEL || e->kind == HOST_KERNEL_END) {
 		return host_merge_kernel(c, e, (const struct host_kernel_range *)(const void *)data);
@@ -238,6 +285,13 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 	case HOST_GIVEN:
 		host_merge_given(c, e, data);
 		return 0;
+	case HOST_WRITE:
+		return convert_write(c, e, data);
+	case HOST_SIZE:
+		return 0; /* the file of a crash state has the largest size */
+	case HOST_SYNC:
+	case HOST_SYNCED:
+		return convert_sync(c, e);
 	default:
 		r.kind = NVW_LOG_FLUSH;
 		r.flush.thread = e->thread;
@@ -245,7 +299,7 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		r.flush.off = e->off;
 		r.flush.bytes = bytes_inside(c, e);
 		c->counts.flushes++;
-		NVW_TRY(site_of(c, e->site, &r.flush.site));
+		NVW_TRY(host_convert_site(c, e->site, &r.flush.site));
 		if (r.flush.bytes == 0) {
 			return 0;
 		}
@@ -426,12 +480,7 @@ static int prepare_log(struct converter *c, struct host_merge *merge, struct nvw
 		return nvw_fail(NVW_E_INPUT, "%s: expected a file of at least 1 byte", info->options);
 	}
 	NVW_TRY(map_replay(c));
-	NVW_TRY(map_spool(c));
 	NVW_TRY(host_merge_begin(c, merge));
-	c->site = calloc(HOST_SITES_MAX + 1, sizeof *c->site);
-	if (c->site == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
-	}
 	NVW_TRY(find_atomicity(c, &info->atomicity));
 	if (merge->info) {
 		info->machine = merge->info->machine;
@@ -452,40 +501,24 @@ static int fill_log(struct converter *c, uint32_t threads)
 	return convert_spool(c);
 }
 
-int host_session_convert(
-	struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
+int host_memory_convert(struct converter *c, struct nvw_log_info *info, int fd, const char *name)
 {
-	const struct host_file *const f = &s->control->file[i];
-	struct converter c = {
-		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
-	struct nvw_log_info info = {.workload = s->program,
-		.options = NVW_OR(s->named, f->path),
-		.pool_bytes = c.bytes,
-		.model = "x86",
-		.operations = s->control->operations,
-		.callers = s->control->stacks};
+	const struct host_file *const f = &c->s->control->file[c->file];
 	struct host_merge merge = {.log = NULL};
-	int error = prepare_log(&c, &merge, &info);
+	int error = prepare_log(c, &merge, info);
 
 	if (error) {
 		close(fd);
 	} else {
-		error = nvw_log_create_fd(fd, name, &info, &c.log);
+		error = nvw_log_create_fd(fd, name, info, &c->log);
 	}
 	if (!error) {
-		error = fill_log(&c, f->threads);
+		error = fill_log(c, f->threads);
 	}
-	if (!error && !read_rest(&c, &error)) {
+	if (!error && !read_rest(c, &error)) {
 		fprintf(stderr,
 			"nvwave: %s is gone: stores to it after the last flush or drain are not in the log\n",
 			f->path);
-	}
-	if (c.log != NULL) {
-		if (error || s->control->gap[HOST_GAP_SPOOL_FULL] > 0) {
-			nvw_log_abandon(c.log);
-		} else {
-			error = nvw_log_close(c.log, c.time_ps + 1000);
-		}
 	}
 	if (merge.differing > 0) {
 		fprintf(stderr,
@@ -495,15 +528,27 @@ int host_session_convert(
 			(unsigned long long)merge.differing, f->path);
 	}
 	host_merge_end(&merge);
-	if (ret_counts != NULL) {
-		*ret_counts = c.counts;
-	}
-	free(c.site);
-	if (c.spool != NULL) {
-		munmap((void *)(uintptr_t)c.spool, c.spool_bytes);
-	}
-	unmap(&c);
 	return error;
+}
+
+int host_convert_begin(const struct host_session *s, unsigned i, struct converter *ret)
+{
+	*ret = (struct converter){
+		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
+	ret->site = calloc(HOST_SITES_MAX + 1, sizeof *ret->site);
+	if (ret->site == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
+	}
+	return map_spool(ret);
+}
+
+void host_convert_end(struct converter *c)
+{
+	free(c->site);
+	if (c->spool != NULL) {
+		munmap((void *)(uintptr_t)c->spool, c->spool_bytes);
+	}
+	unmap(c);
 }
 
 /* ---- The base ------------------------------------------------------------------------------------- */

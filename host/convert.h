@@ -53,10 +53,32 @@ static inline int host_convert_append(struct converter *c, struct nvw_log_record
 static inline uint64_t host_event_bytes(const struct host_event *e)
 {
 	const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE ||
-			      e->kind == HOST_BEGIN || e->kind == HOST_KERNEL || e->kind == HOST_GIVEN;
+			      e->kind == HOST_BEGIN || e->kind == HOST_KERNEL || e->kind == HOST_GIVEN ||
+			      e->kind == HOST_WRITE;
 
 	return sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
 }
+
+/* ---- convert.c ------------------------------------------------------------------------------------ */
+
+/* A converter with the session's spool. */
+int host_convert_begin(const struct host_session *s, unsigned file, struct converter *ret);
+void host_convert_end(struct converter *c);
+/* Writes the log of a file on persistent memory to fd, and closes fd if it fails before. */
+int host_memory_convert(struct converter *c, struct nvw_log_info *info, int fd, const char *name);
+/* The number in the log of a site of the session. */
+int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site);
+/* An operation begins, or is acknowledged. */
+int host_convert_operation(struct converter *c, const struct host_event *e, const uint8_t *data);
+
+/* ---- files.c -------------------------------------------------------------------------------------- */
+
+/* Is the file's log of the model "files"? */
+bool host_is_of_files(const struct host_session *s, unsigned file);
+/* Writes that log to fd, and closes fd if it fails before. The converter has the spool. */
+int host_files_convert(struct converter *c, struct nvw_log_info *info, int fd, const char *name);
+/* Writes the image at the beginning of that log. */
+int host_files_image(struct converter *c, const char *path);
 
 /* ---- merge.c -------------------------------------------------------------------------------------- */
 

@@ -616,9 +616,8 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 			snprintf(line, sizeof line, ":%u", (unsigned)p.line);
 		}
 		return nvw_fail(NVW_E_INPUT,
-			"UNDECIDED: %s writes %s by %s() at %s%s (%s) while it has the file mapped: system "
-			"calls "
-			"that write are not followed, so it is not known what a crash may leave",
+			"UNDECIDED: %s changes %s by %s() at %s%s (%s): that call is not recorded, so it is not "
+			"known what a crash may leave",
 			s->program, u->name, u->call, p.file, line, p.function);
 	}
 	return 0;

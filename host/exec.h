@@ -40,11 +40,20 @@ struct host_options {
 
 enum { HOST_LIBRARY_PATH = 4096 };
 
+/* Where the program's files are: ANY takes files that are written or synced by system calls, and never
+ * flushed by the processor, for FILES. */
+enum host_model {
+	HOST_MODEL_ANY,
+	HOST_MODEL_X86,   /* on persistent memory */
+	HOST_MODEL_FILES, /* on a disk, behind a page cache */
+};
+
 struct host_session {
 	struct nvw_folder folder;
 	struct host_control *control;
 	struct host_schedule *schedule; /* NULL: threads do not take turns */
 	const char *named;              /* the file's name in logs; NULL: its path */
+	enum host_model model;          /* of logs */
 	bool apart; /* the program has its own process group, for control->kill_at; set before the run */
 	bool quiet; /* the program's standard output goes to standard error; set before the run */
 	bool alone; /* processes left running by the program are ended; set before the run */
@@ -76,8 +85,8 @@ void host_session_end(struct host_session *session);
  */
 NVW_CHECKED int host_session_run(struct host_session *session, char *const argv[]);
 
-/* NVW_E_INPUT if the program has written the file, or with NULL any that it has mapped, by system calls that
- * are not followed: what a crash may leave is not known. */
+/* NVW_E_INPUT if the program has changed the file, or with NULL any that is recorded, by system calls that are
+ * not recorded: what a crash may leave is not known. */
 struct stat;
 NVW_CHECKED int host_session_check_followed(const struct host_session *session, const struct stat *file);
 
@@ -94,6 +103,8 @@ const void *host_session_map(const struct host_session *session, const char *nam
 void host_session_base(const struct host_session *session, unsigned i, char *ret_path, size_t n);
 /* Copies it to path, which is replaced, with the length of the log's pool. */
 NVW_CHECKED int host_session_save_base(const struct host_session *session, unsigned i, const char *path);
+/* Writes what the log of file i begins with: the same, or an image of files (core/disk_image.h). */
+NVW_CHECKED int host_session_save_image(const struct host_session *session, unsigned i, const char *path);
 
 /* Sums over all threads. */
 void host_session_sum(const struct host_session *session, struct host_thread *ret_sum);

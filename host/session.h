@@ -32,7 +32,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 13,
+	HOST_VERSION = 14,
 	HOST_FILES_MAX = 32,
 	HOST_UNFOLLOWED_MAX = 32,
 	HOST_UNLOGGED_MAX = 64,
@@ -132,6 +132,10 @@ struct host_file {
 	uint64_t mapped;   /* end of the farthest mapping, possibly behind the file's end */
 	uint32_t mappings; /* at present, in all processes */
 	uint32_t threads;  /* of processes that mapped it: these may store (preload/threads.c) */
+	bool watched;      /* there has been a mapping that may be stored to */
+	bool written;      /* by system calls (preload/writes.c) */
+	bool synced;       /* by system calls */
+	bool flushed;      /* by the processor, or by libpmem */
 	char path[1024];
 };
 
@@ -158,7 +162,7 @@ struct host_marked {
 	char path[512];
 };
 
-/* A file that the program has written by a system call while it had it mapped: no record of it is right
+/* A file that the program has changed by a system call that is not recorded: no record of it is right
  * (preload/writes.c). */
 struct host_unfollowed {
 	uint64_t device, inode;
@@ -242,6 +246,7 @@ struct host_control {
 		[256];   /* why a program that nvwave-cc has built is compared at every fence; "": none is */
 	bool operations; /* it has announced or acknowledged operations */
 	uint64_t gap[HOST_GAP_COUNT];
+	char image[1024]; /* a file that is recorded before it is mapped, and without: its path; "": none */
 	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
 	uint32_t file_count, module_count, site_count, unfollowed_count, marked_count, unlogged_count;
 	struct host_marked marked[HOST_MARKED_MAX];
@@ -271,6 +276,10 @@ enum host_event_kind {
 	HOST_KERNEL,
 	HOST_GIVEN,      /* changed lines that a kernel has left; bytes follow */
 	HOST_KERNEL_END, /* what it has left is in the files */
+	HOST_WRITE,      /* a system call has written to the file, at off; bytes follow */
+	HOST_SIZE,       /* the file has another size, which is off */
+	HOST_SYNC,       /* a sync of the file begins: from off on, this many pages (0: all) */
+	HOST_SYNCED,     /* the thread's sync has come to its end */
 };
 
 /* Its bytes follow, padded to a multiple of 8. All events of a call have the call's number. */

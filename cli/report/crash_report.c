@@ -8,6 +8,7 @@
 
 #include <crashtest/explain/finding.h>
 
+#include "core/disk_image.h"
 #include "core/invariant.h"
 #include "core/units.h"
 
@@ -414,6 +415,11 @@ static void print_coverage(const struct crash_heading *h, const struct ct_result
 
 static void print_place(const struct crash_heading *h, const struct ct_place *p, FILE *to)
 {
+	if (p->is_size) {
+		fprintf(to, "    %s:%u (%s)  the file's size becomes %llu   %s\n", p->file, p->line,
+			p->function, (ull)NVW__DISK_SIZE(p->value), ct_fate_name(p->fate));
+		return;
+	}
 	if (*p->kernel == '\0') {
 		fprintf(to, "    %s:%u (%s)  store of %u bytes at 0x%llx   %s\n", p->file, p->line,
 			p->function, p->bytes, (ull)p->off, ct_fate_name(p->fate));

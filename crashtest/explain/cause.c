@@ -101,47 +101,76 @@ static void find_barrier(struct cause_search *s)
 	cause_propose_barriers(s, needed);
 }
 
+/* What makes stores of host code durable. */
+static const struct host_words {
+	const char *needed, *takes, *done, *call, *evicted, *early, *line;
+} of_memory = {"flush and fence", "a flush and a fence", "flushed", "flush",
+	", whose line may be evicted at any time", "its line may be evicted at any time",
+	"both are in one line, which persists in program order"},
+  of_files = {"sync", "a sync of its file (fsync, fdatasync, msync)", "synced", "sync",
+	  ", which may be written back at any time", "it may be written back at any time",
+	  "both are in one line of a sector, which persists in program order"};
+
+static const struct host_words *words_of(const struct cause_search *s)
+{
+	return s->stores->of_files ? &of_files : &of_memory;
+}
+
+/* A flush without a fence, or a sync that has not returned. */
+static void say_unfenced(struct cause_search *s, const char *lost, const char *what, const char *evicted)
+{
+	const struct cause_flushing *const f = &s->flushing;
+	const struct cause_place flush = cause_site_name(s, f->flush_site),
+				 fence = cause_site_name(s, f->fence_site);
+	struct ct_cause *const c = s->cause;
+
+	if (s->stores->of_files) {
+		cause_say(c, "the store at %s is lost, because the sync at %s has not returned before %s%s",
+			lost, flush.text, what, evicted);
+		return;
+	}
+	snprintf(c->needed, sizeof c->needed, "fence");
+	cause_say(c,
+		"the store at %s is flushed at %s, but no fence follows before %s%s: ordering them "
+		"takes a "
+		"fence",
+		lost, flush.text, what, evicted);
+	if (f->fenced != 0) { /* after early, or nothing would be lost */
+		cause_say(c, " (the one at %s comes after both)", fence.text);
+	}
+}
+
 /* The same for a host program: flush and fence. */
 static void find_flush(struct cause_search *s)
 {
 	const struct cause_flushing *const f = &s->flushing;
+	const struct host_words *const words = words_of(s);
 	const bool is_store = s->need->early.kind == NVW_LOG_STORE;
 	const struct cause_place what = cause_name_event(s, &s->need->early),
 				 lost = cause_place_of(s, s->lost);
-	const char *const evicted = is_store ? ", whose line may be evicted at any time" : "";
+	const char *const evicted = is_store ? words->evicted : "";
 	const struct ct_names *const flusher =
 		s->lost_caller ? cause_site_of(s, ct_callers_alone(s->stores, f->flush_site)) : NULL;
-	const struct cause_place flush = cause_site_name(s, f->flush_site),
-				 fence = cause_site_name(s, f->fence_site);
+	const struct cause_place flush = cause_site_name(s, f->flush_site);
 	struct ct_line flush_line = cause_line_of(s, f->flush_site);
 	struct ct_cause *const c = s->cause;
 
 	cause_add_caller(&flush_line, flusher);
 
 	c->kind = CT_CAUSE_MISSING;
-	snprintf(c->needed, sizeof c->needed, "flush and fence");
+	snprintf(c->needed, sizeof c->needed, "%s", words->needed);
 	if (f->flushed == 0) {
-		cause_say(c,
-			"the store at %s is never flushed: ordering it before %s%s takes a flush and a fence",
-			lost.text, what.text, evicted);
+		cause_say(c, "the store at %s is never %s: ordering it before %s%s takes %s", lost.text,
+			words->done, what.text, evicted, words->takes);
 		cause_propose_flushing(s, s->lost);
 	} else if (f->flushed > s->early->number) {
 		cause_say(c,
-			"the store at %s is not flushed before %s%s: ordering them takes a flush and a "
-			"fence (the "
-			"flush at %s comes too late)",
-			lost.text, what.text, evicted, flush.text);
+			"the store at %s is not %s before %s%s: ordering them takes %s (the %s at %s comes too "
+			"late)",
+			lost.text, words->done, what.text, evicted, words->takes, words->call, flush.text);
 		cause_propose_flushing(s, s->lost);
 	} else {
-		snprintf(c->needed, sizeof c->needed, "fence");
-		cause_say(c,
-			"the store at %s is flushed at %s, but no fence follows before %s%s: ordering them "
-			"takes a "
-			"fence",
-			lost.text, flush.text, what.text, evicted);
-		if (f->fenced != 0) { /* after early, or nothing would be lost */
-			cause_say(c, " (the one at %s comes after both)", fence.text);
-		}
+		say_unfenced(s, lost.text, what.text, evicted);
 		cause_propose(s, (struct ct_edit){.kind = CT_EDIT_FENCE, .a = flush_line});
 	}
 }
@@ -170,7 +199,7 @@ static void say_reversed(struct cause_search *s)
 	struct ct_cause *const c = s->cause;
 
 	c->kind = CT_CAUSE_REVERSED;
-	snprintf(c->needed, sizeof c->needed, "%s", s->lost->kernel ? scopes[needed] : "flush and fence");
+	snprintf(c->needed, sizeof c->needed, "%s", s->lost->kernel ? scopes[needed] : words_of(s)->needed);
 	cause_say(c, "%s comes too early: it must follow the store at %s", early.text, lost.text);
 	cause_propose_exchange(s);
 	if (s->need->early.kind == NVW_LOG_HOST) {
@@ -179,10 +208,9 @@ static void say_reversed(struct cause_search *s)
 		cause_say(c, ", with a barrier of %s scope between them", scopes[needed]);
 		cause_propose_barriers(s, needed);
 	} else if (in_line) {
-		cause_say(c, "; a crash can come between the two (both are in one line, which persists in "
-			     "program order)");
+		cause_say(c, "; a crash can come between the two (%s)", words_of(s)->line);
 	} else {
-		cause_say(c, ", with a flush and a fence between them (its line may be evicted at any time)");
+		cause_say(c, ", with %s between them (%s)", words_of(s)->takes, words_of(s)->early);
 		cause_propose_flushing(s, s->lost);
 	}
 }
@@ -307,7 +335,7 @@ static void find_apart(struct cause_search *s)
 			"operation %s was acknowledged before its stores were made: the acknowledgement must "
 			"follow the store at %s and a %s",
 			cause_operation_name(s).text, cause_place_of(s, s->lost).text,
-			s->lost->kernel ? "persist barrier" : "flush and a fence");
+			s->lost->kernel ? "persist barrier" : words_of(s)->takes + strlen("a "));
 		cause_propose_exchange(s);
 		if (s->lost->kernel == 0) {
 			cause_propose_flushing(s, s->lost);

@@ -273,7 +273,7 @@ static int find_need(struct explanation *x)
 	if (!error) {
 		const struct ct_need_question q = {.prefix = &prefix,
 			.image = x->medium.image.ro,
-			.unit_bytes = x->medium.unit_bytes,
+			.unit_bytes = MIN(x->medium.unit_bytes, NVW_LOG_LINE_BYTES),
 			.text = x->finding->text,
 			.operation = x->finding->acknowledged,
 			.raises = ct_model_info(x->medium.rules.model)->replays,

@@ -7,6 +7,8 @@
 
 #include <nvw/random.h>
 
+#include "core/disk_image.h"
+
 #include "stores.h"
 
 static struct ct_word *slot(const struct ct_stores *s, nvw_off off)
@@ -128,6 +130,10 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 	uint64_t number = 0;
 
 	NVW_TRY(nvw_log_open_fd(dup(log_fd), "persist log", &reader));
+	const struct nvw_log_info *const log = nvw_log_info(reader);
+
+	s.of_files = strcmp(log->model, ct_model_info(CT_MODEL_FILES)->name) == 0;
+	s.sizes = s.of_files ? log->pool_bytes - NVW__DISK_BYTES - NVW__DISK_PAGE : UINT64_MAX;
 	int error = grow(&s);
 	while (!error && (error = nvw_log_next(reader, &r)) == 1) {
 		error = add_record(&s, &r, ++number, records);
@@ -174,6 +180,7 @@ void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, en
 		.bytes = store->bytes,
 		.value = store->value,
 		.fate = fate,
+		.is_size = store->off >= s->sizes,
 	};
 
 	const struct ct_names *const at = ct_stores_site(s, store->site);

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/disk_image.h"
+
 #include "state_file.h"
 
 enum { HAS_DATA = 1, HAD_DATA = 2 }; /* of struct ct_state_file.page: now; when it was last filled */
@@ -54,6 +56,7 @@ static int make(struct ct_state_file *f, const char *folder, uint64_t bytes)
 		return error;
 	}
 	f->map = map;
+	f->size = bytes;
 	f->device = s.st_dev;
 	f->inode = s.st_ino;
 	return 0;
@@ -65,7 +68,7 @@ static bool is_in_place(const struct ct_state_file *f)
 	struct stat s;
 
 	return lstat(f->path, &s) == 0 && s.st_dev == f->device && s.st_ino == f->inode &&
-	       (uint64_t)s.st_size == f->bytes;
+	       (uint64_t)s.st_size == f->size;
 }
 
 /* Finds which pages the file has: all, if the file system does not tell. */
@@ -87,33 +90,71 @@ static void find_data(struct ct_state_file *f)
 
 /* A page of the image, which may be in need of copying; reading a page that the file lacks would give it
  * one. */
-static void fill_page(struct ct_state_file *f, const struct ct_image *image, uint64_t i)
+static void fill_page(struct ct_state_file *f, const uint8_t *content, uint64_t i)
 {
 	static const uint8_t zeros[CT_PAGE];
 	const uint64_t at = i * CT_PAGE, n = MIN(f->bytes - at, CT_PAGE);
 
-	if (memcmp(f->page[i] & HAS_DATA ? f->map + at : zeros, image->rw + at, n) != 0) {
-		memcpy(f->map + at, image->rw + at, n);
+	if (memcmp(f->page[i] & HAS_DATA ? f->map + at : zeros, content + at, n) != 0) {
+		memcpy(f->map + at, content + at, n);
 		f->page[i] |= HAS_DATA;
 	}
+}
+
+/* The file has all its bytes while it is filled. */
+static int set_size(struct ct_state_file *f, uint64_t size)
+{
+	if (f->size != size && ftruncate(f->fd, (off_t)size)) {
+		return nvw_fail_errno("%s", f->path);
+	}
+	f->size = size;
+	return 0;
+}
+
+static int prepare(struct ct_state_file *f, const char *folder, uint64_t bytes)
+{
+	if (f->map == NULL || f->pid != getpid() || f->bytes != bytes || !is_in_place(f)) {
+		NVW_TRY(make(f, folder, bytes));
+	}
+	return set_size(f, bytes);
+}
+
+/* The file of an image of files: its slot, as long as it is in this state. */
+static int fill_from_slot(
+	struct ct_state_file *f, const char *folder, const uint8_t *image, const struct nvw__disk *d)
+{
+	uint64_t word, bytes = NVW__DISK_PAGE;
+
+	for (uint32_t i = 0; i < d->slots; i++) {
+		bytes = MAX(bytes, d->slot[i].bytes);
+	}
+	memcpy(&word, image + nvw__disk_file_at(d, 0), sizeof word);
+	const struct nvw__disk_slot *const slot = &d->slot[MIN(NVW__DISK_SLOT(word), d->slots - 1)];
+
+	NVW_TRY(prepare(f, folder, bytes));
+	find_data(f);
+	for (uint64_t i = 0; i * CT_PAGE < slot->bytes; i++) {
+		fill_page(f, image + slot->off, i);
+	}
+	f->serial = 0;
+	return set_size(f, MIN(NVW__DISK_SIZE(word), slot->bytes));
 }
 
 int ct_state_file_fill(
 	struct ct_state_file *f, const char *folder, const struct ct_image *image, uint64_t bytes)
 {
-	if (f->map == NULL || f->pid != getpid() || !is_in_place(f)) {
-		const int error = make(f, folder, bytes);
+	const struct nvw__disk *const disk = nvw__disk_of(image->rw, bytes);
 
-		if (error) {
-			return error;
-		}
+	if (disk != NULL) {
+		return fill_from_slot(f, folder, image->rw, disk);
 	}
+	NVW_TRY(prepare(f, folder, bytes));
 	const bool follows = image->touched != NULL && f->serial == image->serial;
 
 	find_data(f);
 	for (uint64_t i = 0; i * CT_PAGE < bytes; i++) {
 		if (!follows || f->page[i] != 0 || image->touched[i]) {
-			fill_page(f, image, i);
+			fill_page(f, image->rw, i);
 		}
 		f->page[i] = f->page[i] & HAS_DATA ? HAD_DATA : 0;
 		if (image->touched != NULL) {

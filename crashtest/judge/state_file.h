@@ -20,13 +20,15 @@ struct ct_state_file {
 	char path[NVW__FOLDER_PATH + 32];
 	uint8_t *map;
 	uint64_t bytes;
+	uint64_t size; /* that it was given, at most bytes */
 	dev_t device;
 	ino_t inode;
 	uint64_t serial; /* of the image that it was last equal to; 0: none */
 	uint8_t *page;   /* per page, what is known of it */
 };
 
-/* Fills the file in the folder with the image's first bytes. Errors: no space, no memory. */
+/* Fills the file in the folder with the image's first bytes or, of an image of files (core/disk_image.h), with
+ * the content of its file. Errors: no space, no memory. */
 NVW_CHECKED int ct_state_file_fill(
 	struct ct_state_file *file, const char *folder, const struct ct_image *image, uint64_t bytes);
 

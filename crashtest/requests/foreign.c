@@ -239,6 +239,7 @@ static int count_all(struct survey *s, struct nvw_log_reader *reader)
 		count_record(s, &r);
 	}
 	s->counts->threads = MAX(s->storing, s->created);
+	s->counts->of_files = strcmp(s->info->model, "files") == 0;
 	return error;
 }
 
@@ -464,6 +465,12 @@ static int judge_final(const struct ct_exploration *e, struct jury *jury, struct
 	return error;
 }
 
+/* A cure is a flush or a fence, which do nothing there. */
+static bool counts_sectors(enum ct_model model)
+{
+	return ct_model_info(model)->axioms & CT_A(SECTOR);
+}
+
 static int explore_after_final(const struct ct_foreign *f, const struct ct_exploration *e, struct jury *jury,
 	struct ct_result *ret_result)
 {
@@ -482,7 +489,7 @@ static int explore_after_final(const struct ct_foreign *f, const struct ct_explo
 		error = ct_explore_assumed(e, NULL, ret_result);
 	}
 	if (!error && e->options.cures && e->options.shards == 0 && jury->writes == NULL &&
-		!ct_model_info(e->rules.model)->replays) {
+		!ct_model_info(e->rules.model)->replays && !counts_sectors(e->rules.model)) {
 		error = ct_cure(e, e->rules.model, ret_result);
 	}
 	if (jury->asked != NULL) {
@@ -581,8 +588,8 @@ static const struct kind_of_log {
 	bool of_runs;
 	const char *others; /* what is said of a model of the other kind */
 } program_log = {CT_USE_PROGRAMS, false,
-	"--model: the log of a program that ran no kernel on a machine is explored under x86, pmreorder or "
-	"eadr, not %s"},
+	"--model: the log of a program that ran no kernel on a machine is explored under x86, pmreorder, "
+	"eadr or, of files, files, not %s"},
   kernels_log = {CT_USE_RUNS, true,
 	  "--model: a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, "
 	  "not %s"},
@@ -598,7 +605,38 @@ static const struct kind_of_log *kind_of_log(bool blocks, const struct ct_store_
 	return counts->kernels > 0 ? &kernels_log : &program_log;
 }
 
-static int choose_model(const struct ct_foreign *f, struct ct_options *o, const struct kind_of_log *kind)
+/* A log of files has no processor's flushes, and no other has sizes. */
+static int check_files(
+	const struct ct_foreign *f, const struct ct_options *o, const struct ct_store_log *counts)
+{
+	const bool is_files = o->model == CT_MODEL_FILES;
+
+	if (counts->of_files && f->library != NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"--check-lib: a file on a disk is judged by a command (--check), which sees its size");
+	}
+	if (counts->of_files && o->exports != NULL) {
+		return nvw_fail(NVW_E_USAGE, "--export-states: files on a disk are not exported");
+	}
+
+	if (counts->of_files && !is_files) {
+		return nvw_fail(NVW_E_USAGE,
+			"--model: the program writes or syncs its file by system calls, and its log is "
+			"explored under files: for persistent memory, record it under %s",
+			ct_model_info(o->model)->name);
+	}
+	if (is_files && !counts->of_files) {
+		return nvw_fail(NVW_E_USAGE, "--model: files is of a log that was recorded under it");
+	}
+	if (o->atomicity > NVW_LOG_LINE_BYTES && !is_files) {
+		return nvw_fail(
+			NVW_E_USAGE, "--atomicity: sectors are those of files on a disk (--model=files)");
+	}
+	return 0;
+}
+
+static int choose_model(const struct ct_foreign *f, struct ct_options *o, const struct kind_of_log *kind,
+	const struct ct_store_log *counts)
 {
 	const bool blocks = kind == &block_log;
 
@@ -606,7 +644,7 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, const 
 		NVW_TRY(check_block_options(f, o));
 	} else {
 		o->mode = CT_PERMITTED;
-		o->model = ct_model_or(o->model, kind->use);
+		o->model = ct_model_or(o->model, counts->of_files ? CT_USE_FILES : kind->use);
 	}
 	if (o->states == 0) {
 		o->states = f->command || f->recover || blocks ? 20000 : 1 << 20;
@@ -617,7 +655,7 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, const 
 	if (!(kind->of_runs ? model->of_runs : model->of_programs)) {
 		return nvw_fail(NVW_E_USAGE, kind->others, model->name);
 	}
-	return 0;
+	return check_files(f, o, counts);
 }
 
 /* What is explored: a log, and the file as it was before. */
@@ -637,7 +675,7 @@ static int gather_evidence(const struct ct_foreign *f, struct ct_options *o, str
 	if (is_persist) {
 		NVW_TRY(open_persist_log(f, &v->counts, &v->log_fd, &v->image, &v->bytes, &v->blocks));
 	}
-	NVW_TRY(choose_model(f, o, kind_of_log(v->blocks, &v->counts)));
+	NVW_TRY(choose_model(f, o, kind_of_log(v->blocks, &v->counts), &v->counts));
 	if (is_persist) {
 		return 0;
 	}

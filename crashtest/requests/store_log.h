@@ -19,6 +19,7 @@ struct ct_store_log {
 	uint64_t kernels;   /* that ran on a machine */
 	uint64_t threads;   /* threads that may have stored; 0: unknown */
 	bool grouped;       /* as in ct_result */
+	bool of_files;      /* its model is "files" */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "core/array.h"
 #include "core/invariant.h"
 
+#include "files.h"
 #include "limits.h"
 
 /* Versions by stores to different bytes of a word; more are in order. Eight bytes, stored once, have 255. */
@@ -349,32 +350,37 @@ static int put_content(
 	} else {
 		NVW_TRY(ct_medium_add_version(c, write, &content));
 	}
-	memcpy(content, after, m->unit_bytes);
+	memcpy(content, after, 8 * (size_t)c->words);
 	return 0;
 }
 
-static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint8_t *data, uint64_t mask)
+/* Words of a page of metadata that are in use (core/disk_image.h). */
+enum { METADATA_WORDS = 64, UNIT_MAX = 4096 };
+
+/* The bytes of a unit that the mask of a line names, which begins at a byte of the unit. */
+static int put_bytes(struct ct_medium *m, uint64_t write, nvw_off off, unsigned bytes, unsigned at,
+	const uint8_t *data, uint64_t mask)
 {
 	struct ct_cell *c = ct_medium_cell_at(m, off);
 	const void *before = m->image.rw + off;
-	uint64_t after[8];
+	uint64_t after[UNIT_MAX / 8];
 
 	if (c != NULL && c->count > 0) {
 		before = newest_content(c);
 	}
-	memcpy(after, before, m->unit_bytes);
-	for (unsigned i = 0; i < m->unit_bytes; i++) {
+	memcpy(after, before, bytes);
+	for (unsigned i = 0; i < NVW_LOG_LINE_BYTES && i < bytes; i++) {
 		if (mask >> i & 1) {
-			((uint8_t *)after)[i] = data[i];
+			((uint8_t *)after)[at + i] = data[i];
 		}
 	}
 	const bool may_order = ct_model_info(m->rules.model)->levels == CT_GRAPH || orders_others(m, c, mask);
 
-	if (!may_order && memcmp(after, before, m->unit_bytes) == 0) {
+	if (!may_order && memcmp(after, before, bytes) == 0) {
 		return 0; /* its durability makes no difference */
 	}
 	if (c == NULL) {
-		NVW_TRY(ct_medium_add_cell(m, off, m->unit_bytes / 8, &c));
+		NVW_TRY(ct_medium_add_cell(m, off, bytes / 8, &c));
 	}
 	NVW_TRY(put_content(m, c, write, after, (uint8_t)mask));
 	c->instruction = m->instruction;
@@ -393,8 +399,32 @@ static uint64_t mask_of_unit(const struct ct_medium *m, uint64_t mask, unsigned 
 	return m->unit_bytes == 64 ? mask : mask >> at & 0xff;
 }
 
+static int put_unit(struct ct_medium *m, uint64_t write, nvw_off off, const uint8_t *data, uint64_t mask)
+{
+	return put_bytes(m, write, off, m->unit_bytes, 0, data, mask);
+}
+
+/* A line of a sector, or of a page of metadata. */
+static int put_in_sector(
+	struct ct_medium *m, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask)
+{
+	unsigned unit = m->unit_bytes, bytes = unit;
+
+	if (line >= m->metadata) {
+		unit = UNIT_MAX;
+		bytes = 8 * METADATA_WORDS;
+	}
+	const nvw_off off = line & ~(nvw_off)(unit - 1);
+
+	NVW_INVARIANT(line - off < bytes);
+	return put_bytes(m, write, off, bytes, (unsigned)(line - off), data, mask);
+}
+
 int ct_medium_put(struct ct_medium *m, uint64_t write, nvw_off line, const uint8_t *data, uint64_t mask)
 {
+	if (m->unit_bytes > NVW_LOG_LINE_BYTES || line >= m->metadata) {
+		return put_in_sector(m, write, line, data, mask);
+	}
 	for (unsigned at = 0; at < NVW_LOG_LINE_BYTES; at += m->unit_bytes) {
 		const uint64_t its = mask_of_unit(m, mask, at);
 
@@ -546,18 +576,29 @@ void ct_medium_set_byte(struct ct_medium *m, nvw_off off, uint8_t value)
 	}
 }
 
-void ct_medium_set_levels(struct ct_medium *m, const unsigned *levels)
+static void set_level(struct ct_medium *m, const struct ct_cell *c, unsigned level)
 {
 	const bool newest = ct_keeps_all(m);
 
-	for (unsigned i = 0; i < m->cell_count; i++) {
-		const struct ct_cell *c = &m->cell[i];
+	NVW_INVARIANT(level <= c->count);
+	if (newest && level == 0 && c->count > 0) {
+		set_unit(m, c, c->base);
+	} else if (level > 0 && !(newest && level == c->count)) {
+		set_unit(m, c, c->content + (size_t)(level - 1) * c->words);
+	}
+}
 
-		NVW_INVARIANT(levels[i] <= c->count);
-		if (newest && levels[i] == 0 && c->count > 0) {
-			set_unit(m, c, c->base);
-		} else if (levels[i] > 0 && !(newest && levels[i] == c->count)) {
-			set_unit(m, c, c->content + (size_t)(levels[i] - 1) * c->words);
+void ct_medium_set_levels(struct ct_medium *m, const unsigned *levels)
+{
+	/* Metadata first, while the image of the content is the durable one. */
+	for (unsigned i = 0; i < m->cell_count && m->growth.count > 0; i++) {
+		if (m->cell[i].off > m->metadata) {
+			set_level(m, &m->cell[i], ct_files_level(m, &m->cell[i], levels));
+		}
+	}
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		if (m->growth.count == 0 || m->cell[i].off <= m->metadata) {
+			set_level(m, &m->cell[i], levels[i]);
 		}
 	}
 }

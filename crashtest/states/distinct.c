@@ -274,7 +274,7 @@ int ct_distinct_count(struct ct_distinct *d, struct ct_medium *m, struct ct_coun
 		begin_period(d);
 	}
 	d->unsure = d->unsure || (d->written && !begins && !is_new) || model->levels == CT_GRAPH ||
-		    (model->axioms & CT_A(AT_ONCE)) || m->rules.mixed || d->count > KEYS_MAX;
+		    (model->axioms & (CT_A(AT_ONCE) | CT_A(SIZE))) || m->rules.mixed || d->count > KEYS_MAX;
 	d->written = false;
 	d->unseen = 0;
 	if (can_be_listed(d, m, numbers)) {

@@ -6,6 +6,7 @@
 
 #include "core/invariant.h"
 
+#include "files.h"
 #include "medium.h"
 #include "mixed.h"
 
@@ -188,6 +189,9 @@ static unsigned unit_of(const struct ct_rules *rules, unsigned of_log)
 	if (model->axioms & CT_A(LINE)) {
 		return NVW_LOG_LINE_BYTES;
 	}
+	if (model->axioms & CT_A(SECTOR)) {
+		return rules->unit_bytes ? rules->unit_bytes : 512;
+	}
 	if (rules->mixed || (model->of_runs && !model->of_programs)) {
 		return 8;
 	}
@@ -214,14 +218,16 @@ static int fill_medium(struct ct_medium *m, const void *initial, uint64_t bytes)
 
 	m->unit_bytes = unit_of(&m->rules, log->atomicity);
 	m->by_bytes = m->rules.mixed || axioms & CT_A(BYTES);
-	m->joins = (axioms & (CT_A(LINE) | CT_A(AT_ONCE))) && ct_model_names_threads(log->model) &&
-		   log->atomicity == 64;
+	m->joins = (axioms & CT_A(SECTOR)) ||
+		   ((axioms & (CT_A(LINE) | CT_A(AT_ONCE))) && ct_model_names_threads(log->model) &&
+			   log->atomicity == 64);
 	if (log->pool_bytes != bytes || bytes % m->unit_bytes != 0) {
 		return nvw_fail(NVW_E_INPUT,
 			"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
 			(unsigned long long)bytes, m->unit_bytes, (unsigned long long)log->pool_bytes);
 	}
 	NVW_TRY(ct_image_create(initial, bytes, &m->image));
+	NVW_TRY(ct_files_begin(m));
 	return make_memory(m);
 }
 
@@ -240,7 +246,7 @@ int ct_medium_create(int log_fd, const void *initial, uint64_t bytes, uint64_t f
 
 unsigned ct_medium_atomicity(const struct ct_medium *m)
 {
-	if (ct_model_info(m->rules.model)->axioms & CT_A(LINE)) {
+	if (ct_model_info(m->rules.model)->axioms & (CT_A(LINE) | CT_A(SECTOR))) {
 		return nvw_log_info(m->reader)->atomicity;
 	}
 	return m->unit_bytes;
@@ -270,6 +276,7 @@ void ct_medium_destroy(struct ct_medium *m)
 	free(m->lost_group.at);
 	free(m->flush.at);
 	free(m->element.at);
+	free(m->growth.at);
 	free(m->landed.at);
 	if (m->mixed != NULL) {
 		ct_mixed_free(m->mixed);

@@ -90,6 +90,13 @@ struct ct_element {
 	bool flushed;
 };
 
+/* A file became longer (the model "files"): the bytes of the image that became part of it. */
+struct ct_growth {
+	uint64_t write; /* the store to its size */
+	nvw_off at;     /* of the size */
+	nvw_off from, end;
+};
+
 /* The last ones among the versions of a cell that have become certain. */
 struct ct_last {
 	uint64_t instruction; /* of host code, the last one; 0: none */
@@ -171,6 +178,8 @@ struct ct_medium {
 	struct ct_array flush;   /* struct ct_flush */
 	uint64_t ordered;        /* number of ordered ones */
 	struct ct_array element; /* struct ct_element */
+	nvw_off metadata;        /* of files: from here on, each page is a unit; UINT64_MAX: there is none */
+	struct ct_array growth;  /* struct ct_growth, by their stores */
 	bool inexact;            /* a pmreorder interval had too many overlapping stores for all orders */
 
 	/* What changed since the counts were last set to 0, if notes_changes: words that have other versions

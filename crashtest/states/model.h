@@ -38,6 +38,11 @@
 	X(LINE, "line", "stores to one cache line persist in program order") \
 	X(FENCE, "fence", "what a thread has flushed is durable when its fence has completed") \
 	X(ORDERED, "ordered flush", "what was flushed by clflush is durable before any later store") \
+	X(SECTOR, "sector", \
+		"stores to one sector persist in the order in which they were made, those of one call together") \
+	X(SYNC, "sync", "what was written before a sync of its file, or of its range, is durable when the sync has returned") \
+	X(SIZE, "size", \
+		"a file's sizes persist in order, each after what was written to uncover it; a range's sync covers them") \
 	X(INTERVAL, "interval", "of the stores flushed before a fence any subset is durable, in any order; " \
 	"no others")
 /* clang-format on */
@@ -72,6 +77,7 @@ enum ct_use {
 	CT_USE_RUNS,        /* a workload's run, or a machine's kernels */
 	CT_USE_PROGRAMS,    /* a host program; its logs have the model's name */
 	CT_USE_KEPT_CACHES, /* a machine whose domain keeps the caches */
+	CT_USE_FILES,       /* a host program whose files are on a disk */
 };
 
 struct ct_model_info {
@@ -114,7 +120,7 @@ struct ct_limits;
 /* A model with the parameters of an exploration. */
 struct ct_rules {
 	enum ct_model model;
-	unsigned unit_bytes; /* failure atomicity: 8 or 64; 0: as in the log */
+	unsigned unit_bytes; /* failure atomicity: 8 or 64, of files also 512 or 4096; 0: as in the log */
 	/* the log has stores of host code and of kernels (mixed.h); model is that of the kernels */
 	bool mixed;
 	/* Barriers at this source line order as if their scope were narrower by this many steps (kernel,

@@ -112,25 +112,41 @@ HOST_EXPORT int mprotect(void *addr, size_t length, int prot)
 
 /* ---- The kernel's ways to make a file durable ----------------------------------------------------- */
 
+/* Of the file that is mapped there. */
+static bool find_mapped(const void *address, struct stat *ret, uint64_t *ret_off)
+{
+	const struct host_mapping *const m = host_mapping_of(address);
+
+	if (m == NULL) {
+		return false;
+	}
+	*ret = (struct stat){.st_dev = m->device, .st_ino = m->inode, .st_mode = S_IFREG};
+	*ret_off = m->off + ((uintptr_t)address - m->start);
+	return true;
+}
+
 HOST_EXPORT int msync(void *addr, size_t length, int flags)
 {
 	const struct host_caller caller = HOST_CALLER;
+	const uint64_t pages = (length + HOST_PAGE - 1) / HOST_PAGE;
+	struct stat s;
+	uint64_t off;
+	const bool follows = (flags & MS_SYNC) && length > 0 && find_mapped(addr, &s, &off) &&
+			     host_sync_begins(&s, off, pages, &caller);
 	const int error = REAL(msync)(addr, length, flags);
 
 	if (error == 0 && (flags & MS_SYNC) && host_control != NULL && !host_self.inside) {
 		host_synced(addr, length, &caller);
 	}
+	if (follows) {
+		host_sync_ended(&s, error != 0, &caller);
+	}
 	return error;
 }
 
 /* Records stores through all recorded mappings of the file. */
-static void synced_file(int fd, const struct host_caller *caller)
+static void synced_file(const struct stat *s, const struct host_caller *caller)
 {
-	struct stat s;
-
-	if (!host_recording || host_self.inside || fstat(fd, &s)) {
-		return;
-	}
 	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
 		const struct host_mapping *const m = &host_mapping[i];
 
@@ -139,35 +155,45 @@ static void synced_file(int fd, const struct host_caller *caller)
 		}
 		const struct host_file *const f = &host_control->file[m->file];
 
-		if (f->device == s.st_dev && f->inode == s.st_ino && (uint64_t)s.st_size > m->off) {
+		if (f->device == s->st_dev && f->inode == s->st_ino && (uint64_t)s->st_size > m->off) {
 			/* behind the file's end there is nothing to read */
-			const uint64_t n = (uint64_t)s.st_size - m->off;
+			const uint64_t n = (uint64_t)s->st_size - m->off;
 
 			host_synced((void *)m->start, nvw_min(n, m->length), caller);
 		}
 	}
 }
 
-HOST_EXPORT int fsync(int fd)
+static int sync_file(int fd, int (*real)(int fd), const struct host_caller *caller)
 {
-	const struct host_caller caller = HOST_CALLER;
-	const int error = REAL(fsync)(fd);
+	const int before = errno;
+	struct stat s;
+
+	if (!host_recording || host_self.inside || host_self.own || fstat(fd, &s)) {
+		errno = before;
+		return real(fd);
+	}
+	const bool follows = host_sync_begins(&s, 0, 0, caller);
+	const int error = real(fd), after = errno;
 
 	if (error == 0) {
-		synced_file(fd, &caller);
+		synced_file(&s, caller);
 	}
+	if (follows) {
+		host_sync_ended(&s, error != 0, caller);
+	}
+	errno = error == 0 ? before : after;
 	return error;
+}
+
+HOST_EXPORT int fsync(int fd)
+{
+	return sync_file(fd, REAL(fsync), &HOST_CALLER);
 }
 
 HOST_EXPORT int fdatasync(int fd)
 {
-	const struct host_caller caller = HOST_CALLER;
-	const int error = REAL(fdatasync)(fd);
-
-	if (error == 0) {
-		synced_file(fd, &caller);
-	}
-	return error;
+	return sync_file(fd, REAL(fdatasync), &HOST_CALLER);
 }
 
 /* ---- Copies --------------------------------------------------------------------------------------- */

@@ -198,7 +198,9 @@ void host_synced(void *addr, size_t len, const struct host_caller *caller)
 	const struct host_mapping *const m = host_find(addr);
 
 	if (m != NULL) {
+		host_self.syncing = true;
 		persist(m, addr, len, began, caller);
+		host_self.syncing = false;
 	}
 }
 

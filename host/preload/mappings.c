@@ -144,6 +144,31 @@ static int number_of(int fd, const struct stat *s, bool *ret_known)
 	return (int)c->file_count++;
 }
 
+/* The file that is recorded before it is mapped. */
+static bool is_image(const struct stat *s)
+{
+	struct stat image;
+
+	return host_control->image[0] != '\0' && stat(host_control->image, &image) == 0 &&
+	       image.st_dev == s->st_dev && image.st_ino == s->st_ino;
+}
+
+int host_follow(int fd, const struct stat *s)
+{
+	const struct host_control *const c = host_control;
+	bool known;
+
+	for (unsigned i = 0; i < c->file_count; i++) {
+		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
+			return (int)i;
+		}
+	}
+	if (!host_has_mapped(s->st_dev, s->st_ino) && !is_image(s)) {
+		return -1;
+	}
+	return number_of(fd, s, &known);
+}
+
 /* ---- Watching ------------------------------------------------------------------------------------- */
 
 /* Maps part of a file of the session; extends the file as needed. */
@@ -248,6 +273,7 @@ static void watch(struct host_mapping *m, size_t length, int fd, const struct st
 		host_record_written(m, end - m->off);
 	}
 	f->mappings++;
+	f->watched = true;
 	host_count_mapper((unsigned)m->file);
 }
 
@@ -407,6 +433,21 @@ bool host_has_mapped(uint64_t device, uint64_t inode)
 		      m->device == device;
 	}
 	return has;
+}
+
+void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site)
+{
+	for (unsigned i = 0; i < HOST_MAPPINGS_MAX; i++) {
+		const struct host_mapping *const m = &host_mapping[i];
+
+		if (m->length == 0 || m->file != file || m->off >= end || m->off + m->length <= off) {
+			continue;
+		}
+		const size_t from = (size_t)(nvw_max(off, m->off) - m->off) & ~(size_t)(HOST_LINE - 1);
+		const size_t to = (size_t)(nvw_min(end, m->off + m->length) - m->off);
+
+		host_compare(m, from, (to + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1), HOST_CHANGE, site);
+	}
 }
 
 /* Makes the part from a byte on a separate entry. */

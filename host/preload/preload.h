@@ -37,6 +37,7 @@ struct host_self {
 	uint64_t pending;          /* when all its flushed lines are durable, in ticks; 0: they are */
 	uint64_t owed;             /* lines collected for the next portion */
 	bool flushed;              /* since its last fence */
+	bool syncing;              /* what it flushes, the kernel has written back */
 	bool inside;               /* in the recorder, which must not be entered again */
 	struct host_begun {
 		uint64_t number, ticks; /* 0: none has begun */
@@ -190,6 +191,12 @@ void host_mapped(void *start, size_t length, int fd, uint64_t off, bool real);
 void host_mapped_read_only(void *start, size_t length, int fd, uint64_t off, bool real);
 /* Whether this process has the file mapped, and may be able to store to it. */
 bool host_has_mapped(uint64_t device, uint64_t inode);
+/* Under the lock: the file's number in the session, if it is recorded: from now on if this process has mapped
+ * it, or if it is the image. Negative: it is not. */
+struct stat;
+int host_follow(int fd, const struct stat *s);
+/* Under the lock: records what was stored to a range of the file through mappings of this process. */
+void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site);
 /* The mapping there is about to be removed. */
 void host_unmapping(void *start, size_t length);
 /* A mapping, or its beginning, is about to be moved or resized: false if there is none. Afterwards, its new
@@ -410,6 +417,13 @@ void host_turn_created(struct host_turn *new, pthread_t thread, bool failed);
 
 /* Under the lock: this thread is about to store, by this code. */
 void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code);
+
+/* ---- System calls that write (writes.c) ------------------------------------------------------------ */
+
+/* A sync of the file is about to begin, from off on, this many pages (0: all). True: host_sync_ended() has to
+ * follow. */
+bool host_sync_begins(const struct stat *s, uint64_t off, uint64_t pages, const struct host_caller *caller);
+void host_sync_ended(const struct stat *s, bool failed, const struct host_caller *caller);
 
 /* ---- Flushes and fences (libpmem.c) --------------------------------------------------------------- */
 

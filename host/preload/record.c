@@ -392,6 +392,7 @@ void host_record_flush(const struct host_mapping *m, const void *address, size_t
 	}
 	const uint32_t site = host_site(caller);
 
+	host_control->file[m->file].flushed |= !host_self.syncing;
 	if (how != HOST_FLUSH_STREAMED) {
 		host_settle();
 	}

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel as a writer of a file: calls that change a file which this process has mapped. The record does
- * not follow them, so the session notes the first one of each file, and no crash test of the file is given a
- * verdict. What is written before the first mapping is in the file's first content, and what is written
- * between two mappings is found at the second one.
+ * The kernel as a writer of files. What write(), pwrite() and their kin write, and what ftruncate() makes of a
+ * file's size, is recorded for each file that this process has mapped and for the image, mapped or not
+ * (host_follow()); so are the syncs that make it durable. A call is made under the session's lock, so that
+ * the record has the order in which the calls changed the file. docs/host.md has the model.
+ *
+ * Of the other calls that change a file the session notes the first one of each file, and no crash test of
+ * the file is given a verdict.
  *
  * Not seen: what the C library writes by itself (stdio), system calls that are made without it (io_uring),
- * and a process that writes a file which only others have mapped.
+ * and a process that writes a file which only others have mapped. A file that nothing stores to through a
+ * mapping is compared with its record at the end, so that such writes take the verdict away (host/files.c).
  */
 #undef _FILE_OFFSET_BITS /* otherwise pwrite() is another name of pwrite64() */
 
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sendfile.h>
@@ -22,17 +27,28 @@
 
 #include "preload.h"
 
-static void find_name(int fd, char name[256])
+enum { PIECE = 1 << 20 }; /* bytes of an event, at most */
+
+/* ---- Calls that are not recorded ------------------------------------------------------------------ */
+
+static void find_name(int fd, const struct stat *s, char name[256])
 {
+	const struct host_control *const c = host_control;
 	char link[64], path[4096];
 
+	for (unsigned i = 0; i < c->file_count; i++) {
+		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
+			snprintf(name, 256, "%.255s", basename(c->file[i].path));
+			return;
+		}
+	}
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	host_read_link(link, path, sizeof path);
 	snprintf(name, 256, "%.255s", basename(path));
 }
 
-/* Under the lock. */
-static void note(int fd, const struct stat *s, const char *call, const struct host_caller *caller)
+/* Under the lock. fd: negative if there is none. */
+static void note(int fd, const struct stat *s, const char *call, uint32_t site)
 {
 	struct host_control *const c = host_control;
 
@@ -44,113 +60,457 @@ static void note(int fd, const struct stat *s, const char *call, const struct ho
 	if (c->unfollowed_count < HOST_UNFOLLOWED_MAX) {
 		struct host_unfollowed *const u = &c->unfollowed[c->unfollowed_count++];
 
-		*u = (struct host_unfollowed){
-			.device = s->st_dev, .inode = s->st_ino, .site = host_site(caller)};
+		*u = (struct host_unfollowed){.device = s->st_dev, .inode = s->st_ino, .site = site};
 		snprintf(u->call, sizeof u->call, "%s", call);
-		find_name(fd, u->name);
+		find_name(fd, s, u->name);
 	}
 }
 
-static void written(int fd, const char *call, const struct host_caller *caller)
+static void changed(int fd, const char *call, const struct host_caller *caller)
 {
 	const int before = errno;
 	struct stat s;
 
-	if (!host_recording || host_highest == 0 || host_self.inside || host_self.own ||
-		host_control->closed || fstat(fd, &s) || !S_ISREG(s.st_mode) ||
-		!host_has_mapped(s.st_dev, s.st_ino)) {
+	if (!host_recording || host_self.inside || host_self.own || host_control->closed || fstat(fd, &s) ||
+		!S_ISREG(s.st_mode)) {
 		errno = before;
 		return;
 	}
 	host_self.inside = true;
 	host_lock();
 	host_thread();
-	note(fd, &s, call, caller);
+	if (host_follow(fd, &s) >= 0) {
+		note(fd, &s, call, host_site(caller));
+	}
 	host_unlock();
 	host_self.inside = false;
 	errno = before;
 }
 
-/* call: the name that programs know it by, whatever the width of its offsets. */
-#define WRITES(type, name, call, arguments, real, fd)          \
-	HOST_EXPORT type name arguments                        \
-	{                                                      \
-		const struct host_caller caller = HOST_CALLER; \
-		const type done = real;                        \
-                                                               \
-		if (done > 0) {                                \
-			written(fd, call, &caller);            \
-		}                                              \
-		return done;                                   \
-	}
+/* ---- A call that is recorded ---------------------------------------------------------------------- */
 
-WRITES(ssize_t, write, "write", (int fd, const void *from, size_t bytes), REAL(write)(fd, from, bytes), fd)
-WRITES(ssize_t, pwrite, "pwrite", (int fd, const void *from, size_t bytes, off_t off),
-	REAL(pwrite)(fd, from, bytes, off), fd)
-WRITES(ssize_t, pwrite64, "pwrite", (int fd, const void *from, size_t bytes, off64_t off),
-	REAL(pwrite64)(fd, from, bytes, off), fd)
-WRITES(ssize_t, writev, "writev", (int fd, const struct iovec *v, int count), REAL(writev)(fd, v, count), fd)
-WRITES(ssize_t, pwritev, "pwritev", (int fd, const struct iovec *v, int count, off_t off),
-	REAL(pwritev)(fd, v, count, off), fd)
-WRITES(ssize_t, pwritev64, "pwritev", (int fd, const struct iovec *v, int count, off64_t off),
-	REAL(pwritev64)(fd, v, count, off), fd)
-WRITES(ssize_t, pwritev2, "pwritev2", (int fd, const struct iovec *v, int count, off_t off, int flags),
-	REAL(pwritev2)(fd, v, count, off, flags), fd)
-WRITES(ssize_t, pwritev64v2, "pwritev2", (int fd, const struct iovec *v, int count, off64_t off, int flags),
-	REAL(pwritev64v2)(fd, v, count, off, flags), fd)
-WRITES(ssize_t, sendfile, "sendfile", (int to, int from, off_t *off, size_t bytes),
-	REAL(sendfile)(to, from, off, bytes), to)
-WRITES(ssize_t, sendfile64, "sendfile", (int to, int from, off64_t *off, size_t bytes),
-	REAL(sendfile64)(to, from, off, bytes), to)
-WRITES(ssize_t, splice, "splice",
-	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
-	REAL(splice)(from, from_off, to, to_off, bytes, flags), to)
-WRITES(ssize_t, copy_file_range, "copy_file_range",
-	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
-	REAL(copy_file_range)(from, from_off, to, to_off, bytes, flags), to)
-
-/* Growing a file changes nothing that is there. */
-static bool cuts(int fd, off64_t bytes)
-{
-	const int before = errno;
+struct recorded {
+	int fd, file, before; /* file: its number in the session */
+	uint32_t site;
+	bool at_position, syncs;
+	uint64_t off, size; /* where it writes; the file's size before */
 	struct stat s;
-	const bool is = host_recording && fstat(fd, &s) == 0 && bytes < s.st_size;
+};
 
-	errno = before;
-	return is;
+/* Enters the recorder for a call that changes the file: false if it is not recorded. */
+static bool enter(struct recorded *r, int fd, const struct host_caller *caller)
+{
+	*r = (struct recorded){.fd = fd, .before = errno};
+	if (!host_recording || !host_control->record || host_self.inside || host_self.own ||
+		fstat(fd, &r->s) || !S_ISREG(r->s.st_mode)) {
+		errno = r->before;
+		return false;
+	}
+	if (!host_enter()) {
+		errno = r->before;
+		return false;
+	}
+	host_thread();
+	r->file = host_follow(fd, &r->s);
+	if (r->file < 0) {
+		host_leave();
+		errno = r->before;
+		return false;
+	}
+	r->site = host_site(caller);
+	r->size = (uint64_t)r->s.st_size;
+	errno = r->before;
+	return true;
 }
 
+static void leave(const struct recorded *r)
+{
+	const int after = errno;
+
+	host_leave();
+	errno = after;
+	(void)r;
+}
+
+static uint64_t bytes_of(const struct iovec *v, int count)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < count; i++) {
+		bytes += v[i].iov_len;
+	}
+	return bytes;
+}
+
+/* The end of a range as far as the file's pages reach: there is nothing to read behind them. */
+static uint64_t end_of(uint64_t end, uint64_t size)
+{
+	return nvw_min(end, (size + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1));
+}
+
+/* off negative: at the file's position. What mappings hold there, as far as it is not recorded, came before. */
+static bool begins(struct recorded *r, int fd, off64_t off, const struct iovec *v, int count, int flags,
+	const struct host_caller *caller)
+{
+	if (!enter(r, fd, caller)) {
+		return false;
+	}
+	const int status = fcntl(fd, F_GETFL);
+
+	r->syncs = (status & O_DSYNC) || (flags & (RWF_DSYNC | RWF_SYNC));
+	r->at_position = off < 0;
+	r->off = (uint64_t)off;
+	if (off < 0) {
+		r->off = (uint64_t)lseek(fd, 0, SEEK_CUR);
+	}
+	if ((status & O_APPEND) || (flags & RWF_APPEND)) {
+		r->off = r->size;
+	}
+	host_settle();
+	host_record_mapped(r->file, r->off, end_of(r->off + bytes_of(v, count), r->size), r->site);
+	errno = r->before;
+	return true;
+}
+
+/* A part of what was written, in an event. */
+static void record_piece(const struct recorded *r, uint64_t off, const uint8_t *from, uint32_t n)
+{
+	const uint32_t room = (n + 7) & ~7u;
+	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
+
+	if (e == NULL) {
+		return;
+	}
+	*e = (struct host_event){.kind = HOST_WRITE,
+		.file = (uint16_t)r->file,
+		.thread = host_self.number,
+		.site = r->site,
+		.bytes = n,
+		.off = off,
+		.call = host_call()};
+	memset((uint8_t *)(e + 1) + room - 8, 0, 8);
+	memcpy(e + 1, from, n);
+	host_publish(sizeof *e + room);
+}
+
+static void record_bytes(const struct recorded *r, uint64_t off, const uint8_t *from, uint64_t n)
+{
+	for (uint64_t at = 0; at < n;) {
+		/* to the end of a page of the file */
+		const uint64_t page = PIECE - (off + at) % HOST_PAGE, piece = nvw_min(n - at, page);
+
+		record_piece(r, off + at, from + at, (uint32_t)piece);
+		at += piece;
+	}
+}
+
+/* Mappings are compared with the shadow: it has what was written, too. */
+static void record_vector(const struct recorded *r, const struct iovec *v, int count, uint64_t n)
+{
+	const int shadow = host_open("shadow", r->file, O_RDWR);
+	uint64_t off = r->off;
+
+	for (int i = 0; i < count && n > 0; i++) {
+		const uint64_t piece = nvw_min(v[i].iov_len, n);
+
+		record_bytes(r, off, v[i].iov_base, piece);
+		if (shadow < 0 ||
+			REAL(pwrite64)(shadow, v[i].iov_base, piece, (off64_t)off) != (ssize_t)piece) {
+			host_gap(HOST_GAP_NO_SHADOW);
+		}
+		off += piece;
+		n -= piece;
+	}
+	if (shadow >= 0) {
+		close(shadow);
+	}
+}
+
+/* Of the pages that hold a range. */
+static void record_sync(int file, uint64_t off, uint64_t end, uint32_t site)
+{
+	const uint64_t first = off / HOST_PAGE, pages = (end + HOST_PAGE - 1) / HOST_PAGE - first;
+
+	host_event(HOST_SYNC, file, first * HOST_PAGE, pages, site);
+	host_event(HOST_SYNCED, file, 0, 0, site);
+}
+
+/* The call has written so many bytes. */
+static void ends(const struct recorded *r, const struct iovec *v, int count, ssize_t done)
+{
+	const int after = errno;
+	struct host_file *const f = &host_control->file[r->file];
+
+	if (done > 0) {
+		const uint64_t end = r->off + (uint64_t)done;
+
+		f->written = true;
+		f->bytes = nvw_max(end, f->bytes);
+		record_vector(r, v, count, (uint64_t)done);
+		if (r->syncs) {
+			f->synced = true;
+			record_sync(r->file, r->off, end, r->site);
+		}
+	}
+	host_leave();
+	errno = after;
+}
+
+/* call: the name that programs know it by, whatever the width of its offsets. */
+#define WRITES(name, arguments, real, fd, off, v, count, flags)                         \
+	HOST_EXPORT ssize_t name arguments                                              \
+	{                                                                               \
+		const struct host_caller caller = HOST_CALLER;                          \
+		struct recorded r;                                                      \
+		const bool is_recorded = begins(&r, fd, off, v, count, flags, &caller); \
+		const ssize_t done = real;                                              \
+                                                                                        \
+		if (is_recorded) {                                                      \
+			ends(&r, v, count, done);                                       \
+		}                                                                       \
+		return done;                                                            \
+	}
+
+#define ONE(from, bytes) (&(const struct iovec){(void *)(uintptr_t)(from), bytes})
+
+WRITES(write, (int fd, const void *from, size_t bytes), REAL(write)(fd, from, bytes), fd, -1,
+	ONE(from, bytes), 1, 0)
+WRITES(pwrite, (int fd, const void *from, size_t bytes, off_t off), REAL(pwrite)(fd, from, bytes, off), fd,
+	off, ONE(from, bytes), 1, 0)
+WRITES(pwrite64, (int fd, const void *from, size_t bytes, off64_t off), REAL(pwrite64)(fd, from, bytes, off),
+	fd, off, ONE(from, bytes), 1, 0)
+WRITES(writev, (int fd, const struct iovec *v, int count), REAL(writev)(fd, v, count), fd, -1, v, count, 0)
+WRITES(pwritev, (int fd, const struct iovec *v, int count, off_t off), REAL(pwritev)(fd, v, count, off), fd,
+	off, v, count, 0)
+WRITES(pwritev64, (int fd, const struct iovec *v, int count, off64_t off), REAL(pwritev64)(fd, v, count, off),
+	fd, off, v, count, 0)
+WRITES(pwritev2, (int fd, const struct iovec *v, int count, off_t off, int flags),
+	REAL(pwritev2)(fd, v, count, off, flags), fd, off, v, count, flags)
+WRITES(pwritev64v2, (int fd, const struct iovec *v, int count, off64_t off, int flags),
+	REAL(pwritev64v2)(fd, v, count, off, flags), fd, off, v, count, flags)
+
+/* ---- The file's size ------------------------------------------------------------------------------ */
+
+static void record_size(struct recorded *r, uint64_t size)
+{
+	struct host_file *const f = &host_control->file[r->file];
+
+	if (size == r->size) {
+		return;
+	}
+	if (size < r->size && f->mappings > 0) {
+		note(r->fd, &r->s, "ftruncate", r->site); /* pages of a mapping are gone */
+	}
+	if (size < r->size) {
+		const int shadow = host_open("shadow", r->file, O_RDWR);
+
+		if (shadow < 0 || REAL(fallocate64)(shadow, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+					  (off64_t)size, (off64_t)(r->size - size))) {
+			host_gap(HOST_GAP_NO_SHADOW);
+		}
+		if (shadow >= 0) {
+			close(shadow);
+		}
+	}
+	f->bytes = nvw_max(size, f->bytes);
+	host_event(HOST_SIZE, r->file, size, 0, r->site);
+}
+
+/* The call has ended: the file has the size that it has. */
+static void resized(struct recorded *r, bool failed)
+{
+	struct stat now;
+	const int after = errno;
+
+	if (!failed && fstat(r->fd, &now) == 0) {
+		record_size(r, (uint64_t)now.st_size);
+	}
+	errno = after;
+	leave(r);
+}
+
+static bool resizes(struct recorded *r, int fd, uint64_t size, const struct host_caller *caller)
+{
+	if (!enter(r, fd, caller)) {
+		return false;
+	}
+	host_settle();
+	host_record_mapped(r->file, size, end_of(UINT64_MAX, r->size), r->site);
+	errno = r->before;
+	return true;
+}
+
+#define RESIZES(name, arguments, fd, to, real)                         \
+	HOST_EXPORT int name arguments                                 \
+	{                                                              \
+		const struct host_caller caller = HOST_CALLER;         \
+		struct recorded r;                                     \
+		const bool is_recorded = resizes(&r, fd, to, &caller); \
+		const int error = real;                                \
+                                                                       \
+		if (is_recorded) {                                     \
+			resized(&r, error != 0);                       \
+		}                                                      \
+		return error;                                          \
+	}
+
+RESIZES(ftruncate, (int fd, off_t bytes), fd, (uint64_t)bytes, REAL(ftruncate)(fd, bytes))
+RESIZES(ftruncate64, (int fd, off64_t bytes), fd, (uint64_t)bytes, REAL(ftruncate64)(fd, bytes))
+RESIZES(posix_fallocate, (int fd, off_t off, off_t n), fd, UINT64_MAX, REAL(posix_fallocate)(fd, off, n))
+RESIZES(posix_fallocate64, (int fd, off64_t off, off64_t n), fd, UINT64_MAX,
+	REAL(posix_fallocate64)(fd, off, n))
+
+/* Space is no content; what is removed, or moved, is not followed. */
 static bool removes(int mode)
 {
 	return mode & ~FALLOC_FL_KEEP_SIZE;
 }
 
-#define CHANGES(name, call, arguments, changes, real)          \
-	HOST_EXPORT int name arguments                         \
-	{                                                      \
-		const struct host_caller caller = HOST_CALLER; \
-		const bool is_change = changes;                \
-		const int error = real;                        \
-                                                               \
-		if (error == 0 && is_change) {                 \
-			written(fd, call, &caller);            \
-		}                                              \
-		return error;                                  \
+#define ALLOCATES(name, arguments)                                             \
+	HOST_EXPORT int name arguments                                         \
+	{                                                                      \
+		const struct host_caller caller = HOST_CALLER;                 \
+		struct recorded r;                                             \
+		const bool is_recorded = resizes(&r, fd, UINT64_MAX, &caller); \
+		const int error = REAL(name)(fd, mode, off, n);                \
+                                                                               \
+		if (is_recorded) {                                             \
+			resized(&r, error != 0);                               \
+		}                                                              \
+		if (error == 0 && removes(mode)) {                             \
+			changed(fd, "fallocate", &caller);                     \
+		}                                                              \
+		return error;                                                  \
 	}
 
-CHANGES(ftruncate, "ftruncate", (int fd, off_t bytes), cuts(fd, bytes), REAL(ftruncate)(fd, bytes))
-CHANGES(ftruncate64, "ftruncate", (int fd, off64_t bytes), cuts(fd, bytes), REAL(ftruncate64)(fd, bytes))
-CHANGES(fallocate, "fallocate", (int fd, int mode, off_t off, off_t n), removes(mode),
-	REAL(fallocate)(fd, mode, off, n))
-CHANGES(fallocate64, "fallocate", (int fd, int mode, off64_t off, off64_t n), removes(mode),
-	REAL(fallocate64)(fd, mode, off, n))
+ALLOCATES(fallocate, (int fd, int mode, off_t off, off_t n))
+ALLOCATES(fallocate64, (int fd, int mode, off64_t off, off64_t n))
+
+/* ---- Syncs ---------------------------------------------------------------------------------------- */
+
+/* The number of a file of the session; negative: it has none. */
+static int known_file(const struct stat *s)
+{
+	const struct host_control *const c = host_control;
+
+	for (unsigned i = 0; i < c->file_count; i++) {
+		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+bool host_sync_begins(const struct stat *s, uint64_t off, uint64_t pages, const struct host_caller *caller)
+{
+	if (!host_recording || !host_control->record || host_self.inside || host_self.own ||
+		known_file(s) < 0 || !host_enter()) {
+		return false;
+	}
+	const int file = known_file(s);
+	const uint64_t end = pages ? off + pages * HOST_PAGE : end_of(UINT64_MAX, (uint64_t)s->st_size);
+
+	host_thread();
+	const uint32_t site = host_site(caller);
+
+	host_settle();
+	host_record_mapped(file, off, end, site);
+	host_control->file[file].synced = true;
+	host_event(HOST_SYNC, file, off, pages, site);
+	host_leave();
+	return true;
+}
+
+void host_sync_ended(const struct stat *s, bool failed, const struct host_caller *caller)
+{
+	const int before = errno;
+
+	if (!host_enter()) {
+		return;
+	}
+	if (failed) {
+		note(-1, s, "a failing sync", host_site(caller)); /* nothing is known of what it has synced */
+	} else {
+		host_event(HOST_SYNCED, known_file(s), 0, 0, host_site(caller));
+	}
+	host_leave();
+	errno = before;
+}
+
+/* Of all files. */
+static int sync_all(int (*real)(int fd), int fd, const struct host_caller *caller)
+{
+	struct stat s[HOST_FILES_MAX];
+	bool follows[HOST_FILES_MAX] = {false};
+	const unsigned n = host_recording ? host_control->file_count : 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct host_file *const f = &host_control->file[i];
+
+		s[i] = (struct stat){.st_dev = f->device, .st_ino = f->inode};
+		if (stat(f->path, &s[i])) {
+			s[i].st_size = 0;
+		}
+		follows[i] = host_sync_begins(&s[i], 0, 0, caller);
+	}
+	const int error = real(fd);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (follows[i]) {
+			host_sync_ended(&s[i], error != 0, caller);
+		}
+	}
+	return error;
+}
+
+static int sync_system(int fd)
+{
+	(void)fd;
+	REAL(sync)();
+	return 0;
+}
+
+HOST_EXPORT void sync(void)
+{
+	sync_all(sync_system, -1, &HOST_CALLER);
+}
+
+HOST_EXPORT int syncfs(int fd)
+{
+	return sync_all(REAL(syncfs), fd, &HOST_CALLER);
+}
+
+/* ---- Calls that change a file and are not recorded ------------------------------------------------- */
+
+#define CHANGES(name, call, arguments, real, fd)               \
+	HOST_EXPORT ssize_t name arguments                     \
+	{                                                      \
+		const struct host_caller caller = HOST_CALLER; \
+		const ssize_t done = real;                     \
+                                                               \
+		if (done > 0) {                                \
+			changed(fd, call, &caller);            \
+		}                                              \
+		return done;                                   \
+	}
+
+CHANGES(sendfile, "sendfile", (int to, int from, off_t *off, size_t bytes),
+	REAL(sendfile)(to, from, off, bytes), to)
+CHANGES(sendfile64, "sendfile", (int to, int from, off64_t *off, size_t bytes),
+	REAL(sendfile64)(to, from, off, bytes), to)
+CHANGES(splice, "splice",
+	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
+	REAL(splice)(from, from_off, to, to_off, bytes, flags), to)
+CHANGES(copy_file_range, "copy_file_range",
+	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
+	REAL(copy_file_range)(from, from_off, to, to_off, bytes, flags), to)
 
 /* It may happen later. */
 HOST_EXPORT int aio_write(struct aiocb *request)
 {
 	const struct host_caller caller = HOST_CALLER;
 
-	written(request->aio_fildes, "aio_write", &caller);
+	changed(request->aio_fildes, "aio_write", &caller);
 	return REAL(aio_write)(request);
 }
 
@@ -158,6 +518,6 @@ HOST_EXPORT int aio_write64(struct aiocb64 *request)
 {
 	const struct host_caller caller = HOST_CALLER;
 
-	written(request->aio_fildes, "aio_write", &caller);
+	changed(request->aio_fildes, "aio_write", &caller);
 	return REAL(aio_write64)(request);
 }

@@ -67,7 +67,7 @@ static struct told replay_of(const char *log, const char *file)
 									     read_whole(file, &file_bytes);
 
 	assert_int_equal(nvw_log_open(in_dir(log), &reader), 0);
-	assert_true(image_bytes == file_bytes);
+	assert_true(image_bytes >= file_bytes); /* of a log of files, sizes follow */
 	while ((more = nvw_log_next(reader, &r)) == 1) {
 		if (r.kind == NVW_LOG_STORE) {
 			memcpy(image + r.store.off, &r.store.value, r.store.bytes);
@@ -244,11 +244,13 @@ static void a_write_after_unmapping_kills_the_program_and_is_told(void **state)
 	replay_of("log", "pool");
 }
 
-static void what_was_written_while_unmapped_is_a_durable_write(void **state)
+static void what_was_written_while_unmapped_is_a_store(void **state)
 {
 	clean();
 	assert_int_equal(record("descriptor", 0), 0);
-	assert_true(replay_of("log", "pool").written >= 16);
+	const struct told told = replay_of("log", "pool");
+
+	assert_true(told.written == 0 && told.stores >= 2);
 }
 
 static void what_the_kernel_reads_into_a_mapping_is_recorded(void **state)
@@ -382,7 +384,7 @@ int main(void)
 		cmocka_unit_test(two_pools_have_a_log_each),
 		cmocka_unit_test(stores_are_seen_through_every_mapping_of_a_file),
 		cmocka_unit_test(a_write_after_unmapping_kills_the_program_and_is_told),
-		cmocka_unit_test(what_was_written_while_unmapped_is_a_durable_write),
+		cmocka_unit_test(what_was_written_while_unmapped_is_a_store),
 		cmocka_unit_test(what_the_kernel_reads_into_a_mapping_is_recorded),
 		cmocka_unit_test(a_mapping_may_go_in_parts),
 		cmocka_unit_test(the_programs_own_faults_and_protections_stay_its_own),

@@ -134,7 +134,7 @@ static void a_list_of_bugs_that_is_none_is_refused(void **state)
 		    "--check=true --bugs=bugs",
 			nvwave),
 		2);
-	expect("did not map the image's copy");
+	expect("did not map or write the image's copy");
 }
 
 static int begin(void **state)

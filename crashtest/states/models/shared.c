@@ -31,7 +31,7 @@ int ct_on_store(struct ct_medium *m, const struct nvw_log_record *r)
 		.epoch_kr = r->store.epoch_kr,
 		.kernel = r->store.kernel,
 		.site = r->store.site};
-	const bool is_device = m->rules.mixed ? f.kernel != 0 : !ct_has(m, CT_A(LINE));
+	const bool is_device = m->rules.mixed ? f.kernel != 0 : !ct_has(m, CT_A(LINE) | CT_A(SECTOR));
 	uint8_t data[NVW_LOG_LINE_BYTES];
 
 	if (is_device) {

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files on a disk, behind a page cache, under a file system that orders data before the metadata which
+ * uncovers it (ext4, data=ordered; docs/files.md). Mapped stores and write() go to the same pages, which may
+ * be written back at any time, sector by sector. The processor's flushes are not in such logs.
+ *
+ * A file's size is a word of the image (core/disk_image.h). The file system has no size on the disk that ends
+ * in bytes which it has not written there. So a state that has a size without the bytes which uncovered it
+ * has the last size before that which may be (ct_files_level()).
+ */
+#include "core/disk_image.h"
+
+#include "../files.h"
+#include "models.h"
+
+/* A store to a file's size makes the bytes from the old size to the new one part of the file. */
+static int note_growth(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const struct nvw__disk *const d = ct_files_disk(m);
+	const struct ct_cell *const c = ct_medium_cell_at(m, r->store.off);
+	const uint64_t old = ct_cell_word(m, c, c->count - 1, c->off), new = r->store.value;
+	const unsigned slot = NVW__DISK_SLOT(new);
+	uint64_t from = NVW__DISK_SIZE(old);
+
+	if (NVW__DISK_SLOT(old) != slot) {
+		from = 0;
+	}
+	if (slot >= d->slots || NVW__DISK_SIZE(new) <= from || NVW__DISK_SIZE(new) > d->slot[slot].bytes) {
+		return 0;
+	}
+	NVW_TRY(ct_array_grow(&m->growth, m->growth.count + 1, sizeof(struct ct_growth)));
+	((struct ct_growth *)m->growth.at)[m->growth.count++] = (struct ct_growth){.write = m->stores,
+		.at = c->off,
+		.from = d->slot[slot].off + from,
+		.end = d->slot[slot].off + NVW__DISK_SIZE(new)};
+	return 0;
+}
+
+static int store(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	NVW_TRY(ct_on_store(m, r));
+	const struct ct_cell *const c = ct_medium_cell_at(m, r->store.off);
+
+	if (r->store.off >= m->metadata && c != NULL && c->count > 0 && c->write[c->count - 1] == m->stores) {
+		return note_growth(m, r);
+	}
+	return 0;
+}
+
+/* A sync begins. What is not in a cell is durable. */
+static int begin_sync(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	const nvw_off end = r->flush.off + r->flush.bytes;
+
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const struct ct_cell *const c = &m->cell[i];
+
+		if (c->off >= end || c->off + 8 * (nvw_off)c->words <= r->flush.off) {
+			continue;
+		}
+		NVW_TRY(ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush)));
+		((struct ct_flush *)m->flush.at)[m->flush.count++] =
+			(struct ct_flush){.thread = r->flush.thread, .write = m->stores, .off = c->off};
+	}
+	return 0;
+}
+
+/* A sync of a range covers the file's size, and perhaps not all that was written to uncover it: states have
+ * such a size from now on, and none had it before. */
+static int end_sync(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	NVW_TRY(ct_on_fence(m, r));
+	if (ct_files_forget(m)) {
+		m->changed = m->obliged = true;
+	}
+	return 0;
+}
+
+const struct ct_model_rules ct_model_files = {
+	.info = {.name = "files",
+		.who = "a program that writes and syncs files on a disk (ext4, data=ordered)",
+		.use = CT_USE_FILES,
+		.axioms = CT_A(SECTOR) | CT_A(SYNC) | CT_A(SIZE),
+		.levels = CT_FREE,
+		.of_programs = true},
+	.completing = CT_KIND(FENCE) | CT_KIND(HOST),
+	.apply = {[NVW_LOG_STORE] = store,
+		[NVW_LOG_FLUSH] = begin_sync,
+		[NVW_LOG_FENCE] = end_sync,
+		[NVW_LOG_HOST] = ct_on_host,
+		[NVW_LOG_ACK] = ct_on_ack},
+};

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A session's record of a file that is written by system calls, or made durable by them, as a persist log of
+ * the model "files". The log's image has the file's content in slots, and its size as a word
+ * (core/disk_image.h). The processor's flushes and fences are left out: behind a page cache they make nothing
+ * durable.
+ *
+ * What one call writes to a sector is one store: the kernel copies it while it holds the page. What a
+ * comparison found in a sector is one store, too, because its order is unknown (docs/host.md).
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/disk_image.h"
+
+#include "convert.h"
+
+/* Of the file while its events are gone through. */
+struct file_now {
+	uint64_t size, high; /* high: the end of what its slot has held */
+	unsigned slot;
+};
+
+struct disk {
+	struct nvw__disk is;
+	struct file_now now;
+	uint64_t base; /* the file's size at the beginning */
+};
+
+/* The stores of one call to one sector are one. */
+struct together {
+	uint64_t call, instruction;
+	uint16_t kind;
+};
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+	return (bytes + NVW__DISK_PAGE - 1) & ~(uint64_t)(NVW__DISK_PAGE - 1);
+}
+
+bool host_is_of_files(const struct host_session *s, unsigned i)
+{
+	const struct host_file *const f = &s->control->file[i];
+
+	if (s->model != HOST_MODEL_ANY) {
+		return s->model == HOST_MODEL_FILES;
+	}
+	return !f->flushed && s->control->kernel_logs == 0 && (f->written || f->synced);
+}
+
+/* ---- The layout ----------------------------------------------------------------------------------- */
+
+static int undecided(const struct converter *c, const char *what)
+{
+	return nvw_fail(NVW_E_INPUT, "UNDECIDED: %s: %s", basename(c->s->control->file[c->file].path), what);
+}
+
+static int begin_slot(const struct converter *c, struct disk *d)
+{
+	const unsigned slot = d->now.slot + 1;
+
+	if (slot == NVW__DISK_SLOTS) {
+		return undecided(c, "it is cut to nothing more often than a record has room for");
+	}
+	d->now = (struct file_now){.slot = slot};
+	d->is.slots = (uint32_t)nvw_max(slot + 1, d->is.slots);
+	return 0;
+}
+
+static void hold(struct disk *d, uint64_t end)
+{
+	struct nvw__disk_slot *const slot = &d->is.slot[d->now.slot];
+
+	slot->bytes = nvw_max(whole_pages(end), slot->bytes);
+	d->now.high = nvw_max(end, d->now.high);
+}
+
+static int grow(const struct converter *c, struct disk *d, uint64_t size)
+{
+	if (size > d->now.size && d->now.high > d->now.size) {
+		return undecided(c,
+			"it is made shorter and then longer again: what a crash may leave of the part that "
+			"was cut off is not known");
+	}
+	d->now.size = nvw_max(size, d->now.size);
+	hold(d, size);
+	return 0;
+}
+
+/* What an event makes of the file's size and slots. */
+static int see(const struct converter *c, struct disk *d, const struct host_event *e)
+{
+	switch (e->kind) {
+	case HOST_WRITE:
+		return e->off + e->bytes > d->now.size ? grow(c, d, e->off + e->bytes) : 0;
+	case HOST_SIZE:
+		if (e->off == 0 && d->now.size > 0) {
+			return begin_slot(c, d);
+		}
+		if (e->off < d->now.size) {
+			d->now.size = e->off;
+			return 0;
+		}
+		return grow(c, d, e->off);
+	default:
+		return 0;
+	}
+}
+
+static void begin_again(struct disk *d)
+{
+	d->now = (struct file_now){.size = d->base, .high = d->base};
+}
+
+static int base_size(const struct converter *c, uint64_t *ret)
+{
+	char path[300];
+	struct stat s;
+
+	host_session_base(c->s, c->file, path, sizeof path);
+	if (stat(path, &s)) {
+		return nvw_fail_errno("%s", path);
+	}
+	*ret = (uint64_t)s.st_size;
+	return 0;
+}
+
+static int lay_out(struct converter *c, struct disk *d)
+{
+	uint64_t off = 0;
+
+	*d = (struct disk){.is = {.magic = NVW__DISK_MAGIC, .files = 1, .slots = 1}};
+	NVW_TRY(base_size(c, &d->base));
+	begin_again(d);
+	hold(d, d->base);
+	for (uint64_t at = 0; at + sizeof(struct host_event) <= c->spool_bytes;) {
+		const struct host_event *const e = (const struct host_event *)(c->spool + at);
+
+		if (e->file == c->file) {
+			NVW_TRY(see(c, d, e));
+		}
+		at += host_event_bytes(e);
+	}
+	for (uint32_t i = 0; i < d->is.slots; i++) {
+		d->is.slot[i].off = off;
+		off += d->is.slot[i].bytes;
+	}
+	d->is.at = off;
+	c->bytes = nvw__disk_file_at(&d->is, d->is.files) + NVW__DISK_BYTES;
+	return 0;
+}
+
+/* ---- The image ------------------------------------------------------------------------------------ */
+
+static int read_base(const struct converter *c, uint8_t *to, uint64_t bytes)
+{
+	char path[300];
+	off_t data = 0;
+	ssize_t n = 1;
+
+	host_session_base(c->s, c->file, path, sizeof path);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	while (n > 0 && (uint64_t)data < bytes && (data = lseek(fd, data, SEEK_DATA)) >= 0) {
+		n = pread(fd, to + data, nvw_min(bytes - (uint64_t)data, 1 << 20), data);
+		data += n;
+	}
+	close(fd);
+	return n < 0 ? nvw_fail_errno("%s", path) : 0;
+}
+
+/* Maps the image at the beginning of the record: in a file of this path, or in memory. */
+static int make_image(struct converter *c, const struct disk *d, const char *path)
+{
+	const uint64_t size = d->base;
+	void *at = MAP_FAILED;
+	const int fd = path != NULL ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) :
+				      memfd_create("replay", MFD_CLOEXEC);
+
+	if (fd >= 0 && ftruncate(fd, (off_t)c->bytes) == 0) {
+		at = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
+	if (at == MAP_FAILED) {
+		const int error = nvw_fail_errno("%s", path ? path : "a replay of the record");
+
+		if (fd >= 0) {
+			close(fd);
+		}
+		return error;
+	}
+	c->replay = at;
+	c->replay_fd = fd;
+	memcpy(c->replay + c->bytes - NVW__DISK_BYTES, &d->is, sizeof d->is);
+	memcpy(c->replay + nvw__disk_file_at(&d->is, 0), &size, sizeof size);
+	return read_base(c, c->replay, d->base);
+}
+
+static void drop_image(struct converter *c)
+{
+	if (c->replay != NULL) {
+		munmap(c->replay, c->bytes);
+		close(c->replay_fd);
+	}
+	c->replay = NULL;
+	c->replay_fd = -1;
+}
+
+/* ---- Records -------------------------------------------------------------------------------------- */
+
+/* A store of one instruction to bytes of the image, as words; those that change nothing are left out. */
+static int store(struct converter *c, uint64_t off, const uint8_t *data, uint64_t n, struct nvw_log_record *r)
+{
+	for (uint64_t at = 0; at < n;) {
+		const uint64_t piece = nvw_min(8 - (off + at) % 8, n - at);
+
+		if (memcmp(c->replay + off + at, data + at, piece) != 0) {
+			r->store.off = off + at;
+			r->store.bytes = (uint8_t)piece;
+			r->store.value = 0;
+			memcpy(&r->store.value, data + at, piece);
+			memcpy(c->replay + off + at, data + at, piece);
+			c->counts.stores++;
+			NVW_TRY(host_convert_append(c, r));
+		}
+		at += piece;
+	}
+	return 0;
+}
+
+static int store_size(struct converter *c, const struct disk *d, struct nvw_log_record *r)
+{
+	const uint64_t word = (uint64_t)d->now.slot << 48 | d->now.size;
+
+	r->store.group = ++c->instruction;
+	return store(c, nvw__disk_file_at(&d->is, 0), (const uint8_t *)&word, sizeof word, r);
+}
+
+static uint64_t instruction_of(struct converter *c, struct together *t, const struct host_event *e)
+{
+	if (t->call != e->call || t->kind != e->kind || t->instruction == 0) {
+		*t = (struct together){.call = e->call, .kind = e->kind, .instruction = ++c->instruction};
+	}
+	return t->instruction;
+}
+
+/* Page by page: the size may persist with any of them. */
+static int convert_write(struct converter *c, struct disk *d, const struct host_event *e, const uint8_t *data,
+	uint64_t instruction, struct nvw_log_record *r)
+{
+	const uint64_t base = d->is.slot[d->now.slot].off;
+
+	for (uint64_t at = 0; at < e->bytes;) {
+		const uint64_t off = e->off + at;
+		const uint64_t piece = nvw_min(NVW__DISK_PAGE - off % NVW__DISK_PAGE, e->bytes - at);
+
+		r->store.group = instruction;
+		NVW_TRY(store(c, base + off, data + at, piece, r));
+		at += piece;
+		if (off + piece > d->now.size) {
+			NVW_TRY(grow(c, d, off + piece));
+			NVW_TRY(store_size(c, d, r));
+		}
+	}
+	c->counts.written += e->bytes;
+	return 0;
+}
+
+/* Bytes that a mapping was found to have, or that were announced: behind the slot nothing is kept. */
+static int convert_mapped(struct converter *c, const struct disk *d, const struct host_event *e,
+	const uint8_t *data, struct nvw_log_record *r)
+{
+	const struct nvw__disk_slot *const slot = &d->is.slot[d->now.slot];
+	const uint64_t before = c->counts.stores;
+
+	if (e->off >= slot->bytes) {
+		return 0;
+	}
+	NVW_TRY(store(c, slot->off + e->off, data, nvw_min(e->bytes, slot->bytes - e->off), r));
+	if (e->kind == HOST_CHANGE) {
+		c->found += c->counts.stores - before;
+	}
+	return 0;
+}
+
+/* What is written back: pages of the slot, and the file's size. */
+static int convert_sync(struct converter *c, const struct disk *d, const struct host_event *e, uint32_t site)
+{
+	const struct nvw__disk_slot *const slot = &d->is.slot[d->now.slot];
+	const uint64_t from = nvw_min(e->bytes ? e->off : 0, slot->bytes);
+	const uint64_t n = e->bytes ? (uint64_t)e->bytes * NVW__DISK_PAGE : slot->bytes;
+	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH,
+		.flush = {.site = site,
+			.thread = e->thread,
+			.off = slot->off + from,
+			.bytes = nvw_min(n, slot->bytes - from)}};
+
+	c->counts.flushes++;
+	if (r.flush.bytes > 0) {
+		NVW_TRY(host_convert_append(c, &r));
+	}
+	r.flush.off = nvw__disk_file_at(&d->is, 0);
+	r.flush.bytes = 8;
+	return host_convert_append(c, &r);
+}
+
+static int convert_fence(struct converter *c, const struct host_event *e, uint32_t site)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_FENCE, .fence = {.site = site, .thread = e->thread}};
+
+	c->counts.fences++;
+	return host_convert_append(c, &r);
+}
+
+static int convert_event(struct converter *c, struct disk *d, struct together *t, const struct host_event *e,
+	const uint8_t *data)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread}};
+	uint32_t site = 0;
+
+	c->time_ps = 1000 * e->call;
+	if (e->kind == HOST_BEGIN || e->kind == HOST_DURABLE) {
+		return host_convert_operation(c, e, data);
+	}
+	if (e->file != c->file) {
+		return 0;
+	}
+	NVW_TRY(host_convert_site(c, e->site, &site));
+	r.store.site = site;
+	switch (e->kind) {
+	case HOST_WRITE:
+		return convert_write(c, d, e, data, instruction_of(c, t, e), &r);
+	case HOST_SIZE:
+		NVW_TRY(see(c, d, e));
+		return store_size(c, d, &r);
+	case HOST_CHANGE:
+		r.store.group = instruction_of(c, t, e);
+		return convert_mapped(c, d, e, data, &r);
+	case HOST_STORE:
+		r.store.group = ++c->instruction;
+		return convert_mapped(c, d, e, data, &r);
+	case HOST_WRITTEN:
+		return undecided(c, "it is changed by something that is not seen while it is not mapped");
+	case HOST_SYNC:
+		return convert_sync(c, d, e, site);
+	case HOST_SYNCED:
+		return convert_fence(c, e, site);
+	default:
+		return 0; /* the processor's flushes */
+	}
+}
+
+static int convert_spool(struct converter *c, struct disk *d)
+{
+	struct together together = {0};
+
+	begin_again(d);
+	for (uint64_t at = 0; at + sizeof(struct host_event) <= c->spool_bytes;) {
+		const struct host_event *const e = (const struct host_event *)(c->spool + at);
+
+		NVW_TRY(convert_event(c, d, &together, e, c->spool + at + sizeof *e));
+		at += host_event_bytes(e);
+	}
+	return 0;
+}
+
+/* ---- What the record does not have ---------------------------------------------------------------- */
+
+/* Did the program end by itself, so that nothing has changed the file since the last event? */
+static bool has_ended(const struct host_session *s)
+{
+	return WIFEXITED(s->status) && s->control->gap[HOST_GAP_STILL_RUNNING] == 0 &&
+	       s->control->kill_at == 0;
+}
+
+/* A page of the file that differs from its replay: a store to a mapping that no sync has found, or what
+ * nothing has seen. */
+static int take_page(struct converter *c, const struct disk *d, const uint8_t *page, uint64_t off, uint64_t n)
+{
+	const struct host_event e = {.kind = HOST_CHANGE, .off = off, .bytes = (uint32_t)n};
+	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.group = c->instruction}};
+
+	if (memcmp(page, c->replay + d->is.slot[d->now.slot].off + off, n) == 0) {
+		return 0;
+	}
+	if (!c->s->control->file[c->file].watched && has_ended(c->s)) {
+		return undecided(c,
+			"the program leaves in it what no recorded call has written (by stdio, io_uring, or a "
+			"system call of its own)");
+	}
+	return convert_mapped(c, d, &e, page, &r);
+}
+
+static int read_rest(struct converter *c, struct disk *d)
+{
+	const struct host_file *const f = &c->s->control->file[c->file];
+	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	uint8_t page[NVW__DISK_PAGE];
+	struct stat s;
+	ssize_t n;
+	int error = 0;
+
+	if (fd < 0 || fstat(fd, &s) || s.st_dev != f->device || s.st_ino != f->inode) {
+		if (fd >= 0) {
+			close(fd);
+		}
+		return 0;
+	}
+	if ((uint64_t)s.st_size != d->now.size && has_ended(c->s)) {
+		error = undecided(c, "it has another size than recorded calls have given it");
+	}
+	c->time_ps += 1000;
+	c->instruction++;
+	for (uint64_t off = 0; !error && off < d->now.size; off += sizeof page) {
+		n = pread(fd, page, nvw_min(sizeof page, d->now.size - off), (off_t)off);
+		if (n <= 0) {
+			break;
+		}
+		error = take_page(c, d, page, off, (uint64_t)n);
+	}
+	close(fd);
+	return error;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------ */
+
+/* A first pass writes nothing and tells whether stores were found by comparison. */
+static int pass(struct converter *c, struct disk *d)
+{
+	const struct nvw_log_record threads = {.kind = NVW_LOG_THREADS,
+		.threads = {.count = (uint32_t)nvw_max(c->s->control->file[c->file].threads, 1)}};
+	struct nvw_log_record r = threads;
+
+	NVW_TRY(make_image(c, d, NULL));
+	NVW_TRY(host_convert_append(c, &r));
+	NVW_TRY(convert_spool(c, d));
+	return read_rest(c, d);
+}
+
+static int find_atomicity(struct converter *c, struct disk *d, uint32_t *ret)
+{
+	const struct converter before = *c;
+	const int error = pass(c, d);
+	const uint64_t found = c->found;
+
+	drop_image(c);
+	*c = before;
+	*ret = found > 0 ? 64 : 8;
+	return error;
+}
+
+int host_files_convert(struct converter *c, struct nvw_log_info *info, int fd, const char *name)
+{
+	struct disk *const d = malloc(sizeof *d);
+	int error = d ? lay_out(c, d) : nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
+
+	info->pool_bytes = c->bytes;
+	info->model = "files";
+	if (!error) {
+		error = find_atomicity(c, d, &info->atomicity);
+	}
+	if (error) {
+		close(fd);
+	} else {
+		error = nvw_log_create_fd(fd, name, info, &c->log);
+	}
+	if (!error) {
+		error = pass(c, d);
+	}
+	drop_image(c);
+	free(d);
+	return error;
+}
+
+int host_files_image(struct converter *c, const char *path)
+{
+	struct disk *const d = malloc(sizeof *d);
+	int error = d ? lay_out(c, d) : nvw_fail(NVW_E_MEMORY, "no memory for an image");
+
+	if (!error) {
+		error = make_image(c, d, path);
+	}
+	drop_image(c);
+	free(d);
+	return error;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An image of files behind a page cache, as the logs of the model "files" change it (docs/files.md):
+ *
+ *	slots	what the files hold, each in whole pages; a file that is cut to nothing begins another slot
+ *	names	a page: word i is the number of the file that has name i, plus one; 0: none has it
+ *	files	a page for each, whose first word has its slot and its size
+ *	struct nvw__disk, which is constant
+ *
+ * So the size of a file, and who has a name, are words like others: stores change them, and a crash may lose
+ * these stores.
+ */
+#ifndef CORE_DISK_IMAGE_H
+#define CORE_DISK_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	NVW__DISK_PAGE = 4096,
+	NVW__DISK_FILES = 256,
+	NVW__DISK_SLOTS = 512,
+	NVW__DISK_NAMES = 64, /* in use of a page of names */
+	NVW__DISK_NAME = 96,
+	NVW__DISK_BYTES = 1 << 14, /* of the description */
+};
+#define NVW__DISK_MAGIC      "nvwave: files of a disk\n"
+#define NVW__DISK_SIZE(word) ((word) & ((UINT64_C(1) << 48) - 1))
+#define NVW__DISK_SLOT(word) ((unsigned)((word) >> 48))
+
+struct nvw__disk {
+	char magic[24];
+	uint32_t names, files, slots, is_folder; /* not a folder: file 0 is the image */
+	uint64_t at;                             /* of the page of names */
+	struct nvw__disk_slot {
+		uint64_t off, bytes;
+	} slot[NVW__DISK_SLOTS];
+	char name[NVW__DISK_NAMES][NVW__DISK_NAME];
+};
+
+static inline uint64_t nvw__disk_file_at(const struct nvw__disk *d, uint32_t file)
+{
+	return d->at + NVW__DISK_PAGE * (uint64_t)(1 + file);
+}
+
+static inline bool nvw__disk_is_whole(const struct nvw__disk *d, uint64_t bytes)
+{
+	const uint64_t end = bytes - NVW__DISK_BYTES;
+
+	if (d->names > NVW__DISK_NAMES || d->files == 0 || d->files > NVW__DISK_FILES || d->slots == 0 ||
+		d->slots > NVW__DISK_SLOTS || d->at > end || nvw__disk_file_at(d, d->files) != end) {
+		return false;
+	}
+	for (uint32_t i = 0; i < d->slots; i++) {
+		if (d->slot[i].off > d->at || d->slot[i].bytes > d->at - d->slot[i].off) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The description of an image; NULL if the image is none of files. */
+static inline const struct nvw__disk *nvw__disk_of(const uint8_t *image, uint64_t bytes)
+{
+	const struct nvw__disk *d;
+
+	if (bytes < NVW__DISK_BYTES || bytes % NVW__DISK_PAGE != 0) {
+		return NULL;
+	}
+	d = (const struct nvw__disk *)(const void *)(image + bytes - NVW__DISK_BYTES);
+	return memcmp(d->magic, NVW__DISK_MAGIC, sizeof d->magic) == 0 && nvw__disk_is_whole(d, bytes) ? d :
+													 NULL;
+}
+
+#endif
