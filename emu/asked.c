@@ -16,7 +16,6 @@
 #include "core/invariant.h"
 #include "asked.h"
 #include "device_memory.h"
-#include "order.h"
 
 enum { PAST_MAX = 32, READS_MAX = 128 };
 
@@ -40,6 +39,7 @@ struct party {
 
 struct emu_asked {
 	struct emu_asker asker;
+	const struct emu_asked_words *words;
 	uint32_t kernel;
 	struct party party[EMU_ASKED_MAX];
 };
@@ -115,10 +115,11 @@ static uint64_t state_of(const struct nvw_machine *m, const struct emu_wavefront
 	return hash;
 }
 
-static bool is_current(const struct nvw_machine *m, const struct party *p, unsigned first_read)
+static bool is_current(
+	const struct nvw_machine *m, const struct emu_asked *a, const struct party *p, unsigned first_read)
 {
 	for (unsigned i = first_read; i < p->read_count; i++) {
-		if (emu_order_version(m, p->reads[i].word) != p->reads[i].version) {
+		if (a->words->version(m, p->reads[i].word) != p->reads[i].version) {
 			return false;
 		}
 	}
@@ -126,10 +127,11 @@ static bool is_current(const struct nvw_machine *m, const struct party *p, unsig
 }
 
 /* Whether the wavefront has been here, and would do the same again. */
-static bool comes_back(const struct nvw_machine *m, struct party *p, uint64_t state)
+static bool comes_back(
+	const struct nvw_machine *m, const struct emu_asked *a, struct party *p, uint64_t state)
 {
 	for (unsigned i = 0; i < p->past_count; i++) {
-		if (p->past[i].state == state && is_current(m, p, p->past[i].first_read)) {
+		if (p->past[i].state == state && is_current(m, a, p, p->past[i].first_read)) {
 			p->waits_for = p->past[i].first_read;
 			return true;
 		}
@@ -141,13 +143,13 @@ static bool comes_back(const struct nvw_machine *m, struct party *p, uint64_t st
 	return false;
 }
 
-static void note_read(const struct nvw_machine *m, struct party *p, uint64_t word)
+static void note_read(const struct nvw_machine *m, const struct emu_asked *a, struct party *p, uint64_t word)
 {
 	if (p->read_count == READS_MAX) {
 		p->past_count = p->read_count = 0;
 		return; /* what is forgotten cannot be waited for: places from here on are new */
 	}
-	p->reads[p->read_count++] = (struct read){word, emu_order_version(m, word)};
+	p->reads[p->read_count++] = (struct read){word, a->words->version(m, word)};
 }
 
 /* ---- Who is next --------------------------------------------------------------------------------------- */
@@ -192,7 +194,7 @@ static uint64_t posted_of(struct nvw_machine *m, struct emu_asked *a, uint64_t *
 		const uint64_t number = emu_wavefront_number(m, m->exec.events[i].wavefront);
 		struct party *const p = &a->party[number];
 
-		p->waits = p->waits && is_current(m, p, p->waits_for);
+		p->waits = p->waits && is_current(m, a, p, p->waits_for);
 		posted |= UINT64_C(1) << number;
 		*ret_can_go |= (uint64_t)!p->waits << number;
 	}
@@ -275,7 +277,7 @@ bool emu_asked_puts_off(struct nvw_machine *m, struct emu_asked *a, const struct
 		return false;
 	}
 	p->is_ready = true;
-	p->waits = comes_back(m, p, state_of(m, wf));
+	p->waits = comes_back(m, a, p, state_of(m, wf));
 	return true;
 }
 
@@ -286,7 +288,7 @@ static void tell_access(
 	if (changes) {
 		p->past_count = p->read_count = 0;
 	} else {
-		note_read(m, p, word);
+		note_read(m, a, p, word);
 	}
 	if (changes && a->asker.persists && emu_is_persistent(m, (emu_line_id)((word - 1) >> 3))) {
 		a->asker.persist(a->asker.context, EMU_STEP_STORES);
@@ -301,9 +303,9 @@ void emu_asked_access(
 
 	for (uint64_t rest = lanes; p != NULL && rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
-		const bool changes = emu_order_changes(wf, lane);
+		const bool changes = a->words->changes(wf, lane);
 
-		if (!emu_order_words(m, wf->requests.address[lane],
+		if (!a->words->at(m, wf->requests.address[lane],
 			    UINT64_C(1) << (wf->requests.op[lane] >> 8 & 0xff), &word, &last)) {
 			continue;
 		}
@@ -315,7 +317,8 @@ void emu_asked_access(
 
 /* ---- A machine's life ---------------------------------------------------------------------------------- */
 
-struct emu_asked *emu_asked_create(struct nvw_machine *m, const struct emu_asker *asker)
+struct emu_asked *emu_asked_create(
+	struct nvw_machine *m, const struct emu_asker *asker, const struct emu_asked_words *words)
 {
 	struct emu_asked *const a = calloc(1, sizeof *a);
 
@@ -329,6 +332,7 @@ struct emu_asked *emu_asked_create(struct nvw_machine *m, const struct emu_asker
 		return NULL;
 	}
 	a->asker = *asker;
+	a->words = words;
 	a->kernel = UINT32_MAX;
 	asker->begin(asker->context);
 	return a;

@@ -280,7 +280,7 @@ static struct word *word_of(struct emu_chosen_order *o, uint64_t key, bool add)
 }
 
 /* The first and last word that a request's bytes are in. False for an address that is none. */
-bool emu_order_words(
+static bool words_at(
 	const struct nvw_machine *m, uint64_t address, uint64_t size, uint64_t *ret_first, uint64_t *ret_last)
 {
 	emu_line_id line = EMU_NO_LINE;
@@ -294,7 +294,7 @@ bool emu_order_words(
 	return true;
 }
 
-uint32_t emu_order_version(const struct nvw_machine *m, uint64_t key)
+static uint32_t version_of(const struct nvw_machine *m, uint64_t key)
 {
 	const struct word *const w = word_of(m->order, key, false);
 
@@ -339,7 +339,7 @@ static bool is_seen(struct nvw_machine *m, const struct nvw__request *r)
 		return true;
 	}
 	if (kind > NVW__COMPARE_EXCHANGE ||
-		!emu_order_words(m, r->address, UINT64_C(1) << (r->op >> 8 & 0xff), &word, &last)) {
+		!words_at(m, r->address, UINT64_C(1) << (r->op >> 8 & 0xff), &word, &last)) {
 		return false;
 	}
 	while (word < last && !is_contended(m->order, word)) {
@@ -451,7 +451,7 @@ bool emu_order_puts_off(struct nvw_machine *m, const struct emu_wavefront *wf)
 
 /* ---- Accesses ------------------------------------------------------------------------------------------ */
 
-bool emu_order_changes(const struct emu_wavefront *wf, unsigned lane)
+static bool changes_memory(const struct emu_wavefront *wf, unsigned lane)
 {
 	const unsigned kind = wf->requests.op[lane] & 0xff;
 
@@ -470,8 +470,8 @@ static uint64_t reading(struct nvw_machine *m, const struct emu_wavefront *wf, u
 	for (uint64_t rest = lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		if (emu_order_changes(wf, lane) ||
-			!emu_order_words(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word,
+		if (changes_memory(wf, lane) ||
+			!words_at(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word,
 				&last)) {
 			return 0;
 		}
@@ -530,11 +530,11 @@ static void touch(struct emu_chosen_order *o, struct word *w, uint32_t me, uint6
 static void take_lane(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane, uint64_t id)
 {
 	const struct emu_requests *const r = &wf->requests;
-	const bool changes = emu_order_changes(wf, lane);
+	const bool changes = changes_memory(wf, lane);
 	const uint32_t me = (uint32_t)emu_wavefront_number(m, wf) + 1;
 	uint64_t word, last;
 
-	if (!emu_order_words(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word, &last)) {
+	if (!words_at(m, r->address[lane], UINT64_C(1) << (r->op[lane] >> 8 & 0xff), &word, &last)) {
 		return;
 	}
 	const uint64_t read = stable(m, r->value[lane]);
@@ -610,7 +610,9 @@ int emu_set_order(struct nvw_machine *m, const struct emu_order *how, struct emu
 	o->seen = seen;
 	m->order = o;
 	if (how->kind == EMU_ORDER_ASKED) {
-		o->asked = emu_asked_create(m, how->asker);
+		static const struct emu_asked_words words = {version_of, words_at, changes_memory};
+
+		o->asked = emu_asked_create(m, how->asker, &words);
 		m->scheduler.next = next_asked;
 		return o->asked != NULL ? 0 : NVW_E_USAGE;
 	}

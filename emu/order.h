@@ -18,11 +18,4 @@ void emu_order_access(struct nvw_machine *m, const struct emu_wavefront *wf, uin
 void emu_order_barrier(struct nvw_machine *m, const struct record_barrier *barrier);
 void emu_order_finish(struct nvw_machine *m);
 
-/* For asked.c: how often a word has changed; the first and last word of a request's bytes, false for an
- * address that is none; whether the lane's last request has changed memory. */
-uint32_t emu_order_version(const struct nvw_machine *m, uint64_t word);
-bool emu_order_words(const struct nvw_machine *m, uint64_t address, uint64_t size, uint64_t *ret_first,
-	uint64_t *ret_last);
-bool emu_order_changes(const struct emu_wavefront *wf, unsigned lane);
-
 #endif
