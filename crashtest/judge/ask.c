@@ -430,6 +430,7 @@ uint64_t ct_asked_alike(const struct ct_asked *c)
 
 void ct_asked_destroy(struct ct_asked *c)
 {
+	ct_fork_server_end(); /* its command names a file in the folder */
 	nvw_folder_remove(&c->folder);
 	if (c->shared != NULL) {
 		munmap(c->shared, sizeof *c->shared);

@@ -256,6 +256,14 @@ static bool run_on_server(
 	return true;
 }
 
+void ct_fork_server_end(void)
+{
+	if (server.owner == getpid()) {
+		stop_server();
+		server.owner = 0;
+	}
+}
+
 enum ct_fork ct_fork_server_run(
 	const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs, struct ct_ending *ret)
 {

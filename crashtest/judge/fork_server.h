@@ -54,6 +54,9 @@ enum ct_fork { CT_FORK_ANSWERED, CT_FORK_REFUSED, CT_FORK_KILLED };
 enum ct_fork ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs,
 	struct ct_ending *ret_ending);
 
+/* Ends this process's server: the next run begins with another one. */
+void ct_fork_server_end(void);
+
 /* The pid of this process's server; 0: none. */
 pid_t ct_fork_server_pid(void);
 

@@ -86,6 +86,12 @@ status, out, err = run("crash", "--exec=./prog pool @@", "--image=pool", "--orac
 report = json.loads(out or "{}")
 ok(fates(report) == {"a": "refused", "c": "tested"} and report["corpus"]["inputs"][0]["why"].startswith("--recover: the command fails") and
    report["findings"][0]["input"] == "c" and {"add", "grow"} <= {s["function"] for s in report["source"]["not_executed"]}, "an_input_that_cannot_be_judged_is_refused_and_the_others_are_tested", report.get("corpus"), err)
+corpus("longer", **{"a" * i: "a" * i for i in range(1, 6)})
+status, out, err = run("crash", "--exec=./plain pool @@", "--image=pool", "--oracle=replay", "--recover=./plain print pool", "--cures=off", "--corpus=longer",
+                       "--output-format=json")
+report = json.loads(out or "{}")
+ok(status == 0 and set(fates(report).values()) == {"tested"} and report["corpus"]["states_of_other_inputs"] == 20,
+   "each_input_is_judged_by_a_command_that_begins_anew", report.get("corpus"), err)
 
 # ---- AFL++ --------------------------------------------------------------------------------------------------------------
 fuzz = ["crash", "--image=pool", "--check=./prog check", "--cures=off", "--corpus=seeds", "--fuzz=1", "--input-timeout=2s"]
