@@ -283,6 +283,34 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 	return 0;
 }
 
+static int hash_image(const char *path, uint64_t *ret)
+{
+	*ret = 0;
+	return access(path, F_OK) == 0 ? cli_hash_file(path, ret) : 0;
+}
+
+/* A written file is recorded from its first write on: what changed it before, such as an open() that cuts it, was
+ * not seen. */
+static int check_beginning(const struct host_session *s, const struct crash_recording *r, unsigned file)
+{
+	char base[300];
+	uint64_t hash;
+	struct stat is;
+
+	host_session_base(s, file, base, sizeof base);
+	if (!s->control->file[file].written || (r->before == 0 && stat(base, &is) == 0 && is.st_size == 0)) {
+		return 0;
+	}
+	NVW_TRY(hash_image(base, &hash));
+	if (hash != r->before) {
+		return nvw_fail(NVW_E_INPUT,
+			"UNDECIDED: %s changes %s before its first recorded call (by stdio, or by open() with "
+			"O_TRUNC), so it is not known what a crash may leave",
+			s->program, basename(r->path));
+	}
+	return 0;
+}
+
 /* 1, 0 if the program was killed before it mapped the file, or an error. */
 static int take_record(struct host_session *s, struct crash_recording *r)
 {
@@ -300,6 +328,7 @@ static int take_record(struct host_session *s, struct crash_recording *r)
 	r->seconds = s->seconds;
 	NVW_TRY(check_followed(s, r->path));
 	if (found) {
+		NVW_TRY(check_beginning(s, r, file));
 		cli_unlogged_take(s->control, (int)file, &r->unlogged);
 		NVW_TRY(write_log(s, r, file));
 	} else if (r->kill_at == 0) {
@@ -338,6 +367,9 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	s->input = r->input;
 	s->model = r->model;
 	snprintf(s->control->image, sizeof s->control->image, "%.1023s", r->path);
+	if (!error) {
+		error = hash_image(r->path, &r->before);
+	}
 	if (!error) {
 		error = host_session_run(s, r->words);
 	}

@@ -18,6 +18,7 @@ struct crash_recording {
 	bool compare;           /* pages are compared at every fence */
 	const char *input;      /* a file that is its standard input; NULL: that of nvwave */
 	bool named;             /* the log has the file's name without its folder */
+	uint64_t before;        /* a hash of the file before the run; 0: there was none */
 	enum host_model model;  /* of the log */
 	bool judged;            /* the caller judges how the program ended: print no note */
 	bool quiet;             /* nor any other */

@@ -139,7 +139,9 @@ static int write_by_stdio(int fd, size_t n)
 }
 
 /* "w OFF LEN BYTE", "d ..." by O_DSYNC, "m OFF BYTE" through the mapping, "s", "y PAGE" msync, "t SIZE", "f LEN"
- * by stdio. */
+ * by stdio, "o" an open() that cuts. */
+static const char *file;
+
 static int carry_out(const char *step, int fd, int synced, uint8_t *mapped)
 {
 	unsigned long off = 0, n = 0, byte = 0;
@@ -156,6 +158,8 @@ static int carry_out(const char *step, int fd, int synced, uint8_t *mapped)
 		return 0;
 	case 'f':
 		return write_by_stdio(fd, off);
+	case 'o':
+		return close(open(file, O_RDWR | O_TRUNC));
 	case 's':
 		return fdatasync(fd);
 	case 'y':
@@ -172,6 +176,7 @@ static int steps(const char *path, char *text)
 	const int fd = open(path, O_RDWR), synced = open(path, O_RDWR | O_DSYNC);
 	uint8_t *mapped = NULL;
 
+	file = path;
 	if (strpbrk(text, "my") != NULL) {
 		mapped = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	}

@@ -245,6 +245,9 @@ def test_records(program):
     ok(status == 2 and "UNDECIDED" in text and "shorter and then longer" in text, "a_file_cut_and_grown_is_undecided", text)
     status, text = crash(program, "steps pool w0,8,5/s/f600", "true")
     ok(status == 2 and "UNDECIDED" in text and "stdio" in text, "what_stdio_writes_is_undecided", status, text)
+    for steps in ("o/w0,8,5/s", "w0,8,5/o/w0,8,5/s"):
+        status, text = crash(program, "steps pool " + steps, "true")
+        ok(status == 2 and "UNDECIDED" in text, "a_file_that_open_cuts_is_undecided", steps, status, text)
 
 
 # ---- LMDB ------------------------------------------------------------------------------------------------
