@@ -480,18 +480,6 @@ void cli_options_end(struct cli_options *o)
 	*o = (struct cli_options){.command = o->command};
 }
 
-bool cli_given(const struct cli_options *o, enum cli_option_id id)
-{
-	NVW_INVARIANT(id < CLI_OPTIONS);
-	return o->value[id].given;
-}
-
-const char *cli_text(const struct cli_options *o, enum cli_option_id id)
-{
-	NVW_INVARIANT(id < CLI_OPTIONS);
-	return o->value[id].text;
-}
-
 uint64_t cli_number(const struct cli_options *o, enum cli_option_id id)
 {
 	NVW_INVARIANT(id < CLI_OPTIONS);

@@ -139,13 +139,19 @@ int cli_options_unknown(
 /* Refuses an extra argument. */
 int cli_options_surplus(const struct cli_options *options, const char *argument);
 
-bool cli_given(const struct cli_options *options, enum cli_option_id id);
+static inline bool cli_given(const struct cli_options *options, enum cli_option_id id)
+{
+	return options->value[id].given;
+}
 bool cli_has_option(const char *command, const char *name);
 bool cli_is_flag(const char *command, const char *name); /* false if the command does not have it */
 /* Its help; NULL if the command does not have it. */
 const char *cli_option_words(const char *command, const char *name);
 /* NULL if it was not given. */
-const char *cli_text(const struct cli_options *options, enum cli_option_id id);
+static inline const char *cli_text(const struct cli_options *options, enum cli_option_id id)
+{
+	return options->value[id].text;
+}
 /* The given value, else the record's default, or 0 if that is "". */
 uint64_t cli_number(const struct cli_options *options, enum cli_option_id id);
 bool cli_json(const struct cli_options *options);

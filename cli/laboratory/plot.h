@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core/invariant.h"
 #include "../options.h"
 
 enum plot_kind { PLOT_LINES, PLOT_POINTS, PLOT_BARS, PLOT_HEAT };
@@ -44,7 +45,11 @@ struct plot_table {
 NVW_CHECKED int plot_table_read(const char *path, struct plot_table *ret_table);
 void plot_table_end(struct plot_table *table);
 /* The text in a row, 0 to rows - 1, and a column. */
-const char *plot_field(const struct plot_table *table, unsigned row, unsigned column);
+static inline const char *plot_field(const struct plot_table *table, unsigned row, unsigned column)
+{
+	NVW_INVARIANT(row < table->rows && column < table->columns);
+	return table->field[((size_t)row + 1) * table->columns + column];
+}
 /* NVW_E_USAGE with the nearest name if there is no such column. */
 NVW_CHECKED int plot_column(
 	const struct plot_table *table, const char *what, const char *name, unsigned *ret_column);

@@ -125,12 +125,6 @@ void plot_table_end(struct plot_table *t)
 	*t = (struct plot_table){.text = NULL};
 }
 
-const char *plot_field(const struct plot_table *t, unsigned row, unsigned column)
-{
-	NVW_INVARIANT(row < t->rows && column < t->columns);
-	return t->field[((size_t)row + 1) * t->columns + column];
-}
-
 static int column_named(const struct plot_table *t, const char *name)
 {
 	for (unsigned i = 0; i < t->columns; i++) {
