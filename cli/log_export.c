@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <crashtest/states/model.h>
 #include <nvw/persist_log.h>
 
 #include "core/bounds.h"
@@ -140,6 +141,12 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 
 	if (*info->machine != '\0') {
 		return is_kernels(e);
+	}
+	if (strcmp(info->model, ct_model_info(ct_model_for(CT_USE_FILES))->name) == 0) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected a program that flushes by the processor, found one that syncs a file: a store log "
+			"has no syncs, and no sizes",
+			e->path);
 	}
 	if (file == NULL) {
 		file = info->options;

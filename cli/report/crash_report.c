@@ -116,9 +116,23 @@ const char *crash_model_name(const struct crash_heading *h, const struct ct_resu
 	return r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model;
 }
 
+static bool is_on_disk(const struct ct_result *r)
+{
+	return ct_model_info(r->model)->use == CT_USE_FILES;
+}
+
 const char *crash_caution(const struct ct_result *r)
 {
+	if (is_on_disk(r)) {
+		return words_if(r->grouped, "stores within a sector were not ordered: build with nvwave-cc");
+	}
 	return words_if(r->grouped, "stores within a line were not ordered: build with nvwave-cc");
+}
+
+static const char *together(const struct ct_result *r)
+{
+	return is_on_disk(r) ? " with the stores of a sector together," :
+			       " with the stores of a line together,";
 }
 
 /* All of them, by parts. */
@@ -385,9 +399,8 @@ static void print_coverage(const struct crash_heading *h, const struct ct_result
 	if (r->mode != CT_KILL) {
 		fprintf(to, "possible: ");
 		print_possible(r, to);
-		fprintf(to, " states%s at %s instant%s; ",
-			words_if(r->grouped, " with the stores of a line together,"), GROUPED(r->instants),
-			plural(r->instants));
+		fprintf(to, " states%s at %s instant%s; ", words_if(r->grouped, together(r)),
+			GROUPED(r->instants), plural(r->instants));
 		print_exhausted(h, r, to);
 		print_sampled(h, r, to);
 	}

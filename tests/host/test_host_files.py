@@ -231,6 +231,8 @@ def test_records(program):
     ok(status == 0, "a_run_is_recorded", text)
     status, text = run(NVWAVE, "crash", "--store-log=log", "--image=log.image", "--check=%s check" % program)
     ok(status == 0 and " under files:" in text, "its_log_is_explored", text)
+    status, text = run(NVWAVE, "log", "export", "log")
+    ok(status == 2 and "a store log has no syncs" in text, "it_is_no_store_log_for_other_tools", status, text)
     begin_pool()
     status, text = run(NVWAVE, "crash", "--store-log=log", "--image=pool", "--check=%s check" % program)
     ok(status == 2 and "LOG.image" in text, "the_image_is_the_one_that_was_recorded", text)
