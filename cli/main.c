@@ -132,8 +132,6 @@ int main(int argc, char **argv)
 	outlive_full_files();
 	cli_command_line(argc, argv);
 	nvw_stop_catch();
-	/* In programs and checkers libpmem2 would refuse a file that is no persistent memory. */
-	setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 0);
 	if (argc < 2) {
 		return usage(stderr, STATUS_INPUT);
 	}

@@ -478,6 +478,7 @@ static void enter_program(const struct host_session *s, const char *library, cha
 			ADDR_NO_RANDOMIZE); /* where it is not allowed, addresses differ from run to run */
 	}
 	setenv(HOST_SESSION_VARIABLE, s->folder.path, 1);
+	setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 0); /* libpmem2 would refuse other files */
 	host_kernels_enter(s);
 	if (s->apart) {
 		setpgid(0, 0);

@@ -96,6 +96,8 @@ char *const *ct_environment_of(char *const assigned[], struct ct_told_state *tol
 {
 	enum { MAX = 4096 };
 	static char *to[MAX], operations[4200]; /* valid until the next call, for execve() */
+	/* In a checker libpmem2 would refuse a file that is no persistent memory. */
+	static char granularity[] = "PMEM2_FORCE_GRANULARITY=CACHE_LINE";
 	unsigned n = 0;
 
 	for (char **entry = environ; *entry != NULL && n < MAX - 32; entry++) {
@@ -112,6 +114,7 @@ char *const *ct_environment_of(char *const assigned[], struct ct_told_state *tol
 		to[n++] = told->acknowledged;
 		to[n++] = told->in_flight;
 	}
+	to[n++] = granularity; /* the first of a name counts */
 	to[n] = NULL;
 	return to;
 }
