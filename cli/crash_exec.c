@@ -366,7 +366,9 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	s->limit = r->limit;
 	s->input = r->input;
 	s->model = r->model;
-	snprintf(s->control->image, sizeof s->control->image, "%.1023s", r->path);
+	if (!r->from_map) {
+		snprintf(s->control->image, sizeof s->control->image, "%.1023s", r->path);
+	}
 	if (!error) {
 		error = hash_image(r->path, &r->before);
 	}

@@ -17,6 +17,7 @@ struct crash_recording {
 	bool stacks;            /* with the callers of its places */
 	bool compare;           /* pages are compared at every fence */
 	const char *input;      /* a file that is its standard input; NULL: that of nvwave */
+	bool from_map;          /* what comes before the file's first mapping is not recorded */
 	bool named;             /* the log has the file's name without its folder */
 	uint64_t before;        /* a hash of the file before the run; 0: there was none */
 	enum host_model model;  /* of the log */

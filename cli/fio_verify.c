@@ -80,6 +80,8 @@ static int record(struct verify *v, uint64_t kill_at, uint64_t *ret_events, uint
 		.log = v->log,
 		.base = v->base,
 		.kill_at = kill_at,
+		.from_map = true, /* before it, fio fills the file */
+		.model = HOST_MODEL_X86,
 		.judged = true};
 
 	snprintf(output, sizeof output, "--output=%s", v->place.output);

@@ -588,8 +588,8 @@ static const struct kind_of_log {
 	bool of_runs;
 	const char *others; /* what is said of a model of the other kind */
 } program_log = {CT_USE_PROGRAMS, false,
-	"--model: the log of a program that ran no kernel on a machine is explored under x86, pmreorder, "
-	"eadr or, of files, files, not %s"},
+	"--model: the log of a program that ran no kernel on a machine is explored under x86, pmreorder "
+	"or eadr, or under files, not %s"},
   kernels_log = {CT_USE_RUNS, true,
 	  "--model: a log of kernels on a machine is explored under strict, epoch, buffered-epoch or eadr, "
 	  "not %s"},

@@ -85,7 +85,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"crash kv --model=strict --set nvram.domain=eadr",
 			"nvram.domain=eadr keeps them: expected --model=eadr"},
 		{"crash kv --model=x86", "x86 is for store logs"},
-		{"crash kv --atomicity=16", "expected 8, line or 64"},
+		{"crash kv --atomicity=16", "expected 8, line, 64, sector, 512 or 4096"},
 		{"crash kv --model=epoch --set=persist.model=buffered-epoch", "barriers stall"},
 		{"crash kv --shard=3/2", "expected I/N"},
 		{"crash kv --nested --mode=kill", "--nested"},

@@ -158,7 +158,7 @@ static void a_program_without_kernels_has_no_model_of_a_machine(void **state)
 		2);
 	assert_output_has(
 		"the log of a program that ran no kernel on a machine is explored under x86, pmreorder or "
-		"eadr");
+		"eadr, or under files");
 }
 
 static void the_machine_s_own_memory_is_not_the_program_s(void **state)
