@@ -182,7 +182,7 @@ def unchanged():
     def essence(text):
         return [line for line in text.splitlines() if not re.search(r"host_|made by|again", line)]
 
-    with_it, without = run(*kv, "--timeline=out.pftrace"), run(*kv)
+    with_it, without = run(*kv, "--statistics", "--timeline=out.pftrace"), run(*kv, "--statistics")
     ok(essence(with_it[1]) == essence(without[1]) and with_it[0] == 0, "watching_changes_nothing_in_the_run", with_it[2])
 
 
