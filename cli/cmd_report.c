@@ -117,8 +117,9 @@ int cmd_report(int argc, char **argv)
 			"Writes FOLDER/index.html: the reports of nvwave crash in the folder (JSON, pages of "
 			"--html), newest first,\n"
 			"each with what has changed since the last one of the same subject.\n",
-		.after_help = "\nExit status: 1 the newest report of a subject has a finding, 2 a file is no "
-			      "report.",
+		.after_help =
+			"\nExit status: 1 if the newest report of a subject has a finding, 2 if a file is no "
+			"report.",
 		.run = report};
 
 	return cli_run_command(&command, argc, argv);

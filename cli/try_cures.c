@@ -351,6 +351,7 @@ static void note_range(const struct outcome *o, unsigned left, struct ct_unlogge
 	const bool refuted = o->run == CT_CURE_REFUTED && left == 0;
 
 	u->run = o->run == CT_CURE_HOLDS || refuted ? o->run : CT_CURE_NOT_RUN;
+	u->states = o->result->states_tested;
 	snprintf(u->run_text, sizeof u->run_text, "%s", o->text);
 }
 

@@ -263,6 +263,7 @@ struct ct_unlogged {
 	/* With the range added before it: a run of the program, and why there was none, or what refutes it. */
 	enum ct_cure_outcome run;
 	char run_text[CT_CURE_TEXT];
+	uint64_t states; /* tested of that run */
 };
 
 struct ct_unlogged_list {

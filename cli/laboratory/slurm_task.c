@@ -157,7 +157,7 @@ static int run_list(const char *path, const char *folder, char *text, uint64_t t
 			tasks = (unsigned long)json_integer_value(json_object_get(o, "tasks"));
 			if (at < 1 || at > tasks) {
 				r = nvw_fail(NVW_E_INPUT,
-					"%s: this is no list of a job array, or this no task of it", path);
+					"%s: expected the list of a job array with this task", path);
 			}
 		} else if (*line && n++ % tasks == at - 1) {
 			r = run_line(folder, o, timeout_ms);

@@ -156,7 +156,7 @@ NVW_CHECKED int sweep_key(struct sweep_keys *keys, const struct sweep_words *wor
 	const struct emu_config *machine, char ret_key[SWEEP_KEY_BYTES]);
 void sweep_keys_end(struct sweep_keys *keys);
 
-/* NVW_E_USAGE if NAME.csv has points that this sweep has not, or is no table of a sweep. */
+/* NVW_E_USAGE if NAME.csv has points that this sweep lacks, or is no table of a sweep. */
 NVW_CHECKED int sweep_check_former(const struct sweep *sweep, const char *table);
 /* NVW_E_USAGE for a metric that no report of the command can have. */
 NVW_CHECKED int sweep_check_metrics(const struct sweep *sweep);

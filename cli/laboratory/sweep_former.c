@@ -113,7 +113,7 @@ static int check_row(const struct former *f, const char *path, const json_t *poi
 	for (char *c = text; (c = strchr(c, '\n'));) {
 		*c = c[1] ? ' ' : 0;
 	}
-	const int r = is_point ? 0 : refuse(path, "the table has a point that this sweep has not: ", text);
+	const int r = is_point ? 0 : refuse(path, "the table has a point that this sweep lacks: ", text);
 
 	free(text);
 	return r;

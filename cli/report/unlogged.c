@@ -13,6 +13,8 @@
 
 typedef unsigned long long ull;
 
+enum { CURE_BYTES = 1536 };
+
 static const char rule[] = "an abort, or the recovery from a power cut, does not take it back";
 
 /* ---- Taking --------------------------------------------------------------------------------------- */
@@ -125,26 +127,31 @@ static void cure_text(const struct ct_unlogged *u, char *text, size_t bytes)
 	}
 }
 
-static void print_cure(const struct ct_unlogged *u, bool tries, FILE *to)
+/* The range, and how far it was tried. tries: the command can run it. */
+static void tell_cure(const struct ct_unlogged *u, bool tries, char *ret_text, size_t bytes)
 {
 	static const char *const words[] = {[CT_CURE_NOT_RUN] = "not verified",
 		[CT_CURE_HOLDS] = "verified by running",
 		[CT_CURE_REFUTED] = "refuted by running"};
-	char text[512];
+	const bool asks = tries && u->run == CT_CURE_NOT_RUN && u->run_text[0] == '\0';
+	char range[512], held[128] = "";
 
-	cure_text(u, text, sizeof text);
-	fprintf(to, "    %s", words[u->run]);
-	if (tries && u->run == CT_CURE_NOT_RUN && u->run_text[0] == '\0') {
-		fputs(" (--try-cures=COMMAND runs it)", to);
+	cure_text(u, range, sizeof range);
+	if (u->run == CT_CURE_HOLDS) {
+		snprintf(held, sizeof held,
+			": no store breaks the rule then, and none of %s tested states fails",
+			GROUPED(u->states));
 	}
-	fprintf(to, ": %s before %s:%u%s%s\n", text, u->file, u->line, words_if(u->run_text[0], ": "),
-		u->run_text);
+	snprintf(ret_text, bytes, "%s%s: %s before %s:%u%s%s%s", words[u->run],
+		words_if(asks, " (--try-cures=COMMAND runs it)"), range, u->file, u->line, held,
+		words_if(u->run_text[0], ": "), u->run_text);
 }
 
 void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		const struct ct_unlogged *const u = &list->at[i];
+		char text[CURE_BYTES];
 
 		fprintf(to, "\n rule  never added to the undo log: the store at %s:%u (%s)\n", u->file,
 			u->line, u->function);
@@ -152,8 +159,8 @@ void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to
 			u->begun_function);
 		fprintf(to, ", %u byte%s at file offset 0x%llx, %llu time%s\n", u->bytes, plural(u->bytes),
 			(ull)u->off, (ull)u->times, plural(u->times));
-		fprintf(to, "    %s\n", rule);
-		print_cure(u, tries, to);
+		tell_cure(u, tries, text, sizeof text);
+		fprintf(to, "    %s\n    %s\n", rule, text);
 	}
 	if (list->more > 0) {
 		fprintf(to, "\n and %llu such stores at other places\n", (ull)list->more);
@@ -234,9 +241,9 @@ void html_unlogged(FILE *f, const struct ct_unlogged_list *list)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		const struct ct_unlogged *const u = &list->at[i];
-		char text[512];
+		char text[CURE_BYTES];
 
-		cure_text(u, text, sizeof text);
+		tell_cure(u, true, text, sizeof text);
 		fputs("<section class=\"card\"><h2>Never added to the undo log: the store at ", f);
 		html_text(f, u->file);
 		fprintf(f, ":%u</h2><p>It is in the transaction that begins at ", u->line);
@@ -244,8 +251,8 @@ void html_unlogged(FILE *f, const struct ct_unlogged_list *list)
 		fprintf(f,
 			":%u, and %s. This is a rule of libpmemobj, whether a tested state fails or not.</p>",
 			u->begun_line, rule);
-		fputs("<p>Before it: <code>", f);
+		fputs("<p>", f);
 		html_text(f, text);
-		fputs("</code></p></section>", f);
+		fputs("</p></section>", f);
 	}
 }

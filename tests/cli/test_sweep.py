@@ -363,7 +363,7 @@ def other_tables():
     before = read("former.csv")
     with open("users.csv", "w") as f:
         f.write("a,b\n1,2\n")
-    for more, message in ((words + ["count=8,16"], "a point that this sweep has not: kv 8 64 8 32"),
+    for more, message in ((words + ["count=8,16"], "a point that this sweep lacks: kv 8 64 8 32"),
                           (words + ["count=8,16,32", "scope=kernel"], "fewer axes"), (["workload=kv", "count=8", "--output=former"], "an axis batch"),
                           (words + ["count=8,16,32", "--command=crash"], "another command than crash"),
                           (kv + ["count=8", "--output=users"], "users.csv: this is no table of a sweep")):

@@ -103,7 +103,7 @@ if not shutil.which("afl-fuzz"):
     plan()
     sys.exit()
 status, out, err = run(*fuzz, "--exec=./prog pool @@ | cat")
-ok(status == 2 and "--fuzz: expected a program and its words" in err, "a_command_for_a_shell_is_refused", status, err)
+ok(status == 2 and "--fuzz: expected a program and its arguments" in err, "a_command_for_a_shell_is_refused", status, err)
 status, out, err = run(*fuzz, "--exec=./plain pool @@")
 ok(status == 2 and "--fuzz: afl-fuzz ended early: PROGRAM ABORT" in err and os.listdir("seeds") == ["one"],
    "so_is_a_program_that_nvwave_cc_has_not_built", status, err)

@@ -3,11 +3,14 @@
  * transactions POOL CASE: a transaction of libpmemobj that stores where it may, or (names that begin with
  * "no-") where it may not. "fill" makes the pool. "check" always passes: the rule needs no failing state.
  */
+#include <fcntl.h>
 #include <libpmemobj.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct root {
 	uint64_t a, b, c[8];
@@ -98,6 +101,17 @@ static void share(void)
 	pthread_join(other, NULL);
 }
 
+/* A file that is no pool. */
+static void store_elsewhere(void)
+{
+	const int fd = open("elsewhere", O_RDWR | O_CREAT, 0600);
+	uint64_t *const at = ftruncate(fd, 4096) ?
+				     MAP_FAILED :
+				     mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	*at = 7;
+}
+
 static void work(void)
 {
 	if (is("added")) {
@@ -112,6 +126,8 @@ static void work(void)
 		reserve();
 	} else if (is("nested")) {
 		nest();
+	} else if (is("another-file")) {
+		store_elsewhere();
 	} else if (is("another-thread")) {
 		share();
 	} else if (is("no-range")) {
