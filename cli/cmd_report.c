@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "crash_command.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "report/report_index.h"
@@ -57,8 +58,7 @@ static bool fails(const json_t *reports)
 		if (json_object_get(seen, subject) == NULL) {
 			const enum ct_verdict verdict = report_index_verdict(row);
 
-			failed = failed || verdict == CT_VERDICT_INCONSISTENT ||
-				 verdict == CT_VERDICT_NOT_ROBUST;
+			failed = failed || crash_status(verdict) == STATUS_INCONSISTENT;
 			json_object_set_new(seen, subject, json_true());
 		}
 	}

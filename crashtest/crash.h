@@ -246,6 +246,8 @@ enum ct_verdict { CT_VERDICTS(X) };
 /* The name of a verdict in JSON; its words in a text or page. */
 const char *ct_verdict_name(enum ct_verdict verdict);
 const char *ct_verdict_words(enum ct_verdict verdict);
+/* The verdict of that name in JSON; false if there is none. */
+bool ct_verdict_named(const char *name, enum ct_verdict *ret_verdict);
 /* True if nothing was found: consistent, unrefuted or robust. */
 bool ct_verdict_passes(enum ct_verdict verdict);
 

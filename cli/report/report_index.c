@@ -37,25 +37,11 @@ static bool ends_in(const char *name, const char *end)
 
 /* ---- What a report is ---------------------------------------------------------------------------- */
 
-static bool find_verdict(const char *name, enum ct_verdict *ret)
-{
-	static const enum ct_verdict all[] = {CT_VERDICT_UNDECIDED, CT_VERDICT_CONSISTENT,
-		CT_VERDICT_UNREFUTED, CT_VERDICT_INCONSISTENT, CT_VERDICT_ROBUST, CT_VERDICT_NOT_ROBUST};
-
-	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-		if (strcmp(ct_verdict_name(all[i]), name) == 0) {
-			*ret = all[i];
-			return true;
-		}
-	}
-	return false;
-}
-
 enum ct_verdict report_index_verdict(const json_t *row)
 {
 	enum ct_verdict verdict = CT_VERDICT_UNDECIDED;
 
-	find_verdict(text_of(json_object_get(row, "report"), "verdict"), &verdict);
+	ct_verdict_named(text_of(json_object_get(row, "report"), "verdict"), &verdict);
 	return verdict;
 }
 
@@ -78,7 +64,7 @@ static int check_report(const char *path, const json_t *o)
 	static const char *const texts[] = {"workload", "mode", "model", "machine", "protocol", "mutation"};
 	enum ct_verdict verdict;
 
-	if (!find_verdict(text_of(o, "verdict"), &verdict)) {
+	if (!ct_verdict_named(text_of(o, "verdict"), &verdict)) {
 		return nvw_fail(NVW_E_INPUT, "%s: not a report of nvwave crash: it has no verdict", path);
 	}
 	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {

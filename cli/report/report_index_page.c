@@ -44,6 +44,7 @@ static void heading(FILE *f, const json_t *row)
 		[CT_VERDICT_CONSISTENT] = "good",
 		[CT_VERDICT_UNREFUTED] = "sample",
 		[CT_VERDICT_INCONSISTENT] = "bad",
+		[CT_VERDICT_UNLOGGED] = "bad",
 		[CT_VERDICT_ROBUST] = "sample",
 		[CT_VERDICT_NOT_ROBUST] = "bad"};
 	const enum ct_verdict verdict = report_index_verdict(row);

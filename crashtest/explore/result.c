@@ -86,6 +86,17 @@ const char *ct_verdict_name(enum ct_verdict v)
 	return names[v];
 }
 
+bool ct_verdict_named(const char *name, enum ct_verdict *ret)
+{
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(names[i], name) == 0) {
+			*ret = (enum ct_verdict)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 const char *ct_verdict_words(enum ct_verdict v)
 {
 	return words[v];

@@ -80,6 +80,12 @@ for i in (1, 2):
         f.write(run(*crash, "--exec=./transactions start no-range", "--shard=%d/2" % i, "--output-format=json")[1])
 status, out, err = run(nvwave, "crash", "--merge", "shard1.json", "shard2.json")
 ok(status == 1 and out.startswith("UNLOGGED STORE"), "merged_shards_have_it_too", status, out, err)
+os.mkdir("reports")
+shutil.copy("shard1.json", "reports/one.json")
+status, out, err = run(nvwave, "report", "reports")
+page = open("reports/index.html").read() if status == 1 else ""
+ok(status == 1 and "UNLOGGED STORE" in out and '<span class="verdict bad">UNLOGGED STORE</span>' in page,
+   "an_index_of_reports_knows_the_verdict", status, out, err)
 status, out, err = run(*crash, "--exec=./transactions start added")
 ok(status == 0 and "undo log" not in out, "its_clean_twin_breaks_none", status, out, err)
 
