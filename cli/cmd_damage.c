@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
-#include "pool_command.h"
+#include "pools/pool_command.h"
 #include "pools/campaign.h"
 #include "report/json_report.h"
 #include "report/provenance.h"

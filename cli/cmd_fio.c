@@ -11,7 +11,7 @@
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/units.h"
-#include "fio_run.h"
+#include "programs/fio_run.h"
 #include "laboratory/sweep.h"
 #include "report/json_report.h"
 #include "report/provenance.h"

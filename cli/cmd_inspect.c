@@ -5,7 +5,7 @@
 #include "commands.h"
 #include "core/describe.h"
 #include "pool/header.h"
-#include "pool_command.h"
+#include "pools/pool_command.h"
 #include "pools/folder.h"
 #include "registry.h"
 #include "session.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "commands.h"
-#include "pool_command.h"
+#include "pools/pool_command.h"
 #include "pools/folder.h"
 #include "pools/recover_one.h"
 #include "report/words.h"

@@ -15,7 +15,7 @@
 #include <crashtest/judge/replay_oracle.h>
 
 #include "commands.h"
-#include "crash_exec.h"
+#include "programs/crash_exec.h"
 #include "core/newfile.h"
 #include "core/options.h"
 #include "core/pools.h"

@@ -19,7 +19,7 @@
 #include "report/statements.h"
 #include "report/patch.h"
 #include "report/problems.h"
-#include "image_name.h"
+#include "programs/image_name.h"
 #include "report/provenance.h"
 #include "report/words.h"
 #include "session.h"

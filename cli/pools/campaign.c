@@ -12,7 +12,7 @@
 
 #include <xxhash.h>
 
-#include "../pool_command.h"
+#include "pool_command.h"
 #include "../registry.h"
 #include "core/invariant.h"
 #include "core/folder.h"

@@ -7,7 +7,7 @@
 
 #include <nvw/recovery.h>
 
-#include "../pool_command.h"
+#include "pool_command.h"
 #include "../registry.h"
 
 static int recover(struct nvw_pool *pool, struct nvw_recovery *report)

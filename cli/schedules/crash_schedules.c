@@ -7,7 +7,7 @@
 
 #include "core/bounds.h"
 #include "core/stop.h"
-#include "../crash_sum.h"
+#include "../programs/crash_sum.h"
 #include "crash_schedules.h"
 #include "exec_schedules.h"
 #include "../report/words.h"

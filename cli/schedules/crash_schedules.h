@@ -4,7 +4,7 @@
 #ifndef CLI_CRASH_SCHEDULES_H
 #define CLI_CRASH_SCHEDULES_H
 
-#include "../crash_exec.h"
+#include "../programs/crash_exec.h"
 
 /* A program, and how it is run and judged (crash_exec.c). */
 struct crash_tested;

@@ -7,7 +7,7 @@
 
 #include <nvw/workload.h>
 
-#include "options.h"
+#include "../options.h"
 
 struct pool_command {
 	struct cli_options given;

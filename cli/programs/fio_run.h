@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-#include "../host/exec.h"
+#include "../../host/exec.h"
 
 /* A folder in $TMPDIR (/dev/shm) with the job file, fio's output, its saved states and the file that it works
  * on. */

@@ -19,10 +19,10 @@
 #include "core/folder.h"
 #include "core/stop.h"
 
-#include "report/patch.h"
-#include "session.h"
+#include "../report/patch.h"
+#include "../session.h"
 #include "try_cures.h"
-#include "report/words.h"
+#include "../report/words.h"
 
 enum { BUILD_SECONDS = 600, RUN_FACTOR = 20, RUN_SECONDS = 10, COPY_MIB = 1024, POLL_MS = 20 };
 

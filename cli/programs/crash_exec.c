@@ -13,24 +13,24 @@
 #include <crashtest/judge/process.h>
 #include <nvw/random.h>
 
-#include "commands.h"
-#include "../host/kernels.h"
+#include "../commands.h"
+#include "../../host/kernels.h"
 #include "host_machine.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/copy.h"
 #include "core/stop.h"
-#include "report/provenance.h"
-#include "report/unlogged.h"
-#include "report/words.h"
-#include "crash_command.h"
+#include "../report/provenance.h"
+#include "../report/unlogged.h"
+#include "../report/words.h"
+#include "../crash_command.h"
 #include "crash_corpus.h"
 #include "crash_exec.h"
 #include "fuzz.h"
-#include "schedules/crash_schedules.h"
+#include "../schedules/crash_schedules.h"
 #include "image_name.h"
-#include "schedules/schedules_asked.h"
-#include "session.h"
+#include "../schedules/schedules_asked.h"
+#include "../session.h"
 #include "try_cures.h"
 
 enum { WORDS_MAX = 256 };

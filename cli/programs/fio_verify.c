@@ -20,18 +20,18 @@
 #include <nvw/persist_log.h>
 #include <nvw/random.h>
 
-#include "commands.h"
+#include "../commands.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "core/stop.h"
-#include "crash_command.h"
+#include "../crash_command.h"
 #include "crash_exec.h"
 #include "fio_run.h"
-#include "laboratory/sweep.h"
-#include "report/json_report.h"
-#include "report/provenance.h"
-#include "session.h"
-#include "report/words.h"
+#include "../laboratory/sweep.h"
+#include "../report/json_report.h"
+#include "../report/provenance.h"
+#include "../session.h"
+#include "../report/words.h"
 
 enum { KILLS = 10, KILLS_MAX = 1000, STATES = 8 };
 

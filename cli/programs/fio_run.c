@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "core/invariant.h"
-#include "../host/program.h"
+#include "../../host/program.h"
 #include "host_machine.h"
-#include "report/words.h"
+#include "../report/words.h"
 
 extern const struct emu_text fio_jobs[]; /* ends with a NULL name */
 

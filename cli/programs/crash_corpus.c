@@ -13,8 +13,8 @@
 #include "core/stop.h"
 #include "crash_corpus.h"
 #include "crash_sum.h"
-#include "report/corpus_report.h"
-#include "schedules/schedules_asked.h"
+#include "../report/corpus_report.h"
+#include "../schedules/schedules_asked.h"
 
 struct corpus {
 	const struct crash_inputs *inputs;

@@ -3,9 +3,9 @@
 #ifndef CLI_CRASH_EXEC_H
 #define CLI_CRASH_EXEC_H
 
-#include "../host/coverage.h"
-#include "../host/schedules.h"
-#include "crash_command.h"
+#include "../../host/coverage.h"
+#include "../../host/schedules.h"
+#include "../crash_command.h"
 
 struct crash_recording {
 	const struct emu_config *machine;

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "../host/exec.h"
+#include "../../host/exec.h"
 
 /* After the run, if its kernels were to run on the machine: *ret_report, owned by the caller. NVW_E_USAGE if
  * the program ran none; option is what the user asked by. NULL, with a note, if a signal has ended the

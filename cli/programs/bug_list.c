@@ -9,7 +9,7 @@
 #include <crashtest/states/model.h>
 
 #include "core/invariant.h"
-#include "laboratory/ini_file.h"
+#include "../laboratory/ini_file.h"
 
 /* ---- The file ------------------------------------------------------------------------------------ */
 

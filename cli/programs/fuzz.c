@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../host/exec.h"
-#include "../host/program.h"
+#include "../../host/exec.h"
+#include "../../host/program.h"
 #include "core/bounds.h"
 #include "core/copy.h"
 #include "core/stop.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Common code of the commands on pools. See pool_command.h. */
-#include "report/json_report.h"
+#include "../report/json_report.h"
 #include "pool_command.h"
 
 #include <string.h>
 
 #include "check/check.h"
-#include "commands.h"
+#include "../commands.h"
 #include "core/invariant.h"
 #include "core/describe.h"
-#include "registry.h"
-#include "session.h"
-#include "report/words.h"
+#include "../registry.h"
+#include "../session.h"
+#include "../report/words.h"
 
 static int parse(struct pool_command *c, int argc, char **argv)
 {

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../host/kernels.h"
+#include "../../host/kernels.h"
 
 int exec_kernels_load(const struct host_session *s, const char *option, json_t **ret_report)
 {
