@@ -5,19 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <crashtest/explore/known.h>
 #include <crashtest/judge/process.h>
 
 #include "core/invariant.h"
+#include "core/copy.h"
 #include "core/stop.h"
 #include "crash_corpus.h"
 #include "crash_sum.h"
+#include "fuzz.h"
 #include "../report/corpus_report.h"
 #include "../schedules/schedules_asked.h"
 
 struct corpus {
-	const struct crash_inputs *inputs;
+	struct crash_tested *tested;
 	const struct ct_options *options;
 	const char *folder;
 	struct ct_known *known;
@@ -90,6 +93,7 @@ static int find_inputs(struct corpus *x)
 
 static int explore(struct corpus *x, bool explained)
 {
+	const struct ct_foreign log = crash_tested_log(x->tested);
 	struct ct_options o = *x->options;
 
 	if (!explained) {
@@ -99,7 +103,7 @@ static int explore(struct corpus *x, bool explained)
 		o.known = x->known;
 	}
 	ct_result_clear(x->room);
-	return x->inputs->explore(x->inputs->tested, &o, x->room);
+	return crash_tested_explore(x->tested, &log, &o, x->room);
 }
 
 /* Failures are explained once: a run that fails in new words is explored again for that. */
@@ -121,7 +125,7 @@ static int is_new(struct corpus *x)
 {
 	uint64_t hash = 0;
 
-	NVW_TRY(x->inputs->hash(x->inputs->tested, &hash));
+	NVW_TRY(crash_tested_hash(x->tested, &hash));
 	return cli_log_is_new(&x->logs, hash);
 }
 
@@ -163,13 +167,32 @@ static int judge_run(struct corpus *x, struct ct_input *input, int found, const 
 	return 0;
 }
 
+/* 1: there is a log; 0: it was ended by its limit. */
+static int run_input(struct crash_tested *t, const char *path)
+{
+	struct crash_recording *const r = &t->recorded;
+
+	*r = crash_tested_recording(t);
+	NVW_TRY(working_copy_renew(&t->copy, t->request->image));
+	unlink(t->copy.input);
+	if (nvw_copy_file(path, t->copy.input) != 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	r->judged = r->quiet = r->named = true;
+	r->limit = 1e-3 * t->request->input_timeout_ms;
+	if (!t->copy.names_input) {
+		r->input = t->copy.input;
+	}
+	return crash_record(r);
+}
+
 static int try_input(struct corpus *x, struct ct_input *input)
 {
-	const struct crash_recording *r = NULL;
+	const struct crash_recording *const r = &x->tested->recorded;
 	char path[4096];
 
 	path_of(x, input->name, path, sizeof path);
-	const int found = x->inputs->run(x->inputs->tested, path, &r);
+	const int found = run_input(x->tested, path);
 
 	if (found < 0) {
 		input->status = r->status;
@@ -182,7 +205,7 @@ static int try_and_settle(struct corpus *x, struct ct_input *input)
 {
 	const int error = try_input(x, input);
 
-	x->inputs->settle(x->inputs->tested, input->fate == CT_INPUT_TESTED);
+	host_coverage_settle(&x->tested->coverage, input->fate == CT_INPUT_TESTED);
 	return error;
 }
 
@@ -217,17 +240,51 @@ static int run_all(struct corpus *x)
 	return try_all(x);
 }
 
-int crash_corpus_run(
-	const struct crash_inputs *inputs, const struct ct_options *o, struct ct_result *ret_result)
+/* AFL++ adds to the corpus. It has a command in which it names the input itself. */
+static int fuzz(struct crash_tested *t, unsigned *ret_made)
 {
-	const double began = ct_wall_seconds();
-	struct corpus x = {
-		.inputs = inputs, .options = o, .folder = inputs->request->corpus, .sum = ret_result};
+	const struct crash_request *const q = t->request;
+	struct working_copy w = t->copy;
 
-	NVW_INVARIANT(x.folder != NULL);
+	w.text = NULL;
+	memset(w.words, 0, sizeof w.words);
+	int error = working_copy_command(q->exec, q->image, false, &w);
+	struct cli_fuzz f = {.corpus = q->corpus,
+		.seconds = q->fuzz,
+		.timeout_ms = q->input_timeout_ms,
+		.words = w.words,
+		.image = q->image,
+		.file = t->copy.path,
+		.folder = t->copy.folder.path};
+
+	if (!error && strcmp(w.words[0], "/bin/sh") == 0) {
+		error = nvw_fail(NVW_E_USAGE,
+			"--fuzz: expected a program and its arguments in \"%s\", without a shell's characters",
+			q->exec);
+	}
+	if (!error) {
+		error = cli_fuzz_run(&f);
+	}
+	*ret_made = f.made;
+	free(w.text);
+	return error;
+}
+
+int crash_corpus_run(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
+{
+	unsigned made = 0;
+
+	NVW_INVARIANT(t->request->corpus != NULL);
+	if (t->request->fuzz > 0) {
+		NVW_TRY(fuzz(t, &made));
+	}
+	const double began = ct_wall_seconds();
+	struct corpus x = {.tested = t, .options = o, .folder = t->request->corpus, .sum = ret_result};
+
 	crash_sum_begin(ret_result);
 	const int error = run_all(&x);
 
+	ret_result->corpus.made = made;
 	ret_result->host_seconds = ct_wall_seconds() - began;
 	ct_known_destroy(x.known);
 	free(x.logs.hash);

@@ -25,7 +25,7 @@
 #include "core/invariant.h"
 #include "core/stop.h"
 #include "../crash_command.h"
-#include "crash_exec.h"
+#include "recording.h"
 #include "fio_run.h"
 #include "../laboratory/sweep.h"
 #include "../report/json_report.h"

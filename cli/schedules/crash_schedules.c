@@ -23,7 +23,7 @@ struct ran {
 };
 
 struct schedules {
-	const struct crash_runs *runs;
+	struct crash_tested *tested;
 	const struct ct_options *options;
 	struct cli_schedules asked;
 	uint64_t points, exposed; /* of schedule 1 */
@@ -35,10 +35,29 @@ struct schedules {
 
 /* ---- Running -------------------------------------------------------------------------------------- */
 
+/* On a new copy of the image. 1: there is a log; 0: there is none. */
+static int run_scheduled(struct crash_tested *t, const struct host_schedule_plan *plan,
+	const struct host_switch *list, struct host_schedule *ret_made, char ret_end[2048])
+{
+	struct crash_recording *const r = &t->recorded;
+
+	NVW_TRY(working_copy_renew(&t->copy, t->request->image));
+	*r = crash_tested_recording(t);
+	r->judged = true;
+	r->quiet = plan->number > 1; /* they would be the same */
+	r->schedule = plan;
+	r->switches = list;
+	r->made = ret_made;
+	const int found = crash_record(r);
+
+	memcpy(ret_end, r->end, sizeof r->end);
+	return found;
+}
+
 static int run(struct schedules *x, const struct host_schedule_plan *plan, const struct host_switch *list,
 	struct ran *ret)
 {
-	const int found = x->runs->run(x->runs->tested, plan, list, &ret->made, ret->end);
+	const int found = run_scheduled(x->tested, plan, list, &ret->made, ret->end);
 
 	ret->has_log = found > 0;
 	ret->is_new = false;
@@ -46,7 +65,7 @@ static int run(struct schedules *x, const struct host_schedule_plan *plan, const
 		return found;
 	}
 	ret->hash = 0;
-	NVW_TRY(x->runs->hash(x->runs->tested, &ret->hash));
+	NVW_TRY(crash_tested_hash(x->tested, &ret->hash));
 	const int is_new = cli_log_is_new(&x->logs, ret->hash);
 
 	ret->is_new = is_new > 0;
@@ -70,7 +89,7 @@ static int run_list(struct schedules *x, const struct host_schedule_plan *plan,
 static json_t *schedule_json(
 	const struct schedules *x, const struct host_schedule_plan *plan, const struct ran *r)
 {
-	const struct crash_request *const q = x->runs->request;
+	const struct crash_request *const q = x->tested->request;
 	char *const image = realpath(q->image, NULL);
 	json_t *const switches = json_array();
 	char hash[17];
@@ -106,8 +125,7 @@ static uint32_t switches_of(const json_t *schedule, struct host_switch *list)
 	return (uint32_t)count;
 }
 
-int crash_schedules_again(
-	const struct crash_runs *runs, const json_t *schedule, bool *ret_same, char ret_end[2048])
+int crash_schedules_again(struct crash_tested *t, const json_t *schedule, bool *ret_same, char ret_end[2048])
 {
 	struct schedules *const x = calloc(1, sizeof *x);
 	const char *const hash = json_string_value(json_object_get(schedule, "log"));
@@ -117,7 +135,7 @@ int crash_schedules_again(
 	if (x == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a schedule");
 	}
-	x->runs = runs;
+	x->tested = t;
 	const int error = run_list(x, &plan, x->list, switches_of(schedule, x->list), &x->ran);
 
 	snprintf(now, sizeof now, "%016llx", (unsigned long long)x->ran.hash);
@@ -145,6 +163,15 @@ static void add(struct schedules *x, const struct host_schedule_plan *plan, cons
 
 /* ---- Exploring ------------------------------------------------------------------------------------ */
 
+static int explore_scheduled(const struct crash_tested *t, const struct ct_options *o, json_t *schedule,
+	struct ct_result *ret_result)
+{
+	struct ct_foreign foreign = crash_tested_log(t);
+
+	foreign.schedule = schedule;
+	return crash_tested_explore(t, &foreign, o, ret_result);
+}
+
 /* Only whether it fails, and in which words. */
 static int look(const struct schedules *x, struct ct_result *ret)
 {
@@ -154,7 +181,7 @@ static int look(const struct schedules *x, struct ct_result *ret)
 	o.unexplained = true;
 	o.save = NULL;
 	ct_result_clear(ret);
-	return x->runs->explore(x->runs->tested, &o, NULL, ret);
+	return explore_scheduled(x->tested, &o, NULL, ret);
 }
 
 static int explore(struct schedules *x, const struct host_schedule_plan *plan, const struct ran *r,
@@ -163,7 +190,7 @@ static int explore(struct schedules *x, const struct host_schedule_plan *plan, c
 	json_t *const schedule = schedule_json(x, plan, r);
 
 	ct_result_clear(ret);
-	const int error = x->runs->explore(x->runs->tested, x->options, schedule, ret);
+	const int error = explore_scheduled(x->tested, x->options, schedule, ret);
 
 	json_decref(schedule);
 	return error;
@@ -305,8 +332,7 @@ static int test_all(struct schedules *x)
 	return error == NVW_E_STOPPED && x->sum->thread_schedules.run > 0 ? 0 : error; /* the others stand */
 }
 
-int crash_schedules_run(
-	const struct crash_runs *runs, const struct ct_options *o, struct ct_result *ret_result)
+int crash_schedules_run(struct crash_tested *t, const struct ct_options *o, struct ct_result *ret_result)
 {
 	struct schedules *const x = calloc(1, sizeof *x);
 	const double began = ct_wall_seconds();
@@ -315,14 +341,14 @@ int crash_schedules_run(
 		return nvw_fail(NVW_E_MEMORY, "no memory for schedules");
 	}
 	crash_sum_begin(ret_result);
-	x->runs = runs;
+	x->tested = t;
 	x->options = o;
-	x->asked = runs->request->schedules;
+	x->asked = t->request->schedules;
 	x->sum = ret_result;
 	const int error = test_all(x);
 
 	ret_result->host_seconds = ct_wall_seconds() - began;
 	free(x->logs.hash);
 	free(x);
-	return error;
+	return error < 0 ? crash_tested_without_log(error, o, ret_result) : 0;
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See program_coverage.h. */
+#include "program_coverage.h"
+
+#include <stdlib.h>
+
+struct statements {
+	struct ct_statement *at;
+	unsigned count, room;
+};
+
+static int meet_statement(void *context, const struct host_statement *s)
+{
+	struct statements *const all = context;
+
+	if (all->count == all->room) {
+		const unsigned room = 2 * all->room + 256;
+		struct ct_statement *const more = realloc(all->at, room * sizeof *more);
+
+		if (more == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for the coverage of a program");
+		}
+		all->at = more;
+		all->room = room;
+	}
+	all->at[all->count++] = (struct ct_statement){.file = s->file,
+		.function = s->function,
+		.line = s->line,
+		.executed = s->executed,
+		.flushes = s->flushes,
+		.reached = s->reached};
+	return 0;
+}
+
+int program_coverage_take(const struct host_coverage *coverage, struct ct_result *result)
+{
+	struct statements all = {.at = NULL};
+	int error = host_coverage_each(coverage, meet_statement, &all);
+
+	if (!error && all.count > 0) {
+		error = ct_coverage_of_program(all.at, all.count, &result->coverage);
+	}
+	free(all.at);
+	return error;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See recorded_log.h. */
+#include "recorded_log.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../report/unlogged.h"
+#include "../schedules/schedules_asked.h"
+
+/* ---- Notes --------------------------------------------------------------------------------------- */
+
+/* Reports how the program ended; in kill mode nvwave sent the SIGKILL. */
+static void tell_end(const struct host_session *s)
+{
+	const struct host_control *const c = s->control;
+
+	if (WIFSIGNALED(s->status) && c->kill_at == 0) {
+		fprintf(stderr,
+			"nvwave: note: %s ended by signal %d (%s): what it did until then is explored\n",
+			s->program, WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
+	} else if (WIFEXITED(s->status) && WEXITSTATUS(s->status) != 0) {
+		fprintf(stderr, "nvwave: note: %s ended with status %d: what it did until then is explored\n",
+			s->program, WEXITSTATUS(s->status));
+	}
+}
+
+static void tell_gaps(const struct host_control *c)
+{
+	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
+		if (c->gap[i] > 0) {
+			fprintf(stderr, "nvwave: note: the record has a gap: %s\n",
+				host_gap_text((enum host_gap)i));
+		}
+	}
+	if (c->stray[0] != '\0') {
+		fprintf(stderr, "nvwave: note: %s\n", c->stray);
+	}
+}
+
+static void tell_unflushed(const struct host_session *s, unsigned file)
+{
+	if (s->control->file[file].written) {
+		fprintf(stderr, "nvwave: note: %s wrote to the file and never synced it\n", s->program);
+		return;
+	}
+	const char *what = "through libpmem: flushes of its own are not seen; nvwave-cc makes them seen";
+
+	if (s->control->instrumented) {
+		what = "it, neither by libpmem nor by what nvwave-cc has built";
+	}
+	fprintf(stderr, "nvwave: note: %s stored to the file and never flushed %s\n", s->program, what);
+}
+
+/* ---- The file ------------------------------------------------------------------------------------ */
+
+/* Finds the copy among the files that the program mapped: returns 1, or 0 if it is not among them. */
+static int find_file(const struct host_session *s, const char *path, unsigned *ret_file)
+{
+	const struct host_control *const c = s->control;
+	unsigned found = 0;
+
+	for (unsigned i = c->file_count; i-- > 0;) {
+		if (strcmp(c->file[i].path, path) == 0) {
+			*ret_file = i;
+			found++;
+		}
+	}
+	if (found > 1) {
+		fprintf(stderr,
+			"nvwave: note: %s replaced the file by another of its name: only the first is "
+			"explored\n",
+			s->program);
+	}
+	return found > 0;
+}
+
+static int check_followed(const struct host_session *s, const char *path)
+{
+	struct stat file;
+
+	if (stat(path, &file) != 0) {
+		return 0;
+	}
+	return host_session_check_followed(s, &file);
+}
+
+static int refuse_unmapped(const struct host_session *s)
+{
+	const struct host_control *const c = s->control;
+	const char *what = ": it did not load the recording library", *other = "";
+
+	if (c->file_count) {
+		what = ", but ";
+		other = c->file[0].path;
+	} else if (c->attached) {
+		what = ", nor any other file";
+	}
+	return nvw_fail(
+		NVW_E_INPUT, "--exec: %s did not map or write the image's copy%s%s", s->program, what, other);
+}
+
+/* ---- The log ------------------------------------------------------------------------------------- */
+
+int recorded_log_hash_image(const char *path, uint64_t *ret)
+{
+	*ret = 0;
+	if (access(path, F_OK) != 0) {
+		return 0;
+	}
+	return cli_hash_file(path, ret);
+}
+
+/* Writes the log and the initial content of the file next to the copy. */
+static int write_log(struct host_session *s, const struct crash_recording *r, unsigned file)
+{
+	struct host_counts counts;
+	const int fd = open(r->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0) {
+		return nvw_fail_errno("%s", r->log);
+	}
+	if (r->schedule != NULL || r->named) {
+		s->named = basename(r->path); /* the copy's folder is another in every test */
+	}
+	NVW_TRY(host_session_convert(s, file, fd, r->log, &counts));
+	NVW_TRY(host_session_save_image(s, file, r->base));
+	if (counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0 && !r->quiet) {
+		tell_unflushed(s, file);
+	}
+	return 0;
+}
+
+/* A written file is recorded from its first write on: what changed it before, such as an open() that cuts it, was
+ * not seen. */
+static int check_beginning(const struct host_session *s, const struct crash_recording *r, unsigned file)
+{
+	char base[300];
+	uint64_t hash;
+	struct stat is;
+
+	host_session_base(s, file, base, sizeof base);
+	if (!s->control->file[file].written || (r->before == 0 && stat(base, &is) == 0 && is.st_size == 0)) {
+		return 0;
+	}
+	NVW_TRY(recorded_log_hash_image(base, &hash));
+	if (hash != r->before) {
+		return nvw_fail(NVW_E_INPUT,
+			"UNDECIDED: %s changes %s before its first recorded call (by stdio, or by open() with "
+			"O_TRUNC), so it is not known what a crash may leave",
+			s->program, basename(r->path));
+	}
+	return 0;
+}
+
+int recorded_log_take(struct host_session *s, struct crash_recording *r)
+{
+	unsigned file = 0;
+	const int found = find_file(s, r->path, &file);
+
+	if (!r->judged) {
+		tell_end(s);
+	}
+	if (!r->quiet) {
+		tell_gaps(s->control);
+	}
+	r->events = s->control->events;
+	r->status = s->status;
+	r->seconds = s->seconds;
+	NVW_TRY(check_followed(s, r->path));
+	if (found) {
+		NVW_TRY(check_beginning(s, r, file));
+		cli_unlogged_take(s->control, (int)file, &r->unlogged);
+		NVW_TRY(write_log(s, r, file));
+	} else if (r->kill_at == 0) {
+		return refuse_unmapped(s);
+	}
+	return found;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a program under the recorder. See recording.h. */
+#include "recording.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/invariant.h"
+#include "core/stop.h"
+#include "host_machine.h"
+#include "recorded_log.h"
+
+/* What the run's record is, and what the schedule has become. */
+static int take_schedule(struct host_session *s, struct crash_recording *r)
+{
+	NVW_TRY(host_schedule_check(s));
+	if (r->schedule != NULL) {
+		FILE *const to = fmemopen(r->end, sizeof r->end - 1, "w");
+
+		memcpy(r->made, s->schedule, sizeof *r->made);
+		if (to != NULL) {
+			host_schedule_print_end(s, to);
+			fclose(to);
+		}
+	}
+	return recorded_log_take(s, r);
+}
+
+static int run_recorded(struct host_session *s, struct crash_recording *r)
+{
+	int error = 0;
+
+	if (r->emulate) {
+		error = cli_emulate_kernels(s, r->machine, NULL);
+	}
+	s->quiet = s->alone = true;
+	s->apart = r->kill_at > 0;
+	s->control->kill_at = r->kill_at;
+	s->limit = r->limit;
+	s->input = r->input;
+	s->model = r->model;
+	if (!r->from_map) {
+		snprintf(s->control->image, sizeof s->control->image, "%.1023s", r->path);
+	}
+	if (!error) {
+		error = recorded_log_hash_image(r->path, &r->before);
+	}
+	if (!error) {
+		error = host_session_run(s, r->words);
+	}
+	r->timed_out = s->timed_out;
+	NVW_TRY(error);
+	if (s->timed_out && !nvw_stopping()) {
+		return 0;
+	}
+	if (r->coverage != NULL) {
+		NVW_TRY(host_coverage_add(r->coverage, s, &r->fresh));
+	}
+	if (nvw_stopping()) {
+		return nvw_stop_error();
+	}
+	return take_schedule(s, r);
+}
+
+int crash_record(struct crash_recording *r)
+{
+	NVW_INVARIANT(r->words[0] != NULL && r->path != NULL);
+
+	const struct host_options options = {.machine = cli_host_machine(r->machine),
+		.record = true,
+		.stacks = r->stacks,
+		.compare = r->compare,
+		.coverage = r->coverage != NULL,
+		.schedule = r->schedule,
+		.switches = r->switches};
+	struct host_session s;
+
+	NVW_TRY(host_session_begin(&options, &s));
+	const int found = run_recorded(&s, r);
+
+	host_session_end(&s);
+	return found;
+}

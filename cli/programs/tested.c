@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See tested.h. */
+#include "tested.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../report/provenance.h"
+#include "../report/unlogged.h"
+#include "try_cures.h"
+
+/* ---- Its command --------------------------------------------------------------------------------- */
+
+/* The program itself, with the option to print. */
+static char *default_recover(const char *exec)
+{
+	static const char option[] = " --recover-and-print";
+	const size_t n = strcspn(exec, " \t");
+	char *const text = malloc(n + sizeof option);
+
+	if (text != NULL) {
+		memcpy(text, exec, n);
+		memcpy(text + n, option, sizeof option);
+	}
+	return text;
+}
+
+static int check_request(const struct crash_request *r)
+{
+	NVW_TRY(crash_check_foreign(r));
+	if (r->store_log != NULL) {
+		return nvw_fail(NVW_E_USAGE,
+			"crash: --exec cannot be combined with --store-log: it makes its own log");
+	}
+	if (r->try_cures != NULL) {
+		NVW_TRY(cli_try_cures_check(r->exec));
+	}
+	if (r->try_cures != NULL && !r->options.cures) {
+		return nvw_fail(NVW_E_USAGE, "crash: --try-cures has no effect with --cures=off");
+	}
+	return 0;
+}
+
+static char *recover_command(const struct crash_request *r)
+{
+	return r->recover ? strdup(r->recover) : default_recover(r->exec);
+}
+
+int crash_tested_begin(const struct emu_config *machine, const struct crash_request *request,
+	const char *image, const char *command, struct crash_tested *t)
+{
+	*t = (struct crash_tested){.machine = machine,
+		.request = request,
+		.command = command,
+		.made_by = cli_provenance(machine, command)};
+	NVW_TRY(check_request(request));
+	if (request->replays) {
+		t->recover = recover_command(request);
+		if (t->recover == NULL) {
+			return nvw_fail(NVW_E_MEMORY, "no memory for a command");
+		}
+	}
+	NVW_TRY(working_copy_make(image, &t->copy));
+	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
+	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
+	return working_copy_command(request->exec, request->image, request->corpus != NULL, &t->copy);
+}
+
+void crash_tested_end(struct crash_tested *t)
+{
+	working_copy_end(&t->copy);
+	free(t->recover);
+	host_coverage_free(&t->coverage);
+	json_decref(t->made_by);
+}
+
+/* ---- Its runs ------------------------------------------------------------------------------------ */
+
+/* The model is that of kernels on the machine, and not of a processor. */
+static bool is_of_machine(const struct crash_request *r)
+{
+	const struct ct_model_info *const m = ct_model_info(r->options.model);
+
+	return r->options.mode == CT_PERMITTED && m->of_runs && !m->of_programs;
+}
+
+/* Where the program's file is, if the model says so. */
+static enum host_model place_of(const struct crash_request *r)
+{
+	const struct ct_model_info *const m = ct_model_info(r->options.model);
+
+	if (r->options.model == CT_MODEL_FILES) {
+		return HOST_MODEL_FILES;
+	}
+	return r->options.mode == CT_PERMITTED && m->of_programs ? HOST_MODEL_X86 : HOST_MODEL_ANY;
+}
+
+struct crash_recording crash_tested_recording(struct crash_tested *t)
+{
+	struct host_coverage *const coverage = t->covers ? &t->coverage : NULL;
+
+	return (struct crash_recording){.machine = t->machine,
+		.words = t->copy.words,
+		.path = t->copy.path,
+		.log = t->log,
+		.base = t->base,
+		.emulate = is_of_machine(t->request),
+		.stacks = t->request->stacks,
+		.compare = t->request->compare,
+		.model = place_of(t->request),
+		.judged = t->limit > 0,
+		.limit = t->limit,
+		.coverage = coverage};
+}
+
+int crash_tested_record(struct crash_tested *t, uint64_t kill_at, uint64_t *ret_events)
+{
+	struct crash_recording *const r = &t->recorded;
+
+	*r = crash_tested_recording(t);
+	r->kill_at = kill_at;
+	if (kill_at > 0) {
+		r->coverage = NULL; /* the uncut run has executed more */
+	}
+	const int found = crash_record(r);
+
+	*ret_events = r->events;
+	return found;
+}
+
+int crash_tested_hash(const struct crash_tested *t, uint64_t *hash)
+{
+	NVW_TRY(cli_hash_file(t->log, hash));
+	return cli_hash_file(t->base, hash);
+}
+
+/* ---- Its crash states ---------------------------------------------------------------------------- */
+
+struct ct_foreign crash_tested_log(const struct crash_tested *t)
+{
+	return (struct ct_foreign){.store_log = t->log,
+		.image = t->base,
+		.command = t->request->check,
+		.library = t->request->check_lib,
+		.recover = t->recover,
+		.next = t->request->and_then,
+		.command_line = t->command,
+		.made_by = t->made_by};
+}
+
+int crash_tested_explore(const struct crash_tested *t, const struct ct_foreign *foreign,
+	const struct ct_options *o, struct ct_result *ret_result)
+{
+	NVW_TRY(ct_run_foreign(foreign, o, ret_result));
+	ret_result->unlogged = t->recorded.unlogged;
+	cli_unlogged_mark(ret_result);
+	return 0;
+}
+
+int crash_tested_without_log(int error, const struct ct_options *o, struct ct_result *ret_result)
+{
+	if (error != NVW_E_STOPPED) {
+		return error;
+	}
+	*ret_result = (struct ct_result){
+		.mode = o->mode, .model = o->model, .consistent = true, .interrupted = true};
+	return 0;
+}
