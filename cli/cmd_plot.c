@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "laboratory/plot.h"
+#include "figures/plot.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"

@@ -9,7 +9,7 @@
 #include "commands.h"
 #include "core/folder.h"
 #include "laboratory/paper.h"
-#include "laboratory/plot.h"
+#include "figures/plot.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
 #include "session.h"

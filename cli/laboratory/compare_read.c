@@ -6,7 +6,7 @@
 #include <nvw/input.h>
 
 #include "compare.h"
-#include "plot.h"
+#include "../figures/plot.h"
 #include "sweep.h"
 
 enum { TEXT_BYTES_MAX = 1 << 30 };

@@ -12,7 +12,7 @@
 #include "../report/html_text.h"
 #include "machines.h"
 #include "paper.h"
-#include "plot.h"
+#include "../figures/plot.h"
 #include "../report/provenance.h"
 
 extern const struct emu_text report_style[]; /* report.css */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "../report/numbers.h"
-#include "plot.h"
+#include "../figures/plot.h"
 #include "sweep.h"
 
 struct former {

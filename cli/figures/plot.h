@@ -2,14 +2,16 @@
 /*
  * nvwave plot: a table becomes a figure, drawn by gnuplot.
  *
- *	plot_table.c   CSV file -> rows -> cells: the middle of the rows with one x and one series, and how well
- *	               it is known
- *	plot_number.c  values with a unit
- *	plot_label.c   what columns are called in a figure, and their units
- *	plot_words.c   what an axis of a sweep is called, where options and keys are described
- *	plot_paper.c   size, letters and colours
- *	plot_script.c  cells -> gnuplot's script
- *	plot_draw.c    gnuplot's script -> a file
+ *	plot_table.c    CSV file -> rows
+ *	plot_rows.c     which rows are shown, and the names of their places
+ *	plot_cells.c    rows -> cells
+ *	plot_measure.c  the middle of a cell's rows, how well it is known, relative to a baseline
+ *	plot_number.c   values with a unit
+ *	plot_label.c    what columns are called in a figure, and their units
+ *	plot_words.c    what an axis of a sweep is called, where options and keys are described
+ *	plot_paper.c    size, letters and colours
+ *	plot_script.c   cells -> gnuplot's script, in parts (script.h)
+ *	plot_draw.c     gnuplot's script -> a file
  */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See plot_rows.h. */
+#include "plot_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/array.h"
+
+/* ---- Selected rows ------------------------------------------------------------------------------- */
+
+static int take_condition(struct selection *s, char *word)
+{
+	char *const equals = strchr(word, '=');
+
+	if (!equals || s->count == CONDITIONS_MAX) {
+		return nvw_fail(NVW_E_USAGE,
+			"plot: --where: expected at most %d times COLUMN=VALUE, found \"%s\"", CONDITIONS_MAX,
+			word);
+	}
+	*equals = 0;
+	s->condition[s->count].value = equals + 1;
+	return plot_column(s->table, "where", word, &s->condition[s->count++].column);
+}
+
+int plot_read_where(struct selection *s, char *text)
+{
+	char *word;
+
+	while ((word = strsep(&text, " "))) {
+		if (*word) {
+			NVW_TRY(take_condition(s, word));
+		}
+	}
+	return 0;
+}
+
+bool plot_is_selected(const struct selection *s, unsigned row)
+{
+	for (unsigned i = 0; i < s->count; i++) {
+		if (strcmp(plot_field(s->table, row, s->condition[i].column), s->condition[i].value) != 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool plot_is_axis(const struct selection *s, unsigned column)
+{
+	return column < (unsigned)s->axes;
+}
+
+bool plot_is_ok(const struct selection *s, unsigned row)
+{
+	return s->status < 0 || !strcmp(plot_field(s->table, row, (unsigned)s->status), "ok");
+}
+
+bool plot_has_place(const struct selection *s, unsigned row)
+{
+	return plot_is_selected(s, row) &&
+	       (plot_is_ok(s, row) ||
+		       (plot_is_axis(s, s->x) && (!s->has_series || plot_is_axis(s, s->series))));
+}
+
+/* ---- Names of the figure's places ---------------------------------------------------------------- */
+
+unsigned plot_place_of(const struct plot_names *n, const char *name)
+{
+	unsigned i = 0;
+
+	while (i < n->count && strcmp(n->name[i], name) != 0) {
+		i++;
+	}
+	return i;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const char *unit;
+	double x, y;
+
+	(void)plot_number(*(const char *const *)a, &x, &unit);
+	(void)plot_number(*(const char *const *)b, &y, &unit);
+	return (x > y) - (x < y);
+}
+
+/* Whether all names are numbers of one unit. */
+static bool have_one_unit(struct plot_names *n)
+{
+	const char *unit;
+	double number;
+
+	for (unsigned i = 0; i < n->count; i++) {
+		if (!plot_number(n->name[i], &number, &unit) || (n->unit && strcmp(unit, n->unit) != 0)) {
+			return false;
+		}
+		n->unit = unit;
+	}
+	return n->count > 0;
+}
+
+static int read_numbers(struct plot_names *n)
+{
+	n->numbers = have_one_unit(n);
+	if (!n->numbers) {
+		return 0;
+	}
+	qsort(n->name, n->count, sizeof *n->name, by_number);
+	n->number = malloc(n->count * sizeof *n->number);
+	if (!n->number) {
+		return plot_no_memory();
+	}
+	for (unsigned i = 0; i < n->count; i++) {
+		(void)plot_number(n->name[i], &n->number[i], &n->unit);
+	}
+	return 0;
+}
+
+int plot_collect(const struct selection *s, int column, bool all, struct plot_names *n)
+{
+	unsigned room = 0;
+
+	for (unsigned row = 0; row < s->table->rows; row++) {
+		const char *const name = column < 0 ? "" : plot_field(s->table, row, (unsigned)column);
+
+		if ((!all && !plot_has_place(s, row)) || plot_place_of(n, name) < n->count) {
+			continue;
+		}
+		if (!NVW_ROOM(n->name, room, n->count + 1)) {
+			return plot_no_memory();
+		}
+		n->name[n->count++] = name;
+	}
+	return read_numbers(n);
+}
+
+void plot_names_end(struct plot_names *n)
+{
+	free(n->name);
+	free(n->number);
+	free(n->look);
+}
+
+int plot_choose_looks(const struct selection *s, struct plot_names *of)
+{
+	struct plot_names all = {.name = NULL};
+	int r = plot_collect(s, s->has_series ? (int)s->series : -1, true, &all);
+
+	of->look = calloc(of->count + 1, sizeof *of->look);
+	if (r == 0 && !of->look) {
+		r = plot_no_memory();
+	}
+	for (unsigned i = 0; r == 0 && i < of->count; i++) {
+		of->look[i] = all.count > PLOT_SERIES_MAX ? i : plot_place_of(&all, of->name[i]);
+	}
+	plot_names_end(&all);
+	return r;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where values stand in a figure, and whether they cover each other. See script.h. */
+#include "script.h"
+
+#include <math.h>
+
+enum { BESIDE_MAX = 24 }; /* places on an axis on which series stand beside each other */
+
+/* ---- Values -------------------------------------------------------------------------------------- */
+
+/* The least and the most of all values. */
+void plot_range(const struct plot *p, double *ret_least, double *ret_most)
+{
+	*ret_least = INFINITY;
+	*ret_most = -INFINITY;
+	for (unsigned i = 0; i < plot_cell_count(p); i++) {
+		if (p->cell[i].count) {
+			*ret_least = fmin(*ret_least, p->cell[i].low);
+			*ret_most = fmax(*ret_most, p->cell[i].high);
+		}
+	}
+}
+
+double plot_largest(const struct plot *p)
+{
+	double least, most;
+
+	plot_range(p, &least, &most);
+	return fmax(fabs(least), fabs(most));
+}
+
+/* ---- Places on the horizontal axis --------------------------------------------------------------- */
+
+/* Whether the horizontal axis has numbers at their places, not names side by side. */
+bool plot_is_scaled(const struct plot *p)
+{
+	return p->at.numbers && (p->kind == PLOT_LINES || p->kind == PLOT_POINTS);
+}
+
+double script_number(const struct script *s, unsigned at)
+{
+	if (!plot_is_scaled(s->p)) {
+		return at;
+	}
+	return s->p->at.number[at] / s->x_scale;
+}
+
+/* A place along the axis: its logarithm if the axis is logarithmic. */
+double script_place(const struct script *s, unsigned at)
+{
+	const double number = script_number(s, at);
+
+	return s->p->log_x ? log(number) : number;
+}
+
+/* Where a series has its value: beside the others', if so decided; bars always. */
+double script_position(const struct script *s, unsigned of, unsigned at)
+{
+	return script_number(s, at) + (of - (s->p->of.count - 1) / 2.0) * s->beside;
+}
+
+/* How high a value is drawn, in a figure of the height 1. */
+static double height(const struct plot *p, double value, double least, double most)
+{
+	if (p->log_y) {
+		least = log(least);
+		most = log(most);
+		value = log(value);
+	} else {
+		least = fmin(least, 0);
+	}
+	if (most <= least) {
+		return 0;
+	}
+	return (value - least) / (most - least);
+}
+
+/* Whether the points of two series, with their spread, cover each other. */
+static bool cover(
+	const struct plot *p, const struct plot_cell *a, const struct plot_cell *b, double least, double most)
+{
+	const double point = 0.022; /* the height of one */
+
+	return a->count && b->count &&
+	       height(p, a->low, least, most) < height(p, b->high, least, most) + point &&
+	       height(p, b->low, least, most) < height(p, a->high, least, most) + point;
+}
+
+static bool cover_at(const struct plot *p, unsigned at, double least, double most)
+{
+	for (unsigned a = 0; a < p->of.count; a++) {
+		for (unsigned b = 0; b < a; b++) {
+			if (cover(p, plot_cell(p, a, at), plot_cell(p, b, at), least, most)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+bool plot_covers(const struct plot *p)
+{
+	double least, most;
+
+	plot_range(p, &least, &most);
+	for (unsigned at = 0; at < p->at.count; at++) {
+		if (cover_at(p, at, least, most)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Lines over names, of several series of which some cover each other: far enough apart for their points, and
+ * nearer than their places. */
+double script_beside(const struct script *s)
+{
+	const struct plot *const p = s->p;
+	const double of_axis = 0.014;
+
+	if (p->kind == PLOT_BARS) {
+		return 0.8 / p->of.count;
+	}
+	if (p->kind != PLOT_LINES || !s->cover || p->at.count > BESIDE_MAX || plot_is_scaled(p)) {
+		return 0;
+	}
+	if (p->at.count < 2) {
+		return 0.03; /* of an axis of the width 2 */
+	}
+	return fmin(of_axis * (p->at.count - 1), 0.6 / p->of.count);
+}
