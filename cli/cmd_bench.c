@@ -57,6 +57,9 @@ static int print(const struct bench *b)
 static int measure(struct bench *b, const struct cli_options *o)
 {
 	NVW_TRY(bench_plan(b, o));
+	if (cli_given(o, CLI_bench_output) && !cli_given(o, CLI_overwrite)) {
+		NVW_TRY(bench_check_former(b, cli_text(o, CLI_bench_output)));
+	}
 	NVW_TRY(run_points(&b->runs, o, cli_given(o, CLI_fresh)));
 	NVW_TRY(run_points(&b->crashes, o, false));
 	NVW_TRY(bench_host_run(b, cli_manner(o).timeout_ms));

@@ -118,6 +118,8 @@ NVW_CHECKED int bench_set_status(struct bench_row *row, enum bench_status status
 NVW_CHECKED int bench_begin_numbers(const struct bench *bench, struct bench_row *row);
 
 void bench_print(const struct bench *bench, FILE *to);
+/* NVW_E_USAGE if the file has points that this benchmark lacks, or is no table of a benchmark. */
+NVW_CHECKED int bench_check_former(const struct bench *bench, const char *path);
 NVW_CHECKED int bench_write_csv(const struct bench *bench, const char *path);
 json_t *bench_json(const struct bench *bench);
 

@@ -10,6 +10,7 @@
 #include "confidence.h"
 #include "core/invariant.h"
 #include "core/newfile.h"
+#include "former.h"
 
 enum { CELL_BYTES = 64, COLUMNS_MAX = 3 + BENCH_AXES_MAX + BENCH_METRIC_COUNT + 1 };
 
@@ -288,6 +289,76 @@ static const char *csv_status(const struct bench_row *row)
 	return names[row->status];
 }
 
+/* Of a row that is refused there is one line. */
+static unsigned seeds_of(const struct bench *b, const struct bench_row *row)
+{
+	if (row->status == BENCH_REFUSED) {
+		return 1;
+	}
+	return b->seeds;
+}
+
+static void plan_axes(const struct bench *b, struct table_plan *plan)
+{
+	plan->axis[plan->axes++] = "workload";
+	plan->axis[plan->axes++] = "mix";
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		plan->axis[plan->axes++] = b->runs.axis[b->first_axis + i].name;
+	}
+	if (b->has_host) {
+		plan->axis[plan->axes++] = "time";
+	}
+	plan->axis[plan->axes++] = "seed";
+}
+
+static int plan_row(const struct bench *b, const struct bench_row *row, struct table_plan *plan)
+{
+	const char *values[TABLE_AXES_MAX];
+	char seed[16];
+	unsigned n = 0;
+
+	values[n++] = workload_of(b, row);
+	values[n++] = b->of[row->of].mix;
+	for (unsigned i = 0; i < b->axis_count; i++) {
+		values[n++] = bench_axis_value(b, row, i);
+	}
+	if (b->has_host) {
+		values[n++] = time_of(b, row);
+	}
+	values[n] = seed;
+	for (unsigned i = 0; i < seeds_of(b, row); i++) {
+		snprintf(seed, sizeof seed, "%u", i + 1);
+		NVW_TRY(table_plan_add(plan, values));
+	}
+	return 0;
+}
+
+static int plan_rows(const struct bench *b, struct table_plan *plan)
+{
+	plan_axes(b, plan);
+	for (unsigned i = 0; i < b->row_count; i++) {
+		NVW_TRY(plan_row(b, &b->row[i], plan));
+	}
+	return 0;
+}
+
+int bench_check_former(const struct bench *b, const char *path)
+{
+	struct table_plan plan = {.kind = "benchmark"};
+	struct former f = {.plan = &plan};
+	int error = plan_rows(b, &plan);
+
+	if (!error) {
+		error = former_open(&plan, path, &f);
+	}
+	if (!error) {
+		error = former_check_points(&f);
+	}
+	former_end(&f);
+	table_plan_end(&plan);
+	return error;
+}
+
 static void print_csv_head(const struct bench *b, FILE *to)
 {
 	fputs("workload,mix", to);
@@ -346,7 +417,7 @@ int bench_write_csv(const struct bench *b, const char *path)
 	NVW_TRY(nvw_new_file_begin(path, false, &f));
 	print_csv_head(b, f.file);
 	for (unsigned i = 0; i < b->row_count; i++) {
-		for (unsigned seed = 0; seed < (b->row[i].status == BENCH_REFUSED ? 1 : b->seeds); seed++) {
+		for (unsigned seed = 0; seed < seeds_of(b, &b->row[i]); seed++) {
 			print_csv_row(b, &b->row[i], seed, f.file);
 		}
 	}

@@ -74,6 +74,25 @@ def numbers():
         ok(True, "plot_draws_the_table # SKIP there is no gnuplot")
 
 
+def other_tables():
+    """A table is replaced only where no row of it is lost; nothing runs before."""
+    words, wrong = ["queue", "--seeds=1", "--unchecked", "-o", "former.csv"], []
+    done = [bench(*words, "--against=scope=workitem"), bench(*words, "--against=scope=workgroup,workitem")]
+    before = open("former.csv").read()
+    with open("users.csv", "w") as f:
+        f.write("a,b\n1,2\n")
+    for more, message in ((words + ["--against=scope=workitem"], "a point that this benchmark lacks: queue own workgroup 1"),
+                          (words, "an axis scope"), (words + ["--against=scope=workitem", "--against=release=durable"], "fewer axes"),
+                          (["queue", "--seeds=1", "--unchecked", "-o", "users.csv"], "users.csv: this is no table of a benchmark")):
+        status, out, err = bench(*more)
+        if status != 2 or out or message not in err or "--overwrite" not in err or err.count("\n") != 1:
+            wrong.append((more, status, err))
+    kept = open("former.csv").read() == before and open("users.csv").read() == "a,b\n1,2\n" and not os.path.exists("users.journal")
+    done.append(bench(*words, "--overwrite"))
+    ok(not wrong and kept and [d[0] for d in done] == [0, 0, 0] and len(rows("former.csv")) == 1,
+       "a_benchmark_does_not_replace_the_table_of_another_one", done, kept, *wrong)
+
+
 def spread():
     _, all_rows = report("queue", "--seeds=3", "--unchecked", "-o", "s.csv")
     values = [float(r["throughput"]) for r in rows("s.csv")]
@@ -205,6 +224,7 @@ def indexes(index):
 
 
 numbers()
+other_tables()
 spread()
 losing()
 refused()
