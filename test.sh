@@ -26,7 +26,7 @@ if [ $# -gt 0 ]; then
 fi
 . scripts/dependencies.sh
 
-install_dependencies clang liblmdb-dev libcu++-dev libcub-dev libthrust-dev clang-format libclang-rt-14-dev fio gdb mandoc protobuf-compiler zsh
+install_dependencies clang liblmdb-dev libsqlite3-dev libleveldb-dev libcu++-dev libcub-dev libthrust-dev clang-format libclang-rt-14-dev fio gdb mandoc protobuf-compiler zsh
 if [ "$faults" = --all ]; then
 	# The matrix of CUDA compilers; each by itself, since not every Debian has each.
 	install_optional python3-clang-14 # tests/faults/mutants.py

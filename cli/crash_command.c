@@ -21,7 +21,6 @@
 #include "report/problems.h"
 #include "programs/image_name.h"
 #include "report/provenance.h"
-#include "report/unlogged.h"
 #include "report/words.h"
 #include "session.h"
 
@@ -214,6 +213,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.check_lib = cli_text(given, CLI_check_lib),
 		.recover = cli_text(given, CLI_recover),
 		.and_then = cli_text(given, CLI_and_then),
+		.fs = (unsigned)cli_number(given, CLI_fs),
 		.tool = cli_text(given, CLI_tool),
 		.bugs = cli_text(given, CLI_bugs),
 		.corpus = cli_text(given, CLI_corpus),
@@ -404,7 +404,6 @@ static int test_subject(struct crash_run *r, const struct ct_options *o)
 		return ct_run_schedules(r->subject, o, true, &r->result);
 	}
 	NVW_TRY(ct_run(r->subject, o, &r->result));
-	cli_unlogged_mark(&r->result);
 	if (o->shards == 0 && o->slice == 0 && o->exports == NULL) {
 		ct_find_fewest(r->subject, o, &r->result);
 	}

@@ -19,7 +19,6 @@
 #include "order.h"
 #include "persist/persist.h"
 #include "store_buffer.h"
-#include "undo.h"
 
 enum { PASSED_OVER_MAX = 64 };
 
@@ -349,9 +348,6 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 		return;
 	}
 	if (kind <= NVW__COMPARE_EXCHANGE) {
-		if (m->undo) {
-			emu_undo_issue(m, wf, lanes);
-		}
 		issue_memory(m, wf, lanes, t);
 	} else if (kind == NVW__RETURN) {
 		issue_return(m, wf, lanes, t);

@@ -54,7 +54,7 @@ static inline uint64_t host_event_bytes(const struct host_event *e)
 {
 	const bool has_data = e->kind == HOST_CHANGE || e->kind == HOST_WRITTEN || e->kind == HOST_STORE ||
 			      e->kind == HOST_BEGIN || e->kind == HOST_KERNEL || e->kind == HOST_GIVEN ||
-			      e->kind == HOST_WRITE;
+			      e->kind == HOST_WRITE || e->kind == HOST_NAME || e->kind == HOST_SYNC_NAMES;
 
 	return sizeof *e + (has_data ? (e->bytes + 7) & ~7u : 0);
 }
@@ -73,8 +73,6 @@ int host_convert_operation(struct converter *c, const struct host_event *e, cons
 
 /* ---- files.c -------------------------------------------------------------------------------------- */
 
-/* Is the file's log of the model "files"? */
-bool host_is_of_files(const struct host_session *s, unsigned file);
 /* Writes that log to fd, and closes fd if it fails before. The converter has the spool. */
 int host_files_convert(struct converter *c, struct nvw_log_info *info, int fd, const char *name);
 /* Writes the image at the beginning of that log. */

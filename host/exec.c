@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "exec.h"
+#include "folder.h"
 #include "kernels.h"
 #include "persistency.h"
 #include "core/bounds.h"
@@ -309,6 +310,7 @@ void host_session_end(struct host_session *s)
 		munmap(s->control, sizeof *s->control);
 	}
 	host_schedule_close(s);
+	host_folder_free(s);
 	nvw_folder_remove(&s->folder);
 	*s = (struct host_session){0};
 }

@@ -54,6 +54,11 @@ struct host_session {
 	struct host_schedule *schedule; /* NULL: threads do not take turns */
 	const char *named;              /* the file's name in logs; NULL: its path */
 	enum host_model model;          /* of logs */
+	unsigned fs;                    /* of logs of files: enum nvw__disk_fs (core/disk_image.h) */
+	/* Of a folder that is the image (folder.h): the names below it before the run, as paths, and the
+	 * numbers of the files that had them. */
+	char (*name_at_first)[1024];
+	unsigned *file_at_first, names;
 	bool apart; /* the program has its own process group, for control->kill_at; set before the run */
 	bool quiet; /* the program's standard output goes to standard error; set before the run */
 	bool alone; /* processes left running by the program are ended; set before the run */
@@ -96,6 +101,9 @@ struct host_counts {
 };
 NVW_CHECKED int host_session_convert(
 	struct host_session *session, unsigned i, int fd, const char *name, struct host_counts *ret_counts);
+
+/* Is the file's log of the model "files" (files.c)? */
+bool host_is_of_files(const struct host_session *session, unsigned i);
 
 /* Maps n bytes of a file of the session for reading. NULL with a message. */
 const void *host_session_map(const struct host_session *session, const char *name, size_t n);

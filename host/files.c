@@ -20,8 +20,9 @@
 #include "core/disk_image.h"
 
 #include "convert.h"
+#include "folder.h"
 
-/* Of the file while its events are gone through. */
+/* Of a file while the events are gone through. */
 struct file_now {
 	uint64_t size, high; /* high: the end of what its slot has held */
 	unsigned slot;
@@ -29,8 +30,12 @@ struct file_now {
 
 struct disk {
 	struct nvw__disk is;
-	struct file_now now;
-	uint64_t base; /* the file's size at the beginning */
+	uint32_t slots; /* in use, while the events are gone through */
+	struct file_now now[NVW__DISK_FILES];
+	uint64_t base[NVW__DISK_FILES];    /* the files' sizes at the beginning */
+	unsigned of_file[NVW__DISK_FILES]; /* their numbers in the session */
+	int of[HOST_FILES_MAX];            /* the other way round; negative: it is not part of the image */
+	uint64_t named[NVW__DISK_NAMES];   /* the words of the names */
 };
 
 /* The stores of one call to one sector are one. */
@@ -48,6 +53,9 @@ bool host_is_of_files(const struct host_session *s, unsigned i)
 {
 	const struct host_file *const f = &s->control->file[i];
 
+	if (host_is_of_folder(s)) {
+		return true;
+	}
 	if (s->model != HOST_MODEL_ANY) {
 		return s->model == HOST_MODEL_FILES;
 	}
@@ -56,58 +64,60 @@ bool host_is_of_files(const struct host_session *s, unsigned i)
 
 /* ---- The layout ----------------------------------------------------------------------------------- */
 
-static int undecided(const struct converter *c, const char *what)
+static int undecided(const struct converter *c, unsigned file, const char *what)
 {
-	return nvw_fail(NVW_E_INPUT, "UNDECIDED: %s: %s", basename(c->s->control->file[c->file].path), what);
+	return nvw_fail(NVW_E_INPUT, "UNDECIDED: %s: %s", basename(c->s->control->file[file].path), what);
 }
 
-static int begin_slot(const struct converter *c, struct disk *d)
+static int begin_slot(const struct converter *c, struct disk *d, unsigned k)
 {
-	const unsigned slot = d->now.slot + 1;
-
-	if (slot == NVW__DISK_SLOTS) {
-		return undecided(c, "it is cut to nothing more often than a record has room for");
+	if (d->slots == NVW__DISK_SLOTS) {
+		return undecided(
+			c, d->of_file[k], "it is cut to nothing more often than a record has room for");
 	}
-	d->now = (struct file_now){.slot = slot};
-	d->is.slots = (uint32_t)nvw_max(slot + 1, d->is.slots);
+	d->now[k] = (struct file_now){.slot = d->slots++};
+	d->is.slots = (uint32_t)nvw_max(d->slots, d->is.slots);
 	return 0;
 }
 
-static void hold(struct disk *d, uint64_t end)
+static void hold(struct disk *d, unsigned k, uint64_t end)
 {
-	struct nvw__disk_slot *const slot = &d->is.slot[d->now.slot];
+	struct file_now *const now = &d->now[k];
+	struct nvw__disk_slot *const slot = &d->is.slot[now->slot];
 
 	slot->bytes = nvw_max(whole_pages(end), slot->bytes);
-	d->now.high = nvw_max(end, d->now.high);
+	now->high = nvw_max(end, now->high);
 }
 
-static int grow(const struct converter *c, struct disk *d, uint64_t size)
+static int grow(const struct converter *c, struct disk *d, unsigned k, uint64_t size)
 {
-	if (size > d->now.size && d->now.high > d->now.size) {
-		return undecided(c,
+	struct file_now *const now = &d->now[k];
+
+	if (size > now->size && now->high > now->size) {
+		return undecided(c, d->of_file[k],
 			"it is made shorter and then longer again: what a crash may leave of the part that "
 			"was cut off is not known");
 	}
-	d->now.size = nvw_max(size, d->now.size);
-	hold(d, size);
+	now->size = nvw_max(size, now->size);
+	hold(d, k, size);
 	return 0;
 }
 
-/* What an event makes of the file's size and slots. */
-static int see(const struct converter *c, struct disk *d, const struct host_event *e)
+/* What an event makes of its file's size and slots. */
+static int see(const struct converter *c, struct disk *d, unsigned k, const struct host_event *e)
 {
 	switch (e->kind) {
 	case HOST_WRITE:
-		return e->off + e->bytes > d->now.size ? grow(c, d, e->off + e->bytes) : 0;
+		return e->off + e->bytes > d->now[k].size ? grow(c, d, k, e->off + e->bytes) : 0;
 	case HOST_SIZE:
-		if (e->off == 0 && d->now.size > 0) {
-			return begin_slot(c, d);
+		if (e->off == 0 && d->now[k].size > 0) {
+			return begin_slot(c, d, k);
 		}
-		if (e->off < d->now.size) {
-			d->now.size = e->off;
+		if (e->off < d->now[k].size) {
+			d->now[k].size = e->off;
 			return 0;
 		}
-		return grow(c, d, e->off);
+		return grow(c, d, k, e->off);
 	default:
 		return 0;
 	}
@@ -115,15 +125,18 @@ static int see(const struct converter *c, struct disk *d, const struct host_even
 
 static void begin_again(struct disk *d)
 {
-	d->now = (struct file_now){.size = d->base, .high = d->base};
+	d->slots = d->is.files;
+	for (unsigned k = 0; k < d->is.files; k++) {
+		d->now[k] = (struct file_now){.size = d->base[k], .high = d->base[k], .slot = k};
+	}
 }
 
-static int base_size(const struct converter *c, uint64_t *ret)
+static int base_size(const struct converter *c, unsigned file, uint64_t *ret)
 {
 	char path[300];
 	struct stat s;
 
-	host_session_base(c->s, c->file, path, sizeof path);
+	host_session_base(c->s, file, path, sizeof path);
 	if (stat(path, &s)) {
 		return nvw_fail_errno("%s", path);
 	}
@@ -131,20 +144,79 @@ static int base_size(const struct converter *c, uint64_t *ret)
 	return 0;
 }
 
+/* The number of a name; one that it gets, if it has none yet. */
+static int number_of_name(struct disk *d, const char *name, size_t n, unsigned *ret)
+{
+	for (*ret = 0; *ret < d->is.names; ++*ret) {
+		if (strncmp(d->is.name[*ret], name, n) == 0 && d->is.name[*ret][n] == '\0') {
+			return 0;
+		}
+	}
+	if (d->is.names == NVW__DISK_NAMES || n >= NVW__DISK_NAME) {
+		return nvw_fail(NVW_E_INPUT,
+			"UNDECIDED: %.*s: expected at most %d names below the folder, of at most %d characters",
+			(int)n, name, NVW__DISK_NAMES, NVW__DISK_NAME - 1);
+	}
+	memcpy(d->is.name[d->is.names++], name, n);
+	return 0;
+}
+
+/* Which files of the session are part of the image, and their names at the beginning. */
+static int find_files(const struct converter *c, struct disk *d)
+{
+	const struct host_control *const s = c->s->control;
+	const size_t folder = strlen(s->folder);
+
+	for (unsigned i = 0; i < HOST_FILES_MAX; i++) {
+		d->of[i] = -1;
+	}
+	for (unsigned i = 0; i < s->file_count; i++) {
+		const struct host_file *const f = &s->file[i];
+
+		if (d->is.is_folder ? !f->of_folder : i != c->file) {
+			continue;
+		}
+		d->of[i] = (int)d->is.files;
+		d->of_file[d->is.files] = i;
+		NVW_TRY(base_size(c, i, &d->base[d->is.files++]));
+	}
+	for (unsigned i = 0; d->is.is_folder && i < c->s->names; i++) {
+		const char *const name = c->s->name_at_first[i] + folder + 1;
+		unsigned number;
+
+		NVW_TRY(number_of_name(d, name, strlen(name), &number));
+	}
+	return 0;
+}
+
+/* One for each event, of its file; and the names that it gives. */
+static int see_event(const struct converter *c, struct disk *d, const struct host_event *e)
+{
+	const int k = e->file < HOST_FILES_MAX ? d->of[e->file] : -1;
+	unsigned number;
+
+	if (e->kind == HOST_NAME) {
+		return number_of_name(d, (const char *)(e + 1), e->bytes, &number);
+	}
+	return k >= 0 ? see(c, d, (unsigned)k, e) : 0;
+}
+
 static int lay_out(struct converter *c, struct disk *d)
 {
 	uint64_t off = 0;
 
-	*d = (struct disk){.is = {.magic = NVW__DISK_MAGIC, .files = 1, .slots = 1}};
-	NVW_TRY(base_size(c, &d->base));
+	*d = (struct disk){
+		.is = {.magic = NVW__DISK_MAGIC, .is_folder = host_is_of_folder(c->s), .fs = c->s->fs}};
+	NVW_TRY(find_files(c, d));
+	d->is.slots = d->is.files;
 	begin_again(d);
-	hold(d, d->base);
+	for (unsigned k = 0; k < d->is.files; k++) {
+		hold(d, k, d->base[k]);
+	}
 	for (uint64_t at = 0; at + sizeof(struct host_event) <= c->spool_bytes;) {
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
 
-		if (e->file == c->file) {
-			NVW_TRY(see(c, d, e));
-		}
+		NVW_TRY(see_event(c, d, e));
 		at += host_event_bytes(e);
 	}
 	for (uint32_t i = 0; i < d->is.slots; i++) {
@@ -158,13 +230,13 @@ static int lay_out(struct converter *c, struct disk *d)
 
 /* ---- The image ------------------------------------------------------------------------------------ */
 
-static int read_base(const struct converter *c, uint8_t *to, uint64_t bytes)
+static int read_base(const struct converter *c, unsigned file, uint8_t *to, uint64_t bytes)
 {
 	char path[300];
 	off_t data = 0;
 	ssize_t n = 1;
 
-	host_session_base(c->s, c->file, path, sizeof path);
+	host_session_base(c->s, file, path, sizeof path);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0) {
@@ -178,10 +250,33 @@ static int read_base(const struct converter *c, uint8_t *to, uint64_t bytes)
 	return n < 0 ? nvw_fail_errno("%s", path) : 0;
 }
 
-/* Maps the image at the beginning of the record: in a file of this path, or in memory. */
-static int make_image(struct converter *c, const struct disk *d, const char *path)
+static uint64_t size_word(const struct file_now *now)
 {
-	const uint64_t size = d->base;
+	return (uint64_t)now->slot << 48 | now->size;
+}
+
+/* What the files and names are at the beginning. */
+static int fill_image(struct converter *c, struct disk *d)
+{
+	memcpy(c->replay + c->bytes - NVW__DISK_BYTES, &d->is, sizeof d->is);
+	memset(d->named, 0, sizeof d->named);
+	begin_again(d);
+	for (unsigned k = 0; k < d->is.files; k++) {
+		const uint64_t word = size_word(&d->now[k]);
+
+		memcpy(c->replay + nvw__disk_file_at(&d->is, k), &word, sizeof word);
+		NVW_TRY(read_base(c, d->of_file[k], c->replay + d->is.slot[k].off, d->base[k]));
+	}
+	for (unsigned i = 0; d->is.is_folder && i < c->s->names; i++) {
+		d->named[i] = (uint64_t)d->of[c->s->file_at_first[i]] + 1;
+		memcpy(c->replay + nvw__disk_name_at(&d->is, i), &d->named[i], sizeof d->named[i]);
+	}
+	return 0;
+}
+
+/* Maps the image at the beginning of the record: in a file of this path, or in memory. */
+static int make_image(struct converter *c, struct disk *d, const char *path)
+{
 	void *at = MAP_FAILED;
 	const int fd = path != NULL ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) :
 				      memfd_create("replay", MFD_CLOEXEC);
@@ -199,9 +294,7 @@ static int make_image(struct converter *c, const struct disk *d, const char *pat
 	}
 	c->replay = at;
 	c->replay_fd = fd;
-	memcpy(c->replay + c->bytes - NVW__DISK_BYTES, &d->is, sizeof d->is);
-	memcpy(c->replay + nvw__disk_file_at(&d->is, 0), &size, sizeof size);
-	return read_base(c, c->replay, d->base);
+	return fill_image(c, d);
 }
 
 static void drop_image(struct converter *c)
@@ -236,12 +329,12 @@ static int store(struct converter *c, uint64_t off, const uint8_t *data, uint64_
 	return 0;
 }
 
-static int store_size(struct converter *c, const struct disk *d, struct nvw_log_record *r)
+static int store_size(struct converter *c, const struct disk *d, unsigned k, struct nvw_log_record *r)
 {
-	const uint64_t word = (uint64_t)d->now.slot << 48 | d->now.size;
+	const uint64_t word = size_word(&d->now[k]);
 
 	r->store.group = ++c->instruction;
-	return store(c, nvw__disk_file_at(&d->is, 0), (const uint8_t *)&word, sizeof word, r);
+	return store(c, nvw__disk_file_at(&d->is, k), (const uint8_t *)&word, sizeof word, r);
 }
 
 static uint64_t instruction_of(struct converter *c, struct together *t, const struct host_event *e)
@@ -253,10 +346,10 @@ static uint64_t instruction_of(struct converter *c, struct together *t, const st
 }
 
 /* Page by page: the size may persist with any of them. */
-static int convert_write(struct converter *c, struct disk *d, const struct host_event *e, const uint8_t *data,
-	uint64_t instruction, struct nvw_log_record *r)
+static int convert_write(struct converter *c, struct disk *d, unsigned k, const struct host_event *e,
+	const uint8_t *data, uint64_t instruction, struct nvw_log_record *r)
 {
-	const uint64_t base = d->is.slot[d->now.slot].off;
+	const uint64_t base = d->is.slot[d->now[k].slot].off;
 
 	for (uint64_t at = 0; at < e->bytes;) {
 		const uint64_t off = e->off + at;
@@ -265,9 +358,9 @@ static int convert_write(struct converter *c, struct disk *d, const struct host_
 		r->store.group = instruction;
 		NVW_TRY(store(c, base + off, data + at, piece, r));
 		at += piece;
-		if (off + piece > d->now.size) {
-			NVW_TRY(grow(c, d, off + piece));
-			NVW_TRY(store_size(c, d, r));
+		if (off + piece > d->now[k].size) {
+			NVW_TRY(grow(c, d, k, off + piece));
+			NVW_TRY(store_size(c, d, k, r));
 		}
 	}
 	c->counts.written += e->bytes;
@@ -275,10 +368,10 @@ static int convert_write(struct converter *c, struct disk *d, const struct host_
 }
 
 /* Bytes that a mapping was found to have, or that were announced: behind the slot nothing is kept. */
-static int convert_mapped(struct converter *c, const struct disk *d, const struct host_event *e,
+static int convert_mapped(struct converter *c, const struct disk *d, unsigned k, const struct host_event *e,
 	const uint8_t *data, struct nvw_log_record *r)
 {
-	const struct nvw__disk_slot *const slot = &d->is.slot[d->now.slot];
+	const struct nvw__disk_slot *const slot = &d->is.slot[d->now[k].slot];
 	const uint64_t before = c->counts.stores;
 
 	if (e->off >= slot->bytes) {
@@ -291,25 +384,60 @@ static int convert_mapped(struct converter *c, const struct disk *d, const struc
 	return 0;
 }
 
-/* What is written back: pages of the slot, and the file's size. */
-static int convert_sync(struct converter *c, const struct disk *d, const struct host_event *e, uint32_t site)
+static int append_flush(
+	struct converter *c, const struct host_event *e, uint32_t site, uint64_t off, uint64_t bytes)
 {
-	const struct nvw__disk_slot *const slot = &d->is.slot[d->now.slot];
+	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH,
+		.flush = {.site = site, .thread = e->thread, .off = off, .bytes = bytes}};
+
+	return bytes > 0 ? host_convert_append(c, &r) : 0;
+}
+
+/* What is written back: pages of the slot, and the file's size. */
+static int convert_sync(
+	struct converter *c, const struct disk *d, unsigned k, const struct host_event *e, uint32_t site)
+{
+	const struct nvw__disk_slot *const slot = &d->is.slot[d->now[k].slot];
 	const uint64_t from = nvw_min(e->bytes ? e->off : 0, slot->bytes);
 	const uint64_t n = e->bytes ? (uint64_t)e->bytes * NVW__DISK_PAGE : slot->bytes;
-	struct nvw_log_record r = {.kind = NVW_LOG_FLUSH,
-		.flush = {.site = site,
-			.thread = e->thread,
-			.off = slot->off + from,
-			.bytes = nvw_min(n, slot->bytes - from)}};
 
 	c->counts.flushes++;
-	if (r.flush.bytes > 0) {
-		NVW_TRY(host_convert_append(c, &r));
+	NVW_TRY(append_flush(c, e, site, slot->off + from, nvw_min(n, slot->bytes - from)));
+	return append_flush(c, e, site, nvw__disk_file_at(&d->is, k), 8);
+}
+
+/* Is it directly in the folder? */
+static bool is_in(const char *name, const char *folder, size_t n)
+{
+	if (n == 0) {
+		return strchr(name, '/') == NULL;
 	}
-	r.flush.off = nvw__disk_file_at(&d->is, 0);
-	r.flush.bytes = 8;
-	return host_convert_append(c, &r);
+	return strncmp(name, folder, n) == 0 && name[n] == '/' && strchr(name + n + 1, '/') == NULL;
+}
+
+static int convert_sync_names(
+	struct converter *c, const struct disk *d, const struct host_event *e, uint32_t site)
+{
+	c->counts.flushes++;
+	for (unsigned i = 0; i < d->is.names; i++) {
+		if (e->off || is_in(d->is.name[i], (const char *)(e + 1), e->bytes)) {
+			NVW_TRY(append_flush(c, e, site, nvw__disk_name_at(&d->is, i), 8));
+		}
+	}
+	return 0;
+}
+
+/* All names that a call changes are one instruction. */
+static int convert_name(
+	struct converter *c, struct disk *d, const struct host_event *e, struct nvw_log_record *r)
+{
+	const int k = e->file < HOST_FILES_MAX ? d->of[e->file] : -1;
+	unsigned number;
+
+	NVW_TRY(number_of_name(d, (const char *)(e + 1), e->bytes, &number));
+	d->named[number] = (uint64_t)(k + 1);
+	return store(c, nvw__disk_name_at(&d->is, number), (const uint8_t *)&d->named[number],
+		sizeof d->named[number], r);
 }
 
 static int convert_fence(struct converter *c, const struct host_event *e, uint32_t site)
@@ -320,42 +448,58 @@ static int convert_fence(struct converter *c, const struct host_event *e, uint32
 	return host_convert_append(c, &r);
 }
 
-static int convert_event(struct converter *c, struct disk *d, struct together *t, const struct host_event *e,
-	const uint8_t *data)
+/* Of a file that is part of the image. */
+static int convert_of_file(struct converter *c, struct disk *d, struct together *t, unsigned k,
+	const struct host_event *e, struct nvw_log_record *r)
 {
-	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread}};
-	uint32_t site = 0;
+	const uint8_t *const data = (const uint8_t *)(e + 1);
 
-	c->time_ps = 1000 * e->call;
-	if (e->kind == HOST_BEGIN || e->kind == HOST_DURABLE) {
-		return host_convert_operation(c, e, data);
-	}
-	if (e->file != c->file) {
-		return 0;
-	}
-	NVW_TRY(host_convert_site(c, e->site, &site));
-	r.store.site = site;
 	switch (e->kind) {
 	case HOST_WRITE:
-		return convert_write(c, d, e, data, instruction_of(c, t, e), &r);
+		return convert_write(c, d, k, e, data, instruction_of(c, t, e), r);
 	case HOST_SIZE:
-		NVW_TRY(see(c, d, e));
-		return store_size(c, d, &r);
+		NVW_TRY(see(c, d, k, e));
+		return store_size(c, d, k, r);
 	case HOST_CHANGE:
-		r.store.group = instruction_of(c, t, e);
-		return convert_mapped(c, d, e, data, &r);
+		r->store.group = instruction_of(c, t, e);
+		return convert_mapped(c, d, k, e, data, r);
 	case HOST_STORE:
-		r.store.group = ++c->instruction;
-		return convert_mapped(c, d, e, data, &r);
+		r->store.group = ++c->instruction;
+		return convert_mapped(c, d, k, e, data, r);
 	case HOST_WRITTEN:
-		return undecided(c, "it is changed by something that is not seen while it is not mapped");
+		return undecided(
+			c, e->file, "it is changed by something that is not seen while it is not mapped");
 	case HOST_SYNC:
-		return convert_sync(c, d, e, site);
+		return convert_sync(c, d, k, e, r->store.site);
 	case HOST_SYNCED:
-		return convert_fence(c, e, site);
+		return convert_fence(c, e, r->store.site);
 	default:
 		return 0; /* the processor's flushes */
 	}
+}
+
+static int convert_event(struct converter *c, struct disk *d, struct together *t, const struct host_event *e)
+{
+	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.work_item = e->thread}};
+	const int k = e->file < HOST_FILES_MAX ? d->of[e->file] : -1;
+	const bool of_names = e->file == HOST_NO_FILE || e->kind == HOST_NAME;
+
+	c->time_ps = 1000 * e->call;
+	if (e->kind == HOST_BEGIN || e->kind == HOST_DURABLE) {
+		return host_convert_operation(c, e, (const uint8_t *)(e + 1));
+	}
+	if (k < 0 && !(of_names && d->is.is_folder)) {
+		return 0;
+	}
+	NVW_TRY(host_convert_site(c, e->site, &r.store.site));
+	if (e->kind == HOST_NAME) {
+		r.store.group = instruction_of(c, t, e);
+		return convert_name(c, d, e, &r);
+	}
+	if (e->kind == HOST_SYNC_NAMES) {
+		return convert_sync_names(c, d, e, r.store.site);
+	}
+	return k >= 0 ? convert_of_file(c, d, t, (unsigned)k, e, &r) : convert_fence(c, e, r.store.site);
 }
 
 static int convert_spool(struct converter *c, struct disk *d)
@@ -366,7 +510,7 @@ static int convert_spool(struct converter *c, struct disk *d)
 	for (uint64_t at = 0; at + sizeof(struct host_event) <= c->spool_bytes;) {
 		const struct host_event *const e = (const struct host_event *)(c->spool + at);
 
-		NVW_TRY(convert_event(c, d, &together, e, c->spool + at + sizeof *e));
+		NVW_TRY(convert_event(c, d, &together, e));
 		at += host_event_bytes(e);
 	}
 	return 0;
@@ -383,25 +527,26 @@ static bool has_ended(const struct host_session *s)
 
 /* A page of the file that differs from its replay: a store to a mapping that no sync has found, or what
  * nothing has seen. */
-static int take_page(struct converter *c, const struct disk *d, const uint8_t *page, uint64_t off, uint64_t n)
+static int take_page(
+	struct converter *c, const struct disk *d, unsigned k, const uint8_t *page, uint64_t off, uint64_t n)
 {
 	const struct host_event e = {.kind = HOST_CHANGE, .off = off, .bytes = (uint32_t)n};
 	struct nvw_log_record r = {.kind = NVW_LOG_STORE, .store = {.group = c->instruction}};
 
-	if (memcmp(page, c->replay + d->is.slot[d->now.slot].off + off, n) == 0) {
+	if (memcmp(page, c->replay + d->is.slot[d->now[k].slot].off + off, n) == 0) {
 		return 0;
 	}
-	if (!c->s->control->file[c->file].watched && has_ended(c->s)) {
-		return undecided(c,
+	if (!c->s->control->file[d->of_file[k]].watched && has_ended(c->s)) {
+		return undecided(c, d->of_file[k],
 			"the program leaves in it what no recorded call has written (by stdio, io_uring, or a "
 			"system call of its own)");
 	}
-	return convert_mapped(c, d, &e, page, &r);
+	return convert_mapped(c, d, k, &e, page, &r);
 }
 
-static int read_rest(struct converter *c, struct disk *d)
+static int read_rest_of(struct converter *c, const struct disk *d, unsigned k)
 {
-	const struct host_file *const f = &c->s->control->file[c->file];
+	const struct host_file *const f = &c->s->control->file[d->of_file[k]];
 	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
 	uint8_t page[NVW__DISK_PAGE];
 	struct stat s;
@@ -414,29 +559,49 @@ static int read_rest(struct converter *c, struct disk *d)
 		}
 		return 0;
 	}
-	if ((uint64_t)s.st_size != d->now.size && has_ended(c->s)) {
-		error = undecided(c, "it has another size than recorded calls have given it");
+	if ((uint64_t)s.st_size != d->now[k].size && has_ended(c->s)) {
+		error = undecided(c, d->of_file[k], "it has another size than recorded calls have given it");
 	}
 	c->time_ps += 1000;
 	c->instruction++;
-	for (uint64_t off = 0; !error && off < d->now.size; off += sizeof page) {
-		n = pread(fd, page, nvw_min(sizeof page, d->now.size - off), (off_t)off);
+	for (uint64_t off = 0; !error && off < d->now[k].size; off += sizeof page) {
+		n = pread(fd, page, nvw_min(sizeof page, d->now[k].size - off), (off_t)off);
 		if (n <= 0) {
 			break;
 		}
-		error = take_page(c, d, page, off, (uint64_t)n);
+		error = take_page(c, d, k, page, off, (uint64_t)n);
 	}
 	close(fd);
 	return error;
 }
 
+static int read_rest(struct converter *c, const struct disk *d)
+{
+	for (unsigned k = 0; k < d->is.files; k++) {
+		if (!c->s->control->file[d->of_file[k]].gone) {
+			NVW_TRY(read_rest_of(c, d, k));
+		}
+	}
+	return d->is.is_folder && has_ended(c->s) ? host_folder_check(c->s, &d->is, d->named) : 0;
+}
+
 /* ---- The whole ------------------------------------------------------------------------------------ */
+
+static uint32_t most_threads(const struct converter *c, const struct disk *d)
+{
+	uint32_t most = 1;
+
+	for (unsigned k = 0; k < d->is.files; k++) {
+		most = (uint32_t)nvw_max(c->s->control->file[d->of_file[k]].threads, most);
+	}
+	return most;
+}
 
 /* A first pass writes nothing and tells whether stores were found by comparison. */
 static int pass(struct converter *c, struct disk *d)
 {
-	const struct nvw_log_record threads = {.kind = NVW_LOG_THREADS,
-		.threads = {.count = (uint32_t)nvw_max(c->s->control->file[c->file].threads, 1)}};
+	const struct nvw_log_record threads = {
+		.kind = NVW_LOG_THREADS, .threads = {.count = most_threads(c, d)}};
 	struct nvw_log_record r = threads;
 
 	NVW_TRY(make_image(c, d, NULL));

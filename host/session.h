@@ -32,8 +32,9 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 14,
-	HOST_FILES_MAX = 32,
+	HOST_VERSION = 15,
+	HOST_FILES_MAX = 256,
+	HOST_NO_FILE = 0xffff, /* of an event */
 	HOST_UNFOLLOWED_MAX = 32,
 	HOST_UNLOGGED_MAX = 64,
 	HOST_THREADS_MAX = 1024,
@@ -136,7 +137,10 @@ struct host_file {
 	bool written;      /* by system calls (preload/writes.c) */
 	bool synced;       /* by system calls */
 	bool flushed;      /* by the processor, or by libpmem */
-	char path[1024];
+	bool of_folder;    /* below the folder that is the image */
+	bool created;      /* by the program, below that folder; else it was there before */
+	bool gone;         /* its last name has been removed */
+	char path[1024];   /* of a file of the folder: its last one */
 };
 
 /* A loaded object. Its addresses are recorded as offsets. */
@@ -246,8 +250,9 @@ struct host_control {
 		[256];   /* why a program that nvwave-cc has built is compared at every fence; "": none is */
 	bool operations; /* it has announced or acknowledged operations */
 	uint64_t gap[HOST_GAP_COUNT];
-	char image[1024]; /* a file that is recorded before it is mapped, and without: its path; "": none */
-	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
+	char image[1024];  /* a file that is recorded before it is mapped, and without: its path; "": none */
+	char folder[1024]; /* the files below it are the image, and their names; "": there is none */
+	char stray[1024];  /* a sentence about an access to memory after it was unmapped, or "" */
 	uint32_t file_count, module_count, site_count, unfollowed_count, marked_count, unlogged_count;
 	struct host_marked marked[HOST_MARKED_MAX];
 	uint64_t unlogged_more; /* stores that had no room there */
@@ -280,6 +285,8 @@ enum host_event_kind {
 	HOST_SIZE,       /* the file has another size, which is off */
 	HOST_SYNC,       /* a sync of the file begins: from off on, this many pages (0: all) */
 	HOST_SYNCED,     /* the thread's sync has come to its end */
+	HOST_NAME, /* the name that follows, below the folder: off 1: the file has it, 0: none has it any more */
+	HOST_SYNC_NAMES, /* a sync of the folder that follows begins; off 1: of everything */
 };
 
 /* Its bytes follow, padded to a multiple of 8. All events of a call have the call's number. */

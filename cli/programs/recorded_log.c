@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/disk_image.h"
 #include "../report/unlogged.h"
 #include "../schedules/schedules_asked.h"
 
@@ -80,11 +81,15 @@ static int find_file(const struct host_session *s, const char *path, unsigned *r
 	return found > 0;
 }
 
-static int check_followed(const struct host_session *s, const char *path)
+/* Of a folder, all that the program has changed counts. */
+static int check_followed(const struct host_session *s, const struct crash_recording *r)
 {
 	struct stat file;
 
-	if (stat(path, &file) != 0) {
+	if (r->is_folder) {
+		return host_session_check_followed(s, NULL);
+	}
+	if (stat(r->path, &file) != 0) {
 		return 0;
 	}
 	return host_session_check_followed(s, &file);
@@ -125,12 +130,13 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 	if (fd < 0) {
 		return nvw_fail_errno("%s", r->log);
 	}
-	if (r->schedule != NULL || r->named) {
+	if (r->schedule != NULL || r->named || r->is_folder) {
 		s->named = basename(r->path); /* the copy's folder is another in every test */
 	}
 	NVW_TRY(host_session_convert(s, file, fd, r->log, &counts));
 	NVW_TRY(host_session_save_image(s, file, r->base));
-	if (counts.stores > 0 && counts.flushes == 0 && s->control->kill_at == 0 && !r->quiet) {
+	if (counts.stores > 0 && counts.flushes == 0 && !r->is_folder && s->control->kill_at == 0 &&
+		!r->quiet) {
 		tell_unflushed(s, file);
 	}
 	return 0;
@@ -144,6 +150,9 @@ static int check_beginning(const struct host_session *s, const struct crash_reco
 	uint64_t hash;
 	struct stat is;
 
+	if (r->is_folder) {
+		return 0; /* recorded from the beginning */
+	}
 	host_session_base(s, file, base, sizeof base);
 	if (!s->control->file[file].written || (r->before == 0 && stat(base, &is) == 0 && is.st_size == 0)) {
 		return 0;
@@ -161,7 +170,7 @@ static int check_beginning(const struct host_session *s, const struct crash_reco
 int recorded_log_take(struct host_session *s, struct crash_recording *r)
 {
 	unsigned file = 0;
-	const int found = find_file(s, r->path, &file);
+	const int found = r->is_folder ? s->control->attached > 0 : find_file(s, r->path, &file);
 
 	if (!r->judged) {
 		tell_end(s);
@@ -172,7 +181,10 @@ int recorded_log_take(struct host_session *s, struct crash_recording *r)
 	r->events = s->control->events;
 	r->status = s->status;
 	r->seconds = s->seconds;
-	NVW_TRY(check_followed(s, r->path));
+	NVW_TRY(check_followed(s, r));
+	if (found && r->fs != NVW__FS_EXT4 && !host_is_of_files(s, file)) {
+		return nvw_fail(NVW_E_USAGE, "crash: --fs has no effect: the image is no file on a disk");
+	}
 	if (found) {
 		NVW_TRY(check_beginning(s, r, file));
 		cli_unlogged_take(s->control, (int)file, &r->unlogged);

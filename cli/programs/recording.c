@@ -9,6 +9,7 @@
 #include "core/stop.h"
 #include "host_machine.h"
 #include "recorded_log.h"
+#include "../../host/folder.h"
 
 /* What the run's record is, and what the schedule has become. */
 static int take_schedule(struct host_session *s, struct crash_recording *r)
@@ -39,10 +40,13 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	s->limit = r->limit;
 	s->input = r->input;
 	s->model = r->model;
-	if (!r->from_map) {
+	s->fs = r->fs;
+	if (r->is_folder && !error) {
+		error = host_folder_take(s, r->path);
+	} else if (!r->from_map) {
 		snprintf(s->control->image, sizeof s->control->image, "%.1023s", r->path);
 	}
-	if (!error) {
+	if (!error && !r->is_folder) {
 		error = recorded_log_hash_image(r->path, &r->before);
 	}
 	if (!error) {

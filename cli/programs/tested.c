@@ -47,6 +47,17 @@ static char *recover_command(const struct crash_request *r)
 	return r->recover ? strdup(r->recover) : default_recover(r->exec);
 }
 
+/* Where the program's file is, if the model says so. */
+static enum host_model place_of(const struct crash_request *r)
+{
+	const struct ct_model_info *const m = ct_model_info(r->options.model);
+
+	if (r->options.model == CT_MODEL_FILES) {
+		return HOST_MODEL_FILES;
+	}
+	return r->options.mode == CT_PERMITTED && m->of_programs ? HOST_MODEL_X86 : HOST_MODEL_ANY;
+}
+
 int crash_tested_begin(const struct emu_config *machine, const struct crash_request *request,
 	const char *image, const char *command, struct crash_tested *t)
 {
@@ -62,6 +73,12 @@ int crash_tested_begin(const struct emu_config *machine, const struct crash_requ
 		}
 	}
 	NVW_TRY(working_copy_make(image, &t->copy));
+	if (t->copy.is_folder && (place_of(request) == HOST_MODEL_X86 || request->check_lib != NULL)) {
+		return nvw_fail(NVW_E_USAGE,
+			"crash: --image=%s: a folder has files on a disk: --model=files, and --check or "
+			"--oracle=replay",
+			image);
+	}
 	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
 	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
 	return working_copy_command(request->exec, request->image, request->corpus != NULL, &t->copy);
@@ -85,17 +102,6 @@ static bool is_of_machine(const struct crash_request *r)
 	return r->options.mode == CT_PERMITTED && m->of_runs && !m->of_programs;
 }
 
-/* Where the program's file is, if the model says so. */
-static enum host_model place_of(const struct crash_request *r)
-{
-	const struct ct_model_info *const m = ct_model_info(r->options.model);
-
-	if (r->options.model == CT_MODEL_FILES) {
-		return HOST_MODEL_FILES;
-	}
-	return r->options.mode == CT_PERMITTED && m->of_programs ? HOST_MODEL_X86 : HOST_MODEL_ANY;
-}
-
 struct crash_recording crash_tested_recording(struct crash_tested *t)
 {
 	struct host_coverage *const coverage = t->covers ? &t->coverage : NULL;
@@ -103,6 +109,8 @@ struct crash_recording crash_tested_recording(struct crash_tested *t)
 	return (struct crash_recording){.machine = t->machine,
 		.words = t->copy.words,
 		.path = t->copy.path,
+		.is_folder = t->copy.is_folder,
+		.fs = t->request->fs,
 		.log = t->log,
 		.base = t->base,
 		.emulate = is_of_machine(t->request),

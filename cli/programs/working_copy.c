@@ -6,16 +6,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/copy.h"
+#include "../../host/folder.h"
 #include "image_name.h"
 
 /* ---- The copy ------------------------------------------------------------------------------------ */
 
+static bool is_folder(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 /* The program may create the image. */
 static int copy_image(const char *from, const char *to)
 {
+	if (is_folder(from)) {
+		return host_folder_copy(from, to);
+	}
 	const int error = nvw_copy_file(from, to);
 
 	if (error == -ENOENT) {
@@ -42,6 +54,7 @@ int working_copy_make(const char *image, struct working_copy *w)
 			*c = '_';
 		}
 	}
+	w->is_folder = is_folder(image);
 	return copy_image(image, w->path);
 }
 
@@ -53,7 +66,11 @@ void working_copy_end(struct working_copy *w)
 
 int working_copy_renew(const struct working_copy *w, const char *image)
 {
-	unlink(w->path);
+	if (w->is_folder) {
+		host_folder_remove(w->path);
+	} else {
+		unlink(w->path);
+	}
 	return copy_image(image, w->path);
 }
 

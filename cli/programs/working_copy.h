@@ -16,6 +16,7 @@ struct working_copy {
 	char path[640];   /* has the image's name, but for characters that a command would have to quote */
 	char input[640];  /* the copy of an input of a corpus */
 	bool names_input; /* the command does */
+	bool is_folder;   /* the image is one, of several files */
 	char *text;       /* the command, with the copy's path in it */
 	char *words[WORDS_MAX + 1];
 };

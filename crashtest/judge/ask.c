@@ -22,6 +22,7 @@
 #include "../states/image.h"
 #include "process.h"
 #include "state_file.h"
+#include "state_folder.h"
 #include "trace.h"
 
 /* ---- Asking -------------------------------------------------------------------------------------------- */
@@ -62,24 +63,39 @@ struct sitting {
 	int nowhere;                /* output of next, where the command's counts as a whole */
 };
 
-/* Makes the file. */
+/* Makes the file, or the folder, that the image is: it remembers what it holds. */
+static int fill(const struct ct_asked *c, const struct ct_image *image, const char **ret_path)
+{
+	/* Of this process, which has one command to ask. */
+	static struct ct_state_file file;
+	static struct ct_state_folder folder;
+	const struct nvw__disk *const disk = nvw__disk_of(image->rw, c->bytes);
+
+	if (disk != NULL && disk->is_folder) {
+		*ret_path = folder.path;
+		return ct_state_folder_fill(&folder, c->folder.path, image, disk);
+	}
+	*ret_path = file.path;
+	return ct_state_file_fill(&file, c->folder.path, image, c->bytes);
+}
+
 static int prepare(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	struct sitting *ret)
 {
-	/* Of this process, which has one command to ask. The file remembers what it holds. */
-	static struct ct_state_file file;
+	/* Of this process, which has one command to ask. */
 	static struct ct_told_state told;
 	static int nowhere = -1;
 	const bool tells = *c->operations_path != '\0';
+	const char *path;
 
-	NVW_TRY(ct_state_file_fill(&file, c->folder.path, image, c->bytes));
+	NVW_TRY(fill(c, image, &path));
 	if (tells) {
 		NVW_TRY(ct_environment_tell(acks, &told));
 	}
 	if (c->next.source != NULL && nowhere < 0) {
 		nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	}
-	*ret = (struct sitting){file.path, tells ? &told : NULL, nowhere};
+	*ret = (struct sitting){path, tells ? &told : NULL, nowhere};
 	return 0;
 }
 

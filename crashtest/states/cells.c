@@ -354,8 +354,7 @@ static int put_content(
 	return 0;
 }
 
-/* Words of a page of metadata that are in use (core/disk_image.h). */
-enum { METADATA_WORDS = 64, UNIT_MAX = 4096 };
+enum { UNIT_MAX = 4096 };
 
 /* The bytes of a unit that the mask of a line names, which begins at a byte of the unit. */
 static int put_bytes(struct ct_medium *m, uint64_t write, nvw_off off, unsigned bytes, unsigned at,
@@ -412,7 +411,7 @@ static int put_in_sector(
 
 	if (line >= m->metadata) {
 		unit = UNIT_MAX;
-		bytes = 8 * METADATA_WORDS;
+		bytes = ct_files_unit(m, line);
 	}
 	const nvw_off off = line & ~(nvw_off)(unit - 1);
 
@@ -590,16 +589,13 @@ static void set_level(struct ct_medium *m, const struct ct_cell *c, unsigned lev
 
 void ct_medium_set_levels(struct ct_medium *m, const unsigned *levels)
 {
-	/* Metadata first, while the image of the content is the durable one. */
-	for (unsigned i = 0; i < m->cell_count && m->growth.count > 0; i++) {
-		if (m->cell[i].off > m->metadata) {
-			set_level(m, &m->cell[i], ct_files_level(m, &m->cell[i], levels));
-		}
-	}
+	/* Found while the image of the content is the durable one. */
+	const unsigned *const settled = ct_files_settle(m, levels);
+
 	for (unsigned i = 0; i < m->cell_count; i++) {
-		if (m->growth.count == 0 || m->cell[i].off <= m->metadata) {
-			set_level(m, &m->cell[i], levels[i]);
-		}
+		const bool is_metadata = settled != NULL && m->cell[i].off >= m->metadata;
+
+		set_level(m, &m->cell[i], is_metadata ? settled[i] : levels[i]);
 	}
 }
 

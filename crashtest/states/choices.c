@@ -39,7 +39,7 @@ void ct_choices_free(struct ct_choices *c)
 
 static bool is_chain(const struct ct_choices *c)
 {
-	return ct_model_info(c->medium->rules.model)->levels == CT_CHAIN;
+	return ct_medium_levels(c->medium) == CT_CHAIN;
 }
 
 static bool is_graph(const struct ct_choices *c)

@@ -174,7 +174,7 @@ static int count_contents(struct ct_distinct *d, const struct ct_medium *m, cons
 /* Counts the states of all combinations of levels, or of a chain of them. */
 static int count_combinations(struct ct_distinct *d, const struct ct_medium *m, struct ct_count *n)
 {
-	const bool is_chain = ct_model_info(m->rules.model)->levels == CT_CHAIN;
+	const bool is_chain = ct_medium_levels(m) == CT_CHAIN;
 	double product[2] = {0}, sum[2] = {1, 1};
 	int error = 0;
 

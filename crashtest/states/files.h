@@ -12,12 +12,23 @@ const struct nvw__disk *ct_files_disk(const struct ct_medium *medium);
  * begins. */
 NVW_CHECKED int ct_files_begin(struct ct_medium *medium);
 
-/* The level that a cell of metadata has in a state of these levels: the last up to its own whose size does not
- * end in bytes that are lost. No state is applied to the cells of content yet, whose image is the durable one. */
-unsigned ct_files_level(const struct ct_medium *medium, const struct ct_cell *cell, const unsigned *levels);
+/* The bytes of a unit of metadata, which begins at a page, that are in use. */
+unsigned ct_files_unit(const struct ct_medium *medium, nvw_off off);
 
-/* Forgets the growth of files whose sizes are durable. True: of one of them, what was written to
- * uncover it is not. */
-bool ct_files_forget(struct ct_medium *medium);
+/* A change of metadata has been stored: notes what it uncovers, and what has to be durable before it. */
+NVW_CHECKED int ct_files_stored(struct ct_medium *medium, nvw_off off, uint64_t word);
+
+/* A sync of the file whose size is there begins: notes for the thread's fence which names of it, and what else,
+ * will be durable. */
+NVW_CHECKED int ct_files_sync(struct ct_medium *medium, nvw_off size, uint64_t thread);
+
+/* The levels that the cells of metadata have in a state of these levels: the highest up to their own so that no
+ * size ends in bytes that are lost, and nothing is there without what it needs. NULL: their own. Valid until the
+ * next call. No state is applied to the cells of content, whose image is the durable one. */
+const unsigned *ct_files_settle(struct ct_medium *medium, const unsigned *levels);
+
+/* Metadata has become durable: so is all that it needs. True: what was written to uncover a size that is durable is
+ * not. */
+bool ct_files_complete(struct ct_medium *medium);
 
 #endif

@@ -277,6 +277,9 @@ void ct_medium_destroy(struct ct_medium *m)
 	free(m->flush.at);
 	free(m->element.at);
 	free(m->growth.at);
+	free(m->need.at);
+	free(m->cut.at);
+	free(m->settled.at);
 	free(m->landed.at);
 	if (m->mixed != NULL) {
 		ct_mixed_free(m->mixed);

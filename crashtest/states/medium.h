@@ -97,6 +97,12 @@ struct ct_growth {
 	nvw_off from, end;
 };
 
+/* A change of metadata that is durable only if another is (the model "files"). */
+struct ct_behind {
+	uint64_t write, other; /* their stores */
+	nvw_off at, other_at;  /* where their cells begin */
+};
+
 /* The last ones among the versions of a cell that have become certain. */
 struct ct_last {
 	uint64_t instruction; /* of host code, the last one; 0: none */
@@ -178,8 +184,16 @@ struct ct_medium {
 	struct ct_array flush;   /* struct ct_flush */
 	uint64_t ordered;        /* number of ordered ones */
 	struct ct_array element; /* struct ct_element */
+	bool chained;            /* of files: all stores are in one journal */
 	nvw_off metadata;        /* of files: from here on, each page is a unit; UINT64_MAX: there is none */
+	nvw_off files;           /* the same: their sizes, behind their names */
 	struct ct_array growth;  /* struct ct_growth, by their stores */
+	struct ct_array need;    /* struct ct_behind, by their stores */
+	struct ct_array cut;     /* struct ct_behind without another: a file became shorter, or begins anew */
+	struct {
+		uint64_t write, instruction;
+	} named;                 /* the newest change of a name */
+	struct ct_array settled; /* unsigned: the levels of cells of metadata in a state */
 	bool inexact;            /* a pmreorder interval had too many overlapping stores for all orders */
 
 	/* What changed since the counts were last set to 0, if notes_changes: words that have other versions
@@ -213,6 +227,15 @@ void ct_medium_undo(struct ct_medium *medium);
 uint64_t ct_medium_key(const struct ct_medium *medium);
 
 /* ---- cells.c: for the models --------------------------------------------------------------------------- */
+
+/* The permitted combinations of levels. */
+static inline enum ct_levels ct_medium_levels(const struct ct_medium *m)
+{
+	if (m->rules.mixed) {
+		return CT_GRAPH;
+	}
+	return m->chained ? CT_CHAIN : ct_model_info(m->rules.model)->levels;
+}
 
 /* Buffered epoch persistency keeps every store, even one that changes nothing, because it may order
  * others. */

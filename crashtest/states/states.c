@@ -10,11 +10,6 @@
 #include "mixed.h"
 #include "states.h"
 
-static enum ct_levels kind_of(const struct ct_medium *m)
-{
-	return m->rules.mixed ? CT_GRAPH : ct_model_info(m->rules.model)->levels;
-}
-
 /* ---- free ---------------------------------------------------------------------------------------------- */
 
 /* A cell has not all of its levels (ct_cell.beyond), so that the instant cannot be exhausted: adds what they
@@ -579,7 +574,7 @@ __attribute__((unused)) static bool is_permitted(const struct ct_medium *m, cons
 			return false;
 		}
 	}
-	switch (kind_of(m)) {
+	switch (ct_medium_levels(m)) {
 	case CT_CHAIN:
 		return is_chain(m, levels);
 	case CT_GRAPH:
@@ -596,7 +591,7 @@ int ct_states_count(const struct ct_medium *m, struct ct_count *ret_count)
 {
 	struct ct_count n = {0};
 
-	switch (kind_of(m)) {
+	switch (ct_medium_levels(m)) {
 	case CT_FREE:
 		free_count(m, &n);
 		break;
@@ -616,13 +611,13 @@ uint64_t ct_states_numbers(const struct ct_medium *m)
 {
 	struct ct_count n;
 
-	if (kind_of(m) == CT_CHAIN) {
+	if (ct_medium_levels(m) == CT_CHAIN) {
 		return chain_length(m) + 1;
 	}
 	if (ct_states_count(m, &n)) {
 		return 0;
 	}
-	return kind_of(m) == CT_GRAPH ? n.fresh : (uint64_t)round(exp2(n.log2));
+	return ct_medium_levels(m) == CT_GRAPH ? n.fresh : (uint64_t)round(exp2(n.log2));
 }
 
 void ct_walk_end(struct ct_walk *w)
@@ -653,7 +648,7 @@ static bool graph_by_number(const struct ct_medium *m, struct ct_walk *w, uint64
 
 static bool by_number(const struct ct_medium *m, struct ct_walk *walk, uint64_t number, unsigned *levels)
 {
-	switch (kind_of(m)) {
+	switch (ct_medium_levels(m)) {
 	case CT_CHAIN:
 		chain_upto(m, chain_write(m, number), levels);
 		return m->obliged || number > chain_old(m);
@@ -675,7 +670,7 @@ bool ct_states_by_number(const struct ct_medium *m, struct ct_walk *walk, uint64
 
 void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsigned *levels)
 {
-	switch (kind_of(m)) {
+	switch (ct_medium_levels(m)) {
 	case CT_CHAIN:
 		chain_upto(m, chain_write(m, nvw_random_below(random, chain_length(m) + 1)), levels);
 		break;
@@ -696,9 +691,9 @@ void ct_states_sample(const struct ct_medium *m, struct nvw_random *random, unsi
 /* With the stores that must be durable before those that are. newest: the number of the newest one. */
 static void close_raised(const struct ct_medium *m, uint64_t newest, unsigned *levels)
 {
-	if (kind_of(m) == CT_CHAIN) {
+	if (ct_medium_levels(m) == CT_CHAIN) {
 		chain_upto(m, newest, levels);
-	} else if (kind_of(m) == CT_GRAPH) {
+	} else if (ct_medium_levels(m) == CT_GRAPH) {
 		close_downward(m, levels);
 	}
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));
@@ -740,9 +735,9 @@ void ct_levels_lower(const struct ct_medium *m, unsigned cell, unsigned level, u
 		return;
 	}
 	levels[cell] = ct_cell_meet(&m->cell[cell], levels[cell], level);
-	if (kind_of(m) == CT_CHAIN) {
+	if (ct_medium_levels(m) == CT_CHAIN) {
 		chain_upto(m, m->cell[cell].write[level] - 1, levels);
-	} else if (kind_of(m) == CT_GRAPH) {
+	} else if (ct_medium_levels(m) == CT_GRAPH) {
 		close_upward(m, m->flight_head, levels);
 	}
 	NVW_DEEP_INVARIANT(is_permitted(m, levels));

@@ -164,6 +164,18 @@ static void synced_file(const struct stat *s, const struct host_caller *caller)
 	}
 }
 
+static int sync_folder(int fd, int (*real)(int fd), const struct host_caller *caller)
+{
+	const bool follows = host_names_sync_begins(fd, caller);
+	const int error = real(fd), after = errno;
+
+	if (follows) {
+		host_names_sync_ended(error != 0, caller);
+	}
+	errno = after;
+	return error;
+}
+
 static int sync_file(int fd, int (*real)(int fd), const struct host_caller *caller)
 {
 	const int before = errno;
@@ -172,6 +184,9 @@ static int sync_file(int fd, int (*real)(int fd), const struct host_caller *call
 	if (!host_recording || host_self.inside || host_self.own || fstat(fd, &s)) {
 		errno = before;
 		return real(fd);
+	}
+	if (S_ISDIR(s.st_mode)) {
+		return sync_folder(fd, real, caller);
 	}
 	const bool follows = host_sync_begins(&s, 0, 0, caller);
 	const int error = real(fd), after = errno;

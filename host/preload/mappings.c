@@ -153,15 +153,42 @@ static bool is_image(const struct stat *s)
 	       image.st_dev == s->st_dev && image.st_ino == s->st_ino;
 }
 
-int host_follow(int fd, const struct stat *s)
+int host_known_file(const struct stat *s)
 {
 	const struct host_control *const c = host_control;
-	bool known;
 
 	for (unsigned i = 0; i < c->file_count; i++) {
 		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
 			return (int)i;
 		}
+	}
+	return -1;
+}
+
+int host_follow_created(int fd, const struct stat *s)
+{
+	const int before = host_known_file(s);
+	bool known;
+
+	if (before >= 0) { /* of a file that is gone: its number is given again */
+		host_control->file[before].inode = 0;
+		host_control->file[before].gone = true;
+	}
+	const int number = number_of(fd, s, &known);
+
+	if (number >= 0) {
+		host_control->file[number].of_folder = host_control->file[number].created = true;
+	}
+	return number;
+}
+
+int host_follow(int fd, const struct stat *s)
+{
+	const int number = host_known_file(s);
+	bool known;
+
+	if (number >= 0) {
+		return number;
 	}
 	if (!host_has_mapped(s->st_dev, s->st_ino) && !is_image(s)) {
 		return -1;

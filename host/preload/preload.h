@@ -195,6 +195,10 @@ bool host_has_mapped(uint64_t device, uint64_t inode);
  * it, or if it is the image. Negative: it is not. */
 struct stat;
 int host_follow(int fd, const struct stat *s);
+/* Under the lock: the number that it has, or negative. */
+int host_known_file(const struct stat *s);
+/* Under the lock: a number for a file that did not exist before. */
+int host_follow_created(int fd, const struct stat *s);
 /* Under the lock: records what was stored to a range of the file through mappings of this process. */
 void host_record_mapped(int file, uint64_t off, uint64_t end, uint32_t site);
 /* The mapping there is about to be removed. */
@@ -424,6 +428,17 @@ void host_check_logged(const struct host_mapping *m, const struct host_pending *
  * follow. */
 bool host_sync_begins(const struct stat *s, uint64_t off, uint64_t pages, const struct host_caller *caller);
 void host_sync_ended(const struct stat *s, bool failed, const struct host_caller *caller);
+/* Under the lock: no verdict on this file, because of a call that is not recorded. fd: negative if there is none. */
+void host_note_unfollowed(int fd, const struct stat *s, const char *call, uint32_t site);
+/* Under the lock: an open() has cut the file, which was like this before, to nothing. */
+void host_record_cut(int fd, int file, const struct stat *before, uint32_t site);
+
+/* ---- Names of files (names.c) --------------------------------------------------------------------- */
+
+/* A sync of the folder, or of everything (fd negative), is about to begin. True: host_names_sync_ended() has to
+ * follow. */
+bool host_names_sync_begins(int fd, const struct host_caller *caller);
+void host_names_sync_ended(bool failed, const struct host_caller *caller);
 
 /* ---- Flushes and fences (libpmem.c) --------------------------------------------------------------- */
 

@@ -12,32 +12,34 @@
 
 #include "preload.h"
 
-static uint32_t created; /* threads of this process besides its first */
-static uint32_t mapped;  /* files that this process has mapped, a bit per file */
+static uint32_t created;            /* threads of this process besides its first */
+static bool mapped[HOST_FILES_MAX]; /* this process has mapped the file */
 
-_Static_assert(HOST_FILES_MAX <= 32, "a bit per file");
-
-static void count(uint32_t files, uint32_t threads)
+static void count(unsigned file, uint32_t threads)
 {
-	for (; files != 0; files &= files - 1) {
-		__atomic_add_fetch(
-			&host_control->file[__builtin_ctz(files)].threads, threads, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&host_control->file[file].threads, threads, __ATOMIC_RELAXED);
+}
+
+static void count_all(uint32_t threads)
+{
+	for (unsigned i = 0; i < HOST_FILES_MAX; i++) {
+		if (__atomic_load_n(&mapped[i], __ATOMIC_SEQ_CST)) {
+			count(i, threads);
+		}
 	}
 }
 
 void host_count_mapper(unsigned file)
 {
-	const uint32_t bit = UINT32_C(1) << file;
-
-	if ((__atomic_fetch_or(&mapped, bit, __ATOMIC_SEQ_CST) & bit) == 0) {
-		count(bit, 1 + __atomic_load_n(&created, __ATOMIC_SEQ_CST));
+	if (!__atomic_exchange_n(&mapped[file], true, __ATOMIC_SEQ_CST)) {
+		count(file, 1 + __atomic_load_n(&created, __ATOMIC_SEQ_CST));
 	}
 }
 
 void host_count_fork(void)
 {
 	created = 0;
-	count(mapped, 1);
+	count_all(1);
 }
 
 /* A thread that is created during the first mapping of a file may count twice, which is better than not at
@@ -45,7 +47,7 @@ void host_count_fork(void)
 static void count_created(uint32_t change)
 {
 	__atomic_add_fetch(&created, change, __ATOMIC_SEQ_CST);
-	count(__atomic_load_n(&mapped, __ATOMIC_SEQ_CST), change);
+	count_all(change);
 }
 
 /* Counted before it is created, because it may end the process. */

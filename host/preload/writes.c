@@ -47,8 +47,7 @@ static void find_name(int fd, const struct stat *s, char name[256])
 	snprintf(name, 256, "%.255s", basename(path));
 }
 
-/* Under the lock. fd: negative if there is none. */
-static void note(int fd, const struct stat *s, const char *call, uint32_t site)
+void host_note_unfollowed(int fd, const struct stat *s, const char *call, uint32_t site)
 {
 	struct host_control *const c = host_control;
 
@@ -80,7 +79,7 @@ static void changed(int fd, const char *call, const struct host_caller *caller)
 	host_lock();
 	host_thread();
 	if (host_follow(fd, &s) >= 0) {
-		note(fd, &s, call, host_site(caller));
+		host_note_unfollowed(fd, &s, call, host_site(caller));
 	}
 	host_unlock();
 	host_self.inside = false;
@@ -299,7 +298,7 @@ static void record_size(struct recorded *r, uint64_t size)
 		return;
 	}
 	if (size < r->size && f->mappings > 0) {
-		note(r->fd, &r->s, "ftruncate", r->site); /* pages of a mapping are gone */
+		host_note_unfollowed(r->fd, &r->s, "ftruncate", r->site); /* pages of a mapping are gone */
 	}
 	if (size < r->size) {
 		const int shadow = host_open("shadow", r->file, O_RDWR);
@@ -314,6 +313,14 @@ static void record_size(struct recorded *r, uint64_t size)
 	}
 	f->bytes = nvw_max(size, f->bytes);
 	host_event(HOST_SIZE, r->file, size, 0, r->site);
+}
+
+void host_record_cut(int fd, int file, const struct stat *before, uint32_t site)
+{
+	struct recorded r = {
+		.fd = fd, .file = file, .site = site, .size = (uint64_t)before->st_size, .s = *before};
+
+	record_size(&r, 0);
 }
 
 /* The call has ended: the file has the size that it has. */
@@ -360,6 +367,44 @@ RESIZES(posix_fallocate, (int fd, off_t off, off_t n), fd, UINT64_MAX, REAL(posi
 RESIZES(posix_fallocate64, (int fd, off64_t off, off64_t n), fd, UINT64_MAX,
 	REAL(posix_fallocate64)(fd, off, n))
 
+/* By a descriptor of our own. Of files below a folder alone: others are found by their size. */
+static int truncate_path(const char *path, uint64_t bytes, const struct host_caller *caller)
+{
+	struct recorded r;
+	const int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		return -1;
+	}
+	const bool is_recorded = resizes(&r, fd, bytes, caller);
+	const int error = REAL(ftruncate64)(fd, (off64_t)bytes);
+
+	if (is_recorded) {
+		resized(&r, error != 0);
+	}
+	const int after = errno;
+
+	close(fd);
+	errno = after;
+	return error;
+}
+
+HOST_EXPORT int truncate(const char *path, off_t bytes)
+{
+	if (!host_recording || *host_control->folder == '\0') {
+		return REAL(truncate)(path, bytes);
+	}
+	return truncate_path(path, (uint64_t)bytes, &HOST_CALLER);
+}
+
+HOST_EXPORT int truncate64(const char *path, off64_t bytes)
+{
+	if (!host_recording || *host_control->folder == '\0') {
+		return REAL(truncate64)(path, bytes);
+	}
+	return truncate_path(path, (uint64_t)bytes, &HOST_CALLER);
+}
+
 /* Space is no content; what is removed, or moved, is not followed. */
 static bool removes(int mode)
 {
@@ -388,26 +433,13 @@ ALLOCATES(fallocate64, (int fd, int mode, off64_t off, off64_t n))
 
 /* ---- Syncs ---------------------------------------------------------------------------------------- */
 
-/* The number of a file of the session; negative: it has none. */
-static int known_file(const struct stat *s)
-{
-	const struct host_control *const c = host_control;
-
-	for (unsigned i = 0; i < c->file_count; i++) {
-		if (c->file[i].device == s->st_dev && c->file[i].inode == s->st_ino) {
-			return (int)i;
-		}
-	}
-	return -1;
-}
-
 bool host_sync_begins(const struct stat *s, uint64_t off, uint64_t pages, const struct host_caller *caller)
 {
 	if (!host_recording || !host_control->record || host_self.inside || host_self.own ||
-		known_file(s) < 0 || !host_enter()) {
+		host_known_file(s) < 0 || !host_enter()) {
 		return false;
 	}
-	const int file = known_file(s);
+	const int file = host_known_file(s);
 	const uint64_t end = pages ? off + pages * HOST_PAGE : end_of(UINT64_MAX, (uint64_t)s->st_size);
 
 	host_thread();
@@ -429,36 +461,49 @@ void host_sync_ended(const struct stat *s, bool failed, const struct host_caller
 		return;
 	}
 	if (failed) {
-		note(-1, s, "a failing sync", host_site(caller)); /* nothing is known of what it has synced */
+		host_note_unfollowed(-1, s, "a failing sync",
+			host_site(caller)); /* nothing is known of what it has synced */
 	} else {
-		host_event(HOST_SYNCED, known_file(s), 0, 0, host_site(caller));
+		host_event(HOST_SYNCED, host_known_file(s), 0, 0, host_site(caller));
 	}
 	host_leave();
 	errno = before;
 }
 
-/* Of all files. */
+/* As far as a sync needs to know it. */
+static struct stat state_of(const struct host_file *f)
+{
+	struct stat s;
+
+	if (stat(f->path, &s) || s.st_dev != f->device || s.st_ino != f->inode) {
+		s.st_size = 0;
+	}
+	return (struct stat){.st_dev = f->device, .st_ino = f->inode, .st_size = s.st_size};
+}
+
+/* Of all files, and their names. */
 static int sync_all(int (*real)(int fd), int fd, const struct host_caller *caller)
 {
-	struct stat s[HOST_FILES_MAX];
 	bool follows[HOST_FILES_MAX] = {false};
 	const unsigned n = host_recording ? host_control->file_count : 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		const struct host_file *const f = &host_control->file[i];
+		const struct stat s = state_of(&host_control->file[i]);
 
-		s[i] = (struct stat){.st_dev = f->device, .st_ino = f->inode};
-		if (stat(f->path, &s[i])) {
-			s[i].st_size = 0;
-		}
-		follows[i] = host_sync_begins(&s[i], 0, 0, caller);
+		follows[i] = host_sync_begins(&s, 0, 0, caller);
 	}
+	const bool follows_names = host_recording && host_names_sync_begins(-1, caller);
 	const int error = real(fd);
 
 	for (unsigned i = 0; i < n; i++) {
+		const struct stat s = state_of(&host_control->file[i]);
+
 		if (follows[i]) {
-			host_sync_ended(&s[i], error != 0, caller);
+			host_sync_ended(&s, error != 0, caller);
 		}
+	}
+	if (follows_names) {
+		host_names_sync_ended(error != 0, caller);
 	}
 	return error;
 }

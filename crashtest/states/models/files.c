@@ -13,49 +13,29 @@
 #include "../files.h"
 #include "models.h"
 
-/* A store to a file's size makes the bytes from the old size to the new one part of the file. */
-static int note_growth(struct ct_medium *m, const struct nvw_log_record *r)
-{
-	const struct nvw__disk *const d = ct_files_disk(m);
-	const struct ct_cell *const c = ct_medium_cell_at(m, r->store.off);
-	const uint64_t old = ct_cell_word(m, c, c->count - 1, c->off), new = r->store.value;
-	const unsigned slot = NVW__DISK_SLOT(new);
-	uint64_t from = NVW__DISK_SIZE(old);
-
-	if (NVW__DISK_SLOT(old) != slot) {
-		from = 0;
-	}
-	if (slot >= d->slots || NVW__DISK_SIZE(new) <= from || NVW__DISK_SIZE(new) > d->slot[slot].bytes) {
-		return 0;
-	}
-	NVW_TRY(ct_array_grow(&m->growth, m->growth.count + 1, sizeof(struct ct_growth)));
-	((struct ct_growth *)m->growth.at)[m->growth.count++] = (struct ct_growth){.write = m->stores,
-		.at = c->off,
-		.from = d->slot[slot].off + from,
-		.end = d->slot[slot].off + NVW__DISK_SIZE(new)};
-	return 0;
-}
-
 static int store(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_TRY(ct_on_store(m, r));
-	const struct ct_cell *const c = ct_medium_cell_at(m, r->store.off);
-
-	if (r->store.off >= m->metadata && c != NULL && c->count > 0 && c->write[c->count - 1] == m->stores) {
-		return note_growth(m, r);
+	if (r->store.off < m->metadata) {
+		return 0;
 	}
-	return 0;
+	return ct_files_stored(m, r->store.off, r->store.value);
 }
 
-/* A sync begins. What is not in a cell is durable. */
+/* A sync begins. What is not in a cell is durable. Where all is in one journal, that is committed as a whole. */
 static int begin_sync(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const nvw_off end = r->flush.off + r->flush.bytes;
+	const bool commits_all = m->chained;
 
+	if (r->flush.off >= m->files) {
+		NVW_TRY(ct_files_sync(m, r->flush.off, r->flush.thread));
+	}
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		const struct ct_cell *const c = &m->cell[i];
+		const bool is_within = c->off < end && c->off + 8 * (nvw_off)c->words > r->flush.off;
 
-		if (c->off >= end || c->off + 8 * (nvw_off)c->words <= r->flush.off) {
+		if (!is_within && !commits_all) {
 			continue;
 		}
 		NVW_TRY(ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush)));
@@ -70,7 +50,7 @@ static int begin_sync(struct ct_medium *m, const struct nvw_log_record *r)
 static int end_sync(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	NVW_TRY(ct_on_fence(m, r));
-	if (ct_files_forget(m)) {
+	if (ct_files_complete(m)) {
 		m->changed = m->obliged = true;
 	}
 	return 0;
@@ -80,7 +60,7 @@ const struct ct_model_rules ct_model_files = {
 	.info = {.name = "files",
 		.who = "a program that writes and syncs files on a disk (ext4, data=ordered)",
 		.use = CT_USE_FILES,
-		.axioms = CT_A(SECTOR) | CT_A(SYNC) | CT_A(SIZE),
+		.axioms = CT_A(SECTOR) | CT_A(SYNC) | CT_A(SIZE) | CT_A(NAMES),
 		.levels = CT_FREE,
 		.of_programs = true},
 	.completing = CT_KIND(FENCE) | CT_KIND(HOST),

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The folder that a command judges. See state_folder.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "state_folder.h"
+
+enum { PIECE = 1 << 16, PATH = 1024, NAME = 512 };
+
+struct filling {
+	const struct ct_state_folder *state;
+	const struct nvw__disk *disk;
+	const uint8_t *image;
+};
+
+static uint64_t word_at(const struct filling *f, uint64_t off)
+{
+	uint64_t word;
+
+	memcpy(&word, f->image + off, sizeof word);
+	return word;
+}
+
+/* The file that has a name, from 1; 0: none. */
+static uint64_t file_of(const struct filling *f, uint32_t name)
+{
+	const uint64_t file = word_at(f, nvw__disk_name_at(f->disk, name));
+
+	return file <= f->disk->files ? file : 0;
+}
+
+static void path_of(const struct filling *f, const char *name, char ret[PATH])
+{
+	snprintf(ret, PATH, "%s/%.*s", f->state->path, NAME, name);
+}
+
+/* ---- What the run before has left -------------------------------------------------------------------- */
+
+static bool is_wanted(const struct filling *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->disk->names; i++) {
+		if (strcmp(f->disk->name[i], name) == 0) {
+			return file_of(f, i) != 0;
+		}
+	}
+	return false;
+}
+
+static void sweep(const struct filling *f, const char *folder);
+
+static void sweep_entry(const struct filling *f, const char *name)
+{
+	char path[PATH];
+	struct stat s;
+
+	path_of(f, name, path);
+	if (lstat(path, &s)) {
+		return;
+	}
+	if (S_ISDIR(s.st_mode)) {
+		sweep(f, name);
+		rmdir(path); /* if it is empty: folders of names are made again */
+		return;
+	}
+	if (!S_ISREG(s.st_mode) || s.st_nlink > 1 || !is_wanted(f, name)) {
+		unlink(path);
+	}
+}
+
+/* Removes all but regular files with names of the state. folder: below the state's, "" is that. */
+static void sweep(const struct filling *f, const char *folder)
+{
+	char path[PATH], name[NAME];
+	const struct dirent *e;
+
+	path_of(f, folder, path);
+	DIR *const d = opendir(path);
+
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
+			continue;
+		}
+		snprintf(name, sizeof name, "%.200s%s%.255s", folder, *folder ? "/" : "", e->d_name);
+		sweep_entry(f, name);
+	}
+	if (d != NULL) {
+		closedir(d);
+	}
+}
+
+/* ---- What the state has ------------------------------------------------------------------------------ */
+
+static int make_folders_of(const struct filling *f, const char *name)
+{
+	char path[PATH];
+
+	for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		const int n = snprintf(path, sizeof path, "%s/", f->state->path);
+
+		snprintf(path + n, sizeof path - (size_t)n, "%.*s", (int)(slash - name), name);
+		if (mkdir(path, 0777) && errno != EEXIST) {
+			return nvw_fail_errno("%s", path);
+		}
+	}
+	return 0;
+}
+
+/* Writes what differs. */
+static bool write_content(int fd, const uint8_t *content, uint64_t size)
+{
+	static uint8_t now[PIECE];
+
+	for (uint64_t at = 0; at < size; at += PIECE) {
+		const size_t n = MIN(size - at, PIECE);
+
+		if (pread(fd, now, n, (off_t)at) == (ssize_t)n && memcmp(now, content + at, n) == 0) {
+			continue;
+		}
+		if (pwrite(fd, content + at, n, (off_t)at) != (ssize_t)n) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int fill_file(const struct filling *f, const char *path, uint64_t file)
+{
+	const uint64_t word = word_at(f, nvw__disk_file_at(f->disk, (uint32_t)file - 1));
+	const struct nvw__disk_slot *const slot =
+		&f->disk->slot[MIN(NVW__DISK_SLOT(word), f->disk->slots - 1)];
+	const uint64_t size = MIN(NVW__DISK_SIZE(word), slot->bytes);
+	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	int error = 0;
+
+	if (fd < 0 || ftruncate(fd, (off_t)size) || !write_content(fd, f->image + slot->off, size)) {
+		error = nvw_fail_errno("%s", path);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+	return error;
+}
+
+/* A second name of a file is a link to the first. */
+static int make_name(const struct filling *f, uint32_t name, uint64_t file)
+{
+	char path[PATH], first[PATH];
+
+	NVW_TRY(make_folders_of(f, f->disk->name[name]));
+	path_of(f, f->disk->name[name], path);
+	for (uint32_t i = 0; i < name; i++) {
+		if (file_of(f, i) != file) {
+			continue;
+		}
+		path_of(f, f->disk->name[i], first);
+		unlink(path);
+		return link(first, path) ? nvw_fail_errno("%s", path) : 0;
+	}
+	return fill_file(f, path, file);
+}
+
+int ct_state_folder_fill(struct ct_state_folder *state, const char *folder, const struct ct_image *image,
+	const struct nvw__disk *disk)
+{
+	const struct filling f = {.state = state, .disk = disk, .image = image->rw};
+
+	snprintf(state->path, sizeof state->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)getpid());
+	if (mkdir(state->path, 0777) && errno != EEXIST) {
+		return nvw_fail_errno("%s", state->path);
+	}
+	sweep(&f, "");
+	for (uint32_t i = 0; i < disk->names; i++) {
+		const uint64_t file = file_of(&f, i);
+
+		if (file != 0) {
+			NVW_TRY(make_name(&f, i, file));
+		}
+	}
+	return 0;
+}

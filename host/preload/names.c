@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names of files below the folder that is the image: what open(), rename(), unlink(), link() and their kin make
+ * of them is recorded, and so are syncs of folders. A file that open() creates is recorded from then on. A call is
+ * made under the session's lock, as those that write are (writes.c). docs/files.md has the model.
+ *
+ * Folders stay as they are: a call that makes, removes or renames one takes the verdict away. What the C
+ * library creates by itself (fopen(), mkstemp()) is found at the end (host/files.c).
+ */
+#undef _FILE_OFFSET_BITS /* otherwise open() is another name of open64() */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+static bool watches(void)
+{
+	return host_recording && host_control->record && *host_control->folder != '\0' && !host_self.inside &&
+	       !host_self.own;
+}
+
+/* ---- Where a name is ------------------------------------------------------------------------------ */
+
+enum { PLACE = 1024 };
+
+/* The path below the folder, or NULL. The folder itself is "". */
+static const char *below(const char *path)
+{
+	const size_t n = strlen(host_control->folder);
+
+	if (strncmp(path, host_control->folder, n) != 0) {
+		return NULL;
+	}
+	if (path[n] == '\0') {
+		return path + n;
+	}
+	return path[n] == '/' ? path + n + 1 : NULL;
+}
+
+static void find_open(int fd, char ret[PLACE])
+{
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	host_read_link(link, ret, PLACE);
+}
+
+/* The place of a name, whether a file has it or not. False: its folder cannot be opened. */
+static bool find_place(int folder, const char *path, char ret[PLACE])
+{
+	const char *const slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char parent[PLACE] = ".";
+
+	if (slash != NULL) {
+		snprintf(parent, sizeof parent, "%.*s", (int)(slash - path) + 1, path);
+	}
+	const int fd = (int)syscall(SYS_openat, folder, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+
+	if (fd < 0) {
+		return false;
+	}
+	find_open(fd, ret);
+	close(fd);
+	const size_t n = strlen(ret);
+
+	snprintf(ret + n, PLACE - n, "/%s", name);
+	return true;
+}
+
+/* ---- Events --------------------------------------------------------------------------------------- */
+
+static void record_text(enum host_event_kind kind, int file, uint64_t off, const char *text, uint32_t site)
+{
+	const uint32_t n = (uint32_t)strlen(text), room = (n + 7) & ~7u;
+	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
+
+	if (e == NULL) {
+		return;
+	}
+	*e = (struct host_event){.kind = (uint16_t)kind,
+		.file = (uint16_t)file,
+		.thread = host_self.number,
+		.site = site,
+		.bytes = n,
+		.off = off,
+		.call = host_call()};
+	memset(e + 1, 0, room);
+	memcpy(e + 1, text, n);
+	host_publish(sizeof *e + room);
+}
+
+/* The file has the name, or none has. */
+static void record_name(int file, bool has, const char *name, uint32_t site)
+{
+	record_text(HOST_NAME, has ? file : HOST_NO_FILE, has, name, site);
+}
+
+/* What happens to the folder as a whole is not followed. */
+static void note_folder(const char *call, uint32_t site)
+{
+	struct stat s;
+
+	if (stat(host_control->folder, &s) == 0) {
+		host_note_unfollowed(-1, &s, call, site);
+	}
+}
+
+/* ---- Files that are created ------------------------------------------------------------------------ */
+
+static void opened(int fd, int flags, const struct stat *before, const struct host_caller *caller)
+{
+	char path[PLACE];
+	struct stat s;
+
+	find_open(fd, path);
+	if (fstat(fd, &s) || !S_ISREG(s.st_mode)) {
+		return;
+	}
+	const char *const name = below(path);
+	const uint32_t site = host_site(caller);
+	const int known = host_known_file(&s);
+
+	host_settle();
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		if (name != NULL) {
+			note_folder("open with O_TMPFILE", site);
+		}
+		return;
+	}
+	if (before == NULL && name != NULL) {
+		const int file = host_follow_created(fd, &s);
+
+		if (file >= 0) {
+			record_name(file, true, name, site);
+		}
+	} else if (before != NULL && (flags & O_TRUNC) && known >= 0 && before->st_size > 0) {
+		host_record_cut(fd, known, before, site);
+	}
+}
+
+static int opens(int folder, const char *path, int flags, mode_t mode, const struct host_caller *caller)
+{
+	const bool changes = (flags & (O_CREAT | O_TRUNC)) || (flags & O_TMPFILE) == O_TMPFILE;
+	struct stat before;
+
+	if (!changes || !watches()) {
+		return REAL(openat64)(folder, path, flags, mode);
+	}
+	const int saved = errno;
+	const bool existed = fstatat(folder, path, &before, 0) == 0;
+
+	errno = saved;
+	if ((existed && !S_ISREG(before.st_mode)) || !host_enter()) {
+		return REAL(openat64)(folder, path, flags, mode);
+	}
+	host_thread();
+	const int fd = REAL(openat64)(folder, path, flags, mode), after = errno;
+
+	if (fd >= 0) {
+		opened(fd, flags, existed ? &before : NULL, caller);
+	}
+	host_leave();
+	errno = after;
+	return fd;
+}
+
+static mode_t mode_of(int flags, va_list list)
+{
+	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(list, mode_t) : 0;
+}
+
+#define OPENS(name, arguments, last, folder, more)                              \
+	HOST_EXPORT int name arguments                                          \
+	{                                                                       \
+		va_list list;                                                   \
+                                                                                \
+		va_start(list, last);                                           \
+		const mode_t mode = mode_of(flags, list);                       \
+		va_end(list);                                                   \
+		return opens(folder, path, flags | (more), mode, &HOST_CALLER); \
+	}
+
+OPENS(open, (const char *path, int flags, ...), flags, AT_FDCWD, 0)
+OPENS(open64, (const char *path, int flags, ...), flags, AT_FDCWD, O_LARGEFILE)
+OPENS(openat, (int folder, const char *path, int flags, ...), flags, folder, 0)
+OPENS(openat64, (int folder, const char *path, int flags, ...), flags, folder, O_LARGEFILE)
+
+HOST_EXPORT int creat(const char *path, mode_t mode)
+{
+	return opens(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode, &HOST_CALLER);
+}
+
+HOST_EXPORT int creat64(const char *path, mode_t mode)
+{
+	return opens(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode, &HOST_CALLER);
+}
+
+/* Of programs built with _FORTIFY_SOURCE: without O_CREAT. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int folder, const char *path, int flags);
+int __openat64_2(int folder, const char *path, int flags);
+
+HOST_EXPORT int __open_2(const char *path, int flags)
+{
+	return opens(AT_FDCWD, path, flags, 0, &HOST_CALLER);
+}
+
+HOST_EXPORT int __open64_2(const char *path, int flags)
+{
+	return opens(AT_FDCWD, path, flags, 0, &HOST_CALLER);
+}
+
+HOST_EXPORT int __openat_2(int folder, const char *path, int flags)
+{
+	return opens(folder, path, flags, 0, &HOST_CALLER);
+}
+
+HOST_EXPORT int __openat64_2(int folder, const char *path, int flags)
+{
+	return opens(folder, path, flags, 0, &HOST_CALLER);
+}
+
+/* ---- Names that are changed ------------------------------------------------------------------------ */
+
+/* A name, and who has it before the call. */
+struct named {
+	char path[PLACE];
+	const char *name; /* below the folder; NULL: it is not */
+	bool exists;
+	struct stat s;
+};
+
+static void look(int folder, const char *path, int flags, struct named *ret)
+{
+	ret->name = NULL;
+	ret->exists = false;
+	if (find_place(folder, path, ret->path)) {
+		ret->name = below(ret->path);
+		ret->exists = fstatat(folder, path, &ret->s, flags) == 0;
+	}
+}
+
+/* Its last name is gone. */
+static void lost_name(const struct named *n)
+{
+	const int file = n->exists ? host_known_file(&n->s) : -1;
+
+	if (file >= 0 && n->s.st_nlink <= 1) {
+		host_control->file[file].gone = true;
+	}
+}
+
+static void removed(const struct named *n, const struct host_caller *caller)
+{
+	const uint32_t site = host_site(caller);
+
+	host_settle();
+	if (!S_ISREG(n->s.st_mode)) {
+		note_folder(S_ISDIR(n->s.st_mode) ? "rmdir" : "unlink", site);
+		return;
+	}
+	lost_name(n);
+	record_name(HOST_NO_FILE, false, n->name, site);
+}
+
+static int removes(int folder, const char *path, int flags, const struct host_caller *caller)
+{
+	const int saved = errno;
+	struct named n;
+
+	if (!watches()) {
+		return REAL(unlinkat)(folder, path, flags);
+	}
+	look(folder, path, AT_SYMLINK_NOFOLLOW, &n);
+	errno = saved;
+	if (n.name == NULL || !n.exists || !host_enter()) {
+		return REAL(unlinkat)(folder, path, flags);
+	}
+	host_thread();
+	const int error = REAL(unlinkat)(folder, path, flags), after = errno;
+
+	if (!error) {
+		removed(&n, caller);
+	}
+	host_leave();
+	errno = after;
+	return error;
+}
+
+HOST_EXPORT int unlink(const char *path)
+{
+	return removes(AT_FDCWD, path, 0, &HOST_CALLER);
+}
+
+HOST_EXPORT int unlinkat(int folder, const char *path, int flags)
+{
+	return removes(folder, path, flags, &HOST_CALLER);
+}
+
+HOST_EXPORT int rmdir(const char *path)
+{
+	return removes(AT_FDCWD, path, AT_REMOVEDIR, &HOST_CALLER);
+}
+
+HOST_EXPORT int remove(const char *path)
+{
+	struct stat s;
+	const bool is_folder = lstat(path, &s) == 0 && S_ISDIR(s.st_mode);
+
+	return removes(AT_FDCWD, path, is_folder ? AT_REMOVEDIR : 0, &HOST_CALLER);
+}
+
+static bool is_same(const struct named *a, const struct named *b)
+{
+	return a->exists && b->exists && a->s.st_dev == b->s.st_dev && a->s.st_ino == b->s.st_ino;
+}
+
+/* The file with this number has the name from now on. */
+static void gave_name(int file, const struct named *to, uint32_t site)
+{
+	record_name(file, true, to->name, site);
+	snprintf(host_control->file[file].path, sizeof host_control->file[file].path, "%s", to->path);
+}
+
+/* from NULL: the old name stays. */
+static void renamed(const struct named *from, const struct named *to, bool exchanges, const char *call,
+	const struct host_caller *caller)
+{
+	const uint32_t site = host_site(caller);
+	const int file = host_known_file(&from->s), other = exchanges ? host_known_file(&to->s) : -1;
+	const bool links = strcmp(call, "link") == 0;
+
+	host_settle();
+	if (is_same(from, to) && !links) {
+		return;
+	}
+	if (to->name == NULL || (from->name == NULL && !links) || file < 0 || (exchanges && other < 0) ||
+		!S_ISREG(from->s.st_mode)) {
+		note_folder(call, site); /* a folder, or what was not below it before */
+		return;
+	}
+	if (!links && !exchanges) {
+		lost_name(to);
+	}
+	gave_name(file, to, site);
+	if (exchanges) {
+		gave_name(other, from, site);
+	} else if (!links) {
+		record_name(HOST_NO_FILE, false, from->name, site);
+	}
+}
+
+static int renames(int from_folder, const char *from_path, int to_folder, const char *to_path, unsigned flags,
+	const struct host_caller *caller)
+{
+	const int saved = errno;
+	struct named from, to;
+
+	if (!watches()) {
+		return REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags);
+	}
+	look(from_folder, from_path, AT_SYMLINK_NOFOLLOW, &from);
+	look(to_folder, to_path, AT_SYMLINK_NOFOLLOW, &to);
+	errno = saved;
+	if ((from.name == NULL && to.name == NULL) || !host_enter()) {
+		return REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags);
+	}
+	host_thread();
+	const int error = REAL(renameat2)(from_folder, from_path, to_folder, to_path, flags), after = errno;
+
+	if (!error) {
+		renamed(&from, &to, flags & RENAME_EXCHANGE, "rename", caller);
+	}
+	host_leave();
+	errno = after;
+	return error;
+}
+
+HOST_EXPORT int rename(const char *from, const char *to)
+{
+	return renames(AT_FDCWD, from, AT_FDCWD, to, 0, &HOST_CALLER);
+}
+
+HOST_EXPORT int renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+	return renames(from_folder, from, to_folder, to, 0, &HOST_CALLER);
+}
+
+HOST_EXPORT int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+	return renames(from_folder, from, to_folder, to, flags, &HOST_CALLER);
+}
+
+static int links(int from_folder, const char *from_path, int to_folder, const char *to_path, int flags,
+	const struct host_caller *caller)
+{
+	const int saved = errno;
+	const int look_flags =
+		(flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) | (flags & AT_EMPTY_PATH);
+	struct named from, to;
+
+	if (!watches()) {
+		return REAL(linkat)(from_folder, from_path, to_folder, to_path, flags);
+	}
+	look(from_folder, from_path, look_flags, &from);
+	look(to_folder, to_path, AT_SYMLINK_NOFOLLOW, &to);
+	errno = saved;
+	if ((from.name == NULL && to.name == NULL) || !host_enter()) {
+		return REAL(linkat)(from_folder, from_path, to_folder, to_path, flags);
+	}
+	host_thread();
+	const int error = REAL(linkat)(from_folder, from_path, to_folder, to_path, flags), after = errno;
+
+	if (!error) {
+		renamed(&from, &to, false, "link", caller);
+	}
+	host_leave();
+	errno = after;
+	return error;
+}
+
+HOST_EXPORT int link(const char *from, const char *to)
+{
+	return links(AT_FDCWD, from, AT_FDCWD, to, 0, &HOST_CALLER);
+}
+
+HOST_EXPORT int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)
+{
+	return links(from_folder, from, to_folder, to, flags, &HOST_CALLER);
+}
+
+/* ---- Names that are not followed ------------------------------------------------------------------- */
+
+/* A call has made something of this name that is no regular file. */
+static void made(int folder, const char *path, const char *call, const struct host_caller *caller)
+{
+	const int after = errno;
+	char place[PLACE];
+
+	if (watches() && find_place(folder, path, place) && below(place) != NULL && host_enter()) {
+		host_thread();
+		note_folder(call, host_site(caller));
+		host_leave();
+	}
+	errno = after;
+}
+
+#define MAKES(name, arguments, real, folder, path)             \
+	HOST_EXPORT int name arguments                         \
+	{                                                      \
+		const struct host_caller caller = HOST_CALLER; \
+		const int error = real;                        \
+                                                               \
+		if (!error) {                                  \
+			made(folder, path, #name, &caller);    \
+		}                                              \
+		return error;                                  \
+	}
+
+MAKES(mkdir, (const char *path, mode_t mode), REAL(mkdir)(path, mode), AT_FDCWD, path)
+MAKES(mkdirat, (int folder, const char *path, mode_t mode), REAL(mkdirat)(folder, path, mode), folder, path)
+MAKES(symlink, (const char *to, const char *path), REAL(symlink)(to, path), AT_FDCWD, path)
+MAKES(symlinkat, (const char *to, int folder, const char *path), REAL(symlinkat)(to, folder, path), folder,
+	path)
+
+/* ---- Syncs of folders ------------------------------------------------------------------------------ */
+
+bool host_names_sync_begins(int fd, const struct host_caller *caller)
+{
+	char path[PLACE] = "";
+
+	if (!watches()) {
+		return false;
+	}
+	if (fd >= 0) {
+		find_open(fd, path);
+	}
+	const char *const name = fd >= 0 ? below(path) : path;
+
+	if (name == NULL || !host_enter()) {
+		return false;
+	}
+	host_thread();
+	record_text(HOST_SYNC_NAMES, HOST_NO_FILE, fd < 0, name, host_site(caller));
+	host_leave();
+	return true;
+}
+
+void host_names_sync_ended(bool failed, const struct host_caller *caller)
+{
+	if (!host_enter()) {
+		return;
+	}
+	const uint32_t site = host_site(caller);
+
+	if (failed) {
+		note_folder("a failing sync", site);
+	} else {
+		host_event(HOST_SYNCED, HOST_NO_FILE, 0, 0, site);
+	}
+	host_leave();
+}

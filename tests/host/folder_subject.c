@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Programs that have several files in a folder.
+ *
+ *	folder_subject steps FOLDER STEPS	carries out STEPS, as test_host_folders.py makes them
+ *	folder_subject see NOTES FOLDER		notes the names and contents in FOLDER as the name of a file in NOTES
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uint8_t bytes[1 << 16];
+
+static int sync_open(const char *path, int flags)
+{
+	const int fd = open(path, flags);
+
+	return fd < 0 || fsync(fd) || close(fd);
+}
+
+static int write_at(const char *path, unsigned off, unsigned n, unsigned byte)
+{
+	const int fd = open(path, O_RDWR);
+
+	memset(bytes, (int)byte, n);
+	return fd < 0 || pwrite(fd, bytes, n, (off_t)off) != (ssize_t)n || close(fd);
+}
+
+static int copy(const char *from, const char *to)
+{
+	const int a = open(from, O_RDONLY), b = open(to, O_WRONLY);
+
+	return a < 0 || b < 0 || sendfile(b, a, NULL, 10) < 0 || close(a) || close(b);
+}
+
+static int write_by_stdio(const char *path)
+{
+	FILE *const f = fopen(path, "w");
+
+	return f == NULL || fputs("text", f) < 0 || fclose(f);
+}
+
+/* "c A" creates, "w A OFF LEN BYTE", "s A", "D" syncs the folder, "r A B", "x A B" exchanges, "u A", "l A B", "t A" cuts
+ * to nothing, "o A" by open(), "f A" by stdio, "m A" makes a folder, "p A B" by sendfile(). */
+static int carry_out(const char *step)
+{
+	char a[32] = "", b[32] = "";
+	unsigned off = 0, n = 0, byte = 0;
+
+	sscanf(step + 1, "%31[^,],%31[^,],%u", a, b, &byte);
+	switch (*step) {
+	case 'c':
+		return close(open(a, O_RDWR | O_CREAT | O_EXCL, 0644));
+	case 'w':
+		return sscanf(step + 1, "%31[^,],%u,%u,%u", a, &off, &n, &byte) != 4 ||
+		       write_at(a, off, n, byte);
+	case 's':
+		return sync_open(a, O_RDONLY);
+	case 'D':
+		return sync_open(".", O_RDONLY | O_DIRECTORY);
+	case 'r':
+		return rename(a, b);
+	case 'x':
+		return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+	case 'u':
+		return unlink(a);
+	case 'l':
+		return link(a, b);
+	case 't':
+		return truncate(a, 0);
+	case 'o':
+		return close(open(a, O_RDWR | O_TRUNC));
+	case 'f':
+		return write_by_stdio(a);
+	case 'm':
+		return mkdir(a, 0755);
+	case 'p':
+		return copy(a, b);
+	default:
+		return 1;
+	}
+}
+
+static int steps(const char *folder, char *text)
+{
+	if (chdir(folder)) {
+		return 3;
+	}
+	for (char *rest = text, *step; (step = strtok_r(rest, "/", &rest)) != NULL;) {
+		if (carry_out(step)) {
+			fprintf(stderr, "%s failed\n", step);
+			return 3;
+		}
+	}
+	return 0;
+}
+
+/* Runs of equal bytes: "BYTExCOUNT-...". */
+static int note(const char *path, char *to, int room)
+{
+	const int fd = open(path, O_RDONLY);
+	const ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+	int n = 0;
+
+	for (ssize_t at = 0, end; at < size && n < room; at = end) {
+		for (end = at; end < size && bytes[end] == bytes[at]; end++) {
+		}
+		n += snprintf(to + n, (size_t)(room - n), "%ux%ld-", bytes[at], (long)(end - at));
+	}
+	close(fd);
+	return n;
+}
+
+static int see(const char *notes, const char *folder)
+{
+	char name[4096], path[4096];
+	struct dirent **entry;
+	const int count = scandir(folder, &entry, NULL, alphasort);
+	int n = snprintf(name, sizeof name, "%s/=", notes);
+
+	for (int i = 0; i < count && n < 3000; i++) {
+		if (*entry[i]->d_name == '.') {
+			continue;
+		}
+		n += snprintf(name + n, sizeof name - (size_t)n, "%.32s=", entry[i]->d_name);
+		snprintf(path, sizeof path, "%.2000s/%.255s", folder, entry[i]->d_name);
+		n += note(path, name + n, 800);
+		n += snprintf(name + n, sizeof name - (size_t)n, ",");
+	}
+	return close(open(name, O_WRONLY | O_CREAT, 0600));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 3 && strcmp(argv[1], "steps") == 0) {
+		return steps(argv[2], argv[3]);
+	}
+	if (argc > 3 && strcmp(argv[1], "see") == 0) {
+		return see(argv[2], argv[3]);
+	}
+	fprintf(stderr, "folder_subject steps|see ...\n");
+	return 2;
+}
