@@ -214,6 +214,7 @@ int crash_request_from(const struct cli_options *given, struct crash_request *re
 		.recover = cli_text(given, CLI_recover),
 		.and_then = cli_text(given, CLI_and_then),
 		.fs = (unsigned)cli_number(given, CLI_fs),
+		.except = cli_text(given, CLI_except),
 		.tool = cli_text(given, CLI_tool),
 		.bugs = cli_text(given, CLI_bugs),
 		.corpus = cli_text(given, CLI_corpus),

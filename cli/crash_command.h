@@ -28,6 +28,7 @@ struct crash_request {
 	void *context;
 	const char *store_log, *exec, *image, *check, *check_lib, *recover, *and_then; /* NULL: not given */
 	char *judge[3];                 /* check, recover and and_then, with {} in place of the image */
+	const char *except;             /* names below a folder that are no part of the image; NULL: none */
 	unsigned fs;                    /* of a program's files: enum nvw__disk_fs (core/disk_image.h) */
 	const char *bugs;               /* list of a self-test; NULL: PROGRAM.bugs */
 	bool replays;                   /* --oracle=replay */

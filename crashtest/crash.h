@@ -156,6 +156,8 @@ struct ct_place {
 	uint32_t bytes;
 	uint64_t value;
 	bool is_size; /* of a file: value has it in its low 48 bits */
+	bool is_name; /* of a file; value 0: no file has it any more */
+	char of[96]; /* of several files, the one that off is in, or whose size or name it is; "": there is one */
 	enum ct_fate fate;
 };
 

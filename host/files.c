@@ -75,6 +75,7 @@ static int begin_slot(const struct converter *c, struct disk *d, unsigned k)
 		return undecided(
 			c, d->of_file[k], "it is cut to nothing more often than a record has room for");
 	}
+	d->is.slot[d->slots].file = k;
 	d->now[k] = (struct file_now){.slot = d->slots++};
 	d->is.slots = (uint32_t)nvw_max(d->slots, d->is.slots);
 	return 0;
@@ -128,6 +129,7 @@ static void begin_again(struct disk *d)
 	d->slots = d->is.files;
 	for (unsigned k = 0; k < d->is.files; k++) {
 		d->now[k] = (struct file_now){.size = d->base[k], .high = d->base[k], .slot = k};
+		d->is.slot[k].file = k;
 	}
 }
 
@@ -161,6 +163,14 @@ static int number_of_name(struct disk *d, const char *name, size_t n, unsigned *
 	return 0;
 }
 
+/* The first name of a file is what it is called in findings. */
+static void note_name(struct disk *d, int k, unsigned number)
+{
+	if (k >= 0 && d->is.first_name[k] == 0) {
+		d->is.first_name[k] = number + 1;
+	}
+}
+
 /* Which files of the session are part of the image, and their names at the beginning. */
 static int find_files(const struct converter *c, struct disk *d)
 {
@@ -185,6 +195,7 @@ static int find_files(const struct converter *c, struct disk *d)
 		unsigned number;
 
 		NVW_TRY(number_of_name(d, name, strlen(name), &number));
+		note_name(d, d->of[c->s->file_at_first[i]], number);
 	}
 	return 0;
 }
@@ -196,7 +207,9 @@ static int see_event(const struct converter *c, struct disk *d, const struct hos
 	unsigned number;
 
 	if (e->kind == HOST_NAME) {
-		return number_of_name(d, (const char *)(e + 1), e->bytes, &number);
+		NVW_TRY(number_of_name(d, (const char *)(e + 1), e->bytes, &number));
+		note_name(d, k, number);
+		return 0;
 	}
 	return k >= 0 ? see(c, d, (unsigned)k, e) : 0;
 }

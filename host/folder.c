@@ -172,6 +172,10 @@ static int take(void *context, const char *path, const struct stat *is)
 	struct host_control *const c = s->control;
 	int number = number_of(c, is);
 
+	if (host_is_excepted(c->except, path + strlen(c->folder) + 1)) {
+		return 0;
+	}
+
 	if (number < 0 && c->file_count == HOST_FILES_MAX) {
 		return nvw_fail(NVW_E_INPUT, "%s: expected at most %d files", c->folder, HOST_FILES_MAX);
 	}
@@ -188,7 +192,7 @@ static int take(void *context, const char *path, const struct stat *is)
 	return 0;
 }
 
-int host_folder_take(struct host_session *s, const char *folder)
+int host_folder_take(struct host_session *s, const char *folder, const char *except)
 {
 	char *const path = realpath(folder, NULL);
 
@@ -197,6 +201,7 @@ int host_folder_take(struct host_session *s, const char *folder)
 	}
 	snprintf(s->control->folder, sizeof s->control->folder, "%.1023s", path);
 	free(path);
+	snprintf(s->control->except, sizeof s->control->except, "%s", except ? except : "");
 	s->name_at_first = calloc(NVW__DISK_NAMES, sizeof *s->name_at_first);
 	s->file_at_first = calloc(NVW__DISK_NAMES, sizeof *s->file_at_first);
 	if (s->name_at_first == NULL || s->file_at_first == NULL) {
@@ -219,6 +224,7 @@ void host_folder_free(struct host_session *s)
 struct known {
 	const struct nvw__disk *disk;
 	const uint64_t *named;
+	const char *except;
 	size_t folder; /* length of its path */
 	uint64_t met;
 };
@@ -229,6 +235,9 @@ static int check_name(void *context, const char *path, const struct stat *is)
 	const char *const name = path + k->folder + 1;
 
 	(void)is;
+	if (host_is_excepted(k->except, name)) {
+		return 0;
+	}
 	for (uint32_t i = 0; i < k->disk->names; i++) {
 		if (k->named[i] != 0 && strcmp(k->disk->name[i], name) == 0) {
 			k->met++;
@@ -243,7 +252,10 @@ static int check_name(void *context, const char *path, const struct stat *is)
 
 int host_folder_check(const struct host_session *s, const struct nvw__disk *disk, const uint64_t *named)
 {
-	struct known k = {.disk = disk, .named = named, .folder = strlen(s->control->folder)};
+	struct known k = {.disk = disk,
+		.named = named,
+		.except = s->control->except,
+		.folder = strlen(s->control->folder)};
 	uint64_t names = 0;
 
 	NVW_TRY(walk(s->control->folder, 0, check_name, &k));

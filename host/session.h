@@ -21,9 +21,12 @@
 #ifndef HOST_SESSION_H
 #define HOST_SESSION_H
 
+#include <fnmatch.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/bounds.h"
@@ -54,6 +57,23 @@ static inline void host_read_link(const char *link, char *ret_path, size_t n)
 	const ssize_t length = readlink(link, ret_path, n - 1);
 
 	ret_path[length > 0 ? length : 0] = '\0';
+}
+
+/* Does one of these patterns, with commas between, match the name? */
+static inline bool host_is_excepted(const char *patterns, const char *name)
+{
+	char pattern[256];
+
+	while (*patterns != '\0') {
+		const size_t n = strcspn(patterns, ",");
+
+		snprintf(pattern, sizeof pattern, "%.*s", (int)n, patterns);
+		if (fnmatch(pattern, name, 0) == 0) {
+			return true;
+		}
+		patterns += n + (patterns[n] == ',');
+	}
+	return false;
 }
 
 /* ---- Statistics ----------------------------------------------------------------------------------- */
@@ -252,7 +272,9 @@ struct host_control {
 	uint64_t gap[HOST_GAP_COUNT];
 	char image[1024];  /* a file that is recorded before it is mapped, and without: its path; "": none */
 	char folder[1024]; /* the files below it are the image, and their names; "": there is none */
-	char stray[1024];  /* a sentence about an access to memory after it was unmapped, or "" */
+	char except
+		[1024]; /* patterns of names below it that are no part of it, with commas between; "": none */
+	char stray[1024]; /* a sentence about an access to memory after it was unmapped, or "" */
 	uint32_t file_count, module_count, site_count, unfollowed_count, marked_count, unlogged_count;
 	struct host_marked marked[HOST_MARKED_MAX];
 	uint64_t unlogged_more; /* stores that had no room there */

@@ -42,7 +42,7 @@ static int run_recorded(struct host_session *s, struct crash_recording *r)
 	s->model = r->model;
 	s->fs = r->fs;
 	if (r->is_folder && !error) {
-		error = host_folder_take(s, r->path);
+		error = host_folder_take(s, r->path, r->except);
 	} else if (!r->from_map) {
 		snprintf(s->control->image, sizeof s->control->image, "%.1023s", r->path);
 	}

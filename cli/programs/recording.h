@@ -15,6 +15,7 @@ struct crash_recording {
 	char *const *words;     /* of the command; NULL ends them */
 	const char *path;       /* the file whose log is required */
 	bool is_folder;         /* a folder: that of the files below it (host/folder.h) */
+	const char *except;     /* of a folder: patterns of names that are no part of it; NULL: none */
 	unsigned fs;            /* on this file system: enum nvw__disk_fs */
 	const char *log, *base; /* output: the persist log, and the file's content when it was mapped */
 	uint64_t kill_at;       /* kill the session's processes by SIGKILL before this event; 0: never */

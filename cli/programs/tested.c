@@ -79,6 +79,9 @@ int crash_tested_begin(const struct emu_config *machine, const struct crash_requ
 			"--oracle=replay",
 			image);
 	}
+	if (request->except != NULL && !t->copy.is_folder) {
+		return nvw_fail(NVW_E_USAGE, "crash: --except has no effect: the image is no folder");
+	}
 	snprintf(t->log, sizeof t->log, "%s/.log", t->copy.folder.path);
 	snprintf(t->base, sizeof t->base, "%s/.base", t->copy.folder.path);
 	return working_copy_command(request->exec, request->image, request->corpus != NULL, &t->copy);
@@ -110,6 +113,7 @@ struct crash_recording crash_tested_recording(struct crash_tested *t)
 		.words = t->copy.words,
 		.path = t->copy.path,
 		.is_folder = t->copy.is_folder,
+		.except = t->request->except,
 		.fs = t->request->fs,
 		.log = t->log,
 		.base = t->base,

@@ -426,11 +426,24 @@ static void print_coverage(const struct crash_heading *h, const struct ct_result
 	print_limits(r, to);
 }
 
+static void print_place_in_files(const struct ct_place *p, FILE *to)
+{
+	fprintf(to, "    %s:%u (%s)  ", p->file, p->line, p->function);
+	if (p->is_name) {
+		fprintf(to, "the name %s %s", p->of, p->value ? "becomes a file's" : "is removed");
+	} else if (p->is_size) {
+		fprintf(to, "the %s%s becomes %llu", *p->of ? "size of " : "file's size", p->of,
+			(ull)NVW__DISK_SIZE(p->value));
+	} else {
+		fprintf(to, "store of %u bytes at 0x%llx of %s", p->bytes, (ull)p->off, p->of);
+	}
+	fprintf(to, "   %s\n", ct_fate_name(p->fate));
+}
+
 static void print_place(const struct crash_heading *h, const struct ct_place *p, FILE *to)
 {
-	if (p->is_size) {
-		fprintf(to, "    %s:%u (%s)  the file's size becomes %llu   %s\n", p->file, p->line,
-			p->function, (ull)NVW__DISK_SIZE(p->value), ct_fate_name(p->fate));
+	if (p->is_size || p->is_name || *p->of != '\0') {
+		print_place_in_files(p, to);
 		return;
 	}
 	if (*p->kernel == '\0') {

@@ -35,6 +35,7 @@
 #include "stores.h"
 #include "timeline.h"
 #include "../explore/worker.h"
+#include "../states/files.h"
 
 enum { JUDGEMENTS_MAX = 2000, TESTS_MAX = 1500, AHEAD = 1 << 14 };
 
@@ -422,6 +423,9 @@ static int name_stores(struct explanation *x)
 	struct ct_stores s;
 
 	NVW_TRY(ct_stores_read(x->e->log_fd, x->medium.record, &s));
+	if (s.of_files) {
+		s.disk = ct_files_disk(&x->medium);
+	}
 	ct_medium_apply(&x->medium, x->levels);
 	const int error = name_sides(x, &s);
 

@@ -133,7 +133,6 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 	const struct nvw_log_info *const log = nvw_log_info(reader);
 
 	s.of_files = strcmp(log->model, ct_model_info(CT_MODEL_FILES)->name) == 0;
-	s.sizes = s.of_files ? log->pool_bytes - NVW__DISK_BYTES - NVW__DISK_PAGE : UINT64_MAX;
 	int error = grow(&s);
 	while (!error && (error = nvw_log_next(reader, &r)) == 1) {
 		error = add_record(&s, &r, ++number, records);
@@ -167,6 +166,36 @@ bool ct_store_is_durable(const struct ct_store *store, const uint8_t *image)
 	return memcmp(image + store->off, &store->value, store->bytes) == 0;
 }
 
+static void call_file(const struct nvw__disk *d, uint64_t file, struct ct_place *p)
+{
+	if (d->is_folder && file < d->files && d->first_name[file] > 0) {
+		snprintf(p->of, sizeof p->of, "%s", d->name[d->first_name[file] - 1]);
+	}
+}
+
+/* A store to a file's size, to a name, or to what a file holds. */
+static void place_in_files(const struct nvw__disk *d, nvw_off off, struct ct_place *p)
+{
+	if (off >= nvw__disk_file_at(d, 0)) {
+		p->is_size = true;
+		call_file(d, (off - nvw__disk_file_at(d, 0)) / NVW__DISK_PAGE, p);
+		return;
+	}
+	for (uint32_t i = 0; d->is_folder && i < d->names; i++) {
+		if (off == nvw__disk_name_at(d, i)) {
+			p->is_name = true;
+			snprintf(p->of, sizeof p->of, "%s", d->name[i]);
+			return;
+		}
+	}
+	for (uint32_t i = 0; d->is_folder && i < d->slots; i++) {
+		if (off >= d->slot[i].off && off < d->slot[i].off + d->slot[i].bytes) {
+			call_file(d, d->slot[i].file, p);
+			p->off = off - d->slot[i].off;
+		}
+	}
+}
+
 void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, enum ct_fate fate,
 	struct ct_place *ret_place)
 {
@@ -180,8 +209,11 @@ void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, en
 		.bytes = store->bytes,
 		.value = store->value,
 		.fate = fate,
-		.is_size = store->off >= s->sizes,
 	};
+
+	if (s->disk != NULL) {
+		place_in_files(s->disk, store->off, &p);
+	}
 
 	const struct ct_names *const at = ct_stores_site(s, store->site);
 

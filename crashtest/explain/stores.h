@@ -29,8 +29,8 @@ struct ct_stores {
 	uint32_t site_count;
 	char (*kernel)[64]; /* likewise */
 	uint32_t kernel_count;
-	bool of_files; /* the log is of the model "files" */
-	nvw_off sizes; /* then stores from here on are to the size of a file */
+	bool of_files;                /* the log is of the model "files" */
+	const struct nvw__disk *disk; /* then of its image; NULL: of no files */
 };
 
 /* Reads the stores among the first records records of the log, and the names in all of it. */

@@ -43,6 +43,14 @@ static const char *below(const char *path)
 	return path[n] == '/' ? path + n + 1 : NULL;
 }
 
+/* The same of a file that is part of the image. */
+static const char *named_below(const char *path)
+{
+	const char *const name = below(path);
+
+	return name != NULL && host_is_excepted(host_control->except, name) ? NULL : name;
+}
+
 static void find_open(int fd, char ret[PLACE])
 {
 	char link[64];
@@ -122,7 +130,7 @@ static void opened(int fd, int flags, const struct stat *before, const struct ho
 	if (fstat(fd, &s) || !S_ISREG(s.st_mode)) {
 		return;
 	}
-	const char *const name = below(path);
+	const char *const name = named_below(path);
 	const uint32_t site = host_site(caller);
 	const int known = host_known_file(&s);
 
@@ -242,7 +250,7 @@ static void look(int folder, const char *path, int flags, struct named *ret)
 	ret->name = NULL;
 	ret->exists = false;
 	if (find_place(folder, path, ret->path)) {
-		ret->name = below(ret->path);
+		ret->name = named_below(ret->path);
 		ret->exists = fstatat(folder, path, &ret->s, flags) == 0;
 	}
 }

@@ -44,7 +44,9 @@ struct nvw__disk {
 	uint64_t at;                             /* of the names */
 	struct nvw__disk_slot {
 		uint64_t off, bytes;
+		uint32_t file, unused;
 	} slot[NVW__DISK_SLOTS];
+	uint32_t first_name[NVW__DISK_FILES]; /* that the file has had, from 1; 0: none */
 	char name[NVW__DISK_NAMES][NVW__DISK_NAME];
 };
 

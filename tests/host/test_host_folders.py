@@ -374,6 +374,9 @@ def test_undecided(program):
         begin_image([("a", bytes([255]) * 30)])
         status, text = crash("%s steps {} %s" % (program, steps), "true")
         ok(status == 2 and "UNDECIDED" in text and words in text, "undecided_" + name, status, text[-800:])
+    begin_image()
+    status, text = crash("%s steps {} fb" % program, "test ! -e {}/b", "--except=b")
+    ok(status == 0, "a_file_that_is_excepted_is_in_no_crash_state", status, text)
     status, text = crash("%s steps {} cb" % program, "true", "--model=x86")
     ok(status == 2 and "a folder has files on a disk" in text, "a_folder_is_no_persistent_memory", status, text)
 
@@ -411,6 +414,44 @@ def test_sqlite():
         ok(good, "sqlite_%s" % mode.replace("-", "_"), status, text[:1500])
 
 
+# Recovery has printed something, and not what was acknowledged.
+WHOLE = "the output differs from that of every run without a crash"
+
+
+def test_sqlite_by_replay():
+    """A lost acknowledged transaction is a finding, although the database is whole."""
+    if not os.path.exists("sqlite_subject"):
+        ok(True, "sqlite_by_replay # SKIP libsqlite3-dev is not installed")
+        return
+    program = os.path.abspath("sqlite_subject")
+    for mode, loses in (("delete-full", True), ("delete-extra", False), ("wal-normal", True), ("wal-full", False)):
+        begin_image()
+        run(program, "make", "image", mode)
+        status, text = run(NVWAVE, "crash", "--exec=%s run {} 2 %s" % (program, mode), "--image=image", "--oracle=replay",
+                           "--recover=%s print {}" % program, "--states=200", "--cures=off")
+        found = re.findall(r"^ *\d+  (.*)$", text, re.M)
+        ok(status == loses and all(WHOLE in f for f in found), "sqlite_by_replay_" + mode.replace("-", "_"), status, text[:1500])
+        if mode == "delete-full":
+            ok("the name db-journal is removed" in text, "a_finding_names_the_file", text[:1500])
+
+
+# ---- LevelDB ---------------------------------------------------------------------------------------------
+
+def test_leveldb():
+    built, text = run("cc", "-g", "-O1", "-I" + HEADERS, "-o", "leveldb_subject", os.path.join(SOURCES, "leveldb_subject.c"), "-lleveldb")
+    if built != 0:
+        ok(True, "leveldb # SKIP libleveldb-dev is not installed")
+        return
+    program = os.path.abspath("leveldb_subject")
+    for mode, loses in (("sync", False), ("async", True)):
+        begin_image()
+        run(program, "make", "image")
+        status, text = run(NVWAVE, "crash", "--exec=%s run {} 5 %s" % (program, mode), "--image=image", "--oracle=replay",
+                           "--recover=%s print {}" % program, "--states=200", "--cures=off", "--except=LOG*")
+        found = re.findall(r"^ *\d+  (.*)$", text, re.M)
+        ok(status == loses and all(WHOLE in f for f in found), "leveldb_" + mode, status, text[:1500])
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     os.environ["TMPDIR"] = folder
@@ -420,5 +461,7 @@ with tempfile.TemporaryDirectory() as folder:
     test_undecided(subject)
     test_names(subject)
     test_sqlite()
+    test_sqlite_by_replay()
+    test_leveldb()
     os.chdir("/")
 plan()
