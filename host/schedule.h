@@ -19,6 +19,7 @@ enum {
 	HOST_SCHEDULE_SWITCHES = 1 << 16,
 	HOST_SCHEDULE_DEPTH = 64,
 	HOST_SCHEDULE_WITNESSES = 1024,
+	HOST_SCHEDULE_PLACES = 1024, /* of stores; a power of two */
 };
 
 /* Who goes next. By turns, from schedule 2 on; the first has no switch. */
@@ -28,6 +29,7 @@ enum {
 	POLICY(PRIORITIES, "priorities") /* depth - 1 changes of random ones (Burckhardt et al., ASPLOS 2010) */ \
 	POLICY(RANDOM, "random") \
 	POLICY(STORES, "store and flush") /* the changes come between a store and its flush or fence */ \
+	POLICY(PLACES, "a store's place") /* one change; each place is as likely */ \
 	POLICY(SWITCHES, "switches") /* those of a list */
 /* clang-format on */
 
@@ -71,13 +73,30 @@ struct host_switch {
 	uint64_t point; /* of the first of them */
 };
 
+/* How often the flushes and fences that came next behind the stores of a place were executed. */
+struct host_store_place {
+	uint64_t code; /* 0: free */
+	uint64_t exposed;
+};
+
+/* A change at the one with this number, from 1, of a place. */
+struct host_aim {
+	uint64_t code, nth;
+};
+
+/* Of schedule 1, from which the others are made. */
+struct host_schedule_length {
+	uint64_t points, exposed; /* all points; those between a store and its flush or fence */
+	struct host_store_place place[HOST_SCHEDULE_PLACES]; /* by hash */
+};
+
 /* What is common to both sides' idea of a schedule. */
 struct host_schedule_plan {
 	uint64_t seed, number; /* from 1 */
 	uint32_t depth;
-	uint32_t policy; /* enum host_policy */
-	uint64_t points,
-		exposed; /* of the first schedule: all points; those between a store and its flush or fence */
+	uint32_t policy;            /* enum host_policy */
+	uint64_t points, exposed;   /* of the first schedule */
+	struct host_aim aim;        /* nth 0: none */
 	uint32_t switches, padding; /* of the list */
 };
 
@@ -88,7 +107,7 @@ struct host_schedule {
 	int32_t process; /* whose threads are controlled; 0: none yet */
 	uint32_t end;    /* enum host_schedule_end */
 	char refused[256];
-	uint64_t points, exposed;
+	struct host_schedule_length length;
 	uint32_t threads, alive;
 	int32_t running; /* the thread id of the one whose turn it is */
 	bool many;       /* there were more switches than there is room for */

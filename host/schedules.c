@@ -8,24 +8,67 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <nvw/random.h>
+
+#include "core/bounds.h"
 #include "schedules.h"
 
 /* ---- Before the run ------------------------------------------------------------------------------- */
 
+static unsigned count_places(const struct host_schedule_length *first)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
+		n += first->place[i].exposed > 0;
+	}
+	return n;
+}
+
+/* The place of that number, from 0, by hash. */
+static const struct host_store_place *place_number(const struct host_schedule_length *first, unsigned number)
+{
+	const struct host_store_place *p = first->place;
+
+	while (p->exposed == 0 || number-- > 0) {
+		p++;
+	}
+	return p;
+}
+
+/* A place, and one of the times that it was executed, each as likely as another. */
+static struct host_aim draw_aim(
+	const struct host_schedule_plan *plan, const struct host_schedule_length *first)
+{
+	const unsigned places = count_places(first);
+	struct nvw_random random = {nvw_mix64(plan->seed + 1) ^ nvw_mix64(plan->number)};
+
+	if (places == 0) {
+		return (struct host_aim){.nth = 0};
+	}
+	const struct host_store_place *const p =
+		place_number(first, (unsigned)nvw_random_below(&random, places));
+
+	return (struct host_aim){.code = p->code, .nth = 1 + nvw_random_below(&random, p->exposed)};
+}
+
 struct host_schedule_plan host_schedule_plan_of(
-	uint64_t seed, uint64_t number, unsigned depth, uint64_t points, uint64_t exposed)
+	uint64_t seed, uint64_t number, unsigned depth, const struct host_schedule_length *first)
 {
 	static const enum host_policy turns[] = {
-		HOST_POLICY_STORES, HOST_POLICY_PRIORITIES, HOST_POLICY_RANDOM};
+		HOST_POLICY_STORES, HOST_POLICY_PRIORITIES, HOST_POLICY_RANDOM, HOST_POLICY_PLACES};
 	struct host_schedule_plan plan = {.seed = seed,
 		.number = number,
 		.depth = depth,
 		.policy = HOST_POLICY_PLAIN,
-		.points = points,
-		.exposed = exposed};
+		.points = first->points,
+		.exposed = first->exposed};
 
 	if (number > 1) {
 		plan.policy = turns[number % (sizeof turns / sizeof *turns)];
+	}
+	if (plan.policy == HOST_POLICY_PLACES) {
+		plan.aim = draw_aim(&plan, first);
 	}
 	return plan;
 }
@@ -132,8 +175,8 @@ void host_schedule_watch(struct host_session *s, struct host_stall *stall)
 		!state_of(c->process, thread, &state, &ticks)) {
 		return;
 	}
-	if (stall->points != c->points) {
-		*stall = (struct host_stall){.points = c->points, .ticks = ticks, .at = now};
+	if (stall->points != c->length.points) {
+		*stall = (struct host_stall){.points = c->length.points, .ticks = ticks, .at = now};
 	} else if (state == 'S' && ticks == stall->ticks) {
 		stall->seconds += passed;
 	} else {

@@ -8,9 +8,9 @@
 #include "exec.h"
 #include "schedule.h"
 
-/* Of schedule number N (from 1); points and exposed are those of schedule 1, which needs none. */
+/* Of schedule number N (from 1); the length is that of schedule 1, which needs none. */
 struct host_schedule_plan host_schedule_plan_of(
-	uint64_t seed, uint64_t number, unsigned depth, uint64_t points, uint64_t exposed);
+	uint64_t seed, uint64_t number, unsigned depth, const struct host_schedule_length *first);
 const char *host_policy_name(uint32_t policy);
 
 /* Makes the file in the session's folder. list: the plan's switches, or NULL. */

@@ -26,7 +26,7 @@ struct schedules {
 	struct crash_tested *tested;
 	const struct ct_options *options;
 	struct cli_schedules asked;
-	uint64_t points, exposed; /* of schedule 1 */
+	struct host_schedule_length first;
 	struct cli_logs_seen logs;
 	struct ct_result *sum;
 	struct ran ran, shorter;
@@ -298,12 +298,11 @@ static void note_end(struct schedules *x, const struct host_schedule_plan *plan)
 static int test_schedule(struct schedules *x, uint64_t number, struct ct_result *rooms)
 {
 	const struct host_schedule_plan plan =
-		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, x->points, x->exposed);
+		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, &x->first);
 
 	NVW_TRY(run(x, &plan, NULL, &x->ran));
 	if (number == 1) {
-		x->points = x->ran.made.points;
-		x->exposed = x->ran.made.exposed;
+		x->first = x->ran.made.length;
 	}
 	if (number == 1 && x->asked.only > 1) {
 		x->logs.count = 0; /* it was run for its length */

@@ -177,7 +177,7 @@ static int run_one(struct exec_schedules *x, const struct host_options *options,
 	uint64_t number, uint64_t since)
 {
 	const struct host_schedule_plan plan =
-		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, x->points, x->exposed);
+		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, &x->first);
 	struct host_options o = *options;
 	struct host_session s;
 	uint64_t hash = 0;
@@ -194,8 +194,7 @@ static int run_one(struct exec_schedules *x, const struct host_options *options,
 		error = put_back(&s, since);
 	}
 	if (number == 1) {
-		x->points = s.schedule->points;
-		x->exposed = s.schedule->exposed;
+		x->first = s.schedule->length;
 		x->first_hash = hash;
 	}
 	host_session_end(&s);
@@ -218,7 +217,7 @@ int exec_schedules_run(const struct host_options *options, char *const argv[], s
 		error = run_one(x, options, argv, i, since);
 	}
 	*ret_plan = host_schedule_plan_of(
-		x->asked.seed, x->asked.only > 0 ? x->asked.only : 1, x->asked.depth, x->points, x->exposed);
+		x->asked.seed, x->asked.only > 0 ? x->asked.only : 1, x->asked.depth, &x->first);
 	return error;
 }
 

@@ -11,8 +11,8 @@
 
 struct exec_schedules {
 	struct cli_schedules asked;
-	uint64_t points, exposed; /* of schedule 1 */
-	uint64_t run, bad;        /* bad: ended otherwise than with status 0 */
+	struct host_schedule_length first; /* of schedule 1 */
+	uint64_t run, bad;                 /* bad: ended otherwise than with status 0 */
 	struct cli_logs_seen logs;
 	uint64_t first_hash; /* of the schedule that is reported */
 	bool repeats;        /* when it was run again, it left the same logs */

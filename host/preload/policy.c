@@ -3,7 +3,8 @@
  * Which thread goes next (../schedule.h). Priorities are those of probabilistic concurrency testing: each
  * thread has a random one, the highest goes, and at depth - 1 random points the running thread's becomes the
  * lowest. Under "store and flush" these are points between a thread's store and its flush or fence: others
- * then go on with what is visible and not durable.
+ * then go on with what is visible and not durable. Most of these are of the few places that are executed often;
+ * under "a store's place" each place is as likely.
  */
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ static struct {
 	unsigned changes, next;
 	int64_t lowest;
 	uint64_t rarely; /* a random switch at one point in this many */
+	uint64_t passed; /* executions of the aim's place so far */
 } policy;
 
 static uint64_t mix(uint64_t x)
@@ -96,6 +98,17 @@ static struct host_turn *by_priority(struct host_turn *t, uint64_t now, struct h
 	return highest(default_);
 }
 
+/* As by priority, with one change, at a place of stores. */
+static struct host_turn *by_place(struct host_turn *t, bool exposed, struct host_turn *default_)
+{
+	const struct host_aim *const aim = &host_schedule->plan.aim;
+
+	if (exposed && aim->code == (uintptr_t)t->store_place && ++policy.passed == aim->nth) {
+		t->priority = --policy.lowest;
+	}
+	return highest(default_);
+}
+
 static struct host_turn *at_random(struct host_turn *default_)
 {
 	if (below(policy.rarely) > 0) {
@@ -132,9 +145,11 @@ struct host_turn *host_policy_choose(struct host_turn *t, bool exposed, struct h
 {
 	switch ((enum host_policy)host_schedule->plan.policy) {
 	case HOST_POLICY_PRIORITIES:
-		return by_priority(t, host_schedule->points, default_);
+		return by_priority(t, host_schedule->length.points, default_);
 	case HOST_POLICY_STORES:
-		return by_priority(t, exposed ? host_schedule->exposed : 0, default_);
+		return by_priority(t, exposed ? host_schedule->length.exposed : 0, default_);
+	case HOST_POLICY_PLACES:
+		return by_place(t, exposed, default_);
 	case HOST_POLICY_RANDOM:
 		return at_random(default_);
 	case HOST_POLICY_SWITCHES:

@@ -22,6 +22,7 @@ enum {
 	POINT_NS = 100,      /* a point takes this long */
 	UNCHANGED = 1 << 24, /* looks in a row after which nothing will change any more */
 	YIELD_WEIGHT = 128,  /* looks that a yield stands for */
+	PLACE_PROBES = 16,
 };
 
 struct host_schedule *host_schedule;
@@ -290,13 +291,33 @@ static void poll_from_now(struct host_turn *t)
 	all.some_poll = true;
 }
 
+/* Beyond the room places are not counted. */
+static void count_exposed(const void *store_place)
+{
+	struct host_schedule_length *const l = &host_schedule->length;
+	const uint64_t code = (uintptr_t)store_place, hash = code * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+
+	l->exposed++;
+	for (unsigned i = 0; i < PLACE_PROBES; i++) {
+		struct host_store_place *const p = &l->place[(hash + i) % HOST_SCHEDULE_PLACES];
+
+		if (p->code == 0 || p->code == code) {
+			p->code = code;
+			p->exposed++;
+			return;
+		}
+	}
+}
+
 /* Counts it, and what it tells of the thread. True: between its store and its flush or fence. */
 static bool note_point(struct host_turn *t, enum host_point what)
 {
 	const bool flushes = what == HOST_AT_FLUSH || what == HOST_AT_FENCE, exposed = flushes && t->stored;
 
-	host_schedule->points++;
-	host_schedule->exposed += exposed;
+	host_schedule->length.points++;
+	if (exposed) {
+		count_exposed(t->store_place);
+	}
 	t->point++;
 	all.now += POINT_NS;
 	if (what == HOST_AT_STORE || exposed) {
@@ -308,6 +329,9 @@ static bool note_point(struct host_turn *t, enum host_point what)
 	}
 	if (what == HOST_AT_STORE || what == HOST_AT_FENCE) {
 		t->stored = what == HOST_AT_STORE;
+	}
+	if (what == HOST_AT_STORE) {
+		t->store_place = t->place;
 	}
 	return exposed;
 }

@@ -237,6 +237,22 @@ static void a_race_that_happens_is_witnessed(void **state)
 	assert_non_null(strstr(output, "(0 of them witnessed in 20 schedules)"));
 }
 
+/* 500 stores of another place are flushed before it, and as many behind it. */
+static void a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_often(void **state)
+{
+	static const char *const words[] = {"load turns.c:", "consume reads what store turns.c:",
+		"publish_early has not made durable", NULL};
+
+	assert_int_equal(run("rm -f pool && %s exec --check=persistency --schedules=100 -- %s pool rare",
+				 nvwave, program),
+		1);
+	expect_words(words);
+	assert_int_equal(
+		run("rm -f pool && %s exec --check=persistency --schedules=12 -- %s pool rare-in-time",
+			nvwave, program),
+		0);
+}
+
 /* ---- Setting up --------------------------------------------------------------------------------------- */
 
 static int begin_turns(void **state)
@@ -266,6 +282,7 @@ int main(void)
 		cmocka_unit_test(its_clean_twin_stays_clean),
 		cmocka_unit_test(a_deadlock_under_a_crash_test_is_told),
 		cmocka_unit_test(a_race_that_happens_is_witnessed),
+		cmocka_unit_test(a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_often),
 	};
 
 	return cmocka_run_group_tests(tests, begin_turns, end_turns);

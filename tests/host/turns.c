@@ -117,6 +117,43 @@ static void clean(void)
 	both(consume, publish);
 }
 
+/* One store among many that others are not interested in. The consumer looks once. */
+enum { OFTEN = 500 };
+
+static void persist_often(void)
+{
+	for (unsigned i = 0; i < OFTEN; i++) {
+		pool->sum = pool->sum + 1;
+		persist(&pool->sum);
+	}
+}
+
+static void *publish_rarely(void *argument)
+{
+	persist_often();
+	publish_early(NULL);
+	persist_often();
+	return NULL;
+}
+
+static void *publish_rarely_in_time(void *argument)
+{
+	persist_often();
+	publish(NULL);
+	persist_often();
+	return NULL;
+}
+
+static void rare(void)
+{
+	both(consume, publish_rarely);
+}
+
+static void rare_in_time(void)
+{
+	both(consume, publish_rarely_in_time);
+}
+
 /* A lock of a kind that is not seen as one: only one of them is between these points. Their places are a
  * candidate, and never come to pass. */
 static void *store_excluded(void *argument)
@@ -545,10 +582,11 @@ static void works(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} cases[] = {{"race", race}, {"clean", clean}, {"excluded", excluded}, {"in-time", in_time},
-	{"deadlock", deadlock}, {"in-order", in_order}, {"livelock", livelock}, {"conditions", conditions},
-	{"spins", spins}, {"yields", yields}, {"own-lock", own_lock}, {"sleeps", sleeps},
-	{"timeouts", timeouts}, {"all", all}, {"blocks", blocks}, {"cancels", cancels}, {"works", works}};
+} cases[] = {{"race", race}, {"clean", clean}, {"rare", rare}, {"rare-in-time", rare_in_time},
+	{"excluded", excluded}, {"in-time", in_time}, {"deadlock", deadlock}, {"in-order", in_order},
+	{"livelock", livelock}, {"conditions", conditions}, {"spins", spins}, {"yields", yields},
+	{"own-lock", own_lock}, {"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all}, {"blocks", blocks},
+	{"cancels", cancels}, {"works", works}};
 
 static int check(void)
 {
