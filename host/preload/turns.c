@@ -310,8 +310,10 @@ static void count_exposed(const void *store_place)
 }
 
 /* Counts it, and what it tells of the thread. True: between its store and its flush or fence. */
-static bool note_point(struct host_turn *t, enum host_point what)
+static bool note_point(struct host_turn *t, enum host_point what, const void *object)
 {
+	const bool stores =
+		what == HOST_AT_STORE || (what == HOST_AT_ATOMIC && host_mapping_of(object) != NULL);
 	const bool flushes = what == HOST_AT_FLUSH || what == HOST_AT_FENCE, exposed = flushes && t->stored;
 
 	host_schedule->length.points++;
@@ -327,10 +329,10 @@ static bool note_point(struct host_turn *t, enum host_point what)
 		t->looks++;
 		all.unchanged++;
 	}
-	if (what == HOST_AT_STORE || what == HOST_AT_FENCE) {
-		t->stored = what == HOST_AT_STORE;
+	if (stores || what == HOST_AT_FENCE) {
+		t->stored = stores;
 	}
-	if (what == HOST_AT_STORE) {
+	if (stores) {
 		t->store_place = t->place;
 	}
 	return exposed;
@@ -340,10 +342,9 @@ void host_turn_point(enum host_point what, const void *object, void *place)
 {
 	struct host_turn *const t = host_self.turn;
 
-	(void)object;
 	host_self.turn = NULL; /* a signal's handler takes no part */
 	t->place = place;
-	const bool exposed = note_point(t, what);
+	const bool exposed = note_point(t, what, object);
 
 	wake_sleepers();
 	if (t->looks > LOOKS || ++t->at_a_time > AT_A_TIME) {

@@ -144,6 +144,32 @@ static void *publish_rarely_in_time(void *argument)
 	return NULL;
 }
 
+/* The same with an exchange in place of the store. */
+static void *exchange_rarely(void *argument)
+{
+	persist_often();
+	atomic_exchange(&pool->flag, 5);
+	persist(&pool->flag);
+	persist_often();
+	return NULL;
+}
+
+static void *consume_exchanged(void *argument)
+{
+	const uint64_t x = atomic_load(&pool->flag);
+
+	if (x != 0) {
+		pool->y = x + 1;
+		persist(&pool->y);
+	}
+	return NULL;
+}
+
+static void exchanged(void)
+{
+	both(consume_exchanged, exchange_rarely);
+}
+
 static void rare(void)
 {
 	both(consume, publish_rarely);
@@ -582,11 +608,11 @@ static void works(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} cases[] = {{"race", race}, {"clean", clean}, {"rare", rare}, {"rare-in-time", rare_in_time},
-	{"excluded", excluded}, {"in-time", in_time}, {"deadlock", deadlock}, {"in-order", in_order},
-	{"livelock", livelock}, {"conditions", conditions}, {"spins", spins}, {"yields", yields},
-	{"own-lock", own_lock}, {"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all}, {"blocks", blocks},
-	{"cancels", cancels}, {"works", works}};
+} cases[] = {{"race", race}, {"clean", clean}, {"rare", rare}, {"exchanged", exchanged},
+	{"rare-in-time", rare_in_time}, {"excluded", excluded}, {"in-time", in_time}, {"deadlock", deadlock},
+	{"in-order", in_order}, {"livelock", livelock}, {"conditions", conditions}, {"spins", spins},
+	{"yields", yields}, {"own-lock", own_lock}, {"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all},
+	{"blocks", blocks}, {"cancels", cancels}, {"works", works}};
 
 static int check(void)
 {
