@@ -30,9 +30,10 @@ static void print_help(void)
 	     "machine. With --protocol or\n"
 	     "--check=races, the kernels of a CUDA program that nvwave-nvcc has built run on the machine.\n");
 	cli_options_help("exec", 0);
-	puts("\nExit status: 0 if the program ended with 0 and nothing was found (a race, a store that its transaction "
-	     "has not logged), in each of its schedules, else 1; 2 if it could not be run. The report has the "
-	     "program's own.");
+	puts("\n"
+	     "Exit status: 0 if the program ended with 0 and nothing was found (a race, a store that its "
+	     "transaction has not logged), in each of its schedules, else 1; 2 if it could not be run. The "
+	     "report has the program's own.");
 }
 
 struct request {

@@ -136,8 +136,8 @@ int cmd_plot(int argc, char **argv)
 {
 	static const struct cli_command command = {
 		.help = "nvwave plot CSV --x=COLUMN --y=COLUMN [--series=COLUMN] -o FILE [options]\n\n"
-			"Draws a table, for example of nvwave sweep, through gnuplot: means over the rows that "
-			"differ in the seed,\n"
+			"Draws a table, for example of nvwave sweep, through gnuplot: means over the rows "
+			"that differ in the seed,\n"
 			"with their 95 % confidence intervals (Student's t, three rows or more).\n",
 		.run = plot};
 

@@ -233,8 +233,8 @@ static struct run_again run_schedule(const struct replay *r)
 		again.words = "the schedule was run again, and left the same log";
 	} else {
 		again.words =
-			"the schedule was run again, and left another log: the program, its file or where it runs has "
-			"changed";
+			"the schedule was run again, and left another log: the program, its file or where it "
+			"runs has changed";
 	}
 	return again;
 }

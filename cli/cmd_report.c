@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nvwave report FOLDER: an index page of the crash reports in it, and what has changed from one to the next. */
+/* nvwave report FOLDER: an index page of the crash reports in it, and what has changed from one to the
+ * next. */
 #include <stdio.h>
 #include <string.h>
 

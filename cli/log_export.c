@@ -144,8 +144,8 @@ static int export(struct exporter *e, struct nvw_log_reader *reader, const char 
 	}
 	if (strcmp(info->model, ct_model_info(ct_model_for(CT_USE_FILES))->name) == 0) {
 		return nvw_fail(NVW_E_INPUT,
-			"%s: expected a program that flushes by the processor, found one that syncs a file: a store log "
-			"has no syncs, and no sizes",
+			"%s: expected a program that flushes by the processor, found one that syncs a file: "
+			"a store log has no syncs, and no sizes",
 			e->path);
 	}
 	if (file == NULL) {

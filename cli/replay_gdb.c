@@ -351,7 +351,8 @@ static int at_event(const json_t *head, uint64_t number, const char *place, bool
 
 	if (json_object_get(head, "workload") == NULL) {
 		return nvw_fail(NVW_E_USAGE,
-			"--at=N: a program's run is not made again: only that of a workload stops at an event");
+			"--at=N: a program's run is not made again: only that of a workload stops at an "
+			"event");
 	}
 	NVW_TRY(nvw_folder_make("replay", false, &folder));
 	snprintf(log, sizeof log, "%s/log", folder.path);
@@ -411,8 +412,8 @@ int replay_in_gdb(const char *path, const struct ct_saved *s, enum replay_at at,
 
 	if (at == REPLAY_AT_EVENT && has_store_buffers(s->head)) {
 		return nvw_fail(NVW_E_USAGE,
-			"--at=N: the machine has store buffers: a store is an event after its work-item has gone "
-			"on");
+			"--at=N: the machine has store buffers: a store is an event after its work-item has "
+			"gone on");
 	}
 	if (at == REPLAY_AT_EVENT) {
 		return at_event(s->head, event, "", &moved);

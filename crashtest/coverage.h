@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the recorded run executed of the source of the workload or the program. The states of a crash test are those of one run:
- * of a statement that it never executed nothing was tested, however many states pass.
+ * What the recorded run executed of the source of the workload or the program. The states of a crash test are
+ * those of one run: of a statement that it never executed nothing was tested, however many states pass.
  *
  * A statement is a line with stores, atomics that store, persist barriers or acknowledgements. It belongs to
  * the workload if its file is in a folder of which the run executed an access.
@@ -21,7 +21,8 @@ struct ct_statement {
 	const char *file, *function;
 	unsigned line;
 	bool executed;
-	/* Of a program: it flushes or fences; it went to a recorded file; the first statement of its function. */
+	/* Of a program: it flushes or fences; it went to a recorded file; the first statement of its
+	 * function. */
 	bool flushes, reached;
 	unsigned first_line;
 };

@@ -232,8 +232,8 @@ struct ct_moment {
 	uint32_t line;
 };
 
-/* What a test says. If nothing failed in a sample, it says that and no more. A store that its transaction cannot
- * take back is said if no state failed. The last two are of options.robust. */
+/* What a test says. If nothing failed in a sample, it says that and no more. A store that its transaction
+ * cannot take back is said if no state failed. The last two are of options.robust. */
 #define CT_VERDICTS(X)                                  \
 	X(UNDECIDED, "undecided", "UNDECIDED")          \
 	X(CONSISTENT, "consistent", "CONSISTENT")       \
@@ -254,9 +254,9 @@ bool ct_verdict_named(const char *name, enum ct_verdict *ret_verdict);
 bool ct_verdict_passes(enum ct_verdict verdict);
 
 /*
- * A place that stores, within a transaction of libpmemobj, to what was neither added to it nor allocated by it.
- * It breaks a rule of the library, whether a tested state fails or not: an abort or a recovery does not take the
- * store back. Of a program built by nvwave-cc.
+ * A place that stores, within a transaction of libpmemobj, to what was neither added to it nor allocated by
+ * it. It breaks a rule of the library, whether a tested state fails or not: an abort or a recovery does not
+ * take the store back. Of a program built by nvwave-cc.
  */
 struct ct_unlogged {
 	char file[256], function[64];             /* of the store */
@@ -264,7 +264,8 @@ struct ct_unlogged {
 	uint32_t line, begun_line;                /* 0: unknown */
 	uint32_t bytes;                           /* of the first such store */
 	uint64_t off, times;                      /* its offset in the file; stores */
-	/* With the range added before it: a run of the program, and why there was none, or what refutes it. */
+	/* With the range added before it: a run of the program, and why there was none, or what refutes
+	 * it. */
 	enum ct_cure_outcome run;
 	char run_text[CT_CURE_TEXT];
 	uint64_t states; /* tested of that run */
@@ -304,8 +305,8 @@ struct ct_finding {
 	/* A program's operation by name (nvw/ack.h), "17 (delete 42)", and those in flight; "": none. */
 	char operation[128], in_flight[CT_TEXT_BYTES];
 	struct ct_cause cause;
-	unsigned
-		unlogged; /* one of result.unlogged.at, from 1, that its stores or its cure name: no flush mends it; 0: none */
+	/* One of result.unlogged.at, from 1, that its stores or its cure name: no flush mends it; 0: none. */
+	unsigned unlogged;
 	struct ct_proposals proposals; /* what may cure it */
 	struct ct_cure cure;
 	/* Other texts with the same root cause, their number, and the number of failing states of each. */

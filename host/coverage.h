@@ -31,14 +31,15 @@ struct host_coverage {
 
 /*
  * Adds what the session's program has executed. *ret_new, which may be NULL: how many statements were
- * executed, or went to a recorded mapping, for the first time, and how many calls led to a store, a flush or a
- * fence for the first time. 1 for a program of which nvwave-cc has built nothing: stores that it never flushes
- * have no place.
+ * executed, or went to a recorded mapping, for the first time, and how many calls led to a store, a flush or
+ * a fence for the first time. 1 for a program of which nvwave-cc has built nothing: stores that it never
+ * flushes have no place.
  */
 NVW_CHECKED int host_coverage_add(
 	struct host_coverage *coverage, const struct host_session *session, uint64_t *ret_new);
 
-/* What was added since the last call counts from now on, or is forgotten: a run of which nothing was tested. */
+/* What was added since the last call counts from now on, or is forgotten: a run of which nothing was
+ * tested. */
 void host_coverage_settle(struct host_coverage *coverage, bool kept);
 
 /* Calls meet for each statement, object by object, until it returns an error, which is returned. */

@@ -252,7 +252,8 @@ static int check_devices(const struct host_machine *m)
 		return 0;
 	}
 	return nvw_fail(NVW_E_CONFIG,
-		"device %s: a program of the host runs on one NVRAM device, and the machine %s has further ones",
+		"device %s: a program of the host runs on one NVRAM device, and the machine %s has further "
+		"ones",
 		m->further, m->name);
 }
 
@@ -619,8 +620,8 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 			snprintf(line, sizeof line, ":%u", (unsigned)p.line);
 		}
 		return nvw_fail(NVW_E_INPUT,
-			"UNDECIDED: %s changes %s by %s() at %s%s (%s): that call is not recorded, so it is not "
-			"known what a crash may leave",
+			"UNDECIDED: %s changes %s by %s() at %s%s (%s): that call is not recorded, so it is "
+			"not known what a crash may leave",
 			s->program, u->name, u->call, p.file, line, p.function);
 	}
 	return 0;

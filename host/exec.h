@@ -90,8 +90,8 @@ void host_session_end(struct host_session *session);
  */
 NVW_CHECKED int host_session_run(struct host_session *session, char *const argv[]);
 
-/* NVW_E_INPUT if the program has changed the file, or with NULL any that is recorded, by system calls that are
- * not recorded: what a crash may leave is not known. */
+/* NVW_E_INPUT if the program has changed the file, or with NULL any that is recorded, by system calls that
+ * are not recorded: what a crash may leave is not known. */
 struct stat;
 NVW_CHECKED int host_session_check_followed(const struct host_session *session, const struct stat *file);
 

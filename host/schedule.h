@@ -26,7 +26,7 @@ enum {
 /* clang-format off */
 #define HOST_POLICIES(POLICY) \
 	POLICY(PLAIN, "none") \
-	POLICY(PRIORITIES, "priorities") /* depth - 1 changes of random ones (Burckhardt et al., ASPLOS 2010) */ \
+	POLICY(PRIORITIES, "priorities") /* depth - 1 changes of random ones (PCT, ASPLOS 2010) */ \
 	POLICY(RANDOM, "random") \
 	POLICY(STORES, "store and flush") /* the changes come between a store and its flush or fence */ \
 	POLICY(PLACES, "a store's place") /* one change; each place is as likely */ \

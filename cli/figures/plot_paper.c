@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a figure looks on its page: its size, its letters, its colours. With --size the letters have the size in
- * print that --font names, 8 points by default, and lines and points are as thick as the letters want them.
- * Without it a figure is for a screen. See plot.h.
+ * How a figure looks on its page: its size, its letters, its colours. With --size the letters have the size
+ * in print that --font names, 8 points by default, and lines and points are as thick as the letters want
+ * them. Without it a figure is for a screen. See plot.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +119,8 @@ int plot_paper(const char *size, const char *font, unsigned palette, struct plot
 	p->high = (unsigned)(SCREEN_HIGH * high_pt / 375 * screen_pt / p->letters_pt);
 	if (p->wide < 24 || p->high < 14) {
 		return nvw_fail(NVW_E_USAGE,
-			"plot: --size and --font: the figure has room for %u letters side by side and %u lines: "
-			"it needs 24 and 14",
+			"plot: --size and --font: the figure has room for %u letters side by side and %u "
+			"lines: it needs 24 and 14",
 			p->wide, p->high / 2);
 	}
 	return 0;

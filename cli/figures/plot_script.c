@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gnuplot's script for a figure. Colour-blind readers can tell the colours apart (plot_paper.c); in grey print
- * the series differ by their points and dashes, or by the hatching of bars. A heat map
- * goes from dark to light in one order of brightness and has its values written into it.
+ * gnuplot's script for a figure. Colour-blind readers can tell the colours apart (plot_paper.c); in grey
+ * print the series differ by their points and dashes, or by the hatching of bars. A heat map goes from dark
+ * to light in one order of brightness and has its values written into it.
  *
  * Letters are counted, to see whether names have room: those of the horizontal axis are turned, and the key
  * goes below the figure, where they have not. Series that would cover each other are drawn beside each other
- * where the horizontal axis has names. Where it has numbers each point is at its number: there the series drawn
- * first are wider, and are seen behind the later ones.
+ * where the horizontal axis has names. Where it has numbers each point is at its number: there the series
+ * drawn first are wider, and are seen behind the later ones.
  */
 #include "script.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of gnuplot's script share: the figure, its scales, and where things stand in it. See plot_script.c. */
+/* What the parts of gnuplot's script share: the figure, its scales, and where things stand in it. See
+ * plot_script.c. */
 #ifndef CLI_SCRIPT_H
 #define CLI_SCRIPT_H
 
@@ -18,8 +19,8 @@ struct script {
 	unsigned wide;           /* of the axis, in letters */
 	bool key_below;
 	bool cover; /* series that cover each other: the first are the widest */
-	double beside; /* series are this far apart on the horizontal axis, as script_place() measures it; 0: they
-			  are not */
+	/* Series are this far apart on the horizontal axis, as script_place() measures it; 0: they are not. */
+	double beside;
 };
 
 /* ---- Texts (script_text.c) ------------------------------------------------------------------------ */

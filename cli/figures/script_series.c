@@ -25,7 +25,8 @@ static void print_cell(const struct script *s, const struct plot_cell *c, double
 	}
 }
 
-/* One block of data per series: place, middle, lower and upper end of its line. Lines end at a place whose rows have failed. */
+/* One block of data per series: place, middle, lower and upper end of its line. Lines end at a place whose
+ * rows have failed. */
 static void print_data(const struct script *s, unsigned of)
 {
 	const struct plot *const p = s->p;

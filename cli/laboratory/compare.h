@@ -5,8 +5,8 @@
  *	compare_read.c    a report as JSON, a table as CSV or JSON lines -> rows
  *	compare_judge.c   the points of two files -> differences, the most important first
  *
- * A point has the values of the axes that vary, but not of the seed: its numbers are those of all its seeds. An
- * axis with one value in each file is a text of all points.
+ * A point has the values of the axes that vary, but not of the seed: its numbers are those of all its seeds.
+ * An axis with one value in each file is a text of all points.
  */
 #ifndef CLI_COMPARE_H
 #define CLI_COMPARE_H

@@ -54,7 +54,8 @@ NVW_CHECKED int slurm_ask(struct slurm_job *job);
 bool slurm_is_active(const struct slurm_job *job);
 /* Tasks wait, and none runs. */
 bool slurm_waits(const struct slurm_job *job);
-/* "2 RUNNING, 6 PENDING: Resources" of the tasks without a result. Freed by the caller; NULL without memory. */
+/* "2 RUNNING, 6 PENDING: Resources" of the tasks without a result. Freed by the caller; NULL without
+ * memory. */
 char *slurm_states(const struct slurm_job *job);
 /* Prints the states on standard error if others than the last time are among them, and why a job cannot
  * start. */

@@ -173,7 +173,8 @@ NVW_CHECKED int sweep_journal_open(
 	struct sweep *sweep, const char *path, bool fresh, struct sweep_journal *ret_journal);
 /* Without a file (fd -1) nothing is kept. */
 NVW_CHECKED int sweep_journal_add(struct sweep_journal *journal, const struct sweep_point *point);
-/* Takes all rows of another's journal, also of points that failed. NVW_E_INPUT if it has none that is missing. */
+/* Takes all rows of another's journal, also of points that failed. NVW_E_INPUT if it has none that is
+ * missing. */
 NVW_CHECKED int sweep_journal_merge(struct sweep *sweep, const char *path);
 void sweep_journal_close(struct sweep_journal *journal);
 

@@ -135,8 +135,8 @@ static int add_rows(struct sweep *s, const char *path, char *text)
 	NVW_TRY(take_rows(s, text, true));
 	if (count_rows(s) == before) {
 		return nvw_fail(NVW_E_INPUT,
-			"%s: it has no result that is missing here: expected the journal of a shard of this sweep, "
-			"by the same program, machine and files",
+			"%s: it has no result that is missing here: expected the journal of a shard of this "
+			"sweep, by the same program, machine and files",
 			path);
 	}
 	return 0;

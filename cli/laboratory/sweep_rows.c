@@ -63,7 +63,8 @@ static void flatten(json_t *to, const char *prefix, json_t *from)
 	}
 }
 
-/* Options whose defaults other options have moved: columns, so that rows that differ in them can be told apart. */
+/* Options whose defaults other options have moved: columns, so that rows that differ in them can be told
+ * apart. */
 static void add_effective(json_t *to, const char *prefix, json_t *report)
 {
 	json_t *const options = json_object_get(json_object_get(report, "made_by"), "effective"), *value;

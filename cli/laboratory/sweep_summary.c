@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group of points differs in the seed only. Its mean and median are over the points that are ok; its ratio is
- * that of its mean to the mean of the group that has the baseline's values instead of its own. Means and ratios
- * have confidence intervals (confidence.h). A geometric mean is of the ratios of
- * all groups with the same values of the baseline's axes; groups without a ratio are not in it, and it says
- * of how many it is.
+ * A group of points differs in the seed only. Its mean and median are over the points that are ok; its ratio
+ * is that of its mean to the mean of the group that has the baseline's values instead of its own. Means and
+ * ratios have confidence intervals (confidence.h). A geometric mean is of the ratios of all groups with the
+ * same values of the baseline's axes; groups without a ratio are not in it, and it says of how many it is.
  */
 #include <math.h>
 #include <stdlib.h>

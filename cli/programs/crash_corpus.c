@@ -259,7 +259,8 @@ static int fuzz(struct crash_tested *t, unsigned *ret_made)
 
 	if (!error && strcmp(w.words[0], "/bin/sh") == 0) {
 		error = nvw_fail(NVW_E_USAGE,
-			"--fuzz: expected a program and its arguments in \"%s\", without a shell's characters",
+			"--fuzz: expected a program and its arguments in \"%s\", without a shell's "
+			"characters",
 			q->exec);
 	}
 	if (!error) {

@@ -142,8 +142,8 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
 	return 0;
 }
 
-/* A written file is recorded from its first write on: what changed it before, such as an open() that cuts it, was
- * not seen. */
+/* A written file is recorded from its first write on: what changed it before, such as an open() that cuts
+ * it, was not seen. */
 static int check_beginning(const struct host_session *s, const struct crash_recording *r, unsigned file)
 {
 	char base[300];
@@ -160,8 +160,8 @@ static int check_beginning(const struct host_session *s, const struct crash_reco
 	NVW_TRY(recorded_log_hash_image(base, &hash));
 	if (hash != r->before) {
 		return nvw_fail(NVW_E_INPUT,
-			"UNDECIDED: %s changes %s before its first recorded call (by stdio, or by open() with "
-			"O_TRUNC), so it is not known what a crash may leave",
+			"UNDECIDED: %s changes %s before its first recorded call (by stdio, or by open() "
+			"with O_TRUNC), so it is not known what a crash may leave",
 			s->program, basename(r->path));
 	}
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program under test: its command on a copy of the image, its last recorded run, and that run's crash states. */
+/* A program under test: its command on a copy of the image, its last recorded run, and that run's crash
+ * states. */
 #ifndef CLI_TESTED_H
 #define CLI_TESTED_H
 

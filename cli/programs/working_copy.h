@@ -21,14 +21,15 @@ struct working_copy {
 	char *words[WORDS_MAX + 1];
 };
 
-/* Copies the image, if it exists: the program may create it. Ends with working_copy_end(), also after an error. */
+/* Copies the image, if it exists: the program may create it. Ends with working_copy_end(), also after an
+ * error. */
 NVW_CHECKED int working_copy_make(const char *image, struct working_copy *w);
 /* The copy is again what the image is. */
 NVW_CHECKED int working_copy_renew(const struct working_copy *w, const char *image);
 void working_copy_end(struct working_copy *w);
 
-/* The command's words, with the copy in place of the image, and of an input in place of @@; run by a shell if it needs
- * one. NVW_E_USAGE if the command does not name the image. */
+/* The command's words, with the copy in place of the image, and of an input in place of @@; run by a shell
+ * if it needs one. NVW_E_USAGE if the command does not name the image. */
 NVW_CHECKED int working_copy_command(
 	const char *command, const char *image, bool has_input, struct working_copy *w);
 

@@ -33,7 +33,8 @@ static inline unsigned crash_atomicity(const struct crash_heading *h, const stru
 /* What a tested state is called: "kill" or "state". */
 const char *crash_state_name(const struct ct_result *result);
 
-/* Whether the machine and its protocol matter to a reader: they are not those of every test that names none. */
+/* Whether the machine and its protocol matter to a reader: they are not those of every test that names
+ * none. */
 bool crash_names_machine(const struct crash_heading *heading, const struct ct_result *result);
 
 /* The persistency model that judged, in permitted mode; else the machine's. */

@@ -22,8 +22,8 @@ struct patch_lines {
 
 /*
  * The statement that comes behind the store (flush, or both), before it (range), or behind whatever is at the
- * line (fence), without indentation. *ret_after: the line behind which it stands. Returns NULL, or why there is none. line:
- * from 1 on, in the source.
+ * line (fence), without indentation. *ret_after: the line behind which it stands. Returns NULL, or why there
+ * is none. line: from 1 on, in the source.
  *
  * The address: "p->valid = 1;" gives "&p->valid, sizeof p->valid"; "*v = x", increments, std::atomic's and
  * C's atomic stores, memcpy() and its like are understood as well. The call: libpmem's or libpmemobj's, the

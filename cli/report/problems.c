@@ -36,7 +36,8 @@ static const struct cli_rule rules[] = {
 	{"inconsistent-state", "A crash state fails the check.",
 		"No two stores are known whose order would mend it."},
 	{"unlogged-store", "A store within a transaction was never added to its undo log.",
-		"An abort, or the recovery from a power cut, does not take it back. Add the range before the store: "
+		"An abort, or the recovery from a power cut, does not take it back. Add the range before the "
+		"store: "
 		"pmemobj_tx_add_range_direct()."},
 	{"recovery-dies", "Recovery or the check dies or hangs on a crash state.",
 		"Recovery must bear every state that a power cut can leave."},

@@ -19,9 +19,10 @@
 /*
  * The reports of a folder, newest first by the files' times, as a list of
  *
- *	{"file", "page": "" if there is none, "time": seconds since 1970, "subject": in words, "report": of
- *	 nvwave crash, "changes": absent in the first one of a subject {"since": a file, "new", "gone": texts of
- *	 findings, "verdict": the words of the one before, "" if it is the same, "coverage": what differs, in words}}
+ *	{"file", "page": "" if there is none, "time": seconds since 1970, "subject": in words, "report":
+ *	 of nvwave crash, "changes": absent in the first one of a subject {"since": a file, "new", "gone":
+ *	 texts of findings, "verdict": the words of the one before, "" if it is the same, "coverage": what
+ *	 differs, in words}}
  *
  * NVW_E_INPUT names a file that is no such report, NVW_E_USAGE a folder without any.
  */

@@ -127,7 +127,8 @@ static void findings(FILE *f, const json_t *report)
 		if (*text_of(cause, "lost") != '\0' && *text_of(cause, "early") != '\0') {
 			fputs(" <code class=\"soft\">", f);
 			html_text(f, text_of(cause, "lost"));
-			fputs("</code> <span class=\"soft\">must be durable before</span> <code class=\"soft\">",
+			fputs("</code> <span class=\"soft\">must be durable before</span> <code "
+			      "class=\"soft\">",
 				f);
 			html_text(f, text_of(cause, "early"));
 			fputs("</code>", f);
@@ -160,9 +161,10 @@ static void page(FILE *f, const json_t *reports)
 
 	fprintf(f,
 		"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">%s<meta name=\"viewport\" "
-		"content=\"width=device-width\"><title>Crash reports</title><style>%s</style></head><body><main>"
-		"<h1>Crash reports</h1><p class=\"soft\">%s, newest first by the files' times; each with what has "
-		"changed since the last one of the same subject.</p>",
+		"content=\"width=device-width\"><title>Crash "
+		"reports</title><style>%s</style></head><body><main><h1>Crash reports</h1><p "
+		"class=\"soft\">%s, newest first by the files' times; each with what has changed since the "
+		"last one of the same subject.</p>",
 		REPORT_INDEX_MARK, report_style[0].text, GROUPED(json_array_size(reports)));
 	json_array_foreach(reports, i, row)
 	{

@@ -7,8 +7,8 @@
 static void print_every(const struct ct_schedules *s, FILE *to)
 {
 	fprintf(to,
-		"schedules: one for each order of conflicting accesses, %s run; %s others ended early, as they "
-		"repeated one; at most %s steps in one; %.1f s\n",
+		"schedules: one for each order of conflicting accesses, %s run; %s others ended early, as "
+		"they repeated one; at most %s steps in one; %.1f s\n",
 		GROUPED(s->run), GROUPED(s->redundant), GROUPED(s->choices), s->seconds);
 	if (s->cut > 0) {
 		fprintf(to, "%s were cut off, because they were too long\n", GROUPED(s->cut));

@@ -280,8 +280,8 @@ static void print_witnessed(const struct exec_schedules *x, FILE *to)
 
 		if (json_object_get(one, "candidate") == NULL) {
 			fprintf(to,
-				"    schedule %lld: load %s reads what store %s has not made durable, and its thread makes "
-				"something durable\n",
+				"    schedule %lld: load %s reads what store %s has not made durable, and "
+				"its thread makes something durable\n",
 				(long long)json_integer_value(json_object_get(one, "schedule")),
 				json_string_value(json_object_get(pair, "load")),
 				json_string_value(json_object_get(pair, "store")));

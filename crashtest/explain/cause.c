@@ -165,8 +165,8 @@ static void find_flush(struct cause_search *s)
 		cause_propose_flushing(s, s->lost);
 	} else if (f->flushed > s->early->number) {
 		cause_say(c,
-			"the store at %s is not %s before %s%s: ordering them takes %s (the %s at %s comes too "
-			"late)",
+			"the store at %s is not %s before %s%s: ordering them takes %s (the %s at %s comes "
+			"too late)",
 			lost.text, words->done, what.text, evicted, words->takes, words->call, flush.text);
 		cause_propose_flushing(s, s->lost);
 	} else {

@@ -70,8 +70,8 @@ struct frame {
 };
 
 struct clock {
-	uint32_t of
-		[WAVEFRONTS]; /* steps of the wavefront that happened before: the number of the last one, plus 1 */
+	/* Steps of the wavefront that happened before: the number of the last one, plus 1. */
+	uint32_t of[WAVEFRONTS];
 };
 
 /* The last step of each wavefront that did so to a word. */

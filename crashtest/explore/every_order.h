@@ -6,12 +6,12 @@
  *
  * Two steps of different wavefronts conflict if they access one word (8 bytes), and one of them changes it.
  * Barriers of work-groups and kernels order what is before and behind them. With persists, a persist barrier
- * conflicts with stores to NVRAM, and with steps behind which an operation is acknowledged. So the crash states
- * of the runs are those of all orders. For take a state, and of an order that leaves it the longest beginning
- * whose barriers make durable no more than the state has: in every order with the same conflicts solved alike
- * there is an instant behind these stores and acknowledgements, and before all other barriers; what else was
- * stored by then may be lost. (An acknowledgement comes as early as it can: a check asks no more of a state
- * with fewer.)
+ * conflicts with stores to NVRAM, and with steps behind which an operation is acknowledged. So the crash
+ * states of the runs are those of all orders. For take a state, and of an order that leaves it the longest
+ * beginning whose barriers make durable no more than the state has: in every order with the same conflicts
+ * solved alike there is an instant behind these stores and acknowledgements, and before all other barriers;
+ * what else was stored by then may be lost. (An acknowledgement comes as early as it can: a check asks no
+ * more of a state with fewer.)
  *
  * A run may be in another process, a fork of this one: what it does is written to shared memory.
  */
@@ -41,8 +41,8 @@ bool ct_orders_is_whole(const struct ct_orders *orders);
 /* Steps of the last run. */
 uint64_t ct_orders_steps(const struct ct_orders *orders);
 
-/* The wavefronts of the last run's steps, as text, to be freed ("0*12 1*3"; NULL without memory); and the next
- * run takes them. */
+/* The wavefronts of the last run's steps, as text, to be freed ("0*12 1*3"; NULL without memory); and the
+ * next run takes them. */
 char *ct_orders_text(const struct ct_orders *orders);
 NVW_CHECKED int ct_orders_follow(struct ct_orders *orders, const char *text);
 

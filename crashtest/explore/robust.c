@@ -20,8 +20,8 @@
 struct store {
 	uint64_t word; /* offset / 8 */
 	uint64_t work_item;
-	uint64_t
-		acknowledged; /* the record after which its work-item has acknowledged something; UINT64_MAX: none */
+	/* The record after which its work-item has acknowledged something; UINT64_MAX: none. */
+	uint64_t acknowledged;
 	uint64_t before; /* the work-item's previous store, 0: none */
 	uint32_t kernel, site;
 };

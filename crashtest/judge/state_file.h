@@ -27,8 +27,8 @@ struct ct_state_file {
 	uint8_t *page;   /* per page, what is known of it */
 };
 
-/* Fills the file in the folder with the image's first bytes or, of an image of files (core/disk_image.h), with
- * the content of its file. Errors: no space, no memory. */
+/* Fills the file in the folder with the image's first bytes or, of an image of files (core/disk_image.h),
+ * with the content of its file. Errors: no space, no memory. */
 NVW_CHECKED int ct_state_file_fill(
 	struct ct_state_file *file, const char *folder, const struct ct_image *image, uint64_t bytes);
 

@@ -613,7 +613,8 @@ static int check_files(
 
 	if (counts->of_files && f->library != NULL) {
 		return nvw_fail(NVW_E_USAGE,
-			"--check-lib: a file on a disk is judged by a command (--check), which sees its size");
+			"--check-lib: a file on a disk is judged by a command (--check), which sees its "
+			"size");
 	}
 	if (counts->of_files && o->exports != NULL) {
 		return nvw_fail(NVW_E_USAGE, "--export-states: files on a disk are not exported");

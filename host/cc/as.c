@@ -18,8 +18,8 @@
  *
  * A debug section lists the places of all stores, flushes and fences, so that those which no run has executed
  * are known, too (host/coverage.c). The functions that are called there mark the place; a call of memcpy() or
- * of libpmem gets a call before it that does. A jump to any of them, as the last call of a function, becomes a
- * call and a return: else its place would be that of the function's caller.
+ * of libpmem gets a call before it that does. A jump to any of them, as the last call of a function, becomes
+ * a call and a return: else its place would be that of the function's caller.
  *
  * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some
  * cannot be: system calls, scattered vectors, saved processor states, bodies of .macro.
@@ -265,8 +265,8 @@ static unsigned announced_kind(struct piece name)
 	return 0;
 }
 
-/* The call in place of a jump, with room that aligns the stack. None of these functions takes an argument from
- * there. */
+/* The call in place of a jump, with room that aligns the stack. None of these functions takes an argument
+ * from there. */
 static void emit_jump(struct stage *s, const struct instruction *i)
 {
 	const char *const r = s->bare ? "" : "%", *const here =

@@ -331,6 +331,7 @@ int main(int argc, char **argv)
 		return go_on(map(argv[2]));
 	}
 	fprintf(stderr,
-		"skeleton run POOL N [BUG] | check POOL | look POOL | --recover-and-print POOL | go-on POOL\n");
+		"skeleton run POOL N [BUG] | check POOL | look POOL | --recover-and-print POOL | go-on "
+		"POOL\n");
 	return 2;
 }

@@ -34,9 +34,8 @@ static unsigned watched_count;
 /* clang-format off */
 static const char *const harmless[] = {
 	/* interposed here: fills.c, libc.c, libpmem.c, threads.c */
-	"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy", "stpcpy", "strncpy", "strcat", "pmem_*", "pmem2_*",
-	"mmap",
-	"mmap64", "munmap", "mremap", "mprotect", "msync", "fsync", "fdatasync", "read", "pread", "pread64",
+	"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy", "stpcpy", "strncpy", "strcat",
+	"pmem_*", "pmem2_*", "mmap", "mmap64", "munmap", "mremap", "mprotect", "msync", "fsync", "fdatasync", "read", "pread", "pread64",
 	"recv",
 	"readv", "preadv", "preadv64", "fread", "execve", "execv", "execvp", "execvpe",
 	"fexecve", "execl", "execlp", "execle", "fork", "_exit", "_Exit",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded, alone, into a program that nvwave-cc has built and that AFL++ runs (cli/programs/fuzz.c): the counts of
- * its executed stores, flushes and fences are AFL's map, and it is AFL's fork server. Nothing is recorded.
+ * Preloaded, alone, into a program that nvwave-cc has built and that AFL++ runs (cli/programs/fuzz.c): the
+ * counts of its executed stores, flushes and fences are AFL's map, and it is AFL's fork server. Nothing is
+ * recorded.
  *
  * It answers what the program asks the recording library (../cc/hooks.h). The server begins with the first
  * constructor of the executable; before each run the program's file is again what the image is.

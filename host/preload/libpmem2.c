@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libpmem2's interface. It hands out functions that flush, drain and copy: for a map of a file that is
- * emulated persistent memory these are libpmem's, as they are interposed here (libpmem.c). Both libraries have
- * the same flags.
+ * emulated persistent memory these are libpmem's, as they are interposed here (libpmem.c). Both libraries
+ * have the same flags.
  */
 #include <libpmem.h>
 #include <libpmem2.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel as a writer of files. What write(), pwrite() and their kin write, and what ftruncate() makes of a
- * file's size, is recorded for each file that this process has mapped and for the image, mapped or not
+ * The kernel as a writer of files. What write(), pwrite() and their kin write, and what ftruncate() makes of
+ * a file's size, is recorded for each file that this process has mapped and for the image, mapped or not
  * (host_follow()); so are the syncs that make it durable. A call is made under the session's lock, so that
  * the record has the order in which the calls changed the file. docs/host.md has the model.
  *
@@ -147,7 +147,8 @@ static uint64_t end_of(uint64_t end, uint64_t size)
 	return nvw_min(end, (size + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1));
 }
 
-/* off negative: at the file's position. What mappings hold there, as far as it is not recorded, came before. */
+/* off negative: at the file's position. What mappings hold there, as far as it is not recorded, came
+ * before. */
 static bool begins(struct recorded *r, int fd, off64_t off, const struct iovec *v, int count, int flags,
 	const struct host_caller *caller)
 {

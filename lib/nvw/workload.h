@@ -60,8 +60,8 @@ bool nvw_option_given(const struct nvw_options *options, const char *name); /* b
 bool nvw_option_changed(const struct nvw_options *options, const char *name);
 
 /*
- * Says in prepare() at which value an option stands, in the form that a user would type. If it was not given and
- * the value is not the default, another option has moved it, and every result names it: no default moves
+ * Says in prepare() at which value an option stands, in the form that a user would type. If it was not given
+ * and the value is not the default, another option has moved it, and every result names it: no default moves
  * silently.
  */
 __attribute__((format(printf, 3, 4))) void nvw_option_stands(

@@ -43,7 +43,8 @@ static const char *searched_line(Dwfl_Module *module, Dwarf_Addr address, int *r
 	return NULL;
 }
 
-/* The compilation unit of an address, with or without an index. An index that lacks it may name a neighbour. */
+/* The compilation unit of an address, with or without an index. An index that lacks it may name a
+ * neighbour. */
 static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *ret_bias)
 {
 	Dwarf_Die *const indexed = dwfl_module_addrdie(module, address, ret_bias);

@@ -53,7 +53,8 @@ static void read_narrow_scope_page(void)
 	if (!kept_page[0]) {
 		assert_int_equal(
 			run("%s crash btree --count=600 --preload=300 --batch=200 --group-size=64 "
-			    "--mutate=narrow-scope --model=buffered-epoch --states=4000 --html=page.html --verbose",
+			    "--mutate=narrow-scope --model=buffered-epoch --states=4000 --html=page.html "
+			    "--verbose",
 				nvwave),
 			1);
 		read_page();

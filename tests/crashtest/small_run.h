@@ -5,7 +5,8 @@
 
 #include <crashtest/crash.h>
 
-/* assignments: "name=value ..."; a wrong one fails the test. Frees what *result had before. The result of ct_run(). */
+/* assignments: "name=value ..."; a wrong one fails the test. Frees what *result had before. The result of
+ * ct_run(). */
 int small_run(const struct nvw_workload *workload, const char *assignments, int mutation,
 	const struct ct_options *options, struct ct_result *result);
 

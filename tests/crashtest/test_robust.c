@@ -210,8 +210,8 @@ static void what_nobody_reads_does_not_count(void **state)
  *
  *	btree		a work-item publishes for several keys, whose operations are independent: a value's
  *			update may be durable before the order word of another node
- *	saved-tasks	with --recovery=undo the entries of a task are filled in one epoch, whose words the log
- *			restores together; those that were not logged keep what the crash left
+ *	saved-tasks	with --recovery=undo the entries of a task are filled in one epoch, whose words
+ *			the log restores together; those that were not logged keep what the crash left
  */
 static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void **state)
 {

@@ -320,9 +320,9 @@ static void structures_survive_with_owners_under_every_consistency_model(void **
 }
 
 /*
- * Where a store may wait: in a write cache, on its way to memory, in an owner's cache, in a
- * blocked store queue, for the end of a lease, in an L1 (docs/protocols.md). Each protocol with each structure, mode
- * and model; the durability checker looks on in every build.
+ * Where a store may wait: in a write cache, on its way to memory, in an owner's cache, in a blocked store
+ * queue, for the end of a lease, in an L1 (docs/protocols.md). Each protocol with each structure, mode and
+ * model; the durability checker looks on in every build.
  */
 static void structures_survive_in_every_mode_wherever_a_store_may_wait(void **state)
 {

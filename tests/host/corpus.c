@@ -8,7 +8,8 @@
  *	g	"grows": stores that no other letter reaches
  *	x, !, w	ends with status 3; aborts; does not end
  *
- * "corpus print POOL" prints the counters, and fails on a pool that has grown. "corpus check POOL": each counter is what the acknowledged operations have left, or one more.
+ * "corpus print POOL" prints the counters, and fails on a pool that has grown. "corpus check POOL": each
+ * counter is what the acknowledged operations have left, or one more.
  */
 #include <libpmem.h>
 #include <stdint.h>

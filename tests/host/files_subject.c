@@ -138,8 +138,8 @@ static int write_by_stdio(int fd, size_t n)
 	return f == NULL || fwrite(bytes, 1, n, f) != n || fclose(f);
 }
 
-/* "w OFF LEN BYTE", "d ..." by O_DSYNC, "m OFF BYTE" through the mapping, "s", "y PAGE" msync, "t SIZE", "f LEN"
- * by stdio, "o" an open() that cuts. */
+/* "w OFF LEN BYTE", "d ..." by O_DSYNC, "m OFF BYTE" through the mapping, "s", "y PAGE" msync, "t SIZE",
+ * "f LEN" by stdio, "o" an open() that cuts. */
 static const char *file;
 
 static int carry_out(const char *step, int fd, int synced, uint8_t *mapped)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libpmem2 POOL [BUG]: fills entries of a log and counts each when it is whole; "count-first" counts it before.
- * With -DLIBPMEM the same is done through libpmem. "POOL check" is the checker.
+ * libpmem2 POOL [BUG]: fills entries of a log and counts each when it is whole; "count-first" counts it
+ * before. With -DLIBPMEM the same is done through libpmem. "POOL check" is the checker.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A driver of LMDB: "lmdb_subject run FILE COUNT MODE" commits COUNT transactions, each acknowledged, in a mode
- * like "default" or "writemap-mapasync"; "lmdb_subject check FILE" walks through the database.
+ * A driver of LMDB: "lmdb_subject run FILE COUNT MODE" commits COUNT transactions, each acknowledged, in a
+ * mode like "default" or "writemap-mapasync"; "lmdb_subject check FILE" walks through the database.
  */
 #include <lmdb.h>
 #include <stdio.h>

@@ -151,9 +151,8 @@ static void other_seeds_give_other_runs(void **state)
 /* Of the mode under schedules; the exit status. */
 static int crash(const char *mode, const char *options)
 {
-	return run(
-		"rm -rf pool found && truncate -s 65536 pool && %s crash --exec='%s pool %s' --image=pool --check='%s pool' "
-		"--save=found %s",
+	return run("rm -rf pool found && truncate -s 65536 pool && %s crash --exec='%s pool %s' --image=pool "
+		   "--check='%s pool' --save=found %s",
 		nvwave, program, mode, program, options);
 }
 
@@ -180,9 +179,9 @@ static void a_race_that_one_run_does_not_show_is_found_and_replayed(void **state
 	expect_words(found);
 	assert_int_equal(run("%s replay found/finding-1", nvwave), 1);
 	expect_words(again);
-	assert_int_equal(
-		run("printf x | dd of=pool bs=1 seek=9000 conv=notrunc 2>/dev/null; %s replay found/finding-1",
-			nvwave),
+	assert_int_equal(run("printf x | dd of=pool bs=1 seek=9000 conv=notrunc 2>/dev/null; %s replay "
+			     "found/finding-1",
+				 nvwave),
 		1);
 	expect_words(other);
 }

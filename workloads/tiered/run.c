@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host side of a tiered run: extents in both pools, one launch, figures. After a crash each work-item goes
- * on with its first put that the table lacks: recovery has left nothing in the logs. */
+/* The host side of a tiered run: extents in both pools, one launch, figures. After a crash each work-item
+ * goes on with its first put that the table lacks: recovery has left nothing in the logs. */
 #include <stdlib.h>
 
 #include "common/figures.h"
