@@ -22,6 +22,7 @@
 #include "persistency.h"
 #include "core/bounds.h"
 #include "core/folder.h"
+#include "core/granularity.h"
 #include "core/stop.h"
 #include "program.h"
 #include "schedules.h"
@@ -481,7 +482,7 @@ static void enter_program(const struct host_session *s, const char *library, cha
 			ADDR_NO_RANDOMIZE); /* where it is not allowed, addresses differ from run to run */
 	}
 	setenv(HOST_SESSION_VARIABLE, s->folder.path, 1);
-	setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 0); /* libpmem2 would refuse other files */
+	setenv(NVW_GRANULARITY_VARIABLE, NVW_GRANULARITY, 0);
 	host_kernels_enter(s);
 	if (s->apart) {
 		setpgid(0, 0);

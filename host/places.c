@@ -79,7 +79,10 @@ static Dwfl_Module *module_of(const struct host_control *c, const struct host_si
 {
 	Dwfl *const dwfl = open_module(c, s->module - 1);
 
-	return dwfl ? dwfl_addrmodule(dwfl, call_of(s)) : NULL;
+	if (dwfl == NULL) {
+		return NULL;
+	}
+	return dwfl_addrmodule(dwfl, call_of(s));
 }
 
 static void name_function(struct host_place *p, const struct nvw__place *found)
@@ -140,22 +143,33 @@ static unsigned find_places(
 	return NVW_OR(count, 1);
 }
 
+static void remember(uint32_t site, const struct host_place *places, unsigned count)
+{
+	const unsigned kept = NVW_OR(count, 1);
+	struct known *const k = malloc(sizeof *k + kept * sizeof *k->place);
+
+	if (k == NULL) {
+		return;
+	}
+	k->count = count;
+	memcpy(k->place, places, kept * sizeof *places);
+	known[site] = k;
+}
+
 unsigned host_places_of(
 	const struct host_control *c, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX])
 {
-	struct known *k = site <= HOST_SITES_MAX ? known[site] : NULL;
-	const unsigned count = k ? k->count : find_places(c, site, ret_places);
-	const unsigned kept = NVW_OR(count, 1);
+	if (site > HOST_SITES_MAX) {
+		return find_places(c, site, ret_places);
+	}
+	const struct known *const k = known[site];
 
-	if (k != NULL) {
-		memcpy(ret_places, k->place, kept * sizeof *ret_places);
+	if (k == NULL) {
+		const unsigned count = find_places(c, site, ret_places);
+
+		remember(site, ret_places, count);
 		return count;
 	}
-	k = site <= HOST_SITES_MAX ? malloc(sizeof *k + kept * sizeof *k->place) : NULL;
-	if (k != NULL) {
-		k->count = count;
-		memcpy(k->place, ret_places, kept * sizeof *ret_places);
-		known[site] = k;
-	}
-	return count;
+	memcpy(ret_places, k->place, NVW_OR(k->count, 1) * sizeof *ret_places);
+	return k->count;
 }

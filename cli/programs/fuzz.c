@@ -14,6 +14,7 @@
 #include "../../host/program.h"
 #include "core/bounds.h"
 #include "core/copy.h"
+#include "core/granularity.h"
 #include "core/stop.h"
 #include "fuzz.h"
 
@@ -46,7 +47,7 @@ static void set_environment(const struct cli_fuzz *f, const char *library)
 	for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
 		setenv(settings[i], "1", 1);
 	}
-	setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 1);
+	setenv(NVW_GRANULARITY_VARIABLE, NVW_GRANULARITY, 1);
 	setenv("AFL_PRELOAD", library, 1);
 	setenv("NVWAVE_FUZZ_IMAGE", f->image, 1);
 	setenv("NVWAVE_FUZZ_FILE", f->file, 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/granularity.h"
 #include "environment.h"
 
 extern char **environ;
@@ -96,8 +97,7 @@ char *const *ct_environment_of(char *const assigned[], struct ct_told_state *tol
 {
 	enum { MAX = 4096 };
 	static char *to[MAX], operations[4200]; /* valid until the next call, for execve() */
-	/* In a checker libpmem2 would refuse a file that is no persistent memory. */
-	static char granularity[] = "PMEM2_FORCE_GRANULARITY=CACHE_LINE";
+	static char granularity[] = NVW_GRANULARITY_VARIABLE "=" NVW_GRANULARITY;
 	unsigned n = 0;
 
 	for (char **entry = environ; *entry != NULL && n < MAX - 32; entry++) {

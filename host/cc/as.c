@@ -39,6 +39,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../lib/core/bounds.h"
 #include "hooks.h"
 #include "instruction.h"
 
@@ -60,6 +61,21 @@ struct stage {
 	bool unwinds; /* the function has unwind information */
 };
 
+/* What begins the name of a register. */
+static const char *register_mark(const struct stage *s)
+{
+	if (s->bare) {
+		return "";
+	}
+	return "%";
+}
+
+/* A text in the syntax of the file. */
+static const char *in_syntax(const struct stage *s, const char *intel, const char *att)
+{
+	return s->intel ? intel : att;
+}
+
 /* ---- Addresses ------------------------------------------------------------------------------------ */
 
 /* The operand without the mask of a vector: (%rdi){%k1}. */
@@ -67,7 +83,10 @@ static struct piece unmasked(struct piece p)
 {
 	const char *const mask = piece_find(p, "{");
 
-	return piece_trim((struct piece){p.at, mask ? (size_t)(mask - p.at) : p.n});
+	if (mask != NULL) {
+		p.n = (size_t)(mask - p.at);
+	}
+	return piece_trim(p);
 }
 
 /* The operand for lea, with the lowered stack. False: it is in another segment, which holds no mapping of the
@@ -88,7 +107,7 @@ static bool address_of(const struct stage *s, struct piece p, char *to, size_t n
 		}
 		p = piece_rest(p, (size_t)(colon - p.at) + 1);
 	}
-	const char *const stack = piece_find(p, s->intel ? "rsp" : "(%rsp");
+	const char *const stack = piece_find(p, in_syntax(s, "rsp", "(%rsp"));
 
 	if (stack == NULL) {
 		return (size_t)snprintf(to, n, "%.*s", (int)p.n, p.at) < n;
@@ -143,7 +162,7 @@ static void emit_site(const struct stage *s, unsigned kind)
 /* Emits the call, on the line of the instruction. address NULL: without one. */
 static void emit_call(const struct stage *s, const char *address, unsigned what)
 {
-	const char *const r = s->bare ? "" : "%";
+	const char *const r = register_mark(s);
 
 	if (!s->intel) {
 		fprintf(s->to, "lea -128(%%rsp), %%rsp; push %%rax; ");
@@ -167,7 +186,7 @@ static void emit_call(const struct stage *s, const char *address, unsigned what)
 /* Before a call of a function that does not mark its place. */
 static void emit_passed(const struct stage *s)
 {
-	const char *const r = s->bare ? "" : "%";
+	const char *const r = register_mark(s);
 
 	if (!s->intel) {
 		fprintf(s->to, "lea -128(%%rsp), %%rsp; call __nvwave_cc_passed; " HERE(
@@ -269,21 +288,26 @@ static unsigned announced_kind(struct piece name)
  * from there. */
 static void emit_jump(struct stage *s, const struct instruction *i)
 {
-	const char *const r = s->bare ? "" : "%", *const here =
-							  s->unwinds ? ".cfi_adjust_cfa_offset 8; " : "";
+	const char *const r = register_mark(s);
 
-	fprintf(s->to, s->intel ? "lea %srsp, [%srsp-8]; " : "lea -8(%%rsp), %%rsp; ", r, r);
-	fprintf(s->to, "%scall %.*s; ", here, (int)i->operand[0].n, i->operand[0].at);
+	fprintf(s->to, in_syntax(s, "lea %srsp, [%srsp-8]; ", "lea -8(%%rsp), %%rsp; "), r, r);
+	if (s->unwinds) {
+		fputs(".cfi_adjust_cfa_offset 8; ", s->to);
+	}
+	fprintf(s->to, "call %.*s; ", (int)i->operand[0].n, i->operand[0].at);
 	s->emitted = i->whole.at + i->whole.n;
 }
 
 /* Behind it. */
 static void emit_return(const struct stage *s)
 {
-	const char *const r = s->bare ? "" : "%";
+	const char *const r = register_mark(s);
 
-	fprintf(s->to, s->intel ? "lea %srsp, [%srsp+8]; " : "lea 8(%%rsp), %%rsp; ", r, r);
-	fprintf(s->to, "%sret", s->unwinds ? ".cfi_adjust_cfa_offset -8; " : "");
+	fprintf(s->to, in_syntax(s, "lea %srsp, [%srsp+8]; ", "lea 8(%%rsp), %%rsp; "), r, r);
+	if (s->unwinds) {
+		fputs(".cfi_adjust_cfa_offset -8; ", s->to);
+	}
+	fputs("ret", s->to);
 }
 
 /* A call, or a jump, of a function that stores, flushes or fences. */
@@ -302,7 +326,7 @@ static void list_site(struct stage *s, const struct instruction *i)
 	if (kind == 0) {
 		return;
 	}
-	emit_to(s, s->hold ? s->hold : i->whole.at);
+	emit_to(s, NVW_OR(s->hold, i->whole.at));
 	if (!announced) {
 		emit_passed(s);
 	}
@@ -345,7 +369,9 @@ static unsigned sized(unsigned kind, unsigned bytes)
 /* What string instructions and masked moves store to. */
 static struct piece by_rdi(const struct stage *s)
 {
-	return s->intel ? (struct piece){"[rdi]", 5} : (struct piece){"(%rdi)", 6};
+	const char *const text = in_syntax(s, "[rdi]", "(%rdi)");
+
+	return (struct piece){text, strlen(text)};
 }
 
 /* The kind of an instruction, with its bytes; 0: irrelevant. Its operand may not be memory. */
@@ -370,7 +396,10 @@ static unsigned what_of(struct stage *s, const struct instruction *i, struct pie
 		if (!i->locked && i->operands == 2 && !cc_is_memory(i, *ret_operand)) {
 			*ret_operand = i->operand[1 - target];
 		}
-		return cc_is_memory(i, *ret_operand) ? sized(NVWAVE_CC_ATOMIC, cc_bytes_of(i)) : 0;
+		if (!cc_is_memory(i, *ret_operand)) {
+			return 0;
+		}
+		return sized(NVWAVE_CC_ATOMIC, cc_bytes_of(i));
 	}
 	if ((bytes = cc_string_bytes(i)) != 0) {
 		*ret_operand = by_rdi(s);
@@ -408,7 +437,7 @@ static bool makes_frame(const struct stage *s, const struct instruction *i)
 
 static void instruct(struct stage *s, const struct instruction *i)
 {
-	const char *const begin = s->hold ? s->hold : i->whole.at;
+	const char *const begin = NVW_OR(s->hold, i->whole.at);
 	struct piece operand;
 	char address[1024];
 
@@ -571,7 +600,7 @@ static size_t skip(struct stage *s, const char *at, const char *end)
 		s->comment = true;
 		n = 2;
 	}
-	return n < (size_t)(end - at) ? n : (size_t)(end - at);
+	return nvw_min(n, (size_t)(end - at));
 }
 
 /* One line, without its end. */
@@ -591,7 +620,10 @@ static void line(struct stage *s, const char *at, const char *end)
 			const char *const stop = piece_find((struct piece){at, (size_t)(end - at)}, "*/");
 
 			s->comment = stop == NULL;
-			at = stop ? stop + 2 : end;
+			at = end;
+			if (stop != NULL) {
+				at = stop + 2;
+			}
 			from = at;
 		} else if (*at == '#' || *at == ';') {
 			statement(s, (struct piece){from, (size_t)(at - from)});
@@ -642,7 +674,7 @@ static char *read_all(const char *path, size_t *ret_n)
 		}
 	}
 	if (text == NULL || ferror(from)) {
-		die(path ? path : "standard input");
+		die(NVW_OR(path, "standard input"));
 	}
 	if (path != NULL) {
 		fclose(from);
@@ -654,7 +686,7 @@ static char *read_all(const char *path, size_t *ret_n)
 /* The name under which the real assembler reads the text; in messages it uses that of the file. */
 static char *rewrite(const char *path)
 {
-	const char *const name = path ? path : "{standard input}";
+	const char *const name = NVW_OR(path, "{standard input}");
 	struct stage s = {.file = name, .loads = getenv("NVWAVE_CC_LOADS") != NULL};
 	size_t n;
 	char *const text = read_all(path, &n), *result = NULL;

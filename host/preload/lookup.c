@@ -27,7 +27,10 @@ static void *library_function(struct library *of, const char *name)
 	if (of->handle == NULL) {
 		of->handle = dlopen(of->name, of == libraries ? RTLD_NOW : RTLD_NOW | RTLD_NOLOAD);
 	}
-	return of->handle ? host_dlsym(of->handle, name) : NULL;
+	if (of->handle == NULL) {
+		return NULL;
+	}
+	return host_dlsym(of->handle, name);
 }
 
 void *host_real(const char *name)

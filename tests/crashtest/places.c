@@ -4,43 +4,15 @@
  * it is used again: its places are a row of words, and the mark that says which is next is not durable in
  * time. A twin makes it so.
  */
-#include <stdlib.h>
-
-#include <nvw/workload.h>
+#include "words.h"
 
 enum { OPS = 8, MARK = 0, PLACES = 8, OWNERS = 8 + 2 * OPS };
 enum { RIGHT = -1, LATE_MARK, STUCK };
-
-struct plan {
-	int mutation;
-};
-
-static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
-{
-	struct plan *const p = calloc(1, sizeof *p);
-
-	if (!p) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for a plan");
-	}
-	p->mutation = mutation;
-	*ret_plan = p;
-	return 0;
-}
 
 static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	*ret_params = (struct nvw_pool_params){.heap_bytes = 2 * NVW_POOL_CHUNK_BYTES, .layout = "places"};
 	return 0;
-}
-
-static int setup(void *plan, struct nvw_machine *machine)
-{
-	struct nvw_pmem pmem;
-	nvw_off words;
-
-	NVW_TRY(nvw_pmem_attach(machine, &pmem));
-	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, NVW_POOL_CHUNK_BYTES, &words));
-	return nvw_write(machine, pmem.base + nvw_pool_root_off(&pmem.geometry, 0), &words, 8);
 }
 
 /* ---- The program ------------------------------------------------------------------------------------- */
@@ -72,13 +44,9 @@ static void take_place(const void *args)
 
 static int operate(const struct plan *p, struct nvw_machine *machine, uint64_t op)
 {
-	struct nvw_pmem pmem;
-	nvw_off words;
+	struct args a = {.op = op, .mutation = (uint64_t)p->mutation};
 
-	NVW_TRY(nvw_pmem_attach(machine, &pmem));
-	NVW_TRY(nvw_read(machine, &words, pmem.base + nvw_pool_root_off(&pmem.geometry, 0), 8));
-	const struct args a = {nvw_at(&pmem, uint64_t, words), op, (uint64_t)p->mutation};
-
+	NVW_TRY(words_in(machine, &a.words));
 	return nvw_launch(machine, "take", take_place, &a, 1, 1);
 }
 
@@ -109,7 +77,7 @@ static int go_on(void *plan, struct nvw_machine *machine, const struct nvw_acks 
 /* Look-ups alone: the place of an acknowledged operation has its number. */
 static int check(void *plan, struct nvw_pool *its, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
-	const nvw_off words = nvw_pool_word(its, nvw_pool_root_off(nvw_pool_geometry(its), 0));
+	const nvw_off words = words_of(its);
 	int verdict = 0;
 
 	for (uint64_t op = 0; op < OPS; op++) {

@@ -16,6 +16,7 @@
 #include <nvw/kernel.h>
 
 #include "small_run.h"
+#include "words.h"
 
 #define WORKLOAD(name) extern const struct nvw_workload nvw_workload_##name;
 #include "workloads/workloads.def"
@@ -26,34 +27,10 @@
 enum { OPS = 6, WORDS = 1024 };
 enum fault { RIGHT = -1, NO_BARRIER, EARLY_ACK, LATER_KERNEL, UNREAD };
 
-struct plan {
-	int fault;
-};
-
-static int prepare(const struct nvw_options *options, uint64_t seed, int mutation, void **ret_plan)
-{
-	struct plan *const p = calloc(1, sizeof *p);
-
-	assert_non_null(p);
-	p->fault = mutation;
-	*ret_plan = p;
-	return 0;
-}
-
 static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
 	*ret_params = (struct nvw_pool_params){.heap_bytes = 2 * NVW_POOL_CHUNK_BYTES, .layout = "records"};
 	return 0;
-}
-
-static int setup(void *plan, struct nvw_machine *machine)
-{
-	struct nvw_pmem pmem;
-	nvw_off words;
-
-	NVW_TRY(nvw_pmem_attach(machine, &pmem));
-	NVW_TRY(nvw_heap_alloc_extent(machine, &pmem, NVW_POOL_CHUNK_BYTES, &words));
-	return nvw_write(machine, pmem.base + nvw_pool_root_off(&pmem.geometry, 0), &words, 8);
 }
 
 struct args {
@@ -104,15 +81,13 @@ static void only_flag(const void *args)
 static int run(void *plan, struct nvw_machine *machine)
 {
 	const struct plan *const p = plan;
-	struct nvw_pmem pmem;
-	nvw_off words;
+	uint64_t *words;
 
-	NVW_TRY(nvw_pmem_attach(machine, &pmem));
-	NVW_TRY(nvw_read(machine, &words, pmem.base + nvw_pool_root_off(&pmem.geometry, 0), 8));
+	NVW_TRY(words_in(machine, &words));
 	for (uint64_t op = 0; op < OPS; op++) {
-		const struct args a = {nvw_at(&pmem, uint64_t, words), op, p->fault};
+		const struct args a = {words, op, p->mutation};
 
-		if (p->fault == LATER_KERNEL) {
+		if (p->mutation == LATER_KERNEL) {
 			NVW_TRY(nvw_launch(machine, "record", only_record, &a, 1, 1));
 			NVW_TRY(nvw_launch(machine, "flag", only_flag, &a, 1, 1));
 		} else {
@@ -126,10 +101,10 @@ static int run(void *plan, struct nvw_machine *machine)
 static int check(void *plan, struct nvw_pool *its, const struct nvw_acks *acks, struct nvw_findings *findings)
 {
 	const struct plan *const p = plan;
-	const nvw_off words = nvw_pool_word(its, nvw_pool_root_off(nvw_pool_geometry(its), 0));
+	const nvw_off words = words_of(its);
 
 	for (uint64_t op = 0; op < OPS; op++) {
-		if (nvw_pool_word(its, words + 8 * (16 * op + 8)) != 0 && p->fault != UNREAD) {
+		if (nvw_pool_word(its, words + 8 * (16 * op + 8)) != 0 && p->mutation != UNREAD) {
 			(void)nvw_pool_word(its, words + 8 * 16 * op);
 		}
 	}

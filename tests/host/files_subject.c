@@ -22,6 +22,8 @@
 
 #include <nvw/ack.h>
 
+#include "acknowledged.h"
+
 /* ---- A log ------------------------------------------------------------------------------------ */
 
 enum { RECORD = 1500, HEADER = 512 };
@@ -84,21 +86,6 @@ static int run(const char *path, unsigned count)
 		nvw_operation_is_durable(i);
 	}
 	return 0;
-}
-
-static unsigned acknowledged(void)
-{
-	const char *const text = getenv("NVWAVE_ACKNOWLEDGED");
-	unsigned first, last;
-
-	switch (text ? sscanf(text, "%u-%u", &first, &last) : 0) {
-	case 2:
-		return last + 1;
-	case 1:
-		return first + 1;
-	default:
-		return 0;
-	}
 }
 
 static int check(const char *path)

@@ -10,6 +10,8 @@
 
 #include <nvw/ack.h>
 
+#include "acknowledged.h"
+
 enum { MAP = 1 << 18, VALUE = 400 };
 
 /* Ends the program where a call fails. */
@@ -89,21 +91,6 @@ static int run(const char *path, unsigned count, const char *mode)
 		nvw_operation_is_durable(i);
 	}
 	return 0;
-}
-
-static unsigned acknowledged(void)
-{
-	const char *const text = getenv("NVWAVE_ACKNOWLEDGED");
-	unsigned first, last;
-
-	switch (text ? sscanf(text, "%u-%u", &first, &last) : 0) {
-	case 2:
-		return last + 1;
-	case 1:
-		return first + 1;
-	default:
-		return 0;
-	}
 }
 
 /* The number of transactions that the database has; the last key names the last. */
