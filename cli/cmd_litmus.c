@@ -116,6 +116,8 @@ static json_t *to_json(const struct litmus_report *r)
 
 static int take_report(struct litmus_command *c, unsigned protocol, const struct litmus_report *r)
 {
+	NVW_INVARIANT(protocol < sizeof c->count / sizeof *c->count);
+
 	const char *const verdict = litmus_report_verdict(r);
 
 	for (unsigned v = 0; v < VERDICTS; v++) {

@@ -554,6 +554,8 @@ void cli_options_help(const char *command, uint64_t circumstances)
 
 static json_t *record_json(unsigned command, unsigned id)
 {
+	NVW_INVARIANT(command < sizeof command_names / sizeof *command_names);
+
 	static const char *const types[] = {"flag", "count", "real", "time", "choice", "text", "block"};
 	const struct record *const r = &records[id];
 

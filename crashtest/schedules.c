@@ -4,11 +4,14 @@
 #include <nvw/random.h>
 
 #include "schedules.h"
+#include "core/invariant.h"
 
 const char *ct_schedule_kind_name(enum ct_schedule_kind kind)
 {
 #define X(name, text) text,
 	static const char *const names[] = {CT_SCHEDULE_KINDS(X)};
+
+	NVW_INVARIANT(kind < sizeof names / sizeof *names);
 #undef X
 
 	return names[kind];

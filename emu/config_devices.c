@@ -7,6 +7,7 @@
  * all.
  */
 #include "config_devices.h"
+#include "core/invariant.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@ static bool is_named(unsigned device)
 /* Whether the device's section may have the key. */
 static bool has_key(const struct emu_config *c, unsigned device, const struct device_key *key)
 {
+	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
 	if (is_named(device)) {
 		return key->of >> (EMU_DEVICES_NAMED + c->device[device].kind) & 1;
 	}
@@ -231,6 +233,8 @@ static const struct device_key *find(const char *name)
 
 static int unknown_key(const struct emu_config *c, unsigned device, const char *name)
 {
+	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+
 	static const char *const kinds[] = {[EMU_KIND_dram] = "dram", [EMU_KIND_nvram] = "nvram"};
 	const char *names[KEYS + 1], *near;
 	unsigned n = 0;
@@ -254,6 +258,8 @@ static int unknown_key(const struct emu_config *c, unsigned device, const char *
 
 static int set_key(struct emu_config *c, unsigned device, const char *name, const char *text)
 {
+	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+
 	struct emu_device_config *const d = &c->device[device];
 	const struct device_key *const key = find(name);
 
@@ -351,6 +357,8 @@ void config_devices_scale(struct emu_config *c, uint64_t new_clock)
 
 int config_device_complete(const struct emu_config *c, unsigned device)
 {
+	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+
 	const struct emu_device_config *const d = &c->device[device];
 
 	for (unsigned k = 0; is_named(device) && k < KEYS; k++) {
@@ -365,6 +373,8 @@ int config_device_complete(const struct emu_config *c, unsigned device)
 
 static int check_device(const struct emu_config *c, unsigned device)
 {
+	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+
 	enum { HOPS_MAX = 1000 };
 	const struct emu_device_config *const d = &c->device[device];
 	const int r = config_device_complete(c, device);
@@ -399,6 +409,8 @@ static int check_device(const struct emu_config *c, unsigned device)
 
 static const char *domain_text(const struct emu_config *c, unsigned device)
 {
+	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+
 	static const char *const names[] = {
 #define X(name, text) text,
 		EMU_DOMAINS(X)
@@ -410,6 +422,7 @@ static const char *domain_text(const struct emu_config *c, unsigned device)
 
 static bool is_other_nvram(const struct emu_config *c, unsigned device)
 {
+	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
 	return device != EMU_NVRAM && emu_config_has_device(c, device) &&
 	       c->device[device].kind == EMU_KIND_nvram;
 }
@@ -417,6 +430,8 @@ static bool is_other_nvram(const struct emu_config *c, unsigned device)
 /* Flushing the caches when the power fails is up to the processor, not to a device. */
 static int check_domain(const struct emu_config *c, unsigned device)
 {
+	NVW_INVARIANT(device < sizeof c->device / sizeof *c->device);
+
 	const bool is_inside = c->device[device].domain == EMU_DOMAIN_eadr;
 
 	if (is_other_nvram(c, device) && is_inside != (c->nvram.domain == EMU_DOMAIN_eadr)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values of keys. See config_value.h. */
 #include "config_value.h"
+#include "core/invariant.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,6 +101,7 @@ static const char *const *words_of(enum config_type type)
 		[ENUM_sbrp] = sbrps,
 		[ENUM_model] = models};
 
+	NVW_INVARIANT(type < sizeof words / sizeof *words);
 	return words[type];
 }
 

@@ -75,6 +75,8 @@ void emu_device_expect(const struct emu_device *d, uint64_t from, uint64_t bytes
 /* Gives the device as many windows of line numbers as its bytes need, from the next on. */
 static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 {
+	NVW_DEEP_INVARIANT(index < sizeof m->device / sizeof *m->device);
+
 	struct emu_device *const d = &m->device[index];
 	const uint64_t window_bytes = (UINT64_C(1) << EMU_WINDOW_BITS) * EMU_LINE;
 	const uint64_t windows = (d->bytes + window_bytes - 1) / window_bytes;
@@ -95,6 +97,8 @@ static int give_windows(struct nvw_machine *m, unsigned index, unsigned *next)
 /* A device in the machine's description; it has no bytes yet, so no address leads to it. */
 static int device_init(struct nvw_machine *m, unsigned i)
 {
+	NVW_DEEP_INVARIANT(i < sizeof m->config.device / sizeof *m->config.device);
+
 	const struct emu_device_config *const config = &m->config.device[i];
 	struct emu_device *const d = &m->device[i];
 
@@ -112,6 +116,8 @@ static int device_init(struct nvw_machine *m, unsigned i)
 
 static int dram_init(struct nvw_machine *m, unsigned i, unsigned *next)
 {
+	NVW_DEEP_INVARIANT(i < sizeof m->config.device / sizeof *m->config.device);
+
 	struct emu_device *const d = &m->device[i];
 
 	d->bytes = m->config.device[i].size;

@@ -453,6 +453,8 @@ bool emu_order_puts_off(struct nvw_machine *m, const struct emu_wavefront *wf)
 
 static bool changes_memory(const struct emu_wavefront *wf, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(lane < sizeof wf->requests.op / sizeof *wf->requests.op);
+
 	const unsigned kind = wf->requests.op[lane] & 0xff;
 
 	if (kind == NVW__LOAD || kind == NVW__LOAD_READ_ONLY || kind == NVW__ATOMIC_LOAD) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "device_memory.h"
+#include "core/invariant.h"
 #include "machine.h"
 
 const char *emu_sight_name(enum emu_sight_kind kind)
@@ -13,6 +14,7 @@ const char *emu_sight_name(enum emu_sight_kind kind)
 #undef X
 	};
 
+	NVW_INVARIANT(kind < sizeof names / sizeof *names);
 	return names[kind];
 }
 

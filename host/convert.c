@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "convert.h"
+#include "core/invariant.h"
 
 #define NO_SITE UINT32_MAX   /* in converter.site: it is only somebody's caller, and has none */
 enum { EVENTS_AHEAD = 256 }; /* looked at for the flush of a changed line */
@@ -465,6 +466,8 @@ static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 /* Size of the file: when it was mapped, or now if it has grown since then, as far as it was mapped. */
 static uint64_t size_of(const struct host_session *s, unsigned i)
 {
+	NVW_INVARIANT(i < s->control->file_count);
+
 	const struct host_file *const f = &s->control->file[i];
 	struct stat now;
 

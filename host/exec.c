@@ -718,5 +718,6 @@ const char *host_gap_text(enum host_gap gap)
 #undef GAP
 	};
 
+	NVW_INVARIANT(gap < sizeof texts / sizeof *texts);
 	return texts[gap];
 }

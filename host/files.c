@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/invariant.h"
 #include "core/disk_image.h"
 
 #include "convert.h"
@@ -51,6 +52,8 @@ static uint64_t whole_pages(uint64_t bytes)
 
 bool host_is_of_files(const struct host_session *s, unsigned i)
 {
+	NVW_INVARIANT(i < s->control->file_count);
+
 	const struct host_file *const f = &s->control->file[i];
 
 	if (host_is_of_folder(s)) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "convert.h"
+#include "core/invariant.h"
 
 static void finish_log(struct converter *c, int *error)
 {
@@ -19,6 +20,8 @@ static void finish_log(struct converter *c, int *error)
 int host_session_convert(
 	struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
 {
+	NVW_INVARIANT(i < s->control->file_count);
+
 	struct converter c;
 	int error = host_convert_begin(s, i, &c);
 	struct nvw_log_info info = {.workload = s->program,

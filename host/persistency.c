@@ -370,5 +370,6 @@ const char *host_race_limit_text(enum host_race_limit limit)
 #undef LIMIT
 	};
 
+	NVW_INVARIANT(limit < sizeof texts / sizeof *texts);
 	return texts[limit];
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec.h"
+#include "core/invariant.h"
 #include "source/place.h"
 
 /* What was found for a site before: a search in the debug information takes milliseconds. */
@@ -39,6 +40,7 @@ Dwfl *host_object_open(const char *path)
 
 static Dwfl *open_module(const struct host_control *c, uint32_t module)
 {
+	NVW_INVARIANT(module < sizeof c->module / sizeof *c->module);
 	if (!tried[module]) {
 		tried[module] = true;
 		opened[module] = host_object_open(c->module[module].path);
@@ -145,6 +147,8 @@ static unsigned find_places(
 
 static void remember(uint32_t site, const struct host_place *places, unsigned count)
 {
+	NVW_INVARIANT(site < sizeof known / sizeof *known);
+
 	const unsigned kept = NVW_OR(count, 1);
 	struct known *const k = malloc(sizeof *k + kept * sizeof *k->place);
 

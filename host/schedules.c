@@ -12,6 +12,7 @@
 
 #include "core/bounds.h"
 #include "schedules.h"
+#include "core/invariant.h"
 
 /* ---- Before the run ------------------------------------------------------------------------------- */
 
@@ -81,6 +82,7 @@ const char *host_policy_name(uint32_t policy)
 #undef POLICY
 	};
 
+	NVW_INVARIANT(policy < sizeof names / sizeof *names);
 	return names[policy];
 }
 
@@ -211,11 +213,14 @@ static const char *wait_text(uint32_t wait)
 #undef WAIT
 	};
 
+	NVW_INVARIANT(wait < sizeof texts / sizeof *texts);
 	return texts[wait];
 }
 
 static void print_thread(const struct host_session *s, uint32_t i, FILE *to)
 {
+	NVW_INVARIANT(i < sizeof s->schedule->thread / sizeof *s->schedule->thread);
+
 	const uint32_t waits = s->schedule->thread[i].waits, site = s->schedule->thread[i].site;
 	struct host_place p;
 

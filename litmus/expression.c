@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "litmus.h"
+#include "core/invariant.h"
 
 bool litmus_related(int64_t a, enum litmus_relation relation, int64_t b)
 {
@@ -129,5 +130,6 @@ const char *litmus_persistency_name(enum litmus_persistency persistency)
 #undef STATE_MODEL
 	};
 
+	NVW_INVARIANT(persistency < sizeof names / sizeof *names);
 	return names[persistency];
 }

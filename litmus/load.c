@@ -10,6 +10,7 @@
 #include <nvw/input.h>
 
 #include "parse.h"
+#include "core/invariant.h"
 
 enum { COLUMNS_MAX = 32, FILE_BYTES_MAX = 16 << 20 };
 
@@ -77,6 +78,8 @@ static int read_header(struct table *t, char *line)
 static int read_column(const struct table *t, struct litmus_test *test, const char *text, enum column column,
 	int (*take)(struct litmus_reader *))
 {
+	NVW_INVARIANT(column < sizeof columns / sizeof *columns);
+
 	struct litmus_reader r = {.file = t->path, .line = t->line, .at = text, .test = test};
 
 	if (!strcmp(text, "-")) {

@@ -205,6 +205,8 @@ static int go_through_situations(struct bench *b)
 int litmus_run_persist(const struct litmus_test *test, enum litmus_persistency persistency,
 	const struct litmus_options *options, struct litmus_report *ret_report)
 {
+	NVW_INVARIANT(persistency < sizeof test->under / sizeof *test->under);
+
 	struct bench *const b =
 		mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int error;

@@ -465,6 +465,8 @@ static unsigned draw_kind(struct generator *g)
  * until the barrier. An atomic load may register its variable, but stores nothing. */
 static bool claim(struct generator *g, unsigned variable, unsigned work_item, unsigned kind)
 {
+	NVW_INVARIANT(variable < sizeof g->owner / sizeof *g->owner);
+
 	int *const owner = &g->owner[variable];
 
 	if (*owner == (int)work_item) {

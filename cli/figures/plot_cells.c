@@ -53,6 +53,8 @@ static struct plot_cell *cell_of(struct plot *p, const struct selection *s, unsi
 static int read_value(
 	const struct selection *s, const char *option, unsigned row, unsigned column, double *ret)
 {
+	NVW_INVARIANT(column < s->table->columns);
+
 	const char *const text = plot_field(s->table, row, column);
 
 	if (!is_number(text, ret)) {

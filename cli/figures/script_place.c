@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where values stand in a figure, and whether they cover each other. See script.h. */
 #include "script.h"
+#include "core/invariant.h"
 
 #include <math.h>
 
@@ -39,6 +40,7 @@ bool plot_is_scaled(const struct plot *p)
 
 double script_number(const struct script *s, unsigned at)
 {
+	NVW_INVARIANT(at < s->p->at.count);
 	if (!plot_is_scaled(s->p)) {
 		return at;
 	}

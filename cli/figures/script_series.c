@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines, points and bars: the data of each series, and how it is drawn. See script.h. */
 #include "script.h"
+#include "core/invariant.h"
 
 #include <math.h>
 
@@ -68,6 +69,7 @@ void script_failures(const struct script *s)
 
 static void print_title(const struct script *s, unsigned of)
 {
+	NVW_INVARIANT(of < s->p->of.count);
 	if (s->p->series) {
 		fputs(" title ", s->to);
 		script_quote(s->p->of.name[of], s->to);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts of gnuplot's script. See script.h. */
 #include "script.h"
+#include "core/invariant.h"
 
 enum { KEY_BESIDE = 60 }; /* in a narrower figure the key is below */
 
 const char *script_colour(const struct script *s, unsigned of)
 {
+	NVW_INVARIANT(of < s->p->of.count);
 	return plot_colour(&s->p->paper, s->p->of.look[of]);
 }
 

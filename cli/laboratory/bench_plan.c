@@ -294,6 +294,8 @@ static int add_setting(const struct bench *b, struct sweep *s, const char *secti
 
 static int add_settings(const struct bench *b, struct sweep *s, unsigned i)
 {
+	NVW_INVARIANT(i < b->case_count);
+
 	char section[TEXT_BYTES], *const copy = strdup(options_of(&b->of[i])), *rest = copy, *pair;
 	int r;
 
@@ -506,6 +508,8 @@ static int add_row(struct planner *of, struct bench_row row)
 /* "-" is for structures without the option, where the command line does not name it. */
 static bool is_apt(const struct bench *b, const struct bench_row *row, unsigned axis)
 {
+	NVW_INVARIANT(axis < b->axis_count);
+
 	const struct sweep_axis *const a = &b->runs.axis[b->first_axis + axis];
 	const bool is_dash = strcmp(a->value[row->choice[axis]], "-") == 0;
 

@@ -44,12 +44,15 @@ static void print_number(double x, enum unit unit, char cell[CELL_BYTES])
 		[TIME] = {"ps", "ns", "us", "ms", "s", NULL},
 		[ENERGY] = {"pJ", "nJ", "uJ", "mJ", "J", NULL}};
 
+	NVW_INVARIANT(unit < sizeof units / sizeof *units);
 	scaled(x, units[unit], cell);
 }
 
 /* The mean; of the throughput also what the seeds leave open. */
 static void print_cell(const struct bench_row *row, unsigned metric, char cell[CELL_BYTES])
 {
+	NVW_INVARIANT(metric < sizeof row->number / sizeof *row->number);
+
 	const struct bench_number *const n = &row->number[metric];
 	char mean[CELL_BYTES], most[CELL_BYTES];
 
@@ -89,6 +92,7 @@ static const char *checked_text(const struct bench *b, const struct bench_row *r
 
 const char *bench_axis_value(const struct bench *b, const struct bench_row *row, unsigned axis)
 {
+	NVW_INVARIANT(axis < sizeof row->choice / sizeof *row->choice);
 	return b->runs.axis[b->first_axis + axis].value[row->choice[axis]];
 }
 
@@ -160,6 +164,8 @@ static void fill_head(const struct bench *b, struct table *t)
 
 static void fill_row(const struct bench *b, struct table *t, unsigned of)
 {
+	NVW_INVARIANT(of < b->row_count);
+
 	const struct bench_row *const row = &b->row[of];
 	unsigned c = 0;
 

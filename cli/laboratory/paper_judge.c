@@ -23,6 +23,7 @@ static const char *const verdict_names[PAPER_VERDICTS] = {[PAPER_UNJUDGED] = "ca
 
 const char *paper_verdict_text(enum paper_verdict v)
 {
+	NVW_INVARIANT(v < sizeof verdict_names / sizeof *verdict_names);
 	return verdict_names[v];
 }
 

@@ -566,6 +566,8 @@ static double ratio_over_seeds(const struct paper_measure *m, const struct sweep
 
 static bool differs(const struct paper_measure *m, unsigned axis, const struct sweep_point *from)
 {
+	NVW_INVARIANT(axis < sizeof from->choice / sizeof *from->choice);
+
 	const struct sweep *const s = &m->of->sweep;
 
 	for (unsigned i = 0; i < s->count; i++) {

@@ -70,6 +70,8 @@ void damage_places_end(struct damage_places *places)
 static nvw_off draw_byte(
 	const struct damage_places *places, enum rec_live what, struct nvw_random *random, unsigned *ret_pool)
 {
+	NVW_INVARIANT(what < sizeof places->bytes / sizeof *places->bytes);
+
 	uint64_t at = nvw_random_below(random, places->bytes[what]);
 	const struct damage_range *range = places->ranges[what];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See recorded_log.h. */
 #include "recorded_log.h"
+#include "core/invariant.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -46,6 +47,7 @@ static void tell_gaps(const struct host_control *c)
 
 static void tell_unflushed(const struct host_session *s, unsigned file)
 {
+	NVW_INVARIANT(file < s->control->file_count);
 	if (s->control->file[file].written) {
 		fprintf(stderr, "nvwave: note: %s wrote to the file and never synced it\n", s->program);
 		return;
@@ -146,6 +148,8 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
  * it, was not seen. */
 static int check_beginning(const struct host_session *s, const struct crash_recording *r, unsigned file)
 {
+	NVW_INVARIANT(file < s->control->file_count);
+
 	char base[300];
 	uint64_t hash;
 	struct stat is;

@@ -31,6 +31,7 @@ static const char *mode_name(enum ct_mode mode)
 	static const char *const names[] = {
 		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
 
+	NVW_INVARIANT(mode < sizeof names / sizeof *names);
 	return names[mode];
 }
 
@@ -525,6 +526,8 @@ static void print_explanation(
 
 static void print_finding(const struct crash_heading *h, const struct ct_result *r, unsigned i, FILE *to)
 {
+	NVW_INVARIANT(i < r->finding_count);
+
 	const struct ct_finding *f = &r->finding[i];
 
 	fprintf(to, "\n %u  %s\n", i + 1, f->text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See exec_races.h. */
 #include "exec_races.h"
+#include "core/invariant.h"
 
 #include "words.h"
 
@@ -15,6 +16,7 @@ static const char *hint_text(enum host_hint hint)
 	static const char *const texts[] = {NULL, "an atomic orders them in this run",
 		"locked instructions change these bytes, which are not flushed at once: they may be a lock"};
 
+	NVW_INVARIANT(hint < sizeof texts / sizeof *texts);
 	return texts[hint];
 }
 

@@ -477,6 +477,8 @@ static void also(FILE *to, const struct ct_finding *d)
 
 static void heading(FILE *to, const struct ct_result *r, unsigned i)
 {
+	NVW_INVARIANT(i < r->finding_count);
+
 	const struct ct_finding *const d = &r->finding[i];
 
 	fprintf(to, "<section class=\"card\" id=\"finding-%u\"><h3>%u. ", i + 1, i + 1);

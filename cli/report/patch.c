@@ -203,6 +203,7 @@ static bool is_one_line(const struct ct_line *a, const struct ct_line *b)
 /* Another edit of a cure, of this kind and at the line of edit k. */
 static bool has_beside(const struct ct_cure *c, unsigned k, enum ct_edit_kind kind)
 {
+	NVW_INVARIANT(k < sizeof c->edit / sizeof *c->edit);
 	for (unsigned i = 0; i < c->count; i++) {
 		if (c->edit[i].kind == kind && is_one_line(&c->edit[i].a, &c->edit[k].a)) {
 			return true;
@@ -235,6 +236,8 @@ static const char *flush_at(
  * stands behind the call. */
 static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertion *ret)
 {
+	NVW_INVARIANT(k < sizeof c->edit / sizeof *c->edit);
+
 	const struct ct_edit *const e = &c->edit[k];
 	const bool called = e->a.caller_line != 0, flushes = e->kind == CT_EDIT_FLUSH;
 	const bool fences = !flushes || has_beside(c, k, CT_EDIT_FENCE);
@@ -264,6 +267,8 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 static const char *insertions_of(
 	const struct ct_cure *c, unsigned k, struct insertion *ret, unsigned *ret_count)
 {
+	NVW_INVARIANT(k < sizeof c->edit / sizeof *c->edit);
+
 	const enum ct_edit_kind kind = c->edit[k].kind;
 
 	*ret_count = kind != CT_EDIT_FENCE || !has_beside(c, k, CT_EDIT_FLUSH);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See statements.h. */
 #include "statements.h"
+#include "core/invariant.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,6 +20,8 @@ static bool in_one_function(const struct ct_statement *a, const struct ct_statem
 /* Behind the last statement of the function in which statement i is. */
 static unsigned end_of_function(const struct ct_coverage *c, unsigned i)
 {
+	NVW_INVARIANT(i < c->count);
+
 	unsigned end = i + 1;
 
 	while (end < c->count && in_one_function(&c->statement[i], &c->statement[end])) {
@@ -185,6 +188,8 @@ json_t *cli_statements_json(const struct ct_coverage *c)
 
 static unsigned end_of_file(const struct ct_coverage *c, unsigned i)
 {
+	NVW_INVARIANT(i < c->count);
+
 	unsigned end = i + 1;
 
 	while (end < c->count && strcmp(c->statement[i].file, c->statement[end].file) == 0) {

@@ -233,6 +233,7 @@ static int count_without(struct ct_proof *p, unsigned number)
 /* The others make it unnecessary. */
 static void drop(struct ct_proof *p, unsigned spare)
 {
+	NVW_INVARIANT(spare < sizeof p->result->finding / sizeof *p->result->finding);
 	p->result->finding[spare].cure.count = 0;
 	p->result->finding[spare].cure.gone = true;
 	p->cures--;

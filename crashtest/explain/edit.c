@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "edit_log.h"
+#include "core/invariant.h"
 
 /* ---- Words --------------------------------------------------------------------------------------------- */
 
@@ -17,6 +18,7 @@ const char *ct_edit_name(enum ct_edit_kind kind)
 #undef X
 	};
 
+	NVW_INVARIANT(kind < sizeof names / sizeof *names);
 	return names[kind];
 }
 

@@ -49,6 +49,7 @@ const char *ct_fate_name(enum ct_fate fate)
 #undef X
 	};
 
+	NVW_INVARIANT(fate < sizeof names / sizeof *names);
 	return names[fate];
 }
 

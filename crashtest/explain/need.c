@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "need.h"
+#include "core/invariant.h"
 #include "window.h"
 
 enum { LOST_TRIED_MAX = 24 };
@@ -66,6 +67,8 @@ static bool passes_with(struct need_search *s, uint64_t events, uint64_t acks, u
 /* The last store before event end to a lost unit that is lost. */
 static const struct ct_event *last_lost(const struct need_search *s, unsigned unit, uint64_t end)
 {
+	NVW_INVARIANT(unit < s->need->losses.count);
+
 	const struct ct_losses l = {
 		.unit_bytes = s->need->losses.unit_bytes, .count = 1, .loss = &s->need->losses.loss[unit]};
 

@@ -114,6 +114,7 @@ static unsigned bit_of(enum mode mode)
 	static const unsigned bits[MODES] = {
 		[STORES] = EMU_STEP_STORES, [PERSISTS] = EMU_STEP_BARRIER, [ACKS] = EMU_STEP_ACK};
 
+	NVW_DEEP_INVARIANT(mode < sizeof bits / sizeof *bits);
 	return bits[mode];
 }
 
@@ -128,6 +129,7 @@ static bool do_conflict(enum mode a, enum mode b)
 		[ACKS] = {[PERSISTS] = true},
 	};
 
+	NVW_DEEP_INVARIANT(a < sizeof table / sizeof *table);
 	return table[a][b];
 }
 
@@ -305,6 +307,8 @@ static int add_frames(struct ct_orders *o)
 /* The frame's wavefront has gone. */
 static int finish(struct ct_orders *o, uint32_t i)
 {
+	NVW_DEEP_INVARIANT(i < o->frame_capacity);
+
 	const struct step *const s = &o->trace->step[i];
 	struct frame *const f = &o->frames[i];
 	struct foot *const foot = malloc(sizeof *foot + s->count * sizeof *foot->access);
@@ -504,6 +508,7 @@ static int note_step(struct ct_orders *o, const struct step *s, uint32_t number)
 
 static bool is_before(const struct ct_orders *o, uint32_t first, const struct clock *c)
 {
+	NVW_DEEP_INVARIANT(first < sizeof o->trace->step / sizeof *o->trace->step);
 	return c->of[o->trace->step[first].wavefront] > first;
 }
 
@@ -532,6 +537,9 @@ static uint64_t initials(const struct ct_orders *o, uint32_t first, uint32_t sec
 
 static void want(struct ct_orders *o, uint32_t first, uint32_t second)
 {
+	NVW_DEEP_INVARIANT(first < o->frame_capacity);
+	NVW_DEEP_INVARIANT(second < sizeof o->trace->step / sizeof *o->trace->step);
+
 	struct frame *const f = &o->frames[first];
 	const uint64_t begin = initials(o, first, second), who = begin & f->can_go;
 	const unsigned its = o->trace->step[second].wavefront;

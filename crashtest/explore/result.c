@@ -83,6 +83,7 @@ static const char *const words[] = {CT_VERDICTS(X)};
 
 const char *ct_verdict_name(enum ct_verdict v)
 {
+	NVW_INVARIANT(v < sizeof names / sizeof *names);
 	return names[v];
 }
 
@@ -99,6 +100,7 @@ bool ct_verdict_named(const char *name, enum ct_verdict *ret)
 
 const char *ct_verdict_words(enum ct_verdict v)
 {
+	NVW_INVARIANT(v < sizeof words / sizeof *words);
 	return words[v];
 }
 
@@ -111,11 +113,13 @@ static const char *const fate_words[] = {CT_INPUT_FATES(X)};
 
 const char *ct_input_fate_name(enum ct_input_fate fate)
 {
+	NVW_INVARIANT(fate < sizeof fate_names / sizeof *fate_names);
 	return fate_names[fate];
 }
 
 const char *ct_input_fate_words(enum ct_input_fate fate)
 {
+	NVW_INVARIANT(fate < sizeof fate_words / sizeof *fate_words);
 	return fate_words[fate];
 }
 

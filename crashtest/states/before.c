@@ -209,6 +209,8 @@ static unsigned first_to_look_at(const struct ct_cell *c, unsigned version)
 
 static bool comes_after(const struct ct_cell *c, unsigned version, unsigned other)
 {
+	NVW_DEEP_INVARIANT(version < c->count);
+	NVW_DEEP_INVARIANT(other < c->count);
 	return c->write[other] < c->write[version] && ct_cell_orders(c, other, version);
 }
 

@@ -119,6 +119,8 @@ bool ct_cell_has_of_bytes(const struct ct_cell *c, unsigned level, unsigned vers
 
 bool ct_cell_orders(const struct ct_cell *c, unsigned a, unsigned b)
 {
+	NVW_DEEP_INVARIANT(a < c->count);
+	NVW_DEEP_INVARIANT(b < c->count);
 	return c->straight == 0 || (c->made[a].bytes & c->made[b].bytes) != 0;
 }
 

@@ -247,6 +247,7 @@ static unsigned end_of_run(const struct ct_choices *c, const struct ct_cell *cel
  * none. */
 static unsigned next_level(struct ct_choices *c, uint32_t number, unsigned level)
 {
+	NVW_DEEP_INVARIANT(number < c->medium->cell_count);
 	while (level <= c->medium->cell[number].count && !ct_closed_may_have(&c->closed, number, level)) {
 		level++;
 	}

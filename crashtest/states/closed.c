@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "closed.h"
+#include "core/invariant.h"
 
 struct ct_levels_of {
 	uint32_t cell;
@@ -32,6 +33,7 @@ static bool is_durable(const struct ct_closed *c, uint32_t number)
 
 static uint32_t number_of(const struct ct_closed *c, uint32_t cell, unsigned version)
 {
+	NVW_DEEP_INVARIANT(cell < c->medium->cell_count);
 	return ct_before_number(&c->before, c->medium->cell[cell].write[version]);
 }
 
@@ -107,6 +109,8 @@ static bool may_be_durable(const struct ct_closed *c, uint32_t number)
 /* The level of a word's stores that are durable. */
 static unsigned least_level(const struct ct_closed *c, uint32_t cell)
 {
+	NVW_DEEP_INVARIANT(cell < c->medium->cell_count);
+
 	const struct ct_cell *const of = &c->medium->cell[cell];
 	unsigned level = 0;
 
@@ -121,6 +125,8 @@ static unsigned least_level(const struct ct_closed *c, uint32_t cell)
 /* What must be durable for the word to have this level; false: it cannot have it, even alone. */
 static bool row_of_level(struct ct_closed *c, uint32_t cell, unsigned level)
 {
+	NVW_DEEP_INVARIANT(cell < c->medium->cell_count);
+
 	const struct ct_cell *const of = &c->medium->cell[cell];
 	uint64_t *const row = c->row.at;
 
@@ -156,6 +162,8 @@ bool ct_closed_may_have(struct ct_closed *c, uint32_t cell, unsigned level)
 /* With a version, a unit has all older ones: durable ones come first, then those that may be. */
 void ct_closed_levels(const struct ct_closed *c, uint32_t cell, unsigned *ret_least, unsigned *ret_most)
 {
+	NVW_DEEP_INVARIANT(cell < c->medium->cell_count);
+
 	unsigned least = 0, most = c->medium->cell[cell].count;
 
 	for (unsigned beyond = most; least < beyond;) {
@@ -217,6 +225,8 @@ static void add_row(struct ct_closed *c, struct ct_row row)
 
 void ct_closed_take(struct ct_closed *c, uint32_t cell, unsigned least, unsigned most)
 {
+	NVW_DEEP_INVARIANT(cell < c->medium->cell_count);
+
 	const struct ct_levels_of range = {cell, least, most};
 
 	if (ct_array_grow(&c->range, c->range.count + 1, sizeof range)) {
@@ -237,6 +247,8 @@ void ct_closed_take(struct ct_closed *c, uint32_t cell, unsigned least, unsigned
 
 void ct_closed_take_level(struct ct_closed *c, uint32_t cell, unsigned level)
 {
+	NVW_DEEP_INVARIANT(cell < c->medium->cell_count);
+
 	const struct ct_cell *const of = &c->medium->cell[cell];
 	const struct ct_levels_of range = {cell, level, level};
 

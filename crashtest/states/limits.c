@@ -87,6 +87,8 @@ static void see_durable(const struct ct_medium *m, const unsigned *levels, struc
 static bool must_persist(
 	const struct ct_medium *m, const struct extent *e, const struct ct_cell *c, unsigned version)
 {
+	NVW_DEEP_INVARIANT(version < c->count);
+
 	const struct ct_limit *const at = limit_of(m, c, version);
 	bool must = at->durable || is_stamped(m->rules.limits, at->together) ||
 		    (at->together != 0 && at->together < m->landed.capacity &&
@@ -153,6 +155,8 @@ static void see_lost(const struct ct_medium *m, const unsigned *levels, struct e
 static bool must_be_lost(
 	const struct ct_medium *m, const struct extent *e, const struct ct_cell *c, unsigned version)
 {
+	NVW_DEEP_INVARIANT(version < c->count);
+
 	const struct ct_limit *const at = limit_of(m, c, version);
 	bool must = is_stamped(m->rules.limits, at->together);
 
@@ -228,6 +232,8 @@ static uint8_t broken_by(
 /* Lost, though a later one is durable for certain. */
 static uint8_t broken_by_landed(const struct ct_medium *m, const struct ct_cell *c, unsigned version)
 {
+	NVW_DEEP_INVARIANT(version < c->count);
+
 	uint8_t broken = 0;
 
 	for (unsigned k = 0; k < CT_ORDERS_MAX; k++) {

@@ -31,6 +31,8 @@ static int by_write(const void *a, const void *b)
 
 static bool add_versions(const struct ct_medium *m, struct ct_mixed *x, uint32_t cell)
 {
+	NVW_DEEP_INVARIANT(cell < m->cell_count);
+
 	const struct ct_cell *const c = &m->cell[cell];
 
 	if (!NVW_ROOM(x->node, x->room, x->count + c->count)) {

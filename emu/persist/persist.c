@@ -2,6 +2,7 @@
 /* Common code of the persistency models: their list, the meeting at a barrier, acknowledgements, the host's
  * waits. */
 #include "../device_memory.h"
+#include "core/invariant.h"
 #include "persist.h"
 
 #include "../protocol/protocol.h"
@@ -228,6 +229,8 @@ void persist_kernel_arrived(struct nvw_machine *m, emu_time t)
 void persist_acknowledge(
 	struct nvw_machine *m, struct emu_wavefront *wf, unsigned lane, uint64_t first, uint64_t count)
 {
+	NVW_DEEP_INVARIANT(lane < sizeof wf->epoch_kr / sizeof *wf->epoch_kr);
+
 	struct record_ack ack = {.first = first, .count = count};
 
 	if (wf) {

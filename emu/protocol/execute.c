@@ -152,6 +152,7 @@ static enum coh_instruction instruction_of(unsigned kind)
 		[NVW__COMPARE_EXCHANGE] = COH_RMW,
 	};
 
+	NVW_DEEP_INVARIANT(kind < sizeof of / sizeof *of);
 	return of[kind];
 }
 
@@ -166,6 +167,7 @@ extern inline const struct coh_row *const *coh_rows_of(
 		[NVW_SEQ_CST] = COH_ACQ_REL,
 	};
 
+	NVW_DEEP_INVARIANT(order < sizeof orders / sizeof *orders);
 	return m->rows[instruction_of(kind)][orders[order]][scope];
 }
 

@@ -8,6 +8,7 @@
  * Many events find nothing to do. What they would do is not inlined, so that they save no registers for it.
  */
 #include "../device_memory.h"
+#include "core/invariant.h"
 #include "leases.h"
 
 #include "../persist/persist.h"
@@ -118,6 +119,7 @@ static void count_l1_write_back(struct nvw_machine *m, enum coh_reason reason)
 		[COH_BY_STORE] = offsetof(struct emu_stats, l1_flush_through),
 	};
 
+	NVW_DEEP_INVARIANT(reason < sizeof by_reason / sizeof *by_reason);
 	++*counter(m, by_reason[reason]);
 }
 

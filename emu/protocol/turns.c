@@ -220,6 +220,8 @@ static emu_time ld_turn(const struct coh_request *r, emu_time t)
 
 static bool is_demanded(const struct nvw_machine *m, unsigned band)
 {
+	NVW_DEEP_INVARIANT(band < sizeof m->turns->erv / sizeof *m->turns->erv);
+
 	const struct turns_demand *const entry = &m->turns->erv[band];
 
 	return !m->turns->rules->skips || (entry->is_set && entry->at <= m->now);

@@ -15,6 +15,8 @@
 static bool inclusive(const struct emu_races *r, const struct what *x, uint32_t x_wavefront,
 	const struct what *y, uint32_t y_wavefront)
 {
+	NVW_DEEP_INVARIANT(x_wavefront < r->wavefronts);
+	NVW_DEEP_INVARIANT(y_wavefront < r->wavefronts);
 	if (x->reach == REACH_SELF || y->reach == REACH_SELF) {
 		return false;
 	}
@@ -56,6 +58,7 @@ static bool stands_for(const struct emu_races *r, const struct event *e, const s
 
 static vclock ordered(const struct emu_races *r, uint32_t wavefront, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(wavefront < r->wavefronts);
 	if (r->parties[wavefront]) {
 		return r->parties[wavefront]->ordered[lane];
 	}

@@ -19,6 +19,8 @@ static uint64_t work_item_of(const struct nvw_machine *m, uint32_t wavefront, un
 static struct emu_race_access told(
 	const struct nvw_machine *m, uint32_t what, uint32_t wavefront, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(what < m->races->what_count);
+
 	const struct what *const w = &m->races->whats[what];
 	struct emu_race_access access = {.site = w->site,
 		.kind = emu_kind_names[w->op & KIND],
@@ -36,6 +38,9 @@ static struct emu_race_access told(
 static struct emu_race *place_for(
 	struct emu_races *r, enum emu_race_kind kind, uint32_t first, uint32_t second, bool *ret_new)
 {
+	NVW_DEEP_INVARIANT(first < r->what_count);
+	NVW_DEEP_INVARIANT(second < r->what_count);
+
 	struct emu_race_report *const report = &r->report;
 	const uint32_t a = r->whats[first].line, b = r->whats[second].line;
 	const uint32_t low = (uint32_t)nvw_min(a, b), high = a ^ b ^ low;

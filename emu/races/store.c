@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "internal.h"
+#include "core/invariant.h"
 
 enum { CELLS_MIN = 1 << 10, RECENT_MIN = 1 << 12 };
 
@@ -127,6 +128,8 @@ void race_remember(const struct event *e, struct cell *c, uint32_t *list)
 
 struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront)
 {
+	NVW_DEEP_INVARIANT(wavefront < m->races->wavefronts);
+
 	struct party **const party = &m->races->parties[wavefront];
 
 	if (!*party) {

@@ -8,6 +8,7 @@
  * report.
  */
 #include "internal.h"
+#include "core/invariant.h"
 
 void race_learn(struct emu_races *r, vclock *clock, vclock other)
 {
@@ -192,6 +193,8 @@ static void note_miss(const struct event *e, const struct sync *s, unsigned lane
 /* Joins the clocks that an acquire by a lane gets from s under HRF-indirect. */
 static void acquire_scoped(const struct event *e, const struct sync *s, struct party *party, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(lane < sizeof party->ordered / sizeof *party->ordered);
+
 	struct emu_races *const r = e->m->races;
 	const enum reach reach = r->whats[e->what].reach;
 	const struct domain *const d = domain_in(r, s, r->domain_of[e->wavefront]);

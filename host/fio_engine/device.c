@@ -376,6 +376,8 @@ int block_device_close(struct block_device *d)
 
 static int note(struct block_device *d, enum block_kind kind, uint64_t ps, uint64_t bytes)
 {
+	NVW_INVARIANT(kind < sizeof d->sample / sizeof *d->sample);
+
 	struct sample *const s = &d->sample[kind];
 
 	if (!NVW_ROOM(s->ps, s->capacity, s->count + 1)) {
@@ -528,6 +530,8 @@ static int compare(const void *a, const void *b)
 
 void block_device_figures(struct block_device *d, enum block_kind kind, struct block_figures *ret)
 {
+	NVW_INVARIANT(kind < sizeof d->sample / sizeof *d->sample);
+
 	struct sample *const s = &d->sample[kind];
 
 	*ret = (struct block_figures){.count = s->count, .bytes = s->bytes, .busy_ps = s->busy_ps};
