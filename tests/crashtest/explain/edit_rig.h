@@ -12,7 +12,7 @@
 
 #include <crashtest/crash.h>
 #include <crashtest/explain/edit.h>
-#include "word_sets.h"
+#include "../word_sets.h"
 
 enum {
 	EVENTS_MAX = 96,

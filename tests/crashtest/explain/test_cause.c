@@ -9,7 +9,7 @@
 #include <crashtest/crash.h>
 #include <crashtest/states/image.h>
 #include "crashtest/group.h"
-#include "hand_log.h"
+#include "../hand_log.h"
 
 enum { THIRD_SITE = 3, FOURTH_SITE = 4 };
 
