@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Visiting the heap of a recovered pool, and freeing unreachable blocks. See nvw/recovery.h. */
+#include "core/invariant.h"
 #include "view.h"
 
 struct walk {
@@ -76,6 +77,8 @@ uint64_t nvw_heap_places(const struct nvw_pool_geometry *g, uint64_t bytes)
 
 nvw_off nvw_heap_place(const struct nvw_pool_geometry *g, uint64_t bytes, uint64_t number)
 {
+	NVW_DEEP_INVARIANT(number < nvw_heap_places(g, bytes));
+
 	const unsigned class = nvw__class_of(bytes);
 	const uint64_t a_chunk = nvw__class_blocks[class];
 

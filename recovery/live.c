@@ -2,6 +2,7 @@
 /* See live.h. */
 #include "live.h"
 
+#include "core/invariant.h"
 #include "entry.h"
 #include "view.h"
 
@@ -39,6 +40,8 @@ static int log_of_stream(const struct live *l, uint32_t stream, struct nvw__writ
 
 static int class_words(const struct live *l, uint64_t chunk, unsigned class)
 {
+	NVW_INVARIANT(class < NVW_HEAP_CLASSES);
+
 	const nvw_off off = nvw__chunk_off(nvw_pool_geometry(l->pool), chunk);
 
 	return l->visit(l->context, REC_LIVE_HEAP, off, 8 * (uint64_t)nvw__class_blocks[class], true);

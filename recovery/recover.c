@@ -63,6 +63,7 @@ static int newest_first(struct stream_log *l, uint32_t entry, struct nvw__writte
 	if (begin == g->log_entries) {
 		return 0;
 	}
+	NVW_INVARIANT(begin < end && end <= g->log_entries);
 	NVW_TRY(newest_first(l, end, walk));
 
 	const nvw_off off = nvw__entry_off(g, l->stream, begin);
@@ -96,6 +97,7 @@ static int visit_block(void *context, nvw_off word_off, uint64_t payload, enum n
 	if (outcome != NVW__OPEN && outcome != NVW__ROLLED_BACK) {
 		return 0;
 	}
+	NVW_INVARIANT(nvw__block_stream(payload) < nvw_pool_geometry(b->pool)->streams);
 	if (outcome == NVW__OPEN) {
 		b->open[nvw__block_stream(payload)] = true;
 	}
@@ -256,6 +258,7 @@ int nvw_recover(struct nvw_pool *pool, struct nvw_recovery *report)
 	const unsigned count = nvw_pool_count(pool);
 	int r = 0;
 
+	NVW_INVARIANT(count <= NVW_POOLS_MAX);
 	for (unsigned i = 0; i < count && r == 0; i++) {
 		r = judge_pool(nvw_pool_number(pool, i), report, &judged[i]);
 	}

@@ -2,10 +2,13 @@
 /* What recovery does with one word. See through.h. */
 #include "through.h"
 
+#include "core/invariant.h"
 #include "view.h"
 
 int rec_through_entry(const struct rec_through *t, uint32_t stream, uint32_t i, struct rec_entry *ret_entry)
 {
+	NVW_DEEP_INVARIANT(i < nvw_pool_geometry(t->before)->log_entries);
+
 	const nvw_off off = nvw__entry_off(nvw_pool_geometry(t->before), stream, i);
 	const uint64_t *const words = nvw_pool_at(t->before, off, NVW__ENTRY_BYTES);
 	uint64_t est;
@@ -77,6 +80,7 @@ bool rec_through_restores(
 	const struct place est = {nvw__est_off(g, stream), 0};
 	uint64_t payload[NVW__ENTRY_WORDS] = {0};
 
+	NVW_DEEP_INVARIANT(stream < g->streams && i < g->log_entries);
 	for (unsigned k = 0; k < NVW__ENTRY_WORDS; k++, at.off += 8) {
 		const uint64_t word = nvw_pool_ask(t->before, at.off, k == 0 ? later : same, &at);
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "core/invariant.h"
 #include "pool/header.h"
 
 int rec_damage(const struct nvw_pool *pool, nvw_off off, const char *found, const char *expected)
@@ -14,6 +15,8 @@ int rec_damage(const struct nvw_pool *pool, nvw_off off, const char *found, cons
 
 int rec_est(const struct nvw_pool *pool, uint32_t stream, uint64_t *ret_payload)
 {
+	NVW_INVARIANT(stream < nvw_pool_geometry(pool)->streams);
+
 	const nvw_off off = nvw__est_off(nvw_pool_geometry(pool), stream);
 	uint64_t payload;
 
@@ -35,6 +38,7 @@ int rec_chunk(const struct nvw_pool *pool, uint64_t chunk, uint64_t *ret_payload
 	const nvw_off off = nvw__chunk_word_off(g, chunk);
 	uint64_t payload, kind, value;
 
+	NVW_INVARIANT(chunk < g->chunk_count);
 	if (!nvw_unseal(off, nvw_pool_word(pool, off), &payload)) {
 		return rec_damage(pool, off, "a broken seal", "a word of the chunk table");
 	}
