@@ -67,22 +67,28 @@ NVW_CUDA_MINMAX(unsigned long long)
 NVW_CUDA_MINMAX(float)
 NVW_CUDA_MINMAX(double)
 #undef NVW_CUDA_MINMAX
-NVW_CUDA_BOTH unsigned min(int a, unsigned b)
-{
-	return min((unsigned)a, b);
-}
-NVW_CUDA_BOTH unsigned min(unsigned a, int b)
-{
-	return min(a, (unsigned)b);
-}
-NVW_CUDA_BOTH unsigned max(int a, unsigned b)
-{
-	return max((unsigned)a, b);
-}
-NVW_CUDA_BOTH unsigned max(unsigned a, int b)
-{
-	return max(a, (unsigned)b);
-}
+/* Of two types that differ in the sign alone CUDA takes the one without. */
+#define NVW_CUDA_MINMAX(type, other)             \
+	NVW_CUDA_BOTH other min(type a, other b) \
+	{                                        \
+		return min((other)a, b);         \
+	}                                        \
+	NVW_CUDA_BOTH other min(other a, type b) \
+	{                                        \
+		return min(a, (other)b);         \
+	}                                        \
+	NVW_CUDA_BOTH other max(type a, other b) \
+	{                                        \
+		return max((other)a, b);         \
+	}                                        \
+	NVW_CUDA_BOTH other max(other a, type b) \
+	{                                        \
+		return max(a, (other)b);         \
+	}
+NVW_CUDA_MINMAX(int, unsigned)
+NVW_CUDA_MINMAX(long, unsigned long)
+NVW_CUDA_MINMAX(long long, unsigned long long)
+#undef NVW_CUDA_MINMAX
 NVW_CUDA_BOTH double min(float a, double b)
 {
 	return min((double)a, b);

@@ -516,11 +516,19 @@ static bool empty_structures()
 	return right;
 }
 
+// Of two types that differ in the sign alone the comparison is without one.
+static bool least_and_most_of_two_signs()
+{
+	return min(-1, 1U) == 1 && min(1UL, -1L) == 1 && min(-1LL, 1ULL) == 1 && max(-1L, 1UL) == ~0UL &&
+		max(1ULL, -1LL) == ~0ULL && max(1U, -1) == ~0U;
+}
+
 int main()
 {
 	const claim all[] = {{"lambdas", lambdas}, {"functions", functions_of_all_kinds}, {"structures", structures}, {"odd_sizes", odd_sizes}, {"structures_of_one_call", structures_of_one_call}, {"overlapping_moves", overlapping_moves},
 		{"heap", heap}, {"empty_structures", empty_structures}, {"mixed_arguments", mixed_arguments}, {"copied_objects", copied_objects}, {"arguments_of_all_kinds", arguments_of_all_kinds},
 		{"kernels_have_an_architecture", kernels_have_an_architecture}, {"extents_have_names", extents_have_names},
-		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions}};
+		{"groups", groups_of_any_size}, {"intrinsics", intrinsic_functions}, {"host_threads", host_threads}, {"host_functions", host_functions},
+		{"least_and_most_of_two_signs", least_and_most_of_two_signs}};
 	return all_hold(all);
 }
