@@ -26,13 +26,13 @@ if [ $# -gt 0 ]; then
 fi
 . scripts/dependencies.sh
 
-install_dependencies clang liblmdb-dev libsqlite3-dev libleveldb-dev libcu++-dev libcub-dev libthrust-dev clang-format libclang-rt-14-dev fio gdb mandoc protobuf-compiler zsh
+install_dependencies clang llvm-14-dev liblmdb-dev libsqlite3-dev libleveldb-dev libcu++-dev libcub-dev libthrust-dev clang-format libclang-rt-14-dev fio gdb mandoc protobuf-compiler zsh
 if [ "$faults" = --all ]; then
 	# The matrix of CUDA compilers; each by itself, since not every Debian has each.
 	install_optional python3-clang-14 # tests/faults/mutants.py
 	install_optional clang-14
-	install_optional clang-16
-	install_optional clang-19
+	install_optional clang-16 llvm-16-dev
+	install_optional clang-19 llvm-19-dev
 	install_optional r-base-core
 	install_optional afl++
 	install_optional slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge

@@ -16,8 +16,8 @@ if [ "${PART:-1}" -gt 1 ]; then
 	pairs=1
 	launches=1
 fi
-if ! command -v "${NVWAVE_CLANG:-clang++}" >/dev/null 2>&1; then
-	echo "# skipped: there is no clang++"
+if ! "$nvcc" -x cu -M /dev/null >/dev/null 2>&1; then
+	echo "# skipped: there is no clang++ with its LLVM"
 	exit 0
 fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/nvwave-bench-XXXXXX")

@@ -7,7 +7,7 @@
 #ifdef __CUDA__
 #define __host__     __attribute__((host))
 #define __device__   __attribute__((device))
-#define __global__   __attribute__((global))
+#define __global__   __attribute__((global, annotate("nvw_kernel"))) /* for compiler/names.c */
 #define __shared__   __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #else /* a host compiler's file */

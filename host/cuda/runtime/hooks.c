@@ -223,7 +223,7 @@ HOOKS(16)
 
 void nvw_cuda_before_copy(void *p, size_t n);
 
-/* A structure that is passed by value (byval.awk). */
+/* A structure that is passed by value (compiler/announce.c). */
 void nvw_cuda_before_copy(void *p, size_t n)
 {
 	before_read(p, n, 1, HERE);

@@ -6,10 +6,6 @@
 
 #include "runtime.h"
 
-/* The tables of all object files, one after the other: the linker gives their ends. */
-extern const struct kernel_entry __start_nvw_kernels[] __attribute__((weak)),
-	__stop_nvw_kernels[] __attribute__((weak));
-
 struct configuration {
 	struct extent grid, block;
 	size_t shared;
@@ -45,21 +41,6 @@ unsigned __cudaPopCallConfiguration(struct extent *grid, struct extent *block, s
 	*stream = c.stream;
 	popped = c.place;
 	return 0;
-}
-
-const struct kernel_entry *nvw_cuda_kernel_of(const void *stub)
-{
-	static const struct kernel_entry *last;
-
-	if (last && last->stub == stub) {
-		return last;
-	}
-	for (const struct kernel_entry *k = __start_nvw_kernels; k < __stop_nvw_kernels; k++) {
-		if (k->stub == stub) {
-			return last = k;
-		}
-	}
-	return NULL;
 }
 
 static bool is_possible(const struct launch *l)

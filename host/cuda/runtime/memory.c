@@ -624,22 +624,9 @@ cudaError_t cudaMemAdvise(const void *p, size_t n, enum cudaMemoryAdvise advice,
 
 /* ---- Variables of the device -------------------------------------------------------------------------------------- */
 
-extern const struct variable_entry __start_nvw_variables[] __attribute__((weak)),
-	__stop_nvw_variables[] __attribute__((weak));
-
-static const struct variable_entry *variable_of(const void *symbol)
-{
-	for (const struct variable_entry *v = __start_nvw_variables; v < __stop_nvw_variables; v++) {
-		if (v->shadow == symbol || v->variable == symbol) {
-			return v;
-		}
-	}
-	return NULL;
-}
-
 cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol)
 {
-	const struct variable_entry *const v = variable_of(symbol);
+	const struct variable_entry *const v = nvw_cuda_variable_of(symbol);
 
 	*ret = v ? v->variable : NULL;
 	return v ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidSymbol);
@@ -647,7 +634,7 @@ cudaError_t cudaGetSymbolAddress(void **ret, const void *symbol)
 
 cudaError_t cudaGetSymbolSize(size_t *ret, const void *symbol)
 {
-	const struct variable_entry *const v = variable_of(symbol);
+	const struct variable_entry *const v = nvw_cuda_variable_of(symbol);
 
 	*ret = v ? v->bytes : 0;
 	return v ? cudaSuccess : nvw_cuda_fail(cudaErrorInvalidSymbol);
@@ -655,7 +642,7 @@ cudaError_t cudaGetSymbolSize(size_t *ret, const void *symbol)
 
 static cudaError_t in_symbol(const void *symbol, size_t n, size_t offset, char **ret)
 {
-	const struct variable_entry *const v = variable_of(symbol);
+	const struct variable_entry *const v = nvw_cuda_variable_of(symbol);
 
 	if (!v) {
 		return nvw_cuda_fail(cudaErrorInvalidSymbol);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inline PTX that touches memory, orders it, or lets lanes meet: what ptx.awk makes of its instructions. All values are 64 bits wide,
+ * Inline PTX that touches memory, orders it, or lets lanes meet: what nvwave-device makes of its instructions. All values are 64 bits wide,
  * of which each function uses those of its type; executed is 0 where the instruction's predicate does not hold, and 1 otherwise.
  * ptx_compute.c has the arithmetic.
  *

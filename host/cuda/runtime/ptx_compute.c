@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arithmetic of inline PTX (ptx.awk): sources and results in 64 bits, of which those of the type count. */
+/* Arithmetic of inline PTX (compiler/ptx.c): sources and results in 64 bits, of which those of the type count. */
 #include <math.h>
 #include <string.h>
 

@@ -50,22 +50,25 @@ struct extent {
 	unsigned x, y, z; /* as dim3 is passed by value: 12 bytes */
 };
 
-/* ---- Kernels and their arguments: tables that nvwave-nvcc makes for every object file */
+/* ---- Kernels and their arguments: tables that nvwave-device makes for every object file (compiler/names.c) */
 
 /* A __global__ function: its stub is the address that host code knows. */
 struct kernel_entry {
 	const void *stub;
 	void (*kernel)(void);
 	const char *symbol;
-	const char *passed; /* how each parameter is: i, c, s, b, C, S, f, m, w, x (symbols.awk) */
+	const char *passed; /* how each parameter is: i, c, s, b, C, S, f, m, w, x (compiler/names.c) */
 	uint64_t arch;      /* that it was compiled for: 70 */
 	uint64_t arguments; /* their number */
+	const char *half;   /* the device half that it is in */
 };
 /* A __device__ or __constant__ variable: its shadow is the address that host code knows. */
 struct variable_entry {
 	const void *shadow;
 	void *variable;
+	const char *symbol;
 	uint64_t bytes;
+	const char *half;
 };
 
 /* Registers and stack at the entry of a function, by the x86-64 ABI. */
@@ -101,6 +104,8 @@ _Noreturn void nvw_cuda_leave(void *way_out);
 
 /* Finds the kernel of a stub; NULL: it is none. */
 const struct kernel_entry *nvw_cuda_kernel_of(const void *stub);
+/* Of a shadow or of the variable itself, which a kernel may have handed over. */
+const struct variable_entry *nvw_cuda_variable_of(const void *symbol);
 /* The kernel's name for people: without parameters. The string lives for ever. */
 const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel);
 /* Fills in an image from the array of pointers to arguments that cudaLaunchKernel() gets. False, with a message, if that cannot be done. */

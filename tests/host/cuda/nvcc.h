@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CUDA sources through nvwave-nvcc, in a temporary folder. Without clang every test says that it is left out.
+ * CUDA sources through nvwave-nvcc, in a temporary folder. Without clang and its LLVM every test says that it is left out.
  */
 #ifndef TESTS_HOST_CUDA_NVCC_H
 #define TESTS_HOST_CUDA_NVCC_H
@@ -26,9 +26,9 @@
 static bool have_clang;
 static const char *nvwave;
 
-#define NEEDS_CLANG()                             \
-	if (!have_clang) {                        \
-		skip_test("there is no clang++"); \
+#define NEEDS_CLANG()                                           \
+	if (!have_clang) {                                      \
+		skip_test("there is no clang++ with its LLVM"); \
 	}
 
 /* The machine is in no build with sanitizers: programs would need theirs. */
@@ -71,7 +71,7 @@ static int run_all(const struct CMUnitTest *tests, size_t n)
 	nvwave = getenv("NVWAVE");
 	strcpy(dir, "/tmp/nvw-cuda-XXXXXX");
 	assert_non_null(mkdtemp(dir));
-	have_clang = run("command -v clang++ || command -v clang++-14") == 0;
+	have_clang = run(NVCC " -x cu -M /dev/null") == 0;
 	const int status = _cmocka_run_group_tests("cuda", tests, n, NULL, NULL);
 
 	run("rm -rf -- %s", dir);

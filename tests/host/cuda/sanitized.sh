@@ -4,8 +4,8 @@
 # have none, so the sanitizer's library is loaded before them.
 set -u
 nvcc=$(readlink -f "$1") library=$(readlink -f "$2") sources=$(readlink -f "$3")
-if ! command -v clang++ >/dev/null && ! command -v clang++-14 >/dev/null; then
-	echo "1..0 # SKIP there is no clang++"
+if ! "$nvcc" -x cu -M /dev/null >/dev/null 2>&1; then
+	echo "1..0 # SKIP there is no clang++ with its LLVM"
 	exit 0
 fi
 folder=$(mktemp -d "${TMPDIR:-/tmp}/nvwave-sanitized.XXXXXX") || exit 2

@@ -212,14 +212,23 @@ static void a_build_that_merges_them_is_noticed(void **state)
 {
 	NEEDS_CLANG();
 	assert_int_equal(run("mkdir -p planted cc && cp -rL " NVCC " $(dirname " NVCC
-			     ")/[dsbfl]*.[saw]* $(dirname " NVCC ")/include planted && cp $(dirname " NVCC
-			     ")/../cc/as $(dirname " NVCC ")/../cc/libnvwave-cc.a cc"),
+			     ")/nvwave-device-*[0-9] $(dirname " NVCC ")/libnvwave-cuda.a $(dirname " NVCC
+			     ")/include planted && cp $(dirname " NVCC ")/../cc/as $(dirname " NVCC
+			     ")/../cc/libnvwave-cc.a cc"),
 		0);
-	assert_int_equal(run("sed -i 's/: \"\\.dev\")/: \"\")/' planted/symbols.awk && grep -q ': \"\")' "
-			     "planted/symbols.awk"),
+	assert_int_equal(run("sed -i 's/objcopy .own/objcopy --redefine-sym=_Z4sidePi.dev=_Z4sidePi $own/' "
+			     "planted/nvwave-nvcc && grep -q Pi.dev=_Z4sidePi planted/nvwave-nvcc"),
 		0);
 	assert_int_equal(run("planted/nvwave-nvcc -O0 -o merged " SOURCE("weak.cu") " && ./merged"), 0);
 	assert_string_not_equal(output, "device 1000 host 2\n");
+}
+
+static void names_of_files_and_types_are_kept_apart(void **state)
+{
+	NEEDS_CLANG();
+	build("-O2", "names", SOURCE("names.cu") " " SOURCE("names_there.cu"));
+	assert_int_equal(run("./names"), 0);
+	assert_string_equal(output, "all hold\n");
 }
 
 /* ---- Memory -------------------------------------------------------------------------------------- */
@@ -269,6 +278,7 @@ int main(void)
 		cmocka_unit_test(the_device_is_the_machine),
 		cmocka_unit_test(functions_for_both_sides_are_two_functions),
 		cmocka_unit_test(a_build_that_merges_them_is_noticed),
+		cmocka_unit_test(names_of_files_and_types_are_kept_apart),
 		cmocka_unit_test(a_copy_does_not_take_longer_with_many_allocations),
 		cmocka_unit_test(pitched_memory_is_a_file_if_that_is_asked_for),
 		cmocka_unit_test(options_of_makefiles_are_taken),

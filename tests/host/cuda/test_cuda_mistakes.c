@@ -304,6 +304,13 @@ static void a_missing_clang_is_told(void **state)
 		output, "nvwave-nvcc: NVWAVE_CLANG=/nonexistent/clang++: there is no such program\n");
 	assert_int_equal(run("NVWAVE_CLANG=true " NVCC " %s", SOURCE("weak.cu")), 2);
 	assert_string_equal(output, "nvwave-nvcc: NVWAVE_CLANG=true: expected clang++\n");
+	assert_int_equal(run("printf '#!/bin/sh\necho 99.0 clang\n' >clang99; chmod +x clang99; "
+			     "NVWAVE_CLANG=./clang99 " NVCC " %s",
+				 SOURCE("weak.cu")),
+		2);
+	assert_string_equal(output,
+		"nvwave-nvcc: ./clang99 is clang 99, and nvwave was built without LLVM 99: install "
+		"llvm-99-dev and build nvwave again, or name another clang in NVWAVE_CLANG\n");
 }
 
 int main(void)

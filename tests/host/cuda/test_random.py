@@ -131,8 +131,8 @@ def many(bench, arguments):
 
 def main():
     arguments = options()
-    if subprocess.run(['sh', '-c', 'command -v clang++ || command -v clang++-14'], stdout=subprocess.DEVNULL, check=False).returncode:
-        print('1..0 # SKIP there is no clang++')
+    if subprocess.run([arguments.nvcc, '-x', 'cu', '-M', '/dev/null'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        print('1..0 # SKIP there is no clang++ with its LLVM')
         return 0
     with tempfile.TemporaryDirectory(prefix='nvwave-random-') as folder:
         if arguments.keep:

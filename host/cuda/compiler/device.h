@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvwave-device: the stages between clang's runs over the device half. Each changes the module in place. */
+#ifndef HOST_CUDA_COMPILER_DEVICE_H
+#define HOST_CUDA_COMPILER_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <llvm-c/Core.h>
+
+struct device {
+	LLVMContextRef context;
+	LLVMModuleRef module;
+	LLVMBuilderRef builder;
+	LLVMTypeRef i64, bytes; /* bytes: a pointer to them */
+};
+
+/* The section of each kind of variable; the runtime finds them by it. */
+#define SHARED_SECTION "nvw_shared"
+#define DEVICE_SECTION "nvw_device"
+
+/* Before the optimizer: inline PTX becomes calls of the runtime. False, with messages, if some is not supported. */
+bool translate_ptx(struct device *d);
+/* Before the optimizer: shared and device variables go into their sections, dynamic shared memory becomes the runtime's. */
+void place_variables(struct device *d);
+/* Behind it: announces what the thread sanitizer leaves out, and has functions ask for their stack. */
+void announce(struct device *d);
+/* Behind it: names that the host half does not have, and the tables of kernels and variables. */
+void name_symbols(struct device *d, const char *half, uint64_t arch);
+
+/* A function of the runtime; any: of any arguments behind the first. */
+LLVMValueRef runtime_function(struct device *d, const char *name, LLVMTypeRef type);
+unsigned attribute_kind(const char *name);
+LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer);
+
+#define FOR_FUNCTIONS(f, d) \
+	for (LLVMValueRef f = LLVMGetFirstFunction((d)->module); f; f = LLVMGetNextFunction(f))
+#define FOR_VARIABLES(v, d) \
+	for (LLVMValueRef v = LLVMGetFirstGlobal((d)->module); v; v = LLVMGetNextGlobal(v))
+
+/* Calls visit for each instruction of the module, which may take it away. */
+void for_instructions(struct device *d, void (*visit)(struct device *, LLVMValueRef, void *), void *with);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nvwave-device: what nvwave-nvcc does to a device half, in LLVM's bitcode, before clang optimizes it and makes calls of its loads
+ * and stores, and behind that.
+ *
+ *	nvwave-device before IN OUT
+ *	nvwave-device behind IN OUT HALF ARCH		HALF names the source file in the tables, ARCH is __CUDA_ARCH__ / 10
+ *
+ * Each LLVM reads its own bitcode only, so there is one program for each. Pointers have types in the first ones.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
+
+#include "device.h"
+
+LLVMValueRef runtime_function(struct device *d, const char *name, LLVMTypeRef type)
+{
+	LLVMValueRef f = LLVMGetNamedFunction(d->module, name);
+
+	return f ? f : LLVMAddFunction(d->module, name, type);
+}
+
+unsigned attribute_kind(const char *name)
+{
+	return LLVMGetEnumAttributeKindForName(name, strlen(name));
+}
+
+LLVMValueRef as_bytes(struct device *d, LLVMValueRef pointer)
+{
+	return LLVMBuildPointerCast(d->builder, pointer, d->bytes, "");
+}
+
+static void for_block(struct device *d, LLVMBasicBlockRef block,
+	void (*visit)(struct device *, LLVMValueRef, void *), void *with)
+{
+	LLVMValueRef next;
+
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
+		next = LLVMGetNextInstruction(i);
+		visit(d, i, with);
+	}
+}
+
+void for_instructions(struct device *d, void (*visit)(struct device *, LLVMValueRef, void *), void *with)
+{
+	FOR_FUNCTIONS(f, d) {
+		for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+			for_block(d, b, visit, with);
+		}
+	}
+}
+
+static bool read_module(struct device *d, const char *path)
+{
+	LLVMMemoryBufferRef buffer;
+	char *message = NULL;
+
+	if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message)) {
+		fprintf(stderr, "nvwave-device: %s: %s\n", path, message);
+		LLVMDisposeMessage(message);
+		return false;
+	}
+	const bool is_read = !LLVMParseBitcodeInContext2(d->context, buffer, &d->module);
+
+	LLVMDisposeMemoryBuffer(buffer);
+	return is_read;
+}
+
+static bool change(struct device *d, char **arguments)
+{
+	if (strcmp(arguments[0], "before") == 0) {
+		place_variables(d);
+		return translate_ptx(d);
+	}
+	announce(d);
+	name_symbols(d, arguments[3], strtoul(arguments[4], NULL, 10));
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct device d = {.context = LLVMContextCreate()};
+	bool is_done = false;
+
+	if (argc != 4 && argc != 6) {
+		fprintf(stderr, "usage: nvwave-device before IN OUT, or behind IN OUT HALF ARCH\n");
+		return 2;
+	}
+	d.builder = LLVMCreateBuilderInContext(d.context);
+	d.i64 = LLVMInt64TypeInContext(d.context);
+	d.bytes = LLVMPointerType(LLVMInt8TypeInContext(d.context), 0);
+	if (read_module(&d, argv[2])) {
+		is_done = change(&d, argv + 1) && LLVMWriteBitcodeToFile(d.module, argv[3]) == 0;
+		LLVMDisposeModule(d.module);
+	}
+	LLVMDisposeBuilder(d.builder);
+	LLVMContextDispose(d.context);
+	return !is_done;
+}
