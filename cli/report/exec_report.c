@@ -229,7 +229,27 @@ static void print_counts(const struct host_session *s, const struct host_thread 
 	line(to, "pmem.amplification", amplification(c, sum), "bytes flushed for each byte meant");
 }
 
-void exec_report_text(const struct host_session *s, const json_t *made_by, FILE *to)
+/* Whether the host called anything that is counted. */
+static bool has_counts(const struct host_thread *sum)
+{
+	uint64_t all = 0;
+
+#define STAT(name, meaning) all |= (uint64_t)sum->name;
+	HOST_STATS(STAT)
+#undef STAT
+	return all != 0;
+}
+
+static void print_host(const struct host_session *s, const struct host_thread *sum, FILE *to)
+{
+	print_counts(s, sum, to);
+	if (s->control->delays) {
+		print_delays(to, "read", &sum->read);
+		print_delays(to, "write", &sum->write);
+	}
+}
+
+void exec_report_text(const struct host_session *s, const json_t *made_by, bool has_kernels, FILE *to)
 {
 	const struct host_control *const c = s->control;
 	struct ct_unlogged_list unlogged;
@@ -239,10 +259,10 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, FILE 
 	host_session_sum(s, &sum);
 	fprintf(to, "---------- %s %s\n", s->program, exec_report_ending(s, text));
 	cli_print_provenance(made_by, to);
-	print_counts(s, &sum, to);
-	if (c->delays) {
-		print_delays(to, "read", &sum.read);
-		print_delays(to, "write", &sum.write);
+	if (has_kernels && !has_counts(&sum)) { /* all of them 0: the report is on the kernels */
+		line(to, "host.seconds", s->seconds, "that it ran (s)");
+	} else {
+		print_host(s, &sum, to);
 	}
 	print_operations(to, &sum.operations);
 	if (c->record || c->advice) {

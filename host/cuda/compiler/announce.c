@@ -91,12 +91,25 @@ static void announce_odd(
 	}
 }
 
+/* Where a function of the runtime returns to is the place that reports name: in the function that calls it. */
+static void keep_place(LLVMValueRef caller)
+{
+	LLVMValueRef f = LLVMIsAFunction(LLVMGetCalledValue(caller));
+
+	if (f && LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f)) {
+		LLVMSetTailCall(caller, false);
+	}
+}
+
 static void announce_instruction(struct device *d, LLVMValueRef i, void *with)
 {
 	(void)with;
 	LLVMPositionBuilderBefore(d->builder, i); /* and at its place in the source */
 	switch (LLVMGetInstructionOpcode(i)) {
 	case LLVMCall:
+		keep_place(i);
+		announce_by_value(d, i);
+		break;
 	case LLVMInvoke:
 		announce_by_value(d, i);
 		break;
@@ -117,6 +130,19 @@ static void ask_for_stack(LLVMValueRef f)
 {
 	if (!LLVMIsDeclaration(f) && !LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f))) {
 		LLVMAddTargetDependentFunctionAttr(f, "split-stack", "");
+	}
+}
+
+/* Two calls in the branches of a function are two places. */
+void keep_calls_apart(struct device *d)
+{
+	LLVMAttributeRef nomerge = LLVMCreateEnumAttribute(d->context, attribute_kind("nomerge"), 0);
+	size_t length;
+
+	FOR_FUNCTIONS(f, d) {
+		if (LLVMIsDeclaration(f) && strncmp(LLVMGetValueName2(f, &length), "nvw_cuda_", 9) == 0) {
+			LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, nomerge);
+		}
 	}
 }
 

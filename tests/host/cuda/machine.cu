@@ -208,6 +208,28 @@ __global__ void hand_over_by_fences_alone(int *data)
 	}
 }
 
+// ---- Publication by an atomic, of which the other work-item takes no notice
+
+enum publication { LAST, IN_BRANCHES };
+
+static __device__ bool publish(int *head, int from, int to)
+{
+	return atomicCAS(head, from, to) == from; // publish
+}
+
+__global__ void published(int *head, publication how)
+{
+	if (blockIdx.x == 1) {
+		*head = 4; // unpublished
+	} else if (how == LAST) {
+		atomicCAS(head, 0, 5); // the kernel's last call
+	} else if (head[16]) {
+		publish(head, 0, 6);
+	} else {
+		publish(head, 0, 7);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *const mode = argc > 1 ? argv[1] : "";
@@ -230,6 +252,10 @@ int main(int argc, char **argv)
 		hand_over<<<2, 1>>>(p, p + 512);
 	} else if (!strcmp(mode, "no-fences")) {
 		hand_over_without_fences<<<2, 1>>>(p, p + 512);
+	} else if (!strcmp(mode, "published")) {
+		published<<<2, 1>>>(p, LAST);
+	} else if (!strcmp(mode, "published-in-branches")) {
+		published<<<2, 1>>>(p, IN_BRANCHES);
 	} else if (!strcmp(mode, "many-fences")) {
 		counts_between_fences<<<65, 64>>>(p);
 	} else if (!strcmp(mode, "fences-alone")) {

@@ -54,6 +54,23 @@ static void races_are_told_with_their_lines(void **state)
 	assert_output_has("machine.cu:31, ");
 }
 
+/* Not that of our header, nor what called the kernel. */
+static void an_atomic_that_races_is_told_with_its_line(void **state)
+{
+	NEEDS_MACHINE();
+	build_machine();
+	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine published", nvwave), 1);
+	assert_output_has("atomic compare-exchange at ");
+	assert_output_has("machine.cu:225 and store at ");
+	assert_output_has("machine.cu:223, ");
+	assert_int_equal(
+		run("%s exec --check=races --protocol=gh -- ./machine published-in-branches", nvwave), 1);
+	assert_output_has("machine.cu:223 and atomic compare-exchange at ");
+	assert_output_has("machine.cu:217, ");
+	assert_null(strstr(output, "pmem.")); /* the host has flushed nothing */
+	assert_output_has("host.seconds ");
+}
+
 /* Of any scope, of however many work-items. */
 static void a_fence_races_with_nothing_and_orders_nothing_by_itself(void **state)
 {
@@ -340,6 +357,7 @@ int main(void)
 		cmocka_unit_test(a_load_on_the_machine_finds_what_a_store_left_there),
 		cmocka_unit_test(values_come_from_the_caches),
 		cmocka_unit_test(races_are_told_with_their_lines),
+		cmocka_unit_test(an_atomic_that_races_is_told_with_its_line),
 		cmocka_unit_test(a_fence_races_with_nothing_and_orders_nothing_by_itself),
 		cmocka_unit_test(each_kernel_has_its_time_and_statistics),
 		cmocka_unit_test(registered_files_are_nvram),
