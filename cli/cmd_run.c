@@ -26,6 +26,7 @@
 #include "report/output.h"
 #include "report/provenance.h"
 #include "report/race_report.h"
+#include "report/unlogged.h"
 #include "readers/drive.h"
 #include "run_check.h"
 #include "schedules/run_schedules.h"
@@ -34,7 +35,7 @@
 
 struct run {
 	const struct cli_session *session;
-	bool look_for_races;
+	bool look_for_races, check_undo;
 	enum emu_race_model race_model;
 	void *plan;
 	struct nvw_pool *pool;
@@ -241,6 +242,9 @@ static int prepare(struct run *run)
 	if (run->look_for_races) {
 		NVW_TRY(emu_check_races(run->machine, run->race_model));
 	}
+	if (run->check_undo) {
+		NVW_TRY(emu_check_undo(run->machine));
+	}
 	emu_set_power_cut(run->machine, &listen);
 	emu_set_host_fault(run->machine, host_fault, NULL);
 	return 0;
@@ -323,6 +327,7 @@ static int print(const struct run *run, const char *verdict)
 		.machine = run->machine,
 		.report = &run->report,
 		.races = emu_races(run->machine),
+		.undo = emu_undo(run->machine),
 		.host_seconds = run->seconds,
 		.every_statistic = cli_given(&s->given, CLI_statistics),
 		.verdict = verdict};
@@ -341,6 +346,13 @@ static int print(const struct run *run, const char *verdict)
 	json_decref(result.made_by);
 	NVW_TRY(r);
 	return cli_flush();
+}
+
+static bool breaks_rule(const struct run *run)
+{
+	const struct emu_undo_report *const undo = run->machine ? emu_undo(run->machine) : NULL;
+
+	return undo != NULL && undo->unlogged > 0;
 }
 
 /* NULL: none was found. */
@@ -376,8 +388,13 @@ static int take_own(struct run *run)
 	const struct cli_options *const o = &run->session->given;
 	static const enum emu_race_model models[] = {EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF};
 
-	run->look_for_races = cli_given(o, CLI_races);
-	run->race_model = models[cli_number(o, CLI_races)];
+	enum { CHECK_UNDO = sizeof models / sizeof *models };
+
+	run->check_undo = cli_given(o, CLI_races) && cli_number(o, CLI_races) == CHECK_UNDO;
+	run->look_for_races = cli_given(o, CLI_races) && !run->check_undo;
+	if (run->look_for_races) {
+		run->race_model = models[cli_number(o, CLI_races)];
+	}
 	run->host_readers = cli_number(o, CLI_host_readers);
 	run->reader_scans = cli_number(o, CLI_reader_scans);
 	return cli_options_check_use(o,
@@ -429,9 +446,11 @@ static int report(const struct run *run, int r, const char *verdict)
 		(void)print(run, "UNDECIDED");
 	} else if (r == 0 || r == NVW_E_INCONSISTENT) {
 		NVW_TRY(print(run, verdict));
-		return races ? NVW_E_INCONSISTENT : r;
+		return races || breaks_rule(run) ? NVW_E_INCONSISTENT : r;
 	} else if (races) {
 		cli_print_races(races, stderr);
+	} else if (breaks_rule(run)) {
+		cli_print_undo(emu_undo(run->machine), stderr);
 	}
 	return r;
 }

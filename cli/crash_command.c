@@ -21,6 +21,7 @@
 #include "report/problems.h"
 #include "programs/image_name.h"
 #include "report/provenance.h"
+#include "report/unlogged.h"
 #include "report/words.h"
 #include "session.h"
 
@@ -405,6 +406,7 @@ static int test_subject(struct crash_run *r, const struct ct_options *o)
 		return ct_run_schedules(r->subject, o, true, &r->result);
 	}
 	NVW_TRY(ct_run(r->subject, o, &r->result));
+	cli_unlogged_mark(&r->result);
 	if (o->shards == 0 && o->slice == 0 && o->exports == NULL) {
 		ct_find_fewest(r->subject, o, &r->result);
 	}

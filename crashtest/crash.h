@@ -253,19 +253,23 @@ bool ct_verdict_named(const char *name, enum ct_verdict *ret_verdict);
 /* True if nothing was found: consistent, unrefuted or robust. */
 bool ct_verdict_passes(enum ct_verdict verdict);
 
+/* Whose undo log: of libpmemobj's transactions, or of the epochs of kernels (nvw/epoch.h). */
+enum ct_log_kind { CT_LOG_TRANSACTION, CT_LOG_EPOCH, CT_LOG_KINDS };
+
 /*
- * A place that stores, within a transaction of libpmemobj, to what was neither added to it nor allocated by
- * it. It breaks a rule of the library, whether a tested state fails or not: an abort or a recovery does not
- * take the store back. Of a program built by nvwave-cc.
+ * A place that stores, within a transaction or an epoch, to what was neither added to its undo log nor allocated
+ * by it. It breaks a rule of the log, whether a tested state fails or not: an abort or a recovery does not take
+ * the store back. Of a program built by nvwave-cc, or of a kernel.
  */
 struct ct_unlogged {
-	char file[256], function[64];             /* of the store */
-	char begun_file[256], begun_function[64]; /* of the beginning of the outermost transaction */
-	uint32_t line, begun_line;                /* 0: unknown */
-	uint32_t bytes;                           /* of the first such store */
-	uint64_t off, times;                      /* its offset in the file; stores */
-	/* With the range added before it: a run of the program, and why there was none, or what refutes
-	 * it. */
+	enum ct_log_kind log;
+	char file[256], function[64]; /* of the store */
+	char begun_file[256],
+		begun_function[64]; /* of the beginning of the outermost transaction, or the epoch */
+	uint32_t line, begun_line;  /* 0: unknown */
+	uint32_t bytes;             /* of the first such store */
+	uint64_t off, times;        /* its offset in the file; stores */
+	/* With the range added before it: a run of the program, and why there was none, or what refutes it. */
 	enum ct_cure_outcome run;
 	char run_text[CT_CURE_TEXT];
 	uint64_t states; /* tested of that run */
@@ -276,6 +280,12 @@ struct ct_unlogged_list {
 	uint64_t more; /* stores of places that had no room */
 	struct ct_unlogged at[CT_UNLOGGED_MAX];
 };
+
+/* Adds a place, or its stores to those of the same lines: a statement may store by several instructions. */
+void ct_unlogged_add(struct ct_unlogged_list *list, const struct ct_unlogged *one);
+struct emu_undo_report;
+/* Those that a machine has found; NULL: it did not look. */
+void ct_unlogged_of_run(const struct emu_undo_report *report, struct ct_unlogged_list *ret_list);
 
 /* States that fail in the same way: their texts differ only in numbers. */
 struct ct_finding {

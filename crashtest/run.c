@@ -333,9 +333,10 @@ static void set_limits(struct run *r)
 }
 
 /* Races count, however the run ends. */
-static int look_for_races(struct run *r)
+static int look_for_mistakes(struct run *r)
 {
 	const struct ct_subject *const s = r->bench->subject;
+	NVW_TRY(emu_check_undo(r->machine));
 
 	if (s->order == NULL) {
 		return 0;
@@ -350,6 +351,7 @@ static int run_kernels(struct run *r)
 	struct nvw_findings findings = {0};
 	int error = s->workload->run(r->bench->plan, r->machine);
 
+	r->shared->undo = *emu_undo(r->machine);
 	if (s->order == NULL) {
 		return error;
 	}
@@ -427,7 +429,7 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	emu_insert_barriers(r->machine, s->inserted, s->inserted_count);
 	set_limits(r);
 	nvw__sites_forget();
-	error = look_for_races(r);
+	error = look_for_mistakes(r);
 	if (!error) {
 		error = set_up(r);
 	}

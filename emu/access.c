@@ -12,6 +12,7 @@
 #include "protocol/protocol.h"
 #include "order.h"
 #include "races/races.h"
+#include "undo.h"
 #include "store_buffer.h"
 
 enum { SLOTS = 128, FEW = 16, LINES_AHEAD = 4, TAGS_AHEAD = 8 };
@@ -305,6 +306,9 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 	}
 	if (m->races && !m->error && lanes != queued) {
 		races_access(m, wf, lanes & ~queued);
+	}
+	if (m->undo && !m->error && lanes != queued) {
+		emu_undo_served(m, wf, lanes & ~queued);
 	}
 	if (m->order && !m->error && lanes != queued) {
 		emu_order_access(m, wf, lanes & ~queued);

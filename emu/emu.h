@@ -234,6 +234,38 @@ NVW_CHECKED int emu_check_races(struct nvw_machine *machine, enum emu_race_model
 /* The races found so far; NULL if detection is off. Valid until the machine is destroyed. */
 const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 
+/* ---- The undo log ---------------------------------------------------------------------------- */
+
+enum { EMU_UNLOGGED_MAX = 16 };
+
+/* A store in an epoch to a word of a pool that the epoch has not logged; the first one is described. */
+struct emu_unlogged {
+	const struct nvw_site *store;
+	const struct nvw_site *begun; /* where its work-item began the epoch, or joined it */
+	const char *kind;             /* "store" */
+	char kernel[64];
+	uint64_t offset; /* in the range of the run's pools */
+	unsigned bytes;
+	uint64_t work_item, group;
+	uint64_t count; /* stores at this line in epochs that begin at that line */
+};
+
+struct emu_undo_report {
+	uint64_t stores;             /* to pools, in epochs of streams that use their log */
+	uint64_t unlogged, unlisted; /* of them; and of these, those at places that are not listed below */
+	unsigned count;
+	struct emu_unlogged store[EMU_UNLOGGED_MAX];
+};
+
+/*
+ * Enables the check of the undo log (docs/crash-testing.md): call it once, before the first launch. It takes no
+ * simulated time. NVW_E_MEMORY.
+ */
+NVW_CHECKED int emu_check_undo(struct nvw_machine *machine);
+
+/* What has been found so far; NULL if the check is off. Valid until the machine is destroyed. */
+const struct emu_undo_report *emu_undo(const struct nvw_machine *machine);
+
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Why a wavefront's request is delayed, and by whom it is woken. Statistics wait.NAME and wait.NAME_time

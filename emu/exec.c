@@ -19,6 +19,7 @@
 #include "order.h"
 #include "persist/persist.h"
 #include "store_buffer.h"
+#include "undo.h"
 
 enum { PASSED_OVER_MAX = 64 };
 
@@ -350,6 +351,9 @@ static void take_turn(struct nvw_machine *m, struct emu_wavefront *wf, emu_time 
 		return;
 	}
 	if (kind <= NVW__COMPARE_EXCHANGE) {
+		if (m->undo) {
+			emu_undo_issue(m, wf, lanes);
+		}
 		issue_memory(m, wf, lanes, t);
 	} else if (kind == NVW__RETURN) {
 		issue_return(m, wf, lanes, t);

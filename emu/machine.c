@@ -11,6 +11,7 @@
 #include "protocol/protocol.h"
 #include "order.h"
 #include "races/races.h"
+#include "undo.h"
 #include "record.h"
 #include "store_buffer.h"
 
@@ -278,6 +279,7 @@ void emu_destroy(struct nvw_machine *m)
 	emu_events_finish(m);
 	emu_order_finish(m);
 	races_finish(m);
+	emu_undo_finish(m);
 	record_finish(m);
 	emu_nvram_finish(m);
 	emu_network_finish(m);

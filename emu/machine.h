@@ -73,6 +73,7 @@ struct nvw_machine {
 	struct emu_nvram nvram;
 	struct emu_exec exec;
 	struct emu_races *races;             /* NULL: no race detection */
+	struct emu_undo *undo;               /* NULL: no check of the undo log */
 	struct emu_record *record;           /* persist log and checker: NULL if neither is on */
 	const struct persist_model *persist; /* persist/ */
 	void *persist_data;                  /* of the model */

@@ -4,6 +4,7 @@
 #include "order.h"
 #include "persist/persist.h"
 #include "races/races.h"
+#include "undo.h"
 
 /*
  * The next turn of a wavefront whose access the L1 has served at t. The way between the wavefront and its
@@ -44,6 +45,9 @@ void emu_access_served(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t
 	wf->served = emu_later(wf->served, t);
 	if (m->races && !m->error) {
 		races_access(m, wf, lanes);
+	}
+	if (m->undo && !m->error) {
+		emu_undo_served(m, wf, lanes);
 	}
 	if (m->order && !m->error) {
 		emu_order_access(m, wf, lanes);

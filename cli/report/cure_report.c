@@ -189,6 +189,11 @@ static void print_outcome(const struct ct_result *r, const struct ct_cure *c, co
 	}
 }
 
+static const char *words_of_log(enum ct_log_kind log)
+{
+	return log == CT_LOG_EPOCH ? "epochs" : "transactions";
+}
+
 void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, const char *indent, FILE *to)
 {
 	const struct ct_cure *const c = &f->cure;
@@ -203,8 +208,8 @@ void cli_cure_report(const struct ct_result *r, const struct ct_finding *f, cons
 	if (f->unlogged > 0) {
 		const struct ct_unlogged *const u = &r->unlogged.at[f->unlogged - 1];
 
-		fprintf(to, "%sthe store at %s:%u breaks a rule of transactions, below: mend that first\n",
-			indent, u->file, u->line);
+		fprintf(to, "%sthe store at %s:%u breaks a rule of %s, below: mend that first\n", indent,
+			u->file, u->line, words_of_log(u->log));
 	}
 	print_outcome(r, c, indent, to);
 }

@@ -14,6 +14,7 @@
 #include "core/describe.h"
 #include "provenance.h"
 #include "race_report.h"
+#include "unlogged.h"
 #include "run_summary.h"
 #include "value_line.h"
 #include "../session.h"
@@ -129,6 +130,9 @@ void cli_print_run(const struct cli_run_result *r, FILE *to)
 	if (r->races) {
 		cli_print_races(r->races, to);
 	}
+	if (r->undo) {
+		cli_print_undo(r->undo, to);
+	}
 	if (r->waits.wanted) {
 		print_waits(&r->waits, to);
 	}
@@ -190,6 +194,9 @@ int cli_print_run_json(const struct cli_run_result *r, FILE *to)
 	json_object_set(root, "made_by", r->made_by);
 	if (r->races) {
 		json_object_set_new(root, "races", cli_races_json(r->races));
+	}
+	if (r->undo) {
+		json_object_set_new(root, "undo", cli_undo_json(r->undo));
 	}
 	if (r->waits.wanted) {
 		json_object_set_new(root, "waits", waits_json(&r->waits));

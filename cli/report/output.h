@@ -18,6 +18,7 @@ struct cli_run_result {
 	const struct nvw_machine *machine;    /* its devices' statistics */
 	const struct nvw_description *report; /* the workload's own figures */
 	const struct emu_race_report *races;  /* NULL: no race check */
+	const struct emu_undo_report *undo;   /* NULL: the undo log was not checked */
 	struct cli_waits {                    /* rows by source line and cause */
 		const struct emu_waited *rows;
 		unsigned count;

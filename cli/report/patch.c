@@ -408,6 +408,9 @@ static const char *collect_range(
 {
 	char path[PATH_MAX];
 
+	if (u->log != CT_LOG_TRANSACTION) {
+		return "nvwave does not know where its epoch logs";
+	}
 	if (below == NULL && u->run != CT_CURE_HOLDS) {
 		return "its cure was not verified by running (--try-cures)";
 	}

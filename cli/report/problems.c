@@ -35,10 +35,9 @@ static const struct cli_rule rules[] = {
 	{"wrong-content", "A state is wrong whatever was lost.", "Look at what the check expects."},
 	{"inconsistent-state", "A crash state fails the check.",
 		"No two stores are known whose order would mend it."},
-	{"unlogged-store", "A store within a transaction was never added to its undo log.",
-		"An abort, or the recovery from a power cut, does not take it back. Add the range before the "
-		"store: "
-		"pmemobj_tx_add_range_direct()."},
+	{"unlogged-store", "A store within a transaction or an epoch was never added to its undo log.",
+		"An abort, or the recovery from a power cut, does not take it back. Add the range before the store: "
+		"pmemobj_tx_add_range_direct(), or nvw_undo() of a kernel."},
 	{"recovery-dies", "Recovery or the check dies or hangs on a crash state.",
 		"Recovery must bear every state that a power cut can leave."},
 	{"program-failed", "The program failed.", "It ended with another status than 0, or by a signal."},
@@ -320,7 +319,7 @@ static void add_races(json_t *all, const json_t *report)
 	}
 }
 
-/* Stores that their transaction has not logged. */
+/* Stores that their transaction or epoch has not logged. */
 static void add_unlogged(json_t *all, const json_t *list)
 {
 	json_t *row;
@@ -328,13 +327,17 @@ static void add_unlogged(json_t *all, const json_t *list)
 
 	json_array_foreach(list, i, row)
 	{
+		const bool is_epoch = strcmp(text_of(row, "log"), "epoch") == 0;
 		json_t *const steps = json_array();
+		char text[128];
 
+		snprintf(text, sizeof text, "a store within %s was never added to its undo log",
+			is_epoch ? "an epoch" : "a transaction");
 		add_place(steps, json_object_get(row, "store"),
-			"this store goes to what was not added to its transaction");
+			is_epoch ? "this store goes to what its epoch has not logged" :
+				   "this store goes to what was not added to its transaction");
 		add_place(steps, json_object_get(row, "transaction"), "which begins here");
-		add_problem(all, "unlogged-store", "error",
-			"a store within a transaction was never added to its undo log", steps);
+		add_problem(all, "unlogged-store", "error", text, steps);
 	}
 }
 

@@ -2,9 +2,13 @@
 /* See unlogged.h. */
 #include "unlogged.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include <crashtest/explain/cure.h>
+#include <emu.h>
+
+#include "core/bounds.h"
 
 #include "../../host/exec.h"
 #include "html_text.h"
@@ -15,7 +19,20 @@ typedef unsigned long long ull;
 
 enum { CURE_BYTES = 1536 };
 
-static const char rule[] = "an abort, or the recovery from a power cut, does not take it back";
+static const struct log_words {
+	const char *name;            /* in JSON */
+	const char *headline;        /* of a store */
+	const char *begun, *of_what; /* what has begun; its offset in what */
+	const char *rule;
+	const char *cure; /* where no statement can be proposed */
+	const char *whose;
+} logs[CT_LOG_KINDS] = {
+	[CT_LOG_TRANSACTION] = {"transaction", "never added to the undo log", "transaction", "file",
+		"an abort, or the recovery from a power cut, does not take it back",
+		"pmemobj_tx_add_range_direct()", "libpmemobj"},
+	[CT_LOG_EPOCH] = {"epoch", "never logged by nvw_undo()", "epoch", "pool",
+		"recovery does not take it back if the epoch has not completed", "nvw_undo()", "nvw/epoch.h"},
+};
 
 /* ---- Taking --------------------------------------------------------------------------------------- */
 
@@ -36,33 +53,6 @@ static void take(const struct host_control *c, const struct host_unlogged *from,
 	memcpy(ret->begun_function, begun.function, sizeof ret->begun_function);
 }
 
-/* The same lines: a statement may store by several instructions. */
-static struct ct_unlogged *find_alike(struct ct_unlogged_list *list, const struct ct_unlogged *one)
-{
-	for (unsigned i = 0; i < list->count; i++) {
-		struct ct_unlogged *const u = &list->at[i];
-
-		if (u->line == one->line && u->begun_line == one->begun_line &&
-			strcmp(u->file, one->file) == 0 && strcmp(u->begun_file, one->begun_file) == 0) {
-			return u;
-		}
-	}
-	return NULL;
-}
-
-static void add(struct ct_unlogged_list *list, const struct ct_unlogged *one)
-{
-	struct ct_unlogged *const alike = find_alike(list, one);
-
-	if (alike != NULL) {
-		alike->times += one->times;
-	} else if (list->count < CT_UNLOGGED_MAX) {
-		list->at[list->count++] = *one;
-	} else {
-		list->more += one->times;
-	}
-}
-
 void cli_unlogged_take(const struct host_control *c, int file, struct ct_unlogged_list *ret)
 {
 	*ret = (struct ct_unlogged_list){.more = c->unlogged_more};
@@ -73,7 +63,7 @@ void cli_unlogged_take(const struct host_control *c, int file, struct ct_unlogge
 
 		if (file < 0 || from->file == (uint32_t)file) {
 			take(c, from, &one);
-			add(ret, &one);
+			ct_unlogged_add(ret, &one);
 		}
 	}
 }
@@ -109,7 +99,7 @@ void cli_unlogged_mark(struct ct_result *r)
 			if (is_cure || is_at(u, f->cause.lost) || is_at(u, f->cause.early)) {
 				f->unlogged = k + 1;
 			}
-			if (is_cure) {
+			if (is_cure && u->log == CT_LOG_TRANSACTION) {
 				f->cure = (struct ct_cure){.count = 0};
 			}
 		}
@@ -120,10 +110,8 @@ void cli_unlogged_mark(struct ct_result *r)
 
 static void cure_text(const struct ct_unlogged *u, char *text, size_t bytes)
 {
-	const char *const why = cli_patch_range(u, text, bytes);
-
-	if (why != NULL) {
-		snprintf(text, bytes, "pmemobj_tx_add_range_direct()");
+	if (u->log != CT_LOG_TRANSACTION || cli_patch_range(u, text, bytes) != NULL) {
+		snprintf(text, bytes, "%s", logs[u->log].cure);
 	}
 }
 
@@ -136,6 +124,12 @@ static void tell_cure(const struct ct_unlogged *u, bool tries, char *ret_text, s
 	const bool asks = tries && u->run == CT_CURE_NOT_RUN && u->run_text[0] == '\0';
 	char range[512], held[128] = "";
 
+	if (u->log == CT_LOG_EPOCH) {
+		snprintf(ret_text, bytes,
+			"log it before the persist barrier that comes before the store, or, if nothing durable "
+			"refers to it yet or the store stands by itself, say so: nvw_undo_spare()");
+		return;
+	}
 	cure_text(u, range, sizeof range);
 	if (u->run == CT_CURE_HOLDS) {
 		snprintf(held, sizeof held,
@@ -151,16 +145,17 @@ void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		const struct ct_unlogged *const u = &list->at[i];
+		const struct log_words *const w = &logs[u->log];
 		char text[CURE_BYTES];
 
-		fprintf(to, "\n rule  never added to the undo log: the store at %s:%u (%s)\n", u->file,
-			u->line, u->function);
-		fprintf(to, "    in the transaction begun at %s:%u (%s)", u->begun_file, u->begun_line,
+		fprintf(to, "\n rule  %s: the store at %s:%u (%s)\n", w->headline, u->file, u->line,
+			u->function);
+		fprintf(to, "    in the %s begun at %s:%u (%s)", w->begun, u->begun_file, u->begun_line,
 			u->begun_function);
-		fprintf(to, ", %u byte%s at file offset 0x%llx, %llu time%s\n", u->bytes, plural(u->bytes),
-			(ull)u->off, (ull)u->times, plural(u->times));
+		fprintf(to, ", %u byte%s at %s offset 0x%llx, %llu time%s\n", u->bytes, plural(u->bytes),
+			w->of_what, (ull)u->off, (ull)u->times, plural(u->times));
 		tell_cure(u, tries, text, sizeof text);
-		fprintf(to, "    %s\n    %s\n", rule, text);
+		fprintf(to, "    %s\n    %s\n", w->rule, text);
 	}
 	if (list->more > 0) {
 		fprintf(to, "\n and %llu such stores at other places\n", (ull)list->more);
@@ -180,13 +175,13 @@ json_t *cli_unlogged_json(const struct ct_unlogged_list *list)
 		char text[512];
 
 		cure_text(u, text, sizeof text);
-		json_array_append_new(
-			all, json_pack("{s:{s:s, s:i, s:s}, s:{s:s, s:i, s:s}, s:I, s:i, s:I, s:s, s:s, s:s}",
-				     "store", "file", u->file, "line", (int)u->line, "function", u->function,
-				     "transaction", "file", u->begun_file, "line", (int)u->begun_line,
-				     "function", u->begun_function, "offset", (json_int_t)u->off, "bytes",
-				     (int)u->bytes, "times", (json_int_t)u->times, "cure", text, "run",
-				     outcomes[u->run], "run_text", u->run_text));
+		json_array_append_new(all,
+			json_pack("{s:s, s:{s:s, s:i, s:s}, s:{s:s, s:i, s:s}, s:I, s:i, s:I, s:s, s:s, s:s}",
+				"log", logs[u->log].name, "store", "file", u->file, "line", (int)u->line,
+				"function", u->function, "transaction", "file", u->begun_file, "line",
+				(int)u->begun_line, "function", u->begun_function, "offset",
+				(json_int_t)u->off, "bytes", (int)u->bytes, "times", (json_int_t)u->times,
+				"cure", text, "run", outcomes[u->run], "run_text", u->run_text));
 	}
 	if (json_array_size(all) == 0) {
 		json_decref(all);
@@ -205,12 +200,24 @@ static uint64_t number_of(const json_t *o, const char *name)
 	return (uint64_t)json_integer_value(json_object_get(o, name));
 }
 
+/* A report without it is of a version that knew transactions alone. */
+static enum ct_log_kind log_named(const char *name)
+{
+	for (unsigned i = 0; i < CT_LOG_KINDS; i++) {
+		if (strcmp(logs[i].name, name) == 0) {
+			return (enum ct_log_kind)i;
+		}
+	}
+	return CT_LOG_TRANSACTION;
+}
+
 static void read_one(const json_t *o, struct ct_unlogged *ret)
 {
 	const json_t *const store = json_object_get(o, "store"), *const begun =
 									 json_object_get(o, "transaction");
 
-	*ret = (struct ct_unlogged){.line = (uint32_t)number_of(store, "line"),
+	*ret = (struct ct_unlogged){.log = log_named(string_of(o, "log")),
+		.line = (uint32_t)number_of(store, "line"),
 		.begun_line = (uint32_t)number_of(begun, "line"),
 		.bytes = (uint32_t)number_of(o, "bytes"),
 		.off = number_of(o, "offset"),
@@ -235,22 +242,55 @@ void cli_unlogged_read(const json_t *list, struct ct_unlogged_list *ret)
 	}
 }
 
+/* ---- A run of kernels ----------------------------------------------------------------------------- */
+
+void cli_print_undo(const struct emu_undo_report *report, FILE *to)
+{
+	struct ct_unlogged_list list;
+
+	ct_unlogged_of_run(report, &list);
+	if (report->stores == 0) {
+		fputs("undo log: no store was in an epoch that uses it\n", to);
+		return;
+	}
+	fprintf(to, "undo log: %s of %s stores in epochs were not logged%s", GROUPED(report->unlogged),
+		GROUPED(report->stores), words_if(report->unlogged == 0, "\n"));
+	if (report->unlogged > 0) {
+		fprintf(to, ", at %s%u place%s\n", words_if(report->unlisted, "more than "), list.count,
+			plural(list.count));
+	}
+	cli_unlogged_text(&list, false, to);
+}
+
+json_t *cli_undo_json(const struct emu_undo_report *report)
+{
+	struct ct_unlogged_list list;
+
+	ct_unlogged_of_run(report, &list);
+	json_t *const places = cli_unlogged_json(&list);
+
+	return json_pack("{s:I, s:I, s:I, s:o}", "stores", (json_int_t)report->stores, "unlogged",
+		(json_int_t)report->unlogged, "unlisted", (json_int_t)report->unlisted, "places",
+		NVW_OR(places, json_array()));
+}
+
 /* ---- Page ----------------------------------------------------------------------------------------- */
 
 void html_unlogged(FILE *f, const struct ct_unlogged_list *list)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		const struct ct_unlogged *const u = &list->at[i];
+		const struct log_words *const w = &logs[u->log];
 		char text[CURE_BYTES];
 
 		tell_cure(u, true, text, sizeof text);
-		fputs("<section class=\"card\"><h2>Never added to the undo log: the store at ", f);
+		fprintf(f, "<section class=\"card\"><h2>%c%s: the store at ", toupper(w->headline[0]),
+			w->headline + 1);
 		html_text(f, u->file);
-		fprintf(f, ":%u</h2><p>It is in the transaction that begins at ", u->line);
+		fprintf(f, ":%u</h2><p>It is in the %s that begins at ", u->line, w->begun);
 		html_text(f, u->begun_file);
-		fprintf(f,
-			":%u, and %s. This is a rule of libpmemobj, whether a tested state fails or not.</p>",
-			u->begun_line, rule);
+		fprintf(f, ":%u, and %s. This is a rule of %s, whether a tested state fails or not.</p>",
+			u->begun_line, w->rule, w->whose);
 		fputs("<p>", f);
 		html_text(f, text);
 		fputs("</p></section>", f);

@@ -368,6 +368,7 @@ static int pilot(struct killing *k, uint64_t *ret_ack_ranges)
 	if (!error) {
 		error = ct_coverage_of(ct_run_executed(run), &k->result->coverage);
 	}
+	ct_unlogged_of_run(&run->undo, &k->result->unlogged);
 	k->begin_ps = run->begin_ps;
 	k->end_ps = run->end_ps;
 	*ret_ack_ranges = run->ack_count;

@@ -153,6 +153,7 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	if (!error) {
 		error = ct_coverage_of(ct_run_executed(l->shared), &ret_result->coverage);
 	}
+	ct_unlogged_of_run(&l->shared->undo, &ret_result->unlogged);
 	ret_result->robust = options->robust;
 	ret_result->has_recoveries = ret_result->states_distinct > 0 && !options->robust;
 	json_decref(head);

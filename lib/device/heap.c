@@ -30,6 +30,7 @@ static void store_block_word(const struct nvw_pmem *pmem, nvw_off block, unsigne
 		return;
 	}
 	word = nvw__block_word_off(nvw__chunk_off(&pmem->geometry, chunk), index);
+	nvw__epoch_tell_of(pmem, epoch, NVW__EPOCH_SPARED, word, sizeof(uint64_t));
 	nvw_store(nvw_at(pmem, uint64_t, word), nvw_seal(word, payload));
 }
 
@@ -48,6 +49,9 @@ nvw_off nvw_pmalloc(const struct nvw_pmem *pmem, uint64_t bytes, const struct nv
 		return 0;
 	}
 	block = nvw_load(&heap->blocks[next]);
+	if (epoch) {
+		nvw__epoch_tell_of(pmem, epoch, NVW__EPOCH_ALLOCATED, block, nvw__class_block_bytes(class));
+	}
 	store_block_word(pmem, block, class, NVW__BLOCK_ALLOCATED, NVW__BLOCK_ALLOCATED_BY, epoch);
 	return block;
 }

@@ -72,6 +72,19 @@ struct nvw_epoch {
  */
 struct nvw_epoch nvw_epoch_begin(const struct nvw_pmem *pmem, uint32_t stream);
 
+/*
+ * The calling work-item goes on with an epoch that another kernel has begun: its stores are in it from here
+ * on, until the kernel ends. nvw_epoch_begin() implies it. It has a meaning for the check of the undo log
+ * alone (nvwave run --check=undo), and takes no simulated time.
+ */
+#define nvw_epoch_join(epoch) nvw__epoch_join((epoch), NVW__EPOCH_SITE)
+
+/*
+ * The epoch need not log these bytes of the pool: nothing durable refers to them yet, or each store to them
+ * stands by itself, and is not to be taken back. For the check alone, as above.
+ */
+void nvw_undo_spare(const struct nvw_epoch *epoch, nvw_off off, uint64_t bytes);
+
 /* Discards the stream's entries of earlier, settled epochs: one store to DRAM. */
 void nvw_undo_reset(const struct nvw_epoch *epoch);
 
@@ -90,5 +103,44 @@ void nvw_epoch_complete(struct nvw_epoch *epoch);
  * none. */
 nvw_off nvw_epoch_off(const struct nvw_pool_geometry *geometry, uint32_t stream);
 uint64_t nvw_epoch_settled(uint64_t word);
+
+/* ---- How epochs reach the machine (not for direct use) -------------------------------------------- */
+
+enum nvw__epoch_what {
+	NVW__EPOCH_JOINED,
+	NVW__EPOCH_EMPTIED, /* its log */
+	NVW__EPOCH_LOGGED,
+	NVW__EPOCH_SPARED,
+	NVW__EPOCH_ALLOCATED,
+	NVW__EPOCH_COMPLETED
+};
+
+struct nvw__epoch_told {
+	enum nvw__epoch_what what;
+	const void *status; /* its stream, by its word in the epoch status table; NULL: the work-item's */
+	const struct nvw_site *site; /* joined: where */
+	const void *at;              /* logged, spared, allocated: the bytes */
+	uint64_t bytes;
+};
+
+void nvw__epoch_tell(const struct nvw__epoch_told *told);
+void nvw__epoch_join(const struct nvw_epoch *epoch, const struct nvw_site *site);
+/* With epoch NULL the work-item's own one: of what it need not log. */
+void nvw__epoch_tell_of(const struct nvw_pmem *pmem, const struct nvw_epoch *epoch, enum nvw__epoch_what what,
+	nvw_off off, uint64_t bytes);
+
+#define NVW__EPOCH_SITE                                                            \
+	({                                                                         \
+		static const struct nvw_site nvw__begun = {                        \
+			.file = __FILE__, .function = __func__, .line = __LINE__}; \
+		&nvw__begun;                                                       \
+	})
+
+#define nvw_epoch_begin(pmem, stream)                                                    \
+	({                                                                               \
+		const struct nvw_epoch nvw__epoch = (nvw_epoch_begin)((pmem), (stream)); \
+		nvw__epoch_join(&nvw__epoch, NVW__EPOCH_SITE);                           \
+		nvw__epoch;                                                              \
+	})
 
 #endif

@@ -220,6 +220,18 @@ uint64_t emu_inserted_met(const struct nvw_machine *m)
 	return 0;
 }
 
+int emu_check_undo(struct nvw_machine *m)
+{
+	return 0;
+}
+
+const struct emu_undo_report *emu_undo(const struct nvw_machine *m)
+{
+	static const struct emu_undo_report nothing;
+
+	return &nothing;
+}
+
 void emu_set_clock(struct nvw_machine *m, const struct emu_clock *clock)
 {
 }

@@ -129,8 +129,8 @@ static uint64_t add_keys(const struct btree_item *it, const struct btree_view *v
 			continue;
 		}
 		slot = btree_slot(order, btree_count(order));
-		PUT(it, BTREE_KEY(v->node, slot), in->key);
-		PUT(it, BTREE_VALUE(v->node, it->a->slots, slot), in->value);
+		PUT_SPARED(it, BTREE_KEY(v->node, slot), in->key);
+		PUT_SPARED(it, BTREE_VALUE(v->node, it->a->slots, slot), in->value);
 		order = btree_order_insert(order, i + added++);
 	}
 	return order;
@@ -491,7 +491,7 @@ static void update_values(const struct btree_item *it, uint64_t k, uint64_t end,
 			uint64_t *const value = BTREE_VALUE(v.node, it->a->slots, btree_slot(v.order, i));
 
 			if (nvw_load(value) != in.value) {
-				PUT(it, value, in.value);
+				PUT_SPARED(it, value, in.value);
 			}
 		}
 	}
@@ -515,6 +515,9 @@ static void publish(const struct btree_item *it, uint64_t k, uint64_t end)
 	}
 	if (it->level == 0) {
 		btree_serve_note(a->plan, a->host_ops + k, end - k, off);
+	}
+	if (a->undo && !(order & SPLIT)) {
+		nvw_undo_spare(&it->epoch, off + offsetof(struct btree_node, order), sizeof order);
 	}
 	STEP(it->replaced, publish_order, it, off, order & ~SPLIT);
 	if (order & SPLIT) {

@@ -46,6 +46,15 @@ static inline bool btree_is_near(const struct btree_args *a, unsigned level)
 /* A store to NVRAM, counted by level (gope18 Table 3). */
 #define PUT(it, p, v) ((it)->a->plan->writes[(it)->level]++, nvw_store((p), (v)))
 
+/* The same of a word that its epoch need not log: nothing refers to it yet, or the store stands by itself. */
+#define PUT_SPARED(it, p, v)                                                                            \
+	do {                                                                                            \
+		if ((it)->a->undo) {                                                                    \
+			nvw_undo_spare(&(it)->epoch, nvw_off_of((it)->a->pmem, (p)), sizeof(uint64_t)); \
+		}                                                                                       \
+		PUT(it, p, v);                                                                          \
+	} while (0)
+
 static inline void btree_meet(const struct btree_item *it)
 {
 	nvw_barrier(it->scope);

@@ -53,6 +53,12 @@ static void fill(struct task_run *run, uint32_t entry, int32_t code, const uint3
 {
 	const struct trees *const t = trees_of(run);
 
+	if (entry >= run->free_first) {
+		task_spare(run, &t->vector.code[entry]);
+		for (unsigned i = 0; i < n; i++) {
+			task_spare(run, word_of(t, entry, i));
+		}
+	}
 	nvw_store(&t->vector.code[entry], code);
 	for (unsigned i = 0; i < n; i++) {
 		nvw_store(word_of(t, entry, i), words[i]);
@@ -86,6 +92,7 @@ static void run_epoch(const void *args)
 	struct trees *const t = *(struct trees *const *)args;
 	const uint64_t entry = t->run.now.first + nvw_global_id();
 
+	task_join_epoch(&t->run);
 	if (entry < t->run.now.end) {
 		task_execute(&t->run, (uint32_t)entry, nvw_load(&t->vector.code[entry]));
 	}
@@ -98,6 +105,7 @@ static void run_maps(const void *args)
 	struct trees *const t = *(struct trees *const *)args;
 	const uint32_t entry = t->run.free_first + (uint32_t)nvw_group_id();
 
+	task_join_epoch(&t->run);
 	task_execute_map(&t->run, entry, nvw_load(&t->vector.code[entry]));
 }
 

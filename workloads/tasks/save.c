@@ -203,7 +203,9 @@ static void save_point(const void *args)
 	 * not order after it. */
 	struct nvw_epoch epoch = {.pmem = a->save->pmem, .stream = a->save->stream, .number = a->number};
 
+	nvw_epoch_join(&epoch);
 	for (uint64_t i = nvw_global_id(); i < count; i += work_items) {
+		nvw_undo_spare(&epoch, a->copy + 8 * i, sizeof(uint64_t)); /* nothing refers to it yet */
 		nvw_store(nvw_at(a->save->pmem, uint64_t, a->copy + 8 * i), word_at(a, i, epoch.number));
 	}
 	if (a->save->undo && nvw_global_id() == 0) {
@@ -257,9 +259,39 @@ static void log_epoch(const void *args)
 	ORDER(a->save, after_log, NVW_WORKGROUP);
 }
 
+static struct nvw_epoch open_epoch(const struct task_run *run)
+{
+	const struct nvw_task_save *const save = run->options.save;
+
+	return (struct nvw_epoch){.pmem = save->pmem, .stream = save->stream};
+}
+
+static bool is_undone(const struct task_run *run)
+{
+	return run->options.save != NULL && run->options.save->undo;
+}
+
+void task_join_epoch(const struct task_run *run)
+{
+	if (is_undone(run)) {
+		const struct nvw_epoch epoch = open_epoch(run);
+
+		nvw_epoch_join(&epoch);
+	}
+}
+
+void task_spare(const struct task_run *run, const void *at)
+{
+	if (is_undone(run)) {
+		const struct nvw_epoch epoch = open_epoch(run);
+
+		nvw_undo_spare(&epoch, nvw_off_of(epoch.pmem, at), sizeof(uint32_t));
+	}
+}
+
 void task_order_epoch(const struct task_run *run)
 {
-	if (run->options.save != NULL && run->options.save->undo) {
+	if (is_undone(run)) {
 		ORDER(run->options.save, after_tasks, NVW_WORKGROUP);
 	}
 }

@@ -117,6 +117,9 @@ struct save_vector {
 
 /* With undo logging: the vector in the pool, and what an epoch is about to change, before it runs. */
 struct save_vector task_vector_in_pool(const struct task_run *run);
+/* In its kernels: their stores are the epoch's, and a value in a new entry needs no undo. */
+void task_join_epoch(const struct task_run *run);
+void task_spare(const struct task_run *run, const void *at);
 void task_order_epoch(const struct task_run *run); /* at the end of its kernel */
 NVW_CHECKED int task_log(struct task_run *run, const struct save_vector *vector);
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Places that store what an undo log cannot take back (struct ct_unlogged): one for each pair of lines. */
+#include <stdio.h>
+#include <string.h>
+
+#include <emu.h>
+
+#include "../crash.h"
+
+static bool is_alike(const struct ct_unlogged *a, const struct ct_unlogged *b)
+{
+	return a->line == b->line && a->begun_line == b->begun_line && strcmp(a->file, b->file) == 0 &&
+	       strcmp(a->begun_file, b->begun_file) == 0;
+}
+
+void ct_unlogged_add(struct ct_unlogged_list *list, const struct ct_unlogged *one)
+{
+	for (unsigned i = 0; i < list->count; i++) {
+		if (is_alike(&list->at[i], one)) {
+			list->at[i].times += one->times;
+			return;
+		}
+	}
+	if (list->count < CT_UNLOGGED_MAX) {
+		list->at[list->count++] = *one;
+	} else {
+		list->more += one->times;
+	}
+}
+
+static struct ct_unlogged of_run(const struct emu_unlogged *x)
+{
+	struct ct_unlogged u = {.log = CT_LOG_EPOCH,
+		.line = x->store->line,
+		.begun_line = x->begun->line,
+		.bytes = x->bytes,
+		.off = x->offset,
+		.times = x->count};
+
+	snprintf(u.file, sizeof u.file, "%s", x->store->file);
+	snprintf(u.function, sizeof u.function, "%s", x->store->function);
+	snprintf(u.begun_file, sizeof u.begun_file, "%s", x->begun->file);
+	snprintf(u.begun_function, sizeof u.begun_function, "%s", x->begun->function);
+	return u;
+}
+
+void ct_unlogged_of_run(const struct emu_undo_report *report, struct ct_unlogged_list *ret_list)
+{
+	*ret_list = (struct ct_unlogged_list){.count = 0};
+	if (report == NULL) {
+		return;
+	}
+	ret_list->more = report->unlisted;
+	for (unsigned i = 0; i < report->count; i++) {
+		const struct ct_unlogged one = of_run(&report->store[i]);
+
+		ct_unlogged_add(ret_list, &one);
+	}
+}
