@@ -278,6 +278,7 @@ struct host_control {
 	uint32_t file_count, module_count, site_count, unfollowed_count, marked_count, unlogged_count;
 	struct host_marked marked[HOST_MARKED_MAX];
 	uint64_t unlogged_more; /* stores that had no room there */
+	uint64_t transactions;  /* of libpmemobj, the outermost ones, on recorded pools */
 	struct host_unlogged unlogged[HOST_UNLOGGED_MAX];
 	struct host_unfollowed unfollowed[HOST_UNFOLLOWED_MAX];
 	struct host_file file[HOST_FILES_MAX];

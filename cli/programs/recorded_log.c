@@ -43,6 +43,9 @@ static void tell_gaps(const struct host_control *c)
 	if (c->stray[0] != '\0') {
 		fprintf(stderr, "nvwave: note: %s\n", c->stray);
 	}
+	if (cli_unlogged_unseen(c)) {
+		fprintf(stderr, "nvwave: note: %s\n", cli_unlogged_unseen(c));
+	}
 }
 
 static void tell_unflushed(const struct host_session *s, unsigned file)

@@ -53,6 +53,14 @@ static void take(const struct host_control *c, const struct host_unlogged *from,
 	memcpy(ret->begun_function, begun.function, sizeof ret->begun_function);
 }
 
+const char *cli_unlogged_unseen(const struct host_control *c)
+{
+	if (c->transactions == 0 || c->instrumented || !(c->record || c->advice)) {
+		return NULL;
+	}
+	return "of its transactions only calls of libpmemobj were looked at: nvwave-cc has its own stores looked at";
+}
+
 void cli_unlogged_take(const struct host_control *c, int file, struct ct_unlogged_list *ret)
 {
 	*ret = (struct ct_unlogged_list){.more = c->unlogged_more};

@@ -11,6 +11,8 @@
 
 #include "../../host/session.h"
 
+/* What was not looked at in the transactions of a session, as a sentence; NULL: nothing. */
+const char *cli_unlogged_unseen(const struct host_control *control);
 /* Those of a session that store to a file, or with -1 to any. */
 void cli_unlogged_take(const struct host_control *control, int file, struct ct_unlogged_list *ret_list);
 

@@ -421,6 +421,13 @@ void host_turn_created(struct host_turn *new, pthread_t thread, bool failed);
 
 /* Under the lock: this thread is about to store, by this code. */
 void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code);
+/* A function of libpmemobj is about to store to these bytes for its caller, and no transaction takes that back
+ * by itself. at may be NULL, or outside of mappings. */
+void host_transaction_stores(const void *at, size_t n, const struct host_caller *caller);
+/* One more constructor runs, or (-1) one less: it stores to its own object. */
+void host_transaction_constructs(int more);
+/* An object that was reserved is published: outside a transaction it is no longer new. */
+void host_transaction_publishes(const void *start);
 
 /* ---- System calls that write (writes.c) ------------------------------------------------------------ */
 

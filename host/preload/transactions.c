@@ -4,8 +4,9 @@
  * abort or a recovery restores, or to an object that it has allocated or reserved. Others are noted: each is
  * a pair of places, of the store and of the beginning of its outermost transaction.
  *
- * Looked at are the stores that a program built by nvwave-cc announces, to the pool of the transaction. A
- * constructor of pmemobj_alloc() stores to its own new object, and is not looked at.
+ * Looked at are the stores that a program built by nvwave-cc announces, to the pool of the transaction, and
+ * those that libpmemobj makes for any program (library_stores.c). A constructor of pmemobj_alloc() stores to
+ * its own new object, and is not looked at.
  */
 #include <errno.h>
 #include <libpmem.h>
@@ -148,22 +149,60 @@ static void note(const struct host_unlogged *found)
 	}
 }
 
+static bool may_store(const struct host_transaction *t, const struct host_mapping *m, uintptr_t at, size_t n)
+{
+	return t->makers > 0 || t->full || m->file != t->file || REAL(pmemobj_tx_stage)() != TX_STAGE_WORK ||
+	       is_covered(t, at, at + n);
+}
+
+static struct host_unlogged unlogged(
+	const struct host_transaction *t, const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site)
+{
+	return (struct host_unlogged){.store = site,
+		.begun = t->begun,
+		.file = (uint32_t)m->file,
+		.bytes = (uint32_t)n,
+		.off = m->off + (at - m->start),
+		.times = 1};
+}
+
 void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code)
 {
 	const struct host_transaction *const t = host_self.transaction;
-	const uintptr_t at = p->address;
 
-	if (t == NULL || t->depth == 0 || t->makers > 0 || t->full || m->file != t->file ||
-		REAL(pmemobj_tx_stage)() != TX_STAGE_WORK || is_covered(t, at, at + p->n) ||
-		is_of_library((uintptr_t)code)) {
+	if (t == NULL || t->depth == 0 || is_of_library((uintptr_t)code)) {
 		return;
 	}
-	note(&(struct host_unlogged){.store = p->site,
-		.begun = t->begun,
-		.file = (uint32_t)m->file,
-		.bytes = (uint32_t)p->n,
-		.off = m->off + (at - m->start),
-		.times = 1});
+	if (!may_store(t, m, p->address, p->n)) {
+		const struct host_unlogged found = unlogged(t, m, p->address, p->n, p->site);
+
+		note(&found);
+	}
+}
+
+static void check_call(
+	const struct host_transaction *t, uintptr_t at, size_t n, const struct host_caller *caller)
+{
+	const struct host_mapping *const m = host_find((const void *)at);
+
+	if (m != NULL && !may_store(t, m, at, n)) {
+		const struct host_unlogged found = unlogged(t, m, at, n, host_site(caller));
+
+		note(&found);
+	}
+}
+
+void host_transaction_stores(const void *at, size_t n, const struct host_caller *caller)
+{
+	const struct host_transaction *const t = host_self.transaction;
+	const int before = errno;
+
+	if (t != NULL && t->depth > 0 && at != NULL && n > 0 && !is_of_library((uintptr_t)caller->address) &&
+		host_enter()) {
+		check_call(t, (uintptr_t)at, n, caller);
+		host_leave();
+	}
+	errno = before;
 }
 
 /* ---- Transactions ----------------------------------------------------------------------------------- */
@@ -180,6 +219,7 @@ static void begins(const PMEMobjpool *pool, const struct host_caller *caller)
 
 	t->file = m ? m->file : -1;
 	t->begun = host_site(caller);
+	host_control->transactions += m != NULL;
 	host_leave();
 }
 
@@ -303,41 +343,23 @@ ALLOCATES(pmemobj_xreserve,
 	(PMEMobjpool * pop, struct pobj_action *act, size_t size, uint64_t type_num, uint64_t flags),
 	(pop, act, size, type_num, flags))
 
-/* ---- Constructors ----------------------------------------------------------------------------------- */
-
-struct constructor {
-	pmemobj_constr run;
-	void *argument;
-};
-
-static int construct(PMEMobjpool *pool, void *object, void *context)
+void host_transaction_constructs(int more)
 {
-	const struct constructor *const c = context;
 	struct host_transaction *const t = own();
 
 	if (t != NULL) {
-		t->makers++;
+		t->makers += (unsigned)more;
 	}
-	const int error = c->run(pool, object, c->argument);
-
-	if (t != NULL) {
-		t->makers--;
-	}
-	return error;
 }
 
-HOST_EXPORT int pmemobj_alloc(PMEMobjpool *pop, PMEMoid *oidp, size_t size, uint64_t type_num,
-	pmemobj_constr constructor, void *arg)
+void host_transaction_publishes(const void *start)
 {
-	struct constructor c = {constructor, arg};
+	struct host_transaction *const t = host_self.transaction;
 
-	return REAL(pmemobj_alloc)(pop, oidp, size, type_num, constructor ? construct : NULL, &c);
-}
-
-HOST_EXPORT int pmemobj_xalloc(PMEMobjpool *pop, PMEMoid *oidp, size_t size, uint64_t type_num,
-	uint64_t flags, pmemobj_constr constructor, void *arg)
-{
-	struct constructor c = {constructor, arg};
-
-	return REAL(pmemobj_xalloc)(pop, oidp, size, type_num, flags, constructor ? construct : NULL, &c);
+	for (unsigned i = 0; t != NULL && t->depth == 0 && i < t->count; i++) {
+		if (t->range[i].start == (uintptr_t)start) {
+			t->range[i] = t->range[--t->count];
+			return;
+		}
+	}
 }

@@ -49,7 +49,8 @@ def watched(case, *options):
 
 
 wrong = []
-for case in ("added", "added-in-parts", "allocated", "reserved", "nested", "aborted", "another-thread", "another-file", "outside"):
+for case in ("added", "added-in-parts", "allocated", "reserved", "nested", "aborted", "another-thread", "another-file", "outside", "copied",
+             "inserted", "reserved-before"):
     status, unlogged, err = watched(case, "--advice")
     if status != 0 or unlogged:
         wrong.append((case, status, unlogged, err))
@@ -57,10 +58,11 @@ ok(not wrong, "what_a_transaction_has_added_allocated_or_reserved_may_be_stored_
 wrong = []
 for case in (n for n in lines if n.startswith("no-")):
     status, unlogged, err = watched(case, "--record=log")
-    if (status != 1 or [u["store"]["line"] for u in unlogged] != [lines[case]] or unlogged[0]["transaction"]["line"] != lines["begin"]
+    if (status != 1 or [u["store"]["line"] for u in unlogged] != [lines[case]] or
+            (unlogged[0]["transaction"]["line"] != lines["begin"]) != (case == "no-longer-reserved")
             or (unlogged[0]["times"] > 1) != (case == "no-range-of-two")):
         wrong.append((case, status, unlogged, err))
-ok(not wrong and len(lines) == 6, "each_store_to_anything_else_is_named_with_its_transaction", *wrong)
+ok(not wrong and len(lines) == 11, "each_store_to_anything_else_is_named_with_its_transaction", *wrong)
 status, unlogged, _ = watched("no-range")
 ok(status == 0 and not unlogged, "nothing_is_looked_at_without_a_record")
 
@@ -110,6 +112,15 @@ with open("build.sh", "w") as f:  # as if the range did not reach the build
 status, out, err = run(*crash[:3], "--check=true", "--states=10", "--exec=./transactions start no-range", "--try-cures=sh build.sh", "--patch=no.patch")
 ok(status == 1 and "refuted by running: pmemobj_tx_add_range_direct(" in out and "is still in no added range" in out and not os.path.exists("no.patch"),
    "a_range_that_does_not_help_is_refuted", status, out, err)
+build("transactions")  # by the plain compiler
+seen = {case: watched(case, "--record=log") for case in ("no-range-of-list", "no-range-of-copy", "no-range")}
+named = {case for case, (_, unlogged, _) in seen.items() if [u["store"]["line"] for u in unlogged] == [lines[case]]}
+with open("report.json") as f:
+    notes = json.load(f)["notes"]
+ok(named == {"no-range-of-list", "no-range-of-copy"} and
+   all(not unlogged for case, (_, unlogged, _) in seen.items() if case not in named) and
+   any("only calls of libpmemobj were looked at" in str(n) for n in notes),
+   "of_a_program_that_nvwave_cc_has_not_built_calls_are_looked_at_and_a_note_says_so", named, notes, seen)
 build("list")
 status, out, err = run(nvwave, "crash", "--exec=./list append list.pool 1", "--image=list.pool", "--check=./list check", "--states=30")
 ok(status == 0 and "undo log" not in out, "of_a_program_that_nvwave_cc_has_not_built_nothing_is_said", status, out, err)

@@ -12,9 +12,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* As the macros of lists have them, without types. */
+struct entry {
+	uint64_t value;
+	PMEMoid next, previous;
+};
+
 struct root {
 	uint64_t a, b, c[8];
 	PMEMoid object;
+	struct {
+		PMEMoid first;
+		PMEMmutex lock;
+	} list;
 };
 
 static PMEMobjpool *pool;
@@ -93,6 +103,46 @@ static void reserve(void)
 	pmemobj_tx_publish(&action, 1);
 }
 
+/* Libpmemobj stores for the program. */
+static void copy(void)
+{
+	static const uint64_t from[8] = {1, 2, 3};
+	const PMEMoid object = pmemobj_tx_alloc(64, 1);
+
+	pmemobj_tx_add_range_direct(root->c, sizeof root->c);
+	pmemobj_memcpy(pool, root->c, from, sizeof root->c, 0);
+	pmemobj_memmove(pool, root->c, root->c + 1, 8, PMEMOBJ_F_MEM_NODRAIN);
+	pmemobj_memset(pool, pmemobj_direct(object), 1, 64, 0);
+	pmemobj_memset_persist(pool, root->c + 4, 2, 8);
+	pmemobj_memcpy_persist(pool, root->c + 5, from, 8);
+}
+
+static void insert(void)
+{
+	uint64_t value = 9;
+
+	pmemobj_list_insert_new(pool, offsetof(struct entry, next), &root->list, /* LINE no-range-of-list */
+		OID_NULL, 0, sizeof(struct entry), 2, construct, &value);
+}
+
+static void reserve_before(int publishes)
+{
+	struct pobj_action action;
+	const PMEMoid object = pmemobj_reserve(pool, &action, 64, 1);
+
+	if (publishes) {
+		pmemobj_publish(pool, &action, 1);
+	}
+	TX_BEGIN(pool)
+	{
+		memset(pmemobj_direct(object), 4, 8); /* LINE no-longer-reserved */
+		if (!publishes) {
+			pmemobj_tx_publish(&action, 1);
+		}
+	}
+	TX_END
+}
+
 static void share(void)
 {
 	pthread_t other;
@@ -130,6 +180,19 @@ static void work(void)
 		store_elsewhere();
 	} else if (is("another-thread")) {
 		share();
+	} else if (is("copied")) {
+		copy();
+	} else if (is("inserted")) {
+		pmemobj_tx_add_range_direct(&root->list, sizeof root->list);
+		insert();
+	} else if (is("no-range-of-list")) {
+		insert();
+	} else if (is("no-range-of-copy")) {
+		pmemobj_memcpy(pool, root->c, &root->a, 16, 0); /* LINE no-range-of-copy */
+	} else if (is("no-range-of-fill")) {
+		pmemobj_memset_persist(pool, root->c, 1, 16); /* LINE no-range-of-fill */
+	} else if (is("no-range-of-reference")) {
+		pmemobj_zalloc(pool, &root->object, 64, 1); /* LINE no-range-of-reference */
 	} else if (is("no-range")) {
 		root->b = 1; /* LINE no-range */
 	} else if (is("no-end-of-range")) {
@@ -160,6 +223,8 @@ int main(int argc, char **argv)
 		nest();
 	} else if (is("aborted")) {
 		abort_inside();
+	} else if (is("reserved-before") || is("no-longer-reserved")) {
+		reserve_before(is("no-longer-reserved"));
 	}
 	if (!is("check") && !is("fill") && !is("outside")) {
 		TX_BEGIN(pool) /* LINE begin */
