@@ -253,8 +253,9 @@ bool ct_verdict_named(const char *name, enum ct_verdict *ret_verdict);
 /* True if nothing was found: consistent, unrefuted or robust. */
 bool ct_verdict_passes(enum ct_verdict verdict);
 
-/* Whose undo log: of libpmemobj's transactions, or of the epochs of kernels (nvw/epoch.h). */
-enum ct_log_kind { CT_LOG_TRANSACTION, CT_LOG_EPOCH, CT_LOG_KINDS };
+/* Whose undo log: of libpmemobj's transactions, of the epochs of kernels (nvw/epoch.h), or of transactions that a
+ * program annotates (VALGRIND_PMC_START_TX). */
+enum ct_log_kind { CT_LOG_TRANSACTION, CT_LOG_EPOCH, CT_LOG_ANNOTATED, CT_LOG_KINDS };
 
 /*
  * A place that stores, within a transaction or an epoch, to what was neither added to its undo log nor allocated

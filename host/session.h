@@ -199,6 +199,7 @@ struct host_unfollowed {
 struct host_unlogged {
 	uint32_t store, begun; /* begun: the outermost transaction */
 	uint32_t file, bytes;
+	bool annotated;      /* a transaction of the program's own (preload/annotations.c) */
 	uint64_t off, times; /* off: of the first time */
 };
 

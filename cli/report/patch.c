@@ -409,7 +409,7 @@ static const char *collect_range(
 	char path[PATH_MAX];
 
 	if (u->log != CT_LOG_TRANSACTION) {
-		return "nvwave does not know where its epoch logs";
+		return "nvwave does not know how it is logged";
 	}
 	if (below == NULL && u->run != CT_CURE_HOLDS) {
 		return "its cure was not verified by running (--try-cures)";

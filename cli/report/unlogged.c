@@ -32,6 +32,9 @@ static const struct log_words {
 		"pmemobj_tx_add_range_direct()", "libpmemobj"},
 	[CT_LOG_EPOCH] = {"epoch", "never logged by nvw_undo()", "epoch", "pool",
 		"recovery does not take it back if the epoch has not completed", "nvw_undo()", "nvw/epoch.h"},
+	[CT_LOG_ANNOTATED] = {"annotated", "never added by VALGRIND_PMC_ADD_TO_TX", "annotated transaction",
+		"file", "by what the program says of its log, nothing takes it back",
+		"VALGRIND_PMC_ADD_TO_TX()", "the program's annotations"},
 };
 
 /* ---- Taking --------------------------------------------------------------------------------------- */
@@ -42,7 +45,8 @@ static void take(const struct host_control *c, const struct host_unlogged *from,
 
 	host_place_of(c, from->store, &store);
 	host_place_of(c, from->begun, &begun);
-	*ret = (struct ct_unlogged){.line = store.line,
+	*ret = (struct ct_unlogged){.log = from->annotated ? CT_LOG_ANNOTATED : CT_LOG_TRANSACTION,
+		.line = store.line,
 		.begun_line = begun.line,
 		.bytes = from->bytes,
 		.off = from->off,
@@ -132,6 +136,10 @@ static void tell_cure(const struct ct_unlogged *u, bool tries, char *ret_text, s
 	const bool asks = tries && u->run == CT_CURE_NOT_RUN && u->run_text[0] == '\0';
 	char range[512], held[128] = "";
 
+	if (u->log == CT_LOG_ANNOTATED) {
+		snprintf(ret_text, bytes, "put it into the log before the store, and say so there");
+		return;
+	}
 	if (u->log == CT_LOG_EPOCH) {
 		snprintf(ret_text, bytes,
 			"log it before the persist barrier that comes before the store, or, if nothing durable "

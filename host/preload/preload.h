@@ -48,6 +48,7 @@ struct host_self {
 	bool unwatched;                       /* there is no room for it */
 	struct host_turn *turn;               /* NULL: its turns are not controlled (turns.h) */
 	struct host_transaction *transaction; /* NULL: none has begun (transactions.c) */
+	struct host_annotated *annotated;     /* likewise (annotations.c) */
 };
 extern HOST_TLS struct host_self host_self;
 
@@ -428,6 +429,9 @@ void host_transaction_stores(const void *at, size_t n, const struct host_caller 
 void host_transaction_constructs(int more);
 /* An object that was reserved is published: outside a transaction it is no longer new. */
 void host_transaction_publishes(const void *start);
+
+/* The same for transactions that the program annotates (annotations.c). */
+void host_check_annotated(const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site);
 
 /* ---- System calls that write (writes.c) ------------------------------------------------------------ */
 

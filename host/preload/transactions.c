@@ -14,20 +14,14 @@
 #include <link.h>
 #include <wchar.h>
 
-#include "preload.h"
-
-enum { RANGES_MAX = 1 << 14 };
+#include "ranges.h"
 
 struct host_transaction {
 	int file;        /* of the pool; negative: not recorded */
 	unsigned depth;  /* of transactions within each other */
 	unsigned makers; /* constructors that run */
 	uint32_t begun;  /* site of the outermost one */
-	bool full;       /* there were more ranges: nothing is said of this transaction */
-	unsigned count;
-	struct {
-		uintptr_t start, end;
-	} range[RANGES_MAX];
+	struct host_ranges ranges;
 };
 
 /* The code of libpmemobj and of libpmem, which fill objects and write logs for a transaction. */
@@ -83,15 +77,9 @@ static void add(const void *start, size_t bytes)
 {
 	struct host_transaction *const t = own();
 
-	if (t == NULL || start == NULL || bytes == 0) {
-		return;
+	if (t != NULL && start != NULL && bytes > 0) {
+		host_ranges_add(&t->ranges, start, bytes);
 	}
-	if (t->count == RANGES_MAX) {
-		t->full = true;
-		return;
-	}
-	t->range[t->count].start = (uintptr_t)start;
-	t->range[t->count++].end = (uintptr_t)start + bytes;
 }
 
 static void *direct(PMEMoid oid)
@@ -108,31 +96,7 @@ static void add_object(PMEMoid oid)
 
 /* ---- Stores ----------------------------------------------------------------------------------------- */
 
-/* The newest ranges are the likeliest. */
-static uintptr_t covered_up_to(const struct host_transaction *t, uintptr_t at)
-{
-	for (unsigned i = t->count; i-- > 0;) {
-		if (at >= t->range[i].start && at < t->range[i].end) {
-			return t->range[i].end;
-		}
-	}
-	return at;
-}
-
-static bool is_covered(const struct host_transaction *t, uintptr_t at, uintptr_t end)
-{
-	while (at < end) {
-		const uintptr_t next = covered_up_to(t, at);
-
-		if (next == at) {
-			return false;
-		}
-		at = next;
-	}
-	return true;
-}
-
-static void note(const struct host_unlogged *found)
+void host_note_unlogged(const struct host_unlogged *found)
 {
 	struct host_control *const c = host_control;
 
@@ -151,8 +115,8 @@ static void note(const struct host_unlogged *found)
 
 static bool may_store(const struct host_transaction *t, const struct host_mapping *m, uintptr_t at, size_t n)
 {
-	return t->makers > 0 || t->full || m->file != t->file || REAL(pmemobj_tx_stage)() != TX_STAGE_WORK ||
-	       is_covered(t, at, at + n);
+	return t->makers > 0 || m->file != t->file || REAL(pmemobj_tx_stage)() != TX_STAGE_WORK ||
+	       host_ranges_cover(&t->ranges, at, n);
 }
 
 static struct host_unlogged unlogged(
@@ -170,13 +134,16 @@ void host_check_logged(const struct host_mapping *m, const struct host_pending *
 {
 	const struct host_transaction *const t = host_self.transaction;
 
+	if (host_self.annotated != NULL) {
+		host_check_annotated(m, p->address, p->n, p->site);
+	}
 	if (t == NULL || t->depth == 0 || is_of_library((uintptr_t)code)) {
 		return;
 	}
 	if (!may_store(t, m, p->address, p->n)) {
 		const struct host_unlogged found = unlogged(t, m, p->address, p->n, p->site);
 
-		note(&found);
+		host_note_unlogged(&found);
 	}
 }
 
@@ -188,7 +155,7 @@ static void check_call(
 	if (m != NULL && !may_store(t, m, at, n)) {
 		const struct host_unlogged found = unlogged(t, m, at, n, host_site(caller));
 
-		note(&found);
+		host_note_unlogged(&found);
 	}
 }
 
@@ -270,8 +237,8 @@ HOST_EXPORT int pmemobj_tx_end(void)
 	struct host_transaction *const t = host_self.transaction;
 
 	if (t != NULL && t->depth > 0 && --t->depth == 0) {
-		t->count = t->makers = 0; /* an abort leaves a constructor by a jump */
-		t->full = false;
+		t->makers = 0; /* an abort leaves a constructor by a jump */
+		host_ranges_clear(&t->ranges);
 	}
 	return REAL(pmemobj_tx_end)();
 }
@@ -356,10 +323,7 @@ void host_transaction_publishes(const void *start)
 {
 	struct host_transaction *const t = host_self.transaction;
 
-	for (unsigned i = 0; t != NULL && t->depth == 0 && i < t->count; i++) {
-		if (t->range[i].start == (uintptr_t)start) {
-			t->range[i] = t->range[--t->count];
-			return;
-		}
+	if (t != NULL && t->depth == 0) {
+		host_ranges_drop(&t->ranges, start);
 	}
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes that a transaction may store to. Zeroed, there are none. */
+#ifndef HOST_RANGES_H
+#define HOST_RANGES_H
+
+#include "preload.h"
+
+enum { HOST_RANGES_MAX = 1 << 14 };
+
+struct host_ranges {
+	bool full; /* there were more: nothing is said of their owner */
+	unsigned count;
+	struct host_range {
+		uintptr_t start, end;
+	} range[HOST_RANGES_MAX];
+};
+
+void host_ranges_add(struct host_ranges *ranges, const void *start, size_t bytes);
+/* Takes these bytes out; takes the range out that begins there. */
+void host_ranges_remove(struct host_ranges *ranges, const void *start, size_t bytes);
+void host_ranges_drop(struct host_ranges *ranges, const void *start);
+void host_ranges_clear(struct host_ranges *ranges);
+/* All of them; or there is no room to know. */
+bool host_ranges_cover(const struct host_ranges *ranges, uintptr_t at, size_t bytes);
+
+/* ---- transactions.c --------------------------------------------------------------------------------- */
+
+/* Under the lock: a store that breaks the rule. */
+void host_note_unlogged(const struct host_unlogged *found);
+
+#endif
