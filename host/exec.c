@@ -612,13 +612,21 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 	for (unsigned i = 0; i < c->unfollowed_count; i++) {
 		const struct host_unfollowed *const u = &c->unfollowed[i];
 
-		if (file != NULL && (u->inode != file->st_ino || u->device != file->st_dev)) {
+		const bool is_any = u->inode == 0;
+
+		if (!is_any && file != NULL && (u->inode != file->st_ino || u->device != file->st_dev)) {
 			continue;
 		}
 		host_place_of(c, u->site, &p);
 		line[0] = '\0';
 		if (p.line != 0) {
 			snprintf(line, sizeof line, ":%u", (unsigned)p.line);
+		}
+		if (is_any) {
+			return nvw_fail(NVW_E_INPUT,
+				"UNDECIDED: %s uses io_uring (%s() at %s%s): what it writes so is not recorded, so "
+				"it is not known what a crash may leave",
+				s->program, u->call, p.file, line);
 		}
 		return nvw_fail(NVW_E_INPUT,
 			"UNDECIDED: %s changes %s by %s() at %s%s (%s): that call is not recorded, so it is "

@@ -560,6 +560,23 @@ static int take_page(
 	return convert_mapped(c, d, k, &e, page, &r);
 }
 
+/* The next page that the file or its replay has. */
+static uint64_t next_page(const struct converter *c, const struct disk *d, unsigned k, int fd, uint64_t off)
+{
+	const uint64_t slot = d->is.slot[d->now[k].slot].off;
+	const off_t mine = lseek(fd, (off_t)off, SEEK_DATA);
+	const off_t other = lseek(c->replay_fd, (off_t)(slot + off), SEEK_DATA);
+	uint64_t next = UINT64_MAX;
+
+	if (mine >= 0) {
+		next = (uint64_t)mine;
+	}
+	if (other >= 0) {
+		next = nvw_min((uint64_t)other - slot, next);
+	}
+	return next & ~(uint64_t)(NVW__DISK_PAGE - 1);
+}
+
 static int read_rest_of(struct converter *c, const struct disk *d, unsigned k)
 {
 	const struct host_file *const f = &c->s->control->file[d->of_file[k]];
@@ -580,7 +597,8 @@ static int read_rest_of(struct converter *c, const struct disk *d, unsigned k)
 	}
 	c->time_ps += 1000;
 	c->instruction++;
-	for (uint64_t off = 0; !error && off < d->now[k].size; off += sizeof page) {
+	for (uint64_t off = next_page(c, d, k, fd, 0); !error && off < d->now[k].size;
+		off = next_page(c, d, k, fd, off + sizeof page)) {
 		n = pread(fd, page, nvw_min(sizeof page, d->now[k].size - off), (off_t)off);
 		if (n <= 0) {
 			break;

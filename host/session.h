@@ -190,8 +190,8 @@ struct host_marked {
  * (preload/writes.c). */
 struct host_unfollowed {
 	uint64_t device, inode;
-	uint32_t site; /* of the first such call */
-	char call[28], name[256];
+	uint32_t site;            /* of the first such call */
+	char call[28], name[256]; /* name "": of any file, since it is not known which */
 };
 
 /* A store within a transaction of libpmemobj to what was neither added to it nor allocated by it

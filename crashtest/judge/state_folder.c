@@ -11,19 +11,19 @@
 
 #include "state_folder.h"
 
-enum { PIECE = 1 << 16, PATH = 1024, NAME = 512 };
+enum { PATH = 1024, NAME = 512 };
 
 struct filling {
 	const struct ct_state_folder *state;
 	const struct nvw__disk *disk;
-	const uint8_t *image;
+	const struct ct_image *image;
 };
 
 static uint64_t word_at(const struct filling *f, uint64_t off)
 {
 	uint64_t word;
 
-	memcpy(&word, f->image + off, sizeof word);
+	memcpy(&word, f->image->rw + off, sizeof word);
 	return word;
 }
 
@@ -111,20 +111,45 @@ static int make_folders_of(const struct filling *f, const char *name)
 	return 0;
 }
 
-/* Writes what differs. */
-static bool write_content(int fd, const uint8_t *content, uint64_t size)
+/* Where the file's data begins, from a page on; its end if there is none. */
+static uint64_t next_data(int fd, uint64_t at, uint64_t size)
 {
-	static uint8_t now[PIECE];
+	const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
 
-	for (uint64_t at = 0; at < size; at += PIECE) {
-		const size_t n = MIN(size - at, PIECE);
+	if (data < 0) {
+		return errno == ENXIO ? size : at;
+	}
+	return MIN((uint64_t)data & ~(uint64_t)(CT_PAGE - 1), size);
+}
 
-		if (pread(fd, now, n, (off_t)at) == (ssize_t)n && memcmp(now, content + at, n) == 0) {
+/* An image that ct_image_create() has not made does not tell. */
+static bool is_filled(const struct ct_image *image, uint64_t off)
+{
+	return image->filled == NULL || image->filled[off / CT_PAGE];
+}
+
+/* Writes the pages that differ. Those that are holes on both sides are passed over: reading one of the image would
+ * give it a page. off: of the content in the image. */
+static bool write_content(const struct ct_image *image, int fd, uint64_t off, uint64_t size)
+{
+	static const uint8_t zeros[CT_PAGE];
+	uint64_t data = next_data(fd, 0, size);
+	uint8_t now[CT_PAGE];
+
+	for (uint64_t at = 0; at < size; at += CT_PAGE) {
+		const uint8_t *const wanted = is_filled(image, off + at) ? image->rw + off + at : zeros;
+		const size_t n = MIN(size - at, CT_PAGE);
+
+		if (wanted == zeros && at < data) {
 			continue;
 		}
-		if (pwrite(fd, content + at, n, (off_t)at) != (ssize_t)n) {
+		if (pread(fd, now, n, (off_t)at) != (ssize_t)n) {
 			return false;
 		}
+		if (memcmp(now, wanted, n) != 0 && pwrite(fd, wanted, n, (off_t)at) != (ssize_t)n) {
+			return false;
+		}
+		data = at >= data ? next_data(fd, at + CT_PAGE, size) : data;
 	}
 	return true;
 }
@@ -138,7 +163,7 @@ static int fill_file(const struct filling *f, const char *path, uint64_t file)
 	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	int error = 0;
 
-	if (fd < 0 || ftruncate(fd, (off_t)size) || !write_content(fd, f->image + slot->off, size)) {
+	if (fd < 0 || ftruncate(fd, (off_t)size) || !write_content(f->image, fd, slot->off, size)) {
 		error = nvw_fail_errno("%s", path);
 	}
 	if (fd >= 0) {
@@ -168,7 +193,7 @@ static int make_name(const struct filling *f, uint32_t name, uint64_t file)
 int ct_state_folder_fill(struct ct_state_folder *state, const char *folder, const struct ct_image *image,
 	const struct nvw__disk *disk)
 {
-	const struct filling f = {.state = state, .disk = disk, .image = image->rw};
+	const struct filling f = {.state = state, .disk = disk, .image = image};
 
 	snprintf(state->path, sizeof state->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)getpid());
 	if (mkdir(state->path, 0777) && errno != EEXIST) {

@@ -82,15 +82,22 @@ static uint64_t whole_lines(uint64_t bytes)
 	return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Reads up to size bytes, and returns their number. */
+/* Reads up to size bytes of zeros, and returns their number: holes stay untouched. */
 static uint64_t read_bytes(int fd, uint8_t *to, uint64_t size)
 {
 	uint64_t at = 0;
 	ssize_t n = 1;
 
 	NVW_INVARIANT(fd >= 0);
-	for (; at < size && n > 0; at += (uint64_t)MAX(n, 0)) {
-		n = read(fd, to + at, size - at);
+	while (at < size && n > 0) {
+		const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+
+		if (data < 0 && errno == ENXIO) {
+			return size; /* a hole up to the end */
+		}
+		at = data > 0 ? (uint64_t)data : at;
+		n = pread(fd, to + at, MIN(size - at, 1 << 20), (off_t)at);
+		at += (uint64_t)MAX(n, 0);
 	}
 	return at;
 }

@@ -4,11 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include <nvw/random.h>
 
 #include "image.h"
+
+/* A page of zeros stays a hole of the image, which costs nothing. */
+static void copy_filled(struct ct_image *image, const uint8_t *content)
+{
+	static const uint8_t zeros[CT_PAGE];
+
+	for (uint64_t at = 0; at < image->bytes; at += CT_PAGE) {
+		const size_t n = MIN(image->bytes - at, CT_PAGE);
+
+		if (memcmp(content + at, zeros, n) != 0) {
+			memcpy(image->rw + at, content + at, n);
+			image->filled[at / CT_PAGE] = 1;
+		}
+	}
+}
 
 int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_image)
 {
@@ -32,15 +48,17 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 	image.undo_capacity = 4096;
 	image.undo = malloc(image.undo_capacity * sizeof *image.undo);
 	image.touched = calloc(bytes / CT_PAGE + 1, 1);
+	image.filled = calloc(bytes / CT_PAGE + 1, 1);
 	image.serial = ++serials;
 	image.rw = rw == MAP_FAILED ? NULL : rw;
 	image.ro = ro == MAP_FAILED ? NULL : ro;
-	if (image.rw == NULL || image.ro == NULL || image.undo == NULL || image.touched == NULL) {
+	if (image.rw == NULL || image.ro == NULL || image.undo == NULL || image.touched == NULL ||
+		image.filled == NULL) {
 		ct_image_destroy(&image);
 		return nvw_fail(
 			NVW_E_MEMORY, "no memory for a pool image of %llu bytes", (unsigned long long)bytes);
 	}
-	memcpy(image.rw, content, bytes);
+	copy_filled(&image, content);
 	*ret_image = image;
 	return 0;
 }
@@ -89,6 +107,7 @@ void ct_image_destroy(struct ct_image *image)
 	}
 	free(image->undo);
 	free(image->touched);
+	free(image->filled);
 	if (image->reads != NULL) {
 		free(image->reads->words);
 		free(image->reads->order);
@@ -121,7 +140,7 @@ static inline void put(struct ct_image *image, nvw_off off, uint64_t value)
 	uint64_t *word = (uint64_t *)(image->rw + off);
 
 	image->hash ^= word_hash(off, *word) ^ word_hash(off, value);
-	image->touched[off / CT_PAGE] = 1;
+	image->touched[off / CT_PAGE] = image->filled[off / CT_PAGE] = 1;
 	*word = value;
 }
 

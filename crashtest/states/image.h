@@ -24,6 +24,7 @@ struct ct_image {
 	} * undo;
 	uint64_t undo_count, undo_capacity;
 	uint64_t serial;  /* number of this process's images, from 1; 0: not made by ct_image_create() */
+	uint8_t *filled;  /* 1 per page that may have other bytes than 0; NULL: not recorded */
 	uint8_t *touched; /* 1 per page written since it was last set to 0; NULL: not recorded */
 	struct nvw_pool_reads *reads; /* words that were read (nvw/pool.h); NULL: not recorded */
 	struct ct_recoveries

@@ -42,6 +42,10 @@ static void find_name(int fd, const struct stat *s, char name[256])
 			return;
 		}
 	}
+	*name = '\0';
+	if (fd < 0) {
+		return;
+	}
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	host_read_link(link, path, sizeof path);
 	snprintf(name, 256, "%.255s", basename(path));
@@ -550,6 +554,46 @@ CHANGES(splice, "splice",
 CHANGES(copy_file_range, "copy_file_range",
 	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
 	REAL(copy_file_range)(from, from_off, to, to_off, bytes, flags), to)
+
+/* Which files it writes is not seen: none has a verdict. */
+static void uses_io_uring(const char *call, const struct host_caller *caller)
+{
+	const struct stat any = {.st_ino = 0};
+	const int before = errno;
+
+	if (host_recording && !host_self.inside && !host_self.own && host_enter()) {
+		host_thread();
+		host_note_unfollowed(-1, &any, call, host_site(caller));
+		host_leave();
+	}
+	errno = before;
+}
+
+/* Of liburing. */
+struct io_uring;
+struct io_uring_params;
+int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags);
+int io_uring_queue_init_params(unsigned entries, struct io_uring *ring, struct io_uring_params *params);
+int io_uring_setup(unsigned entries, struct io_uring_params *params);
+
+HOST_EXPORT int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
+{
+	uses_io_uring("io_uring_queue_init", &HOST_CALLER);
+	return REAL(io_uring_queue_init)(entries, ring, flags);
+}
+
+HOST_EXPORT int io_uring_queue_init_params(
+	unsigned entries, struct io_uring *ring, struct io_uring_params *params)
+{
+	uses_io_uring("io_uring_queue_init_params", &HOST_CALLER);
+	return REAL(io_uring_queue_init_params)(entries, ring, params);
+}
+
+HOST_EXPORT int io_uring_setup(unsigned entries, struct io_uring_params *params)
+{
+	uses_io_uring("io_uring_setup", &HOST_CALLER);
+	return REAL(io_uring_setup)(entries, params);
+}
 
 /* It may happen later. */
 HOST_EXPORT int aio_write(struct aiocb *request)

@@ -374,6 +374,14 @@ def test_undecided(program):
         begin_image([("a", bytes([255]) * 30)])
         status, text = crash("%s steps {} %s" % (program, steps), "true")
         ok(status == 2 and "UNDECIDED" in text and words in text, "undecided_" + name, status, text[-800:])
+    with open("ring.c", "w") as f:
+        f.write("#ifdef STUB\nint io_uring_setup(unsigned n, void *p) { return -1; }\n#else\nint io_uring_setup(unsigned n, void *p);\n"
+                "int main(void) { return io_uring_setup(8, 0) != -1; }\n#endif\n")
+    run("cc", "-shared", "-fPIC", "-DSTUB", "-o", "libring.so", "ring.c")
+    run("cc", "-g", "-o", "ring", "ring.c", "./libring.so")
+    begin_image()
+    status, text = crash("./ring {}", "true")
+    ok(status == 2 and re.search(r"UNDECIDED: ./ring uses io_uring \(io_uring_setup\(\) at \S*ring.c:5\)", text), "undecided_io_uring", status, text)
     begin_image()
     status, text = crash("%s steps {} fb" % program, "test ! -e {}/b", "--except=b")
     ok(status == 0, "a_file_that_is_excepted_is_in_no_crash_state", status, text)
