@@ -475,61 +475,6 @@ void host_sync_ended(const struct stat *s, bool failed, const struct host_caller
 	errno = before;
 }
 
-/* As far as a sync needs to know it. */
-static struct stat state_of(const struct host_file *f)
-{
-	struct stat s;
-
-	if (stat(f->path, &s) || s.st_dev != f->device || s.st_ino != f->inode) {
-		s.st_size = 0;
-	}
-	return (struct stat){.st_dev = f->device, .st_ino = f->inode, .st_size = s.st_size};
-}
-
-/* Of all files, and their names. */
-static int sync_all(int (*real)(int fd), int fd, const struct host_caller *caller)
-{
-	bool follows[HOST_FILES_MAX] = {false};
-	const unsigned n = host_recording ? host_control->file_count : 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		const struct stat s = state_of(&host_control->file[i]);
-
-		follows[i] = host_sync_begins(&s, 0, 0, caller);
-	}
-	const bool follows_names = host_recording && host_names_sync_begins(-1, caller);
-	const int error = real(fd);
-
-	for (unsigned i = 0; i < n; i++) {
-		const struct stat s = state_of(&host_control->file[i]);
-
-		if (follows[i]) {
-			host_sync_ended(&s, error != 0, caller);
-		}
-	}
-	if (follows_names) {
-		host_names_sync_ended(error != 0, caller);
-	}
-	return error;
-}
-
-static int sync_system(int fd)
-{
-	(void)fd;
-	REAL(sync)();
-	return 0;
-}
-
-HOST_EXPORT void sync(void)
-{
-	sync_all(sync_system, -1, &HOST_CALLER);
-}
-
-HOST_EXPORT int syncfs(int fd)
-{
-	return sync_all(REAL(syncfs), fd, &HOST_CALLER);
-}
-
 /* ---- Calls that change a file and are not recorded ------------------------------------------------- */
 
 #define CHANGES(name, call, arguments, real, fd)               \
