@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "convert.h"
+#include "folder.h"
 #include "core/invariant.h"
 
 #define NO_SITE UINT32_MAX   /* in converter.site: it is only somebody's caller, and has none */
@@ -466,7 +467,7 @@ static int find_atomicity(struct converter *c, uint32_t *ret_atomicity)
 /* Size of the file: when it was mapped, or now if it has grown since then, as far as it was mapped. */
 static uint64_t size_of(const struct host_session *s, unsigned i)
 {
-	NVW_INVARIANT(i < s->control->file_count);
+	NVW_INVARIANT(i < s->control->file_count || host_is_of_folder(s)); /* a folder may be empty */
 
 	const struct host_file *const f = &s->control->file[i];
 	struct stat now;

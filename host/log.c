@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "convert.h"
+#include "folder.h"
 #include "core/invariant.h"
 
 static void finish_log(struct converter *c, int *error)
@@ -20,7 +21,7 @@ static void finish_log(struct converter *c, int *error)
 int host_session_convert(
 	struct host_session *s, unsigned i, int fd, const char *name, struct host_counts *ret_counts)
 {
-	NVW_INVARIANT(i < s->control->file_count);
+	NVW_INVARIANT(i < s->control->file_count || host_is_of_folder(s)); /* a folder may be empty */
 
 	struct converter c;
 	int error = host_convert_begin(s, i, &c);

@@ -151,8 +151,6 @@ static int write_log(struct host_session *s, const struct crash_recording *r, un
  * it, was not seen. */
 static int check_beginning(const struct host_session *s, const struct crash_recording *r, unsigned file)
 {
-	NVW_INVARIANT(file < s->control->file_count);
-
 	char base[300];
 	uint64_t hash;
 	struct stat is;
@@ -160,6 +158,7 @@ static int check_beginning(const struct host_session *s, const struct crash_reco
 	if (r->is_folder) {
 		return 0; /* recorded from the beginning */
 	}
+	NVW_INVARIANT(file < s->control->file_count);
 	host_session_base(s, file, base, sizeof base);
 	if (!s->control->file[file].written || (r->before == 0 && stat(base, &is) == 0 && is.st_size == 0)) {
 		return 0;
