@@ -31,4 +31,10 @@ const unsigned *ct_files_settle(struct ct_medium *medium, const unsigned *levels
  * not. */
 bool ct_files_complete(struct ct_medium *medium);
 
+/* Is a store to the cell that begins there durable for certain? */
+bool ct_files_is_durable(const struct ct_medium *medium, nvw_off at, uint64_t write);
+/* Is all of it durable that was written there before the size was made? levels NULL: for certain. */
+bool ct_files_is_written(
+	const struct ct_medium *medium, const struct ct_growth *growth, const unsigned *levels);
+
 #endif
