@@ -257,8 +257,8 @@ static void add_counts(struct ct_result *r, const json_t *report)
 		{&r->states_equal, "states_equal"}, {&r->states_failing, "states_failing"},
 		{&r->states_planned, "states_planned"}, {&r->instants, "instants"},
 		{&r->instants_exhausted, "instants_exhausted"}, {&r->states_unread, "states_unread"},
-		{&r->states_symmetric, "states_symmetric"}, {&r->instants_by_reads, "instants_by_reads"},
-		{&r->findings_unlisted, "findings_unlisted"}};
+		{&r->states_alike, "states_alike"}, {&r->states_symmetric, "states_symmetric"},
+		{&r->instants_by_reads, "instants_by_reads"}, {&r->findings_unlisted, "findings_unlisted"}};
 
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
 		*counts[i].sum += number_of(report, counts[i].name);

@@ -489,7 +489,8 @@ struct ct_result {
 	} thread_schedules;
 	struct ct_corpus corpus; /* with several inputs; counts are sums over those that were tested */
 	bool executed; /* the checker answers otherwise when it is forked: it was executed for every state */
-	uint64_t hangs_alike; /* checks that were cut early, in a function in which another hung (hang.h) */
+	uint64_t hangs_alike;  /* checks that were cut early, in a function in which another hung (hang.h) */
+	uint64_t states_alike; /* that differ from tested ones only in bytes that the checker did not read */
 	/* the checker was executed for every state, because ...; "": it was forked */
 	char why_executed[CT_TEXT_BYTES];
 	uint64_t stores, barriers, writes, acks; /* of the run; the barriers of a store log are its fences */

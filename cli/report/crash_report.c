@@ -361,6 +361,12 @@ static void print_limits(const struct ct_result *r, FILE *to)
 		      "another machine, or under another protocol, too\n",
 			to);
 	}
+	if (r->states_alike > 0) {
+		fprintf(to,
+			"%s states, %s of which differ from tested ones only in bytes that the checker did not "
+			"read\n",
+			GROUPED(r->states_distinct), GROUPED(r->states_alike));
+	}
 	if (r->hangs_alike > 0) {
 		fprintf(to,
 			"note: %s checks were cut early, in a function in which another one did not "
@@ -774,7 +780,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
-		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*, "
+		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*, "
 		"s:o*, s:o*}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
@@ -796,11 +802,12 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"states_undecided", (json_int_t)r->states_undecided, "undecided", r->undecided,
 		"without_crash", r->without_crash, "threads", (json_int_t)r->threads, "checker_executed",
 		r->executed, "why_executed", r->why_executed, "hangs_alike", (json_int_t)r->hangs_alike,
-		"states_settled", (json_int_t)r->states_settled, "by_parts", json_parts(r), "made_by",
-		h->made_by, "recovery", json_recoveries(r), "cure_search", json_cure_search(r), "assumed",
-		json_assumed(r), "source", cli_statements_json(&r->coverage), "schedules",
-		cli_schedules_json(&r->schedules), "thread_schedules", json_threads(r), "unlogged",
-		cli_unlogged_json(&r->unlogged), "corpus", cli_corpus_json(r));
+		"states_alike", (json_int_t)r->states_alike, "states_settled", (json_int_t)r->states_settled,
+		"by_parts", json_parts(r), "made_by", h->made_by, "recovery", json_recoveries(r),
+		"cure_search", json_cure_search(r), "assumed", json_assumed(r), "source",
+		cli_statements_json(&r->coverage), "schedules", cli_schedules_json(&r->schedules),
+		"thread_schedules", json_threads(r), "unlogged", cli_unlogged_json(&r->unlogged), "corpus",
+		cli_corpus_json(r));
 }
 
 /* The members of these names. */

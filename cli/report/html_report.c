@@ -327,6 +327,12 @@ static void reservations(FILE *f, const struct ct_result *r)
 		html_text(f, r->undecided);
 		fputs("</p>", f);
 	}
+	if (r->states_alike > 0) {
+		fprintf(f,
+			"<p class=\"soft\">%llu states, %llu of which differ from tested ones only in bytes "
+			"that the checker did not read.</p>",
+			(ull)r->states_distinct, (ull)r->states_alike);
+	}
 	if (r->hangs_alike > 0) {
 		fprintf(f,
 			"<p class=\"soft\">%llu checks were cut early, in a function in which another one "

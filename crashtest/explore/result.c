@@ -208,6 +208,7 @@ int ct_result_gather(const struct ct_plan *plan, const struct ct_options *option
 		r->states_met += s->known;
 		r->states_failing += s->failing;
 		r->states_unread += s->unread;
+		r->states_alike += s->alike;
 		r->states_symmetric += s->symmetric;
 		r->states_settled += s->settled;
 		if (r->states_undecided == 0) {

@@ -678,6 +678,7 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	int error = ct_image_own(&m->image); /* the parent's is needed if this process dies */
 
 	m->image.recoveries = &shared->recoveries;
+	m->image.alike = &shared->alike;
 
 	/* Under buffered epoch persistency acknowledgements depend on the levels of all cells. */
 	if (!error && e->tells_reads && !e->rules.mixed &&

@@ -34,6 +34,7 @@ struct ct_shared {
 	volatile uint32_t no_parts;        /* a part killed a worker: the rest is tested without */
 	volatile uint64_t no_confirmation; /* instant at which the state of a part killed a worker */
 	struct ct_by_parts parts;
+	uint64_t alike; /* states that had the answer of another one */
 	struct ct_recoveries recoveries;
 	volatile uint64_t tree, leaves; /* how many of the tree of this instant have been counted */
 	int error;                      /* error of the explorer itself */

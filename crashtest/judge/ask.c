@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
@@ -13,6 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <nvw/random.h>
+
+#include <xxhash.h>
+
+#include "core/disk_image.h"
 #include "core/stop.h"
 
 #include "ask.h"
@@ -21,9 +27,12 @@
 #include "fork_server.h"
 #include "../states/image.h"
 #include "process.h"
+#include "same_reads.h"
 #include "state_file.h"
 #include "state_folder.h"
 #include "trace.h"
+
+enum { OBSERVED_MS = 1000 }; /* a run that takes longer is not worth it */
 
 /* ---- Asking -------------------------------------------------------------------------------------------- */
 
@@ -59,12 +68,19 @@ static void finish(pid_t pid, const struct ct_asked *c, struct ct_answer *ret_an
 /* What runs on a state have in common. Valid until the next state of this process. */
 struct sitting {
 	const char *path;
-	struct ct_told_state *told; /* NULL: there are no operations */
-	int nowhere;                /* output of next, where the command's counts as a whole */
+	struct ct_told_state *told;       /* NULL: there are no operations */
+	const struct ct_state_file *file; /* NULL: it is a folder */
+	int nowhere;                      /* output of next, where the command's counts as a whole */
 };
 
+enum way { EXECUTED, FORKED, OBSERVED };
+
+/* The answers that this process knows. */
+static struct ct_same_reads same;
+
 /* Makes the file, or the folder, that the image is: it remembers what it holds. */
-static int fill(const struct ct_asked *c, const struct ct_image *image, const char **ret_path)
+static int fill(const struct ct_asked *c, const struct ct_image *image, const char **ret_path,
+	const struct ct_state_file **ret_file)
 {
 	/* Of this process, which has one command to ask. */
 	static struct ct_state_file file;
@@ -76,6 +92,7 @@ static int fill(const struct ct_asked *c, const struct ct_image *image, const ch
 		return ct_state_folder_fill(&folder, c->folder.path, image, disk);
 	}
 	*ret_path = file.path;
+	*ret_file = &file;
 	return ct_state_file_fill(&file, c->folder.path, image, c->bytes);
 }
 
@@ -86,16 +103,17 @@ static int prepare(const struct ct_asked *c, const struct ct_image *image, const
 	static struct ct_told_state told;
 	static int nowhere = -1;
 	const bool tells = *c->operations_path != '\0';
+	const struct ct_state_file *file = NULL;
 	const char *path;
 
-	NVW_TRY(fill(c, image, &path));
+	NVW_TRY(fill(c, image, &path, &file));
 	if (tells) {
 		NVW_TRY(ct_environment_tell(acks, &told));
 	}
 	if (c->next.source != NULL && nowhere < 0) {
 		nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	}
-	*ret = (struct sitting){path, tells ? &told : NULL, nowhere};
+	*ret = (struct sitting){path, tells ? &told : NULL, file, nowhere};
 	return 0;
 }
 
@@ -109,14 +127,17 @@ static struct ct_start start_of(
 	return (struct ct_start){.words = line.word,
 		.environment = ct_environment_of(command->assigned, s->told, c->operations_path),
 		.told = s->told,
-		.output = output};
+		.output = output,
+		.reads = same.pid == getpid() && same.set != NULL ? same.fd : -1};
 }
 
 /* 1, or 0 if it gives no answer as a fork. */
 static int run_forked(const struct ct_asked *c, const struct ct_start *how, struct ct_answer *ret_answer)
 {
 	struct ct_ending ending;
-	const enum ct_fork end = ct_fork_server_run(how, c->timeout_ms, &c->shared->hangs, &ending);
+	const unsigned timeout_ms = how->observed ? MIN(c->timeout_ms, OBSERVED_MS) : c->timeout_ms;
+	struct ct_hangs *const hangs = how->observed ? NULL : &c->shared->hangs;
+	const enum ct_fork end = ct_fork_server_run(how, timeout_ms, hangs, &ending);
 
 	c->shared->refused |= end == CT_FORK_REFUSED;
 	if (end != CT_FORK_ANSWERED) {
@@ -141,12 +162,16 @@ static int run_executed(const struct ct_asked *c, const struct ct_start *how, st
 }
 
 /* 1, 0 if it gives no answer as a fork, or an error. */
-static int run_command(const struct ct_asked *c, const struct sitting *s, bool forked, int output,
+static int run_command(const struct ct_asked *c, const struct sitting *s, enum way way, int output,
 	struct ct_answer *ret_answer)
 {
-	const struct ct_start how = start_of(c, &c->command, s, output);
+	struct ct_start how = start_of(c, &c->command, s, output);
 
-	return forked ? run_forked(c, &how, ret_answer) : run_executed(c, &how, ret_answer);
+	if (way == OBSERVED) {
+		ct_same_reads_expect(&same, s->file->device, s->file->inode);
+		how.observed = true;
+	}
+	return way != EXECUTED ? run_forked(c, &how, ret_answer) : run_executed(c, &how, ret_answer);
 }
 
 static bool is_accepted(const struct ct_answer *a)
@@ -155,7 +180,7 @@ static bool is_accepted(const struct ct_answer *a)
 }
 
 /* Lets next work on the file, and asks again: as run_command(). */
-static int go_on(const struct ct_asked *c, const struct sitting *s, bool forked, int output,
+static int go_on(const struct ct_asked *c, const struct sitting *s, enum way way, int output,
 	struct ct_answer *ret_answer)
 {
 	ret_answer->run = CT_RUN_NEXT;
@@ -172,13 +197,13 @@ static int go_on(const struct ct_asked *c, const struct sitting *s, bool forked,
 	if (!c->whole_output) {
 		ct_output_begin(false);
 	}
-	return run_command(c, s, forked, output, ret_answer);
+	return run_command(c, s, way, output, ret_answer);
 }
 
 /* Asks the command, as a fork if that is wanted and can be: 1, 0 if it gives no answer as one, or an
  * error. */
 static int ask(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
-	bool forked, struct ct_answer *ret_answer)
+	enum way way, struct ct_answer *ret_answer)
 {
 	struct sitting s;
 
@@ -190,10 +215,10 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* in the process that judges */
 	ret_answer->run = CT_RUN_FIRST;
-	int end = run_command(c, &s, forked, output, ret_answer);
+	int end = run_command(c, &s, way, output, ret_answer);
 
 	if (end == 1 && c->next.source != NULL && is_accepted(ret_answer)) {
-		end = go_on(c, &s, forked, output, ret_answer);
+		end = go_on(c, &s, way, output, ret_answer);
 	}
 	if (end == 1) {
 		ct_output_line(ret_answer->line);
@@ -245,9 +270,45 @@ static bool is_same(const struct ct_answer *a, const struct ct_answer *b)
 				       a->whole.hash == b->whole.hash));
 }
 
+/* Whether answers of other states may be this one's: those of a plain command that reads the image itself. */
+static bool is_comparable(const struct ct_asked *c, const struct ct_image *image)
+{
+	const char *const wanted = getenv(CT_READ_SETS_VARIABLE);
+
+	return !c->command.by_shell && !c->shared->differs && !c->shared->misread && c->next.source == NULL &&
+	       (wanted == NULL || strcmp(wanted, "off") != 0) && nvw__disk_of(image->rw, c->bytes) == NULL;
+}
+
+/* A hash of what the command is told beside the file. */
+static uint64_t told_of(const struct ct_asked *c, const struct nvw_acks *acks)
+{
+	static struct ct_told_state told;
+
+	if (*c->operations_path == '\0' || ct_environment_tell(acks, &told) != 0) {
+		return 0;
+	}
+	return nvw_mix64(XXH64(told.acknowledged, strlen(told.acknowledged), 0)) ^
+	       XXH64(told.in_flight, strlen(told.in_flight), 1);
+}
+
+/* As a fork, whose reads are observed if that is possible. */
+static int ask_forked(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	bool observes, struct ct_answer *ret_answer)
+{
+	if (!observes || same.useless) {
+		return ask(c, image, acks, FORKED, ret_answer);
+	}
+	const int error = ask(c, image, acks, OBSERVED, ret_answer);
+
+	if (error == 1 && !ct_same_reads_learn(&same, image, ret_answer)) {
+		return ask(c, image, acks, FORKED, ret_answer);
+	}
+	return error;
+}
+
 /* The command's answer, however it was come by: 0 or an error. */
 static int ask_either(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
-	struct ct_answer *ret_answer)
+	bool observes, struct ct_answer *ret_answer)
 {
 	const bool compared = is_compared();
 	const int signals = nvw_stop_signals();
@@ -255,22 +316,46 @@ static int ask_either(const struct ct_asked *c, const struct ct_image *image, co
 	int error = 0;
 
 	if (!c->command.by_shell && !c->shared->differs) {
-		error = ask(c, image, acks, true, ret_answer);
+		error = ask_forked(c, image, acks, observes, ret_answer);
 	}
 	if (error == 1 && !compared) {
 		c->shared->relied = 1;
 	} else if (error == 1) {
-		error = ask(c, image, acks, false, &executed);
+		error = ask(c, image, acks, EXECUTED, &executed);
 		c->shared->differs |=
 			error == 1 && nvw_stop_signals() == signals && !is_same(ret_answer, &executed);
 		*ret_answer = executed;
 	} else if (error == 0) {
-		error = ask(c, image, acks, false, ret_answer);
+		error = ask(c, image, acks, EXECUTED, ret_answer);
 	}
 	if (error == 1 && c->shared->differs && c->shared->relied) {
 		return nvw_fail(NVW_E_SYSTEM, "the checker gives different answers when it is forked");
 	}
 	return MIN(error, 0);
+}
+
+/* An answer of another state: it is compared with the command's own now and then. */
+static int trust(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	struct ct_answer *ret_answer)
+{
+	struct ct_answer own;
+
+	if ((same.found & (same.found - 1)) != 0) {
+		c->shared->spared = 1;
+		if (image->alike != NULL) {
+			++*image->alike;
+		}
+		return 0;
+	}
+	NVW_TRY(MIN(ask(c, image, acks, EXECUTED, &own), 0));
+	if (!is_killed(&own) && !is_same(ret_answer, &own)) {
+		c->shared->misread = 1;
+	}
+	*ret_answer = own;
+	return c->shared->misread && c->shared->spared ?
+		       nvw_fail(NVW_E_SYSTEM,
+			       "the checker gives different answers for states that it reads alike") :
+		       0;
 }
 
 static bool was_not_executed(const struct ct_answer *a)
@@ -287,10 +372,17 @@ int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct 
 	bool again = true;
 
 	*ret = (struct ct_answer){.in_time = false};
+	const bool observes =
+		is_comparable(c, image) && ct_same_reads_begin(&same, image, c->bytes, told_of(c, acks));
+
+	if (observes && ct_same_reads_find(&same, image, ret)) {
+		return trust(c, image, acks, ret);
+	}
 	for (unsigned i = 0; i < CT_KILLS_MAX && again; i++) {
 		const bool is_last = i + 1 == CT_KILLS_MAX; /* perhaps it dies only as a fork */
 		const int signals = nvw_stop_signals();
-		const int error = is_last ? ask(c, image, acks, false, ret) : ask_either(c, image, acks, ret);
+		const int error = is_last ? ask(c, image, acks, EXECUTED, ret) :
+					    ask_either(c, image, acks, observes, ret);
 
 		if (error < 0) {
 			return error;
@@ -314,7 +406,7 @@ static int redo_before(const struct ct_asked *c, const struct sitting *s, enum c
 {
 	struct ct_answer a;
 
-	if (run >= CT_RUN_NEXT && run_command(c, s, false, output, &a) != 1) {
+	if (run >= CT_RUN_NEXT && run_command(c, s, EXECUTED, output, &a) != 1) {
 		return NVW_E_SYSTEM;
 	}
 	if (run == CT_RUN_AFTER) {
@@ -414,10 +506,12 @@ int ct_asked_make(uint64_t bytes, const char *next, unsigned timeout_ms,
 
 bool ct_asked_begins_anew(struct ct_asked *c)
 {
-	const bool anew = c->shared != NULL && c->shared->differs && c->shared->relied;
+	const bool anew = c->shared != NULL && ((c->shared->differs && c->shared->relied) ||
+						       (c->shared->misread && c->shared->spared));
 
 	if (anew) {
 		c->shared->relied = 0;
+		c->shared->spared = 0;
 	}
 	return anew;
 }

@@ -13,6 +13,9 @@
  * first ones, they are executed as well; if the answers differ, they are executed from then on, and states
  * judged only by forks are judged again.
  *
+ * A state that agrees with an earlier one in all that the command read has its answer (same_reads.h). Some of
+ * these answers are compared with the command's own; if one differs, all states are judged again, each by itself.
+ *
  * With next, a state that the command accepts is worked on: next runs on the file as the command has left it,
  * and the command is asked again. Its answer counts then; where the output counts as a whole, both outputs
  * do.
@@ -27,6 +30,9 @@
 #include "hang.h"
 #include "operations.h"
 #include "output.h"
+
+/* "off": every state is asked. */
+#define CT_READ_SETS_VARIABLE "NVWAVE_READ_SETS"
 
 /* Zero-initialise; the command is filled in first (ct_command_make). */
 struct ct_asked {
@@ -45,6 +51,9 @@ struct ct_asked_shared {
 	volatile uint32_t differs; /* a fork answered otherwise than the executed command: no more forks */
 	volatile uint32_t relied;  /* answers of forks were taken without that comparison */
 	volatile uint32_t refused; /* it cannot be forked; not: its server was killed */
+	volatile uint32_t
+		misread;          /* states that it reads alike have different answers: each is asked again */
+	volatile uint32_t spared; /* answers of other states were taken without that comparison */
 	struct ct_hangs hangs;
 };
 

@@ -6,14 +6,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "descendants.h"
 #include "fork_server.h"
+#include "read_set.h"
 
 extern char **environ;
 
@@ -98,12 +101,25 @@ static bool read_all(int in, char *to, size_t n)
 	return true;
 }
 
-/* Waits for the next run. */
-static bool hear(int in)
-{
-	char byte;
+/* Shared with the parent; NULL: reads are never observed. */
+static struct ct_read_set *reads;
 
-	return read_all(in, &byte, 1) && read_all(in, (char *)&told_bytes, sizeof told_bytes) &&
+static void share_reads(int fd)
+{
+	struct stat s;
+
+	if (fd >= 0 && fstat(fd, &s) == 0) {
+		void *const map = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		reads = map == MAP_FAILED ? NULL : map;
+		close(fd);
+	}
+}
+
+/* Waits for the next run; its reads are observed if byte is 'o'. */
+static bool hear(int in, char *ret_byte)
+{
+	return read_all(in, ret_byte, 1) && read_all(in, (char *)&told_bytes, sizeof told_bytes) &&
 	       told_bytes <= sizeof told && read_all(in, told, told_bytes);
 }
 
@@ -145,7 +161,9 @@ static void end_group(pid_t pid)
 /* A child continues into main(); only children return. */
 static void serve(int in, int out)
 {
-	while (hear(in)) {
+	char byte;
+
+	while (hear(in, &byte)) {
 		const pid_t pid = fork();
 		const int32_t number = pid;
 		struct rusage usage = {.ru_minflt = 0};
@@ -157,6 +175,9 @@ static void serve(int in, int out)
 			close(in);
 			close(out);
 			set_environment();
+			if (byte == 'o' && reads != NULL) {
+				ct_observe(reads);
+			}
 			return;
 		}
 		setpgid(pid, pid);
@@ -175,9 +196,10 @@ static void serve(int in, int out)
 __attribute__((constructor)) static void begin(void)
 {
 	char **const entry = find(CT_FORK_VARIABLE);
-	int in, out, parent;
+	int in, out, parent, fd;
 
-	if (entry == NULL || sscanf(*entry + sizeof CT_FORK_VARIABLE, "%d,%d,%d", &in, &out, &parent) != 3) {
+	if (entry == NULL ||
+		sscanf(*entry + sizeof CT_FORK_VARIABLE, "%d,%d,%d,%d", &in, &out, &parent, &fd) != 4) {
 		return;
 	}
 	restore_environment();
@@ -185,6 +207,7 @@ __attribute__((constructor)) static void begin(void)
 		return; /* the checker executed this program */
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	share_reads(fd);
 	tell(out, has_one_thread() ? "K" : "N", 1);
 	serve(in, out);
 }

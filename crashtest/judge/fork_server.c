@@ -72,8 +72,9 @@ static const char *value_of(char *const *environment, const char *name)
 
 /* The command's with the variables that are set anew; these are in text. False if it has no room for them. */
 static bool make_environment(
-	char *const *from, char *to[ENVIRONMENT_MAX], char text[2][8192], int in, int out)
+	const struct ct_start *how, char *to[ENVIRONMENT_MAX], char text[2][8192], int in, int out)
 {
+	char *const *const from = how->environment;
 	const char *before = value_of(from, "LD_PRELOAD");
 	char library[4096];
 	unsigned n = 0;
@@ -86,7 +87,7 @@ static bool make_environment(
 	}
 	const int length = snprintf(text[0], 8192, "LD_PRELOAD=%s%s%s", library, *before ? ":" : "", before);
 
-	snprintf(text[1], 8192, "%s=%d,%d,%d", CT_FORK_VARIABLE, in, out, (int)getpid());
+	snprintf(text[1], 8192, "%s=%d,%d,%d,%d", CT_FORK_VARIABLE, in, out, (int)getpid(), how->reads);
 	for (char *const *entry = from; *entry != NULL && n < ENVIRONMENT_MAX - 4; entry++) {
 		if (!is_variable(*entry, "LD_PRELOAD")) {
 			to[n++] = *entry;
@@ -154,6 +155,9 @@ __attribute__((noreturn)) static void become_server(
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	fcntl(in, F_SETFD, 0);
 	fcntl(out, F_SETFD, 0);
+	if (how->reads >= 0) {
+		fcntl(how->reads, F_SETFD, 0);
+	}
 	ct_output_redirect(how->output);
 	execvpe(how->words[0], how->words, environment);
 	_exit(127);
@@ -169,8 +173,7 @@ static void start_server(const struct ct_start *how)
 	if (pipe2(to, O_CLOEXEC)) {
 		return;
 	}
-	if (pipe2(from, O_CLOEXEC) ||
-		!make_environment(how->environment, environment, text, to[0], from[1])) {
+	if (pipe2(from, O_CLOEXEC) || !make_environment(how, environment, text, to[0], from[1])) {
 		close(to[0]);
 		close(to[1]);
 		return;
@@ -210,12 +213,13 @@ static bool send_all(const char *from, size_t n)
 }
 
 /* Requests a run. */
-static bool request(const struct ct_told_state *told)
+static bool request(const struct ct_start *how)
 {
+	const struct ct_told_state *const told = how->told;
 	static char message[CT_FORK_MESSAGE_MAX]; /* too large for a stack */
 	char *to = message + 1 + sizeof(uint32_t);
 
-	message[0] = 'r';
+	message[0] = how->observed ? 'o' : 'r';
 	if (told != NULL) {
 		to = stpcpy(to, told->acknowledged) + 1;
 		to = stpcpy(to, told->in_flight) + 1;
@@ -241,7 +245,7 @@ static bool run_on_server(
 {
 	int32_t pid, answer[2];
 
-	if (!request(how->told) || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
+	if (!request(how) || hear(&pid, sizeof pid, START_MS) != 1 || pid <= 0) {
 		return false;
 	}
 	ret->in_time = ct_hang_wait(server.from, pid, timeout_ms, hangs, ret->where);

@@ -4,7 +4,8 @@
  * stops it before main(), after the dynamic linker and the libraries' constructors (including libpmem's), and
  * forks a child for every state, which continues into main().
  *
- *	parent to server      per run: 'r', a number of bytes (4 bytes), and those bytes: terminated entries
+ *	parent to server      per run: 'r', or 'o' if its reads are observed (read_set.h), a number of bytes
+ *	                      (4 bytes), and those bytes: terminated entries
  *	                      of the environment, which replace the entries with their names
  *	server to parent      'K' when it is ready; then per run the child's pid, its status, and how many of
  *	                      its page faults brought memory, 4 bytes each
@@ -16,8 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* "in,out,parent": the server's ends of two pipes, and the pid of its parent. LD_PRELOAD names the library
- * first. */
+/* "in,out,parent,reads": the server's ends of two pipes, the pid of its parent, and the descriptor of a set of
+ * reads; -1: there is none. LD_PRELOAD names the library first. */
 #define CT_FORK_VARIABLE "NVWAVE_FORK_SERVER"
 
 /* For the GNU C library's malloc(): huge pages where the kernel gives them, and large pieces at once. */
@@ -32,6 +33,8 @@ struct ct_start {
 	char *const *environment;
 	struct ct_told_state *told; /* the variables that change with the state; NULL: none */
 	int output;                 /* descriptor of the output; -1: inherited */
+	int reads;                  /* descriptor of a set of reads (read_set.h); -1: none */
+	bool observed;              /* its reads go there */
 };
 
 /* How it ended. */

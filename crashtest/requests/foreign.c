@@ -754,6 +754,7 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 	sum->grouped = sum->grouped || r->grouped;
 	sum->states_distinct += r->states_distinct;
 	sum->states_equal += r->states_equal;
+	sum->states_alike += r->states_alike;
 	sum->states_failing += r->states_failing;
 	sum->instants += r->instants;
 	sum->stores += r->stores;

@@ -27,6 +27,7 @@ struct ct_image {
 	uint8_t *filled;  /* 1 per page that may have other bytes than 0; NULL: not recorded */
 	uint8_t *touched; /* 1 per page written since it was last set to 0; NULL: not recorded */
 	struct nvw_pool_reads *reads; /* words that were read (nvw/pool.h); NULL: not recorded */
+	uint64_t *alike; /* states that had the answer of another one are counted here; NULL: not */
 	struct ct_recoveries
 		*recoveries; /* the work of recovery is noted here, by judges that know it; NULL: not */
 };

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory that an instruction of x86-64 accesses through its address, where it has one such operand. What is
+ * not known for certain is odd: strings, gathers, masks, bits beyond their operand, saved registers.
+ */
+#ifndef CRASHTEST_ACCESS_H
+#define CRASHTEST_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+struct ct_access {
+	bool odd;    /* nothing else is known */
+	bool writes; /* it stores all of these bytes, and reads none of them */
+	uint64_t at;
+	unsigned bytes; /* 0: a flush, which reads nothing */
+};
+
+struct ct_access ct_access_of(const ucontext_t *context);
+
+#endif

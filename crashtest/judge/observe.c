@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The reads of a checker are seen. See read_set.h.
+ *
+ * Pages that may differ between states are mapped without access. An instruction that touches one faults; the
+ * words that it reads are noted, the page is opened for this instruction alone, by a single step, and closed
+ * again. An instruction that is not understood opens its page for good, which then counts as read.
+ *
+ * The kernel reads, too: every system call is trapped (seccomp), carried out here if it cannot read what is
+ * not seen, and else ends the process, which has no set then. So does another thread, process or program.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/param.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "read_set.h"
+
+enum {
+	MAPS_MAX = 16,
+	STEP_PAGES = 4,
+	FAULTS_MAX = 20000,
+	HOT = 1000,
+	TRAP_FLAG = 0x100,
+	DIRECTION_FLAG = 0x400,
+	SYSCALL_TRAPPED = 1
+};
+
+enum { UNKNOWN, READ, OVERWRITTEN }; /* a word */
+
+/* A mapping of the file. */
+struct map {
+	uint64_t at, bytes, off;
+	int protection;
+};
+
+static struct {
+	struct ct_read_set *set;
+	uint8_t *word;   /* UNKNOWN ... */
+	uint8_t *opened; /* 1 per page: for good */
+	uint16_t *known; /* per page: words that are not UNKNOWN */
+	uint16_t *hot;   /* per page: faults */
+	struct map map[MAPS_MAX];
+	unsigned maps;
+	uint64_t step[STEP_PAGES]; /* pages that are open for one instruction */
+	unsigned steps;
+	unsigned faults;
+} seen;
+
+/* The one place whose system calls are not trapped. */
+long ct_observe_call(long number, long a, long b, long c, long d, long e, long f);
+extern const char ct_observe_called[];
+
+__asm__(".text\n"
+	".globl ct_observe_call, ct_observe_called\n"
+	".hidden ct_observe_call, ct_observe_called\n"
+	".type ct_observe_call, @function\n"
+	"ct_observe_call:\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	mov %rcx, %rdx\n"
+	"	mov %r8, %r10\n"
+	"	mov %r9, %r8\n"
+	"	mov 8(%rsp), %r9\n"
+	"	syscall\n"
+	"ct_observe_called:\n"
+	"	ret\n"
+	".size ct_observe_call, . - ct_observe_call\n");
+
+__attribute__((noreturn)) static void give_up(void)
+{
+	seen.set->gave_up = 1;
+	for (;;) {
+		ct_observe_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	}
+}
+
+/* ---- Words --------------------------------------------------------------------------------------------- */
+
+static bool is_observed(uint64_t page)
+{
+	return page < seen.set->pages && seen.set->observed[page] != 0;
+}
+
+static void note_word(uint64_t word, uint8_t what)
+{
+	seen.word[word] = what;
+	seen.known[word * 8 / CT_READ_PAGE]++;
+}
+
+static void note_read(uint64_t word)
+{
+	struct ct_read_set *const s = seen.set;
+
+	if (seen.word[word] != UNKNOWN) {
+		return;
+	}
+	if (s->count == CT_READ_WORDS_MAX) {
+		give_up();
+	}
+	note_word(word, READ);
+	s->word[s->count++] = (uint32_t)word;
+}
+
+/* Bytes of the file. */
+static void note_bytes(uint64_t off, uint64_t bytes)
+{
+	for (uint64_t word = off / 8; word * 8 < off + bytes; word++) {
+		if (is_observed(word * 8 / CT_READ_PAGE)) {
+			note_read(word);
+		}
+	}
+}
+
+/* As far as whole words are overwritten; what is left of others counts as read. */
+static void note_store(uint64_t off, uint64_t bytes)
+{
+	for (uint64_t word = off / 8; word * 8 < off + bytes; word++) {
+		if (!is_observed(word * 8 / CT_READ_PAGE)) {
+			continue;
+		}
+		if (word * 8 < off || word * 8 + 8 > off + bytes) {
+			note_read(word);
+		} else if (seen.word[word] == UNKNOWN) {
+			note_word(word, OVERWRITTEN);
+		}
+	}
+}
+
+/* ---- Pages --------------------------------------------------------------------------------------------- */
+
+static const struct map *map_of(uint64_t at)
+{
+	for (unsigned i = 0; i < seen.maps; i++) {
+		if (at >= seen.map[i].at && at - seen.map[i].at < seen.map[i].bytes) {
+			return &seen.map[i];
+		}
+	}
+	return NULL;
+}
+
+static bool overlaps(uint64_t at, uint64_t bytes)
+{
+	for (unsigned i = 0; i < seen.maps; i++) {
+		if (at < seen.map[i].at + seen.map[i].bytes && seen.map[i].at < at + bytes) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void protect(uint64_t at, int protection)
+{
+	if (ct_observe_call(SYS_mprotect, (long)at, CT_READ_PAGE, protection, 0, 0, 0) != 0) {
+		give_up();
+	}
+}
+
+static bool is_closed(uint64_t page)
+{
+	return is_observed(page) && !seen.opened[page];
+}
+
+static void add_map(uint64_t at, uint64_t bytes, uint64_t off, int protection)
+{
+	if (seen.maps == MAPS_MAX) {
+		give_up();
+	}
+	seen.map[seen.maps++] =
+		(struct map){at, (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE * CT_READ_PAGE, off, protection};
+	for (uint64_t i = 0; i < bytes; i += CT_READ_PAGE) {
+		if (is_closed((off + i) / CT_READ_PAGE)) {
+			protect(at + i, PROT_NONE);
+		}
+	}
+}
+
+/* For good, in each mapping. */
+static void open_page(uint64_t page)
+{
+	const uint64_t off = page * CT_READ_PAGE;
+
+	note_bytes(off, CT_READ_PAGE);
+	seen.opened[page] = 1;
+	for (unsigned i = 0; i < seen.maps; i++) {
+		const struct map *const m = &seen.map[i];
+
+		if (off >= m->off && off - m->off < m->bytes) {
+			protect(m->at + (off - m->off), m->protection);
+		}
+	}
+}
+
+/* ---- Faults -------------------------------------------------------------------------------------------- */
+
+/* The program's own. */
+static void pass_on(int signal)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} standard = {.handler = NULL};
+
+	ct_observe_call(SYS_rt_sigaction, signal, (long)&standard, 0, sizeof standard.mask, 0, 0);
+}
+
+static bool is_stepped(uint64_t page_at)
+{
+	for (unsigned i = 0; i < seen.steps; i++) {
+		if (seen.step[i] == page_at) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The instruction does what is noted, and then on_step() comes. */
+static void step_over(const struct map *m, uint64_t page_at, ucontext_t *c)
+{
+	if (seen.steps == STEP_PAGES) {
+		give_up();
+	}
+	seen.step[seen.steps++] = page_at;
+	protect(page_at, m->protection);
+	c->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+static void note_access(const struct map *m, const struct ct_access *a)
+{
+	if (a->bytes == 0) {
+		return;
+	}
+	const uint64_t off = m->off + (a->at - m->at);
+
+	if (a->writes) {
+		note_store(off, a->bytes);
+	} else {
+		note_bytes(off, a->bytes);
+	}
+}
+
+/* Whether all of it is in the mapping, and the byte that faulted is among it. */
+static bool is_within(const struct map *m, const struct ct_access *a, uint64_t at)
+{
+	const unsigned bytes = MAX(a->bytes, 1);
+
+	return a->at >= m->at && a->at + bytes <= m->at + m->bytes && at >= a->at && at < a->at + bytes;
+}
+
+/* ---- Strings ------------------------------------------------------------------------------------------- */
+
+/* rep stos and rep movs, which a single step would take byte by byte: they are carried out here. */
+struct string {
+	bool copies;
+	unsigned width, length; /* of an element; of the instruction */
+};
+
+static bool is_string(const uint8_t *at, struct string *ret)
+{
+	const uint8_t *next = at;
+	bool wide = false;
+
+	if (*next++ != 0xF3) {
+		return false;
+	}
+	if ((*next & 0xF0) == 0x40) {
+		wide = *next++ & 8;
+	}
+	const uint8_t code = *next++;
+
+	*ret = (struct string){.copies = code <= 0xA5, .width = 1, .length = (unsigned)(next - at)};
+	if (code & 1) {
+		ret->width = wide ? 8 : 4;
+	}
+	return code == 0xA4 || code == 0xA5 || code == 0xAA || code == 0xAB;
+}
+
+/* Opens the page of an address in the file, if it is closed, for a moment: its address, or 0. */
+static uint64_t open_shortly(uint64_t at)
+{
+	const struct map *const m = map_of(at);
+	const uint64_t page_at = at / CT_READ_PAGE * CT_READ_PAGE;
+
+	if (m == NULL || !is_closed((m->off + (page_at - m->at)) / CT_READ_PAGE)) {
+		return 0;
+	}
+	protect(page_at, m->protection);
+	return page_at;
+}
+
+static void store_elements(greg_t *r, const struct string *s, uint64_t bytes)
+{
+	uint8_t *const to = (uint8_t *)(uintptr_t)r[REG_RDI];
+	const uint8_t *const from = (const uint8_t *)(uintptr_t)r[REG_RSI];
+	const uint64_t value = (uint64_t)r[REG_RAX];
+
+	for (uint64_t i = 0; i < bytes; i++) {
+		((volatile uint8_t *)to)[i] = s->copies ? from[i] : (uint8_t)(value >> 8 * (i % s->width));
+	}
+	r[REG_RDI] += (greg_t)bytes;
+	r[REG_RSI] += s->copies ? (greg_t)bytes : 0;
+	r[REG_RCX] -= (greg_t)(bytes / s->width);
+	if (r[REG_RCX] == 0) {
+		r[REG_RIP] += s->length;
+	}
+}
+
+/* The elements up to the end of a page. False: it is no such instruction, or is not done here. */
+static bool do_string(ucontext_t *c)
+{
+	greg_t *const r = c->uc_mcontext.gregs;
+	const uint64_t to = (uint64_t)r[REG_RDI], from = (uint64_t)r[REG_RSI];
+	struct string s;
+
+	if (!is_string((const uint8_t *)(uintptr_t)r[REG_RIP], &s) || (r[REG_EFL] & DIRECTION_FLAG) != 0) {
+		return false;
+	}
+	uint64_t room = CT_READ_PAGE - to % CT_READ_PAGE;
+
+	if (s.copies) {
+		room = MIN(room, CT_READ_PAGE - from % CT_READ_PAGE);
+	}
+	const uint64_t bytes = MIN((uint64_t)r[REG_RCX], room / s.width) * s.width;
+	const struct map *const read = s.copies ? map_of(from) : NULL, *const written = map_of(to);
+
+	if (bytes == 0) {
+		return false;
+	}
+	if (read != NULL) {
+		note_bytes(read->off + (from - read->at), bytes);
+	}
+	if (written != NULL) {
+		note_store(written->off + (to - written->at), bytes);
+	}
+	const uint64_t one = open_shortly(to), other = s.copies ? open_shortly(from) : 0;
+
+	store_elements(r, &s, bytes);
+	if (one != 0) {
+		protect(one, PROT_NONE);
+	}
+	if (other != 0) {
+		protect(other, PROT_NONE);
+	}
+	return true;
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *const c = context;
+	const uint64_t at = (uint64_t)(uintptr_t)info->si_addr, page_at = at / CT_READ_PAGE * CT_READ_PAGE;
+	const struct map *const m = map_of(at);
+
+	const uint64_t page = m != NULL ? (m->off + (page_at - m->at)) / CT_READ_PAGE : 0;
+
+	if (info->si_code != SEGV_ACCERR || m == NULL || is_stepped(page_at) || !is_closed(page)) {
+		pass_on(signal);
+		return;
+	}
+	if (++seen.faults > FAULTS_MAX) {
+		give_up();
+	}
+	if (do_string(c)) {
+		return;
+	}
+	/* Nothing is to be learnt any more, or it would take too long. */
+	if (seen.known[page] == CT_READ_PAGE / 8 || ++seen.hot[page] > HOT) {
+		open_page(page);
+		return;
+	}
+	const struct ct_access a = ct_access_of(c);
+
+	if (a.odd || !is_within(m, &a, at)) {
+		open_page(page);
+		return;
+	}
+	note_access(m, &a);
+	step_over(m, page_at, c);
+}
+
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *const c = context;
+
+	if (seen.steps == 0) {
+		pass_on(signal);
+		return;
+	}
+	while (seen.steps > 0) {
+		protect(seen.step[--seen.steps], PROT_NONE);
+	}
+	c->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+}
+
+/* ---- System calls -------------------------------------------------------------------------------------- */
+
+struct call {
+	long number, a[6];
+};
+
+static long carry_out(const struct call *c)
+{
+	return ct_observe_call(c->number, c->a[0], c->a[1], c->a[2], c->a[3], c->a[4], c->a[5]);
+}
+
+static bool is_file(long fd)
+{
+	struct stat s;
+
+	return fd >= 0 && ct_observe_call(SYS_fstat, fd, (long)&s, 0, 0, 0, 0) == 0 &&
+	       s.st_dev == seen.set->device && s.st_ino == seen.set->inode;
+}
+
+static long map_memory(const struct call *c)
+{
+	const bool is = (c->a[3] & MAP_ANONYMOUS) == 0 && is_file(c->a[4]);
+
+	if (c->a[3] & MAP_FIXED && overlaps((uint64_t)c->a[0], (uint64_t)c->a[1])) {
+		give_up();
+	}
+	const long at = carry_out(c);
+
+	if (is && (at >= 0 || at < -4095)) {
+		add_map((uint64_t)at, (uint64_t)c->a[1], (uint64_t)c->a[5], (int)c->a[2]);
+	}
+	return at;
+}
+
+static long unmap_memory(const struct call *c)
+{
+	const uint64_t at = (uint64_t)c->a[0],
+		       bytes = ((uint64_t)c->a[1] + CT_READ_PAGE - 1) / CT_READ_PAGE * CT_READ_PAGE;
+
+	for (unsigned i = 0; i < seen.maps; i++) {
+		if (seen.map[i].at == at && seen.map[i].bytes == bytes) {
+			seen.map[i] = seen.map[--seen.maps];
+			return carry_out(c);
+		}
+	}
+	if (overlaps(at, bytes)) {
+		give_up();
+	}
+	return carry_out(c);
+}
+
+static long read_file(const struct call *c)
+{
+	uint64_t off = (uint64_t)c->a[3];
+	const bool is = is_file(c->a[0]);
+
+	if (is && c->number == SYS_read) {
+		off = (uint64_t)ct_observe_call(SYS_lseek, c->a[0], 0, SEEK_CUR, 0, 0, 0);
+	}
+	const long n = carry_out(c);
+
+	if (is && n > 0) {
+		note_bytes(off, (uint64_t)n);
+	}
+	return n;
+}
+
+/* Which calls on the file itself have no secrets. */
+static bool is_innocent(const struct call *c)
+{
+	switch (c->number) {
+	case SYS_lseek:
+		return c->a[2] <= SEEK_END || !is_file(c->a[0]);
+	case SYS_write:
+	case SYS_ioctl:
+		return !is_file(c->a[0]);
+	case SYS_open:
+		return (c->a[1] & O_TRUNC) == 0;
+	case SYS_openat:
+		return (c->a[2] & O_TRUNC) == 0;
+	case SYS_rt_sigaction:
+		return c->a[1] == 0;
+	case SYS_mprotect:
+	case SYS_madvise:
+		return !overlaps((uint64_t)c->a[0], (uint64_t)c->a[1]);
+	default:
+		return true;
+	}
+}
+
+/* Calls that read nothing but what their arguments point to. */
+static bool is_known(long number)
+{
+	static const long known[] = {SYS_access, SYS_brk, SYS_clock_getres, SYS_clock_gettime,
+		SYS_clock_nanosleep, SYS_close, SYS_faccessat, SYS_faccessat2, SYS_fchdir, SYS_fcntl,
+		SYS_fdatasync, SYS_flock, SYS_fstat, SYS_fstatfs, SYS_fsync, SYS_futex, SYS_getcwd,
+		SYS_getdents64, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getpid, SYS_getppid, SYS_getrandom,
+		SYS_getrlimit, SYS_getrusage, SYS_gettid, SYS_gettimeofday, SYS_getuid, SYS_ioctl, SYS_lseek,
+		SYS_lstat, SYS_madvise, SYS_mprotect, SYS_nanosleep, SYS_newfstatat, SYS_open, SYS_openat,
+		SYS_prlimit64, SYS_readlink, SYS_readlinkat, SYS_rt_sigaction, SYS_sched_getaffinity,
+		SYS_sched_yield, SYS_stat, SYS_statfs, SYS_statx, SYS_sysinfo, SYS_time, SYS_uname,
+		SYS_write};
+
+	for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
+		if (known[i] == number) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool points_to_file(const struct call *c)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		if (map_of((uint64_t)c->a[i]) != NULL) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static long call(const struct call *c)
+{
+	switch (c->number) {
+	case SYS_mmap:
+		return map_memory(c);
+	case SYS_munmap:
+		return unmap_memory(c);
+	case SYS_msync:
+		return carry_out(c);
+	default:
+		break;
+	}
+	if (points_to_file(c)) {
+		give_up();
+	}
+	if (c->number == SYS_read || c->number == SYS_pread64) {
+		return read_file(c);
+	}
+	if (!is_known(c->number) || !is_innocent(c)) {
+		give_up();
+	}
+	return carry_out(c);
+}
+
+static void on_call(int signal, siginfo_t *info, void *context)
+{
+	greg_t *const r = ((ucontext_t *)context)->uc_mcontext.gregs;
+	const struct call c = {
+		info->si_syscall, {r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9]}};
+
+	if (info->si_code != SYSCALL_TRAPPED) {
+		pass_on(signal);
+		return;
+	}
+	r[REG_RAX] = call(&c);
+}
+
+/* ---- Beginning ----------------------------------------------------------------------------------------- */
+
+static bool trap_calls(void)
+{
+	const uint64_t called = (uint64_t)(uintptr_t)ct_observe_called;
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 7),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 6, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 5, 0),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)called, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer) + 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(called >> 32), 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0) {
+		return true;
+	}
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool handle(int signal, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO}, before;
+	sigset_t only;
+
+	sigfillset(&action.sa_mask);
+	sigemptyset(&only);
+	sigaddset(&only, signal);
+	return sigaction(signal, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+	       sigaction(signal, &action, NULL) == 0 && sigprocmask(SIG_UNBLOCK, &only, NULL) == 0;
+}
+
+static void *zeros(size_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+void ct_observe(struct ct_read_set *set)
+{
+	seen.set = set;
+	seen.word = zeros((set->pages + 1) * (CT_READ_PAGE / 8));
+	seen.opened = zeros(set->pages + 1);
+	seen.known = zeros((set->pages + 1) * sizeof *seen.known);
+	seen.hot = zeros((set->pages + 1) * sizeof *seen.hot);
+	if (seen.word == MAP_FAILED || seen.opened == MAP_FAILED || seen.known == MAP_FAILED ||
+		seen.hot == MAP_FAILED || !handle(SIGSEGV, on_fault) || !handle(SIGTRAP, on_step) ||
+		!handle(SIGSYS, on_call) || !trap_calls()) {
+		set->gave_up = 1;
+		_exit(0);
+	}
+	set->began = 1;
+}

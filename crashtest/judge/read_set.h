@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a checker read of a state: memory that the judging process shares with the forks of its fork server.
+ * The judge says which pages of the file may differ between states; the fork lists the words that it reads
+ * in these pages before it has overwritten them, in the order of their first reads.
+ *
+ * A fork that does something whose reads cannot be seen says so and ends at once: its state is asked again
+ * without being observed. So a set is either whole or absent.
+ */
+#ifndef CRASHTEST_READ_SET_H
+#define CRASHTEST_READ_SET_H
+
+#include <stdint.h>
+
+enum { CT_READ_PAGE = 4096, CT_READ_WORDS_MAX = 1 << 16 };
+
+struct ct_read_set {
+	uint64_t device, inode; /* of the file */
+	uint64_t pages;         /* of the file, the last one perhaps a part */
+	/* Of the last observed fork: */
+	volatile uint32_t began;
+	volatile uint32_t gave_up; /* no set */
+	volatile uint32_t count;
+	uint32_t word[CT_READ_WORDS_MAX]; /* numbers of words of 8 bytes */
+	uint8_t observed[];               /* 1 per page that may differ */
+};
+
+/* In a fork, before it goes on into main(): from now on its reads are seen, or it ends. */
+void ct_observe(struct ct_read_set *set);
+
+#endif

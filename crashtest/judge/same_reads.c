@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers that hold for other states. See same_reads.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/param.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fork_server.h"
+#include "same_reads.h"
+
+enum { OBSERVED = 1, CHANGED = 2 }; /* a page; changed: since the command was told something else */
+
+enum {
+	PAGES_MAX = 512,     /* observed; of more, all is forgotten */
+	NODES_MAX = 1 << 23, /* 24 bytes each */
+	ANSWERS_MAX = 1 << 16,
+	TEXT_MAX = 1 << 12, /* of an answer's output */
+	TRIALS = 64,        /* observed runs, by which it is seen whether it pays: */
+	PAYS = 4,           /* one state in so many has the answer of another; */
+	PAUSE = 256,        /* else it is not tried for so many states */
+	REFUSALS_MAX = 3
+};
+
+/* A word, and its value in some states. Nodes that differ in the value alone are a chain. An answer ends a
+ * path: its word is END. */
+struct ct_same_node {
+	uint64_t value; /* or the number of the answer */
+	uint32_t word, next, child;
+};
+
+#define END UINT32_MAX
+
+struct ct_same_answer {
+	struct ct_answer answer;
+	char *text;
+};
+
+static void forget(struct ct_same_reads *s)
+{
+	for (uint32_t i = 0; i < s->answers; i++) {
+		free(s->answer[i].text);
+	}
+	s->answers = 0;
+	s->nodes = 1; /* 0 is none; its child is the first */
+	if (s->node != NULL) {
+		s->node[0].child = 0;
+	}
+}
+
+static void remove_set(struct ct_same_reads *s)
+{
+	if (s->set != NULL) {
+		munmap(s->set, sizeof *s->set + s->set->pages);
+		close(s->fd);
+		s->set = NULL;
+	}
+}
+
+/* A fork of this process's server shares it. */
+static bool make_set(struct ct_same_reads *s, uint64_t bytes)
+{
+	const uint64_t pages = (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE;
+	const size_t size = sizeof *s->set + pages;
+
+	s->fd = memfd_create("reads", MFD_CLOEXEC);
+	if (s->fd < 0) {
+		return false;
+	}
+	void *const map = ftruncate(s->fd, (off_t)size) ?
+				  MAP_FAILED :
+				  mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+
+	if (map == MAP_FAILED) {
+		close(s->fd);
+		return false;
+	}
+	s->set = map;
+	s->set->pages = pages;
+	return true;
+}
+
+/* In a new process, or with a new image. */
+static void begin_anew(struct ct_same_reads *s, const struct ct_image *image, uint64_t bytes)
+{
+	const uint64_t pages = (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE;
+
+	if (s->pid != getpid() || s->set == NULL || s->set->pages != pages) {
+		ct_fork_server_end(); /* it shares the set before */
+		remove_set(s);
+		s->useless = !make_set(s, bytes);
+	}
+	s->pid = getpid();
+	s->serial = image->serial;
+	s->bytes = bytes;
+	s->pages = 0;
+	if (s->set != NULL) {
+		memset(s->set->observed, 0, s->set->pages);
+	}
+	forget(s);
+}
+
+/* Pages that have changed since the last file: their words may differ from now on. */
+static void observe_more(struct ct_same_reads *s, const struct ct_image *image)
+{
+	bool more = false;
+
+	for (uint64_t i = 0; i < s->set->pages; i++) {
+		if (image->touched[i]) {
+			more = more || s->set->observed[i] == 0;
+			s->pages += s->set->observed[i] == 0;
+			s->set->observed[i] = CHANGED;
+		}
+	}
+	if (more) {
+		forget(s);
+	}
+}
+
+/* The acknowledged operations are others. Pages that have not changed while they were the last ones are not
+ * observed until they change again. */
+static void observe_less(struct ct_same_reads *s, uint64_t told)
+{
+	s->pages = 0;
+	for (uint64_t i = 0; i < s->set->pages; i++) {
+		s->set->observed[i] = s->set->observed[i] == CHANGED ? OBSERVED : 0;
+		s->pages += s->set->observed[i] != 0;
+	}
+	s->told = told;
+	forget(s);
+}
+
+bool ct_same_reads_begin(struct ct_same_reads *s, const struct ct_image *image, uint64_t bytes, uint64_t told)
+{
+	if (image->touched == NULL || image->serial == 0 || (s->pid == getpid() && s->useless)) {
+		return false;
+	}
+	if (s->pid == getpid() && s->pause > 0) {
+		s->serial = 0;
+		s->pause--;
+		return false;
+	}
+	if (s->pid != getpid() || s->serial != image->serial || s->pages > PAGES_MAX || s->bytes != bytes) {
+		begin_anew(s, image, bytes);
+		s->told = told;
+		return false; /* this file is what later ones are compared with */
+	}
+	if (s->told != told) {
+		observe_less(s, told);
+	}
+	observe_more(s, image);
+	return true;
+}
+
+static uint64_t value_in(const struct ct_image *image, uint32_t word)
+{
+	return ct_image_word(image, 8 * (uint64_t)word);
+}
+
+/* The node of a chain that has the value; 0: none. */
+static uint32_t node_with(const struct ct_same_reads *s, uint32_t first, uint64_t value)
+{
+	uint32_t i = first;
+
+	while (i != 0 && s->node[i].value != value) {
+		i = s->node[i].next;
+	}
+	return i;
+}
+
+bool ct_same_reads_find(struct ct_same_reads *s, const struct ct_image *image, struct ct_answer *ret)
+{
+	uint32_t at = s->node != NULL ? s->node[0].child : 0;
+
+	while (at != 0 && s->node[at].word != END) {
+		const uint32_t same = node_with(s, at, value_in(image, s->node[at].word));
+
+		at = same != 0 ? s->node[same].child : 0;
+	}
+	if (at == 0) {
+		return false;
+	}
+	const struct ct_same_answer *const a = &s->answer[s->node[at].value];
+
+	*ret = a->answer;
+	ret->whole.text = a->text;
+	s->found++;
+	return true;
+}
+
+/* ---- Learning ------------------------------------------------------------------------------------------ */
+
+static bool make_room(struct ct_same_reads *s, uint32_t nodes)
+{
+	if (s->nodes + nodes + 1 > NODES_MAX || s->answers == ANSWERS_MAX) {
+		forget(s);
+	}
+	const uint32_t wanted = s->nodes + nodes + 1;
+
+	if (s->answer == NULL) {
+		s->answer = malloc(ANSWERS_MAX * sizeof *s->answer);
+	}
+	if (wanted > s->capacity) {
+		const uint32_t capacity = MAX(2 * s->capacity, wanted + 1024);
+		struct ct_same_node *const grown = realloc(s->node, capacity * sizeof *grown);
+
+		if (grown == NULL) {
+			return false;
+		}
+		if (s->node == NULL) {
+			grown[0] = (struct ct_same_node){0};
+		}
+		s->node = grown;
+		s->capacity = capacity;
+	}
+	return s->answer != NULL;
+}
+
+static uint32_t add_node(struct ct_same_reads *s, uint32_t word, uint64_t value, uint32_t next)
+{
+	s->node[s->nodes] = (struct ct_same_node){.word = word, .value = value, .next = next};
+	return s->nodes++;
+}
+
+/* False: the text of it cannot be kept. */
+static bool add_answer(struct ct_same_reads *s, const struct ct_answer *a)
+{
+	struct ct_same_answer *const to = &s->answer[s->answers];
+
+	if (a->whole.kept > TEXT_MAX) {
+		return false;
+	}
+	to->answer = *a;
+	to->text = malloc(a->whole.kept + 1);
+	if (to->text == NULL) {
+		return false;
+	}
+	if (a->whole.kept > 0) {
+		memcpy(to->text, a->whole.text, a->whole.kept);
+	}
+	s->answers++;
+	return true;
+}
+
+/* False: a command that reads the same goes on to read something else, so it depends on more. */
+static bool add_path(struct ct_same_reads *s, const struct ct_image *image)
+{
+	const uint32_t count = s->set->count;
+	uint32_t above = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t word = s->set->word[i], first = s->node[above].child;
+		const uint64_t value = value_in(image, word);
+
+		if (first != 0 && s->node[first].word != word) {
+			return false;
+		}
+		uint32_t at = node_with(s, first, value);
+
+		if (at == 0) {
+			at = add_node(s, word, value, first);
+			s->node[above].child = at;
+		}
+		above = at;
+	}
+	if (s->node[above].child != 0) {
+		return false;
+	}
+	s->node[above].child = add_node(s, END, s->answers - 1, 0);
+	return true;
+}
+
+/* Whether it pays, after some trials. */
+static void weigh(struct ct_same_reads *s)
+{
+	if (s->observed - s->last < TRIALS) {
+		return;
+	}
+	s->pause = (s->found - s->most) * PAYS < s->observed - s->last ? PAUSE : 0;
+	s->last = s->observed;
+	s->most = s->found;
+}
+
+void ct_same_reads_expect(struct ct_same_reads *s, uint64_t device, uint64_t inode)
+{
+	s->set->device = device;
+	s->set->inode = inode;
+	s->set->began = s->set->gave_up = s->set->count = 0;
+}
+
+bool ct_same_reads_learn(struct ct_same_reads *s, const struct ct_image *image, const struct ct_answer *a)
+{
+	const bool whole = s->set->began && !s->set->gave_up && a->in_time && WIFEXITED(a->status);
+
+	s->observed++;
+	if (!whole) {
+		s->gave_up++;
+		s->useless = s->gave_up >= REFUSALS_MAX;
+		return false;
+	}
+	weigh(s);
+	if (!make_room(s, s->set->count + 1)) {
+		return true;
+	}
+	if (add_answer(s, a) && !add_path(s, image)) {
+		s->useless = true;
+	}
+	return true;
+}
