@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include <crashtest/explain/finding.h>
 #include <nvw/persist_log.h>
 
 #include "commands.h"
@@ -20,6 +21,7 @@ struct sites {
 	struct {
 		char file[128], function[64];
 		unsigned line;
+		const char *layout; /* the reader's; NULL: unknown */
 	} * site;
 };
 
@@ -34,6 +36,7 @@ static int remember_site(struct sites *s, const struct nvw_log_record *r)
 	snprintf(s->site[s->count].file, sizeof s->site[0].file, "%s", r->site.file);
 	snprintf(s->site[s->count].function, sizeof s->site[0].function, "%s", r->site.function);
 	s->site[s->count].line = r->site.line;
+	s->site[s->count].layout = r->site.layout;
 	s->count++;
 	return 0;
 }
@@ -94,8 +97,18 @@ static void print_finish(const struct sites *s, const struct nvw_log_record *r)
 	printf("kernel %u", r->finish.kernel);
 }
 
+/* What the store goes to. */
+static bool find_field(const struct sites *s, const struct nvw_log_record *r, struct nvw__field *ret)
+{
+	const char *const layout = s->site[r->store.site - 1].layout;
+
+	return layout != NULL && nvw__layout_find(layout, r->store.at, r->store.bytes, r->store.whole, ret);
+}
+
 static void print_store(const struct sites *s, const struct nvw_log_record *r)
 {
+	struct nvw__field field;
+
 	print_place(s, r->store.site);
 	if (r->store.kernel == 0) { /* of a host program */
 		printf(" thread %llu group %llu", (ull)r->store.work_item, (ull)r->store.group);
@@ -103,6 +116,9 @@ static void print_store(const struct sites *s, const struct nvw_log_record *r)
 		printf(" kernel %u work-item %llu group %llu epoch wi %u wg %u kr %u", r->store.kernel,
 			(ull)r->store.work_item, (ull)r->store.group, r->store.epoch_wi, r->store.epoch_wg,
 			r->store.epoch_kr);
+	}
+	if (find_field(s, r, &field)) {
+		printf(" to %s%s", words_if(field.part, "a part of "), field.name);
 	}
 	printf("  0x%llx = 0x%0*llx", (ull)r->store.off, 2 * (int)r->store.bytes, (ull)r->store.value);
 }
@@ -215,6 +231,8 @@ static void put_hex(json_t *o, const char *name, const uint8_t *data, uint32_t n
 
 static void put_store(json_t *o, const struct sites *s, const struct nvw_log_record *r)
 {
+	struct nvw__field field;
+
 	put_site(o, s, r->store.site);
 	put_number(o, "kernel", r->store.kernel);
 	put_number(o, "work_item", r->store.work_item);
@@ -224,6 +242,9 @@ static void put_store(json_t *o, const struct sites *s, const struct nvw_log_rec
 	put_number(o, "epoch_kr", r->store.epoch_kr);
 	put_number(o, "offset", r->store.off);
 	put_hex(o, "data", (const uint8_t *)&r->store.value, r->store.bytes);
+	if (find_field(s, r, &field)) {
+		json_object_set_new(o, "stored", ct_field_json(&field));
+	}
 }
 
 static void put_barrier(json_t *o, const struct sites *s, const struct nvw_log_record *r)

@@ -48,6 +48,7 @@
 #include "coverage.h"
 #include "schedules.h"
 #include "states/model.h"
+#include "source/layout.h"
 #include "explain/proposal.h"
 
 enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
@@ -158,6 +159,7 @@ struct ct_place {
 	bool is_size; /* of a file: value has it in its low 48 bits */
 	bool is_name; /* of a file; value 0: no file has it any more */
 	char of[96]; /* of several files, the one that off is in, or whose size or name it is; "": there is one */
+	struct nvw__field field; /* what it stores to; without a name: not known */
 	enum ct_fate fate;
 };
 

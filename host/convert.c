@@ -26,6 +26,25 @@
 enum { EVENTS_AHEAD = 256 }; /* looked at for the flush of a changed line */
 enum { PORTION = 1 << 20 };  /* bytes of a file that are read at once */
 
+static uint32_t caller_of(const struct converter *c, uint32_t site)
+{
+	return site > 0 ? c->s->control->site[site - 1].caller : 0;
+}
+
+static bool is_laid_out(const struct converter *c, uint32_t site)
+{
+	return site <= c->s->control->site_count && c->laid_out[site];
+}
+
+/* What the site stores to; NULL: unknown. */
+static const char *layout_of(struct converter *c, uint32_t site)
+{
+	const char *const layout = c->named ? host_layout_of(c->s->control, site) : NULL;
+
+	c->laid_out[site] = layout != NULL;
+	return layout;
+}
+
 /* The site's own callers have their number. What calls main() has no line, and is no caller. A function of a
  * library's header has its caller's place. */
 static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool calls)
@@ -39,6 +58,7 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 	}
 	if (count == 0 && caller != 0) {
 		c->site[site] = caller;
+		c->laid_out[site] = c->laid_out[caller_of(c, site)];
 		return 0;
 	}
 	if (!c->s->control->stacks || count == 0) {
@@ -53,16 +73,14 @@ static int add_site(struct converter *c, uint32_t site, uint32_t caller, bool ca
 				.function = p->function,
 				.caller = caller}};
 
+		if (count == 1) {
+			r.site.layout = layout_of(c, site);
+		}
 		NVW_TRY(host_convert_append(c, &r));
 		caller = c->sites;
 	}
 	c->site[site] = c->sites;
 	return 0;
-}
-
-static uint32_t caller_of(const struct converter *c, uint32_t site)
-{
-	return site > 0 ? c->s->control->site[site - 1].caller : 0;
 }
 
 int host_convert_site(struct converter *c, uint32_t site, uint32_t *ret_site)
@@ -137,6 +155,7 @@ static int convert_change(struct converter *c, const struct host_event *e, const
 		}
 		memcpy(c->replay + off, data + at, 8);
 		memcpy(&r.store.value, data + at, 8);
+		r.store.whole = is_laid_out(c, e->site) ? 0 : 8; /* it may be of another instruction */
 		r.store.off = off;
 		r.store.group = c->instruction;
 		c->counts.stores++;
@@ -144,6 +163,19 @@ static int convert_change(struct converter *c, const struct host_event *e, const
 		NVW_TRY(host_convert_append(c, &r));
 	}
 	return 0;
+}
+
+/* Sets what the event is a part of. */
+static void set_whole(const struct converter *c, const struct host_event *e, struct nvw_log_record *r)
+{
+	const struct host_event *const w = c->wide;
+
+	r->store.whole = e->bytes;
+	if (is_laid_out(c, e->site) && w != NULL && w->call == e->call && w->site == e->site &&
+		w->thread == e->thread && e->off >= w->off && e->off + e->bytes <= w->off + w->bytes) {
+		r->store.at = e->off - w->off;
+		r->store.whole = w->bytes;
+	}
 }
 
 /* An instruction of its own, or the part of one that lies in a word. */
@@ -159,6 +191,7 @@ static int convert_store(struct converter *c, const struct host_event *e, const 
 	}
 	memcpy(c->replay + e->off, data, e->bytes);
 	memcpy(&r.store.value, data, e->bytes);
+	set_whole(c, e, &r);
 	c->counts.stores++;
 	return host_convert_append(c, &r);
 }
@@ -289,6 +322,9 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 		return 0;
 	case HOST_WRITE:
 		return convert_write(c, e, data);
+	case HOST_WIDE:
+		c->wide = e;
+		return 0;
 	case HOST_SIZE:
 		return 0; /* the file of a crash state has the largest size */
 	case HOST_SYNC:
@@ -514,6 +550,7 @@ int host_memory_convert(struct converter *c, struct nvw_log_info *info, int fd, 
 	if (error) {
 		close(fd);
 	} else {
+		c->named = info->layouts;
 		error = nvw_log_create_fd(fd, name, info, &c->log);
 	}
 	if (!error) {
@@ -540,7 +577,8 @@ int host_convert_begin(const struct host_session *s, unsigned i, struct converte
 	*ret = (struct converter){
 		.s = s, .file = i, .replay_fd = -1, .bytes = (size_of(s, i) + 63) & ~UINT64_C(63)};
 	ret->site = calloc(HOST_SITES_MAX + 1, sizeof *ret->site);
-	if (ret->site == NULL) {
+	ret->laid_out = calloc(HOST_SITES_MAX + 1, sizeof *ret->laid_out);
+	if (ret->site == NULL || ret->laid_out == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a persist log");
 	}
 	return map_spool(ret);
@@ -549,6 +587,7 @@ int host_convert_begin(const struct host_session *s, unsigned i, struct converte
 void host_convert_end(struct converter *c)
 {
 	free(c->site);
+	free(c->laid_out);
 	if (c->spool != NULL) {
 		munmap((void *)(uintptr_t)c->spool, c->spool_bytes);
 	}

@@ -34,12 +34,15 @@ struct converter {
 	uint64_t bytes;
 	const uint8_t *spool;
 	uint64_t spool_bytes;
-	uint32_t *site; /* number in the session -> number in the log, 0: not seen */
+	uint32_t *site;                /* number in the session -> number in the log, 0: not seen */
+	bool *laid_out;                /* likewise: the log has its layout */
+	const struct host_event *wide; /* a store to several words that was announced last, or NULL */
 	uint32_t sites;
 	uint64_t time_ps, instruction;
 	uint64_t found; /* stores found by comparison, in unknown order */
 	struct host_counts counts;
 	struct host_merge *merge;
+	bool named;     /* sites get layouts */
 	bool in_kernel; /* the event that it has ended has not come yet */
 };
 

@@ -30,7 +30,8 @@ int host_session_convert(
 		.pool_bytes = c.bytes,
 		.model = "x86",
 		.operations = s->control->operations,
-		.callers = s->control->stacks};
+		.callers = s->control->stacks,
+		.layouts = s->control->instrumented && !host_is_of_files(s, i)};
 
 	if (error) {
 		close(fd);

@@ -6,6 +6,7 @@
 
 #include "exec.h"
 #include "core/invariant.h"
+#include "source/field.h"
 #include "source/place.h"
 
 /* What was found for a site before: a search in the debug information takes milliseconds. */
@@ -176,4 +177,14 @@ unsigned host_places_of(
 	}
 	memcpy(ret_places, k->place, NVW_OR(k->count, 1) * sizeof *ret_places);
 	return k->count;
+}
+
+const char *host_layout_of(const struct host_control *c, uint32_t site)
+{
+	static char layout[NVW__LAYOUT_BYTES];
+	const struct host_site *const s = known_site(c, site);
+	Dwfl_Module *const m = s ? module_of(c, s) : NULL;
+	bool library = false;
+
+	return m != NULL && nvw__layout_of(m, call_of(s), &library, layout) ? layout : NULL;
 }

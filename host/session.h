@@ -35,7 +35,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 15,
+	HOST_VERSION = 16,
 	HOST_FILES_MAX = 256,
 	HOST_NO_FILE = 0xffff, /* of an event */
 	HOST_UNFOLLOWED_MAX = 32,
@@ -311,6 +311,7 @@ enum host_event_kind {
 	HOST_SYNCED,     /* the thread's sync has come to its end */
 	HOST_NAME, /* the name that follows, below the folder: off 1: the file has it, 0: none has it any more */
 	HOST_SYNC_NAMES, /* a sync of the folder that follows begins; off 1: of everything */
+	HOST_WIDE,       /* the stores of this site and call that follow are parts of one to these bytes */
 };
 
 /* Its bytes follow, padded to a multiple of 8. All events of a call have the call's number. */

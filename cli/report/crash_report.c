@@ -14,6 +14,7 @@
 
 #include "crash_report.h"
 #include "cure_report.h"
+#include "field_words.h"
 #include "json_report.h"
 #include "provenance.h"
 #include "schedule_report.h"
@@ -447,10 +448,23 @@ static void print_place_in_files(const struct ct_place *p, FILE *to)
 	fprintf(to, "   %s\n", ct_fate_name(p->fate));
 }
 
+static void print_field(const struct ct_place *p, FILE *to)
+{
+	char words[CLI_FIELD_BYTES];
+
+	fprintf(to, "    %s:%u (%s)  stores %s   %s\n", p->file, p->line, p->function,
+		cli_field_words(p, words), ct_fate_name(p->fate));
+	fprintf(to, "        %s\n", cli_field_place(p, words));
+}
+
 static void print_place(const struct crash_heading *h, const struct ct_place *p, FILE *to)
 {
 	if (p->is_size || p->is_name || *p->of != '\0') {
 		print_place_in_files(p, to);
+		return;
+	}
+	if (*p->kernel == '\0' && cli_field_is_known(p)) {
+		print_field(p, to);
 		return;
 	}
 	if (*p->kernel == '\0') {

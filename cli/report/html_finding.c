@@ -7,6 +7,7 @@
 #include "core/invariant.h"
 #include "crash_report.h"
 #include "cure_report.h"
+#include "field_words.h"
 #include "html_finding.h"
 #include "html_text.h"
 #include "patch.h"
@@ -77,13 +78,30 @@ static void who(FILE *to, const struct ct_result *r, const struct ct_moment *m)
 	}
 }
 
-/* A: the lost store. */
-static void tell_lost(FILE *to, const struct ct_result *r, const struct ct_moment *m)
+/* The field that the moment's store goes to, if it is known. */
+static void name_field(FILE *to, const struct ct_finding *d, const struct ct_moment *m)
 {
-	fprintf(to,
-		"<li class=\"is-lost\"><span class=\"badge\">A</span> <b>lost</b>: store of %u bytes at pool "
-		"offset <code>0x%llx</code>, ",
-		m->bytes, (ull)m->off);
+	char words[CLI_FIELD_BYTES];
+
+	for (unsigned i = 0; i < d->place_count; i++) {
+		const struct ct_place *const p = &d->place[i];
+
+		if (p->off == m->off && p->bytes == m->bytes && p->line == m->line && cli_field_is_known(p)) {
+			fputs("<code>", to);
+			html_text(to, cli_field_words(p, words));
+			fputs("</code>, ", to);
+			return;
+		}
+	}
+}
+
+/* A: the lost store. */
+static void tell_lost(
+	FILE *to, const struct ct_result *r, const struct ct_finding *d, const struct ct_moment *m)
+{
+	fprintf(to, "<li class=\"is-lost\"><span class=\"badge\">A</span> <b>lost</b>: ");
+	name_field(to, d, m);
+	fprintf(to, "store of %u bytes at pool offset <code>0x%llx</code>, ", m->bytes, (ull)m->off);
 	who(to, r, m);
 	fputs(", at ", to);
 	html_moment(to, r, m->time_ps);
@@ -93,16 +111,16 @@ static void tell_lost(FILE *to, const struct ct_result *r, const struct ct_momen
 }
 
 /* B: the store or acknowledgement that must not be durable without A. */
-static void tell_early(FILE *to, const struct ct_result *r, const struct ct_moment *m)
+static void tell_early(
+	FILE *to, const struct ct_result *r, const struct ct_finding *d, const struct ct_moment *m)
 {
 	fputs("<li class=\"is-kept\"><span class=\"badge\">B</span> ", to);
 	if (m->kind == CT_MOMENT_ACK) {
 		fprintf(to, "<b>acknowledged</b>, although A is lost: operation %llu, ", (ull)m->value);
 	} else {
-		fprintf(to,
-			"<b>durable</b>, although it relies on A: store of %u bytes at pool offset "
-			"<code>0x%llx</code>, ",
-			m->bytes, (ull)m->off);
+		fprintf(to, "<b>durable</b>, although it relies on A: ");
+		name_field(to, d, m);
+		fprintf(to, "store of %u bytes at pool offset <code>0x%llx</code>, ", m->bytes, (ull)m->off);
 	}
 	who(to, r, m);
 	fputs(", at ", to);
@@ -202,10 +220,10 @@ static void story(FILE *to, const struct ct_result *r, const struct ct_finding *
 
 	fputs("<ol class=\"story\">", to);
 	if (early && reversed) {
-		tell_early(to, r, early);
+		tell_early(to, r, d, early);
 	}
 	if (lost && !reversed) {
-		tell_lost(to, r, lost);
+		tell_lost(to, r, d, lost);
 	}
 	if (d->cause.kind != CT_CAUSE_NONE) {
 		tell_gap(to, r, d);
@@ -215,10 +233,10 @@ static void story(FILE *to, const struct ct_result *r, const struct ct_finding *
 			to);
 	}
 	if (lost && reversed) {
-		tell_lost(to, r, lost);
+		tell_lost(to, r, d, lost);
 	}
 	if (early && !reversed) {
-		tell_early(to, r, early);
+		tell_early(to, r, d, early);
 	}
 	fputs("<li class=\"is-crash\">Crash at ", to);
 	html_moment(to, r, (int64_t)d->first_time_ps);
@@ -392,8 +410,10 @@ static const char *style_of(bool lost)
 	return lost ? "lost" : "kept";
 }
 
-static void place_row(FILE *to, const struct ct_place *p, bool on_device)
+static void place_row(FILE *to, const struct ct_place *p, bool on_device, bool has_fields)
 {
+	char words[CLI_FIELD_BYTES];
+
 	fputs("<tr><td class=\"mono\">", to);
 	html_text(to, p->file);
 	fprintf(to, ":%u (", p->line);
@@ -405,8 +425,23 @@ static void place_row(FILE *to, const struct ct_place *p, bool on_device)
 		fprintf(to, "</td><td>%llu</td><td>%llu</td><td>%u / %u / %u</td>", (ull)p->work_item,
 			(ull)p->group, p->epoch_wi, p->epoch_wg, p->epoch_kr);
 	}
+	if (has_fields) {
+		fputs("<td class=\"mono\">", to);
+		html_text(to, words_if(cli_field_is_known(p), cli_field_words(p, words)));
+		fputs("</td>", to);
+	}
 	fprintf(to, "<td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>", (ull)p->off,
 		style_of(p->fate != CT_FATE_DURABLE), ct_fate_name(p->fate));
+}
+
+static bool knows_field(const struct ct_finding *d)
+{
+	for (unsigned i = 0; i < d->place_count; i++) {
+		if (cli_field_is_known(&d->place[i])) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static void places(FILE *to, const struct ct_finding *d)
@@ -414,16 +449,17 @@ static void places(FILE *to, const struct ct_finding *d)
 	if (d->place_count == 0) {
 		return;
 	}
-	const bool on_device = d->place[0].kernel[0] != '\0';
+	const bool on_device = d->place[0].kernel[0] != '\0', has_fields = knows_field(d);
 
 	fprintf(to,
 		"<details%s><summary>All %u store%s behind the finding</summary><div "
-		"class=\"scroll\"><table><tr><th>store</th>%s<th>offset</th><th>after the crash</th></tr>",
+		"class=\"scroll\"><table><tr><th>store</th>%s%s<th>offset</th><th>after the crash</th></tr>",
 		words_if(d->cause.kind == CT_CAUSE_NONE, " open"), d->place_count, plural(d->place_count),
 		words_if(on_device,
-			"<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>"));
+			"<th>kernel</th><th>work-item</th><th>group</th><th>epoch wi / wg / kr</th>"),
+		words_if(has_fields, "<th>field</th>"));
 	for (unsigned i = 0; i < d->place_count; i++) {
-		place_row(to, &d->place[i], on_device);
+		place_row(to, &d->place[i], on_device, has_fields);
 	}
 	fputs("</table></div></details>", to);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Results as lists of problems. See problems.h. */
+#include "field_words.h"
 #include "problems.h"
 
 #include <stdlib.h>
@@ -145,13 +146,18 @@ static void add_group(json_t *steps, const struct ct_cause *c)
 /* The stores of a finding whose cause is unknown. */
 static void add_places(json_t *steps, const struct ct_finding *f)
 {
-	char text[256];
+	char text[CLI_FIELD_BYTES + 64], words[CLI_FIELD_BYTES];
 
 	for (unsigned k = 0; k < f->place_count; k++) {
 		const struct ct_place *const p = &f->place[k];
 
-		snprintf(text, sizeof text, "store of %u bytes at 0x%llx: %s", p->bytes,
-			(unsigned long long)p->off, ct_fate_name(p->fate));
+		if (cli_field_is_known(p)) {
+			snprintf(text, sizeof text, "store to %s: %s", cli_field_words(p, words),
+				ct_fate_name(p->fate));
+		} else {
+			snprintf(text, sizeof text, "store of %u bytes at 0x%llx: %s", p->bytes,
+				(unsigned long long)p->off, ct_fate_name(p->fate));
+		}
 		add_step(steps, p->file, p->line, p->function, text);
 	}
 }

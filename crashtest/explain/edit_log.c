@@ -43,6 +43,9 @@ static int keep_data(struct edit_log *log, struct nvw_log_record *r)
 	switch (r->kind) {
 	case NVW_LOG_SITE:
 		NVW_TRY(keep_text(log, &r->site.file));
+		if (r->site.layout != NULL) {
+			NVW_TRY(keep_text(log, &r->site.layout));
+		}
 		return keep_text(log, &r->site.function);
 	case NVW_LOG_LAUNCH:
 		return keep_text(log, &r->launch.name);

@@ -134,16 +134,33 @@ void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_fin
 	}
 }
 
+json_t *ct_field_json(const struct nvw__field *f)
+{
+	json_t *o;
+
+	if (f->name[0] == '\0') {
+		return NULL;
+	}
+	o = json_pack("{s:s, s:s, s:s, s:I, s:I, s:b}", "field", f->name, "type", f->type, "of", f->of,
+		"offset", (json_int_t)f->offset, "size", (json_int_t)f->bytes, "part", f->part);
+	if (f->whole[0] != '\0') {
+		json_object_set_new(o, "whole", json_string(f->whole));
+		json_object_set_new(o, "whole_size", json_integer((json_int_t)f->whole_bytes));
+	}
+	return o;
+}
+
 static json_t *place_json(const struct ct_place *p)
 {
 	char value[2 * 8 + 3];
 
 	snprintf(value, sizeof value, "0x%0*llx", 2 * (int)p->bytes, (unsigned long long)p->value);
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s}", "file", p->file,
-		"line", (int)p->line, "function", p->function, "kernel", p->kernel, "work_item",
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:s, s:s, s:o*}", "file",
+		p->file, "line", (int)p->line, "function", p->function, "kernel", p->kernel, "work_item",
 		(json_int_t)p->work_item, "group", (json_int_t)p->group, "epoch_wi", (json_int_t)p->epoch_wi,
 		"epoch_wg", (json_int_t)p->epoch_wg, "epoch_kr", (json_int_t)p->epoch_kr, "offset",
-		(json_int_t)p->off, "bytes", (int)p->bytes, "value", value, "fate", ct_fate_name(p->fate));
+		(json_int_t)p->off, "bytes", (int)p->bytes, "value", value, "fate", ct_fate_name(p->fate),
+		"stored", ct_field_json(&p->field));
 }
 
 static json_t *unit_json(const struct ct_unit *u)

@@ -20,6 +20,9 @@ json_t *ct_finding_subject(
 /* Where finding number i (from 0) will be saved, if options ask for it: under a name that is still free. */
 void ct_finding_name(const struct ct_options *options, unsigned i, struct ct_finding *finding);
 
+/* What a store goes to; NULL: it is not known. */
+json_t *ct_field_json(const struct nvw__field *field);
+
 /* The finding itself as JSON, as reports have it. */
 json_t *ct_finding_json(const struct ct_finding *finding);
 

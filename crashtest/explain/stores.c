@@ -49,6 +49,8 @@ struct ct_store ct_store_of(const struct nvw_log_record *r, uint64_t number)
 		.number = number,
 		.work_item = r->store.work_item,
 		.group = r->store.group,
+		.at = r->store.at,
+		.whole = r->store.whole,
 		.value = r->store.value,
 		.off = r->store.off,
 		.site = r->store.site,
@@ -90,6 +92,10 @@ static int add_site(struct ct_stores *s, const struct nvw_log_record *r)
 	site += s->site_count++;
 	site->line = r->site.line;
 	site->caller = r->site.caller;
+	site->layout = NULL;
+	if (r->site.layout != NULL && (site->layout = strdup(r->site.layout)) == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the sites of the run");
+	}
 	snprintf(site->file, sizeof site->file, "%s", r->site.file);
 	snprintf(site->function, sizeof site->function, "%s", r->site.function);
 	return 0;
@@ -148,6 +154,9 @@ int ct_stores_read(int log_fd, uint64_t records, struct ct_stores *ret_stores)
 
 void ct_stores_free(struct ct_stores *s)
 {
+	for (uint32_t i = 0; i < s->site_count; i++) {
+		free(s->site[i].layout);
+	}
 	free(s->word);
 	free(s->site);
 	free(s->kernel);
@@ -221,6 +230,10 @@ void ct_stores_place(const struct ct_stores *s, const struct ct_store *store, en
 		memcpy(p.file, at->file, sizeof p.file);
 		memcpy(p.function, at->function, sizeof p.function);
 		p.line = at->line;
+		if (at->layout != NULL &&
+			!nvw__layout_find(at->layout, store->at, store->bytes, store->whole, &p.field)) {
+			p.field = (struct nvw__field){.part = false};
+		}
 	}
 	if (store->kernel >= 1 && store->kernel <= s->kernel_count) {
 		memcpy(p.kernel, s->kernel[store->kernel - 1], sizeof p.kernel);

@@ -11,6 +11,7 @@
 struct ct_store {
 	uint64_t number; /* in log order, from 1; 0: none */
 	uint64_t work_item, group, value;
+	uint64_t at, whole; /* of a wider store, as in the log */
 	nvw_off off;
 	uint32_t site, kernel, bytes;
 	uint32_t epoch_wi, epoch_wg, epoch_kr;
@@ -25,6 +26,7 @@ struct ct_stores {
 	struct ct_names {
 		char file[128], function[64];
 		uint32_t line, caller; /* another site: the call in whose function it is; 0: not known */
+		char *layout;          /* source/layout.h; NULL: unknown */
 	} * site;                      /* number i at i - 1 */
 	uint32_t site_count;
 	char (*kernel)[64]; /* likewise */

@@ -51,6 +51,7 @@ static void store(void *address, size_t n, void *place)
 
 		host_point(HOST_AT_STORE, address, place);
 		if (host_recording) {
+			host_announce(address, n);
 			host_store(address, n, false, &caller);
 		}
 		if (host_checking) {

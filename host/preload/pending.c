@@ -27,9 +27,22 @@ enum { PENDING_MAX = 64 };
 static struct host_pending pending[PENDING_MAX];
 static unsigned pending_count;
 
+/* Before the first part of a store to several words, or of several instructions. */
+static void announce_wide(const struct host_pending *p, const struct host_mapping *m, bool *announced)
+{
+	const struct host_bytes own = {p->address, p->n}, whole = p->whole.n > 0 ? p->whole : own;
+	const size_t begin = whole.address - m->start;
+
+	if (!*announced && whole.address >= m->start &&
+		(whole.n > p->n || begin / 8 != (begin + whole.n - 1) / 8)) {
+		host_record_wide(m, begin, whole.n, p->thread, p->site);
+	}
+	*announced = true;
+}
+
 /* Records the bytes of a store in one word, if they changed. content: of the word, read at once. */
-static bool settle_word(
-	const struct host_pending *p, const struct host_mapping *m, size_t word, uint64_t content)
+static bool settle_word(const struct host_pending *p, const struct host_mapping *m, size_t word,
+	uint64_t content, bool *announced)
 {
 	const size_t begin = p->address - m->start;
 	const size_t from = nvw_max(begin, word), to = nvw_min(begin + p->n, word + 8);
@@ -38,6 +51,7 @@ static bool settle_word(
 	if (memcmp(data, m->shadow + from, to - from) == 0) {
 		return false;
 	}
+	announce_wide(p, m, announced);
 	host_record_bytes(m, from, data, to - from, p->thread, p->site);
 	return true;
 }
@@ -46,13 +60,13 @@ static bool settle_word(
 static bool settle(const struct host_pending *p, const struct host_mapping *m, size_t from, size_t to,
 	const uint64_t *line)
 {
-	bool changed = false;
+	bool changed = false, announced = false;
 
 	for (size_t word = from & ~(size_t)7; word < to; word += 8) {
 		const uint64_t content = line ? line[(word - (from & ~(size_t)(HOST_LINE - 1))) / 8] :
 						*(const volatile uint64_t *)(m->alias + word);
 
-		changed |= settle_word(p, m, word, content);
+		changed |= settle_word(p, m, word, content, &announced);
 	}
 	return changed;
 }

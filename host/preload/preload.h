@@ -37,8 +37,12 @@ struct host_self {
 	uint64_t pending;          /* when all its flushed lines are durable, in ticks; 0: they are */
 	uint64_t owed;             /* lines collected for the next portion */
 	bool flushed;              /* since its last fence */
-	bool syncing;              /* what it flushes, the kernel has written back */
-	bool inside;               /* in the recorder, which must not be entered again */
+	struct host_bytes {
+		uintptr_t address;
+		size_t n;
+	} announced;  /* by the compiler, last: instructions store them in parts */
+	bool syncing; /* what it flushes, the kernel has written back */
+	bool inside;  /* in the recorder, which must not be entered again */
 	struct host_begun {
 		uint64_t number, ticks; /* 0: none has begun */
 		uint64_t flushes, fences, lines_flushed, bytes_asked;
@@ -237,6 +241,8 @@ void host_lines_of(
 /* Bytes of a word, at an offset of the mapping, stored by a thread. */
 void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n,
 	uint32_t thread, uint32_t site);
+/* The stores of the site that follow are parts of one to these bytes. */
+void host_record_wide(const struct host_mapping *m, size_t at, size_t n, uint32_t thread, uint32_t site);
 /* A store past the caches has happened: records its flush. */
 void host_record_streamed(const struct host_mapping *m, size_t at, size_t n, uint32_t site);
 
@@ -328,6 +334,7 @@ struct host_pending {
 	size_t n;
 	uint32_t thread, site;
 	bool streams;
+	struct host_bytes whole; /* what it is a part of; n 0: it is the whole */
 };
 /* Under the lock: announces a store. A change is attributed to a later store to the same bytes. */
 void host_pend(const struct host_pending *p);
@@ -343,8 +350,15 @@ void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t li
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site);
 /* Announced stores to the range will not be recorded, because it is being removed. */
 void host_forget_stores(uintptr_t start, uintptr_t end);
-/* Announces a store; streams: past the caches. Enters the recorder. */
+/* Announces a store; streams: past the caches. Enters the recorder. It may be a part of what the thread announced
+ * by host_announce(). */
 void host_store(void *address, size_t n, bool streams, const struct host_caller *caller);
+
+static inline void host_announce(const void *address, size_t n)
+{
+	host_self.announced = (struct host_bytes){(uintptr_t)address, n};
+}
+
 /* The same, staying in the recorder until it has happened; false: it is not recorded, and the recorder is not
  * entered. */
 bool host_store_begins(void *address, size_t n, const struct host_caller *caller);

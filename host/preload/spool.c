@@ -126,6 +126,22 @@ void host_lines_of(
 	*ret_to = (end + HOST_LINE - 1) & ~(size_t)(HOST_LINE - 1);
 }
 
+void host_record_wide(const struct host_mapping *m, size_t at, size_t n, uint32_t thread, uint32_t site)
+{
+	struct host_event *const e = (struct host_event *)host_room(sizeof *e);
+
+	if (e != NULL) {
+		*e = (struct host_event){.kind = HOST_WIDE,
+			.file = (uint16_t)m->file,
+			.thread = thread,
+			.site = site,
+			.bytes = (uint32_t)nvw_min(n, UINT32_MAX),
+			.off = m->off + at,
+			.call = spool.call};
+		host_publish(sizeof *e);
+	}
+}
+
 void host_record_bytes(const struct host_mapping *m, size_t at, const uint8_t *data, size_t n,
 	uint32_t thread, uint32_t site)
 {

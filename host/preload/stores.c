@@ -17,6 +17,17 @@ static bool enter(const struct host_mapping *m, void *address, size_t n)
 	return true;
 }
 
+/* A move of 16 bytes is announced at once, and may be two instructions. */
+static struct host_bytes whole_of(uintptr_t address, size_t n)
+{
+	const struct host_bytes a = host_self.announced;
+
+	if (address >= a.address && address + n <= a.address + a.n) {
+		return a;
+	}
+	return (struct host_bytes){address, n};
+}
+
 void host_store(void *address, size_t n, bool streams, const struct host_caller *caller)
 {
 	const struct host_mapping *const m = host_find(address);
@@ -30,7 +41,8 @@ void host_store(void *address, size_t n, bool streams, const struct host_caller 
 		.n = n,
 		.thread = host_self.number,
 		.site = host_site(caller),
-		.streams = streams};
+		.streams = streams,
+		.whole = whole_of((uintptr_t)address, n)};
 
 	host_check_logged(m, &p, caller->address);
 	host_record_others(m, (uintptr_t)address - m->start, n, p.site);
@@ -63,6 +75,7 @@ void host_copied(void *to, size_t n, const struct host_caller *caller)
 {
 	host_point(HOST_AT_STORE, to, caller->address);
 	if (host_recording) {
+		host_announce(to, n);
 		host_store(to, n, false, caller);
 	}
 	if (host_checking) {

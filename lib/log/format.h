@@ -27,7 +27,7 @@ enum {
 	LOG_HEADER_MAX = LOG_HEADER_FIXED_BYTES + LOG_STRINGS * (2 + LOG_STRING_MAX) + 8,
 	LOG_BLOCK_HEADER_BYTES = 8 + 4 + 4 + 4 + 4 + 8, /* checksum, stored, raw, records, kind, time */
 	LOG_RAW_MAX = 1 << 18,                          /* uncompressed bytes of a block */
-	LOG_RECORD_MAX = 3 * 4200, /* bytes of the longest record: a site with two long strings */
+	LOG_RECORD_MAX = 4 * 4200, /* bytes of the longest record: a site with three long strings */
 };
 
 /* \\r\
@@ -59,7 +59,8 @@ enum {
 	LOG_ORDERED = 0x20,
 	/* SITE */
 	LOG_INTERRUPTED = 0x20,
-	LOG_CALLED = 0x20, /* its caller follows; info.callers */
+	LOG_CALLED = 0x20,   /* its caller follows; info.callers */
+	LOG_LAID_OUT = 0x40, /* its layout follows; info.layouts */
 	/* ACK */
 	LOG_OF_THREAD = 0x20, /* site and thread follow; info.operations */
 	/* STORE: a second byte follows the tag */
@@ -71,6 +72,7 @@ enum {
 	LOG_NEXT_ITEM = 0x08,   /* work-item one above that of the last store */
 	LOG_SAME_STRIDE = 0x10, /* the offset's distance from the last store equals that store's distance
 	                         * from the one before */
+	LOG_OF_WIDER = 0x20,    /* its place in a wider store follows; info.layouts */
 };
 
 /* The values that differences refer to; except for the time, all zero at the start of a block. */

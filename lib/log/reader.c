@@ -19,7 +19,7 @@
 
 struct site {
 	uint32_t line;
-	char *file, *function;
+	char *file, *function, *layout;
 };
 
 struct nvw_log_reader {
@@ -150,6 +150,7 @@ static void fill_info(struct nvw_log_reader *r)
 		.atomicity = log_get32(r->stored + 32),
 		.operations = with & NVW_LOG_WITH_OPERATIONS,
 		.callers = with & NVW_LOG_WITH_CALLERS,
+		.layouts = with & NVW_LOG_WITH_LAYOUTS,
 	};
 }
 
@@ -312,6 +313,7 @@ static bool add_site(struct nvw_log_reader *r, uint32_t line, const char *file, 
 	s->line = line;
 	s->file = strndup(file, file_n);
 	s->function = strndup(function, function_n);
+	s->layout = NULL;
 	r->site_count++; /* even if incomplete, so that it is freed */
 	return s->file != NULL && s->function != NULL;
 }
@@ -323,6 +325,23 @@ static bool get_caller(struct nvw_log_reader *r, unsigned tag, uint32_t *ret_cal
 	       (r->info.callers && get_u32(r, ret_caller) && known_site(r, *ret_caller));
 }
 
+/* Of the site that was added last. */
+static bool get_layout(struct nvw_log_reader *r, unsigned tag, const char **ret_layout)
+{
+	const char *text;
+	size_t n;
+
+	*ret_layout = NULL;
+	if (!(tag & LOG_LAID_OUT)) {
+		return true;
+	}
+	if (!r->info.layouts || !get_string(r, &text, &n)) {
+		return false;
+	}
+	*ret_layout = r->sites[r->site_count - 1].layout = strndup(text, n);
+	return *ret_layout != NULL;
+}
+
 static bool get_site(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	const char *file, *function;
@@ -331,7 +350,8 @@ static bool get_site(struct nvw_log_reader *r, unsigned tag, struct nvw_log_reco
 	if (!get_u32(r, &ret->site.id) || !get_u32(r, &ret->site.line) || !get_string(r, &file, &file_n) ||
 		!get_string(r, &function, &function_n) || ret->site.id != r->site_count + 1 ||
 		!get_caller(r, tag, &ret->site.caller) ||
-		!add_site(r, ret->site.line, file, file_n, function, function_n)) {
+		!add_site(r, ret->site.line, file, file_n, function, function_n) ||
+		!get_layout(r, tag, &ret->site.layout)) {
 		return false;
 	}
 	ret->site.file = r->sites[r->site_count - 1].file;
@@ -387,6 +407,12 @@ static bool get_store_context(struct nvw_log_reader *r, unsigned tag, unsigned h
 	return known_site(r, c->site);
 }
 
+static bool get_wider(struct nvw_log_reader *r, unsigned how, struct nvw_log_record *ret)
+{
+	return !(how & LOG_OF_WIDER) ||
+	       (r->info.layouts && get_varint(r, &ret->store.at) && get_varint(r, &ret->store.whole));
+}
+
 static bool get_store(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
 	const struct log_context *c = &r->context;
@@ -397,7 +423,9 @@ static bool get_store(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 	const unsigned how = *r->p++;
 	const uint32_t bytes = (how & LOG_STORE_BYTES) + 1;
 
-	if (!get_store_context(r, tag, how) || (size_t)(r->end - r->p) < bytes ||
+	ret->store.at = 0;
+	ret->store.whole = bytes;
+	if (!get_store_context(r, tag, how) || !get_wider(r, how, ret) || (size_t)(r->end - r->p) < bytes ||
 		!in_pool(r, c->store_off, bytes) || (c->store_off & 7) + bytes > 8) {
 		return false;
 	}
@@ -657,6 +685,7 @@ static void forget_sites(struct nvw_log_reader *r)
 	for (uint32_t i = 0; i < r->site_count; i++) {
 		free(r->sites[i].file);
 		free(r->sites[i].function);
+		free(r->sites[i].layout);
 	}
 	r->site_count = 0;
 }

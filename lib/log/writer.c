@@ -24,7 +24,7 @@ struct nvw_log_writer {
 	int fd;
 	int error; /* the first failure; nothing is written after it */
 	char *path;
-	bool operations, callers; /* as in info */
+	bool operations, callers, layouts; /* as in info */
 	ZSTD_CCtx *zstd;
 	uint64_t blocks, records, stop_after;
 	uint32_t block_records;
@@ -164,13 +164,18 @@ static void put_site(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	const bool called = w->callers && r->site.caller != 0;
 
-	put_tag(w, r, called * LOG_CALLED);
+	const bool laid_out = w->layouts && r->site.layout != NULL && *r->site.layout != '\0';
+
+	put_tag(w, r, called * LOG_CALLED | laid_out * LOG_LAID_OUT);
 	put_varint(w, r->site.id);
 	put_varint(w, r->site.line);
 	put_string(w, r->site.file);
 	put_string(w, r->site.function);
 	if (called) {
 		put_varint(w, r->site.caller);
+	}
+	if (laid_out) {
+		put_string(w, r->site.layout);
 	}
 }
 
@@ -200,11 +205,13 @@ static void put_store(struct nvw_log_writer *w, const struct nvw_log_record *r)
 				 r->store.epoch_kr == c->epoch_kr;
 	const bool next_item = r->store.work_item == c->work_item + 1;
 	const bool same_stride = stride == c->store_stride;
+	const bool of_wider = w->layouts && (r->store.at != 0 || r->store.whole != r->store.bytes);
 
 	NVW_DEEP_INVARIANT(r->store.bytes > 0 && r->store.bytes <= 8);
 	put_tag(w, r,
 		same_site * LOG_SAME_SITE | same_group * LOG_SAME_GROUP | same_epochs * LOG_SAME_EPOCHS);
-	*w->p++ = (uint8_t)((r->store.bytes - 1) | next_item * LOG_NEXT_ITEM | same_stride * LOG_SAME_STRIDE);
+	*w->p++ = (uint8_t)((r->store.bytes - 1) | next_item * LOG_NEXT_ITEM | same_stride * LOG_SAME_STRIDE |
+			    of_wider * LOG_OF_WIDER);
 	if (!same_site) {
 		put_varint(w, r->store.site);
 		c->site = r->store.site;
@@ -229,6 +236,10 @@ static void put_store(struct nvw_log_writer *w, const struct nvw_log_record *r)
 	if (!same_stride) {
 		put_varint(w, log_zigzag(stride));
 		c->store_stride = stride;
+	}
+	if (of_wider) {
+		put_varint(w, r->store.at);
+		put_varint(w, r->store.whole);
 	}
 	c->work_item = r->store.work_item;
 	c->store_off = r->store.off;
@@ -425,7 +436,7 @@ static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *inf
 
 	memcpy(h, LOG_MAGIC, LOG_MAGIC_BYTES);
 	log_put32(h + 8, NVW_LOG_VERSION + info->operations * NVW_LOG_WITH_OPERATIONS +
-				 info->callers * NVW_LOG_WITH_CALLERS);
+				 info->callers * NVW_LOG_WITH_CALLERS + info->layouts * NVW_LOG_WITH_LAYOUTS);
 	log_put64(h + 16, info->seed);
 	log_put64(h + 24, info->pool_bytes);
 	log_put32(h + 32, info->atomicity);
@@ -484,6 +495,7 @@ int nvw_log_create_fd(
 	}
 	w->operations = info->operations;
 	w->callers = info->callers;
+	w->layouts = info->layouts;
 	const int error = write_header(w, info);
 
 	if (error) {

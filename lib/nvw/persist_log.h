@@ -13,12 +13,14 @@
 #include <nvw/pool.h>
 
 /* The version grows by what a log has beside the first one's records, so that earlier readers take all
- * others: by one with named operations, by two with the callers of sites. */
+ * others: by one with named operations, by two with the callers of sites, by four with what sites store to. */
 enum {
 	NVW_LOG_VERSION = 3,
 	NVW_LOG_WITH_OPERATIONS = 1,
 	NVW_LOG_WITH_CALLERS = 2,
-	NVW_LOG_VERSION_LAST = NVW_LOG_VERSION + NVW_LOG_WITH_OPERATIONS + NVW_LOG_WITH_CALLERS,
+	NVW_LOG_WITH_LAYOUTS = 4,
+	NVW_LOG_VERSION_LAST =
+		NVW_LOG_VERSION + NVW_LOG_WITH_OPERATIONS + NVW_LOG_WITH_CALLERS + NVW_LOG_WITH_LAYOUTS,
 	NVW_LOG_LINE_BYTES = 64
 };
 
@@ -57,6 +59,9 @@ struct nvw_log_record {
 			 * callers are a stack; 0: unknown, or none. Places with other callers are other
 			 * sites. */
 			uint32_t caller;
+			/* What its instruction stores to, as lib/source/layout.h has it (info.layouts); NULL
+			 * or "": unknown. */
+			const char *layout;
 		} site;
 		struct {
 			uint32_t kernel; /* from 1, in order of launch */
@@ -78,6 +83,9 @@ struct nvw_log_record {
 			uint32_t epoch_wi, epoch_wg, epoch_kr;
 			uint32_t bytes; /* 1 to 8, within one 8-byte word */
 			nvw_off off;
+			/* It is these bytes of one store or copy of "whole" bytes, from its "at" on
+			 * (info.layouts; else it is the whole one). whole 0: unknown. */
+			uint64_t at, whole;
 			uint64_t value; /* little-endian, the low bytes */
 		} store; /* by a host program: kernel is 0, work_item is the thread, group the number of
 		          * the instruction; an instruction wider than a word has several records */
@@ -148,6 +156,7 @@ struct nvw_log_info {
 	uint32_t atomicity; /* bytes that the NVRAM writes atomically: 8 or 64 */
 	bool operations; /* a program's: it may have NVW_LOG_BEGIN, and acknowledgements name their thread */
 	bool callers;    /* sites may have callers */
+	bool layouts;    /* sites may have layouts, and stores be parts of wider ones */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------- */

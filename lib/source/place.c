@@ -2,8 +2,9 @@
 /*
  * Source lines of addresses. See place.h.
  *
- * libdw finds the compilation unit of an address in an index (.debug_aranges), which clang does not write.
- * For an address that is not in the index, all units are searched.
+ * libdw finds the compilation unit of an address in an index (.debug_aranges), which clang does not write. For
+ * an address that is not in the index it may find a neighbour, so the unit is asked whether the address is its
+ * own; else all units are searched.
  */
 #include <dwarf.h>
 #include <stdbool.h>
@@ -16,32 +17,6 @@
 #include "place.h"
 
 enum { FRAMES_MAX = 16 };
-
-static const char *indexed_line(Dwfl_Module *module, Dwarf_Addr address, int *ret_line)
-{
-	Dwfl_Line *const line = dwfl_module_getsrc(module, address);
-
-	if (line) {
-		return dwfl_lineinfo(line, NULL, ret_line, NULL, NULL, NULL);
-	}
-	return NULL;
-}
-
-static const char *searched_line(Dwfl_Module *module, Dwarf_Addr address, int *ret_line)
-{
-	Dwarf_Addr bias;
-
-	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &bias)) != NULL;) {
-		Dwarf_Line *const line = dwarf_haspc(unit, address - bias) == 1 ?
-						 dwarf_getsrc_die(unit, address - bias) :
-						 NULL;
-
-		if (line != NULL && dwarf_lineno(line, ret_line) == 0) {
-			return dwarf_linesrc(line, NULL, NULL);
-		}
-	}
-	return NULL;
-}
 
 /* The compilation unit of an address, with or without an index. An index that lacks it may name a
  * neighbour. */
@@ -58,6 +33,20 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *r
 		}
 	}
 	return NULL;
+}
+
+static bool line_of(Dwarf_Die *unit, Dwarf_Addr address, struct nvw__place *p)
+{
+	Dwarf_Line *const line = dwarf_getsrc_die(unit, address);
+
+	if (line == NULL || dwarf_lineno(line, &p->line) != 0) {
+		return false;
+	}
+	if (dwarf_linecol(line, &p->column) != 0) {
+		p->column = 0;
+	}
+	p->file = dwarf_linesrc(line, NULL, NULL);
+	return p->file != NULL;
 }
 
 static bool begins(const char *text, const char *beginning)
@@ -111,6 +100,10 @@ static bool caller_of(Dwarf_Die *unit, Dwarf_Die *scope, struct nvw__place *p)
 	}
 	p->file = dwarf_filesrc(files, number, NULL, NULL);
 	p->line = (int)line;
+	p->column = 0;
+	if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_column, &attribute), &number) == 0) {
+		p->column = (int)number;
+	}
 	return p->file != NULL;
 }
 
@@ -129,18 +122,15 @@ static unsigned frames_of(
 {
 	struct nvw__place here = {.file = NULL};
 	Dwarf_Addr bias;
+	Dwarf_Die *const unit = unit_of(module, address, &bias), *innermost = NULL, *scopes = NULL;
 
-	here.file = indexed_line(module, address, &here.line);
-	if (!here.file) {
-		here.file = searched_line(module, address, &here.line);
-	}
-	if (here.file == NULL || capacity == 0) {
+	if (unit == NULL || capacity == 0 || !line_of(unit, address - bias, &here)) {
 		return 0;
 	}
-	Dwarf_Die *const unit = unit_of(module, address, &bias), *innermost = NULL, *scopes = NULL;
+	here.unit = *unit;
 	/* Behind an inlined function the first array goes on with where that is written, the second with
 	 * where it is called. */
-	const int found = unit ? dwarf_getscopes(unit, address - bias, &innermost) : 0;
+	const int found = dwarf_getscopes(unit, address - bias, &innermost);
 	const int count = found > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
 	unsigned n = 0;
 
@@ -151,6 +141,7 @@ static unsigned frames_of(
 			continue;
 		}
 		own_name(&scopes[i], &here);
+		here.scope = scopes[i];
 		add_place(&here, &ret_places[n++]);
 		if (tag == DW_TAG_subprogram || !caller_of(unit, &scopes[i], &here)) {
 			break;
@@ -213,4 +204,15 @@ unsigned nvw__places_of(
 		return NVW_OR(kept, 1);
 	}
 	return 0;
+}
+
+bool nvw__own_place_of(
+	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_place, bool *ret_through_library)
+{
+	struct nvw__place frames[FRAMES_MAX] = {{.file = NULL}};
+	const unsigned count = frames_of(module, address, frames, FRAMES_MAX), own = own_frame(frames, count);
+
+	*ret_place = frames[own];
+	*ret_through_library = own > 0;
+	return count > 0 && !frames[own].library && frames[own].scope.addr != NULL;
 }

@@ -11,12 +11,15 @@
 struct nvw__place {
 	/* relative to the top of the source tree; NULL: not in the debug information */
 	const char *file;
-	int line;
-	bool library; /* in a header of the system, of a compiler, or of nvwave-nvcc */
+	int line, column; /* column 0: unknown */
+	bool library;     /* in a header of the system, of a compiler, or of nvwave-nvcc */
 	/* Without parameters, and without a compiler's suffix, as in check.lto_priv.0. Inlined code has both:
 	 * "find, inlined in get", with the function that the line is in first. "": not in the symbol
 	 * tables. */
 	char function[192];
+	/* The function that the line is in, as it stands here, and its compilation unit; without an address:
+	 * unknown. */
+	Dwarf_Die scope, unit;
 };
 
 /* The source line of an address of a module; for inlined library code, the line of the program that calls it.
@@ -28,5 +31,10 @@ struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address);
  * Returns their number, at most capacity; 0 without debug information. */
 unsigned nvw__places_of(
 	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_places, unsigned capacity);
+
+/* The innermost place that is the program's own. *ret_through_library: the address itself is in inlined code of a
+ * library. False: without debug information, or all of the code there is a library's. */
+bool nvw__own_place_of(
+	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_place, bool *ret_through_library);
 
 #endif

@@ -89,8 +89,13 @@ static void what_host_code_has_not_flushed_may_be_lost_behind_a_kernel(void **st
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(crash("unflushed", models[i]), 1);
 		assert_output_has("is committed, and 0 has begun");
-		assert_output_has("both.cu:" COMMITTED " (main)  store of 8 bytes at 0x148   durable");
-		assert_output_has("both.cu:" BEGUN " (main)  store of 4 bytes at 0x0   lost in flight");
+		assert_output_has("both.cu:" COMMITTED
+				  " (main)  stores f->committed (unsigned long, 8 bytes)   durable\n"
+				  "        8 bytes at pool offset 0x148; ");
+		assert_output_has(
+			"both.cu:" BEGUN
+			" (main)  stores a part of f->begun (unsigned long, 8 bytes)   lost in flight\n"
+			"        4 bytes at pool offset 0x0; ");
 	}
 	assert_output_has("verified on this log: with a flush after both.cu:" BEGUN
 			  " and a fence after both.cu:" BEGUN);

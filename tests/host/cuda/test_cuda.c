@@ -256,8 +256,9 @@ static void pitched_memory_is_a_file_if_that_is_asked_for(void **state)
 			nvwave),
 		1);
 	assert_output_has("it is marked, and value ");
-	assert_output_has("memory.cu:17 (store)  store of 4 bytes at 0x1000   durable");
-	assert_output_has("memory.cu:14 (store)  store of 4 bytes at 0x");
+	assert_output_has(
+		"memory.cu:17 (store)  stores *mark (int, 4 bytes)   durable\n        4 bytes at pool offset 0x1000\n");
+	assert_output_has("memory.cu:14 (store)  stores values[threadIdx.x] (int, 4 bytes)   ");
 	assert_int_equal(run("NVWAVE_PITCH_POOL=/nonexistent/pool ./memory pitched"), 1);
 	assert_string_equal(output,
 		"nvwave: NVWAVE_PITCH_POOL=/nonexistent/pool: No such file or directory\nout of memory\n");
