@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives the copy-on-write pages of beaver_gpu, published code; beaver.sh builds and tests it. There is no recovery in it yet: the check
+// Drives the copy-on-write pages of beaver_gpu, published code. There is no recovery in it yet: the check
 // recovers as the comment in beaver_cow.h says.
 //
 //	beaver write POOL N         page 5 of file 7 is written N times, with the write's number in each word
 //	beaver check POOL           the page that the log's last entry names is whole, and not older than the last acknowledged write
+//
+//	nvwave crash --exec='./beaver write pool 3' --image=pool \
+//		--check='./beaver check {}' --machine=gpm22 --states=3000
 #include <cstdlib>
 #include <cstring>
 #include <nvw/ack.h>

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives CCEH-PMDK, a published hash table in persistent memory; cceh.sh builds and tests it.
+// Drives CCEH-PMDK, a published hash table in persistent memory.
 //
 //	cceh until POOL             inserts keys until the directory doubles, and says how many there are then
 //	cceh insert POOL N M        keys N to M - 1, in a new table if there is none
 //	cceh check POOL N           keys 0 to N - 1, and the acknowledged ones, are there with their values, also after one more
+//
+//	nvwave crash --exec='./cceh insert pool N-2 N+2' --image=pool \
+//		--check='./cceh check {} N-2' --states=300 --timeout=1s
+//		after `cceh insert pool 0 N-2`, where N is what `cceh until` says
 #include <nvw/ack.h>
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives FAST&FAIR, a published B+ tree in persistent memory, as RECIPE has it; fastfair.sh builds and tests it.
+// Drives FAST&FAIR, a published B+ tree in persistent memory, as RECIPE has it.
 //
 //	fastfair insert POOL N      keys 1 to N in a new tree (whose locks lie in the memory of this process)
 //	fastfair check POOL         the acknowledged keys have their values
+//
+//	nvwave crash --exec='./fastfair insert pool 12' --image=pool \
+//		--check='./fastfair check {}' --states=1000
 #include <fcntl.h>
 #include <new>
 #include <nvw/ack.h>

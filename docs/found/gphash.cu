@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives GPHash, a published hash table in persistent memory; gphash.sh builds and tests it.
+// Drives GPHash, a published hash table in persistent memory.
 //
 //	gphash insert POOL N        keys 0 to N - 1, in a new table if there is none
 //	gphash update POOL N        these keys get other values
 //	gphash resize POOL          the table grows
 //	gphash check POOL N         after one more batch of insertions, keys 0 to N - 1 have values that were given to them;
 //	                            with `new` as well, only if the first operation was acknowledged
+//
+//	nvwave crash --exec='./gphash update pool 32' --image=pool \
+//		--check='./gphash check {} 512' --machine=gpm22 --states=1000
+//		after `gphash insert pool 512`; likewise with `resize pool`, and with `insert pool 32` and `check {} 32 new`
 #include <nvw/ack.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives gpKVS of GPM's artifact, a published key-value store in persistent memory; gpkvs.sh builds and tests it.
+// Drives gpKVS of GPM's artifact, a published key-value store in persistent memory.
 //
 //	gpkvs insert ROUND      16 pairs; the pairs of round 0 make the table
 //	gpkvs check             after the program's recovery, every key has its value, and those of round 0 are there
+//
+//	nvwave crash --exec='env NVWAVE_GPM_POOL={} ./gpkvs insert 1' --image=pool \
+//		--check='env NVWAVE_GPM_POOL={} ./gpkvs check' --machine=gpm22 --states=400
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>

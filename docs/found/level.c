@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives Level-Hashing, a published hash table in persistent memory; level.sh builds and tests it.
+// Drives Level-Hashing, a published hash table in persistent memory.
 //
 //	level create POOL N         a table of 6 buckets, with keys 0 to N - 1
 //	level insert POOL N M       keys N to M - 1
 //	level expand POOL           the table grows
 //	level update POOL N         each key gets another value
 //	level check POOL N          keys 0 to N - 1, and the acknowledged ones, are there, with their values, and no other key
+//
+//	nvwave crash --exec='./level insert pool 0 12' --image=pool \
+//		--check='./level check {} 0' --states=2000
+//		likewise with `expand pool` and `check {} 12`
 #include <fcntl.h>
 #include <nvw/ack.h>
 #include <sys/mman.h>

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives the GPM checkpoints of PCcheck, published code; pccheck.sh builds and tests it.
+// Drives the GPM checkpoints of PCcheck, published code.
 //
 //	pccheck run FILE N          N checkpoints of an array, which holds the checkpoint's number in each element
 //	pccheck check FILE          the checkpoint that the index names is whole, and not older than the last acknowledged one
 //	pccheck size FILE           the header says how large a checkpoint is
+//
+//	nvwave crash --exec='./pccheck run pool 3' --image=pool \
+//		--check='./pccheck check {}' --states=500
+//		likewise with `pccheck size {}`
 #include <cstdlib>
 #include <cstring>
 #include <iostream>

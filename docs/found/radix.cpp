@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives WOART, a published radix tree in persistent memory, as RECIPE has it; woart.sh builds and tests it.
+// Drives WOART, a published radix tree in persistent memory, as RECIPE has it.
 //
 //	woart create POOL       an empty tree
 //	woart insert POOL N     N keys, which part at different bytes
 //	woart check POOL        the acknowledged keys have their values
+//
+//	nvwave crash --exec='./woart insert pool 12' --image=pool \
+//		--check='./woart check {}' --states=5000
 #include <fcntl.h>
 #include <nvw/ack.h>
 #include <cstdint>
