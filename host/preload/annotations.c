@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The annotations of pmemcheck (cc/include/valgrind/pmemcheck.h): flushes and fences that the program says it
- * has made, and transactions that it has written itself. A store within one, to what was not added to it, is
- * noted as one within a transaction of libpmemobj is (transactions.c), of a program built by nvwave-cc.
+ * has made, and transactions that it has written itself (unlogged.c looks at the stores within them).
  *
  * A thread has one transaction at a time: their numbers are not looked at, nor the stores of other threads.
  */
@@ -15,49 +14,7 @@
 
 enum { PIECE = 2048 }; /* bytes of a file in one event */
 
-struct host_annotated {
-	unsigned depth; /* of transactions within each other */
-	uint32_t begun; /* site of the outermost one */
-	struct host_ranges ranges;
-};
-
-static struct host_ranges *ignored; /* of all threads; under the lock */
-
 HOST_EXPORT unsigned nvwave_pmemcheck_1(int what, unsigned long long n, const volatile void *at);
-
-static void *memory(size_t bytes)
-{
-	return host_mapped_at(mmap(
-		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-}
-
-/* NULL: there is no memory. */
-static struct host_annotated *own(void)
-{
-	if (host_self.annotated == NULL) {
-		host_self.annotated = memory(sizeof *host_self.annotated);
-	}
-	return host_self.annotated;
-}
-
-/* ---- Stores ----------------------------------------------------------------------------------------- */
-
-void host_check_annotated(const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site)
-{
-	const struct host_annotated *const t = host_self.annotated;
-
-	if (t == NULL || t->depth == 0 || m->file < 0 || host_ranges_cover(&t->ranges, at, n) ||
-		(ignored != NULL && host_ranges_cover(ignored, at, n))) {
-		return;
-	}
-	host_note_unlogged(&(struct host_unlogged){.store = site,
-		.begun = t->begun,
-		.file = (uint32_t)m->file,
-		.bytes = (uint32_t)n,
-		.annotated = true,
-		.off = m->off + (at - m->start),
-		.times = 1});
-}
 
 /* ---- Annotations ------------------------------------------------------------------------------------ */
 
@@ -107,16 +64,6 @@ static void begin(struct host_annotated *t, uint32_t site)
 	}
 }
 
-static void ignore(const void *at, size_t n)
-{
-	if (ignored == NULL) {
-		ignored = memory(sizeof *ignored);
-	}
-	if (ignored != NULL) {
-		host_ranges_add(ignored, at, n);
-	}
-}
-
 /* The bytes of a recorded file, as far as its mapping goes; NULL: they are of none. */
 static const struct host_mapping *recorded(const void *at, unsigned long long *n)
 {
@@ -145,7 +92,7 @@ static void of_file(int what, const void *at, unsigned long long n, uint32_t sit
 
 static void of_transaction(int what, const void *at, unsigned long long n, uint32_t site)
 {
-	struct host_annotated *const t = own();
+	struct host_annotated *const t = host_annotated();
 
 	if (t == NULL) {
 		return;
@@ -173,7 +120,7 @@ static void annotate(int what, const void *at, unsigned long long n, uint32_t si
 		fence(site);
 		break;
 	case NVW_PMC_IGNORE:
-		ignore(at, n);
+		host_annotated_ignore(at, n);
 		break;
 	default:
 		of_transaction(what, at, n, site);

@@ -444,7 +444,7 @@ void host_transaction_constructs(int more);
 /* An object that was reserved is published: outside a transaction it is no longer new. */
 void host_transaction_publishes(const void *start);
 
-/* The same for transactions that the program annotates (annotations.c). */
+/* The same for transactions that the program annotates (unlogged.c). */
 void host_check_annotated(const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site);
 
 /* ---- System calls that write (writes.c) ------------------------------------------------------------ */

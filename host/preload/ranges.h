@@ -23,8 +23,19 @@ void host_ranges_clear(struct host_ranges *ranges);
 /* All of them; or there is no room to know. */
 bool host_ranges_cover(const struct host_ranges *ranges, uintptr_t at, size_t bytes);
 
-/* ---- transactions.c --------------------------------------------------------------------------------- */
+/* ---- unlogged.c ------------------------------------------------------------------------------------- */
 
+/* The annotated transaction of a thread. */
+struct host_annotated {
+	unsigned depth; /* of transactions within each other */
+	uint32_t begun; /* site of the outermost one */
+	struct host_ranges ranges;
+};
+
+/* That of this thread. NULL: there is no memory. */
+struct host_annotated *host_annotated(void);
+/* No transaction has to add these bytes. */
+void host_annotated_ignore(const void *at, size_t n);
 /* Under the lock: a store that breaks the rule. */
 void host_note_unlogged(const struct host_unlogged *found);
 

@@ -96,23 +96,6 @@ static void add_object(PMEMoid oid)
 
 /* ---- Stores ----------------------------------------------------------------------------------------- */
 
-void host_note_unlogged(const struct host_unlogged *found)
-{
-	struct host_control *const c = host_control;
-
-	for (uint32_t i = 0; i < c->unlogged_count; i++) {
-		if (c->unlogged[i].store == found->store && c->unlogged[i].begun == found->begun) {
-			c->unlogged[i].times++;
-			return;
-		}
-	}
-	if (c->unlogged_count < HOST_UNLOGGED_MAX) {
-		c->unlogged[c->unlogged_count++] = *found;
-	} else {
-		c->unlogged_more++;
-	}
-}
-
 static bool may_store(const struct host_transaction *t, const struct host_mapping *m, uintptr_t at, size_t n)
 {
 	return t->makers > 0 || m->file != t->file || REAL(pmemobj_tx_stage)() != TX_STAGE_WORK ||

@@ -10,42 +10,9 @@
 #include "ptx.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <llvm-c/DebugInfo.h>
-
-/* ---- Errors */
-
-static void print_place(LLVMValueRef statement)
-{
-	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(statement);
-	unsigned length = 0;
-
-	if (at) {
-		LLVMMetadataRef file = LLVMDIScopeGetFile(LLVMDILocationGetScope(at));
-		const char *const name = LLVMDIFileGetFilename(file, &length);
-
-		fprintf(stderr, "%.*s:%u:%u: ", (int)length, name, LLVMDILocationGetLine(at),
-			LLVMDILocationGetColumn(at));
-	}
-}
-
-LLVMValueRef ptx_refuse(struct ptx *p, const char *format, ...)
-{
-	va_list arguments;
-
-	print_place(p->statement);
-	fprintf(stderr, "error: inline PTX: ");
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputc('\n', stderr);
-	*p->failed = true;
-	return ptx_number(p, 0);
-}
 
 /* ---- Branches */
 

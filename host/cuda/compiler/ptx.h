@@ -66,8 +66,6 @@ struct ptx_rule {
 	unsigned number; /* for translate */
 };
 
-/* Prints an error with its source line. Returns 0, which may be used as a value. */
-LLVMValueRef ptx_refuse(struct ptx *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 LLVMValueRef ptx_unsupported(struct ptx *p, const struct ptx_instruction *i);
 
 /* ---- Values (ptx_values.c) */
@@ -75,6 +73,10 @@ LLVMValueRef ptx_unsupported(struct ptx *p, const struct ptx_instruction *i);
 struct ptx_named *ptx_find_register(struct ptx *p, const char *name);
 void ptx_declare(struct ptx *p, const char *name, LLVMValueRef value);
 LLVMValueRef ptx_number(const struct ptx *p, uint64_t n);
+/* Prints an error with its source line. Returns 0, which may be used as a value. */
+LLVMValueRef ptx_refuse(struct ptx *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Without blanks around it. */
+char *ptx_trimmed(char *text);
 /* Calls a function of the runtime with n values. */
 LLVMValueRef ptx_ask(struct ptx *p, const char *function, unsigned n, ...);
 /* Of a source operand. */
@@ -92,7 +94,5 @@ LLVMValueRef ptx_narrowed(struct ptx *p, LLVMValueRef value, LLVMTypeRef type);
 void ptx_instruction(struct ptx *p, char *text);
 /* The place of a word in a list of words with blanks between them; one that ends in * stands for all that begin so. -1: none. */
 int ptx_place_in(const char *list, const char *word);
-/* Without blanks around it. */
-char *ptx_trimmed(char *text);
 
 #endif

@@ -517,17 +517,6 @@ static const struct ptx_rule rules[] = {
 
 /* ---- Taking instructions apart */
 
-char *ptx_trimmed(char *text)
-{
-	size_t n;
-
-	text += strspn(text, " ");
-	for (n = strlen(text); n && text[n - 1] == ' '; n--) {
-	}
-	text[n] = '\0';
-	return text;
-}
-
 static void take_out(char *text, const char *part)
 {
 	char *const at = strstr(text, part);

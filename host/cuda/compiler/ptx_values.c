@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values of inline PTX: all have 64 bits. */
+/* Values of inline PTX: all have 64 bits. And what is said where one is not supported. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <llvm-c/DebugInfo.h>
 
 #include "../runtime/ptx.h"
 #include "ptx.h"
@@ -14,6 +16,45 @@ enum { ARGUMENTS_MAX = 6 };
 LLVMValueRef ptx_number(const struct ptx *p, uint64_t n)
 {
 	return LLVMConstInt(p->d->i64, n, false);
+}
+
+static void print_place(LLVMValueRef statement)
+{
+	LLVMMetadataRef at = LLVMInstructionGetDebugLoc(statement);
+	unsigned length = 0;
+
+	if (at) {
+		LLVMMetadataRef file = LLVMDIScopeGetFile(LLVMDILocationGetScope(at));
+		const char *const name = LLVMDIFileGetFilename(file, &length);
+
+		fprintf(stderr, "%.*s:%u:%u: ", (int)length, name, LLVMDILocationGetLine(at),
+			LLVMDILocationGetColumn(at));
+	}
+}
+
+LLVMValueRef ptx_refuse(struct ptx *p, const char *format, ...)
+{
+	va_list arguments;
+
+	print_place(p->statement);
+	fprintf(stderr, "error: inline PTX: ");
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	*p->failed = true;
+	return ptx_number(p, 0);
+}
+
+char *ptx_trimmed(char *text)
+{
+	size_t n;
+
+	text += strspn(text, " ");
+	for (n = strlen(text); n && text[n - 1] == ' '; n--) {
+	}
+	text[n] = '\0';
+	return text;
 }
 
 /* Lanes meet in these functions, each call a place of its own. */

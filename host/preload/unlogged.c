@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores that no undo log can take back: those that were found, and the rule for transactions that a program has
+ * annotated (annotations.c). A store of a program built by nvwave-cc within one must go to what was added to it.
+ */
+#include "ranges.h"
+
+static struct host_ranges *ignored; /* of all threads; under the lock */
+
+void host_note_unlogged(const struct host_unlogged *found)
+{
+	struct host_control *const c = host_control;
+
+	for (uint32_t i = 0; i < c->unlogged_count; i++) {
+		if (c->unlogged[i].store == found->store && c->unlogged[i].begun == found->begun) {
+			c->unlogged[i].times++;
+			return;
+		}
+	}
+	if (c->unlogged_count < HOST_UNLOGGED_MAX) {
+		c->unlogged[c->unlogged_count++] = *found;
+	} else {
+		c->unlogged_more++;
+	}
+}
+
+static void *memory(size_t bytes)
+{
+	return host_mapped_at(mmap(
+		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+}
+
+struct host_annotated *host_annotated(void)
+{
+	if (host_self.annotated == NULL) {
+		host_self.annotated = memory(sizeof *host_self.annotated);
+	}
+	return host_self.annotated;
+}
+
+void host_annotated_ignore(const void *at, size_t n)
+{
+	if (ignored == NULL) {
+		ignored = memory(sizeof *ignored);
+	}
+	if (ignored != NULL) {
+		host_ranges_add(ignored, at, n);
+	}
+}
+
+void host_check_annotated(const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site)
+{
+	const struct host_annotated *const t = host_self.annotated;
+
+	if (t == NULL || t->depth == 0 || m->file < 0 || host_ranges_cover(&t->ranges, at, n) ||
+		(ignored != NULL && host_ranges_cover(ignored, at, n))) {
+		return;
+	}
+	host_note_unlogged(&(struct host_unlogged){.store = site,
+		.begun = t->begun,
+		.file = (uint32_t)m->file,
+		.bytes = (uint32_t)n,
+		.annotated = true,
+		.off = m->off + (at - m->start),
+		.times = 1});
+}
