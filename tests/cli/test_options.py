@@ -215,6 +215,8 @@ idle_by_chance = {
     ("protocol", "matrix"),  # all verdicts are the same
     ("data", "sweep"), ("data", "points"),  # no value of theirs is data:FILE|OTHER
     ("seed", "store-log"), ("seed", "exec"),  # every state is tested
+    ("states", "observed"),  # the check in parts covers every state
+    ("verbose", "exec kill"),  # nothing was pruned, and nothing recovered
     ("mode", "store-log"), ("mode", "exec"),  # permitted is what is meant
 }
 
