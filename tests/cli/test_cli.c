@@ -75,7 +75,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 		{"recover --epochs a.pool", "there is no option --epochs; it belongs to nvwave inspect"},
 		{"log dump --words a.nvl", "--words has no effect in log dump"},
 		{"replay a b", "\"b\" is an extra argument"},
-		{"run kv --check=leaks", "expected races, races:drf or races:hrf, found \"leaks\""},
+		{"run kv --check=leaks", "expected races, races:drf, races:hrf or undo, found \"leaks\""},
 		{"run kv --output-format=xml", "expected normal or json"},
 		{"run kv --keys=/nowhere/keys", "/nowhere/keys"},
 		{"run /bin/true", "cannot be loaded"},
