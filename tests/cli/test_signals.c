@@ -171,6 +171,19 @@ static void a_program_that_ignores_the_signal_is_killed(void **state)
 	command_remove("script");
 }
 
+/* One that is not of every run of this program. */
+static bool has_odd_note(const char *text)
+{
+	static const char of_each_run[] = "note: of its transactions";
+
+	for (const char *at = text; (at = strstr(at, "note")) != NULL; at++) {
+		if (strncmp(at, of_each_run, sizeof of_each_run - 1) != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * libpmemobj locks its file, and a check that has been ended may still have it. So the moments vary: in the
  * run that is recorded, between two states, within one. Without libpmemobj there is nothing to try.
@@ -199,7 +212,7 @@ static void an_interrupt_makes_neither_a_finding_nor_a_note(void **state)
 		kill(-pid, i % 2 ? SIGTERM : SIGINT);
 		o = command_wait(pid);
 		if (o->status != 2 || strstr(o->out, "INCONSISTENT") || strstr(o->out, "forked") ||
-			strstr(o->err, "note")) {
+			has_odd_note(o->err)) {
 			fail_msg("interrupt %u: status %d\nstdout: %.500s\nstderr: %.500s", i, o->status,
 				o->out, o->err);
 		}

@@ -144,7 +144,7 @@ struct ct_result explored_under(enum ct_model model, int fd, ct_judge judge, uin
 		.options =
 			{.mode = CT_OBSERVED, .states = states, .seed = 1, .jobs = jobs, .timeout_ms = 200},
 	};
-	struct ct_result result;
+	static struct ct_result result; /* results are large */
 
 	if (ct_explore(&e, NULL, &result)) {
 		fail_msg("%s", nvw_error_message());
