@@ -339,6 +339,10 @@ LITMUS = (
         "ext4": ({"=a=9x1-255x29-,b=1x20-,"}, {"=a=9x1-255x29-,"}),
         "ext4-journal": ({"=a=9x1-255x29-,b=1x20-,"}, {"=a=9x1-255x29-,"}),
         "posix": ({"=a=9x1-255x29-,", "=a=9x1-255x29-,b=1x20-,"}, set())}),
+    ("a_sync_of_an_empty_file_keeps_its_name", "cb/sb/wa,0,1,9", {
+        "ext4": ({"=a=9x1-255x29-,b=,"}, {"=a=9x1-255x29-,"}),
+        "ext4-journal": ({"=a=9x1-255x29-,b=,"}, {"=a=9x1-255x29-,"}),
+        "posix": ({"=a=9x1-255x29-,"}, set())}),
     ("names_change_in_order", "cb/cc", {
         "ext4": ({"=a=255x30-,b=,", "=a=255x30-,b=,c=,"}, {"=a=255x30-,c=,"}),
         "ext4-journal": ({"=a=255x30-,b=,"}, {"=a=255x30-,c=,"}),
