@@ -210,7 +210,7 @@ void nvw__epoch_tell(const struct nvw__epoch_told *told)
 		return;
 	}
 	const uint64_t address = (uint64_t)(uintptr_t)told->at;
-	uint32_t stream;
+	uint32_t stream = 0;
 
 	if (told->status == NULL ? !find_own_stream(m, &stream) :
 				   !find_stream(m, (uint64_t)(uintptr_t)told->status, &stream)) {
