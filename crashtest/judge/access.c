@@ -21,6 +21,12 @@ struct instruction {
 enum { W = 8, X = 2, B = 1 };
 enum { NONE = 0, P66 = 1, F3 = 2, F2 = 3 };
 
+/* Of the bytes behind the first of VEX and EVEX, which have X and B inverted. */
+static uint8_t rex_of(uint8_t a, uint8_t b)
+{
+	return (uint8_t)((~a >> 5 & (X | B)) | (b >> 4 & W));
+}
+
 static void take_vex(struct instruction *i, uint8_t first)
 {
 	const uint8_t a = *i->next++;
@@ -35,7 +41,7 @@ static void take_vex(struct instruction *i, uint8_t first)
 	const uint8_t b = *i->next++;
 
 	i->map = a & 31;
-	i->rex = (uint8_t)((a & 0x40 ? 0 : X) | (a & 0x20 ? 0 : B) | (b & 0x80 ? W : 0));
+	i->rex = rex_of(a, b);
 	i->pp = b & 3;
 	i->vector = b & 4 ? 32 : 16;
 	i->odd = i->map < 1 || i->map > 3;
@@ -48,7 +54,7 @@ static void take_evex(struct instruction *i)
 
 	i->next += 3;
 	i->map = a & 7;
-	i->rex = (uint8_t)((a & 0x40 ? 0 : X) | (a & 0x20 ? 0 : B) | (b & 0x80 ? W : 0));
+	i->rex = rex_of(a, b);
 	i->pp = b & 3;
 	i->vector = 16u << (c >> 5 & 3);
 	i->evex = true;

@@ -112,12 +112,12 @@ static void name_in(const struct object *o, uint64_t element, const char *suffix
 /* "[3]", or "[8..15]" of several elements; "" where the bytes are no elements. Returns the elements' bytes. */
 static uint64_t name_elements(const struct part *p, uint64_t at, uint64_t bytes, char *ret, size_t n)
 {
-	const uint64_t first = p->element ? at / p->element : 0, count = p->element ? bytes / p->element : 0;
-
 	*ret = '\0';
-	if (count == 0 || at % p->element != 0 || bytes % p->element != 0) {
+	if (p->element == 0 || bytes == 0 || at % p->element != 0 || bytes % p->element != 0) {
 		return 0;
 	}
+	const uint64_t first = at / p->element, count = bytes / p->element;
+
 	if (count == 1) {
 		snprintf(ret, n, "[%llu]", (unsigned long long)first);
 	} else {
