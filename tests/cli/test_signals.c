@@ -41,6 +41,8 @@ static const char *const long_commands[] = {
 enum { COMMANDS = sizeof long_commands / sizeof *long_commands };
 
 /* %T stands for the folder of litmus tests. */
+static pid_t started; /* the newest one */
+
 static pid_t start(const char *words)
 {
 	char text[2048];
@@ -52,7 +54,18 @@ static pid_t start(const char *words)
 	} else {
 		snprintf(text, sizeof text, "%s", words);
 	}
-	return command_start(text);
+	started = command_start(text);
+	return started;
+}
+
+/* A test that has failed leaves its command running. */
+static int end_what_was_started(void **state)
+{
+	if (started > 0) {
+		kill(-started, SIGKILL);
+		started = 0;
+	}
+	return 0;
 }
 
 /* Whether the process has installed its handlers: SigCgt of proc(5). */
@@ -251,13 +264,18 @@ static void what_a_living_command_uses_is_not_removed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_command_stops_when_its_process_is_told_to),
-		cmocka_unit_test(every_command_stops_when_its_process_group_is_told_to),
-		cmocka_unit_test(a_run_that_is_stopped_says_what_it_has_measured),
-		cmocka_unit_test(a_program_that_ignores_the_signal_is_killed),
-		cmocka_unit_test(an_interrupt_makes_neither_a_finding_nor_a_note),
-		cmocka_unit_test(what_a_killed_command_left_is_removed_by_the_next_one),
-		cmocka_unit_test(what_a_living_command_uses_is_not_removed),
+		cmocka_unit_test_teardown(
+			every_command_stops_when_its_process_is_told_to, end_what_was_started),
+		cmocka_unit_test_teardown(
+			every_command_stops_when_its_process_group_is_told_to, end_what_was_started),
+		cmocka_unit_test_teardown(
+			a_run_that_is_stopped_says_what_it_has_measured, end_what_was_started),
+		cmocka_unit_test_teardown(a_program_that_ignores_the_signal_is_killed, end_what_was_started),
+		cmocka_unit_test_teardown(
+			an_interrupt_makes_neither_a_finding_nor_a_note, end_what_was_started),
+		cmocka_unit_test_teardown(
+			what_a_killed_command_left_is_removed_by_the_next_one, end_what_was_started),
+		cmocka_unit_test_teardown(what_a_living_command_uses_is_not_removed, end_what_was_started),
 	};
 
 	signal(SIGHUP, SIG_DFL); /* ignored under nohup, and then by the command as well */

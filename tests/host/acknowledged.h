@@ -25,4 +25,18 @@ static unsigned acknowledged(void)
 	}
 }
 
+/* Of so many transactions that are there: says how many acknowledged ones are lost. 0: none. */
+static inline int lost_transactions(unsigned have)
+{
+	if (have + 1 < acknowledged()) {
+		printf("more than the last acknowledged transaction is lost\n");
+		return 1;
+	}
+	if (have < acknowledged()) {
+		printf("the last acknowledged transaction is lost\n");
+		return 1;
+	}
+	return 0;
+}
+
 #endif

@@ -134,15 +134,7 @@ static int check(const char *path)
 	} else if (error != MDB_NOTFOUND) {
 		must(error, "mdb_dbi_open");
 	}
-	if (have + 1 < acknowledged()) {
-		printf("more than the last acknowledged transaction is lost\n");
-		return 1;
-	}
-	if (have < acknowledged()) {
-		printf("the last acknowledged transaction is lost\n");
-		return 1;
-	}
-	return 0;
+	return lost_transactions(have);
 }
 
 int main(int argc, char **argv)

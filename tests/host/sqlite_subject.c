@@ -160,17 +160,7 @@ static int check(const char *folder)
 	sqlite3 *const db = open_database(folder, NULL);
 
 	check_integrity(db);
-	const unsigned have = walk(db, 0);
-
-	if (have + 1 < acknowledged()) {
-		printf("more than the last acknowledged transaction is lost\n");
-		return 1;
-	}
-	if (have < acknowledged()) {
-		printf("the last acknowledged transaction is lost\n");
-		return 1;
-	}
-	return 0;
+	return lost_transactions(walk(db, 0));
 }
 
 static int print(const char *folder)
