@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the Python tests say: TAP lines."""
+import subprocess
+
 count = 0  # of lines
 
 
@@ -15,3 +17,9 @@ def ok(good, name, *notes):
 def plan():
     """The last line of a test whose number of TAP lines was not known before."""
     print("1..%d" % count)
+
+
+def has_header(header):
+    """Whether the C compiler finds it: a program that is not compiled without it has its library, or an error."""
+    return subprocess.run(["cc", "-E", "-x", "c", "-o", "/dev/null", "-"], input="#include <%s>\n" % header, text=True,
+                          capture_output=True).returncode == 0

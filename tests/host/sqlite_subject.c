@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <nvw/ack.h>
+
+#include "acknowledged.h"
 
 enum { VALUE = 300 };
 
@@ -92,21 +95,6 @@ static int run(const char *folder, unsigned count, const char *mode)
 		nvw_operation_is_durable(i);
 	}
 	_exit(0); /* the last connection to a database would write its log back */
-}
-
-static unsigned acknowledged(void)
-{
-	const char *const text = getenv("NVWAVE_ACKNOWLEDGED");
-	unsigned first, last;
-
-	switch (text ? sscanf(text, "%u-%u", &first, &last) : 0) {
-	case 2:
-		return last + 1;
-	case 1:
-		return first + 1;
-	default:
-		return 0;
-	}
 }
 
 static void check_integrity(sqlite3 *db)
