@@ -611,6 +611,7 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 
 	for (unsigned i = 0; i < c->unfollowed_count; i++) {
 		const struct host_unfollowed *const u = &c->unfollowed[i];
+		const char *const brackets = strchr(u->call, '(') ? "" : "()";
 
 		const bool is_any = u->inode == 0;
 
@@ -624,14 +625,14 @@ int host_session_check_followed(const struct host_session *s, const struct stat 
 		}
 		if (is_any) {
 			return nvw_fail(NVW_E_INPUT,
-				"UNDECIDED: %s uses io_uring (%s() at %s%s): what it writes so is not recorded, so "
+				"UNDECIDED: %s uses io_uring (%s%s at %s%s): what it writes so is not recorded, so "
 				"it is not known what a crash may leave",
-				s->program, u->call, p.file, line);
+				s->program, u->call, brackets, p.file, line);
 		}
 		return nvw_fail(NVW_E_INPUT,
-			"UNDECIDED: %s changes %s by %s() at %s%s (%s): that call is not recorded, so it is "
+			"UNDECIDED: %s changes %s by %s%s at %s%s (%s): that call is not recorded, so it is "
 			"not known what a crash may leave",
-			s->program, u->name, u->call, p.file, line, p.function);
+			s->program, u->name, u->call, brackets, p.file, line, p.function);
 	}
 	return 0;
 }

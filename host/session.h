@@ -35,7 +35,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 16,
+	HOST_VERSION = 17,
 	HOST_FILES_MAX = 256,
 	HOST_NO_FILE = 0xffff, /* of an event */
 	HOST_UNFOLLOWED_MAX = 32,
@@ -191,7 +191,7 @@ struct host_marked {
 struct host_unfollowed {
 	uint64_t device, inode;
 	uint32_t site;            /* of the first such call */
-	char call[28], name[256]; /* name "": of any file, since it is not known which */
+	char call[32], name[256]; /* name "": of any file, since it is not known which */
 };
 
 /* A store within a transaction of libpmemobj to what was neither added to it nor allocated by it

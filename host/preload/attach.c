@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload.h"
@@ -99,7 +100,8 @@ static void find_functions(void)
 	munmap(NULL, 0);
 	mprotect(NULL, 0, PROT_NONE);
 	if (pread(-1, &s, 0, 0) != 0 && pwrite(-1, &s, 0, 0) != 0 && write(-1, &s, 0) != 0 &&
-		ftruncate(-1, 0) != 0 && copy_file_range(-1, NULL, -1, NULL, 0, 0) != 0) {
+		ftruncate(-1, 0) != 0 && copy_file_range(-1, NULL, -1, NULL, 0, 0) != 0 &&
+		syscall(SYS_ftruncate, -1, 0) != 0) {
 		fstat(-1, &s);
 	}
 	pthread_sigmask(SIG_BLOCK, NULL, &set);

@@ -5,12 +5,11 @@
  * (host_follow()); so are the syncs that make it durable. A call is made under the session's lock, so that
  * the record has the order in which the calls changed the file. docs/host.md has the model.
  *
- * Of the other calls that change a file the session notes the first one of each file, and no crash test of
- * the file is given a verdict.
+ * Of other calls that change a file, and of those made by syscall(), the session notes the first one of
+ * each file, and no crash test of the file is given a verdict.
  *
- * Not seen: what the C library writes by itself (stdio), system calls that are made without it (io_uring),
- * and a process that writes a file which only others have mapped. A file that nothing stores to through a
- * mapping is compared with its record at the end, so that such writes take the verdict away (host/files.c).
+ * Not seen: what the C library writes by itself (stdio), system calls that are made without it, and a process
+ * that writes a file which only others have mapped. A file that nothing stores to through a mapping is compared with its record at the end, so that such writes take the verdict away (host/files.c).
  */
 #undef _FILE_OFFSET_BITS /* otherwise pwrite() is another name of pwrite64() */
 
@@ -20,8 +19,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -293,6 +294,64 @@ WRITES(pwritev2, (int fd, const struct iovec *v, int count, off_t off, int flags
 WRITES(pwritev64v2, (int fd, const struct iovec *v, int count, off64_t off, int flags),
 	REAL(pwritev64v2)(fd, v, count, off, flags), fd, off, v, count, flags)
 
+/* ---- Copies within the kernel --------------------------------------------------------------------- */
+
+static const uint64_t MOST = UINT64_C(1) << 62; /* bytes of a call, whatever the program asks for */
+
+/* At the position that is pointed to; negative: at the file's own. */
+static off64_t place(const off64_t *off)
+{
+	return off == NULL ? -1 : *off;
+}
+
+/* The file as the call has left it is what the call has written. */
+static void copied(const struct recorded *r, const char *call, ssize_t done)
+{
+	const int after = errno;
+	const uint64_t first = r->off & ~(uint64_t)(HOST_PAGE - 1);
+	const size_t bytes = done > 0 ? (size_t)(r->off - first) + (size_t)done : HOST_PAGE;
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd); /* the descriptor may be for writing alone */
+	const int fd = open(link, O_RDONLY | O_CLOEXEC);
+	uint8_t *const at = REAL(mmap)(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)first);
+
+	if (at == MAP_FAILED) {
+		host_note_unfollowed(r->fd, &r->s, call, r->site);
+		ends(r, NULL, 0, 0);
+	} else {
+		ends(r, ONE(at + (r->off - first), bytes), 1, done);
+		REAL(munmap)(at, bytes);
+	}
+	if (fd >= 0) {
+		close(fd);
+	}
+	errno = after;
+}
+
+#define COPIES(name, call, arguments, real, to, off, bytes)                                  \
+	HOST_EXPORT ssize_t name arguments                                                   \
+	{                                                                                    \
+		const struct host_caller caller = HOST_CALLER;                               \
+		struct recorded r;                                                           \
+		const bool is_recorded =                                                     \
+			begins(&r, to, off, ONE(NULL, nvw_min(bytes, MOST)), 1, 0, &caller); \
+		const ssize_t done = real;                                                   \
+                                                                                             \
+		if (is_recorded) {                                                           \
+			copied(&r, call, done);                                              \
+		}                                                                            \
+		return done;                                                                 \
+	}
+
+COPIES(sendfile, "sendfile", (int to, int from, off_t *off, size_t bytes),
+	REAL(sendfile)(to, from, off, bytes), to, -1, bytes)
+COPIES(sendfile64, "sendfile", (int to, int from, off64_t *off, size_t bytes),
+	REAL(sendfile64)(to, from, off, bytes), to, -1, bytes)
+COPIES(copy_file_range, "copy_file_range",
+	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
+	REAL(copy_file_range)(from, from_off, to, to_off, bytes, flags), to, place(to_off), bytes)
+
 /* ---- The file's size ------------------------------------------------------------------------------ */
 
 static void record_size(struct recorded *r, uint64_t size)
@@ -477,28 +536,17 @@ void host_sync_ended(const struct stat *s, bool failed, const struct host_caller
 
 /* ---- Calls that change a file and are not recorded ------------------------------------------------- */
 
-#define CHANGES(name, call, arguments, real, fd)               \
-	HOST_EXPORT ssize_t name arguments                     \
-	{                                                      \
-		const struct host_caller caller = HOST_CALLER; \
-		const ssize_t done = real;                     \
-                                                               \
-		if (done > 0) {                                \
-			changed(fd, call, &caller);            \
-		}                                              \
-		return done;                                   \
-	}
+/* It may wait for a pipe: not under the lock. */
+HOST_EXPORT ssize_t splice(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags)
+{
+	const struct host_caller caller = HOST_CALLER;
+	const ssize_t done = REAL(splice)(from, from_off, to, to_off, bytes, flags);
 
-CHANGES(sendfile, "sendfile", (int to, int from, off_t *off, size_t bytes),
-	REAL(sendfile)(to, from, off, bytes), to)
-CHANGES(sendfile64, "sendfile", (int to, int from, off64_t *off, size_t bytes),
-	REAL(sendfile64)(to, from, off, bytes), to)
-CHANGES(splice, "splice",
-	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
-	REAL(splice)(from, from_off, to, to_off, bytes, flags), to)
-CHANGES(copy_file_range, "copy_file_range",
-	(int from, off64_t *from_off, int to, off64_t *to_off, size_t bytes, unsigned flags),
-	REAL(copy_file_range)(from, from_off, to, to_off, bytes, flags), to)
+	if (done > 0) {
+		changed(to, "splice", &caller);
+	}
+	return done;
+}
 
 /* Which files it writes is not seen: none has a verdict. */
 static void uses_io_uring(const char *call, const struct host_caller *caller)
@@ -540,6 +588,17 @@ HOST_EXPORT int io_uring_setup(unsigned entries, struct io_uring_params *params)
 	return REAL(io_uring_setup)(entries, params);
 }
 
+/* Of a buffer that the program gives (since liburing 2.5). */
+int io_uring_queue_init_mem(
+	unsigned entries, struct io_uring *ring, struct io_uring_params *params, void *buffer, size_t bytes);
+
+HOST_EXPORT int io_uring_queue_init_mem(
+	unsigned entries, struct io_uring *ring, struct io_uring_params *params, void *buffer, size_t bytes)
+{
+	uses_io_uring("io_uring_queue_init_mem", &HOST_CALLER);
+	return REAL(io_uring_queue_init_mem)(entries, ring, params, buffer, bytes);
+}
+
 /* It may happen later. */
 HOST_EXPORT int aio_write(struct aiocb *request)
 {
@@ -555,4 +614,58 @@ HOST_EXPORT int aio_write64(struct aiocb64 *request)
 
 	changed(request->aio_fildes, "aio_write", &caller);
 	return REAL(aio_write64)(request);
+}
+
+/* ---- Calls that are made by their numbers ----------------------------------------------------------- */
+
+/* fd: which argument is the file. */
+static const struct by_number {
+	long number;
+	const char *call;
+	unsigned fd;
+} by_number[] = {
+	{SYS_write, "syscall(SYS_write)", 0},
+	{SYS_pwrite64, "syscall(SYS_pwrite64)", 0},
+	{SYS_writev, "syscall(SYS_writev)", 0},
+	{SYS_pwritev, "syscall(SYS_pwritev)", 0},
+	{SYS_pwritev2, "syscall(SYS_pwritev2)", 0},
+	{SYS_ftruncate, "syscall(SYS_ftruncate)", 0},
+	{SYS_fallocate, "syscall(SYS_fallocate)", 0},
+	{SYS_sendfile, "syscall(SYS_sendfile)", 0},
+	{SYS_splice, "syscall(SYS_splice)", 2},
+	{SYS_copy_file_range, "syscall(SYS_copy_file_range)", 2},
+	{SYS_fsync, "syscall(SYS_fsync)", 0},
+	{SYS_fdatasync, "syscall(SYS_fdatasync)", 0},
+};
+
+static void called(long number, const long a[6], const struct host_caller *caller)
+{
+	if (number == SYS_io_uring_setup) {
+		uses_io_uring("syscall(SYS_io_uring_setup)", caller);
+		return;
+	}
+	for (unsigned i = 0; i < sizeof by_number / sizeof *by_number; i++) {
+		if (by_number[i].number == number) {
+			changed((int)a[by_number[i].fd], by_number[i].call, caller);
+		}
+	}
+}
+
+HOST_EXPORT long syscall(long number, ...)
+{
+	const struct host_caller caller = HOST_CALLER;
+	long a[6];
+	va_list list;
+
+	va_start(list, number);
+	for (unsigned i = 0; i < 6; i++) { /* as the C library reads them, whether the call has them or not */
+		a[i] = va_arg(list, long);
+	}
+	va_end(list);
+	const long done = REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+
+	if (host_recording && (done >= 0 || number == SYS_io_uring_setup)) {
+		called(number, a, &caller);
+	}
+	return done;
 }
