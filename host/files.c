@@ -198,7 +198,36 @@ static int find_files(const struct converter *c, struct disk *d)
 		unsigned number;
 
 		NVW_TRY(number_of_name(d, name, strlen(name), &number));
-		note_name(d, d->of[c->s->file_at_first[i]], number);
+		if (c->s->file_at_first[i] != HOST_NO_FILE) {
+			note_name(d, d->of[c->s->file_at_first[i]], number);
+		}
+	}
+	return 0;
+}
+
+/* Where the text of a link follows in the event of its name; NULL: it is none. */
+static const char *link_of(const struct host_event *e)
+{
+	const char *const name = (const char *)(e + 1);
+
+	return e->off == HOST_NAME_OF_LINK ? name + strnlen(name, e->bytes) + 1 : NULL;
+}
+
+/* The number of the name in an event, and the word that it gets. */
+static int see_name(struct disk *d, const struct host_event *e, unsigned *ret_number, uint64_t *ret_word)
+{
+	const char *const name = (const char *)(e + 1), *const text = link_of(e);
+	unsigned number;
+
+	NVW_TRY(number_of_name(d, name, strnlen(name, e->bytes), ret_number));
+	*ret_word = 0;
+	if (text != NULL) {
+		NVW_TRY(number_of_name(d, text, (size_t)(name + e->bytes - text), &number));
+		*ret_word = NVW__DISK_LINK + number;
+	} else if (e->off == HOST_NAME_OF_FOLDER) {
+		*ret_word = NVW__DISK_FOLDER;
+	} else if (e->off == HOST_NAME_OF_FILE && e->file < HOST_FILES_MAX) {
+		*ret_word = (uint64_t)(d->of[e->file] + 1);
 	}
 	return 0;
 }
@@ -208,9 +237,10 @@ static int see_event(const struct converter *c, struct disk *d, const struct hos
 {
 	const int k = e->file < HOST_FILES_MAX ? d->of[e->file] : -1;
 	unsigned number;
+	uint64_t word;
 
 	if (e->kind == HOST_NAME) {
-		NVW_TRY(number_of_name(d, (const char *)(e + 1), e->bytes, &number));
+		NVW_TRY(see_name(d, e, &number, &word));
 		note_name(d, k, number);
 		return 0;
 	}
@@ -284,7 +314,9 @@ static int fill_image(struct converter *c, struct disk *d)
 		NVW_TRY(read_base(c, d->of_file[k], c->replay + d->is.slot[k].off, d->base[k]));
 	}
 	for (unsigned i = 0; d->is.is_folder && i < c->s->names; i++) {
-		d->named[i] = (uint64_t)d->of[c->s->file_at_first[i]] + 1;
+		const unsigned file = c->s->file_at_first[i];
+
+		d->named[i] = file == HOST_NO_FILE ? NVW__DISK_FOLDER : (uint64_t)d->of[file] + 1;
 		memcpy(c->replay + nvw__disk_name_at(&d->is, i), &d->named[i], sizeof d->named[i]);
 	}
 	return 0;
@@ -447,11 +479,11 @@ static int convert_sync_names(
 static int convert_name(
 	struct converter *c, struct disk *d, const struct host_event *e, struct nvw_log_record *r)
 {
-	const int k = e->file < HOST_FILES_MAX ? d->of[e->file] : -1;
 	unsigned number;
+	uint64_t word;
 
-	NVW_TRY(number_of_name(d, (const char *)(e + 1), e->bytes, &number));
-	d->named[number] = (uint64_t)(k + 1);
+	NVW_TRY(see_name(d, e, &number, &word));
+	d->named[number] = word;
 	return store(c, nvw__disk_name_at(&d->is, number), (const uint8_t *)&d->named[number],
 		sizeof d->named[number], r);
 }

@@ -16,7 +16,7 @@
 
 enum { DEPTH_MAX = 16 };
 
-/* What a walk does with each regular file. */
+/* What a walk does with each file and each folder, with a folder first. */
 typedef int meet(void *context, const char *path, const struct stat *s);
 
 static int walk(const char *folder, unsigned depth, meet *call, void *context);
@@ -28,16 +28,8 @@ static int visit(const char *path, unsigned depth, meet *call, void *context)
 	if (lstat(path, &s)) {
 		return nvw_fail_errno("%s", path);
 	}
-	if (S_ISDIR(s.st_mode)) {
-		return walk(path, depth + 1, call, context);
-	}
-	if (!S_ISREG(s.st_mode)) {
-		return nvw_fail(NVW_E_INPUT,
-			"%s: expected regular files and folders below the folder that is the image, found a link, a "
-			"device or a pipe",
-			path);
-	}
-	return call(context, path, &s);
+	NVW_TRY(call(context, path, &s));
+	return S_ISDIR(s.st_mode) ? walk(path, depth + 1, call, context) : 0;
 }
 
 /* In the order of names, so that equal folders give equal logs. */
@@ -71,29 +63,21 @@ struct copying {
 	size_t from; /* length of the path that is copied */
 };
 
-/* The folders on the way to a file. */
-static int make_folders(char *path, size_t from)
-{
-	for (char *slash = strchr(path + from + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		const int error = mkdir(path, 0777);
-
-		if (error && errno != EEXIST) {
-			return nvw_fail_errno("%s", path);
-		}
-		*slash = '/';
-	}
-	return 0;
-}
-
 static int copy_below(void *context, const char *path, const struct stat *s)
 {
 	const struct copying *const c = context;
 	char to[1024];
 
-	(void)s;
 	snprintf(to, sizeof to, "%s%s", c->to, path + c->from);
-	NVW_TRY(make_folders(to, strlen(c->to)));
+	if (S_ISDIR(s->st_mode)) {
+		return mkdir(to, 0777) ? nvw_fail_errno("%s", to) : 0;
+	}
+	if (!S_ISREG(s->st_mode)) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: expected regular files and folders below the folder that is the image, found a link, a "
+			"device or a pipe",
+			path);
+	}
 	return nvw_copy_file(path, to);
 }
 
@@ -170,7 +154,7 @@ static int take(void *context, const char *path, const struct stat *is)
 {
 	struct host_session *const s = context;
 	struct host_control *const c = s->control;
-	int number = number_of(c, is);
+	int number = S_ISDIR(is->st_mode) ? HOST_NO_FILE : number_of(c, is);
 
 	if (host_is_excepted(c->except, path + strlen(c->folder) + 1)) {
 		return 0;

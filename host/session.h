@@ -309,9 +309,16 @@ enum host_event_kind {
 	HOST_SIZE,       /* the file has another size, which is off */
 	HOST_SYNC,       /* a sync of the file begins: from off on, this many pages (0: all) */
 	HOST_SYNCED,     /* the thread's sync has come to its end */
-	HOST_NAME, /* the name that follows, below the folder: off 1: the file has it, 0: none has it any more */
+	HOST_NAME,       /* the name that follows, below the folder, is what off says: enum host_name */
 	HOST_SYNC_NAMES, /* a sync of the folder that follows begins; off 1: of everything */
 	HOST_WIDE,       /* the stores of this site and call that follow are parts of one to these bytes */
+};
+
+enum host_name {
+	HOST_NAME_OF_NONE, /* any more */
+	HOST_NAME_OF_FILE,
+	HOST_NAME_OF_FOLDER,
+	HOST_NAME_OF_LINK, /* a symbolic one: behind the name follow a 0 and its text */
 };
 
 /* Its bytes follow, padded to a multiple of 8. All events of a call have the call's number. */

@@ -434,11 +434,23 @@ static void print_coverage(const struct crash_heading *h, const struct ct_result
 	print_limits(r, to);
 }
 
+/* What a name becomes by the store of a word (core/disk_image.h). */
+static const char *name_becomes(uint64_t word)
+{
+	if (word == 0) {
+		return "is removed";
+	}
+	if (word >= NVW__DISK_LINK) {
+		return "becomes a link's";
+	}
+	return word == NVW__DISK_FOLDER ? "becomes a folder's" : "becomes a file's";
+}
+
 static void print_place_in_files(const struct ct_place *p, FILE *to)
 {
 	fprintf(to, "    %s:%u (%s)  ", p->file, p->line, p->function);
 	if (p->is_name) {
-		fprintf(to, "the name %s %s", p->of, p->value ? "becomes a file's" : "is removed");
+		fprintf(to, "the name %s %s", p->of, name_becomes(p->value));
 	} else if (p->is_size) {
 		fprintf(to, "the %s%s becomes %llu", *p->of ? "size of " : "file's size", p->of,
 			(ull)NVW__DISK_SIZE(p->value));

@@ -27,12 +27,38 @@ static uint64_t word_at(const struct filling *f, uint64_t off)
 	return word;
 }
 
-/* The file that has a name, from 1; 0: none. */
-static uint64_t file_of(const struct filling *f, uint32_t name)
+/* What has a name: the word in the image. */
+static uint64_t named_by(const struct filling *f, uint32_t name)
 {
-	const uint64_t file = word_at(f, nvw__disk_name_at(f->disk, name));
+	return word_at(f, nvw__disk_name_at(f->disk, name));
+}
 
-	return file <= f->disk->files ? file : 0;
+/* A name that is not on the disk in its folder leads nowhere, whatever is below it. A folder without a name in the
+ * image was left out of it (--except), and is there. */
+static bool has_folders(const struct filling *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->disk->names; i++) {
+		const char *const folder = f->disk->name[i];
+		const size_t n = strlen(folder);
+
+		if (strncmp(name, folder, n) == 0 && name[n] == '/' && named_by(f, i) != NVW__DISK_FOLDER) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The same; 0: nothing has the name. */
+static uint64_t thing_of(const struct filling *f, uint32_t name)
+{
+	const uint64_t word = named_by(f, name);
+
+	return word != 0 && has_folders(f, f->disk->name[name]) ? word : 0;
+}
+
+static bool is_file(const struct filling *f, uint64_t word)
+{
+	return word > 0 && word <= f->disk->files;
 }
 
 static void path_of(const struct filling *f, const char *name, char ret[PATH])
@@ -46,7 +72,7 @@ static bool is_wanted(const struct filling *f, const char *name)
 {
 	for (uint32_t i = 0; i < f->disk->names; i++) {
 		if (strcmp(f->disk->name[i], name) == 0) {
-			return file_of(f, i) != 0;
+			return is_file(f, thing_of(f, i));
 		}
 	}
 	return false;
@@ -173,14 +199,13 @@ static int fill_file(const struct filling *f, const char *path, uint64_t file)
 }
 
 /* A second name of a file is a link to the first. */
-static int make_name(const struct filling *f, uint32_t name, uint64_t file)
+static int name_file(const struct filling *f, uint32_t name, uint64_t file)
 {
 	char path[PATH], first[PATH];
 
-	NVW_TRY(make_folders_of(f, f->disk->name[name]));
 	path_of(f, f->disk->name[name], path);
 	for (uint32_t i = 0; i < name; i++) {
-		if (file_of(f, i) != file) {
+		if (thing_of(f, i) != file) {
 			continue;
 		}
 		path_of(f, f->disk->name[i], first);
@@ -188,6 +213,32 @@ static int make_name(const struct filling *f, uint32_t name, uint64_t file)
 		return link(first, path) ? nvw_fail_errno("%s", path) : 0;
 	}
 	return fill_file(f, path, file);
+}
+
+static int make_link(const struct filling *f, uint32_t name, uint64_t text)
+{
+	char path[PATH];
+
+	path_of(f, f->disk->name[name], path);
+	if (text >= f->disk->names || symlink(f->disk->name[text], path)) {
+		return nvw_fail_errno("%s", path);
+	}
+	return 0;
+}
+
+static int make_name(const struct filling *f, uint32_t name, uint64_t word)
+{
+	char folder[NVW__DISK_NAME + 1];
+
+	NVW_TRY(make_folders_of(f, f->disk->name[name]));
+	if (is_file(f, word)) {
+		return name_file(f, name, word);
+	}
+	if (word == NVW__DISK_FOLDER) {
+		snprintf(folder, sizeof folder, "%s/", f->disk->name[name]);
+		return make_folders_of(f, folder);
+	}
+	return make_link(f, name, word - NVW__DISK_LINK);
 }
 
 int ct_state_folder_fill(struct ct_state_folder *state, const char *folder, const struct ct_image *image,
@@ -201,10 +252,10 @@ int ct_state_folder_fill(struct ct_state_folder *state, const char *folder, cons
 	}
 	sweep(&f, "");
 	for (uint32_t i = 0; i < disk->names; i++) {
-		const uint64_t file = file_of(&f, i);
+		const uint64_t word = thing_of(&f, i);
 
-		if (file != 0) {
-			NVW_TRY(make_name(&f, i, file));
+		if (word != 0) {
+			NVW_TRY(make_name(&f, i, word));
 		}
 	}
 	return 0;

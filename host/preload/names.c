@@ -4,8 +4,8 @@
  * of them is recorded, and so are syncs of folders. A file that open() creates is recorded from then on. A call is
  * made under the session's lock, as those that write are (writes.c). docs/files.md has the model.
  *
- * Folders stay as they are: a call that makes, removes or renames one takes the verdict away. What the C
- * library creates by itself (fopen(), mkstemp()) is found at the end (host/files.c).
+ * A folder is made and removed like a file, and has no other name: a call that renames one takes the verdict
+ * away. What the C library creates by itself (fopen(), mkstemp()) is found at the end (host/files.c).
  */
 #undef _FILE_OFFSET_BITS /* otherwise open() is another name of open64() */
 
@@ -62,11 +62,16 @@ static void find_open(int fd, char ret[PLACE])
 /* The place of a name, whether a file has it or not. False: its folder cannot be opened. */
 static bool find_place(int folder, const char *path, char ret[PLACE])
 {
-	const char *const slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char parent[PLACE] = ".";
+	char parent[PLACE] = ".", plain[PLACE];
+
+	snprintf(plain, sizeof plain, "%s", path);
+	for (size_t n = strlen(plain); n > 1 && plain[n - 1] == '/'; n--) {
+		plain[n - 1] = '\0'; /* mkdir("folder/") */
+	}
+	const char *const slash = strrchr(plain, '/'), *name = slash ? slash + 1 : plain;
 
 	if (slash != NULL) {
-		snprintf(parent, sizeof parent, "%.*s", (int)(slash - path) + 1, path);
+		snprintf(parent, sizeof parent, "%.*s", (int)(slash - plain) + 1, plain);
 	}
 	const int fd = (int)syscall(SYS_openat, folder, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 
@@ -83,9 +88,10 @@ static bool find_place(int folder, const char *path, char ret[PLACE])
 
 /* ---- Events --------------------------------------------------------------------------------------- */
 
-static void record_text(enum host_event_kind kind, int file, uint64_t off, const char *text, uint32_t site)
+static void record_text(
+	enum host_event_kind kind, int file, uint64_t off, const char *text, size_t length, uint32_t site)
 {
-	const uint32_t n = (uint32_t)strlen(text), room = (n + 7) & ~7u;
+	const uint32_t n = (uint32_t)length, room = (n + 7) & ~7u;
 	struct host_event *const e = (struct host_event *)host_room(sizeof *e + room);
 
 	if (e == NULL) {
@@ -103,10 +109,19 @@ static void record_text(enum host_event_kind kind, int file, uint64_t off, const
 	host_publish(sizeof *e + room);
 }
 
-/* The file has the name, or none has. */
-static void record_name(int file, bool has, const char *name, uint32_t site)
+static void record_name(int file, enum host_name is, const char *name, uint32_t site)
 {
-	record_text(HOST_NAME, has ? file : HOST_NO_FILE, has, name, site);
+	record_text(HOST_NAME, is == HOST_NAME_OF_FILE ? file : HOST_NO_FILE, is, name, strlen(name), site);
+}
+
+static void record_link(const char *name, const char *to, uint32_t site)
+{
+	char both[2 * PLACE];
+	const size_t n = strlen(name) + 1;
+
+	snprintf(both, sizeof both, "%.*s", PLACE, name);
+	snprintf(both + n, sizeof both - n, "%s", to);
+	record_text(HOST_NAME, HOST_NO_FILE, HOST_NAME_OF_LINK, both, n + strlen(both + n), site);
 }
 
 /* What happens to the folder as a whole is not followed. */
@@ -145,7 +160,7 @@ static void opened(int fd, int flags, const struct stat *before, const struct ho
 		const int file = host_follow_created(fd, &s);
 
 		if (file >= 0) {
-			record_name(file, true, name, site);
+			record_name(file, HOST_NAME_OF_FILE, name, site);
 		}
 	} else if (before != NULL && (flags & O_TRUNC) && known >= 0 && before->st_size > 0) {
 		host_record_cut(fd, known, before, site);
@@ -270,12 +285,8 @@ static void removed(const struct named *n, const struct host_caller *caller)
 	const uint32_t site = host_site(caller);
 
 	host_settle();
-	if (!S_ISREG(n->s.st_mode)) {
-		note_folder(S_ISDIR(n->s.st_mode) ? "rmdir" : "unlink", site);
-		return;
-	}
 	lost_name(n);
-	record_name(HOST_NO_FILE, false, n->name, site);
+	record_name(HOST_NO_FILE, HOST_NAME_OF_NONE, n->name, site);
 }
 
 static int removes(int folder, const char *path, int flags, const struct host_caller *caller)
@@ -333,11 +344,23 @@ static bool is_same(const struct named *a, const struct named *b)
 /* The file with this number has the name from now on. */
 static void gave_name(int file, const struct named *to, uint32_t site)
 {
-	record_name(file, true, to->name, site);
+	record_name(file, HOST_NAME_OF_FILE, to->name, site);
 	snprintf(host_control->file[file].path, sizeof host_control->file[file].path, "%s", to->path);
 }
 
-/* from NULL: the old name stays. */
+/* A symbolic link has another name, or one more. */
+static void renamed_link(const struct named *from, const struct named *to, bool links, uint32_t site)
+{
+	char text[PLACE];
+
+	host_read_link(to->path, text, sizeof text);
+	lost_name(to);
+	record_link(to->name, text, site);
+	if (!links) {
+		record_name(HOST_NO_FILE, HOST_NAME_OF_NONE, from->name, site);
+	}
+}
+
 static void renamed(const struct named *from, const struct named *to, bool exchanges, const char *call,
 	const struct host_caller *caller)
 {
@@ -347,6 +370,10 @@ static void renamed(const struct named *from, const struct named *to, bool excha
 
 	host_settle();
 	if (is_same(from, to) && !links) {
+		return;
+	}
+	if (S_ISLNK(from->s.st_mode) && to->name != NULL && from->name != NULL && !exchanges) {
+		renamed_link(from, to, links, site);
 		return;
 	}
 	if (to->name == NULL || (from->name == NULL && !links) || file < 0 || (exchanges && other < 0) ||
@@ -361,7 +388,7 @@ static void renamed(const struct named *from, const struct named *to, bool excha
 	if (exchanges) {
 		gave_name(other, from, site);
 	} else if (!links) {
-		record_name(HOST_NO_FILE, false, from->name, site);
+		record_name(HOST_NO_FILE, HOST_NAME_OF_NONE, from->name, site);
 	}
 }
 
@@ -444,39 +471,70 @@ HOST_EXPORT int linkat(int from_folder, const char *from, int to_folder, const c
 	return links(from_folder, from, to_folder, to, flags, &HOST_CALLER);
 }
 
-/* ---- Names that are not followed ------------------------------------------------------------------- */
+/* ---- Folders and symbolic links --------------------------------------------------------------------- */
 
-/* A call has made something of this name that is no regular file. */
-static void made(int folder, const char *path, const char *call, const struct host_caller *caller)
+/* text NULL: a folder. */
+static int make(int folder, const char *path, const char *text, mode_t mode)
 {
-	const int after = errno;
-	char place[PLACE];
-
-	if (watches() && find_place(folder, path, place) && below(place) != NULL && host_enter()) {
-		host_thread();
-		note_folder(call, host_site(caller));
-		host_leave();
-	}
-	errno = after;
+	return text != NULL ? REAL(symlinkat)(text, folder, path) : REAL(mkdirat)(folder, path, mode);
 }
 
-#define MAKES(name, arguments, real, folder, path)             \
-	HOST_EXPORT int name arguments                         \
-	{                                                      \
-		const struct host_caller caller = HOST_CALLER; \
-		const int error = real;                        \
-                                                               \
-		if (!error) {                                  \
-			made(folder, path, #name, &caller);    \
-		}                                              \
-		return error;                                  \
-	}
+static void made(const struct named *n, const char *text, const struct host_caller *caller)
+{
+	const uint32_t site = host_site(caller);
 
-MAKES(mkdir, (const char *path, mode_t mode), REAL(mkdir)(path, mode), AT_FDCWD, path)
-MAKES(mkdirat, (int folder, const char *path, mode_t mode), REAL(mkdirat)(folder, path, mode), folder, path)
-MAKES(symlink, (const char *to, const char *path), REAL(symlink)(to, path), AT_FDCWD, path)
-MAKES(symlinkat, (const char *to, int folder, const char *path), REAL(symlinkat)(to, folder, path), folder,
-	path)
+	host_settle();
+	if (text != NULL) {
+		record_link(n->name, text, site);
+	} else {
+		record_name(HOST_NO_FILE, HOST_NAME_OF_FOLDER, n->name, site);
+	}
+}
+
+static int makes(
+	int folder, const char *path, const char *text, mode_t mode, const struct host_caller *caller)
+{
+	const int saved = errno;
+	struct named n;
+
+	if (!watches()) {
+		return make(folder, path, text, mode);
+	}
+	look(folder, path, AT_SYMLINK_NOFOLLOW, &n);
+	errno = saved;
+	if (n.name == NULL || !host_enter()) {
+		return make(folder, path, text, mode);
+	}
+	host_thread();
+	const int error = make(folder, path, text, mode), after = errno;
+
+	if (!error) {
+		made(&n, text, caller);
+	}
+	host_leave();
+	errno = after;
+	return error;
+}
+
+HOST_EXPORT int mkdir(const char *path, mode_t mode)
+{
+	return makes(AT_FDCWD, path, NULL, mode, &HOST_CALLER);
+}
+
+HOST_EXPORT int mkdirat(int folder, const char *path, mode_t mode)
+{
+	return makes(folder, path, NULL, mode, &HOST_CALLER);
+}
+
+HOST_EXPORT int symlink(const char *to, const char *path)
+{
+	return makes(AT_FDCWD, path, to, 0, &HOST_CALLER);
+}
+
+HOST_EXPORT int symlinkat(const char *to, int folder, const char *path)
+{
+	return makes(folder, path, to, 0, &HOST_CALLER);
+}
 
 /* ---- Syncs of folders ------------------------------------------------------------------------------ */
 
@@ -496,7 +554,7 @@ bool host_names_sync_begins(int fd, const struct host_caller *caller)
 		return false;
 	}
 	host_thread();
-	record_text(HOST_SYNC_NAMES, HOST_NO_FILE, fd < 0, name, host_site(caller));
+	record_text(HOST_SYNC_NAMES, HOST_NO_FILE, fd < 0, name, strlen(name), host_site(caller));
 	host_leave();
 	return true;
 }

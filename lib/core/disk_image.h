@@ -3,8 +3,9 @@
  * An image of files behind a page cache, as the logs of the model "files" change it (docs/files.md):
  *
  *	slots	what the files hold, each in whole pages; a file that is cut to nothing begins another slot
- *	names	a page: word i is the number of the file that has name i, plus one; 0: none has it. Under
- *		a file system that does not order them, a page for each, whose first word it is
+ *	names	a page: word i is the number of the file that has name i, plus one; 0: none has it; others:
+ *		it is a folder's or a link's. Under a file system that does not order them, a page for each,
+ *		whose first word it is
  *	files	a page for each, whose first word has its slot and its size
  *	struct nvw__disk, which is constant
  *
@@ -26,7 +27,10 @@ enum {
 	NVW__DISK_NAME = 96,
 	NVW__DISK_BYTES = 1 << 15, /* of the description */
 };
-#define NVW__DISK_MAGIC      "nvwave: files of a disk\n"
+#define NVW__DISK_MAGIC "nvwave: files of a disk\n"
+/* Words of names. That of a symbolic link has the number of the name that is its text. */
+#define NVW__DISK_FOLDER     UINT64_C(0x10000)
+#define NVW__DISK_LINK       UINT64_C(0x20000)
 #define NVW__DISK_SIZE(word) ((word) & ((UINT64_C(1) << 48) - 1))
 #define NVW__DISK_SLOT(word) ((unsigned)((word) >> 48))
 

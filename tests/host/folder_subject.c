@@ -66,8 +66,19 @@ static int write_by_stdio(const char *path)
 	return f == NULL || fputs("text", f) < 0 || fclose(f);
 }
 
-/* "c A" creates, "w A OFF LEN BYTE", "s A", "D" syncs the folder, "r A B", "x A B" exchanges, "u A", "l A B", "t A" cuts
- * to nothing, "o A" by open(), "f A" by stdio, "m A" makes a folder, "p A B" by sendfile(), "k A B OFF" by
+/* A name below a folder is written with a colon. */
+static void put_slashes(char *name)
+{
+	for (; *name != '\0'; name++) {
+		if (*name == ':') {
+			*name = '/';
+		}
+	}
+}
+
+/* "c A" creates, "w A OFF LEN BYTE", "s A", "D [A]" syncs a folder, "r A B", "x A B" exchanges, "u A", "l A B", "t A" cuts
+ * to nothing, "o A" by open(), "f A" by stdio, "m A" makes a folder, "v A" removes it, "y A B" makes a
+ * link, "p A B" by sendfile(), "k A B OFF" by
  * copy_file_range(), "n A" by syscall(). */
 static int carry_out(const char *step)
 {
@@ -75,16 +86,17 @@ static int carry_out(const char *step)
 	unsigned off = 0, n = 0, byte = 0;
 
 	sscanf(step + 1, "%31[^,],%31[^,],%u", a, b, &byte);
+	put_slashes(a);
+	put_slashes(b);
 	switch (*step) {
 	case 'c':
 		return close(open(a, O_RDWR | O_CREAT | O_EXCL, 0644));
 	case 'w':
-		return sscanf(step + 1, "%31[^,],%u,%u,%u", a, &off, &n, &byte) != 4 ||
-		       write_at(a, off, n, byte);
+		return sscanf(step + 1, "%*[^,],%u,%u,%u", &off, &n, &byte) != 3 || write_at(a, off, n, byte);
 	case 's':
 		return sync_open(a, O_RDONLY);
 	case 'D':
-		return sync_open(".", O_RDONLY | O_DIRECTORY);
+		return sync_open(*a ? a : ".", O_RDONLY | O_DIRECTORY);
 	case 'r':
 		return rename(a, b);
 	case 'x':
@@ -101,6 +113,10 @@ static int carry_out(const char *step)
 		return write_by_stdio(a);
 	case 'm':
 		return mkdir(a, 0755);
+	case 'v':
+		return rmdir(a);
+	case 'y':
+		return symlink(b, a);
 	case 'p':
 		return copy(a, b, 0, 0);
 	case 'k':
@@ -142,22 +158,47 @@ static int note(const char *path, char *to, int room)
 	return n;
 }
 
-static int see(const char *notes, const char *folder)
+enum { ROOM = 4096 };
+
+/* The entries of a folder behind what is there; before: what their names begin with. Those of a folder follow it, with
+ * ":" for "/". */
+static int note_all(const char *folder, const char *before, char *to, int n)
 {
-	char name[4096], path[4096];
+	char path[ROOM], text[64];
 	struct dirent **entry;
+	struct stat s;
 	const int count = scandir(folder, &entry, NULL, alphasort);
-	int n = snprintf(name, sizeof name, "%s/=", notes);
 
 	for (int i = 0; i < count && n < 3000; i++) {
 		if (*entry[i]->d_name == '.') {
 			continue;
 		}
-		n += snprintf(name + n, sizeof name - (size_t)n, "%.32s=", entry[i]->d_name);
 		snprintf(path, sizeof path, "%.2000s/%.255s", folder, entry[i]->d_name);
-		n += note(path, name + n, 800);
-		n += snprintf(name + n, sizeof name - (size_t)n, ",");
+		lstat(path, &s);
+		n += snprintf(to + n, (size_t)(ROOM - n), "%s%.32s=", before, entry[i]->d_name);
+		if (S_ISDIR(s.st_mode)) {
+			n += snprintf(to + n, (size_t)(ROOM - n), "folder,");
+			snprintf(text, sizeof text, "%.20s%.32s:", before, entry[i]->d_name);
+			n = note_all(path, text, to, n);
+			continue;
+		}
+		if (S_ISLNK(s.st_mode)) {
+			const ssize_t size = readlink(path, text, sizeof text - 1);
+
+			n += snprintf(to + n, (size_t)(ROOM - n), "to %.*s", (int)size, text);
+		} else {
+			n += note(path, to + n, 800);
+		}
+		n += snprintf(to + n, (size_t)(ROOM - n), ",");
 	}
+	return n;
+}
+
+static int see(const char *notes, const char *folder)
+{
+	char name[ROOM];
+
+	note_all(folder, "", name, snprintf(name, sizeof name, "%s/=", notes));
 	return close(open(name, O_WRONLY | O_CREAT, 0600));
 }
 

@@ -97,7 +97,7 @@ class Folder:
                 self.rule(x, y, k)
 
     def give(self, changes):
-        """One call: names and the files that have them from now on."""
+        """One call: names and the files that have them from now on, "folder", or the text of a link."""
         if not self.ordered:
             for name, f in changes.items():
                 if ("name", name) not in self.versions:
@@ -174,9 +174,9 @@ class Folder:
                 self.settle("names", k)
                 break
 
-    def sync_folder(self):
+    def sync_folder(self, folder):
         for x in list(self.versions):
-            if x == "names" or x[0] == "name":
+            if x == "names" or (x[0] == "name" and os.path.dirname(x[1]) == folder):
                 self.settle(x, self.last(x))
 
     def keeps(self, chosen):
@@ -214,8 +214,17 @@ class Folder:
                 names = self.versions["names"][chosen["names"]]
             else:
                 names = {x[1]: v[chosen[x]] for x, v in self.versions.items() if x[0] == "name"}
-            into.add("=" + "".join("%s=%s," % (n, text_of(self.content(names[n], chosen)))
-                                   for n in sorted(names) if names[n] is not None))
+            into.add("=" + "".join("%s=%s," % (n.replace("/", ":"), self.text_of(names[n], chosen)) for n in sorted(names)
+                                   if names[n] is not None and is_reached(n, names)))
+
+    def text_of(self, thing, chosen):
+        return text_of(self.content(thing, chosen)) if isinstance(thing, int) else thing
+
+
+def is_reached(name, names):
+    """A name is lost with its folder's."""
+    folder = os.path.dirname(name)
+    return folder == "" or (names.get(folder) == "folder" and is_reached(folder, names))
 
 
 def text_of(content):
@@ -226,8 +235,8 @@ def permitted(files, steps, ordered):
     d = Folder(files, ordered)
     states = set()
     for step in steps:
-        a, *rest = step[1:].split(",")
-        f = d.now.get(a)
+        a, *rest = step[1:].replace(":", "/").split(",")
+        f = d.now.get(a) if a else None
         d.states(states)
         if step[0] == "c":
             d.now[a] = d.file()
@@ -243,8 +252,11 @@ def permitted(files, steps, ordered):
         elif step[0] == "s":
             d.sync(f)
         elif step[0] == "D":
-            d.sync_folder()
-        elif step[0] == "u":
+            d.sync_folder(a)
+        elif step[0] in "my":
+            d.now[a] = "folder" if step[0] == "m" else "to " + rest[0]
+            d.give({a: d.now[a]})
+        elif step[0] in "uv":
             del d.now[a]
             d.give({a: None})
         elif step[0] == "l":
@@ -266,11 +278,32 @@ def draw(r):
         files.append(("b", bytes([254]) * 30))
     there, steps = {n for n, _ in files}, []
     size = {n: len(c) for n, c in files}
+    folder, links = None, set()
     for _ in range(r.randint(3, 7)):
-        kind = r.choice("cwwwssDrrulxtopk")
+        kind = r.choice("cwwwssDrrulxtopkmvy")
         a = r.choice(sorted(there)) if there else None
         b = r.choice("abcd")
-        if kind == "c" and b not in there:
+        if folder is not None and r.random() < 0.4:
+            b = "f:a"
+        if kind == "m" and folder is None:
+            folder = "f"
+            steps.append("mf")
+        elif kind == "v" and folder is not None and "f:a" not in there | links:
+            folder = None
+            steps.append("vf")
+        elif kind == "y" and b not in there | links:
+            links.add(b)
+            steps.append("y%s,%s" % (b, r.choice(["a", "none"])))
+        elif kind in "ru" and links and r.random() < 0.6:
+            a = r.choice(sorted(links))
+            if kind == "r" and a == b:
+                continue
+            links.discard(a)
+            there.discard(b if kind == "r" else a)
+            if kind == "r":
+                links.add(b)
+            steps.append("r%s,%s" % (a, b) if kind == "r" else "u" + a)
+        elif kind == "c" and b not in there | links:
             there.add(b)
             size[b] = 0
             steps.append("c" + b)
@@ -288,16 +321,17 @@ def draw(r):
             size[a] = size[a] if kind == "s" else 0
             steps.append(kind + a)
         elif kind == "D":
-            steps.append("D")
+            steps.append("D" if folder is None else r.choice(["D", "Df"]))
         elif kind == "u":
             there.discard(a)
             steps.append("u" + a)
         elif kind == "r" and a != b:
+            links.discard(b)
             there.discard(a)
             there.add(b)
             size[b] = size[a]
             steps.append("r%s,%s" % (a, b))
-        elif kind == "l" and b not in there and r.random() < 0.5:
+        elif kind == "l" and b not in there | links and r.random() < 0.5:
             there.add(b)
             size[b] = 5000  # written through either name
             size[a] = 5000
@@ -318,7 +352,7 @@ def compare(program, seed, fs):
             choices = permitted(files, steps, fs == "ext4")
         except Many:
             continue
-        if 4 < len(choices) < 300 and any(s[0] in "crulxto" for s in steps):
+        if 4 < len(choices) < 300 and any(s[0] in "crulxtomvy" for s in steps):
             break
     begin_image(files)
     os.mkdir("seen")
@@ -330,7 +364,7 @@ def compare(program, seed, fs):
 
 
 def test_names(program):
-    seeds = range(200) if EVERY else range(12)
+    seeds = range(200) if EVERY else range(14)
     for fs in ("ext4", "posix"):
         wrong = [why for good, why in (compare(program, seed, fs) for seed in seeds) if not good]
         ok(not wrong, "crash_states_of_names_are_those_of_the_definition_" + fs, wrong[:2])
@@ -366,6 +400,19 @@ LITMUS = (
         "ext4": ({"=a=9x1-255x29-,"}, {"=a=9x1-255x29-,b=,"}),
         "ext4-journal": ({"=a=9x1-255x29-,"}, {"=a=9x1-255x29-,b=,"}),
         "posix": ({"=a=9x1-255x29-,"}, {"=a=9x1-255x29-,b=,"})}),
+    ("a_folder_comes_before_what_is_in_it", "mf/cf:b/wf:b,0,5,1/sf:b/wa,0,1,9", {
+        "ext4": ({"=a=9x1-255x29-,f=folder,f:b=1x5-,", "=a=255x30-,f=folder,"}, {"=a=9x1-255x29-,"}),
+        "ext4-journal": ({"=a=255x30-,f=folder,f:b=,"}, {"=a=9x1-255x29-,"}),
+        "posix": ({"=a=9x1-255x29-,", "=a=9x1-255x29-,f=folder,"}, set())}),
+    ("a_sync_of_a_folder_does_not_keep_its_own_name", "mf/cf:b/Df/wa,0,1,9", {
+        "ext4": ({"=a=9x1-255x29-,f=folder,f:b=,"}, {"=a=9x1-255x29-,f=folder,", "=a=9x1-255x29-,"}),
+        "posix": ({"=a=9x1-255x29-,", "=a=9x1-255x29-,f=folder,f:b=,"}, {"=a=9x1-255x29-,f=folder,"})}),
+    ("a_folder_is_removed", "mf/cf:b/D/uf:b/vf", {
+        "ext4": ({"=a=255x30-,", "=a=255x30-,f=folder,", "=a=255x30-,f=folder,f:b=,"}, set()),
+        "posix": ({"=a=255x30-,", "=a=255x30-,f=folder,"}, set())}),
+    ("a_link_is_there_as_a_whole", "yb,a/yc,a/rc,b", {
+        "ext4": ({"=a=255x30-,", "=a=255x30-,b=to a,", "=a=255x30-,b=to a,c=to a,"}, {"=a=255x30-,c=to a,"}),
+        "posix": ({"=a=255x30-,c=to a,"}, {"=a=255x30-,b=to ,"})}),
     ("a_size_comes_after_its_bytes", "wa,30,20,1", {
         "ext4": ({"=a=255x30-1x20-,"}, {"=a=255x30-0x20-,"}),
         "ext4-journal": ({"=a=255x30-1x20-,"}, {"=a=255x30-0x20-,"}),
@@ -385,7 +432,7 @@ def test_litmus(program):
 
 
 def test_undecided(program):
-    for name, steps, words in (("stdio", "fb", "fopen()"), ("a_folder", "mb", "mkdir"), ("a_call_by_its_number", "na/wa,0,8,0", "syscall(SYS_pwrite64) at")):
+    for name, steps, words in (("stdio", "fb", "fopen()"), ("a_folder_that_is_renamed", "mb/rb,c", "rename"), ("a_call_by_its_number", "na/wa,0,8,0", "syscall(SYS_pwrite64) at")):
         begin_image([("a", bytes([255]) * 30)])
         status, text = crash("%s steps {} %s" % (program, steps), "true")
         ok(status == 2 and "UNDECIDED" in text and words in text, "undecided_" + name, status, text[-800:])
