@@ -140,7 +140,8 @@ static void shard_range(struct exploration *x, uint64_t *ret_first, uint64_t *re
 	*ret_last = last;
 }
 
-static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t first, uint64_t draws)
+static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t first, uint64_t draws,
+	const struct ct_image *last)
 {
 	const struct ct_exploration *e = x->e;
 	const bool notes = !ct_plan_cuts_apart(&e->rules); /* as many as a single worker would have */
@@ -154,13 +155,15 @@ static int make_worker(struct exploration *x, struct ct_worker *w, uint64_t firs
 			e->log_fd, e->initial, e->bytes, e->first_record, &e->rules, &w->medium);
 	}
 	if (!error) {
+		ct_image_foresee(&w->medium.image, last);
 		w->first = first;
 		w->shared->instant = notes ? 1 : first;
 	}
 	return error;
 }
 
-static int make_ranges(struct exploration *x)
+/* last: the image at the end of the log. */
+static int make_ranges(struct exploration *x, const struct ct_image *last)
 {
 	uint64_t first, end;
 	unsigned n = 0;
@@ -175,7 +178,7 @@ static int make_ranges(struct exploration *x)
 
 		w->last = range_end(&x->plan, first, n + 1 == x->jobs ? UINT64_MAX : share, &draws);
 		w->last = MIN(w->last, end);
-		const int error = make_worker(x, w, first, draws);
+		const int error = make_worker(x, w, first, draws, last);
 
 		if (error) {
 			return error;
@@ -585,7 +588,7 @@ static void end_workers(struct exploration *x)
 	}
 }
 
-static int make_plan(struct exploration *x, void *final)
+static int make_plan_and_ranges(struct exploration *x, void *final)
 {
 	const struct ct_exploration *e = x->e;
 	struct ct_medium m;
@@ -596,6 +599,10 @@ static int make_plan(struct exploration *x, void *final)
 	int error = ct_plan_create(&m, e->options.states, e->options.seed, x->result, &x->plan);
 	if (!error && final != NULL) {
 		memcpy(final, m.image.rw, e->bytes);
+	}
+	x->began = ct_wall_seconds();
+	if (!error) {
+		error = make_ranges(x, &m.image);
 	}
 	ct_medium_destroy(&m);
 	return error;
@@ -638,12 +645,8 @@ int ct_explore(const struct ct_exploration *e, void *final, struct ct_result *re
 	x->result = ret_result;
 	x->began = began;
 	x->jobs = MIN(e->options.jobs, JOBS_MAX);
-	int error = make_plan(x, final);
+	int error = make_plan_and_ranges(x, final);
 
-	x->began = ct_wall_seconds();
-	if (!error) {
-		error = make_ranges(x);
-	}
 	if (!error) {
 		error = resume(x);
 	}

@@ -15,10 +15,12 @@ struct instruction {
 	uint8_t code;           /* the operation */
 	uint8_t mod, field, rm; /* of ModRM */
 	unsigned vector;        /* bytes of a vector; 0: neither VEX nor EVEX */
+	uint8_t base, index;    /* registers of the address; NO_REGISTER: none */
 	bool evex, odd;
 };
 
-enum { W = 8, X = 2, B = 1 };
+enum { W = 8, R = 4, X = 2, B = 1 };
+enum { NO_REGISTER = 16, RSP = 4 };
 enum { NONE = 0, P66 = 1, F3 = 2, F2 = 3 };
 
 /* Of the bytes behind the first of VEX and EVEX, which have X and B inverted. */
@@ -103,12 +105,18 @@ static void take_operation(struct instruction *i)
 	i->code = *i->next++;
 }
 
-static uint64_t value_of(const ucontext_t *c, unsigned number)
+int ct_register_of(unsigned number)
 {
 	static const int registers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI,
 		REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
-	return (uint64_t)c->uc_mcontext.gregs[registers[number & 15]];
+	return registers[number & 15];
+}
+
+/* 0 of NO_REGISTER. */
+static uint64_t value_of(const ucontext_t *c, unsigned number)
+{
+	return number < NO_REGISTER ? (uint64_t)c->uc_mcontext.gregs[ct_register_of(number)] : 0;
 }
 
 static int32_t long_at(const uint8_t *at)
@@ -123,7 +131,7 @@ static uint64_t take_address(struct instruction *i, const ucontext_t *c)
 {
 	const uint8_t modrm = *i->next++;
 	uint64_t at = 0;
-	bool has_base = true;
+	unsigned scale = 0;
 
 	i->mod = modrm >> 6;
 	i->field = modrm >> 3 & 7;
@@ -132,20 +140,28 @@ static uint64_t take_address(struct instruction *i, const ucontext_t *c)
 		i->odd = true;
 		return 0;
 	}
+	uint8_t base = i->rm;
+
+	i->index = NO_REGISTER;
 	if (i->rm == 4) {
 		const uint8_t sib = *i->next++;
-		const unsigned index = (sib >> 3 & 7) | (i->rex & X ? 8u : 0), base = sib & 7;
 
-		has_base = i->mod != 0 || base != 5;
-		at = has_base ? value_of(c, base | (i->rex & B ? 8u : 0)) : 0;
-		at += index == 4 ? 0 : value_of(c, index) << (sib >> 6);
-	} else {
-		at = value_of(c, i->rm | (i->rex & B ? 8u : 0));
+		base = sib & 7;
+		scale = sib >> 6;
+		i->index = (uint8_t)((sib >> 3 & 7) | (i->rex & X ? 8 : 0));
+		i->index = i->index == RSP ? NO_REGISTER : i->index;
 	}
+	i->base = (uint8_t)(base | (i->rex & B ? 8 : 0));
+	if (i->rm == 4 && i->mod == 0 && base == 5) {
+		i->base = NO_REGISTER;
+	}
+	at = value_of(c, i->base) + (value_of(c, i->index) << scale);
 	if (i->mod == 1) {
 		at += (uint64_t)((int64_t)(int8_t)*i->next * (i->evex ? (int)i->vector : 1));
-	} else if (i->mod == 2 || !has_base) {
+		i->next++;
+	} else if (i->mod == 2 || i->base == NO_REGISTER) {
 		at += (uint64_t)(int64_t)long_at(i->next);
+		i->next += 4;
 	}
 	return at;
 }
@@ -407,9 +423,101 @@ static unsigned width_of(const struct instruction *i, bool *ret_writes)
 	return n == 0 ? width_of_vector(i) : n;
 }
 
+/* ---- Copies -------------------------------------------------------------------------------------------- */
+
+/* Bytes behind the address of an operation of one byte that is copied; -1: it is not. */
+static int immediate_of_plain(const struct instruction *i)
+{
+	const int whole = i->pp == P66 && !(i->rex & W) ? 2 : 4;
+
+	if (i->pp > P66) {
+		return -1;
+	}
+	if (i->code < 0x40 && (i->code & 7) <= 3) {
+		return 0;
+	}
+	switch (i->code) {
+	case 0x63:
+	case 0x84:
+	case 0x85:
+	case 0x88:
+	case 0x89:
+	case 0x8A:
+	case 0x8B:
+		return 0;
+	case 0x80:
+	case 0x83:
+	case 0xC6:
+		return 1;
+	case 0x81:
+	case 0xC7:
+		return whole;
+	case 0xF6:
+		return i->field == 0 ? 1 : -1;
+	case 0xF7:
+		return i->field == 0 ? whole : -1;
+	default:
+		return -1;
+	}
+}
+
+static bool is_extension(const struct instruction *i)
+{
+	return i->map == 1 && (i->code == 0xB6 || i->code == 0xB7 || i->code == 0xBE || i->code == 0xBF);
+}
+
+/* Its other operand is a register of vectors. */
+static bool is_of_vectors(const struct instruction *i)
+{
+	bool writes;
+
+	return i->map == 1 && (width_of_move(i, &writes) != 0 || (i->code >= 0x74 && i->code <= 0x76) ||
+				      i->code == 0xDA || i->code == 0xEB || i->code == 0xEF);
+}
+
+/* Whether the other operand is in the register of the address, too. */
+static bool meets_base(const struct instruction *i)
+{
+	const unsigned other = i->field | (i->rex & R ? 8u : 0);
+	const bool is_immediate = i->map == 0 && i->code >= 0x80 && i->code != 0x84 && i->code != 0x85 &&
+				  (i->code < 0x88 || i->code > 0x8B);
+
+	if (is_immediate || is_flush(i) || is_of_vectors(i)) {
+		return false;
+	}
+	/* Without REX, 4 to 7 are the second bytes of 0 to 3. */
+	return other == i->base || (other & 3) == i->base;
+}
+
+/* Whether it loads all of the register of the address. */
+static bool loads_base(const struct instruction *i)
+{
+	const unsigned other = i->field | (i->rex & R ? 8u : 0);
+	const bool is_load =
+		(i->map == 0 && (i->code == 0x8B || (i->code == 0x63 && i->rex & W))) || is_extension(i);
+
+	return is_load && other == i->base && i->pp == NONE;
+}
+
+/* Whether a copy of it can have another base. */
+static void note_copy(const struct instruction *i, const uint8_t *begin, struct ct_access *a)
+{
+	int immediate = is_extension(i) || is_flush(i) || is_of_vectors(i) ? 0 : -1;
+
+	if (i->map == 0 && i->vector == 0) {
+		immediate = immediate_of_plain(i);
+	}
+	a->base = i->base;
+	a->loads_base = loads_base(i);
+	a->movable = immediate >= 0 && i->base != NO_REGISTER && i->base != RSP && i->index != i->base &&
+		     (a->loads_base || !meets_base(i));
+	a->length = (uint8_t)(i->next - begin + immediate);
+}
+
 struct ct_access ct_access_of(const ucontext_t *c)
 {
-	struct instruction i = {.next = (const uint8_t *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP]};
+	const uint8_t *const begin = (const uint8_t *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+	struct instruction i = {.next = begin};
 	struct ct_access a = {.odd = false};
 
 	take_operation(&i);
@@ -419,6 +527,7 @@ struct ct_access ct_access_of(const ucontext_t *c)
 	if (i.odd) {
 		return (struct ct_access){.odd = true};
 	}
+	note_copy(&i, begin, &a);
 	if (is_flush(&i)) {
 		return a;
 	}

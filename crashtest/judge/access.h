@@ -15,7 +15,15 @@ struct ct_access {
 	bool writes; /* it stores all of these bytes, and reads none of them */
 	uint64_t at;
 	unsigned bytes; /* 0: a flush, which reads nothing */
+	/* It uses the register base for its address alone, so that a copy with another value there does the same
+	 * elsewhere. */
+	bool movable;
+	bool loads_base; /* that register gets a value that is loaded, all of it */
+	uint8_t base, length;
 };
+
+/* Of a register's number: its index in a context. */
+int ct_register_of(unsigned number);
 
 struct ct_access ct_access_of(const ucontext_t *context);
 

@@ -2,9 +2,10 @@
 /*
  * The reads of a checker are seen. See read_set.h.
  *
- * Pages that may differ between states are mapped without access. An instruction that touches one faults; the
- * words that it reads are noted, the page is opened for this instruction alone, by a single step, and closed
- * again. An instruction that is not understood opens its page for good, which then counts as read.
+ * Pages with words that may differ between states are mapped without access. An instruction that touches one
+ * faults; the words that it reads are noted, the page is opened for this instruction alone, by a single step, and
+ * closed again, as long as nothing is known of some of these words. An instruction that is not understood opens
+ * its page for good, and so does one of many that teach nothing; the words then count as read.
  *
  * The kernel reads, too: every system call is trapped (seccomp), carried out here if it cannot read what is
  * not seen, and else ends the process, which has no set then. So does another thread, process or program.
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "elsewhere.h"
 #include "read_set.h"
 
 enum {
@@ -44,6 +46,7 @@ enum { UNKNOWN, READ, OVERWRITTEN }; /* a word */
 /* A mapping of the file. */
 struct map {
 	uint64_t at, bytes, off;
+	int64_t beside; /* how far its open mapping is; 0: it has none */
 	int protection;
 };
 
@@ -51,8 +54,8 @@ static struct {
 	struct ct_read_set *set;
 	uint8_t *word;   /* UNKNOWN ... */
 	uint8_t *opened; /* 1 per page: for good */
-	uint16_t *known; /* per page: words that are not UNKNOWN */
-	uint16_t *hot;   /* per page: faults */
+	uint16_t *left;  /* per page: words that may differ and are UNKNOWN */
+	uint16_t *hot;   /* per page: faults that taught nothing */
 	struct map map[MAPS_MAX];
 	unsigned maps;
 	uint64_t step[STEP_PAGES]; /* pages that are open for one instruction */
@@ -93,13 +96,20 @@ __attribute__((noreturn)) static void give_up(void)
 
 static bool is_observed(uint64_t page)
 {
-	return page < seen.set->pages && seen.set->observed[page] != 0;
+	return page < seen.set->pages && ct_read_pages(seen.set)[page] != 0;
+}
+
+static bool varies(uint64_t word)
+{
+	const uint64_t page = word * 8 / CT_READ_PAGE, i = word % (CT_READ_PAGE / 8);
+
+	return is_observed(page) && (seen.set->varies[page][i / 64] >> i % 64 & 1) != 0;
 }
 
 static void note_word(uint64_t word, uint8_t what)
 {
 	seen.word[word] = what;
-	seen.known[word * 8 / CT_READ_PAGE]++;
+	seen.left[word * 8 / CT_READ_PAGE]--;
 }
 
 static void note_read(uint64_t word)
@@ -120,7 +130,7 @@ static void note_read(uint64_t word)
 static void note_bytes(uint64_t off, uint64_t bytes)
 {
 	for (uint64_t word = off / 8; word * 8 < off + bytes; word++) {
-		if (is_observed(word * 8 / CT_READ_PAGE)) {
+		if (varies(word)) {
 			note_read(word);
 		}
 	}
@@ -130,7 +140,7 @@ static void note_bytes(uint64_t off, uint64_t bytes)
 static void note_store(uint64_t off, uint64_t bytes)
 {
 	for (uint64_t word = off / 8; word * 8 < off + bytes; word++) {
-		if (!is_observed(word * 8 / CT_READ_PAGE)) {
+		if (!varies(word)) {
 			continue;
 		}
 		if (word * 8 < off || word * 8 + 8 > off + bytes) {
@@ -175,13 +185,13 @@ static bool is_closed(uint64_t page)
 	return is_observed(page) && !seen.opened[page];
 }
 
-static void add_map(uint64_t at, uint64_t bytes, uint64_t off, int protection)
+static void add_map(uint64_t at, uint64_t bytes, uint64_t off, int protection, int64_t beside)
 {
 	if (seen.maps == MAPS_MAX) {
 		give_up();
 	}
-	seen.map[seen.maps++] =
-		(struct map){at, (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE * CT_READ_PAGE, off, protection};
+	seen.map[seen.maps++] = (struct map){
+		at, (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE * CT_READ_PAGE, off, beside, protection};
 	for (uint64_t i = 0; i < bytes; i += CT_READ_PAGE) {
 		if (is_closed((off + i) / CT_READ_PAGE)) {
 			protect(at + i, PROT_NONE);
@@ -378,19 +388,23 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	if (do_string(c)) {
 		return;
 	}
-	/* Nothing is to be learnt any more, or it would take too long. */
-	if (seen.known[page] == CT_READ_PAGE / 8 || ++seen.hot[page] > HOT) {
-		open_page(page);
-		return;
-	}
 	const struct ct_access a = ct_access_of(c);
+	const uint16_t left = seen.left[page];
 
 	if (a.odd || !is_within(m, &a, at)) {
 		open_page(page);
 		return;
 	}
 	note_access(m, &a);
-	step_over(m, page_at, c);
+	seen.hot[page] += seen.left[page] == left;
+	/* Nothing is to be learnt any more, or it would take too long. */
+	if (seen.left[page] == 0 || seen.hot[page] > HOT) {
+		open_page(page);
+		return;
+	}
+	if (m->beside == 0 || !ct_elsewhere(c, &a, m->beside)) {
+		step_over(m, page_at, c);
+	}
 }
 
 static void on_step(int signal, siginfo_t *info, void *context)
@@ -426,6 +440,22 @@ static bool is_file(long fd)
 	       s.st_dev == seen.set->device && s.st_ino == seen.set->inode;
 }
 
+static bool is_mapped(long at)
+{
+	return at >= 0 || at < -4095;
+}
+
+/* Another mapping of the same bytes, which stays open. */
+static int64_t map_beside(const struct call *c, long at)
+{
+	if ((c->a[3] & MAP_TYPE) != MAP_SHARED) {
+		return 0;
+	}
+	const long other = ct_observe_call(SYS_mmap, 0, c->a[1], c->a[2], MAP_SHARED, c->a[4], c->a[5]);
+
+	return is_mapped(other) ? other - at : 0;
+}
+
 static long map_memory(const struct call *c)
 {
 	const bool is = (c->a[3] & MAP_ANONYMOUS) == 0 && is_file(c->a[4]);
@@ -435,8 +465,8 @@ static long map_memory(const struct call *c)
 	}
 	const long at = carry_out(c);
 
-	if (is && (at >= 0 || at < -4095)) {
-		add_map((uint64_t)at, (uint64_t)c->a[1], (uint64_t)c->a[5], (int)c->a[2]);
+	if (is && is_mapped(at)) {
+		add_map((uint64_t)at, (uint64_t)c->a[1], (uint64_t)c->a[5], (int)c->a[2], map_beside(c, at));
 	}
 	return at;
 }
@@ -448,6 +478,10 @@ static long unmap_memory(const struct call *c)
 
 	for (unsigned i = 0; i < seen.maps; i++) {
 		if (seen.map[i].at == at && seen.map[i].bytes == bytes) {
+			if (seen.map[i].beside != 0) {
+				ct_observe_call(
+					SYS_munmap, (long)at + seen.map[i].beside, (long)bytes, 0, 0, 0, 0);
+			}
 			seen.map[i] = seen.map[--seen.maps];
 			return carry_out(c);
 		}
@@ -609,18 +643,29 @@ static void *zeros(size_t bytes)
 	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+static void count_words(void)
+{
+	for (uint64_t page = 0; page < seen.set->pages; page++) {
+		for (unsigned i = 0; i < CT_READ_BITS && is_observed(page); i++) {
+			seen.left[page] += (uint16_t)__builtin_popcountll(seen.set->varies[page][i]);
+		}
+	}
+}
+
 void ct_observe(struct ct_read_set *set)
 {
 	seen.set = set;
+	ct_elsewhere_begin();
 	seen.word = zeros((set->pages + 1) * (CT_READ_PAGE / 8));
 	seen.opened = zeros(set->pages + 1);
-	seen.known = zeros((set->pages + 1) * sizeof *seen.known);
+	seen.left = zeros((set->pages + 1) * sizeof *seen.left);
 	seen.hot = zeros((set->pages + 1) * sizeof *seen.hot);
-	if (seen.word == MAP_FAILED || seen.opened == MAP_FAILED || seen.known == MAP_FAILED ||
+	if (seen.word == MAP_FAILED || seen.opened == MAP_FAILED || seen.left == MAP_FAILED ||
 		seen.hot == MAP_FAILED || !handle(SIGSEGV, on_fault) || !handle(SIGTRAP, on_step) ||
 		!handle(SIGSYS, on_call) || !trap_calls()) {
 		set->gave_up = 1;
 		_exit(0);
 	}
+	count_words();
 	set->began = 1;
 }

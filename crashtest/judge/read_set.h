@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a checker read of a state: memory that the judging process shares with the forks of its fork server.
- * The judge says which pages of the file may differ between states; the fork lists the words that it reads
- * in these pages before it has overwritten them, in the order of their first reads.
+ * The judge says which words of the file may differ between states; the fork lists those that it reads before
+ * it has overwritten them, in the order of their first reads.
  *
  * A fork that does something whose reads cannot be seen says so and ends at once: its state is asked again
  * without being observed. So a set is either whole or absent.
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-enum { CT_READ_PAGE = 4096, CT_READ_WORDS_MAX = 1 << 16 };
+enum { CT_READ_PAGE = 4096, CT_READ_WORDS_MAX = 1 << 16, CT_READ_BITS = CT_READ_PAGE / 512 };
 
 struct ct_read_set {
 	uint64_t device, inode; /* of the file */
@@ -22,8 +22,15 @@ struct ct_read_set {
 	volatile uint32_t gave_up; /* no set */
 	volatile uint32_t count;
 	uint32_t word[CT_READ_WORDS_MAX]; /* numbers of words of 8 bytes */
-	uint8_t observed[];               /* 1 per page that may differ */
+	/* Per page: bits of the words that may differ. Behind them, at ct_read_pages(), a byte per page that has
+	 * some. */
+	uint64_t varies[][CT_READ_BITS];
 };
+
+static inline uint8_t *ct_read_pages(struct ct_read_set *set)
+{
+	return (uint8_t *)set->varies[set->pages];
+}
 
 /* In a fork, before it goes on into main(): from now on its reads are seen, or it ends. */
 void ct_observe(struct ct_read_set *set);

@@ -13,7 +13,7 @@
 enum { OBSERVED = 1, CHANGED = 2 }; /* a page; changed: since the command was told something else */
 
 enum {
-	PAGES_MAX = 512,     /* observed; of more, all is forgotten */
+	PAGES_MAX = 512,     /* observed; of more, all is forgotten, and they are observed by and by */
 	NODES_MAX = 1 << 23, /* 24 bytes each */
 	ANSWERS_MAX = 1 << 16,
 	TEXT_MAX = 1 << 12, /* of an answer's output */
@@ -49,10 +49,15 @@ static void forget(struct ct_same_reads *s)
 	}
 }
 
+static size_t size_of_set(uint64_t pages)
+{
+	return sizeof(struct ct_read_set) + (size_t)pages * (CT_READ_BITS * sizeof(uint64_t) + 1);
+}
+
 static void remove_set(struct ct_same_reads *s)
 {
 	if (s->set != NULL) {
-		munmap(s->set, sizeof *s->set + s->set->pages);
+		munmap(s->set, size_of_set(s->set->pages));
 		close(s->fd);
 		s->set = NULL;
 	}
@@ -62,7 +67,7 @@ static void remove_set(struct ct_same_reads *s)
 static bool make_set(struct ct_same_reads *s, uint64_t bytes)
 {
 	const uint64_t pages = (bytes + CT_READ_PAGE - 1) / CT_READ_PAGE;
-	const size_t size = sizeof *s->set + pages;
+	const size_t size = size_of_set(pages);
 
 	s->fd = memfd_create("reads", MFD_CLOEXEC);
 	if (s->fd < 0) {
@@ -81,6 +86,50 @@ static bool make_set(struct ct_same_reads *s, uint64_t bytes)
 	return true;
 }
 
+/* Words of a page that vary from now on: true if there are any that did not. */
+static bool observe_page(struct ct_same_reads *s, const struct ct_image *image, uint64_t page, uint8_t state)
+{
+	const uint64_t *const from = &image->varies[page * CT_PAGE_BITS];
+	uint8_t *const observed = &ct_read_pages(s->set)[page];
+	const bool more =
+		*observed == 0 || memcmp(s->set->varies[page], from, sizeof s->set->varies[page]) != 0;
+
+	if (more) {
+		memcpy(s->set->varies[page], from, sizeof s->set->varies[page]);
+	}
+	s->pages += *observed == 0;
+	*observed = state;
+	return more;
+}
+
+static bool does_vary(const struct ct_image *image, uint64_t page)
+{
+	uint64_t any = 0;
+
+	for (unsigned i = 0; i < CT_PAGE_BITS; i++) {
+		any |= image->varies[page * CT_PAGE_BITS + i];
+	}
+	return any != 0;
+}
+
+/* All pages that vary, if they are not too many. */
+static void observe_all(struct ct_same_reads *s, const struct ct_image *image)
+{
+	s->pages = 0;
+	s->by_and_by = false;
+	memset(ct_read_pages(s->set), 0, s->set->pages);
+	for (uint64_t i = 0; i < s->set->pages && s->pages <= PAGES_MAX; i++) {
+		if (does_vary(image, i)) {
+			observe_page(s, image, i, OBSERVED);
+		}
+	}
+	if (s->pages > PAGES_MAX) {
+		s->pages = 0;
+		s->by_and_by = true;
+		memset(ct_read_pages(s->set), 0, s->set->pages);
+	}
+}
+
 /* In a new process, or with a new image. */
 static void begin_anew(struct ct_same_reads *s, const struct ct_image *image, uint64_t bytes)
 {
@@ -94,9 +143,8 @@ static void begin_anew(struct ct_same_reads *s, const struct ct_image *image, ui
 	s->pid = getpid();
 	s->serial = image->serial;
 	s->bytes = bytes;
-	s->pages = 0;
 	if (s->set != NULL) {
-		memset(s->set->observed, 0, s->set->pages);
+		observe_all(s, image);
 	}
 	forget(s);
 }
@@ -108,9 +156,7 @@ static void observe_more(struct ct_same_reads *s, const struct ct_image *image)
 
 	for (uint64_t i = 0; i < s->set->pages; i++) {
 		if (image->touched[i]) {
-			more = more || s->set->observed[i] == 0;
-			s->pages += s->set->observed[i] == 0;
-			s->set->observed[i] = CHANGED;
+			more = observe_page(s, image, i, CHANGED) || more;
 		}
 	}
 	if (more) {
@@ -118,17 +164,18 @@ static void observe_more(struct ct_same_reads *s, const struct ct_image *image)
 	}
 }
 
-/* The acknowledged operations are others. Pages that have not changed while they were the last ones are not
- * observed until they change again. */
+/* The acknowledged operations are others. Where pages are observed by and by, those that have not changed while
+ * they were the last ones are not observed until they change again. */
 static void observe_less(struct ct_same_reads *s, uint64_t told)
 {
-	s->pages = 0;
-	for (uint64_t i = 0; i < s->set->pages; i++) {
-		s->set->observed[i] = s->set->observed[i] == CHANGED ? OBSERVED : 0;
-		s->pages += s->set->observed[i] != 0;
-	}
+	uint8_t *const observed = ct_read_pages(s->set);
+
 	s->told = told;
 	forget(s);
+	for (uint64_t i = 0; i < s->set->pages && s->by_and_by; i++) {
+		s->pages -= observed[i] == OBSERVED;
+		observed[i] = observed[i] == CHANGED ? OBSERVED : 0;
+	}
 }
 
 bool ct_same_reads_begin(struct ct_same_reads *s, const struct ct_image *image, uint64_t bytes, uint64_t told)

@@ -5,7 +5,8 @@
  * answer. The words are looked up one by one, in the order in which they were read: what is read next depends
  * on what was read before.
  *
- * Only pages in which states differ are observed (read_set.h). With each further one, all answers are
+ * Only words in which states may differ are observed (read_set.h): those that the image foresees. Of an image that
+ * varies in many pages, only the pages in which states have differed. With each further word, all answers are
  * forgotten: they did not tell of it. Answers are also forgotten when the acknowledged operations change.
  */
 #ifndef CRASHTEST_SAME_READS_H
@@ -24,8 +25,9 @@ struct ct_same_reads {
 	uint64_t told;           /* a hash of what the command is told */
 	int fd;                  /* of set */
 	struct ct_read_set *set; /* NULL: there is none */
-	uint64_t pages;
-	bool useless; /* no longer tried */
+	uint64_t pages;          /* observed */
+	bool by_and_by;          /* not all pages that vary are */
+	bool useless;            /* no longer tried */
 	uint64_t observed, gave_up, found;
 	unsigned pause;      /* states that are not observed */
 	uint64_t last, most; /* observed and found when it was last judged */

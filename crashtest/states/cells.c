@@ -358,6 +358,16 @@ static int put_content(
 
 enum { UNIT_MAX = 4096 };
 
+/* States to come may differ in the words that a store changes. */
+static void vary(struct ct_medium *m, nvw_off off, unsigned bytes, const uint64_t *after, const void *before)
+{
+	for (unsigned i = 0; i < bytes; i += 8) {
+		if (memcmp(after + i / 8, (const uint8_t *)before + i, 8) != 0) {
+			ct_image_vary(&m->image, off + i);
+		}
+	}
+}
+
 /* The bytes of a unit that the mask of a line names, which begins at a byte of the unit. */
 static int put_bytes(struct ct_medium *m, uint64_t write, nvw_off off, unsigned bytes, unsigned at,
 	const uint8_t *data, uint64_t mask)
@@ -380,6 +390,7 @@ static int put_bytes(struct ct_medium *m, uint64_t write, nvw_off off, unsigned 
 	if (!may_order && memcmp(after, before, bytes) == 0) {
 		return 0; /* its durability makes no difference */
 	}
+	vary(m, off, bytes, after, before);
 	if (c == NULL) {
 		NVW_TRY(ct_medium_add_cell(m, off, bytes / 8, &c));
 	}

@@ -49,11 +49,12 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 	image.undo = malloc(image.undo_capacity * sizeof *image.undo);
 	image.touched = calloc(bytes / CT_PAGE + 1, 1);
 	image.filled = calloc(bytes / CT_PAGE + 1, 1);
+	image.varies = calloc(bytes / CT_PAGE + 1, CT_PAGE_BITS * sizeof *image.varies);
 	image.serial = ++serials;
 	image.rw = rw == MAP_FAILED ? NULL : rw;
 	image.ro = ro == MAP_FAILED ? NULL : ro;
 	if (image.rw == NULL || image.ro == NULL || image.undo == NULL || image.touched == NULL ||
-		image.filled == NULL) {
+		image.filled == NULL || image.varies == NULL) {
 		ct_image_destroy(&image);
 		return nvw_fail(
 			NVW_E_MEMORY, "no memory for a pool image of %llu bytes", (unsigned long long)bytes);
@@ -69,9 +70,20 @@ int ct_image_own(struct ct_image *image)
 
 	NVW_TRY(ct_image_create(image->rw, image->bytes, &own));
 	own.hash = image->hash;
+	ct_image_foresee(&own, image);
 	ct_image_destroy(image);
 	*image = own;
 	return 0;
+}
+
+void ct_image_foresee(struct ct_image *image, const struct ct_image *other)
+{
+	for (uint64_t page = 0; page * CT_PAGE < image->bytes; page++) {
+		for (unsigned i = 0; i < CT_PAGE_BITS && other->touched[page]; i++) {
+			image->varies[page * CT_PAGE_BITS + i] |= other->varies[page * CT_PAGE_BITS + i];
+		}
+		image->touched[page] |= other->touched[page];
+	}
 }
 
 int ct_image_track(struct ct_image *image)
@@ -108,6 +120,7 @@ void ct_image_destroy(struct ct_image *image)
 	free(image->undo);
 	free(image->touched);
 	free(image->filled);
+	free(image->varies);
 	if (image->reads != NULL) {
 		free(image->reads->words);
 		free(image->reads->order);
@@ -140,7 +153,8 @@ static inline void put(struct ct_image *image, nvw_off off, uint64_t value)
 	uint64_t *word = (uint64_t *)(image->rw + off);
 
 	image->hash ^= word_hash(off, *word) ^ word_hash(off, value);
-	image->touched[off / CT_PAGE] = image->filled[off / CT_PAGE] = 1;
+	image->filled[off / CT_PAGE] = 1;
+	ct_image_vary(image, off);
 	*word = value;
 }
 

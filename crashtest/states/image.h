@@ -11,7 +11,10 @@
 
 #include <nvw/pool.h>
 
-enum { CT_PAGE = 4096 };
+enum {
+	CT_PAGE = 4096,
+	CT_PAGE_BITS = CT_PAGE / (8 * 64)
+}; /* words of 64 bits, one for each word of a page */
 
 struct ct_image {
 	uint8_t *rw;
@@ -26,6 +29,8 @@ struct ct_image {
 	uint64_t serial;  /* number of this process's images, from 1; 0: not made by ct_image_create() */
 	uint8_t *filled;  /* 1 per page that may have other bytes than 0; NULL: not recorded */
 	uint8_t *touched; /* 1 per page written since it was last set to 0; NULL: not recorded */
+	uint64_t *
+		varies; /* a bit per word that has been written, or may be in a later state (ct_image_foresee) */
 	struct nvw_pool_reads *reads; /* words that were read (nvw/pool.h); NULL: not recorded */
 	uint64_t *alike; /* states that had the answer of another one are counted here; NULL: not */
 	struct ct_recoveries
@@ -38,6 +43,17 @@ NVW_CHECKED int ct_image_create(const void *content, uint64_t bytes, struct ct_i
 NVW_CHECKED int ct_image_own(struct ct_image *image);
 /* From now on reads are recorded, by judges that support it. */
 NVW_CHECKED int ct_image_track(struct ct_image *image);
+/* The word may have other values in states to come. */
+static inline void ct_image_vary(struct ct_image *image, nvw_off off)
+{
+	image->varies[off / (8 * 64)] |= UINT64_C(1) << off / 8 % 64;
+	image->touched[off / CT_PAGE] = 1;
+}
+
+/* Words that vary in another image of the same bytes, none of whose pages has been forgotten in touched, vary
+ * in this one. */
+void ct_image_foresee(struct ct_image *image, const struct ct_image *other);
+
 /* Discards the recorded reads. */
 void ct_image_forget_reads(struct ct_image *image);
 

@@ -154,6 +154,40 @@ static uint64_t by_other_mapping(const uint8_t *at)
 	return value;
 }
 
+/* Instructions whose address is in a register that they use otherwise, too, or that needs another encoding; all
+ * must see the same word, and leave the address as it is. */
+static uint64_t by_copies(const uint8_t *at)
+{
+	const uint64_t address = (uint64_t)(uintptr_t)at, word = by_word(at);
+	uint64_t own = address, sum = address, part = address, half = address, other, moved, zero = 0;
+	uint8_t same, second, number;
+
+	__asm__ volatile("movq %2, %%r12\n movq (%%r12), %0\n movq %%r12, %1"
+			 : "=&r"(other), "=&r"(moved)
+			 : "r"(at)
+			 : "r12", "memory");
+	zero |= (other ^ word) | (moved ^ address);
+	__asm__ volatile("movq %2, %%r13\n addq %3, %%r13\n movq -8(%%r13,%3), %0\n movq %%r13, %1"
+			 : "=&r"(other), "=&r"(moved)
+			 : "r"(at), "r"((uint64_t)4)
+			 : "r13", "memory");
+	zero |= (other ^ word) | (moved ^ (address + 4));
+	__asm__ volatile("movq (%0), %0\n movzwl (%1), %k1\n movw (%2), %w2\n addq (%3), %3"
+			 : "+r"(own), "+r"(half), "+r"(part), "+r"(sum)
+			 :
+			 : "memory");
+	zero |= (own ^ word) | (half ^ (word & 0xffff)) | (sum ^ (address + word));
+	zero |= part ^ ((address & ~UINT64_C(0xffff)) | (word & 0xffff));
+	__asm__ volatile(
+		"cmpq %3, (%3)\n sete %0\n cmpb %%ah, (%%rax)\n sete %1\n cmpw $0x1111, (%3)\n sete %2"
+		: "=&r"(same), "=&r"(second), "=&r"(number)
+		: "a"(at)
+		: "memory");
+	zero |= (same != (word == address)) | (second != ((word & 0xff) == (address >> 8 & 0xff)));
+	zero |= number != ((word & 0xffff) == 0x1111);
+	return zero == 0 ? word : 0;
+}
+
 /* A state that is never read: it is overwritten. */
 static uint64_t by_nothing(const uint8_t *at)
 {
@@ -177,7 +211,7 @@ static const struct {
 	{"extension", by_extension}, {"vector", by_vector}, {"compared vector", by_compared_vector},
 	{"string", by_string}, {"exchange", by_exchange}, {"push", by_push}, {"store", behind_a_store},
 	{"comparison", by_comparison}, {"nothing", by_nothing}, {"fill", by_fill}, {"file", by_file},
-	{"mapping", by_other_mapping}, {"scan", by_scan}};
+	{"mapping", by_other_mapping}, {"scan", by_scan}, {"copies", by_copies}};
 
 enum { WAYS = sizeof way / sizeof way[0] };
 
