@@ -52,8 +52,8 @@ static void read_narrow_scope_page(void)
 
 	if (!kept_page[0]) {
 		assert_int_equal(
-			run("%s crash btree --count=600 --preload=300 --batch=200 --group-size=64 "
-			    "--mutate=narrow-scope --model=buffered-epoch --states=4000 --html=page.html "
+			run("%s crash btree --count=200 --preload=100 --batch=100 --group-size=64 "
+			    "--mutate=narrow-scope --model=buffered-epoch --states=300 --html=page.html "
 			    "--verbose",
 				nvwave),
 			1);
@@ -77,7 +77,7 @@ static void the_page_begins_with_a_plain_sentence(void **state)
 	assert_true(lead < figures && figures < strstr(page, "<section"));
 	assert_true(strstr(lead, " can be lost when workloads/") || strstr(lead, " can be lost when lib/") ||
 		    strstr(lead, " can be lost although the operation that needs it was acknowledged."));
-	assert_non_null(strstr(lead, " 1 more finding is below, in the order in which to mend them."));
+	assert_non_null(strstr(lead, " 2 more findings are below, in the order in which to mend them."));
 	assert_int_equal(
 		run("%s crash %s --mutate=forget-barrier --states=500 --html=page.html", nvwave, queue), 1);
 	read_page();
