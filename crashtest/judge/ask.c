@@ -227,17 +227,10 @@ static int ask(const struct ct_asked *c, const struct ct_image *image, const str
 	return end;
 }
 
-/* True for the first states of this process, and then for fewer and fewer. */
-static bool is_compared(void)
+/* True for the first states of all processes, and then for fewer and fewer. */
+static bool is_compared(const struct ct_asked *c)
 {
-	static pid_t owner; /* the process that counts: a fork begins anew */
-	static uint64_t states;
-
-	if (owner != getpid()) {
-		owner = getpid();
-		states = 0;
-	}
-	const uint64_t n = states++;
+	const uint64_t n = __atomic_fetch_add(&c->shared->forked, 1, __ATOMIC_RELAXED);
 
 	return n < 4 || (n & (n - 1)) == 0;
 }
@@ -310,7 +303,7 @@ static int ask_forked(const struct ct_asked *c, const struct ct_image *image, co
 static int ask_either(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	bool observes, struct ct_answer *ret_answer)
 {
-	const bool compared = is_compared();
+	const bool compared = is_compared(c);
 	const int signals = nvw_stop_signals();
 	struct ct_answer executed;
 	int error = 0;
@@ -339,8 +332,9 @@ static int trust(const struct ct_asked *c, const struct ct_image *image, const s
 	struct ct_answer *ret_answer)
 {
 	struct ct_answer own;
+	const uint64_t n = __atomic_add_fetch(&c->shared->found, 1, __ATOMIC_RELAXED);
 
-	if ((same.found & (same.found - 1)) != 0) {
+	if ((n & (n - 1)) != 0) {
 		c->shared->spared = 1;
 		if (image->alike != NULL) {
 			++*image->alike;

@@ -54,6 +54,7 @@ struct ct_asked_shared {
 	volatile uint32_t
 		misread;          /* states that it reads alike have different answers: each is asked again */
 	volatile uint32_t spared; /* answers of other states were taken without that comparison */
+	uint64_t forked, found;   /* states with answers of forks, of other states: both atomic */
 	struct ct_hangs hangs;
 };
 

@@ -34,8 +34,10 @@
 enum {
 	MAPS_MAX = 16,
 	STEP_PAGES = 4,
+	FAULTS_MANY = 8000, /* from then on a page is opened that teaches nothing once */
 	FAULTS_MAX = 20000,
-	HOT = 1000,
+	PATIENCE = 1000, /* faults of a page that teach nothing; and so many for each word that is UNKNOWN: */
+	PATIENCE_PER_WORD = 64,
 	TRAP_FLAG = 0x100,
 	DIRECTION_FLAG = 0x400,
 	SYSCALL_TRAPPED = 1
@@ -251,6 +253,12 @@ static void step_over(const struct map *m, uint64_t page_at, ucontext_t *c)
 	c->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
 }
 
+/* How many faults may teach nothing. */
+static unsigned patience_with(uint64_t page)
+{
+	return seen.faults > FAULTS_MANY ? 0 : PATIENCE + PATIENCE_PER_WORD * seen.left[page];
+}
+
 static void note_access(const struct map *m, const struct ct_access *a)
 {
 	if (a->bytes == 0) {
@@ -398,7 +406,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	note_access(m, &a);
 	seen.hot[page] += seen.left[page] == left;
 	/* Nothing is to be learnt any more, or it would take too long. */
-	if (seen.left[page] == 0 || seen.hot[page] > HOT) {
+	if (seen.left[page] == 0 || seen.hot[page] > patience_with(page)) {
 		open_page(page);
 		return;
 	}
