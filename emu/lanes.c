@@ -117,6 +117,69 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 	}
 }
 
+static int64_t signed_value(uint64_t value, unsigned size)
+{
+	const unsigned unused = 64 - 8 * size;
+
+	return (int64_t)(value << unused) >> unused;
+}
+
+static uint64_t add_float(uint64_t a, uint64_t b)
+{
+	float x, y;
+	uint32_t sum;
+
+	memcpy(&x, &a, sizeof x);
+	memcpy(&y, &b, sizeof y);
+	x += y;
+	memcpy(&sum, &x, sizeof sum);
+	return sum;
+}
+
+static uint64_t add_double(uint64_t a, uint64_t b)
+{
+	double x, y;
+
+	memcpy(&x, &a, sizeof x);
+	memcpy(&y, &b, sizeof y);
+	x += y;
+	memcpy(&a, &x, sizeof a);
+	return a;
+}
+
+/* What a read-modify-write makes of a value of so many bytes; the bits above them have no meaning. */
+static uint64_t combine(unsigned kind, unsigned size, uint64_t old, uint64_t operand)
+{
+	switch (kind) {
+	case NVW__ADD:
+		return old + operand;
+	case NVW__SUB:
+		return old - operand;
+	case NVW__AND:
+		return old & operand;
+	case NVW__OR:
+		return old | operand;
+	case NVW__XOR:
+		return old ^ operand;
+	case NVW__MIN:
+		return nvw_min(old, operand);
+	case NVW__MAX:
+		return nvw_max(old, operand);
+	case NVW__SIGNED_MIN:
+		return signed_value(operand, size) < signed_value(old, size) ? operand : old;
+	case NVW__SIGNED_MAX:
+		return signed_value(operand, size) > signed_value(old, size) ? operand : old;
+	case NVW__INCREMENT:
+		return old < operand ? old + 1 : 0;
+	case NVW__DECREMENT:
+		return old - 1 < operand ? old - 1 : operand;
+	case NVW__ADD_FLOAT:
+		return size == sizeof(float) ? add_float(old, operand) : add_double(old, operand);
+	default:
+		return operand;
+	}
+}
+
 void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 {
 	const uint64_t all = nvw_low_bits(8 * request->size);
@@ -129,40 +192,16 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line)
 	EMU_FOR_LANES(lane, request->lanes)
 	{
 		struct nvw__request *const r = emu_request(request->wf, lane);
-		const uint64_t old = get(line, offset_of(r), request->size), operand = r->value & all;
+		const uint64_t old = get(line, offset_of(r), request->size);
+		const bool fails = request->kind == NVW__COMPARE_EXCHANGE && old != (r->compare & all);
 		uint64_t new = old;
 
+		if (!fails) {
+			new = combine(request->kind, request->size, old, r->value & all) & all;
+			put(request, line, (unsigned)lane, new);
+		}
 		request->wf->changed &= ~(UINT64_C(1) << lane);
-		switch (request->kind) {
-		case NVW__EXCHANGE:
-			new = operand;
-			break;
-		case NVW__ADD:
-			new = old + operand;
-			break;
-		case NVW__SUB:
-			new = old - operand;
-			break;
-		case NVW__AND:
-			new = old &operand;
-			break;
-		case NVW__OR:
-			new = old | operand;
-			break;
-		case NVW__MIN:
-			new = nvw_min(old, operand);
-			break;
-		case NVW__MAX:
-			new = nvw_max(old, operand);
-			break;
-		case NVW__COMPARE_EXCHANGE:
-			new = old == (r->compare & all) ? operand : old;
-			break;
-		}
-		if (request->kind != NVW__COMPARE_EXCHANGE || old == (r->compare & all)) {
-			put(request, line, (unsigned)lane, new &all);
-		}
-		request->wf->changed |= (uint64_t)((new &all) != old) << lane;
+		request->wf->changed |= (uint64_t)(new != old) << lane;
 		r->value = old;
 	}
 }

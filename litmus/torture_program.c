@@ -458,7 +458,10 @@ static unsigned draw_kind(struct generator *g)
 			return kinds[i].kind;
 		}
 	}
-	return NVW__ATOMIC_LOAD + below(g, 10);
+	const unsigned kind = NVW__ATOMIC_LOAD + below(g, NVW__COMPARE_EXCHANGE - NVW__ATOMIC_LOAD);
+
+	/* Its sizes are two, and its sums are rounded. */
+	return kind == NVW__ADD_FLOAT ? NVW__COMPARE_EXCHANGE : kind;
 }
 
 /* PHASED: whether the work-item may do this to the variable, which then belongs to it, or to the readers,

@@ -80,6 +80,16 @@ __attribute__((format(printf, 2, 3))) static void report(struct run *run, const 
 			return nvw_atomic_min(p, v, order, scope);                                         \
 		case NVW__MAX:                                                                             \
 			return nvw_atomic_max(p, v, order, scope);                                         \
+		case NVW__SIGNED_MIN:                                                                      \
+			return nvw_atomic_signed_min(p, v, order, scope);                                  \
+		case NVW__SIGNED_MAX:                                                                      \
+			return nvw_atomic_signed_max(p, v, order, scope);                                  \
+		case NVW__XOR:                                                                             \
+			return nvw_atomic_xor(p, v, order, scope);                                         \
+		case NVW__INCREMENT:                                                                       \
+			return nvw_atomic_increment(p, v, order, scope);                                   \
+		case NVW__DECREMENT:                                                                       \
+			return nvw_atomic_decrement(p, v, order, scope);                                   \
 		case NVW__COMPARE_EXCHANGE:                                                                \
 			return nvw_atomic_compare_exchange(p, expected, v, order, scope);                  \
 		default:                                                                                   \
@@ -130,8 +140,10 @@ static uint64_t atomic(struct run *run, unsigned kind, unsigned variable, uint64
 }
 
 /* The value after an atomic. */
-static uint64_t result_of(unsigned kind, uint64_t before, uint64_t v)
+static uint64_t result_of(unsigned kind, unsigned size, uint64_t before, uint64_t v)
 {
+	const uint64_t sign = UINT64_C(1) << (8 * size - 1);
+
 	switch (kind) {
 	case NVW__ADD:
 		return before + v;
@@ -145,6 +157,16 @@ static uint64_t result_of(unsigned kind, uint64_t before, uint64_t v)
 		return before < v ? before : v;
 	case NVW__MAX:
 		return before > v ? before : v;
+	case NVW__SIGNED_MIN:
+		return (before ^ sign) < (v ^ sign) ? before : v;
+	case NVW__SIGNED_MAX:
+		return (before ^ sign) > (v ^ sign) ? before : v;
+	case NVW__XOR:
+		return before ^ v;
+	case NVW__INCREMENT:
+		return before >= v ? 0 : before + 1;
+	case NVW__DECREMENT:
+		return before == 0 || before > v ? v : before - 1;
 	case NVW__ATOMIC_LOAD:
 		return before;
 	default:
@@ -201,7 +223,8 @@ static void atomic_on_data(struct run *run, unsigned step, const struct torture_
 	const uint64_t before = run->expected[variable], v = truncated(run, variable, op->value);
 	/* Every second compare-exchange fails, unless the expected value happens to be there. */
 	const uint64_t wanted = op->kind == NVW__COMPARE_EXCHANGE && op->value & 1 ? v : before;
-	const uint64_t after = wanted == before ? result_of(op->kind, before, v) : before;
+	const unsigned size = run->p->variables[variable].size;
+	const uint64_t after = wanted == before ? result_of(op->kind, size, before, v) : before;
 
 	run->expected[variable] = truncated(run, variable, after);
 	compare(run, step, "an atomic", variable,

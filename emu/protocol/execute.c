@@ -149,6 +149,12 @@ static enum coh_instruction instruction_of(unsigned kind)
 		[NVW__OR] = COH_RMW,
 		[NVW__MIN] = COH_RMW,
 		[NVW__MAX] = COH_RMW,
+		[NVW__SIGNED_MIN] = COH_RMW,
+		[NVW__SIGNED_MAX] = COH_RMW,
+		[NVW__XOR] = COH_RMW,
+		[NVW__INCREMENT] = COH_RMW,
+		[NVW__DECREMENT] = COH_RMW,
+		[NVW__ADD_FLOAT] = COH_RMW,
 		[NVW__COMPARE_EXCHANGE] = COH_RMW,
 	};
 

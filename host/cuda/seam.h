@@ -98,7 +98,7 @@ struct nvw_cuda_machine {
 	bool (*has)(const void *address, size_t n); /* in one of the job's ranges */
 	void (*load)(void *address, size_t n, bool is_volatile, const void *place);
 	void (*store)(void *address, size_t n, bool is_volatile, bool released, const void *place);
-	/* A load, store, exchange, compare-and-swap, add, subtract, and, or, unsigned minimum or maximum (nvw_cuda_atomics.h).
+	/* An operation of nvw_cuda_atomics.h.
 	 * compare: NVW_CUDA_OF_FENCE for a load that is no access of the program's. */
 	uint64_t (*atomic)(unsigned operation, void *address, unsigned bytes, uint64_t value,
 		uint64_t compare, enum nvw_cuda_order order, unsigned scope, const void *place);
@@ -112,7 +112,7 @@ struct nvw_cuda_machine {
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_7"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_8"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

@@ -155,7 +155,7 @@ struct nvw_issued {
 /* ---- Atomics -------------------------------------------------------------------------------------
  *
  * Atomics operate on integers of 1, 2, 4 or 8 bytes. Read-modify-writes return the previous value. min and
- * max compare unsigned. order and scope need not be constants. A release at a scope makes the work-item's
+ * max compare unsigned. An increment goes from v and above to 0, a decrement from 0 and from above v to v. order and scope need not be constants. A release at a scope makes the work-item's
  * earlier stores visible to that scope, an acquire at a scope drops stale copies below it; seq_cst is acq_rel
  * in the single total order of the emulator's transactions. */
 #define nvw_atomic_load(p, order, scope)        NVW__ATOMIC(ATOMIC_LOAD, p, 0, 0, order, scope)
@@ -167,6 +167,12 @@ struct nvw_issued {
 #define nvw_atomic_or(p, v, order, scope)       NVW__ATOMIC(OR, p, v, 0, order, scope)
 #define nvw_atomic_min(p, v, order, scope)      NVW__ATOMIC(MIN, p, v, 0, order, scope)
 #define nvw_atomic_max(p, v, order, scope)      NVW__ATOMIC(MAX, p, v, 0, order, scope)
+#define nvw_atomic_xor(p, v, order, scope)      NVW__ATOMIC(XOR, p, v, 0, order, scope)
+
+#define nvw_atomic_signed_min(p, v, order, scope) NVW__ATOMIC(SIGNED_MIN, p, v, 0, order, scope)
+#define nvw_atomic_signed_max(p, v, order, scope) NVW__ATOMIC(SIGNED_MAX, p, v, 0, order, scope)
+#define nvw_atomic_increment(p, v, order, scope)  NVW__ATOMIC(INCREMENT, p, v, 0, order, scope)
+#define nvw_atomic_decrement(p, v, order, scope)  NVW__ATOMIC(DECREMENT, p, v, 0, order, scope)
 
 /* Stores desired if *p equals expected. Returns the previous value of *p, so the exchange succeeded if
  * "result == expected". */
@@ -277,6 +283,12 @@ struct nvw_site {
 	X(OR, "atomic or")                             \
 	X(MIN, "atomic min")                           \
 	X(MAX, "atomic max")                           \
+	X(SIGNED_MIN, "atomic signed min")             \
+	X(SIGNED_MAX, "atomic signed max")             \
+	X(XOR, "atomic xor")                           \
+	X(INCREMENT, "atomic increment")               \
+	X(DECREMENT, "atomic decrement")               \
+	X(ADD_FLOAT, "atomic float add")               \
 	X(COMPARE_EXCHANGE, "atomic compare-exchange") \
 	X(BARRIER, "barrier")                          \
 	X(P_BARRIER, "persist barrier")                \

@@ -293,6 +293,12 @@ static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64
 		[NVW_CUDA_CAS] = NVW__COMPARE_EXCHANGE,
 		[NVW_CUDA_MIN] = NVW__MIN,
 		[NVW_CUDA_MAX] = NVW__MAX,
+		[NVW_CUDA_SIGNED_MIN] = NVW__SIGNED_MIN,
+		[NVW_CUDA_SIGNED_MAX] = NVW__SIGNED_MAX,
+		[NVW_CUDA_INC] = NVW__INCREMENT,
+		[NVW_CUDA_DEC] = NVW__DECREMENT,
+		[NVW_CUDA_XOR] = NVW__XOR,
+		[NVW_CUDA_ADD_FLOAT] = NVW__ADD_FLOAT,
 		[NVW_CUDA_AND] = NVW__AND,
 		[NVW_CUDA_OR] = NVW__OR,
 		[NVW_CUDA_LOAD] = NVW__ATOMIC_LOAD,
@@ -381,9 +387,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_7(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_8(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_7(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_8(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

@@ -9,68 +9,63 @@
 #include "../include/nvw_cuda_atomics.h"
 #include "runtime.h"
 
-static const unsigned char bytes_of[] = {
-	[NVW_CUDA_U8] = 1,
-	[NVW_CUDA_U16] = 2,
-	[NVW_CUDA_U32] = 4,
-	[NVW_CUDA_U64] = 8,
-	[NVW_CUDA_S32] = 4,
-	[NVW_CUDA_S64] = 8,
-	[NVW_CUDA_F32] = 4,
-	[NVW_CUDA_F64] = 8,
-};
-
 /* ---- What an operation makes of a value ------------------------------------------------------------------ */
 
-static uint64_t add_floats(unsigned type, uint64_t a, uint64_t b)
+static unsigned bytes_of(unsigned size)
+{
+	return 1U << size;
+}
+
+static uint64_t add_float(uint64_t a, uint64_t b)
 {
 	uint64_t result = 0;
+	float x, y;
 
-	if (type == NVW_CUDA_F32) {
-		float x, y;
-
-		memcpy(&x, &a, 4);
-		memcpy(&y, &b, 4);
-		x += y;
-		memcpy(&result, &x, 4);
-	} else {
-		double x, y;
-
-		memcpy(&x, &a, 8);
-		memcpy(&y, &b, 8);
-		x += y;
-		memcpy(&result, &x, 8);
-	}
+	memcpy(&x, &a, sizeof x);
+	memcpy(&y, &b, sizeof y);
+	x += y;
+	memcpy(&result, &x, sizeof x);
 	return result;
 }
 
-static bool is_less(unsigned type, uint64_t a, uint64_t b)
+static uint64_t add_double(uint64_t a, uint64_t b)
 {
-	switch (type) {
-	case NVW_CUDA_S32:
-		return (int32_t)a < (int32_t)b;
-	case NVW_CUDA_S64:
-		return (int64_t)a < (int64_t)b;
-	default:
-		return a < b;
-	}
+	double x, y;
+
+	memcpy(&x, &a, sizeof x);
+	memcpy(&y, &b, sizeof y);
+	x += y;
+	memcpy(&a, &x, sizeof x);
+	return a;
 }
 
-static uint64_t combine(unsigned operation, unsigned type, uint64_t old, uint64_t value, uint64_t compare)
+static int64_t signed_value(unsigned size, uint64_t value)
 {
-	const bool is_float = type == NVW_CUDA_F32 || type == NVW_CUDA_F64;
+	const unsigned unused = 64 - 8 * bytes_of(size);
 
+	return (int64_t)(value << unused) >> unused;
+}
+
+/* Bits above the size have no meaning in the result. */
+static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_t value, uint64_t compare)
+{
 	switch (operation) {
 	case NVW_CUDA_ADD:
-		return is_float ? add_floats(type, old, value) : old + value;
+		return old + value;
+	case NVW_CUDA_ADD_FLOAT:
+		return size == NVW_CUDA_32 ? add_float(old, value) : add_double(old, value);
 	case NVW_CUDA_SUB:
 		return old - value;
 	case NVW_CUDA_CAS:
 		return old == compare ? value : old;
 	case NVW_CUDA_MIN:
-		return is_less(type, value, old) ? value : old;
+		return value < old ? value : old;
 	case NVW_CUDA_MAX:
-		return is_less(type, old, value) ? value : old;
+		return value > old ? value : old;
+	case NVW_CUDA_SIGNED_MIN:
+		return signed_value(size, value) < signed_value(size, old) ? value : old;
+	case NVW_CUDA_SIGNED_MAX:
+		return signed_value(size, value) > signed_value(size, old) ? value : old;
 	case NVW_CUDA_INC:
 		return old >= value ? 0 : old + 1;
 	case NVW_CUDA_DEC:
@@ -92,7 +87,7 @@ static uint64_t combine(unsigned operation, unsigned type, uint64_t old, uint64_
 
 /* The operation on a variable of so many bits; also what the value became. */
 #define MODIFY(bits)                                                                                   \
-	static uint64_t modify##bits(void *address, unsigned operation, unsigned type, uint64_t value, \
+	static uint64_t modify##bits(void *address, unsigned operation, unsigned size, uint64_t value, \
 		uint64_t compare, uint64_t *ret_new)                                                   \
 	{                                                                                              \
 		uint##bits##_t *const p = address, v = (uint##bits##_t)value;                          \
@@ -115,7 +110,7 @@ static uint64_t combine(unsigned operation, unsigned type, uint64_t old, uint64_
 		old = __atomic_load_n(p, __ATOMIC_RELAXED);                                            \
 		new = old;                                                                             \
 		while (operation != NVW_CUDA_LOAD &&                                                   \
-			(new = (uint##bits##_t)combine(operation, type, old, value, compare),          \
+			(new = (uint##bits##_t)combine(operation, size, old, value, compare),          \
 				!__atomic_compare_exchange_n(                                          \
 					p, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))) {   \
 		}                                                                                      \
@@ -128,66 +123,27 @@ MODIFY(32)
 MODIFY(64)
 
 static uint64_t modify(
-	void *address, unsigned operation, unsigned type, uint64_t value, uint64_t compare, uint64_t *ret_new)
+	void *address, unsigned operation, unsigned size, uint64_t value, uint64_t compare, uint64_t *ret_new)
 {
-	switch (bytes_of[type]) {
+	switch (bytes_of(size)) {
 	case 1:
-		return modify8(address, operation, type, value, compare, ret_new);
+		return modify8(address, operation, size, value, compare, ret_new);
 	case 2:
-		return modify16(address, operation, type, value, compare, ret_new);
+		return modify16(address, operation, size, value, compare, ret_new);
 	case 4:
-		return modify32(address, operation, type, value, compare, ret_new);
+		return modify32(address, operation, size, value, compare, ret_new);
 	default:
-		return modify64(address, operation, type, value, compare, ret_new);
-	}
-}
-
-/* The machine has some of the operations; the others are made of compare-and-swap. */
-static bool is_of_machine(unsigned operation, unsigned type)
-{
-	const bool is_signed = type == NVW_CUDA_S32 || type == NVW_CUDA_S64;
-
-	switch (operation) {
-	case NVW_CUDA_ADD:
-		return type != NVW_CUDA_F32 && type != NVW_CUDA_F64;
-	case NVW_CUDA_MIN:
-	case NVW_CUDA_MAX:
-		return !is_signed;
-	case NVW_CUDA_INC:
-	case NVW_CUDA_DEC:
-	case NVW_CUDA_XOR:
-		return false;
-	default:
-		return true;
+		return modify64(address, operation, size, value, compare, ret_new);
 	}
 }
 
 struct request {
-	unsigned operation, type, scope;
+	unsigned operation, size, scope;
 	void *address;
 	uint64_t value, compare;
 	enum nvw_cuda_order order;
 	const void *place;
 };
-
-static uint64_t ask(const struct request *r, unsigned operation, uint64_t value, uint64_t compare)
-{
-	return nvw_cuda_machine_atomic(
-		operation, r->address, bytes_of[r->type], value, compare, r->order, r->scope, r->place);
-}
-
-static uint64_t by_compare_and_swap(const struct request *r)
-{
-	const unsigned bits = 8 * bytes_of[r->type];
-	const uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-	uint64_t old = ask(r, NVW_CUDA_LOAD, 0, 0), seen;
-
-	while ((seen = ask(r, NVW_CUDA_CAS, combine(r->operation, r->type, old, r->value, r->compare) & mask,
-			old)) != old) {
-		old = seen;
-	}
-	return old;
-}
 
 /* What follows a fence releases; a fence after a load acquires it. */
 static uint64_t on_machine(struct request *r)
@@ -199,11 +155,11 @@ static uint64_t on_machine(struct request *r)
 		r->order = (enum nvw_cuda_order)(r->order | NVW_CUDA_RELEASE);
 		me->fenced = false;
 	}
-	old = is_of_machine(r->operation, r->type) ? ask(r, r->operation, r->value, r->compare) :
-						     by_compare_and_swap(r);
+	old = nvw_cuda_machine_atomic(r->operation, r->address, bytes_of(r->size), r->value, r->compare,
+		r->order, r->scope, r->place);
 	if (r->operation != NVW_CUDA_STORE) {
 		me->seen = r->address;
-		me->seen_bytes = bytes_of[r->type];
+		me->seen_bytes = bytes_of(r->size);
 	}
 	return old;
 }
@@ -220,11 +176,11 @@ static void note(unsigned operation, bool changes, const void *place)
 
 static bool changes_something(const struct request *r, uint64_t old)
 {
-	const unsigned bits = 8 * bytes_of[r->type];
+	const unsigned bits = 8 * bytes_of(r->size);
 	const uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 
 	return r->operation != NVW_CUDA_LOAD &&
-	       ((combine(r->operation, r->type, old, r->value, r->compare) ^ old) & mask);
+	       ((combine(r->operation, r->size, old, r->value, r->compare) ^ old) & mask);
 }
 
 /* On the machine, of a variable that it does not have: whoever spins on one lets its writer run. */
@@ -237,7 +193,7 @@ static void take_a_cycle(const void *place)
 
 static uint64_t execute(struct request *r)
 {
-	const size_t n = bytes_of[r->type];
+	const size_t n = bytes_of(r->size);
 	uint64_t now;
 
 	nvw_cuda_settle();
@@ -251,7 +207,7 @@ static uint64_t execute(struct request *r)
 	const bool recorded =
 		r->operation != NVW_CUDA_LOAD && nvw_cuda_record_begins(r->address, n, r->place);
 	const uint64_t old =
-		modify(nvw_cuda_translate(r->address, n), r->operation, r->type, r->value, r->compare, &now);
+		modify(nvw_cuda_translate(r->address, n), r->operation, r->size, r->value, r->compare, &now);
 
 	if (recorded) {
 		nvw_cuda_record_ends();
@@ -263,11 +219,11 @@ static uint64_t execute(struct request *r)
 	return old;
 }
 
-uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned type, unsigned scope, unsigned order, void *address,
+uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned size, unsigned scope, unsigned order, void *address,
 	uint64_t value, uint64_t compare, const void *place)
 {
 	struct request r = {
-		operation, type, scope, address, value, compare, (enum nvw_cuda_order)order, place};
+		operation, size, scope, address, value, compare, (enum nvw_cuda_order)order, place};
 
 	return execute(&r);
 }
@@ -335,22 +291,20 @@ static __attribute__((noinline)) uint64_t modify_shortly(
 	return end_shortly(old, now != old || operation == NVW_CUDA_STORE, place);
 }
 
-#define OF(operation, type) ((operation) | (type) << 8)
+#define OF(operation, size) ((operation) | (size) << 8)
 
 /* The commonest ones first. */
 static inline uint64_t execute_shortly(
 	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
 {
 	switch (what & 0xffff) {
-	case OF(NVW_CUDA_ADD, NVW_CUDA_U32):
-	case OF(NVW_CUDA_ADD, NVW_CUDA_S32):
+	case OF(NVW_CUDA_ADD, NVW_CUDA_32):
 		return add32(address, (uint32_t)value, place);
-	case OF(NVW_CUDA_ADD, NVW_CUDA_U64):
-	case OF(NVW_CUDA_ADD, NVW_CUDA_S64):
+	case OF(NVW_CUDA_ADD, NVW_CUDA_64):
 		return add64(address, value, place);
-	case OF(NVW_CUDA_CAS, NVW_CUDA_U32):
+	case OF(NVW_CUDA_CAS, NVW_CUDA_32):
 		return swap32(address, (uint32_t)value, (uint32_t)compare, place);
-	case OF(NVW_CUDA_CAS, NVW_CUDA_U64):
+	case OF(NVW_CUDA_CAS, NVW_CUDA_64):
 		return swap64(address, value, compare, place);
 	default:
 		return modify_shortly(what, address, value, compare, place);
@@ -361,7 +315,7 @@ static __attribute__((noinline)) uint64_t execute_in_shared(
 	unsigned what, void *address, uint64_t value, uint64_t compare, const void *place)
 {
 	return execute_shortly(
-		what, nvw_cuda_translate_shared(address, bytes_of[what >> 8 & 0xff]), value, compare, place);
+		what, nvw_cuda_translate_shared(address, bytes_of(what >> 8 & 0xff)), value, compare, place);
 }
 
 static __attribute__((noinline)) uint64_t execute_at_length(
@@ -387,7 +341,7 @@ uint64_t nvw_cuda_atomic(unsigned what, void *address, uint64_t value, uint64_t 
 /* ---- The compiler's ------------------------------------------------------------------------------------------- */
 
 /* They have an order, but no scope: the widest. */
-static uint64_t of_compiler(unsigned operation, unsigned type, void *address, uint64_t value,
+static uint64_t of_compiler(unsigned operation, unsigned size, void *address, uint64_t value,
 	uint64_t compare, int order, const void *place)
 {
 	static const enum nvw_cuda_order orders[8] = {[__ATOMIC_RELAXED] = NVW_CUDA_RELAXED,
@@ -397,14 +351,13 @@ static uint64_t of_compiler(unsigned operation, unsigned type, void *address, ui
 		[__ATOMIC_ACQ_REL] = NVW_CUDA_ACQ_REL,
 		[__ATOMIC_SEQ_CST] = NVW_CUDA_ACQ_REL};
 	struct request r = {
-		operation, type, NVW_CUDA_SYSTEM, address, value, compare, orders[order & 7], place};
+		operation, size, NVW_CUDA_SYSTEM, address, value, compare, orders[order & 7], place};
 
 	return execute(&r);
 }
 
-#define DO(bits, operation, v, c)     \
-	((uint##bits##_t)of_compiler( \
-		operation, NVW_CUDA_U##bits, p, v, c, order, __builtin_return_address(0)))
+#define DO(bits, operation, v, c) \
+	((uint##bits##_t)of_compiler(operation, NVW_CUDA_##bits, p, v, c, order, __builtin_return_address(0)))
 
 #define READ_MODIFY_WRITE(bits, name, operation)                                             \
 	uint##bits##_t nvw_tsan_atomic##bits##_##name(void *p, uint##bits##_t v, int order); \

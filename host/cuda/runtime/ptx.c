@@ -65,20 +65,18 @@ uint64_t nvw_ptx_store(
 	return 0;
 }
 
-static unsigned atomic_type(unsigned type)
+/* Some operations differ with the type. */
+static unsigned typed_operation(unsigned operation, unsigned type)
 {
-	static const unsigned char unsigned_types[] = {NVW_CUDA_U8, NVW_CUDA_U16, NVW_CUDA_U32, NVW_CUDA_U64};
-
-	switch (PTX_KIND(type)) {
-	case PTX_FLOAT:
-		return PTX_BYTES(type) == 4 ? NVW_CUDA_F32 : NVW_CUDA_F64;
-	case PTX_SIGNED:
-		if (PTX_BYTES(type) >= 4) {
-			return PTX_BYTES(type) == 4 ? NVW_CUDA_S32 : NVW_CUDA_S64;
-		}
-		return unsigned_types[type & 3];
+	switch (PTX_KIND(type) << 8 | operation) {
+	case PTX_FLOAT << 8 | NVW_CUDA_ADD:
+		return NVW_CUDA_ADD_FLOAT;
+	case PTX_SIGNED << 8 | NVW_CUDA_MIN:
+		return NVW_CUDA_SIGNED_MIN;
+	case PTX_SIGNED << 8 | NVW_CUDA_MAX:
+		return NVW_CUDA_SIGNED_MAX;
 	default:
-		return unsigned_types[type & 3];
+		return operation;
 	}
 }
 
@@ -95,8 +93,8 @@ uint64_t nvw_ptx_atomic(uint64_t what, uint64_t address, uint64_t value, uint64_
 	} else if (operation == NVW_CUDA_LOAD && order == NVW_CUDA_RELAXED) {
 		nvw_cuda_sbrp(NULL, scope, HERE);
 	}
-	return extended(nvw_cuda_atomic_at(operation, atomic_type(type), scope, order, (void *)address,
-				extended(value, (type & 3) | PTX_UNSIGNED << 2),
+	return extended(nvw_cuda_atomic_at(typed_operation(operation, type), type & 3, scope, order,
+				(void *)address, extended(value, (type & 3) | PTX_UNSIGNED << 2),
 				extended(compare, (type & 3) | PTX_UNSIGNED << 2), HERE),
 		type);
 }

@@ -349,7 +349,7 @@ static inline void nvw_cuda_works(void)
 void nvw_cuda_before_read(void *address, size_t n, bool is_volatile, const void *place);
 void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void *place);
 /* enum nvw_cuda_operation, _type, _scope and _order. */
-uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned type, unsigned scope, unsigned order, void *address,
+uint64_t nvw_cuda_atomic_at(unsigned operation, unsigned size, unsigned scope, unsigned order, void *address,
 	uint64_t value, uint64_t compare, const void *place);
 void nvw_cuda_fence_at(unsigned scope, const void *place);
 int nvw_cuda_barrier_at(int kind, int predicate, const void *place);

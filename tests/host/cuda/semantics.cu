@@ -130,9 +130,9 @@ static bool launch_function()
 	if (cudaLaunchKernel((const void *)unmangled, dim3(1), dim3(1), args, 0, 0) != cudaSuccess) {
 		return false;
 	}
-	writes<<<1, 1>>>();
+	writes << <1, 1>> >(); // a launch for nvcc; in a text it is a text
 	cudaMemcpyFromSymbol(&found, written, sizeof found);
-	return fetch(p, 1)[0] == 9 && found == 5;
+	return fetch(p, 1)[0] == 9 && found == 5 && sizeof "<< <>> >(" == 10;
 }
 
 // ---- Indices, in three dimensions
