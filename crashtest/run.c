@@ -241,6 +241,7 @@ struct run {
 	struct nvw_pool *pool;
 	struct nvw_log_writer *log;
 	struct nvw_machine *machine;
+	FILE *syncs;
 	uint64_t operations; /* of set-up */
 };
 
@@ -332,17 +333,51 @@ static void set_limits(struct run *r)
 	}
 }
 
+static void write_sync(void *context, const struct emu_sync *sync)
+{
+	const struct run *const r = context;
+
+	(void)fwrite(sync, sizeof *sync, 1, r->syncs);
+}
+
+static int tell_syncs(struct run *r)
+{
+	r->syncs = fdopen(dup(r->shared->syncs_fd), "w");
+	if (r->syncs == NULL) {
+		return nvw_fail_errno("the list of what synchronized");
+	}
+	emu_tell_syncs(r->machine, write_sync, r);
+	return 0;
+}
+
+/* A full disk is met at the latest here. */
+static int close_syncs(struct run *r)
+{
+	if (r->syncs == NULL) {
+		return 0;
+	}
+	const bool failed = ferror(r->syncs) != 0;
+
+	if (fclose(r->syncs) != 0 || failed) {
+		return nvw_fail_errno("the list of what synchronized");
+	}
+	return 0;
+}
+
 /* Races count, however the run ends. */
 static int look_for_mistakes(struct run *r)
 {
 	const struct ct_subject *const s = r->bench->subject;
 	NVW_TRY(emu_check_undo(r->machine));
 
-	if (s->order == NULL) {
+	if (s->order == NULL && r->shared->syncs_fd == 0) {
 		return 0;
 	}
 	NVW_TRY(emu_check_races(r->machine, EMU_RACES_CLAIMED));
-	return emu_set_order(r->machine, s->order, &r->shared->order);
+	if (r->shared->syncs_fd > 0) {
+		NVW_TRY(tell_syncs(r));
+	}
+	return s->order == NULL ? 0 : emu_set_order(r->machine, s->order, &r->shared->order);
 }
 
 static int run_kernels(struct run *r)
@@ -451,11 +486,14 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 	const uint64_t ended_ps = nvw_time_ps(r->machine);
 
 	emu_destroy(r->machine);
-	const int unwritten = r->log ? nvw_log_close(r->log, ended_ps) : 0;
+	const int unwritten = r->log ? nvw_log_close(r->log, ended_ps) : 0, untold = close_syncs(r);
 
 	nvw_pool_close(r->pool);
 	if (!error) {
 		error = unwritten;
+	}
+	if (!error) {
+		error = untold;
 	}
 	NVW_TRY(error);
 	return s->judge ? judge(r, path) : 0;

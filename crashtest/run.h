@@ -36,6 +36,7 @@ struct ct_run_shared {
 	struct emu_order_seen order;  /* of a subject with an order */
 	struct emu_race_report races; /* likewise */
 	struct emu_undo_report undo;  /* of the structure's epochs */
+	int syncs_fd;                 /* who synchronized with whom (emu.h) is written here; 0: nowhere */
 	unsigned sites;               /* accesses in the source, of which ct_run_executed() tells */
 	uint64_t ack_capacity;
 	volatile uint64_t ack_count; /* set after the entry is written */

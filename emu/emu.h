@@ -234,6 +234,27 @@ NVW_CHECKED int emu_check_races(struct nvw_machine *machine, enum emu_race_model
 /* The races found so far; NULL if detection is off. Valid until the machine is destroyed. */
 const struct emu_race_report *emu_races(const struct nvw_machine *machine);
 
+/* ---- Who synchronizes with whom ---------------------------------------------------------------- */
+
+enum emu_sync_kind { EMU_SYNC_RELEASE, EMU_SYNC_ACQUIRE, EMU_SYNC_GROUP, EMU_SYNC_KERNEL };
+
+/* What a work-item does before it releases a place is ordered before what another does after it acquires the
+ * place. The members of a group, or of a kernel, meet at a barrier. */
+struct emu_sync {
+	uint64_t stores;    /* to the NVRAM so far, as the persist log has them */
+	uint64_t work_item; /* global id; of a group its first one */
+	uint64_t place;     /* of a release and an acquire; of a group the number of its work-items */
+	uint32_t kernel;
+	uint16_t kind;
+	uint16_t
+		changes_word; /* an acquire that has itself stored to the NVRAM, its work-item's last store */
+};
+
+/* Tells these in the order of the run; an acquire that learns nothing is left out. Needs a persist log and a
+ * race check; before the first launch. */
+void emu_tell_syncs(
+	struct nvw_machine *machine, void (*told)(void *context, const struct emu_sync *sync), void *context);
+
 /* ---- The undo log ---------------------------------------------------------------------------- */
 
 enum { EMU_UNLOGGED_MAX = 16 };

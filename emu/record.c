@@ -41,6 +41,7 @@ struct site_number {
 struct emu_record {
 	struct nvw_log_writer *log; /* NULL: no log */
 	bool check;
+	uint64_t logged_stores;
 	struct nvw_rows buckets, streams, stores;
 	uint64_t outstanding;      /* stores that are not durable yet */
 	struct site_number *sites; /* hash by address */
@@ -186,7 +187,13 @@ static void log_store(struct nvw_machine *m, struct emu_wavefront *wf, unsigned 
 			.off = off,
 			.value = value}};
 
+	m->record->logged_stores++;
 	log_append(m, &record);
+}
+
+uint64_t record_stores(const struct nvw_machine *m)
+{
+	return m->record ? m->record->logged_stores : 0;
 }
 
 static void chain(struct emu_record *r, struct emu_line *line, uint32_t first, uint32_t last)

@@ -32,6 +32,9 @@ void record_split(struct nvw_machine *m, struct emu_line *to, struct emu_line *f
 void record_issue(struct nvw_machine *m, const struct emu_nvram_write *write);
 void record_done(struct nvw_machine *m, const struct emu_nvram_write *write);
 
+/* Stores that the log has. */
+uint64_t record_stores(const struct nvw_machine *m);
+
 /* Number of stores that the checker tracks: recorded and not durable yet. Those overwritten by the host
  * remain. */
 uint64_t record_outstanding(const struct nvw_machine *m);

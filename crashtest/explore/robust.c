@@ -14,27 +14,21 @@
 
 #include "../crash.h"
 #include "../log_walk.h"
+#include "program_order.h"
 #include "robust.h"
 
 /* Store number i of the log is element i - 1. */
 struct store {
 	uint64_t word; /* offset / 8 */
 	uint64_t work_item;
-	/* The record after which its work-item has acknowledged something; UINT64_MAX: none. */
-	uint64_t acknowledged;
+	/* The record after which its work-item has acknowledged something, UINT64_MAX: none; and what. */
+	uint64_t acknowledged, operation;
 	uint64_t before; /* the work-item's previous store, 0: none */
 	uint32_t kernel, site;
 };
 
 struct site {
 	char text[144]; /* "kernel.c:190 (publish)" */
-};
-
-/* The newest store of a work-item; or the newest durable one that was read in the state of this serial
- * number. */
-struct newest {
-	uint64_t work_item, store, serial;
-	uint32_t kernel;
 };
 
 struct ct_robust {
@@ -44,46 +38,14 @@ struct ct_robust {
 	uint64_t sites, site_capacity;
 	/* The stores to word w, ascending: of_word[first[w]] to of_word[first[w + 1] - 1]. */
 	uint64_t *first, *of_word, words;
-	struct newest *newest; /* by kernel and work-item */
-	uint64_t newest_capacity, serial;
+	struct ct_program_order order;
+	uint32_t *member;            /* of each store, in that order */
 	uint64_t *own, own_capacity; /* words that recovery has written, in order */
 	const struct nvw_workload *workload;
 	void *plan;
 };
 
 /* ---- The log ------------------------------------------------------------------------------------------- */
-
-/* Of the work-item; one that has none gets a place. */
-static struct newest *newest_of(struct ct_robust *r, uint32_t kernel, uint64_t work_item)
-{
-	const uint64_t mask = r->newest_capacity - 1;
-	uint64_t i = nvw_mix64(work_item ^ (uint64_t)kernel << 40) & mask;
-
-	while (r->newest[i].store != 0 &&
-		(r->newest[i].kernel != kernel || r->newest[i].work_item != work_item)) {
-		i = (i + 1) & mask;
-	}
-	r->newest[i].kernel = kernel;
-	r->newest[i].work_item = work_item;
-	return &r->newest[i];
-}
-
-/* Twice as many places as work-items with stores. */
-static int make_places(struct ct_robust *r, uint64_t count)
-{
-	uint64_t capacity = 1024;
-
-	while (capacity < 2 * count) {
-		capacity *= 2;
-	}
-	free(r->newest);
-	r->newest = calloc(capacity, sizeof *r->newest);
-	r->newest_capacity = capacity;
-	if (r->newest == NULL) {
-		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
-	}
-	return 0;
-}
 
 static int add_site(struct ct_robust *r, const struct nvw_log_record *record)
 {
@@ -123,23 +85,30 @@ static int add_store(void *context, const struct nvw_log_record *record, uint64_
 /* The acknowledgements of a second pass. */
 struct acknowledging {
 	struct ct_robust *robust;
-	uint64_t stores; /* so far */
-	uint64_t host;   /* those before it are acknowledged by the host */
+	uint64_t *newest; /* store of each member */
+	uint64_t stores;  /* so far */
+	uint64_t host;    /* those before it are acknowledged by the host */
 };
 
 /* The stores of the work-item since its last acknowledgement. */
-static void acknowledge_item(struct ct_robust *r, const struct newest *last, uint64_t record)
+static void acknowledge_item(struct ct_robust *r, uint64_t newest, uint64_t operation, uint64_t record)
 {
-	for (uint64_t i = last->store; i != 0 && r->store[i - 1].acknowledged > record;
+	for (uint64_t i = newest; i != 0 && r->store[i - 1].acknowledged > record;
 		i = r->store[i - 1].before) {
 		r->store[i - 1].acknowledged = record;
+		r->store[i - 1].operation = operation;
 	}
 }
 
-static void acknowledge_all(struct acknowledging *a, uint64_t record)
+static void acknowledge_all(struct acknowledging *a, uint64_t operation, uint64_t record)
 {
 	for (; a->host < a->stores; a->host++) {
-		a->robust->store[a->host].acknowledged = MIN(a->robust->store[a->host].acknowledged, record);
+		struct store *const store = &a->robust->store[a->host];
+
+		if (store->acknowledged > record) {
+			store->acknowledged = record;
+			store->operation = operation;
+		}
 	}
 }
 
@@ -149,14 +118,17 @@ static int note_order(void *context, const struct nvw_log_record *record, uint64
 	struct ct_robust *const r = a->robust;
 
 	if (record->kind == NVW_LOG_STORE) {
-		struct newest *const last = newest_of(r, record->store.kernel, record->store.work_item);
+		uint64_t *const newest = &a->newest[r->member[a->stores]];
 
-		r->store[a->stores++].before = last->store;
-		last->store = a->stores;
+		r->store[a->stores++].before = *newest;
+		*newest = a->stores;
 	} else if (record->kind == NVW_LOG_ACK && record->ack.kernel == 0) {
-		acknowledge_all(a, number);
+		acknowledge_all(a, record->ack.first, number);
 	} else if (record->kind == NVW_LOG_ACK) {
-		acknowledge_item(r, newest_of(r, record->ack.kernel, record->ack.work_item), number);
+		const uint32_t member =
+			ct_program_order_member(&r->order, record->ack.kernel, record->ack.work_item);
+
+		acknowledge_item(r, member != 0 ? a->newest[member - 1] : 0, record->ack.first, number);
 	}
 	return 0;
 }
@@ -181,33 +153,52 @@ static int sort_by_word(struct ct_robust *r)
 	return 0;
 }
 
-static int read_log(struct ct_robust *r, int log_fd)
+static uint64_t work_item_of(const void *context, uint64_t i, uint32_t *ret_kernel)
 {
-	struct acknowledging a = {.robust = r};
+	const struct ct_robust *const r = context;
 
+	*ret_kernel = r->store[i].kernel;
+	return r->store[i].work_item;
+}
+
+/* A second pass. */
+static int note_orders(struct ct_robust *r, int log_fd)
+{
+	struct acknowledging a = {.robust = r, .newest = calloc(r->order.members + 1, sizeof *a.newest)};
+
+	if (a.newest == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
+	}
+	const int error = ct_log_walk(log_fd, note_order, &a);
+
+	NVW_INVARIANT(error != 0 || a.stores == r->count);
+	free(a.newest);
+	return error;
+}
+
+static int read_log(struct ct_robust *r, int log_fd, int syncs_fd)
+{
 	NVW_TRY(ct_log_walk(log_fd, add_store, r));
-	NVW_TRY(make_places(r, r->count));
-	NVW_TRY(ct_log_walk(log_fd, note_order, &a));
-	NVW_INVARIANT(a.stores == r->count);
-	NVW_TRY(make_places(r, r->count));
+	NVW_TRY(ct_program_order_read(&r->order, syncs_fd, r->count, work_item_of, r, &r->member));
+	NVW_TRY(note_orders(r, log_fd));
 	return sort_by_word(r);
 }
 
-int ct_robust_create(int log_fd, const struct ct_rules *rules, const struct nvw_workload *workload,
-	void *plan, struct ct_robust **ret_robust)
+int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
+	const struct nvw_workload *workload, void *plan, struct ct_robust **ret_robust)
 {
 	const struct ct_model_info *const model = ct_model_info(rules->model);
 	struct ct_robust *const r = calloc(1, sizeof *r);
 
-	if (model->replays || !model->bounds_reads || rules->mixed) {
+	if (model->replays || !model->narrows || rules->mixed) {
 		free(r);
-		return nvw_fail(NVW_E_USAGE,
-			"--oracle=robust: expected --mode=permitted and a model that bounds what is read");
+		return nvw_fail(
+			NVW_E_USAGE, "--oracle=robust: expected --mode=permitted and a model of epochs");
 	}
 	if (r == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
 	}
-	const int error = read_log(r, log_fd);
+	const int error = read_log(r, log_fd, syncs_fd);
 
 	if (error != 0) {
 		ct_robust_destroy(r);
@@ -226,7 +217,8 @@ void ct_robust_destroy(struct ct_robust *r)
 		free(r->site);
 		free(r->first);
 		free(r->of_word);
-		free(r->newest);
+		free(r->member);
+		ct_program_order_free(&r->order);
 		free(r->own);
 		free(r);
 	}
@@ -318,6 +310,7 @@ struct state {
 	uint64_t applied;   /* entries of the image's undo log that are the state's */
 	uint64_t own;       /* words */
 	uint64_t of_kernel; /* the durable store of the latest kernel, 0: none */
+	uint64_t earliest;  /* lost store that was read, UINT64_MAX: none */
 	struct nvw_findings *findings;
 	int verdict;
 };
@@ -329,38 +322,43 @@ static const char *site_of(const struct ct_robust *r, uint64_t store)
 	return site < r->sites ? r->site[site].text : "an unknown place";
 }
 
-static void note_durable(struct state *s, uint64_t word)
+static void note_durable(struct state *s, const struct versions *v)
 {
 	struct ct_robust *const r = s->robust;
-	const uint64_t number = versions_of(r, s->medium, s->levels, word).durable;
+	const uint64_t number = v->durable;
 
 	if (number == 0) {
 		return;
 	}
-	const struct store *const store = &r->store[number - 1];
-	struct newest *const newest = newest_of(r, store->kernel, store->work_item);
-
-	if (newest->serial != r->serial || newest->store < number) {
-		newest->serial = r->serial;
-		newest->store = number;
-	}
-	if (s->of_kernel == 0 || store->kernel > r->store[s->of_kernel - 1].kernel) {
+	ct_program_order_need(&r->order, r->member[number - 1], number);
+	if (s->of_kernel == 0 || r->store[number - 1].kernel > r->store[s->of_kernel - 1].kernel) {
 		s->of_kernel = number;
 	}
+}
+
+/* Under buffered epochs an acknowledgement waits, and is lost with what it waits for. */
+static bool is_acknowledged(const struct state *s, const struct store *store)
+{
+	return store->acknowledged <= s->medium->record && nvw_acked(&s->medium->acks, store->operation);
 }
 
 static void judge_lost(struct state *s, uint64_t word, uint64_t number)
 {
 	struct ct_robust *const r = s->robust;
 	const struct store *const lost = &r->store[number - 1];
-	const struct newest *const newest = newest_of(r, lost->kernel, lost->work_item);
+	const uint64_t later = ct_program_order_later(&r->order, r->member[number - 1], number);
 	const nvw_off off = 8 * word;
 
-	if (newest->serial == r->serial && newest->store > number) {
+	if (later != 0 && r->member[later - 1] == r->member[number - 1]) {
 		s->verdict = nvw_violation(s->findings, off,
 			"the store at %s is lost, and a later one of its work-item is durable: %s",
-			site_of(r, number), site_of(r, newest->store));
-	} else if (lost->acknowledged <= s->medium->record) {
+			site_of(r, number), site_of(r, later));
+	} else if (later != 0) {
+		s->verdict = nvw_violation(s->findings, off,
+			"the store at %s is lost, and one of a work-item that synchronized behind it is "
+			"durable: %s",
+			site_of(r, number), site_of(r, later));
+	} else if (is_acknowledged(s, lost)) {
 		s->verdict = nvw_violation(s->findings, off,
 			"the store at %s is lost, and was made before an acknowledgement",
 			site_of(r, number));
@@ -371,18 +369,54 @@ static void judge_lost(struct state *s, uint64_t word, uint64_t number)
 	}
 }
 
-static void note_lost(struct state *s, uint64_t word)
+/* The bytes of the word that durable stores have made behind this version; of one whose stores are all to the
+ * same bytes those before the durable one. */
+static bool is_covered(const struct versions *v, unsigned version)
+{
+	const struct ct_cell *const c = v->cell;
+	uint8_t over = 0;
+
+	if (c->straight == 0) {
+		return c->write[version] < v->durable;
+	}
+	for (unsigned i = version + 1; i < c->count; i++) {
+		if (c->write[i] > c->write[version] && ct_cell_has(c, v->level, i)) {
+			over |= c->made[i].bytes;
+		}
+	}
+	return (c->made[version].bytes & ~over) == 0;
+}
+
+static void for_each_lost(struct state *s, uint64_t word, const struct versions *v,
+	void (*look)(struct state *s, uint64_t word, uint64_t number))
+{
+	for (unsigned i = 0; v->cell != NULL && i < v->cell->count; i++) {
+		if (!ct_cell_has(v->cell, v->level, i) && !is_covered(v, i) &&
+			s->robust->store[v->cell->write[i] - 1].word == word) {
+			look(s, word, v->cell->write[i]);
+		}
+	}
+}
+
+static void note_earliest(struct state *s, uint64_t word, uint64_t number)
+{
+	(void)word;
+	s->earliest = MIN(s->earliest, number);
+}
+
+static void note_versions(struct state *s, uint64_t word)
 {
 	const struct versions v = versions_of(s->robust, s->medium, s->levels, word);
 
-	for (unsigned i = 0; v.cell != NULL && i < v.cell->count; i++) {
-		const uint64_t number = v.cell->write[i];
+	note_durable(s, &v);
+	for_each_lost(s, word, &v, note_earliest);
+}
 
-		if (!ct_cell_has(v.cell, v.level, i) && number > v.durable &&
-			s->robust->store[number - 1].word == word) {
-			judge_lost(s, word, number);
-		}
-	}
+static void judge_versions(struct state *s, uint64_t word)
+{
+	const struct versions v = versions_of(s->robust, s->medium, s->levels, word);
+
+	for_each_lost(s, word, &v, judge_lost);
 }
 
 /* What was read, but for what recovery itself has written. */
@@ -405,10 +439,17 @@ static void for_each_read(struct state *s, void (*look)(struct state *s, uint64_
 
 static void judge_reads(struct state *s)
 {
-	s->robust->serial++;
+	struct ct_program_order *const order = &s->robust->order;
+
+	ct_program_order_begin(order);
 	s->of_kernel = 0;
-	for_each_read(s, note_durable);
-	for_each_read(s, note_lost);
+	s->earliest = UINT64_MAX;
+	for_each_read(s, note_versions);
+	if (s->earliest == UINT64_MAX) {
+		return;
+	}
+	ct_program_order_follow(order, s->medium->stores, s->earliest);
+	for_each_read(s, judge_versions);
 }
 
 /* ---- The readers --------------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * Robustness: a judge that needs no checker. A state is suspicious if what recovery and check read from it
  * comes from no prefix of the run: a store is lost that the program made before a store that is durable, and
  * both words were read. "Before" is an order that the program itself has made, whatever the order of its
- * work-items: in one work-item, by the end of a kernel, or by an acknowledgement. Two stores without such an
- * order may persist in any.
+ * work-items: in one work-item, by synchronization (program_order.h), by the end of a kernel, or by an
+ * acknowledgement. Two stores without such an order may persist in any.
  *
  * The readers are the parts of the check, each for itself (nvw_parts), after nvw_recover(); of a workload
  * without parts the structure's recovery and its whole check. What nvw_recover() reads is not counted: its
@@ -24,9 +24,9 @@
 
 struct ct_robust;
 
-/* Reads the log of the workload's run. The plan stays the caller's. NVW_E_USAGE under a model whose writes
- * are not the program's stores. */
-NVW_CHECKED int ct_robust_create(int log_fd, const struct ct_rules *rules,
+/* Reads the log of the workload's run, and what was told of its synchronization. The plan stays the caller's.
+ * NVW_E_USAGE under a model that has no epochs. */
+NVW_CHECKED int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
 	const struct nvw_workload *workload, void *plan, struct ct_robust **ret_robust);
 void ct_robust_destroy(struct ct_robust *robust);
 

@@ -680,9 +680,9 @@ void ct_worker_run(const struct ct_exploration *e, const struct ct_plan *plan, s
 	m->image.recoveries = &shared->recoveries;
 	m->image.alike = &shared->alike;
 
-	/* Under buffered epoch persistency acknowledgements depend on the levels of all cells. */
+	/* Under buffered epoch persistency acknowledgements depend on the levels of all cells: no tree. */
 	if (!error && e->tells_reads && !e->rules.mixed &&
-		ct_model_info(e->rules.model)->levels != CT_GRAPH) {
+		(e->robust != NULL || ct_model_info(e->rules.model)->levels != CT_GRAPH)) {
 		error = ct_image_track(&m->image);
 	}
 

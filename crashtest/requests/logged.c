@@ -118,7 +118,8 @@ int ct_logged_explore(const struct ct_logged *l, const struct ct_rules *rules,
 	struct ct_rules timed = *rules;
 
 	if (options->robust) {
-		NVW_TRY(ct_robust_create(l->log_fd, rules, b->subject->workload, b->plan, &robust));
+		NVW_TRY(ct_robust_create(
+			l->log_fd, l->shared->syncs_fd, rules, b->subject->workload, b->plan, &robust));
 	}
 	if (options->go_on > 0) {
 		NVW_TRY(ct_go_on_make(&oracle, b->subject->config, options->go_on, &go_on));
@@ -175,6 +176,12 @@ static int run_logged(struct ct_logged *l, const struct ct_options *options)
 	if (l->log_fd < 0) {
 		return NVW_E_SYSTEM;
 	}
+	if (options->robust) {
+		l->shared->syncs_fd = ct_log_file();
+		if (l->shared->syncs_fd < 0) {
+			return NVW_E_SYSTEM;
+		}
+	}
 	if (options->progress != NULL) {
 		options->progress(options->context, &emulating);
 	}
@@ -198,6 +205,9 @@ void ct_logged_destroy(struct ct_logged *l)
 {
 	if (l->log_fd >= 0) {
 		close(l->log_fd);
+	}
+	if (l->shared != NULL && l->shared->syncs_fd > 0) {
+		close(l->shared->syncs_fd);
 	}
 	ct_run_shared_destroy(l->shared);
 	ct_bench_destroy(&l->bench);

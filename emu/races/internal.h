@@ -52,6 +52,7 @@ enum { BY_AGENT, BY_LOCAL_OR_WIDER, BY_REMOTE, BY_ANY, IGNORING_SCOPES, RELEASED
 
 struct sync {
 	uint32_t next;
+	uint64_t place;   /* the first of its clocks, as observers know them */
 	uint32_t domains; /* of local scope or wider, by domain */
 	vclock released[RELEASED];
 	uint32_t latest[REACHES]; /* whats of the releases, by reach */
@@ -62,6 +63,7 @@ struct sync {
 
 struct domain {
 	uint32_t next, id;
+	uint64_t place;
 	vclock released;
 };
 
@@ -116,6 +118,10 @@ struct emu_races {
 	uint32_t what_mask;
 	uint32_t last_what;
 
+	void (*told)(void *context, const struct emu_sync *sync); /* NULL: nobody */
+	void *context;
+	uint64_t places; /* so far */
+
 	struct miss misses[MISSES]; /* a ring */
 	uint64_t missed;
 
@@ -129,6 +135,7 @@ struct emu_races {
 struct event {
 	struct nvw_machine *m;
 	uint32_t wavefront, what;
+	uint64_t first_global; /* the wavefront's first work-item */
 	uint64_t lanes;
 	uint32_t since; /* their latest release */
 	uint64_t value;
@@ -215,8 +222,11 @@ void race_check_read_only(const struct event *e, struct cell *c);
 
 /* ---- synchronize.c --------------------------------------------------------------------------- */
 
-/* Joins other into *clock, a reference of the caller's. */
-void race_learn(struct emu_races *r, vclock *clock, vclock other);
+/* Joins other into *clock, a reference of the caller's: true if it adds something. */
+bool race_learn(struct emu_races *r, vclock *clock, vclock other);
+/* Tells the observer, if there is one. */
+void race_tell_sync(struct nvw_machine *m, enum emu_sync_kind kind, uint64_t work_item, uint64_t place,
+	bool changes_word);
 /* A lane of the event acquires the clocks released into its bytes, as far as scopes allow. */
 void race_acquire(const struct event *e, struct cell *c, unsigned lane);
 void race_release(const struct event *e, struct cell *c, unsigned lane);

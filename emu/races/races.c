@@ -147,6 +147,7 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 		return;
 	}
 	e.wavefront = (uint32_t)emu_wavefront_number(m, wf);
+	e.first_global = wf->first_global;
 	m->races->domain_of[e.wavefront] = (uint32_t)(m->races->by_cu ? emu_cu_of(wf)->id : wf->group->id);
 	for (uint64_t rest = lanes; rest && !m->error; rest &= ~e.lanes) {
 		const struct nvw__request *const request = emu_request(wf, (unsigned)__builtin_ctzll(rest));
@@ -217,6 +218,7 @@ void races_group_barrier(struct nvw_machine *m, const struct emu_group *group)
 		vclock_drop(&r->clocks, known);
 	}
 	if (r) {
+		race_tell_sync(m, EMU_SYNC_GROUP, group->id * m->exec.group_size, group->size, false);
 		r->released = true;
 		finish_instruction(m);
 	}
@@ -227,6 +229,7 @@ void races_kernel_barrier(struct nvw_machine *m)
 	struct emu_races *const r = m->races;
 
 	if (r) {
+		race_tell_sync(m, EMU_SYNC_KERNEL, 0, 0, false);
 		race_forget_order(r);
 		for (uint32_t i = 1; i <= r->cells.count; i++) {
 			struct cell *const c = cell_at(r, i);
@@ -294,6 +297,14 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 	r->by_cu = scopes && m->protocol->local_scope == COH_LOCAL_CU;
 	r->report.model = model_name(r);
 	return 0;
+}
+
+void emu_tell_syncs(
+	struct nvw_machine *m, void (*told)(void *context, const struct emu_sync *sync), void *context)
+{
+	assert(m->races && m->exec.number == 0);
+	m->races->told = told;
+	m->races->context = context;
 }
 
 const struct emu_race_report *emu_races(const struct nvw_machine *m)

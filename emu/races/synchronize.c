@@ -9,13 +9,50 @@
  */
 #include "internal.h"
 #include "core/invariant.h"
+#include "../device_memory.h"
+#include "../record.h"
 
-void race_learn(struct emu_races *r, vclock *clock, vclock other)
+bool race_learn(struct emu_races *r, vclock *clock, vclock other)
 {
 	const vclock joined = vclock_join(&r->clocks, *clock, other);
+	const bool learned = joined != *clock;
 
 	vclock_drop(&r->clocks, *clock);
 	*clock = joined;
+	return learned;
+}
+
+void race_tell_sync(
+	struct nvw_machine *m, enum emu_sync_kind kind, uint64_t work_item, uint64_t place, bool changes_word)
+{
+	const struct emu_sync sync = {.stores = record_stores(m),
+		.work_item = work_item,
+		.place = place,
+		.kernel = m->exec.number,
+		.kind = (uint16_t)kind,
+		.changes_word = changes_word};
+
+	if (m->races->told != NULL) {
+		m->races->told(m->races->context, &sync);
+	}
+}
+
+/* A lane passes on its clock, by a place. */
+static void pass_on(const struct event *e, unsigned lane, vclock *released, vclock published, uint64_t place)
+{
+	race_learn(e->m->races, released, published);
+	race_tell_sync(e->m, EMU_SYNC_RELEASE, e->first_global + lane, place, false);
+}
+
+/* A lane gets a clock that was passed on, by a place in the cell. */
+static void get(const struct event *e, const struct cell *c, unsigned lane, vclock released, uint64_t place)
+{
+	struct emu_races *const r = e->m->races;
+
+	if (race_learn(r, &r->parties[e->wavefront]->ordered[lane], released)) {
+		race_tell_sync(e->m, EMU_SYNC_ACQUIRE, e->first_global + lane, place,
+			r->whats[e->what].is_write && emu_device_of(e->m, (emu_line_id)(c->key >> 3))->pool);
+	}
 }
 
 static void forget_sync(struct emu_races *r, struct sync *s)
@@ -66,6 +103,8 @@ static struct sync *sync_for(const struct event *e, struct cell *c)
 		}
 		sync_at(r, i)->next = c->syncs;
 		sync_at(r, i)->mask = e->mask;
+		sync_at(r, i)->place = r->places;
+		r->places += RELEASED;
 		for (unsigned k = 0; k < RELEASED; k++) {
 			sync_at(r, i)->released[k] = VCLOCK_NONE;
 		}
@@ -85,7 +124,7 @@ static struct domain *domain_in(const struct emu_races *r, const struct sync *s,
 	return NULL;
 }
 
-static void release_to_domain(const struct event *e, struct sync *s, vclock published)
+static void release_to_domain(const struct event *e, struct sync *s, unsigned lane, vclock published)
 {
 	struct emu_races *const r = e->m->races;
 	const uint32_t id = r->domain_of[e->wavefront];
@@ -98,10 +137,11 @@ static void release_to_domain(const struct event *e, struct sync *s, vclock publ
 			return;
 		}
 		d = domain_at(r, i);
-		*d = (struct domain){.next = s->domains, .id = id, .released = VCLOCK_NONE};
+		*d = (struct domain){
+			.next = s->domains, .id = id, .place = r->places++, .released = VCLOCK_NONE};
 		s->domains = i;
 	}
-	race_learn(r, &d->released, published);
+	pass_on(e, lane, &d->released, published, d->place);
 }
 
 void race_release(const struct event *e, struct cell *c, unsigned lane)
@@ -117,7 +157,7 @@ void race_release(const struct event *e, struct cell *c, unsigned lane)
 	}
 	published = vclock_mark(&r->clocks, party->ordered[lane], e->wavefront, e->lanes, r->time);
 	if (w->reach >= REACH_AGENT) {
-		race_learn(r, &s->released[BY_AGENT], published);
+		pass_on(e, lane, &s->released[BY_AGENT], published, s->place + BY_AGENT);
 	}
 	if (r->scopes) {
 		unscoped = vclock_mark(&r->clocks, party->unscoped[lane], e->wavefront, e->lanes, r->time);
@@ -125,11 +165,12 @@ void race_release(const struct event *e, struct cell *c, unsigned lane)
 		race_learn(r, &s->released[IGNORING_SCOPES], unscoped);
 		vclock_drop(&r->clocks, unscoped);
 		if (w->reach >= REACH_LOCAL) {
-			race_learn(r, &s->released[BY_LOCAL_OR_WIDER], published);
-			release_to_domain(e, s, published);
+			pass_on(e, lane, &s->released[BY_LOCAL_OR_WIDER], published,
+				s->place + BY_LOCAL_OR_WIDER);
+			release_to_domain(e, s, lane, published);
 		}
 		if (w->reach == REACH_REMOTE) {
-			race_learn(r, &s->released[BY_REMOTE], published);
+			pass_on(e, lane, &s->released[BY_REMOTE], published, s->place + BY_REMOTE);
 		}
 		s->latest[w->reach] = e->what;
 		s->turn[w->reach] = ++r->turns;
@@ -191,27 +232,28 @@ static void note_miss(const struct event *e, const struct sync *s, unsigned lane
 }
 
 /* Joins the clocks that an acquire by a lane gets from s under HRF-indirect. */
-static void acquire_scoped(const struct event *e, const struct sync *s, struct party *party, unsigned lane)
+static void acquire_scoped(
+	const struct event *e, const struct cell *c, const struct sync *s, struct party *party, unsigned lane)
 {
 	NVW_DEEP_INVARIANT(lane < sizeof party->ordered / sizeof *party->ordered);
 
 	struct emu_races *const r = e->m->races;
 	const enum reach reach = r->whats[e->what].reach;
 	const struct domain *const d = domain_in(r, s, r->domain_of[e->wavefront]);
-	vclock *const known = &party->ordered[lane];
+	const vclock *const known = &party->ordered[lane];
 	vclock all;
 
 	if (reach == REACH_REMOTE) {
-		race_learn(r, known, s->released[BY_LOCAL_OR_WIDER]);
+		get(e, c, lane, s->released[BY_LOCAL_OR_WIDER], s->place + BY_LOCAL_OR_WIDER);
 	}
 	if (reach == REACH_AGENT) {
-		race_learn(r, known, s->released[BY_AGENT]);
+		get(e, c, lane, s->released[BY_AGENT], s->place + BY_AGENT);
 	}
 	if (reach >= REACH_LOCAL) {
-		race_learn(r, known, s->released[BY_REMOTE]);
+		get(e, c, lane, s->released[BY_REMOTE], s->place + BY_REMOTE);
 	}
 	if (reach >= REACH_LOCAL && d) {
-		race_learn(r, known, d->released);
+		get(e, c, lane, d->released, d->place);
 	}
 	race_learn(r, &party->unscoped[lane], s->released[IGNORING_SCOPES]);
 	all = vclock_join(&r->clocks, *known, s->released[BY_ANY]);
@@ -237,9 +279,9 @@ void race_acquire(const struct event *e, struct cell *c, unsigned lane)
 			continue;
 		}
 		if (r->scopes) {
-			acquire_scoped(e, s, party, lane);
+			acquire_scoped(e, c, s, party, lane);
 		} else {
-			race_learn(r, &party->ordered[lane], s->released[BY_AGENT]);
+			get(e, c, lane, s->released[BY_AGENT], s->place + BY_AGENT);
 		}
 	}
 }

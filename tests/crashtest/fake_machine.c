@@ -215,6 +215,21 @@ int emu_set_order(struct nvw_machine *m, const struct emu_order *order, struct e
 	return 0;
 }
 
+int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
+{
+	return 0;
+}
+
+const struct emu_race_report *emu_races(const struct nvw_machine *m)
+{
+	return NULL;
+}
+
+void emu_tell_syncs(
+	struct nvw_machine *m, void (*told)(void *context, const struct emu_sync *sync), void *context)
+{
+}
+
 uint64_t emu_inserted_met(const struct nvw_machine *m)
 {
 	return 0;

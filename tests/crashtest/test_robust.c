@@ -25,7 +25,18 @@
 /* ---- A record and its flag, read together ------------------------------------------------------------ */
 
 enum { OPS = 6, WORDS = 1024 };
-enum fault { RIGHT = -1, NO_BARRIER, EARLY_ACK, LATER_KERNEL, UNREAD };
+enum fault {
+	RIGHT = -1,
+	NO_BARRIER,
+	EARLY_ACK,
+	LATER_KERNEL,
+	UNREAD,
+	HALVES,
+	TOGETHER,
+	NARROW,
+	HANDED_ON,
+	TOLD_EARLY
+};
 
 static int pool(const void *plan, struct nvw_pool_params *ret_params)
 {
@@ -78,6 +89,73 @@ static void only_flag(const void *args)
 	nvw_p_barrier_wi();
 }
 
+/* The flag and, behind it in the same word, a mark. */
+static void append_in_halves(const void *args)
+{
+	const struct args *const a = args;
+	uint32_t *const flag = (uint32_t *)&a->words[16 * a->op + 8];
+
+	nvw_store(&flag[1], 7);
+	nvw_store(flag, 1);
+	nvw_p_barrier_wi();
+}
+
+/* One work-item of the group stores the record, the other the flag. */
+static void append_together(const void *args)
+{
+	const struct args *const a = args;
+
+	if (nvw_local_id() == 0) {
+		store_record(a);
+	}
+	nvw_barrier(NVW_WORKGROUP);
+	if (a->fault == TOGETHER) {
+		nvw_p_barrier_wg();
+	}
+	if (nvw_local_id() == 1) {
+		only_flag(args);
+	}
+}
+
+/* Likewise in two groups: a word of the NVRAM tells the second one. Without TOLD_EARLY the first one has made
+ * its record durable. */
+static void hand_on(const void *args)
+{
+	const struct args *const a = args;
+	uint64_t *const told = &a->words[16 * a->op + 4];
+
+	if (nvw_group_id() == 0) {
+		store_record(a);
+		if (a->fault == HANDED_ON) {
+			nvw_p_barrier_wi();
+		}
+		nvw_atomic_store(told, 1, NVW_RELEASE, NVW_SCOPE_AGENT);
+		return;
+	}
+	while (nvw_atomic_load(told, NVW_ACQUIRE, NVW_SCOPE_AGENT) == 0) {
+	}
+	only_flag(args);
+}
+
+static int launch(struct nvw_machine *machine, const struct args *a)
+{
+	switch (a->fault) {
+	case LATER_KERNEL:
+		NVW_TRY(nvw_launch(machine, "record", only_record, a, 1, 1));
+		return nvw_launch(machine, "flag", only_flag, a, 1, 1);
+	case HALVES:
+		return nvw_launch(machine, "halves", append_in_halves, a, 1, 1);
+	case TOGETHER:
+	case NARROW:
+		return nvw_launch(machine, "together", append_together, a, 1, 2);
+	case HANDED_ON:
+	case TOLD_EARLY:
+		return nvw_launch(machine, "hand on", hand_on, a, 2, 1);
+	default:
+		return nvw_launch(machine, "append", append, a, 1, 1);
+	}
+}
+
 static int run(void *plan, struct nvw_machine *machine)
 {
 	const struct plan *const p = plan;
@@ -87,12 +165,7 @@ static int run(void *plan, struct nvw_machine *machine)
 	for (uint64_t op = 0; op < OPS; op++) {
 		const struct args a = {words, op, p->mutation};
 
-		if (p->mutation == LATER_KERNEL) {
-			NVW_TRY(nvw_launch(machine, "record", only_record, &a, 1, 1));
-			NVW_TRY(nvw_launch(machine, "flag", only_flag, &a, 1, 1));
-		} else {
-			NVW_TRY(nvw_launch(machine, "append", append, &a, 1, 1));
-		}
+		NVW_TRY(launch(machine, &a));
 	}
 	return 0;
 }
@@ -116,6 +189,11 @@ static const struct nvw_mutation mutations[] = {
 	{"early-ack", "acknowledged before the flag is durable", "permitted", NULL},
 	{"later-kernel", "the record is a kernel's, the flag the next one's", "permitted", NULL},
 	{"unread", "as no-barrier, and the record is never read", "permitted", NULL},
+	{"halves", "a word is stored in two halves", "permitted", NULL},
+	{"together", "none: the record is of another work-item of the group", "permitted", NULL},
+	{"narrow", "as together, without the barrier of the group", "permitted", NULL},
+	{"handed-on", "none: the record is of another group, which tells", "permitted", NULL},
+	{"told-early", "as handed-on, and the record is not durable", "permitted", NULL},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -134,24 +212,34 @@ static const struct nvw_workload records = {
 
 static struct ct_result result;
 
-static int judge(const struct nvw_workload *w, const char *assignments, int mutation, enum ct_mode mode)
+static int judge_under(const char *model, const struct nvw_workload *w, const char *assignments, int mutation)
 {
-	const struct ct_options o = {
-		.mode = mode, .states = 400, .seed = 1, .jobs = 1, .robust = true, .unexplained = true};
+	struct ct_options o = {.mode = CT_PERMITTED,
+		.states = 400,
+		.seed = 1,
+		.jobs = 1,
+		.robust = true,
+		.unexplained = true};
 
+	assert_non_null(ct_model_find(model, &o.model));
 	return small_run(w, assignments, mutation, &o, &result);
+}
+
+static int judge(const struct nvw_workload *w, const char *assignments, int mutation)
+{
+	return judge_under("epoch", w, assignments, mutation);
 }
 
 static void expect(int fault, const char *text)
 {
-	assert_int_equal(judge(&records, "", fault, CT_PERMITTED), 0);
+	assert_int_equal(judge(&records, "", fault), 0);
 	assert_int_equal(result.finding_count, 1);
 	assert_non_null(strstr(result.finding[0].text, text));
 }
 
 static void what_barriers_order_is_robust(void **state)
 {
-	assert_int_equal(judge(&records, "", RIGHT, CT_PERMITTED), 0);
+	assert_int_equal(judge(&records, "", RIGHT), 0);
 	assert_true(result.consistent);
 	assert_true(result.states_distinct > OPS);
 }
@@ -173,9 +261,50 @@ static void the_end_of_a_kernel_is_an_order(void **state)
 	expect(LATER_KERNEL, " (store_record) is lost, and one of a later kernel is durable: test_robust.c:");
 }
 
+static void halves_of_a_word_have_an_order(void **state)
+{
+	expect(HALVES, " (append_in_halves) is lost, and a later one of its work-item is durable");
+}
+
+/* With stores of two work-items. */
+static void expect_of_two(const char *model, int right, int wrong)
+{
+	assert_int_equal(judge_under(model, &records, "", right), 0);
+	assert_true(result.consistent);
+	assert_int_equal(judge_under(model, &records, "", wrong), 0);
+	assert_int_equal(result.finding_count, 1);
+	assert_non_null(strstr(result.finding[0].text,
+		" (store_record) is lost, and one of a work-item that synchronized behind it is durable: "
+		"test_robust.c:"));
+}
+
+static void a_barrier_of_a_group_orders_its_work_items(void **state)
+{
+	expect_of_two("epoch", TOGETHER, NARROW);
+	expect_of_two("buffered-epoch", TOGETHER, NARROW);
+}
+
+/* Without stalls a work-item's barrier orders nothing of another group, so both are wrong then. */
+static void what_another_has_told_comes_behind_it(void **state)
+{
+	expect_of_two("epoch", HANDED_ON, TOLD_EARLY);
+	assert_int_equal(judge_under("buffered-epoch", &records, "", HANDED_ON), 0);
+	assert_int_equal(result.finding_count, 1);
+}
+
+static void an_acknowledgement_under_buffered_epochs_waits(void **state)
+{
+	assert_int_equal(judge_under("buffered-epoch", &records, "", RIGHT), 0);
+	assert_true(result.consistent);
+	assert_int_equal(judge_under("buffered-epoch", &records, "", EARLY_ACK), 0);
+	assert_int_equal(result.finding_count, 1);
+	assert_non_null(strstr(
+		result.finding[0].text, " (store_flag) is lost, and was made before an acknowledgement"));
+}
+
 static void what_nobody_reads_does_not_count(void **state)
 {
-	assert_int_equal(judge(&records, "", UNREAD, CT_PERMITTED), 0);
+	assert_int_equal(judge(&records, "", UNREAD), 0);
 	assert_true(result.consistent);
 }
 
@@ -185,6 +314,8 @@ static void what_nobody_reads_does_not_count(void **state)
  *
  *	btree		a work-item publishes for several keys, whose operations are independent: a value's
  *			update may be durable before the order word of another node
+ *	stack		a node is taken, and announced, before its push is durable: recovery takes it from
+ *			the announcement
  *	saved-tasks	with --recovery=undo the entries of a task are filled in one epoch, whose words
  *			the log restores together; those that were not logged keep what the crash left
  */
@@ -200,7 +331,8 @@ static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void
 		{&nvw_workload_btree, "count=120 preload=60 batch=60 group-size=16",
 			" (publish_order) is lost"},
 		{&nvw_workload_queue, "count=96 producers=2 consumers=2 capacity=32 group-size=16", NULL},
-		{&nvw_workload_stack, "count=60 stacks=1 groups=3 group-size=5 payload=6 take=100", NULL},
+		{&nvw_workload_stack, "count=60 stacks=1 groups=3 group-size=5 payload=6 take=100",
+			" (publish) is lost"},
 		{&nvw_workload_steal_log, "tasks=24 groups=4 depth=4 group-size=16", NULL},
 		{&nvw_workload_tiered, "count=96 groups=2 group-size=8", NULL},
 		{&nvw_workload_saved_tasks, "program=nqueens n=5 entries=128 group-size=16", NULL},
@@ -209,7 +341,7 @@ static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void
 	};
 
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_int_equal(judge(cases[i].workload, cases[i].options, RIGHT, CT_PERMITTED), 0);
+		assert_int_equal(judge(cases[i].workload, cases[i].options, RIGHT), 0);
 		for (unsigned k = 0; k < result.finding_count; k++) {
 			const char *const text = result.finding[k].text;
 
@@ -222,7 +354,9 @@ static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void
 
 static void observed_mode_is_refused(void **state)
 {
-	assert_int_equal(judge(&records, "", RIGHT, CT_OBSERVED), NVW_E_USAGE);
+	const struct ct_options o = {.mode = CT_OBSERVED, .states = 1, .jobs = 1, .robust = true};
+
+	assert_int_equal(small_run(&records, "", RIGHT, &o, &result), NVW_E_USAGE);
 	assert_non_null(strstr(nvw_error_message(), "--oracle=robust: expected --mode=permitted"));
 }
 
@@ -233,6 +367,10 @@ int main(void)
 		cmocka_unit_test(a_missing_barrier_is_told_with_both_stores),
 		cmocka_unit_test(a_store_that_is_lost_behind_an_acknowledgement_is_told),
 		cmocka_unit_test(the_end_of_a_kernel_is_an_order),
+		cmocka_unit_test(halves_of_a_word_have_an_order),
+		cmocka_unit_test(a_barrier_of_a_group_orders_its_work_items),
+		cmocka_unit_test(what_another_has_told_comes_behind_it),
+		cmocka_unit_test(an_acknowledgement_under_buffered_epochs_waits),
 		cmocka_unit_test(what_nobody_reads_does_not_count),
 		cmocka_unit_test(the_shipped_structures_have_at_most_the_reports_that_are_listed),
 		cmocka_unit_test(observed_mode_is_refused),

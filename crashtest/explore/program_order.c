@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The order that synchronization makes. See program_order.h. */
+#include "program_order.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <emu.h>
+#include <nvw/random.h>
+
+#include "core/array.h"
+
+enum { OF_PLACE = UINT32_MAX, MANY = 4096 };
+
+struct reading {
+	struct ct_program_order *order;
+	uint64_t stores, next; /* next: the first store that is not yet behind */
+	const uint32_t *members;
+};
+
+/* ---- Members ------------------------------------------------------------------------------------------- */
+
+static uint32_t *place_of(const struct ct_program_order *o, uint32_t kernel, uint64_t id)
+{
+	uint32_t i = (uint32_t)nvw_mix64(id ^ (uint64_t)kernel << 40) & o->mask;
+
+	while (o->table[i] != 0 &&
+		(o->member[o->table[i] - 1].kernel != kernel || o->member[o->table[i] - 1].id != id)) {
+		i = (i + 1) & o->mask;
+	}
+	return &o->table[i];
+}
+
+/* Room for this many members. */
+static int make_room(struct ct_program_order *o, uint64_t count)
+{
+	uint64_t capacity = 1024;
+
+	while (capacity < 2 * count) {
+		capacity *= 2;
+	}
+	o->member = calloc(count + 1, sizeof *o->member);
+	o->table = capacity <= UINT32_MAX ? calloc(capacity, sizeof *o->table) : NULL;
+	o->mask = (uint32_t)(capacity - 1);
+	if (o->member == NULL || o->table == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the order of a program");
+	}
+	return 0;
+}
+
+static uint32_t member_of(struct ct_program_order *o, uint32_t kernel, uint64_t id)
+{
+	uint32_t *const place = place_of(o, kernel, id);
+
+	if (*place == 0) {
+		o->member[o->members] = (struct ct_member){.id = id, .kernel = kernel};
+		*place = ++o->members;
+	}
+	return *place - 1;
+}
+
+/* ---- What was told ------------------------------------------------------------------------------------- */
+
+static int add_edge(struct ct_program_order *o, const struct ct_edge *edge)
+{
+	if (!NVW_ROOM(o->edge, o->edge_capacity, o->edges + 1)) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the order of a program");
+	}
+	o->edge[o->edges++] = *edge;
+	return 0;
+}
+
+/* Through a place it is the order of the edges that counts, not the number of a store. */
+static int release(struct ct_program_order *o, const struct emu_sync *s, uint32_t member, uint32_t place)
+{
+	return add_edge(
+		o, &(struct ct_edge){.at = s->stores, .upto = s->stores, .from = member, .to = place});
+}
+
+static int acquire(struct ct_program_order *o, const struct emu_sync *s, uint32_t member, uint32_t place)
+{
+	uint64_t after = s->stores;
+
+	if (s->changes_word && o->member[member].newest > 0) {
+		after = o->member[member].newest - 1;
+	}
+	return add_edge(o,
+		&(struct ct_edge){.at = s->stores, .after = after, .upto = 1, .from = place, .to = member});
+}
+
+static bool meets(const struct ct_member *m, const struct emu_sync *s)
+{
+	return m->kernel == s->kernel && (s->kind == EMU_SYNC_KERNEL || m->id - s->work_item < s->place);
+}
+
+/* Of all that meet at a barrier; the place is one that nothing else has. */
+static int meet(struct ct_program_order *o, const struct emu_sync *s, uint64_t number,
+	int (*pass)(struct ct_program_order *o, const struct emu_sync *s, uint32_t member, uint32_t place))
+{
+	const uint32_t place = member_of(o, OF_PLACE, UINT64_MAX - number);
+
+	if (s->kind == EMU_SYNC_KERNEL) {
+		for (uint32_t i = 0; i < o->members; i++) {
+			if (meets(&o->member[i], s)) {
+				NVW_TRY(pass(o, s, i, place));
+			}
+		}
+		return 0;
+	}
+	for (uint64_t id = s->work_item; id < s->work_item + s->place; id++) {
+		const uint32_t member = *place_of(o, s->kernel, id);
+
+		if (member != 0) {
+			NVW_TRY(pass(o, s, member - 1, place));
+		}
+	}
+	return 0;
+}
+
+static int add_sync(struct ct_program_order *o, const struct emu_sync *s, uint64_t number)
+{
+	if (s->kind == EMU_SYNC_GROUP || s->kind == EMU_SYNC_KERNEL) {
+		NVW_TRY(meet(o, s, number, release));
+		return meet(o, s, number, acquire);
+	}
+	const uint32_t member = member_of(o, s->kernel, s->work_item),
+		       place = member_of(o, OF_PLACE, s->place);
+
+	return s->kind == EMU_SYNC_RELEASE ? release(o, s, member, place) : acquire(o, s, member, place);
+}
+
+static int visit(struct reading *r, const struct emu_sync *s, uint64_t number)
+{
+	struct ct_program_order *const o = r->order;
+
+	for (; r->next < r->stores && r->next < s->stores; r->next++) {
+		o->member[r->members[r->next]].newest = r->next + 1;
+	}
+	return add_sync(o, s, number);
+}
+
+/* Those that synchronize without a store: barriers look for members that there are. */
+static int note_member(struct reading *r, const struct emu_sync *s, uint64_t number)
+{
+	(void)number;
+	if (s->kind == EMU_SYNC_RELEASE || s->kind == EMU_SYNC_ACQUIRE) {
+		(void)member_of(r->order, s->kernel, s->work_item);
+	}
+	return 0;
+}
+
+static int for_each_sync(
+	struct reading *r, int fd, int (*look)(struct reading *r, const struct emu_sync *s, uint64_t number))
+{
+	struct emu_sync some[MANY / sizeof(struct emu_sync)];
+	uint64_t number = 0;
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, some, sizeof some, at)) > 0) {
+		for (size_t i = 0; i < (size_t)n / sizeof *some; i++) {
+			NVW_TRY(look(r, &some[i], number++));
+		}
+		at += n;
+	}
+	return n < 0 ? nvw_fail_errno("the list of what synchronized") : 0;
+}
+
+static uint64_t sync_count(int fd)
+{
+	const off_t bytes = fd > 0 ? lseek(fd, 0, SEEK_END) : 0;
+
+	return bytes > 0 ? (uint64_t)bytes / sizeof(struct emu_sync) : 0;
+}
+
+int ct_program_order_read(struct ct_program_order *o, int fd, uint64_t stores,
+	uint64_t (*work_item)(const void *context, uint64_t i, uint32_t *ret_kernel), const void *context,
+	uint32_t **ret_members)
+{
+	struct reading r = {.order = o, .stores = stores};
+	uint32_t *const members = calloc(stores + 1, sizeof *members);
+
+	*ret_members = members;
+	if (members == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the order of a program");
+	}
+	NVW_TRY(make_room(o, stores + 2 * sync_count(fd)));
+	for (uint64_t i = 0; i < stores; i++) {
+		uint32_t kernel;
+		const uint64_t id = work_item(context, i, &kernel);
+
+		members[i] = member_of(o, kernel, id);
+	}
+	r.members = members;
+	if (fd <= 0) {
+		return 0;
+	}
+	NVW_TRY(for_each_sync(&r, fd, note_member));
+	return for_each_sync(&r, fd, visit);
+}
+
+void ct_program_order_free(struct ct_program_order *o)
+{
+	free(o->member);
+	free(o->table);
+	free(o->edge);
+}
+
+uint32_t ct_program_order_member(const struct ct_program_order *o, uint32_t kernel, uint64_t work_item)
+{
+	return *place_of(o, kernel, work_item);
+}
+
+/* ---- A state ------------------------------------------------------------------------------------------- */
+
+void ct_program_order_begin(struct ct_program_order *o)
+{
+	o->serial++;
+}
+
+static uint64_t needed(const struct ct_program_order *o, uint32_t member)
+{
+	return o->member[member].serial == o->serial ? o->member[member].upto : 0;
+}
+
+static void need(struct ct_program_order *o, uint32_t member, uint64_t upto, uint64_t because)
+{
+	struct ct_member *const m = &o->member[member];
+
+	if (needed(o, member) < upto) {
+		m->serial = o->serial;
+		m->upto = upto;
+		m->because = because;
+	}
+}
+
+void ct_program_order_need(struct ct_program_order *o, uint32_t member, uint64_t store)
+{
+	need(o, member, store, store);
+}
+
+/* The number of edges that were made within this many stores. */
+static uint64_t edges_until(const struct ct_program_order *o, uint64_t stores)
+{
+	uint64_t low = 0, high = o->edges;
+
+	while (low < high) {
+		const uint64_t middle = (low + high) / 2;
+
+		if (o->edge[middle].at > stores) {
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	return low;
+}
+
+void ct_program_order_follow(struct ct_program_order *o, uint64_t stores, uint64_t earliest)
+{
+	for (uint64_t i = edges_until(o, stores); i > 0 && o->edge[i - 1].at >= earliest; i--) {
+		const struct ct_edge *const e = &o->edge[i - 1];
+
+		if (needed(o, e->to) > e->after) {
+			need(o, e->from, e->upto, o->member[e->to].because);
+		}
+	}
+}
+
+uint64_t ct_program_order_later(const struct ct_program_order *o, uint32_t member, uint64_t store)
+{
+	return needed(o, member) >= store ? o->member[member].because : 0;
+}
