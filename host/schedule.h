@@ -73,10 +73,12 @@ struct host_switch {
 	uint64_t point; /* of the first of them */
 };
 
-/* How often the flushes and fences that came next behind the stores of a place were executed. */
+/* How often the flushes and fences that came next behind the stores of a place were executed; of a directed
+ * plan, the stores. */
 struct host_store_place {
 	uint64_t code; /* 0: free */
 	uint64_t exposed;
+	uint32_t site, padding; /* of a directed plan */
 };
 
 /* A change at the one with this number, from 1, of a place. */
@@ -94,10 +96,11 @@ struct host_schedule_length {
 struct host_schedule_plan {
 	uint64_t seed, number; /* from 1 */
 	uint32_t depth;
-	uint32_t policy;            /* enum host_policy */
-	uint64_t points, exposed;   /* of the first schedule */
-	struct host_aim aim;        /* nth 0: none */
-	uint32_t switches, padding; /* of the list */
+	uint32_t policy;          /* enum host_policy */
+	uint64_t points, exposed; /* of the first schedule */
+	struct host_aim aim;      /* nth 0: none */
+	uint32_t switches;        /* of the list */
+	uint32_t directed;        /* changes come right behind stores of places that are wanted */
 };
 
 struct host_schedule {

@@ -53,8 +53,8 @@ static struct host_aim draw_aim(
 	return (struct host_aim){.code = p->code, .nth = 1 + nvw_random_below(&random, p->exposed)};
 }
 
-struct host_schedule_plan host_schedule_plan_of(
-	uint64_t seed, uint64_t number, unsigned depth, const struct host_schedule_length *first)
+struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, unsigned depth, bool directed,
+	const struct host_schedule_length *first)
 {
 	static const enum host_policy turns[] = {
 		HOST_POLICY_STORES, HOST_POLICY_PRIORITIES, HOST_POLICY_RANDOM, HOST_POLICY_PLACES};
@@ -63,15 +63,61 @@ struct host_schedule_plan host_schedule_plan_of(
 		.depth = depth,
 		.policy = HOST_POLICY_PLAIN,
 		.points = first->points,
-		.exposed = first->exposed};
+		.exposed = first->exposed,
+		.directed = directed};
 
-	if (number > 1) {
+	if (number > 1 && directed) {
+		plan.policy = HOST_POLICY_PLACES;
+	} else if (number > 1) {
 		plan.policy = turns[number % (sizeof turns / sizeof *turns)];
 	}
 	if (plan.policy == HOST_POLICY_PLACES) {
 		plan.aim = draw_aim(&plan, first);
 	}
 	return plan;
+}
+
+/* line: FILE:LINE, the end of a path and a number. */
+static bool is_named(const struct host_place *p, const char *line)
+{
+	const char *const colon = strrchr(line, ':');
+	const size_t wanted = colon ? (size_t)(colon - line) : 0, length = strlen(p->file);
+
+	if (wanted == 0 || wanted > length || strtoul(colon + 1, NULL, 10) != p->line) {
+		return false;
+	}
+	const char *const end = p->file + length - wanted;
+
+	return memcmp(end, line, wanted) == 0 && (end == p->file || end[-1] == '/');
+}
+
+/* The line, or one that it is inlined at. */
+static bool is_at(const struct host_session *s, uint32_t site, const char *line)
+{
+	struct host_place p[HOST_INLINED_MAX];
+	const unsigned n = host_places_of(s->control, site, p);
+	unsigned i = 0;
+
+	while (i < n && !is_named(&p[i], line)) {
+		i++;
+	}
+	return i < n;
+}
+
+int host_schedule_direct(struct host_session *s, const char *line)
+{
+	struct host_schedule_length *const l = &s->schedule->length;
+
+	for (unsigned i = 0; i < HOST_SCHEDULE_PLACES; i++) {
+		if (l->place[i].exposed > 0 && !is_at(s, l->place[i].site, line)) {
+			l->place[i].exposed = 0;
+		}
+	}
+	if (count_places(l) == 0) {
+		return nvw_fail(NVW_E_INPUT,
+			"--switch-at=%s: no store of that line was executed while threads took turns", line);
+	}
+	return 0;
 }
 
 const char *host_policy_name(uint32_t policy)

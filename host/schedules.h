@@ -8,9 +8,13 @@
 #include "exec.h"
 #include "schedule.h"
 
-/* Of schedule number N (from 1); the length is that of schedule 1, which needs none. */
-struct host_schedule_plan host_schedule_plan_of(
-	uint64_t seed, uint64_t number, unsigned depth, const struct host_schedule_length *first);
+/* Of schedule number N (from 1); the length is that of schedule 1, which needs none. directed: see
+ * host_schedule_direct(). */
+struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, unsigned depth, bool directed,
+	const struct host_schedule_length *first);
+/* After schedule 1 of a directed plan: only the places of a line, FILE:LINE, stay in its length. NVW_E_INPUT:
+ * there are none. */
+NVW_CHECKED int host_schedule_direct(struct host_session *session, const char *line);
 const char *host_policy_name(uint32_t policy);
 
 /* Makes the file in the session's folder. list: the plan's switches, or NULL. */

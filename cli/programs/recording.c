@@ -16,9 +16,12 @@ static int take_schedule(struct host_session *s, struct crash_recording *r)
 {
 	NVW_TRY(host_schedule_check(s));
 	if (r->schedule != NULL) {
+		if (r->switch_at != NULL) {
+			NVW_TRY(host_schedule_direct(s, r->switch_at));
+		}
+		memcpy(r->made, s->schedule, sizeof *r->made);
 		FILE *const to = fmemopen(r->end, sizeof r->end - 1, "w");
 
-		memcpy(r->made, s->schedule, sizeof *r->made);
 		if (to != NULL) {
 			host_schedule_print_end(s, to);
 			fclose(to);

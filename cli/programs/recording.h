@@ -41,6 +41,7 @@ struct crash_recording {
 	/* Its threads take turns; NULL: they do not. Then, with the list of a plan that has one, what the
 	 * schedule has become, and how it ended if no thread could go on. */
 	const struct host_schedule_plan *schedule;
+	const char *switch_at; /* of the first schedule of a directed plan: its line; else NULL */
 	const struct host_switch *switches;
 	struct host_schedule *made; /* output; the caller's room */
 	char end[2048];             /* output */

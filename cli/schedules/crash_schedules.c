@@ -46,6 +46,7 @@ static int run_scheduled(struct crash_tested *t, const struct host_schedule_plan
 	r->judged = true;
 	r->quiet = plan->number > 1; /* they would be the same */
 	r->schedule = plan;
+	r->switch_at = plan->number == 1 && plan->directed ? t->request->schedules.at : NULL;
 	r->switches = list;
 	r->made = ret_made;
 	const int found = crash_record(r);
@@ -298,7 +299,7 @@ static void note_end(struct schedules *x, const struct host_schedule_plan *plan)
 static int test_schedule(struct schedules *x, uint64_t number, struct ct_result *rooms)
 {
 	const struct host_schedule_plan plan =
-		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, &x->first);
+		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, x->asked.at != NULL, &x->first);
 
 	NVW_TRY(run(x, &plan, NULL, &x->ran));
 	if (number == 1) {

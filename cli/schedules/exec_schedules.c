@@ -177,7 +177,7 @@ static int run_one(struct exec_schedules *x, const struct host_options *options,
 	uint64_t number, uint64_t since)
 {
 	const struct host_schedule_plan plan =
-		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, &x->first);
+		host_schedule_plan_of(x->asked.seed, number, x->asked.depth, x->asked.at != NULL, &x->first);
 	struct host_options o = *options;
 	struct host_session s;
 	uint64_t hash = 0;
@@ -192,6 +192,9 @@ static int run_one(struct exec_schedules *x, const struct host_options *options,
 	}
 	if (!error) {
 		error = put_back(&s, since);
+	}
+	if (!error && number == 1 && x->asked.at != NULL) {
+		error = host_schedule_direct(&s, x->asked.at);
 	}
 	if (number == 1) {
 		x->first = s.schedule->length;
@@ -216,8 +219,8 @@ int exec_schedules_run(const struct host_options *options, char *const argv[], s
 	for (uint64_t i = 1; i <= x->asked.count && !error && !nvw_stopping(); i++) {
 		error = run_one(x, options, argv, i, since);
 	}
-	*ret_plan = host_schedule_plan_of(
-		x->asked.seed, x->asked.only > 0 ? x->asked.only : 1, x->asked.depth, &x->first);
+	*ret_plan = host_schedule_plan_of(x->asked.seed, x->asked.only > 0 ? x->asked.only : 1,
+		x->asked.depth, x->asked.at != NULL, &x->first);
 	return error;
 }
 

@@ -21,7 +21,8 @@ int cli_schedules_from(const struct cli_options *given, struct cli_schedules *re
 	*ret_asked = (struct cli_schedules){.count = count_of(given),
 		.only = cli_number(given, CLI_schedule),
 		.seed = cli_number(given, CLI_schedule_seed),
-		.depth = (unsigned)cli_number(given, CLI_schedule_depth)};
+		.depth = (unsigned)cli_number(given, CLI_schedule_depth),
+		.at = cli_text(given, CLI_switch_at)};
 	if (ret_asked->only > 0 && ret_asked->count > 0) {
 		return nvw_fail(NVW_E_USAGE,
 			"--schedule runs one schedule, --schedules all up to a number: expected one of them");

@@ -4,7 +4,8 @@
  * thread has a random one, the highest goes, and at depth - 1 random points the running thread's becomes the
  * lowest. Under "store and flush" these are points between a thread's store and its flush or fence: others
  * then go on with what is visible and not durable. Most of these are of the few places that are executed often;
- * under "a store's place" each place is as likely.
+ * under "a store's place" each place is as likely. A directed plan has only the places that are wanted, and
+ * the change comes right behind the store: a flush need not be the next that its thread does.
  */
 #include <stdlib.h>
 
@@ -69,6 +70,8 @@ void host_policy_begin(void)
 		draw_changes(p->depth, p->exposed);
 	} else if (p->policy == HOST_POLICY_RANDOM) {
 		policy.rarely = draw_rarity(p->points);
+	} else if (p->directed && p->number % 2 == 1) {
+		policy.rarely = draw_rarity(p->points);
 	}
 }
 
@@ -98,17 +101,6 @@ static struct host_turn *by_priority(struct host_turn *t, uint64_t now, struct h
 	return highest(default_);
 }
 
-/* As by priority, with one change, at a place of stores. */
-static struct host_turn *by_place(struct host_turn *t, bool exposed, struct host_turn *default_)
-{
-	const struct host_aim *const aim = &host_schedule->plan.aim;
-
-	if (exposed && aim->code == (uintptr_t)t->store_place && ++policy.passed == aim->nth) {
-		t->priority = --policy.lowest;
-	}
-	return highest(default_);
-}
-
 static struct host_turn *at_random(struct host_turn *default_)
 {
 	if (below(policy.rarely) > 0) {
@@ -117,6 +109,30 @@ static struct host_turn *at_random(struct host_turn *default_)
 	struct host_turn *const t = host_turns.of[below(host_turns.count)];
 
 	return host_turn_may_go(t) ? t : default_;
+}
+
+/* The place of stores whose change would come here; NULL: none. */
+static const void *place_here(const struct host_turn *t, bool exposed)
+{
+	if (host_schedule->plan.directed) {
+		return t->before;
+	}
+	return exposed ? t->store_place : NULL;
+}
+
+/* As by priority, with one change, at a place of stores. Half of the directed plans mix the threads until then:
+ * by priority, one may have ended before another comes to the place. */
+static struct host_turn *by_place(struct host_turn *t, bool exposed, struct host_turn *default_)
+{
+	const struct host_aim *const aim = &host_schedule->plan.aim;
+
+	if (aim->code != 0 && aim->code == (uintptr_t)place_here(t, exposed) && ++policy.passed == aim->nth) {
+		t->priority = --policy.lowest;
+	}
+	if (policy.rarely > 0 && policy.passed < aim->nth) {
+		return at_random(default_);
+	}
+	return highest(default_);
 }
 
 /* Switches to a thread that cannot go are passed over: the list may be a part of what was made. */

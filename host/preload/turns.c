@@ -73,16 +73,27 @@ void host_schedule_refuse(const char *why)
 	stop();
 }
 
+static uint32_t site_of(void *place)
+{
+	const struct host_caller caller = {.address = place};
+	const bool inside = host_self.inside;
+
+	host_self.inside = true; /* the lock is not the program's */
+	host_lock();
+	const uint32_t site = host_site(&caller);
+
+	host_unlock();
+	host_self.inside = inside;
+	return site;
+}
+
 /* Nobody can go on. */
 __attribute__((noreturn)) static void stuck(enum host_schedule_end how)
 {
 	for (unsigned i = 0; i < host_turns.count; i++) {
 		const struct host_turn *const t = host_turns.of[i];
-		const struct host_caller caller = {.address = t->place};
 
-		host_lock();
-		host_schedule->thread[t->number].site = t->place ? host_site(&caller) : 0;
-		host_unlock();
+		host_schedule->thread[t->number].site = t->place ? site_of(t->place) : 0;
 		host_schedule->thread[t->number].alive = true;
 		host_schedule->thread[t->number].waits =
 			t->state == TURN_WAITS ? t->waits : HOST_WAIT_NOTHING;
@@ -292,15 +303,17 @@ static void poll_from_now(struct host_turn *t)
 }
 
 /* Beyond the room places are not counted. */
-static void count_exposed(const void *store_place)
+static void count_place(void *store_place)
 {
 	struct host_schedule_length *const l = &host_schedule->length;
 	const uint64_t code = (uintptr_t)store_place, hash = code * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 
-	l->exposed++;
 	for (unsigned i = 0; i < PLACE_PROBES; i++) {
 		struct host_store_place *const p = &l->place[(hash + i) % HOST_SCHEDULE_PLACES];
 
+		if (p->code == 0 && host_schedule->plan.directed) {
+			p->site = site_of(store_place);
+		}
 		if (p->code == 0 || p->code == code) {
 			p->code = code;
 			p->exposed++;
@@ -317,8 +330,11 @@ static bool note_point(struct host_turn *t, enum host_point what, const void *ob
 	const bool flushes = what == HOST_AT_FLUSH || what == HOST_AT_FENCE, exposed = flushes && t->stored;
 
 	host_schedule->length.points++;
-	if (exposed) {
-		count_exposed(t->store_place);
+	host_schedule->length.exposed += exposed;
+	if (host_schedule->plan.directed && stores) {
+		count_place(t->place);
+	} else if (exposed && !host_schedule->plan.directed) {
+		count_place(t->store_place);
 	}
 	t->point++;
 	all.now += POINT_NS;
@@ -342,7 +358,8 @@ void host_turn_point(enum host_point what, const void *object, void *place)
 {
 	struct host_turn *const t = host_self.turn;
 
-	host_self.turn = NULL; /* a signal's handler takes no part */
+	host_self.turn = NULL;                           /* a signal's handler takes no part */
+	t->before = place != t->place ? t->place : NULL; /* a locked instruction has two points */
 	t->place = place;
 	const bool exposed = note_point(t, what, object);
 

@@ -23,7 +23,8 @@ struct host_turn {
 	uint32_t listed;    /* switches of the list that are behind it */
 	uint32_t at_a_time; /* points since it was its turn */
 	const void *object;
-	void *place, *store_place;    /* of its last point; of its last store */
+	void *place, *before;         /* of its last point; of the one before it, if it is another's */
+	void *store_place;            /* of its last store */
 	uint64_t point, since, until; /* until: a time; 0: for ever */
 	int64_t priority;
 	uint64_t self; /* pthread_t */

@@ -252,14 +252,50 @@ static void a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_o
 		0);
 }
 
+/* FILE:LINE of the store of the first race that was witnessed. */
+static void take_place(char place[300])
+{
+	const char *const at = strstr(output, "reads what store ");
+
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, "reads what store %299s", place), 1);
+}
+
+static int directed(const char *mode, const char *place)
+{
+	return run("rm -f pool && %s exec --check=persistency --schedules=12 --switch-at=%s -- %s pool %s",
+		nvwave, place, program, mode);
+}
+
 static void an_exchange_of_what_is_mapped_is_a_store(void **state)
 {
 	static const char *const words[] = {
 		"consume_exchanged reads what store ", "exchange_rarely has not made durable", NULL};
 
+	char place[300];
+
 	run("rm -f pool && %s exec --check=persistency --schedules=100 -- %s pool exchanged", nvwave,
 		program);
 	expect_words(words);
+	take_place(place);
+	assert_int_equal(directed("exchanged-in-time", place), 0);
+	assert_null(strstr(output, "witnessed by schedule"));
+}
+
+/* A line that is known: a tenth of the schedules do. */
+static void a_directed_schedule_switches_behind_the_stores_of_its_line(void **state)
+{
+	static const char *const words[] = {
+		"consume reads what store ", "publish_early has not made durable", NULL};
+	char place[300];
+
+	run("rm -f pool && %s exec --check=persistency --schedules=20 -- %s pool race", nvwave, program);
+	take_place(place);
+	assert_int_equal(directed("rare", place), 1);
+	expect_words(words);
+	assert_non_null(strstr(output, "schedules: 12 run"));
+	assert_int_equal(directed("clean", strrchr(place, '/') + 1), 2);
+	assert_non_null(strstr(output, "no store of that line was executed while threads took turns"));
 }
 
 /* ---- Setting up --------------------------------------------------------------------------------------- */
@@ -293,6 +329,7 @@ int main(void)
 		cmocka_unit_test(a_race_that_happens_is_witnessed),
 		cmocka_unit_test(a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_often),
 		cmocka_unit_test(an_exchange_of_what_is_mapped_is_a_store),
+		cmocka_unit_test(a_directed_schedule_switches_behind_the_stores_of_its_line),
 	};
 
 	return cmocka_run_group_tests(tests, begin_turns, end_turns);

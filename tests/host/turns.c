@@ -154,6 +154,14 @@ static void *exchange_rarely(void *argument)
 	return NULL;
 }
 
+static void *exchange_rarely_in_time(void *argument)
+{
+	pthread_mutex_lock(&a);
+	exchange_rarely(NULL);
+	pthread_mutex_unlock(&a);
+	return NULL;
+}
+
 static void *consume_exchanged(void *argument)
 {
 	const uint64_t x = atomic_load(&pool->flag);
@@ -165,9 +173,22 @@ static void *consume_exchanged(void *argument)
 	return NULL;
 }
 
+static void *consume_exchanged_in_time(void *argument)
+{
+	pthread_mutex_lock(&a);
+	consume_exchanged(NULL);
+	pthread_mutex_unlock(&a);
+	return NULL;
+}
+
 static void exchanged(void)
 {
 	both(consume_exchanged, exchange_rarely);
+}
+
+static void exchanged_in_time(void)
+{
+	both(consume_exchanged_in_time, exchange_rarely_in_time);
 }
 
 static void rare(void)
@@ -609,10 +630,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {{"race", race}, {"clean", clean}, {"rare", rare}, {"exchanged", exchanged},
-	{"rare-in-time", rare_in_time}, {"excluded", excluded}, {"in-time", in_time}, {"deadlock", deadlock},
-	{"in-order", in_order}, {"livelock", livelock}, {"conditions", conditions}, {"spins", spins},
-	{"yields", yields}, {"own-lock", own_lock}, {"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all},
-	{"blocks", blocks}, {"cancels", cancels}, {"works", works}};
+	{"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time}, {"excluded", excluded},
+	{"in-time", in_time}, {"deadlock", deadlock}, {"in-order", in_order}, {"livelock", livelock},
+	{"conditions", conditions}, {"spins", spins}, {"yields", yields}, {"own-lock", own_lock},
+	{"sleeps", sleeps}, {"timeouts", timeouts}, {"all", all}, {"blocks", blocks}, {"cancels", cancels},
+	{"works", works}};
 
 static int check(void)
 {
