@@ -20,7 +20,7 @@ struct instruction {
 };
 
 enum { W = 8, R = 4, X = 2, B = 1 };
-enum { NO_REGISTER = 16, RSP = 4 };
+enum { NO_REGISTER = 16, RAX = 0, RDX = 2, RSP = 4 };
 enum { NONE = 0, P66 = 1, F3 = 2, F2 = 3 };
 
 /* Of the bytes behind the first of VEX and EVEX, which have X and B inverted. */
@@ -425,6 +425,12 @@ static unsigned width_of(const struct instruction *i, bool *ret_writes)
 
 /* ---- Copies -------------------------------------------------------------------------------------------- */
 
+/* Or divides: by rax and rdx. */
+static bool multiplies(const struct instruction *i)
+{
+	return i->map == 0 && i->code == 0xF7 && i->field >= 4;
+}
+
 /* Bytes behind the address of an operation of one byte that is copied; -1: it is not. */
 static int immediate_of_plain(const struct instruction *i)
 {
@@ -455,6 +461,9 @@ static int immediate_of_plain(const struct instruction *i)
 	case 0xF6:
 		return i->field == 0 ? 1 : -1;
 	case 0xF7:
+		if (multiplies(i)) {
+			return i->base != RAX && i->base != RDX ? 0 : -1;
+		}
 		return i->field == 0 ? whole : -1;
 	default:
 		return -1;
@@ -471,8 +480,9 @@ static bool is_of_vectors(const struct instruction *i)
 {
 	bool writes;
 
-	return i->map == 1 && (width_of_move(i, &writes) != 0 || (i->code >= 0x74 && i->code <= 0x76) ||
-				      i->code == 0xDA || i->code == 0xEB || i->code == 0xEF);
+	return i->map == 1 &&
+	       (width_of_move(i, &writes) != 0 || (i->code >= 0x74 && i->code <= 0x76) || i->code == 0x28 ||
+		       i->code == 0x6F || i->code == 0xDA || i->code == 0xEB || i->code == 0xEF);
 }
 
 /* Whether the other operand is in the register of the address, too. */
@@ -486,7 +496,9 @@ static bool meets_base(const struct instruction *i)
 		return false;
 	}
 	/* Without REX, 4 to 7 are the second bytes of 0 to 3. */
-	return other == i->base || (other & 3) == i->base;
+	const bool is_byte = i->map == 0 && (i->code & 1) == 0;
+
+	return other == i->base || (is_byte && other >= 4 && other < 8 && other - 4 == i->base);
 }
 
 /* Whether it loads all of the register of the address. */
@@ -502,7 +514,8 @@ static bool loads_base(const struct instruction *i)
 /* Whether a copy of it can have another base. */
 static void note_copy(const struct instruction *i, const uint8_t *begin, struct ct_access *a)
 {
-	int immediate = is_extension(i) || is_flush(i) || is_of_vectors(i) ? 0 : -1;
+	const bool is_product = i->map == 1 && i->code == 0xAF && i->vector == 0;
+	int immediate = is_product || is_extension(i) || is_flush(i) || is_of_vectors(i) ? 0 : -1;
 
 	if (i->map == 0 && i->vector == 0) {
 		immediate = immediate_of_plain(i);

@@ -38,6 +38,8 @@ enum {
 	FAULTS_MAX = 20000,
 	PATIENCE = 1000, /* faults of a page that teach nothing; and so many for each word that is UNKNOWN: */
 	PATIENCE_PER_WORD = 64,
+	PATIENCE_IN_HASTE = 8,
+	FEW = 8, /* words */
 	TRAP_FLAG = 0x100,
 	DIRECTION_FLAG = 0x400,
 	SYSCALL_TRAPPED = 1
@@ -256,7 +258,11 @@ static void step_over(const struct map *m, uint64_t page_at, ucontext_t *c)
 /* How many faults may teach nothing. */
 static unsigned patience_with(uint64_t page)
 {
-	return seen.faults > FAULTS_MANY ? 0 : PATIENCE + PATIENCE_PER_WORD * seen.left[page];
+	if (seen.faults > FAULTS_MANY) {
+		return 0;
+	}
+	return ct_read_haste(seen.set)[page] == CT_HASTY ? PATIENCE_IN_HASTE :
+							   PATIENCE + PATIENCE_PER_WORD * seen.left[page];
 }
 
 static void note_access(const struct map *m, const struct ct_access *a)
@@ -406,6 +412,9 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	note_access(m, &a);
 	seen.hot[page] += seen.left[page] == left;
 	/* Nothing is to be learnt any more, or it would take too long. */
+	if (seen.left[page] > 0 && seen.left[page] <= FEW && seen.hot[page] > PATIENCE) {
+		ct_read_haste(seen.set)[page] = CT_WAS_LATE;
+	}
 	if (seen.left[page] == 0 || seen.hot[page] > patience_with(page)) {
 		open_page(page);
 		return;

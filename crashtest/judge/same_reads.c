@@ -51,7 +51,7 @@ static void forget(struct ct_same_reads *s)
 
 static size_t size_of_set(uint64_t pages)
 {
-	return sizeof(struct ct_read_set) + (size_t)pages * (CT_READ_BITS * sizeof(uint64_t) + 1);
+	return sizeof(struct ct_read_set) + (size_t)pages * (CT_READ_BITS * sizeof(uint64_t) + 2);
 }
 
 static void remove_set(struct ct_same_reads *s)
@@ -329,6 +329,20 @@ static void weigh(struct ct_same_reads *s)
 	s->most = s->found;
 }
 
+/* Pages that were opened late: true if there are some. */
+static bool become_hasty(struct ct_same_reads *s)
+{
+	uint8_t *const haste = ct_read_haste(s->set), *const end = haste + s->set->pages;
+	uint8_t *late = haste;
+	bool some = false;
+
+	while ((late = memchr(late, CT_WAS_LATE, (size_t)(end - late))) != NULL) {
+		*late = CT_HASTY;
+		some = true;
+	}
+	return some;
+}
+
 void ct_same_reads_expect(struct ct_same_reads *s, uint64_t device, uint64_t inode)
 {
 	s->set->device = device;
@@ -343,10 +357,17 @@ bool ct_same_reads_learn(struct ct_same_reads *s, const struct ct_image *image, 
 	s->observed++;
 	if (!whole) {
 		s->gave_up++;
+		if (become_hasty(s)) {
+			forget(s);
+		}
 		s->useless = s->gave_up >= REFUSALS_MAX;
 		return false;
 	}
 	weigh(s);
+	if (become_hasty(s)) {
+		forget(s); /* other forks note their words in another order */
+		return true;
+	}
 	if (!make_room(s, s->set->count + 1)) {
 		return true;
 	}

@@ -185,6 +185,14 @@ static uint64_t by_copies(const uint8_t *at)
 		: "memory");
 	zero |= (same != (word == address)) | (second != ((word & 0xff) == (address >> 8 & 0xff)));
 	zero |= number != ((word & 0xffff) == 0x1111);
+	other = 0;
+	own = word + 5;
+	part = word;
+	__asm__ volatile("mulq (%2)\n imulq (%2), %3"
+			 : "+a"(own), "+d"(other), "+r"(at), "+r"(part)
+			 :
+			 : "memory");
+	zero |= (own ^ (word + 5) * word) | (part ^ word * word) | ((uint64_t)(uintptr_t)at ^ address);
 	return zero == 0 ? word : 0;
 }
 
