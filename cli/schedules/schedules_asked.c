@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See schedules_asked.h. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -55,14 +58,40 @@ int cli_log_is_new(struct cli_logs_seen *seen, uint64_t hash)
 	return 1;
 }
 
+enum { PIECE = 1 << 16 };
+
+/* The next piece that is no hole; negative: none. */
+static off_t next_piece(int fd, off_t at)
+{
+	const off_t data = lseek(fd, at, SEEK_DATA);
+
+	if (data < 0) {
+		return errno == ENXIO ? -1 : at;
+	}
+	return data & ~(off_t)(PIECE - 1);
+}
+
+/* Equal files have equal hashes, whether zeros are holes or not. */
 int cli_hash_file(const char *path, uint64_t *hash)
 {
-	char buffer[1 << 16];
+	static const char zeros[PIECE];
+	char buffer[PIECE];
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat s;
 	ssize_t n = -1;
 
-	while (fd >= 0 && (n = read(fd, buffer, sizeof buffer)) > 0) {
-		*hash = XXH64(buffer, (size_t)n, *hash);
+	if (fd >= 0 && fstat(fd, &s) == 0) {
+		n = 0;
+		*hash = XXH64(&s.st_size, sizeof s.st_size, *hash);
+	}
+	for (off_t at = 0; n >= 0 && (at = next_piece(fd, at)) >= 0; at += PIECE) {
+		n = pread(fd, buffer, sizeof buffer, at);
+		if (n <= 0) {
+			break;
+		}
+		if (memcmp(buffer, zeros, (size_t)n) != 0) {
+			*hash = XXH64(buffer, (size_t)n, *hash ^ (uint64_t)at);
+		}
 	}
 	const int error = n < 0 ? nvw_fail_errno("%s", path) : 0;
 

@@ -268,12 +268,13 @@ static int find_need(struct explanation *x)
 	struct ct_prefix prefix;
 
 	ct_medium_apply(&x->medium, x->levels);
-	int error = ct_prefix_read(e->log_fd, e->initial, e->bytes, e->first_record, x->medium.record, AHEAD,
-		&x->medium.acks, &prefix);
+	int error = ct_prefix_read(e->log_fd, e->initial, e->rules.filled, e->bytes, e->first_record,
+		x->medium.record, AHEAD, &x->medium.acks, &prefix);
 
 	if (!error) {
 		const struct ct_need_question q = {.prefix = &prefix,
 			.image = x->medium.image.ro,
+			.filled = x->medium.image.filled,
 			.unit_bytes = MIN(x->medium.unit_bytes, NVW_LOG_LINE_BYTES),
 			.text = x->finding->text,
 			.operation = x->finding->acknowledged,

@@ -528,7 +528,7 @@ static void judge_again(const struct ct_saved *s, ct_judge judge, void *context,
 	struct ct_image image;
 	unsigned chosen = 0;
 
-	shared->error = ct_image_create(s->image, s->bytes, &image);
+	shared->error = ct_image_create(s->image, s->filled, s->bytes, &image);
 	if (shared->error) {
 		snprintf(shared->message, sizeof shared->message, "%s", nvw_error_message());
 		return;

@@ -34,8 +34,8 @@ NVW_CHECKED int ct_finding_save(const char *path, const json_t *head, const stru
 NVW_CHECKED int ct_finding_machine(const json_t *head, struct emu_config *ret_config);
 
 struct ct_saved {
-	json_t *head; /* what ct_finding_subject() made, with the finding under "finding" */
-	uint8_t *image;
+	json_t *head;            /* what ct_finding_subject() made, with the finding under "finding" */
+	uint8_t *image, *filled; /* filled: its map (core/filled.h); NULL: not known */
 	uint64_t bytes;
 	struct nvw_acks acks;
 };

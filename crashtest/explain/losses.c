@@ -9,7 +9,7 @@
 
 struct state {
 	struct ct_prefix *p;
-	const uint8_t *image;
+	const uint8_t *image, *filled;
 	unsigned unit_bytes;
 };
 
@@ -94,6 +94,10 @@ static int find_units(const struct state *s, struct unit **ret_units, unsigned *
 	*ret_count = 0;
 	ct_prefix_make(s->p, s->p->here, s->p->here, NULL);
 	for (nvw_off off = 0; off < s->p->image.bytes && has_room; off += s->unit_bytes) {
+		if (!s->filled[off / CT_PAGE] && !s->p->image.filled[off / CT_PAGE]) {
+			off += CT_PAGE - s->unit_bytes; /* a hole in both: reading it would fill it */
+			continue;
+		}
 		if (memcmp(s->p->image.rw + off, s->image + off, s->unit_bytes) == 0) {
 			continue;
 		}
@@ -106,10 +110,10 @@ static int find_units(const struct state *s, struct unit **ret_units, unsigned *
 	return has_room ? 0 : no_memory();
 }
 
-int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, unsigned unit_bytes, struct ct_losses *l,
-	bool *ret_known)
+int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, const uint8_t *filled, unsigned unit_bytes,
+	struct ct_losses *l, bool *ret_known)
 {
-	const struct state s = {.p = prefix, .image = image, .unit_bytes = unit_bytes};
+	const struct state s = {.p = prefix, .image = image, .filled = filled, .unit_bytes = unit_bytes};
 	struct unit *units;
 	unsigned count;
 	int error = find_units(&s, &units, &count);

@@ -9,11 +9,12 @@
 #include "prefix.h"
 
 /*
- * image: the bytes of the state after the prefix's events up to here; unit_bytes: 8 or 64. ret_losses->loss
+ * image: the bytes of the state after the prefix's events up to here; filled: their map (core/filled.h);
+ * unit_bytes: 8 or 64. ret_losses->loss
  * is to be freed, also after an error. *ret_known: whether the log explains all bytes of the state. It fails
  * only without memory.
  */
-NVW_CHECKED int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, unsigned unit_bytes,
-	struct ct_losses *ret_losses, bool *ret_known);
+NVW_CHECKED int ct_losses_find(struct ct_prefix *prefix, const uint8_t *image, const uint8_t *filled,
+	unsigned unit_bytes, struct ct_losses *ret_losses, bool *ret_known);
 
 #endif

@@ -301,7 +301,7 @@ int ct_need_find(const struct ct_need_question *q, struct ct_need *ret_need)
 	bool known;
 
 	*ret_need = (struct ct_need){.form = CT_NEED_UNKNOWN};
-	int error = ct_losses_find(q->prefix, q->image, q->unit_bytes, &ret_need->losses, &known);
+	int error = ct_losses_find(q->prefix, q->image, q->filled, q->unit_bytes, &ret_need->losses, &known);
 
 	if (!error && (!known || !need_fails_likewise(&s, q->prefix->here, &ret_need->losses))) {
 		return 0;

@@ -42,11 +42,12 @@ struct ct_need {
 
 struct ct_need_question {
 	struct ct_prefix *prefix;
-	const uint8_t *image; /* the bytes of the failing state */
-	unsigned unit_bytes;  /* that persist together, or in order: 8 or 64 */
-	const char *text;     /* of the violation */
-	uint64_t operation;   /* without whose acknowledgement nothing would be wrong, plus 1; 0: not known */
-	bool raises;          /* lost units may be made durable one by one */
+	const uint8_t *image;  /* the bytes of the failing state */
+	const uint8_t *filled; /* their map (core/filled.h) */
+	unsigned unit_bytes;   /* that persist together, or in order: 8 or 64 */
+	const char *text;      /* of the violation */
+	uint64_t operation; /* without whose acknowledgement nothing would be wrong, plus 1; 0: not known */
+	bool raises;        /* lost units may be made durable one by one */
 	unsigned tests_max;
 	/* Recovers and checks; fills findings. */
 	void (*judge)(void *context, struct ct_image *image, const struct nvw_acks *acks);

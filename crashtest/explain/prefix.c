@@ -261,15 +261,15 @@ static int settle(struct ct_prefix *p, uint64_t number, uint64_t first, uint64_t
 	return 0;
 }
 
-int ct_prefix_read(int log_fd, const void *initial, uint64_t bytes, uint64_t first, uint64_t records,
-	uint64_t ahead, const struct nvw_acks *granted, struct ct_prefix *ret_prefix)
+int ct_prefix_read(int log_fd, const void *initial, const uint8_t *filled, uint64_t bytes, uint64_t first,
+	uint64_t records, uint64_t ahead, const struct nvw_acks *granted, struct ct_prefix *ret_prefix)
 {
 	struct ct_prefix p = {.granted = granted};
 	struct nvw_log_reader *reader = NULL;
 	struct nvw_log_record r;
 	uint64_t number = 0;
 
-	NVW_TRY(ct_image_create(initial, bytes, &p.image));
+	NVW_TRY(ct_image_create(initial, filled, bytes, &p.image));
 	int error = nvw_log_open_fd(dup(log_fd), "persist log", &reader);
 	while (!error && (number < records || p.count < p.here + ahead)) {
 		error = nvw_log_next(reader, &r);

@@ -51,8 +51,9 @@ struct ct_prefix {
  * Reads the log up to its record number records, and up to ahead events more. The first records, and of very
  * long logs the oldest events, are part of the bytes before the first event. granted stays the caller's.
  */
-NVW_CHECKED int ct_prefix_read(int log_fd, const void *initial, uint64_t bytes, uint64_t first,
-	uint64_t records, uint64_t ahead, const struct nvw_acks *granted, struct ct_prefix *ret_prefix);
+NVW_CHECKED int ct_prefix_read(int log_fd, const void *initial, const uint8_t *filled, uint64_t bytes,
+	uint64_t first, uint64_t records, uint64_t ahead, const struct nvw_acks *granted,
+	struct ct_prefix *ret_prefix);
 void ct_prefix_free(struct ct_prefix *prefix);
 
 /* Makes the state after the first stores events, with the acknowledgements among the first acks events.

@@ -9,6 +9,8 @@
 
 #include <nvw/random.h>
 
+#include "core/filled.h"
+#include "core/zeroed.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 
@@ -177,30 +179,40 @@ static uint64_t end_of(const struct set *s, const struct ct_operations *operatio
 	return end;
 }
 
-static uint8_t *make_image(const struct ct_replay_oracle *o, const struct set *s)
+static void free_image(struct ct_image *image)
+{
+	nvw__zeroed_free(image->rw, image->bytes);
+	free(image->filled);
+}
+
+static bool make_image(const struct ct_replay_oracle *o, const struct set *s, struct ct_image *ret)
 {
 	const uint64_t bytes = (o->asked.bytes + 63) & ~UINT64_C(63), end = end_of(s, o->operations);
-	uint8_t *const image = malloc(bytes), *const in = calloc(o->operations->count + 1, 1);
+	uint8_t *const image = nvw__zeroed(bytes), *const in = calloc(o->operations->count + 1, 1);
 
-	if (image == NULL || in == NULL) {
-		free(image);
+	*ret = (struct ct_image){.rw = image, .ro = image, .bytes = bytes};
+	ret->filled = malloc(nvw__filled_pages(bytes));
+	if (image == NULL || in == NULL || ret->filled == NULL) {
+		free_image(ret);
 		free(in);
-		return NULL;
+		return false;
 	}
 	in[0] = 1; /* of no operation */
 	for (uint32_t i = 0; i < o->operations->count; i++) {
 		in[i + 1] = has(s, o->operations, i);
 	}
-	memcpy(image, o->initial, bytes);
+	nvw__filled_copy(image, o->initial, o->filled, bytes);
+	memcpy(ret->filled, o->filled, nvw__filled_pages(bytes));
 	for (uint64_t i = 0; i < o->store_count && o->store[i].record < end; i++) {
 		const struct ct_logged_store *const store = &o->store[i];
 
 		if (in[store->operation] && store->off + store->bytes <= bytes) {
 			memcpy(image + store->off, &store->value, store->bytes);
+			nvw__filled_mark(ret->filled, store->off, store->bytes);
 		}
 	}
 	free(in);
-	return image;
+	return true;
 }
 
 static struct ct_reference *new_reference(struct ct_replay_oracle *o, uint64_t key)
@@ -254,22 +266,23 @@ static int reference_of(
 			return 0;
 		}
 	}
-	uint8_t *const bytes = make_image(o, s);
-	struct ct_reference *const r = bytes ? new_reference(o, key) : NULL;
+	struct ct_image image;
+	const bool made = make_image(o, s, &image);
+	struct ct_reference *const r = made ? new_reference(o, key) : NULL;
 
+	if (made && r == NULL) {
+		free_image(&image);
+	}
 	if (r == NULL) {
-		free(bytes);
 		return nvw_fail(NVW_E_MEMORY, "no memory for an image without a crash");
 	}
-	const struct ct_image image = {
-		.rw = bytes, .ro = bytes, .bytes = (o->asked.bytes + 63) & ~UINT64_C(63)};
 	int error = ct_ask(&o->asked, &image, s->acks, &a);
 
 	if (!error) {
 		error = fill_reference(r, &a);
 	}
 	o->reference_count -= error != 0;
-	free(bytes);
+	free_image(&image);
 	*ret_reference = r;
 	return error;
 }
@@ -577,8 +590,10 @@ int ct_replay_oracle_load(
 
 int ct_replay_oracle_create(const struct ct_replay_is *is, struct ct_replay_oracle *ret)
 {
-	*ret = (struct ct_replay_oracle){
-		.operations = is->operations, .initial = is->initial, .asked = {.whole_output = true}};
+	*ret = (struct ct_replay_oracle){.operations = is->operations,
+		.initial = is->initial,
+		.filled = is->filled,
+		.asked = {.whole_output = true}};
 	if (is->operations->count == 0) {
 		return nvw_fail(NVW_E_USAGE,
 			"--oracle=replay: the program announced no operation: include nvw/ack.h and call "

@@ -33,7 +33,7 @@ struct ct_reference {
 struct ct_replay_oracle {
 	struct ct_asked asked;
 	const struct ct_operations *operations;
-	const uint8_t *initial;
+	const uint8_t *initial, *filled;
 	struct ct_logged_store *store; /* of the log, in its order */
 	uint64_t store_count, store_capacity;
 	struct ct_reference *reference; /* found so far, by this process */
@@ -47,6 +47,7 @@ struct ct_replay_is {
 	const char *next;    /* ask.h; NULL: none */
 	int log_fd;
 	const uint8_t *initial; /* the file before the run */
+	const uint8_t *filled;  /* its map (core/filled.h) */
 	uint64_t bytes;
 	unsigned timeout_ms;
 	const struct ct_operations *operations;

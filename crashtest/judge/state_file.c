@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file that a command judges. See state_file.h. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/bounds.h"
 #include "core/disk_image.h"
+#include "core/filled.h"
 
 #include "state_file.h"
 
@@ -37,8 +40,7 @@ static int make(struct ct_state_file *f, const char *folder, uint64_t bytes)
 	snprintf(f->path, sizeof f->path, "%.*s/state-%d", NVW__FOLDER_PATH, folder, (int)f->pid);
 	unlink(f->path);
 	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	/* With all its space: no store to it can fail later. */
-	if (f->fd < 0 || posix_fallocate(f->fd, 0, (off_t)bytes) || fstat(f->fd, &s)) {
+	if (f->fd < 0 || ftruncate(f->fd, (off_t)bytes) || fstat(f->fd, &s)) {
 		const int error = nvw_fail_errno("%s", f->path);
 
 		if (f->fd >= 0) {
@@ -77,7 +79,8 @@ static void find_data(struct ct_state_file *f)
 	const uint64_t pages = (f->bytes + CT_PAGE - 1) / CT_PAGE;
 	off_t data = 0, end = 0;
 
-	for (uint64_t i = 0; i < pages; i++) {
+	for (uint64_t i = nvw__filled_next(f->page, 0, pages); i < pages;
+		i = nvw__filled_next(f->page, i + 1, pages)) {
 		f->page[i] &= (uint8_t)~HAS_DATA;
 	}
 	while ((data = lseek(f->fd, end, SEEK_DATA)) >= 0 && (uint64_t)data < f->bytes &&
@@ -89,16 +92,45 @@ static void find_data(struct ct_state_file *f)
 }
 
 /* A page of the image, which may be in need of copying; reading a page that the file lacks would give it
- * one. */
-static void fill_page(struct ct_state_file *f, const uint8_t *content, uint64_t i)
+ * one. Space comes first: a store without it would end the process. content NULL: zeros. */
+static int fill_page(struct ct_state_file *f, const uint8_t *content, uint64_t i)
 {
 	static const uint8_t zeros[CT_PAGE];
 	const uint64_t at = i * CT_PAGE, n = MIN(f->bytes - at, CT_PAGE);
+	const bool has_data = f->page[i] & HAS_DATA;
+	const uint8_t *const wanted = NVW_OR(content, zeros);
 
-	if (memcmp(f->page[i] & HAS_DATA ? f->map + at : zeros, content + at, n) != 0) {
-		memcpy(f->map + at, content + at, n);
-		f->page[i] |= HAS_DATA;
+	if (memcmp(has_data ? f->map + at : zeros, wanted, n) == 0) {
+		return 0;
 	}
+	errno = has_data ? 0 : posix_fallocate(f->fd, (off_t)at, (off_t)n);
+	if (errno != 0) {
+		return nvw_fail_errno("%s: a crash state of %llu bytes has no room there beside its holes",
+			f->path, (unsigned long long)f->bytes);
+	}
+	memcpy(f->map + at, wanted, n);
+	f->page[i] |= HAS_DATA;
+	return 0;
+}
+
+/* A page of the image from page on that may have other bytes than 0. filled NULL: each. */
+static uint64_t next_filled(const uint8_t *filled, uint64_t page, uint64_t pages)
+{
+	return filled == NULL ? page : nvw__filled_next(filled, page, pages);
+}
+
+/* The next page that is filled there, or that the file has, or had. */
+static uint64_t next_page(const struct ct_state_file *f, const uint8_t *filled, uint64_t page, uint64_t pages)
+{
+	return MIN(next_filled(filled, page, pages), nvw__filled_next(f->page, page, pages));
+}
+
+/* What the image holds there; NULL: a hole. */
+static const uint8_t *content_of(const struct ct_image *image, uint64_t off, uint64_t page)
+{
+	const uint64_t at = off + page * CT_PAGE;
+
+	return image->filled != NULL && image->filled[at / CT_PAGE] == 0 ? NULL : image->rw + at;
 }
 
 /* The file has all its bytes while it is filled. */
@@ -121,20 +153,23 @@ static int prepare(struct ct_state_file *f, const char *folder, uint64_t bytes)
 
 /* The file of an image of files: its slot, as long as it is in this state. */
 static int fill_from_slot(
-	struct ct_state_file *f, const char *folder, const uint8_t *image, const struct nvw__disk *d)
+	struct ct_state_file *f, const char *folder, const struct ct_image *image, const struct nvw__disk *d)
 {
 	uint64_t word, bytes = NVW__DISK_PAGE;
 
 	for (uint32_t i = 0; i < d->slots; i++) {
 		bytes = MAX(bytes, d->slot[i].bytes);
 	}
-	memcpy(&word, image + nvw__disk_file_at(d, 0), sizeof word);
+	memcpy(&word, image->rw + nvw__disk_file_at(d, 0), sizeof word);
 	const struct nvw__disk_slot *const slot = &d->slot[MIN(NVW__DISK_SLOT(word), d->slots - 1)];
 
 	NVW_TRY(prepare(f, folder, bytes));
 	find_data(f);
-	for (uint64_t i = 0; i * CT_PAGE < slot->bytes; i++) {
-		fill_page(f, image + slot->off, i);
+	const uint8_t *const filled = image->filled ? image->filled + slot->off / CT_PAGE : NULL;
+	const uint64_t pages = slot->bytes / CT_PAGE;
+
+	for (uint64_t i = next_page(f, filled, 0, pages); i < pages; i = next_page(f, filled, i + 1, pages)) {
+		NVW_TRY(fill_page(f, content_of(image, slot->off, i), i));
 	}
 	f->serial = 0;
 	return set_size(f, MIN(NVW__DISK_SIZE(word), slot->bytes));
@@ -146,16 +181,19 @@ int ct_state_file_fill(
 	const struct nvw__disk *const disk = nvw__disk_of(image->rw, bytes);
 
 	if (disk != NULL) {
-		return fill_from_slot(f, folder, image->rw, disk);
+		return fill_from_slot(f, folder, image, disk);
 	}
 	NVW_TRY(prepare(f, folder, bytes));
 	const bool follows = image->touched != NULL && f->serial == image->serial;
 
+	const uint8_t *const changed = follows ? image->touched : image->filled;
+	const uint64_t pages = nvw__filled_pages(bytes);
+
 	find_data(f);
-	for (uint64_t i = 0; i * CT_PAGE < bytes; i++) {
-		if (!follows || f->page[i] != 0 || image->touched[i]) {
-			fill_page(f, image->rw, i);
-		}
+	f->serial = 0; /* until it is filled */
+	for (uint64_t i = next_page(f, changed, 0, pages); i < pages;
+		i = next_page(f, changed, i + 1, pages)) {
+		NVW_TRY(fill_page(f, content_of(image, 0, i), i));
 		f->page[i] = f->page[i] & HAS_DATA ? HAD_DATA : 0;
 		if (image->touched != NULL) {
 			image->touched[i] = 0;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/filled.h"
+
 #include "state_folder.h"
 
 enum { PATH = 1024, NAME = 512 };
@@ -154,6 +156,18 @@ static bool is_filled(const struct ct_image *image, uint64_t off)
 	return image->filled == NULL || image->filled[off / CT_PAGE];
 }
 
+/* The next page that the image or the file has. */
+static uint64_t next_wanted(
+	const struct ct_image *image, uint64_t off, uint64_t at, uint64_t data, uint64_t size)
+{
+	const uint64_t end = nvw__filled_pages(off + size);
+
+	if (image->filled == NULL) {
+		return at;
+	}
+	return MIN(nvw__filled_next(image->filled, (off + at) / CT_PAGE, end) * CT_PAGE - off, MAX(data, at));
+}
+
 /* Writes the pages that differ. Those that are holes on both sides are passed over: reading one of the image would
  * give it a page. off: of the content in the image. */
 static bool write_content(const struct ct_image *image, int fd, uint64_t off, uint64_t size)
@@ -162,13 +176,11 @@ static bool write_content(const struct ct_image *image, int fd, uint64_t off, ui
 	uint64_t data = next_data(fd, 0, size);
 	uint8_t now[CT_PAGE];
 
-	for (uint64_t at = 0; at < size; at += CT_PAGE) {
+	for (uint64_t at = next_wanted(image, off, 0, data, size); at < size;
+		at = next_wanted(image, off, at + CT_PAGE, data, size)) {
 		const uint8_t *const wanted = is_filled(image, off + at) ? image->rw + off + at : zeros;
 		const size_t n = MIN(size - at, CT_PAGE);
 
-		if (wanted == zeros && at < data) {
-			continue;
-		}
 		if (pread(fd, now, n, (off_t)at) != (ssize_t)n) {
 			return false;
 		}

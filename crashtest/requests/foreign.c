@@ -12,7 +12,9 @@
 #include <nvw/input.h>
 
 #include "core/bounds.h"
+#include "core/filled.h"
 #include "core/invariant.h"
+#include "core/zeroed.h"
 
 #include "../judge/checker.h"
 #include "../explain/cure.h"
@@ -82,8 +84,8 @@ static uint64_t whole_lines(uint64_t bytes)
 	return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Reads up to size bytes of zeros, and returns their number: holes stay untouched. */
-static uint64_t read_bytes(int fd, uint8_t *to, uint64_t size)
+/* Reads up to size bytes of zeros, and returns their number: holes stay untouched. Pages with data are marked. */
+static uint64_t read_bytes(int fd, uint8_t *to, uint8_t *filled, uint64_t size)
 {
 	uint64_t at = 0;
 	ssize_t n = 1;
@@ -96,29 +98,52 @@ static uint64_t read_bytes(int fd, uint8_t *to, uint64_t size)
 			return size; /* a hole up to the end */
 		}
 		at = data > 0 ? (uint64_t)data : at;
-		n = pread(fd, to + at, MIN(size - at, 1 << 20), (off_t)at);
+		const off_t hole = lseek(fd, (off_t)at, SEEK_HOLE);
+		const uint64_t end = hole > (off_t)at ? MIN((uint64_t)hole, size) : size;
+
+		n = pread(fd, to + at, MIN(end - at, 1 << 20), (off_t)at);
+		nvw__filled_mark(filled, at, (uint64_t)MAX(n, 0));
 		at += (uint64_t)MAX(n, 0);
 	}
 	return at;
 }
 
-static int read_opened(const char *path, int fd, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
+/* What is explored: a log, and the file as it was before. */
+struct evidence {
+	int log_fd; /* -1: none yet */
+	uint8_t *image, *filled;
+	uint64_t bytes;
+	bool blocks;
+	struct ct_store_log counts;
+};
+
+/* Of an image of this size, to its last whole line. */
+static size_t room_of(uint64_t bytes)
+{
+	return (bytes + 127) / 64 * 64;
+}
+
+static int make_image(uint64_t bytes, uint8_t **ret_image, uint8_t **ret_filled)
+{
+	*ret_image = nvw__zeroed(room_of(bytes));
+	*ret_filled = calloc(nvw__filled_pages(room_of(bytes)), 1);
+	return *ret_image && *ret_filled ? 0 : no_memory(bytes);
+}
+
+static int read_opened(const char *path, int fd, bool may_be_empty, struct evidence *v)
 {
 	struct stat s;
 
 	if (fstat(fd, &s)) {
 		return nvw_fail_errno("%s", path);
 	}
-	*ret_size = (uint64_t)s.st_size;
-	*ret_bytes = calloc((*ret_size + 127) / 64, 64);
-	if (*ret_bytes == NULL) {
-		return no_memory(*ret_size);
-	}
-	if (*ret_size == 0 && !may_be_empty) {
+	v->bytes = (uint64_t)s.st_size;
+	NVW_TRY(make_image(v->bytes, &v->image, &v->filled));
+	if (v->bytes == 0 && !may_be_empty) {
 		return nvw_fail(NVW_E_INPUT,
 			"%s: expected the file as it was before the log began, found an empty one", path);
 	}
-	if (read_bytes(fd, *ret_bytes, *ret_size) < *ret_size) {
+	if (read_bytes(fd, v->image, v->filled, v->bytes) < v->bytes) {
 		return nvw_fail(NVW_E_INPUT,
 			"%s: expected the file as it was before the log began, found one that cannot be read",
 			path);
@@ -127,12 +152,12 @@ static int read_opened(const char *path, int fd, bool may_be_empty, uint8_t **re
 }
 
 /* Reads the file, padded with zeros to a whole line. */
-static int read_image(const char *path, bool may_be_empty, uint8_t **ret_bytes, uint64_t *ret_size)
+static int read_image(const char *path, bool may_be_empty, struct evidence *v)
 {
 	int fd;
 
 	NVW_TRY(nvw_input_open(path, O_RDONLY, &fd));
-	const int error = read_opened(path, fd, may_be_empty, ret_bytes, ret_size);
+	const int error = read_opened(path, fd, may_be_empty, v);
 
 	close(fd);
 	return error;
@@ -279,33 +304,41 @@ static int count_records(const char *path, int fd, uint64_t known, struct ct_sto
 	return error;
 }
 
+static int lengthen(struct evidence *v, uint64_t bytes)
+{
+	struct evidence longer = *v;
+	const int error = make_image(bytes, &longer.image, &longer.filled);
+
+	if (!error) {
+		nvw__filled_copy(longer.image, v->image, v->filled, v->bytes);
+		memcpy(longer.filled, v->filled, nvw__filled_pages(v->bytes));
+	}
+	longer.bytes = bytes;
+	struct evidence *const unused = error ? &longer : v;
+
+	nvw__zeroed_free(unused->image, room_of(unused->bytes));
+	free(unused->filled);
+	if (!error) {
+		*v = longer;
+	}
+	return error;
+}
+
 /* Copies the log to a file for the workers, and extends the image to the size of the log's pool. */
-static int open_persist_log(const struct ct_foreign *f, struct ct_store_log *counts, int *ret_fd,
-	uint8_t **image, uint64_t *bytes, bool *ret_blocks)
+static int open_persist_log(const struct ct_foreign *f, struct evidence *v)
 {
 	uint64_t pool = 0;
 
-	NVW_TRY(nvw_input_open(f->store_log, O_RDONLY, ret_fd));
-	NVW_TRY(count_records(f->store_log, *ret_fd, *bytes, counts, &pool, ret_blocks));
-	if (whole_lines(pool) < whole_lines(*bytes)) {
+	NVW_TRY(nvw_input_open(f->store_log, O_RDONLY, &v->log_fd));
+	NVW_TRY(count_records(f->store_log, v->log_fd, v->bytes, &v->counts, &pool, &v->blocks));
+	if (whole_lines(pool) < whole_lines(v->bytes)) {
 		return nvw_fail(NVW_E_INPUT,
 			"%s: has %llu bytes, and %s is the log of a file of %llu: expected that file as it "
 			"was before the log began",
-			f->image, (unsigned long long)*bytes, f->store_log, (unsigned long long)pool);
+			f->image, (unsigned long long)v->bytes, f->store_log, (unsigned long long)pool);
 	}
 	pool = whole_lines(pool);
-	if (pool > whole_lines(*bytes)) {
-		uint8_t *const longer = calloc(pool, 1);
-
-		if (longer == NULL) {
-			return no_memory(pool);
-		}
-		memcpy(longer, *image, *bytes);
-		free(*image);
-		*image = longer;
-		*bytes = pool;
-	}
-	return 0;
+	return pool > whole_lines(v->bytes) ? lengthen(v, pool) : 0;
 }
 
 static const char *text_or_empty(const char *text)
@@ -340,8 +373,10 @@ static int replay_store(void *context, const struct nvw_log_record *r, uint64_t 
 
 	if (r->kind == NVW_LOG_STORE && r->store.bytes <= 8 && r->store.off + r->store.bytes <= to->bytes) {
 		memcpy(to->image + r->store.off, &r->store.value, r->store.bytes);
+		nvw__filled_mark(to->filled, r->store.off, r->store.bytes);
 	} else if (r->kind == NVW_LOG_HOST && r->host.off + r->host.bytes <= to->bytes) {
 		memcpy(to->image + r->host.off, r->host.data, r->host.bytes);
+		nvw__filled_mark(to->filled, r->host.off, r->host.bytes);
 	}
 	return 0;
 }
@@ -373,14 +408,15 @@ static int swear_in_checker(
 	return ct_checker_create(&is, &ret->checker);
 }
 
-static int swear_in_replay(const struct ct_foreign *f, const struct ct_options *o, int log_fd,
-	const uint8_t *image, uint64_t bytes, struct jury *ret)
+static int swear_in_replay(
+	const struct ct_foreign *f, const struct ct_options *o, const struct evidence *v, struct jury *ret)
 {
 	const struct ct_replay_is is = {.command = f->recover,
 		.next = f->next,
-		.log_fd = log_fd,
-		.initial = image,
-		.bytes = bytes,
+		.log_fd = v->log_fd,
+		.initial = v->image,
+		.filled = v->filled,
+		.bytes = v->bytes,
 		.timeout_ms = o->timeout_ms,
 		.operations = &ret->operations};
 
@@ -390,26 +426,26 @@ static int swear_in_replay(const struct ct_foreign *f, const struct ct_options *
 	return ct_replay_oracle_create(&is, &ret->replay);
 }
 
-static int swear_in(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
-	uint64_t bytes, bool blocks, struct jury *ret)
+static int swear_in(
+	const struct ct_foreign *f, const struct ct_options *o, const struct evidence *v, struct jury *ret)
 {
-	if (!blocks) {
-		NVW_TRY(ct_operations_read(log_fd, &ret->operations));
+	if (!v->blocks) {
+		NVW_TRY(ct_operations_read(v->log_fd, &ret->operations));
 	}
 	if (f->command != NULL || f->library != NULL) {
-		return swear_in_checker(f, o, bytes, ret);
+		return swear_in_checker(f, o, v->bytes, ret);
 	}
 	if (f->recover != NULL) {
-		return swear_in_replay(f, o, log_fd, image, bytes, ret);
+		return swear_in_replay(f, o, v, ret);
 	}
-	if (!blocks) {
+	if (!v->blocks) {
 		return nvw_fail(NVW_E_USAGE,
 			"%s: --check or --check-lib is needed: only the log of a block device can be "
 			"checked without one",
 			f->store_log);
 	}
 	ret->judge = ct_writes_judge;
-	return ct_writes_create(log_fd, image, bytes, &ret->writes);
+	return ct_writes_create(v->log_fd, v->image, v->bytes, &ret->writes);
 }
 
 static void dismiss(struct jury *jury)
@@ -438,10 +474,9 @@ static uint64_t first_begin(const struct ct_operations *o)
 static int judge_image(
 	const struct ct_exploration *e, struct jury *jury, struct ct_saved *final, struct ct_finding *found)
 {
-	if (final->image == NULL) {
-		return no_memory(e->bytes);
-	}
-	memcpy(final->image, e->initial, e->bytes);
+	NVW_TRY(make_image(e->bytes, &final->image, &final->filled));
+	nvw__filled_copy(final->image, e->initial, e->rules.filled, e->bytes);
+	memcpy(final->filled, e->rules.filled, nvw__filled_pages(e->bytes));
 	NVW_TRY(ct_log_walk(e->log_fd, replay_store, final));
 	NVW_TRY(ct_operations_owe(&jury->operations, &final->acks));
 	if (jury->context == &jury->replay) {
@@ -453,12 +488,13 @@ static int judge_image(
 /* The same: without_crash if that is the result. */
 static int judge_final(const struct ct_exploration *e, struct jury *jury, struct ct_result *ret_result)
 {
-	struct ct_saved final = {.bytes = e->bytes, .image = malloc(e->bytes)};
+	struct ct_saved final = {.bytes = e->bytes};
 
 	*ret_result = (struct ct_result){.mode = CT_PERMITTED, .model = e->rules.model, .consistent = true};
 	int error = judge_image(e, jury, &final, &ret_result->finding[0]);
 
-	free(final.image);
+	nvw__zeroed_free(final.image, room_of(e->bytes));
+	free(final.filled);
 	nvw__acks_free(&final.acks);
 	if (error == CT_NO_ANSWER) {
 		ret_result->states_undecided = 1;
@@ -520,27 +556,27 @@ static bool is_of_both(const struct ct_options *o, const struct ct_store_log *co
 	return !blocks && counts->kernels > 0 && !ct_model_keeps_caches(o->model);
 }
 
-static int explore(const struct ct_foreign *f, const struct ct_options *o, int log_fd, const uint8_t *image,
-	uint64_t bytes, bool blocks, const struct ct_store_log *counts, struct ct_result *ret_result)
+static int explore(const struct ct_foreign *f, const struct ct_options *o, const struct evidence *v,
+	struct ct_result *ret_result)
 {
 	uint64_t first = 0;
-	json_t *const head = head_json(f, o, bytes);
+	json_t *const head = head_json(f, o, v->bytes);
 	struct jury jury = {.writes = NULL};
 	struct ct_promises promises = {.begin = 0};
 	int error = 0;
 
 	if (f->last_only) {
-		error = ct_log_walk(log_fd, note_number, &first);
+		error = ct_log_walk(v->log_fd, note_number, &first);
 	}
 	if (!error) {
-		error = swear_in(f, o, log_fd, image, bytes, blocks, &jury);
+		error = swear_in(f, o, v, &jury);
 	}
 	if (jury.context == &jury.replay && !f->last_only) {
 		first = first_begin(&jury.operations);
 	}
-	if (!error && o->known != NULL && !blocks) {
+	if (!error && o->known != NULL && !v->blocks) {
 		ct_known_begin_log(o->known);
-		error = ct_promises_read(log_fd, image, whole_lines(bytes), &jury.operations,
+		error = ct_promises_read(v->log_fd, v->image, whole_lines(v->bytes), &jury.operations,
 			jury.context == &jury.replay, &promises);
 	}
 	struct ct_hangs hangs = {0};
@@ -549,11 +585,12 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 		.first_record = first,
 		.rules = {.model = o->mode == CT_OBSERVED ? ct_model_for(CT_USE_TIMING) : o->model,
 			.unit_bytes = o->atomicity,
-			.mixed = is_of_both(o, counts, blocks)},
-		.grouped = counts->grouped,
-		.log_fd = log_fd,
-		.initial = image,
-		.bytes = whole_lines(bytes),
+			.mixed = is_of_both(o, &v->counts, v->blocks),
+			.filled = v->filled},
+		.grouped = v->counts.grouped,
+		.log_fd = v->log_fd,
+		.initial = v->image,
+		.bytes = whole_lines(v->bytes),
 		.judge = jury.judge,
 		.context = jury.writes ? (void *)jury.writes : jury.context,
 		.plain_parts = f->library && !o->whole ? ct_checker_parts(&jury.checker) : NULL,
@@ -572,6 +609,19 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, int l
 	dismiss(&jury);
 	json_decref(head);
 	return error;
+}
+
+/* A saved finding has the whole image, packed and read again as a whole. */
+static int check_save(const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes)
+{
+	const uint64_t most = UINT64_C(4) << 30;
+
+	if (o->save != NULL && bytes > most) {
+		return nvw_fail(NVW_E_USAGE,
+			"--save: a finding has the whole image: expected one of at most %llu bytes, and %s has %llu",
+			(unsigned long long)most, f->image, (unsigned long long)bytes);
+	}
+	return 0;
 }
 
 static int check_block_options(const struct ct_foreign *f, const struct ct_options *o)
@@ -666,23 +716,15 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, const 
 	return check_files(f, o, counts);
 }
 
-/* What is explored: a log, and the file as it was before. */
-struct evidence {
-	int log_fd; /* -1: none yet */
-	uint8_t *image;
-	uint64_t bytes;
-	bool blocks;
-	struct ct_store_log counts;
-};
-
 static int gather_evidence(const struct ct_foreign *f, struct ct_options *o, struct evidence *v)
 {
 	const bool is_persist = is_persist_log(f->store_log);
 
-	NVW_TRY(read_image(f->image, is_persist, &v->image, &v->bytes));
+	NVW_TRY(read_image(f->image, is_persist, v));
 	if (is_persist) {
-		NVW_TRY(open_persist_log(f, &v->counts, &v->log_fd, &v->image, &v->bytes, &v->blocks));
+		NVW_TRY(open_persist_log(f, v));
 	}
+	NVW_TRY(check_save(f, o, v->bytes));
 	NVW_TRY(choose_model(f, o, kind_of_log(v->blocks, &v->counts), &v->counts));
 	if (is_persist) {
 		return 0;
@@ -702,7 +744,7 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	int error = gather_evidence(f, &o, &v);
 
 	if (!error) {
-		error = explore(f, &o, v.log_fd, v.image, v.bytes, v.blocks, &v.counts, ret_result);
+		error = explore(f, &o, &v, ret_result);
 		ret_result->kernels = v.counts.kernels;
 		ret_result->barriers = v.counts.fences;
 		ret_result->stores = v.counts.stores;
@@ -714,7 +756,8 @@ int ct_run_foreign(const struct ct_foreign *f, const struct ct_options *options,
 	if (v.log_fd >= 0) {
 		close(v.log_fd);
 	}
-	free(v.image);
+	nvw__zeroed_free(v.image, room_of(v.bytes));
+	free(v.filled);
 	return ct_or_undecided(error, &o, ret_result);
 }
 

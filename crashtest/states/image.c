@@ -9,14 +9,22 @@
 
 #include <nvw/random.h>
 
+#include "core/filled.h"
+
 #include "image.h"
 
 /* A page of zeros stays a hole of the image, which costs nothing. */
-static void copy_filled(struct ct_image *image, const uint8_t *content)
+static void copy_filled(struct ct_image *image, const uint8_t *content, const uint8_t *filled)
 {
 	static const uint8_t zeros[CT_PAGE];
+	const uint64_t pages = nvw__filled_pages(image->bytes);
 
-	for (uint64_t at = 0; at < image->bytes; at += CT_PAGE) {
+	for (uint64_t i = 0; i < pages; i++) {
+		i = filled ? nvw__filled_next(filled, i, pages) : i;
+		if (i >= pages) {
+			break;
+		}
+		const uint64_t at = i * CT_PAGE;
 		const size_t n = MIN(image->bytes - at, CT_PAGE);
 
 		if (memcmp(content + at, zeros, n) != 0) {
@@ -26,7 +34,7 @@ static void copy_filled(struct ct_image *image, const uint8_t *content)
 	}
 }
 
-int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_image)
+int ct_image_create(const void *content, const uint8_t *filled, uint64_t bytes, struct ct_image *ret_image)
 {
 	static uint64_t serials; /* no other image of this process has had the number */
 	struct ct_image image = {.bytes = bytes};
@@ -59,7 +67,7 @@ int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_im
 		return nvw_fail(
 			NVW_E_MEMORY, "no memory for a pool image of %llu bytes", (unsigned long long)bytes);
 	}
-	copy_filled(&image, content);
+	copy_filled(&image, content, filled);
 	*ret_image = image;
 	return 0;
 }
@@ -68,7 +76,7 @@ int ct_image_own(struct ct_image *image)
 {
 	struct ct_image own;
 
-	NVW_TRY(ct_image_create(image->rw, image->bytes, &own));
+	NVW_TRY(ct_image_create(image->rw, image->filled, image->bytes, &own));
 	own.hash = image->hash;
 	ct_image_foresee(&own, image);
 	ct_image_destroy(image);

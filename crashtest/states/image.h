@@ -37,8 +37,9 @@ struct ct_image {
 		*recoveries; /* the work of recovery is noted here, by judges that know it; NULL: not */
 };
 
-/* A copy of bytes bytes at content. */
-NVW_CHECKED int ct_image_create(const void *content, uint64_t bytes, struct ct_image *ret_image);
+/* A copy of bytes bytes at content. filled: its map (core/filled.h); NULL: all of it is looked at. */
+NVW_CHECKED int ct_image_create(
+	const void *content, const uint8_t *filled, uint64_t bytes, struct ct_image *ret_image);
 /* Becomes a copy of itself, which no other process shares. */
 NVW_CHECKED int ct_image_own(struct ct_image *image);
 /* From now on reads are recorded, by judges that support it. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/invariant.h"
+#include "core/zeroed.h"
 
 #include "files.h"
 #include "medium.h"
@@ -200,7 +201,7 @@ static unsigned unit_of(const struct ct_rules *rules, unsigned of_log)
 
 static int make_memory(struct ct_medium *m)
 {
-	m->cell_of = calloc(m->image.bytes / m->unit_bytes, sizeof *m->cell_of);
+	m->cell_of = nvw__zeroed(m->image.bytes / m->unit_bytes * sizeof *m->cell_of);
 	if (m->rules.mixed) {
 		m->completed = ct_mixed_completed;
 		m->mixed = calloc(1, sizeof *m->mixed);
@@ -226,7 +227,7 @@ static int fill_medium(struct ct_medium *m, const void *initial, uint64_t bytes)
 			"persist log: expected one of a pool of %llu bytes in units of %u, found %llu",
 			(unsigned long long)bytes, m->unit_bytes, (unsigned long long)log->pool_bytes);
 	}
-	NVW_TRY(ct_image_create(initial, bytes, &m->image));
+	NVW_TRY(ct_image_create(initial, m->rules.filled, bytes, &m->image));
 	NVW_TRY(ct_files_begin(m));
 	return make_memory(m);
 }
@@ -255,6 +256,8 @@ unsigned ct_medium_atomicity(const struct ct_medium *m)
 void ct_medium_destroy(struct ct_medium *m)
 {
 	nvw_log_reader_close(m->reader);
+	nvw__zeroed_free(
+		m->cell_of, m->image.bytes / (m->unit_bytes ? m->unit_bytes : 1) * sizeof *m->cell_of);
 	ct_image_destroy(&m->image);
 	nvw__acks_free(&m->acks);
 	free(m->changed_words.at);
@@ -265,7 +268,6 @@ void ct_medium_destroy(struct ct_medium *m)
 		free(m->cell[i].made);
 	}
 	free(m->cell);
-	free(m->cell_of);
 	free(m->flight);
 	free(m->newest.at);
 	free(m->owed_item.at);

@@ -133,6 +133,7 @@ struct ct_rules {
 	uint32_t narrow_line;
 	unsigned narrow_by;
 	struct ct_limits *limits; /* limits.h; NULL: none */
+	const uint8_t *filled;    /* of the image before the log (core/filled.h); NULL: not known */
 	uint64_t begin_ps; /* the log's time from which a result's times count: the end of the set-up */
 };
 

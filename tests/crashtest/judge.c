@@ -203,7 +203,7 @@ int main(int count, char **argument)
 	fflush(stdout);
 	struct ct_oracle oracle = {.workload = w, .plan = logged.bench.plan};
 
-	if (ct_image_create(logged.bench.initial, logged.bench.bytes, &image)) {
+	if (ct_image_create(logged.bench.initial, NULL, logged.bench.bytes, &image)) {
 		end_badly("the image");
 	}
 	while (judge(&oracle, &image)) {

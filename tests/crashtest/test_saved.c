@@ -121,7 +121,7 @@ static const char *said_of(const struct ct_writes *writes, uint64_t value)
 	struct ct_image image;
 
 	assert_int_equal(nvw__acks_add(&acks, 0, HELD), 0);
-	assert_int_equal(ct_image_create(zeroes, BYTES, &image), 0);
+	assert_int_equal(ct_image_create(zeroes, NULL, BYTES, &image), 0);
 	assert_int_equal(ct_image_write(&image, 64, &value, 8), 0);
 	findings = (struct nvw_findings){0};
 	ct_writes_judge((void *)(uintptr_t)writes, &image, &acks, &findings, &phase);

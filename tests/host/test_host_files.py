@@ -252,6 +252,31 @@ def test_records(program):
         ok(status == 2 and "UNDECIDED" in text, "a_file_that_open_cuts_is_undecided", steps, status, text)
 
 
+# ---- Large files -----------------------------------------------------------------------------------------
+
+def test_holes(program):
+    """A file of 16 GiB with hardly any data: what is copied and held depends on what is stored, not on the size."""
+    for model in ("files", "x86"):
+        with open("pool", "wb") as f:
+            f.truncate(16 << 30)
+        with open("blocks", "w"):
+            pass
+        words = [NVWAVE, "crash", "--exec=%s steps pool w0,8,5/w8589934592,8,6/s/w17179869000,8,7/s" % program, "--image=pool",
+                 "--check=sh -c 'stat -c %b {} >> blocks'", "--model=" + model]
+        with open("text", "w") as text:
+            crashed = subprocess.Popen(words, stdout=text, stderr=text)
+            _, status, used = os.wait4(crashed.pid, 0)
+            crashed.returncode = status
+        with open("text") as text, open("blocks") as blocks:
+            shown, of_states = text.read(), [int(b) for b in blocks]
+        ok(status == 0 and "5 distinct states" in shown, "a_file_of_16_gib_" + model, status, shown[:1500])
+        ok(len(of_states) > 4 and max(of_states) <= 8 * 4, "holes_stay_holes_" + model, of_states)
+        ok(used.ru_maxrss < 256 << 10, "holes_take_no_memory_" + model, used.ru_maxrss)
+    status, text = crash(program, "steps pool w0,8,5", "true", "--save=found-16")
+    ok(status == 2 and "a finding has the whole image" in text, "a_large_image_is_not_saved", status, text)
+    os.unlink("pool")
+
+
 # ---- LMDB ------------------------------------------------------------------------------------------------
 
 # Each expectation stands on what lmdb.h says of the mode.
@@ -298,6 +323,7 @@ with tempfile.TemporaryDirectory() as folder:
     test_log(subject)
     test_records(subject)
     test_steps(subject)
+    test_holes(subject)
     test_lmdb()
     os.chdir("/")
 plan()

@@ -79,7 +79,7 @@ static void judge(struct image *im, struct ct_recoveries *noted)
 	volatile uint32_t phase = 0;
 	struct ct_image image;
 
-	assert_int_equal(ct_image_create(im->bytes, im->size, &image), 0);
+	assert_int_equal(ct_image_create(im->bytes, NULL, im->size, &image), 0);
 	image.recoveries = noted;
 	assert_int_equal(ct_oracle_judge(&oracle, &image, NULL, &findings, &phase), 0);
 	ct_image_destroy(&image);

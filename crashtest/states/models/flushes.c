@@ -46,23 +46,39 @@ void ct_complete_ordered(struct ct_medium *m)
 	complete_flushes(m, is_ordered, NULL);
 }
 
+static int flush_line(struct ct_medium *m, const struct nvw_log_record *r, nvw_off line)
+{
+	NVW_TRY(ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush)));
+	((struct ct_flush *)m->flush.at)[m->flush.count++] = (struct ct_flush){
+		.thread = r->flush.thread, .write = m->stores, .off = line, .ordered = r->flush.ordered};
+	m->ordered += r->flush.ordered;
+	return 0;
+}
+
+/* Of lines that no store is in flight to there is nothing to complete: those that one is in flight to. */
+static int flush_cells(struct ct_medium *m, const struct nvw_log_record *r, nvw_off begin, nvw_off end)
+{
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const nvw_off off = m->cell[i].off;
+
+		if (off >= begin && off < end) {
+			NVW_TRY(flush_line(m, r, off));
+		}
+	}
+	return 0;
+}
+
 int ct_on_flush(struct ct_medium *m, const struct nvw_log_record *r)
 {
-	const nvw_off end = r->flush.off + r->flush.bytes;
+	const nvw_off begin = r->flush.off & ~(nvw_off)63, end = r->flush.off + r->flush.bytes;
 
 	NVW_INVARIANT(r->kind == NVW_LOG_FLUSH);
-	for (nvw_off line = r->flush.off & ~(nvw_off)63; line < end; line += NVW_LOG_LINE_BYTES) {
-		const int error = ct_array_grow(&m->flush, m->flush.count + 1, sizeof(struct ct_flush));
-
-		if (error) {
-			return error;
-		}
-		((struct ct_flush *)m->flush.at)[m->flush.count++] =
-			(struct ct_flush){.thread = r->flush.thread,
-				.write = m->stores,
-				.off = line,
-				.ordered = r->flush.ordered};
-		m->ordered += r->flush.ordered;
+	if (!m->rules.mixed && m->unit_bytes == NVW_LOG_LINE_BYTES &&
+		(end - begin) / NVW_LOG_LINE_BYTES > m->cell_count) {
+		return flush_cells(m, r, begin, end); /* a sync of a large file */
+	}
+	for (nvw_off line = begin; line < end; line += NVW_LOG_LINE_BYTES) {
+		NVW_TRY(flush_line(m, r, line));
 	}
 	return 0;
 }
