@@ -137,10 +137,10 @@ static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 	skip_if_sanitized();
 	static const char whole[] =
 		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
-		"--states=100000";
+		"--states=40000";
 	const uint64_t distinct = sum_of(
 		command_run("crash btree --count=300 --preload=100 --batch=100 --group-size=64 --model=epoch "
-			    "--states=100000 --output-format=json")
+			    "--states=40000 --output-format=json")
 			->out,
 		"states_distinct");
 	char words[256], path[96];

@@ -44,7 +44,7 @@ modes = {
             ("memory trace", ["run"] + kv + ["--memory-trace=out-memory.csv"]), ("pool", ["run"] + kv + ["--pool=out.pool"])],
     "crash": [
         ("observed", ["crash"] + kv),
-        ("permitted", ["crash"] + kv + ["--mode=permitted"]),
+        ("permitted", ["crash"] + kv + ["--mode=permitted", "--states=300"]),
         ("kill", ["crash"] + kv + ["--mode=kill", "--states=3"]),
         ("matrix", ["crash"] + kv + ["--matrix", "--states=20"]),
         ("self-test", ["crash", "kv", "--self-test"]),

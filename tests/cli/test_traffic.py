@@ -27,7 +27,8 @@ MACHINES = [
     ("hechtman14-apu", {"dram": 2, "nvram": 2}, "off"),
 ]
 # Smaller inputs where the default takes more than a second.
-SMALLER = {"sssp": ["--graph=grid:40x40"]}
+SMALLER = {w: ["--graph=grid:24x24"] for w in ("sssp", "color", "pagerank")}
+SMALLER.update(sgemm=["--rows=128", "--columns=132", "--inner=62"], dgemm=["--rows=64"], lud=["--size=128"], nw=["--size=256"])
 
 
 def names(what):

@@ -90,7 +90,7 @@ static void a_deadlock_is_found_and_its_threads_are_named(void **state)
 	static const char *const expected[] = {"deadlock: thread 1 waits for the end of a thread",
 		"waits for a mutex", "(take_ab)", "(take_ba)"};
 
-	assert_int_equal(under("deadlock", "--schedules=60"), 1);
+	assert_int_equal(under("deadlock", "--schedules=25"), 1);
 	for (unsigned i = 0; i < sizeof expected / sizeof *expected; i++) {
 		if (!strstr(first_end(), expected[i])) {
 			fail_msg("expected \"%s\" in: %s", expected[i], first_end());
@@ -200,7 +200,7 @@ static void a_deadlock_under_a_crash_test_is_told(void **state)
 {
 	static const char *const words[] = {"did not get to the end; schedule ", "deadlock: thread 1", NULL};
 
-	assert_int_equal(crash("deadlock", "--schedules=60"), 1);
+	assert_int_equal(crash("deadlock", "--schedules=25"), 1);
 	expect_words(words);
 	assert_int_equal(crash("race", "--schedules=2 --mode=kill"), 2);
 }
