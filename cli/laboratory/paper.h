@@ -7,7 +7,8 @@
  *	paper_formula.c  arithmetic over the statistics of a point
  *	paper_judge.c    numbers -> agreement with the paper, by a table of rules
  *	paper_kept.c     judgements, rows at both ends of free values, and tables, in files of the folder
- *	paper_page.c     HTML, Markdown, figures
+ *	paper_number.c   numbers, in words
+ *	paper_page.c     the pages, by paper_markup.c (HTML, Markdown) and paper_figure.c
  */
 #ifndef CLI_PAPER_H
 #define CLI_PAPER_H
@@ -191,6 +192,8 @@ bool paper_formula(
 /* Judges every wanted row. */
 void papers_judge(struct papers *papers);
 const char *paper_verdict_text(enum paper_verdict verdict);
+/* What most rows that disagree have as their judgement; the pages say it once. */
+extern const char paper_usual_reason[];
 enum paper_verdict paper_verdict_named(const char *text);
 /*
  * Reads what judgements.tsv, ends.tsv and tables.tsv of the folder keep. It is no error if a file is not
@@ -219,6 +222,8 @@ NVW_CHECKED int papers_write(const struct papers *papers, const char *folder, bo
 enum { PAPER_NUMBER_BYTES = 104 };
 void paper_number_text(
 	const struct paper_numbers *numbers, enum paper_form form, char text[PAPER_NUMBER_BYTES]);
+/* Of one value: its mean, its least or its most. */
+void paper_one_number(double x, enum paper_form form, char text[32]);
 /* "-2.0 to -19.1 by the gap between polls (0 to 200)"; "" if no end is known */
 void paper_ends_text(const struct paper_row *row, char *text, size_t room);
 /* "8 to 10", "above 20" */

@@ -13,6 +13,8 @@
 #include "core/bounds.h"
 #include "paper.h"
 
+const char paper_usual_reason[] = "not within a third";
+
 static const double equal_points = 5, share_points = 10, no_change = 0.005;
 
 static const char *const verdict_names[PAPER_VERDICTS] = {[PAPER_UNJUDGED] = "cannot be judged",
@@ -134,7 +136,7 @@ static bool has_other_sign(const struct paper_row *row, char *remark, size_t roo
 
 static bool has_other_size(const struct paper_row *row, char *remark, size_t room)
 {
-	snprintf(remark, room, is_share(row) ? "not within 10 points" : "not within a third");
+	snprintf(remark, room, "%s", is_share(row) ? "not within 10 points" : paper_usual_reason);
 	return !is_near(row);
 }
 

@@ -1,320 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pages of nvwave reproduce: the same text as HTML, in one file with its figures, and as Markdown. See
  * paper.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <nvw/input.h>
-
 #include "core/bounds.h"
 #include "core/newfile.h"
-#include "../report/html_text.h"
 #include "machines.h"
 #include "paper.h"
-#include "../figures/plot.h"
+#include "paper_markup.h"
 #include "../report/provenance.h"
 
 extern const struct emu_text report_style[]; /* report.css */
 
-enum { TEXT_BYTES = 256, FIGURE_BYTES_MAX = 1 << 22, CELLS = 6 };
-
-struct page {
-	const struct papers *papers;
-	const char *folder;
-	FILE *to;
-	bool html, drawn;
-};
-
-/* ---- Numbers ------------------------------------------------------------------------------- */
-
-static const char *format_of(enum paper_form form)
-{
-	return form == PAPER_PERCENT || form == PAPER_SPEEDUP ? "%+.1f" :
-	       form == PAPER_VALUE                            ? "%.4g" :
-								"%.3g";
-}
-
-static void one_number(double x, enum paper_form form, char text[32])
-{
-	if (form == PAPER_VALUE && x >= 10000) {
-		snprintf(text, 32, "%.0f", x);
-	} else {
-		snprintf(text, 32, format_of(form), x); /* NOLINT */
-	}
-}
-
-void paper_number_text(const struct paper_numbers *n, enum paper_form form, char text[PAPER_NUMBER_BYTES])
-{
-	enum { room = PAPER_NUMBER_BYTES };
-	char mean[32], least[32], most[32];
-
-	if (n->count == 0) {
-		snprintf(text, room, "-");
-		return;
-	}
-	one_number(n->mean, form, mean);
-	one_number(n->least, form, least);
-	one_number(n->most, form, most);
-	if (strcmp(least, most) != 0) {
-		snprintf(text, room, "%s (%s, %s)", mean, least, most);
-	} else {
-		snprintf(text, room, "%s", mean);
-	}
-}
-
-void paper_interval_text(const struct paper_interval *i, char *text, size_t room)
-{
-	if (isinf(i->high)) {
-		snprintf(text, room, "above %g", i->low);
-	} else if (isinf(i->low)) {
-		snprintf(text, room, "at most %g", i->high);
-	} else if (i->low < i->high) {
-		snprintf(text, room, "%g to %g", i->low, i->high);
-	} else {
-		snprintf(text, room, "%g", i->low);
-	}
-}
-
-void paper_ends_text(const struct paper_row *row, char *text, size_t room)
-{
-	size_t at = 0;
-
-	*text = 0;
-	for (unsigned i = 0; i < row->ends && at < room; i++) {
-		const struct paper_end *const e = &row->end[i];
-		char low[32], high[32];
-
-		if (!e->is_known) {
-			continue;
-		}
-		one_number(e->value[0], row->form, low);
-		one_number(e->value[1], row->form, high);
-		at += (size_t)snprintf(text + at, room - at, "%s%s to %s by %s (%s, %s)", at ? "; " : "", low,
-			high, paper_text(e->of->keys, "what"), paper_text(e->of->keys, "low"),
-			paper_text(e->of->keys, "high"));
-	}
-}
-
-/* ---- Both formats -------------------------------------------------------------------------- */
-
-static void put(const struct page *p, const char *text)
-{
-	if (p->html) {
-		html_text(p->to, text);
-		return;
-	}
-	for (; *text; text++) {
-		if (*text == '|' || *text == '*') {
-			fputc('\\', p->to);
-		}
-		fputc(*text, p->to);
-	}
-}
-
-static void head_line(const struct page *p, unsigned level, const char *text)
-{
-	if (p->html) {
-		fprintf(p->to, "<h%u>", level);
-		html_text(p->to, text);
-		fprintf(p->to, "</h%u>\n", level);
-	} else {
-		fprintf(p->to, "\n%.*s %s\n\n", (int)level, "####", text);
-	}
-}
-
-/* What only the one or the other page has. */
-static void mark(const struct page *p, const char *html, const char *markdown)
-{
-	fputs(p->html ? html : markdown, p->to);
-}
-
-static void paragraph(const struct page *p, const char *text)
-{
-	mark(p, "<p>", "");
-	put(p, text);
-	mark(p, "</p>\n", "\n\n");
-}
-
-/* cell: n texts; is_head: names of columns. */
-static void table_row(const struct page *p, const char *const *cell, unsigned n, bool is_head)
-{
-	mark(p, "<tr>", "|");
-	for (unsigned i = 0; i < n; i++) {
-		mark(p, is_head ? "<th>" : "<td>", " ");
-		put(p, cell[i]);
-		mark(p, "", " |");
-	}
-	mark(p, "</tr>\n", "\n");
-	if (!is_head) {
-		return;
-	}
-	mark(p, "", "|");
-	for (unsigned i = 0; i < n; i++) {
-		mark(p, "", "---|");
-	}
-	mark(p, "", "\n");
-}
-
-static void table_begin(const struct page *p)
-{
-	mark(p, "<div class=\"scroll\"><table>\n", "");
-}
-
-static void table_end(const struct page *p)
-{
-	mark(p, "</table></div>\n", "\n");
-}
-
-/* ---- Figures ------------------------------------------------------------------------------- */
-
-static bool is_of_figure(const struct paper_row *row, const char *paper, const char *figure)
-{
-	const char *const mine = paper_text(row->keys, "figure");
-
-	return row->wanted && row->here.count && mine && !strcmp(mine, figure) && !strcmp(row->paper, paper);
-}
-
-static char *figure_path(const struct page *p, const char *paper, const char *figure, const char *end)
-{
-	char *path = NULL;
-
-	if (asprintf(&path, "%s/%s-%s%s", p->folder, paper, figure, end) < 0) {
-		return NULL;
-	}
-	for (char *at = path + strlen(p->folder) + 1; *at; at++) {
-		if (strchr(" ,/", *at)) {
-			*at = '-';
-		}
-	}
-	return path;
-}
-
-static void figure_rows(const struct paper_row *row, FILE *to)
-{
-	char name[TEXT_BYTES];
-
-	paper_row_name(row, name, sizeof name);
-	if (isfinite(row->published.low)) {
-		fprintf(to, "%s,paper,1,%.10g\n", name, row->published.low);
-	}
-	if (isfinite(row->published.high)) {
-		fprintf(to, "%s,paper,2,%.10g\n", name, row->published.high);
-	}
-	for (unsigned i = 0; i < row->here.count; i++) {
-		fprintf(to, "%s,here,%u,%.10g\n", name, i + 1, row->here.value[i]);
-	}
-}
-
-/* The table of a figure: a row per end of the paper's interval and per seed of ours. */
-static int write_figure_table(const struct page *p, const struct paper_row *first, const char *path)
-{
-	const char *const figure = paper_text(first->keys, "figure"), *const unit =
-									      paper_text(first->keys, "unit");
-	struct nvw_new_file f;
-	int r = nvw_new_file_begin(path, false, &f);
-
-	if (r < 0) {
-		return r;
-	}
-	fprintf(f.file, "row,source,seed,%s\n", NVW_OR(unit, "value"));
-	for (unsigned i = 0; i < p->papers->row_count; i++) {
-		if (is_of_figure(&p->papers->row[i], first->paper, figure)) {
-			figure_rows(&p->papers->row[i], f.file);
-		}
-	}
-	return nvw_new_file_end(&f, 0);
-}
-
-static int draw_figure(const struct page *p, const struct paper_row *first)
-{
-	const char *const figure = paper_text(first->keys, "figure"), *const unit =
-									      paper_text(first->keys, "unit");
-	char *const table_path = figure_path(p, first->paper, figure, ".csv");
-	char *const path = figure_path(p, first->paper, figure, ".svg");
-	char title[TEXT_BYTES];
-	struct plot_table table = {.text = NULL};
-	struct plot plot = {.path = table_path,
-		.x = "row",
-		.y = NVW_OR(unit, "value"),
-		.series = "source",
-		.title = title,
-		.kind = PLOT_BARS,
-		.shows = PLOT_MEDIAN}; /* with both ends of what the paper says */
-	int r = table_path && path ? write_figure_table(p, first, table_path) :
-				     nvw_fail(NVW_E_MEMORY, "no memory for a figure");
-
-	snprintf(title, sizeof title, "%s, %s", first->paper, figure);
-	r = NVW_OR(r, plot_paper(NULL, NULL, 0, &plot.paper));
-	r = NVW_OR(r, plot_table_read(table_path, &table));
-	r = NVW_OR(r, plot_cells(&plot, &table, NULL));
-	r = NVW_OR(r, plot_draw(&plot, path, NULL));
-	plot_cells_end(&plot);
-	plot_table_end(&table);
-	free(table_path);
-	free(path);
-	return r;
-}
-
-/* Whether the row is the first one of its figure. */
-static bool begins_figure(const struct papers *p, const struct paper_row *row)
-{
-	const char *const figure = paper_text(row->keys, "figure");
-
-	if (!figure || !is_of_figure(row, row->paper, figure)) {
-		return false;
-	}
-	for (const struct paper_row *other = p->row; other < row; other++) {
-		if (is_of_figure(other, row->paper, figure)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static int draw_figures(const struct page *p)
-{
-	int r = 0;
-
-	for (unsigned i = 0; i < p->papers->row_count && r == 0; i++) {
-		r = begins_figure(p->papers, &p->papers->row[i]) ? draw_figure(p, &p->papers->row[i]) : 0;
-	}
-	return r;
-}
-
-/* The picture as a part of the page. */
-static int embed(const struct page *p, const char *path)
-{
-	char *text;
-	uint64_t bytes;
-	const int r = nvw_input_read(path, FIGURE_BYTES_MAX, &text, &bytes);
-
-	if (r < 0) {
-		return r;
-	}
-	fputs("<p><img alt=\"the paper's values beside ours\" src=\"data:image/svg+xml,", p->to);
-	for (uint64_t i = 0; i < bytes; i++) {
-		const unsigned char c = (unsigned char)text[i];
-
-		if (strchr("%#<>\"&'", c) || c < 32 || c > 126) {
-			fprintf(p->to, "%%%02X", c);
-		} else {
-			fputc(c, p->to);
-		}
-	}
-	fputs("\"></p>\n", p->to);
-	free(text);
-	return 0;
-}
-
-static int show_figure(const struct page *p, const struct paper_row *first)
-{
-	char *const path = figure_path(p, first->paper, paper_text(first->keys, "figure"), ".svg");
-	const int r = path ? embed(p, path) : nvw_fail(NVW_E_MEMORY, "no memory for a figure");
-
-	free(path);
-	return r;
-}
+enum { TEXT_BYTES = 256, CELLS = 6 };
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
@@ -369,6 +68,7 @@ static void show_row(const struct page *p, const struct paper_row *row)
 	char name[TEXT_BYTES], what[PAPER_REASON_BYTES], published[64] = "", here[PAPER_NUMBER_BYTES],
 							 judged[TEXT_BYTES], verdict[2 * PAPER_REASON_BYTES];
 	const char *paper = paper_text(row->keys, "paper");
+	bool has_reason;
 
 	paper_row_name(row, name, sizeof name);
 	what_text(p->papers, row, what, sizeof what);
@@ -378,13 +78,15 @@ static void show_row(const struct page *p, const struct paper_row *row)
 	}
 	paper_number_text(&row->here, row->form, here);
 	judged_text(row, judged, sizeof judged);
-	snprintf(verdict, sizeof verdict, "%s%s%s", judged, *row->judgement ? ": " : "", row->judgement);
+	has_reason = *row->judgement && strcmp(row->judgement, paper_usual_reason) != 0;
+	snprintf(verdict, sizeof verdict, "%s%s%s", judged, has_reason ? ": " : "",
+		has_reason ? row->judgement : "");
 
 	const char *const cell[CELLS] = {name, what,
 		is_as_above(p->papers, row, "in") ? "" : paper_text(row->keys, "in"), NVW_OR(paper, ""), here,
 		verdict};
 
-	table_row(p, cell, CELLS, false);
+	page_table_row(p, cell, CELLS, false);
 }
 
 static void show_rows(const struct page *p, const char *paper)
@@ -392,14 +94,14 @@ static void show_rows(const struct page *p, const char *paper)
 	static const char *const names[CELLS] = {
 		"", "what", "in", "paper", "here: mean (least, most)", "judgement"};
 
-	table_begin(p);
-	table_row(p, names, CELLS, true);
+	page_table_begin(p);
+	page_table_row(p, names, CELLS, true);
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
 		if (is_shown(&p->papers->row[i], paper)) {
 			show_row(p, &p->papers->row[i]);
 		}
 	}
-	table_end(p);
+	page_table_end(p);
 }
 
 /* ---- Remarks ------------------------------------------------------------------------------- */
@@ -468,15 +170,15 @@ static void show_remarks(const struct page *p, const char *paper, const char *ti
 			continue;
 		}
 		if (!any) {
-			table_begin(p);
-			table_row(p, head, 2, true);
+			page_table_begin(p);
+			page_table_row(p, head, 2, true);
 			any = true;
 		}
 		names_with(all, paper, of, text, names, sizeof names);
-		table_row(p, (const char *const[]){names, text}, 2, false);
+		page_table_row(p, (const char *const[]){names, text}, 2, false);
 	}
 	if (any) {
-		table_end(p);
+		page_table_end(p);
 	}
 }
 
@@ -522,8 +224,8 @@ static bool ends_of_row(
 		}
 		text[n][0] = 0;
 		if (e) {
-			one_number(e->value[0], row->form, low);
-			one_number(e->value[1], row->form, high);
+			paper_one_number(e->value[0], row->form, low);
+			paper_one_number(e->value[1], row->form, high);
 			snprintf(text[n], TEXT_BYTES, "%s to %s", low, high);
 		}
 		n++;
@@ -536,8 +238,8 @@ static void show_sensitive(const struct page *p, const char *paper)
 {
 	static const char *const names[] = {"", "value that the paper does not give", "from", "to", "source"};
 
-	table_begin(p);
-	table_row(p, names, sizeof names / sizeof *names, true);
+	page_table_begin(p);
+	page_table_row(p, names, sizeof names / sizeof *names, true);
 	for (unsigned i = 0; i < p->papers->sensitive_count; i++) {
 		const struct paper_section *const s = &p->papers->sensitive[i];
 		const char *const cell[] = {s->name, paper_text(s->keys, "what"), paper_text(s->keys, "low"),
@@ -547,9 +249,9 @@ static void show_sensitive(const struct page *p, const char *paper)
 			continue;
 		}
 
-		table_row(p, cell, sizeof cell / sizeof *cell, false);
+		page_table_row(p, cell, sizeof cell / sizeof *cell, false);
 	}
-	table_end(p);
+	page_table_end(p);
 }
 
 /* A line per row that was measured at both ends of a free value, a column per value. */
@@ -569,8 +271,8 @@ static void show_ends(const struct page *p, const char *paper)
 		return;
 	}
 	show_sensitive(p, paper);
-	table_begin(p);
-	table_row(p, cell, n, true);
+	page_table_begin(p);
+	page_table_row(p, cell, n, true);
 	for (unsigned i = 0; i < p->papers->row_count; i++) {
 		const struct paper_row *const row = &p->papers->row[i];
 		char name[TEXT_BYTES], text[PAPER_SENSITIVE_MAX][TEXT_BYTES];
@@ -583,9 +285,9 @@ static void show_ends(const struct page *p, const char *paper)
 		for (unsigned k = 1; k < n; k++) {
 			cell[k] = text[k - 1];
 		}
-		table_row(p, cell, n, false);
+		page_table_row(p, cell, n, false);
 	}
-	table_end(p);
+	page_table_end(p);
 }
 
 /* ---- Tables -------------------------------------------------------------------------------- */
@@ -611,7 +313,7 @@ static void table_line(const struct page *p, const struct paper_table *t, int ro
 		cell[n] = text[n];
 		n++;
 	}
-	table_row(p, cell, n, false);
+	page_table_row(p, cell, n, false);
 }
 
 static void show_table(const struct page *p, const struct paper_table *t)
@@ -623,14 +325,14 @@ static void show_table(const struct page *p, const struct paper_table *t)
 	unsigned n = 1;
 
 	snprintf(title, sizeof title, "%s: %s", t->section.name, paper_text(t->section.keys, "what"));
-	head_line(p, 3, title);
-	table_begin(p);
+	page_head_line(p, 3, title);
+	page_table_begin(p);
 	for (unsigned k = 0; k < columns; k++) {
 		if (paper_table_has(t, t->columns, k)) {
 			cell[n++] = t->columns < 0 ? "" : s->axis[t->columns].value[k];
 		}
 	}
-	table_row(p, cell, n, true);
+	page_table_row(p, cell, n, true);
 	for (unsigned i = 0; i < s->axis[t->rows].count; i++) {
 		if (paper_table_has(t, t->rows, i)) {
 			table_line(p, t, (int)i);
@@ -639,9 +341,9 @@ static void show_table(const struct page *p, const struct paper_table *t)
 	if (paper_text(t->section.keys, "mean")) {
 		table_line(p, t, -1);
 	}
-	table_end(p);
+	page_table_end(p);
 	if (paper_text(t->section.keys, "note")) {
-		paragraph(p, paper_text(t->section.keys, "note"));
+		page_paragraph(p, paper_text(t->section.keys, "note"));
 	}
 }
 
@@ -657,7 +359,7 @@ static void begin(const struct page *p)
 			"img { max-width: 100%%; background: #fff; }</style></head><body><main>\n",
 			report_style[0].text);
 	}
-	head_line(p, 1, "Published results and ours");
+	page_head_line(p, 1, "Published results and ours");
 }
 
 /* The program that measured a row. */
@@ -736,25 +438,27 @@ static void summary(const struct page *p)
 		"judged here. %s",
 		all, count[PAPER_AGREES], count[PAPER_LUCK], count[PAPER_DISAGREES],
 		count[PAPER_INCOMPARABLE], count[PAPER_UNJUDGED], of_seeds);
-	paragraph(p, text);
+	page_paragraph(p, text);
 	if (lost > 0) {
 		snprintf(text, sizeof text, "%u rows that agreed no longer do.", lost);
-		paragraph(p, text);
+		page_paragraph(p, text);
 	}
 	versions(p->papers, made_by, sizeof made_by);
 	snprintf(text, sizeof text, "Measured by nvwave %s.", made_by);
-	paragraph(p, text);
+	page_paragraph(p, text);
+	if (!p->html) {
+		page_paragraph(p,
+			"What disagrees without a reason is not within a third of the paper's number. index.html, "
+			"which nvwave reproduce --kept writes from papers/, also has the values that the papers do "
+			"not give, rows at both ends of these, and the tables of other figures.");
+		return;
+	}
+	page_paragraph(p, "What disagrees without a reason is not within a third of the paper's number.");
 	versions_of_ends(p->papers, made_by, sizeof made_by);
 	if (*made_by) {
 		snprintf(text, sizeof text,
 			"Rows at both ends of a free value are of seed 1, measured by nvwave %s.", made_by);
-		paragraph(p, text);
-	}
-	if (!p->html) {
-		paragraph(p,
-			"The tables of the papers' other figures are in index.html; nvwave reproduce --kept "
-			"writes both pages from "
-			"what is kept in papers/.");
+		page_paragraph(p, text);
 	}
 }
 
@@ -777,20 +481,23 @@ static int show_paper(const struct page *p, const struct paper *paper)
 	int r = 0;
 
 	snprintf(text, sizeof text, "%s%s%s", paper->name, title ? ": " : "", NVW_OR(title, ""));
-	head_line(p, 2, text);
+	page_head_line(p, 2, text);
 	if (note) {
-		paragraph(p, note);
+		page_paragraph(p, note);
 	}
 	show_rows(p, paper->name);
 	show_remarks(p, paper->name, "cause of the difference", cause_of);
+	if (!p->html) {
+		return 0;
+	}
 	show_remarks(p, paper->name, "iterations that were run", ran_of);
 	show_ends(p, paper->name);
-	for (unsigned i = 0; p->drawn && p->html && i < all->row_count && r == 0; i++) {
-		if (!strcmp(all->row[i].paper, paper->name) && begins_figure(all, &all->row[i])) {
-			r = show_figure(p, &all->row[i]);
+	for (unsigned i = 0; p->drawn && i < all->row_count && r == 0; i++) {
+		if (!strcmp(all->row[i].paper, paper->name) && page_begins_figure(all, &all->row[i])) {
+			r = page_show_figure(p, &all->row[i]);
 		}
 	}
-	for (unsigned i = 0; p->html && i < all->table_count && r == 0; i++) {
+	for (unsigned i = 0; i < all->table_count && r == 0; i++) {
 		if (all->table[i].wanted && !strcmp(all->table[i].section.paper, paper->name)) {
 			show_table(p, &all->table[i]);
 		}
@@ -800,7 +507,7 @@ static int show_paper(const struct page *p, const struct paper *paper)
 
 static void end(const struct page *p)
 {
-	mark(p, "</main></body></html>\n", "");
+	page_mark(p, "</main></body></html>\n", "");
 }
 
 static int write_page(struct page *p, const char *name)
@@ -829,7 +536,7 @@ static int write_page(struct page *p, const char *name)
 int papers_write(const struct papers *papers, const char *folder, bool draw)
 {
 	struct page page = {.papers = papers, .folder = folder, .drawn = draw};
-	int r = draw ? draw_figures(&page) : 0;
+	int r = draw ? page_draw_figures(&page) : 0;
 
 	r = NVW_OR(r, write_page(&page, "results.md"));
 	page.html = true;

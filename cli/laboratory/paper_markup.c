@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Headings, paragraphs and tables, as HTML and as Markdown. See paper_markup.h. */
+#include "../report/html_text.h"
+#include "paper_markup.h"
+
+void page_put(const struct page *p, const char *text)
+{
+	if (p->html) {
+		html_text(p->to, text);
+		return;
+	}
+	for (; *text; text++) {
+		if (*text == '|' || *text == '*') {
+			fputc('\\', p->to);
+		}
+		fputc(*text, p->to);
+	}
+}
+
+void page_head_line(const struct page *p, unsigned level, const char *text)
+{
+	if (p->html) {
+		fprintf(p->to, "<h%u>", level);
+		html_text(p->to, text);
+		fprintf(p->to, "</h%u>\n", level);
+	} else {
+		fprintf(p->to, "\n%.*s %s\n\n", (int)level, "####", text);
+	}
+}
+
+void page_mark(const struct page *p, const char *html, const char *markdown)
+{
+	fputs(p->html ? html : markdown, p->to);
+}
+
+void page_paragraph(const struct page *p, const char *text)
+{
+	page_mark(p, "<p>", "");
+	page_put(p, text);
+	page_mark(p, "</p>\n", "\n\n");
+}
+
+void page_table_row(const struct page *p, const char *const *cell, unsigned n, bool is_head)
+{
+	page_mark(p, "<tr>", "|");
+	for (unsigned i = 0; i < n; i++) {
+		page_mark(p, is_head ? "<th>" : "<td>", " ");
+		page_put(p, cell[i]);
+		page_mark(p, "", " |");
+	}
+	page_mark(p, "</tr>\n", "\n");
+	if (!is_head) {
+		return;
+	}
+	page_mark(p, "", "|");
+	for (unsigned i = 0; i < n; i++) {
+		page_mark(p, "", "---|");
+	}
+	page_mark(p, "", "\n");
+}
+
+void page_table_begin(const struct page *p)
+{
+	page_mark(p, "<div class=\"scroll\"><table>\n", "");
+}
+
+void page_table_end(const struct page *p)
+{
+	page_mark(p, "</table></div>\n", "\n");
+}
