@@ -158,38 +158,6 @@ NVW_CUDA_DEVICE float __saturatef(float x)
 {
 	return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;
 }
-NVW_CUDA_DEVICE float __fadd_rn(float a, float b)
-{
-	return a + b;
-}
-NVW_CUDA_DEVICE float __fmul_rn(float a, float b)
-{
-	return a * b;
-}
-NVW_CUDA_DEVICE float __frcp_rn(float a)
-{
-	return 1.0f / a;
-}
-NVW_CUDA_DEVICE float __fsqrt_rn(float a)
-{
-	return sqrtf(a);
-}
-NVW_CUDA_DEVICE float __fdiv_rn(float a, float b)
-{
-	return a / b;
-}
-NVW_CUDA_DEVICE float __fmaf_rn(float a, float b, float c)
-{
-	return fmaf(a, b, c);
-}
-NVW_CUDA_DEVICE double __dadd_rn(double a, double b)
-{
-	return a + b;
-}
-NVW_CUDA_DEVICE double __dmul_rn(double a, double b)
-{
-	return a * b;
-}
 
 NVW_CUDA_DEVICE int __popc(unsigned x)
 {
@@ -338,41 +306,7 @@ NVW_CUDA_DEVICE double __longlong_as_double(long long x)
 	__builtin_memcpy(&r, &x, 8);
 	return r;
 }
-NVW_CUDA_DEVICE int __float2int_rn(float x)
-{
-	return (int)rintf(x);
-}
-NVW_CUDA_DEVICE int __float2int_rz(float x)
-{
-	return (int)x;
-}
-NVW_CUDA_DEVICE int __float2int_rd(float x)
-{
-	return (int)floorf(x);
-}
-NVW_CUDA_DEVICE int __float2int_ru(float x)
-{
-	return (int)ceilf(x);
-}
-NVW_CUDA_DEVICE unsigned __float2uint_rn(float x)
-{
-	return (unsigned)rintf(x);
-}
-NVW_CUDA_DEVICE unsigned __float2uint_rz(float x)
-{
-	return (unsigned)x;
-}
-NVW_CUDA_DEVICE float __int2float_rn(int x)
-{
-	return (float)x;
-}
-NVW_CUDA_DEVICE float __uint2float_rn(unsigned x)
-{
-	return (float)x;
-}
-NVW_CUDA_DEVICE double __int2double_rn(int x)
-{
-	return x;
-}
+
+#include <nvw_cuda_intrinsics.h>
 
 #endif

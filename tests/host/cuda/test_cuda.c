@@ -74,6 +74,15 @@ static void all_work_items_of_a_cooperative_launch_have_a_stack(void **state)
 	assert_string_equal(output, "0 cudaSuccess\n");
 }
 
+static void intrinsics_round_and_divide_words_as_cuda_says(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	build("-O1", "intrinsics", SOURCE("intrinsics.cu"));
+	assert_int_equal(run("./intrinsics"), 0);
+	assert_string_equal(output, "all are right\n");
+}
+
 /* ---- Inline PTX ---------------------------------------------------------------------------------- */
 
 static void inline_ptx_does_what_it_says(void **state)
@@ -269,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cuda_programs_do_what_cuda_says_without_optimization),
 		cmocka_unit_test(files_are_compiled_one_by_one_as_makefiles_do),
+		cmocka_unit_test(intrinsics_round_and_divide_words_as_cuda_says),
 		cmocka_unit_test(inline_ptx_does_what_it_says),
 		cmocka_unit_test(atomics_of_libcuxx_functions_of_cub_and_numbers_of_curand_are_right),
 		cmocka_unit_test(algorithms_of_thrust_are_right),
