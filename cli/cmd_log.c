@@ -352,6 +352,28 @@ static void put_threads(json_t *o, const struct sites *s, const struct nvw_log_r
 	put_number(o, "count", r->threads.count);
 }
 
+static const char *const range_words[] = {[NVW_RANGE_ADDING] = "adds a range",
+	[NVW_RANGE_ADDED] = "has added",
+	[NVW_RANGE_UNLOGGED] = "has without an undo entry",
+	[NVW_RANGE_SETTLES] = "settles",
+	[NVW_RANGE_FORGOTTEN] = "opens a pool"};
+
+static void print_range(const struct sites *s, const struct nvw_log_record *r)
+{
+	printf("thread %llu %s", (ull)r->range.thread, range_words[r->range.what]);
+	if (r->range.bytes > 0) {
+		printf(" %llu bytes at 0x%llx", (ull)r->range.bytes, (ull)r->range.off);
+	}
+}
+
+static void put_range(json_t *o, const struct sites *s, const struct nvw_log_record *r)
+{
+	put_number(o, "thread", r->range.thread);
+	json_object_set_new(o, "what", json_string(range_words[r->range.what]));
+	put_number(o, "offset", r->range.off);
+	put_number(o, "bytes", r->range.bytes);
+}
+
 static void print_end(const struct sites *s, const struct nvw_log_record *r)
 {
 	fputs(words_if(r->end.interrupted, "interrupted"), stdout);
@@ -401,6 +423,7 @@ static const struct {
 	[NVW_LOG_FENCE] = {"fence", print_fence, put_fence},
 	[NVW_LOG_END] = {"end", print_end, put_end},
 	[NVW_LOG_THREADS] = {"threads", print_threads, put_threads},
+	[NVW_LOG_RANGE] = {"range", print_range, put_range},
 };
 
 /* number 0: it is not printed. */

@@ -161,6 +161,7 @@ static void take_options(const struct cli_options *given, struct ct_options *o)
 	o->cures = !cli_given(given, CLI_cures) || cli_number(given, CLI_cures) == 0;
 	o->cure_states = cli_number(given, CLI_cure_states);
 	o->symmetric = cli_given(given, CLI_symmetric);
+	o->trusts = cli_number(given, CLI_trust) == 1;
 	o->resume = cli_text(given, CLI_resume);
 	o->save = cli_text(given, CLI_save);
 	o->exports = cli_text(given, CLI_export_states);

@@ -126,6 +126,7 @@ static int export_record(struct exporter *e, const struct nvw_log_record *r)
 		fputs("|FENCE|", stdout);
 		return 0;
 	case NVW_LOG_THREADS:
+	case NVW_LOG_RANGE:
 	case NVW_LOG_END:
 		return 0;
 	default:

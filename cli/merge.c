@@ -285,6 +285,12 @@ static void add_counts(struct ct_result *r, const json_t *report)
 	r->interrupted = r->interrupted || flag_of(report, "interrupted");
 	r->host_seconds += json_real_value(json_object_get(report, "host_seconds"));
 	r->explore_seconds += json_real_value(json_object_get(report, "explore_seconds"));
+	const json_t *const trusted =
+		json_object_get(report, "trusted"); /* of the whole run, in each shard */
+
+	r->trusts = trusted != NULL;
+	r->trusted = (struct ct_trusted){
+		number_of(trusted, "ranges"), number_of(trusted, "stores"), number_of(trusted, "bytes")};
 	add_parts(r, json_object_get(report, "by_parts"));
 	add_recoveries(r, json_object_get(report, "recovery"));
 }

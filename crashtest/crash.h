@@ -119,6 +119,7 @@ struct ct_options {
 	unsigned settle_after;
 	const struct ct_edit *assumed; /* what the log is taken to have as well; the caller's */
 	unsigned assumed_count;
+	bool trusts; /* of programs: what transactions restore is not uncertain (states/trust.h) */
 	/* States that other logs left, which are not tested again; those of this one are added
 	 * (explore/known.h). Of programs alone; NULL: none. */
 	struct ct_known *known;
@@ -449,9 +450,11 @@ struct ct_result {
 	/* Stores of a host program were found by comparing lines: those to one line between two events have
 	 * no order among them, and are taken together, so states are missing. */
 	bool grouped;
-	bool interrupted;        /* stopped (core/stop.h): the budget was not used up */
-	uint64_t states_planned; /* states that the budget allows */
-	uint64_t states_asked;   /* the budget: options.states, or what stands for 0 */
+	bool trusts;               /* transactions, as the options say (states/trust.h) */
+	struct ct_trusted trusted; /* of them */
+	bool interrupted;          /* stopped (core/stop.h): the budget was not used up */
+	uint64_t states_planned;   /* states that the budget allows */
+	uint64_t states_asked;     /* the budget: options.states, or what stands for 0 */
 	unsigned shard, shards;
 	bool gave_up; /* too many workers died: the budget was not used up */
 	bool robust;  /* the judge was robustness (options.robust) */

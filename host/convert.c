@@ -290,6 +290,23 @@ static int convert_sync(struct converter *c, const struct host_event *e)
 	return host_convert_append(c, &r);
 }
 
+static int convert_range(struct converter *c, const struct host_event *e)
+{
+	static const enum nvw_log_range what[] = {[HOST_ADDING - HOST_ADDING] = NVW_RANGE_ADDING,
+		[HOST_ADDED - HOST_ADDING] = NVW_RANGE_ADDED,
+		[HOST_UNLOGGED - HOST_ADDING] = NVW_RANGE_UNLOGGED,
+		[HOST_SETTLES - HOST_ADDING] = NVW_RANGE_SETTLES,
+		[HOST_FORGOTTEN - HOST_ADDING] = NVW_RANGE_FORGOTTEN};
+	struct nvw_log_record r = {
+		.kind = NVW_LOG_RANGE, .range = {.what = what[e->kind - HOST_ADDING], .thread = e->thread}};
+
+	if (r.range.what == NVW_RANGE_ADDED || r.range.what == NVW_RANGE_UNLOGGED) {
+		r.range.off = nvw_min(e->off, c->bytes);
+		r.range.bytes = bytes_inside(c, e);
+	}
+	return host_convert_append(c, &r);
+}
+
 static int convert_event(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};
@@ -307,10 +324,16 @@ static int convert_event(struct converter *c, const struct host_event *e, const 
 	if (e->kind == HOST_KERNEL || e->kind == HOST_KERNEL_END) {
 		return host_merge_kernel(c, e, (const struct host_kernel_range *)(const void *)data);
 	}
-	if (e->file != c->file) {
+	if (e->file != c->file && e->kind != HOST_FORGOTTEN) {
 		return 0;
 	}
 	switch (e->kind) {
+	case HOST_ADDING:
+	case HOST_ADDED:
+	case HOST_UNLOGGED:
+	case HOST_SETTLES:
+	case HOST_FORGOTTEN:
+		return convert_range(c, e);
 	case HOST_CHANGE:
 		return convert_change(c, e, data);
 	case HOST_STORE:

@@ -31,7 +31,8 @@ int host_session_convert(
 		.model = "x86",
 		.operations = s->control->operations,
 		.callers = s->control->stacks,
-		.layouts = s->control->instrumented && !host_is_of_files(s, i)};
+		.layouts = s->control->instrumented && !host_is_of_files(s, i),
+		.ranges = s->control->ranges && !host_is_of_files(s, i)};
 
 	if (error) {
 		close(fd);

@@ -35,7 +35,7 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 17,
+	HOST_VERSION = 18,
 	HOST_FILES_MAX = 256,
 	HOST_NO_FILE = 0xffff, /* of an event */
 	HOST_UNFOLLOWED_MAX = 32,
@@ -270,6 +270,7 @@ struct host_control {
 	char compared
 		[256];   /* why a program that nvwave-cc has built is compared at every fence; "": none is */
 	bool operations; /* it has announced or acknowledged operations */
+	bool ranges;     /* its transactions have added some */
 	uint64_t gap[HOST_GAP_COUNT];
 	char image[1024];  /* a file that is recorded before it is mapped, and without: its path; "": none */
 	char folder[1024]; /* the files below it are the image, and their names; "": there is none */
@@ -312,6 +313,12 @@ enum host_event_kind {
 	HOST_NAME,       /* the name that follows, below the folder, is what off says: enum host_name */
 	HOST_SYNC_NAMES, /* a sync of the folder that follows begins; off 1: of everything */
 	HOST_WIDE,       /* the stores of this site and call that follow are parts of one to these bytes */
+	/* Transactions of libpmemobj, as enum nvw_log_range has them. */
+	HOST_ADDING,
+	HOST_ADDED,
+	HOST_UNLOGGED,
+	HOST_SETTLES,
+	HOST_FORGOTTEN, /* of every file */
 };
 
 enum host_name {

@@ -183,6 +183,7 @@ void crash_report_headline(const struct ct_result *r, FILE *to)
 			GROUPED(r->states_failing));
 	}
 	print_states(r, to);
+	fputs(words_if(r->trusts, ", transactions trusted"), to);
 	fprintf(to, "%s%s", words_if(r->grouped, "; "), crash_caution(r));
 }
 
@@ -347,10 +348,23 @@ static void print_schedules(const struct ct_result *r, FILE *to)
 	}
 }
 
+/* What the verdict rests on. */
+static void print_trusted(const struct ct_result *r, FILE *to)
+{
+	if (r->trusts) {
+		fprintf(to,
+			"transactions trusted: %s store%s of %s byte%s to %s added range%s, which recovery by "
+			"libpmemobj takes back, were not uncertain; --trust=none tests them\n",
+			GROUPED(r->trusted.stores), plural(r->trusted.stores), GROUPED(r->trusted.bytes),
+			plural(r->trusted.bytes), GROUPED(r->trusted.ranges), plural(r->trusted.ranges));
+	}
+}
+
 /* Limits of the verdict. */
 static void print_limits(const struct ct_result *r, FILE *to)
 {
 	print_untested(r, to);
+	print_trusted(r, to);
 	print_schedules(r, to);
 	if (r->threads > 1 && r->thread_schedules.run == 0) {
 		fputs("other interleavings of the threads may leave other states: record the program more "
@@ -796,6 +810,16 @@ static json_t *json_threads(const struct ct_result *r)
 		"first_stuck", r->thread_schedules.first_stuck);
 }
 
+/* NULL: they are not trusted. */
+static json_t *json_trusted(const struct ct_result *r)
+{
+	if (!r->trusts) {
+		return NULL;
+	}
+	return json_pack("{s:I, s:I, s:I}", "ranges", (json_int_t)r->trusted.ranges, "stores",
+		(json_int_t)r->trusted.stores, "bytes", (json_int_t)r->trusted.bytes);
+}
+
 static json_t *json_result(const struct crash_heading *h, const struct ct_result *r)
 {
 	json_t *findings = json_array();
@@ -807,7 +831,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:b, "
 		"s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:b, s:b, s:I, s:i, s:i, s:I, s:I, s:I, s:I, "
 		"s:o, s:I, s:s, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:o, s:O*, s:o, s:o, s:o, s:o*, s:o, s:o*, "
-		"s:o*, s:o*}",
+		"s:o*, s:o*, s:o*}",
 		"verdict", ct_verdict_name(ct_verdict_of(r)), "mode", mode_name(r->mode), "workload",
 		h->workload, "machine", h->machine, "protocol", h->protocol, "model", crash_model_name(h, r),
 		"seed", (json_int_t)h->seed, "mutation", h->mutation, "caution", crash_caution(r),
@@ -833,7 +857,7 @@ static json_t *json_result(const struct crash_heading *h, const struct ct_result
 		"cure_search", json_cure_search(r), "assumed", json_assumed(r), "source",
 		cli_statements_json(&r->coverage), "schedules", cli_schedules_json(&r->schedules),
 		"thread_schedules", json_threads(r), "unlogged", cli_unlogged_json(&r->unlogged), "corpus",
-		cli_corpus_json(r));
+		cli_corpus_json(r), "trusted", json_trusted(r));
 }
 
 /* The members of these names. */

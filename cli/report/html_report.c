@@ -327,6 +327,12 @@ static void reservations(FILE *f, const struct ct_result *r)
 		html_text(f, r->undecided);
 		fputs("</p>", f);
 	}
+	if (r->trusts) {
+		fprintf(f,
+			"<p class=\"soft\">Transactions trusted: %llu stores of %llu bytes to %llu added ranges, "
+			"which recovery by libpmemobj takes back, were not uncertain.</p>",
+			(ull)r->trusted.stores, (ull)r->trusted.bytes, (ull)r->trusted.ranges);
+	}
 	if (r->states_alike > 0) {
 		fprintf(f,
 			"<p class=\"soft\">%llu states, %llu of which differ from tested ones only in bytes "

@@ -184,6 +184,8 @@ int ct_plan_create(struct ct_medium *m, uint64_t budget, uint64_t seed, struct c
 	}
 	NVW_INVARIANT(plan.draws <= plan.budget);
 	result->acks = nvw_acked_count(&m->acks);
+	result->trusts = m->rules.trusts;
+	result->trusted = m->trust.counts;
 	*ret_plan = plan;
 	return 0;
 }

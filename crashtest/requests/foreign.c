@@ -585,6 +585,7 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, const
 		.first_record = first,
 		.rules = {.model = o->mode == CT_OBSERVED ? ct_model_for(CT_USE_TIMING) : o->model,
 			.unit_bytes = o->atomicity,
+			.trusts = o->trusts,
 			.mixed = is_of_both(o, &v->counts, v->blocks),
 			.filled = v->filled},
 		.grouped = v->counts.grouped,
@@ -693,6 +694,17 @@ static int check_files(
 	return 0;
 }
 
+static int check_trust(const struct ct_options *o, const struct ct_store_log *counts)
+{
+	if (o->trusts && (counts->kernels > 0 || ct_model_info(o->model)->use != CT_USE_PROGRAMS)) {
+		return nvw_fail(NVW_E_USAGE,
+			"--trust=transactions: transactions of libpmemobj are in logs of programs without kernels, "
+			"explored under x86, not %s",
+			ct_model_info(o->model)->name);
+	}
+	return 0;
+}
+
 static int choose_model(const struct ct_foreign *f, struct ct_options *o, const struct kind_of_log *kind,
 	const struct ct_store_log *counts)
 {
@@ -713,7 +725,8 @@ static int choose_model(const struct ct_foreign *f, struct ct_options *o, const 
 	if (!(kind->of_runs ? model->of_runs : model->of_programs)) {
 		return nvw_fail(NVW_E_USAGE, kind->others, model->name);
 	}
-	return check_files(f, o, counts);
+	NVW_TRY(check_files(f, o, counts));
+	return check_trust(o, counts);
 }
 
 static int gather_evidence(const struct ct_foreign *f, struct ct_options *o, struct evidence *v)
@@ -795,6 +808,10 @@ void ct_result_add(struct ct_result *sum, struct ct_result *r)
 	sum->threads = MAX(sum->threads, r->threads);
 	sum->atomicity = MAX(sum->atomicity, r->atomicity);
 	sum->grouped = sum->grouped || r->grouped;
+	sum->trusts = sum->trusts || r->trusts;
+	sum->trusted.ranges += r->trusted.ranges;
+	sum->trusted.stores += r->trusted.stores;
+	sum->trusted.bytes += r->trusted.bytes;
 	sum->states_distinct += r->states_distinct;
 	sum->states_equal += r->states_equal;
 	sum->states_alike += r->states_alike;

@@ -10,6 +10,7 @@
 #include "files.h"
 #include "medium.h"
 #include "mixed.h"
+#include "trust.h"
 
 /* ---- Instants ------------------------------------------------------------------------------------------ */
 
@@ -26,7 +27,11 @@ static int apply(struct ct_medium *m, const struct nvw_log_record *r)
 	if (r->kind == NVW_LOG_STORE) {
 		m->newest_site = r->store.site;
 	}
-	const int error = ct_order_apply(m, r);
+	int error = ct_order_apply(m, r);
+
+	if (!error) {
+		error = ct_trust_apply(m, r);
+	}
 
 	/* Else there should have been an instant before it, unless stores persist together. */
 	NVW_INVARIANT(completes || m->image.hash == durable || ct_keeps_all(m) || m->joins ||
@@ -50,6 +55,7 @@ static void keep_pending(struct ct_medium *m, const struct nvw_log_record *r)
 static void leave_instant(struct ct_medium *m)
 {
 	NVW_INVARIANT(m->instant > 0);
+	ct_trust_show(m);
 	for (unsigned i = 0; i < m->cell_count; i++) {
 		m->cell[i].old_count = m->cell[i].count;
 	}
@@ -112,6 +118,7 @@ static int arrive(struct ct_medium *m)
 {
 	NVW_TRY(ct_order_at_instant(m));
 	NVW_DEEP_INVARIANT(cells_are_in_order(m) && flights_are_in_order(m));
+	NVW_TRY(ct_trust_hide(m));
 	m->instant++;
 	return 1;
 }
@@ -283,6 +290,7 @@ void ct_medium_destroy(struct ct_medium *m)
 	free(m->cut.at);
 	free(m->settled.at);
 	free(m->landed.at);
+	ct_trust_free(m);
 	if (m->mixed != NULL) {
 		ct_mixed_free(m->mixed);
 		free(m->mixed);

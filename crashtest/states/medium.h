@@ -33,6 +33,7 @@
 struct ct_version {
 	unsigned from;
 	uint8_t bytes;
+	bool hidden, was_hidden; /* at this instant, at the previous one (trust.h) */
 };
 
 /* A unit, or several in a row, with stores that may not be durable. */
@@ -201,6 +202,12 @@ struct ct_medium {
 	bool notes_changes;
 	struct ct_array changed_words; /* nvw_off */
 	struct ct_array changed_acks;  /* struct ct_told: first and count */
+
+	/* Of transactions that are trusted (trust.h): ranges, cells as they are between instants. */
+	struct {
+		struct ct_array ranges, whole;
+		struct ct_trusted counts;
+	} trust;
 
 	/* Called with every record before it is applied; may be NULL. */
 	void (*seen)(void *context, const struct ct_medium *medium, const struct nvw_log_record *record);

@@ -120,10 +120,17 @@ const char *ct_axiom_text(unsigned i, const char **ret_name);
 
 struct ct_limits;
 
+/* What was taken for restored: ranges of transactions, stores to them that were not durable at an instant, and the
+ * bytes that these changed. */
+struct ct_trusted {
+	uint64_t ranges, stores, bytes;
+};
+
 /* A model with the parameters of an exploration. */
 struct ct_rules {
 	enum ct_model model;
 	unsigned unit_bytes; /* failure atomicity: 8 or 64, of files also 512 or 4096; 0: as in the log */
+	bool trusts;         /* what transactions of a host program restore is not uncertain (trust.h) */
 	/* the log has stores of host code and of kernels (mixed.h); model is that of the kernels */
 	bool mixed;
 	/* Barriers at this source line order as if their scope were narrower by this many steps (kernel,

@@ -114,6 +114,7 @@ void host_drain(uint64_t began, const struct host_caller *caller)
 	t->fences++;
 	t->empty_fences += !host_self.flushed;
 	if (host_recording && host_enter()) {
+		host_transaction_fences();
 		host_record_fence(caller);
 		host_leave();
 	}

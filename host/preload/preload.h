@@ -280,6 +280,9 @@ void host_record_fence(const struct host_caller *caller);
 /* An operation begins or is durable: HOST_BEGIN, HOST_DURABLE. */
 void host_record_operation(
 	enum host_event_kind kind, uint64_t number, const char *name, const struct host_caller *caller);
+/* A transaction is about to add these bytes, or has added them: stores so far are recorded before the event. */
+void host_record_range(enum host_event_kind kind, const struct host_mapping *m, const void *start,
+	size_t bytes, const struct host_caller *caller);
 /* Records stores in the range that no event has shown so far. */
 void host_record_rest(const struct host_mapping *m);
 /* Records changes of the file made while no process had it mapped. */
@@ -439,6 +442,8 @@ void host_check_logged(const struct host_mapping *m, const struct host_pending *
 /* A function of libpmemobj is about to store to these bytes for its caller, and no transaction takes that back
  * by itself. at may be NULL, or outside of mappings. */
 void host_transaction_stores(const void *at, size_t n, const struct host_caller *caller);
+/* Under the lock: this thread is about to fence. */
+void host_transaction_fences(void);
 /* One more constructor runs, or (-1) one less: it stores to its own object. */
 void host_transaction_constructs(int more);
 /* An object that was reserved is published: outside a transaction it is no longer new. */

@@ -438,6 +438,16 @@ void host_record_fence(const struct host_caller *caller)
 	host_event(HOST_FENCE, 0, 0, 0, site);
 }
 
+void host_record_range(enum host_event_kind kind, const struct host_mapping *m, const void *start,
+	size_t bytes, const struct host_caller *caller)
+{
+	const uint32_t site = host_site(caller);
+
+	host_control->ranges = true;
+	host_record_all(HOST_CHANGE, site);
+	host_event(kind, m->file, m->off + ((uintptr_t)start - m->start), bytes, site);
+}
+
 void host_record_operation(
 	enum host_event_kind kind, uint64_t number, const char *name, const struct host_caller *caller)
 {

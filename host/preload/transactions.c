@@ -7,6 +7,9 @@
  * Looked at are the stores that a program built by nvwave-cc announces, to the pool of the transaction, and
  * those that libpmemobj makes for any program (library_stores.c). A constructor of pmemobj_alloc() stores to
  * its own new object, and is not looked at.
+ *
+ * The log has the ranges that are added, with the stores of the library within the call, and when they settle: what
+ * recovery would restore is then known (crashtest/states/trust.h).
  */
 #include <errno.h>
 #include <libpmem.h>
@@ -21,6 +24,7 @@ struct host_transaction {
 	unsigned depth;  /* of transactions within each other */
 	unsigned makers; /* constructors that run */
 	uint32_t begun;  /* site of the outermost one */
+	bool unsettled;  /* the log has ranges of it */
 	struct host_ranges ranges;
 };
 
@@ -87,10 +91,75 @@ static void *direct(PMEMoid oid)
 	return OID_IS_NULL(oid) ? NULL : REAL(pmemobj_direct)(oid);
 }
 
-static void add_object(PMEMoid oid)
+/* ---- What the log has of them ----------------------------------------------------------------------- */
+
+/* Of the pool of the transaction. */
+static void record(
+	enum host_event_kind kind, const void *start, size_t bytes, const struct host_caller *caller)
+{
+	struct host_transaction *const t = host_self.transaction;
+	const int before = errno;
+
+	if (t != NULL && t->depth > 0 && bytes <= UINT32_MAX && host_control->record && host_enter()) {
+		const struct host_mapping *const m = host_find(start);
+
+		if (m != NULL && m->file >= 0 && m->file == t->file) {
+			host_record_range(kind, m, start, bytes, caller);
+			t->unsettled = true;
+		}
+		host_leave();
+	}
+	errno = before;
+}
+
+/* Under the lock. */
+static void settle(struct host_transaction *t)
+{
+	if (t->unsettled) {
+		host_event(HOST_SETTLES, t->file, 0, 0, 0);
+		t->unsettled = false;
+	}
+}
+
+/* An abort may begin within any function of libpmemobj, and ends by a jump; its stage is another from the start. */
+void host_transaction_fences(void)
+{
+	struct host_transaction *const t = host_self.transaction;
+
+	if (t != NULL && t->unsettled && REAL(pmemobj_tx_stage)() != TX_STAGE_WORK) {
+		settle(t);
+	}
+}
+
+static void settle_now(void)
+{
+	struct host_transaction *const t = host_self.transaction;
+	const int before = errno;
+
+	if (t != NULL && t->unsettled && host_enter()) {
+		settle(t);
+		host_leave();
+	}
+	errno = before;
+}
+
+/* A commit within another transaction settles nothing. */
+static void commits(void)
+{
+	const struct host_transaction *const t = host_self.transaction;
+
+	if (t != NULL && t->depth == 1 && REAL(pmemobj_tx_stage)() == TX_STAGE_WORK) {
+		settle_now();
+	}
+}
+
+static void add_object(PMEMoid oid, const struct host_caller *caller)
 {
 	if (host_recording && !OID_IS_NULL(oid)) {
-		add(direct(oid), REAL(pmemobj_alloc_usable_size)(oid));
+		const size_t bytes = REAL(pmemobj_alloc_usable_size)(oid);
+
+		add(direct(oid), bytes);
+		record(HOST_UNLOGGED, direct(oid), bytes, caller);
 	}
 }
 
@@ -220,6 +289,7 @@ HOST_EXPORT int pmemobj_tx_end(void)
 	struct host_transaction *const t = host_self.transaction;
 
 	if (t != NULL && t->depth > 0 && --t->depth == 0) {
+		settle_now();
 		t->makers = 0; /* an abort leaves a constructor by a jump */
 		host_ranges_clear(&t->ranges);
 	}
@@ -228,45 +298,66 @@ HOST_EXPORT int pmemobj_tx_end(void)
 
 /* ---- What it may store to --------------------------------------------------------------------------- */
 
+static void adds(const void *start, size_t bytes, uint64_t flags, const struct host_caller *caller)
+{
+	if (!(flags & POBJ_XADD_NO_SNAPSHOT)) {
+		record(HOST_ADDING, start, bytes, caller);
+	}
+}
+
+static void added(const void *start, size_t bytes, uint64_t flags, const struct host_caller *caller)
+{
+	add(start, bytes);
+	record(flags & POBJ_XADD_NO_SNAPSHOT ? HOST_UNLOGGED : HOST_ADDED, start, bytes, caller);
+}
+
 /* A call that fails may jump to the transaction's beginning instead of returning. */
-HOST_EXPORT int pmemobj_tx_add_range(PMEMoid oid, uint64_t off, size_t size)
-{
-	const int error = REAL(pmemobj_tx_add_range)(oid, off, size);
-
-	if (error == 0) {
-		add((char *)direct(oid) + off, size);
+#define ADDS(name, parameters, arguments, start, flags)        \
+	HOST_EXPORT int name parameters                        \
+	{                                                      \
+		const struct host_caller caller = HOST_CALLER; \
+		const void *const from = start;                \
+                                                               \
+		adds(from, size, flags, &caller);              \
+		const int error = REAL(name) arguments;        \
+                                                               \
+		if (error == 0) {                              \
+			added(from, size, flags, &caller);     \
+		}                                              \
+		return error;                                  \
 	}
-	return error;
+
+ADDS(pmemobj_tx_add_range, (PMEMoid oid, uint64_t off, size_t size), (oid, off, size),
+	(char *)direct(oid) + off, 0)
+ADDS(pmemobj_tx_add_range_direct, (const void *ptr, size_t size), (ptr, size), ptr, 0)
+ADDS(pmemobj_tx_xadd_range, (PMEMoid oid, uint64_t off, size_t size, uint64_t flags), (oid, off, size, flags),
+	(char *)direct(oid) + off, flags)
+ADDS(pmemobj_tx_xadd_range_direct, (const void *ptr, size_t size, uint64_t flags), (ptr, size, flags), ptr,
+	flags)
+
+HOST_EXPORT void pmemobj_tx_commit(void)
+{
+	commits();
+	REAL(pmemobj_tx_commit)();
 }
 
-HOST_EXPORT int pmemobj_tx_add_range_direct(const void *ptr, size_t size)
+HOST_EXPORT void pmemobj_tx_process(void)
 {
-	const int error = REAL(pmemobj_tx_add_range_direct)(ptr, size);
-
-	if (error == 0) {
-		add(ptr, size);
-	}
-	return error;
+	commits();
+	REAL(pmemobj_tx_process)();
 }
 
-HOST_EXPORT int pmemobj_tx_xadd_range(PMEMoid oid, uint64_t off, size_t size, uint64_t flags)
+/* The undo logs that it holds are recovered, if their threads have not settled them. */
+HOST_EXPORT PMEMobjpool *pmemobj_open(const char *path, const char *layout)
 {
-	const int error = REAL(pmemobj_tx_xadd_range)(oid, off, size, flags);
+	const int before = errno;
 
-	if (error == 0) {
-		add((char *)direct(oid) + off, size);
+	if (host_recording && host_control->ranges && host_enter()) {
+		host_event(HOST_FORGOTTEN, 0, 0, 0, 0);
+		host_leave();
 	}
-	return error;
-}
-
-HOST_EXPORT int pmemobj_tx_xadd_range_direct(const void *ptr, size_t size, uint64_t flags)
-{
-	const int error = REAL(pmemobj_tx_xadd_range_direct)(ptr, size, flags);
-
-	if (error == 0) {
-		add(ptr, size);
-	}
-	return error;
+	errno = before;
+	return REAL(pmemobj_open)(path, layout);
 }
 
 #define ALLOCATES(name, parameters, arguments)               \
@@ -274,7 +365,7 @@ HOST_EXPORT int pmemobj_tx_xadd_range_direct(const void *ptr, size_t size, uint6
 	{                                                    \
 		const PMEMoid object = REAL(name) arguments; \
                                                              \
-		add_object(object);                          \
+		add_object(object, &HOST_CALLER);            \
 		return object;                               \
 	}
 

@@ -61,6 +61,8 @@ enum {
 	LOG_INTERRUPTED = 0x20,
 	LOG_CALLED = 0x20,   /* its caller follows; info.callers */
 	LOG_LAID_OUT = 0x40, /* its layout follows; info.layouts */
+	/* THREADS */
+	LOG_OF_RANGE = 0x20, /* it is a RANGE, for which the tag has no number; info.ranges */
 	/* ACK */
 	LOG_OF_THREAD = 0x20, /* site and thread follow; info.operations */
 	/* STORE: a second byte follows the tag */

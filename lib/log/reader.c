@@ -151,6 +151,7 @@ static void fill_info(struct nvw_log_reader *r)
 		.operations = with & NVW_LOG_WITH_OPERATIONS,
 		.callers = with & NVW_LOG_WITH_CALLERS,
 		.layouts = with & NVW_LOG_WITH_LAYOUTS,
+		.ranges = with & NVW_LOG_WITH_RANGES,
 	};
 }
 
@@ -588,8 +589,24 @@ static bool get_fence(struct nvw_log_reader *r, unsigned tag, struct nvw_log_rec
 	       known_site(r, ret->fence.site);
 }
 
+static bool get_range(struct nvw_log_reader *r, struct nvw_log_record *ret)
+{
+	uint32_t what;
+
+	if (!r->info.ranges || !get_u32(r, &what) || what >= NVW_RANGE_KINDS) {
+		return false;
+	}
+	ret->kind = NVW_LOG_RANGE;
+	ret->range.what = (enum nvw_log_range)what;
+	return get_varint(r, &ret->range.thread) && get_varint(r, &ret->range.off) &&
+	       get_varint(r, &ret->range.bytes) && in_pool(r, ret->range.off, ret->range.bytes);
+}
+
 static bool get_threads(struct nvw_log_reader *r, unsigned tag, struct nvw_log_record *ret)
 {
+	if (tag & LOG_OF_RANGE) {
+		return get_range(r, ret);
+	}
 	return get_varint(r, &ret->threads.count);
 }
 

@@ -153,7 +153,9 @@ static inline void put_tag(struct nvw_log_writer *w, const struct nvw_log_record
 {
 	const bool same = r->time_ps == w->context.time_ps;
 
-	*w->p++ = (uint8_t)((unsigned)r->kind | flags | (same ? LOG_SAME_TIME : 0));
+	const unsigned kind = nvw_min((unsigned)r->kind, NVW_LOG_THREADS);
+
+	*w->p++ = (uint8_t)(kind | flags | (same ? LOG_SAME_TIME : 0));
 	if (!same) {
 		put_varint(w, r->time_ps - w->context.time_ps);
 		w->context.time_ps = r->time_ps;
@@ -361,6 +363,15 @@ static void put_threads(struct nvw_log_writer *w, const struct nvw_log_record *r
 	put_varint(w, r->threads.count);
 }
 
+static void put_range(struct nvw_log_writer *w, const struct nvw_log_record *r)
+{
+	put_tag(w, r, LOG_OF_RANGE);
+	put_varint(w, r->range.what);
+	put_varint(w, r->range.thread);
+	put_varint(w, r->range.off);
+	put_varint(w, r->range.bytes);
+}
+
 static void put_nothing(struct nvw_log_writer *w, const struct nvw_log_record *r)
 {
 	put_tag(w, r, 0);
@@ -388,6 +399,7 @@ static void (*const put_record[])(struct nvw_log_writer *, const struct nvw_log_
 	[NVW_LOG_FENCE] = put_fence,
 	[NVW_LOG_END] = put_end,
 	[NVW_LOG_THREADS] = put_threads,
+	[NVW_LOG_RANGE] = put_range,
 };
 
 int nvw_log_append(struct nvw_log_writer *w, const struct nvw_log_record *record)
@@ -436,7 +448,8 @@ static int write_header(struct nvw_log_writer *w, const struct nvw_log_info *inf
 
 	memcpy(h, LOG_MAGIC, LOG_MAGIC_BYTES);
 	log_put32(h + 8, NVW_LOG_VERSION + info->operations * NVW_LOG_WITH_OPERATIONS +
-				 info->callers * NVW_LOG_WITH_CALLERS + info->layouts * NVW_LOG_WITH_LAYOUTS);
+				 info->callers * NVW_LOG_WITH_CALLERS + info->layouts * NVW_LOG_WITH_LAYOUTS +
+				 info->ranges * NVW_LOG_WITH_RANGES);
 	log_put64(h + 16, info->seed);
 	log_put64(h + 24, info->pool_bytes);
 	log_put32(h + 32, info->atomicity);

@@ -13,14 +13,16 @@
 #include <nvw/pool.h>
 
 /* The version grows by what a log has beside the first one's records, so that earlier readers take all
- * others: by one with named operations, by two with the callers of sites, by four with what sites store to. */
+ * others: by one with named operations, by two with the callers of sites, by four with what sites store to, by eight
+ * with what transactions add. */
 enum {
 	NVW_LOG_VERSION = 3,
 	NVW_LOG_WITH_OPERATIONS = 1,
 	NVW_LOG_WITH_CALLERS = 2,
 	NVW_LOG_WITH_LAYOUTS = 4,
-	NVW_LOG_VERSION_LAST =
-		NVW_LOG_VERSION + NVW_LOG_WITH_OPERATIONS + NVW_LOG_WITH_CALLERS + NVW_LOG_WITH_LAYOUTS,
+	NVW_LOG_WITH_RANGES = 8,
+	NVW_LOG_VERSION_LAST = NVW_LOG_VERSION + NVW_LOG_WITH_OPERATIONS + NVW_LOG_WITH_CALLERS +
+			       NVW_LOG_WITH_LAYOUTS + NVW_LOG_WITH_RANGES,
 	NVW_LOG_LINE_BYTES = 64
 };
 
@@ -41,8 +43,19 @@ enum nvw_log_kind {
 	NVW_LOG_FENCE,     /* a host thread's fence completed: its flushed lines are durable */
 	NVW_LOG_END,       /* the run ended, or was interrupted; the last record */
 	NVW_LOG_THREADS,   /* the number of host threads that may have stored */
+	NVW_LOG_RANGE,     /* a transaction of a host thread adds a range to its undo log, or settles */
 };
-enum { NVW_LOG_KINDS = NVW_LOG_THREADS + 1 };
+enum { NVW_LOG_KINDS = NVW_LOG_RANGE + 1 };
+
+/* What is said of ranges (libpmemobj). */
+enum nvw_log_range {
+	NVW_RANGE_ADDING,    /* the stores from here to ADDED may be the undo entry's */
+	NVW_RANGE_ADDED,     /* the thread's call has returned */
+	NVW_RANGE_UNLOGGED,  /* it belongs to the transaction, but no undo entry has it */
+	NVW_RANGE_SETTLES,   /* the thread's commit or abort: entries hold until the thread's next fence */
+	NVW_RANGE_FORGOTTEN, /* no entry of any thread holds: a pool is opened, perhaps recovered */
+	NVW_RANGE_KINDS
+};
 
 /* One record; only the member for its kind is valid. data points into the buffer of the writer's caller or of
  * the reader (valid until the next call). */
@@ -138,6 +151,12 @@ struct nvw_log_record {
 			uint64_t count;
 		} threads;
 		struct {
+			enum nvw_log_range what;
+			uint64_t thread;
+			nvw_off off; /* of ADDED and UNLOGGED */
+			uint64_t bytes;
+		} range;
+		struct {
 			bool interrupted; /* by a signal or a limit: the run would have gone on */
 		} end;
 		struct {
@@ -157,6 +176,7 @@ struct nvw_log_info {
 	bool operations; /* a program's: it may have NVW_LOG_BEGIN, and acknowledgements name their thread */
 	bool callers;    /* sites may have callers */
 	bool layouts;    /* sites may have layouts, and stores be parts of wider ones */
+	bool ranges;     /* it may have NVW_LOG_RANGE */
 };
 
 /* ---- Writing --------------------------------------------------------------------------------- */

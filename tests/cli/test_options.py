@@ -81,7 +81,7 @@ too_long = {"self-test", "faults"} | {job for job, _ in modes["fio"]}  # modes a
 samples = {
     "machine": "alsop16", "set": "nvram.write=700ns", "protocol": "gh", "seed": "7", "mutate": "publish-before-value",
     "pool": "out", "pool-size": "64MiB", "log": "out", "timeline": "out", "timeline-window": "0us..1us", "per": "kernel", "memory-trace": "out-memory.csv", "memory-format": "ramulator", "memory-device": "dram", "memory-cycle": "2ns", "interval": "1us", "limit": "10ns", "host-limit": "100s", "dump-machine": "-", "host-readers": "2", "reader-scans": "50", "mode": "permitted",
-    "model": "strict", "atomicity": "line", "fs": "posix", "except": "*.txt", "states": "2", "jobs": "2", "cures": "off", "cure-states": "1", "stop-after": "1", "patch": "out", "try-cures": "true", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
+    "model": "strict", "atomicity": "line", "fs": "posix", "trust": "transactions", "except": "*.txt", "states": "2", "jobs": "2", "cures": "off", "cure-states": "1", "stop-after": "1", "patch": "out", "try-cures": "true", "assume-durable": "nowhere.c:1", "assume-ordered": "nowhere.c:1:2",
     "timeout": "5s", "bugs": "none", "exec": "true", "store-log": "log",
     "image": "empty", "check-lib": library, "oracle": "replay", "recover": "true", "shard": "1/2", "resume": "out", "html": "out", "coverage": "out", "save": "out", "delays": "off", "callers": "off", "compare": "fences",
     "record": "out", "report": "out", "sweep": "none", "bs": "4k", "size": "1m", "io-size": "1m", "number-ios": "100",
@@ -215,7 +215,7 @@ idle_by_chance = {
     ("protocol", "matrix"),  # all verdicts are the same
     ("data", "sweep"), ("data", "points"),  # no value of theirs is data:FILE|OTHER
     ("seed", "store-log"), ("seed", "exec"),  # every state is tested
-    ("states", "observed"),  # the check in parts covers every state
+    ("states", "observed"), ("states", "permitted"),  # the check in parts covers every state
     ("verbose", "exec kill"),  # nothing was pruned, and nothing recovered
     ("mode", "store-log"), ("mode", "exec"),  # permitted is what is meant
 }

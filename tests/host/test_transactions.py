@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_transactions.py NVWAVE NVWAVE-CC TRANSACTIONS.C LIST.C: stores that a transaction of libpmemobj cannot take back are named."""
+"""test_transactions.py NVWAVE NVWAVE-CC TRANSACTIONS.C LIST.C TRUSTED.C: stores that a transaction of libpmemobj cannot take back are named."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 from tap import ok, plan
 
-nvwave, cc, source, list_source = (os.path.abspath(p) for p in sys.argv[1:5])
+nvwave, cc, source, list_source, trusted_source = (os.path.abspath(p) for p in sys.argv[1:6])
 compiler = shutil.which("gcc")
 if not compiler:
     print("1..0 # SKIP there is no gcc")
@@ -21,6 +21,10 @@ folder = tempfile.TemporaryDirectory(prefix="nvwave-transactions-")
 os.chdir(folder.name)
 shutil.copy(source, "transactions.c")
 shutil.copy(list_source, "list.c")
+shutil.copy(trusted_source, "trusted.c")
+
+
+os.environ["NVWAVE_READ_SETS"] = "off"  # few states
 
 
 def run(*words):
@@ -29,7 +33,7 @@ def run(*words):
 
 
 def build(name, *more):
-    status, _, err = run(*more, compiler, "-g", "-O1", "-o", name, name.split("-")[0] + ".c", "-lpmemobj")
+    status, _, err = run(*more, compiler, "-g", "-O1", "-o", name, name.split("-")[0] + ".c", "-rdynamic", "-lpmemobj", "-lpmem", "-ldl")
     if status != 0:
         sys.exit(err)
 
@@ -90,6 +94,37 @@ ok(status == 1 and "UNLOGGED STORE" in out and '<span class="verdict bad">UNLOGG
    "an_index_of_reports_knows_the_verdict", status, out, err)
 status, out, err = run(*crash, "--exec=./transactions start added")
 ok(status == 0 and "undo log" not in out, "its_clean_twin_breaks_none", status, out, err)
+
+# With and without trust: the same verdicts, and fewer states where an entry is durable.
+build("trusted", cc)
+run("./trusted", "fresh", "fill")
+trusted, wrong = {}, []
+for case in ("nested", "aborted", "no-add", "no-whole-add", "no-snapshot", "no-early-add", "no-entry"):
+    shutil.copy("fresh", "pool")
+    run(nvwave, "exec", "--record=log", "--", "./trusted", "pool", case)
+    said = {}
+    for trust in ("none", "transactions"):
+        status, out, err = run(nvwave, "crash", "--store-log=log", "--image=log.image", "--check=./trusted {} check", "--states=30", "--cures=off", "--stop-after=1",
+                               "--trust=" + trust, "--output-format=json")
+        said[trust] = json.loads(out) if status in (0, 1) else {"verdict": err}
+    verdicts = [said[trust]["verdict"] for trust in said]
+    expected = "inconsistent" if case.startswith("no-") else "not-refuted"
+    trusted[case] = said["transactions"].get("trusted", {})
+    fewer = said["transactions"].get("states_possible_log2", 0) < said["none"].get("states_possible_log2", 0)
+    if verdicts != [expected] * 2 or fewer != (case != "no-entry") or "trusted" in said["none"]:
+        wrong.append((case, verdicts, fewer, trusted[case]))
+ok(not wrong, "transactions_that_are_trusted_have_the_same_verdicts_in_fewer_states", *wrong)
+counted = {case: (t.get("ranges"), t.get("stores")) for case, t in trusted.items()}
+ok(counted == {"nested": (3, 4), "aborted": (3, 6), "no-add": (1, 2), "no-whole-add": (2, 3), "no-snapshot": (1, 2), "no-early-add": (2, 2),
+               "no-entry": (2, 0)},
+   "what_was_trusted_is_counted", counted)
+trusting = [nvwave, "crash", "--store-log=log", "--image=log.image", "--check=./trusted {} check", "--states=20", "--cures=off", "--stop-after=1", "--trust=transactions"]
+status, out, err = run(*trusting)
+ok(status == 1 and re.match(r"INCONSISTENT   1 finding in \d+ of \d+ distinct states.*, transactions trusted; ", out) and
+   "\ntransactions trusted: 0 stores of 0 bytes to 2 added ranges, which recovery by libpmemobj takes back, were not uncertain; --trust=none tests them\n" in out,
+   "the_verdict_says_that_it_rests_on_the_library", status, out, err)
+status, out, err = run(*trusting, "--model=eadr")
+ok(status == 2 and "explored under x86, not eadr" in err, "trust_is_refused_under_other_models", status, out, err)
 
 run("./list", "create", "list.pool")
 with open("build.sh", "w") as f:

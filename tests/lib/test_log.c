@@ -182,6 +182,14 @@ static struct nvw_log_record record_number(uint64_t i)
 			record.threads.count = i;
 			return record;
 		}
+		if (i / 12 % 7 == 4) {
+			record.kind = NVW_LOG_RANGE;
+			record.range.what = (enum nvw_log_range)(i / 84 % NVW_RANGE_KINDS);
+			record.range.thread = i;
+			record.range.off = nvw_random_below(&r, 1000);
+			record.range.bytes = nvw_random_below(&r, 4096);
+			return record;
+		}
 		record.kind = NVW_LOG_HOST;
 		record.host.off = nvw_random_below(&r, 1000);
 		record.host.bytes = 1 + (uint32_t)nvw_random_below(&r, 64);
@@ -275,6 +283,12 @@ static void assert_same(const struct nvw_log_record *a, const struct nvw_log_rec
 	case NVW_LOG_THREADS:
 		assert_int_equal(a->threads.count, b->threads.count);
 		break;
+	case NVW_LOG_RANGE:
+		assert_int_equal(a->range.what, b->range.what);
+		assert_int_equal(a->range.thread, b->range.thread);
+		assert_int_equal(a->range.off, b->range.off);
+		assert_int_equal(a->range.bytes, b->range.bytes);
+		break;
 	case NVW_LOG_BEGIN:
 		assert_int_equal(a->begin.site, b->begin.site);
 		assert_int_equal(a->begin.thread, b->begin.thread);
@@ -291,9 +305,11 @@ static void assert_same(const struct nvw_log_record *a, const struct nvw_log_rec
 static int written_log(uint64_t n)
 {
 	const int fd = memory_file();
+	struct nvw_log_info info = INFO;
 	struct nvw_log_writer *w;
 
-	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &INFO, &w), 0);
+	info.ranges = true;
+	assert_int_equal(nvw_log_create_fd(dup(fd), "test log", &info, &w), 0);
 	for (uint64_t i = 0; i < n; i++) {
 		const struct nvw_log_record record = record_number(i);
 

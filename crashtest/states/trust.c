@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Versions that recovery takes back. See trust.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bounds.h"
+#include "core/invariant.h"
+
+#include "trust.h"
+
+/* A range of a transaction, in the order of the adds. */
+struct range {
+	nvw_off off, end;
+	uint64_t thread;
+	uint64_t first, last; /* the entry's stores are those after first, up to last */
+	bool is_open;         /* its call has not returned */
+	bool is_logged;
+	bool holds;
+	bool settles; /* with the thread's next fence */
+};
+
+/* A cell as it is between instants. */
+struct whole {
+	unsigned cell, count;
+	uint64_t *write, *content;
+	struct ct_version *made;
+};
+
+static bool is_on(const struct ct_medium *m)
+{
+	return m->rules.trusts && m->rules.limits == NULL &&
+	       ct_model_info(m->rules.model)->use == CT_USE_PROGRAMS && !m->rules.mixed;
+}
+
+static struct range *range_at(const struct ct_medium *m, uint64_t i)
+{
+	NVW_DEEP_INVARIANT(i < m->trust.ranges.count);
+	return (struct range *)m->trust.ranges.at + i;
+}
+
+/* ---- Ranges ------------------------------------------------------------------------------------------- */
+
+static int add_range(struct ct_medium *m, const struct range *r)
+{
+	NVW_TRY(ct_array_grow(&m->trust.ranges, m->trust.ranges.count + 1, sizeof *r));
+	((struct range *)m->trust.ranges.at)[m->trust.ranges.count++] = *r;
+	return 0;
+}
+
+static bool is_any(const struct range *r, uint64_t thread)
+{
+	return true;
+}
+
+/* One whose call never returned. */
+static bool is_open_of(const struct range *r, uint64_t thread)
+{
+	return r->thread == thread && r->is_open;
+}
+
+static bool is_settled_of(const struct range *r, uint64_t thread)
+{
+	return r->thread == thread && r->settles;
+}
+
+/* True: there were some. */
+static bool forget(
+	struct ct_medium *m, bool (*which)(const struct range *r, uint64_t thread), uint64_t thread)
+{
+	const uint64_t before = m->trust.ranges.count;
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < before; i++) {
+		if (which(range_at(m, i), thread)) {
+			continue;
+		}
+		*range_at(m, kept++) = *range_at(m, i);
+	}
+	m->trust.ranges.count = kept;
+	return kept < before;
+}
+
+/* Versions may be uncertain again: that is news for an instant. */
+static void forget_held(
+	struct ct_medium *m, bool (*which)(const struct range *r, uint64_t thread), uint64_t thread)
+{
+	const bool some = forget(m, which, thread);
+
+	for (unsigned i = 0; some && i < m->cell_count && !m->changed; i++) {
+		const struct ct_cell *const c = &m->cell[i];
+
+		for (unsigned v = 0; v < c->count; v++) {
+			m->changed = m->changed || c->made[v].hidden;
+		}
+	}
+}
+
+/* The call has returned. If it has stored nothing, its bytes had been added before, or there is no entry. */
+static void end_range(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
+		struct range *const its = range_at(m, i);
+
+		if (is_open_of(its, r->range.thread) && its->first != m->stores) {
+			its->off = r->range.off;
+			its->end = r->range.off + r->range.bytes;
+			its->last = m->stores;
+			its->is_open = false;
+			m->trust.counts.ranges++;
+		}
+	}
+	forget(m, is_open_of, r->range.thread);
+}
+
+static int on_range(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	struct range new = {.thread = r->range.thread, .first = m->stores};
+
+	switch (r->range.what) {
+	case NVW_RANGE_ADDING:
+		forget(m, is_open_of, new.thread);
+		new.is_open = new.is_logged = true;
+		return add_range(m, &new);
+	case NVW_RANGE_ADDED:
+		end_range(m, r);
+		return 0;
+	case NVW_RANGE_UNLOGGED:
+		new.off = r->range.off;
+		new.end = new.off + r->range.bytes;
+		return add_range(m, &new);
+	case NVW_RANGE_SETTLES:
+		for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
+			struct range *const its = range_at(m, i);
+
+			its->settles = its->settles || its->thread == new.thread;
+		}
+		return 0;
+	default:
+		forget_held(m, is_any, 0);
+		return 0;
+	}
+}
+
+int ct_trust_apply(struct ct_medium *m, const struct nvw_log_record *r)
+{
+	if (!is_on(m)) {
+		return 0;
+	}
+	if (r->kind == NVW_LOG_RANGE) {
+		return on_range(m, r);
+	}
+	if (r->kind == NVW_LOG_FENCE) {
+		forget_held(m, is_settled_of, r->fence.thread);
+	}
+	return 0;
+}
+
+/* ---- What holds ---------------------------------------------------------------------------------------- */
+
+static bool is_durable(const struct ct_medium *m, const struct range *r)
+{
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		const struct ct_cell *const c = &m->cell[i];
+
+		for (unsigned v = 0; v < c->count; v++) {
+			if (c->write[v] > r->first && c->write[v] <= r->last) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* Entries before it in its log are whole. */
+static bool follows_whole_ones(const struct ct_medium *m, uint64_t number)
+{
+	for (uint64_t i = 0; i < number; i++) {
+		const struct range *const r = range_at(m, i);
+
+		if (r->thread == range_at(m, number)->thread && r->is_logged && !r->holds) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void find_what_holds(struct ct_medium *m)
+{
+	for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
+		struct range *const r = range_at(m, i);
+
+		r->holds = r->holds ||
+			   (r->is_logged && !r->is_open && follows_whole_ones(m, i) && is_durable(m, r));
+	}
+}
+
+/* Does a range that holds take back what this write has stored to the byte? */
+static bool is_restored(const struct ct_medium *m, nvw_off off, uint64_t write)
+{
+	for (uint64_t i = 0; i < m->trust.ranges.count; i++) {
+		const struct range *const r = range_at(m, i);
+
+		if (!r->is_open && off >= r->off && off < r->end) {
+			return r->holds && write > r->last;
+		}
+	}
+	return false;
+}
+
+/* The bytes that the version changes, if all of them are restored; else 0. */
+static unsigned restored_bytes(const struct ct_medium *m, const struct ct_cell *c, unsigned version)
+{
+	unsigned bytes = 0;
+
+	for (unsigned i = 0; i < c->words; i++) {
+		const nvw_off off = c->off + 8 * i;
+		const uint64_t changed =
+			ct_cell_word(m, c, version, off) ^ ct_cell_word(m, c, version + 1, off);
+
+		for (unsigned k = 0; k < 8; k++) {
+			if ((changed >> 8 * k & 0xff) == 0) {
+				continue;
+			}
+			if (!is_restored(m, off + k, c->write[version])) {
+				return 0;
+			}
+			bytes++;
+		}
+	}
+	return bytes;
+}
+
+/* ---- Cells at an instant ------------------------------------------------------------------------------- */
+
+static void *copy(const void *from, size_t bytes)
+{
+	void *const to = malloc(bytes);
+
+	if (to != NULL) {
+		memcpy(to, from, bytes);
+	}
+	return to;
+}
+
+/* How the cell is to be again. */
+static int keep_whole(struct ct_medium *m, unsigned cell)
+{
+	const struct ct_cell *const c = &m->cell[cell];
+	const struct whole w = {.cell = cell,
+		.count = c->count,
+		.write = copy(c->write, c->count * sizeof *c->write),
+		.content = copy(c->content, (size_t)c->count * c->words * sizeof *c->content),
+		.made = copy(c->made, c->count * sizeof *c->made)};
+	const int error = ct_array_grow(&m->trust.whole, m->trust.whole.count + 1, sizeof w);
+
+	if (error || w.write == NULL || w.content == NULL || w.made == NULL) {
+		free(w.write);
+		free(w.content);
+		free(w.made);
+		return nvw_fail(NVW_E_MEMORY, "no memory for stores that are taken back");
+	}
+	((struct whole *)m->trust.whole.at)[m->trust.whole.count++] = w;
+	return 0;
+}
+
+/* Leaves the versions that are not hidden. Of these, the first ones that the previous instant had as well are old. */
+static void take_out(struct ct_cell *c, const struct whole *w, unsigned old)
+{
+	bool is_old = true;
+
+	c->count = c->old_count = 0;
+	for (unsigned v = 0; v < w->count; v++) {
+		if (w->made[v].hidden) {
+			continue;
+		}
+		is_old = is_old && v < old && !c->made[v].was_hidden;
+		c->write[c->count] = w->write[v];
+		memcpy(c->content + (size_t)c->count * c->words, w->content + (size_t)v * c->words,
+			c->words * sizeof *c->content);
+		c->count++;
+		c->old_count += is_old;
+	}
+}
+
+/* Finds which versions are hidden now. False: none is, nor was. */
+static bool look_at(struct ct_medium *m, struct ct_cell *c)
+{
+	bool changes = false, any = false;
+
+	for (unsigned v = 0; v < c->count; v++) {
+		struct ct_version *const its = &c->made[v];
+		const unsigned bytes = restored_bytes(m, c, v);
+
+		its->was_hidden = its->hidden;
+		its->hidden = bytes > 0;
+		changes = changes || its->hidden != its->was_hidden;
+		any = any || its->hidden || its->was_hidden;
+		if (its->hidden && !its->was_hidden) {
+			m->trust.counts.stores++;
+			m->trust.counts.bytes += bytes;
+		}
+	}
+	for (unsigned i = 0; i < c->words && changes; i++) {
+		ct_medium_note_word(m, c->off + 8 * i);
+	}
+	return any;
+}
+
+int ct_trust_hide(struct ct_medium *m)
+{
+	if (!is_on(m)) {
+		return 0;
+	}
+	NVW_INVARIANT(m->trust.whole.count == 0);
+	find_what_holds(m);
+	for (unsigned i = 0; i < m->cell_count; i++) {
+		struct ct_cell *const c = &m->cell[i];
+
+		if (look_at(m, c)) {
+			const unsigned old = c->old_count;
+
+			NVW_TRY(keep_whole(m, i));
+			take_out(c, (const struct whole *)m->trust.whole.at + m->trust.whole.count - 1, old);
+		}
+	}
+	return 0;
+}
+
+static void free_whole(struct whole *w)
+{
+	free(w->write);
+	free(w->content);
+	free(w->made);
+}
+
+void ct_trust_show(struct ct_medium *m)
+{
+	struct whole *const w = m->trust.whole.at;
+
+	for (uint64_t i = 0; i < m->trust.whole.count; i++) {
+		struct ct_cell *const c = &m->cell[w[i].cell];
+
+		NVW_INVARIANT(c->count <= w[i].count);
+		memcpy(c->write, w[i].write, w[i].count * sizeof *c->write);
+		memcpy(c->content, w[i].content, (size_t)w[i].count * c->words * sizeof *c->content);
+		memcpy(c->made, w[i].made, w[i].count * sizeof *c->made);
+		c->count = w[i].count;
+		free_whole(&w[i]);
+	}
+	m->trust.whole.count = 0;
+}
+
+void ct_trust_free(struct ct_medium *m)
+{
+	struct whole *const w = m->trust.whole.at;
+
+	for (uint64_t i = 0; i < m->trust.whole.count; i++) {
+		free_whole(&w[i]);
+	}
+	free(w);
+	free(m->trust.ranges.at);
+}
