@@ -496,7 +496,10 @@ static int emulate(struct run *r, const char *path, int log_fd, const struct ct_
 		error = untold;
 	}
 	NVW_TRY(error);
-	return s->judge ? judge(r, path) : 0;
+	if (s->judge) {
+		return judge(r, path);
+	}
+	return 0;
 }
 
 int ct_run_start(const struct ct_bench *b, unsigned slot, int log_fd, const struct ct_cut *cut,

@@ -31,7 +31,10 @@ static enum cause_scope scope_for(const struct ct_store *lost, const struct ct_s
 	if (lost->work_item == other->work_item) {
 		return CAUSE_WORK_ITEM;
 	}
-	return lost->group == other->group ? CAUSE_WORK_GROUP : CAUSE_KERNEL;
+	if (lost->group == other->group) {
+		return CAUSE_WORK_GROUP;
+	}
+	return CAUSE_KERNEL;
 }
 
 static void note_barrier(struct cause_search *s)
@@ -115,7 +118,10 @@ static const struct host_words {
 
 static const struct host_words *words_of(const struct cause_search *s)
 {
-	return s->stores->of_files ? &of_files : &of_memory;
+	if (s->stores->of_files) {
+		return &of_files;
+	}
+	return &of_memory;
 }
 
 /* A flush without a fence, or a sync that has not returned. */
@@ -420,8 +426,10 @@ static void note_sides(struct cause_search *s)
 	}
 	if (early == NVW_LOG_STORE) {
 		note_side(s, s->early, c->early, c->early_function);
+	} else if (early == NVW_LOG_ACK) {
+		strcpy(c->early, "acknowledgement");
 	} else {
-		strcpy(c->early, early == NVW_LOG_ACK ? "acknowledgement" : "host");
+		strcpy(c->early, "host");
 	}
 }
 

@@ -597,7 +597,10 @@ static int judge_once(const struct ct_saved *saved, ct_judge judge, void *contex
 		judge_again(saved, judge, context, shared);
 		_exit(0);
 	}
-	return pid < 0 ? nvw_fail_errno("cannot start a process") : wait_for(pid, timeout_ms, shared);
+	if (pid < 0) {
+		return nvw_fail_errno("cannot start a process");
+	}
+	return wait_for(pid, timeout_ms, shared);
 }
 
 int ct_saved_judge(const struct ct_saved *saved, ct_judge judge, void *context, unsigned timeout_ms,

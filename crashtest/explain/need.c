@@ -94,7 +94,10 @@ static bool is_likelier(const struct ct_store *a, bool a_mends, const struct ct_
 	if (need_related(a, early) != need_related(b, early)) {
 		return need_related(a, early) > need_related(b, early);
 	}
-	return a->site == b->site ? a->number > b->number : a->number < b->number;
+	if (a->site == b->site) {
+		return a->number > b->number;
+	}
+	return a->number < b->number;
 }
 
 /* Chooses the likeliest lost store before event end, above all one that mends the state when durable. */
@@ -137,7 +140,10 @@ static uint64_t find_relying(struct need_search *s, uint64_t begin, uint64_t end
 			lo = middle;
 		}
 	}
-	return s->need->bounded ? end : hi - 1;
+	if (s->need->bounded) {
+		return end;
+	}
+	return hi - 1;
 }
 
 /* An acknowledgement is the last straw. If some store before it relies on the lost one as well, that is the

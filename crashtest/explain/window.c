@@ -27,7 +27,7 @@ uint64_t window_beginning(struct need_search *s, uint64_t end, need_fails_so *fa
 	}
 	do { /* back by more and more, so that it is the one closest to end */
 		hi = lo;
-		lo = lo > step ? lo - step : 0;
+		lo -= MIN(lo, step);
 		step *= 2;
 	} while (lo > 0 && fails_as(s, lo));
 	if (s->need->bounded || (lo == 0 && fails_as(s, 0))) {
@@ -42,7 +42,10 @@ uint64_t window_beginning(struct need_search *s, uint64_t end, need_fails_so *fa
 			lo = middle;
 		}
 	}
-	return s->need->bounded ? end : hi - 1;
+	if (s->need->bounded) {
+		return end;
+	}
+	return hi - 1;
 }
 
 /* The last one is always among them. */
@@ -55,7 +58,9 @@ static void add_to_group(struct ct_need *n, const struct ct_store *store, bool i
 	}
 	if (n->group_count == CT_GROUP_MAX) {
 		n->group_more++;
-		n->group[CT_GROUP_MAX - 1] = is_last ? *store : n->group[CT_GROUP_MAX - 1];
+		if (is_last) {
+			n->group[CT_GROUP_MAX - 1] = *store;
+		}
 	} else {
 		n->group[n->group_count++] = *store;
 	}
@@ -77,7 +82,10 @@ static bool passes_without(struct need_search *s, uint64_t first, uint64_t last,
 	}
 	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
 	ct_prefix_undo(s->p);
-	return alone ? s->q->findings->count == 0 : !need_has_text(s->q->findings, s->text);
+	if (alone) {
+		return s->q->findings->count == 0;
+	}
+	return !need_has_text(s->q->findings, s->text);
 }
 
 /* Leaves out source places between the first and the last that the state passes without: they happen to lie
@@ -94,7 +102,9 @@ static void trim_group(struct need_search *s, uint64_t first, uint64_t last, boo
 			n->group[kept++] = n->group[i];
 		}
 	}
-	n->group_count = n->group_count > 0 ? kept : 0;
+	if (n->group_count > 0) {
+		n->group_count = kept;
+	}
 }
 
 /* The crash fell between events first and last. */
@@ -180,7 +190,10 @@ static bool closes_now(struct need_search *s, bool alone)
 
 	s->q->judge(s->q->context, &s->p->image, &s->p->acks);
 	ct_image_undo(&s->p->image, own);
-	return alone ? is_closed(s, NULL) : !need_has_text(s->q->findings, s->text);
+	if (alone) {
+		return is_closed(s, NULL);
+	}
+	return !need_has_text(s->q->findings, s->text);
 }
 
 /* The next store of the work-item behind event first with which the failure is gone; 0: none. alone: before
@@ -494,5 +507,8 @@ uint64_t window_torn(struct need_search *s, uint64_t first)
 	const bool mends = closes_now(s, false);
 
 	ct_prefix_undo(s->p);
-	return mends ? i : 0;
+	if (!mends) {
+		return 0;
+	}
+	return i;
 }

@@ -44,7 +44,10 @@ int ct_checkpoint_identity(int log_fd, const struct ct_exploration *e, const str
 	}
 	*ret_identity = XXH64_digest(h);
 	XXH64_freeState(h);
-	return n < 0 ? nvw_fail_errno("persist log") : 0;
+	if (n < 0) {
+		return nvw_fail_errno("persist log");
+	}
+	return 0;
 }
 
 static bool put(FILE *f, XXH64_state_t *h, const void *data, size_t bytes)
@@ -143,8 +146,11 @@ int ct_checkpoint_read(const char *path, uint64_t identity, const struct ct_plan
 {
 	int fd, error = nvw_input_open(path, O_RDONLY, &fd);
 
+	if (error == -ENOENT) {
+		return 0;
+	}
 	if (error) {
-		return error == -ENOENT ? 0 : error;
+		return error;
 	}
 	FILE *const f = fdopen(fd, "rb");
 
@@ -170,7 +176,10 @@ static char *slice_path(const char *folder, unsigned number)
 {
 	char *path;
 
-	return asprintf(&path, "%s/slice-%u", folder, number) < 0 ? NULL : path;
+	if (asprintf(&path, "%s/slice-%u", folder, number) < 0) {
+		return NULL;
+	}
+	return path;
 }
 
 static int no_memory(void)
@@ -204,9 +213,13 @@ static int read_own(const char *path, uint64_t identity, const struct ct_plan *p
 		memcpy(&plan->interval[begin], &its.interval[begin], count * sizeof *its.interval);
 	}
 	free(its.interval);
-	return error == 1 ? 0 :
-	       error      ? error :
-			    nvw_fail(NVW_E_INPUT, "%s: there is no such slice of the exploration", path);
+	if (error == 1) {
+		return 0;
+	}
+	if (error) {
+		return error;
+	}
+	return nvw_fail(NVW_E_INPUT, "%s: there is no such slice of the exploration", path);
 }
 
 int ct_slice_read(const char *folder, unsigned number, uint64_t identity, const struct ct_plan *plan,

@@ -81,5 +81,8 @@ int ct_explore_assumed(const struct ct_exploration *e, void *final, struct ct_re
 	const int error =
 		ct_explore_edited(e, e->options.assumed, e->options.assumed_count, final, ret_result);
 
-	return e->options.assumed_count ? name_options(error) : error;
+	if (e->options.assumed_count) {
+		return name_options(error);
+	}
+	return error;
 }

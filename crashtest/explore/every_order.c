@@ -163,7 +163,10 @@ static bool conflicts(const struct foot *f, const struct trace *t, const struct 
 
 static struct step *last_step(struct trace *t)
 {
-	return t->steps > 0 ? &t->step[t->steps - 1] : NULL;
+	if (t->steps > 0) {
+		return &t->step[t->steps - 1];
+	}
+	return NULL;
 }
 
 /* Whoever's step conflicts with the last one wakes up. */

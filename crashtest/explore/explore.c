@@ -135,7 +135,10 @@ static void shard_range(struct exploration *x, uint64_t *ret_first, uint64_t *re
 			last = range_end(&x->plan, first, share, &draws);
 		}
 	}
-	x->draws = first <= x->plan.instants ? draws : 0;
+	x->draws = draws;
+	if (first > x->plan.instants) {
+		x->draws = 0;
+	}
 	*ret_first = first;
 	*ret_last = last;
 }
@@ -297,7 +300,10 @@ static int note_kill(struct exploration *x, struct ct_worker *w)
 {
 	struct ct_shared *s = w->shared;
 
-	w->kills = s->judged == w->killed ? w->kills + 1 : 1;
+	if (s->judged != w->killed) {
+		w->kills = 0;
+	}
+	w->kills++;
 	w->killed = s->judged;
 	if (s->judged != 0 && w->kills >= CT_KILLS_MAX) {
 		ct_worker_note_undecided(

@@ -26,14 +26,20 @@ static double fresh_log2(const struct ct_count *n)
 	}
 	const double gap = n->old_log2 - n->log2;
 
-	return gap >= 0 ? -INFINITY : n->log2 + log2(1 - exp2(gap));
+	if (gap >= 0) {
+		return -INFINITY;
+	}
+	return n->log2 + log2(1 - exp2(gap));
 }
 
 static double log2_sum(double a, double b)
 {
 	const double high = fmax(a, b), low = fmin(a, b);
 
-	return low == -INFINITY ? high : high + log2(1 + exp2(low - high));
+	if (low == -INFINITY) {
+		return high;
+	}
+	return high + log2(1 + exp2(low - high));
 }
 
 static int by_size(const void *a, const void *b)
@@ -230,7 +236,10 @@ bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant)
 
 uint64_t ct_plan_draws(const struct ct_plan *plan, const struct ct_medium *m)
 {
-	return ct_plan_exhausts(plan, m->instant) ? ct_states_numbers(m) : ct_plan_share(plan, m->instant);
+	if (ct_plan_exhausts(plan, m->instant)) {
+		return ct_states_numbers(m);
+	}
+	return ct_plan_share(plan, m->instant);
 }
 
 bool ct_plan_draw(const struct ct_plan *plan, const struct ct_medium *m, uint64_t draw, struct ct_walk *walk,

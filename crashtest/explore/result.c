@@ -71,7 +71,10 @@ enum ct_verdict ct_verdict_of(const struct ct_result *r)
 	if (!ct_covers_all(r)) {
 		return CT_VERDICT_UNREFUTED;
 	}
-	return r->robust ? CT_VERDICT_ROBUST : CT_VERDICT_CONSISTENT;
+	if (r->robust) {
+		return CT_VERDICT_ROBUST;
+	}
+	return CT_VERDICT_CONSISTENT;
 }
 
 #define X(name, id, words) id,

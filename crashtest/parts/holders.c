@@ -138,7 +138,10 @@ static int read_word(struct ct_holders *h, uint32_t word)
 	for (unsigned v = 0; ct_medium_version(h->medium, 8 * (nvw_off)word, v, &content) && !error; v++) {
 		error = add(h, word, key_of(h, content));
 	}
-	return error ? error : read_restored(h, word);
+	if (error) {
+		return error;
+	}
+	return read_restored(h, word);
 }
 
 void ct_holders_free(struct ct_holders *h)
@@ -179,7 +182,10 @@ int ct_holders_restart(struct ct_holders *h)
 
 	ct_holders_free(h);
 	*h = anew;
-	return was_started ? ct_holders_start(h) : 0;
+	if (was_started) {
+		return ct_holders_start(h);
+	}
+	return 0;
 }
 
 /* Takes out what the word had, and keeps the keys. */

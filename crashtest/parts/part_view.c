@@ -45,13 +45,19 @@ static uint64_t level_word(const struct ct_medium *m, const unsigned *levels, nv
 	const struct ct_cell *const c = ct_medium_cell_at(m, off);
 
 	NVW_DEEP_INVARIANT(off % 8 == 0);
-	return c ? ct_cell_word(m, c, levels[c - m->cell], off) : ct_image_word(&m->image, off);
+	if (c) {
+		return ct_cell_word(m, c, levels[c - m->cell], off);
+	}
+	return ct_image_word(&m->image, off);
 }
 
 static uint64_t raw_word(struct ct_part_view *p, nvw_off off)
 {
 	look(p, off / 8);
-	return p->levels ? level_word(p->medium, p->levels, off) : ct_choices_word(&p->choices, off);
+	if (p->levels) {
+		return level_word(p->medium, p->levels, off);
+	}
+	return ct_choices_word(&p->choices, off);
 }
 
 static void fetch(struct ct_part_view *p, struct ct_made *made, nvw_off off, uint64_t n,
@@ -278,7 +284,10 @@ static int held(void *context, uint64_t key)
 {
 	struct ct_part_view *const p = context;
 
-	return key == CT_HOLDERS_UNKNOWN ? wake_all(p) : ct_watch_wake(&p->watch, thing_of_key(p, key));
+	if (key == CT_HOLDERS_UNKNOWN) {
+		return wake_all(p);
+	}
+	return ct_watch_wake(&p->watch, thing_of_key(p, key));
 }
 
 static int settled(void *context, nvw_off off)
@@ -347,7 +356,10 @@ static void *pages(uint64_t bytes)
 {
 	void *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return at == MAP_FAILED ? NULL : at;
+	if (at == MAP_FAILED) {
+		return NULL;
+	}
+	return at;
 }
 
 static int no_memory(void)

@@ -97,7 +97,9 @@ static uint64_t read_bytes(int fd, uint8_t *to, uint8_t *filled, uint64_t size)
 		if (data < 0 && errno == ENXIO) {
 			return size; /* a hole up to the end */
 		}
-		at = data > 0 ? (uint64_t)data : at;
+		if (data > 0) {
+			at = (uint64_t)data;
+		}
 		const off_t hole = lseek(fd, (off_t)at, SEEK_HOLE);
 		const uint64_t end = hole > (off_t)at ? MIN((uint64_t)hole, size) : size;
 
@@ -343,7 +345,7 @@ static int open_persist_log(const struct ct_foreign *f, struct evidence *v)
 
 static const char *text_or_empty(const char *text)
 {
-	return text ? text : "";
+	return NVW_OR(text, "");
 }
 
 static json_t *head_json(const struct ct_foreign *f, const struct ct_options *o, uint64_t bytes)
@@ -467,7 +469,10 @@ static uint64_t first_begin(const struct ct_operations *o)
 	for (uint64_t i = 0; i < o->count; i++) {
 		before = MIN(before, NVW_OR(o->at[i].begin, o->at[i].durable) - 1);
 	}
-	return o->count == 0 ? 0 : before;
+	if (o->count == 0) {
+		return 0;
+	}
+	return before;
 }
 
 /* Judges the image as the program leaves it. */
@@ -660,7 +665,10 @@ static const struct kind_of_log *kind_of_log(bool blocks, const struct ct_store_
 	if (blocks) {
 		return &block_log;
 	}
-	return counts->kernels > 0 ? &kernels_log : &program_log;
+	if (counts->kernels > 0) {
+		return &kernels_log;
+	}
+	return &program_log;
 }
 
 /* A log of files has no processor's flushes, and no other has sizes. */

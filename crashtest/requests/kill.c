@@ -240,7 +240,10 @@ static int look_after(struct killing *k, struct slot *s)
 	if (pid < 0) {
 		return nvw_fail_errno("a trial's process was lost");
 	}
-	return s->stage == EMULATING ? end_emulation(k, s, status) : end_trial(k, s, status);
+	if (s->stage == EMULATING) {
+		return end_emulation(k, s, status);
+	}
+	return end_trial(k, s, status);
 }
 
 static int run_trials(struct killing *k)

@@ -139,8 +139,11 @@ static int add_finding(struct schedules *x, enum ct_schedule_kind kind, const ch
 
 	*f = (struct ct_schedule_finding){.kind = kind, .schedules = 1, .first = x->named.number};
 	snprintf(f->text, sizeof f->text, "%s", text);
-	const int error = x->options->save != NULL ? save(x, f) : 0;
+	int error = 0;
 
+	if (x->options->save != NULL) {
+		error = save(x, f);
+	}
 	s->finding_count++;
 	return error;
 }
@@ -150,12 +153,13 @@ static void describe(const struct emu_race *r, char ret_text[CT_SCHEDULE_TEXT])
 	static const char *const kinds[EMU_RACE_KINDS] = {[EMU_RACE_DATA] = "data race",
 		[EMU_RACE_SCOPES] = "atomics whose scopes do not include each other",
 		[EMU_RACE_READ_ONLY] = "read-only load of data written in the same kernel"};
-	const struct nvw_site *const a = r->first.site, *const b = r->second.site;
+	static const struct nvw_site nowhere = {.file = "?", .function = "?"};
+	const struct nvw_site *const a = NVW_OR(r->first.site, &nowhere);
+	const struct nvw_site *const b = NVW_OR(r->second.site, &nowhere);
 
 	snprintf(ret_text, CT_SCHEDULE_TEXT, "%s%s: %s at %s:%u (%s), then %s at %s:%u (%s), kernel \"%s\"",
-		kinds[r->kind], r->scopes_to_blame ? ", scope mismatch" : "", r->first.kind,
-		a ? a->file : "?", a ? a->line : 0, a ? a->function : "?", r->second.kind, b ? b->file : "?",
-		b ? b->line : 0, b ? b->function : "?", r->kernel);
+		kinds[r->kind], r->scopes_to_blame ? ", scope mismatch" : "", r->first.kind, a->file, a->line,
+		a->function, r->second.kind, b->file, b->line, b->function, r->kernel);
 }
 
 static int add_races(struct schedules *x, const struct emu_race_report *races)
@@ -218,7 +222,9 @@ static int explore(struct schedules *x, bool explained, struct ct_result *ret)
 	struct ct_options o = *x->options;
 
 	o.unexplained = !explained;
-	o.save = explained ? o.save : NULL;
+	if (!explained) {
+		o.save = NULL;
+	}
 	o.cures = explained && o.cures && is_first(x) && x->orders == NULL;
 	ct_result_clear(ret);
 	NVW_TRY(ct_logged_explore(&x->logged, &x->rules, &o, ret));
@@ -232,7 +238,10 @@ static double log2_sum(double a, double b)
 {
 	const double more = fmax(a, b), less = fmin(a, b);
 
-	return isfinite(less) ? more + log2(1 + exp2(less - more)) : more;
+	if (!isfinite(less)) {
+		return more;
+	}
+	return more + log2(1 + exp2(less - more));
 }
 
 /* What is said of states and instants becomes a sum; what is said of the run stays that of the first. */
@@ -318,7 +327,10 @@ static int run_schedule(struct schedules *x)
 	if (l->log_fd >= 0) {
 		close(l->log_fd);
 	}
-	l->log_fd = x->crashes ? ct_log_file() : -1;
+	l->log_fd = -1;
+	if (x->crashes) {
+		l->log_fd = ct_log_file();
+	}
 	if (x->crashes && l->log_fd < 0) {
 		return NVW_E_SYSTEM;
 	}
@@ -426,12 +438,18 @@ static int try_every_order(struct schedules *x)
 
 	for (uint64_t i = 1; i <= x->options->schedules && more > 0 && !is_enough(x); i++) {
 		tell(x, i - 1);
-		NVW_TRY(nvw_stopping() ? NVW_E_STOPPED : try_order(x, i));
+		if (nvw_stopping()) {
+			return NVW_E_STOPPED;
+		}
+		NVW_TRY(try_order(x, i));
 		more = ct_orders_next(x->orders);
 		x->ret->seconds = ct_wall_seconds() - began;
 	}
 	x->ret->exhausted = more == 0 && ct_orders_is_whole(x->orders);
-	return more < 0 ? more : 0;
+	if (more < 0) {
+		return more;
+	}
+	return 0;
 }
 
 static int try_drawn(struct schedules *x)
@@ -466,8 +484,11 @@ static int check_pool(
 	const struct nvw_workload *w, void *plan, struct nvw_pool *pool, const struct nvw_acks *acks)
 {
 	struct nvw_findings findings = {0};
-	const int error = w->check ? w->check(plan, pool, acks, &findings) : 0;
+	int error = 0;
 
+	if (w->check) {
+		error = w->check(plan, pool, acks, &findings);
+	}
 	if (error == NVW_E_INCONSISTENT && findings.kept > 0) {
 		return nvw_fail(error, "%s", findings.finding[0].text);
 	}
@@ -497,10 +518,16 @@ static int prepare(struct schedules *x, const struct ct_subject *subject)
 			.unit_bytes = o->atomicity};
 	x->logged.log_fd = -1;
 	NVW_TRY(make_table(x));
-	NVW_TRY(x->crashes ? ct_bench_create(&x->subject, &x->logged.bench) :
-			     ct_bench_create_any(&x->subject, &x->logged.bench));
+	if (x->crashes) {
+		NVW_TRY(ct_bench_create(&x->subject, &x->logged.bench));
+	} else {
+		NVW_TRY(ct_bench_create_any(&x->subject, &x->logged.bench));
+	}
 	x->logged.shared = ct_run_shared_create(ACK_RANGES_MAX);
-	return x->logged.shared != NULL ? 0 : NVW_E_MEMORY;
+	if (x->logged.shared == NULL) {
+		return NVW_E_MEMORY;
+	}
+	return 0;
 }
 
 static int run(struct schedules *x, const struct ct_subject *subject)

@@ -101,14 +101,20 @@ static int by_writer(const void *a, const void *b)
 {
 	const struct version *const x = a, *const y = b;
 
-	return x->by == y->by ? order_of(x->order, y->order) : order_of(x->by, y->by);
+	if (x->by == y->by) {
+		return order_of(x->order, y->order);
+	}
+	return order_of(x->by, y->by);
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const struct version *const x = a, *const y = b;
 
-	return x->off == y->off ? order_of(x->order, y->order) : order_of(x->off, y->off);
+	if (x->off == y->off) {
+		return order_of(x->order, y->order);
+	}
+	return order_of(x->off, y->off);
 }
 
 static int by_group(const void *a, const void *b)
@@ -202,7 +208,10 @@ static const struct version *lost(const struct ct_writes *w, const struct versio
 			return v;
 		}
 	}
-	return now == *(const uint64_t *)(w->initial + first->off) ? NULL : first;
+	if (now == *(const uint64_t *)(w->initial + first->off)) {
+		return NULL;
+	}
+	return first;
 }
 
 int ct_writes_judge(void *context, struct ct_image *image, const struct nvw_acks *acks,
