@@ -357,9 +357,10 @@ int crash_check_foreign(const struct crash_request *r)
 		return nvw_fail(NVW_E_USAGE, "--oracle=replay cannot be combined with --check and "
 					     "--check-lib: it needs no checker");
 	}
-	if (r->options.robust) {
+	if (r->options.robust && (r->check == NULL || r->and_then != NULL)) {
 		return nvw_fail(NVW_E_USAGE,
-			"--oracle=robust is for workloads: what a program's recovery reads is unknown");
+			"--oracle=robust needs --check=COMMAND, a program that opens the file and reads it, and "
+			"no --and-then");
 	}
 	if (r->recover != NULL && !r->replays) {
 		return nvw_fail(NVW_E_USAGE, "--recover has no effect without --oracle=replay");

@@ -6,13 +6,13 @@
 #include <sys/param.h>
 
 #include <check/check.h>
-#include <nvw/random.h>
 
 #include "core/array.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 
 #include "../crash.h"
+#include "../judge/ask.h"
 #include "../log_walk.h"
 #include "program_order.h"
 #include "robust.h"
@@ -23,7 +23,8 @@ struct store {
 	uint64_t work_item;
 	/* The record after which its work-item has acknowledged something, UINT64_MAX: none; and what. */
 	uint64_t acknowledged, operation;
-	uint64_t before; /* the work-item's previous store, 0: none */
+	uint64_t before;      /* the work-item's previous store, 0: none */
+	uint64_t instruction; /* of a program on the host: its pieces have no order */
 	uint32_t kernel, site;
 };
 
@@ -43,6 +44,8 @@ struct ct_robust {
 	uint64_t *own, own_capacity; /* words that recovery has written, in order */
 	const struct nvw_workload *workload;
 	void *plan;
+	const struct ct_asked *asked;     /* of a program on the host; else NULL */
+	uint64_t (*stored)[CT_READ_BITS]; /* bits of the words that it has stored to, by page */
 };
 
 /* ---- The log ------------------------------------------------------------------------------------------- */
@@ -76,6 +79,7 @@ static int add_store(void *context, const struct nvw_log_record *record, uint64_
 	r->store[r->count++] = (struct store){.word = record->store.off / 8,
 		.work_item = record->store.work_item,
 		.acknowledged = UINT64_MAX,
+		.instruction = record->store.kernel == 0 ? record->store.group : UINT64_MAX,
 		.kernel = record->store.kernel,
 		.site = record->store.site};
 	r->words = MAX(r->words, record->store.off / 8 + 1);
@@ -122,7 +126,7 @@ static int note_order(void *context, const struct nvw_log_record *record, uint64
 
 		r->store[a->stores++].before = *newest;
 		*newest = a->stores;
-	} else if (record->kind == NVW_LOG_ACK && record->ack.kernel == 0) {
+	} else if (record->kind == NVW_LOG_ACK && record->ack.kernel == 0 && r->asked == NULL) {
 		acknowledge_all(a, record->ack.first, number);
 	} else if (record->kind == NVW_LOG_ACK) {
 		const uint32_t member =
@@ -184,30 +188,61 @@ static int read_log(struct ct_robust *r, int log_fd, int syncs_fd)
 	return sort_by_word(r);
 }
 
-int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
-	const struct nvw_workload *workload, void *plan, struct ct_robust **ret_robust)
+static int create(int log_fd, int syncs_fd, const struct ct_robust *is, struct ct_robust **ret_robust)
 {
-	const struct ct_model_info *const model = ct_model_info(rules->model);
-	struct ct_robust *const r = calloc(1, sizeof *r);
+	struct ct_robust *const r = malloc(sizeof *r);
 
-	if (model->replays || !model->narrows || rules->mixed) {
-		free(r);
-		return nvw_fail(
-			NVW_E_USAGE, "--oracle=robust: expected --mode=permitted and a model of epochs");
-	}
 	if (r == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for the stores of a log");
 	}
+	*r = *is;
 	const int error = read_log(r, log_fd, syncs_fd);
 
 	if (error != 0) {
 		ct_robust_destroy(r);
 		return error;
 	}
-	r->workload = workload;
-	r->plan = plan;
 	*ret_robust = r;
 	return 0;
+}
+
+int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
+	const struct nvw_workload *workload, void *plan, struct ct_robust **ret_robust)
+{
+	const struct ct_model_info *const model = ct_model_info(rules->model);
+
+	if (model->replays || !model->narrows || rules->mixed) {
+		return nvw_fail(
+			NVW_E_USAGE, "--oracle=robust: expected --mode=permitted and a model of epochs");
+	}
+	return create(log_fd, syncs_fd, &(struct ct_robust){.workload = workload, .plan = plan}, ret_robust);
+}
+
+static int find_words(struct ct_robust *r, uint64_t bytes)
+{
+	r->stored = calloc(bytes / CT_READ_PAGE + 1, sizeof *r->stored);
+	if (r->stored == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for the words of an image");
+	}
+	for (uint64_t i = 0; i < r->count; i++) {
+		const uint64_t word = r->store[i].word;
+
+		if (8 * word < bytes) {
+			r->stored[8 * word / CT_READ_PAGE][word / 64 % CT_READ_BITS] |= UINT64_C(1)
+											<< word % 64;
+		}
+	}
+	return 0;
+}
+
+int ct_robust_create_of_program(
+	int log_fd, const struct ct_rules *rules, const struct ct_asked *asked, struct ct_robust **ret_robust)
+{
+	if (!(ct_model_info(rules->model)->axioms & CT_A(LINE)) || rules->mixed) {
+		return nvw_fail(NVW_E_USAGE, "--oracle=robust: expected a program under the model x86");
+	}
+	NVW_TRY(create(log_fd, 0, &(struct ct_robust){.asked = asked}, ret_robust));
+	return find_words(*ret_robust, asked->bytes);
 }
 
 void ct_robust_destroy(struct ct_robust *r)
@@ -218,6 +253,7 @@ void ct_robust_destroy(struct ct_robust *r)
 		free(r->first);
 		free(r->of_word);
 		free(r->member);
+		free(r->stored);
 		ct_program_order_free(&r->order);
 		free(r->own);
 		free(r);
@@ -293,8 +329,8 @@ static struct versions versions_of(
 	}
 	v.level = levels[c - m->cell];
 	v.durable = store_to(r, word, c->write[0] - 1);
-	for (unsigned i = 0; i < c->count; i++) {
-		if (ct_cell_has(c, v.level, i)) {
+	for (unsigned i = 0; i < c->count; i++) { /* of a line: also to other words */
+		if (ct_cell_has(c, v.level, i) && r->store[c->write[i] - 1].word == word) {
 			v.durable = MAX(v.durable, c->write[i]);
 		}
 	}
@@ -307,10 +343,11 @@ struct state {
 	struct ct_robust *robust;
 	struct ct_medium *medium;
 	const unsigned *levels;
-	uint64_t applied;   /* entries of the image's undo log that are the state's */
-	uint64_t own;       /* words */
-	uint64_t of_kernel; /* the durable store of the latest kernel, 0: none */
-	uint64_t earliest;  /* lost store that was read, UINT64_MAX: none */
+	uint64_t applied;                /* entries of the image's undo log that are the state's */
+	uint64_t own;                    /* words */
+	uint64_t of_kernel;              /* the durable store of the latest kernel, 0: none */
+	uint64_t earliest;               /* lost store that was read, UINT64_MAX: none */
+	const struct ct_read_set *words; /* that a command has read; NULL: the image has them */
 	struct nvw_findings *findings;
 	int verdict;
 };
@@ -349,10 +386,13 @@ static void judge_lost(struct state *s, uint64_t word, uint64_t number)
 	const uint64_t later = ct_program_order_later(&r->order, r->member[number - 1], number);
 	const nvw_off off = 8 * word;
 
+	if (later != 0 && r->store[later - 1].instruction == lost->instruction && r->asked != NULL) {
+		return; /* its pieces */
+	}
 	if (later != 0 && r->member[later - 1] == r->member[number - 1]) {
 		s->verdict = nvw_violation(s->findings, off,
-			"the store at %s is lost, and a later one of its work-item is durable: %s",
-			site_of(r, number), site_of(r, later));
+			"the store at %s is lost, and a later one of its %s is durable: %s",
+			site_of(r, number), r->asked != NULL ? "thread" : "work-item", site_of(r, later));
 	} else if (later != 0) {
 		s->verdict = nvw_violation(s->findings, off,
 			"the store at %s is lost, and one of a work-item that synchronized behind it is "
@@ -424,6 +464,12 @@ static void for_each_read(struct state *s, void (*look)(struct state *s, uint64_
 {
 	const struct nvw_pool_reads *const reads = s->medium->image.reads;
 
+	if (s->words != NULL) {
+		for (uint32_t i = 0; i < s->words->count; i++) {
+			look(s, s->words->word[i]);
+		}
+		return;
+	}
 	for (uint32_t i = 0; i < reads->count; i++) {
 		const uint64_t at = reads->order[i];
 
@@ -486,6 +532,25 @@ static int read_whole(struct state *s, struct nvw_pool *pool)
 	return 0;
 }
 
+/* What the command says does not count, but for its death. */
+static int judge_program(struct state *s, volatile uint32_t *phase)
+{
+	struct ct_robust *const r = s->robust;
+	struct ct_answer answer;
+
+	*phase = CT_PHASE_CHECK;
+	NVW_TRY(ct_ask_reads(r->asked, &s->medium->image, &s->medium->acks,
+		(const uint64_t(*)[CT_READ_BITS])r->stored, &answer, &s->words));
+	if (s->words == NULL) {
+		NVW_TRY(ct_answer_note(&answer, s->findings));
+		return nvw_fail(CT_NO_ANSWER,
+			"what the command of --check reads cannot be seen: it needs a shell, has threads, starts "
+			"programs or makes a system call that is not followed");
+	}
+	judge_reads(s);
+	return s->verdict;
+}
+
 int ct_robust_judge(struct ct_robust *r, struct ct_medium *m, const unsigned *levels,
 	struct nvw_findings *findings, volatile uint32_t *phase)
 {
@@ -502,6 +567,9 @@ int ct_robust_judge(struct ct_robust *r, struct ct_medium *m, const unsigned *le
 	struct nvw_recovery report = {0};
 	struct nvw_pool *pool;
 
+	if (r->asked != NULL) {
+		return judge_program(&s, phase);
+	}
 	NVW_INVARIANT(m->image.reads != NULL);
 	*phase = CT_PHASE_RECOVER;
 	if (nvw_pool_open_image(&image, &pool) != 0) {

@@ -22,12 +22,17 @@
 
 #include "../states/medium.h"
 
+struct ct_asked;
 struct ct_robust;
 
 /* Reads the log of the workload's run, and what was told of its synchronization. The plan stays the caller's.
  * NVW_E_USAGE under a model that has no epochs. */
 NVW_CHECKED int ct_robust_create(int log_fd, int syncs_fd, const struct ct_rules *rules,
 	const struct nvw_workload *workload, void *plan, struct ct_robust **ret_robust);
+/* The same of a program on the host, whose state a command opens and reads (judge/ask.h). Threads have no
+ * order among each other. NVW_E_USAGE under other models than x86. */
+NVW_CHECKED int ct_robust_create_of_program(int log_fd, const struct ct_rules *rules,
+	const struct ct_asked *asked, struct ct_robust **ret_robust);
 void ct_robust_destroy(struct ct_robust *robust);
 
 /*

@@ -395,6 +395,27 @@ int ct_ask(const struct ct_asked *c, const struct ct_image *image, const struct 
 	return 0;
 }
 
+int ct_ask_reads(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
+	const uint64_t (*words)[CT_READ_BITS], struct ct_answer *ret_answer,
+	const struct ct_read_set **ret_reads)
+{
+	*ret_reads = NULL;
+	*ret_answer = (struct ct_answer){.in_time = false};
+	if (is_comparable(c, image) && ct_same_reads_all(&same, image, c->bytes, words)) {
+		const int error = ask(c, image, acks, OBSERVED, ret_answer);
+
+		if (error < 0) {
+			return error;
+		}
+		if (error == 1 && same.set->began && !same.set->gave_up && ret_answer->in_time &&
+			WIFEXITED(ret_answer->status)) {
+			*ret_reads = same.set;
+			return 0;
+		}
+	}
+	return MIN(ask_either(c, image, acks, false, ret_answer), 0);
+}
+
 /* Brings the file to where this run began. */
 static int redo_before(const struct ct_asked *c, const struct sitting *s, enum ct_run_of run, int output)
 {

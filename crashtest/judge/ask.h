@@ -30,6 +30,7 @@
 #include "hang.h"
 #include "operations.h"
 #include "output.h"
+#include "read_set.h"
 
 /* "off": every state is asked. */
 #define CT_READ_SETS_VARIABLE "NVWAVE_READ_SETS"
@@ -77,6 +78,13 @@ void ct_asked_destroy(struct ct_asked *asked);
 /* Runs the command on a state. CT_NO_ANSWER, and errors of which none is the state's. */
 NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *image,
 	const struct nvw_acks *acks, struct ct_answer *ret_answer);
+/*
+ * The same, and which of these words of 8 bytes it reads (bits as read_set.h has them). NULL: that cannot be seen;
+ * else valid until this process asks again. Every state is asked.
+ */
+NVW_CHECKED int ct_ask_reads(const struct ct_asked *asked, const struct ct_image *image,
+	const struct nvw_acks *acks, const uint64_t (*words)[CT_READ_BITS], struct ct_answer *ret_answer,
+	const struct ct_read_set **ret_reads);
 /* What a violation's text begins with: "" of the first run. */
 const char *ct_answer_when(const struct ct_answer *answer);
 /* An answer that is a hang or a death is a violation, and so is a status of next that is not 0; 0 if it is

@@ -46,6 +46,10 @@ bool ct_same_reads_begin(
 bool ct_same_reads_find(
 	struct ct_same_reads *same, const struct ct_image *image, struct ct_answer *ret_answer);
 
+/* Every state is to be observed: these words, bits as read_set.h has them. False: it cannot be. */
+bool ct_same_reads_all(struct ct_same_reads *same, const struct ct_image *image, uint64_t bytes,
+	const uint64_t (*words)[CT_READ_BITS]);
+
 /* Before the command runs on the file: it is to be observed. */
 void ct_same_reads_expect(struct ct_same_reads *same, uint64_t device, uint64_t inode);
 

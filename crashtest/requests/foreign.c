@@ -19,6 +19,7 @@
 #include "../judge/checker.h"
 #include "../explain/cure.h"
 #include "../explore/known.h"
+#include "../explore/robust.h"
 #include "../explain/finding.h"
 #include "../group.h"
 #include "../log_walk.h"
@@ -522,7 +523,7 @@ static bool counts_sectors(enum ct_model model)
 static int explore_after_final(const struct ct_foreign *f, const struct ct_exploration *e, struct jury *jury,
 	struct ct_result *ret_result)
 {
-	if (!f->last_only && jury->writes == NULL) {
+	if (!f->last_only && jury->writes == NULL && e->robust == NULL) {
 		NVW_TRY(judge_final(e, jury, ret_result));
 		if (ret_result->without_crash) {
 			return 0;
@@ -584,15 +585,27 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, const
 		error = ct_promises_read(v->log_fd, v->image, whole_lines(v->bytes), &jury.operations,
 			jury.context == &jury.replay, &promises);
 	}
+	const struct ct_rules rules = {
+		.model = o->mode == CT_OBSERVED ? ct_model_for(CT_USE_TIMING) : o->model,
+		.unit_bytes = o->atomicity,
+		.trusts = o->trusts,
+		.mixed = is_of_both(o, &v->counts, v->blocks),
+		.filled = v->filled};
+	struct ct_robust *robust = NULL;
+
+	if (!error && o->robust && v->counts.grouped) {
+		error = nvw_fail(NVW_E_USAGE,
+			"--oracle=robust: the stores of this program have no order: build it with nvwave-cc");
+	}
+	if (!error && o->robust) {
+		error = ct_robust_create_of_program(v->log_fd, &rules, jury.asked, &robust);
+	}
 	struct ct_hangs hangs = {0};
 	const struct ct_exploration e = {
 		.hangs = &hangs,
 		.first_record = first,
-		.rules = {.model = o->mode == CT_OBSERVED ? ct_model_for(CT_USE_TIMING) : o->model,
-			.unit_bytes = o->atomicity,
-			.trusts = o->trusts,
-			.mixed = is_of_both(o, &v->counts, v->blocks),
-			.filled = v->filled},
+		.rules = rules,
+		.robust = robust,
 		.grouped = v->counts.grouped,
 		.log_fd = v->log_fd,
 		.initial = v->image,
@@ -610,7 +623,9 @@ static int explore(const struct ct_foreign *f, const struct ct_options *o, const
 
 	if (!error) {
 		error = explore_after_final(f, &e, &jury, ret_result);
+		ret_result->robust = o->robust;
 	}
+	ct_robust_destroy(robust);
 	ct_promises_free(&promises);
 	dismiss(&jury);
 	json_decref(head);

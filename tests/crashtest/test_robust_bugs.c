@@ -144,8 +144,8 @@ static void count(const struct nvw_workload *w, int mutation, struct sum *sum)
 	}
 	sum->bugs++;
 	sum->found += any;
-	print_message("%-12s %-24s %-8s %s\n", w->name, w->mutations[mutation].name, found[0] ? "found" : "-",
-		found[1] ? "found" : "-");
+	print_message("# %-12s %-24s %-8s %s\n", w->name, w->mutations[mutation].name,
+		found[0] ? "found" : "-", found[1] ? "found" : "-");
 }
 
 static void four_of_five_bugs_of_order_are_found(void **state)
@@ -163,7 +163,7 @@ static void four_of_five_bugs_of_order_are_found(void **state)
 			}
 		}
 	}
-	print_message("%u bugs: %u found, %u missed; %u under epoch, %u under buffered-epoch\n", sum.bugs,
+	print_message("# %u bugs: %u found, %u missed; %u under epoch, %u under buffered-epoch\n", sum.bugs,
 		sum.found, sum.bugs - sum.found, sum.found_under[0], sum.found_under[1]);
 	assert_true(sum.bugs >= 4);
 	assert_true(5 * sum.found >= 4 * sum.bugs);
@@ -186,7 +186,7 @@ static unsigned reports(const struct nvw_workload *w, unsigned model)
 			}
 			if (i == different && different <= REPORTS) {
 				snprintf(said[different++], sizeof *said, "%s", result.finding[k].text);
-				print_message("%s, %s, %s: %s\n", w->name, models[model], trial,
+				print_message("# %s, %s, %s: %s\n", w->name, models[model], trial,
 					result.finding[k].text);
 			}
 		}
