@@ -73,8 +73,8 @@ static void set_b(void)
 	if (is("no-whole-add")) {
 		add(root->b, 8);
 	} else if (is("no-snapshot")) {
-		pmemobj_tx_xadd_range_direct(root->b, sizeof root->b, POBJ_XADD_NO_SNAPSHOT);
-		add(root->b, sizeof root->b); /* too late */
+		pmemobj_tx_xadd_range_direct(root->b, 8, POBJ_XADD_NO_SNAPSHOT);
+		add(root->b, sizeof root->b); /* too late for the first */
 	} else if (!is("no-add")) {
 		add(root->b, sizeof root->b);
 	}
