@@ -479,6 +479,7 @@ struct ct_result {
 	uint64_t states_settled;       /* not tested, by options.settle_after */
 	uint64_t states_undecided;     /* without a verdict: killed from outside, or the checker gave none */
 	char undecided[CT_TEXT_BYTES]; /* the reason of the first one */
+	int ended_by; /* the signal that has ended the program, so that the rest of it is not tested; 0: none */
 	/* The final image of the program fails without any crash (finding[0] tells how) or gets no verdict:
 	 * nothing else was tested. */
 	uint64_t kernels; /* of a program on a machine, in one log with its host code (mixed.h) */

@@ -3,6 +3,7 @@
 #include "crash_once.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "../report/words.h"
 #include "try_cures.h"
@@ -89,6 +90,9 @@ int crash_once_run(struct crash_tested *t, const struct ct_options *o, struct ct
 		return crash_tested_without_log(error, o, ret_result);
 	}
 	error = explore(t, o, ret_result);
+	if (!error && WIFSIGNALED(t->recorded.status)) {
+		ret_result->ended_by = WTERMSIG(t->recorded.status);
+	}
 	if (!error && t->request->try_cures != NULL && !ret_result->interrupted) {
 		try_cures(t, o, ret_result);
 	}

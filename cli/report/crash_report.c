@@ -328,6 +328,11 @@ static void print_untested(const struct ct_result *r, FILE *to)
 		fprintf(to, "%s state%s without an answer: %s\n", GROUPED(r->states_undecided),
 			plural(r->states_undecided), r->undecided);
 	}
+	if (r->ended_by != 0) {
+		fprintf(to,
+			"the program was ended by signal %d (%s): what it would have done then is not tested\n",
+			r->ended_by, strsignal(r->ended_by));
+	}
 	if (r->gave_up) {
 		fputs("recovery or check crashed or hung too often: some states were not tested\n", to);
 	}

@@ -46,7 +46,8 @@ static int count_instants(
 
 bool ct_is_consistent(const struct ct_result *r)
 {
-	return r->consistent && !r->interrupted && !r->gave_up && r->states_undecided == 0;
+	return r->consistent && !r->interrupted && !r->gave_up && r->states_undecided == 0 &&
+	       r->ended_by == 0;
 }
 
 bool ct_covers_all(const struct ct_result *r)

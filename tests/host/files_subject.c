@@ -126,7 +126,7 @@ static int write_by_stdio(int fd, size_t n)
 }
 
 /* "w OFF LEN BYTE", "d ..." by O_DSYNC, "m OFF BYTE" through the mapping, "s", "y PAGE" msync, "t SIZE",
- * "f LEN" by stdio, "o" an open() that cuts. */
+ * "f LEN" by stdio, "o" an open() that cuts, "a" abort(). */
 static const char *file;
 
 static int carry_out(const char *step, int fd, int synced, uint8_t *mapped)
@@ -147,6 +147,8 @@ static int carry_out(const char *step, int fd, int synced, uint8_t *mapped)
 		return write_by_stdio(fd, off);
 	case 'o':
 		return close(open(file, O_RDWR | O_TRUNC));
+	case 'a':
+		abort();
 	case 's':
 		return fdatasync(fd);
 	case 'y':

@@ -247,6 +247,10 @@ def test_records(program):
     ok(status == 2 and "UNDECIDED" in text and "shorter and then longer" in text, "a_file_cut_and_grown_is_undecided", text)
     status, text = crash(program, "steps pool w0,8,5/s/f600", "true")
     ok(status == 2 and "UNDECIDED" in text and "stdio" in text, "what_stdio_writes_is_undecided", status, text)
+    status, text = crash(program, "steps pool w0,8,5/s/a", "true")
+    ok(status == 2 and text.startswith("UNDECIDED") and "was ended by signal 6 (Aborted)" in text, "what_a_signal_ends_is_undecided", text)
+    status, text = run(NVWAVE, "crash", "--exec=sh -c '%s steps pool w0,8,5/s/a; true'" % program, "--image=pool", "--check=true")
+    ok(status == 0 and "signal" not in text.splitlines()[0], "a_shell_says_that_the_signal_is_expected", status, text)
     for steps in ("o/w0,8,5/s", "w0,8,5/o/w0,8,5/s"):
         status, text = crash(program, "steps pool " + steps, "true")
         ok(status == 2 and "UNDECIDED" in text, "a_file_that_open_cuts_is_undecided", steps, status, text)
