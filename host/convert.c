@@ -282,6 +282,7 @@ static int convert_sync(struct converter *c, const struct host_event *e)
 	if (end <= e->off) {
 		return 0;
 	}
+	c->counts.flushes++;
 	r.kind = NVW_LOG_FLUSH;
 	r.flush.thread = e->thread;
 	r.flush.site = site;

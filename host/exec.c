@@ -210,7 +210,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 		close(spool);
 	}
 	if (at == MAP_FAILED || spool < 0) {
-		return nvw_fail_errno("%s", s->folder.path);
+		return nvw_folder_fail(s->folder.path, sizeof *s->control);
 	}
 	s->control = at;
 	s->control->version = HOST_VERSION;

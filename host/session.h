@@ -203,6 +203,8 @@ struct host_unlogged {
 	uint64_t off, times; /* off: of the first time */
 };
 
+enum { HOST_SPOOL_WINDOW = 1 << 25 }; /* the spool grows by these bytes; mapped at a time */
+
 /* Reasons why the log is incomplete. Each one is reported. */
 /* clang-format off */
 #define HOST_GAPS(GAP) \

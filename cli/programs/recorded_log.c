@@ -3,6 +3,7 @@
 #include "recorded_log.h"
 #include "core/invariant.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,6 +47,19 @@ static void tell_gaps(const struct host_control *c)
 	if (cli_unlogged_unseen(c)) {
 		fprintf(stderr, "nvwave: note: %s\n", cli_unlogged_unseen(c));
 	}
+}
+
+/* What the program did behind the record's end would be taken for writes that no call has made. */
+static int refuse_cut(const struct host_session *s)
+{
+	char path[NVW__FOLDER_PATH + 16];
+
+	if (s->control->gap[HOST_GAP_SPOOL_FULL] == 0) {
+		return 0;
+	}
+	snprintf(path, sizeof path, "%s/spool", s->folder.path);
+	errno = ENOSPC;
+	return nvw_folder_fail(path, s->control->spool_tail + HOST_SPOOL_WINDOW);
 }
 
 static void tell_unflushed(const struct host_session *s, unsigned file)
@@ -181,6 +195,7 @@ int recorded_log_take(struct host_session *s, struct crash_recording *r)
 	if (!r->judged) {
 		tell_end(s);
 	}
+	NVW_TRY(refuse_cut(s));
 	if (!r->quiet) {
 		tell_gaps(s->control);
 	}

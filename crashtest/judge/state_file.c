@@ -13,6 +13,7 @@
 #include "core/bounds.h"
 #include "core/disk_image.h"
 #include "core/filled.h"
+#include "core/folder.h"
 
 #include "state_file.h"
 
@@ -105,8 +106,7 @@ static int fill_page(struct ct_state_file *f, const uint8_t *content, uint64_t i
 	}
 	errno = has_data ? 0 : posix_fallocate(f->fd, (off_t)at, (off_t)n);
 	if (errno != 0) {
-		return nvw_fail_errno("%s: a crash state of %llu bytes has no room there beside its holes",
-			f->path, (unsigned long long)f->bytes);
+		return nvw_folder_fail(f->path, f->bytes);
 	}
 	memcpy(f->map + at, wanted, n);
 	f->page[i] |= HAS_DATA;

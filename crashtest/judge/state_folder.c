@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/filled.h"
+#include "core/folder.h"
 
 #include "state_folder.h"
 
@@ -181,6 +182,7 @@ static bool write_content(const struct ct_image *image, int fd, uint64_t off, ui
 		const uint8_t *const wanted = is_filled(image, off + at) ? image->rw + off + at : zeros;
 		const size_t n = MIN(size - at, CT_PAGE);
 
+		errno = ENOSPC; /* of a write that is cut short */
 		if (pread(fd, now, n, (off_t)at) != (ssize_t)n) {
 			return false;
 		}
@@ -202,7 +204,7 @@ static int fill_file(const struct filling *f, const char *path, uint64_t file)
 	int error = 0;
 
 	if (fd < 0 || ftruncate(fd, (off_t)size) || !write_content(f->image, fd, slot->off, size)) {
-		error = nvw_fail_errno("%s", path);
+		error = nvw_folder_fail(path, size);
 	}
 	if (fd >= 0) {
 		close(fd);

@@ -12,7 +12,7 @@
 
 #include "preload.h"
 
-enum { WINDOW = 1 << 25 }; /* part of the spool that is mapped at a time */
+enum { WINDOW = HOST_SPOOL_WINDOW };
 
 static struct {
 	uint8_t *window;

@@ -309,6 +309,15 @@ int nvw_folder_make(const char *what, bool in_memory, struct nvw_folder *ret_fol
 	return make(where, what, ret_folder);
 }
 
+int nvw_folder_fail(const char *path, uint64_t bytes)
+{
+	if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) {
+		return nvw_fail_errno("%s", path);
+	}
+	return nvw_fail(NVW_E_SYSTEM, "%s: %s: %llu bytes are needed; set TMPDIR to a folder with more room",
+		path, strerror(errno), (unsigned long long)bytes);
+}
+
 void nvw_folder_remove(struct nvw_folder *folder)
 {
 	if (folder->path[0] == '\0') {

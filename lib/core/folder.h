@@ -29,6 +29,10 @@ NVW_CHECKED int nvw_folder_make(const char *what, bool in_memory, struct nvw_fol
  * child. */
 void nvw_folder_remove(struct nvw_folder *folder);
 
+/* Fails for what errno says. If that is a lack of room, the message has the bytes that are needed there, and what
+ * to do. */
+NVW_CHECKED int nvw_folder_fail(const char *path, uint64_t bytes);
+
 /* The file of this program, and the folder that has it; "" if they cannot be read. */
 void nvw_own_path(char *ret_path, size_t n);
 void nvw_own_folder(char *ret_folder, size_t n);

@@ -10,6 +10,7 @@ import math
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,31 @@ def run(*words):
 
 def crash(program, arguments, check, *options):
     return run(NVWAVE, "crash", "--exec=%s %s" % (program, arguments), "--image=pool", "--check=" + check, *options)
+
+
+def write_synced(path):
+    with open(path, "w") as f:
+        f.write("import os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\nos.pwrite(fd, b'x' * 8, 0)\nos.fdatasync(fd)\n")
+
+
+def test_room():
+    """Files of at most so many bytes: the session's own have no room, or the record has none."""
+    write_synced("synced.py")
+    with open("pool", "wb") as f:
+        f.write(bytes(4096))
+    before = set(os.listdir("."))
+    for name, most, file in (("session", 1 << 16, r"nvwave-exec-[^/]*"), ("record", 30 << 20, "nvwave-exec-[^/]*/spool")):
+        done = subprocess.run([NVWAVE, "crash", "--exec=%s synced.py {}" % sys.executable, "--image=pool", "--check=true"], capture_output=True, text=True,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+        text = done.stdout + done.stderr
+        needed = re.search(r"%s/%s: [A-Z][a-z ]*: (\d+) bytes are needed; set TMPDIR to a folder" % (re.escape(os.getcwd()), file), text)
+        ok(done.returncode == 2 and needed and int(needed[1]) > most and "UNDECIDED" not in text and set(os.listdir(".")) == before,
+           "without_room_for_the_%s_the_file_and_the_bytes_are_named" % name, done.returncode, text, set(os.listdir(".")) - before)
+
+
+def test_synced():
+    status, text = run(NVWAVE, "crash", "--exec=%s synced.py {}" % sys.executable, "--image=pool", "--check=true", "--model=x86")
+    ok(status == 0 and "never synced" not in text, "a_write_that_is_synced_has_no_note_under_x86", status, text)
 
 
 # ---- A second definition -------------------------------------------------------------------------------
@@ -329,5 +355,7 @@ with tempfile.TemporaryDirectory() as folder:
     test_steps(subject)
     test_holes(subject)
     test_lmdb()
+    test_room()
+    test_synced()
     os.chdir("/")
 plan()
