@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "crash_command.h"
 #include "session.h"
+#include "report/field_words.h"
 #include "report/unlogged.h"
 #include "report/words.h"
 
@@ -45,18 +46,6 @@ static enum ct_fate fate_of(const char *name)
 	return fate;
 }
 
-static void read_field(const json_t *stored, struct nvw__field *f)
-{
-	COPY(f->name, stored, "field");
-	COPY(f->type, stored, "type");
-	COPY(f->of, stored, "of");
-	COPY(f->whole, stored, "whole");
-	f->offset = number_of(stored, "offset");
-	f->bytes = number_of(stored, "size");
-	f->whole_bytes = number_of(stored, "whole_size");
-	f->part = flag_of(stored, "part");
-}
-
 static void read_place(const json_t *place, struct ct_place *p)
 {
 	COPY(p->file, place, "file");
@@ -71,7 +60,7 @@ static void read_place(const json_t *place, struct ct_place *p)
 	p->off = number_of(place, "offset");
 	p->bytes = (uint32_t)number_of(place, "bytes");
 	p->fate = fate_of(text_of(place, "fate"));
-	read_field(json_object_get(place, "stored"), &p->field);
+	cli_field_read(json_object_get(place, "stored"), &p->field);
 }
 
 static void read_places(const json_t *places, struct ct_finding *f)

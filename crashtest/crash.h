@@ -273,6 +273,7 @@ struct ct_unlogged {
 	uint32_t line, begun_line;  /* 0: unknown */
 	uint32_t bytes;             /* of the first such store */
 	uint64_t off, times;        /* its offset in the file; stores */
+	struct nvw__field field;    /* without a name: not known, or another for each store */
 	/* With the range added before it: a run of the program, and why there was none, or what refutes it. */
 	enum ct_cure_outcome run;
 	char run_text[CT_CURE_TEXT];

@@ -200,6 +200,7 @@ struct host_unlogged {
 	uint32_t store, begun; /* begun: the outermost transaction */
 	uint32_t file, bytes;
 	bool annotated;      /* a transaction of the program's own (preload/annotations.c) */
+	uint32_t at, whole;  /* of the first time: where its bytes are in what it stores to, and that one's */
 	uint64_t off, times; /* off: of the first time */
 };
 

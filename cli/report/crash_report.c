@@ -484,7 +484,7 @@ static void print_field(const struct ct_place *p, FILE *to)
 	char words[CLI_FIELD_BYTES];
 
 	fprintf(to, "    %s:%u (%s)  stores %s   %s\n", p->file, p->line, p->function,
-		cli_field_words(p, words), ct_fate_name(p->fate));
+		cli_field_words(&p->field, words), ct_fate_name(p->fate));
 	fprintf(to, "        %s\n", cli_field_place(p, words));
 }
 
@@ -494,7 +494,7 @@ static void print_place(const struct crash_heading *h, const struct ct_place *p,
 		print_place_in_files(p, to);
 		return;
 	}
-	if (*p->kernel == '\0' && cli_field_is_known(p)) {
+	if (*p->kernel == '\0' && cli_field_is_known(&p->field)) {
 		print_field(p, to);
 		return;
 	}

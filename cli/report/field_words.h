@@ -6,20 +6,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include <crashtest/crash.h>
 
 enum { CLI_FIELD_BYTES = 512 };
 
-static inline bool cli_field_is_known(const struct ct_place *p)
+static inline bool cli_field_is_known(const struct nvw__field *f)
 {
-	return p->field.name[0] != '\0';
+	return f->name[0] != '\0';
 }
 
 /* "node->slots[3].value (unsigned long, 8 bytes)", or a part of that. */
-const char *cli_field_words(const struct ct_place *p, char ret_words[CLI_FIELD_BYTES]);
+const char *cli_field_words(const struct nvw__field *field, char ret_words[CLI_FIELD_BYTES]);
 
-/* Where it is in what: "8 bytes at pool offset 0x3c00, offset 8 of struct slot, of 16 bytes stored to
- * node->slots[3]". */
+/* Where it is in what, behind other words: "; the field is at offset 8 of struct slot; of 16 bytes stored to
+ * node->slots[3]", or "". */
+const char *cli_field_within(const struct nvw__field *field, char ret_words[CLI_FIELD_BYTES]);
+
+/* The same with the place in the pool: "8 bytes at pool offset 0x3c00; the field is at ...". */
 const char *cli_field_place(const struct ct_place *p, char ret_words[CLI_FIELD_BYTES]);
+
+/* What ct_field_json() has written. */
+void cli_field_read(const json_t *stored, struct nvw__field *ret_field);
 
 #endif

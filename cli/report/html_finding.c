@@ -86,9 +86,10 @@ static void name_field(FILE *to, const struct ct_finding *d, const struct ct_mom
 	for (unsigned i = 0; i < d->place_count; i++) {
 		const struct ct_place *const p = &d->place[i];
 
-		if (p->off == m->off && p->bytes == m->bytes && p->line == m->line && cli_field_is_known(p)) {
+		if (p->off == m->off && p->bytes == m->bytes && p->line == m->line &&
+			cli_field_is_known(&p->field)) {
 			fputs("<code>", to);
-			html_text(to, cli_field_words(p, words));
+			html_text(to, cli_field_words(&p->field, words));
 			fputs("</code>, ", to);
 			return;
 		}
@@ -427,7 +428,7 @@ static void place_row(FILE *to, const struct ct_place *p, bool on_device, bool h
 	}
 	if (has_fields) {
 		fputs("<td class=\"mono\">", to);
-		html_text(to, words_if(cli_field_is_known(p), cli_field_words(p, words)));
+		html_text(to, words_if(cli_field_is_known(&p->field), cli_field_words(&p->field, words)));
 		fputs("</td>", to);
 	}
 	fprintf(to, "<td class=\"mono\">0x%llx</td><td class=\"%s\">%s</td></tr>", (ull)p->off,
@@ -437,7 +438,7 @@ static void place_row(FILE *to, const struct ct_place *p, bool on_device, bool h
 static bool knows_field(const struct ct_finding *d)
 {
 	for (unsigned i = 0; i < d->place_count; i++) {
-		if (cli_field_is_known(&d->place[i])) {
+		if (cli_field_is_known(&d->place[i].field)) {
 			return true;
 		}
 	}

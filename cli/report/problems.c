@@ -151,8 +151,8 @@ static void add_places(json_t *steps, const struct ct_finding *f)
 	for (unsigned k = 0; k < f->place_count; k++) {
 		const struct ct_place *const p = &f->place[k];
 
-		if (cli_field_is_known(p)) {
-			snprintf(text, sizeof text, "store to %s: %s", cli_field_words(p, words),
+		if (cli_field_is_known(&p->field)) {
+			snprintf(text, sizeof text, "store to %s: %s", cli_field_words(&p->field, words),
 				ct_fate_name(p->fate));
 		} else {
 			snprintf(text, sizeof text, "store of %u bytes at 0x%llx: %s", p->bytes,
@@ -325,6 +325,18 @@ static void add_races(json_t *all, const json_t *report)
 	}
 }
 
+/* The store that breaks the rule, with its field if that is known. */
+static void add_unlogged_store(json_t *steps, const json_t *row, bool is_epoch)
+{
+	const char *const rule = is_epoch ? "goes to what its epoch has not logged" :
+					    "goes to what was not added to its transaction";
+	const char *const field = text_of(json_object_get(row, "stored"), "field");
+	char text[CLI_FIELD_BYTES];
+
+	snprintf(text, sizeof text, "this store%s%s %s", words_if(*field, " to "), field, rule);
+	add_place(steps, json_object_get(row, "store"), text);
+}
+
 /* Stores that their transaction or epoch has not logged. */
 static void add_unlogged(json_t *all, const json_t *list)
 {
@@ -339,9 +351,7 @@ static void add_unlogged(json_t *all, const json_t *list)
 
 		snprintf(text, sizeof text, "a store within %s was never added to its undo log",
 			is_epoch ? "an epoch" : "a transaction");
-		add_place(steps, json_object_get(row, "store"),
-			is_epoch ? "this store goes to what its epoch has not logged" :
-				   "this store goes to what was not added to its transaction");
+		add_unlogged_store(steps, row, is_epoch);
 		add_place(steps, json_object_get(row, "transaction"), "which begins here");
 		add_problem(all, "unlogged-store", "error", text, steps);
 	}

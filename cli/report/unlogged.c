@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include <crashtest/explain/cure.h>
+#include <crashtest/explain/finding.h>
 #include <emu.h>
 
 #include "core/bounds.h"
 
 #include "../../host/exec.h"
+#include "field_words.h"
 #include "html_text.h"
 #include "patch.h"
 #include "words.h"
@@ -39,6 +41,15 @@ static const struct log_words {
 
 /* ---- Taking --------------------------------------------------------------------------------------- */
 
+static void take_field(const struct host_control *c, const struct host_unlogged *from, struct nvw__field *ret)
+{
+	const char *const layout = host_layout_of(c, from->store);
+
+	if (layout == NULL || !nvw__layout_find(layout, from->at, from->bytes, from->whole, ret)) {
+		*ret = (struct nvw__field){.part = false};
+	}
+}
+
 static void take(const struct host_control *c, const struct host_unlogged *from, struct ct_unlogged *ret)
 {
 	struct host_place store, begun;
@@ -51,6 +62,7 @@ static void take(const struct host_control *c, const struct host_unlogged *from,
 		.bytes = from->bytes,
 		.off = from->off,
 		.times = from->times};
+	take_field(c, from, &ret->field);
 	memcpy(ret->file, store.file, sizeof ret->file);
 	memcpy(ret->function, store.function, sizeof ret->function);
 	memcpy(ret->begun_file, begun.file, sizeof ret->begun_file);
@@ -157,6 +169,15 @@ static void tell_cure(const struct ct_unlogged *u, bool tries, char *ret_text, s
 		words_if(u->run_text[0], ": "), u->run_text);
 }
 
+static void tell_field(const struct nvw__field *f, FILE *to)
+{
+	char words[CLI_FIELD_BYTES], within[CLI_FIELD_BYTES];
+
+	if (cli_field_is_known(f)) {
+		fprintf(to, "    stores %s%s\n", cli_field_words(f, words), cli_field_within(f, within));
+	}
+}
+
 void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to)
 {
 	for (unsigned i = 0; i < list->count; i++) {
@@ -166,6 +187,7 @@ void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to
 
 		fprintf(to, "\n rule  %s: the store at %s:%u (%s)\n", w->headline, u->file, u->line,
 			u->function);
+		tell_field(&u->field, to);
 		fprintf(to, "    in the %s begun at %s:%u (%s)", w->begun, u->begun_file, u->begun_line,
 			u->begun_function);
 		fprintf(to, ", %u byte%s at %s offset 0x%llx, %llu time%s\n", u->bytes, plural(u->bytes),
@@ -192,12 +214,14 @@ json_t *cli_unlogged_json(const struct ct_unlogged_list *list)
 
 		cure_text(u, text, sizeof text);
 		json_array_append_new(all,
-			json_pack("{s:s, s:{s:s, s:i, s:s}, s:{s:s, s:i, s:s}, s:I, s:i, s:I, s:s, s:s, s:s}",
+			json_pack(
+				"{s:s, s:{s:s, s:i, s:s}, s:{s:s, s:i, s:s}, s:I, s:i, s:I, s:s, s:s, s:s, s:o*}",
 				"log", logs[u->log].name, "store", "file", u->file, "line", (int)u->line,
 				"function", u->function, "transaction", "file", u->begun_file, "line",
 				(int)u->begun_line, "function", u->begun_function, "offset",
 				(json_int_t)u->off, "bytes", (int)u->bytes, "times", (json_int_t)u->times,
-				"cure", text, "run", outcomes[u->run], "run_text", u->run_text));
+				"cure", text, "run", outcomes[u->run], "run_text", u->run_text, "stored",
+				ct_field_json(&u->field)));
 	}
 	if (json_array_size(all) == 0) {
 		json_decref(all);
@@ -238,6 +262,7 @@ static void read_one(const json_t *o, struct ct_unlogged *ret)
 		.bytes = (uint32_t)number_of(o, "bytes"),
 		.off = number_of(o, "offset"),
 		.times = number_of(o, "times")};
+	cli_field_read(json_object_get(o, "stored"), &ret->field);
 	snprintf(ret->file, sizeof ret->file, "%s", string_of(store, "file"));
 	snprintf(ret->function, sizeof ret->function, "%s", string_of(store, "function"));
 	snprintf(ret->begun_file, sizeof ret->begun_file, "%s", string_of(begun, "file"));
@@ -307,6 +332,13 @@ void html_unlogged(FILE *f, const struct ct_unlogged_list *list)
 		html_text(f, u->begun_file);
 		fprintf(f, ":%u, and %s. This is a rule of %s, whether a tested state fails or not.</p>",
 			u->begun_line, w->rule, w->whose);
+		if (cli_field_is_known(&u->field)) {
+			char words[CLI_FIELD_BYTES];
+
+			fputs("<p>It goes to <code>", f);
+			html_text(f, cli_field_words(&u->field, words));
+			fputs("</code>.</p>", f);
+		}
 		fputs("<p>", f);
 		html_text(f, text);
 		fputs("</p></section>", f);

@@ -18,6 +18,9 @@ void ct_unlogged_add(struct ct_unlogged_list *list, const struct ct_unlogged *on
 	for (unsigned i = 0; i < list->count; i++) {
 		if (is_alike(&list->at[i], one)) {
 			list->at[i].times += one->times;
+			if (strcmp(list->at[i].field.name, one->field.name) != 0) {
+				list->at[i].field.name[0] = '\0';
+			}
 			return;
 		}
 	}

@@ -450,7 +450,7 @@ void host_transaction_constructs(int more);
 void host_transaction_publishes(const void *start);
 
 /* The same for transactions that the program annotates (unlogged.c). */
-void host_check_annotated(const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site);
+void host_check_annotated(const struct host_mapping *m, const struct host_pending *store);
 
 /* ---- System calls that write (writes.c) ------------------------------------------------------------ */
 

@@ -36,6 +36,9 @@ struct host_annotated {
 struct host_annotated *host_annotated(void);
 /* No transaction has to add these bytes. */
 void host_annotated_ignore(const void *at, size_t n);
+/* A store in the transaction that has begun at a site. */
+struct host_unlogged host_unlogged_of(
+	const struct host_mapping *m, const struct host_pending *store, uint32_t begun);
 /* Under the lock: a store that breaks the rule. */
 void host_note_unlogged(const struct host_unlogged *found);
 

@@ -171,29 +171,18 @@ static bool may_store(const struct host_transaction *t, const struct host_mappin
 	       host_ranges_cover(&t->ranges, at, n);
 }
 
-static struct host_unlogged unlogged(
-	const struct host_transaction *t, const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site)
-{
-	return (struct host_unlogged){.store = site,
-		.begun = t->begun,
-		.file = (uint32_t)m->file,
-		.bytes = (uint32_t)n,
-		.off = m->off + (at - m->start),
-		.times = 1};
-}
-
 void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code)
 {
 	const struct host_transaction *const t = host_self.transaction;
 
 	if (host_self.annotated != NULL) {
-		host_check_annotated(m, p->address, p->n, p->site);
+		host_check_annotated(m, p);
 	}
 	if (t == NULL || t->depth == 0 || is_of_library((uintptr_t)code)) {
 		return;
 	}
 	if (!may_store(t, m, p->address, p->n)) {
-		const struct host_unlogged found = unlogged(t, m, p->address, p->n, p->site);
+		const struct host_unlogged found = host_unlogged_of(m, p, t->begun);
 
 		host_note_unlogged(&found);
 	}
@@ -205,7 +194,8 @@ static void check_call(
 	const struct host_mapping *const m = host_find((const void *)at);
 
 	if (m != NULL && !may_store(t, m, at, n)) {
-		const struct host_unlogged found = unlogged(t, m, at, n, host_site(caller));
+		const struct host_pending store = {.address = at, .n = n, .site = host_site(caller)};
+		const struct host_unlogged found = host_unlogged_of(m, &store, t->begun);
 
 		host_note_unlogged(&found);
 	}

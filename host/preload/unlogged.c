@@ -48,19 +48,31 @@ void host_annotated_ignore(const void *at, size_t n)
 	}
 }
 
-void host_check_annotated(const struct host_mapping *m, uintptr_t at, size_t n, uint32_t site)
+struct host_unlogged host_unlogged_of(
+	const struct host_mapping *m, const struct host_pending *p, uint32_t begun)
+{
+	const struct host_bytes own = {p->address, p->n}, whole = p->whole.n > 0 ? p->whole : own;
+
+	return (struct host_unlogged){.store = p->site,
+		.begun = begun,
+		.file = (uint32_t)m->file,
+		.bytes = (uint32_t)p->n,
+		.at = (uint32_t)(p->address - whole.address),
+		.whole = (uint32_t)whole.n,
+		.off = m->off + (p->address - m->start),
+		.times = 1};
+}
+
+void host_check_annotated(const struct host_mapping *m, const struct host_pending *p)
 {
 	const struct host_annotated *const t = host_self.annotated;
 
-	if (t == NULL || t->depth == 0 || m->file < 0 || host_ranges_cover(&t->ranges, at, n) ||
-		(ignored != NULL && host_ranges_cover(ignored, at, n))) {
+	if (t == NULL || t->depth == 0 || m->file < 0 || host_ranges_cover(&t->ranges, p->address, p->n) ||
+		(ignored != NULL && host_ranges_cover(ignored, p->address, p->n))) {
 		return;
 	}
-	host_note_unlogged(&(struct host_unlogged){.store = site,
-		.begun = t->begun,
-		.file = (uint32_t)m->file,
-		.bytes = (uint32_t)n,
-		.annotated = true,
-		.off = m->off + (at - m->start),
-		.times = 1});
+	struct host_unlogged found = host_unlogged_of(m, p, t->begun);
+
+	found.annotated = true;
+	host_note_unlogged(&found);
 }

@@ -59,12 +59,22 @@ for case in ("added", "added-in-parts", "allocated", "reserved", "nested", "abor
     if status != 0 or unlogged:
         wrong.append((case, status, unlogged, err))
 ok(not wrong, "what_a_transaction_has_added_allocated_or_reserved_may_be_stored_to", *wrong)
+FIELDS = {"no-longer-reserved": None, "no-range-of-list": None, "no-range-of-reference": None, "no-range-of-two": None,  # two at one place
+          "no-range-of-copy": ("root->c[0..1]", 16, 16), "no-range-of-fill": ("root->c[0..1]", 16, 16), "no-end-of-range": ("root->c", 16, 64),
+          "no-range": ("root->b", 8, 8), "no-range-of-this-one": ("root->a", 0, 8), "no-range-in-nested": ("root->b", 8, 8)}
+
+
+def field_of(u):
+    f = u.get("stored")
+    return f and (f["field"], f["offset"], f["size"])
+
+
 wrong = []
 for case in (n for n in lines if n.startswith("no-")):
     status, unlogged, err = watched(case, "--record=log")
     if (status != 1 or [u["store"]["line"] for u in unlogged] != [lines[case]] or
             (unlogged[0]["transaction"]["line"] != lines["begin"]) != (case == "no-longer-reserved")
-            or (unlogged[0]["times"] > 1) != (case == "no-range-of-two")):
+            or (unlogged[0]["times"] > 1) != (case == "no-range-of-two") or field_of(unlogged[0]) != FIELDS[case]):
         wrong.append((case, status, unlogged, err))
 ok(not wrong and len(lines) == 11, "each_store_to_anything_else_is_named_with_its_transaction", *wrong)
 status, unlogged, _ = watched("no-range")
@@ -73,19 +83,21 @@ ok(status == 0 and not unlogged, "nothing_is_looked_at_without_a_record")
 crash = [nvwave, "crash", "--image=start", "--check=./transactions {} check", "--states=30"]
 status, out, err = run(*crash, "--exec=./transactions start no-range")
 ok(status == 1 and out.startswith("UNLOGGED STORE   1 place; no failure in ") and
-   "never added to the undo log: the store at %s/transactions.c:%d" % (folder.name, lines["no-range"]) in out and
+   re.search(r"never added to the undo log: the store at %s/transactions.c:%d \(.*\)\n"
+             r"    stores root->b \(uint64_t, 8 bytes\); the field is at offset 8 of struct root\n    in the transaction" % (folder.name, lines["no-range"]), out) and
    "not verified (--try-cures=COMMAND runs it): pmemobj_tx_add_range_direct(&root->b, sizeof root->b); before " in out,
    "a_rule_is_broken_though_no_tested_state_fails", status, out, err)
 status, out, err = run(*crash, "--exec=./transactions start no-range", "--output-format=sarif")
 results = json.loads(out)["runs"][0]["results"] if status == 1 else []
 ok([r["ruleId"] for r in results] == ["unlogged-store"] and
-   results[0]["locations"][0]["physicalLocation"]["region"]["startLine"] == lines["no-range"],
+   results[0]["locations"][0]["physicalLocation"]["region"]["startLine"] == lines["no-range"]
+   and "this store to root->b goes to what was not added to its transaction" in out,
    "other_tools_get_its_line", status, out, err)
 for i in (1, 2):
     with open("shard%d.json" % i, "w") as f:
         f.write(run(*crash, "--exec=./transactions start no-range", "--shard=%d/2" % i, "--output-format=json")[1])
 status, out, err = run(nvwave, "crash", "--merge", "shard1.json", "shard2.json")
-ok(status == 1 and out.startswith("UNLOGGED STORE"), "merged_shards_have_it_too", status, out, err)
+ok(status == 1 and out.startswith("UNLOGGED STORE") and "    stores root->b (uint64_t, 8 bytes); " in out, "merged_shards_have_it_too", status, out, err)
 os.mkdir("reports")
 shutil.copy("shard1.json", "reports/one.json")
 status, out, err = run(nvwave, "report", "reports")
