@@ -152,21 +152,6 @@ void ct_operations_name(const struct ct_operations *operations, uint64_t number,
 	}
 }
 
-const struct ct_operation *ct_operations_at(const struct ct_operations *o, uint64_t thread, uint64_t record)
-{
-	const struct ct_operation *found = NULL;
-
-	for (uint64_t i = 0; o != NULL && i < o->count; i++) {
-		const struct ct_operation *const at = &o->at[i];
-
-		if (at->thread == thread && at->begin != 0 && at->begin < record &&
-			(found == NULL || at->begin > found->begin)) {
-			found = at;
-		}
-	}
-	return found != NULL && (found->durable == 0 || found->durable > record) ? found : NULL;
-}
-
 int ct_operations_owe(const struct ct_operations *o, struct nvw_acks *acks)
 {
 	for (uint64_t i = 0; i < o->count; i++) {

@@ -25,16 +25,11 @@ struct ct_operations {
 NVW_CHECKED int ct_operations_read(int log_fd, struct ct_operations *ret_operations);
 void ct_operations_free(struct ct_operations *operations);
 
-/* NULL if there is no operation with that number. */
 /* Its number, and its name in parentheses if it has one. */
 void ct_operations_name(const struct ct_operations *operations, uint64_t number, char *ret_text, size_t room);
 
+/* NULL if there is no operation with that number. */
 const struct ct_operation *ct_operations_find(const struct ct_operations *operations, uint64_t number);
-
-/* The one that a store belongs to: begun by its thread, and not acknowledged yet, at a record of the log.
- * NULL: none. */
-const struct ct_operation *ct_operations_at(
-	const struct ct_operations *operations, uint64_t thread, uint64_t record);
 
 /* All of them acknowledged, or begun: the obligations at the end of the run. */
 NVW_CHECKED int ct_operations_owe(const struct ct_operations *operations, struct nvw_acks *acks);

@@ -343,6 +343,8 @@ def draw(r):
 
 
 def compare(program, seed, fs):
+    global SECTOR
+    SECTOR = 4096 if seed % 4 == 3 else 512
     r = random.Random(seed)
     while True:
         files, steps = draw(r)
@@ -356,7 +358,9 @@ def compare(program, seed, fs):
             break
     begin_image(files)
     os.mkdir("seen")
-    status, text = crash("%s steps {} %s" % (program, "/".join(steps)), "%s see seen {}" % program, "--fs=" + fs)
+    status, text = crash("%s steps {} %s" % (program, "/".join(steps)), "%s see seen {}" % program, "--fs=" + fs,
+                         "--model=files", "--atomicity=%d" % SECTOR)
+    SECTOR = 512
     seen = set(os.listdir("seen"))
     shutil.rmtree("seen")
     return (status == 0 and seen == choices,
