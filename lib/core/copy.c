@@ -17,10 +17,13 @@ static bool copy_range(int from, int to, off_t at, off_t end)
 	while (at < end) {
 		const ssize_t n = pread(from, buffer, nvw_min((uint64_t)(end - at), sizeof buffer), at);
 
-		if (n <= 0 || pwrite(to, buffer, (size_t)n, at) != n) {
+		/* A write that runs out of room is short at first; the next one says why. */
+		const ssize_t written = n > 0 ? pwrite(to, buffer, (size_t)n, at) : n;
+
+		if (written <= 0) {
 			return false;
 		}
-		at += n;
+		at += written;
 	}
 	return true;
 }
