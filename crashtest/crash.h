@@ -256,14 +256,14 @@ bool ct_verdict_named(const char *name, enum ct_verdict *ret_verdict);
 /* True if nothing was found: consistent, unrefuted or robust. */
 bool ct_verdict_passes(enum ct_verdict verdict);
 
-/* Whose undo log: of libpmemobj's transactions, of the epochs of kernels (nvw/epoch.h), or of transactions that a
- * program annotates (VALGRIND_PMC_START_TX). */
+/* Whose undo log: of libpmemobj's transactions, of the epochs of kernels (nvw/epoch.h), or of transactions
+ * that a program annotates (VALGRIND_PMC_START_TX). */
 enum ct_log_kind { CT_LOG_TRANSACTION, CT_LOG_EPOCH, CT_LOG_ANNOTATED, CT_LOG_KINDS };
 
 /*
- * A place that stores, within a transaction or an epoch, to what was neither added to its undo log nor allocated
- * by it. It breaks a rule of the log, whether a tested state fails or not: an abort or a recovery does not take
- * the store back. Of a program built by nvwave-cc, or of a kernel.
+ * A place that stores, within a transaction or an epoch, to what was neither added to its undo log nor
+ * allocated by it. It breaks a rule of the log, whether a tested state fails or not: an abort or a recovery
+ * does not take the store back. Of a program built by nvwave-cc, or of a kernel.
  */
 struct ct_unlogged {
 	enum ct_log_kind log;
@@ -274,7 +274,8 @@ struct ct_unlogged {
 	uint32_t bytes;             /* of the first such store */
 	uint64_t off, times;        /* its offset in the file; stores */
 	struct nvw__field field;    /* without a name: not known, or another for each store */
-	/* With the range added before it: a run of the program, and why there was none, or what refutes it. */
+	/* With the range added before it: a run of the program, and why there was none, or what refutes
+	 * it. */
 	enum ct_cure_outcome run;
 	char run_text[CT_CURE_TEXT];
 	uint64_t states; /* tested of that run */

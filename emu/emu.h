@@ -279,8 +279,8 @@ struct emu_undo_report {
 };
 
 /*
- * Enables the check of the undo log (docs/crash-testing.md): call it once, before the first launch. It takes no
- * simulated time. NVW_E_MEMORY.
+ * Enables the check of the undo log (docs/crash-testing.md): call it once, before the first launch. It takes
+ * no simulated time. NVW_E_MEMORY.
  */
 NVW_CHECKED int emu_check_undo(struct nvw_machine *machine);
 

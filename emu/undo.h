@@ -11,7 +11,8 @@
 
 /* The callers look whether there is a check (m->undo). When memory runs out, it ends the run (m->error). */
 
-/* The lanes issue a memory instruction. A compare-exchange is not looked at before it is known what it did. */
+/* The lanes issue a memory instruction. A compare-exchange is not looked at before it is known what it
+ * did. */
 void emu_undo_issue(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes);
 /* It has been executed: the requests hold its results. */
 void emu_undo_served(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes);

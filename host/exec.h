@@ -137,8 +137,8 @@ void host_place_of(const struct host_control *control, uint32_t site, struct hos
 enum { HOST_INLINED_MAX = 8 };
 unsigned host_places_of(
 	const struct host_control *control, uint32_t site, struct host_place ret_places[HOST_INLINED_MAX]);
-/* What the instruction or the copy at a site stores to (lib/source/layout.h), valid until the next call; NULL: it
- * is not known. */
+/* What the instruction or the copy at a site stores to (lib/source/layout.h), valid until the next call;
+ * NULL: it is not known. */
 const char *host_layout_of(const struct host_control *control, uint32_t site);
 /* An object's file, for its debug information; NULL without memory. dwfl_end() closes it. */
 struct Dwfl *host_object_open(const char *path);

@@ -7,9 +7,9 @@
 
 #include "exec.h"
 
-/* Before the run: every regular file below the folder is recorded from the beginning, and so are files that the
- * program creates there. except: patterns of names
- * that are no part of the image, with commas between; NULL: none. Errors: something else below it (a link, a socket), too many files, names that are too long. */
+/* Before the run: every regular file below the folder is recorded from the beginning, and so are files that
+ * the program creates there. except: patterns of names that are no part of the image, with commas between;
+ * NULL: none. Errors: something else below it (a link, a socket), too many files, names that are too long. */
 NVW_CHECKED int host_folder_take(struct host_session *session, const char *folder, const char *except);
 void host_folder_free(struct host_session *session);
 

@@ -19,7 +19,8 @@ struct script {
 	unsigned wide;           /* of the axis, in letters */
 	bool key_below;
 	bool cover; /* series that cover each other: the first are the widest */
-	/* Series are this far apart on the horizontal axis, as script_place() measures it; 0: they are not. */
+	/* Series are this far apart on the horizontal axis, as script_place() measures it; 0: they are
+	 * not. */
 	double beside;
 };
 

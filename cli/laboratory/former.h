@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table that a command finds where it is to write its own. It may be replaced if it has the same axes, and if
- * every point of it is a point of the new one: then nothing is lost. Axes are the columns before those of the status
- * and its reason.
+ * The table that a command finds where it is to write its own. It may be replaced if it has the same axes,
+ * and if every point of it is a point of the new one: then nothing is lost. Axes are the columns before those
+ * of the status and its reason.
  */
 #ifndef CLI_FORMER_H
 #define CLI_FORMER_H
@@ -33,7 +33,8 @@ struct former {
 	unsigned column[TABLE_AXES_MAX]; /* of the plan's axes */
 };
 
-/* NVW_E_USAGE if the file is no such table, or has other axes. Release by former_end(), also after an error. */
+/* NVW_E_USAGE if the file is no such table, or has other axes. Release by former_end(), also after an
+ * error. */
 NVW_CHECKED int former_open(const struct table_plan *plan, const char *path, struct former *ret_former);
 /* NVW_E_USAGE if it has a point that the plan lacks. */
 NVW_CHECKED int former_check_points(const struct former *former);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A folder of crash reports: what each says, and what has changed since the last one of the same subject. A
- * report is a file .json of nvwave crash, one report or an array of them, or a page .html that it wrote, which
- * has the same in short. A page beside a JSON report of the same name is that report's page.
+ * report is a file .json of nvwave crash, one report or an array of them, or a page .html that it wrote,
+ * which has the same in short. A page beside a JSON report of the same name is that report's page.
  */
 #ifndef CLI_REPORT_INDEX_H
 #define CLI_REPORT_INDEX_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order that a program's own synchronization has made of its stores, whatever the order of its work-items:
- * by program order, barriers of groups and kernels, and releases with the acquires that see them (docs/races.md).
+ * The order that a program's own synchronization has made of its stores, whatever the order of its
+ * work-items: by program order, barriers of groups and kernels, and releases with the acquires that see them
+ * (docs/races.md).
  *
  * Work-items, and places through which they synchronize, are *members*. A state marks what it needs; what
  * must come before it follows along edges, backwards from the latest one.
@@ -40,8 +41,8 @@ struct ct_program_order {
 };
 
 /*
- * Reads what a run has told of its synchronization (emu_tell_syncs()); syncs_fd 0: nothing. Store number i + 1
- * is of *work_item(context, i, &kernel). *ret_members: of each store its member.
+ * Reads what a run has told of its synchronization (emu_tell_syncs()); syncs_fd 0: nothing. Store number i +
+ * 1 is of *work_item(context, i, &kernel). *ret_members: of each store its member.
  */
 NVW_CHECKED int ct_program_order_read(struct ct_program_order *order, int syncs_fd, uint64_t stores,
 	uint64_t (*work_item)(const void *context, uint64_t i, uint32_t *ret_kernel), const void *context,

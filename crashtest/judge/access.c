@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Instructions that access memory. See access.h. Only what compilers and C libraries emit often is decoded. A
- * size that is too large is harmless: a word is taken for read that is not. One that is too small would hide a
- * read, so a size is given only where the operand's width is certain.
+ * size that is too large is harmless: a word is taken for read that is not. One that is too small would hide
+ * a read, so a size is given only where the operand's width is certain.
  */
 #include "access.h"
 

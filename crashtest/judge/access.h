@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory that an instruction of x86-64 accesses through its address, where it has one such operand. What is
- * not known for certain is odd: strings, gathers, masks, bits beyond their operand, saved registers.
+ * The memory that an instruction of x86-64 accesses through its address, where it has one such operand. What
+ * is not known for certain is odd: strings, gathers, masks, bits beyond their operand, saved registers.
  */
 #ifndef CRASHTEST_ACCESS_H
 #define CRASHTEST_ACCESS_H
@@ -15,8 +15,8 @@ struct ct_access {
 	bool writes; /* it stores all of these bytes, and reads none of them */
 	uint64_t at;
 	unsigned bytes; /* 0: a flush, which reads nothing */
-	/* It uses the register base for its address alone, so that a copy with another value there does the same
-	 * elsewhere. */
+	/* It uses the register base for its address alone, so that a copy with another value there does the
+	 * same elsewhere. */
 	bool movable;
 	bool loads_base; /* that register gets a value that is loaded, all of it */
 	uint8_t base, length;

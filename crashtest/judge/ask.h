@@ -14,7 +14,8 @@
  * judged only by forks are judged again.
  *
  * A state that agrees with an earlier one in all that the command read has its answer (same_reads.h). Some of
- * these answers are compared with the command's own; if one differs, all states are judged again, each by itself.
+ * these answers are compared with the command's own; if one differs, all states are judged again, each by
+ * itself.
  *
  * With next, a state that the command accepts is worked on: next runs on the file as the command has left it,
  * and the command is asked again. Its answer counts then; where the output counts as a whole, both outputs
@@ -79,8 +80,8 @@ void ct_asked_destroy(struct ct_asked *asked);
 NVW_CHECKED int ct_ask(const struct ct_asked *asked, const struct ct_image *image,
 	const struct nvw_acks *acks, struct ct_answer *ret_answer);
 /*
- * The same, and which of these words of 8 bytes it reads (bits as read_set.h has them). NULL: that cannot be seen;
- * else valid until this process asks again. Every state is asked.
+ * The same, and which of these words of 8 bytes it reads (bits as read_set.h has them). NULL: that cannot be
+ * seen; else valid until this process asks again. Every state is asked.
  */
 NVW_CHECKED int ct_ask_reads(const struct ct_asked *asked, const struct ct_image *image,
 	const struct nvw_acks *acks, const uint64_t (*words)[CT_READ_BITS], struct ct_answer *ret_answer,

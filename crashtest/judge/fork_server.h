@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* "in,out,parent,reads": the server's ends of two pipes, the pid of its parent, and the descriptor of a set of
- * reads; -1: there is none. LD_PRELOAD names the library first. */
+/* "in,out,parent,reads": the server's ends of two pipes, the pid of its parent, and the descriptor of a set
+ * of reads; -1: there is none. LD_PRELOAD names the library first. */
 #define CT_FORK_VARIABLE "NVWAVE_FORK_SERVER"
 
 /* For the GNU C library's malloc(): huge pages where the kernel gives them, and large pieces at once. */

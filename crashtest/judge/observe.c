@@ -3,9 +3,9 @@
  * The reads of a checker are seen. See read_set.h.
  *
  * Pages with words that may differ between states are mapped without access. An instruction that touches one
- * faults; the words that it reads are noted, the page is opened for this instruction alone, by a single step, and
- * closed again, as long as nothing is known of some of these words. An instruction that is not understood opens
- * its page for good, and so does one of many that teach nothing; the words then count as read.
+ * faults; the words that it reads are noted, the page is opened for this instruction alone, by a single step,
+ * and closed again, as long as nothing is known of some of these words. An instruction that is not understood
+ * opens its page for good, and so does one of many that teach nothing; the words then count as read.
  *
  * The kernel reads, too: every system call is trapped (seccomp), carried out here if it cannot read what is
  * not seen, and else ends the process, which has no set then. So does another thread, process or program.

@@ -164,8 +164,8 @@ static void observe_more(struct ct_same_reads *s, const struct ct_image *image)
 	}
 }
 
-/* The acknowledged operations are others. Where pages are observed by and by, those that have not changed while
- * they were the last ones are not observed until they change again. */
+/* The acknowledged operations are others. Where pages are observed by and by, those that have not changed
+ * while they were the last ones are not observed until they change again. */
 static void observe_less(struct ct_same_reads *s, uint64_t told)
 {
 	uint8_t *const observed = ct_read_pages(s->set);

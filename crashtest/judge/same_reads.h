@@ -5,9 +5,10 @@
  * answer. The words are looked up one by one, in the order in which they were read: what is read next depends
  * on what was read before.
  *
- * Only words in which states may differ are observed (read_set.h): those that the image foresees. Of an image that
- * varies in many pages, only the pages in which states have differed. With each further word, all answers are
- * forgotten: they did not tell of it. Answers are also forgotten when the acknowledged operations change.
+ * Only words in which states may differ are observed (read_set.h): those that the image foresees. Of an image
+ * that varies in many pages, only the pages in which states have differed. With each further word, all
+ * answers are forgotten: they did not tell of it. Answers are also forgotten when the acknowledged operations
+ * change.
  */
 #ifndef CRASHTEST_SAME_READS_H
 #define CRASHTEST_SAME_READS_H

@@ -2,8 +2,8 @@
 /*
  * The file of this process that a command judges. It is made equal to the state before each run, whatever the
  * run before did to it. Only pages that may differ are compared: those in which the image changed since then,
- * and those that the file has by now, which the command may have written. A page that the file lacks is 0, and
- * stays a hole if that of the image is.
+ * and those that the file has by now, which the command may have written. A page that the file lacks is 0,
+ * and stays a hole if that of the image is.
  */
 #ifndef CRASHTEST_STATE_FILE_H
 #define CRASHTEST_STATE_FILE_H

@@ -36,8 +36,8 @@ static uint64_t named_by(const struct filling *f, uint32_t name)
 	return word_at(f, nvw__disk_name_at(f->disk, name));
 }
 
-/* A name that is not on the disk in its folder leads nowhere, whatever is below it. A folder without a name in the
- * image was left out of it (--except), and is there. */
+/* A name that is not on the disk in its folder leads nowhere, whatever is below it. A folder without a name
+ * in the image was left out of it (--except), and is there. */
 static bool has_folders(const struct filling *f, const char *name)
 {
 	for (uint32_t i = 0; i < f->disk->names; i++) {
@@ -169,8 +169,8 @@ static uint64_t next_wanted(
 	return MIN(nvw__filled_next(image->filled, (off + at) / CT_PAGE, end) * CT_PAGE - off, MAX(data, at));
 }
 
-/* Writes the pages that differ. Those that are holes on both sides are passed over: reading one of the image would
- * give it a page. off: of the content in the image. */
+/* Writes the pages that differ. Those that are holes on both sides are passed over: reading one of the image
+ * would give it a page. off: of the content in the image. */
 static bool write_content(const struct ct_image *image, int fd, uint64_t off, uint64_t size)
 {
 	static const uint8_t zeros[CT_PAGE];

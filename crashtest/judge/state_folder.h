@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The folder of this process that a command judges, where the image is a folder (core/disk_image.h). Before each run
- * it gets the names and the contents of the state, whatever the run before did to it: a file that is there is
- * compared, and written where it differs.
+ * The folder of this process that a command judges, where the image is a folder (core/disk_image.h). Before
+ * each run it gets the names and the contents of the state, whatever the run before did to it: a file that is
+ * there is compared, and written where it differs.
  */
 #ifndef CRASHTEST_STATE_FOLDER_H
 #define CRASHTEST_STATE_FOLDER_H

@@ -85,7 +85,8 @@ static uint64_t whole_lines(uint64_t bytes)
 	return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Reads up to size bytes of zeros, and returns their number: holes stay untouched. Pages with data are marked. */
+/* Reads up to size bytes of zeros, and returns their number: holes stay untouched. Pages with data are
+ * marked. */
 static uint64_t read_bytes(int fd, uint8_t *to, uint8_t *filled, uint64_t size)
 {
 	uint64_t at = 0;

@@ -120,8 +120,8 @@ const char *ct_axiom_text(unsigned i, const char **ret_name);
 
 struct ct_limits;
 
-/* What was taken for restored: ranges of transactions, stores to them that were not durable at an instant, and the
- * bytes that these changed. */
+/* What was taken for restored: ranges of transactions, stores to them that were not durable at an instant,
+ * and the bytes that these changed. */
 struct ct_trusted {
 	uint64_t ranges, stores, bytes;
 };

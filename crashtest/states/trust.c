@@ -263,7 +263,8 @@ static int keep_whole(struct ct_medium *m, unsigned cell)
 	return 0;
 }
 
-/* Leaves the versions that are not hidden. Of these, the first ones that the previous instant had as well are old. */
+/* Leaves the versions that are not hidden. Of these, the first ones that the previous instant had as well are
+ * old. */
 static void take_out(struct ct_cell *c, const struct whole *w, unsigned old)
 {
 	bool is_old = true;

@@ -9,7 +9,7 @@ const char *const coh_denovo_states[] = {"I", "V", "D", "R"};
 
 /* clang-format off */
 const struct coh_cell coh_denovo_l1[COH_DENOVO_STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS	STORE			FLUSH		PERSIST				INVALIDATE			EVICT				RECALL		STORE_OWN	REGISTER	REVOKE */
+	/* LOAD_HIT LOAD_MISS STORE FLUSH PERSIST INVALIDATE EVICT RECALL STORE_OWN REGISTER REVOKE */
 	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),		GO(I),				GO(I),				GO(I, drop),			NEVER,		NEVER,		GO(R, take),	NEVER},
 	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),		GO(V),				GO(V, drop_unregistered),	GO(I, drop),			NEVER,		NEVER,		GO(R, take),	NEVER},
 	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(R, take),	GO(R, take, write_through),	GO(D, drop_unregistered),	GO(I, write_back, drop),	GO(D, yield),	GO(D),		GO(D, take),	GO(D, yield)},
@@ -20,7 +20,7 @@ const struct coh_cell coh_denovo_l1[COH_DENOVO_STATES][COH_L1_EVENT_COUNT] = {
 /* Registration does not change the L2's data of a line. */
 /* clang-format off */
 const struct coh_cell coh_denovo_l2[COH_DENOVO_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC		FLUSH			EVICT				REGISTER	RETURN */
+	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT REGISTER RETURN */
 	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	NEVER,		GO(I),			GO(I, recall, write_back, drop), GO(I),		GO(D, note_dirty)},
 	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	NEVER,		GO(V),			GO(I, recall, write_back, drop), GO(V),		GO(D, note_dirty)},
 	[D] = {GO(D),		GO(D, fetch),	GO(D),			NEVER,		GO(V, write_back),	GO(I, recall, write_back, drop), GO(D),		GO(D)},

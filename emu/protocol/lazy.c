@@ -9,7 +9,7 @@ const char *const coh_lazy_states[] = {"I", "V", "D", "R"};
 
 /* clang-format off */
 const struct coh_cell coh_lazy_l1[COH_LAZY_STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS	STORE			FLUSH			PERSIST			INVALIDATE		EVICT					RECALL					STORE_OWN	REGISTER				REVOKE */
+	/* LOAD_HIT LOAD_MISS STORE FLUSH PERSIST INVALIDATE EVICT RECALL STORE_OWN REGISTER REVOKE */
 	[I] = {NEVER,		GO(V, fetch),	GO(D, note_dirty),	GO(I),			GO(I),			GO(I),			GO(I, drop),				NEVER,					NEVER,		GO(R, take),				NEVER},
 	[V] = {GO(V),		GO(V, fetch),	GO(D, note_dirty),	GO(V),			GO(V),			GO(I, drop_clean),	GO(I, drop),				NEVER,					NEVER,		GO(R, drop_clean, take),		NEVER},
 	[D] = {GO(D),		GO(D, fetch),	GO(D),			GO(V, write_back),	GO(V, write_back),	GO(D, drop_clean),	GO(I, write_back, drop),		NEVER,					NEVER,		GO(R, write_back, drop_clean, take),	NEVER},
@@ -17,7 +17,7 @@ const struct coh_cell coh_lazy_l1[COH_LAZY_STATES][COH_L1_EVENT_COUNT] = {
 };
 
 const struct coh_cell coh_lazy_l2[COH_LAZY_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS	WRITE				ATOMIC			FLUSH			EVICT				REGISTER	RETURN */
+	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT REGISTER RETURN */
 	[I] = {NEVER,		GO(V, fetch),	GO(I, write_back, drop),	GO(D, note_dirty),	GO(I),			GO(I, drop),			GO(R),		GO(D, note_dirty)},
 	[V] = {GO(V),		GO(V, fetch),	GO(I, write_back, drop),	GO(D, note_dirty),	GO(V),			GO(I, drop),			GO(R),		GO(D, note_dirty)},
 	[D] = {GO(D),		GO(D, fetch),	GO(I, write_back, drop),	GO(D),			GO(V, write_back),	GO(I, write_back, drop),	GO(R),		GO(D)},

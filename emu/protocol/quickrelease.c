@@ -38,7 +38,8 @@ static const char *const states[] = {"I", "V", "W", "D"};
 
 /* A miss in W: nothing has been stored beside it after all (an atomic that failed). */
 static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS			STORE			FLUSH	PERSIST	INVALIDATE	EVICT		RECALL	STORE_OWN	REGISTER	REVOKE	WRITTEN_ELSEWHERE	READ_ELSEWHERE	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE */
+	/* LOAD_HIT LOAD_MISS STORE FLUSH PERSIST INVALIDATE EVICT RECALL STORE_OWN REGISTER REVOKE
+	 * WRITTEN_ELSEWHERE READ_ELSEWHERE WRITTEN_BESIDE LEFT_BESIDE READ_BESIDE */
 	[I] = {NEVER,		GO(V, fetch),			GO(D, note_dirty),	GO(I),	GO(I),	NEVER,		GO(I, drop),	NEVER,	NEVER,		NEVER,		NEVER,	NEVER,			NEVER,		GO(I),		GO(I),		GO(I)},
 	[V] = {GO(V),		NEVER,				NEVER,			NEVER,	NEVER,	NEVER,		GO(I, drop),	NEVER,	NEVER,		NEVER,		NEVER,	NEVER,			NEVER,		GO(W),		GO(I, drop),	NEVER},
 	[W] = {NEVER,		GO(V),				NEVER,			NEVER,	NEVER,	NEVER,		GO(I, drop),	NEVER,	NEVER,		NEVER,		NEVER,	NEVER,			NEVER,		GO(W),		GO(I, drop),	NEVER},
@@ -48,7 +49,8 @@ static const struct coh_cell l1[STATES][COH_L1_EVENT_COUNT] = {
 #define LEAVES_L2 GO(I, drop_copies, drop_copy, write_back)
 
 static const struct coh_cell l2[STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS			WRITE			ATOMIC		FLUSH		EVICT		REGISTER	RETURN	WANT	OWN	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE */
+	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT REGISTER RETURN WANT OWN WRITTEN_BESIDE LEFT_BESIDE
+	 * READ_BESIDE */
 	[I] = {NEVER,		GO(V, fetch),			GO(D, note_dirty),	LEAVES_L2,	GO(I),		GO(I, drop),	NEVER,		NEVER,	NEVER,	NEVER,	GO(I),		GO(I),		GO(I)},
 	[V] = {GO(V),		NEVER,				NEVER,			NEVER,		NEVER,		GO(I, drop),	NEVER,		NEVER,	NEVER,	NEVER,	GO(W),		GO(I, drop),	NEVER},
 	[W] = {NEVER,		GO(V),				NEVER,			NEVER,		NEVER,		GO(I, drop),	NEVER,		NEVER,	NEVER,	NEVER,	GO(W),		GO(I, drop),	NEVER},

@@ -63,7 +63,8 @@ static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
 };
 
 static const struct coh_cell l2[L2_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT		READ_MISS	WRITE	ATOMIC	FLUSH			EVICT					REGISTER	RETURN	WANT				OWN	WRITTEN_BESIDE	LEFT_BESIDE	READ_BESIDE	DISOWN	ENTER */
+	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT REGISTER RETURN WANT OWN WRITTEN_BESIDE LEFT_BESIDE
+	 * READ_BESIDE DISOWN ENTER */
 	[I] = {NEVER,			GO(V, fetch),	GO(V),	NEVER,	NEVER,			GO(I, drop),				NEVER,		NEVER,	GO(I),				NEVER,	NEVER,		NEVER,		NEVER,		NEVER,	GO(V)},
 	[V] = {GO(V),			GO(V, fetch),	GO(V),	NEVER,	GO(V, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	GO(X),	NEVER,		NEVER,		NEVER,		NEVER,	NEVER},
 	[X] = {GO(X, ask_owner),	NEVER,		GO(X),	NEVER,	GO(X, write_back),	GO(I, recall, write_back, drop),	NEVER,		NEVER,	GO(V, invalidate_sharers),	NEVER,	NEVER,		NEVER,		NEVER,		GO(V),	NEVER},

@@ -35,7 +35,7 @@ static const char *const states[] = {"I", "V", "D"};
 
 /* clang-format off */
 static const struct coh_cell l1[L1_STATES][COH_L1_EVENT_COUNT] = {
-	/*	 LOAD_HIT	LOAD_MISS				STORE	FLUSH	PERSIST	INVALIDATE	EVICT */
+	/* LOAD_HIT LOAD_MISS STORE FLUSH PERSIST INVALIDATE EVICT */
 	[I] = {NEVER,		GO(V, fetch, take_lease),		NEVER,	NEVER,	NEVER,	NEVER,		GO(I, drop)},
 	[V] = {GO(V),		GO(V, drop_clean, fetch, take_lease),	NEVER,	NEVER,	NEVER,	NEVER,		GO(I, drop)},
 };

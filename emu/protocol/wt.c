@@ -19,7 +19,7 @@
 
 /* clang-format off */
 const struct coh_cell coh_through_l2[GPU_STATES][COH_L2_EVENT_COUNT] = {
-	/*	 READ_HIT	READ_MISS	WRITE			ATOMIC			FLUSH			EVICT */
+	/* READ_HIT READ_MISS WRITE ATOMIC FLUSH EVICT */
 	[I] = {NEVER,		GO(V, fetch),	GO(V, write_back),	GO(V, write_back),	GO(I),			GO(I, drop)},
 	[V] = {GO(V),		GO(V, fetch),	GO(V, write_back),	GO(V, write_back),	GO(V),			GO(I, drop)},
 	[D] = {NEVER,		NEVER,		NEVER,			NEVER,			NEVER,			NEVER},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Functions of libpmemobj that store for the program: copies and fills, and those that change a reference or a
- * list at once, which no transaction takes back. Within one, what they store to must be in its undo log
+ * Functions of libpmemobj that store for the program: copies and fills, and those that change a reference or
+ * a list at once, which no transaction takes back. Within one, what they store to must be in its undo log
  * (transactions.c). So these stores are looked at in programs that nvwave-cc has not built, too.
  */
 #include <libpmemobj.h>

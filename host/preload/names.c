@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of files below the folder that is the image: what open(), rename(), unlink(), link() and their kin make
- * of them is recorded, and so are syncs of folders. A file that open() creates is recorded from then on. A call is
- * made under the session's lock, as those that write are (writes.c). docs/files.md has the model.
+ * Names of files below the folder that is the image: what open(), rename(), unlink(), link() and their kin
+ * make of them is recorded, and so are syncs of folders. A file that open() creates is recorded from then on.
+ * A call is made under the session's lock, as those that write are (writes.c). docs/files.md has the model.
  *
  * A folder is made and removed like a file, and has no other name: a call that renames one takes the verdict
  * away. What the C library creates by itself (fopen(), mkstemp()) is found at the end (host/files.c).

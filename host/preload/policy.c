@@ -3,9 +3,9 @@
  * Which thread goes next (../schedule.h). Priorities are those of probabilistic concurrency testing: each
  * thread has a random one, the highest goes, and at depth - 1 random points the running thread's becomes the
  * lowest. Under "store and flush" these are points between a thread's store and its flush or fence: others
- * then go on with what is visible and not durable. Most of these are of the few places that are executed often;
- * under "a store's place" each place is as likely. A directed plan has only the places that are wanted, and
- * the change comes right behind the store: a flush need not be the next that its thread does.
+ * then go on with what is visible and not durable. Most of these are of the few places that are executed
+ * often; under "a store's place" each place is as likely. A directed plan has only the places that are
+ * wanted, and the change comes right behind the store: a flush need not be the next that its thread does.
  */
 #include <stdlib.h>
 
@@ -120,8 +120,8 @@ static const void *place_here(const struct host_turn *t, bool exposed)
 	return exposed ? t->store_place : NULL;
 }
 
-/* As by priority, with one change, at a place of stores. Half of the directed plans mix the threads until then:
- * by priority, one may have ended before another comes to the place. */
+/* As by priority, with one change, at a place of stores. Half of the directed plans mix the threads until
+ * then: by priority, one may have ended before another comes to the place. */
 static struct host_turn *by_place(struct host_turn *t, bool exposed, struct host_turn *default_)
 {
 	const struct host_aim *const aim = &host_schedule->plan.aim;

@@ -280,7 +280,8 @@ void host_record_fence(const struct host_caller *caller);
 /* An operation begins or is durable: HOST_BEGIN, HOST_DURABLE. */
 void host_record_operation(
 	enum host_event_kind kind, uint64_t number, const char *name, const struct host_caller *caller);
-/* A transaction is about to add these bytes, or has added them: stores so far are recorded before the event. */
+/* A transaction is about to add these bytes, or has added them: stores so far are recorded before the
+ * event. */
 void host_record_range(enum host_event_kind kind, const struct host_mapping *m, const void *start,
 	size_t bytes, const struct host_caller *caller);
 /* Records stores in the range that no event has shown so far. */
@@ -353,8 +354,8 @@ void host_settle_line(const struct host_mapping *m, size_t at, const uint64_t li
 void host_stored(const struct host_mapping *m, const void *address, size_t n, uint32_t site);
 /* Announced stores to the range will not be recorded, because it is being removed. */
 void host_forget_stores(uintptr_t start, uintptr_t end);
-/* Announces a store; streams: past the caches. Enters the recorder. It may be a part of what the thread announced
- * by host_announce(). */
+/* Announces a store; streams: past the caches. Enters the recorder. It may be a part of what the thread
+ * announced by host_announce(). */
 void host_store(void *address, size_t n, bool streams, const struct host_caller *caller);
 
 static inline void host_announce(const void *address, size_t n)
@@ -439,8 +440,8 @@ void host_turn_created(struct host_turn *new, pthread_t thread, bool failed);
 
 /* Under the lock: this thread is about to store, by this code. */
 void host_check_logged(const struct host_mapping *m, const struct host_pending *p, const void *code);
-/* A function of libpmemobj is about to store to these bytes for its caller, and no transaction takes that back
- * by itself. at may be NULL, or outside of mappings. */
+/* A function of libpmemobj is about to store to these bytes for its caller, and no transaction takes that
+ * back by itself. at may be NULL, or outside of mappings. */
 void host_transaction_stores(const void *at, size_t n, const struct host_caller *caller);
 /* Under the lock: this thread is about to fence. */
 void host_transaction_fences(void);
@@ -458,15 +459,16 @@ void host_check_annotated(const struct host_mapping *m, const struct host_pendin
  * follow. */
 bool host_sync_begins(const struct stat *s, uint64_t off, uint64_t pages, const struct host_caller *caller);
 void host_sync_ended(const struct stat *s, bool failed, const struct host_caller *caller);
-/* Under the lock: no verdict on this file, because of a call that is not recorded. fd: negative if there is none. */
+/* Under the lock: no verdict on this file, because of a call that is not recorded. fd: negative if there is
+ * none. */
 void host_note_unfollowed(int fd, const struct stat *s, const char *call, uint32_t site);
 /* Under the lock: an open() has cut the file, which was like this before, to nothing. */
 void host_record_cut(int fd, int file, const struct stat *before, uint32_t site);
 
 /* ---- Names of files (names.c) --------------------------------------------------------------------- */
 
-/* A sync of the folder, or of everything (fd negative), is about to begin. True: host_names_sync_ended() has to
- * follow. */
+/* A sync of the folder, or of everything (fd negative), is about to begin. True: host_names_sync_ended() has
+ * to follow. */
 bool host_names_sync_begins(int fd, const struct host_caller *caller);
 void host_names_sync_ended(bool failed, const struct host_caller *caller);
 

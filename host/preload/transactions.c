@@ -8,8 +8,8 @@
  * those that libpmemobj makes for any program (library_stores.c). A constructor of pmemobj_alloc() stores to
  * its own new object, and is not looked at.
  *
- * The log has the ranges that are added, with the stores of the library within the call, and when they settle: what
- * recovery would restore is then known (crashtest/states/trust.h).
+ * The log has the ranges that are added, with the stores of the library within the call, and when they
+ * settle: what recovery would restore is then known (crashtest/states/trust.h).
  */
 #include <errno.h>
 #include <libpmem.h>
@@ -121,7 +121,8 @@ static void settle(struct host_transaction *t)
 	}
 }
 
-/* An abort may begin within any function of libpmemobj, and ends by a jump; its stage is another from the start. */
+/* An abort may begin within any function of libpmemobj, and ends by a jump; its stage is another from the
+ * start. */
 void host_transaction_fences(void)
 {
 	struct host_transaction *const t = host_self.transaction;

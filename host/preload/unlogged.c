@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores that no undo log can take back: those that were found, and the rule for transactions that a program has
- * annotated (annotations.c). A store of a program built by nvwave-cc within one must go to what was added to it.
+ * Stores that no undo log can take back: those that were found, and the rule for transactions that a program
+ * has annotated (annotations.c). A store of a program built by nvwave-cc within one must go to what was added
+ * to it.
  */
 #include "ranges.h"
 

@@ -9,7 +9,8 @@
  * each file, and no crash test of the file is given a verdict.
  *
  * Not seen: what the C library writes by itself (stdio), system calls that are made without it, and a process
- * that writes a file which only others have mapped. A file that nothing stores to through a mapping is compared with its record at the end, so that such writes take the verdict away (host/files.c).
+ * that writes a file which only others have mapped. A file that nothing stores to through a mapping is
+ * compared with its record at the end, so that such writes take the verdict away (host/files.c).
  */
 #undef _FILE_OFFSET_BITS /* otherwise pwrite() is another name of pwrite64() */
 

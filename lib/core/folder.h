@@ -29,8 +29,8 @@ NVW_CHECKED int nvw_folder_make(const char *what, bool in_memory, struct nvw_fol
  * child. */
 void nvw_folder_remove(struct nvw_folder *folder);
 
-/* Fails for what errno says. If that is a lack of room, the message has the bytes that are needed there, and what
- * to do. */
+/* Fails for what errno says. If that is a lack of room, the message has the bytes that are needed there, and
+ * what to do. */
 NVW_CHECKED int nvw_folder_fail(const char *path, uint64_t bytes);
 
 /* The file of this program, and the folder that has it; "" if they cannot be read. */

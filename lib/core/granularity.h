@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libpmem2 maps a file that is no persistent memory only if this variable says how its stores become durable: by
- * flushes of lines.
+ * libpmem2 maps a file that is no persistent memory only if this variable says how its stores become durable:
+ * by flushes of lines.
  */
 #ifndef CORE_GRANULARITY_H
 #define CORE_GRANULARITY_H

@@ -155,9 +155,10 @@ struct nvw_issued {
 /* ---- Atomics -------------------------------------------------------------------------------------
  *
  * Atomics operate on integers of 1, 2, 4 or 8 bytes. Read-modify-writes return the previous value. min and
- * max compare unsigned. An increment goes from v and above to 0, a decrement from 0 and from above v to v. order and scope need not be constants. A release at a scope makes the work-item's
- * earlier stores visible to that scope, an acquire at a scope drops stale copies below it; seq_cst is acq_rel
- * in the single total order of the emulator's transactions. */
+ * max compare unsigned. An increment goes from v and above to 0, a decrement from 0 and from above v to v.
+ * order and scope need not be constants. A release at a scope makes the work-item's earlier stores visible to
+ * that scope, an acquire at a scope drops stale copies below it; seq_cst is acq_rel in the single total order
+ * of the emulator's transactions. */
 #define nvw_atomic_load(p, order, scope)        NVW__ATOMIC(ATOMIC_LOAD, p, 0, 0, order, scope)
 #define nvw_atomic_store(p, v, order, scope)    ((void)NVW__ATOMIC(ATOMIC_STORE, p, v, 0, order, scope))
 #define nvw_atomic_exchange(p, v, order, scope) NVW__ATOMIC(EXCHANGE, p, v, 0, order, scope)

@@ -13,8 +13,8 @@
 #include <nvw/pool.h>
 
 /* The version grows by what a log has beside the first one's records, so that earlier readers take all
- * others: by one with named operations, by two with the callers of sites, by four with what sites store to, by eight
- * with what transactions add. */
+ * others: by one with named operations, by two with the callers of sites, by four with what sites store to,
+ * by eight with what transactions add. */
 enum {
 	NVW_LOG_VERSION = 3,
 	NVW_LOG_WITH_OPERATIONS = 1,

@@ -109,7 +109,8 @@ static void name_in(const struct object *o, uint64_t element, const char *suffix
 	}
 }
 
-/* "[3]", or "[8..15]" of several elements; "" where the bytes are no elements. Returns the elements' bytes. */
+/* "[3]", or "[8..15]" of several elements; "" where the bytes are no elements. Returns the elements'
+ * bytes. */
 static uint64_t name_elements(const struct part *p, uint64_t at, uint64_t bytes, char *ret, size_t n)
 {
 	*ret = '\0';

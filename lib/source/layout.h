@@ -3,7 +3,8 @@
  * What the store of a program goes to, in its own names: a layout has the object that one instruction or copy
  * stores to and what lies in it; the parts of the store are looked up in it.
  *
- * A layout is text, so that a persist log can carry it. Its first line is the object, each further one a part:
+ * A layout is text, so that a persist log can carry it. Its first line is the object, each further one a
+ * part:
  *
  *	kind \t name \t type \t structure \t offset in that \t bytes
  *	suffix of the name \t type \t offset in the object \t bytes \t bytes of an element, 0: it is no array

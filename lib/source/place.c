@@ -2,9 +2,9 @@
 /*
  * Source lines of addresses. See place.h.
  *
- * libdw finds the compilation unit of an address in an index (.debug_aranges), which clang does not write. For
- * an address that is not in the index it may find a neighbour, so the unit is asked whether the address is its
- * own; else all units are searched.
+ * libdw finds the compilation unit of an address in an index (.debug_aranges), which clang does not write.
+ * For an address that is not in the index it may find a neighbour, so the unit is asked whether the address
+ * is its own; else all units are searched.
  */
 #include <dwarf.h>
 #include <stdbool.h>

@@ -32,8 +32,8 @@ struct nvw__place nvw__place_of(Dwfl_Module *module, Dwarf_Addr address);
 unsigned nvw__places_of(
 	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_places, unsigned capacity);
 
-/* The innermost place that is the program's own. *ret_through_library: the address itself is in inlined code of a
- * library. False: without debug information, or all of the code there is a library's. */
+/* The innermost place that is the program's own. *ret_through_library: the address itself is in inlined code
+ * of a library. False: without debug information, or all of the code there is a library's. */
 bool nvw__own_place_of(
 	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_place, bool *ret_through_library);
 

@@ -2,8 +2,8 @@
 /*
  * Types and variables. See types.h.
  *
- * A name is searched in the whole of a function, without regard to blocks: optimised code has no blocks to rely
- * on. If two variables of the name differ in type, neither is taken.
+ * A name is searched in the whole of a function, without regard to blocks: optimised code has no blocks to
+ * rely on. If two variables of the name differ in type, neither is taken.
  */
 #include <dwarf.h>
 #include <stdio.h>

@@ -27,7 +27,8 @@ uint64_t nvw__type_bytes(Dwarf_Die *type);
 /* As a program of the unit's language spells it: "struct node *". */
 void nvw__type_name(Dwarf_Die *type, char *ret_name, size_t n);
 
-/* The type with these words, as in a cast: "const struct node *". False: there is none, or there are several. */
+/* The type with these words, as in a cast: "const struct node *". False: there is none, or there are
+ * several. */
 bool nvw__type_find(
 	const struct nvw__scope *scope, const char *words, unsigned *ret_stars, Dwarf_Die *ret_type);
 

@@ -22,7 +22,8 @@ static int store(struct ct_medium *m, const struct nvw_log_record *r)
 	return ct_files_stored(m, r->store.off, r->store.value);
 }
 
-/* A sync begins. What is not in a cell is durable. Where all is in one journal, that is committed as a whole. */
+/* A sync begins. What is not in a cell is durable. Where all is in one journal, that is committed as a
+ * whole. */
 static int begin_sync(struct ct_medium *m, const struct nvw_log_record *r)
 {
 	const nvw_off end = r->flush.off + r->flush.bytes;
