@@ -33,7 +33,7 @@ def build(name, *words):
 
 def crash(program, mode, *words):
     status, out, err = run("crash", "--exec=./%s pool %s" % (program, mode), "--image=pool", "--check=true", "--states=20", *words)
-    assert status in (0, 1), err
+    assert status in (0, 1, 2), err  # a mode ends by a signal, which leaves it undecided
     return out
 
 
