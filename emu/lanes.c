@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values: the effect of a request's lanes on the bytes of its line, lane by lane. */
+#include "core/atomic_value.h"
 #include "core/bounds.h"
 #include "core/invariant.h"
 #include "device_memory.h"
@@ -117,36 +118,6 @@ static void add_together(const struct coh_request *request, struct emu_line *lin
 	}
 }
 
-static int64_t signed_value(uint64_t value, unsigned size)
-{
-	const unsigned unused = 64 - 8 * size;
-
-	return (int64_t)(value << unused) >> unused;
-}
-
-static uint64_t add_float(uint64_t a, uint64_t b)
-{
-	float x, y;
-	uint32_t sum;
-
-	memcpy(&x, &a, sizeof x);
-	memcpy(&y, &b, sizeof y);
-	x += y;
-	memcpy(&sum, &x, sizeof sum);
-	return sum;
-}
-
-static uint64_t add_double(uint64_t a, uint64_t b)
-{
-	double x, y;
-
-	memcpy(&x, &a, sizeof x);
-	memcpy(&y, &b, sizeof y);
-	x += y;
-	memcpy(&a, &x, sizeof a);
-	return a;
-}
-
 /* What a read-modify-write makes of a value of so many bytes; the bits above them have no meaning. */
 static uint64_t combine(unsigned kind, unsigned size, uint64_t old, uint64_t operand)
 {
@@ -166,15 +137,16 @@ static uint64_t combine(unsigned kind, unsigned size, uint64_t old, uint64_t ope
 	case NVW__MAX:
 		return nvw_max(old, operand);
 	case NVW__SIGNED_MIN:
-		return signed_value(operand, size) < signed_value(old, size) ? operand : old;
+		return nvw_signed_value(operand, size) < nvw_signed_value(old, size) ? operand : old;
 	case NVW__SIGNED_MAX:
-		return signed_value(operand, size) > signed_value(old, size) ? operand : old;
+		return nvw_signed_value(operand, size) > nvw_signed_value(old, size) ? operand : old;
 	case NVW__INCREMENT:
 		return old < operand ? old + 1 : 0;
 	case NVW__DECREMENT:
 		return old - 1 < operand ? old - 1 : operand;
 	case NVW__ADD_FLOAT:
-		return size == sizeof(float) ? add_float(old, operand) : add_double(old, operand);
+		return size == sizeof(float) ? nvw_sum_of_floats(old, operand) :
+					       nvw_sum_of_doubles(old, operand);
 	default:
 		return operand;
 	}

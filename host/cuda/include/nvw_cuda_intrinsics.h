@@ -92,7 +92,10 @@ template <class T> NVW_CUDA_DEVICE T nvw_cuda_to_integer(double a)
 	if (a != a) {
 		return 0;
 	}
-	return a <= (double)least ? least : a >= (double)most ? most : (T)a;
+	if (a <= (double)least) {
+		return least;
+	}
+	return a >= (double)most ? most : (T)a;
 }
 #define NVW_CUDA_TO_INTEGER_BY(mode, by, name, from, type)           \
 	NVW_CUDA_DEVICE type name##_##mode(from a)                   \
@@ -218,7 +221,10 @@ NVW_CUDA_FLOAT(rcbrt, (float a), a)
 
 NVW_CUDA_DEVICE int nvw_cuda_within(int value, int least, int most)
 {
-	return value < least ? least : value > most ? most : value;
+	if (value < least) {
+		return least;
+	}
+	return value > most ? most : value;
 }
 #define NVW_CUDA_SATURATED(value) nvw_cuda_within(value, most - all, most)
 #define NVW_CUDA_PARTS_OF(name, part, expression)                                                  \

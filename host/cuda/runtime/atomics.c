@@ -4,7 +4,7 @@
  * thread sanitizer's names announce. Both do the whole operation. The host may touch the same memory, so they are atomic there,
  * too. A work-item that executes one lets others run now and then.
  */
-#include <string.h>
+#include <core/atomic_value.h>
 
 #include "../include/nvw_cuda_atomics.h"
 #include "runtime.h"
@@ -16,36 +16,6 @@ static unsigned bytes_of(unsigned size)
 	return 1U << size;
 }
 
-static uint64_t add_float(uint64_t a, uint64_t b)
-{
-	uint64_t result = 0;
-	float x, y;
-
-	memcpy(&x, &a, sizeof x);
-	memcpy(&y, &b, sizeof y);
-	x += y;
-	memcpy(&result, &x, sizeof x);
-	return result;
-}
-
-static uint64_t add_double(uint64_t a, uint64_t b)
-{
-	double x, y;
-
-	memcpy(&x, &a, sizeof x);
-	memcpy(&y, &b, sizeof y);
-	x += y;
-	memcpy(&a, &x, sizeof x);
-	return a;
-}
-
-static int64_t signed_value(unsigned size, uint64_t value)
-{
-	const unsigned unused = 64 - 8 * bytes_of(size);
-
-	return (int64_t)(value << unused) >> unused;
-}
-
 /* Bits above the size have no meaning in the result. */
 static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_t value, uint64_t compare)
 {
@@ -53,7 +23,7 @@ static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_
 	case NVW_CUDA_ADD:
 		return old + value;
 	case NVW_CUDA_ADD_FLOAT:
-		return size == NVW_CUDA_32 ? add_float(old, value) : add_double(old, value);
+		return size == NVW_CUDA_32 ? nvw_sum_of_floats(old, value) : nvw_sum_of_doubles(old, value);
 	case NVW_CUDA_SUB:
 		return old - value;
 	case NVW_CUDA_CAS:
@@ -63,9 +33,13 @@ static uint64_t combine(unsigned operation, unsigned size, uint64_t old, uint64_
 	case NVW_CUDA_MAX:
 		return value > old ? value : old;
 	case NVW_CUDA_SIGNED_MIN:
-		return signed_value(size, value) < signed_value(size, old) ? value : old;
+		return nvw_signed_value(value, bytes_of(size)) < nvw_signed_value(old, bytes_of(size)) ?
+			       value :
+			       old;
 	case NVW_CUDA_SIGNED_MAX:
-		return signed_value(size, value) > signed_value(size, old) ? value : old;
+		return nvw_signed_value(value, bytes_of(size)) > nvw_signed_value(old, bytes_of(size)) ?
+			       value :
+			       old;
 	case NVW_CUDA_INC:
 		return old >= value ? 0 : old + 1;
 	case NVW_CUDA_DEC:
