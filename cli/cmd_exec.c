@@ -173,7 +173,7 @@ static int print_report(
 				exec_schedules_json(&o->schedules)),
 			to);
 	} else {
-		exec_report_text(s, made_by, o->kernels != NULL, to);
+		exec_report_text(s, made_by, to);
 		exec_kernels_text(o->kernels, to);
 		exec_races_text(s, &o->candidates, to);
 		exec_schedules_text(&o->schedules, to);

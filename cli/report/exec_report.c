@@ -252,7 +252,7 @@ static void print_host(const struct host_session *s, const struct host_thread *s
 	}
 }
 
-void exec_report_text(const struct host_session *s, const json_t *made_by, bool has_kernels, FILE *to)
+void exec_report_text(const struct host_session *s, const json_t *made_by, FILE *to)
 {
 	const struct host_control *const c = s->control;
 	struct ct_unlogged_list unlogged;
@@ -262,7 +262,7 @@ void exec_report_text(const struct host_session *s, const json_t *made_by, bool 
 	host_session_sum(s, &sum);
 	fprintf(to, "---------- %s %s\n", s->program, exec_report_ending(s, text));
 	cli_print_provenance(made_by, to);
-	if (has_kernels && !has_counts(&sum)) { /* all of them 0: the report is on the kernels */
+	if (s->kernels.library[0] && !has_counts(&sum)) { /* all of them 0: the report is on the kernels */
 		line(to, "host.seconds", s->seconds, "that it ran (s)");
 	} else {
 		print_host(s, &sum, to);

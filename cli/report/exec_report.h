@@ -9,7 +9,7 @@
 
 #include "../../host/exec.h"
 
-void exec_report_text(const struct host_session *session, const json_t *made_by, bool has_kernels, FILE *to);
+void exec_report_text(const struct host_session *session, const json_t *made_by, FILE *to);
 /* kernels: those of a CUDA program, or NULL. races, schedules: of exec_races_json() and
  * exec_schedules_json(), or NULL; they are given away. */
 json_t *exec_report_json(const struct host_session *session, json_t *made_by, const json_t *kernels,

@@ -78,6 +78,7 @@ static void mistakes_on_the_machine_are_told_too(void **state)
 	assert_output_has("lane 4 is not in its own mask 0xf");
 	assert_int_equal(run("%s exec --protocol=vi -- true", nvwave), 2);
 	assert_output_has("--protocol: the program ran no kernels on the machine");
+	assert_null(strstr(output, "pmem.")); /* nothing was counted, so no line of zeros */
 	assert_int_equal(run("%s exec --protocol=vi --report=report -- ./bad host", nvwave), 1);
 	assert_output_has("bad.cu:74 (main): host code reads from device memory");
 	assert_output_has("note: no report on kernels: ./bad ended by signal 11");
