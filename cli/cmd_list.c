@@ -13,7 +13,7 @@
 #include "laboratory/sweep.h"
 #include "report/numbers.h"
 #include "options.h"
-#include "report/protocol_tables.h"
+#include "report/run/protocol_tables.h"
 #include "registry.h"
 #include "session.h"
 #include "report/words.h"

@@ -8,7 +8,7 @@
 #include "crash_command.h"
 #include "report/json_report.h"
 #include "report/provenance.h"
-#include "report/report_index.h"
+#include "report/page/report_index.h"
 #include "report/words.h"
 #include "session.h"
 

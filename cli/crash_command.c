@@ -15,13 +15,13 @@
 #include "commands.h"
 #include "crash_command.h"
 #include "exported.h"
-#include "report/html_report.h"
-#include "report/statements.h"
-#include "report/patch.h"
-#include "report/problems.h"
+#include "report/page/html_report.h"
+#include "report/crash/statements.h"
+#include "report/patch/patch.h"
+#include "report/problems/problems.h"
 #include "programs/image_name.h"
 #include "report/provenance.h"
-#include "report/unlogged.h"
+#include "report/crash/unlogged.h"
 #include "report/words.h"
 #include "session.h"
 
@@ -465,8 +465,6 @@ enum { STATES_STATED = 20000 }; /* by the help of --states */
 /* Defaults that other options have moved, in the words of the command line. */
 static void say_moved(const struct crash_run *run)
 {
-	static const char *const modes[] = {
-		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
 	const struct crash_request *const q = run->request;
 	const uint64_t states = q->matrix ? run->matrix.states_asked : run->result.states_asked;
 	json_t *const made_by = run->heading->made_by;
@@ -480,7 +478,7 @@ static void say_moved(const struct crash_run *run)
 		cli_provenance_moved(made_by, "states", "%llu", (unsigned long long)states);
 	}
 	if (q->moves_mode && !q->matrix) {
-		cli_provenance_moved(made_by, "mode", "%s", modes[q->options.mode]);
+		cli_provenance_moved(made_by, "mode", "%s", ct_mode_name(q->options.mode));
 	}
 	if (q->moves_cures) {
 		cli_provenance_moved(made_by, "cures", "off");

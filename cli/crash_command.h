@@ -5,7 +5,7 @@
 
 #include <config.h>
 
-#include "report/crash_report.h"
+#include "report/crash/crash_report.h"
 #include "options.h"
 #include "schedules/schedules_asked.h"
 

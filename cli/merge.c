@@ -13,8 +13,8 @@
 #include "commands.h"
 #include "crash_command.h"
 #include "session.h"
-#include "report/field_words.h"
-#include "report/unlogged.h"
+#include "report/crash/field_words.h"
+#include "report/crash/unlogged.h"
 #include "report/words.h"
 
 /* ---- Reading a report ---------------------------------------------------------------------------- */

@@ -52,6 +52,8 @@
 #include "explain/proposal.h"
 
 enum ct_mode { CT_KILL, CT_OBSERVED, CT_PERMITTED };
+/* Its name in --mode, reports and JSON. */
+const char *ct_mode_name(enum ct_mode mode);
 
 enum {
 	CT_TEXT_BYTES = 240,

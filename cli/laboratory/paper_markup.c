@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Headings, paragraphs and tables, as HTML and as Markdown. See paper_markup.h. */
-#include "../report/html_text.h"
+#include "../report/page/html_text.h"
 #include "paper_markup.h"
 
 void page_put(const struct page *p, const char *text)

@@ -16,7 +16,7 @@
 #include "crash_corpus.h"
 #include "crash_sum.h"
 #include "fuzz.h"
-#include "../report/corpus_report.h"
+#include "../report/crash/corpus_report.h"
 #include "../schedules/schedules_asked.h"
 
 struct corpus {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/disk_image.h"
-#include "../report/unlogged.h"
+#include "../report/crash/unlogged.h"
 #include "../schedules/schedules_asked.h"
 
 /* ---- Notes --------------------------------------------------------------------------------------- */

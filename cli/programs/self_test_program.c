@@ -17,7 +17,7 @@
 #include "core/stop.h"
 #include "crash_exec.h"
 #include "../report/provenance.h"
-#include "../report/self_test_report.h"
+#include "../report/crash/self_test_report.h"
 
 enum { STATES = 1000, KILLS = 20 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../report/provenance.h"
-#include "../report/unlogged.h"
+#include "../report/crash/unlogged.h"
 #include "try_cures.h"
 
 /* ---- Its command --------------------------------------------------------------------------------- */

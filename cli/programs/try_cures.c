@@ -19,7 +19,7 @@
 #include "core/folder.h"
 #include "core/stop.h"
 
-#include "../report/patch.h"
+#include "../report/patch/patch.h"
 #include "../session.h"
 #include "try_cures.h"
 #include "../report/words.h"

@@ -15,7 +15,7 @@
 #include "../commands.h"
 #include "../report/json_report.h"
 #include "../report/provenance.h"
-#include "../report/schedule_report.h"
+#include "../report/crash/schedule_report.h"
 #include "../report/words.h"
 
 /* ---- nvwave run ---------------------------------------------------------------------------------- */

@@ -78,6 +78,15 @@ enum ct_verdict ct_verdict_of(const struct ct_result *r)
 	return CT_VERDICT_CONSISTENT;
 }
 
+const char *ct_mode_name(enum ct_mode mode)
+{
+	static const char *const modes[] = {
+		[CT_KILL] = "kill", [CT_OBSERVED] = "observed", [CT_PERMITTED] = "permitted"};
+
+	NVW_INVARIANT(mode < sizeof modes / sizeof *modes);
+	return modes[mode];
+}
+
 #define X(name, id, words) id,
 static const char *const names[] = {CT_VERDICTS(X)};
 #undef X

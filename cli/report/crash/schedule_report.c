@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Schedules in reports. See schedule_report.h. */
+#include "schedule_report.h"
+#include "../provenance.h"
+#include "../words.h"
+
+static void print_every(const struct ct_schedules *s, FILE *to)
+{
+	fprintf(to,
+		"schedules: one for each order of conflicting accesses, %s run; %s others ended early, as "
+		"they repeated one; at most %s steps in one; %.1f s\n",
+		GROUPED(s->run), GROUPED(s->redundant), GROUPED(s->choices), s->seconds);
+	if (s->cut > 0) {
+		fprintf(to, "%s were cut off, because they were too long\n", GROUPED(s->cut));
+	}
+	if (s->exhausted) {
+		fprintf(to,
+			"all interleavings of conflicting accesses were run: %s; a step is a memory "
+			"instruction of a wavefront, and loads return what this machine's protocol gives\n",
+			GROUPED(s->run));
+	} else {
+		fputs("nothing is said of other orders\n", to);
+	}
+}
+
+void cli_schedules_text(const struct ct_schedules *s, FILE *to)
+{
+	if (s->asked == 0) {
+		return;
+	}
+	if (s->every) {
+		print_every(s, to);
+		return;
+	}
+	fprintf(to,
+		"schedules: %s run, %s different in the order of conflicting accesses; by PCT of depth %u "
+		"and "
+		"at random, seed %llu; at most %s choices in one; %.1f s\n",
+		GROUPED(s->run), GROUPED(s->different), s->depth, (unsigned long long)s->seed,
+		GROUPED(s->choices), s->seconds);
+	fputs("nothing is said of other schedules\n", to);
+}
+
+static void print_finding(const struct ct_schedule_finding *f, unsigned number, bool every, FILE *to)
+{
+	fprintf(to, "\n S%u  %s: %s\n", number, ct_schedule_kind_name(f->kind), f->text);
+	fprintf(to, "    without a crash, under %s different schedule%s, the first is number %s (%s)\n",
+		GROUPED(f->schedules), plural(f->schedules), GROUPED(f->first),
+		ct_schedule_way(f->first, every));
+	if (f->saved[0] != '\0') {
+		fputs("    replay with: nvwave replay ", to);
+		cli_print_quoted(f->saved, to);
+		fputc('\n', to);
+	}
+}
+
+void cli_schedule_findings_text(const struct ct_schedules *s, FILE *to)
+{
+	for (unsigned i = 0; i < s->finding_count; i++) {
+		print_finding(&s->finding[i], i + 1, s->every, to);
+	}
+	if (s->unlisted > 0) {
+		fprintf(to, "\n and %s more that are not listed\n", GROUPED(s->unlisted));
+	}
+}
+
+static json_t *finding_json(const struct ct_schedule_finding *f, bool every)
+{
+	return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s}", "kind", ct_schedule_kind_name(f->kind), "text",
+		f->text, "schedules", (json_int_t)f->schedules, "first", (json_int_t)f->first, "way",
+		ct_schedule_way(f->first, every), "saved", f->saved);
+}
+
+json_t *cli_schedules_json(const struct ct_schedules *s)
+{
+	json_t *const findings = json_array();
+
+	for (unsigned i = 0; i < s->finding_count; i++) {
+		json_array_append_new(findings, finding_json(&s->finding[i], s->every));
+	}
+	if (s->asked == 0) {
+		json_decref(findings);
+		return json_null();
+	}
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:i, s:I, s:f, s:I, s:o}", "asked",
+		(json_int_t)s->asked, "run", (json_int_t)s->run, "different", (json_int_t)s->different,
+		"failing", (json_int_t)s->failing, "choices", (json_int_t)s->choices, "every_order", s->every,
+		"exhausted", s->exhausted, "redundant", (json_int_t)s->redundant, "cut", (json_int_t)s->cut,
+		"depth", (int)s->depth, "seed", (json_int_t)s->seed, "seconds", s->seconds, "unlisted",
+		(json_int_t)s->unlisted, "findings", findings);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See statements.h. */
+#include "statements.h"
+#include "core/invariant.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <nvw/errors.h>
+
+#include "../words.h"
+
+enum { PLACES_SHOWN = 6 };
+
+static bool in_one_function(const struct ct_statement *a, const struct ct_statement *b)
+{
+	return strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
+}
+
+/* Behind the last statement of the function in which statement i is. */
+static unsigned end_of_function(const struct ct_coverage *c, unsigned i)
+{
+	NVW_INVARIANT(i < c->count);
+
+	unsigned end = i + 1;
+
+	while (end < c->count && in_one_function(&c->statement[i], &c->statement[end])) {
+		end++;
+	}
+	return end;
+}
+
+static bool flushes_in(const struct ct_coverage *c, unsigned begin, unsigned end)
+{
+	while (begin < end && !c->statement[begin].flushes) {
+		begin++;
+	}
+	return begin < end;
+}
+
+static unsigned executed_in(const struct ct_coverage *c, unsigned begin, unsigned end)
+{
+	unsigned executed = 0;
+
+	for (unsigned i = begin; i < end; i++) {
+		executed += c->statement[i].executed;
+	}
+	return executed;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------------- */
+
+static const char *base_of(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "all of split_root (insert.c:410)", or "merge_pair (insert.c:230, 235)". */
+static void print_function(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
+{
+	const struct ct_statement *const first = &c->statement[begin];
+	const char *before = ":";
+
+	if (executed_in(c, begin, end) == 0) {
+		fprintf(to, "all of %s (%s:%u)", first->function, base_of(first->file), first->line);
+		fputs(words_if(flushes_in(c, begin, end), ", which flushes"), to);
+		return;
+	}
+	fprintf(to, "%s (%s", first->function, base_of(first->file));
+	for (unsigned i = begin; i < end; i++) {
+		if (!c->statement[i].executed) {
+			fprintf(to, "%s%u", before, c->statement[i].line);
+			before = ", ";
+		}
+	}
+	fputc(')', to);
+}
+
+/* What a function is worth to a reader: 2 if it flushes, and so handles persistent memory, and none of it was
+ * executed; 1 if some of it was not; 0 if all of it was. */
+static unsigned worth(const struct ct_coverage *c, unsigned begin, unsigned end)
+{
+	const unsigned executed = executed_in(c, begin, end);
+
+	if (executed == end - begin) {
+		return 0;
+	}
+	return executed == 0 && flushes_in(c, begin, end) ? 2 : 1;
+}
+
+static unsigned print_worth(const struct ct_coverage *c, unsigned wanted, unsigned functions, FILE *to)
+{
+	unsigned end;
+
+	for (unsigned i = 0; i < c->count; i = end) {
+		end = end_of_function(c, i);
+		if (worth(c, i, end) != wanted) {
+			continue;
+		}
+		functions++;
+		if (functions <= PLACES_SHOWN) {
+			fputs(words_if(functions > 1, "; "), to);
+			print_function(c, i, end, to);
+		}
+	}
+	return functions;
+}
+
+static void print_missed(const struct ct_coverage *c, FILE *to)
+{
+	fputs("not executed: ", to);
+	const unsigned functions = print_worth(c, 1, print_worth(c, 2, 0, to), to);
+
+	if (functions > PLACES_SHOWN) {
+		fprintf(to, "; and in %u more function%s", functions - PLACES_SHOWN,
+			plural(functions - PLACES_SHOWN));
+	}
+	fputc('\n', to);
+}
+
+static void print_program(const struct ct_coverage *c, FILE *to)
+{
+	fprintf(to,
+		"executed: %u of the %u statements built by nvwave-cc that store, flush or fence, in %u of "
+		"%u function%s; %u of them, in %u function%s, reached a mapped file\n",
+		c->executed, c->count, c->functions_executed, c->functions, plural(c->functions), c->reached,
+		c->functions_reached, plural(c->functions_reached));
+}
+
+void cli_print_statements(const struct ct_coverage *c, FILE *to)
+{
+	if (c->count == 0) {
+		return;
+	}
+	if (c->of_program) {
+		print_program(c, to);
+	} else {
+		fprintf(to,
+			"this run executed %u of the %u statements of the workload that store, persist or "
+			"acknowledge, in %u of %u functions\n",
+			c->executed, c->count, c->functions_executed, c->functions);
+	}
+	if (c->executed < c->count) {
+		print_missed(c, to);
+	}
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static json_t *statement_json(const struct ct_coverage *c, const struct ct_statement *s)
+{
+	json_t *const o =
+		json_pack("{s:s, s:i, s:s}", "file", s->file, "line", (int)s->line, "function", s->function);
+
+	if (c->of_program) {
+		json_object_set_new(o, "flushes", json_boolean(s->flushes));
+	}
+	return o;
+}
+
+json_t *cli_statements_json(const struct ct_coverage *c)
+{
+	json_t *const missed = json_array();
+
+	if (c->count == 0) {
+		json_decref(missed);
+		return NULL;
+	}
+	for (unsigned i = 0; i < c->count; i++) {
+		if (!c->statement[i].executed) {
+			json_array_append_new(missed, statement_json(c, &c->statement[i]));
+		}
+	}
+	json_t *const o = json_pack("{s:i, s:i, s:i, s:i, s:o}", "statements", (int)c->count, "executed",
+		(int)c->executed, "functions", (int)c->functions, "functions_executed",
+		(int)c->functions_executed, "not_executed", missed);
+
+	if (c->of_program) {
+		json_object_set_new(o, "reached", json_integer(c->reached));
+		json_object_set_new(o, "functions_reached", json_integer(c->functions_reached));
+	}
+	return o;
+}
+
+/* ---- lcov ---------------------------------------------------------------------------------------- */
+
+static unsigned end_of_file(const struct ct_coverage *c, unsigned i)
+{
+	NVW_INVARIANT(i < c->count);
+
+	unsigned end = i + 1;
+
+	while (end < c->count && strcmp(c->statement[i].file, c->statement[end].file) == 0) {
+		end++;
+	}
+	return end;
+}
+
+static void write_functions(const struct ct_coverage *c, unsigned begin, unsigned file_end, FILE *to)
+{
+	unsigned functions = 0, executed = 0, end;
+
+	for (unsigned i = begin; i < file_end; i = end) {
+		const struct ct_statement *const s = &c->statement[i];
+
+		end = end_of_function(c, i);
+		const bool was_executed = executed_in(c, i, end) > 0;
+
+		fprintf(to, "FN:%u,%s\nFNDA:%d,%s\n", s->line, s->function, was_executed, s->function);
+		functions++;
+		executed += was_executed;
+	}
+	fprintf(to, "FNF:%u\nFNH:%u\n", functions, executed);
+}
+
+static void write_file(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
+{
+	fprintf(to, "TN:nvwave\nSF:%s\n", c->statement[begin].file);
+	write_functions(c, begin, end, to);
+	for (unsigned i = begin; i < end; i++) {
+		fprintf(to, "DA:%u,%d\n", c->statement[i].line, c->statement[i].executed);
+	}
+	fprintf(to, "LF:%u\nLH:%u\nend_of_record\n", end - begin, executed_in(c, begin, end));
+}
+
+int cli_write_statements(const struct ct_coverage *c, const char *path)
+{
+	if (c->count == 0) {
+		return nvw_fail(NVW_E_INPUT,
+			"--coverage: no statements of the program are known: build it with nvwave-cc, and do "
+			"not strip it");
+	}
+	FILE *const to = fopen(path, "w");
+	unsigned end;
+
+	if (to == NULL) {
+		return nvw_fail_errno("%s", path);
+	}
+	for (unsigned i = 0; i < c->count; i = end) {
+		end = end_of_file(c, i);
+		write_file(c, i, end, to);
+	}
+	const bool failed = ferror(to);
+
+	if (fclose(to) != 0 || failed) {
+		return nvw_fail_errno("%s", path);
+	}
+	return 0;
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The HTML page of a crash test. See html_report.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <stdlib.h>
+
+#include <crashtest/explain/cure.h>
+
+#include "core/bounds.h"
+#include "core/invariant.h"
+#include "core/newfile.h"
+#include "html_finding.h"
+#include "html_report.h"
+#include "../provenance.h"
+#include "report_index.h"
+#include "../crash/statements.h"
+#include "html_text.h"
+#include "machines.h"
+#include "../crash/unlogged.h"
+#include "../words.h"
+
+typedef unsigned long long ull;
+
+enum {
+	COLUMNS_MAX = 320,
+	BAR_PX = 31, /* a bar of few is no wider, and the last time stands below the last bar */
+};
+
+extern const struct emu_text report_style[]; /* report.css */
+
+static void print_possible(FILE *f, const struct ct_result *r)
+{
+	if (r->states_possible_log2 < 53) {
+		html_figure(f, (uint64_t)r->states_possible);
+	} else {
+		fprintf(f, "%s2<sup>%.0f</sup>", words_if(!r->states_possible_exact, "&le; "),
+			r->states_possible_log2);
+	}
+}
+
+/* ---- Head ---------------------------------------------------------------------------------------- */
+
+/* Version and machine; the command line is above. */
+static void made_by(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *const to = open_memstream(&text, &bytes);
+
+	fprintf(f, "<p class=\"soft\">made by nvwave %s", cli_version);
+	if (to) {
+		cli_print_origin(h->made_by, crash_names_machine(h, r), to);
+		fclose(to);
+		const char *const machine = strchr(text, '\n');
+
+		if (machine && machine[1]) {
+			fputs("; ", f);
+			html_text(f, machine + 1);
+		}
+	}
+	fputs("</p>", f);
+	free(text);
+}
+
+/* For nvwave report. */
+static void data(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+{
+	json_t *const brief = crash_report_brief(h, r);
+	char *const text = json_dumps(brief, JSON_COMPACT);
+
+	if (text != NULL) {
+		fputs(REPORT_PAGE_MARK, f);
+		html_text(f, text);
+		fputs("\">", f);
+	}
+	free(text);
+	json_decref(brief);
+}
+
+static void title(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+{
+	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
+		[CT_VERDICT_CONSISTENT] = "good",
+		[CT_VERDICT_UNREFUTED] = "sample",
+		[CT_VERDICT_INCONSISTENT] = "bad",
+		[CT_VERDICT_UNLOGGED] = "bad",
+		[CT_VERDICT_ROBUST] = "sample",
+		[CT_VERDICT_NOT_ROBUST] = "bad"};
+	char verdict[64];
+
+	snprintf(verdict, sizeof verdict, "%s%s", ct_verdict_words(ct_verdict_of(r)),
+		words_if(r->without_crash && !r->consistent, " WITHOUT ANY CRASH"));
+
+	fputs("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+	      "content=\"width=device-width\">",
+		f);
+	data(f, h, r);
+	fputs("<title>", f);
+	html_text(f, h->workload);
+	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
+	html_text(f, h->workload);
+	fprintf(f, " <span class=\"verdict %s\">%s</span></h1>", looks[ct_verdict_of(r)], verdict);
+}
+
+/* What relies on the lost store is a store, or an acknowledgement. */
+static void lead_order(FILE *f, const struct ct_cause *c)
+{
+	fputs(" What is stored at ", f);
+	html_text(f, c->lost);
+	if (strchr(c->early, ':') == NULL) {
+		fputs(" can be lost although the operation that needs it was acknowledged.", f);
+		return;
+	}
+	fputs(" can be lost when ", f);
+	html_text(f, c->early);
+	fputs(", which relies on it, is durable already.", f);
+}
+
+/* What is wrong first, why, and what mends it. */
+static void lead_finding(FILE *f, const struct ct_result *r, const struct ct_finding *first)
+{
+	const struct ct_cause *const c = &first->cause;
+	char cure[1024];
+
+	fputs(r->without_crash ? "Without any power cut: " : "After a power cut: ", f);
+	html_text(f, first->text);
+	fputs(".", f);
+	if (*c->lost != '\0' && *c->early != '\0') {
+		lead_order(f, c);
+	}
+	if (first->cure.verified) {
+		ct_cure_text(&first->cure, cure, sizeof cure);
+		fputs(" With ", f);
+		html_text(f, cure);
+		fputs(" it does not happen in any tested state.", f);
+	}
+	if (r->finding_count > 1) {
+		fprintf(f, " %u more finding%s below, in the order in which to mend them.",
+			r->finding_count - 1, r->finding_count > 2 ? "s are" : " is");
+	}
+}
+
+/* The result in a sentence for who has not read such a page before. */
+static void lead(FILE *f, const struct ct_result *r)
+{
+	static const char *const sentences[] = {
+		[CT_VERDICT_UNDECIDED] =
+			"It is not known whether a power cut can do harm: some states have no verdict.",
+		[CT_VERDICT_CONSISTENT] =
+			"A power cut at any tested instant of this run does no harm: every state that it "
+			"can leave passes recovery and check.",
+		[CT_VERDICT_UNREFUTED] =
+			"No tested state fails. Only a sample of the states that a power cut can leave "
+			"was tested: others may fail.",
+		[CT_VERDICT_INCONSISTENT] = "",
+		[CT_VERDICT_UNLOGGED] =
+			"No tested state fails. But a store within a transaction goes to what was not "
+			"added to its undo log: a power cut, or an abort, does not take it back.",
+		[CT_VERDICT_ROBUST] =
+			"What recovery and check read in every state comes from a prefix of the run. "
+			"Whether it is right was not checked.",
+		[CT_VERDICT_NOT_ROBUST] = ""};
+	const enum ct_verdict verdict = ct_verdict_of(r);
+
+	fputs("<p class=\"lead\">", f);
+	if (r->finding_count > 0) {
+		lead_finding(f, r, &r->finding[0]);
+	} else {
+		fputs(sentences[verdict], f);
+	}
+	fputs("</p>", f);
+}
+
+static void head(FILE *f, const struct crash_heading *h, const struct ct_result *r)
+{
+	title(f, h, r);
+	lead(f, r);
+	fputs("<p>", f); /* never without what it is said of */
+	crash_report_headline(r, f);
+	fputs("</p>", f);
+	fputs("<p class=\"soft\">", f);
+	if (*h->machine && crash_names_machine(h, r)) {
+		fprintf(f, "machine %s, protocol %s, %u-byte atomicity, ", h->machine, h->protocol,
+			crash_atomicity(h, r));
+	}
+	if (r->mode == CT_KILL) {
+		fprintf(f, "killed at seeded instants, under <b>%s</b> persistency", h->model);
+	} else if (r->mode == CT_OBSERVED) {
+		fprintf(f, "states that this run's timing could leave under <b>%s</b> persistency", h->model);
+	} else {
+		fprintf(f, "states that the model <b>%s</b> permits", ct_model_info(r->model)->name);
+	}
+	fprintf(f, ", seed %llu%s", (ull)h->seed, words_if(*h->mutation, ", mutation "));
+	html_text(f, h->mutation);
+	fputs("</p><p><code>", f);
+	html_text(f, h->command);
+	fputs("</code></p>", f);
+	made_by(f, h, r);
+}
+
+static void tile(FILE *f, const char *name, uint64_t n)
+{
+	fputs("<div><b>", f);
+	html_figure(f, n);
+	fprintf(f, "</b>%s</div>", name);
+}
+
+static void figures_of_instants(FILE *f, const struct ct_result *r)
+{
+	if (r->instants == 0) {
+		return;
+	}
+	fputs("<div><b>", f);
+	html_figure(f, r->instants_exhausted);
+	fputs(" of ", f);
+	html_figure(f, r->instants);
+	fputs("</b>intervals exhausted</div>", f);
+}
+
+static void figures_of_states(FILE *f, const struct ct_result *r)
+{
+	fputs("<div class=\"figures\">", f);
+	if (r->mode == CT_KILL) {
+		tile(f, "kills", r->states_tested);
+		tile(f, "duplicates", r->states_equal);
+	} else {
+		fputs("<div><b>", f);
+		print_possible(f, r);
+		fputs("</b>states possible</div>", f);
+		tile(f, "distinct states tested", r->states_distinct);
+		tile(f, "duplicates", r->states_equal);
+		figures_of_instants(f, r);
+	}
+	tile(f, "states that fail", r->states_failing);
+	fputs("</div>", f);
+}
+
+static void figures_of_parts(FILE *f, const struct ct_result *r)
+{
+	tile(f, "differ only in unread words", r->states_unread);
+	tile(f, "intervals exhausted by read-based pruning", r->instants_by_reads);
+	if (r->instants_by_parts > 0) {
+		tile(f, "intervals exhausted by parts of the check", r->instants_by_parts);
+		tile(f, "evaluations of parts", r->by_parts.evaluations);
+		tile(f, "uncertain words of the widest part", r->by_parts.most_forks);
+	}
+	if (r->by_parts.confirmations > 0) {
+		tile(f, "of the tested outside of the budget, to confirm parts that fail",
+			r->by_parts.confirmations);
+	}
+}
+
+/* The most that recovery had to do: each figure for itself, over the whole states that were tested. */
+static void recoveries(FILE *f, const struct ct_result *r)
+{
+	const struct ct_recoveries *const c = &r->recoveries;
+
+	if (!r->has_recoveries) {
+		return;
+	}
+	fputs("<h3>Recovery, at most in a whole state</h3><div class=\"figures\">", f);
+	tile(f, "open epochs", c->epochs_open);
+	tile(f, "log entries read", c->entries_read);
+	tile(f, "words restored", c->words_restored);
+	tile(f, "words written", c->words_written);
+	fputs("</div>", f);
+}
+
+static void recorded_stores(FILE *f, const struct ct_result *r)
+{
+	fprintf(f, "<p class=\"soft\">%llu stores, %llu ", (ull)r->stores, (ull)r->barriers);
+	if (ct_model_has_threads(r->model)) {
+		fputs("fences", f);
+	} else if (r->kernels) {
+		fputs("fences and persist barriers", f);
+	} else {
+		fprintf(f, "barriers, %llu acknowledged operations in ", (ull)r->acks);
+		html_time(f, r->sim_time_ps);
+		fputs(" of simulated time (times count from the end of the set-up)", f);
+	}
+	fprintf(f, "; explored in %.1f s.</p>", r->explore_seconds);
+}
+
+static void recorded_run(FILE *f, const struct ct_result *r)
+{
+	if (r->mode != CT_KILL) {
+		recorded_stores(f, r);
+	}
+	if (r->threads > 1) {
+		fprintf(f,
+			"<p class=\"soft\">All of this holds for the recorded interleaving of %llu threads: "
+			"others may leave other states.</p>",
+			(ull)r->threads);
+	}
+}
+
+static void paragraph(FILE *f, const char *style, const char *before, const char *text, const char *behind)
+{
+	fprintf(f, "<p class=\"%s\">%s", style, before);
+	html_text(f, text);
+	fprintf(f, "%s</p>", behind);
+}
+
+static void assumptions(FILE *f, const struct ct_result *r)
+{
+	for (unsigned i = 0; i < r->assumed_count; i++) {
+		const bool idle = r->assumed_idle >> i & 1;
+		char text[512];
+
+		ct_edit_text(&r->assumed[i], text, sizeof text);
+		paragraph(f, "soft", "With ", text,
+			idle ? ", which changes nothing: no state is without it." : ".");
+	}
+}
+
+/* What the figures leave out, and how states were tested otherwise than a reader expects. */
+static void reservations(FILE *f, const struct ct_result *r)
+{
+	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
+
+	for (unsigned i = 0, lines = crash_report_sampled(r, false, line); i < lines; i++) {
+		paragraph(f, "lost", "Sampled: ", line[i], "");
+	}
+	if (r->states_undecided > 0) {
+		fprintf(f, "<p class=\"lost\">%llu states without an answer: ", (ull)r->states_undecided);
+		html_text(f, r->undecided);
+		fputs("</p>", f);
+	}
+	if (r->trusts) {
+		fprintf(f,
+			"<p class=\"soft\">Transactions trusted: %llu stores of %llu bytes to %llu added ranges, "
+			"which recovery by libpmemobj takes back, were not uncertain.</p>",
+			(ull)r->trusted.stores, (ull)r->trusted.bytes, (ull)r->trusted.ranges);
+	}
+	if (r->states_alike > 0) {
+		fprintf(f,
+			"<p class=\"soft\">%llu states, %llu of which differ from tested ones only in bytes "
+			"that the checker did not read.</p>",
+			(ull)r->states_distinct, (ull)r->states_alike);
+	}
+	if (r->hangs_alike > 0) {
+		fprintf(f,
+			"<p class=\"soft\">%llu checks were cut early, in a function in which another one "
+			"did not terminate.</p>",
+			(ull)r->hangs_alike);
+	}
+	if (r->states_settled > 0) {
+		fprintf(f,
+			"<p class=\"soft\">%llu states were not tested: at their instants all states kept "
+			"failing in ways that are known.</p>",
+			(ull)r->states_settled);
+	}
+	assumptions(f, r);
+	if (r->why_executed[0] != '\0') {
+		paragraph(f, "soft", "The checker was executed anew for every state, because ",
+			r->why_executed, ".");
+	}
+	if (r->interrupted || r->gave_up) {
+		fputs("<p class=\"lost\">The exploration stopped early: there is no verdict on the rest.</p>",
+			f);
+	}
+}
+
+/* What the run executed of the source, in the words of the text. */
+static void statements(FILE *f, const struct ct_coverage *c)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *const to = open_memstream(&text, &bytes);
+
+	if (to == NULL) {
+		return;
+	}
+	cli_print_statements(c, to);
+	fclose(to);
+	for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL && *line != '\0';) {
+		paragraph(f, "soft", "", line, "");
+	}
+	free(text);
+}
+
+/* How the tester came to its verdict: for who asks. */
+static void ways(FILE *f, const struct ct_result *r)
+{
+	char line[CRASH_SAMPLED_MAX][CRASH_SAMPLED_BYTES];
+
+	if (r->mode == CT_KILL) {
+		return;
+	}
+	fputs("<details><summary>How the states were accounted for</summary><div class=\"figures\">", f);
+	figures_of_parts(f, r);
+	fputs("</div>", f);
+	for (unsigned i = 0, lines = crash_report_sampled(r, true, line); i < lines; i++) {
+		paragraph(f, "soft", "Sampled: ", line[i], "");
+	}
+	recoveries(f, r);
+	fputs("</details>", f);
+}
+
+static void coverage(FILE *f, const struct ct_result *r)
+{
+	if (r->without_crash) {
+		fputs("<p class=\"lost\">The image as the program leaves it, without any crash, ", f);
+		fputs(r->consistent ? "no verdict: " : "fails the check; ", f);
+		html_text(f, r->undecided);
+		fputs(" no crash state was tested.</p>", f);
+		return;
+	}
+	fputs("<h2>Coverage</h2>", f);
+	figures_of_states(f, r);
+	recorded_run(f, r);
+	reservations(f, r);
+	statements(f, &r->coverage);
+	ways(f, r);
+}
+
+/* ---- Intervals ----------------------------------------------------------------------------------- */
+
+static bool has_finding(const struct ct_result *r, uint64_t first, uint64_t end)
+{
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		if (r->finding[i].instant > first && r->finding[i].instant <= end) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* One bar per interval, or per several: its number of states, and whether it is exhausted. */
+static void bar(FILE *f, const struct ct_result *r, uint64_t first, uint64_t end, double most)
+{
+	double log2_states = 0;
+	bool all = true;
+
+	NVW_INVARIANT(first < end && end <= r->interval_count);
+	for (uint64_t i = first; i < end; i++) {
+		log2_states = fmax(log2_states, r->interval[i].possible_log2);
+		all = all && r->interval[i].exhausted;
+	}
+	const bool fails = has_finding(r, first, end);
+
+	fprintf(f, "<span%s%s style=\"height:%.1f%%\" title=\"interval %llu, until ",
+		words_if(fails, " class=\"finding\""), words_if(!fails && all, " class=\"all\""),
+		3 + 97 * log2_states / most, (ull)first + 1);
+	html_moment(f, r, (int64_t)r->interval[end - 1].time_ps);
+	fprintf(f, ": 2^%.1f states, %s\"></span>", log2_states, all ? "exhausted" : "sampled");
+}
+
+static void intervals(FILE *f, const struct ct_result *r)
+{
+	const uint64_t n = r->interval_count, columns = nvw_min(n, COLUMNS_MAX);
+	double most = 1;
+
+	if (n == 0) {
+		return;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		most = fmax(most, r->interval[i].possible_log2);
+	}
+	fprintf(f,
+		"<h2>Intervals</h2><div class=\"card\"><div style=\"max-width:%llupx\"><div "
+		"class=\"intervals\" role=\"img\" aria-label=\"possible states per interval: %llu intervals, "
+		"%llu of them exhausted\">",
+		(ull)(columns * BAR_PX), (ull)n, (ull)r->instants_exhausted);
+	for (uint64_t c = 0; c < columns; c++) {
+		bar(f, r, c * n / columns, (c + 1) * n / columns, most);
+	}
+	fputs("</div><p class=\"soft ends\"><span>", f);
+	html_moment(f, r, (int64_t)r->interval[0].time_ps);
+	fputs("</span><span>", f);
+	html_moment(f, r, (int64_t)r->interval[n - 1].time_ps);
+	fprintf(f,
+		"</span></p></div><p class=\"soft\">Height: states that are new in the interval, as a power "
+		"of two (up to 2<sup>%.0f</sup>). <span style=\"color:var(--good)\">&#9632;</span> exhausted "
+		"&nbsp; <span style=\"color:var(--bar)\">&#9632;</span> sampled &nbsp; <span "
+		"style=\"color:var(--bad)\">&#9632;</span> a finding begins here</p></div>",
+		most);
+}
+
+static void axioms(FILE *f, const struct ct_result *r)
+{
+	const char *name, *text;
+
+	if (r->mode == CT_KILL) {
+		return;
+	}
+	fprintf(f, "<details><summary>The axioms of %s</summary><table>", ct_model_info(r->model)->name);
+	for (unsigned i = 0; (text = ct_axiom_text(i, &name)) != NULL; i++) {
+		if (ct_model_info(r->model)->axioms >> i & 1) {
+			fprintf(f, "<tr><th>%s</th><td>%s</td></tr>", name, text);
+		}
+	}
+	fprintf(f, "</table><p class=\"soft\">%s</p></details>", ct_model_info(r->model)->who);
+}
+
+int crash_report_html(const struct crash_heading *h, const struct ct_result *r, const char *path)
+{
+	struct nvw_new_file page;
+
+	NVW_TRY(nvw_new_file_begin(path, false, &page));
+	FILE *const f = page.file;
+
+	head(f, h, r);
+	for (unsigned i = 0; i < r->finding_count; i++) {
+		html_finding(f, r, i);
+	}
+	html_all_cures(f, r);
+	html_unlogged(f, &r->unlogged);
+	if (r->fewest_operations > 0) {
+		fprintf(f, "<p class=\"soft\">Smallest failing run: <code>--count=%llu</code></p>",
+			(ull)r->fewest_operations);
+	}
+	coverage(f, r);
+	intervals(f, r);
+	axioms(f, r);
+	fprintf(f, "<footer>nvwave %s</footer></main></body></html>\n", cli_version);
+	return nvw_new_file_end(&page, 0);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text in an HTML page. See html_text.h. */
+#include <stdlib.h>
+
+#include "html_text.h"
+#include "../words.h"
+
+void html_text(FILE *to, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", to);
+			break;
+		case '<':
+			fputs("&lt;", to);
+			break;
+		case '>':
+			fputs("&gt;", to);
+			break;
+		case '"':
+			fputs("&quot;", to);
+			break;
+		default:
+			fputc(*text, to);
+		}
+	}
+}
+
+void html_figure(FILE *to, uint64_t n)
+{
+	char digits[24];
+	const int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+
+	for (int i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0) {
+			fputs("&#8239;", to);
+		}
+		fputc(digits[i], to);
+	}
+}
+
+void html_time(FILE *to, uint64_t ps)
+{
+	fputs(nvw_format_rounded_time(ps, 6, (char[NVW_UNIT_TEXT]){0}), to);
+}
+
+void html_moment(FILE *to, const struct ct_result *r, int64_t ps)
+{
+	if (ct_model_has_threads(r->model) || r->kernels) {
+		fprintf(to, "operation %lld", (long long)(ps / 1000));
+		return;
+	}
+	fputs(words_if(ps < 0, "&minus;"), to);
+	html_time(to, (uint64_t)llabs(ps));
+}

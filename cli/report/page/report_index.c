@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading a folder of crash reports. See report_index.h. */
+#include "report_index.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <config.h>
+#include <crashtest/group.h>
+
+#include "../words.h"
+
+enum { PATH_BYTES = 4096, PAGE_HEAD_BYTES = 1 << 20 };
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	return words_or(json_string_value(json_object_get(o, name)), "");
+}
+
+static uint64_t number_of(const json_t *o, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(o, name));
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	const size_t n = strlen(name), e = strlen(end);
+
+	return n > e && strcmp(name + n - e, end) == 0;
+}
+
+/* ---- What a report is ---------------------------------------------------------------------------- */
+
+enum ct_verdict report_index_verdict(const json_t *row)
+{
+	enum ct_verdict verdict = CT_VERDICT_UNDECIDED;
+
+	ct_verdict_named(text_of(json_object_get(row, "report"), "verdict"), &verdict);
+	return verdict;
+}
+
+static bool are_findings(const json_t *findings)
+{
+	const json_t *f;
+	size_t i;
+
+	json_array_foreach(findings, i, f)
+	{
+		if (!json_is_string(json_object_get(f, "text"))) {
+			return false;
+		}
+	}
+	return json_is_array(findings);
+}
+
+static int check_report(const char *path, const json_t *o)
+{
+	static const char *const texts[] = {"workload", "mode", "model", "machine", "protocol", "mutation"};
+	enum ct_verdict verdict;
+
+	if (!ct_verdict_named(text_of(o, "verdict"), &verdict)) {
+		return nvw_fail(NVW_E_INPUT, "%s: not a report of nvwave crash: it has no verdict", path);
+	}
+	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+		if (!json_is_string(json_object_get(o, texts[i]))) {
+			return nvw_fail(NVW_E_INPUT, "%s: not a report of nvwave crash: it has no %s", path,
+				texts[i]);
+		}
+	}
+	if (!are_findings(json_object_get(o, "findings"))) {
+		return nvw_fail(NVW_E_INPUT, "%s: not a report of nvwave crash: it has no findings", path);
+	}
+	return 0;
+}
+
+/* ---- Subjects ------------------------------------------------------------------------------------ */
+
+/* The machine and the protocol of every run that names none. */
+static bool is_usual_machine(const json_t *o)
+{
+	struct emu_config usual;
+
+	emu_config_default(&usual);
+	return strcmp(text_of(o, "machine"), usual.name) == 0 &&
+	       strcmp(text_of(o, "protocol"), usual.protocol) == 0;
+}
+
+/* What is compared from one report to the next: a test of the same thing in the same way. */
+static json_t *subject_of(const json_t *o)
+{
+	const bool on_machine = *text_of(o, "machine") != '\0' && !is_usual_machine(o);
+	const char *const mutation = text_of(o, "mutation");
+
+	return json_sprintf("%s%s%s, %s mode, %s%s%s%s%s", text_of(o, "workload"),
+		words_if(*mutation, ", mutation "), mutation, text_of(o, "mode"), text_of(o, "model"),
+		words_if(on_machine, ", "), words_if(on_machine, text_of(o, "machine")),
+		words_if(on_machine, ", protocol "), words_if(on_machine, text_of(o, "protocol")));
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------- */
+
+struct reading {
+	const char *folder;
+	json_t *rows;
+};
+
+static int add_row(struct reading *r, const char *file, const struct stat *s, json_t *report)
+{
+	const double time = (double)s->st_mtim.tv_sec + (double)s->st_mtim.tv_nsec / 1e9;
+	json_t *const row = json_pack("{s:s, s:s, s:f, s:o, s:O}", "file", file, "page",
+		ends_in(file, ".html") ? file : "", "time", time, "subject", subject_of(report), "report",
+		report);
+
+	if (row == NULL || json_array_append_new(r->rows, row) != 0) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for reports");
+	}
+	return 0;
+}
+
+static int add_reports(struct reading *r, const char *path, const struct stat *s, json_t *all)
+{
+	const char *const file = strrchr(path, '/') + 1;
+	json_t *report;
+	size_t i;
+
+	if (!json_is_array(all)) {
+		NVW_TRY(check_report(path, all));
+		return add_row(r, file, s, all);
+	}
+	json_array_foreach(all, i, report)
+	{
+		NVW_TRY(check_report(path, report));
+		NVW_TRY(add_row(r, file, s, report));
+	}
+	return 0;
+}
+
+static int read_json(struct reading *r, const char *path, const struct stat *s)
+{
+	json_error_t error;
+	json_t *const all = json_load_file(path, 0, &error);
+
+	if (all == NULL) {
+		return nvw_fail(NVW_E_INPUT, "%s: line %d: %s", path, error.line, error.text);
+	}
+	const int result = add_reports(r, path, s, all);
+
+	json_decref(all);
+	return result;
+}
+
+/* The characters that html_text() writes by name, in place. */
+static void plain_text(char *text)
+{
+	static const struct {
+		const char *name;
+		char character;
+	} names[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&amp;", '&'}};
+	char *to = text;
+
+	for (const char *at = text; *at != '\0'; to++) {
+		unsigned i = 0;
+
+		while (i < 4 && strncmp(at, names[i].name, strlen(names[i].name)) != 0) {
+			i++;
+		}
+		*to = i < 4 ? names[i].character : *at;
+		at += i < 4 ? strlen(names[i].name) : 1;
+	}
+	*to = '\0';
+}
+
+static int read_page_text(struct reading *r, const char *path, const struct stat *s, char *page)
+{
+	char *const begin = strstr(page, REPORT_PAGE_MARK);
+	char *const data = begin ? begin + strlen(REPORT_PAGE_MARK) : NULL;
+	char *const end = data ? strchr(data, '"') : NULL;
+	json_error_t error;
+
+	if (strstr(page, REPORT_INDEX_MARK) != NULL) {
+		return 0;
+	}
+	if (end == NULL) {
+		return nvw_fail(NVW_E_INPUT,
+			"%s: not a page of nvwave crash, or one of an earlier revision, which needs its JSON "
+			"report beside it",
+			path);
+	}
+	*end = '\0';
+	plain_text(data);
+	json_t *const report = json_loads(data, 0, &error);
+
+	if (report == NULL) {
+		return nvw_fail(NVW_E_INPUT, "%s: its report is damaged: %s", path, error.text);
+	}
+	const int result = add_reports(r, path, s, report);
+
+	json_decref(report);
+	return result;
+}
+
+/* The head of a file as text. *ret is freed by the caller. */
+static int read_head(const char *path, char **ret)
+{
+	FILE *const f = fopen(path, "re");
+
+	if (f == NULL) {
+		return nvw_fail_errno("%s", path);
+	}
+	char *const text = malloc(PAGE_HEAD_BYTES);
+
+	if (text == NULL) {
+		fclose(f);
+		return nvw_fail(NVW_E_MEMORY, "no memory for a page");
+	}
+	text[fread(text, 1, PAGE_HEAD_BYTES - 1, f)] = '\0';
+	fclose(f);
+	*ret = text;
+	return 0;
+}
+
+static int read_page(struct reading *r, const char *path, const struct stat *s)
+{
+	char *page = NULL;
+
+	NVW_TRY(read_head(path, &page));
+	const int result = read_page_text(r, path, s, page);
+
+	free(page);
+	return result;
+}
+
+/* A page whose JSON report is beside it is read there. */
+static bool has_json(const char *page)
+{
+	char json[PATH_BYTES + 8];
+
+	snprintf(json, sizeof json, "%.*sjson", (int)(strlen(page) - strlen("html")), page);
+	return access(json, F_OK) == 0;
+}
+
+static int read_file(struct reading *r, const char *name)
+{
+	char path[PATH_BYTES];
+	struct stat s;
+
+	snprintf(path, sizeof path, "%s/%s", r->folder, name);
+	if (stat(path, &s) != 0) {
+		return nvw_fail_errno("%s", path);
+	}
+	if (!S_ISREG(s.st_mode)) {
+		return 0;
+	}
+	if (ends_in(name, ".json")) {
+		return read_json(r, path, &s);
+	}
+	if (ends_in(name, ".html") && !has_json(path)) {
+		return read_page(r, path, &s);
+	}
+	return 0;
+}
+
+static int read_all(struct reading *r)
+{
+	struct dirent **names;
+	const int n = scandir(r->folder, &names, NULL, alphasort);
+	int error = 0;
+
+	if (n < 0) {
+		return nvw_fail_errno("%s", r->folder);
+	}
+	for (int i = 0; i < n; i++) {
+		if (error == 0) {
+			error = read_file(r, names[i]->d_name);
+		}
+		free(names[i]);
+	}
+	free(names);
+	return error;
+}
+
+/* ---- Pages and order ----------------------------------------------------------------------------- */
+
+static void find_page(const struct reading *r, json_t *row)
+{
+	const char *const file = text_of(row, "file");
+	char page[PATH_BYTES], path[2 * PATH_BYTES];
+
+	if (!ends_in(file, ".json")) {
+		return;
+	}
+	snprintf(page, sizeof page, "%.*shtml", (int)(strlen(file) - strlen("json")), file);
+	snprintf(path, sizeof path, "%s/%s", r->folder, page);
+	if (access(path, F_OK) == 0) {
+		json_object_set_new(row, "page", json_string(page));
+	}
+}
+
+/* The newest first; of one time, that of the last name. */
+static int by_time(const void *a, const void *b)
+{
+	const json_t *const x = *(json_t *const *)a, *const y = *(json_t *const *)b;
+	const double s = json_real_value(json_object_get(x, "time")),
+		     t = json_real_value(json_object_get(y, "time"));
+
+	if (s != t) {
+		return s < t ? 1 : -1;
+	}
+	return strcmp(text_of(y, "file"), text_of(x, "file"));
+}
+
+static int sort(struct reading *r)
+{
+	const size_t n = json_array_size(r->rows);
+	json_t **const list = malloc(n * sizeof *list), *const sorted = json_array();
+	int error = list == NULL || sorted == NULL;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		list[i] = json_array_get(r->rows, i);
+	}
+	if (!error) {
+		qsort(list, n, sizeof *list, by_time);
+	}
+	for (size_t i = 0; i < n && !error; i++) {
+		error = json_array_append(sorted, list[i]);
+	}
+	free(list);
+	if (error) {
+		json_decref(sorted);
+		return nvw_fail(NVW_E_MEMORY, "no memory for reports");
+	}
+	json_decref(r->rows);
+	r->rows = sorted;
+	return 0;
+}
+
+/* ---- Changes ------------------------------------------------------------------------------------- */
+
+/* Two findings are one if their words are, numbers aside, and the functions of both stores. */
+static bool is_same(const json_t *a, const json_t *b)
+{
+	const json_t *const x = json_object_get(a, "cause"), *const y = json_object_get(b, "cause");
+
+	return ct_shape_hash(text_of(a, "text")) == ct_shape_hash(text_of(b, "text")) &&
+	       strcmp(text_of(x, "lost_function"), text_of(y, "lost_function")) == 0 &&
+	       strcmp(text_of(x, "early_function"), text_of(y, "early_function")) == 0;
+}
+
+static bool has_finding(const json_t *findings, const json_t *finding)
+{
+	json_t *f;
+	size_t i;
+
+	json_array_foreach(findings, i, f)
+	{
+		if (is_same(f, finding)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The texts of the findings that others has not. */
+static json_t *only_in(const json_t *findings, const json_t *others)
+{
+	json_t *const texts = json_array(), *f;
+	size_t i;
+
+	json_array_foreach(findings, i, f)
+	{
+		if (!has_finding(others, f)) {
+			json_array_append(texts, json_object_get(f, "text"));
+		}
+	}
+	return texts;
+}
+
+const char *report_index_coverage(const json_t *o, char buffer[REPORT_COVERAGE_TEXT])
+{
+	const json_t *const source = json_object_get(o, "source");
+	const uint64_t instants = number_of(o, "instants"), exhausted = number_of(o, "instants_exhausted");
+	int n = snprintf(
+		buffer, REPORT_COVERAGE_TEXT, "%s states tested", GROUPED(number_of(o, "states_distinct")));
+
+	if (instants > 0) {
+		n += snprintf(buffer + n, REPORT_COVERAGE_TEXT - (size_t)n, ", %s of %s instants exhausted%s",
+			GROUPED(exhausted), GROUPED(instants), SHARE(exhausted, instants));
+	}
+	if (number_of(source, "statements") > 0) {
+		snprintf(buffer + n, REPORT_COVERAGE_TEXT - (size_t)n, ", %s of %s statements executed",
+			GROUPED(number_of(source, "executed")), GROUPED(number_of(source, "statements")));
+	}
+	return buffer;
+}
+
+static json_t *changes(const json_t *row, const json_t *before)
+{
+	const json_t *const now = json_object_get(row, "report"), *const then =
+									  json_object_get(before, "report");
+	const json_t *const found = json_object_get(now, "findings"), *const known = json_object_get(
+									      then, "findings");
+	const bool other = strcmp(text_of(then, "verdict"), text_of(now, "verdict")) != 0;
+	char covered[REPORT_COVERAGE_TEXT], was[REPORT_COVERAGE_TEXT];
+	const bool same = strcmp(report_index_coverage(now, covered), report_index_coverage(then, was)) == 0;
+
+	return json_pack("{s:O, s:o, s:o, s:s, s:s}", "since", json_object_get(before, "file"), "new",
+		only_in(found, known), "gone", only_in(known, found), "verdict",
+		words_if(other, ct_verdict_words(report_index_verdict(before))), "coverage",
+		words_if(!same, was));
+}
+
+/* The next older one of its subject. */
+static const json_t *last_of(const json_t *rows, size_t i)
+{
+	const char *const subject = text_of(json_array_get(rows, i), "subject");
+
+	for (size_t k = i + 1; k < json_array_size(rows); k++) {
+		const json_t *const row = json_array_get(rows, k);
+
+		if (strcmp(text_of(row, "subject"), subject) == 0) {
+			return row;
+		}
+	}
+	return NULL;
+}
+
+static void compare_all(json_t *rows)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		const json_t *const before = last_of(rows, i);
+
+		if (before != NULL) {
+			json_object_set_new(row, "changes", changes(row, before));
+		}
+	}
+}
+
+/* ---- The whole ----------------------------------------------------------------------------------- */
+
+static int read_and_compare(struct reading *r)
+{
+	json_t *row;
+	size_t i;
+
+	NVW_TRY(read_all(r));
+	if (json_array_size(r->rows) == 0) {
+		return nvw_fail(NVW_E_USAGE,
+			"%s: there is no report: expected files of nvwave crash --output-format=json, or "
+			"pages of --html",
+			r->folder);
+	}
+	json_array_foreach(r->rows, i, row)
+	{
+		find_page(r, row);
+	}
+	NVW_TRY(sort(r));
+	compare_all(r->rows);
+	return 0;
+}
+
+int report_index_read(const char *folder, json_t **ret_reports)
+{
+	struct reading r = {.folder = folder, .rows = json_array()};
+
+	if (r.rows == NULL) {
+		return nvw_fail(NVW_E_MEMORY, "no memory for reports");
+	}
+	const int error = read_and_compare(&r);
+
+	if (error) {
+		json_decref(r.rows);
+		return error;
+	}
+	*ret_reports = r.rows;
+	return 0;
+}
+
+const char *report_index_time(const json_t *row, char buffer[REPORT_TIME_TEXT])
+{
+	const time_t time = (time_t)json_real_value(json_object_get(row, "time"));
+	struct tm utc;
+
+	gmtime_r(&time, &utc);
+	strftime(buffer, REPORT_TIME_TEXT, "%Y-%m-%d %H:%M:%S UTC", &utc);
+	return buffer;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The page of a folder of reports. See report_index.h. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/newfile.h"
+#include "html_text.h"
+#include "machines.h"
+#include "../provenance.h"
+#include "report_index.h"
+#include "../words.h"
+
+enum { PATH_BYTES = 4096, HEAD_BYTES = 4096 };
+
+extern const struct emu_text report_style[]; /* report.css */
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	return words_or(json_string_value(json_object_get(o, name)), "");
+}
+
+/* ---- One report ---------------------------------------------------------------------------------- */
+
+static void link_to(FILE *f, const char *name, const char *words)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+
+	if (*name == '\0') {
+		return;
+	}
+	fputs(" <a href=\"./", f);
+	for (const char *at = name; *at != '\0'; at++) {
+		fprintf(f, strchr(plain, *at) ? "%c" : "%%%02X", (unsigned char)*at);
+	}
+	fprintf(f, "\">%s ", words);
+	html_text(f, name);
+	fputs("</a>", f);
+}
+
+static void heading(FILE *f, const json_t *row)
+{
+	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
+		[CT_VERDICT_CONSISTENT] = "good",
+		[CT_VERDICT_UNREFUTED] = "sample",
+		[CT_VERDICT_INCONSISTENT] = "bad",
+		[CT_VERDICT_UNLOGGED] = "bad",
+		[CT_VERDICT_ROBUST] = "sample",
+		[CT_VERDICT_NOT_ROBUST] = "bad"};
+	const enum ct_verdict verdict = report_index_verdict(row);
+	char time[REPORT_TIME_TEXT];
+
+	fprintf(f, "<section class=\"card\"><h3><span class=\"verdict %s\">%s</span> ", looks[verdict],
+		ct_verdict_words(verdict));
+	html_text(f, text_of(row, "subject"));
+	fprintf(f, "</h3><p class=\"soft\">%s", report_index_time(row, time));
+	if (*text_of(row, "page") != '\0' && strcmp(text_of(row, "page"), text_of(row, "file")) != 0) {
+		link_to(f, text_of(row, "page"), "");
+	}
+	link_to(f, text_of(row, "file"), "");
+	fputs("</p>", f);
+}
+
+static void texts(FILE *f, const char *style, const char *what, const json_t *list)
+{
+	json_t *text;
+	size_t i;
+
+	json_array_foreach(list, i, text)
+	{
+		fprintf(f, "<p class=\"%s\"><b>%s</b>: ", style, what);
+		html_text(f, json_string_value(text));
+		fputs("</p>", f);
+	}
+}
+
+static void change(FILE *f, const char *what, const char *before)
+{
+	if (*before != '\0') {
+		fprintf(f, "<p>%s: ", what);
+		html_text(f, before);
+		fputs("</p>", f);
+	}
+}
+
+static bool is_unchanged(const json_t *changes)
+{
+	return json_array_size(json_object_get(changes, "new")) == 0 &&
+	       json_array_size(json_object_get(changes, "gone")) == 0 &&
+	       *text_of(changes, "verdict") == '\0' && *text_of(changes, "coverage") == '\0';
+}
+
+static void what_changed(FILE *f, const json_t *row)
+{
+	const json_t *const changes = json_object_get(row, "changes");
+
+	if (changes == NULL) {
+		fputs("<p class=\"soft\">The first report of this subject.</p>", f);
+		return;
+	}
+	fputs("<p class=\"soft\">Since", f);
+	link_to(f, text_of(changes, "since"), "");
+	fprintf(f, "%s</p>", is_unchanged(changes) ? ": nothing has changed." : ":");
+	texts(f, "lost", "new", json_object_get(changes, "new"));
+	texts(f, "kept", "gone", json_object_get(changes, "gone"));
+	change(f, "the verdict was", text_of(changes, "verdict"));
+	change(f, "the coverage was", text_of(changes, "coverage"));
+}
+
+/* In the order in which to mend them. */
+static void findings(FILE *f, const json_t *report)
+{
+	const json_t *const all = json_object_get(report, "findings");
+	json_t *finding;
+	size_t i;
+
+	if (json_array_size(all) == 0) {
+		return;
+	}
+	fputs("<ol>", f);
+	json_array_foreach(all, i, finding)
+	{
+		const json_t *const cause = json_object_get(finding, "cause");
+
+		fputs("<li>", f);
+		html_text(f, text_of(finding, "text"));
+		if (*text_of(cause, "lost") != '\0' && *text_of(cause, "early") != '\0') {
+			fputs(" <code class=\"soft\">", f);
+			html_text(f, text_of(cause, "lost"));
+			fputs("</code> <span class=\"soft\">must be durable before</span> <code "
+			      "class=\"soft\">",
+				f);
+			html_text(f, text_of(cause, "early"));
+			fputs("</code>", f);
+		}
+		fputs("</li>", f);
+	}
+	fputs("</ol>", f);
+}
+
+static void report(FILE *f, const json_t *row)
+{
+	const json_t *const o = json_object_get(row, "report");
+	char covered[REPORT_COVERAGE_TEXT];
+
+	heading(f, row);
+	findings(f, o);
+	fprintf(f, "<p>%s</p>", report_index_coverage(o, covered));
+	what_changed(f, row);
+	fputs("<p class=\"soft\"><code>", f);
+	html_text(f, text_of(o, "repeat"));
+	fputs("</code></p></section>", f);
+}
+
+/* ---- The page ------------------------------------------------------------------------------------ */
+
+static void page(FILE *f, const json_t *reports)
+{
+	json_t *row;
+	size_t i;
+
+	fprintf(f,
+		"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">%s<meta name=\"viewport\" "
+		"content=\"width=device-width\"><title>Crash "
+		"reports</title><style>%s</style></head><body><main><h1>Crash reports</h1><p "
+		"class=\"soft\">%s, newest first by the files' times; each with what has changed since the "
+		"last one of the same subject.</p>",
+		REPORT_INDEX_MARK, report_style[0].text, GROUPED(json_array_size(reports)));
+	json_array_foreach(reports, i, row)
+	{
+		report(f, row);
+	}
+	fprintf(f, "<footer>nvwave %s</footer></main></body></html>\n", cli_version);
+}
+
+/* A file of this name is replaced only if it is such a page. */
+static int check_place(const char *path)
+{
+	char head[HEAD_BYTES];
+	struct stat s;
+
+	if (stat(path, &s) != 0) {
+		return 0;
+	}
+	FILE *const f = S_ISREG(s.st_mode) ? fopen(path, "re") : NULL;
+	const size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
+
+	head[n] = '\0';
+	if (f != NULL) {
+		fclose(f);
+	}
+	if (strstr(head, REPORT_INDEX_MARK) == NULL) {
+		return nvw_fail(NVW_E_USAGE, "%s: it is no page of nvwave report, and is not replaced", path);
+	}
+	return 0;
+}
+
+int report_index_page(const char *folder, const json_t *reports)
+{
+	char path[PATH_BYTES];
+	struct nvw_new_file f;
+
+	snprintf(path, sizeof path, "%s/index.html", folder);
+	NVW_TRY(check_place(path));
+	NVW_TRY(nvw_new_file_begin(path, false, &f));
+	page(f.file, reports);
+	return nvw_new_file_end(&f, 0);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Problems as JUnit's XML, which CI systems show as tests. See problems.h. */
+#include <string.h>
+
+#include "../page/html_text.h"
+#include "problems.h"
+#include "../words.h"
+
+/* XML has no characters below the blank but these. */
+static void print_text(FILE *to, const char *text)
+{
+	char one[2] = "";
+
+	for (; *text != '\0'; text++) {
+		one[0] = (unsigned char)*text < ' ' && strchr("\t\n", *text) == NULL ? '?' : *text;
+		html_text(to, one);
+	}
+}
+
+static void print_attribute(FILE *to, const char *name, const char *text)
+{
+	fprintf(to, " %s=\"", name);
+	for (; *text != '\0'; text++) {
+		const char one[2] = {*text == '\n' ? ' ' : *text, '\0'};
+
+		print_text(to, one);
+	}
+	fputc('"', to);
+}
+
+static const char *text_of(const json_t *o, const char *name)
+{
+	return words_or(json_string_value(json_object_get(o, name)), "");
+}
+
+static bool is_note(const json_t *problem)
+{
+	return strcmp(text_of(problem, "level"), "note") == 0;
+}
+
+static void begin_case(const struct cli_for_tools *r, const char *name, FILE *to)
+{
+	fprintf(to, "    <testcase");
+	print_attribute(to, "classname", r->subject);
+	print_attribute(to, "name", name);
+}
+
+static void print_steps(const json_t *problem, FILE *to)
+{
+	json_t *step;
+	size_t i;
+
+	json_array_foreach(json_object_get(problem, "steps"), i, step)
+	{
+		if (*text_of(step, "file") != '\0') {
+			print_text(to, text_of(step, "file"));
+			fprintf(to, ":%lld: ", (long long)json_integer_value(json_object_get(step, "line")));
+		}
+		print_text(to, text_of(step, "text"));
+		fputc('\n', to);
+	}
+}
+
+/* A name that stays while numbers and lines change: the rule, and the functions of the first and the last
+ * step. */
+static void name_problem(const json_t *problem, char *name, size_t bytes)
+{
+	const json_t *const steps = json_object_get(problem, "steps");
+	const json_t *const first = json_array_get(steps, 0),
+			    *last = json_array_get(steps, json_array_size(steps) - 1);
+	const char *const from = text_of(first, "function"), *to = text_of(last, "function");
+
+	if (strcmp(from, to) == 0) {
+		to = "";
+	}
+	snprintf(name, bytes, "%s%s%s%s%s%s%s", text_of(problem, "rule"), words_if(first, " at "),
+		text_of(first, "file"), words_if(*from, ", "), from, words_if(*to, ", "), to);
+}
+
+static void print_problem(const struct cli_for_tools *r, const json_t *problem, FILE *to)
+{
+	char name[512];
+
+	name_problem(problem, name, sizeof name);
+	begin_case(r, name, to);
+	fputs(">\n      <failure", to);
+	print_attribute(to, "type", text_of(problem, "rule"));
+	print_attribute(to, "message", text_of(problem, "text"));
+	fputc('>', to);
+	print_text(to, text_of(problem, "details"));
+	fputc('\n', to);
+	print_steps(problem, to);
+	fputs("</failure>\n    </testcase>\n", to);
+}
+
+static void print_verdict(const struct cli_for_tools *r, unsigned failures, FILE *to)
+{
+	begin_case(r, "verdict", to);
+	fprintf(to, " time=\"%.3f\">\n", r->seconds);
+	if (failures > 0) {
+		fputs("      <failure type=\"verdict\"", to);
+		print_attribute(to, "message", r->headline);
+		fputs("/>\n", to);
+	} else if (r->undecided) {
+		fputs("      <error type=\"undecided\"", to);
+		print_attribute(to, "message", r->headline);
+		fputs("/>\n", to);
+	}
+	fputs("      <system-out>", to);
+	print_text(to, r->headline);
+	fputs("</system-out>\n    </testcase>\n", to);
+}
+
+int cli_print_junit(const struct cli_for_tools *r, FILE *to)
+{
+	unsigned problems = 0;
+	json_t *problem;
+	size_t i;
+
+	json_array_foreach(r->problems, i, problem)
+	{
+		problems += !is_note(problem);
+	}
+	const unsigned failures = problems + (problems > 0), errors = problems == 0 && r->undecided;
+
+	fprintf(to,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"nvwave %s\" "
+		"tests=\"%u\" "
+		"failures=\"%u\" errors=\"%u\" skipped=\"0\" time=\"%.3f\">\n",
+		r->command, 1 + problems, failures, errors, r->seconds);
+	print_verdict(r, problems, to);
+	json_array_foreach(r->problems, i, problem)
+	{
+		if (!is_note(problem)) {
+			print_problem(r, problem, to);
+		}
+	}
+	fputs("  </testsuite>\n</testsuites>\n", to);
+	if (fflush(to) != 0 || ferror(to)) {
+		return nvw_fail_errno("cannot write the report");
+	}
+	return 0;
+}

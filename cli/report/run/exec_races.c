@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See exec_races.h. */
+#include "exec_races.h"
+#include "core/invariant.h"
+
+#include "../words.h"
+
+enum { PRINTED = 64 };
+
+static const char *const limits_of_all =
+	"not looked at: code that nvwave-cc --loads has not built, and pairs of two processes";
+
+/* NULL: none. */
+static const char *hint_text(enum host_hint hint)
+{
+	static const char *const texts[] = {NULL, "an atomic orders them in this run",
+		"locked instructions change these bytes, which are not flushed at once: they may be a lock"};
+
+	NVW_INVARIANT(hint < sizeof texts / sizeof *texts);
+	return texts[hint];
+}
+
+/* Calls the function with each sentence on what was left out. */
+static void for_left_out(const struct host_candidates *c,
+	void (*note)(void *context, const char *text, uint64_t times), void *context)
+{
+	if (!c->races->loads_seen) {
+		note(context, "no load of a mapped file was seen: build the program with nvwave-cc --loads",
+			1);
+	}
+	if (c->races->private_windows > 0) {
+		note(context,
+			"windows were left out, because one thread alone had touched the bytes so far "
+			"(--check=persistency:initial has them)",
+			c->races->private_windows);
+	}
+	if (c->without_effect > 0) {
+		note(context,
+			"pairs were left out, because nothing was made durable after the load, or its thread "
+			"made "
+			"durable what it had read",
+			c->without_effect);
+	}
+	for (unsigned i = 0; i < HOST_RACE_LIMIT_COUNT; i++) {
+		if (c->races->limit[i] > 0) {
+			note(context, host_race_limit_text((enum host_race_limit)i), c->races->limit[i]);
+		}
+	}
+	note(context, limits_of_all, 1);
+}
+
+/* ---- Text ----------------------------------------------------------------------------------------- */
+
+/* With the places that it is inlined at. */
+static void print_place(const struct host_control *c, const char *before, uint32_t site, FILE *to)
+{
+	struct host_place p[HOST_INLINED_MAX];
+	const unsigned n = host_places_of(c, site, p);
+
+	fprintf(to, "%s%s:%u (%s)", before, p[0].file, p[0].line, site == 0 ? "?" : p[0].function);
+	for (unsigned i = 1; i < n; i++) {
+		fprintf(to, " at %s:%u", p[i].file, p[i].line);
+	}
+}
+
+static void print_locks(
+	const struct host_control *c, const char *when, const struct host_lockset *s, FILE *to)
+{
+	fprintf(to, "%s", when);
+	for (uint32_t i = 0; i < s->count; i++) {
+		print_place(c, i > 0 ? ", of " : " of ", s->site[i], to);
+	}
+	if (s->count == 0) {
+		fprintf(to, " none");
+	}
+}
+
+static void print_store(const struct host_control *c, const struct host_candidate *x, FILE *to)
+{
+	print_place(c, "    store ", x->store, to);
+	if (x->end == 0) {
+		fprintf(to, ", which its thread never makes durable\n");
+	} else {
+		print_place(c, ", durable from ", x->end, to);
+		fprintf(to, "%s\n", x->unended ? ", and in other cases never" : "");
+	}
+}
+
+/* A store is not told again for its next load. */
+static void print_candidate(
+	const struct host_session *s, const struct host_candidates *all, size_t i, FILE *to)
+{
+	const struct host_control *const c = s->control;
+	const struct host_candidate *const x = &all->list[i];
+
+	if (i == 0 || x[-1].store != x->store || x[-1].end != x->end || x[-1].unended != x->unended) {
+		print_store(c, x, to);
+	}
+	fprintf(to, "%2zu  ", i + 1);
+	print_place(c, "load ", x->load, to);
+	fprintf(to, " of another thread may come before that: %u byte%s at 0x%llx, %llu time%s\n", x->bytes,
+		plural(x->bytes), (unsigned long long)x->off, (unsigned long long)x->times, plural(x->times));
+	print_locks(c, "    locks over that time:", &all->races->lockset[x->over], to);
+	print_locks(c, "; at the load:", &all->races->lockset[x->at], to);
+	fputc('\n', to);
+	if (hint_text(x->hint)) {
+		fprintf(to, "    second rank: %s\n", hint_text(x->hint));
+	}
+	if (x->witness > 0) {
+		fprintf(to, "    witnessed by schedule %llu\n", (unsigned long long)x->witness);
+	} else if (all->schedules > 0) {
+		fprintf(to, "    predicted, not witnessed\n");
+	}
+}
+
+static void print_note(void *context, const char *text, uint64_t times)
+{
+	if (times > 1) {
+		fprintf(context, "    %s (%llu times)\n", text, (unsigned long long)times);
+	} else {
+		fprintf(context, "    %s\n", text);
+	}
+}
+
+void exec_races_text(const struct host_session *s, const struct host_candidates *c, FILE *to)
+{
+	if (c->races == NULL) {
+		return;
+	}
+	fprintf(to, "persistency races: %zu candidate%s, and %zu of second rank (", c->strong,
+		plural(c->strong), c->count - c->strong);
+	if (c->schedules > 0) {
+		fprintf(to, "%zu of them witnessed in %llu schedules", c->witnessed,
+			(unsigned long long)c->schedules);
+	} else {
+		fprintf(to, "candidate: not witnessed");
+	}
+	fprintf(to, "); %zu window%s and %u load%s were compared\n", c->windows, plural(c->windows),
+		c->races->loads, plural(c->races->loads));
+	for (size_t i = 0; i < c->count && i < PRINTED; i++) {
+		print_candidate(s, c, i, to);
+	}
+	if (c->count > PRINTED) {
+		fprintf(to, "    %zu more: --output-format=json has all\n", c->count - PRINTED);
+	}
+	for_left_out(c, print_note, to);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------- */
+
+static json_t *place_json(const struct host_control *c, uint32_t site)
+{
+	struct host_place p[HOST_INLINED_MAX];
+	const unsigned n = host_places_of(c, site, p);
+	json_t *place = NULL;
+
+	if (site == 0) {
+		return json_null();
+	}
+	/* the outermost first */
+	for (unsigned i = n > 0 ? n : 1; i > 0; i--) {
+		place = json_pack("{s:s, s:i, s:s, s:o*}", "file", p[i - 1].file, "line", (int)p[i - 1].line,
+			"function", p[i - 1].function, "inlined_at", place);
+	}
+	return place;
+}
+
+static json_t *locks_json(const struct host_control *c, const struct host_lockset *s)
+{
+	json_t *const list = json_array();
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		json_array_append_new(list, place_json(c, s->site[i]));
+	}
+	return list;
+}
+
+static json_t *candidate_json(
+	const struct host_session *s, const struct host_candidates *all, const struct host_candidate *x)
+{
+	const struct host_control *const c = s->control;
+
+	return json_pack("{s:o, s:o, s:b, s:o, s:I, s:i, s:o, s:o, s:I, s:i, s:s*, s:o*}", "store",
+		place_json(c, x->store), "end", place_json(c, x->end), "never", x->unended, "load",
+		place_json(c, x->load), "offset", (json_int_t)x->off, "bytes", (int)x->bytes,
+		"locks_over_window", locks_json(c, &all->races->lockset[x->over]), "locks_at_load",
+		locks_json(c, &all->races->lockset[x->at]), "times", (json_int_t)x->times, "rank",
+		x->hint == HOST_HINT_NONE ? 1 : 2, "hint", hint_text(x->hint), "witness",
+		x->witness > 0 ? json_integer((json_int_t)x->witness) : NULL);
+}
+
+static void add_note(void *context, const char *text, uint64_t times)
+{
+	json_array_append_new(context, json_pack("{s:s, s:I}", "text", text, "times", (json_int_t)times));
+}
+
+json_t *exec_races_json(const struct host_session *s, const struct host_candidates *c)
+{
+	json_t *const list = json_array(), *const left_out = json_array();
+
+	if (c->races == NULL) {
+		json_decref(list);
+		json_decref(left_out);
+		return NULL;
+	}
+	for (size_t i = 0; i < c->count; i++) {
+		json_array_append_new(list, candidate_json(s, c, &c->list[i]));
+	}
+	for_left_out(c, add_note, left_out);
+	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "verdict",
+		c->schedules > 0 ? "candidates" : "candidate: not witnessed", "windows",
+		(json_int_t)c->windows, "loads", (json_int_t)c->races->loads, "candidates", list, "left_out",
+		left_out);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reports of "nvwave exec". See exec_report.h. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <jansson.h>
+
+#include "core/bounds.h"
+#include "core/invariant.h"
+#include "../provenance.h"
+#include "exec_report.h"
+#include "../crash/unlogged.h"
+#include "../words.h"
+
+enum { PLACES = 5 };
+
+/* ---- Content ------------------------------------------------------------------------------------- */
+
+/* Bytes sent to the medium per byte that the program meant to write; changed bytes are known if it was
+ * recorded. */
+static double amplification(const struct host_control *c, const struct host_thread *sum)
+{
+	const uint64_t meant = c->record || c->advice ? sum->bytes_changed : sum->bytes_asked;
+
+	if (meant == 0) {
+		return 0;
+	}
+	return (double)(sum->lines_flushed * HOST_LINE) / (double)meant;
+}
+
+/* The sites with the most wasted calls, in descending order. */
+static unsigned worst_sites(const struct host_control *c, uint32_t worst[PLACES])
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < c->site_count; i++) {
+		const uint64_t wasted = c->site[i].idle_flushes + c->site[i].empty_fences;
+		unsigned at = n; /* at most PLACES */
+
+		while (at > 0 && wasted > c->site[worst[at - 1] - 1].idle_flushes +
+						  c->site[worst[at - 1] - 1].empty_fences) {
+			at--;
+		}
+		if (wasted == 0 || at == PLACES) {
+			continue;
+		}
+		n += n < PLACES;
+		NVW_INVARIANT(at < n && n <= PLACES);
+		memmove(worst + at + 1, worst + at, (n - at - 1) * sizeof *worst);
+		worst[at] = i + 1;
+	}
+	return n;
+}
+
+const char *exec_report_ending(const struct host_session *s, char text[96])
+{
+	if (WIFSIGNALED(s->status)) {
+		snprintf(text, 96, "ended by signal %d (%s)", WTERMSIG(s->status),
+			strsignal(WTERMSIG(s->status)));
+	} else {
+		snprintf(text, 96, "ended with status %d", WEXITSTATUS(s->status));
+	}
+	return text;
+}
+
+static const char unflushed[] =
+	"nothing of a mapped file was flushed, neither by libpmem nor by what nvwave-cc has built";
+static const char unwatched[] =
+	"no function of libpmem was called through the dynamic linker: a libpmem that is linked statically, "
+	"or flushes of the program's own, are not seen; nvwave-cc makes them seen";
+
+/* Kernels on the machine persist by themselves. */
+static bool has_no_flush(const struct host_session *s, const struct host_thread *sum)
+{
+	return s->control->libpmem_calls == 0 && sum->flushes + sum->copies + sum->maps == 0 &&
+	       s->kernels.library[0] == '\0';
+}
+
+/* Calls the function with each sentence that begins with "note: ". */
+static void for_notes(const struct host_session *s, const struct host_thread *sum,
+	void (*note)(void *context, const char *text, uint64_t times), void *context)
+{
+	const struct host_control *const c = s->control;
+
+	if (c->attached == 0) {
+		note(context, "the program did not load the recording library: nothing was recorded", 1);
+	} else if (has_no_flush(s, sum)) {
+		note(context, c->instrumented ? unflushed : unwatched, 1);
+	}
+	if (c->threads > HOST_THREADS_MAX) {
+		note(context, "threads beyond the 1024th are not in the counts",
+			c->threads - HOST_THREADS_MAX);
+	}
+	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
+		if (c->gap[i] > 0) {
+			note(context, host_gap_text((enum host_gap)i), c->gap[i]);
+		}
+	}
+	if (c->stray[0] != '\0') {
+		note(context, c->stray, 1);
+	}
+	if (cli_unlogged_unseen(c) != NULL) {
+		note(context, cli_unlogged_unseen(c), 1);
+	}
+}
+
+/* ---- Text ---------------------------------------------------------------------------------------- */
+
+static void line(FILE *to, const char *name, double value, const char *meaning)
+{
+	fprintf(to, "%-40s %16.15g # %s\n", name, value, meaning);
+}
+
+static void print_delays(FILE *to, const char *kind, const struct host_delays *d)
+{
+	static const struct {
+		const char *name;
+		double fraction;
+	} points[] = {{"p50", 0.5}, {"p99", 0.99}};
+	char name[64];
+
+	snprintf(name, sizeof name, "delay.%s.count", kind);
+	line(to, name, (double)d->count, "delays injected");
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, "delay.%s.requested_%s", kind, points[i].name);
+		line(to, name, (double)host_percentile(&d->requested, points[i].fraction), "(ns)");
+		snprintf(name, sizeof name, "delay.%s.achieved_%s", kind, points[i].name);
+		line(to, name, (double)host_percentile(&d->achieved, points[i].fraction), "(ns)");
+	}
+}
+
+struct operation_line {
+	const char *name;
+	double value;
+	const char *meaning;
+};
+
+enum { OPERATION_LINES = 10 };
+
+/* The middle of a bin may lie above everything in it. */
+static double latency_of(const struct host_operations *o, double fraction)
+{
+	return (double)nvw_min(host_percentile(&o->latency, fraction), o->longest_ns);
+}
+
+/* What the report says of the program's operations (nvw/ack.h): in real time. */
+static void operation_lines(const struct host_operations *o, struct operation_line ret[OPERATION_LINES])
+{
+	const double n = (double)o->count;
+	const struct operation_line lines[OPERATION_LINES] = {
+		{"count", n, "operations, from their beginning until they are durable"},
+		{"seconds", (double)(o->ended_ns - o->began_ns) / 1e9,
+			"from the beginning of the first to the end of the last (s)"},
+		{"p50", latency_of(o, 0.5), "half of them (ns)"},
+		{"p99", latency_of(o, 0.99), "99 % of them (ns)"},
+		{"p999", latency_of(o, 0.999), "99.9 % of them (ns)"},
+		{"longest", (double)o->longest_ns, "the longest (ns)"},
+		{"flushes_per_op", (double)o->flushes / n, "calls that flush, within one"},
+		{"fences_per_op", (double)o->fences / n, "calls that drain, within one"},
+		{"lines_per_op", (double)o->lines_flushed / n, "cache lines flushed, within one"},
+		{"bytes_per_op", (double)o->bytes_asked / n,
+			"bytes in calls that flush or copy, within one"}};
+
+	memcpy(ret, lines, sizeof lines);
+}
+
+static void print_operations(FILE *to, const struct host_operations *o)
+{
+	struct operation_line lines[OPERATION_LINES];
+	char name[64];
+
+	if (o->count == 0) {
+		return;
+	}
+	operation_lines(o, lines);
+	for (unsigned i = 0; i < OPERATION_LINES; i++) {
+		snprintf(name, sizeof name, "operation.%s", lines[i].name);
+		line(to, name, lines[i].value, lines[i].meaning);
+	}
+}
+
+static void print_note(void *context, const char *text, uint64_t times)
+{
+	if (times > 1) {
+		fprintf(context, "note: %s (%llu times)\n", text, (unsigned long long)times);
+	} else {
+		fprintf(context, "note: %s\n", text);
+	}
+}
+
+static void print_advice(const struct host_control *c, FILE *to)
+{
+	uint32_t worst[PLACES + 1];
+	const unsigned n = worst_sites(c, worst);
+	struct host_place p = {.line = 1};
+	bool lacks_lines = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct host_site *const s = &c->site[worst[i] - 1];
+
+		host_place_of(c, worst[i], &p);
+		lacks_lines = lacks_lines || p.line == 0;
+		fprintf(to, "advice: %s:%u (%s): ", p.file, p.line, p.function);
+		if (s->idle_flushes > 0) {
+			fprintf(to, "%llu of %llu flushes were of lines not stored to since their last flush",
+				(unsigned long long)s->idle_flushes, (unsigned long long)s->flushes);
+		}
+		if (s->empty_fences > 0) {
+			fprintf(to, "%s%llu of %llu drains had nothing flushed before them",
+				words_if(s->idle_flushes, "; "), (unsigned long long)s->empty_fences,
+				(unsigned long long)s->fences);
+		}
+		fputc('\n', to);
+	}
+	if (lacks_lines) {
+		fputs("note: a place has no source line: compile with -g\n", to);
+	}
+}
+
+static void print_counts(const struct host_session *s, const struct host_thread *sum, FILE *to)
+{
+	const struct host_control *const c = s->control;
+
+	line(to, "host.seconds", s->seconds, "that it ran (s)");
+	line(to, "host.processes", c->processes, "processes that were watched");
+	line(to, "host.threads", c->threads, "threads that called, or were recorded");
+#define STAT(name, meaning) line(to, "pmem." #name, (double)sum->name, meaning);
+	HOST_STATS(STAT)
+#undef STAT
+	line(to, "pmem.amplification", amplification(c, sum), "bytes flushed for each byte meant");
+}
+
+/* Whether the host called anything that is counted. */
+static bool has_counts(const struct host_thread *sum)
+{
+	uint64_t all = 0;
+
+#define STAT(name, meaning) all |= (uint64_t)sum->name;
+	HOST_STATS(STAT)
+#undef STAT
+	return all != 0;
+}
+
+static void print_host(const struct host_session *s, const struct host_thread *sum, FILE *to)
+{
+	print_counts(s, sum, to);
+	if (s->control->delays) {
+		print_delays(to, "read", &sum->read);
+		print_delays(to, "write", &sum->write);
+	}
+}
+
+void exec_report_text(const struct host_session *s, const json_t *made_by, FILE *to)
+{
+	const struct host_control *const c = s->control;
+	struct ct_unlogged_list unlogged;
+	struct host_thread sum;
+	char text[96];
+
+	host_session_sum(s, &sum);
+	fprintf(to, "---------- %s %s\n", s->program, exec_report_ending(s, text));
+	cli_print_provenance(made_by, to);
+	if (s->kernels.library[0] && !has_counts(&sum)) { /* all of them 0: the report is on the kernels */
+		line(to, "host.seconds", s->seconds, "that it ran (s)");
+	} else {
+		print_host(s, &sum, to);
+	}
+	print_operations(to, &sum.operations);
+	if (c->record || c->advice) {
+		print_advice(c, to);
+	}
+	cli_unlogged_take(c, -1, &unlogged);
+	cli_unlogged_text(&unlogged, false, to);
+	if (c->compared[0] != '\0') {
+		fprintf(to, "pages are compared at every fence: %s\n", c->compared);
+	}
+	for_notes(s, &sum, print_note, to);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static json_t *delays_json(const struct host_delays *d)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)d->count, "requested_p50_ns",
+		(json_int_t)host_percentile(&d->requested, 0.5), "achieved_p50_ns",
+		(json_int_t)host_percentile(&d->achieved, 0.5), "requested_p99_ns",
+		(json_int_t)host_percentile(&d->requested, 0.99), "achieved_p99_ns",
+		(json_int_t)host_percentile(&d->achieved, 0.99));
+}
+
+/* NULL: there was none. */
+static json_t *operations_json(const struct host_operations *o)
+{
+	struct operation_line lines[OPERATION_LINES];
+
+	if (o->count == 0) {
+		return NULL;
+	}
+	json_t *const all = json_object();
+
+	operation_lines(o, lines);
+	for (unsigned i = 0; i < OPERATION_LINES; i++) {
+		json_object_set_new(all, lines[i].name, json_real(lines[i].value));
+	}
+	return all;
+}
+
+static void add_note(void *context, const char *text, uint64_t times)
+{
+	json_array_append_new(context, json_pack("{s:s, s:I}", "text", text, "times", (json_int_t)times));
+}
+
+static json_t *advice_json(const struct host_control *c)
+{
+	json_t *const list = json_array();
+	uint32_t worst[PLACES + 1];
+	const unsigned n = worst_sites(c, worst);
+	struct host_place p;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct host_site *const s = &c->site[worst[i] - 1];
+
+		host_place_of(c, worst[i], &p);
+		json_array_append_new(
+			list, json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:I}", "file", p.file, "line",
+				      (int)p.line, "function", p.function, "flushes", (json_int_t)s->flushes,
+				      "idle_flushes", (json_int_t)s->idle_flushes, "fences",
+				      (json_int_t)s->fences, "empty_fences", (json_int_t)s->empty_fences));
+	}
+	return list;
+}
+
+json_t *exec_report_json(const struct host_session *s, json_t *made_by, const json_t *kernels, json_t *races,
+	json_t *schedules)
+{
+	const struct host_control *const c = s->control;
+	struct ct_unlogged_list unlogged;
+	struct host_thread sum;
+	json_t *const notes = json_array(), *const stats = json_object();
+
+	host_session_sum(s, &sum);
+	for_notes(s, &sum, add_note, notes);
+#define STAT(name, meaning) json_object_set_new(stats, #name, json_integer((json_int_t)sum.name));
+	HOST_STATS(STAT)
+#undef STAT
+	cli_unlogged_take(c, -1, &unlogged);
+	const int status = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
+	const int signal = WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
+	const char *const compared = words_or(c->compared, NULL);
+
+	json_object_set_new(stats, "amplification", json_real(amplification(c, &sum)));
+	json_t *const o = json_pack(
+		"{s:s, s:i, s:i, s:f, s:i, s:i, s:o, s:o, s:o, s:o*, s:o, s:o, s:s*, s:O*, s:o*, s:o*, s:o*}",
+		"program", s->program, "status", status, "signal", signal, "seconds", s->seconds, "processes",
+		(int)c->processes, "threads", (int)c->threads, "pmem", stats, "read_delays",
+		delays_json(&sum.read), "write_delays", delays_json(&sum.write), "operations",
+		operations_json(&sum.operations), "advice", advice_json(c), "notes", notes, "compared",
+		compared, "made_by", made_by, "persistency_races", races, "schedules", schedules, "unlogged",
+		cli_unlogged_json(&unlogged));
+
+	if (o && kernels) {
+		json_object_set(o, "gpu", (json_t *)(uintptr_t)kernels);
+	}
+	return o;
+}
