@@ -533,6 +533,8 @@ bool ct_asked_begins_anew(struct ct_asked *c)
 
 void ct_asked_why_executed(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES])
 {
+	char library[4096];
+
 	*ret_why = '\0';
 	if (c->shared == NULL) {
 		return;
@@ -541,6 +543,8 @@ void ct_asked_why_executed(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES]
 		snprintf(ret_why, CT_TEXT_BYTES, "a shell has to read its command (%s)", c->command.why);
 	} else if (c->shared->differs) {
 		snprintf(ret_why, CT_TEXT_BYTES, "it gives different answers when it is forked");
+	} else if (c->shared->refused && !ct_fork_server_library(library)) {
+		snprintf(ret_why, CT_TEXT_BYTES, "there is no libnvwave-fork.so");
 	} else if (c->shared->refused) {
 		snprintf(ret_why, CT_TEXT_BYTES,
 			"it cannot be forked before its main(): it is static, or set-user-id, or has "

@@ -40,7 +40,7 @@ static struct {
 	bool huge; /* its memory comes in large pages */
 } server;
 
-static bool find_library(char path[4096])
+bool ct_fork_server_library(char path[4096])
 {
 	char self[3000];
 
@@ -79,7 +79,7 @@ static bool make_environment(
 	char library[4096];
 	unsigned n = 0;
 
-	if (!find_library(library) || strpbrk(library, " :") != NULL) {
+	if (!ct_fork_server_library(library) || strpbrk(library, " :") != NULL) {
 		return false;
 	}
 	if (before == NULL) {

@@ -57,6 +57,9 @@ enum ct_fork { CT_FORK_ANSWERED, CT_FORK_REFUSED, CT_FORK_KILLED };
 enum ct_fork ct_fork_server_run(const struct ct_start *how, unsigned timeout_ms, struct ct_hangs *hangs,
 	struct ct_ending *ret_ending);
 
+/* Where the library is that makes a server of a command; false if it is not there. */
+bool ct_fork_server_library(char ret_path[4096]);
+
 /* Ends this process's server: the next run begins with another one. */
 void ct_fork_server_end(void);
 

@@ -90,7 +90,7 @@ corpus("longer", **{"a" * i: "a" * i for i in range(1, 6)})
 status, out, err = run("crash", "--exec=./plain pool @@", "--image=pool", "--oracle=replay", "--recover=./plain print pool", "--cures=off", "--corpus=longer",
                        "--output-format=json")
 report = json.loads(out or "{}")
-ok(status == 0 and set(fates(report).values()) == {"tested"} and report["corpus"]["states_of_other_inputs"] == 20,
+ok(status == 0 and set(fates(report).values()) == {"tested"} and report["corpus"]["states_of_other_inputs"] == 20 and report["why_executed"] == "",
    "each_input_is_judged_by_a_command_that_begins_anew", report.get("corpus"), err)
 
 # ---- AFL++ --------------------------------------------------------------------------------------------------------------
