@@ -63,14 +63,13 @@ run("gcc -shared -fPIC -std=gnu11 queue.c -o queue.so")
 status, said = run("nvwave run ./queue.so")
 ok(status == 2 and "no source line is known: compile with -g" in said and "emu/" not in said, "without_g_it_says_to_compile_with_g", status, said)
 
-before = pieces[1][:pieces[1].index("static void append")]
-pieces[1] = before + code("6")[0]
+pieces[1] = re.sub(r".*nvw_store\(&r->sequence, .*\n", lambda m: code("6")[0], pieces[1])
 statuses, said = follow("6", pieces)
 lost = missing("6", "NO FAILURE", said)
 ok(statuses[:2] == [0, 0] and not lost, "its_cure_holds", statuses, said, lost)
 
-options = pieces[4][:pieces[4].index("const struct nvw_workload")]
-pieces[4:] = [code("7")[0], options + code("7")[1]]
+more = next(b for b in section["7"] if b.lstrip().startswith(".parts"))
+pieces[4:] = [code("7")[0], re.sub(r".*\.check = check,\n", lambda m: m[0] + more, pieces[4])]
 statuses, said = follow("7", pieces)
 lost = missing("7", "CONSISTENT", said)
 ok(statuses == [0, 0] and not lost, "in_parts_all_states_are_consistent", statuses, said, lost)

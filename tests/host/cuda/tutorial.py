@@ -58,15 +58,17 @@ with tempfile.TemporaryDirectory() as folder:
     ok(status == 0 and not missing("1", "27 takes", said), "the_kernel_of_the_page_computes_what_it_says", said)
 
     program = code("2")
+    program.insert(1, re.search(r"^__host__.*?^}\n", code("1")[0], flags=re.M | re.S)[0])
     write(folder, "steps.cu", program)
     status, said = commands(folder, "2")
-    ok(len(program) == 4 and status == 0, "with_its_results_in_a_file_its_check_finds_them_whole", said)
+    ok(len(program) == 5 and status == 0, "with_its_results_in_a_file_its_check_finds_them_whole", said)
 
     status, said = commands(folder, "3")
     lost = missing("3", "INCONSISTENT", said)
     ok(status == 1 and not lost, "its_finding_has_the_lines_of_the_page", said + f"missing: {lost}")
 
-    program[1:2] = code("4")
+    cure = next(b for b in blocks(section["4"]) if "nvw_persist_barrier" in b)
+    program[2] = program[2].replace("".join(cure.splitlines(True)[::2]), cure)
     write(folder, "steps.cu", program)
     status, said = commands(folder, "4")
     lost = missing("4", "CONSISTENT", said)
