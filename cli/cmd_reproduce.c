@@ -45,12 +45,12 @@ static char *papers_folder(const struct cli_options *o)
 	if (cli_given(o, CLI_papers)) {
 		return strdup(cli_text(o, CLI_papers));
 	}
-	char *const installed = installed_folder();
+	char *const installed = installed_folder(), *built_from = NULL;
 
 	if (installed) {
 		return installed;
 	}
-	return strdup(NVWAVE_SOURCE_ROOT "/papers");
+	return asprintf(&built_from, "%s/papers", cli_source_root) < 0 ? NULL : built_from;
 }
 
 /* ---- The list ------------------------------------------------------------------------------------ */

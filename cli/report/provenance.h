@@ -22,6 +22,9 @@
 /* "0.1.0-888-g7ed8afe": the version, and the revision of the tree that was built (scripts/revision.sh). */
 extern const char cli_version[];
 
+/* The folder of the sources that were built. */
+extern const char cli_source_root[];
+
 /* Remembers the process's command line. */
 void cli_command_line(int argc, char **argv);
 

@@ -12,6 +12,7 @@
 
 #include "source_lines.h"
 #include "core/invariant.h"
+#include "provenance.h"
 #include "words.h"
 
 enum { FOUND_MAX = 32, NAME_MAX_BYTES = 128 };
@@ -130,13 +131,13 @@ FILE *cli_open_source(const char *file, const char **ret_searched)
 		f = fopen(file, "re");
 	}
 	if (f == NULL && *file != '/') {
-		snprintf(path, sizeof path, "%s/%s", NVWAVE_SOURCE_ROOT, file);
+		snprintf(path, sizeof path, "%s/%s", cli_source_root, file);
 		f = fopen(path, "re");
 	}
 	if (f == NULL) {
 		snprintf(searched, sizeof searched,
 			"%s, %s, and the folders that the debug information names",
-			words_or(getcwd(path, sizeof path), "."), NVWAVE_SOURCE_ROOT);
+			words_or(getcwd(path, sizeof path), "."), cli_source_root);
 		*ret_searched = searched;
 	}
 	return f;
