@@ -18,7 +18,10 @@ The catalogue's format, README.md beside this file, in short:
 """
 import argparse
 import collections
+import configparser
+import filecmp
 import fnmatch
+import functools
 import glob
 import json
 import os
@@ -33,6 +36,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+# test.sh's optimised build, if it is there: a copy of it, with its objects, is where a fault is tried first.
+BUILT = os.path.join(ROOT, 'build-release')
 # The checks of a debug build are on, as in the sanitized build of test.sh, at the cost of neither sanitizers nor LTO.
 MESON_OPTIONS = ['-Dbuildtype=debug', '-Doptimization=1', '-Db_lto=false']
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\w+|[^\w\s]')
@@ -215,17 +220,40 @@ def tree_files(root):
     return files
 
 
+def options_of(built):
+    """Those that the build folder was set up with; paths are relative to the tree."""
+    parser = configparser.RawConfigParser()
+    parser.read(os.path.join(built, 'meson-private', 'cmd_line.txt'), encoding='utf-8')
+    options = dict(parser['options'])
+    if options.get('fio_src'):
+        options['fio_src'] = os.path.join(ROOT, options['fio_src'])
+    return ['-D%s=%s' % option for option in options.items()]
+
+
+def durations_of(built):
+    """How long each test has taken at the last run there."""
+    path = os.path.join(built, 'meson-logs', 'testlog.json')
+    if not os.path.isfile(path):
+        return {}
+    with open(path, encoding='utf-8') as file:
+        return {test['name'].split(' / ')[-1]: test['duration'] for test in map(json.loads, file)}
+
+
 class Tree:
     """A copy of the sources with a build folder of its own, in which one fault at a time is planted."""
 
-    def __init__(self, folder, threads):
+    def __init__(self, folder, threads, built=None):
+        """built: a build folder whose options and objects it begins with."""
         self.root, self.build, self.threads = folder, os.path.join(folder, 'build'), threads
         self.copy()
         self.link_data()
         if not os.path.isfile(os.path.join(self.build, 'build.ninja')):
-            status, output = run_quietly(['meson', 'setup', 'build'] + MESON_OPTIONS, self.root)
+            options = options_of(built) if built else MESON_OPTIONS
+            status, output = run_quietly(['meson', 'setup', 'build'] + options, self.root)
             if status:
                 raise Wrong('%s: meson setup fails:\n%s' % (self.root, output))
+            if built:
+                self.take_objects(built)
         else:
             run_quietly(['ninja', '-C', 'build', 'build.ninja'], self.root)
         with open(os.path.join(self.build, 'meson-info', 'intro-tests.json'), encoding='utf-8') as file:
@@ -239,7 +267,8 @@ class Tree:
         for path in files:
             source, target = os.path.join(ROOT, path), os.path.join(self.root, path)
             with open(source, 'rb') as file:
-                data = self.text_of(path, file.read())
+                own = file.read()
+            data = self.text_of(path, own)
             if os.path.isfile(target):
                 with open(target, 'rb') as file:
                     if file.read() == data:
@@ -247,10 +276,21 @@ class Tree:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, 'wb') as file:
                 file.write(data)
-            shutil.copymode(source, target)
+            (shutil.copystat if data == own else shutil.copymode)(source, target)
         for path in tree_files(self.root) if os.path.isdir(os.path.join(self.root, '.git')) else []:
             if path not in files:
                 os.remove(os.path.join(self.root, path))
+
+    def take_objects(self, built):
+        """With their times, and ninja's log of their commands: what has the same command here is not built again."""
+        for folder, folders, names in os.walk(built):
+            folders[:] = [f for f in folders if not f.startswith('meson-')]
+            for name in names:
+                source = os.path.join(folder, name)
+                target = os.path.join(self.build, os.path.relpath(source, built))
+                if os.path.isfile(source) and (not os.path.exists(target) or filecmp.cmp(source, target, shallow=False)):
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    shutil.copy2(source, target)
 
     def text_of(self, path, data):
         """What the copy has in place of a file's bytes."""
@@ -279,8 +319,8 @@ class Tree:
         status, output = run_quietly(['ninja', '-j', str(self.threads)] + names, self.build)
         return output if status else None
 
-    def ask(self, suite, limit, variables=None):
-        """Runs a suite, as far as its first failure: what failed, or None; and how many subtests were run."""
+    def ask(self, suite, limit, variables=None, until=None):
+        """Runs a suite, as far as its first failure or the success of a subtest: what failed, or None; how many passed."""
         name, _, wanted = suite.partition('/')
         test = self.tests[name]
         environment = dict(os.environ, **test['env'], **(variables or {}))
@@ -301,13 +341,18 @@ class Tree:
                 failure = match.group(2).strip()
                 kill(process)
                 break
+            if match and until == match.group(2).strip():
+                kill(process)
+                break
+        else:
+            until = None
         process.stdout.close()
         status = process.wait()
         timer.cancel()
         kill(process)
         if failure is None and hung:
             failure = 'does not end within %d s' % limit
-        elif failure is None and status:
+        elif failure is None and status and until is None:
             failure = 'signal %d' % -status if status < 0 else 'exit status %d' % status
         return failure, passed
 
@@ -323,12 +368,13 @@ def kill(process):
 
 
 class Trial:
-    """Faults, shared out to trees; the counts."""
+    """Faults, shared out to trees; the counts. trees: of each worker, what makes its trees: the cheapest first."""
 
     def __init__(self, faults, trees):
         self.faults, self.trees = sorted(faults, key=lambda f: [e.path for e in f.edits]), trees
         self.lock = threading.Lock()
-        self.limits = {}
+        self.durations = durations_of(BUILT)
+        self.sound = set()
         self.counts = collections.Counter()
 
     def say(self, verdict, fault, text, *more):
@@ -339,64 +385,78 @@ class Trial:
                 print('          ' + line)
             sys.stdout.flush()
 
-    def prepare(self, tree, fault, suite):
-        """Without a fault the suite passes; how long that takes bounds how long it may take with one. Once a suite."""
-        if suite in self.limits:
-            return True
-        output = tree.make([suite])
-        if output:
-            raise Wrong('the tree does not build without a fault:\n%s' % output)
-        start = time.monotonic()
-        failure, passed = tree.ask(suite, 900)
-        if failure or not passed:
-            self.say('undecided', fault, '%s does not pass without a fault: %s' % (suite, failure or 'no test runs'))
-            return False
-        self.limits[suite] = 10 + 4 * (time.monotonic() - start)
+    def limit(self, suite):
+        """Other work may run beside, and a debug build is slower than the one that was measured."""
+        return 60 + 8 * self.durations.get(suite.partition('/')[0], 80)
+
+    def is_sound(self, tree, suite, failure):
+        """Does what has failed pass without a fault?"""
+        if (tree, suite, failure) not in self.sound:
+            output = tree.make([suite])
+            if output:
+                raise Wrong('the tree does not build without a fault:\n%s' % output)
+            alone = {'TEST_FILTER': failure} if re.fullmatch(r'\w+', failure) else {}
+            if not self.passes(tree, suite, alone, failure) and not self.passes(tree, suite, {}, None):
+                return False
+            self.sound.add((tree, suite, failure))
         return True
 
-    def judge(self, tree, fault, suite):
-        """Is there a verdict with this suite?"""
-        start = time.monotonic()
-        output = tree.make([suite])
-        if output:
-            errors = [line for line in output.splitlines() if 'error' in line]
-            self.say('does not build', fault, fault.place, *errors[:3])
-            return True
-        failure, _ = tree.ask(suite, self.limits[suite])
-        if failure:
-            self.say('seen', fault, '%s: %s (%.0f s)' % (suite.partition('/')[0], failure, time.monotonic() - start))
-        return failure is not None
+    def passes(self, tree, suite, variables, until):
+        failure, passed = tree.ask(suite, self.limit(suite), variables, until)
+        return failure is None and passed > 0
 
-    def one(self, tree, fault):
+    def try_suite(self, tree, files, suite):
+        """With the fault: a verdict and what is to be said of it; None: the suite does not see it."""
+        start = time.monotonic()
+        try:
+            for path, (_, after) in files.items():
+                tree.write(path, after)
+            output = tree.make([suite])
+            if output:
+                return 'does not build', [line for line in output.splitlines() if 'error' in line][:3]
+            failure, passed = tree.ask(suite, self.limit(suite))
+        finally:
+            for path, (before, _) in files.items():
+                tree.write(path, before)
+        took = time.monotonic() - start
+        if not failure:
+            return None if passed else ('undecided', ['%s: no test runs' % suite])
+        if not self.is_sound(tree, suite, failure):
+            return 'undecided', ['%s does not pass without a fault: %s' % (suite, failure)]
+        return 'seen', ['%s: %s (%.0f s)' % (suite.partition('/')[0], failure, took)]
+
+    def one_in(self, tree, fault):
         """A suite is built and run when those before it have not seen the fault: the first nearly always has."""
         files = planted(tree.root, fault)
         for suite in fault.suites:
-            if not self.prepare(tree, fault, suite):
-                return
-            try:
-                for path, (_, after) in files.items():
-                    tree.write(path, after)
-                if self.judge(tree, fault, suite):
-                    return
-            finally:
-                for path, (before, _) in files.items():
-                    tree.write(path, before)
-        self.say('survived', fault, fault.place, fault.meaning, 'not seen by ' + ', '.join(fault.suites))
+            verdict = self.try_suite(tree, files, suite)
+            if verdict:
+                return verdict
+        return 'survived', [fault.meaning, 'not seen by ' + ', '.join(fault.suites)]
 
-    def work(self, tree, queue):
+    def one(self, trees, fault):
+        """What is not seen in a copy of the optimised build, or makes a warning there, is tried in the debug build."""
+        for make in trees:
+            verdict, text = self.one_in(make(), fault)
+            if verdict == 'seen':
+                self.say(verdict, fault, *text)
+                return
+        self.say(verdict, fault, fault.place, *text)
+
+    def work(self, trees, queue):
         while True:
             with self.lock:
                 if not queue:
                     return
                 fault = queue.popleft()
             try:
-                self.one(tree, fault)
+                self.one(trees, fault)
             except Wrong as wrong:
                 self.say('undecided', fault, str(wrong))
 
     def run(self):
         queue = collections.deque(self.faults)
-        workers = [threading.Thread(target=self.work, args=(tree, queue)) for tree in self.trees]
+        workers = [threading.Thread(target=self.work, args=(trees, queue)) for trees in self.trees]
         for worker in workers:
             worker.start()
         for worker in workers:
@@ -447,6 +507,14 @@ def options():
     return arguments
 
 
+def makers(folder, suffix, threads):
+    """What makes the trees of a worker, each when it is needed, and once."""
+    makes = [functools.cache(lambda: Tree(os.path.join(folder, 'tree' + suffix), threads))]
+    if os.path.isfile(os.path.join(BUILT, 'build.ninja')):
+        makes.insert(0, functools.cache(lambda: Tree(os.path.join(folder, 'copy' + suffix), threads, BUILT)))
+    return makes
+
+
 def main():
     arguments = options()
     faults = catalogue()
@@ -462,8 +530,7 @@ def main():
         return check(faults, arguments.root, tests)
     chosen = choose(faults, arguments)
     threads = max(1, (os.cpu_count() or 1) // arguments.jobs)
-    trees = [Tree(os.path.join(arguments.folder, 'tree-%d' % i if i else 'tree'), threads)
-             for i in range(min(arguments.jobs, len(chosen)))]
+    trees = [makers(arguments.folder, '-%d' % i if i else '', threads) for i in range(min(arguments.jobs, len(chosen)))]
     return Trial(chosen, trees).run()
 
 
