@@ -90,26 +90,25 @@ static unsigned next_in_turn(struct emu_wavefront *wf, uint64_t lanes)
 	return lane;
 }
 
-/* Compares all lanes of a wavefront, two at once. */
-static bool wavefront_alike(const struct emu_requests *r)
+/* Compares neighbours, two at once. */
+static bool neighbours_alike(const struct emu_requests *r, unsigned first, unsigned end)
 {
-	const emu_pair *const sites = (const emu_pair *)(const void *)r->site, *const ops = (const emu_pair *)
-												    r->op;
-	const emu_pair site = {(uintptr_t)r->site[0], (uintptr_t)r->site[0]}, op = {r->op[0], r->op[0]};
+	const emu_pair site = {(uintptr_t)r->site[first], (uintptr_t)r->site[first]},
+		       op = {r->op[first], r->op[first]};
 	emu_pair differ = {0, 0};
 
-	for (unsigned i = 0; i < EMU_LANES / 2; i += 2) {
-		differ |= (sites[i] ^ site) | (ops[i] ^ op) | (sites[i + 1] ^ site) | (ops[i + 1] ^ op);
+	for (unsigned i = first; i + 2 <= end; i += 2) {
+		differ |= (*(const emu_pair *)&r->site[i] ^ site) | (*(const emu_pair *)&r->op[i] ^ op);
 	}
-	return !(differ[0] | differ[1]);
+	return !(differ[0] | differ[1]) && same_instruction(r, first, end - 1);
 }
 
 static bool all_alike(const struct emu_wavefront *wf, uint64_t lanes)
 {
-	const unsigned first = (unsigned)__builtin_ctzll(lanes);
+	const unsigned first = (unsigned)__builtin_ctzll(lanes), end = emu_run_end(lanes);
 
-	if (lanes == UINT64_MAX) {
-		return wavefront_alike(&wf->requests);
+	if (end == EMU_LANES || lanes >> end == 0) {
+		return neighbours_alike(&wf->requests, first, end);
 	}
 	EMU_FOR_LANES(lane, lanes & (lanes - 1))
 	{

@@ -35,15 +35,44 @@ static inline uint64_t get(const struct emu_line *line, unsigned offset, unsigne
 	return value;
 }
 
+/* Whether the lanes, the first of which are neighbours up to end, are these alone, and access neighbouring
+ * objects. A sequence has gaps where a store buffer has served lanes. */
+static inline bool is_run(const struct coh_request *request, unsigned end)
+{
+	return request->is_sequence && (end == EMU_LANES || request->lanes >> end == 0);
+}
+
+/* Of a whole line the compiler knows the number, and extends several words at once. */
+static inline void load_words(uint64_t *values, const uint8_t *data, unsigned count)
+{
+	uint32_t words[EMU_LINE / sizeof(uint32_t)];
+
+	if (count == EMU_LINE / sizeof *words) {
+		memcpy(words, data, sizeof words);
+		for (unsigned i = 0; i < EMU_LINE / sizeof *words; i++) {
+			values[i] = words[i];
+		}
+		return;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		memcpy(words, data + i * sizeof *words, sizeof *words);
+		values[i] = words[0];
+	}
+}
+
 extern inline void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
 {
 	NVW_DEEP_INVARIANT(request->lanes);
 	struct emu_requests *const r = &request->wf->requests;
-	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), size = request->size;
+	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), end = emu_run_end(request->lanes);
+	const unsigned size = request->size;
 
-	/* Eight neighbours: a whole line. Lanes may be fewer than the bytes say: a store buffer has served
-	 * the others. */
-	if (request->is_sequence && size == 8 && request->lanes >> first == 0xff) {
+	if (size == 4 && is_run(request, end)) {
+		load_words(&r->value[first], line->data + r->address[first] % EMU_LINE, end - first);
+		return;
+	}
+	/* Eight neighbours: a whole line. */
+	if (size == 8 && request->is_sequence && request->lanes >> first == 0xff) {
 		memcpy(&r->value[first], line->data, EMU_LINE);
 		return;
 	}
@@ -73,13 +102,32 @@ static inline void put(
 	}
 }
 
+/* Words of neighbours, to a line of DRAM. */
+static inline void store_words(const uint64_t *values, struct emu_line *line, unsigned offset, unsigned count)
+{
+	const uint64_t mask = UINT64_MAX >> (EMU_LINE - count * sizeof(uint32_t)) << offset;
+
+	for (unsigned i = 0; i < count; i++) {
+		memcpy(line->data + offset + i * sizeof(uint32_t), &values[i], sizeof(uint32_t));
+	}
+	line->valid |= mask;
+	line->dirty |= mask;
+}
+
 extern inline void coh_lanes_store(const struct coh_request *request, struct emu_line *line)
 {
 	NVW_DEEP_INVARIANT(request->lanes);
+	const struct emu_requests *const r = &request->wf->requests;
+	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), end = emu_run_end(request->lanes);
+
+	if (request->size == 4 && is_run(request, end) && !emu_is_persistent(request->m, request->line)) {
+		store_words(&r->value[first], line, (unsigned)(r->address[first] % EMU_LINE), end - first);
+		return;
+	}
 	for (uint64_t rest = request->lanes; rest; rest &= rest - 1) {
 		const unsigned lane = (unsigned)__builtin_ctzll(rest);
 
-		put(request, line, lane, request->wf->requests.value[lane]);
+		put(request, line, lane, r->value[lane]);
 	}
 }
 

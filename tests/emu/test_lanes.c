@@ -349,6 +349,34 @@ static void lanes_may_have_different_places_and_operations(void **state)
 	rig_end(&rig);
 }
 
+/* All but the last of some neighbours at one place. */
+static void differ_at_the_end(const void *args)
+{
+	const struct words *const w = args;
+
+	if (nvw_local_id() + 1 == nvw_group_size()) {
+		nvw_atomic_add(&w->a[1], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	} else {
+		nvw_atomic_add(&w->a[0], 1, NVW_RELAXED, NVW_SCOPE_AGENT);
+	}
+}
+
+static void the_last_of_some_lanes_may_have_another_place(void **state)
+{
+	for (uint64_t lanes = 2; lanes < 8; lanes++) {
+		struct words w;
+		struct rig rig;
+
+		rig_begin(&rig, 1, NULL);
+		w.a = nvw_alloc(rig.machine, 64);
+		rig_ok(nvw_launch(rig.machine, "end", differ_at_the_end, &w, lanes, (unsigned)lanes));
+		assert_int_equal(rig_visible(&rig, &w.a[0]), lanes - 1);
+		assert_int_equal(rig_visible(&rig, &w.a[1]), 1);
+		assert_true(emu_statistics(rig.machine)->divergent_ops > 0);
+		rig_end(&rig);
+	}
+}
+
 struct calls {
 	uint64_t *word;
 	unsigned depth[3]; /* of each lane, in calls */
@@ -521,6 +549,43 @@ static void load_behind_some_stores(const void *args)
 	nvw_store(&w->b[id], nvw_load(&w->a[id]));
 }
 
+/* Likewise lanes in the middle of a line, and words of 4 bytes. */
+static void load_around_some_stores(const void *args)
+{
+	const struct words *const w = args;
+	const uint64_t id = nvw_local_id();
+	uint32_t *const a = (uint32_t *)w->a, *const b = (uint32_t *)w->b;
+
+	if (id % 16 / 3 == 1) {
+		nvw_store(&a[id], (uint32_t)(1000 + id));
+	}
+	nvw_store(&b[id], nvw_load(&a[id]));
+}
+
+static void a_store_buffer_may_serve_lanes_in_the_middle_of_a_line(void **state)
+{
+	static const char *const buffered[] = {
+		"protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles", NULL};
+	uint32_t values[64];
+	struct rig rig;
+	struct words w;
+
+	rig_begin(&rig, 0, buffered);
+	w.a = nvw_alloc(rig.machine, sizeof values);
+	w.b = nvw_alloc(rig.machine, sizeof values);
+	for (uint32_t i = 0; i < 64; i++) {
+		values[i] = i;
+	}
+	rig_ok(nvw_write(rig.machine, w.a, values, sizeof values));
+	rig_ok(nvw_launch(rig.machine, "around", load_around_some_stores, &w, 64, 64));
+	assert_true(emu_statistics(rig.machine)->buffer_forwards > 0);
+	rig_ok(nvw_read(rig.machine, values, w.b, sizeof values));
+	for (uint32_t i = 0; i < 64; i++) {
+		assert_int_equal(values[i], i % 16 / 3 == 1 ? 1000 + i : i);
+	}
+	rig_end(&rig);
+}
+
 static void a_store_buffer_may_serve_some_of_the_lanes_of_a_line(void **state)
 {
 	static const char *const buffered[] = {
@@ -603,9 +668,11 @@ int main(void)
 		cmocka_unit_test(a_barrier_waits_for_a_work_item_that_comes_alone),
 		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
 		cmocka_unit_test(lanes_may_have_different_places_and_operations),
+		cmocka_unit_test(the_last_of_some_lanes_may_have_another_place),
 		cmocka_unit_test(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction),
 		cmocka_unit_test(each_lane_gets_the_object_at_its_own_address_in_any_order),
 		cmocka_unit_test(a_store_buffer_may_serve_some_of_the_lanes_of_a_line),
+		cmocka_unit_test(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line),
 		cmocka_unit_test(registers_and_the_red_zone_survive_while_others_have_the_stack),
 	};
 
