@@ -61,7 +61,7 @@ int nvw_check(struct nvw_check *check);
 uint64_t nvw_check_parts(const struct nvw_check *check);
 /* Returns 0 if this part of the check passes. */
 int nvw_check_part(struct nvw_check *check, uint64_t part);
-/* What the part is of, for messages: "slot 17". Optional. */
+/* Names the part for messages: "slot 17". Optional. */
 void nvw_check_part_name(uint64_t part, char *name, size_t bytes);
 
 #endif

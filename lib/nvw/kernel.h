@@ -55,7 +55,7 @@ enum nvw_scope {
 };
 
 /*
- * What a program requires of the scopes of its protocol. Under a protocol that synchronizes all CUs whatever
+ * A program requires this of the scopes of its protocol. Under a protocol that synchronizes all CUs whatever
  * the scope (no scopes, or scopes as hints), every program is correct.
  */
 enum nvw_scopes_asked {

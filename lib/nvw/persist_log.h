@@ -47,7 +47,7 @@ enum nvw_log_kind {
 };
 enum { NVW_LOG_KINDS = NVW_LOG_RANGE + 1 };
 
-/* What is said of ranges (libpmemobj). */
+/* A record of a range says one of these (libpmemobj). */
 enum nvw_log_range {
 	NVW_RANGE_ADDING,    /* the stores from here to ADDED may be the undo entry's */
 	NVW_RANGE_ADDED,     /* the thread's call has returned */
@@ -72,8 +72,8 @@ struct nvw_log_record {
 			 * callers are a stack; 0: unknown, or none. Places with other callers are other
 			 * sites. */
 			uint32_t caller;
-			/* What its instruction stores to, as lib/source/layout.h has it (info.layouts); NULL
-			 * or "": unknown. */
+			/* The field that its instruction stores to, written as lib/source/layout.h says
+			 * (info.layouts); NULL or "": unknown. */
 			const char *layout;
 		} site;
 		struct {

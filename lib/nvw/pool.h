@@ -118,7 +118,7 @@ struct nvw_pool_image {
 		uint32_t count;
 	} * reads;
 	/* Optional, for an image that is made word by word: called before n bytes at off are read, to make
-	 * them. What it was not called for is not read. ask() makes only of(from, word) for the aligned word
+	 * them. Other bytes are not read. ask() makes only of(from, word) for the aligned word
 	 * at off. */
 	void (*fetch)(void *context, nvw_off off, uint64_t n);
 	uint64_t (*ask)(void *context, nvw_off off, uint64_t (*of)(const void *from, uint64_t word),

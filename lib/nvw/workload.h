@@ -86,7 +86,7 @@ __attribute__((format(printf, 3, 4))) int nvw_violation(
 /* ---- Scopes and protocols ----------------------------------------------------------------------------- */
 
 /*
- * What a workload's options require of the coherence protocol. If no protocol is named, the command line
+ * A workload's options require this of the coherence protocol. If no protocol is named, the command line
  * chooses one by it; a named protocol that does not satisfy it is refused (docs/protocols.md, "Which programs
  * are right under it").
  */
@@ -110,8 +110,8 @@ struct nvw_mutation {
 };
 
 /*
- * What a seeded bug takes away, as its source says it: the cure that the report of a crash test must ask for.
- * One of these, alternatives separated by "; "; LOST, EARLY and STORES are functions, alternatives by "|",
+ * A seeded bug takes this away: the cure that the report of a crash test must ask for. It is one of these,
+ * with alternatives separated by "; "; LOST, EARLY and STORES are functions, with alternatives by "|",
  * EARLY also "ack", "host" or "*", which is anything:
  *
  *	barrier SCOPE LOST EARLY	of at least this scope, between a store of LOST and what must not be
@@ -146,10 +146,10 @@ struct nvw_parts {
 	/* Checks part number part: returns 0, or nvw_violation(). */
 	int (*check)(void *plan, const struct nvw_pool *pool, const struct nvw_acks *acks, uint64_t part,
 		struct nvw_findings *findings);
-	/* What a word is found by (nvw_pool_holders()), so that a part need not look through a whole array
-	 * for the word that refers to it. 0: it is not looked for. Optional. */
+	/* Returns the key by which nvw_pool_holders() finds a word, so that a part need not look through a
+	 * whole array for the word that refers to it; 0: nobody looks for it. Optional. */
 	uint64_t (*key)(const void *plan, uint64_t word);
-	/* What the part is of, for messages: "slot 17". */
+	/* Names the part for messages: "slot 17". */
 	void (*name)(const void *plan, uint64_t part, char *ret_name, size_t bytes);
 };
 
@@ -165,7 +165,7 @@ struct nvw_workload {
 	 * crash could break; run by nvwave crash --self-test. NULL: the defaults. */
 	const char *trial;
 
-	/* What these options require of the protocol. Optional: nothing. */
+	/* Returns what these options require of the protocol. Optional: nothing. */
 	struct nvw_asked (*asks)(const struct nvw_options *options);
 
 	/*
@@ -239,8 +239,8 @@ struct nvw_workload {
 	const char *const *operations;
 
 	/*
-	 * What a word of a recovered pool is, if the structure keeps nothing that could contradict `found` in
-	 * its place: "a value". NULL: check() has to notice it. off is in the range of the run's pools
+	 * Returns what a word of a recovered pool is, if the structure keeps nothing that could contradict
+	 * `found` in its place: "a value". NULL: check() has to notice it. off is in the range of the run's pools
 	 * (nvw/pool.h). Optional: nvwave damage then takes check() to have to notice every damage of a word
 	 * that it reads.
 	 */
