@@ -9,8 +9,10 @@
 /* What speaks against a candidate, in this run. */
 enum host_hint {
 	HOST_HINT_NONE,
-	HOST_HINT_ORDERED, /* an atomic orders the window and the load */
-	HOST_HINT_LOCKED,  /* locked instructions change the word, not flushed at once: perhaps a lock */
+	HOST_HINT_UNFLUSHED, /* it fences and stores more before it flushes: a flush is missing, or not meant */
+	HOST_HINT_ORDERED,   /* an atomic orders the window and the load */
+	HOST_HINT_OWN,       /* a lock of the program's own seems to exclude them */
+	HOST_HINT_LOCKED,    /* locked instructions change the word, not flushed at once: perhaps a lock */
 };
 
 /* A pair of places; sites, of which 0 is unknown. */
@@ -29,7 +31,10 @@ struct host_candidate {
 struct host_candidates {
 	const struct host_races *races;
 	struct host_candidate *list; /* by hint: those without one are the first */
-	size_t count, strong;
+	size_t count, strong;        /* strong: up to HOST_HINT_UNFLUSHED */
+	struct {
+		size_t count, stores; /* places of their stores */
+	} rank[HOST_HINT_UNFLUSHED + 1];
 	uint64_t schedules; /* that were looked at for witnesses; 0: none was */
 	size_t witnessed;
 	size_t windows;

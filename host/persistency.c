@@ -107,14 +107,23 @@ static int gather(struct search *x)
 
 /* ---- Pairs ---------------------------------------------------------------------------------------- */
 
-/* A lock is in both sets, and not held for reading by both. */
-static bool exclude_each_other(const struct host_lockset *a, const struct host_lockset *b)
+static bool protects(const struct host_races *r, uint64_t lock, bool own)
+{
+	if (!(lock & HOST_OWN_LOCK)) {
+		return !own;
+	}
+	return own && !r->own[lock & ~HOST_OWN_LOCK].broken;
+}
+
+/* A lock is in both sets, and not held for reading by both. own: one of the program's own, or none. */
+static bool exclude_each_other(
+	const struct host_races *r, const struct host_lockset *a, const struct host_lockset *b, bool own)
 {
 	for (uint32_t i = 0; i < a->count; i++) {
 		for (uint32_t k = 0; k < b->count; k++) {
 			const bool both_read = a->shared >> i & b->shared >> k & 1;
 
-			if (a->lock[i] == b->lock[k] && !both_read) {
+			if (a->lock[i] == b->lock[k] && !both_read && protects(r, a->lock[i], own)) {
 				return true;
 			}
 		}
@@ -135,7 +144,7 @@ static bool may_come_within(
 	if (w->ended && host_race_before(r, w->end_thread, w->end_clock, l->clock)) {
 		return false;
 	}
-	return !exclude_each_other(&r->lockset[w->lockset], &r->lockset[l->lockset]);
+	return !exclude_each_other(r, &r->lockset[w->lockset], &r->lockset[l->lockset], false);
 }
 
 /* The loading thread has made something durable afterwards, or one that comes after the load. */
@@ -155,9 +164,15 @@ static enum host_hint hint_of(
 	if (!w->at_once && word_state(r, w->word) & HOST_WORD_LOCKED) {
 		return HOST_HINT_LOCKED;
 	}
+	if (exclude_each_other(r, &r->lockset[w->lockset], &r->lockset[l->lockset], true)) {
+		return HOST_HINT_OWN;
+	}
 	if ((w->ended && host_race_before(r, w->end_thread, w->end_hints, l->hints)) ||
 		host_race_before(r, l->thread, l->hints, w->hints)) {
 		return HOST_HINT_ORDERED;
+	}
+	if (!w->ended || w->late) {
+		return HOST_HINT_UNFLUSHED;
 	}
 	return HOST_HINT_NONE;
 }
@@ -233,7 +248,7 @@ static struct host_candidate *candidate_of(struct search *x, uint32_t store, uin
 	return &f->list[f->count - 1];
 }
 
-/* The first pair with the weakest hint stands for all. */
+/* The first pair with the weakest hint stands for all, and one whose window ends before one without. */
 static int add_pair(struct search *x, const struct host_race_window *w, const struct host_race_load *l)
 {
 	const enum host_hint hint = hint_of(x->r, w, l);
@@ -242,7 +257,7 @@ static int add_pair(struct search *x, const struct host_race_window *w, const st
 	if (c == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for candidates");
 	}
-	if (c->times++ == 0 || hint < c->hint) {
+	if (c->times++ == 0 || hint < c->hint || (hint == c->hint && c->end == 0 && w->ended)) {
 		c->hint = hint;
 		c->end = place_of(x, w->end);
 		c->off = (w->word & ((UINT64_C(1) << 48) - 1)) * 8 +
@@ -309,9 +324,22 @@ static int by_hint(const void *a, const void *b)
 	const struct host_candidate *const x = a, *const y = b;
 
 	NVW_TRY(order_of(x->hint, y->hint));
-	NVW_TRY(order_of(x->end == 0, y->end == 0));
 	NVW_TRY(order_of(x->store, y->store));
 	return order_of(x->load, y->load);
+}
+
+/* They are the first, and sorted by their stores. */
+static void count_strong(struct host_candidates *f)
+{
+	size_t i = 0;
+
+	for (; i < f->count && f->list[i].hint <= HOST_HINT_UNFLUSHED; i++) {
+		const struct host_candidate *const c = &f->list[i];
+
+		f->rank[c->hint].count++;
+		f->rank[c->hint].stores += i == 0 || c[-1].hint != c->hint || c[-1].store != c->store;
+	}
+	f->strong = i;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------ */
@@ -335,10 +363,7 @@ int host_candidates_find(const struct host_session *s, struct host_candidates *r
 	if (ret_found->count > 0) {
 		qsort(ret_found->list, ret_found->count, sizeof *ret_found->list, by_hint);
 	}
-	while (ret_found->strong < ret_found->count &&
-		ret_found->list[ret_found->strong].hint == HOST_HINT_NONE) {
-		ret_found->strong++;
-	}
+	count_strong(ret_found);
 	for (uint32_t i = 0; x.text && i <= HOST_SITES_MAX; i++) {
 		free(x.text[i]);
 	}

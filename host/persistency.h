@@ -29,7 +29,8 @@ enum {
 	HOST_RACE_LOCKSETS = 1 << 15,
 	HOST_RACE_HELD = 12, /* locks that a thread holds at a time */
 	HOST_RACE_INDEX = 1 << 18,
-	HOST_RACE_WORDS = 512, /* of 8 bytes, in a page */
+	HOST_RACE_OWN = 1 << 16, /* bits that may be locks of the program's own */
+	HOST_RACE_WORDS = 512,   /* of 8 bytes, in a page */
 };
 
 /* Reasons why a candidate may be missing. Each one is reported. */
@@ -57,6 +58,14 @@ enum {
 	HOST_WORD_LOCKED = 1 << 9, /* a locked instruction has changed it */
 };
 
+/* A bit that may be a lock of the program's own (preload/owned.c). In a set of locks: its index and the flag. */
+#define HOST_OWN_LOCK (UINT64_C(1) << 63)
+struct host_own_lock {
+	uint64_t bit;  /* its number in memory; 0: none */
+	uint8_t owner; /* the thread that has set it; 0: it is clear */
+	bool broken;   /* another thread has changed it in the meantime: it is no lock */
+};
+
 struct host_lockset {
 	uint32_t count;
 	uint32_t shared; /* a bit for each lock that is held for reading */
@@ -79,7 +88,9 @@ struct host_race_store {
 	uint32_t site, clock, hints;
 	uint8_t mask; /* of bytes; 0: a free entry */
 	uint8_t state;
-	bool at_once; /* its thread flushed it before its next store: it is no lock */
+	bool at_once;   /* its thread flushed it before its next store: it is no lock */
+	bool late;      /* its thread fenced in between, and stored behind that */
+	uint64_t epoch; /* of its thread */
 };
 
 struct host_race_window {
@@ -90,7 +101,7 @@ struct host_race_window {
 	uint32_t hints, end_hints; /* clocks that atomics order, too; 0: not known */
 	uint32_t next;             /* with the same hash; 0: none */
 	uint8_t mask, thread, end_thread;
-	bool ended, at_once;
+	bool ended, at_once, late;
 };
 
 enum { HOST_LOAD_IDLE, HOST_LOAD_OPEN, HOST_LOAD_EFFECT }; /* OPEN: nothing was made durable since */
@@ -126,7 +137,8 @@ struct host_races {
 	uint32_t window_index[HOST_RACE_INDEX], load_index[HOST_RACE_INDEX];
 	uint32_t lockset_index[2 * HOST_RACE_LOCKSETS];
 	struct host_lockset lockset[HOST_RACE_LOCKSETS]; /* 0: none held */
-	struct host_clock clock[HOST_RACE_CLOCKS];       /* 0: not known */
+	struct host_own_lock own[HOST_RACE_OWN];
+	struct host_clock clock[HOST_RACE_CLOCKS]; /* 0: not known */
 	struct host_race_window window[HOST_RACE_RECORDS];
 	struct host_race_load load[HOST_RACE_RECORDS];
 	struct host_race_thread thread[HOST_RACE_THREADS + 1]; /* from 1 */

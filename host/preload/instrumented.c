@@ -85,6 +85,7 @@ static void atomic(const void *address, size_t n, unsigned how, void *place)
 	if (how == NVWAVE_CC_RELEASES) {
 		host_point(HOST_AT_ATOMIC, address, place);
 		host_check_release(address);
+		host_check_changes(address, n);
 	} else if (how == NVWAVE_CC_LOADED) {
 		host_point(
 			HOST_AT_LOAD, address, place); /* behind it, or behind an exchange that has failed */
@@ -92,6 +93,9 @@ static void atomic(const void *address, size_t n, unsigned how, void *place)
 	if (how & NVWAVE_CC_LOADED) {
 		host_check_acquire(address);
 		host_check_load(m, address, n, &place_of(place));
+	}
+	if ((how & NVWAVE_CC_LOADED) && (how & NVWAVE_CC_STORED)) {
+		host_check_changed(address, n, &place_of(place));
 	}
 	if (how & NVWAVE_CC_STORED) {
 		host_check_store(m, address, n, how & NVWAVE_CC_LOADED ? HOST_STORE_LOCKED : HOST_STORE_PLAIN,

@@ -400,6 +400,9 @@ void host_check_fence(const struct host_caller *caller);
 /* An atomic is about to release, has acquired. */
 void host_check_release(const void *address);
 void host_check_acquire(const void *address);
+/* An atomic is about to store to a word; it has (owned.c). */
+void host_check_changes(const void *address, size_t n);
+void host_check_changed(const void *address, size_t n, const struct host_caller *caller);
 
 /* This thread creates another: one of the functions behind starts it there, with the result as its argument.
  * NULL: it is not looked at. */

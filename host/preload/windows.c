@@ -60,6 +60,7 @@ static void store_word(
 	*s = (struct host_race_store){.word = word,
 		.taken = w->taken,
 		.number = w->accesses,
+		.epoch = w->epoch,
 		.site = how->site,
 		.clock = w->clock,
 		.hints = w->hints,
@@ -85,6 +86,11 @@ void host_check_store(const struct host_mapping *m, const void *address, size_t 
 		.state = how == HOST_STORE_STREAMED ? HOST_STORE_FLUSHED : HOST_STORE_PENDING};
 
 	w->last_store = ++w->accesses;
+	w->epoch += w->fenced;
+	w->fenced = false;
+	if (how == HOST_STORE_PLAIN) {
+		host_own_stored(w, address, n);
+	}
 	host_each_word(w, m, address, n, store_word, &s);
 	host_watch_ends();
 }
@@ -94,7 +100,8 @@ void host_check_store(const struct host_mapping *m, const void *address, size_t 
 static bool is_same(const struct host_race_window *a, const struct host_race_window *b)
 {
 	return a->word == b->word && a->store == b->store && a->end == b->end && a->lockset == b->lockset &&
-	       a->clock == b->clock && a->end_clock == b->end_clock && a->mask == b->mask;
+	       a->clock == b->clock && a->end_clock == b->end_clock && a->mask == b->mask &&
+	       a->late == b->late;
 }
 
 /* Keeps one of each kind. Under the lock. */
@@ -134,7 +141,8 @@ static void close_window(
 		.thread = (uint8_t)(t - host_races->thread),
 		.end_thread = (uint8_t)w->number,
 		.ended = true,
-		.at_once = s->at_once};
+		.at_once = s->at_once,
+		.late = s->late};
 
 	s->mask = 0;
 	t->open--;
@@ -172,6 +180,7 @@ static void flush_word(struct host_watched *w, struct host_race_thread *t, uint6
 		}
 		s->state = HOST_STORE_FLUSHED;
 		s->at_once = t == w->shared && s->number == w->last_store;
+		s->late = t != w->shared || s->epoch != w->epoch;
 		w->flushed[w->flushed_count++] =
 			(struct host_flushed){.thread = (uint32_t)(t - host_races->thread), .entry = at};
 	}
@@ -252,6 +261,7 @@ void host_check_fence(const struct host_caller *caller)
 	if (w == NULL) {
 		return;
 	}
+	w->fenced = true;
 	if (w->flushed_count > 0 || w->helped_count > 0) {
 		host_loads_fenced(w, end_windows(w, host_race_site(w, caller)));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the detector of persistency races (../persistency.h) keeps of a thread, and calls of its parts:
- * order.c (threads, clocks), held.c (locks), windows.c (stores, flushes, fences), loads.c.
+ * order.c (threads, clocks), held.c and owned.c (locks), windows.c (stores, flushes, fences), loads.c.
  */
 #ifndef HOST_PRELOAD_WINDOWS_H
 #define HOST_PRELOAD_WINDOWS_H
@@ -46,8 +46,9 @@ struct host_watched {
 	int (*start_c11)(void *);
 	void *argument;
 
-	uint64_t accesses, last_store;
-	uint32_t clock, hints; /* their numbers; hints 0: it has changed since */
+	uint64_t accesses, last_store, epoch; /* epoch: fences that a store follows */
+	bool fenced;                          /* since the last store */
+	uint32_t clock, hints;                /* their numbers; hints 0: it has changed since */
 
 	uint64_t taken; /* acquisitions of locks so far */
 	struct host_held {
@@ -55,7 +56,9 @@ struct host_watched {
 		uint32_t site, depth;
 		bool for_reading;
 	} held[HOST_RACE_HELD];
-	unsigned held_count;
+	unsigned held_count, own_held;
+	const void *changing; /* the word of an atomic that is about to store; and its value */
+	uint64_t value;
 	uint32_t lockset;
 	bool lockset_known;
 
@@ -94,6 +97,11 @@ uint32_t host_hints(struct host_watched *w);
 /* The set of locks that the thread holds; those that it has held since its acquisition of that number. */
 uint32_t host_lockset(struct host_watched *w);
 uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken);
+
+/* ---- owned.c -------------------------------------------------------------------------------------- */
+
+/* The thread stores to bytes that may be locks of the program's own: it holds these no more. */
+void host_own_stored(struct host_watched *w, const void *address, size_t n);
 
 /* ---- words.c -------------------------------------------------------------------------------------- */
 

@@ -83,6 +83,16 @@ static void expect(const char *mode, int rank, const char *store, const char *lo
 	}
 }
 
+static void expect_hint(const char *mode, int rank, const char *store, const char *load, const char *words)
+{
+	expect(mode, rank, store, load);
+	const char *const hint = json_string_value(json_object_get(json_array_get(candidates(), 0), "hint"));
+
+	if (words == NULL ? hint != NULL : hint == NULL || strstr(hint, words) == NULL) {
+		fail_msg("%s: the hint is \"%s\"", mode, hint ? hint : "");
+	}
+}
+
 /* ---- What a lock excludes ------------------------------------------------------------------------- */
 
 static void a_lock_over_store_flush_and_fence_protects(void **state)
@@ -217,11 +227,34 @@ static void what_may_be_a_lock_is_of_second_rank(void **state)
 	expect("lock-free", RACE, "store_lock_free", "load_lock_free");
 }
 
+static void what_seems_to_be_a_lock_of_the_programs_own_excludes_in_second_rank(void **state)
+{
+	expect_hint("own-locked", SECOND_RANK, "store_own_locked", "load_own_locked",
+		"lock of the program's own");
+	expect_hint("own-flush-outside", RACE, "store_own_flush_outside", "load_own_locked", NULL);
+	expect_hint("own-load-unlocked", RACE, "store_own_locked", "load_unlocked", NULL);
+}
+
+static void a_bit_that_others_clear_is_no_lock(void **state)
+{
+	expect_hint("own-cleared-by-others", SECOND_RANK, "store_own_locked", "load_own_and_leave_it",
+		"an atomic orders");
+}
+
+static void a_flush_behind_later_stores_is_late(void **state)
+{
+	expect_hint("flushed-late", RACE, "store_flushed_late", "load_unlocked", "a flush is missing");
+	expect_hint("fenced-twice", RACE, "store_fenced_twice", "load_unlocked", NULL);
+	expect_hint("never", RACE, "store_never", "load_locked", "a flush is missing");
+}
+
 /* ---- The report ----------------------------------------------------------------------------------- */
 
 static void the_report_names_both_places_the_end_and_the_locks(void **state)
 {
-	static const char *const expected[] = {"persistency races: 1 candidate, and 0 of second rank",
+	static const char *const expected[] = {
+		"persistency races: 1 candidate at stores of 1 place, 0 places whose flush is late or missing, "
+		"and 0 of second rank",
 		"candidate: not witnessed", "store ", "(store_two_locks), durable from ", "(fence",
 		"1  load ", "(load_locked) of another thread may come before that: 8 bytes at 0x0, 1 time\n",
 		"locks over that time: of ", "; at the load: of ",
@@ -303,6 +336,9 @@ int main(void)
 		cmocka_unit_test(a_load_that_nothing_durable_follows_is_left_out_and_counted),
 		cmocka_unit_test(what_atomics_order_in_this_run_is_of_second_rank),
 		cmocka_unit_test(what_may_be_a_lock_is_of_second_rank),
+		cmocka_unit_test(what_seems_to_be_a_lock_of_the_programs_own_excludes_in_second_rank),
+		cmocka_unit_test(a_bit_that_others_clear_is_no_lock),
+		cmocka_unit_test(a_flush_behind_later_stores_is_late),
 		cmocka_unit_test(the_report_names_both_places_the_end_and_the_locks),
 		cmocka_unit_test(a_program_whose_loads_are_not_announced_is_told),
 		cmocka_unit_test(candidates_are_found_beside_a_record_and_after_a_kill),

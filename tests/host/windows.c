@@ -380,6 +380,71 @@ static void store_own_lock(void)
 	atomic_store(&pool->word, 0);
 }
 
+/* A lock of the program's own: a bit of a word that is no part of the pool. */
+static _Atomic uint64_t own_lock;
+
+static void take_own(void)
+{
+	uint64_t before = 0;
+
+	while (!atomic_compare_exchange_strong(&own_lock, &before, 2)) {
+		before = 0;
+	}
+}
+
+static void release_own(void)
+{
+	atomic_store(&own_lock, 0);
+}
+
+static void store_own_locked(void)
+{
+	take_own();
+	pool->x = 1;
+	persist(&pool->x);
+	release_own();
+}
+
+static void store_own_flush_outside(void)
+{
+	take_own();
+	pool->x = 1;
+	release_own();
+	persist(&pool->x);
+}
+
+static void load_own_locked(void)
+{
+	take_own();
+	const uint64_t value = pool->x;
+	release_own();
+	consume(value);
+}
+
+/* Another thread clears the bit (run_pair). */
+static void load_own_and_leave_it(void)
+{
+	take_own();
+	consume(pool->x);
+}
+
+/* What the thread makes durable in between does not wait for x. */
+static void store_flushed_late(void)
+{
+	pool->x = 1;
+	pool->half[1] = 1;
+	persist(&pool->half[1]);
+	pool->half[1] = 2;
+	persist(&pool->x);
+}
+
+static void store_fenced_twice(void)
+{
+	pool->x = 1;
+	fence();
+	persist(&pool->x);
+}
+
 static const struct pair pairs[] = {
 	{"all-locked", store_all_locked, load_locked},
 	{"flush-outside", store_flush_outside, load_locked},
@@ -411,6 +476,12 @@ static const struct pair pairs[] = {
 	{"published", store_then_publish, load_when_published},
 	{"lock-free", store_lock_free, load_lock_free},
 	{"own-lock", store_own_lock, load_lock_free},
+	{"own-locked", store_own_locked, load_own_locked},
+	{"own-flush-outside", store_own_flush_outside, load_own_locked},
+	{"own-load-unlocked", store_own_locked, load_unlocked},
+	{"own-cleared-by-others", store_own_locked, load_own_and_leave_it},
+	{"flushed-late", store_flushed_late, load_unlocked},
+	{"fenced-twice", store_fenced_twice, load_unlocked},
 };
 
 /* ---- Threads -------------------------------------------------------------------------------------- */
@@ -472,6 +543,9 @@ static void run_pair(const struct pair *p)
 	pthread_create(&second, NULL, loading, (void *)(uintptr_t)p);
 	pthread_join(first, NULL);
 	pthread_join(second, NULL);
+	if (atomic_load(&own_lock) != 0) {
+		atomic_fetch_and(&own_lock, 0);
+	}
 }
 
 static void *child_loads(void *unused)

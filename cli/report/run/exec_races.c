@@ -13,7 +13,12 @@ static const char *const limits_of_all =
 /* NULL: none. */
 static const char *hint_text(enum host_hint hint)
 {
-	static const char *const texts[] = {NULL, "an atomic orders them in this run",
+	static const char *const texts[] = {NULL,
+		"the storing thread fences, and stores more, before it flushes these bytes, or never flushes "
+		"them: a flush is missing, or they need not be durable",
+		"an atomic orders them in this run",
+		"what seems to be a lock of the program's own excludes them: a bit that only its setter "
+		"clears",
 		"locked instructions change these bytes, which are not flushed at once: they may be a lock"};
 
 	NVW_INVARIANT(hint < sizeof texts / sizeof *texts);
@@ -78,7 +83,10 @@ static void print_locks(
 static void print_store(const struct host_control *c, const struct host_candidate *x, FILE *to)
 {
 	print_place(c, "    store ", x->store, to);
-	if (x->end == 0) {
+	if (x->hint == HOST_HINT_UNFLUSHED && x->end != 0) {
+		print_place(c, ", which its thread flushes behind a later fence, at ", x->end, to);
+		fputc('\n', to);
+	} else if (x->end == 0) {
 		fprintf(to, ", which its thread never makes durable\n");
 	} else {
 		print_place(c, ", durable from ", x->end, to);
@@ -93,7 +101,12 @@ static void print_candidate(
 	const struct host_control *const c = s->control;
 	const struct host_candidate *const x = &all->list[i];
 
-	if (i == 0 || x[-1].store != x->store || x[-1].end != x->end || x[-1].unended != x->unended) {
+	const bool same_store = i > 0 && x[-1].hint == x->hint && x[-1].store == x->store;
+
+	if (x->hint == HOST_HINT_UNFLUSHED && same_store) {
+		return; /* the cause is in the store alone */
+	}
+	if (!same_store || x[-1].end != x->end || x[-1].unended != x->unended) {
 		print_store(c, x, to);
 	}
 	fprintf(to, "%2zu  ", i + 1);
@@ -103,7 +116,7 @@ static void print_candidate(
 	print_locks(c, "    locks over that time:", &all->races->lockset[x->over], to);
 	print_locks(c, "; at the load:", &all->races->lockset[x->at], to);
 	fputc('\n', to);
-	if (hint_text(x->hint)) {
+	if (x->hint > HOST_HINT_UNFLUSHED) {
 		fprintf(to, "    second rank: %s\n", hint_text(x->hint));
 	}
 	if (x->witness > 0) {
@@ -127,8 +140,11 @@ void exec_races_text(const struct host_session *s, const struct host_candidates 
 	if (c->races == NULL) {
 		return;
 	}
-	fprintf(to, "persistency races: %zu candidate%s, and %zu of second rank (", c->strong,
-		plural(c->strong), c->count - c->strong);
+	fprintf(to, "persistency races: %zu candidate%s at stores of %zu place%s, ", c->rank[0].count,
+		plural(c->rank[0].count), c->rank[0].stores, plural(c->rank[0].stores));
+	fprintf(to, "%zu place%s whose flush is late or missing, and %zu of second rank (",
+		c->rank[HOST_HINT_UNFLUSHED].stores, plural(c->rank[HOST_HINT_UNFLUSHED].stores),
+		c->count - c->strong);
 	if (c->schedules > 0) {
 		fprintf(to, "%zu of them witnessed in %llu schedules", c->witnessed,
 			(unsigned long long)c->schedules);
@@ -185,7 +201,7 @@ static json_t *candidate_json(
 		place_json(c, x->load), "offset", (json_int_t)x->off, "bytes", (int)x->bytes,
 		"locks_over_window", locks_json(c, &all->races->lockset[x->over]), "locks_at_load",
 		locks_json(c, &all->races->lockset[x->at]), "times", (json_int_t)x->times, "rank",
-		x->hint == HOST_HINT_NONE ? 1 : 2, "hint", hint_text(x->hint), "witness",
+		x->hint <= HOST_HINT_UNFLUSHED ? 1 : 2, "hint", hint_text(x->hint), "witness",
 		x->witness > 0 ? json_integer((json_int_t)x->witness) : NULL);
 }
 
