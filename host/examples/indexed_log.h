@@ -34,7 +34,7 @@ static inline uint64_t mixed(uint64_t x)
 	return x ^ x >> 29;
 }
 
-/* Of the entry with a number, from 1. */
+/* The key of the entry with this number, from 1. */
 static inline uint64_t key_of(uint64_t number)
 {
 	return mixed(number);

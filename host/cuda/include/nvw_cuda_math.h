@@ -67,7 +67,7 @@ NVW_CUDA_MINMAX(unsigned long long)
 NVW_CUDA_MINMAX(float)
 NVW_CUDA_MINMAX(double)
 #undef NVW_CUDA_MINMAX
-/* Of two types that differ in the sign alone CUDA takes the one without. */
+/* CUDA takes the unsigned one of two types that differ in the sign alone. */
 #define NVW_CUDA_MINMAX(type, other)             \
 	NVW_CUDA_BOTH other min(type a, other b) \
 	{                                        \

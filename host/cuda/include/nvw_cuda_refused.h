@@ -5,7 +5,7 @@
 
 #define NVW_CUDA_REFUSED(what) __attribute__((unavailable("nvwave does not support " what)))
 
-/* Of a class template the compiler checks no attribute; of its constructors it does. */
+/* The compiler checks no attribute of a class template, but those of its constructors. */
 template <class T, int Dimensions = 1, int Mode = 0> struct texture {
 	NVW_CUDA_REFUSED("textures") __host__ __device__ texture();
 };

@@ -5,7 +5,7 @@
  * and a branch. Nothing is linked. For C and C++, gcc and clang.
  *
  * Known to nvwave are the mappings of files, and it records every store, so that registering and logging are
- * nothing. Of transactions the numbers are not looked at: each thread has its own.
+ * nothing. The numbers of transactions are not looked at: each thread has its own.
  */
 #ifndef NVW_PMEMCHECK_H
 #define NVW_PMEMCHECK_H
