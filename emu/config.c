@@ -549,7 +549,7 @@ int emu_config_check(const struct emu_config *c)
 	NVW_TRY(check_range("network.columns", c->columns, 0, 1024));
 	NVW_TRY(check_range("network.flit (bytes)", c->flit, 1, 4096));
 	NVW_TRY(check_range("persist.buffer", c->buffer, 1, 1u << 20));
-	NVW_TRY(check_range("host.stack (bytes)", c->stack, 2048, 1u << 24));
+	NVW_TRY(check_range("host.stack (bytes)", c->stack, 1024, 1u << 24));
 	NVW_TRY(check_cache("l1", &c->l1));
 	NVW_TRY(check_acquire(c));
 	NVW_TRY(check_cache("l2", &c->l2));

@@ -392,6 +392,8 @@ int emu_wavefronts_init(struct nvw_machine *m)
 #if defined(EMU_ASAN) || defined(NVW__TSAN)
 	x->stack_bytes = x->stack_bytes < 65536 ? 65536 | HOST_LINE :
 						  x->stack_bytes; /* red zones; the run time's own frames */
+#elif defined(EMU_FIBER_UCONTEXT) || !defined(__x86_64__)
+	x->stack_bytes = nvw_max(x->stack_bytes, 8192 | HOST_LINE); /* the context is on it (fiber.c) */
 #endif
 	/* Below the first stack there must be memory that an overflow may hit before it is detected. */
 	x->stacks_bytes = STACK_SLACK + x->wavefront_count * EMU_LANES * x->stack_bytes;
