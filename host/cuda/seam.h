@@ -79,7 +79,7 @@ static inline unsigned nvw_cuda_span_of(const void *address)
 struct nvw_cuda_short_way {
 	struct nvw_cuda_span span[NVW_CUDA_SPANS]; /* filled by has(), load() and store() */
 	struct nvw__request **self;                /* the running work-item's, also after the issue */
-	void (*issue)(void);
+	void (*issue)(void);                       /* to be jumped to; goes on at rcx (nvw__issue_at()) */
 	const struct nvw_site *(*site)(const void *place); /* for ever; does not return without memory */
 };
 
@@ -112,7 +112,7 @@ struct nvw_cuda_machine {
 	void (*describe)(struct nvw_cuda_description *ret_description);
 };
 
-#define NVW_CUDA_MACHINE "nvw_cuda_machine_8"
+#define NVW_CUDA_MACHINE "nvw_cuda_machine_9"
 /* The library's function of that name. NULL: it cannot be used, and standard error says why. */
 typedef const struct nvw_cuda_machine *nvw_cuda_find_machine(void);
 

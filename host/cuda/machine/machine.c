@@ -38,7 +38,7 @@ static struct {
 } self;
 
 static const struct nvw_site *site(const void *place);
-static struct nvw_cuda_short_way short_way = {.issue = nvw__issue, .self = &nvw__self, .site = site};
+static struct nvw_cuda_short_way short_way = {.issue = nvw__issue_at, .self = &nvw__self, .site = site};
 
 /* ---- Life ------------------------------------------------------------------------------------------------ */
 
@@ -387,9 +387,9 @@ static const struct nvw_cuda_machine machine = {
 	.describe = describe,
 };
 
-__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_8(void);
+__attribute__((visibility("default"))) const struct nvw_cuda_machine *nvw_cuda_machine_9(void);
 
-const struct nvw_cuda_machine *nvw_cuda_machine_8(void)
+const struct nvw_cuda_machine *nvw_cuda_machine_9(void)
 {
 	const char *const path = getenv(NVW_CUDA_MACHINE_VARIABLE);
 	int error;

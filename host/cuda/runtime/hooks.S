@@ -24,13 +24,9 @@
 	addq	%rax, %rdx
 	movq	%rdi, %rcx
 	subq	NVW_CUDA_SPAN_START(%rdx), %rcx
-	movq	NVW_CUDA_SPAN_BYTES(%rdx), %r11
-	subq	%rcx, %r11
-	jbe	\otherwise	/* not in this span */
-	.if \n > 1
-	cmpq	$\n, %r11
-	jb	\otherwise	/* over its end */
-	.endif
+	leaq	\n - 1(%rcx), %r11
+	cmpq	NVW_CUDA_SPAN_BYTES(%rdx), %r11
+	jae	\otherwise	/* not in this span, or over its end; what is over its beginning is not aligned */
 	movq	NVW_CUDA_SPAN_AT(%rdx), %r9
 	addq	%rcx, %r9
 	.if \n > 1
@@ -40,13 +36,11 @@
 	movq	nvw_cuda_now(%rip), %r10
 	testq	%r10, %r10
 	jz	\otherwise
-	leaq	nvw_cuda_known_sites(%rip), %r11
-	movzbl	%sil, %r8d
-	shlq	$4, %r8
-	addq	%r11, %r8
-	cmpq	%rsi, (%r8)
+	movzbl	%sil, %r11d
+	shll	$4, %r11d
+	cmpq	%rsi, nvw_cuda_known_sites(%r11)
 	jne	\otherwise	/* the first access there */
-	movq	8(%r8), %r8
+	movq	nvw_cuda_known_sites + 8(%r11), %r8
 	movq	NVW_CUDA_SPAN_TOUCHED(%rdx), %rdx
 	shrq	$NVW_CUDA_LINE_SHIFT, %rcx
 	movb	$1, (%rdx, %rcx)
@@ -161,7 +155,7 @@ nvw_tsan_unaligned_\name:
 	PUSH	%r10
 	PUSH	%r11
 	PUSH	%rdi
-	call	*NVW_CUDA_WAY_ISSUE(%rax)
+	ISSUE	%rax
 	POP	%rdi
 	POP	%r11
 	POP	%r10

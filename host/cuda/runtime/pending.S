@@ -56,7 +56,7 @@ nvw_cuda_settle:
 	movl	NVW_CUDA_PENDING_OP(%r10), %esi
 	POST	%rdx, %rsi
 	PUSH	nvw_cuda_now(%rip)
-	call	*NVW_CUDA_WAY_ISSUE(%rax)
+	ISSUE	%rax
 	POP	nvw_cuda_now(%rip)
 	.cfi_remember_state
 	GO_BACK
@@ -76,7 +76,7 @@ nvw_cuda_settle:
 	PUSH	%r9
 	PUSH	%rcx
 	PUSH	%rcx
-	call	*NVW_CUDA_WAY_ISSUE(%rax)
+	ISSUE	%rax
 	POP	%rdx
 	POP	%rdx
 	POP	%r9
@@ -85,7 +85,7 @@ nvw_cuda_settle:
 	movq	nvw_cuda_machine(%rip), %rax
 	movq	(%rax), %rax
 	POST	%rdx, $(NVW_CUDA_OP_STORE + (3 << 8))
-	call	*NVW_CUDA_WAY_ISSUE(%rax)
+	ISSUE	%rax
 	POP	nvw_cuda_now(%rip)
 	.cfi_remember_state
 	GO_BACK
