@@ -317,6 +317,8 @@ static int execute(const struct cli_session *session, const struct request *r, c
 	return result;
 }
 
+enum { PERSISTENCY = 3 }; /* among the choices of --check */
+
 /* argv[last] is "--", or argc is last. */
 static int check_words(const struct cli_options *o, int argc, int last)
 {
@@ -330,16 +332,17 @@ static int check_words(const struct cli_options *o, int argc, int last)
 		return nvw_fail(NVW_E_USAGE, "exec: expected -- and a program");
 	}
 	const bool schedules = cli_given(o, CLI_host_schedules) || cli_given(o, CLI_schedule);
+	const bool races = cli_given(o, CLI_exec_races) && cli_number(o, CLI_exec_races) < PERSISTENCY;
 
 	return cli_options_check_use(o, cli_at(CLI_AT_RECORD, records) | cli_at(CLI_AT_NO_RECORD, !records) |
-						cli_at(CLI_AT_NO_SCHEDULES, !schedules));
+						cli_at(CLI_AT_NO_SCHEDULES, !schedules) |
+						cli_at(CLI_AT_NO_KERNEL_RACES, !races));
 }
-
-enum { PERSISTENCY = 3 }; /* among the choices of --check */
 
 static struct request request_of(const struct cli_options *o)
 {
-	static const char *const models[] = {"claimed", "drf", "hrf"};
+	static const char *const models[][2] = {
+		{"source", "source:atomic"}, {"drf", "drf:atomic"}, {"hrf", "hrf:atomic"}};
 	struct request r = {.delays = cli_number(o, CLI_delays) == 0,
 		.advice = cli_given(o, CLI_advice),
 		.record = cli_text(o, CLI_record),
@@ -352,7 +355,7 @@ static struct request request_of(const struct cli_options *o)
 		r.initial = cli_number(o, CLI_exec_races) > PERSISTENCY;
 	} else if (cli_given(o, CLI_exec_races)) {
 		r.emulate = "check";
-		r.races = models[cli_number(o, CLI_exec_races)];
+		r.races = models[cli_number(o, CLI_exec_races)][cli_number(o, CLI_volatile_access)];
 	}
 	if (cli_given(o, CLI_protocol)) {
 		r.emulate = "protocol";

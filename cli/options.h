@@ -62,6 +62,7 @@ enum cli_option_type { CLI_FLAG, CLI_COUNT, CLI_REAL, CLI_TIME, CLI_CHOICE, CLI_
 	X(SLURM, "with --engine=slurm")                  \
 	X(NO_GDB, "without --gdb")                       \
 	X(NO_EXPORT, "without --export-states")          \
+	X(NO_KERNEL_RACES, "without --check=races")      \
 	X(SCHEDULES, "with --schedules")                 \
 	X(CORPUS, "with --corpus")                       \
 	X(NO_CORPUS, "without --corpus")                 \

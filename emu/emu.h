@@ -177,8 +177,14 @@ _Noreturn void emu_fail_kernel(struct nvw_machine *machine, int error);
 
 /* ---- Races ----------------------------------------------------------------------------------- */
 
-/* The memory model that orders accesses; CLAIMED: the one claimed by the machine's protocol. */
-enum emu_race_model { EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF };
+/* The memory model that orders accesses; CLAIMED: the one claimed by the machine's protocol. SOURCE: HRF, with the scopes that the
+ * source has, whatever the protocol makes of them. */
+enum emu_race_model { EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF, EMU_RACES_SOURCE };
+
+/* In the op of a request, for race detection: an atomic load or store that is a volatile access in the program; an atomic that releases
+ * because of a fence before it. */
+#define EMU_OP_VOLATILE (UINT64_C(1) << 32)
+#define EMU_OP_BY_FENCE (UINT64_C(1) << 33)
 
 enum emu_race_kind {
 	EMU_RACE_DATA,      /* unordered, at least one a write, at least one not atomic */
@@ -230,6 +236,10 @@ void emu_barriers_without_returned(struct nvw_machine *machine);
  * but memory and time of the host. NVW_E_MEMORY.
  */
 NVW_CHECKED int emu_check_races(struct nvw_machine *machine, enum emu_race_model model);
+
+/* Before the first launch: relaxed atomics synchronize by fences, which are pairs of an atomic store and load of the work-item's own
+ * (NVW__ATOMIC_STORE with a compare of 1). Without race detection nothing. */
+void emu_races_know_fences(struct nvw_machine *machine);
 
 /* The races found so far; NULL if detection is off. Valid until the machine is destroyed. */
 const struct emu_race_report *emu_races(const struct nvw_machine *machine);

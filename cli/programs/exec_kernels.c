@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../../host/kernels.h"
+#include "../report/words.h"
 
 int exec_kernels_load(const struct host_session *s, const char *option, json_t **ret_report)
 {
@@ -69,7 +70,8 @@ static void print_races(const json_t *races, FILE *to)
 		fprintf(to, "race in kernel %s:", json_string_value(json_object_get(race, "kernel")));
 		print_access(" ", json_object_get(race, "first"), to);
 		print_access(" and ", json_object_get(race, "second"), to);
-		fprintf(to, ", %lld times\n", (long long)json_integer_value(json_object_get(race, "times")));
+		fprintf(to, ", %lld times%s\n", (long long)json_integer_value(json_object_get(race, "times")),
+			words_if(json_is_true(json_object_get(race, "scope_mismatch")), ", scope mismatch"));
 	}
 }
 

@@ -65,6 +65,18 @@ static vclock ordered(const struct emu_races *r, uint32_t wavefront, unsigned la
 	return VCLOCK_NONE;
 }
 
+/* Of x's lanes, those that the lane does not come after: an atomic or volatile access comes after what its work-item's atomics have read. */
+static uint64_t unordered(const struct event *e, const struct access *x, unsigned lane, uint64_t unknown)
+{
+	const struct emu_races *const r = e->m->races;
+	const struct party *const party = r->parties[e->wavefront];
+
+	if (!unknown || !party || !r->fences || !race_is_strong(&r->whats[e->what])) {
+		return unknown;
+	}
+	return vclock_unknown(&r->clocks, party->fenced->read[1][lane], x->wavefront, unknown, x->time);
+}
+
 /* The event's lanes with the same clock as the first of lanes. */
 static uint64_t alike(const struct emu_races *r, const struct event *e, uint64_t lanes)
 {
@@ -98,7 +110,7 @@ static uint64_t ordered_before(
 		before |= x->lanes & ~unknown;
 		for (uint64_t lanes = same; conflicting && unknown && lanes; lanes &= lanes - 1) {
 			const unsigned lane = (unsigned)__builtin_ctzll(lanes);
-			uint64_t others = unknown;
+			uint64_t others = unordered(e, x, lane, unknown);
 
 			if (x->wavefront == e->wavefront) {
 				others &= ~(UINT64_C(1) << lane);

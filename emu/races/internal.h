@@ -2,7 +2,7 @@
 /*
  * Shared by the parts of the race detector: races.c takes instructions and barriers, accesses.c compares
  * accesses with earlier ones, synchronize.c keeps the clocks of releases, report.c makes the report,
- * operations.c numbers source lines and their operations, store.c owns the memory.
+ * operations.c numbers source lines and their operations, fences.c has the clocks of fences, store.c owns the memory.
  *
  * Every 8 aligned bytes that a kernel accesses have a cell: the accesses that no later one subsumes, and the
  * clocks released into it. Time is one counter for the kernel; it advances after each instruction that
@@ -23,6 +23,8 @@
 /* In the kind of an operation: a compare-exchange that stored nothing; the atomic load or store of a fence,
  * which is no access. */
 enum { FAILED = 0x80, FENCE = 0x40, KIND = FENCE - 1 };
+/* In its order: a volatile access; a release that a fence before it has made. */
+enum { VOLATILE = 0x80, BY_FENCE = 0x40, ORDER = BY_FENCE - 1 };
 enum { FIRST_TIME = 1, MISSES = 1024, PRUNE_MIN = 32 };
 
 /* The work-items that the scope of an atomic includes, under the model. */
@@ -34,8 +36,13 @@ struct what {
 	uint32_t op;
 	uint32_t line; /* the first of these with the same source line */
 	enum reach reach;
-	bool is_atomic, is_write, is_fence, acquires, releases;
+	bool is_atomic, is_volatile, is_write, is_fence, acquires, releases;
 };
+
+static inline bool race_is_strong(const struct what *w)
+{
+	return w->is_atomic || w->is_volatile;
+}
 
 struct access {
 	uint32_t next, wavefront;
@@ -81,11 +88,19 @@ struct cell {
 	struct touch written, read_only;
 };
 
+/* Of a wavefront's work-items: what atomics have read, for a later fence of block scope, and of a wider one; what was known at the latest
+ * fence of at least block scope, and at the latest wider one. */
+struct fenced {
+	vclock read[2][EMU_LANES], read_unscoped[EMU_LANES];
+	vclock kept[2][EMU_LANES], kept_unscoped[EMU_LANES];
+};
+
 /* The clocks of a wavefront's work-items. */
 struct party {
 	vclock ordered[EMU_LANES];
 	vclock unscoped[EMU_LANES]; /* HRF: if scopes were ignored */
 	uint32_t since[EMU_LANES];  /* after the latest release */
+	struct fenced fenced[];     /* one, if fences are known */
 };
 
 /* An acquire that missed a release because of their scopes. */
@@ -97,6 +112,7 @@ struct miss {
 
 struct emu_races {
 	bool scopes, remote, by_cu; /* HRF; with remote scopes; local scope is the CU's */
+	bool fences;                /* they are judged by themselves (fences.c) */
 	struct vclock_pool clocks;
 	uint32_t time;
 	uint64_t turns; /* number of releases */
@@ -230,8 +246,23 @@ void race_tell_sync(struct nvw_machine *m, enum emu_sync_kind kind, uint64_t wor
 /* A lane of the event acquires the clocks released into its bytes, as far as scopes allow. */
 void race_acquire(const struct event *e, struct cell *c, unsigned lane);
 void race_release(const struct event *e, struct cell *c, unsigned lane);
+/* The clocks of releases to the event's bytes, created if necessary; NULL without memory. */
+struct sync *race_sync_for(const struct event *e, struct cell *c);
+/* The clock released by work-items of a domain with local scope or wider; NULL if there is none. */
+struct domain *race_domain_in(const struct emu_races *r, const struct sync *s, uint32_t id);
+/* A lane passes on a clock, by a place; to those of its domain. */
+void race_pass_on(const struct event *e, unsigned lane, vclock *released, vclock published, uint64_t place);
+void race_release_to_domain(const struct event *e, struct sync *s, unsigned lane, vclock published);
 /* After a store that is not a read-modify-write, a read no longer synchronizes with earlier releases. */
 void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask);
+
+/* ---- fences.c -------------------------------------------------------------------------------- */
+
+/* An atomic or volatile access of a lane has read, without acquiring. */
+void race_note_read(const struct event *e, const struct cell *c, unsigned lane);
+void race_fence(const struct event *e, unsigned lane);
+/* An atomic or volatile store behind a fence releases what was known at that. */
+void race_pass_on_fence(const struct event *e, struct cell *c, unsigned lane);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 

@@ -38,16 +38,18 @@ static enum reach reach_of(const struct emu_races *r, enum nvw_scope scope)
 
 static struct what describe(const struct emu_races *r, const struct nvw_site *site, uint32_t op)
 {
-	const unsigned kind = op & KIND, order = op >> 16 & 0xff;
+	const unsigned kind = op & KIND, order = op >> 16 & ORDER;
+	const bool strong = kind >= NVW__ATOMIC_LOAD, by_fence = op >> 16 & BY_FENCE;
 	struct what w = {.site = site, .op = op, .line = r->what_count, .is_fence = op & FENCE};
 
-	w.is_atomic = kind >= NVW__ATOMIC_LOAD;
-	w.is_write = kind == NVW__STORE || (w.is_atomic && kind != NVW__ATOMIC_LOAD && !(op & FAILED));
-	if (w.is_atomic) {
+	w.is_volatile = op >> 16 & VOLATILE;
+	w.is_atomic = strong && !w.is_volatile;
+	w.is_write = kind == NVW__STORE || (strong && kind != NVW__ATOMIC_LOAD && !(op & FAILED));
+	if (strong) {
 		w.reach = reach_of(r, (enum nvw_scope)(op >> 24));
 	}
 	w.acquires = w.is_atomic && kind != NVW__ATOMIC_STORE && order != NVW_RELAXED && order != NVW_RELEASE;
-	w.releases = w.is_atomic && w.is_write && order != NVW_RELAXED && order != NVW_ACQUIRE;
+	w.releases = w.is_atomic && w.is_write && order != NVW_RELAXED && order != NVW_ACQUIRE && !by_fence;
 	for (uint32_t i = 0; i < r->what_count; i++) {
 		if (r->whats[i].site->line == site->line && !strcmp(r->whats[i].site->file, site->file)) {
 			w.line = r->whats[i].line;

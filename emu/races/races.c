@@ -22,6 +22,12 @@ static bool is_read_modify_write(const struct what *w)
 	return w->is_atomic && w->is_write && (w->op & 0xff) != NVW__ATOMIC_STORE;
 }
 
+/* Whether it can learn what an atomic or volatile store has released. */
+static bool reads(const struct what *w)
+{
+	return race_is_strong(w) && (w->op & KIND) != NVW__ATOMIC_STORE;
+}
+
 /* Handles the event's bytes of one cell; the event is of one lane if it synchronizes. A fence acquires what
  * its work-item has read; what it releases is passed on by the atomic that comes after it. */
 static void take_cell(const struct event *e, struct cell *c)
@@ -30,8 +36,16 @@ static void take_cell(const struct event *e, struct cell *c)
 	const struct what *const w = &r->whats[e->what];
 	const unsigned lane = (unsigned)__builtin_ctzll(e->lanes);
 
+	if (w->is_fence && r->fences) {
+		if (w->is_write) {
+			race_fence(e, lane);
+		}
+		return;
+	}
 	if (w->acquires) {
 		race_acquire(e, c, lane);
+	} else if (r->fences && reads(w)) {
+		race_note_read(e, c, lane);
 	}
 	if (w->is_fence) {
 		return;
@@ -46,6 +60,8 @@ static void take_cell(const struct event *e, struct cell *c)
 	}
 	if (w->releases) {
 		race_release(e, c, lane);
+	} else if (r->fences && w->is_write && race_is_strong(w)) {
+		race_pass_on_fence(e, c, lane);
 	}
 }
 
@@ -107,7 +123,8 @@ static void take_lanes(
 static uint32_t operation(const struct nvw__request *request, unsigned size)
 {
 	const uint64_t all = nvw_low_bits(8 * size);
-	const uint32_t op = (uint32_t)request->op;
+	const bool is_volatile = request->op & EMU_OP_VOLATILE, by_fence = request->op & EMU_OP_BY_FENCE;
+	const uint32_t op = (uint32_t)request->op | (VOLATILE * is_volatile + BY_FENCE * by_fence) << 16;
 
 	switch (op & 0xff) {
 	case NVW__COMPARE_EXCHANGE:
@@ -140,7 +157,8 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 	const uint32_t op = (uint32_t)wf->requests.op[__builtin_ctzll(lanes)];
 	const unsigned kind = op & 0xff, size = 1u << (op >> 8 & 0xff);
 	const bool one_by_one = kind >= NVW__ATOMIC_LOAD &&
-				((op >> 16 & 0xff) != NVW_RELAXED || kind == NVW__COMPARE_EXCHANGE);
+				((op >> 16 & 0xff) != NVW_RELAXED || kind == NVW__COMPARE_EXCHANGE ||
+					(m->races && m->races->fences));
 	struct event e = {.m = m};
 
 	if (!m->races) {
@@ -161,16 +179,27 @@ void races_access(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_
 
 /* ---- Barriers, kernels ----------------------------------------------------------------------- */
 
-static vclock *clocks_of(struct party *party, bool unscoped)
+enum clocks { OF_ORDER, IF_UNSCOPED, OF_READS };
+
+static vclock *clocks_of(struct party *party, enum clocks which)
 {
-	if (unscoped) {
+	switch (which) {
+	case IF_UNSCOPED:
 		return party->unscoped;
+	case OF_READS:
+		return party->fenced->read[1];
+	default:
+		return party->ordered;
 	}
-	return party->ordered;
+}
+
+static bool has_clocks(const struct emu_races *r, enum clocks which)
+{
+	return which == OF_ORDER || (which == IF_UNSCOPED ? r->scopes : r->fences);
 }
 
 /* The join of the clocks of a group's work-items, and of their arrival here. */
-static vclock known_to_group(struct nvw_machine *m, uint32_t first, bool unscoped)
+static vclock known_to_group(struct nvw_machine *m, uint32_t first, enum clocks which)
 {
 	struct emu_races *const r = m->races;
 	vclock known = VCLOCK_NONE, previous = VCLOCK_NONE;
@@ -179,7 +208,7 @@ static vclock known_to_group(struct nvw_machine *m, uint32_t first, bool unscope
 		struct party *const party = r->parties[i];
 
 		for (unsigned lane = 0; party && lane < EMU_LANES; lane++) {
-			const vclock clock = clocks_of(party, unscoped)[lane];
+			const vclock clock = clocks_of(party, which)[lane];
 
 			if (clock != previous) {
 				race_learn(r, &known, clock);
@@ -196,26 +225,35 @@ static vclock known_to_group(struct nvw_machine *m, uint32_t first, bool unscope
 	return known;
 }
 
+/* Everyone in the group gets the clock of all. */
+static void join_group(struct nvw_machine *m, uint32_t first, enum clocks which)
+{
+	struct emu_races *const r = m->races;
+	const vclock known = known_to_group(m, first, which);
+
+	for (unsigned n = 0; n < m->exec.group_wavefronts * EMU_LANES && !m->error; n++) {
+		struct party *const party = race_party_of(m, first + n / EMU_LANES);
+
+		if (party) {
+			vclock *const clock = &clocks_of(party, which)[n % EMU_LANES];
+
+			vclock_drop(&r->clocks, *clock);
+			*clock = vclock_keep(known);
+			party->since[n % EMU_LANES] = r->time + 1;
+		}
+	}
+	vclock_drop(&r->clocks, known);
+}
+
 void races_group_barrier(struct nvw_machine *m, const struct emu_group *group)
 {
 	struct emu_races *const r = m->races;
 	const uint32_t first = (uint32_t)(group->id * m->exec.group_wavefronts);
 
-	for (unsigned unscoped = 0; r && unscoped <= r->scopes && !m->error; unscoped++) {
-		const vclock known = known_to_group(m, first, unscoped);
-
-		for (unsigned n = 0; n < m->exec.group_wavefronts * EMU_LANES && !m->error; n++) {
-			struct party *const party = race_party_of(m, first + n / EMU_LANES);
-
-			if (party) {
-				vclock *const clock = &clocks_of(party, unscoped)[n % EMU_LANES];
-
-				vclock_drop(&r->clocks, *clock);
-				*clock = vclock_keep(known);
-				party->since[n % EMU_LANES] = r->time + 1;
-			}
+	for (enum clocks which = OF_ORDER; r && which <= OF_READS && !m->error; which++) {
+		if (has_clocks(r, which)) {
+			join_group(m, first, which);
 		}
-		vclock_drop(&r->clocks, known);
 	}
 	if (r) {
 		race_tell_sync(m, EMU_SYNC_GROUP, group->id * m->exec.group_size, group->size, false);
@@ -240,6 +278,20 @@ void races_kernel_barrier(struct nvw_machine *m)
 	}
 }
 
+/* Of a work-group's member, which has returned. */
+static void drop_clocks(struct emu_races *r, struct party *party)
+{
+	for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+		vclock_drop(&r->clocks, party->ordered[lane]);
+		vclock_drop(&r->clocks, party->unscoped[lane]);
+	}
+	vclock *const fenced = &party->fenced->read[0][0];
+
+	for (unsigned i = 0; r->fences && i < sizeof *party->fenced / sizeof *fenced; i++) {
+		vclock_drop(&r->clocks, fenced[i]);
+	}
+}
+
 void races_group_finish(struct nvw_machine *m, const struct emu_group *group)
 {
 	struct emu_races *const r = m->races;
@@ -248,9 +300,8 @@ void races_group_finish(struct nvw_machine *m, const struct emu_group *group)
 	for (uint64_t i = first; r && i < first + m->exec.group_wavefronts; i++) {
 		struct party *const party = r->parties[i];
 
-		for (unsigned lane = 0; party && lane < EMU_LANES; lane++) {
-			vclock_drop(&r->clocks, party->ordered[lane]);
-			vclock_drop(&r->clocks, party->unscoped[lane]);
+		if (party) {
+			drop_clocks(r, party);
 		}
 		free(party);
 		r->parties[i] = NULL;
@@ -283,8 +334,9 @@ static const char *model_name(const struct emu_races *r)
 
 int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 {
-	const bool scopes = model == EMU_RACES_HRF ||
+	const bool scopes = model == EMU_RACES_HRF || model == EMU_RACES_SOURCE ||
 			    (model == EMU_RACES_CLAIMED && m->protocol->scopes != EMU_SCOPES_WIDENED);
+	const bool of_protocol = scopes && model != EMU_RACES_SOURCE;
 	struct emu_races *const r = calloc(1, sizeof *r);
 
 	assert(m->exec.number == 0 && !m->races);
@@ -293,10 +345,18 @@ int emu_check_races(struct nvw_machine *m, enum emu_race_model model)
 		return nvw_fail(NVW_E_MEMORY, "no memory for a race check");
 	}
 	r->scopes = scopes;
-	r->remote = scopes && m->protocol->scopes == EMU_SCOPES_PROMOTED;
-	r->by_cu = scopes && m->protocol->local_scope == COH_LOCAL_CU;
+	r->remote = of_protocol && m->protocol->scopes == EMU_SCOPES_PROMOTED;
+	r->by_cu = of_protocol && m->protocol->local_scope == COH_LOCAL_CU;
 	r->report.model = model_name(r);
 	return 0;
+}
+
+void emu_races_know_fences(struct nvw_machine *m)
+{
+	assert(m->exec.number == 0);
+	if (m->races) {
+		m->races->fences = true;
+	}
 }
 
 void emu_tell_syncs(

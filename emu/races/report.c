@@ -27,8 +27,11 @@ static struct emu_race_access told(
 		.work_item = work_item_of(m, wavefront, lane),
 		.group = race_group_of(m, wavefront)};
 
+	if (w->is_volatile) {
+		access.kind = w->is_write ? "volatile store" : "volatile load";
+	}
 	if (w->is_atomic) {
-		access.order = emu_order_names[w->op >> 16 & 0xff];
+		access.order = emu_order_names[w->op >> 16 & ORDER];
 		access.scope = emu_scope_names[w->op >> 24];
 	}
 	return access;
@@ -116,6 +119,22 @@ static bool is_new_race(const struct event *e, const struct cell *c, enum emu_ra
 	return new;
 }
 
+static bool is_ordered_without_scopes(
+	const struct event *e, unsigned lane, const struct access *x, uint64_t x_bit)
+{
+	struct emu_races *const r = e->m->races;
+	const struct party *const party = r->parties[e->wavefront];
+
+	if (!party) {
+		return false;
+	}
+	if (!vclock_unknown(&r->clocks, party->unscoped[lane], x->wavefront, x_bit, x->time)) {
+		return true;
+	}
+	return r->fences && race_is_strong(&r->whats[e->what]) &&
+	       !vclock_unknown(&r->clocks, party->fenced->read_unscoped[lane], x->wavefront, x_bit, x->time);
+}
+
 void race_tell(
 	const struct event *e, const struct cell *c, const struct access *x, unsigned x_lane, unsigned lane)
 {
@@ -130,9 +149,7 @@ void race_tell(
 	}
 	race->first = told(e->m, x->what, x->wavefront, x_lane);
 	race->second = told(e->m, e->what, e->wavefront, lane);
-	if (r->scopes && !atomics && r->parties[e->wavefront] &&
-		!vclock_unknown(&r->clocks, r->parties[e->wavefront]->unscoped[lane], x->wavefront,
-			UINT64_C(1) << x_lane, x->time)) {
+	if (r->scopes && !atomics && is_ordered_without_scopes(e, lane, x, UINT64_C(1) << x_lane)) {
 		blame(e, lane, x, x_lane, race);
 	}
 }

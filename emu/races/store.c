@@ -131,9 +131,10 @@ struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront)
 	NVW_DEEP_INVARIANT(wavefront < m->races->wavefronts);
 
 	struct party **const party = &m->races->parties[wavefront];
+	const bool fences = m->races->fences;
 
 	if (!*party) {
-		*party = malloc(sizeof **party);
+		*party = malloc(sizeof **party + fences * sizeof *(*party)->fenced);
 		if (!*party) {
 			race_out_of_memory(m);
 			return NULL;
@@ -141,6 +142,11 @@ struct party *race_party_of(struct nvw_machine *m, uint32_t wavefront)
 		for (unsigned lane = 0; lane < EMU_LANES; lane++) {
 			(*party)->ordered[lane] = (*party)->unscoped[lane] = VCLOCK_NONE;
 			(*party)->since[lane] = FIRST_TIME;
+		}
+		vclock *const fenced = &(*party)->fenced->read[0][0];
+
+		for (unsigned i = 0; fences && i < sizeof *(*party)->fenced / sizeof *fenced; i++) {
+			fenced[i] = VCLOCK_NONE;
 		}
 	}
 	return *party;

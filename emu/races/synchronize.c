@@ -37,8 +37,7 @@ void race_tell_sync(
 	}
 }
 
-/* A lane passes on its clock, by a place. */
-static void pass_on(const struct event *e, unsigned lane, vclock *released, vclock published, uint64_t place)
+void race_pass_on(const struct event *e, unsigned lane, vclock *released, vclock published, uint64_t place)
 {
 	race_learn(e->m->races, released, published);
 	race_tell_sync(e->m, EMU_SYNC_RELEASE, e->first_global + lane, place, false);
@@ -88,7 +87,7 @@ void race_forget_released(struct emu_races *r, struct cell *c, uint8_t mask)
 	}
 }
 
-static struct sync *sync_for(const struct event *e, struct cell *c)
+struct sync *race_sync_for(const struct event *e, struct cell *c)
 {
 	struct emu_races *const r = e->m->races;
 	uint32_t i = c->syncs;
@@ -113,8 +112,7 @@ static struct sync *sync_for(const struct event *e, struct cell *c)
 	return sync_at(r, i);
 }
 
-/* The clock released by work-items of a domain with local scope or wider; NULL if there is none. */
-static struct domain *domain_in(const struct emu_races *r, const struct sync *s, uint32_t id)
+struct domain *race_domain_in(const struct emu_races *r, const struct sync *s, uint32_t id)
 {
 	for (uint32_t i = s->domains; i; i = domain_at(r, i)->next) {
 		if (domain_at(r, i)->id == id) {
@@ -124,11 +122,11 @@ static struct domain *domain_in(const struct emu_races *r, const struct sync *s,
 	return NULL;
 }
 
-static void release_to_domain(const struct event *e, struct sync *s, unsigned lane, vclock published)
+void race_release_to_domain(const struct event *e, struct sync *s, unsigned lane, vclock published)
 {
 	struct emu_races *const r = e->m->races;
 	const uint32_t id = r->domain_of[e->wavefront];
-	struct domain *d = domain_in(r, s, id);
+	struct domain *d = race_domain_in(r, s, id);
 
 	if (!d) {
 		const uint32_t i = race_row_take(e->m, &r->domains);
@@ -141,14 +139,14 @@ static void release_to_domain(const struct event *e, struct sync *s, unsigned la
 			.next = s->domains, .id = id, .place = r->places++, .released = VCLOCK_NONE};
 		s->domains = i;
 	}
-	pass_on(e, lane, &d->released, published, d->place);
+	race_pass_on(e, lane, &d->released, published, d->place);
 }
 
 void race_release(const struct event *e, struct cell *c, unsigned lane)
 {
 	struct emu_races *const r = e->m->races;
 	const struct what *const w = &r->whats[e->what];
-	struct sync *const s = sync_for(e, c);
+	struct sync *const s = race_sync_for(e, c);
 	struct party *const party = race_party_of(e->m, e->wavefront);
 	vclock published, unscoped;
 
@@ -157,7 +155,7 @@ void race_release(const struct event *e, struct cell *c, unsigned lane)
 	}
 	published = vclock_mark(&r->clocks, party->ordered[lane], e->wavefront, e->lanes, r->time);
 	if (w->reach >= REACH_AGENT) {
-		pass_on(e, lane, &s->released[BY_AGENT], published, s->place + BY_AGENT);
+		race_pass_on(e, lane, &s->released[BY_AGENT], published, s->place + BY_AGENT);
 	}
 	if (r->scopes) {
 		unscoped = vclock_mark(&r->clocks, party->unscoped[lane], e->wavefront, e->lanes, r->time);
@@ -165,12 +163,12 @@ void race_release(const struct event *e, struct cell *c, unsigned lane)
 		race_learn(r, &s->released[IGNORING_SCOPES], unscoped);
 		vclock_drop(&r->clocks, unscoped);
 		if (w->reach >= REACH_LOCAL) {
-			pass_on(e, lane, &s->released[BY_LOCAL_OR_WIDER], published,
+			race_pass_on(e, lane, &s->released[BY_LOCAL_OR_WIDER], published,
 				s->place + BY_LOCAL_OR_WIDER);
-			release_to_domain(e, s, lane, published);
+			race_release_to_domain(e, s, lane, published);
 		}
 		if (w->reach == REACH_REMOTE) {
-			pass_on(e, lane, &s->released[BY_REMOTE], published, s->place + BY_REMOTE);
+			race_pass_on(e, lane, &s->released[BY_REMOTE], published, s->place + BY_REMOTE);
 		}
 		s->latest[w->reach] = e->what;
 		s->turn[w->reach] = ++r->turns;
@@ -239,7 +237,7 @@ static void acquire_scoped(
 
 	struct emu_races *const r = e->m->races;
 	const enum reach reach = r->whats[e->what].reach;
-	const struct domain *const d = domain_in(r, s, r->domain_of[e->wavefront]);
+	const struct domain *const d = race_domain_in(r, s, r->domain_of[e->wavefront]);
 	const vclock *const known = &party->ordered[lane];
 	vclock all;
 

@@ -22,13 +22,20 @@
 #define NVW_CUDA_MACHINE_VARIABLE "NVWAVE_CUDA_MACHINE" /* the machine file */
 #define NVW_CUDA_REPORT_VARIABLE \
 	"NVWAVE_CUDA_REPORT" /* where the report goes, JSON; without it there is none */
-#define NVW_CUDA_RACES_VARIABLE "NVWAVE_CUDA_RACES" /* claimed, drf, hrf; absent: no race detection */
+#define NVW_CUDA_RACES_VARIABLE \
+	"NVWAVE_CUDA_RACES" /* source, drf, hrf, with ":atomic": volatile accesses, too; absent: no race detection */
 
 #define NVW_CUDA_FENCE_VARIABLE "NVWAVE_CUDA_FENCE" /* host.fence_system: visible, durable, switched */
 
 #define NVW_CUDA_SBRP_VARIABLE "NVWAVE_CUDA_SBRP" /* host.sbrp: "nothing", "barriers", "refused" */
 
-enum nvw_cuda_order { NVW_CUDA_RELAXED, NVW_CUDA_ACQUIRE, NVW_CUDA_RELEASE, NVW_CUDA_ACQ_REL };
+enum nvw_cuda_order {
+	NVW_CUDA_RELAXED,
+	NVW_CUDA_ACQUIRE,
+	NVW_CUDA_RELEASE,
+	NVW_CUDA_ACQ_REL,
+	NVW_CUDA_BY_FENCE = 4 /* beside RELEASE: because of a fence before it, not by itself */
+};
 
 /* Memory of the program that kernels may access. */
 struct nvw_cuda_range {

@@ -91,7 +91,7 @@ samples = {
     "engine": "slurm", "sbatch": "--hold", "array": "2", "queue-limit": "9s", "reports": "out-reports", "data": "keys", "papers": "papers2", "seeds": "4",
     "against": "scope=workitem,workgroup", "mix": "load", "records": "30", "operations": "32",
     "rows": "1", "shows": "median", "of": "b", "font": "Times,9", "palette": "tol", "x": "b", "y": "a", "series": "b", "where": "a=1", "kind": "bars", "scale": "log-y", "title": "a title", "x-label": "words", "y-label": "words", "series-label": "words",
-    "programs": "1", "seconds": "0.0000001", "schedules": "1", "and-then": "2", "schedule": "2", "schedule-seed": "2", "schedule-depth": "2", "switch-at": "turns.c:1", "shrink": "off", "test": "zzz", "output-format": "json",
+    "programs": "1", "seconds": "0.0000001", "schedules": "1", "and-then": "2", "schedule": "2", "schedule-seed": "2", "schedule-depth": "2", "switch-at": "turns.c:1", "volatile": "atomic", "shrink": "off", "test": "zzz", "output-format": "json",
 }
 other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", "series"): "out.csv", ("crash", "check"): "false",
                  ("torture", "fault"): "nothing",
@@ -103,6 +103,7 @@ other_samples = {("run", "check"): "races", ("exec", "check"): "races", ("run", 
 no_effect_here = {
     "callers": "is in records and in findings, of which there are none here",
     "compare": "is about programs that nvwave-cc has built",
+    "volatile": "is about kernels, of which there are none here",
     "nested": "tests more, and finds nothing here", 
     "symmetric": "has nothing to skip here",
     "patch": "writes a file if a cure is found",

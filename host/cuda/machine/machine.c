@@ -34,6 +34,7 @@ static struct {
 	struct nvw_machine *machine;
 	char *fences; /* a line per work-item, by its number: fences release to it, and nobody else */
 	const struct nvw_cuda_job *job;
+	uint64_t of_volatile; /* in the op of a volatile access: it is no atomic */
 	bool failed;
 } self;
 
@@ -51,16 +52,24 @@ static int make_pool(uint64_t bytes)
 
 static int look_for_races(void)
 {
-	static const char *const names[] = {"claimed", "drf", "hrf"};
-	static const enum emu_race_model models[] = {EMU_RACES_CLAIMED, EMU_RACES_DRF, EMU_RACES_HRF};
-	const char *const asked = getenv(NVW_CUDA_RACES_VARIABLE);
+	static const struct {
+		const char *name;
+		enum emu_race_model model;
+		bool of_volatile;
+	} asked[] = {{"source", EMU_RACES_SOURCE, true}, {"drf", EMU_RACES_DRF, true},
+		{"hrf", EMU_RACES_HRF, true}, {"source:atomic", EMU_RACES_SOURCE, false},
+		{"drf:atomic", EMU_RACES_DRF, false}, {"hrf:atomic", EMU_RACES_HRF, false}};
+	const char *const name = getenv(NVW_CUDA_RACES_VARIABLE);
+	int error = 0;
 
-	for (unsigned i = 0; asked && i < sizeof names / sizeof *names; i++) {
-		if (!strcmp(names[i], asked)) {
-			return emu_check_races(self.machine, models[i]);
+	for (unsigned i = 0; name && i < sizeof asked / sizeof *asked; i++) {
+		if (!strcmp(asked[i].name, name)) {
+			error = emu_check_races(self.machine, asked[i].model);
+			self.of_volatile = asked[i].of_volatile ? EMU_OP_VOLATILE : 0;
 		}
 	}
-	return 0;
+	emu_races_know_fences(self.machine);
+	return error;
 }
 
 /* A DRAM device of that name is the host's pinned memory. */
@@ -205,12 +214,21 @@ static const struct nvw_site *site(const void *place)
 }
 
 static uint64_t issue(unsigned kind, uint64_t address, unsigned bytes, uint64_t value, uint64_t compare,
-	unsigned order, unsigned scope, const void *place)
+	unsigned order, unsigned scope, uint64_t also, const void *place)
 {
 	const unsigned log2 = (unsigned)__builtin_ctz(bytes);
-	const uint32_t op = kind | log2 << 8 | order << 16 | scope << 24;
+	const uint64_t op = (kind | log2 << 8 | order << 16 | scope << 24) | also;
 
-	return nvw__op(site(place), op, (const volatile void *)(uintptr_t)address, value, compare);
+	const struct nvw_site *const its = site(place);
+	struct nvw__request *const r = nvw__self;
+
+	r->address = address;
+	r->value = value;
+	r->compare = compare;
+	r->site = its;
+	r->op = op;
+	nvw__issue_here();
+	return r->value;
 }
 
 /* The longest piece of an access that is aligned, and no longer than 8 bytes. */
@@ -233,8 +251,8 @@ static void load_together(void *address, size_t n, bool is_volatile, const void 
 		const uint64_t at = ranges_locate((char *)address + done);
 		const unsigned piece = piece_of(at, n - done);
 		const uint64_t value = is_volatile ? issue(NVW__ATOMIC_LOAD, at, piece, 0, 0, NVW_RELAXED,
-							     NVW_SCOPE_AGENT, place) :
-						     issue(NVW__LOAD, at, piece, 0, 0, 0, 0, place);
+							     NVW_SCOPE_AGENT, self.of_volatile, place) :
+						     issue(NVW__LOAD, at, piece, 0, 0, 0, 0, 0, place);
 
 		memcpy(bytes + done, &value, piece);
 		done += piece;
@@ -270,9 +288,9 @@ static void store(void *address, size_t n, bool is_volatile, bool released, cons
 		memcpy(&value, from, piece);
 		if (is_volatile) {
 			issue(NVW__ATOMIC_STORE, at, piece, value, 0, released ? NVW_RELEASE : NVW_RELAXED,
-				NVW_SCOPE_AGENT, place);
+				NVW_SCOPE_AGENT, self.of_volatile | EMU_OP_BY_FENCE, place);
 		} else {
-			issue(NVW__STORE, at, piece, value, 0, 0, 0, place);
+			issue(NVW__STORE, at, piece, value, 0, 0, 0, 0, place);
 		}
 		window += piece;
 		from += piece;
@@ -306,16 +324,17 @@ static uint64_t atomic(unsigned operation, void *address, unsigned bytes, uint64
 	};
 	static const enum nvw_order orders[] = {NVW_RELAXED, NVW_ACQUIRE, NVW_RELEASE, NVW_ACQ_REL};
 
-	return issue(kinds[operation], ranges_locate(address), bytes, value, compare, orders[order],
-		scopes[scope], place);
+	return issue(kinds[operation], ranges_locate(address), bytes, value, compare,
+		orders[order & NVW_CUDA_ACQ_REL], scopes[scope],
+		order & NVW_CUDA_BY_FENCE ? EMU_OP_BY_FENCE : 0, place);
 }
 
 static void fence(unsigned scope, const void *place)
 {
 	const uint64_t own = (uint64_t)(uintptr_t)self.fences + nvw_global_id() % FENCE_LINES * LINE;
 
-	issue(NVW__ATOMIC_STORE, own, 8, 0, NVW_CUDA_OF_FENCE, NVW_RELEASE, scopes[scope], place);
-	issue(NVW__ATOMIC_LOAD, own, 8, 0, NVW_CUDA_OF_FENCE, NVW_ACQUIRE, scopes[scope], place);
+	issue(NVW__ATOMIC_STORE, own, 8, 0, NVW_CUDA_OF_FENCE, NVW_RELEASE, scopes[scope], 0, place);
+	issue(NVW__ATOMIC_LOAD, own, 8, 0, NVW_CUDA_OF_FENCE, NVW_ACQUIRE, scopes[scope], 0, place);
 }
 
 static void barrier(bool grid, const void *place)

@@ -92,9 +92,10 @@ void report_machine_ends(struct nvw_machine *machine)
 
 		races = races ? races : json_array();
 		json_array_append_new(
-			races, json_pack("{s:s, s:I, s:o, s:o}", "kernel", race->kernel, "times",
-				       (json_int_t)race->count, "first", access_json(&race->first), "second",
-				       access_json(&race->second)));
+			races, json_pack("{s:s, s:I, s:b, s:o, s:o}", "kernel", race->kernel, "times",
+				       (json_int_t)race->count, "scope_mismatch",
+				       race->scopes_to_blame || race->kind == EMU_RACE_SCOPES, "first",
+				       access_json(&race->first), "second", access_json(&race->second)));
 	}
 	if (r && !races) {
 		races = json_array();

@@ -126,7 +126,9 @@ static uint64_t on_machine(struct request *r)
 	uint64_t old;
 
 	if (me->fenced && r->operation != NVW_CUDA_LOAD) {
-		r->order = (enum nvw_cuda_order)(r->order | NVW_CUDA_RELEASE);
+		if (!(r->order & NVW_CUDA_RELEASE)) {
+			r->order = (enum nvw_cuda_order)(r->order | NVW_CUDA_RELEASE | NVW_CUDA_BY_FENCE);
+		}
 		me->fenced = false;
 	}
 	old = nvw_cuda_machine_atomic(r->operation, r->address, bytes_of(r->size), r->value, r->compare,

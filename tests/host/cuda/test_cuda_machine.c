@@ -46,8 +46,12 @@ static void races_are_told_with_their_lines(void **state)
 {
 	NEEDS_MACHINE();
 	build_machine();
-	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine fences", nvwave), 0);
+	assert_int_equal(
+		run("%s exec --check=races --volatile=atomic --protocol=gh -- ./machine fences", nvwave), 0);
 	assert_output_has("no races");
+	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine fences", nvwave), 1);
+	assert_output_has("volatile load at ");
+	assert_null(strstr(output, ": load at ")); /* what the flag orders is ordered */
 	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine no-fences", nvwave), 1);
 	assert_output_has("race in kernel hand_over_without_fences: ");
 	assert_output_has("machine.cu:28 and load at ");
@@ -69,6 +73,30 @@ static void an_atomic_that_races_is_told_with_its_line(void **state)
 	assert_output_has("machine.cu:217, ");
 	assert_null(strstr(output, "pmem.")); /* the host has flushed nothing */
 	assert_output_has("host.seconds ");
+}
+
+/* Under protocols that know scopes and that do not. */
+static void wrong_scopes_fences_and_locks_are_told_and_right_ones_are_not(void **state)
+{
+	static const char *const protocols[] = {"vi", "hlrc"};
+
+	NEEDS_MACHINE();
+	build("-O1", "scopes", SOURCE("scopes.cu"));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(
+			run("%s exec --check=races --protocol=%s -- ./scopes right", nvwave, protocols[i]),
+			0);
+		assert_output_has("no races");
+		assert_int_equal(
+			run("for s in $(./scopes); do %s exec --check=races --protocol=%s --report=found "
+			    "-- ./scopes $s; test $? = 1 && grep -q ^race found || echo missed $s; done",
+				nvwave, protocols[i]),
+			0);
+		assert_string_equal(output, "");
+	}
+	assert_int_equal(
+		run("%s exec --check=races --protocol=hlrc -- ./scopes race:message-of-a-block", nvwave), 1);
+	assert_output_has("times, scope mismatch\n");
 }
 
 /* Of any scope, of however many work-items. */
@@ -358,6 +386,7 @@ int main(void)
 		cmocka_unit_test(values_come_from_the_caches),
 		cmocka_unit_test(races_are_told_with_their_lines),
 		cmocka_unit_test(an_atomic_that_races_is_told_with_its_line),
+		cmocka_unit_test(wrong_scopes_fences_and_locks_are_told_and_right_ones_are_not),
 		cmocka_unit_test(a_fence_races_with_nothing_and_orders_nothing_by_itself),
 		cmocka_unit_test(each_kernel_has_its_time_and_statistics),
 		cmocka_unit_test(registered_files_are_nvram),
