@@ -204,7 +204,8 @@ struct host_unlogged {
 	uint64_t off, times; /* off: of the first time */
 };
 
-enum { HOST_SPOOL_WINDOW = 1 << 25 }; /* the spool grows by these bytes; mapped at a time */
+/* The spool grows by these bytes, or by those of a larger event; mapped at a time. Most runs need no second window. */
+enum { HOST_SPOOL_WINDOW = 1 << 21 };
 
 /* Reasons why the log is incomplete. Each one is reported. */
 /* clang-format off */

@@ -16,7 +16,7 @@ enum { WINDOW = HOST_SPOOL_WINDOW };
 
 static struct {
 	uint8_t *window;
-	uint64_t window_off;
+	uint64_t window_off, window_bytes;
 	uint64_t call; /* number of the event that changes belong to */
 } spool;
 
@@ -67,19 +67,21 @@ uint8_t *host_room(size_t n)
 	if (!host_control->record) {
 		return NULL;
 	}
-	if (spool.window != NULL && tail >= spool.window_off && tail + n <= spool.window_off + WINDOW) {
+	if (spool.window != NULL && tail >= spool.window_off &&
+		tail + n <= spool.window_off + spool.window_bytes) {
 		return spool.window + (tail - spool.window_off);
 	}
 	if (spool.window != NULL) {
-		munmap(spool.window, WINDOW);
+		munmap(spool.window, spool.window_bytes);
 		spool.window = NULL;
 	}
 	const uint64_t off = tail & ~(uint64_t)(HOST_PAGE - 1);
+	const uint64_t bytes = nvw_max(WINDOW, (tail - off + n + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1));
 	const int fd = host_open("spool", -1, O_RDWR);
 	void *at = MAP_FAILED;
 
-	if (fd >= 0 && host_grow(fd, off, WINDOW, false) == 0) {
-		at = mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)off);
+	if (fd >= 0 && host_grow(fd, off, bytes, false) == 0) {
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)off);
 	}
 	if (fd >= 0) {
 		close(fd);
@@ -91,6 +93,7 @@ uint8_t *host_room(size_t n)
 	}
 	spool.window = at;
 	spool.window_off = off;
+	spool.window_bytes = bytes;
 	return spool.window + (tail - off);
 }
 

@@ -37,12 +37,13 @@ def write_synced(path):
 
 def test_room():
     """Files of at most so many bytes: the session's own have no room, or the record has none."""
-    write_synced("synced.py")
+    with open("much.py", "w", encoding="utf-8") as f:
+        f.write("import os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\nfor _ in range(8):\n    os.pwrite(fd, b'x' * (4 << 20), 0)\n")
     with open("pool", "wb") as f:
         f.write(bytes(4096))
     before = set(os.listdir("."))
     for name, most, file in (("session", 1 << 16, r"nvwave-exec-[^/]*"), ("record", 30 << 20, "nvwave-exec-[^/]*/spool")):
-        done = subprocess.run([NVWAVE, "crash", "--exec=%s synced.py {}" % sys.executable, "--image=pool", "--check=true"], capture_output=True, text=True,
+        done = subprocess.run([NVWAVE, "crash", "--exec=%s much.py {}" % sys.executable, "--image=pool", "--check=true"], capture_output=True, text=True,
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
         text = done.stdout + done.stderr
         needed = re.search(r"%s/%s: [A-Z][a-z ]*: (\d+) bytes are needed; set TMPDIR to a folder" % (re.escape(os.getcwd()), file), text)
@@ -51,6 +52,7 @@ def test_room():
 
 
 def test_synced():
+    write_synced("synced.py")
     status, text = run(NVWAVE, "crash", "--exec=%s synced.py {}" % sys.executable, "--image=pool", "--check=true", "--model=x86")
     ok(status == 0 and "never synced" not in text, "a_write_that_is_synced_has_no_note_under_x86", status, text)
 
