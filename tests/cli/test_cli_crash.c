@@ -106,8 +106,9 @@ static uint64_t sum_of(const char *text, const char *name)
 static void shards_together_are_the_whole(void **state)
 {
 	skip_if_sanitized();
-	const uint64_t failing = sum_of(command_run(BROKEN " --output-format=json")->out, "states_failing");
-	const uint64_t distinct = sum_of(command_run(BROKEN " --output-format=json")->out, "states_distinct");
+	const char *const report = command_run(BROKEN " --output-format=json")->out;
+	const uint64_t failing = sum_of(report, "states_failing"),
+		       distinct = sum_of(report, "states_distinct");
 
 	for (unsigned i = 1; i <= 3; i++) {
 		char words[256], name[32];
@@ -123,8 +124,10 @@ static void shards_together_are_the_whole(void **state)
 
 	snprintf(words, sizeof words, "crash --merge %s/part-1 %s/part-2 %s/part-3 --output-format=json",
 		command_dir(), command_dir(), command_dir());
-	assert_int_equal(sum_of(command_run(words)->out, "states_failing"), failing);
-	assert_int_equal(sum_of(command_run(words)->out, "states_distinct"), distinct);
+	const char *const merged = command_run(words)->out;
+
+	assert_int_equal(sum_of(merged, "states_failing"), failing);
+	assert_int_equal(sum_of(merged, "states_distinct"), distinct);
 	command_remove("part-1");
 	command_remove("part-2");
 	command_remove("part-3");
@@ -184,9 +187,8 @@ static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 
 static void the_matrix_says_which_barriers_are_needed(void **state)
 {
-	command_expect(
-		"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 --matrix "
-		"--states=200",
+	command_expect("crash btree --order=14 --count=100 --preload=50 --batch=100 --group-size=64 --matrix "
+		       "--states=200",
 		0, "(only buffered-epoch; no state that epoch permits fails)", "");
 	command_expect("crash kv --count=60 --batch=20 --slots=16 --matrix --states=100", 0,
 		"not needed in any state that epoch or buffered-epoch permits: ", "");
@@ -195,11 +197,11 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
 		"--states=150",
 		0, "needed: with none scope message 0 is lost: its production was acknowledged", "");
 	command_expect(
-		"crash btree --count=300 --preload=100 --batch=100 --group-size=64 --matrix --states=200 "
+		"crash btree --count=100 --preload=50 --batch=100 --group-size=64 --matrix --states=200 "
 		"--mutate=no-undo",
 		1, " outside of the budget)", "");
 	command_expect(
-		"crash btree --count=100 --preload=50 --batch=100 --group-size=64 --matrix --states=50", 0,
+		"crash btree --count=100 --preload=50 --batch=100 --group-size=64 --matrix --states=20", 0,
 		"nothing failed with work-group scope in a sample under buffered-epoch", "");
 }
 
@@ -210,7 +212,7 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
 static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
 {
 	skip_if_sanitized();
-#define TWO_NVRAM "--machine=two-nvram --count=600 --preload=300 --batch=200 --group-size=64 --states=400"
+#define TWO_NVRAM "--machine=two-nvram --count=200 --preload=100 --batch=100 --group-size=64 --states=400"
 #define SWAPPED                                                                     \
 	" --set=nvram.write=1us --set=nvram.domain=device --set=nvram2.write=100ns" \
 	" --set=nvram2.domain=adr"

@@ -465,8 +465,8 @@ static void hangs_have_their_line_and_do_not_eat_the_budget(void **state)
 	skip_if_sanitized();
 	clean();
 	assert_int_equal(
-		run("%s crash --exec='%s run pool 10 forgets' --image=pool --oracle=replay "
-		    "--and-then='%s go-on' --states=200 --timeout=500ms --cures=off --output-format=json "
+		run("%s crash --exec='%s run pool 6 forgets' --image=pool --oracle=replay "
+		    "--and-then='%s go-on' --states=60 --timeout=200ms --cures=off --output-format=json "
 		    "--html=page >report",
 			nvwave, skeleton, skeleton),
 		1);
