@@ -242,7 +242,7 @@ static int start(struct exploration *x, struct ct_worker *w)
 	NVW_INVARIANT(w->pid == 0);
 	w->hung = false;
 	w->sequence = w->shared->sequence;
-	w->sequence_cpu = 0;
+	w->sequence_cpu = w->used = 0;
 	w->look = (struct ct_hang_look){0};
 	w->sequence_wall = ct_wall_seconds();
 	fflush(NULL);
@@ -357,10 +357,8 @@ static int note_death(struct exploration *x, struct ct_worker *w, int status)
 
 static bool hangs_alike(const struct exploration *x, struct ct_worker *w)
 {
-	const struct ct_hang_state state = {.pid = w->pid,
-		.cpu = ct_cpu_seconds(w->pid) - w->sequence_cpu,
-		.slowest = w->shared->slowest,
-		.timeout_ms = x->e->options.timeout_ms};
+	const struct ct_hang_state state = {
+		.pid = w->pid, .cpu = w->used, .slowest = w->slowest, .timeout_ms = x->e->options.timeout_ms};
 
 	return ct_hang_is_alike(x->hangs, &state, &w->look);
 }
@@ -369,13 +367,20 @@ static bool hangs_alike(const struct exploration *x, struct ct_worker *w)
 static void watch(const struct exploration *x, struct ct_worker *w)
 {
 	NVW_INVARIANT(w->pid > 0);
+	const double cpu = ct_cpu_seconds(w->pid);
+
 	if (w->shared->sequence != w->sequence || w->shared->phase == CT_PHASE_IDLE) {
+		w->slowest = MAX(w->slowest, w->used);
 		w->sequence = w->shared->sequence;
-		w->sequence_cpu = ct_cpu_seconds(w->pid);
+		w->sequence_cpu = cpu;
 		w->sequence_wall = ct_wall_seconds();
+		w->used = 0;
 		w->look = (struct ct_hang_look){0};
-	} else if (ct_over_limit(w->pid, w->sequence_cpu, w->sequence_wall, x->e->options.timeout_ms) ||
-		   hangs_alike(x, w)) {
+		return;
+	}
+	w->used = cpu - w->sequence_cpu;
+	if (ct_over_limit(w->pid, w->sequence_cpu, w->sequence_wall, x->e->options.timeout_ms) ||
+		hangs_alike(x, w)) {
 		w->hung = true;
 		ct_end_hanging(w->pid, &w->shared->frames);
 	}

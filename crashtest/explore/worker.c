@@ -238,14 +238,10 @@ static void judge_state(struct range *r, uint64_t draw, bool learning)
 	nvw__findings_clear(&r->findings);
 	ct_image_forget_reads(&m->image);
 	s->phase = CT_PHASE_OPEN;
-	const double began = ct_wall_seconds();
 	const int verdict = r->e->robust != NULL ?
 				    ct_robust_judge(r->e->robust, m, r->levels, &r->findings, &s->phase) :
 				    r->e->judge(r->e->context, &m->image, &m->acks, &r->findings, &s->phase);
 
-	const double took = ct_wall_seconds() - began;
-
-	s->slowest = MAX(s->slowest, took);
 	r->failed = r->failed || verdict != 0;
 	r->alike = verdict == NVW_E_INCONSISTENT ? r->alike + 1 : 0;
 	if (verdict == NVW_E_INCONSISTENT && !again) {

@@ -26,7 +26,6 @@ struct ct_shared {
 	volatile uint32_t finished;
 	uint32_t gave_up;          /* too many workers died in this range */
 	uint64_t hangs_alike;      /* of a slice: those that its process cut early */
-	volatile double slowest;   /* wall-clock seconds of the slowest state that terminated */
 	volatile uint64_t judged;  /* key of the state being judged, 0: none */
 	volatile uint32_t counted; /* that state has been counted */
 	uint64_t retried; /* key of a state whose worker was killed from outside: it is judged again */
@@ -62,6 +61,8 @@ struct ct_worker {
 	uint64_t first, last;       /* instants of the range */
 	uint64_t sequence;          /* at the last look, and the time of its last change */
 	double sequence_cpu, sequence_wall;
+	double used;              /* CPU seconds of the state, as of the last look */
+	double slowest;           /* of the slowest state that terminated */
 	struct ct_hang_look look; /* at a state that takes long */
 	unsigned deaths;
 	uint64_t killed; /* key of the state in which the last worker was killed from outside, */

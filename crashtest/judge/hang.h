@@ -35,7 +35,7 @@ bool ct_hang_wait(
 struct ct_hang_state {
 	pid_t pid;      /* of the worker */
 	double cpu;     /* seconds that it has used for the state */
-	double slowest; /* wall-clock seconds of its slowest state that terminated */
+	double slowest; /* CPU seconds of its slowest state that terminated, as of the last look at it */
 	unsigned timeout_ms;
 };
 
