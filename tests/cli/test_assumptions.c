@@ -39,14 +39,14 @@ static void expect(const char *part)
 	}
 }
 
-static void both_bugs_are_found_without_assumptions(void **state)
+TEST(both_bugs_are_found_without_assumptions)
 {
 	assert_int_equal(crash(""), 1);
 	expect(" 1  second without first");
 	expect(" 2  third without second");
 }
 
-static void a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with_its_cure(void **state)
+TEST(a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with_its_cure)
 {
 	assert_int_equal(crash("--assume-durable=list.c:31"), 1);
 	expect("INCONSISTENT   1 finding");
@@ -58,7 +58,7 @@ static void a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with
 	expect("and list.c:40 assumed durable");
 }
 
-static void stores_assumed_ordered_take_their_bug_away_in_this_order_alone(void **state)
+TEST(stores_assumed_ordered_take_their_bug_away_in_this_order_alone)
 {
 	assert_int_equal(crash("--assume-ordered=list.c:31:list.c:40"), 1);
 	expect("INCONSISTENT   1 finding");
@@ -74,7 +74,7 @@ static void stores_assumed_ordered_take_their_bug_away_in_this_order_alone(void 
  * The order that is there already, by a fence or because nothing is stored later; nothing is uncertain where
  * all is durable at once.
  */
-static void an_assumption_that_changes_nothing_says_so(void **state)
+TEST(an_assumption_that_changes_nothing_says_so)
 {
 #define NOTHING ", which changes nothing: no state is without it"
 	assert_int_equal(crash("--assume-ordered=list.c:31:list.c:40"), 1);
@@ -100,14 +100,14 @@ static void an_assumption_that_changes_nothing_says_so(void **state)
 	run("rm fenced page");
 }
 
-static void an_assumption_about_a_line_without_stores_is_refused_with_lines_near_it(void **state)
+TEST(an_assumption_about_a_line_without_stores_is_refused_with_lines_near_it)
 {
 	assert_int_equal(crash("--assume-durable=list.c:33"), 2);
 	expect("list.c:33: the log has no store at this line; lines near it that have: 31, 40, 50");
 }
 
 /* Few states were tested then: that says nothing against a cure. */
-static void stop_after_one_lists_one_and_denies_no_cure(void **state)
+TEST(stop_after_one_lists_one_and_denies_no_cure)
 {
 	assert_int_equal(crash("--stop-after=1"), 1);
 	expect("INCONSISTENT   1 finding");
@@ -147,17 +147,4 @@ static int clean_up(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_bugs_are_found_without_assumptions),
-		cmocka_unit_test(
-			a_store_assumed_durable_takes_its_bug_away_and_leaves_the_other_with_its_cure),
-		cmocka_unit_test(stores_assumed_ordered_take_their_bug_away_in_this_order_alone),
-		cmocka_unit_test(an_assumption_that_changes_nothing_says_so),
-		cmocka_unit_test(an_assumption_about_a_line_without_stores_is_refused_with_lines_near_it),
-		cmocka_unit_test(stop_after_one_lists_one_and_denies_no_cure),
-	};
-
-	return cmocka_run_group_tests(tests, prepare, clean_up);
-}
+GROUP(prepare, clean_up);

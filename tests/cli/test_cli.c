@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command as its users meet it: run as a process, its exit status, what it says and what it leaves
  * behind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "command.h"
 #include "common/skip.h"
@@ -20,7 +15,7 @@
 
 /* ---- Bad input ----------------------------------------------------------------------------- */
 
-static void bad_input_is_refused_with_a_message_that_helps(void **state)
+TEST(bad_input_is_refused_with_a_message_that_helps)
 {
 	static const struct {
 		const char *words, *message;
@@ -116,7 +111,7 @@ static void bad_input_is_refused_with_a_message_that_helps(void **state)
 	assert_int_equal(command_files(), 0);
 }
 
-static void every_command_explains_itself(void **state)
+TEST(every_command_explains_itself)
 {
 	static const char *const commands[] = {"run --help", "run kv --help", "crash --help", "replay --help",
 		"recover --help", "inspect --help", "log --help", "litmus --help", "list --help"};
@@ -126,7 +121,7 @@ static void every_command_explains_itself(void **state)
 	}
 }
 
-static void keys_of_machine_files_are_listed_by_section(void **state)
+TEST(keys_of_machine_files_are_listed_by_section)
 {
 	const char *const l2 = command_run("list keys l2")->out;
 
@@ -137,7 +132,7 @@ static void keys_of_machine_files_are_listed_by_section(void **state)
 	assert_non_null(strstr(command_run("list keys l4")->err, "no section \"l4\""));
 }
 
-static void every_shipped_machine_runs_every_protocol(void **state)
+TEST(every_shipped_machine_runs_every_protocol)
 {
 	static const char *const machines[] = {"gope18", "alsop16", "sinclair15"};
 	static const char *const protocols[] = {"vi", "gd", "gh"};
@@ -152,7 +147,7 @@ static void every_shipped_machine_runs_every_protocol(void **state)
 	}
 }
 
-static void a_wrong_machine_file_is_refused_with_its_line(void **state)
+TEST(a_wrong_machine_file_is_refused_with_its_line)
 {
 	command_text("m.ini", "[gpu]\ncus = 8\n[nvram]\nwrite = 300\n");
 	command_expect("run kv --machine=%D/m.ini", 2, "", "m.ini:4: nvram.write: 300 has no unit");
@@ -164,7 +159,7 @@ static void a_wrong_machine_file_is_refused_with_its_line(void **state)
 	command_remove("m.ini");
 }
 
-static void a_machine_that_was_dumped_is_the_same_machine(void **state)
+TEST(a_machine_that_was_dumped_is_the_same_machine)
 {
 	char first[8192], second[8192];
 	char words[512];
@@ -190,7 +185,7 @@ static void a_machine_that_was_dumped_is_the_same_machine(void **state)
 
 /* ---- Keys ---------------------------------------------------------------------------------- */
 
-static void empty_and_malformed_key_files_are_refused(void **state)
+TEST(empty_and_malformed_key_files_are_refused)
 {
 	command_text("keys", "");
 	command_expect("run kv --keys=%D/keys", 2, "", "keys");
@@ -203,7 +198,7 @@ static void empty_and_malformed_key_files_are_refused(void **state)
 }
 
 /* An empty file of the library's name in front of the real one. */
-static void a_missing_library_is_missed_by_those_alone_who_need_it(void **state)
+TEST(a_missing_library_is_missed_by_those_alone_who_need_it)
 {
 	const char *const path = getenv("LD_LIBRARY_PATH");
 	char *const before = path ? strdup(path) : NULL;
@@ -221,7 +216,7 @@ static void a_missing_library_is_missed_by_those_alone_who_need_it(void **state)
 
 /* ---- Results ------------------------------------------------------------------------------- */
 
-static void json_of_run_and_crash_has_what_is_promised(void **state)
+TEST(json_of_run_and_crash_has_what_is_promised)
 {
 	json_error_t error;
 	json_t *root = json_loads(command_run("run kv --count=200 --output-format=json")->out, 0, &error);
@@ -247,7 +242,7 @@ static void json_of_run_and_crash_has_what_is_promised(void **state)
 	json_decref(root);
 }
 
-static void a_run_is_told_in_a_few_lines_with_units(void **state)
+TEST(a_run_is_told_in_a_few_lines_with_units)
 {
 	static const char *const rows[] = {"\nmemory accesses      ", "\nNVRAM                ",
 		"\npersistent stores    ", " of work-groups, 0 of kernels; they waited ", "\nkv.operations ",
@@ -286,7 +281,7 @@ static void a_run_is_told_in_a_few_lines_with_units(void **state)
 	json_decref(root);
 }
 
-static void statistics_are_lines_between_markers(void **state)
+TEST(statistics_are_lines_between_markers)
 {
 	const struct command_outcome *const o = command_run("run kv --count=100 --statistics");
 
@@ -299,7 +294,7 @@ static void statistics_are_lines_between_markers(void **state)
 	assert_non_null(strstr(o->out, "\n---------- End Simulation Statistics   ----------\n"));
 }
 
-static void host_readers_are_measured_beside_the_kernels(void **state)
+TEST(host_readers_are_measured_beside_the_kernels)
 {
 	static const char *const rows[] = {"gpu_operations", "gpu_rate", "lookups", "lookup_rate",
 		"lookup_p50", "lookup_p99", "lookup_p999", "scans", "scan_rate", "scan_p50", "scan_p99",
@@ -323,7 +318,7 @@ static void host_readers_are_measured_beside_the_kernels(void **state)
 	}
 }
 
-static void one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_tests(void **state)
+TEST(one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_tests)
 {
 	static const char *const scopes[] = {"workgroup", "kernel"};
 
@@ -340,7 +335,7 @@ static void one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_t
 	command_expect("run btree --barriers=paper", 2, "", "give --undo=off");
 }
 
-static void host_readers_are_refused_where_nothing_is_served(void **state)
+TEST(host_readers_are_refused_where_nothing_is_served)
 {
 	command_expect("run sgemm --host-readers=1", 2, "", "sgemm does not support host readers");
 	command_expect("run btree --persist=off --host-readers=1", 2, "",
@@ -356,7 +351,7 @@ static void host_readers_are_refused_where_nothing_is_served(void **state)
 
 #define RACING "run kv --count=1500 --records=100 --mutate=split-publish --check=races"
 
-static void races_are_told_with_their_source_lines_and_end_in_exit_status_1(void **state)
+TEST(races_are_told_with_their_source_lines_and_end_in_exit_status_1)
 {
 	json_error_t error;
 	const json_t *races, *pair;
@@ -380,7 +375,7 @@ static void races_are_told_with_their_source_lines_and_end_in_exit_status_1(void
 	json_decref(root);
 }
 
-static void looking_for_races_changes_nothing_else(void **state)
+TEST(looking_for_races_changes_nothing_else)
 {
 	json_error_t error;
 	json_t *const without = json_loads(
@@ -400,7 +395,7 @@ static void looking_for_races_changes_nothing_else(void **state)
 	json_decref(with);
 }
 
-static void a_real_key_trace_runs_as_it_is(void **state)
+TEST(a_real_key_trace_runs_as_it_is)
 {
 	const char *const shared = getenv("SHARED_DATA");
 	char path[512], words[1024];
@@ -415,7 +410,7 @@ static void a_real_key_trace_runs_as_it_is(void **state)
 }
 
 /* A model that forbids what every machine does: exit status 1; a mistake in the text: 2, with its line. */
-static void litmus_tests_have_verdicts_and_exit_statuses(void **state)
+TEST(litmus_tests_have_verdicts_and_exit_statuses)
 {
 	static const char *const texts[][2] = {
 		{"good.litmus", "test a\nmodel HRF\nP0@wg0{W(plain) x=1}\noutcome x==0\nverdict forbidden\n"},
@@ -449,28 +444,4 @@ static void litmus_tests_have_verdicts_and_exit_statuses(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad_input_is_refused_with_a_message_that_helps),
-		cmocka_unit_test(every_command_explains_itself),
-		cmocka_unit_test(keys_of_machine_files_are_listed_by_section),
-		cmocka_unit_test(every_shipped_machine_runs_every_protocol),
-		cmocka_unit_test(a_wrong_machine_file_is_refused_with_its_line),
-		cmocka_unit_test(a_machine_that_was_dumped_is_the_same_machine),
-		cmocka_unit_test(empty_and_malformed_key_files_are_refused),
-		cmocka_unit_test(json_of_run_and_crash_has_what_is_promised),
-		cmocka_unit_test(a_run_is_told_in_a_few_lines_with_units),
-		cmocka_unit_test(statistics_are_lines_between_markers),
-		cmocka_unit_test(host_readers_are_measured_beside_the_kernels),
-		cmocka_unit_test(host_readers_are_refused_where_nothing_is_served),
-		cmocka_unit_test(one_barrier_a_level_builds_a_right_tree_and_is_no_subject_of_crash_tests),
-		cmocka_unit_test(races_are_told_with_their_source_lines_and_end_in_exit_status_1),
-		cmocka_unit_test(looking_for_races_changes_nothing_else),
-		cmocka_unit_test(litmus_tests_have_verdicts_and_exit_statuses),
-		cmocka_unit_test(a_missing_library_is_missed_by_those_alone_who_need_it),
-		cmocka_unit_test(a_real_key_trace_runs_as_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
-}
+GROUP(command_set_up, command_tear_down);

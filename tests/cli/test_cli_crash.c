@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Crash tests as the users of the command meet them: verdicts, saved findings, shards, logs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "command.h"
 #include "common/skip.h"
@@ -19,7 +14,7 @@
 
 #include <jansson.h>
 
-static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state)
+TEST(an_inconsistency_is_exit_status_1_with_the_source_lines)
 {
 	command_expect("crash btree --count=300 --preload=100 --batch=100 --group-size=64 "
 		       "--mutate=update-before-log",
@@ -29,7 +24,7 @@ static void an_inconsistency_is_exit_status_1_with_the_source_lines(void **state
 }
 
 /* The state is worked on again when it is replayed. */
-static void a_state_fails_after_going_on_and_is_replayed_so(void **state)
+TEST(a_state_fails_after_going_on_and_is_replayed_so)
 {
 	char line[512];
 
@@ -58,7 +53,7 @@ static void a_state_fails_after_going_on_and_is_replayed_so(void **state)
 	"crash btree --order=14 --count=300 --preload=100 --batch=100 --group-size=64 " \
 	"--mutate=update-before-log --model=epoch"
 
-static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(void **state)
+TEST(a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool)
 {
 	command_expect(BROKEN " --save=%D/findings", 1, "replay with: nvwave replay", "");
 	command_expect("replay %D/findings/finding-1", 1, "REPRODUCED", "");
@@ -69,7 +64,7 @@ static void a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool(v
 	assert_int_equal(command_files(), 0);
 }
 
-static void the_html_page_has_verdict_findings_and_source_lines(void **state)
+TEST(the_html_page_has_verdict_findings_and_source_lines)
 {
 	skip_if_sanitized();
 	static char page[1 << 20];
@@ -103,7 +98,7 @@ static uint64_t sum_of(const char *text, const char *name)
 	return n;
 }
 
-static void shards_together_are_the_whole(void **state)
+TEST(shards_together_are_the_whole)
 {
 	skip_if_sanitized();
 	const char *const report = command_run(BROKEN " --output-format=json")->out;
@@ -135,7 +130,7 @@ static void shards_together_are_the_whole(void **state)
 }
 
 /* SIGINT in the middle, twice; then to the end. */
-static void an_interrupted_exploration_goes_on_where_it_was(void **state)
+TEST(an_interrupted_exploration_goes_on_where_it_was)
 {
 	skip_if_sanitized();
 	static const char whole[] =
@@ -185,7 +180,7 @@ static void an_interrupted_exploration_goes_on_where_it_was(void **state)
 	command_remove("checkpoint");
 }
 
-static void the_matrix_says_which_barriers_are_needed(void **state)
+TEST(the_matrix_says_which_barriers_are_needed)
 {
 	command_expect("crash btree --order=14 --count=100 --preload=50 --batch=100 --group-size=64 --matrix "
 		       "--states=200",
@@ -209,7 +204,7 @@ static void the_matrix_says_which_barriers_are_needed(void **state)
  * The undo log on a fast device inside the domain, the nodes on a slow one outside of it, and the other way
  * round.
  */
-static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
+TEST(a_pool_on_two_nvram_devices_is_crash_tested_as_one)
 {
 	skip_if_sanitized();
 #define TWO_NVRAM "--machine=two-nvram --count=200 --preload=100 --batch=100 --group-size=64 --states=400"
@@ -233,7 +228,7 @@ static void a_pool_on_two_nvram_devices_is_crash_tested_as_one(void **state)
 }
 
 /* The log's pool on a near device, the table's on a far one; a crash state is one of both. */
-static void pools_on_two_nvram_devices_are_crash_tested_together(void **state)
+TEST(pools_on_two_nvram_devices_are_crash_tested_together)
 {
 #define NEAR_FAR "tiered --machine=near-far --table-device=far --count=96 --group-size=8"
 	command_expect("crash " NEAR_FAR " --states=400", 0, "NO FAILURE FOUND in ", "");
@@ -256,7 +251,7 @@ static void pools_on_two_nvram_devices_are_crash_tested_together(void **state)
 	command_expect("list stats", 0, "device.NAME.reads", "");
 }
 
-static void every_state_of_a_small_run_is_accounted_for(void **state)
+TEST(every_state_of_a_small_run_is_accounted_for)
 {
 	command_expect("crash kv --count=6 --batch=2 --slots=16 --model=epoch", 0,
 		"100 %: all instants exhausted", "");
@@ -285,7 +280,7 @@ static void expect_times_within_the_run(const char *line)
 	json_decref(o);
 }
 
-static void every_time_of_a_report_counts_from_the_end_of_the_set_up(void **state)
+TEST(every_time_of_a_report_counts_from_the_end_of_the_set_up)
 {
 #define LONG_SET_UP \
 	"crash kv --count=64 --preload=640 --batch=64 --mutate=publish-before-value --output-format=json "
@@ -302,7 +297,7 @@ static void every_time_of_a_report_counts_from_the_end_of_the_set_up(void **stat
 }
 
 /* It judges one state, and says nothing of the others. */
-static void a_finding_that_is_gone_passes(void **state)
+TEST(a_finding_that_is_gone_passes)
 {
 	static char image[4097];
 
@@ -330,7 +325,7 @@ static void a_finding_that_is_gone_passes(void **state)
  * Of which nothing is said that was not looked at: states beyond the budget, other instants than a kill's,
  * other shards, what --symmetric skips.
  */
-static void a_sample_in_which_nothing_fails_is_not_consistent(void **state)
+TEST(a_sample_in_which_nothing_fails_is_not_consistent)
 {
 #define WIDE  "crash stack --count=24 --mode=permitted --states=60"
 #define SMALL "crash kv --count=6 --batch=2 --slots=16 --model=epoch"
@@ -367,7 +362,7 @@ static void a_sample_in_which_nothing_fails_is_not_consistent(void **state)
 		0, "\"verdict\": \"not-refuted\"", "");
 }
 
-static void the_tutorial_finds_its_bug_and_mends_it(void **state)
+TEST(the_tutorial_finds_its_bug_and_mends_it)
 {
 	char words[512];
 
@@ -382,7 +377,7 @@ static void the_tutorial_finds_its_bug_and_mends_it(void **state)
 	command_expect(words, 0, "CONSISTENT   all 2^", "");
 }
 
-static void a_refused_store_says_the_real_limit(void **state)
+TEST(a_refused_store_says_the_real_limit)
 {
 	static const char command[] =
 		"crash --store-log=%D/a.log --image=%D/image --check=true --model=pmreorder --states=4";
@@ -405,33 +400,11 @@ static void a_refused_store_says_the_real_limit(void **state)
 	command_remove("image");
 }
 
-static void logs_are_written_and_dumped(void **state)
+TEST(logs_are_written_and_dumped)
 {
 	command_expect("run kv --count=20 --log=%D/a.nvl", 0, "", "");
 	command_expect("log dump %D/a.nvl", 0, "launch", "");
 	command_remove("a.nvl");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_state_fails_after_going_on_and_is_replayed_so),
-		cmocka_unit_test(an_inconsistency_is_exit_status_1_with_the_source_lines),
-		cmocka_unit_test(a_saved_finding_is_replayed_to_the_same_verdict_and_holds_the_pool),
-		cmocka_unit_test(the_html_page_has_verdict_findings_and_source_lines),
-		cmocka_unit_test(shards_together_are_the_whole),
-		cmocka_unit_test(an_interrupted_exploration_goes_on_where_it_was),
-		cmocka_unit_test(the_matrix_says_which_barriers_are_needed),
-		cmocka_unit_test(a_pool_on_two_nvram_devices_is_crash_tested_as_one),
-		cmocka_unit_test(pools_on_two_nvram_devices_are_crash_tested_together),
-		cmocka_unit_test(every_state_of_a_small_run_is_accounted_for),
-		cmocka_unit_test(every_time_of_a_report_counts_from_the_end_of_the_set_up),
-		cmocka_unit_test(a_finding_that_is_gone_passes),
-		cmocka_unit_test(a_sample_in_which_nothing_fails_is_not_consistent),
-		cmocka_unit_test(the_tutorial_finds_its_bug_and_mends_it),
-		cmocka_unit_test(a_refused_store_says_the_real_limit),
-		cmocka_unit_test(logs_are_written_and_dumped),
-	};
-
-	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
-}
+GROUP(command_set_up, command_tear_down);

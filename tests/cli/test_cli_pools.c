@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools as the users of the command meet them: kept, inspected, recovered, refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "command.h"
 
@@ -17,7 +12,7 @@
 #include <nvw/pool.h>
 
 /* The first pool's name stands for all of its run. */
-static void the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together(void **state)
+TEST(the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together)
 {
 #define TWO_POOLS "tiered --machine=near-far --table-device=far --count=96 --group-size=8"
 	command_expect("run " TWO_POOLS " --pool=%D/a.pool", 0, "consistent", "");
@@ -43,7 +38,7 @@ static void pool_path(char *path, size_t n)
 	snprintf(path, n, "%s/a.pool", command_dir());
 }
 
-static void a_pool_is_kept_inspected_and_recovered(void **state)
+TEST(a_pool_is_kept_inspected_and_recovered)
 {
 	command_expect("run kv --count=300 --pool=%D/a.pool", 0, "consistent", "");
 	command_expect("run kv --count=300 --pool=%D/a.pool", 2, "", "already exists");
@@ -84,7 +79,7 @@ static void patch_both(const char *path, long at, int byte)
 	patch(path, at + 4096, byte);
 }
 
-static void damaged_pools_are_refused_and_not_touched(void **state)
+TEST(damaged_pools_are_refused_and_not_touched)
 {
 	char path[128], words[256];
 	uint64_t hash;
@@ -127,7 +122,7 @@ static void damaged_pools_are_refused_and_not_touched(void **state)
 	command_remove("a.pool");
 }
 
-static void one_damaged_header_is_mended_from_its_copy(void **state)
+TEST(one_damaged_header_is_mended_from_its_copy)
 {
 	char path[128];
 
@@ -139,7 +134,7 @@ static void one_damaged_header_is_mended_from_its_copy(void **state)
 	unlink(path);
 }
 
-static void a_pool_in_use_is_refused(void **state)
+TEST(a_pool_in_use_is_refused)
 {
 	char path[128];
 	struct nvw_pool *pool;
@@ -153,7 +148,7 @@ static void a_pool_in_use_is_refused(void **state)
 	unlink(path);
 }
 
-static void a_full_disk_is_reported_and_leaves_nothing(void **state)
+TEST(a_full_disk_is_reported_and_leaves_nothing)
 {
 	const struct rlimit small = {100000, RLIM_INFINITY};
 	struct rlimit before;
@@ -166,16 +161,4 @@ static void a_full_disk_is_reported_and_leaves_nothing(void **state)
 	assert_int_equal(command_files(), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pool_is_kept_inspected_and_recovered),
-		cmocka_unit_test(the_pools_of_a_run_are_kept_inspected_recovered_and_extracted_together),
-		cmocka_unit_test(damaged_pools_are_refused_and_not_touched),
-		cmocka_unit_test(one_damaged_header_is_mended_from_its_copy),
-		cmocka_unit_test(a_pool_in_use_is_refused),
-		cmocka_unit_test(a_full_disk_is_reported_and_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
-}
+GROUP(command_set_up, command_tear_down);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the report says of a cure: what was shown, and no more. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cure_report.h"
 
@@ -38,7 +36,7 @@ static struct ct_result *with_cure(struct ct_cure cure)
 	return &r;
 }
 
-static void a_cost_is_printed_only_when_it_was_measured(void **state)
+TEST(a_cost_is_printed_only_when_it_was_measured)
 {
 	const char *text = report(with_cure((struct ct_cure){
 		.verified = true, .costed = true, .cost_ps = 2000000, .cost_of_ps = 100000000}));
@@ -51,7 +49,7 @@ static void a_cost_is_printed_only_when_it_was_measured(void **state)
 	assert_null(strstr(text, "simulated time"));
 }
 
-static void a_number_of_states_that_no_word_holds_is_a_power_of_two(void **state)
+TEST(a_number_of_states_that_no_word_holds_is_a_power_of_two)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.verified = true, .exhaustive = true});
 
@@ -60,7 +58,7 @@ static void a_number_of_states_that_no_word_holds_is_a_power_of_two(void **state
 	assert_non_null(strstr(report(r), "(all 16 possible states)"));
 }
 
-static void a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified(void **state)
+TEST(a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.others = 1});
 
@@ -74,7 +72,7 @@ static void a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified(voi
  * The log is of a run without the cure: the words say so, and how many states were tested, until a program
  * with the cure has run.
  */
-static void the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_runs_with_it(void **state)
+TEST(the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_runs_with_it)
 {
 	struct ct_cure cure = {.verified = true};
 
@@ -113,7 +111,7 @@ static const char *report_all(const struct ct_result *r)
 	return text;
 }
 
-static void a_finding_is_said_to_go_with_a_cure_only_of_a_run_with_that_cure_alone(void **state)
+TEST(a_finding_is_said_to_go_with_a_cure_only_of_a_run_with_that_cure_alone)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.verified = true});
 
@@ -127,7 +125,7 @@ static void a_finding_is_said_to_go_with_a_cure_only_of_a_run_with_that_cure_alo
 		report(r), "no longer occurs with the cure of finding 2 alone (2,000 states tested)\n");
 }
 
-static void what_was_not_searched_is_named(void **state)
+TEST(what_was_not_searched_is_named)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.verified = true, .searched = true});
 
@@ -143,7 +141,7 @@ static void what_was_not_searched_is_named(void **state)
 	assert_string_equal(report(r), "no cure was looked for: the search had used up its budget\n");
 }
 
-static void states_that_the_cures_leave_are_told(void **state)
+TEST(states_that_the_cures_leave_are_told)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.verified = true});
 
@@ -157,7 +155,7 @@ static void states_that_the_cures_leave_are_told(void **state)
 		report_all(r), "\n8 of the failing states pass only with several of these cures together\n");
 }
 
-static void only_a_cure_that_was_run_is_verified_by_running(void **state)
+TEST(only_a_cure_that_was_run_is_verified_by_running)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.verified = true});
 
@@ -169,7 +167,7 @@ static void only_a_cure_that_was_run_is_verified_by_running(void **state)
 	assert_non_null(strstr(report(r), "; all work-items of its scope come to it in this run\n"));
 }
 
-static void what_a_run_has_refuted_is_told(void **state)
+TEST(what_a_run_has_refuted_is_told)
 {
 	struct ct_result *const r = with_cure((struct ct_cure){.verified = true,
 		.run = CT_CURE_HOLDS,
@@ -187,22 +185,4 @@ static void what_a_run_has_refuted_is_told(void **state)
 		.run_text = "it would deadlock"};
 	assert_string_equal(
 		report(r), "not verified: a work-item barrier after list.c:31: it would deadlock\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cost_is_printed_only_when_it_was_measured),
-		cmocka_unit_test(only_a_cure_that_was_run_is_verified_by_running),
-		cmocka_unit_test(what_a_run_has_refuted_is_told),
-		cmocka_unit_test(a_number_of_states_that_no_word_holds_is_a_power_of_two),
-		cmocka_unit_test(a_cure_that_only_reduces_the_failures_is_said_not_to_be_verified),
-		cmocka_unit_test(
-			the_cure_of_a_recorded_program_is_verified_on_its_log_until_the_program_runs_with_it),
-		cmocka_unit_test(a_finding_is_said_to_go_with_a_cure_only_of_a_run_with_that_cure_alone),
-		cmocka_unit_test(what_was_not_searched_is_named),
-		cmocka_unit_test(states_that_the_cures_leave_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A cure is called verified by a run of the program with it; a run that deadlocks, does not end, or
  * ends in a wrong state refutes it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +30,7 @@ static void expect(const char *text, const char *words)
 }
 
 /* With default options: the command used to run for ever. */
-static void a_run_with_a_cure_that_does_not_end_is_cut_and_refutes_it(void **state)
+TEST(a_run_with_a_cure_that_does_not_end_is_cut_and_refutes_it)
 {
 	char line[512];
 
@@ -54,7 +49,7 @@ static void a_run_with_a_cure_that_does_not_end_is_cut_and_refutes_it(void **sta
 	expect(text, "verified by running: with a work-item barrier after awaited.c:");
 }
 
-static void a_run_with_a_cure_whose_final_state_is_wrong_refutes_it(void **state)
+TEST(a_run_with_a_cure_whose_final_state_is_wrong_refutes_it)
 {
 	char line[512];
 
@@ -67,7 +62,7 @@ static void a_run_with_a_cure_whose_final_state_is_wrong_refutes_it(void **state
 	expect(text, "verified by running: with a work-item barrier after awaited.c:");
 }
 
-static void a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is(void **state)
+TEST(a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is)
 {
 	const char *const update = report(
 		"crash btree --mutate=ack-before-barrier --seed=107 --states=1500 --count=300 --preload=300 "
@@ -85,7 +80,7 @@ static void a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is(void *
 	expect(put, "verified by running: with a work-item barrier after kernel.c:");
 }
 
-static void stores_that_no_run_exchanges_are_verified_on_the_log_alone(void **state)
+TEST(stores_that_no_run_exchanges_are_verified_on_the_log_alone)
 {
 	expect(report("crash stack --mutate=fill-after-publish --count=48 --take=50 --model=epoch "
 		      "--states=1000",
@@ -95,18 +90,11 @@ static void stores_that_no_run_exchanges_are_verified_on_the_log_alone(void **st
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_run_with_a_cure_that_does_not_end_is_cut_and_refutes_it),
-		cmocka_unit_test(a_run_with_a_cure_whose_final_state_is_wrong_refutes_it),
-		cmocka_unit_test(a_deadlock_is_no_cure_and_a_narrower_barrier_that_suffices_is),
-		cmocka_unit_test(stores_that_no_run_exchanges_are_verified_on_the_log_alone),
-	};
-
 	if (getenv("AWAITED_WORKLOAD") == NULL || !command_begin()) {
 		return 2;
 	}
 
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	const int failed = run_every_test();
 
 	command_end();
 	return failed;

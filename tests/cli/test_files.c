@@ -2,12 +2,7 @@
 /*
  * What the command writes: verdicts first, files whole or not at all, nothing of the user's replaced unasked.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +18,7 @@
 
 #define BROKEN "crash kv --count=50 --states=500 --mode=permitted --mutate=publish-before-value"
 
-static void output_that_cannot_be_written_is_no_clean_end(void **state)
+TEST(output_that_cannot_be_written_is_no_clean_end)
 {
 	static const char *const commands[] = {"--help", "--version", "list workloads", "run mutex",
 		"run mutex --output-format=json", "crash kv --count=20 --states=50",
@@ -43,12 +38,12 @@ static void output_that_cannot_be_written_is_no_clean_end(void **state)
 	}
 }
 
-static void a_page_that_cannot_be_written_leaves_the_verdict(void **state)
+TEST(a_page_that_cannot_be_written_leaves_the_verdict)
 {
 	command_expect(BROKEN " --html=%D/nowhere/page.html", 2, "INCONSISTENT", "page.html");
 }
 
-static void a_finding_that_cannot_be_saved_leaves_the_verdict(void **state)
+TEST(a_finding_that_cannot_be_saved_leaves_the_verdict)
 {
 	command_write("file", "", 1);
 	command_expect(BROKEN " --save=%D/file", 1, "INCONSISTENT", "the finding was not saved");
@@ -64,7 +59,7 @@ static off_t size_of(const char *name)
 	return stat(path, &s) ? -1 : s.st_size;
 }
 
-static void a_saved_finding_is_never_overwritten(void **state)
+TEST(a_saved_finding_is_never_overwritten)
 {
 	char path[256];
 
@@ -79,7 +74,7 @@ static void a_saved_finding_is_never_overwritten(void **state)
 }
 
 /* The limit stands for a full disk. */
-static void a_file_that_cannot_be_written_whole_replaces_nothing(void **state)
+TEST(a_file_that_cannot_be_written_whole_replaces_nothing)
 {
 	struct rlimit before;
 	struct nvw_new_file f;
@@ -110,15 +105,4 @@ static void a_file_that_cannot_be_written_whole_replaces_nothing(void **state)
 	command_remove("old");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(output_that_cannot_be_written_is_no_clean_end),
-		cmocka_unit_test(a_page_that_cannot_be_written_leaves_the_verdict),
-		cmocka_unit_test(a_finding_that_cannot_be_saved_leaves_the_verdict),
-		cmocka_unit_test(a_saved_finding_is_never_overwritten),
-		cmocka_unit_test(a_file_that_cannot_be_written_whole_replaces_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
-}
+GROUP(command_set_up, command_tear_down);

@@ -66,7 +66,7 @@ static void read_narrow_scope_page(void)
 }
 
 /* For who reads such a page for the first time; beside the verdict stands what it is said of. */
-static void the_page_begins_with_a_plain_sentence(void **state)
+TEST(the_page_begins_with_a_plain_sentence)
 {
 	read_narrow_scope_page();
 	const char *const lead = strstr(page, "<p class=\"lead\">After a power cut: "),
@@ -95,7 +95,7 @@ static void the_page_begins_with_a_plain_sentence(void **state)
 }
 
 /* Dozens of moments lie between the lost store and the crash. */
-static void the_timeline_has_the_guilty_stores_however_old_they_are(void **state)
+TEST(the_timeline_has_the_guilty_stores_however_old_they_are)
 {
 	unsigned sections = 0;
 	uint64_t left_out = 0;
@@ -119,7 +119,7 @@ static void the_timeline_has_the_guilty_stores_however_old_they_are(void **state
 }
 
 /* An operation that was acknowledged too early: the line that acknowledged it. */
-static void an_acknowledgement_has_its_source_line(void **state)
+TEST(an_acknowledgement_has_its_source_line)
 {
 	const char *at;
 
@@ -133,7 +133,7 @@ static void an_acknowledgement_has_its_source_line(void **state)
 }
 
 /* The tutorial's queue.c has a namesake in the tree, and the page is made in a folder that has neither. */
-static void source_lines_are_those_of_the_code_that_ran(void **state)
+TEST(source_lines_are_those_of_the_code_that_ran)
 {
 	static const char *const parts[] = {"queue.c:", "class=\"hit\"", "payload_of(ticket, i)", NULL};
 
@@ -145,7 +145,7 @@ static void source_lines_are_those_of_the_code_that_ran(void **state)
 }
 
 /* A store log names source files that need not be on this machine. */
-static void a_source_file_that_is_not_there_is_named_with_the_folders_searched(void **state)
+TEST(a_source_file_that_is_not_there_is_named_with_the_folders_searched)
 {
 	static const char *const parts[] = {
 		"nowhere.c:7", "The source file was not found; searched: ", "/tmp/nvwave-html-", NULL};
@@ -179,7 +179,7 @@ static const char dying_checker[] =
 	"	if (!bytes[0] && bytes[64]) look(n);\n"
 	"	return 0;\n}\n";
 
-static void the_whole_stack_of_a_checker_that_dies_is_reported(void **state)
+TEST(the_whole_stack_of_a_checker_that_dies_is_reported)
 {
 	static const char *const parts[] = {
 		"The stack there", "dies.c:4 (fail)\n", "dies.c:5 (look)\n", "dies.c:9 (main)", NULL};
@@ -207,7 +207,7 @@ static void the_whole_stack_of_a_checker_that_dies_is_reported(void **state)
 	assert_int_equal(run("rm dies dies.c log pool"), 0);
 }
 
-static void the_page_is_one_file_without_scripts(void **state)
+TEST(the_page_is_one_file_without_scripts)
 {
 	static const char *const parts[] = {"<html lang=\"en\">", "width=device-width", "@media print",
 		"max-width: 560px", "tabindex=\"0\"", "</html>", NULL};
@@ -228,7 +228,7 @@ static void the_page_is_one_file_without_scripts(void **state)
  * The first and the last time stand below the first and the last bar, also where few bars do not fill the
  * page.
  */
-static void the_times_of_intervals_are_as_wide_as_their_bars(void **state)
+TEST(the_times_of_intervals_are_as_wide_as_their_bars)
 {
 	const char *begin, *bars, *times;
 	unsigned width = 0;
@@ -251,7 +251,7 @@ static void the_times_of_intervals_are_as_wide_as_their_bars(void **state)
  * "recovery, at most in a whole state: open epochs 5, log entries read 1,234, ..." of the text, as figures of
  * the page.
  */
-static void the_page_has_the_recovery_counts_of_the_text(void **state)
+TEST(the_page_has_the_recovery_counts_of_the_text)
 {
 	static const char *const names[] = {
 		"open epochs", "log entries read", "words restored", "words written"};
@@ -294,7 +294,7 @@ static int remove_dir(void **state)
 }
 
 /* The head of a stack is stored again and again: what a later push has overwritten is not lost. */
-static void a_store_that_a_durable_one_overwrote_is_not_called_lost(void **state)
+TEST(a_store_that_a_durable_one_overwrote_is_not_called_lost)
 {
 	const char *early;
 
@@ -340,7 +340,7 @@ static void read_diff(char *text, size_t bytes)
 	text[n] = '\0';
 }
 
-static void the_cure_is_the_diff_that_patch_writes(void **state)
+TEST(the_cure_is_the_diff_that_patch_writes)
 {
 	static char diff[4096];
 
@@ -360,7 +360,7 @@ static void the_cure_is_the_diff_that_patch_writes(void **state)
 	assert_null(strstr(page, "class=\"diff\""));
 }
 
-static void findings_are_in_the_order_of_the_text(void **state)
+TEST(findings_are_in_the_order_of_the_text)
 {
 	read_narrow_scope_page();
 	const char *listed = strstr(output, "\nfindings, in the order in which to mend them:\n"),
@@ -379,22 +379,4 @@ static void findings_are_in_the_order_of_the_text(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_page_begins_with_a_plain_sentence),
-		cmocka_unit_test(the_timeline_has_the_guilty_stores_however_old_they_are),
-		cmocka_unit_test(a_store_that_a_durable_one_overwrote_is_not_called_lost),
-		cmocka_unit_test(an_acknowledgement_has_its_source_line),
-		cmocka_unit_test(source_lines_are_those_of_the_code_that_ran),
-		cmocka_unit_test(a_source_file_that_is_not_there_is_named_with_the_folders_searched),
-		cmocka_unit_test(the_whole_stack_of_a_checker_that_dies_is_reported),
-		cmocka_unit_test(the_page_is_one_file_without_scripts),
-		cmocka_unit_test(the_page_has_the_recovery_counts_of_the_text),
-		cmocka_unit_test(the_cure_is_the_diff_that_patch_writes),
-		cmocka_unit_test(findings_are_in_the_order_of_the_text),
-		cmocka_unit_test(the_times_of_intervals_are_as_wide_as_their_bars),
-	};
-
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
-}
+GROUP(make_dir, remove_dir);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the command is given to read: folders, devices and pipes in the place of files, and files that lie. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,17 +56,17 @@ static void each_reader_refuses(const char *path, const char *message)
 	command_remove("image");
 }
 
-static void a_folder_is_no_input_file(void **state)
+TEST(a_folder_is_no_input_file)
 {
 	each_reader_refuses("%D", "found a folder");
 }
 
-static void a_device_is_no_input_file(void **state)
+TEST(a_device_is_no_input_file)
 {
 	each_reader_refuses("/dev/zero", "found a device");
 }
 
-static void an_error_of_reading_is_not_the_end_of_the_file(void **state)
+TEST(an_error_of_reading_is_not_the_end_of_the_file)
 {
 	static const unsigned of_whole_files[] = {0, 1, 2, 3, 4, 7, 8, 9};
 
@@ -83,7 +78,7 @@ static void an_error_of_reading_is_not_the_end_of_the_file(void **state)
 	}
 }
 
-static void a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for(void **state)
+TEST(a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for)
 {
 	char path[256];
 
@@ -98,7 +93,7 @@ static void a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for(void **st
 }
 
 /* Its writer opens it late, and writes in two goes. */
-static void a_pipe_is_read_to_its_end(void **state)
+TEST(a_pipe_is_read_to_its_end)
 {
 	char path[256];
 	pid_t writer;
@@ -121,7 +116,7 @@ static void a_pipe_is_read_to_its_end(void **state)
 	command_remove("pipe");
 }
 
-static void a_key_far_to_the_right_in_a_comment_does_not_count(void **state)
+TEST(a_key_far_to_the_right_in_a_comment_does_not_count)
 {
 	char text[4096];
 
@@ -160,7 +155,7 @@ static void write_finding(const char *json, uint64_t claimed)
 	command_write("finding", file, 32 + text + packed + 8);
 }
 
-static void a_finding_that_claims_another_size_than_its_image_has_is_refused(void **state)
+TEST(a_finding_that_claims_another_size_than_its_image_has_is_refused)
 {
 	static const uint64_t claims[] = {UINT64_MAX, 255, 257, UINT64_C(1) << 40};
 
@@ -187,7 +182,7 @@ static void write_log(uint64_t pool_bytes)
 	assert_int_equal(nvw_log_close(log, 0), 0);
 }
 
-static void a_log_is_believed_only_as_far_as_its_records_and_the_image_go(void **state)
+TEST(a_log_is_believed_only_as_far_as_its_records_and_the_image_go)
 {
 	static const uint64_t claims[] = {UINT64_C(8) << 30, UINT64_MAX, UINT64_MAX - 63};
 
@@ -218,7 +213,7 @@ static void patch(long at, int byte)
 	fclose(f);
 }
 
-static void inspect_says_which_page_of_the_header_is_broken(void **state)
+TEST(inspect_says_which_page_of_the_header_is_broken)
 {
 	command_expect("run kv --count=50 --pool=%D/a.pool", 0, "", "");
 	command_expect("inspect %D/a.pool", 0, "header                       whole\n", "");
@@ -231,7 +226,7 @@ static void inspect_says_which_page_of_the_header_is_broken(void **state)
 	command_remove("a.pool");
 }
 
-static void a_root_that_is_not_aligned_is_refused_before_it_is_read(void **state)
+TEST(a_root_that_is_not_aligned_is_refused_before_it_is_read)
 {
 	command_expect("run btree --count=50 --pool=%D/a.pool", 0, "", "");
 	patch(8192, 0x3); /* the low byte of root word 0 */
@@ -239,20 +234,4 @@ static void a_root_that_is_not_aligned_is_refused_before_it_is_read(void **state
 	command_remove("a.pool");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_folder_is_no_input_file),
-		cmocka_unit_test(a_device_is_no_input_file),
-		cmocka_unit_test(an_error_of_reading_is_not_the_end_of_the_file),
-		cmocka_unit_test(a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for),
-		cmocka_unit_test(a_pipe_is_read_to_its_end),
-		cmocka_unit_test(a_key_far_to_the_right_in_a_comment_does_not_count),
-		cmocka_unit_test(a_finding_that_claims_another_size_than_its_image_has_is_refused),
-		cmocka_unit_test(a_log_is_believed_only_as_far_as_its_records_and_the_image_go),
-		cmocka_unit_test(inspect_says_which_page_of_the_header_is_broken),
-		cmocka_unit_test(a_root_that_is_not_aligned_is_refused_before_it_is_read),
-	};
-
-	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
-}
+GROUP(command_set_up, command_tear_down);

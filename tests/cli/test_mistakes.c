@@ -2,12 +2,7 @@
 /*
  * A workload's own mistakes, as its author meets them: run and crash name the line and what to use instead.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +30,7 @@ static void expect(const char *command, const char *mistake, int status, const c
 	}
 }
 
-static void a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macro(void **state)
+TEST(a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macro)
 {
 	static const char *const store[] = {"mistaken.c:", "(kernel)", "kernel mistaken",
 		"writes device memory (NVRAM", "nvw_store(p, value)", NULL};
@@ -48,7 +43,7 @@ static void a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macr
 	expect("crash --mode=kill --states=3", "kernel-load", 2, load);
 }
 
-static void host_code_that_dereferences_a_device_address_is_shown_the_accessors(void **state)
+TEST(host_code_that_dereferences_a_device_address_is_shown_the_accessors)
 {
 	static const char *const write[] = {"mistaken.c:", "(write_plainly)",
 		"host code writes device memory", "nvw_write(machine", NULL};
@@ -61,7 +56,7 @@ static void host_code_that_dereferences_a_device_address_is_shown_the_accessors(
 	expect("run", "verify-reads", 2, read);
 }
 
-static void a_check_that_dies_is_named_with_its_line_and_the_report_is_printed(void **state)
+TEST(a_check_that_dies_is_named_with_its_line_and_the_report_is_printed)
 {
 	static const char *const words[] = {
 		"the check was killed by signal 11", "mistaken.c:", "(follow)", NULL};
@@ -75,7 +70,7 @@ static void a_check_that_dies_is_named_with_its_line_and_the_report_is_printed(v
 	expect("run", "check-exits", 1, exits);
 }
 
-static void a_run_that_finds_its_own_result_wrong_is_told(void **state)
+TEST(a_run_that_finds_its_own_result_wrong_is_told)
 {
 	static const char *const words[] = {"mistaken: 7 of 64 words are wrong", NULL};
 	char line[512];
@@ -85,7 +80,7 @@ static void a_run_that_finds_its_own_result_wrong_is_told(void **state)
 	command_expect(line, 1, ": WRONG", "");
 }
 
-static void crash_names_the_same_line(void **state)
+TEST(crash_names_the_same_line)
 {
 	char line[512];
 
@@ -96,20 +91,12 @@ static void crash_names_the_same_line(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_kernels_plain_access_ends_run_and_crash_with_the_line_and_the_macro),
-		cmocka_unit_test(host_code_that_dereferences_a_device_address_is_shown_the_accessors),
-		cmocka_unit_test(a_check_that_dies_is_named_with_its_line_and_the_report_is_printed),
-		cmocka_unit_test(a_run_that_finds_its_own_result_wrong_is_told),
-		cmocka_unit_test(crash_names_the_same_line),
-	};
-
 	mistaken = getenv("MISTAKEN_WORKLOAD");
 	if (!mistaken || !command_begin()) {
 		return 2;
 	}
 
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	const int failed = run_every_test();
 
 	command_end();
 	return failed;

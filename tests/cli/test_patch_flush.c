@@ -3,12 +3,7 @@
  * What a patch flushes is what the statement names, in the program's own words; what cannot be read from the
  * source is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +53,7 @@ static void expect(const char *source, enum patch_flush what, const char *expect
 	assert_string_equal(said, expected);
 }
 
-static void the_address_is_that_of_what_the_statement_names(void **state)
+TEST(the_address_is_that_of_what_the_statement_names)
 {
 	static const struct {
 		const char *source, *expected;
@@ -93,7 +88,7 @@ static void the_address_is_that_of_what_the_statement_names(void **state)
 	}
 }
 
-static void a_statement_of_several_lines_is_read_as_a_whole_from_any_of_them(void **state)
+TEST(a_statement_of_several_lines_is_read_as_a_whole_from_any_of_them)
 {
 	expect("#include <libpmem.h>\n{\n\tp->valid = a; // first\n"
 	       "\tp->value =\n\t\tf(a, /* HERE */\n\t\t  b);\n}\n",
@@ -101,7 +96,7 @@ static void a_statement_of_several_lines_is_read_as_a_whole_from_any_of_them(voi
 	assert_int_equal(after, 6);
 }
 
-static void what_cannot_be_read_safely_is_refused(void **state)
+TEST(what_cannot_be_read_safely_is_refused)
 {
 	static const char *const refused[] = {
 		"set(p, 1);",
@@ -149,7 +144,7 @@ static void what_cannot_be_read_safely_is_refused(void **state)
 		PATCH_PERSIST));
 }
 
-static void a_bit_field_has_no_address_also_where_a_header_declares_it(void **state)
+TEST(a_bit_field_has_no_address_also_where_a_header_declares_it)
 {
 	static const char own[] =
 		"#include <libpmem.h>\nstruct p {\n\tunsigned valid : 1;\n};\n{\n\tp->valid = 1; /* HERE "
@@ -173,7 +168,7 @@ static void a_bit_field_has_no_address_also_where_a_header_declares_it(void **st
 	"static void persist(char *data, int n)\n{\n\tfor (; n > 0; n -= 64) "                            \
 	"{\n\t\t_mm_clwb(data);\n\t}\n\t_mm_sfence();\n}\n"
 
-static void the_programs_own_functions_are_called_as_they_are_declared(void **state)
+TEST(the_programs_own_functions_are_called_as_they_are_declared)
 {
 	expect(OWN "void f(void)\n{\n\tp->x = 1; /* HERE */\n\tflush_line(p);\n\tfence();\n}\n",
 		PATCH_PERSIST, "flush_line(&p->x); fence();");
@@ -188,7 +183,7 @@ static void the_programs_own_functions_are_called_as_they_are_declared(void **st
 		"fence();");
 }
 
-static void parameters_over_several_lines_are_parameters(void **state)
+TEST(parameters_over_several_lines_are_parameters)
 {
 	static const char fence[] = "static void fence(int how,\n\tint more)\n{\n\tasm(\"sfence\");\n}\n"
 				    "void f(void)\n{\n\tflush(p); /* HERE */\n\tfence(1, 2);\n}\n";
@@ -201,7 +196,7 @@ static void parameters_over_several_lines_are_parameters(void **state)
 	expect(none, PATCH_FENCE, "fence();");
 }
 
-static void the_nearest_call_decides_and_first_that_of_the_same_function(void **state)
+TEST(the_nearest_call_decides_and_first_that_of_the_same_function)
 {
 	expect("#include <libpmem.h>\n" OWN
 	       "void g(void)\n{\n\tpersist(a, 8);\n}\nvoid f(void)\n{\n\tp->x = 1; /* HERE "
@@ -219,7 +214,7 @@ static void the_nearest_call_decides_and_first_that_of_the_same_function(void **
 		PATCH_FENCE, "pmemobj_drain(pool->pop);");
 }
 
-static void without_a_function_that_flushes_nothing_is_written(void **state)
+TEST(without_a_function_that_flushes_nothing_is_written)
 {
 	/*
 	 * The pool is not at hand; the function comes later; it decides for itself whether to fence; it is
@@ -242,7 +237,7 @@ static void without_a_function_that_flushes_nothing_is_written(void **state)
 	assert_non_null(statement("void f(void)\n{\n\tp->x = 1; /* HERE */\n}\n", PATCH_FENCE));
 }
 
-static void a_function_of_the_programs_own_header_counts(void **state)
+TEST(a_function_of_the_programs_own_header_counts)
 {
 	header = OWN;
 	expect("#include \"persist.h\"\nvoid f(void)\n{\n\tp->x = 1; /* HERE */\n}\n", PATCH_PERSIST,
@@ -251,29 +246,11 @@ static void a_function_of_the_programs_own_header_counts(void **state)
 }
 
 /* libpmem's parameters are not volatile, and the objects may be. */
-static void where_something_is_volatile_the_address_is_cast(void **state)
+TEST(where_something_is_volatile_the_address_is_cast)
 {
 	expect("#include <libpmem.h>\nvolatile int *p;\nvoid f(void)\n{\n\t*p = 1; /* HERE */\n}\n",
 		PATCH_FLUSH, "pmem_flush((const void *)p, sizeof *p);");
 	expect("#include <libpmem.h>\nvolatile int *p;\nvoid f(void)\n{\n\tmemcpy((char *)p + 8, q, 8); /* "
 	       "HERE */\n}\n",
 		PATCH_FLUSH, "pmem_flush((const void *)((char *)p + 8), 8);");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_address_is_that_of_what_the_statement_names),
-		cmocka_unit_test(a_statement_of_several_lines_is_read_as_a_whole_from_any_of_them),
-		cmocka_unit_test(what_cannot_be_read_safely_is_refused),
-		cmocka_unit_test(a_bit_field_has_no_address_also_where_a_header_declares_it),
-		cmocka_unit_test(the_programs_own_functions_are_called_as_they_are_declared),
-		cmocka_unit_test(parameters_over_several_lines_are_parameters),
-		cmocka_unit_test(the_nearest_call_decides_and_first_that_of_the_same_function),
-		cmocka_unit_test(without_a_function_that_flushes_nothing_is_written),
-		cmocka_unit_test(a_function_of_the_programs_own_header_counts),
-		cmocka_unit_test(where_something_is_volatile_the_address_is_cast),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

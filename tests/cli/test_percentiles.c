@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Latencies of operations: percentiles of a known sequence, by name and of all. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core/describe.h"
 #include "latencies.h"
@@ -35,7 +33,7 @@ static void expect_near(uint64_t found, uint64_t exact)
 	assert_in_range(found, exact, exact + exact / 64);
 }
 
-static void percentiles_are_those_of_the_sequence(void **state)
+TEST(percentiles_are_those_of_the_sequence)
 {
 	struct nvw_description d = {0};
 	struct cli_latencies *l;
@@ -59,7 +57,7 @@ static void percentiles_are_those_of_the_sequence(void **state)
  * Below 64 ps a bucket is one value. One in a hundred is beyond p50, and the last one of thousand beyond
  * p99.
  */
-static void a_rare_latency_is_seen_from_the_percentile_of_its_share_on(void **state)
+TEST(a_rare_latency_is_seen_from_the_percentile_of_its_share_on)
 {
 	struct nvw_description d = {0};
 	struct cli_latencies *l;
@@ -77,7 +75,7 @@ static void a_rare_latency_is_seen_from_the_percentile_of_its_share_on(void **st
 	cli_latencies_free(l);
 }
 
-static void operations_are_counted_by_name_and_together(void **state)
+TEST(operations_are_counted_by_name_and_together)
 {
 	struct nvw_description d = {0};
 	struct cli_latencies *l;
@@ -95,15 +93,4 @@ static void operations_are_counted_by_name_and_together(void **state)
 	assert_int_equal(value(&d, "latency.operation.max"), 60);
 	nvw__description_clear(&d);
 	cli_latencies_free(l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(percentiles_are_those_of_the_sequence),
-		cmocka_unit_test(a_rare_latency_is_seen_from_the_percentile_of_its_share_on),
-		cmocka_unit_test(operations_are_counted_by_name_and_together),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave list protocols NAME: the printed tables against rows typed in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 
 #include <emu.h>
@@ -27,13 +23,13 @@ static const char vi_l1[] =
 	"                                                                            -> I        -> I\n"
 	"\n";
 
-static void the_grid_of_an_l1_is_printed_with_events_as_columns(void **state)
+TEST(the_grid_of_an_l1_is_printed_with_events_as_columns)
 {
 	command_expect("list protocols vi", 0, vi_l1, "");
 }
 
 /* The L2 of vi has no registrations, so it has no columns for them; that of dd has no atomics. */
-static void events_that_a_protocol_never_meets_have_no_column(void **state)
+TEST(events_that_a_protocol_never_meets_have_no_column)
 {
 	command_expect("list protocols vi", 0,
 		"state  READ_HIT  READ_MISS  WRITE       ATOMIC      FLUSH       EVICT\n", "");
@@ -43,7 +39,7 @@ static void events_that_a_protocol_never_meets_have_no_column(void **state)
 }
 
 /* alsop16 Table 3, hLRC, and gope18 3 with the S-FIFO of the L2. */
-static void instructions_are_printed_with_the_actions_of_the_papers(void **state)
+TEST(instructions_are_printed_with_the_actions_of_the_papers)
 {
 	command_expect("list protocols vi", 0,
 		"atomic store          release           system, remote system                       any    "
@@ -72,7 +68,7 @@ static const json_t *cell(const json_t *grid, const char *name, const char *even
 	return NULL;
 }
 
-static void the_json_has_the_cells_and_null_for_what_cannot_happen(void **state)
+TEST(the_json_has_the_cells_and_null_for_what_cannot_happen)
 {
 	json_t *const p =
 		json_loads(command_run("list protocols denovo-b --output-format=json")->out, 0, NULL);
@@ -92,7 +88,7 @@ static void the_json_has_the_cells_and_null_for_what_cannot_happen(void **state)
 	json_decref(p);
 }
 
-static void every_listed_protocol_has_tables_and_no_other_has(void **state)
+TEST(every_listed_protocol_has_tables_and_no_other_has)
 {
 	const char *name, *citation, *summary;
 	char words[64];
@@ -105,15 +101,4 @@ static void every_listed_protocol_has_tables_and_no_other_has(void **state)
 	command_expect("list protocols vi gd", 2, "", "\"vi\" is an extra argument");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_grid_of_an_l1_is_printed_with_events_as_columns),
-		cmocka_unit_test(events_that_a_protocol_never_meets_have_no_column),
-		cmocka_unit_test(instructions_are_printed_with_the_actions_of_the_papers),
-		cmocka_unit_test(the_json_has_the_cells_and_null_for_what_cannot_happen),
-		cmocka_unit_test(every_listed_protocol_has_tables_and_no_other_has),
-	};
-
-	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
-}
+GROUP(command_set_up, command_tear_down);

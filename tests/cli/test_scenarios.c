@@ -4,12 +4,7 @@
  * under one that cannot keep it. What is not refused is right, and free of races. Likewise a machine implies
  * what a power cut may lose.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +53,7 @@ static void expect_pair(unsigned i, const char *protocol)
 	}
 }
 
-static void what_is_not_refused_is_right_and_free_of_races_under_every_protocol(void **state)
+TEST(what_is_not_refused_is_right_and_free_of_races_under_every_protocol)
 {
 	char *const list = strdup(command_run("list protocols")->out), *next;
 	unsigned protocols = 0;
@@ -74,7 +69,7 @@ static void what_is_not_refused_is_right_and_free_of_races_under_every_protocol(
 	assert_true(protocols >= 20);
 }
 
-static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
+TEST(a_refusal_names_the_protocols_that_can_keep_it)
 {
 	command_expect("run sssp --scenario=rsp --protocol=vi", 2, "",
 		"sssp --scenario=rsp cannot run correctly under vi: it needs a protocol with remote-scope "
@@ -88,7 +83,7 @@ static void a_refusal_names_the_protocols_that_can_keep_it(void **state)
 		"cannot run correctly under rsp");
 }
 
-static void a_scenario_implies_its_protocol(void **state)
+TEST(a_scenario_implies_its_protocol)
 {
 	command_expect("run sssp " SMALL_GRAPH " --scenario=rsp", 0, "protocol rsp,", "");
 	command_expect("run pagerank " SMALL_GRAPH " --scenario=hlrc-scoped", 0, "protocol hlrc-scoped,", "");
@@ -100,14 +95,14 @@ static void a_scenario_implies_its_protocol(void **state)
 		"crash steal-log " SMALL_STEAL " --scenario=remote --states=1", 0, "protocol rsp,", "");
 }
 
-static void a_protocol_that_is_named_is_kept(void **state)
+TEST(a_protocol_that_is_named_is_kept)
 {
 	command_expect("run sssp " SMALL_GRAPH " --scenario=rsp --protocol=gd", 0, "protocol gd,", "");
 	command_expect("run steal-log " SMALL_STEAL " --scenario=remote --set=gpu.protocol=dd", 0,
 		"protocol dd,", "");
 }
 
-static void a_machine_has_the_protocol_of_its_paper_or_of_its_file(void **state)
+TEST(a_machine_has_the_protocol_of_its_paper_or_of_its_file)
 {
 	static const char own[] = "[gpu]\nprotocol = dh\n", wrong[] = "[gpu]\nprotocol = hrlc\n";
 
@@ -126,7 +121,7 @@ static void a_machine_has_the_protocol_of_its_paper_or_of_its_file(void **state)
 	command_remove("own.ini");
 }
 
-static void each_protocol_leaves_out_those_that_cannot_keep_it(void **state)
+TEST(each_protocol_leaves_out_those_that_cannot_keep_it)
 {
 	static const char line[] =
 		"crash steal-log " SMALL_STEAL " --scenario=remote --states=1 --protocol=each";
@@ -136,7 +131,7 @@ static void each_protocol_leaves_out_those_that_cannot_keep_it(void **state)
 }
 
 /* Stores that caches keep are not lost there, whatever was acknowledged too early elsewhere. */
-static void permitted_mode_explores_what_the_machine_can_lose(void **state)
+TEST(permitted_mode_explores_what_the_machine_can_lose)
 {
 	static const char line[] =
 		"crash queue --count=64 --mode=permitted --mutate=ack-before-barrier --cures=off";
@@ -149,17 +144,4 @@ static void permitted_mode_explores_what_the_machine_can_lose(void **state)
 	command_expect(eadr, 0, "eadr persistency", "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_not_refused_is_right_and_free_of_races_under_every_protocol),
-		cmocka_unit_test(a_refusal_names_the_protocols_that_can_keep_it),
-		cmocka_unit_test(a_scenario_implies_its_protocol),
-		cmocka_unit_test(a_protocol_that_is_named_is_kept),
-		cmocka_unit_test(a_machine_has_the_protocol_of_its_paper_or_of_its_file),
-		cmocka_unit_test(each_protocol_leaves_out_those_that_cannot_keep_it),
-		cmocka_unit_test(permitted_mode_explores_what_the_machine_can_lose),
-	};
-
-	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
-}
+GROUP(command_set_up, command_tear_down);

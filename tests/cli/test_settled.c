@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A run in which nearly every state fails: a million of them say no more than the first thousands. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <jansson.h>
 
@@ -22,7 +17,7 @@ static uint64_t number(const json_t *report, const char *key)
 /*
  * Recovery points that lack half of the tasks: from the first one on, whatever was lost, the result is wrong.
  */
-static void a_run_in_which_nearly_every_state_fails_ends_when_its_causes_are_settled(void **state)
+TEST(a_run_in_which_nearly_every_state_fails_ends_when_its_causes_are_settled)
 {
 	const struct command_outcome *const o = command_run(
 		"crash saved-tasks --mutate=half-vector --program=fib --n=6 --entries=64 --group-size=16 "
@@ -39,11 +34,4 @@ static void a_run_in_which_nearly_every_state_fails_ends_when_its_causes_are_set
 	json_decref(report);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_run_in_which_nearly_every_state_fails_ends_when_its_causes_are_settled),
-	};
-
-	return cmocka_run_group_tests(tests, command_set_up, command_tear_down);
-}
+GROUP(command_set_up, command_tear_down);

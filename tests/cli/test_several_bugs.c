@@ -3,12 +3,7 @@
  * Programs with several bugs at once (host/examples/ledger.c): a bug does not hide another, and none is
  * invented.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +24,12 @@ static void crash(const char *bugs, int status, const char *out)
 	command_expect(words, status, out, "");
 }
 
-static void the_ledger_without_bugs_passes_in_every_state(void **state)
+TEST(the_ledger_without_bugs_passes_in_every_state)
 {
 	crash("", 0, " at 36 instants; 36 of them exhausted");
 }
 
-static void each_bug_of_the_ledger_is_found(void **state)
+TEST(each_bug_of_the_ledger_is_found)
 {
 	crash("entry-unflushed", 1, "counts and is not whole");
 	crash("count-first", 1, "counts and is not whole");
@@ -121,7 +116,7 @@ static void judge(const char *report, unsigned set)
 	}
 }
 
-static void of_several_bugs_at_once_each_gets_its_cure(void **state)
+TEST(of_several_bugs_at_once_each_gets_its_cure)
 {
 #ifdef __SANITIZE_ADDRESS__
 	static const unsigned sets[] = {0xc}; /* sanitizers take ten times as long */
@@ -157,7 +152,7 @@ static void of_several_bugs_at_once_each_gets_its_cure(void **state)
 /*
  * A finding that only shows behind a cure, and that goes with another finding's, is that one in other words.
  */
-static void what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its_own(void **state)
+TEST(what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its_own)
 {
 	static const char met[] = "found after curing", gone[] = "no longer occurs with";
 	const struct command_outcome *o;
@@ -182,7 +177,7 @@ static void what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its
  * Who follows the report has no state left that fails: the patch is applied, the program built and tested
  * again.
  */
-static void the_patch_of_two_bugs_leaves_none(void **state)
+TEST(the_patch_of_two_bugs_leaves_none)
 {
 	char words[4096], patched[1024];
 
@@ -224,15 +219,4 @@ static int end(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_ledger_without_bugs_passes_in_every_state),
-		cmocka_unit_test(each_bug_of_the_ledger_is_found),
-		cmocka_unit_test(of_several_bugs_at_once_each_gets_its_cure),
-		cmocka_unit_test(what_is_met_behind_a_cure_and_goes_with_another_is_no_finding_of_its_own),
-		cmocka_unit_test(the_patch_of_two_bugs_leaves_none),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

@@ -3,12 +3,7 @@
  * Being told to stop. The commands here would take minutes; every bound of time is so wide that only a
  * command that does not stop reaches it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -136,7 +131,7 @@ static void stops(const char *words, int signal, bool group)
 	}
 }
 
-static void every_command_stops_when_its_process_is_told_to(void **state)
+TEST(every_command_stops_when_its_process_is_told_to, NULL, end_what_was_started)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -145,7 +140,7 @@ static void every_command_stops_when_its_process_is_told_to(void **state)
 	}
 }
 
-static void every_command_stops_when_its_process_group_is_told_to(void **state)
+TEST(every_command_stops_when_its_process_group_is_told_to, NULL, end_what_was_started)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -154,7 +149,7 @@ static void every_command_stops_when_its_process_group_is_told_to(void **state)
 	}
 }
 
-static void a_run_that_is_stopped_says_what_it_has_measured(void **state)
+TEST(a_run_that_is_stopped_says_what_it_has_measured, NULL, end_what_was_started)
 {
 	const pid_t pid = start("run kv --count=1000000 --output-format=json");
 	const struct command_outcome *o;
@@ -166,7 +161,7 @@ static void a_run_that_is_stopped_says_what_it_has_measured(void **state)
 	assert_true(strstr(o->out, "\"verdict\": \"UNDECIDED\"") || strstr(o->err, "UNDECIDED"));
 }
 
-static void a_program_that_ignores_the_signal_is_killed(void **state)
+TEST(a_program_that_ignores_the_signal_is_killed, NULL, end_what_was_started)
 {
 	const char script[] = "trap '' INT TERM HUP\nsleep 1000 & wait\nsleep 1000\n";
 
@@ -201,7 +196,7 @@ static bool has_odd_note(const char *text)
  * libpmemobj locks its file, and a check that has been ended may still have it. So the moments vary: in the
  * run that is recorded, between two states, within one. Without libpmemobj there is nothing to try.
  */
-static void an_interrupt_makes_neither_a_finding_nor_a_note(void **state)
+TEST(an_interrupt_makes_neither_a_finding_nor_a_note, NULL, end_what_was_started)
 {
 	enum { INTERRUPTS = 24, STEP_MS = 45 };
 	const char *const list = getenv("HOST_LIST");
@@ -235,7 +230,7 @@ static void an_interrupt_makes_neither_a_finding_nor_a_note(void **state)
 }
 
 /* Its folder is still there, and goes with the next command. */
-static void what_a_killed_command_left_is_removed_by_the_next_one(void **state)
+TEST(what_a_killed_command_left_is_removed_by_the_next_one, NULL, end_what_was_started)
 {
 	const pid_t pid = start("crash kv --count=2000 --mode=kill --states=1000000");
 
@@ -248,7 +243,7 @@ static void what_a_killed_command_left_is_removed_by_the_next_one(void **state)
 	assert_int_equal(command_files(), 1);
 }
 
-static void what_a_living_command_uses_is_not_removed(void **state)
+TEST(what_a_living_command_uses_is_not_removed, NULL, end_what_was_started)
 {
 	const pid_t pid = start("crash kv --count=2000 --mode=kill --states=1000000");
 	int status;
@@ -263,28 +258,13 @@ static void what_a_living_command_uses_is_not_removed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(
-			every_command_stops_when_its_process_is_told_to, end_what_was_started),
-		cmocka_unit_test_teardown(
-			every_command_stops_when_its_process_group_is_told_to, end_what_was_started),
-		cmocka_unit_test_teardown(
-			a_run_that_is_stopped_says_what_it_has_measured, end_what_was_started),
-		cmocka_unit_test_teardown(a_program_that_ignores_the_signal_is_killed, end_what_was_started),
-		cmocka_unit_test_teardown(
-			an_interrupt_makes_neither_a_finding_nor_a_note, end_what_was_started),
-		cmocka_unit_test_teardown(
-			what_a_killed_command_left_is_removed_by_the_next_one, end_what_was_started),
-		cmocka_unit_test_teardown(what_a_living_command_uses_is_not_removed, end_what_was_started),
-	};
-
 	signal(SIGHUP, SIG_DFL); /* ignored under nohup, and then by the command as well */
 	if (!command_begin()) {
 		return 2;
 	}
 	command_write("image", "", 1); /* the one file that is always there */
 
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	const int failed = run_every_test();
 
 	command_remove("image");
 	command_end();

@@ -6,12 +6,7 @@
 #ifndef TESTS_COMMON_SHELL_H
 #define TESTS_COMMON_SHELL_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <sys/wait.h>

@@ -6,12 +6,7 @@
 #ifndef TESTS_CRASHTEST_HAND_LOG_H
 #define TESTS_CRASHTEST_HAND_LOG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/crash.h>
 #include <crashtest/states/image.h>

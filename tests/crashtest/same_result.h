@@ -3,12 +3,7 @@
 #ifndef TESTS_CRASHTEST_SAME_RESULT_H
 #define TESTS_CRASHTEST_SAME_RESULT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/crash.h>
 

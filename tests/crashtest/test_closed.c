@@ -5,14 +5,9 @@
  * acknowledgements that are left are those of the closed sets that have all that was said, and the least
  * state is one of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <crashtest/states/closed.h>
 #include <nvw/random.h>
 
@@ -225,7 +220,7 @@ static void compare_states(const struct kernel *k, const struct ct_closed *c)
 	assert_true(is_there);
 }
 
-static void a_choice_leaves_what_closed_sets_leave(void **state)
+TEST(a_choice_leaves_what_closed_sets_leave)
 {
 	static struct kernel k;
 	struct nvw_random random = {1};
@@ -250,13 +245,4 @@ static void a_choice_leaves_what_closed_sets_leave(void **state)
 		compare_states(&k, &closed);
 	}
 	ct_closed_free(&closed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_choice_leaves_what_closed_sets_leave),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/crash.h>
 #include <crashtest/states/image.h>
@@ -17,7 +16,7 @@
 
 /* ---- Claims ------------------------------------------------------------------------------------------ */
 
-static void a_run_with_its_barriers_is_consistent(void **state)
+TEST(a_run_with_its_barriers_is_consistent)
 {
 	const struct ct_result r = explored(log_of_queue(100, true), judge_queue, 20000, 1);
 
@@ -29,7 +28,7 @@ static void a_run_with_its_barriers_is_consistent(void **state)
 	assert_int_equal(r.stores, 200);
 }
 
-static void a_flag_that_may_be_durable_before_its_data_is_found(void **state)
+TEST(a_flag_that_may_be_durable_before_its_data_is_found)
 {
 	const struct ct_result r = explored(log_of_queue(100, false), judge_queue, 20000, 1);
 
@@ -40,7 +39,7 @@ static void a_flag_that_may_be_durable_before_its_data_is_found(void **state)
 	assert_int_equal(r.finding[0].off, flag_off(0));
 }
 
-static void a_finding_names_the_store_that_was_early_and_the_one_that_was_lost(void **state)
+TEST(a_finding_names_the_store_that_was_early_and_the_one_that_was_lost)
 {
 	const struct ct_result r = explored(log_of_queue(3, false), judge_queue, 20000, 1);
 	const struct ct_finding *f = &r.finding[0];
@@ -57,7 +56,7 @@ static void a_finding_names_the_store_that_was_early_and_the_one_that_was_lost(v
 	assert_true(f->minimised);
 }
 
-static void data_that_never_left_the_cache_is_named_as_lost(void **state)
+TEST(data_that_never_left_the_cache_is_named_as_lost)
 {
 	struct hand_log run = log_begin(8);
 
@@ -75,7 +74,7 @@ static void data_that_never_left_the_cache_is_named_as_lost(void **state)
 }
 
 /* The flag is stored twice; the second store never leaves the cache, so the first one is to blame. */
-static void of_two_stores_to_a_word_the_one_that_is_there_is_named(void **state)
+TEST(of_two_stores_to_a_word_the_one_that_is_there_is_named)
 {
 	struct hand_log run = log_begin(8);
 
@@ -97,7 +96,7 @@ static void of_two_stores_to_a_word_the_one_that_is_there_is_named(void **state)
 	assert_int_equal(r.finding[0].place[1].line, 10);
 }
 
-static void a_lost_acknowledged_operation_is_found(void **state)
+TEST(a_lost_acknowledged_operation_is_found)
 {
 	struct hand_log run = log_begin(8);
 	const uint64_t data = log_issue(&run, data_off(0), 100);
@@ -136,7 +135,7 @@ static bool has_finding(const struct ct_result *r, const char *text)
 	return false;
 }
 
-static void writes_to_one_word_stay_in_order_and_words_of_a_line_do_not(void **state)
+TEST(writes_to_one_word_stay_in_order_and_words_of_a_line_do_not)
 {
 	struct hand_log run = log_begin(8);
 	const uint64_t a = log_issue(&run, 0, 1);
@@ -157,7 +156,7 @@ static void writes_to_one_word_stay_in_order_and_words_of_a_line_do_not(void **s
 	assert_true(has_finding(&r, "state ad"));
 }
 
-static void an_issued_line_is_torn_by_words_or_not_at_all(void **state)
+TEST(an_issued_line_is_torn_by_words_or_not_at_all)
 {
 	const unsigned atomicity[] = {8, 64};
 	const uint64_t line[8] = {1, 2};
@@ -178,7 +177,7 @@ static void an_issued_line_is_torn_by_words_or_not_at_all(void **state)
 	}
 }
 
-static void host_writes_are_durable_at_once(void **state)
+TEST(host_writes_are_durable_at_once)
 {
 	struct hand_log run = log_begin(8);
 	const uint64_t value = 1;
@@ -231,7 +230,7 @@ static struct ct_result explored_with_fence_of(uint64_t thread)
 	return explored_under(CT_MODEL_X86, run.fd, judge_lines, 100, 1);
 }
 
-static void a_fence_completes_the_flushes_of_its_own_thread_alone(void **state)
+TEST(a_fence_completes_the_flushes_of_its_own_thread_alone)
 {
 	const struct ct_result own = explored_with_fence_of(1), other = explored_with_fence_of(2);
 
@@ -240,7 +239,7 @@ static void a_fence_completes_the_flushes_of_its_own_thread_alone(void **state)
 	assert_true(has_finding(&other, "state ab"));
 }
 
-static void equal_states_are_tested_once_and_counted(void **state)
+TEST(equal_states_are_tested_once_and_counted)
 {
 	struct hand_log run = log_begin(8);
 	uint64_t write[12];
@@ -275,7 +274,7 @@ static int judge_line(void *context, struct ct_image *image, const struct nvw_ac
 }
 
 /* A line of which two words change at once. It is lost: each word has what the line before had there. */
-static void a_lost_line_is_listed_with_the_words_that_were_there_before(void **state)
+TEST(a_lost_line_is_listed_with_the_words_that_were_there_before)
 {
 	const uint64_t before[8] = {0, 1, 2, 7, 4, 5, 6, 3}, after[8] = {0, 1, 2, 8, 4, 9, 6, 3};
 	struct hand_log run = log_begin(64);
@@ -344,7 +343,7 @@ static struct ct_finding with_timeline(unsigned stores_before, uint64_t barrier_
 }
 
 /* Whether it is of the cause or not, and wherever it is among the moments that are kept. */
-static void a_timeline_has_the_end_of_each_barrier_that_completed(void **state)
+TEST(a_timeline_has_the_end_of_each_barrier_that_completed)
 {
 	for (unsigned before = 0; before < 2 * CT_MOMENTS_MAX; before++) {
 		const uint64_t record = 3 + before + (before % 2 ? 1 : 3);
@@ -363,7 +362,7 @@ static void a_timeline_has_the_end_of_each_barrier_that_completed(void **state)
 	}
 }
 
-static void a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_ones(void **state)
+TEST(a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_ones)
 {
 	const struct ct_finding f = with_timeline(0, 0);
 
@@ -380,7 +379,7 @@ static void a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_
 
 /* ---- The image --------------------------------------------------------------------------------------- */
 
-static void a_state_is_undone_however_many_words_it_changes(void **state)
+TEST(a_state_is_undone_however_many_words_it_changes)
 {
 	static uint64_t zeroes[POOL_BYTES / 8], half[POOL_BYTES / 8];
 	struct ct_image image;
@@ -400,27 +399,4 @@ static void a_state_is_undone_however_many_words_it_changes(void **state)
 	assert_memory_equal(image.ro, zeroes, POOL_BYTES);
 	assert_int_equal(image.hash, 0);
 	ct_image_destroy(&image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_run_with_its_barriers_is_consistent),
-		cmocka_unit_test(a_flag_that_may_be_durable_before_its_data_is_found),
-		cmocka_unit_test(a_finding_names_the_store_that_was_early_and_the_one_that_was_lost),
-		cmocka_unit_test(data_that_never_left_the_cache_is_named_as_lost),
-		cmocka_unit_test(of_two_stores_to_a_word_the_one_that_is_there_is_named),
-		cmocka_unit_test(a_lost_acknowledged_operation_is_found),
-		cmocka_unit_test(writes_to_one_word_stay_in_order_and_words_of_a_line_do_not),
-		cmocka_unit_test(an_issued_line_is_torn_by_words_or_not_at_all),
-		cmocka_unit_test(host_writes_are_durable_at_once),
-		cmocka_unit_test(a_fence_completes_the_flushes_of_its_own_thread_alone),
-		cmocka_unit_test(equal_states_are_tested_once_and_counted),
-		cmocka_unit_test(a_lost_line_is_listed_with_the_words_that_were_there_before),
-		cmocka_unit_test(a_timeline_has_the_end_of_each_barrier_that_completed),
-		cmocka_unit_test(a_timeline_tells_stores_that_survive_from_overwritten_and_from_lost_ones),
-		cmocka_unit_test(a_state_is_undone_however_many_words_it_changes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

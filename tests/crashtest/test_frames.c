@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "common/skip.h"
 #include "crashtest/judge/frames.h"
@@ -63,32 +62,21 @@ static void assert_place_is_found(const char *compiler)
 	assert_non_null(strstr(place, "planted.c:3 (second)"));
 }
 
-static void the_line_is_found_in_code_compiled_by_gcc(void **state)
+TEST(the_line_is_found_in_code_compiled_by_gcc)
 {
 	assert_place_is_found("gcc");
 }
 
 /* It writes no .debug_aranges. */
-static void the_line_is_found_in_code_compiled_by_clang(void **state)
+TEST(the_line_is_found_in_code_compiled_by_clang)
 {
 	assert_place_is_found("clang");
 }
 
-static void code_without_debug_information_has_no_place(void **state)
+TEST(code_without_debug_information_has_no_place)
 {
 	char place[CT_TEXT_BYTES];
 
 	place_of_second("cc", "-g0", place);
 	assert_string_equal(place, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_line_is_found_in_code_compiled_by_gcc),
-		cmocka_unit_test(the_line_is_found_in_code_compiled_by_clang),
-		cmocka_unit_test(code_without_debug_information_has_no_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,9 @@
 /*
  * Going on after a crash: what look-ups miss is found, by workloads and by the shipped structures.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "common/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "small_run.h"
 
@@ -42,7 +38,7 @@ static void crash(const struct nvw_workload *w, const char *assignments, int mut
 	}
 }
 
-static void look_ups_alone_are_right_in_every_state(void **state)
+TEST(look_ups_alone_are_right_in_every_state)
 {
 	crash(&nvw_workload, "", RIGHT, 0, 1);
 	assert_true(result.consistent);
@@ -51,7 +47,7 @@ static void look_ups_alone_are_right_in_every_state(void **state)
 	assert_int_equal(result.recoveries.worked_on, 0);
 }
 
-static void going_on_shows_what_is_handed_out_twice(void **state)
+TEST(going_on_shows_what_is_handed_out_twice)
 {
 	crash(&nvw_workload, "", LATE_MARK, 2, 1);
 	assert_false(result.consistent);
@@ -60,14 +56,14 @@ static void going_on_shows_what_is_handed_out_twice(void **state)
 	assert_in_range(result.states_failing, 1, result.states_distinct - 1);
 }
 
-static void a_right_structure_passes_in_every_state_that_is_worked_on(void **state)
+TEST(a_right_structure_passes_in_every_state_that_is_worked_on)
 {
 	crash(&nvw_workload, "", RIGHT, 2, 1);
 	assert_true(result.consistent);
 	assert_int_equal(result.recoveries.worked_on, result.states_distinct);
 }
 
-static void a_structure_that_cannot_go_on_is_a_finding(void **state)
+TEST(a_structure_that_cannot_go_on_is_a_finding)
 {
 	crash(&nvw_workload, "", STUCK, 1, 1);
 	assert_false(result.consistent);
@@ -75,7 +71,7 @@ static void a_structure_that_cannot_go_on_is_a_finding(void **state)
 	assert_int_equal(result.states_failing, result.states_distinct);
 }
 
-static void the_result_is_the_same_in_any_number_of_jobs(void **state)
+TEST(the_result_is_the_same_in_any_number_of_jobs)
 {
 	crash(&nvw_workload, "", LATE_MARK, 2, 1);
 	const struct ct_result one = result;
@@ -94,7 +90,7 @@ static void the_result_is_the_same_in_any_number_of_jobs(void **state)
 
 /* ---- The shipped structures -------------------------------------------------------------------------- */
 
-static void the_shipped_structures_go_on(void **state)
+TEST(the_shipped_structures_go_on)
 {
 	static const struct {
 		const struct nvw_workload *workload;
@@ -154,7 +150,7 @@ static int watched_check(
 	return watched->check(plan, its, acks, findings);
 }
 
-static void all_that_a_crash_has_left_is_carried_out_if_so_much_is_asked(void **state)
+TEST(all_that_a_crash_has_left_is_carried_out_if_so_much_is_asked)
 {
 	static const struct {
 		const struct nvw_workload *workload;
@@ -211,7 +207,7 @@ static unsigned find_by_going_on(const struct nvw_workload *w, int mutation)
 	return 1;
 }
 
-static void what_a_structure_forgets_after_recovery_shows_only_when_it_goes_on(void **state)
+TEST(what_a_structure_forgets_after_recovery_shows_only_when_it_goes_on)
 {
 	unsigned found = 0;
 
@@ -226,7 +222,7 @@ static void what_a_structure_forgets_after_recovery_shows_only_when_it_goes_on(v
 	assert_true(found >= FORGETFUL);
 }
 
-static void a_workload_that_cannot_go_on_is_refused(void **state)
+TEST(a_workload_that_cannot_go_on_is_refused)
 {
 	const struct ct_options o = {.mode = CT_PERMITTED, .go_on = 1};
 
@@ -236,21 +232,4 @@ static void a_workload_that_cannot_go_on_is_refused(void **state)
 	assert_int_equal(small_run(&unable, "", RIGHT, &o, &result), NVW_E_USAGE);
 	assert_string_equal(
 		nvw_error_message(), "--and-then: places has no operations to go on with after a crash");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(look_ups_alone_are_right_in_every_state),
-		cmocka_unit_test(going_on_shows_what_is_handed_out_twice),
-		cmocka_unit_test(a_right_structure_passes_in_every_state_that_is_worked_on),
-		cmocka_unit_test(a_structure_that_cannot_go_on_is_a_finding),
-		cmocka_unit_test(the_result_is_the_same_in_any_number_of_jobs),
-		cmocka_unit_test(the_shipped_structures_go_on),
-		cmocka_unit_test(all_that_a_crash_has_left_is_carried_out_if_so_much_is_asked),
-		cmocka_unit_test(what_a_structure_forgets_after_recovery_shows_only_when_it_goes_on),
-		cmocka_unit_test(a_workload_that_cannot_go_on_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When a state that hangs as one before is cut: a child that loops, and times as the test states them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <signal.h>
 #include <string.h>
@@ -76,28 +71,28 @@ static void need_place(void)
 	}
 }
 
-static void a_state_is_cut_at_the_second_look_in_a_known_function(void **state)
+TEST(a_state_is_cut_at_the_second_look_in_a_known_function)
 {
 	need_place();
 	assert_int_equal(cut_at(2, 2, 0.1), 2);
 }
 
 /* 1 s is ten times the slowest one. */
-static void a_state_is_cut_only_when_it_takes_ten_times_the_slowest_that_ended(void **state)
+TEST(a_state_is_cut_only_when_it_takes_ten_times_the_slowest_that_ended)
 {
 	need_place();
 	assert_int_equal(cut_at(0.05, 0.1, 0.1), 0);
 	assert_int_equal(cut_at(1.01, 1, 0.1), 2);
 }
 
-static void a_state_is_cut_only_when_it_takes_a_twentieth_of_the_timeout(void **state)
+TEST(a_state_is_cut_only_when_it_takes_a_twentieth_of_the_timeout)
 {
 	need_place();
 	assert_int_equal(cut_at(0.04, 0.05, 0.0001), 0);
 	assert_int_equal(cut_at(0.51, 1, 0.0001), 2);
 }
 
-static void a_function_in_which_none_has_hung_is_not_cut(void **state)
+TEST(a_function_in_which_none_has_hung_is_not_cut)
 {
 	struct ct_hangs others = {0};
 	struct ct_hang_look look = {0};
@@ -151,7 +146,7 @@ static bool answers(unsigned ms, unsigned timeout_ms, struct ct_hangs *h, double
 	return in_time;
 }
 
-static void a_command_that_hangs_is_remembered_and_the_next_one_is_cut_early(void **state)
+TEST(a_command_that_hangs_is_remembered_and_the_next_one_is_cut_early)
 {
 	struct ct_hangs h = {0};
 	double cpu;
@@ -166,7 +161,7 @@ static void a_command_that_hangs_is_remembered_and_the_next_one_is_cut_early(voi
 }
 
 /* After 40 ms the slowest one answers: none is cut before 80. */
-static void a_command_is_cut_only_when_it_takes_twice_the_slowest_that_answered(void **state)
+TEST(a_command_is_cut_only_when_it_takes_twice_the_slowest_that_answered)
 {
 	struct ct_hangs h = {0};
 	double cpu;
@@ -179,16 +174,4 @@ static void a_command_is_cut_only_when_it_takes_twice_the_slowest_that_answered(
 	assert_true(cpu >= 0.08);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_state_is_cut_at_the_second_look_in_a_known_function),
-		cmocka_unit_test(a_state_is_cut_only_when_it_takes_ten_times_the_slowest_that_ended),
-		cmocka_unit_test(a_state_is_cut_only_when_it_takes_a_twentieth_of_the_timeout),
-		cmocka_unit_test(a_function_in_which_none_has_hung_is_not_cut),
-		cmocka_unit_test(a_command_that_hangs_is_remembered_and_the_next_one_is_cut_early),
-		cmocka_unit_test(a_command_is_cut_only_when_it_takes_twice_the_slowest_that_answered),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

@@ -260,7 +260,7 @@ static unsigned seeds(void)
 	return given != NULL ? (unsigned)strtoul(given, NULL, 10) : SEEDS;
 }
 
-static void what_a_run_without_races_leaves_its_model_permits(void **state)
+TEST(what_a_run_without_races_leaves_its_model_permits)
 {
 	static const enum ct_model models[] = {CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
 	struct sum sum = {0};
@@ -279,13 +279,4 @@ static void what_a_run_without_races_leaves_its_model_permits(void **state)
 	assert_true(sum.left_out <= sum.runs / 20);
 	free(observed.key);
 	free(permitted.key);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_run_without_races_leaves_its_model_permits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/crash.h>
 #include <crashtest/states/image.h>
@@ -34,7 +33,7 @@ static int judge_crashing(void *context, struct ct_image *image, const struct nv
 	return judge_queue(context, image, acks, findings, phase);
 }
 
-static void a_check_that_dies_is_a_finding_and_the_rest_is_tested(void **state)
+TEST(a_check_that_dies_is_a_finding_and_the_rest_is_tested)
 {
 	const struct ct_result clean = explored(log_of_queue(40, true), judge_queue, 20000, 1);
 	const struct ct_result r = explored(log_of_queue(40, true), judge_crashing, 20000, 1);
@@ -57,7 +56,7 @@ static int judge_hanging(void *context, struct ct_image *image, const struct nvw
 	return 0;
 }
 
-static void a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested(void **state)
+TEST(a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested)
 {
 	const struct ct_result clean = explored(log_of_queue(10, true), judge_queue, 20000, 1);
 	const struct ct_result r = explored(log_of_queue(10, true), judge_hanging, 20000, 1);
@@ -96,7 +95,7 @@ static int judge_hanging_often(void *context, struct ct_image *image, const stru
 	return 0;
 }
 
-static void states_that_hang_alike_are_cut_early(void **state)
+TEST(states_that_hang_alike_are_cut_early)
 {
 	skip_if_sanitized();
 	static const uint8_t zeroes[POOL_BYTES];
@@ -160,7 +159,7 @@ static int judge_killed_after(void *context, struct ct_image *image, const struc
 	return verdict;
 }
 
-static void a_worker_that_is_killed_from_outside_changes_no_verdict(void **state)
+TEST(a_worker_that_is_killed_from_outside_changes_no_verdict)
 {
 	static struct ct_result clean; /* results are large */
 	const ct_judge judges[] = {judge_killed, judge_killed_after};
@@ -179,7 +178,7 @@ static void a_worker_that_is_killed_from_outside_changes_no_verdict(void **state
 	}
 }
 
-static void a_state_whose_workers_are_killed_again_and_again_is_undecided(void **state)
+TEST(a_state_whose_workers_are_killed_again_and_again_is_undecided)
 {
 	const struct ct_result clean = explored(log_of_queue(10, true), judge_queue, 20000, 1);
 
@@ -210,7 +209,7 @@ static int judge_leaving(void *context, struct ct_image *image, const struct nvw
 	return judge_queue(context, image, acks, findings, phase);
 }
 
-static void a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer(void **state)
+TEST(a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer)
 {
 	const struct ct_result r = explored(log_of_queue(10, true), judge_leaving, 20000, 1);
 
@@ -230,7 +229,7 @@ static int judge_scribbling(void *context, struct ct_image *image, const struct 
 	return judge_queue(context, image, acks, findings, phase);
 }
 
-static void a_check_that_writes_to_the_image_is_a_finding_and_spoils_no_other_state(void **state)
+TEST(a_check_that_writes_to_the_image_is_a_finding_and_spoils_no_other_state)
 {
 	const struct ct_result r = explored(log_of_queue(10, true), judge_scribbling, 20000, 1);
 
@@ -253,25 +252,9 @@ static int judge_recovering(void *context, struct ct_image *image, const struct 
 	return judge_queue(context, image, acks, findings, phase);
 }
 
-static void what_recovery_wrote_is_undone_before_the_next_state(void **state)
+TEST(what_recovery_wrote_is_undone_before_the_next_state)
 {
 	const struct ct_result r = explored(log_of_queue(10, false), judge_recovering, 20000, 1);
 
 	assert_true(r.consistent);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_check_that_dies_is_a_finding_and_the_rest_is_tested),
-		cmocka_unit_test(a_recovery_that_hangs_is_a_finding_and_the_rest_is_tested),
-		cmocka_unit_test(states_that_hang_alike_are_cut_early),
-		cmocka_unit_test(a_worker_that_is_killed_from_outside_changes_no_verdict),
-		cmocka_unit_test(a_state_whose_workers_are_killed_again_and_again_is_undecided),
-		cmocka_unit_test(a_check_that_ends_the_process_as_if_all_were_well_gives_no_answer),
-		cmocka_unit_test(a_check_that_writes_to_the_image_is_a_finding_and_spoils_no_other_state),
-		cmocka_unit_test(what_recovery_wrote_is_undone_before_the_next_state),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/states/image.h>
 #include <crashtest/states/states.h>
@@ -452,20 +451,11 @@ static void compare(uint64_t seed, enum ct_model model)
 	}
 }
 
-static void host_code_and_kernels_have_the_states_that_their_axioms_permit(void **state)
+TEST(host_code_and_kernels_have_the_states_that_their_axioms_permit)
 {
 	for (uint64_t seed = 1; seed <= RUNS; seed++) {
 		for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
 			compare(seed, models[i]);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(host_code_and_kernels_have_the_states_that_their_axioms_permit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,28 +71,28 @@ static void compare(
 	}
 }
 
-static void strict_states_are_the_prefixes_of_visibility_order(void **state)
+TEST(strict_states_are_the_prefixes_of_visibility_order)
 {
 	compare(CT_MODEL_STRICT, 0, 8, false, permit_strict);
 }
 
-static void epoch_states_are_those_that_no_completed_barrier_forbids(void **state)
+TEST(epoch_states_are_those_that_no_completed_barrier_forbids)
 {
 	compare(CT_MODEL_EPOCH, 0, 8, false, permit_epoch);
 }
 
-static void buffered_states_are_those_that_equations_1_to_3_permit(void **state)
+TEST(buffered_states_are_those_that_equations_1_to_3_permit)
 {
 	compare(CT_MODEL_BUFFERED, 0, 8, false, permit_buffered);
 }
 
-static void eadr_states_are_what_was_visible(void **state)
+TEST(eadr_states_are_what_was_visible)
 {
 	compare(CT_MODEL_EADR, 0, 8, false, permit_eadr);
 }
 
 /* Neither words nor lines order stores, however many bytes the NVRAM writes at once. */
-static void stores_to_the_same_bytes_alone_are_in_order(void **state)
+TEST(stores_to_the_same_bytes_alone_are_in_order)
 {
 	for (unsigned unit = 8; unit <= 64; unit += 56) {
 		for (unsigned small = 0; small <= 1; small++) {
@@ -104,7 +104,7 @@ static void stores_to_the_same_bytes_alone_are_in_order(void **state)
 	}
 }
 
-static void a_narrowed_barrier_orders_as_the_narrower_one_would(void **state)
+TEST(a_narrowed_barrier_orders_as_the_narrower_one_would)
 {
 	for (unsigned by = 1; by <= 3; by++) {
 		for (unsigned small = 0; small <= 1; small++) {
@@ -115,7 +115,7 @@ static void a_narrowed_barrier_orders_as_the_narrower_one_would(void **state)
 }
 
 /* What a wider model permits, a narrower one does not lose: strict is in epoch, epoch in buffered. */
-static void models_are_contained_in_each_other(void **state)
+TEST(models_are_contained_in_each_other)
 {
 	static struct set smaller;
 
@@ -197,7 +197,7 @@ static void sample(struct ct_medium *m, struct nvw_random *r)
 	}
 }
 
-static void sampled_and_minimised_states_are_permitted_ones(void **state)
+TEST(sampled_and_minimised_states_are_permitted_ones)
 {
 	static const uint8_t initial[POOL_BYTES];
 	static const struct {
@@ -260,7 +260,7 @@ static void explore_by_jobs(
 	}
 }
 
-static void any_number_of_jobs_tests_the_same_states(void **state)
+TEST(any_number_of_jobs_tests_the_same_states)
 {
 	static const enum ct_model models[] = {
 		CT_MODEL_EADR, CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
@@ -285,19 +285,4 @@ static void any_number_of_jobs_tests_the_same_states(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strict_states_are_the_prefixes_of_visibility_order),
-		cmocka_unit_test(epoch_states_are_those_that_no_completed_barrier_forbids),
-		cmocka_unit_test(buffered_states_are_those_that_equations_1_to_3_permit),
-		cmocka_unit_test(eadr_states_are_what_was_visible),
-		cmocka_unit_test(stores_to_the_same_bytes_alone_are_in_order),
-		cmocka_unit_test(a_narrowed_barrier_orders_as_the_narrower_one_would),
-		cmocka_unit_test(models_are_contained_in_each_other),
-		cmocka_unit_test(sampled_and_minimised_states_are_permitted_ones),
-		cmocka_unit_test(any_number_of_jobs_tests_the_same_states),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
-}
+GROUP(set_up, NULL);

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/crash.h>
 #include <emu.h>
@@ -207,7 +206,7 @@ static struct ct_result crashed(enum ct_mode mode, int mutation, uint64_t states
 	return r;
 }
 
-static void a_correct_structure_is_consistent_in_both_modes(void **state)
+TEST(a_correct_structure_is_consistent_in_both_modes)
 {
 	const struct ct_result observed = crashed(CT_OBSERVED, CORRECT, 0, 1);
 	const struct ct_result killed = crashed(CT_KILL, CORRECT, 60, 2);
@@ -230,7 +229,7 @@ static void assert_places(const struct ct_finding *f)
 	assert_int_equal(f->place[1].fate, CT_FATE_LOST);
 }
 
-static void a_missing_barrier_is_found_in_both_modes_with_its_places(void **state)
+TEST(a_missing_barrier_is_found_in_both_modes_with_its_places)
 {
 	const struct ct_result observed = crashed(CT_OBSERVED, NO_BARRIER, 0, 1);
 	const struct ct_result killed = crashed(CT_KILL, NO_BARRIER, 100, 2);
@@ -244,7 +243,7 @@ static void a_missing_barrier_is_found_in_both_modes_with_its_places(void **stat
 	assert_places(&killed.finding[0]);
 }
 
-static void an_early_acknowledgement_is_found_in_both_modes(void **state)
+TEST(an_early_acknowledgement_is_found_in_both_modes)
 {
 	const struct ct_result observed = crashed(CT_OBSERVED, EARLY_ACK, 0, 1);
 	const struct ct_result killed = crashed(CT_KILL, EARLY_ACK, 100, 1);
@@ -255,7 +254,7 @@ static void an_early_acknowledgement_is_found_in_both_modes(void **state)
 	assert_non_null(strstr(killed.finding[0].text, "is missing"));
 }
 
-static void a_recovery_that_writes_again_is_found(void **state)
+TEST(a_recovery_that_writes_again_is_found)
 {
 	const struct ct_result r = crashed(CT_OBSERVED, BAD_RECOVERY, 0, 1);
 
@@ -265,7 +264,7 @@ static void a_recovery_that_writes_again_is_found(void **state)
 }
 
 /* Run again it writes nothing, and what it leaves passes the check: only a crash in its middle shows it. */
-static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(void **state)
+TEST(a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes)
 {
 	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	const struct ct_subject subject = {
@@ -285,7 +284,7 @@ static void a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes(v
 	ct_result_free(&r);
 }
 
-static void a_check_that_does_not_say_what_is_wrong_is_a_finding(void **state)
+TEST(a_check_that_does_not_say_what_is_wrong_is_a_finding)
 {
 	const struct ct_result observed = crashed(CT_OBSERVED, SILENT_CHECK, 0, 1);
 	const struct ct_result killed = crashed(CT_KILL, SILENT_CHECK, 60, 2);
@@ -297,8 +296,7 @@ static void a_check_that_does_not_say_what_is_wrong_is_a_finding(void **state)
 }
 
 /* What it leaves passes, and it writes nothing when it is repeated. */
-static void a_recovery_that_does_not_survive_its_own_interruption_is_found_without_nested_crashes(
-	void **state)
+TEST(a_recovery_that_does_not_survive_its_own_interruption_is_found_without_nested_crashes)
 {
 	const struct ct_result r = crashed(CT_OBSERVED, MARKING_RECOVERY, 0, 1);
 	bool told = false;
@@ -312,7 +310,7 @@ static void a_recovery_that_does_not_survive_its_own_interruption_is_found_witho
 	assert_true(told);
 }
 
-static void a_check_that_dies_is_a_finding_in_kill_mode(void **state)
+TEST(a_check_that_dies_is_a_finding_in_kill_mode)
 {
 	const struct ct_result r = crashed(CT_KILL, CRASHING_CHECK, 20, 1);
 
@@ -350,7 +348,7 @@ static void assert_findings_equal(const struct ct_result *a, const struct ct_res
 	}
 }
 
-static void slices_that_other_processes_explored_give_the_result_of_as_many_jobs(void **state)
+TEST(slices_that_other_processes_explored_give_the_result_of_as_many_jobs)
 {
 	static const struct emu_config config = {.name = "fake", .protocol = "none", .nvram.atomicity = 8};
 	static struct ct_result whole, slice, taken;
@@ -394,7 +392,7 @@ static void slices_that_other_processes_explored_give_the_result_of_as_many_jobs
 	rmdir(folder);
 }
 
-static void kill_mode_gives_one_result_for_a_seed_whatever_the_jobs(void **state)
+TEST(kill_mode_gives_one_result_for_a_seed_whatever_the_jobs)
 {
 	const struct ct_result one = crashed(CT_KILL, NO_BARRIER, 40, 1);
 	const struct ct_result three = crashed(CT_KILL, NO_BARRIER, 40, 3);
@@ -406,7 +404,7 @@ static void kill_mode_gives_one_result_for_a_seed_whatever_the_jobs(void **state
 	assert_string_equal(one.finding[0].text, three.finding[0].text);
 }
 
-static void no_file_is_left_behind(void **state)
+TEST(no_file_is_left_behind)
 {
 	char dir[] = "/tmp/nvwave-test-XXXXXX";
 	unsigned entries = 0;
@@ -505,7 +503,7 @@ static uint64_t fewest(uint64_t from, uint64_t count)
 }
 
 /* Where a sixteenth is less than 1, it is exact. */
-static void the_smallest_failing_count_is_found_from_below_to_a_sixteenth(void **state)
+TEST(the_smallest_failing_count_is_found_from_below_to_a_sixteenth)
 {
 	static const uint64_t runs[][2] = {{1, 1}, {1, 9}, {2, 2}, {3, 3}, {3, 30}, {5, 6}, {9, 15}, {12, 15},
 		{15, 15}, {19, 30}, {30, 30}};
@@ -517,25 +515,4 @@ static void the_smallest_failing_count_is_found_from_below_to_a_sixteenth(void *
 		assert_in_range(found, 1, count);
 		assert_in_range(most_counted, 0, count < 2 * from ? count : 2 * from - 1); /* from below */
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_correct_structure_is_consistent_in_both_modes),
-		cmocka_unit_test(a_missing_barrier_is_found_in_both_modes_with_its_places),
-		cmocka_unit_test(an_early_acknowledgement_is_found_in_both_modes),
-		cmocka_unit_test(a_recovery_that_writes_again_is_found),
-		cmocka_unit_test(a_recovery_that_a_crash_makes_different_is_found_by_nested_crashes),
-		cmocka_unit_test(a_check_that_does_not_say_what_is_wrong_is_a_finding),
-		cmocka_unit_test(
-			a_recovery_that_does_not_survive_its_own_interruption_is_found_without_nested_crashes),
-		cmocka_unit_test(a_check_that_dies_is_a_finding_in_kill_mode),
-		cmocka_unit_test(slices_that_other_processes_explored_give_the_result_of_as_many_jobs),
-		cmocka_unit_test(kill_mode_gives_one_result_for_a_seed_whatever_the_jobs),
-		cmocka_unit_test(no_file_is_left_behind),
-		cmocka_unit_test(the_smallest_failing_count_is_found_from_below_to_a_sixteenth),
-	};
-
-	return cmocka_run_group_tests_name("modes", tests, NULL, NULL);
 }

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "common/test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include <crashtest/explore/checkpoint.h>
@@ -123,7 +123,7 @@ static struct ct_result explore(int fd, enum ct_model model, struct ct_options o
 /* ---- Claims ------------------------------------------------------------------------------------------ */
 
 /* Ten instants of 2^8 new states each, which are more than their fair shares and less than the budget. */
-static void instants_together_stay_within_the_budget(void **state)
+TEST(instants_together_stay_within_the_budget)
 {
 	const int fd = begin();
 	uint64_t write = 0;
@@ -143,7 +143,7 @@ static void instants_together_stay_within_the_budget(void **state)
 }
 
 /* Any of the work-items may be the one whose flag comes first: one of them stands for all. */
-static void work_items_that_change_places_are_tested_once_and_the_bug_is_found(void **state)
+TEST(work_items_that_change_places_are_tested_once_and_the_bug_is_found)
 {
 	struct ct_result r[2];
 
@@ -186,7 +186,7 @@ static int judge_unmarked(void *context, struct ct_image *image, const struct nv
 	return 0;
 }
 
-static void nothing_of_what_recovery_wrote_is_in_another_state(void **state)
+TEST(nothing_of_what_recovery_wrote_is_in_another_state)
 {
 	const int fd = begin();
 	const struct ct_exploration e = {.log_fd = fd,
@@ -233,7 +233,7 @@ static uint64_t identity_of(int fd, enum ct_model model)
 	return identity_by(fd, model, "0.1.0-888-g7ed8afe");
 }
 
-static void a_checkpoint_is_of_its_own_exploration_and_whole(void **state)
+TEST(a_checkpoint_is_of_its_own_exploration_and_whole)
 {
 	const char *const path = "/tmp/nvwave-test-checkpoint";
 	const int fd = begin();
@@ -298,7 +298,7 @@ static struct ct_cause cause_of(uint64_t item, uint64_t group)
 	return r.finding[0].cause;
 }
 
-static void the_barrier_that_is_named_is_one_that_the_lost_store_s_work_item_met(void **state)
+TEST(the_barrier_that_is_named_is_one_that_the_lost_store_s_work_item_met)
 {
 	const struct ct_cause far = cause_of(130, 2), near = cause_of(30, 0), own = cause_of(0, 1);
 
@@ -312,17 +312,4 @@ static void the_barrier_that_is_named_is_one_that_the_lost_store_s_work_item_met
 	assert_int_equal(own.kind, CT_CAUSE_APART);
 	assert_int_equal(own.line, 10 * NEAR);
 	assert_string_equal(own.needed, "work-item");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(instants_together_stay_within_the_budget),
-		cmocka_unit_test(work_items_that_change_places_are_tested_once_and_the_bug_is_found),
-		cmocka_unit_test(nothing_of_what_recovery_wrote_is_in_another_state),
-		cmocka_unit_test(a_checkpoint_is_of_its_own_exploration_and_whole),
-		cmocka_unit_test(the_barrier_that_is_named_is_one_that_the_lost_store_s_work_item_met),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <check/check.h>
 #include <crashtest/crash.h>
@@ -102,7 +101,7 @@ static int judge(void *context, struct ct_image *image, const struct nvw_acks *a
 	return fails(*seed, look, image) ? nvw_violation(findings, 0, "a leaf that fails") : 0;
 }
 
-static void verdicts_are_those_of_going_through_every_state(void **state)
+TEST(verdicts_are_those_of_going_through_every_state)
 {
 	static const uint8_t initial[POOL_BYTES];
 	static struct ct_result result;
@@ -171,7 +170,7 @@ static struct ct_exploration in_a_tree(int fd, ct_judge judge)
 	};
 }
 
-static void a_death_in_a_tree_loses_no_state(void **state)
+TEST(a_death_in_a_tree_loses_no_state)
 {
 	static struct ct_result result;
 	const int fd = make_log();
@@ -210,7 +209,7 @@ static int judge_that_is_killed(void *context, struct ct_image *image, const str
 	return look(image, 1) && look(image, 2) ? nvw_violation(findings, 0, "three words") : 0;
 }
 
-static void a_kill_from_outside_in_a_tree_changes_nothing(void **state)
+TEST(a_kill_from_outside_in_a_tree_changes_nothing)
 {
 	static struct ct_result result[2];
 	const int fd = make_log();
@@ -231,15 +230,4 @@ static void a_kill_from_outside_in_a_tree_changes_nothing(void **state)
 	assert_int_equal(result[1].states_undecided, 0);
 	munmap((void *)(uintptr_t)kills, sizeof *kills);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_death_in_a_tree_loses_no_state),
-		cmocka_unit_test(a_kill_from_outside_in_a_tree_changes_nothing),
-		cmocka_unit_test(verdicts_are_those_of_going_through_every_state),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

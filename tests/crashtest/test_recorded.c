@@ -366,7 +366,7 @@ static void record(FILE *now, const char *path)
 	assert_int_equal(fclose(to), 0);
 }
 
-static void recorded_runs_are_as_they_were(void **state)
+TEST(recorded_runs_are_as_they_were)
 {
 	const char *const path = getenv("RECORDED_RUNS");
 	FILE *const now = tmpfile();
@@ -403,20 +403,10 @@ static unsigned races_in(nvw_kernel kernel, enum nvw_group group)
 }
 
 /* What is_contradicted() says: the words of other work-groups are the race, and nothing else is one. */
-static void scatter_races_with_other_work_groups_alone(void **state)
+TEST(scatter_races_with_other_work_groups_alone)
 {
 	for (unsigned group = NVW_WORKITEM; group < NVW_KERNEL; group++) {
 		assert_true(races_in(scatter, (enum nvw_group)group) > 0);
 		assert_int_equal(races_in(scatter_in_group, (enum nvw_group)group), 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recorded_runs_are_as_they_were),
-		cmocka_unit_test(scatter_races_with_other_work_groups_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

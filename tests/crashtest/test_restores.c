@@ -310,7 +310,7 @@ static unsigned follow(uint64_t seed)
 	return single;
 }
 
-static void entries_restore_what_any_of_their_versions_restores(void **state)
+TEST(entries_restore_what_any_of_their_versions_restores)
 {
 	unsigned single = 0;
 
@@ -318,13 +318,4 @@ static void entries_restore_what_any_of_their_versions_restores(void **state)
 		single += follow(seed);
 	}
 	assert_true(single > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(entries_restore_what_any_of_their_versions_restores),
-	};
-
-	return cmocka_run_group_tests_name("restores", tests, NULL, NULL);
 }

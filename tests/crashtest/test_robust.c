@@ -4,15 +4,10 @@
  * alone; twins with the barrier are not. The shipped structures have at most the reports that are listed
  * here, each with its reason.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <nvw/kernel.h>
 
 #include "small_run.h"
@@ -237,31 +232,31 @@ static void expect(int fault, const char *text)
 	assert_non_null(strstr(result.finding[0].text, text));
 }
 
-static void what_barriers_order_is_robust(void **state)
+TEST(what_barriers_order_is_robust)
 {
 	assert_int_equal(judge(&records, "", RIGHT), 0);
 	assert_true(result.consistent);
 	assert_true(result.states_distinct > OPS);
 }
 
-static void a_missing_barrier_is_told_with_both_stores(void **state)
+TEST(a_missing_barrier_is_told_with_both_stores)
 {
 	expect(NO_BARRIER,
 		" (store_record) is lost, and a later one of its work-item is durable: test_robust.c:");
 	assert_non_null(strstr(result.finding[0].text, " (store_flag)"));
 }
 
-static void a_store_that_is_lost_behind_an_acknowledgement_is_told(void **state)
+TEST(a_store_that_is_lost_behind_an_acknowledgement_is_told)
 {
 	expect(EARLY_ACK, " (store_flag) is lost, and was made before an acknowledgement");
 }
 
-static void the_end_of_a_kernel_is_an_order(void **state)
+TEST(the_end_of_a_kernel_is_an_order)
 {
 	expect(LATER_KERNEL, " (store_record) is lost, and one of a later kernel is durable: test_robust.c:");
 }
 
-static void halves_of_a_word_have_an_order(void **state)
+TEST(halves_of_a_word_have_an_order)
 {
 	expect(HALVES, " (append_in_halves) is lost, and a later one of its work-item is durable");
 }
@@ -278,21 +273,21 @@ static void expect_of_two(const char *model, int right, int wrong)
 		"test_robust.c:"));
 }
 
-static void a_barrier_of_a_group_orders_its_work_items(void **state)
+TEST(a_barrier_of_a_group_orders_its_work_items)
 {
 	expect_of_two("epoch", TOGETHER, NARROW);
 	expect_of_two("buffered-epoch", TOGETHER, NARROW);
 }
 
 /* Without stalls a work-item's barrier orders nothing of another group, so both are wrong then. */
-static void what_another_has_told_comes_behind_it(void **state)
+TEST(what_another_has_told_comes_behind_it)
 {
 	expect_of_two("epoch", HANDED_ON, TOLD_EARLY);
 	assert_int_equal(judge_under("buffered-epoch", &records, "", HANDED_ON), 0);
 	assert_int_equal(result.finding_count, 1);
 }
 
-static void an_acknowledgement_under_buffered_epochs_waits(void **state)
+TEST(an_acknowledgement_under_buffered_epochs_waits)
 {
 	assert_int_equal(
 		judge_under("buffered-epoch", &nvw_workload_kv, "count=100 batch=40 slots=32", RIGHT), 0);
@@ -303,7 +298,7 @@ static void an_acknowledgement_under_buffered_epochs_waits(void **state)
 		result.finding[0].text, " (store_flag) is lost, and was made before an acknowledgement"));
 }
 
-static void what_nobody_reads_does_not_count(void **state)
+TEST(what_nobody_reads_does_not_count)
 {
 	assert_int_equal(judge(&records, "", UNREAD), 0);
 	assert_true(result.consistent);
@@ -320,7 +315,7 @@ static void what_nobody_reads_does_not_count(void **state)
  *	saved-tasks	with --recovery=undo the entries of a task are filled in one epoch, whose words
  *			the log restores together; those that were not logged keep what the crash left
  */
-static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void **state)
+TEST(the_shipped_structures_have_at_most_the_reports_that_are_listed)
 {
 	static const struct {
 		const struct nvw_workload *workload;
@@ -353,29 +348,10 @@ static void the_shipped_structures_have_at_most_the_reports_that_are_listed(void
 	}
 }
 
-static void observed_mode_is_refused(void **state)
+TEST(observed_mode_is_refused)
 {
 	const struct ct_options o = {.mode = CT_OBSERVED, .states = 1, .jobs = 1, .robust = true};
 
 	assert_int_equal(small_run(&records, "", RIGHT, &o, &result), NVW_E_USAGE);
 	assert_non_null(strstr(nvw_error_message(), "--oracle=robust: expected --mode=permitted"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_barriers_order_is_robust),
-		cmocka_unit_test(a_missing_barrier_is_told_with_both_stores),
-		cmocka_unit_test(a_store_that_is_lost_behind_an_acknowledgement_is_told),
-		cmocka_unit_test(the_end_of_a_kernel_is_an_order),
-		cmocka_unit_test(halves_of_a_word_have_an_order),
-		cmocka_unit_test(a_barrier_of_a_group_orders_its_work_items),
-		cmocka_unit_test(what_another_has_told_comes_behind_it),
-		cmocka_unit_test(an_acknowledgement_under_buffered_epochs_waits),
-		cmocka_unit_test(what_nobody_reads_does_not_count),
-		cmocka_unit_test(the_shipped_structures_have_at_most_the_reports_that_are_listed),
-		cmocka_unit_test(observed_mode_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,10 @@
  * most three in all of its trials.
  * Without EVERY_CASE in the environment every FEW-th bug is tried; of right structures the test "robust" has some.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "common/skip.h"
 #include "small_run.h"
@@ -148,7 +144,7 @@ static void count(const struct nvw_workload *w, int mutation, struct sum *sum)
 		found[0] ? "found" : "-", found[1] ? "found" : "-");
 }
 
-static void four_of_five_bugs_of_order_are_found(void **state)
+TEST(four_of_five_bugs_of_order_are_found)
 {
 	skip_if_sanitized();
 
@@ -194,21 +190,11 @@ static unsigned reports(const struct nvw_workload *w, unsigned model)
 	return different;
 }
 
-static void right_structures_have_at_most_three_reports(void **state)
+TEST(right_structures_have_at_most_three_reports)
 {
 	for (unsigned i = 0; every_case() && i < WORKLOADS; i++) {
 		for (unsigned model = 0; model < MODELS; model++) {
 			assert_in_range(reports(workloads[i], model), 0, REPORTS);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(four_of_five_bugs_of_order_are_found),
-		cmocka_unit_test(right_structures_have_at_most_three_reports),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

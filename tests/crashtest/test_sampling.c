@@ -4,8 +4,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/crash.h>
 #include <crashtest/states/image.h>
@@ -37,7 +36,7 @@ static int batch_log(unsigned batches)
 	return run.fd;
 }
 
-static void too_many_states_are_sampled_within_the_budget(void **state)
+TEST(too_many_states_are_sampled_within_the_budget)
 {
 	const struct ct_result r = explored(batch_log(10), judge_queue, 500, 1);
 
@@ -78,7 +77,7 @@ static int judge_density(void *context, struct ct_image *image, const struct nvw
 }
 
 /* Uniform draws alone have half of the cells durable, more or less. */
-static void samples_have_every_density_and_leave_out_no_cell(void **state)
+TEST(samples_have_every_density_and_leave_out_no_cell)
 {
 	struct hand_log run = log_begin(8);
 	uint64_t write[CELLS];
@@ -101,7 +100,7 @@ static void samples_have_every_density_and_leave_out_no_cell(void **state)
 	munmap(odd, sizeof *odd);
 }
 
-static void fewer_states_than_instants_are_spread_over_them(void **state)
+TEST(fewer_states_than_instants_are_spread_over_them)
 {
 	const struct ct_result r = explored(log_of_queue(300, true), judge_queue, 50, 1);
 
@@ -110,7 +109,7 @@ static void fewer_states_than_instants_are_spread_over_them(void **state)
 	assert_in_range(r.states_tested, 45, 50);
 }
 
-static void one_seed_gives_one_result_whatever_the_number_of_jobs(void **state)
+TEST(one_seed_gives_one_result_whatever_the_number_of_jobs)
 {
 	static struct ct_result one, again, four; /* 2 MiB each */
 
@@ -149,7 +148,7 @@ static int judge_nothing(void *context, struct ct_image *image, const struct nvw
 	return 0;
 }
 
-static void what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs(void **state)
+TEST(what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs)
 {
 	static struct ct_result one, r;
 
@@ -161,7 +160,7 @@ static void what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs(v
 	}
 }
 
-static void a_damaged_log_is_an_error_and_not_a_verdict(void **state)
+TEST(a_damaged_log_is_an_error_and_not_a_verdict)
 {
 	static const uint8_t zeroes[POOL_BYTES];
 	const int fd = log_of_queue(10, true);
@@ -175,18 +174,4 @@ static void a_damaged_log_is_an_error_and_not_a_verdict(void **state)
 	assert_int_equal(pwrite(fd, "x", 1, 200), 1);
 	assert_int_equal(ct_explore(&e, NULL, &result), NVW_E_DAMAGED);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(too_many_states_are_sampled_within_the_budget),
-		cmocka_unit_test(samples_have_every_density_and_leave_out_no_cell),
-		cmocka_unit_test(fewer_states_than_instants_are_spread_over_them),
-		cmocka_unit_test(one_seed_gives_one_result_whatever_the_number_of_jobs),
-		cmocka_unit_test(what_is_acknowledged_twice_does_not_divide_equal_states_among_jobs),
-		cmocka_unit_test(a_damaged_log_is_an_error_and_not_a_verdict),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

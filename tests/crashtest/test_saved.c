@@ -7,8 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <check/check.h>
 #include <crashtest/explain/finding.h>
@@ -63,7 +62,7 @@ static void load(const uint8_t *file, size_t n, int wanted)
 }
 
 /* A digit of the seed, an acknowledgement or a byte of the pool would be another finding. */
-static void a_finding_with_a_changed_byte_is_refused(void **state)
+TEST(a_finding_with_a_changed_byte_is_refused)
 {
 	static uint8_t file[3 * BYTES];
 	const size_t n = save(file, sizeof file);
@@ -130,7 +129,7 @@ static const char *said_of(const struct ct_writes *writes, uint64_t value)
 	return findings.count ? findings.finding[0].text : "";
 }
 
-static void a_word_may_hold_its_last_acknowledged_version_or_a_later_one(void **state)
+TEST(a_word_may_hold_its_last_acknowledged_version_or_a_later_one)
 {
 	static const uint8_t zeroes[BYTES];
 	static const char older[] = "write 2 was acknowledged, but a word of it is older";
@@ -164,12 +163,4 @@ static int tear_down(void **state)
 	return unlink(path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_finding_with_a_changed_byte_is_refused),
-		cmocka_unit_test(a_word_may_hold_its_last_acknowledged_version_or_a_later_one),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down);

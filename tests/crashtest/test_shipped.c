@@ -3,12 +3,7 @@
  * The shipped structures on the emulated machine, from store to verdict: as they are they survive, and every
  * mutation is found in the way that its table names.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -136,7 +131,7 @@ static void run_clean(const struct shipped *s, enum ct_model model)
 	}
 }
 
-static void shipped_structures_survive_every_observed_state(void **state)
+TEST(shipped_structures_survive_every_observed_state)
 {
 	static const struct shipped *const all[] = {&kv, &kv_resize, &kv_group, &btree, &btree_wide,
 		&btree_kernel, &btree_update, &btree_delete, &queue, &queue_visible, &steal, &steal_scoped,
@@ -147,7 +142,7 @@ static void shipped_structures_survive_every_observed_state(void **state)
 	}
 }
 
-static void shipped_structures_survive_kills(void **state)
+TEST(shipped_structures_survive_kills)
 {
 	expect(&kv, CT_KILL, 20, -1, NULL, true);
 	expect(&btree, CT_KILL, 20, -1, NULL, true);
@@ -157,7 +152,7 @@ static void shipped_structures_survive_kills(void **state)
 	expect(&tiered_two, CT_KILL, 20, -1, NULL, true);
 }
 
-static void shipped_structures_survive_on_every_domain_and_model(void **state)
+TEST(shipped_structures_survive_on_every_domain_and_model)
 {
 	static const char *const settings[] = {"nvram.domain=adr", "nvram.domain=eadr", "nvram.atomicity=64B",
 		"persist.model=buffered-epoch", "persist.model=strict"};
@@ -175,7 +170,7 @@ static void shipped_structures_survive_on_every_domain_and_model(void **state)
 }
 
 /* Each device has a domain of its own, and each model has to keep the order between them. */
-static void two_pools_survive_on_every_pair_of_domains_and_under_every_model(void **state)
+TEST(two_pools_survive_on_every_pair_of_domains_and_under_every_model)
 {
 	static const char *const settings[] = {"far.domain=adr", "nvram.domain=device", "far.write=20ns",
 		"far.hops=50", "nvram.atomicity=64B", "persist.model=buffered-epoch", "persist.model=strict",
@@ -192,7 +187,7 @@ static void two_pools_survive_on_every_pair_of_domains_and_under_every_model(voi
 }
 
 /* What waits in a store buffer is no more durable than what is in a cache: persist barriers wait for both. */
-static void shipped_structures_survive_with_store_buffers(void **state)
+TEST(shipped_structures_survive_with_store_buffers)
 {
 	static const char *const entries[] = {"store_buffer.entries=1", "store_buffer.entries=8"};
 
@@ -208,7 +203,7 @@ static void shipped_structures_survive_with_store_buffers(void **state)
 }
 
 /* Stores to NVRAM pass a third level on their way. */
-static void shipped_structures_survive_with_an_l3(void **state)
+TEST(shipped_structures_survive_with_an_l3)
 {
 	expect(&kv_resize, CT_OBSERVED, 1000, -1, "l3.size=4KiB", true);
 	expect(&btree, CT_OBSERVED, 500, -1, "l3.size=4KiB", true);
@@ -227,7 +222,7 @@ static int mutation_called(const struct nvw_workload *w, const char *name)
 }
 
 /* A barrier that only orders stores of one work-item is what strict persistency does without. */
-static void strict_hardware_orders_stores_whose_barrier_is_missing(void **state)
+TEST(strict_hardware_orders_stores_whose_barrier_is_missing)
 {
 	static const struct {
 		const struct shipped *shipped;
@@ -242,7 +237,7 @@ static void strict_hardware_orders_stores_whose_barrier_is_missing(void **state)
 	}
 }
 
-static void shipped_structures_survive_under_every_protocol(void **state)
+TEST(shipped_structures_survive_under_every_protocol)
 {
 	const char *citation, *summary;
 
@@ -265,7 +260,7 @@ static bool knows_remote_scopes(const char *name)
 	return emu_protocol_scopes(name) != EMU_SCOPES_KEPT;
 }
 
-static void queues_stealing_and_stacks_survive_under_every_protocol(void **state)
+TEST(queues_stealing_and_stacks_survive_under_every_protocol)
 {
 	static const struct shipped *const all[] = {&queue, &queue_visible, &steal, &steal_scoped,
 		&steal_remote, &stack, &stack_group, &tiered_two, &tasks};
@@ -291,7 +286,7 @@ static void queues_stealing_and_stacks_survive_under_every_protocol(void **state
  * A store waits in an owner's cache or, under three of the four models, in a write buffer in front of it. The
  * durability checker looks on in every build.
  */
-static void structures_survive_with_owners_under_every_consistency_model(void **state)
+TEST(structures_survive_with_owners_under_every_consistency_model)
 {
 	static const struct shipped *const all[] = {&kv_resize, &btree, &queue, &steal};
 	static const char *const protocols[] = {"mttop-wb", "rfo"}, *const models[] = {
@@ -324,7 +319,7 @@ static void structures_survive_with_owners_under_every_consistency_model(void **
  * queue, for the end of a lease, in an L1 (docs/protocols.md). Each protocol with each structure, mode and
  * model; the durability checker looks on in every build.
  */
-static void structures_survive_in_every_mode_wherever_a_store_may_wait(void **state)
+TEST(structures_survive_in_every_mode_wherever_a_store_may_wait)
 {
 	static const struct shipped *const all[] = {&kv_resize, &btree, &queue, &steal};
 	static const enum ct_model models[] = {CT_MODEL_EPOCH, CT_MODEL_BUFFERED};
@@ -353,7 +348,7 @@ static void structures_survive_in_every_mode_wherever_a_store_may_wait(void **st
  * The lesson of both: where barriers only order, a consumer's and a thief's barrier do not cover what they
  * have read (gope18 6.2); where they wait, nothing shows.
  */
-static void a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else(void **state)
+TEST(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else)
 {
 	static const struct {
 		const struct shipped *shipped;
@@ -417,17 +412,17 @@ static void self_test(const struct nvw_workload *workload)
 	self_test_on(workload, "gope18", 10);
 }
 
-static void every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model(void **state)
+TEST(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model)
 {
 	self_test(&nvw_workload_kv);
 }
 
-static void every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model(void **state)
+TEST(every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model)
 {
 	self_test(&nvw_workload_btree);
 }
 
-static void every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too(void **state)
+TEST(every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too)
 {
 	struct nvw_workload wide = nvw_workload_btree;
 
@@ -435,29 +430,28 @@ static void every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too(void 
 	self_test(&wide);
 }
 
-static void every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model(void **state)
+TEST(every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model)
 {
 	self_test(&nvw_workload_queue);
 }
 
-static void every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model(void **state)
+TEST(every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model)
 {
 	self_test(&nvw_workload_steal_log);
 }
 
-static void recovery_points_of_tasks_survive_under_every_model(void **state)
+TEST(recovery_points_of_tasks_survive_under_every_model)
 {
 	self_test(&nvw_workload_saved_tasks);
 }
 
-static void every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model(void **state)
+TEST(every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model)
 {
 	self_test(&nvw_workload_stack);
 }
 
 /* Its log and its table are in one pool, or in pools on two devices with different latencies and domains. */
-static void every_mutation_of_tiered_is_found_and_tiered_itself_is_clean_with_one_pool_and_with_two(
-	void **state)
+TEST(every_mutation_of_tiered_is_found_and_tiered_itself_is_clean_with_one_pool_and_with_two)
 {
 	struct nvw_workload two = nvw_workload_tiered;
 
@@ -468,7 +462,7 @@ static void every_mutation_of_tiered_is_found_and_tiered_itself_is_clean_with_on
 }
 
 /* What the conservative hardware hides is in no observed state: the permitted ones are needed. */
-static void a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone(void **state)
+TEST(a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone)
 {
 	int narrow = 0;
 
@@ -479,7 +473,7 @@ static void a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone(vo
 }
 
 /* The cause of a planted bug is the bug: which barrier, of which scope, and which would do. */
-static void findings_name_the_barrier_that_was_taken_away(void **state)
+TEST(findings_name_the_barrier_that_was_taken_away)
 {
 	skip_if_sanitized();
 	static const struct {
@@ -520,39 +514,4 @@ static void findings_name_the_barrier_that_was_taken_away(void **state)
 				r.finding_count ? r.finding[0].cause.text : "nothing was found");
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shipped_structures_survive_every_observed_state),
-		cmocka_unit_test(shipped_structures_survive_kills),
-		cmocka_unit_test(shipped_structures_survive_on_every_domain_and_model),
-		cmocka_unit_test(two_pools_survive_on_every_pair_of_domains_and_under_every_model),
-		cmocka_unit_test(shipped_structures_survive_with_store_buffers),
-		cmocka_unit_test(shipped_structures_survive_with_an_l3),
-		cmocka_unit_test(strict_hardware_orders_stores_whose_barrier_is_missing),
-		cmocka_unit_test(shipped_structures_survive_under_every_protocol),
-		cmocka_unit_test(every_mutation_of_kv_is_found_and_kv_itself_is_clean_under_every_model),
-		cmocka_unit_test(
-			every_mutation_of_btree_is_found_and_btree_itself_is_clean_under_every_model),
-		cmocka_unit_test(every_mutation_of_btree_is_found_in_nodes_of_fourteen_keys_too),
-		cmocka_unit_test(queues_stealing_and_stacks_survive_under_every_protocol),
-		cmocka_unit_test(structures_survive_with_owners_under_every_consistency_model),
-		cmocka_unit_test(structures_survive_in_every_mode_wherever_a_store_may_wait),
-		cmocka_unit_test(a_claim_is_needed_where_barriers_do_not_wait_and_nowhere_else),
-		cmocka_unit_test(
-			every_mutation_of_queue_is_found_and_queue_itself_is_clean_under_every_model),
-		cmocka_unit_test(
-			every_mutation_of_steal_log_is_found_and_steal_log_itself_is_clean_under_every_model),
-		cmocka_unit_test(recovery_points_of_tasks_survive_under_every_model),
-		cmocka_unit_test(
-			every_mutation_of_stack_is_found_and_stack_itself_is_clean_under_every_model),
-		cmocka_unit_test(
-			every_mutation_of_tiered_is_found_and_tiered_itself_is_clean_with_one_pool_and_with_two),
-		cmocka_unit_test(findings_name_the_barrier_that_was_taken_away),
-		cmocka_unit_test(a_barrier_of_too_narrow_a_scope_is_seen_in_permitted_states_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

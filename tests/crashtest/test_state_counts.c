@@ -116,7 +116,7 @@ static unsigned count_run(const struct history *kind, enum ct_model model, uint6
 	return counted[1].exact;
 }
 
-static void a_number_of_states_counts_each_once(void **state)
+TEST(a_number_of_states_counts_each_once)
 {
 	static const enum ct_model models[] = {
 		CT_MODEL_STRICT, CT_MODEL_EPOCH, CT_MODEL_EADR, CT_MODEL_BUFFERED};
@@ -140,7 +140,7 @@ static void a_number_of_states_counts_each_once(void **state)
 enum { MANY = 80 };
 
 /* Two halves of a word, each of which any number of stores has reached: 41 times 41 contents. */
-static void a_word_with_too_many_versions_is_never_exhausted(void **state)
+TEST(a_word_with_too_many_versions_is_never_exhausted)
 {
 	static const struct nvw_log_info info = {
 		.workload = "many", .pool_bytes = POOL_BYTES, .atomicity = 8};
@@ -190,14 +190,4 @@ static void a_word_with_too_many_versions_is_never_exhausted(void **state)
 		ct_medium_destroy(&m);
 	}
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_number_of_states_counts_each_once),
-		cmocka_unit_test(a_word_with_too_many_versions_is_never_exhausted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

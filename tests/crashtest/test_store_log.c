@@ -13,8 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/judge/checker.h>
 #include <crashtest/states/image.h>
@@ -323,12 +322,12 @@ static void compare(enum ct_model model, void (*permit)(struct op *op, unsigned 
 	}
 }
 
-static void pmreorder_images_are_those_of_every_permutation_of_every_subset(void **state)
+TEST(pmreorder_images_are_those_of_every_permutation_of_every_subset)
 {
 	compare(CT_MODEL_PMREORDER, permit_pmreorder);
 }
 
-static void x86_images_are_every_prefix_of_every_line(void **state)
+TEST(x86_images_are_every_prefix_of_every_line)
 {
 	compare(CT_MODEL_X86, permit_x86);
 }
@@ -358,7 +357,7 @@ static void replay(uint8_t image[BYTES])
 	close(fd);
 }
 
-static void a_store_of_any_size_is_stored_whole(void **state)
+TEST(a_store_of_any_size_is_stored_whole)
 {
 	for (unsigned bytes = 1; bytes <= 64; bytes++) {
 		for (unsigned off = 0; off < 70; off += 23) {
@@ -380,7 +379,7 @@ static void a_store_of_any_size_is_stored_whole(void **state)
 }
 
 /* Two mappings of parts of the file, the later part at the lower address. */
-static void a_mapping_of_a_part_of_the_file_begins_at_its_offset(void **state)
+TEST(a_mapping_of_a_part_of_the_file_begins_at_its_offset)
 {
 	static const char log[] =
 		"START|REGISTER_FILE;/pool;0x9000;0x40;0x40|REGISTER_FILE;/pool;0x1000;0x80;0x80|"
@@ -422,7 +421,7 @@ static bool is_consistent(const char *log, const char *check, enum ct_model mode
  * Store data, store flag, flush data, fence, flush flag, fence: the flag may be evicted before the data is
  * flushed.
  */
-static void an_eviction_that_comes_before_the_flush_is_found_under_x86(void **state)
+TEST(an_eviction_that_comes_before_the_flush_is_found_under_x86)
 {
 	static const char log[] = REGISTER
 		"STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|FLUSH;0x1000;0x40|FENCE|FLUSH;0x1040;0x40|"
@@ -432,7 +431,7 @@ static void an_eviction_that_comes_before_the_flush_is_found_under_x86(void **st
 	assert_true(is_consistent(log, FLAG_WITHOUT_DATA, CT_MODEL_PMREORDER));
 }
 
-static void stores_that_are_flushed_and_fenced_in_order_raise_no_alarm(void **state)
+TEST(stores_that_are_flushed_and_fenced_in_order_raise_no_alarm)
 {
 	static const char log[] = REGISTER
 		"STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STORE;0x1040;0x1;0x8|FLUSH;0x1040;0x40|"
@@ -442,7 +441,7 @@ static void stores_that_are_flushed_and_fenced_in_order_raise_no_alarm(void **st
 }
 
 /* pmreorder's engine swaps them; a cache line does not. */
-static void two_stores_of_one_line_are_not_swapped(void **state)
+TEST(two_stores_of_one_line_are_not_swapped)
 {
 	static const char log[] =
 		REGISTER "STORE;0x1000;0x1;0x8|STORE;0x1008;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
@@ -454,7 +453,7 @@ static void two_stores_of_one_line_are_not_swapped(void **state)
 }
 
 /* It fails on every file that it has written to before. */
-static void a_checker_that_writes_does_not_reach_the_next_state(void **state)
+TEST(a_checker_that_writes_does_not_reach_the_next_state)
 {
 	static const char log[] = REGISTER
 		"STORE;0x1000;0x1;0x8|STORE;0x1040;0x1;0x8|STORE;0x1080;0x1;0x8|FLUSH;0x1000;0xc0|FENCE|"
@@ -469,7 +468,7 @@ static void a_checker_that_writes_does_not_reach_the_next_state(void **state)
 	assert_true(is_consistent(log, removes, CT_MODEL_X86));
 }
 
-static void a_checker_that_dies_or_hangs_is_a_finding(void **state)
+TEST(a_checker_that_dies_or_hangs_is_a_finding)
 {
 	static const char log[] = REGISTER "STORE;0x1000;0x1;0x8|FLUSH;0x1000;0x40|FENCE|STOP";
 	const struct ct_foreign foreign = {
@@ -499,7 +498,7 @@ static const char *script(const char *name, const char *text)
 }
 
 /* Commands in front of a word with their own: they must not be served in its place. */
-static void what_a_checker_of_bash_executes_is_executed(void **state)
+TEST(what_a_checker_of_bash_executes_is_executed)
 {
 	static const char text[] =
 		"#!/bin/bash\n"
@@ -519,7 +518,7 @@ static void what_a_checker_of_bash_executes_is_executed(void **state)
 	}
 }
 
-static void what_the_checker_finds_in_ld_preload_is_what_nvwave_found(void **state)
+TEST(what_the_checker_finds_in_ld_preload_is_what_nvwave_found)
 {
 	const char *const path = script("script", "#!/bin/bash\n/usr/bin/test \"$LD_PRELOAD\" = libc.so.6\n");
 
@@ -529,7 +528,7 @@ static void what_the_checker_finds_in_ld_preload_is_what_nvwave_found(void **sta
 }
 
 /* It says yes if its parent has its name, as the parent of a fork has. */
-static void a_checker_that_answers_otherwise_as_a_fork_is_executed(void **state)
+TEST(a_checker_that_answers_otherwise_as_a_fork_is_executed)
 {
 	const char *const path = script("script",
 		"#!/bin/sh\nread parent </proc/$PPID/comm\ntest \"$parent\" = script && exit 0\n"
@@ -541,7 +540,7 @@ static void a_checker_that_answers_otherwise_as_a_fork_is_executed(void **state)
 }
 
 /* As a fork it says no after twelve answers: what it had said before that is asked again. */
-static void a_checker_whose_forks_fail_late_is_asked_anew(void **state)
+TEST(a_checker_whose_forks_fail_late_is_asked_anew)
 {
 	char log[1024] = REGISTER, text[512];
 
@@ -575,7 +574,7 @@ static unsigned still_running(void)
 	return n;
 }
 
-static void what_a_checker_leaves_in_a_session_of_its_own_is_ended(void **state)
+TEST(what_a_checker_leaves_in_a_session_of_its_own_is_ended)
 {
 	char text[512], by_shell[256];
 
@@ -592,14 +591,14 @@ static void what_a_checker_leaves_in_a_session_of_its_own_is_ended(void **state)
 	assert_int_equal(still_running(), 0);
 }
 
-static void a_checker_may_print_what_it_likes(void **state)
+TEST(a_checker_may_print_what_it_likes)
 {
 	assert_true(is_consistent(UNORDERED, "head -c 20000000 /dev/zero", CT_MODEL_X86));
 	assert_false(is_consistent(UNORDERED, "sh -c 'echo why; seq 100000; exit 1'", CT_MODEL_X86));
 	assert_string_equal(result.finding[0].text, "why");
 }
 
-static void a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer(void **state)
+TEST(a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer)
 {
 	const struct ct_foreign foreign = {
 		.store_log = in_dir("log"), .image = in_dir("pool"), .command = "exec ./nothing"};
@@ -617,7 +616,7 @@ static void a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer(void 
 static const char *const from_outside[] = {"KILL", "TERM", "INT", "HUP"};
 
 /* It has not refused, and what it was asked is asked again. */
-static void a_fork_server_that_is_killed_is_started_again(void **state)
+TEST(a_fork_server_that_is_killed_is_started_again)
 {
 	char text[512];
 
@@ -634,7 +633,7 @@ static void a_fork_server_that_is_killed_is_started_again(void **state)
 	}
 }
 
-static void a_checker_that_is_killed_once_is_asked_again(void **state)
+TEST(a_checker_that_is_killed_once_is_asked_again)
 {
 	char text[512];
 
@@ -652,7 +651,7 @@ static void a_checker_that_is_killed_once_is_asked_again(void **state)
 	assert_non_null(strstr(result.finding[0].text, "killed by signal 15"));
 }
 
-static void an_image_that_fails_without_any_crash_is_told_as_such(void **state)
+TEST(an_image_that_fails_without_any_crash_is_told_as_such)
 {
 	assert_false(is_consistent(UNORDERED, "sh -c 'echo bad; exit 1'", CT_MODEL_X86));
 	assert_true(result.without_crash);
@@ -680,7 +679,7 @@ static int judge_third(void *context, struct ct_image *image, const struct nvw_a
 	return key % 3 ? 0 : nvw_violation(findings, 0, "way %c", (char)('a' + key / 3 % 4));
 }
 
-static void any_number_of_jobs_tests_the_same_states(void **state)
+TEST(any_number_of_jobs_tests_the_same_states)
 {
 	static const enum ct_model models[] = {CT_MODEL_X86, CT_MODEL_PMREORDER};
 	static const uint8_t initial[BYTES];
@@ -736,7 +735,7 @@ static void refuse(const char *log, const char *expected_message)
 	close(fd);
 }
 
-static void damaged_and_foreign_logs_are_refused_with_their_offset(void **state)
+TEST(damaged_and_foreign_logs_are_refused_with_their_offset)
 {
 	refuse("", "offset 0");
 	refuse("hello\n", "offset 0: expected a store log with START");
@@ -754,7 +753,7 @@ static void damaged_and_foreign_logs_are_refused_with_their_offset(void **state)
 }
 
 /* Any change of a byte gives a log that reads, or a message; never a crash. */
-static void logs_with_flipped_bits_are_read_or_refused(void **state)
+TEST(logs_with_flipped_bits_are_read_or_refused)
 {
 	static const char log[] =
 		REGISTER "STORE;0x1000;0x1;0x8;f (p.c:3)|FLUSH;0x1000;0x40|FENCE|X.BEGIN|X.END|STOP";
@@ -793,32 +792,4 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pmreorder_images_are_those_of_every_permutation_of_every_subset),
-		cmocka_unit_test(x86_images_are_every_prefix_of_every_line),
-		cmocka_unit_test(a_store_of_any_size_is_stored_whole),
-		cmocka_unit_test(a_mapping_of_a_part_of_the_file_begins_at_its_offset),
-		cmocka_unit_test(an_eviction_that_comes_before_the_flush_is_found_under_x86),
-		cmocka_unit_test(stores_that_are_flushed_and_fenced_in_order_raise_no_alarm),
-		cmocka_unit_test(two_stores_of_one_line_are_not_swapped),
-		cmocka_unit_test(a_checker_that_writes_does_not_reach_the_next_state),
-		cmocka_unit_test(a_checker_that_dies_or_hangs_is_a_finding),
-		cmocka_unit_test(what_a_checker_of_bash_executes_is_executed),
-		cmocka_unit_test(what_the_checker_finds_in_ld_preload_is_what_nvwave_found),
-		cmocka_unit_test(a_checker_that_answers_otherwise_as_a_fork_is_executed),
-		cmocka_unit_test(a_checker_whose_forks_fail_late_is_asked_anew),
-		cmocka_unit_test(what_a_checker_leaves_in_a_session_of_its_own_is_ended),
-		cmocka_unit_test(a_checker_may_print_what_it_likes),
-		cmocka_unit_test(a_checker_that_is_killed_or_cannot_be_executed_gives_no_answer),
-		cmocka_unit_test(a_fork_server_that_is_killed_is_started_again),
-		cmocka_unit_test(a_checker_that_is_killed_once_is_asked_again),
-		cmocka_unit_test(an_image_that_fails_without_any_crash_is_told_as_such),
-		cmocka_unit_test(any_number_of_jobs_tests_the_same_states),
-		cmocka_unit_test(damaged_and_foreign_logs_are_refused_with_their_offset),
-		cmocka_unit_test(logs_with_flipped_bits_are_read_or_refused),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down);

@@ -4,12 +4,7 @@
  * which library and program forget this or that. Recovery makes of the states without trust what it makes of those
  * with it, and these are fewer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -378,7 +373,7 @@ static bool find_outcomes(int fd, bool trusts, struct outcomes *o, struct ct_tru
 	return few;
 }
 
-static void trusted_transactions_have_the_outcomes_of_all_states_in_fewer(void **state)
+TEST(trusted_transactions_have_the_outcomes_of_all_states_in_fewer)
 {
 	static struct outcomes all, trusted;
 	struct ct_trusted none, counts, sum = {0};
@@ -410,13 +405,4 @@ static void trusted_transactions_have_the_outcomes_of_all_states_in_fewer(void *
 	assert_true(compared > RUNS_OF_TEST / 2);
 	assert_true(sum.stores > compared / 4);
 	assert_true(of_trusted < of_all - of_all / 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(trusted_transactions_have_the_outcomes_of_all_states_in_fewer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,9 @@
  * at in one try after the other, a thing that changes wakes exactly those that looked at it when they were
  * last tried.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <crashtest/parts/watch.h>
 #include <nvw/random.h>
 
@@ -45,7 +40,7 @@ static void try_part(struct ct_watch *w, struct plain *p, struct nvw_random *ran
 	memcpy(p->looked[part], now, sizeof now);
 }
 
-static void a_change_wakes_exactly_those_that_looked_when_they_were_last_tried(void **state)
+TEST(a_change_wakes_exactly_those_that_looked_when_they_were_last_tried)
 {
 	struct nvw_random random = {1};
 	struct plain plain = {0};
@@ -81,13 +76,4 @@ static void a_change_wakes_exactly_those_that_looked_when_they_were_last_tried(v
 	}
 	assert_true(wakes > ROUNDS);
 	ct_watch_free(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_change_wakes_exactly_those_that_looked_when_they_were_last_tried),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,9 @@
 #ifndef TESTS_CRASHTEST_WORD_SETS_H
 #define TESTS_CRASHTEST_WORD_SETS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <crashtest/crash.h>
 #include <crashtest/states/image.h>
 

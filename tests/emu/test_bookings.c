@@ -39,7 +39,7 @@ static struct requests begin(uint64_t seed)
 }
 
 /* Also when hundreds of bookings lie ahead, each in a gap of its own. */
-static void a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead(void **state)
+TEST(a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead)
 {
 	static const struct {
 		uint64_t steps, ahead, length;
@@ -60,7 +60,7 @@ static void a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_a
 }
 
 /* At the first instant that is free, and it leaves nothing behind: the others are served as without it. */
-static void a_request_that_takes_no_time_is_served_between_the_others(void **state)
+TEST(a_request_that_takes_no_time_is_served_between_the_others)
 {
 	enum { BOOKINGS = 3000, AHEAD = 40 };
 
@@ -83,7 +83,7 @@ static void a_request_that_takes_no_time_is_served_between_the_others(void **sta
  * the array is full at its end. Now and then a request is for at once, and finds the booking that the
  * resource is at.
  */
-static void what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped(void **state)
+TEST(what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped)
 {
 	enum { BOOKINGS = 1500, AHEAD = 400, SELDOM = 10 };
 
@@ -99,15 +99,4 @@ static void what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped
 		}
 		emu_resources_finish(&q.r, 1);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_booking_takes_the_first_gap_that_is_long_enough_however_many_lie_ahead),
-		cmocka_unit_test(a_request_that_takes_no_time_is_served_between_the_others),
-		cmocka_unit_test(what_a_resource_is_serving_stays_booked_when_what_is_over_is_dropped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

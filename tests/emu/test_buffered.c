@@ -40,7 +40,7 @@ static void store_to_one_line(const void *args)
 	}
 }
 
-static void what_two_l1s_give_up_to_one_line_keeps_its_epochs(void **state)
+TEST(what_two_l1s_give_up_to_one_line_keeps_its_epochs)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", "gpu.first_cu=first",
 		"l2.size=256B", "l2.ways=4", "l2.banks=1", NULL};
@@ -85,7 +85,7 @@ static void store_in_many_epochs(const void *args)
 	}
 }
 
-static void epochs_whose_stores_are_durable_take_no_memory(void **state)
+TEST(epochs_whose_stores_are_durable_take_no_memory)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
 	struct rig rig;
@@ -97,14 +97,4 @@ static void epochs_whose_stores_are_durable_take_no_memory(void **state)
 	assert_int_equal(rig_durable(&rig, rig.nvram), 1999);
 	assert_in_range(most_rows, 1, 200);
 	rig_end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_two_l1s_give_up_to_one_line_keeps_its_epochs),
-		cmocka_unit_test(epochs_whose_stores_are_durable_take_no_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 /* ---- Sets searched at once --------------------------------------------------------------------- */
 
-static void a_set_searched_at_once_gives_what_a_search_way_by_way_gives(void **state)
+TEST(a_set_searched_at_once_gives_what_a_search_way_by_way_gives)
 {
 	enum { WAYS_MAX = 40, ROUNDS = 400 };
 	static const uint32_t corners[] = {0, 1, INT32_MAX, UINT32_C(1) << 31, UINT32_MAX - 1, UINT32_MAX};
@@ -41,7 +41,7 @@ static void a_set_searched_at_once_gives_what_a_search_way_by_way_gives(void **s
 	assert_true(found >= WAYS_MAX * ROUNDS);
 }
 
-static void a_walk_over_a_cache_meets_each_line_that_has_a_tag_once(void **state)
+TEST(a_walk_over_a_cache_meets_each_line_that_has_a_tag_once)
 {
 	enum { LINES = 12 * 100 };
 	const struct emu_cache_config config = {.size = EMU_LINE * LINES, .ways = 12};
@@ -134,7 +134,7 @@ static void use_both(struct emu_cache *cache, struct plain_line *set, uint32_t s
 }
 
 /* Each clock of a set goes round many times. */
-static void a_cache_replaces_what_a_list_by_last_use_replaces(void **state)
+TEST(a_cache_replaces_what_a_list_by_last_use_replaces)
 {
 	enum { WAYS_MAX = 20, SETS_MAX = 4, ROUNDS = 12000 };
 	static const uint32_t ways[] = {16, 16, 4, 20, 7}, sets[] = {4, 3, 4, 2, 1};
@@ -159,7 +159,7 @@ static void a_cache_replaces_what_a_list_by_last_use_replaces(void **state)
 	}
 }
 
-static void the_oldest_of_16_ways_is_the_one_that_a_scan_finds(void **state)
+TEST(the_oldest_of_16_ways_is_the_one_that_a_scan_finds)
 {
 	struct nvw_random random = {.state = 7};
 
@@ -174,7 +174,7 @@ static void the_oldest_of_16_ways_is_the_one_that_a_scan_finds(void **state)
 	}
 }
 
-static void bytes_of_a_mask_are_copied_and_no_others(void **state)
+TEST(bytes_of_a_mask_are_copied_and_no_others)
 {
 	struct nvw_random random = {.state = 8};
 
@@ -194,7 +194,7 @@ static void bytes_of_a_mask_are_copied_and_no_others(void **state)
 	}
 }
 
-static void bytes_with_a_value_are_those_that_a_look_at_each_finds(void **state)
+TEST(bytes_with_a_value_are_those_that_a_look_at_each_finds)
 {
 	struct nvw_random random = {.state = 9};
 
@@ -221,7 +221,7 @@ static void bytes_with_a_value_are_those_that_a_look_at_each_finds(void **state)
 
 /* ---- Counts that wrap round ------------------------------------------------------------------- */
 
-static void the_oldest_line_goes_first_after_stamps_have_wrapped_round(void **state)
+TEST(the_oldest_line_goes_first_after_stamps_have_wrapped_round)
 {
 	const struct emu_cache_config config = {.size = EMU_LINE * 4, .ways = 4};
 	struct emu_cache cache = {0};
@@ -240,19 +240,4 @@ static void the_oldest_line_goes_first_after_stamps_have_wrapped_round(void **st
 	}
 	assert_int_equal(emu_cache_tag(&cache, emu_cache_victim(&cache, 9)), 0);
 	emu_cache_finish(&cache);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_set_searched_at_once_gives_what_a_search_way_by_way_gives),
-		cmocka_unit_test(a_walk_over_a_cache_meets_each_line_that_has_a_tag_once),
-		cmocka_unit_test(a_cache_replaces_what_a_list_by_last_use_replaces),
-		cmocka_unit_test(the_oldest_of_16_ways_is_the_one_that_a_scan_finds),
-		cmocka_unit_test(bytes_of_a_mask_are_copied_and_no_others),
-		cmocka_unit_test(bytes_with_a_value_are_those_that_a_look_at_each_finds),
-		cmocka_unit_test(the_oldest_line_goes_first_after_stamps_have_wrapped_round),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

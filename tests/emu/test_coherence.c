@@ -41,7 +41,7 @@ static void publish_and_read(const void *args)
 	}
 }
 
-static void a_release_of_agent_scope_publishes_to_an_acquire_elsewhere(void **state)
+TEST(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere)
 {
 	for (uint64_t seed = 0; seed < 10; seed++) {
 		struct rig rig;
@@ -79,7 +79,7 @@ static void read_before_acquire(const void *args)
 	}
 }
 
-static void a_load_without_an_acquire_returns_the_stale_copy(void **state)
+TEST(a_load_without_an_acquire_returns_the_stale_copy)
 {
 	struct rig rig;
 	struct words w;
@@ -116,7 +116,7 @@ static void churn(const void *args)
 	nvw_store(&w->b[nvw_global_id()], wrong + 1);
 }
 
-static void a_work_item_always_sees_its_own_stores(void **state)
+TEST(a_work_item_always_sees_its_own_stores)
 {
 	static const char *const shapes[][6] = {
 		{NULL},
@@ -176,7 +176,7 @@ static void store_in_two_scopes(const void *args)
 	}
 }
 
-static void under_eadr_what_is_last_in_coherence_order_is_durable(void **state)
+TEST(under_eadr_what_is_last_in_coherence_order_is_durable)
 {
 	const char *name, *citation, *summary;
 
@@ -198,16 +198,4 @@ static void under_eadr_what_is_last_in_coherence_order_is_durable(void **state)
 		}
 		rig_end(&rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_release_of_agent_scope_publishes_to_an_acquire_elsewhere),
-		cmocka_unit_test(a_load_without_an_acquire_returns_the_stale_copy),
-		cmocka_unit_test(a_work_item_always_sees_its_own_stores),
-		cmocka_unit_test(under_eadr_what_is_last_in_coherence_order_is_durable),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
  * Sections [device NAME] of machine files: values, defaults, and every mistake named with file and line; and
  * what no machine can have.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +38,7 @@ static void load_ok(struct emu_config *c, const char *text)
 	}
 }
 
-static void a_device_has_the_values_of_its_section_and_defaults_for_the_rest(void **state)
+TEST(a_device_has_the_values_of_its_section_and_defaults_for_the_rest)
 {
 	struct emu_config c;
 
@@ -74,7 +69,7 @@ static void a_device_has_the_values_of_its_section_and_defaults_for_the_rest(voi
 	assert_string_equal(emu_domain_name(&c), "device, far adr");
 }
 
-static void an_override_names_a_device_of_the_file_by_its_name(void **state)
+TEST(an_override_names_a_device_of_the_file_by_its_name)
 {
 	struct emu_config c;
 
@@ -105,14 +100,14 @@ static void round_trip(const char *text, const char *part)
 	free(second);
 }
 
-static void a_machine_is_written_as_it_is_read_back(void **state)
+TEST(a_machine_is_written_as_it_is_read_back)
 {
 	round_trip(FAR, "\n[device far]\nkind = nvram\nread = 300ns\n");
 	round_trip("[nvram]\nhops = 2\n", "\ndomain = device\nhops = 2\n\n[nvram2]\n");
 }
 
 /* Without sections of its own a machine is written as ever. */
-static void a_machine_without_further_devices_has_no_further_keys(void **state)
+TEST(a_machine_without_further_devices_has_no_further_keys)
 {
 	char *text = NULL;
 	size_t n;
@@ -128,7 +123,7 @@ static void a_machine_without_further_devices_has_no_further_keys(void **state)
 	free(text);
 }
 
-static void every_mistake_in_a_section_is_named_with_its_line(void **state)
+TEST(every_mistake_in_a_section_is_named_with_its_line)
 {
 	static const struct {
 		const char *text, *line, *message;
@@ -173,7 +168,7 @@ static void every_mistake_in_a_section_is_named_with_its_line(void **state)
 	}
 }
 
-static void a_machine_has_a_bounded_number_of_devices(void **state)
+TEST(a_machine_has_a_bounded_number_of_devices)
 {
 	char text[1024] = "";
 	struct emu_config c;
@@ -190,7 +185,7 @@ static void a_machine_has_a_bounded_number_of_devices(void **state)
 	assert_non_null(strstr(nvw_error_message(), "at most 5 devices with sections of their own"));
 }
 
-static void values_that_no_device_can_have_are_refused(void **state)
+TEST(values_that_no_device_can_have_are_refused)
 {
 	static const struct {
 		const char *setting, *message;
@@ -217,7 +212,7 @@ static void values_that_no_device_can_have_are_refused(void **state)
 }
 
 /* Each time the last value that there may be, and the next one. */
-static void values_that_no_machine_can_have_are_refused_and_their_neighbours_taken(void **state)
+TEST(values_that_no_machine_can_have_are_refused_and_their_neighbours_taken)
 {
 	static const struct {
 		const char *taken, *refused, *message;
@@ -246,7 +241,7 @@ static void values_that_no_machine_can_have_are_refused_and_their_neighbours_tak
 }
 
 /* Half of what 64 bits hold, so that sums of two latencies do not overflow. */
-static void a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refused(void **state)
+TEST(a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refused)
 {
 	struct emu_config c;
 
@@ -261,7 +256,7 @@ static void a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refus
 }
 
 /* What nvwave list keys prints is what a machine file may say. */
-static void every_key_is_listed_with_its_meaning_and_is_taken_with_its_default(void **state)
+TEST(every_key_is_listed_with_its_meaning_and_is_taken_with_its_default)
 {
 	struct emu_config c;
 	struct emu_key key;
@@ -285,22 +280,4 @@ static void every_key_is_listed_with_its_meaning_and_is_taken_with_its_default(v
 		listed++;
 	}
 	assert_true(listed > 90);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_device_has_the_values_of_its_section_and_defaults_for_the_rest),
-		cmocka_unit_test(an_override_names_a_device_of_the_file_by_its_name),
-		cmocka_unit_test(a_machine_is_written_as_it_is_read_back),
-		cmocka_unit_test(a_machine_without_further_devices_has_no_further_keys),
-		cmocka_unit_test(every_mistake_in_a_section_is_named_with_its_line),
-		cmocka_unit_test(a_machine_has_a_bounded_number_of_devices),
-		cmocka_unit_test(values_that_no_device_can_have_are_refused),
-		cmocka_unit_test(every_key_is_listed_with_its_meaning_and_is_taken_with_its_default),
-		cmocka_unit_test(values_that_no_machine_can_have_are_refused_and_their_neighbours_taken),
-		cmocka_unit_test(a_latency_in_cycles_that_64_bits_do_not_hold_in_picoseconds_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

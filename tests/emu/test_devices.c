@@ -57,7 +57,7 @@ static void begin(struct rig *rig, const char *const *settings, emu_line_id ret_
 
 /* ---- Latency, queue, domain ---------------------------------------------------------------- */
 
-static void each_device_has_its_own_latency_and_counts_its_own_traffic(void **state)
+TEST(each_device_has_its_own_latency_and_counts_its_own_traffic)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -77,7 +77,7 @@ static void each_device_has_its_own_latency_and_counts_its_own_traffic(void **st
 	rig_end(&rig);
 }
 
-static void a_write_waits_in_the_queue_of_its_own_device(void **state)
+TEST(a_write_waits_in_the_queue_of_its_own_device)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -99,7 +99,7 @@ static void a_write_waits_in_the_queue_of_its_own_device(void **state)
 }
 
 /* A line either way takes the time of a line, and writes of a line stay in their order. */
-static void reads_and_writes_of_a_shared_channel_take_turns(void **state)
+TEST(reads_and_writes_of_a_shared_channel_take_turns)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -125,7 +125,7 @@ static void reads_and_writes_of_a_shared_channel_take_turns(void **state)
 	rig_end(&rig);
 }
 
-static void the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it(void **state)
+TEST(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -147,7 +147,7 @@ static void the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it(voi
  * docs/timeline.md, as measured against another simulator: a channel is two that share nothing, one for each
  * direction.
  */
-static void reads_of_a_channel_do_not_wait_for_its_writes(void **state)
+TEST(reads_of_a_channel_do_not_wait_for_its_writes)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -164,7 +164,7 @@ static void reads_of_a_channel_do_not_wait_for_its_writes(void **state)
 }
 
 /* As the controller accepts it (adr), or as the device has completed it. */
-static void a_write_is_durable_when_the_domain_of_its_device_says_so(void **state)
+TEST(a_write_is_durable_when_the_domain_of_its_device_says_so)
 {
 	static const uint8_t data[EMU_LINE] = {7};
 
@@ -242,7 +242,7 @@ static void cut_at(emu_time time_ps, const char *const *settings)
 	rig_end(&rig);
 }
 
-static void no_power_cut_shows_one_device_ahead_of_the_other_across_a_barrier(void **state)
+TEST(no_power_cut_shows_one_device_ahead_of_the_other_across_a_barrier)
 {
 	static const char *const models[] = {
 		"persist.model=strict", "persist.model=epoch", "persist.model=buffered-epoch"};
@@ -263,7 +263,7 @@ static void store_once(const void *args)
 	nvw_p_barrier(NVW_WORKITEM);
 }
 
-static void a_barrier_takes_as_long_as_the_device_that_it_waits_for(void **state)
+TEST(a_barrier_takes_as_long_as_the_device_that_it_waits_for)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -284,7 +284,7 @@ static void a_barrier_takes_as_long_as_the_device_that_it_waits_for(void **state
 
 /* ---- One pool ------------------------------------------------------------------------------ */
 
-static void the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool(void **state)
+TEST(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -314,7 +314,7 @@ static void store_across(const void *args)
 	nvw_store((uint64_t *)(void *)(*(char *const *)args - 4), 1);
 }
 
-static void a_store_across_two_devices_crosses_a_line(void **state)
+TEST(a_store_across_two_devices_crosses_a_line)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -326,7 +326,7 @@ static void a_store_across_two_devices_crosses_a_line(void **state)
 	rig_end(&rig);
 }
 
-static void caches_are_inside_the_domain_for_both_devices_or_for_neither(void **state)
+TEST(caches_are_inside_the_domain_for_both_devices_or_for_neither)
 {
 	struct emu_config c;
 
@@ -344,7 +344,7 @@ static void caches_are_inside_the_domain_for_both_devices_or_for_neither(void **
 	assert_string_equal(emu_domain_name(&c), "adr, nvram2 device");
 }
 
-static void a_dram_only_machine_has_dram_behind_both(void **state)
+TEST(a_dram_only_machine_has_dram_behind_both)
 {
 	struct rig rig;
 	emu_line_id ids[2];
@@ -417,7 +417,7 @@ static void expect_time_for_traffic(const char *protocol, unsigned device, const
 	rig_end(&rig);
 }
 
-static void no_protocol_is_faster_than_its_channels_carry_its_lines(void **state)
+TEST(no_protocol_is_faster_than_its_channels_carry_its_lines)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		expect_time_for_traffic(coh_protocols[i]->name, EMU_DRAM, "dram.shared=off");
@@ -425,25 +425,4 @@ static void no_protocol_is_faster_than_its_channels_carry_its_lines(void **state
 		expect_time_for_traffic(coh_protocols[i]->name, EMU_NVRAM, "nvram.shared=off");
 		expect_time_for_traffic(coh_protocols[i]->name, EMU_NVRAM, "nvram.shared=on");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_device_has_its_own_latency_and_counts_its_own_traffic),
-		cmocka_unit_test(a_write_waits_in_the_queue_of_its_own_device),
-		cmocka_unit_test(reads_of_a_channel_do_not_wait_for_its_writes),
-		cmocka_unit_test(reads_and_writes_of_a_shared_channel_take_turns),
-		cmocka_unit_test(the_queue_of_a_shared_channel_takes_a_write_when_one_has_left_it),
-		cmocka_unit_test(a_write_is_durable_when_the_domain_of_its_device_says_so),
-		cmocka_unit_test(no_power_cut_shows_one_device_ahead_of_the_other_across_a_barrier),
-		cmocka_unit_test(a_barrier_takes_as_long_as_the_device_that_it_waits_for),
-		cmocka_unit_test(the_host_s_copies_go_on_from_device_to_device_and_end_with_the_pool),
-		cmocka_unit_test(a_store_across_two_devices_crosses_a_line),
-		cmocka_unit_test(caches_are_inside_the_domain_for_both_devices_or_for_neither),
-		cmocka_unit_test(a_dram_only_machine_has_dram_behind_both),
-		cmocka_unit_test(no_protocol_is_faster_than_its_channels_carry_its_lines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

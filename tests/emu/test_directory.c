@@ -122,7 +122,7 @@ static void expect_states(const struct rig *rig, const struct script *s, const c
 }
 
 /* Read alone, read by two, written by the second, read by the first: typed from MOESI and MESI. */
-static void a_line_has_one_writer_or_many_readers(void **state)
+TEST(a_line_has_one_writer_or_many_readers)
 {
 	static const char *const last[] = {"S O X", "S S V"};
 
@@ -150,7 +150,7 @@ static void a_line_has_one_writer_or_many_readers(void **state)
 }
 
 /* rfo's owner keeps what it has stored when others read it; mttop-wb's writes it back. */
-static void an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it(void **state)
+TEST(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s;
@@ -167,7 +167,7 @@ static void an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_fo
 	}
 }
 
-static void dirty_lines_outlive_kernels_and_the_host_sees_them(void **state)
+TEST(dirty_lines_outlive_kernels_and_the_host_sees_them)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		const uint64_t five = 5;
@@ -187,7 +187,7 @@ static void dirty_lines_outlive_kernels_and_the_host_sees_them(void **state)
 }
 
 /* As the processors do whose protocol it is: no read for sharing comes first. */
-static void a_read_modify_write_asks_for_ownership_at_once(void **state)
+TEST(a_read_modify_write_asks_for_ownership_at_once)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		const struct emu_stats *stats;
@@ -208,7 +208,7 @@ static void a_read_modify_write_asks_for_ownership_at_once(void **state)
  * A barrier writes the line back wherever its dirty bytes are: here, in an owner that others read, or handed
  * down to the L2.
  */
-static void a_persist_barrier_finds_what_its_cu_has_stored(void **state)
+TEST(a_persist_barrier_finds_what_its_cu_has_stored)
 {
 	static const struct step scripts[][3] = {
 		{{0, WRITE}, {0, PERSIST}, {3, READ}},
@@ -227,7 +227,7 @@ static void a_persist_barrier_finds_what_its_cu_has_stored(void **state)
 	}
 }
 
-static void persistence_takes_no_ownership_away(void **state)
+TEST(persistence_takes_no_ownership_away)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s;
@@ -276,7 +276,7 @@ static struct emu_stats store_three_lines(
  * The third line takes the first from its owner: out of the L2's tags, or out of a directory of its own of
  * two entries.
  */
-static void the_directory_recalls_a_line_for_room(void **state)
+TEST(the_directory_recalls_a_line_for_room)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct emu_stats stats;
@@ -295,7 +295,7 @@ static void the_directory_recalls_a_line_for_room(void **state)
 }
 
 /* hechtman14 4.2: the directory includes L1s and L2, not the L2 the L1s. */
-static void an_l2_beside_a_directory_replaces_a_line_for_itself(void **state)
+TEST(an_l2_beside_a_directory_replaces_a_line_for_itself)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct emu_stats stats;
@@ -316,7 +316,7 @@ static void an_l2_beside_a_directory_replaces_a_line_for_itself(void **state)
  * CU 0 and then CU 1 read line 0, other lines push it out of the L2; then CU 2 wants it, and CU 3 to write
  * it.
  */
-static void what_the_l2_does_not_have_comes_from_an_l1_that_has_it(void **state)
+TEST(what_the_l2_does_not_have_comes_from_an_l1_that_has_it)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const char *const settings[] = {i ? "protocol=mttop-wb" : "protocol=rfo",
@@ -368,7 +368,7 @@ static uint64_t messages_of_a_store(unsigned kind, bool is_replaced)
 	return before;
 }
 
-static void an_l1_that_has_replaced_the_line_is_not_asked(void **state)
+TEST(an_l1_that_has_replaced_the_line_is_not_asked)
 {
 	for (unsigned i = 0; i < KINDS_AND_SKELETON; i++) {
 		assert_int_equal(messages_of_a_store(i, false) - messages_of_a_store(i, true), 2);
@@ -388,7 +388,7 @@ static uint64_t time_of_a_store(const char *latency)
 	return t;
 }
 
-static void a_directory_s_look_up_takes_its_latency(void **state)
+TEST(a_directory_s_look_up_takes_its_latency)
 {
 	assert_int_equal(time_of_a_store("directory.latency=104ns"),
 		time_of_a_store("directory.latency=4ns") + 100000);
@@ -418,7 +418,7 @@ static uint64_t time_with_mshrs(const char *mshrs)
  * Table 4.1: 1024 of them. With one, the second request begins when the first is answered, and so on: four
  * reads of memory.
  */
-static void a_request_waits_for_an_mshr(void **state)
+TEST(a_request_waits_for_an_mshr)
 {
 	const uint64_t many = time_with_mshrs("directory.mshrs=1024");
 
@@ -427,7 +427,7 @@ static void a_request_waits_for_an_mshr(void **state)
 }
 
 /* hechtman14 figure 4.3. */
-static void hits_in_what_the_l1_has_written_are_counted(void **state)
+TEST(hits_in_what_the_l1_has_written_are_counted)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		const struct emu_stats *stats;
@@ -444,7 +444,7 @@ static void hits_in_what_the_l1_has_written_are_counted(void **state)
 }
 
 /* Table 4.1: S-FIFOs are QuickRelease's. */
-static void an_l3_keeps_what_owners_have_stored(void **state)
+TEST(an_l3_keeps_what_owners_have_stored)
 {
 	const char *const settings[] = {"protocol=rfo", "directory.lines=64", "l1.size=128B", "l1.ways=2",
 		"l2.size=128B", "l2.ways=2", "l2.banks=1", "l3.size=4KiB", "l3.sfifo=1", NULL};
@@ -476,7 +476,7 @@ static void acquire_and_release_here(const void *args)
 	}
 }
 
-static void synchronization_stays_in_the_l1(void **state)
+TEST(synchronization_stays_in_the_l1)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct script s, *const args = &s;
@@ -534,7 +534,7 @@ static struct emu_stats run_under(const char *consistency)
 	return stats;
 }
 
-static void loads_go_on_under_rmo_only_and_stores_wait_for_ownership_under_sc_simple_only(void **state)
+TEST(loads_go_on_under_rmo_only_and_stores_wait_for_ownership_under_sc_simple_only)
 {
 	const struct emu_stats simple = run_under("sc-simple"), buffered = run_under("sc-wb"),
 			       tso = run_under("tso"), rmo = run_under("rmo");
@@ -545,29 +545,4 @@ static void loads_go_on_under_rmo_only_and_stores_wait_for_ownership_under_sc_si
 	assert_true(rmo.use_ps > 0);
 	assert_true(rmo.sim_time_ps < tso.sim_time_ps);
 	assert_true(tso.sim_time_ps <= buffered.sim_time_ps);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_has_one_writer_or_many_readers),
-		cmocka_unit_test(an_owner_that_is_read_keeps_its_bytes_only_where_there_is_a_state_for_it),
-		cmocka_unit_test(dirty_lines_outlive_kernels_and_the_host_sees_them),
-		cmocka_unit_test(a_read_modify_write_asks_for_ownership_at_once),
-		cmocka_unit_test(a_persist_barrier_finds_what_its_cu_has_stored),
-		cmocka_unit_test(persistence_takes_no_ownership_away),
-		cmocka_unit_test(the_directory_recalls_a_line_for_room),
-		cmocka_unit_test(an_l2_beside_a_directory_replaces_a_line_for_itself),
-		cmocka_unit_test(what_the_l2_does_not_have_comes_from_an_l1_that_has_it),
-		cmocka_unit_test(an_l1_that_has_replaced_the_line_is_not_asked),
-		cmocka_unit_test(a_directory_s_look_up_takes_its_latency),
-		cmocka_unit_test(a_request_waits_for_an_mshr),
-		cmocka_unit_test(hits_in_what_the_l1_has_written_are_counted),
-		cmocka_unit_test(an_l3_keeps_what_owners_have_stored),
-		cmocka_unit_test(synchronization_stays_in_the_l1),
-		cmocka_unit_test(
-			loads_go_on_under_rmo_only_and_stores_wait_for_ownership_under_sc_simple_only),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void send_alone(struct nvw_machine *m, uint32_t from, uint32_t to, emu_ti
 	assert_int_equal(m->stats.net_flit_hops - hops, steps * n->flits[0]);
 }
 
-static void messages_take_the_links_of_their_way_through_a_grid(void **state)
+TEST(messages_take_the_links_of_their_way_through_a_grid)
 {
 	static const char *const topologies[] = {"network.topology=mesh", "network.topology=torus"},
 				 *const columns[] = {"network.columns=1", "network.columns=4",
@@ -93,7 +93,7 @@ static void load_word(const void *args)
 }
 
 /* What an L1 has held since its invalidations began to be counted is stale when the count begins anew. */
-static void lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round(void **state)
+TEST(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round)
 {
 	struct rig rig;
 	struct words w;
@@ -125,7 +125,7 @@ static void load_one(const void *args)
 	nvw_store(&w->b[8 * nvw_global_id()], nvw_load(w->a));
 }
 
-static void the_l2_knows_every_cu_that_has_a_line(void **state)
+TEST(the_l2_knows_every_cu_that_has_a_line)
 {
 	enum { CUS = 100 };
 	struct rig rig;
@@ -158,7 +158,7 @@ static void the_l2_knows_every_cu_that_has_a_line(void **state)
 
 /* ---- Queues, messages -------------------------------------------------------------------------- */
 
-static void a_controller_accepts_as_many_writes_as_its_queue_holds(void **state)
+TEST(a_controller_accepts_as_many_writes_as_its_queue_holds)
 {
 	enum { WRITES = 1000 };
 	struct rig rig;
@@ -177,7 +177,7 @@ static void a_controller_accepts_as_many_writes_as_its_queue_holds(void **state)
 	rig_end(&rig);
 }
 
-static void a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own(void **state)
+TEST(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own)
 {
 	static const char *const networks[] = {"crossbar", "mesh"};
 
@@ -220,7 +220,7 @@ static void add_one(const void *args)
  * The line is the L1's as soon as it has asked for it, and comes later: its CU's work-items wait for it
  * together.
  */
-static void work_items_wait_for_what_their_l1_has_registered_and_not_got(void **state)
+TEST(work_items_wait_for_what_their_l1_has_registered_and_not_got)
 {
 	struct rig rig;
 	struct words w;
@@ -261,7 +261,7 @@ static void pass_with_order(const void *args)
 	(void)nvw_atomic_load(o->flag + 8, o->order, NVW_SCOPE_AGENT);
 }
 
-static void a_sequentially_consistent_atomic_does_what_acquires_and_releases_do(void **state)
+TEST(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct emu_stats stats[2];
@@ -289,7 +289,7 @@ static void store_remotely(const void *args)
 }
 
 /* alsop16 II.D: "lock all RMWs"; nothing comes in between, but others begin later. */
-static void a_remote_store_holds_up_the_read_modify_writes_of_every_cu(void **state)
+TEST(a_remote_store_holds_up_the_read_modify_writes_of_every_cu)
 {
 	struct rig rig;
 	struct words w;
@@ -316,7 +316,7 @@ static void add_to_words(const void *args)
 }
 
 /* Its dirty lines in the caches are no traffic, and take no time of a channel. */
-static void memory_that_is_given_back_is_not_written(void **state)
+TEST(memory_that_is_given_back_is_not_written)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct rig rig;
@@ -336,7 +336,7 @@ static void memory_that_is_given_back_is_not_written(void **state)
 }
 
 /* Whatever level of the caches has them; the kernel before has left copies in all of them. */
-static void host_and_kernels_see_each_other_s_stores_under_every_protocol(void **state)
+TEST(host_and_kernels_see_each_other_s_stores_under_every_protocol)
 {
 	enum { ITEMS = 300 };
 
@@ -374,7 +374,7 @@ static void store_lines(const void *args)
 }
 
 /* Lines that were written back when the kernel ended are still on their way to the medium. */
-static void what_the_host_writes_stays_on_top_of_writes_in_flight(void **state)
+TEST(what_the_host_writes_stays_on_top_of_writes_in_flight)
 {
 	enum { LINES = 200 };
 	static const char *const settings[] = {"l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", NULL};
@@ -398,7 +398,7 @@ static void what_the_host_writes_stays_on_top_of_writes_in_flight(void **state)
 	rig_end(&rig);
 }
 
-static void memory_that_was_given_back_comes_back_as_zeros(void **state)
+TEST(memory_that_was_given_back_comes_back_as_zeros)
 {
 	struct rig rig;
 	struct words w;
@@ -430,7 +430,7 @@ static struct nvw_log_reader *log_of(struct rig *rig)
 	return reader;
 }
 
-static void the_log_has_all_that_the_host_writes(void **state)
+TEST(the_log_has_all_that_the_host_writes)
 {
 	static uint8_t bytes[50000], logged[sizeof bytes];
 	struct nvw_log_reader *reader;
@@ -457,7 +457,7 @@ static void the_log_has_all_that_the_host_writes(void **state)
 }
 
 /* Of four channels, all of which have many. */
-static void writes_complete_in_the_order_in_which_they_are_due(void **state)
+TEST(writes_complete_in_the_order_in_which_they_are_due)
 {
 	static const char *const settings[] = {
 		"l1.nvw_fifo=1", "l2.nvw_fifo=1", "nvram.write=10us", "nvram.channels=4", NULL};
@@ -497,7 +497,7 @@ static void store_in_turn(const void *args)
 	}
 }
 
-static void every_store_in_the_log_has_its_own_source_line(void **state)
+TEST(every_store_in_the_log_has_its_own_source_line)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
@@ -521,27 +521,4 @@ static void every_store_in_the_log_has_its_own_source_line(void **state)
 	assert_int_equal(stores, 20);
 	nvw_log_reader_close(reader);
 	unlink(rig.log_path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_take_the_links_of_their_way_through_a_grid),
-		cmocka_unit_test(lines_stay_invalid_after_the_count_of_invalidations_has_wrapped_round),
-		cmocka_unit_test(the_l2_knows_every_cu_that_has_a_line),
-		cmocka_unit_test(a_controller_accepts_as_many_writes_as_its_queue_holds),
-		cmocka_unit_test(a_broadcast_comes_to_every_cu_as_soon_as_a_message_of_its_own),
-		cmocka_unit_test(work_items_wait_for_what_their_l1_has_registered_and_not_got),
-		cmocka_unit_test(a_sequentially_consistent_atomic_does_what_acquires_and_releases_do),
-		cmocka_unit_test(a_remote_store_holds_up_the_read_modify_writes_of_every_cu),
-		cmocka_unit_test(host_and_kernels_see_each_other_s_stores_under_every_protocol),
-		cmocka_unit_test(memory_that_is_given_back_is_not_written),
-		cmocka_unit_test(the_log_has_all_that_the_host_writes),
-		cmocka_unit_test(writes_complete_in_the_order_in_which_they_are_due),
-		cmocka_unit_test(every_store_in_the_log_has_its_own_source_line),
-		cmocka_unit_test(what_the_host_writes_stays_on_top_of_writes_in_flight),
-		cmocka_unit_test(memory_that_was_given_back_comes_back_as_zeros),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static void learn_lines(void)
 }
 
 /* As often as a line of the source there would be. */
-static void a_barrier_is_met_once_an_execution_of_its_statement(void **state)
+TEST(a_barrier_is_met_once_an_execution_of_its_statement)
 {
 	uint64_t met, wi, wg;
 
@@ -81,7 +81,7 @@ static void a_barrier_is_met_once_an_execution_of_its_statement(void **state)
 	}
 }
 
-static void a_wide_barrier_is_met_by_all(void **state)
+TEST(a_wide_barrier_is_met_by_all)
 {
 	uint64_t met, wi, wg;
 
@@ -95,7 +95,7 @@ static void a_wide_barrier_is_met_by_all(void **state)
 	assert_int_equal(wi, 0);
 }
 
-static void a_barrier_to_which_only_some_come_fails_the_run(void **state)
+TEST(a_barrier_to_which_only_some_come_fails_the_run)
 {
 	uint64_t met, wi, wg;
 
@@ -104,15 +104,4 @@ static void a_barrier_to_which_only_some_come_fails_the_run(void **state)
 	const struct emu_inserted after = {__FILE__, first_line, EMU_INSERT_AFTER, NVW_WORKGROUP};
 
 	assert_int_equal(run(kernel_of_some, &after, 1, &met, &wi, &wg), NVW_E_DEADLOCK);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_barrier_is_met_once_an_execution_of_its_statement),
-		cmocka_unit_test(a_wide_barrier_is_met_by_all),
-		cmocka_unit_test(a_barrier_to_which_only_some_come_fails_the_run),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

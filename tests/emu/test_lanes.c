@@ -54,7 +54,7 @@ static void check_shared_line(const char *protocol, uint64_t stored, bool crossw
 	rig_end(&rig);
 }
 
-static void lanes_that_share_a_line_load_what_each_of_them_needs(void **state)
+TEST(lanes_that_share_a_line_load_what_each_of_them_needs)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		for (unsigned stored = 0; stored < 2; stored++) {
@@ -78,7 +78,7 @@ static void copy_by_some(const void *args)
 	}
 }
 
-static void lanes_that_have_no_neighbours_are_served_like_others(void **state)
+TEST(lanes_that_have_no_neighbours_are_served_like_others)
 {
 	struct rig rig;
 	struct words w;
@@ -121,7 +121,7 @@ static void keep_numbers(const void *args)
 	nvw_store(&w->b[id], wrong + 1);
 }
 
-static void stacks_that_move_to_huge_pages_keep_what_they_have(void **state)
+TEST(stacks_that_move_to_huge_pages_keep_what_they_have)
 {
 	const uint64_t seven = 7;
 	struct rig rig;
@@ -147,7 +147,7 @@ static void do_nothing(const void *args)
 }
 
 /* Work-groups of two wavefronts, more than there are CUs. */
-static void stacks_of_wavefronts_are_apart(void **state)
+TEST(stacks_of_wavefronts_are_apart)
 {
 	const struct emu_exec *x;
 	struct words w = {0};
@@ -180,7 +180,7 @@ static void exchange_negative(const void *args)
 	nvw_atomic_compare_exchange(word, -7, 3, NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
-static void a_compare_exchange_compares_as_many_bytes_as_its_type_has(void **state)
+TEST(a_compare_exchange_compares_as_many_bytes_as_its_type_has)
 {
 	struct rig rig;
 	struct words w;
@@ -204,7 +204,7 @@ static void add_to_own_store(const void *args)
 }
 
 /* Nothing but the order of the program says so: no release writes back what was stored. */
-static void a_relaxed_atomic_finds_what_its_work_item_has_stored(void **state)
+TEST(a_relaxed_atomic_finds_what_its_work_item_has_stored)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct rig rig;
@@ -230,7 +230,7 @@ static void fail_to_exchange(const void *args)
 	nvw_atomic_compare_exchange(w->a + 8, UINT64_C(1), 2, NVW_RELAXED, NVW_SCOPE_WORKGROUP);
 }
 
-static void a_compare_exchange_that_fails_stores_nothing(void **state)
+TEST(a_compare_exchange_that_fails_stores_nothing)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct rig rig;
@@ -266,7 +266,7 @@ static void come_late(const void *args)
 	}
 }
 
-static void a_barrier_waits_for_a_work_item_that_comes_alone(void **state)
+TEST(a_barrier_waits_for_a_work_item_that_comes_alone)
 {
 	static const unsigned sizes[] = {2, 33, 64, 65, 200};
 
@@ -299,7 +299,7 @@ static void name_two_groups(const void *args)
 	nvw_store(&w->b[id], nvw_load(&w->a[id | 1]));
 }
 
-static void lanes_may_name_different_groups_at_one_barrier(void **state)
+TEST(lanes_may_name_different_groups_at_one_barrier)
 {
 	enum { ITEMS = 100 };
 	struct rig rig;
@@ -329,7 +329,7 @@ static void differ(const void *args)
 	w->b[id] = nvw_atomic_add(&w->a[2], 1, id < 32 ? NVW_RELAXED : NVW_ACQUIRE, NVW_SCOPE_AGENT);
 }
 
-static void lanes_may_have_different_places_and_operations(void **state)
+TEST(lanes_may_have_different_places_and_operations)
 {
 	uint64_t before[64]; /* of the host: what each lane's last add returned */
 	struct words w = {.b = before};
@@ -361,7 +361,7 @@ static void differ_at_the_end(const void *args)
 	}
 }
 
-static void the_last_of_some_lanes_may_have_another_place(void **state)
+TEST(the_last_of_some_lanes_may_have_another_place)
 {
 	for (uint64_t lanes = 2; lanes < 8; lanes++) {
 		struct words w;
@@ -405,7 +405,7 @@ static void call_deep(const void *args)
 	call(c, c->depth[nvw_local_id()]);
 }
 
-static void the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction(void **state)
+TEST(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction)
 {
 	static const struct {
 		struct calls calls;
@@ -501,7 +501,7 @@ static void choose_order(struct order *o, struct nvw_random *random)
 	}
 }
 
-static void each_lane_gets_the_object_at_its_own_address_in_any_order(void **state)
+TEST(each_lane_gets_the_object_at_its_own_address_in_any_order)
 {
 	struct nvw_random random = {5};
 
@@ -562,7 +562,7 @@ static void load_around_some_stores(const void *args)
 	nvw_store(&b[id], nvw_load(&a[id]));
 }
 
-static void a_store_buffer_may_serve_lanes_in_the_middle_of_a_line(void **state)
+TEST(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line)
 {
 	static const char *const buffered[] = {
 		"protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles", NULL};
@@ -586,7 +586,7 @@ static void a_store_buffer_may_serve_lanes_in_the_middle_of_a_line(void **state)
 	rig_end(&rig);
 }
 
-static void a_store_buffer_may_serve_some_of_the_lanes_of_a_line(void **state)
+TEST(a_store_buffer_may_serve_some_of_the_lanes_of_a_line)
 {
 	static const char *const buffered[] = {
 		"protocol=rfo", "store_buffer.entries=64", "l2.latency=500cycles", NULL};
@@ -635,7 +635,7 @@ static void keep_while_waiting(const void *args)
 	nvw_atomic_add(&w->b[0], wrong + (half < 0.499 || half > 0.501), NVW_RELAXED, NVW_SCOPE_AGENT);
 }
 
-static void registers_and_the_red_zone_survive_while_others_have_the_stack(void **state)
+TEST(registers_and_the_red_zone_survive_while_others_have_the_stack)
 {
 	enum { ITEMS = 4096 };
 	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=8", NULL};
@@ -653,28 +653,4 @@ static void registers_and_the_red_zone_survive_while_others_have_the_stack(void 
 	assert_int_equal(rig_visible(&rig, &w.b[0]), 0);
 	assert_int_equal(rig_visible(&rig, &w.b[1]), ITEMS);
 	rig_end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lanes_that_share_a_line_load_what_each_of_them_needs),
-		cmocka_unit_test(lanes_that_have_no_neighbours_are_served_like_others),
-		cmocka_unit_test(stacks_that_move_to_huge_pages_keep_what_they_have),
-		cmocka_unit_test(stacks_of_wavefronts_are_apart),
-		cmocka_unit_test(a_compare_exchange_compares_as_many_bytes_as_its_type_has),
-		cmocka_unit_test(a_relaxed_atomic_finds_what_its_work_item_has_stored),
-		cmocka_unit_test(a_compare_exchange_that_fails_stores_nothing),
-		cmocka_unit_test(a_barrier_waits_for_a_work_item_that_comes_alone),
-		cmocka_unit_test(lanes_may_name_different_groups_at_one_barrier),
-		cmocka_unit_test(lanes_may_have_different_places_and_operations),
-		cmocka_unit_test(the_last_of_some_lanes_may_have_another_place),
-		cmocka_unit_test(the_lanes_deepest_in_calls_go_first_with_all_at_their_instruction),
-		cmocka_unit_test(each_lane_gets_the_object_at_its_own_address_in_any_order),
-		cmocka_unit_test(a_store_buffer_may_serve_some_of_the_lanes_of_a_line),
-		cmocka_unit_test(a_store_buffer_may_serve_lanes_in_the_middle_of_a_line),
-		cmocka_unit_test(registers_and_the_red_zone_survive_while_others_have_the_stack),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 /* ---- Network ------------------------------------------------------------------------------ */
 
-static void messages_take_hops_and_wait_for_each_others_flits(void **state)
+TEST(messages_take_hops_and_wait_for_each_others_flits)
 {
 	static const char *const crossbar[] = {"network.flit=32B", NULL},
 				 *const mesh[] = {"network.topology=mesh", "network.columns=4", "gpu.cus=12",
@@ -73,7 +73,7 @@ static double load_cycles(struct nvw_machine *m, struct distance *d, bool writte
 	return (double)(emu_statistics(m)->load_ps - before) / cycle;
 }
 
-static void hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says(void **state)
+TEST(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says)
 {
 	double least[2] = {1e9, 1e9}, most[2] = {0, 0};
 	struct nvw_machine *m;
@@ -113,7 +113,7 @@ static void store_over_line(const void *args)
 	}
 }
 
-static void a_line_that_is_stored_over_changes_hands_without_its_data(void **state)
+TEST(a_line_that_is_stored_over_changes_hands_without_its_data)
 {
 	struct nvw_machine *m;
 	struct emu_config config;
@@ -138,7 +138,7 @@ static void nothing_at_all(const void *args)
 {
 }
 
-static void launches_and_copies_take_the_time_that_the_machine_says(void **state)
+TEST(launches_and_copies_take_the_time_that_the_machine_says)
 {
 	static const char *const settings[] = {
 		"gpu.launch=7us", "host.copy=300ns", "host.bandwidth=2GB/s", NULL};
@@ -199,24 +199,11 @@ static uint64_t time_of(const char *instruction, const char *memory, uint64_t wo
 	return ps;
 }
 
-static void instructions_and_the_way_to_the_l1_take_their_time(void **state)
+TEST(instructions_and_the_way_to_the_l1_take_their_time)
 {
 	const uint64_t none = time_of("gpu.instruction=0ns", "gpu.memory=0ns", 5);
 
 	assert_int_equal(time_of("gpu.instruction=3ns", "gpu.memory=0ns", 0), none + LOADS * 3000);
 	assert_int_equal(time_of("gpu.instruction=3ns", "gpu.memory=0ns", 5), none + LOADS * 6 * 3000);
 	assert_int_equal(time_of("gpu.instruction=0ns", "gpu.memory=40ns", 5), none + LOADS * 40000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_take_hops_and_wait_for_each_others_flits),
-		cmocka_unit_test(hits_on_sinclair15_are_as_near_and_as_far_as_its_table_says),
-		cmocka_unit_test(a_line_that_is_stored_over_changes_hands_without_its_data),
-		cmocka_unit_test(launches_and_copies_take_the_time_that_the_machine_says),
-		cmocka_unit_test(instructions_and_the_way_to_the_l1_take_their_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void read_twice(const void *args)
 	(void)nvw_load(t->a);
 }
 
-static void a_line_is_hit_until_its_lease_ends(void **state)
+TEST(a_line_is_hit_until_its_lease_ends)
 {
 	for (unsigned n = 4; n <= 400; n += 396) {
 		struct rig rig;
@@ -88,7 +88,7 @@ static void load_once(const void *args)
 	(void)nvw_load(t->a);
 }
 
-static void data_are_found_again_by_the_next_kernel(void **state)
+TEST(data_are_found_again_by_the_next_kernel)
 {
 	struct rig rig;
 	struct task t;
@@ -101,7 +101,7 @@ static void data_are_found_again_by_the_next_kernel(void **state)
 	rig_end(&rig);
 }
 
-static void a_read_and_its_answer_carry_a_timestamp(void **state)
+TEST(a_read_and_its_answer_carry_a_timestamp)
 {
 	struct rig rig;
 	struct task t;
@@ -129,7 +129,7 @@ static void one_reads_one_writes(const void *args)
 	}
 }
 
-static void a_store_waits_until_the_lease_of_another_l1_has_ended(void **state)
+TEST(a_store_waits_until_the_lease_of_another_l1_has_ended)
 {
 	struct rig rig;
 	struct task t;
@@ -144,7 +144,7 @@ static void a_store_waits_until_the_lease_of_another_l1_has_ended(void **state)
 	rig_end(&rig);
 }
 
-static void a_store_comes_to_the_l2_only_once(void **state)
+TEST(a_store_comes_to_the_l2_only_once)
 {
 	uint64_t atomics[2];
 
@@ -170,7 +170,7 @@ static void read_then_write(const void *args)
 	assert_int_equal(nvw_load(t->a), 7);
 }
 
-static void a_cu_does_not_wait_for_its_own_lease(void **state)
+TEST(a_cu_does_not_wait_for_its_own_lease)
 {
 	struct rig rig;
 	struct task t;
@@ -198,7 +198,7 @@ static void both_read_one_writes(const void *args)
 	}
 }
 
-static void a_lease_of_two_l1s_is_nobody_s_own(void **state)
+TEST(a_lease_of_two_l1s_is_nobody_s_own)
 {
 	struct rig rig;
 	struct task t;
@@ -228,7 +228,7 @@ static void two_poll_one_writes(const void *args)
 	}
 }
 
-static void readers_that_go_on_reading_do_not_keep_a_store_waiting(void **state)
+TEST(readers_that_go_on_reading_do_not_keep_a_store_waiting)
 {
 	struct rig rig;
 	struct task t;
@@ -253,7 +253,7 @@ static void add_and_poll(const void *args)
 	}
 }
 
-static void all_stores_to_a_line_are_carried_out_however_many_wait(void **state)
+TEST(all_stores_to_a_line_are_carried_out_however_many_wait)
 {
 	struct rig rig;
 	struct task t;
@@ -272,7 +272,7 @@ static uint64_t predicted(const struct rig *rig)
 	return rig->machine->leases->bank[0].prediction / CYCLE;
 }
 
-static void leases_grow_when_reads_come_too_late_and_shrink_when_stores_come_too_early(void **state)
+TEST(leases_grow_when_reads_come_too_late_and_shrink_when_stores_come_too_early)
 {
 	struct rig rig;
 	struct task t;
@@ -306,7 +306,7 @@ static void read_write_read(const void *args)
 	}
 }
 
-static void leases_do_not_grow_for_data_that_are_new(void **state)
+TEST(leases_do_not_grow_for_data_that_are_new)
 {
 	struct rig rig;
 	struct task t;
@@ -319,7 +319,7 @@ static void leases_do_not_grow_for_data_that_are_new(void **state)
 	rig_end(&rig);
 }
 
-static void predictions_have_bounds(void **state)
+TEST(predictions_have_bounds)
 {
 	struct rig rig;
 	struct task t;
@@ -339,7 +339,7 @@ static void predictions_have_bounds(void **state)
 
 /* ---- Lines that the L2 has replaced -------------------------------------------------------------- */
 
-static void the_l2_remembers_the_leases_of_lines_that_it_replaces(void **state)
+TEST(the_l2_remembers_the_leases_of_lines_that_it_replaces)
 {
 	struct rig rig;
 	struct task t;
@@ -359,7 +359,7 @@ static void read_all(const void *args)
 	read_others(args);
 }
 
-static void a_line_without_an_mshr_waits_for_one(void **state)
+TEST(a_line_without_an_mshr_waits_for_one)
 {
 	uint64_t time[2];
 
@@ -379,7 +379,7 @@ static void a_line_without_an_mshr_waits_for_one(void **state)
 
 /* ---- The host, and what is durable --------------------------------------------------------------- */
 
-static void memory_that_the_host_takes_back_is_forgotten(void **state)
+TEST(memory_that_the_host_takes_back_is_forgotten)
 {
 	struct rig rig;
 	struct task t;
@@ -411,7 +411,7 @@ static void write_and_persist(const void *args)
 }
 
 /* The store is in no FIFO while it waits for a lease. */
-static void a_persist_barrier_covers_a_store_that_has_waited_for_a_lease(void **state)
+TEST(a_persist_barrier_covers_a_store_that_has_waited_for_a_lease)
 {
 	struct rig rig;
 	struct task t;
@@ -424,28 +424,4 @@ static void a_persist_barrier_covers_a_store_that_has_waited_for_a_lease(void **
 	assert_int_equal(rig_durable(&rig, t.a), 7);
 	assert_int_equal(rig_durable(&rig, t.a + LINE_WORDS), 0); /* nobody has asked for it */
 	rig_end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_hit_until_its_lease_ends),
-		cmocka_unit_test(data_are_found_again_by_the_next_kernel),
-		cmocka_unit_test(a_read_and_its_answer_carry_a_timestamp),
-		cmocka_unit_test(a_store_waits_until_the_lease_of_another_l1_has_ended),
-		cmocka_unit_test(a_store_comes_to_the_l2_only_once),
-		cmocka_unit_test(a_cu_does_not_wait_for_its_own_lease),
-		cmocka_unit_test(a_lease_of_two_l1s_is_nobody_s_own),
-		cmocka_unit_test(readers_that_go_on_reading_do_not_keep_a_store_waiting),
-		cmocka_unit_test(all_stores_to_a_line_are_carried_out_however_many_wait),
-		cmocka_unit_test(leases_grow_when_reads_come_too_late_and_shrink_when_stores_come_too_early),
-		cmocka_unit_test(leases_do_not_grow_for_data_that_are_new),
-		cmocka_unit_test(predictions_have_bounds),
-		cmocka_unit_test(the_l2_remembers_the_leases_of_lines_that_it_replaces),
-		cmocka_unit_test(a_line_without_an_mshr_waits_for_one),
-		cmocka_unit_test(memory_that_the_host_takes_back_is_forgotten),
-		cmocka_unit_test(a_persist_barrier_covers_a_store_that_has_waited_for_a_lease),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void store_and_load_beside(const void *args)
 	w->got[3] = nvw_load(w->a);
 }
 
-static void a_load_of_what_was_stored_hits_the_write_cache(void **state)
+TEST(a_load_of_what_was_stored_hits_the_write_cache)
 {
 	struct emu_stats stats;
 	struct words w;
@@ -97,7 +97,7 @@ static void a_load_of_what_was_stored_hits_the_write_cache(void **state)
 /*
  * The copy that was read first is no hit any more; the part that was stored hits, the rest has to be fetched.
  */
-static void a_load_of_bytes_beside_writes_the_stored_ones_down_first(void **state)
+TEST(a_load_of_bytes_beside_writes_the_stored_ones_down_first)
 {
 	struct emu_stats stats;
 	struct words w;
@@ -153,7 +153,7 @@ static uint64_t read_after_release(const char *without, uint64_t *ret_invalidate
 	return w.got[1];
 }
 
-static void what_leaves_the_l2_s_write_cache_takes_all_copies_along(void **state)
+TEST(what_leaves_the_l2_s_write_cache_takes_all_copies_along)
 {
 	uint64_t invalidated;
 
@@ -172,7 +172,7 @@ static void store_to_many_lines(const void *args)
 	}
 }
 
-static void a_write_cache_has_its_own_size(void **state)
+TEST(a_write_cache_has_its_own_size)
 {
 	static const char *const small[] = {"l1.write_size=256B", "l1.write_ways=2", "l1.sfifo=64",
 		"l2.write_size=512B", "l2.write_ways=2", NULL};
@@ -202,7 +202,7 @@ static void load_first(const void *args)
 	w->got[nvw_group_id()] = nvw_load(w->a);
 }
 
-static void copies_that_outlive_a_kernel_learn_what_the_host_writes(void **state)
+TEST(copies_that_outlive_a_kernel_learn_what_the_host_writes)
 {
 	struct emu_stats stats;
 	struct words w;
@@ -245,7 +245,7 @@ static int created(const char *protocol, const char *const *settings)
 	return r;
 }
 
-static void a_protocol_says_whether_its_caches_are_apart(void **state)
+TEST(a_protocol_says_whether_its_caches_are_apart)
 {
 	assert_int_equal(created("apart", (const char *[]){"l1.split=on", "l2.split=auto", NULL}), 0);
 	assert_int_equal(created("vi", (const char *[]){"l1.split=off", NULL}), 0);
@@ -281,7 +281,7 @@ static void store_and_persist(const void *args)
 	}
 }
 
-static void a_persist_barrier_reaches_through_write_caches_and_an_l3(void **state)
+TEST(a_persist_barrier_reaches_through_write_caches_and_an_l3)
 {
 	static const char *const models[] = {"persist.model=epoch", "persist.model=strict"};
 	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
@@ -316,7 +316,7 @@ static void load_all(const void *args)
 }
 
 /* The second kernel finds in the L3 what has left the small L2. */
-static void reads_that_miss_the_l2_hit_the_l3(void **state)
+TEST(reads_that_miss_the_l2_hit_the_l3)
 {
 	static const char *const without[] = {"l2.size=1KiB", "l2.ways=2", NULL};
 	static const char *const with[] = {"l2.size=1KiB", "l2.ways=2", "l3.size=8KiB", NULL};
@@ -349,7 +349,7 @@ static void store_one(const void *args)
 }
 
 /* rsp writes through: what passes the L2 stays in the L3. The skeleton's release takes it on to memory. */
-static void an_l3_keeps_stores_to_dram_until_a_marker_comes(void **state)
+TEST(an_l3_keeps_stores_to_dram_until_a_marker_comes)
 {
 	static const char *const split[] = {"l3.size=4KiB", "l3.split=on", NULL};
 	static const char *const one[] = {"l3.size=4KiB", NULL};
@@ -388,7 +388,7 @@ static void store_two_lines_again(const void *args)
 	}
 }
 
-static void a_full_s_fifo_of_the_l3_writes_its_oldest_line(void **state)
+TEST(a_full_s_fifo_of_the_l3_writes_its_oldest_line)
 {
 	static const char *const settings[] = {"l3.size=4KiB", "l3.sfifo=2", NULL};
 	struct emu_stats stats;
@@ -427,7 +427,7 @@ static uint64_t time_of_loads(const char *const *settings)
 }
 
 /* One miss at each level and one hit in the L1. */
-static void a_miss_takes_the_latency_of_tags(void **state)
+TEST(a_miss_takes_the_latency_of_tags)
 {
 	static const char *const whole[] = {
 		"l1.latency=5cycles", "l2.latency=20cycles", "l3.size=4KiB", "l3.latency=30cycles", NULL};
@@ -471,7 +471,7 @@ static uint64_t misses_of_cu_0(const char *protocol, const char *acquire)
 	return stats.l1_load_misses;
 }
 
-static void l1s_without_acquires_hit_what_is_up_to_date(void **state)
+TEST(l1s_without_acquires_hit_what_is_up_to_date)
 {
 	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "wt"};
 
@@ -483,24 +483,4 @@ static void l1s_without_acquires_hit_what_is_up_to_date(void **state)
 	assert_non_null(strstr(nvw_error_message(), "(vi, gd, gh, rsp, no-l1, wt, "));
 	assert_non_null(strstr(nvw_error_message(), "directory, skeleton); found dd"));
 	assert_int_equal(created("vi", (const char *[]){"l1.acquire=auto", NULL}), NVW_E_CONFIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_load_of_what_was_stored_hits_the_write_cache),
-		cmocka_unit_test(a_load_of_bytes_beside_writes_the_stored_ones_down_first),
-		cmocka_unit_test(what_leaves_the_l2_s_write_cache_takes_all_copies_along),
-		cmocka_unit_test(a_write_cache_has_its_own_size),
-		cmocka_unit_test(copies_that_outlive_a_kernel_learn_what_the_host_writes),
-		cmocka_unit_test(a_protocol_says_whether_its_caches_are_apart),
-		cmocka_unit_test(a_persist_barrier_reaches_through_write_caches_and_an_l3),
-		cmocka_unit_test(reads_that_miss_the_l2_hit_the_l3),
-		cmocka_unit_test(an_l3_keeps_stores_to_dram_until_a_marker_comes),
-		cmocka_unit_test(a_full_s_fifo_of_the_l3_writes_its_oldest_line),
-		cmocka_unit_test(a_miss_takes_the_latency_of_tags),
-		cmocka_unit_test(l1s_without_acquires_hit_what_is_up_to_date),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void note_ids(const void *args)
 	nvw_store(&w->a[id], nvw_group_id() * nvw_group_size() + nvw_local_id() == id ? id + 1 : 0);
 }
 
-static void every_work_item_runs_once_with_its_own_id(void **state)
+TEST(every_work_item_runs_once_with_its_own_id)
 {
 	static const unsigned group_sizes[] = {1, 7, 64, 65, 256, 1000};
 
@@ -61,7 +61,7 @@ static void diverge(const void *args)
 	nvw_store(&w->b[id], sum);
 }
 
-static void diverged_lanes_compute_what_each_would_alone(void **state)
+TEST(diverged_lanes_compute_what_each_would_alone)
 {
 	struct rig rig;
 	struct words w;
@@ -101,7 +101,7 @@ static void spin_on_neighbour(const void *args)
 	}
 }
 
-static void a_lane_that_spins_does_not_starve_its_wavefront(void **state)
+TEST(a_lane_that_spins_does_not_starve_its_wavefront)
 {
 	struct rig rig;
 	struct words w;
@@ -126,7 +126,7 @@ static void take_turns_on_a_lock(const void *args)
  * 64 holders with three instructions each, all others spin: 64 turns for one of the holder's, not 64 for each
  * lane's.
  */
-static void lanes_that_spin_on_a_lock_let_its_holder_go_on(void **state)
+TEST(lanes_that_spin_on_a_lock_let_its_holder_go_on)
 {
 	struct rig rig;
 	struct words w;
@@ -205,13 +205,13 @@ static void check_atomics(enum nvw_scope scope, uint64_t work_items, unsigned gr
 	rig_end(&rig);
 }
 
-static void atomics_of_agent_and_system_scope_lose_no_update_between_cus(void **state)
+TEST(atomics_of_agent_and_system_scope_lose_no_update_between_cus)
 {
 	check_atomics(NVW_SCOPE_AGENT, 704, 64);
 	check_atomics(NVW_SCOPE_SYSTEM, 192, 32);
 }
 
-static void atomics_of_work_group_scope_lose_no_update_within_a_group(void **state)
+TEST(atomics_of_work_group_scope_lose_no_update_within_a_group)
 {
 	check_atomics(NVW_SCOPE_WORKGROUP, 256, 256);
 }
@@ -233,7 +233,7 @@ static void reverse(const void *args)
 	}
 }
 
-static void a_work_group_barrier_separates_what_is_before_and_after(void **state)
+TEST(a_work_group_barrier_separates_what_is_before_and_after)
 {
 	struct rig rig;
 	struct words w;
@@ -267,7 +267,7 @@ static void rotate(const void *args)
 	nvw_store(&w->b[id], mark);
 }
 
-static void a_kernel_wide_barrier_works_with_more_work_groups_than_fit(void **state)
+TEST(a_kernel_wide_barrier_works_with_more_work_groups_than_fit)
 {
 	static const char *const small[] = {"gpu.cus=2", "gpu.wavefronts_per_cu=8", NULL};
 	struct rig rig;
@@ -297,7 +297,7 @@ static void leave_early(const void *args)
 	nvw_barrier(NVW_WORKGROUP);
 }
 
-static void a_deadlock_is_reported_with_who_waits_where(void **state)
+TEST(a_deadlock_is_reported_with_who_waits_where)
 {
 	struct rig rig;
 
@@ -336,7 +336,7 @@ static void leave_now_and_then(const void *args)
 	nvw_store(&w->b[id], nvw_load(&w->a[id]) + 10);
 }
 
-static void barriers_do_not_wait_for_those_who_have_returned_if_told_so(void **state)
+TEST(barriers_do_not_wait_for_those_who_have_returned_if_told_so)
 {
 	static const char *const small[] = {"gpu.cus=1", "gpu.wavefronts_per_cu=4", NULL};
 
@@ -396,7 +396,7 @@ static void deep(const void *args)
 	}
 }
 
-static void an_access_outside_both_ranges_stops_with_its_source_line(void **state)
+TEST(an_access_outside_both_ranges_stops_with_its_source_line)
 {
 	struct rig rig;
 
@@ -407,7 +407,7 @@ static void an_access_outside_both_ranges_stops_with_its_source_line(void **stat
 	rig_end(&rig);
 }
 
-static void an_access_that_crosses_a_line_stops(void **state)
+TEST(an_access_that_crosses_a_line_stops)
 {
 	struct rig rig;
 	struct words w;
@@ -419,7 +419,7 @@ static void an_access_that_crosses_a_line_stops(void **state)
 	rig_end(&rig);
 }
 
-static void a_work_item_that_uses_up_its_stack_stops(void **state)
+TEST(a_work_item_that_uses_up_its_stack_stops)
 {
 	struct rig rig;
 	struct words w;
@@ -447,7 +447,7 @@ static void shallow(const void *args)
 	}
 }
 
-static void each_lane_has_all_of_its_stack(void **state)
+TEST(each_lane_has_all_of_its_stack)
 {
 	static const char *const small[] = {"host.stack=2KiB", NULL};
 	struct rig rig;
@@ -489,7 +489,7 @@ static uint64_t resident_bytes(void)
 }
 
 /* So 1,000,000 of them take less than 2 GiB. */
-static void a_resident_work_item_with_a_small_stack_takes_less_than_two_kib(void **state)
+TEST(a_resident_work_item_with_a_small_stack_takes_less_than_two_kib)
 {
 #if defined(EMU_ASAN) || defined(NVW__TSAN) || defined(EMU_FIBER_UCONTEXT) || !defined(__x86_64__)
 	skip(); /* stacks are larger there */
@@ -511,7 +511,7 @@ static void a_resident_work_item_with_a_small_stack_takes_less_than_two_kib(void
 
 /* ---- The host ------------------------------------------------------------------------------ */
 
-static void the_host_reads_what_kernels_stored_and_they_what_it_wrote(void **state)
+TEST(the_host_reads_what_kernels_stored_and_they_what_it_wrote)
 {
 	struct rig rig;
 	uint64_t in[40], out[40];
@@ -580,7 +580,7 @@ static bool same_files(const char *a, const char *b)
 	return x == y;
 }
 
-static void one_seed_gives_the_same_statistics_and_log(void **state)
+TEST(one_seed_gives_the_same_statistics_and_log)
 {
 	struct emu_stats first, second;
 	char log1[64], log2[64];
@@ -592,7 +592,7 @@ static void one_seed_gives_the_same_statistics_and_log(void **state)
 	unlink(log2);
 }
 
-static void ten_seeds_give_more_than_one_interleaving(void **state)
+TEST(ten_seeds_give_more_than_one_interleaving)
 {
 	uint64_t hashes[10];
 	unsigned different = 0;
@@ -631,37 +631,10 @@ static bool begins_at_steps_of(const char *setting, unsigned step)
 	return all;
 }
 
-static void the_machine_says_where_kernels_begin(void **state)
+TEST(the_machine_says_where_kernels_begin)
 {
 	assert_true(begins_at_steps_of("gpu.first_cu=first", 0));
 	assert_true(begins_at_steps_of("gpu.first_cu=next", 1));
 	assert_false(begins_at_steps_of("gpu.first_cu=random", 0));
 	assert_false(begins_at_steps_of("gpu.first_cu=random", 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_work_item_runs_once_with_its_own_id),
-		cmocka_unit_test(diverged_lanes_compute_what_each_would_alone),
-		cmocka_unit_test(a_lane_that_spins_does_not_starve_its_wavefront),
-		cmocka_unit_test(lanes_that_spin_on_a_lock_let_its_holder_go_on),
-		cmocka_unit_test(atomics_of_agent_and_system_scope_lose_no_update_between_cus),
-		cmocka_unit_test(atomics_of_work_group_scope_lose_no_update_within_a_group),
-		cmocka_unit_test(a_work_group_barrier_separates_what_is_before_and_after),
-		cmocka_unit_test(a_kernel_wide_barrier_works_with_more_work_groups_than_fit),
-		cmocka_unit_test(a_deadlock_is_reported_with_who_waits_where),
-		cmocka_unit_test(barriers_do_not_wait_for_those_who_have_returned_if_told_so),
-		cmocka_unit_test(an_access_outside_both_ranges_stops_with_its_source_line),
-		cmocka_unit_test(an_access_that_crosses_a_line_stops),
-		cmocka_unit_test(a_work_item_that_uses_up_its_stack_stops),
-		cmocka_unit_test(each_lane_has_all_of_its_stack),
-		cmocka_unit_test(a_resident_work_item_with_a_small_stack_takes_less_than_two_kib),
-		cmocka_unit_test(the_host_reads_what_kernels_stored_and_they_what_it_wrote),
-		cmocka_unit_test(one_seed_gives_the_same_statistics_and_log),
-		cmocka_unit_test(ten_seeds_give_more_than_one_interleaving),
-		cmocka_unit_test(the_machine_says_where_kernels_begin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

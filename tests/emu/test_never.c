@@ -88,7 +88,7 @@ static int run_under(const struct coh_protocol *protocol)
 	return r;
 }
 
-static void the_message_names_protocol_state_and_event(void **state)
+TEST(the_message_names_protocol_state_and_event)
 {
 	struct variant v;
 
@@ -132,7 +132,7 @@ static bool missed(struct variant *v, struct coh_cell *cells, unsigned count, un
 	return needed >= least || needed >= possible / 2;
 }
 
-static void a_run_that_needs_a_cell_that_is_never_ends_under_every_protocol(void **state)
+TEST(a_run_that_needs_a_cell_that_is_never_ends_under_every_protocol)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct variant v;
@@ -142,14 +142,4 @@ static void a_run_that_needs_a_cell_that_is_never_ends_under_every_protocol(void
 		assert_true(missed(&v, v.l1, v.protocol.l1_state_count * COH_L1_EVENT_COUNT, 5));
 		assert_true(missed(&v, v.l2, v.protocol.l2_state_count * COH_L2_EVENT_COUNT, 4));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_message_names_protocol_state_and_event),
-		cmocka_unit_test(a_run_that_needs_a_cell_that_is_never_ends_under_every_protocol),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

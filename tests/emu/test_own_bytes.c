@@ -297,7 +297,7 @@ static void run_program(unsigned number, const char *protocol)
 	rig_end(&rig);
 }
 
-static void each_work_item_finds_what_it_has_stored_to_its_own_bytes(void **state)
+TEST(each_work_item_finds_what_it_has_stored_to_its_own_bytes)
 {
 	unsigned protocols = 0;
 
@@ -308,13 +308,4 @@ static void each_work_item_finds_what_it_has_stored_to_its_own_bytes(void **stat
 		print_message("# program %u\n", number);
 		run_program(number, coh_protocols[number % protocols]->name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_work_item_finds_what_it_has_stored_to_its_own_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

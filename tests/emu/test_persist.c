@@ -77,40 +77,40 @@ static void cut_everywhere(const char *const *settings)
 	}
 }
 
-static void no_power_cut_shows_a_store_without_those_before_its_barrier_device(void **state)
+TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_device)
 {
 	cut_everywhere(NULL);
 }
 
-static void no_power_cut_shows_a_store_without_those_before_its_barrier_adr(void **state)
+TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_adr)
 {
 	static const char *const settings[] = {"nvram.domain=adr", NULL};
 
 	cut_everywhere(settings);
 }
 
-static void no_power_cut_shows_a_store_without_those_before_its_barrier_eadr(void **state)
+TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_eadr)
 {
 	static const char *const settings[] = {"nvram.domain=eadr", NULL};
 
 	cut_everywhere(settings);
 }
 
-static void no_power_cut_shows_a_store_without_those_before_its_barrier_buffered(void **state)
+TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_buffered)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
 
 	cut_everywhere(settings);
 }
 
-static void no_power_cut_shows_a_store_without_those_before_its_barrier_strict(void **state)
+TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_strict)
 {
 	static const char *const settings[] = {"persist.model=strict", "nvram.write=50ns", NULL};
 
 	cut_everywhere(settings);
 }
 
-static void no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches(void **state)
+TEST(no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches)
 {
 	static const char *const settings[] = {"l1.size=512B", "l1.ways=2", "l2.size=2KiB", "l2.ways=2",
 		"l1.nvw_fifo=1", "l2.nvw_fifo=2", "nvram.channels=3", NULL};
@@ -142,7 +142,7 @@ static uint64_t time_of(const char *const *settings, enum nvw_group group, uint6
 	return time;
 }
 
-static void a_barrier_waits_for_the_device_and_not_with_adr_or_eadr(void **state)
+TEST(a_barrier_waits_for_the_device_and_not_with_adr_or_eadr)
 {
 	static const char *const slow[] = {"nvram.write=10us", NULL},
 				 *const adr[] = {"nvram.write=10us", "nvram.domain=adr", NULL},
@@ -153,7 +153,7 @@ static void a_barrier_waits_for_the_device_and_not_with_adr_or_eadr(void **state
 	assert_true(time_of(eadr, NVW_WORKITEM, 1) < 1000000);
 }
 
-static void one_line_takes_exactly_the_latencies_on_its_way(void **state)
+TEST(one_line_takes_exactly_the_latencies_on_its_way)
 {
 	/* Acquire at kernel begin 1, issue 0, store 1, FIFO entry through the L1's port 1, network 1 + 1,
 	 * bank, device 250 ns, marker and acknowledgement by network ...: nothing is counted twice, nothing
@@ -204,7 +204,7 @@ static uint64_t stall_on(uint64_t cu, enum nvw_group group)
 	return stall;
 }
 
-static void an_acknowledgement_goes_to_the_cu_that_issued_the_barrier(void **state)
+TEST(an_acknowledgement_goes_to_the_cu_that_issued_the_barrier)
 {
 	enum { HOP_PS = 1000000 };
 
@@ -218,7 +218,7 @@ static void an_acknowledgement_goes_to_the_cu_that_issued_the_barrier(void **sta
 	}
 }
 
-static void a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor(void **state)
+TEST(a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor)
 {
 	/*
 	 * The marker from the farthest L1, the acknowledgement to it, and from it to the command processor.
@@ -233,7 +233,7 @@ static void a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor(
 /* ---- Strict -------------------------------------------------------------------------------------- */
 
 /* The log's stores become durable one at a time, in the order in which they became visible. */
-static void under_strict_persistency_each_store_is_durable_before_the_next_is_sent(void **state)
+TEST(under_strict_persistency_each_store_is_durable_before_the_next_is_sent)
 {
 	static const char *const protocols[] = {"protocol=vi", "protocol=dd", "protocol=hlrc"};
 
@@ -273,7 +273,7 @@ static void under_strict_persistency_each_store_is_durable_before_the_next_is_se
 
 /* ---- Volatile ------------------------------------------------------------------------------------ */
 
-static void a_dram_only_machine_keeps_values_and_writes_no_nvram(void **state)
+TEST(a_dram_only_machine_keeps_values_and_writes_no_nvram)
 {
 	struct rig rig;
 	struct words w = {.group = NVW_KERNEL, .rounds = 2};
@@ -314,7 +314,7 @@ static void store_and_meet(const void *args)
 	nvw_p_barrier_wg();
 }
 
-static void the_parts_of_a_watched_barrier_follow_each_other_to_its_end(void **state)
+TEST(the_parts_of_a_watched_barrier_follow_each_other_to_its_end)
 {
 	static const char *const waits_for[] = {"the work-items to meet", "the L1's lines to reach the L2",
 		"the writes in flight to NVRAM", "the acknowledgement"};
@@ -366,7 +366,7 @@ static bool is_end_of(const struct nvw_log_record *end, const struct nvw_log_rec
 }
 
 /* The epoch that a barrier ends is the number of those before it that order the same stores. */
-static void a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over(void **state)
+TEST(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over)
 {
 	static const char *const settings[][2] = {{NULL}, {"nvram.domain=eadr"}, {"persist.model=strict"}};
 	static const uint32_t work_items[] = {64, 128, 256};
@@ -408,26 +408,4 @@ static void a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over(vo
 		assert_int_equal(begun[NVW_KERNEL], 1);
 		assert_int_equal(ended, 7);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_device),
-		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_adr),
-		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_eadr),
-		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_buffered),
-		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_strict),
-		cmocka_unit_test(no_power_cut_shows_a_store_without_those_before_its_barrier_tiny_caches),
-		cmocka_unit_test(a_barrier_waits_for_the_device_and_not_with_adr_or_eadr),
-		cmocka_unit_test(one_line_takes_exactly_the_latencies_on_its_way),
-		cmocka_unit_test(an_acknowledgement_goes_to_the_cu_that_issued_the_barrier),
-		cmocka_unit_test(a_kernels_acknowledgement_goes_by_every_l1_to_the_command_processor),
-		cmocka_unit_test(under_strict_persistency_each_store_is_durable_before_the_next_is_sent),
-		cmocka_unit_test(a_dram_only_machine_keeps_values_and_writes_no_nvram),
-		cmocka_unit_test(the_parts_of_a_watched_barrier_follow_each_other_to_its_end),
-		cmocka_unit_test(a_log_has_every_barrier_when_all_have_arrived_and_when_it_is_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void race_across(const void *args)
 	}
 }
 
-static void a_race_that_contradicts_the_barriers_is_reported_and_not_hung(void **state)
+TEST(a_race_that_contradicts_the_barriers_is_reported_and_not_hung)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
 	struct rig rig;
@@ -69,7 +69,7 @@ static void overtake(const void *args)
 	}
 }
 
-static void a_full_buffer_waits_for_no_work_item_to_reach_its_barrier(void **state)
+TEST(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier)
 {
 	static const char *const settings[] = {
 		"persist.model=buffered-epoch", "persist.buffer=1", "l1.nvw_fifo=1", "l2.nvw_fifo=1", NULL};
@@ -112,7 +112,7 @@ static struct emu_stats stats_with_buffer(const char *buffer)
 	return stats;
 }
 
-static void a_full_buffer_stalls_until_the_device_has_made_room(void **state)
+TEST(a_full_buffer_stalls_until_the_device_has_made_room)
 {
 	const struct emu_stats small = stats_with_buffer("persist.buffer=64"),
 			       large = stats_with_buffer("persist.buffer=65536");
@@ -154,7 +154,7 @@ static void store_overlapping(const void *args)
 	}
 }
 
-static void write_backs_that_overlap_in_part_keep_coherence_order(void **state)
+TEST(write_backs_that_overlap_in_part_keep_coherence_order)
 {
 	static const char *const settings[] = {"persist.model=buffered-epoch", NULL};
 
@@ -183,7 +183,7 @@ static void write_backs_that_overlap_in_part_keep_coherence_order(void **state)
 	}
 }
 
-static void ordering_alone_is_faster_than_waiting(void **state)
+TEST(ordering_alone_is_faster_than_waiting)
 {
 	static const char *const buffered[] = {"persist.model=buffered-epoch", NULL};
 	struct rig rig;
@@ -199,17 +199,4 @@ static void ordering_alone_is_faster_than_waiting(void **state)
 		rig_end(&rig);
 	}
 	assert_true(time[1] < time[0]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_race_that_contradicts_the_barriers_is_reported_and_not_hung),
-		cmocka_unit_test(a_full_buffer_waits_for_no_work_item_to_reach_its_barrier),
-		cmocka_unit_test(a_full_buffer_stalls_until_the_device_has_made_room),
-		cmocka_unit_test(write_backs_that_overlap_in_part_keep_coherence_order),
-		cmocka_unit_test(ordering_alone_is_faster_than_waiting),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

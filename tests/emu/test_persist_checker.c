@@ -47,7 +47,7 @@ static void hand_issue(struct hand *h, struct emu_line *line, uint64_t number)
 	record_issue(h->rig.machine, &write);
 }
 
-static void the_checker_finds_a_later_epoch_that_overtakes(void **state)
+TEST(the_checker_finds_a_later_epoch_that_overtakes)
 {
 	for (unsigned scope = 0; scope < 3; scope++) {
 		struct hand h;
@@ -66,7 +66,7 @@ static void the_checker_finds_a_later_epoch_that_overtakes(void **state)
 	}
 }
 
-static void the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out(void **state)
+TEST(the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out)
 {
 	struct hand h;
 
@@ -80,7 +80,7 @@ static void the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out(vo
 	hand_end(&h);
 }
 
-static void a_line_that_is_split_parts_with_the_records_of_what_leaves(void **state)
+TEST(a_line_that_is_split_parts_with_the_records_of_what_leaves)
 {
 	struct emu_line leaving = {0};
 	struct hand h;
@@ -99,7 +99,7 @@ static void a_line_that_is_split_parts_with_the_records_of_what_leaves(void **st
 	hand_end(&h);
 }
 
-static void the_checker_accepts_what_the_equations_allow(void **state)
+TEST(the_checker_accepts_what_the_equations_allow)
 {
 	struct hand h;
 
@@ -115,7 +115,7 @@ static void the_checker_accepts_what_the_equations_allow(void **state)
 }
 
 /* A line's bytes go on to the next level with the records of their stores: behind what is there, too. */
-static void the_checker_follows_stores_from_cache_to_cache(void **state)
+TEST(the_checker_follows_stores_from_cache_to_cache)
 {
 	for (unsigned both = 0; both < 2; both++) {
 		struct hand h;
@@ -155,7 +155,7 @@ static void the_checker_follows_stores_from_cache_to_cache(void **state)
 }
 
 /* No store is forgotten on its way: what has left every cache has left the checker's books. */
-static void every_recorded_store_becomes_durable_in_the_checkers_books(void **state)
+TEST(every_recorded_store_becomes_durable_in_the_checkers_books)
 {
 	static const char *const protocols[] = {"protocol=vi", "protocol=dd", "protocol=hlrc"};
 
@@ -174,18 +174,4 @@ static void every_recorded_store_becomes_durable_in_the_checkers_books(void **st
 		assert_int_equal(record_outstanding(rig.machine), 0);
 		rig_end(&rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_checker_finds_a_later_epoch_that_overtakes),
-		cmocka_unit_test(the_checker_finds_a_store_that_comes_after_a_later_epoch_went_out),
-		cmocka_unit_test(a_line_that_is_split_parts_with_the_records_of_what_leaves),
-		cmocka_unit_test(the_checker_accepts_what_the_equations_allow),
-		cmocka_unit_test(the_checker_follows_stores_from_cache_to_cache),
-		cmocka_unit_test(every_recorded_store_becomes_durable_in_the_checkers_books),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

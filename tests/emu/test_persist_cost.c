@@ -107,7 +107,7 @@ static void compare_with_not_persisting(
 	}
 }
 
-static void no_model_or_domain_is_faster_than_not_persisting(void **state)
+TEST(no_model_or_domain_is_faster_than_not_persisting)
 {
 	for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
 		for (unsigned group = NVW_WORKITEM; group <= NVW_KERNEL; group++) {
@@ -132,17 +132,7 @@ static uint64_t store_latency(const char *model)
 	return ps;
 }
 
-static void write_backs_wait_for_the_controller_under_every_model(void **state)
+TEST(write_backs_wait_for_the_controller_under_every_model)
 {
 	assert_int_equal(store_latency("persist.model=buffered-epoch"), store_latency("persist.model=epoch"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_model_or_domain_is_faster_than_not_persisting),
-		cmocka_unit_test(write_backs_wait_for_the_controller_under_every_model),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

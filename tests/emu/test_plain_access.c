@@ -113,7 +113,7 @@ static void assert_told(nvw_kernel kernel, bool nvram, const char *const *words)
 	rig_end(&rig);
 }
 
-static void a_plain_store_of_a_kernel_is_told_with_its_line(void **state)
+TEST(a_plain_store_of_a_kernel_is_told_with_its_line)
 {
 	static const char *const words[] = {"", "stores_plainly", "kernel culprit", "work-item 70",
 		"writes device memory", "NVRAM at offset 0x", "nvw_store(p, value)", NULL};
@@ -121,7 +121,7 @@ static void a_plain_store_of_a_kernel_is_told_with_its_line(void **state)
 	assert_told(stores_plainly, true, words);
 }
 
-static void a_plain_load_of_a_kernel_is_told_with_its_line(void **state)
+TEST(a_plain_load_of_a_kernel_is_told_with_its_line)
 {
 	static const char *const words[] = {
 		"", "loads_plainly", "reads device memory", "DRAM at offset 0x", "nvw_load(p)", NULL};
@@ -129,21 +129,21 @@ static void a_plain_load_of_a_kernel_is_told_with_its_line(void **state)
 	assert_told(loads_plainly, false, words);
 }
 
-static void the_line_is_that_of_the_function_that_dereferences(void **state)
+TEST(the_line_is_that_of_the_function_that_dereferences)
 {
 	static const char *const words[] = {"", "(follow)", "nvw_load(p)", NULL};
 
 	assert_told(loads_in_a_function, true, words);
 }
 
-static void a_copy_by_the_c_library_is_told_with_the_line_that_called_it(void **state)
+TEST(a_copy_by_the_c_library_is_told_with_the_line_that_called_it)
 {
 	static const char *const words[] = {"", "(copies_plainly)", "reads device memory", NULL};
 
 	assert_told(copies_plainly, true, words);
 }
 
-static void a_wild_access_of_a_kernel_ends_the_run_too(void **state)
+TEST(a_wild_access_of_a_kernel_ends_the_run_too)
 {
 	static const char *const words[] = {"", "(goes_astray)", "writes address 0x40", NULL};
 
@@ -151,7 +151,7 @@ static void a_wild_access_of_a_kernel_ends_the_run_too(void **state)
 }
 
 /* The work-item was left on its stack, from a signal stack: neither hurts the machines that come after it. */
-static void the_next_machine_is_as_good_as_new(void **state)
+TEST(the_next_machine_is_as_good_as_new)
 {
 	for (unsigned i = 0; i < 3; i++) {
 		static const char *const words[] = {"", NULL};
@@ -167,7 +167,7 @@ static void the_next_machine_is_as_good_as_new(void **state)
 	}
 }
 
-static void the_faulting_store_changes_nothing(void **state)
+TEST(the_faulting_store_changes_nothing)
 {
 	struct args args = {.culprit = 0};
 	struct rig rig;
@@ -228,7 +228,7 @@ static void reads(uint64_t *device)
 	*(volatile uint64_t *)device;
 }
 
-static void host_code_is_told_to_use_the_accessors(void **state)
+TEST(host_code_is_told_to_use_the_accessors)
 {
 	const int wrote = host_process(writes, true);
 
@@ -242,26 +242,9 @@ static void host_code_is_told_to_use_the_accessors(void **state)
 	assert_non_null(strstr(told, "nvw_read("));
 }
 
-static void without_anybody_to_tell_host_code_dies_of_the_fault(void **state)
+TEST(without_anybody_to_tell_host_code_dies_of_the_fault)
 {
 	const int status = host_process(writes, false);
 
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_plain_store_of_a_kernel_is_told_with_its_line),
-		cmocka_unit_test(a_plain_load_of_a_kernel_is_told_with_its_line),
-		cmocka_unit_test(the_line_is_that_of_the_function_that_dereferences),
-		cmocka_unit_test(a_copy_by_the_c_library_is_told_with_the_line_that_called_it),
-		cmocka_unit_test(a_wild_access_of_a_kernel_ends_the_run_too),
-		cmocka_unit_test(the_next_machine_is_as_good_as_new),
-		cmocka_unit_test(the_faulting_store_changes_nothing),
-		cmocka_unit_test(host_code_is_told_to_use_the_accessors),
-		cmocka_unit_test(without_anybody_to_tell_host_code_dies_of_the_fault),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static uint64_t durable(const struct two *t, const uint64_t *address)
 
 /* ---- Place, latency, statistics ------------------------------------------------------------ */
 
-static void each_pool_is_on_its_device_and_the_range_of_the_run_is_one(void **state)
+TEST(each_pool_is_on_its_device_and_the_range_of_the_run_is_one)
 {
 	struct two t;
 
@@ -137,7 +137,7 @@ static void each_pool_is_on_its_device_and_the_range_of_the_run_is_one(void **st
 	end(&t);
 }
 
-static void each_device_reads_in_its_own_time_and_counts_its_own_lines(void **state)
+TEST(each_device_reads_in_its_own_time_and_counts_its_own_lines)
 {
 	struct two t;
 	uint8_t data[EMU_LINE];
@@ -155,7 +155,7 @@ static void each_device_reads_in_its_own_time_and_counts_its_own_lines(void **st
 	end(&t);
 }
 
-static void hops_take_network_time_each_way(void **state)
+TEST(hops_take_network_time_each_way)
 {
 	struct two t;
 	uint8_t data[EMU_LINE] = {7};
@@ -191,7 +191,7 @@ static void store_both(const void *args)
 	nvw_p_barrier(NVW_WORKITEM);
 }
 
-static void a_write_is_charged_to_the_device_that_it_goes_to(void **state)
+TEST(a_write_is_charged_to_the_device_that_it_goes_to)
 {
 	struct two t;
 
@@ -213,7 +213,7 @@ static void a_write_is_charged_to_the_device_that_it_goes_to(void **state)
 
 /* ---- Durability ---------------------------------------------------------------------------- */
 
-static void a_barrier_waits_for_what_is_stored_on_each_device(void **state)
+TEST(a_barrier_waits_for_what_is_stored_on_each_device)
 {
 	for (unsigned i = 0; i < 3; i++) {
 		struct two t;
@@ -284,7 +284,7 @@ static void cut_at(emu_time time_ps, bool far_first, const char *model)
 	end(&t);
 }
 
-static void no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier(void **state)
+TEST(no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier)
 {
 	static const char *const models[] = {
 		"persist.model=strict", "persist.model=epoch", "persist.model=buffered-epoch"};
@@ -297,7 +297,7 @@ static void no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier(void
 	}
 }
 
-static void a_dram_only_machine_has_dram_behind_both_pools(void **state)
+TEST(a_dram_only_machine_has_dram_behind_both_pools)
 {
 	struct two t;
 	uint8_t data[EMU_LINE];
@@ -315,7 +315,7 @@ static void a_dram_only_machine_has_dram_behind_both_pools(void **state)
 
 /* ---- The host ------------------------------------------------------------------------------ */
 
-static void a_copy_does_not_go_on_from_pool_to_pool(void **state)
+TEST(a_copy_does_not_go_on_from_pool_to_pool)
 {
 	struct two t;
 	uint64_t out[16] = {1}, in[16];
@@ -332,7 +332,7 @@ static void a_copy_does_not_go_on_from_pool_to_pool(void **state)
 	end(&t);
 }
 
-static void allocations_name_the_dram_device_that_they_are_on(void **state)
+TEST(allocations_name_the_dram_device_that_they_are_on)
 {
 	struct two t;
 
@@ -375,7 +375,7 @@ static void refused(const char *first, const char *second, const char *message)
 	remove_pools(path);
 }
 
-static void a_pool_without_a_device_of_its_own_is_refused(void **state)
+TEST(a_pool_without_a_device_of_its_own_is_refused)
 {
 	refused("", "farr", "has no device farr; did you mean far?");
 	refused("", "nvram", "the device nvram has a pool already");
@@ -383,7 +383,7 @@ static void a_pool_without_a_device_of_its_own_is_refused(void **state)
 	refused("", "big", "the device big is DRAM: expected an NVRAM device");
 }
 
-static void the_first_pool_may_be_on_another_device_too(void **state)
+TEST(the_first_pool_may_be_on_another_device_too)
 {
 	const struct nvw_pool_params params = {.layout = "test", .device = "far"};
 	struct two t = {.rig = {.config = {.seed = 0}}};
@@ -405,7 +405,7 @@ static void the_first_pool_may_be_on_another_device_too(void **state)
  * Eight windows of line numbers, all of them in use. The first line of a device is never allocated, so the
  * last one would be.
  */
-static void no_device_has_the_line_whose_number_means_none(void **state)
+TEST(no_device_has_the_line_whose_number_means_none)
 {
 	static const char *const sizes[] = {"64GiB", "68719476672B" /* a line less */};
 
@@ -425,24 +425,4 @@ static void no_device_has_the_line_whose_number_means_none(void **state)
 			assert_non_null(strstr(nvw_error_message(), "larger than its line numbers reach"));
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_pool_is_on_its_device_and_the_range_of_the_run_is_one),
-		cmocka_unit_test(each_device_reads_in_its_own_time_and_counts_its_own_lines),
-		cmocka_unit_test(hops_take_network_time_each_way),
-		cmocka_unit_test(a_write_is_charged_to_the_device_that_it_goes_to),
-		cmocka_unit_test(a_barrier_waits_for_what_is_stored_on_each_device),
-		cmocka_unit_test(no_power_cut_shows_one_pool_ahead_of_the_other_across_a_barrier),
-		cmocka_unit_test(a_dram_only_machine_has_dram_behind_both_pools),
-		cmocka_unit_test(a_copy_does_not_go_on_from_pool_to_pool),
-		cmocka_unit_test(allocations_name_the_dram_device_that_they_are_on),
-		cmocka_unit_test(a_pool_without_a_device_of_its_own_is_refused),
-		cmocka_unit_test(the_first_pool_may_be_on_another_device_too),
-		cmocka_unit_test(no_device_has_the_line_whose_number_means_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

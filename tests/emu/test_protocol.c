@@ -17,7 +17,7 @@ static const struct coh_row *row_in(const struct coh_protocol *p, unsigned n)
 		n / (COH_SCOPES * COH_PLACES) % COH_ORDERS, n / COH_PLACES % COH_SCOPES, n % COH_PLACES);
 }
 
-static void every_instruction_order_scope_and_place_has_a_row(void **state)
+TEST(every_instruction_order_scope_and_place_has_a_row)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		for (unsigned n = 0; n < SITUATIONS; n++) {
@@ -26,7 +26,7 @@ static void every_instruction_order_scope_and_place_has_a_row(void **state)
 	}
 }
 
-static void every_row_can_be_reached(void **state)
+TEST(every_row_can_be_reached)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		for (const struct coh_row *row = coh_protocols[i]->rows; row->instructions; row++) {
@@ -40,7 +40,7 @@ static void every_row_can_be_reached(void **state)
 	}
 }
 
-static void actions_carry_the_names_of_the_papers(void **state)
+TEST(actions_carry_the_names_of_the_papers)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		const struct coh_protocol *const p = coh_protocols[i];
@@ -160,7 +160,7 @@ static const struct table_3 {
 #undef FLUSH_ALL
 #undef INV_ALL
 
-static void rsp_denovo_and_hlrc_do_what_table_3_says(void **state)
+TEST(rsp_denovo_and_hlrc_do_what_table_3_says)
 {
 	static const char *const without_scopes[] = {"denovo-b", "dd", "dd+ro", "hlrc"};
 
@@ -237,7 +237,7 @@ static uint64_t messages_of(const struct table_3 *row)
 	return messages;
 }
 
-static void each_message_of_table_3_is_sent_once(void **state)
+TEST(each_message_of_table_3_is_sent_once)
 {
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
 		assert_int_equal(messages_of(&table[i]), table[i].messages);
@@ -245,7 +245,7 @@ static void each_message_of_table_3_is_sent_once(void **state)
 }
 
 /* alsop16 V.C: work-group scope as hlrc; agent scope at the L2, with explicit coherence actions. */
-static void hlrc_scoped_does_what_the_paper_says(void **state)
+TEST(hlrc_scoped_does_what_the_paper_says)
 {
 	assert_string_equal(steps_at("hlrc-scoped", COH_RMW, COH_ACQ_REL, NVW_SCOPE_WORKGROUP, COH_PLACE_L1),
 		"RMW x at L1");
@@ -263,7 +263,7 @@ static void hlrc_scoped_does_what_the_paper_says(void **state)
  * sinclair15 3: under HRF, local synchronization does nothing but the access; data beside an atomic of hLRC
  * are at the L2.
  */
-static void dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines(void **state)
+TEST(dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines)
 {
 	for (unsigned place = 0; place < COH_PLACES; place++) {
 		assert_string_equal(
@@ -278,7 +278,7 @@ static void dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_
 
 /* The rows of alsop16 Table 3 that a protocol with HRF scopes shares with RSP, and gope18 3 for system scope.
  */
-static void vi_does_what_the_papers_say(void **state)
+TEST(vi_does_what_the_papers_say)
 {
 	assert_string_equal(
 		steps_text("vi", COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_WORKGROUP), "LD x at L1");
@@ -300,7 +300,7 @@ static void vi_does_what_the_papers_say(void **state)
  * 4.3.1 (QuickRelease: a release is a marker in the S-FIFOs, an acquire is a no-op; the store of a StRel
  * flushes, too). At every scope.
  */
-static void write_through_and_quickrelease_do_what_the_paper_says(void **state)
+TEST(write_through_and_quickrelease_do_what_the_paper_says)
 {
 #define WAIT   "wait for the acknowledgements of stores; "
 #define MARKER "marker through the S-FIFOs; "
@@ -330,7 +330,7 @@ static void write_through_and_quickrelease_do_what_the_paper_says(void **state)
 }
 
 /* sinclair15 3: all synchronization at the L2; with HRF, that of local scope in the L1, without actions. */
-static void gd_and_gh_do_what_the_paper_says(void **state)
+TEST(gd_and_gh_do_what_the_paper_says)
 {
 	static const enum nvw_scope scopes[] = {
 		NVW_SCOPE_WORKITEM, NVW_SCOPE_WORKGROUP, NVW_SCOPE_AGENT, NVW_SCOPE_SYSTEM};
@@ -406,7 +406,7 @@ static bool at_l1(const char *protocol)
 	return strstr(steps_text(protocol, COH_ATOMIC_LOAD, COH_ACQUIRE, NVW_SCOPE_AGENT), "LD x at L1");
 }
 
-static void what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol(void **state)
+TEST(what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		assert_int_equal(passed_on(coh_protocols[i]->name, NVW_SCOPE_AGENT).sync_l1 != 0,
@@ -415,7 +415,7 @@ static void what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_
 }
 
 /* Under gd a narrow scope is no scope: the same program is right with it. */
-static void gd_knows_no_scopes(void **state)
+TEST(gd_knows_no_scopes)
 {
 	assert_int_equal(passed_on("gd", NVW_SCOPE_WORKGROUP).l1_atomics, 0);
 }
@@ -443,7 +443,7 @@ static void share_falsely(const void *args)
 	}
 }
 
-static void an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol(void **state)
+TEST(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct passing p = {0};
@@ -466,7 +466,7 @@ static void add_locally(const void *args)
 	nvw_atomic_add(&p->data[8 * nvw_group_id()], 1, NVW_ACQ_REL, NVW_SCOPE_WORKGROUP);
 }
 
-static void local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd(void **state)
+TEST(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd)
 {
 	static const char *const names[] = {"gh", "gd"};
 
@@ -504,7 +504,7 @@ static void fail_then_succeed(const void *args)
 	}
 }
 
-static void a_store_after_a_failed_compare_exchange_is_released_under_every_protocol(void **state)
+TEST(a_store_after_a_failed_compare_exchange_is_released_under_every_protocol)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct passing p = {0};
@@ -566,7 +566,7 @@ static uint64_t lines_that_leave(const char *protocol, const char *unit, unsigne
  * sinclair15 Table 3 counts words, gope18 3 lines. A 64-bit word takes two entries; the oldest line leaves
  * with all of its words.
  */
-static void a_store_buffer_holds_as_many_words_or_lines_as_it_has_entries(void **state)
+TEST(a_store_buffer_holds_as_many_words_or_lines_as_it_has_entries)
 {
 	static const char *const names[] = {"gd", "gh", "rsp", "dd", "dd+ro", "dh", "denovo-b", "hlrc", "vi"};
 
@@ -594,7 +594,7 @@ static void touch(const void *args)
 }
 
 /* Plants each fault that the invariants name and sees it found. */
-static void broken_invariants_are_found(void **state)
+TEST(broken_invariants_are_found)
 {
 	struct rig rig;
 	struct broken b;
@@ -623,31 +623,4 @@ static void broken_invariants_are_found(void **state)
 	assert_non_null(rig.machine->protocol->broken_invariant(rig.machine, id));
 	below->dirty = 0;
 	rig_end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_instruction_order_scope_and_place_has_a_row),
-		cmocka_unit_test(every_row_can_be_reached),
-		cmocka_unit_test(actions_carry_the_names_of_the_papers),
-		cmocka_unit_test(rsp_denovo_and_hlrc_do_what_table_3_says),
-		cmocka_unit_test(each_message_of_table_3_is_sent_once),
-		cmocka_unit_test(hlrc_scoped_does_what_the_paper_says),
-		cmocka_unit_test(
-			dh_keeps_local_synchronization_in_the_l1_and_hlrc_keeps_data_out_of_registered_lines),
-		cmocka_unit_test(vi_does_what_the_papers_say),
-		cmocka_unit_test(gd_and_gh_do_what_the_paper_says),
-		cmocka_unit_test(write_through_and_quickrelease_do_what_the_paper_says),
-		cmocka_unit_test(
-			what_is_released_to_the_agent_is_acquired_by_another_cu_under_every_protocol),
-		cmocka_unit_test(an_acquire_leaves_no_stale_bytes_in_a_dirty_line_under_any_protocol),
-		cmocka_unit_test(gd_knows_no_scopes),
-		cmocka_unit_test(local_synchronization_stays_in_the_l1_under_gh_and_goes_to_the_l2_under_gd),
-		cmocka_unit_test(a_store_after_a_failed_compare_exchange_is_released_under_every_protocol),
-		cmocka_unit_test(a_store_buffer_holds_as_many_words_or_lines_as_it_has_entries),
-		cmocka_unit_test(broken_invariants_are_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

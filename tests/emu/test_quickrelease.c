@@ -68,7 +68,7 @@ static void store_each_word(const void *args)
 }
 
 /* Four lines, a word at a time: 32 writes to memory, or 4. */
-static void write_through_combines_nothing_and_quickrelease_whole_lines(void **state)
+TEST(write_through_combines_nothing_and_quickrelease_whole_lines)
 {
 	static const char *const through[] = {"no-l1", "wt"};
 
@@ -89,7 +89,7 @@ static void write_through_combines_nothing_and_quickrelease_whole_lines(void **s
 }
 
 /* The end of a kernel is a release: memory has everything, the wL3 nothing. */
-static void memory_has_what_a_kernel_has_stored_when_it_ends(void **state)
+TEST(memory_has_what_a_kernel_has_stored_when_it_ends)
 {
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease"};
 
@@ -122,7 +122,7 @@ static void store_and_release(const void *args)
 	}
 }
 
-static void a_release_has_everything_before_it_in_memory(void **state)
+TEST(a_release_has_everything_before_it_in_memory)
 {
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease"};
 	struct words w;
@@ -146,7 +146,7 @@ static void release_by_a_store(const void *args)
 }
 
 /* The store of a StRel goes the way of stores, and no marker follows it: it drives itself out. */
-static void the_store_of_a_release_does_not_wait_in_write_caches(void **state)
+TEST(the_store_of_a_release_does_not_wait_in_write_caches)
 {
 	struct words w;
 
@@ -159,7 +159,7 @@ static void the_store_of_a_release_does_not_wait_in_write_caches(void **state)
 }
 
 /* Without the wait, or without the marker, a release takes less time. */
-static void a_release_waits_for_what_memory_has_to_acknowledge(void **state)
+TEST(a_release_waits_for_what_memory_has_to_acknowledge)
 {
 	static const char *const cases[][2] = {{"no-l1", "wait for the acknowledgements of stores"},
 		{"wt", "wait for the acknowledgements of stores"},
@@ -189,7 +189,7 @@ static uint64_t release_with(const char *protocol, const char *latency)
 	return stats.release_ps;
 }
 
-static void a_release_pays_the_way_through_the_l2(void **state)
+TEST(a_release_pays_the_way_through_the_l2)
 {
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease", "gd"};
 
@@ -212,7 +212,7 @@ static void meet(const void *args)
 }
 
 /* Also a work-group barrier is a release of write-through memory systems (4.2.3). */
-static void a_work_group_barrier_waits_for_stores(void **state)
+TEST(a_work_group_barrier_waits_for_stores)
 {
 	static const char wait[] = "wait for the acknowledgements of stores";
 
@@ -234,7 +234,7 @@ static void load_acquire_load(const void *args)
 }
 
 /* QuickRelease's LdAcq is a load: it hits the rL1, and so does what follows it. */
-static void an_acquire_does_nothing_under_quickrelease(void **state)
+TEST(an_acquire_does_nothing_under_quickrelease)
 {
 	const struct emu_stats wt = alone("wt", NULL, load_acquire_load, NULL),
 			       quick = alone("quickrelease", NULL, load_acquire_load, NULL);
@@ -262,7 +262,7 @@ static void store_first(const void *args)
 }
 
 /* What one kernel has read the next one hits, unless it was stored to meanwhile, by whomever. */
-static void copies_outlive_a_kernel_under_quickrelease_alone(void **state)
+TEST(copies_outlive_a_kernel_under_quickrelease_alone)
 {
 	static const char *const protocols[] = {"no-l1", "wt", "quickrelease"};
 
@@ -284,7 +284,7 @@ static void copies_outlive_a_kernel_under_quickrelease_alone(void **state)
 }
 
 /* One line leaves the wL2: one invalidation in each of four L1s. */
-static void every_line_that_leaves_the_wl2_is_announced_to_all_l1s(void **state)
+TEST(every_line_that_leaves_the_wl2_is_announced_to_all_l1s)
 {
 	assert_int_equal(alone("quickrelease", NULL, store_first, NULL).l1_probes, 4);
 	assert_int_equal(alone("quickrelease", NULL, store_each_word, NULL).l1_probes, 16);
@@ -309,7 +309,7 @@ static void add_on_two_lines(const void *args)
  * The S-FIFO has four entries: the fourth atomic drives the store out that came before. A failed one changes
  * nothing, and takes no copy along.
  */
-static void an_atomic_takes_a_place_in_the_s_fifo(void **state)
+TEST(an_atomic_takes_a_place_in_the_s_fifo)
 {
 	static const char *const small[] = {"l1.sfifo=4", NULL};
 
@@ -331,7 +331,7 @@ static void an_atomic_takes_a_place_in_the_s_fifo(void **state)
 /* ---- The machine --------------------------------------------------------------------------- */
 
 /* Table 4.1. */
-static void the_machine_has_table_4_1(void **state)
+TEST(the_machine_has_table_4_1)
 {
 	struct emu_config c;
 
@@ -351,24 +351,4 @@ static void the_machine_has_table_4_1(void **state)
 	assert_int_equal(c.l2.tag, 4000);
 	assert_int_equal(c.l2.latency, 4000 + 16000);
 	assert_string_equal(c.protocol, "wt");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(write_through_combines_nothing_and_quickrelease_whole_lines),
-		cmocka_unit_test(memory_has_what_a_kernel_has_stored_when_it_ends),
-		cmocka_unit_test(a_release_has_everything_before_it_in_memory),
-		cmocka_unit_test(the_store_of_a_release_does_not_wait_in_write_caches),
-		cmocka_unit_test(a_release_waits_for_what_memory_has_to_acknowledge),
-		cmocka_unit_test(a_release_pays_the_way_through_the_l2),
-		cmocka_unit_test(a_work_group_barrier_waits_for_stores),
-		cmocka_unit_test(an_acquire_does_nothing_under_quickrelease),
-		cmocka_unit_test(copies_outlive_a_kernel_under_quickrelease_alone),
-		cmocka_unit_test(every_line_that_leaves_the_wl2_is_announced_to_all_l1s),
-		cmocka_unit_test(an_atomic_takes_a_place_in_the_s_fifo),
-		cmocka_unit_test(the_machine_has_table_4_1),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void pass_message(const void *args)
 static const struct program right = {
 	.put = NVW_RELEASE, .get = NVW_ACQUIRE, .put_scope = AGENT, .get_scope = AGENT};
 
-static void release_and_acquire_order_under_every_protocol(void **state)
+TEST(release_and_acquire_order_under_every_protocol)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		assert_int_equal(races_of(coh_protocols[i]->name, pass_message, right), 0);
@@ -112,7 +112,7 @@ static void assert_data_race(const struct emu_race_report *report, const char *f
 	assert_int_equal(race->second.site->line, second_line);
 }
 
-static void a_missing_release_or_acquire_is_a_race_under_every_protocol(void **state)
+TEST(a_missing_release_or_acquire_is_a_race_under_every_protocol)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		for (unsigned missing = 0; missing < 2; missing++) {
@@ -163,7 +163,7 @@ static void pass_four(const void *args)
  * A store that waits in a write buffer races as any other; that tso keeps the order of two stores makes no
  * synchronization of them.
  */
-static void races_are_the_same_under_every_consistency_model(void **state)
+TEST(races_are_the_same_under_every_consistency_model)
 {
 	static const char *const models[] = {"gpu.consistency=sc-simple", "gpu.consistency=sc-wb",
 		"gpu.consistency=tso", "gpu.consistency=rmo"};
@@ -188,7 +188,7 @@ static void races_are_the_same_under_every_consistency_model(void **state)
 }
 
 /* Narrow on one side: the data race is blamed on the two scopes, and the atomics race by themselves. */
-static void a_scope_too_narrow_is_a_mismatch_that_is_named(void **state)
+TEST(a_scope_too_narrow_is_a_mismatch_that_is_named)
 {
 	for (unsigned narrow = 0; narrow < 4; narrow++) {
 		struct program p = right;
@@ -231,7 +231,7 @@ static void release_twice(const void *args)
 	}
 }
 
-static void the_latest_of_several_missed_releases_is_blamed(void **state)
+TEST(the_latest_of_several_missed_releases_is_blamed)
 {
 	for (unsigned narrow = 0; narrow < 2; narrow++) {
 		const struct program p = {.put_scope = narrow ? WI : WG, .get_scope = narrow ? WG : WI};
@@ -247,7 +247,7 @@ static void the_latest_of_several_missed_releases_is_blamed(void **state)
 	}
 }
 
-static void scopes_mean_nothing_where_the_protocol_claims_drf(void **state)
+TEST(scopes_mean_nothing_where_the_protocol_claims_drf)
 {
 	struct program p = right;
 
@@ -257,7 +257,7 @@ static void scopes_mean_nothing_where_the_protocol_claims_drf(void **state)
 }
 
 /* alsop16 II.D; under the others a remote scope is the scope without "remote". */
-static void remote_scopes_synchronize_with_work_group_scope_under_rsp_alone(void **state)
+TEST(remote_scopes_synchronize_with_work_group_scope_under_rsp_alone)
 {
 	for (unsigned side = 0; side < 2; side++) {
 		struct program p = right;
@@ -284,7 +284,7 @@ static void pass_on_one_cu(const void *args)
 }
 
 /* sinclair15 3: local scope is that of the L1. */
-static void work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi(void **state)
+TEST(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi)
 {
 	static const struct {
 		const char *protocol;
@@ -325,7 +325,7 @@ static void pass_through_a_third(const void *args)
 	}
 }
 
-static void order_goes_through_a_third_work_item_and_other_scopes(void **state)
+TEST(order_goes_through_a_third_work_item_and_other_scopes)
 {
 	struct program p = right;
 
@@ -361,7 +361,7 @@ static void come_between(const void *args)
 	}
 }
 
-static void read_modify_writes_continue_a_release_sequence_and_stores_end_it(void **state)
+TEST(read_modify_writes_continue_a_release_sequence_and_stores_end_it)
 {
 	struct program p = right;
 
@@ -390,7 +390,7 @@ static void exchange_and_fail(const void *args)
 	}
 }
 
-static void a_compare_exchange_releases_if_it_succeeds(void **state)
+TEST(a_compare_exchange_releases_if_it_succeeds)
 {
 	struct program p = {.get = NVW_RELAXED};
 
@@ -406,7 +406,7 @@ static void add_relaxed(const void *args)
 	(void)nvw_atomic_add(p->flag, 1, NVW_RELAXED, p->put_scope);
 }
 
-static void relaxed_atomics_do_not_race_among_themselves_unless_their_scopes_differ(void **state)
+TEST(relaxed_atomics_do_not_race_among_themselves_unless_their_scopes_differ)
 {
 	struct program p = {.put_scope = AGENT};
 
@@ -463,7 +463,7 @@ static unsigned races_of_meeting(const char *protocol, int group, bool far, uint
 	return count;
 }
 
-static void barriers_order_whom_they_join_and_nobody_else(void **state)
+TEST(barriers_order_whom_they_join_and_nobody_else)
 {
 	static const char *const protocols[] = {"vi", "gd"};
 
@@ -489,7 +489,7 @@ static void store_by_two_lanes(const void *args)
 	}
 }
 
-static void lanes_of_a_wavefront_race_and_equal_values_are_noted(void **state)
+TEST(lanes_of_a_wavefront_race_and_equal_values_are_noted)
 {
 	struct program p = {.put = NVW_RELAXED};
 	struct emu_race_report report = found("vi", EMU_RACES_CLAIMED, store_by_two_lanes, p);
@@ -518,7 +518,7 @@ static void store_beside(const void *args)
 	}
 }
 
-static void bytes_race_and_not_words(void **state)
+TEST(bytes_race_and_not_words)
 {
 	struct program p = {.put = NVW_ACQUIRE};
 	struct emu_race_report report;
@@ -549,7 +549,7 @@ static void load_read_only(const void *args)
 	}
 }
 
-static void a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not(void **state)
+TEST(a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not)
 {
 	static const enum nvw_order when[] = {NVW_RELAXED, NVW_RELEASE};
 
@@ -585,7 +585,7 @@ static void store_everywhere(const void *args)
 }
 #undef STORE
 
-static void a_run_is_told_the_same_twice_and_no_more_pairs_than_fit(void **state)
+TEST(a_run_is_told_the_same_twice_and_no_more_pairs_than_fit)
 {
 	const struct emu_race_report once = found("vi", EMU_RACES_CLAIMED, store_everywhere, right),
 				     again = found("vi", EMU_RACES_CLAIMED, store_everywhere, right);
@@ -593,29 +593,4 @@ static void a_run_is_told_the_same_twice_and_no_more_pairs_than_fit(void **state
 	assert_int_equal(once.count, EMU_RACES_MAX);
 	assert_true(once.unlisted > 0);
 	assert_memory_equal(&once, &again, sizeof once);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(release_and_acquire_order_under_every_protocol),
-		cmocka_unit_test(a_missing_release_or_acquire_is_a_race_under_every_protocol),
-		cmocka_unit_test(races_are_the_same_under_every_consistency_model),
-		cmocka_unit_test(a_scope_too_narrow_is_a_mismatch_that_is_named),
-		cmocka_unit_test(the_latest_of_several_missed_releases_is_blamed),
-		cmocka_unit_test(scopes_mean_nothing_where_the_protocol_claims_drf),
-		cmocka_unit_test(remote_scopes_synchronize_with_work_group_scope_under_rsp_alone),
-		cmocka_unit_test(work_group_scope_is_the_cu_s_under_gh_and_dh_and_the_group_s_under_vi),
-		cmocka_unit_test(order_goes_through_a_third_work_item_and_other_scopes),
-		cmocka_unit_test(read_modify_writes_continue_a_release_sequence_and_stores_end_it),
-		cmocka_unit_test(a_compare_exchange_releases_if_it_succeeds),
-		cmocka_unit_test(relaxed_atomics_do_not_race_among_themselves_unless_their_scopes_differ),
-		cmocka_unit_test(barriers_order_whom_they_join_and_nobody_else),
-		cmocka_unit_test(lanes_of_a_wavefront_race_and_equal_values_are_noted),
-		cmocka_unit_test(bytes_race_and_not_words),
-		cmocka_unit_test(a_read_only_load_of_what_the_kernel_writes_is_found_ordered_or_not),
-		cmocka_unit_test(a_run_is_told_the_same_twice_and_no_more_pairs_than_fit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void assert_equal_clocks(
 	}
 }
 
-static void shared_clocks_are_the_same_as_plain_ones(void **state)
+TEST(shared_clocks_are_the_same_as_plain_ones)
 {
 	static uint32_t plain[CLOCKS][WAVEFRONTS][LANES];
 	struct nvw_random random = {7};
@@ -351,7 +351,7 @@ static void check_told(const struct definition *d, const struct emu_race *race)
 	assert_int_equal(race->scopes_to_blame, race->release.site && race->acquire.site);
 }
 
-static void random_programs_race_where_the_definition_says_so(void **state)
+TEST(random_programs_race_where_the_definition_says_so)
 {
 	static const struct {
 		const char *protocol;
@@ -399,14 +399,4 @@ static void random_programs_race_where_the_definition_says_so(void **state)
 	}
 	assert_true(racing > 1000 && clean > 1000 && blamed > 30);
 	rig_end(&s.rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shared_clocks_are_the_same_as_plain_ones),
-		cmocka_unit_test(random_programs_race_where_the_definition_says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void add(const void *args)
 	}
 }
 
-static void concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner(void **state)
+TEST(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner)
 {
 	unsigned protocols = 0;
 
@@ -120,7 +120,7 @@ static void count_beside_others(const void *args)
 	}
 }
 
-static void false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_no_store(void **state)
+TEST(false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_no_store)
 {
 	static const char *const names[] = {"denovo-b", "dd"};
 
@@ -147,7 +147,7 @@ static void look(const void *args)
 	(void)nvw_atomic_load(p->a, NVW_ACQUIRE, p->scope);
 }
 
-static void local_synchronization_registers_nothing_under_dh_and_does_under_dd(void **state)
+TEST(local_synchronization_registers_nothing_under_dh_and_does_under_dd)
 {
 	static const char *const names[] = {"dh", "dd"};
 
@@ -201,7 +201,7 @@ static void ask_once(const void *args)
  * sinclair15 3, DeNovoSync0: what is served of a CU is one run of places. The line goes straight from L1 to
  * L1: requests that wait have been at the L2 before.
  */
-static void the_waiting_requests_of_a_cu_are_served_before_remote_ones(void **state)
+TEST(the_waiting_requests_of_a_cu_are_served_before_remote_ones)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct rig rig;
@@ -256,7 +256,7 @@ static void revoke_in_the_middle(const void *args)
 	}
 }
 
-static void a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is(void **state)
+TEST(a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is)
 {
 	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
 
@@ -290,7 +290,7 @@ static void store_and_persist(const void *args)
 	nvw_store(p->out, nvw_load(p->a));
 }
 
-static void a_dirty_line_stays_registered_after_a_persist_barrier(void **state)
+TEST(a_dirty_line_stays_registered_after_a_persist_barrier)
 {
 	static const char *const names[] = {"denovo-b", "dd", "dd+ro", "dh"};
 
@@ -354,7 +354,7 @@ static void expect_room(const char *protocol, const char *const *caches, bool sm
 	rig_end(&rig);
 }
 
-static void what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes(void **state)
+TEST(what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes)
 {
 	static const char *const small_l1[] = {"l1.size=256B", "l1.ways=2", NULL};
 	static const char *const small_l2[] = {"l2.size=512B", "l2.ways=2", "l2.banks=1", NULL};
@@ -377,7 +377,7 @@ static void return_to_an_atomic(const void *args)
 	nvw_atomic_add(&p->a[0], 1, NVW_RELAXED, p->scope);
 }
 
-static void registered_last_keeps_a_registered_line_that_lru_loses(void **state)
+TEST(registered_last_keeps_a_registered_line_that_lru_loses)
 {
 	static const char *const replacements[] = {
 		"l1.replacement=registered-last", "l1.replacement=lru", "l1.replacement=auto"};
@@ -415,7 +415,7 @@ static void use_beside(const void *args)
 	}
 }
 
-static void data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line(void **state)
+TEST(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line)
 {
 	static const char *const names[] = {"hlrc", "hlrc-scoped"};
 
@@ -449,7 +449,7 @@ static void read_across_an_acquire(const void *args)
 	nvw_store(p->out, nvw_load_read_only(p->a));
 }
 
-static void read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none(void **state)
+TEST(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none)
 {
 	static const char *const names[] = {"dd+ro", "dd"};
 
@@ -478,7 +478,7 @@ static void double_it(const void *args)
 	nvw_store(p->a, 2 * nvw_load(p->a));
 }
 
-static void the_host_reads_and_writes_bytes_that_an_l1_has_registered(void **state)
+TEST(the_host_reads_and_writes_bytes_that_an_l1_has_registered)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		for (unsigned nvram = 0; nvram < 2; nvram++) {
@@ -572,7 +572,7 @@ static void name_one_who_has_not(const struct copies *c)
 	c->below->data[8] = 0;
 }
 
-static void every_broken_invariant_is_named(void **state)
+TEST(every_broken_invariant_is_named)
 {
 	static const struct {
 		const char *protocols;
@@ -630,26 +630,4 @@ static void every_broken_invariant_is_named(void **state)
 		}
 		rig_end(&rig);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(concurrent_atomics_of_several_cus_are_all_counted_and_leave_one_owner),
-		cmocka_unit_test(
-			false_sharing_moves_lines_under_denovo_b_but_not_bytes_under_dd_and_loses_no_store),
-		cmocka_unit_test(local_synchronization_registers_nothing_under_dh_and_does_under_dd),
-		cmocka_unit_test(the_waiting_requests_of_a_cu_are_served_before_remote_ones),
-		cmocka_unit_test(
-			a_dirty_line_of_nvram_that_is_revoked_within_an_epoch_is_durable_when_the_epoch_is),
-		cmocka_unit_test(a_dirty_line_stays_registered_after_a_persist_barrier),
-		cmocka_unit_test(what_l1_or_l2_replace_comes_back_and_a_replaced_atomic_of_hlrc_flushes),
-		cmocka_unit_test(registered_last_keeps_a_registered_line_that_lru_loses),
-		cmocka_unit_test(data_beside_an_atomic_of_hlrc_are_right_and_never_in_its_line),
-		cmocka_unit_test(read_only_data_outlive_acquires_under_dd_ro_alone_and_kernels_under_none),
-		cmocka_unit_test(the_host_reads_and_writes_bytes_that_an_l1_has_registered),
-		cmocka_unit_test(every_broken_invariant_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

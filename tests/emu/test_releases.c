@@ -69,7 +69,7 @@ static void release_and_poll(const void *args)
 	} while (!nvw_atomic_load(w->flag, NVW_RELAXED, NVW_SCOPE_AGENT));
 }
 
-static void nobody_sees_a_release_before_its_flush_is_complete(void **state)
+TEST(nobody_sees_a_release_before_its_flush_is_complete)
 {
 	static const char *const protocols[] = {"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh",
 		"hlrc-scoped", "wt", "no-l1", "quickrelease"};
@@ -119,7 +119,7 @@ static void release_after_another(const void *args)
 	w->other_ends = w->m->now;
 }
 
-static void a_release_waits_for_its_stores_on_their_way_by_another_s_flush(void **state)
+TEST(a_release_waits_for_its_stores_on_their_way_by_another_s_flush)
 {
 	static const char *const protocols[] = {
 		"vi", "gd", "gh", "rsp", "denovo-b", "dd", "dd+ro", "dh", "hlrc-scoped", "quickrelease"};
@@ -150,7 +150,7 @@ static void lock_and_count(const void *args)
 	}
 }
 
-static void a_remote_operation_is_atomic_although_its_flush_takes_time(void **state)
+TEST(a_remote_operation_is_atomic_although_its_flush_takes_time)
 {
 	struct words w, *const args = &w;
 	struct emu_stats stats;
@@ -175,7 +175,7 @@ static void count_remotely(const void *args)
 	}
 }
 
-static void remote_operations_do_not_wait_for_each_other(void **state)
+TEST(remote_operations_do_not_wait_for_each_other)
 {
 	struct words w, *const args = &w;
 	struct emu_stats stats;
@@ -188,16 +188,4 @@ static void remote_operations_do_not_wait_for_each_other(void **state)
 	assert_true(stats.waits_release > 0);
 	assert_int_equal(stats.waits_lock, 0);
 	rig_end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_sees_a_release_before_its_flush_is_complete),
-		cmocka_unit_test(a_release_waits_for_its_stores_on_their_way_by_another_s_flush),
-		cmocka_unit_test(a_remote_operation_is_atomic_although_its_flush_takes_time),
-		cmocka_unit_test(remote_operations_do_not_wait_for_each_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static struct emu_stats loaded_under(const char *protocol)
 }
 
 /* gd hits the bytes that were stored. The skeleton wants the whole line. */
-static void the_classifier_decides_whether_a_read_hits(void **state)
+TEST(the_classifier_decides_whether_a_read_hits)
 {
 	const struct emu_stats gd = loaded_under("gd"), skeleton = loaded_under("skeleton");
 
@@ -100,7 +100,7 @@ static struct emu_stats released(enum nvw_scope scope, const char *without, stru
 	return stats;
 }
 
-static void a_release_waits_until_its_marker_has_gone_through_the_s_fifos(void **state)
+TEST(a_release_waits_until_its_marker_has_gone_through_the_s_fifos)
 {
 	struct release r;
 	struct emu_stats stats = released(NVW_SCOPE_SYSTEM, NULL, &r);
@@ -132,7 +132,7 @@ static void release_often(const void *args)
 	}
 }
 
-static void an_instruction_that_was_put_off_is_carried_out_once(void **state)
+TEST(an_instruction_that_was_put_off_is_carried_out_once)
 {
 	const char *const settings[] = {"protocol=skeleton", NULL};
 	struct words w;
@@ -157,7 +157,7 @@ static void add(const void *args)
 	nvw_atomic_add(w->a, 1, NVW_ACQ_REL, NVW_SCOPE_AGENT);
 }
 
-static void requests_that_wait_for_another_l1_say_so(void **state)
+TEST(requests_that_wait_for_another_l1_say_so)
 {
 	struct words w;
 	struct rig rig;
@@ -171,7 +171,7 @@ static void requests_that_wait_for_another_l1_say_so(void **state)
 	rig_end(&rig);
 }
 
-static void waiting_is_counted_by_place_and_cause(void **state)
+TEST(waiting_is_counted_by_place_and_cause)
 {
 	struct words w;
 	struct rig rig;
@@ -202,7 +202,7 @@ static emu_time put_off_for_ever(const struct coh_request *r, emu_time t)
 	return coh_put_off(r, EMU_CAUSE_marker, t) ? COH_NOT_YET : t;
 }
 
-static void what_nobody_wakes_is_named_with_line_action_and_waker(void **state)
+TEST(what_nobody_wakes_is_named_with_line_action_and_waker)
 {
 	static const struct coh_action_info action = {put_off_for_ever, "wait for nobody", COH_PART_ACCESS};
 	static const struct coh_row row = {.steps = {&action}};
@@ -228,7 +228,7 @@ static void what_nobody_wakes_is_named_with_line_action_and_waker(void **state)
 }
 
 /* A kernel's beginning is no instruction that could wait. */
-static void an_action_that_waits_where_no_instruction_is_ends_the_run(void **state)
+TEST(an_action_that_waits_where_no_instruction_is_ends_the_run)
 {
 	const coh_action steps[COH_STEPS_MAX] = {&coh_mark_sfifos};
 	struct words w;
@@ -311,7 +311,7 @@ static uint64_t right_under_directory(struct emu_stats *ret_stats)
 	return right;
 }
 
-static void a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner(void **state)
+TEST(a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner)
 {
 	struct emu_stats stats;
 
@@ -360,7 +360,7 @@ static unsigned stale_copies(const char *without, uint64_t *ret_invalidated)
 	return stale;
 }
 
-static void a_store_leaves_no_copy_elsewhere(void **state)
+TEST(a_store_leaves_no_copy_elsewhere)
 {
 	uint64_t invalidated;
 
@@ -432,7 +432,7 @@ static struct emu_stats added_up(const char *protocol, bool issued)
 	return added_up_with(protocol, issued, NULL);
 }
 
-static void loads_under_way_overlap_and_are_waited_for_where_they_are_used(void **state)
+TEST(loads_under_way_overlap_and_are_waited_for_where_they_are_used)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		const struct emu_stats blocking = added_up(coh_protocols[i]->name, false),
@@ -450,7 +450,7 @@ static void loads_under_way_overlap_and_are_waited_for_where_they_are_used(void 
 	}
 }
 
-static void loads_in_flight_may_be_bounded(void **state)
+TEST(loads_in_flight_may_be_bounded)
 {
 	const struct emu_stats blocking = added_up("vi", false), none = added_up("vi", true),
 			       one = added_up_with("vi", true, "gpu.loads=1"),
@@ -509,7 +509,7 @@ static uint64_t synchronized_within(unsigned order, const char *bound, uint64_t 
 	return f.took;
 }
 
-static void what_synchronizes_completes_the_loads_in_flight_where_they_are_bounded(void **state)
+TEST(what_synchronizes_completes_the_loads_in_flight_where_they_are_bounded)
 {
 	uint64_t waits;
 	const uint64_t relaxed = synchronized_within(NVW_RELAXED, "gpu.loads=4", &waits);
@@ -577,30 +577,9 @@ static uint64_t races_of(nvw_kernel kernel, bool synchronized)
 	return races;
 }
 
-static void the_race_check_takes_a_load_where_it_is_issued(void **state)
+TEST(the_race_check_takes_a_load_where_it_is_issued)
 {
 	assert_int_equal(races_of(load_early_and_tell, true), 0);
 	assert_int_equal(races_of(load_early_and_tell, false), 1);
 	assert_int_equal(races_of(load_late_and_tell, true), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_classifier_decides_whether_a_read_hits),
-		cmocka_unit_test(a_release_waits_until_its_marker_has_gone_through_the_s_fifos),
-		cmocka_unit_test(an_instruction_that_was_put_off_is_carried_out_once),
-		cmocka_unit_test(requests_that_wait_for_another_l1_say_so),
-		cmocka_unit_test(waiting_is_counted_by_place_and_cause),
-		cmocka_unit_test(what_nobody_wakes_is_named_with_line_action_and_waker),
-		cmocka_unit_test(an_action_that_waits_where_no_instruction_is_ends_the_run),
-		cmocka_unit_test(a_write_invalidates_the_sharers_elsewhere_and_a_read_downgrades_the_owner),
-		cmocka_unit_test(a_store_leaves_no_copy_elsewhere),
-		cmocka_unit_test(loads_under_way_overlap_and_are_waited_for_where_they_are_used),
-		cmocka_unit_test(loads_in_flight_may_be_bounded),
-		cmocka_unit_test(what_synchronizes_completes_the_loads_in_flight_where_they_are_bounded),
-		cmocka_unit_test(the_race_check_takes_a_load_where_it_is_issued),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

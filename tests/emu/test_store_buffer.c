@@ -67,7 +67,7 @@ static bool neither_is_seen(const char *const *settings, bool atomic)
 	return !s.got[0] && !s.got[1];
 }
 
-static void loads_pass_stores_that_wait_and_atomics_do_not(void **state)
+TEST(loads_pass_stores_that_wait_and_atomics_do_not)
 {
 	static const char *const fifo[] = {"store_buffer.entries=4", NULL};
 	static const char *const pass[] = {"store_buffer.entries=4", "store_buffer.loads=pass", NULL};
@@ -117,7 +117,7 @@ static uint64_t seen_of_the_message(const char *order)
 	return 10 * s.got[0] + s.got[1];
 }
 
-static void stores_leave_in_program_order_or_by_address(void **state)
+TEST(stores_leave_in_program_order_or_by_address)
 {
 	assert_int_equal(seen_of_the_message("store_buffer.order=fifo"), 1);
 	assert_int_equal(seen_of_the_message("store_buffer.order=unordered"), 11);
@@ -150,7 +150,7 @@ static uint64_t time_of_eight(const char *order, uint64_t stride)
 }
 
 /* Those to the same bytes keep their order: the last one is what remains. */
-static void unordered_stores_to_other_bytes_of_a_line_do_not_wait_for_each_other(void **state)
+TEST(unordered_stores_to_other_bytes_of_a_line_do_not_wait_for_each_other)
 {
 	const uint64_t lines = time_of_eight("store_buffer.order=unordered", 8),
 		       words = time_of_eight("store_buffer.order=unordered", 1),
@@ -172,7 +172,7 @@ static void look_at_the_neighbour_s_store(const void *args)
 	s->got[me] = nvw_load(s->x);
 }
 
-static void a_store_that_waits_is_seen_by_its_own_work_item_alone(void **state)
+TEST(a_store_that_waits_is_seen_by_its_own_work_item_alone)
 {
 	static const char *const settings[] = {"store_buffer.entries=4", NULL};
 	struct shared s, *const args = &s;
@@ -227,7 +227,7 @@ static void store_and_load_at_random(const void *args)
 	}
 }
 
-static void a_work_item_sees_its_own_stores(void **state)
+TEST(a_work_item_sees_its_own_stores)
 {
 	static const char *const orders[] = {"store_buffer.order=fifo", "store_buffer.order=unordered"};
 	static const char *const loads[] = {
@@ -281,7 +281,7 @@ static uint64_t stored_within(const char *entries, uint64_t *ret_waits)
 	return s.got[0];
 }
 
-static void a_full_buffer_holds_its_wavefront_up(void **state)
+TEST(a_full_buffer_holds_its_wavefront_up)
 {
 	uint64_t none, few, many;
 	const uint64_t without = stored_within("store_buffer.entries=0", &none),
@@ -317,7 +317,7 @@ static void store_and_persist(const void *args)
 	}
 }
 
-static void a_persist_barrier_waits_for_the_buffer(void **state)
+TEST(a_persist_barrier_waits_for_the_buffer)
 {
 	static const char *const protocols[] = {"vi", "rsp", "dd", "hlrc"};
 	static const char *const domains[] = {"nvram.domain=device", "nvram.domain=adr", "nvram.domain=eadr"};
@@ -339,7 +339,7 @@ static void a_persist_barrier_waits_for_the_buffer(void **state)
 }
 
 /* Buffered epochs promise order, which the durability checker of the rig looks at. */
-static void buffered_epochs_keep_the_epochs_of_stores_that_wait(void **state)
+TEST(buffered_epochs_keep_the_epochs_of_stores_that_wait)
 {
 	static const char *const settings[] = {
 		"store_buffer.entries=4", "persist.model=buffered-epoch", NULL};
@@ -358,7 +358,7 @@ static void buffered_epochs_keep_the_epochs_of_stores_that_wait(void **state)
 	rig_end(&rig);
 }
 
-static void strict_persistency_has_no_store_buffer(void **state)
+TEST(strict_persistency_has_no_store_buffer)
 {
 	struct emu_config config;
 	struct nvw_machine *m;
@@ -406,7 +406,7 @@ static uint64_t races_of(bool atomic)
 	return races;
 }
 
-static void races_are_those_of_the_program(void **state)
+TEST(races_are_those_of_the_program)
 {
 	assert_int_equal(races_of(true), 0);
 	assert_int_equal(races_of(false), 1);
@@ -466,7 +466,7 @@ static int run_with_an_action(emu_time (*carry_out)(const struct coh_request *, 
 	return r;
 }
 
-static void a_store_may_be_put_off_when_it_has_left(void **state)
+TEST(a_store_may_be_put_off_when_it_has_left)
 {
 	struct shared s;
 
@@ -474,7 +474,7 @@ static void a_store_may_be_put_off_when_it_has_left(void **state)
 	assert_int_equal(s.got[0], 3);
 }
 
-static void a_store_that_nobody_wakes_is_named(void **state)
+TEST(a_store_that_nobody_wakes_is_named)
 {
 	struct shared s;
 
@@ -539,29 +539,8 @@ static unsigned outcomes(const char *entries)
 	return seen;
 }
 
-static void when_a_store_leaves_is_a_choice_of_the_scheduler(void **state)
+TEST(when_a_store_leaves_is_a_choice_of_the_scheduler)
 {
 	assert_int_equal(outcomes("store_buffer.entries=0"), 0xe);
 	assert_int_equal(outcomes("store_buffer.entries=1"), 0xf);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loads_pass_stores_that_wait_and_atomics_do_not),
-		cmocka_unit_test(stores_leave_in_program_order_or_by_address),
-		cmocka_unit_test(unordered_stores_to_other_bytes_of_a_line_do_not_wait_for_each_other),
-		cmocka_unit_test(a_store_that_waits_is_seen_by_its_own_work_item_alone),
-		cmocka_unit_test(a_work_item_sees_its_own_stores),
-		cmocka_unit_test(a_full_buffer_holds_its_wavefront_up),
-		cmocka_unit_test(a_persist_barrier_waits_for_the_buffer),
-		cmocka_unit_test(buffered_epochs_keep_the_epochs_of_stores_that_wait),
-		cmocka_unit_test(strict_persistency_has_no_store_buffer),
-		cmocka_unit_test(races_are_those_of_the_program),
-		cmocka_unit_test(a_store_may_be_put_off_when_it_has_left),
-		cmocka_unit_test(a_store_that_nobody_wakes_is_named),
-		cmocka_unit_test(when_a_store_leaves_is_a_choice_of_the_scheduler),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

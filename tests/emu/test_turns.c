@@ -137,7 +137,7 @@ static char after(const char *state, nvw_kernel instruction, bool in_epoch)
 	return found;
 }
 
-static void a_line_goes_from_state_to_state_as_in_table_1(void **state)
+TEST(a_line_goes_from_state_to_state_as_in_table_1)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(after(table_1[i].state, store_once, false), settled(i, table_1[i].store));
@@ -148,7 +148,7 @@ static void a_line_goes_from_state_to_state_as_in_table_1(void **state)
 }
 
 /* Load_U of a line that is in V: its epoch has come since. */
-static void a_line_in_v_is_not_hit_in_an_epoch_of_its_band(void **state)
+TEST(a_line_in_v_is_not_hit_in_an_epoch_of_its_band)
 {
 	struct rig rig;
 	struct task t, beside;
@@ -178,7 +178,7 @@ static void read_all(const void *args)
 	}
 }
 
-static void data_are_found_again_by_the_next_kernel(void **state)
+TEST(data_are_found_again_by_the_next_kernel)
 {
 	for (unsigned v = 1; v < VARIANTS; v++) {
 		struct rig rig;
@@ -194,7 +194,7 @@ static void data_are_found_again_by_the_next_kernel(void **state)
 	}
 }
 
-static void memory_that_the_host_takes_back_is_forgotten(void **state)
+TEST(memory_that_the_host_takes_back_is_forgotten)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct rig rig;
@@ -243,7 +243,7 @@ static struct emu_stats pages_stored(const char *protocol, const char *setting, 
 	return stats;
 }
 
-static void epochs_that_nobody_wants_are_skipped(void **state)
+TEST(epochs_that_nobody_wants_are_skipped)
 {
 	assert_int_equal(pages_stored("stc-es", NULL, 1).stc_changes, 1);
 	assert_int_equal(pages_stored("stc-es", NULL, 6).stc_changes, 6);
@@ -252,7 +252,7 @@ static void epochs_that_nobody_wants_are_skipped(void **state)
 	assert_true(pages_stored("stc-nv", NULL, 1).stc_demands == 0);
 }
 
-static void several_bands_have_their_epoch_at_once(void **state)
+TEST(several_bands_have_their_epoch_at_once)
 {
 	assert_int_equal(pages_stored("stc-mb", NULL, 8).stc_changes, 2);
 	assert_int_equal(pages_stored("stc-mb", "stc.at_once=8", 8).stc_changes, 1);
@@ -280,7 +280,7 @@ static void store_by_turns(const void *args)
 	}
 }
 
-static void no_band_is_passed_over_while_others_are_written_again_and_again(void **state)
+TEST(no_band_is_passed_over_while_others_are_written_again_and_again)
 {
 	for (unsigned v = 1; v < VARIANTS; v++) {
 		struct rig rig;
@@ -297,7 +297,7 @@ static void no_band_is_passed_over_while_others_are_written_again_and_again(void
 	}
 }
 
-static void naive_turns_go_round_whether_stores_wait_or_not(void **state)
+TEST(naive_turns_go_round_whether_stores_wait_or_not)
 {
 	struct emu_stats last = pages_stored("stc-nv", "stc.wakeup=1000cycles", 15);
 
@@ -307,7 +307,7 @@ static void naive_turns_go_round_whether_stores_wait_or_not(void **state)
 }
 
 /* Two kernels, each of which the host starts 100 us before it begins: a thousand epochs. */
-static void naive_turns_go_on_between_kernels(void **state)
+TEST(naive_turns_go_on_between_kernels)
 {
 	const struct emu_stats *stats;
 	struct rig rig;
@@ -324,7 +324,7 @@ static void naive_turns_go_on_between_kernels(void **state)
 }
 
 /* One store of the first work-item is on its way while the second one waits for another band. */
-static void a_change_waits_for_the_acknowledgements_of_writes(void **state)
+TEST(a_change_waits_for_the_acknowledgements_of_writes)
 {
 	const struct emu_stats near = pages_stored("stc-nv", "l2.latency=20cycles", 15),
 			       far = pages_stored("stc-nv", "l2.latency=2000cycles", 15);
@@ -333,7 +333,7 @@ static void a_change_waits_for_the_acknowledgements_of_writes(void **state)
 	assert_true(far.stc_change_ps > near.stc_change_ps + 10u * 1980000);
 }
 
-static void a_store_does_not_leave_when_its_epoch_ends(void **state)
+TEST(a_store_does_not_leave_when_its_epoch_ends)
 {
 	struct rig rig;
 	struct task t;
@@ -348,7 +348,7 @@ static void a_store_does_not_leave_when_its_epoch_ends(void **state)
 	rig_end(&rig);
 }
 
-static void a_full_queue_holds_its_cu_up(void **state)
+TEST(a_full_queue_holds_its_cu_up)
 {
 	const struct emu_stats full = pages_stored("stc-es", "stc.bsq=1", 8),
 			       roomy = pages_stored("stc-es", NULL, 8);
@@ -387,7 +387,7 @@ static struct emu_stats apart(const char *protocol)
 	return stats;
 }
 
-static void bands_move_until_what_is_read_and_what_is_written_are_apart(void **state)
+TEST(bands_move_until_what_is_read_and_what_is_written_are_apart)
 {
 	const struct emu_stats fixed = apart("stc-es"), moving = apart("stc-ab");
 
@@ -412,7 +412,7 @@ static void store_and_read_pages(const void *args)
 	}
 }
 
-static void reads_never_wait_for_an_epoch(void **state)
+TEST(reads_never_wait_for_an_epoch)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct rig rig;
@@ -513,7 +513,7 @@ static void pass_a_band_over(struct coh_turns *turns, emu_line_id id)
 	turns->erv[coh_band(turns, id)].passed = turns->bands;
 }
 
-static void each_rule_is_checked(void **state)
+TEST(each_rule_is_checked)
 {
 	expect_broken("ER1", write_band);
 	expect_broken("ER2", write_out_of_turn);
@@ -536,7 +536,7 @@ static double load_cycles(struct nvw_machine *m, const struct task *t)
 	return (double)emu_statistics(m)->load_ps / 1000;
 }
 
-static void round_trips_of_machine_stc_are_those_of_its_table_3(void **state)
+TEST(round_trips_of_machine_stc_are_those_of_its_table_3)
 {
 	struct emu_config config;
 	struct nvw_machine *m;
@@ -553,28 +553,4 @@ static void round_trips_of_machine_stc_are_those_of_its_table_3(void **state)
 	}
 	assert_float_equal(load_cycles(m, &t), 160, 3);
 	emu_destroy(m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_goes_from_state_to_state_as_in_table_1),
-		cmocka_unit_test(a_line_in_v_is_not_hit_in_an_epoch_of_its_band),
-		cmocka_unit_test(data_are_found_again_by_the_next_kernel),
-		cmocka_unit_test(memory_that_the_host_takes_back_is_forgotten),
-		cmocka_unit_test(epochs_that_nobody_wants_are_skipped),
-		cmocka_unit_test(several_bands_have_their_epoch_at_once),
-		cmocka_unit_test(no_band_is_passed_over_while_others_are_written_again_and_again),
-		cmocka_unit_test(naive_turns_go_round_whether_stores_wait_or_not),
-		cmocka_unit_test(naive_turns_go_on_between_kernels),
-		cmocka_unit_test(a_change_waits_for_the_acknowledgements_of_writes),
-		cmocka_unit_test(a_store_does_not_leave_when_its_epoch_ends),
-		cmocka_unit_test(a_full_queue_holds_its_cu_up),
-		cmocka_unit_test(bands_move_until_what_is_read_and_what_is_written_are_apart),
-		cmocka_unit_test(reads_never_wait_for_an_epoch),
-		cmocka_unit_test(each_rule_is_checked),
-		cmocka_unit_test(round_trips_of_machine_stc_are_those_of_its_table_3),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void add_under(const char *protocol, unsigned half, bool atomic_first)
 }
 
 /* The durability checker would end the kernel. */
-static void an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word(void **state)
+TEST(an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		/* Under the others atomics and data share no write. */
@@ -149,7 +149,7 @@ static void begin_with_an_l1_of_one_line(struct rig *rig, struct parts *p, const
 	p->flags = nvw_alloc(rig->machine, 64);
 }
 
-static void an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it(void **state)
+TEST(an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct parts p;
@@ -165,7 +165,7 @@ static void an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it(void **stat
 	}
 }
 
-static void the_durability_checker_tells_a_store_that_is_sent_in_parts(void **state)
+TEST(the_durability_checker_tells_a_store_that_is_sent_in_parts)
 {
 	static const struct nvw_site site = {.file = "parts.c", .function = "store", .line = 7};
 	static const uint64_t sent[] = {0xff00, 0x0f00, 0x00ff};
@@ -206,7 +206,7 @@ static void store_add_evict(const void *args)
 	nvw_p_barrier_wi();
 }
 
-static void a_line_that_is_evicted_divides_no_store_beside_an_atomic(void **state)
+TEST(a_line_that_is_evicted_divides_no_store_beside_an_atomic)
 {
 	for (unsigned i = 0; coh_protocols[i]; i++) {
 		struct parts p;
@@ -248,7 +248,7 @@ static void store_neighbours(const void *args)
  * Where an L1 has its own bytes of a line only. So the models order stores to the same bytes alone
  * (tests/crashtest/test_leaves.c).
  */
-static void bytes_of_a_unit_that_two_cus_have_stored_persist_apart(void **state)
+TEST(bytes_of_a_unit_that_two_cus_have_stored_persist_apart)
 {
 	static const char *const settings[] = {"protocol=vi", "nvram.atomicity=64B", NULL};
 	struct neighbours n = {0}, *const args = &n;
@@ -262,17 +262,4 @@ static void bytes_of_a_unit_that_two_cus_have_stored_persist_apart(void **state)
 	assert_int_equal(n.second, second_value);
 	assert_int_equal(n.first, 0);
 	rig_end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_atomic_of_half_a_word_of_nvram_divides_no_store_of_the_word),
-		cmocka_unit_test(a_line_that_is_evicted_divides_no_store_beside_an_atomic),
-		cmocka_unit_test(an_l1_that_loses_a_half_of_a_word_divides_no_store_of_it),
-		cmocka_unit_test(the_durability_checker_tells_a_store_that_is_sent_in_parts),
-		cmocka_unit_test(bytes_of_a_unit_that_two_cus_have_stored_persist_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

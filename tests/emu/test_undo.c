@@ -147,7 +147,7 @@ static void spared(const void *args)
 	finish(&epoch);
 }
 
-static void what_an_epoch_has_logged_allocated_or_spared_may_be_stored_to(void **state)
+TEST(what_an_epoch_has_logged_allocated_or_spared_may_be_stored_to)
 {
 	assert_clean(logged, NULL);
 	assert_clean(logged_by_another, NULL);
@@ -172,7 +172,7 @@ static void not_in_an_epoch(const void *args)
 	nvw_p_barrier_wi();
 }
 
-static void a_stream_without_a_log_is_not_looked_at_nor_a_work_item_without_an_epoch(void **state)
+TEST(a_stream_without_a_log_is_not_looked_at_nor_a_work_item_without_an_epoch)
 {
 	struct emu_undo_report r = found(copy_point, NULL);
 
@@ -256,19 +256,19 @@ static void emptied(const void *args)
 	finish(&epoch);
 }
 
-static void any_other_store_is_named(void **state)
+TEST(any_other_store_is_named)
 {
 	assert_named(one_word_too_few, "store");
 }
 
-static void what_an_ended_epoch_could_store_to_is_void(void **state)
+TEST(what_an_ended_epoch_could_store_to_is_void)
 {
 	assert_named(logged_before_the_epoch_ended, "store");
 	assert_named(allocated_by_an_earlier_epoch, "atomic exchange");
 	assert_named(emptied, "store");
 }
 
-static void a_block_that_is_not_the_epochs_is_not_new(void **state)
+TEST(a_block_that_is_not_the_epochs_is_not_new)
 {
 	assert_named(allocated_without_the_epoch, "store");
 }
@@ -295,7 +295,7 @@ static void go_on(const void *args)
 	nvw_store(of_item(p->other), 1);
 }
 
-static void an_epoch_goes_on_in_another_kernel(void **state)
+TEST(an_epoch_goes_on_in_another_kernel)
 {
 	const struct emu_undo_report r = found(log_word, go_on);
 
@@ -318,22 +318,7 @@ static void exchange(const void *args)
 	finish(&epoch);
 }
 
-static void a_compare_exchange_that_fails_stores_nothing(void **state)
+TEST(a_compare_exchange_that_fails_stores_nothing)
 {
 	assert_named(exchange, "atomic compare-exchange");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_an_epoch_has_logged_allocated_or_spared_may_be_stored_to),
-		cmocka_unit_test(a_stream_without_a_log_is_not_looked_at_nor_a_work_item_without_an_epoch),
-		cmocka_unit_test(any_other_store_is_named),
-		cmocka_unit_test(what_an_ended_epoch_could_store_to_is_void),
-		cmocka_unit_test(a_block_that_is_not_the_epochs_is_not_new),
-		cmocka_unit_test(an_epoch_goes_on_in_another_kernel),
-		cmocka_unit_test(a_compare_exchange_that_fails_stores_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,7 +174,7 @@ def test_functions():
     names = set()
     for path in glob.glob(os.path.join(ROOT, 'tests', '**', '*.c'), recursive=True):
         with open(path, encoding='utf-8') as file:
-            names.update(re.findall(r'\bcmocka_unit_test\w*\(\s*(\w+)', file.read()))
+            names.update(re.findall(r'\b(?:cmocka_unit_test\w*|TEST)\(\s*(\w+)', file.read()))
     return names
 
 

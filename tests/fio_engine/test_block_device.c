@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The block device behind the fio engine, without fio; and the crash tester's judgement of its logs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -87,7 +82,7 @@ static void assert_blocks(struct block_device *d, unsigned first, unsigned count
 
 /* ---- Reading and writing ---------------------------------------------------------------------- */
 
-static void what_is_written_is_read_back_under_every_protocol(void **state)
+TEST(what_is_written_is_read_back_under_every_protocol, make)
 {
 	const char *citation, *summary;
 	struct block_options o = plain;
@@ -104,7 +99,7 @@ static void what_is_written_is_read_back_under_every_protocol(void **state)
 	}
 }
 
-static void an_orderly_close_keeps_what_was_never_synced(void **state)
+TEST(an_orderly_close_keeps_what_was_never_synced, make)
 {
 	struct block_device *d = open_with(&plain);
 	uint64_t bytes;
@@ -118,7 +113,7 @@ static void an_orderly_close_keeps_what_was_never_synced(void **state)
 	assert_int_equal(block_device_close(d), 0);
 }
 
-static void what_is_not_on_the_device_is_refused_and_the_device_goes_on(void **state)
+TEST(what_is_not_on_the_device_is_refused_and_the_device_goes_on, make)
 {
 	static const struct {
 		uint64_t off, bytes;
@@ -140,7 +135,7 @@ static void what_is_not_on_the_device_is_refused_and_the_device_goes_on(void **s
 	assert_int_equal(block_device_close(d), 0);
 }
 
-static void a_process_has_one_device_at_a_time(void **state)
+TEST(a_process_has_one_device_at_a_time, make)
 {
 	struct block_device *const first = open_with(&plain), *second;
 
@@ -150,7 +145,7 @@ static void a_process_has_one_device_at_a_time(void **state)
 	assert_int_equal(block_device_close(open_with(&plain)), 0);
 }
 
-static void a_pool_of_something_else_is_refused(void **state)
+TEST(a_pool_of_something_else_is_refused, make)
 {
 	const struct nvw_pool_params params = {.layout = "kv"};
 	struct nvw_pool *other;
@@ -194,7 +189,7 @@ static uint64_t time_with(const char *set)
 	return ps;
 }
 
-static void simulated_time_grows_with_the_latency_of_nvram_writes(void **state)
+TEST(simulated_time_grows_with_the_latency_of_nvram_writes, make)
 {
 	const uint64_t quick = time_with("nvram.write=100ns"),
 		       slow = time_with("nvram.write=1100ns, nvram.read=75ns");
@@ -265,7 +260,7 @@ static bool first_half_is_there(void)
 	return whole;
 }
 
-static void a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier(void **state)
+TEST(a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier, make)
 {
 	die_after_sync(BLOCK_FAULT_NONE);
 	assert_true(first_half_is_there());
@@ -313,7 +308,7 @@ static void leave_log(enum block_fault fault, enum nvw_group scope, bool durable
 	assert_int_equal(block_device_close(d), 0);
 }
 
-static void acknowledged_writes_are_there_after_every_crash(void **state)
+TEST(acknowledged_writes_are_there_after_every_crash, make)
 {
 	for (unsigned i = 0; i < 4; i++) {
 		leave_log(BLOCK_FAULT_NONE, i % 2 ? NVW_KERNEL : NVW_WORKGROUP, i / 2);
@@ -338,7 +333,7 @@ static void assert_found(const char *cause)
 	}
 }
 
-static void a_sync_without_a_barrier_is_found(void **state)
+TEST(a_sync_without_a_barrier_is_found, make)
 {
 	leave_log(BLOCK_FAULT_NO_BARRIER, NVW_WORKGROUP, false);
 	explore(CT_OBSERVED, CT_MODEL_OBSERVED);
@@ -347,7 +342,7 @@ static void a_sync_without_a_barrier_is_found(void **state)
 	assert_found("nothing waits for the store");
 }
 
-static void a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found(void **state)
+TEST(a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found, make)
 {
 	leave_log(BLOCK_FAULT_NO_BARRIER, NVW_WORKGROUP, true);
 	explore(CT_OBSERVED, CT_MODEL_OBSERVED);
@@ -357,7 +352,7 @@ static void a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found(vo
 	assert_found("");
 }
 
-static void the_log_that_a_power_cut_left_is_explored_too(void **state)
+TEST(the_log_that_a_power_cut_left_is_explored_too, make)
 {
 	die_after_sync(BLOCK_FAULT_NONE);
 	explore(CT_OBSERVED, CT_MODEL_OBSERVED);
@@ -368,7 +363,7 @@ static void the_log_that_a_power_cut_left_is_explored_too(void **state)
 	assert_found("");
 }
 
-static void what_cannot_be_explored_is_refused(void **state)
+TEST(what_cannot_be_explored_is_refused, make)
 {
 	const struct ct_foreign foreign = {.store_log = log_path, .image = image};
 	struct ct_options o = {.mode = CT_KILL, .seed = 1};
@@ -382,7 +377,7 @@ static void what_cannot_be_explored_is_refused(void **state)
 	assert_non_null(strstr(nvw_error_message(), "not x86"));
 }
 
-static void a_file_that_is_no_log_has_no_writes(void **state)
+TEST(a_file_that_is_no_log_has_no_writes)
 {
 	struct ct_writes *writes;
 	const int fd = open("/dev/null", O_RDONLY);
@@ -394,23 +389,6 @@ static void a_file_that_is_no_log_has_no_writes(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(what_is_written_is_read_back_under_every_protocol, make),
-		cmocka_unit_test_setup(an_orderly_close_keeps_what_was_never_synced, make),
-		cmocka_unit_test_setup(what_is_not_on_the_device_is_refused_and_the_device_goes_on, make),
-		cmocka_unit_test_setup(a_process_has_one_device_at_a_time, make),
-		cmocka_unit_test_setup(a_pool_of_something_else_is_refused, make),
-		cmocka_unit_test_setup(simulated_time_grows_with_the_latency_of_nvram_writes, make),
-		cmocka_unit_test_setup(
-			a_power_cut_keeps_what_was_synced_and_loses_it_without_the_barrier, make),
-		cmocka_unit_test_setup(acknowledged_writes_are_there_after_every_crash, make),
-		cmocka_unit_test_setup(a_sync_without_a_barrier_is_found, make),
-		cmocka_unit_test_setup(
-			a_durable_write_without_a_barrier_or_with_one_too_narrow_is_found, make),
-		cmocka_unit_test_setup(the_log_that_a_power_cut_left_is_explored_too, make),
-		cmocka_unit_test_setup(what_cannot_be_explored_is_refused, make),
-		cmocka_unit_test(a_file_that_is_no_log_has_no_writes),
-	};
 	const char *const tmp = getenv("TMPDIR");
 
 	snprintf(dir, sizeof dir, "%s/nvwave-block-XXXXXX", tmp && strlen(tmp) < 32 ? tmp : "/tmp");
@@ -420,7 +398,7 @@ int main(void)
 	snprintf(pool, sizeof pool, "%s/pool", dir);
 	snprintf(log_path, sizeof log_path, "%s/log", dir);
 	snprintf(image, sizeof image, "%s.image", log_path);
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	const int failed = run_every_test();
 
 	ct_result_free(&result);
 	unlink(pool);

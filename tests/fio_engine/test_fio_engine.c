@@ -3,12 +3,7 @@
  * fio with nvwave's ioengine: fio's own verification, what a power cut leaves, and what fio says of bad
  * options.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -89,7 +84,7 @@ static void assert_jobs_verify(const char *jobs, const char *readers)
 #define WRITES(n, options) JOB(#n, "pool" #n) "--rw=randwrite --verify=crc32c " options
 #define READS(n)           JOB(#n, "pool" #n) "--rw=read --verify=crc32c "
 
-static void what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync(void **state)
+TEST(what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync)
 {
 	NEEDS_FIO();
 	assert_jobs_verify(
@@ -103,7 +98,7 @@ static void what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync(voi
 
 #define UNDER(protocol) WRITES(protocol, "--iodepth=8 --fsync=4 --sync=1 --protocol=" #protocol)
 
-static void what_fio_writes_verifies_under_every_protocol(void **state)
+TEST(what_fio_writes_verifies_under_every_protocol)
 {
 	NEEDS_FIO();
 	/* The names are made text, and "denovo - b" is no protocol. */
@@ -115,7 +110,7 @@ static void what_fio_writes_verifies_under_every_protocol(void **state)
 	/* clang-format on */
 }
 
-static void jobs_in_processes_have_a_machine_and_a_pool_each(void **state)
+TEST(jobs_in_processes_have_a_machine_and_a_pool_each)
 {
 	NEEDS_FIO();
 	if (run("fio --clocksource=clock_gettime --name=job --ioengine=external:" FIO_ENGINE
@@ -128,7 +123,7 @@ static void jobs_in_processes_have_a_machine_and_a_pool_each(void **state)
 
 /* ---- Simulated time --------------------------------------------------------------------------- */
 
-static void the_same_job_takes_the_same_simulated_time(void **state)
+TEST(the_same_job_takes_the_same_simulated_time)
 {
 	static const char job[] = "--rw=randrw --iodepth=8 --fsync=5 --report=report";
 	json_t *report[2];
@@ -149,7 +144,7 @@ static void the_same_job_takes_the_same_simulated_time(void **state)
 	json_decref(report[1]);
 }
 
-static void simulated_time_follows_the_machine(void **state)
+TEST(simulated_time_follows_the_machine)
 {
 	NEEDS_FIO();
 	assert_fio("--rw=write --sync=1 --report=report --set=nvram.write=250ns");
@@ -203,14 +198,14 @@ static bool survives(const char *fault)
 	return whole;
 }
 
-static void what_fio_had_synced_survives_a_power_cut_and_without_the_barrier_does_not(void **state)
+TEST(what_fio_had_synced_survives_a_power_cut_and_without_the_barrier_does_not)
 {
 	NEEDS_FIO();
 	assert_true(survives("none"));
 	assert_false(survives("no-barrier"));
 }
 
-static void the_log_of_a_job_is_explored_and_the_missing_barrier_found(void **state)
+TEST(the_log_of_a_job_is_explored_and_the_missing_barrier_found)
 {
 	static const char crash[] = "%s crash --store-log=log --image=log.image --states=500";
 
@@ -227,7 +222,7 @@ static void the_log_of_a_job_is_explored_and_the_missing_barrier_found(void **st
 
 /* ---- Refused ---------------------------------------------------------------------------------- */
 
-static void bad_options_are_explained_and_fio_fails(void **state)
+TEST(bad_options_are_explained_and_fio_fails)
 {
 	static const struct {
 		const char *options, *message;
@@ -269,7 +264,7 @@ static void bad_options_are_explained_and_fio_fails(void **state)
 	}
 }
 
-static void a_pool_that_is_too_small_or_none_is_refused(void **state)
+TEST(a_pool_that_is_too_small_or_none_is_refused)
 {
 	NEEDS_FIO();
 	assert_fio("--rw=write");
@@ -282,17 +277,6 @@ static void a_pool_that_is_too_small_or_none_is_refused(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_fio_writes_verifies_at_every_depth_and_in_every_way_to_sync),
-		cmocka_unit_test(what_fio_writes_verifies_under_every_protocol),
-		cmocka_unit_test(jobs_in_processes_have_a_machine_and_a_pool_each),
-		cmocka_unit_test(the_same_job_takes_the_same_simulated_time),
-		cmocka_unit_test(simulated_time_follows_the_machine),
-		cmocka_unit_test(what_fio_had_synced_survives_a_power_cut_and_without_the_barrier_does_not),
-		cmocka_unit_test(the_log_of_a_job_is_explored_and_the_missing_barrier_found),
-		cmocka_unit_test(bad_options_are_explained_and_fio_fails),
-		cmocka_unit_test(a_pool_that_is_too_small_or_none_is_refused),
-	};
 	const char *const tmp = getenv("TMPDIR");
 
 	nvwave = getenv("NVWAVE");
@@ -300,7 +284,7 @@ int main(void)
 	if (!nvwave || !mkdtemp(dir)) {
 		return 1;
 	}
-	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	const int failed = run_every_test();
 
 	clean();
 	rmdir(dir);

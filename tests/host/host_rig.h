@@ -3,12 +3,7 @@
 #ifndef TESTS_HOST_HOST_RIG_H
 #define TESTS_HOST_HOST_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -3,12 +3,7 @@
  * Call stacks of a program's stores: in the log, in reports, and as what tells causes of one line apart. The
  * subject is helpers.c, built by the compiler alone and by nvwave-cc.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -94,7 +89,7 @@ static void stack_of(const struct log *log, char text[256])
 	}
 }
 
-static void a_stores_site_has_all_callers_and_inlined_functions(void **state)
+TEST(a_stores_site_has_all_callers_and_inlined_functions)
 {
 	struct log log = recorded(built, "", "run pool");
 	char text[256];
@@ -106,7 +101,7 @@ static void a_stores_site_has_all_callers_and_inlined_functions(void **state)
 	assert_string_equal(text, "persist ends fill main");
 }
 
-static void without_stacks_a_site_is_its_place_alone(void **state)
+TEST(without_stacks_a_site_is_its_place_alone)
 {
 	const struct log log = recorded(built, "--callers=off", "run pool");
 	char text[256];
@@ -123,7 +118,7 @@ static void without_stacks_a_site_is_its_place_alone(void **state)
 }
 
 /* The second store of a place is found in the cache of stacks; the callers are of this one. */
-static void equal_stacks_have_one_site_and_others_have_others(void **state)
+TEST(equal_stacks_have_one_site_and_others_have_others)
 {
 	const struct log log = recorded(built, "", "run pool");
 	const unsigned set = line_with("c->value = value;");
@@ -175,7 +170,7 @@ static bool ends_in_line(const char *place, unsigned line)
 /*
  * Two callers of one line forget to flush, and two do not: two causes, and each cure is for its own caller.
  */
-static void callers_of_one_line_that_are_at_fault_are_causes_of_their_own(void **state)
+TEST(callers_of_one_line_that_are_at_fault_are_causes_of_their_own)
 {
 	json_t *const report = crash(built, "12");
 	const json_t *const findings = json_object_get(report, "findings");
@@ -207,7 +202,7 @@ static void callers_of_one_line_that_are_at_fault_are_causes_of_their_own(void *
 }
 
 /* Where every caller of the line is wrong, the line is at fault. */
-static void a_line_that_all_callers_get_wrong_is_one_cause(void **state)
+TEST(a_line_that_all_callers_get_wrong_is_one_cause)
 {
 	json_t *const report = crash(built, "0123");
 	const json_t *const findings = json_object_get(report, "findings");
@@ -223,7 +218,7 @@ static void a_line_that_all_callers_get_wrong_is_one_cause(void **state)
  * Whether the compiler has inlined the library's function or not, its line is no place, and two causes that
  * share only it are two.
  */
-static void code_of_the_librarys_headers_is_no_place_but_its_callers_are(void **state)
+TEST(code_of_the_librarys_headers_is_no_place_but_its_callers_are)
 {
 	static const char *const levels[] = {"-O0", "-O2"};
 	static const char *const places[] = {
@@ -257,7 +252,7 @@ static void code_of_the_librarys_headers_is_no_place_but_its_callers_are(void **
  * The flush is a helper's, and one caller lacks the fence: it gets one behind its call, and with that no
  * state fails.
  */
-static void a_patch_for_one_caller_stands_behind_its_call(void **state)
+TEST(a_patch_for_one_caller_stands_behind_its_call)
 {
 	char patch[64];
 
@@ -284,7 +279,7 @@ static void a_patch_for_one_caller_stands_behind_its_call(void **state)
 }
 
 /* The helper goes on with a store that relies on the fence. */
-static void a_fence_that_would_come_too_late_behind_the_call_is_no_patch(void **state)
+TEST(a_fence_that_would_come_too_late_behind_the_call_is_no_patch)
 {
 	run("rm -f pool cures; truncate -s 4096 pool; %s crash --exec='%s mark pool 1' --image=pool "
 	    "--check='%s check' "
@@ -310,18 +305,4 @@ static int end(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stores_site_has_all_callers_and_inlined_functions),
-		cmocka_unit_test(without_stacks_a_site_is_its_place_alone),
-		cmocka_unit_test(equal_stacks_have_one_site_and_others_have_others),
-		cmocka_unit_test(callers_of_one_line_that_are_at_fault_are_causes_of_their_own),
-		cmocka_unit_test(a_line_that_all_callers_get_wrong_is_one_cause),
-		cmocka_unit_test(code_of_the_librarys_headers_is_no_place_but_its_callers_are),
-		cmocka_unit_test(a_patch_for_one_caller_stands_behind_its_call),
-		cmocka_unit_test(a_fence_that_would_come_too_late_behind_the_call_is_no_patch),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

@@ -4,12 +4,7 @@
  * says itself that it does (cc_subject.c), and a log by hand with its bugs is crash-tested
  * (host/examples/raw_log.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -132,7 +127,7 @@ static void replay(void)
 	nvw_log_reader_close(reader);
 }
 
-static void every_instruction_is_recorded_once_with_its_line(void **state)
+TEST(every_instruction_is_recorded_once_with_its_line)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "kinds", 0);
@@ -141,7 +136,7 @@ static void every_instruction_is_recorded_once_with_its_line(void **state)
 	}
 }
 
-static void a_random_program_is_recorded_as_it_says_itself(void **state)
+TEST(a_random_program_is_recorded_as_it_says_itself)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		for (unsigned seed = 1; seed <= 3; seed++) {
@@ -152,7 +147,7 @@ static void a_random_program_is_recorded_as_it_says_itself(void **state)
 	}
 }
 
-static void registers_flags_and_the_red_zone_survive(void **state)
+TEST(registers_flags_and_the_red_zone_survive)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "registers", 0);
@@ -161,7 +156,7 @@ static void registers_flags_and_the_red_zone_survive(void **state)
 	}
 }
 
-static void jumps_forks_and_sudden_ends_keep_program_order(void **state)
+TEST(jumps_forks_and_sudden_ends_keep_program_order)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "jumps", 0);
@@ -173,7 +168,7 @@ static void jumps_forks_and_sudden_ends_keep_program_order(void **state)
 	}
 }
 
-static void the_same_run_gives_the_same_log_byte_for_byte(void **state)
+TEST(the_same_run_gives_the_same_log_byte_for_byte)
 {
 	run("rm -rf -- /tmp/nvwave-first-log.%d", (int)getpid());
 	record(subjects[0], "random", 7);
@@ -183,7 +178,7 @@ static void the_same_run_gives_the_same_log_byte_for_byte(void **state)
 	run("rm -rf -- /tmp/nvwave-first-log.%d", (int)getpid());
 }
 
-static void without_nvwave_a_program_does_the_same(void **state)
+TEST(without_nvwave_a_program_does_the_same)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "random", 2);
@@ -193,7 +188,7 @@ static void without_nvwave_a_program_does_the_same(void **state)
 	}
 }
 
-static void atomics_of_threads_are_recorded_one_by_one(void **state)
+TEST(atomics_of_threads_are_recorded_one_by_one)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		uint64_t counted = 0, own[THREADS][2] = {{0}};
@@ -223,7 +218,7 @@ static void atomics_of_threads_are_recorded_one_by_one(void **state)
 	}
 }
 
-static void handlers_of_signals_neither_block_nor_lose_stores(void **state)
+TEST(handlers_of_signals_neither_block_nor_lose_stores)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "signals", 0);
@@ -233,7 +228,7 @@ static void handlers_of_signals_neither_block_nor_lose_stores(void **state)
 	}
 }
 
-static void stores_that_the_compiler_does_not_announce_are_recorded_all_the_same(void **state)
+TEST(stores_that_the_compiler_does_not_announce_are_recorded_all_the_same)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		record(*s, "unannounced", 0);
@@ -245,7 +240,7 @@ static void stores_that_the_compiler_does_not_announce_are_recorded_all_the_same
 	}
 }
 
-static void what_was_not_recompiled_is_found_by_comparing(void **state)
+TEST(what_was_not_recompiled_is_found_by_comparing)
 {
 	for (char **s = subjects; *s != NULL; s++) {
 		struct nvw_log_record r;
@@ -307,7 +302,7 @@ static bool names_line(unsigned line)
 	return false;
 }
 
-static void a_right_log_by_hand_is_consistent(void **state)
+TEST(a_right_log_by_hand_is_consistent)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
 		assert_int_equal(crash(*s, "", "--model=x86"), 0);
@@ -321,7 +316,7 @@ static void a_right_log_by_hand_is_consistent(void **state)
 	}
 }
 
-static void a_count_stored_before_its_value_in_one_line_is_found(void **state)
+TEST(a_count_stored_before_its_value_in_one_line_is_found)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
 		assert_int_equal(crash(*s, "early", "--model=x86"), 1);
@@ -360,7 +355,7 @@ static bool has(const char *text)
 	return strstr(output, text) != NULL;
 }
 
-static void stores_of_a_line_that_were_compared_are_no_reason_to_be_sure(void **state)
+TEST(stores_of_a_line_that_were_compared_are_no_reason_to_be_sure)
 {
 	static const char says[] = "stores within a line were not ordered: build with nvwave-cc";
 	char path[128];
@@ -387,7 +382,7 @@ static void stores_of_a_line_that_were_compared_are_no_reason_to_be_sure(void **
 	assert_true(has("\"atomicity\": 8"));
 }
 
-static void a_missing_flush_is_found_with_the_line_of_the_store(void **state)
+TEST(a_missing_flush_is_found_with_the_line_of_the_store)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
 		assert_int_equal(crash(*s, "unflushed", "--model=x86"), 1);
@@ -398,7 +393,7 @@ static void a_missing_flush_is_found_with_the_line_of_the_store(void **state)
 	}
 }
 
-static void clflush_keeps_later_stores_behind_it_and_clflushopt_does_not(void **state)
+TEST(clflush_keeps_later_stores_behind_it_and_clflushopt_does_not)
 {
 	for (char **s = raw_logs; *s != NULL; s++) {
 		assert_int_equal(crash(*s, "lean", "--model=x86"), 0);
@@ -443,13 +438,13 @@ static bool may_overtake(bool ordered)
 	return status == 1;
 }
 
-static void an_ordered_flush_is_before_all_later_stores_and_another_is_not(void **state)
+TEST(an_ordered_flush_is_before_all_later_stores_and_another_is_not)
 {
 	assert_false(may_overtake(true));
 	assert_true(may_overtake(false));
 }
 
-static void findings_are_small_and_replayed(void **state)
+TEST(findings_are_small_and_replayed)
 {
 	assert_int_equal(crash(raw_logs[0], "early", ""), 1);
 	assert_non_null(strstr(output, "smallest case: 1 of 1 writes"));
@@ -457,7 +452,7 @@ static void findings_are_small_and_replayed(void **state)
 	assert_non_null(strstr(output, "REPRODUCED"));
 }
 
-static void kills_are_survived_by_a_right_log(void **state)
+TEST(kills_are_survived_by_a_right_log)
 {
 	assert_int_equal(crash(raw_logs[0], "", "--mode=kill --states=5"), 0);
 }
@@ -469,7 +464,7 @@ static json_int_t number(json_t *o, const char *object, const char *name)
 	return json_integer_value(json_object_get(json_object_get(o, object), name));
 }
 
-static void flushes_and_fences_count_and_take_time(void **state)
+TEST(flushes_and_fences_count_and_take_time)
 {
 	run("rm -rf -- *");
 	assert_int_equal(
@@ -494,7 +489,7 @@ static void flushes_and_fences_count_and_take_time(void **state)
 	fclose(f);
 }
 
-static void a_flush_for_nothing_has_its_place(void **state)
+TEST(a_flush_for_nothing_has_its_place)
 {
 	run("rm -rf -- *");
 	assert_int_equal(
@@ -511,7 +506,7 @@ static void a_flush_for_nothing_has_its_place(void **state)
 	assert_non_null(strstr(output, "idle.c:14 (main): 1 of 1 drains had nothing flushed"));
 }
 
-static void a_program_that_flushes_nothing_is_told(void **state)
+TEST(a_program_that_flushes_nothing_is_told)
 {
 	run("rm -rf -- *");
 	assert_int_equal(
@@ -529,7 +524,7 @@ static void a_program_that_flushes_nothing_is_told(void **state)
 
 /* ---- The wrapper ------------------------------------------------------------------------------ */
 
-static void what_cannot_be_watched_is_refused(void **state)
+TEST(what_cannot_be_watched_is_refused)
 {
 	static const struct {
 		const char *arguments, *message;
@@ -564,7 +559,7 @@ static void what_cannot_be_watched_is_refused(void **state)
 	}
 }
 
-static void it_compiles_as_the_compiler_alone_does(void **state)
+TEST(it_compiles_as_the_compiler_alone_does)
 {
 	static const char *const commands[] = {
 		"cc -c x.c -o x.o && %s cc x.o -o x && ./x",
@@ -609,7 +604,7 @@ static void it_compiles_as_the_compiler_alone_does(void **state)
 	}
 }
 
-static void make_takes_it_for_a_compiler(void **state)
+TEST(make_takes_it_for_a_compiler)
 {
 	run("rm -rf -- *");
 	run("printf 'int main(void) { return 0; }\\n' > x.c");
@@ -653,34 +648,4 @@ static int end(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_instruction_is_recorded_once_with_its_line),
-		cmocka_unit_test(a_random_program_is_recorded_as_it_says_itself),
-		cmocka_unit_test(registers_flags_and_the_red_zone_survive),
-		cmocka_unit_test(jumps_forks_and_sudden_ends_keep_program_order),
-		cmocka_unit_test(the_same_run_gives_the_same_log_byte_for_byte),
-		cmocka_unit_test(without_nvwave_a_program_does_the_same),
-		cmocka_unit_test(atomics_of_threads_are_recorded_one_by_one),
-		cmocka_unit_test(handlers_of_signals_neither_block_nor_lose_stores),
-		cmocka_unit_test(stores_that_the_compiler_does_not_announce_are_recorded_all_the_same),
-		cmocka_unit_test(what_was_not_recompiled_is_found_by_comparing),
-		cmocka_unit_test(a_right_log_by_hand_is_consistent),
-		cmocka_unit_test(a_count_stored_before_its_value_in_one_line_is_found),
-		cmocka_unit_test(stores_of_a_line_that_were_compared_are_no_reason_to_be_sure),
-		cmocka_unit_test(a_missing_flush_is_found_with_the_line_of_the_store),
-		cmocka_unit_test(clflush_keeps_later_stores_behind_it_and_clflushopt_does_not),
-		cmocka_unit_test(an_ordered_flush_is_before_all_later_stores_and_another_is_not),
-		cmocka_unit_test(findings_are_small_and_replayed),
-		cmocka_unit_test(kills_are_survived_by_a_right_log),
-		cmocka_unit_test(flushes_and_fences_count_and_take_time),
-		cmocka_unit_test(a_flush_for_nothing_has_its_place),
-		cmocka_unit_test(a_program_that_flushes_nothing_is_told),
-		cmocka_unit_test(what_cannot_be_watched_is_refused),
-		cmocka_unit_test(it_compiles_as_the_compiler_alone_does),
-		cmocka_unit_test(make_takes_it_for_a_compiler),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

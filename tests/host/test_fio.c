@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave fio: what is asked for follows the machine, what is measured is fio's, and lost blocks are found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -91,7 +86,7 @@ static void assert_row(const json_t *row, double asked, double operations)
 	assert_true(number(json_object_get(row, "fio_without_delays"), "p50_ns") > 0);
 }
 
-static void accesses_take_at_least_what_the_machine_asks_for(void **state)
+TEST(accesses_take_at_least_what_the_machine_asks_for)
 {
 	NEEDS_FIO();
 	json_t *const o = fio(0,
@@ -107,7 +102,7 @@ static void accesses_take_at_least_what_the_machine_asks_for(void **state)
 	json_decref(o);
 }
 
-static void what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept(void **state)
+TEST(what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept)
 {
 	NEEDS_FIO();
 	write_file("m.ini", 0644,
@@ -125,7 +120,7 @@ static void what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_
 	assert_int_not_equal(run("ls kept.3"), 0);
 }
 
-static void threads_together_get_no_more_than_the_bandwidth(void **state)
+TEST(threads_together_get_no_more_than_the_bandwidth)
 {
 	NEEDS_FIO();
 	json_t *const o = fio(
@@ -145,7 +140,7 @@ static void threads_together_get_no_more_than_the_bandwidth(void **state)
 	json_decref(o);
 }
 
-static void the_mixed_job_reads_seventy_percent(void **state)
+TEST(the_mixed_job_reads_seventy_percent)
 {
 	NEEDS_FIO();
 	json_t *const o = fio(0, "mixed --io-size=8m --set nvram.read=2us");
@@ -166,7 +161,7 @@ static const json_t *kill_of(const json_t *o, size_t i)
 	return json_array_get(json_object_get(o, "kills"), i);
 }
 
-static void acknowledged_blocks_survive_kills(void **state)
+TEST(acknowledged_blocks_survive_kills)
 {
 	NEEDS_FIO();
 	json_t *const o = fio(0, "verify --size=256k --kills=2 --states=2 --seed=5");
@@ -181,7 +176,7 @@ static void acknowledged_blocks_survive_kills(void **state)
 	json_decref(o);
 }
 
-static void kills_before_any_acknowledged_block_verify_nothing(void **state)
+TEST(kills_before_any_acknowledged_block_verify_nothing)
 {
 	NEEDS_FIO();
 	assert_int_equal(run("%s fio verify --size=4k --kills=2", nvwave), 2);
@@ -189,7 +184,7 @@ static void kills_before_any_acknowledged_block_verify_nothing(void **state)
 		"nothing was verified: no kill came after the first acknowledged block (the job writes 1)"));
 }
 
-static void blocks_that_were_not_drained_are_lost_unless_caches_are_persistent(void **state)
+TEST(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent)
 {
 	NEEDS_FIO();
 	json_t *const o = fio(1, "verify --size=256k --kills=1 --states=2 --fault=no-drain");
@@ -208,7 +203,7 @@ static void blocks_that_were_not_drained_are_lost_unless_caches_are_persistent(v
 
 /* ---- By hand ---------------------------------------------------------------------------------- */
 
-static void the_job_files_are_fios(void **state)
+TEST(the_job_files_are_fios)
 {
 	NEEDS_FIO();
 	assert_int_equal(
@@ -218,7 +213,7 @@ static void the_job_files_are_fios(void **state)
 		0);
 }
 
-static void a_damaged_block_is_found_by_hand(void **state)
+TEST(a_damaged_block_is_found_by_hand)
 {
 	static const char write[] =
 		"NVRAM=pool %s exec -- fio --section=write --number_ios=20 --output=w %s/verify.fio";
@@ -248,7 +243,7 @@ static int with_fio(const char *script, const char *arguments)
 	return run("PATH=%s/bin:$PATH %s fio %s", dir, nvwave, arguments);
 }
 
-static void fio_that_is_missing_or_fails_is_told(void **state)
+TEST(fio_that_is_missing_or_fails_is_told)
 {
 	static const char says[] =
 		"#!/bin/sh\nfor a; do case $a in --output=*) echo '%s' >${a#*=};; esac; done\n";
@@ -286,7 +281,7 @@ static void fio_that_is_missing_or_fails_is_told(void **state)
 	assert_non_null(strstr(output, "fio is not in PATH"));
 }
 
-static void bad_options_are_told(void **state)
+TEST(bad_options_are_told)
 {
 	static const struct {
 		const char *arguments, *message;
@@ -335,21 +330,4 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(accesses_take_at_least_what_the_machine_asks_for),
-		cmocka_unit_test(what_is_asked_for_follows_the_machine_file_and_the_json_of_each_run_is_kept),
-		cmocka_unit_test(threads_together_get_no_more_than_the_bandwidth),
-		cmocka_unit_test(the_mixed_job_reads_seventy_percent),
-		cmocka_unit_test(acknowledged_blocks_survive_kills),
-		cmocka_unit_test(kills_before_any_acknowledged_block_verify_nothing),
-		cmocka_unit_test(blocks_that_were_not_drained_are_lost_unless_caches_are_persistent),
-		cmocka_unit_test(the_job_files_are_fios),
-		cmocka_unit_test(a_damaged_block_is_found_by_hand),
-		cmocka_unit_test(fio_that_is_missing_or_fails_is_told),
-		cmocka_unit_test(bad_options_are_told),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down);

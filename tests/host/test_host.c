@@ -3,12 +3,7 @@
  * Real programs under nvwave exec. What is recorded is compared with what the programs did: the log, replayed
  * on the file as it was, gives the file as it is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -110,7 +105,7 @@ static unsigned stores_to(const char *log, uint64_t word, uint64_t value)
 
 /* ---- Recording -------------------------------------------------------------------------------- */
 
-static void the_log_on_the_image_gives_the_file(void **state)
+TEST(the_log_on_the_image_gives_the_file)
 {
 	for (unsigned seed = 1; seed <= 8; seed++) {
 		clean();
@@ -122,7 +117,7 @@ static void the_log_on_the_image_gives_the_file(void **state)
 	}
 }
 
-static void the_same_program_gives_the_same_log(void **state)
+TEST(the_same_program_gives_the_same_log)
 {
 	clean();
 	assert_int_equal(record("stress", 3), 0);
@@ -131,7 +126,7 @@ static void the_same_program_gives_the_same_log(void **state)
 	assert_int_equal(run("cmp log first"), 0);
 }
 
-static void a_file_that_was_there_is_the_image(void **state)
+TEST(a_file_that_was_there_is_the_image)
 {
 	clean();
 	assert_int_equal(record("stress", 1), 0);
@@ -141,7 +136,7 @@ static void a_file_that_was_there_is_the_image(void **state)
 	replay_of("log", "pool");
 }
 
-static void threads_that_block_all_signals_are_recorded(void **state)
+TEST(threads_that_block_all_signals_are_recorded)
 {
 	for (unsigned seed = 1; seed <= 4; seed++) {
 		clean();
@@ -152,7 +147,7 @@ static void threads_that_block_all_signals_are_recorded(void **state)
 }
 
 /* Pages become hot and cold all the time, in four threads: none may be writable and unwatched. */
-static void every_store_is_found_by_the_program_itself(void **state)
+TEST(every_store_is_found_by_the_program_itself)
 {
 	for (unsigned seed = 1; seed <= 6; seed++) {
 		clean();
@@ -163,7 +158,7 @@ static void every_store_is_found_by_the_program_itself(void **state)
 	}
 }
 
-static void every_process_of_a_program_that_forks_is_recorded(void **state)
+TEST(every_process_of_a_program_that_forks_is_recorded)
 {
 	for (unsigned seed = 1; seed <= 4; seed++) {
 		clean();
@@ -176,7 +171,7 @@ static void every_process_of_a_program_that_forks_is_recorded(void **state)
 	}
 }
 
-static void a_program_that_is_executed_goes_on_in_the_same_log(void **state)
+TEST(a_program_that_is_executed_goes_on_in_the_same_log)
 {
 	clean();
 	assert_int_equal(record("executes", 0), 0);
@@ -185,14 +180,14 @@ static void a_program_that_is_executed_goes_on_in_the_same_log(void **state)
 	assert_int_equal(stores_to("log", 200, 9), 1);
 }
 
-static void an_executed_program_that_cannot_be_seen_is_told(void **state)
+TEST(an_executed_program_that_cannot_be_seen_is_told)
 {
 	clean();
 	assert_int_equal(record("clears", 0), 0);
 	assert_true(noted("without LD_PRELOAD"));
 }
 
-static void stores_that_were_never_flushed_are_in_the_log(void **state)
+TEST(stores_that_were_never_flushed_are_in_the_log)
 {
 	clean();
 	assert_int_equal(record("unflushed", 0), 0);
@@ -202,7 +197,7 @@ static void stores_that_were_never_flushed_are_in_the_log(void **state)
 	assert_int_equal(replay_of("log", "pool").fences, 2);
 }
 
-static void a_killed_program_leaves_all_its_stores_in_the_log(void **state)
+TEST(a_killed_program_leaves_all_its_stores_in_the_log)
 {
 	static const int signals[] = {SIGKILL, SIGSEGV, SIGABRT, SIGTERM};
 
@@ -218,7 +213,7 @@ static void a_killed_program_leaves_all_its_stores_in_the_log(void **state)
 	}
 }
 
-static void two_pools_have_a_log_each(void **state)
+TEST(two_pools_have_a_log_each)
 {
 	clean();
 	assert_int_equal(record("two", 0), 0);
@@ -227,7 +222,7 @@ static void two_pools_have_a_log_each(void **state)
 	assert_int_equal(stores_to("log", 0, 1) + stores_to("log.2", 8, 2), 2);
 }
 
-static void stores_are_seen_through_every_mapping_of_a_file(void **state)
+TEST(stores_are_seen_through_every_mapping_of_a_file)
 {
 	clean();
 	assert_int_equal(record("twice", 0), 0);
@@ -236,7 +231,7 @@ static void stores_are_seen_through_every_mapping_of_a_file(void **state)
 	replay_of("log", "pool");
 }
 
-static void a_write_after_unmapping_kills_the_program_and_is_told(void **state)
+TEST(a_write_after_unmapping_kills_the_program_and_is_told)
 {
 	clean();
 	assert_int_equal(record("stray", 0), 1);
@@ -244,7 +239,7 @@ static void a_write_after_unmapping_kills_the_program_and_is_told(void **state)
 	replay_of("log", "pool");
 }
 
-static void what_was_written_while_unmapped_is_a_store(void **state)
+TEST(what_was_written_while_unmapped_is_a_store)
 {
 	clean();
 	assert_int_equal(record("descriptor", 0), 0);
@@ -253,14 +248,14 @@ static void what_was_written_while_unmapped_is_a_store(void **state)
 	assert_true(told.written == 0 && told.stores >= 2);
 }
 
-static void what_the_kernel_reads_into_a_mapping_is_recorded(void **state)
+TEST(what_the_kernel_reads_into_a_mapping_is_recorded)
 {
 	clean();
 	assert_int_equal(record("reads", 0), 0);
 	assert_true(replay_of("log", "pool").stores >= 2);
 }
 
-static void a_mapping_may_go_in_parts(void **state)
+TEST(a_mapping_may_go_in_parts)
 {
 	clean();
 	assert_int_equal(record("part", 0), 0);
@@ -268,7 +263,7 @@ static void a_mapping_may_go_in_parts(void **state)
 	replay_of("log", "pool");
 }
 
-static void the_programs_own_faults_and_protections_stay_its_own(void **state)
+TEST(the_programs_own_faults_and_protections_stay_its_own)
 {
 	clean();
 	assert_int_equal(record("protects", 0), 0);
@@ -276,14 +271,14 @@ static void the_programs_own_faults_and_protections_stay_its_own(void **state)
 	replay_of("log", "pool");
 }
 
-static void a_signal_handler_that_flushes_is_recorded(void **state)
+TEST(a_signal_handler_that_flushes_is_recorded)
 {
 	clean();
 	assert_int_equal(record("interrupts", 0), 0);
 	replay_of("log", "pool");
 }
 
-static void libpmem_that_is_looked_up_is_interposed(void **state)
+TEST(libpmem_that_is_looked_up_is_interposed)
 {
 	clean();
 	assert_int_equal(record("looks-up", 0), 0);
@@ -297,7 +292,7 @@ static void libpmem_that_is_looked_up_is_interposed(void **state)
 	assert_int_equal(replay_of("log", "pool").flushes, 1);
 }
 
-static void msync_and_fsync_make_durable_like_a_flush_and_a_drain(void **state)
+TEST(msync_and_fsync_make_durable_like_a_flush_and_a_drain)
 {
 	clean();
 	assert_int_equal(record("syncs", 0), 0);
@@ -309,7 +304,7 @@ static void msync_and_fsync_make_durable_like_a_flush_and_a_drain(void **state)
 		run("%s crash --store-log=log --image=log.image --check=true --intervals", nvwave), 0);
 }
 
-static void every_line_that_a_range_touches_is_flushed_and_copies_are(void **state)
+TEST(every_line_that_a_range_touches_is_flushed_and_copies_are)
 {
 	clean();
 	assert_int_equal(record("crosses", 0), 0);
@@ -327,7 +322,7 @@ static void every_line_that_a_range_touches_is_flushed_and_copies_are(void **sta
 }
 
 /* The store that is flushed nowhere is found at the next fence, the one behind it at the end. */
-static void what_was_stored_before_a_fence_is_in_the_log_before_it(void **state)
+TEST(what_was_stored_before_a_fence_is_in_the_log_before_it)
 {
 	clean();
 	assert_int_equal(record("unflushed", 0), 0);
@@ -344,7 +339,7 @@ static void what_was_stored_before_a_fence_is_in_the_log_before_it(void **state)
 	assert_true(before < fence && fence < after);
 }
 
-static void an_event_has_the_programs_source_line(void **state)
+TEST(an_event_has_the_programs_source_line)
 {
 	char expected[256];
 	unsigned line = 0;
@@ -368,33 +363,4 @@ static void an_event_has_the_programs_source_line(void **state)
 	assert_non_null(strstr(flush, expected));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_log_on_the_image_gives_the_file),
-		cmocka_unit_test(the_same_program_gives_the_same_log),
-		cmocka_unit_test(a_file_that_was_there_is_the_image),
-		cmocka_unit_test(threads_that_block_all_signals_are_recorded),
-		cmocka_unit_test(every_store_is_found_by_the_program_itself),
-		cmocka_unit_test(every_process_of_a_program_that_forks_is_recorded),
-		cmocka_unit_test(a_program_that_is_executed_goes_on_in_the_same_log),
-		cmocka_unit_test(an_executed_program_that_cannot_be_seen_is_told),
-		cmocka_unit_test(stores_that_were_never_flushed_are_in_the_log),
-		cmocka_unit_test(a_killed_program_leaves_all_its_stores_in_the_log),
-		cmocka_unit_test(two_pools_have_a_log_each),
-		cmocka_unit_test(stores_are_seen_through_every_mapping_of_a_file),
-		cmocka_unit_test(a_write_after_unmapping_kills_the_program_and_is_told),
-		cmocka_unit_test(what_was_written_while_unmapped_is_a_store),
-		cmocka_unit_test(what_the_kernel_reads_into_a_mapping_is_recorded),
-		cmocka_unit_test(a_mapping_may_go_in_parts),
-		cmocka_unit_test(the_programs_own_faults_and_protections_stay_its_own),
-		cmocka_unit_test(a_signal_handler_that_flushes_is_recorded),
-		cmocka_unit_test(libpmem_that_is_looked_up_is_interposed),
-		cmocka_unit_test(msync_and_fsync_make_durable_like_a_flush_and_a_drain),
-		cmocka_unit_test(every_line_that_a_range_touches_is_flushed_and_copies_are),
-		cmocka_unit_test(what_was_stored_before_a_fence_is_in_the_log_before_it),
-		cmocka_unit_test(an_event_has_the_programs_source_line),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

@@ -3,12 +3,7 @@
  * Real programs under nvwave crash --exec, and their logs under nvwave crash --store-log: right ones, and
  * ones with planted bugs; store logs that are exported; checkers.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +29,7 @@ static void expect_exhausted(void)
 
 /* ---- Crash tests ------------------------------------------------------------------------------ */
 
-static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state)
+TEST(a_right_log_is_consistent_and_each_planted_bug_is_found)
 {
 	static const char *const bugs[] = {"one-drain", "no-flush", "header-first"};
 
@@ -58,7 +53,7 @@ static void a_right_log_is_consistent_and_each_planted_bug_is_found(void **state
 	assert_int_equal(run("cmp pool before"), 0); /* the programs worked on copies */
 }
 
-static void a_right_indexed_log_is_consistent_and_each_planted_bug_is_found(void **state)
+TEST(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found)
 {
 	static const struct {
 		const char *name, *text;
@@ -88,7 +83,7 @@ static void a_right_indexed_log_is_consistent_and_each_planted_bug_is_found(void
 	}
 }
 
-static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(void **state)
+TEST(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found)
 {
 	static const char *const bugs[] = {"no-add", "no-tx"};
 
@@ -111,7 +106,7 @@ static void a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found(voi
  * The state's file takes the place of the image's name, however it is written: the checker finds what fails
  * in the state, not in the pool, which is whole.
  */
-static void a_check_that_names_the_image_judges_the_state(void **state)
+TEST(a_check_that_names_the_image_judges_the_state)
 {
 	static const char *const names[] = {"pool 3", "./pool 3", "link 3", "$PWD/pool 3", "- <pool", "{} 3"};
 
@@ -139,7 +134,7 @@ static void a_check_that_names_the_image_judges_the_state(void **state)
 	assert_int_equal(run("rm link judge"), 0);
 }
 
-static void what_a_line_held_at_an_event_persists_together(void **state)
+TEST(what_a_line_held_at_an_event_persists_together)
 {
 	clean();
 	/* The checker is not interposed, and the subject insists on persistent memory. */
@@ -151,7 +146,7 @@ static void what_a_line_held_at_an_event_persists_together(void **state)
 	expect_exhausted();
 }
 
-static void a_recorded_log_is_explored_like_the_run_itself(void **state)
+TEST(a_recorded_log_is_explored_like_the_run_itself)
 {
 	char first[64], *states;
 
@@ -171,7 +166,7 @@ static void a_recorded_log_is_explored_like_the_run_itself(void **state)
 	assert_non_null(strstr(output, first));
 }
 
-static void a_killed_program_leaves_states_that_are_checked(void **state)
+TEST(a_killed_program_leaves_states_that_are_checked)
 {
 	clean();
 	assert_int_equal(run("%s pool 2 && cp pool before", append_log), 0);
@@ -194,7 +189,7 @@ static void a_killed_program_leaves_states_that_are_checked(void **state)
 
 /* ---- Other models, threads -------------------------------------------------------------------- */
 
-static void the_models_differ_where_they_should(void **state)
+TEST(the_models_differ_where_they_should)
 {
 	clean();
 	assert_int_equal(run("%s pool 2", append_log), 0);
@@ -213,7 +208,7 @@ static void the_models_differ_where_they_should(void **state)
 }
 
 /* What the threads did in another order was not recorded. */
-static void a_verdict_on_threads_is_of_the_recorded_interleaving(void **state)
+TEST(a_verdict_on_threads_is_of_the_recorded_interleaving)
 {
 	static const char crash[] = "%s crash --exec='%s %s {} 3' --image=pool --check=true --states=50 %s";
 
@@ -230,7 +225,7 @@ static void a_verdict_on_threads_is_of_the_recorded_interleaving(void **state)
 }
 
 /* Of all threads, the first alone makes a call that is recorded. */
-static void threads_that_only_store_are_counted(void **state)
+TEST(threads_that_only_store_are_counted)
 {
 	clean();
 	assert_int_equal(run("%s crash --exec='%s stores-apart {}' --image=pool --check=true --states=50",
@@ -272,7 +267,7 @@ static unsigned stores_of_store_log(const char *path, uint8_t *image, size_t byt
 	return n;
 }
 
-static void an_exported_store_log_gives_the_file(void **state)
+TEST(an_exported_store_log_gives_the_file)
 {
 	static const char *const modes[] = {"stress", "descriptor", "unflushed", "scatters"};
 
@@ -315,7 +310,7 @@ static const char *possible(const char *log, const char *model)
 	return kept;
 }
 
-static void an_exported_store_log_is_explored_like_the_record(void **state)
+TEST(an_exported_store_log_is_explored_like_the_record)
 {
 	clean();
 	assert_int_equal(run("%s pool 2", indexed_log), 0);
@@ -343,7 +338,7 @@ static int crash_with(const char *check)
 		append_log, check);
 }
 
-static void every_kind_of_checker_is_asked_about_every_state(void **state)
+TEST(every_kind_of_checker_is_asked_about_every_state)
 {
 	clean();
 	assert_int_equal(run("%s pool 2", append_log), 0);
@@ -379,7 +374,7 @@ static void every_kind_of_checker_is_asked_about_every_state(void **state)
 	assert_non_null(strstr(output, "does not terminate"));
 }
 
-static void crash_tests_that_cannot_be_are_refused(void **state)
+TEST(crash_tests_that_cannot_be_are_refused)
 {
 	clean();
 	assert_int_equal(run("%s pool 1", append_log), 0);
@@ -405,24 +400,4 @@ static int begin_with_examples(void **state)
 	return append_log && list && indexed_log && indexed_log_check ? begin(state) : -1;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_right_log_is_consistent_and_each_planted_bug_is_found),
-		cmocka_unit_test(a_right_indexed_log_is_consistent_and_each_planted_bug_is_found),
-		cmocka_unit_test(a_right_pmemobj_list_is_consistent_and_each_planted_bug_is_found),
-		cmocka_unit_test(a_check_that_names_the_image_judges_the_state),
-		cmocka_unit_test(what_a_line_held_at_an_event_persists_together),
-		cmocka_unit_test(a_recorded_log_is_explored_like_the_run_itself),
-		cmocka_unit_test(a_killed_program_leaves_states_that_are_checked),
-		cmocka_unit_test(the_models_differ_where_they_should),
-		cmocka_unit_test(a_verdict_on_threads_is_of_the_recorded_interleaving),
-		cmocka_unit_test(threads_that_only_store_are_counted),
-		cmocka_unit_test(an_exported_store_log_gives_the_file),
-		cmocka_unit_test(an_exported_store_log_is_explored_like_the_record),
-		cmocka_unit_test(every_kind_of_checker_is_asked_about_every_state),
-		cmocka_unit_test(crash_tests_that_cannot_be_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, begin_with_examples, end);
-}
+GROUP(begin_with_examples, end);

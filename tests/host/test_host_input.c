@@ -3,12 +3,7 @@
  * Bad input and bad manners: what nvwave exec and nvwave crash --exec cannot do is refused, what their
  * programs do to them is followed or told, and nothing of theirs stays behind.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -112,7 +107,7 @@ static void assert_replays(unsigned unflushed)
 
 /* ---- Programs --------------------------------------------------------------------------------- */
 
-static void a_program_is_looked_for_as_exec_does(void **state)
+TEST(a_program_is_looked_for_as_exec_does)
 {
 	clean();
 	assert_int_equal(
@@ -124,7 +119,7 @@ static void a_program_is_looked_for_as_exec_does(void **state)
 	assert_int_equal(run("%s exec -- '' pool 1", nvwave), 2);
 }
 
-static void what_cannot_be_executed_is_refused(void **state)
+TEST(what_cannot_be_executed_is_refused)
 {
 	clean();
 	assert_int_equal(run("printf '#!' >bad && chmod +x bad && %s exec -- ./bad", nvwave), 2);
@@ -132,14 +127,14 @@ static void what_cannot_be_executed_is_refused(void **state)
 	assert_false(printed("ended with"));
 }
 
-static void a_session_in_a_session_is_refused(void **state)
+TEST(a_session_in_a_session_is_refused)
 {
 	clean();
 	assert_int_equal(run("NVWAVE_SESSION=/some/session %s exec -- true", nvwave), 2);
 	assert_true(printed("nvwave exec cannot run under nvwave exec"));
 }
 
-static void delays_that_would_hold_a_program_for_days_are_refused(void **state)
+TEST(delays_that_would_hold_a_program_for_days_are_refused)
 {
 	assert_int_equal(run("%s exec --set nvram.write=1000000s -- true", nvwave), 2);
 	assert_true(printed("nvram.write: expected at most 1s, found 1e+06s"));
@@ -151,7 +146,7 @@ static void delays_that_would_hold_a_program_for_days_are_refused(void **state)
 	assert_int_equal(run("%s exec --set nvram.write=1s -- true", nvwave), 0);
 }
 
-static void a_library_that_the_linker_would_not_find_is_refused(void **state)
+TEST(a_library_that_the_linker_would_not_find_is_refused)
 {
 	clean();
 	assert_int_equal(run("mkdir 'a b' && cp $(dirname %s)/../host/libnvwave-pmem.so 'a b'", nvwave), 0);
@@ -160,7 +155,7 @@ static void a_library_that_the_linker_would_not_find_is_refused(void **state)
 	assert_int_equal(run("NVWAVE_PMEM_LIBRARY=/nowhere %s exec -- true", nvwave), 2);
 }
 
-static void programs_that_are_executed_by_a_list_are_looked_at(void **state)
+TEST(programs_that_are_executed_by_a_list_are_looked_at)
 {
 	clean();
 	assert_int_equal(
@@ -177,7 +172,7 @@ static void programs_that_are_executed_by_a_list_are_looked_at(void **state)
 
 /* ---- The session ------------------------------------------------------------------------------ */
 
-static void a_program_may_forget_its_environment(void **state)
+TEST(a_program_may_forget_its_environment)
 {
 	clean();
 	assert_int_equal(
@@ -189,7 +184,7 @@ static void a_program_may_forget_its_environment(void **state)
 	assert_int_equal(run("test -z \"$(ls tmp)\""), 0);
 }
 
-static void a_program_that_cannot_be_watched_is_told(void **state)
+TEST(a_program_that_cannot_be_watched_is_told)
 {
 	clean();
 	assert_int_equal(run("%s exec -- sh -c 'ulimit -v 20000; exec %s pool 1'", nvwave, append_log), 0);
@@ -197,7 +192,7 @@ static void a_program_that_cannot_be_watched_is_told(void **state)
 	assert_true(printed("it was not recorded"));
 }
 
-static void a_folder_that_cannot_be_is_refused(void **state)
+TEST(a_folder_that_cannot_be_is_refused)
 {
 	clean();
 	assert_int_equal(run("TMPDIR=/nowhere %s exec -- true", nvwave), 2);
@@ -207,7 +202,7 @@ static void a_folder_that_cannot_be_is_refused(void **state)
 	assert_int_equal(run("test -z \"$(ls tmp)\""), 0);
 }
 
-static void a_limit_to_files_ends_the_record_and_not_the_program(void **state)
+TEST(a_limit_to_files_ends_the_record_and_not_the_program)
 {
 	clean();
 	assert_int_equal(run("%s pool 1", append_log), 0);
@@ -216,7 +211,7 @@ static void a_limit_to_files_ends_the_record_and_not_the_program(void **state)
 	assert_true(printed("no space was left for the record"));
 }
 
-static void folders_of_killed_runs_are_removed_by_the_next(void **state)
+TEST(folders_of_killed_runs_are_removed_by_the_next)
 {
 	clean();
 	assert_int_equal(
@@ -229,7 +224,7 @@ static void folders_of_killed_runs_are_removed_by_the_next(void **state)
 	assert_int_equal(run("pkill -9 -f \"waits $PWD/pool\""), 0);
 }
 
-static void a_signal_ends_the_program_and_not_the_report(void **state)
+TEST(a_signal_ends_the_program_and_not_the_report)
 {
 	static const char *const names[] = {"TERM", "HUP"}; /* a shell has its background ignore INT */
 
@@ -246,14 +241,14 @@ static void a_signal_ends_the_program_and_not_the_report(void **state)
 	}
 }
 
-static void a_reader_that_has_enough_of_the_report_leaves_nothing(void **state)
+TEST(a_reader_that_has_enough_of_the_report_leaves_nothing)
 {
 	clean();
 	run("(sleep 0.3; TMPDIR=$PWD/tmp %s exec -- true) 2>&1 | true", nvwave);
 	assert_int_equal(run("sleep 0.7; ls -d tmp/nvwave*"), 2);
 }
 
-static void what_outlives_the_program_is_told(void **state)
+TEST(what_outlives_the_program_is_told)
 {
 	clean();
 	assert_int_equal(run("%s exec --record=log -- %s daemon $PWD/pool", nvwave, odd), 0);
@@ -263,7 +258,7 @@ static void what_outlives_the_program_is_told(void **state)
 	assert_false(printed("were still running"));
 }
 
-static void what_outlives_a_tested_program_is_ended(void **state)
+TEST(what_outlives_a_tested_program_is_ended)
 {
 	const char *const name = strrchr(dir, '/') + 1; /* nobody else's */
 
@@ -278,7 +273,7 @@ static void what_outlives_a_tested_program_is_ended(void **state)
 
 /* ---- What the program does -------------------------------------------------------------------- */
 
-static void a_file_that_shrinks_does_not_end_the_program(void **state)
+TEST(a_file_that_shrinks_does_not_end_the_program)
 {
 	clean();
 	assert_int_equal(record("shrinks", ""), 0);
@@ -286,7 +281,7 @@ static void a_file_that_shrinks_does_not_end_the_program(void **state)
 	assert_replays(0);
 }
 
-static void a_file_that_grows_under_its_mapping_is_recorded(void **state)
+TEST(a_file_that_grows_under_its_mapping_is_recorded)
 {
 	clean();
 	assert_int_equal(record("grows", ""), 0);
@@ -294,7 +289,7 @@ static void a_file_that_grows_under_its_mapping_is_recorded(void **state)
 	assert_replays(0);
 }
 
-static void a_mapping_is_followed_where_it_goes(void **state)
+TEST(a_mapping_is_followed_where_it_goes)
 {
 	clean();
 	assert_int_equal(record("moves", ""), 0);
@@ -302,14 +297,14 @@ static void a_mapping_is_followed_where_it_goes(void **state)
 	assert_replays(0);
 }
 
-static void a_mapping_that_becomes_writable_is_recorded(void **state)
+TEST(a_mapping_that_becomes_writable_is_recorded)
 {
 	clean();
 	assert_int_equal(record("later", ""), 0);
 	assert_replays(0);
 }
 
-static void a_part_of_a_mapping_that_becomes_writable_is_recorded(void **state)
+TEST(a_part_of_a_mapping_that_becomes_writable_is_recorded)
 {
 	clean();
 	assert_int_equal(record("part-later", "nothing"), 0);
@@ -323,7 +318,7 @@ static int crash_of_written(const char *mode, const char *call)
 		call);
 }
 
-static void a_crash_test_of_what_system_calls_write_is_undecided(void **state)
+TEST(a_crash_test_of_what_system_calls_write_is_undecided)
 {
 	static const char *const calls[] = {"splice", "fallocate", "fallocate64"};
 	char sentence[64];
@@ -346,7 +341,7 @@ static void a_crash_test_of_what_system_calls_write_is_undecided(void **state)
 }
 
 /* Behind a flush by libpmem the file is on persistent memory, else on a disk. */
-static void what_system_calls_write_is_recorded(void **state)
+TEST(what_system_calls_write_is_recorded)
 {
 	static const char *const calls[] = {"write", "pwrite", "pwrite64", "writev", "pwritev", "pwritev64",
 		"pwritev2", "pwritev64v2", "sendfile", "sendfile64", "copy_file_range", "ftruncate",
@@ -365,7 +360,7 @@ static void what_system_calls_write_is_recorded(void **state)
 	assert_replays(0);
 }
 
-static void what_is_written_while_nothing_is_mapped_is_no_matter(void **state)
+TEST(what_is_written_while_nothing_is_mapped_is_no_matter)
 {
 	assert_int_equal(crash_of_written("written", "nothing"), 0);
 	assert_int_equal(crash_of_written("between", "pwrite"), 0);
@@ -374,7 +369,7 @@ static void what_is_written_while_nothing_is_mapped_is_no_matter(void **state)
 	assert_replays(0);
 }
 
-static void a_mapping_that_cannot_be_stored_to_is_not_recorded(void **state)
+TEST(a_mapping_that_cannot_be_stored_to_is_not_recorded)
 {
 	clean();
 	assert_int_equal(record("read", "nothing"), 2);
@@ -383,21 +378,21 @@ static void a_mapping_that_cannot_be_stored_to_is_not_recorded(void **state)
 	assert_true(printed("did not map or write the image's copy"));
 }
 
-static void a_mapping_survives_calls_that_fail(void **state)
+TEST(a_mapping_survives_calls_that_fail)
 {
 	clean();
 	assert_int_equal(record("misaligned", ""), 0);
 	assert_replays(0);
 }
 
-static void the_kernel_may_write_into_a_mapping(void **state)
+TEST(the_kernel_may_write_into_a_mapping)
 {
 	clean();
 	assert_int_equal(record("reads", ""), 0);
 	assert_replays(0);
 }
 
-static void the_programs_own_use_of_faults_stays(void **state)
+TEST(the_programs_own_use_of_faults_stays)
 {
 	clean();
 	assert_int_equal(record("segv", ""), 0);
@@ -406,7 +401,7 @@ static void the_programs_own_use_of_faults_stays(void **state)
 
 /* ---- What is written -------------------------------------------------------------------------- */
 
-static void a_file_of_the_program_is_never_replaced(void **state)
+TEST(a_file_of_the_program_is_never_replaced)
 {
 	clean();
 	assert_int_equal(run("%s exec --record=pool -- %s pool 2", nvwave, append_log), 2);
@@ -415,7 +410,7 @@ static void a_file_of_the_program_is_never_replaced(void **state)
 	assert_int_equal(run("%s pool && %s log.image", append_log, append_log), 0);
 }
 
-static void what_cannot_be_written_is_refused_before_the_run(void **state)
+TEST(what_cannot_be_written_is_refused_before_the_run)
 {
 	clean();
 	assert_int_equal(run("%s exec --record=no/log -- touch ran", nvwave), 2);
@@ -424,7 +419,7 @@ static void what_cannot_be_written_is_refused_before_the_run(void **state)
 	assert_int_equal(run("%s exec -- true 2>/dev/full", nvwave), 2);
 }
 
-static void messages_do_not_go_into_the_log(void **state)
+TEST(messages_do_not_go_into_the_log)
 {
 	clean();
 	assert_int_equal(
@@ -434,7 +429,7 @@ static void messages_do_not_go_into_the_log(void **state)
 
 /* ---- Crash tests ------------------------------------------------------------------------------ */
 
-static void images_may_have_any_name(void **state)
+TEST(images_may_have_any_name)
 {
 	static const char *const names[] = {"a b", "a'b", "a;b", "-a", "a(b"};
 	char command[256];
@@ -446,7 +441,7 @@ static void images_may_have_any_name(void **state)
 	}
 }
 
-static void images_that_are_no_files_are_refused(void **state)
+TEST(images_that_are_no_files_are_refused)
 {
 	static const char *const names[] = {"", ".", "/dev/zero", "pipe", "loop"};
 	char command[256];
@@ -460,7 +455,7 @@ static void images_that_are_no_files_are_refused(void **state)
 	}
 }
 
-static void an_image_that_is_longer_than_the_log_s_file_is_refused(void **state)
+TEST(an_image_that_is_longer_than_the_log_s_file_is_refused)
 {
 	assert_int_equal(run("%s exec --delays=off --record=log -- %s pool 2", nvwave, append_log), 0);
 	assert_int_equal(run("cp log.image longer; truncate -s 65536 longer"), 0);
@@ -474,7 +469,7 @@ static void an_image_that_is_longer_than_the_log_s_file_is_refused(void **state)
 	assert_int_equal(run("rm log log.image longer pool"), 0);
 }
 
-static void an_image_that_is_replaced_is_told(void **state)
+TEST(an_image_that_is_replaced_is_told)
 {
 	char command[512];
 
@@ -489,7 +484,7 @@ static void an_image_that_is_replaced_is_told(void **state)
 	assert_int_equal(run("test -z \"$(ls tmp)\""), 0);
 }
 
-static void an_interrupt_ends_a_crash_test_by_kills(void **state)
+TEST(an_interrupt_ends_a_crash_test_by_kills)
 {
 	clean();
 	assert_int_equal(
@@ -509,7 +504,7 @@ static int check_by(const char *checker)
 		append_log, checker);
 }
 
-static void a_checker_that_is_not_there_is_refused(void **state)
+TEST(a_checker_that_is_not_there_is_refused)
 {
 	clean();
 	assert_int_equal(run(": >plain"), 0);
@@ -519,7 +514,7 @@ static void a_checker_that_is_not_there_is_refused(void **state)
 	assert_int_equal(check_by("true"), 0);
 }
 
-static void a_checker_may_print_much_but_has_to_end(void **state)
+TEST(a_checker_may_print_much_but_has_to_end)
 {
 	clean();
 	assert_int_equal(run("printf '#!/bin/sh\nset -e\nseq 3000000\n' >talks && chmod +x talks"), 0);
@@ -532,7 +527,7 @@ static void a_checker_may_print_much_but_has_to_end(void **state)
 	assert_true(printed("does not terminate")); /* its own limit, or that of the check around it */
 }
 
-static void a_checker_reads_nothing_and_leaves_nothing(void **state)
+TEST(a_checker_reads_nothing_and_leaves_nothing)
 {
 	clean();
 	assert_int_equal(
@@ -569,48 +564,4 @@ static int end(void **state)
 	return chdir("/") || rmdir(strcat(strcpy(output, dir), "/tmp")) || rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_program_is_looked_for_as_exec_does),
-		cmocka_unit_test(what_cannot_be_executed_is_refused),
-		cmocka_unit_test(a_session_in_a_session_is_refused),
-		cmocka_unit_test(delays_that_would_hold_a_program_for_days_are_refused),
-		cmocka_unit_test(a_library_that_the_linker_would_not_find_is_refused),
-		cmocka_unit_test(programs_that_are_executed_by_a_list_are_looked_at),
-		cmocka_unit_test(a_program_may_forget_its_environment),
-		cmocka_unit_test(a_program_that_cannot_be_watched_is_told),
-		cmocka_unit_test(a_folder_that_cannot_be_is_refused),
-		cmocka_unit_test(a_limit_to_files_ends_the_record_and_not_the_program),
-		cmocka_unit_test(folders_of_killed_runs_are_removed_by_the_next),
-		cmocka_unit_test(a_signal_ends_the_program_and_not_the_report),
-		cmocka_unit_test(a_reader_that_has_enough_of_the_report_leaves_nothing),
-		cmocka_unit_test(what_outlives_the_program_is_told),
-		cmocka_unit_test(what_outlives_a_tested_program_is_ended),
-		cmocka_unit_test(a_file_that_shrinks_does_not_end_the_program),
-		cmocka_unit_test(a_file_that_grows_under_its_mapping_is_recorded),
-		cmocka_unit_test(a_mapping_is_followed_where_it_goes),
-		cmocka_unit_test(a_mapping_that_becomes_writable_is_recorded),
-		cmocka_unit_test(a_part_of_a_mapping_that_becomes_writable_is_recorded),
-		cmocka_unit_test(a_crash_test_of_what_system_calls_write_is_undecided),
-		cmocka_unit_test(what_system_calls_write_is_recorded),
-		cmocka_unit_test(what_is_written_while_nothing_is_mapped_is_no_matter),
-		cmocka_unit_test(a_mapping_that_cannot_be_stored_to_is_not_recorded),
-		cmocka_unit_test(a_mapping_survives_calls_that_fail),
-		cmocka_unit_test(the_kernel_may_write_into_a_mapping),
-		cmocka_unit_test(the_programs_own_use_of_faults_stays),
-		cmocka_unit_test(a_file_of_the_program_is_never_replaced),
-		cmocka_unit_test(what_cannot_be_written_is_refused_before_the_run),
-		cmocka_unit_test(messages_do_not_go_into_the_log),
-		cmocka_unit_test(images_may_have_any_name),
-		cmocka_unit_test(images_that_are_no_files_are_refused),
-		cmocka_unit_test(an_image_that_is_longer_than_the_log_s_file_is_refused),
-		cmocka_unit_test(an_image_that_is_replaced_is_told),
-		cmocka_unit_test(an_interrupt_ends_a_crash_test_by_kills),
-		cmocka_unit_test(a_checker_that_is_not_there_is_refused),
-		cmocka_unit_test(a_checker_may_print_much_but_has_to_end),
-		cmocka_unit_test(a_checker_reads_nothing_and_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What nvwave exec says of a program, and makes it wait for: statistics, advice, delays; what it refuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <string.h>
 
@@ -18,7 +13,7 @@ static json_int_t stat_of(const json_t *o, const char *name)
 	return json_integer_value(json_object_get(json_object_get(o, "pmem"), name));
 }
 
-static void wasted_flushes_and_drains_are_counted_with_their_places(void **state)
+TEST(wasted_flushes_and_drains_are_counted_with_their_places)
 {
 	clean();
 	assert_int_equal(run("%s exec --advice --report=report --output-format=json -- %s wastes pool",
@@ -42,7 +37,7 @@ static void wasted_flushes_and_drains_are_counted_with_their_places(void **state
 	json_decref(o);
 }
 
-static void a_delay_lasts_at_least_as_long_as_was_asked(void **state)
+TEST(a_delay_lasts_at_least_as_long_as_was_asked)
 {
 	clean();
 	assert_int_equal(
@@ -58,7 +53,7 @@ static void a_delay_lasts_at_least_as_long_as_was_asked(void **state)
 	json_decref(o);
 }
 
-static void without_latencies_the_bandwidth_is_left(void **state)
+TEST(without_latencies_the_bandwidth_is_left)
 {
 	/* Two lines are a portion: a line takes 90 ns. Without anything to wait for nothing waits. */
 	static const char *const bandwidths[] = {"711MB/s", "711GB/s"};
@@ -80,7 +75,7 @@ static void without_latencies_the_bandwidth_is_left(void **state)
 	}
 }
 
-static void under_eadr_nothing_waits_for_a_flush(void **state)
+TEST(under_eadr_nothing_waits_for_a_flush)
 {
 	clean();
 	assert_int_equal(
@@ -95,7 +90,7 @@ static void under_eadr_nothing_waits_for_a_flush(void **state)
 
 /* ---- Bad input -------------------------------------------------------------------------------- */
 
-static void programs_that_cannot_be_interposed_are_refused(void **state)
+TEST(programs_that_cannot_be_interposed_are_refused)
 {
 	clean();
 	assert_int_equal(run("%s exec -- ./nothing", nvwave), 2);
@@ -113,7 +108,7 @@ static void programs_that_cannot_be_interposed_are_refused(void **state)
 	assert_non_null(strstr(output, "/nowhere.so"));
 }
 
-static void a_program_without_libpmem_is_told(void **state)
+TEST(a_program_without_libpmem_is_told)
 {
 	clean();
 	assert_int_equal(run("%s exec -- true", nvwave), 0);
@@ -122,7 +117,7 @@ static void a_program_without_libpmem_is_told(void **state)
 	assert_non_null(strstr(output, "mapped no file"));
 }
 
-static void nothing_is_left_behind(void **state)
+TEST(nothing_is_left_behind)
 {
 	clean();
 	assert_int_equal(
@@ -134,17 +129,4 @@ static void nothing_is_left_behind(void **state)
 	assert_int_equal(run("rmdir t"), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wasted_flushes_and_drains_are_counted_with_their_places),
-		cmocka_unit_test(a_delay_lasts_at_least_as_long_as_was_asked),
-		cmocka_unit_test(without_latencies_the_bandwidth_is_left),
-		cmocka_unit_test(under_eadr_nothing_waits_for_a_flush),
-		cmocka_unit_test(programs_that_cannot_be_interposed_are_refused),
-		cmocka_unit_test(a_program_without_libpmem_is_told),
-		cmocka_unit_test(nothing_is_left_behind),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

@@ -4,12 +4,7 @@
  * findings say, and the oracle that compares what programs print (--oracle=replay). host/examples/skeleton.c
  * is the subject, and small programs that the test compiles.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -72,7 +67,7 @@ static void write_text(const char *name, const char *text)
 /* ---- The record ------------------------------------------------------------------------------- */
 
 /* Operation number n of the skeleton lies between its begin and its acknowledgement, with all its stores. */
-static void each_store_lies_between_begin_and_acknowledgement_of_its_operation(void **state)
+TEST(each_store_lies_between_begin_and_acknowledgement_of_its_operation)
 {
 	struct nvw_log_reader *reader;
 	struct nvw_log_record r;
@@ -127,7 +122,7 @@ static const char *const compilers[] = {"cc -std=c11", "cc -std=gnu89", "cc -O2"
 	"cc -no-pie -O2", "c++ -x c++ -std=c++11", "c++ -x c++ -O2 -std=c++20", "clang",
 	"clang++ -x c++ -O2 -no-pie"};
 
-static void the_header_needs_nothing_and_does_nothing_outside_of_nvwave(void **state)
+TEST(the_header_needs_nothing_and_does_nothing_outside_of_nvwave)
 {
 	unsigned tried = 0;
 
@@ -158,7 +153,7 @@ static double reported(const char *name)
  * The subject flushes and drains at least once in an operation; a wait for the device is never shorter than
  * asked for.
  */
-static void exec_reports_latencies_and_flushes_of_operations(void **state)
+TEST(exec_reports_latencies_and_flushes_of_operations)
 {
 	clean();
 	assert_int_equal(run("%s exec --set nvram.write=50us -- %s run pool 24", nvwave, skeleton), 0);
@@ -197,7 +192,7 @@ static const char mapping_program[] =
 	"	return n < 0;\n"
 	"}\n";
 
-static void operations_are_heard_from_programs_of_nvwave_cc_too(void **state)
+TEST(operations_are_heard_from_programs_of_nvwave_cc_too)
 {
 	static const char *const by[] = {"cc -O2", "c++ -x c++ -O0", "clang -O1 -no-pie"};
 
@@ -252,7 +247,7 @@ static const char cpp_program[] =
 	"	return 0;\n"
 	"}\n";
 
-static void functions_of_cpp_have_their_names_and_inlined_ones_are_named_too(void **state)
+TEST(functions_of_cpp_have_their_names_and_inlined_ones_are_named_too)
 {
 	clean();
 	write_text("shop.cpp", cpp_program);
@@ -274,7 +269,7 @@ static const char teller[] = "#!/bin/sh\n"
 			     "grep -q '^1 put 10$' \"$NVWAVE_OPERATIONS\" || { echo no name; exit 1; }\n"
 			     "echo \"$NVWAVE_ACKNOWLEDGED/$NVWAVE_IN_FLIGHT\" >>told\n";
 
-static void checkers_are_told_what_was_acknowledged_however_they_are_started(void **state)
+TEST(checkers_are_told_what_was_acknowledged_however_they_are_started)
 {
 	static const char *const forms[] = {"./teller", "./teller;:", "X=1 ./teller"};
 	char command[64], first[1 << 12] = "";
@@ -313,7 +308,7 @@ static const char library_source[] =
 	"	return 1;\n"
 	"}\n";
 
-static void a_library_is_told_the_same(void **state)
+TEST(a_library_is_told_the_same)
 {
 	clean();
 	write_text("check.c", library_source);
@@ -325,7 +320,7 @@ static void a_library_is_told_the_same(void **state)
 
 /* ---- The skeleton ----------------------------------------------------------------------------- */
 
-static void a_right_structure_is_consistent_by_every_oracle(void **state)
+TEST(a_right_structure_is_consistent_by_every_oracle)
 {
 	clean();
 	assert_int_equal(crash_by("", "check"), 0);
@@ -335,7 +330,7 @@ static void a_right_structure_is_consistent_by_every_oracle(void **state)
 }
 
 /* What is handed out twice shows when the structure is used further, and in no look-up before. */
-static void going_on_finds_what_look_ups_alone_do_not(void **state)
+TEST(going_on_finds_what_look_ups_alone_do_not)
 {
 	skip_if_sanitized();
 	clean();
@@ -344,7 +339,7 @@ static void going_on_finds_what_look_ups_alone_do_not(void **state)
 	assert_true(printed("after going on, key"));
 }
 
-static void a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not(void **state)
+TEST(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not)
 {
 	skip_if_sanitized();
 	clean();
@@ -355,7 +350,7 @@ static void a_program_that_works_on_after_recovery_shows_what_its_output_alone_d
 	assert_true(printed("REPRODUCED   going on after recovery: the program does not terminate"));
 }
 
-static void a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there(void **state)
+TEST(a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there)
 {
 	clean();
 	assert_int_equal(crash_by("", "look' --and-then='echo no room; exit 3;:"), 1);
@@ -366,7 +361,7 @@ static void a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there
 	assert_true(printed("--and-then=COMMAND needs --check=COMMAND or --oracle=replay"));
 }
 
-static void an_acknowledged_operation_is_named_with_its_store(void **state)
+TEST(an_acknowledged_operation_is_named_with_its_store)
 {
 	clean();
 	assert_int_equal(crash_by("lazy", "look"), 1);
@@ -380,7 +375,7 @@ static void an_acknowledged_operation_is_named_with_its_store(void **state)
 
 /* ---- Without a checker ------------------------------------------------------------------------ */
 
-static void without_a_checker_what_the_program_prints_tells(void **state)
+TEST(without_a_checker_what_the_program_prints_tells)
 {
 	clean();
 	assert_int_equal(crash("early", "--oracle=replay"), 1);
@@ -389,7 +384,7 @@ static void without_a_checker_what_the_program_prints_tells(void **state)
 	assert_true(printed("operation 9 (put 0) was acknowledged"));
 }
 
-static void the_command_that_prints_may_be_the_users(void **state)
+TEST(the_command_that_prints_may_be_the_users)
 {
 	char oracle[600];
 
@@ -402,7 +397,7 @@ static void the_command_that_prints_may_be_the_users(void **state)
 		printed("executed anew for every state, because a shell has to read its command (a pipe"));
 }
 
-static void a_finding_of_what_is_printed_is_replayed(void **state)
+TEST(a_finding_of_what_is_printed_is_replayed)
 {
 	clean();
 	assert_int_equal(crash("lazy", "--oracle=replay --save=saved"), 1);
@@ -413,7 +408,7 @@ static void a_finding_of_what_is_printed_is_replayed(void **state)
 	assert_int_equal(run("cd saved && %s replay finding-1", nvwave), 1);
 }
 
-static void a_finding_of_a_checker_is_replayed_with_its_operations(void **state)
+TEST(a_finding_of_a_checker_is_replayed_with_its_operations)
 {
 	char oracle[300];
 
@@ -424,7 +419,7 @@ static void a_finding_of_a_checker_is_replayed_with_its_operations(void **state)
 	assert_true(printed("REPRODUCED"));
 }
 
-static void an_oracle_without_anything_to_compare_is_refused(void **state)
+TEST(an_oracle_without_anything_to_compare_is_refused)
 {
 	clean();
 	assert_int_equal(
@@ -441,7 +436,7 @@ static void an_oracle_without_anything_to_compare_is_refused(void **state)
 }
 
 /* It dies on every file but the final one: what a state says, the run without a crash says, too. */
-static void a_command_that_also_fails_without_a_crash_is_said_to(void **state)
+TEST(a_command_that_also_fails_without_a_crash_is_said_to)
 {
 	char script[512];
 
@@ -460,7 +455,7 @@ static void a_command_that_also_fails_without_a_crash_is_said_to(void **state)
 }
 
 /* A structure whose further use runs in circles: the place is named, and most such states are cut early. */
-static void hangs_have_their_line_and_do_not_eat_the_budget(void **state)
+TEST(hangs_have_their_line_and_do_not_eat_the_budget)
 {
 	skip_if_sanitized();
 	clean();
@@ -518,7 +513,7 @@ static const char threads_program[] =
 	"	return 0;\n"
 	"}\n";
 
-static void of_operations_in_flight_any_subset_may_have_happened(void **state)
+TEST(of_operations_in_flight_any_subset_may_have_happened)
 {
 	clean();
 	write_text("threads.c", threads_program);
@@ -545,30 +540,4 @@ static int end(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_store_lies_between_begin_and_acknowledgement_of_its_operation),
-		cmocka_unit_test(the_header_needs_nothing_and_does_nothing_outside_of_nvwave),
-		cmocka_unit_test(exec_reports_latencies_and_flushes_of_operations),
-		cmocka_unit_test(operations_are_heard_from_programs_of_nvwave_cc_too),
-		cmocka_unit_test(functions_of_cpp_have_their_names_and_inlined_ones_are_named_too),
-		cmocka_unit_test(checkers_are_told_what_was_acknowledged_however_they_are_started),
-		cmocka_unit_test(a_library_is_told_the_same),
-		cmocka_unit_test(a_right_structure_is_consistent_by_every_oracle),
-		cmocka_unit_test(going_on_finds_what_look_ups_alone_do_not),
-		cmocka_unit_test(a_program_that_works_on_after_recovery_shows_what_its_output_alone_does_not),
-		cmocka_unit_test(a_program_that_cannot_work_on_is_a_finding_and_its_words_stand_there),
-		cmocka_unit_test(an_acknowledged_operation_is_named_with_its_store),
-		cmocka_unit_test(without_a_checker_what_the_program_prints_tells),
-		cmocka_unit_test(the_command_that_prints_may_be_the_users),
-		cmocka_unit_test(a_finding_of_what_is_printed_is_replayed),
-		cmocka_unit_test(a_finding_of_a_checker_is_replayed_with_its_operations),
-		cmocka_unit_test(an_oracle_without_anything_to_compare_is_refused),
-		cmocka_unit_test(a_command_that_also_fails_without_a_crash_is_said_to),
-		cmocka_unit_test(hangs_have_their_line_and_do_not_eat_the_budget),
-		cmocka_unit_test(of_operations_in_flight_any_subset_may_have_happened),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

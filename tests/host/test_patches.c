@@ -4,12 +4,7 @@
  * is applied, built and run again, by hand and by --try-cures. What a run shows, and no more, is said of a
  * cure.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -51,7 +46,7 @@ static void example(const char *program, char ret_path[300])
 	snprintf(ret_path, 300, "%s/%s.c", EXAMPLES, program);
 }
 
-static void the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone(void **state)
+TEST(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone)
 {
 	static const struct {
 		const char *program, *arguments, *check, *line;
@@ -109,7 +104,7 @@ static void begin_ledger(void)
 
 static const char compile[] = NVWAVE_CC " cc -g -O1 -o ledger ledger.c -lpmem";
 
-static void a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_sources_stay(void **state)
+TEST(a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_sources_stay)
 {
 	begin_ledger();
 	assert_int_equal(run("touch -d 2001-01-01 * && ls -l --full-time ledger* >%s/before", temporary), 0);
@@ -123,7 +118,7 @@ static void a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_source
 	assert_string_equal(output, ""); /* no copy is left */
 }
 
-static void of_several_cures_all_run_together(void **state)
+TEST(of_several_cures_all_run_together)
 {
 	const char *at;
 
@@ -135,7 +130,7 @@ static void of_several_cures_all_run_together(void **state)
 }
 
 /* The build leaves the patch out: it is as if the program did something else with it than its log. */
-static void a_cure_with_which_states_still_fail_is_refuted(void **state)
+TEST(a_cure_with_which_states_still_fail_is_refuted)
 {
 	char command[512];
 
@@ -148,7 +143,7 @@ static void a_cure_with_which_states_still_fail_is_refuted(void **state)
 	assert_null(strstr(output, "verified"));
 }
 
-static void a_cure_with_which_the_program_ends_otherwise_is_refuted(void **state)
+TEST(a_cure_with_which_the_program_ends_otherwise_is_refuted)
 {
 	static const struct {
 		const char *text, *said;
@@ -167,7 +162,7 @@ static void a_cure_with_which_the_program_ends_otherwise_is_refuted(void **state
 	}
 }
 
-static void what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_log(void **state)
+TEST(what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_log)
 {
 	static const struct {
 		const char *command, *said;
@@ -188,7 +183,7 @@ static void what_does_not_build_is_not_verified_by_running_and_stays_verified_on
 }
 
 /* The other one's cure is no patch: a copy without it still fails, and says nothing about this one. */
-static void a_cure_is_not_refuted_by_what_another_one_leaves(void **state)
+TEST(a_cure_is_not_refuted_by_what_another_one_leaves)
 {
 	begin_ledger();
 	assert_int_equal(try_cures("entry-unflushed,no-undo", compile), 1);
@@ -196,7 +191,7 @@ static void a_cure_is_not_refuted_by_what_another_one_leaves(void **state)
 	assert_null(strstr(output, "verified by running: with"));
 }
 
-static void a_program_that_is_not_named_from_the_working_directory_is_refused(void **state)
+TEST(a_program_that_is_not_named_from_the_working_directory_is_refused)
 {
 	begin_ledger();
 	assert_int_equal(
@@ -236,19 +231,4 @@ static int end(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_patch_of_a_missing_flush_compiles_and_the_finding_is_gone),
-		cmocka_unit_test(a_cure_that_holds_when_it_runs_is_verified_by_running_and_the_sources_stay),
-		cmocka_unit_test(of_several_cures_all_run_together),
-		cmocka_unit_test(a_cure_with_which_states_still_fail_is_refuted),
-		cmocka_unit_test(a_cure_with_which_the_program_ends_otherwise_is_refuted),
-		cmocka_unit_test(
-			what_does_not_build_is_not_verified_by_running_and_stays_verified_on_the_log),
-		cmocka_unit_test(a_cure_is_not_refuted_by_what_another_one_leaves),
-		cmocka_unit_test(a_program_that_is_not_named_from_the_working_directory_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvwave crash --self-test of programs: lists of bugs, and what is said of each (cli/bug_list.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +29,7 @@ static int self_test(const char *bugs, const char *options)
 	return self_test_of(append_log, bugs, options);
 }
 
-static void listed_bugs_are_found_with_the_lines_that_the_list_says(void **state)
+TEST(listed_bugs_are_found_with_the_lines_that_the_list_says)
 {
 	assert_int_equal(self_test(EXAMPLES "/append_log.bugs", ""), 0);
 	expect("append_log   (none)           x86             clean ");
@@ -45,7 +40,7 @@ static void listed_bugs_are_found_with_the_lines_that_the_list_says(void **state
 	expect("4 of 4 bugs found (100 %), 0 false alarms in 1 tests");
 }
 
-static void a_bug_is_harmless_where_the_list_says_so_and_nowhere_else(void **state)
+TEST(a_bug_is_harmless_where_the_list_says_so_and_nowhere_else)
 {
 	assert_int_equal(self_test(EXAMPLES "/append_log.bugs", "--model=eadr --output-format=json"), 0);
 	expect("\"bugs\": 1,");
@@ -57,7 +52,7 @@ static void a_bug_is_harmless_where_the_list_says_so_and_nowhere_else(void **sta
 	expect("0 of 0 bugs found, 1 false alarms");
 }
 
-static void a_bug_that_is_found_elsewhere_or_not_at_all_is_told(void **state)
+TEST(a_bug_that_is_found_elsewhere_or_not_at_all_is_told)
 {
 	run("printf 'bugs = a b\\n[a]\\narguments = one-drain\\nlost = append_log.c:58\\n[b]\\narguments "
 	    "=\\n' >bugs");
@@ -77,7 +72,7 @@ static void a_bug_that_is_found_elsewhere_or_not_at_all_is_told(void **state)
 	expect("found ");
 }
 
-static void a_program_that_is_wrong_without_a_bug_is_a_false_alarm(void **state)
+TEST(a_program_that_is_wrong_without_a_bug_is_a_false_alarm)
 {
 	run("rm -f pool; printf 'bugs = none\\n[none]\\narguments =\\n' >bugs; %s pool 2", append_log);
 	assert_int_equal(
@@ -87,7 +82,7 @@ static void a_program_that_is_wrong_without_a_bug_is_a_false_alarm(void **state)
 	expect("(none)           x86             FALSE ALARM ");
 }
 
-static void a_bug_stands_where_the_command_says_and_its_list_beside_the_program(void **state)
+TEST(a_bug_stands_where_the_command_says_and_its_list_beside_the_program)
 {
 	run("rm -f pool; printf 'bugs = one-drain\\n' >program.bugs; cp %s program; ./program pool 2",
 		append_log);
@@ -105,7 +100,7 @@ static void a_bug_stands_where_the_command_says_and_its_list_beside_the_program(
 	expect("one-drain        x86             harmless ");
 }
 
-static void a_list_of_bugs_that_is_none_is_refused(void **state)
+TEST(a_list_of_bugs_that_is_none_is_refused)
 {
 	static const struct {
 		const char *text, *message;
@@ -152,16 +147,4 @@ static int end(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(listed_bugs_are_found_with_the_lines_that_the_list_says),
-		cmocka_unit_test(a_bug_is_harmless_where_the_list_says_so_and_nowhere_else),
-		cmocka_unit_test(a_bug_that_is_found_elsewhere_or_not_at_all_is_told),
-		cmocka_unit_test(a_program_that_is_wrong_without_a_bug_is_a_false_alarm),
-		cmocka_unit_test(a_bug_stands_where_the_command_says_and_its_list_beside_the_program),
-		cmocka_unit_test(a_list_of_bugs_that_is_none_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

@@ -63,14 +63,14 @@ static void expect_clean(const char *mode, json_int_t different)
 
 /* ---- What goes on ----------------------------------------------------------------------------------- */
 
-static void every_way_to_wait_goes_on(void **state)
+TEST(every_way_to_wait_goes_on)
 {
 	expect_clean("conditions", 10);
 	expect_clean("timeouts", 1);
 	expect_clean("all", 10);
 }
 
-static void loops_that_look_let_others_go_on(void **state)
+TEST(loops_that_look_let_others_go_on)
 {
 	expect_clean("spins", 1);
 	expect_clean("yields", 1);
@@ -78,14 +78,14 @@ static void loops_that_look_let_others_go_on(void **state)
 }
 
 /* An hour, which would take one, and clocks that agree with it. */
-static void sleeps_take_the_time_of_the_schedule(void **state)
+TEST(sleeps_take_the_time_of_the_schedule)
 {
 	expect_clean("sleeps", 1);
 }
 
 /* ---- What does not ---------------------------------------------------------------------------------- */
 
-static void a_deadlock_is_found_and_its_threads_are_named(void **state)
+TEST(a_deadlock_is_found_and_its_threads_are_named)
 {
 	static const char *const expected[] = {"deadlock: thread 1 waits for the end of a thread",
 		"waits for a mutex", "(take_ab)", "(take_ba)"};
@@ -99,14 +99,14 @@ static void a_deadlock_is_found_and_its_threads_are_named(void **state)
 	expect_clean("in-order", 1);
 }
 
-static void threads_that_look_for_ever_are_found(void **state)
+TEST(threads_that_look_for_ever_are_found)
 {
 	assert_int_equal(under("livelock", "--schedule=1"), 1);
 	assert_non_null(strstr(first_end(), "no thread gets on"));
 	assert_non_null(strstr(first_end(), "polls at"));
 }
 
-static void what_cannot_be_controlled_is_refused(void **state)
+TEST(what_cannot_be_controlled_is_refused)
 {
 	assert_int_equal(under("cancels", "--schedules=2"), 2);
 	assert_non_null(strstr(output, "cannot be made to take turns: it cancels a thread"));
@@ -118,7 +118,7 @@ static void what_cannot_be_controlled_is_refused(void **state)
 
 /* ---- The same run ------------------------------------------------------------------------------------- */
 
-static void one_seed_gives_one_log_byte_for_byte(void **state)
+TEST(one_seed_gives_one_log_byte_for_byte)
 {
 	const unsigned times = 20 * (one_in(5) == 1 ? 5 : 1);
 
@@ -139,7 +139,7 @@ static void one_seed_gives_one_log_byte_for_byte(void **state)
 	}
 }
 
-static void other_seeds_give_other_runs(void **state)
+TEST(other_seeds_give_other_runs)
 {
 	assert_int_equal(under("works", "--schedule=3 --schedule-seed=1 --record=log.1"), 0);
 	assert_int_equal(under("works", "--schedule=3 --schedule-seed=2 --record=log.2"), 0);
@@ -165,7 +165,7 @@ static void expect_words(const char *const *words)
 	}
 }
 
-static void a_race_that_one_run_does_not_show_is_found_and_replayed(void **state)
+TEST(a_race_that_one_run_does_not_show_is_found_and_replayed)
 {
 	static const char *const found[] = {"1 finding in ", " different schedules of 3 threads",
 		"y is 6, and x is lost", "(consume)", "(publish_early)", "under schedule ", "switches\n",
@@ -186,7 +186,7 @@ static void a_race_that_one_run_does_not_show_is_found_and_replayed(void **state
 	expect_words(other);
 }
 
-static void its_clean_twin_stays_clean(void **state)
+TEST(its_clean_twin_stays_clean)
 {
 	static const char *const clean[] = {
 		"CONSISTENT   5 distinct states of 2 different schedules of 3 threads",
@@ -196,7 +196,7 @@ static void its_clean_twin_stays_clean(void **state)
 	expect_words(clean);
 }
 
-static void a_deadlock_under_a_crash_test_is_told(void **state)
+TEST(a_deadlock_under_a_crash_test_is_told)
 {
 	static const char *const words[] = {"did not get to the end; schedule ", "deadlock: thread 1", NULL};
 
@@ -207,7 +207,7 @@ static void a_deadlock_under_a_crash_test_is_told(void **state)
 
 /* ---- Predicted races --------------------------------------------------------------------------------- */
 
-static void a_race_that_happens_is_witnessed(void **state)
+TEST(a_race_that_happens_is_witnessed)
 {
 	static const char *const words[] = {
 		"consume reads what store ", "publish_early has not made durable", NULL};
@@ -237,7 +237,7 @@ static void a_race_that_happens_is_witnessed(void **state)
 }
 
 /* 500 stores of another place are flushed before it, and as many behind it. */
-static void a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_often(void **state)
+TEST(a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_often)
 {
 	static const char *const words[] = {
 		"consume reads what store ", "publish_early has not made durable", NULL};
@@ -267,7 +267,7 @@ static int directed(const char *mode, const char *place)
 		nvwave, place, program, mode);
 }
 
-static void an_exchange_of_what_is_mapped_is_a_store(void **state)
+TEST(an_exchange_of_what_is_mapped_is_a_store)
 {
 	static const char *const words[] = {
 		"consume_exchanged reads what store ", "exchange_rarely has not made durable", NULL};
@@ -283,7 +283,7 @@ static void an_exchange_of_what_is_mapped_is_a_store(void **state)
 }
 
 /* A line that is known: a tenth of the schedules do. */
-static void a_directed_schedule_switches_behind_the_stores_of_its_line(void **state)
+TEST(a_directed_schedule_switches_behind_the_stores_of_its_line)
 {
 	static const char *const words[] = {
 		"consume reads what store ", "publish_early has not made durable", NULL};
@@ -312,25 +312,4 @@ static int end_turns(void **state)
 	return end(state);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_to_wait_goes_on),
-		cmocka_unit_test(loops_that_look_let_others_go_on),
-		cmocka_unit_test(sleeps_take_the_time_of_the_schedule),
-		cmocka_unit_test(a_deadlock_is_found_and_its_threads_are_named),
-		cmocka_unit_test(threads_that_look_for_ever_are_found),
-		cmocka_unit_test(what_cannot_be_controlled_is_refused),
-		cmocka_unit_test(one_seed_gives_one_log_byte_for_byte),
-		cmocka_unit_test(other_seeds_give_other_runs),
-		cmocka_unit_test(a_race_that_one_run_does_not_show_is_found_and_replayed),
-		cmocka_unit_test(its_clean_twin_stays_clean),
-		cmocka_unit_test(a_deadlock_under_a_crash_test_is_told),
-		cmocka_unit_test(a_race_that_happens_is_witnessed),
-		cmocka_unit_test(a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_often),
-		cmocka_unit_test(an_exchange_of_what_is_mapped_is_a_store),
-		cmocka_unit_test(a_directed_schedule_switches_behind_the_stores_of_its_line),
-	};
-
-	return cmocka_run_group_tests(tests, begin_turns, end_turns);
-}
+GROUP(begin_turns, end_turns);

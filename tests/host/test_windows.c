@@ -95,49 +95,49 @@ static void expect_hint(const char *mode, int rank, const char *store, const cha
 
 /* ---- What a lock excludes ------------------------------------------------------------------------- */
 
-static void a_lock_over_store_flush_and_fence_protects(void **state)
+TEST(a_lock_over_store_flush_and_fence_protects)
 {
 	expect("all-locked", CLEAN, "", "");
 	expect("load-unlocked", RACE, "store_all_locked", "load_unlocked");
 }
 
-static void a_flush_behind_the_lock_is_too_late(void **state)
+TEST(a_flush_behind_the_lock_is_too_late)
 {
 	expect("flush-outside", RACE, "store_flush_outside", "load_locked");
 }
 
-static void a_fence_behind_the_lock_is_too_late(void **state)
+TEST(a_fence_behind_the_lock_is_too_late)
 {
 	expect("fence-outside", RACE, "store_fence_outside", "load_locked");
 	expect("clflush", CLEAN, "", ""); /* which needs no fence */
 	expect("atomic-fences", CLEAN, "", "");
 }
 
-static void a_lock_released_and_taken_again_does_not_protect(void **state)
+TEST(a_lock_released_and_taken_again_does_not_protect)
 {
 	expect("retaken", RACE, "store_lock_retaken", "load_locked");
 	expect("condition", RACE, "store_waits_on_condition", "load_locked");
 }
 
-static void of_two_locks_the_one_that_is_held_to_the_end_protects(void **state)
+TEST(of_two_locks_the_one_that_is_held_to_the_end_protects)
 {
 	expect("two-locks-a", RACE, "store_two_locks", "load_locked");
 	expect("two-locks-b", CLEAN, "", "");
 }
 
-static void readers_of_a_lock_do_not_exclude_each_other(void **state)
+TEST(readers_of_a_lock_do_not_exclude_each_other)
 {
 	expect("both-read", RACE, "store_reading", "load_reading");
 	expect("one-writes", CLEAN, "", "");
 }
 
-static void spin_locks_and_those_of_c11_protect(void **state)
+TEST(spin_locks_and_those_of_c11_protect)
 {
 	expect("spin", CLEAN, "", "");
 	expect("c11", CLEAN, "", "");
 }
 
-static void a_lock_that_was_tried_protects_if_it_was_taken(void **state)
+TEST(a_lock_that_was_tried_protects_if_it_was_taken)
 {
 	expect("trylock", CLEAN, "", "");
 	expect("trylock-fails", RACE, "store_two_locks", "load_trylock_fails");
@@ -145,32 +145,32 @@ static void a_lock_that_was_tried_protects_if_it_was_taken(void **state)
 
 /* ---- What threads order --------------------------------------------------------------------------- */
 
-static void what_is_durable_before_a_thread_is_created_is_durable_for_it(void **state)
+TEST(what_is_durable_before_a_thread_is_created_is_durable_for_it)
 {
 	expect("before-create", CLEAN, "", "");
 	expect("before-create-c11", CLEAN, "", "");
 	expect("across-create", RACE, "before_create", "child_loads");
 }
 
-static void what_a_thread_made_durable_is_so_for_who_joins_it(void **state)
+TEST(what_a_thread_made_durable_is_so_for_who_joins_it)
 {
 	expect("after-join", CLEAN, "", "");
 }
 
-static void who_has_joined_a_thread_makes_its_stores_durable(void **state)
+TEST(who_has_joined_a_thread_makes_its_stores_durable)
 {
 	expect("joined-flush", CLEAN, "", "");
 	expect("joined-no-flush", RACE, "store_never", "child_loads");
 }
 
-static void one_thread_has_no_races(void **state)
+TEST(one_thread_has_no_races)
 {
 	expect("alone", CLEAN, "", "");
 }
 
 /* ---- Which stores and loads ----------------------------------------------------------------------- */
 
-static void bytes_of_one_thread_alone_are_left_out_unless_asked_for(void **state)
+TEST(bytes_of_one_thread_alone_are_left_out_unless_asked_for)
 {
 	for (unsigned i = 0; programs[i]; i++) {
 		assert_int_equal(look(programs[i], "persistency", "until-published"), 0);
@@ -182,20 +182,20 @@ static void bytes_of_one_thread_alone_are_left_out_unless_asked_for(void **state
 	}
 }
 
-static void a_store_that_is_never_flushed_is_a_window_without_an_end(void **state)
+TEST(a_store_that_is_never_flushed_is_a_window_without_an_end)
 {
 	expect("never", RACE, "store_never", "load_locked");
 	assert_true(json_is_null(json_object_get(json_array_get(candidates(), 0), "end")));
 	assert_true(json_is_true(json_object_get(json_array_get(candidates(), 0), "never")));
 }
 
-static void a_store_past_the_caches_has_a_window_up_to_the_fence(void **state)
+TEST(a_store_past_the_caches_has_a_window_up_to_the_fence)
 {
 	expect("streamed", RACE, "store_streamed", "load_unlocked");
 	expect("streamed-locked", CLEAN, "", "");
 }
 
-static void bytes_beside_are_others(void **state)
+TEST(bytes_beside_are_others)
 {
 	expect("half", RACE, "store_half", "load_half");
 	expect("other-half", CLEAN, "", "");
@@ -203,31 +203,31 @@ static void bytes_beside_are_others(void **state)
 	expect("text-behind", CLEAN, "", "");
 }
 
-static void what_the_reader_makes_durable_itself_is_no_race(void **state)
+TEST(what_the_reader_makes_durable_itself_is_no_race)
 {
 	expect("helped", CLEAN, "", "");
 	expect("helped-late", RACE, "store_flush_outside", "load_and_help_late");
 	expect("helped-behind-a-store", RACE, "store_flush_outside", "load_store_and_help");
 }
 
-static void a_load_that_nothing_durable_follows_is_left_out_and_counted(void **state)
+TEST(a_load_that_nothing_durable_follows_is_left_out_and_counted)
 {
 	expect("no-effect", CLEAN, "", "");
 	assert_int_equal(left_out("nothing was made durable after the load"), 1);
 }
 
-static void what_atomics_order_in_this_run_is_of_second_rank(void **state)
+TEST(what_atomics_order_in_this_run_is_of_second_rank)
 {
 	expect("published", SECOND_RANK, "store_then_publish", "load_when_published");
 }
 
-static void what_may_be_a_lock_is_of_second_rank(void **state)
+TEST(what_may_be_a_lock_is_of_second_rank)
 {
 	expect("own-lock", SECOND_RANK, "store_own_lock", "load_lock_free");
 	expect("lock-free", RACE, "store_lock_free", "load_lock_free");
 }
 
-static void what_seems_to_be_a_lock_of_the_programs_own_excludes_in_second_rank(void **state)
+TEST(what_seems_to_be_a_lock_of_the_programs_own_excludes_in_second_rank)
 {
 	expect_hint("own-locked", SECOND_RANK, "store_own_locked", "load_own_locked",
 		"lock of the program's own");
@@ -235,13 +235,13 @@ static void what_seems_to_be_a_lock_of_the_programs_own_excludes_in_second_rank(
 	expect_hint("own-load-unlocked", RACE, "store_own_locked", "load_unlocked", NULL);
 }
 
-static void a_bit_that_others_clear_is_no_lock(void **state)
+TEST(a_bit_that_others_clear_is_no_lock)
 {
 	expect_hint("own-cleared-by-others", SECOND_RANK, "store_own_locked", "load_own_and_leave_it",
 		"an atomic orders");
 }
 
-static void a_flush_behind_later_stores_is_late(void **state)
+TEST(a_flush_behind_later_stores_is_late)
 {
 	expect_hint("flushed-late", RACE, "store_flushed_late", "load_unlocked", "a flush is missing");
 	expect_hint("fenced-twice", RACE, "store_fenced_twice", "load_unlocked", NULL);
@@ -250,7 +250,7 @@ static void a_flush_behind_later_stores_is_late(void **state)
 
 /* ---- The report ----------------------------------------------------------------------------------- */
 
-static void the_report_names_both_places_the_end_and_the_locks(void **state)
+TEST(the_report_names_both_places_the_end_and_the_locks)
 {
 	static const char *const expected[] = {
 		"persistency races: 1 candidate at stores of 1 place, 0 places whose flush is late or missing, "
@@ -270,7 +270,7 @@ static void the_report_names_both_places_the_end_and_the_locks(void **state)
 	}
 }
 
-static void a_program_whose_loads_are_not_announced_is_told(void **state)
+TEST(a_program_whose_loads_are_not_announced_is_told)
 {
 	assert_int_equal(run("%s cc -O1 -g -pthread -o plain %s", getenv("HOST_CC"), WINDOWS_SOURCE), 0);
 	assert_int_equal(look("./plain", "persistency", "flush-outside"), 0);
@@ -278,7 +278,7 @@ static void a_program_whose_loads_are_not_announced_is_told(void **state)
 	assert_int_equal(left_out("build the program with nvwave-cc --loads"), 1);
 }
 
-static void candidates_are_found_beside_a_record_and_after_a_kill(void **state)
+TEST(candidates_are_found_beside_a_record_and_after_a_kill)
 {
 	assert_int_equal(run("%s exec --check=persistency --record=log --delays=off --report=report "
 			     "--output-format=json -- %s pool flush-outside",
@@ -313,36 +313,4 @@ static int end_windows(void **state)
 	return end(state);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_lock_over_store_flush_and_fence_protects),
-		cmocka_unit_test(a_flush_behind_the_lock_is_too_late),
-		cmocka_unit_test(a_fence_behind_the_lock_is_too_late),
-		cmocka_unit_test(a_lock_released_and_taken_again_does_not_protect),
-		cmocka_unit_test(of_two_locks_the_one_that_is_held_to_the_end_protects),
-		cmocka_unit_test(readers_of_a_lock_do_not_exclude_each_other),
-		cmocka_unit_test(spin_locks_and_those_of_c11_protect),
-		cmocka_unit_test(a_lock_that_was_tried_protects_if_it_was_taken),
-		cmocka_unit_test(what_is_durable_before_a_thread_is_created_is_durable_for_it),
-		cmocka_unit_test(what_a_thread_made_durable_is_so_for_who_joins_it),
-		cmocka_unit_test(who_has_joined_a_thread_makes_its_stores_durable),
-		cmocka_unit_test(one_thread_has_no_races),
-		cmocka_unit_test(bytes_of_one_thread_alone_are_left_out_unless_asked_for),
-		cmocka_unit_test(a_store_that_is_never_flushed_is_a_window_without_an_end),
-		cmocka_unit_test(a_store_past_the_caches_has_a_window_up_to_the_fence),
-		cmocka_unit_test(bytes_beside_are_others),
-		cmocka_unit_test(what_the_reader_makes_durable_itself_is_no_race),
-		cmocka_unit_test(a_load_that_nothing_durable_follows_is_left_out_and_counted),
-		cmocka_unit_test(what_atomics_order_in_this_run_is_of_second_rank),
-		cmocka_unit_test(what_may_be_a_lock_is_of_second_rank),
-		cmocka_unit_test(what_seems_to_be_a_lock_of_the_programs_own_excludes_in_second_rank),
-		cmocka_unit_test(a_bit_that_others_clear_is_no_lock),
-		cmocka_unit_test(a_flush_behind_later_stores_is_late),
-		cmocka_unit_test(the_report_names_both_places_the_end_and_the_locks),
-		cmocka_unit_test(a_program_whose_loads_are_not_announced_is_told),
-		cmocka_unit_test(candidates_are_found_beside_a_record_and_after_a_kill),
-	};
-
-	return cmocka_run_group_tests(tests, begin_windows, end_windows);
-}
+GROUP(begin_windows, end_windows);

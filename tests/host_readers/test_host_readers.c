@@ -217,7 +217,7 @@ static uint64_t hash_file(const char *path, uint64_t *ret_bytes)
 	return hash;
 }
 
-static void readers_change_neither_the_statistics_nor_the_persist_log(void **state)
+TEST(readers_change_neither_the_statistics_nor_the_persist_log)
 {
 	for (unsigned i = 0; i < SUBJECTS; i++) {
 		struct emu_stats stats[2];
@@ -254,7 +254,7 @@ static int judge(const struct run *r, struct nvw_pool *pool)
 	return error;
 }
 
-static void readers_of_a_run_that_ends_see_every_key_in_order_and_whole(void **state)
+TEST(readers_of_a_run_that_ends_see_every_key_in_order_and_whole)
 {
 	for (unsigned i = 0; i < SUBJECTS; i++) {
 		struct run r;
@@ -283,7 +283,7 @@ static uint64_t inspected(const struct run *r, const char *name)
 	return value;
 }
 
-static void what_readers_find_at_the_end_is_what_the_run_has_left(void **state)
+TEST(what_readers_find_at_the_end_is_what_the_run_has_left)
 {
 	for (unsigned i = 0; i < SUBJECTS; i++) {
 		const struct nvw_serving *const serving = all[i]->workload->serving;
@@ -374,7 +374,7 @@ static bool kill_often(const struct subject *s, int mutation, unsigned kills)
 	return taken_back;
 }
 
-static void nothing_that_readers_of_a_killed_run_saw_is_taken_back(void **state)
+TEST(nothing_that_readers_of_a_killed_run_saw_is_taken_back)
 {
 	for (unsigned i = 0; i < SUBJECTS; i++) {
 		assert_false(kill_often(all[i], -1, TIMES_KILLED));
@@ -392,13 +392,13 @@ static int mutation_of(const struct nvw_workload *w, const char *name)
 	return -1;
 }
 
-static void acknowledging_before_the_barrier_shows_readers_of_kv_what_is_taken_back(void **state)
+TEST(acknowledging_before_the_barrier_shows_readers_of_kv_what_is_taken_back)
 {
 	skip_if_sanitized();
 	assert_true(kill_often(&kv_new_keys, mutation_of(kv.workload, "ack-before-barrier"), 200));
 }
 
-static void acknowledging_before_the_epoch_completes_shows_readers_of_btree_what_is_taken_back(void **state)
+TEST(acknowledging_before_the_epoch_completes_shows_readers_of_btree_what_is_taken_back)
 {
 	skip_if_sanitized();
 	assert_true(kill_often(&btree, mutation_of(btree.workload, "ack-before-completion"), 200));
@@ -444,7 +444,7 @@ static pthread_t begin_lingering(struct lingerer *l, struct nvw_readers *readers
 	return thread;
 }
 
-static void a_replaced_record_lives_until_who_found_it_has_left(void **state)
+TEST(a_replaced_record_lives_until_who_found_it_has_left)
 {
 	const uint64_t words[NVW_READERS_WORDS] = {71};
 	struct nvw_readers *readers;
@@ -469,7 +469,7 @@ static void a_replaced_record_lives_until_who_found_it_has_left(void **state)
 	nvw_readers_destroy(readers);
 }
 
-static void the_sorted_array_answers_with_the_largest_key_not_above(void **state)
+TEST(the_sorted_array_answers_with_the_largest_key_not_above)
 {
 	const uint64_t keys[] = {0, 10, 20}, values[] = {5, 6, 7};
 	struct nvw_readers *readers;
@@ -544,7 +544,7 @@ static bool is_waited_for(struct nvw_readers *served)
 	return has_left;
 }
 
-static void a_freed_block_is_not_handed_out_under_a_readers_eyes(void **state)
+TEST(a_freed_block_is_not_handed_out_under_a_readers_eyes)
 {
 	struct nvw_readers *readers;
 
@@ -613,7 +613,7 @@ static int reuse(bool waits)
 }
 
 /* What liburcu guarantees, thread sanitizer is told, and no more than that. */
-static void thread_sanitizer_sees_what_is_used_again_without_a_grace_period(void **state)
+TEST(thread_sanitizer_sees_what_is_used_again_without_a_grace_period)
 {
 #ifdef NVW__TSAN
 	assert_int_equal(reuse(true), 0);
@@ -726,28 +726,28 @@ static void expect_of_fake(enum planted planted, unsigned scans, const char *tex
 	rig_end(&rig);
 }
 
-static void readers_report_a_version_that_goes_back(void **state)
+TEST(readers_report_a_version_that_goes_back)
 {
 	expect_of_fake(RIGHT, 20, NULL);
 	expect_of_fake(GOES_BACK, 20, "found version 4 (present) after version 5 (present) had been seen");
 }
 
-static void readers_report_what_is_torn(void **state)
+TEST(readers_report_what_is_torn)
 {
 	expect_of_fake(TORN, 0, "torn as planted");
 }
 
-static void readers_report_a_key_that_a_scan_leaves_out(void **state)
+TEST(readers_report_a_key_that_a_scan_leaves_out)
 {
 	expect_of_fake(LEFT_OUT, 50, "a scan left out key number 4, which was and is there");
 }
 
-static void readers_report_a_scan_out_of_order(void **state)
+TEST(readers_report_a_scan_out_of_order)
 {
 	expect_of_fake(DESCENDS, 100, "do not ascend");
 }
 
-static void a_workload_without_readers_and_one_without_durability_are_refused(void **state)
+TEST(a_workload_without_readers_and_one_without_durability_are_refused)
 {
 	static const struct nvw_workload deaf = {.name = "deaf"};
 	struct fake plan = {0};
@@ -764,28 +764,4 @@ static void a_workload_without_readers_and_one_without_durability_are_refused(vo
 		nvw__drive_start(&fake_workload, &plan, rig.machine, sightings, 0, 1, &drive), NVW_E_USAGE);
 	nvw__sightings_destroy(sightings);
 	rig_end(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(readers_change_neither_the_statistics_nor_the_persist_log),
-		cmocka_unit_test(readers_of_a_run_that_ends_see_every_key_in_order_and_whole),
-		cmocka_unit_test(what_readers_find_at_the_end_is_what_the_run_has_left),
-		cmocka_unit_test(nothing_that_readers_of_a_killed_run_saw_is_taken_back),
-		cmocka_unit_test(acknowledging_before_the_barrier_shows_readers_of_kv_what_is_taken_back),
-		cmocka_unit_test(
-			acknowledging_before_the_epoch_completes_shows_readers_of_btree_what_is_taken_back),
-		cmocka_unit_test(a_replaced_record_lives_until_who_found_it_has_left),
-		cmocka_unit_test(the_sorted_array_answers_with_the_largest_key_not_above),
-		cmocka_unit_test(a_freed_block_is_not_handed_out_under_a_readers_eyes),
-		cmocka_unit_test(thread_sanitizer_sees_what_is_used_again_without_a_grace_period),
-		cmocka_unit_test(readers_report_a_version_that_goes_back),
-		cmocka_unit_test(readers_report_what_is_torn),
-		cmocka_unit_test(readers_report_a_key_that_a_scan_leaves_out),
-		cmocka_unit_test(readers_report_a_scan_out_of_order),
-		cmocka_unit_test(a_workload_without_readers_and_one_without_durability_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Acknowledgements and findings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <check/check.h>
 
-static void an_operation_is_acknowledged_once_it_was_added(void **state)
+TEST(an_operation_is_acknowledged_once_it_was_added)
 {
 	struct nvw_acks acks = {0};
 
@@ -22,7 +17,7 @@ static void an_operation_is_acknowledged_once_it_was_added(void **state)
 	nvw__acks_free(&acks);
 }
 
-static void an_operation_acknowledged_twice_counts_once(void **state)
+TEST(an_operation_acknowledged_twice_counts_once)
 {
 	struct nvw_acks acks = {0};
 
@@ -32,7 +27,7 @@ static void an_operation_acknowledged_twice_counts_once(void **state)
 	nvw__acks_free(&acks);
 }
 
-static void what_is_dropped_and_restored_is_as_before(void **state)
+TEST(what_is_dropped_and_restored_is_as_before)
 {
 	struct nvw_acks acks = {0};
 
@@ -51,7 +46,7 @@ static void what_is_dropped_and_restored_is_as_before(void **state)
 	nvw__acks_free(&acks);
 }
 
-static void clearing_forgets_all_and_growth_keeps_all(void **state)
+TEST(clearing_forgets_all_and_growth_keeps_all)
 {
 	struct nvw_acks acks = {0};
 
@@ -66,7 +61,7 @@ static void clearing_forgets_all_and_growth_keeps_all(void **state)
 	nvw__acks_free(&acks);
 }
 
-static void an_impossible_operation_number_is_refused(void **state)
+TEST(an_impossible_operation_number_is_refused)
 {
 	struct nvw_acks acks = {0};
 
@@ -76,7 +71,7 @@ static void an_impossible_operation_number_is_refused(void **state)
 	nvw__acks_free(&acks);
 }
 
-static void all_violations_are_counted_and_the_first_are_kept(void **state)
+TEST(all_violations_are_counted_and_the_first_are_kept)
 {
 	static struct nvw_findings findings;
 
@@ -89,18 +84,4 @@ static void all_violations_are_counted_and_the_first_are_kept(void **state)
 	assert_int_equal(findings.finding[3].off, 24);
 	nvw__findings_clear(&findings);
 	assert_int_equal(findings.count, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_operation_is_acknowledged_once_it_was_added),
-		cmocka_unit_test(an_operation_acknowledged_twice_counts_once),
-		cmocka_unit_test(what_is_dropped_and_restored_is_as_before),
-		cmocka_unit_test(clearing_forgets_all_and_growth_keeps_all),
-		cmocka_unit_test(an_impossible_operation_number_is_refused),
-		cmocka_unit_test(all_violations_are_counted_and_the_first_are_kept),
-	};
-
-	return cmocka_run_group_tests_name("check", tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers with units, nearest names, sealed words, invariants, rows, arrays, temporary folders. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -29,7 +24,7 @@
 enum { ROWS = 3000, ROUNDS = 20000 };
 
 /* Takes and gives rows at random; each holder writes its own number into all of its row. */
-static void no_two_holders_have_one_row_and_a_row_begins_as_zeros(void **state)
+TEST(no_two_holders_have_one_row_and_a_row_begins_as_zeros)
 {
 	static const uint64_t zeros[3];
 	static uint32_t held[ROWS];
@@ -60,7 +55,7 @@ static void no_two_holders_have_one_row_and_a_row_begins_as_zeros(void **state)
 	nvw_rows_finish(&rows);
 }
 
-static void an_array_grows_with_its_content_and_new_room_is_zero(void **state)
+TEST(an_array_grows_with_its_content_and_new_room_is_zero)
 {
 	uint32_t *array = NULL, capacity = 0;
 
@@ -78,7 +73,7 @@ static void an_array_grows_with_its_content_and_new_room_is_zero(void **state)
 	free(array);
 }
 
-static void numbers_are_read_in_their_units(void **state)
+TEST(numbers_are_read_in_their_units)
 {
 	uint64_t v;
 	bool cycles;
@@ -108,7 +103,7 @@ static void numbers_are_read_in_their_units(void **state)
 	assert_int_equal(v, UINT64_C(12800000000));
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
 	static const char *const bad[] = {
 		"", "-1", "1e5", "k", "12kk", "99999999999999999999G", "0x", "1 2", "+3", "nan"};
@@ -124,7 +119,7 @@ static void nonsense_is_refused(void **state)
 	assert_int_equal(nvw_parse_time("5", &v, &cycles), NVW_E_USAGE);
 }
 
-static void what_is_formatted_is_read_back_the_same(void **state)
+TEST(what_is_formatted_is_read_back_the_same)
 {
 	struct nvw_random random = {1};
 
@@ -145,7 +140,7 @@ static void what_is_formatted_is_read_back_the_same(void **state)
 	}
 }
 
-static void large_numbers_have_a_comma_after_every_third_digit_from_the_right(void **state)
+TEST(large_numbers_have_a_comma_after_every_third_digit_from_the_right)
 {
 	static const struct {
 		uint64_t n;
@@ -159,7 +154,7 @@ static void large_numbers_have_a_comma_after_every_third_digit_from_the_right(vo
 	}
 }
 
-static void shares_and_rounded_times_are_for_readers(void **state)
+TEST(shares_and_rounded_times_are_for_readers)
 {
 	static const struct {
 		double part, whole;
@@ -182,7 +177,7 @@ static void shares_and_rounded_times_are_for_readers(void **state)
 	}
 }
 
-static void the_nearest_name_is_found_and_only_a_near_one(void **state)
+TEST(the_nearest_name_is_found_and_only_a_near_one)
 {
 	static const char *const names[] = {"nvram.write", "nvram.read", "gpu.cus", NULL};
 
@@ -191,7 +186,7 @@ static void the_nearest_name_is_found_and_only_a_near_one(void **state)
 	assert_null(nvw_nearest("zzzzzzzz", names));
 }
 
-static void every_change_of_a_byte_breaks_a_seal(void **state)
+TEST(every_change_of_a_byte_breaks_a_seal)
 {
 	struct nvw_random random = {2};
 
@@ -211,7 +206,7 @@ static void every_change_of_a_byte_breaks_a_seal(void **state)
 	}
 }
 
-static void a_seal_holds_for_its_own_place_near_and_far(void **state)
+TEST(a_seal_holds_for_its_own_place_near_and_far)
 {
 	const uint64_t word = nvw_seal(4096, 77);
 	uint64_t back;
@@ -239,7 +234,7 @@ static uint64_t documented_seal(nvw_off off, uint64_t payload)
 }
 
 /* The first payloads are all remainders that there are, 0 among them. */
-static void a_seal_is_the_one_of_the_pool_format(void **state)
+TEST(a_seal_is_the_one_of_the_pool_format)
 {
 	struct nvw_random random = {3};
 
@@ -278,7 +273,7 @@ static int end_of(bool holds, bool deep, char ret_text[256])
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void a_broken_invariant_ends_the_process_in_every_build(void **state)
+TEST(a_broken_invariant_ends_the_process_in_every_build)
 {
 	char text[256];
 
@@ -289,7 +284,7 @@ static void a_broken_invariant_ends_the_process_in_every_build(void **state)
 	assert_non_null(strstr(text, "(end_of): a mistake in nvwave: holds does not hold"));
 }
 
-static void a_broken_deep_invariant_ends_debug_builds(void **state)
+TEST(a_broken_deep_invariant_ends_debug_builds)
 {
 #ifdef NVW_DEEP_INVARIANTS
 	const int expected = -SIGABRT;
@@ -342,7 +337,7 @@ static unsigned entries(const char *folder)
 	return n;
 }
 
-static void a_folder_goes_though_its_process_ends_while_removing_it(void **state)
+TEST(a_folder_goes_though_its_process_ends_while_removing_it)
 {
 	struct nvw_folder folder;
 	int status;
@@ -358,26 +353,4 @@ static void a_folder_goes_though_its_process_ends_while_removing_it(void **state
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 1);
 	assert_int_equal(entries(folder.path), 0);
 	nvw_folder_remove(&folder);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_two_holders_have_one_row_and_a_row_begins_as_zeros),
-		cmocka_unit_test(an_array_grows_with_its_content_and_new_room_is_zero),
-		cmocka_unit_test(numbers_are_read_in_their_units),
-		cmocka_unit_test(nonsense_is_refused),
-		cmocka_unit_test(what_is_formatted_is_read_back_the_same),
-		cmocka_unit_test(large_numbers_have_a_comma_after_every_third_digit_from_the_right),
-		cmocka_unit_test(shares_and_rounded_times_are_for_readers),
-		cmocka_unit_test(the_nearest_name_is_found_and_only_a_near_one),
-		cmocka_unit_test(every_change_of_a_byte_breaks_a_seal),
-		cmocka_unit_test(a_seal_holds_for_its_own_place_near_and_far),
-		cmocka_unit_test(a_seal_is_the_one_of_the_pool_format),
-		cmocka_unit_test(a_broken_invariant_ends_the_process_in_every_build),
-		cmocka_unit_test(a_broken_deep_invariant_ends_debug_builds),
-		cmocka_unit_test(a_folder_goes_though_its_process_ends_while_removing_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

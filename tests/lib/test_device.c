@@ -45,7 +45,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void many_work_items_get_different_blocks_that_are_theirs(void **state)
+TEST(many_work_items_get_different_blocks_that_are_theirs)
 {
 	static const uint64_t sizes[] = {1, 64, 65, 512, 4096, NVW_HEAP_BLOCK_MAX};
 
@@ -88,7 +88,7 @@ static void many_work_items_get_different_blocks_that_are_theirs(void **state)
 	}
 }
 
-static void freed_blocks_return_at_the_next_provision_and_not_before(void **state)
+TEST(freed_blocks_return_at_the_next_provision_and_not_before)
 {
 	enum { N = 256 };
 	struct rig rig;
@@ -131,7 +131,7 @@ static void freed_blocks_return_at_the_next_provision_and_not_before(void **stat
 	rig_end(&rig);
 }
 
-static void a_heap_that_is_too_small_is_an_error_that_changes_nothing(void **state)
+TEST(a_heap_that_is_too_small_is_an_error_that_changes_nothing)
 {
 	struct rig rig;
 	struct nvw_pmem pmem;
@@ -164,7 +164,7 @@ static void overflow_log(const void *args)
 	nvw_store(&a->out[0], logged);
 }
 
-static void a_full_undo_log_refuses_and_writes_nothing(void **state)
+TEST(a_full_undo_log_refuses_and_writes_nothing)
 {
 	struct rig rig;
 	struct args a = {0};
@@ -267,7 +267,7 @@ static void cut_transaction(enum nvw_group group, uint64_t seed, uint64_t time_p
 	rig_end(&rig);
 }
 
-static void epochs_of_every_scope_are_all_or_nothing_at_any_cut(void **state)
+TEST(epochs_of_every_scope_are_all_or_nothing_at_any_cut)
 {
 	for (unsigned group = NVW_WORKITEM; group <= NVW_KERNEL; group++) {
 		for (uint64_t i = 0; i < 60; i++) {
@@ -286,7 +286,7 @@ static void free_in_epoch(const void *args)
 	nvw_p_barrier_wi();
 }
 
-static void a_block_that_an_unfinished_epoch_freed_is_still_allocated(void **state)
+TEST(a_block_that_an_unfinished_epoch_freed_is_still_allocated)
 {
 	struct rig rig;
 	struct args a = {.bytes = 64};
@@ -347,7 +347,7 @@ static unsigned cut_line(uint64_t seed, const char *const *settings)
 	return durable;
 }
 
-static void a_cut_tears_a_line_in_flight_at_words_or_not_at_all(void **state)
+TEST(a_cut_tears_a_line_in_flight_at_words_or_not_at_all)
 {
 	static const char *const settings[] = {"nvram.atomicity=64B", NULL};
 
@@ -363,19 +363,4 @@ static void a_cut_tears_a_line_in_flight_at_words_or_not_at_all(void **state)
 		}
 		assert_true(whole ? !torn && all && none : torn > 20);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_work_items_get_different_blocks_that_are_theirs),
-		cmocka_unit_test(freed_blocks_return_at_the_next_provision_and_not_before),
-		cmocka_unit_test(a_heap_that_is_too_small_is_an_error_that_changes_nothing),
-		cmocka_unit_test(a_full_undo_log_refuses_and_writes_nothing),
-		cmocka_unit_test(epochs_of_every_scope_are_all_or_nothing_at_any_cut),
-		cmocka_unit_test(a_block_that_an_unfinished_epoch_freed_is_still_allocated),
-		cmocka_unit_test(a_cut_tears_a_line_in_flight_at_words_or_not_at_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fields of stores, looked up in a layout. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "source/layout.h"
 
@@ -15,7 +10,7 @@ static const char packed[] = "c\tpool->s\tstruct s\t\t0\t24\n"
 			     ".v\tuint32_t [4]\t1\t16\t4\n"
 			     ".end\tchar [7]\t17\t7\t1\n";
 
-static void bytes_that_are_elements_are_named_as_these(void **state)
+TEST(bytes_that_are_elements_are_named_as_these)
 {
 	struct nvw__field f;
 
@@ -27,7 +22,7 @@ static void bytes_that_are_elements_are_named_as_these(void **state)
 	assert_false(f.part);
 }
 
-static void bytes_that_begin_or_end_between_two_elements_are_a_part_of_the_array(void **state)
+TEST(bytes_that_begin_or_end_between_two_elements_are_a_part_of_the_array)
 {
 	static const struct {
 		uint64_t at, bytes;
@@ -41,14 +36,4 @@ static void bytes_that_begin_or_end_between_two_elements_are_a_part_of_the_array
 		assert_int_equal(f.bytes, 16);
 		assert_true(f.part);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_that_are_elements_are_named_as_these),
-		cmocka_unit_test(bytes_that_begin_or_end_between_two_elements_are_a_part_of_the_array),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <xxhash.h>
 
@@ -337,7 +336,7 @@ static void assert_reads_as_written(struct nvw_log_reader *r, uint64_t n)
 	assert_int_equal(nvw_log_next(r, &got), 0);
 }
 
-static void records_come_back_as_they_were_written_over_many_blocks(void **state)
+TEST(records_come_back_as_they_were_written_over_many_blocks)
 {
 	const uint64_t n = 200000;
 	const int fd = written_log(n);
@@ -367,7 +366,7 @@ static int operations_log(bool operations, uint64_t n)
 	return fd;
 }
 
-static void operations_of_a_program_come_back_with_thread_place_and_name(void **state)
+TEST(operations_of_a_program_come_back_with_thread_place_and_name)
 {
 	enum { N = 1000 };
 	struct nvw_log_reader *r;
@@ -387,7 +386,7 @@ static void operations_of_a_program_come_back_with_thread_place_and_name(void **
 /*
  * Earlier readers refuse a log of operations by its version; in a log without any, such a record is damage.
  */
-static void only_a_log_of_operations_has_the_later_version(void **state)
+TEST(only_a_log_of_operations_has_the_later_version)
 {
 	uint8_t head[16];
 	struct nvw_log_reader *r;
@@ -431,7 +430,7 @@ static int callers_log(bool callers, uint32_t of_c)
 	return fd;
 }
 
-static void callers_of_sites_come_back_in_a_log_of_its_own_version(void **state)
+TEST(callers_of_sites_come_back_in_a_log_of_its_own_version)
 {
 	struct nvw_log_reader *r;
 	struct nvw_log_record got;
@@ -457,7 +456,7 @@ static void callers_of_sites_come_back_in_a_log_of_its_own_version(void **state)
 }
 
 /* So callers never go round. */
-static void a_caller_that_is_no_earlier_site_is_damage(void **state)
+TEST(a_caller_that_is_no_earlier_site_is_damage)
 {
 	struct nvw_log_reader *r;
 	struct nvw_log_record got;
@@ -469,7 +468,7 @@ static void a_caller_that_is_no_earlier_site_is_damage(void **state)
 	nvw_log_reader_close(r);
 }
 
-static void what_the_log_is_about_comes_back(void **state)
+TEST(what_the_log_is_about_comes_back)
 {
 	struct nvw_log_reader *r;
 
@@ -530,7 +529,7 @@ static size_t small_log(void)
 	return n;
 }
 
-static void every_changed_byte_is_noticed(void **state)
+TEST(every_changed_byte_is_noticed)
 {
 	const size_t n = small_log();
 
@@ -548,7 +547,7 @@ static void every_changed_byte_is_noticed(void **state)
 	}
 }
 
-static void every_truncation_is_noticed(void **state)
+TEST(every_truncation_is_noticed)
 {
 	const size_t n = small_log();
 
@@ -559,7 +558,7 @@ static void every_truncation_is_noticed(void **state)
 	}
 }
 
-static void bytes_after_the_trailer_are_noticed(void **state)
+TEST(bytes_after_the_trailer_are_noticed)
 {
 	const size_t n = small_log();
 
@@ -580,7 +579,7 @@ static unsigned block_offs(const uint8_t *bytes, size_t n, size_t *ret_offs, uns
 	return count;
 }
 
-static void blocks_that_changed_places_are_noticed(void **state)
+TEST(blocks_that_changed_places_are_noticed)
 {
 	static uint8_t log[1 << 24], swapped[sizeof log];
 	size_t off[64], n, at;
@@ -598,7 +597,7 @@ static void blocks_that_changed_places_are_noticed(void **state)
 }
 
 /* Sealed as it should be: only the numbers are others. */
-static void a_trailer_that_counts_other_records_is_noticed(void **state)
+TEST(a_trailer_that_counts_other_records_is_noticed)
 {
 	for (unsigned word = 0; word < 2; word++) {
 		const size_t n = small_log();
@@ -614,7 +613,7 @@ static void a_trailer_that_counts_other_records_is_noticed(void **state)
 	}
 }
 
-static void a_store_beyond_the_pool_is_damage(void **state)
+TEST(a_store_beyond_the_pool_is_damage)
 {
 	const int fd = memory_file();
 	struct nvw_log_record r = record_number(0);
@@ -630,7 +629,7 @@ static void a_store_beyond_the_pool_is_damage(void **state)
 	close(fd);
 }
 
-static void another_version_is_named(void **state)
+TEST(another_version_is_named)
 {
 	const size_t n = small_log();
 
@@ -639,7 +638,7 @@ static void another_version_is_named(void **state)
 	assert_non_null(strstr(nvw_error_message(), "99"));
 }
 
-static void an_abandoned_log_reads_as_far_as_it_went(void **state)
+TEST(an_abandoned_log_reads_as_far_as_it_went)
 {
 	const int fd = memory_file();
 	struct nvw_log_writer *w;
@@ -662,7 +661,7 @@ static void an_abandoned_log_reads_as_far_as_it_went(void **state)
 	nvw_log_reader_close(r);
 }
 
-static void the_same_records_give_the_same_bytes(void **state)
+TEST(the_same_records_give_the_same_bytes)
 {
 	const int a = written_log(3000), b = written_log(3000);
 	static uint8_t other[sizeof small];
@@ -674,7 +673,7 @@ static void the_same_records_give_the_same_bytes(void **state)
 	close(b);
 }
 
-static void a_full_disk_is_reported(void **state)
+TEST(a_full_disk_is_reported)
 {
 	struct nvw_log_writer *w;
 
@@ -684,7 +683,7 @@ static void a_full_disk_is_reported(void **state)
 	assert_int_equal(nvw_log_create("/dev/full", &INFO, &w), NVW_E_FULL);
 }
 
-static void a_disk_that_fills_up_is_reported_at_append_and_close(void **state)
+TEST(a_disk_that_fills_up_is_reported_at_append_and_close)
 {
 	const int fd = memory_file();
 	struct nvw_log_writer *w;
@@ -701,36 +700,10 @@ static void a_disk_that_fills_up_is_reported_at_append_and_close(void **state)
 	assert_int_equal(nvw_log_close(w, UINT64_MAX), NVW_E_FULL);
 }
 
-static void an_unwritable_path_is_reported(void **state)
+TEST(an_unwritable_path_is_reported)
 {
 	struct nvw_log_writer *w;
 
 	assert_int_equal(nvw_log_create("/nowhere/at/all", &INFO, &w), NVW_E_SYSTEM);
 	assert_non_null(strstr(nvw_error_message(), "/nowhere/at/all"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records_come_back_as_they_were_written_over_many_blocks),
-		cmocka_unit_test(operations_of_a_program_come_back_with_thread_place_and_name),
-		cmocka_unit_test(only_a_log_of_operations_has_the_later_version),
-		cmocka_unit_test(callers_of_sites_come_back_in_a_log_of_its_own_version),
-		cmocka_unit_test(a_caller_that_is_no_earlier_site_is_damage),
-		cmocka_unit_test(what_the_log_is_about_comes_back),
-		cmocka_unit_test(every_changed_byte_is_noticed),
-		cmocka_unit_test(every_truncation_is_noticed),
-		cmocka_unit_test(bytes_after_the_trailer_are_noticed),
-		cmocka_unit_test(blocks_that_changed_places_are_noticed),
-		cmocka_unit_test(a_trailer_that_counts_other_records_is_noticed),
-		cmocka_unit_test(a_store_beyond_the_pool_is_damage),
-		cmocka_unit_test(another_version_is_named),
-		cmocka_unit_test(an_abandoned_log_reads_as_far_as_it_went),
-		cmocka_unit_test(the_same_records_give_the_same_bytes),
-		cmocka_unit_test(a_full_disk_is_reported),
-		cmocka_unit_test(a_disk_that_fills_up_is_reported_at_append_and_close),
-		cmocka_unit_test(an_unwritable_path_is_reported),
-	};
-
-	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }

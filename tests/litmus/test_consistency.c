@@ -3,16 +3,11 @@
  * The consistency models of hechtman14 3.3 over the protocols with ownership: what each lets be seen, and
  * what it never does.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <emu.h>
 #include <litmus/litmus.h>
 #include <litmus/torture.h>
@@ -112,17 +107,17 @@ static void expect_under(const char *protocol)
 	litmus_list_free(&list);
 }
 
-static void each_model_shows_its_outcomes_and_no_other_under_mttop_wb(void **state)
+TEST(each_model_shows_its_outcomes_and_no_other_under_mttop_wb)
 {
 	expect_under("mttop-wb");
 }
 
-static void each_model_shows_its_outcomes_and_no_other_under_rfo(void **state)
+TEST(each_model_shows_its_outcomes_and_no_other_under_rfo)
 {
 	expect_under("rfo");
 }
 
-static void a_model_claims_what_weaker_ones_claim(void **state)
+TEST(a_model_claims_what_weaker_ones_claim)
 {
 	static const char *const names[] = {"SC", "x86-TSO", "RMO"};
 	static const unsigned claimed[] = {
@@ -144,7 +139,7 @@ static void a_model_claims_what_weaker_ones_claim(void **state)
 }
 
 /* The public x86-TSO tests bind under sc-* and tso. */
-static void public_tests_of_x86_tso_show_nothing_forbidden(void **state)
+TEST(public_tests_of_x86_tso_show_nothing_forbidden)
 {
 	const char *const data = getenv("SHARED_DATA");
 	struct litmus_list list;
@@ -177,7 +172,7 @@ static void public_tests_of_x86_tso_show_nothing_forbidden(void **state)
 	litmus_list_free(&list);
 }
 
-static void random_programs_are_right_under_every_model(void **state)
+TEST(random_programs_are_right_under_every_model)
 {
 	static struct torture_result result;
 
@@ -197,7 +192,7 @@ static void random_programs_are_right_under_every_model(void **state)
 	}
 }
 
-static void a_protocol_without_ownership_is_refused(void **state)
+TEST(a_protocol_without_ownership_is_refused)
 {
 	const char *const settings[] = {models[2], NULL};
 	const struct litmus_options options = {
@@ -207,18 +202,4 @@ static void a_protocol_without_ownership_is_refused(void **state)
 	assert_true(litmus_run_visibility(&list.test[0], &options, &report) < 0);
 	assert_non_null(strstr(nvw_error_message(), "(rfo, mttop-wb), or to be none; found vi"));
 	litmus_list_free(&list);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_model_shows_its_outcomes_and_no_other_under_mttop_wb),
-		cmocka_unit_test(each_model_shows_its_outcomes_and_no_other_under_rfo),
-		cmocka_unit_test(a_model_claims_what_weaker_ones_claim),
-		cmocka_unit_test(public_tests_of_x86_tso_show_nothing_forbidden),
-		cmocka_unit_test(random_programs_are_right_under_every_model),
-		cmocka_unit_test(a_protocol_without_ownership_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Visibility: schedules are complete, shipped tests give their verdicts, faults in protocols show. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <emu.h>
 #include <litmus/internal.h>
 #include <litmus/litmus.h>
@@ -70,7 +65,7 @@ static unsigned failures(const struct litmus_list *list, const struct litmus_opt
 }
 
 /* Two operations of two threads are in 6 orders, three of one and two of another in 10. */
-static void every_order_of_the_operations_is_run_once(void **state)
+TEST(every_order_of_the_operations_is_run_once)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
@@ -92,7 +87,7 @@ static void every_order_of_the_operations_is_run_once(void **state)
 	assert_int_equal(report.schedules, 10 * report.situations);
 }
 
-static void a_budget_that_does_not_suffice_samples_and_says_so(void **state)
+TEST(a_budget_that_does_not_suffice_samples_and_says_so)
 {
 	const struct litmus_options options = {.protocol = "vi", .schedules = 5};
 
@@ -105,7 +100,7 @@ static void a_budget_that_does_not_suffice_samples_and_says_so(void **state)
 }
 
 /* What the search over orders does not vary, situations do. */
-static void situations_share_lines_fill_caches_and_warm_them(void **state)
+TEST(situations_share_lines_fill_caches_and_warm_them)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 	struct litmus_situation s;
@@ -133,7 +128,7 @@ static void situations_share_lines_fill_caches_and_warm_them(void **state)
  * Sequential consistency of one CU: all four final states of store buffering but the weak one, which needs
  * two CUs.
  */
-static void outcomes_are_counted_by_final_state(void **state)
+TEST(outcomes_are_counted_by_final_state)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 	uint64_t all = 0;
@@ -153,7 +148,7 @@ static void outcomes_are_counted_by_final_state(void **state)
 	assert_string_equal(litmus_report_verdict(&report), "not claimed, allowed seen");
 }
 
-static void a_barrier_that_somebody_misses_does_not_end(void **state)
+TEST(a_barrier_that_somebody_misses_does_not_end)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
@@ -164,7 +159,7 @@ static void a_barrier_that_somebody_misses_does_not_end(void **state)
 	assert_int_equal(report.seen, 0);
 }
 
-static void the_same_seed_gives_the_same_report(void **state)
+TEST(the_same_seed_gives_the_same_report)
 {
 	static struct litmus_report first;
 	const struct litmus_options options = {.protocol = "hlrc", .schedules = 7, .seed = 3};
@@ -178,7 +173,7 @@ static void the_same_seed_gives_the_same_report(void **state)
 	assert_memory_equal(&first, &report, sizeof first);
 }
 
-static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
+TEST(shipped_tests_give_their_verdicts_under_every_protocol)
 {
 	static const char *const files[] = {"hrf.litmus", "remote.litmus", "loads.litmus"};
 	const char *protocol, *citation, *summary;
@@ -198,7 +193,7 @@ static void shipped_tests_give_their_verdicts_under_every_protocol(void **state)
 }
 
 /* Releases and acquires drain store buffers: what a protocol claims, it keeps with them. */
-static void claims_hold_with_store_buffers(void **state)
+TEST(claims_hold_with_store_buffers)
 {
 	static const char *const settings[] = {
 		"store_buffer.entries=2", "store_buffer.order=unordered", NULL};
@@ -215,7 +210,7 @@ static void claims_hold_with_store_buffers(void **state)
 }
 
 /* A load is performed where it is issued: before an acquire it may miss what the acquire brings. */
-static void a_load_is_performed_where_it_is_issued(void **state)
+TEST(a_load_is_performed_where_it_is_issued)
 {
 	static const char *const protocols[] = {"vi", "dd", "hlrc"};
 	struct litmus_list list = load("loads.litmus");
@@ -236,7 +231,7 @@ static void a_load_is_performed_where_it_is_issued(void **state)
  * What a model allows and a protocol with scopes shows: if nothing weak were ever seen, nothing would be
  * tested.
  */
-static void what_scopes_leave_open_is_seen(void **state)
+TEST(what_scopes_leave_open_is_seen)
 {
 	static const char *const protocols[] = {"vi", "gh", "rsp"};
 	static const char *const names[] = {"hrf/work-group-scope-is-too-narrow",
@@ -262,7 +257,7 @@ static void what_scopes_leave_open_is_seen(void **state)
 }
 
 /* One fault, one test that notices. */
-static void a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome(void **state)
+TEST(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome)
 {
 	static const char mp[] = "hrf/message-passing-agent", rmw[] = "hrf/rmw-agent-loses-nothing",
 			  wg[] = "hrf/rmw-work-group-loses-nothing";
@@ -327,7 +322,7 @@ static void a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome(void 
 	litmus_list_free(&lists[1]);
 }
 
-static void protocols_without_the_notion_do_not_claim_remote_scopes(void **state)
+TEST(protocols_without_the_notion_do_not_claim_remote_scopes)
 {
 	const struct litmus_test test = {.model = "OpenCL + remote-scope promotion"},
 				 ptx = {.model = "PTX 6.0"}, tso = {.model = "x86-TSO"},
@@ -345,7 +340,7 @@ static void protocols_without_the_notion_do_not_claim_remote_scopes(void **state
 }
 
 /* One outcome, two verdicts of a model that nothing here claims: the report must not sound the same. */
-static void a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart(void **state)
+TEST(a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart)
 {
 	static const char *const said[][2] = {
 		{"forbidden", "not claimed, FORBIDDEN SEEN"}, {"allowed", "not claimed, allowed seen"}};
@@ -368,7 +363,7 @@ static void a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart(void
  * The stores before the barrier are read by another work-group that met none: only a release at the device's
  * scope helps.
  */
-static void a_barrier_with_device_scope_orders_memory_beyond_its_work_group(void **state)
+TEST(a_barrier_with_device_scope_orders_memory_beyond_its_work_group)
 {
 	static const struct {
 		const char *barrier;
@@ -390,7 +385,7 @@ static void a_barrier_with_device_scope_orders_memory_beyond_its_work_group(void
 	}
 }
 
-static void an_operation_is_carried_out_only_if_all_conditions_hold(void **state)
+TEST(an_operation_is_carried_out_only_if_all_conditions_hold)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
@@ -402,7 +397,7 @@ static void an_operation_is_carried_out_only_if_all_conditions_hold(void **state
 	assert_int_equal(report.seen, report.schedules);
 }
 
-static void a_thread_without_operations_does_nothing(void **state)
+TEST(a_thread_without_operations_does_nothing)
 {
 	const struct litmus_options options = {.protocol = "vi"};
 
@@ -413,7 +408,7 @@ static void a_thread_without_operations_does_nothing(void **state)
 	assert_int_equal(report.unfinished, 0);
 }
 
-static void public_tests_show_nothing_forbidden_where_it_is_claimed(void **state)
+TEST(public_tests_show_nothing_forbidden_where_it_is_claimed)
 {
 	skip_if_sanitized();
 	const char *const folder = getenv("SHARED_DATA"), *protocol, *citation, *summary;
@@ -432,29 +427,4 @@ static void public_tests_show_nothing_forbidden_where_it_is_claimed(void **state
 		assert_int_equal(failures(&list, &options), 0);
 	}
 	litmus_list_free(&list);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_order_of_the_operations_is_run_once),
-		cmocka_unit_test(a_budget_that_does_not_suffice_samples_and_says_so),
-		cmocka_unit_test(situations_share_lines_fill_caches_and_warm_them),
-		cmocka_unit_test(outcomes_are_counted_by_final_state),
-		cmocka_unit_test(a_barrier_that_somebody_misses_does_not_end),
-		cmocka_unit_test(the_same_seed_gives_the_same_report),
-		cmocka_unit_test(shipped_tests_give_their_verdicts_under_every_protocol),
-		cmocka_unit_test(claims_hold_with_store_buffers),
-		cmocka_unit_test(a_load_is_performed_where_it_is_issued),
-		cmocka_unit_test(what_scopes_leave_open_is_seen),
-		cmocka_unit_test(a_protocol_that_leaves_an_action_out_shows_a_forbidden_outcome),
-		cmocka_unit_test(protocols_without_the_notion_do_not_claim_remote_scopes),
-		cmocka_unit_test(a_forbidden_outcome_of_a_model_that_is_not_claimed_stands_apart),
-		cmocka_unit_test(a_barrier_with_device_scope_orders_memory_beyond_its_work_group),
-		cmocka_unit_test(an_operation_is_carried_out_only_if_all_conditions_hold),
-		cmocka_unit_test(a_thread_without_operations_does_nothing),
-		cmocka_unit_test(public_tests_show_nothing_forbidden_where_it_is_claimed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

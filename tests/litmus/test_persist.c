@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <litmus/litmus.h>
 
@@ -45,7 +44,7 @@ static void run(
 	}
 }
 
-static void every_test_gives_its_verdict_under_the_models_that_it_names(void **state)
+TEST(every_test_gives_its_verdict_under_the_models_that_it_names)
 {
 	unsigned verdicts = 0;
 
@@ -86,7 +85,7 @@ static const struct litmus_test *find(const char *name)
 }
 
 /* A machine whose barriers have a narrower scope than was asked for breaks the equation of the wider one. */
-static void barriers_of_too_narrow_a_scope_show(void **state)
+TEST(barriers_of_too_narrow_a_scope_show)
 {
 	static const struct {
 		const char *name;
@@ -118,7 +117,7 @@ static void barriers_of_too_narrow_a_scope_show(void **state)
 	}
 }
 
-static void the_equations_hold_under_every_family_of_protocols(void **state)
+TEST(the_equations_hold_under_every_family_of_protocols)
 {
 	static const char *const protocols[] = {
 		"gd", "rsp", "denovo-b", "dd", "hlrc", "no-l1", "wt", "quickrelease"};
@@ -137,13 +136,4 @@ static void the_equations_hold_under_every_family_of_protocols(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest list[] = {
-		cmocka_unit_test(every_test_gives_its_verdict_under_the_models_that_it_names),
-		cmocka_unit_test(barriers_of_too_narrow_a_scope_show),
-		cmocka_unit_test(the_equations_hold_under_every_family_of_protocols),
-	};
-
-	return cmocka_run_group_tests(list, load, unload);
-}
+GROUP(load, unload);

@@ -3,15 +3,10 @@
  * The next protocol: the skeletons of docs/protocols.md, brought along in a list of this executable's own,
  * are asked what all are asked, with nothing else said about them anywhere.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <litmus/litmus.h>
 #include <litmus/torture.h>
 
@@ -19,7 +14,7 @@ enum { PROGRAMS = 60, PROTOCOLS = 3 };
 
 static const char *const protocols[] = {"skeleton", "directory", "apart"};
 
-static void they_are_listed_behind_the_shipped_ones(void **state)
+TEST(they_are_listed_behind_the_shipped_ones)
 {
 	const char *names[PROTOCOLS] = {"", "", ""}, *citation, *summary;
 	unsigned n = 0;
@@ -32,7 +27,7 @@ static void they_are_listed_behind_the_shipped_ones(void **state)
 	assert_string_equal(names[(n + 2) % PROTOCOLS], "skeleton");
 }
 
-static void random_programs_are_right_under_them(void **state)
+TEST(random_programs_are_right_under_them)
 {
 	static struct torture_result result;
 
@@ -82,7 +77,7 @@ static unsigned missed_actions(const char *protocol)
 	return missed;
 }
 
-static void each_of_their_actions_is_missed(void **state)
+TEST(each_of_their_actions_is_missed)
 {
 	assert_true(missed_actions("skeleton") >= 8);
 	assert_true(missed_actions("directory") >= 8);
@@ -104,7 +99,7 @@ static void expect_verdicts(const char *protocol, const char *path)
 	litmus_list_free(&list);
 }
 
-static void litmus_tests_give_their_verdicts_under_them(void **state)
+TEST(litmus_tests_give_their_verdicts_under_them)
 {
 	static const char *const files[] = {"hrf.litmus", "remote.litmus", "loads.litmus"};
 	const char *const folder = getenv("LITMUS_TESTS");
@@ -140,7 +135,7 @@ static uint64_t both_miss_the_other_s_store(const char *const *settings, bool *r
 	return report.seen;
 }
 
-static void store_buffers_show_in_litmus_tests(void **state)
+TEST(store_buffers_show_in_litmus_tests)
 {
 	static const char *const buffers[] = {"store_buffer.entries=2", NULL};
 	static const char *const wait[] = {"store_buffer.entries=2", "store_buffer.loads=wait", NULL};
@@ -151,17 +146,4 @@ static void store_buffers_show_in_litmus_tests(void **state)
 	/* There are many more orders, which are sampled. */
 	assert_true(both_miss_the_other_s_store(buffers, &exhaustive) > 0);
 	assert_int_equal(both_miss_the_other_s_store(wait, &exhaustive), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(they_are_listed_behind_the_shipped_ones),
-		cmocka_unit_test(random_programs_are_right_under_them),
-		cmocka_unit_test(each_of_their_actions_is_missed),
-		cmocka_unit_test(litmus_tests_give_their_verdicts_under_them),
-		cmocka_unit_test(store_buffers_show_in_litmus_tests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <litmus/litmus.h>
 
@@ -28,7 +27,7 @@ static const struct litmus_test *parse(const char *text, struct litmus_list *lis
 	return list->test;
 }
 
-static void every_operation_is_read(void **state)
+TEST(every_operation_is_read)
 {
 	struct litmus_list list;
 	const struct litmus_test *const t = parse(
@@ -73,7 +72,7 @@ static void every_operation_is_read(void **state)
 	litmus_list_free(&list);
 }
 
-static void an_outcome_is_what_its_operators_say(void **state)
+TEST(an_outcome_is_what_its_operators_say)
 {
 	static const struct {
 		const char *outcome;
@@ -109,7 +108,7 @@ static void an_outcome_is_what_its_operators_say(void **state)
 	}
 }
 
-static void verdicts_name_persistency_models(void **state)
+TEST(verdicts_name_persistency_models)
 {
 	struct litmus_list list;
 	const struct litmus_test *t =
@@ -129,7 +128,7 @@ static void verdicts_name_persistency_models(void **state)
 	litmus_list_free(&list);
 }
 
-static void mistakes_are_named_with_file_and_line(void **state)
+TEST(mistakes_are_named_with_file_and_line)
 {
 	static const struct {
 		const char *text, *message;
@@ -214,7 +213,7 @@ static char *repeated(const char *before, const char *what, unsigned n, const ch
 	return strcat(text, after);
 }
 
-static void bounds_are_messages_and_not_overflows(void **state)
+TEST(bounds_are_messages_and_not_overflows)
 {
 	char *const texts[] = {
 		repeated(HEAD "P0@wg0{R(plain) r0<-x", "; R(plain) r0<-x", 40, "}" TAIL),
@@ -247,7 +246,7 @@ static int load_table(const char *text, struct litmus_list *list)
 	return error;
 }
 
-static void a_table_is_read_by_its_header_line(void **state)
+TEST(a_table_is_read_by_its_header_line)
 {
 	struct litmus_list list;
 
@@ -265,7 +264,7 @@ static void a_table_is_read_by_its_header_line(void **state)
 	litmus_list_free(&list);
 }
 
-static void mistakes_in_a_table_are_named_with_their_line(void **state)
+TEST(mistakes_in_a_table_are_named_with_their_line)
 {
 	static const char *const table[][2] = {
 		{"name\tmodel\tthreads\toutcome\n", ":1: expected a header line with a column \"verdict\""},
@@ -291,19 +290,4 @@ static void mistakes_in_a_table_are_named_with_their_line(void **state)
 		}
 		litmus_list_free(&list);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_operation_is_read),
-		cmocka_unit_test(an_outcome_is_what_its_operators_say),
-		cmocka_unit_test(verdicts_name_persistency_models),
-		cmocka_unit_test(mistakes_are_named_with_file_and_line),
-		cmocka_unit_test(bounds_are_messages_and_not_overflows),
-		cmocka_unit_test(a_table_is_read_by_its_header_line),
-		cmocka_unit_test(mistakes_in_a_table_are_named_with_their_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

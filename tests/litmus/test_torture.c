@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <litmus/torture.h>
 #include <litmus/torture_program.h>
@@ -32,7 +31,7 @@ static const char *protocol_name(unsigned i)
 	return emu_protocol_info(i, &name, &citation, &summary) ? name : NULL;
 }
 
-static void every_load_is_right_under_every_protocol(void **state)
+TEST(every_load_is_right_under_every_protocol)
 {
 	const char *protocol;
 
@@ -49,7 +48,7 @@ static void every_load_is_right_under_every_protocol(void **state)
 }
 
 /* Caches of a few lines: lines are recalled and replaced while others of their program are on their way. */
-static void every_load_is_right_in_tiny_caches(void **state)
+TEST(every_load_is_right_in_tiny_caches)
 {
 	static const char *const machines[][8] = {
 		{"persist.model=buffered-epoch", "l2.size=512B", "l2.ways=2", "l2.banks=1", NULL},
@@ -78,7 +77,7 @@ static void every_load_is_right_in_tiny_caches(void **state)
 }
 
 /* What a failing program ran on is told in whole. */
-static void the_listing_has_the_settings_that_replace_drawn_ones(void **state)
+TEST(the_listing_has_the_settings_that_replace_drawn_ones)
 {
 	static const char *const settings[] = {"l2.size=512B", "l2.ways=2", NULL};
 
@@ -93,7 +92,7 @@ static void the_listing_has_the_settings_that_replace_drawn_ones(void **state)
 }
 
 /* The actions without which a protocol would not be one, of each of them; debug builds may notice more. */
-static void a_protocol_without_one_of_its_actions_is_found(void **state)
+TEST(a_protocol_without_one_of_its_actions_is_found)
 {
 	static const char *const of[][2] = {
 		{"vi", "flush local L1"},
@@ -149,7 +148,7 @@ static void a_protocol_without_one_of_its_actions_is_found(void **state)
 	}
 }
 
-static void every_protocol_has_a_fault_that_is_found(void **state)
+TEST(every_protocol_has_a_fault_that_is_found)
 {
 	const char *protocol;
 
@@ -162,7 +161,7 @@ static void every_protocol_has_a_fault_that_is_found(void **state)
 	}
 }
 
-static void a_failing_program_fails_again_by_itself_and_shrinks(void **state)
+TEST(a_failing_program_fails_again_by_itself_and_shrinks)
 {
 	struct torture_options options = {.protocol = "vi",
 		.seed = 1,
@@ -184,7 +183,7 @@ static void a_failing_program_fails_again_by_itself_and_shrinks(void **state)
 	assert_string_equal(result.listing, first.listing);
 }
 
-static void a_seed_is_one_program(void **state)
+TEST(a_seed_is_one_program)
 {
 	struct torture_program *const a = malloc(sizeof *a), *const b = malloc(sizeof *b);
 
@@ -199,7 +198,7 @@ static void a_seed_is_one_program(void **state)
 }
 
 /* In this process, so that leaks of generation and run are noticed. */
-static void a_program_runs_in_the_process_that_asks(void **state)
+TEST(a_program_runs_in_the_process_that_asks)
 {
 	const struct nvw_pool_params params = {.heap_bytes = 64 << 10, .layout = "torture"};
 	struct torture_program *const program = malloc(sizeof *program);
@@ -222,7 +221,7 @@ static void a_program_runs_in_the_process_that_asks(void **state)
 }
 
 /* Of many programs, that they synchronize in every way at all. */
-static void programs_contain_every_style(void **state)
+TEST(programs_contain_every_style)
 {
 	struct torture_program *const p = malloc(sizeof *p);
 	unsigned steps[TORTURE_STYLE_COUNT] = {0}, local = 0, far = 0, meetings = 0, persist = 0;
@@ -251,7 +250,7 @@ static void programs_contain_every_style(void **state)
 }
 
 /* Buffered epochs would be refused there, so they are not drawn. */
-static void a_direct_mapped_l2_is_tortured_under_epochs_that_wait(void **state)
+TEST(a_direct_mapped_l2_is_tortured_under_epochs_that_wait)
 {
 	const char *const settings[] = {"l2.ways=1", NULL}, *const buffered[] = {
 								    "persist.model=buffered-epoch",
@@ -266,7 +265,7 @@ static void a_direct_mapped_l2_is_tortured_under_epochs_that_wait(void **state)
 }
 
 /* Nobody waits for the turn of a work-item that waits for room. */
-static void programs_end_where_settings_leave_room_for_few_work_groups(void **state)
+TEST(programs_end_where_settings_leave_room_for_few_work_groups)
 {
 	const char *const settings[] = {
 		"gpu.wavefronts_per_cu=6", "gpu.wavefront_width=1", "gpu.cus=1", NULL};
@@ -286,7 +285,7 @@ static void programs_end_where_settings_leave_room_for_few_work_groups(void **st
 }
 
 /* Fast NVRAM: work-items that poll do not poll for long. */
-static void strict_persistency_loads_right_values_under_every_protocol(void **state)
+TEST(strict_persistency_loads_right_values_under_every_protocol)
 {
 	const char *const settings[] = {"persist.model=strict", "nvram.write=1ns", NULL};
 
@@ -304,7 +303,7 @@ static void strict_persistency_loads_right_values_under_every_protocol(void **st
  * A second line has to find room while the first is on its way out. Debug builds check that the two do not
  * meet.
  */
-static void two_ways_of_the_l2_are_enough_under_every_protocol(void **state)
+TEST(two_ways_of_the_l2_are_enough_under_every_protocol)
 {
 	const char *const settings[] = {"l2.ways=2", NULL};
 	const char *protocol;
@@ -322,7 +321,7 @@ static void two_ways_of_the_l2_are_enough_under_every_protocol(void **state)
 	assert_false(result.failed);
 }
 
-static void a_wrong_setting_is_said(void **state)
+TEST(a_wrong_setting_is_said)
 {
 	const char *const settings[] = {"l1.ways=0", NULL};
 
@@ -331,26 +330,4 @@ static void a_wrong_setting_is_said(void **state)
 			&result),
 		NVW_E_CONFIG);
 	assert_non_null(strstr(nvw_error_message(), "l1.ways"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_load_is_right_under_every_protocol),
-		cmocka_unit_test(every_load_is_right_in_tiny_caches),
-		cmocka_unit_test(the_listing_has_the_settings_that_replace_drawn_ones),
-		cmocka_unit_test(a_protocol_without_one_of_its_actions_is_found),
-		cmocka_unit_test(every_protocol_has_a_fault_that_is_found),
-		cmocka_unit_test(a_failing_program_fails_again_by_itself_and_shrinks),
-		cmocka_unit_test(a_seed_is_one_program),
-		cmocka_unit_test(a_program_runs_in_the_process_that_asks),
-		cmocka_unit_test(programs_contain_every_style),
-		cmocka_unit_test(a_direct_mapped_l2_is_tortured_under_epochs_that_wait),
-		cmocka_unit_test(programs_end_where_settings_leave_room_for_few_work_groups),
-		cmocka_unit_test(strict_persistency_loads_right_values_under_every_protocol),
-		cmocka_unit_test(two_ways_of_the_l2_are_enough_under_every_protocol),
-		cmocka_unit_test(a_wrong_setting_is_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

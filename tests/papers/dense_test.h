@@ -6,12 +6,7 @@
 #ifndef TESTS_PAPERS_DENSE_TEST_H
 #define TESTS_PAPERS_DENSE_TEST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <math.h>
 #include <stdio.h>

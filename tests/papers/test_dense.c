@@ -62,7 +62,7 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 /* ---- Device and host ------------------------------------------------------------------------------- */
 
-static void kernels_compute_under_every_protocol_what_the_host_computes(void **state)
+TEST(kernels_compute_under_every_protocol_what_the_host_computes)
 {
 	const char *protocol, *citation, *summary;
 
@@ -76,7 +76,7 @@ static void kernels_compute_under_every_protocol_what_the_host_computes(void **s
 	}
 }
 
-static void results_do_not_depend_on_the_size_of_work_groups(void **state)
+TEST(results_do_not_depend_on_the_size_of_work_groups)
 {
 	for (unsigned k = 0; k < KERNELS; k++) {
 		static const char *const group_sizes[] = {"1", "7", "1024"};
@@ -93,7 +93,7 @@ static void results_do_not_depend_on_the_size_of_work_groups(void **state)
 	}
 }
 
-static void smallest_sizes_work(void **state)
+TEST(smallest_sizes_work)
 {
 	for (unsigned k = 0; k < KERNELS; k++) {
 		struct test t = begin(kernels[k].workload, kernels[k].smallest, "gd");
@@ -103,7 +103,7 @@ static void smallest_sizes_work(void **state)
 	}
 }
 
-static void a_flipped_bit_in_any_array_is_a_violation(void **state)
+TEST(a_flipped_bit_in_any_array_is_a_violation)
 {
 	for (unsigned k = 0; k < KERNELS; k++) {
 		struct test t = begin(kernels[k].workload, kernels[k].sizes, "gd");
@@ -131,7 +131,7 @@ static void a_flipped_bit_in_any_array_is_a_violation(void **state)
 	}
 }
 
-static void real_graphs_are_computed_alike(void **state)
+TEST(real_graphs_are_computed_alike)
 {
 	static const struct {
 		const struct nvw_workload *workload;
@@ -171,7 +171,7 @@ static bool has_same_inputs(const struct dense_plan *a, const struct dense_plan 
 	return true;
 }
 
-static void inputs_follow_from_the_seed(void **state)
+TEST(inputs_follow_from_the_seed)
 {
 	for (unsigned k = 0; k < KERNELS; k++) {
 		const struct nvw_workload *const w = kernels[k].workload;
@@ -188,7 +188,7 @@ static void inputs_follow_from_the_seed(void **state)
 	}
 }
 
-static void sizes_out_of_range_are_refused_by_name(void **state)
+TEST(sizes_out_of_range_are_refused_by_name)
 {
 	static const struct {
 		const struct nvw_workload *workload;
@@ -230,7 +230,7 @@ static double loss_of(const struct test *t, const float *weights)
 	return pow(0.1 - 1 / (1 + exp(-sum)), 2) / 2;
 }
 
-static void backprop_goes_down_the_gradient(void **state)
+TEST(backprop_goes_down_the_gradient)
 {
 	struct test t = begin(&nvw_workload_backprop, "size=40", "gd");
 	float *const before = input(&t, "weights"), *after;
@@ -252,7 +252,7 @@ static void backprop_goes_down_the_gradient(void **state)
 	end(&t);
 }
 
-static void pathfinder_finds_the_cheapest_way(void **state)
+TEST(pathfinder_finds_the_cheapest_way)
 {
 	static const int32_t weights[] = {3, 1, 9, 9, 2, //
 		9, 9, 5, 1, 9,                           //
@@ -270,7 +270,7 @@ static void pathfinder_finds_the_cheapest_way(void **state)
 	end(&t);
 }
 
-static void lud_factors_multiply_to_the_matrix(void **state)
+TEST(lud_factors_multiply_to_the_matrix)
 {
 	enum { N = 53 };
 	struct test t = begin(&nvw_workload_lud, "size=53", "gd");
@@ -294,7 +294,7 @@ static void lud_factors_multiply_to_the_matrix(void **state)
 }
 
 /* The second sequence has lost a letter of the first: three are alike, and a gap. */
-static void nw_aligns_across_a_gap(void **state)
+TEST(nw_aligns_across_a_gap)
 {
 	static const char *const first = "ABCD", *const second = "ACDE";
 	struct test t = begin(&nvw_workload_nw, "size=4", "gd");
@@ -311,7 +311,7 @@ static void nw_aligns_across_a_gap(void **state)
 	end(&t);
 }
 
-static void sgemm_by_a_shifted_unit_matrix_shifts_columns(void **state)
+TEST(sgemm_by_a_shifted_unit_matrix_shifts_columns)
 {
 	enum { ROWS = 37, COLUMNS = 51, INNER = 23 };
 	struct test t = begin(&nvw_workload_sgemm, "rows=37 columns=51 inner=23", "gd");
@@ -335,7 +335,7 @@ static void sgemm_by_a_shifted_unit_matrix_shifts_columns(void **state)
 }
 
 /* x*x + 2*y*y + 3*z*z curves by 12 everywhere: a step leaves 12 / 36 of it inside, and the rim alone. */
-static void stencil_measures_curvature(void **state)
+TEST(stencil_measures_curvature)
 {
 	enum { ROWS = 5, COLUMNS = 7, DEPTH = 4 };
 	struct test t = begin(&nvw_workload_stencil, "rows=5 columns=7 depth=4 iterations=1", "gd");
@@ -359,7 +359,7 @@ static void stencil_measures_curvature(void **state)
 }
 
 /* Without power and at the temperature of the air nothing happens; heat spreads to four neighbours alike. */
-static void hotspot_spreads_heat_evenly(void **state)
+TEST(hotspot_spreads_heat_evenly)
 {
 	enum { N = 5, MIDDLE = 12 };
 	struct test t = begin(&nvw_workload_hotspot, "rows=5 columns=5 iterations=1", "gd");
@@ -382,7 +382,7 @@ static void hotspot_spreads_heat_evenly(void **state)
 	end(&t);
 }
 
-static void nn_measures_distances(void **state)
+TEST(nn_measures_distances)
 {
 	struct test t = begin(&nvw_workload_nn, "size=3", "gd");
 	float *const places = input(&t, "places"), *distances;
@@ -396,7 +396,7 @@ static void nn_measures_distances(void **state)
 }
 
 /* Diffusion moves brightness between neighbours: the sum stays, the variance shrinks. */
-static void srad_smooths_and_keeps_the_brightness(void **state)
+TEST(srad_smooths_and_keeps_the_brightness)
 {
 	enum { PIXELS = 32 * 32 };
 	struct test t = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=4", "gd");
@@ -419,7 +419,7 @@ static void srad_smooths_and_keeps_the_brightness(void **state)
 }
 
 /* The transposed image has the transposed coefficients, but for the order of sums. */
-static void srad_treats_directions_alike(void **state)
+TEST(srad_treats_directions_alike)
 {
 	enum { N = 32 };
 	struct test t = begin(&nvw_workload_srad, "rows=32 columns=32 iterations=1", "gd");
@@ -442,7 +442,7 @@ static void srad_treats_directions_alike(void **state)
 }
 
 /* Actio and reactio: weighted with the charges that they act on, forces cancel. */
-static void lavamd_forces_cancel(void **state)
+TEST(lavamd_forces_cancel)
 {
 	enum { PARTICLES = 3 * 3 * 3 * 4 };
 	struct test t = begin(&nvw_workload_lavamd, "size=3 particles=4", "gd");
@@ -465,7 +465,7 @@ static void lavamd_forces_cancel(void **state)
 	end(&t);
 }
 
-static void lavamd_potential_is_gaussian(void **state)
+TEST(lavamd_potential_is_gaussian)
 {
 	struct test t = begin(&nvw_workload_lavamd, "size=1 particles=2", "gd");
 	double *const places = input(&t, "places"), *const charges = input(&t, "charges"), *forces;
@@ -479,31 +479,4 @@ static void lavamd_potential_is_gaussian(void **state)
 	assert_close(forces[7], 0.5 + 0.25 * exp(-4.5), 1e-12);
 	free(forces);
 	end(&t);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernels_compute_under_every_protocol_what_the_host_computes),
-		cmocka_unit_test(results_do_not_depend_on_the_size_of_work_groups),
-		cmocka_unit_test(smallest_sizes_work),
-		cmocka_unit_test(a_flipped_bit_in_any_array_is_a_violation),
-		cmocka_unit_test(real_graphs_are_computed_alike),
-		cmocka_unit_test(inputs_follow_from_the_seed),
-		cmocka_unit_test(sizes_out_of_range_are_refused_by_name),
-		cmocka_unit_test(backprop_goes_down_the_gradient),
-		cmocka_unit_test(pathfinder_finds_the_cheapest_way),
-		cmocka_unit_test(lud_factors_multiply_to_the_matrix),
-		cmocka_unit_test(nw_aligns_across_a_gap),
-		cmocka_unit_test(sgemm_by_a_shifted_unit_matrix_shifts_columns),
-		cmocka_unit_test(stencil_measures_curvature),
-		cmocka_unit_test(hotspot_spreads_heat_evenly),
-		cmocka_unit_test(nn_measures_distances),
-		cmocka_unit_test(srad_smooths_and_keeps_the_brightness),
-		cmocka_unit_test(srad_treats_directions_alike),
-		cmocka_unit_test(lavamd_forces_cancel),
-		cmocka_unit_test(lavamd_potential_is_gaussian),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

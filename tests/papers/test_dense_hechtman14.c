@@ -8,7 +8,7 @@ extern const struct nvw_workload nvw_workload_bfs, nvw_workload_kmeans, nvw_work
 	nvw_workload_lud, nvw_workload_backprop, nvw_workload_nw, nvw_workload_hotspot, nvw_workload_srad;
 
 /* On a grid the level is the number of steps to the right and down. */
-static void bfs_levels_of_a_grid_are_distances(void **state)
+TEST(bfs_levels_of_a_grid_are_distances)
 {
 	enum { WIDTH = 11, HEIGHT = 7 };
 	struct test t = begin(&nvw_workload_bfs, "graph=grid:11x7", "gd");
@@ -25,7 +25,7 @@ static void bfs_levels_of_a_grid_are_distances(void **state)
 }
 
 /* Points in three heaps far apart, in turns: the first three begin, and each takes its heap. */
-static void kmeans_finds_heaps(void **state)
+TEST(kmeans_finds_heaps)
 {
 	enum { POINTS = 99, HEAPS = 3 };
 	struct test t = begin(&nvw_workload_kmeans, "size=99 features=2 clusters=3", "gd");
@@ -52,7 +52,7 @@ static void kmeans_finds_heaps(void **state)
 	end(&t);
 }
 
-static void histogram_counts_every_value_once(void **state)
+TEST(histogram_counts_every_value_once)
 {
 	struct test t = begin(&nvw_workload_histogram, "size=1000 batches=3", "gd");
 	uint32_t *const values = input(&t, "values"), *bins;
@@ -69,7 +69,7 @@ static void histogram_counts_every_value_once(void **state)
 	end(&t);
 }
 
-static void reduction_adds_up_the_first_numbers(void **state)
+TEST(reduction_adds_up_the_first_numbers)
 {
 	enum { N = 3001 };
 	struct test t = begin(&nvw_workload_reduction, "size=3001 group-size=32", "gd");
@@ -87,7 +87,7 @@ static void reduction_adds_up_the_first_numbers(void **state)
 }
 
 /* The basis is orthogonal: squares keep their sum, and the mean of a block is 1/8 of its first element. */
-static void dct_keeps_energy_and_mean(void **state)
+TEST(dct_keeps_energy_and_mean)
 {
 	enum { COLUMNS = 24, PIXELS = 16 * COLUMNS };
 	struct test t = begin(&nvw_workload_dct, "rows=2 columns=3", "gd");
@@ -109,7 +109,7 @@ static void dct_keeps_energy_and_mean(void **state)
 }
 
 /* Of a matrix and a vector of ones, the product is the number of neighbours. */
-static void spmv_of_ones_counts_neighbours(void **state)
+TEST(spmv_of_ones_counts_neighbours)
 {
 	enum { WIDTH = 9, HEIGHT = 4 };
 	struct test t = begin(&nvw_workload_spmv, "graph=grid:9x4", "gd");
@@ -139,7 +139,7 @@ static int compare_keys(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void sort_sorts(void **state)
+TEST(sort_sorts)
 {
 	enum { N = 301 };
 	struct test t = begin(&nvw_workload_sort, "size=301", "gd");
@@ -158,7 +158,7 @@ static void sort_sorts(void **state)
 }
 
 /* On a path there is one way; the weights there and back differ. */
-static void apsp_walks_along_a_path(void **state)
+TEST(apsp_walks_along_a_path)
 {
 	enum { N = 29 };
 	struct test t = begin(&nvw_workload_apsp, "graph=grid:29x1", "gd");
@@ -179,7 +179,7 @@ static void apsp_walks_along_a_path(void **state)
 }
 
 /* A single bright pixel leaves the filter, turned around, about it. */
-static void convolution_of_a_point_is_the_filter(void **state)
+TEST(convolution_of_a_point_is_the_filter)
 {
 	enum { ROWS = 9, COLUMNS = 12, WIDTH = 3, Y = 5, X = 7 };
 	struct test t = begin(&nvw_workload_convolution, "rows=9 columns=12 width=3", "gd");
@@ -204,7 +204,7 @@ static void convolution_of_a_point_is_the_filter(void **state)
 }
 
 /* A wave of frequency 5 is one line of the spectrum. */
-static void fft_finds_the_frequency_of_a_wave(void **state)
+TEST(fft_finds_the_frequency_of_a_wave)
 {
 	enum { N = 256, FREQUENCY = 5 };
 	struct test t = begin(&nvw_workload_fft, "stages=8", "gd");
@@ -225,7 +225,7 @@ static void fft_finds_the_frequency_of_a_wave(void **state)
 }
 
 /* Accelerations by all other bodies, in double. */
-static void barnes_hut_is_near_the_direct_sum(void **state)
+TEST(barnes_hut_is_near_the_direct_sum)
 {
 	enum { N = 200 };
 	struct test t = begin(&nvw_workload_barnes_hut, "size=200 steps=1", "gd");
@@ -261,7 +261,7 @@ static void barnes_hut_is_near_the_direct_sum(void **state)
 }
 
 /* With a tiny theta no cell stands for bodies, and actions equal reactions: the momentum stays. */
-static void barnes_hut_without_cells_keeps_the_momentum(void **state)
+TEST(barnes_hut_without_cells_keeps_the_momentum)
 {
 	enum { N = 60 };
 	struct test t = begin(&nvw_workload_barnes_hut, "size=60 steps=2 theta=1", "gd");
@@ -286,7 +286,7 @@ static void barnes_hut_without_cells_keeps_the_momentum(void **state)
 }
 
 /* The certificate of distances: no edge is a short cut, and the last edge of a way exists. */
-static void dijkstra_finds_ways_that_no_edge_shortens(void **state)
+TEST(dijkstra_finds_ways_that_no_edge_shortens)
 {
 	enum { N = 41, FAR = 1 << 29 };
 	struct test t = begin(&nvw_workload_dijkstra, "size=41", "gd");
@@ -317,7 +317,7 @@ static void dijkstra_finds_ways_that_no_edge_shortens(void **state)
 }
 
 /* Without that a launch would go one step along the path; the last launch finds nothing. */
-static void apsp_sees_distances_that_others_find_in_the_same_launch(void **state)
+TEST(apsp_sees_distances_that_others_find_in_the_same_launch)
 {
 	static const char *const options[] = {"graph=grid:29x1 sweeps=1", "graph=grid:29x1 sweeps=4"};
 	static const uint64_t most[] = {29, 29 / 2};
@@ -332,7 +332,7 @@ static void apsp_sees_distances_that_others_find_in_the_same_launch(void **state
 }
 
 /* Also where a work-group has parts of a block, or several blocks; and nothing of it goes through a cache. */
-static void scratchpads_change_no_result_and_save_accesses(void **state)
+TEST(scratchpads_change_no_result_and_save_accesses)
 {
 	static const struct {
 		const struct nvw_workload *workload;
@@ -369,7 +369,7 @@ static void scratchpads_change_no_result_and_save_accesses(void **state)
 }
 
 /* Of its two arrays, hotspot compares the one with the last temperatures, whatever the number of launches. */
-static void hotspot_compares_the_last_temperatures_with_scratchpads(void **state)
+TEST(hotspot_compares_the_last_temperatures_with_scratchpads)
 {
 	static const struct {
 		const char *sizes, *array;
@@ -394,7 +394,7 @@ static void hotspot_compares_the_last_temperatures_with_scratchpads(void **state
 	}
 }
 
-static void graphs_that_are_too_large_are_refused(void **state)
+TEST(graphs_that_are_too_large_are_refused)
 {
 	void *plan;
 
@@ -402,29 +402,4 @@ static void graphs_that_are_too_large_are_refused(void **state)
 	assert_string_equal(
 		nvw_error_message(), "apsp: --graph: expected a graph of at most 4096 nodes, found 4097");
 	assert_int_equal(prepare(&nvw_workload_bfs, "graph=grid:0x1", 1, &plan), NVW_E_USAGE);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bfs_levels_of_a_grid_are_distances),
-		cmocka_unit_test(kmeans_finds_heaps),
-		cmocka_unit_test(histogram_counts_every_value_once),
-		cmocka_unit_test(reduction_adds_up_the_first_numbers),
-		cmocka_unit_test(dct_keeps_energy_and_mean),
-		cmocka_unit_test(spmv_of_ones_counts_neighbours),
-		cmocka_unit_test(sort_sorts),
-		cmocka_unit_test(apsp_walks_along_a_path),
-		cmocka_unit_test(apsp_sees_distances_that_others_find_in_the_same_launch),
-		cmocka_unit_test(convolution_of_a_point_is_the_filter),
-		cmocka_unit_test(fft_finds_the_frequency_of_a_wave),
-		cmocka_unit_test(barnes_hut_is_near_the_direct_sum),
-		cmocka_unit_test(barnes_hut_without_cells_keeps_the_momentum),
-		cmocka_unit_test(dijkstra_finds_ways_that_no_edge_shortens),
-		cmocka_unit_test(scratchpads_change_no_result_and_save_accesses),
-		cmocka_unit_test(hotspot_compares_the_last_temperatures_with_scratchpads),
-		cmocka_unit_test(graphs_that_are_too_large_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@ extern const struct nvw_workload nvw_workload_vec_cpy, nvw_workload_cache_reuse,
 	nvw_workload_bc, nvw_workload_fw, nvw_workload_mis, nvw_workload_dgemm, nvw_workload_lulesh_proxy,
 	nvw_workload_snap_proxy, nvw_workload_hpgmg_proxy;
 
-static void vec_cpy_leaves_two_equal_vectors(void **state)
+TEST(vec_cpy_leaves_two_equal_vectors)
 {
 	struct test t = begin(&nvw_workload_vec_cpy, "size=1000", "gd");
 	int32_t *to;
@@ -20,7 +20,7 @@ static void vec_cpy_leaves_two_equal_vectors(void **state)
 	end(&t);
 }
 
-static void cache_reuse_adds_once_per_launch(void **state)
+TEST(cache_reuse_adds_once_per_launch)
 {
 	struct test t = begin(&nvw_workload_cache_reuse, "size=100", "gd");
 	uint32_t *const read = input(&t, "read"), *const before = input(&t, "updated"), *after;
@@ -40,7 +40,7 @@ static void cache_reuse_adds_once_per_launch(void **state)
 }
 
 /* Work-groups 0 to 8 add 1 to 9, three times, and account i has the factor 2 i + 1. */
-static void fg_share_loses_no_update(void **state)
+TEST(fg_share_loses_no_update)
 {
 	struct test t = begin(&nvw_workload_fg_share, "groups=9 accounts=40 rounds=3 group-size=16", "dd");
 	uint32_t *const before = input(&t, "ledger"), *after;
@@ -63,7 +63,7 @@ static void fg_share_loses_no_update(void **state)
  * On a path of n nodes, node v is on the ways between the v before it and the n - 1 - v behind it, there and
  * back.
  */
-static void bc_counts_the_ways_through_a_path(void **state)
+TEST(bc_counts_the_ways_through_a_path)
 {
 	enum { N = 13 };
 	struct test t = begin(&nvw_workload_bc, "graph=grid:13x1 sources=13", "gd");
@@ -82,7 +82,7 @@ static void bc_counts_the_ways_through_a_path(void **state)
  * Between opposite corners of a square there are two shortest paths: each other corner has half of one, there
  * and back.
  */
-static void bc_divides_paths_of_equal_length(void **state)
+TEST(bc_divides_paths_of_equal_length)
 {
 	struct test t = begin(&nvw_workload_bc, "graph=grid:2x2 sources=4", "gd");
 	double *centrality;
@@ -97,7 +97,7 @@ static void bc_divides_paths_of_equal_length(void **state)
 }
 
 /* The certificate of distances: no edge is a short cut, and the last edge of a way exists. */
-static void fw_finds_ways_that_no_edge_shortens(void **state)
+TEST(fw_finds_ways_that_no_edge_shortens)
 {
 	enum { N = 37, FAR = 1 << 29 };
 	struct test t = begin(&nvw_workload_fw, "size=37", "gd");
@@ -127,7 +127,7 @@ static void fw_finds_ways_that_no_edge_shortens(void **state)
 	end(&t);
 }
 
-static void mis_is_independent_and_maximal(void **state)
+TEST(mis_is_independent_and_maximal)
 {
 	struct test t = begin(&nvw_workload_mis, "graph=rmat:8:4", "gd");
 	const struct graph *const g = &t.plan->graph;
@@ -150,7 +150,7 @@ static void mis_is_independent_and_maximal(void **state)
 	end(&t);
 }
 
-static void dgemm_by_a_unit_matrix_adds_half_of_the_result(void **state)
+TEST(dgemm_by_a_unit_matrix_adds_half_of_the_result)
 {
 	enum { ROWS = 9, COLUMNS = 7 };
 	struct test t = begin(&nvw_workload_dgemm, "rows=9 columns=7 inner=7", "gd");
@@ -172,7 +172,7 @@ static void dgemm_by_a_unit_matrix_adds_half_of_the_result(void **state)
 /* ---- The proxies ----------------------------------------------------------------------------------- */
 
 /* Element (x, y, z) and element (y, x, z) have the same blast, if they begin alike. */
-static void lulesh_blast_is_the_same_in_all_directions(void **state)
+TEST(lulesh_blast_is_the_same_in_all_directions)
 {
 	enum { N = 5, ELEMENTS = N * N * N };
 	struct test t = begin(&nvw_workload_lulesh_proxy, "size=5 steps=20", "gd");
@@ -200,7 +200,7 @@ static void lulesh_blast_is_the_same_in_all_directions(void **state)
 }
 
 /* Energy becomes motion, and little is lost: forces and volumes belong together. */
-static void lulesh_keeps_energy(void **state)
+TEST(lulesh_keeps_energy)
 {
 	enum { N = 5, NODES = (N + 1) * (N + 1) * (N + 1) };
 	struct test t = begin(&nvw_workload_lulesh_proxy, "size=5 steps=30", "gd");
@@ -227,7 +227,7 @@ static void lulesh_keeps_energy(void **state)
  * Uniform matter: the flux is the same seen from all corners, as the directions are, and largest in the
  * middle.
  */
-static void snap_flux_is_symmetric(void **state)
+TEST(snap_flux_is_symmetric)
 {
 	enum { N = 5, CELLS = N * N * N };
 	struct test t = begin(&nvw_workload_snap_proxy, "size=5 iterations=3", "gd");
@@ -255,7 +255,7 @@ static void snap_flux_is_symmetric(void **state)
  * Far from the walls of thick matter, what is emitted is absorbed: the flux is the emission over the cross
  * section.
  */
-static void snap_flux_in_thick_matter_is_local(void **state)
+TEST(snap_flux_in_thick_matter_is_local)
 {
 	enum { N = 5, CELLS = N * N * N };
 	struct test t = begin(&nvw_workload_snap_proxy, "size=5 iterations=1", "gd");
@@ -290,7 +290,7 @@ static double defect(const double *u, const double *right_side, int n)
 	return most;
 }
 
-static void hpgmg_halves_the_defect_in_each_cycle(void **state)
+TEST(hpgmg_halves_the_defect_in_each_cycle)
 {
 	static const char *const options[] = {"levels=4 cycles=1", "levels=4 cycles=3", "levels=4 cycles=5"};
 	double last = 0;
@@ -308,25 +308,4 @@ static void hpgmg_halves_the_defect_in_each_cycle(void **state)
 		free(solution);
 		end(&t);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(vec_cpy_leaves_two_equal_vectors),
-		cmocka_unit_test(cache_reuse_adds_once_per_launch),
-		cmocka_unit_test(fg_share_loses_no_update),
-		cmocka_unit_test(bc_counts_the_ways_through_a_path),
-		cmocka_unit_test(bc_divides_paths_of_equal_length),
-		cmocka_unit_test(fw_finds_ways_that_no_edge_shortens),
-		cmocka_unit_test(mis_is_independent_and_maximal),
-		cmocka_unit_test(dgemm_by_a_unit_matrix_adds_half_of_the_result),
-		cmocka_unit_test(lulesh_blast_is_the_same_in_all_directions),
-		cmocka_unit_test(lulesh_keeps_energy),
-		cmocka_unit_test(snap_flux_is_symmetric),
-		cmocka_unit_test(snap_flux_in_thick_matter_is_local),
-		cmocka_unit_test(hpgmg_halves_the_defect_in_each_cycle),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "../workloads/ideal.h"
 
@@ -73,7 +72,7 @@ static struct graph_plan *verified(enum graph_algorithm a, const struct ideal_op
 
 /* ---- Results --------------------------------------------------------------------------------------- */
 
-static void every_scenario_gives_the_same_results_in_any_interleaving(void **state)
+TEST(every_scenario_gives_the_same_results_in_any_interleaving)
 {
 	static const char *const scenarios[] = {
 		"baseline", "scope-only", "steal-only", "rsp", "denovo-b", "hlrc", "hlrc-scoped"};
@@ -94,7 +93,7 @@ static void every_scenario_gives_the_same_results_in_any_interleaving(void **sta
 	assert_true(stolen > 100);
 }
 
-static void shapes_of_queues_groups_and_tasks_do_not_matter(void **state)
+TEST(shapes_of_queues_groups_and_tasks_do_not_matter)
 {
 	static const char *const shapes[][3] = {{"1", "1", "0"}, {"1", "64", "1"}, {"7", "5", "200"},
 		{"100", "2", "0"}, {"3", "70", "9"}, {"200", "3", "2"}};
@@ -110,7 +109,7 @@ static void shapes_of_queues_groups_and_tasks_do_not_matter(void **state)
 	}
 }
 
-static void shortest_paths_end_as_dijkstra_says(void **state)
+TEST(shortest_paths_end_as_dijkstra_says)
 {
 	struct graph_plan *const p = verified(GRAPH_SSSP,
 		OPTIONS({"graph", "grid:9x8"}, {"source", "30"}, {"queues", "4"}, {"group-size", "8"},
@@ -122,7 +121,7 @@ static void shortest_paths_end_as_dijkstra_says(void **state)
 }
 
 /* Node 68 of a chain alone changes in the first iteration when distances are from node 69. */
-static void one_work_item_that_finds_more_to_do_is_enough(void **state)
+TEST(one_work_item_that_finds_more_to_do_is_enough)
 {
 	struct graph_plan *const p = verified(GRAPH_SSSP,
 		OPTIONS({"graph", "grid:1x70"}, {"source", "69"}, {"queues", "1"}, {"group-size", "70"}), 1);
@@ -131,7 +130,7 @@ static void one_work_item_that_finds_more_to_do_is_enough(void **state)
 	graph_dispose(p);
 }
 
-static void a_coloring_ends_with_every_node_colored(void **state)
+TEST(a_coloring_ends_with_every_node_colored)
 {
 	struct graph_plan *const p = verified(GRAPH_COLOR,
 		OPTIONS({"graph", "rmat:7:4"}, {"queues", "4"}, {"group-size", "8"},
@@ -142,7 +141,7 @@ static void a_coloring_ends_with_every_node_colored(void **state)
 	graph_dispose(p);
 }
 
-static void page_rank_stops_when_ranks_move_less_than_epsilon(void **state)
+TEST(page_rank_stops_when_ranks_move_less_than_epsilon)
 {
 	struct graph_plan *const p = verified(GRAPH_PAGERANK,
 		OPTIONS({"graph", "grid:8x8"}, {"queues", "4"}, {"group-size", "8"}, {"epsilon", "0.01"},
@@ -154,7 +153,7 @@ static void page_rank_stops_when_ranks_move_less_than_epsilon(void **state)
 }
 
 /* On a ring every node has rank 1 from the start. */
-static void page_rank_of_a_regular_graph_is_one(void **state)
+TEST(page_rank_of_a_regular_graph_is_one)
 {
 	struct graph_plan *const p = verified(
 		GRAPH_PAGERANK, OPTIONS({"graph", "grid:2x2"}, {"queues", "2"}, {"group-size", "2"}), 1);
@@ -170,7 +169,7 @@ static void page_rank_of_a_regular_graph_is_one(void **state)
 	graph_dispose(p);
 }
 
-static void nodes_that_cannot_be_reached_stay_far(void **state)
+TEST(nodes_that_cannot_be_reached_stay_far)
 {
 	char path[] = "/tmp/nvwave-graph-XXXXXX";
 	const int fd = mkstemp(path);
@@ -196,7 +195,7 @@ static void nodes_that_cannot_be_reached_stay_far(void **state)
 	unlink(path);
 }
 
-static void weights_are_symmetric_and_within_bounds(void **state)
+TEST(weights_are_symmetric_and_within_bounds)
 {
 	uint32_t least = UINT32_MAX, most = 0;
 
@@ -213,7 +212,7 @@ static void weights_are_symmetric_and_within_bounds(void **state)
 	assert_int_equal(most, GRAPH_WEIGHT_MAX);
 }
 
-static void every_node_is_in_one_task(void **state)
+TEST(every_node_is_in_one_task)
 {
 	for (uint64_t nodes = 1; nodes < 40; nodes++) {
 		for (uint64_t queues = 1; queues < 9; queues++) {
@@ -270,7 +269,7 @@ static void stop_early(struct graph_plan *p, struct nvw_machine *m)
 	p->iterations--;
 }
 
-static void wrong_values_are_noticed(void **state)
+TEST(wrong_values_are_noticed)
 {
 	expect_violation(GRAPH_SSSP, change_value, "distance of node 35");
 	expect_violation(GRAPH_COLOR, change_value, "colour of node 35");
@@ -278,7 +277,7 @@ static void wrong_values_are_noticed(void **state)
 	expect_violation(GRAPH_PAGERANK, change_value, "rank of 1 of 36 nodes are wrong");
 }
 
-static void lost_tasks_and_iterations_are_noticed(void **state)
+TEST(lost_tasks_and_iterations_are_noticed)
 {
 	expect_violation(GRAPH_COLOR, lose_task, "taken once");
 	expect_violation(GRAPH_SSSP, stop_early, "iterations: expected");
@@ -286,7 +285,7 @@ static void lost_tasks_and_iterations_are_noticed(void **state)
 
 /* ---- Options --------------------------------------------------------------------------------------- */
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	static const struct {
 		enum graph_algorithm algorithm;
@@ -317,25 +316,4 @@ static void bad_options_are_refused(void **state)
 				bad[i].option.value, error, bad[i].part, nvw_error_message());
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_scenario_gives_the_same_results_in_any_interleaving),
-		cmocka_unit_test(shapes_of_queues_groups_and_tasks_do_not_matter),
-		cmocka_unit_test(shortest_paths_end_as_dijkstra_says),
-		cmocka_unit_test(one_work_item_that_finds_more_to_do_is_enough),
-		cmocka_unit_test(a_coloring_ends_with_every_node_colored),
-		cmocka_unit_test(page_rank_stops_when_ranks_move_less_than_epsilon),
-		cmocka_unit_test(page_rank_of_a_regular_graph_is_one),
-		cmocka_unit_test(nodes_that_cannot_be_reached_stay_far),
-		cmocka_unit_test(weights_are_symmetric_and_within_bounds),
-		cmocka_unit_test(every_node_is_in_one_task),
-		cmocka_unit_test(wrong_values_are_noticed),
-		cmocka_unit_test(lost_tasks_and_iterations_are_noticed),
-		cmocka_unit_test(bad_options_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs from files and generators: what is promised in graph.h. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <cmocka.h>
+
 #include <nvw/random.h>
 
 #include "common/skip.h"
@@ -144,13 +144,13 @@ static void refused(const char *name, const char *text, const char *part)
 
 /* ---- Readers --------------------------------------------------------------------------------------- */
 
-static void pace_edges_are_read_in_both_directions(void **state)
+TEST(pace_edges_are_read_in_both_directions, NULL, remove_file)
 {
 	put("a.gr", "c a path and a lonely node\np tw 4 2\n1 2\nc between\n3 2\n");
 	expect_rows("0:1 1:0,2 2:1 3:");
 }
 
-static void dimacs_arcs_lose_weights_loops_and_repetitions(void **state)
+TEST(dimacs_arcs_lose_weights_loops_and_repetitions, NULL, remove_file)
 {
 	put("anything", "c road\np sp 3 5\na 1 2 10\na 2 1 10\na 3 3 1\r\na 2 3 -7.5e3\na 2 3 4\n");
 	expect_rows("0:1 1:0,2 2:1");
@@ -158,7 +158,7 @@ static void dimacs_arcs_lose_weights_loops_and_repetitions(void **state)
 	expect_rows("0:1,2 1:0 2:0");
 }
 
-static void metis_rows_may_be_blank_and_weighted(void **state)
+TEST(metis_rows_may_be_blank_and_weighted, NULL, remove_file)
 {
 	put("a.graph", "% comment\n4 2\n2\n1 3\n% between\n2\n\n");
 	expect_rows("0:1 1:0,2 2:1 3:");
@@ -166,7 +166,7 @@ static void metis_rows_may_be_blank_and_weighted(void **state)
 	expect_rows("0:1 1:0,2 2:1");
 }
 
-static void matrices_of_every_field_and_symmetry_are_read(void **state)
+TEST(matrices_of_every_field_and_symmetry_are_read, NULL, remove_file)
 {
 	put("a.mtx",
 		"%%MatrixMarket matrix coordinate real general\n% c\n\n3 3 4\n1 1 5\n1 2 -1.5e-3\n2 1 7\n3 "
@@ -179,13 +179,13 @@ static void matrices_of_every_field_and_symmetry_are_read(void **state)
 	expect_rows("0:1 1:0");
 }
 
-static void edge_lists_are_renumbered_in_order_of_appearance(void **state)
+TEST(edge_lists_are_renumbered_in_order_of_appearance, NULL, remove_file)
 {
 	put("a.txt", "# from to\n18446744073709551615\t7\n7 0\n\n0 7 3.5\n% end\n5 5");
 	expect_rows("0:1 1:0,2 2:1 3:");
 }
 
-static void edge_lists_may_have_many_different_numbers(void **state)
+TEST(edge_lists_may_have_many_different_numbers, NULL, remove_file)
 {
 	enum { EDGES = 5000 };
 	char *const text = malloc(EDGES * 50);
@@ -207,7 +207,7 @@ static void edge_lists_may_have_many_different_numbers(void **state)
 	graph_free(&g);
 }
 
-static void compressed_files_are_read_as_what_is_in_them(void **state)
+TEST(compressed_files_are_read_as_what_is_in_them, NULL, remove_file)
 {
 	put_compressed("a.gr.gz", "p tw 3 1\n1 3\n", archive_write_add_filter_gzip);
 	expect_rows("0:2 1: 2:0");
@@ -217,7 +217,7 @@ static void compressed_files_are_read_as_what_is_in_them(void **state)
 	expect_rows("0:1 1:0");
 }
 
-static void malformed_lines_are_named_with_what_was_expected(void **state)
+TEST(malformed_lines_are_named_with_what_was_expected, NULL, remove_file)
 {
 	refused("a.gr", "p tw 3 1\n1 4\n",
 		"a.gr:2: expected \"u v\", \"e u v\" or \"a u v weight\" with nodes from 1 to 3, found \"1 "
@@ -253,7 +253,7 @@ static void malformed_lines_are_named_with_what_was_expected(void **state)
 	refused("a.txt", "# nothing\n\n", "found none in 2 lines");
 }
 
-static void counts_that_do_not_agree_are_refused(void **state)
+TEST(counts_that_do_not_agree_are_refused, NULL, remove_file)
 {
 	refused("a.gr", "c\np tw 3 2\n1 2\n", "expected 2 lines of edges, as line 2 says, found 1");
 	refused("a.gr", "p tw 3 1\n1 2\n2 3\n", "expected 1 lines of edges, as line 1 says, found 2");
@@ -264,7 +264,7 @@ static void counts_that_do_not_agree_are_refused(void **state)
 		"expected 2 entries, as line 2 says, found 1");
 }
 
-static void absent_empty_and_truncated_files_are_refused(void **state)
+TEST(absent_empty_and_truncated_files_are_refused, NULL, remove_file)
 {
 	expect_refusal("/tmp/nvwave/no/such.gr", NVW_E_INPUT, "No such file");
 	expect_refusal("/tmp", NVW_E_INPUT, "found a folder");
@@ -275,7 +275,7 @@ static void absent_empty_and_truncated_files_are_refused(void **state)
 }
 
 /* Whatever the bytes are: a graph or a message, under every reader. AddressSanitizer looks on. */
-static void no_bytes_break_a_reader(void **state)
+TEST(no_bytes_break_a_reader, NULL, remove_file)
 {
 	static const char *const names[] = {"x.gr", "x.graph", "x.mtx", "x.txt"};
 	static const char *const seeds[] = {"p sp 4 3\na 1 2 3\na 2 3 4\na 4 1 1\n",
@@ -310,7 +310,7 @@ static void no_bytes_break_a_reader(void **state)
 
 /* ---- Generators ------------------------------------------------------------------------------------ */
 
-static void a_grid_has_four_neighbours_inside(void **state)
+TEST(a_grid_has_four_neighbours_inside)
 {
 	struct graph g = make("grid:5x3", 1);
 
@@ -334,7 +334,7 @@ static uint32_t largest_degree(const struct graph *g)
 	return largest;
 }
 
-static void rmat_has_hubs(void **state)
+TEST(rmat_has_hubs)
 {
 	struct graph g = make("rmat:10:8", 1);
 
@@ -369,7 +369,7 @@ static uint32_t reach(const struct graph *g, uint32_t *ret_steps)
 	return end;
 }
 
-static void roads_are_connected_sparse_and_long(void **state)
+TEST(roads_are_connected_sparse_and_long)
 {
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		uint32_t steps, chains = 0;
@@ -388,7 +388,7 @@ static void roads_are_connected_sparse_and_long(void **state)
 	}
 }
 
-static void every_size_of_road_comes_out_exactly(void **state)
+TEST(every_size_of_road_comes_out_exactly)
 {
 	for (unsigned n = 12; n < 200; n++) {
 		char name[32];
@@ -404,7 +404,7 @@ static void every_size_of_road_comes_out_exactly(void **state)
 	}
 }
 
-static void chung_lu_graphs_have_their_sizes_hubs_and_half_of_their_edges_near(void **state)
+TEST(chung_lu_graphs_have_their_sizes_hubs_and_half_of_their_edges_near)
 {
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct graph g = make("chung-lu:64810:501186", seed);
@@ -425,7 +425,7 @@ static void chung_lu_graphs_have_their_sizes_hubs_and_half_of_their_edges_near(v
 	}
 }
 
-static void the_same_seed_makes_the_same_graph(void **state)
+TEST(the_same_seed_makes_the_same_graph)
 {
 	static const char *const names[] = {"rmat:8", "road:500", "grid:10x10", "chung-lu:500:3000"};
 
@@ -442,7 +442,7 @@ static void the_same_seed_makes_the_same_graph(void **state)
 	}
 }
 
-static void bad_generators_are_refused(void **state)
+TEST(bad_generators_are_refused)
 {
 	static const char *const bad[] = {"grid:", "grid:0x4", "grid:4", "grid:4x", "grid:4x4x",
 		"grid:9999x9999999", "grid:-1x4", "rmat:", "rmat:0", "rmat:26", "rmat:4:", "rmat:4:0",
@@ -460,7 +460,7 @@ static void bad_generators_are_refused(void **state)
 
 /* ---- Real graphs ----------------------------------------------------------------------------------- */
 
-static void real_graphs_have_their_published_sizes(void **state)
+TEST(real_graphs_have_their_published_sizes)
 {
 	static const struct {
 		const char *name;
@@ -493,29 +493,4 @@ static void real_graphs_have_their_published_sizes(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(pace_edges_are_read_in_both_directions, remove_file),
-		cmocka_unit_test_teardown(dimacs_arcs_lose_weights_loops_and_repetitions, remove_file),
-		cmocka_unit_test_teardown(metis_rows_may_be_blank_and_weighted, remove_file),
-		cmocka_unit_test_teardown(matrices_of_every_field_and_symmetry_are_read, remove_file),
-		cmocka_unit_test_teardown(edge_lists_are_renumbered_in_order_of_appearance, remove_file),
-		cmocka_unit_test_teardown(edge_lists_may_have_many_different_numbers, remove_file),
-		cmocka_unit_test_teardown(compressed_files_are_read_as_what_is_in_them, remove_file),
-		cmocka_unit_test_teardown(malformed_lines_are_named_with_what_was_expected, remove_file),
-		cmocka_unit_test_teardown(counts_that_do_not_agree_are_refused, remove_file),
-		cmocka_unit_test_teardown(absent_empty_and_truncated_files_are_refused, remove_file),
-		cmocka_unit_test_teardown(no_bytes_break_a_reader, remove_file),
-		cmocka_unit_test(a_grid_has_four_neighbours_inside),
-		cmocka_unit_test(rmat_has_hubs),
-		cmocka_unit_test(roads_are_connected_sparse_and_long),
-		cmocka_unit_test(every_size_of_road_comes_out_exactly),
-		cmocka_unit_test(chung_lu_graphs_have_their_sizes_hubs_and_half_of_their_edges_near),
-		cmocka_unit_test(the_same_seed_makes_the_same_graph),
-		cmocka_unit_test(bad_generators_are_refused),
-		cmocka_unit_test(real_graphs_have_their_published_sizes),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+GROUP(make_folder, remove_folder);

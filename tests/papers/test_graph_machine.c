@@ -3,15 +3,10 @@
  * The graph workloads on the emulated machine: every scenario is right under a protocol that gives it the
  * scopes it asks for, and the judge notices one that does not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <config.h>
 #include <emu.h>
 
@@ -92,7 +87,7 @@ static void expect_verified(const char *scenario, const char *protocol)
 	}
 }
 
-static void scenarios_that_need_no_remote_scope_are_right_under_every_protocol(void **state)
+TEST(scenarios_that_need_no_remote_scope_are_right_under_every_protocol)
 {
 	static const char *const protocols[] = {"vi", "gd", "gh"};
 
@@ -103,7 +98,7 @@ static void scenarios_that_need_no_remote_scope_are_right_under_every_protocol(v
 	}
 }
 
-static void an_iteration_of_one_kernel_is_right_too(void **state)
+TEST(an_iteration_of_one_kernel_is_right_too)
 {
 	kernels = "1";
 	expect_verified("baseline", "gd");
@@ -117,7 +112,7 @@ static void an_iteration_of_one_kernel_is_right_too(void **state)
  * still have in the L1: of two kernels, denovo-b reads less from the L2 than gd, as long as a queue's nodes
  * fit.
  */
-static void the_second_kernel_of_an_iteration_rereads_what_the_first_has_written(void **state)
+TEST(the_second_kernel_of_an_iteration_rereads_what_the_first_has_written)
 {
 	struct graph_plan figures;
 	struct emu_stats gd;
@@ -134,7 +129,7 @@ static void the_second_kernel_of_an_iteration_rereads_what_the_first_has_written
 	kernels = "2";
 }
 
-static void every_scenario_is_right_without_scopes(void **state)
+TEST(every_scenario_is_right_without_scopes)
 {
 	static const char *const scenarios[] = {"rsp", "denovo-b", "hlrc", "hlrc-scoped"};
 
@@ -144,7 +139,7 @@ static void every_scenario_is_right_without_scopes(void **state)
 }
 
 /* vi takes a remote scope for the one without, which promises less: tasks are taken twice. */
-static void a_thief_whose_scope_does_not_reach_the_owner_is_noticed(void **state)
+TEST(a_thief_whose_scope_does_not_reach_the_owner_is_noticed)
 {
 	struct graph_plan figures;
 	char finding[256];
@@ -152,17 +147,4 @@ static void a_thief_whose_scope_does_not_reach_the_owner_is_noticed(void **state
 	assert_false(run(GRAPH_SSSP, "rsp", "vi", &figures, finding, sizeof(finding)));
 	assert_non_null(strstr(finding, "to be taken once"));
 	assert_true(figures.popped + figures.stolen > figures.tasks);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scenarios_that_need_no_remote_scope_are_right_under_every_protocol),
-		cmocka_unit_test(every_scenario_is_right_without_scopes),
-		cmocka_unit_test(an_iteration_of_one_kernel_is_right_too),
-		cmocka_unit_test(the_second_kernel_of_an_iteration_rereads_what_the_first_has_written),
-		cmocka_unit_test(a_thief_whose_scope_does_not_reach_the_owner_is_noticed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
  * sinclair15's synchronization benchmarks on the emulated machine: they are right under every protocol, and
  * what they verify notices every seeded bug.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +118,7 @@ static void expect_right(const struct nvw_workload *w, const char *text)
 
 /* ---- They are right --------------------------------------------------------------------------------- */
 
-static void critical_sections_of_every_mutex_exclude_each_other(void **state)
+TEST(critical_sections_of_every_mutex_exclude_each_other)
 {
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
@@ -142,7 +137,7 @@ static void critical_sections_of_every_mutex_exclude_each_other(void **state)
 	}
 }
 
-static void readers_see_whole_turns_of_the_writer_and_the_last_one(void **state)
+TEST(readers_see_whole_turns_of_the_writer_and_the_last_one)
 {
 	expect_right(&nvw_workload_semaphore, "iterations=40 accesses=3 group-size=40");
 	expect_right(&nvw_workload_semaphore, "iterations=40 accesses=3 kind=spin-backoff");
@@ -153,7 +148,7 @@ static void readers_see_whole_turns_of_the_writer_and_the_last_one(void **state)
 	expect_right(&nvw_workload_semaphore, "iterations=20 accesses=1 layout=flat groups-per-cu=1");
 }
 
-static void data_go_round_from_barrier_to_barrier(void **state)
+TEST(data_go_round_from_barrier_to_barrier)
 {
 	expect_right(&nvw_workload_tree_barrier, "iterations=30 accesses=2");
 	expect_right(&nvw_workload_tree_barrier, "iterations=30 accesses=2 exchange=local");
@@ -162,7 +157,7 @@ static void data_go_round_from_barrier_to_barrier(void **state)
 	expect_right(&nvw_workload_tree_barrier, "iterations=10 exchange=local groups-per-cu=1");
 }
 
-static void every_node_of_a_tree_is_visited_once(void **state)
+TEST(every_node_of_a_tree_is_visited_once)
 {
 	expect_right(&nvw_workload_uts, "nodes=2000");
 	expect_right(&nvw_workload_uts, "nodes=2000 queue=1 group-size=33");
@@ -171,7 +166,7 @@ static void every_node_of_a_tree_is_visited_once(void **state)
 
 /* ---- What is wrong is noticed ------------------------------------------------------------------------ */
 
-static void every_seeded_bug_is_noticed(void **state)
+TEST(every_seeded_bug_is_noticed)
 {
 	skip_if_sanitized();
 	for (unsigned i = 0; i < WORKLOADS; i++) {
@@ -190,7 +185,7 @@ static void every_seeded_bug_is_noticed(void **state)
 	}
 }
 
-static void every_seeded_bug_is_noticed_in_the_flat_layout_too(void **state)
+TEST(every_seeded_bug_is_noticed_in_the_flat_layout_too)
 {
 	skip_if_sanitized();
 
@@ -207,7 +202,7 @@ static void every_seeded_bug_is_noticed_in_the_flat_layout_too(void **state)
 	}
 }
 
-static void without_scopes_a_narrow_one_does_no_harm(void **state)
+TEST(without_scopes_a_narrow_one_does_no_harm)
 {
 	const struct setting s = {"gd", 4, 1, 3};
 	struct nvw_findings findings;
@@ -229,7 +224,7 @@ static struct emu_stats measure(const struct nvw_workload *w, const char *text, 
 	return last_stats;
 }
 
-static void the_first_row_is_read_only_data_and_no_datum_of_the_flat_layout_is(void **state)
+TEST(the_first_row_is_read_only_data_and_no_datum_of_the_flat_layout_is)
 {
 	assert_true(
 		measure(&nvw_workload_mutex, "sharing=local iterations=20", "dd+ro").l1_read_only_hits > 0);
@@ -239,7 +234,7 @@ static void the_first_row_is_read_only_data_and_no_datum_of_the_flat_layout_is(v
 		0);
 }
 
-static void a_group_that_polls_together_meets_before_and_after_each_poll(void **state)
+TEST(a_group_that_polls_together_meets_before_and_after_each_poll)
 {
 	const struct emu_stats together = measure(&nvw_workload_mutex, "iterations=10", "gd"),
 			       alone = measure(&nvw_workload_mutex, "iterations=10 polls=alone", "gd");
@@ -249,14 +244,14 @@ static void a_group_that_polls_together_meets_before_and_after_each_poll(void **
 	assert_true(alone.barriers < alone.sync_ops);
 }
 
-static void a_gap_between_polls_makes_fewer_polls(void **state)
+TEST(a_gap_between_polls_makes_fewer_polls)
 {
 	assert_true(measure(&nvw_workload_mutex, "iterations=10 poll-gap=200", "gd").sync_ops <
 		    measure(&nvw_workload_mutex, "iterations=10", "gd").sync_ops / 2);
 }
 
 /* alsop16 Figure 8 has acquires, releases and accesses apart. */
-static void the_time_of_acquires_and_releases_is_part_of_that_of_atomics(void **state)
+TEST(the_time_of_acquires_and_releases_is_part_of_that_of_atomics)
 {
 	const struct emu_stats gd = measure(&nvw_workload_mutex, "iterations=10", "gd"),
 			       hlrc = measure(&nvw_workload_mutex, "iterations=10", "hlrc");
@@ -308,7 +303,7 @@ static void wait_with(enum sync_backoff backoff)
 	emu_destroy(machine);
 }
 
-static void a_linear_back_off_grows_by_five_steps_and_begins_anew_after_twenty_six(void **state)
+TEST(a_linear_back_off_grows_by_five_steps_and_begins_anew_after_twenty_six)
 {
 	wait_with(SYNC_LINEAR);
 	for (unsigned i = 1; i < 40; i++) {
@@ -316,7 +311,7 @@ static void a_linear_back_off_grows_by_five_steps_and_begins_anew_after_twenty_s
 	}
 }
 
-static void an_exponential_back_off_doubles_up_to_its_limit(void **state)
+TEST(an_exponential_back_off_doubles_up_to_its_limit)
 {
 	wait_with(SYNC_EXPONENTIAL);
 	for (unsigned i = 1; i < 40; i++) {
@@ -326,7 +321,7 @@ static void an_exponential_back_off_doubles_up_to_its_limit(void **state)
 
 /* ---- Options ---------------------------------------------------------------------------------------- */
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	static const struct {
 		const struct nvw_workload *workload;
@@ -359,26 +354,4 @@ static void bad_options_are_refused(void **state)
 				nvw_error_message());
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(critical_sections_of_every_mutex_exclude_each_other),
-		cmocka_unit_test(readers_see_whole_turns_of_the_writer_and_the_last_one),
-		cmocka_unit_test(data_go_round_from_barrier_to_barrier),
-		cmocka_unit_test(every_node_of_a_tree_is_visited_once),
-		cmocka_unit_test(every_seeded_bug_is_noticed),
-		cmocka_unit_test(every_seeded_bug_is_noticed_in_the_flat_layout_too),
-		cmocka_unit_test(the_first_row_is_read_only_data_and_no_datum_of_the_flat_layout_is),
-		cmocka_unit_test(a_group_that_polls_together_meets_before_and_after_each_poll),
-		cmocka_unit_test(a_gap_between_polls_makes_fewer_polls),
-		cmocka_unit_test(the_time_of_acquires_and_releases_is_part_of_that_of_atomics),
-		cmocka_unit_test(a_linear_back_off_grows_by_five_steps_and_begins_anew_after_twenty_six),
-		cmocka_unit_test(an_exponential_back_off_doubles_up_to_its_limit),
-		cmocka_unit_test(without_scopes_a_narrow_one_does_no_harm),
-		cmocka_unit_test(bad_options_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,10 @@
  * sinclair15's synchronization benchmarks on the ideal machine (ideal.h): in any interleaving of single
  * work-items, and with work-groups spread unevenly over CUs, some of which get none.
  */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../workloads/ideal.h"
 
@@ -44,7 +42,7 @@ static void expect_right(const struct nvw_workload *w, const struct ideal_option
 	}
 }
 
-static void critical_sections_of_every_mutex_exclude_each_other(void **state)
+TEST(critical_sections_of_every_mutex_exclude_each_other)
 {
 	static const char *const kinds[] = {"fetch-add", "sleep", "spin", "spin-backoff"};
 
@@ -58,26 +56,26 @@ static void critical_sections_of_every_mutex_exclude_each_other(void **state)
 	}
 }
 
-static void readers_see_whole_turns_of_the_writer_and_the_last_one(void **state)
+TEST(readers_see_whole_turns_of_the_writer_and_the_last_one)
 {
 	expect_right(&nvw_workload_semaphore, OPTIONS({"iterations", "12"}, {"accesses", "3"}));
 	expect_right(&nvw_workload_semaphore,
 		OPTIONS({"iterations", "12"}, {"accesses", "3"}, {"kind", "spin-backoff"}));
 }
 
-static void data_go_round_from_barrier_to_barrier(void **state)
+TEST(data_go_round_from_barrier_to_barrier)
 {
 	expect_right(&nvw_workload_tree_barrier, OPTIONS({"iterations", "12"}, {"accesses", "2"}));
 	expect_right(&nvw_workload_tree_barrier,
 		OPTIONS({"iterations", "12"}, {"accesses", "2"}, {"exchange", "local"}));
 }
 
-static void every_node_of_a_tree_is_visited_once(void **state)
+TEST(every_node_of_a_tree_is_visited_once)
 {
 	expect_right(&nvw_workload_uts, OPTIONS({"nodes", "500"}, {"queue", "20"}));
 }
 
-static void missing_exclusion_is_noticed(void **state)
+TEST(missing_exclusion_is_noticed)
 {
 	const struct nvw_workload *const w[] = {
 		&nvw_workload_mutex, &nvw_workload_semaphore, &nvw_workload_tree_barrier};
@@ -94,17 +92,4 @@ static void missing_exclusion_is_noticed(void **state)
 			NVW_E_INCONSISTENT);
 		assert_true(ideal_violations(&why) > 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(critical_sections_of_every_mutex_exclude_each_other),
-		cmocka_unit_test(readers_see_whole_turns_of_the_writer_and_the_last_one),
-		cmocka_unit_test(data_go_round_from_barrier_to_barrier),
-		cmocka_unit_test(every_node_of_a_tree_is_visited_once),
-		cmocka_unit_test(missing_exclusion_is_noticed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

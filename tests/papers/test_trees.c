@@ -68,7 +68,7 @@ static struct nvw_task_totals run_with(
 	return totals;
 }
 
-static void programs_compute_under_every_protocol_what_the_host_computes(void **state)
+TEST(programs_compute_under_every_protocol_what_the_host_computes)
 {
 	const char *protocol, *citation, *summary;
 
@@ -83,7 +83,7 @@ static void programs_compute_under_every_protocol_what_the_host_computes(void **
 	}
 }
 
-static void results_depend_neither_on_work_groups_nor_on_room(void **state)
+TEST(results_depend_neither_on_work_groups_nor_on_room)
 {
 	for (unsigned k = 0; k < PROGRAMS; k++) {
 		run_with(programs[k].workload, programs[k].sizes, " group-size=1", "gd");
@@ -101,7 +101,7 @@ static bool depends_on_the_schedule(const struct nvw_workload *w)
 }
 
 /* Otherwise the tasks, and the epochs that they run in, depend on nothing but the program. */
-static void programs_run_the_same_epochs_on_the_formal_machine(void **state)
+TEST(programs_run_the_same_epochs_on_the_formal_machine)
 {
 	for (unsigned k = 0; k < PROGRAMS; k++) {
 		const struct nvw_workload *const w = programs[k].workload;
@@ -116,7 +116,7 @@ static void programs_run_the_same_epochs_on_the_formal_machine(void **state)
 }
 
 /* As tasks and with work lists: each is compared with the host's distances. */
-static void searches_are_right_on_a_real_graph(void **state)
+TEST(searches_are_right_on_a_real_graph)
 {
 	const char *const shared = getenv("SHARED_DATA");
 	char sizes[400];
@@ -132,7 +132,7 @@ static void searches_are_right_on_a_real_graph(void **state)
 }
 
 /* hechtman14 5.4.2: with joins every task has its entry; without, entries are used again. */
-static void space_is_bounded_by_the_work_and_without_joins_by_the_parallelism(void **state)
+TEST(space_is_bounded_by_the_work_and_without_joins_by_the_parallelism)
 {
 	const struct nvw_task_totals fib = run_with(&nvw_workload_trees_fib, "n=14", "", "vi"),
 				     nqueens = run_with(
@@ -196,7 +196,7 @@ static struct nvw_task_totals run_branching(
  * hechtman14 5.5.4. Each task of an epoch forks twice, so a wavefront makes two atomics, and every fork gets
  * an entry of its own.
  */
-static void a_wavefront_takes_the_entries_of_a_fork_by_one_atomic(void **state)
+TEST(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic)
 {
 	static const char *const wide[] = {NULL}, *const narrow[] = {"gpu.wavefront_width=16", NULL};
 	const char *protocol, *citation, *summary;
@@ -216,18 +216,4 @@ static void a_wavefront_takes_the_entries_of_a_fork_by_one_atomic(void **state)
 			assert_int_equal(sum, forks * (forks + 1) / 2);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(programs_compute_under_every_protocol_what_the_host_computes),
-		cmocka_unit_test(results_depend_neither_on_work_groups_nor_on_room),
-		cmocka_unit_test(programs_run_the_same_epochs_on_the_formal_machine),
-		cmocka_unit_test(searches_are_right_on_a_real_graph),
-		cmocka_unit_test(a_wavefront_takes_the_entries_of_a_fork_by_one_atomic),
-		cmocka_unit_test(space_is_bounded_by_the_work_and_without_joins_by_the_parallelism),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
 #ifndef TESTS_RECOVERY_IMAGE_H
 #define TESTS_RECOVERY_IMAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdbool.h>
 

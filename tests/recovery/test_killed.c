@@ -4,12 +4,7 @@
  * another process, has to leave the bytes that one without interruption leaves. Every write of many random
  * pools: 1,000 kills and more.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -190,7 +185,7 @@ static unsigned kill_at_each_write(uint64_t seed)
 	return kills;
 }
 
-static void a_recovery_killed_at_any_write_is_completed_by_the_next(void **state)
+TEST(a_recovery_killed_at_any_write_is_completed_by_the_next)
 {
 	unsigned kills = 0;
 
@@ -200,13 +195,4 @@ static void a_recovery_killed_at_any_write_is_completed_by_the_next(void **state
 		assert_true(seed < KILLS);
 	}
 	unlink(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_recovery_killed_at_any_write_is_completed_by_the_next),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static void sparse_new(struct image *im, uint64_t bytes, unsigned *asked)
  * Entry 0 of stream 1 is open. Of its word's offset only the bits above 128 MiB are in the entry's second
  * word.
  */
-static void a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores(void **state)
+TEST(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores)
 {
 	const uint64_t distance = UINT64_C(128) << 20;
 	unsigned asked = 0;
@@ -104,7 +104,7 @@ static void assert_looked_through(
  * An entry that was never written, or whose epoch is known to be over, says so by itself: the status table is
  * damaged.
  */
-static void the_status_table_is_looked_at_for_other_entries_alone(void **state)
+TEST(the_status_table_is_looked_at_for_other_entries_alone)
 {
 	struct rec_entry entry;
 	struct nvw_pool *pool;
@@ -125,7 +125,7 @@ static void the_status_table_is_looked_at_for_other_entries_alone(void **state)
 	free(im.bytes);
 }
 
-static void what_is_looked_through_is_what_recovery_does(void **state)
+TEST(what_is_looked_through_is_what_recovery_does)
 {
 	struct nvw_recovery report;
 	struct image im, recovered;
@@ -146,7 +146,7 @@ static void what_is_looked_through_is_what_recovery_does(void **state)
 	free(recovered.bytes);
 }
 
-static void damage_that_is_looked_through_is_found(void **state)
+TEST(damage_that_is_looked_through_is_found)
 {
 	struct rec_entry entry;
 	struct nvw_pool *pool;
@@ -168,16 +168,4 @@ static void damage_that_is_looked_through_is_found(void **state)
 	assert_int_equal(rec_through_block(&through, nvw__chunk_off(&im.g, 0) + 8 * 3, &word), NVW_E_DAMAGED);
 	nvw_pool_close(pool);
 	free(im.bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_word_looked_through_beyond_128_MiB_has_the_value_that_recovery_restores),
-		cmocka_unit_test(the_status_table_is_looked_at_for_other_entries_alone),
-		cmocka_unit_test(what_is_looked_through_is_what_recovery_does),
-		cmocka_unit_test(damage_that_is_looked_through_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

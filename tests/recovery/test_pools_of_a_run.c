@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pools of one run: their files, that the first stands for all, and that recovery covers each of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -66,7 +61,7 @@ static void fails(const char *what, int expected, const char *message)
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-static void the_first_pool_opens_all_in_their_order(void **state)
+TEST(the_first_pool_opens_all_in_their_order, begin, end)
 {
 	struct nvw_pool *pool = create(3);
 
@@ -88,7 +83,7 @@ static void the_first_pool_opens_all_in_their_order(void **state)
 	nvw_pool_close(pool);
 }
 
-static void a_pool_that_is_alone_has_the_same_header_as_ever(void **state)
+TEST(a_pool_that_is_alone_has_the_same_header_as_ever, begin, end)
 {
 	struct nvw_pool *const pool = create(1);
 	const char *const header = nvw_pool_base(pool);
@@ -101,7 +96,7 @@ static void a_pool_that_is_alone_has_the_same_header_as_ever(void **state)
 	nvw_pool_close(pool);
 }
 
-static void a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused(void **state)
+TEST(a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused, begin, end)
 {
 	char copy[96];
 
@@ -120,7 +115,7 @@ static void a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused(void *
 	fails(path, NVW_E_DAMAGED, "found pool 1 of another run, expected pool 1 of");
 }
 
-static void nothing_is_left_of_a_run_that_cannot_be_created(void **state)
+TEST(nothing_is_left_of_a_run_that_cannot_be_created, begin, end)
 {
 	const struct nvw_pool_params params[] = {{.layout = "test"}, {.layout = "test", .bytes = 1}};
 	struct nvw_pool *pool;
@@ -140,7 +135,7 @@ static void nothing_is_left_of_a_run_that_cannot_be_created(void **state)
 	assert_int_equal(nvw_pool_create_several(path, params, NVW_POOLS_MAX + 1, &pool), NVW_E_USAGE);
 }
 
-static void a_writer_locks_every_pool_of_the_run(void **state)
+TEST(a_writer_locks_every_pool_of_the_run, begin, end)
 {
 	struct nvw_pool *const pool = create(2);
 	struct nvw_pool *other;
@@ -189,7 +184,7 @@ static struct image image_of_a_run(unsigned count)
 	return im;
 }
 
-static void an_image_has_the_pools_one_behind_the_other(void **state)
+TEST(an_image_has_the_pools_one_behind_the_other, begin, end)
 {
 	struct image im = image_of_a_run(3);
 	struct nvw_pool *pool, *last;
@@ -238,7 +233,7 @@ static uint64_t changed_word(const struct nvw_pool *pool)
 	return nvw_pool_word(pool, nvw_pool_geometry(pool)->chunks + 128);
 }
 
-static void recovery_rolls_back_open_epochs_of_every_pool(void **state)
+TEST(recovery_rolls_back_open_epochs_of_every_pool, begin, end)
 {
 	struct image im = image_of_a_run(2), before;
 	struct nvw_pool *pool;
@@ -287,7 +282,7 @@ static void recovery_rolls_back_open_epochs_of_every_pool(void **state)
 	free(im.bytes);
 }
 
-static void damage_in_the_second_pool_leaves_the_first_untouched(void **state)
+TEST(damage_in_the_second_pool_leaves_the_first_untouched, begin, end)
 {
 	struct image im = image_of_a_run(2);
 	struct nvw_pool *pool;
@@ -326,7 +321,7 @@ int pmem_msync(const void *addr, size_t len)
 	return 0;
 }
 
-static void making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone(void **state)
+TEST(making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone, begin, end)
 {
 	struct nvw_pool *const first = create(3);
 	const nvw_off off = nvw_pool_geometry(first)->chunks;
@@ -351,7 +346,7 @@ static void making_the_first_pool_durable_does_so_with_its_run_and_another_one_a
 	nvw_pool_close(first);
 }
 
-static void bytes_are_written_and_made_durable_by_the_words_that_hold_them(void **state)
+TEST(bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end)
 {
 	struct nvw_pool *const pool = create(1);
 	const nvw_off words = nvw_pool_geometry(pool)->chunks;
@@ -378,26 +373,4 @@ static void bytes_are_written_and_made_durable_by_the_words_that_hold_them(void 
 	}
 	watching = false;
 	nvw_pool_close(pool);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_first_pool_opens_all_in_their_order, begin, end),
-		cmocka_unit_test_setup_teardown(a_pool_that_is_alone_has_the_same_header_as_ever, begin, end),
-		cmocka_unit_test_setup_teardown(
-			a_run_with_a_pool_missing_exchanged_or_named_alone_is_refused, begin, end),
-		cmocka_unit_test_setup_teardown(nothing_is_left_of_a_run_that_cannot_be_created, begin, end),
-		cmocka_unit_test_setup_teardown(a_writer_locks_every_pool_of_the_run, begin, end),
-		cmocka_unit_test_setup_teardown(an_image_has_the_pools_one_behind_the_other, begin, end),
-		cmocka_unit_test_setup_teardown(recovery_rolls_back_open_epochs_of_every_pool, begin, end),
-		cmocka_unit_test_setup_teardown(
-			damage_in_the_second_pool_leaves_the_first_untouched, begin, end),
-		cmocka_unit_test_setup_teardown(
-			making_the_first_pool_durable_does_so_with_its_run_and_another_one_alone, begin, end),
-		cmocka_unit_test_setup_teardown(
-			bytes_are_written_and_made_durable_by_the_words_that_hold_them, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
 
 /* ---- Cases --------------------------------------------------------------------------------------- */
 
-static void exactly_one_case_fits_every_combination_of_facts(void **state)
+TEST(exactly_one_case_fits_every_combination_of_facts)
 {
 	for (unsigned n = 0; n < 8 * REC_RELATIONS; n++) {
 		const struct rec_entry_facts facts = {.sealed = n & 1,
@@ -37,7 +37,7 @@ static void exactly_one_case_fits_every_combination_of_facts(void **state)
 
 /* ---- What it does -------------------------------------------------------------------------------- */
 
-static void open_epochs_are_undone_and_complete_ones_kept(void **state)
+TEST(open_epochs_are_undone_and_complete_ones_kept)
 {
 	struct image im;
 	struct nvw_recovery report;
@@ -89,7 +89,7 @@ static void judge(struct image *im, struct ct_recoveries *noted)
  * Of two states, one with two open epochs and one with none; the judge also recovers the first again, and
  * interrupted.
  */
-static void a_crash_test_notes_the_most_that_recovery_did(void **state)
+TEST(a_crash_test_notes_the_most_that_recovery_did)
 {
 	struct ct_recoveries noted = {0}, of_none = {0};
 	struct nvw_recovery report;
@@ -113,7 +113,7 @@ static void a_crash_test_notes_the_most_that_recovery_did(void **state)
 	free(recovered.bytes);
 }
 
-static void recovering_twice_writes_nothing(void **state)
+TEST(recovering_twice_writes_nothing)
 {
 	struct image im;
 	struct nvw_recovery report;
@@ -126,7 +126,7 @@ static void recovering_twice_writes_nothing(void **state)
 	free(im.bytes);
 }
 
-static void an_interruption_at_any_write_changes_nothing_about_the_result(void **state)
+TEST(an_interruption_at_any_write_changes_nothing_about_the_result)
 {
 	struct image im, whole;
 	struct nvw_recovery report;
@@ -161,7 +161,7 @@ static bool is_data_0(void *context, nvw_off block, uint64_t bytes)
 	return block == *(nvw_off *)context;
 }
 
-static void a_sweep_frees_what_nobody_reaches(void **state)
+TEST(a_sweep_frees_what_nobody_reaches)
 {
 	struct image im;
 	struct nvw_recovery report;
@@ -187,7 +187,7 @@ static bool reach_nothing(void *context, nvw_off block, uint64_t bytes)
 	return false;
 }
 
-static void recovery_and_sweep_count_every_word_that_they_write(void **state)
+TEST(recovery_and_sweep_count_every_word_that_they_write)
 {
 	struct nvw_recovery report = {0};
 	struct nvw_pool *pool;
@@ -203,7 +203,7 @@ static void recovery_and_sweep_count_every_word_that_they_write(void **state)
 	free(im.bytes);
 }
 
-static void recovery_counts_the_streams_whose_last_epoch_completed(void **state)
+TEST(recovery_counts_the_streams_whose_last_epoch_completed)
 {
 	struct nvw_recovery report;
 	struct image im;
@@ -219,7 +219,7 @@ static void recovery_counts_the_streams_whose_last_epoch_completed(void **state)
 	free(im.bytes);
 }
 
-static void the_state_of_a_stream_is_told_of_those_that_exist(void **state)
+TEST(the_state_of_a_stream_is_told_of_those_that_exist)
 {
 	static const struct nvw_stream_state expected[STREAMS] = {{3, NVW_EPOCH_COMPLETED, 0},
 		{5, NVW_EPOCH_COMPLETED, 3}, {0, NVW_EPOCH_NEVER, 0}, {2, NVW_EPOCH_ROLLED_BACK, 0}};
@@ -241,7 +241,7 @@ static void the_state_of_a_stream_is_told_of_those_that_exist(void **state)
 	free(im.bytes);
 }
 
-static void a_pool_that_keeps_no_holders_has_none(void **state)
+TEST(a_pool_that_keeps_no_holders_has_none)
 {
 	struct nvw_pool *pool;
 	struct image im;
@@ -255,7 +255,7 @@ static void a_pool_that_keeps_no_holders_has_none(void **state)
 	free(im.bytes);
 }
 
-static void every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any(void **state)
+TEST(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any)
 {
 	const struct nvw_pool_geometry g = {.chunks = 1 << 20, .chunk_count = 3};
 
@@ -341,7 +341,7 @@ static void random_history(uint64_t seed, uint64_t first)
 	free(im.bytes);
 }
 
-static void random_histories_end_before_or_after_their_last_epoch(void **state)
+TEST(random_histories_end_before_or_after_their_last_epoch)
 {
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		random_history(seed, 1);
@@ -356,7 +356,7 @@ static void random_histories_end_before_or_after_their_last_epoch(void **state)
 /* ---- Large pools --------------------------------------------------------------------------------- */
 
 /* As docs/pool-format.md places them. */
-static void an_entry_names_every_word_of_the_largest_pool(void **state)
+TEST(an_entry_names_every_word_of_the_largest_pool)
 {
 	struct nvw_random random = {5};
 
@@ -380,7 +380,7 @@ static void an_entry_names_every_word_of_the_largest_pool(void **state)
 }
 
 /* The last word of a file with holes of 64 GiB, which takes a few pages of the disk. */
-static void a_word_beyond_32_GiB_is_restored(void **state)
+TEST(a_word_beyond_32_GiB_is_restored)
 {
 	const struct nvw_pool_params params = {.bytes = UINT64_C(64) << 30, .sparse = true, .layout = "test"};
 	struct nvw_recovery report = {0};
@@ -408,26 +408,4 @@ static void a_word_beyond_32_GiB_is_restored(void **state)
 	assert_int_equal(nvw_pool_word(pool, undo.off), 77);
 	nvw_pool_close(pool);
 	unlink(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exactly_one_case_fits_every_combination_of_facts),
-		cmocka_unit_test(open_epochs_are_undone_and_complete_ones_kept),
-		cmocka_unit_test(a_crash_test_notes_the_most_that_recovery_did),
-		cmocka_unit_test(recovering_twice_writes_nothing),
-		cmocka_unit_test(an_interruption_at_any_write_changes_nothing_about_the_result),
-		cmocka_unit_test(a_sweep_frees_what_nobody_reaches),
-		cmocka_unit_test(random_histories_end_before_or_after_their_last_epoch),
-		cmocka_unit_test(an_entry_names_every_word_of_the_largest_pool),
-		cmocka_unit_test(a_word_beyond_32_GiB_is_restored),
-		cmocka_unit_test(the_state_of_a_stream_is_told_of_those_that_exist),
-		cmocka_unit_test(recovery_and_sweep_count_every_word_that_they_write),
-		cmocka_unit_test(recovery_counts_the_streams_whose_last_epoch_completed),
-		cmocka_unit_test(a_pool_that_keeps_no_holders_has_none),
-		cmocka_unit_test(every_byte_of_a_block_is_in_its_place_and_no_other_byte_in_any),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 /* ---- Torn entries -------------------------------------------------------------------------------- */
 
-static void a_torn_entry_is_ignored_whichever_words_are_missing(void **state)
+TEST(a_torn_entry_is_ignored_whichever_words_are_missing)
 {
 	for (unsigned words = 0; words < 16; words++) {
 		struct image im;
@@ -35,7 +35,7 @@ static void a_torn_entry_is_ignored_whichever_words_are_missing(void **state)
  * A slot of the log that is used every 65,536 or 2^20 epochs: its words tell the two epochs apart by all of
  * their bits.
  */
-static void an_entry_is_torn_however_long_ago_its_slot_was_used(void **state)
+TEST(an_entry_is_torn_however_long_ago_its_slot_was_used)
 {
 	static const uint64_t distances[] = {1, 256, 65536, 1 << 20, 1 << 22};
 
@@ -64,7 +64,7 @@ static void an_entry_is_torn_however_long_ago_its_slot_was_used(void **state)
  * A later epoch cannot have begun, however few words of its entry are there: the mark of this one would leave
  * it open.
  */
-static void a_torn_entry_of_a_later_epoch_is_damage(void **state)
+TEST(a_torn_entry_of_a_later_epoch_is_damage)
 {
 	for (unsigned words = 1; words < 16; words++) {
 		struct image im;
@@ -85,7 +85,7 @@ static void a_torn_entry_of_a_later_epoch_is_damage(void **state)
 
 /* ---- Headers ------------------------------------------------------------------------------------- */
 
-static void a_changed_byte_behind_either_header_is_mended(void **state)
+TEST(a_changed_byte_behind_either_header_is_mended)
 {
 	const nvw_off at[] = {sizeof(struct nvw__header), NVW__COPY_OFF - 1,
 		NVW__COPY_OFF + sizeof(struct nvw__header), NVW__ROOTS_OFF - 1};
@@ -104,7 +104,7 @@ static void a_changed_byte_behind_either_header_is_mended(void **state)
 	}
 }
 
-static void a_pool_that_has_lost_its_end_is_refused(void **state)
+TEST(a_pool_that_has_lost_its_end_is_refused)
 {
 	struct nvw_recovery report;
 	struct image im;
@@ -119,7 +119,7 @@ static void a_pool_that_has_lost_its_end_is_refused(void **state)
 	free(im.bytes);
 }
 
-static void the_header_of_another_pool_beside_ones_own_is_refused(void **state)
+TEST(the_header_of_another_pool_beside_ones_own_is_refused)
 {
 	struct nvw_recovery report;
 	struct image im, other;
@@ -132,7 +132,7 @@ static void the_header_of_another_pool_beside_ones_own_is_refused(void **state)
 	free(other.bytes);
 }
 
-static void the_damaged_page_of_the_header_is_named(void **state)
+TEST(the_damaged_page_of_the_header_is_named)
 {
 	static const nvw_off pages[] = {NVW__HEADER_OFF, NVW__COPY_OFF};
 
@@ -150,7 +150,7 @@ static void the_damaged_page_of_the_header_is_named(void **state)
 	}
 }
 
-static void a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right(void **state)
+TEST(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right)
 {
 	static const struct nvw__member members[] = {
 		{.count = 1}, {.number = 1}, {.count = 2, .number = 2}, {.count = NVW_POOLS_MAX + 1}};
@@ -223,7 +223,7 @@ static void flip(const struct image *im, nvw_off at, uint8_t bits, uint64_t expe
 	free(before.bytes);
 }
 
-static void every_changed_byte_of_the_metadata_is_noticed_or_harmless(void **state)
+TEST(every_changed_byte_of_the_metadata_is_noticed_or_harmless)
 {
 	static const uint8_t changes[] = {0x01, 0x80, 0xff};
 	struct image im, whole;
@@ -253,7 +253,7 @@ static void every_changed_byte_of_the_metadata_is_noticed_or_harmless(void **sta
 	free(whole.bytes);
 }
 
-static void a_word_that_strayed_from_its_place_is_damage(void **state)
+TEST(a_word_that_strayed_from_its_place_is_damage)
 {
 	struct image im;
 	struct nvw_recovery report;
@@ -265,7 +265,7 @@ static void a_word_that_strayed_from_its_place_is_damage(void **state)
 	free(im.bytes);
 }
 
-static void a_log_entry_that_points_outside_the_data_is_damage(void **state)
+TEST(a_log_entry_that_points_outside_the_data_is_damage)
 {
 	static const nvw_off places[] = {0, 4096, 8, UINT64_C(1) << 34};
 
@@ -280,7 +280,7 @@ static void a_log_entry_that_points_outside_the_data_is_damage(void **state)
 	}
 }
 
-static void an_epoch_from_the_future_is_damage(void **state)
+TEST(an_epoch_from_the_future_is_damage)
 {
 	struct image im;
 	struct nvw_recovery report;
@@ -295,7 +295,7 @@ static void an_epoch_from_the_future_is_damage(void **state)
 	free(im.bytes);
 }
 
-static void a_sealed_word_that_says_the_impossible_is_damage(void **state)
+TEST(a_sealed_word_that_says_the_impossible_is_damage)
 {
 	static const uint64_t payloads[] = {7, UINT64_C(3) << 24 | 1, UINT64_C(1) << 24};
 
@@ -310,7 +310,7 @@ static void a_sealed_word_that_says_the_impossible_is_damage(void **state)
 	}
 }
 
-static void a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written(void **state)
+TEST(a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written)
 {
 	for (unsigned i = 0; i < NVW__ENTRY_WORDS; i++) {
 		struct nvw_recovery report;
@@ -325,7 +325,7 @@ static void a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_neve
 	}
 }
 
-static void a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage(void **state)
+TEST(a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage)
 {
 	for (unsigned i = 0; i < 4; i++) {
 		const enum nvw__block_kind kind = i % 2 ? NVW__BLOCK_ALLOCATED : NVW__BLOCK_FREE;
@@ -341,7 +341,7 @@ static void a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage(void 
 	}
 }
 
-static void a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not(void **state)
+TEST(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not)
 {
 	static const struct {
 		enum nvw__chunk_kind kind;
@@ -365,7 +365,7 @@ static void a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not(void **s
 	free(im.bytes);
 }
 
-static void a_chunk_within_an_extent_is_free_or_damage(void **state)
+TEST(a_chunk_within_an_extent_is_free_or_damage)
 {
 	struct nvw_recovery report;
 	struct image im;
@@ -380,30 +380,4 @@ static void a_chunk_within_an_extent_is_free_or_damage(void **state)
 	put_sealed(&im, inner, nvw__chunk_payload(NVW__CHUNK_FREE, 0));
 	assert_int_equal(recover(&im, &report), 0);
 	free(im.bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_torn_entry_is_ignored_whichever_words_are_missing),
-		cmocka_unit_test(an_entry_is_torn_however_long_ago_its_slot_was_used),
-		cmocka_unit_test(a_torn_entry_of_a_later_epoch_is_damage),
-		cmocka_unit_test(a_changed_byte_behind_either_header_is_mended),
-		cmocka_unit_test(a_pool_that_has_lost_its_end_is_refused),
-		cmocka_unit_test(the_header_of_another_pool_beside_ones_own_is_refused),
-		cmocka_unit_test(every_changed_byte_of_the_metadata_is_noticed_or_harmless),
-		cmocka_unit_test(a_word_that_strayed_from_its_place_is_damage),
-		cmocka_unit_test(a_log_entry_that_points_outside_the_data_is_damage),
-		cmocka_unit_test(an_epoch_from_the_future_is_damage),
-		cmocka_unit_test(a_sealed_word_that_says_the_impossible_is_damage),
-		cmocka_unit_test(
-			a_changed_byte_is_harmless_in_a_settled_entry_and_damage_in_one_never_written),
-		cmocka_unit_test(a_settled_block_word_that_names_a_stream_or_an_epoch_is_damage),
-		cmocka_unit_test(the_damaged_page_of_the_header_is_named),
-		cmocka_unit_test(a_chunk_that_cannot_be_is_damage_and_its_neighbours_are_not),
-		cmocka_unit_test(a_chunk_within_an_extent_is_free_or_damage),
-		cmocka_unit_test(a_header_that_says_the_impossible_is_refused_though_its_checksum_is_right),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The order word of a B+tree node against a plain array: random insertions, removals, truncations. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <nvw/random.h>
 
 #include "workloads/btree/layout.h"
@@ -68,14 +65,14 @@ static void change_at_random(unsigned room)
 	}
 }
 
-static void order_word_agrees_with_an_array(void **state)
+TEST(order_word_agrees_with_an_array)
 {
 	for (unsigned room = BTREE_SLOTS_MIN; room <= BTREE_SLOTS_MAX; room++) {
 		change_at_random(room);
 	}
 }
 
-static void a_fresh_word_lists_its_slots_in_order(void **state)
+TEST(a_fresh_word_lists_its_slots_in_order)
 {
 	for (unsigned room = BTREE_SLOTS_MIN; room <= BTREE_SLOTS_MAX; room++) {
 		for (unsigned count = 0; count <= room; count++) {
@@ -90,7 +87,7 @@ static void a_fresh_word_lists_its_slots_in_order(void **state)
 }
 
 /* A split's new nodes have room above their parents' keys: two for each new key (insert.c). */
-static void a_split_makes_at_most_two_nodes_for_each_new_key(void **state)
+TEST(a_split_makes_at_most_two_nodes_for_each_new_key)
 {
 	for (unsigned slots = BTREE_SLOTS_MIN; slots <= BTREE_SLOTS_MAX; slots++) {
 		for (unsigned keys = 1; keys < 100; keys++) {
@@ -102,7 +99,7 @@ static void a_split_makes_at_most_two_nodes_for_each_new_key(void **state)
 	}
 }
 
-static void a_node_fits_its_block_and_its_info_says_what_it_is(void **state)
+TEST(a_node_fits_its_block_and_its_info_says_what_it_is)
 {
 	for (unsigned slots = BTREE_SLOTS_MIN; slots <= BTREE_SLOTS_MAX; slots++) {
 		const uint64_t info = btree_info(slots, 7);
@@ -116,16 +113,4 @@ static void a_node_fits_its_block_and_its_info_says_what_it_is(void **state)
 	}
 	assert_false(btree_info_is_sound(btree_info(BTREE_SLOTS_MAX + 1, 0)));
 	assert_false(btree_info_is_sound(btree_info(BTREE_SLOTS_MIN, BTREE_LEVELS_MAX)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order_word_agrees_with_an_array),
-		cmocka_unit_test(a_fresh_word_lists_its_slots_in_order),
-		cmocka_unit_test(a_split_makes_at_most_two_nodes_for_each_new_key),
-		cmocka_unit_test(a_node_fits_its_block_and_its_info_says_what_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

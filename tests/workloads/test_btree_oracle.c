@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <config.h>
 #include <emu.h>
@@ -221,51 +220,37 @@ static void expect(const char *op, void (*damage)(void), const char *part)
 	end_tree();
 }
 
-static void a_node_whose_content_is_not_durable_is_noticed(void **state)
+TEST(a_node_whose_content_is_not_durable_is_noticed)
 {
 	expect("insert", forget_content, "is not of level 0: its content is not durable");
 	expect("insert", raise_level, "is not of level 0: its content is not durable");
 	expect("insert", break_order, "has a broken order word");
 }
 
-static void keys_out_of_order_are_noticed(void **state)
+TEST(keys_out_of_order_are_noticed)
 {
 	expect("insert", swap_keys, "is out of order");
 }
 
-static void a_broken_chain_is_noticed(void **state)
+TEST(a_broken_chain_is_noticed)
 {
 	expect("insert", end_chain, "ends at");
 	expect("insert", lower_parent, "as its first key, not");
 }
 
-static void dangling_and_leaked_blocks_are_noticed(void **state)
+TEST(dangling_and_leaked_blocks_are_noticed)
 {
 	expect("insert", dangle, "allocated block");
 	expect("insert", leak, "blocks are allocated, the tree has");
 }
 
-static void a_lost_key_is_noticed(void **state)
+TEST(a_lost_key_is_noticed)
 {
 	expect("insert", lose_key, "is lost");
 }
 
-static void a_value_that_is_torn_or_older_than_an_acknowledgement_is_noticed(void **state)
+TEST(a_value_that_is_torn_or_older_than_an_acknowledgement_is_noticed)
 {
 	expect("insert", tear_value, "holds 0x3039");
 	expect("update", take_updates_back, "which is older than operation");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_whose_content_is_not_durable_is_noticed),
-		cmocka_unit_test(keys_out_of_order_are_noticed),
-		cmocka_unit_test(a_broken_chain_is_noticed),
-		cmocka_unit_test(dangling_and_leaked_blocks_are_noticed),
-		cmocka_unit_test(a_lost_key_is_noticed),
-		cmocka_unit_test(a_value_that_is_torn_or_older_than_an_acknowledgement_is_noticed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

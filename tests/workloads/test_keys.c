@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Key sources and key files: what is promised in keys.h, keyfile.h and zipf.h. */
+#include "common/test.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <cmocka.h>
 
 #include "common/skip.h"
 
@@ -85,13 +84,13 @@ static void expect_refusal(unsigned column, const char *part)
 	}
 }
 
-static void text_keys_are_decimal_or_hexadecimal(void **state)
+TEST(text_keys_are_decimal_or_hexadecimal, make_path, remove_path)
 {
 	put_text("# three keys\n0\n\n0xfFfFFfffffffffff\r\n  18446744073709551614");
 	expect_keys(0, 3, (uint64_t[]){0, UINT64_MAX, UINT64_MAX - 1});
 }
 
-static void a_column_of_a_trace_can_be_the_key(void **state)
+TEST(a_column_of_a_trace_can_be_the_key, make_path, remove_path)
 {
 	put_text("1 0 68\n2,17,7454\n3\t2 40773\n");
 	expect_keys(2, 3, (uint64_t[]){0, 17, 2});
@@ -100,7 +99,7 @@ static void a_column_of_a_trace_can_be_the_key(void **state)
 	expect_refusal(4, ":1: expected a 64-bit key in column 4, found \"1 0 68\"");
 }
 
-static void a_malformed_line_is_named_with_its_number(void **state)
+TEST(a_malformed_line_is_named_with_its_number, make_path, remove_path)
 {
 	put_text("1\n2\n3x\n");
 	expect_refusal(0, ":3: expected one 64-bit key, found \"3x\"");
@@ -112,7 +111,7 @@ static void a_malformed_line_is_named_with_its_number(void **state)
 	expect_refusal(0, ":1: expected one 64-bit key");
 }
 
-static void empty_and_keyless_files_are_refused(void **state)
+TEST(empty_and_keyless_files_are_refused, make_path, remove_path)
 {
 	put_text("");
 	expect_refusal(0, "the file is empty");
@@ -122,19 +121,19 @@ static void empty_and_keyless_files_are_refused(void **state)
 	expect_refusal(0, "empty");
 }
 
-static void binary_keys_are_big_endian(void **state)
+TEST(binary_keys_are_big_endian, make_path, remove_path)
 {
 	put_file("\0\0\0\0\0\0\0\1\x80\0\0\0\0\0\0\2", 16);
 	expect_keys(0, 2, (uint64_t[]){1, 0x8000000000000002u});
 }
 
-static void a_binary_file_cut_short_is_refused(void **state)
+TEST(a_binary_file_cut_short_is_refused, make_path, remove_path)
 {
 	put_file("\0\0\0\0\0\0\0\1\x80\0\0\0\0", 13);
 	expect_refusal(0, "cut short after 5 of 8 bytes");
 }
 
-static void the_format_can_be_forced(void **state)
+TEST(the_format_can_be_forced, make_path, remove_path)
 {
 	char forced[80];
 	uint64_t *keys, found;
@@ -147,7 +146,7 @@ static void the_format_can_be_forced(void **state)
 	free(keys);
 }
 
-static void gzip_and_xz_are_accepted(void **state)
+TEST(gzip_and_xz_are_accepted, make_path, remove_path)
 {
 	put_compressed("7\n8\n", 4, archive_write_add_filter_gzip);
 	expect_keys(0, 2, (uint64_t[]){7, 8});
@@ -155,7 +154,7 @@ static void gzip_and_xz_are_accepted(void **state)
 	expect_keys(0, 1, (uint64_t[]){256});
 }
 
-static void a_truncated_gzip_file_is_refused(void **state)
+TEST(a_truncated_gzip_file_is_refused, make_path, remove_path)
 {
 	static char text[100000];
 
@@ -167,7 +166,7 @@ static void a_truncated_gzip_file_is_refused(void **state)
 	expect_refusal(0, path);
 }
 
-static void absent_files_and_folders_are_refused(void **state)
+TEST(absent_files_and_folders_are_refused)
 {
 	uint64_t *keys, found;
 
@@ -178,7 +177,7 @@ static void absent_files_and_folders_are_refused(void **state)
 	assert_non_null(strstr(nvw_error_message(), "expected uniform, sequential, zipfian or a file"));
 }
 
-static void a_file_with_too_few_keys_is_refused(void **state)
+TEST(a_file_with_too_few_keys_is_refused, make_path, remove_path)
 {
 	const struct keys_source source = {.source = path};
 	uint64_t *keys, found;
@@ -191,7 +190,7 @@ static void a_file_with_too_few_keys_is_refused(void **state)
 	free(keys);
 }
 
-static void the_same_seed_gives_the_same_keys(void **state)
+TEST(the_same_seed_gives_the_same_keys)
 {
 	static const char *const names[] = {"uniform", "sequential", "zipfian"};
 
@@ -211,7 +210,7 @@ static void the_same_seed_gives_the_same_keys(void **state)
 	}
 }
 
-static void zeta_is_what_ycsb_publishes(void **state)
+TEST(zeta_is_what_ycsb_publishes)
 {
 	double sum = 0;
 
@@ -224,7 +223,7 @@ static void zeta_is_what_ycsb_publishes(void **state)
 
 /* Frequencies of the first ranks against the law itself. The method is exact for ranks 0 and 1 and an
  * approximation of the continuous law for the rest. */
-static void zipfian_ranks_follow_the_law(void **state)
+TEST(zipfian_ranks_follow_the_law)
 {
 	enum { DRAWS = 400000, ITEMS = 1000 };
 	static unsigned counts[ITEMS];
@@ -250,7 +249,7 @@ static void zipfian_ranks_follow_the_law(void **state)
 	}
 }
 
-static void growing_equals_starting_large(void **state)
+TEST(growing_equals_starting_large)
 {
 	struct zipf a, b;
 
@@ -260,7 +259,7 @@ static void growing_equals_starting_large(void **state)
 	assert_true(fabs(a.zeta - b.zeta) < 1e-9 && fabs(a.eta - b.eta) < 1e-9);
 }
 
-static void latest_prefers_the_newest(void **state)
+TEST(latest_prefers_the_newest)
 {
 	struct nvw_random random = {3};
 	unsigned newest = 0, oldest = 0;
@@ -284,7 +283,7 @@ static int compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void the_corda_trace_is_read_as_it_is(void **state)
+TEST(the_corda_trace_is_read_as_it_is)
 {
 	const char *const shared = getenv("SHARED_DATA");
 	uint64_t *keys, count, distinct = 0;
@@ -303,30 +302,4 @@ static void the_corda_trace_is_read_as_it_is(void **state)
 	}
 	assert_int_equal(distinct, 90468);
 	free(keys);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(text_keys_are_decimal_or_hexadecimal, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(a_column_of_a_trace_can_be_the_key, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(
-			a_malformed_line_is_named_with_its_number, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(empty_and_keyless_files_are_refused, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(binary_keys_are_big_endian, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(a_binary_file_cut_short_is_refused, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(the_format_can_be_forced, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(gzip_and_xz_are_accepted, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(a_truncated_gzip_file_is_refused, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(a_file_with_too_few_keys_is_refused, make_path, remove_path),
-		cmocka_unit_test(absent_files_and_folders_are_refused),
-		cmocka_unit_test(the_same_seed_gives_the_same_keys),
-		cmocka_unit_test(zeta_is_what_ycsb_publishes),
-		cmocka_unit_test(zipfian_ranks_follow_the_law),
-		cmocka_unit_test(growing_equals_starting_large),
-		cmocka_unit_test(latest_prefers_the_newest),
-		cmocka_unit_test(the_corda_trace_is_read_as_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

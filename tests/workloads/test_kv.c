@@ -3,12 +3,10 @@
  * kv on the ideal machine (ideal.h): the kernels do what they say in any interleaving, every state that
  * memory passes through recovers, and the oracle notices what it must.
  */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "subject.h"
 #include "workloads/kv/kernel.h"
@@ -27,7 +25,7 @@ static struct subject run(const struct ideal_option *given, uint64_t seed, int m
 	return s;
 }
 
-static void puts_gets_and_deletes_agree_in_any_interleaving(void **state)
+TEST(puts_gets_and_deletes_agree_in_any_interleaving)
 {
 	static const char *const scopes[] = {"workitem", "workgroup", "kernel"};
 
@@ -39,14 +37,14 @@ static void puts_gets_and_deletes_agree_in_any_interleaving(void **state)
 	}
 }
 
-static void same_new_key_from_all_work_items_takes_one_slot(void **state)
+TEST(same_new_key_from_all_work_items_takes_one_slot)
 {
 	for (unsigned seed = 1; seed <= 5; seed++) {
 		run(OPTIONS({"count", "256"}, {"records", "3"}, {"group-size", "64"}), seed, KV_UNMUTATED, 0);
 	}
 }
 
-static void the_table_grows_and_keeps_every_key(void **state)
+TEST(the_table_grows_and_keeps_every_key)
 {
 	struct subject s = subject_begin(&nvw_workload_kv,
 		OPTIONS({"count", "2000"}, {"keys", "sequential"}, {"batch", "500"}, {"slots", "16"},
@@ -61,7 +59,7 @@ static void the_table_grows_and_keeps_every_key(void **state)
 	subject_end(&s);
 }
 
-static void every_state_of_memory_recovers(void **state)
+TEST(every_state_of_memory_recovers)
 {
 	uint64_t states = 0;
 
@@ -76,7 +74,7 @@ static void every_state_of_memory_recovers(void **state)
 	assert_true(states > 400);
 }
 
-static void ycsb_mixes_run(void **state)
+TEST(ycsb_mixes_run)
 {
 	for (const char *mix = "abcdef"; *mix != 0; mix++) {
 		run(OPTIONS({"ycsb", ((char[]){*mix, 0})}, {"count", "300"}, {"preload", "200"},
@@ -86,7 +84,7 @@ static void ycsb_mixes_run(void **state)
 }
 
 /* Mutations that even strict persistency exposes; the others need reordered persists. */
-static void bugs_that_need_no_reordering_are_found(void **state)
+TEST(bugs_that_need_no_reordering_are_found)
 {
 	static const enum kv_mutation bugs[] = {KV_UPDATE_IN_PLACE, KV_SPLIT_PUBLISH, KV_FREE_TABLE_FIRST};
 
@@ -283,29 +281,29 @@ static void strange_root(struct nvw_pool *pool, struct kv_view *v)
 	assert_int_equal(kv_recover(pool, &report), NVW_E_DAMAGED);
 }
 
-static void a_lost_acknowledged_put_is_noticed(void **state)
+TEST(a_lost_acknowledged_put_is_noticed)
 {
 	expect_violation(lose_slot, "is lost");
 }
 
-static void a_deleted_key_that_nobody_deleted_is_noticed(void **state)
+TEST(a_deleted_key_that_nobody_deleted_is_noticed)
 {
 	expect_violation(delete_slot, "is lost");
 }
 
-static void a_torn_value_is_noticed(void **state)
+TEST(a_torn_value_is_noticed)
 {
 	expect_violation(tear_value, "its value is torn or not durable");
 	expect_violation(lose_header, "header is not durable");
 }
 
-static void a_large_value_that_is_torn_at_its_end_is_noticed(void **state)
+TEST(a_large_value_that_is_torn_at_its_end_is_noticed)
 {
 	expect_violation_of(OPTIONS({"count", "4"}, {"keys", "sequential"}, {"value-size", "4096"}),
 		tear_end_of_value, "its value is torn or not durable");
 }
 
-static void a_key_with_several_changes_is_noticed_when_it_is_lost(void **state)
+TEST(a_key_with_several_changes_is_noticed_when_it_is_lost)
 {
 	expect_violation_of(
 		OPTIONS({"count", "6"}, {"records", "1"}, {"batch", "1"}), lose_slot, "is lost: operation 5");
@@ -313,30 +311,30 @@ static void a_key_with_several_changes_is_noticed_when_it_is_lost(void **state)
 		"is lost: operation 5");
 }
 
-static void a_value_that_was_replaced_is_noticed(void **state)
+TEST(a_value_that_was_replaced_is_noticed)
 {
 	expect_violation_of(OPTIONS({"count", "2"}, {"records", "1"}, {"batch", "1"}), older_value,
 		"holds a replaced value or one that was never put: operation 1");
 }
 
-static void a_deleted_key_that_is_back_is_noticed(void **state)
+TEST(a_deleted_key_that_is_back_is_noticed)
 {
 	expect_violation_of(OPTIONS({"count", "2"}, {"preload", "1"}, {"records", "1"}, {"batch", "1"},
 				    {"mix", "delete=100"}),
 		undelete, "holds a replaced value");
 }
 
-static void a_block_in_no_slot_is_noticed(void **state)
+TEST(a_block_in_no_slot_is_noticed)
 {
 	expect_violation(leak_block, "10 blocks and extents are allocated, but the table refers to 9");
 }
 
-static void a_key_behind_an_empty_slot_is_noticed(void **state)
+TEST(a_key_behind_an_empty_slot_is_noticed)
 {
 	expect_violation(leave_home_empty, "between its home slot and its actual slot is empty");
 }
 
-static void recovery_fills_every_hole_in_a_probe_path(void **state)
+TEST(recovery_fills_every_hole_in_a_probe_path)
 {
 	struct subject s = subject_begin(
 		&nvw_workload_kv, OPTIONS({"count", "8"}, {"keys", "sequential"}), 1, KV_UNMUTATED, 1 << 20);
@@ -356,34 +354,34 @@ static void recovery_fills_every_hole_in_a_probe_path(void **state)
 	subject_end(&s);
 }
 
-static void a_wrong_fingerprint_is_noticed(void **state)
+TEST(a_wrong_fingerprint_is_noticed)
 {
 	expect_violation(wrong_fingerprint, "fingerprint of slot");
 }
 
-static void a_slot_without_block_is_noticed(void **state)
+TEST(a_slot_without_block_is_noticed)
 {
 	expect_violation(dangling_slot, "not an allocated block");
 }
 
-static void two_slots_of_one_key_are_noticed(void **state)
+TEST(two_slots_of_one_key_are_noticed)
 {
 	expect_violation(second_slot, "has two slots");
 }
 
-static void a_key_from_nowhere_is_noticed(void **state)
+TEST(a_key_from_nowhere_is_noticed)
 {
 	expect_violation(unplanned_key, "was never put");
 }
 
-static void a_root_that_names_no_table_is_damage(void **state)
+TEST(a_root_that_names_no_table_is_damage)
 {
 	expect_violation(strange_root, "expected an allocated table");
 }
 
 /* ---- Options -------------------------------------------------------------------------------------- */
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	static const struct {
 		struct ideal_option option;
@@ -415,7 +413,7 @@ static void bad_options_are_refused(void **state)
 	}
 }
 
-static void plans_are_the_same_for_the_same_seed(void **state)
+TEST(plans_are_the_same_for_the_same_seed)
 {
 	const struct ideal_option *const given =
 		OPTIONS({"count", "500"}, {"mix", "put=50,delete=50"}, {"preload", "50"});
@@ -429,35 +427,4 @@ static void plans_are_the_same_for_the_same_seed(void **state)
 	kv_dispose(a);
 	kv_dispose(b);
 	kv_dispose(c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(puts_gets_and_deletes_agree_in_any_interleaving),
-		cmocka_unit_test(same_new_key_from_all_work_items_takes_one_slot),
-		cmocka_unit_test(the_table_grows_and_keeps_every_key),
-		cmocka_unit_test(every_state_of_memory_recovers),
-		cmocka_unit_test(ycsb_mixes_run),
-		cmocka_unit_test(bugs_that_need_no_reordering_are_found),
-		cmocka_unit_test(a_lost_acknowledged_put_is_noticed),
-		cmocka_unit_test(a_deleted_key_that_nobody_deleted_is_noticed),
-		cmocka_unit_test(a_torn_value_is_noticed),
-		cmocka_unit_test(a_large_value_that_is_torn_at_its_end_is_noticed),
-		cmocka_unit_test(a_key_with_several_changes_is_noticed_when_it_is_lost),
-		cmocka_unit_test(a_value_that_was_replaced_is_noticed),
-		cmocka_unit_test(a_deleted_key_that_is_back_is_noticed),
-		cmocka_unit_test(a_block_in_no_slot_is_noticed),
-		cmocka_unit_test(a_key_behind_an_empty_slot_is_noticed),
-		cmocka_unit_test(recovery_fills_every_hole_in_a_probe_path),
-		cmocka_unit_test(a_wrong_fingerprint_is_noticed),
-		cmocka_unit_test(a_slot_without_block_is_noticed),
-		cmocka_unit_test(two_slots_of_one_key_are_noticed),
-		cmocka_unit_test(a_key_from_nowhere_is_noticed),
-		cmocka_unit_test(a_root_that_names_no_table_is_damage),
-		cmocka_unit_test(bad_options_are_refused),
-		cmocka_unit_test(plans_are_the_same_for_the_same_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

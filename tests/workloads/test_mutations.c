@@ -2,12 +2,9 @@
 /*
  * Seeded bugs live outside the algorithms: each replaces steps of its own, and a correct run replaces none.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "common/test.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "workloads/btree/insert.h"
 #include "workloads/kv/steps.h"
@@ -39,7 +36,7 @@
 		}                                                                                     \
 	} while (0)
 
-static void a_seeded_bug_replaces_steps_that_no_other_replaces_alike(void **state)
+TEST(a_seeded_bug_replaces_steps_that_no_other_replaces_alike)
 {
 	CHECK_TABLE(btree, "");
 	CHECK_TABLE(kv, "free-table-first");
@@ -63,7 +60,7 @@ static int wrong(int x)
 	return -x;
 }
 
-static void a_step_is_replaced_only_where_its_row_says_so(void **state)
+TEST(a_step_is_replaced_only_where_its_row_says_so)
 {
 	static const struct steps {
 		int (*right)(int);
@@ -73,14 +70,4 @@ static void a_step_is_replaced_only_where_its_row_says_so(void **state)
 	assert_int_equal(calls, 0);
 	assert_int_equal(STEP(&bug, right, 3), -3);
 	assert_int_equal(calls, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_seeded_bug_replaces_steps_that_no_other_replaces_alike),
-		cmocka_unit_test(a_step_is_replaced_only_where_its_row_says_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,10 @@
  * The queue on the ideal machine (ideal.h): every message has one effect in any interleaving, every state
  * that memory passes through recovers, and the oracle notices what it must.
  */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "subject.h"
 #include "workloads/queue/plan.h"
@@ -39,7 +37,7 @@ static struct subject run(const struct ideal_option *given, uint64_t seed, int m
 	return s;
 }
 
-static void every_message_has_one_effect_in_any_interleaving(void **state)
+TEST(every_message_has_one_effect_in_any_interleaving)
 {
 	static const char *const scopes[] = {"workitem", "workgroup"},
 				 *const releases[] = {"durable", "visible"},
@@ -55,7 +53,7 @@ static void every_message_has_one_effect_in_any_interleaving(void **state)
 	}
 }
 
-static void every_state_of_memory_recovers(void **state)
+TEST(every_state_of_memory_recovers)
 {
 	uint64_t states = 0;
 
@@ -69,7 +67,7 @@ static void every_state_of_memory_recovers(void **state)
 }
 
 /* Mutations that even strict persistency exposes; the others need reordered persists. */
-static void bugs_that_need_no_reordering_are_found(void **state)
+TEST(bugs_that_need_no_reordering_are_found)
 {
 	static const enum queue_mutation bugs[] = {
 		QUEUE_TORN_STATE, QUEUE_MARK_BEFORE_EFFECT, QUEUE_RACY_TICKETS};
@@ -199,54 +197,54 @@ static void strange_root(struct nvw_pool *pool)
 		nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), QUEUE_LEDGERS), 64), 0);
 }
 
-static void a_lost_effect_is_noticed(void **state)
+TEST(a_lost_effect_is_noticed)
 {
 	expect(lose_effect, "is lost");
 	expect(claim_without_effect, "the effect of message 35 is lost: it was acknowledged");
 	expect(wipe_message, "message 35 is lost: its production was acknowledged");
 }
 
-static void a_torn_effect_is_noticed(void **state)
+TEST(a_torn_effect_is_noticed)
 {
 	expect(tear_effect, "does not match the message");
 }
 
-static void a_second_effect_is_noticed(void **state)
+TEST(a_second_effect_is_noticed)
 {
 	expect(double_effect, "was consumed twice");
 }
 
-static void an_effect_without_its_message_is_noticed(void **state)
+TEST(an_effect_without_its_message_is_noticed)
 {
 	expect(forget_message, "which is not in the queue");
 }
 
-static void a_torn_message_is_noticed(void **state)
+TEST(a_torn_message_is_noticed)
 {
 	expect(claim_of_torn_message, "its payload is torn or not durable");
 	expect(claim_of_torn_digest, "its payload is torn or not durable");
 }
 
-static void a_word_that_nobody_writes_is_noticed(void **state)
+TEST(a_word_that_nobody_writes_is_noticed)
 {
 	expect(stray_state, "which no operation writes there");
 	expect(stray_record, "which cannot exist");
 }
 
-static void a_message_with_its_effect_is_done_after_recovery(void **state)
+TEST(a_message_with_its_effect_is_done_after_recovery)
 {
 	expect(claim_with_effect, NULL);
 	expect(mark_lost, NULL);
 }
 
-static void a_root_that_names_no_queue_is_damage(void **state)
+TEST(a_root_that_names_no_queue_is_damage)
 {
 	expect(strange_root, "expected allocated extents");
 }
 
 /* ---- Options -------------------------------------------------------------------------------------- */
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	static const struct {
 		struct ideal_option option;
@@ -265,7 +263,7 @@ static void bad_options_are_refused(void **state)
 	}
 }
 
-static void more_work_groups_than_the_machine_holds_are_refused(void **state)
+TEST(more_work_groups_than_the_machine_holds_are_refused)
 {
 	struct subject s = subject_begin(&nvw_workload_queue, OPTIONS({"producers", "8"}, {"consumers", "1"}),
 		1, QUEUE_UNMUTATED, 4 << 20);
@@ -274,25 +272,4 @@ static void more_work_groups_than_the_machine_holds_are_refused(void **state)
 	assert_int_equal(queue_run(s.plan, s.machine), NVW_E_USAGE);
 	assert_non_null(strstr(nvw_error_message(), "expected at most 512 work-items at a time"));
 	subject_end(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_message_has_one_effect_in_any_interleaving),
-		cmocka_unit_test(every_state_of_memory_recovers),
-		cmocka_unit_test(bugs_that_need_no_reordering_are_found),
-		cmocka_unit_test(a_lost_effect_is_noticed),
-		cmocka_unit_test(a_torn_effect_is_noticed),
-		cmocka_unit_test(a_second_effect_is_noticed),
-		cmocka_unit_test(an_effect_without_its_message_is_noticed),
-		cmocka_unit_test(a_torn_message_is_noticed),
-		cmocka_unit_test(a_word_that_nobody_writes_is_noticed),
-		cmocka_unit_test(a_message_with_its_effect_is_done_after_recovery),
-		cmocka_unit_test(a_root_that_names_no_queue_is_damage),
-		cmocka_unit_test(bad_options_are_refused),
-		cmocka_unit_test(more_work_groups_than_the_machine_holds_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
  * Recovery points of task programs (tasks/tasks.h): after a power cut at any instant the program resumes
  * under another machine and another protocol, and comes to the same result by the same tasks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +170,7 @@ static const char *const small[] = {"gpu.cus=2", "protocol=vi", NULL},
 			 *const other[] = {"gpu.cus=7", "protocol=hlrc", "l1.size=8KiB", NULL},
 			 *const buffered[] = {"persist.model=buffered-epoch", "protocol=dd", NULL};
 
-static void fibonacci_resumes_from_any_instant_under_another_machine(void **state)
+TEST(fibonacci_resumes_from_any_instant_under_another_machine)
 {
 	struct saved_plan plan = {.program = SAVED_FIB,
 		.recovery = SAVED_COPY,
@@ -190,7 +185,7 @@ static void fibonacci_resumes_from_any_instant_under_another_machine(void **stat
 	cut_everywhere(&plan, 900000, buffered, small);
 }
 
-static void maps_are_carried_out_once_after_any_cut(void **state)
+TEST(maps_are_carried_out_once_after_any_cut)
 {
 	struct saved_plan plan = {.program = SAVED_MARKS,
 		.recovery = SAVED_COPY,
@@ -205,7 +200,7 @@ static void maps_are_carried_out_once_after_any_cut(void **state)
 	cut_everywhere(&plan, 1700000, buffered, other);
 }
 
-static void an_epoch_that_the_undo_log_rolled_back_runs_again(void **state)
+TEST(an_epoch_that_the_undo_log_rolled_back_runs_again)
 {
 	skip_if_sanitized();
 	struct saved_plan plan = {.program = SAVED_FIB,
@@ -227,7 +222,7 @@ static void an_epoch_that_the_undo_log_rolled_back_runs_again(void **state)
 /* ---- Mistakes ------------------------------------------------------------------------------------- */
 
 /* A run that ends with an error leaves the last recovery point: the same checks as after a power cut. */
-static void a_mistake_of_a_task_loses_no_recovery_point(void **state)
+TEST(a_mistake_of_a_task_loses_no_recovery_point)
 {
 	for (unsigned recovery = SAVED_COPY; recovery <= SAVED_UNDO; recovery++) {
 		struct saved_plan plan = {.program = SAVED_FIB,
@@ -260,7 +255,7 @@ static void a_mistake_of_a_task_loses_no_recovery_point(void **state)
 	}
 }
 
-static void queens_are_counted_once_after_any_cut(void **state)
+TEST(queens_are_counted_once_after_any_cut)
 {
 	skip_if_sanitized();
 	struct saved_plan plan = {.program = SAVED_NQUEENS,
@@ -287,15 +282,4 @@ static int end(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fibonacci_resumes_from_any_instant_under_another_machine),
-		cmocka_unit_test(maps_are_carried_out_once_after_any_cut),
-		cmocka_unit_test(an_epoch_that_the_undo_log_rolled_back_runs_again),
-		cmocka_unit_test(a_mistake_of_a_task_loses_no_recovery_point),
-		cmocka_unit_test(queens_are_counted_once_after_any_cut),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

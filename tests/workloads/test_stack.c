@@ -3,12 +3,10 @@
  * Treiber's stacks on the ideal machine (ideal.h): no node is lost or taken twice in any interleaving, every
  * state that memory passes through recovers, and the oracle notices what it must.
  */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "subject.h"
 #include "workloads/stack/plan.h"
@@ -33,7 +31,7 @@ static struct subject run(const struct ideal_option *given, uint64_t seed, int m
 	return s;
 }
 
-static void no_node_is_lost_or_taken_twice_in_any_interleaving(void **state)
+TEST(no_node_is_lost_or_taken_twice_in_any_interleaving)
 {
 	static const char *const sizes[] = {"1", "4", "9"}, *const stacks[] = {"1", "3", "40"},
 				 *const takes[] = {"0", "50", "100"};
@@ -46,7 +44,7 @@ static void no_node_is_lost_or_taken_twice_in_any_interleaving(void **state)
 	}
 }
 
-static void every_state_of_memory_recovers(void **state)
+TEST(every_state_of_memory_recovers)
 {
 	uint64_t states = 0;
 
@@ -57,7 +55,7 @@ static void every_state_of_memory_recovers(void **state)
 }
 
 /* Mutations that even strict persistency exposes; the others need reordered persists. */
-static void bugs_that_need_no_reordering_are_found(void **state)
+TEST(bugs_that_need_no_reordering_are_found)
 {
 	static const enum stack_mutation bugs[] = {STACK_FILL_AFTER_PUBLISH, STACK_RACY_PUSH,
 		STACK_STALE_LINK, STACK_TAKE_FIRST, STACK_TORN_ANNOUNCEMENT};
@@ -199,48 +197,48 @@ static void strange_root(struct nvw_pool *pool)
 		nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), STACK_EXTENT), 64), 0);
 }
 
-static void a_lost_node_is_noticed_unless_it_is_announced(void **state)
+TEST(a_lost_node_is_noticed_unless_it_is_announced)
 {
 	expect(lose_node, "is lost: its push was acknowledged");
 	expect(announce_lost_node, NULL);
 }
 
-static void a_torn_node_is_noticed(void **state)
+TEST(a_torn_node_is_noticed)
 {
 	expect(tear_node, "its payload is not durable, or torn");
 	expect(tear_digest, "its payload is not durable, or torn");
 }
 
-static void a_stack_that_leads_astray_is_noticed(void **state)
+TEST(a_stack_that_leads_astray_is_noticed)
 {
 	expect(stray_link, "where no node begins");
 	expect(make_circle, "a second time");
 	expect(swap_stacks, "expected stack");
 }
 
-static void a_node_that_was_taken_is_noticed_on_a_stack(void **state)
+TEST(a_node_that_was_taken_is_noticed_on_a_stack)
 {
 	expect(bring_back, "its taking was acknowledged");
 }
 
-static void an_announcement_of_a_node_on_a_stack_is_withdrawn(void **state)
+TEST(an_announcement_of_a_node_on_a_stack_is_withdrawn)
 {
 	expect(stray_announcement, NULL);
 }
 
-static void an_announcement_of_no_node_is_noticed(void **state)
+TEST(an_announcement_of_no_node_is_noticed)
 {
 	expect(torn_announcement, "which names no node of its stack");
 }
 
-static void a_root_that_names_no_extent_is_damage(void **state)
+TEST(a_root_that_names_no_extent_is_damage)
 {
 	expect(strange_root, "expected an allocated extent");
 }
 
 /* ---- Options -------------------------------------------------------------------------------------- */
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	static const struct {
 		struct ideal_option option;
@@ -257,23 +255,4 @@ static void bad_options_are_refused(void **state)
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		subject_expect_refusal(&nvw_workload_stack, &bad[i].option, bad[i].part);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_node_is_lost_or_taken_twice_in_any_interleaving),
-		cmocka_unit_test(every_state_of_memory_recovers),
-		cmocka_unit_test(bugs_that_need_no_reordering_are_found),
-		cmocka_unit_test(a_lost_node_is_noticed_unless_it_is_announced),
-		cmocka_unit_test(a_torn_node_is_noticed),
-		cmocka_unit_test(a_stack_that_leads_astray_is_noticed),
-		cmocka_unit_test(a_node_that_was_taken_is_noticed_on_a_stack),
-		cmocka_unit_test(an_announcement_of_a_node_on_a_stack_is_withdrawn),
-		cmocka_unit_test(an_announcement_of_no_node_is_noticed),
-		cmocka_unit_test(a_root_that_names_no_extent_is_damage),
-		cmocka_unit_test(bad_options_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

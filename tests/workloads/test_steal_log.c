@@ -3,12 +3,10 @@
  * Work stealing with logs on the ideal machine (ideal.h): every task is carried out once in any interleaving,
  * every state that memory passes through recovers, and the oracle notices what it must.
  */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "subject.h"
 #include "workloads/steal_log/plan.h"
@@ -41,7 +39,7 @@ static struct subject run(
 	return s;
 }
 
-static void every_task_is_carried_out_once_in_any_interleaving(void **state)
+TEST(every_task_is_carried_out_once_in_any_interleaving)
 {
 	static const char *const scenarios[] = {"scoped", "agent", "remote"}, *const sizes[] = {
 										      "1", "4", "9"};
@@ -57,7 +55,7 @@ static void every_task_is_carried_out_once_in_any_interleaving(void **state)
 	assert_true(stolen[STEAL_AGENT] > 10 && stolen[STEAL_REMOTE] > 10);
 }
 
-static void every_state_of_memory_recovers(void **state)
+TEST(every_state_of_memory_recovers)
 {
 	uint64_t states = 0;
 
@@ -68,7 +66,7 @@ static void every_state_of_memory_recovers(void **state)
 }
 
 /* Mutations that even strict persistency exposes; the others need reordered persists. */
-static void bugs_that_need_no_reordering_are_found(void **state)
+TEST(bugs_that_need_no_reordering_are_found)
 {
 	static const enum steal_mutation bugs[] = {
 		STEAL_TORN_COMMIT, STEAL_OVERWRITTEN_RECORD, STEAL_RACY_STEAL};
@@ -205,48 +203,48 @@ static void strange_root(struct nvw_pool *pool)
 		nvw_pool_write_word(pool, nvw_pool_root_off(nvw_pool_geometry(pool), STEAL_LOGS), 64), 0);
 }
 
-static void a_lost_result_is_noticed(void **state)
+TEST(a_lost_result_is_noticed)
 {
 	expect(lose_result, "the result of task 0 is lost: it was acknowledged");
 	expect(lose_claimed_result, "is lost: it was acknowledged");
 }
 
-static void a_torn_result_is_noticed(void **state)
+TEST(a_torn_result_is_noticed)
 {
 	expect(tear_result, "does not match its input");
 }
 
-static void a_second_result_is_noticed(void **state)
+TEST(a_second_result_is_noticed)
 {
 	expect(double_result, "task 0 has two results");
 }
 
-static void a_lost_or_torn_child_is_noticed(void **state)
+TEST(a_lost_or_torn_child_is_noticed)
 {
 	expect(lose_child, "is complete, but its child");
 	expect(tear_child, "its input is torn or not durable");
 }
 
-static void what_nobody_writes_is_noticed(void **state)
+TEST(what_nobody_writes_is_noticed)
 {
 	expect(strange_state, "task 0 has state 0x0000000000000007, which no operation writes");
 	expect(stray_head, "which no operation writes there");
 	expect(child_from_nowhere, "but no task creates it");
 }
 
-static void a_claim_without_its_result_is_withdrawn(void **state)
+TEST(a_claim_without_its_result_is_withdrawn)
 {
 	expect(stray_claim, NULL);
 }
 
-static void a_root_that_names_no_tasks_is_damage(void **state)
+TEST(a_root_that_names_no_tasks_is_damage)
 {
 	expect(strange_root, "expected allocated extents");
 }
 
 /* ---- Options -------------------------------------------------------------------------------------- */
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	static const struct {
 		struct ideal_option option;
@@ -265,23 +263,4 @@ static void bad_options_are_refused(void **state)
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		subject_expect_refusal(&nvw_workload_steal_log, &bad[i].option, bad[i].part);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_task_is_carried_out_once_in_any_interleaving),
-		cmocka_unit_test(every_state_of_memory_recovers),
-		cmocka_unit_test(bugs_that_need_no_reordering_are_found),
-		cmocka_unit_test(a_lost_result_is_noticed),
-		cmocka_unit_test(a_torn_result_is_noticed),
-		cmocka_unit_test(a_second_result_is_noticed),
-		cmocka_unit_test(a_lost_or_torn_child_is_noticed),
-		cmocka_unit_test(what_nobody_writes_is_noticed),
-		cmocka_unit_test(a_claim_without_its_result_is_withdrawn),
-		cmocka_unit_test(a_root_that_names_no_tasks_is_damage),
-		cmocka_unit_test(bad_options_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

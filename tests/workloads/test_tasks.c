@@ -4,12 +4,10 @@
  * same epochs with the same results in any interleaving, hechtman14's Table 5.1 row by row, and mistakes of
  * tasks are named.
  */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tasks/tasks.h"
 
@@ -137,7 +135,7 @@ static int by_code(const void *a, const void *b)
  * fork gets is open, so that codes are compared in ascending order: 2 * epoch + 1 is a traversal, 2 * epoch +
  * 2 a visit, 0 one that has returned.
  */
-static void a_postorder_walk_goes_through_table_5_1(void **state)
+TEST(a_postorder_walk_goes_through_table_5_1)
 {
 	static const struct {
 		uint32_t epoch, next, next_now;
@@ -203,7 +201,7 @@ static const struct nvw_task_program fibonacci = {
 	.words = 2,
 };
 
-static void both_machines_compute_fibonacci_by_the_same_epochs(void **state)
+TEST(both_machines_compute_fibonacci_by_the_same_epochs)
 {
 	static const uint32_t expected[] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144};
 
@@ -288,7 +286,7 @@ static uint32_t rounds_of(uint32_t n)
 	return total;
 }
 
-static void continuations_that_fork_do_not_overwrite_values_that_others_read(void **state)
+TEST(continuations_that_fork_do_not_overwrite_values_that_others_read)
 {
 	for (uint32_t n = 1; n <= 20; n += 9) {
 		assert_int_equal(run_on_both(&rounds, begin_many, &n, 1, NULL), rounds_of(n));
@@ -320,7 +318,7 @@ static const struct nvw_task_program spreading = {
 	.words = 1,
 };
 
-static void without_joins_entries_are_used_again(void **state)
+TEST(without_joins_entries_are_used_again)
 {
 	const uint32_t depth = 20; /* 64 tasks in the last epoch, 381 in all */
 
@@ -338,7 +336,7 @@ static void without_joins_entries_are_used_again(void **state)
 	}
 }
 
-static void in_a_vector_that_is_too_small_no_task_is_lost_unnoticed(void **state)
+TEST(in_a_vector_that_is_too_small_no_task_is_lost_unnoticed)
 {
 	const uint32_t depth = 20;
 	unsigned full = 0, ran = 0;
@@ -406,7 +404,7 @@ static const struct nvw_task_program squares = {
 	.words = 2,
 };
 
-static void maps_are_carried_out_before_the_next_epoch(void **state)
+TEST(maps_are_carried_out_before_the_next_epoch)
 {
 	for (unsigned which = 0; which < 2; which++) {
 		struct nvw_machine *const m = ideal_create(1 << 20, 1);
@@ -495,7 +493,7 @@ static const struct nvw_task_program mistaken = {
 	.words = 2,
 };
 
-static void mistakes_end_the_run_and_are_named(void **state)
+TEST(mistakes_end_the_run_and_are_named)
 {
 	static const struct {
 		nvw_task_run function;
@@ -532,19 +530,4 @@ static void mistakes_end_the_run_and_are_named(void **state)
 			    strstr(nvw_error_message(), "test_tasks.c:") != NULL);
 		ideal_destroy();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_postorder_walk_goes_through_table_5_1),
-		cmocka_unit_test(both_machines_compute_fibonacci_by_the_same_epochs),
-		cmocka_unit_test(continuations_that_fork_do_not_overwrite_values_that_others_read),
-		cmocka_unit_test(without_joins_entries_are_used_again),
-		cmocka_unit_test(in_a_vector_that_is_too_small_no_task_is_lost_unnoticed),
-		cmocka_unit_test(maps_are_carried_out_before_the_next_epoch),
-		cmocka_unit_test(mistakes_end_the_run_and_are_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

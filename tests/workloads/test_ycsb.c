@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "common/skip.h"
 
@@ -49,7 +48,7 @@ static void expect_refusal(const char *text, const char *part)
 	}
 }
 
-static void every_used_property_is_read(void **state)
+TEST(every_used_property_is_read, make_path, remove_path)
 {
 	struct ycsb y;
 
@@ -73,7 +72,7 @@ static void every_used_property_is_read(void **state)
 	assert_int_equal(y.scan_distribution, YCSB_ZIPFIAN);
 }
 
-static void nonsense_is_refused_with_its_line(void **state)
+TEST(nonsense_is_refused_with_its_line, make_path, remove_path)
 {
 	expect_refusal("\nreadproportion=half\n", ":2: readproportion: expected a share");
 	expect_refusal("updateproportion=-1\n", ":1: updateproportion");
@@ -89,7 +88,7 @@ static void nonsense_is_refused_with_its_line(void **state)
 	expect_refusal("", "the file is empty");
 }
 
-static void the_names_are_the_published_files(void **state)
+TEST(the_names_are_the_published_files)
 {
 	const char *const shared = getenv("SHARED_DATA");
 	char file[512];
@@ -107,7 +106,7 @@ static void the_names_are_the_published_files(void **state)
 	}
 }
 
-static void requests_follow_the_shares(void **state)
+TEST(requests_follow_the_shares)
 {
 	enum { DRAWS = 20000 };
 
@@ -129,7 +128,7 @@ static void requests_follow_the_shares(void **state)
 	}
 }
 
-static void requests_fall_on_present_records_only(void **state)
+TEST(requests_fall_on_present_records_only)
 {
 	static const enum ycsb_distribution all[] = {YCSB_UNIFORM, YCSB_ZIPFIAN, YCSB_LATEST};
 
@@ -148,17 +147,4 @@ static void requests_fall_on_present_records_only(void **state)
 			assert_true(q.op != YCSB_SCAN || (q.scan_length >= 1 && q.scan_length <= 100));
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_used_property_is_read, make_path, remove_path),
-		cmocka_unit_test_setup_teardown(nonsense_is_refused_with_its_line, make_path, remove_path),
-		cmocka_unit_test(the_names_are_the_published_files),
-		cmocka_unit_test(requests_follow_the_shares),
-		cmocka_unit_test(requests_fall_on_present_records_only),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a failing state is put down to: causes by need, atomicity, order (hand_log.h). */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "common/test.h"
+
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <crashtest/crash.h>
 #include <crashtest/states/image.h>
 #include "crashtest/group.h"
@@ -45,7 +42,7 @@ static int judge_stack(void *context, struct ct_image *image, const struct nvw_a
  * The link of node 2 is lost, and its head is durable: node 1 is missing, whose acknowledgement came last. A
  * barrier before that acknowledgement would not help.
  */
-static void a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well(void **state)
+TEST(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well)
 {
 	struct hand_log run = log_begin(8);
 
@@ -114,7 +111,7 @@ static struct ct_finding of_two_stores(ct_judge judge)
 	return r.finding[0];
 }
 
-static void stores_of_which_no_order_helps_must_be_atomic(void **state)
+TEST(stores_of_which_no_order_helps_must_be_atomic)
 {
 	const struct ct_finding f = of_two_stores(judge_pair);
 
@@ -127,7 +124,7 @@ static void stores_of_which_no_order_helps_must_be_atomic(void **state)
 	assert_int_equal(f.proposals.edit[0].kind, CT_EDIT_ATOMIC);
 }
 
-static void stores_that_pass_in_the_other_order_are_exchanged(void **state)
+TEST(stores_that_pass_in_the_other_order_are_exchanged)
 {
 	const struct ct_finding f = of_two_stores(judge_first);
 
@@ -147,7 +144,7 @@ static int judge_complete(void *context, struct ct_image *image, const struct nv
 }
 
 /* A word that one store reserves and the next one completes: earlier, the second would be overwritten. */
-static void stores_to_the_same_bytes_are_not_exchanged(void **state)
+TEST(stores_to_the_same_bytes_are_not_exchanged)
 {
 	struct hand_log run = log_begin(8);
 
@@ -168,7 +165,7 @@ static void stores_to_the_same_bytes_are_not_exchanged(void **state)
 	assert_int_equal(r.finding[0].proposals.edit[0].kind, CT_EDIT_ATOMIC);
 }
 
-static void a_run_that_ends_wrong_needs_no_crash(void **state)
+TEST(a_run_that_ends_wrong_needs_no_crash)
 {
 	const struct ct_finding f = of_two_stores(judge_never);
 
@@ -213,7 +210,7 @@ static struct ct_result of_two_bugs(unsigned jobs)
 	return explored_under(CT_MODEL_EPOCH, run.fd, judge_two, 1000, jobs);
 }
 
-static void two_causes_behind_one_sentence_are_two_findings(void **state)
+TEST(two_causes_behind_one_sentence_are_two_findings)
 {
 	for (unsigned jobs = 1; jobs <= 3; jobs++) {
 		const struct ct_result r = of_two_bugs(jobs);
@@ -239,7 +236,7 @@ static void make_finding(struct ct_finding *f, unsigned lost)
 }
 
 /* One cure does for both, and its cause has the words of the second finding. */
-static void what_a_joined_cause_names_is_listed_as_lost_in_another_state(void **state)
+TEST(what_a_joined_cause_names_is_listed_as_lost_in_another_state)
 {
 	static struct ct_finding f[2];
 	unsigned count = 2;
@@ -255,19 +252,4 @@ static void what_a_joined_cause_names_is_listed_as_lost_in_another_state(void **
 	assert_int_equal(f[0].place[1].fate, CT_FATE_LOST);
 	assert_int_equal(f[0].place[2].line, 55);
 	assert_int_equal(f[0].place[2].fate, CT_FATE_ELSEWHERE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_store_that_relies_is_the_cause_where_an_acknowledgement_relies_as_well),
-		cmocka_unit_test(stores_of_which_no_order_helps_must_be_atomic),
-		cmocka_unit_test(stores_that_pass_in_the_other_order_are_exchanged),
-		cmocka_unit_test(stores_to_the_same_bytes_are_not_exchanged),
-		cmocka_unit_test(a_run_that_ends_wrong_needs_no_crash),
-		cmocka_unit_test(two_causes_behind_one_sentence_are_two_findings),
-		cmocka_unit_test(what_a_joined_cause_names_is_listed_as_lost_in_another_state),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
  * The simulated time that a cure costs: what a seeded bug saved, if the cure is the barrier that it took
  * away.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -97,33 +92,22 @@ static void check_cost(const struct run *run, const char *mutation, enum ct_mode
 	assert_int_equal(wrong->sim_time_ps + (uint64_t)c->cost_ps, right->sim_time_ps);
 }
 
-static void a_barrier_costs_the_time_that_the_bug_saved(void **state)
+TEST(a_barrier_costs_the_time_that_the_bug_saved)
 {
 	check_cost(&stack, "publish-unordered", CT_MODEL_BUFFERED);
 	check_cost(&stack, "take-unordered", CT_MODEL_BUFFERED);
 }
 
-static void a_wider_barrier_costs_the_time_that_the_narrow_one_saved(void **state)
+TEST(a_wider_barrier_costs_the_time_that_the_narrow_one_saved)
 {
 	skip_if_sanitized();
 	check_cost(&kv, "narrow-scope", CT_MODEL_BUFFERED);
 }
 
-static void a_cure_that_is_no_barrier_has_no_cost(void **state)
+TEST(a_cure_that_is_no_barrier_has_no_cost)
 {
 	const struct ct_cure *const c = cure_of(test(&stack, "fill-after-publish", CT_MODEL_EPOCH));
 
 	assert_int_equal(c->edit[0].kind, CT_EDIT_EXCHANGE);
 	assert_false(c->costed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_barrier_costs_the_time_that_the_bug_saved),
-		cmocka_unit_test(a_wider_barrier_costs_the_time_that_the_narrow_one_saved),
-		cmocka_unit_test(a_cure_that_is_no_barrier_has_no_cost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

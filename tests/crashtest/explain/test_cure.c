@@ -10,8 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <nvw/random.h>
 
@@ -155,7 +154,7 @@ static bool orders(const struct ct_cure *c, unsigned a, unsigned b)
 	       (c->edit[0].a.line == a || c->edit[0].b.line == b);
 }
 
-static void a_missing_barrier_is_asked_for_and_verified(void **state)
+TEST(a_missing_barrier_is_asked_for_and_verified)
 {
 	static struct ct_result r;
 
@@ -167,7 +166,7 @@ static void a_missing_barrier_is_asked_for_and_verified(void **state)
 	ct_result_free(&r);
 }
 
-static void a_barrier_may_stand_before_an_acknowledgement(void **state)
+TEST(a_barrier_may_stand_before_an_acknowledgement)
 {
 	static struct ct_result r;
 
@@ -179,7 +178,7 @@ static void a_barrier_may_stand_before_an_acknowledgement(void **state)
 	ct_result_free(&r);
 }
 
-static void two_bugs_are_both_listed_and_cured(void **state)
+TEST(two_bugs_are_both_listed_and_cured)
 {
 	static struct ct_result r;
 
@@ -201,7 +200,7 @@ static void two_bugs_are_both_listed_and_cured(void **state)
 	}
 }
 
-static void what_no_order_helps_has_no_verified_cure(void **state)
+TEST(what_no_order_helps_has_no_verified_cure)
 {
 	static struct ct_result r;
 
@@ -394,7 +393,7 @@ static struct rules program(unsigned seed)
 	return r;
 }
 
-static void every_failing_state_belongs_to_a_finding(void **state)
+TEST(every_failing_state_belongs_to_a_finding)
 {
 	for (unsigned seed = FIRST_SEED; seed < FIRST_SEED + PROGRAMS; seed++) {
 		static struct ct_result result;
@@ -411,7 +410,7 @@ static void every_failing_state_belongs_to_a_finding(void **state)
 }
 
 /* The words of both are the same, and only one of them is explained at first. */
-static void a_check_that_dies_of_two_bugs_has_two_findings(void **state)
+TEST(a_check_that_dies_of_two_bugs_has_two_findings)
 {
 	static struct ct_result result;
 	struct rules r = {.items = 1,
@@ -433,7 +432,7 @@ static void a_check_that_dies_of_two_bugs_has_two_findings(void **state)
  * A kernel barrier of two of the three work-items does not cover the third: what is left has the same words,
  * and relies on the same store.
  */
-static void what_is_left_of_a_cause_is_a_finding_of_its_own(void **state)
+TEST(what_is_left_of_a_cause_is_a_finding_of_its_own)
 {
 	static struct ct_result result;
 	struct rules r = {.items = 3,
@@ -467,7 +466,7 @@ static void search_with(uint64_t states, unsigned stop_after, struct ct_result *
 	forget_rules(&r, &e);
 }
 
-static void the_search_for_cures_keeps_to_its_budget(void **state)
+TEST(the_search_for_cures_keeps_to_its_budget)
 {
 	static struct ct_result r;
 	const struct ct_cure *const c = &r.finding[1].cure;
@@ -490,7 +489,7 @@ static void the_search_for_cures_keeps_to_its_budget(void **state)
 /*
  * A test that ends with the first kind of failure has one finding, and the second bug's states are in none.
  */
-static void states_that_no_finding_has_are_counted(void **state)
+TEST(states_that_no_finding_has_are_counted)
 {
 	static struct ct_result r;
 
@@ -502,7 +501,7 @@ static void states_that_no_finding_has_are_counted(void **state)
 	ct_result_free(&r);
 }
 
-static void a_cure_is_named_in_words(void **state)
+TEST(a_cure_is_named_in_words)
 {
 	const struct ct_cure c = {.count = 2,
 		.edit = {{.kind = CT_EDIT_FLUSH, .a = {.file = "src/list.c", .line = 31}},
@@ -511,22 +510,4 @@ static void a_cure_is_named_in_words(void **state)
 
 	ct_cure_text(&c, text, sizeof text);
 	assert_string_equal(text, "a flush after list.c:31 and a fence after list.c:31");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_missing_barrier_is_asked_for_and_verified),
-		cmocka_unit_test(a_barrier_may_stand_before_an_acknowledgement),
-		cmocka_unit_test(two_bugs_are_both_listed_and_cured),
-		cmocka_unit_test(what_no_order_helps_has_no_verified_cure),
-		cmocka_unit_test(every_failing_state_belongs_to_a_finding),
-		cmocka_unit_test(a_check_that_dies_of_two_bugs_has_two_findings),
-		cmocka_unit_test(what_is_left_of_a_cause_is_a_finding_of_its_own),
-		cmocka_unit_test(the_search_for_cures_keeps_to_its_budget),
-		cmocka_unit_test(states_that_no_finding_has_are_counted),
-		cmocka_unit_test(a_cure_is_named_in_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

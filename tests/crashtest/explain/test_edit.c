@@ -8,8 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/crash.h>
 #include <crashtest/explain/edit.h>
@@ -303,7 +302,7 @@ static void compare(enum ct_model model, enum ct_edit_kind kind, enum nvw_group 
 	assert_true(runs > RUNS / 4);
 }
 
-static void a_work_item_barrier_orders_what_equation_1_says(void **state)
+TEST(a_work_item_barrier_orders_what_equation_1_says)
 {
 	compare(CT_MODEL_EPOCH, CT_EDIT_BARRIER, NVW_WORKITEM, NVW_WORKITEM, permit_epoch);
 	compare(CT_MODEL_BUFFERED, CT_EDIT_BARRIER, NVW_WORKITEM, NVW_WORKITEM, permit_buffered);
@@ -313,20 +312,20 @@ static void a_work_item_barrier_orders_what_equation_1_says(void **state)
 	}
 }
 
-static void a_work_group_barrier_orders_what_equation_2_says(void **state)
+TEST(a_work_group_barrier_orders_what_equation_2_says)
 {
 	compare(CT_MODEL_EPOCH, CT_EDIT_BARRIER, NVW_WORKGROUP, NVW_WORKITEM, permit_epoch);
 	compare(CT_MODEL_BUFFERED, CT_EDIT_BARRIER, NVW_WORKGROUP, NVW_WORKGROUP, permit_buffered);
 	compare_before(CT_MODEL_EPOCH, LINE_A, NVW_WORKGROUP, permit_epoch);
 }
 
-static void a_kernel_barrier_orders_what_equation_3_says(void **state)
+TEST(a_kernel_barrier_orders_what_equation_3_says)
 {
 	compare(CT_MODEL_EPOCH, CT_EDIT_BARRIER, NVW_KERNEL, NVW_WORKITEM, permit_epoch);
 	compare(CT_MODEL_BUFFERED, CT_EDIT_BARRIER, NVW_KERNEL, NVW_KERNEL, permit_buffered);
 }
 
-static void a_widened_barrier_orders_what_its_new_scope_says(void **state)
+TEST(a_widened_barrier_orders_what_its_new_scope_says)
 {
 	compare(CT_MODEL_EPOCH, CT_EDIT_WIDEN, NVW_WORKGROUP, NVW_WORKITEM, permit_epoch);
 	compare(CT_MODEL_BUFFERED, CT_EDIT_WIDEN, NVW_WORKGROUP, NVW_WORKGROUP, permit_buffered);
@@ -392,13 +391,13 @@ static void assume(enum ct_edit_kind kind)
 	}
 }
 
-static void an_assumption_leaves_exactly_the_states_that_keep_to_it(void **state)
+TEST(an_assumption_leaves_exactly_the_states_that_keep_to_it)
 {
 	assume(CT_EDIT_DURABLE);
 	assume(CT_EDIT_ORDERED);
 }
 
-static void an_edit_of_a_line_without_records_names_lines_near_it(void **state)
+TEST(an_edit_of_a_line_without_records_names_lines_near_it)
 {
 	static struct history h;
 	const struct ct_edit nowhere = edit_of(CT_EDIT_DURABLE, LINE_A + 5, 0, 0);
@@ -413,16 +412,4 @@ static void an_edit_of_a_line_without_records_names_lines_near_it(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_work_item_barrier_orders_what_equation_1_says),
-		cmocka_unit_test(a_work_group_barrier_orders_what_equation_2_says),
-		cmocka_unit_test(a_kernel_barrier_orders_what_equation_3_says),
-		cmocka_unit_test(a_widened_barrier_orders_what_its_new_scope_says),
-		cmocka_unit_test(an_assumption_leaves_exactly_the_states_that_keep_to_it),
-		cmocka_unit_test(an_edit_of_a_line_without_records_names_lines_near_it),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
-}
+GROUP(set_up, NULL);

@@ -6,8 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <crashtest/crash.h>
 #include <crashtest/explain/edit.h>
@@ -59,7 +58,7 @@ static unsigned round_of(const struct state *s, unsigned word, unsigned count)
 	return s->word[2 + word] == 0 ? 0 : (unsigned)(s->word[2 + word] - 100) / count + 1;
 }
 
-static void atomic_stores_are_there_together_or_not_at_all(void **state)
+TEST(atomic_stores_are_there_together_or_not_at_all)
 {
 	static const unsigned lines[] = {LINE_A, LINE_OTHER, LINE_B};
 	static const enum ct_model models[] = {
@@ -84,7 +83,7 @@ static void atomic_stores_are_there_together_or_not_at_all(void **state)
 	}
 }
 
-static void exchanged_stores_are_visible_in_the_other_order(void **state)
+TEST(exchanged_stores_are_visible_in_the_other_order)
 {
 	static const unsigned lines[] = {LINE_A, LINE_OTHER, LINE_B};
 	const struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
@@ -102,7 +101,7 @@ static void exchanged_stores_are_visible_in_the_other_order(void **state)
 }
 
 /* A loop at one of the lines: with the first pair alone exchanged, the others would stay as they are. */
-static void exchanged_rounds_move_every_store_of_a_loop(void **state)
+TEST(exchanged_rounds_move_every_store_of_a_loop)
 {
 	static const unsigned lines[][4] = {
 		{LINE_A, LINE_B, LINE_OTHER, LINE_B}, {LINE_A, LINE_OTHER, LINE_A, LINE_B}};
@@ -129,7 +128,7 @@ static void exchanged_rounds_move_every_store_of_a_loop(void **state)
 	}
 }
 
-static void lines_that_come_once_a_round_are_exchanged_in_pairs(void **state)
+TEST(lines_that_come_once_a_round_are_exchanged_in_pairs)
 {
 	static const unsigned lines[] = {LINE_A, LINE_OTHER, LINE_B};
 	struct ct_edit exchange = edit_of(CT_EDIT_EXCHANGE, LINE_A, LINE_B, NVW_WORKITEM);
@@ -140,7 +139,7 @@ static void lines_that_come_once_a_round_are_exchanged_in_pairs(void **state)
 	close(fd);
 }
 
-static void a_flush_and_a_fence_make_a_store_durable_before_the_next(void **state)
+TEST(a_flush_and_a_fence_make_a_store_durable_before_the_next)
 {
 	static const unsigned lines[] = {LINE_A, LINE_B};
 	const struct ct_edit both[] = {
@@ -158,15 +157,4 @@ static void a_flush_and_a_fence_make_a_store_durable_before_the_next(void **stat
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(atomic_stores_are_there_together_or_not_at_all),
-		cmocka_unit_test(exchanged_stores_are_visible_in_the_other_order),
-		cmocka_unit_test(exchanged_rounds_move_every_store_of_a_loop),
-		cmocka_unit_test(lines_that_come_once_a_round_are_exchanged_in_pairs),
-		cmocka_unit_test(a_flush_and_a_fence_make_a_store_durable_before_the_next),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
-}
+GROUP(set_up, NULL);

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The order in which reports have findings (crashtest/explain/mend_order.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <crashtest/explain/mend_order.h>
 
 static struct ct_result result;
@@ -43,7 +38,7 @@ static const char *order(void)
 	return texts;
 }
 
-static void what_makes_more_states_fail_is_mended_first(void **state)
+TEST(what_makes_more_states_fail_is_mended_first, clear)
 {
 	add("few", 3);
 	add("many", 70);
@@ -52,14 +47,14 @@ static void what_makes_more_states_fail_is_mended_first(void **state)
 	assert_string_equal(order(), "many early late few ");
 }
 
-static void what_is_wrong_without_a_crash_is_mended_before_all_else(void **state)
+TEST(what_is_wrong_without_a_crash_is_mended_before_all_else, clear)
 {
 	add("crash", 900);
 	add("logic", 1)->cause.kind = CT_CAUSE_LOGIC;
 	assert_string_equal(order(), "logic crash ");
 }
 
-static void what_others_hid_comes_after_them(void **state)
+TEST(what_others_hid_comes_after_them, clear)
 {
 	add("behind two", 900)->cure.behind = 2;
 	add("behind one", 9)->cure.behind = 1;
@@ -67,7 +62,7 @@ static void what_others_hid_comes_after_them(void **state)
 	assert_string_equal(order(), "seen behind one behind two ");
 }
 
-static void what_another_cure_takes_away_comes_after_it_under_its_new_number(void **state)
+TEST(what_another_cure_takes_away_comes_after_it_under_its_new_number, clear)
 {
 	add("taken", 50)->cure.cured_by = 3;
 	add("other", 40);
@@ -77,7 +72,7 @@ static void what_another_cure_takes_away_comes_after_it_under_its_new_number(voi
 	assert_int_equal(result.finding[0].cure.cured_by, 0);
 }
 
-static void two_that_take_each_other_away_both_stay(void **state)
+TEST(two_that_take_each_other_away_both_stay, clear)
 {
 	add("a", 1)->cure.cured_by = 2;
 	add("b", 2)->cure.cured_by = 1;
@@ -87,24 +82,9 @@ static void two_that_take_each_other_away_both_stay(void **state)
 	assert_int_equal(result.finding[2].cure.cured_by, 2);
 }
 
-static void another_cause_in_the_same_words_comes_after_the_first(void **state)
+TEST(another_cause_in_the_same_words_comes_after_the_first, clear)
 {
 	add("sample", 50)->sample = true;
 	add("first", 50);
 	assert_string_equal(order(), "first sample ");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(what_makes_more_states_fail_is_mended_first, clear),
-		cmocka_unit_test_setup(what_is_wrong_without_a_crash_is_mended_before_all_else, clear),
-		cmocka_unit_test_setup(what_others_hid_comes_after_them, clear),
-		cmocka_unit_test_setup(
-			what_another_cure_takes_away_comes_after_it_under_its_new_number, clear),
-		cmocka_unit_test_setup(two_that_take_each_other_away_both_stay, clear),
-		cmocka_unit_test_setup(another_cause_in_the_same_words_comes_after_the_first, clear),
-	};
-
-	return cmocka_run_group_tests_name("mend_order", tests, NULL, NULL);
 }

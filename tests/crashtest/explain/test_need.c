@@ -7,8 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <check/check.h>
 #include <crashtest/crash.h>
@@ -138,7 +137,7 @@ static int chain(const uint64_t word[LINES], struct nvw_findings *findings)
  * The limit is durable and the link is not: an order of the two does not help. Nor does it help to store the
  * node later, though the state would pass without the node.
  */
-static void two_stores_in_flight_that_fail_in_both_orders_must_be_atomic(void **state)
+TEST(two_stores_in_flight_that_fail_in_both_orders_must_be_atomic)
 {
 	static const struct step step[] = {
 		{0, 1, 64, 8, 1}, {0, 2, 128, 8, 1}, {0, 3, 192, 8, 1}, {0, 4, 256, 8, 1}, {1, 5, 320, 8, 1}};
@@ -171,7 +170,7 @@ static int announcement(const uint64_t word[LINES], struct nvw_findings *finding
 }
 
 /* The head is another work-item's, which no barrier of this one orders; the word is torn all the same. */
-static void halves_of_a_word_must_be_atomic_whoever_was_overtaken(void **state)
+TEST(halves_of_a_word_must_be_atomic_whoever_was_overtaken)
 {
 	static const struct step step[] = {{1, 1, 64, 8, 1}, {0, 2, 128, 4, 1}, {0, 3, 132, 4, 1}};
 	static struct ct_result r;
@@ -193,7 +192,7 @@ static int content(const uint64_t word[LINES], struct nvw_findings *findings)
 	return word[2] && !word[3] ? nvw_violation(findings, word_at(2), "the content is wrong") : 0;
 }
 
-static void a_line_that_stores_too_little_is_not_exchanged_with_itself(void **state)
+TEST(a_line_that_stores_too_little_is_not_exchanged_with_itself)
 {
 	static const struct step step[] = {{0, 2, 128, 8, 1}, {0, 2, 192, 8, 2}};
 	static struct ct_result r;
@@ -220,7 +219,7 @@ static int leak(const uint64_t word[LINES], struct nvw_findings *findings)
 }
 
 /* With nothing lost it fails as well: what was lost is not the cause. */
-static void what_changes_how_a_state_fails_is_not_its_cause(void **state)
+TEST(what_changes_how_a_state_fails_is_not_its_cause)
 {
 	static const struct step step[] = {
 		{0, 1, 64, 8, 1}, {1, 2, 128, 8, 1}, {1, 3, 192, 8, 1}, {1, 5, 320, 8, 1}, {0, 4, 256, 8, 1}};
@@ -246,7 +245,7 @@ static int broken_twice(const uint64_t word[LINES], struct nvw_findings *finding
 }
 
 /* What another work-item of the group does next is what ends the window, not the end of a later one. */
-static void a_window_ends_with_the_next_store_of_the_group_that_ends_it(void **state)
+TEST(a_window_ends_with_the_next_store_of_the_group_that_ends_it)
 {
 	static const struct step step[] = {{GROUPED, 1, 64, 8, 1}, {5, 5, 320, 8, 1},
 		{GROUPED + 1, 2, 128, 8, 1}, {2, 3, 192, 8, 1}, {5, 5, 328, 8, 1}, {5, 5, 336, 8, 1},
@@ -273,7 +272,7 @@ static int in_the_wrong_place(const uint64_t word[LINES], struct nvw_findings *f
 	return word[1] && !word[4] ? nvw_violation(findings, word_at(1), "it is not where it should be") : 0;
 }
 
-static void what_goes_on_behind_the_store_that_should_end_it_needs_no_order(void **state)
+TEST(what_goes_on_behind_the_store_that_should_end_it_needs_no_order)
 {
 	static const struct step step[] = {
 		{0, 1, 64, 8, 1}, {0, 2, 320, 8, 1}, {0, 1, 72, 8, 2}, {0, 2, 256, 8, 2}};
@@ -283,18 +282,4 @@ static void what_goes_on_behind_the_store_that_should_end_it_needs_no_order(void
 	assert_int_equal(r.finding_count, 1);
 	assert_int_equal(r.finding[0].cause.kind, CT_CAUSE_CONTENT);
 	ct_result_free(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_stores_in_flight_that_fail_in_both_orders_must_be_atomic),
-		cmocka_unit_test(halves_of_a_word_must_be_atomic_whoever_was_overtaken),
-		cmocka_unit_test(a_line_that_stores_too_little_is_not_exchanged_with_itself),
-		cmocka_unit_test(what_changes_how_a_state_fails_is_not_its_cause),
-		cmocka_unit_test(a_window_ends_with_the_next_store_of_the_group_that_ends_it),
-		cmocka_unit_test(what_goes_on_behind_the_store_that_should_end_it_needs_no_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <emu.h>
 #include <nvw/heap.h>
@@ -326,13 +325,13 @@ static void expect_same(const char *under, enum kind first, unsigned programs)
 	assert_true(10 * sum.redundant < sum.reduced);
 }
 
-static void all_results_and_orders_are_found_where_caches_hide_nothing(void **state)
+TEST(all_results_and_orders_are_found_where_caches_hide_nothing)
 {
 	expect_same("no-l1", LOAD, many(50));
 }
 
 /* Of programs without data races: what loads return there depends on no other order. */
-static void all_results_and_orders_are_found_with_caches(void **state)
+TEST(all_results_and_orders_are_found_with_caches)
 {
 	expect_same("vi", ATOMIC_LOAD, many(25));
 }
@@ -340,7 +339,7 @@ static void all_results_and_orders_are_found_with_caches(void **state)
 /* ---- Known shapes -------------------------------------------------------------------------------------- */
 
 /* Two threads or four, each of two operations; how many results there are without caches. */
-static void litmus_tests_have_their_results(void **state)
+TEST(litmus_tests_have_their_results)
 {
 #define R(x)                                     \
 	{                                        \
@@ -404,7 +403,7 @@ static uint64_t launch_shape(const void *what, struct nvw_machine *m)
 }
 
 /* The locks and the barrier of Dat3M's benchmarks. */
-static void locks_and_barriers_have_the_results_of_every_order(void **state)
+TEST(locks_and_barriers_have_the_results_of_every_order)
 {
 	static const struct {
 		enum ordered_kind kind;
@@ -674,7 +673,7 @@ static unsigned run_all_persistent(const struct program *p, bool reduced, struct
 	return runs;
 }
 
-static void every_crash_state_of_every_order_is_found(void **state)
+TEST(every_crash_state_of_every_order_is_found)
 {
 	unsigned all_runs = 0, runs = 0, states = 0;
 
@@ -700,17 +699,4 @@ static void every_crash_state_of_every_order_is_found(void **state)
 	unlink(pool_path);
 	print_message("# %u runs in every order, %u with the reduction: %u states\n", all_runs, runs, states);
 	assert_true(2 * runs < all_runs);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_results_and_orders_are_found_where_caches_hide_nothing),
-		cmocka_unit_test(all_results_and_orders_are_found_with_caches),
-		cmocka_unit_test(litmus_tests_have_their_results),
-		cmocka_unit_test(locks_and_barriers_have_the_results_of_every_order),
-		cmocka_unit_test(every_crash_state_of_every_order_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules: which orders there are, that the same seed gives the same ones, and what is found under
  * them alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <crashtest/crash.h>
 #include <emu.h>
 
@@ -70,7 +66,7 @@ static struct ct_schedules run(const struct ordered *program, uint64_t schedules
 
 /* ---- Orders -------------------------------------------------------------------------------------------- */
 
-static void orders_of_accesses_without_conflict_are_one(void **state)
+TEST(orders_of_accesses_without_conflict_are_one)
 {
 	const struct ordered p = right(ORDERED_APART, 1, 4);
 	const struct ct_schedules found = run(&p, 20);
@@ -80,7 +76,7 @@ static void orders_of_accesses_without_conflict_are_one(void **state)
 }
 
 /* As many as there are ways to mix the wavefronts' additions. */
-static void all_orders_of_few_accesses_are_found_and_no_more(void **state)
+TEST(all_orders_of_few_accesses_are_found_and_no_more)
 {
 	static const struct {
 		unsigned groups, times, orders, schedules;
@@ -95,7 +91,7 @@ static void all_orders_of_few_accesses_are_found_and_no_more(void **state)
 }
 
 /* Lanes of one wavefront have one order; work-items of their own wavefronts have theirs. */
-static void wavefronts_are_what_is_ordered(void **state)
+TEST(wavefronts_are_what_is_ordered)
 {
 	const struct ordered p = right(ORDERED_COUNTERS, 3, 1);
 
@@ -104,7 +100,7 @@ static void wavefronts_are_what_is_ordered(void **state)
 }
 
 /* Whether the flag was looked at before it was set is an order; how often is none. */
-static void how_long_a_wavefront_spins_is_no_order(void **state)
+TEST(how_long_a_wavefront_spins_is_no_order)
 {
 	const struct ordered p = right(ORDERED_SPIN, 1, 2);
 
@@ -112,14 +108,14 @@ static void how_long_a_wavefront_spins_is_no_order(void **state)
 }
 
 /* Who has the lock first, and whether the other tried in vain. */
-static void how_often_a_lock_is_tried_in_vain_is_no_order(void **state)
+TEST(how_often_a_lock_is_tried_in_vain_is_no_order)
 {
 	const struct ordered p = right(ORDERED_CASLOCK, 1, 2);
 
 	assert_int_equal(run(&p, 100).different, 4);
 }
 
-static void the_same_seed_gives_the_same_schedules(void **state)
+TEST(the_same_seed_gives_the_same_schedules)
 {
 	const struct ordered p = right(ORDERED_TTASLOCK, 1, 4);
 	struct ct_schedules first = run_with(&p, 30, 7, 64, &result);
@@ -222,7 +218,7 @@ static void compare_answer(unsigned answer, const struct ct_schedules *found)
 	}
 }
 
-static void locks_and_barriers_have_their_known_answers(void **state)
+TEST(locks_and_barriers_have_their_known_answers)
 {
 	for (unsigned i = 0; i < ANSWERS; i++) {
 		if (!(answers[i].where & SAMPLED)) {
@@ -255,7 +251,7 @@ static struct ct_schedules run_every(const struct ordered *p)
 }
 
 /* As many as there are ways to mix additions; one where nothing conflicts. */
-static void every_order_is_run_once(void **state)
+TEST(every_order_is_run_once)
 {
 	static const struct {
 		enum ordered_kind kind;
@@ -272,7 +268,7 @@ static void every_order_is_run_once(void **state)
 	}
 }
 
-static void in_every_order_locks_and_barriers_have_their_known_answers(void **state)
+TEST(in_every_order_locks_and_barriers_have_their_known_answers)
 {
 	for (unsigned i = 0; i < ANSWERS; i++) {
 		if (!(answers[i].where & EVERY)) {
@@ -287,7 +283,7 @@ static void in_every_order_locks_and_barriers_have_their_known_answers(void **st
 	}
 }
 
-static void in_every_order_a_wait_that_nobody_ends_is_found(void **state)
+TEST(in_every_order_a_wait_that_nobody_ends_is_found)
 {
 	const struct ordered p = right(ORDERED_ENDLESS, 1, 2);
 	const struct ct_schedules found = run_every(&p);
@@ -310,7 +306,7 @@ static void expect_under_others(struct ordered p, enum ct_schedule_kind kind, ui
 	print_message("# found by schedule %llu\n", (unsigned long long)found.finding[0].first);
 }
 
-static void a_message_of_too_narrow_a_scope_is_found(void **state)
+TEST(a_message_of_too_narrow_a_scope_is_found)
 {
 	struct ordered p = right(ORDERED_PUBLISH, 1, 2);
 
@@ -319,7 +315,7 @@ static void a_message_of_too_narrow_a_scope_is_found(void **state)
 	expect_under_others(p, CT_SCHEDULE_RACE, 30);
 }
 
-static void a_message_published_before_its_data_is_found(void **state)
+TEST(a_message_published_before_its_data_is_found)
 {
 	struct ordered p = right(ORDERED_PUBLISH, 1, 2);
 
@@ -327,7 +323,7 @@ static void a_message_published_before_its_data_is_found(void **state)
 	expect_under_others(p, CT_SCHEDULE_RACE, 30);
 }
 
-static void a_pop_of_a_head_that_came_back_is_found(void **state)
+TEST(a_pop_of_a_head_that_came_back_is_found)
 {
 	struct ordered p = right(ORDERED_STACK, 1, 2);
 
@@ -336,13 +332,13 @@ static void a_pop_of_a_head_that_came_back_is_found(void **state)
 	expect_under_others(p, CT_SCHEDULE_WRONG, 100);
 }
 
-static void a_wait_that_nobody_ends_is_found(void **state)
+TEST(a_wait_that_nobody_ends_is_found)
 {
 	expect_under_others(right(ORDERED_ENDLESS, 1, 2), CT_SCHEDULE_ENDLESS, 30);
 }
 
 /* The states of the order by time are all consistent. */
-static void a_crash_state_of_another_order_is_found(void **state)
+TEST(a_crash_state_of_another_order_is_found)
 {
 	struct ordered p = right(ORDERED_CONSUME, 1, 2);
 
@@ -365,7 +361,7 @@ static void a_crash_state_of_another_order_is_found(void **state)
 
 /* ---- Replay -------------------------------------------------------------------------------------------- */
 
-static void a_schedule_is_run_again_by_its_number(void **state)
+TEST(a_schedule_is_run_again_by_its_number)
 {
 	struct ordered p = right(ORDERED_STACK, 1, 2);
 
@@ -389,28 +385,4 @@ static void a_schedule_is_run_again_by_its_number(void **state)
 	read.number = 0;
 	assert_int_equal(ct_schedule_again(&subject, &read, &again), 0);
 	assert_int_equal(again.finding_count, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(orders_of_accesses_without_conflict_are_one),
-		cmocka_unit_test(all_orders_of_few_accesses_are_found_and_no_more),
-		cmocka_unit_test(wavefronts_are_what_is_ordered),
-		cmocka_unit_test(how_long_a_wavefront_spins_is_no_order),
-		cmocka_unit_test(how_often_a_lock_is_tried_in_vain_is_no_order),
-		cmocka_unit_test(the_same_seed_gives_the_same_schedules),
-		cmocka_unit_test(locks_and_barriers_have_their_known_answers),
-		cmocka_unit_test(every_order_is_run_once),
-		cmocka_unit_test(in_every_order_locks_and_barriers_have_their_known_answers),
-		cmocka_unit_test(in_every_order_a_wait_that_nobody_ends_is_found),
-		cmocka_unit_test(a_message_of_too_narrow_a_scope_is_found),
-		cmocka_unit_test(a_message_published_before_its_data_is_found),
-		cmocka_unit_test(a_pop_of_a_head_that_came_back_is_found),
-		cmocka_unit_test(a_wait_that_nobody_ends_is_found),
-		cmocka_unit_test(a_crash_state_of_another_order_is_found),
-		cmocka_unit_test(a_schedule_is_run_again_by_its_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,11 @@
  * nothing fails; a seeded bug of order is found. With EVERY_CASE in the environment they are run under at
  * least 10,000 different orders each, which takes an evening.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "common/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
 #include <config.h>
 #include <crashtest/crash.h>
 #include <emu.h>
@@ -103,33 +99,33 @@ static void expect_nothing(const struct shipped *s)
 	assert_true(found.different >= wanted);
 }
 
-static void kv_survives_under_every_schedule(void **state)
+TEST(kv_survives_under_every_schedule)
 {
 	expect_nothing(&kv);
 }
 
-static void the_undo_log_of_btree_survives_under_every_schedule(void **state)
+TEST(the_undo_log_of_btree_survives_under_every_schedule)
 {
 	expect_nothing(&undo_log);
 }
 
-static void queue_survives_under_every_schedule(void **state)
+TEST(queue_survives_under_every_schedule)
 {
 	expect_nothing(&queue);
 }
 
-static void stack_survives_under_every_schedule(void **state)
+TEST(stack_survives_under_every_schedule)
 {
 	expect_nothing(&stack);
 }
 
-static void steal_log_survives_under_every_schedule(void **state)
+TEST(steal_log_survives_under_every_schedule)
 {
 	expect_nothing(&steal_log);
 }
 
 /* Wrong results and races without a crash, and states that only a crash leaves. */
-static void seeded_bugs_of_order_are_found(void **state)
+TEST(seeded_bugs_of_order_are_found)
 {
 	static const struct {
 		const struct shipped *what;
@@ -148,7 +144,7 @@ static void seeded_bugs_of_order_are_found(void **state)
 }
 
 /* Everything of a result but the time that it took. */
-static void the_same_seed_gives_the_same_result(void **state)
+TEST(the_same_seed_gives_the_same_result)
 {
 	struct ct_schedules first = run(&stack, NULL, 6, 3), again;
 	const uint64_t states = result.states_distinct, equal = result.states_equal;
@@ -158,19 +154,4 @@ static void the_same_seed_gives_the_same_result(void **state)
 	assert_memory_equal(&first, &again, sizeof first);
 	assert_int_equal(result.states_distinct, states);
 	assert_int_equal(result.states_equal, equal);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kv_survives_under_every_schedule),
-		cmocka_unit_test(the_undo_log_of_btree_survives_under_every_schedule),
-		cmocka_unit_test(queue_survives_under_every_schedule),
-		cmocka_unit_test(stack_survives_under_every_schedule),
-		cmocka_unit_test(steal_log_survives_under_every_schedule),
-		cmocka_unit_test(seeded_bugs_of_order_are_found),
-		cmocka_unit_test(the_same_seed_gives_the_same_result),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

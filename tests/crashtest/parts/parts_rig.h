@@ -3,12 +3,7 @@
 #ifndef TESTS_CRASHTEST_PARTS_RIG_H
 #define TESTS_CRASHTEST_PARTS_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include <check/check.h>
 #include <config.h>

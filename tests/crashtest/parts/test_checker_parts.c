@@ -119,7 +119,7 @@ static struct rig_sum compare_bug(
 	return sum;
 }
 
-static void parts_of_a_library_fail_in_exactly_the_states_in_which_its_check_fails(void **state)
+TEST(parts_of_a_library_fail_in_exactly_the_states_in_which_its_check_fails)
 {
 	for (unsigned m = 0; m < MODELS; m++) {
 		for (unsigned i = 0; i < sizeof bugs / sizeof *bugs; i++) {
@@ -141,7 +141,7 @@ static void parts_of_a_library_fail_in_exactly_the_states_in_which_its_check_fai
 }
 
 /* What a part of the example does not ask for does not matter to it. */
-static void parts_of_a_library_look_at_what_they_ask_for(void **state)
+TEST(parts_of_a_library_look_at_what_they_ask_for)
 {
 	assert_int_equal(compare_bug("one-drain", ct_checker_parts(&checker), CT_MODEL_X86, 17).different, 0);
 }
@@ -175,7 +175,7 @@ static uint64_t count_one(void *context)
 	return 1;
 }
 
-static void a_part_of_a_library_that_says_less_or_more_is_seen(void **state)
+TEST(a_part_of_a_library_that_says_less_or_more_is_seen)
 {
 	struct ct_plain_parts parts = *ct_checker_parts(&checker);
 
@@ -198,7 +198,7 @@ static int crash(const char *bug, const char *options)
 		getenv("HOST_INDEXED_LOG_CHECK"), options);
 }
 
-static void a_program_whose_library_has_parts_is_explored_by_them(void **state)
+TEST(a_program_whose_library_has_parts_is_explored_by_them)
 {
 	static const char *const texts[] = {NULL, "counts and is not whole", "counts and is not whole",
 		"has an entry that does not count", "is not in the index"};
@@ -237,13 +237,13 @@ static int crash_with_library(const char *source, const char *more)
 	return run("%s crash --exec='%s pool 2' --image=pool --check-lib=./check.so", nvwave, indexed_log);
 }
 
-static void a_library_with_half_of_the_functions_of_parts_is_refused(void **state)
+TEST(a_library_with_half_of_the_functions_of_parts_is_refused)
 {
 	assert_int_equal(crash_with_library(half_source, ""), 2);
 	assert_non_null(strstr(output, "check.so: expected both nvw_check_parts and nvw_check_part"));
 }
 
-static void a_part_of_a_library_that_dies_is_reported_and_whole_states_are_tested(void **state)
+TEST(a_part_of_a_library_that_dies_is_reported_and_whole_states_are_tested)
 {
 	assert_int_equal(crash_with_library(half_source, count_source), 0);
 	assert_non_null(strstr(output, "sampled: a part crashed or hung"));
@@ -292,16 +292,4 @@ static int end(void **state)
 	return rmdir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_of_a_library_fail_in_exactly_the_states_in_which_its_check_fails),
-		cmocka_unit_test(parts_of_a_library_look_at_what_they_ask_for),
-		cmocka_unit_test(a_part_of_a_library_that_says_less_or_more_is_seen),
-		cmocka_unit_test(a_program_whose_library_has_parts_is_explored_by_them),
-		cmocka_unit_test(a_library_with_half_of_the_functions_of_parts_is_refused),
-		cmocka_unit_test(a_part_of_a_library_that_dies_is_reported_and_whole_states_are_tested),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+GROUP(begin, end);

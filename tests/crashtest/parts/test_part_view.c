@@ -2,14 +2,10 @@
 /*
  * What a check in parts sees of a state: words as recovery would leave them, and what the undo log restores.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "common/test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "parts_runs.h"
 #include "pool/layout.h"
@@ -68,7 +64,7 @@ static void view_a_run(struct rig *r, enum ct_model model)
 	rig_end(r);
 }
 
-static void the_view_tells_what_recovery_writes(void **state)
+TEST(the_view_tells_what_recovery_writes)
 {
 	struct rig r;
 
@@ -122,7 +118,7 @@ static struct nvw_pool_geometry geometry_of(const struct ct_bench *b)
 }
 
 /* Of each two and of all together: the view restores what recovery restores last. */
-static void of_several_entries_that_restore_a_word_the_view_takes_recovery_s(void **state)
+TEST(of_several_entries_that_restore_a_word_the_view_takes_recovery_s)
 {
 	struct nvw_workload w = nvw_workload_queue;
 	struct small s = runs[0];
@@ -180,7 +176,7 @@ static int check_wanted(void *plan, const struct nvw_pool *pool, const struct nv
 }
 
 /* Before recovery no word has the value. */
-static void what_the_log_restores_is_found_by_its_key(void **state)
+TEST(what_the_log_restores_is_found_by_its_key)
 {
 	struct nvw_workload w = nvw_workload_queue;
 	struct nvw_parts parts = *nvw_workload_queue.parts;
@@ -211,15 +207,4 @@ static void what_the_log_restores_is_found_by_its_key(void **state)
 		rig_end(&r);
 	}
 	rig_destroy(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_view_tells_what_recovery_writes),
-		cmocka_unit_test(of_several_entries_that_restore_a_word_the_view_takes_recovery_s),
-		cmocka_unit_test(what_the_log_restores_is_found_by_its_key),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "core/stop.h"
 #include "crashtest/group.h"
@@ -88,7 +87,7 @@ static unsigned differences(struct rig *r, const struct nvw_workload *in_parts, 
 	return different;
 }
 
-static void parts_fail_in_the_states_in_which_the_whole_check_fails(void **state)
+TEST(parts_fail_in_the_states_in_which_the_whole_check_fails)
 {
 	unsigned failed = 0;
 
@@ -135,7 +134,7 @@ static int check_that_cries(void *plan, const struct nvw_pool *pool, const struc
 		       0;
 }
 
-static void a_part_that_is_left_out_is_missed(void **state)
+TEST(a_part_that_is_left_out_is_missed)
 {
 	struct nvw_workload w;
 	struct nvw_parts parts;
@@ -147,7 +146,7 @@ static void a_part_that_is_left_out_is_missed(void **state)
 	rig_destroy(&r);
 }
 
-static void a_part_that_fails_without_reason_is_seen(void **state)
+TEST(a_part_that_fails_without_reason_is_seen)
 {
 	struct nvw_workload w;
 	struct nvw_parts parts;
@@ -176,7 +175,7 @@ static struct ct_result explore(struct rig *r, const struct nvw_workload *w, uns
 	return result;
 }
 
-static void a_sound_structure_is_accounted_for_by_any_number_of_jobs(void **state)
+TEST(a_sound_structure_is_accounted_for_by_any_number_of_jobs)
 {
 	struct rig r;
 
@@ -268,7 +267,7 @@ static bool explore_piece(struct rig *r, struct ct_options options, struct said 
 /*
  * A sound run and a broken one: all at once, by three processes, in three shards, and with an interruption.
  */
-static void pieces_together_say_what_the_whole_says(void **state)
+TEST(pieces_together_say_what_the_whole_says)
 {
 	static struct said whole, jobs, shards, resumed;
 	char path[64];
@@ -312,7 +311,7 @@ static int check_nothing(void *plan, const struct nvw_pool *pool, const struct n
 }
 
 /* A workload outside of the tree, whose few lines for parts docs/tutorial.md shows. */
-static void the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found(void **state)
+TEST(the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found)
 {
 	struct nvw_workload w = nvw_workload;
 	struct nvw_parts parts = *nvw_workload.parts;
@@ -339,7 +338,7 @@ static void the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found(void **st
 }
 
 /* States that confirm a part that fails are tested besides the budget, and counted apart. */
-static void confirmations_are_counted_apart_from_the_budget(void **state)
+TEST(confirmations_are_counted_apart_from_the_budget)
 {
 	const struct ct_rules rules = {.model = CT_MODEL_BUFFERED};
 	static struct ct_result result;
@@ -368,7 +367,7 @@ static void confirmations_are_counted_apart_from_the_budget(void **state)
 	rig_destroy(&r);
 }
 
-static void what_the_check_does_not_confirm_is_no_finding(void **state)
+TEST(what_the_check_does_not_confirm_is_no_finding)
 {
 	struct nvw_workload w;
 	struct nvw_parts parts;
@@ -381,20 +380,4 @@ static void what_the_check_does_not_confirm_is_no_finding(void **state)
 	assert_true(result.by_parts.denied > 0);
 	assert_true(result.instants_exhausted < result.instants);
 	rig_destroy(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_fail_in_the_states_in_which_the_whole_check_fails),
-		cmocka_unit_test(a_part_that_is_left_out_is_missed),
-		cmocka_unit_test(a_part_that_fails_without_reason_is_seen),
-		cmocka_unit_test(a_sound_structure_is_accounted_for_by_any_number_of_jobs),
-		cmocka_unit_test(pieces_together_say_what_the_whole_says),
-		cmocka_unit_test(the_tutorial_s_queue_is_accounted_for_and_its_bug_is_found),
-		cmocka_unit_test(what_the_check_does_not_confirm_is_no_finding),
-		cmocka_unit_test(confirmations_are_counted_apart_from_the_budget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

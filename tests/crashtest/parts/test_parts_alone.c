@@ -10,8 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
+#include "common/test.h"
 
 #include "parts_runs.h"
 
@@ -65,7 +64,7 @@ static uint64_t answers(
 	return hash;
 }
 
-static void parts_look_at_what_they_ask_for_alone(void **state)
+TEST(parts_look_at_what_they_ask_for_alone)
 {
 	static const struct {
 		unsigned run;
@@ -89,7 +88,7 @@ static void parts_look_at_what_they_ask_for_alone(void **state)
 	rig_destroy(&r);
 }
 
-static void parts_do_not_depend_on_what_was_tried_before(void **state)
+TEST(parts_do_not_depend_on_what_was_tried_before)
 {
 	struct nvw_workload w;
 	struct nvw_parts parts;
@@ -151,7 +150,7 @@ static unsigned troubles_after_a_crowd(const uint64_t *all, const uint64_t *boun
 }
 
 /* A small kernel after a large one, so that a crowd ends. What was to be tried in it is tried after it. */
-static void after_a_crowd_of_stores_parts_say_what_they_would_have_said(void **state)
+TEST(after_a_crowd_of_stores_parts_say_what_they_would_have_said)
 {
 	static const struct small run = {&nvw_workload_kv,
 		{{"count", "62"}, {"batch", "60"}, {"slots", "64"}, {"group-size", "8"}, {"records", "40"}}};
@@ -297,7 +296,7 @@ static int check_that_tires(void *plan, const struct nvw_pool *pool, const struc
 	return ++calls > 8 ? nvw_violation(findings, 0, "too many calls") : 0;
 }
 
-static void parts_answer_the_same_alone_in_another_order_and_in_another_process(void **state)
+TEST(parts_answer_the_same_alone_in_another_order_and_in_another_process)
 {
 	static const enum ct_model some[] = {CT_MODEL_EPOCH, CT_MODEL_STRICT, CT_MODEL_BUFFERED};
 	struct nvw_workload w;
@@ -312,16 +311,4 @@ static void parts_answer_the_same_alone_in_another_order_and_in_another_process(
 	assert_true(rig_create(&r, &runs[0], 0, 1, NULL));
 	assert_int_equal(ways_that_differ(&r, with(&w, &parts, check_that_tires), CT_MODEL_EPOCH), 3);
 	rig_destroy(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_look_at_what_they_ask_for_alone),
-		cmocka_unit_test(parts_do_not_depend_on_what_was_tried_before),
-		cmocka_unit_test(parts_answer_the_same_alone_in_another_order_and_in_another_process),
-		cmocka_unit_test(after_a_crowd_of_stores_parts_say_what_they_would_have_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

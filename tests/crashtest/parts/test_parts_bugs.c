@@ -146,7 +146,7 @@ static bool is_found_somewhere(const struct nvw_workload *w, int mutation, bool 
 	return found;
 }
 
-static void every_bug_is_found_explained_and_replayed_by_parts_alone(void **state)
+TEST(every_bug_is_found_explained_and_replayed_by_parts_alone)
 {
 	unsigned bugs = 0;
 
@@ -177,7 +177,7 @@ static int check_nothing(void *plan, const struct nvw_pool *pool, const struct n
 }
 
 /* The test above would see parts that say too little: without them nothing is found. */
-static void without_parts_nothing_is_found(void **state)
+TEST(without_parts_nothing_is_found)
 {
 	struct nvw_workload w = nvw_workload_queue;
 	struct nvw_parts parts = *nvw_workload_queue.parts;
@@ -185,14 +185,4 @@ static void without_parts_nothing_is_found(void **state)
 	parts.check = check_nothing;
 	w.parts = &parts;
 	assert_false(is_found_somewhere(&w, 0, false));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_bug_is_found_explained_and_replayed_by_parts_alone),
-		cmocka_unit_test(without_parts_nothing_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,7 +198,7 @@ static bool has_many(const struct structure *s, enum ct_model model)
 	       (s->workload == &nvw_workload && model == CT_MODEL_EPOCH);
 }
 
-static void parts_fail_in_exactly_the_states_in_which_the_whole_check_fails(void **state)
+TEST(parts_fail_in_exactly_the_states_in_which_the_whole_check_fails)
 {
 	uint64_t failing[MODELS] = {0};
 
@@ -285,7 +285,7 @@ static unsigned different_losses(
  * Whatever store is lost at the end of a sound run, whether its operations are acknowledged or not. No model
  * permits it, so no induction can rely on an order.
  */
-static void what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check(void **state)
+TEST(what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check)
 {
 	struct nvw_workload w = nvw_workload_queue;
 	struct nvw_parts parts = *nvw_workload_queue.parts;
@@ -340,7 +340,7 @@ static void see_difference(const struct nvw_workload *in_parts, enum ct_model mo
 	assert_true(sum.different > 0);
 }
 
-static void a_part_that_says_less_or_more_is_seen_under_every_model(void **state)
+TEST(a_part_that_says_less_or_more_is_seen_under_every_model)
 {
 	struct nvw_workload w = nvw_workload_queue;
 	struct nvw_parts parts = *nvw_workload_queue.parts;
@@ -352,15 +352,4 @@ static void a_part_that_says_less_or_more_is_seen_under_every_model(void **state
 		parts.check = check_that_cries;
 		see_difference(&w, models[m]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_fail_in_exactly_the_states_in_which_the_whole_check_fails),
-		cmocka_unit_test(what_is_lost_of_the_durable_is_seen_by_parts_as_by_the_whole_check),
-		cmocka_unit_test(a_part_that_says_less_or_more_is_seen_under_every_model),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs the tests of a program; TEST_FILTER (with * and ?) names those that run. See test.h. */
+#include "common/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct registered *const __start_nvw_tests[] __attribute__((weak)), *const __stop_nvw_tests[]
+	__attribute__((weak));
+__attribute__((weak)) const struct test_group test_group;
+
+static int by_line(const void *a, const void *b)
+{
+	return (*(const struct registered *const *)a)->line - (*(const struct registered *const *)b)->line;
+}
+
+int run_every_test(void)
+{
+	const size_t n = (size_t)(__stop_nvw_tests - __start_nvw_tests);
+	const struct registered **const order = malloc(n * sizeof *order);
+	struct CMUnitTest *const units = malloc(n * sizeof *units);
+
+	memcpy(order, __start_nvw_tests, n * sizeof *order);
+	qsort(order, n, sizeof *order, by_line);
+	for (size_t i = 0; i < n; i++) {
+		units[i] = order[i]->unit;
+	}
+	const int failed = _cmocka_run_group_tests("tests", units, n, test_group.begin, test_group.end);
+
+	free(units);
+	free(order);
+	return failed;
+}
+
+__attribute__((weak)) int main(void)
+{
+	return run_every_test();
+}
+
+__attribute__((constructor)) static void filter_tests(void)
+{
+	cmocka_set_test_filter(getenv("TEST_FILTER"));
+}
