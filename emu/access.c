@@ -15,6 +15,8 @@
 #include "undo.h"
 #include "store_buffer.h"
 
+#include "core/invariant.h"
+
 enum { SLOTS = 128, FEW = 16, LINES_AHEAD = 4, TAGS_AHEAD = 8 };
 
 struct requests {
@@ -102,6 +104,8 @@ static bool ascend(const uint64_t *address, unsigned count, unsigned size)
  */
 static bool is_sequence(const uint64_t *address, unsigned first, unsigned end, unsigned size)
 {
+	NVW_DEEP_INVARIANT(first < end && end <= EMU_LANES);
+
 	const uint64_t start = address[first], last = start + (uint64_t)(end - 1 - first) * size;
 
 	return (start & (size - 1)) == 0 && address[end - 1] == last &&
@@ -112,6 +116,8 @@ static bool is_sequence(const uint64_t *address, unsigned first, unsigned end, u
 static inline void ask_for(struct requests *q, unsigned i, unsigned lane, unsigned count, unsigned size,
 	emu_line_id line, unsigned offset)
 {
+	NVW_DEEP_INVARIANT(
+		i < EMU_LANES && count > 0 && lane + count <= EMU_LANES && offset + count * size <= EMU_LINE);
 	q->lines[i] = line;
 	q->lanes[i] = UINT64_MAX >> (EMU_LANES - count) << lane;
 	q->bytes[i] = UINT64_MAX >> (EMU_LINE - count * size) << offset;

@@ -262,6 +262,7 @@ static __attribute__((noinline)) void number_anew(struct emu_set *set)
 
 void emu_set_touch(struct emu_set *set, uint32_t way)
 {
+	NVW_DEEP_INVARIANT(way < WAYS);
 	if (set->clock == EMU_PINNED - 1) {
 		number_anew(set);
 	}
@@ -347,6 +348,7 @@ extern inline struct emu_line *emu_cache_peek(const struct emu_cache *cache, emu
 
 static uint32_t stamp_of(const struct emu_cache *cache, uint32_t i)
 {
+	NVW_DEEP_INVARIANT(i < cache->sets * cache->ways);
 	if (cache->set) {
 		return cache->set[i / WAYS].stamp[i % WAYS];
 	}
@@ -355,6 +357,7 @@ static uint32_t stamp_of(const struct emu_cache *cache, uint32_t i)
 
 static bool is_kept(const struct emu_cache *cache, uint32_t i)
 {
+	NVW_DEEP_INVARIANT(i < cache->sets * cache->ways);
 	return stamp_of(cache, i) == (cache->set ? EMU_PINNED : UINT32_MAX) ||
 	       (cache->tags[i] && cache->lines[i].registered);
 }
@@ -477,6 +480,7 @@ static inline void note_use(struct emu_cache *cache, uint32_t i)
 
 static inline void drop(struct emu_cache *cache, uint32_t i)
 {
+	NVW_DEEP_INVARIANT(i < cache->sets * cache->ways);
 	cache->tags[i] = 0;
 	if (__builtin_expect(cache->set != NULL, 1)) {
 		cache->set[i / WAYS].stamp[i % WAYS] = 0;

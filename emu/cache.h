@@ -9,6 +9,8 @@
 #include "config.h"
 #include "line.h"
 
+#include "core/invariant.h"
+
 /*
  * The order in which the ways of a 16-way set were used: a way's stamp is larger than those of ways used
  * before it; 0: it has no line; EMU_PINNED: its line is being evicted. The clock is the largest of the
@@ -59,6 +61,7 @@ void emu_cache_pin(struct emu_cache *cache, const struct emu_line *line);
 emu_line_id emu_cache_tag(const struct emu_cache *cache, const struct emu_line *line);
 static inline emu_line_id emu_cache_tag_at(const struct emu_cache *cache, uint32_t i)
 {
+	NVW_DEEP_INVARIANT(i < cache->sets * cache->ways);
 	return cache->tags[i] ^ EMU_NO_LINE;
 }
 /* The index of the next line that has a tag, from i on; sets * ways if there is none. What a run never

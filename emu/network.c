@@ -96,6 +96,7 @@ static __attribute__((noinline, cold)) emu_time watch_link(
 /* The message occupies the link, or port, from t on or later; returns from when. */
 static inline emu_time book(struct nvw_machine *m, size_t link, emu_time t, emu_time occupancy)
 {
+	NVW_DEEP_INVARIANT(link < links(&m->network));
 	if (emu_is_watched(m)) {
 		return watch_link(m, link, t, occupancy);
 	}

@@ -211,6 +211,8 @@ static struct candidates find_candidates(struct nvw_machine *m)
  */
 static uint32_t next_event(struct nvw_machine *m)
 {
+	NVW_DEEP_INVARIANT(m->exec.event_count > 0);
+
 	const struct emu_exec *const x = &m->exec;
 	struct emu_chosen_order *const o = m->order;
 	const struct candidates c = find_candidates(m);
@@ -233,6 +235,8 @@ static uint32_t next_event(struct nvw_machine *m)
 
 static struct word *place_of(const struct emu_chosen_order *o, uint64_t key)
 {
+	NVW_DEEP_INVARIANT(o->word_count < o->word_capacity);
+
 	uint64_t i = nvw_mix64(key) & (o->word_capacity - 1);
 
 	while (o->words[i].key && o->words[i].key != key) {
@@ -283,6 +287,8 @@ static struct word *word_of(struct emu_chosen_order *o, uint64_t key, bool add)
 static bool words_at(
 	const struct nvw_machine *m, uint64_t address, uint64_t size, uint64_t *ret_first, uint64_t *ret_last)
 {
+	NVW_DEEP_INVARIANT(size > 0);
+
 	emu_line_id line = EMU_NO_LINE;
 	unsigned offset = 0;
 

@@ -10,6 +10,7 @@
 
 static struct emu_store_buffer *buffer_of(const struct nvw_machine *m, const struct emu_wavefront *wf)
 {
+	NVW_DEEP_INVARIANT(wf >= m->exec.wavefronts && wf < m->exec.wavefronts + m->exec.wavefront_count);
 	return &m->store_buffers[wf - m->exec.wavefronts];
 }
 
@@ -30,6 +31,7 @@ static void leave(struct nvw_machine *m, void *what)
 		.stored = e};
 	emu_time done;
 
+	NVW_DEEP_INVARIANT(e->is_leaving && e->is_of_event);
 	e->is_of_event = false;
 	emu_stored_swap(e);
 	done = coh_execute(&r, m->now);
@@ -84,6 +86,7 @@ struct look_up {
 static void look_at(struct look_up *found, const struct emu_saved_request *store, unsigned store_size,
 	uint64_t address, unsigned size)
 {
+	NVW_DEEP_INVARIANT(size <= 8 && store_size <= 8);
 	if (address >= store->address && address + size <= store->address + store_size) {
 		const uint64_t value = store->value >> 8 * (address - store->address);
 
@@ -96,6 +99,8 @@ static void look_at(struct look_up *found, const struct emu_saved_request *store
 /* The lane's own stores to bytes at the address, the oldest first. */
 static struct look_up look_up(const struct emu_store_buffer *b, const struct coh_request *r, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(lane < EMU_LANES);
+
 	struct look_up found = {0};
 
 	for (const struct emu_stored *e = b->oldest; e; e = e->younger) {
@@ -204,6 +209,7 @@ static void left(struct nvw_machine *m, void *what)
 	struct emu_stored *const e = what;
 	struct emu_store_buffer *const b = e->buffer;
 
+	NVW_DEEP_INVARIANT(e->is_leaving);
 	take_out(b, e);
 	free(e);
 	for (struct emu_stored *next = b->oldest; next; next = next->younger) {
@@ -214,6 +220,8 @@ static void left(struct nvw_machine *m, void *what)
 
 bool emu_store_buffer_holds(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, emu_time t)
 {
+	NVW_DEEP_INVARIANT(lanes != 0);
+
 	struct emu_store_buffer *const b = buffer_of(m, wf);
 
 	if (!b->count) {
@@ -329,6 +337,8 @@ static emu_time load(const struct coh_request *r, emu_time t, uint64_t *late)
 
 emu_time emu_store_buffer_access(const struct coh_request *r, emu_time t, uint64_t *late)
 {
+	NVW_DEEP_INVARIANT(r->lanes != 0 && r->bytes != 0);
+
 	struct coh_request request = *r;
 
 	*late = r->lanes;

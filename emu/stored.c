@@ -2,6 +2,8 @@
 /* Executing a store later than its wavefront issued it: with its own requests and epochs. */
 #include "store_buffer.h"
 
+#include "core/invariant.h"
+
 static void swap_words(uint32_t *a, uint32_t *b)
 {
 	const uint32_t word = *a;
@@ -34,5 +36,6 @@ void emu_stored_done(struct nvw_machine *m, struct emu_stored *e, emu_time t)
 
 const struct nvw_site *emu_stored_site(const struct emu_stored *e, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(e->lanes >> lane & 1);
 	return e->lane[lane].request.site;
 }

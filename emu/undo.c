@@ -81,6 +81,8 @@ static uint64_t key_of_stream(uint64_t status)
 
 static struct mark *slot_of(const struct emu_undo *u, uint64_t key)
 {
+	NVW_DEEP_INVARIANT(key != 0 && u->mark_count <= u->mark_mask);
+
 	uint64_t i = nvw_mix64(key) & u->mark_mask;
 
 	while (u->marks[i].key != 0 && u->marks[i].key != key) {
@@ -112,6 +114,8 @@ static bool grow(struct emu_undo *u)
 
 static void put_mark(struct nvw_machine *m, uint64_t key, uint32_t stream)
 {
+	NVW_DEEP_INVARIANT(stream < m->undo->stream_count);
+
 	struct emu_undo *const u = m->undo;
 	const struct stream *const s = &u->streams[stream];
 
@@ -134,6 +138,7 @@ static void mark_words(struct nvw_machine *m, uint32_t stream, uint64_t address,
 
 static void mark_block(struct nvw_machine *m, uint32_t stream, uint64_t address, uint64_t bytes)
 {
+	NVW_DEEP_INVARIANT(address % BLOCK == 0);
 	for (uint64_t at = address; at < address + bytes; at += BLOCK) {
 		put_mark(m, key_of_line(at), stream);
 	}
@@ -142,6 +147,8 @@ static void mark_block(struct nvw_machine *m, uint32_t stream, uint64_t address,
 /* Any stream's: whose entry it is, recovery does not ask. */
 static bool is_marked(const struct emu_undo *u, uint64_t word)
 {
+	NVW_DEEP_INVARIANT(word % 8 == 0);
+
 	const struct mark *const w = slot_of(u, key_of_word(word));
 	const struct mark *const line = slot_of(u, key_of_line(word & ~(uint64_t)(BLOCK - 1)));
 
@@ -192,6 +199,8 @@ static bool find_own_stream(const struct nvw_machine *m, uint32_t *ret_stream)
 
 static void join(struct nvw_machine *m, uint32_t stream, const struct nvw_site *site)
 {
+	NVW_DEEP_INVARIANT(stream < m->undo->stream_count);
+
 	struct emu_undo *const u = m->undo;
 	const uint64_t id = nvw_global_id();
 
@@ -262,6 +271,8 @@ static struct emu_unlogged *place_for(
 static void tell(struct nvw_machine *m, const struct emu_wavefront *wf, unsigned lane, emu_line_id line,
 	unsigned offset)
 {
+	NVW_DEEP_INVARIANT(wf->first_global + lane < m->undo->member_room);
+
 	const struct nvw__request *const request = emu_request(wf, lane);
 	struct emu_undo_report *const r = &m->undo->report;
 	const uint64_t item = wf->first_global + lane;
@@ -320,6 +331,8 @@ static void look_at_lanes(struct nvw_machine *m, const struct emu_wavefront *wf,
 
 void emu_undo_issue(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
+	NVW_DEEP_INVARIANT(lanes != 0);
+
 	const struct nvw__request *const request = emu_request(wf, (unsigned)__builtin_ctzll(lanes));
 	const unsigned kind = request->op & 0xff;
 	const bool is_fence = kind == NVW__ATOMIC_STORE && request->compare != 0;
@@ -340,6 +353,7 @@ static bool has_exchanged(const struct nvw__request *request)
 
 void emu_undo_served(struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes)
 {
+	NVW_DEEP_INVARIANT(lanes != 0);
 	if ((emu_request(wf, (unsigned)__builtin_ctzll(lanes))->op & 0xff) != NVW__COMPARE_EXCHANGE) {
 		return;
 	}

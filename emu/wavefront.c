@@ -72,6 +72,7 @@ unsigned nvw_cu_id(void)
 /* The stack of a lane. */
 static char *stack_bottom(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lane)
 {
+	NVW_DEEP_INVARIANT(lane < EMU_LANES);
 	return wf->stacks + lane * m->exec.stack_bytes;
 }
 
@@ -226,6 +227,7 @@ static uint32_t wavefronts_used(const struct emu_exec *x)
 
 static bool are_used(const struct emu_exec *x, uint64_t from, uint64_t to)
 {
+	NVW_DEEP_INVARIANT(to <= x->wavefront_count);
 	while (from < to && x->lanes_used[from]) {
 		from++;
 	}
@@ -280,6 +282,7 @@ static bool has_frame(const struct nvw_machine *m, const struct emu_wavefront *w
 
 extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront *wf)
 {
+	NVW_DEEP_INVARIANT(wf->runnable != 0 && (wf->runnable & ~wf->live) == 0);
 	if (__builtin_expect(--m->exec.turns_left == 0, 0)) {
 		consider_huge_pages(&m->exec);
 	}
@@ -313,6 +316,8 @@ bool emu_is_lane_stack(const struct nvw_machine *m, const void *sp)
 
 void emu_lane_abandon(void)
 {
+	NVW_DEEP_INVARIANT(emu_now.machine->error);
+
 	struct emu_fiber nobody;
 
 	emu_fiber_announce(emu_now.engine_stack, emu_now.engine_stack_bytes);
@@ -333,6 +338,7 @@ static uint64_t place_of_stacks(const struct emu_exec *x, const struct emu_wavef
 
 static char *stacks_at(const struct emu_exec *x, uint64_t place)
 {
+	NVW_DEEP_INVARIANT(place < x->wavefront_count);
 	return x->stacks + STACK_SLACK + place * EMU_LANES * x->stack_bytes;
 }
 

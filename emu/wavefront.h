@@ -92,11 +92,14 @@ struct emu_group {
 /* A lane's request, as its work-item sees it. */
 static inline struct nvw__request *emu_request(const struct emu_wavefront *wf, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(lane < EMU_LANES);
 	return (struct nvw__request *)(uintptr_t)&wf->requests.address[lane];
 }
 
 static inline struct emu_saved_request emu_request_save(const struct emu_wavefront *wf, unsigned lane)
 {
+	NVW_DEEP_INVARIANT(lane < EMU_LANES);
+
 	const struct emu_requests *const r = &wf->requests;
 
 	return (struct emu_saved_request){
@@ -106,6 +109,8 @@ static inline struct emu_saved_request emu_request_save(const struct emu_wavefro
 static inline void emu_request_restore(
 	struct emu_wavefront *wf, unsigned lane, struct emu_saved_request request)
 {
+	NVW_DEEP_INVARIANT(lane < EMU_LANES);
+
 	struct emu_requests *const r = &wf->requests;
 
 	r->address[lane] = request.address;

@@ -274,6 +274,8 @@ void ct_cause_say_group(struct ct_cause *c, struct ct_proposals *ret_proposals)
 /* The call that tells a store of the group from another one of the same line; 0: no other one is. */
 static uint32_t caller_in_group(const struct cause_search *s, unsigned i)
 {
+	NVW_DEEP_INVARIANT(i < s->need->group_count);
+
 	const struct ct_need *const n = s->need;
 	uint32_t caller = 0;
 

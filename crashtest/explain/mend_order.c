@@ -44,6 +44,8 @@ static bool is_before(const struct ct_finding *a, const struct ct_finding *b)
 /* Whether the finding whose cure takes finding i away has no place yet: it is one of those from place on. */
 static bool waits(const struct ordering *o, unsigned i, unsigned place)
 {
+	NVW_DEEP_INVARIANT(i < o->result->finding_count);
+
 	const unsigned by = o->result->finding[i].cure.cured_by;
 
 	for (unsigned k = place; k < o->result->finding_count && by != 0; k++) {

@@ -9,6 +9,8 @@
 
 #include "../crash.h"
 
+#include "core/invariant.h"
+
 enum { CT_FAILING_MAX = 1 << 17 }; /* pairs of state and kind */
 
 /* In memory shared by a worker and its parent. */
@@ -34,6 +36,7 @@ bool ct_failed_has_text(const struct ct_failed_set *set, const char *text);
 /* True if it is the first pair of its state. */
 static inline bool ct_failed_is_first(const struct ct_failed_set *set, uint64_t i)
 {
+	NVW_DEEP_INVARIANT(i < set->count);
 	return i == 0 || set->at[i - 1].state != set->at[i].state;
 }
 

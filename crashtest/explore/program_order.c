@@ -11,6 +11,7 @@
 #include <nvw/random.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 
 enum { OF_PLACE = UINT32_MAX, MANY = 4096 };
 
@@ -81,6 +82,8 @@ static int release(struct ct_program_order *o, const struct emu_sync *s, uint32_
 
 static int acquire(struct ct_program_order *o, const struct emu_sync *s, uint32_t member, uint32_t place)
 {
+	NVW_DEEP_INVARIANT(member < o->members && place < o->members);
+
 	uint64_t after = s->stores;
 
 	if (s->changes_word && o->member[member].newest > 0) {
@@ -222,6 +225,7 @@ void ct_program_order_begin(struct ct_program_order *o)
 
 static uint64_t needed(const struct ct_program_order *o, uint32_t member)
 {
+	NVW_DEEP_INVARIANT(member < o->members);
 	return o->member[member].serial == o->serial ? o->member[member].upto : 0;
 }
 

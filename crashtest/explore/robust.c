@@ -161,6 +161,7 @@ static uint64_t work_item_of(const void *context, uint64_t i, uint32_t *ret_kern
 {
 	const struct ct_robust *const r = context;
 
+	NVW_DEEP_INVARIANT(i < r->count);
 	*ret_kernel = r->store[i].kernel;
 	return r->store[i].work_item;
 }
@@ -354,6 +355,8 @@ struct state {
 
 static const char *site_of(const struct ct_robust *r, uint64_t store)
 {
+	NVW_DEEP_INVARIANT(store >= 1 && store <= r->count);
+
 	const uint32_t site = r->store[store - 1].site;
 
 	return site < r->sites ? r->site[site].text : "an unknown place";

@@ -7,6 +7,8 @@
 
 #include "holders.h"
 
+#include "core/invariant.h"
+
 enum { VALUES_MAX = 64 }; /* that the log may restore in a word */
 
 struct ct_holder {
@@ -23,6 +25,7 @@ static struct ct_holder *at(const struct ct_holders *h, uint32_t number)
 
 static uint32_t *bucket_of(const struct ct_holders *h, uint64_t key)
 {
+	NVW_DEEP_INVARIANT(h->buckets > 0 && (h->buckets & (h->buckets - 1)) == 0);
 	return &h->bucket[nvw_mix64(key) & (h->buckets - 1)];
 }
 

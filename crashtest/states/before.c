@@ -65,6 +65,7 @@ static void add_set(uint64_t *to, const uint64_t *from, uint32_t words)
 /* A store with all that must be durable before it. */
 static void add_store(const struct ct_before *b, uint64_t *to, uint32_t number)
 {
+	NVW_DEEP_INVARIANT(number < b->count);
 	if (!(to[number / 64] >> number % 64 & 1)) {
 		add_set(to, row_at(b, number)->bits, row_at(b, number)->words);
 		to[number / 64] |= UINT64_C(1) << number % 64;

@@ -16,6 +16,8 @@
 
 #include "medium.h"
 
+#include "core/invariant.h"
+
 struct ct_row {
 	const uint64_t *bits; /* of the stores before it */
 	uint32_t words;
@@ -53,6 +55,7 @@ static inline uint32_t ct_before_number(const struct ct_before *b, uint64_t writ
 }
 static inline struct ct_row ct_before_row(const struct ct_before *b, uint32_t number)
 {
+	NVW_DEEP_INVARIANT(number < b->count);
 	return ((const struct ct_row *)b->row.at)[number];
 }
 /* Number + 1 of the operation's told, 0: it is certain, or not acknowledged. */

@@ -108,6 +108,7 @@ void ct_medium_drop_cells(struct ct_medium *m)
 
 bool ct_cell_has_of_bytes(const struct ct_cell *c, unsigned level, unsigned version)
 {
+	NVW_DEEP_INVARIANT(level <= c->count && version < c->count);
 	if (level >= c->straight) {
 		return version < c->straight || level > version;
 	}

@@ -39,6 +39,7 @@ static uint32_t number_of(const struct ct_closed *c, uint32_t cell, unsigned ver
 
 static struct ct_row told_row(const struct ct_closed *c, uint32_t told)
 {
+	NVW_DEEP_INVARIANT(told < c->before.told_row.count);
 	return ((const struct ct_row *)c->before.told_row.at)[told];
 }
 

@@ -54,6 +54,7 @@ static const struct ct_limit *limit_of(const struct ct_medium *m, const struct c
 
 static bool is_stamped(const struct ct_limits *l, uint32_t together)
 {
+	NVW_DEEP_INVARIANT(together <= l->groups);
 	return together != 0 && l->stamp[together] == l->now;
 }
 

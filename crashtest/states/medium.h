@@ -29,6 +29,8 @@
 #include "image.h"
 #include "model.h"
 
+#include "core/invariant.h"
+
 /* A version is made by a store to these bytes of the unit, from a level of the cell. */
 struct ct_version {
 	unsigned from;
@@ -255,6 +257,8 @@ static inline bool ct_keeps_all(const struct ct_medium *m)
 static inline uint64_t ct_cell_word(
 	const struct ct_medium *m, const struct ct_cell *c, unsigned level, nvw_off off)
 {
+	NVW_DEEP_INVARIANT(level <= c->count && off >= c->off && off - c->off < 8 * (uint64_t)c->words);
+
 	const uint64_t i = (off - c->off) / 8;
 
 	if (level > 0) {
@@ -300,6 +304,7 @@ static inline bool ct_cell_has(const struct ct_cell *c, unsigned level, unsigned
 /* The first version of each store: others of it come next to it. */
 static inline bool ct_cell_is_first(const struct ct_cell *c, unsigned version)
 {
+	NVW_DEEP_INVARIANT(version < c->count);
 	return c->straight == 0 || version == 0 || c->write[version - 1] != c->write[version];
 }
 /* Must the store of version a be durable before that of b, which is later? */

@@ -52,6 +52,7 @@ static struct strict *strict_of(const struct nvw_machine *m)
 
 static struct store *store_at(const struct strict *s, uint32_t i)
 {
+	NVW_DEEP_INVARIANT((s->capacity & (s->capacity - 1)) == 0);
 	return &s->queue[i & (s->capacity - 1)];
 }
 

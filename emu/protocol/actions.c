@@ -3,6 +3,7 @@
  * Actions of instructions, named as in the papers.
  */
 #include "core/bounds.h"
+#include "core/invariant.h"
 #include "../device_memory.h"
 #include "protocol.h"
 
@@ -124,6 +125,8 @@ static struct emu_line *l1_writable(const struct coh_request *r, struct emu_line
 
 static emu_time ld_l1(const struct coh_request *r, emu_time t)
 {
+	NVW_DEEP_INVARIANT(r->lanes != 0 && r->bytes != 0);
+
 	struct emu_line *line;
 
 	t = l1_port(r, t) + r->m->config.l1.latency;
@@ -137,6 +140,8 @@ static emu_time ld_l1(const struct coh_request *r, emu_time t)
 
 static emu_time st_l1(const struct coh_request *r, emu_time t)
 {
+	NVW_DEEP_INVARIANT(r->lanes != 0 && r->bytes != 0);
+
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
@@ -171,6 +176,8 @@ static struct emu_line *l1_own(const struct coh_request *r, emu_time *t)
 
 static emu_time rmw_l1(const struct coh_request *r, emu_time t)
 {
+	NVW_DEEP_INVARIANT(coh_is_atomic(r));
+
 	struct nvw_machine *const m = r->m;
 	struct emu_line *line;
 
@@ -279,6 +286,7 @@ static emu_time from_l2(const struct coh_request *r, uint32_t bytes, emu_time t)
 
 static emu_time ld_l2(const struct coh_request *r, emu_time t)
 {
+	NVW_DEEP_INVARIANT(r->lanes != 0 && r->bytes != 0);
 	t = to_l2(r, t);
 	coh_lanes_load(r, coh_registry_claim(r->m, NULL, r->line, r->bytes, r->bytes, &t));
 	return from_l2(r, touched(r), t);
@@ -301,6 +309,8 @@ static emu_time change_l2(const struct coh_request *r, struct emu_line *line,
 
 static emu_time st_l2(const struct coh_request *r, emu_time t)
 {
+	NVW_DEEP_INVARIANT(r->lanes != 0 && r->bytes != 0);
+
 	struct emu_line *line;
 
 	t = to_l2(r, t);
@@ -325,6 +335,8 @@ static struct emu_line *l2_writable(const struct coh_request *r, struct emu_line
 
 static emu_time rmw_l2(const struct coh_request *r, emu_time t)
 {
+	NVW_DEEP_INVARIANT(coh_is_atomic(r));
+
 	struct emu_line *line;
 
 	t = to_l2(r, t);

@@ -57,6 +57,7 @@ static uint32_t high(vclock c)
 
 static vclock child(vclock c, unsigned i)
 {
+	NVW_DEEP_INVARIANT(i < FAN);
 	if (is_uniform(c)) {
 		return c;
 	}
@@ -65,6 +66,7 @@ static vclock child(vclock c, unsigned i)
 
 static uint32_t lane(vclock c, unsigned i)
 {
+	NVW_DEEP_INVARIANT(i < LANES);
 	if (is_uniform(c)) {
 		return (uint32_t)(c >> 1);
 	}
@@ -136,6 +138,7 @@ static struct vclock_node *take(struct vclock_pool *p)
 
 vclock vclock_keep(vclock c)
 {
+	NVW_DEEP_INVARIANT(is_uniform(c) || node_of(c)->refs > 0);
 	if (!is_uniform(c)) {
 		node_of(c)->refs++;
 	}
@@ -144,6 +147,8 @@ vclock vclock_keep(vclock c)
 
 void vclock_drop(struct vclock_pool *p, vclock c)
 {
+	NVW_DEEP_INVARIANT(is_uniform(c) || node_of(c)->refs > 0);
+
 	struct vclock_node *const node = node_of(c);
 
 	if (is_uniform(c) || --node->refs) {
@@ -190,6 +195,8 @@ static vclock make_leaf(struct vclock_pool *p, const uint32_t lanes[LANES])
 /* A node over these parts; takes over their references. */
 static vclock make_inner(struct vclock_pool *p, unsigned level, const vclock parts[FAN])
 {
+	NVW_DEEP_INVARIANT(level > 0 && level <= p->height);
+
 	uint32_t least = low(parts[0]), most = high(parts[0]);
 	struct vclock_node *node = NULL;
 
@@ -242,6 +249,8 @@ static vclock join_leaves(struct vclock_pool *p, vclock a, vclock b)
 
 static vclock join(struct vclock_pool *p, vclock a, vclock b, unsigned level)
 {
+	NVW_DEEP_INVARIANT(level <= p->height);
+
 	vclock parts[FAN];
 	bool is_a = !is_uniform(a), is_b = !is_uniform(b);
 
@@ -314,6 +323,7 @@ static vclock mark(
 
 vclock vclock_mark(struct vclock_pool *p, vclock a, uint32_t wavefront, uint64_t lanes, uint32_t time)
 {
+	NVW_DEEP_INVARIANT((uint64_t)wavefront >> p->height * FAN_LOG2 == 0);
 	if (!p->marked.result || p->marked.a != a || p->marked.wavefront != wavefront ||
 		p->marked.lanes != lanes || p->marked.time != time) {
 		const vclock result = mark(p, a, wavefront, lanes, time, p->height);

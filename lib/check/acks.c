@@ -32,6 +32,8 @@ int nvw__acks_add(struct nvw_acks *acks, uint64_t first, uint64_t count)
 
 static void flip(struct nvw_acks *acks, uint64_t op, bool wanted)
 {
+	NVW_DEEP_INVARIANT(op / 64 < acks->words);
+
 	const uint64_t bit = (uint64_t)1 << op % 64;
 
 	if (((acks->bits[op / 64] & bit) != 0) != wanted) {

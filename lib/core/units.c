@@ -11,6 +11,8 @@
 
 #include <nvw/errors.h>
 
+#include "core/invariant.h"
+
 struct unit {
 	const char *name;
 	uint64_t scale;
@@ -225,6 +227,7 @@ int nvw_parse_bool(const char *text, bool *ret)
 
 static const char *format(uint64_t value, const struct unit *units, unsigned count, char *buffer)
 {
+	NVW_DEEP_INVARIANT(count > 0);
 	for (unsigned i = 0; i < count; i++) {
 		if (value && value % units[i].scale == 0) {
 			snprintf(buffer, NVW_UNIT_TEXT, "%" PRIu64 "%s", value / units[i].scale,

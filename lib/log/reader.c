@@ -15,6 +15,7 @@
 #include <zstd.h>
 
 #include "core/array.h"
+#include "core/invariant.h"
 #include "format.h"
 
 struct site {
@@ -179,6 +180,8 @@ static int check_trailer(struct nvw_log_reader *r, const uint8_t *body, size_t n
 
 static int inflate_block(struct nvw_log_reader *r, size_t stored, size_t raw)
 {
+	NVW_DEEP_INVARIANT(raw <= sizeof r->raw && stored <= r->stored_capacity - LOG_BLOCK_HEADER_BYTES);
+
 	const uint8_t *h = r->stored;
 	const size_t n = ZSTD_decompressDCtx(r->zstd, r->raw, raw, h + LOG_BLOCK_HEADER_BYTES, stored);
 
@@ -235,6 +238,8 @@ static int read_block(struct nvw_log_reader *r)
 
 static inline bool get_varint(struct nvw_log_reader *r, uint64_t *ret)
 {
+	NVW_DEEP_INVARIANT(r->p <= r->end);
+
 	uint64_t v = 0;
 
 	for (unsigned shift = 0; shift < 64 && r->p < r->end; shift += 7) {
@@ -288,6 +293,7 @@ static bool get_string(struct nvw_log_reader *r, const char **ret, size_t *ret_n
 /* Until the next record. */
 static const char *keep_name(struct nvw_log_reader *r, const char *name, size_t n)
 {
+	NVW_DEEP_INVARIANT(n < sizeof r->name);
 	memcpy(r->name, name, n);
 	r->name[n] = '\0';
 	return r->name;
@@ -333,6 +339,7 @@ static bool get_layout(struct nvw_log_reader *r, unsigned tag, const char **ret_
 	size_t n;
 
 	*ret_layout = NULL;
+	NVW_DEEP_INVARIANT(r->site_count > 0);
 	if (!(tag & LOG_LAID_OUT)) {
 		return true;
 	}
