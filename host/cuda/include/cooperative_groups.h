@@ -291,6 +291,28 @@ static __forceinline__ __device__ thread_group tiled_partition(const thread_grou
 
 	return nvw_lanes{(size >= 32 ? 0xffffffffu : (1u << size) - 1) << (lane & ~(size - 1))};
 }
+/* The lanes of a group that have the same label as the caller. */
+struct nvw_part : coalesced_group {
+	using coalesced_group::coalesced_group;
+	NVW_CUDA_REFUSED("numbers of parts by label") __device__ unsigned meta_group_size() const;
+	NVW_CUDA_REFUSED("numbers of parts by label") __device__ unsigned meta_group_rank() const;
+};
+template <class Label> __device__ nvw_part labeled_partition(const nvw_lanes &group, Label label)
+{
+	return nvw_part(__match_any_sync(group.lanes, label));
+}
+static __forceinline__ __device__ nvw_part binary_partition(const nvw_lanes &group, bool predicate)
+{
+	return labeled_partition(group, (int)predicate);
+}
+/* Tiles of more than a warp would need it. */
+template <unsigned Threads> struct block_tile_memory {
+	char unused;
+};
+template <unsigned Threads> __device__ thread_block this_thread_block(block_tile_memory<Threads> &)
+{
+	return thread_block();
+}
 template <class Group> __device__ void sync(const Group &group)
 {
 	group.sync();

@@ -27,6 +27,7 @@
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #define __cudart_builtin__
 #define __device_builtin__
+#define __grid_constant__
 #define CUDARTAPI
 #define CUDART_CB
 

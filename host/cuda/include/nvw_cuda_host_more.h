@@ -20,6 +20,32 @@ static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t)
 {
 	return cudaFree(p);
 }
+/* Pools: what is allocated from one is allocated like everything else, and freed at once. */
+typedef struct nvw_cuda_pool *cudaMemPool_t;
+enum cudaMemPoolAttr {
+	cudaMemPoolReuseFollowEventDependencies = 1,
+	cudaMemPoolReuseAllowOpportunistic,
+	cudaMemPoolReuseAllowInternalDependencies,
+	cudaMemPoolAttrReleaseThreshold
+};
+static inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *ret, int)
+{
+	*ret = nullptr;
+	return cudaSuccess;
+}
+static inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
+{
+	return cudaSuccess;
+}
+static inline cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t)
+{
+	return cudaSuccess;
+}
+template <class T>
+static inline cudaError_t cudaMallocFromPoolAsync(T **ret, size_t bytes, cudaMemPool_t, cudaStream_t)
+{
+	return cudaMalloc(ret, bytes);
+}
 static inline cudaError_t cudaMemset2D(void *to, size_t pitch, int byte, size_t width, size_t height)
 {
 	cudaError_t error = cudaSuccess;

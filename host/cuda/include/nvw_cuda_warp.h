@@ -55,18 +55,23 @@ static __forceinline__ __device__ int __all_sync(unsigned mask, int predicate)
 }
 template <class T> static __forceinline__ __device__ unsigned long long nvw_cuda_bits(T value)
 {
-	static_assert(sizeof value <= 8, "warp functions take values of at most 8 bytes");
+	static_assert(sizeof value <= 8, "__match_* take values of at most 8 bytes");
 	unsigned long long bits = 0;
 
 	__builtin_memcpy(&bits, &value, sizeof value);
 	return bits;
 }
+/* Eight bytes at a time. */
 template <class T> static __forceinline__ __device__ T nvw_cuda_shuffle(unsigned mask, T value, unsigned from)
 {
-	const unsigned long long bits = nvw_cuda_meet(NVW_CUDA_SHUFFLE, mask, nvw_cuda_bits(value), from);
+	unsigned long long words[(sizeof value + 7) / 8] = {};
 	T result;
 
-	__builtin_memcpy(&result, &bits, sizeof result);
+	__builtin_memcpy(words, &value, sizeof value);
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+		words[i] = nvw_cuda_meet(NVW_CUDA_SHUFFLE, mask, words[i], from);
+	}
+	__builtin_memcpy(&result, words, sizeof result);
 	return result;
 }
 template <class T>

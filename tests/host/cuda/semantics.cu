@@ -432,6 +432,49 @@ __global__ void tiles(int *p)
 	}
 }
 
+// ---- Values of any size among lanes, parts of warps, a parameter that is constant
+
+struct wide {
+	double a;
+	int b, c;
+	float d;
+};
+
+__global__ void parts_of_a_warp(int *p, const __grid_constant__ int add)
+{
+	__shared__ cg::block_tile_memory<32> scratch;
+	const int i = (int)threadIdx.x;
+	const wide w = {i + 0.5, i, -i, 2.0f * (float)i}, got = __shfl_sync(0xffffffff, w, 31 - i);
+	const double2 pair = __shfl_xor_sync(0xffffffff, make_double2(i, -i), 1);
+	const auto warp = cg::tiled_partition<32>(cg::this_thread_block(scratch));
+	const cg::coalesced_group odd = cg::binary_partition(warp, i % 2), third = cg::labeled_partition(warp, i % 3);
+	int sum = 0;
+
+	for (int k = i % 3; k < 32; k += 3) {
+		sum += k;
+	}
+	p[i] = add + (got.a == 31 - i + 0.5 && got.b == 31 - i && got.c == i - 31 && got.d == (float)(62 - 2 * i) && pair.x == (i ^ 1) &&
+		      pair.y == -(i ^ 1) && odd.size() == 16 && odd.thread_rank() == (unsigned)i / 2 && third.size() == (i % 3 == 2 ? 10 : 11) &&
+		      third.thread_rank() == (unsigned)i / 3 && cg::reduce(third, i, cg::plus<int>()) == sum);
+}
+
+static bool wide_values_and_parts_of_warps()
+{
+	unsigned long long most = 1 << 20;
+	cudaMemPool_t pool;
+	int *p, found[32], right = 0;
+
+	cudaDeviceGetDefaultMemPool(&pool, 0);
+	cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &most);
+	cudaMallocFromPoolAsync(&p, sizeof found, pool, 0);
+	parts_of_a_warp<<<1, 32>>>(p, 2);
+	cudaMemcpy(found, p, sizeof found, cudaMemcpyDeviceToHost);
+	for (int x : found) {
+		right += x == 3;
+	}
+	return cudaFreeAsync(p, 0) == cudaSuccess && right == 32 && is_clean();
+}
+
 static bool cooperative_tiles()
 {
 	int *p = zeros<int>(8);
@@ -808,7 +851,7 @@ static bool exceptions()
 static const claim all[] = {{"arguments", arguments}, {"large_argument", large_argument}, {"templates", templates}, {"names", names},
 	{"launch_function", launch_function}, {"indices", indices}, {"shared_memory", shared_memory},
 	{"shared_aggregates", shared_aggregates}, {"barriers", barriers}, {"block_votes", block_votes}, {"warps", warps}, {"meetings", meetings},
-	{"active_mask", active_mask}, {"locks", locks}, {"cooperative_tiles", cooperative_tiles}, {"grid_barriers", grid_barriers},
+	{"active_mask", active_mask}, {"locks", locks}, {"cooperative_tiles", cooperative_tiles}, {"wide_values_and_parts_of_warps", wide_values_and_parts_of_warps}, {"grid_barriers", grid_barriers},
 	{"atomics", atomics}, {"variables", variables}, {"halves", halves}, {"errors", errors}, {"memories", memories},
 	{"library", library}, {"results", results}, {"quadruples", quadruples}, {"exceptions", exceptions}};
 

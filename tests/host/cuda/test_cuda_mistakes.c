@@ -167,6 +167,9 @@ static void what_is_not_supported_is_named(void **state)
 	assert_output_has(
 		"refused.cu:13:55: error: 'fragment' is unavailable: nvwave does not support tensor cores");
 	assert_output_has("refused.cu:15:8: error: 'load_matrix_sync<");
+	assert_int_equal(run("echo '#include <cublas_v2.h>' >library.cu; " NVCC " -c library.cu"), 1);
+	assert_output_has("'cublas_v2.h' file not found: nvwave does not support the libraries of the SDK\n");
+	assert_int_equal(run(NVCC " -c %s", SOURCE("refused.cu")), 1);
 	assert_output_has("refused.cu:16:9: error: 'tex1Dfetch<");
 	assert_output_has("refused.cu:17:2: error: 'tex2D<");
 	assert_output_has("refused.cu:18:2: error: 'surf2Dwrite<");
