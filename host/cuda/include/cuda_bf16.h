@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The types, for headers that mention them: there is no arithmetic of bfloat16. */
+/* Bfloat16, as cuda_fp16.h. */
 #ifndef NVW_CUDA_BF16_H
 #define NVW_CUDA_BF16_H
 
-struct __nv_bfloat16 {
-	unsigned short x;
-};
-struct __nv_bfloat162 {
-	__nv_bfloat16 x, y;
-};
+#include <nvw_cuda_narrow.h>
+
+NVW_CUDA_NARROW(__nv_bfloat16, __nv_bfloat162, bfloat16, 8, 7)
+typedef __nv_bfloat16 nv_bfloat16;
+typedef __nv_bfloat162 nv_bfloat162;
 
 #endif

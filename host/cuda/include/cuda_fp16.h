@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The types, for headers that mention them: there is no arithmetic of half precision. */
+/* Half precision: conversions, arithmetic and comparisons. */
 #ifndef NVW_CUDA_FP16_H
 #define NVW_CUDA_FP16_H
 
-struct __half {
-	unsigned short x;
-};
-struct __half2 {
-	__half x, y;
-};
+#include <nvw_cuda_narrow.h>
+
+NVW_CUDA_NARROW(__half, __half2, half, 5, 10)
 #ifndef CUDA_NO_HALF
 typedef __half half;
 typedef __half2 half2;

@@ -16,6 +16,7 @@ struct curandStateXORWOW {
 };
 typedef struct curandStateXORWOW curandState_t, curandState, curandStateXORWOW_t;
 
+#ifdef __CUDA__ /* else a host compiler's file, which has the type alone */
 typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t NVW_CUDA_REFUSED(
 	"this generator of curand");
 typedef struct curandStateMRG32k3a curandStateMRG32k3a_t NVW_CUDA_REFUSED("this generator of curand");
@@ -131,4 +132,5 @@ static __forceinline__ __device__ float curand_log_normal(curandState *state, fl
 	return expf(mean + deviation * curand_normal(state));
 }
 
+#endif
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file of the host compiler that includes CUDA's header.
+// A file of the host compiler that includes CUDA's headers.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#include <curand_kernel.h>
 
 __host__ __device__ int host_sum(const int *values, int n)
 {

@@ -47,6 +47,17 @@ static void kernels_on_the_machine_do_the_same(void **state)
 	assert_output_has("all hold");
 }
 
+/* Sums, products, quotients, fused ones and conversions. */
+static void numbers_of_sixteen_bits_are_rounded_once(void **state)
+{
+	NEEDS_CLANG();
+	skip_if_sanitized();
+	build("-O1", "narrow", SOURCE("narrow.cu"));
+	assert_int_equal(run("./narrow"), 0);
+	assert_string_equal(output, "half: 0 wrong, 0 others, cudaSuccess\n"
+				    "bfloat16: 0 wrong, 0 others, cudaSuccess\n");
+}
+
 /* Those of GPM's makefiles control hardware; nvcc has options in the environment, too. */
 static void options_of_makefiles_are_taken(void **state)
 {
@@ -276,6 +287,7 @@ static void pitched_memory_is_a_file_if_that_is_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_of_sixteen_bits_are_rounded_once),
 		cmocka_unit_test(cuda_programs_do_what_cuda_says_without_optimization),
 		cmocka_unit_test(files_are_compiled_one_by_one_as_makefiles_do),
 		cmocka_unit_test(intrinsics_round_and_divide_words_as_cuda_says),

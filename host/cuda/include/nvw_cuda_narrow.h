@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Floating numbers of 16 bits, for cuda_fp16.h and cuda_bf16.h, of which one has 5 bits of exponent and 10 of mantissa, the other 8 and 7.
+ * Each operation is done in double and rounded once: a double has more than twice the bits and more exponents, so that the result is
+ * the correctly rounded one, also where double has rounded before. A fused multiplication and addition is rounded to odd first.
+ */
+#ifndef NVW_CUDA_NARROW_H
+#define NVW_CUDA_NARROW_H
+
+#include <cuda_runtime.h>
+#include <nvw_cuda_rounding.h>
+
+#ifndef NVW_CUDA_BOTH /* a host compiler's file */
+#define NVW_CUDA_BOTH static __forceinline__
+#endif
+
+NVW_CUDA_BOTH unsigned long long nvw_cuda_bits_of(double value)
+{
+	unsigned long long bits;
+
+	__builtin_memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
+/* 2 to a power of normal doubles. */
+NVW_CUDA_BOTH double nvw_cuda_power(int n)
+{
+	const unsigned long long bits = (unsigned long long)(n + 1023) << 52;
+	double result;
+
+	__builtin_memcpy(&result, &bits, sizeof result);
+	return result;
+}
+
+template <int Exponent, int Mantissa> struct nvw_cuda_format {
+	enum { LEAST = 2 - (1 << (Exponent - 1)), MOST = (1 << (Exponent - 1)) - 1 }; /* exponents */
+	enum { INFINITE = ((1 << Exponent) - 1) << Mantissa, NOT_A_NUMBER = 0x7fff };
+
+	static __forceinline__ __host__ __device__ double widened(unsigned short x)
+	{
+		const int e = (x & INFINITE) >> Mantissa, m = x & ((1 << Mantissa) - 1);
+		const double sign = x & 0x8000 ? -1 : 1;
+
+		if ((x & INFINITE) == INFINITE) {
+			return m ? __builtin_nan("") : sign * __builtin_inf();
+		}
+		return sign * (e ? m + (1 << Mantissa) : m) *
+		       nvw_cuda_power((e ? e - 1 : 0) + LEAST - Mantissa);
+	}
+
+	static __forceinline__ __host__ __device__ unsigned short narrowed(
+		double value, int toward = NVW_CUDA_RN)
+	{
+		const unsigned long long bits = nvw_cuda_bits_of(value);
+		const bool negative = bits >> 63, away = toward == (negative ? NVW_CUDA_RD : NVW_CUDA_RU);
+		const int e = (int)(bits >> 52 & 0x7ff) - 1023, exponent = e < LEAST ? LEAST : e;
+		const unsigned sign = negative ? 0x8000 : 0;
+
+		if (value != value) {
+			return NOT_A_NUMBER;
+		}
+		if (e == 1024) {
+			return (unsigned short)(sign | INFINITE);
+		}
+		unsigned n = INFINITE;
+
+		if (e <= MOST) {
+			const double scaled =
+				(negative ? -value : value) * nvw_cuda_power(Mantissa - exponent);
+			const unsigned whole = (unsigned)scaled;
+			const double rest = scaled - whole;
+
+			n = whole + ((unsigned)(exponent - LEAST) << Mantissa);
+			n += toward == NVW_CUDA_RN ? rest > 0.5 || (rest == 0.5 && whole % 2) :
+						     away && rest > 0;
+		}
+		if (n >= INFINITE) {
+			n = toward == NVW_CUDA_RN || away ? INFINITE : INFINITE - 1;
+		}
+		return (unsigned short)(sign | n);
+	}
+};
+
+/* a * b is exact. What the sum leaves over makes its last bit odd, so that the next rounding cannot take it for a tie. */
+NVW_CUDA_BOTH double nvw_cuda_fused(double a, double b, double c)
+{
+	const double product = a * b, sum = product + c, part = sum - product,
+		     left = (product - (sum - part)) + (c - part);
+	unsigned long long bits = nvw_cuda_bits_of(sum);
+	double result;
+
+	if (!(left != 0) || bits % 2 || sum - sum != 0) {
+		return sum;
+	}
+	bits += (left > 0) == (sum > 0) ? 1 : -1;
+	__builtin_memcpy(&result, &bits, sizeof result);
+	return result;
+}
+
+#define NVW_CUDA_NARROW_OPERATION(T, T2, name, symbol)                  \
+	NVW_CUDA_BOTH T name(T a, T b)                                  \
+	{                                                               \
+		return T::of((double)(float)a symbol(double)(float) b); \
+	}                                                               \
+	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)                            \
+	{                                                               \
+		return T2(name(a.x, b.x), name(a.y, b.y));              \
+	}                                                               \
+	NVW_CUDA_BOTH T operator symbol(const T &a, const T &b)         \
+	{                                                               \
+		return name(a, b);                                      \
+	}                                                               \
+	NVW_CUDA_BOTH T &operator symbol##=(T &a, const T &b)           \
+	{                                                               \
+		return a = name(a, b);                                  \
+	}                                                               \
+	NVW_CUDA_BOTH T2 operator symbol(const T2 &a, const T2 &b)      \
+	{                                                               \
+		return name##2(a, b);                                   \
+	}                                                               \
+	NVW_CUDA_BOTH T2 &operator symbol##=(T2 &a, const T2 &b)        \
+	{                                                               \
+		return a = name##2(a, b);                               \
+	}
+#define NVW_CUDA_NARROW_COMPARISON(T, T2, name, symbol)                  \
+	NVW_CUDA_BOTH bool name(T a, T b)                                \
+	{                                                                \
+		return (float)a symbol(float) b;                         \
+	}                                                                \
+	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)                             \
+	{                                                                \
+		return T2(T::of(name(a.x, b.x)), T::of(name(a.y, b.y))); \
+	}                                                                \
+	NVW_CUDA_BOTH bool operator symbol(const T &a, const T &b)       \
+	{                                                                \
+		return name(a, b);                                       \
+	}
+#define NVW_CUDA_NARROW_FUNCTION(T, T2, name, value) \
+	NVW_CUDA_BOTH T name(T a)                    \
+	{                                            \
+		const double v = (float)a;           \
+		return T::of(value);                 \
+	}
+/* Exact, also of not a number: on the bits. */
+#define NVW_CUDA_NARROW_SIGN(T, T2, name, bits)            \
+	NVW_CUDA_BOTH T name(T a)                          \
+	{                                                  \
+		return T::of_bits((unsigned short)(bits)); \
+	}                                                  \
+	NVW_CUDA_BOTH T2 name##2(T2 a)                     \
+	{                                                  \
+		return T2(name(a.x), name(a.y));           \
+	}
+#define NVW_CUDA_NARROW_CHOICE(T, T2, name, symbol)               \
+	NVW_CUDA_BOTH T name(T a, T b)                            \
+	{                                                         \
+		const float v = a, w = b;                         \
+		return v != v ? b : w != w || v symbol w ? a : b; \
+	}                                                         \
+	NVW_CUDA_BOTH T2 name##2(T2 a, T2 b)                      \
+	{                                                         \
+		return T2(name(a.x, b.x), name(a.y, b.y));        \
+	}
+#define NVW_CUDA_NARROW_TO(T, Short, Wide, type, suffix, toward) \
+	NVW_CUDA_BOTH T __##type##2##Short##suffix(Wide value)   \
+	{                                                        \
+		return T::of(value, toward);                     \
+	}
+
+#ifdef __CUDA__
+#define NVW_CUDA_NARROW_TO_INT(T, Short, suffix)                           \
+	static __forceinline__ __device__ int __##Short##2int##suffix(T a) \
+	{                                                                  \
+		return __float2int##suffix(a);                             \
+	}
+#else
+#define NVW_CUDA_NARROW_TO_INT(T, Short, suffix)
+#endif
+
+/* T with Short in its functions' names, and T2 with Short2. */
+#define NVW_CUDA_NARROW(T, T2, Short, Exponent, Mantissa)                                \
+	struct T {                                                                       \
+		unsigned short x;                                                        \
+		typedef nvw_cuda_format<Exponent, Mantissa> format;                      \
+		T() = default;                                                           \
+		template <class Number>                                                  \
+		__host__ __device__ T(Number value) : x(format::narrowed((double)value)) \
+		{                                                                        \
+		}                                                                        \
+		__host__ __device__ operator float() const                               \
+		{                                                                        \
+			return (float)format::widened(x);                                \
+		}                                                                        \
+		static __host__ __device__ T of_bits(unsigned short bits)                \
+		{                                                                        \
+			T result;                                                        \
+			result.x = bits;                                                 \
+			return result;                                                   \
+		}                                                                        \
+		static __host__ __device__ T of(double value, int toward = NVW_CUDA_RN)  \
+		{                                                                        \
+			return of_bits(format::narrowed(value, toward));                 \
+		}                                                                        \
+	};                                                                               \
+	struct __align__(4) T2                                                           \
+	{                                                                                \
+		T x, y;                                                                  \
+		T2() = default;                                                          \
+		__host__ __device__ T2(T a, T b) : x(a), y(b)                            \
+		{                                                                        \
+		}                                                                        \
+	};                                                                               \
+	NVW_CUDA_NARROW_OPERATION(T, T2, __hadd, +)                                      \
+	NVW_CUDA_NARROW_OPERATION(T, T2, __hsub, -)                                      \
+	NVW_CUDA_NARROW_OPERATION(T, T2, __hmul, *)                                      \
+	NVW_CUDA_NARROW_OPERATION(T, T2, __hdiv, /)                                      \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, __heq, ==)                                     \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, __hne, !=)                                     \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, __hlt, <)                                      \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, __hle, <=)                                     \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, __hgt, >)                                      \
+	NVW_CUDA_NARROW_COMPARISON(T, T2, __hge, >=)                                     \
+	NVW_CUDA_NARROW_CHOICE(T, T2, __hmax, >)                                         \
+	NVW_CUDA_NARROW_CHOICE(T, T2, __hmin, <)                                         \
+	NVW_CUDA_NARROW_SIGN(T, T2, __hneg, a.x ^ 0x8000)                                \
+	NVW_CUDA_NARROW_SIGN(T, T2, __habs, a.x & 0x7fff)                                \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hsqrt, __builtin_sqrt(v))                        \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hfloor, __builtin_floor(v))                      \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hceil, __builtin_ceil(v))                        \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, htrunc, __builtin_trunc(v))                      \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hrint, __builtin_rint(v))                        \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hrcp, 1 / v)                                     \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hrsqrt, 1 / __builtin_sqrt(v))                   \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hexp, __builtin_exp(v))                          \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hlog, __builtin_log(v))                          \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hsin, __builtin_sin(v))                          \
+	NVW_CUDA_NARROW_FUNCTION(T, T2, hcos, __builtin_cos(v))                          \
+	NVW_CUDA_BOTH T operator-(const T &a)                                            \
+	{                                                                                \
+		return __hneg(a);                                                        \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 operator-(const T2 &a)                                          \
+	{                                                                                \
+		return __hneg2(a);                                                       \
+	}                                                                                \
+	NVW_CUDA_BOTH T __hfma(T a, T b, T c)                                            \
+	{                                                                                \
+		return T::of(nvw_cuda_fused((float)a, (float)b, (float)c));              \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __hfma2(T2 a, T2 b, T2 c)                                       \
+	{                                                                                \
+		return T2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));                 \
+	}                                                                                \
+	NVW_CUDA_BOTH bool __hisnan(T a)                                                 \
+	{                                                                                \
+		return (a.x & 0x7fff) > T::format::INFINITE;                             \
+	}                                                                                \
+	NVW_CUDA_BOTH int __hisinf(T a)                                                  \
+	{                                                                                \
+		return (a.x & 0x7fff) != T::format::INFINITE ? 0 : a.x >> 15 ? -1 : 1;   \
+	}                                                                                \
+	NVW_CUDA_NARROW_TO(T, Short, float, float, , NVW_CUDA_RN)                        \
+	NVW_CUDA_NARROW_TO(T, Short, float, float, _rn, NVW_CUDA_RN)                     \
+	NVW_CUDA_NARROW_TO(T, Short, float, float, _rz, NVW_CUDA_RZ)                     \
+	NVW_CUDA_NARROW_TO(T, Short, float, float, _rd, NVW_CUDA_RD)                     \
+	NVW_CUDA_NARROW_TO(T, Short, float, float, _ru, NVW_CUDA_RU)                     \
+	NVW_CUDA_NARROW_TO(T, Short, double, double, , NVW_CUDA_RN)                      \
+	NVW_CUDA_NARROW_TO(T, Short, int, int, _rn, NVW_CUDA_RN)                         \
+	NVW_CUDA_NARROW_TO(T, Short, unsigned, uint, _rn, NVW_CUDA_RN)                   \
+	NVW_CUDA_BOTH float __##Short##2float(T a)                                       \
+	{                                                                                \
+		return a;                                                                \
+	}                                                                                \
+	NVW_CUDA_NARROW_TO_INT(T, Short, _rz)                                            \
+	NVW_CUDA_NARROW_TO_INT(T, Short, _rn)                                            \
+	NVW_CUDA_BOTH T __ushort_as_##Short(unsigned short bits)                         \
+	{                                                                                \
+		return T::of_bits(bits);                                                 \
+	}                                                                                \
+	NVW_CUDA_BOTH unsigned short __##Short##_as_ushort(T a)                          \
+	{                                                                                \
+		return a.x;                                                              \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __float2##Short##2_rn(float a)                                  \
+	{                                                                                \
+		return T2(T::of(a), T::of(a));                                           \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __floats2##Short##2_rn(float a, float b)                        \
+	{                                                                                \
+		return T2(T::of(a), T::of(b));                                           \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __float22##Short##2_rn(float2 a)                                \
+	{                                                                                \
+		return T2(T::of(a.x), T::of(a.y));                                       \
+	}                                                                                \
+	NVW_CUDA_BOTH float2 __##Short##22float2(T2 a)                                   \
+	{                                                                                \
+		return make_float2(a.x, a.y);                                            \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __##Short##2##Short##2(T a)                                     \
+	{                                                                                \
+		return T2(a, a);                                                         \
+	}                                                                                \
+	NVW_CUDA_BOTH T2 __halves2##Short##2(T a, T b)                                   \
+	{                                                                                \
+		return T2(a, b);                                                         \
+	}                                                                                \
+	NVW_CUDA_BOTH T __low2##Short(T2 a)                                              \
+	{                                                                                \
+		return a.x;                                                              \
+	}                                                                                \
+	NVW_CUDA_BOTH T __high2##Short(T2 a)                                             \
+	{                                                                                \
+		return a.y;                                                              \
+	}                                                                                \
+	NVW_CUDA_BOTH float __low2float(T2 a)                                            \
+	{                                                                                \
+		return a.x;                                                              \
+	}                                                                                \
+	NVW_CUDA_BOTH float __high2float(T2 a)                                           \
+	{                                                                                \
+		return a.y;                                                              \
+	}
+
+#endif
