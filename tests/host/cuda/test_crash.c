@@ -101,6 +101,24 @@ static void what_host_code_has_not_flushed_may_be_lost_behind_a_kernel(void **st
 			  " and a fence after both.cu:" BEGUN);
 }
 
+/* With the function that it is in, which its kernel has inlined, and without a header of ours. */
+static void an_atomic_that_publishes_too_early_is_found_at_its_line(void **state)
+{
+	static const char *const command =
+		"rm -f pool; %s crash --exec='./publish %s pool' --image=pool --check='./publish check pool' --states=60 %s";
+
+	NEEDS_MACHINE();
+	build("-O1", "publish", SOURCE("publish.cu"));
+	assert_int_equal(run(command, nvwave, "ordered", ""), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(run(command, nvwave, "unordered", i ? "--model=epoch" : ""), 1);
+		assert_output_has(" is in the list and not whole");
+		assert_output_has("publish.cu:19 (set_head, inlined in pushes)  store of 8 bytes at 0x0");
+		assert_output_has("publish.cu:26 (push, inlined in pushes)  store of 8 bytes at 0x");
+		assert_null(strstr(output, "nvw_cuda_atomics"));
+	}
+}
+
 /* Its line is that of the launch. */
 static void what_is_found_by_comparison_before_a_kernel_comes_before_its_stores(void **state)
 {
@@ -187,6 +205,7 @@ int main(void)
 		cmocka_unit_test(a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes),
 		cmocka_unit_test(host_code_and_kernels_are_in_one_log),
 		cmocka_unit_test(what_host_code_has_not_flushed_may_be_lost_behind_a_kernel),
+		cmocka_unit_test(an_atomic_that_publishes_too_early_is_found_at_its_line),
 		cmocka_unit_test(what_is_found_by_comparison_before_a_kernel_comes_before_its_stores),
 		cmocka_unit_test(what_a_kernel_has_not_persisted_may_be_lost_behind_host_code),
 		cmocka_unit_test(a_record_of_the_machine_is_a_store_log),
