@@ -117,6 +117,9 @@ struct ct_options {
 	/* Each job ends when it has met so many kinds of failures; the earliest of them are the earliest of
 	 * all. 0: none. */
 	unsigned stop_after;
+	/* Each job ends at the first state that fails in these words, but for numbers; NULL: none. Not with
+	 * resume. */
+	const char *stop_at;
 	/* An instant is left when so many states in a row failed there, none in a new way. 0: never. */
 	unsigned settle_after;
 	const struct ct_edit *assumed; /* what the log is taken to have as well; the caller's */
@@ -341,7 +344,9 @@ struct ct_finding {
 	char saved[256];                /* path of its file; "": not saved */
 	/* The schedule of the program's threads that it was found under; 0: none. */
 	uint64_t thread_schedule;
-	uint32_t switches;
+	uint32_t switches,
+		shorten_runs; /* runs, and states of theirs, that were tried to have fewer switches */
+	uint64_t shorten_states;
 	char policy[24];
 	char input[256]; /* the program's, of a corpus; "": none */
 	unsigned place_count;

@@ -123,6 +123,18 @@ void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *f, 
 	}
 }
 
+bool ct_groups_has(const struct ct_groups *groups, const char *text)
+{
+	char shape[CT_TEXT_BYTES];
+	unsigned i = 0;
+
+	ct_shape(text, shape);
+	while (i < groups->count && strcmp(groups->group[i].shape, shape) != 0) {
+		i++;
+	}
+	return i < groups->count;
+}
+
 void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others)
 {
 	groups->unlisted += others->unlisted;

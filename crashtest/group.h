@@ -39,6 +39,8 @@ void ct_groups_clear(struct ct_groups *groups);
 void ct_groups_add(struct ct_groups *groups, const struct ct_finding *finding);
 /* The same for a state whose newest store is of this site, which is also kept as a sample. */
 void ct_groups_add_sample(struct ct_groups *groups, const struct ct_finding *finding, uint32_t site);
+/* Has a state failed in these words, but for numbers? */
+bool ct_groups_has(const struct ct_groups *groups, const char *text);
 /* Adds the groups of another worker. */
 void ct_groups_join(struct ct_groups *groups, const struct ct_groups *others);
 /*

@@ -12,7 +12,9 @@
 #include "exec_schedules.h"
 #include "../report/words.h"
 
-enum { SHORTENINGS = 60 }; /* runs that a finding's schedule may take to be shortened */
+/* What a finding's schedule may take to be shortened: so many runs and seconds, and so many times the states that
+ * were tested to find it. */
+enum { RUNS = 60, SECONDS = 60, TIMES = 10 };
 
 /* A schedule that has been run. */
 struct ran {
@@ -30,6 +32,11 @@ struct schedules {
 	struct cli_logs_seen logs;
 	struct ct_result *sum;
 	struct ran ran, shorter;
+	struct { /* of the finding that is being shortened */
+		unsigned runs;
+		uint64_t states, states_most;
+		double until;
+	} took;
 	struct host_switch list[HOST_SCHEDULE_SWITCHES];
 };
 
@@ -61,15 +68,19 @@ static int run(struct schedules *x, const struct host_schedule_plan *plan, const
 	const int found = run_scheduled(x->tested, plan, list, &ret->made, ret->end);
 
 	ret->has_log = found > 0;
-	ret->is_new = false;
 	if (found <= 0) {
 		return found;
 	}
 	ret->hash = 0;
-	NVW_TRY(crash_tested_hash(x->tested, &ret->hash));
-	const int is_new = cli_log_is_new(&x->logs, ret->hash);
+	return crash_tested_hash(x->tested, &ret->hash);
+}
 
-	ret->is_new = is_new > 0;
+/* Its log is tested, or was. */
+static int note_log(struct schedules *x, struct ran *r)
+{
+	const int is_new = r->has_log ? cli_log_is_new(&x->logs, r->hash) : 0;
+
+	r->is_new = is_new > 0;
 	return is_new < 0 ? is_new : 0;
 }
 
@@ -157,6 +168,8 @@ static void add(struct schedules *x, const struct host_schedule_plan *plan, cons
 
 		f->thread_schedule = plan->number;
 		f->switches = from->made.switches;
+		f->shorten_runs = x->took.runs;
+		f->shorten_states = x->took.states;
 		snprintf(f->policy, sizeof f->policy, "%s", host_policy_name(plan->policy));
 	}
 	crash_sum_add(x->sum, r);
@@ -174,10 +187,8 @@ static int explore_scheduled(const struct crash_tested *t, const struct ct_optio
 }
 
 /* Only whether it fails, and in which words. */
-static int look(const struct schedules *x, struct ct_result *ret)
+static int look(const struct schedules *x, struct ct_options o, struct ct_result *ret)
 {
-	struct ct_options o = *x->options;
-
 	o.cures = false;
 	o.unexplained = true;
 	o.save = NULL;
@@ -197,6 +208,22 @@ static int explore(struct schedules *x, const struct host_schedule_plan *plan, c
 	return error;
 }
 
+/* Up to the first state that fails in these words. */
+static int look_for(struct schedules *x, const char *text, struct ct_result *ret)
+{
+	struct ct_options o = *x->options;
+
+	const uint64_t left = x->took.states_most - x->took.states;
+
+	o.stop_at = text;
+	if (o.states == 0 || o.states > left) {
+		o.states = left;
+	}
+	NVW_TRY(look(x, o, ret));
+	x->took.states += ret->states_tested;
+	return 0;
+}
+
 /* Whether a list of switches leads to a failure in these words: 1, 0 or an error. */
 static int fails_alike(struct schedules *x, const struct host_schedule_plan *plan,
 	const struct host_switch *list, uint32_t count, const char *text, struct ct_result *room)
@@ -205,11 +232,17 @@ static int fails_alike(struct schedules *x, const struct host_schedule_plan *pla
 	if (!x->shorter.has_log) {
 		return 0;
 	}
-	NVW_TRY(look(x, room));
+	NVW_TRY(look_for(x, text, room));
 	const bool alike = crash_sum_has(room, text);
 
 	ct_result_free(room);
 	return alike;
+}
+
+static bool may_go_on(const struct schedules *x)
+{
+	return x->took.runs < RUNS && x->took.states < x->took.states_most &&
+	       ct_wall_seconds() < x->took.until;
 }
 
 /* Leaves out switches, many at a time and at last one by one, as long as it fails alike. The list is x->list.
@@ -218,7 +251,6 @@ static int shorten(struct schedules *x, const struct host_schedule_plan *plan, c
 	uint32_t *count, struct ct_result *room)
 {
 	struct host_switch *const fewer = malloc((*count + 1) * sizeof *fewer);
-	unsigned runs = 0;
 
 	if (fewer == NULL) {
 		return nvw_fail(NVW_E_MEMORY, "no memory for a schedule");
@@ -226,7 +258,7 @@ static int shorten(struct schedules *x, const struct host_schedule_plan *plan, c
 	int alike = 0;
 
 	for (uint32_t n = *count; n > 0 && alike >= 0; n /= 2) {
-		for (uint32_t at = 0; at < *count && runs < SHORTENINGS && alike >= 0; runs++) {
+		for (uint32_t at = 0; at < *count && alike >= 0 && may_go_on(x); x->took.runs++) {
 			const uint32_t left_out = (uint32_t)nvw_min(n, *count - at), behind = at + left_out;
 
 			memcpy(fewer, x->list, at * sizeof *fewer);
@@ -258,6 +290,7 @@ static int explain_in_short(
 	if (!x->shorter.has_log) {
 		return 0;
 	}
+	NVW_TRY(note_log(x, &x->shorter));
 	NVW_TRY(explore(x, plan, &x->shorter, room));
 	add(x, plan, &x->shorter, room);
 	return 0;
@@ -267,11 +300,15 @@ static int explain_in_short(
 static int test_log(struct schedules *x, const struct host_schedule_plan *plan, struct ct_result *result,
 	struct ct_result *room)
 {
-	NVW_TRY(look(x, result));
+	NVW_TRY(look(x, *x->options, result));
 	for (const char *words;
 		!result->interrupted && (words = crash_sum_first_new(x->sum, result)) != NULL;) {
 		const unsigned before = x->sum->finding_count;
 
+		x->took.runs = 0;
+		x->took.states = 0;
+		x->took.states_most = TIMES * result->states_tested;
+		x->took.until = ct_wall_seconds() + SECONDS;
 		NVW_TRY(explain_in_short(x, plan, words, room));
 		if (x->sum->finding_count == before) {
 			break; /* there is no room, or it does not repeat */
@@ -306,9 +343,9 @@ static int test_schedule(struct schedules *x, uint64_t number, struct ct_result 
 		x->first = x->ran.made.length;
 	}
 	if (number == 1 && x->asked.only > 1) {
-		x->logs.count = 0; /* it was run for its length */
-		return 0;
+		return 0; /* it was run for its length */
 	}
+	NVW_TRY(note_log(x, &x->ran));
 	note_end(x, &plan);
 	if (!x->ran.is_new) {
 		return 0;

@@ -258,8 +258,9 @@ static json_t *thread_schedule_json(const struct ct_finding *f)
 	if (f->thread_schedule == 0) {
 		return NULL;
 	}
-	return json_pack("{s:I, s:s, s:i}", "number", (json_int_t)f->thread_schedule, "policy", f->policy,
-		"switches", (int)f->switches);
+	return json_pack("{s:I, s:s, s:i, s:{s:i, s:I}}", "number", (json_int_t)f->thread_schedule, "policy",
+		f->policy, "switches", (int)f->switches, "shortened_by", "runs", (int)f->shorten_runs,
+		"states", (json_int_t)f->shorten_states);
 }
 
 json_t *ct_finding_json(const struct ct_finding *f)

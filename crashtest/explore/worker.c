@@ -330,8 +330,11 @@ static void test_state(struct range *r, uint64_t draw)
 
 static bool is_over(const struct range *r)
 {
-	return r->shared->stop || r->error ||
-	       (r->e->options.stop_after > 0 && r->shared->groups.count >= r->e->options.stop_after);
+	const struct ct_options *const o = &r->e->options;
+	const struct ct_groups *const met = &r->shared->groups;
+
+	return r->shared->stop || r->error || (o->stop_after > 0 && met->count >= o->stop_after) ||
+	       (o->stop_at != NULL && ct_groups_has(met, o->stop_at));
 }
 
 /* Tests the leaves of the instant's tree: true if the tree was completed, and so all states of the instant

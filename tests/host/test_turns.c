@@ -168,7 +168,7 @@ static void expect_words(const char *const *words)
 TEST(a_race_that_one_run_does_not_show_is_found_and_replayed)
 {
 	static const char *const found[] = {"1 finding in ", " different schedules of 3 threads",
-		"y is 6, and x is lost", "(consume)", "(publish_early)", "under schedule ", "switches\n",
+		"y is 6, and x is lost", "(consume)", "(publish_early)", "under schedule ", " switches; ",
 		"replay with: nvwave replay found/finding-1", NULL};
 	static const char *const again[] = {
 		"REPRODUCED", "the schedule was run again, and left the same log", NULL};
@@ -184,6 +184,34 @@ TEST(a_race_that_one_run_does_not_show_is_found_and_replayed)
 				 nvwave),
 		1);
 	expect_words(other);
+}
+
+/* Of the first finding's schedule. */
+static json_int_t shortened_by(const char *what)
+{
+	json_t *const o = report();
+	const json_t *const finding = json_array_get(json_object_get(o, "findings"), 0);
+	const json_int_t n = json_integer_value(json_object_get(
+		json_object_get(json_object_get(finding, "thread_schedule"), "shortened_by"), what));
+
+	json_decref(o);
+	return n;
+}
+
+/* Two logs with as many states each were tested. Those of the runs between them end at the first failure. */
+TEST(what_a_shorter_schedule_leaves_is_tested_up_to_its_failure)
+{
+	assert_int_equal(crash("late", "--schedule=6 --cures=off --output-format=json >report"), 1);
+	json_t *const o = report();
+	const json_int_t tested = json_integer_value(json_object_get(o, "states_distinct")) / 2;
+	const json_int_t runs = shortened_by("runs"), states = shortened_by("states");
+
+	json_decref(o);
+	assert_true(runs > 1);
+	if (4 * states > 3 * runs * tested) {
+		fail_msg("%lld states of %lld runs, of %lld each", (long long)states, (long long)runs,
+			(long long)tested);
+	}
 }
 
 TEST(its_clean_twin_stays_clean)

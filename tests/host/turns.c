@@ -118,11 +118,11 @@ static void clean(void)
 }
 
 /* One store among many that others are not interested in. The consumer looks once. */
-enum { OFTEN = 500 };
+enum { OFTEN = 500, LATER = 80 };
 
-static void persist_often(void)
+static void persist_often(unsigned n)
 {
-	for (unsigned i = 0; i < OFTEN; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		pool->sum = pool->sum + 1;
 		persist(&pool->sum);
 	}
@@ -130,27 +130,43 @@ static void persist_often(void)
 
 static void *publish_rarely(void *argument)
 {
-	persist_often();
+	persist_often(OFTEN);
 	publish_early(NULL);
-	persist_often();
+	persist_often(OFTEN);
 	return NULL;
 }
 
 static void *publish_rarely_in_time(void *argument)
 {
-	persist_often();
+	persist_often(OFTEN);
 	publish(NULL);
-	persist_often();
+	persist_often(OFTEN);
+	return NULL;
+}
+
+/* Many states behind the first that fails, and many switches that do not matter. */
+static void *publish_late(void *argument)
+{
+	pool->x = 5;
+	persist_often(LATER);
+	persist(&pool->x);
+	return NULL;
+}
+
+static void *consume_at_once(void *argument)
+{
+	consume(NULL);
+	persist_often(LATER);
 	return NULL;
 }
 
 /* The same with an exchange in place of the store. */
 static void *exchange_rarely(void *argument)
 {
-	persist_often();
+	persist_often(OFTEN);
 	atomic_exchange(&pool->flag, 5);
 	persist(&pool->flag);
-	persist_often();
+	persist_often(OFTEN);
 	return NULL;
 }
 
@@ -189,6 +205,11 @@ static void exchanged(void)
 static void exchanged_in_time(void)
 {
 	both(consume_exchanged_in_time, exchange_rarely_in_time);
+}
+
+static void late(void)
+{
+	both(publish_late, consume_at_once);
 }
 
 static void rare(void)
@@ -629,7 +650,7 @@ static void works(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} cases[] = {{"race", race}, {"clean", clean}, {"rare", rare}, {"exchanged", exchanged},
+} cases[] = {{"race", race}, {"clean", clean}, {"late", late}, {"rare", rare}, {"exchanged", exchanged},
 	{"exchanged-in-time", exchanged_in_time}, {"rare-in-time", rare_in_time}, {"excluded", excluded},
 	{"in-time", in_time}, {"deadlock", deadlock}, {"in-order", in_order}, {"livelock", livelock},
 	{"conditions", conditions}, {"spins", spins}, {"yields", yields}, {"own-lock", own_lock},

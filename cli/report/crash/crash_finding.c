@@ -166,8 +166,11 @@ void crash_finding_text(const struct crash_heading *h, const struct ct_result *r
 	print_explanation(h, r, f, to);
 	print_text("with the input ", f->input, "", to);
 	if (f->thread_schedule > 0) {
-		fprintf(to, "    under schedule %llu (%s), here with %u switch%s\n", (ull)f->thread_schedule,
-			f->policy, f->switches, words_if(f->switches != 1, "es"));
+		fprintf(to,
+			"    under schedule %llu (%s), here with %u switch%s; %u runs and %s states were tried "
+			"to shorten it\n",
+			(ull)f->thread_schedule, f->policy, f->switches, words_if(f->switches != 1, "es"),
+			f->shorten_runs, GROUPED(f->shorten_states));
 	}
 	if (f->saved[0] != '\0') {
 		fputs("    replay with: nvwave replay ", to);
