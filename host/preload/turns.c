@@ -6,8 +6,8 @@
  * Time is of the schedule, too: it passes a little at every point, and jumps to where the first sleeper
  * wakes when nobody else can go on. So sleeps cost nothing, and are the same in every run.
  *
- * A thread that looks often and changes nothing *polls*: it goes on when another has changed something, or
- * when all poll. If nothing changes for very long, nothing ever will.
+ * A thread that looks often and changes nothing *polls*: it goes on when another has changed something of
+ * what it looks at, or when all poll. If nothing changes for very long, nothing ever will.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -212,13 +212,58 @@ static struct host_turn *next_after(const struct host_turn *t)
 	return first;
 }
 
+/* Lines are kept: it may look at the same ones. */
+static void look_again(struct host_turn *t)
+{
+	t->polls = false;
+	t->looks = 0;
+	if (t->more) {
+		t->lines = 0;
+		t->more = false;
+	}
+}
+
 static void stop_polling(void)
 {
 	for (unsigned i = 0; all.some_poll && i < host_turns.count; i++) {
-		host_turns.of[i]->polls = false;
-		host_turns.of[i]->looks = 0;
+		look_again(host_turns.of[i]);
 	}
 	all.some_poll = false;
+}
+
+static bool has_seen(const struct host_turn *t, const void *object)
+{
+	unsigned i = 0;
+
+	while (i < t->lines && t->line[i] != (uintptr_t)object / HOST_LINE) {
+		i++;
+	}
+	return i < t->lines;
+}
+
+/* Those who poll for it look again. */
+static void stop_polling_for(const void *object, bool any)
+{
+	bool some_poll = false;
+
+	for (unsigned i = 0; all.some_poll && i < host_turns.count; i++) {
+		struct host_turn *const t = host_turns.of[i];
+
+		if (t->polls && (t->more ? any : has_seen(t, object))) {
+			look_again(t);
+		}
+		some_poll = some_poll || t->polls;
+	}
+	all.some_poll = some_poll;
+}
+
+static void see(struct host_turn *t, const void *object)
+{
+	if (object == NULL || t->lines == TURN_LINES) {
+		t->more = true;
+	} else {
+		t->line[t->lines++] = (uintptr_t)object / HOST_LINE;
+	}
 }
 
 void host_turn_changes(void)
@@ -322,6 +367,31 @@ static void count_place(void *store_place)
 	}
 }
 
+/* What it was about to change at its last point has changed. */
+static void tell_of_change(struct host_turn *t)
+{
+	const struct host_changing c = t->changing;
+
+	if (c.object != NULL || c.any) {
+		t->changing = (struct host_changing){.object = NULL};
+		stop_polling_for(c.object, c.any);
+	}
+}
+
+/* What it has not tried to change before, it may change now. */
+static void look_at(struct host_turn *t, enum host_point what, const void *object)
+{
+	t->looks++;
+	all.unchanged++;
+	if (has_seen(t, object)) {
+		return;
+	}
+	see(t, object);
+	if (what == HOST_AT_ATOMIC) {
+		t->changing = (struct host_changing){.object = object};
+	}
+}
+
 /* Counts it, and what it tells of the thread. True: between its store and its flush or fence. */
 static bool note_point(struct host_turn *t, enum host_point what, const void *object)
 {
@@ -329,6 +399,7 @@ static bool note_point(struct host_turn *t, enum host_point what, const void *ob
 		what == HOST_AT_STORE || (what == HOST_AT_ATOMIC && host_mapping_of(object) != NULL);
 	const bool flushes = what == HOST_AT_FLUSH || what == HOST_AT_FENCE, exposed = flushes && t->stored;
 
+	tell_of_change(t);
 	host_schedule->length.points++;
 	host_schedule->length.exposed += exposed;
 	if (host_schedule->plan.directed && stores) {
@@ -339,11 +410,12 @@ static bool note_point(struct host_turn *t, enum host_point what, const void *ob
 	t->point++;
 	all.now += POINT_NS;
 	if (what == HOST_AT_STORE || exposed) {
-		t->looks = 0;
-		host_turn_changes();
+		t->looks = t->lines = 0;
+		t->more = false;
+		all.unchanged = 0;
+		t->changing = (struct host_changing){.object = exposed ? NULL : object, .any = true};
 	} else if (what <= HOST_AT_LOOK) {
-		t->looks++;
-		all.unchanged++;
+		look_at(t, what, object);
 	}
 	if (stores || what == HOST_AT_FENCE) {
 		t->stored = stores;
@@ -364,7 +436,10 @@ void host_turn_point(enum host_point what, const void *object, void *place)
 	const bool exposed = note_point(t, what, object);
 
 	wake_sleepers();
-	if (t->looks > LOOKS || ++t->at_a_time > AT_A_TIME) {
+	if (t->looks > LOOKS) {
+		poll_from_now(t);
+	} else if (++t->at_a_time > AT_A_TIME) {
+		t->more = true;
 		poll_from_now(t);
 	}
 	take_turns(t, exposed);
@@ -376,6 +451,7 @@ void host_turn_yield(void *place)
 	struct host_turn *const t = host_self.turn;
 
 	all.unchanged += YIELD_WEIGHT;
+	t->more = true;
 	poll_from_now(t);
 	host_turn_point(HOST_AT_SYNC, NULL, place);
 }
@@ -388,6 +464,7 @@ bool host_turn_wait(enum host_wait what, const void *object, uint64_t until, voi
 		return false;
 	}
 	host_self.turn = NULL;
+	tell_of_change(t);
 	t->place = place;
 	t->state = TURN_WAITS;
 	t->waits = (uint8_t)what;

@@ -11,6 +11,14 @@
 
 enum host_turn_state { TURN_CAN_RUN, TURN_WAITS, TURN_ENDED };
 
+enum { TURN_LINES = 8 };
+
+/* A change that others may poll for. any: those, too, of whom it is not known what they look at. */
+struct host_changing {
+	const void *object;
+	bool any;
+};
+
 struct host_turn {
 	uint32_t go; /* it is its turn; a futex */
 	int32_t tid; /* 0: it has not begun */
@@ -18,10 +26,16 @@ struct host_turn {
 	uint8_t state, waits; /* enum host_turn_state, enum host_wait */
 	bool polls;           /* it only looks whether something has changed: others go first */
 	bool timed_out, stored;
-	uint8_t rounds;     /* of its end */
-	uint32_t looks;     /* since it has changed something */
-	uint32_t listed;    /* switches of the list that are behind it */
-	uint32_t at_a_time; /* points since it was its turn */
+	uint8_t rounds; /* of its end */
+	uint32_t looks; /* since it has changed something */
+	/* Lines that it has looked at since then, or tried to change. more: others, too, or what is not
+	 * known. */
+	uintptr_t line[TURN_LINES];
+	unsigned lines;
+	bool more;
+	struct host_changing changing; /* at its last point it was about to do this */
+	uint32_t listed;               /* switches of the list that are behind it */
+	uint32_t at_a_time;            /* points since it was its turn */
 	const void *object;
 	void *place, *before;         /* of its last point; of the one before it, if it is another's */
 	void *store_place;            /* of its last store */

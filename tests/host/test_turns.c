@@ -77,6 +77,11 @@ TEST(loops_that_look_let_others_go_on)
 	expect_clean("own-lock", 4);
 }
 
+TEST(what_a_thread_does_not_look_at_lets_it_wait)
+{
+	expect_clean("follows", 5);
+}
+
 /* An hour, which would take one, and clocks that agree with it. */
 TEST(sleeps_take_the_time_of_the_schedule)
 {
