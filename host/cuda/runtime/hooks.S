@@ -72,7 +72,6 @@ nvw_tsan_unaligned_\name:
 	testq	%rax, %rax
 	jz	4f
 	movq	(%rsp), %rsi
-	movq	$0, nvw_cuda_looks(%rip)
 	.endm
 
 	/* Goes on behind it if rdi is no address of a shared variable; mostly it is above all of the program. */
@@ -120,7 +119,6 @@ nvw_tsan_unaligned_\name:
 	cmpl	$1, nvw_cuda_turn(%rip)
 	jle	\otherwise
 	decl	nvw_cuda_turn(%rip)
-	movq	$0, nvw_cuda_looks(%rip)
 	.endm
 
 	/* The function in C has it go the long way. */
@@ -204,11 +202,13 @@ nvw_tsan_unaligned_\name:
 	/* The store follows: the next hook has the machine take its value. */
 	.macro WRITE n, log2
 	BEGIN	write\n
+	movq	$0, nvw_cuda_looks(%rip)
 	SHARED_OR 6f
 	ANNOUNCE_SHARED \n, 3f
 4:	cmpb	$0, nvw_cuda_is_recording(%rip)
 	jne	nvw_cuda_write\n\()_by_itself
 	SPEND	nvw_cuda_write\n\()_by_itself
+	movq	$0, nvw_cuda_looks(%rip)
 	SHARED_OR 5f
 	ANNOUNCE_SHARED \n, nvw_cuda_write\n\()_by_itself
 5:	ret

@@ -129,8 +129,6 @@ static inline void before_read(void *address, size_t n, int cost, const void *fr
 	settle();
 	if (cost == VOLATILE_COST) {
 		nvw_cuda_wait_on(from);
-	} else {
-		nvw_cuda_works();
 	}
 	if (__builtin_expect(nvw_cuda_machine != NULL, 0)) {
 		load_from_machine(address, n, cost, from);
@@ -171,7 +169,6 @@ void nvw_cuda_before_write(void *address, size_t n, bool is_volatile, const void
 	void nvw_cuda_read##n##_by_itself(void *p)                      \
 	{                                                               \
 		settle();                                               \
-		nvw_cuda_works();                                       \
 		read_by_itself(p, n, 1);                                \
 	}                                                               \
 	void nvw_cuda_write##n##_by_itself(void *p)                     \

@@ -337,7 +337,7 @@ cudaError_t nvw_cuda_emulate(void);
 void nvw_cuda_begin_waits(void);
 /* A volatile or atomic access that changes nothing. */
 void nvw_cuda_wait_on(const void *place);
-/* What is no waiting. */
+/* Set to 0 by what changes something. */
 extern uint64_t nvw_cuda_looks;
 static inline void nvw_cuda_works(void)
 {

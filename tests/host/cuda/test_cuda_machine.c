@@ -323,7 +323,7 @@ static void a_kernel_that_waits_for_a_later_store_of_the_host_is_told(void **sta
 {
 	NEEDS_CLANG();
 	run_until_told("exec ./waits late");
-	assert_output_has("waits.cu:13 (wait)");
+	assert_output_has("waits.cu:15 (wait)");
 	assert_output_has("kernel wait, block (0,0,0), thread (");
 	assert_output_has("a store that it makes there comes too late");
 	assert_int_equal(run("./waits thread"), 0);
@@ -337,7 +337,7 @@ static void likewise_on_the_machine(void **state)
 	NEEDS_MACHINE();
 	snprintf(command, sizeof command, "exec %s exec --protocol=vi -- ./waits late", nvwave);
 	run_until_told(command);
-	assert_output_has("waits.cu:13 (wait)");
+	assert_output_has("waits.cu:15 (wait)");
 	assert_output_has("on the machine no store of the host comes before that");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waits late: a kernel waits for a store that host code makes behind the launch, until 4 s of processor time have gone. waits thread: another thread makes it. waits sleep: __nanosleep().
+// waits late: a kernel waits for a store that host code makes behind the launch, until 4 s of processor time have gone; it reads other words meanwhile. waits thread: another thread makes it. waits sleep: __nanosleep().
 // waits shared: work-items wait for each other by shared variables, within a warp and beyond it.
 #include <cstdio>
 #include <cstring>
@@ -10,8 +10,12 @@
 
 __global__ void wait(volatile int *flag)
 {
-	while (*flag == 0) { // line 13
+	int sum = 0;
+
+	for (int i = 0; *flag == 0; i++) { // line 15
+		sum += const_cast<int *>(flag)[1 + i % 32];
 	}
+	flag[1] = sum;
 }
 // The last work-item begins; each waits for the next one, by a volatile load, an atomic, or PTX.
 __global__ void pass_on(int *sum)
@@ -65,8 +69,8 @@ int main(int argc, char **argv)
 	int *flag;
 	pthread_t thread;
 
-	cudaHostAlloc(&flag, sizeof *flag, 0);
-	*flag = 0;
+	cudaHostAlloc(&flag, 33 * sizeof *flag, 0);
+	memset(flag, 0, 33 * sizeof *flag);
 	if (argc > 1 && !strcmp(argv[1], "sleep")) {
 		sleep_for<<<1, 32>>>(5000);
 		return cudaDeviceSynchronize();
