@@ -9,7 +9,7 @@
 #include <nvw/pool.h>
 
 struct replay_event {
-	/* The record behind which to stop. Of a work-item's event it is the last one that the work-item
+	/* The record behind which to stop. For a work-item's event it is the last one that the work-item
 	 * caused at an earlier time, or its kernel's launch: the work-item then comes to the line next. */
 	uint64_t after;
 	bool of_work_item; /* else of the machine or the host: after is the event itself */

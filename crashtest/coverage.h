@@ -6,8 +6,8 @@
  * A statement is a line with stores, atomics that store, persist barriers or acknowledgements. It belongs to
  * the workload if its file is in a folder of which the run executed an access.
  *
- * Of a program on the host it is a line that nvwave-cc has built, with stores, flushes or fences
- * (host/coverage.h). Which of its stores go to persistent memory only a run tells, and only of those that it
+ * In a program on the host it is a line that nvwave-cc has built, with stores, flushes or fences
+ * (host/coverage.h). Only a run tells which of its stores go to persistent memory, and only of those that it
  * executes.
  */
 #ifndef CRASHTEST_COVERAGE_H
@@ -21,7 +21,7 @@ struct ct_statement {
 	const char *file, *function;
 	unsigned line;
 	bool executed;
-	/* Of a program: it flushes or fences; it went to a recorded file; the first statement of its
+	/* For a program: it flushes or fences; it went to a recorded file; the first statement of its
 	 * function. */
 	bool flushes, reached;
 	unsigned first_line;

@@ -126,7 +126,7 @@ struct ct_options {
 	unsigned assumed_count;
 	bool trusts; /* of programs: what transactions restore is not uncertain (states/trust.h) */
 	/* States that other logs left, which are not tested again; those of this one are added
-	 * (explore/known.h). Of programs alone; NULL: none. */
+	 * (explore/known.h). Programs alone have them; NULL: none. */
 	struct ct_known *known;
 	/* budget of the search for cures; 0: as many as were tested, at least options.states */
 	uint64_t cure_states;
@@ -268,7 +268,7 @@ enum ct_log_kind { CT_LOG_TRANSACTION, CT_LOG_EPOCH, CT_LOG_ANNOTATED, CT_LOG_KI
 /*
  * A place that stores, within a transaction or an epoch, to what was neither added to its undo log nor
  * allocated by it. It breaks a rule of the log, whether a tested state fails or not: an abort or a recovery
- * does not take the store back. Of a program built by nvwave-cc, or of a kernel.
+ * does not take the store back. The store is that of a program built by nvwave-cc, or of a kernel.
  */
 struct ct_unlogged {
 	enum ct_log_kind log;

@@ -147,8 +147,8 @@ struct emu_order {
 	enum emu_order_kind kind;
 	unsigned depth; /* PCT: changes of priority, plus 1; at most EMU_ORDER_DEPTH_MAX */
 	uint64_t seed;
-	/* Of a run by time: which accesses are choices from the beginning, and how many there are. NULL: what
-	 * is shared is known only once it is. The caller's. */
+	/* A run by time says which accesses are choices from the beginning, and how many there are. NULL:
+	 * what is shared is known only once it is. The caller's. */
 	const struct emu_order_seen *by_time;
 	uint64_t turns_max;            /* after so many turns of wavefronts, NVW_E_DEADLOCK; 0: never */
 	const struct emu_asker *asker; /* of EMU_ORDER_ASKED; the caller's */

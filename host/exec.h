@@ -55,7 +55,7 @@ struct host_session {
 	const char *named;              /* the file's name in logs; NULL: its path */
 	enum host_model model;          /* of logs */
 	unsigned fs;                    /* of logs of files: enum nvw__disk_fs (core/disk_image.h) */
-	/* Of a folder that is the image (folder.h): the names below it before the run, as paths, and the
+	/* If a folder is the image (folder.h): the names below it before the run, as paths, and the
 	 * numbers of the files that had them. */
 	char (*name_at_first)[1024];
 	unsigned *file_at_first, names;

@@ -86,7 +86,7 @@ struct host_aim {
 	uint64_t code, nth;
 };
 
-/* Of schedule 1, from which the others are made. */
+/* The length of schedule 1, from which the others are made. */
 struct host_schedule_length {
 	uint64_t points, exposed; /* all points; those between a store and its flush or fence */
 	struct host_store_place place[HOST_SCHEDULE_PLACES]; /* by hash */

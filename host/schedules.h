@@ -8,7 +8,7 @@
 #include "exec.h"
 #include "schedule.h"
 
-/* Of schedule number N (from 1); the length is that of schedule 1, which needs none. directed: see
+/* Plans schedule number N (from 1); the length is that of schedule 1, which needs none. directed: see
  * host_schedule_direct(). */
 struct host_schedule_plan host_schedule_plan_of(uint64_t seed, uint64_t number, unsigned depth, bool directed,
 	const struct host_schedule_length *first);

@@ -19,8 +19,8 @@ enum rec_live {
 
 /*
  * Visits these ranges of one pool, in ascending order within a kind; ends at the first visit that does not
- * return 0, and returns that. needed: recovery or the structure depends on the bytes. Of a pool that recovery
- * would refuse the ranges end where the damage is (NVW_E_DAMAGED).
+ * return 0, and returns that. needed: recovery or the structure depends on the bytes. If recovery would
+ * refuse the pool, the ranges end where the damage is (NVW_E_DAMAGED).
  */
 NVW_CHECKED int rec_each_live(const struct nvw_pool *pool,
 	int (*visit)(void *context, enum rec_live kind, nvw_off off, uint64_t bytes, bool needed),

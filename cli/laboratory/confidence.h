@@ -13,7 +13,7 @@ struct confidence {
 	double half; /* of the interval; NAN: there is none */
 };
 
-/* Of count values, one at least. */
+/* value has count values, one at least. */
 struct confidence confidence_of(const double *value, unsigned count);
 /* A quotient, whose interval is that of the relative errors, to first order. NAN without one of both. */
 struct confidence confidence_ratio(struct confidence of, struct confidence to);

@@ -222,7 +222,7 @@ NVW_CHECKED int papers_write(const struct papers *papers, const char *folder, bo
 enum { PAPER_NUMBER_BYTES = 104 };
 void paper_number_text(
 	const struct paper_numbers *numbers, enum paper_form form, char text[PAPER_NUMBER_BYTES]);
-/* Of one value: its mean, its least or its most. */
+/* Writes one value: a mean, a least or a most. */
 void paper_one_number(double x, enum paper_form form, char text[32]);
 /* "-2.0 to -19.1 by the gap between polls (0 to 200)"; "" if no end is known */
 void paper_ends_text(const struct paper_row *row, char *text, size_t room);

@@ -60,10 +60,10 @@ char *slurm_states(const struct slurm_job *job);
 /* Prints the states on standard error if others than the last time are among them, and why a job cannot
  * start. */
 void slurm_say(struct slurm_job *job);
-/* Of a task, from 1, that has ended. */
+/* The end of a task, from 1, that has ended. */
 const struct slurm_ending *slurm_ending(const struct slurm_job *job, unsigned task);
 
-/* Ends what of it waits or runs, and says so with this reason. */
+/* Ends its tasks that wait or run, and says so with this reason. */
 void slurm_cancel(struct slurm_job *job, const char *why);
 
 #endif

@@ -26,7 +26,7 @@ struct ct_orders;
 NVW_CHECKED int ct_orders_create(bool reduced, bool persists, struct ct_orders **ret_orders);
 void ct_orders_destroy(struct ct_orders *orders);
 
-/* Of the next run. */
+/* Asks for the orders of the next run. */
 const struct emu_asker *ct_orders_asker(const struct ct_orders *orders);
 
 /* After a run, in the process that made the orders. 1: there is another; 0: there is none; or an error: the

@@ -22,7 +22,7 @@ struct ct_access {
 	uint8_t base, length;
 };
 
-/* Of a register's number: its index in a context. */
+/* The index in a context of the register with this number. */
 int ct_register_of(unsigned number);
 
 struct ct_access ct_access_of(const ucontext_t *context);

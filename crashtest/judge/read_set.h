@@ -21,7 +21,7 @@ enum ct_haste { CT_PATIENT, CT_HASTY, CT_WAS_LATE };
 struct ct_read_set {
 	uint64_t device, inode; /* of the file */
 	uint64_t pages;         /* of the file, the last one perhaps a part */
-	/* Of the last observed fork: */
+	/* The last observed fork has these: */
 	volatile uint32_t began;
 	volatile uint32_t gave_up; /* no set */
 	volatile uint32_t count;

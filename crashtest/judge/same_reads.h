@@ -5,8 +5,8 @@
  * answer. The words are looked up one by one, in the order in which they were read: what is read next depends
  * on what was read before.
  *
- * Only words in which states may differ are observed (read_set.h): those that the image foresees. Of an image
- * that varies in many pages, only the pages in which states have differed. With each further word, all
+ * Only words in which states may differ are observed (read_set.h): those that the image foresees. In an image
+ * that varies in many pages, only the pages in which states have differed are. With each further word, all
  * answers are forgotten: they did not tell of it. Answers are also forgotten when the acknowledged operations
  * change.
  */

@@ -205,7 +205,7 @@ struct ct_medium {
 	struct ct_array changed_words; /* nvw_off */
 	struct ct_array changed_acks;  /* struct ct_told: first and count */
 
-	/* Of transactions that are trusted (trust.h): ranges, cells as they are between instants. */
+	/* Transactions that are trusted (trust.h): ranges, cells as they are between instants. */
 	struct {
 		struct ct_array ranges, whole;
 		struct ct_trusted counts;

@@ -10,7 +10,7 @@
  *       thread's earlier ones are: recovery reads the log up to the first entry that is not whole;
  *   (2) up to the first fence of the thread's commit or abort: no log is taken back before that. What is not durable
  *       then is uncertain like any store.
- * Of the ranges with a byte the oldest counts, as libpmemobj keeps its first content alone. A range without
+ * The oldest of the ranges with a byte counts, as libpmemobj keeps its first content alone. A range without
  * an entry (POBJ_XADD_NO_SNAPSHOT, an object that is new) never holds: a new object is not restored, and is
  * not reached only if nothing wrong leads there.
  *

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of the bits of a float each. */
+/* The bits of the sum of two floats, which are given as bits. */
 static inline uint64_t nvw_sum_of_floats(uint64_t a, uint64_t b)
 {
 	float x, y;
@@ -30,7 +30,7 @@ static inline uint64_t nvw_sum_of_doubles(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Of an integer of 1, 2, 4 or 8 bytes. */
+/* The value has 1, 2, 4 or 8 bytes. */
 static inline int64_t nvw_signed_value(uint64_t value, unsigned bytes)
 {
 	const unsigned unused = 64 - 8 * bytes;

@@ -10,7 +10,7 @@
 
 enum { NVW__FILLED_PAGE = 4096 };
 
-/* Of a map. */
+/* The pages of a map for so many bytes. */
 uint64_t nvw__filled_pages(uint64_t bytes);
 /* The first page from page on that is filled; at least pages: none. */
 uint64_t nvw__filled_next(const uint8_t *map, uint64_t page, uint64_t pages);

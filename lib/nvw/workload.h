@@ -240,9 +240,9 @@ struct nvw_workload {
 
 	/*
 	 * Returns what a word of a recovered pool is, if the structure keeps nothing that could contradict
-	 * `found` in its place: "a value". NULL: check() has to notice it. off is in the range of the run's pools
-	 * (nvw/pool.h). Optional: nvwave damage then takes check() to have to notice every damage of a word
-	 * that it reads.
+	 * `found` in its place: "a value". NULL: check() has to notice it. off is in the range of the run's
+	 * pools (nvw/pool.h). Optional: nvwave damage then takes check() to have to notice every damage of a
+	 * word that it reads.
 	 */
 	const char *(*unguarded)(struct nvw_pool *pool, nvw_off off, uint64_t found);
 

@@ -8,8 +8,8 @@
 
 #include <nvw/pool.h>
 
-/* Of a walk in ascending order: no hole is in [from, to), nothing but a hole in [begin, from). Begins as
- * zero. */
+/* What a walk in ascending order knows: no hole is in [from, to), nothing but a hole in [begin, from). It
+ * begins as zero. */
 struct nvw__written {
 	nvw_off begin, from, to;
 };

@@ -15,7 +15,7 @@ NVW_CHECKED int roots_write(
 NVW_CHECKED int roots_read(
 	struct nvw_machine *machine, const struct nvw_pmem *pmem, uint64_t *ret_words, unsigned count);
 
-/* Of a check in parts: recovery refuses the pool, with the message there is by now, and the first part says
+/* In a check in parts: recovery refuses the pool, with the message there is by now, and the first part says
  * so for all. */
 int roots_refused(const struct nvw_pool *pool, uint64_t part, struct nvw_findings *findings);
 

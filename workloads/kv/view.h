@@ -17,8 +17,8 @@ struct kv_view {
  * allocated extent of the stated number of slots. */
 NVW_CHECKED int kv_view_table(const struct nvw_pool *pool, struct kv_table *ret_table);
 NVW_CHECKED int kv_view_open(struct nvw_pool *pool, struct kv_view *ret_view);
-/* Of a pool whose root word is 0: NVW_E_DAMAGED if it has an entry. The root word is durable before the first
- * entry is allocated, so there is an empty table at most. */
+/* Returns NVW_E_DAMAGED if a pool whose root word is 0 has an entry. The root word is durable before the
+ * first entry is allocated, so there is an empty table at most. */
 NVW_CHECKED int kv_view_expect_empty(const struct nvw_pool *pool);
 
 /* The slots that are not empty, and the keys that are present. */

@@ -51,7 +51,7 @@ static inline struct save_parts save_parts(
 	return p;
 }
 
-/* Of one of the two copies; a multiple of a line. */
+/* The size of one of the two copies; a multiple of a line. */
 static inline uint64_t save_copy_bytes(uint32_t entries, unsigned words, uint64_t array_words)
 {
 	return (8 * save_parts(NVW_TASK_SAVED_DEPTH_MAX, entries, words, array_words).total + 63) &

@@ -41,7 +41,7 @@ struct saved_plan {
 	enum saved_recovery recovery;
 	enum saved_mutation mutation;
 	uint64_t points_most; /* recovery points of the run; 0: all (struct nvw_task_options) */
-	/* Of the run. */
+	/* The run's: */
 	struct nvw_task_totals totals;
 	uint64_t result;
 };

@@ -61,7 +61,7 @@ static inline nvw_off tiered_applied(const struct tiered_layout *l, uint64_t ite
 	return l->log + item * tiered_log_bytes(l);
 }
 
-/* Of the item's k-th put. */
+/* The place of the record of the item's k-th put. */
 static inline nvw_off tiered_record(const struct tiered_layout *l, uint64_t item, uint64_t k)
 {
 	return tiered_applied(l, item) + TIERED_LINE + k % l->records * TIERED_RECORD_BYTES;

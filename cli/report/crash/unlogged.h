@@ -21,7 +21,7 @@ void cli_unlogged_text(const struct ct_unlogged_list *list, bool tries, FILE *to
 json_t *cli_unlogged_json(const struct ct_unlogged_list *list);
 /* What that has printed, of a report that is merged with others. */
 void cli_unlogged_read(const json_t *list, struct ct_unlogged_list *ret_list);
-/* Of a run of kernels. */
+/* A run of kernels has this report. */
 void cli_print_undo(const struct emu_undo_report *report, FILE *to);
 json_t *cli_undo_json(const struct emu_undo_report *report);
 void html_unlogged(FILE *to, const struct ct_unlogged_list *list);

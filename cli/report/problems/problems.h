@@ -25,9 +25,9 @@ const struct cli_rule *cli_rule(unsigned i);
 /* The number of a rule. */
 unsigned cli_rule_number(const char *id);
 
-/* Of a crash test: its findings. */
+/* The findings of a crash test. */
 json_t *cli_crash_problems(const struct ct_result *result);
-/* Of a program that was executed, by its report (exec_report.h): its end, its advice, its races. */
+/* The end, advice and races of a program that was executed, by its report (exec_report.h). */
 json_t *cli_exec_problems(const json_t *report);
 
 /* A report for another tool. */

@@ -79,7 +79,7 @@ LLVMValueRef ptx_refuse(struct ptx *p, const char *format, ...) __attribute__((f
 char *ptx_trimmed(char *text);
 /* Calls a function of the runtime with n values. */
 LLVMValueRef ptx_ask(struct ptx *p, const char *function, unsigned n, ...);
-/* Of a source operand. */
+/* The value of a source operand. */
 LLVMValueRef ptx_value(struct ptx *p, const char *operand);
 LLVMValueRef ptx_address(struct ptx *p, char *operand);
 void ptx_set(struct ptx *p, const char *operand, LLVMValueRef value);

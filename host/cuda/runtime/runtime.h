@@ -104,7 +104,7 @@ _Noreturn void nvw_cuda_leave(void *way_out);
 
 /* Finds the kernel of a stub; NULL: it is none. */
 const struct kernel_entry *nvw_cuda_kernel_of(const void *stub);
-/* Of a shadow or of the variable itself, which a kernel may have handed over. */
+/* symbol is a shadow, or the variable itself, which a kernel may have handed over. */
 const struct variable_entry *nvw_cuda_variable_of(const void *symbol);
 /* The kernel's name for people: without parameters. The string lives for ever. */
 const char *nvw_cuda_kernel_name(const struct kernel_entry *kernel);

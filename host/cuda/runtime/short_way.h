@@ -62,7 +62,7 @@ extern struct nvw_cuda_known_site {
 	const struct nvw_site *site;
 } nvw_cuda_known_sites[NVW_CUDA_KNOWN_SITES];
 
-/* Of an access by the long way: asks for the source line, so that the next one may go the short way. */
+/* Asks for the source line of an access by the long way, so that the next one may go the short way. */
 void nvw_cuda_learn_site(const void *place);
 
 #endif

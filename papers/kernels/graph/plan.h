@@ -60,7 +60,7 @@ static inline uint32_t graph_weight(uint32_t u, uint32_t v)
 	return 1 + (uint32_t)(nvw_mix64(u64_min(u, v) << 32 | u64_max(u, v)) % GRAPH_WEIGHT_MAX);
 }
 
-/* color: 0 means none yet. Of two neighbours, the one with the larger priority goes first; of equal
+/* color: 0 means none yet. The neighbour with the larger priority goes first; with equal
  * priorities, the larger number. */
 static inline uint32_t graph_priority(uint64_t seed, uint32_t v)
 {

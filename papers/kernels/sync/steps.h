@@ -74,7 +74,7 @@ enum barrier_mutation {
 
 extern const struct nvw_mutation barrier_mutations[];
 
-/* Of the global barrier. */
+/* The steps of the global barrier. */
 struct barrier_steps {
 	void (*arrive)(uint32_t *arrived);
 	void (*await)(uint32_t *arrived, uint32_t count);

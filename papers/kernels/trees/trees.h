@@ -37,7 +37,7 @@ extern const char *const trees_runtimes[];
 NVW_CHECKED int trees_run_words(struct dense_plan *p, const struct nvw_task_program *program,
 	const void *data, nvw_task_run function, const uint32_t *words, unsigned n);
 
-/* Of the last run. */
+/* The totals of the last run. */
 const struct nvw_task_totals *trees_totals(const struct dense_plan *p);
 
 /* The hooks of kernels that are task programs. */
