@@ -196,13 +196,16 @@ static uint64_t by_copies(const uint8_t *at)
 	return zero == 0 ? word : 0;
 }
 
-/* The first access to the word adds it to the register of its address. */
-static uint64_t by_sum_with_base(const uint8_t *at)
+/*
+ * The first access to the word multiplies the register of its address by it. A sum would be right in a copy,
+ * too, which takes back what it has added to the register.
+ */
+static uint64_t by_product_with_base(const uint8_t *at)
 {
-	uint64_t sum = (uint64_t)(uintptr_t)at;
+	uint64_t product = (uint64_t)(uintptr_t)at;
 
-	__asm__ volatile("addq (%0), %0" : "+r"(sum) : : "memory");
-	return sum - (uint64_t)(uintptr_t)at == by_word(at) ? by_word(at) : 0;
+	__asm__ volatile("imulq (%0), %0" : "+r"(product) : : "memory");
+	return product == (uint64_t)(uintptr_t)at * by_word(at) ? by_word(at) : 0;
 }
 
 /* A state that is never read: it is overwritten. */
@@ -228,7 +231,8 @@ static const struct {
 	{"extension", by_extension}, {"vector", by_vector}, {"compared vector", by_compared_vector},
 	{"string", by_string}, {"exchange", by_exchange}, {"push", by_push}, {"store", behind_a_store},
 	{"comparison", by_comparison}, {"nothing", by_nothing}, {"fill", by_fill}, {"file", by_file},
-	{"mapping", by_other_mapping}, {"scan", by_scan}, {"copies", by_copies}, {"base", by_sum_with_base}};
+	{"mapping", by_other_mapping}, {"scan", by_scan}, {"copies", by_copies},
+	{"base", by_product_with_base}};
 
 enum { WAYS = sizeof way / sizeof way[0] };
 
