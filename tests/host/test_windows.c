@@ -253,8 +253,8 @@ TEST(a_flush_behind_later_stores_is_late)
 TEST(the_report_names_both_places_the_end_and_the_locks)
 {
 	static const char *const expected[] = {
-		"persistency races: 1 candidate at stores of 1 place, 0 places whose flush is late or missing, "
-		"and 0 of second rank",
+		("persistency races: 1 candidate at stores of 1 place, 0 places whose flush is late or missing, "
+		 "and 0 of second rank"),
 		"candidate: not witnessed", "store ", "(store_two_locks), durable from ", "(fence",
 		"1  load ", "(load_locked) of another thread may come before that: 8 bytes at 0x0, 1 time\n",
 		"locks over that time: of ", "; at the load: of ",
