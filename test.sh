@@ -102,11 +102,6 @@ if scripts/fetch_fio.sh build-fio; then
 fi
 # Linking every test with optimisation across files takes as long as the tests: only the command is built so, below.
 build_and_test build-release "$plain" -Dwerror=true -Db_lto=false -Dfio_src="$fio_src"
-# The command, too, ends at its first fault: by itself the undefined sanitizer only prints.
-export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
-# Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
-# optimisation would take twice as long to compile as it would save in the tests.
-build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined
 
 # one_of NAME COMMAND...: a stage that passes or fails as one.
 one_of() {
@@ -132,7 +127,7 @@ set_up() {
 
 # build FOLDER [TARGET]: what failed is shown.
 build() {
-	ninja -C "$@" >"$1/build.log" 2>&1 || {
+	nice ninja -C "$@" >"$1/build.log" 2>&1 || {
 		tail -n 40 "$1/build.log"
 		return 1
 	}
@@ -144,19 +139,25 @@ lto_build() {
 
 readers_with_tsan() {
 	set_up build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false && build build-tsan tests/test_host-readers &&
-		build-tsan/tests/test_host-readers
+		nice build-tsan/tests/test_host-readers
 }
 
-# Beside the next stages, since building one copy leaves a core idle.
+# Beside the next stages, where these leave a core idle.
 {
 	passed=0
 	failed=0
 	one_of "build-lto: the command as demo.sh builds it" lto_build
-	one_of "clang reads every file without a warning" tests/style/clang.py build-release
+	one_of "clang reads every file without a warning" nice tests/style/clang.py build-release
 	one_of build-tsan readers_with_tsan
 	echo "$passed $failed" >build-release/other_builds
 } >build-release/other_builds.log 2>&1 &
 other_builds=$!
+
+# The command, too, ends at its first fault: by itself the undefined sanitizer only prints.
+export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
+# Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
+# optimisation would take twice as long to compile as it would save in the tests.
+build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined
 if [ "$faults" = --all ]; then
 	one_of "fuzz targets" tests/fuzz/fuzz.sh
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
