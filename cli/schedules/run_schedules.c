@@ -44,8 +44,9 @@ static int print(const struct cli_session *s, const struct ct_result *r, const j
 	if (s->json) {
 		return print_json(s, r, made_by);
 	}
-	printf("%s in %s different schedules of %s that were run   %.1f s\n", verdict_of(r),
-		GROUPED(r->schedules.different), GROUPED(r->schedules.run), r->host_seconds);
+	printf("%s in %s different schedule%s of %s that were run   %.1f s\n", verdict_of(r),
+		GROUPED(r->schedules.different), plural(r->schedules.different), GROUPED(r->schedules.run),
+		r->host_seconds);
 	printf("%s on %s, protocol %s, seed %llu%s%s\n", s->workload->name, s->config.name,
 		s->config.protocol, (unsigned long long)s->config.seed,
 		words_if(s->mutation >= 0, ", mutation "), cli_mutation_name(s));

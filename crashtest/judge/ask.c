@@ -544,7 +544,7 @@ void ct_asked_why_executed(const struct ct_asked *c, char ret_why[CT_TEXT_BYTES]
 	} else if (c->shared->differs) {
 		snprintf(ret_why, CT_TEXT_BYTES, "it gives different answers when it is forked");
 	} else if (c->shared->refused && !ct_fork_server_library(library)) {
-		snprintf(ret_why, CT_TEXT_BYTES, "there is no libnvwave-fork.so");
+		snprintf(ret_why, CT_TEXT_BYTES, "libnvwave-fork.so is missing");
 	} else if (c->shared->refused) {
 		snprintf(ret_why, CT_TEXT_BYTES,
 			"it cannot be forked before its main(): it is static, or set-user-id, or has "

@@ -395,7 +395,7 @@ TEST(a_refused_store_says_the_real_limit)
 	snprintf(log, sizeof log,
 		"START|REGISTER_FILE;pool;0x10000;0x1000;0x0|STORE;0x10000;0x%s;0x1000|STOP", value);
 	command_text("a.log", log);
-	command_expect(command, 0, "1 stores", "");
+	command_expect(command, 0, "1 store, ", "");
 	command_remove("a.log");
 	command_remove("image");
 }

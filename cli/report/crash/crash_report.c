@@ -33,9 +33,10 @@ const char *crash_model_name(const struct crash_heading *h, const struct ct_resu
 /* Of a program on the host, or a store log. */
 static void print_program(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
-	fprintf(to, "%s under %s%s: %s stores, %s fences%s", h->workload, ct_model_info(r->model)->name,
+	fprintf(to, "%s under %s%s: %s store%s, %s fence%s%s", h->workload, ct_model_info(r->model)->name,
 		words_if(r->kernels && !ct_model_keeps_caches(r->model), " (kernels) and x86 (host code)"),
-		GROUPED(r->stores), GROUPED(r->barriers), words_if(r->kernels, " and persist barriers"));
+		GROUPED(r->stores), plural(r->stores), GROUPED(r->barriers), plural(r->barriers),
+		words_if(r->kernels, " and persist barriers"));
 	if (r->stores_elsewhere > 0) {
 		fprintf(to, "; %s stores to other files ignored", GROUPED(r->stores_elsewhere));
 	}
@@ -62,8 +63,8 @@ static void print_subject(const struct crash_heading *h, const struct ct_result 
 	fprintf(to, ", seed %llu, %s mode%s%s", (ull)h->seed, ct_mode_name(r->mode),
 		words_if(*h->mutation, ", mutation "), h->mutation);
 	if (r->mode != CT_KILL) {
-		fprintf(to, ": %s NVRAM stores, %s barriers, %s acknowledged", GROUPED(r->stores),
-			GROUPED(r->barriers), GROUPED(r->acks));
+		fprintf(to, ": %s NVRAM store%s, %s barrier%s, %s acknowledged", GROUPED(r->stores),
+			plural(r->stores), GROUPED(r->barriers), plural(r->barriers), GROUPED(r->acks));
 	}
 	fputs(" in ", to);
 	fputs(ROUNDED_TIME(r->sim_time_ps), to);

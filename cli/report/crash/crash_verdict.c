@@ -24,7 +24,8 @@ void crash_interleaving_text(const struct ct_result *r, FILE *to)
 	} else if (r->kernels > 0) {
 		fputs(" of this interleaving of work-items", to);
 	} else if (r->schedules.asked > 0) {
-		fprintf(to, " of %s different schedules", GROUPED(r->schedules.different));
+		fprintf(to, " of %s different schedule%s", GROUPED(r->schedules.different),
+			plural(r->schedules.different));
 	}
 }
 

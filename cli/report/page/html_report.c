@@ -80,13 +80,6 @@ static void data(FILE *f, const struct crash_heading *h, const struct ct_result 
 
 static void title(FILE *f, const struct crash_heading *h, const struct ct_result *r)
 {
-	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
-		[CT_VERDICT_CONSISTENT] = "good",
-		[CT_VERDICT_UNREFUTED] = "sample",
-		[CT_VERDICT_INCONSISTENT] = "bad",
-		[CT_VERDICT_UNLOGGED] = "bad",
-		[CT_VERDICT_ROBUST] = "sample",
-		[CT_VERDICT_NOT_ROBUST] = "bad"};
 	char verdict[64];
 
 	snprintf(verdict, sizeof verdict, "%s%s", ct_verdict_words(ct_verdict_of(r)),
@@ -100,7 +93,7 @@ static void title(FILE *f, const struct crash_heading *h, const struct ct_result
 	html_text(f, h->workload);
 	fprintf(f, ": %s</title><style>%s</style></head><body><main><h1>", verdict, report_style[0].text);
 	html_text(f, h->workload);
-	fprintf(f, " <span class=\"verdict %s\">%s</span></h1>", looks[ct_verdict_of(r)], verdict);
+	fprintf(f, " <span class=\"verdict %s\">%s</span></h1>", html_look(ct_verdict_of(r)), verdict);
 }
 
 /* What relies on the lost store is a store, or an acknowledgement. */

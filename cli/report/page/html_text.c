@@ -54,3 +54,16 @@ void html_moment(FILE *to, const struct ct_result *r, int64_t ps)
 	fputs(words_if(ps < 0, "&minus;"), to);
 	html_time(to, (uint64_t)llabs(ps));
 }
+
+const char *html_look(enum ct_verdict verdict)
+{
+	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
+		[CT_VERDICT_CONSISTENT] = "good",
+		[CT_VERDICT_UNREFUTED] = "sample",
+		[CT_VERDICT_INCONSISTENT] = "bad",
+		[CT_VERDICT_UNLOGGED] = "bad",
+		[CT_VERDICT_ROBUST] = "sample",
+		[CT_VERDICT_NOT_ROBUST] = "bad"};
+
+	return looks[verdict];
+}

@@ -18,4 +18,7 @@ void html_time(FILE *to, uint64_t ps);
  * operation. */
 void html_moment(FILE *to, const struct ct_result *result, int64_t ps);
 
+/* The class of report.css for a verdict. */
+const char *html_look(enum ct_verdict verdict);
+
 #endif

@@ -40,17 +40,10 @@ static void link_to(FILE *f, const char *name, const char *words)
 
 static void heading(FILE *f, const json_t *row)
 {
-	static const char *const looks[] = {[CT_VERDICT_UNDECIDED] = "bad",
-		[CT_VERDICT_CONSISTENT] = "good",
-		[CT_VERDICT_UNREFUTED] = "sample",
-		[CT_VERDICT_INCONSISTENT] = "bad",
-		[CT_VERDICT_UNLOGGED] = "bad",
-		[CT_VERDICT_ROBUST] = "sample",
-		[CT_VERDICT_NOT_ROBUST] = "bad"};
 	const enum ct_verdict verdict = report_index_verdict(row);
 	char time[REPORT_TIME_TEXT];
 
-	fprintf(f, "<section class=\"card\"><h3><span class=\"verdict %s\">%s</span> ", looks[verdict],
+	fprintf(f, "<section class=\"card\"><h3><span class=\"verdict %s\">%s</span> ", html_look(verdict),
 		ct_verdict_words(verdict));
 	html_text(f, text_of(row, "subject"));
 	fprintf(f, "</h3><p class=\"soft\">%s", report_index_time(row, time));
