@@ -195,12 +195,14 @@ static int make_races(struct host_session *s, const struct host_options *o)
 
 static int make_control(struct host_session *s, const struct host_options *o)
 {
-	const int fd = make_file(s, "control", sizeof *s->control), spool = make_file(s, "spool", 0);
+	const size_t bytes = host_control_bytes(HOST_THREADS_FIRST);
+	const int fd = make_file(s, "control", (off_t)bytes), spool = make_file(s, "spool", 0);
 	void *at = MAP_FAILED;
 
 	if (fd >= 0) {
-		/* With all its space allocated, so that no store to it can fail later. */
-		errno = posix_fallocate(fd, 0, sizeof *s->control);
+		/* With all its space allocated, so that no store to it can fail later; further threads
+		 * allocate their own (preload/session.c). */
+		errno = posix_fallocate(fd, 0, (off_t)bytes);
 		if (errno == 0) {
 			at = mmap(NULL, sizeof *s->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		}
@@ -210,7 +212,7 @@ static int make_control(struct host_session *s, const struct host_options *o)
 		close(spool);
 	}
 	if (at == MAP_FAILED || spool < 0) {
-		return nvw_folder_fail(s->folder.path, sizeof *s->control);
+		return nvw_folder_fail(s->folder.path, bytes);
 	}
 	s->control = at;
 	s->control->version = HOST_VERSION;
@@ -687,6 +689,10 @@ void host_session_sum(const struct host_session *s, struct host_thread *ret_sum)
 	*ret_sum = (struct host_thread){0};
 	for (uint32_t i = 0; i < s->control->threads && i < HOST_THREADS_MAX; i++) {
 		const struct host_thread *const t = &s->control->thread[i];
+
+		if (!__atomic_load_n(&s->control->counted[i], __ATOMIC_ACQUIRE)) {
+			continue;
+		}
 
 #define STAT(name, meaning) ret_sum->name += t->name;
 		HOST_STATS(STAT)

@@ -24,6 +24,7 @@
 #include <fnmatch.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,12 +36,13 @@
 #define HOST_LIBRARY_VARIABLE "NVWAVE_PMEM_LIBRARY" /* path of the library if it is not next to the command */
 
 enum {
-	HOST_VERSION = 18,
+	HOST_VERSION = 19,
 	HOST_FILES_MAX = 256,
 	HOST_NO_FILE = 0xffff, /* of an event */
 	HOST_UNFOLLOWED_MAX = 32,
 	HOST_UNLOGGED_MAX = 64,
 	HOST_THREADS_MAX = 1024,
+	HOST_THREADS_FIRST = 4, /* of them have memory from the beginning */
 	HOST_MODULES_MAX = 256,
 	HOST_MARKED_MAX = 64,
 	HOST_SITES_MAX = 16384,
@@ -142,7 +144,7 @@ struct host_thread {
 #undef STAT
 	struct host_delays read, write;
 	struct host_operations operations;
-};
+} __attribute__((aligned(HOST_PAGE))); /* a thread's memory is its own */
 
 /* ---- The session ---------------------------------------------------------------------------------- */
 
@@ -291,8 +293,16 @@ struct host_control {
 	struct host_module module[HOST_MODULES_MAX];
 	struct host_site site[HOST_SITES_MAX];
 	uint32_t site_index[2 * HOST_SITES_MAX]; /* their numbers by a hash (preload/sites.c); 0: free */
-	struct host_thread thread[HOST_THREADS_MAX];
+	uint64_t uncounted;                      /* threads for whose counters no memory was left */
+	bool counted[HOST_THREADS_MAX]; /* this thread's counters have memory: nobody else touches them */
+	struct host_thread thread[HOST_THREADS_MAX]; /* the file ends behind the last that is counted */
 };
+
+/* The size of a control file that has room for so many threads. */
+static inline size_t host_control_bytes(unsigned threads)
+{
+	return offsetof(struct host_control, thread) + threads * sizeof(struct host_thread);
+}
 
 /* ---- Events --------------------------------------------------------------------------------------- */
 

@@ -13,15 +13,47 @@
 struct host_control *host_control;
 bool host_recording;
 HOST_TLS struct host_self host_self;
-static struct host_thread uncounted; /* for threads beyond the last */
+static struct host_thread uncounted; /* for threads beyond the last, and for those without memory */
 char host_folder[256];
+
+/* The control file has memory for the counters of a few threads, and grows by those of each further one: most
+ * programs have few, and a thousand threads' counters take 25 MB. */
+static bool has_memory(uint32_t number)
+{
+	const int before = errno;
+	const bool inside = host_self.inside;
+
+	if (number <= HOST_THREADS_FIRST) {
+		return true;
+	}
+	host_self.inside = true;
+	const int fd = host_open("control", -1, O_RDWR);
+	const bool has =
+		fd >= 0 && host_grow(fd, host_control_bytes(number - 1), sizeof uncounted, false) == 0;
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	host_self.inside = inside;
+	errno = before;
+	return has;
+}
 
 void host_meet_thread(void)
 {
 	const uint32_t number = __atomic_add_fetch(&host_control->threads, 1, __ATOMIC_RELAXED);
 
 	host_self.number = number;
-	host_self.stats = number <= HOST_THREADS_MAX ? &host_control->thread[number - 1] : &uncounted;
+	host_self.stats = &uncounted;
+	if (number > HOST_THREADS_MAX) {
+		return;
+	}
+	if (!has_memory(number)) {
+		__atomic_add_fetch(&host_control->uncounted, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	host_self.stats = &host_control->thread[number - 1];
+	__atomic_store_n(&host_control->counted[number - 1], true, __ATOMIC_RELEASE);
 }
 
 /* ---- The lock ------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <libpmem.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -80,6 +81,26 @@ static int waits(void)
 		return 1;
 	}
 	return sleep(60) == 0;
+}
+
+static void *stores_once(void *word)
+{
+	store((size_t)(uintptr_t)word, 1);
+	return NULL;
+}
+
+/* One after the other: eight with the first. */
+static int has_threads(void)
+{
+	pthread_t t;
+
+	for (uintptr_t i = 0; i < 7; i++) {
+		if (pthread_create(&t, NULL, stores_once, (void *)(8 * i)) || pthread_join(t, NULL)) {
+			return 1;
+		}
+	}
+	store(8 * 7, 1);
+	return 0;
 }
 
 /* ---- Files ------------------------------------------------------------------------------------ */
@@ -332,6 +353,7 @@ static const struct {
 	{"forgets", forgets_its_environment, false},
 	{"daemon", leaves_a_daemon, false},
 	{"waits", waits, false},
+	{"has-threads", has_threads, false},
 	{"shrinks", shrinks, false},
 	{"grows", grows, false},
 	{"moves", moves_its_mapping, false},

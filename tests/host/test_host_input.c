@@ -211,6 +211,28 @@ TEST(a_limit_to_files_ends_the_record_and_not_the_program)
 	assert_true(printed("no space was left for the record"));
 }
 
+static double stat_of(const char *name)
+{
+	const char *const at = strstr(output, name);
+
+	assert_non_null(at);
+	return strtod(at + strlen(name), NULL);
+}
+
+/* The counters of the first threads have memory from the beginning; those of others take it when they come. */
+TEST(a_thread_without_memory_for_its_counters_runs_and_is_told)
+{
+	clean();
+	assert_int_equal(run("%s exec -- %s has-threads pool", nvwave, odd), 0);
+	assert_true(stat_of("pmem.flushes") == 8);
+	assert_false(printed("not in the counts"));
+	assert_int_equal(run("%s exec -- sh -c 'ulimit -f 512; exec %s has-threads pool'", nvwave, odd), 0);
+	assert_true(printed(
+		"no memory was left for the counters of a thread: it is not in the counts (5 times)"));
+	assert_true(stat_of("host.threads") == 9);
+	assert_true(stat_of("pmem.flushes") == 3);
+}
+
 TEST(folders_of_killed_runs_are_removed_by_the_next)
 {
 	clean();

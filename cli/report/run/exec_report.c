@@ -93,6 +93,10 @@ static void for_notes(const struct host_session *s, const struct host_thread *su
 		note(context, "threads beyond the 1024th are not in the counts",
 			c->threads - HOST_THREADS_MAX);
 	}
+	if (c->uncounted > 0) {
+		note(context, "no memory was left for the counters of a thread: it is not in the counts",
+			c->uncounted);
+	}
 	for (unsigned i = 0; i < HOST_GAP_COUNT; i++) {
 		if (c->gap[i] > 0) {
 			note(context, host_gap_text((enum host_gap)i), c->gap[i]);
