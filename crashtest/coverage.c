@@ -159,12 +159,44 @@ int ct_coverage_of(const uint8_t *executed, struct ct_coverage *ret_coverage)
 	return 0;
 }
 
+/* ---- Programs ------------------------------------------------------------------------------------ */
+
 static const char *keep_text(char **to, const char *text)
 {
 	char *const kept = *to;
 
 	*to = stpcpy(kept, text) + 1;
 	return kept;
+}
+
+static int by_names(const void *a, const void *b)
+{
+	const struct ct_statement *const x = a, *const y = b;
+
+	return NVW_OR(strcmp(x->file, y->file), strcmp(x->function, y->function));
+}
+
+/* Those of functions that have statements, which are in the order of their names. */
+static void keep_branches(struct ct_coverage *c)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < c->branches; i++) {
+		const struct ct_statement b = c->branch[i];
+
+		if (bsearch(&b, c->statement, c->count, sizeof b, by_names) != NULL) {
+			c->branch[kept++] = b;
+			c->branches_both += b.executed && b.reached;
+			c->branches_one += b.executed != b.reached;
+		}
+	}
+	c->branches = kept;
+	qsort(c->branch, kept, sizeof *c->branch, by_function);
+}
+
+static struct ct_statement *room_for(struct ct_coverage *c, bool is_branch)
+{
+	return is_branch ? &c->branch[c->branches++] : &c->statement[c->count++];
 }
 
 int ct_coverage_of_program(
@@ -176,24 +208,27 @@ int ct_coverage_of_program(
 		bytes += strlen(statement[i].file) + strlen(statement[i].function) + 2;
 	}
 	struct ct_coverage c = {.statement = calloc(count + 1, sizeof *c.statement),
-		.count = count,
+		.branch = calloc(count + 1, sizeof *c.branch),
 		.of_program = true,
 		.texts = malloc(bytes)};
 	char *at = c.texts;
 
-	if (c.statement == NULL || c.texts == NULL) {
+	if (c.statement == NULL || c.branch == NULL || c.texts == NULL) {
 		ct_coverage_free(&c);
 		return nvw_fail(NVW_E_MEMORY, "no memory for the statements of the program");
 	}
 	for (unsigned i = 0; i < count; i++) {
-		c.statement[i] = statement[i];
-		c.statement[i].file = keep_text(&at, statement[i].file);
-		c.statement[i].function = keep_text(&at, statement[i].function);
-		c.statement[i].first_line = 0;
+		struct ct_statement *const s = room_for(&c, statement[i].is_branch);
+
+		*s = statement[i];
+		s->file = keep_text(&at, statement[i].file);
+		s->function = keep_text(&at, statement[i].function);
+		s->first_line = 0;
 	}
-	if (count > 0) {
+	if (c.count > 0) {
 		qsort(c.statement, c.count, sizeof *c.statement, by_function);
 		join_equal(&c);
+		keep_branches(&c);
 		note_first_lines(&c);
 		qsort(c.statement, c.count, sizeof *c.statement, by_function);
 	}
@@ -205,6 +240,7 @@ int ct_coverage_of_program(
 void ct_coverage_free(struct ct_coverage *c)
 {
 	free(c->statement);
+	free(c->branch);
 	free(c->texts);
 	*c = (struct ct_coverage){0};
 }

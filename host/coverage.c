@@ -12,9 +12,10 @@
 #include "source/place.h"
 
 struct site {
-	uint64_t marked, known; /* offsets in the marks; UINT64_MAX: none */
+	/* Offsets in the marks; UINT64_MAX: none. Of a branch: where it has jumped, gone on. */
+	uint64_t executed, reached;
 	unsigned statement;
-	bool flushes;
+	bool flushes, is_branch;
 };
 
 struct host_covered_object {
@@ -54,13 +55,29 @@ static Elf_Data *find_sites(Elf *elf)
 	return NULL;
 }
 
-/* Where an address of the object has its mark. Of code that the linker has left out there is none. */
-static uint64_t mark_of(const struct host_marked *m, const uint8_t *at)
+static uint64_t address_at(const uint8_t *at)
 {
 	uint64_t address;
 
 	memcpy(&address, at, sizeof address);
-	return address - m->code < m->bytes ? address - m->code : UINT64_MAX;
+	return address;
+}
+
+static bool is_code(const struct host_marked *m, uint64_t address)
+{
+	return address - m->code < m->bytes;
+}
+
+/* Where an address of the object has its mark. Of code that the linker has left out there is none. */
+static uint64_t mark_of(const struct host_marked *m, uint64_t address)
+{
+	if (is_code(m, address)) {
+		return address - m->code;
+	}
+	if (address - m->counters < m->counter_bytes) {
+		return host_counters_in(m) + address - m->counters;
+	}
+	return UINT64_MAX;
 }
 
 /* A site with the place of its statement, before statements are joined. */
@@ -69,41 +86,71 @@ struct found {
 	struct host_statement at;
 };
 
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 static int by_place(const void *a, const void *b)
 {
-	const struct host_statement *const x = &((const struct found *)a)->at,
-					   *const y = &((const struct found *)b)->at;
-	const int files = strcmp(x->file, y->file);
+	const struct found *const f = a, *const g = b;
+	const struct host_statement *const x = &f->at, *const y = &g->at;
+	const int files = strcmp(x->file, y->file), kinds = x->is_branch - y->is_branch;
 
 	if (files != 0) {
 		return files;
 	}
 	if (x->line != y->line) {
-		return x->line < y->line ? -1 : 1;
+		return compare(x->line, y->line);
 	}
-	return strcmp(x->function, y->function);
+	return NVW_OR(
+		NVW_OR(kinds, strcmp(x->function, y->function)), compare(f->site.executed, g->site.executed));
 }
 
-/* False: it is no statement of the program's own source, or there is no memory for it. */
-static bool find_place(Dwfl *dwfl, const struct host_marked *m, struct found *f)
+/* Each branch is one by itself: what two copies of a line jump for is not known. */
+static bool are_one(const struct host_statement *a, const struct host_statement *b)
 {
-	const Dwarf_Addr address = m->code + f->site.marked - 1; /* of the call, not behind it */
+	return !a->is_branch && !b->is_branch && strcmp(a->file, b->file) == 0 && a->line == b->line &&
+	       strcmp(a->function, b->function) == 0;
+}
+
+/* False: it is no statement of the program's own source, or there is no memory for it. behind: it. */
+static bool find_place(Dwfl *dwfl, uint64_t behind, struct found *f)
+{
+	const Dwarf_Addr address = behind - 1; /* of the call */
 	Dwfl_Module *const module = dwfl_addrmodule(dwfl, address);
 	struct nvw__place place;
+	bool through_library;
 
-	if (module == NULL || nvw__places_of(module, address, &place, 1) == 0 || place.library ||
-		place.line <= 0) {
+	if (module == NULL || !nvw__own_place_of(module, address, &place, &through_library) ||
+		place.line <= 0 || (f->site.is_branch && through_library)) {
 		return false;
 	}
 	f->at = (struct host_statement){.file = strdup(place.file),
 		.function = strdup(*place.function ? place.function : "?"),
-		.line = (unsigned)place.line};
+		.line = (unsigned)place.line,
+		.is_branch = f->site.is_branch};
 	if (f->at.file == NULL || f->at.function == NULL) {
 		free(f->at.file);
 		free(f->at.function);
 		return false;
 	}
 	return true;
+}
+
+static struct site site_of(const struct host_marked *m, uint64_t marked, uint64_t known, unsigned kind)
+{
+	struct site s = {.executed = mark_of(m, marked),
+		.reached = UINT64_MAX,
+		.flushes = kind == NVWAVE_CC_SITE_FLUSH,
+		.is_branch = kind == NVWAVE_CC_SITE_BRANCH};
+
+	if (s.is_branch && s.executed != UINT64_MAX) {
+		s.reached = s.executed + 1;
+	} else if (is_code(m, known)) {
+		s.reached = m->bytes + mark_of(m, known);
+	}
+	return s;
 }
 
 /* The sites of an object, each with its place. */
@@ -113,14 +160,12 @@ static unsigned find_all(Dwfl *dwfl, const struct host_marked *m, const Elf_Data
 	unsigned n = 0;
 
 	for (size_t at = 0; at + NVWAVE_CC_SITE_BYTES <= data->d_size; at += NVWAVE_CC_SITE_BYTES) {
+		const uint64_t marked = address_at(bytes + at), known = address_at(bytes + at + 8);
 		struct found *const f = &all[n];
 
-		f->site = (struct site){.marked = mark_of(m, bytes + at),
-			.known = mark_of(m, bytes + at + 8),
-			.flushes = bytes[at + 16] == NVWAVE_CC_SITE_FLUSH};
-		if (f->site.marked != UINT64_MAX && find_place(dwfl, m, f)) {
-			n++;
-		}
+		f->site = site_of(m, marked, known, bytes[at + 16]);
+		n += f->site.executed != UINT64_MAX &&
+		     find_place(dwfl, is_code(m, marked) ? marked : known, f);
 	}
 	return n;
 }
@@ -134,7 +179,7 @@ static int keep_all(struct host_covered_object *o, struct found *all, unsigned n
 	}
 	qsort(all, n, sizeof *all, by_place);
 	for (unsigned i = 0; i < n; i++) {
-		if (i == 0 || by_place(&all[i - 1], &all[i]) != 0) {
+		if (i == 0 || !are_one(&all[i - 1].at, &all[i].at)) {
 			o->statement[o->statements++] = all[i].at;
 		} else {
 			free(all[i].at.file);
@@ -204,17 +249,19 @@ static bool is_marked(const uint8_t *marks, uint64_t at)
 	return at != UINT64_MAX && marks[at] != 0;
 }
 
-static uint64_t add_marks(struct host_covered_object *o, const uint8_t *executed)
+/* Counts statements that are new, not ways of branches. */
+static uint64_t add_marks(struct host_covered_object *o, const uint8_t *marks)
 {
-	const uint8_t *const reached = executed + o->is.bytes;
 	uint64_t fresh = 0;
 
 	for (unsigned i = 0; i < o->sites; i++) {
 		const struct site *const s = &o->site[i];
 		struct host_statement *const to = &o->statement[s->statement];
-		const bool executes = is_marked(executed, s->marked), reaches = is_marked(reached, s->known);
+		const bool executes = is_marked(marks, s->executed), reaches = is_marked(marks, s->reached);
 
-		fresh += (executes && !to->executed) + (reaches && !to->reached);
+		if (!s->is_branch) {
+			fresh += (executes && !to->executed) + (reaches && !to->reached);
+		}
 		to->now_executed |= executes;
 		to->now_reached |= reaches;
 	}
@@ -226,7 +273,7 @@ static uint64_t end_of_marks(const struct host_control *c)
 	uint64_t end = 0;
 
 	for (uint32_t i = 0; i < c->marked_count; i++) {
-		end = nvw_max(end, c->marked[i].off + 2 * c->marked[i].bytes);
+		end = nvw_max(end, c->marked[i].off + host_marked_bytes(&c->marked[i]));
 	}
 	return end;
 }

@@ -4,6 +4,8 @@
  * flush or fence. They are known from a section of its executable and shared objects (cc/hooks.h), executed
  * or not; those of an object that no run has loaded are not known.
  *
+ * Likewise the conditional jumps that the compiler has made: whether one has jumped, whether it has gone on.
+ *
  * Which of them store to persistent memory no compiler can say. So three things are told apart: statements
  * that were never executed, those that were, and those of them that went to a recorded mapping.
  */
@@ -12,11 +14,12 @@
 
 #include "exec.h"
 
-/* A line of a function. */
+/* A line of a function; of branches each is one, and several may be of a line. */
 struct host_statement {
 	char *file, *function;
 	unsigned line;
-	bool flushes; /* or fences */
+	bool flushes;   /* or fences */
+	bool is_branch; /* then executed: it has jumped; reached: it has gone on */
 	bool executed, reached;
 	bool now_executed, now_reached; /* by a run that host_coverage_settle() has not kept yet */
 };

@@ -181,12 +181,24 @@ struct host_site {
 };
 
 /* The code of a loaded object that nvwave-cc has built, and where its marks are (preload/marks.c): as many
- * bytes for what was executed, and then for what went to a recorded mapping. */
+ * bytes for what was executed, and then for what went to a recorded mapping; on the next pages its counters. */
 struct host_marked {
 	uint64_t code, bytes; /* as the object's file has it */
+	uint64_t counters, counter_bytes;
 	uint64_t off;
 	char path[512];
 };
+
+/* Where its counters are among its marks; the bytes of all. */
+static inline uint64_t host_counters_in(const struct host_marked *m)
+{
+	return (2 * m->bytes + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1);
+}
+
+static inline uint64_t host_marked_bytes(const struct host_marked *m)
+{
+	return host_counters_in(m) + m->counter_bytes;
+}
 
 /* A file that the program has changed by a system call that is not recorded: no record of it is right
  * (preload/writes.c). */

@@ -28,7 +28,8 @@ static int meet_statement(void *context, const struct host_statement *s)
 		.line = s->line,
 		.executed = s->executed,
 		.flushes = s->flushes,
-		.reached = s->reached};
+		.reached = s->reached,
+		.is_branch = s->is_branch};
 	return 0;
 }
 

@@ -21,6 +21,10 @@
  * of libpmem gets a call before it that does. A jump to any of them, as the last call of a function, becomes
  * a call and a return: else its place would be that of the function's caller.
  *
+ * Every conditional jump of compiled code marks which way it goes, with plain stores of a byte, which change no
+ * flags: jne L becomes je 1f; movb $1, JUMPED; jmp L; 1: movb $1, WENT_ON. Only the jumps that compilers add of
+ * themselves, to check the stack, are left as they are.
+ *
  * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some
  * cannot be: system calls, scattered vectors, saved processor states, bodies of .macro.
  *
@@ -57,8 +61,11 @@ struct stage {
 	bool loads;                                 /* calls that announce them are kept */
 	/* bytes of the announced store that has not come yet; UINT_MAX: of several */
 	unsigned announced;
-	bool framed;  /* %rbp is the function's frame pointer */
-	bool unwinds; /* the function has unwind information */
+	unsigned repeats; /* nesting depth of .rept and its kind */
+	bool located;     /* the code has places in the source: a compiler's */
+	bool checks;      /* the stack has been compared with a word of the thread */
+	bool framed;      /* %rbp is the function's frame pointer */
+	bool unwinds;     /* the function has unwind information */
 };
 
 /* What begins the name of a register. */
@@ -140,6 +147,10 @@ static void emit_to(struct stage *s, const char *at)
 #define SITE(marked, known)                                                                        \
 	".pushsection " NVWAVE_CC_SITES ",\"\",@progbits; .quad " marked ", " known "; .byte %u; " \
 	".popsection; "
+/* Bytes that are 1 when the code that follows has been executed. */
+#define COUNTERS(n)                                                                             \
+	".pushsection " NVWAVE_CC_COUNTERS ",\"aw\",@nobits; " HERE("counter") ".skip " #n "; " \
+									       ".popsection; "
 
 static unsigned site_kind(unsigned what)
 {
@@ -196,6 +207,17 @@ static void emit_passed(const struct stage *s)
 	fprintf(s->to,
 		"lea %srsp, [%srsp-128]; call __nvwave_cc_passed; " HERE("marked") "lea %srsp, [%srsp+128]; ",
 		r, r, r, r);
+}
+
+static void emit_counted(const struct stage *s, unsigned counter)
+{
+	const char *const r = register_mark(s);
+
+	if (!s->intel) {
+		fprintf(s->to, "movb $1, .Lnvwave_counter+%u(%%rip); ", counter);
+		return;
+	}
+	fprintf(s->to, "mov byte ptr [%srip+.Lnvwave_counter+%u], 1; ", r, counter);
 }
 
 /* ---- Instructions --------------------------------------------------------------------------------- */
@@ -346,6 +368,62 @@ static void list_site(struct stage *s, const struct instruction *i)
 	}
 }
 
+/* ---- Branches ------------------------------------------------------------------------------------- */
+
+/* jne, and not jmp, jrcxz or jpe */
+static bool is_branch(const struct instruction *i)
+{
+	static const char *const conditions[] = {
+		"o", "b", "c", "ae", "e", "z", "be", "a", "s", "p", "l", "ge", "le", "g"};
+
+	if (!piece_begins(i->mnemonic, "j") || i->operands != 1 || i->whole.at != i->mnemonic.at) {
+		return false;
+	}
+	const struct piece condition = piece_rest(i->mnemonic, 1 + piece_begins(i->mnemonic, "jn"));
+
+	for (unsigned k = 0; k < sizeof conditions / sizeof *conditions; k++) {
+		if (piece_is(condition, conditions[k])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* By the words of the thread that stack protectors and split stacks compare. */
+static bool checks_stack(const struct instruction *i)
+{
+	return piece_find(i->whole, "fs:40") != NULL || piece_find(i->whole, "fs:112") != NULL;
+}
+
+static void list_branch(struct stage *s, const struct instruction *i)
+{
+	static unsigned branches;
+	const bool negated = piece_begins(i->mnemonic, "jn");
+	const struct piece condition = piece_rest(i->mnemonic, 1 + negated), to = i->operand[0];
+
+	emit_to(s, i->whole.at);
+	fprintf(s->to, COUNTERS(2) "j%s%.*s .Lnvwave_goes_on_%u; ", negated ? "" : "n", (int)condition.n,
+		condition.at, branches);
+	fprintf(s->to, HERE("known") SITE(".Lnvwave_counter", ".Lnvwave_known"), NVWAVE_CC_SITE_BRANCH);
+	emit_counted(s, 0);
+	fprintf(s->to, "jmp %.*s; .Lnvwave_goes_on_%u: ", (int)to.n, to.at, branches++);
+	emit_counted(s, 1);
+	s->emitted = i->whole.at + i->whole.n;
+}
+
+/* Of code that a compiler has made, once. */
+static void meet_branch(struct stage *s, const struct instruction *i)
+{
+	const bool is_checked = s->checks;
+
+	s->checks = checks_stack(i);
+	if (s->located && !s->inline_assembly && s->repeats == 0 && !is_checked && is_branch(i)) {
+		list_branch(s, i);
+	}
+}
+
+/* ---- Calls that are announced --------------------------------------------------------------------- */
+
 /* A call ends earlier announcements, and may announce a store: a range, or any number of them. */
 static void meet_call(struct stage *s, const struct instruction *i)
 {
@@ -441,6 +519,7 @@ static void instruct(struct stage *s, const struct instruction *i)
 	struct piece operand;
 	char address[1024];
 
+	meet_branch(s, i);
 	if (is_load_call(i) && s->loads) {
 		return;
 	}
@@ -499,8 +578,14 @@ static void direct(struct stage *s, struct piece p)
 	} else if (piece_begins(p, ".cfi_startproc") || piece_begins(p, ".cfi_endproc")) {
 		s->unwinds = piece_begins(p, ".cfi_startproc");
 	} else if (piece_begins(p, ".type")) {
-		s->framed = false;
+		s->framed = s->located = false;
 		s->announced = 0;
+	} else if (piece_begins(p, ".loc ") || piece_begins(p, ".loc\t")) {
+		s->located = true;
+	} else if (piece_begins(p, ".rept") || piece_begins(p, ".irp")) {
+		s->repeats++;
+	} else if (piece_begins(p, ".endr") && s->repeats > 0) {
+		s->repeats--;
 	} else if (piece_begins(p, ".macro")) {
 		s->macros++;
 	} else if (piece_begins(p, ".endm") && s->macros > 0) {

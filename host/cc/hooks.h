@@ -25,12 +25,18 @@
 #define NVWAVE_CC_UNWATCHED "nvwave-cc: not every store is announced"
 
 /* The kinds of sites in the section that the assembler stage writes for the debugger's eyes alone: for each
- * site two addresses and a byte. The first is that which is marked when the site is executed (marks below),
- * the second that by which the recorder knows it, 0: none. */
-#define NVWAVE_CC_SITES      ".debug_nvwave"
-#define NVWAVE_CC_SITE_BYTES 17
-#define NVWAVE_CC_SITE_STORE 1
-#define NVWAVE_CC_SITE_FLUSH 2 /* or a fence, or both */
+ * site two addresses and a byte. The first is that which is marked when the site is executed (marks below), or
+ * a counter that then is 1; the second that by which the recorder knows it, 0: none. A branch has two counters:
+ * it jumped; it went on. */
+#define NVWAVE_CC_SITES       ".debug_nvwave"
+#define NVWAVE_CC_SITE_BYTES  17
+#define NVWAVE_CC_SITE_STORE  1
+#define NVWAVE_CC_SITE_FLUSH  2 /* or a fence, or both */
+#define NVWAVE_CC_SITE_BRANCH 3
+
+/* The counters of an executable or shared object: whole pages, which the recording library replaces. */
+#define NVWAVE_CC_COUNTERS "nvwave_cc_counters"
+#define NVWAVE_CC_PAGE     4096
 
 #ifndef __ASSEMBLER__
 #include <stdbool.h>
@@ -64,10 +70,11 @@ struct nvwave_cc_hooks {
  * that asks; watched: the linker stage found that all of it was built by nvwave-cc. */
 typedef const struct nvwave_cc_hooks *nvwave_cc_find_hooks(const void *code, bool watched);
 
-#define NVWAVE_CC_MARKS "nvwave_cc_marks_1"
+#define NVWAVE_CC_MARKS "nvwave_cc_marks_2"
 /* Likewise: adding an address of that code to the result gives a byte, which counts how often the code there
- * is executed, up to 255. 0: nobody asks. */
-typedef uintptr_t nvwave_cc_find_marks(const void *code);
+ * is executed, up to 255. 0: nobody asks. The counters are those of the object, bytes 0: they are not on pages
+ * of their own. */
+typedef uintptr_t nvwave_cc_find_marks(const void *code, void *counters, size_t bytes);
 #endif
 
 #endif

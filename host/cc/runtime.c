@@ -30,6 +30,19 @@ void (*__nvwave_cc_on_instruction)(unsigned what, void *address, void *place, si
 extern const volatile bool __nvwave_cc_watched;
 __attribute__((weak)) const volatile bool __nvwave_cc_watched = false;
 
+#define HIDDEN __attribute__((visibility("hidden")))
+extern char __start_nvwave_cc_counters[] HIDDEN, __stop_nvwave_cc_counters[] HIDDEN;
+extern char __nvwave_cc_behind_counters[] HIDDEN; /* thunk.S */
+
+/* 0: something was linked behind the runtime, so they are not whole pages. */
+static size_t bytes_of_counters(void)
+{
+	if (__nvwave_cc_behind_counters + NVWAVE_CC_PAGE != __stop_nvwave_cc_counters) {
+		return 0;
+	}
+	return (size_t)(__nvwave_cc_behind_counters - __start_nvwave_cc_counters);
+}
+
 __attribute__((constructor(101))) static void find_hooks(void)
 {
 	nvwave_cc_find_hooks *find = NULL;
@@ -49,7 +62,8 @@ __attribute__((constructor(101))) static void find_hooks(void)
 		__nvwave_cc_on_instruction = hooks->instruction;
 	}
 	if (find_marks != NULL) {
-		__nvwave_cc_marks = find_marks((const void *)&find_hooks);
+		__nvwave_cc_marks = find_marks(
+			(const void *)&find_hooks, __start_nvwave_cc_counters, bytes_of_counters());
 	}
 }
 

@@ -80,4 +80,12 @@ __nvwave_cc_passed:
 	ret
 	.size __nvwave_cc_passed, . - __nvwave_cc_passed
 
+	/* The runtime is linked last, so that all counters are before this, on pages of their own. */
+	.section nvwave_cc_counters, "aw", @nobits
+	.p2align 12
+	.globl __nvwave_cc_behind_counters
+	.hidden __nvwave_cc_behind_counters
+__nvwave_cc_behind_counters:
+	.skip	NVWAVE_CC_PAGE
+
 	.section .note.GNU-stack,"",@progbits

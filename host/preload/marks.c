@@ -2,8 +2,8 @@
 /*
  * What a program that nvwave-cc has built executes: a file of the session has two bytes for each byte of its
  * code, where stores, flushes and fences leave a mark when they are executed (cc/runtime.c, cc/thunk.S), and
- * here when they go to a recorded mapping. It is mapped shared, so a program may end in any way. See
- * ../coverage.h.
+ * here when they go to a recorded mapping. Behind them it has the program's own counters, of branches, whose
+ * pages it replaces. It is mapped shared, so a program may end in any way. See ../coverage.h.
  */
 #include <fcntl.h>
 #include <link.h>
@@ -39,6 +39,8 @@ struct code {
 	uintptr_t at; /* in it */
 	uintptr_t base, start, bytes;
 	const char *path;
+	char *counters;
+	size_t counter_bytes;
 };
 
 static int meet_object(struct dl_phdr_info *object, size_t size, void *to)
@@ -51,7 +53,10 @@ static int meet_object(struct dl_phdr_info *object, size_t size, void *to)
 		const uintptr_t start = object->dlpi_addr + p->p_vaddr;
 
 		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && c->at - start < p->p_memsz) {
-			*c = (struct code){c->at, object->dlpi_addr, start, p->p_memsz, object->dlpi_name};
+			c->base = object->dlpi_addr;
+			c->start = start;
+			c->bytes = p->p_memsz;
+			c->path = object->dlpi_name;
 			return 1;
 		}
 	}
@@ -70,19 +75,46 @@ static const struct host_marked *room_for(int fd, const char *path, const struct
 		if (m->bytes == code->bytes && strcmp(m->path, path) == 0) {
 			return m;
 		}
-		end = m->off + 2 * m->bytes;
+		end = m->off + host_marked_bytes(m);
 	}
-	end = (end + HOST_PAGE - 1) & ~(uint64_t)(HOST_PAGE - 1);
-	if (c->marked_count == HOST_MARKED_MAX || host_grow(fd, end, 2 * code->bytes, false)) {
+	struct host_marked *const m = &c->marked[c->marked_count];
+
+	if (c->marked_count == HOST_MARKED_MAX) {
 		return NULL;
 	}
-	struct host_marked *const m = &c->marked[c->marked_count++];
-
 	m->code = code->start - code->base;
 	m->bytes = code->bytes;
+	m->counters = (uintptr_t)code->counters - code->base;
+	m->counter_bytes = code->counter_bytes;
 	m->off = end;
+	if (host_grow(fd, end, host_marked_bytes(m), false)) {
+		return NULL;
+	}
+	c->marked_count++;
 	snprintf(m->path, sizeof m->path, "%s", path);
 	return m;
+}
+
+/* The file takes the place of the counters, with what they count so far. */
+static bool map_counters(int fd, const struct code *code, const struct host_marked *m)
+{
+	const size_t n = code->counter_bytes;
+	const int protection = PROT_READ | PROT_WRITE;
+	const off_t off = (off_t)(m->off + host_counters_in(m));
+
+	if (n == 0) {
+		return true;
+	}
+	uint8_t *const kept = host_mapped_at(mmap(NULL, n, protection, MAP_SHARED, fd, off));
+
+	if (kept == NULL) {
+		return false;
+	}
+	for (size_t i = 0; i < n; i++) {
+		kept[i] |= (uint8_t)code->counters[i];
+	}
+	munmap(kept, n);
+	return mmap(code->counters, n, protection, MAP_SHARED | MAP_FIXED, fd, off) != MAP_FAILED;
 }
 
 /* Its marks; NULL: there is no room. */
@@ -98,18 +130,18 @@ static uint8_t *map_marks(int fd, const struct code *code)
 	const struct host_marked *const m = room_for(fd, path, code);
 
 	host_unlock();
-	if (m == NULL) {
+	if (m == NULL || !map_counters(fd, code, m)) {
 		return NULL;
 	}
 	return host_mapped_at(
 		mmap(NULL, 2 * m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)m->off));
 }
 
-HOST_EXPORT nvwave_cc_find_marks nvwave_cc_marks_1;
+HOST_EXPORT nvwave_cc_find_marks nvwave_cc_marks_2;
 
-HOST_EXPORT uintptr_t nvwave_cc_marks_1(const void *address)
+HOST_EXPORT uintptr_t nvwave_cc_marks_2(const void *address, void *counters, size_t bytes)
 {
-	struct code code = {.at = (uintptr_t)address};
+	struct code code = {.at = (uintptr_t)address, .counters = counters, .counter_bytes = bytes};
 	const bool inside = host_self.inside;
 
 	if (host_control == NULL || !host_control->coverage || count == HOST_MARKED_MAX ||

@@ -2,9 +2,11 @@
 /*
  * What test_covered.py looks for in the coverage of programs. Each line with a statement that stores, flushes
  * or fences says so, and in which mode it is executed: "covered POOL put | grow | fall | fail", or by all of
- * them, or by none; a star says that it reaches the pool.
+ * them, or by none; a star says that it reaches the pool. Each line with a branch says how many of its two ways
+ * are taken in which mode.
  */
 #include <fcntl.h>
+#include <emmintrin.h>
 #include <libpmem.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -42,8 +44,31 @@ static __attribute__((noinline)) uint64_t take(struct pool *p)
 	return atomic_exchange(&p->owner, 1); /* statement: grow * */
 }
 
+static __attribute__((noinline)) void wrap(struct pool *p, uint64_t most)
+{
+	if (p->count > most) {  /* branch: put=1 grow=2 */
+		p->count = 0;   /* statement: grow * */
+		_mm_clflush(p); /* statement: grow * */
+	}
+	if (p->text[0] == '?') {  /* branch: put=1 grow=1 */
+		p->text[0] = '!'; /* statement: */
+	}
+}
+
+/* It has no statement, and so its branch is none. */
+static __attribute__((noinline)) uint64_t choose(const struct pool *p)
+{
+	uint64_t first = 0;
+
+	while (first < 7 && p->value[first] != 0) {
+		first++;
+	}
+	return first;
+}
+
 static __attribute__((noinline)) void put(struct pool *p, uint64_t value)
 {
+	wrap(p, 7 + choose(p));
 	p->value[p->count % 7] = value; /* statement: put * */
 	flush(p->value);
 	fence();
@@ -60,12 +85,17 @@ static __attribute__((noinline)) void grow(struct pool *p, const char *text)
 	flush(p);
 	fence();
 	persist(p, sizeof *p);
+	wrap(p, 7);
+	p->count = 8; /* statement: grow * */
+	wrap(p, 7);
 }
 
 __attribute__((noinline)) void never(struct pool *p);
 void never(struct pool *p)
 {
-	memset(p, 0, sizeof *p);                   /* statement: */
+	if (p->count > 1) {              /* branch: */
+		memset(p, 0, sizeof *p); /* statement: */
+	}
 	pmem_memcpy_persist(p, elsewhere, 8);      /* statement: */
 	atomic_thread_fence(memory_order_seq_cst); /* statement: */
 }

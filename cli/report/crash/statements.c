@@ -108,16 +108,19 @@ static unsigned print_worth(const struct ct_coverage *c, unsigned wanted, unsign
 	return functions;
 }
 
-static void print_missed(const struct ct_coverage *c, FILE *to)
+static void print_more(unsigned functions, FILE *to)
 {
-	fputs("not executed: ", to);
-	const unsigned functions = print_worth(c, 1, print_worth(c, 2, 0, to), to);
-
 	if (functions > PLACES_SHOWN) {
 		fprintf(to, "; and in %u more function%s", functions - PLACES_SHOWN,
 			plural(functions - PLACES_SHOWN));
 	}
 	fputc('\n', to);
+}
+
+static void print_missed(const struct ct_coverage *c, FILE *to)
+{
+	fputs("not executed: ", to);
+	print_more(print_worth(c, 1, print_worth(c, 2, 0, to), to), to);
 }
 
 static void print_program(const struct ct_coverage *c, FILE *to)
@@ -127,6 +130,96 @@ static void print_program(const struct ct_coverage *c, FILE *to)
 		"%u function%s; %u of them, in %u function%s, reached a mapped file\n",
 		c->executed, c->count, c->functions_executed, c->functions, plural(c->functions), c->reached,
 		c->functions_reached, plural(c->functions_reached));
+}
+
+/* ---- Branches ------------------------------------------------------------------------------------ */
+
+static bool went_one_way(const struct ct_statement *b)
+{
+	return b->executed != b->reached;
+}
+
+/* Of the function in which a branch is. */
+static bool left_statements_out(const struct ct_coverage *c, const struct ct_statement *branch)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		if (!c->statement[i].executed && in_one_function(&c->statement[i], branch)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Behind the branches of the function in which branch i is. */
+static unsigned end_of_branches(const struct ct_coverage *c, unsigned i)
+{
+	unsigned end = i + 1;
+
+	while (end < c->branches && in_one_function(&c->branch[i], &c->branch[end])) {
+		end++;
+	}
+	return end;
+}
+
+/* "put (kv.c:20, 34)": each line once. */
+static void print_one_way(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
+{
+	const struct ct_statement *const first = &c->branch[begin];
+	const char *before = ":";
+	unsigned line = 0;
+
+	fprintf(to, "%s (%s", first->function, base_of(first->file));
+	for (const struct ct_statement *b = first; b < &c->branch[end]; b++) {
+		if (went_one_way(b) && b->line != line) {
+			fprintf(to, "%s%u", before, b->line);
+			line = b->line;
+			before = ", ";
+		}
+	}
+	fputc(')', to);
+}
+
+static bool has_one_way(const struct ct_coverage *c, unsigned begin, unsigned end)
+{
+	while (begin < end && !went_one_way(&c->branch[begin])) {
+		begin++;
+	}
+	return begin < end;
+}
+
+/* First those of functions of which statements were left out, behind such a branch perhaps. */
+static unsigned print_functions_one_way(
+	const struct ct_coverage *c, bool left_out, unsigned functions, FILE *to)
+{
+	unsigned end;
+
+	for (unsigned i = 0; i < c->branches; i = end) {
+		end = end_of_branches(c, i);
+		if (!has_one_way(c, i, end) || left_statements_out(c, &c->branch[i]) != left_out) {
+			continue;
+		}
+		functions++;
+		if (functions <= PLACES_SHOWN) {
+			fputs(words_if(functions > 1, "; "), to);
+			print_one_way(c, i, end, to);
+		}
+	}
+	return functions;
+}
+
+static void print_branches(const struct ct_coverage *c, FILE *to)
+{
+	if (c->branches == 0) {
+		return;
+	}
+	fprintf(to, "branches there, as compiled: %u of %u went both ways, %u one way, %u were never met\n",
+		c->branches_both, c->branches, c->branches_one,
+		c->branches - c->branches_both - c->branches_one);
+	if (c->branches_one == 0) {
+		return;
+	}
+	fputs("one way: ", to);
+	print_more(print_functions_one_way(c, false, print_functions_one_way(c, true, 0, to), to), to);
 }
 
 void cli_print_statements(const struct ct_coverage *c, FILE *to)
@@ -145,6 +238,7 @@ void cli_print_statements(const struct ct_coverage *c, FILE *to)
 	if (c->executed < c->count) {
 		print_missed(c, to);
 	}
+	print_branches(c, to);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
@@ -158,6 +252,23 @@ static json_t *statement_json(const struct ct_coverage *c, const struct ct_state
 		json_object_set_new(o, "flushes", json_boolean(s->flushes));
 	}
 	return o;
+}
+
+static json_t *branches_json(const struct ct_coverage *c)
+{
+	json_t *const places = json_array();
+
+	for (unsigned i = 0; i < c->branches; i++) {
+		const struct ct_statement *const b = &c->branch[i];
+
+		if (!b->executed || !b->reached) {
+			json_array_append_new(places, json_pack("{s:s, s:i, s:s, s:b, s:b}", "file", b->file,
+							      "line", (int)b->line, "function", b->function,
+							      "jumped", b->executed, "went_on", b->reached));
+		}
+	}
+	return json_pack("{s:i, s:i, s:i, s:o}", "count", (int)c->branches, "both_ways",
+		(int)c->branches_both, "one_way", (int)c->branches_one, "not_both_ways", places);
 }
 
 json_t *cli_statements_json(const struct ct_coverage *c)
@@ -180,6 +291,7 @@ json_t *cli_statements_json(const struct ct_coverage *c)
 	if (c->of_program) {
 		json_object_set_new(o, "reached", json_integer(c->reached));
 		json_object_set_new(o, "functions_reached", json_integer(c->functions_reached));
+		json_object_set_new(o, "branches", branches_json(c));
 	}
 	return o;
 }
@@ -215,10 +327,41 @@ static void write_functions(const struct ct_coverage *c, unsigned begin, unsigne
 	fprintf(to, "FNF:%u\nFNH:%u\n", functions, executed);
 }
 
+static unsigned ways(const struct ct_statement *b)
+{
+	return b->executed + b->reached;
+}
+
+/* A jump is a block, with its two ways; "-": it was never met. */
+static void write_branches(const struct ct_coverage *c, const char *file, FILE *to)
+{
+	unsigned found = 0, hit = 0;
+
+	for (unsigned i = 0; i < c->branches; i++) {
+		const struct ct_statement *const b = &c->branch[i];
+
+		if (strcmp(b->file, file) != 0) {
+			continue;
+		}
+		if (ways(b) == 0) {
+			fprintf(to, "BRDA:%u,%u,0,-\nBRDA:%u,%u,1,-\n", b->line, i, b->line, i);
+		} else {
+			fprintf(to, "BRDA:%u,%u,0,%d\nBRDA:%u,%u,1,%d\n", b->line, i, b->executed, b->line, i,
+				b->reached);
+		}
+		found += 2;
+		hit += ways(b);
+	}
+	if (found > 0) {
+		fprintf(to, "BRF:%u\nBRH:%u\n", found, hit);
+	}
+}
+
 static void write_file(const struct ct_coverage *c, unsigned begin, unsigned end, FILE *to)
 {
 	fprintf(to, "TN:nvwave\nSF:%s\n", c->statement[begin].file);
 	write_functions(c, begin, end, to);
+	write_branches(c, c->statement[begin].file, to);
 	for (unsigned i = begin; i < end; i++) {
 		fprintf(to, "DA:%u,%d\n", c->statement[i].line, c->statement[i].executed);
 	}

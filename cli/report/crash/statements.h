@@ -9,14 +9,16 @@
 
 #include <crashtest/crash.h>
 
-/* Two lines at most: how much, and the first places that were not executed. Nothing if it is unknown. */
+/* A few lines: how much, and the first places that were not executed; the same of branches. Nothing if it is
+ * unknown. */
 void cli_print_statements(const struct ct_coverage *coverage, FILE *to);
 
-/* Every statement that was not executed; NULL if it is unknown, or without memory. */
+/* Every statement that was not executed, and every branch that did not go both ways; NULL if it is unknown, or
+ * without memory. */
 json_t *cli_statements_json(const struct ct_coverage *coverage);
 
-/* Writes an lcov tracefile, for genhtml and editors: whether each statement and each function was executed, 1
- * or 0. */
+/* Writes an lcov tracefile, for genhtml and editors: whether each statement, each function and each way of a
+ * branch was executed, 1 or 0. */
 int cli_write_statements(const struct ct_coverage *coverage, const char *path);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/invariant.h"
 #include "core/newfile.h"
 #include "html_finding.h"
+#include "html_source.h"
 #include "html_report.h"
 #include "../provenance.h"
 #include "report_index.h"
@@ -371,6 +372,7 @@ static void statements(FILE *f, const struct ct_coverage *c)
 		paragraph(f, "soft", "", line, "");
 	}
 	free(text);
+	html_source(f, c);
 }
 
 /* How the tester came to its verdict: for who asks. */
