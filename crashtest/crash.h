@@ -500,6 +500,7 @@ struct ct_result {
 	 * thread could go on at last, with the words on the first one. */
 	struct {
 		uint64_t run, different, stuck;
+		bool outside; /* they depend on what another process has sent */
 		char first_stuck[2048];
 	} thread_schedules;
 	struct ct_corpus corpus; /* with several inputs; counts are sums over those that were tested */

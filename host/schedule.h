@@ -58,7 +58,8 @@ enum host_schedule_end {
 	WAIT(BARRIER, "a barrier") \
 	WAIT(ONCE, "another's pthread_once()") \
 	WAIT(JOIN, "the end of a thread") \
-	WAIT(TIME, "a time")
+	WAIT(TIME, "a time") \
+	WAIT(DESCRIPTORS, "a descriptor")
 /* clang-format on */
 
 enum host_wait {
@@ -114,6 +115,7 @@ struct host_schedule {
 	uint32_t threads, alive;
 	int32_t running; /* the thread id of the one whose turn it is */
 	bool many;       /* there were more switches than there is room for */
+	bool outside;    /* it depends on what another process has sent */
 	struct {
 		uint32_t waits, site; /* enum host_wait; where, in the session */
 		bool alive;

@@ -26,6 +26,9 @@ static inline const char *words_or(const char *words, const char *otherwise)
 	return words && *words ? words : otherwise;
 }
 
+/* Of schedules in which something came from another process. */
+#define OUTSIDE_WORDS "a schedule repeats only as far as the other process does that the program waited for"
+
 /* 1234567 as 1,234,567; valid to the end of the block. */
 #define GROUPED(n) nvw_format_grouped((n), (char[NVW_UNIT_TEXT]){0})
 /* 5551000 ps as 5.551 us; valid as long. */

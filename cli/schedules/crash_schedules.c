@@ -324,6 +324,7 @@ static void note_end(struct schedules *x, const struct host_schedule_plan *plan)
 
 	sum->thread_schedules.run++;
 	sum->thread_schedules.different = x->logs.count;
+	sum->thread_schedules.outside = sum->thread_schedules.outside || x->ran.made.outside;
 	if (x->ran.end[0] == '\0') {
 		return;
 	}

@@ -168,6 +168,7 @@ static int note_run(struct exec_schedules *x, struct host_session *s, uint64_t *
 		return is_new;
 	}
 	x->run++;
+	x->outside = x->outside || s->schedule->outside;
 	note_end(x, s);
 	note_witnesses(x, s);
 	return 0;
@@ -320,6 +321,9 @@ void exec_schedules_text(const struct exec_schedules *x, FILE *to)
 			(unsigned long long)x->bad - PRINTED);
 	}
 	print_witnessed(x, to);
+	if (x->outside) {
+		fprintf(to, "    %s\n", OUTSIDE_WORDS);
+	}
 	if (!x->repeats) {
 		fprintf(to, "    %s\n", unrepeated);
 	}
@@ -330,7 +334,7 @@ json_t *exec_schedules_json(const struct exec_schedules *x)
 	if (x->asked.count == 0) {
 		return NULL;
 	}
-	return json_pack("{s:I, s:I, s:I, s:i, s:b, s:O, s:O}", "run", (json_int_t)x->run, "different",
+	return json_pack("{s:I, s:I, s:I, s:i, s:b, s:b, s:O, s:O}", "run", (json_int_t)x->run, "different",
 		(json_int_t)x->logs.count, "seed", (json_int_t)x->asked.seed, "depth", (int)x->asked.depth,
-		"repeats", x->repeats, "ended", x->ended, "witnessed", x->witnessed);
+		"repeats", x->repeats, "outside", x->outside, "ended", x->ended, "witnessed", x->witnessed);
 }

@@ -16,6 +16,7 @@ struct exec_schedules {
 	struct cli_logs_seen logs;
 	uint64_t first_hash; /* of the schedule that is reported */
 	bool repeats;        /* when it was run again, it left the same logs */
+	bool outside;        /* of any: it depends on what another process has sent */
 	json_t *ended;       /* how the bad ones ended; and pairs of places that were witnessed */
 	json_t *witnessed;
 };

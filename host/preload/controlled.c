@@ -165,6 +165,27 @@ HOST_EXPORT bool nvwave_wait_1(unsigned wait, const void *object, uint64_t until
 	return host_turn_wait((enum host_wait)wait, object, until, place);
 }
 
+HOST_EXPORT bool nvwave_wait_for_1(struct pollfd *fds, unsigned n, uint64_t until, void *place)
+{
+	return host_turn_wait_for(fds, n, until, place);
+}
+
+HOST_EXPORT void nvwave_descriptors_1(void)
+{
+	if (takes_turns()) {
+		host_turn_ask();
+		host_turn_changes();
+	}
+}
+
+HOST_EXPORT void nvwave_outside_1(bool has)
+{
+	if (host_scheduling && !host_self.inside) {
+		host_turn_outside();
+		host_schedule->outside = host_schedule->outside || has;
+	}
+}
+
 HOST_EXPORT void nvwave_wake_1(const void *object, unsigned n, bool changes)
 {
 	if (!takes_turns()) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the library of interposed operations (schedule.c) calls in the other one (controlled.c). */
+/* What the library of interposed operations (interposed.h) calls in the other one (controlled.c). */
 #ifndef HOST_PRELOAD_CONTROLLED_H
 #define HOST_PRELOAD_CONTROLLED_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +16,12 @@ enum { NVWAVE_TURN_SYNC, NVWAVE_TURN_LOOK, NVWAVE_TURN_YIELD };
 extern bool nvwave_turn_1(unsigned what, void *place);
 /* Waits until the object is woken: false if the time until (0: none) comes first. */
 extern bool nvwave_wait_1(unsigned wait, const void *object, uint64_t until, void *place);
+/* Waits until one of the descriptors is ready. What they have for results is overwritten. */
+extern bool nvwave_wait_for_1(struct pollfd *fds, unsigned n, uint64_t until, void *place);
+/* Other descriptors may be ready now. */
+extern void nvwave_descriptors_1(void);
+/* Another process may make descriptors ready; has: what this one does depends on it. */
+extern void nvwave_outside_1(bool has);
 /* The first n that wait for it can go on. changes: others may poll for it, too. */
 extern void nvwave_wake_1(const void *object, unsigned n, bool changes);
 /* The time of the schedule, of all clocks. False: it is the computer's. */

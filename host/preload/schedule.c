@@ -5,30 +5,24 @@
  *
  * An operation never blocks: it is tried, and its thread waits until somebody has given back what it needs.
  * The objects stay the C library's, but for conditions, barriers and pthread_once(), where it would wait by
- * itself.
+ * itself. Calls that wait for descriptors are in descriptors.c.
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "controlled.h"
+#include "interposed.h"
 
-#define EXPORT __attribute__((visibility("default")))
-#define PLACE  __builtin_return_address(0)
-
-/* The C library's; of conditions' functions, of which it has two versions, the newer. */
-static void *find(const char *name)
+void *schedule_real(const char *name)
 {
 	void *newer = NULL;
 
@@ -38,21 +32,10 @@ static void *find(const char *name)
 	return newer ? newer : dlsym(RTLD_NEXT, name);
 }
 
-#define REAL(name)                                     \
-	({                                             \
-		static __typeof__(&name) real;         \
-		if (real == NULL) {                    \
-			*(void **)&real = find(#name); \
-		}                                      \
-		real;                                  \
-	})
-
-static const uint64_t second_ns = 1000000000;
-
 /* An absolute time, by any clock: all are one. 0 stands for none. */
 static uint64_t ns_of(const struct timespec *t)
 {
-	return t->tv_sec <= 0 ? 1 : (uint64_t)t->tv_sec * second_ns + (uint64_t)t->tv_nsec;
+	return t->tv_sec <= 0 ? 1 : (uint64_t)t->tv_sec * SECOND_NS + (uint64_t)t->tv_nsec;
 }
 
 /* ---- Locks ---------------------------------------------------------------------------------------- */
@@ -492,8 +475,7 @@ EXPORT void thrd_yield(void)
 
 /* ---- Time ----------------------------------------------------------------------------------------- */
 
-/* False: this sleep is the computer's. */
-static bool sleep_for(uint64_t ns)
+bool schedule_sleep(uint64_t ns)
 {
 	uint64_t now;
 
@@ -502,7 +484,7 @@ static bool sleep_for(uint64_t ns)
 
 EXPORT int nanosleep(const struct timespec *time, struct timespec *ret_left)
 {
-	if (sleep_for(ns_of(time))) {
+	if (schedule_sleep(ns_of(time))) {
 		return 0;
 	}
 	return REAL(nanosleep)(time, ret_left);
@@ -510,7 +492,7 @@ EXPORT int nanosleep(const struct timespec *time, struct timespec *ret_left)
 
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *ret_left)
 {
-	const bool slept = flags & TIMER_ABSTIME ? nvwave_sleep_1(ns_of(time)) : sleep_for(ns_of(time));
+	const bool slept = flags & TIMER_ABSTIME ? nvwave_sleep_1(ns_of(time)) : schedule_sleep(ns_of(time));
 
 	return slept ? 0 : REAL(clock_nanosleep)(clock, flags, time, ret_left);
 }
@@ -522,31 +504,12 @@ EXPORT int thrd_sleep(const struct timespec *time, struct timespec *ret_left)
 
 EXPORT int usleep(useconds_t us)
 {
-	return sleep_for(us * UINT64_C(1000)) ? 0 : REAL(usleep)(us);
+	return schedule_sleep(us * UINT64_C(1000)) ? 0 : REAL(usleep)(us);
 }
 
 EXPORT unsigned sleep(unsigned seconds)
 {
-	return sleep_for(seconds * second_ns) ? 0 : REAL(sleep)(seconds);
-}
-
-/* Without descriptors they sleep. */
-EXPORT int poll(struct pollfd *fds, nfds_t n, int ms)
-{
-	if (n == 0 && ms >= 0 && sleep_for((uint64_t)ms * 1000000)) {
-		return 0;
-	}
-	return REAL(poll)(fds, n, ms);
-}
-
-EXPORT int select(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other,
-	struct timeval *restrict time)
-{
-	if (n == 0 && time != NULL &&
-		sleep_for((uint64_t)time->tv_sec * second_ns + (uint64_t)time->tv_usec * 1000)) {
-		return 0;
-	}
-	return REAL(select)(n, in, out, other, time);
+	return schedule_sleep(seconds * SECOND_NS) ? 0 : REAL(sleep)(seconds);
 }
 
 static bool is_of_time(clockid_t clock)
@@ -573,7 +536,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *ret_time)
 	if (!is_of_time(clock) || !now(&ns, PLACE)) {
 		return REAL(clock_gettime)(clock, ret_time);
 	}
-	*ret_time = (struct timespec){.tv_sec = (time_t)(ns / second_ns), .tv_nsec = (long)(ns % second_ns)};
+	*ret_time = (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS)};
 	return 0;
 }
 
@@ -593,7 +556,7 @@ EXPORT int gettimeofday(struct timeval *restrict ret_time, void *restrict zone)
 		return REAL(gettimeofday)(ret_time, zone);
 	}
 	*ret_time = (struct timeval){
-		.tv_sec = (time_t)(ns / second_ns), .tv_usec = (suseconds_t)(ns % second_ns / 1000)};
+		.tv_sec = (time_t)(ns / SECOND_NS), .tv_usec = (suseconds_t)(ns % SECOND_NS / 1000)};
 	return 0;
 }
 

@@ -6,6 +6,9 @@
  * Time is of the schedule, too: it passes a little at every point, and jumps to where the first sleeper
  * wakes when nobody else can go on. So sleeps cost nothing, and are the same in every run.
  *
+ * Who waits for descriptors is asked about when a thread has used one, and when nobody can go on. If another
+ * process may make them ready, the last resort is to wait, as the computer does.
+ *
  * A thread that looks often and changes nothing *polls*: it goes on when another has changed something of
  * what it looks at, or when all poll. If nothing changes for very long, nothing ever will.
  */
@@ -13,6 +16,8 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 #include "turns.h"
 
@@ -23,7 +28,12 @@ enum {
 	UNCHANGED = 1 << 24, /* looks in a row after which nothing will change any more */
 	YIELD_WEIGHT = 128,  /* looks that a yield stands for */
 	PLACE_PROBES = 16,
+	ASK_EVERY = 64, /* points, where another process may make descriptors ready */
+	DESCRIPTORS = 1024,
+	MS_NS = 1000000,
 };
+
+static const uint64_t SECOND_NS = 1000000000, QUIET_NS = 30 * SECOND_NS;
 
 struct host_schedule *host_schedule;
 bool host_scheduling;
@@ -34,6 +44,8 @@ static struct {
 	uint64_t now, first_until, waits, unchanged;
 	int32_t ending; /* id of the thread that gave its turn away at its end, and may still be there */
 	bool some_poll;
+	bool ask, outside;             /* about descriptors; another process may make them ready */
+	unsigned waiting_for, unasked; /* threads that wait for some; points since they were asked about */
 } all = {.now = UINT64_C(1000000000) * UINT64_C(1000000000), .first_until = UINT64_MAX};
 
 uint64_t host_turn_now(void)
@@ -189,6 +201,97 @@ void host_turn_wake(const void *object, unsigned n)
 	}
 }
 
+/* ---- Descriptors ---------------------------------------------------------------------------------- */
+
+/* What is wrong with a descriptor its thread's own call will tell. */
+static bool is_ready(const struct host_turn *t)
+{
+	const struct timespec none = {.tv_sec = 0};
+
+	return t->state == TURN_WAITS && t->fds != NULL &&
+	       syscall(SYS_ppoll, t->fds, t->fd_count, &none, NULL, 0) != 0;
+}
+
+/* False: nobody was woken. */
+static bool wake_ready(void)
+{
+	bool woken = false;
+
+	all.ask = false;
+	all.unasked = 0;
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		if (is_ready(host_turns.of[i])) {
+			wake(host_turns.of[i], false);
+			woken = true;
+		}
+	}
+	return woken;
+}
+
+static void ask_in_time(void)
+{
+	if (all.waiting_for == 0) {
+		return;
+	}
+	if (all.ask || (all.outside && ++all.unasked >= ASK_EVERY)) {
+		wake_ready();
+	}
+}
+
+/* All that some thread waits for. */
+static unsigned gather(struct pollfd to[DESCRIPTORS])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < host_turns.count; i++) {
+		const struct host_turn *const t = host_turns.of[i];
+
+		if (t->fds == NULL) {
+			continue;
+		}
+		if (t->fd_count > DESCRIPTORS - n) {
+			host_schedule_refuse("its threads wait for more than 1,024 descriptors");
+		}
+		memcpy(to + n, t->fds, t->fd_count * sizeof *to);
+		n += t->fd_count;
+	}
+	return n;
+}
+
+/* Of the computer. */
+static uint64_t real_ns(void)
+{
+	struct timespec t;
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+/* For so long, or until one is ready: the schedule's time passes with it. */
+static bool wait_outside(uint64_t ns)
+{
+	static struct pollfd fds[DESCRIPTORS];
+	const struct timespec most = {.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS)};
+	const unsigned n = gather(fds);
+	const uint64_t began = real_ns();
+
+	host_schedule->running = 0;
+	const long ready = syscall(SYS_ppoll, fds, n, &most, NULL, 0);
+
+	all.now += ready == 0 ? ns : nvw_min(real_ns() - began, ns);
+	return ready != 0;
+}
+
+void host_turn_ask(void)
+{
+	all.ask = true;
+}
+
+void host_turn_outside(void)
+{
+	all.outside = true;
+}
+
 /* ---- Who goes next --------------------------------------------------------------------------------- */
 
 /* The next by number that may go; itself last; NULL: none. */
@@ -272,11 +375,37 @@ void host_turn_changes(void)
 	stop_polling();
 }
 
-/* Nobody may go: time passes, or those who poll look again. */
+/* Nobody may go, and another process may change that. */
+static void go_on_outside(void)
+{
+	uint64_t most = QUIET_NS;
+
+	if (all.some_poll) {
+		most = MS_NS;
+	} else if (all.first_until != UINT64_MAX) {
+		most = all.first_until - all.now;
+	}
+	if (!wait_outside(most) && most == QUIET_NS && all.first_until == UINT64_MAX) {
+		stuck(HOST_SCHEDULE_DEADLOCK);
+	}
+	wake_ready();
+	wake_sleepers();
+	host_turn_changes();
+}
+
+/* Nobody may go: a descriptor is ready, time passes, or those who poll look again. */
 static void go_on(void)
 {
 	if (all.unchanged > UNCHANGED) {
 		stuck(HOST_SCHEDULE_POLLS);
+	}
+	if (all.waiting_for > 0 && wake_ready()) {
+		all.unchanged += YIELD_WEIGHT;
+		return;
+	}
+	if (all.waiting_for > 0 && all.outside) {
+		go_on_outside();
+		return;
 	}
 	if (all.first_until != UINT64_MAX) {
 		all.now = nvw_max(all.now, all.first_until);
@@ -310,6 +439,7 @@ static void note_switch(const struct host_turn *t, const struct host_turn *next)
 
 static struct host_turn *choose(struct host_turn *t, bool exposed)
 {
+	ask_in_time();
 	struct host_turn *const default_ = default_of(t);
 	struct host_turn *next = default_;
 
@@ -478,6 +608,20 @@ bool host_turn_wait(enum host_wait what, const void *object, uint64_t until, voi
 	t->object = NULL;
 	host_self.turn = t;
 	return !t->timed_out;
+}
+
+bool host_turn_wait_for(struct pollfd *fds, unsigned n, uint64_t until, void *place)
+{
+	struct host_turn *const t = host_self.turn;
+
+	t->fds = fds;
+	t->fd_count = n;
+	all.waiting_for++;
+	const bool ready = host_turn_wait(HOST_WAIT_DESCRIPTORS, NULL, until, place);
+
+	all.waiting_for--;
+	t->fds = NULL;
+	return ready;
 }
 
 /* ---- Threads -------------------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@
 #ifndef HOST_PRELOAD_TURNS_H
 #define HOST_PRELOAD_TURNS_H
 
+#include <poll.h>
+
 #include "../schedule.h"
 #include "preload.h"
 
@@ -37,6 +39,8 @@ struct host_turn {
 	uint32_t listed;               /* switches of the list that are behind it */
 	uint32_t at_a_time;            /* points since it was its turn */
 	const void *object;
+	struct pollfd *fds; /* that it waits for */
+	unsigned fd_count;
 	void *place, *before;         /* of its last point; of the one before it, if it is another's */
 	void *store_place;            /* of its last store */
 	uint64_t point, since, until; /* until: a time; 0: for ever */
@@ -73,6 +77,11 @@ struct host_turn *host_policy_choose(struct host_turn *t, bool exposed, struct h
 
 /* Waits until the object is woken: false if the time has come before. */
 bool host_turn_wait(enum host_wait what, const void *object, uint64_t until, void *place);
+/* Waits until a descriptor is ready. Who chooses asks for that when they may have changed. */
+bool host_turn_wait_for(struct pollfd *fds, unsigned n, uint64_t until, void *place);
+void host_turn_ask(void);
+/* From now on another process may make them ready. */
+void host_turn_outside(void);
 /* The first n that wait for it can run. */
 void host_turn_wake(const void *object, unsigned n);
 /* It only polls: others go first. */

@@ -169,6 +169,9 @@ static void print_schedules(const struct ct_result *r, FILE *to)
 		fprintf(to, "%s of them did not get to the end; %s\n", GROUPED(r->thread_schedules.stuck),
 			r->thread_schedules.first_stuck);
 	}
+	if (r->thread_schedules.outside) {
+		fprintf(to, "%s\n", OUTSIDE_WORDS);
+	}
 }
 
 /* What the verdict rests on. */

@@ -95,9 +95,9 @@ static json_t *json_threads(const struct ct_result *r)
 	if (r->thread_schedules.run == 0) {
 		return NULL;
 	}
-	return json_pack("{s:I, s:I, s:I, s:s}", "run", (json_int_t)r->thread_schedules.run, "different",
+	return json_pack("{s:I, s:I, s:I, s:b, s:s}", "run", (json_int_t)r->thread_schedules.run, "different",
 		(json_int_t)r->thread_schedules.different, "stuck", (json_int_t)r->thread_schedules.stuck,
-		"first_stuck", r->thread_schedules.first_stuck);
+		"outside", r->thread_schedules.outside, "first_stuck", r->thread_schedules.first_stuck);
 }
 
 /* NULL: they are not trusted. */
