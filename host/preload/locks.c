@@ -21,19 +21,26 @@ extern void nvwave_locked_1(const void *lock, bool for_reading, void *place);
 extern void nvwave_unlocking_1(const void *lock);
 extern void nvwave_joined_1(pthread_t thread);
 
-/* The C library's; of conditions' functions, of which it has two versions, the newer. A search that fails
- * allocates, and an allocator may take a lock: nothing else is searched for by its version. */
+static bool is_of_one_object(void *a, void *b)
+{
+	Dl_info of_a, of_b;
+
+	return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+}
+
+/* The next one's: the library for schedules has no versions; of conditions' functions, of which the C library
+ * has two, the newer. A search that fails allocates, and an allocator may take a lock: nothing else is searched
+ * for by its version. */
 static void *find(const char *name)
 {
-	void *newer = NULL;
+	void *const next = dlsym(RTLD_NEXT, name);
 
-	if (strncmp(name, "pthread_cond", 12) == 0) {
-		newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+	if (strncmp(name, "pthread_cond", 12) != 0) {
+		return next;
 	}
-	if (newer != NULL) {
-		return newer;
-	}
-	return dlsym(RTLD_NEXT, name);
+	void *const newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+
+	return newer && is_of_one_object(next, newer) ? newer : next;
 }
 
 #define REAL(name)                                     \

@@ -291,6 +291,11 @@ TEST(a_race_that_happens_is_witnessed)
 	assert_non_null(strstr(output, "(0 of them witnessed in 20 schedules)"));
 }
 
+TEST(conditions_are_controlled_where_races_are_looked_for)
+{
+	assert_true(under("conditions", "--check=persistency --schedules=3") < 2);
+}
+
 /* 500 stores of another place are flushed before it, and as many behind it. */
 TEST(a_place_that_is_executed_once_is_as_likely_as_one_that_is_executed_often)
 {
