@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See coverage.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <gelf.h>
+#include <nvw/persist_log.h>
 #include <nvw/random.h>
 
 #include "cc/hooks.h"
+#include "core/array.h"
 #include "coverage.h"
 #include "source/place.h"
+
+#define LAUNCH "__device_stub__" /* begins the names of what launches a CUDA kernel: the compiler's */
 
 struct site {
 	/* Offsets in the marks; UINT64_MAX: none. Of a branch: where it has jumped, gone on. */
@@ -123,7 +129,8 @@ static bool find_place(Dwfl *dwfl, uint64_t behind, struct found *f)
 	bool through_library;
 
 	if (module == NULL || !nvw__own_place_of(module, address, &place, &through_library) ||
-		place.line <= 0 || (f->site.is_branch && through_library)) {
+		place.line <= 0 || (f->site.is_branch && through_library) ||
+		strncmp(place.function, LAUNCH, strlen(LAUNCH)) == 0) {
 		return false;
 	}
 	f->at = (struct host_statement){.file = strdup(place.file),
@@ -305,6 +312,97 @@ static int add_all_marks(struct host_coverage *c, const struct host_session *s, 
 	return error;
 }
 
+/* ---- Kernels on the machine ------------------------------------------------------------------------ */
+
+/* Lines by the site of a log that has them: their first statements; NULL: the coverage has none. */
+struct logged {
+	struct host_statement **at;
+	uint64_t room;
+};
+
+static bool is_at(const struct host_statement *s, const char *file, uint32_t line)
+{
+	return !s->is_branch && s->line == line && strcmp(s->file, file) == 0;
+}
+
+static struct host_statement *statement_at(struct host_coverage *c, const char *file, uint32_t line)
+{
+	for (unsigned i = 0; i < c->objects; i++) {
+		const struct host_covered_object *const o = &c->object[i];
+
+		for (unsigned k = 0; k < o->statements; k++) {
+			if (is_at(&o->statement[k], file, line)) {
+				return &o->statement[k];
+			}
+		}
+	}
+	return NULL;
+}
+
+static int meet_site(struct host_coverage *c, struct logged *l, const struct nvw_log_record *r)
+{
+	const uint64_t room = l->room;
+
+	if (!NVW_ROOM(l->at, l->room, (uint64_t)r->site.id + 1)) {
+		return no_memory();
+	}
+	for (uint64_t i = room; i < l->room; i++) {
+		l->at[i] = NULL;
+	}
+	l->at[r->site.id] = statement_at(c, r->site.file, r->site.line);
+	return 0;
+}
+
+/* A store to a file, whose line may be in several functions. */
+static uint64_t meet_store(const struct logged *l, uint32_t site)
+{
+	struct host_statement *const first = site < l->room ? l->at[site] : NULL;
+	uint64_t fresh = 0;
+
+	for (struct host_statement *s = first;
+		s != NULL && s->file != NULL && is_at(s, first->file, first->line); s++) {
+		fresh += !s->reached && !s->now_reached;
+		s->now_reached = true;
+	}
+	return fresh;
+}
+
+static int add_log(struct host_coverage *c, const char *path, uint64_t *fresh)
+{
+	struct logged l = {.at = NULL};
+	struct nvw_log_reader *reader;
+	struct nvw_log_record r;
+	int error = nvw_log_open(path, &reader);
+
+	if (error) {
+		return error;
+	}
+	while (!error && nvw_log_next(reader, &r) == 1) { /* of a kernel that failed: as far as it goes */
+		if (r.kind == NVW_LOG_SITE) {
+			error = meet_site(c, &l, &r);
+		} else if (r.kind == NVW_LOG_STORE) {
+			*fresh += meet_store(&l, r.store.site);
+		}
+	}
+	nvw_log_reader_close(reader);
+	free(l.at);
+	return error;
+}
+
+/* They do not say what goes to a file; the machine's logs do, whose NVRAM has files alone. */
+static int add_kernels(struct host_coverage *c, const struct host_session *s, uint64_t *fresh)
+{
+	char path[300];
+
+	for (unsigned number = 1;; number++) {
+		snprintf(path, sizeof path, "%s/kernels-%u", s->folder.path, number);
+		if (access(path, R_OK) != 0) {
+			return 0;
+		}
+		NVW_TRY(add_log(c, path, fresh));
+	}
+}
+
 /* ---- Places of a record ---------------------------------------------------------------------------- */
 
 static uint64_t *slot_of(uint64_t *place, uint64_t room, uint64_t key)
@@ -367,6 +465,7 @@ int host_coverage_add(struct host_coverage *c, const struct host_session *s, uin
 	uint64_t fresh = 0;
 
 	NVW_TRY(add_all_marks(c, s, &fresh));
+	NVW_TRY(add_kernels(c, s, &fresh));
 	NVW_TRY(add_places(c, s->control, &fresh));
 	if (ret_new != NULL) {
 		*ret_new = s->control->marked_count == 0 ? 1 : fresh;

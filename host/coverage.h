@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What runs of a program have executed of what nvwave-cc has built: statements of its source that store,
- * flush or fence. They are known from a section of its executable and shared objects (cc/hooks.h), executed
+ * What runs of a program have executed of what nvwave-cc or nvwave-nvcc has built: statements of its source,
+ * kernels included, that store, flush or fence. They are known from a section of its executable and shared objects (cc/hooks.h), executed
  * or not; those of an object that no run has loaded are not known.
  *
  * Likewise the conditional jumps that the compiler has made: whether one has jumped, whether it has gone on.

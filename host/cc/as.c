@@ -25,6 +25,9 @@
  * flags: jne L becomes je 1f; movb $1, JUMPED; jmp L; 1: movb $1, WENT_ON. Only the jumps that compilers add of
  * themselves, to check the stack, are left as they are.
  *
+ * Kernels of CUDA programs have announcements of their own (NVWAVE_CC_DEVICE). Nothing is inserted there but the
+ * marks: their sites have counters, as branches have.
+ *
  * Each object file says whether all of its stores are announced; the linker stage (ld.in) reads that. Some
  * cannot be: system calls, scattered vectors, saved processor states, bodies of .macro.
  *
@@ -59,6 +62,7 @@ struct stage {
 	bool locked, wide, repeated;                /* a prefix that was held: lock; 0x66; rep */
 	bool unwatched;                             /* some store cannot be announced */
 	bool loads;                                 /* calls that announce them are kept */
+	bool device;                                /* the device half of a CUDA program */
 	/* bytes of the announced store that has not come yet; UINT_MAX: of several */
 	unsigned announced;
 	unsigned repeats; /* nesting depth of .rept and its kind */
@@ -268,15 +272,18 @@ static struct piece callee(const struct instruction *i)
 	return target(i);
 }
 
-/* Of the C library, of the kernel's calls, of libpmem. */
+/* Of the C library, of the kernel's calls, of libpmem, of what CUDA's kernels call. */
 static unsigned library_kind(struct piece name)
 {
 	static const char *const stores[] = {"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy",
-		"stpcpy", "strncpy", "strcat", "pmem_memcpy", "pmem_memmove", "pmem_memset"};
+		"stpcpy", "strncpy", "strcat", "pmem_memcpy", "pmem_memmove", "pmem_memset",
+		"nvw_cuda_atomic", "nvw_cuda_before_store", "nvw_ptx_atomic", "nvw_ptx_store",
+		"nvw_tsan_memcpy", "nvw_tsan_memmove", "nvw_tsan_memset"};
 	static const char *const flushes[] = {"pmem_persist", "pmem_flush", "pmem_drain", "pmem_msync",
 		"pmem_deep_persist", "pmem_deep_flush", "pmem_deep_drain", "pmem_memcpy_persist",
 		"pmem_memmove_persist", "pmem_memset_persist", "pmem_memcpy_nodrain", "pmem_memmove_nodrain",
-		"pmem_memset_nodrain", "msync", "fsync", "fdatasync"};
+		"pmem_memset_nodrain", "msync", "fsync", "fdatasync", "nvw_cuda_persist_barrier",
+		"nvw_cuda_fence", "nvw_ptx_fence"};
 
 	for (unsigned i = 0; i < sizeof stores / sizeof *stores; i++) {
 		if (piece_is(name, stores[i])) {
@@ -332,16 +339,39 @@ static void emit_return(const struct stage *s)
 	fputs("ret", s->to);
 }
 
-/* A call, or a jump, of a function that stores, flushes or fences. */
-static void list_site(struct stage *s, const struct instruction *i)
+/* What it calls, without the linker's word behind it. */
+static struct piece name_of(const struct instruction *i)
 {
-	const bool jumps = !piece_begins(i->mnemonic, "call");
 	struct piece name = target(i);
 	const char *const at = piece_find(name, "@");
 
 	if (at != NULL) {
 		name.n = (size_t)(at - name.at);
 	}
+	return name;
+}
+
+/* A call of a kernel. */
+static void list_device_site(struct stage *s, const struct instruction *i)
+{
+	const struct piece name = name_of(i);
+	const unsigned kind = NVW_OR(library_kind(name), announced_kind(name));
+
+	if (kind == 0) {
+		return;
+	}
+	emit_to(s, i->whole.at);
+	fputs(COUNTERS(1), s->to);
+	emit_counted(s, 0);
+	emit_to(s, i->whole.at + i->whole.n);
+	fprintf(s->to, "; " HERE("known") SITE(".Lnvwave_counter", ".Lnvwave_known"), kind);
+}
+
+/* A call, or a jump, of a function that stores, flushes or fences. */
+static void list_site(struct stage *s, const struct instruction *i)
+{
+	const bool jumps = !piece_begins(i->mnemonic, "call");
+	const struct piece name = name_of(i);
 	const bool announced = piece_begins(name, "__tsan_");
 	const unsigned kind = announced ? announced_kind(name) : library_kind(name);
 
@@ -520,7 +550,10 @@ static void instruct(struct stage *s, const struct instruction *i)
 	char address[1024];
 
 	meet_branch(s, i);
-	if (is_load_call(i) && s->loads) {
+	if (s->device && callee(i).n > 0) {
+		list_device_site(s, i);
+	}
+	if (s->device || (is_load_call(i) && s->loads)) {
 		return;
 	}
 	if (is_load_call(i)) {
@@ -772,7 +805,9 @@ static char *read_all(const char *path, size_t *ret_n)
 static char *rewrite(const char *path)
 {
 	const char *const name = NVW_OR(path, "{standard input}");
-	struct stage s = {.file = name, .loads = getenv("NVWAVE_CC_LOADS") != NULL};
+	struct stage s = {.file = name,
+		.loads = getenv("NVWAVE_CC_LOADS") != NULL,
+		.device = getenv("NVWAVE_CC_DEVICE") != NULL};
 	size_t n;
 	char *const text = read_all(path, &n), *result = NULL;
 	const char *const end = text + n;

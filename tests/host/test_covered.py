@@ -88,7 +88,7 @@ missed = {(s["function"], s["flushes"]) for s in report["not_executed"]}
 ok(("never", True) in missed and ("persist", True) in missed and ("main", False) in missed and not any(f == "put" for f, _ in missed) and
    report["functions_executed"] == 3 and report["functions"] == 9, "functions_that_were_never_entered_are_named", report)
 text = crash("gcc2", "put", "--html=page")
-ok("executed: %d of the %d statements built by nvwave-cc that store, flush or fence, in 3 of 9 functions; 3 of them, in 2 functions, reached a mapped file"
+ok("executed: %d of the %d instrumented statements that store, flush or fence, in 3 of 9 functions; 3 of them, in 2 functions, reached a mapped file"
    % (report["executed"], report["statements"]) in text and "all of never (covered.c:" in text and
    "all of never (covered.c:" in read("page"), "text_and_page_say_so", text)
 

@@ -126,7 +126,7 @@ static void print_missed(const struct ct_coverage *c, FILE *to)
 static void print_program(const struct ct_coverage *c, FILE *to)
 {
 	fprintf(to,
-		"executed: %u of the %u statements built by nvwave-cc that store, flush or fence, in %u of "
+		"executed: %u of the %u instrumented statements that store, flush or fence, in %u of "
 		"%u function%s; %u of them, in %u function%s, reached a mapped file\n",
 		c->executed, c->count, c->functions_executed, c->functions, plural(c->functions), c->reached,
 		c->functions_reached, plural(c->functions_reached));

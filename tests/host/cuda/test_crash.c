@@ -68,6 +68,33 @@ static void a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes(void **st
 	assert_output_has("of this interleaving of work-items");
 }
 
+/* The barriers of one way are not those of the other; a store to the file is one, wherever kernels run. */
+static void what_kernels_never_executed_is_listed(void **state)
+{
+	static const struct {
+		const char *way, *options, *missed, *reached;
+	} runs[] = {
+		{"", "", "persist_records (log.cu:42, 47); append (log.cu:67)",
+			"; 5 of them, in 2 functions, reached"},
+		{"fence", "", "persist_records (log.cu:39, 47); append (log.cu:69)",
+			"; 3 of them, in 1 function, reached"},
+		{"", "--model=epoch", "persist_records (log.cu:42, 47); append (log.cu:67)",
+			"; 3 of them, in 1 function, reached"},
+	};
+
+	NEEDS_MACHINE();
+	build_once("-O1", "log", CUDA_EXAMPLES "/log.cu");
+	for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+		(void)run(
+			"rm -f pool; %s crash --exec='./log append pool 2 %s' --image=pool --check='./log check' "
+			"--states=20 --cures=off %s",
+			nvwave, runs[i].way, runs[i].options);
+		assert_output_has(runs[i].missed);
+		assert_output_has(runs[i].reached);
+		assert_output_has("one way: append (log.cu:66)");
+	}
+}
+
 static void host_code_and_kernels_are_in_one_log(void **state)
 {
 	static const char *const models[] = {"--model=strict", "--model=epoch", "--model=buffered-epoch"};
@@ -203,6 +230,7 @@ int main(void)
 		cmocka_unit_test(bugs_of_kernels_are_found_under_buffered_epoch_persistency),
 		cmocka_unit_test(strict_persistency_orders_what_no_barrier_does),
 		cmocka_unit_test(a_cure_is_proved_with_a_barrier_of_the_scope_that_it_takes),
+		cmocka_unit_test(what_kernels_never_executed_is_listed),
 		cmocka_unit_test(host_code_and_kernels_are_in_one_log),
 		cmocka_unit_test(what_host_code_has_not_flushed_may_be_lost_behind_a_kernel),
 		cmocka_unit_test(an_atomic_that_publishes_too_early_is_found_at_its_line),
