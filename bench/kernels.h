@@ -39,6 +39,16 @@ static inline void hit(const void *args)
 	}
 }
 
+/* The same for stores. */
+static inline void hit_by_stores(const void *args)
+{
+	const struct args *const a = args;
+
+	for (unsigned i = 0; i < a->rounds; i++) {
+		nvw_store(&a->words[nvw_global_id() % HIT_WORDS], i);
+	}
+}
+
 /* Loads and stores in turn, each lane of a line of its own anywhere. */
 static inline void scatter(const void *args)
 {

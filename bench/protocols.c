@@ -42,7 +42,8 @@ static const struct {
 	const char *name;
 	nvw_kernel kernel;
 	unsigned rounds;
-} kernels[] = {{"hit", hit, 400}, {"mix", mix, 400}, {"scatter", scatter, 40}};
+} kernels[] = {
+	{"hit", hit, 400}, {"mix", mix, 400}, {"scatter", scatter, 40}, {"stores", hit_by_stores, 400}};
 
 enum { HIT, MIX, KERNELS = sizeof kernels / sizeof *kernels };
 

@@ -21,7 +21,6 @@ enum { SLOTS = 128, FEW = 16, LINES_AHEAD = 4, TAGS_AHEAD = 8 };
 
 struct requests {
 	unsigned count;
-	bool is_sequence; /* see struct coh_request */
 	emu_line_id lines[EMU_LANES];
 	uint64_t lanes[EMU_LANES];
 	uint64_t bytes[EMU_LANES];
@@ -91,6 +90,7 @@ static bool ascend(const uint64_t *address, unsigned count, unsigned size)
 	const emu_pair step = {2 * size, 2 * size};
 	emu_pair expected = {start, start + size}, differ = {0, 0};
 
+#pragma GCC unroll 4
 	for (const uint64_t *const end = address + count; address != end; address += 2) {
 		differ |= *(const emu_pair *)address ^ expected;
 		expected += step;
@@ -185,22 +185,44 @@ static bool coalesce_scattered(
 	return true;
 }
 
-static bool coalesce(
-	struct nvw_machine *m, struct emu_wavefront *wf, uint64_t lanes, unsigned size, struct requests *q)
-{
-	const unsigned first = (unsigned)__builtin_ctzll(lanes), end = emu_run_end(lanes);
-	const uint64_t *const address = wf->requests.address;
+/* Neighbouring lanes from one on, and where their objects begin. */
+struct sequence {
+	unsigned lane, end;
 	emu_line_id line;
 	unsigned offset;
+};
 
-	/* What is partly outside is looked at lane by lane, to name the first. */
-	q->is_sequence = (end == EMU_LANES || lanes >> end == 0) && is_sequence(address, first, end, size) &&
-			 emu_locate(m, address[first], (uint64_t)(end - first) * size, &line, &offset);
-	if (q->is_sequence) {
-		split_sequence(first, end, size, line, offset, q);
-		return true;
+/* What is partly outside is no sequence: it is looked at lane by lane, to name the first. */
+static bool find_sequence(const struct nvw_machine *m, const struct emu_wavefront *wf, uint64_t lanes,
+	unsigned size, struct sequence *s)
+{
+	const uint64_t *const address = wf->requests.address;
+
+	s->lane = (unsigned)__builtin_ctzll(lanes);
+	s->end = emu_run_end(lanes);
+	return (s->end == EMU_LANES || lanes >> s->end == 0) && is_sequence(address, s->lane, s->end, size) &&
+	       emu_locate(m, address[s->lane], (uint64_t)(s->end - s->lane) * size, &s->line, &s->offset);
+}
+
+/* Serves the lines that do nothing but hit; returns when they are done. Those behind them become requests. */
+static emu_time serve_hits(
+	struct nvw_machine *m, struct coh_request *r, struct sequence s, emu_time t, struct requests *q)
+{
+	const unsigned first = s.lane;
+	emu_time done = t;
+
+	if (coh_may_hit(r)) {
+		r->line = s.line;
+		s.lane = coh_serve_hits(r, s.lane, s.end, s.offset, t, &done);
+		s.offset = s.lane == first ? s.offset : 0;
+		m->stats.line_requests += r->line - s.line;
+		s.line = r->line;
 	}
-	return coalesce_scattered(m, wf, lanes, size, q);
+	q->count = 0;
+	if (s.lane < s.end) {
+		split_sequence(s.lane, s.end, r->size, s.line, s.offset, q);
+	}
+	return done;
 }
 
 /*
@@ -272,6 +294,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 		.size = size,
 		.order = op >> 16 & 0xff,
 		.scope = (enum nvw_scope)(op >> 24)};
+	struct sequence sequence;
 	struct requests q;
 	emu_time done = t;
 	uint64_t queued = 0;
@@ -281,12 +304,13 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 			"has a memory order or a scope that does not exist");
 		return t;
 	}
-	if (!coalesce(m, wf, lanes, size, &q)) {
-		return t;
-	}
 	r.rows = coh_rows_of(m, r.kind, r.order, r.scope);
-	r.is_sequence = q.is_sequence;
-	if (q.count > 2 && !q.is_sequence) {
+	r.is_sequence = find_sequence(m, wf, lanes, size, &sequence);
+	if (r.is_sequence) {
+		done = serve_hits(m, &r, sequence, t, &q);
+	} else if (!coalesce_scattered(m, wf, lanes, size, &q)) {
+		return t;
+	} else if (q.count > 2) {
 		prefetch_first(m, &q);
 	}
 	m->stats.wavefront_ops++;
@@ -304,6 +328,7 @@ emu_time emu_access(struct nvw_machine *m, struct emu_wavefront *wf, uint64_t la
 			const emu_time at =
 				m->store_buffers ? emu_store_buffer_access(&r, t, &late) : coh_execute(&r, t);
 
+			r.is_looked_up = false;
 			queued |= at == COH_NOT_YET ? late : 0;
 			if (at != COH_NOT_YET) {
 				done = emu_later(done, at);

@@ -97,6 +97,7 @@ static bool neighbours_alike(const struct emu_requests *r, unsigned first, unsig
 		       op = {r->op[first], r->op[first]};
 	emu_pair differ = {0, 0};
 
+#pragma GCC unroll 4
 	for (unsigned i = first; i + 2 <= end; i += 2) {
 		differ |= (*(const emu_pair *)&r->site[i] ^ site) | (*(const emu_pair *)&r->op[i] ^ op);
 	}

@@ -60,6 +60,21 @@ static inline void load_words(uint64_t *values, const uint8_t *data, unsigned co
 	}
 }
 
+extern inline void coh_lanes_load_run(uint64_t *values, const uint8_t *data, unsigned size, unsigned count)
+{
+	NVW_DEEP_INVARIANT(count > 0 && count * size <= EMU_LINE);
+	if (size == 4) {
+		load_words(values, data, count);
+	} else if (count * size == EMU_LINE && size == 8) {
+		memcpy(values, data, EMU_LINE);
+	} else {
+		for (unsigned i = 0; i < count; i++) {
+			values[i] = 0;
+			copy_object(&values[i], data + i * size, size);
+		}
+	}
+}
+
 extern inline void coh_lanes_load(const struct coh_request *request, const struct emu_line *line)
 {
 	NVW_DEEP_INVARIANT(request->lanes);
@@ -102,13 +117,22 @@ static inline void put(
 	}
 }
 
-/* Words of neighbours, to a line of DRAM. */
-static inline void store_words(const uint64_t *values, struct emu_line *line, unsigned offset, unsigned count)
+/* Objects of 4 or 8 bytes of neighbours, to a line of DRAM. */
+static inline void store_run(
+	const uint64_t *values, struct emu_line *line, unsigned offset, unsigned size, unsigned count)
 {
-	const uint64_t mask = UINT64_MAX >> (EMU_LINE - count * sizeof(uint32_t)) << offset;
+	const uint64_t mask = UINT64_MAX >> (EMU_LINE - count * size) << offset;
 
-	for (unsigned i = 0; i < count; i++) {
-		memcpy(line->data + offset + i * sizeof(uint32_t), &values[i], sizeof(uint32_t));
+	if (mask == UINT64_MAX && size == 8) {
+		memcpy(line->data, values, EMU_LINE);
+	} else if (size == 8) {
+		for (unsigned i = 0; i < count; i++) {
+			memcpy(line->data + offset + 8 * i, &values[i], 8);
+		}
+	} else {
+		for (unsigned i = 0; i < count; i++) {
+			memcpy(line->data + offset + 4 * i, &values[i], 4);
+		}
 	}
 	line->valid |= mask;
 	line->dirty |= mask;
@@ -120,8 +144,9 @@ extern inline void coh_lanes_store(const struct coh_request *request, struct emu
 	const struct emu_requests *const r = &request->wf->requests;
 	const unsigned first = (unsigned)__builtin_ctzll(request->lanes), end = emu_run_end(request->lanes);
 
-	if (request->size == 4 && is_run(request, end) && !emu_is_persistent(request->m, request->line)) {
-		store_words(&r->value[first], line, (unsigned)(r->address[first] % EMU_LINE), end - first);
+	if (request->size >= 4 && is_run(request, end) && !emu_is_persistent(request->m, request->line)) {
+		store_run(&r->value[first], line, (unsigned)(r->address[first] % EMU_LINE), request->size,
+			end - first);
 		return;
 	}
 	for (uint64_t rest = request->lanes; rest; rest &= rest - 1) {

@@ -185,6 +185,7 @@ int nvw_launch(struct nvw_machine *m, const char *name, nvw_kernel kernel, const
 	record_launch(m, x->groups * group_size);
 	races_launch(m);
 	persist_launch(m);
+	coh_hits_launch(m);
 	begin = m->now;
 	r = run_kernel(m);
 	if (emu_is_watched(m)) {

@@ -65,6 +65,7 @@ struct nvw_machine {
 
 	const struct coh_protocol *protocol;
 	const struct coh_row *rows[6][4][6][4]; /* by instruction, order, scope, place */
+	uint32_t hits;                          /* protocol/hits.c: bits of kinds of instructions */
 	struct emu_cu *cus;
 	struct emu_l2 l2;
 	struct emu_l3 l3;

@@ -215,16 +215,14 @@ static inline enum coh_place place_of(const struct coh_request *r, emu_time *t)
 	return COH_PLACE_L2;
 }
 
-static void check_invariants(const struct coh_request *r)
+void coh_check_line(const struct coh_request *r)
 {
-#ifdef EMU_DEBUG
 	const char *const broken = r->m->protocol->broken_invariant(r->m, r->line);
 
 	if (broken && !r->m->error) {
 		r->m->error = nvw_fail(
 			NVW_E_MODEL, "protocol %s, line %#x: %s", r->m->protocol->name, r->line, broken);
 	}
-#endif
 }
 
 /* Executes the request from its step on. */
@@ -235,7 +233,7 @@ static emu_time carry_on(struct coh_request *r, emu_time t)
 	} else {
 		t = run(r, t);
 	}
-	check_invariants(r);
+	coh_check_invariants(r);
 	return t;
 }
 

@@ -66,12 +66,6 @@ void coh_count_buffered(struct emu_cu *cu, struct emu_line *line)
 	line->buffered = count;
 }
 
-/* Whether the event leaves the line as it is, like most: it need not be made up. */
-static inline bool is_nothing(const struct coh_cell *cell, const struct emu_line *line)
-{
-	return !cell->actions[0] && cell->possible && cell->next == line->state && !line->buffered;
-}
-
 static __attribute__((noinline, cold)) void carry_out_but_the_fault(
 	struct coh_event *e, const struct coh_cell *cell)
 {
@@ -117,7 +111,7 @@ extern inline emu_time coh_l1_event_on(struct nvw_machine *m, struct emu_cu *cu,
 {
 	const struct coh_cell *const cell = &m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event];
 
-	if (is_nothing(cell, line)) {
+	if (coh_is_nothing(cell, line)) {
 		return t;
 	}
 
@@ -142,7 +136,7 @@ extern inline emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_c
 {
 	const struct coh_cell *const cell = &m->protocol->l2[line->state * COH_L2_EVENT_COUNT + event];
 
-	if (is_nothing(cell, line)) {
+	if (coh_is_nothing(cell, line)) {
 		return t;
 	}
 

@@ -109,9 +109,11 @@ struct coh_request {
 	/* Its progress: */
 	const coh_action *steps; /* of its row; NULL: it has not begun */
 	unsigned step;
-	bool again;                /* this step has answered COH_NOT_YET before */
-	bool is_at_l2;             /* its message has come there, where it was put off */
-	bool is_released;          /* its release is complete: it waits for none any more, and repeats none */
+	bool again;        /* this step has answered COH_NOT_YET before */
+	bool is_at_l2;     /* its message has come there, where it was put off */
+	bool is_released;  /* its release is complete: it waits for none any more, and repeats none */
+	bool is_looked_up; /* the L1 has just been asked for the line, which is found; NULL: absent */
+	struct emu_line *found;
 	struct emu_stored *stored; /* a store that leaves a store buffer; NULL: of the current instruction */
 	/* Continues at t, after this delay: from the step that was not ready, or from the beginning. */
 	emu_time (*resume)(struct coh_request *request, emu_time waited, emu_time t);
@@ -365,6 +367,9 @@ void coh_lanes_rmw(const struct coh_request *request, struct emu_line *line);
 /* The largest number of lanes that access the same bytes: they are served one by one. */
 unsigned coh_lanes_serial(const struct coh_request *request);
 
+/* The same for neighbouring objects of so many neighbours, from these bytes of a line on. */
+void coh_lanes_load_run(uint64_t *values, const uint8_t *data, unsigned size, unsigned count);
+
 /* Sends a request to the L2 at t; the local L1's copy leaves first. Returns when it is looked up there. */
 emu_time coh_send_to_l2(const struct coh_request *request, emu_time t);
 /* Runs the row of an instruction. COH_NOT_YET: it is delayed, and its wavefront learns of the completion by
@@ -373,8 +378,32 @@ emu_time coh_execute(struct coh_request *request, emu_time t);
 /* The rows of an instruction, by place, for its requests. */
 const struct coh_row *const *coh_rows_of(
 	const struct nvw_machine *m, unsigned kind, unsigned order, enum nvw_scope scope);
+/* Ends the run if the request's line breaks an invariant of the protocol, in debug builds. */
+void coh_check_line(const struct coh_request *request);
+static inline void coh_check_invariants(const struct coh_request *request)
+{
+#ifdef EMU_DEBUG
+	coh_check_line(request);
+#else
+	(void)request;
+#endif
+}
 /* Runs a list of actions that belong to no instruction, on a CU. */
 emu_time coh_run_steps(struct nvw_machine *m, struct emu_cu *cu, const coh_action *steps, emu_time t);
+
+/* ---- Services of hits.c: instructions that only the local L1 learns of ----------------------- */
+
+/* Finds out which kinds of plain instructions may go that way in the kernel that begins. */
+void coh_hits_launch(struct nvw_machine *m);
+static inline bool coh_may_hit(const struct coh_request *r)
+{
+	return r->m->hits >> r->kind & 1 && r->order == NVW_RELAXED && r->scope == NVW_SCOPE_WORKITEM;
+}
+/* Serves the lanes from one on, whose first objects are at an offset of request->line, line after line, up to
+ * the first line that takes more than a hit. Returns the lane that it begins with; *done is not before the
+ * others' completion. */
+unsigned coh_serve_hits(struct coh_request *request, unsigned lane, unsigned end, unsigned offset, emu_time t,
+	emu_time *done);
 
 /* ---- Services of grid.c: events and ports ---------------------------------------------------- */
 
@@ -391,6 +420,18 @@ emu_time coh_l2_event_by(struct nvw_machine *m, const struct emu_cu *by, struct 
 	emu_line_id id, enum coh_l2_event event, enum coh_reason reason, emu_time t);
 /* Counts the words of an L1's line in the store buffer: stored and neither written through nor registered. */
 void coh_count_buffered(struct emu_cu *cu, struct emu_line *line);
+
+/* Whether the cell's event leaves the line as it is, like most: it need not be made up. */
+static inline bool coh_is_nothing(const struct coh_cell *cell, const struct emu_line *line)
+{
+	return !cell->actions[0] && cell->possible && cell->next == line->state && !line->buffered;
+}
+/* The same for an event of the L1's grid. */
+static inline bool coh_l1_stays(
+	const struct nvw_machine *m, const struct emu_line *line, enum coh_l1_event event)
+{
+	return coh_is_nothing(&m->protocol->l1[line->state * COH_L1_EVENT_COUNT + event], line);
+}
 
 /* A request at the line's bank: arrives at t, occupies the bank for occupancy; returns when it is looked
  * up. */
