@@ -151,7 +151,7 @@ static double until_done(const struct mode *mode, uint32_t n, unsigned mean_us, 
 	return INFINITY;
 }
 
-/* Of a mode, over all trials: a seed's mean each; false after an error. */
+/* Measures a mode over all trials, a seed's mean each; false after an error. */
 static bool measure_mode(const struct mode *mode, uint32_t n, unsigned mean_us, unsigned trials)
 {
 	double least = INFINITY, most = 0, sum = 0;

@@ -154,7 +154,7 @@ static void list_device_stats(struct table *t)
 	}
 }
 
-/* Of other reports and tables than nvwave run's. */
+/* Lists the numbers of other reports and tables than nvwave run's. */
 static void list_numbers(struct table *t)
 {
 	unsigned count;

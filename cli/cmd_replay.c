@@ -199,7 +199,7 @@ static int extract(const struct ct_saved *s, const char *path)
 	return error;
 }
 
-/* Of one state, not of the structure. */
+/* The verdict is one on a state, not on the structure. */
 static const char *verdict_of(const struct ct_finding *now, bool same)
 {
 	if (*now->text == '\0') {
@@ -348,7 +348,7 @@ static void replay_end(struct replay *r)
 	ct_saved_free(&r->saved);
 }
 
-/* Of --at: a name, or the number of an event. */
+/* Takes the value of --at: a name, or the number of an event. */
 static int take_place(const char *text, enum replay_at *ret_at, uint64_t *ret_event)
 {
 	static const char *const names[] = {

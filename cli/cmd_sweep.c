@@ -62,7 +62,7 @@ static char *output_of(const struct cli_options *o)
 	return strdup(name);
 }
 
-/* Of a shard, with ".1of3", so that shards in one folder have files of their own. */
+/* A shard's name has ".1of3", so that shards in one folder have files of their own. */
 static int name_output(struct sweep_command *c)
 {
 	c->output = output_of(&c->given);

@@ -133,7 +133,7 @@ static void print_result(const struct torture_command *c, const struct torture_r
 	fflush(stdout);
 }
 
-/* Of loads, by line; null if there was none. */
+/* The rate counts loads by line; it is null if there was none. */
 static void set_hit_rate(json_t *row, const char *name, uint64_t hits, uint64_t misses)
 {
 	const double all = (double)hits + (double)misses;

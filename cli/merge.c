@@ -201,7 +201,7 @@ static int add_findings(struct merge *m, const json_t *report)
 	return 0;
 }
 
-/* Of what is kept from the shard that first had it. */
+/* Adds what is kept from the shard that first had it. */
 static void add_first_parts(struct ct_by_parts *p, const json_t *o)
 {
 	if (p->wide == 0) {

@@ -92,7 +92,7 @@ static int remember(struct places *p, const struct nvw_log_record *r)
 	return 0;
 }
 
-/* Of a site that is announced, the event that has it. */
+/* Behind the announcement of a site it reads the event that has it. */
 static int read_event(
 	struct nvw_log_reader *reader, uint64_t *number, struct places *places, struct nvw_log_record *ret)
 {

@@ -85,7 +85,7 @@ static bool has_step(const struct emu_asked *a, const struct emu_wavefront *wf)
 
 typedef uint64_t any_word __attribute__((may_alias));
 
-/* Of 8-byte aligned words: of stacks, too, which the address sanitizer knows to have holes. */
+/* The words are 8-byte aligned. They may be of a stack, which the address sanitizer knows to have holes. */
 __attribute__((no_sanitize("address"))) static uint64_t hash_words(
 	uint64_t hash, const void *words, uint64_t bytes)
 {

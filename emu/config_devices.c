@@ -70,7 +70,7 @@ static bool has_key(const struct emu_config *c, unsigned device, const struct de
 	return key->of >> device & 1;
 }
 
-/* Of a device that every machine has. */
+/* The device is one that every machine has. */
 static enum emu_kind kind_of(unsigned device)
 {
 	if (device == EMU_DRAM) {

@@ -114,9 +114,9 @@ enum emu_order_kind { EMU_ORDER_TIME, EMU_ORDER_PCT, EMU_ORDER_RANDOM, EMU_ORDER
 enum { EMU_ORDER_DEPTH_MAX = 64, EMU_ORDER_MAP = 1 << 13 };
 
 /*
- * Of EMU_ORDER_ASKED, where the caller decides (asked.c). A *step* is a memory instruction of a wavefront, by
- * the lanes that execute it together; with `persists` also a persist barrier. An acknowledgement belongs to
- * the step before it. At most EMU_ASKED_MAX wavefronts in a kernel, numbered from 0; no store buffers.
+ * Under EMU_ORDER_ASKED the caller decides (asked.c). A *step* is a memory instruction of a wavefront, by the
+ * lanes that execute it together; with `persists` also a persist barrier. An acknowledgement belongs to the
+ * step before it. A kernel has at most EMU_ASKED_MAX wavefronts, numbered from 0, and no store buffers.
  */
 enum { EMU_ASKED_MAX = 64 };
 enum { EMU_STEP_STORES = 1, EMU_STEP_BARRIER = 2, EMU_STEP_ACK = 4 }; /* to NVRAM */

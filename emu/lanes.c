@@ -42,7 +42,7 @@ static inline bool is_run(const struct coh_request *request, unsigned end)
 	return request->is_sequence && (end == EMU_LANES || request->lanes >> end == 0);
 }
 
-/* Of a whole line the compiler knows the number, and extends several words at once. */
+/* The compiler knows the number of words of a whole line, and extends several at once. */
 static inline void load_words(uint64_t *values, const uint8_t *data, unsigned count)
 {
 	uint32_t words[EMU_LINE / sizeof(uint32_t)];

@@ -35,7 +35,7 @@ struct mark {
 	uint32_t stream, turn, log;
 };
 
-/* Of a work-item of the running kernel. */
+/* What is kept for a work-item of the running kernel. */
 struct member {
 	uint64_t kernel; /* the one in which it was set */
 	const struct nvw_site *begun;
@@ -185,7 +185,7 @@ static bool is_in_epoch(const struct nvw_machine *m, uint64_t item)
 	       u->streams[u->members[item].stream].uses_log;
 }
 
-/* Of the running work-item. */
+/* Finds the stream of the running work-item. */
 static bool find_own_stream(const struct nvw_machine *m, uint32_t *ret_stream)
 {
 	const uint64_t id = nvw_global_id();

@@ -239,7 +239,7 @@ static int convert_write(struct converter *c, const struct host_event *e, const 
 	return host_convert_append(c, &r);
 }
 
-/* Of every file: an operation may store to several. */
+/* The logs of every file have it: an operation may store to several. */
 int host_convert_operation(struct converter *c, const struct host_event *e, const uint8_t *data)
 {
 	struct nvw_log_record r = {
@@ -263,7 +263,7 @@ int host_convert_operation(struct converter *c, const struct host_event *e, cons
 	return host_convert_append(c, &r);
 }
 
-/* Of what is stored to mappings, the sync's own flushes and its fence are recorded. */
+/* For what is stored to mappings, the sync's own flushes and its fence are recorded. */
 static int convert_sync(struct converter *c, const struct host_event *e)
 {
 	struct nvw_log_record r = {.kind = NVW_LOG_FENCE};

@@ -23,7 +23,7 @@
 #include "convert.h"
 #include "folder.h"
 
-/* Of a file while the events are gone through. */
+/* What is known of a file while the events are gone through. */
 struct file_now {
 	uint64_t size, high; /* high: the end of what its slot has held */
 	unsigned slot;
@@ -496,7 +496,7 @@ static int convert_fence(struct converter *c, const struct host_event *e, uint32
 	return host_convert_append(c, &r);
 }
 
-/* Of a file that is part of the image. */
+/* The file is part of the image. */
 static int convert_of_file(struct converter *c, struct disk *d, struct together *t, unsigned k,
 	const struct host_event *e, struct nvw_log_record *r)
 {

@@ -51,7 +51,7 @@ enum host_race_limit {
 		HOST_RACE_LIMIT_COUNT
 };
 
-/* Of 8 bytes. */
+/* Each word of 8 bytes has these. */
 enum {
 	HOST_WORD_OWNER = 0xff,    /* the first thread that touched it, from 1; 0: none */
 	HOST_WORD_SHARED = 1 << 8, /* another one has */

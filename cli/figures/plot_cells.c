@@ -64,7 +64,7 @@ static int read_value(
 	return 0;
 }
 
-/* Of a share the whole is above 0. */
+/* The whole of a share is above 0. */
 static int read_y(const struct selection *s, unsigned row, double *ret)
 {
 	double whole;

@@ -102,7 +102,7 @@ static int find_baseline(const struct plot *p, bool *ret_series, unsigned *ret_p
 	return 0;
 }
 
-/* Of a mean, the interval is that of the relative errors of both. */
+/* The interval of a mean is that of the relative errors of both. */
 static void divide_cell(const struct plot *p, struct plot_cell *c, const struct plot_cell *by, bool is_base)
 {
 	const struct confidence ratio = confidence_ratio((struct confidence){c->middle, c->half},

@@ -9,7 +9,7 @@
 
 #include "plot.h"
 
-/* Of a figure for a screen: 800 by 500 pixels, 15 pixels high letters. */
+/* A figure for a screen has 800 by 500 pixels, and letters 15 pixels high. */
 enum { SCREEN_WIDE = 74, SCREEN_HIGH = 42, PNG_DOTS = 300 };
 static const double screen_pt = 11.25, paper_pt = 8, mm_of_inch = 25.4, pt_of_inch = 72, px_of_inch = 96;
 static const double narrow_mm = 120; /* there the key takes height */

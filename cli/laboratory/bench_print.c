@@ -295,7 +295,7 @@ static const char *csv_status(const struct bench_row *row)
 	return names[row->status];
 }
 
-/* Of a row that is refused there is one line. */
+/* A row that is refused has one line. */
 static unsigned seeds_of(const struct bench *b, const struct bench_row *row)
 {
 	if (row->status == BENCH_REFUSED) {
@@ -380,7 +380,7 @@ static void print_csv_head(const struct bench *b, FILE *to)
 	fputs(",nvwave\n", to);
 }
 
-/* Of the build that measured it, perhaps earlier. */
+/* Returns the revision of the build that measured it, perhaps earlier. */
 static const char *revision_of(const struct bench *b, const struct bench_row *row, unsigned seed)
 {
 	if (row->status == BENCH_REFUSED) {

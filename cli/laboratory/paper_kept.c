@@ -169,7 +169,7 @@ void papers_show_kept(struct papers *p)
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
-/* Of values that are still those of the paper's list. */
+/* Takes the values that are still those of the paper's list. */
 static int take_end(struct papers *p, char *const field[FIELDS_MAX])
 {
 	struct paper_row *const row = row_of(p, field[0], field[1]);

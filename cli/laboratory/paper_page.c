@@ -377,7 +377,7 @@ static void add_version(char *text, size_t room, const char *version)
 	}
 }
 
-/* Of the wanted rows, each once. */
+/* Lists the versions of the wanted rows, each once. */
 static void versions(const struct papers *p, char *text, size_t room)
 {
 	*text = 0;
@@ -388,7 +388,7 @@ static void versions(const struct papers *p, char *text, size_t room)
 	}
 }
 
-/* Of the free values' ends. */
+/* Lists the versions that found the free values' ends. */
 static void versions_of_ends(const struct papers *p, char *text, size_t room)
 {
 	*text = 0;

@@ -8,7 +8,7 @@
 #include "../report/words.h"
 #include "try_cures.h"
 
-/* Of the cures of a test. */
+/* The cures of a test are tried with these. */
 struct trial {
 	const struct crash_tested *tested;
 	const struct ct_options *options;

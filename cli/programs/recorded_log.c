@@ -100,7 +100,7 @@ static int find_file(const struct host_session *s, const char *path, unsigned *r
 	return found > 0;
 }
 
-/* Of a folder, all that the program has changed counts. */
+/* All that the program has changed in a folder counts. */
 static int check_followed(const struct host_session *s, const struct crash_recording *r)
 {
 	struct stat file;

@@ -192,7 +192,7 @@ struct outcome {
 	struct ct_result *result;
 };
 
-/* Of the command, which may not return: -1. */
+/* Returns the command's status; -1 if it does not return. */
 static int run_build(const struct cure_trial *t, const struct copy *c)
 {
 	char shell[] = "/bin/sh", option[] = "-c";
@@ -328,7 +328,7 @@ static void note_held(const struct ct_result *run, unsigned applied, struct ct_c
 	c->exhaustive = ct_covers_all(run) && run->states_possible_exact;
 }
 
-/* Of a verified cure that the copy had. left: findings whose cures it did not have. */
+/* Notes the outcome of a verified cure that the copy had. left: findings whose cures it did not have. */
 static void note_run(const struct outcome *o, unsigned applied, unsigned left, struct ct_cure *c)
 {
 	/* What fails without the cures of others refutes nobody's. */
@@ -345,7 +345,7 @@ static void note_run(const struct outcome *o, unsigned applied, unsigned left, s
 	}
 }
 
-/* Of a store that the copy has added to the undo log. */
+/* Notes the outcome of a store that the copy has added to the undo log. */
 static void note_range(const struct outcome *o, unsigned left, struct ct_unlogged *u)
 {
 	const bool refuted = o->run == CT_CURE_REFUTED && left == 0;

@@ -13,7 +13,7 @@
 
 enum { CHANGES_PRINTED = 12 };
 
-/* Of the process, from main() on. */
+/* The process has these words from main() on. */
 static int word_count;
 static char **words;
 

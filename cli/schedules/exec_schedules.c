@@ -16,7 +16,7 @@ enum { PRINTED = 16 };
 
 /* ---- Logs ----------------------------------------------------------------------------------------- */
 
-/* Of all files that the program has mapped, and what they were before. */
+/* The hash covers all files that the program has mapped, and what they were before. */
 static int hash_logs(struct host_session *s, uint64_t *ret_hash)
 {
 	char path[300];

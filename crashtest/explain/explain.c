@@ -338,7 +338,7 @@ static void count_units(struct explanation *x)
 
 /* ---- Naming the stores --------------------------------------------------------------------------------- */
 
-/* Of a store that is not durable. */
+/* The store is not durable. */
 static enum ct_fate fate_of(const struct explanation *x, const struct ct_store *store)
 {
 	const uint32_t cell = x->medium.cell_of[store->off / x->medium.unit_bytes];

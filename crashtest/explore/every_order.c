@@ -94,11 +94,11 @@ struct ct_orders {
 	struct frame *frames;
 	uint64_t frame_capacity;
 	uint32_t depth; /* frames that the next run repeats; the last of them is new */
-	/* Of the run: who sleeps, and what their steps do. */
+	/* The run has these: who sleeps, and what their steps do. */
 	uint64_t asleep;
 	const struct foot *foot[WAVEFRONTS];
 	uint32_t in_a_row;
-	/* Of the run that is looked at. */
+	/* The run that is looked at has these. */
 	struct clock *clocks;
 	uint64_t clock_capacity;
 	struct last *words;
@@ -118,7 +118,7 @@ static unsigned bit_of(enum mode mode)
 	return bits[mode];
 }
 
-/* Of two modes of one word, or of NVRAM. */
+/* Do two modes of one word, or of NVRAM, conflict? */
 static bool do_conflict(enum mode a, enum mode b)
 {
 	static const bool table[MODES][MODES] = {

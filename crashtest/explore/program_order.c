@@ -98,7 +98,7 @@ static bool meets(const struct ct_member *m, const struct emu_sync *s)
 	return m->kernel == s->kernel && (s->kind == EMU_SYNC_KERNEL || m->id - s->work_item < s->place);
 }
 
-/* Of all that meet at a barrier; the place is one that nothing else has. */
+/* Calls pass() for all that meet at a barrier; the place is one that nothing else has. */
 static int meet(struct ct_program_order *o, const struct emu_sync *s, uint64_t number,
 	int (*pass)(struct ct_program_order *o, const struct emu_sync *s, uint32_t member, uint32_t place))
 {

@@ -23,7 +23,7 @@ enum { W = 8, R = 4, X = 2, B = 1 };
 enum { NO_REGISTER = 16, RAX = 0, RDX = 2, RSP = 4 };
 enum { NONE = 0, P66 = 1, F3 = 2, F2 = 3 };
 
-/* Of the bytes behind the first of VEX and EVEX, which have X and B inverted. */
+/* The bytes are those behind the first of VEX and EVEX, which have X and B inverted. */
 static uint8_t rex_of(uint8_t a, uint8_t b)
 {
 	return (uint8_t)((~a >> 5 & (X | B)) | (b >> 4 & W));
@@ -176,7 +176,7 @@ static unsigned width_of_integer(const struct instruction *i)
 	return i->pp == P66 ? 2 : 4;
 }
 
-/* Of an operation whose lowest bit tells bytes from words. */
+/* The operation's lowest bit tells bytes from words. */
 static unsigned width_by_bit(const struct instruction *i)
 {
 	return i->code & 1 ? width_of_integer(i) : 1;

@@ -82,7 +82,7 @@ static struct ct_same_reads same;
 static int fill(const struct ct_asked *c, const struct ct_image *image, const char **ret_path,
 	const struct ct_state_file **ret_file)
 {
-	/* Of this process, which has one command to ask. */
+	/* This process has one command to ask. */
 	static struct ct_state_file file;
 	static struct ct_state_folder folder;
 	const struct nvw__disk *const disk = nvw__disk_of(image->rw, c->bytes);
@@ -99,7 +99,7 @@ static int fill(const struct ct_asked *c, const struct ct_image *image, const ch
 static int prepare(const struct ct_asked *c, const struct ct_image *image, const struct nvw_acks *acks,
 	struct sitting *ret)
 {
-	/* Of this process, which has one command to ask. */
+	/* This process has one command to ask. */
 	static struct ct_told_state told;
 	static int nowhere = -1;
 	const bool tells = *c->operations_path != '\0';

@@ -19,7 +19,7 @@
 #include "read_set.h"
 #include "../states/image.h"
 
-/* Of this process. Zero-initialise. */
+/* What this process has. Zero-initialise it. */
 struct ct_same_reads {
 	pid_t pid;
 	uint64_t serial, bytes;  /* of the image */

@@ -121,7 +121,7 @@ struct evidence {
 	struct ct_store_log counts;
 };
 
-/* Of an image of this size, to its last whole line. */
+/* An image of this size needs room to its last whole line. */
 static size_t room_of(uint64_t bytes)
 {
 	return (bytes + 127) / 64 * 64;

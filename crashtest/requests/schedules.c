@@ -211,7 +211,7 @@ static bool has_all(const struct ct_result *sum, const struct ct_result *r)
 	return known == r->finding_count;
 }
 
-/* Of the different ones. */
+/* Is the schedule the first of the different ones? */
 static bool is_first(const struct schedules *x)
 {
 	return x->ret->different == 1;

@@ -65,7 +65,8 @@ static vclock ordered(const struct emu_races *r, uint32_t wavefront, unsigned la
 	return VCLOCK_NONE;
 }
 
-/* Of x's lanes, those that the lane does not come after: an atomic or volatile access comes after what its work-item's atomics have read. */
+/* Returns the lanes of x that the lane does not come after: an atomic or volatile access comes after what its
+ * work-item's atomics have read. */
 static uint64_t unordered(const struct event *e, const struct access *x, unsigned lane, uint64_t unknown)
 {
 	const struct emu_races *const r = e->m->races;

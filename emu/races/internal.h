@@ -88,8 +88,8 @@ struct cell {
 	struct touch written, read_only;
 };
 
-/* Of a wavefront's work-items: what atomics have read, for a later fence of block scope, and of a wider one; what was known at the latest
- * fence of at least block scope, and at the latest wider one. */
+/* A wavefront's work-items have these: what atomics have read, for a later fence of block scope, and of a
+ * wider one; what was known at the latest fence of at least block scope, and at the latest wider one. */
 struct fenced {
 	vclock read[2][EMU_LANES], read_unscoped[EMU_LANES];
 	vclock kept[2][EMU_LANES], kept_unscoped[EMU_LANES];

@@ -278,7 +278,7 @@ void races_kernel_barrier(struct nvw_machine *m)
 	}
 }
 
-/* Of a work-group's member, which has returned. */
+/* The party is a member of a work-group, which has returned. */
 static void drop_clocks(struct emu_races *r, struct party *party)
 {
 	for (unsigned lane = 0; lane < EMU_LANES; lane++) {

@@ -272,7 +272,7 @@ static struct piece callee(const struct instruction *i)
 	return target(i);
 }
 
-/* Of the C library, of the kernel's calls, of libpmem, of what CUDA's kernels call. */
+/* The function is one of the C library, of the kernel's calls, of libpmem, or one that CUDA's kernels call. */
 static unsigned library_kind(struct piece name)
 {
 	static const char *const stores[] = {"memcpy", "memmove", "memset", "mempcpy", "bzero", "strcpy",
@@ -298,7 +298,7 @@ static unsigned library_kind(struct piece name)
 	return 0;
 }
 
-/* Of the functions that the compiler calls before a store, or for it; 0: a load. */
+/* The function is one that the compiler calls before a store, or for it; 0: a load. */
 static unsigned announced_kind(struct piece name)
 {
 	if (piece_find(name, "thread_fence")) {

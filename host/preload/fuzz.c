@@ -154,7 +154,7 @@ static int meet_object(struct dl_phdr_info *object, size_t size, void *to)
 
 EXPORT nvwave_cc_find_marks nvwave_cc_marks_2;
 
-/* Of shared objects there is no map. */
+/* Shared objects have no map. */
 EXPORT uintptr_t nvwave_cc_marks_2(const void *address, void *counters, size_t bytes)
 {
 	const char *const id = getenv("__AFL_SHM_ID");

@@ -112,7 +112,7 @@ HOST_EXPORT int mprotect(void *addr, size_t length, int prot)
 
 /* ---- The kernel's ways to make a file durable ----------------------------------------------------- */
 
-/* Of the file that is mapped there. */
+/* Finds the file that is mapped there. */
 static bool find_mapped(const void *address, struct stat *ret, uint64_t *ret_off)
 {
 	const struct host_mapping *const m = host_mapping_of(address);
@@ -222,7 +222,7 @@ static struct stat state_of(const struct host_file *f)
 	return (struct stat){.st_dev = f->device, .st_ino = f->inode, .st_size = s.st_size};
 }
 
-/* Of all files, and their names. */
+/* Syncs all files, and their names. */
 static int sync_all(int (*real)(int fd), int fd, const struct host_caller *caller)
 {
 	bool follows[HOST_FILES_MAX] = {false};

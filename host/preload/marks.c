@@ -13,7 +13,8 @@
 #include "../cc/hooks.h"
 #include "preload.h"
 
-/* Of this process. Places are looked up without the lock: an entry is whole before the count has it. */
+/* What this process has marked. Places are looked up without the lock: an entry is whole before the count has
+ * it. */
 static struct marks {
 	uintptr_t start, bytes;
 	uint8_t *executed, *reached;

@@ -224,7 +224,7 @@ HOST_EXPORT int creat64(const char *path, mode_t mode)
 	return opens(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode, &HOST_CALLER);
 }
 
-/* Of programs built with _FORTIFY_SOURCE: without O_CREAT. */
+/* Programs built with _FORTIFY_SOURCE call these without O_CREAT. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int folder, const char *path, int flags);

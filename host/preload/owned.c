@@ -26,7 +26,8 @@ static struct host_own_lock *own_of(const struct host_held *h)
 	return &host_races->own[h->lock & ~HOST_OWN_LOCK];
 }
 
-/* Of a bit, by its number in memory; NULL: there is none, and, for a new one, no room. Under the lock. */
+/* Finds a bit's lock by the bit's number in memory; NULL: there is none, and, for a new one, no room. The
+ * caller has the lock. */
 static struct host_own_lock *own_at(uint64_t bit, bool new)
 {
 	const uint64_t hash = bit * UINT64_C(0x9e3779b97f4a7c15) >> 40;
@@ -137,7 +138,7 @@ static void set(struct host_watched *w, uint64_t bit, const struct host_caller *
 	}
 }
 
-/* Of at most 8 bytes; false: it is another kind of access. */
+/* Reads at most 8 bytes; false: it is another kind of access. */
 static bool value_of(const void *address, size_t n, uint64_t *ret_value)
 {
 	*ret_value = 0;

@@ -173,7 +173,7 @@ EXPORT int mtx_timedlock(mtx_t *restrict lock, const struct timespec *restrict e
 
 /* ---- Conditions ----------------------------------------------------------------------------------- */
 
-/* Of a controlled thread. */
+/* The thread is a controlled one. */
 static int wait_on(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until, void *place)
 {
 	const int error = REAL(pthread_mutex_unlock)(lock);

@@ -93,7 +93,7 @@ static void *direct(PMEMoid oid)
 
 /* ---- What the log has of them ----------------------------------------------------------------------- */
 
-/* Of the pool of the transaction. */
+/* Records an event of the pool of the transaction. */
 static void record(
 	enum host_event_kind kind, const void *start, size_t bytes, const struct host_caller *caller)
 {

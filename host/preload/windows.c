@@ -186,7 +186,7 @@ static void flush_word(struct host_watched *w, struct host_race_thread *t, uint6
 	}
 }
 
-/* Of threads that have ended before: what they stored is in the line, too. */
+/* Flushes for threads that have ended before: what they stored is in the line, too. */
 static void flush_joined(struct host_watched *w, uint64_t word)
 {
 	const uint32_t count = (uint32_t)nvw_min(host_races->threads, HOST_RACE_THREADS);

@@ -5,7 +5,7 @@
  * (host_follow()); so are the syncs that make it durable. A call is made under the session's lock, so that
  * the record has the order in which the calls changed the file. docs/host.md has the model.
  *
- * Of other calls that change a file, and of those made by syscall(), the session notes the first one of
+ * Among other calls that change a file, and those made by syscall(), the session notes the first one of
  * each file, and no crash test of the file is given a verdict.
  *
  * Not seen: what the C library writes by itself (stdio), system calls that are made without it, and a process
@@ -232,7 +232,7 @@ static void record_vector(const struct recorded *r, const struct iovec *v, int c
 	}
 }
 
-/* Of the pages that hold a range. */
+/* Records a sync of the pages that hold a range. */
 static void record_sync(int file, uint64_t off, uint64_t end, uint32_t site)
 {
 	const uint64_t first = off / HOST_PAGE, pages = (end + HOST_PAGE - 1) / HOST_PAGE - first;
@@ -563,7 +563,7 @@ static void uses_io_uring(const char *call, const struct host_caller *caller)
 	errno = before;
 }
 
-/* Of liburing. */
+/* liburing has these. */
 struct io_uring;
 struct io_uring_params;
 int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags);
@@ -589,7 +589,7 @@ HOST_EXPORT int io_uring_setup(unsigned entries, struct io_uring_params *params)
 	return REAL(io_uring_setup)(entries, params);
 }
 
-/* Of a buffer that the program gives (since liburing 2.5). */
+/* The program gives a buffer (since liburing 2.5). */
 int io_uring_queue_init_mem(
 	unsigned entries, struct io_uring *ring, struct io_uring_params *params, void *buffer, size_t bytes);
 

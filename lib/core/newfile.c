@@ -11,7 +11,8 @@
 
 enum { UNFINISHED_MAX = 32, NAME_BYTES = 4096 };
 
-/* Of this process, for an end that does not come back. More than these stay behind then. */
+/* This process has so many unfinished files, for an end that does not come back. More than these stay behind
+ * then. */
 static struct {
 	char name[NAME_BYTES];
 	pid_t owner;

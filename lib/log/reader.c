@@ -332,7 +332,7 @@ static bool get_caller(struct nvw_log_reader *r, unsigned tag, uint32_t *ret_cal
 	       (r->info.callers && get_u32(r, ret_caller) && known_site(r, *ret_caller));
 }
 
-/* Of the site that was added last. */
+/* Reads the layout of the site that was added last. */
 static bool get_layout(struct nvw_log_reader *r, unsigned tag, const char **ret_layout)
 {
 	const char *text;

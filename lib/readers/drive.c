@@ -559,7 +559,7 @@ static int describe_counts(
 	return 0;
 }
 
-/* Of one kind of reads, lookups or scans: of all readers together. */
+/* Describes one kind of reads, lookups or scans, of all readers together. */
 static int describe_reads(const struct nvw__drive *d, const char *kind, size_t offset, double seconds,
 	struct nvw_description *description)
 {

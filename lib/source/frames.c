@@ -115,7 +115,7 @@ static void place_of(Dwfl *dwfl, const void *address, char *ret_place, size_t n)
 	}
 }
 
-/* Of this program. */
+/* Is the module one of this program? */
 static bool is_own(Dwfl_Module *module)
 {
 	Dwarf_Addr begin = 0, end = 0;

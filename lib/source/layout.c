@@ -82,7 +82,7 @@ static bool is_simple(const char *name)
 	return true;
 }
 
-/* Of what a pointer leads to: "p->key" and "p[2].key", "*p" and "p[2]". */
+/* Names what a pointer leads to: "p->key" and "p[2].key", "*p" and "p[2]". */
 static void name_pointed(const struct object *o, uint64_t element, const char *suffix, char *ret, size_t n)
 {
 	const char *const open = is_simple(o->name) ? "" : "(", *const close = *open ? ")" : "";

@@ -31,7 +31,7 @@ const struct command_outcome *command_run(const char *words);
 /* Fails the test unless the status is this one and both texts are found in what the command says. */
 void command_expect(const char *words, int status, const char *out, const char *err);
 
-/* Of a file in the folder. */
+/* These are for a file in the folder. */
 void command_write(const char *name, const void *bytes, size_t n);
 void command_text(const char *name, const char *text);
 void command_remove(const char *name);

@@ -273,7 +273,7 @@ TEST(a_run_is_told_in_a_few_lines_with_units)
 		lines++;
 	}
 	assert_in_range(lines, 10, 25);
-	/* Of what keeps nothing there is nothing to say about persistence. */
+	/* There is nothing to say about the persistence of what keeps nothing. */
 	assert_null(
 		strstr(command_run("run sgemm --rows=32 --columns=48 --inner=16")->out, "persist barriers"));
 	command_expect(

@@ -322,7 +322,7 @@ TEST(a_finding_that_is_gone_passes)
 }
 
 /*
- * Of which nothing is said that was not looked at: states beyond the budget, other instants than a kill's,
+ * Nothing is said of what was not looked at: states beyond the budget, other instants than a kill's,
  * other shards, what --symmetric skips.
  */
 TEST(a_sample_in_which_nothing_fails_is_not_consistent)

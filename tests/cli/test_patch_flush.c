@@ -24,7 +24,7 @@ enum { LINES_MAX = 64 };
 static char said[512];
 static uint32_t after;
 
-/* Of the line with the text "HERE" in a comment. NULL: it is in said. */
+/* Returns the statement for the line with the text "HERE" in a comment. NULL: it is in said. */
 static const char *statement(const char *source, enum patch_flush what)
 {
 	static char text[4096];

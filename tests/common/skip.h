@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a loop over combinations each step-th, so that every row and every column is met; with EVERY_CASE in the
- * environment (./test.sh --all) each. */
+/* A loop over combinations takes each step-th, so that every row and every column is met; with EVERY_CASE in
+ * the environment (./test.sh --all) it takes each. */
 static inline unsigned one_in(unsigned step)
 {
 	return getenv("EVERY_CASE") ? 1 : step;
@@ -24,7 +24,8 @@ static inline unsigned one_in(unsigned step)
 		return;                            \
 	} while (0)
 
-/* Of what is the same with sanitizers but for its time: tests of verdicts, whose code others run as well. */
+/* It skips what is the same with sanitizers but for its time: tests of verdicts, whose code others run as
+ * well. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define skip_if_sanitized() skip_test("%s: sanitizers take ten times as long", __func__)
 #define NEXT_PROTOCOL       4 /* of those in the list; torture and litmus try each */

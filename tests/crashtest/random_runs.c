@@ -28,7 +28,7 @@ static uint32_t settle(struct maker *m, unsigned item)
 	return owed;
 }
 
-/* Of so few values that some stores change nothing. */
+/* The values are so few that some stores change nothing. */
 static uint64_t value_of(struct nvw_random *r, unsigned bytes)
 {
 	const uint64_t all = UINT64_C(0x0101010101010101) * (1 + nvw_random_below(r, 3));

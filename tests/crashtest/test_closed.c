@@ -52,7 +52,7 @@ static void tell(struct kernel *k, unsigned item, uint64_t op)
 		.epoch_kr = k->kr};
 }
 
-/* Of one work-item, of its group, or of all. */
+/* The barrier is one of a work-item, of its group, or of all. */
 static void barrier(struct kernel *k, unsigned item, unsigned scope)
 {
 	const unsigned first = scope == 0 ? item :

@@ -159,7 +159,7 @@ static bool add_instant(struct ct_medium *m, struct keys *keys)
 	return has_room;
 }
 
-/* Of all instants, in order. */
+/* Lists the states of all instants, in order. */
 static bool list_states(
 	int log_fd, const void *initial, uint64_t bytes, const struct ct_rules *rules, struct keys *keys)
 {

@@ -212,7 +212,7 @@ TEST(a_correct_structure_is_consistent_in_both_modes)
 	const struct ct_result killed = crashed(CT_KILL, CORRECT, 60, 2);
 
 	assert_true(observed.consistent);
-	/* Of each entry: nothing, value, flag; and the last one acknowledged. */
+	/* Each entry has three states, nothing, value, flag; one more has the last one acknowledged. */
 	assert_int_equal(observed.states_distinct, 3 * OPS + 1);
 	assert_true(killed.consistent);
 	assert_int_equal(killed.states_tested, 60);

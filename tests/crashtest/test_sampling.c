@@ -51,8 +51,8 @@ TEST(too_many_states_are_sampled_within_the_budget)
 enum { CELLS = 80, FEW = 10 };
 
 /*
- * Of states with few cells durable, and of those with few lost, shared by the processes: how often each was
- * the odd one.
+ * The processes share these counts of states with few cells durable, and of those with few lost: how often
+ * each was the odd one.
  */
 static struct odd {
 	unsigned durable[CELLS], lost[CELLS], sparse, dense;

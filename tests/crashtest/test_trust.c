@@ -29,7 +29,7 @@ enum {
 
 /* ---- The undo log ---------------------------------------------------------------------------------- */
 
-/* Of up to two words. The check is right for one generation. */
+/* An entry has up to two words. The check is right for one generation. */
 struct entry {
 	uint64_t word, count, old[2], check;
 };

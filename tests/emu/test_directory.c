@@ -79,7 +79,7 @@ static const struct emu_line *entry_of(const struct rig *rig, const uint64_t *x)
 	return coh_entry(rig->machine, id);
 }
 
-/* Of the directory: cu is -1. */
+/* Returns the state in an L1, or in the directory: there cu is -1. */
 static const char *state_at(const struct rig *rig, const uint64_t *x, int cu)
 {
 	const struct emu_line *const line = cu < 0 ? entry_of(rig, x) : line_of(rig, x, cu);

@@ -456,7 +456,7 @@ TEST(the_log_has_all_that_the_host_writes)
 	unlink(rig.log_path);
 }
 
-/* Of four channels, all of which have many. */
+/* There are four channels, all of which have many. */
 TEST(writes_complete_in_the_order_in_which_they_are_due)
 {
 	static const char *const settings[] = {

@@ -25,7 +25,7 @@ static unsigned acknowledged(void)
 	}
 }
 
-/* Of so many transactions that are there: says how many acknowledged ones are lost. 0: none. */
+/* There are so many transactions: it says how many acknowledged ones are lost. 0: none. */
 static inline int lost_transactions(unsigned have)
 {
 	if (have + 1 < acknowledged()) {

@@ -224,7 +224,7 @@ TEST(a_verdict_on_threads_is_of_the_recorded_interleaving)
 	expect_exhausted();
 }
 
-/* Of all threads, the first alone makes a call that is recorded. */
+/* Only the first thread makes a call that is recorded. */
 TEST(threads_that_only_store_are_counted)
 {
 	clean();

@@ -165,7 +165,7 @@ TEST(other_seeds_give_other_runs)
 
 /* ---- Crashes ------------------------------------------------------------------------------------------ */
 
-/* Of the mode under schedules; the exit status. */
+/* Crash-tests the mode under schedules; returns the exit status. */
 static int crash(const char *mode, const char *options)
 {
 	return run("rm -rf pool found && truncate -s 65536 pool && %s crash --exec='%s pool %s' --image=pool "
@@ -203,7 +203,7 @@ TEST(a_race_that_one_run_does_not_show_is_found_and_replayed)
 	expect_words(other);
 }
 
-/* Of the first finding's schedule. */
+/* Returns by what the first finding's schedule was shortened. */
 static json_int_t shortened_by(const char *what)
 {
 	json_t *const o = report();

@@ -220,7 +220,7 @@ TEST(a_program_runs_in_the_process_that_asks)
 	free(program);
 }
 
-/* Of many programs, that they synchronize in every way at all. */
+/* Many programs together synchronize in every way. */
 TEST(programs_contain_every_style)
 {
 	struct torture_program *const p = malloc(sizeof *p);

@@ -108,7 +108,7 @@ TEST(dct_keeps_energy_and_mean)
 	end(&t);
 }
 
-/* Of a matrix and a vector of ones, the product is the number of neighbours. */
+/* The product of a matrix and a vector of ones is the number of neighbours. */
 TEST(spmv_of_ones_counts_neighbours)
 {
 	enum { WIDTH = 9, HEIGHT = 4 };
@@ -368,7 +368,8 @@ TEST(scratchpads_change_no_result_and_save_accesses)
 	}
 }
 
-/* Of its two arrays, hotspot compares the one with the last temperatures, whatever the number of launches. */
+/* hotspot compares that of its two arrays which has the last temperatures, whatever the number of launches.
+ * */
 TEST(hotspot_compares_the_last_temperatures_with_scratchpads)
 {
 	static const struct {

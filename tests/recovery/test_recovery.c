@@ -86,8 +86,8 @@ static void judge(struct image *im, struct ct_recoveries *noted)
 }
 
 /*
- * Of two states, one with two open epochs and one with none; the judge also recovers the first again, and
- * interrupted.
+ * There are two states, one with two open epochs and one with none; the judge also recovers the first again,
+ * and interrupted.
  */
 TEST(a_crash_test_notes_the_most_that_recovery_did)
 {

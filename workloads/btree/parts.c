@@ -204,7 +204,7 @@ static struct place place_of(const struct btree_case *c, nvw_off off)
 	return at;
 }
 
-/* Of a node with a broken order word nothing: its own part speaks of it. */
+/* It says nothing of a node with a broken order word: the node's own part speaks of it. */
 static uint64_t ask_order(const struct btree_case *c, nvw_off node, unsigned slot,
 	uint64_t (*of)(const void *context, uint64_t order))
 {
@@ -537,7 +537,7 @@ static bool order_fits(const struct btree_case *c, nvw_off node, unsigned level,
 	       check_order(c, node, order) == 0;
 }
 
-/* Of leaves, keys and values are stored once, without a checksum; nobody counts the keys of a node. */
+/* Keys and values of leaves are stored once, without a checksum; nobody counts the keys of a node. */
 const char *btree_unguarded(struct nvw_pool *pool, nvw_off off, uint64_t found)
 {
 	const struct btree_case c = {.pool = pool, .slots = btree_slots(btree_root_info(pool))};

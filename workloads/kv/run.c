@@ -286,7 +286,8 @@ static int find_table(struct kv_plan *p, struct nvw_pool *pool)
 	return 0;
 }
 
-/* Of the batch's changes the first `most` that are not acknowledged; the other operations are none. */
+/* It chooses the first `most` of the batch's changes that are not acknowledged; the other operations are
+ * none. */
 static uint64_t choose(const struct kv_plan *p, const struct nvw_acks *acks, uint64_t first, uint64_t count,
 	uint64_t most, uint32_t *kinds)
 {

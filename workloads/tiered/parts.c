@@ -14,7 +14,7 @@
  * has a record that the table lacks (3), since the applied word is set behind the last. The number of applied
  * puts is then what it was and the records, and records are of puts, so it is possible if it was.
  *
- * Of the puts of a key that come after the one in its row, the next one is asked for alone. A work-item
+ * The check asks only for the next of the puts of a key that come after the one in its row. A work-item
  * acknowledges its puts in order, so if a later one is acknowledged, the next one is.
  */
 #include <inttypes.h>

@@ -156,7 +156,7 @@ static void print_untested(const struct ct_result *r, FILE *to)
 	}
 }
 
-/* Of the program's threads. */
+/* Prints which schedules the program's threads had. */
 static void print_schedules(const struct ct_result *r, FILE *to)
 {
 	if (r->thread_schedules.run == 0) {

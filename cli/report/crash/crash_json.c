@@ -78,7 +78,7 @@ static json_t *json_recoveries(const struct ct_result *r)
 		"words_written", (json_int_t)c->words_written, "worked_on", (json_int_t)c->worked_on);
 }
 
-/* Of the search for cures, if there was one. */
+/* Says how the search for cures went, if there was one. */
 static json_t *json_cure_search(const struct ct_result *r)
 {
 	if (!r->proved) {
@@ -89,7 +89,7 @@ static json_t *json_cure_search(const struct ct_result *r)
 		(json_int_t)r->states_in_none, "states_of_several", (json_int_t)r->states_of_several);
 }
 
-/* Of a program's threads. */
+/* Says which schedules a program's threads had. */
 static json_t *json_threads(const struct ct_result *r)
 {
 	if (r->thread_schedules.run == 0) {

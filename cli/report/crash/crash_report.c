@@ -30,7 +30,7 @@ const char *crash_model_name(const struct crash_heading *h, const struct ct_resu
 	return r->mode == CT_PERMITTED ? ct_model_info(r->model)->name : h->model;
 }
 
-/* Of a program on the host, or a store log. */
+/* The result is that of a program on the host, or of a store log. */
 static void print_program(const struct crash_heading *h, const struct ct_result *r, FILE *to)
 {
 	fprintf(to, "%s under %s%s: %s store%s, %s fence%s%s", h->workload, ct_model_info(r->model)->name,

@@ -30,7 +30,7 @@ static void print_proof(const struct ct_cure *c, FILE *to)
 	}
 }
 
-/* Of the run with all cures. */
+/* Prints the cost of the run with all cures. */
 static void print_cost(const struct ct_cure *c, FILE *to)
 {
 	if (!c->costed) {

@@ -256,7 +256,7 @@ struct lanes {
 	} lane[LANES_MAX];
 };
 
-/* Of the work-item or group; a kernel has none. */
+/* Returns the number of the work-item or group; a kernel has none. */
 static uint64_t number_in(const struct ct_moment *m, int kind)
 {
 	switch (kind) {
@@ -288,7 +288,7 @@ static unsigned lane_of(struct lanes *l, const struct ct_moment *m)
 
 enum store_fate { STORE_LOST, STORE_OVERWRITTEN, STORE_DURABLE };
 
-/* Of a moment that is a store. */
+/* The moment is a store. */
 static enum store_fate fate_of(const struct ct_moment *m)
 {
 	if (m->durable) {

@@ -263,7 +263,7 @@ static const char *flush_of(const struct ct_cure *c, unsigned k, struct insertio
 	return why;
 }
 
-/* Of edit k of a cure. *ret_count: 0 if another edit's line has it. */
+/* Collects the insertions of edit k of a cure. *ret_count: 0 if another edit's line has it. */
 static const char *insertions_of(
 	const struct ct_cure *c, unsigned k, struct insertion *ret, unsigned *ret_count)
 {
@@ -402,7 +402,7 @@ static bool has_insertion(const struct insertion *in, unsigned count, const stru
 	return false;
 }
 
-/* Of a store that is not in the undo log: those of two transactions may share a line. */
+/* The store is not in the undo log: stores of two transactions may share a line. */
 static const char *collect_range(
 	const struct ct_unlogged *u, const char *below, struct insertion *in, unsigned *count)
 {

@@ -138,7 +138,7 @@ static void name_library_call(char name[64], const char *prefix, unsigned i)
 	snprintf(name, 64, "%s%s", prefix, library_calls[i].suffix);
 }
 
-/* Of any call of a library. */
+/* Finds the nearest of any call of a library. */
 static unsigned nearest(const struct patch_reader *r, const char *prefix, size_t *ret_at)
 {
 	unsigned least = NOWHERE;

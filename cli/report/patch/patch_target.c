@@ -87,7 +87,7 @@ bool patch_find_statement(const char *code, uint32_t line, struct text_span *ret
 
 /* ---- What it stores to --------------------------------------------------------------------------- */
 
-/* Of an object: its address, and its size. */
+/* Takes an object's address, and its size. */
 static bool take_object(const char *text, size_t from, size_t to, struct patch_target *ret)
 {
 	char object[TEXT_EXPRESSION];
@@ -105,7 +105,7 @@ static bool take_object(const char *text, size_t from, size_t to, struct patch_t
 	return true;
 }
 
-/* Of what a pointer points to: "&x" or "p". */
+/* Takes what a pointer points to: "&x" or "p". */
 static bool take_pointed(const char *text, struct text_span pointer, struct patch_target *ret)
 {
 	const size_t from = text_skip_space(text, pointer.from);

@@ -78,7 +78,7 @@ static void add_step(json_t *steps, const char *file, unsigned line, const char 
 					     "function", function, "text", text));
 }
 
-/* Of "file:line"; other words, such as "acknowledgement", are no place. */
+/* A place is "file:line"; other words, such as "acknowledgement", are none. */
 static void add_step_at(json_t *steps, const char *where, const char *function, const char *text)
 {
 	const char *const colon = strrchr(where, ':');

@@ -55,7 +55,7 @@ static int flush_line(struct ct_medium *m, const struct nvw_log_record *r, nvw_o
 	return 0;
 }
 
-/* Of lines that no store is in flight to there is nothing to complete: those that one is in flight to. */
+/* It flushes the lines that a store is in flight to: in others there is nothing to complete. */
 static int flush_cells(struct ct_medium *m, const struct nvw_log_record *r, nvw_off begin, nvw_off end)
 {
 	for (unsigned i = 0; i < m->cell_count; i++) {

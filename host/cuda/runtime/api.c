@@ -41,7 +41,7 @@ static struct cudaDeviceProp properties = {
 	.textureAlignment = 512,
 };
 
-/* Of the machine, if there is one. Several threads may fill in the same. */
+/* Returns the properties of the machine, if there is one. Several threads may fill in the same. */
 static const struct cudaDeviceProp *of_device(void)
 {
 	struct nvw_cuda_description d;

@@ -13,8 +13,9 @@
 	.text
 
 	/*
-	 * Of an access to rdi, called from rsi; rax is nvw_cuda_machine. Goes to \otherwise unless it may go the short way. Else rax is
-	 * the short way, r8 the source line, r9 the place in the machine, r10 the work-item, and the line is touched.
+	 * The access is to rdi, called from rsi; rax is nvw_cuda_machine. It goes to \otherwise unless it may
+	 * go the short way. Else rax is the short way, r8 the source line, r9 the place in the machine, r10
+	 * the work-item, and the line is touched.
 	 */
 	.macro FIND_WAY n, otherwise
 	movq	(%rax), %rax
@@ -147,7 +148,7 @@ nvw_tsan_unaligned_\name:
 6:	FIND_WAY \n, 3f
 	.endm
 
-	/* Of 8 bytes at most, whose value is in the request, which r11 is; rdi and r10 are kept. */
+	/* The load has 8 bytes at most. Its value is in the request, which r11 is; rdi and r10 are kept. */
 	.macro ISSUE_LOAD log2
 	POST	$0, $(NVW_CUDA_OP_LOAD + (\log2 << 8))
 	PUSH	%r10

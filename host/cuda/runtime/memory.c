@@ -390,7 +390,7 @@ static bool is_near(const struct block *b, const char *at)
 			       (uintptr_t)at - (uintptr_t)b->start <= b->bytes + NEAR_BYTES;
 }
 
-/* Of the block at hand, since another thread may move the list. */
+/* Copies the block at hand, since another thread may move the list. */
 static bool copy_nearest(const void *address, struct block *ret)
 {
 	pthread_mutex_lock(&mutex);

@@ -213,7 +213,7 @@ uint64_t nvw_ptx_is_within(uint64_t argument, uint64_t mode)
 	return source_lane(argument, mode) >= 0;
 }
 
-/* Of a reduction, a match or a vote. mode: 0 a predicate, 1 32 bits, 2 64 bits */
+/* Returns what a reduction, a match or a vote compares. mode: 0 a predicate, 1 32 bits, 2 64 bits */
 static uint64_t compared(uint64_t kind, uint64_t value, uint64_t mode)
 {
 	if (mode == 0) {

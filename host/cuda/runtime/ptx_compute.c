@@ -298,7 +298,7 @@ static bool holds(enum ptx_comparison how, uint64_t a, uint64_t b, unsigned type
 	return relation(a, b, type, PTX_KIND(type) == PTX_SIGNED && how < PTX_LO) & wanted[how];
 }
 
-/* Of a floating number to an integer: towards 0, to the nearest that there is. */
+/* Rounds a floating number to an integer: towards 0, to the nearest that there is. */
 static uint64_t rounded(double value, unsigned type)
 {
 	const unsigned bits = 8 * PTX_BYTES(type);

@@ -298,7 +298,7 @@ void nvw_cuda_announce(void *address, void *place, size_t n);
 void nvw_cuda_announce_to_machine(void *address, size_t n, bool is_volatile, const void *from);
 /* By now it is executed: its value goes to the place. Before anything else of a work-item, and before others run. */
 void nvw_cuda_settle(void);
-/* Of the running work-item: nobody else runs between an announcement and the end of its store. */
+/* The running work-item has this one: nobody else runs between an announcement and the end of its store. */
 extern struct nvw_cuda_pending {
 	char *address, *place; /* place NULL: to the machine */
 	size_t n;              /* 0: none */

@@ -151,7 +151,7 @@ static void report_stuck(void)
 	}
 }
 
-/* Of a kernel that was ended. */
+/* Forgets the groups of a kernel that was ended. */
 static void forget_groups(void)
 {
 	while (nvw_cuda_running.ring) {

@@ -46,8 +46,8 @@ struct args {
 	uint64_t scratchpad_bytes;
 };
 
-/* Of the rest: rows of L that lie left of a block, columns of U above it. Of the diagonal and the perimeter:
- * the diagonal block, as "rows", and the rows of L that the work-items of the group solve. */
+/* The rest has rows of L that lie left of a block, and columns of U above it. The diagonal and the perimeter
+ * have the diagonal block, as "rows", and the rows of L that the work-items of the group solve. */
 struct scratchpad {
 	float rows[BLOCK][BLOCK], columns[BLOCK][BLOCK];
 	float solved[][BLOCK];

@@ -198,7 +198,7 @@ static inline bool is_inside(struct block b, uint64_t i, uint64_t *ret_y, uint64
 	return *ret_y < b.rows && *ret_x < b.columns;
 }
 
-/* Of the coefficients nobody needs those to the north and to the west. */
+/* Nobody needs the coefficients to the north and to the west. */
 static void keep_block(const struct args *a, const float *from, struct block b, bool all)
 {
 	struct scratchpad *const pad = a->scratchpads + nvw_group_id();

@@ -11,7 +11,7 @@ struct maker {
 	struct history *h;
 	struct nvw_random r;
 	/*
-	 * Of each item: what it still does, last first: lines of stores and barriers, 0: an acknowledgement.
+	 * Each item has what it still does, last first: lines of stores and barriers, 0: an acknowledgement.
 	 */
 	unsigned program[ITEMS][16], left[ITEMS];
 	unsigned wi[ITEMS], wg[ITEMS];

@@ -108,7 +108,7 @@ static void kernel(const void *args)
 	read_by[me] = hash;
 }
 
-/* Of kinds from first to last. */
+/* Draws operations of kinds from first to last. */
 static struct program draw(struct nvw_random *r, enum kind first, enum kind last)
 {
 	struct program p = {.threads = 2 + (unsigned)nvw_random_below(r, 2), .count = 3};
@@ -330,7 +330,7 @@ TEST(all_results_and_orders_are_found_where_caches_hide_nothing)
 	expect_same("no-l1", LOAD, many(50));
 }
 
-/* Of programs without data races: what loads return there depends on no other order. */
+/* The programs have no data races: what loads return there depends on no other order. */
 TEST(all_results_and_orders_are_found_with_caches)
 {
 	expect_same("vi", ATOMIC_LOAD, many(25));

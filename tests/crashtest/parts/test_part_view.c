@@ -117,7 +117,7 @@ static struct nvw_pool_geometry geometry_of(const struct ct_bench *b)
 	return g;
 }
 
-/* Of each two and of all together: the view restores what recovery restores last. */
+/* The view of each two, and of all together, restores what recovery restores last. */
 TEST(of_several_entries_that_restore_a_word_the_view_takes_recovery_s)
 {
 	struct nvw_workload w = nvw_workload_queue;

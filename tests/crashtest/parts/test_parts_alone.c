@@ -135,7 +135,7 @@ static unsigned say(struct rig *r, uint64_t bytes, uint64_t ret_said[SAID_MAX])
 	return n;
 }
 
-/* Of instants after a crowd, those with troubles. */
+/* Counts the instants after a crowd that have troubles. */
 static unsigned troubles_after_a_crowd(const uint64_t *all, const uint64_t *bounded, unsigned n)
 {
 	unsigned crowds = 0, after = 0;

@@ -99,7 +99,7 @@ static void wrong_scopes_fences_and_locks_are_told_and_right_ones_are_not(void *
 	assert_output_has("times, scope mismatch\n");
 }
 
-/* Of any scope, of however many work-items. */
+/* The fence has any scope, and there are any number of work-items. */
 static void a_fence_races_with_nothing_and_orders_nothing_by_itself(void **state)
 {
 	static const char *const models[] = {"races", "races:hrf", "races:drf"};

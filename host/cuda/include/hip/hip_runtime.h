@@ -28,7 +28,7 @@
 		kernel<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__); \
 	} while (0)
 
-/* Of AMD's devices: 64 cycles each, at 1 GHz. A function, because programs declare it, too. */
+/* AMD's devices take 64 cycles each, at 1 GHz. It is a function, because programs declare it, too. */
 extern "C" __forceinline__ __device__ void __builtin_amdgcn_s_sleep(int n)
 {
 	__nanosleep(64u * (unsigned)n);
