@@ -74,7 +74,7 @@ static struct ct_result run_under(const struct shipped *s, enum ct_mode mode, en
 {
 	static struct ct_result result;
 	const struct ct_options options = {
-		.mode = mode, .model = model, .states = states, .seed = 1, .jobs = 2, .whole = true};
+		.mode = mode, .model = model, .states = states, .seed = 1, .jobs = 1, .whole = true};
 	struct emu_config config;
 	struct nvw_options *values;
 	int r;
@@ -389,7 +389,7 @@ static void self_test_on(const struct nvw_workload *workload, const char *machin
 	skip_test("the self-test of %s: it takes minutes with sanitizers", workload->name);
 #endif
 	/* That a bug is found is all that is asked: a job ends with its first finding. */
-	const struct ct_options options = {.seed = 1, .jobs = 2, .stop_after = 1};
+	const struct ct_options options = {.seed = 1, .jobs = 1, .stop_after = 1};
 	struct ct_self_test sum;
 	struct emu_config config;
 	unsigned mutations = 0;
