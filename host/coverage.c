@@ -121,15 +121,14 @@ static bool are_one(const struct host_statement *a, const struct host_statement 
 }
 
 /* False: it is no statement of the program's own source, or there is no memory for it. behind: it. */
-static bool find_place(Dwfl *dwfl, uint64_t behind, struct found *f)
+static bool find_place(const struct nvw__functions *functions, uint64_t behind, struct found *f)
 {
 	const Dwarf_Addr address = behind - 1; /* of the call */
-	Dwfl_Module *const module = dwfl_addrmodule(dwfl, address);
 	struct nvw__place place;
 	bool through_library;
 
-	if (module == NULL || !nvw__own_place_of(module, address, &place, &through_library) ||
-		place.line <= 0 || (f->site.is_branch && through_library) ||
+	if (!nvw__own_place_in(functions, address, &place, &through_library) || place.line <= 0 ||
+		(f->site.is_branch && through_library) ||
 		strncmp(place.function, LAUNCH, strlen(LAUNCH)) == 0) {
 		return false;
 	}
@@ -161,7 +160,8 @@ static struct site site_of(const struct host_marked *m, uint64_t marked, uint64_
 }
 
 /* The sites of an object, each with its place. */
-static unsigned find_all(Dwfl *dwfl, const struct host_marked *m, const Elf_Data *data, struct found *all)
+static unsigned find_all(const struct nvw__functions *functions, const struct host_marked *m,
+	const Elf_Data *data, struct found *all)
 {
 	const uint8_t *const bytes = data->d_buf;
 	unsigned n = 0;
@@ -172,7 +172,7 @@ static unsigned find_all(Dwfl *dwfl, const struct host_marked *m, const Elf_Data
 
 		f->site = site_of(m, marked, known, bytes[at + 16]);
 		n += f->site.executed != UINT64_MAX &&
-		     find_place(dwfl, is_code(m, marked) ? marked : known, f);
+		     find_place(functions, is_code(m, marked) ? marked : known, f);
 	}
 	return n;
 }
@@ -211,13 +211,16 @@ static int read_object(Dwfl *dwfl, struct host_covered_object *o)
 		return 0; /* its debug information was stripped: nothing is known */
 	}
 	struct found *const all = calloc(data->d_size / NVWAVE_CC_SITE_BYTES + 1, sizeof *all);
+	struct nvw__functions functions;
 
-	if (all == NULL) {
+	if (all == NULL || !nvw__find_functions(module, &functions)) {
+		free(all);
 		return no_memory();
 	}
-	const unsigned n = find_all(dwfl, &o->is, data, all);
+	const unsigned n = find_all(&functions, &o->is, data, all);
 	const int error = keep_all(o, all, n);
 
+	nvw__functions_free(&functions);
 	free(all);
 	return error;
 }
@@ -341,13 +344,8 @@ static struct host_statement *statement_at(struct host_coverage *c, const char *
 
 static int meet_site(struct host_coverage *c, struct logged *l, const struct nvw_log_record *r)
 {
-	const uint64_t room = l->room;
-
 	if (!NVW_ROOM(l->at, l->room, (uint64_t)r->site.id + 1)) {
 		return no_memory();
-	}
-	for (uint64_t i = room; i < l->room; i++) {
-		l->at[i] = NULL;
 	}
 	l->at[r->site.id] = statement_at(c, r->site.file, r->site.line);
 	return 0;

@@ -5,18 +5,22 @@
  * libdw finds the compilation unit of an address in an index (.debug_aranges), which clang does not write.
  * For an address that is not in the index it may find a neighbour, so the unit is asked whether the address
  * is its own; else all units are searched.
+ *
+ * libdw searches a whole unit for the functions of an address. For many addresses those that have code are
+ * found once.
  */
 #include <dwarf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "core/bounds.h"
 
 #include "demangle.h"
 #include "place.h"
 
-enum { FRAMES_MAX = 16 };
+enum { FRAMES_MAX = 16, SCOPES_MAX = 64 };
 
 /* The compilation unit of an address, with or without an index. An index that lacks it may name a
  * neighbour. */
@@ -116,6 +120,31 @@ static void add_place(const struct nvw__place *here, struct nvw__place *ret_plac
 	}
 }
 
+/* The functions of an address, which is here, innermost first. */
+static unsigned frames_from(Dwarf_Die *unit, struct nvw__place here, Dwarf_Die *scopes, int count,
+	struct nvw__place *ret_places, unsigned capacity)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < count && n < capacity; i++) {
+		const int tag = dwarf_tag(&scopes[i]);
+
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
+			continue;
+		}
+		own_name(&scopes[i], &here);
+		here.scope = scopes[i];
+		add_place(&here, &ret_places[n++]);
+		if (tag == DW_TAG_subprogram || !caller_of(unit, &scopes[i], &here)) {
+			break;
+		}
+	}
+	if (n == 0) {
+		add_place(&here, &ret_places[n++]);
+	}
+	return n;
+}
+
 /* The address and the functions that it was inlined in, innermost first. 0: no debug information. */
 static unsigned frames_of(
 	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_places, unsigned capacity)
@@ -132,26 +161,10 @@ static unsigned frames_of(
 	 * where it is called. */
 	const int found = dwarf_getscopes(unit, address - bias, &innermost);
 	const int count = found > 0 ? dwarf_getscopes_die(&innermost[0], &scopes) : 0;
-	unsigned n = 0;
+	const unsigned n = frames_from(unit, here, scopes, count, ret_places, capacity);
 
-	for (int i = 0; i < count && n < capacity; i++) {
-		const int tag = dwarf_tag(&scopes[i]);
-
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) {
-			continue;
-		}
-		own_name(&scopes[i], &here);
-		here.scope = scopes[i];
-		add_place(&here, &ret_places[n++]);
-		if (tag == DW_TAG_subprogram || !caller_of(unit, &scopes[i], &here)) {
-			break;
-		}
-	}
 	free(scopes);
 	free(innermost);
-	if (n == 0) {
-		add_place(&here, &ret_places[n++]);
-	}
 	return n;
 }
 
@@ -206,13 +219,150 @@ unsigned nvw__places_of(
 	return 0;
 }
 
-bool nvw__own_place_of(
-	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_place, bool *ret_through_library)
+static bool own_place(const struct nvw__place *frames, unsigned count, struct nvw__place *ret_place,
+	bool *ret_through_library)
 {
-	struct nvw__place frames[FRAMES_MAX] = {{.file = NULL}};
-	const unsigned count = frames_of(module, address, frames, FRAMES_MAX), own = own_frame(frames, count);
+	const unsigned own = own_frame(frames, count);
 
 	*ret_place = frames[own];
 	*ret_through_library = own > 0;
 	return count > 0 && !frames[own].library && frames[own].scope.addr != NULL;
+}
+
+bool nvw__own_place_of(
+	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_place, bool *ret_through_library)
+{
+	struct nvw__place frames[FRAMES_MAX] = {{.file = NULL}};
+	const unsigned count = frames_of(module, address, frames, FRAMES_MAX);
+
+	return own_place(frames, count, ret_place, ret_through_library);
+}
+
+/* ---- Many addresses of a module -------------------------------------------------------------------- */
+
+/* A function, or a piece of one: its code is [begin, end). */
+struct nvw__function {
+	Dwarf_Addr begin, end;
+	Dwarf_Die die, unit;
+};
+
+static bool add_function(struct nvw__functions *f, Dwarf_Die *die, const Dwarf_Die *unit)
+{
+	Dwarf_Addr base, begin, end;
+
+	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
+		if (begin <= 1) {
+			continue; /* the linker has left it out */
+		}
+		if (!NVW_ROOM(f->at, f->room, f->count + 1)) {
+			return false;
+		}
+		f->at[f->count++] = (struct nvw__function){begin, end, *die, *unit};
+	}
+	return true;
+}
+
+/* All that are described below. */
+static bool add_functions(struct nvw__functions *f, Dwarf_Die *below, const Dwarf_Die *unit)
+{
+	Dwarf_Die die;
+
+	for (int error = dwarf_child(below, &die); error == 0; error = dwarf_siblingof(&die, &die)) {
+		if (dwarf_tag(&die) == DW_TAG_subprogram && !add_function(f, &die, unit)) {
+			return false;
+		}
+		if (dwarf_haschildren(&die) && !add_functions(f, &die, unit)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct nvw__function *const f = a, *const g = b;
+
+	return (f->begin > g->begin) - (f->begin < g->begin);
+}
+
+bool nvw__find_functions(Dwfl_Module *module, struct nvw__functions *ret_functions)
+{
+	struct nvw__functions f = {.at = NULL};
+
+	for (Dwarf_Die *unit = NULL; (unit = dwfl_module_nextcu(module, unit, &f.bias)) != NULL;) {
+		if (!add_functions(&f, unit, unit)) {
+			nvw__functions_free(&f);
+			return false;
+		}
+	}
+	if (f.count > 0) {
+		qsort(f.at, f.count, sizeof *f.at, by_begin);
+	}
+	*ret_functions = f;
+	return true;
+}
+
+void nvw__functions_free(struct nvw__functions *f)
+{
+	free(f->at);
+	*f = (struct nvw__functions){.at = NULL};
+}
+
+static int by_code(const void *key, const void *element)
+{
+	const Dwarf_Addr address = *(const Dwarf_Addr *)key;
+	const struct nvw__function *const f = element;
+
+	if (address < f->begin) {
+		return -1;
+	}
+	return address >= f->end;
+}
+
+/* What has the address of the descriptions below: a block, or an inlined function. */
+static bool find_scope(Dwarf_Die *below, Dwarf_Addr address, Dwarf_Die *ret_die)
+{
+	for (int error = dwarf_child(below, ret_die); error == 0; error = dwarf_siblingof(ret_die, ret_die)) {
+		if (dwarf_haspc(ret_die, address) == 1) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Innermost first. */
+static int scopes_in(const Dwarf_Die *function, Dwarf_Addr address, Dwarf_Die ret_scopes[SCOPES_MAX])
+{
+	Dwarf_Die *const end = ret_scopes + SCOPES_MAX, *at = end - 1;
+	Dwarf_Die inner;
+
+	*at = *function;
+	while (at > ret_scopes && find_scope(at, address, &inner)) {
+		*--at = inner;
+	}
+	memmove(ret_scopes, at, (size_t)(end - at) * sizeof *at);
+	return (int)(end - at);
+}
+
+bool nvw__own_place_in(const struct nvw__functions *f, Dwarf_Addr address, struct nvw__place *ret_place,
+	bool *ret_through_library)
+{
+	const Dwarf_Addr at = address - f->bias;
+	const struct nvw__function *const in =
+		f->count > 0 ? bsearch(&at, f->at, f->count, sizeof *f->at, by_code) : NULL;
+	struct nvw__place frames[FRAMES_MAX] = {{.file = NULL}}, here = {.file = NULL};
+	Dwarf_Die scopes[SCOPES_MAX];
+
+	if (in == NULL) {
+		return false;
+	}
+	here.unit = in->unit;
+	if (!line_of(&here.unit, at, &here)) {
+		return false;
+	}
+	Dwarf_Die unit = in->unit;
+	const int count = scopes_in(&in->die, at, scopes);
+
+	return own_place(frames, frames_from(&unit, here, scopes, count, frames, FRAMES_MAX), ret_place,
+		ret_through_library);
 }

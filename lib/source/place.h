@@ -4,6 +4,7 @@
 #define LIB_SOURCE_PLACE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <elfutils/libdwfl.h>
 
@@ -36,5 +37,20 @@ unsigned nvw__places_of(
  * of a library. False: without debug information, or all of the code there is a library's. */
 bool nvw__own_place_of(
 	Dwfl_Module *module, Dwarf_Addr address, struct nvw__place *ret_place, bool *ret_through_library);
+
+/* The functions of a module, found once, for many addresses: to be freed, before the module is closed. */
+struct nvw__functions {
+	struct nvw__function *at;
+	uint64_t count, room;
+	Dwarf_Addr bias;
+};
+
+/* False: no memory. */
+bool nvw__find_functions(Dwfl_Module *module, struct nvw__functions *ret_functions);
+void nvw__functions_free(struct nvw__functions *functions);
+
+/* As nvw__own_place_of(). */
+bool nvw__own_place_in(const struct nvw__functions *functions, Dwarf_Addr address,
+	struct nvw__place *ret_place, bool *ret_through_library);
 
 #endif

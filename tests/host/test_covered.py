@@ -91,6 +91,12 @@ text = crash("gcc2", "put", "--html=page")
 ok("executed: %d of the %d instrumented statements that store, flush or fence, in 3 of 9 functions; 3 of them, in 2 functions, reached a mapped file"
    % (report["executed"], report["statements"]) in text and "all of never (covered.c:" in text and
    "all of never (covered.c:" in read("page"), "text_and_page_say_so", text)
+count = report["branches"]
+one_way = [line for line, modes in ways.items() if modes.get("put") == 1]
+marked = [int(n) for n in re.findall(r'<span class="one-way"> *(\d+) .*one way</span>', read("page").replace("</span>", "</span>\n"))]
+ok("branches there, as compiled: %d of %d went both ways, %d one way," % (count["both_ways"], count["count"], count["one_way"]) in text and
+   "wrap (covered.c:%s)" % ", ".join(map(str, sorted(one_way))) in text and [n for n in marked if n < main] == sorted(one_way),
+   "text_and_page_name_the_lines_of_branches_that_went_one_way", text, marked)
 
 subprocess.run(["cc", "-O1", "-o", "plain", source, "-lpmem"], check=True)
 status, out, err = run("crash", "--exec=./plain pool put", "--image=pool", "--check=true", "--output-format=json", "--coverage=none")
