@@ -583,79 +583,113 @@ static void wait_while_held(struct ct_shared *s)
 	s->held = 0;
 }
 
+/* The instant at hand, while its states are tested. */
+struct instant {
+	uint64_t draws, all_draws;   /* all_draws: those without parts */
+	uint64_t failing, symmetric; /* states, before it */
+	bool by_parts;               /* parts stand for the states that are not drawn */
+};
+
+static int begin_instant(struct range *r, uint64_t draw)
+{
+	struct ct_medium *const m = r->medium;
+
+	NVW_TRY(make_room(r));
+	r->shared->instant = m->instant;
+	r->shared->next = draw;
+	r->shared->time_ps = m->time_ps;
+	r->here = &r->plan->interval[m->instant - 1];
+	m->image.reads = r->tracked;
+	return m->image.reads != NULL ? ct_reads_at(&r->reads, m) : 0;
+}
+
+/* How many of these are to be drawn: none if a tree of what is read has exhausted the instant. */
+static uint64_t draws_wanted(struct range *r, uint64_t draw, uint64_t draws, bool by_parts)
+{
+	if (r->e->options.parts_alone) {
+		return 0;
+	}
+	if (by_parts) {
+		return guards(r, draws);
+	}
+	if (draws == 0 || draw != 0 || r->shared->no_tree == r->medium->instant || !try_tree(r, draws)) {
+		return draws;
+	}
+	r->shared->by_reads += !ct_plan_exhausts(r->plan, r->medium->instant);
+	r->shared->unread += states_spared(r, draws);
+	r->here->unread += (uint32_t)states_spared(r, draws);
+	r->here->exhausted = true;
+	return 0;
+}
+
+/* Returns the first draw that it has not tested. Parts that have missed a failing state stand for nothing. */
+static uint64_t test_draws(struct range *r, struct instant *i, uint64_t draw)
+{
+	for (; draw < i->draws && !is_over(r) && !is_settled(r); draw++) {
+		test_state(r, draw);
+		r->shared->next = draw + 1;
+		wait_while_held(r->shared);
+		if (i->by_parts && r->shared->failing > i->failing) {
+			r->shared->parts.missed++;
+			i->by_parts = false;
+			i->draws = i->all_draws;
+		}
+	}
+	return draw;
+}
+
+static bool has_exhausted(const struct range *r, const struct instant *i, bool settled)
+{
+	if (i->by_parts || r->here->exhausted) {
+		return true;
+	}
+	return !settled && r->here->undecided == 0 && !r->e->options.parts_alone &&
+	       ct_plan_exhausts(r->plan, r->medium->instant) && !r->medium->inexact &&
+	       r->shared->symmetric == i->symmetric;
+}
+
+/* Tests the states of the instant at hand, from this draw on. */
+static int test_instant(struct range *r, uint64_t draw)
+{
+	struct ct_medium *const m = r->medium;
+
+	NVW_TRY(begin_instant(r, draw));
+	struct instant i = {.all_draws = ct_plan_draws(r->plan, m),
+		.failing = r->shared->failing,
+		.symmetric = r->shared->symmetric};
+
+	i.by_parts = try_parts(r);
+	NVW_TRY(r->error);
+	i.draws = draws_wanted(r, draw, i.all_draws, i.by_parts);
+	if (r->e->robust == NULL) {
+		m->image.reads = NULL; /* recording reads has a cost: only for trees */
+	}
+	r->alike = 0;
+	const uint64_t next = test_draws(r, &i, draw);
+	const bool settled = next < i.draws && !is_over(r);
+
+	if (settled && m->instant >= r->first) {
+		r->shared->settled += i.draws - next;
+	}
+	confirm_parts(r);
+	if (!is_over(r) && m->instant >= r->first) {
+		r->here->by_parts = i.by_parts;
+		r->here->exhausted = has_exhausted(r, &i, settled);
+	}
+	return r->error;
+}
+
 static int test_range(struct range *r, uint64_t draw, uint64_t last)
 {
-	struct ct_medium *m = r->medium;
 	int error = 1;
 
 	while (error == 1) {
-		NVW_TRY(make_room(r));
-		r->shared->instant = m->instant;
-		r->shared->next = draw;
-		r->shared->time_ps = m->time_ps;
-		r->here = &r->plan->interval[m->instant - 1];
-		uint64_t draws = ct_plan_draws(r->plan, m);
-
-		m->image.reads = r->tracked;
-		if (m->image.reads != NULL) {
-			NVW_TRY(ct_reads_at(&r->reads, m));
-		}
-		const uint64_t symmetric = r->shared->symmetric, failing = r->shared->failing;
-		const uint64_t all_draws = draws;
-		bool by_parts = try_parts(r);
-
-		if (r->error) {
-			return r->error;
-		}
-		if (r->e->options.parts_alone) {
-			draws = 0;
-		} else if (by_parts) {
-			draws = guards(r, draws);
-		}
-		if (!by_parts && draws > 0 && draw == 0 && r->shared->no_tree != m->instant &&
-			try_tree(r, draws)) {
-			r->shared->by_reads += !ct_plan_exhausts(r->plan, m->instant);
-			r->shared->unread += states_spared(r, draws);
-			r->here->unread += (uint32_t)states_spared(r, draws);
-			r->here->exhausted = true;
-			draws = 0;
-		}
-		if (r->e->robust == NULL) {
-			m->image.reads = NULL; /* recording reads has a cost: only for trees */
-		}
-		r->alike = 0;
-		for (; draw < draws && !is_over(r) && !is_settled(r); draw++) {
-			test_state(r, draw);
-			r->shared->next = draw + 1;
-			wait_while_held(r->shared);
-			if (by_parts && r->shared->failing > failing) {
-				r->shared->parts.missed++;
-				by_parts = false;
-				draws = all_draws;
-			}
-		}
-		const bool settled = draw < draws && !is_over(r);
-
-		if (settled && m->instant >= r->first) {
-			r->shared->settled += draws - draw;
-		}
-		confirm_parts(r);
-		if (is_over(r)) {
-			return r->error;
-		}
-		if (m->instant >= r->first) {
-			r->here->by_parts = by_parts;
-			r->here->exhausted =
-				by_parts || r->here->exhausted ||
-				(!settled && r->here->undecided == 0 && !r->e->options.parts_alone &&
-					ct_plan_exhausts(r->plan, m->instant) && !m->inexact &&
-					r->shared->symmetric == symmetric);
-		}
-		draw = 0;
-		if (m->instant >= last) {
+		NVW_TRY(test_instant(r, draw));
+		if (is_over(r) || r->medium->instant >= last) {
 			return 0;
 		}
-		error = ct_medium_next(m);
+		draw = 0;
+		error = ct_medium_next(r->medium);
 	}
 	return error;
 }
