@@ -23,7 +23,7 @@ nvw__issue_at:
 	cmpq	emu_now + EMU_NOW_FLOOR(%rip), %rsp
 	jb	3f
 
-	/* Goes on at rcx, with the stack pointer as it is. */
+	/* Goes on at rcx, with the stack pointer as it is. Mostly the next lane is the neighbour, and all that is the lane's moves on by one. */
 1:	movq	emu_now + EMU_NOW_FIBER(%rip), %rdi
 	movq	%rbx, (%rdi)
 	movq	%rbp, 8(%rdi)
@@ -33,27 +33,15 @@ nvw__issue_at:
 	movq	%r15, 40(%rdi)
 	movq	%rsp, EMU_FIBER_SP(%rdi)
 	movq	%rcx, EMU_FIBER_IP(%rdi)
-	movq	emu_now + EMU_NOW_TO_RUN(%rip), %rdx
-	leaq	emu_now + EMU_NOW_ENGINE(%rip), %rdi
-	bsfq	%rdx, %rax
-	jz	2f			/* the turn is over */
-	leaq	-1(%rdx), %rsi
-	andq	%rdx, %rsi
-	movq	%rsi, emu_now + EMU_NOW_TO_RUN(%rip)
-	movq	%rax, emu_now + EMU_NOW_LANE(%rip)
 	movq	emu_now + EMU_NOW_STACK_BYTES(%rip), %rsi
-	imulq	%rax, %rsi
-	movq	emu_now + EMU_NOW_LIMIT_0(%rip), %rdi
-	addq	%rsi, %rdi
-	movq	%rdi, %fs:EMU_FIBER_LIMIT
-	addq	emu_now + EMU_NOW_FLOOR_0(%rip), %rsi
-	movq	%rsi, emu_now + EMU_NOW_FLOOR(%rip)
-	movq	emu_now + EMU_NOW_WAVEFRONT(%rip), %rdx
-	movq	nvw__self@GOTPCREL(%rip), %rsi
-	leaq	(%rdx, %rax, 8), %rdi
-	movq	%rdi, (%rsi)
-	shlq	$EMU_FIBER_SHIFT, %rax
-	leaq	EMU_WAVEFRONT_FIBERS(%rdx, %rax), %rdi
+	movq	nvw__self@GOTPCREL(%rip), %rax
+	shrq	emu_now + EMU_NOW_TO_RUN(%rip)
+	jnc	4f
+	incq	emu_now + EMU_NOW_LANE(%rip)
+	addq	$8, (%rax)
+	addq	$1 << EMU_FIBER_SHIFT, %rdi
+5:	addq	%rsi, emu_now + EMU_NOW_FLOOR(%rip)
+	addq	%rsi, %fs:EMU_FIBER_LIMIT
 	movq	%rdi, emu_now + EMU_NOW_FIBER(%rip)
 	cmpb	$0, emu_now + EMU_NOW_COLD(%rip)
 	je	2f
@@ -68,6 +56,24 @@ nvw__issue_at:
 	movq	40(%rdi), %r15
 	movq	EMU_FIBER_SP(%rdi), %rsp
 	jmpq	*EMU_FIBER_IP(%rdi)
+
+	/* The neighbour does not run in this turn: the next lane that does, or the engine. */
+4:	movq	emu_now + EMU_NOW_TO_RUN(%rip), %rdx
+	leaq	emu_now + EMU_NOW_ENGINE(%rip), %rdi
+	bsfq	%rdx, %rcx
+	jz	2b			/* the turn is over */
+	shrq	%cl, %rdx
+	shrq	%rdx
+	movq	%rdx, emu_now + EMU_NOW_TO_RUN(%rip)
+	addq	$2, %rcx
+	addq	%rcx, emu_now + EMU_NOW_LANE(%rip)
+	imulq	%rcx, %rsi
+	leaq	(, %rcx, 8), %rdx
+	addq	%rdx, (%rax)
+	shlq	$EMU_FIBER_SHIFT, %rcx
+	movq	emu_now + EMU_NOW_FIBER(%rip), %rdi
+	addq	%rcx, %rdi
+	jmp	5b
 #endif
 
 	/* As a call of the function in C, with a stack that it may use. */

@@ -18,18 +18,13 @@
 #define EMU_NOW_FIBER       0
 #define EMU_NOW_TO_RUN      8
 #define EMU_NOW_FLOOR       16
-#define EMU_NOW_FLOOR_0     24
 #define EMU_NOW_STACK_BYTES 32
-#define EMU_NOW_WAVEFRONT   40
 #define EMU_NOW_LANE        48
 #define EMU_NOW_COLD        56
-#define EMU_NOW_LIMIT_0     64
 #define EMU_NOW_BY_CALL     72
 #define EMU_NOW_ENGINE      80
 
-/* struct emu_wavefront */
-#define EMU_WAVEFRONT_FIBERS 2560
-#define EMU_STACKS_AHEAD     3
+#define EMU_STACKS_AHEAD 3
 
 #ifndef __ASSEMBLER__
 
@@ -41,7 +36,7 @@ struct nvw_machine;
 /* The running work-item. A process runs one emulation at a time, on one thread. */
 extern struct emu_now {
 	struct emu_fiber *fiber;
-	uint64_t to_run;   /* lanes still to run in this turn */
+	uint64_t to_run;   /* lanes still to run in this turn, from the one behind the running one on */
 	uintptr_t floor;   /* what is rare happens to a request of the running lane whose stack goes deeper */
 	uintptr_t floor_0; /* of lane 0 */
 	uint64_t stack_bytes;

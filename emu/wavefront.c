@@ -96,18 +96,18 @@ static const struct emu_fiber *next_context(void)
 {
 	struct emu_wavefront *const wf = emu_now.wavefront;
 	const uint64_t lanes = emu_now.to_run;
-	unsigned lane;
+	uint64_t lane;
 
 	if (!lanes) {
 		emu_fiber_announce(emu_now.engine_stack, emu_now.engine_stack_bytes);
 		return &emu_now.engine;
 	}
-	lane = (unsigned)__builtin_ctzll(lanes);
-	emu_now.to_run = lanes & (lanes - 1);
+	lane = emu_now.lane + 1 + (unsigned)__builtin_ctzll(lanes);
+	emu_now.to_run = lanes >> __builtin_ctzll(lanes) >> 1;
 	emu_now.lane = lane;
 	emu_now.floor = emu_now.floor_0 + lane * emu_now.stack_bytes;
 	emu_fiber_limit(emu_now.limit_0 + lane * emu_now.stack_bytes);
-	nvw__self = emu_request(wf, lane);
+	nvw__self = emu_request(wf, (unsigned)lane);
 	emu_fiber_announce(stack_bottom(emu_now.machine, wf, lane), emu_now.machine->exec.stack_bytes);
 	return emu_now.fiber = &wf->fibers[lane];
 }
@@ -119,16 +119,11 @@ static const struct emu_fiber *next_context(void)
 AT(struct emu_now, fiber, EMU_NOW_FIBER);
 AT(struct emu_now, to_run, EMU_NOW_TO_RUN);
 AT(struct emu_now, floor, EMU_NOW_FLOOR);
-AT(struct emu_now, floor_0, EMU_NOW_FLOOR_0);
-AT(struct emu_now, limit_0, EMU_NOW_LIMIT_0);
 AT(struct emu_now, stack_bytes, EMU_NOW_STACK_BYTES);
-AT(struct emu_now, wavefront, EMU_NOW_WAVEFRONT);
 AT(struct emu_now, lane, EMU_NOW_LANE);
 AT(struct emu_now, cold, EMU_NOW_COLD);
 AT(struct emu_now, by_call, EMU_NOW_BY_CALL);
 AT(struct emu_now, engine, EMU_NOW_ENGINE);
-AT(struct emu_wavefront, requests, 0);
-AT(struct emu_wavefront, fibers, EMU_WAVEFRONT_FIBERS);
 AT(struct emu_fiber, sp, EMU_FIBER_SP);
 AT(struct emu_fiber, ip, EMU_FIBER_IP);
 _Static_assert(sizeof(struct emu_fiber) == 1 << EMU_FIBER_SHIFT, "size");
@@ -295,6 +290,7 @@ extern inline void emu_wavefront_run(struct nvw_machine *m, struct emu_wavefront
 	if (m->inserted.count > 0) {
 		emu_now.floor_0 += ALWAYS_RARE; /* requests may meet barriers that the source does not have */
 	}
+	emu_now.lane = UINT64_MAX; /* lane 0 is behind it */
 	emu_now.to_run = wf->runnable;
 	wf->posted |= wf->runnable;
 	wf->runnable = 0;
