@@ -138,7 +138,7 @@ lto_build() {
 }
 
 readers_with_tsan() {
-	set_up build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false && build build-tsan tests/test_host-readers &&
+	set_up build-tsan -Doptimization=1 -Db_sanitize=thread -Db_lto=false -Dc_args=-g1 && build build-tsan tests/test_host-readers &&
 		nice build-tsan/tests/test_host-readers
 }
 
@@ -156,8 +156,9 @@ other_builds=$!
 # The command, too, ends at its first fault: by itself the undefined sanitizer only prints.
 export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 # Sanitized code makes gcc warn of what is not there; the other builds have warnings as errors. A higher level of
-# optimisation would take twice as long to compile as it would save in the tests.
-build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined
+# optimisation would take twice as long to compile as it would save in the tests. Variables in the debugging information
+# and checks of objects' sizes, which the address sanitizer does as well, would make a third more to compile.
+build_and_test build-sanitize "$sanitized" -Dbuildtype=debug -Doptimization=1 -Db_lto=false -Db_sanitize=address,undefined "-Dc_args=-g1 -fno-sanitize=object-size"
 if [ "$faults" = --all ]; then
 	one_of "fuzz targets" tests/fuzz/fuzz.sh
 	one_of "causes of all seeded bugs" tests/crashtest/causes.py --own --states=1000 --least=95 --nvwave build-release/cli/nvwave --tree .
