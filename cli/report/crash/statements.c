@@ -212,7 +212,7 @@ static void print_branches(const struct ct_coverage *c, FILE *to)
 	if (c->branches == 0) {
 		return;
 	}
-	fprintf(to, "branches there, as compiled: %u of %u went both ways, %u one way, %u were never met\n",
+	fprintf(to, "branches there, as compiled: %u of %u went both ways, %u one way, %u never met\n",
 		c->branches_both, c->branches, c->branches_one,
 		c->branches - c->branches_both - c->branches_one);
 	if (c->branches_one == 0) {
