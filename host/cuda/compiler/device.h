@@ -23,6 +23,8 @@ struct device {
 bool translate_ptx(struct device *d);
 /* Before the optimizer: shared and device variables go into their sections, dynamic shared memory becomes the runtime's. */
 void place_variables(struct device *d);
+/* Before it: conversions and shifts have the results that GPUs give. */
+void define_numbers(struct device *d);
 /* Before it: calls of the runtime stay as many as they are, each with its place in the source. */
 void keep_calls_apart(struct device *d);
 /* Behind it: announces what the thread sanitizer leaves out, and has functions ask for their stack. */

@@ -37,6 +37,7 @@ static bool change(struct device *d, char **arguments)
 {
 	if (strcmp(arguments[0], "before") == 0) {
 		place_variables(d);
+		define_numbers(d);
 		keep_calls_apart(d);
 		return translate_ptx(d);
 	}

@@ -83,38 +83,25 @@ NVW_CUDA_DEVICE float __frsqrt_rn(float a)
 	return (float)(1 / __builtin_sqrt((double)a));
 }
 
-/* A value outside of the type becomes its end, and what is no number 0. */
-template <class T> NVW_CUDA_DEVICE T nvw_cuda_to_integer(double a)
-{
-	const T most = (T)~0 < 0 ? (T)(~0ull >> (65 - 8 * sizeof(T))) : (T)~0ull,
-		least = (T)~0 < 0 ? -most - 1 : 0;
-
-	if (a != a) {
-		return 0;
+/* The compiler has casts end at the type's ends. */
+#define NVW_CUDA_TO_INTEGER_BY(mode, by, name, from, type) \
+	NVW_CUDA_DEVICE type name##_##mode(from a)         \
+	{                                                  \
+		return (type)__builtin_##by(a);            \
 	}
-	if (a <= (double)least) {
-		return least;
-	}
-	return a >= (double)most ? most : (T)a;
-}
-#define NVW_CUDA_TO_INTEGER_BY(mode, by, name, from, type)           \
-	NVW_CUDA_DEVICE type name##_##mode(from a)                   \
-	{                                                            \
-		return nvw_cuda_to_integer<type>(__builtin_##by(a)); \
-	}
-#define NVW_CUDA_TO_INTEGER(name, from, type)               \
-	NVW_CUDA_TO_INTEGER_BY(rn, rint, name, from, type)  \
-	NVW_CUDA_TO_INTEGER_BY(rd, floor, name, from, type) \
-	NVW_CUDA_TO_INTEGER_BY(ru, ceil, name, from, type)  \
-	NVW_CUDA_TO_INTEGER_BY(rz, trunc, name, from, type)
-NVW_CUDA_TO_INTEGER(__float2int, float, int)
-NVW_CUDA_TO_INTEGER(__float2uint, float, unsigned)
-NVW_CUDA_TO_INTEGER(__float2ll, float, long long)
-NVW_CUDA_TO_INTEGER(__float2ull, float, unsigned long long)
-NVW_CUDA_TO_INTEGER(__double2int, double, int)
-NVW_CUDA_TO_INTEGER(__double2uint, double, unsigned)
-NVW_CUDA_TO_INTEGER(__double2ll, double, long long)
-NVW_CUDA_TO_INTEGER(__double2ull, double, unsigned long long)
+#define NVW_CUDA_TO_INTEGER(name, from, type, f)               \
+	NVW_CUDA_TO_INTEGER_BY(rn, rint##f, name, from, type)  \
+	NVW_CUDA_TO_INTEGER_BY(rd, floor##f, name, from, type) \
+	NVW_CUDA_TO_INTEGER_BY(ru, ceil##f, name, from, type)  \
+	NVW_CUDA_TO_INTEGER_BY(rz, trunc##f, name, from, type)
+NVW_CUDA_TO_INTEGER(__float2int, float, int, f)
+NVW_CUDA_TO_INTEGER(__float2uint, float, unsigned, f)
+NVW_CUDA_TO_INTEGER(__float2ll, float, long long, f)
+NVW_CUDA_TO_INTEGER(__float2ull, float, unsigned long long, f)
+NVW_CUDA_TO_INTEGER(__double2int, double, int, )
+NVW_CUDA_TO_INTEGER(__double2uint, double, unsigned, )
+NVW_CUDA_TO_INTEGER(__double2ll, double, long long, )
+NVW_CUDA_TO_INTEGER(__double2ull, double, unsigned long long, )
 
 /* ---- Integers and halves of a double */
 

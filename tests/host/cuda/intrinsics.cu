@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Intrinsics with a rounding mode against exact residues, conversions against their definition, and parts of words against loops.
 #include <cfloat>
+#include <climits>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -136,7 +138,10 @@ static void check_floats(const floats &f, unsigned n)
 
 template <class T> static T saturated(double x, T least, T most)
 {
-	return x != x ? 0 : x <= (double)least ? least : x >= (double)most ? most : (T)x;
+	if (x != x) { // a double, or 64 bits
+		return (T)(1ull << (8 * sizeof(T) - 1));
+	}
+	return x <= (double)least ? least : x >= (double)most ? most : (T)x;
 }
 
 static void check_converted(const converted &c, unsigned n)
@@ -219,6 +224,71 @@ static void check_others()
 	}
 }
 
+// Casts and shifts beyond the type, as an H100 has done them: conversions end at the type's ends, shifts take all bits out.
+struct beyond {
+	double from;
+	int i;
+	unsigned u;
+	long long l;
+	unsigned long long ul;
+	short s;
+	unsigned char b;
+	int of_float;
+	long long wide_of_float;
+};
+static const beyond seen[] = {{NAN, INT_MIN, 1u << 31, LLONG_MIN, 1ull << 63, 0, 0, 0, LLONG_MIN},
+	{INFINITY, INT_MAX, ~0u, LLONG_MAX, ~0ull, -1, 255, INT_MAX, LLONG_MAX}, {-INFINITY, INT_MIN, 0, LLONG_MIN, 0, 0, 0, INT_MIN, LLONG_MIN},
+	{1e10, INT_MAX, ~0u, 10000000000, 10000000000, -1, 255, INT_MAX, 10000000000}, {-1, -1, 0, -1, 0, -1, 0, -1, -1},
+	{-300, -300, 0, -300, 0, -300, 0, -300, -300}, {70000, 70000, 70000, 70000, 70000, 4464, 112, 70000, 70000},
+	{3e9, INT_MAX, 3000000000, 3000000000, 3000000000, -1, 0, INT_MAX, 3000000000}};
+enum { BEYOND = sizeof seen / sizeof *seen, SHIFTS = 5 };
+
+__global__ void go_beyond(beyond *to)
+{
+	beyond *const p = to + threadIdx.x;
+	const double d = p->from;
+	const float f = (float)d;
+
+	p->i = (int)d, p->u = (unsigned)d, p->l = (long long)d, p->ul = (unsigned long long)d, p->s = (short)d, p->b = (unsigned char)d;
+	p->of_float = (int)f, p->wide_of_float = (long long)f;
+}
+
+__global__ void shift(const int *by, long long *to)
+{
+	const int n = by[threadIdx.x], x = -5;
+
+	to += 4 * threadIdx.x;
+	to[0] = x << n, to[1] = x >> n, to[2] = (unsigned)x >> n, to[3] = (long long)((unsigned long long)x >> n);
+}
+
+static void check_beyond()
+{
+	static const int by[SHIFTS] = {3, 31, 32, 40, -1};
+	static const long long shifted[SHIFTS][4] = {{-40, -1, 536870911, 2305843009213693951}, {INT_MIN, -1, 1, 8589934591}, {0, -1, 0, 4294967295},
+		{0, -1, 0, 16777215}, {0, -1, 0, 0}};
+	beyond *p;
+	int *n;
+	long long *r;
+
+	cudaMallocManaged(&p, sizeof seen);
+	cudaMallocManaged(&n, sizeof by);
+	cudaMallocManaged(&r, sizeof shifted);
+	memset(p, 0, sizeof seen);
+	memcpy(n, by, sizeof by);
+	for (int i = 0; i < BEYOND; i++) {
+		p[i].from = seen[i].from;
+	}
+	go_beyond<<<1, BEYOND>>>(p);
+	shift<<<1, SHIFTS>>>(n, r);
+	cudaDeviceSynchronize();
+	for (int i = 0; i < BEYOND; i++) {
+		check(!memcmp(&p[i].i, &seen[i].i, sizeof *p - offsetof(beyond, i)), "cast", 0, i);
+	}
+	for (int i = 0; i < SHIFTS; i++) {
+		check(!memcmp(r + 4 * i, shifted[i], sizeof *shifted), "shift", 0, i);
+	}
+}
+
 int main()
 {
 	doubles *d;
@@ -239,6 +309,7 @@ int main()
 		check_words(w[n], n);
 	}
 	check_others();
+	check_beyond();
 	puts(wrong ? "some are wrong" : "all are right");
 	return wrong != 0;
 }

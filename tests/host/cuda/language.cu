@@ -258,7 +258,7 @@ static bool host_functions()
 	cudaDeviceProp properties;
 
 	cudaProfilerStart();
-	cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0);
+	cudaStreamCreateWithPriority(&stream, cudaStreamDefault, 0);
 	cudaStreamAddCallback(stream, called_back, &seen, 0);
 	cudaLaunchHostFunc(stream, called_then, &seen);
 	cudaMallocAsync(&device, 100, stream);
@@ -316,7 +316,15 @@ static bool structures_of_one_call()
 
 __global__ void moves(char *p, unsigned to, unsigned from, unsigned n)
 {
+#ifdef NVW_CUDA_RUNTIME_H // nvcc has none in device code
 	memmove(p + to, p + from, n);
+#else
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned at = to < from ? i : n - 1 - i;
+
+		p[to + at] = p[from + at];
+	}
+#endif
 }
 
 // Either way, over more than the runtime moves at once.
@@ -442,7 +450,12 @@ extern "C" __global__ void without_types_in_its_name(twice e, int a, twice f, fl
 struct alignas(64) far_apart {
 	int v[3];
 };
-__global__ void wide(unsigned __int128 a, int b, unsigned __int128 c, unsigned __int128 d, long double e, int f, float g, double *y)
+#ifdef __clang__
+typedef long double beyond_double; // nvcc takes it for a double on one side
+#else
+typedef double beyond_double;
+#endif
+__global__ void wide(unsigned __int128 a, int b, unsigned __int128 c, unsigned __int128 d, beyond_double e, int f, float g, double *y)
 {
 	*y = (double)(a >> 64) + b + (double)(long)c + (double)(c >> 64) + (double)(d >> 64) + (double)e + f + g;
 }
@@ -460,7 +473,7 @@ struct begins_empty {
 	twice e;
 	double d;
 };
-__global__ void half(twice e, begins_empty a, double b, long c, begins_empty d, double *y) { *y = a.d + 10 * b + 100 * c + 1000 * d.d + a.e(0); }
+__global__ void half_of(twice e, begins_empty a, double b, long c, begins_empty d, double *y) { *y = a.d + 10 * b + 100 * c + 1000 * d.d + a.e(0); }
 
 // The last one is on the stack, and in the stub's frame beside the second.
 __global__ void seven(int a, int b, int c, double *y, double *z, const double *x, int d)
@@ -474,7 +487,7 @@ static bool arguments_of_all_kinds()
 	double *y;
 
 	cudaMallocManaged(&y, 6 * sizeof *y);
-	half<<<1, 1>>>(twice(), {twice(), 1}, 2, 3, {twice(), 4}, y + 5);
+	half_of<<<1, 1>>>(twice(), {twice(), 1}, 2, 3, {twice(), 4}, y + 5);
 	seven<<<1, 1>>>(1, 2, 3, y + 4, y, y, 4);
 	deduced<has_x><<<1, 1>>>(3, 4.5f, 7.25, y);
 	without_types_in_its_name<<<1, 1>>>(twice(), 3, twice(), 2.5f, twice(), y + 1, twice());

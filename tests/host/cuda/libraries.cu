@@ -98,8 +98,8 @@ static bool device_sums()
 	for (int i = 0; i < N; i++) {
 		numbers[i] = i;
 	}
-	right = !cub::DeviceReduce::Sum(NULL, bytes, numbers, sum, N) && !cudaMalloc(&room, bytes) &&
-		!cub::DeviceReduce::Sum(room, bytes, numbers, sum, N) && !cudaDeviceSynchronize();
+	right = !cub::DeviceReduce::Sum(NULL, bytes, numbers, sum, (int)N) && !cudaMalloc(&room, bytes) &&
+		!cub::DeviceReduce::Sum(room, bytes, numbers, sum, (int)N) && !cudaDeviceSynchronize();
 	return right && *sum == N * (N - 1) / 2;
 }
 

@@ -74,6 +74,7 @@ class Test:
         joined = " ".join(t[2] for t in threads)
         accesses = re.findall(r"<-(\w+)|W\([^)]*\) (\w+)=", joined)
         self.variables = list(dict.fromkeys(a or b for a, b in accesses))
+        self.racy = re.search(r"^racy$", text, re.M) is not None
         self.registers = sorted(set(re.findall(r"\br\d+\b", joined)))
         self.code = [[operation(op, self.variables) for op in ops] for ops in self.ops]
         self.known = "nvm" not in text and not re.search(r"^nvram", text, re.M) and ".rem" not in joined and all(all(c) for c in self.code)
@@ -276,4 +277,5 @@ def main():
     return failed > 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

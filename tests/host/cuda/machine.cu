@@ -160,8 +160,10 @@ static int persistent(unsigned mode, const char *path)
 	cudaHostRegister(log, bytes, cudaHostRegisterMapped);
 	log[0] = 7;
 	appends<<<2, 32>>>(log, mode);
+	const cudaError_t error = cudaDeviceSynchronize();
+
 	printf("%llu %llu %llu\n", log[0], log[8 * 63 + 8], log[8 * 63 + 9]);
-	return cudaDeviceSynchronize() != cudaSuccess;
+	return error != cudaSuccess;
 }
 
 // The second launch has more blocks, and no room for another mapping.
@@ -198,13 +200,13 @@ __global__ void hand_over_by_fences_alone(int *data)
 	const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (i == 0) {
-		*data = 42; // line 201
+		*data = 42; // line 203
 		__threadfence();
 	} else if (i == 4096) {
 		for (int k = 0; k < 100; k++) {
 			__threadfence();
 		}
-		data[16] = *data; // line 207
+		data[16] = *data; // line 209
 	}
 }
 

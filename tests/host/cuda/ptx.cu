@@ -41,17 +41,17 @@ static __device__ __forceinline__ unsigned lane_id()
 
 __global__ void registers(unsigned *wrong)
 {
-	unsigned x, y, block, size, grid, warp, sm, below, bad = 0;
+	unsigned x, y, block, size, grid, warp, sm, sms, below, bad = 0;
 	u64 from, to, timer;
 
 	asm("mov.u32 %0, %%tid.x;\n\tmov.u32 %1, %%tid.y; // the second\n\tmov.u32 %2, %%ctaid.x;" : "=r"(x), "=r"(y), "=r"(block));
 	asm("mov.u32 %0, %%ntid.x; mov.u32 %1, %%nctaid.x; /* the grid */ mov.u32 %2, %%warpid;" : "=r"(size), "=r"(grid), "=r"(warp));
-	asm("mov.u32 %0, %%smid; mov.u32 %1, %%lanemask_lt;" : "=r"(sm), "=r"(below));
+	asm("mov.u32 %0, %%smid; mov.u32 %1, %%lanemask_lt; mov.u32 %2, %%nsmid;" : "=r"(sm), "=r"(below), "=r"(sms));
 	asm volatile("mov.u64 %0, %%clock64;" : "=l"(from));
 	asm volatile("mov.u64 %0, %%clock64;" : "=l"(to));
 	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(timer));
 	bad += x != threadIdx.x || y != threadIdx.y || block != blockIdx.x || size != blockDim.x || grid != gridDim.x;
-	bad += warp != threadIdx.y || sm >= 16 || lane_id() != threadIdx.x || below != (1u << threadIdx.x) - 1;
+	bad += warp != threadIdx.y || sm >= sms || lane_id() != threadIdx.x || below != (1u << threadIdx.x) - 1;
 	bad += to <= from || !timer;
 	atomicAdd(wrong, bad);
 }
@@ -70,7 +70,7 @@ struct cells {
 	unsigned char b;
 	signed char s;
 	short h;
-	int w[4];
+	alignas(16) int w[4];
 	u64 l;
 	float f;
 	double d;
@@ -241,12 +241,17 @@ __global__ void votes(unsigned *p)
 		     " vote.sync.uni.pred s, p, %5; vote.sync.all.pred t, !p, %5;"
 		     " selp.u32 %0, 1, 0, q; selp.u32 %1, 1, 0, r; selp.u32 %2, 1, 0, s; selp.u32 %3, 1, 0, t; }"
 		: "=r"(all), "=r"(any), "=r"(same), "=r"(not_all) : "r"(me), "r"(group));
+#if __CUDA_ARCH__ < 700 // later ones have no votes without a mask
+#define OLD_VOTES 1
 	if (me % 4 == 1) {
 		asm volatile("{ .reg .pred p, q; setp.gt.u32 p, %2, 20; vote.ballot.b32 %0, p; vote.any.pred q, p; selp.u32 %1, 1, 0, q; }"
 			: "=r"(ballot), "=r"(active) : "r"(me));
 	}
+#else
+#define OLD_VOTES 0
+#endif
 	p[me] = all == (me / 8 != 1) && any == (me / 8 == 1) && same == (me / 8 != 1) && !not_all &&
-		ballot == (me % 4 == 1 ? 0x22200000 : 0) && active == (me % 4 == 1);
+		ballot == (OLD_VOTES && me % 4 == 1 ? 0x22200000 : 0) && active == (OLD_VOTES && me % 4 == 1);
 }
 
 // Reductions and matches; functions of warps and barriers under predicates.

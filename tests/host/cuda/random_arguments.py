@@ -524,7 +524,7 @@ class Program:
                       '\tcudaMemcpyToSymbol(var_%s, there, sizeof there);' % s.name, '}']
         for k in self.kernels:
             lines += k.launch()
-        return ['int main()', '{'] + block(lines + ['printf("%s\\n", wrong ? "wrong" : "right");', 'return wrong;']) + ['}']
+        return ['int main()', '{'] + block(['cudaDeviceSetLimit(cudaLimitStackSize, 1 << 15);'] + lines + ['printf("%s\\n", wrong ? "wrong" : "right");', 'return wrong;']) + ['}']
 
     def text(self, plant):
         lines = []

@@ -666,7 +666,7 @@ class Program:
             lines += b.prepare()
         for k in self.kernels:
             lines += k.launch() + [line for b in self.buffers for line in b.compare(k.name)]
-        return ['int main()', '{'] + block(lines + ['printf("%s\\n", wrong ? "wrong" : "right");', 'return wrong;']) + ['}']
+        return ['int main()', '{'] + block(['cudaDeviceSetLimit(cudaLimitStackSize, 1 << 15);'] + lines + ['printf("%s\\n", wrong ? "wrong" : "right");', 'return wrong;']) + ['}']
 
     def text(self, plant):
         lines = [line for part in self.structs + self.functions for line in part.text]

@@ -19,14 +19,16 @@ template <place P> static __device__ int who()
 static __device__ void no_fence()
 {
 }
+static __device__ void fence() { __threadfence(); }
+static __device__ void fence_block() { __threadfence_block(); }
 
 // ---- A message: data, a fence, a flag
 
-template <place P, void fence()> __global__ void message(volatile unsigned *data)
+template <place P, void order()> __global__ void message(volatile unsigned *data)
 {
 	if (who<P>() == 0) {
 		data[0] = 1;
-		fence();
+		order();
 		atomicExch(&flag, 1);
 	} else if (who<P>() == 1) {
 		while (atomicExch(&flag, 0) == 0) {
@@ -205,27 +207,27 @@ static const struct {
 	int blocks, threads;
 	kernel *k;
 } shapes[] = {
-	{"race:message-of-a-block", 2, 1, message<BETWEEN_BLOCKS, __threadfence_block>},
+	{"race:message-of-a-block", 2, 1, message<BETWEEN_BLOCKS, fence_block>},
 	{"race:reads-again", 2, 1, reads_again},
 	{"race:locks-of-blocks", 2, 1, locked<BETWEEN_BLOCKS, BLOCK, BLOCK>},
-	{"race:fences-of-blocks", 2, 1, badly_locked<BETWEEN_BLOCKS, DEVICE, DEVICE, __threadfence_block, __threadfence_block>},
-	{"race:no-fence-before-unlock", 2, 1, badly_locked<BETWEEN_BLOCKS, DEVICE, DEVICE, __threadfence, no_fence>},
+	{"race:fences-of-blocks", 2, 1, badly_locked<BETWEEN_BLOCKS, DEVICE, DEVICE, fence_block, fence_block>},
+	{"race:no-fence-before-unlock", 2, 1, badly_locked<BETWEEN_BLOCKS, DEVICE, DEVICE, fence, no_fence>},
 	{"race:one-without-lock", 2, 1, locked<BETWEEN_BLOCKS, DEVICE, NO_LOCK>},
 	{"race:stores-behind-the-lock", 2, 1, stores_behind_the_lock},
 	{"race:atomics-of-blocks", 2, 1, puts<BETWEEN_BLOCKS, BLOCK, BLOCK>},
 	{"race:atomic-and-volatile", 2, 1, puts<BETWEEN_BLOCKS, DEVICE, NO_LOCK>},
-	{"race:warps-no-fence-before-unlock", 1, 33, badly_locked<BETWEEN_WARPS, BLOCK, BLOCK, __threadfence_block, no_fence>},
-	{"race:warps-device-no-fence", 1, 33, badly_locked<BETWEEN_WARPS, DEVICE, BLOCK, __threadfence, no_fence>},
+	{"race:warps-no-fence-before-unlock", 1, 33, badly_locked<BETWEEN_WARPS, BLOCK, BLOCK, fence_block, no_fence>},
+	{"race:warps-device-no-fence", 1, 33, badly_locked<BETWEEN_WARPS, DEVICE, BLOCK, fence, no_fence>},
 	{"race:warps-one-without-lock", 1, 33, locked<BETWEEN_WARPS, DEVICE, NO_LOCK>},
 	{"race:warps-one-without-block-lock", 1, 33, locked<BETWEEN_WARPS, BLOCK, NO_LOCK>},
 	{"race:warps-atomic-and-volatile", 1, 33, puts<BETWEEN_WARPS, DEVICE, NO_LOCK>},
 	{"race:warps-block-atomic-and-volatile", 1, 33, puts<BETWEEN_WARPS, BLOCK, NO_LOCK>},
-	{"missed:no-fence-behind-lock", 2, 1, badly_locked<BETWEEN_BLOCKS, DEVICE, DEVICE, no_fence, __threadfence>},
-	{"missed:warps-no-fence-behind-lock", 1, 33, badly_locked<BETWEEN_WARPS, BLOCK, BLOCK, no_fence, __threadfence_block>},
-	{"missed:warps-device-no-fence-behind", 1, 33, badly_locked<BETWEEN_WARPS, DEVICE, BLOCK, no_fence, __threadfence>},
-	{"right:message", 2, 1, message<BETWEEN_BLOCKS, __threadfence>},
-	{"right:warps-message-of-a-block", 1, 33, message<BETWEEN_WARPS, __threadfence_block>},
-	{"right:warps-message", 1, 33, message<BETWEEN_WARPS, __threadfence>},
+	{"missed:no-fence-behind-lock", 2, 1, badly_locked<BETWEEN_BLOCKS, DEVICE, DEVICE, no_fence, fence>},
+	{"missed:warps-no-fence-behind-lock", 1, 33, badly_locked<BETWEEN_WARPS, BLOCK, BLOCK, no_fence, fence_block>},
+	{"missed:warps-device-no-fence-behind", 1, 33, badly_locked<BETWEEN_WARPS, DEVICE, BLOCK, no_fence, fence>},
+	{"right:message", 2, 1, message<BETWEEN_BLOCKS, fence>},
+	{"right:warps-message-of-a-block", 1, 33, message<BETWEEN_WARPS, fence_block>},
+	{"right:warps-message", 1, 33, message<BETWEEN_WARPS, fence>},
 	{"right:in-steps", 2, 33, in_steps},
 	{"right:atomics-in-steps", 2, 33, atomics_in_steps},
 	{"right:locks", 2, 1, locked<BETWEEN_BLOCKS, DEVICE, DEVICE>},

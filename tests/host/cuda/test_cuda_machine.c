@@ -65,12 +65,12 @@ static void an_atomic_that_races_is_told_with_its_line(void **state)
 	build_machine();
 	assert_int_equal(run("%s exec --check=races --protocol=gh -- ./machine published", nvwave), 1);
 	assert_output_has("atomic compare-exchange at ");
-	assert_output_has("machine.cu:225 and store at ");
-	assert_output_has("machine.cu:223, ");
+	assert_output_has("machine.cu:227 and store at ");
+	assert_output_has("machine.cu:225, ");
 	assert_int_equal(
 		run("%s exec --check=races --protocol=gh -- ./machine published-in-branches", nvwave), 1);
-	assert_output_has("machine.cu:223 and atomic compare-exchange at ");
-	assert_output_has("machine.cu:217, ");
+	assert_output_has("machine.cu:225 and atomic compare-exchange at ");
+	assert_output_has("machine.cu:219, ");
 	assert_null(strstr(output, "pmem.")); /* the host has flushed nothing */
 	assert_output_has("host.seconds ");
 }
@@ -114,8 +114,8 @@ static void a_fence_races_with_nothing_and_orders_nothing_by_itself(void **state
 		assert_int_equal(
 			run("%s exec --check=%s --protocol=gh -- ./machine fences-alone", nvwave, models[i]),
 			1);
-		assert_output_has("machine.cu:201 and load at ");
-		assert_output_has("machine.cu:207, ");
+		assert_output_has("machine.cu:203 and load at ");
+		assert_output_has("machine.cu:209, ");
 	}
 }
 

@@ -37,7 +37,7 @@ def options():
                         help='programs of random_arguments.py: arguments of all types, of kernels and of functions')
     parser.add_argument('--workers', type=int, default=os.cpu_count(), metavar='N', help='programs at a time (one per core)')
     parser.add_argument('--every-protocol', action='store_true', help='on the machine under each of %s, not one of them' % ', '.join(PROTOCOLS))
-    parser.add_argument('--machine-every', type=int, default=2, metavar='N', help='every Nth program also runs on the machine (2)')
+    parser.add_argument('--machine-every', type=int, default=2, metavar='N', help='every Nth program also runs on the machine (2); 0: none')
     parser.add_argument('--keep', metavar='FOLDER', help='where what differs stays')
     return parser.parse_args()
 
@@ -115,7 +115,7 @@ def sample(bench):
 def many(bench, arguments):
     def one(i):
         seed, level, protocols = arguments.first + i, LEVELS[(arguments.first + i) % len(LEVELS)], []
-        if i % arguments.machine_every == 0:
+        if arguments.machine_every and i % arguments.machine_every == 0:
             protocols = PROTOCOLS if arguments.every_protocol else [PROTOCOLS[i // arguments.machine_every % len(PROTOCOLS)]]
         wrong = bench.one(seed, level, *protocols)
         if not wrong:
