@@ -143,11 +143,13 @@ static void *line_of(const void *address)
 	return (void *)((uintptr_t)address & ~(uintptr_t)(HOST_LINE - 1));
 }
 
-/* A locked instruction of inline assembly: it has not happened yet, so what it acquires may be missed. */
+/* A locked instruction of inline assembly: it has not happened yet, so what it acquires may be missed. What it
+ * changes is seen at its thread's next access. */
 static void locked(const void *address, size_t n, void *place)
 {
 	atomic(address, n, NVWAVE_CC_RELEASES, place);
 	atomic(address, n, NVWAVE_CC_LOADED | NVWAVE_CC_STORED, place);
+	host_check_will_change(n, place);
 }
 
 void host_instruction(unsigned what, void *address, void *place, size_t times)

@@ -97,6 +97,7 @@ void host_check_load(
 	}
 	const uint32_t site = host_race_site(w, caller);
 
+	host_own_later(w);
 	w->accesses++;
 	host_each_word(w, m, address, n, load_word, &site);
 	host_watch_ends();

@@ -156,27 +156,58 @@ void host_check_changes(const void *address, size_t n)
 	if (w == NULL) {
 		return;
 	}
+	host_own_later(w);
 	host_own_stored(w, address, n);
 	w->changing = value_of(address, n, &w->value) ? address : NULL;
 	host_watch_ends();
 }
 
+/* What the word has become since host_check_changes(). */
+static void changed(struct host_watched *w, const void *address, size_t n, const struct host_caller *caller)
+{
+	uint64_t now;
+
+	if (w->changing != address || !value_of(address, n, &now)) {
+		return;
+	}
+	const uint64_t on = now & ~w->value, off = w->value & ~now, first = (uintptr_t)address * 8;
+
+	if (off != 0) {
+		cleared(w, first, off);
+	} else if (on != 0 && (on & (on - 1)) == 0) {
+		set(w, w->value == 0 ? first | WHOLE : first + (unsigned)__builtin_ctzll(on), caller);
+	}
+}
+
 void host_check_changed(const void *address, size_t n, const struct host_caller *caller)
 {
 	struct host_watched *const w = host_watch_begins();
-	uint64_t now;
 
-	if (w == NULL) {
-		return;
+	if (w != NULL) {
+		changed(w, address, n, caller);
+		host_watch_ends();
 	}
-	if (w->changing == address && value_of(address, n, &now)) {
-		const uint64_t on = now & ~w->value, off = w->value & ~now, first = (uintptr_t)address * 8;
+}
 
-		if (off != 0) {
-			cleared(w, first, off);
-		} else if (on != 0 && (on & (on - 1)) == 0) {
-			set(w, w->value == 0 ? first | WHOLE : first + (unsigned)__builtin_ctzll(on), caller);
-		}
+/* If another thread takes the lock in between, both seem to have set the bit, and it is no lock. */
+void host_check_will_change(size_t n, void *place)
+{
+	struct host_watched *const w = host_watch_begins();
+
+	if (w != NULL) {
+		w->later_bytes = n;
+		w->later_place = place;
+		host_watch_ends();
 	}
-	host_watch_ends();
+}
+
+void host_own_later(struct host_watched *w)
+{
+	const size_t n = w->later_bytes;
+	const struct host_caller caller = {.address = w->later_place};
+
+	if (n > 0) {
+		w->later_bytes = 0;
+		changed(w, w->changing, n, &caller);
+	}
 }

@@ -403,6 +403,8 @@ void host_check_acquire(const void *address);
 /* An atomic is about to store to a word; it has (owned.c). */
 void host_check_changes(const void *address, size_t n);
 void host_check_changed(const void *address, size_t n, const struct host_caller *caller);
+/* It was announced, and will change the word before its thread's next access. */
+void host_check_will_change(size_t n, void *place);
 
 /* This thread creates another: one of the functions behind starts it there, with the result as its argument.
  * NULL: it is not looked at. */

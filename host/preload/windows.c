@@ -81,6 +81,7 @@ void host_check_store(const struct host_mapping *m, const void *address, size_t 
 	if (w == NULL) {
 		return;
 	}
+	host_own_later(w);
 	const struct storing s = {.site = host_race_site(w, caller),
 		.flags = how == HOST_STORE_LOCKED ? HOST_WORD_LOCKED : 0,
 		.state = how == HOST_STORE_STREAMED ? HOST_STORE_FLUSHED : HOST_STORE_PENDING};

@@ -59,6 +59,8 @@ struct host_watched {
 	unsigned held_count, own_held;
 	const void *changing; /* the word of an atomic that is about to store; and its value */
 	uint64_t value;
+	size_t later_bytes; /* it will do so behind its announcement, at that place; 0: no */
+	void *later_place;
 	uint32_t lockset;
 	bool lockset_known;
 
@@ -102,6 +104,8 @@ uint32_t host_lockset_since(const struct host_watched *w, uint64_t taken);
 
 /* The thread stores to bytes that may be locks of the program's own: it holds these no more. */
 void host_own_stored(struct host_watched *w, const void *address, size_t n);
+/* A locked instruction that was announced has happened: before the next load or store is looked at. */
+void host_own_later(struct host_watched *w);
 
 /* ---- words.c -------------------------------------------------------------------------------------- */
 

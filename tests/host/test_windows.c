@@ -235,6 +235,32 @@ TEST(what_seems_to_be_a_lock_of_the_programs_own_excludes_in_second_rank)
 	expect_hint("own-load-unlocked", RACE, "store_own_locked", "load_unlocked", NULL);
 }
 
+/* The lock's own bytes make candidates, too: the rank of what this function stores; 0: there is none. */
+static json_int_t rank_of(const char *program, const char *mode, const char *store)
+{
+	const json_t *one;
+	size_t i;
+
+	look(program, "persistency", mode);
+	json_array_foreach(candidates(), i, one)
+	{
+		if (strncmp(function_of(one, "store"), store, strlen(store)) == 0) {
+			return json_integer_value(json_object_get(one, "rank"));
+		}
+	}
+	return 0;
+}
+
+TEST(a_lock_that_inline_assembly_takes_is_one)
+{
+	for (unsigned i = 0; programs[i]; i++) {
+		assert_int_equal(
+			rank_of(programs[i], "by-assembly", "store_locked_by_assembly"), SECOND_RANK);
+		assert_int_equal(
+			rank_of(programs[i], "by-assembly-too-early", "store_unlocked_too_early"), RACE);
+	}
+}
+
 TEST(a_bit_that_others_clear_is_no_lock)
 {
 	expect_hint("own-cleared-by-others", SECOND_RANK, "store_own_locked", "load_own_and_leave_it",

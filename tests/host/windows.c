@@ -421,6 +421,48 @@ static void load_own_locked(void)
 	consume(value);
 }
 
+/* A bit of the pool, set by inline assembly and cleared by a plain store. */
+static void take_by_assembly(void)
+{
+	bool was_set;
+
+	do {
+		__asm__ volatile("lock; btsq $3, %1\n\tsetc %0"
+				 : "=q"(was_set), "+m"(pool->word)
+				 :
+				 : "cc", "memory");
+	} while (was_set);
+}
+
+static void release_by_store(void)
+{
+	*(volatile uint64_t *)&pool->word &= ~UINT64_C(8);
+}
+
+static void store_locked_by_assembly(void)
+{
+	take_by_assembly();
+	pool->x = 1;
+	persist(&pool->x);
+	release_by_store();
+}
+
+static void store_unlocked_too_early(void)
+{
+	take_by_assembly();
+	pool->x = 1;
+	release_by_store();
+	persist(&pool->x);
+}
+
+static void load_locked_by_assembly(void)
+{
+	take_by_assembly();
+	const uint64_t value = pool->x;
+	release_by_store();
+	consume(value);
+}
+
 /* Another thread clears the bit (run_pair). */
 static void load_own_and_leave_it(void)
 {
@@ -479,6 +521,8 @@ static const struct pair pairs[] = {
 	{"own-locked", store_own_locked, load_own_locked},
 	{"own-flush-outside", store_own_flush_outside, load_own_locked},
 	{"own-load-unlocked", store_own_locked, load_unlocked},
+	{"by-assembly", store_locked_by_assembly, load_locked_by_assembly},
+	{"by-assembly-too-early", store_unlocked_too_early, load_locked_by_assembly},
 	{"own-cleared-by-others", store_own_locked, load_own_and_leave_it},
 	{"flushed-late", store_flushed_late, load_unlocked},
 	{"fenced-twice", store_fenced_twice, load_unlocked},
