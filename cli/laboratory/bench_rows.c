@@ -94,6 +94,7 @@ static const char *reason_of(const struct sweep_point *p)
 
 int bench_set_status(struct bench_row *row, enum bench_status status, const char *reason)
 {
+	NVW_INVARIANT(reason != NULL);
 	free(row->reason);
 	row->status = status;
 	row->reason = strdup(reason);

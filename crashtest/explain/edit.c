@@ -90,6 +90,7 @@ void ct_edits_text(const struct ct_edit *edits, unsigned count, char *ret_text, 
 {
 	size_t n = 0;
 
+	NVW_INVARIANT(bytes > 0);
 	*ret_text = '\0';
 	for (unsigned i = 0; i < count && n < bytes; i++) {
 		n += (size_t)snprintf(ret_text + n, bytes - n, "%s",

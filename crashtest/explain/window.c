@@ -112,6 +112,7 @@ void window_note(struct need_search *s, uint64_t first, uint64_t last)
 {
 	struct ct_need *const n = s->need;
 
+	NVW_INVARIANT(first <= last && last < s->p->count);
 	n->form = CT_NEED_APART;
 	n->early = *need_event(s, first);
 	n->lost = *need_event(s, last);

@@ -208,10 +208,10 @@ void ct_plan_destroy(struct ct_plan *plan)
 /* With fewer states than instants, equally spaced instants get one each, from a seeded start. */
 static bool chosen(const struct ct_plan *plan, uint64_t instant)
 {
+	NVW_INVARIANT(plan->instants > 0);
 	const uint64_t start = nvw_mix64(plan->seed + 0x517cc1b727220a95u) % plan->instants;
 	const unsigned __int128 a = (unsigned __int128)(instant - 1) * plan->budget + start;
 
-	NVW_INVARIANT(plan->instants > 0);
 	return (uint64_t)((a + plan->budget) / plan->instants) != (uint64_t)(a / plan->instants);
 }
 
@@ -226,9 +226,9 @@ uint64_t ct_plan_share(const struct ct_plan *plan, uint64_t instant)
 
 bool ct_plan_exhausts(const struct ct_plan *plan, uint64_t instant)
 {
+	NVW_INVARIANT(instant >= 1 && instant <= plan->instants);
 	const uint64_t fresh = plan->fresh[instant - 1] & CT_PLAN_CAP;
 
-	NVW_INVARIANT(instant >= 1 && instant <= plan->instants);
 	return fresh < CT_PLAN_CAP && ct_plan_share(plan, instant) == fresh;
 }
 

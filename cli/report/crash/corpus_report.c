@@ -2,6 +2,7 @@
 /* See corpus_report.h. */
 #include <sys/wait.h>
 
+#include "core/invariant.h"
 #include "corpus_report.h"
 #include "../numbers.h"
 #include "../words.h"
@@ -12,6 +13,7 @@ unsigned cli_corpus_count(const struct ct_corpus *c, enum ct_input_fate fate)
 {
 	unsigned n = 0;
 
+	NVW_INVARIANT(fate < CT_INPUT_FATE_COUNT);
 	for (unsigned i = 0; i < c->count; i++) {
 		n += c->input[i].fate == fate;
 	}

@@ -2,6 +2,7 @@
 /* Text in an HTML page. See html_text.h. */
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "html_text.h"
 #include "../words.h"
 
@@ -65,5 +66,6 @@ const char *html_look(enum ct_verdict verdict)
 		[CT_VERDICT_ROBUST] = "sample",
 		[CT_VERDICT_NOT_ROBUST] = "bad"};
 
+	NVW_INVARIANT(verdict < sizeof looks / sizeof *looks);
 	return looks[verdict];
 }
