@@ -12,6 +12,10 @@
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #endif
 
+#ifdef __CUDA__
+#include <nvw_cuda_libm.h>
+#endif
+
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>

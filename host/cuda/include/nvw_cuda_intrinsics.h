@@ -186,9 +186,81 @@ NVW_CUDA_DEVICE double rhypot(double a, double b)
 {
 	return 1 / hypot(a, b);
 }
+NVW_CUDA_DEVICE double rnorm4d(double a, double b, double c, double d)
+{
+	return 1 / norm4d(a, b, c, d);
+}
 NVW_CUDA_DEVICE double rcbrt(double a)
 {
 	return 1 / cbrt(a);
+}
+template <class T> NVW_CUDA_DEVICE T nvw_cuda_norm(int n, const T *p)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		sum = hypot(sum, (double)p[i]);
+	}
+	return (T)sum;
+}
+NVW_CUDA_DEVICE double norm(int n, const double *p)
+{
+	return nvw_cuda_norm(n, p);
+}
+NVW_CUDA_DEVICE float normf(int n, const float *p)
+{
+	return nvw_cuda_norm(n, p);
+}
+NVW_CUDA_DEVICE double rnorm(int n, const double *p)
+{
+	return 1 / norm(n, p);
+}
+NVW_CUDA_DEVICE float rnormf(int n, const float *p)
+{
+	return 1 / normf(n, p);
+}
+extern "C" {
+__device__ double nvw_cuda_erfinv(double);
+__device__ double nvw_cuda_erfcinv(double);
+__device__ double nvw_cuda_erfcx(double);
+__device__ double nvw_cuda_cyl_bessel_i(int, double);
+}
+NVW_CUDA_DEVICE double erfinv(double a)
+{
+	return nvw_cuda_erfinv(a);
+}
+NVW_CUDA_DEVICE double erfcinv(double a)
+{
+	return nvw_cuda_erfcinv(a);
+}
+NVW_CUDA_DEVICE double erfcx(double a)
+{
+	return nvw_cuda_erfcx(a);
+}
+NVW_CUDA_DEVICE double normcdfinv(double a)
+{
+	return -1.41421356237309504880 * erfcinv(2 * a);
+}
+NVW_CUDA_DEVICE double cyl_bessel_i0(double a)
+{
+	return nvw_cuda_cyl_bessel_i(0, a);
+}
+NVW_CUDA_DEVICE double cyl_bessel_i1(double a)
+{
+	return nvw_cuda_cyl_bessel_i(1, a);
+}
+NVW_CUDA_DEVICE void sincospi(double a, double *sine, double *cosine)
+{
+	*sine = sinpi(a);
+	*cosine = cospi(a);
+}
+NVW_CUDA_DEVICE double nan(const char *)
+{
+	return __builtin_nan("");
+}
+NVW_CUDA_DEVICE float nanf(const char *)
+{
+	return __builtin_nanf("");
 }
 #define NVW_CUDA_FLOAT(name, parameters, ...)    \
 	NVW_CUDA_DEVICE float name##f parameters \
@@ -201,7 +273,19 @@ NVW_CUDA_FLOAT(norm3d, (float a, float b, float c), a, b, c)
 NVW_CUDA_FLOAT(norm4d, (float a, float b, float c, float d), a, b, c, d)
 NVW_CUDA_FLOAT(rnorm3d, (float a, float b, float c), a, b, c)
 NVW_CUDA_FLOAT(rhypot, (float a, float b), a, b)
+NVW_CUDA_FLOAT(rnorm4d, (float a, float b, float c, float d), a, b, c, d)
 NVW_CUDA_FLOAT(rcbrt, (float a), a)
+NVW_CUDA_FLOAT(erfinv, (float a), a)
+NVW_CUDA_FLOAT(erfcinv, (float a), a)
+NVW_CUDA_FLOAT(erfcx, (float a), a)
+NVW_CUDA_FLOAT(normcdfinv, (float a), a)
+NVW_CUDA_FLOAT(cyl_bessel_i0, (float a), a)
+NVW_CUDA_FLOAT(cyl_bessel_i1, (float a), a)
+NVW_CUDA_DEVICE void sincospif(float a, float *sine, float *cosine)
+{
+	*sine = sinpif(a);
+	*cosine = cospif(a);
+}
 
 /* ---- Two or four parts of a word: x and y are a part of each operand */
 #ifndef NVW_CUDA_LEAN /* nvwave-nvcc tries without them first: reading them takes its time */

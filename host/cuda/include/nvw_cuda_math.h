@@ -1,50 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mathematics in kernels: the C library's functions, and CUDA's own. Results are the host's; a GPU rounds some of them otherwise.
+ * Mathematics in kernels: CUDA's own functions beside the C library's (nvw_cuda_libm.h).
  */
 #ifndef NVW_CUDA_MATH_H
 #define NVW_CUDA_MATH_H
 
 #include <host_defines.h>
-
-/* clang-format off */
-#define NVW_CUDA_ONE(X) \
-	X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cbrt) X(ceil) X(cos) X(cosh) X(erf) \
-	X(erfc) X(exp) X(exp2) X(expm1) X(fabs) X(floor) X(lgamma) X(log) X(log10) X(log1p) X(log2) \
-	X(logb) X(nearbyint) X(rint) X(round) X(sin) X(sinh) X(sqrt) X(tan) X(tanh) X(tgamma) X(trunc)
-/* clang-format on */
-#define NVW_CUDA_TWO(X) \
-	X(atan2) X(copysign) X(fdim) X(fmax) X(fmin) X(fmod) X(hypot) X(nextafter) X(pow) X(remainder)
-
-extern "C" {
-#define X(name)                                  \
-	__device__ double name(double) noexcept; \
-	__device__ float name##f(float) noexcept;
-NVW_CUDA_ONE(X)
-#undef X
-#define X(name)                                          \
-	__device__ double name(double, double) noexcept; \
-	__device__ float name##f(float, float) noexcept;
-NVW_CUDA_TWO(X)
-#undef X
-__device__ double fma(double, double, double) noexcept;
-__device__ float fmaf(float, float, float) noexcept;
-__device__ double ldexp(double, int) noexcept;
-__device__ float ldexpf(float, int) noexcept;
-__device__ double frexp(double, int *) noexcept;
-__device__ float frexpf(float, int *) noexcept;
-__device__ double modf(double, double *) noexcept;
-__device__ float modff(float, float *) noexcept;
-__device__ int abs(int) noexcept;
-__device__ long labs(long) noexcept;
-__device__ long long llabs(long long) noexcept;
-__device__ long lrint(double) noexcept;
-__device__ long lround(double) noexcept;
-__device__ long long llrint(double) noexcept;
-__device__ long long llround(double) noexcept;
-__device__ void sincos(double, double *, double *) noexcept;
-__device__ void sincosf(float, float *, float *) noexcept;
-}
 
 #define NVW_CUDA_DEVICE static __forceinline__ __device__
 #define NVW_CUDA_BOTH   static __forceinline__ __host__ __device__
@@ -118,13 +79,17 @@ NVW_CUDA_DEVICE float __fdividef(float a, float b)
 {
 	return a / b;
 }
+NVW_CUDA_DEVICE float fdividef(float a, float b)
+{
+	return a / b;
+}
 NVW_CUDA_DEVICE float __expf(float x)
 {
 	return expf(x);
 }
 NVW_CUDA_DEVICE float __exp10f(float x)
 {
-	return powf(10.0f, x);
+	return exp10f(x);
 }
 NVW_CUDA_DEVICE float __logf(float x)
 {

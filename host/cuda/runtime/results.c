@@ -17,6 +17,7 @@ static void store(void *to, const void *value, size_t n, const void *place)
 #define OF_TYPE(type, suffix)                                                                 \
 	type nvw_cuda_frexp##suffix(type x, int *ret_exponent);                               \
 	type nvw_cuda_modf##suffix(type x, type *ret_whole);                                  \
+	type nvw_cuda_remquo##suffix(type x, type y, int *ret_quotient);                      \
 	void nvw_cuda_sincos##suffix(type x, type *ret_sine, type *ret_cosine);               \
 	type nvw_cuda_frexp##suffix(type x, int *ret_exponent)                                \
 	{                                                                                     \
@@ -33,6 +34,14 @@ static void store(void *to, const void *value, size_t n, const void *place)
                                                                                               \
 		store(ret_whole, &whole, sizeof whole, __builtin_return_address(0));          \
 		return fraction;                                                              \
+	}                                                                                     \
+	type nvw_cuda_remquo##suffix(type x, type y, int *ret_quotient)                       \
+	{                                                                                     \
+		int quotient;                                                                 \
+		const type rest = remquo##suffix(x, y, &quotient);                            \
+                                                                                              \
+		store(ret_quotient, &quotient, sizeof quotient, __builtin_return_address(0)); \
+		return rest;                                                                  \
 	}                                                                                     \
 	void nvw_cuda_sincos##suffix(type x, type *ret_sine, type *ret_cosine)                \
 	{                                                                                     \
