@@ -273,9 +273,12 @@ static cudaError_t release(void *p)
 
 /* ---- Allocation ------------------------------------------------------------------------------------------------ */
 
+/* In a program with thrust (include/nvw_cuda_thrust.h), whose algorithms run on the host. */
+extern int nvw_cuda_has_thrust __attribute__((weak));
+
 cudaError_t cudaMalloc(void **ret, size_t bytes)
 {
-	return allocate(bytes, DEVICE, ret);
+	return allocate(bytes, &nvw_cuda_has_thrust ? MANAGED : DEVICE, ret);
 }
 
 cudaError_t cudaMallocPitch(void **ret, size_t *ret_pitch, size_t width, size_t height)

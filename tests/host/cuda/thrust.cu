@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
 #include <thrust/functional.h>
 #include <thrust/reduce.h>
 #include <thrust/scan.h>
@@ -21,6 +22,21 @@ struct square {
 	__host__ __device__ int operator()(int x) const { return x * x; }
 };
 
+// Memory of cudaMalloc(): by pointers of thrust's, and by plain ones under its policy.
+static int of_cuda()
+{
+	int *p, last = 0;
+
+	cudaMalloc(&p, 100 * sizeof *p);
+	thrust::device_ptr<int> d(p);
+	thrust::sequence(d, d + 100);
+	doubles<<<1, 128>>>(p, 100);
+	thrust::sort(thrust::device, p, p + 100, thrust::greater<int>());
+	doubles<<<1, 128>>>(p, 100);
+	cudaMemcpy(&last, p + 99, sizeof last, cudaMemcpyDeviceToHost);
+	return d[0] != 396 || last != 0 || thrust::reduce(d, d + 100) != 19800;
+}
+
 int main()
 {
 	thrust::device_vector<int> v(100), squares(100);
@@ -34,5 +50,5 @@ int main()
 	printf("%d ", (int)squares[0]);
 	thrust::inclusive_scan(squares.begin(), squares.end(), squares.begin());
 	printf("%d\n", (int)squares[99]);
-	return 0;
+	return of_cuda();
 }
