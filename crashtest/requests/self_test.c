@@ -18,8 +18,11 @@ enum {
 	KILLS = 30,
 	STATES = 20000,
 	CLEAN_STATES = 3000,
-	WORKED_ON = 8,         /* operations after recovery, */
-	STATES_WORKED_ON = 200 /* and states that go on: a few hundred take a second */
+	WORKED_ON = 8,          /* operations after recovery, */
+	STATES_WORKED_ON = 200, /* and states that go on: a few hundred take a second */
+	SCHEDULES = 32,
+	STATES_OF_SCHEDULE = 100,
+	CHANGES = 3 /* as --schedule-depth is by default */
 };
 
 /* The way of bugs that a structure shows only when it goes on. */
@@ -72,6 +75,12 @@ static int choose_way(const char *way, struct ct_options *o)
 		o->go_on = WORKED_ON;
 		return 0;
 	}
+	if (strcmp(way, "schedules") == 0) {
+		o->mode = CT_OBSERVED;
+		o->schedules = SCHEDULES;
+		o->schedule_depth = CHANGES;
+		return 0;
+	}
 	const struct ct_model_info *const model = ct_model_find(way, &o->model);
 
 	if (model && (model->of_runs || model->replays)) {
@@ -79,8 +88,8 @@ static int choose_way(const char *way, struct ct_options *o)
 		return 0;
 	}
 	return nvw_fail(NVW_E_USAGE,
-		"the mutation's mode is \"%s\": expected kill, observed, and-then or a "
-		"persistency model",
+		"the mutation's mode is \"%s\": expected kill, observed, and-then, "
+		"schedules or a persistency model",
 		way);
 }
 
@@ -91,6 +100,9 @@ static unsigned states_of(const struct ct_options *o, int mutation)
 	}
 	if (o->go_on > 0) {
 		return STATES_WORKED_ON;
+	}
+	if (o->schedules > 0) {
+		return STATES_OF_SCHEDULE;
 	}
 	return mutation < 0 ? CLEAN_STATES : STATES;
 }
@@ -112,6 +124,9 @@ static int test_with(
 	if (options.states == 0) {
 		options.states = states_of(&options, mutation);
 	}
+	if (options.schedules > 0) {
+		return ct_run_schedules(&subject, &options, true, t->result);
+	}
 	return ct_run(&subject, &options, t->result);
 }
 
@@ -124,6 +139,9 @@ static void tell_trial(struct self_test *t, int mutation, struct ct_trial *trial
 	trial->states_failing = r->states_failing;
 	if (r->finding_count > 0) {
 		snprintf(trial->text, sizeof trial->text, "%s", r->finding[0].text);
+	} else if (r->schedules.finding_count > 0) {
+		snprintf(trial->text, sizeof trial->text, "%.*s", (int)sizeof trial->text - 1,
+			r->schedules.finding[0].text);
 	}
 	if (mutation < 0) {
 		trial->as_expected = ct_is_consistent(r);

@@ -104,7 +104,8 @@ struct nvw_mutation {
 	const char *name;
 	const char *breaks; /* the fault, in one line */
 	/* How it is found: "kill", "observed", or the permitted states of "strict", "epoch" or
-	 * "buffered-epoch"; "and-then": only by going on after recovery (go_on). */
+	 * "buffered-epoch"; "and-then": only by going on after recovery (go_on); "schedules": only in other
+	 * orders of the wavefronts than the machine's. */
 	const char *found_by;
 	const char *options; /* "name=value ..." of a run that shows it; NULL: the workload's trial */
 };

@@ -51,6 +51,16 @@ static uint64_t forget_key(uint64_t *slot, struct kv_change *c)
 	return old;
 }
 
+/* A put in between loses its entry: the slot names the old one again, which the put frees. */
+static uint64_t mark_in_two(uint64_t *slot, struct kv_change *c)
+{
+	const uint64_t old = nvw_atomic_load(slot, NVW_ACQUIRE, NVW_SCOPE_AGENT);
+
+	(void)c;
+	nvw_atomic_store(slot, old | KV_DELETED, NVW_RELEASE, NVW_SCOPE_AGENT);
+	return old;
+}
+
 static void acknowledge_first(const struct kv_batch_args *a, struct kv_change *c, enum nvw_group scope)
 {
 	(void)a;
@@ -100,6 +110,9 @@ const struct nvw_mutation kv_mutations[] = {
 		"buffered-epoch", "count=2000 batch=256"},
 	[KV_FREE_TABLE_FIRST] = {"free-table-first",
 		"the old table is freed before the root word names the new one", "observed", NULL},
+	[KV_RACY_DELETE] = {"racy-delete",
+		"a delete loads its slot and stores it in two steps: a put of the key in between is lost",
+		"schedules", "count=4 batch=4 group-size=1 preload=1 records=1 mix=put=50,delete=50"},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -134,6 +147,7 @@ const struct kv_steps *kv_replaced(enum kv_mutation mutation)
 			[KV_ROOT_BEFORE_TABLE] = {.order_table = order_nothing},
 			[KV_NARROW_RESIZE] = {.order_table = order_table_in_group},
 			[KV_FREE_TABLE_FIRST] = {.order_table = NULL}, /* the host frees it early */
+			[KV_RACY_DELETE] = {.mark_deleted = mark_in_two},
 		};
 
 	return mutation == KV_UNMUTATED ? &none : &replaced[mutation];

@@ -43,6 +43,7 @@ enum kv_mutation {
 	KV_ROOT_BEFORE_TABLE,
 	KV_NARROW_RESIZE,
 	KV_FREE_TABLE_FIRST,
+	KV_RACY_DELETE,
 };
 
 /* The operations of one key. */

@@ -30,6 +30,10 @@ static const struct shipped {
 	{{"count", "64"}, {"batch", "64"}, {"group-size", "16"}, {"keys", "zipfian"}, {"records", "8"},
 		{"mix", "put=50,get=30,delete=20"}},
 	21000},
+  one_key = {&nvw_workload_kv,
+	  {{"count", "2"}, {"batch", "2"}, {"group-size", "1"}, {"preload", "1"}, {"records", "1"},
+		  {"mix", "put=50,delete=50"}},
+	  MANY},
   undo_log = {&nvw_workload_btree, {{"count", "64"}, {"group-size", "16"}, {"preload", "20"}}, 21000},
   queue = {&nvw_workload_queue,
 	  {{"count", "256"}, {"group-size", "16"}, {"capacity", "64"}, {"producers", "2"}, {"consumers", "2"},
@@ -41,6 +45,7 @@ static const struct shipped {
 	  {{"tasks", "16"}, {"groups", "4"}, {"group-size", "16"}, {"words", "2"}}, 21000};
 
 static struct ct_result result;
+static bool every_order; /* one run for each */
 
 static int mutation_of(const struct nvw_workload *w, const char *name)
 {
@@ -55,7 +60,8 @@ static int mutation_of(const struct nvw_workload *w, const char *name)
 static struct ct_schedules run(
 	const struct shipped *s, const char *mutation, uint64_t schedules, uint64_t seed)
 {
-	const struct ct_options options = {.mode = CT_OBSERVED,
+	const struct ct_options options = {.mode = every_order ? CT_PERMITTED : CT_OBSERVED,
+		.every_order = every_order,
 		.states = STATES,
 		.schedules = schedules,
 		.schedule_depth = 3,
@@ -141,6 +147,27 @@ TEST(seeded_bugs_of_order_are_found)
 		print_message("# %s: %llu of %llu different schedules have findings\n", bugs[i].mutation,
 			(unsigned long long)found.failing, (unsigned long long)found.different);
 	}
+}
+
+/* The machine's order lets the put come later than both steps of the delete. */
+TEST(a_put_that_a_delete_loses_is_found_in_another_order_alone)
+{
+	struct ct_schedules found = run(&one_key, "racy-delete", 1, 1);
+
+	assert_int_equal(found.run, 1);
+	assert_true(result.consistent);
+
+	every_order = true;
+	found = run(&one_key, "racy-delete", one_key.enough, 1);
+	print_message("# racy-delete: %llu of %llu orders have findings\n", (unsigned long long)found.failing,
+		(unsigned long long)found.different);
+	assert_false(result.consistent);
+	assert_in_range(found.failing, 1, found.different - 1);
+
+	found = run(&one_key, NULL, one_key.enough, 1);
+	every_order = false;
+	assert_true(result.consistent);
+	assert_in_range(found.different, 2, one_key.enough - 1);
 }
 
 /* Everything of a result but the time that it took. */
