@@ -198,7 +198,7 @@ static unsigned split_point(struct merge *m, uint64_t share)
 	return stay;
 }
 
-static bool log_split(const struct btree_item *it, nvw_off off)
+INLINE_STEP bool log_split(const struct btree_item *it, nvw_off off)
 {
 	static const size_t changed[] = {offsetof(struct btree_node, order),
 		offsetof(struct btree_node, next), offsetof(struct btree_node, high)};
@@ -710,6 +710,7 @@ static void run_level(struct btree_item *it, bool work)
 }
 
 const struct btree_steps btree_steps = {
+	.log_split = log_split,
 	.stage_split = stage_split,
 	.stage_slots = stage_slots,
 	.publish = publish,

@@ -22,6 +22,18 @@ static bool log_two_words(const struct btree_item *it, nvw_off off)
 	       nvw_undo(&it->epoch, off + offsetof(struct btree_node, next));
 }
 
+/* Behind a split of another wavefront the log counts too few entries: the next ones overwrite its own. */
+static bool log_and_count(const struct btree_item *it, nvw_off off)
+{
+	const struct nvw_pmem *const pmem = it->a->pmem;
+	uint32_t *const used = &pmem->log_used[it->epoch.stream];
+	const uint32_t before = nvw_atomic_load(used, NVW_RELAXED, NVW_SCOPE_AGENT);
+	const bool is_logged = btree_steps.log_split(it, off);
+
+	nvw_atomic_store(used, before + 3, NVW_RELAXED, NVW_SCOPE_AGENT);
+	return is_logged;
+}
+
 static nvw_off allocate_unlogged(const struct btree_item *it)
 {
 	it->a->plan->writes[it->level]++;
@@ -161,6 +173,7 @@ enum {
 	STALE_EPOCH,
 	ACK_BEFORE_COMPLETION,
 	LOG_REUSE,
+	RACY_LOG,
 	COUNT
 };
 
@@ -192,6 +205,10 @@ const struct nvw_mutation btree_mutations[] = {
 		"no persist barrier between an epoch's completion and the next level's entries in the "
 		"same log",
 		"observed", NULL},
+	[RACY_LOG] = {"racy-log",
+		"the undo log's length is loaded and stored in two steps: entries of another wavefront are "
+		"overwritten",
+		"schedules", "count=80 group-size=128 preload=100"},
 	[COUNT] = {NULL, NULL, NULL, NULL},
 };
 
@@ -251,6 +268,7 @@ static const struct btree_steps replaced[COUNT] = {
 	[ACK_BEFORE_COMPLETION] = {.complete = acknowledge_and_complete,
 		.acknowledge = acknowledge_if_unsplit},
 	[LOG_REUSE] = {.settle = complete_without_barrier},
+	[RACY_LOG] = {.log_split = log_and_count},
 };
 
 const struct btree_steps *btree_replaced(int mutation)
